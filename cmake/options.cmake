@@ -1,0 +1,41 @@
+# Language, warnings, output folders: what every target shares.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_FLAGS_RELEASE "-O2")                          # BYOC_CHECK stays in
+set(CMAKE_C_FLAGS_RELEASE "-O2")
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(BYOC_PLUGIN_DIR ${CMAKE_BINARY_DIR}/lib/byoc/plugins)
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_compile_options(-Wall -Wextra -Werror -Wno-missing-field-initializers -fno-gnu-unique)
+foreach(sanitizer IN LISTS BYOC_SANITIZE)
+  add_compile_options(-fsanitize=${sanitizer} -fno-omit-frame-pointer -g1)
+  add_link_options(-fsanitize=${sanitizer})
+endforeach()
+
+# A room of the house: a static library of the sources in this folder that exposes include/ alone.
+# byoc_room(NAME [SOURCES globs...] [LINK libraries...] [PRIVATE libraries of this room alone...])
+function(byoc_room name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;PRIVATE" ${ARGN})
+  if(NOT ARG_SOURCES)
+    set(ARG_SOURCES *.cc)
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${ARG_SOURCES})
+  add_library(${name} STATIC ${sources})
+  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                            $<INSTALL_INTERFACE:include>)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} PRIVATE ${ARG_PRIVATE})
+endfunction()

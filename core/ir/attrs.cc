@@ -1,0 +1,213 @@
+#include "byoc/ir/attrs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_set>
+
+#include "byoc/base/check.h"
+
+namespace byoc {
+namespace {
+
+void print_quoted(std::string& out, std::string_view text) {
+  out += '"';
+  for (char c : text) {
+    if (c == '"' || c == '\\') { out += '\\'; out += c; }
+    else if (c == '\n') out += "\\n";
+    else if (c == '\t') out += "\\t";
+    else if (static_cast<unsigned char>(c) < 0x20) {
+      static constexpr char kDigits[] = "0123456789abcdef";
+      out += cat("\\x", kDigits[(c >> 4) & 15], kDigits[c & 15]);
+    } else out += c;
+  }
+  out += '"';
+}
+
+// A float always shows that it is one: "1.0", never "1".
+void print_float(std::string& out, double value) {
+  size_t from = out.size();
+  print_to(out, value);
+  if (out.find_first_of(".einf", from) == std::string::npos) out += ".0";
+}
+
+template <class List, class Print>
+void print_list(std::string& out, const List& list, Print&& print) {
+  out += '[';
+  for (size_t k = 0; k < list.size(); ++k) {
+    if (k) out += ',';
+    print(list[k]);
+  }
+  out += ']';
+}
+
+bool same(double a, double b) { return a == b ? std::signbit(a) == std::signbit(b) : std::isnan(a) && std::isnan(b); }
+
+bool is_empty_list(const AttrValue& value) {
+  return std::visit([](const auto& v) {
+    if constexpr (requires { v.size(); } && !std::is_same_v<std::decay_t<decltype(v)>, std::string>) return v.empty();
+    else return false;
+  }, value);
+}
+
+AttrValue normal(AttrValue value) { return is_empty_list(value) ? AttrValue(Ints{}) : value; }
+
+size_t mix(size_t hash, size_t value) { return (hash ^ value) * size_t{0x9e3779b97f4a7c15} + (hash >> 29); }
+
+size_t hash_value(const AttrValue& value) {
+  std::string text;
+  print_to(text, value);
+  return std::hash<std::string>()(text) + value.index();
+}
+
+struct HashAttrs {
+  size_t operator()(const Attrs* attrs) const {
+    size_t hash = attrs->size();
+    for (const auto& [name, value] : *attrs) hash = mix(mix(hash, name.id()), hash_value(value));
+    return hash;
+  }
+};
+struct EqualAttrs {
+  bool operator()(const Attrs* a, const Attrs* b) const { return *a == *b; }
+};
+
+}  // namespace
+
+void print_to(std::string& out, const AttrValue& value) {
+  struct {
+    std::string& out;
+    void operator()(int64_t v) { out += std::to_string(v); }
+    void operator()(double v) { print_float(out, v); }
+    void operator()(bool v) { out += v ? "true" : "false"; }
+    void operator()(const std::string& v) { print_quoted(out, v); }
+    void operator()(DType v) { out += dtype_name(v); }
+    void operator()(const Ints& v) { print_list(out, v, *this); }
+    void operator()(const Floats& v) { print_list(out, v, *this); }
+    void operator()(const Strings& v) { print_list(out, v, *this); }
+    void operator()(const Bools& v) { print_list(out, v, [&](bool b) { (*this)(b); }); }
+    void operator()(const ConstantRef& v) { out += cat("const<", v.key, "> : ", v.type); }
+  } printer{out};
+  std::visit(printer, value);
+}
+
+bool attr_equal(const AttrValue& a, const AttrValue& b) {
+  if (a.index() != b.index()) return false;
+  if (auto* x = std::get_if<double>(&a)) return same(*x, std::get<double>(b));
+  if (auto* x = std::get_if<Floats>(&a)) {
+    const Floats& y = std::get<Floats>(b);
+    return std::equal(x->begin(), x->end(), y.begin(), y.end(), same);
+  }
+  return a == b;
+}
+
+std::string_view attr_kind(const AttrValue& value) {
+  static constexpr std::string_view kKinds[] = {"integer", "float", "bool", "string", "dtype",
+      "list of integers", "list of floats", "list of strings", "list of bools", "constant"};
+  return kKinds[value.index()];
+}
+
+Attrs::Attrs(std::initializer_list<Entry> entries) {
+  for (const Entry& entry : entries) set(entry.first, entry.second);
+}
+
+void Attrs::set(Symbol name, AttrValue value) {
+  auto at = std::lower_bound(entries_.begin(), entries_.end(), name, [](const Entry& e, Symbol n) { return e.first < n; });
+  if (at != entries_.end() && at->first == name) at->second = normal(std::move(value));
+  else entries_.insert(at, {name, normal(std::move(value))});
+}
+
+void Attrs::erase(Symbol name) {
+  std::erase_if(entries_, [&](const Entry& e) { return e.first == name; });
+}
+
+const AttrValue* Attrs::find(Symbol name) const {
+  for (const Entry& entry : entries_) {
+    if (entry.first == name) return &entry.second;
+  }
+  return nullptr;
+}
+
+namespace {
+template <class T>
+const T& as(const AttrValue& value, Symbol name) {
+  const T* typed = std::get_if<T>(&value);
+  BYOC_CHECK(typed, "attribute ", name, " is a ", attr_kind(value));
+  return *typed;
+}
+template <class T>
+T list(const AttrValue* value, Symbol name) {
+  if (value == nullptr || is_empty_list(*value)) return {};
+  return as<T>(*value, name);
+}
+}  // namespace
+
+int64_t Attrs::i(Symbol name) const {
+  const AttrValue* value = find(name);
+  BYOC_CHECK(value, "no attribute ", name);
+  return as<int64_t>(*value, name);
+}
+int64_t Attrs::i(Symbol name, int64_t fallback) const { return has(name) ? i(name) : fallback; }
+double Attrs::f(Symbol name) const {
+  const AttrValue* value = find(name);
+  BYOC_CHECK(value, "no attribute ", name);
+  if (auto* integer = std::get_if<int64_t>(value)) return static_cast<double>(*integer);
+  return as<double>(*value, name);
+}
+double Attrs::f(Symbol name, double fallback) const { return has(name) ? f(name) : fallback; }
+bool Attrs::b(Symbol name, bool fallback) const {
+  const AttrValue* value = find(name);
+  return value ? as<bool>(*value, name) : fallback;
+}
+std::string Attrs::s(Symbol name, std::string_view fallback) const {
+  const AttrValue* value = find(name);
+  return value ? as<std::string>(*value, name) : std::string(fallback);
+}
+Ints Attrs::ints(Symbol name) const { return list<Ints>(find(name), name); }
+Floats Attrs::floats(Symbol name) const {
+  const AttrValue* value = find(name);
+  if (value != nullptr) {
+    if (auto* integers = std::get_if<Ints>(value)) return {integers->begin(), integers->end()};
+  }
+  return list<Floats>(value, name);
+}
+Strings Attrs::strings(Symbol name) const { return list<Strings>(find(name), name); }
+DType Attrs::dtype(Symbol name) const {
+  const AttrValue* value = find(name);
+  BYOC_CHECK(value, "no attribute ", name);
+  return as<DType>(*value, name);
+}
+
+bool operator==(const Attrs& a, const Attrs& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Attrs::Entry& x, const Attrs::Entry& y) {
+    return x.first == y.first && attr_equal(x.second, y.second);
+  });
+}
+
+void print_to(std::string& out, const Attrs& attrs) {
+  if (attrs.empty()) return;
+  out += '{';
+  bool first = true;
+  for (const auto& [name, value] : attrs) {
+    out += cat(first ? "" : ", ", name, "=");
+    print_to(out, value);
+    first = false;
+  }
+  out += '}';
+}
+
+const Attrs* intern(Attrs attrs) {
+  static auto* mutex = new std::shared_mutex;
+  static auto* table = new std::unordered_set<const Attrs*, HashAttrs, EqualAttrs>;
+  {
+    std::shared_lock lock(*mutex);
+    auto found = table->find(&attrs);
+    if (found != table->end()) return *found;
+  }
+  std::unique_lock lock(*mutex);
+  auto found = table->find(&attrs);
+  if (found != table->end()) return *found;
+  return *table->insert(new Attrs(std::move(attrs))).first;
+}
+
+}  // namespace byoc

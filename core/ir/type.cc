@@ -1,0 +1,222 @@
+#include "byoc/ir/type.h"
+
+#include <deque>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "byoc/base/check.h"
+
+namespace byoc {
+namespace {
+
+// Values get numbers in order of arrival and stay for the life of the process. Reading a value by its
+// number takes no lock: chunks never move, and a number is handed out after its value is written.
+template <class T, class Key, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>>
+class Interner {
+ public:
+  template <class Make>
+  uint32_t intern(const Key& key, Make&& make) {
+    {
+      std::shared_lock lock(mutex_);
+      auto found = index_.find(key);
+      if (found != index_.end()) return found->second;
+    }
+    std::unique_lock lock(mutex_);
+    auto found = index_.find(key);
+    if (found != index_.end()) return found->second;
+    BYOC_CHECK(size_ < kChunks * kChunkSize, "too many interned values");
+    uint32_t id = size_++;
+    auto& chunk = chunks_[id / kChunkSize];
+    if (!chunk) chunk = std::make_unique<T[]>(kChunkSize);
+    T& stored = chunk[id % kChunkSize] = make();
+    index_.emplace(key_of(stored, key), id);
+    return id;
+  }
+  const T& operator[](uint32_t id) const { return chunks_[id / kChunkSize][id % kChunkSize]; }
+
+ private:
+  static constexpr uint32_t kChunkSize = 4096, kChunks = 1 << 16;
+  static Key key_of(const T& stored, const Key& key) {
+    if constexpr (std::is_same_v<Key, std::string_view>) return stored;
+    else return key;
+  }
+  std::shared_mutex mutex_;
+  std::unordered_map<Key, uint32_t, Hash, Equal> index_;
+  std::unique_ptr<std::unique_ptr<T[]>[]> chunks_ = std::make_unique<std::unique_ptr<T[]>[]>(kChunks);
+  uint32_t size_ = 0;
+};
+
+size_t mix(size_t hash, size_t value) {
+  return (hash ^ value) * size_t{0x9e3779b97f4a7c15} + (hash >> 29);
+}
+
+struct NamedSize {
+  Symbol name;
+  int64_t min = 0, max = 0;
+  bool operator==(const NamedSize& o) const { return name == o.name && min == o.min && max == o.max; }
+};
+struct HashNamedSize {
+  size_t operator()(const NamedSize& s) const {
+    return mix(mix(s.name.id(), static_cast<size_t>(s.min)), static_cast<size_t>(s.max));
+  }
+};
+struct HashType {
+  size_t operator()(const TensorType& t) const {
+    size_t hash = static_cast<size_t>(t.dtype) + 1;
+    for (Dim d : t.shape) {
+      hash = mix(hash, d.is_static() ? static_cast<size_t>(d.extent()) : ~static_cast<size_t>(d.name().id()));
+    }
+    return hash;
+  }
+};
+struct HashList {
+  size_t operator()(const std::vector<uint32_t>& list) const {
+    size_t hash = list.size();
+    for (uint32_t id : list) hash = mix(hash, id);
+    return hash;
+  }
+};
+
+// Leaked on purpose: values are read until the last moment of the process.
+auto& symbols() {
+  static auto* table = [] {
+    auto* t = new Interner<std::string, std::string_view>;
+    t->intern("", [] { return std::string(); });
+    return t;
+  }();
+  return *table;
+}
+auto& named_sizes() {
+  static auto* table = new Interner<NamedSize, NamedSize, HashNamedSize>;
+  return *table;
+}
+auto& types() {
+  static auto* table = [] {
+    auto* t = new Interner<TensorType, TensorType, HashType>;
+    t->intern(TensorType{}, [] { return TensorType{}; });
+    return t;
+  }();
+  return *table;
+}
+auto& type_lists() {
+  static auto* table = new Interner<std::vector<uint32_t>, std::vector<uint32_t>, HashList>;
+  return *table;
+}
+
+}  // namespace
+
+Symbol::Symbol(std::string_view text)
+    : id_(text.empty() ? 0 : symbols().intern(text, [&] { return std::string(text); })) {}
+
+std::string_view Symbol::text() const { return id_ == 0 ? std::string_view() : symbols()[id_]; }
+
+Dim::Dim(int64_t extent) : value_(extent) { BYOC_CHECK(extent >= 0, "a dim cannot be ", extent); }
+
+Dim Dim::symbol(Symbol name, int64_t min, int64_t max) {
+  BYOC_CHECK(!name.empty() && min >= 0 && min <= max, "bad bounds of dim ", name);
+  NamedSize size{name, min, max};
+  Dim dim;
+  dim.value_ = ~static_cast<int64_t>(named_sizes().intern(size, [&] { return size; }));
+  return dim;
+}
+
+int64_t Dim::extent() const {
+  BYOC_CHECK(is_static(), "extent of symbolic dim ", *this);
+  return value_;
+}
+
+Symbol Dim::name() const {
+  BYOC_CHECK(!is_static(), "name of dim ", *this);
+  return named_sizes()[static_cast<uint32_t>(~value_)].name;
+}
+
+int64_t Dim::min() const {
+  return is_static() ? value_ : named_sizes()[static_cast<uint32_t>(~value_)].min;
+}
+
+int64_t Dim::max() const {
+  return is_static() ? value_ : named_sizes()[static_cast<uint32_t>(~value_)].max;
+}
+
+void print_to(std::string& out, Dim dim) {
+  if (dim.is_static()) {
+    out += std::to_string(dim.extent());
+    return;
+  }
+  if (dim.min() > 0) out += cat(dim.min(), "<=");
+  out += dim.name().text();
+  if (dim.max() != Dim::kUnbounded) out += cat("<=", dim.max());
+}
+
+void print_to(std::string& out, const Shape& shape) {
+  out += '[';
+  for (size_t k = 0; k < shape.size(); ++k) {
+    if (k) out += ',';
+    print_to(out, shape[k]);
+  }
+  out += ']';
+}
+
+bool is_static(const Shape& shape) {
+  for (Dim dim : shape) {
+    if (!dim.is_static()) return false;
+  }
+  return true;
+}
+
+Result<int64_t> num_elements(const Shape& shape) {
+  for (Dim dim : shape) {
+    if (!dim.is_static()) return invalid(cat("shape ", shape, " is not known: dim ", dim, " is symbolic")).with_slug("symbolic-shape");
+  }
+  for (Dim dim : shape) {
+    if (dim.extent() == 0) return int64_t{0};
+  }
+  int64_t bytes = 8;
+  for (Dim dim : shape) {
+    if (__builtin_mul_overflow(bytes, dim.extent(), &bytes)) {
+      return Status(Code::kOutOfRange, cat("the size of a tensor of shape ", shape, " does not fit in 63 bits")).with_slug("tensor-size");
+    }
+  }
+  return bytes / 8;
+}
+
+Shape make_shape(std::span<const int64_t> extents) { return {extents.begin(), extents.end()}; }
+
+std::vector<int64_t> static_extents(const Shape& shape) {
+  std::vector<int64_t> extents;
+  extents.reserve(shape.size());
+  for (Dim dim : shape) extents.push_back(dim.extent());
+  return extents;
+}
+
+void print_to(std::string& out, const TensorType& type) {
+  print_to(out, type.dtype);
+  print_to(out, type.shape);
+}
+
+Result<int64_t> size_bytes(const TensorType& type) {
+  BYOC_TRY(int64_t n, num_elements(type.shape));
+  return n * static_cast<int64_t>(dtype_size(type.dtype));
+}
+
+TypeId::TypeId(const TensorType& type) : id_(types().intern(type, [&] { return type; })) {}
+const TensorType& TypeId::operator*() const { return types()[id_]; }
+
+TypeIds::TypeIds(std::span<const TypeId> list) : count_(static_cast<uint32_t>(list.size())) {
+  if (count_ == 1) id_ = list[0].id_;
+  if (count_ < 2) return;
+  std::vector<uint32_t> ids;
+  ids.reserve(count_);
+  for (TypeId type : list) ids.push_back(type.id_);
+  id_ = type_lists().intern(ids, [&] { return ids; });
+}
+
+TypeId TypeIds::operator[](size_t k) const {
+  BYOC_CHECK(k < count_, "result ", k, " of ", count_);
+  TypeId type;
+  type.id_ = count_ == 1 ? id_ : type_lists()[id_][k];
+  return type;
+}
+
+}  // namespace byoc

@@ -1,0 +1,149 @@
+#include "byoc/ir/visit.h"
+
+#include "byoc/base/check.h"
+
+namespace byoc {
+
+namespace {
+std::vector<uint32_t> first_outputs(const Function& function) {
+  std::vector<uint32_t> first(function.nodes.size() + 1, 0);
+  for (size_t k = 0; k < function.nodes.size(); ++k) {
+    first[k + 1] = first[k] + static_cast<uint32_t>(function.nodes[k].types.size());
+  }
+  return first;
+}
+constexpr ValueId kUnmapped{UINT32_MAX, UINT32_MAX};
+}  // namespace
+
+Rewriter::Rewriter(const Function& from) : from_(from), first_(first_outputs(from)) {
+  map_.assign(first_.back(), kUnmapped);
+  to_.attrs = from.attrs;
+  to_.nodes.reserve(from.nodes.size());
+  to_.operands.reserve(from.operands.size());
+}
+
+std::vector<ValueId> Rewriter::map(std::span<const ValueId> olds) const {
+  std::vector<ValueId> out;
+  out.reserve(olds.size());
+  for (ValueId old : olds) {
+    ValueId now = map(old);
+    BYOC_CHECK(now != kUnmapped, "value ", old.node, "#", old.output, " was dropped but is used");
+    out.push_back(now);
+  }
+  return out;
+}
+
+std::vector<ValueId> Rewriter::mapped_args(uint32_t old_node) const {
+  return map(from_.args(from_.nodes[old_node]));
+}
+
+uint32_t Rewriter::copy(uint32_t index) {
+  uint32_t now = to_.add_copy(from_.nodes[index], mapped_args(index));
+  replace(index, now);
+  return now;
+}
+
+void Rewriter::replace(uint32_t index, uint32_t now) {
+  for (uint32_t k = 0; k < from_.nodes[index].types.size(); ++k) set({index, k}, {now, k});
+}
+
+Function Rewriter::finish() && {
+  to_.results = map(from_.results);
+  return std::move(to_);
+}
+
+UseCounts::UseCounts(const Function& function) : first_(first_outputs(function)) {
+  counts_.assign(first_.back(), 0);
+  for (const Node& node : function.nodes) {
+    for (ValueId value : function.args(node)) ++counts_[first_[value.node] + value.output];
+  }
+  for (ValueId value : function.results) ++counts_[first_[value.node] + value.output];
+}
+
+uint32_t UseCounts::of_node(uint32_t node) const {
+  uint32_t sum = 0;
+  for (uint32_t k = first_[node]; k < first_[node + 1]; ++k) sum += counts_[k];
+  return sum;
+}
+
+namespace {
+
+// Depth-first over Invokes with a stack of our own: call chains may be long.
+class CallOrder {
+ public:
+  explicit CallOrder(const IRModule& module) : module_(module) {}
+  Status visit(Symbol root);
+  std::vector<Symbol> take() { return std::move(order_); }
+
+ private:
+  struct Frame {
+    Symbol name;
+    size_t next = 0;
+  };
+  enum State { kNew, kOpen, kDone };
+  Status push(Symbol name, Symbol caller);
+  std::string chain(Symbol last) const {
+    std::string out;
+    bool on = false;
+    for (const Frame& frame : stack_) {
+      on |= frame.name == last;
+      if (on) out += cat("@", frame.name, " -> ");
+    }
+    return cat(out, "@", last);
+  }
+
+  const IRModule& module_;
+  std::map<Symbol, State> state_;
+  std::vector<Frame> stack_;
+  std::vector<Symbol> order_;
+};
+
+Status CallOrder::push(Symbol name, Symbol caller) {
+  if (module_.find(name) == nullptr) {
+    return invalid(caller.empty() ? cat("the module has no function @", name)
+                                  : cat("@", caller, " calls @", name, ", which the module does not have"))
+        .with_slug("unknown-function");
+  }
+  State& state = state_[name];
+  if (state == kOpen) return invalid(cat("functions call each other in a circle: ", chain(name))).with_slug("recursion");
+  if (state == kNew) {
+    state = kOpen;
+    stack_.push_back({name});
+  }
+  return {};
+}
+
+Status CallOrder::visit(Symbol root) {
+  BYOC_TRY_STATUS(push(root, {}));
+  while (!stack_.empty()) {
+    Symbol name = stack_.back().name;
+    const Function& function = module_.function(name);
+    size_t next = stack_.back().next;
+    while (next < function.nodes.size() && !std::holds_alternative<Invoke>(function.nodes[next].kind)) ++next;
+    stack_.back().next = next + 1;
+    if (next < function.nodes.size()) {
+      BYOC_TRY_STATUS(push(std::get<Invoke>(function.nodes[next].kind).function, name));
+      continue;
+    }
+    state_[name] = kDone;
+    order_.push_back(name);
+    stack_.pop_back();
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Symbol>> callees_first(const IRModule& module, Symbol root) {
+  CallOrder order(module);
+  BYOC_TRY_STATUS(order.visit(root));
+  return order.take();
+}
+
+Result<std::vector<Symbol>> callees_first(const IRModule& module) {
+  CallOrder order(module);
+  for (const auto& [name, function] : module.functions) BYOC_TRY_STATUS(order.visit(name));
+  return order.take();
+}
+
+}  // namespace byoc

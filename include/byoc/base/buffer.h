@@ -1,0 +1,57 @@
+#pragma once
+// Immutable bytes with a content key: weights, wherever they came from. Buffers are shared, never
+// copied; two buffers are equal exactly when their bytes are.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace byoc {
+
+/// XXH3-128 of the bytes, big-endian, so that its hex text sorts as the key does.
+struct ContentKey {
+  std::array<uint8_t, 16> bytes{};
+  auto operator<=>(const ContentKey&) const = default;
+  std::string hex() const;                                  // 32 lower-case digits
+  static bool parse(const std::string& hex, ContentKey& out);
+};
+ContentKey content_key(std::span<const std::byte> bytes);
+inline void print_to(std::string& out, const ContentKey& key) { out.append(key.hex()); }
+
+/// Memory aligned to 64 bytes, or a view of memory that `owner` keeps alive (a mapped file).
+/// Immutable after creation, so any number of threads may read it.
+class Buffer {
+ public:
+  static constexpr size_t kAlignment = 64;
+  /// A copy of `bytes`, aligned.
+  static std::shared_ptr<const Buffer> copy(std::span<const std::byte> bytes);
+  /// Memory of `size` bytes that `fill` writes before the key is computed.
+  template <class Fill>
+  static std::shared_ptr<const Buffer> make(size_t size, Fill&& fill) {
+    auto memory = allocate(size);
+    fill(memory.get());
+    return adopt({memory.get(), size}, std::shared_ptr<const void>(memory));
+  }
+  /// A view; `owner` lives as long as the buffer. `bytes` must be aligned to 64, else it is copied.
+  static std::shared_ptr<const Buffer> adopt(std::span<const std::byte> bytes,
+                                             std::shared_ptr<const void> owner);
+  /// As adopt, for bytes whose key the caller has just verified or stored beside them.
+  static std::shared_ptr<const Buffer> adopt_keyed(std::span<const std::byte> bytes,
+                                                   std::shared_ptr<const void> owner,
+                                                   const ContentKey& key);
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+  const std::byte* data() const { return bytes_.data(); }
+  size_t size() const { return bytes_.size(); }
+  const ContentKey& key() const { return key_; }
+
+ private:
+  static std::shared_ptr<std::byte> allocate(size_t size);
+  std::span<const std::byte> bytes_;
+  std::shared_ptr<const void> owner_;
+  ContentKey key_;
+};
+
+}  // namespace byoc

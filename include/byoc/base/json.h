@@ -1,0 +1,22 @@
+#pragma once
+// JSON from plugins, logs, artifacts and users comes in here and nowhere else: size and depth are
+// checked before the parser sees the text, so that hostile nesting cannot overflow the stack.
+#include <nlohmann/json.hpp>
+
+#include "byoc/base/status.h"
+
+namespace byoc {
+
+using Json = nlohmann::ordered_json;
+
+inline constexpr size_t kJsonMaxBytes = size_t{1} << 31;
+inline constexpr int kJsonMaxDepth = 64;
+
+/// Errors: kInvalidArgument with slug "json-size", "json-depth" or "json-syntax".
+Result<Json> parse_json(std::string_view text, size_t max_bytes = kJsonMaxBytes,
+                        int max_depth = kJsonMaxDepth);
+/// The check alone, for readers that stream (SAX) instead of building a tree.
+Status scan_json(std::string_view text, size_t max_bytes = kJsonMaxBytes,
+                 int max_depth = kJsonMaxDepth);
+
+}  // namespace byoc

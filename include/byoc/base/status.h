@@ -1,0 +1,116 @@
+#pragma once
+// Errors as values. What a model, a file, a plugin or the machine causes comes back as Status or
+// Result<T>; what we caused ourselves stops in BYOC_CHECK (check.h). No exception crosses a public
+// function.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace byoc {
+
+/// The 16 canonical codes and three of ours; the numbers are those of the plugin ABI.
+enum class Code : uint32_t {
+  kOk = 0, kCancelled = 1, kUnknown = 2, kInvalidArgument = 3, kDeadlineExceeded = 4,
+  kNotFound = 5, kAlreadyExists = 6, kPermissionDenied = 7, kResourceExhausted = 8,
+  kFailedPrecondition = 9, kAborted = 10, kOutOfRange = 11, kUnimplemented = 12, kInternal = 13,
+  kUnavailable = 14, kDataLoss = 15, kUnauthenticated = 16,
+  kDeclined = 17, kStaleArtifact = 18, kBadGraph = 19,
+};
+std::string_view code_name(Code code);  // "invalid-argument"
+
+/// Success, or what went wrong: the message says what and which value, `where` the file or node,
+/// `help` what to do next, `slug` is a stable short name that tests and users can match.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(Code code, std::string message);
+  Status(const Status& other);
+  Status& operator=(const Status& other);
+  Status(Status&&) noexcept = default;
+  Status& operator=(Status&&) noexcept = default;
+
+  bool ok() const { return detail_ == nullptr; }
+  Code code() const { return detail_ ? detail_->code : Code::kOk; }
+  const std::string& message() const;
+  const std::string& slug() const;
+  const std::string& where() const;
+  const std::string& help() const;
+  Status&& with_slug(std::string slug) &&;
+  Status&& with_help(std::string help) &&;
+  /// Adds a place; an outer place is put before an inner one: "model.onnx: node "Conv_0"".
+  Status&& at(std::string_view place) &&;
+  /// "error[slug]: message\n  where\n  help: ...", as the commands print it.
+  std::string to_string() const;
+
+ private:
+  struct Detail {
+    Code code;
+    std::string slug, message, where, help;
+  };
+  std::unique_ptr<Detail> detail_;
+};
+
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}            // NOLINT: implicit by design
+  Result(Status status) : status_(std::move(status)) {}    // NOLINT: implicit by design
+  bool ok() const { return value_.has_value(); }
+  Status& status() { return status_; }
+  const Status& status() const { return status_; }
+  T& operator*() & { return *value_; }
+  const T& operator*() const& { return *value_; }
+  T&& operator*() && { return *std::move(value_); }
+  T* operator->() { return &*value_; }
+  const T* operator->() const { return &*value_; }
+
+ private:
+  std::optional<T> value_;
+  Status status_;
+};
+
+// Text of anything printable: numbers, strings, and types with `void print_to(std::string&, const T&)`.
+inline void print_to(std::string& out, std::string_view text) { out.append(text); }
+inline void print_to(std::string& out, const std::string& text) { out.append(text); }
+inline void print_to(std::string& out, const char* text) { out.append(text); }
+inline void print_to(std::string& out, char c) { out.push_back(c); }
+inline void print_to(std::string& out, bool value) { out.append(value ? "true" : "false"); }
+void print_to(std::string& out, double value);  // shortest form that reads back equal
+inline void print_to(std::string& out, float value) { print_to(out, double{value}); }
+template <class T>
+  requires std::is_integral_v<T>
+void print_to(std::string& out, T value) { out.append(std::to_string(value)); }
+
+template <class... Ts>
+std::string cat(const Ts&... parts) {
+  std::string out;
+  (print_to(out, parts), ...);
+  return out;
+}
+
+inline Status invalid(std::string m) { return {Code::kInvalidArgument, std::move(m)}; }
+inline Status not_found(std::string m) { return {Code::kNotFound, std::move(m)}; }
+inline Status unimplemented(std::string m) { return {Code::kUnimplemented, std::move(m)}; }
+inline Status data_loss(std::string m) { return {Code::kDataLoss, std::move(m)}; }
+inline Status failed(std::string m) { return {Code::kFailedPrecondition, std::move(m)}; }
+
+}  // namespace byoc
+
+#define BYOC_CONCAT_(a, b) a##b
+#define BYOC_CONCAT(a, b) BYOC_CONCAT_(a, b)
+/// BYOC_TRY(auto x, f());   declares x as f()'s value, or returns f()'s error from this function.
+#define BYOC_TRY(declaration, expression) \
+  BYOC_TRY_(BYOC_CONCAT(byoc_result_, __LINE__), declaration, expression)
+#define BYOC_TRY_(result, declaration, expression)             \
+  auto result = (expression);                                  \
+  if (!result.ok()) [[unlikely]] return std::move(result).status(); \
+  declaration = *std::move(result)
+/// BYOC_TRY_STATUS(f());   returns f()'s error from this function, if it is one.
+#define BYOC_TRY_STATUS(expression) \
+  do {                              \
+    ::byoc::Status byoc_status_ = (expression); \
+    if (!byoc_status_.ok()) [[unlikely]] return byoc_status_; \
+  } while (false)

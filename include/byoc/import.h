@@ -1,0 +1,26 @@
+#pragma once
+// Reading models of other formats.
+#include <map>
+#include <string>
+
+#include "byoc/ir/module.h"
+#include "byoc/op/registry.h"
+
+namespace byoc {
+
+struct ImportOptions {
+  /// "x" -> 1x3x224x224, or a named size "N" -> 1: known before shapes are needed.
+  std::map<std::string, std::vector<int64_t>> shapes;
+  std::map<std::string, std::pair<TensorType, std::shared_ptr<const Buffer>>> bind;  // input -> constant
+};
+
+/// An ONNX file as a module with one function "main": ONNX's graph inputs that are no initializers become
+/// parameters in order, results in order. Shape arithmetic on known shapes folds away while reading.
+/// Names of nodes become locs (or the first output's name); names of inputs and outputs are kept in the
+/// function's attributes `input_names`, `output_names`. External data is read only from inside the
+/// model's folder. Errors: slugs "model-file", "onnx-parse", "onnx-unsupported" (node, op, domain, opset),
+/// "onnx-graph" (cycles, order), "external-data", "input-shape".
+Result<IRModule> import_onnx(const std::string& path, const OpRegistry& ops,
+                             const ImportOptions& options = {});
+
+}  // namespace byoc

@@ -1,0 +1,34 @@
+#pragma once
+// Building functions in C++ with inference at every step.
+#include "byoc/ir/module.h"
+#include "byoc/op/registry.h"
+
+namespace byoc {
+
+/// Errors are remembered: after the first one every call returns a harmless value, and `finish`
+/// returns that error. Not thread-safe.
+class FunctionBuilder {
+ public:
+  FunctionBuilder(IRModule& module, const OpRegistry& ops) : module_(module), ops_(ops) {}
+  ValueId param(Symbol name, const TensorType& type);
+  ValueId constant(const TensorType& type, std::shared_ptr<const Buffer> data);
+  ValueId constant_f32(const std::vector<int64_t>& dims, const std::vector<float>& values);
+  ValueId constant_i64(const std::vector<int64_t>& dims, const std::vector<int64_t>& values);
+  ValueId call(std::string_view op, const std::vector<ValueId>& args, Attrs attrs = {},
+               Symbol loc = {});
+  /// The first output; output k is ValueId{v.node, k}.
+  ValueId invoke(Symbol function, const std::vector<ValueId>& args, Symbol loc = {});
+  /// compiler_begin / compiler_end around ops by hand: values entering and leaving region `region`.
+  ValueId begin_region(ValueId value, const std::string& compiler, int64_t region);
+  ValueId end_region(ValueId value, const std::string& compiler, int64_t region);
+  TypeId type(ValueId value) const { return function_.type(value); }
+  Status finish(Symbol name, const std::vector<ValueId>& results, Attrs attrs = {});
+
+ private:
+  IRModule& module_;
+  const OpRegistry& ops_;
+  Function function_;
+  Status status_;
+};
+
+}  // namespace byoc

@@ -1,0 +1,57 @@
+#pragma once
+// Ways to walk: one lambda per node kind, and rebuilding a function with a map from old to new.
+#include "byoc/ir/module.h"
+
+namespace byoc {
+
+/// std::visit(overloaded{[](const Param&) {...}, ...}, node.kind): no catch-all, so that a new kind
+/// stops the build wherever it is forgotten.
+template <class... Fs>
+struct overloaded : Fs... {
+  using Fs::operator()...;
+};
+template <class... Fs>
+overloaded(Fs...) -> overloaded<Fs...>;
+
+/// Copies a function node by node. `map(old)` is the value that now stands for the old one.
+class Rewriter {
+ public:
+  explicit Rewriter(const Function& from);
+  Function& to() { return to_; }
+  const Function& from() const { return from_; }
+  ValueId map(ValueId old) const { return map_[first_[old.node] + old.output]; }
+  void set(ValueId old, ValueId now) { map_[first_[old.node] + old.output] = now; }
+  std::vector<ValueId> map(std::span<const ValueId> olds) const;
+  std::vector<ValueId> mapped_args(uint32_t old_node) const;
+  /// Copies old node `index` with mapped args and maps its outputs; returns the new node's number.
+  uint32_t copy(uint32_t index);
+  /// Maps every output of old node `index` to the outputs of new node `now`.
+  void replace(uint32_t index, uint32_t now);
+  /// Maps the results, keeps the attributes, and gives the function away.
+  Function finish() &&;
+
+ private:
+  const Function& from_;
+  Function to_;
+  std::vector<uint32_t> first_;                             // of each old node, into map_
+  std::vector<ValueId> map_;
+};
+
+/// How often each value is read, by operands and results: CSR over (node, output).
+class UseCounts {
+ public:
+  explicit UseCounts(const Function& function);
+  uint32_t operator()(ValueId value) const { return counts_[first_[value.node] + value.output]; }
+  uint32_t of_node(uint32_t node) const;                    // sum over its outputs
+
+ private:
+  std::vector<uint32_t> first_, counts_;
+};
+
+/// Names of the functions an Invoke reaches from `root`, callees before callers. Iterative.
+/// Errors: kInvalidArgument for a missing function or recursion, naming the chain.
+Result<std::vector<Symbol>> callees_first(const IRModule& module, Symbol root);
+/// All functions of the module, callees before callers.
+Result<std::vector<Symbol>> callees_first(const IRModule& module);
+
+}  // namespace byoc

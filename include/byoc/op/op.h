@@ -1,0 +1,63 @@
+#pragma once
+// What one op is: schema, type inference, cost, and a naive loop that is the truth in tests.
+#include <functional>
+#include <span>
+
+#include "byoc/ir/node.h"
+
+namespace byoc {
+
+enum class FusionKind : uint8_t { kElementwise, kBroadcast, kInjective, kReduction, kAnchor, kOpaque };
+std::string_view fusion_kind_name(FusionKind kind);
+
+struct InputSpec {
+  std::string name, doc;                                    // "x", "f32, rank >= 1"
+  bool optional = false;                                    // only trailing inputs may be left out
+  bool variadic = false;                                    // only the last; one or more
+};
+struct OutputSpec {
+  std::string name, doc;
+};
+/// kRequired: must be given. kOptional: may be absent, no default value. Otherwise `fallback` holds the
+/// default, and its kind is the attribute's kind.
+struct AttrSpec {
+  enum Need { kHasDefault, kRequired, kOptional };
+  std::string name;
+  AttrValue fallback;                                       // for the kind also when required/optional
+  std::string doc;
+  Need need = kHasDefault;
+};
+
+using Types = std::span<const TypeId>;
+using InferFn = std::function<Result<std::vector<TensorType>>(Types inputs, const Attrs&)>;
+
+/// One op on compact row-major tensors of known types, prepared once and run any number of times from
+/// any thread. `in` and `out` never alias. Allocates nothing.
+using RefKernel = std::function<void(const void* const* in, void* const* out)>;
+/// Prepares: all attribute and shape work happens here. Types are static.
+/// Errors: kUnimplemented with the dtype in the message when this combination has no kernel.
+using ReferenceFn = std::function<Result<RefKernel>(Types inputs, Types outputs, const Attrs&)>;
+/// Floating-point (or integer) operations of one call; a multiply-add counts 2.
+using FlopsFn = std::function<double(Types inputs, Types outputs, const Attrs&)>;
+
+struct OpDef {
+  std::string name, doc;
+  FusionKind kind = FusionKind::kOpaque;
+  std::vector<InputSpec> inputs;
+  std::vector<OutputSpec> outputs = {{"y", ""}};
+  std::vector<AttrSpec> attrs;                              // attributes are stored with defaults filled in
+  InferFn infer;
+  ReferenceFn reference;
+  FlopsFn flops;                                            // absent: one per output element
+  int64_t version = 1;
+  bool is_annotation = false;                               // compiler_begin / compiler_end
+};
+
+/// Fills defaults, checks names and kinds (an integer is accepted where a float is due).
+/// Errors: kInvalidArgument naming op, attribute, both kinds.
+Result<Attrs> complete_attrs(const OpDef& op, Attrs given);
+/// Checks the number of inputs, then infers. Every result's byte size fits in 63 bits.
+Result<std::vector<TypeId>> infer_types(const OpDef& op, Types inputs, const Attrs& attrs);
+double flops(const OpDef& op, Types inputs, Types outputs, const Attrs& attrs);
+
+}  // namespace byoc

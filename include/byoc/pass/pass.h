@@ -1,0 +1,87 @@
+#pragma once
+// A pass is a function from module to module: deterministic, and run twice it changes nothing more.
+#include <functional>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "byoc/ir/module.h"
+#include "byoc/op/registry.h"
+#include "byoc/runtime/plugins.h"
+
+namespace byoc {
+
+/// What plugins said about the user's ops, gathered while passes run; for `explain` and reports.
+/// Passes write it and never read it.
+struct Report {
+  struct Remark {
+    enum Kind {
+      kRefused,      // judge said no
+      kSlow,         // judge said yes, but slow
+      kDeclined,     // compile declined what judge took; it went to `plugin`'s successor
+      kNote          // anything else a user should hear
+    };
+    Kind kind = kRefused;
+    std::string plugin;                                     // who said it
+    std::string op;                                         // "conv2d", or a composite's name
+    std::vector<Symbol> locs;                               // the user's ops it is about
+    std::string reason;                                     // a sentence without a final stop
+  };
+  std::vector<Remark> remarks;
+  uint64_t judge_calls = 0, judge_distinct = 0;
+};
+
+struct PassContext;
+using PassArgs = std::vector<std::string>;                  // "annotate_target=onednn+json": two
+using PassFn = std::function<Result<IRModule>(IRModule, const PassContext&, const PassArgs&)>;
+
+struct Pass {
+  std::string name;
+  PassFn run;
+  PassArgs args;
+};
+
+/// Called around every pass: for dumps, timing, verification, progress.
+struct Instrument {
+  std::function<void(const Pass&, const IRModule& before)> before;
+  std::function<Status(const Pass&, const IRModule& before, const IRModule& after, uint64_t ns)> after;
+};
+
+struct PassContext {
+  const OpRegistry* ops = &all_ops();
+  std::shared_ptr<const PluginSet> plugins;                 // null: none
+  std::vector<std::string> compilers;                       // chosen, in order of priority
+  std::vector<std::string> defaults;                        // default codegens, in the order they are asked
+  int level = 2;                                            // -O
+  bool strict = false;
+  uint32_t threads = 1;
+  std::string target_json = "{}";
+  std::map<std::string, std::string> options;               // by name; see pass_options()
+  std::set<std::string> disabled;                           // BYOC_SKIP
+  std::vector<Instrument> instruments;
+  Report* report = nullptr;
+
+  void remark(Report::Remark remark) const {
+    if (report) report->remarks.push_back(std::move(remark));
+  }
+};
+
+/// Runs them in order. A failing pass's Status is marked with the pass's name. Debug builds verify the
+/// module after every pass. Honours BYOC_DUMP, BYOC_TIME, BYOC_SKIP, BYOC_STOP_AFTER.
+Result<IRModule> run_passes(IRModule module, std::span<const Pass> passes, const PassContext& context);
+
+/// The table of all passes, as `byoc opt --list` prints it.
+struct PassInfo {
+  std::string name, args, doc;                              // args: "PLUGIN+...", "" when it takes none
+  PassFn run;
+};
+const std::vector<PassInfo>& all_passes();
+/// "a,b=x+y,c" -> passes. Errors: kNotFound, slug "unknown-pass", with the nearest name.
+Result<std::vector<Pass>> parse_passes(std::string_view text);
+/// Section 2 of the architecture, up to and with partition_graph; then up to and with plan_memory.
+std::vector<Pass> partition_pipeline(const PassContext& context);
+std::vector<Pass> codegen_pipeline(const PassContext& context);
+
+}  // namespace byoc

@@ -1,0 +1,58 @@
+#pragma once
+// Every public pass with its promise. All run on every function of the module (or those reachable from
+// the entry, where it says so), keep annotations, and change nothing when run a second time.
+#include "byoc/pass/pass.h"
+
+namespace byoc {
+
+// ---- simplify: graph clean-up
+/// Entry parameters named in `values` become constants. Errors: unknown name, dtype or shape mismatch.
+struct BoundTensor {
+  TensorType type;
+  std::shared_ptr<const Buffer> data;
+};
+Result<IRModule> bind_params(IRModule, const std::map<std::string, BoundTensor>& values,
+                             const PassContext&);
+/// Named sizes ("N" -> 1) or whole entry inputs ("x" -> 1x3x224x224) become numbers, everywhere.
+/// Errors: unknown name, a number outside the dim's bounds, dims that contradict.
+Result<IRModule> bind_shapes(IRModule, const std::map<std::string, std::vector<int64_t>>& shapes,
+                             const PassContext&);
+/// Types of all nodes from those of parameters and constants, callees first.
+Result<IRModule> infer_types(IRModule, const PassContext&);
+/// Calls of plain functions are replaced by their bodies; functions with `compiler` or `composite` stay.
+/// Functions no longer reachable from the entry go.
+Result<IRModule> inline_functions(IRModule, const PassContext&);
+/// Arguments of calls of functions with `compiler` that are constants
+/// move into a copy of the function, one per distinct set of constants.
+Result<IRModule> bind_constant_arguments(IRModule, const PassContext&);
+/// Ops whose operands are all constants become constants (results up to 64 MiB), by reference kernels.
+Result<IRModule> fold_constants(IRModule, const PassContext&);
+/// batch_norm (and multiply/add by per-channel constants) after conv2d, gemm, matmul folds into weights.
+Result<IRModule> fold_batch_norm(IRModule, const PassContext&);
+/// Nodes whose values nobody reads go (parameters and annotations stay), then unreachable functions.
+Result<IRModule> eliminate_dead_code(IRModule, const PassContext&);
+/// Nodes that compute the same become one; equal constants too. Not across regions, never annotations.
+Result<IRModule> merge_equal_nodes(IRModule, const PassContext&);
+
+// ---- partition
+/// Matches of two or more ops of the plugins' patterns become calls of composite functions.
+Result<IRModule> merge_composites(IRModule, const std::vector<std::string>& plugins, const PassContext&);
+/// Calls of composites are replaced by their ops again: of `plugins`, or of all when empty.
+Result<IRModule> inline_composites(IRModule, const std::vector<std::string>& plugins, const PassContext&);
+/// compiler_begin / compiler_end around every op (or composite) a plugin takes, each its own open region.
+/// No plugins: only functions that carry the attribute `compiler` are annotated.
+Result<IRModule> annotate_target(IRModule, const std::vector<std::string>& plugins, const PassContext&);
+/// Joins open regions into convex ones with an acyclic quotient (partition.md); drops `open`.
+Result<IRModule> merge_compiler_regions(IRModule, const PassContext&);
+/// Each region, by its number, becomes a function with compiler, global_symbol, primitive.
+Result<IRModule> partition_graph(IRModule, const PassContext&);
+
+// ---- codegen
+/// What is left outside regions is grouped into functions of the default codegens.
+Result<IRModule> fuse_ops(IRModule, const PassContext&);
+/// Functions with `compiler` of one of `plugins` (all when empty) are compiled; calls become externs.
+Result<IRModule> run_codegen(IRModule, const std::vector<std::string>& plugins, const PassContext&);
+/// Offsets of intermediate tensors in one arena, as attributes of the entry function.
+Result<IRModule> plan_memory(IRModule, const PassContext&);
+
+}  // namespace byoc

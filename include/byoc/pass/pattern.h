@@ -1,0 +1,43 @@
+#pragma once
+// Graph patterns (plugin-abi.md section 3): parsed once, matched from the root down.
+#include <memory>
+
+#include "byoc/ir/visit.h"
+
+namespace byoc {
+
+/// One parsed pattern; immutable, cheap to copy.
+class Pattern {
+ public:
+  /// Errors: kInvalidArgument, slug "pattern-syntax", with the JSON path of what is wrong.
+  static Result<Pattern> parse(std::string_view dag_json);
+  struct Tree;
+  const Tree& tree() const { return *tree_; }
+  /// Fewest ops a match can have.
+  size_t min_ops() const;
+  /// Ops that may stand at the root.
+  const std::vector<std::string>& root_ops() const;
+
+ private:
+  std::shared_ptr<const Tree> tree_;
+};
+
+struct Match {
+  uint32_t root = 0;
+  std::vector<uint32_t> nodes;                              // ops of the match, ascending
+  std::vector<ValueId> inputs;                              // values from outside, in order of first use
+  /// capture name -> values: an op's node (output 0) in graph order, or an outside value.
+  std::map<std::string, std::vector<ValueId>> captures;
+};
+
+/// The match of `pattern` rooted at node `root`, when there is one whose inner values have no user
+/// outside and are no results of the function.
+std::optional<Match> match_at(const Pattern& pattern, const Function& function, const UseCounts& uses,
+                              uint32_t root);
+
+/// Rewriting with the same matcher: replaces each match by what `replace` builds; nullopt leaves it.
+using Replacement =
+    std::function<Result<std::optional<ValueId>>(const Match&, Rewriter& rewriter)>;
+Result<Function> rewrite(const Function& function, const Pattern& pattern, const Replacement& replace);
+
+}  // namespace byoc

@@ -1,0 +1,135 @@
+#pragma once
+// The plugins of this process. Files are found, checked before anything of theirs runs, opened, and
+// asked; a plugin that cannot be used is listed with its reason and never stops the others.
+// All C ABI calls go through the classes here: statuses become Status, handles become RAII.
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "byoc/base/external.h"
+#include "byoc/plugin/abi.h"
+
+namespace byoc {
+
+struct PluginPattern {
+  std::string name, dag_json;
+  int32_t priority = 0;
+  uint32_t flags = 0;
+};
+
+struct Verdict {
+  enum Accept : uint32_t { kNo = 0, kYes = 1, kSlow = 2 };
+  Accept accept = kNo;
+  uint64_t est_ns = 0;
+  std::string reason;                                       // present with kNo and kSlow
+};
+
+/// One function to compile: constants in the order of the graph's "constants".
+struct CompileFunction {
+  std::string symbol, graph_json;
+  std::vector<ExternalConstant> constants;
+  std::vector<std::shared_ptr<const Buffer>> buffers;
+  uint32_t n_in = 0, n_out = 0;
+};
+
+struct CompileResult {
+  Status status;                                            // code kDeclined: `function` goes elsewhere
+  int64_t function = -1, node = -1;                         // index where the status points, or -1
+  ExternalModule module;                                    // flops and ops of functions are the caller's
+  std::vector<std::shared_ptr<const Buffer>> packed;        // bytes of the packed constants
+};
+
+/// Handles of a loaded external module; kernels live as long as it. Movable only.
+class LoadedModule {
+ public:
+  LoadedModule() = default;
+  LoadedModule(const byoc_plugin* table, byoc_module* module, std::vector<byoc_kernel*> kernels);
+  LoadedModule(LoadedModule&&) noexcept;
+  LoadedModule& operator=(LoadedModule&&) noexcept;
+  ~LoadedModule();
+  const byoc_plugin* table() const { return table_; }
+  byoc_kernel* kernel(size_t function) const { return kernels_[function]; }
+
+ private:
+  const byoc_plugin* table_ = nullptr;
+  byoc_module* module_ = nullptr;
+  std::vector<byoc_kernel*> kernels_;                       // one per function of the ExternalModule
+};
+
+/// A usable plugin with one open instance. Thread-safe as plugin-abi.md says: calls on one instance are
+/// serialised here, except `judge`, which is pure.
+class Plugin {
+ public:
+  ~Plugin();
+  const std::string& id() const { return id_; }
+  const std::string& version() const { return version_; }
+  const std::string& path() const { return path_; }
+  int64_t priority() const;
+  uint32_t flags() const;
+  bool is_default_codegen() const;                          // has BYOC_PLUGIN_DEFAULT
+  bool is_horizontal() const;
+  uint64_t max_ops() const;                                 // 0 in the table reads as 4096
+  uint64_t max_bytes() const;                               // 0: no limit
+  const std::vector<PluginPattern>& patterns() const { return patterns_; }
+  bool has_judge() const;
+  /// pattern: index into patterns(), or BYOC_NO_PATTERN for a single op no pattern names.
+  Result<Verdict> judge(uint32_t pattern, std::string_view candidate_json) const;
+  /// Compiles, reads kernel infos, saves: bytes come back and nothing of the plugin stays alive.
+  CompileResult compile(std::span<const CompileFunction> functions, const std::string& target_json,
+                        uint32_t threads, uint32_t flags) const;
+  /// `constants`: one buffer per distinct key of the module's functions, in order of first use.
+  Result<LoadedModule> load(const ExternalModule& module,
+                            const std::vector<std::shared_ptr<const Buffer>>& constants,
+                            uint32_t threads) const;
+  /// 0 unknown 1 no 2 works, recompiling is better 3 best (byoc_plugin::compat).
+  Result<uint32_t> compat(const std::string& compat) const;
+
+ private:
+  friend class PluginSet;
+  Plugin() = default;
+  const byoc_plugin* table_ = nullptr;
+  byoc_instance* instance_ = nullptr;
+  std::string id_, version_, path_, options_json_;
+  std::vector<PluginPattern> patterns_;
+};
+
+struct RefusedPlugin {
+  std::string path, id, version;                            // id and version when they could be read
+  std::string reason, help;
+};
+
+struct PluginSearch {
+  std::vector<std::string> files;                           // --plugin FILE, first in the order
+  std::vector<std::string> folders;                         // searched after the files
+  std::map<std::string, std::map<std::string, std::string>> options;  // id -> name -> value
+};
+/// BYOC_PLUGIN_PATH (ignored when the process is set-id), then <prefix>/lib/byoc/plugins relative to
+/// the running executable.
+PluginSearch default_plugin_search();
+
+/// Made once, shared by compilations and Sessions; immutable afterwards.
+class PluginSet {
+ public:
+  /// Never fails as a whole; see refused(). Options for an id nobody has are an error of `check`.
+  static std::shared_ptr<const PluginSet> load(const PluginSearch& search);
+  const Plugin* find(std::string_view id) const;
+  /// Errors: kNotFound, slug "unknown-plugin", with the nearest id, the ids found, and why a plugin of
+  /// that id was refused.
+  Result<const Plugin*> get(std::string_view id) const;
+  std::span<const std::unique_ptr<Plugin>> all() const { return plugins_; }  // by (priority desc, id)
+  std::span<const RefusedPlugin> refused() const { return refused_; }
+  const PluginSearch& search() const { return search_; }
+  Status check_options() const;
+
+ private:
+  std::vector<std::unique_ptr<Plugin>> plugins_;
+  std::vector<RefusedPlugin> refused_;
+  PluginSearch search_;
+};
+
+/// The host table handed to every plugin; threads, allocation, constants, log.
+const byoc_host* host_table();
+
+}  // namespace byoc

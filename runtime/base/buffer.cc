@@ -1,0 +1,72 @@
+#include "byoc/base/buffer.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace byoc {
+
+std::string ContentKey::hex() const {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  out.reserve(32);
+  for (uint8_t byte : bytes) {
+    out += kDigits[byte >> 4];
+    out += kDigits[byte & 15];
+  }
+  return out;
+}
+
+bool ContentKey::parse(const std::string& hex, ContentKey& out) {
+  if (hex.size() != 32) return false;
+  auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
+  for (size_t k = 0; k < 16; ++k) {
+    int high = digit(hex[2 * k]), low = digit(hex[2 * k + 1]);
+    if (high < 0 || low < 0) return false;
+    out.bytes[k] = static_cast<uint8_t>(high << 4 | low);
+  }
+  return true;
+}
+
+ContentKey content_key(std::span<const std::byte> bytes) {
+  static const char kNothing = 0;                           // an empty span may carry a null pointer
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes.empty() ? &kNothing : static_cast<const void*>(bytes.data()), bytes.size()));
+  ContentKey key;
+  std::memcpy(key.bytes.data(), canonical.digest, 16);
+  return key;
+}
+
+std::shared_ptr<std::byte> Buffer::allocate(size_t size) {
+  size_t rounded = (size + kAlignment) / kAlignment * kAlignment;  // never zero
+  void* memory = std::aligned_alloc(kAlignment, rounded);
+  if (memory == nullptr) throw std::bad_alloc();
+  return {static_cast<std::byte*>(memory), [](std::byte* p) { std::free(p); }};
+}
+
+std::shared_ptr<const Buffer> Buffer::copy(std::span<const std::byte> bytes) {
+  return make(bytes.size(), [&](std::byte* to) {
+    if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+  });
+}
+
+std::shared_ptr<const Buffer> Buffer::adopt(std::span<const std::byte> bytes,
+                                            std::shared_ptr<const void> owner) {
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % kAlignment != 0) return copy(bytes);
+  return adopt_keyed(bytes, std::move(owner), content_key(bytes));
+}
+
+std::shared_ptr<const Buffer> Buffer::adopt_keyed(std::span<const std::byte> bytes,
+                                                  std::shared_ptr<const void> owner,
+                                                  const ContentKey& key) {
+  auto buffer = std::make_shared<Buffer>();
+  buffer->bytes_ = bytes;
+  buffer->owner_ = std::move(owner);
+  buffer->key_ = key;
+  return buffer;
+}
+
+}  // namespace byoc

@@ -1,0 +1,59 @@
+#include "byoc/base/dtype.h"
+
+#include "byoc/base/external.h"
+
+namespace byoc {
+namespace {
+constexpr std::string_view kNames[kDTypeCount] = {"f32", "f64", "f16", "bf16", "i8",  "u8",  "i16",
+                                                  "u16", "i32", "u32", "i64",  "u64", "bool"};
+}  // namespace
+
+std::string_view dtype_name(DType dtype) { return kNames[static_cast<int>(dtype)]; }
+
+std::optional<DType> parse_dtype(std::string_view name) {
+  for (int k = 0; k < kDTypeCount; ++k) {
+    if (kNames[k] == name) return static_cast<DType>(k);
+  }
+  return std::nullopt;
+}
+
+void print_to(std::string& out, const TensorSpec& spec) {
+  out += cat(spec.dtype, "[");
+  for (size_t k = 0; k < spec.dims.size(); ++k) out += cat(k ? "," : "", spec.dims[k]);
+  out += ']';
+}
+
+Result<int64_t> size_bytes(const TensorSpec& spec) {
+  int64_t bytes = static_cast<int64_t>(dtype_size(spec.dtype));
+  bool empty = false;
+  for (int64_t dim : spec.dims) {
+    if (dim < 0) return invalid(cat("a dim of ", spec, " is negative")).with_slug("tensor-size");
+    empty |= dim == 0;
+  }
+  if (empty) return int64_t{0};
+  for (int64_t dim : spec.dims) {
+    if (__builtin_mul_overflow(bytes, dim, &bytes)) {
+      return Status(Code::kOutOfRange, cat("the size of ", spec, " does not fit in 63 bits"))
+          .with_slug("tensor-size");
+    }
+  }
+  return bytes;
+}
+
+int64_t num_elements(const TensorSpec& spec) {
+  int64_t n = 1;
+  for (int64_t dim : spec.dims) n *= dim;
+  return n;
+}
+
+bool operator==(const ExternalModule& a, const ExternalModule& b) {
+  auto same_blob = [&] {
+    if (!a.blob || !b.blob) return a.blob == b.blob;
+    return a.blob->key() == b.blob->key() && a.blob->size() == b.blob->size();
+  };
+  return a.plugin == b.plugin && a.plugin_version == b.plugin_version && a.compat == b.compat &&
+         a.options_json == b.options_json && a.flags == b.flags && a.functions == b.functions &&
+         same_blob();
+}
+
+}  // namespace byoc

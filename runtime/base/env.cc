@@ -1,0 +1,34 @@
+#include "byoc/base/env.h"
+
+#include <cstdlib>
+
+#include "byoc/base/check.h"
+
+namespace byoc {
+namespace {
+constexpr EnvVariable kVariables[] = {
+    {"BYOC_PLUGIN_PATH", "", "folders with plugins, colon-separated; ignored when the process is set-id"},
+    {"BYOC_DUMP", "", "folder for the text of the module after every pass that changed something"},
+    {"BYOC_EXPLAIN", "", "`partition`: print who took each op and why the others refused"},
+    {"BYOC_TIME", "0", "1: print the time of every pass"},
+    {"BYOC_SKIP", "", "passes to leave out, comma-separated"},
+    {"BYOC_STOP_AFTER", "", "the pass after which the pipeline stops"},
+    {"BYOC_LOG", "", "what plugins and passes may print: error, warning, info, debug or trace"},
+};
+}  // namespace
+
+std::span<const EnvVariable> env_variables() { return kVariables; }
+
+std::string env_value(std::string_view name) {
+  for (const EnvVariable& variable : kVariables) {
+    if (variable.name != name) continue;
+    const char* value = std::getenv(std::string(name).c_str());
+    return value ? value : std::string(variable.fallback);
+  }
+  BYOC_CHECK(false, "no environment variable ", name, " in the table");
+  return "";
+}
+
+bool env_is_set(std::string_view name) { return std::getenv(std::string(name).c_str()) != nullptr; }
+
+}  // namespace byoc
