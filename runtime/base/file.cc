@@ -1,0 +1,197 @@
+#include "byoc/base/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+
+namespace byoc {
+namespace {
+
+class File {
+ public:
+  explicit File(int fd) : fd_(fd) {}
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+  /// Reports what close says: on some file systems that is where a full disk shows.
+  int close() {
+    int fd = std::exchange(fd_, -1);
+    return ::close(fd);
+  }
+
+ private:
+  int fd_;
+};
+
+int open_retrying(const char* path, int flags, mode_t mode = 0) {
+  int fd;
+  do {
+    fd = ::open(path, flags | O_CLOEXEC, mode);
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+Code code_of(int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR: return Code::kNotFound;
+    case EACCES:
+    case EPERM:
+    case EROFS: return Code::kPermissionDenied;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE: return Code::kResourceExhausted;
+    case EISDIR: return Code::kInvalidArgument;
+    default: return Code::kUnavailable;
+  }
+}
+
+bool write_all(int fd, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    ssize_t n = ::write(fd, bytes.data(), std::min(bytes.size(), size_t{1} << 30));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    bytes = bytes.subspan(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+bool write_pieces(int fd, std::span<const std::span<const std::byte>> pieces) {
+  for (std::span<const std::byte> piece : pieces) {
+    if (!write_all(fd, piece)) return false;
+  }
+  return true;
+}
+
+/// What is no regular file cannot be replaced by a rename without harm.
+Status write_in_place(const std::string& path, std::span<const std::span<const std::byte>> pieces) {
+  File file(open_retrying(path.c_str(), O_WRONLY));
+  if (file.get() < 0) return system_error("cannot open", path, errno);
+  if (!write_pieces(file.get(), pieces)) return system_error("cannot write", path, errno);
+  if (file.close() != 0) return system_error("cannot write", path, errno);
+  return {};
+}
+
+/// An empty name when none could be made; errno says why.
+std::string make_neighbour(const std::string& path, int& fd) {
+  static std::atomic<unsigned> counter{0};
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    std::string name = cat(path, ".tmp-", ::getpid(), "-", counter++);
+    fd = open_retrying(name.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0666);
+    if (fd >= 0) return name;
+    if (errno != EEXIST) break;
+  }
+  return {};
+}
+
+void sync_folder_of(const std::string& path) {
+  size_t slash = path.rfind('/');
+  std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  File file(open_retrying(folder.c_str(), O_RDONLY | O_DIRECTORY));
+  if (file.get() >= 0) ::fsync(file.get());                 // the data is safe already; the name may come later
+}
+
+Status replace_file(const std::string& path, std::span<const std::span<const std::byte>> pieces) {
+  int fd = -1;
+  std::string temporary = make_neighbour(path, fd);
+  if (temporary.empty()) return system_error("cannot create", path, errno);
+  File file(fd);
+  bool written = write_pieces(fd, pieces) && ::fsync(fd) == 0 && file.close() == 0 &&
+                 ::rename(temporary.c_str(), path.c_str()) == 0;
+  if (!written) {
+    int error = errno;
+    ::unlink(temporary.c_str());
+    return system_error("cannot write", path, error);
+  }
+  sync_folder_of(path);
+  return {};
+}
+
+/// Opens for reading and refuses folders.
+Result<int> open_for_reading(const std::string& path, struct stat& info) {
+  int fd = open_retrying(path.c_str(), O_RDONLY);
+  if (fd < 0) return system_error("cannot open", path, errno);
+  if (::fstat(fd, &info) != 0 || S_ISDIR(info.st_mode)) {
+    int error = S_ISDIR(info.st_mode) ? EISDIR : errno;
+    ::close(fd);
+    return system_error("cannot read", path, error);
+  }
+  return fd;
+}
+
+}  // namespace
+
+Status system_error(std::string_view what, std::string_view path, int error) {
+  return Status(code_of(error), cat(what, " ", path, ": ", std::strerror(error))).with_slug("file");
+}
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
+  struct stat info {};
+  BYOC_TRY(int fd, open_for_reading(path, info));
+  File file(fd);
+  if (!S_ISREG(info.st_mode)) return invalid(cat(path, " is not a regular file")).with_slug("file");
+  std::shared_ptr<MappedFile> mapped(new MappedFile);
+  if (info.st_size == 0) return std::shared_ptr<const MappedFile>(mapped);
+  auto size = static_cast<size_t>(info.st_size);
+  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (memory == MAP_FAILED) return system_error("cannot map", path, errno);
+  mapped->bytes_ = {static_cast<const std::byte*>(memory), size};
+  return std::shared_ptr<const MappedFile>(mapped);
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+Result<std::string> read_file(const std::string& path, size_t max_bytes) {
+  struct stat info {};
+  BYOC_TRY(int fd, open_for_reading(path, info));
+  File file(fd);
+  std::string text;
+  size_t used = 0;
+  while (true) {
+    size_t room = std::max<size_t>(static_cast<size_t>(info.st_size) + 1, used + (size_t{1} << 16));
+    if (text.size() < room) text.resize(std::min(room, max_bytes + 1));
+    ssize_t n = ::read(fd, text.data() + used, text.size() - used);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return system_error("cannot read", path, errno);
+    if (n == 0) break;
+    used += static_cast<size_t>(n);
+    if (used > max_bytes) {
+      return Status(Code::kOutOfRange, cat(path, " has more than the ", max_bytes, " bytes that are accepted"))
+          .with_slug("file");
+    }
+  }
+  text.resize(used);
+  return text;
+}
+
+Status write_file(const std::string& path, std::span<const std::span<const std::byte>> pieces) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return replace_file(path, pieces);
+  if (S_ISDIR(info.st_mode)) return system_error("cannot write", path, EISDIR);
+  if (!S_ISREG(info.st_mode)) return write_in_place(path, pieces);
+  char resolved[PATH_MAX];
+  if (::realpath(path.c_str(), resolved) == nullptr) return system_error("cannot write", path, errno);
+  return replace_file(resolved, pieces);
+}
+
+Status write_file(const std::string& path, std::string_view text) {
+  std::span<const std::byte> bytes = std::as_bytes(std::span(text.data(), text.size()));
+  return write_file(path, {&bytes, 1});
+}
+
+}  // namespace byoc

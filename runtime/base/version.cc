@@ -1,0 +1,5 @@
+#include "byoc/base/version.h"
+
+namespace byoc {
+std::string_view version() { return BYOC_VERSION; }
+}  // namespace byoc
