@@ -7,23 +7,10 @@
 #include <unordered_set>
 
 #include "byoc/base/check.h"
+#include "core/ir/quote.h"
 
 namespace byoc {
 namespace {
-
-void print_quoted(std::string& out, std::string_view text) {
-  out += '"';
-  for (char c : text) {
-    if (c == '"' || c == '\\') { out += '\\'; out += c; }
-    else if (c == '\n') out += "\\n";
-    else if (c == '\t') out += "\\t";
-    else if (static_cast<unsigned char>(c) < 0x20) {
-      static constexpr char kDigits[] = "0123456789abcdef";
-      out += cat("\\x", kDigits[(c >> 4) & 15], kDigits[c & 15]);
-    } else out += c;
-  }
-  out += '"';
-}
 
 // A float always shows that it is one: "1.0", never "1".
 void print_float(std::string& out, double value) {
@@ -42,18 +29,26 @@ void print_list(std::string& out, const List& list, Print&& print) {
   out += ']';
 }
 
-bool same(double a, double b) { return a == b ? std::signbit(a) == std::signbit(b) : std::isnan(a) && std::isnan(b); }
+bool same(double a, double b) {
+  return a == b ? std::signbit(a) == std::signbit(b) : std::isnan(a) && std::isnan(b);
+}
 
 bool is_empty_list(const AttrValue& value) {
-  return std::visit([](const auto& v) {
-    if constexpr (requires { v.size(); } && !std::is_same_v<std::decay_t<decltype(v)>, std::string>) return v.empty();
-    else return false;
-  }, value);
+  return std::visit(
+      [](const auto& v) {
+        if constexpr (requires { v.size(); } &&
+                      !std::is_same_v<std::decay_t<decltype(v)>, std::string>)
+          return v.empty();
+        else return false;
+      },
+      value);
 }
 
 AttrValue normal(AttrValue value) { return is_empty_list(value) ? AttrValue(Ints{}) : value; }
 
-size_t mix(size_t hash, size_t value) { return (hash ^ value) * size_t{0x9e3779b97f4a7c15} + (hash >> 29); }
+size_t mix(size_t hash, size_t value) {
+  return (hash ^ value) * size_t{0x9e3779b97f4a7c15} + (hash >> 29);
+}
 
 size_t hash_value(const AttrValue& value) {
   std::string text;
@@ -85,7 +80,9 @@ void print_to(std::string& out, const AttrValue& value) {
     void operator()(const Ints& v) { print_list(out, v, *this); }
     void operator()(const Floats& v) { print_list(out, v, *this); }
     void operator()(const Strings& v) { print_list(out, v, *this); }
-    void operator()(const Bools& v) { print_list(out, v, [&](bool b) { (*this)(b); }); }
+    void operator()(const Bools& v) {
+      print_list(out, v, [&](bool b) { (*this)(b); });
+    }
     void operator()(const ConstantRef& v) { out += cat("const<", v.key, "> : ", v.type); }
   } printer{out};
   std::visit(printer, value);
@@ -102,8 +99,9 @@ bool attr_equal(const AttrValue& a, const AttrValue& b) {
 }
 
 std::string_view attr_kind(const AttrValue& value) {
-  static constexpr std::string_view kKinds[] = {"integer", "float", "bool", "string", "dtype",
-      "list of integers", "list of floats", "list of strings", "list of bools", "constant"};
+  static constexpr std::string_view kKinds[] = {
+      "integer",        "float",           "bool",          "string",  "dtype", "list of integers",
+      "list of floats", "list of strings", "list of bools", "constant"};
   return kKinds[value.index()];
 }
 
@@ -112,7 +110,8 @@ Attrs::Attrs(std::initializer_list<Entry> entries) {
 }
 
 void Attrs::set(Symbol name, AttrValue value) {
-  auto at = std::lower_bound(entries_.begin(), entries_.end(), name, [](const Entry& e, Symbol n) { return e.first < n; });
+  auto at = std::lower_bound(entries_.begin(), entries_.end(), name,
+                             [](const Entry& e, Symbol n) { return e.first < n; });
   if (at != entries_.end() && at->first == name) at->second = normal(std::move(value));
   else entries_.insert(at, {name, normal(std::move(value))});
 }
@@ -179,9 +178,10 @@ DType Attrs::dtype(Symbol name) const {
 }
 
 bool operator==(const Attrs& a, const Attrs& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Attrs::Entry& x, const Attrs::Entry& y) {
-    return x.first == y.first && attr_equal(x.second, y.second);
-  });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Attrs::Entry& x, const Attrs::Entry& y) {
+                      return x.first == y.first && attr_equal(x.second, y.second);
+                    });
 }
 
 void print_to(std::string& out, const Attrs& attrs) {
@@ -189,7 +189,9 @@ void print_to(std::string& out, const Attrs& attrs) {
   out += '{';
   bool first = true;
   for (const auto& [name, value] : attrs) {
-    out += cat(first ? "" : ", ", name, "=");
+    if (!first) out += ", ";
+    print_name(out, name.text());
+    out += '=';
     print_to(out, value);
     first = false;
   }

@@ -33,8 +33,9 @@ Operands Function::append(std::span<const ValueId> list) {
                "operand ", value.node, "#", value.output, " does not exist yet");
   }
   Operands slice{static_cast<uint32_t>(operands.size()), static_cast<uint32_t>(list.size())};
-  if (!list.empty() && list.data() >= operands.data() && list.data() < operands.data() + operands.size()) {
-    std::vector<ValueId> own(list.begin(), list.end());     // a slice of this very array
+  if (!list.empty() && list.data() >= operands.data() &&
+      list.data() < operands.data() + operands.size()) {
+    std::vector<ValueId> own(list.begin(), list.end());  // a slice of this very array
     operands.insert(operands.end(), own.begin(), own.end());
   } else {
     operands.insert(operands.end(), list.begin(), list.end());
@@ -64,23 +65,29 @@ uint32_t Function::add_call(const OpDef* op, const Attrs* attrs, std::span<const
   return push(*this, {Call{op, attrs, slice}, types, loc});
 }
 
-uint32_t Function::add_invoke(Symbol function, std::span<const ValueId> args, TypeIds types, Symbol loc) {
+uint32_t Function::add_invoke(Symbol function, std::span<const ValueId> args, TypeIds types,
+                              Symbol loc) {
   Operands slice = append(args);
   return push(*this, {Invoke{function, slice}, types, loc});
 }
 
-uint32_t Function::add_extern(Symbol symbol, std::span<const ValueId> args, TypeIds types, Symbol loc) {
+uint32_t Function::add_extern(Symbol symbol, std::span<const ValueId> args, TypeIds types,
+                              Symbol loc) {
   Operands slice = append(args);
   return push(*this, {Extern{symbol, slice}, types, loc});
 }
 
 uint32_t Function::add_copy(const Node& node, std::span<const ValueId> args) {
-  Node copy = node;                                         // `node` may live in this very list
+  Node copy = node;  // `node` may live in this very list
   return std::visit(
       overloaded{
           [&](const Param& param) { return add_param(param.name, copy.types[0], copy.loc); },
-          [&](const Constant& constant) { return add_constant(constant.data, copy.types[0], copy.loc); },
-          [&](const Call& call) { return add_call(call.op, call.attrs, args, copy.types, copy.loc); },
+          [&](const Constant& constant) {
+            return add_constant(constant.data, copy.types[0], copy.loc);
+          },
+          [&](const Call& call) {
+            return add_call(call.op, call.attrs, args, copy.types, copy.loc);
+          },
           [&](const Invoke& call) { return add_invoke(call.function, args, copy.types, copy.loc); },
           [&](const Extern& call) { return add_extern(call.symbol, args, copy.types, copy.loc); },
       },

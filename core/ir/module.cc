@@ -49,7 +49,9 @@ const ExternalFunction* IRModule::find_external(std::string_view symbol) const {
 }
 
 Symbol IRModule::unique_name(std::string_view base) const {
-  auto taken = [&](Symbol name) { return find(name) != nullptr || find_external(name.text()) != nullptr; };
+  auto taken = [&](Symbol name) {
+    return find(name) != nullptr || find_external(name.text()) != nullptr;
+  };
   Symbol name = base;
   for (int k = 1; taken(name); ++k) name = cat(base, "_", k);
   return name;

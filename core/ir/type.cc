@@ -6,12 +6,14 @@
 #include <unordered_map>
 
 #include "byoc/base/check.h"
+#include "core/ir/quote.h"
 
 namespace byoc {
 namespace {
 
-// Values get numbers in order of arrival and stay for the life of the process. Reading a value by its
-// number takes no lock: chunks never move, and a number is handed out after its value is written.
+// Values get numbers in order of arrival and stay for the life of the process. Reading a value by
+// its number takes no lock: chunks never move, and a number is handed out after its value is
+// written.
 template <class T, class Key, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>>
 class Interner {
  public:
@@ -43,7 +45,8 @@ class Interner {
   }
   std::shared_mutex mutex_;
   std::unordered_map<Key, uint32_t, Hash, Equal> index_;
-  std::unique_ptr<std::unique_ptr<T[]>[]> chunks_ = std::make_unique<std::unique_ptr<T[]>[]>(kChunks);
+  std::unique_ptr<std::unique_ptr<T[]>[]> chunks_ =
+      std::make_unique<std::unique_ptr<T[]>[]>(kChunks);
   uint32_t size_ = 0;
 };
 
@@ -54,7 +57,9 @@ size_t mix(size_t hash, size_t value) {
 struct NamedSize {
   Symbol name;
   int64_t min = 0, max = 0;
-  bool operator==(const NamedSize& o) const { return name == o.name && min == o.min && max == o.max; }
+  bool operator==(const NamedSize& o) const {
+    return name == o.name && min == o.min && max == o.max;
+  }
 };
 struct HashNamedSize {
   size_t operator()(const NamedSize& s) const {
@@ -65,7 +70,8 @@ struct HashType {
   size_t operator()(const TensorType& t) const {
     size_t hash = static_cast<size_t>(t.dtype) + 1;
     for (Dim d : t.shape) {
-      hash = mix(hash, d.is_static() ? static_cast<size_t>(d.extent()) : ~static_cast<size_t>(d.name().id()));
+      hash = mix(hash, d.is_static() ? static_cast<size_t>(d.extent())
+                                     : ~static_cast<size_t>(d.name().id()));
     }
     return hash;
   }
@@ -145,7 +151,7 @@ void print_to(std::string& out, Dim dim) {
     return;
   }
   if (dim.min() > 0) out += cat(dim.min(), "<=");
-  out += dim.name().text();
+  print_name(out, dim.name().text());
   if (dim.max() != Dim::kUnbounded) out += cat("<=", dim.max());
 }
 
@@ -167,7 +173,9 @@ bool is_static(const Shape& shape) {
 
 Result<int64_t> num_elements(const Shape& shape) {
   for (Dim dim : shape) {
-    if (!dim.is_static()) return invalid(cat("shape ", shape, " is not known: dim ", dim, " is symbolic")).with_slug("symbolic-shape");
+    if (!dim.is_static())
+      return invalid(cat("shape ", shape, " is not known: dim ", dim, " is symbolic"))
+          .with_slug("symbolic-shape");
   }
   for (Dim dim : shape) {
     if (dim.extent() == 0) return int64_t{0};
@@ -175,7 +183,9 @@ Result<int64_t> num_elements(const Shape& shape) {
   int64_t bytes = 8;
   for (Dim dim : shape) {
     if (__builtin_mul_overflow(bytes, dim.extent(), &bytes)) {
-      return Status(Code::kOutOfRange, cat("the size of a tensor of shape ", shape, " does not fit in 63 bits")).with_slug("tensor-size");
+      return Status(Code::kOutOfRange,
+                    cat("the size of a tensor of shape ", shape, " does not fit in 63 bits"))
+          .with_slug("tensor-size");
     }
   }
   return bytes / 8;

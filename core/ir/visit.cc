@@ -100,12 +100,15 @@ class CallOrder {
 
 Status CallOrder::push(Symbol name, Symbol caller) {
   if (module_.find(name) == nullptr) {
-    return invalid(caller.empty() ? cat("the module has no function @", name)
-                                  : cat("@", caller, " calls @", name, ", which the module does not have"))
+    return invalid(caller.empty()
+                       ? cat("the module has no function @", name)
+                       : cat("@", caller, " calls @", name, ", which the module does not have"))
         .with_slug("unknown-function");
   }
   State& state = state_[name];
-  if (state == kOpen) return invalid(cat("functions call each other in a circle: ", chain(name))).with_slug("recursion");
+  if (state == kOpen)
+    return invalid(cat("functions call each other in a circle: ", chain(name)))
+        .with_slug("recursion");
   if (state == kNew) {
     state = kOpen;
     stack_.push_back({name});
@@ -119,7 +122,9 @@ Status CallOrder::visit(Symbol root) {
     Symbol name = stack_.back().name;
     const Function& function = module_.function(name);
     size_t next = stack_.back().next;
-    while (next < function.nodes.size() && !std::holds_alternative<Invoke>(function.nodes[next].kind)) ++next;
+    while (next < function.nodes.size() &&
+           !std::holds_alternative<Invoke>(function.nodes[next].kind))
+      ++next;
     stack_.back().next = next + 1;
     if (next < function.nodes.size()) {
       BYOC_TRY_STATUS(push(std::get<Invoke>(function.nodes[next].kind).function, name));

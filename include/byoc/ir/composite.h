@@ -1,0 +1,29 @@
+#pragma once
+// Composite functions: what a pattern matched, as a function with the attributes `composite` (the
+// pattern's name, "onednn.conv2d_relu") and `captures` (which nodes and inputs the pattern named).
+// In text: captures=["conv=n0", "post=n2,n3", "w=i1"].
+#include <map>
+
+#include "byoc/ir/node.h"
+
+namespace byoc {
+
+/// A node or an input of the body. Nodes are counted as the graph JSON counts them: Call, Invoke
+/// and Extern nodes alone, parameters and constants left out.
+struct Capture {
+  enum Kind { kNode, kInput };
+  Kind kind = kNode;
+  uint32_t index = 0;
+  friend bool operator==(const Capture&, const Capture&) = default;
+};
+using Captures = std::map<std::string, std::vector<Capture>>;
+
+/// Sets the attribute; takes it off when there are none.
+void set_captures(Function& function, const Captures& captures);
+/// Errors: kInvalidArgument, slug "captures", when the attribute is malformed or names a node or an
+/// input that the body does not have.
+Result<Captures> captures(const Function& function);
+/// Number of Call, Invoke and Extern nodes; node `k` of them is nodes[graph_nodes(f)[k]].
+std::vector<uint32_t> graph_nodes(const Function& function);
+
+}  // namespace byoc
