@@ -1,0 +1,29 @@
+#pragma once
+// Weights that stand in files beside the model.
+#include <filesystem>
+#include <string>
+
+#include "byoc/base/status.h"
+
+namespace byoc::onnx_import {
+
+/// Where external data may lie. Only files inside the folder are read: a location that is absolute,
+/// climbs with "..", or leaves the folder through a symbolic link is refused (slug
+/// "external-data").
+class ExternalFolder {
+ public:
+  ExternalFolder() = default;  // none: all external data is refused
+  explicit ExternalFolder(const std::string& model_path);
+  /// Checks that `size` bytes lie at `offset` of `location`; then read() fills them in.
+  struct Slice {
+    std::filesystem::path path;
+    uint64_t offset = 0, size = 0;
+  };
+  Result<Slice> find(const std::string& location, uint64_t offset, uint64_t size) const;
+  static Status read(const Slice& slice, std::byte* out);
+
+ private:
+  std::filesystem::path folder_;  // canonical
+};
+
+}  // namespace byoc::onnx_import

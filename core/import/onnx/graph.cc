@@ -1,0 +1,238 @@
+#include "core/import/onnx/graph.h"
+
+#include <Eigen/Core>  // half and bfloat16
+
+#include <cstring>
+
+#include "byoc/ir/visit.h"
+#include "core/import/onnx/text.h"
+
+namespace byoc::onnx_import {
+namespace {
+
+constexpr ValueId kNowhere{UINT32_MAX, 0};  // what calls return after an error
+
+/// fn(T{}) for the C++ type of `dtype`; 16-bit floats come as Eigen's two.
+template <class Fn>
+auto with_type(DType dtype, Fn&& fn) {
+  switch (dtype) {
+    case DType::kF32:
+      return fn(float{});
+    case DType::kF64:
+      return fn(double{});
+    case DType::kF16:
+      return fn(Eigen::half{});
+    case DType::kBF16:
+      return fn(Eigen::bfloat16{});
+    case DType::kI8:
+      return fn(int8_t{});
+    case DType::kU8:
+    case DType::kBool:
+      return fn(uint8_t{});
+    case DType::kI16:
+      return fn(int16_t{});
+    case DType::kU16:
+      return fn(uint16_t{});
+    case DType::kI32:
+      return fn(int32_t{});
+    case DType::kU32:
+      return fn(uint32_t{});
+    case DType::kI64:
+      return fn(int64_t{});
+    default:
+      return fn(uint64_t{});
+  }
+}
+
+/// All elements as To.
+template <class To>
+std::vector<To> elements(DType dtype, std::span<const std::byte> bytes) {
+  std::vector<To> out(bytes.size() / dtype_size(dtype));
+  with_type(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = reinterpret_cast<const T*>(bytes.data());
+    for (size_t k = 0; k < out.size(); ++k) out[k] = static_cast<To>(from[k]);
+  });
+  return out;
+}
+
+bool is_small(TypeId type) {
+  if (!is_static(type->shape)) return false;
+  auto n = num_elements(type->shape);
+  return n.ok() && *n <= GraphBuilder::kFoldElements;
+}
+
+}  // namespace
+
+ValueId GraphBuilder::param(const std::string& name, const TensorType& type) {
+  return {function_.add_param(name, type, name), 0};
+}
+
+void GraphBuilder::begin_node(std::span<const Value> operands, const std::string& name) {
+  operands_.assign(operands.begin(), operands.end());
+  loc_ = name;
+  status_ = {};
+}
+
+ValueId GraphBuilder::fail(Status status) {
+  if (status_.ok()) status_ = std::move(status);
+  return kNowhere;
+}
+
+bool GraphBuilder::is_valid(ValueId value) const {
+  return value.node < function_.nodes.size() &&
+         value.output < function_.nodes[value.node].types.size();
+}
+
+ValueId GraphBuilder::input(size_t k) {
+  if (Value value = optional_input(k)) return *value;
+  return fail(invalid(cat("input ", k, " is missing")).with_slug("onnx-graph"));
+}
+
+Value GraphBuilder::optional_input(size_t k) {
+  return k < operands_.size() ? operands_[k] : std::nullopt;
+}
+
+std::vector<ValueId> GraphBuilder::inputs() {
+  std::vector<ValueId> given;
+  for (const Value& operand : operands_) {
+    if (operand) given.push_back(*operand);
+  }
+  return given;
+}
+
+ValueId GraphBuilder::call(std::string_view op, const std::vector<ValueId>& args, Attrs attrs) {
+  if (!status_.ok()) return kNowhere;
+  auto added = add(op, args, std::move(attrs));
+  return added.ok() ? *added : fail(std::move(added.status()));
+}
+
+Result<ValueId> GraphBuilder::add(std::string_view name, const std::vector<ValueId>& args,
+                                  Attrs attrs) {
+  BYOC_TRY(const OpDef* op, ops_.get(name));
+  std::vector<TypeId> types;
+  for (ValueId arg : args) {
+    if (!is_valid(arg)) return invalid(cat(name, ": an operand is no value of the graph"));
+    types.push_back(function_.type(arg));
+  }
+  BYOC_TRY(attrs, complete_attrs(*op, std::move(attrs)));
+  BYOC_TRY(std::vector<TypeId> results, infer_types(*op, types, attrs));
+  std::vector<std::shared_ptr<const Buffer>> values;
+  if (is_foldable(*op, args, results)) values = evaluate(*op, args, types, results, attrs);
+  if (values.size() == 1) return constant(*results[0], values[0]);
+  uint32_t node = function_.add_call(op, intern(std::move(attrs)), args, results, loc_);
+  for (uint32_t k = 0; k < values.size(); ++k) known_[{node, k}] = values[k];
+  return ValueId{node, 0};
+}
+
+bool GraphBuilder::is_foldable(const OpDef& op, const std::vector<ValueId>& args,
+                               std::span<const TypeId> results) const {
+  if (!op.reference || op.is_annotation) return false;
+  for (TypeId result : results) {
+    if (!is_small(result)) return false;
+  }
+  // The shape of a tensor whose extents are numbers is known whatever the tensor holds.
+  if (op.name == "shape") return args.size() == 1 && is_static(function_.type(args[0])->shape);
+  for (ValueId arg : args) {
+    if (data(arg) == nullptr || !is_small(function_.type(arg))) return false;
+  }
+  return true;
+}
+
+std::vector<std::shared_ptr<const Buffer>> GraphBuilder::evaluate(const OpDef& op,
+                                                                  const std::vector<ValueId>& args,
+                                                                  std::span<const TypeId> types,
+                                                                  std::span<const TypeId> results,
+                                                                  const Attrs& attrs) const {
+  auto kernel = op.reference(types, results, attrs);
+  if (!kernel.ok()) return {};            // it stays an op; later steps say why
+  static constexpr std::byte kNothing{};  // what `shape` gets, which reads types alone
+  std::vector<const void*> in;
+  for (ValueId arg : args) {
+    const Buffer* buffer = data(arg);
+    in.push_back(buffer ? buffer->data() : &kNothing);
+  }
+  std::vector<std::shared_ptr<std::vector<uint64_t>>>
+      memory;  // 8-byte words: aligned for every dtype
+  std::vector<void*> out;
+  for (TypeId result : results) {
+    auto size = static_cast<size_t>(*size_bytes(*result));
+    memory.push_back(std::make_shared<std::vector<uint64_t>>(size / 8 + 1));
+    out.push_back(memory.back()->data());
+  }
+  (*kernel)(in.data(), out.data());
+  std::vector<std::shared_ptr<const Buffer>> values;
+  for (size_t k = 0; k < results.size(); ++k) {
+    auto size = static_cast<size_t>(*size_bytes(*results[k]));
+    values.push_back(Buffer::copy({static_cast<const std::byte*>(out[k]), size}));
+  }
+  return values;
+}
+
+ValueId GraphBuilder::constant(const TensorType& type, std::shared_ptr<const Buffer> data) {
+  auto size = size_bytes(type);
+  if (!size.ok()) return fail(std::move(size.status()));
+  if (static_cast<uint64_t>(*size) != data->size()) {
+    return fail(
+        invalid(cat("a constant of ", type, " needs ", *size, " bytes, it has ", data->size())));
+  }
+  return {function_.add_constant(module_.add_constant(std::move(data)), type, loc_), 0};
+}
+
+ValueId GraphBuilder::constant_ints(const Ints& values) {
+  auto bytes = std::as_bytes(std::span(values));
+  return constant({DType::kI64, {Dim(static_cast<int64_t>(values.size()))}}, Buffer::copy(bytes));
+}
+
+ValueId GraphBuilder::scalar(DType dtype, double value) {
+  auto buffer = Buffer::make(dtype_size(dtype), [&](std::byte* out) {
+    with_type(dtype, [&](auto zero) {
+      using T = decltype(zero);
+      T element = dtype == DType::kBool ? static_cast<T>(value != 0) : static_cast<T>(value);
+      std::memcpy(out, &element, sizeof element);
+    });
+  });
+  return constant({dtype, {}}, std::move(buffer));
+}
+
+const TensorType& GraphBuilder::type(ValueId value) {
+  static const TensorType kScalar;  // of what an error left behind
+  return is_valid(value) ? *function_.type(value) : kScalar;
+}
+
+const Buffer* GraphBuilder::data(ValueId value) const {
+  if (!is_valid(value)) return nullptr;
+  if (auto* constant = std::get_if<Constant>(&function_.nodes[value.node].kind))
+    return constant->data;
+  auto found = known_.find(value);
+  return found == known_.end() ? nullptr : found->second.get();
+}
+
+std::optional<Ints> GraphBuilder::const_ints(ValueId value) {
+  const Buffer* buffer = data(value);
+  if (buffer == nullptr || is_float(type(value).dtype)) return std::nullopt;
+  return elements<int64_t>(type(value).dtype, buffer->bytes());
+}
+
+std::optional<Floats> GraphBuilder::const_floats(ValueId value) {
+  const Buffer* buffer = data(value);
+  if (buffer == nullptr || !is_float(type(value).dtype)) return std::nullopt;
+  Floats values = elements<double>(type(value).dtype, buffer->bytes());
+  if (type(value).dtype == DType::kF32) {
+    for (double& element : values) element = shortest_double(static_cast<float>(element));
+  }
+  return values;
+}
+
+Function GraphBuilder::finish(const std::vector<ValueId>& results) && {
+  function_.results = results;
+  UseCounts uses(function_);
+  Rewriter rewriter(function_);
+  for (uint32_t k = 0; k < function_.nodes.size(); ++k) {
+    bool is_constant = std::holds_alternative<Constant>(function_.nodes[k].kind);
+    if (!is_constant || uses.of_node(k) > 0) rewriter.copy(k);
+  }
+  return std::move(rewriter).finish();
+}
+
+}  // namespace byoc::onnx_import

@@ -1,0 +1,61 @@
+#pragma once
+// The function being built: inference at every step, small constants folded as they appear.
+#include <map>
+#include <span>
+
+#include "core/import/onnx/convert.h"
+
+namespace byoc::onnx_import {
+
+class GraphBuilder final : public Graph {
+ public:
+  /// Operands and results of at most this many elements are folded while reading.
+  static constexpr int64_t kFoldElements = 4096;
+
+  GraphBuilder(IRModule& module, const OpRegistry& ops) : module_(module), ops_(ops) {}
+  ValueId param(const std::string& name, const TensorType& type);
+  /// What the next calls are about: the node's operands (nullopt: left out) and its name.
+  void begin_node(std::span<const Value> operands, const std::string& name);
+  /// The first error since begin_node; ok when there was none.
+  const Status& status() const { return status_; }
+  /// Takes the function, without the constants that nobody reads any more.
+  Function finish(const std::vector<ValueId>& results) &&;
+
+  ValueId input(size_t k) override;
+  Value optional_input(size_t k) override;
+  std::vector<ValueId> inputs() override;
+  ValueId call(std::string_view op, const std::vector<ValueId>& args, Attrs attrs = {}) override;
+  ValueId constant(const TensorType& type, std::shared_ptr<const Buffer> data) override;
+  ValueId constant_ints(const Ints& values) override;
+  ValueId scalar(DType dtype, double value) override;
+  const TensorType& type(ValueId value) override;
+  std::optional<Ints> const_ints(ValueId value) override;
+  std::optional<Floats> const_floats(ValueId value) override;
+  const OpRegistry& ops() override { return ops_; }
+
+ private:
+  ValueId fail(Status status);
+  bool is_valid(ValueId value) const;
+  /// The bytes of a known constant, else null.
+  const Buffer* data(ValueId value) const;
+  Result<ValueId> add(std::string_view op, const std::vector<ValueId>& args, Attrs attrs);
+  bool is_foldable(const OpDef& op, const std::vector<ValueId>& args,
+                   std::span<const TypeId> results) const;
+  /// Results of the op on its constant operands; empty when it has no kernel for them.
+  std::vector<std::shared_ptr<const Buffer>> evaluate(const OpDef& op,
+                                                      const std::vector<ValueId>& args,
+                                                      std::span<const TypeId> types,
+                                                      std::span<const TypeId> results,
+                                                      const Attrs& attrs) const;
+
+  IRModule& module_;
+  const OpRegistry& ops_;
+  Function function_;
+  std::vector<Value> operands_;
+  Symbol loc_;
+  Status status_;
+  /// Known results of ops with several outputs, which stay calls: a constant has one output.
+  std::map<ValueId, std::shared_ptr<const Buffer>> known_;
+};
+
+}  // namespace byoc::onnx_import

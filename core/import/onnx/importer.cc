@@ -1,0 +1,247 @@
+#include <exception>
+#include <map>
+#include <unordered_map>
+
+#include "byoc/import.h"
+#include "core/import/onnx/graph.h"
+#include "core/import/onnx/graph_check.h"
+#include "core/import/onnx/inputs.h"
+#include "core/import/onnx/model_file.h"
+#include "core/import/onnx/node.h"
+#include "core/import/onnx/tables.h"
+#include "core/import/onnx/tensor_proto.h"
+#include "core/import/onnx/text.h"
+
+namespace byoc::onnx_import {
+namespace {
+
+bool is_default_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
+
+Status unsupported(std::string message) {
+  return unimplemented(std::move(message)).with_slug("onnx-unsupported");
+}
+
+/// One model being read; used once.
+class Importer {
+ public:
+  Importer(onnx::ModelProto& model, const std::string& path, const OpRegistry& ops,
+           const ImportOptions& options)
+      : model_(model),
+        proto_(*model.mutable_graph()),
+        folder_(path),
+        options_(options),
+        graph_(module_, ops) {}
+
+  Result<IRModule> run() {
+    BYOC_TRY_STATUS(read_opsets());
+    BYOC_TRY_STATUS(check_graph(proto_));
+    BYOC_TRY_STATUS(check_support());
+    BYOC_TRY_STATUS(add_inputs());
+    for (const auto& node : proto_.node()) BYOC_TRY_STATUS(convert(node));
+    BYOC_TRY(Function main, finish());
+    module_.functions.emplace("main", std::move(main));
+    return std::move(module_);
+  }
+
+ private:
+  Status read_opsets() {
+    if (model_.opset_import_size() == 0) opsets_[""] = 1;  // before IR version 3
+    for (const auto& import : model_.opset_import()) {
+      std::string domain = is_default_domain(import.domain()) ? "" : import.domain();
+      auto [found, fresh] = opsets_.emplace(domain, import.version());
+      if (!fresh && found->second != import.version()) {
+        return invalid(cat("the model imports two opsets of domain ", in_quotes(domain), ": ",
+                           found->second, " and ", import.version()))
+            .with_slug("onnx-parse");
+      }
+    }
+    int64_t opset = opset_of("");
+    if (opset > kNewestOpset) {
+      return unsupported(cat("the model uses opset ", opset, ", this byoc knows opsets up to ",
+                             kNewestOpset))
+          .with_help("export again with an older opset, 17 for example");
+    }
+    return {};
+  }
+
+  /// 0 when the model does not import the domain.
+  int64_t opset_of(const std::string& domain) const {
+    auto found = opsets_.find(is_default_domain(domain) ? "" : domain);
+    return found == opsets_.end() ? 0 : found->second;
+  }
+
+  /// Why the node cannot be taken, whatever its operands are; "" when it can.
+  std::string refusal(const onnx::NodeProto& node) const {
+    int64_t opset = opset_of(node.domain());
+    if (std::string attr = subgraph_attribute(node); !attr.empty()) {
+      return cat("it runs a graph of its own (attribute ", in_quotes(attr),
+                 "); control flow is not supported");
+    }
+    for (const auto& function : model_.functions()) {
+      if (function.name() == node.op_type() && function.domain() == node.domain()) {
+        return "it is a function of the model; export the model with its functions inlined";
+      }
+    }
+    if (!is_default_domain(node.domain())) return "operators of this domain are not known";
+    if (opset < 1) return "the model imports no opset of its domain";
+    if (find_row(node.op_type(), static_cast<int>(opset))) return "";
+    std::string known = known_opsets(node.op_type());
+    return known.empty() ? "no such operator is known" : cat("it is known in ", known);
+  }
+
+  std::string describe(const onnx::NodeProto& node) const {
+    std::string domain = is_default_domain(node.domain()) ? "ai.onnx" : node.domain();
+    return cat("node ", node_label(node), " (", node.op_type(), ", domain ", domain, ", opset ",
+               opset_of(node.domain()), ")");
+  }
+
+  /// Everything that cannot be taken is found before any work is done, and told in one message,
+  /// equal reasons once.
+  Status check_support() const {
+    if (proto_.sparse_initializer_size() > 0)
+      return unsupported("the model has sparse initializers");
+    struct Refusal {
+      const onnx::NodeProto* first;
+      std::string reason;
+      size_t more = 0;
+    };
+    std::vector<Refusal> refusals;
+    std::map<std::pair<std::string, std::string>, size_t> known;  // (domain, op) -> refusal
+    for (const auto& node : proto_.node()) {
+      std::string reason = refusal(node);
+      if (reason.empty()) continue;
+      auto [found, fresh] =
+          known.emplace(std::pair(node.domain(), node.op_type()), refusals.size());
+      if (fresh) refusals.push_back({&node, std::move(reason)});
+      else ++refusals[found->second].more;
+    }
+    std::string text;
+    for (const Refusal& r : refusals) {
+      text += cat(text.empty() ? "" : "\n  ", describe(*r.first));
+      if (r.more) text += cat(" and ", r.more, " more");
+      text += cat(": ", r.reason);
+    }
+    return text.empty() ? Status() : unsupported(text);
+  }
+
+  Status add_inputs() {
+    for (auto& tensor : *proto_.mutable_initializer()) initializers_[tensor.name()] = &tensor;
+    std::vector<const onnx::ValueInfoProto*> inputs;
+    for (const auto& input : proto_.input()) {
+      // An initializer of the same name is the input's default value: a constant, unless bound.
+      bool is_default = initializers_.count(input.name()) && !options_.bind.count(input.name());
+      if (!is_default) inputs.push_back(&input);
+    }
+    BYOC_TRY(auto types, input_types(inputs, options_));
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      const std::string& name = inputs[k]->name();
+      if (options_.bind.count(name)) continue;
+      values_[name] = graph_.param(name, types[k]);
+      input_names_.push_back(name);
+    }
+    return {};
+  }
+
+  /// A value by its ONNX name; initializers and bound inputs become constants when first read.
+  Result<ValueId> value(const std::string& name) {
+    auto found = values_.find(name);
+    if (found != values_.end()) return found->second;
+    TypedBuffer tensor;
+    if (auto bound = options_.bind.find(name); bound != options_.bind.end()) {
+      tensor = bound->second;
+    } else {
+      onnx::TensorProto& proto = *initializers_.at(name);
+      BYOC_TRY(tensor, read_tensor(proto, folder_));
+      proto.clear_raw_data();  // weights stand in memory once
+    }
+    graph_.begin_node({}, name);
+    ValueId constant = graph_.constant(tensor.first, std::move(tensor.second));
+    BYOC_TRY_STATUS(Status(graph_.status()));
+    values_[name] = constant;
+    return constant;
+  }
+
+  Status convert(const onnx::NodeProto& proto) {
+    NodeView node(proto, static_cast<int>(opset_of("")), folder_);
+    std::vector<Value> operands;
+    for (size_t k = 0; k < node.num_inputs(); ++k) {
+      if (!node.has_input(k)) {
+        operands.push_back(std::nullopt);
+        continue;
+      }
+      BYOC_TRY(ValueId operand, value(node.input(k)));
+      operands.push_back(operand);
+    }
+    graph_.begin_node(operands, node.name());
+    Status status = convert(node, find_row(proto.op_type(), node.opset())->convert);
+    if (status.ok()) return status;
+    if (status.code() == Code::kUnimplemented && status.slug().empty()) {
+      status = std::move(status).with_slug("onnx-unsupported");
+    }
+    return std::move(status).at(describe(proto));
+  }
+
+  Status convert(const NodeView& node, Convert row) {
+    Converted outputs = row(graph_, node);
+    BYOC_TRY_STATUS(Status(node.status()));  // the causes before what follows from them
+    BYOC_TRY_STATUS(Status(graph_.status()));
+    BYOC_TRY_STATUS(std::move(outputs.status()));
+    for (size_t k = 0; k < node.num_outputs(); ++k) {
+      if (!node.has_output(k)) continue;
+      if (k >= outputs->size())
+        return unsupported(cat("output ", k, " (", in_quotes(node.output(k)), ") is not provided"));
+      values_[node.output(k)] = (*outputs)[k];
+    }
+    return {};
+  }
+
+  Result<Function> finish() {
+    std::vector<ValueId> results;
+    Strings output_names;
+    for (const auto& output : proto_.output()) {
+      BYOC_TRY(ValueId result, value(output.name()));
+      results.push_back(result);
+      output_names.push_back(output.name());
+    }
+    Function main = std::move(graph_).finish(results);
+    main.attrs.set("input_names", input_names_);
+    main.attrs.set("output_names", output_names);
+    return main;
+  }
+
+  onnx::ModelProto& model_;
+  onnx::GraphProto& proto_;
+  ExternalFolder folder_;
+  const ImportOptions& options_;
+  IRModule module_;
+  GraphBuilder graph_;
+  std::map<std::string, int64_t> opsets_;  // by domain, "" the default one
+  std::unordered_map<std::string, onnx::TensorProto*> initializers_;
+  std::unordered_map<std::string, ValueId> values_;
+  Strings input_names_;
+};
+
+Result<IRModule> import_checked(const std::string& path, const OpRegistry& ops,
+                                const ImportOptions& options) {
+  try {
+    BYOC_TRY(auto model, read_model_file(path));
+    return Importer(*model, path, ops, options).run();
+  } catch (const std::exception& e) {  // out of memory, in a library's hands
+    return Status(Code::kResourceExhausted, cat("reading the model failed: ", e.what()))
+        .with_slug("model-file");
+  }
+}
+
+}  // namespace
+}  // namespace byoc::onnx_import
+
+namespace byoc {
+
+Result<IRModule> import_onnx(const std::string& path, const OpRegistry& ops,
+                             const ImportOptions& options) {
+  auto module = onnx_import::import_checked(path, ops, options);
+  if (!module.ok()) return std::move(module.status()).at(path);
+  return module;
+}
+
+}  // namespace byoc

@@ -1,0 +1,222 @@
+#include "core/import/onnx/inputs.h"
+
+#include <cctype>
+#include <map>
+#include <set>
+
+#include "core/import/onnx/tensor_proto.h"
+#include "core/import/onnx/text.h"
+
+namespace byoc::onnx_import {
+namespace {
+
+Status shape_error(std::string message) {
+  return invalid(std::move(message)).with_slug("input-shape");
+}
+
+/// A size name as the text form can print it: letters, digits, underscores.
+std::string identifier(const std::string& name) {
+  std::string out;
+  for (char c : name) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  if (out.empty() || std::isdigit(static_cast<unsigned char>(out[0]))) out = "d_" + out;
+  return out;
+}
+
+class InputTypes {
+ public:
+  explicit InputTypes(const ImportOptions& options) : options_(options) {}
+
+  Result<std::vector<TensorType>> run(const std::vector<const onnx::ValueInfoProto*>& inputs) {
+    for (const auto* input : inputs) BYOC_TRY_STATUS(add(*input));
+    BYOC_TRY_STATUS(apply_bound());
+    BYOC_TRY_STATUS(apply_shapes());
+    name_open_sizes();
+    std::vector<TensorType> types;
+    for (Input& input : inputs_) types.push_back({input.dtype, resolve(input)});
+    return types;
+  }
+
+ private:
+  struct Size {
+    int64_t extent = -1;  // -1: open
+    std::string param;    // the file's name for it, may be empty
+  };
+  struct Input {
+    std::string name;
+    DType dtype = DType::kF32;
+    bool has_rank = false;
+    std::vector<Size> sizes;
+  };
+
+  Status add(const onnx::ValueInfoProto& info) {
+    if (!info.type().has_tensor_type()) {
+      return unimplemented(cat("input ", in_quotes(info.name()), " is no tensor"))
+          .with_slug("onnx-unsupported");
+    }
+    const auto& tensor = info.type().tensor_type();
+    Input input{.name = info.name(), .has_rank = tensor.has_shape()};
+    auto dtype = dtype_from_onnx(tensor.elem_type());
+    if (!dtype.ok()) return std::move(dtype.status()).at(cat("input ", in_quotes(info.name())));
+    input.dtype = *dtype;
+    for (const auto& dim : tensor.shape().dim()) {
+      // Exporters write 0 or -1 for "unknown"; a true extent of zero stays, only negatives are
+      // open.
+      bool known = dim.has_dim_value() && dim.dim_value() >= 0;
+      input.sizes.push_back({known ? dim.dim_value() : -1, dim.dim_param()});
+    }
+    if (input.sizes.size() > kMaxRank) {
+      return shape_error(cat("input ", in_quotes(info.name()), " has rank ", input.sizes.size(),
+                             ", at most ", kMaxRank, " is supported"));
+    }
+    inputs_.push_back(std::move(input));
+    return {};
+  }
+
+  std::string describe(const Input& input) const {
+    std::string out = cat(input.dtype, "[");
+    for (size_t k = 0; k < input.sizes.size(); ++k) {
+      const Size& size = input.sizes[k];
+      if (k) out += ',';
+      out += size.extent >= 0 ? cat(size.extent) : size.param.empty() ? "?" : size.param;
+    }
+    return out + "]";
+  }
+
+  Status set_param(const std::string& param, int64_t extent) {
+    if (extent < 0) return shape_error(cat("size ", in_quotes(param), " is ", extent));
+    auto [found, fresh] = known_.emplace(param, extent);
+    if (fresh || found->second == extent) return {};
+    return shape_error(cat("size ", in_quotes(param), " is ", found->second, " in one place and ",
+                           extent, " in another"));
+  }
+
+  /// `given` becomes the shape of `input`.
+  Status set_shape(Input& input, const std::vector<int64_t>& given) {
+    std::string wants = cat(in_quotes(input.name), " is given ", make_shape_text(given),
+                            ", the model wants ", describe(input));
+    if (!input.has_rank) input.sizes.assign(given.size(), Size{});
+    input.has_rank = true;
+    if (given.size() != input.sizes.size()) return shape_error(wants);
+    for (size_t k = 0; k < given.size(); ++k) {
+      Size& size = input.sizes[k];
+      if (given[k] < 0 || (size.extent >= 0 && size.extent != given[k])) return shape_error(wants);
+      if (!size.param.empty()) BYOC_TRY_STATUS(set_param(size.param, given[k]));
+      size.extent = given[k];
+    }
+    return {};
+  }
+
+  static std::string make_shape_text(const std::vector<int64_t>& extents) {
+    std::string out = "[";
+    for (size_t k = 0; k < extents.size(); ++k) out += cat(k ? "," : "", extents[k]);
+    return out + "]";
+  }
+
+  Input* find(const std::string& name) {
+    for (Input& input : inputs_) {
+      if (input.name == name) return &input;
+    }
+    return nullptr;
+  }
+
+  Status apply_bound() {
+    for (const auto& [name, value] : options_.bind) {
+      Input* input = find(name);
+      if (input == nullptr) {
+        return not_found(cat("--bind names ", in_quotes(name), ", which is no input of the model"))
+            .with_slug("input-name")
+            .with_help(inputs_text());
+      }
+      const TensorType& type = value.first;
+      if (type.dtype != input->dtype) {
+        return invalid(cat(in_quotes(name), " is bound to ", type, ", the model wants ",
+                           describe(*input)))
+            .with_slug("input-dtype");
+      }
+      BYOC_TRY_STATUS(set_shape(*input, static_extents(type.shape)));
+    }
+    return {};
+  }
+
+  Status apply_shapes() {
+    for (const auto& [name, extents] : options_.shapes) {
+      if (Input* input = find(name)) {
+        BYOC_TRY_STATUS(set_shape(*input, extents));
+      } else if (std::string param = find_param(name); !param.empty() && extents.size() == 1) {
+        BYOC_TRY_STATUS(set_param(param, extents[0]));
+      } else {
+        return not_found(cat("--shape names ", in_quotes(name),
+                             ", which is neither an input nor a size of the model"))
+            .with_slug("input-shape")
+            .with_help(inputs_text());
+      }
+    }
+    for (const Input& input : inputs_) {
+      if (input.has_rank) continue;
+      return shape_error(cat("the model gives ", in_quotes(input.name), " no shape"))
+          .with_help(cat("give it one: --shape ", input.name, "=1x3x224x224"));
+    }
+    return {};
+  }
+
+  /// The file's name of a size, by that name or by the one the text form prints.
+  std::string find_param(const std::string& name) const {
+    for (const Input& input : inputs_) {
+      for (const Size& size : input.sizes) {
+        if (!size.param.empty() && (size.param == name || identifier(size.param) == name))
+          return size.param;
+      }
+    }
+    return "";
+  }
+
+  std::string inputs_text() const {
+    std::string out = "inputs:";
+    for (const Input& input : inputs_) out += cat(" ", input.name, " ", describe(input));
+    return out;
+  }
+
+  /// Distinct sizes get distinct symbols, whatever characters their names have.
+  void name_open_sizes() {
+    for (const Input& input : inputs_) {
+      for (const Size& size : input.sizes) {
+        if (!size.param.empty() && !symbols_.count(size.param))
+          symbols_[size.param] = fresh(size.param);
+      }
+    }
+  }
+
+  std::string fresh(const std::string& wanted) {
+    std::string base = identifier(wanted), name = base;
+    for (int k = 1; !taken_.insert(name).second; ++k) name = cat(base, "_", k);
+    return name;
+  }
+
+  Shape resolve(const Input& input) {
+    Shape shape;
+    for (size_t k = 0; k < input.sizes.size(); ++k) {
+      const Size& size = input.sizes[k];
+      auto known = known_.find(size.param);
+      if (size.extent >= 0) shape.push_back(size.extent);
+      else if (size.param.empty()) shape.push_back(Dim::symbol(fresh(cat(input.name, "_dim", k))));
+      else if (known != known_.end()) shape.push_back(known->second);
+      else shape.push_back(Dim::symbol(symbols_[size.param]));
+    }
+    return shape;
+  }
+
+  const ImportOptions& options_;
+  std::vector<Input> inputs_;
+  std::map<std::string, int64_t> known_;        // sizes that got a number
+  std::map<std::string, std::string> symbols_;  // the file's name -> ours
+  std::set<std::string> taken_;
+};
+
+}  // namespace
+
+Result<std::vector<TensorType>> input_types(const std::vector<const onnx::ValueInfoProto*>& inputs,
+                                            const ImportOptions& options) {
+  return InputTypes(options).run(inputs);
+}
+
+}  // namespace byoc::onnx_import

@@ -1,0 +1,16 @@
+#pragma once
+// From a path to a checked ModelProto.
+#include <onnx/onnx_pb.h>
+
+#include <memory>
+
+#include "byoc/base/status.h"
+
+namespace byoc::onnx_import {
+
+/// Reads and parses `path`. protobuf accepts an empty file, and many files of other formats, as a
+/// valid message with nothing in it, so what must be there is checked here. Errors: slug
+/// "model-file" (cannot be read, empty, over 2 GiB), "onnx-parse" (truncated, not ONNX).
+Result<std::unique_ptr<onnx::ModelProto>> read_model_file(const std::string& path);
+
+}  // namespace byoc::onnx_import

@@ -1,0 +1,123 @@
+#include "core/import/onnx/node.h"
+
+#include "core/import/onnx/tensor_proto.h"
+#include "core/import/onnx/text.h"
+
+namespace byoc::onnx_import {
+namespace {
+
+using onnx::AttributeProto;
+
+/// The stated kind; files of IR version 1 state none, there the field that is present tells.
+AttributeProto::AttributeType kind_of(const AttributeProto& attr) {
+  if (attr.type() != AttributeProto::UNDEFINED) return attr.type();
+  if (attr.has_f()) return AttributeProto::FLOAT;
+  if (attr.has_i()) return AttributeProto::INT;
+  if (attr.has_s()) return AttributeProto::STRING;
+  if (attr.has_t()) return AttributeProto::TENSOR;
+  if (attr.has_g()) return AttributeProto::GRAPH;
+  if (attr.floats_size()) return AttributeProto::FLOATS;
+  if (attr.ints_size()) return AttributeProto::INTS;
+  if (attr.strings_size()) return AttributeProto::STRINGS;
+  return AttributeProto::UNDEFINED;
+}
+
+template <class List>
+size_t without_trailing_empty(const List& names) {
+  int n = names.size();
+  while (n > 0 && names[n - 1].empty()) --n;
+  return static_cast<size_t>(n);
+}
+
+std::string first_name(const onnx::NodeProto& node) {
+  if (!node.name().empty()) return node.name();
+  for (const std::string& output : node.output()) {
+    if (!output.empty()) return output;
+  }
+  return node.op_type();
+}
+
+}  // namespace
+
+NodeView::NodeView(const onnx::NodeProto& node, int opset, const ExternalFolder& folder)
+    : node_(node),
+      folder_(folder),
+      opset_(opset),
+      name_(first_name(node)),
+      num_inputs_(without_trailing_empty(node.input())),
+      num_outputs_(without_trailing_empty(node.output())) {}
+
+const AttributeProto* NodeView::find(std::string_view attr) const {
+  for (const AttributeProto& candidate : node_.attribute()) {
+    if (candidate.name() == attr) return &candidate;
+  }
+  return nullptr;
+}
+
+const AttributeProto* NodeView::find(std::string_view attr,
+                                     AttributeProto::AttributeType kind) const {
+  const AttributeProto* found = find(attr);
+  if (found == nullptr || kind_of(*found) == kind) return found;
+  // An empty list of a file without kinds reads as any list.
+  if (kind_of(*found) == AttributeProto::UNDEFINED) return nullptr;
+  if (status_.ok()) {
+    status_ = invalid(cat("attribute ", in_quotes(attr), " is ",
+                          AttributeProto::AttributeType_Name(kind_of(*found)), ", ", op_type(),
+                          " wants ", AttributeProto::AttributeType_Name(kind)))
+                  .with_slug("onnx-parse");
+  }
+  return nullptr;
+}
+
+int64_t NodeView::i(std::string_view attr, int64_t fallback) const {
+  const AttributeProto* found = find(attr, AttributeProto::INT);
+  return found ? found->i() : fallback;
+}
+
+double NodeView::f(std::string_view attr, double fallback) const {
+  const AttributeProto* found = find(attr, AttributeProto::FLOAT);
+  return found ? shortest_double(found->f()) : fallback;
+}
+
+std::string NodeView::s(std::string_view attr, std::string_view fallback) const {
+  const AttributeProto* found = find(attr, AttributeProto::STRING);
+  return found ? found->s() : std::string(fallback);
+}
+
+Ints NodeView::ints(std::string_view attr) const {
+  const AttributeProto* found = find(attr, AttributeProto::INTS);
+  return found ? Ints(found->ints().begin(), found->ints().end()) : Ints{};
+}
+
+Floats NodeView::floats(std::string_view attr) const {
+  Floats values;
+  if (const AttributeProto* found = find(attr, AttributeProto::FLOATS)) {
+    for (float value : found->floats()) values.push_back(shortest_double(value));
+  }
+  return values;
+}
+
+Strings NodeView::strings(std::string_view attr) const {
+  const AttributeProto* found = find(attr, AttributeProto::STRINGS);
+  return found ? Strings(found->strings().begin(), found->strings().end()) : Strings{};
+}
+
+Result<TypedBuffer> NodeView::tensor(std::string_view attr) const {
+  const AttributeProto* found = find(attr, AttributeProto::TENSOR);
+  if (!status_.ok()) return status_;
+  if (found == nullptr)
+    return invalid(cat("attribute ", in_quotes(attr), " is missing")).with_slug("onnx-parse");
+  auto tensor = read_tensor(found->t(), folder_);
+  if (!tensor.ok()) return std::move(tensor.status()).at(cat("attribute ", in_quotes(attr)));
+  return tensor;
+}
+
+std::string subgraph_attribute(const onnx::NodeProto& node) {
+  for (const AttributeProto& attr : node.attribute()) {
+    auto kind = kind_of(attr);
+    if (kind == AttributeProto::GRAPH || kind == AttributeProto::GRAPHS) return attr.name();
+  }
+  return "";
+}
+
+}  // namespace byoc::onnx_import

@@ -1,0 +1,52 @@
+#pragma once
+// One NodeProto behind the interface that the op tables see.
+#include <onnx/onnx_pb.h>
+
+#include "core/import/onnx/convert.h"
+#include "core/import/onnx/external_data.h"
+
+namespace byoc::onnx_import {
+
+class NodeView final : public OnnxNode {
+ public:
+  /// Borrows both.
+  NodeView(const onnx::NodeProto& node, int opset, const ExternalFolder& folder);
+  const std::string& op_type() const override { return node_.op_type(); }
+  const std::string& name() const override { return name_; }
+  int opset() const override { return opset_; }
+  size_t num_inputs() const override { return num_inputs_; }
+  size_t num_outputs() const override { return num_outputs_; }
+  bool has_input(size_t k) const override { return k < num_inputs_ && !input(k).empty(); }
+  bool has_output(size_t k) const override { return k < num_outputs_ && !output(k).empty(); }
+  bool has(std::string_view attr) const override { return find(attr) != nullptr; }
+  int64_t i(std::string_view attr, int64_t fallback) const override;
+  double f(std::string_view attr, double fallback) const override;
+  std::string s(std::string_view attr, std::string_view fallback) const override;
+  Ints ints(std::string_view attr) const override;
+  Floats floats(std::string_view attr) const override;
+  Strings strings(std::string_view attr) const override;
+  Result<std::pair<TensorType, std::shared_ptr<const Buffer>>> tensor(
+      std::string_view attr) const override;
+
+  const std::string& input(size_t k) const { return node_.input(static_cast<int>(k)); }
+  const std::string& output(size_t k) const { return node_.output(static_cast<int>(k)); }
+  /// The first attribute that was read as a kind it has not; ok when there is none.
+  const Status& status() const { return status_; }
+
+ private:
+  const onnx::AttributeProto* find(std::string_view attr) const;
+  const onnx::AttributeProto* find(std::string_view attr,
+                                   onnx::AttributeProto::AttributeType kind) const;
+
+  const onnx::NodeProto& node_;
+  const ExternalFolder& folder_;
+  int opset_;
+  std::string name_;
+  size_t num_inputs_, num_outputs_;
+  mutable Status status_;
+};
+
+/// Attributes that hold graphs: "If" and its like. The name of the first, or "".
+std::string subgraph_attribute(const onnx::NodeProto& node);
+
+}  // namespace byoc::onnx_import

@@ -1,0 +1,72 @@
+#include "core/import/onnx/tables.h"
+
+#include <unordered_map>
+
+namespace byoc::onnx_import {
+namespace {
+
+using Table = std::unordered_map<std::string_view, std::vector<const Row*>>;
+
+void add(Table& table, std::span<const Row> rows) {
+  for (const Row& row : rows) table[row.op_type].push_back(&row);
+}
+
+Table make_table() {
+  Table table;
+#ifdef BYOC_ROWS_ELEMENTWISE
+  add(table, elementwise_rows());
+#endif
+#ifdef BYOC_ROWS_REDUCE
+  add(table, reduce_rows());
+#endif
+#ifdef BYOC_ROWS_NORM
+  add(table, norm_rows());
+#endif
+#ifdef BYOC_ROWS_DENSE
+  add(table, dense_rows());
+#endif
+#ifdef BYOC_ROWS_CONV
+  add(table, conv_rows());
+#endif
+#ifdef BYOC_ROWS_POOL
+  add(table, pool_rows());
+#endif
+#ifdef BYOC_ROWS_SHAPE
+  add(table, shape_rows());
+#endif
+#ifdef BYOC_ROWS_INDEX
+  add(table, index_rows());
+#endif
+#ifdef BYOC_ROWS_CONSTANT
+  add(table, constant_rows());
+#endif
+  return table;
+}
+
+std::span<const Row* const> rows_of(std::string_view op_type) {
+  static const Table table = make_table();
+  auto found = table.find(op_type);
+  if (found == table.end()) return {};
+  return found->second;
+}
+
+}  // namespace
+
+const Row* find_row(std::string_view op_type, int opset) {
+  for (const Row* row : rows_of(op_type)) {
+    if (row->min_opset <= opset && opset <= row->max_opset) return row;
+  }
+  return nullptr;
+}
+
+std::string known_opsets(std::string_view op_type) {
+  std::string out;
+  for (const Row* row : rows_of(op_type)) {
+    out += out.empty() ? "opset " : ", ";
+    out += row->max_opset == kNewest ? cat(row->min_opset, " and up")
+                                     : cat(row->min_opset, " to ", row->max_opset);
+  }
+  return out;
+}
+
+}  // namespace byoc::onnx_import

@@ -1,0 +1,31 @@
+#pragma once
+// TensorProto: every dtype of byoc, packed and raw, inside the file or beside it.
+#include <onnx/onnx_pb.h>
+
+#include <memory>
+
+#include "byoc/base/external.h"
+#include "byoc/ir/type.h"
+#include "core/import/onnx/external_data.h"
+
+namespace byoc::onnx_import {
+
+/// "FLOAT16", or "type 23" for a number without a name.
+std::string onnx_dtype_name(int32_t onnx_dtype);
+/// Errors: kUnimplemented, slug "onnx-unsupported", for dtypes byoc has not (strings, complex,
+/// 8-bit floats).
+Result<DType> dtype_from_onnx(int32_t onnx_dtype);
+int32_t dtype_to_onnx(DType dtype);
+
+/// The type, after checking that the data is there in exactly the size that the type needs: whoever
+/// allocates for it allocates no more than the file holds. Errors name the tensor.
+Result<TensorSpec> tensor_spec(const onnx::TensorProto& tensor, const ExternalFolder& folder);
+/// Writes the elements, compact and row-major; `spec` is what tensor_spec gave.
+Status read_elements(const onnx::TensorProto& tensor, const TensorSpec& spec,
+                     const ExternalFolder& folder, std::byte* out);
+
+TensorType tensor_type(const TensorSpec& spec);
+using TypedBuffer = std::pair<TensorType, std::shared_ptr<const Buffer>>;
+Result<TypedBuffer> read_tensor(const onnx::TensorProto& tensor, const ExternalFolder& folder);
+
+}  // namespace byoc::onnx_import
