@@ -1,0 +1,19 @@
+// The only registration: a new family is one more line here.
+#include "core/op/families.h"
+
+namespace byoc {
+
+const OpRegistry& all_ops() {
+  // Never freed: modules point into it until the last moment of the process.
+  static const OpRegistry* const table = [] {
+    auto* ops = new OpRegistry;
+    op::add_activation_ops(*ops);
+    op::add_annotation_ops(*ops);
+    op::add_binary_ops(*ops);
+    op::add_elementwise_ops(*ops);
+    return ops;
+  }();
+  return *table;
+}
+
+}  // namespace byoc

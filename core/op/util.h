@@ -1,0 +1,121 @@
+#pragma once
+// What inference functions share: checks with one wording, axes, broadcasting. Typed loops:
+// kernel.h.
+#include <array>
+#include <initializer_list>
+
+#include "byoc/op/registry.h"
+
+namespace byoc::op {
+
+/// A set of element types, printed in the order of DType.
+class DTypes {
+ public:
+  constexpr DTypes() = default;
+  constexpr DTypes(std::initializer_list<DType> dtypes) {
+    for (DType dtype : dtypes) bits_ |= 1u << static_cast<int>(dtype);
+  }
+  constexpr bool has(DType dtype) const { return bits_ >> static_cast<int>(dtype) & 1; }
+
+ private:
+  uint32_t bits_ = 0;
+};
+void print_to(std::string& out, DTypes dtypes);  // "f32 f64 i64"
+
+/// "softmax: x is bool[2,3], expects one of f32 f64 f16 bf16".
+Status expect_dtype(std::string_view op, std::string_view input, TypeId type, DTypes allowed);
+/// Every input has the first one's dtype: "add: inputs 0 and 1 are f32[2] and i64[2], expects one
+/// dtype".
+Status expect_same_dtype(std::string_view op, Types inputs);
+/// "conv2d: x has rank 3, expects 4 (x f32[1,3,8])".
+Status expect_rank(std::string_view op, std::string_view input, TypeId type, size_t rank);
+
+/// The shape that all inputs broadcast to by numpy's rules. A symbolic dim goes with itself and
+/// with 1.
+Result<Shape> broadcast_shapes(std::string_view op, Types inputs);
+
+/// `axis` as a number from 0; `type` gives the rank: "softmax: axis 3 is outside [-2, 2) (x
+/// f32[2,3])".
+Result<size_t> normal_axis(std::string_view op, int64_t axis, TypeId type);
+/// The same for a list; sorted. Errors: also when an axis is named twice.
+Result<std::vector<size_t>> normal_axes(std::string_view op, const Ints& axes, TypeId type);
+
+/// A tensor seen around one axis: outer x extent x inner elements.
+struct AxisView {
+  int64_t outer = 1, extent = 1, inner = 1;
+};
+AxisView around_axis(TypeId type, size_t axis);
+
+int64_t count(TypeId type);  // elements of a static type that inference has checked
+double flop_count(TypeId type);
+
+/// Types of the usual shapes of ops.
+inline Result<std::vector<TensorType>> one_result(TensorType type) {
+  return std::vector<TensorType>{std::move(type)};
+}
+/// Infers the type of input 0, which must have one of `allowed`.
+InferFn same_as_input(std::string op, DTypes allowed);
+
+/// y = x, byte for byte: for ops that change nothing but the type.
+RefKernel copy_kernel(TypeId type);
+
+/// N operands walked together over one row-major index space. Made once; walking allocates nothing.
+/// Neighbouring extents that all operands step through alike are merged, so that rows are long.
+template <size_t N>
+struct Walk {
+  std::vector<int64_t> extents;                 // outermost first; none: one element
+  std::vector<std::array<int64_t, N>> strides;  // in elements, one array per extent
+
+  Walk(const std::vector<int64_t>& space, const std::array<std::vector<int64_t>, N>& steps);
+
+  /// row(at, n, step) for each innermost run: operand k reads at[k], at[k] + step[k], ... n times.
+  template <class Row>
+  void for_rows(Row&& row) const;
+};
+
+std::vector<int64_t> row_major_strides(const std::vector<int64_t>& extents);
+/// Steps through a compact tensor of shape `from` while walking `to`: 0 where it is repeated.
+std::vector<int64_t> broadcast_strides(const Shape& from, const Shape& to);
+
+template <size_t N>
+Walk<N>::Walk(const std::vector<int64_t>& space, const std::array<std::vector<int64_t>, N>& steps) {
+  for (size_t d = 0; d < space.size(); ++d) {
+    if (space[d] == 1) continue;
+    std::array<int64_t, N> step;
+    for (size_t k = 0; k < N; ++k) step[k] = steps[k][d];
+    bool merges = !extents.empty();
+    for (size_t k = 0; merges && k < N; ++k) merges = strides.back()[k] == step[k] * space[d];
+    if (merges) {
+      extents.back() *= space[d];
+      strides.back() = step;
+    } else {
+      extents.push_back(space[d]);
+      strides.push_back(step);
+    }
+  }
+}
+
+template <size_t N>
+template <class Row>
+void Walk<N>::for_rows(Row&& row) const {
+  std::array<int64_t, N> at{};
+  std::array<int64_t, kMaxRank> index{};
+  for (int64_t extent : extents) {
+    if (extent == 0) return;
+  }
+  if (extents.empty()) return row(at, int64_t{1}, at);
+  for (;;) {
+    row(at, extents.back(), strides.back());
+    size_t d = extents.size() - 1;
+    for (; d-- > 0;) {
+      bool wraps = ++index[d] == extents[d];
+      int64_t by = wraps ? 1 - extents[d] : 1;
+      for (size_t k = 0; k < N; ++k) at[k] += strides[d][k] * by;
+      if (!wraps) break;
+      index[d] = 0;
+    }
+    if (d == SIZE_MAX) return;
+  }
+}
+
+}  // namespace byoc::op
