@@ -1,5 +1,7 @@
 #include "byoc/base/dtype.h"
 
+#include <charconv>
+
 #include "byoc/base/external.h"
 
 namespace byoc {
@@ -21,6 +23,28 @@ void print_to(std::string& out, const TensorSpec& spec) {
   out += cat(spec.dtype, "[");
   for (size_t k = 0; k < spec.dims.size(); ++k) out += cat(k ? "," : "", spec.dims[k]);
   out += ']';
+}
+
+Result<TensorSpec> parse_tensor_spec(std::string_view text) {
+  auto wrong = [&] {
+    return invalid(cat("\"", text, "\" is not a type like f32[1,3,224,224] or i64[]")).with_slug("type-syntax");
+  };
+  size_t bracket = text.find('[');
+  std::optional<DType> dtype = parse_dtype(text.substr(0, bracket));
+  if (bracket == std::string_view::npos || !dtype || text.back() != ']') return wrong();
+  TensorSpec spec{*dtype, {}};
+  std::string_view dims = text.substr(bracket + 1, text.size() - bracket - 2);
+  while (!dims.empty()) {
+    int64_t dim = 0;
+    auto [end, error] = std::from_chars(dims.data(), dims.data() + dims.size(), dim);
+    if (error != std::errc() || dim < 0) return wrong();
+    spec.dims.push_back(dim);
+    dims.remove_prefix(static_cast<size_t>(end - dims.data()));
+    if (dims.empty()) break;
+    if (dims[0] != ',' || dims.size() == 1) return wrong();
+    dims.remove_prefix(1);
+  }
+  return spec;
 }
 
 Result<int64_t> size_bytes(const TensorSpec& spec) {

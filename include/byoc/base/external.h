@@ -3,6 +3,7 @@
 // external_mods), the artifact and the runtime.
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct TensorSpec {
   friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
 };
 void print_to(std::string& out, const TensorSpec& spec);    // "f32[1,3,32,32]"
+/// Reads what print_to writes. Errors: kInvalidArgument, slug "type-syntax", with what stands there.
+Result<TensorSpec> parse_tensor_spec(std::string_view text);
 /// Bytes of a compact tensor. Errors: kOutOfRange when it does not fit in 63 bits.
 Result<int64_t> size_bytes(const TensorSpec& spec);
 int64_t num_elements(const TensorSpec& spec);               // dims checked before

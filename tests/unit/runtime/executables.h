@@ -1,0 +1,80 @@
+#pragma once
+// Hand-made programs for the tests of the runtime: no compiler is needed to run them.
+#include <cstring>
+
+#include "byoc/runtime/artifact.h"
+
+namespace byoc::test {
+
+inline std::shared_ptr<const Buffer> floats(std::initializer_list<float> values) {
+  return Buffer::copy(std::as_bytes(std::span(values.begin(), values.size())));
+}
+
+inline Place in(uint32_t k) { return {Place::kInput, k, 0}; }
+inline Place out(uint32_t k) { return {Place::kOutput, k, 0}; }
+inline Place constant(uint32_t k) { return {Place::kConstant, k, 0}; }
+inline Place arena(uint64_t offset) { return {Place::kArena, 0, offset}; }
+
+/// A step whose arguments all have one type.
+inline Step host_step(std::string symbol, uint32_t n_in, std::vector<Place> args, const TensorSpec& type) {
+  Step step;
+  step.symbol = std::move(symbol);
+  step.n_in = n_in;
+  step.types.assign(args.size(), type);
+  step.args = std::move(args);
+  return step;
+}
+
+/// y = (x + c) * c, z = y, all f32[4], in two steps `add` and `mul` that the host provides.
+inline Executable add_mul() {
+  const TensorSpec type{DType::kF32, {4}};
+  auto c = floats({1, 2, 3, 4});
+  Executable executable;
+  executable.producer = "byoc test";
+  executable.constants.emplace(c->key(), c);
+  Program& program = executable.program;
+  program.inputs = {{"x", type}};
+  program.outputs = {{"y", type}, {"z", type}};
+  program.constants = {{c->key(), type}};
+  program.steps = {host_step("add", 2, {in(0), constant(0), arena(64)}, type),
+                   host_step("mul", 2, {arena(64), constant(0), out(0)}, type)};
+  program.steps[0].locs = {"Add_0"};
+  program.copies = {{out(0), 1}};
+  program.arena_bytes = 128;
+  program.peak_live_bytes = 64;
+  return executable;
+}
+
+/// As add_mul, with modules that use every field of the manifest. No plugin can load them.
+inline Executable with_modules() {
+  Executable executable = add_mul();
+  auto packed = floats({4, 3, 2, 1, 0.5});
+  executable.constants.emplace(packed->key(), packed);
+  const ProgramConstant& c = executable.program.constants[0];
+  ExternalFunction function{.symbol = "add",
+                            .n_in = 2,
+                            .n_out = 1,
+                            .constants = {{"c", c.key, c.type, 2}},
+                            .packed = {{packed->key(), 64}},
+                            .inplace = {{0, 0}},
+                            .workspace_bytes = 100,
+                            .workspace_align = 32,
+                            .flags = 3,
+                            .implementation = "loops \"fast\"",
+                            .flops = 0.1,
+                            .ops = 7};
+  ExternalModule module{.plugin = "some",
+                        .plugin_version = "1.2.3",
+                        .compat = "cpu=sse2",
+                        .options_json = "{\"verbose\":\"1\"}",
+                        .flags = 0,
+                        .functions = {function},
+                        .blob = Buffer::copy(std::as_bytes(std::span("blob bytes")))};
+  executable.modules = {module, module};
+  executable.modules[1].functions[0].symbol = "mul";
+  executable.program.steps[0].module = 0;
+  executable.program.steps[1].module = 1;
+  return executable;
+}
+
+}  // namespace byoc::test
