@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "byoc/base/check.h"
+#include "byoc/op/op.h"
 #include "core/partition/annotations.h"
 #include "core/partition/pattern_tree.h"
 

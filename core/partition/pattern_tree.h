@@ -37,7 +37,7 @@ struct PatternNode {
   };
   struct Same { std::string as; };
 
-  std::variant<Op, Any, Const, Dollar, OneOf, Optional, Repeat, Same> kind;
+  std::variant<Any, Op, Const, Dollar, OneOf, Optional, Repeat, Same> kind;
   std::string as;                                           // capture name, may be empty
 };
 
