@@ -1,5 +1,7 @@
 #include "byoc/ir/visit.h"
 
+#include <unordered_map>
+
 #include "byoc/base/check.h"
 
 namespace byoc {
@@ -78,60 +80,61 @@ class CallOrder {
  private:
   struct Frame {
     Symbol name;
+    const Function* function = nullptr;
     size_t next = 0;
   };
-  enum State { kNew, kOpen, kDone };
   Status push(Symbol name, Symbol caller);
-  std::string chain(Symbol last) const {
-    std::string out;
-    bool on = false;
-    for (const Frame& frame : stack_) {
-      on |= frame.name == last;
-      if (on) out += cat("@", frame.name, " -> ");
-    }
-    return cat(out, "@", last);
-  }
+  std::string chain(Symbol last) const;
 
   const IRModule& module_;
-  std::map<Symbol, State> state_;
+  std::unordered_map<Symbol, bool> done_;  // false: still open
   std::vector<Frame> stack_;
   std::vector<Symbol> order_;
 };
 
-Status CallOrder::push(Symbol name, Symbol caller) {
-  if (module_.find(name) == nullptr) {
-    return invalid(caller.empty()
-                       ? cat("the module has no function @", name)
-                       : cat("@", caller, " calls @", name, ", which the module does not have"))
-        .with_slug("unknown-function");
+std::string CallOrder::chain(Symbol last) const {
+  std::string out;
+  bool on = false;
+  for (const Frame& frame : stack_) {
+    on |= frame.name == last;
+    if (on) out += cat("@", frame.name, " -> ");
   }
-  State& state = state_[name];
-  if (state == kOpen)
+  return cat(out, "@", last);
+}
+
+Status CallOrder::push(Symbol name, Symbol caller) {
+  auto [state, is_new] = done_.try_emplace(name, false);
+  if (!is_new && state->second) return {};
+  if (!is_new) {
     return invalid(cat("functions call each other in a circle: ", chain(name)))
         .with_slug("recursion");
-  if (state == kNew) {
-    state = kOpen;
-    stack_.push_back({name});
   }
+  const Function* function = module_.find(name);
+  if (function == nullptr) {
+    std::string missing =
+        caller.empty() ? cat("the module has no function @", name)
+                       : cat("@", caller, " calls @", name, ", which the module does not have");
+    return invalid(std::move(missing)).with_slug("unknown-function");
+  }
+  stack_.push_back({name, function});
   return {};
 }
 
 Status CallOrder::visit(Symbol root) {
+  auto known = done_.find(root);
+  if (known != done_.end()) return {};
   BYOC_TRY_STATUS(push(root, {}));
   while (!stack_.empty()) {
-    Symbol name = stack_.back().name;
-    const Function& function = module_.function(name);
-    size_t next = stack_.back().next;
-    while (next < function.nodes.size() &&
-           !std::holds_alternative<Invoke>(function.nodes[next].kind))
-      ++next;
-    stack_.back().next = next + 1;
-    if (next < function.nodes.size()) {
-      BYOC_TRY_STATUS(push(std::get<Invoke>(function.nodes[next].kind).function, name));
+    Frame& frame = stack_.back();
+    const std::vector<Node>& nodes = frame.function->nodes;
+    size_t& next = frame.next;
+    while (next < nodes.size() && !std::holds_alternative<Invoke>(nodes[next].kind)) ++next;
+    if (next < nodes.size()) {
+      BYOC_TRY_STATUS(push(std::get<Invoke>(nodes[next++].kind).function, frame.name));
       continue;
     }
-    state_[name] = kDone;
-    order_.push_back(name);
+    done_[frame.name] = true;
+    order_.push_back(frame.name);
     stack_.pop_back();
   }
   return {};

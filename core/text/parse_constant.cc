@@ -10,11 +10,11 @@ namespace {
 // What one value written by hand may be repeated to; a typing error should not take all memory.
 constexpr int64_t kMaxRepeatedBytes = int64_t{1} << 30;
 
-Status no_bytes(const Lexer& in, const ContentKey& key) {
+Status no_bytes(const Lexer& in, const Token& token, const ContentKey& key) {
   return invalid(cat("const<", key, "> has no bytes here"))
       .with_slug("ir-constant")
       .with_help("large constants stand in a file x.ir.weights beside x.ir")
-      .at(in.place(in.token()));
+      .at(in.place(token));
 }
 
 struct Elements {
@@ -76,25 +76,30 @@ Result<TensorType> parse_static_type(Lexer& in) {
 
 }  // namespace
 
-Result<const Buffer*> find_constant(Lexer& in, ParseContext& context, const ContentKey& key) {
+Result<std::shared_ptr<const Buffer>> parse_stored_key(Lexer& in, ParseContext& context) {
+  ContentKey key;
+  Token token = in.token();
+  if (!ContentKey::parse(in.name(token), key)) return in.expected("a key of 32 digits 0-9a-f");
+  in.advance();
   auto known = context.module.constants.find(key);
-  if (known != context.module.constants.end()) return known->second.get();
+  if (known != context.module.constants.end()) return known->second;
   std::shared_ptr<const Buffer> data = context.constants ? context.constants(key) : nullptr;
-  if (data == nullptr) return no_bytes(in, key);
-  return context.module.add_constant(std::move(data));
+  if (data == nullptr) return no_bytes(in, token, key);
+  return data;
 }
 
 Result<ParsedConstant> parse_constant(Lexer& in, ParseContext& context) {
   Token start = in.token();
   if (in.take_if("<")) {
-    BYOC_TRY(ContentKey key, parse_key(in));
-    BYOC_TRY(const Buffer* data, find_constant(in, context, key));
+    BYOC_TRY(std::shared_ptr<const Buffer> data, parse_stored_key(in, context));
     BYOC_TRY_STATUS(in.expect(">"));
     BYOC_TRY(TensorType type, parse_static_type(in));
     BYOC_TRY(int64_t bytes, size_bytes(type));
-    if (data->size() == static_cast<size_t>(bytes)) return ParsedConstant{type, data};
-    return in.error(start,
-                    cat("const<", key, "> has ", data->size(), " bytes, ", type, " takes ", bytes));
+    if (data->size() == static_cast<size_t>(bytes)) {
+      return ParsedConstant{type, context.module.add_constant(std::move(data))};
+    }
+    return in.error(start, cat("const<", data->key(), "> has ", data->size(), " bytes, ", type,
+                               " takes ", bytes));
   }
   if (!in.take_if("(")) return in.expected("'<key>' or '(values)'");
   BYOC_TRY(Elements elements, parse_elements(in));

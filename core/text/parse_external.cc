@@ -50,11 +50,12 @@ Field number(Lexer& in, T& to) {
   };
 }
 
-// A key in quotes whose bytes must be at hand.
-Status parse_stored_key(Lexer& in, ParseContext& context, ContentKey& key) {
-  BYOC_TRY(key, parse_key(in));
-  auto found = find_constant(in, context, key);
-  return found.ok() ? Status() : std::move(found.status());
+Field stored_key(Lexer& in, ParseContext& context, ContentKey& key) {
+  return [&]() -> Status {
+    BYOC_TRY(auto data, parse_stored_key(in, context));
+    key = context.module.add_constant(std::move(data))->key();
+    return {};
+  };
 }
 
 Status parse_spec(Lexer& in, TensorSpec& spec) {
@@ -69,15 +70,15 @@ Status parse_spec(Lexer& in, TensorSpec& spec) {
 Status parse_constant_record(Lexer& in, ParseContext& context, ExternalFunction& function) {
   ExternalConstant& constant = function.constants.emplace_back();
   return parse_record(in, {{"name", text(in, constant.name)},
-                           {"key", [&] { return parse_stored_key(in, context, constant.key); }},
+                           {"key", stored_key(in, context, constant.key)},
                            {"type", [&] { return parse_spec(in, constant.type); }},
                            {"use", number(in, constant.use)}});
 }
 
 Status parse_packed(Lexer& in, ParseContext& context, ExternalFunction& function) {
   auto& packed = function.packed.emplace_back();
-  return parse_record(in, {{"key", [&] { return parse_stored_key(in, context, packed.first); }},
-                           {"align", number(in, packed.second)}});
+  return parse_record(
+      in, {{"key", stored_key(in, context, packed.first)}, {"align", number(in, packed.second)}});
 }
 
 Status parse_inplace(Lexer& in, ExternalFunction& function) {
@@ -115,9 +116,7 @@ Status parse_module_record(Lexer& in, ParseContext& context) {
   ExternalModule module;
   std::vector<std::string> symbols;
   auto blob = [&]() -> Status {
-    ContentKey key;
-    BYOC_TRY_STATUS(parse_stored_key(in, context, key));
-    module.blob = context.module.constants.at(key);
+    BYOC_TRY(module.blob, parse_stored_key(in, context));
     return {};
   };
   auto symbol = [&] { return text(in, symbols.emplace_back())(); };

@@ -135,13 +135,6 @@ Result<std::string> parse_string(Lexer& in) {
   return in.name(token);
 }
 
-Result<ContentKey> parse_key(Lexer& in) {
-  ContentKey key;
-  if (!ContentKey::parse(in.name(in.token()), key)) return in.expected("a key of 32 digits 0-9a-f");
-  in.advance();
-  return key;
-}
-
 Result<TensorType> parse_type(Lexer& in, NamedDims& dims) {
   Token start = in.token();
   auto dtype = start.kind == Token::kName ? parse_dtype(start.text) : std::nullopt;

@@ -24,8 +24,6 @@ using NamedDims = std::map<Symbol, Dim>;
 Result<TensorType> parse_type(Lexer& in, NamedDims& dims);
 Result<int64_t> parse_integer(Lexer& in, int64_t min, int64_t max);
 Result<std::string> parse_string(Lexer& in);
-/// "9f2c..." without quotes or brackets.
-Result<ContentKey> parse_key(Lexer& in);
 /// 1, 1.5, true, "text", f32, const<key> : type, or a list of what stands alone, without constants.
 Result<AttrValue> parse_attr_value(Lexer& in, ParseContext& context);
 /// True at "{name=" and "{}": attributes, and not a body.
@@ -41,8 +39,8 @@ struct ParsedConstant {
 };
 /// From behind the word `const`.
 Result<ParsedConstant> parse_constant(Lexer& in, ParseContext& context);
-/// The bytes of `key`, in the module's pool.
-Result<const Buffer*> find_constant(Lexer& in, ParseContext& context, const ContentKey& key);
+/// A key, in quotes or bare, and its bytes, from the module's pool or the source.
+Result<std::shared_ptr<const Buffer>> parse_stored_key(Lexer& in, ParseContext& context);
 
 // parse_external.cc
 /// From behind `external_mods=`.

@@ -1,0 +1,83 @@
+// Every <pass>/<case>.ir of this folder is a test; tests/support/golden.h describes the files.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "tests/support/golden.h"
+
+namespace byoc {
+namespace {
+
+const std::string kFolder = BYOC_TEST_DATA "/golden";
+
+Result<IRModule> run(IRModule, const std::string& passes) {
+  return not_found(cat("no pass is known here: ", passes));
+}
+
+class Golden : public testing::TestWithParam<std::string> {};
+
+TEST_P(Golden, GivesTheExpectedText) {
+  std::ifstream file(kFolder + "/" + GetParam());
+  std::stringstream text;
+  text << file.rdbuf();
+  auto golden = parse_golden(text.str());
+  ASSERT_TRUE(golden.ok()) << golden.status().to_string();
+  Status status = check_golden(*golden, all_ops(), run);
+  EXPECT_TRUE(status.ok()) << status.to_string();
+}
+
+std::string test_name(const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param.substr(0, info.param.size() - 3);
+  for (char& c : name) {
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Golden, testing::ValuesIn(golden_files(kFolder)), test_name);
+
+std::string result_of(std::string_view text) {
+  auto golden = parse_golden(text);
+  if (!golden.ok()) return golden.status().message();
+  auto twice = [](IRModule module, const std::string& passes) -> Result<IRModule> {
+    if (passes == "fail") return invalid("it failed on purpose");
+    if (passes == "grow")
+      module.function("main").attrs.set(cat("a", module.function("main").attrs.size()), int64_t{1});
+    return module;
+  };
+  return check_golden(*golden, all_ops(), twice).message();
+}
+
+TEST(GoldenRunner, SeesADifferentResult) {
+  std::string message = result_of(
+      "// pass: same\nfn main(%x: f32[2]) { return %x }\n// ---- expect\n"
+      "fn main(%y: f32[2]) { return %y }");
+  EXPECT_NE(message.find("the result is not what the case expects: @main: node %x"),
+            std::string::npos)
+      << message;
+}
+
+TEST(GoldenRunner, SeesASecondRunThatChangesMore) {
+  std::string message = result_of(
+      "// pass: grow   why: no\nfn main() { return }\n// ---- expect\n"
+      "fn main() {a0=1} { return }");
+  EXPECT_EQ(message.substr(0, 29), "a second run changes the resu") << message;
+}
+
+TEST(GoldenRunner, ComparesErrors) {
+  EXPECT_EQ(result_of("// pass: fail\nfn main() { return }\n// ---- error\non purpose\n"), "");
+  EXPECT_NE(result_of("// pass: fail\nfn main() { return }\n// ---- error\nby chance\n")
+                .find("does not say"),
+            std::string::npos);
+  EXPECT_EQ(result_of("// pass: same\nfn main() { return }\n// ---- error\nx"),
+            "no error, expected one with: x");
+}
+
+TEST(GoldenRunner, RefusesFilesThatAreNoCases) {
+  EXPECT_EQ(result_of("fn main() { return }"), "a golden case starts with \"// pass: ...\"");
+  EXPECT_EQ(result_of("// pass: x\n"), "neither \"// ---- expect\" nor \"// ---- error\"");
+}
+
+}  // namespace
+}  // namespace byoc

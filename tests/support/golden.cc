@@ -1,0 +1,87 @@
+#include "tests/support/golden.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace byoc {
+namespace {
+
+std::string_view trim(std::string_view text) {
+  size_t from = text.find_first_not_of(" \t\r\n");
+  if (from == std::string_view::npos) return {};
+  return text.substr(from, text.find_last_not_of(" \t\r\n") - from + 1);
+}
+
+Status check_same(const IRModule& actual, const IRModule& expected, std::string_view what) {
+  std::string why;
+  if (equal(actual, expected, &why)) return {};
+  return invalid(cat(what, ": ", why, "\n", print(actual)));
+}
+
+Status check_round_trip(const IRModule& module, const OpRegistry& ops) {
+  std::string text = print(module);
+  ConstantSource constants = [&](const ContentKey& key) {
+    auto found = module.constants.find(key);
+    return found == module.constants.end() ? nullptr : found->second;
+  };
+  auto again = parse_module(text, ops, constants);
+  if (!again.ok())
+    return invalid(cat("printed text does not parse: ", again.status().to_string(), "\n", text));
+  return check_same(*again, module, "printed text parses to another module");
+}
+
+Status check_error(const Status& status, std::string_view expected) {
+  if (status.ok()) return invalid(cat("no error, expected one with: ", expected));
+  std::string text = status.to_string();
+  if (text.find(expected) != std::string::npos) return {};
+  return invalid(cat("the error does not say \"", expected, "\":\n", text));
+}
+
+}  // namespace
+
+Result<GoldenCase> parse_golden(std::string_view text) {
+  GoldenCase out;
+  constexpr std::string_view kPass = "// pass:", kExpect = "// ---- expect",
+                             kError = "// ---- error";
+  size_t pass = text.find(kPass);
+  if (pass == std::string_view::npos) return invalid("a golden case starts with \"// pass: ...\"");
+  std::string_view line = text.substr(pass, text.find('\n', pass) - pass).substr(kPass.size());
+  out.passes = trim(line.substr(0, line.find("why:")));
+  out.expects_error = text.find(kExpect) == std::string_view::npos;
+  std::string_view mark = out.expects_error ? kError : kExpect;
+  size_t middle = text.find(mark);
+  if (middle == std::string_view::npos)
+    return invalid("neither \"// ---- expect\" nor \"// ---- error\"");
+  out.input = text.substr(0, middle);
+  out.expected = trim(text.substr(middle + mark.size()));
+  return out;
+}
+
+Status check_golden(const GoldenCase& golden, const OpRegistry& ops, const RunPasses& run) {
+  auto input = parse_module(golden.input, ops);
+  auto first = input.ok() && !golden.passes.empty() ? run(*input, golden.passes) : input;
+  if (golden.expects_error) return check_error(first.status(), golden.expected);
+  if (!first.ok()) return std::move(first.status());
+  BYOC_TRY_STATUS(verify(*first));
+  auto expected = parse_module(golden.expected, ops);
+  if (!expected.ok()) return std::move(expected.status()).at("expected text");
+  BYOC_TRY_STATUS(check_same(*first, *expected, "the result is not what the case expects"));
+  if (!golden.passes.empty()) {
+    BYOC_TRY(IRModule second, run(*first, golden.passes));
+    BYOC_TRY_STATUS(check_same(second, *first, "a second run changes the result"));
+  }
+  return check_round_trip(*first, ops);
+}
+
+std::vector<std::string> golden_files(const std::string& folder) {
+  std::vector<std::string> out;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() == ".ir") {
+      out.push_back(std::filesystem::relative(entry.path(), folder).string());
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace byoc

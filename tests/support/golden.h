@@ -1,0 +1,30 @@
+#pragma once
+// Golden tests: text in, passes, text out. A case is one file:
+//   // pass: annotate_target=json,merge_compiler_regions      why: may follow here
+//   // why: what a reader should see in it
+//   fn main(...) { ... }
+//   // ---- expect                                            or  // ---- error
+//   fn main(...) { ... }                                      text that must occur in the error
+// "pass:" alone runs nothing: the case is about the text form itself.
+#include <functional>
+#include <vector>
+
+#include "byoc/ir/text.h"
+
+namespace byoc {
+
+struct GoldenCase {
+  std::string passes, input, expected;
+  bool expects_error = false;
+};
+Result<GoldenCase> parse_golden(std::string_view text);
+
+/// Runs the comma-separated passes on a module.
+using RunPasses = std::function<Result<IRModule>(IRModule, const std::string& passes)>;
+/// Checks that the passes turn input into expected, that they change nothing when run again, and
+/// that the result prints and parses back equal. The message holds what came out instead.
+Status check_golden(const GoldenCase& golden, const OpRegistry& ops, const RunPasses& run);
+/// All *.ir under `folder`, relative to it, sorted.
+std::vector<std::string> golden_files(const std::string& folder);
+
+}  // namespace byoc

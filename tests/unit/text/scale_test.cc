@@ -1,0 +1,73 @@
+// A million ops in one chain: linear time, the default stack. Times are printed, not judged, except
+// by a bound that only a quadratic algorithm or a crash could miss.
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "byoc/ir/text.h"
+
+namespace byoc {
+namespace {
+
+constexpr int kOps = 1'000'000;
+
+class Stopwatch {
+ public:
+  explicit Stopwatch(const char* what) : what_(what) {}
+  ~Stopwatch() {
+    auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    std::printf("%-8s %.2f s\n", what_, seconds);
+    EXPECT_LT(seconds, 120) << what_;
+  }
+
+ private:
+  const char* what_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+IRModule chain() {
+  IRModule module;
+  Function f;
+  TypeId type = TensorType{DType::kF32, {1, 8}};
+  const OpDef* ops[] = {all_ops().find("relu"), all_ops().find("tanh")};
+  const Attrs* attrs[] = {intern(*complete_attrs(*ops[0], {})),
+                          intern(*complete_attrs(*ops[1], {}))};
+  ValueId last{f.add_param("x", type), 0};
+  for (int k = 0; k < kOps; ++k) {
+    last = {f.add_call(ops[k % 2], attrs[k % 2], {&last, 1}, type, cat("node_", k)), 0};
+  }
+  f.results = {last};
+  module.functions.emplace("main", std::move(f));
+  return module;
+}
+
+TEST(Scale, AMillionOpsPrintParseCompareAndVerify) {
+  IRModule module = chain();
+  std::string text;
+  {
+    Stopwatch watch("print");
+    text = print(module);
+  }
+  Result<IRModule> parsed = Status(Code::kUnknown, "");
+  {
+    Stopwatch watch("parse");
+    parsed = parse_module(text, all_ops());
+  }
+  ASSERT_TRUE(parsed.ok()) << parsed.status().to_string();
+  std::string why;
+  {
+    Stopwatch watch("equal");
+    EXPECT_TRUE(equal(module, *parsed, &why)) << why;
+  }
+  {
+    Stopwatch watch("verify");
+    EXPECT_TRUE(verify(*parsed).ok());
+  }
+  {
+    Stopwatch watch("free");
+    parsed = Status(Code::kUnknown, "");
+  }
+}
+
+}  // namespace
+}  // namespace byoc
