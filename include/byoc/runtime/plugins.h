@@ -4,6 +4,7 @@
 // All C ABI calls go through the classes here: statuses become Status, handles become RAII.
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,7 +24,7 @@ struct Verdict {
   enum Accept : uint32_t { kNo = 0, kYes = 1, kSlow = 2 };
   Accept accept = kNo;
   uint64_t est_ns = 0;
-  std::string reason;                                       // present with kNo and kSlow
+  std::string reason;  // present with kNo and kSlow
 };
 
 /// One function to compile: constants in the order of the graph's "constants".
@@ -35,31 +36,43 @@ struct CompileFunction {
 };
 
 struct CompileResult {
-  Status status;                                            // code kDeclined: `function` goes elsewhere
-  int64_t function = -1, node = -1;                         // index where the status points, or -1
-  ExternalModule module;                                    // flops and ops of functions are the caller's
-  std::vector<std::shared_ptr<const Buffer>> packed;        // bytes of the packed constants
+  Status status;                                      // code kDeclined: `function` goes elsewhere
+  int64_t function = -1, node = -1;                   // index where the status points, or -1
+  ExternalModule module;                              // flops and ops of functions are the caller's
+  std::vector<std::shared_ptr<const Buffer>> packed;  // bytes of the packed constants
 };
 
-/// Handles of a loaded external module; kernels live as long as it. Movable only.
+/// Handles of a loaded external module; kernels live as long as it, and it no longer than the
+/// PluginSet. Movable only.
 class LoadedModule {
  public:
+  /// What a kernel said after this load; the workspace may differ from the one saved at compile,
+  /// because it depends on the machine and on the number of threads.
+  struct Kernel {
+    byoc_kernel* handle = nullptr;
+    uint64_t workspace_bytes = 0, workspace_align = 1, flags = 0;
+    std::vector<uint8_t> const_use;  // of the function's constants
+  };
   LoadedModule() = default;
-  LoadedModule(const byoc_plugin* table, byoc_module* module, std::vector<byoc_kernel*> kernels);
+  LoadedModule(const byoc_plugin* table, byoc_module* module);
   LoadedModule(LoadedModule&&) noexcept;
   LoadedModule& operator=(LoadedModule&&) noexcept;
   ~LoadedModule();
   const byoc_plugin* table() const { return table_; }
-  byoc_kernel* kernel(size_t function) const { return kernels_[function]; }
+  byoc_kernel* kernel(size_t function) const { return kernels_[function].handle; }
+  const std::vector<Kernel>& kernels() const {
+    return kernels_;
+  }  // one per function of the ExternalModule
 
  private:
+  friend class Plugin;
   const byoc_plugin* table_ = nullptr;
   byoc_module* module_ = nullptr;
-  std::vector<byoc_kernel*> kernels_;                       // one per function of the ExternalModule
+  std::vector<Kernel> kernels_;
 };
 
-/// A usable plugin with one open instance. Thread-safe as plugin-abi.md says: calls on one instance are
-/// serialised here, except `judge`, which is pure.
+/// A usable plugin with one open instance. Thread-safe as plugin-abi.md says: calls on one instance
+/// are serialised here, except `judge`, which is pure.
 class Plugin {
  public:
   ~Plugin();
@@ -68,10 +81,10 @@ class Plugin {
   const std::string& path() const { return path_; }
   int64_t priority() const;
   uint32_t flags() const;
-  bool is_default_codegen() const;                          // has BYOC_PLUGIN_DEFAULT
+  bool is_default_codegen() const;  // has BYOC_PLUGIN_DEFAULT
   bool is_horizontal() const;
-  uint64_t max_ops() const;                                 // 0 in the table reads as 4096
-  uint64_t max_bytes() const;                               // 0: no limit
+  uint64_t max_ops() const;    // 0 in the table reads as 4096
+  uint64_t max_bytes() const;  // 0: no limit
   const std::vector<PluginPattern>& patterns() const { return patterns_; }
   bool has_judge() const;
   /// pattern: index into patterns(), or BYOC_NO_PATTERN for a single op no pattern names.
@@ -87,26 +100,35 @@ class Plugin {
   Result<uint32_t> compat(const std::string& compat) const;
 
  private:
-  friend class PluginSet;
+  friend class PluginCollector;
   Plugin() = default;
-  const byoc_plugin* table_ = nullptr;
+  static Result<std::unique_ptr<Plugin>> open(const std::string& path, const byoc_plugin& table,
+                                              std::string options_json);
+  Status read_patterns();
+  Status compile_into(std::span<const CompileFunction> functions, const std::string& target_json,
+                      uint32_t threads, uint32_t flags, CompileResult& result) const;
+  Result<LoadedModule> load_module(const ExternalModule& module,
+                                   const std::vector<std::shared_ptr<const Buffer>>& constants,
+                                   uint32_t threads) const;
+  byoc_plugin table_{};  // a copy: fields it does not know are zero
   byoc_instance* instance_ = nullptr;
+  mutable std::mutex mutex_;
   std::string id_, version_, path_, options_json_;
   std::vector<PluginPattern> patterns_;
 };
 
 struct RefusedPlugin {
-  std::string path, id, version;                            // id and version when they could be read
+  std::string path, id, version;  // id and version when they could be read
   std::string reason, help;
 };
 
 struct PluginSearch {
-  std::vector<std::string> files;                           // --plugin FILE, first in the order
-  std::vector<std::string> folders;                         // searched after the files
+  std::vector<std::string> files;    // --plugin FILE, first in the order
+  std::vector<std::string> folders;  // searched after the files
   std::map<std::string, std::map<std::string, std::string>> options;  // id -> name -> value
 };
-/// BYOC_PLUGIN_PATH (ignored when the process is set-id), then <prefix>/lib/byoc/plugins relative to
-/// the running executable.
+/// BYOC_PLUGIN_PATH (ignored when the process is set-id), then <prefix>/lib/byoc/plugins relative
+/// to the running executable.
 PluginSearch default_plugin_search();
 
 /// Made once, shared by compilations and Sessions; immutable afterwards.
@@ -115,10 +137,12 @@ class PluginSet {
   /// Never fails as a whole; see refused(). Options for an id nobody has are an error of `check`.
   static std::shared_ptr<const PluginSet> load(const PluginSearch& search);
   const Plugin* find(std::string_view id) const;
-  /// Errors: kNotFound, slug "unknown-plugin", with the nearest id, the ids found, and why a plugin of
-  /// that id was refused.
+  /// Errors: kNotFound, slug "unknown-plugin", with the nearest id, the ids found, and why a plugin
+  /// of that id was refused.
   Result<const Plugin*> get(std::string_view id) const;
-  std::span<const std::unique_ptr<Plugin>> all() const { return plugins_; }  // by (priority desc, id)
+  std::span<const std::unique_ptr<Plugin>> all() const {
+    return plugins_;
+  }  // by (priority desc, id)
   std::span<const RefusedPlugin> refused() const { return refused_; }
   const PluginSearch& search() const { return search_; }
   Status check_options() const;

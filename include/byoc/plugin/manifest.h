@@ -1,0 +1,44 @@
+#ifndef BYOC_PLUGIN_MANIFEST_H
+#define BYOC_PLUGIN_MANIFEST_H
+/* BYOC_MANIFEST("id", "1.0.0"): the plugin's manifest as an ELF note, once per plugin, in C or C++.
+ * The host reads it from the file before it loads anything, so that a plugin for another ABI or
+ * processor never runs. id and version are string literals; the id is [a-z][a-z0-9_-]*, at most 64
+ * long. */
+#include <stdint.h>
+
+#include "byoc/plugin/abi.h"
+
+#define BYOC_MANIFEST_NOTE_NAME "byoc"
+#define BYOC_MANIFEST_NOTE_TYPE 1
+#define BYOC_MANIFEST_SCHEMA "byoc.plugin/1"
+
+#if defined(__x86_64__)
+#define BYOC_MANIFEST_ARCH "x86_64"
+#elif defined(__aarch64__)
+#define BYOC_MANIFEST_ARCH "aarch64"
+#elif defined(__riscv) && __riscv_xlen == 64
+#define BYOC_MANIFEST_ARCH "riscv64"
+#else
+#error "name this processor in byoc/plugin/manifest.h"
+#endif
+
+#define BYOC_MANIFEST_TEXT_(x) #x
+#define BYOC_MANIFEST_TEXT(x) BYOC_MANIFEST_TEXT_(x)
+
+/* Any text as a note; both strings end in a null byte and are padded to four, as ELF wants. */
+#define BYOC_MANIFEST_NOTE(text)                                                    \
+  static const struct {                                                             \
+    uint32_t name_bytes, text_bytes, type;                                          \
+    char name[(sizeof(BYOC_MANIFEST_NOTE_NAME) + 3) / 4 * 4];                       \
+    char json[(sizeof(text) + 3) / 4 * 4];                                          \
+  } byoc_manifest_note __attribute__((section(".note.byoc"), used, aligned(4))) = { \
+      sizeof(BYOC_MANIFEST_NOTE_NAME), sizeof(text), BYOC_MANIFEST_NOTE_TYPE,       \
+      BYOC_MANIFEST_NOTE_NAME, text}
+
+#define BYOC_MANIFEST(id, version)                                                               \
+  BYOC_MANIFEST_NOTE("{\"schema\":\"" BYOC_MANIFEST_SCHEMA "\",\"id\":\"" id                     \
+                     "\",\"version\":\"" version "\",\"abi\":{\"major\":" BYOC_MANIFEST_TEXT(    \
+                         BYOC_ABI_MAJOR) ",\"min_host_minor\":0},\"arch\":\"" BYOC_MANIFEST_ARCH \
+                                         "\"}")
+
+#endif

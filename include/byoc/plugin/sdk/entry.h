@@ -1,0 +1,229 @@
+#pragma once
+// BYOC_PLUGIN(Class, "id", "1.0.0"[, .flags = BYOC_PLUGIN_DEFAULT, .priority = 10, ...]): once per
+// plugin. The table, the note and the one exported symbol; the C side of everything in plugin.h.
+#include <mutex>
+#include <set>
+
+#include "byoc/plugin/manifest.h"
+#include "byoc/plugin/sdk/graph_module.h"
+
+namespace byoc::sdk {
+
+struct PluginTraits {
+  uint32_t flags = 0;                   // byoc_plugin_flags
+  int64_t priority = 0;                 // among plugins; higher goes first
+  uint64_t max_ops = 0, max_bytes = 0;  // of one region; 0: 4096 ops, no byte limit
+  std::string_view vendor = "", build = "";
+};
+
+namespace detail {
+
+struct KernelHandle {
+  const Kernel* kernel;
+  KernelInfo info;
+  std::vector<uint32_t> inplace;
+};
+
+struct ModuleHandle {
+  explicit ModuleHandle(std::unique_ptr<Module> m)
+      : module(std::move(m)), compat(module->compat()) {}
+  std::unique_ptr<Module> module;
+  std::string compat;
+  std::mutex mutex;
+  std::map<std::string, KernelHandle, std::less<>> kernels;
+
+  KernelHandle* kernel(std::string_view symbol) {
+    std::lock_guard lock(mutex);
+    if (auto found = kernels.find(symbol); found != kernels.end()) return &found->second;
+    Module::Entry entry = module->find(symbol);
+    if (!entry.kernel)
+      throw Error(BYOC_NOT_FOUND, "no function \"" + std::string(symbol) + "\" in this module");
+    KernelHandle handle{entry.kernel, std::move(entry.info), {}};
+    for (auto [in, out] : handle.info.inplace)
+      handle.inplace.insert(handle.inplace.end(), {in, out});
+    return &kernels.emplace(symbol, std::move(handle)).first->second;
+  }
+};
+
+struct Instance {
+  std::unique_ptr<Plugin> plugin;
+  std::vector<Pattern> patterns;
+  std::vector<byoc_pattern> raw;
+  std::vector<const byoc_pattern*> pointers;
+  std::mutex mutex;
+  std::set<std::string> reasons;  // they have to outlive judge
+};
+
+template <class T, uint32_t tag>
+constexpr void set_header(T& out) {
+  out.h = {sizeof(T), tag, nullptr};
+}
+
+inline Options parse_options(byoc_str json) {
+  std::map<std::string, std::string, std::less<>> values;
+  if (json.n != 0) {
+    for (const auto& [name, value] : parse_json(to_view(json)).items()) {
+      values[name] = value.is_string() ? value.template get<std::string>() : value.dump();
+    }
+  }
+  return Options(std::move(values));
+}
+
+inline CompileRequest make_request(const byoc_compile& raw) {
+  CompileRequest request{{}, to_view(raw.options_json), raw};
+  for (uint64_t k = 0; k < raw.n_functions; ++k) {
+    const byoc_function& f = *raw.functions[k];
+    try {
+      Graph graph = parse_graph(to_view(f.graph_json));
+      if (graph.constants.size() != f.n_consts) bad_graph("constants given do not fit the graph's");
+      Constants constants({f.consts, f.consts + f.n_consts}, graph);
+      request.functions.push_back({k, to_view(f.graph_json), std::move(graph), std::move(constants),
+                                   raw.threads, raw.flags, to_view(raw.target_json), false});
+      request.functions.back().graph.symbol = std::string(to_view(f.symbol));
+    } catch (Error& e) {
+      e.function = static_cast<int64_t>(k);
+      throw;
+    }
+  }
+  return request;
+}
+
+/// The C functions of the table, for a plugin class P.
+template <class P>
+struct Glue {
+  static Instance& self(byoc_instance* i) { return *reinterpret_cast<Instance*>(i); }
+  static ModuleHandle& self(byoc_module* m) { return *reinterpret_cast<ModuleHandle*>(m); }
+
+  static byoc_status* open(const byoc_host*, byoc_str options_json, byoc_instance** out) noexcept {
+    return guarded([&] {
+      auto instance = std::make_unique<Instance>();
+      instance->plugin = std::make_unique<P>();
+      Options options = parse_options(options_json);
+      instance->plugin->open(options);
+      options.check_all_known();
+      instance->patterns = instance->plugin->patterns();
+      for (const Pattern& pattern : instance->patterns) {
+        byoc_pattern raw{};
+        set_header<byoc_pattern, BYOC_TAG_PATTERN>(raw);
+        raw.name = to_str(pattern.name);
+        raw.dag_json = to_str(pattern.dag_json);
+        raw.priority = pattern.priority;
+        instance->raw.push_back(raw);
+      }
+      for (const byoc_pattern& raw : instance->raw) instance->pointers.push_back(&raw);
+      *out = reinterpret_cast<byoc_instance*>(instance.release());
+    });
+  }
+  static void close(byoc_instance* i) noexcept { delete &self(i); }
+  static byoc_status* patterns(byoc_instance* i, const byoc_pattern* const** out,
+                               uint64_t* n) noexcept {
+    *out = self(i).pointers.data();
+    *n = self(i).pointers.size();
+    return nullptr;
+  }
+  static byoc_status* judge(byoc_instance* i, uint32_t, byoc_str json, byoc_verdict* io) noexcept {
+    return guarded([&] {
+      Verdict verdict = judged(*self(i).plugin, to_view(json));
+      io->accept = verdict.accept;
+      io->est_ns = verdict.cost.est_ns;
+      io->workspace = verdict.cost.workspace;
+      io->packed_bytes = verdict.cost.packed_bytes;
+      if (verdict.reason.empty()) return;
+      std::lock_guard lock(self(i).mutex);
+      io->reason = to_str(*self(i).reasons.insert(std::move(verdict.reason)).first);
+    });
+  }
+  /// A graph this SDK cannot read, or an attribute the plugin trips over, is a "no", not a failure.
+  static Verdict judged(const Plugin& plugin, std::string_view json) {
+    try {
+      return plugin.judge(parse_graph(json));
+    } catch (const Error& e) {
+      return Verdict::no(e.message());
+    }
+  }
+  static byoc_status* compile(byoc_instance* i, const byoc_compile* raw,
+                              byoc_module** out) noexcept {
+    return guarded([&] {
+      CompileRequest request = make_request(*raw);
+      *out = wrap(compile_module(*self(i).plugin, request));
+    });
+  }
+  static byoc_status* load(byoc_instance* i, const byoc_load* raw, byoc_module** out) noexcept {
+    return guarded([&] { *out = wrap(load_module(*self(i).plugin, *raw)); });
+  }
+  static byoc_module* wrap(std::unique_ptr<Module> module) {
+    return reinterpret_cast<byoc_module*>(new ModuleHandle(std::move(module)));
+  }
+  static byoc_status* save(const byoc_module* m, byoc_save* io) noexcept {
+    return guarded([&] {
+      const auto& handle = *reinterpret_cast<const ModuleHandle*>(m);
+      io->compat = to_str(handle.compat);
+      Saver saver(*io);
+      handle.module->save(saver);
+    });
+  }
+  static byoc_status* kernel(byoc_module* m, byoc_str symbol, byoc_kernel** out) noexcept {
+    return guarded([&] { *out = reinterpret_cast<byoc_kernel*>(self(m).kernel(to_view(symbol))); });
+  }
+  static byoc_status* info(const byoc_kernel* k, byoc_kernel_info* io) noexcept {
+    const auto& handle = *reinterpret_cast<const KernelHandle*>(k);
+    const KernelInfo& info = handle.info;
+    io->n_in = info.n_in;
+    io->n_out = info.n_out;
+    io->workspace_bytes = info.workspace_bytes;
+    io->workspace_align = info.workspace_align;
+    io->flags = info.flags;
+    io->inplace_pairs = handle.inplace.data();
+    io->n_inplace = info.inplace.size();
+    io->const_use = info.const_use.data();
+    io->n_consts = info.const_use.size();
+    io->resident_bytes = info.resident_bytes;
+    io->device = {kDLCPU, 0};
+    io->implementation = to_str(info.implementation);
+    return nullptr;
+  }
+  static byoc_status* run(byoc_kernel* k, const byoc_call* call) noexcept {
+    return guarded([&] {
+      const auto& handle = *reinterpret_cast<const KernelHandle*>(k);
+      handle.kernel->run(Call(*call, handle.info.n_in));
+    });
+  }
+  static byoc_status* compat(byoc_instance* i, byoc_str text, uint32_t* level) noexcept {
+    return guarded([&] { *level = detail::compat(*self(i).plugin, to_view(text)); });
+  }
+  static void release(byoc_module* m) noexcept { delete &self(m); }
+
+  static constexpr byoc_plugin table(std::string_view id, std::string_view version,
+                                     PluginTraits traits) {
+    byoc_plugin t{};
+    set_header<byoc_plugin, BYOC_TAG_PLUGIN>(t);
+    t.abi_major = BYOC_ABI_MAJOR;
+    t.abi_minor = BYOC_ABI_MINOR;
+    t.flags = traits.flags;
+    t.priority = traits.priority;
+    t.max_ops = traits.max_ops;
+    t.max_bytes = traits.max_bytes;
+    t.id = to_str(id);
+    t.version = to_str(version);
+    t.vendor = to_str(traits.vendor);
+    t.build = to_str(traits.build);
+    t.open = open, t.close = close, t.patterns = patterns, t.judge = judge;
+    t.compile = compile, t.load = load, t.save = save, t.release = release;
+    t.kernel = kernel, t.info = info, t.run = run, t.compat = compat;
+    return t;
+  }
+};
+
+}  // namespace detail
+}  // namespace byoc::sdk
+
+#define BYOC_PLUGIN(Class, id, version, ...)                                             \
+  BYOC_MANIFEST(id, version);                                                            \
+  extern "C" __attribute__((visibility("default"))) byoc_status* byoc_plugin_entry_v1(   \
+      const byoc_host* host, const byoc_plugin** out) noexcept {                         \
+    static constinit const byoc_plugin kTable = ::byoc::sdk::detail::Glue<Class>::table( \
+        id, version, ::byoc::sdk::PluginTraits{__VA_ARGS__});                            \
+    ::byoc::sdk::detail::host_table = host;                                              \
+    *out = &kTable;                                                                      \
+    return nullptr;                                                                      \
+  }

@@ -1,0 +1,144 @@
+#pragma once
+// The module of a plugin that overrides Plugin::compile alone: its artifact is the graphs, and
+// loading compiles them again by the same code.
+#include <cstring>
+
+#include "byoc/plugin/sdk/parse.h"
+#include "byoc/plugin/sdk/plugin.h"
+
+namespace byoc::sdk::detail {
+
+inline constexpr std::string_view kGraphModuleFormat = "byoc-graphs/1";
+
+class GraphModule : public Module {
+ public:
+  /// Compiles `function`; an error is given its index.
+  void add(Plugin& plugin, Function& function) {
+    One one{function.graph.symbol, std::string(function.graph_json), nullptr, {}};
+    try {
+      one.kernel = plugin.compile(function);
+    } catch (Error& e) {
+      if (e.function < 0) e.function = static_cast<int64_t>(function.index);
+      throw;
+    }
+    if (!one.kernel)
+      throw Error(BYOC_INTERNAL, "compile returned no kernel", -1,
+                  static_cast<int64_t>(function.index));
+    one.info = one.kernel->info();
+    one.info.n_in = static_cast<uint32_t>(function.graph.inputs.size());
+    one.info.n_out = static_cast<uint32_t>(function.graph.outputs.size());
+    if (one.info.const_use.empty()) one.info.const_use = function.constants.use();
+    functions_.push_back(std::move(one));
+  }
+  Entry find(std::string_view symbol) override {
+    for (const One& one : functions_) {
+      if (one.symbol == symbol) return {one.kernel.get(), one.info};
+    }
+    return {};
+  }
+  std::string compat() const override { return std::string(kGraphModuleFormat); }
+  struct Saved {
+    std::string_view symbol, graph_json;
+  };
+  /// Per function its symbol and its JSON, each behind its size: 8 bytes, little endian.
+  void save(Saver& saver) const override {
+    for (const One& one : functions_) {
+      write_text(saver, one.symbol);
+      write_text(saver, one.graph_json);
+    }
+  }
+  static std::vector<Saved> read(byoc_bytes blob) {
+    std::string_view rest(static_cast<const char*>(blob.p), blob.n);
+    std::vector<Saved> saved;
+    while (!rest.empty()) {
+      std::string_view symbol = read_text(rest);
+      saved.push_back({symbol, read_text(rest)});
+    }
+    return saved;
+  }
+
+ private:
+  struct One {
+    std::string symbol, graph_json;
+    std::unique_ptr<Kernel> kernel;
+    KernelInfo info;
+  };
+  [[noreturn]] static void corrupt() {
+    throw Error(BYOC_DATA_LOSS, "the saved graphs are cut short or changed");
+  }
+  static void write_text(Saver& saver, std::string_view text) {
+    uint64_t size = text.size();
+    char bytes[sizeof size];
+    std::memcpy(bytes, &size, sizeof size);
+    saver.write({bytes, sizeof size});
+    saver.write(text);
+  }
+  static std::string_view read_text(std::string_view& rest) {
+    uint64_t size = 0;
+    if (rest.size() < sizeof size) corrupt();
+    std::memcpy(&size, rest.data(), sizeof size);
+    rest.remove_prefix(sizeof size);
+    if (size > rest.size()) corrupt();
+    std::string_view text = rest.substr(0, size);
+    rest.remove_prefix(size);
+    return text;
+  }
+  std::vector<One> functions_;
+};
+
+inline std::string hex(const uint8_t (&key)[16]) {
+  std::string out;
+  for (uint8_t byte : key) {
+    out += "0123456789abcdef"[byte >> 4];
+    out += "0123456789abcdef"[byte & 15];
+  }
+  return out;
+}
+
+/// The constants a graph names, out of those given for the whole module.
+inline Constants constants_by_key(const Graph& graph, const byoc_load& load) {
+  std::map<std::string, const byoc_const*> by_key;
+  for (uint64_t k = 0; k < load.n_consts; ++k) by_key[hex(load.consts[k]->key)] = load.consts[k];
+  std::vector<const byoc_const*> raw;
+  for (const Constant& constant : graph.constants) {
+    auto found = by_key.find(constant.key);
+    if (found == by_key.end())
+      throw Error(BYOC_DATA_LOSS, "constant \"" + constant.name + "\" is not in the artifact");
+    raw.push_back(found->second);
+  }
+  return Constants(std::move(raw), graph);
+}
+
+inline std::unique_ptr<Module> compile_module(Plugin& plugin, CompileRequest& request) {
+  if (auto module = plugin.compile_module(request)) return module;
+  auto module = std::make_unique<GraphModule>();
+  for (Function& function : request.functions) module->add(plugin, function);
+  return module;
+}
+
+inline std::unique_ptr<Module> load_module(Plugin& plugin, const byoc_load& load) {
+  if (auto module = plugin.load_module(load)) return module;
+  auto module = std::make_unique<GraphModule>();
+  uint64_t index = 0;
+  for (const GraphModule::Saved& saved : GraphModule::read(load.blob)) {
+    Graph graph = parse_graph(saved.graph_json);
+    graph.symbol = std::string(saved.symbol);
+    Constants constants = constants_by_key(graph, load);
+    Function function{index++,
+                      saved.graph_json,
+                      std::move(graph),
+                      std::move(constants),
+                      load.threads,
+                      load.flags,
+                      {},
+                      true};
+    module->add(plugin, function);
+  }
+  return module;
+}
+
+inline uint32_t compat(const Plugin& plugin, std::string_view text) {
+  return plugin.compat(text).value_or(text == kGraphModuleFormat ? 3 : 1);
+}
+
+}  // namespace byoc::sdk::detail

@@ -1,0 +1,223 @@
+#pragma once
+// What a plugin author writes: a Plugin, which makes Kernels. All of it may throw (error.h).
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "byoc/plugin/sdk/graph.h"
+#include "byoc/plugin/sdk/host.h"
+#include "byoc/plugin/sdk/pattern.h"
+
+namespace byoc::sdk {
+
+/// --plugin-option ID.name=value. What is never asked for is refused by name after Plugin::open.
+class Options {
+ public:
+  explicit Options(std::map<std::string, std::string, std::less<>> values)
+      : values_(std::move(values)) {}
+  std::string get(std::string_view name, std::string fallback = "") const {
+    known_.emplace_back(name);
+    auto found = values_.find(name);
+    return found == values_.end() ? std::move(fallback) : found->second;
+  }
+  bool get_bool(std::string_view name, bool fallback) const {
+    std::string value = get(name, fallback ? "1" : "0");
+    if (value == "1" || value == "true") return true;
+    if (value == "0" || value == "false") return false;
+    throw Error(BYOC_INVALID_ARGUMENT,
+                "option \"" + std::string(name) + "\" is 0 or 1, not \"" + value + "\"");
+  }
+  void check_all_known() const {
+    for (const auto& [name, value] : values_) {
+      if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
+      std::string known;
+      for (const std::string& k : known_) known += (known.empty() ? "" : ", ") + k;
+      throw Error(BYOC_INVALID_ARGUMENT,
+                  "no option \"" + name + "\"; known: " + (known.empty() ? "none" : known));
+    }
+  }
+
+ private:
+  std::map<std::string, std::string, std::less<>> values_;
+  mutable std::vector<std::string> known_;
+};
+
+struct Cost {
+  uint64_t est_ns = 0, workspace = 0, packed_bytes = 0;
+};
+/// The answer of judge: reasons reach the user, in reports and in `byoc explain`.
+struct Verdict {
+  static Verdict yes() { return {1, {}, {}}; }
+  static Verdict yes(Cost cost) { return {1, cost, {}}; }
+  static Verdict slow(std::string reason, Cost cost = {}) { return {2, cost, std::move(reason)}; }
+  static Verdict no(std::string reason) { return {0, {}, std::move(reason)}; }
+  uint32_t accept = 0;  // as byoc_verdict
+  Cost cost;
+  std::string reason;
+};
+
+/// The constants of one function, in the order of Graph::constants. Types are the graph's.
+class Constants {
+ public:
+  /// raw[k]: the host's constant behind types[k]. Throws BYOC_BAD_GRAPH when sizes differ.
+  Constants(std::vector<const byoc_const*> raw, const Graph& graph)
+      : raw_(std::move(raw)), use_(raw_.size()) {
+    for (size_t k = 0; k < raw_.size(); ++k) {
+      const Type& type = graph.types[graph.constants[k].type];
+      if (bytes_of(*raw_[k]->view) == static_cast<uint64_t>(type.bytes())) continue;
+      throw Error(BYOC_BAD_GRAPH,
+                  "constant \"" + graph.constants[k].name + "\" is not " + type.text());
+    }
+  }
+  size_t size() const { return raw_.size(); }
+  /// To be read or copied now: valid until compile returns.
+  template <class T = void>
+  const T* data(size_t k) {
+    use_[k] = std::max<uint8_t>(use_[k], BYOC_CONST_COPIED);
+    const DLTensor& view = *raw_[k]->view;
+    return reinterpret_cast<const T*>(static_cast<const char*>(view.data) + view.byte_offset);
+  }
+  /// The host's own memory, for as long as the result lives; no copy.
+  Held keep(size_t k) {
+    byoc_held held{};
+    detail::check(detail::host_table->const_keep(raw_[k]->ref, &held));
+    use_[k] = BYOC_CONST_KEPT;
+    return Held(held);
+  }
+  /// The constant in another layout, made once per process: fill(void* memory) writes `bytes`.
+  template <class Fill>
+  Held packed(size_t k, std::string_view layout, uint64_t bytes, Fill&& fill, uint64_t align = 64) {
+    use_[k] = std::max<uint8_t>(use_[k], BYOC_CONST_COPIED);
+    std::string key(layout);
+    key.append(reinterpret_cast<const char*>(raw_[k]->key), sizeof raw_[k]->key);
+    return host().packed(key, bytes, align, std::forward<Fill>(fill));
+  }
+  const byoc_const& raw(size_t k) const { return *raw_[k]; }
+  const std::vector<uint8_t>& use() const { return use_; }  // byoc_const_use, as asked for so far
+
+ private:
+  static uint64_t bytes_of(const DLTensor& view) {
+    uint64_t n = view.dtype.bits / 8;
+    for (int32_t k = 0; k < view.ndim; ++k) n *= static_cast<uint64_t>(view.shape[k]);
+    return n;
+  }
+  std::vector<const byoc_const*> raw_;
+  std::vector<uint8_t> use_;
+};
+
+/// One function to compile, or to rebuild from an artifact.
+struct Function {
+  uint64_t index = 0;  // in the request
+  std::string_view graph_json;
+  Graph graph;
+  Constants constants;
+  uint32_t threads = 1, flags = 0;  // workers a run may use | byoc_compile_flags
+  std::string_view target_json;     // empty when rebuilt
+  bool from_artifact = false;
+};
+
+/// The arguments of one run; everything is borrowed for the call.
+class Call {
+ public:
+  Call(const byoc_call& raw, uint32_t n_in) : raw_(raw), n_in_(n_in) {}
+  uint32_t n_in() const { return n_in_; }
+  uint32_t n_out() const { return raw_.n_args - n_in_; }
+  const DLTensor& in(size_t k) const { return *raw_.args[k]; }
+  const DLTensor& out(size_t k) const { return *raw_.args[n_in_ + k]; }
+  template <class T>
+  const T* in_data(size_t k) const {
+    return static_cast<const T*>(data(in(k)));
+  }
+  template <class T>
+  T* out_data(size_t k) const {
+    return static_cast<T*>(data(out(k)));
+  }
+  void* workspace() const { return raw_.workspace; }
+  bool cancelled() const { return raw_.cancel && detail::host_table->cancelled(raw_.cancel) != 0; }
+  const byoc_call& raw() const { return raw_; }
+
+ private:
+  static void* data(const DLTensor& t) {
+    return t.data ? static_cast<char*>(t.data) + t.byte_offset : nullptr;
+  }
+  const byoc_call& raw_;
+  uint32_t n_in_;
+};
+
+struct KernelInfo {
+  uint64_t workspace_bytes = 0, workspace_align = 64;
+  uint64_t flags = 0;                                  // byoc_kernel_flags
+  std::vector<std::pair<uint32_t, uint32_t>> inplace;  // (input, output) that may be one memory
+  uint64_t resident_bytes = 0;                         // memory of its own, packed weights and all
+  std::string implementation;                          // "jit:avx2", for reports
+  // Filled in by the SDK for kernels that Plugin::compile made:
+  uint32_t n_in = 0, n_out = 0;
+  std::vector<uint8_t> const_use;  // byoc_const_use per constant
+};
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual KernelInfo info() const { return {}; }  // asked once
+  /// Re-entrant unless info says SERIAL; allocates nothing unless it says MAY_ALLOC.
+  virtual void run(const Call& call) const = 0;
+};
+
+/// What save writes to: the bytes that load will be given.
+class Saver {
+ public:
+  explicit Saver(byoc_save& raw) : raw_(raw) {}
+  void write(std::string_view bytes) {
+    detail::check(raw_.blob->write(raw_.blob->u, bytes.data(), bytes.size()));
+  }
+  void set_flags(uint64_t flags) { raw_.flags = flags; }  // byoc_module_flags
+  /// A constant in the layout native code wants; function: index in the request.
+  void packed(uint64_t function, byoc_bytes data, uint64_t align) {
+    detail::check(raw_.packed(raw_.u, function, data, align));
+  }
+
+ private:
+  byoc_save& raw_;
+};
+
+/// What compile_module and load_module make. Most plugins never see it (Plugin::compile).
+class Module {
+ public:
+  struct Entry {
+    const Kernel* kernel = nullptr;  // owned by the module
+    KernelInfo info;
+  };
+  virtual ~Module() = default;
+  virtual Entry find(std::string_view symbol) = 0;  // no kernel: unknown symbol
+  virtual void save(Saver& saver) const = 0;
+  virtual std::string compat() const = 0;  // what Plugin::compat will be asked about
+};
+
+struct CompileRequest {
+  std::vector<Function> functions;
+  std::string_view options_json;
+  const byoc_compile& raw;
+};
+
+class Plugin {
+ public:
+  virtual ~Plugin() = default;
+  virtual void open(const Options&) {}
+  virtual std::vector<Pattern> patterns() const = 0;
+  /// A graph of one node: an op, or the call of a composite (whose Body::pattern names the
+  /// pattern). Any number of threads at a time; asked once per distinct candidate.
+  virtual Verdict judge(const Graph&) const { return Verdict::yes(); }
+  /// Makes the kernel of one function. Also called to rebuild it from an artifact, which stores the
+  /// graph.
+  virtual std::unique_ptr<Kernel> compile(Function&) {
+    throw Error(BYOC_UNIMPLEMENTED, "neither compile nor compile_module is overridden");
+  }
+
+  // For plugins whose artifact holds more than graphs, all three; none returns nothing then.
+  virtual std::unique_ptr<Module> compile_module(CompileRequest&) { return nullptr; }
+  virtual std::unique_ptr<Module> load_module(const byoc_load&) { return nullptr; }
+  /// Of Module::compat: 0 unknown, 1 no, 2 works but recompiling is better, 3 best.
+  virtual std::optional<uint32_t> compat(std::string_view) const { return std::nullopt; }
+};
+
+}  // namespace byoc::sdk

@@ -1,0 +1,72 @@
+#pragma once
+// The host's side of the plugin ABI: what the opaque types are, and statuses on their way in.
+#include <atomic>
+#include <string_view>
+#include <vector>
+
+#include "byoc/base/external.h"
+#include "byoc/plugin/abi.h"
+
+/// A constant lent to a plugin. `view` points into `buffer` and at `dims`.
+struct byoc_const_ref {
+  std::shared_ptr<const byoc::Buffer> buffer;
+  std::vector<int64_t> dims;
+  DLTensor view{};
+};
+
+/// Set by the host, polled by plugins.
+struct byoc_cancel {
+  std::atomic<bool> cancelled{false};
+  std::atomic<uint32_t> permille{0};
+};
+
+namespace byoc {
+
+/// The plugin's words as ours, "onednn: no such primitive"; the object is freed. Null is success.
+/// function and node: where it points, or -1.
+Status take_status(byoc_status* status, std::string_view plugin, int64_t* function = nullptr,
+                   int64_t* node = nullptr);
+
+/// What a plugin threw across the C boundary, against the contract; to be called in a catch (...).
+Status escaped_exception(std::string_view plugin, std::string_view slot) noexcept;
+
+/// Calls a slot of a plugin's table: `f` returns its byoc_status*.
+template <class F>
+Status call_plugin(std::string_view plugin, std::string_view slot, F&& f,
+                   int64_t* function = nullptr, int64_t* node = nullptr) {
+  byoc_status* status = nullptr;
+  try {
+    status = f();
+  } catch (...) {
+    return escaped_exception(plugin, slot);
+  }
+  return take_status(status, plugin, function, node);
+}
+
+/// Constants as the ABI wants them; must not move between data() and the call.
+class ConstantTable {
+ public:
+  /// Errors: kInternal when the buffer is missing or too small for the type.
+  Status add(const ExternalConstant& constant, const std::shared_ptr<const Buffer>& buffer);
+  const byoc_const* const* data();
+  uint64_t size() const { return constants_.size(); }
+
+ private:
+  std::vector<std::unique_ptr<byoc_const_ref>> refs_;
+  std::vector<byoc_const> constants_;
+  std::vector<const byoc_const*> pointers_;
+};
+
+/// The level up to which `who` may print under a BYOC_LOG of `setting`: "debug", "onednn=trace", or
+/// several of them with commas, the last that fits. Without one: errors and warnings.
+uint32_t log_level(std::string_view setting, std::string_view who);
+/// One line on stderr, when BYOC_LOG allows it.
+void log_line(uint32_t level, std::string_view who, std::string_view message);
+
+/// Objects that plugins have and have not given back.
+struct HostCounts {
+  std::atomic<int64_t> statuses{0}, held{0}, packed{0}, allocations{0}, instances{0}, modules{0};
+};
+HostCounts& host_counts();
+
+}  // namespace byoc

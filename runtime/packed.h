@@ -1,0 +1,12 @@
+#pragma once
+// Constants in a plugin's own layout, made once per process and shared by all that ask (byoc_host).
+#include "byoc/plugin/abi.h"
+
+namespace byoc {
+
+/// byoc_host::packed_get. The memory lives until the last holder releases it; a failing fill leaves
+/// nothing behind, so that the next caller tries again. fill must not ask for the same key.
+byoc_status* packed_get(byoc_host_ctx*, byoc_bytes key, uint64_t n, uint64_t align,
+                        byoc_fill_fn fill, void* u, byoc_held* out) noexcept;
+
+}  // namespace byoc

@@ -1,0 +1,24 @@
+#pragma once
+// What a plugin file says of itself in its ELF note, read without loading it.
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "byoc/base/status.h"
+
+namespace byoc {
+
+struct PluginManifest {
+  std::string id, version, arch;
+  int64_t abi_major = 0, min_host_minor = 0;
+};
+
+/// Errors say what the file is instead, with the cure as help: not an ELF shared object, another
+/// processor, no manifest, a malformed one.
+Result<PluginManifest> read_manifest(std::span<const std::byte> file);
+/// Errors: kFailedPrecondition when this byoc is not the host that `manifest` needs.
+Status check_abi(const PluginManifest& manifest);
+/// [a-z][a-z0-9_-]*, at most 64 letters: ids stand in symbols, file names and commands.
+bool is_plugin_id(std::string_view id);
+
+}  // namespace byoc

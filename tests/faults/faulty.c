@@ -1,0 +1,305 @@
+/* Broken plugins, one per way to be broken. What is wrong before `open` is chosen when this is
+ * compiled
+ * (-DFAULT=...), what is wrong later by the option "fault". Without a fault it is a working plugin
+ * for f32 relu, which adds the first element of its first constant, if it has one, to the result.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "byoc/plugin/manifest.h"
+
+enum {
+  NONE,
+  WRONG_MAJOR,
+  NEEDS_MINOR,
+  WRONG_ARCH,
+  NO_NOTE,
+  BAD_NOTE,
+  NO_ENTRY,
+  UNRESOLVED,
+  MISSING_LIBRARY,
+  NULL_TABLE,
+  WRONG_TAG,
+  SMALL_TABLE,
+  NO_RUN,
+  WRONG_ID,
+  WRONG_VERSION,
+  MUST_UNDERSTAND,
+  ENTRY_FAILS,
+  TABLE_MAJOR
+};
+
+#define NOTE(major, minor, arch)                                               \
+  BYOC_MANIFEST_NOTE(                                                          \
+      "{\"schema\":\"byoc.plugin/"                                             \
+      "1\",\"id\":\"faulty\",\"version\":\"1.0.0\",\"abi\":{\"major\":" #major \
+      ",\"min_host_minor\":" #minor "},\"arch\":\"" arch "\"}")
+#if FAULT_IS_WRONG_MAJOR
+NOTE(2, 0, BYOC_MANIFEST_ARCH);
+#elif FAULT_IS_NEEDS_MINOR
+NOTE(1, 7, BYOC_MANIFEST_ARCH);
+#elif FAULT_IS_WRONG_ARCH
+NOTE(1, 0, "m68k");
+#elif FAULT_IS_BAD_NOTE
+BYOC_MANIFEST_NOTE("{\"schema\":\"byoc.plugin/1\",\"id\":");
+#elif !FAULT_IS_NO_NOTE
+BYOC_MANIFEST("faulty", "1.0.0");
+#endif
+
+#if FAULT_IS_UNRESOLVED
+void symbol_that_nobody_defines(void);
+#endif
+#if FAULT_IS_MISSING_LIBRARY
+void function_of_gone(void);
+#endif
+
+/* Leaves a trace, so that a test can tell whether anything of this file ever ran. */
+__attribute__((constructor)) static void trace(void) { setenv("BYOC_TEST_FAULTY_RAN", "1", 1); }
+
+#define STR(text) ((byoc_str){text, sizeof(text) - 1})
+
+typedef struct {
+  const byoc_host* host;
+  char fault[32];
+} instance;
+typedef struct {
+  const instance* owner;
+  char symbol[64];
+  byoc_held constant;
+  uint8_t use[8];
+  uint64_t n_consts;
+} function;
+typedef struct {
+  const instance* owner;
+  uint64_t n;
+  function* functions;
+} module;
+
+static int is(const instance* self, const char* fault) { return strcmp(self->fault, fault) == 0; }
+
+static byoc_status* fail(const instance* self, uint32_t code, int64_t at, byoc_str message) {
+  return self->host->status_new(self->host->ctx, code, at, -1, __FILE__, __LINE__, message);
+}
+
+static byoc_status* plugin_open(const byoc_host* host, byoc_str options, byoc_instance** out) {
+  static const char kKey[] = "{\"fault\":\"";
+  instance* self = calloc(1, sizeof *self);
+  self->host = host;
+  if (options.n > sizeof kKey && memcmp(options.p, kKey, sizeof kKey - 1) == 0) {
+    const char* value = options.p + sizeof kKey - 1;
+    const char* end = memchr(value, '"', options.n - (sizeof kKey - 1));
+    if (end && end - value < (long)sizeof self->fault)
+      memcpy(self->fault, value, (size_t)(end - value));
+  }
+  if (is(self, "open")) {
+    free(self);
+    byoc_str why = STR("no licence");
+    return host->status_new(host->ctx, BYOC_PERMISSION_DENIED, -1, -1, NULL, 0, why);
+  }
+  *out = is(self, "open-null") ? NULL : (byoc_instance*)self;
+  return NULL;
+}
+
+static void plugin_close(byoc_instance* self) { free(self); }
+
+static byoc_status* plugin_patterns(byoc_instance* self, const byoc_pattern* const** out,
+                                    uint64_t* n) {
+  static const byoc_pattern relu = {{sizeof relu, BYOC_TAG_PATTERN, NULL},
+                                    {"relu", 4},
+                                    {"{\"op\":\"relu\",\"dtype\":[\"f32\"]}", 30},
+                                    3,
+                                    0,
+                                    0,
+                                    0,
+                                    0};
+  static const byoc_pattern garbage = {
+      {sizeof garbage, 42, NULL}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0};
+  static const byoc_pattern* const good[] = {&relu};
+  static const byoc_pattern* const bad[] = {&relu, &garbage};
+  int broken = is((instance*)self, "patterns");
+  *out = broken ? bad : good;
+  *n = broken ? 2 : 1;
+  return NULL;
+}
+
+static byoc_status* plugin_judge(byoc_instance* self, uint32_t pattern, byoc_str json,
+                                 byoc_verdict* io) {
+  const instance* me = (instance*)self;
+  (void)pattern, (void)json;
+  io->accept = is(me, "judge-refuse") || is(me, "judge-mute") ? 0 : is(me, "judge-answer") ? 9 : 1;
+  if (is(me, "judge-refuse")) io->reason = STR("only on Sundays");
+  if (is(me, "judge-fail")) return fail(me, BYOC_INTERNAL, -1, STR("the judge is ill"));
+  return NULL;
+}
+
+static byoc_status* add(module* m, byoc_str symbol, const byoc_const* const* consts, uint64_t n) {
+  function* f = &m->functions[m->n++];
+  f->owner = m->owner;
+  f->n_consts = n < 8 ? n : 8;
+  if (symbol.n >= sizeof f->symbol)
+    return fail(m->owner, BYOC_INVALID_ARGUMENT, -1, STR("long symbol"));
+  memcpy(f->symbol, symbol.p, symbol.n);
+  if (n == 0) return NULL;
+  f->use[0] = BYOC_CONST_KEPT;
+  return m->owner->host->const_keep(consts[0]->ref, &f->constant);
+}
+
+static void plugin_release(byoc_module* handle) {
+  module* m = (module*)handle;
+  for (uint64_t k = 0; k < m->n; ++k) {
+    if (m->functions[k].constant.release)
+      m->functions[k].constant.release(m->functions[k].constant.ctx);
+  }
+  free(m->functions);
+  free(m);
+}
+
+static byoc_status* plugin_compile(byoc_instance* self, const byoc_compile* in, byoc_module** out) {
+  instance* me = (instance*)self;
+  if (is(me, "compile")) return fail(me, BYOC_UNAVAILABLE, 0, STR("the chip is on fire"));
+  if (is(me, "decline"))
+    return fail(me, BYOC_DECLINED, (int64_t)in->n_functions - 1, STR("not today"));
+  if (is(me, "decline-nobody")) return fail(me, BYOC_DECLINED, -1, STR("not today"));
+  if (is(me, "unknown-code")) return fail(me, 4711, -1, STR("what is this"));
+  if (is(me, "compile-null")) return NULL;
+  module* m = calloc(1, sizeof *m);
+  m->owner = me;
+  m->functions = calloc(in->n_functions + 1, sizeof *m->functions);
+  for (uint64_t k = 0; k < in->n_functions; ++k) {
+    byoc_status* status =
+        add(m, in->functions[k]->symbol, in->functions[k]->consts, in->functions[k]->n_consts);
+    if (status) return plugin_release((byoc_module*)m), status;
+  }
+  *out = (byoc_module*)m;
+  return NULL;
+}
+
+/* The blob: symbols, each with a newline. */
+static byoc_status* plugin_load(byoc_instance* self, const byoc_load* in, byoc_module** out) {
+  instance* me = (instance*)self;
+  if (is(me, "load")) return fail(me, BYOC_DATA_LOSS, -1, STR("the blob has a moth in it"));
+  module* m = calloc(1, sizeof *m);
+  m->owner = me;
+  m->functions = calloc(in->blob.n + 1, sizeof *m->functions);
+  const char *at = in->blob.p, *end = at + in->blob.n;
+  while (at < end) {
+    const char* stop = memchr(at, '\n', (size_t)(end - at));
+    byoc_status* status = add(m, (byoc_str){at, (uint64_t)(stop - at)}, in->consts, in->n_consts);
+    if (status) return plugin_release((byoc_module*)m), status;
+    at = stop + 1;
+  }
+  *out = (byoc_module*)m;
+  return NULL;
+}
+
+static byoc_status* plugin_save(const byoc_module* handle, byoc_save* io) {
+  const module* m = (const module*)handle;
+  if (is(m->owner, "save")) return fail(m->owner, BYOC_RESOURCE_EXHAUSTED, -1, STR("no paper"));
+  io->compat = STR("faulty/1");
+  if (is(m->owner, "packed")) return io->packed(io->u, 99, (byoc_bytes){"x", 1}, 64);
+  if (is(m->owner, "packed-align")) return io->packed(io->u, 0, (byoc_bytes){"x", 1}, 48);
+  if (is(m->owner, "pack")) {
+    byoc_status* status = io->packed(io->u, 0, (byoc_bytes){"layout", 6}, 32);
+    if (status) return status;
+  }
+  for (uint64_t k = 0; k < m->n; ++k) {
+    byoc_status* status =
+        io->blob->write(io->blob->u, m->functions[k].symbol, strlen(m->functions[k].symbol));
+    if (!status) status = io->blob->write(io->blob->u, "\n", 1);
+    if (status) return status;
+  }
+  return NULL;
+}
+
+static byoc_status* plugin_kernel(byoc_module* handle, byoc_str symbol, byoc_kernel** out) {
+  module* m = (module*)handle;
+  if (is(m->owner, "kernel-null")) return NULL;
+  for (uint64_t k = 0; k < m->n; ++k) {
+    function* f = &m->functions[k];
+    if (strlen(f->symbol) != symbol.n || memcmp(f->symbol, symbol.p, symbol.n) != 0) continue;
+    *out = (byoc_kernel*)f;
+    return NULL;
+  }
+  return fail(m->owner, BYOC_NOT_FOUND, -1, STR("no such function"));
+}
+
+static byoc_status* plugin_info(const byoc_kernel* kernel, byoc_kernel_info* io) {
+  static const uint32_t far_pair[] = {0, 5};
+  static const uint32_t same_pair[] = {0, 0};
+  static const uint8_t bad_use[] = {7, 7, 7, 7, 7, 7, 7, 7};
+  const function* f = (const function*)kernel;
+  const instance* me = f->owner;
+  io->n_in = is(me, "counts") ? 3 : 1;
+  io->n_out = 1;
+  io->workspace_align = is(me, "align") ? 48 : 64;
+  io->workspace_bytes = is(me, "workspace") ? UINT64_MAX : 128;
+  io->inplace_pairs = is(me, "inplace") ? far_pair : same_pair;
+  io->n_inplace = is(me, "no-inplace") ? 0 : 1;
+  io->const_use = is(me, "const-use") ? bad_use : f->use;
+  io->n_consts = is(me, "const-count") ? 5 : f->n_consts;
+  io->flags = is(me, "out-shapes") ? BYOC_KERNEL_OUT_SHAPES : 0;
+  io->device.device_type = is(me, "device") ? kDLCUDA : kDLCPU;
+  io->implementation = STR("a loop");
+  return NULL;
+}
+
+static byoc_status* plugin_run(byoc_kernel* kernel, const byoc_call* call) {
+  const function* f = (const function*)kernel;
+  if (is(f->owner, "run")) return fail(f->owner, BYOC_INTERNAL, -1, STR("the kernel panicked"));
+  const DLTensor* x = call->args[0];
+  const float* from = (const float*)((const char*)x->data + x->byte_offset);
+  float* to = (float*)((char*)call->args[1]->data + call->args[1]->byte_offset);
+  float plus = f->constant.view ? *(const float*)f->constant.view->data : 0;
+  uint64_t n = 1;
+  for (int k = 0; k < x->ndim; ++k) n *= (uint64_t)x->shape[k];
+  for (uint64_t k = 0; k < n; ++k) to[k] = (from[k] > 0 ? from[k] : 0) + plus;
+  return NULL;
+}
+
+static byoc_status* plugin_compat(byoc_instance* self, byoc_str text, uint32_t* level) {
+  *level = is((instance*)self, "compat")                       ? 9
+           : text.n == 8 && memcmp(text.p, "faulty/1", 8) == 0 ? 3
+                                                               : 1;
+  return NULL;
+}
+
+static const byoc_ext kExt = {sizeof kExt, BYOC_EXT_MUST_UNDERSTAND | 5, NULL};
+static const byoc_plugin kTable = {
+    .h = {FAULT == SMALL_TABLE ? 64 : sizeof kTable, FAULT == WRONG_TAG ? 7 : BYOC_TAG_PLUGIN,
+          FAULT == MUST_UNDERSTAND ? &kExt : NULL},
+    .abi_major = FAULT == TABLE_MAJOR ? 2 : 1,
+    .id = {FAULT == WRONG_ID ? "mask" : "faulty", FAULT == WRONG_ID ? 4 : 6},
+    .version = {FAULT == WRONG_VERSION ? "9.9.9" : "1.0.0", 5},
+    .open = plugin_open,
+    .close = plugin_close,
+    .patterns = plugin_patterns,
+    .judge = plugin_judge,
+    .compile = plugin_compile,
+    .load = plugin_load,
+    .save = plugin_save,
+    .kernel = plugin_kernel,
+    .info = plugin_info,
+    .run = FAULT == NO_RUN ? NULL : plugin_run,
+    .compat = plugin_compat,
+    .release = plugin_release,
+};
+
+#if FAULT_IS_NO_ENTRY
+byoc_status* some_other_entry(const byoc_host* host, const byoc_plugin** out);
+byoc_status* some_other_entry(const byoc_host* host, const byoc_plugin** out) {
+#else
+__attribute__((visibility("default"))) byoc_status* byoc_plugin_entry_v1(const byoc_host* host,
+                                                                         const byoc_plugin** out) {
+#endif
+#if FAULT_IS_UNRESOLVED
+  symbol_that_nobody_defines();
+#endif
+#if FAULT_IS_MISSING_LIBRARY
+  function_of_gone();
+#endif
+  byoc_str why = STR("this machine has no such chip");
+  if (FAULT == ENTRY_FAILS)
+    return host->status_new(host->ctx, BYOC_UNAVAILABLE, -1, -1, NULL, 0, why);
+  *out = FAULT == NULL_TABLE ? NULL : &kTable;
+  return NULL;
+}

@@ -1,0 +1,3 @@
+/* A library that a plugin needs and that is not there when the plugin is loaded. */
+void function_of_gone(void);
+void function_of_gone(void) {}
