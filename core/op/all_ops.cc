@@ -10,7 +10,13 @@ const OpRegistry& all_ops() {
     op::add_activation_ops(*ops);
     op::add_annotation_ops(*ops);
     op::add_binary_ops(*ops);
+    op::add_concat_ops(*ops);
+    op::add_conv_ops(*ops);
+    op::add_dense_ops(*ops);
     op::add_elementwise_ops(*ops);
+    op::add_pool_ops(*ops);
+    op::add_shape_ops(*ops);
+    op::add_transpose_ops(*ops);
     return ops;
   }();
   return *table;
