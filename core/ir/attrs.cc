@@ -51,6 +51,8 @@ size_t mix(size_t hash, size_t value) {
 }
 
 size_t hash_value(const AttrValue& value) {
+  if (auto* integer = std::get_if<int64_t>(&value)) return static_cast<size_t>(*integer);
+  if (auto* text = std::get_if<std::string>(&value)) return std::hash<std::string>()(*text);
   std::string text;
   print_to(text, value);
   return std::hash<std::string>()(text) + value.index();

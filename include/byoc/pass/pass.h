@@ -33,6 +33,7 @@ struct Report {
   uint64_t judge_calls = 0, judge_distinct = 0;
 };
 
+class JudgeCache;
 struct PassContext;
 using PassArgs = std::vector<std::string>;                  // "annotate_target=onednn+json": two
 using PassFn = std::function<Result<IRModule>(IRModule, const PassContext&, const PassArgs&)>;
@@ -62,6 +63,8 @@ struct PassContext {
   std::set<std::string> disabled;                           // BYOC_SKIP
   std::vector<Instrument> instruments;
   Report* report = nullptr;
+  /// Verdicts shared by the passes of one compilation; null: each pass asks anew.
+  std::shared_ptr<JudgeCache> judge_cache;
 
   void remark(Report::Remark remark) const {
     if (report) report->remarks.push_back(std::move(remark));

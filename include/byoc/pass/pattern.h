@@ -13,8 +13,9 @@ class Pattern {
   static Result<Pattern> parse(std::string_view dag_json);
   struct Tree;
   const Tree& tree() const { return *tree_; }
-  /// Fewest ops a match can have.
+  /// Fewest and most ops a match can have.
   size_t min_ops() const;
+  size_t max_ops() const;
   /// Ops that may stand at the root.
   const std::vector<std::string>& root_ops() const;
 
@@ -30,14 +31,16 @@ struct Match {
   std::map<std::string, std::vector<ValueId>> captures;
 };
 
-/// The match of `pattern` rooted at node `root`, when there is one whose inner values have no user
-/// outside and are no results of the function.
-std::optional<Match> match_at(const Pattern& pattern, const Function& function, const UseCounts& uses,
-                              uint32_t root);
+/// Matches of `pattern` rooted at node `root`, best first, at most `limit`: inner values have no user outside
+/// the match and are no results of the function; annotation ops never match. The search for one root is
+/// bounded, so the cost of a sweep over a function is linear in its size.
+std::vector<Match> matches_at(const Pattern& pattern, const Function& function, const UseCounts& uses,
+                              uint32_t root, size_t limit = 1);
 
-/// Rewriting with the same matcher: replaces each match by what `replace` builds; nullopt leaves it.
-using Replacement =
-    std::function<Result<std::optional<ValueId>>(const Match&, Rewriter& rewriter)>;
+/// Rewriting with the same matcher, on the nodes of `function`: for every match, later roots first and no two
+/// overlapping, `replace` adds what takes the place of the root's value and returns it; nullopt leaves the
+/// match alone. Matched nodes nobody reads any more are dropped.
+using Replacement = std::function<Result<std::optional<ValueId>>(const Match&, Rewriter& rewriter)>;
 Result<Function> rewrite(const Function& function, const Pattern& pattern, const Replacement& replace);
 
 }  // namespace byoc

@@ -1,0 +1,186 @@
+// Plugins compile the functions that carry their name; calls become externs.
+//   before: fn main(%x) { %0 = @onednn_main_0(%x)  return %0 }
+//   after:  fn main(%x) { %0 = call_dps_packed(@onednn_main_0, %x) : f32[1,8]  return %0 }
+//           and external_mods of the module has one entry more
+#include <algorithm>
+#include <set>
+
+#include "byoc/base/check.h"
+#include "byoc/ir/graph_json.h"
+#include "byoc/op/op.h"
+#include "byoc/pass/passes.h"
+#include "core/codegen/fuse.h"
+#include "core/partition/inline_call.h"
+#include "core/partition/judge.h"
+
+namespace byoc {
+namespace {
+
+TensorSpec spec_of(const TensorType& type) { return {type.dtype, static_extents(type.shape)}; }
+
+Status check_static(const Function& function, Symbol name) {
+  for (const Node& node : function.nodes) {
+    for (size_t k = 0; k < node.types.size(); ++k) {
+      if (is_static(node.types[k]->shape)) continue;
+      return invalid(cat("@", name, " has a value of type ", node.types[k], "; code generation needs numbers"))
+          .with_slug("symbolic-shape").with_help("bind the sizes, as in --shape N=1");
+    }
+  }
+  return {};
+}
+
+// Flops and ops of a function, those of its composites counted.
+void count_work(const IRModule& module, const Function& function, ExternalFunction& out) {
+  for (const Node& node : function.nodes) {
+    if (auto* call = std::get_if<Call>(&node.kind)) {
+      std::vector<TypeId> in, results;
+      for (ValueId arg : function.args(node)) in.push_back(function.type(arg));
+      for (size_t k = 0; k < node.types.size(); ++k) results.push_back(node.types[k]);
+      out.flops += flops(*call->op, in, results, *call->attrs);
+      ++out.ops;
+    } else if (auto* invoke = std::get_if<Invoke>(&node.kind)) {
+      count_work(module, module.function(invoke->function), out);  // composites do not nest
+    }
+  }
+}
+
+class CodegenRun {
+ public:
+  CodegenRun(IRModule module, const PassContext& context) : module_(std::move(module)), context_(context) {}
+  /// Compiles everything of that plugin; functions it declines stay in the module, dissolved into ops.
+  Status run(const std::string& id);
+  IRModule take() && { return std::move(module_); }
+
+ private:
+  std::vector<Symbol> functions_of(const std::string& id) const;
+  CompileFunction input_for(Symbol name) const;
+  Status decline(const Plugin& plugin, Symbol name, const Status& why);
+  void attach(CompileResult result, const std::vector<Symbol>& names);
+  void replace_calls(const std::set<Symbol>& compiled);
+
+  IRModule module_;
+  const PassContext& context_;
+};
+
+std::vector<Symbol> CodegenRun::functions_of(const std::string& id) const {
+  std::vector<Symbol> out;
+  for (const auto& [name, function] : module_.functions) {
+    bool is_region = function.attrs.has("compiler") && name != module_.entry && !function.attrs.has("composite");
+    if (is_region && function.attr("compiler") == id) out.push_back(name);
+  }
+  return out;
+}
+
+CompileFunction CodegenRun::input_for(Symbol name) const {
+  const Function& function = module_.function(name);
+  CompileFunction out;
+  out.symbol = name.str();
+  write_graph_json(module_, function, name, out.graph_json);
+  for (const ConstantRef& constant : graph_constants(module_, function)) {
+    out.constants.push_back({cat("c", out.constants.size()), constant.key, spec_of(*constant.type)});
+    out.buffers.push_back(module_.constants.at(constant.key));
+  }
+  out.n_in = static_cast<uint32_t>(function.num_params());
+  out.n_out = static_cast<uint32_t>(function.results.size());
+  return out;
+}
+
+std::vector<Symbol> all_locs(const IRModule& module, const Function& function) {
+  std::vector<Symbol> out;
+  for (const Node& node : function.nodes) {
+    if (std::holds_alternative<Param>(node.kind) || std::holds_alternative<Constant>(node.kind)) continue;
+    for (Symbol loc : op_locs(module, node)) out.push_back(loc);
+  }
+  return out;
+}
+
+// The function's composites are dissolved, and the default codegens behind this plugin take its ops; without
+// any, it stays a plain function that the next inline_functions puts back into its caller.
+Status CodegenRun::decline(const Plugin& plugin, Symbol name, const Status& why) {
+  Function& function = module_.function(name);
+  context_.remark({Report::Remark::kDeclined, plugin.id(), name.str(), all_locs(module_, function), why.message()});
+  if (context_.strict) {
+    return failed(cat("--strict: ", plugin.id(), " took @", name, " and declined it in compile: ", why.message())).with_slug("strict");
+  }
+  Function plain = inline_composites_in(module_, function, {});
+  for (Symbol attr : {"compiler", "global_symbol", "primitive"}) plain.attrs.erase(attr);
+  function = std::move(plain);
+  drop_uncalled_composites(module_);
+  std::vector<std::string> rest = context_.defaults;
+  auto self = std::find(rest.begin(), rest.end(), plugin.id());
+  if (self != rest.end()) rest.erase(rest.begin(), self + 1);
+  if (context_.defaults.empty()) return {};
+  PassContext lenient = context_;                           // strictness was decided above
+  lenient.strict = false;
+  BYOC_TRY(module_, fuse_ops_with(std::move(module_), rest, lenient));
+  return {};
+}
+
+void CodegenRun::attach(CompileResult result, const std::vector<Symbol>& names) {
+  for (size_t k = 0; k < names.size(); ++k) count_work(module_, module_.function(names[k]), result.module.functions[k]);
+  for (const auto& packed : result.packed) module_.add_constant(packed);
+  module_.external_mods.push_back(std::move(result.module));
+  replace_calls({names.begin(), names.end()});
+}
+
+void CodegenRun::replace_calls(const std::set<Symbol>& compiled) {
+  for (auto& [name, function] : module_.functions) {
+    for (Node& node : function.nodes) {
+      auto* invoke = std::get_if<Invoke>(&node.kind);
+      if (invoke != nullptr && compiled.contains(invoke->function)) node.kind = Extern{invoke->function, invoke->args};
+    }
+  }
+  for (Symbol name : compiled) module_.functions.erase(name);
+  drop_uncalled_composites(module_);
+}
+
+Status CodegenRun::run(const std::string& id) {
+  std::vector<Symbol> names = functions_of(id);
+  if (names.empty()) return {};
+  if (!context_.plugins) return not_found(cat("no plugins are loaded, so \"", id, "\" cannot compile")).with_slug("unknown-plugin");
+  BYOC_TRY(const Plugin* plugin, context_.plugins->get(id));
+  std::vector<CompileFunction> inputs;
+  for (Symbol name : names) {
+    BYOC_TRY_STATUS(check_static(module_.function(name), name));
+    inputs.push_back(input_for(name));
+  }
+  while (!inputs.empty()) {
+    CompileResult result = plugin->compile(inputs, context_.target_json, context_.threads, 0);
+    if (result.status.ok()) {
+      attach(std::move(result), names);
+      return {};
+    }
+    bool points = result.function >= 0 && static_cast<size_t>(result.function) < names.size();
+    if (result.status.code() != Code::kDeclined || !points) {
+      return std::move(result.status).at(points ? cat("@", names[static_cast<size_t>(result.function)]) : cat("compiling for ", id));
+    }
+    auto at = result.function;
+    Symbol declined = names[static_cast<size_t>(at)];
+    names.erase(names.begin() + at);
+    inputs.erase(inputs.begin() + at);
+    BYOC_TRY_STATUS(decline(*plugin, declined, result.status));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<IRModule> run_codegen(IRModule module, const std::vector<std::string>& plugins, const PassContext& context) {
+  std::vector<std::string> order = plugins;
+  if (order.empty()) {
+    // The default codegens come last: they take what others decline.
+    std::set<std::string> ids;
+    for (const auto& [name, function] : module.functions) {
+      if (function.attrs.has("compiler") && name != module.entry) ids.insert(function.attr("compiler"));
+    }
+    for (const std::string& id : ids) {
+      if (std::find(context.defaults.begin(), context.defaults.end(), id) == context.defaults.end()) order.push_back(id);
+    }
+    order.insert(order.end(), context.defaults.begin(), context.defaults.end());
+  }
+  CodegenRun run(std::move(module), context);
+  for (const std::string& id : order) BYOC_TRY_STATUS(run.run(id));
+  return std::move(run).take();
+}
+
+}  // namespace byoc

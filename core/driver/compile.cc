@@ -1,0 +1,85 @@
+// The whole flow on one page: which plugins, which passes, and what comes out.
+#include "byoc/compile.h"
+
+#include <algorithm>
+
+#include "core/partition/judge.h"
+
+namespace byoc {
+namespace {
+
+std::vector<std::string> ids_with_default_flag(const PluginSet& plugins) {
+  std::vector<std::string> out;
+  for (const auto& plugin : plugins.all()) {                // by priority
+    if (plugin->is_default_codegen()) out.push_back(plugin->id());
+  }
+  return out;
+}
+
+bool has_compiler_attribute(const IRModule& module) {
+  return std::any_of(module.functions.begin(), module.functions.end(), [](const auto& item) {
+    return item.second.attrs.has("compiler") && !item.second.attrs.has("primitive");
+  });
+}
+
+/// --default, else the last plugin of the list that has the flag, else the usable one of highest priority.
+Result<std::string> choose_default(const BuildOptions& options) {
+  if (!options.default_codegen.empty()) {
+    BYOC_TRY(const Plugin* plugin, options.plugins->get(options.default_codegen));
+    if (plugin->is_default_codegen()) return plugin->id();
+    return invalid(cat("plugin \"", plugin->id(), "\" cannot be the default codegen: it does not have the flag DEFAULT"))
+        .with_slug("no-default-codegen").with_help("byoc plugins lists those that have it");
+  }
+  for (auto id = options.compilers.rbegin(); id != options.compilers.rend(); ++id) {
+    BYOC_TRY(const Plugin* plugin, options.plugins->get(*id));
+    if (plugin->is_default_codegen()) return plugin->id();
+  }
+  std::vector<std::string> all = ids_with_default_flag(*options.plugins);
+  return all.empty() ? std::string() : all.front();
+}
+
+}  // namespace
+
+Result<PassContext> make_context(const IRModule& module, const BuildOptions& options) {
+  PassContext context;
+  context.plugins = options.plugins ? options.plugins : PluginSet::load({});
+  BuildOptions resolved = options;
+  resolved.plugins = context.plugins;
+  for (const std::string& id : options.compilers) BYOC_TRY_STATUS(context.plugins->get(id).status());
+  BYOC_TRY(std::string first, choose_default(resolved));
+  if (!first.empty()) context.defaults.push_back(first);
+  for (const std::string& id : ids_with_default_flag(*context.plugins)) {
+    if (id != first) context.defaults.push_back(id);
+  }
+  for (const std::string& id : options.compilers) {
+    if (id != first) context.compilers.push_back(id);
+  }
+  if (options.compilers.empty() && !has_compiler_attribute(module)) {
+    for (const auto& plugin : context.plugins->all()) {
+      if (!plugin->is_default_codegen()) context.compilers.push_back(plugin->id());
+    }
+  }
+  context.level = options.level;
+  context.strict = options.strict;
+  context.threads = options.threads;
+  context.target_json = options.target_json;
+  context.options = options.options;
+  context.instruments = options.instruments;
+  context.report = options.report;
+  context.judge_cache = std::make_shared<JudgeCache>();
+  return context;
+}
+
+Result<IRModule> partition_for(IRModule module, const BuildOptions& options) {
+  BYOC_TRY(PassContext context, make_context(module, options));
+  return run_passes(std::move(module), partition_pipeline(context), context);
+}
+
+Result<Executable> build(IRModule module, const BuildOptions& options) {
+  BYOC_TRY(PassContext context, make_context(module, options));
+  BYOC_TRY(module, run_passes(std::move(module), partition_pipeline(context), context));
+  BYOC_TRY(module, run_passes(std::move(module), codegen_pipeline(context), context));
+  return make_executable(module);
+}
+
+}  // namespace byoc

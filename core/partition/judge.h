@@ -1,0 +1,66 @@
+#pragma once
+// Asking plugins: which single op or composite a plugin takes, with one cached verdict per distinct candidate.
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "byoc/pass/pass.h"
+#include "byoc/pass/pattern.h"
+
+namespace byoc {
+
+/// Verdicts by (plugin, pattern, canonical candidate): op, attributes, types, which operands are constant, the
+/// content of constants of at most 64 elements, never names. Not thread-safe.
+class JudgeCache {
+ public:
+  std::unordered_map<std::string, Verdict> verdicts;
+};
+
+/// A plugin's patterns, parsed; those that do not parse are left out and told to the report.
+struct PatternTable {
+  struct Row {
+    uint32_t index;                                         // in Plugin::patterns()
+    Pattern pattern;
+  };
+  std::vector<Row> rows;
+  /// Rows whose root may be that op.
+  std::unordered_map<std::string, std::vector<uint32_t>> by_root;
+  bool lists_single_ops = false;                            // some pattern can match one op alone
+};
+PatternTable parse_patterns(const Plugin& plugin, const PassContext& context);
+
+/// "onednn.conv2d_relu": the pattern's name with its plugin in front, once.
+std::string composite_name(const Plugin& plugin, const PluginPattern& pattern);
+
+class Judge {
+ public:
+  Judge(const IRModule& module, const PassContext& context);
+  /// Node `node` of `function`, an op or the call of a composite, as a candidate for `pattern`.
+  const Verdict& operator()(const Plugin& plugin, uint32_t pattern, const Function& function, uint32_t node);
+  /// Whether `plugin` takes that op or composite as one; the reason says why not. Remembers parsed patterns.
+  Verdict takes(const Plugin& plugin, const Function& function, const UseCounts& uses, uint32_t node);
+  const PatternTable& table(const Plugin& plugin);
+
+ private:
+  Verdict takes_op(const Plugin& plugin, const Function& function, const UseCounts& uses, uint32_t node);
+  Verdict takes_composite(const Plugin& plugin, const Function& function, uint32_t node);
+  std::string key(const Plugin& plugin, uint32_t pattern, const Function& function, uint32_t node);
+  Symbol canonical_body(Symbol composite);
+
+  const IRModule& module_;
+  const PassContext& context_;
+  std::shared_ptr<JudgeCache> cache_;
+  std::unordered_map<const Plugin*, PatternTable> tables_;
+  std::unordered_map<uint32_t, Symbol> bodies_;             // composite's symbol -> canonical text
+};
+
+/// The name of an op or of the composite a node calls; its locs, the body's for a composite.
+std::string op_label(const IRModule& module, const Node& node);
+std::vector<Symbol> op_locs(const IRModule& module, const Node& node);
+/// The plugin a composite belongs to, "" for any other function.
+std::string composite_owner(const Function& function);
+/// Ops a node stands for: those of a composite's body, else one.
+uint64_t op_count(const IRModule& module, const Node& node);
+
+}  // namespace byoc

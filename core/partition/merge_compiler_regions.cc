@@ -1,0 +1,144 @@
+// Joins open regions (partition.md).
+//   before: %2 = compiler_end(relu(compiler_begin(compiler_end(conv2d(compiler_begin(%x)...)))))   regions 0 and 1, open
+//   after:  %1 = compiler_end(relu(conv2d(compiler_begin(%x)...)))                                 region 0
+#include <algorithm>
+
+#include "byoc/pass/passes.h"
+#include "core/partition/judge.h"
+#include "core/partition/quotient.h"
+#include "core/partition/regions.h"
+#include "core/partition/rewrite_annotations.h"
+
+namespace byoc {
+namespace {
+
+constexpr uint32_t kHost = 0;                               // color of what no plugin takes
+
+class RegionMerger {
+ public:
+  RegionMerger(const IRModule& module, const PassContext& context, const Function& function, Symbol name)
+      : module_(module), context_(context), function_(function), name_(name) {}
+  Result<Function> run();
+
+ private:
+  uint32_t color_of(const std::string& compiler);
+  void add_item(uint32_t item);
+  void add_edges(uint32_t item);
+  Annotations renumber(const std::vector<uint32_t>& region_of_item) const;
+  bool is_alone(uint32_t item) const;
+
+  const IRModule& module_;
+  const PassContext& context_;
+  const Function& function_;
+  Symbol name_;
+  Annotations annotations_;
+  Quotient quotient_;
+  RegionGraph graph_;
+  RegionOptions options_;
+  std::map<std::string, uint32_t> colors_;
+};
+
+uint32_t RegionMerger::color_of(const std::string& compiler) {
+  auto [at, is_new] = colors_.try_emplace(compiler, static_cast<uint32_t>(options_.colors.size()));
+  if (is_new) {
+    ColorLimits limits;
+    limits.max_ops = 4096;                                  // the ABI's default, also for a plugin that is absent
+    const Plugin* plugin = context_.plugins ? context_.plugins->find(compiler) : nullptr;
+    if (plugin != nullptr) {
+      limits.max_ops = plugin->max_ops();
+      if (plugin->max_bytes() > 0) limits.max_bytes = plugin->max_bytes();
+      limits.horizontal = plugin->is_horizontal();
+    }
+    limits.joins = context_.level > 0;
+    options_.colors.push_back(limits);
+  }
+  return at->second;
+}
+
+// A region written by hand or merged before, a call of a compiled function and an extern stay as they are.
+bool RegionMerger::is_alone(uint32_t item) const {
+  if (quotient_.region[item] != kOutside) return true;
+  const Node& node = function_.nodes[quotient_.member[quotient_.first_member[item]]];
+  if (std::holds_alternative<Extern>(node.kind)) return true;
+  auto* invoke = std::get_if<Invoke>(&node.kind);
+  const Function* callee = invoke ? module_.find(invoke->function) : nullptr;
+  return callee != nullptr && callee->attrs.has("compiler");
+}
+
+uint64_t byte_size(const TensorType& type) {
+  Result<int64_t> bytes = size_bytes(type);
+  return bytes.ok() ? static_cast<uint64_t>(*bytes) : 1;
+}
+
+void RegionMerger::add_item(uint32_t item) {
+  uint32_t first = quotient_.member[quotient_.first_member[item]];
+  uint32_t region = annotations_.region_of[first];
+  graph_.color.push_back(region == kOutside ? kHost : color_of(annotations_.regions[region].compiler));
+  graph_.alone.push_back(is_alone(item));
+  uint64_t ops = 0, bytes = 0;
+  for (uint32_t k = quotient_.first_member[item]; k < quotient_.first_member[item + 1]; ++k) {
+    const Node& node = function_.nodes[quotient_.member[k]];
+    ops += op_count(module_, node);
+    for (size_t t = 0; t < node.types.size(); ++t) bytes += byte_size(*node.types[t]);
+    for (ValueId arg : function_.args(node)) {
+      if (std::holds_alternative<Constant>(function_.nodes[arg.node].kind)) bytes += byte_size(*function_.type(arg));
+    }
+  }
+  graph_.ops.push_back(ops);
+  graph_.bytes.push_back(bytes);
+}
+
+void RegionMerger::add_edges(uint32_t item) {
+  for (uint32_t k = quotient_.first_member[item]; k < quotient_.first_member[item + 1]; ++k) {
+    for (ValueId arg : function_.args(function_.nodes[quotient_.member[k]])) {
+      ValueId value = through_annotations(function_, arg);
+      uint32_t from = quotient_.item_of[value.node];
+      if (from == kNoItem || from == item) continue;
+      graph_.source.push_back(from);
+      graph_.weight.push_back(static_cast<int64_t>(byte_size(*function_.type(value))));
+    }
+  }
+  graph_.first.push_back(static_cast<uint32_t>(graph_.source.size()));
+}
+
+// Regions get numbers in order of their first op, so that a second run finds them as they are.
+Annotations RegionMerger::renumber(const std::vector<uint32_t>& region_of_item) const {
+  Annotations out;
+  out.region_of.assign(function_.nodes.size(), kOutside);
+  std::vector<uint32_t> index(graph_.size(), kOutside);
+  for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
+    uint32_t old = annotations_.region_of[node];
+    if (old == kOutside) continue;
+    uint32_t& now = index[region_of_item[quotient_.item_of[node]]];
+    if (now == kOutside) {
+      now = static_cast<uint32_t>(out.regions.size());
+      out.regions.push_back({static_cast<int64_t>(now), annotations_.regions[old].compiler, false});
+    }
+    out.region_of[node] = now;
+  }
+  return out;
+}
+
+Result<Function> RegionMerger::run() {
+  BYOC_TRY(annotations_, read_annotations(function_, name_));
+  if (annotations_.is_empty()) return function_;
+  BYOC_TRY(quotient_, contract_regions(function_, annotations_, false, name_));
+  options_.colors.push_back({UINT64_MAX, UINT64_MAX, false, false});  // kHost
+  graph_.first.push_back(0);
+  for (uint32_t item = 0; item < quotient_.size(); ++item) add_item(item);
+  for (uint32_t item = 0; item < quotient_.size(); ++item) add_edges(item);
+  return rewrite_annotations(function_, renumber(find_regions(graph_, options_)), *context_.ops);
+}
+
+}  // namespace
+
+Result<IRModule> merge_compiler_regions(IRModule module, const PassContext& context) {
+  std::map<Symbol, Function> merged;
+  for (const auto& [name, function] : module.functions) {
+    BYOC_TRY(merged[name], RegionMerger(module, context, function, name).run());
+  }
+  module.functions = std::move(merged);
+  return module;
+}
+
+}  // namespace byoc

@@ -1,0 +1,244 @@
+// Matches of plugins' patterns become calls of composite functions.
+//   before: fn main(%x) { %0 = conv2d(%x, %w)  %1 = relu(%0)  return %1 }
+//   after:  fn main(%x) { %0 = @onednn_conv2d_relu_0(%x, %w)  return %0 }
+//           fn onednn_conv2d_relu_0(%i0, %i1) {composite="onednn.conv2d_relu", owner="onednn", ...} { ... }
+#include <algorithm>
+#include <unordered_map>
+
+#include "byoc/base/check.h"
+#include "byoc/ir/composite.h"
+#include "byoc/ir/text.h"
+#include "byoc/pass/passes.h"
+#include "core/partition/annotate.h"
+#include "core/partition/annotations.h"
+#include "core/partition/judge.h"
+
+namespace byoc {
+namespace {
+
+constexpr size_t kAlternatives = 4;                         // per pattern and root
+
+struct Candidate {
+  uint32_t plugin;                                          // place in the list
+  int32_t priority;
+  uint32_t place;                                           // of the pattern in the table
+  Match match;
+};
+
+// The order of plugin-abi.md section 3: plugin, priority, size, later root, place in the table.
+bool wins(const Candidate& a, const Candidate& b) {
+  if (a.plugin != b.plugin) return a.plugin < b.plugin;
+  if (a.priority != b.priority) return a.priority > b.priority;
+  if (a.match.nodes.size() != b.match.nodes.size()) return a.match.nodes.size() > b.match.nodes.size();
+  if (a.match.root != b.match.root) return a.match.root > b.match.root;
+  return a.place < b.place;
+}
+
+// Composite functions of the whole module: equal bodies (with their locations) are one function.
+class CompositePool {
+ public:
+  explicit CompositePool(IRModule& module) : module_(module) {}
+  Symbol add(const std::string& composite, Function body) {
+    std::string base = composite;
+    std::replace(base.begin(), base.end(), '.', '_');
+    auto [at, is_new] = by_text_.try_emplace(print(body, base));
+    if (is_new) at->second = fresh_name(base);
+    if (is_new) module_.functions.emplace(at->second, std::move(body));
+    return at->second;
+  }
+  /// A body that is judged before it is known whether it stays.
+  void drop(Symbol name) { module_.functions.erase(name); }
+
+ private:
+  Symbol fresh_name(const std::string& base) {
+    Symbol name;
+    do name = cat(base, "_", next_[base]++);
+    while (module_.find(name) != nullptr);
+    return name;
+  }
+  IRModule& module_;
+  std::unordered_map<std::string, Symbol> by_text_;
+  std::unordered_map<std::string, uint32_t> next_;
+};
+
+class CompositeMerger {
+ public:
+  CompositeMerger(IRModule& module, CompositePool& pool, const PassContext& context, Judge& judge, const Function& function, Symbol name)
+      : module_(module), pool_(pool), context_(context), judge_(judge), function_(function), name_(name), uses_(function) {}
+  Result<Function> run(const std::vector<const Plugin*>& plugins);
+
+ private:
+  void find_candidates(const std::vector<const Plugin*>& plugins);
+  bool fits(const Match& match, const Plugin& plugin) const;
+  Function body(const Candidate& candidate, const std::string& composite) const;
+  void try_form(const Candidate& candidate, const Plugin& plugin);
+  bool accepts(const Candidate& candidate, const Plugin& plugin, Symbol composite);
+  Function rewrite() const;
+
+  IRModule& module_;
+  CompositePool& pool_;
+  const PassContext& context_;
+  Judge& judge_;
+  const Function& function_;
+  Symbol name_;
+  UseCounts uses_;
+  Annotations annotations_;
+  std::vector<Candidate> candidates_;
+  struct Formed {
+    Symbol composite;
+    std::vector<ValueId> inputs;
+  };
+  std::unordered_map<uint32_t, Formed> formed_;             // by root
+  std::vector<uint8_t> taken_;
+};
+
+// All ops of a match stand in one region, and a region is its own compiler's.
+bool CompositeMerger::fits(const Match& match, const Plugin& plugin) const {
+  if (match.nodes.size() < 2) return false;
+  uint32_t region = annotations_.region_of[match.root];
+  for (uint32_t node : match.nodes) {
+    if (annotations_.region_of[node] != region) return false;
+  }
+  return region == kOutside || annotations_.regions[region].compiler == plugin.id();
+}
+
+void CompositeMerger::find_candidates(const std::vector<const Plugin*>& plugins) {
+  for (uint32_t p = 0; p < plugins.size(); ++p) {
+    const PatternTable& table = judge_.table(*plugins[p]);
+    for (uint32_t root = 0; root < function_.nodes.size(); ++root) {
+      auto* call = std::get_if<Call>(&function_.nodes[root].kind);
+      if (call == nullptr) continue;
+      auto rows = table.by_root.find(call->op->name);
+      if (rows == table.by_root.end()) continue;
+      for (uint32_t row : rows->second) {
+        const PatternTable::Row& pattern = table.rows[row];
+        if (pattern.pattern.max_ops() < 2) continue;
+        for (Match& match : matches_at(pattern.pattern, function_, uses_, root, kAlternatives)) {
+          if (!fits(match, *plugins[p])) continue;
+          candidates_.push_back({p, plugins[p]->patterns()[pattern.index].priority, pattern.index, std::move(match)});
+        }
+      }
+    }
+  }
+  std::stable_sort(candidates_.begin(), candidates_.end(), wins);
+}
+
+Function CompositeMerger::body(const Candidate& candidate, const std::string& composite) const {
+  const Match& match = candidate.match;
+  Function out;
+  std::map<ValueId, ValueId> map;
+  std::map<ValueId, Capture> place;
+  for (ValueId input : match.inputs) {
+    uint32_t index = static_cast<uint32_t>(map.size());
+    place[input] = {Capture::kInput, index};
+    map[input] = {out.add_param(cat("i", index), function_.type(input)), 0};
+  }
+  std::vector<ValueId> args;
+  for (uint32_t node : match.nodes) {
+    args.clear();
+    for (ValueId arg : function_.args(function_.nodes[node])) args.push_back(map.at(arg));
+    uint32_t now = out.add_copy(function_.nodes[node], args);
+    for (uint32_t k = 0; k < function_.nodes[node].types.size(); ++k) {
+      map[{node, k}] = {now, k};
+      place[{node, k}] = {Capture::kNode, now - static_cast<uint32_t>(match.inputs.size())};
+    }
+  }
+  for (uint32_t k = 0; k < function_.nodes[match.root].types.size(); ++k) out.results.push_back(map.at({match.root, k}));
+  Captures captures;
+  for (const auto& [name, values] : match.captures) {
+    for (ValueId value : values) captures[name].push_back(place.at(value));
+  }
+  out.attrs.set("composite", composite);
+  set_captures(out, captures);
+  return out;
+}
+
+bool CompositeMerger::accepts(const Candidate& candidate, const Plugin& plugin, Symbol composite) {
+  Function call;                                            // one node: the composite on what it would read
+  std::vector<ValueId> args;
+  for (ValueId input : candidate.match.inputs) {
+    if (!std::holds_alternative<Constant>(function_.nodes[input.node].kind)) {
+      args.push_back({call.add_param(cat("x", args.size()), function_.type(input)), 0});
+    } else {
+      args.push_back({});
+    }
+  }
+  for (size_t k = 0; k < args.size(); ++k) {
+    ValueId input = candidate.match.inputs[k];
+    if (auto* constant = std::get_if<Constant>(&function_.nodes[input.node].kind)) {
+      args[k] = {call.add_constant(constant->data, function_.type(input)), 0};
+    }
+  }
+  uint32_t node = call.add_invoke(composite, args, function_.nodes[candidate.match.root].types);
+  const Verdict& verdict = judge_(plugin, candidate.place, call, node);
+  if (verdict.accept == Verdict::kYes) return true;
+  bool no = verdict.accept == Verdict::kNo;
+  std::vector<Symbol> locs;
+  for (uint32_t op : candidate.match.nodes) {
+    if (!function_.nodes[op].loc.empty()) locs.push_back(function_.nodes[op].loc);
+  }
+  context_.remark({no ? Report::Remark::kRefused : Report::Remark::kSlow, plugin.id(),
+                   composite_name(plugin, plugin.patterns()[candidate.place]), std::move(locs), verdict.reason});
+  return !no;
+}
+
+void CompositeMerger::try_form(const Candidate& candidate, const Plugin& plugin) {
+  for (uint32_t node : candidate.match.nodes) {
+    if (taken_[node]) return;
+  }
+  std::string composite = composite_name(plugin, plugin.patterns()[candidate.place]);
+  Function now = body(candidate, composite);
+  now.attrs.set("owner", plugin.id());
+  size_t before = module_.functions.size();
+  Symbol name = pool_.add(composite, std::move(now));
+  bool is_new = module_.functions.size() > before;
+  if (!accepts(candidate, plugin, name)) {
+    if (is_new) pool_.drop(name);
+    return;
+  }
+  for (uint32_t node : candidate.match.nodes) taken_[node] = 1;
+  formed_[candidate.match.root] = {name, candidate.match.inputs};
+}
+
+// The call stands where the root stood: all it reads stands before. Inner values have no other reader.
+Function CompositeMerger::rewrite() const {
+  Rewriter rewriter(function_);
+  for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
+    auto formed = formed_.find(node);
+    if (formed != formed_.end()) {
+      std::vector<ValueId> args = rewriter.map(formed->second.inputs);
+      rewriter.replace(node, rewriter.to().add_invoke(formed->second.composite, args, function_.nodes[node].types));
+    } else if (!taken_[node]) {
+      rewriter.copy(node);
+    }
+  }
+  return std::move(rewriter).finish();
+}
+
+Result<Function> CompositeMerger::run(const std::vector<const Plugin*>& plugins) {
+  BYOC_TRY(annotations_, read_annotations(function_, name_));
+  taken_.assign(function_.nodes.size(), 0);
+  find_candidates(plugins);
+  for (const Candidate& candidate : candidates_) try_form(candidate, *plugins[candidate.plugin]);
+  return rewrite();
+}
+
+}  // namespace
+
+Result<IRModule> merge_composites(IRModule module, const std::vector<std::string>& plugins, const PassContext& context) {
+  if (context.level == 0) return module;                    // -O0: no composites of more than one op
+  BYOC_TRY(std::vector<Symbol> order, callees_first(module, module.entry));
+  CompositePool pool(module);
+  for (Symbol name : order) {
+    Function function = module.function(name);
+    if (function.attrs.has("composite") || function.attrs.has("primitive")) continue;
+    BYOC_TRY(std::vector<const Plugin*> chosen, plugins_for(function, plugins, context));
+    if (chosen.empty()) continue;
+    Judge judge(module, context);
+    BYOC_TRY(Function merged, CompositeMerger(module, pool, context, judge, function, name).run(chosen));
+    module.functions[name] = std::move(merged);
+  }
+  return module;
+}
+
+}  // namespace byoc

@@ -1,0 +1,193 @@
+#include "core/partition/regions.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <set>
+
+namespace byoc {
+namespace {
+
+struct Edge {
+  uint32_t u, v;
+};
+
+RegionGraph make_graph(const std::vector<uint32_t>& colors, std::vector<Edge> edges) {
+  RegionGraph g;
+  g.color = colors;
+  g.alone.assign(colors.size(), 0);
+  g.ops.assign(colors.size(), 1);
+  g.bytes.assign(colors.size(), 0);
+  std::stable_sort(edges.begin(), edges.end(), [](Edge a, Edge b) { return a.v < b.v; });
+  g.first.assign(colors.size() + 1, 0);
+  for (Edge e : edges) {
+    ++g.first[e.v + 1];
+    g.source.push_back(e.u);
+    g.weight.push_back(1);
+  }
+  std::partial_sum(g.first.begin(), g.first.end(), g.first.begin());
+  return g;
+}
+
+RegionOptions options_for(uint32_t colors) {
+  RegionOptions options;
+  options.colors.resize(colors);
+  return options;
+}
+
+// Kahn's algorithm on the quotient, written apart from the code under test.
+bool quotient_is_acyclic(const RegionGraph& g, const std::vector<uint32_t>& region) {
+  uint32_t count = *std::max_element(region.begin(), region.end()) + 1;
+  std::set<std::pair<uint32_t, uint32_t>> edges;
+  for (uint32_t v = 0; v < g.size(); ++v) {
+    for (uint32_t e = g.first[v]; e < g.first[v + 1]; ++e) {
+      if (region[g.source[e]] != region[v]) edges.insert({region[g.source[e]], region[v]});
+    }
+  }
+  std::vector<uint32_t> indegree(count, 0), ready;
+  for (auto [u, v] : edges) ++indegree[v];
+  for (uint32_t r = 0; r < count; ++r) {
+    if (indegree[r] == 0) ready.push_back(r);
+  }
+  uint32_t done = 0;
+  while (!ready.empty()) {
+    uint32_t r = ready.back();
+    ready.pop_back();
+    ++done;
+    for (auto it = edges.lower_bound({r, 0}); it != edges.end() && it->first == r; ++it) {
+      if (--indegree[it->second] == 0) ready.push_back(it->second);
+    }
+  }
+  return done == count;
+}
+
+bool colors_are_pure(const RegionGraph& g, const std::vector<uint32_t>& region) {
+  std::vector<int> color(g.size(), -1);
+  for (uint32_t v = 0; v < g.size(); ++v) {
+    int& known = color[region[v]];
+    if (known >= 0 && known != static_cast<int>(g.color[v])) return false;
+    known = static_cast<int>(g.color[v]);
+  }
+  return true;
+}
+
+RegionGraph random_graph(std::mt19937& random, uint32_t n, uint32_t colors) {
+  std::vector<uint32_t> color(n);
+  std::vector<Edge> edges;
+  uint32_t sticky = std::uniform_int_distribution<uint32_t>(1, 6)(random);
+  for (uint32_t v = 0; v < n; ++v) {
+    color[v] = v > 0 && random() % sticky ? color[v - 1] : random() % colors;
+    uint32_t degree = v == 0 ? 0 : 1 + random() % 3;
+    for (uint32_t k = 0; k < degree; ++k) {
+      uint32_t reach = random() % 4 == 0 ? v : std::min(v, 6u);
+      edges.push_back({v - 1 - static_cast<uint32_t>(random() % reach), v});
+    }
+  }
+  RegionGraph g = make_graph(color, edges);
+  for (int64_t& weight : g.weight) weight = random() % 5;
+  return g;
+}
+
+TEST(FindRegions, AcyclicAndPureOnTenThousandRandomGraphs) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 10000; ++round) {
+    RegionGraph g = random_graph(random, 2 + random() % 60, 3);
+    RegionOptions options = options_for(3);
+    options.sweeps = static_cast<int>(random() % 5);
+    options.refine_visits = random() % 2 ? 64 : random() % 4;
+    if (random() % 3 == 0) options.colors[0].horizontal = true;
+    if (random() % 3 == 0) options.colors[1].max_ops = 1 + random() % 5;
+    if (random() % 4 == 0) g.alone[random() % g.size()] = 1;
+    std::vector<uint32_t> region = find_regions(g, options);
+    ASSERT_TRUE(quotient_is_acyclic(g, region)) << "round " << round;
+    ASSERT_TRUE(colors_are_pure(g, region)) << "round " << round;
+    std::vector<uint64_t> ops(g.size(), 0);
+    for (uint32_t v = 0; v < g.size(); ++v) ++ops[region[v]];
+    for (uint32_t v = 0; v < g.size(); ++v) {
+      ASSERT_LE(ops[region[v]], options.colors[g.color[v]].max_ops) << "round " << round;
+      if (g.alone[v]) {
+        ASSERT_EQ(ops[region[v]], 1u) << "round " << round;
+      }
+    }
+  }
+}
+
+// Numbers rise along edges, so regions can be emitted in their order.
+TEST(FindRegions, NumbersAreATopologicalOrderOfTheQuotient) {
+  std::mt19937 random(2);
+  for (int round = 0; round < 1000; ++round) {
+    RegionGraph g = random_graph(random, 40, 3);
+    std::vector<uint32_t> region = find_regions(g, options_for(3));
+    for (uint32_t v = 0; v < g.size(); ++v) {
+      for (uint32_t e = g.first[v]; e < g.first[v + 1]; ++e) ASSERT_LE(region[g.source[e]], region[v]);
+    }
+  }
+}
+
+TEST(FindRegions, ChainOfOneBackendIsOneRegion) {
+  RegionGraph g = make_graph({0, 0, 0, 0}, {{0, 1}, {1, 2}, {2, 3}});
+  EXPECT_EQ(find_regions(g, options_for(1)), (std::vector<uint32_t>{0, 0, 0, 0}));
+}
+
+TEST(FindRegions, NeverJoinsAcrossAPathThroughAnotherBackend) {
+  // a(A) -> h(host) -> c(A), a -> c
+  RegionGraph g = make_graph({0, 1, 0}, {{0, 1}, {1, 2}, {0, 2}});
+  std::vector<uint32_t> region = find_regions(g, options_for(2));
+  EXPECT_NE(region[0], region[2]);
+}
+
+// partition.md's measure: a node that could join either side goes where the heavier edge is.
+TEST(LabelNodes, SweepsMoveANodeTowardsItsHeaviestNeighbour) {
+  // a0(A) -> h(H) -> a2(A);  a1(A) -> a2: a1 starts at label 0 and belongs with a2 at label 2
+  RegionGraph g = make_graph({0, 1, 0, 0}, {{0, 1}, {1, 3}, {2, 3}});
+  EXPECT_EQ(label_nodes(g, 0)[2], 0);
+  EXPECT_EQ(label_nodes(g, 4)[2], 2);
+}
+
+TEST(FindRegions, RefinementJoinsAcrossLabelsWhereNoSecondPathExists) {
+  // x(A) -> h(H) -> a(A); a -> b(A); b(A) also reads c(A), which another H reads: labels differ, no path between.
+  RegionGraph g = make_graph({0, 1, 0, 0, 1, 0}, {{0, 1}, {1, 2}, {3, 4}, {3, 5}, {2, 5}});
+  RegionOptions without = options_for(2);
+  without.refine_visits = 0;
+  without.sweeps = 0;
+  RegionOptions with = options_for(2);
+  with.sweeps = 0;
+  EXPECT_NE(find_regions(g, without)[3], find_regions(g, without)[5]);
+  EXPECT_EQ(find_regions(g, with)[3], find_regions(g, with)[5]);
+}
+
+// The adversary of partition.md: a three-colour chain with same-colour skips. With a bounded search this
+// takes well under a second; unbounded it takes minutes, so the test's time limit is the check.
+TEST(FindRegions, BoundedOnTheAdversary) {
+  constexpr uint32_t n = 100000, skip = 4998;               // a multiple of 3
+  std::vector<uint32_t> color(n);
+  std::vector<Edge> edges;
+  for (uint32_t v = 0; v < n; ++v) {
+    color[v] = v % 3;
+    if (v > 0) edges.push_back({v - 1, v});
+    if (v >= skip) edges.push_back({v - skip, v});
+  }
+  RegionGraph g = make_graph(color, edges);
+  std::vector<uint32_t> region = find_regions(g, options_for(3));
+  EXPECT_TRUE(colors_are_pure(g, region));
+}
+
+TEST(FindRegions, CutsAboveTheLimitIntoRuns) {
+  RegionGraph g = make_graph({0, 0, 0, 0, 0}, {{0, 1}, {1, 2}, {2, 3}, {3, 4}});
+  RegionOptions options = options_for(1);
+  options.colors[0].max_ops = 2;
+  EXPECT_EQ(find_regions(g, options), (std::vector<uint32_t>{0, 0, 1, 1, 2}));
+}
+
+TEST(FindRegions, HorizontalJoinsUnconnectedNodes) {
+  RegionGraph g = make_graph({1, 0, 0}, {{0, 1}, {0, 2}});
+  RegionOptions options = options_for(2);
+  EXPECT_NE(find_regions(g, options)[1], find_regions(g, options)[2]);
+  options.colors[0].horizontal = true;
+  EXPECT_EQ(find_regions(g, options)[1], find_regions(g, options)[2]);
+}
+
+}  // namespace
+}  // namespace byoc
