@@ -22,6 +22,17 @@ struct byoc_cancel {
 
 namespace byoc {
 
+inline byoc_str to_str(std::string_view text) { return {text.data(), text.size()}; }
+inline std::string text_of(byoc_str text) { return text.p ? std::string(text.p, text.n) : ""; }
+
+/// An ABI struct to be filled in.
+template <class T>
+T with_header(uint32_t tag) {
+  T out{};
+  out.h = {sizeof(T), tag, nullptr};
+  return out;
+}
+
 /// The plugin's words as ours, "onednn: no such primitive"; the object is freed. Null is success.
 /// function and node: where it points, or -1.
 Status take_status(byoc_status* status, std::string_view plugin, int64_t* function = nullptr,

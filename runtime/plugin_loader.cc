@@ -72,8 +72,6 @@ Status check_slots(const byoc_plugin& table) {
   return {};
 }
 
-std::string_view text_of(byoc_str text) { return text.p ? std::string_view(text.p, text.n) : ""; }
-
 Result<byoc_plugin> checked_copy(const byoc_plugin* raw, const PluginManifest& manifest) {
   constexpr size_t kSmallest = offsetof(byoc_plugin, release) + sizeof(raw->release);
   if (!raw)
