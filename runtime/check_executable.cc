@@ -6,7 +6,7 @@
 namespace byoc {
 namespace {
 
-constexpr uint64_t kMaxWorkspaceAlign = 1 << 16;
+constexpr uint64_t kMaxWorkspaceAlign = 4096;
 
 Status bad(std::string message) { return invalid(std::move(message)).with_slug("executable"); }
 
@@ -112,7 +112,7 @@ class Checker {
     if (!std::has_single_bit(function.workspace_align) ||
         function.workspace_align > kMaxWorkspaceAlign) {
       return bad(cat("workspace aligned to ", function.workspace_align,
-                     ", a power of two up to 65536 can be had"));
+                     ", a power of two up to 4096 can be had"));
     }
     if (function.workspace_bytes > uint64_t{1} << 48)
       return bad(cat("workspace of ", function.workspace_bytes, " bytes"));
