@@ -6,7 +6,10 @@
 namespace byoc {
 
 /// Errors are remembered: after the first one every call returns a harmless value, and `finish`
-/// returns that error. Not thread-safe.
+/// returns that error. Parameters come first. Not thread-safe.
+///   FunctionBuilder f(module, all_ops());
+///   ValueId x = f.param("x", {DType::kF32, {1, 8}});
+///   BYOC_TRY_STATUS(f.finish("main", {f.call("relu", {x})}));
 class FunctionBuilder {
  public:
   FunctionBuilder(IRModule& module, const OpRegistry& ops) : module_(module), ops_(ops) {}
@@ -21,10 +24,17 @@ class FunctionBuilder {
   /// compiler_begin / compiler_end around ops by hand: values entering and leaving region `region`.
   ValueId begin_region(ValueId value, const std::string& compiler, int64_t region);
   ValueId end_region(ValueId value, const std::string& compiler, int64_t region);
-  TypeId type(ValueId value) const { return function_.type(value); }
+  TypeId type(ValueId value) const;  // f32[] for a harmless value
+  /// Adds the function to the module and leaves the builder empty, as new.
+  /// Errors: the first of the calls before; kAlreadyExists for a name the module has.
   Status finish(Symbol name, const std::vector<ValueId>& results, Attrs attrs = {});
 
  private:
+  template <class Make>
+  ValueId add(std::string_view what, const std::vector<ValueId>& args, Make&& make);
+  Result<std::vector<TypeId>> arg_types(const std::vector<ValueId>& args) const;
+  ValueId annotate(std::string_view op, ValueId value, const std::string& compiler, int64_t region);
+
   IRModule& module_;
   const OpRegistry& ops_;
   Function function_;

@@ -1,0 +1,32 @@
+#pragma once
+// Small values of the graph JSON. Errors are thrown, as nlohmann's own are, and caught where the
+// graph is read (read_graph_json.cc): they pass through its parser.
+#include <stdexcept>
+
+#include "byoc/base/json.h"
+#include "byoc/ir/composite.h"
+#include "byoc/ir/module.h"
+
+namespace byoc::graph {
+
+struct BadGraph : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class TypeTable {
+ public:
+  void read(const Json& types);
+  TypeId operator[](const Json& index) const;
+
+ private:
+  std::vector<TypeId> types_;
+};
+
+uint32_t read_index(const Json& value);
+ContentKey read_key(const Json& value);
+AttrValue read_attr(const Json& value, const TypeTable& types);
+Captures read_captures(const Json& captures);
+/// "value" of a constant.
+std::shared_ptr<const Buffer> read_elements(const Json& values, DType dtype);
+
+}  // namespace byoc::graph
