@@ -1,9 +1,10 @@
-// The file: 64 bytes of header, the manifest, the sections; each begins at a multiple of 64, zeros between.
+// The file: 64 bytes of header, the manifest, the sections; each begins at a multiple of 64, zeros
+// between.
 //   0  magic (8 bytes)      8  version (u32)      12  zero (u32)
 //  16  size of the file     24  size of the manifest (u64 each)
 //  32  XXH3-128 of the manifest       48  XXH3-128 of bytes 0 to 47
-// Offsets of sections follow from their sizes, so that a file has one layout only; the header's hash, the
-// manifest's, the sections' and the zeros cover every byte. Numbers are little-endian.
+// Offsets of sections follow from their sizes, so that a file has one layout only; the header's
+// hash, the manifest's, the sections' and the zeros cover every byte. Numbers are little-endian.
 #include "byoc/runtime/artifact.h"
 
 #include <algorithm>
@@ -24,8 +25,9 @@ constexpr uint32_t kVersion = 1;
 constexpr uint64_t kAlignment = Buffer::kAlignment;
 constexpr std::byte kZeros[kAlignment] = {};
 
-struct Header {                                             // as it stands in the file
-  char magic[8] = {'\x89', 'b', 'y', 'o', 'c', '\r', '\n', '\x1a'};  // as PNG's: shows a transfer as text
+struct Header {  // as it stands in the file
+  char magic[8] = {'\x89', 'b',  'y',  'o',
+                   'c',    '\r', '\n', '\x1a'};  // as PNG's: shows a transfer as text
   uint32_t version = kVersion, zero = 0;
   uint64_t file_size = 0, manifest_size = 0;
   std::array<uint8_t, 16> manifest_hash{}, header_hash{};
@@ -54,10 +56,12 @@ class Parts {
   Result<Bytes> next(const std::string& name, uint64_t size, const ContentKey& key) {
     BYOC_TRY_STATUS(skip_zeros());
     if (size > file_.size() - offset_) {
-      return corrupt(cat(name, " at ", offset_, " has ", size, " bytes, the file only ", file_.size() - offset_, " more"));
+      return corrupt(cat(name, " at ", offset_, " has ", size, " bytes, the file only ",
+                         file_.size() - offset_, " more"));
     }
     Bytes part = file_.subspan(offset_, size);
-    if (content_key(part) != key) return corrupt(cat(name, " at ", offset_, ", ", size, " bytes: the hash does not fit"));
+    if (content_key(part) != key)
+      return corrupt(cat(name, " at ", offset_, ", ", size, " bytes: the hash does not fit"));
     offset_ += size;
     return part;
   }
@@ -80,13 +84,15 @@ Result<Header> read_header(Bytes file) {
   Header header;
   const Header good;
   size_t have = std::min(file.size(), sizeof header.magic);
-  if (have == 0 || std::memcmp(file.data(), good.magic, have) != 0) return corrupt("it is not a byoc artifact");
-  if (file.size() < sizeof header) return corrupt(cat("it is cut off after ", file.size(), " bytes"));
+  if (have == 0 || std::memcmp(file.data(), good.magic, have) != 0)
+    return corrupt("it is not a byoc artifact");
+  if (file.size() < sizeof header)
+    return corrupt(cat("it is cut off after ", file.size(), " bytes"));
   std::memcpy(&header, file.data(), sizeof header);
   if (hash_of(header).bytes != header.header_hash) return corrupt("the header's hash does not fit");
   if (header.version != kVersion || header.zero != 0) {
-    return Status(Code::kStaleArtifact,
-                  cat("it is an artifact of version ", header.version, ", this byoc reads version ", kVersion))
+    return Status(Code::kStaleArtifact, cat("it is an artifact of version ", header.version,
+                                            ", this byoc reads version ", kVersion))
         .with_slug("artifact-version")
         .with_help("compile the model again with this byoc");
   }
@@ -119,7 +125,8 @@ Result<Executable> read_artifact(const std::shared_ptr<const MappedFile>& file) 
   BYOC_TRY(Header header, read_header(file->bytes()));
   Parts parts(file->bytes());
   BYOC_TRY(Bytes text, parts.next("the manifest", header.manifest_size, {header.manifest_hash}));
-  BYOC_TRY(Manifest manifest, read_manifest({reinterpret_cast<const char*>(text.data()), text.size()}));
+  BYOC_TRY(Manifest manifest,
+           read_manifest({reinterpret_cast<const char*>(text.data()), text.size()}));
   BYOC_TRY(Pool pool, read_sections(parts, manifest.sections, file));
   Executable executable = std::move(manifest.executable);
   for (size_t k = 0; k < executable.modules.size(); ++k) {

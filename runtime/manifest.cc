@@ -7,32 +7,38 @@ namespace {
 
 constexpr std::string_view kFormat = "byoc.artifact";
 
-Status bad(std::string message) { return data_loss(std::move(message)).with_slug("artifact-corrupt"); }
+Status bad(std::string message) {
+  return data_loss(std::move(message)).with_slug("artifact-corrupt");
+}
 
-// One table per struct serves both ways: `fields` names every field once, a Writer puts them into a JSON
-// object, a Reader takes them out and checks.
+// One table per struct serves both ways: `fields` names every field once, a Writer puts them into a
+// JSON object, a Reader takes them out and checks.
 class Writer;
 class Reader;
 
-struct ModuleRecord {                                       // an ExternalModule with its blob's key
+struct ModuleRecord {  // an ExternalModule with its blob's key
   ExternalModule module;
   ContentKey blob;
 };
 
-template <class Io> void fields(Io& io, NamedTensor& t) {
+template <class Io>
+void fields(Io& io, NamedTensor& t) {
   io("name", t.name);
   io("type", t.type);
 }
-template <class Io> void fields(Io& io, Place& p) {
+template <class Io>
+void fields(Io& io, Place& p) {
   io("kind", p.kind);
   io("index", p.index);
   io("offset", p.offset);
 }
-template <class Io> void fields(Io& io, ProgramConstant& c) {
+template <class Io>
+void fields(Io& io, ProgramConstant& c) {
   io("key", c.key);
   io("type", c.type);
 }
-template <class Io> void fields(Io& io, Step& s) {
+template <class Io>
+void fields(Io& io, Step& s) {
   io("module", s.module);
   io("function", s.function);
   io("symbol", s.symbol);
@@ -41,11 +47,13 @@ template <class Io> void fields(Io& io, Step& s) {
   io("types", s.types);
   io("locs", s.locs);
 }
-template <class Io> void fields(Io& io, Copy& c) {
+template <class Io>
+void fields(Io& io, Copy& c) {
   io("from", c.from);
   io("output", c.output);
 }
-template <class Io> void fields(Io& io, Program& p) {
+template <class Io>
+void fields(Io& io, Program& p) {
   io("inputs", p.inputs);
   io("outputs", p.outputs);
   io("constants", p.constants);
@@ -54,13 +62,15 @@ template <class Io> void fields(Io& io, Program& p) {
   io("arena_bytes", p.arena_bytes);
   io("peak_live_bytes", p.peak_live_bytes);
 }
-template <class Io> void fields(Io& io, ExternalConstant& c) {
+template <class Io>
+void fields(Io& io, ExternalConstant& c) {
   io("name", c.name);
   io("key", c.key);
   io("type", c.type);
   io("use", c.use);
 }
-template <class Io> void fields(Io& io, ExternalFunction& f) {
+template <class Io>
+void fields(Io& io, ExternalFunction& f) {
   io("symbol", f.symbol);
   io("n_in", f.n_in);
   io("n_out", f.n_out);
@@ -74,7 +84,8 @@ template <class Io> void fields(Io& io, ExternalFunction& f) {
   io("flops", f.flops);
   io("ops", f.ops);
 }
-template <class Io> void fields(Io& io, ModuleRecord& r) {
+template <class Io>
+void fields(Io& io, ModuleRecord& r) {
   io("plugin", r.module.plugin);
   io("plugin_version", r.module.plugin_version);
   io("compat", r.module.compat);
@@ -83,14 +94,18 @@ template <class Io> void fields(Io& io, ModuleRecord& r) {
   io("blob", r.blob);
   io("functions", r.module.functions);
 }
-template <class Io> void fields(Io& io, Section& s) {
+template <class Io>
+void fields(Io& io, Section& s) {
   io("key", s.key);
   io("size", s.size);
 }
 
 class Writer {
  public:
-  template <class T> void operator()(const char* name, const T& value) { json_[name] = write(value); }
+  template <class T>
+  void operator()(const char* name, const T& value) {
+    json_[name] = write(value);
+  }
   Json take() { return std::move(json_); }
 
   static Json write(const std::string& text) { return text; }
@@ -98,18 +113,23 @@ class Writer {
   static Json write(const ContentKey& key) { return key.hex(); }
   static Json write(const TensorSpec& spec) { return cat(spec); }
   static Json write(Place::Kind kind) { return static_cast<uint32_t>(kind); }
-  template <class T> requires std::is_integral_v<T> static Json write(const T& value) { return value; }
-  template <class A, class B> static Json write(const std::pair<A, B>& pair) {
+  template <class T>
+  requires std::is_integral_v<T>
+  static Json write(const T& value) { return value; }
+  template <class A, class B>
+  static Json write(const std::pair<A, B>& pair) {
     return Json::array({write(pair.first), write(pair.second)});
   }
-  template <class T> static Json write(const std::vector<T>& list) {
+  template <class T>
+  static Json write(const std::vector<T>& list) {
     Json json = Json::array();
     for (const T& value : list) json.push_back(write(value));
     return json;
   }
-  template <class T> static Json write(const T& record) {
+  template <class T>
+  static Json write(const T& record) {
     Writer writer;
-    fields(writer, const_cast<T&>(record));                 // `fields` serves both ways; nothing is written
+    fields(writer, const_cast<T&>(record));  // `fields` serves both ways; nothing is written
     return writer.take();
   }
 
@@ -120,7 +140,8 @@ class Writer {
 class Reader {
  public:
   explicit Reader(const Json& json) : json_(json) {}
-  template <class T> void operator()(const char* name, T& value) {
+  template <class T>
+  void operator()(const char* name, T& value) {
     if (!status_.ok()) return;
     auto found = json_.find(name);
     if (found == json_.end()) {
@@ -142,7 +163,8 @@ class Reader {
     return {};
   }
   static Status read(const Json& json, ContentKey& out) {
-    if (!json.is_string() || !ContentKey::parse(json.get_ref<const std::string&>(), out)) return wrong(json, "a key");
+    if (!json.is_string() || !ContentKey::parse(json.get_ref<const std::string&>(), out))
+      return wrong(json, "a key");
     return {};
   }
   static Status read(const Json& json, TensorSpec& out) {
@@ -159,25 +181,32 @@ class Reader {
     out = static_cast<Place::Kind>(kind);
     return {};
   }
-  template <class T> requires std::is_integral_v<T> static Status read(const Json& json, T& out) {
-    if (!json.is_number_unsigned() || !std::in_range<T>(json.get<uint64_t>())) return wrong(json, "a number in range");
+  template <class T>
+  requires std::is_integral_v<T>
+  static Status read(const Json& json, T& out) {
+    if (!json.is_number_unsigned() || !std::in_range<T>(json.get<uint64_t>()))
+      return wrong(json, "a number in range");
     out = static_cast<T>(json.get<uint64_t>());
     return {};
   }
-  template <class A, class B> static Status read(const Json& json, std::pair<A, B>& out) {
+  template <class A, class B>
+  static Status read(const Json& json, std::pair<A, B>& out) {
     if (!json.is_array() || json.size() != 2) return wrong(json, "a pair");
     BYOC_TRY_STATUS(read(json[0], out.first));
     return read(json[1], out.second);
   }
-  template <class T> static Status read(const Json& json, std::vector<T>& out) {
+  template <class T>
+  static Status read(const Json& json, std::vector<T>& out) {
     if (!json.is_array()) return wrong(json, "a list");
     out.resize(json.size());
     for (size_t k = 0; k < out.size(); ++k) {
-      if (Status status = read(json[k], out[k]); !status.ok()) return std::move(status).at(cat("[", k, "]"));
+      if (Status status = read(json[k], out[k]); !status.ok())
+        return std::move(status).at(cat("[", k, "]"));
     }
     return {};
   }
-  template <class T> static Status read(const Json& json, T& record) {
+  template <class T>
+  static Status read(const Json& json, T& record) {
     if (!json.is_object()) return wrong(json, "an object");
     Reader reader(json);
     fields(reader, record);
@@ -232,7 +261,8 @@ Result<std::vector<std::shared_ptr<const Buffer>>> sections_of(const Executable&
 std::string write_manifest(const Executable& executable,
                            const std::vector<std::shared_ptr<const Buffer>>& sections) {
   std::vector<ModuleRecord> modules;
-  for (const ExternalModule& module : executable.modules) modules.push_back({module, module.blob->key()});
+  for (const ExternalModule& module : executable.modules)
+    modules.push_back({module, module.blob->key()});
   std::vector<Section> table;
   for (const auto& buffer : sections) table.push_back({buffer->key(), buffer->size()});
   Json json = Json::object();
@@ -247,7 +277,8 @@ std::string write_manifest(const Executable& executable,
 Result<Manifest> read_manifest(std::string_view text) {
   auto json = parse_json(text);
   if (!json.ok()) return bad(json.status().message());
-  if (!json->is_object() || json->value("format", Json()) != kFormat) return bad("it is no manifest of an artifact");
+  if (!json->is_object() || json->value("format", Json()) != kFormat)
+    return bad("it is no manifest of an artifact");
   Manifest manifest;
   std::vector<ModuleRecord> modules;
   Reader reader(*json);

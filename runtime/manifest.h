@@ -16,8 +16,8 @@ struct Section {
 /// Keys of all constants, packed ones too, that program and modules name; with repetitions.
 std::vector<ContentKey> constant_keys(const Executable& executable);
 
-/// The bytes that the executable names: constants, packed constants, blobs; each once, ordered by key.
-/// Errors: kInvalidArgument, slug "executable", for bytes that are missing.
+/// The bytes that the executable names: constants, packed constants, blobs; each once, ordered by
+/// key. Errors: kInvalidArgument, slug "executable", for bytes that are missing.
 Result<std::vector<std::shared_ptr<const Buffer>>> sections_of(const Executable& executable);
 
 /// The same executable gives the same text. Text that is not UTF-8 gets replacement characters.
@@ -25,9 +25,9 @@ std::string write_manifest(const Executable& executable,
                            const std::vector<std::shared_ptr<const Buffer>>& sections);
 
 struct Manifest {
-  Executable executable;                                    // without buffers
-  std::vector<ContentKey> blobs;                            // of executable.modules
-  std::vector<Section> sections;                            // in file order
+  Executable executable;          // without buffers
+  std::vector<ContentKey> blobs;  // of executable.modules
+  std::vector<Section> sections;  // in file order
 };
 /// Errors: kDataLoss, slug "artifact-corrupt", with the path of the value that is wrong.
 Result<Manifest> read_manifest(std::string_view text);

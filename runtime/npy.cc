@@ -17,10 +17,10 @@ struct Descr {
   DType dtype;
 };
 // NumPy has no bfloat16; ml_dtypes saves its own as two raw bytes, and so do we.
-constexpr Descr kDescrs[] = {{"<f4", DType::kF32}, {"<f8", DType::kF64},  {"<f2", DType::kF16},
+constexpr Descr kDescrs[] = {{"<f4", DType::kF32},  {"<f8", DType::kF64}, {"<f2", DType::kF16},
                              {"<V2", DType::kBF16}, {"|i1", DType::kI8},  {"|u1", DType::kU8},
-                             {"<i2", DType::kI16}, {"<u2", DType::kU16},  {"<i4", DType::kI32},
-                             {"<u4", DType::kU32}, {"<i8", DType::kI64},  {"<u8", DType::kU64},
+                             {"<i2", DType::kI16},  {"<u2", DType::kU16}, {"<i4", DType::kI32},
+                             {"<u4", DType::kU32},  {"<i8", DType::kI64}, {"<u8", DType::kU64},
                              {"|b1", DType::kBool}, {"|V2", DType::kBF16}};
 
 Status bad(std::string message) { return invalid(std::move(message)).with_slug("npy"); }
@@ -111,7 +111,8 @@ Result<DType> dtype_of(std::string_view descr) {
     if (known.text == descr) return known.dtype;
   }
   if (descr.starts_with('>')) {
-    return bad(cat("its type \"", descr, "\" is big-endian")).with_help("a.astype(a.dtype.newbyteorder('<'))");
+    return bad(cat("its type \"", descr, "\" is big-endian"))
+        .with_help("a.astype(a.dtype.newbyteorder('<'))");
   }
   return bad(cat("byoc has no dtype for its type \"", descr, "\""));
 }
@@ -145,8 +146,9 @@ Result<Tensor> parse_npy(std::string_view file) {
   }
   BYOC_TRY(Tensor tensor, Tensor::make(spec));
   if (size != 0) std::memcpy(tensor.data(), file.data() + found.second, have);
-  if (dtype == DType::kBool) {                              // any other byte is true to NumPy, 1 to us
-    for (size_t k = 0; k < have; ++k) tensor.data()[k] = std::byte{tensor.data()[k] != std::byte{0}};
+  if (dtype == DType::kBool) {  // any other byte is true to NumPy, 1 to us
+    for (size_t k = 0; k < have; ++k)
+      tensor.data()[k] = std::byte{tensor.data()[k] != std::byte{0}};
   }
   return tensor;
 }
@@ -167,7 +169,8 @@ std::string make_header(DType dtype, const DLTensor& tensor) {
   std::string header(kMagic);
   header += is_long ? '\2' : '\1';
   header += '\0';
-  for (size_t k = 0; k < (is_long ? 4u : 2u); ++k) header += static_cast<char>(text.size() >> 8 * k);
+  for (size_t k = 0; k < (is_long ? 4u : 2u); ++k)
+    header += static_cast<char>(text.size() >> 8 * k);
   return header + text;
 }
 
@@ -200,7 +203,8 @@ Status write_npy(const DLTensor& tensor, DType dtype, const std::string& path) {
     data = compact.data();
   }
   std::string header = make_header(dtype, tensor);
-  std::span<const std::byte> pieces[] = {std::as_bytes(std::span(header)), {data, static_cast<size_t>(size)}};
+  std::span<const std::byte> pieces[] = {std::as_bytes(std::span(header)),
+                                         {data, static_cast<size_t>(size)}};
   return write_file(path, pieces);
 }
 

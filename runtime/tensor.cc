@@ -15,10 +15,11 @@ uint64_t random_bits(uint64_t seed, uint64_t index) {
   return z ^ (z >> 31);
 }
 
-/// k * 2^-bits - 1 with k of bits + 1 bits: uniform in [-1, 1), and exact in a type whose significand has
-/// more than `bits` bits.
+/// k * 2^-bits - 1 with k of bits + 1 bits: uniform in [-1, 1), and exact in a type whose
+/// significand has more than `bits` bits.
 double uniform(uint64_t random, int bits) {
-  return static_cast<double>(random >> (63 - bits)) / static_cast<double>(uint64_t{1} << bits) - 1.0;
+  return static_cast<double>(random >> (63 - bits)) / static_cast<double>(uint64_t{1} << bits) -
+         1.0;
 }
 
 /// The f32 bit pattern of a value that f16 represents exactly and normally, or of zero, as f16.
@@ -60,8 +61,8 @@ Result<DType> from_dlpack(DLDataType type) {
     DLDataType known = to_dlpack(dtype);
     if (known.code == type.code && known.bits == type.bits && type.lanes == 1) return dtype;
   }
-  return invalid(cat("no dtype for DLPack code ", type.code, " with ", type.bits, " bits and ", type.lanes,
-                     " lanes"))
+  return invalid(cat("no dtype for DLPack code ", type.code, " with ", type.bits, " bits and ",
+                     type.lanes, " lanes"))
       .with_slug("dlpack-type");
 }
 
@@ -100,21 +101,30 @@ DLTensor Tensor::view() const {
 void fill_random(Tensor& tensor, uint64_t seed) {
   auto integer = [](uint64_t bits) { return bits >> 61; };
   switch (tensor.spec().dtype) {
-    case DType::kF32: return fill<float>(tensor, seed, [](uint64_t b) { return uniform(b, 23); });
-    case DType::kF64: return fill<double>(tensor, seed, [](uint64_t b) { return uniform(b, 52); });
+    case DType::kF32:
+      return fill<float>(tensor, seed, [](uint64_t b) { return uniform(b, 23); });
+    case DType::kF64:
+      return fill<double>(tensor, seed, [](uint64_t b) { return uniform(b, 52); });
     case DType::kF16:
-      return fill<uint16_t>(tensor, seed, [](uint64_t b) { return exact_half(static_cast<float>(uniform(b, 10))); });
+      return fill<uint16_t>(
+          tensor, seed, [](uint64_t b) { return exact_half(static_cast<float>(uniform(b, 10))); });
     case DType::kBF16:
-      return fill<uint16_t>(tensor, seed, [](uint64_t b) { return exact_bfloat(static_cast<float>(uniform(b, 7))); });
+      return fill<uint16_t>(
+          tensor, seed, [](uint64_t b) { return exact_bfloat(static_cast<float>(uniform(b, 7))); });
     case DType::kI8:
-    case DType::kU8: return fill<uint8_t>(tensor, seed, integer);
+    case DType::kU8:
+      return fill<uint8_t>(tensor, seed, integer);
     case DType::kI16:
-    case DType::kU16: return fill<uint16_t>(tensor, seed, integer);
+    case DType::kU16:
+      return fill<uint16_t>(tensor, seed, integer);
     case DType::kI32:
-    case DType::kU32: return fill<uint32_t>(tensor, seed, integer);
+    case DType::kU32:
+      return fill<uint32_t>(tensor, seed, integer);
     case DType::kI64:
-    case DType::kU64: return fill<uint64_t>(tensor, seed, integer);
-    case DType::kBool: return fill<uint8_t>(tensor, seed, [](uint64_t b) { return b >> 63; });
+    case DType::kU64:
+      return fill<uint64_t>(tensor, seed, integer);
+    case DType::kBool:
+      return fill<uint8_t>(tensor, seed, [](uint64_t b) { return b >> 63; });
   }
 }
 

@@ -14,7 +14,8 @@
 #endif
 #endif
 
-// libgomp's own names: a plain function crosses, no pragma, so that no compiler brings a second runtime.
+// libgomp's own names: a plain function crosses, no pragma, so that no compiler brings a second
+// runtime.
 extern "C" {
 void GOMP_parallel(void (*fn)(void*), void* data, unsigned threads, unsigned flags);
 int omp_get_thread_num(void);
@@ -38,9 +39,9 @@ void happens_before(void*) {}
 void happens_after(void*) {}
 #endif
 
-constinit thread_local uint32_t scope_threads = 0;          // 0: no scope
-constinit thread_local bool scope_has_token = false;        // this scope's or an outer one's
-constinit thread_local int64_t worker = -1;                 // -1: in no parallel_for
+constinit thread_local uint32_t scope_threads = 0;    // 0: no scope
+constinit thread_local bool scope_has_token = false;  // this scope's or an outer one's
+constinit thread_local int64_t worker = -1;           // -1: in no parallel_for
 std::mutex token;
 
 struct Region {
@@ -49,7 +50,7 @@ struct Region {
   uint64_t n, grain, blocks;
   std::atomic<uint64_t> next{0};
   std::atomic<int32_t> result{0};
-  char fork = 0, join = 0;                                  // addresses for the sanitizer
+  char fork = 0, join = 0;  // addresses for the sanitizer
 };
 
 void run_blocks(Region& region, uint32_t id) {
@@ -93,11 +94,13 @@ ThreadScope::ThreadScope(uint32_t threads)
     scope_has_token = holds_token_ = true;
   }
   scope_threads = threads;
-  if (outer_openmp_threads_ != static_cast<int>(threads)) omp_set_num_threads(static_cast<int>(threads));
+  if (outer_openmp_threads_ != static_cast<int>(threads))
+    omp_set_num_threads(static_cast<int>(threads));
 }
 
 ThreadScope::~ThreadScope() {
-  if (outer_openmp_threads_ != static_cast<int>(scope_threads)) omp_set_num_threads(outer_openmp_threads_);
+  if (outer_openmp_threads_ != static_cast<int>(scope_threads))
+    omp_set_num_threads(outer_openmp_threads_);
   scope_threads = outer_threads_;
   if (holds_token_) {
     scope_has_token = false;
@@ -117,7 +120,8 @@ int32_t parallel_for(uint64_t n, uint64_t grain, byoc_range_fn fn, void* u) {
     return region.result.load();
   }
   happens_before(&region.fork);
-  // Always the whole team, if need be idle: libgomp keeps a team for reuse, and allocates where sizes change.
+  // Always the whole team, if need be idle: libgomp keeps a team for reuse, and allocates where
+  // sizes change.
   GOMP_parallel(run_worker, &region, scope_threads, 0);
   happens_after(&region.join);
   return region.result.load();

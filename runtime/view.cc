@@ -34,8 +34,8 @@ void copy_to_compact(const DLTensor& from, std::byte* to) {
       offset += rest % from.shape[k] * from.strides[k];
       rest /= from.shape[k];
     }
-    copy_row(data_of(from) + offset * static_cast<int64_t>(element), from.strides[from.ndim - 1], columns,
-             element, to + static_cast<size_t>(row * columns) * element);
+    copy_row(data_of(from) + offset * static_cast<int64_t>(element), from.strides[from.ndim - 1],
+             columns, element, to + static_cast<size_t>(row * columns) * element);
   }
 }
 

@@ -22,7 +22,8 @@ inline bool is_compact(const DLTensor& tensor) {
 }
 
 inline std::byte* data_of(const DLTensor& tensor) {
-  return tensor.data == nullptr ? nullptr : static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
+  return tensor.data == nullptr ? nullptr
+                                : static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
 }
 
 /// Copies a tensor of any strides to compact memory. Allocates nothing; strides count elements.

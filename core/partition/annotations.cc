@@ -27,9 +27,10 @@ ValueId through_annotations(const Function& function, ValueId value) {
 
 std::string node_name(const Function& function, uint32_t node) {
   const Node& n = function.nodes[node];
+  if (auto* param = std::get_if<Param>(&n.kind)) return cat("parameter ", param->name);
   std::string kind = std::visit(
       overloaded{
-          [](const Param& p) { return cat("parameter ", p.name); },
+          [](const Param&) { return std::string(); },
           [](const Constant&) { return std::string("constant"); },
           [](const Call& c) { return c.op->name; },
           [](const Invoke& c) { return cat("call of @", c.function); },

@@ -23,4 +23,16 @@ struct ImportOptions {
 Result<IRModule> import_onnx(const std::string& path, const OpRegistry& ops,
                              const ImportOptions& options = {});
 
+/// An input as the file states it.
+struct ModelInput {
+  std::string name;
+  DType dtype = DType::kF32;
+  bool has_rank = true;
+  std::vector<int64_t> dims;                                // -1: not a number in the file
+  bool has_default = false;                                 // an initializer: no parameter of "main"
+};
+/// The graph's inputs in order, without reading the rest into a module; for --bind, which needs their
+/// types before the import. Errors: as import_onnx.
+Result<std::vector<ModelInput>> onnx_inputs(const std::string& path);
+
 }  // namespace byoc

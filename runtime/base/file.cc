@@ -44,18 +44,23 @@ int open_retrying(const char* path, int flags, mode_t mode = 0) {
 Code code_of(int error) {
   switch (error) {
     case ENOENT:
-    case ENOTDIR: return Code::kNotFound;
+    case ENOTDIR:
+      return Code::kNotFound;
     case EACCES:
     case EPERM:
-    case EROFS: return Code::kPermissionDenied;
+    case EROFS:
+      return Code::kPermissionDenied;
     case ENOSPC:
     case EDQUOT:
     case EFBIG:
     case ENOMEM:
     case EMFILE:
-    case ENFILE: return Code::kResourceExhausted;
-    case EISDIR: return Code::kInvalidArgument;
-    default: return Code::kUnavailable;
+    case ENFILE:
+      return Code::kResourceExhausted;
+    case EISDIR:
+      return Code::kInvalidArgument;
+    default:
+      return Code::kUnavailable;
   }
 }
 
@@ -101,7 +106,7 @@ void sync_folder_of(const std::string& path) {
   size_t slash = path.rfind('/');
   std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   File file(open_retrying(folder.c_str(), O_RDONLY | O_DIRECTORY));
-  if (file.get() >= 0) ::fsync(file.get());                 // the data is safe already; the name may come later
+  if (file.get() >= 0) ::fsync(file.get());  // the data is safe already; the name may come later
 }
 
 Status replace_file(const std::string& path, std::span<const std::span<const std::byte>> pieces) {
@@ -171,7 +176,8 @@ Result<std::string> read_file(const std::string& path, size_t max_bytes) {
     if (n == 0) break;
     used += static_cast<size_t>(n);
     if (used > max_bytes) {
-      return Status(Code::kOutOfRange, cat(path, " has more than the ", max_bytes, " bytes that are accepted"))
+      return Status(Code::kOutOfRange,
+                    cat(path, " has more than the ", max_bytes, " bytes that are accepted"))
           .with_slug("file");
     }
   }
@@ -185,7 +191,8 @@ Status write_file(const std::string& path, std::span<const std::span<const std::
   if (S_ISDIR(info.st_mode)) return system_error("cannot write", path, EISDIR);
   if (!S_ISREG(info.st_mode)) return write_in_place(path, pieces);
   char resolved[PATH_MAX];
-  if (::realpath(path.c_str(), resolved) == nullptr) return system_error("cannot write", path, errno);
+  if (::realpath(path.c_str(), resolved) == nullptr)
+    return system_error("cannot write", path, errno);
   return replace_file(resolved, pieces);
 }
 

@@ -49,23 +49,14 @@ class InputTypes {
   };
 
   Status add(const onnx::ValueInfoProto& info) {
-    if (!info.type().has_tensor_type()) {
-      return unimplemented(cat("input ", in_quotes(info.name()), " is no tensor"))
-          .with_slug("onnx-unsupported");
-    }
-    const auto& tensor = info.type().tensor_type();
-    Input input{.name = info.name(), .has_rank = tensor.has_shape()};
-    auto dtype = dtype_from_onnx(tensor.elem_type());
-    if (!dtype.ok()) return std::move(dtype.status()).at(cat("input ", in_quotes(info.name())));
-    input.dtype = *dtype;
-    for (const auto& dim : tensor.shape().dim()) {
-      // Exporters write 0 or -1 for "unknown"; a true extent of zero stays, only negatives are
-      // open.
-      bool known = dim.has_dim_value() && dim.dim_value() >= 0;
-      input.sizes.push_back({known ? dim.dim_value() : -1, dim.dim_param()});
+    BYOC_TRY(ModelInput described, describe_input(info));
+    Input input{described.name, described.dtype, described.has_rank, {}};
+    const auto& dims = info.type().tensor_type().shape().dim();
+    for (int k = 0; k < dims.size(); ++k) {
+      input.sizes.push_back({described.dims[static_cast<size_t>(k)], dims[k].dim_param()});
     }
     if (input.sizes.size() > kMaxRank) {
-      return shape_error(cat("input ", in_quotes(info.name()), " has rank ", input.sizes.size(),
+      return shape_error(cat("input ", in_quotes(input.name), " has rank ", input.sizes.size(),
                              ", at most ", kMaxRank, " is supported"));
     }
     inputs_.push_back(std::move(input));
@@ -213,6 +204,23 @@ class InputTypes {
 };
 
 }  // namespace
+
+Result<ModelInput> describe_input(const onnx::ValueInfoProto& info) {
+  if (!info.type().has_tensor_type()) {
+    return unimplemented(cat("input ", in_quotes(info.name()), " is no tensor"))
+        .with_slug("onnx-unsupported");
+  }
+  const auto& type = info.type().tensor_type();
+  ModelInput input{.name = info.name(), .has_rank = type.has_shape()};
+  auto dtype = dtype_from_onnx(type.elem_type());
+  if (!dtype.ok()) return std::move(dtype.status()).at(cat("input ", in_quotes(info.name())));
+  input.dtype = *dtype;
+  for (const auto& dim : type.shape().dim()) {
+    // Some exporters write -1 for what they do not know; an extent of zero is meant.
+    input.dims.push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? dim.dim_value() : -1);
+  }
+  return input;
+}
 
 Result<std::vector<TensorType>> input_types(const std::vector<const onnx::ValueInfoProto*>& inputs,
                                             const ImportOptions& options) {

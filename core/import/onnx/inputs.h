@@ -6,6 +6,9 @@
 
 namespace byoc::onnx_import {
 
+/// What the file says about one input. Errors: slug "onnx-unsupported" (sequences, maps, strings).
+Result<ModelInput> describe_input(const onnx::ValueInfoProto& info);
+
 /// The types of `inputs`, in order. A size the file names (dim_param) is one symbol in all inputs;
 /// sizes it leaves open get fresh names ("x_dim0"). options.shapes gives numbers to whole inputs or
 /// to named sizes, options.bind to the inputs it names. Errors: slug "input-shape" (rank,

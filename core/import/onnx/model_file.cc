@@ -10,26 +10,10 @@
 namespace byoc::onnx_import {
 namespace {
 
-Status file_error(std::string message) {
-  return invalid(std::move(message)).with_slug("model-file");
-}
-
 Status parse_error(std::string message) {
   return invalid(std::move(message))
       .with_slug("onnx-parse")
       .with_help("the file is truncated or no ONNX model; export or copy it again");
-}
-
-Result<std::shared_ptr<const MappedFile>> open_model(const std::string& path) {
-  auto file = MappedFile::open(path);
-  if (!file.ok()) return file_error(file.status().message());
-  size_t size = (*file)->bytes().size();
-  if (size == 0) return file_error("the model file is empty");
-  if (size > INT_MAX) {
-    return file_error(cat("the model file has ", size, " bytes; ONNX files end at 2 GiB"))
-        .with_help("export again with the weights as external data");
-  }
-  return file;
 }
 
 /// What protobuf cannot know: fields that every model has.
@@ -44,17 +28,29 @@ Status check_model(const onnx::ModelProto& model) {
 
 }  // namespace
 
-Result<std::unique_ptr<onnx::ModelProto>> read_model_file(const std::string& path) {
-  BYOC_TRY(auto file, open_model(path));
+Status parse_file(const std::string& path, std::string_view what,
+                  google::protobuf::MessageLite& message) {
+  std::string slug = cat(what, "-file");
+  auto file = MappedFile::open(path);
+  if (!file.ok()) return invalid(file.status().message()).with_slug(slug);
+  auto bytes = (*file)->bytes();
+  if (bytes.empty()) return invalid(cat("the ", what, " file is empty")).with_slug(slug);
+  if (bytes.size() > INT_MAX) {
+    return invalid(cat("the ", what, " file has ", bytes.size(), " bytes; protobuf ends at 2 GiB"))
+        .with_slug(slug)
+        .with_help("export again with the weights as external data");
+  }
   google::protobuf::LogSilencer silence;  // our own message follows
-  auto bytes = file->bytes();
   google::protobuf::io::CodedInputStream coded(reinterpret_cast<const uint8_t*>(bytes.data()),
                                                static_cast<int>(bytes.size()));
   coded.SetTotalBytesLimit(INT_MAX);
+  if (message.ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage()) return {};
+  return parse_error(cat("the file does not parse as an ONNX ", what));
+}
+
+Result<std::unique_ptr<onnx::ModelProto>> read_model_file(const std::string& path) {
   auto model = std::make_unique<onnx::ModelProto>();
-  if (!model->ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage()) {
-    return parse_error("the file does not parse as an ONNX model");
-  }
+  BYOC_TRY_STATUS(parse_file(path, "model", *model));
   BYOC_TRY_STATUS(check_model(*model));
   return model;
 }

@@ -8,6 +8,11 @@
 
 namespace byoc::onnx_import {
 
+/// Parses a whole file; `what` it should be: "model", "tensor".
+/// Errors: slug "model-file" or "tensor-file" (cannot be read, empty, over 2 GiB), "onnx-parse".
+Status parse_file(const std::string& path, std::string_view what,
+                  google::protobuf::MessageLite& message);
+
 /// Reads and parses `path`. protobuf accepts an empty file, and many files of other formats, as a
 /// valid message with nothing in it, so what must be there is checked here. Errors: slug
 /// "model-file" (cannot be read, empty, over 2 GiB), "onnx-parse" (truncated, not ONNX).

@@ -69,10 +69,20 @@ struct PassContext {
   void remark(Report::Remark remark) const {
     if (report) report->remarks.push_back(std::move(remark));
   }
+  /// The value given, or the table's fallback. `name` must stand in pass_options().
+  std::string option(std::string_view name) const;
 };
 
-/// Runs them in order. A failing pass's Status is marked with the pass's name. Debug builds verify the
-/// module after every pass. Honours BYOC_DUMP, BYOC_TIME, BYOC_SKIP, BYOC_STOP_AFTER.
+/// Every option that passes read, with its meaning: `options` of a PassContext may name these alone.
+struct PassOption {
+  std::string_view name, fallback, doc;
+};
+std::span<const PassOption> pass_options();
+
+/// Runs them in order. A failing pass's Status is marked with the pass's name. Debug builds, and the
+/// option `verify`, verify the module after every pass; a pass that broke it is named (kInternal, slug
+/// "broken-module"), and the module before it goes to stderr. Honours BYOC_DUMP, BYOC_TIME, BYOC_SKIP,
+/// BYOC_STOP_AFTER. Errors: those of the passes, and slug "unknown-option".
 Result<IRModule> run_passes(IRModule module, std::span<const Pass> passes, const PassContext& context);
 
 /// The table of all passes, as `byoc opt --list` prints it.
@@ -81,8 +91,11 @@ struct PassInfo {
   PassFn run;
 };
 const std::vector<PassInfo>& all_passes();
-/// "a,b=x+y,c" -> passes. Errors: kNotFound, slug "unknown-pass", with the nearest name.
+/// "a,b=x+y,c" -> passes; commas and pluses inside brackets separate nothing. Errors: kNotFound, slug
+/// "unknown-pass", with the nearest name; slug "pass-args" when a pass takes none and gets some.
 Result<std::vector<Pass>> parse_passes(std::string_view text);
+/// Names of passes in `disabled`, BYOC_SKIP and BYOC_STOP_AFTER exist. Errors: slug "unknown-pass".
+Status check_pass_names(const PassContext& context);
 /// Section 2 of the architecture, up to and with partition_graph; then up to and with plan_memory.
 std::vector<Pass> partition_pipeline(const PassContext& context);
 std::vector<Pass> codegen_pipeline(const PassContext& context);

@@ -13,10 +13,15 @@ struct BoundTensor {
 };
 Result<IRModule> bind_params(IRModule, const std::map<std::string, BoundTensor>& values,
                              const PassContext&);
+/// "axes=[0,1]" or "k=3" for an input of the entry with its dtype: --bind without a file.
+/// Errors: unknown input; slug "bind-syntax".
+Result<std::pair<std::string, BoundTensor>> parse_binding(const IRModule&, std::string_view text);
 /// Named sizes ("N" -> 1) or whole entry inputs ("x" -> 1x3x224x224) become numbers, everywhere.
 /// Errors: unknown name, a number outside the dim's bounds, dims that contradict.
 Result<IRModule> bind_shapes(IRModule, const std::map<std::string, std::vector<int64_t>>& shapes,
                              const PassContext&);
+/// "N=1", "x=1x3x224x224", "x=" for a scalar: --shape. Errors: slug "shape-syntax".
+Result<std::pair<std::string, std::vector<int64_t>>> parse_shape(std::string_view text);
 /// Types of all nodes from those of parameters and constants, callees first.
 Result<IRModule> infer_types(IRModule, const PassContext&);
 /// Calls of plain functions are replaced by their bodies; functions with `compiler` or `composite` stay.
@@ -27,9 +32,11 @@ Result<IRModule> inline_functions(IRModule, const PassContext&);
 Result<IRModule> bind_constant_arguments(IRModule, const PassContext&);
 /// Ops whose operands are all constants become constants (results up to 64 MiB), by reference kernels.
 Result<IRModule> fold_constants(IRModule, const PassContext&);
-/// batch_norm (and multiply/add by per-channel constants) after conv2d, gemm, matmul folds into weights.
+/// batch_norm, multiply and add by per-channel constants fold into the weights of the convolution, gemm
+/// or matmul before them; what is left is one add.
 Result<IRModule> fold_batch_norm(IRModule, const PassContext&);
-/// Nodes whose values nobody reads go (parameters and annotations stay), then unreachable functions.
+/// Nodes whose values nobody reads go (parameters and annotations stay), then unreachable functions, then
+/// constants of the pool that nothing names.
 Result<IRModule> eliminate_dead_code(IRModule, const PassContext&);
 /// Nodes that compute the same become one; equal constants too. Not across regions, never annotations.
 Result<IRModule> merge_equal_nodes(IRModule, const PassContext&);

@@ -21,14 +21,29 @@ struct StepProfile {
   uint64_t runs = 0, total_ns = 0, min_ns = UINT64_MAX;
 };
 
-/// Arena and workspace of one caller, and its tables of arguments. Made by Session::make_context; one
-/// run at a time. May outlive no Session.
-class Context;
+struct SessionState;                                        // both are of runtime/ alone
+struct ContextState;
+
+/// Arena, workspace and tables of arguments of one caller. Made by Session::make_context; one run at a
+/// time; outlives no Session.
+class Context {
+ public:
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+ private:
+  friend class Session;
+  explicit Context(std::unique_ptr<ContextState> state);
+  std::unique_ptr<ContextState> state_;
+};
 
 class Session {
  public:
-  /// Checks that every plugin is there (else kNotFound, slug "missing-plugin", with id and version),
-  /// asks `compat`, loads every module. Nothing is half-loaded on failure.
+  /// Checks the executable, and that every plugin is there (else kNotFound, slug "missing-plugin", with id,
+  /// version, symbols, and why a plugin of that id was refused), asks `compat` (kStaleArtifact, slug
+  /// "stale-artifact"), loads every module; native ones without any plugin, unless they are not allowed
+  /// (kPermissionDenied, slug "native-refused"). Nothing is half-loaded on failure.
   static Result<std::unique_ptr<Session>> load(Executable executable,
                                                std::shared_ptr<const PluginSet> plugins,
                                                const SessionOptions& options = {});
@@ -39,18 +54,23 @@ class Session {
   const Program& program() const;
   const Executable& executable() const;
   uint32_t threads() const;
+  /// What load found worth telling, such as a module that another version of its plugin compiled.
+  const std::vector<std::string>& warnings() const;
 
   /// Before the first run. Errors: kNotFound when no step calls `symbol`.
   Status register_extern(const std::string& symbol, HostExtern function);
   /// Names every extern that nobody provides (slug "missing-extern").
   Status check_externs() const;
 
+  /// Errors: kResourceExhausted when there is no memory.
   Result<std::unique_ptr<Context>> make_context() const;
-  /// Inputs and outputs in the program's order; outputs are written in full. Compact views, or inputs
-  /// with strides or bad alignment, which are copied to compact memory the Context holds.
-  /// Re-entrant with one Context per caller; allocates nothing, takes no lock, looks nothing up.
-  /// Errors: slug "input-shape", "input-dtype", "input-count", "output-shape"; a failing kernel gives its
-  /// own words with the symbol.
+  /// Inputs and outputs in the program's order; outputs are written in full. Inputs with strides, inputs
+  /// and outputs not aligned to 64 bytes, and inputs that overlap outputs go through compact memory that
+  /// the Context holds. Outputs are compact and overlap nothing.
+  /// Re-entrant with one Context per caller; allocates nothing, takes no lock (but for the one token per run
+  /// of a Session with several threads, and kernels that are SERIAL), looks nothing up.
+  /// Errors: slug "input-count", "input-dtype", "input-shape", "input-data", the same with "output-", and
+  /// "output-overlap"; a failing kernel gives its own words at its symbol (slug "run-failed").
   Status run(Context& context, std::span<const DLTensor> inputs, std::span<DLTensor> outputs) const;
 
   /// Per step, added up over the runs of this Context while profiling was on.
@@ -58,10 +78,8 @@ class Session {
   std::span<const StepProfile> profile(const Context& context) const;
 
  private:
-  Session();
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  explicit Session(std::unique_ptr<SessionState> state);
+  std::unique_ptr<SessionState> state_;
 };
-
 
 }  // namespace byoc

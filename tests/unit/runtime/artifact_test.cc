@@ -110,13 +110,16 @@ TEST(Artifact, AFlippedBitInAnyByteIsAnError) {
 }
 
 /// The file with this manifest and hashes that fit, as somebody who means harm would write it.
-std::string with_manifest(const std::string& file, const std::string& manifest, uint32_t version = 1) {
+std::string with_manifest(const std::string& file, const std::string& manifest,
+                          uint32_t version = 1) {
   uint64_t old_size;
   std::memcpy(&old_size, file.data() + 24, 8);
   auto padded = [](std::string bytes) { return bytes.append((64 - bytes.size() % 64) % 64, '\0'); };
   std::string sections = file.substr(padded(file.substr(0, 64 + old_size)).size());
   std::string header = file.substr(0, 64), body = padded(manifest) + sections;
-  auto place = [&](size_t at, const void* data, size_t n) { std::memcpy(header.data() + at, data, n); };
+  auto place = [&](size_t at, const void* data, size_t n) {
+    std::memcpy(header.data() + at, data, n);
+  };
   uint64_t file_size = 64 + body.size(), manifest_size = manifest.size();
   place(8, &version, 4), place(16, &file_size, 8), place(24, &manifest_size, 8);
   ContentKey hash = content_key(std::as_bytes(std::span(manifest)));
@@ -152,25 +155,34 @@ class HostileArtifact : public ::testing::Test {
 };
 
 TEST_F(HostileArtifact, ItsManifestIsCheckedValueByValue) {
-  EXPECT_THAT(error_with("\"arena_bytes\":128", "\"arena_bytes\":-1"), HasSubstr("program: arena_bytes"));
-  EXPECT_THAT(error_with("\"arena_bytes\":128", "\"arena_bytes\":1e99"), HasSubstr("a number in range"));
-  EXPECT_THAT(error_with("\"n_in\":2", "\"n_in\":4294967296"), HasSubstr("program: steps: [0]: n_in"));
+  EXPECT_THAT(error_with("\"arena_bytes\":128", "\"arena_bytes\":-1"),
+              HasSubstr("program: arena_bytes"));
+  EXPECT_THAT(error_with("\"arena_bytes\":128", "\"arena_bytes\":1e99"),
+              HasSubstr("a number in range"));
+  EXPECT_THAT(error_with("\"n_in\":2", "\"n_in\":4294967296"),
+              HasSubstr("program: steps: [0]: n_in"));
   EXPECT_THAT(error_with("\"use\":2", "\"use\":300"), HasSubstr("a number in range"));
   EXPECT_THAT(error_with("\"f32[4]\"", "\"f32[4\""), HasSubstr("is not a type like"));
   EXPECT_THAT(error_with("\"f32[4]\"", "7"), HasSubstr("a number stands where a type belongs"));
   EXPECT_THAT(error_with("\"plugin\":", "\"plug\":"), HasSubstr("\"plugin\" is missing"));
   EXPECT_THAT(error_with("byoc.artifact", "byoc.artefact"), HasSubstr("no manifest"));
   EXPECT_THAT(error_of(with_manifest(whole_, "{")), HasSubstr("not valid JSON"));
-  EXPECT_THAT(error_of(with_manifest(whole_, std::string(100000, '['))), HasSubstr("nested deeper"));
+  EXPECT_THAT(error_of(with_manifest(whole_, std::string(100000, '['))),
+              HasSubstr("nested deeper"));
 }
 
 TEST_F(HostileArtifact, ItsPlacesAndSizesAreChecked) {
-  EXPECT_THAT(error_with("\"arena_bytes\":128", "\"arena_bytes\":64"), HasSubstr("in an arena of 64 bytes"));
-  EXPECT_THAT(error_with("\"offset\":64", "\"offset\":18446744073709551552"), HasSubstr("arena offset 18446744073709551552"));
-  EXPECT_THAT(error_with("\"f32[4]\"", "\"f32[400]\""), HasSubstr("f32[4], but input 0 is f32[400]"));
+  EXPECT_THAT(error_with("\"arena_bytes\":128", "\"arena_bytes\":64"),
+              HasSubstr("in an arena of 64 bytes"));
+  EXPECT_THAT(error_with("\"offset\":64", "\"offset\":18446744073709551552"),
+              HasSubstr("arena offset 18446744073709551552"));
+  EXPECT_THAT(error_with("\"f32[4]\"", "\"f32[400]\""),
+              HasSubstr("f32[4], but input 0 is f32[400]"));
   EXPECT_THAT(error_with("\"module\":1", "\"module\":2"), HasSubstr("module 2 of 2"));
-  EXPECT_THAT(error_with("\"workspace_align\":32", "\"workspace_align\":0"), HasSubstr("aligned to 0"));
-  EXPECT_THAT(error_with("\"workspace_bytes\":100", "\"workspace_bytes\":18446744073709551615"), HasSubstr("workspace of"));
+  EXPECT_THAT(error_with("\"workspace_align\":32", "\"workspace_align\":0"),
+              HasSubstr("aligned to 0"));
+  EXPECT_THAT(error_with("\"workspace_bytes\":100", "\"workspace_bytes\":18446744073709551615"),
+              HasSubstr("workspace of"));
   std::string section = cat("\"size\":", test::with_modules().modules[0].blob->size());
   EXPECT_THAT(error_with(section, "\"size\":18446744073709551615"), HasSubstr("the file only"));
   EXPECT_THAT(error_with(section, "\"size\":0"), HasSubstr("the hash does not fit"));
@@ -178,7 +190,10 @@ TEST_F(HostileArtifact, ItsPlacesAndSizesAreChecked) {
 
 TEST_F(HostileArtifact, OfANewerVersionSaysSo) {
   std::string error = error_of(with_manifest(whole_, manifest_, 2));
-  EXPECT_THAT(error, HasSubstr("error[artifact-version]: it is an artifact of version 2, this byoc reads version 1"));
+  EXPECT_THAT(
+      error,
+      HasSubstr(
+          "error[artifact-version]: it is an artifact of version 2, this byoc reads version 1"));
 }
 
 TEST_F(HostileArtifact, AnyOtherFileIsNamedForWhatItIs) {
@@ -191,7 +206,8 @@ TEST_F(HostileArtifact, AnyOtherFileIsNamedForWhatItIs) {
 TEST(ArtifactSave, LeavesNothingWhenTheFolderIsMissing) {
   Status status = save_artifact(test::add_mul(), "/nowhere/m.byoc");
   EXPECT_EQ(status.code(), Code::kNotFound);
-  EXPECT_THAT(status.to_string(), HasSubstr("cannot create /nowhere/m.byoc: No such file or directory"));
+  EXPECT_THAT(status.to_string(),
+              HasSubstr("cannot create /nowhere/m.byoc: No such file or directory"));
 }
 
 TEST(ArtifactSave, LeavesTheOldFileWhenTheDiskIsFull) {
@@ -201,14 +217,15 @@ TEST(ArtifactSave, LeavesTheOldFileWhenTheDiskIsFull) {
   rlimit old_limit, small{.rlim_cur = 256, .rlim_max = RLIM_INFINITY};
   ::getrlimit(RLIMIT_FSIZE, &old_limit);
   small.rlim_max = old_limit.rlim_max;
-  ::setrlimit(RLIMIT_FSIZE, &small);                        // writing fails half-way, as on a full disk
+  ::setrlimit(RLIMIT_FSIZE, &small);  // writing fails half-way, as on a full disk
   Status status = save_artifact(test::with_modules(), folder.file("m.byoc"));
   ::setrlimit(RLIMIT_FSIZE, &old_limit);
   EXPECT_EQ(status.code(), Code::kResourceExhausted);
   EXPECT_THAT(status.to_string(), HasSubstr("File too large"));
   EXPECT_EQ(get(folder.file("m.byoc")), "old");
   EXPECT_EQ(folder.count(), 1u);
-  EXPECT_THAT(save_artifact(test::add_mul(), "/dev/full").to_string(), HasSubstr("No space left on device"));
+  EXPECT_THAT(save_artifact(test::add_mul(), "/dev/full").to_string(),
+              HasSubstr("No space left on device"));
 }
 
 TEST(ArtifactSave, RefusesAnExecutableThatLacksBytes) {

@@ -16,7 +16,8 @@ inline Place constant(uint32_t k) { return {Place::kConstant, k, 0}; }
 inline Place arena(uint64_t offset) { return {Place::kArena, 0, offset}; }
 
 /// A step whose arguments all have one type.
-inline Step host_step(std::string symbol, uint32_t n_in, std::vector<Place> args, const TensorSpec& type) {
+inline Step host_step(std::string symbol, uint32_t n_in, std::vector<Place> args,
+                      const TensorSpec& type) {
   Step step;
   step.symbol = std::move(symbol);
   step.n_in = n_in;

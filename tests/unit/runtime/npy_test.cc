@@ -16,7 +16,8 @@ using ::testing::HasSubstr;
 
 std::string unhex(const std::string& hex) {
   std::string bytes;
-  for (size_t k = 0; k < hex.size(); k += 2) bytes += static_cast<char>(std::stoi(hex.substr(k, 2), nullptr, 16));
+  for (size_t k = 0; k < hex.size(); k += 2)
+    bytes += static_cast<char>(std::stoi(hex.substr(k, 2), nullptr, 16));
   return bytes;
 }
 
@@ -25,7 +26,7 @@ std::string npy(const std::string& magic, const std::string& dict, const std::st
   return file + std::string(127 - file.size(), ' ') + "\n" + unhex(data);
 }
 
-const std::string kMagic = "934e554d505901007600";          // version 1.0, header of 118 bytes
+const std::string kMagic = "934e554d505901007600";  // version 1.0, header of 118 bytes
 
 /// What numpy.save of NumPy 1.24 wrote.
 struct Case {
@@ -36,10 +37,14 @@ const Case kCases[] = {
     {{DType::kF32, {2, 3}},
      npy(kMagic, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }",
          "000000000000803f0000004000004040000080400000a040")},
-    {{DType::kI64, {}}, npy(kMagic, "{'descr': '<i8', 'fortran_order': False, 'shape': (), }", "0700000000000000")},
-    {{DType::kBool, {3}}, npy(kMagic, "{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }", "010001")},
-    {{DType::kF16, {0, 4}}, npy(kMagic, "{'descr': '<f2', 'fortran_order': False, 'shape': (0, 4), }", "")},
-    {{DType::kI8, {2}}, npy(kMagic, "{'descr': '|i1', 'fortran_order': False, 'shape': (2,), }", "ff02")},
+    {{DType::kI64, {}},
+     npy(kMagic, "{'descr': '<i8', 'fortran_order': False, 'shape': (), }", "0700000000000000")},
+    {{DType::kBool, {3}},
+     npy(kMagic, "{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }", "010001")},
+    {{DType::kF16, {0, 4}},
+     npy(kMagic, "{'descr': '<f2', 'fortran_order': False, 'shape': (0, 4), }", "")},
+    {{DType::kI8, {2}},
+     npy(kMagic, "{'descr': '|i1', 'fortran_order': False, 'shape': (2,), }", "ff02")},
 };
 
 TEST(Npy, ReadsAndWritesNumpysBytes) {
@@ -59,8 +64,10 @@ TEST(Npy, ReadsAndWritesNumpysBytes) {
 
 TEST(Npy, ReadsFormat2) {
   TempFolder folder;
-  put(folder.file("a.npy"), npy("934e554d505902007400" "0000", "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }",
-                                "000000000000803f00000040"));
+  put(folder.file("a.npy"),
+      npy("934e554d505902007400"
+          "0000",
+          "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", "000000000000803f00000040"));
   auto tensor = read_npy(folder.file("a.npy"));
   ASSERT_TRUE(tensor.ok()) << tensor.status().to_string();
   EXPECT_EQ(reinterpret_cast<const float*>(tensor->data())[2], 2.0f);
@@ -102,17 +109,27 @@ std::string error_of(const std::string& file) {
 }
 
 TEST(Npy, NamesWhatIsWrongWithAFile) {
-  auto with = [](const std::string& dict) { return npy(kMagic, dict, "00000000000000000000000000000000"); };
+  auto with = [](const std::string& dict) {
+    return npy(kMagic, dict, "00000000000000000000000000000000");
+  };
   EXPECT_THAT(error_of(""), HasSubstr("magic number is missing"));
   EXPECT_THAT(error_of("PK34"), HasSubstr("magic number is missing"));
-  EXPECT_THAT(error_of(with("{'descr': '>f4', 'fortran_order': False, 'shape': (4,), }")), HasSubstr("big-endian"));
-  EXPECT_THAT(error_of(with("{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }")), HasSubstr("no dtype for its type \"<c8\""));
-  EXPECT_THAT(error_of(with("{'descr': '<f8', 'fortran_order': True, 'shape': (1, 2), }")), HasSubstr("Fortran order"));
-  EXPECT_THAT(error_of(with("{'descr': '<f4', 'fortran_order': False, 'shape': (5,), }")), HasSubstr("holds 16 bytes of data, f32[5] needs 20"));
+  EXPECT_THAT(error_of(with("{'descr': '>f4', 'fortran_order': False, 'shape': (4,), }")),
+              HasSubstr("big-endian"));
+  EXPECT_THAT(error_of(with("{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }")),
+              HasSubstr("no dtype for its type \"<c8\""));
+  EXPECT_THAT(error_of(with("{'descr': '<f8', 'fortran_order': True, 'shape': (1, 2), }")),
+              HasSubstr("Fortran order"));
+  EXPECT_THAT(error_of(with("{'descr': '<f4', 'fortran_order': False, 'shape': (5,), }")),
+              HasSubstr("holds 16 bytes of data, f32[5] needs 20"));
   EXPECT_THAT(error_of(with("{'descr': '<f4', 'shape': (4,), }")), HasSubstr("not a dict"));
-  EXPECT_THAT(error_of(with("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (4,), }")), HasSubstr("not a dict"));
-  EXPECT_THAT(error_of(with("{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 2), }")), HasSubstr("does not fit in 63 bits"));
-  EXPECT_THAT(error_of(unhex("934e554d505909007600") + std::string(118, ' ')), HasSubstr("format 9.0 is not known"));
+  EXPECT_THAT(error_of(with("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (4,), }")),
+              HasSubstr("not a dict"));
+  EXPECT_THAT(error_of(with(
+                  "{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 2), }")),
+              HasSubstr("does not fit in 63 bits"));
+  EXPECT_THAT(error_of(unhex("934e554d505909007600") + std::string(118, ' ')),
+              HasSubstr("format 9.0 is not known"));
 }
 
 TEST(Npy, RefusesAFileCutOffAnywhere) {
@@ -121,7 +138,8 @@ TEST(Npy, RefusesAFileCutOffAnywhere) {
 }
 
 TEST(Npy, NamesAMissingFileAndAFolder) {
-  EXPECT_THAT(read_npy("/nowhere/a.npy").status().to_string(), HasSubstr("cannot open /nowhere/a.npy: No such file"));
+  EXPECT_THAT(read_npy("/nowhere/a.npy").status().to_string(),
+              HasSubstr("cannot open /nowhere/a.npy: No such file"));
   TempFolder folder;
   EXPECT_THAT(read_npy(folder.path()).status().to_string(), HasSubstr("Is a directory"));
 }

@@ -53,7 +53,7 @@ TEST(Dlpack, TypesAreThoseOfTheDlpackHeader) {
   EXPECT_TRUE(same(to_dlpack(DType::kBF16), kDLBfloat, 16));
   EXPECT_TRUE(same(to_dlpack(DType::kI8), kDLInt, 8));
   EXPECT_TRUE(same(to_dlpack(DType::kU64), kDLUInt, 64));
-  EXPECT_TRUE(same(to_dlpack(DType::kBool), kDLUInt, 8));   // its meaning is in the graph
+  EXPECT_TRUE(same(to_dlpack(DType::kBool), kDLUInt, 8));  // its meaning is in the graph
   for (int k = 0; k < kDTypeCount - 1; ++k) {
     EXPECT_EQ(*from_dlpack(to_dlpack(static_cast<DType>(k))), static_cast<DType>(k));
   }
@@ -62,7 +62,7 @@ TEST(Dlpack, TypesAreThoseOfTheDlpackHeader) {
   EXPECT_FALSE(from_dlpack({kDLComplex, 64, 1}).ok());
 }
 
-double half_value(uint16_t bits) {                          // IEEE 754 binary16, normal numbers
+double half_value(uint16_t bits) {  // IEEE 754 binary16, normal numbers
   double value = std::ldexp(1024 + (bits & 1023), (bits >> 10 & 31) - 25);
   return (bits & 0x7fff) == 0 ? 0 : bits >> 15 ? -value : value;
 }
@@ -92,10 +92,10 @@ TEST(FillRandom, FloatsAreUniformInMinusOneToOne) {
       ASSERT_LT(values[type], 1.0);
       sums[type] += values[type], squares[type] += values[type] * values[type];
     }
-    EXPECT_NEAR(values[0], values[1], 1.0 / 1024);          // the same number, with fewer bits
+    EXPECT_NEAR(values[0], values[1], 1.0 / 1024);  // the same number, with fewer bits
     EXPECT_NEAR(values[0], values[2], 1.0 / 128);
   }
-  for (int type = 0; type < 3; ++type) {                    // mean 0, variance 1/3; 5 standard errors
+  for (int type = 0; type < 3; ++type) {  // mean 0, variance 1/3; 5 standard errors
     EXPECT_NEAR(sums[type] / kCount, 0, 5 * std::sqrt(1.0 / 3 / kCount));
     EXPECT_NEAR(squares[type] / kCount, 1.0 / 3, 5 * std::sqrt(4.0 / 45 / kCount));
   }

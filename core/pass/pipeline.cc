@@ -1,0 +1,199 @@
+// The table of all passes, and the order in which a compilation runs them: one reason per row.
+#include <algorithm>
+
+#include "byoc/base/check.h"
+#include "byoc/base/env.h"
+#include "byoc/base/nearest.h"
+#include "byoc/pass/passes.h"
+
+namespace byoc {
+namespace {
+
+using SimplePass = Result<IRModule> (*)(IRModule, const PassContext&);
+
+PassFn plain(SimplePass pass) {
+  return [pass](IRModule module, const PassContext& context, const PassArgs&) {
+    return pass(std::move(module), context);
+  };
+}
+
+using PluginPass = Result<IRModule> (*)(IRModule, const std::vector<std::string>&,
+                                        const PassContext&);
+
+PassFn of_plugins(PluginPass pass) {
+  return [pass](IRModule module, const PassContext& context, const PassArgs& plugins) {
+    return pass(std::move(module), plugins, context);
+  };
+}
+
+Result<IRModule> bind_params_by_text(IRModule module, const PassContext& context,
+                                     const PassArgs& args) {
+  std::map<std::string, BoundTensor> values;
+  for (const std::string& arg : args) {
+    BYOC_TRY(auto binding, parse_binding(module, arg));
+    values.insert(std::move(binding));
+  }
+  return bind_params(std::move(module), values, context);
+}
+
+Result<IRModule> bind_shapes_by_text(IRModule module, const PassContext& context,
+                                     const PassArgs& args) {
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (const std::string& arg : args) {
+    BYOC_TRY(auto shape, parse_shape(arg));
+    shapes.insert(std::move(shape));
+  }
+  return bind_shapes(std::move(module), shapes, context);
+}
+
+std::vector<PassInfo> make_table() {
+  return {
+      {"bind_params", "NAME=VALUES+...", "inputs become constants: axes=[0,1]",
+       bind_params_by_text},
+      {"bind_shapes", "NAME=EXTENTS+...",
+       "named sizes or whole inputs become numbers: N=1, x=1x3x224x224", bind_shapes_by_text},
+      {"infer_types", "", "types of all nodes, from those of parameters and constants",
+       plain(infer_types)},
+      {"inline_functions", "",
+       "calls of functions without `compiler` or `composite` become their bodies",
+       plain(inline_functions)},
+      {"bind_constant_arguments", "",
+       "constants given to functions with `compiler` move into copies of them",
+       plain(bind_constant_arguments)},
+      {"fold_constants", "", "ops on constants are computed now", plain(fold_constants)},
+      {"fold_batch_norm", "",
+       "batch_norm and per-channel factors move into the weights before them",
+       plain(fold_batch_norm)},
+      {"eliminate_dead_code", "", "values nobody reads and functions nobody calls go",
+       plain(eliminate_dead_code)},
+      {"merge_equal_nodes", "", "nodes that compute the same become one", plain(merge_equal_nodes)},
+      {"merge_composites", "PLUGIN+...",
+       "matches of the plugins' patterns become composite functions", of_plugins(merge_composites)},
+      {"inline_composites", "PLUGIN+...",
+       "composites of these plugins (none named: all) become ops again",
+       of_plugins(inline_composites)},
+      {"annotate_target", "PLUGIN+...",
+       "what the plugins take (none named: what attributes say) is put between annotations",
+       of_plugins(annotate_target)},
+      {"merge_compiler_regions", "", "open regions of one plugin are joined and numbered",
+       plain(merge_compiler_regions)},
+      {"partition_graph", "", "each region becomes a function", plain(partition_graph)},
+      {"fuse_ops", "", "what is left becomes functions of the default codegens", plain(fuse_ops)},
+      {"run_codegen", "PLUGIN+...",
+       "functions of these plugins (none named: all) are compiled, their calls become externs",
+       of_plugins(run_codegen)},
+      {"plan_memory", "", "every tensor between steps gets its place in one arena",
+       plain(plan_memory)},
+  };
+}
+
+enum class Args { kNone, kCompilers };  // kCompilers: those chosen in the context
+
+struct Row {
+  std::string_view pass;
+  int level;  // the first -O that runs it
+  Args args;
+  std::string_view reason;
+};
+
+constexpr Row kPartition[] = {
+    {"infer_types", 0, Args::kNone, "every later pass reads types"},
+    {"inline_functions", 0, Args::kNone, "plugins and patterns see whole bodies"},
+    {"bind_constant_arguments", 0, Args::kNone, "a plugin sees its weights as constants"},
+    {"fold_constants", 1, Args::kNone, "before matching: what is known is a constant"},
+    {"eliminate_dead_code", 0, Args::kNone, "a dead reader keeps a batch_norm from folding"},
+    {"merge_equal_nodes", 0, Args::kNone, "and so does a second equal one"},
+    {"fold_batch_norm", 1, Args::kNone, "before matching: patterns see weights and a bias"},
+    {"eliminate_dead_code", 0, Args::kNone, "folding leaves the old weights behind"},
+    {"merge_equal_nodes", 0, Args::kNone, "folding makes equal constants"},
+    {"merge_composites", 1, Args::kCompilers, "a plugin takes what it does at once as one"},
+    {"annotate_target", 0, Args::kCompilers, "who takes which op, in order of priority"},
+    {"merge_compiler_regions", 0, Args::kNone, "few large regions cost fewer calls"},
+    {"partition_graph", 0, Args::kNone, "a plugin compiles functions"},
+};
+
+constexpr Row kCodegen[] = {
+    {"fuse_ops", 0, Args::kNone, "somebody has to take what is left"},
+    {"run_codegen", 0, Args::kNone, "all regions and groups are functions by now"},
+    {"plan_memory", 0, Args::kNone, "only externs are left: every live tensor is known"},
+};
+
+std::vector<Pass> pipeline(std::span<const Row> rows, const PassContext& context) {
+  std::vector<Pass> out;
+  for (const Row& row : rows) {
+    if (context.level < row.level) continue;
+    const std::vector<PassInfo>& table = all_passes();
+    auto at = std::ranges::find(table, row.pass, &PassInfo::name);
+    BYOC_CHECK(at != table.end(), "no pass ", row.pass, " in the table");
+    out.push_back({at->name, at->run, row.args == Args::kNone ? PassArgs{} : context.compilers});
+  }
+  return out;
+}
+
+Result<const PassInfo*> find_pass(std::string_view name) {
+  std::vector<std::string> names;
+  for (const PassInfo& info : all_passes()) {
+    if (info.name == name) return &info;
+    names.push_back(info.name);
+  }
+  return not_found(cat("no pass \"", name, "\"", did_you_mean(name, names)))
+      .with_slug("unknown-pass")
+      .with_help("byoc opt --list");
+}
+
+// The parts of `text` between separators that stand in no brackets.
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> out(1);
+  int depth = 0;
+  for (char c : text) {
+    depth += (c == '[') - (c == ']');
+    if (c == separator && depth <= 0) out.emplace_back();
+    else out.back() += c;
+  }
+  return text.empty() ? std::vector<std::string>() : out;
+}
+
+Result<Pass> parse_pass(const std::string& text) {
+  size_t equals = std::min(text.find('='), text.size());
+  BYOC_TRY(const PassInfo* info, find_pass(text.substr(0, equals)));
+  Pass pass{info->name, info->run, {}};
+  if (equals < text.size()) pass.args = split(text.substr(equals + 1), '+');
+  if (pass.args.empty() || !info->args.empty()) return pass;
+  return invalid(cat("the pass ", pass.name, " takes no arguments, \"", text, "\" gives some"))
+      .with_slug("pass-args");
+}
+
+}  // namespace
+
+const std::vector<PassInfo>& all_passes() {
+  static const std::vector<PassInfo> table = make_table();
+  return table;
+}
+
+Result<std::vector<Pass>> parse_passes(std::string_view text) {
+  std::vector<Pass> passes;
+  for (const std::string& part : split(text, ',')) {
+    BYOC_TRY(Pass pass, parse_pass(part));
+    passes.push_back(std::move(pass));
+  }
+  return passes;
+}
+
+Status check_pass_names(const PassContext& context) {
+  std::vector<std::string> names = split(env_value("BYOC_SKIP"), ',');
+  names.insert(names.end(), context.disabled.begin(), context.disabled.end());
+  std::string stop_after = env_value("BYOC_STOP_AFTER");
+  if (!stop_after.empty()) names.push_back(stop_after);
+  for (const std::string& name : names) BYOC_TRY_STATUS(find_pass(name).status());
+  return {};
+}
+
+std::vector<Pass> partition_pipeline(const PassContext& context) {
+  return pipeline(kPartition, context);
+}
+
+std::vector<Pass> codegen_pipeline(const PassContext& context) {
+  return pipeline(kCodegen, context);
+}
+
+}  // namespace byoc

@@ -1,0 +1,95 @@
+// An unread value goes, and with it what only it read:
+//   %0 = relu(%x)  %1 = tanh(%x)  %2 = exp(%1)  return %0      ->      %0 = relu(%x)  return %0
+// Parameters are the function's signature and annotations carry the partition: both stay, and so
+// does an op that reads a compiler_begin, because a region without ops would be refused later.
+// call_dps_packed has no effect but its results, so an unread one goes too.
+#include <set>
+
+#include "byoc/pass/passes.h"
+#include "core/simplify/functions.h"
+
+namespace byoc {
+namespace {
+
+using namespace simplify;
+
+bool stays_unread(const Function& function, const Node& node) {
+  if (std::holds_alternative<Param>(node.kind) || is_annotation(node)) return true;
+  for (ValueId arg : function.args(node)) {
+    if (is_begin(function.nodes[arg.node])) return true;
+  }
+  return false;
+}
+
+std::vector<bool> live_nodes(const Function& function) {
+  std::vector<bool> live(function.nodes.size());
+  for (ValueId result : function.results) live[result.node] = true;
+  for (size_t k = function.nodes.size(); k-- > 0;) {
+    const Node& node = function.nodes[k];
+    if (!live[k]) live[k] = stays_unread(function, node);
+    if (!live[k]) continue;
+    for (ValueId arg : function.args(node)) live[arg.node] = true;
+  }
+  return live;
+}
+
+Function drop_dead_nodes(Function function) {
+  std::vector<bool> live = live_nodes(function);
+  if (std::find(live.begin(), live.end(), false) == live.end()) return function;
+  Rewriter rewriter(function);
+  for (uint32_t k = 0; k < live.size(); ++k) {
+    if (live[k]) rewriter.copy(k);
+  }
+  return std::move(rewriter).finish();
+}
+
+// The keys of all constants that something in the module still names.
+class UsedConstants {
+ public:
+  explicit UsedConstants(const IRModule& module) {
+    add(module.attrs);
+    for (const auto& [name, function] : module.functions) add(function);
+    for (const ExternalModule& external : module.external_mods) add(external);
+  }
+  bool contains(const ContentKey& key) const { return keys_.contains(key); }
+
+ private:
+  void add(const Attrs& attrs) {
+    for (const auto& [name, value] : attrs) {
+      if (auto* constant = std::get_if<ConstantRef>(&value)) keys_.insert(constant->key);
+    }
+  }
+  void add(const Function& function) {
+    add(function.attrs);
+    for (const Node& node : function.nodes) {
+      if (auto* constant = std::get_if<Constant>(&node.kind)) keys_.insert(constant->data->key());
+      if (auto* call = std::get_if<Call>(&node.kind)) add(*call->attrs);
+    }
+  }
+  void add(const ExternalModule& external) {
+    for (const ExternalFunction& function : external.functions) {
+      for (const ExternalConstant& constant : function.constants) keys_.insert(constant.key);
+      for (const auto& [key, alignment] : function.packed) keys_.insert(key);
+    }
+  }
+
+  std::set<ContentKey> keys_;
+};
+
+}  // namespace
+
+Result<IRModule> eliminate_dead_code(IRModule module, const PassContext&) {
+  BYOC_TRY(std::vector<Symbol> reachable, callees_first(module, module.entry));
+  keep_functions(module, reachable);
+  for (auto& [name, function] : module.functions) {
+    if (!is_settled(function)) function = drop_dead_nodes(std::move(function));
+  }
+  // A function that only dead nodes called.
+  BYOC_TRY(reachable, callees_first(module, module.entry));
+  keep_functions(module, reachable);
+  UsedConstants used(module);
+  std::erase_if(module.constants, [&](const auto& entry) { return !used.contains(entry.first); });
+  return module;
+}
+
+}  // namespace byoc

@@ -1,0 +1,109 @@
+// Ops whose operands are all constants are computed now, by their reference kernels:
+//   %c = const[1,2] : i64[2]  %0 = add(%c, %c)      ->      %0 = const[2,4] : i64[2]
+// An op stays when it has no kernel for these types, when its results are larger than 64 MiB (so
+// that a broadcast value does not swell the model), and when an annotation reads it: constants are
+// never wrapped. The constants it read become dead and are left to eliminate_dead_code.
+#include "byoc/op/evaluate.h"
+#include "byoc/pass/passes.h"
+#include "core/simplify/functions.h"
+
+namespace byoc {
+namespace {
+
+using namespace simplify;
+
+constexpr int64_t kMaxResultBytes = int64_t{64} << 20;
+
+std::vector<bool> read_by_annotations(const Function& function) {
+  std::vector<bool> read(function.nodes.size());
+  for (const Node& node : function.nodes) {
+    if (!is_annotation(node)) continue;
+    for (ValueId arg : function.args(node)) read[arg.node] = true;
+  }
+  return read;
+}
+
+class Folder {
+ public:
+  Folder(IRModule& module, const Function& function)
+      : rewriter_(function),
+        to_(rewriter_.to()),
+        constants_(module, to_),
+        keep_(read_by_annotations(function)) {}
+  Function run() &&;
+
+ private:
+  using Values = std::vector<std::shared_ptr<const Buffer>>;
+  const Buffer* known(ValueId old) const {
+    auto* constant = std::get_if<Constant>(&to_.nodes[rewriter_.map(old).node].kind);
+    return constant ? constant->data : nullptr;
+  }
+  bool may_fold(uint32_t node) const;
+  Values compute(uint32_t node) const;  // empty when it has no kernel
+
+  Rewriter rewriter_;
+  Function& to_;
+  ConstantNodes constants_;
+  std::vector<bool> keep_;
+};
+
+bool has_small_results(const Node& node) {
+  int64_t left = kMaxResultBytes;
+  for (size_t output = 0; output < node.types.size(); ++output) {
+    Result<int64_t> size = size_bytes(*node.types[output]);
+    if (!size.ok() || *size > left) return false;
+    left -= *size;
+  }
+  return true;
+}
+
+bool Folder::may_fold(uint32_t k) const {
+  const Node& node = rewriter_.from().nodes[k];
+  auto* call = std::get_if<Call>(&node.kind);
+  if (!call || call->op->is_annotation || keep_[k]) return false;
+  if (!reads_types_alone(*call->op)) {
+    for (ValueId arg : rewriter_.from().args(node)) {
+      if (known(arg) == nullptr) return false;
+    }
+  }
+  return has_small_results(node);
+}
+
+Folder::Values Folder::compute(uint32_t k) const {
+  const Function& from = rewriter_.from();
+  const Node& node = from.nodes[k];
+  const Call& call = std::get<Call>(node.kind);
+  std::vector<TypeId> inputs, outputs;
+  std::vector<const Buffer*> data;
+  for (ValueId arg : from.args(node)) {
+    inputs.push_back(from.type(arg));
+    data.push_back(known(arg));
+  }
+  for (size_t output = 0; output < node.types.size(); ++output)
+    outputs.push_back(node.types[output]);
+  auto values = evaluate(*call.op, *call.attrs, inputs, outputs, data);
+  return values.ok() ? *std::move(values) : Values();
+}
+
+Function Folder::run() && {
+  for (uint32_t k = 0; k < rewriter_.from().nodes.size(); ++k) {
+    const Node& node = rewriter_.from().nodes[k];
+    Values values = may_fold(k) ? compute(k) : Values();
+    if (values.empty()) rewriter_.copy(k);
+    for (uint32_t output = 0; output < values.size(); ++output) {
+      rewriter_.set({k, output}, constants_.add(values[output], node.types[output], node.loc));
+    }
+  }
+  return std::move(rewriter_).finish();
+}
+
+}  // namespace
+
+Result<IRModule> fold_constants(IRModule module, const PassContext&) {
+  for (auto& [name, function] : module.functions) {
+    if (!is_settled(function)) function = Folder(module, function).run();
+  }
+  return module;
+}
+
+}  // namespace byoc

@@ -1,0 +1,70 @@
+#include "core/simplify/functions.h"
+
+namespace byoc::simplify {
+
+void keep_functions(IRModule& module, const std::vector<Symbol>& keep) {
+  std::set<Symbol> kept(keep.begin(), keep.end());
+  std::erase_if(module.functions, [&](const auto& entry) { return !kept.contains(entry.first); });
+}
+
+FreshNames::FreshNames(const IRModule& module) {
+  for (const auto& [name, function] : module.functions) taken_.insert(name);
+  for (const ExternalModule& external : module.external_mods) {
+    for (const ExternalFunction& function : external.functions) taken_.insert(function.symbol);
+  }
+}
+
+Symbol FreshNames::next(Symbol base) {
+  for (int& k = last_[base];;) {
+    Symbol name = cat(base, "_", ++k);
+    if (taken_.insert(name).second) return name;
+  }
+}
+
+void rename(Function& copy, Symbol name) {
+  if (copy.attrs.has("global_symbol")) copy.attrs.set("global_symbol", name.str());
+}
+
+ValueId ConstantNodes::add(std::shared_ptr<const Buffer> data, TypeId type, Symbol loc) {
+  const Buffer* pooled = module_.add_constant(std::move(data));
+  auto [at, is_new] = nodes_.try_emplace({pooled->key(), type.id()}, 0);
+  if (is_new) at->second = to_.add_constant(pooled, type, loc);
+  return {at->second, 0};
+}
+
+namespace {
+
+// "input_names" names the parameters as the user knows them, one each.
+void forget_input_names(Function& function, const BoundParams& bound) {
+  if (!function.attrs.has("input_names")) return;
+  Strings names = function.attrs.strings("input_names"), kept;
+  for (uint32_t k = 0; k < names.size(); ++k) {
+    if (!bound.contains(k)) kept.push_back(names[k]);
+  }
+  function.attrs.set("input_names", kept);
+}
+
+}  // namespace
+
+Function bind_parameters(const Function& function, const BoundParams& bound) {
+  Rewriter rewriter(function);
+  auto params = static_cast<uint32_t>(function.num_params());
+  for (uint32_t k = 0; k < params; ++k) {
+    if (!bound.contains(k)) rewriter.copy(k);
+  }
+  for (const auto& [k, constant] : bound) {
+    auto [data, type] = constant;
+    rewriter.replace(k, rewriter.to().add_constant(data, type, function.nodes[k].loc));
+  }
+  for (uint32_t k = params; k < function.nodes.size(); ++k) {
+    const Node& node = function.nodes[k];
+    bool unwraps = is_begin(node) && bound.contains(function.args(node)[0].node);
+    if (unwraps) rewriter.set({k, 0}, rewriter.map(function.args(node)[0]));
+    else rewriter.copy(k);
+  }
+  Function out = std::move(rewriter).finish();
+  forget_input_names(out, bound);
+  return out;
+}
+
+}  // namespace byoc::simplify

@@ -1,0 +1,131 @@
+// Calls of plain functions are replaced by their bodies:
+//   fn main(%x) { %0 = @twice(%x)  return %0 }   fn twice(%x) { %0 = add(%x, %x)  return %0 }
+//   ->  fn main(%x) { %0 = add(%x, %x)  return %0 }
+// Functions with `compiler` or `composite` stay, but what they call is inlined into them. A body
+// with annotations brings its regions along: a number that its caller has already used becomes the
+// next free one, so that two calls never melt into one region. Functions no longer reachable go.
+#include <set>
+
+#include "byoc/pass/passes.h"
+#include "core/simplify/functions.h"
+
+namespace byoc {
+namespace {
+
+using namespace simplify;
+
+// Functions that call each other twice double at every level; this many nodes are no model any
+// more.
+constexpr uint64_t kMaxNodes = uint64_t{1} << 26;
+
+bool is_inlined(const IRModule& module, const Node& node) {
+  auto* invoke = std::get_if<Invoke>(&node.kind);
+  return invoke != nullptr && !is_unit(module.function(invoke->function));
+}
+
+int64_t region_of(const Node& annotation) {
+  return std::get<Call>(annotation.kind).attrs->i("region");
+}
+
+std::set<int64_t> regions_of(const Function& function) {
+  std::set<int64_t> out;
+  for (const Node& node : function.nodes) {
+    if (is_annotation(node)) out.insert(region_of(node));
+  }
+  return out;
+}
+
+// Writes one caller anew; callees have been written before.
+class Inliner {
+ public:
+  Inliner(const IRModule& module, const Function& function)
+      : module_(module), rewriter_(function), taken_(regions_of(function)) {}
+  Function run() &&;
+
+ private:
+  void inline_call(uint32_t index);
+  Node renumbered(const Node& annotation, std::map<int64_t, int64_t>& regions);
+
+  const IRModule& module_;
+  Rewriter rewriter_;
+  std::set<int64_t> taken_;  // region numbers of the new function
+  int64_t free_ = 0;         // smaller ones are taken
+};
+
+Node Inliner::renumbered(const Node& annotation, std::map<int64_t, int64_t>& regions) {
+  int64_t region = region_of(annotation);
+  auto [at, is_new] = regions.try_emplace(region, region);
+  if (is_new && !taken_.insert(region).second) {
+    while (!taken_.insert(free_).second) ++free_;
+    at->second = free_;
+  }
+  if (at->second == region) return annotation;
+  Node out = annotation;
+  Call& call = std::get<Call>(out.kind);
+  Attrs attrs = *call.attrs;
+  attrs.set("region", at->second);
+  call.attrs = intern(std::move(attrs));
+  return out;
+}
+
+void Inliner::inline_call(uint32_t index) {
+  const Node& call = rewriter_.from().nodes[index];
+  const Function& callee = module_.function(std::get<Invoke>(call.kind).function);
+  std::vector<ValueId> args = rewriter_.mapped_args(index), mapped;
+  std::vector<uint32_t> now(callee.nodes.size());
+  std::map<int64_t, int64_t> regions;
+  auto map = [&](ValueId v) {
+    return v.node < args.size() ? args[v.node] : ValueId{now[v.node], v.output};
+  };
+  for (size_t k = args.size(); k < callee.nodes.size(); ++k) {
+    const Node& node = callee.nodes[k];
+    mapped.clear();
+    for (ValueId arg : callee.args(node)) mapped.push_back(map(arg));
+    now[k] =
+        rewriter_.to().add_copy(is_annotation(node) ? renumbered(node, regions) : node, mapped);
+    Node& copy = rewriter_.to().nodes[now[k]];
+    if (copy.loc.empty() && !is_constant(copy)) copy.loc = call.loc;
+  }
+  for (uint32_t k = 0; k < callee.results.size(); ++k)
+    rewriter_.set({index, k}, map(callee.results[k]));
+}
+
+Function Inliner::run() && {
+  for (uint32_t k = 0; k < rewriter_.from().nodes.size(); ++k) {
+    if (is_inlined(module_, rewriter_.from().nodes[k])) inline_call(k);
+    else rewriter_.copy(k);
+  }
+  return std::move(rewriter_).finish();
+}
+
+// Nodes of every function once everything is inlined, before anything is.
+Status check_sizes(const IRModule& module, const std::vector<Symbol>& order) {
+  std::map<Symbol, uint64_t> sizes;
+  for (Symbol name : order) {
+    uint64_t& size = sizes[name];
+    for (const Node& node : module.function(name).nodes) {
+      size += is_inlined(module, node) ? sizes[std::get<Invoke>(node.kind).function] : 1;
+      if (size <= kMaxNodes) continue;
+      return Status(Code::kResourceExhausted, cat("@", name, " would have more than ", kMaxNodes,
+                                                  " nodes once the functions it calls are inlined"))
+          .with_slug("inline-size");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<IRModule> inline_functions(IRModule module, const PassContext&) {
+  BYOC_TRY(std::vector<Symbol> order, callees_first(module, module.entry));
+  BYOC_TRY_STATUS(check_sizes(module, order));
+  for (Symbol name : order) {
+    Function& function = module.function(name);
+    if (!is_settled(function)) function = Inliner(module, function).run();
+  }
+  BYOC_TRY(order, callees_first(module, module.entry));
+  keep_functions(module, order);
+  return module;
+}
+
+}  // namespace byoc

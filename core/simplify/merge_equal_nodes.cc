@@ -1,0 +1,186 @@
+// Nodes that compute the same become one, and so do equal constants:
+//   %0 = relu(%x)  %1 = relu(%x)  %2 = add(%0, %1)      ->      %0 = relu(%x)  %1 = add(%0, %0)
+//
+// Annotations are never merged, so ops under two compiler_begins of one value read different
+// operands and stay apart. That leaves ops that read constants alone. A direct edge between two ops
+// keeps both in one region, so ops joined by direct edges form a block, and the begins and ends at
+// its border name its region; ops are merged only when their blocks stand in the same region, or
+// both outside. call_dps_packed stays, as does a call of a function that makes one: nobody has said
+// that two calls of an external function may be one.
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <unordered_set>
+
+#include "byoc/pass/passes.h"
+#include "core/simplify/functions.h"
+
+namespace byoc {
+namespace {
+
+using namespace simplify;
+
+constexpr int64_t kOutside = std::numeric_limits<int64_t>::min();
+
+// The region of every op, by its number; kOutside for the rest.
+class Regions {
+ public:
+  explicit Regions(const Function& function) : function_(function), block_(function.nodes.size()) {
+    std::iota(block_.begin(), block_.end(), 0u);
+    region_.assign(function.nodes.size(), kOutside);
+    for (uint32_t k = 0; k < block_.size(); ++k) {
+      for (ValueId arg : function.args(function.nodes[k])) join(arg.node, k);
+    }
+    for (uint32_t k = 0; k < block_.size(); ++k) {
+      for (ValueId arg : function.args(function.nodes[k])) name(arg.node, k);
+    }
+  }
+  int64_t operator()(uint32_t node) { return region_[find(node)]; }
+
+ private:
+  bool is_op(uint32_t node) const {
+    const Node& n = function_.nodes[node];
+    return !std::holds_alternative<Param>(n.kind) && !is_constant(n) && !is_annotation(n);
+  }
+  uint32_t find(uint32_t node) {
+    while (block_[node] != node) node = block_[node] = block_[block_[node]];
+    return node;
+  }
+  void join(uint32_t from, uint32_t to) {
+    if (is_op(from) && is_op(to)) block_[find(from)] = find(to);
+  }
+  void name(uint32_t from, uint32_t to) {
+    const Node &source = function_.nodes[from], &reader = function_.nodes[to];
+    if (is_op(to) && is_begin(source)) region_[find(to)] = region_number(source);
+    if (is_op(from) && is_annotation(reader) && !is_begin(reader)) {
+      region_[find(from)] = region_number(reader);
+    }
+  }
+  static int64_t region_number(const Node& annotation) {
+    return std::get<Call>(annotation.kind).attrs->i("region");
+  }
+
+  const Function& function_;
+  std::vector<uint32_t> block_;
+  std::vector<int64_t> region_;  // of a block, at its root
+};
+
+size_t mix(size_t hash, size_t value) {
+  return (hash ^ value) * size_t{0x9e3779b97f4a7c15} + (hash >> 29);
+}
+
+class Merger {
+ public:
+  Merger(const Function& function, const std::set<Symbol>& reaches_extern)
+      : rewriter_(function), regions_(function), reaches_extern_(reaches_extern) {}
+  Function run() &&;
+
+ private:
+  struct Hash {
+    const Merger* merger;
+    size_t operator()(uint32_t node) const { return merger->hash(node); }
+  };
+  struct Equal {
+    const Merger* merger;
+    bool operator()(uint32_t a, uint32_t b) const { return merger->is_equal(a, b); }
+  };
+  bool may_merge(const Node& node) const;
+  size_t hash(uint32_t node) const;
+  bool is_equal(uint32_t a, uint32_t b) const;
+  void drop_last();
+
+  Rewriter rewriter_;
+  Function& to_ = rewriter_.to();
+  Regions regions_;
+  const std::set<Symbol>& reaches_extern_;
+  std::vector<int64_t> region_of_;  // of the new nodes
+  std::unordered_set<uint32_t, Hash, Equal> seen_{64, Hash{this}, Equal{this}};
+};
+
+bool Merger::may_merge(const Node& node) const {
+  return std::visit(
+      overloaded{
+          [](const Param&) { return false; },
+          [](const Constant&) { return true; },
+          [](const Call& call) { return !call.op->is_annotation; },
+          [&](const Invoke& invoke) { return !reaches_extern_.contains(invoke.function); },
+          [](const Extern&) { return false; },
+      },
+      node.kind);
+}
+
+size_t Merger::hash(uint32_t index) const {
+  const Node& node = to_.nodes[index];
+  size_t hash = mix(node.kind.index(), static_cast<size_t>(region_of_[index]));
+  if (auto* constant = std::get_if<Constant>(&node.kind)) {
+    hash = mix(mix(hash, std::hash<const void*>()(constant->data)), node.types[0].id());
+  }
+  if (auto* call = std::get_if<Call>(&node.kind)) {
+    hash =
+        mix(mix(hash, std::hash<const void*>()(call->op)), std::hash<const void*>()(call->attrs));
+  }
+  if (auto* invoke = std::get_if<Invoke>(&node.kind)) hash = mix(hash, invoke->function.id());
+  for (ValueId arg : to_.args(node)) hash = mix(mix(hash, arg.node), arg.output);
+  return hash;
+}
+
+bool Merger::is_equal(uint32_t a, uint32_t b) const {
+  const Node &x = to_.nodes[a], &y = to_.nodes[b];
+  if (region_of_[a] != region_of_[b] || x.kind.index() != y.kind.index() || x.types != y.types)
+    return false;
+  if (auto* constant = std::get_if<Constant>(&x.kind)) {
+    return constant->data == std::get<Constant>(y.kind).data;
+  }
+  if (auto* call = std::get_if<Call>(&x.kind)) {
+    const Call& other = std::get<Call>(y.kind);
+    if (call->op != other.op || call->attrs != other.attrs) return false;
+  }
+  if (auto* invoke = std::get_if<Invoke>(&x.kind)) {
+    if (invoke->function != std::get<Invoke>(y.kind).function) return false;
+  }
+  return std::ranges::equal(to_.args(x), to_.args(y));
+}
+
+void Merger::drop_last() {
+  to_.operands.resize(to_.operands.size() - to_.args(to_.nodes.back()).size());
+  to_.nodes.pop_back();
+  region_of_.pop_back();
+}
+
+Function Merger::run() && {
+  for (uint32_t k = 0; k < rewriter_.from().nodes.size(); ++k) {
+    uint32_t now = rewriter_.copy(k);
+    region_of_.push_back(regions_(k));
+    if (!may_merge(rewriter_.from().nodes[k])) continue;
+    auto [at, is_new] = seen_.insert(now);
+    if (is_new) continue;
+    drop_last();
+    rewriter_.replace(k, *at);
+  }
+  return std::move(rewriter_).finish();
+}
+
+bool makes_extern_call(const Function& function, const std::set<Symbol>& reaches_extern) {
+  for (const Node& node : function.nodes) {
+    if (std::holds_alternative<Extern>(node.kind)) return true;
+    auto* invoke = std::get_if<Invoke>(&node.kind);
+    if (invoke && reaches_extern.contains(invoke->function)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<IRModule> merge_equal_nodes(IRModule module, const PassContext&) {
+  BYOC_TRY(std::vector<Symbol> order, callees_first(module));
+  std::set<Symbol> reaches_extern;
+  for (Symbol name : order) {
+    Function& function = module.function(name);
+    if (makes_extern_call(function, reaches_extern)) reaches_extern.insert(name);
+    if (!is_settled(function)) function = Merger(function, reaches_extern).run();
+  }
+  return module;
+}
+
+}  // namespace byoc

@@ -1,0 +1,124 @@
+#include "kernel.h"
+
+#include <omp.h>
+
+#include <map>
+
+namespace byoc::onednn {
+
+ThreadScope::ThreadScope(uint32_t threads) : before_(omp_get_max_threads()) {
+  if (before_ != static_cast<int>(threads)) omp_set_num_threads(static_cast<int>(threads));
+}
+ThreadScope::~ThreadScope() {
+  if (omp_get_max_threads() != before_) omp_set_num_threads(before_);
+}
+
+// Memory objects of one run and, per step, the argument list the C API takes: built once, so that a run only sets
+// the addresses that differ from those of the run before.
+struct OnednnKernel::State {
+  struct Slot {
+    dnnl::memory memory;
+    uint32_t buffer;                                        // kScratchpad: the scratchpad
+    void* address;
+  };
+  static constexpr uint32_t kScratchpad = UINT32_MAX;
+  explicit State(const dnnl::engine& engine) : stream(engine) {}
+  dnnl::stream stream;
+  std::vector<Slot> slots;
+  std::vector<std::vector<dnnl_exec_arg_t>> args;           // per step
+};
+
+OnednnKernel::OnednnKernel(Plan plan, dnnl::engine engine, uint32_t threads)
+    : plan_(std::move(plan)), engine_(std::move(engine)), threads_(threads == 0 ? 1 : threads) {
+  pool_.reserve(64);
+  pool_.push_back(make_state());
+}
+
+OnednnKernel::~OnednnKernel() = default;
+
+std::unique_ptr<OnednnKernel::State> OnednnKernel::make_state() const {
+  auto state = std::make_unique<State>(engine_);
+  auto add = [&](const Desc& desc, uint32_t buffer, void* address) {
+    state->slots.push_back({dnnl::memory(desc, engine_, address), buffer, address});
+    return state->slots.back().memory.get();
+  };
+  for (const Step& step : plan_.steps) {
+    std::vector<dnnl_exec_arg_t> args;
+    for (const Bound& bound : step.args) {
+      const Buffer& buffer = plan_.buffers[bound.buffer];
+      void* address = buffer.home == Buffer::kConstant ? const_cast<char*>(plan_.held[buffer.index].data<char>()) : nullptr;
+      args.push_back({bound.index, add(bound.desc, bound.buffer, address)});
+    }
+    if (step.scratchpad.get_size() > 0) args.push_back({DNNL_ARG_SCRATCHPAD, add(step.scratchpad, State::kScratchpad, nullptr)});
+    state->args.push_back(std::move(args));
+  }
+  return state;
+}
+
+std::unique_ptr<OnednnKernel::State> OnednnKernel::take_state() const {
+  {
+    std::lock_guard lock(mutex_);
+    if (!pool_.empty()) {
+      auto state = std::move(pool_.back());
+      pool_.pop_back();
+      return state;
+    }
+  }
+  return make_state();
+}
+
+void OnednnKernel::bind(State& state, const sdk::Call& call) const {
+  char* workspace = static_cast<char*>(call.workspace());
+  for (State::Slot& slot : state.slots) {
+    void* address = slot.address;
+    if (slot.buffer == State::kScratchpad) {
+      address = workspace + plan_.arena_bytes;
+    } else {
+      const Buffer& buffer = plan_.buffers[slot.buffer];
+      switch (buffer.home) {
+        case Buffer::kInput: address = const_cast<char*>(call.in_data<char>(buffer.index)); break;
+        case Buffer::kOutput: address = call.out_data<char>(buffer.index); break;
+        case Buffer::kArena: address = workspace + buffer.offset; break;
+        case Buffer::kConstant: break;
+      }
+    }
+    if (address == slot.address) continue;
+    slot.memory.set_data_handle(address);
+    slot.address = address;
+  }
+}
+
+void OnednnKernel::run(const sdk::Call& call) const {
+  ThreadScope threads(threads_);
+  std::unique_ptr<State> state = take_state();
+  bind(*state, call);
+  dnnl_status_t status = dnnl_success;
+  size_t failed = 0;
+  for (size_t s = 0; s < plan_.steps.size() && status == dnnl_success; ++s) {
+    const auto& args = state->args[s];
+    status = dnnl_primitive_execute(plan_.steps[s].primitive.get(), state->stream.get(), static_cast<int>(args.size()), args.data());
+    failed = s;
+  }
+  if (status == dnnl_success) status = dnnl_stream_wait(state->stream.get());
+  {
+    std::lock_guard lock(mutex_);
+    pool_.push_back(std::move(state));
+  }
+  if (status == dnnl_success) return;
+  throw sdk::Error(BYOC_INTERNAL, "oneDNN failed with status " + std::to_string(status) + " in " + plan_.steps[failed].name);
+}
+
+sdk::KernelInfo OnednnKernel::info() const {
+  sdk::KernelInfo out;
+  out.workspace_bytes = plan_.arena_bytes + plan_.scratchpad_bytes;
+  out.flags = BYOC_KERNEL_MAY_ALLOC;
+  out.resident_bytes = plan_.packed_bytes;
+  std::map<std::string, int> counts;
+  for (const Step& step : plan_.steps) ++counts[step.is_reorder ? "reorder" : step.implementation];
+  for (const auto& [name, count] : counts) {
+    out.implementation += (out.implementation.empty() ? "" : ", ") + name + (count > 1 ? " x" + std::to_string(count) : "");
+  }
+  return out;
+}
+
+}  // namespace byoc::onednn

@@ -1,0 +1,43 @@
+#pragma once
+#include <mutex>
+
+#include "plan.h"
+
+namespace byoc::onednn {
+
+/// Runs a plan. Re-entrant: every run takes a state of its own (memory objects and argument lists) from a pool,
+/// which grows to the number of runs that ever were under way at once. Beside what oneDNN's own execute
+/// allocates (MAY_ALLOC), only that growth allocates.
+class OnednnKernel : public sdk::Kernel {
+ public:
+  OnednnKernel(Plan plan, dnnl::engine engine, uint32_t threads);
+  ~OnednnKernel() override;
+  sdk::KernelInfo info() const override;
+  void run(const sdk::Call& call) const override;
+
+ private:
+  struct State;
+  std::unique_ptr<State> make_state() const;
+  std::unique_ptr<State> take_state() const;
+  void bind(State& state, const sdk::Call& call) const;
+
+  Plan plan_;
+  dnnl::engine engine_;
+  uint32_t threads_;
+  mutable std::mutex mutex_;                                // of the pool, held for a push or a pop
+  mutable std::vector<std::unique_ptr<State>> pool_;
+};
+
+/// The calling thread's OpenMP team has this size while the object lives: oneDNN asks OpenMP when a primitive is
+/// made and when it runs.
+class ThreadScope {
+ public:
+  explicit ThreadScope(uint32_t threads);
+  ~ThreadScope();
+  ThreadScope(const ThreadScope&) = delete;
+
+ private:
+  int before_;
+};
+
+}  // namespace byoc::onednn

@@ -1,0 +1,213 @@
+#include "plan.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <numeric>
+
+namespace byoc::onednn {
+namespace {
+
+constexpr uint64_t kAlign = 64;
+uint64_t rounded(uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
+// How two descriptors name one layout: the bytes oneDNN keeps of it.
+std::string layout_key(const Desc& from, const Desc& to) {
+  auto bytes = [](const Desc& d) { return std::string(reinterpret_cast<const char*>(&d.data), sizeof d.data); };
+  return "onednn/2/" + bytes(from) + bytes(to);
+}
+
+class Planner {
+ public:
+  Planner(const Graph& graph, sdk::Constants& constants, const dnnl::engine& engine)
+      : constants_(constants), engine_(engine), region_(read_region(graph)) {}
+  Plan make();
+
+ private:
+  struct Standing {                                         // a value in one format
+    uint32_t buffer;
+    Desc desc;
+  };
+  uint32_t new_buffer(Buffer::Home home, uint32_t index, const Desc& desc) {
+    plan_.buffers.push_back({home, index, 0, rounded(desc.get_size())});
+    return static_cast<uint32_t>(plan_.buffers.size() - 1);
+  }
+  Standing& home_of(int value) { return homes_[static_cast<size_t>(value)]; }
+  void place_inputs();
+  uint32_t constant_in(const Argument& argument);
+  uint32_t argument_buffer(const Argument& argument);
+  void add_reorder(uint32_t from, const Desc& from_desc, uint32_t to, const Desc& to_desc);
+  void add_unit(size_t index);
+  uint32_t result_buffer(const Unit& unit, const Built& built);
+  bool may_take_over(int value, const Desc& desc, size_t unit) const;
+  void finish_outputs();
+  void place_arena();
+
+  sdk::Constants& constants_;
+  const dnnl::engine& engine_;
+  Region region_;
+  Plan plan_;
+  std::vector<Standing> homes_;                             // per value: where it was made
+  std::vector<Desc> formats_;                               // per value: of its home
+  std::map<std::pair<int, std::string>, uint32_t> copies_;  // (value, layout) -> buffer of a reordered copy
+  std::vector<size_t> last_reader_;                         // per value: the unit
+};
+
+void Planner::place_inputs() {
+  last_reader_.assign(region_.values.size(), 0);
+  for (size_t u = 0; u < region_.units.size(); ++u) {
+    for (int arg : region_.units[u].args) last_reader_[static_cast<size_t>(arg)] = u;
+    for (const Post& post : region_.units[u].posts) {
+      if (post.other >= 0) last_reader_[static_cast<size_t>(post.other)] = u;
+    }
+  }
+  homes_.resize(region_.values.size());
+  formats_.resize(region_.values.size());
+  for (size_t v = 0; v < region_.values.size(); ++v) {
+    const Value& value = region_.values[v];
+    if (value.origin == Value::kUnit) continue;
+    formats_[v] = plain_desc(value.type);
+    homes_[v].desc = formats_[v];
+    if (value.origin == Value::kInput) homes_[v].buffer = new_buffer(Buffer::kInput, value.index, formats_[v]);
+    else homes_[v].buffer = UINT32_MAX;                     // made when somebody asks for it in a layout
+  }
+}
+
+void Planner::add_reorder(uint32_t from, const Desc& from_desc, uint32_t to, const Desc& to_desc) {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  dnnl::reorder::primitive_desc pd(engine_, from_desc, engine_, to_desc, attr);
+  plan_.steps.push_back({dnnl::reorder(pd), {{DNNL_ARG_FROM, from, from_desc}, {DNNL_ARG_TO, to, to_desc}}, pd.scratchpad_desc(), true, pd.impl_info_str(), "reorder"});
+}
+
+// A constant in the wanted layout: the host's own memory when that is what is wanted, else packed once per process.
+uint32_t Planner::constant_in(const Argument& argument) {
+  const Value& value = region_.values[static_cast<size_t>(argument.value)];
+  if (argument.have == argument.want) {
+    plan_.held.push_back(constants_.keep(value.index));
+  } else {
+    uint64_t bytes = argument.want.get_size();
+    auto fill = [&](void* memory) {
+      std::memset(memory, 0, bytes);
+      const void* plain = constants_.data(value.index);
+      dnnl::memory from(argument.have, engine_, const_cast<void*>(plain)), to(argument.want, engine_, memory);
+      dnnl::stream stream(engine_);
+      dnnl::reorder(from, to).execute(stream, from, to);
+      stream.wait();
+    };
+    plan_.held.push_back(constants_.packed(value.index, layout_key(argument.have, argument.want), bytes, fill));
+    plan_.packed_bytes += bytes;
+  }
+  return new_buffer(Buffer::kConstant, static_cast<uint32_t>(plan_.held.size() - 1), argument.want);
+}
+
+uint32_t Planner::argument_buffer(const Argument& argument) {
+  const Standing home = home_of(argument.value);
+  bool is_constant = region_.values[static_cast<size_t>(argument.value)].origin == Value::kConstant;
+  if (!is_constant && !argument.is_reshaped && home.desc == argument.want) return home.buffer;
+  auto key = std::pair(argument.value, layout_key(argument.have, argument.want));
+  auto known = copies_.find(key);
+  if (known != copies_.end()) return known->second;
+  if (is_constant) return copies_[key] = constant_in(argument);
+  uint32_t from = home.buffer;
+  Desc plain = plain_desc(region_.type(argument.value));
+  if (argument.is_reshaped && home.desc != plain) {         // other dims need the plain order first
+    Argument flat{argument.index, argument.value, false, home.desc, plain};
+    from = argument_buffer(flat);
+  }
+  if (argument.have == argument.want) return from;
+  uint32_t to = new_buffer(Buffer::kArena, 0, argument.want);
+  add_reorder(from, argument.have, to, argument.want);
+  return copies_[key] = to;
+}
+
+// Nobody reads the value after this unit, it is no result, and it has the layout wanted.
+bool Planner::may_take_over(int value, const Desc& desc, size_t unit) const {
+  const Value& v = region_.values[static_cast<size_t>(value)];
+  bool is_result = std::find(region_.outputs.begin(), region_.outputs.end(), value) != region_.outputs.end();
+  return v.origin == Value::kUnit && !is_result && v.reads == 1 && last_reader_[static_cast<size_t>(value)] == unit &&
+         homes_[static_cast<size_t>(value)].desc == desc && plan_.buffers[homes_[static_cast<size_t>(value)].buffer].home == Buffer::kArena;
+}
+
+uint32_t Planner::result_buffer(const Unit& unit, const Built& built) {
+  size_t index = static_cast<size_t>(&unit - region_.units.data());
+  auto output = std::find(region_.outputs.begin(), region_.outputs.end(), unit.out);
+  bool direct = output != region_.outputs.end() && built.out == plain_desc(region_.type(unit.out));
+  if (built.sum >= 0 && !direct && may_take_over(built.sum, built.out, index)) return home_of(built.sum).buffer;
+  uint32_t to = direct ? new_buffer(Buffer::kOutput, static_cast<uint32_t>(output - region_.outputs.begin()), built.out)
+                       : new_buffer(Buffer::kArena, 0, built.out);
+  if (built.sum >= 0) {
+    Argument residual{0, built.sum, false, formats_[static_cast<size_t>(built.sum)], formats_[static_cast<size_t>(built.sum)]};
+    add_reorder(argument_buffer(residual), residual.have, to, built.out);
+  }
+  return to;
+}
+
+void Planner::add_unit(size_t index) {
+  const Unit& unit = region_.units[index];
+  Built built = build_unit(region_, unit, formats_, engine_);
+  Step step{built.primitive, {}, built.scratchpad, false, built.implementation, unit.name.empty() ? unit.node->op : unit.name};
+  for (const Argument& argument : built.inputs) step.args.push_back({argument.index, argument_buffer(argument), argument.want});
+  uint32_t out = result_buffer(unit, built);
+  step.args.push_back({DNNL_ARG_DST, out, built.out});
+  plan_.steps.push_back(std::move(step));
+  homes_[static_cast<size_t>(unit.out)] = {out, built.out};
+  formats_[static_cast<size_t>(unit.out)] = built.out;
+}
+
+void Planner::finish_outputs() {
+  for (size_t k = 0; k < region_.outputs.size(); ++k) {
+    int value = region_.outputs[k];
+    Desc plain = plain_desc(region_.type(value));
+    Argument result{0, value, false, formats_[static_cast<size_t>(value)], formats_[static_cast<size_t>(value)]};
+    uint32_t from = argument_buffer(result);
+    const Buffer& home = plan_.buffers[from];
+    if (home.home == Buffer::kOutput && home.index == k) continue;
+    add_reorder(from, result.have, new_buffer(Buffer::kOutput, static_cast<uint32_t>(k), plain), plain);
+  }
+}
+
+// Buffers by size, each at the lowest offset that is free as long as it lives.
+void Planner::place_arena() {
+  for (uint32_t s = 0; s < plan_.steps.size(); ++s) {
+    for (const Bound& bound : plan_.steps[s].args) {
+      Buffer& buffer = plan_.buffers[bound.buffer];
+      buffer.first = std::min(buffer.first, s);
+      buffer.last = std::max(buffer.last, s);
+    }
+    plan_.scratchpad_bytes = std::max<uint64_t>(plan_.scratchpad_bytes, rounded(plan_.steps[s].scratchpad.get_size()));
+  }
+  std::vector<uint32_t> order;
+  for (uint32_t b = 0; b < plan_.buffers.size(); ++b) {
+    if (plan_.buffers[b].home == Buffer::kArena) order.push_back(b);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return plan_.buffers[a].bytes > plan_.buffers[b].bytes; });
+  std::vector<uint32_t> placed;                             // by offset
+  for (uint32_t b : order) {
+    Buffer& now = plan_.buffers[b];
+    for (uint32_t other : placed) {
+      const Buffer& there = plan_.buffers[other];
+      if (there.first > now.last || there.last < now.first) continue;
+      if (there.offset >= now.offset + now.bytes) break;
+      now.offset = std::max(now.offset, there.offset + there.bytes);
+    }
+    plan_.arena_bytes = std::max(plan_.arena_bytes, now.offset + now.bytes);
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), now.offset, [&](uint64_t o, uint32_t p) { return o < plan_.buffers[p].offset; }), b);
+  }
+}
+
+Plan Planner::make() {
+  place_inputs();
+  for (size_t u = 0; u < region_.units.size(); ++u) add_unit(u);
+  finish_outputs();
+  place_arena();
+  return std::move(plan_);
+}
+
+}  // namespace
+
+Plan make_plan(const Graph& graph, sdk::Constants& constants, const dnnl::engine& engine) {
+  return Planner(graph, constants, engine).make();
+}
+
+}  // namespace byoc::onednn

@@ -1,0 +1,93 @@
+#include "region.h"
+
+#include <algorithm>
+
+namespace byoc::onednn {
+namespace {
+
+class Reader {
+ public:
+  explicit Reader(const Graph& graph) : graph_(graph) {}
+  Region read();
+
+ private:
+  int add(Value::Origin origin, size_t index, const Type& type) {
+    region_.values.push_back({origin, static_cast<uint32_t>(index), type});
+    return static_cast<int>(region_.values.size() - 1);
+  }
+  int of(const sdk::Operand& operand) const {
+    switch (operand.kind) {
+      case sdk::Operand::kInput: return static_cast<int>(operand.index);
+      case sdk::Operand::kConstant: return static_cast<int>(graph_.inputs.size() + operand.index);
+      default: break;
+    }
+    if (operand.output != 0) throw Refusal{"only the first output of an op is wired up"};
+    return node_values_[operand.index];
+  }
+  std::vector<int> of(const std::vector<sdk::Operand>& operands) const {
+    std::vector<int> out;
+    for (const sdk::Operand& operand : operands) out.push_back(of(operand));
+    return out;
+  }
+  Unit read_op(const Node& node) const {
+    if (node.types.size() != 1) throw Refusal{node.op + " with several outputs is not wired up"};
+    return {&node, of(node.args), {}, -1, node.loc};
+  }
+  Unit read_composite(const Node& call, const sdk::Body& body) const;
+
+  const Graph& graph_;
+  Region region_;
+  std::vector<int> node_values_;                            // per node of the graph
+};
+
+// The body is a chain: each node behind the first reads the value so far, once, and at most one input beside it.
+Unit Reader::read_composite(const Node& call, const sdk::Body& body) const {
+  std::vector<int> inputs = of(call.args);
+  if (body.nodes.empty() || body.outputs.size() != 1) throw Refusal{"composite " + body.pattern + " has no single result"};
+  auto input = [&](const sdk::Operand& operand) {
+    if (operand.kind != sdk::Operand::kInput) throw Refusal{"composite " + body.pattern + " is no chain of ops"};
+    return inputs[operand.index];
+  };
+  Unit unit{&body.nodes[0], {}, {}, -1, body.nodes[0].loc};
+  for (const sdk::Operand& operand : body.nodes[0].args) unit.args.push_back(input(operand));
+  for (uint32_t k = 1; k < body.nodes.size(); ++k) {
+    Post post{&body.nodes[k]};
+    int chain_reads = 0;
+    for (const sdk::Operand& operand : body.nodes[k].args) {
+      bool is_chain = operand.kind == sdk::Operand::kNode && operand.index == k - 1;
+      if (is_chain) ++chain_reads;
+      else if (post.other >= 0) throw Refusal{"a post-op with three operands is not wired up"};
+      else post.other = input(operand);
+    }
+    if (chain_reads != 1) throw Refusal{"composite " + body.pattern + " is no chain of ops"};
+    unit.posts.push_back(post);
+  }
+  if (body.outputs[0].kind != sdk::Operand::kNode || body.outputs[0].index + 1 != body.nodes.size()) {
+    throw Refusal{"composite " + body.pattern + " does not end in its last op"};
+  }
+  return unit;
+}
+
+Region Reader::read() {
+  for (size_t k = 0; k < graph_.inputs.size(); ++k) add(Value::kInput, k, graph_.input_type(k));
+  for (size_t k = 0; k < graph_.constants.size(); ++k) add(Value::kConstant, k, graph_.types[graph_.constants[k].type]);
+  for (const Node& node : graph_.nodes) {
+    const sdk::Body* body = graph_.callee(node);
+    Unit unit = body ? read_composite(node, *body) : read_op(node);
+    for (int arg : unit.args) ++region_.values[static_cast<size_t>(arg)].reads;
+    for (const Post& post : unit.posts) {
+      if (post.other >= 0) ++region_.values[static_cast<size_t>(post.other)].reads;
+    }
+    unit.out = add(Value::kUnit, region_.units.size(), graph_.type(node));
+    node_values_.push_back(unit.out);
+    region_.units.push_back(std::move(unit));
+  }
+  for (const sdk::Operand& operand : graph_.outputs) region_.outputs.push_back(of(operand));
+  return std::move(region_);
+}
+
+}  // namespace
+
+Region read_region(const Graph& graph) { return Reader(graph).read(); }
+
+}  // namespace byoc::onednn

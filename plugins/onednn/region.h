@@ -1,0 +1,53 @@
+#pragma once
+// A region as oneDNN runs it: composites dissolved into one unit each, an op with its post-ops.
+#include <string>
+#include <vector>
+
+#include "byoc/plugin/sdk.h"
+
+namespace byoc::onednn {
+
+using sdk::Graph;
+using sdk::Node;
+using sdk::Type;
+using Dims = std::vector<int64_t>;
+
+/// Why a unit cannot be run here; the text reaches the user.
+struct Refusal {
+  std::string reason;
+};
+
+/// A tensor of the region: an input, a constant, or what a unit gives.
+struct Value {
+  enum Origin { kInput, kConstant, kUnit };
+  Origin origin = kInput;
+  uint32_t index = 0;                                       // of the input, the constant or the unit
+  Type type;
+  uint32_t reads = 0;                                       // by units; results of the region are not counted
+};
+
+/// What follows an op inside its composite, in the graph's order.
+struct Post {
+  const Node* node = nullptr;
+  int other = -1;                                           // of a binary op: the value that is not the chain's
+};
+
+struct Unit {
+  const Node* node = nullptr;                               // the anchor, or an op alone
+  std::vector<int> args;                                    // values
+  std::vector<Post> posts;
+  int out = -1;                                             // value
+  std::string name;                                         // the user's
+};
+
+struct Region {
+  std::vector<Value> values;
+  std::vector<Unit> units;
+  std::vector<int> outputs;                                 // values
+  const Type& type(int value) const { return values[static_cast<size_t>(value)].type; }
+};
+
+/// Nodes point into `graph`. Throws Refusal where a composite is no chain behind its first op.
+Region read_region(const Graph& graph);
+
+}  // namespace byoc::onednn

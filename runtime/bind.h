@@ -1,0 +1,18 @@
+#pragma once
+// The caller's views as the arguments of one run.
+#include <span>
+
+#include "byoc/runtime/tensor.h"
+
+namespace byoc {
+
+struct ContextState;
+
+/// Fills `values` of the context from the caller's views, through staging memory where they cannot
+/// be used as they are. Allocates nothing unless it fails.
+Status bind_arguments(ContextState& context, std::span<const DLTensor> inputs,
+                      std::span<const DLTensor> outputs);
+/// Outputs that went through staging memory, to where the caller wants them.
+void return_outputs(const ContextState& context, std::span<const DLTensor> outputs);
+
+}  // namespace byoc

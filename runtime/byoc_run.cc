@@ -1,0 +1,68 @@
+// `byoc-run`: the runtime alone. It needs itself, the plugins that compiled the artifact, and the
+// artifact.
+#include <filesystem>
+
+#include "runtime/cli/output.h"
+#include "runtime/cli/run.h"
+
+namespace byoc::cli {
+namespace {
+
+struct Flags {
+  std::string artifact;
+  std::vector<std::string> plugins;
+  bool no_native = false;
+  uint32_t threads = 1;
+  RunFlags run;
+  CommonOptions common;
+};
+
+/// Plugins beside the executable come last, so that a folder can be handed on whole.
+PluginSearch plugin_search(const Flags& flags) {
+  PluginSearch search = default_plugin_search();
+  search.files = flags.plugins;
+  std::error_code error;
+  auto executable = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error) search.folders.push_back(executable.parent_path().string());
+  return search;
+}
+
+Result<int> run(const Flags& flags) {
+  BYOC_TRY(Executable executable, load_artifact(flags.artifact));
+  auto plugins = PluginSet::load(plugin_search(flags));
+  SessionOptions options{.threads = flags.threads, .allow_native = !flags.no_native};
+  auto session = Session::load(std::move(executable), std::move(plugins), options);
+  if (!session.ok()) return std::move(session.status()).at(flags.artifact);
+  BYOC_TRY_STATUS(run_session(**session, flags.artifact, flags.run, flags.common));
+  return static_cast<int>(kDone);
+}
+
+Command command(Flags& flags) {
+  Command root{.name = "byoc-run", .about = "run a compiled model"};
+  root.examples = {
+      {"byoc-run model.byoc", "with random inputs"},
+      {"byoc-run model.byoc --input image=cat.npy --output-dir out", "files in, files out"},
+      {"byoc-run model.byoc --input 'x=f32[1,3]=0.5,1,2' --json", "a value on the command line"},
+      {"byoc-run model.byoc --plugin ./libmychip.so --profile", "a plugin from elsewhere; times"}};
+  root.options = {
+      {"MODEL.byoc", "", "what `byoc compile` wrote", &flags.artifact, true},
+      {"--plugin", "FILE", "a plugin, before those that are found", &flags.plugins},
+      {"--threads", "N", "workers of one run (default 1; 0: all cores)", &flags.threads},
+      {"--no-native", "", "refuse an artifact that holds native code", &flags.no_native}};
+  add_run_options(root, flags.run);
+  add_common_options(root, flags.common);
+  root.notes =
+      "plugins are looked for in BYOC_PLUGIN_PATH, in ../lib/byoc/plugins and in the folder of "
+      "byoc-run itself";
+  root.run = [&] { return run(flags); };
+  return root;
+}
+
+}  // namespace
+}  // namespace byoc::cli
+
+int main(int argc, char** argv) {
+  byoc::cli::Flags flags;
+  byoc::cli::Command root = byoc::cli::command(flags);
+  return byoc::cli::run_command_line(root, flags.common, argc, argv);
+}

@@ -1,0 +1,205 @@
+// CLI11 splits the command line; values, messages and help are ours, since it exits with codes of
+// its own and has other words for misspelt names.
+#include "runtime/cli/command.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstring>
+
+#include "byoc/base/check.h"
+#include "byoc/base/nearest.h"
+#include "byoc/base/version.h"
+#include "runtime/cli/help.h"
+#include "runtime/cli/output.h"
+
+namespace byoc::cli {
+namespace {
+
+/// A command, its CLI11 form, and that form's options in the order of the command's.
+struct Built {
+  const Command* command;
+  CLI::App* app;
+  std::vector<CLI::Option*> options;
+};
+
+CLI::Option* add_option(CLI::App& app, const Option& option) {
+  if (std::holds_alternative<bool*>(option.to)) return app.add_flag(option.names);
+  if (std::holds_alternative<std::optional<std::string>*>(option.to)) {
+    std::string names;  // "--json{-}": what stands for a missing value
+    for (const std::string& name : names_of(option))
+      names += cat(names.empty() ? "" : ",", name, "{-}");
+    return app.add_flag(names);
+  }
+  CLI::Option* added = app.add_option(option.names);
+  if (std::holds_alternative<std::vector<std::string>*>(option.to)) {
+    if (is_positional(option))
+      return added->expected(-1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    return added->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false);
+  }
+  return added->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+void build(const Command& command, CLI::App& app, std::vector<Built>& all) {
+  app.set_help_flag();  // ours comes after parsing
+  app.allow_extras();
+  Built built{&command, &app, {}};
+  for (const Option& option : command.options) built.options.push_back(add_option(app, option));
+  all.push_back(std::move(built));
+  for (const Command& sub : command.commands)
+    build(sub, *app.add_subcommand(sub.name)->fallthrough(), all);
+}
+
+template <class T>
+Status convert_number(const std::string& name, const std::string& text, T& out) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error == std::errc() && end == text.data() + text.size()) return {};
+  return usage_error(cat(name, " wants ", std::is_integral_v<T> ? "a whole number" : "a number",
+                         ", not \"", text, "\""));
+}
+
+struct Store {
+  const std::string& name;
+  const CLI::Option& parsed;
+  const std::string& last() const { return parsed.results().back(); }
+
+  Status operator()(bool* to) const { return *to = true, Status(); }
+  Status operator()(std::string* to) const { return *to = last(), Status(); }
+  Status operator()(std::optional<std::string>* to) const { return *to = last(), Status(); }
+  Status operator()(std::vector<std::string>* to) const { return *to = parsed.results(), Status(); }
+  template <class T>
+  Status operator()(T* to) const {
+    return convert_number(name, last(), *to);
+  }
+};
+
+Status store(const Built& built) {
+  for (size_t k = 0; k < built.options.size(); ++k) {
+    const Option& option = built.command->options[k];
+    std::string name = names_of(option).back();
+    if (built.options[k]->count() != 0) {
+      BYOC_TRY_STATUS(std::visit(Store{name, *built.options[k]}, option.to));
+    } else if (option.required) {
+      return usage_error(cat(is_positional(option) ? "no " : "the option ", name,
+                             is_positional(option) ? " given" : " is needed"));
+    }
+  }
+  return {};
+}
+
+/// A word that no option or argument took.
+Status unexpected(const std::string& word, const Command& root, const Command& command) {
+  std::vector<std::string> known;
+  if (word.size() > 1 && word[0] == '-') {
+    for (const auto* options : {&root.options, &command.options}) {
+      for (const Option& option : *options) {
+        if (is_positional(option)) continue;
+        for (std::string& name : names_of(option)) known.push_back(std::move(name));
+      }
+    }
+    std::string name = word.substr(0, word.find('='));
+    return usage_error(cat("no option ", name, did_you_mean(name, known)));
+  }
+  if (command.commands.empty()) return usage_error(cat("one argument too many: \"", word, "\""));
+  for (const Command& sub : command.commands) known.push_back(sub.name);
+  return usage_error(cat("no command \"", word, "\"", did_you_mean(word, known)));
+}
+
+/// One run of a program.
+class Line {
+ public:
+  explicit Line(const Command& root) : root_(root), app_("", root.name) {
+    build(root, app_, all_);
+    app_.add_flag("-h", short_help_);
+    app_.add_flag("--help", full_help_);
+    app_.add_flag("--version", version_);
+  }
+
+  Result<int> run(int argc, const char* const* argv) {
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::ParseError& e) {
+      return usage_error(e.what());
+    }
+    const Built& chosen = choose();
+    if (short_help_ || full_help_)
+      return print(help_text(root_, *chosen.command, path_, full_help_));
+    if (version_) return print(cat(root_.name, " ", version(), "\n"));
+    BYOC_TRY_STATUS(store(all_[0]));
+    if (auto rest = app_.remaining(true); !rest.empty())
+      return unexpected(rest[0], root_, *chosen.command);
+    if (!chosen.command->run) return usage_error("no command given");
+    if (&chosen != &all_[0]) BYOC_TRY_STATUS(store(chosen));
+    return chosen.command->run();
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  /// The innermost command that was named; later ones in the list are further inside.
+  const Built& choose() {
+    const Built* chosen = &all_[0];
+    path_ = root_.name;
+    for (const Built& built : all_) {
+      if (&built == &all_[0] || !built.app->parsed()) continue;
+      chosen = &built;
+      path_ += cat(" ", built.command->name);
+    }
+    return *chosen;
+  }
+
+  static int print(const std::string& text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return kDone;
+  }
+
+  const Command& root_;
+  CLI::App app_;
+  std::vector<Built> all_;
+  std::string path_;
+  bool short_help_ = false, full_help_ = false, version_ = false;
+};
+
+/// A usage error may come before options are stored.
+CommonOptions with_json_of(CommonOptions common, int argc, const char* const* argv) {
+  for (int k = 1; k < argc && !common.json; ++k) {
+    std::string_view word = argv[k];
+    if (word == "--json") common.json = "-";
+    if (word.starts_with("--json=")) common.json = std::string(word.substr(7));
+  }
+  return common;
+}
+
+}  // namespace
+
+Status usage_error(std::string message) { return invalid(std::move(message)).with_slug("usage"); }
+
+void add_common_options(Command& root, CommonOptions& common) {
+  root.options.push_back({"--json", "FILE", "one JSON value on stdout, or in FILE", &common.json});
+  root.options.push_back({"--color", "WHEN", "auto, always or never", &common.color});
+  root.options.push_back({"-q,--quiet", "", "only results and errors", &common.quiet});
+  root.options.push_back({"-v,--verbose", "", "more about what is done", &common.verbose});
+}
+
+int run_command_line(const Command& root, const CommonOptions& common, int argc,
+                     const char* const* argv) {
+  std::string path = root.name;
+  Result<int> result = 0;
+  try {
+    Line line(root);
+    result = line.run(argc, argv);
+    path = line.path().empty() ? root.name : line.path();
+  } catch (const std::exception& e) {  // none should come this far
+    print_error(Status(Code::kInternal, cat("a bug of byoc's: ", e.what())).with_slug("bug"),
+                common, path);
+    return kBug;
+  }
+  if (result.ok()) return *result;
+  Status status = std::move(result.status());
+  bool usage = status.slug() == "usage";
+  if (usage && status.help().empty()) status = std::move(status).with_help(cat(path, " -h"));
+  print_error(status, with_json_of(common, argc, argv), path);
+  return usage ? kUsage : kFailed;
+}
+
+}  // namespace byoc::cli

@@ -1,0 +1,156 @@
+#include "runtime/cli/output.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "byoc/base/file.h"
+#include "byoc/base/json.h"
+#include "byoc/base/version.h"
+
+namespace byoc::cli {
+namespace {
+
+void write_to(std::FILE* file, std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), file);
+  std::fflush(file);
+}
+
+Status write_json(const CommonOptions& common, std::string_view what, bool ok, const Json& fields) {
+  Json json = {{"schema", cat("byoc.", what, "/1")}, {"byoc", version()}, {"ok", ok}};
+  for (const auto& [name, value] : fields.items()) json[name] = value;
+  std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  if (*common.json != "-") return write_file(*common.json, text);
+  write_to(stdout, text);
+  return {};
+}
+
+bool is_set(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0';
+}
+
+size_t width_of(std::string_view text) {  // code points, not bytes
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+struct TimeUnit {
+  double ns;
+  std::string_view name;
+};
+
+TimeUnit unit_for(double ns) {
+  if (ns < 1e6) return {1e3, " us"};
+  if (ns < 1e9) return {1e6, " ms"};
+  return {1e9, " s"};
+}
+
+int decimals_for(double value) { return value < 10 ? 2 : value < 100 ? 1 : 0; }
+
+}  // namespace
+
+Status print_json(const CommonOptions& common, std::string_view what,
+                  const nlohmann::ordered_json& fields) {
+  return common.json ? write_json(common, what, true, fields) : Status();
+}
+
+void print_error(const Status& status, const CommonOptions& common, std::string_view command) {
+  std::string text = status.to_string();
+  size_t colon = text.find(": ");
+  bool color = use_color(common, Stream::kErr);
+  write_to(stderr, cat(paint(text.substr(0, colon), "1;31", color), text.substr(colon), "\n"));
+  if (!common.json) return;
+  std::string what(command.substr(command.rfind(' ') + 1));
+  Json error = {{"slug", status.slug()},
+                {"message", status.message()},
+                {"where", status.where()},
+                {"help", status.help()}};
+  Status written = write_json(common, what, false, {{"error", error}});
+  if (!written.ok()) write_to(stderr, written.to_string() + "\n");
+}
+
+void print_warning(std::string_view text, const CommonOptions& common) {
+  if (common.quiet) return;
+  write_to(stderr,
+           cat(paint("warning", "1;33", use_color(common, Stream::kErr)), ": ", text, "\n"));
+}
+
+void print_text(std::string_view text, const CommonOptions& common) {
+  if (!common.json || *common.json != "-") write_to(stdout, text);
+}
+
+bool use_color(const CommonOptions& common, Stream stream) {
+  if (common.color != "auto") return common.color == "always";
+  if (is_set("NO_COLOR")) return false;
+  if (is_set("CLICOLOR_FORCE")) return true;
+  const char* term = std::getenv("TERM");
+  return ::isatty(stream == Stream::kOut ? 1 : 2) && term != nullptr &&
+         std::string_view(term) != "dumb";
+}
+
+std::string paint(std::string_view text, std::string_view style, bool color) {
+  return color ? cat("\x1b[", style, "m", text, "\x1b[0m") : std::string(text);
+}
+
+std::string format_fixed(double value, int decimals) {
+  char text[64];
+  int n = std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return {text, static_cast<size_t>(std::clamp(n, 0, 63))};
+}
+
+std::string format_time(double ns) { return format_times({&ns, 1})[0]; }
+
+std::vector<std::string> format_times(std::span<const double> ns) {
+  double largest = 0;
+  for (double value : ns) largest = std::max(largest, value);
+  TimeUnit unit = unit_for(largest);
+  int decimals = decimals_for(largest / unit.ns);
+  std::vector<std::string> out;
+  for (double value : ns)
+    out.push_back(format_fixed(value / unit.ns, decimals) + std::string(unit.name));
+  return out;
+}
+
+std::string format_mib(uint64_t bytes) {
+  double mib = static_cast<double>(bytes) / (1 << 20);
+  return format_fixed(mib, decimals_for(mib)) + " MiB";
+}
+
+Table::Table(std::vector<std::string> titles) : titles_(std::move(titles)) {
+  for (std::string& title : titles_) {
+    right_.push_back(title.starts_with('>'));
+    if (right_.back()) title.erase(0, 1);
+  }
+}
+
+void Table::add(std::vector<std::string> cells) {
+  cells.resize(titles_.size());
+  rows_.push_back(std::move(cells));
+}
+
+std::string Table::text() const {
+  std::vector<size_t> widths;
+  for (size_t k = 0; k < titles_.size(); ++k) {
+    widths.push_back(width_of(titles_[k]));
+    for (const auto& row : rows_) widths[k] = std::max(widths[k], width_of(row[k]));
+  }
+  std::string out;
+  auto add_line = [&](const std::vector<std::string>& cells) {
+    std::string line;
+    for (size_t k = 0; k < cells.size(); ++k) {
+      std::string gap(widths[k] - width_of(cells[k]), ' ');
+      line += cat(k ? "  " : "", right_[k] ? gap : "", cells[k], right_[k] ? "" : gap);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  };
+  add_line(titles_);
+  for (const auto& row : rows_) add_line(row);
+  return out;
+}
+
+}  // namespace byoc::cli

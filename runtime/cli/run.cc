@@ -1,0 +1,215 @@
+#include "runtime/cli/run.h"
+
+#include <Eigen/Core>
+#include <chrono>
+#include <cmath>
+
+#include "byoc/base/json.h"
+#include "runtime/cli/output.h"
+#include "runtime/profile.h"
+
+namespace byoc::cli {
+namespace {
+
+struct Ran {
+  std::vector<NamedInput> inputs;
+  std::vector<Tensor> outputs;
+  std::vector<std::string> files;   // empty without --output-dir
+  std::vector<ProfileRow> profile;  // empty without --profile
+  double time_ns = 0;
+};
+
+Result<Ran> run_once(const Session& session, std::vector<NamedInput> inputs, bool profile) {
+  Ran ran{.inputs = std::move(inputs)};
+  std::vector<DLTensor> in, out;
+  for (const NamedInput& input : ran.inputs) in.push_back(input.tensor.view());
+  for (const NamedTensor& output : session.outputs()) {
+    BYOC_TRY(Tensor tensor, Tensor::make(output.type));
+    ran.outputs.push_back(std::move(tensor));
+  }
+  for (const Tensor& tensor : ran.outputs) out.push_back(tensor.view());
+  BYOC_TRY(auto context, session.make_context());
+  session.set_profiling(*context, profile);
+  auto begin = std::chrono::steady_clock::now();
+  BYOC_TRY_STATUS(session.run(*context, in, out));
+  ran.time_ns =
+      std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
+  if (profile) ran.profile = profile_rows(session, *context);
+  return ran;
+}
+
+double element(const Tensor& tensor, size_t k) {
+  auto at = [&]<class T>(T) {
+    return static_cast<double>(reinterpret_cast<const T*>(tensor.data())[k]);
+  };
+  switch (tensor.spec().dtype) {
+    case DType::kF32:
+      return at(float{});
+    case DType::kF64:
+      return at(double{});
+    case DType::kF16:
+      return at(Eigen::half{});
+    case DType::kBF16:
+      return at(Eigen::bfloat16{});
+    case DType::kI8:
+      return at(int8_t{});
+    case DType::kU8:
+    case DType::kBool:
+      return at(uint8_t{});
+    case DType::kI16:
+      return at(int16_t{});
+    case DType::kU16:
+      return at(uint16_t{});
+    case DType::kI32:
+      return at(int32_t{});
+    case DType::kU32:
+      return at(uint32_t{});
+    case DType::kI64:
+      return at(int64_t{});
+    case DType::kU64:
+      return at(uint64_t{});
+  }
+  return 0;
+}
+
+struct Summary {
+  double min = NAN, max = NAN, mean = NAN;
+  uint64_t non_finite = 0;  // left out of the three
+};
+
+Summary summarize(const Tensor& tensor) {
+  Summary summary;
+  double sum = 0;
+  auto n = static_cast<size_t>(num_elements(tensor.spec()));
+  for (size_t k = 0; k < n; ++k) {
+    double value = element(tensor, k);
+    if (!std::isfinite(value)) {
+      ++summary.non_finite;
+      continue;
+    }
+    summary.min = std::fmin(summary.min, value);  // NAN gives way to a number
+    summary.max = std::fmax(summary.max, value);
+    sum += value;
+  }
+  if (n > summary.non_finite) summary.mean = sum / static_cast<double>(n - summary.non_finite);
+  return summary;
+}
+
+std::string short_number(double value) {
+  char text[32];
+  int n = std::snprintf(text, sizeof text, "%.5g", value);
+  return std::isnan(value) ? "-" : std::string(text, static_cast<size_t>(n));
+}
+
+std::string input_lines(const Session& session, const Ran& ran) {
+  std::string out;
+  for (size_t k = 0; k < ran.inputs.size(); ++k) {
+    out += cat("input ", session.inputs()[k].name, " ", session.inputs()[k].type, ": ",
+               ran.inputs[k].source, "\n");
+  }
+  return out;
+}
+
+std::string output_table(const Session& session, const Ran& ran) {
+  Table table({"output", "type", ">min", ">max", ">mean", ran.files.empty() ? "" : "file"});
+  for (size_t k = 0; k < ran.outputs.size(); ++k) {
+    Summary s = summarize(ran.outputs[k]);
+    std::string note = s.non_finite ? cat(s.non_finite, " not finite ") : "";
+    table.add({session.outputs()[k].name, cat(session.outputs()[k].type), short_number(s.min),
+               short_number(s.max), short_number(s.mean),
+               note + (ran.files.empty() ? "" : ran.files[k])});
+  }
+  return table.text();
+}
+
+std::string profile_table(const std::vector<ProfileRow>& rows) {
+  std::vector<double> means;
+  double sum = 0;
+  for (const ProfileRow& row : rows) means.push_back(row.mean_ns()), sum += row.mean_ns();
+  std::vector<std::string> times = format_times(means);
+  Table table({">step", "symbol", "run by", ">time", ">share", ">GFLOP/s", "nodes"});
+  for (size_t k = 0; k < rows.size(); ++k) {
+    const ProfileRow& row = rows[k];
+    std::string nodes = row.locs.empty() ? "" : row.locs[0];
+    if (row.locs.size() > 1) nodes += cat(" and ", row.locs.size() - 1, " more");
+    table.add({cat(k), row.symbol, row.runner, times[k],
+               sum > 0 ? format_fixed(100 * means[k] / sum, 1) + " %" : "",
+               row.flops > 0 && means[k] > 0 ? format_fixed(row.flops / means[k], 2) : "", nodes});
+  }
+  return table.text();
+}
+
+Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+Json to_json(const Session& session, const std::string& model, const Ran& ran) {
+  Json json = {{"model", model}, {"threads", session.threads()}, {"time_ns", ran.time_ns}};
+  json["inputs"] = json["outputs"] = json["profile"] = Json::array();
+  for (size_t k = 0; k < ran.inputs.size(); ++k) {
+    const NamedTensor& input = session.inputs()[k];
+    json["inputs"].push_back(
+        {{"name", input.name}, {"type", cat(input.type)}, {"source", ran.inputs[k].source}});
+  }
+  for (size_t k = 0; k < ran.outputs.size(); ++k) {
+    const NamedTensor& output = session.outputs()[k];
+    Summary s = summarize(ran.outputs[k]);
+    json["outputs"].push_back({{"name", output.name},
+                               {"dtype", dtype_name(output.type.dtype)},
+                               {"dims", output.type.dims},
+                               {"min", finite(s.min)},
+                               {"max", finite(s.max)},
+                               {"mean", finite(s.mean)},
+                               {"non_finite", s.non_finite},
+                               {"file", ran.files.empty() ? Json() : Json(ran.files[k])}});
+  }
+  for (const ProfileRow& row : ran.profile) {
+    json["profile"].push_back({{"symbol", row.symbol},
+                               {"run_by", row.runner},
+                               {"implementation", row.implementation},
+                               {"runs", row.runs},
+                               {"total_ns", row.total_ns},
+                               {"min_ns", row.min_ns},
+                               {"flops", row.flops},
+                               {"nodes", row.locs}});
+  }
+  return json;
+}
+
+void print_run(const Session& session, const Ran& ran, const CommonOptions& common) {
+  if (!common.quiet) print_text(input_lines(session, ran), common);
+  print_text(output_table(session, ran), common);
+  if (!ran.profile.empty()) print_text("\n" + profile_table(ran.profile), common);
+  print_text(cat("ran in ", format_time(ran.time_ns), ", ", session.threads(),
+                 session.threads() == 1 ? " thread" : " threads",
+                 "; the first run, reading not counted\n"),
+             common);
+}
+
+}  // namespace
+
+void add_run_options(Command& command, RunFlags& flags) {
+  auto& options = command.options;
+  options.push_back({"--input", "NAME=VALUE",
+                     "a.npy, f32[1,3]=0.5, zeros, 1,2,3; those not given are random",
+                     &flags.inputs});
+  options.push_back(
+      {"--output-dir", "DIR", "write each output and outputs.json there", &flags.output_dir});
+  options.push_back({"--profile", "", "time of every step", &flags.profile});
+  options.push_back({"--seed", "N", "of random inputs (default 0)", &flags.seed});
+}
+
+Status run_session(const Session& session, const std::string& model, const RunFlags& flags,
+                   const CommonOptions& common, const TensorReaders& readers,
+                   const OutputFormat& format) {
+  for (const std::string& warning : session.warnings()) print_warning(warning, common);
+  BYOC_TRY_STATUS(session.check_externs());
+  auto inputs = make_inputs(session.inputs(), flags.inputs, flags.seed, readers);
+  if (!inputs.ok()) return std::move(inputs.status()).at(model);
+  BYOC_TRY(Ran ran, run_once(session, *std::move(inputs), flags.profile));
+  if (!flags.output_dir.empty()) {
+    BYOC_TRY(ran.files, write_outputs(flags.output_dir, session.outputs(), ran.outputs, format));
+  }
+  print_run(session, ran, common);
+  return print_json(common, "run", to_json(session, model, ran));
+}
+
+}  // namespace byoc::cli

@@ -1,0 +1,202 @@
+#include "runtime/cli/values.h"
+
+#include <Eigen/Core>
+#include <charconv>
+#include <cstring>
+#include <optional>
+
+#include "byoc/base/nearest.h"
+#include "runtime/check_view.h"
+
+namespace byoc::cli {
+namespace {
+
+Status bad_value(std::string message) {
+  return invalid(std::move(message))
+      .with_slug("input-value")
+      .with_help("x=a.npy, x=f32[1,3]=0.5, x=f32[3]=1,2,3, x=zeros or x=random");
+}
+
+std::string_view ending_of(std::string_view text) {
+  size_t dot = text.rfind('.');
+  return dot == std::string_view::npos || text.find('/', dot) != std::string_view::npos
+             ? ""
+             : text.substr(dot);
+}
+
+/// "f32[1,3]=0.5" -> f32[1,3], "0.5".
+std::optional<TensorSpec> take_type(std::string_view& text) {
+  auto spec = parse_tensor_spec(text.substr(0, text.find('=')));
+  if (!spec.ok()) return std::nullopt;
+  text.remove_prefix(std::min(text.find('='), text.size() - 1) + 1);
+  return *std::move(spec);
+}
+
+template <class T>
+bool parse_number(std::string_view text, T& out) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+template <class T>
+bool store_integer(std::string_view text, std::byte* to) {
+  T value{};
+  if (!parse_number(text, value)) return false;
+  std::memcpy(to, &value, sizeof value);
+  return true;
+}
+
+template <class T>
+bool store_float(std::string_view text, std::byte* to) {
+  double value = 0;
+  if (!parse_number(text, value)) return false;
+  T narrow(static_cast<T>(value));
+  std::memcpy(to, &narrow, sizeof narrow);
+  return true;
+}
+
+bool store_bool(std::string_view text, std::byte* to) {
+  bool is_true = text == "1" || text == "true";
+  *to = std::byte{is_true};
+  return is_true || text == "0" || text == "false";
+}
+
+/// False when the text is no number of this type, or out of its range.
+bool store_element(DType dtype, std::string_view text, std::byte* to) {
+  switch (dtype) {
+    case DType::kF32:
+      return store_float<float>(text, to);
+    case DType::kF64:
+      return store_float<double>(text, to);
+    case DType::kF16:
+      return store_float<Eigen::half>(text, to);
+    case DType::kBF16:
+      return store_float<Eigen::bfloat16>(text, to);
+    case DType::kI8:
+      return store_integer<int8_t>(text, to);
+    case DType::kU8:
+      return store_integer<uint8_t>(text, to);
+    case DType::kI16:
+      return store_integer<int16_t>(text, to);
+    case DType::kU16:
+      return store_integer<uint16_t>(text, to);
+    case DType::kI32:
+      return store_integer<int32_t>(text, to);
+    case DType::kU32:
+      return store_integer<uint32_t>(text, to);
+    case DType::kI64:
+      return store_integer<int64_t>(text, to);
+    case DType::kU64:
+      return store_integer<uint64_t>(text, to);
+    case DType::kBool:
+      return store_bool(text, to);
+  }
+  return false;
+}
+
+/// One number for all elements, or as many as there are elements.
+Result<Tensor> parse_elements(const TensorSpec& spec, std::string_view text) {
+  BYOC_TRY(Tensor tensor, Tensor::make(spec));
+  size_t size = dtype_size(spec.dtype), given = 0;
+  auto n = static_cast<size_t>(num_elements(spec));
+  for (std::string_view rest = text;; ++given) {
+    std::string_view word = rest.substr(0, rest.find(','));
+    std::byte element[8];
+    if (!store_element(spec.dtype, word, element))
+      return bad_value(cat("\"", word, "\" is no number of type ", spec.dtype));
+    if (given < n) std::memcpy(tensor.data() + given * size, element, size);
+    if (word.size() == rest.size()) break;
+    rest.remove_prefix(word.size() + 1);
+  }
+  ++given;
+  if (given != n && given != 1) return bad_value(cat(given, " elements given, ", spec, " has ", n));
+  for (size_t k = 1; given == 1 && k < n; ++k)
+    std::memcpy(tensor.data() + k * size, tensor.data(), size);
+  return tensor;
+}
+
+Result<Tensor> random_tensor(const TensorSpec& spec, uint64_t seed) {
+  BYOC_TRY(Tensor tensor, Tensor::make(spec));
+  fill_random(tensor, seed);
+  return tensor;
+}
+
+Result<size_t> find_input(const std::vector<NamedTensor>& wanted, const std::string& name) {
+  std::vector<std::string> names;
+  if (name.empty() && wanted.size() == 1) return size_t{0};
+  for (size_t k = 0; k < wanted.size(); ++k) {
+    if (wanted[k].name == name) return k;
+    names.push_back(wanted[k].name);
+  }
+  std::string known;
+  for (const std::string& one : names) known += cat(known.empty() ? "" : ", ", one);
+  std::string message = name.empty()
+                            ? cat("the model has ", wanted.size(), " inputs: which one is meant?")
+                            : cat("no input \"", name, "\"", did_you_mean(name, names));
+  return not_found(std::move(message)).with_slug("unknown-input").with_help(cat("inputs: ", known));
+}
+
+}  // namespace
+
+TensorReaders npy_reader() { return {{".npy", read_npy}}; }
+
+std::pair<std::string, std::string> split_binding(std::string_view text,
+                                                  const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (text.starts_with(name) && text.substr(name.size()).starts_with('=')) {
+      return {name, std::string(text.substr(name.size() + 1))};
+    }
+  }
+  size_t equals = text.find('=');
+  bool typed = parse_tensor_spec(text.substr(0, equals)).ok();
+  if (equals == std::string_view::npos || typed) return {"", std::string(text)};
+  return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+}
+
+Result<Tensor> parse_value(std::string_view text, const TensorSpec* wanted, uint64_t seed,
+                           const TensorReaders& readers) {
+  if (auto reader = readers.find(std::string(ending_of(text))); reader != readers.end()) {
+    return reader->second(std::string(text));
+  }
+  std::string_view rest = text;
+  std::optional<TensorSpec> typed = take_type(rest);
+  const TensorSpec* spec = typed ? &*typed : wanted;
+  if (spec == nullptr) return bad_value(cat("\"", text, "\" does not say its type"));
+  if (rest == "random" || (typed && rest.empty())) return random_tensor(*spec, seed);
+  if (rest == "zeros") return Tensor::make(*spec);
+  auto tensor = parse_elements(*spec, rest);
+  if (!tensor.ok() && !typed)
+    return bad_value(
+        cat("\"", text, "\" is no file that can be read, no type and no value of ", *spec));
+  return tensor;
+}
+
+Result<std::vector<NamedInput>> make_inputs(const std::vector<NamedTensor>& wanted,
+                                            const std::vector<std::string>& bindings, uint64_t seed,
+                                            const TensorReaders& readers) {
+  std::vector<std::string> names;
+  for (const NamedTensor& input : wanted) names.push_back(input.name);
+  std::vector<std::optional<NamedInput>> given(wanted.size());
+  for (const std::string& binding : bindings) {
+    auto [name, value] = split_binding(binding, names);
+    BYOC_TRY(size_t k, find_input(wanted, name));
+    if (given[k])
+      return invalid(cat("input \"", wanted[k].name, "\" is given twice")).with_slug("input-twice");
+    auto place = [&] { return cat(value, " -> input \"", wanted[k].name, "\""); };
+    auto tensor = parse_value(value, &wanted[k].type, seed + k, readers);
+    if (!tensor.ok()) return std::move(tensor.status()).at(place());
+    BYOC_TRY_STATUS(check_view("input", tensor->view(), wanted[k]).at(place()));
+    given[k] = NamedInput{*std::move(tensor), value};
+  }
+  std::vector<NamedInput> inputs;
+  for (size_t k = 0; k < wanted.size(); ++k) {
+    if (!given[k]) {
+      BYOC_TRY(Tensor tensor, random_tensor(wanted[k].type, seed + k));
+      given[k] = NamedInput{std::move(tensor), cat("random, seed ", seed + k)};
+    }
+    inputs.push_back(*std::move(given[k]));
+  }
+  return inputs;
+}
+
+}  // namespace byoc::cli

@@ -1,0 +1,49 @@
+#include "runtime/cli/output.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace byoc::cli {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(Units, TimesHaveThreeDigitsAndTheUnitThatFits) {
+  EXPECT_EQ(format_time(4520), "4.52 us");
+  EXPECT_EQ(format_time(999.9e3), "1000 us");
+  EXPECT_EQ(format_time(81.24e6), "81.2 ms");
+  EXPECT_EQ(format_time(1.2e9), "1.20 s");
+}
+
+TEST(Units, AColumnHasOneUnit) {
+  std::vector<double> times{81.24e6, 0.5e6, 0};
+  EXPECT_THAT(format_times(times), ElementsAre("81.2 ms", "0.5 ms", "0.0 ms"));
+}
+
+TEST(Units, MemoryIsInMebibytes) { EXPECT_EQ(format_mib(1310720), "1.25 MiB"); }
+
+TEST(Table, AlignsColumnsByTheirTitles) {
+  Table table({"id", ">ops", "note"});
+  table.add({"json", "131", ""});
+  table.add({"größer", "7", "x"});  // width is letters, not bytes
+  EXPECT_EQ(table.text(), "id      ops  note\njson    131\ngrößer    7  x\n");
+}
+
+TEST(Color, IsAskedForOrLeftOut) {
+  CommonOptions common;
+  common.color = "always";
+  EXPECT_TRUE(use_color(common, Stream::kOut));
+  common.color = "never";
+  EXPECT_FALSE(use_color(common, Stream::kOut));
+  common.color = "auto";
+  ::setenv("CLICOLOR_FORCE", "1", 1);
+  EXPECT_TRUE(use_color(common, Stream::kErr));
+  ::setenv("NO_COLOR", "1", 1);
+  EXPECT_FALSE(use_color(common, Stream::kErr));
+  ::unsetenv("NO_COLOR"), ::unsetenv("CLICOLOR_FORCE");
+  EXPECT_EQ(paint("x", "31", true), "\x1b[31mx\x1b[0m");
+  EXPECT_EQ(paint("x", "31", false), "x");
+}
+
+}  // namespace
+}  // namespace byoc::cli
