@@ -4,7 +4,7 @@
 //   before: fn main(%x) { %0 = call_dps_packed(@a, %x) : f32[8]  %1 = call_dps_packed(@b, %0) : f32[8]  return %1 }
 //   after:  fn main(%x) {arena_bytes=64, arena_offsets=[0,-1], arena_peak_live=64} { ... }
 #include "byoc/pass/passes.h"
-#include "core/codegen/arena.h"
+#include "byoc/base/arena.h"
 #include "core/partition/annotations.h"
 
 namespace byoc {

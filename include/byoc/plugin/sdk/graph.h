@@ -192,6 +192,7 @@ struct Body {
 };
 
 struct Graph : Body {
+  std::string_view json;  // what it was read from: the host's, borrowed for the call
   std::string symbol;
   std::vector<Type> types;
   std::vector<Constant> constants;

@@ -275,7 +275,9 @@ class GraphReader {
 inline Graph parse_graph(std::string_view json) {
   detail::Json tree = detail::parse_json(json);
   try {
-    return detail::GraphReader().read(tree);
+    Graph graph = detail::GraphReader().read(tree);
+    graph.json = json;
+    return graph;
   } catch (const detail::Json::exception& e) {
     detail::bad_graph(e.what());
   }

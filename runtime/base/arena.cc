@@ -1,4 +1,4 @@
-#include "core/codegen/arena.h"
+#include "byoc/base/arena.h"
 
 #include <algorithm>
 #include <map>

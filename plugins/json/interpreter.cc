@@ -1,0 +1,159 @@
+#include "plugins/json/interpreter.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "byoc/base/arena.h"
+#include "byoc/ir/visit.h"
+
+namespace byoc::json_plugin {
+
+// Values get numbers as they appear, composites dissolved; then lifetimes, an arena, and homes.
+class Compiler {
+ public:
+  Compiler(const IRModule& graph, uint32_t n_inputs) : graph_(graph), n_inputs_(n_inputs) {}
+  Result<Interpreter> compile();
+
+ private:
+  using Home = Interpreter::Home;
+  struct Value {
+    Home home;
+    uint64_t bytes = 0;
+    uint32_t first = 0, last = 0;                           // steps
+  };
+  struct Op {
+    RefKernel kernel;
+    std::vector<uint32_t> in, out;
+  };
+  Result<uint32_t> add_value(Home home, TypeId type) {
+    BYOC_TRY(int64_t bytes, size_bytes(*type));
+    values_.push_back({home, static_cast<uint64_t>(bytes)});
+    return static_cast<uint32_t>(values_.size() - 1);
+  }
+  Status walk(const Function& function, const std::vector<uint32_t>& params, std::vector<uint32_t>& results);
+  Status add_op(const Function& function, const Node& node, const std::vector<uint32_t>& args, std::vector<uint32_t>& outs);
+  void place(const std::vector<uint32_t>& results);
+  Interpreter write(const std::vector<uint32_t>& results) const;
+
+  const IRModule& graph_;
+  uint32_t n_inputs_;
+  std::vector<Value> values_;
+  std::vector<Op> ops_;
+  uint64_t arena_bytes_ = 0;
+};
+
+Status Compiler::add_op(const Function& function, const Node& node, const std::vector<uint32_t>& args, std::vector<uint32_t>& outs) {
+  const Call& call = std::get<Call>(node.kind);
+  std::vector<TypeId> in, out;
+  for (ValueId arg : function.args(node)) in.push_back(function.type(arg));
+  for (size_t k = 0; k < node.types.size(); ++k) out.push_back(node.types[k]);
+  if (!call.op->reference) return unimplemented(cat(call.op->name, " has no reference kernel"));
+  Result<RefKernel> kernel = call.op->reference(in, out, *call.attrs);
+  if (!kernel.ok()) return std::move(kernel).status();
+  for (TypeId type : out) {
+    BYOC_TRY(uint32_t value, add_value({}, type));
+    values_[value].first = values_[value].last = static_cast<uint32_t>(ops_.size());
+    outs.push_back(value);
+  }
+  for (uint32_t value : args) values_[value].last = static_cast<uint32_t>(ops_.size());
+  ops_.push_back({*std::move(kernel), args, outs});
+  return {};
+}
+
+// Composites do not nest, so this calls itself once at most.
+Status Compiler::walk(const Function& function, const std::vector<uint32_t>& params, std::vector<uint32_t>& results) {
+  std::vector<std::vector<uint32_t>> values(function.nodes.size());
+  std::vector<uint32_t> args;
+  size_t param = 0;
+  for (size_t n = 0; n < function.nodes.size(); ++n) {
+    const Node& node = function.nodes[n];
+    args.clear();
+    for (ValueId arg : function.args(node)) args.push_back(values[arg.node][arg.output]);
+    BYOC_TRY_STATUS(std::visit(
+        overloaded{
+            [&](const Param&) -> Status { values[n] = {params[param++]}; return {}; },
+            [&](const Constant&) -> Status { return unimplemented("a constant inside a composite"); },
+            [&](const Call&) { return add_op(function, node, args, values[n]); },
+            [&](const Invoke& invoke) -> Status {
+              const Function* callee = graph_.find(invoke.function);
+              if (callee == nullptr || !callee->attrs.has("composite")) return unimplemented(cat("a call of @", invoke.function));
+              return walk(*callee, args, values[n]);
+            },
+            [&](const Extern& external) -> Status { return unimplemented(cat("a call of the external function ", external.symbol)); },
+        },
+        node.kind));
+  }
+  for (ValueId result : function.results) results.push_back(values[result.node][result.output]);
+  return {};
+}
+
+// A result is written straight to its output the first time it is one; other values share an arena.
+void Compiler::place(const std::vector<uint32_t>& results) {
+  for (uint32_t k = static_cast<uint32_t>(results.size()); k-- > 0;) {
+    Home& home = values_[results[k]].home;
+    if (home.kind == Home::kArena || home.kind == Home::kOutput) home = {Home::kOutput, k, 0};
+  }
+  std::vector<uint32_t> in_arena;
+  std::vector<Lifetime> lifetimes;
+  for (uint32_t v = 0; v < values_.size(); ++v) {
+    if (values_[v].home.kind != Home::kArena) continue;
+    in_arena.push_back(v);
+    lifetimes.push_back({(values_[v].bytes + 63) / 64 * 64, values_[v].first, values_[v].last});
+  }
+  ArenaPlan plan = plan_arena(lifetimes);
+  for (size_t k = 0; k < in_arena.size(); ++k) values_[in_arena[k]].home.offset = plan.offsets[k];
+  arena_bytes_ = plan.bytes;
+}
+
+Interpreter Compiler::write(const std::vector<uint32_t>& results) const {
+  Interpreter out;
+  out.table_offset_ = arena_bytes_;
+  for (const Op& op : ops_) {
+    uint32_t in = static_cast<uint32_t>(out.table_.size());
+    for (uint32_t value : op.in) out.table_.push_back(values_[value].home);
+    uint32_t first_out = static_cast<uint32_t>(out.table_.size());
+    for (uint32_t value : op.out) out.table_.push_back(values_[value].home);
+    out.steps_.push_back({op.kernel, in, first_out});
+  }
+  for (uint32_t k = 0; k < results.size(); ++k) {
+    const Value& value = values_[results[k]];
+    if (value.home.kind != Home::kOutput || value.home.index != k) out.copies_.push_back({value.home, k, value.bytes});
+  }
+  return out;
+}
+
+Result<Interpreter> Compiler::compile() {
+  const Function& entry = graph_.function(graph_.entry);
+  std::vector<uint32_t> params, results;
+  for (uint32_t k = 0; k < entry.num_params(); ++k) {
+    Home home = k < n_inputs_ ? Home{Home::kInput, k} : Home{Home::kConstant, k - n_inputs_};
+    BYOC_TRY(uint32_t value, add_value(home, entry.nodes[k].types[0]));
+    params.push_back(value);
+  }
+  BYOC_TRY_STATUS(walk(entry, params, results));
+  place(results);
+  return write(results);
+}
+
+Result<Interpreter> Interpreter::make(const IRModule& graph, uint32_t n_inputs) { return Compiler(graph, n_inputs).compile(); }
+
+void Interpreter::run(const void* const* inputs, const void* const* constants, void* const* outputs, void* workspace) const {
+  char* arena = static_cast<char*>(workspace);
+  auto address = [&](const Home& home) -> void* {
+    switch (home.kind) {
+      case Home::kInput: return const_cast<void*>(inputs[home.index]);
+      case Home::kConstant: return const_cast<void*>(constants[home.index]);
+      case Home::kOutput: return outputs[home.index];
+      case Home::kArena: break;
+    }
+    return arena + home.offset;
+  };
+  void** table = reinterpret_cast<void**>(arena + table_offset_);
+  for (size_t k = 0; k < table_.size(); ++k) table[k] = address(table_[k]);
+  for (const Step& step : steps_) step.kernel(table + step.in, table + step.out);
+  for (const OutputCopy& copy : copies_) {
+    if (copy.bytes > 0) std::memcpy(outputs[copy.output], address(copy.from), copy.bytes);
+  }
+}
+
+}  // namespace byoc::json_plugin
