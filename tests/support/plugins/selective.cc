@@ -1,0 +1,132 @@
+// A plugin that takes what its options say and computes it with the reference kernels:
+//   ops=relu,add       ops it lists as patterns of one node; "*" (the default): no patterns, judge is asked about all
+//   patterns=[{"name":"conv_relu","dag":{...},"priority":3}, ...]
+//   refuse=tanh,a.conv_relu    ops and composites that judge refuses, with the reason "told to refuse it"
+//   decline=exp                ops and composites with which compile declines the function
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "byoc/ir/graph_json.h"
+#include "byoc/ir/visit.h"
+#include "byoc/op/evaluate.h"
+#include "byoc/plugin/sdk.h"
+
+namespace {
+
+using namespace byoc::sdk;
+using byoc::ValueId;
+using Buffers = std::vector<std::shared_ptr<const byoc::Buffer>>;
+
+std::set<std::string> split(const std::string& text) {
+  std::set<std::string> out;
+  for (size_t from = 0; from < text.size();) {
+    size_t to = std::min(text.find(',', from), text.size());
+    out.insert(text.substr(from, to - from));
+    from = to + 1;
+  }
+  return out;
+}
+
+Buffers evaluate(const byoc::IRModule& module, const byoc::Function& f, const Buffers& inputs) {
+  std::vector<Buffers> values(f.nodes.size());
+  size_t params = 0;
+  for (uint32_t n = 0; n < f.nodes.size(); ++n) {
+    const byoc::Node& node = f.nodes[n];
+    Buffers args;
+    std::vector<byoc::TypeId> types, results;
+    std::vector<const byoc::Buffer*> raw;
+    for (ValueId arg : f.args(node)) {
+      args.push_back(values[arg.node][arg.output]);
+      raw.push_back(args.back().get());
+      types.push_back(f.type(arg));
+    }
+    for (size_t k = 0; k < node.types.size(); ++k) results.push_back(node.types[k]);
+    if (std::holds_alternative<byoc::Param>(node.kind)) {
+      values[n] = {inputs[params++]};
+    } else if (auto* constant = std::get_if<byoc::Constant>(&node.kind)) {
+      values[n] = {byoc::Buffer::copy(constant->data->bytes())};
+    } else if (auto* invoke = std::get_if<byoc::Invoke>(&node.kind)) {
+      values[n] = evaluate(module, module.function(invoke->function), args);
+    } else {
+      const byoc::Call& call = std::get<byoc::Call>(node.kind);
+      auto out = byoc::evaluate(*call.op, *call.attrs, types, results, raw);
+      if (!out.ok()) throw Error(BYOC_INTERNAL, out.status().to_string());
+      values[n] = *std::move(out);
+    }
+  }
+  Buffers out;
+  for (ValueId v : f.results) out.push_back(values[v.node][v.output]);
+  return out;
+}
+
+class ReferenceKernel : public Kernel {
+ public:
+  explicit ReferenceKernel(byoc::IRModule module) : module_(std::move(module)) {}
+  KernelInfo info() const override { return {.flags = BYOC_KERNEL_MAY_ALLOC}; }
+  void run(const Call& call) const override {
+    const byoc::Function& f = module_.function(module_.entry);
+    Buffers inputs;
+    for (uint32_t k = 0; k < call.n_in(); ++k) {
+      size_t bytes = static_cast<size_t>(*byoc::size_bytes(*f.nodes[k].types[0]));
+      inputs.push_back(byoc::Buffer::copy({call.in_data<std::byte>(k), bytes}));
+    }
+    Buffers outputs = evaluate(module_, f, inputs);
+    for (uint32_t k = 0; k < outputs.size(); ++k) {
+      if (outputs[k]->size() > 0) std::memcpy(call.out_data<char>(k), outputs[k]->data(), outputs[k]->size());
+    }
+  }
+
+ private:
+  byoc::IRModule module_;
+};
+
+class Selective : public Plugin {
+ public:
+  void open(const Options& options) override {
+    ops_ = split(options.get("ops", "*"));
+    refuse_ = split(options.get("refuse"));
+    decline_ = split(options.get("decline"));
+    for (const auto& row : nlohmann::json::parse(options.get("patterns", "[]"))) {
+      patterns_.emplace_back(row["name"].get<std::string>(), op("relu"), row.value("priority", 0));
+      patterns_.back().dag_json = row["dag"].dump();
+    }
+    if (!ops_.contains("*")) {
+      for (const std::string& name : ops_) patterns_.emplace_back(name, op(name));
+    }
+  }
+  std::vector<Pattern> patterns() const override { return patterns_; }
+  Verdict judge(const Graph& graph) const override {
+    return names_one_of(graph, refuse_) ? Verdict::no("told to refuse it") : Verdict::yes();
+  }
+  std::unique_ptr<Kernel> compile(Function& function) override {
+    if (names_one_of(function.graph, decline_)) throw Declined("told to decline it");
+    auto bytes_of = [&](const byoc::ContentKey& key) -> std::shared_ptr<const byoc::Buffer> {
+      for (size_t k = 0; k < function.constants.size(); ++k) {
+        if (function.graph.constants[k].key != key.hex()) continue;
+        auto bytes = static_cast<size_t>(function.graph.types[function.graph.constants[k].type].bytes());
+        return byoc::Buffer::copy({function.constants.data<std::byte>(k), bytes});
+      }
+      return nullptr;
+    };
+    auto module = byoc::read_graph_json(function.graph_json, byoc::all_ops(), bytes_of);
+    if (!module.ok()) throw Error(BYOC_BAD_GRAPH, module.status().to_string());
+    return std::make_unique<ReferenceKernel>(*std::move(module));
+  }
+
+ private:
+  // A composite is named by its pattern; its inner ops are not looked at.
+  static bool names_one_of(const Graph& graph, const std::set<std::string>& names) {
+    return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+      const Body* callee = graph.callee(node);
+      return names.contains(callee ? callee->pattern : node.op);
+    });
+  }
+  std::set<std::string> ops_, refuse_, decline_;
+  std::vector<Pattern> patterns_;
+};
+
+}  // namespace
+
+BYOC_PLUGIN(Selective, ID, "1.0.0")

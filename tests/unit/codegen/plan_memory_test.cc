@@ -1,0 +1,125 @@
+#include <gtest/gtest.h>
+
+#include "byoc/compile.h"
+#include "byoc/ir/text.h"
+
+namespace byoc {
+namespace {
+
+IRModule parse(std::string_view text) {
+  Result<IRModule> module = parse_module(text, all_ops());
+  EXPECT_TRUE(module.ok()) << module.status().to_string();
+  return module.ok() ? *std::move(module) : IRModule();
+}
+
+IRModule planned(std::string_view text, std::vector<ExternalFunction> externals = {}) {
+  IRModule module = parse(text);
+  if (!externals.empty()) {
+    ExternalModule compiled;
+    compiled.plugin = "a";
+    compiled.functions = std::move(externals);
+    module.external_mods.push_back(std::move(compiled));
+  }
+  Result<IRModule> out = plan_memory(std::move(module), PassContext());
+  EXPECT_TRUE(out.ok()) << out.status().to_string();
+  return out.ok() ? *std::move(out) : IRModule();
+}
+
+ExternalFunction external(std::string symbol, std::vector<std::pair<uint32_t, uint32_t>> inplace) {
+  ExternalFunction out;
+  out.symbol = std::move(symbol);
+  out.inplace = std::move(inplace);
+  return out;
+}
+
+constexpr std::string_view kChain = R"(
+fn main(%x: f32[16]) {
+  %0 = call_dps_packed(@a, %x) : f32[16]
+  %1 = call_dps_packed(@b, %0) : f32[16]
+  %2 = call_dps_packed(@c, %1) : f32[16]
+  return %2
+})";
+
+TEST(PlanMemory, ResultsAreWrittenToOutputsAndTheRestSharesAnArena) {
+  IRModule module = planned(kChain);
+  const Attrs& attrs = module.function("main").attrs;
+  EXPECT_EQ(attrs.i("arena_bytes"), 128);
+  EXPECT_EQ(attrs.i("arena_peak_live"), 128);
+  EXPECT_EQ(attrs.ints("arena_offsets")[2], -1);
+  EXPECT_NE(attrs.ints("arena_offsets")[0], attrs.ints("arena_offsets")[1]);
+}
+
+TEST(PlanMemory, HonoursInPlacePairs) {
+  IRModule module = planned(kChain, {external("b", {{0, 0}})});
+  EXPECT_EQ(module.function("main").attrs.i("arena_bytes"), 64);
+  EXPECT_EQ(module.function("main").attrs.ints("arena_offsets"), (Ints{0, 0, -1}));
+}
+
+TEST(PlanMemory, NeverInPlaceWhereTheInputIsReadAgain) {
+  IRModule module = planned(R"(
+fn main(%x: f32[16]) {
+  %0 = call_dps_packed(@a, %x) : f32[16]
+  %1 = call_dps_packed(@b, %0) : f32[16]
+  %2 = call_dps_packed(@c, %1, %0) : f32[16]
+  return %2
+})", {external("b", {{0, 0}})});
+  EXPECT_EQ(module.function("main").attrs.i("arena_bytes"), 128);
+}
+
+TEST(PlanMemory, NeverInPlaceOnInputsOfTheProgramOrTwiceInOneCall) {
+  IRModule module = planned(R"(
+fn main(%x: f32[16]) {
+  %0 = call_dps_packed(@b, %x) : f32[16]
+  %1 = call_dps_packed(@two, %0, %0) : f32[16]
+  %2 = call_dps_packed(@c, %1) : f32[16]
+  return %2
+})", {external("b", {{0, 0}}), external("two", {{0, 0}})});
+  EXPECT_EQ(module.function("main").attrs.i("arena_bytes"), 128);
+}
+
+TEST(PlanMemory, TwiceChangesNothingMore) {
+  IRModule once = planned(kChain);
+  Result<IRModule> twice = plan_memory(once, PassContext());
+  ASSERT_TRUE(twice.ok());
+  EXPECT_TRUE(equal(once, *twice));
+}
+
+TEST(PlanMemory, NamesWhatHasNotBeenCompiled) {
+  Result<IRModule> out = plan_memory(parse("fn main(%x: f32[2]) { %0 = relu(%x) loc(\"r1\")  return %0 }"), PassContext());
+  ASSERT_FALSE(out.ok());
+  EXPECT_EQ(out.status().slug(), "not-compiled");
+  EXPECT_EQ(out.status().message(), "relu \"r1\" has not been compiled");
+}
+
+TEST(MakeExecutable, CopiesWhatNoStepWrites) {
+  IRModule module = planned(R"(
+fn main(%x: f32[2], %y: f32[2]) {
+  %c = const([1.0,2.0]) : f32[2]
+  %0 = call_dps_packed(@a, %x, %c) : f32[2]
+  return %0, %y, %0, %c
+})");
+  Result<Executable> made = make_executable(module);
+  ASSERT_TRUE(made.ok()) << made.status().to_string();
+  const Program& program = made->program;
+  ASSERT_EQ(program.steps.size(), 1u);
+  EXPECT_EQ(program.steps[0].module, Step::kHostExtern);
+  EXPECT_EQ(program.steps[0].args, (std::vector<Place>{{Place::kInput, 0, 0}, {Place::kConstant, 0, 0}, {Place::kOutput, 0, 0}}));
+  ASSERT_EQ(program.copies.size(), 3u);
+  EXPECT_EQ(program.copies[0].from, (Place{Place::kInput, 1, 0}));
+  EXPECT_EQ(program.copies[1].from, (Place{Place::kOutput, 0, 0}));
+  EXPECT_EQ(program.copies[2].from, (Place{Place::kConstant, 0, 0}));
+  EXPECT_EQ(made->constants.size(), 1u);
+}
+
+TEST(MakeExecutable, NeedsNumbersAndAPlan) {
+  Result<Executable> unplanned = make_executable(parse(kChain));
+  ASSERT_FALSE(unplanned.ok());
+  EXPECT_EQ(unplanned.status().slug(), "not-compiled");
+  IRModule symbolic = planned("fn main(%x: f32[N]) { return %x }");
+  Result<Executable> made = make_executable(symbolic);
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.status().slug(), "symbolic-shape");
+}
+
+}  // namespace
+}  // namespace byoc
