@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "byoc/pass/pass.h"
 #include "tests/support/golden.h"
 
 namespace byoc {
@@ -11,8 +12,21 @@ namespace {
 
 const std::string kFolder = BYOC_TEST_DATA "/golden";
 
-Result<IRModule> run(IRModule, const std::string& passes) {
-  return not_found(cat("no pass is known here: ", passes));
+// The plugins a case names are its compilers, in that order; those that may, are its default
+// codegens.
+PassContext context_for(const std::vector<std::string>& ids) {
+  PassContext context;
+  if (ids.empty()) return context;
+  PluginSearch search;
+  for (const std::string& id : ids)
+    search.files.push_back(cat(BYOC_PLUGIN_DIR "/libbyoc_", id, ".so"));
+  context.plugins = PluginSet::load(search);
+  context.compilers = ids;
+  for (const std::string& id : ids) {
+    const Plugin* plugin = context.plugins->find(id);
+    if (plugin != nullptr && plugin->is_default_codegen()) context.defaults.push_back(id);
+  }
+  return context;
 }
 
 class Golden : public testing::TestWithParam<std::string> {};
@@ -23,6 +37,11 @@ TEST_P(Golden, GivesTheExpectedText) {
   text << file.rdbuf();
   auto golden = parse_golden(text.str());
   ASSERT_TRUE(golden.ok()) << golden.status().to_string();
+  PassContext context = context_for(golden->plugins);
+  auto run = [&](IRModule module, const std::string& text) -> Result<IRModule> {
+    BYOC_TRY(std::vector<Pass> passes, parse_passes(text));
+    return run_passes(std::move(module), passes, context);
+  };
   Status status = check_golden(*golden, all_ops(), run);
   EXPECT_TRUE(status.ok()) << status.to_string();
 }
@@ -75,7 +94,8 @@ TEST(GoldenRunner, ComparesErrors) {
 }
 
 TEST(GoldenRunner, RefusesFilesThatAreNoCases) {
-  EXPECT_EQ(result_of("fn main() { return }"), "a golden case starts with \"// pass: ...\"");
+  EXPECT_EQ(result_of("fn main() { return }\n// ---- expect\n"),
+            "a golden case starts with \"// pass: ...\"");
   EXPECT_EQ(result_of("// pass: x\n"), "neither \"// ---- expect\" nor \"// ---- error\"");
 }
 

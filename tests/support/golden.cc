@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <sstream>
 
 namespace byoc {
 namespace {
@@ -10,6 +12,15 @@ std::string_view trim(std::string_view text) {
   size_t from = text.find_first_not_of(" \t\r\n");
   if (from == std::string_view::npos) return {};
   return text.substr(from, text.find_last_not_of(" \t\r\n") - from + 1);
+}
+
+// What follows `name` on its line, without a remark "why: ..." behind it.
+std::optional<std::string_view> header(std::string_view text, std::string_view name) {
+  size_t at = text.find(name);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view line = text.substr(at + name.size());
+  line = line.substr(0, line.find('\n'));
+  return trim(line.substr(0, line.find("why:")));
 }
 
 Status check_same(const IRModule& actual, const IRModule& expected, std::string_view what) {
@@ -40,20 +51,21 @@ Status check_error(const Status& status, std::string_view expected) {
 }  // namespace
 
 Result<GoldenCase> parse_golden(std::string_view text) {
+  constexpr std::string_view kExpect = "// ---- expect", kError = "// ---- error";
   GoldenCase out;
-  constexpr std::string_view kPass = "// pass:", kExpect = "// ---- expect",
-                             kError = "// ---- error";
-  size_t pass = text.find(kPass);
-  if (pass == std::string_view::npos) return invalid("a golden case starts with \"// pass: ...\"");
-  std::string_view line = text.substr(pass, text.find('\n', pass) - pass).substr(kPass.size());
-  out.passes = trim(line.substr(0, line.find("why:")));
   out.expects_error = text.find(kExpect) == std::string_view::npos;
   std::string_view mark = out.expects_error ? kError : kExpect;
   size_t middle = text.find(mark);
-  if (middle == std::string_view::npos)
+  if (middle == std::string_view::npos) {
     return invalid("neither \"// ---- expect\" nor \"// ---- error\"");
+  }
   out.input = text.substr(0, middle);
   out.expected = trim(text.substr(middle + mark.size()));
+  auto passes = header(out.input, "// pass:");
+  if (!passes) return invalid("a golden case starts with \"// pass: ...\"");
+  out.passes = *passes;
+  std::stringstream plugins(std::string(header(out.input, "// plugins:").value_or("")));
+  for (std::string id; std::getline(plugins, id, ',');) out.plugins.emplace_back(trim(id));
   return out;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 // Golden tests: text in, passes, text out. A case is one file:
 //   // pass: annotate_target=json,merge_compiler_regions      why: may follow here
+//   // plugins: onednn,json                                  of the build's plugin folder; may be
+//   left out
 //   // why: what a reader should see in it
 //   fn main(...) { ... }
 //   // ---- expect                                            or  // ---- error
@@ -15,6 +17,7 @@ namespace byoc {
 
 struct GoldenCase {
   std::string passes, input, expected;
+  std::vector<std::string> plugins;
   bool expects_error = false;
 };
 Result<GoldenCase> parse_golden(std::string_view text);
