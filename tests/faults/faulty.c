@@ -237,7 +237,7 @@ static byoc_status* plugin_info(const byoc_kernel* kernel, byoc_kernel_info* io)
   io->n_inplace = is(me, "no-inplace") ? 0 : 1;
   io->const_use = is(me, "const-use") ? bad_use : f->use;
   io->n_consts = is(me, "const-count") ? 5 : f->n_consts;
-  io->flags = is(me, "out-shapes") ? BYOC_KERNEL_OUT_SHAPES : 0;
+  io->flags = is(me, "out-shapes") ? BYOC_KERNEL_OUT_SHAPES : is(me, "serial") ? BYOC_KERNEL_SERIAL : 0;
   io->device.device_type = is(me, "device") ? kDLCUDA : kDLCPU;
   io->implementation = STR("a loop");
   return NULL;
@@ -258,6 +258,8 @@ static byoc_status* plugin_run(byoc_kernel* kernel, const byoc_call* call) {
 
 static byoc_status* plugin_compat(byoc_instance* self, byoc_str text, uint32_t* level) {
   *level = is((instance*)self, "compat")                       ? 9
+           : is((instance*)self, "compat-better")              ? 2
+           : is((instance*)self, "compat-unknown")             ? 0
            : text.n == 8 && memcmp(text.p, "faulty/1", 8) == 0 ? 3
                                                                : 1;
   return NULL;

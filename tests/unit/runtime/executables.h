@@ -78,4 +78,40 @@ inline Executable with_modules() {
   return executable;
 }
 
+/// y = relu(relu(x) + 10) + 10 as the plugin of tests/faults/faulty.c runs it, in place in the
+/// arena.
+inline Executable two_relus() {
+  const TensorSpec type{DType::kF32, {4}};
+  auto ten = floats({10});
+  ExternalFunction relu{.symbol = "faulty_main_0",
+                        .n_in = 1,
+                        .n_out = 1,
+                        .constants = {{"c", ten->key(), {DType::kF32, {1}}, 2}},
+                        .inplace = {{0, 0}}};
+  ExternalModule module{
+      .plugin = "faulty",
+      .plugin_version = "1.0.0",
+      .compat = "faulty/1",
+      .options_json = "{}",
+      .functions = {relu, relu},
+      .blob = Buffer::copy(std::as_bytes(std::span("faulty_main_0\nfaulty_main_1\n", 28)))};
+  module.functions[1].symbol = "faulty_main_1";
+  Executable executable;
+  executable.producer = "byoc test";
+  executable.constants.emplace(ten->key(), ten);
+  executable.modules = {module};
+  executable.program.inputs = {{"x", type}};
+  executable.program.outputs = {{"y", type}};
+  executable.program.arena_bytes = 64;
+  executable.program.steps = {host_step("faulty_main_0", 1, {in(0), arena(0)}, type),
+                              host_step("faulty_main_1", 1, {arena(0), arena(0)}, type)};
+  for (uint32_t k = 0; k < 2; ++k) {
+    executable.program.steps[k].module = 0;
+    executable.program.steps[k].function = k;
+    executable.program.steps[k].locs = {cat("Relu_", k)};
+  }
+  executable.program.copies = {{arena(0), 0}};
+  return executable;
+}
+
 }  // namespace byoc::test

@@ -1,0 +1,110 @@
+// The command `byoc-run` itself, as a user runs it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include "byoc/base/json.h"
+#include "byoc/runtime/tensor.h"
+#include "support/faults.h"
+#include "support/temp_folder.h"
+#include "unit/runtime/executables.h"
+
+namespace byoc {
+namespace {
+
+namespace fs = std::filesystem;
+using test::get;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// A folder that holds the command, one plugin and an artifact, and nothing else.
+class ByocRun : public ::testing::Test {
+ protected:
+  ByocRun() {
+    ::unsetenv("BYOC_PLUGIN_PATH");
+    fs::copy_file(BYOC_RUN, folder_.file("byoc-run"));
+    fs::copy_file(test::fault_path("faulty_none"), folder_.file("libbyoc_faulty.so"));
+    EXPECT_TRUE(save_artifact(test::two_relus(), folder_.file("m.byoc")).ok());
+  }
+
+  /// Runs in the folder; keeps what was printed; gives the exit code.
+  int run(const std::string& arguments) {
+    std::string line = cat("cd ", folder_.path(), " && ./byoc-run ", arguments, " >",
+                           scratch_.file("out"), " 2>", scratch_.file("err"));
+    int status = std::system(line.c_str());
+    out_ = get(scratch_.file("out"));
+    err_ = get(scratch_.file("err"));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  test::TempFolder folder_, scratch_;
+  std::string out_, err_;
+};
+
+TEST_F(ByocRun, RunsWithNothingElseInTheFolder) {
+  ASSERT_EQ(run("m.byoc --input x=-5,0,1,2 --output-dir out"), 0) << err_;
+  auto y = read_npy(folder_.file("out/y.npy"));
+  ASSERT_TRUE(y.ok()) << y.status().to_string();
+  const auto* data = reinterpret_cast<const float*>(y->data());
+  EXPECT_THAT(std::vector<float>(data, data + 4), ElementsAre(20, 20, 21, 22));
+  EXPECT_THAT(get(folder_.file("out/outputs.json")), HasSubstr("\"file\": \"y.npy\""));
+}
+
+TEST_F(ByocRun, SaysWhereInputsCameFromAndWhatCameOut) {
+  ASSERT_EQ(run("m.byoc"), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("input x f32[4]: random, seed 0"));
+  EXPECT_THAT(out_, HasSubstr("y       f32[4]"));
+  ASSERT_EQ(run("m.byoc --profile --input zeros"), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("faulty_main_1  faulty"));
+  EXPECT_THAT(out_, HasSubstr("Relu_1"));
+}
+
+TEST_F(ByocRun, WithJsonStdoutIsOneValue) {
+  ASSERT_EQ(run("m.byoc --json --input x=zeros --profile"), 0) << err_;
+  auto json = parse_json(out_);
+  ASSERT_TRUE(json.ok()) << out_;
+  EXPECT_EQ((*json)["schema"], "byoc.run/1");
+  EXPECT_EQ((*json)["ok"], true);
+  EXPECT_EQ((*json)["outputs"][0]["max"], 20.0);
+  EXPECT_EQ((*json)["profile"].size(), 2u);
+  ASSERT_EQ(run("none.byoc --json"), 1);
+  json = parse_json(out_);
+  ASSERT_TRUE(json.ok()) << out_;
+  EXPECT_EQ((*json)["ok"], false);
+  EXPECT_EQ((*json)["error"]["slug"], "file");
+}
+
+TEST_F(ByocRun, APluginThatIsGoneIsAnErrorThatNamesIt) {
+  fs::rename(folder_.file("libbyoc_faulty.so"), scratch_.file("p.so"));
+  EXPECT_EQ(run("m.byoc"), 1);
+  EXPECT_THAT(err_, HasSubstr("error[missing-plugin]: no plugin \"faulty\" 1.0.0, which runs "
+                              "faulty_main_0, faulty_main_1"));
+  EXPECT_EQ(run("m.byoc --plugin " + scratch_.file("p.so")), 0) << err_;
+}
+
+TEST_F(ByocRun, FailuresExitWith1AndWrongUseWith2) {
+  EXPECT_EQ(run("m.byoc --input y=zeros"), 1);
+  EXPECT_THAT(err_, HasSubstr("error[unknown-input]: no input \"y\""));
+  EXPECT_EQ(run("m.byoc --input x=f32[5]"), 1);
+  EXPECT_THAT(err_, HasSubstr("error[input-shape]: \"x\" is f32[5], the model wants f32[4]"));
+  EXPECT_EQ(run(""), 2);
+  EXPECT_EQ(run("m.byoc --no-nativ"), 2);
+  EXPECT_THAT(err_, HasSubstr("did you mean \"--no-native\"?"));
+  test::put(folder_.file("bad.byoc"), get(folder_.file("m.byoc")).substr(0, 100));
+  EXPECT_EQ(run("bad.byoc"), 1);
+  EXPECT_THAT(err_, HasSubstr("error[artifact-corrupt]"));
+  EXPECT_EQ(run("--help"), 0);
+  EXPECT_THAT(out_, HasSubstr("examples:\n  byoc-run model.byoc"));
+}
+
+TEST_F(ByocRun, IsLinkedToNeitherCompilerNorImporter) {
+  ASSERT_EQ(std::system(cat("ldd ", folder_.file("byoc-run"), " >", scratch_.file("out")).c_str()),
+            0);
+  std::string libraries = get(scratch_.file("out"));
+  EXPECT_THAT(libraries, HasSubstr("libgomp"));
+  for (const char* name : {"LLVM", "onnx", "protobuf", "dnnl", "byoc_"})
+    EXPECT_THAT(libraries, Not(HasSubstr(name)));
+}
+
+}  // namespace
+}  // namespace byoc
