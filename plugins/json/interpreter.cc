@@ -13,13 +13,14 @@ class Compiler {
  public:
   Compiler(const IRModule& graph, uint32_t n_inputs) : graph_(graph), n_inputs_(n_inputs) {}
   Result<Interpreter> compile();
+  int64_t node() const { return node_; }
 
  private:
   using Home = Interpreter::Home;
   struct Value {
     Home home;
     uint64_t bytes = 0;
-    uint32_t first = 0, last = 0;                           // steps
+    uint32_t first = 0, last = 0;  // steps
   };
   struct Op {
     RefKernel kernel;
@@ -30,8 +31,12 @@ class Compiler {
     values_.push_back({home, static_cast<uint64_t>(bytes)});
     return static_cast<uint32_t>(values_.size() - 1);
   }
-  Status walk(const Function& function, const std::vector<uint32_t>& params, std::vector<uint32_t>& results);
-  Status add_op(const Function& function, const Node& node, const std::vector<uint32_t>& args, std::vector<uint32_t>& outs);
+  Status walk(const Function& function, const std::vector<uint32_t>& params, int depth,
+              std::vector<uint32_t>& results);
+  Status walk_node(const Function& function, const Node& node, const std::vector<uint32_t>& args,
+                   int depth, std::vector<uint32_t>& outs);
+  Status add_op(const Function& function, const Node& node, const std::vector<uint32_t>& args,
+                std::vector<uint32_t>& outs);
   void place(const std::vector<uint32_t>& results);
   Interpreter write(const std::vector<uint32_t>& results) const;
 
@@ -40,9 +45,13 @@ class Compiler {
   std::vector<Value> values_;
   std::vector<Op> ops_;
   uint64_t arena_bytes_ = 0;
+  int64_t node_ = -1;  // of the graph itself, where we are
 };
 
-Status Compiler::add_op(const Function& function, const Node& node, const std::vector<uint32_t>& args, std::vector<uint32_t>& outs) {
+constexpr int kMaxNesting = 32;  // composites that call composites
+
+Status Compiler::add_op(const Function& function, const Node& node,
+                        const std::vector<uint32_t>& args, std::vector<uint32_t>& outs) {
   const Call& call = std::get<Call>(node.kind);
   std::vector<TypeId> in, out;
   for (ValueId arg : function.args(node)) in.push_back(function.type(arg));
@@ -60,28 +69,43 @@ Status Compiler::add_op(const Function& function, const Node& node, const std::v
   return {};
 }
 
-// Composites do not nest, so this calls itself once at most.
-Status Compiler::walk(const Function& function, const std::vector<uint32_t>& params, std::vector<uint32_t>& results) {
+Status Compiler::walk_node(const Function& function, const Node& node,
+                           const std::vector<uint32_t>& args, int depth,
+                           std::vector<uint32_t>& outs) {
+  if (depth == 0) ++node_;
+  return std::visit(
+      overloaded{
+          [&](const Param&) -> Status { return unimplemented("a parameter behind other nodes"); },
+          [&](const Constant&) -> Status { return unimplemented("a constant inside a composite"); },
+          [&](const Call&) { return add_op(function, node, args, outs); },
+          [&](const Invoke& invoke) -> Status {
+            const Function* callee = graph_.find(invoke.function);
+            if (callee == nullptr || !callee->attrs.has("composite"))
+              return unimplemented(cat("a call of @", invoke.function));
+            if (depth == kMaxNesting) return unimplemented("composites nested too deep");
+            return walk(*callee, args, depth + 1, outs);
+          },
+          [&](const Extern& external) -> Status {
+            return unimplemented(cat("a call of the external function ", external.symbol));
+          },
+      },
+      node.kind);
+}
+
+// Calls itself for the composites inside, which are walked through as if their ops stood here.
+Status Compiler::walk(const Function& function, const std::vector<uint32_t>& params, int depth,
+                      std::vector<uint32_t>& results) {
   std::vector<std::vector<uint32_t>> values(function.nodes.size());
   std::vector<uint32_t> args;
-  size_t param = 0;
   for (size_t n = 0; n < function.nodes.size(); ++n) {
     const Node& node = function.nodes[n];
+    if (n < params.size()) {
+      values[n] = {params[n]};
+      continue;
+    }
     args.clear();
     for (ValueId arg : function.args(node)) args.push_back(values[arg.node][arg.output]);
-    BYOC_TRY_STATUS(std::visit(
-        overloaded{
-            [&](const Param&) -> Status { values[n] = {params[param++]}; return {}; },
-            [&](const Constant&) -> Status { return unimplemented("a constant inside a composite"); },
-            [&](const Call&) { return add_op(function, node, args, values[n]); },
-            [&](const Invoke& invoke) -> Status {
-              const Function* callee = graph_.find(invoke.function);
-              if (callee == nullptr || !callee->attrs.has("composite")) return unimplemented(cat("a call of @", invoke.function));
-              return walk(*callee, args, values[n]);
-            },
-            [&](const Extern& external) -> Status { return unimplemented(cat("a call of the external function ", external.symbol)); },
-        },
-        node.kind));
+    BYOC_TRY_STATUS(walk_node(function, node, args, depth, values[n]));
   }
   for (ValueId result : function.results) results.push_back(values[result.node][result.output]);
   return {};
@@ -117,7 +141,8 @@ Interpreter Compiler::write(const std::vector<uint32_t>& results) const {
   }
   for (uint32_t k = 0; k < results.size(); ++k) {
     const Value& value = values_[results[k]];
-    if (value.home.kind != Home::kOutput || value.home.index != k) out.copies_.push_back({value.home, k, value.bytes});
+    if (value.home.kind != Home::kOutput || value.home.index != k)
+      out.copies_.push_back({value.home, k, value.bytes});
   }
   return out;
 }
@@ -130,21 +155,41 @@ Result<Interpreter> Compiler::compile() {
     BYOC_TRY(uint32_t value, add_value(home, entry.nodes[k].types[0]));
     params.push_back(value);
   }
-  BYOC_TRY_STATUS(walk(entry, params, results));
+  BYOC_TRY_STATUS(walk(entry, params, 0, results));
   place(results);
   return write(results);
 }
 
-Result<Interpreter> Interpreter::make(const IRModule& graph, uint32_t n_inputs) { return Compiler(graph, n_inputs).compile(); }
+Result<Interpreter> Interpreter::make(const IRModule& graph, uint32_t n_inputs, int64_t& node) {
+  Compiler compiler(graph, n_inputs);
+  Result<Interpreter> out = compiler.compile();
+  node = compiler.node();
+  return out;
+}
 
-void Interpreter::run(const void* const* inputs, const void* const* constants, void* const* outputs, void* workspace) const {
+std::vector<bool> Interpreter::constants_used(size_t n) const {
+  std::vector<bool> used(n);
+  auto mark = [&](const Home& home) {
+    if (home.kind == Home::kConstant) used[home.index] = true;
+  };
+  for (const Home& home : table_) mark(home);
+  for (const OutputCopy& copy : copies_) mark(copy.from);
+  return used;
+}
+
+void Interpreter::run(const void* const* inputs, const void* const* constants, void* const* outputs,
+                      void* workspace) const {
   char* arena = static_cast<char*>(workspace);
   auto address = [&](const Home& home) -> void* {
     switch (home.kind) {
-      case Home::kInput: return const_cast<void*>(inputs[home.index]);
-      case Home::kConstant: return const_cast<void*>(constants[home.index]);
-      case Home::kOutput: return outputs[home.index];
-      case Home::kArena: break;
+      case Home::kInput:
+        return const_cast<void*>(inputs[home.index]);
+      case Home::kConstant:
+        return const_cast<void*>(constants[home.index]);
+      case Home::kOutput:
+        return outputs[home.index];
+      case Home::kArena:
+        break;
     }
     return arena + home.offset;
   };

@@ -1,5 +1,6 @@
 #pragma once
-// A graph as a flat list of reference kernels on numbered places: all thinking happens before the first run.
+// A graph as a flat list of reference kernels on numbered places: all thinking happens before the
+// first run.
 #include "byoc/ir/module.h"
 #include "byoc/op/op.h"
 
@@ -7,14 +8,17 @@ namespace byoc::json_plugin {
 
 class Interpreter {
  public:
-  /// `graph`: read without constants, so that constant k is parameter n_inputs + k of its entry. Composites are
-  /// walked through. Errors: kUnimplemented where an op has no reference kernel for its types.
-  static Result<Interpreter> make(const IRModule& graph, uint32_t n_inputs);
+  /// `graph`: read without constants, so that constant k is parameter n_inputs + k of its entry.
+  /// Composites are walked through. Errors: kUnimplemented where an op has no reference kernel for
+  /// its types; `node` is the node of the graph where that was.
+  static Result<Interpreter> make(const IRModule& graph, uint32_t n_inputs, int64_t& node);
 
   uint64_t workspace_bytes() const { return table_offset_ + table_.size() * sizeof(void*); }
-  /// `constants[k]`: the bytes of constant k. Any number of runs at a time, each with a workspace of its own,
-  /// aligned to 64. Allocates nothing.
-  void run(const void* const* inputs, const void* const* constants, void* const* outputs, void* workspace) const;
+  std::vector<bool> constants_used(size_t n) const;  // of the graph's n constants
+  /// `constants[k]`: the bytes of constant k, if it is used. Any number of runs at a time, each
+  /// with a workspace of its own, aligned to 64. Allocates nothing.
+  void run(const void* const* inputs, const void* const* constants, void* const* outputs,
+           void* workspace) const;
 
  private:
   friend class Compiler;
@@ -26,17 +30,17 @@ class Interpreter {
   };
   struct Step {
     RefKernel kernel;
-    uint32_t in = 0, out = 0;                               // where its arguments begin in the table
+    uint32_t in = 0, out = 0;  // where its arguments begin in the table
   };
-  struct OutputCopy {                                       // a result that no step writes to its place
+  struct OutputCopy {  // a result that no step writes to its place
     Home from;
     uint32_t output = 0;
     uint64_t bytes = 0;
   };
-  std::vector<Home> table_;                                 // arguments of all steps, one after another
+  std::vector<Home> table_;  // arguments of all steps, one after another
   std::vector<Step> steps_;
   std::vector<OutputCopy> copies_;
-  uint64_t table_offset_ = 0;                               // of the pointers, behind the arena
+  uint64_t table_offset_ = 0;  // of the pointers, behind the arena
 };
 
 }  // namespace byoc::json_plugin

@@ -1,5 +1,6 @@
-// The json plugin: the reference. It takes every op that has a reference kernel, keeps the graph's JSON as its
-// artifact, and runs the kernels one after another. The smallest whole plugin, and the oracle of all tests.
+// The json plugin: the reference. It takes every op that has a reference kernel, keeps the graph's
+// JSON as its artifact, and runs the kernels one after another. The smallest whole plugin, and the
+// oracle of all tests.
 #include "byoc/ir/graph_json.h"
 #include "byoc/plugin/sdk.h"
 #include "plugins/json/interpreter.h"
@@ -7,18 +8,37 @@
 namespace byoc::json_plugin {
 namespace {
 
-Result<Interpreter> read(const sdk::Graph& graph) {
-  BYOC_TRY(IRModule module, read_graph_json(graph.json, all_ops(), nullptr));
-  return Interpreter::make(module, static_cast<uint32_t>(graph.inputs.size()));
+// Throws the reason, with the node, when some op cannot be interpreted.
+Interpreter read(const sdk::Graph& graph) {
+  Result<IRModule> module = read_graph_json(graph.json, all_ops(), nullptr);
+  if (!module.ok()) throw sdk::Error(BYOC_BAD_GRAPH, module.status().message());
+  int64_t node = -1;
+  auto interpreter = Interpreter::make(*module, static_cast<uint32_t>(graph.inputs.size()), node);
+  if (!interpreter.ok()) throw sdk::Declined(interpreter.status().message(), node);
+  return *std::move(interpreter);
+}
+
+void check_compact(const DLTensor& tensor, const char* what, size_t k) {
+  if (tensor.strides == nullptr) return;
+  int64_t expected = 1;
+  for (int32_t d = tensor.ndim - 1; d >= 0; --d) {
+    if (tensor.shape[d] != 1 && tensor.strides[d] != expected) {
+      throw sdk::Error(BYOC_INVALID_ARGUMENT, cat(what, " ", k, " is not compact row-major"));
+    }
+    expected *= tensor.shape[d];
+  }
 }
 
 class JsonKernel : public sdk::Kernel {
  public:
   JsonKernel(Interpreter interpreter, const sdk::Graph& graph, sdk::Constants& constants)
-      : interpreter_(std::move(interpreter)), n_in_(graph.inputs.size()), n_out_(graph.outputs.size()) {
+      : interpreter_(std::move(interpreter)),
+        n_in_(graph.inputs.size()),
+        n_out_(graph.outputs.size()) {
+    std::vector<bool> used = interpreter_.constants_used(constants.size());
     for (size_t k = 0; k < constants.size(); ++k) {
-      held_.push_back(constants.keep(k));
-      constants_.push_back(held_.back().data<char>());
+      held_.push_back(used[k] ? constants.keep(k) : sdk::Held());
+      constants_.push_back(used[k] ? held_.back().data<char>() : nullptr);
     }
   }
   sdk::KernelInfo info() const override {
@@ -32,8 +52,14 @@ class JsonKernel : public sdk::Kernel {
     char* workspace = static_cast<char*>(call.workspace());
     void** in = reinterpret_cast<void**>(workspace + interpreter_.workspace_bytes());
     void** out = in + n_in_;
-    for (size_t k = 0; k < n_in_; ++k) in[k] = const_cast<char*>(call.in_data<char>(k));
-    for (size_t k = 0; k < n_out_; ++k) out[k] = call.out_data<char>(k);
+    for (size_t k = 0; k < n_in_; ++k) {
+      check_compact(call.in(k), "input", k);
+      in[k] = const_cast<char*>(call.in_data<char>(k));
+    }
+    for (size_t k = 0; k < n_out_; ++k) {
+      check_compact(call.out(k), "output", k);
+      out[k] = call.out_data<char>(k);
+    }
     interpreter_.run(in, constants_.data(), out, workspace);
   }
 
@@ -46,19 +72,20 @@ class JsonKernel : public sdk::Kernel {
 
 class JsonPlugin : public sdk::Plugin {
  public:
-  std::vector<sdk::Pattern> patterns() const override { return {}; }  // judge is asked about every op
+  std::vector<sdk::Pattern> patterns() const override {
+    return {};
+  }  // judge is asked about every op
   sdk::Verdict judge(const sdk::Graph& graph) const override {
-    Result<Interpreter> interpreter = read(graph);
-    return interpreter.ok() ? sdk::Verdict::yes() : sdk::Verdict::no(interpreter.status().message());
+    read(graph);  // what it throws becomes the reason for a no
+    return sdk::Verdict::yes();
   }
   std::unique_ptr<sdk::Kernel> compile(sdk::Function& function) override {
-    Result<Interpreter> interpreter = read(function.graph);
-    if (!interpreter.ok()) throw sdk::Declined(interpreter.status().message());
-    return std::make_unique<JsonKernel>(*std::move(interpreter), function.graph, function.constants);
+    return std::make_unique<JsonKernel>(read(function.graph), function.graph, function.constants);
   }
 };
 
 }  // namespace
 }  // namespace byoc::json_plugin
 
-BYOC_PLUGIN(byoc::json_plugin::JsonPlugin, "json", "0.1.0", .flags = BYOC_PLUGIN_DEFAULT, .priority = 10)
+BYOC_PLUGIN(byoc::json_plugin::JsonPlugin, "json", "0.1.0", .flags = BYOC_PLUGIN_DEFAULT,
+            .priority = 10)
