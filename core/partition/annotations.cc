@@ -7,17 +7,6 @@
 
 namespace byoc {
 
-bool is_annotation(const Node& node) {
-  auto* call = std::get_if<Call>(&node.kind);
-  return call != nullptr && call->op->is_annotation;
-}
-bool is_begin(const Node& node) {
-  return is_annotation(node) && std::get<Call>(node.kind).op->name == "compiler_begin";
-}
-bool is_end(const Node& node) {
-  return is_annotation(node) && std::get<Call>(node.kind).op->name == "compiler_end";
-}
-
 ValueId through_annotations(const Function& function, ValueId value) {
   while (is_annotation(function.nodes[value.node])) {
     value = function.args(function.nodes[value.node])[0];

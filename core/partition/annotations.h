@@ -5,6 +5,7 @@
 // So ops joined by a direct edge stand in the same region (or all outside), and the begins they read and
 // the ends on their results name it. Constants belong to nobody and are read directly from everywhere.
 #include "byoc/ir/visit.h"
+#include "byoc/op/annotation.h"
 
 namespace byoc {
 
@@ -22,9 +23,6 @@ struct Annotations {
   bool is_empty() const { return regions.empty(); }
 };
 
-bool is_annotation(const Node& node);
-bool is_begin(const Node& node);
-bool is_end(const Node& node);
 /// What `value` is once annotation ops are looked through.
 ValueId through_annotations(const Function& function, ValueId value);
 

@@ -3,6 +3,7 @@
 #include "byoc/base/check.h"
 #include "byoc/base/env.h"
 #include "byoc/base/nearest.h"
+#include "byoc/ir/text.h"
 #include "core/pass/instruments.h"
 
 namespace byoc {
@@ -90,6 +91,8 @@ Result<IRModule> run_passes(IRModule module, std::span<const Pass> passes,
   std::set<std::string> skip = skipped(context);
   std::vector<Instrument> instruments = instruments_of(context);
   std::string stop_after = env_value("BYOC_STOP_AFTER");
+  // Or the first pass would be blamed for what it was given.
+  if (context.option("verify") == "1") BYOC_TRY_STATUS(verify(module));
   for (const Pass& pass : passes) {
     if (skip.count(pass.name)) continue;
     BYOC_TRY(module, run_pass(std::move(module), pass, context, instruments));

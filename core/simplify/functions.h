@@ -4,18 +4,11 @@
 #include <set>
 
 #include "byoc/ir/visit.h"
-#include "byoc/op/op.h"
+#include "byoc/op/annotation.h"
 
 namespace byoc::simplify {
 
 inline bool is_constant(const Node& node) { return std::holds_alternative<Constant>(node.kind); }
-inline bool is_annotation(const Node& node) {
-  auto* call = std::get_if<Call>(&node.kind);
-  return call != nullptr && call->op->is_annotation;
-}
-inline bool is_begin(const Node& node) {
-  return is_annotation(node) && std::get<Call>(node.kind).op->name == "compiler_begin";
-}
 /// A plugin has been promised this body as it is: captures name its nodes, or a region was cut.
 inline bool is_settled(const Function& function) {
   return function.attrs.has("composite") || function.attrs.has("primitive");

@@ -53,7 +53,7 @@ class Regions {
   void name(uint32_t from, uint32_t to) {
     const Node &source = function_.nodes[from], &reader = function_.nodes[to];
     if (is_op(to) && is_begin(source)) region_[find(to)] = region_number(source);
-    if (is_op(from) && is_annotation(reader) && !is_begin(reader)) {
+    if (is_op(from) && is_end(reader)) {
       region_[find(from)] = region_number(reader);
     }
   }

@@ -1,0 +1,18 @@
+#pragma once
+// compiler_begin and compiler_end, the ops that carry the partition.
+#include "byoc/op/op.h"
+
+namespace byoc {
+
+inline bool is_annotation(const Node& node) {
+  auto* call = std::get_if<Call>(&node.kind);
+  return call != nullptr && call->op->is_annotation;
+}
+inline bool is_begin(const Node& node) {
+  return is_annotation(node) && std::get<Call>(node.kind).op->name == "compiler_begin";
+}
+inline bool is_end(const Node& node) {
+  return is_annotation(node) && std::get<Call>(node.kind).op->name == "compiler_end";
+}
+
+}  // namespace byoc
