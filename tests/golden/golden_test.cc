@@ -16,6 +16,7 @@ const std::string kFolder = BYOC_TEST_DATA "/golden";
 // codegens.
 PassContext context_for(const std::vector<std::string>& ids) {
   PassContext context;
+  context.options["verify"] = "1";
   if (ids.empty()) return context;
   PluginSearch search;
   for (const std::string& id : ids)

@@ -1,0 +1,49 @@
+#pragma once
+// Modules written as text, and passes by name.
+#include <gmock/gmock.h>
+
+#include "byoc/ir/text.h"
+#include "byoc/pass/passes.h"
+
+namespace byoc {
+
+inline IRModule module_of(std::string_view text) {
+  auto module = parse_module(text, all_ops());
+  EXPECT_TRUE(module.ok()) << module.status().to_string();
+  return module.ok() ? *std::move(module) : IRModule();
+}
+
+/// Runs "a,b=x" with every pass verified.
+inline Result<IRModule> after(IRModule module, const std::string& passes) {
+  BYOC_TRY(std::vector<Pass> parsed, parse_passes(passes));
+  PassContext context;
+  context.options["verify"] = "1";
+  return run_passes(std::move(module), parsed, context);
+}
+inline Result<IRModule> after(std::string_view text, const std::string& passes) {
+  return after(module_of(text), passes);
+}
+
+/// The modules are equal, or the test says where they differ and prints both.
+inline void expect_equal(const IRModule& got, const IRModule& expected) {
+  std::string why;
+  EXPECT_TRUE(equal(got, expected, &why)) << why << "\n" << print(got) << print(expected);
+}
+inline void expect_equal(const Result<IRModule>& got, std::string_view expected) {
+  ASSERT_TRUE(got.ok()) << got.status().to_string();
+  expect_equal(*got, module_of(expected));
+}
+
+/// How often `op` is called in all functions.
+inline int count_calls(const IRModule& module, std::string_view op) {
+  int n = 0;
+  for (const auto& [name, function] : module.functions) {
+    for (const Node& node : function.nodes) {
+      auto* call = std::get_if<Call>(&node.kind);
+      n += call != nullptr && call->op->name == op;
+    }
+  }
+  return n;
+}
+
+}  // namespace byoc
