@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "byoc/ir/visit.h"
+#include "byoc/op/evaluate.h"
 #include "core/import/onnx/text.h"
 
 namespace byoc::onnx_import {
@@ -132,7 +133,7 @@ bool GraphBuilder::is_foldable(const OpDef& op, const std::vector<ValueId>& args
     if (!is_small(result)) return false;
   }
   // The shape of a tensor whose extents are numbers is known whatever the tensor holds.
-  if (op.name == "shape") return args.size() == 1 && is_static(function_.type(args[0])->shape);
+  if (reads_types_alone(op)) return args.size() == 1 && is_static(function_.type(args[0])->shape);
   for (ValueId arg : args) {
     if (data(arg) == nullptr || !is_small(function_.type(arg))) return false;
   }
@@ -144,29 +145,11 @@ std::vector<std::shared_ptr<const Buffer>> GraphBuilder::evaluate(const OpDef& o
                                                                   std::span<const TypeId> types,
                                                                   std::span<const TypeId> results,
                                                                   const Attrs& attrs) const {
-  auto kernel = op.reference(types, results, attrs);
-  if (!kernel.ok()) return {};            // it stays an op; later steps say why
-  static constexpr std::byte kNothing{};  // what `shape` gets, which reads types alone
-  std::vector<const void*> in;
-  for (ValueId arg : args) {
-    const Buffer* buffer = data(arg);
-    in.push_back(buffer ? buffer->data() : &kNothing);
-  }
-  std::vector<std::shared_ptr<std::vector<uint64_t>>>
-      memory;  // 8-byte words: aligned for every dtype
-  std::vector<void*> out;
-  for (TypeId result : results) {
-    auto size = static_cast<size_t>(*size_bytes(*result));
-    memory.push_back(std::make_shared<std::vector<uint64_t>>(size / 8 + 1));
-    out.push_back(memory.back()->data());
-  }
-  (*kernel)(in.data(), out.data());
-  std::vector<std::shared_ptr<const Buffer>> values;
-  for (size_t k = 0; k < results.size(); ++k) {
-    auto size = static_cast<size_t>(*size_bytes(*results[k]));
-    values.push_back(Buffer::copy({static_cast<const std::byte*>(out[k]), size}));
-  }
-  return values;
+  std::vector<const Buffer*> operands;
+  for (ValueId arg : args) operands.push_back(data(arg));
+  auto values = byoc::evaluate(op, attrs, types, results, operands);
+  if (values.ok()) return *std::move(values);
+  return {};  // it stays an op; later steps say why
 }
 
 ValueId GraphBuilder::constant(const TensorType& type, std::shared_ptr<const Buffer> data) {
