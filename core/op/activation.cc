@@ -1,7 +1,5 @@
 // Activation functions: elementwise, of one input, parameters as attributes.
-#include <cmath>
-#include <limits>
-
+#include "core/op/convert.h"
 #include "core/op/families.h"
 #include "core/op/unary.h"
 
@@ -88,15 +86,6 @@ OpDef gelu_op() {
     return same(inputs, attrs);
   };
   return op;
-}
-
-// `bound` in T, at most T's own range; NaN never comes here.
-template <class T>
-T saturated(double bound) {
-  using Limits = std::numeric_limits<T>;
-  if (bound <= static_cast<double>(Limits::lowest())) return Limits::lowest();
-  if (bound >= static_cast<double>(Limits::max())) return Limits::max();
-  return static_cast<T>(bound);
 }
 
 // An absent bound is infinite; for integers the end of their range.

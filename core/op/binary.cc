@@ -35,6 +35,72 @@ T greatest(T a, T b) {
   return a != a || a > b ? a : b;
 }
 
+// The sign of the divisor, as in Python; x mod 0 = 0 for integers.
+template <class T>
+T modulo(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    T rest = std::fmod(a, b);
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+  } else {
+    if (b == 0 || (std::is_signed_v<T> && b == T(-1))) return 0;
+    T rest = static_cast<T>(a % b);
+    return rest != 0 && (rest < 0) != (b < 0) ? static_cast<T>(rest + b) : rest;
+  }
+}
+
+// The sign of the dividend, as in C.
+template <class T>
+T remainder_of(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) return std::fmod(a, b);
+  else if (b == 0 || (std::is_signed_v<T> && b == T(-1))) return 0;
+  else return static_cast<T>(a % b);
+}
+
+auto mod(const Attrs& attrs) {
+  return [like_c = attrs.b("fmod", false)](auto a, auto b) {
+    return like_c ? remainder_of(a, b) : modulo(a, b);
+  };
+}
+
+auto bit_shift(const Attrs& attrs) {
+  return [left = attrs.s("direction") == "left"](auto a, auto b) {
+    using T = decltype(a);
+    if (b >= sizeof(T) * 8) return T(0);  // C leaves it open
+    return static_cast<T>(left ? uint64_t{a} << b : uint64_t{a} >> b);
+  };
+}
+
+OpDef bit_shift_op() {
+  OpDef op =
+      binary_with("bit_shift", "y = a shifted by b bits; 0 where none are left", UnsignedTypes{},
+                  {{"direction", "left", "\"left\" or \"right\"", AttrSpec::kRequired}}, bit_shift);
+  op.infer = [same = op.infer](Types inputs,
+                               const Attrs& attrs) -> Result<std::vector<TensorType>> {
+    std::string way = attrs.s("direction");
+    if (way != "left" && way != "right")
+      return invalid(cat("bit_shift: direction is \"", way, "\", expects \"left\" or \"right\""));
+    return same(inputs, attrs);
+  };
+  return op;
+}
+
+OpDef prelu_op() {
+  OpDef op =
+      binary("prelu", "y = x for x >= 0, else slope x", NumericTypes{},
+             [](auto x, auto slope) { return x < 0 ? wrapped(x, slope, std::multiplies<>()) : x; });
+  op.inputs = {{"x", op.inputs[0].doc}, {"slope", "dtype of x, broadcasts to its shape"}};
+  op.infer = [same = op.infer](Types inputs,
+                               const Attrs& attrs) -> Result<std::vector<TensorType>> {
+    BYOC_TRY(auto types, same(inputs, attrs));
+    if (types[0].shape != inputs[0]->shape)
+      return invalid(cat("prelu: slope ", inputs[1], " does not broadcast to the shape of x ",
+                         inputs[0]))
+          .with_slug("op-shape");
+    return types;
+  };
+  return op;
+}
+
 void add_arithmetic(OpRegistry& ops) {
   constexpr NumericTypes kNumeric;
   ops.add(binary("add", "y = a + b; integers wrap around", kNumeric,
@@ -84,6 +150,10 @@ void add_binary_ops(OpRegistry& ops) {
   add_arithmetic(ops);
   add_comparisons(ops);
   add_logic(ops);
+  ops.add(binary_with("mod", "y = the rest of a / b with the sign of b; 0 for integers where b = 0",
+                      NumericTypes{}, {{"fmod", false, "the sign of a instead"}}, mod));
+  ops.add(bit_shift_op());
+  ops.add(prelu_op());
 }
 
 }  // namespace byoc::op

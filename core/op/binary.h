@@ -15,24 +15,22 @@ inline InferFn infer_binary(std::string name, DTypes allowed, bool to_bool) {
   };
 }
 
-template <class List>
-OpDef binary_schema(std::string name, std::string doc, List list, bool to_bool) {
+/// `make(attrs)` returns f. Result: the inputs' dtype, or bool.
+template <class List, class Make, bool kToBool = false>
+OpDef binary_with(std::string name, std::string doc, List list, std::vector<AttrSpec> attrs,
+                  Make make, std::bool_constant<kToBool> = {}) {
   OpDef op{.name = name, .doc = std::move(doc), .kind = FusionKind::kBroadcast};
   op.inputs = {{"a", cat("one of ", dtypes_of(list))}, {"b", "dtype of a, broadcast with it"}};
-  op.infer = infer_binary(name, dtypes_of(list), to_bool);
-  return op;
-}
-
-/// `make(attrs)` returns f.
-template <class List, class Make>
-OpDef binary_with(std::string name, std::string doc, List list, std::vector<AttrSpec> attrs,
-                  Make make) {
-  OpDef op = binary_schema(name, std::move(doc), list, false);
   op.attrs = std::move(attrs);
-  op.reference = [name, list, make](Types inputs, Types outputs, const Attrs& given) {
-    return for_dtype(name, inputs[0]->dtype, list, [&]<class T>() -> Result<RefKernel> {
-      return broadcast_kernel<T, T>(inputs, outputs, make(given));
-    });
+  op.infer = infer_binary(name, dtypes_of(list), kToBool);
+  op.reference = [name, make](Types inputs, Types outputs,
+                              const Attrs& given) -> Result<RefKernel> {
+    using F = decltype(make(given));
+    BYOC_TRY(BroadcastRow row,
+             for_dtype<BroadcastRow>(name, inputs[0]->dtype, List{}, []<class T>() -> BroadcastRow {
+               return broadcast_row<T, std::conditional_t<kToBool, bool, T>, F>;
+             }));
+    return broadcast_kernel(inputs, outputs, row, std::make_shared<F>(make(given)));
   };
   return op;
 }
@@ -45,13 +43,8 @@ OpDef binary(std::string name, std::string doc, List list, F f) {
 /// The same with a bool result.
 template <class List, class F>
 OpDef comparison(std::string name, std::string doc, List list, F f) {
-  OpDef op = binary_schema(name, std::move(doc), list, true);
-  op.reference = [name, list, f](Types inputs, Types outputs, const Attrs&) {
-    return for_dtype(name, inputs[0]->dtype, list, [&]<class T>() -> Result<RefKernel> {
-      return broadcast_kernel<T, bool>(inputs, outputs, f);
-    });
-  };
-  return op;
+  return binary_with(
+      std::move(name), std::move(doc), list, {}, [f](const Attrs&) { return f; }, std::true_type{});
 }
 
 }  // namespace byoc::op

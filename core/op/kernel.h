@@ -2,6 +2,7 @@
 // Typed loops: from a DType to a C++ type once, then plain loops over raw pointers.
 // f16 and bf16 are Eigen's types; they are computed in f32.
 #include <Eigen/Core>
+#include <memory>
 #include <type_traits>
 
 #include "core/op/util.h"
@@ -68,50 +69,48 @@ T* out_as(void* const* out, size_t k) {
   return static_cast<T*>(out[k]);
 }
 
-/// Calls make.operator()<T>() for the C++ type T of `dtype`.
+/// What make.operator()<T>() gives for the C++ type T of `dtype`: a kernel, or a loop for one.
 /// Errors: kUnimplemented when `dtype` is not in the list.
-template <class... Ts, class Make>
-Result<RefKernel> for_dtype(std::string_view op, DType dtype, TypeList<Ts...> list, Make&& make) {
-  Result<RefKernel> made = Status(Code::kUnimplemented, "");
+template <class Made = RefKernel, class... Ts, class Make>
+Result<Made> for_dtype(std::string_view op, DType dtype, TypeList<Ts...> list, Make&& make) {
+  Result<Made> made = Status(Code::kUnimplemented, "");
   bool found = ((dtype == dtype_of<Ts>() && (made = make.template operator()<Ts>(), true)) || ...);
   if (found) return made;
   return unimplemented(cat(op, " has no kernel for ", dtype, ", only for ", dtypes_of(list)));
 }
 
-/// y[k] = f(x[k]).
+/// Typed loops over one row; `f` points at the function object that the kernel holds. What is made
+/// once per op and element type is this small; the rest of a kernel is made once.
+using MapRow = void (*)(const void* f, const void* x, void* y, int64_t n);
+using BroadcastRow = void (*)(const void* f, const void* a, const void* b, void* y, int64_t n,
+                              const std::array<int64_t, 2>& step);
+RefKernel map_kernel(int64_t n, MapRow row, std::shared_ptr<const void> f);
+/// y = f(a, b) with numpy's broadcasting; both inputs have one dtype.
+RefKernel broadcast_kernel(Types inputs, Types outputs, BroadcastRow row,
+                           std::shared_ptr<const void> f);
+
 template <class From, class To, class F>
-RefKernel map_kernel(int64_t n, F f) {
-  return [n, f](const void* const* in, void* const* out) {
-    const From* x = in_as<From>(in, 0);
-    To* y = out_as<To>(out, 0);
-    for (int64_t k = 0; k < n; ++k) y[k] = static_cast<To>(f(static_cast<Compute<From>>(x[k])));
-  };
+void map_row(const void* f, const void* x, void* y, int64_t n) {
+  const F& function = *static_cast<const F*>(f);
+  const From* from = static_cast<const From*>(x);
+  To* to = static_cast<To*>(y);
+  for (int64_t k = 0; k < n; ++k) to[k] = static_cast<To>(function(Compute<From>(from[k])));
 }
 
-/// y = f(a, b) with numpy's broadcasting.
 template <class From, class To, class F>
-RefKernel broadcast_kernel(Types inputs, Types outputs, F f) {
-  const Shape& to = outputs[0]->shape;
-  Walk<2> walk(static_extents(to),
-               {broadcast_strides(inputs[0]->shape, to), broadcast_strides(inputs[1]->shape, to)});
-  return [walk = std::move(walk), f](const void* const* in, void* const* out) {
-    using C = Compute<From>;
-    To* y = out_as<To>(out, 0);
-    walk.for_rows([&](const auto& at, int64_t n, const auto& step) {
-      const From* a = in_as<From>(in, 0) + at[0];
-      const From* b = in_as<From>(in, 1) + at[1];
-      if (step[0] == 1 && step[1] == 1) {
-        for (int64_t k = 0; k < n; ++k) y[k] = static_cast<To>(f(C(a[k]), C(b[k])));
-      } else if (step[0] == 1 && step[1] == 0) {
-        const C scalar(b[0]);
-        for (int64_t k = 0; k < n; ++k) y[k] = static_cast<To>(f(C(a[k]), scalar));
-      } else {
-        for (int64_t k = 0; k < n; ++k)
-          y[k] = static_cast<To>(f(C(a[k * step[0]]), C(b[k * step[1]])));
-      }
-      y += n;
-    });
-  };
+void broadcast_row(const void* f, const void* a, const void* b, void* y, int64_t n,
+                   const std::array<int64_t, 2>& step) {
+  using C = Compute<From>;
+  const F& function = *static_cast<const F*>(f);
+  const From *left = static_cast<const From*>(a), *right = static_cast<const From*>(b);
+  To* to = static_cast<To*>(y);
+  if (step[0] == 1 && step[1] == 1) {
+    for (int64_t k = 0; k < n; ++k) to[k] = static_cast<To>(function(C(left[k]), C(right[k])));
+  } else {
+    const int64_t left_step = step[0], right_step = step[1];
+    for (int64_t k = 0; k < n; ++k)
+      to[k] = static_cast<To>(function(C(left[k * left_step]), C(right[k * right_step])));
+  }
 }
 
 }  // namespace byoc::op

@@ -5,18 +5,23 @@
 
 namespace byoc::op {
 
-/// `make(attrs)` returns f; all attributes are read there, once.
-template <class List, class Make>
+/// `make(attrs)` returns f; all attributes are read there, once. Result: the input's type, or bool.
+template <class List, class Make, bool kToBool = false>
 OpDef unary_with(std::string name, std::string doc, List list, std::vector<AttrSpec> attrs,
-                 Make make) {
+                 Make make, std::bool_constant<kToBool> = {}) {
   OpDef op{.name = name, .doc = std::move(doc), .kind = FusionKind::kElementwise};
   op.inputs = {{"x", cat("one of ", dtypes_of(list))}};
   op.attrs = std::move(attrs);
-  op.infer = same_as_input(name, dtypes_of(list));
-  op.reference = [name, list, make](Types inputs, Types, const Attrs& given) {
-    return for_dtype(name, inputs[0]->dtype, list, [&]<class T>() -> Result<RefKernel> {
-      return map_kernel<T, T>(count(inputs[0]), make(given));
-    });
+  op.infer = [name](Types inputs, const Attrs&) -> Result<std::vector<TensorType>> {
+    BYOC_TRY_STATUS(expect_dtype(name, "x", inputs[0], dtypes_of(List{})));
+    return one_result({kToBool ? DType::kBool : inputs[0]->dtype, inputs[0]->shape});
+  };
+  op.reference = [name, make](Types inputs, Types, const Attrs& given) -> Result<RefKernel> {
+    using F = decltype(make(given));
+    BYOC_TRY(MapRow row, for_dtype<MapRow>(name, inputs[0]->dtype, List{}, []<class T>() -> MapRow {
+               return map_row<T, std::conditional_t<kToBool, bool, T>, F>;
+             }));
+    return map_kernel(count(inputs[0]), row, std::make_shared<F>(make(given)));
   };
   return op;
 }
@@ -30,17 +35,8 @@ OpDef unary(std::string name, std::string doc, List list, F f) {
 template <class List, class Make>
 OpDef predicate_with(std::string name, std::string doc, List list, std::vector<AttrSpec> attrs,
                      Make make) {
-  OpDef op = unary_with(name, std::move(doc), list, std::move(attrs), make);
-  op.infer = [name, list](Types inputs, const Attrs&) -> Result<std::vector<TensorType>> {
-    BYOC_TRY_STATUS(expect_dtype(name, "x", inputs[0], dtypes_of(list)));
-    return one_result({DType::kBool, inputs[0]->shape});
-  };
-  op.reference = [name, list, make](Types inputs, Types, const Attrs& given) {
-    return for_dtype(name, inputs[0]->dtype, list, [&]<class T>() -> Result<RefKernel> {
-      return map_kernel<T, bool>(count(inputs[0]), make(given));
-    });
-  };
-  return op;
+  return unary_with(std::move(name), std::move(doc), list, std::move(attrs), make,
+                    std::true_type{});
 }
 
 }  // namespace byoc::op

@@ -137,4 +137,44 @@ std::vector<int64_t> broadcast_strides(const Shape& from, const Shape& to) {
   return strides;
 }
 
+template <size_t N>
+Walk<N>::Walk(const std::vector<int64_t>& space, const std::array<std::vector<int64_t>, N>& steps) {
+  for (size_t d = 0; d < space.size(); ++d) {
+    is_empty_ = is_empty_ || space[d] == 0;
+    if (space[d] == 1) continue;
+    Steps step;
+    for (size_t k = 0; k < N; ++k) step[k] = steps[k][d];
+    bool merges = !extents_.empty();
+    for (size_t k = 0; merges && k < N; ++k) merges = steps_.back()[k] == step[k] * space[d];
+    if (merges) {
+      extents_.back() *= space[d];
+      steps_.back() = step;
+    } else {
+      extents_.push_back(space[d]);
+      steps_.push_back(step);
+    }
+  }
+  if (extents_.empty()) return;
+  row_length_ = extents_.back();
+  row_step_ = steps_.back();
+  extents_.pop_back();
+  steps_.pop_back();
+}
+
+template <size_t N>
+bool Walk<N>::advance(Cursor& cursor) const {
+  for (size_t d = extents_.size(); d-- > 0;) {
+    bool wraps = ++cursor.index[d] == extents_[d];
+    int64_t by = wraps ? 1 - extents_[d] : 1;
+    for (size_t k = 0; k < N; ++k) cursor.at[k] += steps_[d][k] * by;
+    if (!wraps) return true;
+    cursor.index[d] = 0;
+  }
+  return false;
+}
+
+template class Walk<1>;
+template class Walk<2>;
+template class Walk<3>;
+
 }  // namespace byoc::op

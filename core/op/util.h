@@ -61,61 +61,38 @@ RefKernel copy_kernel(TypeId type);
 
 /// N operands walked together over one row-major index space. Made once; walking allocates nothing.
 /// Neighbouring extents that all operands step through alike are merged, so that rows are long.
+/// Made for N = 1, 2, 3.
 template <size_t N>
-struct Walk {
-  std::vector<int64_t> extents;                 // outermost first; none: one element
-  std::vector<std::array<int64_t, N>> strides;  // in elements, one array per extent
-
+class Walk {
+ public:
+  using Steps = std::array<int64_t, N>;
   Walk(const std::vector<int64_t>& space, const std::array<std::vector<int64_t>, N>& steps);
 
   /// row(at, n, step) for each innermost run: operand k reads at[k], at[k] + step[k], ... n times.
   template <class Row>
-  void for_rows(Row&& row) const;
+  void for_rows(Row&& row) const {
+    if (is_empty_) return;
+    Cursor cursor{};
+    do row(cursor.at, row_length_, row_step_);
+    while (advance(cursor));
+  }
+
+ private:
+  struct Cursor {
+    Steps at;
+    std::array<int64_t, kMaxRank> index;
+  };
+  bool advance(Cursor& cursor) const;  // to the next row; false after the last one
+
+  std::vector<int64_t> extents_;  // of all but the innermost run, outermost first
+  std::vector<Steps> steps_;      // one per extent, in elements
+  int64_t row_length_ = 1;
+  Steps row_step_{};
+  bool is_empty_ = false;
 };
 
 std::vector<int64_t> row_major_strides(const std::vector<int64_t>& extents);
 /// Steps through a compact tensor of shape `from` while walking `to`: 0 where it is repeated.
 std::vector<int64_t> broadcast_strides(const Shape& from, const Shape& to);
-
-template <size_t N>
-Walk<N>::Walk(const std::vector<int64_t>& space, const std::array<std::vector<int64_t>, N>& steps) {
-  for (size_t d = 0; d < space.size(); ++d) {
-    if (space[d] == 1) continue;
-    std::array<int64_t, N> step;
-    for (size_t k = 0; k < N; ++k) step[k] = steps[k][d];
-    bool merges = !extents.empty();
-    for (size_t k = 0; merges && k < N; ++k) merges = strides.back()[k] == step[k] * space[d];
-    if (merges) {
-      extents.back() *= space[d];
-      strides.back() = step;
-    } else {
-      extents.push_back(space[d]);
-      strides.push_back(step);
-    }
-  }
-}
-
-template <size_t N>
-template <class Row>
-void Walk<N>::for_rows(Row&& row) const {
-  std::array<int64_t, N> at{};
-  std::array<int64_t, kMaxRank> index{};
-  for (int64_t extent : extents) {
-    if (extent == 0) return;
-  }
-  if (extents.empty()) return row(at, int64_t{1}, at);
-  for (;;) {
-    row(at, extents.back(), strides.back());
-    size_t d = extents.size() - 1;
-    for (; d-- > 0;) {
-      bool wraps = ++index[d] == extents[d];
-      int64_t by = wraps ? 1 - extents[d] : 1;
-      for (size_t k = 0; k < N; ++k) at[k] += strides[d][k] * by;
-      if (!wraps) break;
-      index[d] = 0;
-    }
-    if (d == SIZE_MAX) return;
-  }
-}
 
 }  // namespace byoc::op

@@ -1,0 +1,149 @@
+// softmax and its kin, and cumsum: along one axis, the shape stays.
+#include "core/op/convert.h"
+#include "core/op/families.h"
+
+namespace byoc::op {
+namespace {
+
+// A line of `extent` elements, `step` apart.
+template <class T>
+struct Line {
+  T* data;
+  int64_t extent, step;
+  T& operator[](int64_t k) const { return data[k * step]; }
+};
+
+template <class T>
+Compute<T> greatest(Line<const T> x) {
+  Compute<T> top(x[0]);
+  for (int64_t k = 1; k < x.extent; ++k) {
+    Compute<T> value(x[k]);
+    if (value > top || value != value) top = value;
+  }
+  return top;
+}
+
+// sum e^(x - top)
+template <class T>
+double sum_exp(Line<const T> x, Compute<T> top) {
+  double sum = 0;
+  for (int64_t k = 0; k < x.extent; ++k) sum += std::exp(Compute<T>(x[k]) - top);
+  return sum;
+}
+
+struct Softmax {
+  template <class T>
+  static void run(Line<const T> x, Line<T> y) {
+    const Compute<T> top = greatest(x), scale(1 / sum_exp(x, top));
+    for (int64_t k = 0; k < x.extent; ++k) y[k] = T(std::exp(Compute<T>(x[k]) - top) * scale);
+  }
+};
+
+struct LogSoftmax {
+  template <class T>
+  static void run(Line<const T> x, Line<T> y) {
+    const Compute<T> top = greatest(x), log_sum(std::log(sum_exp(x, top)));
+    for (int64_t k = 0; k < x.extent; ++k) y[k] = T(Compute<T>(x[k]) - top - log_sum);
+  }
+};
+
+struct Hardmax {
+  template <class T>
+  static void run(Line<const T> x, Line<T> y) {
+    int64_t best = 0;
+    for (int64_t k = 0; k < x.extent; ++k) {
+      if (Compute<T>(x[k]) > Compute<T>(x[best])) best = k;
+      y[k] = T(0);
+    }
+    y[best] = T(1);
+  }
+};
+
+template <class T, class F>
+RefKernel line_kernel(AxisView view, F f) {
+  return [view, f](const void* const* in, void* const* out) {
+    if (view.extent == 0) return;
+    for (int64_t o = 0; o < view.outer; ++o) {
+      for (int64_t i = 0; i < view.inner; ++i) {
+        int64_t at = o * view.extent * view.inner + i;
+        f(Line<const T>{in_as<T>(in, 0) + at, view.extent, view.inner},
+          Line<T>{out_as<T>(out, 0) + at, view.extent, view.inner});
+      }
+    }
+  };
+}
+
+InferFn infer_along_axis(std::string name, DTypes allowed) {
+  return [name, allowed](Types inputs, const Attrs& attrs) -> Result<std::vector<TensorType>> {
+    BYOC_TRY_STATUS(expect_dtype(name, "x", inputs[0], allowed));
+    BYOC_TRY(size_t axis, normal_axis(name, attrs.i("axis"), inputs[0]));
+    static_cast<void>(axis);
+    return one_result(*inputs[0]);
+  };
+}
+
+template <class Kind>
+OpDef softmax_op(std::string name, std::string doc, double flops_per_element) {
+  OpDef op{.name = name, .doc = std::move(doc), .kind = FusionKind::kReduction};
+  op.inputs = {{"x", "any float, rank >= 1"}};
+  op.attrs = {{"axis", -1, "in [-rank, rank)"}};
+  op.infer = infer_along_axis(name, dtypes_of(FloatTypes{}));
+  op.reference = [name](Types inputs, Types, const Attrs& attrs) -> Result<RefKernel> {
+    BYOC_TRY(size_t axis, normal_axis(name, attrs.i("axis"), inputs[0]));
+    AxisView view = around_axis(inputs[0], axis);
+    return for_dtype(name, inputs[0]->dtype, FloatTypes{}, [&]<class T>() -> Result<RefKernel> {
+      return line_kernel<T>(view, Kind::template run<T>);
+    });
+  };
+  op.flops = [=](Types inputs, Types, const Attrs&) {
+    return flops_per_element * flop_count(inputs[0]);
+  };
+  return op;
+}
+
+// `exclusive` leaves x[k] out of y[k].
+template <class T>
+RefKernel cumsum_kernel(AxisView view, bool exclusive, bool reverse) {
+  return line_kernel<T>(view, [=](Line<const T> x, Line<T> y) {
+    Sum<T> total = 0;
+    for (int64_t j = 0; j < x.extent; ++j) {
+      int64_t k = reverse ? x.extent - 1 - j : j;
+      auto value = static_cast<Sum<T>>(Compute<T>(x[k]));
+      y[k] = converted<T>(exclusive ? total : total + value);
+      total += value;
+    }
+  });
+}
+
+OpDef cumsum() {
+  OpDef op{.name = "cumsum",
+           .doc = "y_k = sum of x_j along `axis` for j <= k; integers wrap around"};
+  op.inputs = {{"x", "any number, rank >= 1"}};
+  op.attrs = {{"axis", 0, "in [-rank, rank)", AttrSpec::kRequired},
+              {"exclusive", false, "j < k instead"},
+              {"reverse", false, "from the end: j >= k, or j > k"}};
+  op.infer = infer_along_axis("cumsum", dtypes_of(NumericTypes{}));
+  op.reference = [](Types inputs, Types, const Attrs& attrs) -> Result<RefKernel> {
+    BYOC_TRY(size_t axis, normal_axis("cumsum", attrs.i("axis"), inputs[0]));
+    AxisView view = around_axis(inputs[0], axis);
+    return for_dtype(
+        "cumsum", inputs[0]->dtype, NumericTypes{}, [&]<class T>() -> Result<RefKernel> {
+          return cumsum_kernel<T>(view, attrs.b("exclusive", false), attrs.b("reverse", false));
+        });
+  };
+  return op;
+}
+
+}  // namespace
+
+void add_softmax_ops(OpRegistry& ops) {
+  ops.add(softmax_op<Softmax>(
+      "softmax", "y_i = e^(x_i - m) / sum_j e^(x_j - m) along `axis`, m = max_j x_j", 5));
+  ops.add(softmax_op<LogSoftmax>(
+      "log_softmax", "y_i = x_i - m - ln(sum_j e^(x_j - m)) along `axis`, m = max_j x_j", 5));
+  ops.add(
+      softmax_op<Hardmax>("hardmax", "y_i = 1 at the first greatest x along `axis`, else 0", 1));
+  ops.add(cumsum());
+}
+
+}  // namespace byoc::op
