@@ -6,16 +6,10 @@
 
 #include "byoc/base/external.h"
 #include "byoc/ir/type.h"
+#include "core/import/onnx/dtypes.h"
 #include "core/import/onnx/external_data.h"
 
 namespace byoc::onnx_import {
-
-/// "FLOAT16", or "type 23" for a number without a name.
-std::string onnx_dtype_name(int32_t onnx_dtype);
-/// Errors: kUnimplemented, slug "onnx-unsupported", for dtypes byoc has not (strings, complex,
-/// 8-bit floats).
-Result<DType> dtype_from_onnx(int32_t onnx_dtype);
-int32_t dtype_to_onnx(DType dtype);
 
 /// The type, after checking that the data is there in exactly the size that the type needs: whoever
 /// allocates for it allocates no more than the file holds. Errors name the tensor.
