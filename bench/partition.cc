@@ -1,0 +1,128 @@
+// Labelling, and annotate + merge + partition with three plugins through the ABI, at every size of graph. The result is
+// checked before it is timed: no op is lost, and calls of regions stand behind what they read.
+#include <benchmark/benchmark.h>
+
+#include <cstdio>
+
+#include "bench/graphs.h"
+#include "byoc/compile.h"
+#include "core/partition/judge.h"
+#include "core/partition/regions.h"
+
+namespace byoc::bench {
+namespace {
+
+constexpr const char* kUnary = R"([{"name":"tanh_relu","dag":{"op":"relu","args":[{"op":"tanh"}]}}])";
+
+std::shared_ptr<const PluginSet> three_plugins() {
+  static auto plugins = [] {
+    PluginSearch search;
+    for (const char* id : {"a", "b", "c"}) search.files.push_back(cat(BYOC_BUILD_DIR, "/tests/support/plugins/libbyoc_", id, ".so"));
+    search.options["a"] = {{"ops", "relu,tanh,add"}, {"refuse", "add"}};
+    search.options["b"] = {{"ops", "add,exp"}};
+    search.options["c"] = {{"ops", "multiply"}, {"patterns", kUnary}};
+    return PluginSet::load(search);
+  }();
+  return plugins;
+}
+
+PassContext context_with(Report* report) {
+  PassContext context;
+  context.plugins = three_plugins();
+  context.compilers = {"a", "b", "c"};
+  context.report = report;
+  context.judge_cache = std::make_shared<JudgeCache>();
+  return context;
+}
+
+uint64_t count_ops(const IRModule& module) {
+  uint64_t ops = 0;
+  for (const auto& [name, function] : module.functions) {
+    for (const Node& node : function.nodes) {
+      auto* call = std::get_if<Call>(&node.kind);
+      ops += call != nullptr && !call->op->is_annotation;
+    }
+  }
+  return ops;
+}
+
+Result<IRModule> partition(IRModule module, const PassContext& context) {
+  BYOC_TRY(module, annotate_target(std::move(module), context.compilers, context));
+  BYOC_TRY(module, merge_compiler_regions(std::move(module), context));
+  return partition_graph(std::move(module), context);
+}
+
+// The graph alone, as merge_compiler_regions hands it to the labels.
+RegionGraph region_graph(const IRModule& module) {
+  const Function& f = module.function("main");
+  RegionGraph g;
+  g.first.push_back(0);
+  for (uint32_t n = 1; n < f.nodes.size(); ++n) {
+    const std::string& op = std::get<Call>(f.nodes[n].kind).op->name;
+    g.color.push_back(op == "relu" || op == "tanh" ? 0 : op == "multiply" ? 2 : 1);
+    g.alone.push_back(0);
+    g.ops.push_back(1);
+    g.bytes.push_back(256);
+    for (ValueId arg : f.args(f.nodes[n])) {
+      if (arg.node == 0) continue;
+      g.source.push_back(arg.node - 1);
+      g.weight.push_back(256);
+    }
+    g.first.push_back(static_cast<uint32_t>(g.source.size()));
+  }
+  return g;
+}
+
+void labels(benchmark::State& state, Family family) {
+  RegionGraph graph = region_graph(make_graph(family, static_cast<uint32_t>(state.range(0))));
+  std::vector<int32_t> label = label_nodes(graph, 4);
+  for (uint32_t v = 0; v < graph.size(); ++v) {
+    for (uint32_t e = graph.first[v]; e < graph.first[v + 1]; ++e) {
+      if (label[graph.source[e]] > label[v]) return state.SkipWithError("a label falls along an edge");
+    }
+  }
+  for (auto _ : state) benchmark::DoNotOptimize(label_nodes(graph, 4));
+  state.counters["ops/s"] = benchmark::Counter(static_cast<double>(graph.size()), benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void passes(benchmark::State& state, Family family) {
+  IRModule model = make_graph(family, static_cast<uint32_t>(state.range(0)));
+  Report report;
+  Result<IRModule> out = partition(model, context_with(&report));
+  if (!out.ok()) return state.SkipWithError(out.status().to_string().c_str());
+  if (count_ops(*out) != count_ops(model)) return state.SkipWithError("ops were lost");
+  state.counters["regions"] = static_cast<double>(out->functions.size() - 1);
+  state.counters["judge_calls"] = static_cast<double>(report.judge_calls);
+  state.counters["judge_distinct"] = static_cast<double>(report.judge_distinct);
+  for (auto _ : state) {
+    PassContext context = context_with(nullptr);
+    state.PauseTiming();
+    IRModule copy = model;
+    state.ResumeTiming();
+    Result<IRModule> again = partition(std::move(copy), context);
+    state.PauseTiming();
+    benchmark::DoNotOptimize(again);
+    again = IRModule();
+    state.ResumeTiming();
+  }
+}
+
+void register_all() {
+  for (Family family : {Family::kTransformer, Family::kNas, Family::kRandom}) {
+    for (int64_t ops : {1000, 10000, 100000, 1000000}) {
+      benchmark::RegisterBenchmark(cat("labels/", family_name(family)).c_str(), labels, family)->Arg(ops)->Unit(benchmark::kMillisecond);
+      benchmark::RegisterBenchmark(cat("annotate_merge_partition/", family_name(family)).c_str(), passes, family)->Arg(ops)->Unit(benchmark::kMillisecond);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace byoc::bench
+
+int main(int argc, char** argv) {
+  byoc::bench::register_all();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+}
