@@ -1,8 +1,8 @@
 // Ops whose operands are all constants are computed now, by their reference kernels:
 //   %c = const[1,2] : i64[2]  %0 = add(%c, %c)      ->      %0 = const[2,4] : i64[2]
-// An op stays when it has no kernel for these types, when its results are larger than 64 MiB (so
-// that a broadcast value does not swell the model), and when an annotation reads it: constants are
-// never wrapped. The constants it read become dead and are left to eliminate_dead_code.
+// An op stays when it has no kernel for these types, when its results are larger than 64 MiB (a
+// broadcast value must not swell the model), when it would take seconds, and when an annotation
+// reads it: constants are never wrapped. The constants it read are left to eliminate_dead_code.
 #include "byoc/op/evaluate.h"
 #include "byoc/pass/passes.h"
 #include "core/simplify/functions.h"
@@ -13,6 +13,7 @@ namespace {
 using namespace simplify;
 
 constexpr int64_t kMaxResultBytes = int64_t{64} << 20;
+constexpr double kMaxFlops = 1e9;  // about a second for the naive loops
 
 std::vector<bool> read_by_annotations(const Function& function) {
   std::vector<bool> read(function.nodes.size());
@@ -39,7 +40,7 @@ class Folder {
     return constant ? constant->data : nullptr;
   }
   bool may_fold(uint32_t node) const;
-  Values compute(uint32_t node) const;  // empty when it has no kernel
+  Values compute(uint32_t node) const;  // empty: it cannot, or it takes too long
 
   Rewriter rewriter_;
   Function& to_;
@@ -81,6 +82,7 @@ Folder::Values Folder::compute(uint32_t k) const {
   }
   for (size_t output = 0; output < node.types.size(); ++output)
     outputs.push_back(node.types[output]);
+  if (flops(*call.op, inputs, outputs, *call.attrs) > kMaxFlops) return {};
   auto values = evaluate(*call.op, *call.attrs, inputs, outputs, data);
   return values.ok() ? *std::move(values) : Values();
 }
