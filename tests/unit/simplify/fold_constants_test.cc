@@ -1,0 +1,78 @@
+#include "support/evaluate.h"
+#include "unit/simplify/modules.h"
+
+namespace byoc {
+namespace {
+
+TEST(FoldConstants, GivesWhatTheOpsGive) {
+  IRModule module = module_of(
+      "fn main(%x: f32[2,3]) {\n"
+      "  %a = const([1.0,2.0,3.0,4.0,5.0,6.0]) : f32[2,3]\n"
+      "  %b = const([0.5,-1.0]) : f32[2]\n"
+      "  %0 = transpose(%a) {perm=[1,0]}\n"
+      "  %1 = multiply(%0, %b)\n"
+      "  %2 = matmul(%a, %1)\n"
+      "  %3 = softmax(%2)\n"
+      "  %4 = matmul(%3, %x)\n"
+      "  return %4, %1 }");
+  auto folded = after(module, "fold_constants,eliminate_dead_code");
+  ASSERT_TRUE(folded.ok()) << folded.status().to_string();
+  EXPECT_EQ(folded->function("main").nodes.size(), 4u)
+      << print(*folded);  // x, two constants, matmul
+  testing::expect_same_results(module, *folded, 0);
+}
+
+TEST(FoldConstants, LeavesLargeResults) {
+  // 64 MiB are 4096 * 4096 f32; one row more is too much.
+  IRModule module = module_of(
+      "fn main() {\n"
+      "  %a = const(1.0) : f32[4097,1]\n"
+      "  %b = const(1.0) : f32[1,4096]\n"
+      "  %0 = add(%a, %b)\n"
+      "  return %0 }");
+  auto folded = after(module, "fold_constants");
+  ASSERT_TRUE(folded.ok());
+  EXPECT_EQ(count_calls(*folded, "add"), 1);
+}
+
+TEST(FoldConstants, LeavesWhatWouldTakeSeconds) {
+  IRModule module =
+      module_of("fn main() { %a = const(1.0) : f32[1000,1000]  %0 = matmul(%a, %a)  return %0 }");
+  auto folded = after(module, "fold_constants");
+  ASSERT_TRUE(folded.ok());
+  EXPECT_EQ(count_calls(*folded, "matmul"), 1);  // 2e9 operations
+}
+
+TEST(FoldConstants, LeavesOpsWithoutAKernel) {
+  OpRegistry ops;
+  OpDef without{.name = "mystery", .doc = "", .inputs = {{"x", ""}}};
+  without.infer = [](Types in, const Attrs&) -> Result<std::vector<TensorType>> {
+    return std::vector<TensorType>{*in[0]};
+  };
+  ops.add(without);
+  without.name = "refuses";
+  without.reference = [](Types, Types, const Attrs&) -> Result<RefKernel> {
+    return unimplemented("no kernel for f32");
+  };
+  ops.add(without);
+  auto module = parse_module(
+      "fn main() { %a = const(1.0) : f32[]  %0 = mystery(%a)  %1 = refuses(%a)\n"
+      "  return %0, %1 }",
+      ops);
+  ASSERT_TRUE(module.ok()) << module.status().to_string();
+  auto folded = fold_constants(*module, {});
+  ASSERT_TRUE(folded.ok());
+  expect_equal(*folded, *module);
+}
+
+TEST(FoldConstants, IsTheSameEveryTime) {
+  constexpr std::string_view kText =
+      "fn main(%x: f32[3]) { %a = const([0.1,0.2,0.3]) : f32[3]  %0 = exp(%a)  %1 = tanh(%0)\n"
+      "  %2 = add(%x, %1)  return %2 }";
+  auto first = after(kText, "fold_constants"), second = after(kText, "fold_constants");
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(print(*first), print(*second));
+}
+
+}  // namespace
+}  // namespace byoc
