@@ -62,6 +62,11 @@ PatternTable parse_patterns(const Plugin& plugin, const PassContext& context) {
     }
     table.rows.push_back({k, *std::move(pattern)});
   }
+  for (auto& [op, rows] : table.by_root) {
+    std::stable_sort(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) {
+      return plugin.patterns()[table.rows[a].index].priority > plugin.patterns()[table.rows[b].index].priority;
+    });
+  }
   return table;
 }
 
@@ -124,10 +129,10 @@ std::string Judge::key(const Plugin& plugin, uint32_t pattern, const Function& f
   const Node& n = function.nodes[node];
   std::string key;
   key.reserve(96);
-  append(key, Symbol(plugin.id()).id());
+  append(key, reinterpret_cast<uintptr_t>(&plugin));         // lives as long as the context, as the cache does
   append(key, pattern);
   if (auto* call = std::get_if<Call>(&n.kind)) {
-    append(key, Symbol(call->op->name).id());
+    append(key, reinterpret_cast<uintptr_t>(call->op));
     append(key, reinterpret_cast<uintptr_t>(call->attrs));
   } else {
     append(key, uint64_t{1} << 40 | canonical_body(std::get<Invoke>(n.kind).function).id());
@@ -185,6 +190,13 @@ Verdict Judge::takes_composite(const Plugin& plugin, const Function& function, u
   return no;
 }
 
+namespace {
+bool matches_alone(const Pattern& pattern, const Function& function, const UseCounts& uses, uint32_t node) {
+  std::vector<Match> matches = matches_at(pattern, function, uses, node, 4);
+  return std::any_of(matches.begin(), matches.end(), [](const Match& match) { return match.nodes.size() == 1; });
+}
+}  // namespace
+
 Verdict Judge::takes_op(const Plugin& plugin, const Function& function, const UseCounts& uses, uint32_t node) {
   const PatternTable& patterns = table(plugin);
   if (!patterns.lists_single_ops && patterns.rows.empty()) return (*this)(plugin, BYOC_NO_PATTERN, function, node);
@@ -193,17 +205,11 @@ Verdict Judge::takes_op(const Plugin& plugin, const Function& function, const Us
   no.reason = cat("it has no pattern for ", op);
   auto rows = patterns.by_root.find(op);
   if (rows == patterns.by_root.end()) return no;
-  std::vector<uint32_t> order = rows->second;
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return plugin.patterns()[patterns.rows[a].index].priority > plugin.patterns()[patterns.rows[b].index].priority;
-  });
   bool judged = false;
-  for (uint32_t k : order) {
+  for (uint32_t k : rows->second) {
     const PatternTable::Row& row = patterns.rows[k];
     if (row.pattern.min_ops() > 1) continue;
-    bool matches = false;
-    for (const Match& match : matches_at(row.pattern, function, uses, node, 4)) matches |= match.nodes.size() == 1;
-    if (!matches) continue;
+    if (!row.pattern.is_bare_op() && !matches_alone(row.pattern, function, uses, node)) continue;
     const Verdict& verdict = (*this)(plugin, row.index, function, node);
     if (verdict.accept != Verdict::kNo) return verdict;
     if (!judged) no = verdict;

@@ -24,7 +24,7 @@ struct PatternTable {
     Pattern pattern;
   };
   std::vector<Row> rows;
-  /// Rows whose root may be that op.
+  /// Rows whose root may be that op, by the priority of their patterns.
   std::unordered_map<std::string, std::vector<uint32_t>> by_root;
   bool lists_single_ops = false;                            // some pattern can match one op alone
 };

@@ -4,7 +4,6 @@
 //           fn onednn_main_0(%i0) {compiler="onednn", global_symbol="onednn_main_0", primitive=true} { ... }
 #include <algorithm>
 #include <set>
-#include <unordered_map>
 
 #include "byoc/base/check.h"
 #include "byoc/pass/passes.h"
@@ -13,101 +12,116 @@
 namespace byoc {
 namespace {
 
-// What a region reads and gives, and its body, node by node.
-struct Cut {
-  Function body;
-  std::vector<ValueId> inputs;                              // values of the old function
-  std::vector<ValueId> outputs;                             // likewise
-};
-
 class Cutter {
  public:
   Cutter(IRModule& module, const std::set<std::string_view>& externals, const Function& function, Symbol name)
-      : module_(module), externals_(externals), function_(function), name_(name) {}
+      : module_(module), externals_(externals), function_(function), name_(name), first_(function.nodes.size() + 1, 0) {
+    for (size_t k = 0; k < function.nodes.size(); ++k) first_[k + 1] = first_[k] + static_cast<uint32_t>(function.nodes[k].types.size());
+    outside_.resize(first_.back());
+    inside_.resize(first_.back());
+    inside_of_.assign(first_.back(), kNoItem);
+  }
   Result<Function> run();
 
  private:
-  Cut cut(uint32_t item);
-  Function body(uint32_t item, Cut& cut);
+  size_t slot(ValueId v) const { return first_[v.node] + v.output; }
+  std::span<const uint32_t> members(uint32_t item) const {
+    return std::span(quotient_.member).subspan(quotient_.first_member[item], quotient_.first_member[item + 1] - quotient_.first_member[item]);
+  }
+  const Constant* constant(ValueId v) const { return std::get_if<Constant>(&function_.nodes[v.node].kind); }
+  bool is_known(ValueId v, uint32_t item) const { return inside_of_[slot(v)] == item; }
+  void set_inside(ValueId v, uint32_t item, ValueId now) {
+    inside_of_[slot(v)] = item;
+    inside_[slot(v)] = now;
+  }
+  Function body(uint32_t item, const std::vector<ValueId>& outputs);
+  Symbol add_function(const Region& region, Function body);
   void emit_region(uint32_t item);
   void emit_op(uint32_t node);
-  ValueId outside(ValueId old) {
-    ValueId value = through_annotations(function_, old);
-    return rewritten_.at(uint64_t{value.node} << 32 | value.output);
+  ValueId outside(ValueId old) const { return outside_[slot(through_annotations(function_, old))]; }
+  Symbol input_name(size_t k) {
+    while (input_names_.size() <= k) input_names_.push_back(cat("i", input_names_.size()));
+    return input_names_[k];
   }
-  void put(ValueId old, ValueId now) { rewritten_[uint64_t{old.node} << 32 | old.output] = now; }
 
   IRModule& module_;
   const std::set<std::string_view>& externals_;             // names already compiled under
   const Function& function_;
   Symbol name_;
+  std::vector<uint32_t> first_;                             // of each node, into the arrays by value
   Annotations annotations_;
   Quotient quotient_;
   std::vector<std::vector<ValueId>> leaving_;               // per region, ascending
-  std::unordered_map<uint64_t, ValueId> rewritten_;
+  std::vector<ValueId> outside_;                            // per value: in the function that is left
+  std::vector<ValueId> inside_;                             // per value: in the body of the item below
+  std::vector<uint32_t> inside_of_;
+  std::vector<ValueId> inputs_;                             // of the region being cut
+  std::vector<Symbol> input_names_;
   Function out_;
 };
 
 // First the values from outside, in order of first use; then copies of the constants and the ops.
-Function Cutter::body(uint32_t item, Cut& cut) {
+Function Cutter::body(uint32_t item, const std::vector<ValueId>& outputs) {
   Function out;
-  std::unordered_map<uint64_t, ValueId> map;
-  auto key = [](ValueId v) { return uint64_t{v.node} << 32 | v.output; };
-  auto members = std::span(quotient_.member).subspan(quotient_.first_member[item], quotient_.first_member[item + 1] - quotient_.first_member[item]);
-  auto is_inside = [&](ValueId v) { return quotient_.item_of[v.node] == item; };
-  auto constant = [&](ValueId v) { return std::get_if<Constant>(&function_.nodes[v.node].kind); };
-  for (uint32_t node : members) {
+  inputs_.clear();
+  for (uint32_t node : members(item)) {
     for (ValueId arg : function_.args(function_.nodes[node])) {
       ValueId value = through_annotations(function_, arg);
-      if (is_inside(value) || constant(value) || map.contains(key(value))) continue;
-      map[key(value)] = {out.add_param(cat("i", cut.inputs.size()), function_.type(value)), 0};
-      cut.inputs.push_back(value);
+      if (quotient_.item_of[value.node] == item || constant(value) || is_known(value, item)) continue;
+      set_inside(value, item, {out.add_param(input_name(inputs_.size()), function_.type(value)), 0});
+      inputs_.push_back(value);
     }
   }
   std::vector<ValueId> args;
-  for (uint32_t node : members) {
+  for (uint32_t node : members(item)) {
     args.clear();
     for (ValueId arg : function_.args(function_.nodes[node])) {
       ValueId value = through_annotations(function_, arg);
-      if (const Constant* c = constant(value); c && !map.contains(key(value))) {
-        map[key(value)] = {out.add_constant(c->data, function_.type(value), function_.nodes[value.node].loc), 0};
+      if (const Constant* c = constant(value); c && !is_known(value, item)) {
+        set_inside(value, item, {out.add_constant(c->data, function_.type(value), function_.nodes[value.node].loc), 0});
       }
-      args.push_back(map.at(key(value)));
+      args.push_back(inside_[slot(value)]);
     }
     uint32_t now = out.add_copy(function_.nodes[node], args);
-    for (uint32_t k = 0; k < function_.nodes[node].types.size(); ++k) map[key({node, k})] = {now, k};
+    for (uint32_t k = 0; k < function_.nodes[node].types.size(); ++k) set_inside({node, k}, item, {now, k});
   }
-  for (ValueId value : cut.outputs) out.results.push_back(map.at(key(value)));
+  for (ValueId value : outputs) out.results.push_back(inside_[slot(value)]);
   return out;
 }
 
-Cut Cutter::cut(uint32_t item) {
-  Cut out;
-  out.outputs = leaving_[quotient_.region[item]];
-  out.body = body(item, out);
-  return out;
+// <plugin>_<function>_<number>, with a further number where that is taken.
+Symbol Cutter::add_function(const Region& region, Function body) {
+  static const Symbol kCompiler = "compiler", kGlobalSymbol = "global_symbol", kPrimitive = "primitive";
+  std::string base = cat(region.compiler, "_", name_, "_", region.number), text = base;
+  for (int k = 1;; ++k) {
+    auto [at, is_new] = module_.functions.try_emplace(text);
+    if (is_new && !externals_.contains(text)) {
+      body.attrs = {{kCompiler, region.compiler}, {kGlobalSymbol, text}, {kPrimitive, true}};
+      at->second = std::move(body);
+      return at->first;
+    }
+    if (is_new) module_.functions.erase(at);
+    text = cat(base, "_", k);
+  }
 }
 
 void Cutter::emit_region(uint32_t item) {
-  const Region& region = annotations_.regions[quotient_.region[item]];
-  Cut now = cut(item);
-  std::string base = cat(region.compiler, "_", name_, "_", region.number);
-  Symbol symbol = base;
-  for (int k = 1; module_.find(symbol) || externals_.contains(symbol.text()); ++k) symbol = cat(base, "_", k);
-  now.body.attrs = {{"compiler", region.compiler}, {"global_symbol", symbol.str()}, {"primitive", true}};
+  uint32_t region = quotient_.region[item];
+  const std::vector<ValueId>& outputs = leaving_[region];
+  Function cut = body(item, outputs);
   std::vector<ValueId> args;
-  for (ValueId value : now.inputs) args.push_back(outside(value));
-  std::vector<TypeId> types = now.body.result_types();
+  for (ValueId value : inputs_) args.push_back(outside(value));
+  std::vector<TypeId> types = cut.result_types();
+  Symbol symbol = add_function(annotations_.regions[region], std::move(cut));
   uint32_t call = out_.add_invoke(symbol, args, types);
-  for (uint32_t k = 0; k < now.outputs.size(); ++k) put(now.outputs[k], {call, k});
-  module_.functions.emplace(symbol, std::move(now.body));
+  for (uint32_t k = 0; k < outputs.size(); ++k) outside_[slot(outputs[k])] = {call, k};
 }
 
 void Cutter::emit_op(uint32_t node) {
   std::vector<ValueId> args;
   for (ValueId arg : function_.args(function_.nodes[node])) args.push_back(outside(arg));
   uint32_t now = out_.add_copy(function_.nodes[node], args);
-  for (uint32_t k = 0; k < function_.nodes[node].types.size(); ++k) put({node, k}, {now, k});
+  for (uint32_t k = 0; k < function_.nodes[node].types.size(); ++k) outside_[slot({node, k})] = {now, k};
 }
 
 Result<Function> Cutter::run() {

@@ -243,6 +243,10 @@ Result<Pattern> Pattern::parse(std::string_view dag_json) {
 
 size_t Pattern::min_ops() const { return tree_->min_ops; }
 size_t Pattern::max_ops() const { return tree_->max_ops; }
+bool Pattern::is_bare_op() const {
+  auto* op = std::get_if<PatternNode::Op>(&tree_->root.kind);
+  return op != nullptr && !op->has_args && op->attrs.empty() && op->dtypes.empty() && op->ranks.empty();
+}
 const std::vector<std::string>& Pattern::root_ops() const { return tree_->root_ops; }
 
 }  // namespace byoc

@@ -18,10 +18,12 @@ class Writer {
     leaves_.assign(first_.back(), 0);
     inside_.resize(first_.back());
     outside_.resize(first_.back());
+    static const Symbol kCompiler = "compiler", kOpen = "open", kRegion = "region";  // in their order
+    attrs_.reserve(annotations.regions.size());
     for (const Region& region : annotations.regions) {
-      Attrs attrs{{"compiler", region.compiler}, {"region", region.number}, {"open", region.open}};
-      attrs_.push_back(intern(std::move(attrs)));
+      attrs_.push_back(intern({{kCompiler, region.compiler}, {kOpen, region.open}, {kRegion, region.number}}));
     }
+    begins_.reserve(annotations.regions.size());
   }
   Function write();
 

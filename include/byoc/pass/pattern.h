@@ -16,6 +16,8 @@ class Pattern {
   /// Fewest and most ops a match can have.
   size_t min_ops() const;
   size_t max_ops() const;
+  /// One op by its name alone: fits every node of that op.
+  bool is_bare_op() const;
   /// Ops that may stand at the root.
   const std::vector<std::string>& root_ops() const;
 
