@@ -2,6 +2,7 @@
 #include "byoc/compile.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/partition/judge.h"
 
@@ -36,6 +37,25 @@ Result<std::string> choose_default(const BuildOptions& options) {
   }
   std::vector<std::string> all = ids_with_default_flag(*options.plugins);
   return all.empty() ? std::string() : all.front();
+}
+
+/// Code generation needs numbers; said once, about the inputs that lack them, and not about every op behind.
+Status check_static_inputs(const IRModule& module) {
+  const Function* entry = module.find(module.entry);
+  if (entry == nullptr) return invalid(cat("the module has no function @", module.entry)).with_slug("unknown-function");
+  std::set<std::string> sizes;
+  std::string inputs;
+  for (uint32_t k = 0; k < entry->num_params(); ++k) {
+    const TensorType& type = *entry->nodes[k].types[0];
+    for (Dim dim : type.shape) {
+      if (!dim.is_static()) sizes.insert(dim.name().str());
+    }
+    if (!is_static(type.shape)) inputs += cat(inputs.empty() ? "" : ", ", std::get<Param>(entry->nodes[k].kind).name, " ", type);
+  }
+  if (sizes.empty()) return {};
+  std::string help = "give them with";
+  for (const std::string& size : sizes) help += cat(" --shape ", size, "=1");
+  return invalid(cat("code generation needs numbers; not known are the sizes of: ", inputs)).with_slug("symbolic-shape").with_help(std::move(help));
 }
 
 }  // namespace
@@ -78,6 +98,7 @@ Result<IRModule> partition_for(IRModule module, const BuildOptions& options) {
 Result<Executable> build(IRModule module, const BuildOptions& options) {
   BYOC_TRY(PassContext context, make_context(module, options));
   BYOC_TRY(module, run_passes(std::move(module), partition_pipeline(context), context));
+  BYOC_TRY_STATUS(check_static_inputs(module));
   BYOC_TRY(module, run_passes(std::move(module), codegen_pipeline(context), context));
   return make_executable(module);
 }

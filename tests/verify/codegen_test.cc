@@ -208,6 +208,16 @@ TEST(NoCodegen, NamesTheOpsAndEveryReason) {
   EXPECT_THAT(out.status().message(), HasSubstr("5 ops have no code generator in @main: relu \"r\""));
 }
 
+TEST(SymbolicSizes, AreAskedForByName) {
+  BuildOptions options;
+  options.plugins = built_plugins();
+  Result<Executable> out = build(import("digits/model.onnx"), options);
+  ASSERT_FALSE(out.ok());
+  EXPECT_EQ(out.status().slug(), "symbolic-shape");
+  EXPECT_EQ(out.status().message(), "code generation needs numbers; not known are the sizes of: image f32[N,1,8,8]");
+  EXPECT_EQ(out.status().help(), "give them with --shape N=1");
+}
+
 TEST(Artifacts, TwoCompilesGiveTheSameBytes) {
   auto bytes = [] {
     auto plugins = built_plugins();
