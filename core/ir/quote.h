@@ -1,5 +1,5 @@
 #pragma once
-// Names in the text form: bare when they are identifiers, quoted and escaped when they are not.
+// Text inside text: names of the text form, bare when they are identifiers, and JSON strings.
 #include <string>
 #include <string_view>
 
@@ -11,5 +11,7 @@ bool is_identifier(std::string_view text);
 void print_quoted(std::string& out, std::string_view text);
 /// Bare or quoted.
 void print_name(std::string& out, std::string_view text);
+/// Quoted and escaped for JSON; bytes that are no UTF-8 become U+FFFD, for JSON has no other text.
+void print_json_string(std::string& out, std::string_view text);
 
 }  // namespace byoc

@@ -1,5 +1,6 @@
 // Function -> graph JSON, appended piece by piece: no tree of the whole graph ever stands in
 // memory.
+#include <cmath>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -7,8 +8,8 @@
 #include "byoc/ir/composite.h"
 #include "byoc/ir/graph_json.h"
 #include "byoc/ir/visit.h"
-#include "core/ir/json_text.h"
 #include "core/ir/printer.h"
+#include "core/ir/quote.h"
 
 namespace byoc {
 namespace {
@@ -27,6 +28,49 @@ std::vector<Symbol> invoked_functions(const IRModule& module, const Function& fu
     }
   }
   return out;
+}
+
+void print_json_float(std::string& out, double value) {
+  if (std::isfinite(value)) print_to(out, AttrValue(value));
+  else out += cat("{\"float\":\"", value, "\"}");
+}
+
+template <class List, class Print>
+void print_json_list(std::string& out, const List& list, Print&& print) {
+  out += '[';
+  for (size_t k = 0; k < list.size(); ++k) {
+    if (k) out += ',';
+    print(list[k]);
+  }
+  out += ']';
+}
+
+struct AttrPrinter {
+  std::string& out;
+  void operator()(int64_t v) const { print_to(out, v); }
+  void operator()(double v) const { print_json_float(out, v); }
+  void operator()(bool v) const { print_to(out, v); }
+  void operator()(const std::string& v) const { print_json_string(out, v); }
+  void operator()(DType v) const { out += cat("{\"dtype\":\"", v, "\"}"); }
+  void operator()(const Ints& v) const { print_json_list(out, v, *this); }
+  void operator()(const Floats& v) const { print_json_list(out, v, *this); }
+  void operator()(const Strings& v) const { print_json_list(out, v, *this); }
+  void operator()(const Bools& v) const {
+    print_json_list(out, v, [&](bool b) { print_to(out, b); });
+  }
+  void operator()(const ConstantRef&) const {
+    BYOC_CHECK(false, "constants need the table of types");
+  }
+};
+
+// 3, or {"symbol":"N","min":1,"max":64}; bounds that bind nothing are left out.
+void print_json_dim(std::string& out, Dim dim) {
+  if (dim.is_static()) return print_to(out, dim.extent());
+  out += "{\"symbol\":";
+  print_json_string(out, dim.name().text());
+  if (dim.min() > 0) out += cat(",\"min\":", dim.min());
+  if (dim.max() != Dim::kUnbounded) out += cat(",\"max\":", dim.max());
+  out += '}';
 }
 
 class GraphWriter {
@@ -246,7 +290,7 @@ void GraphWriter::write_attrs(const Attrs& attrs) {
 
 void GraphWriter::write_attr(const AttrValue& value) {
   auto* constant = std::get_if<ConstantRef>(&value);
-  if (constant == nullptr) return print_json_attr(out_, value);
+  if (constant == nullptr) return std::visit(AttrPrinter{out_}, value);
   out_ += cat("{\"constant\":\"", constant->key, "\",\"type\":", type_index(constant->type), "}");
 }
 
