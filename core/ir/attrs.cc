@@ -19,16 +19,6 @@ void print_float(std::string& out, double value) {
   if (out.find_first_of(".einf", from) == std::string::npos) out += ".0";
 }
 
-template <class List, class Print>
-void print_list(std::string& out, const List& list, Print&& print) {
-  out += '[';
-  for (size_t k = 0; k < list.size(); ++k) {
-    if (k) out += ',';
-    print(list[k]);
-  }
-  out += ']';
-}
-
 bool same(double a, double b) {
   return a == b ? std::signbit(a) == std::signbit(b) : std::isnan(a) && std::isnan(b);
 }

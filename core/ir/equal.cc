@@ -49,12 +49,6 @@ std::string difference_of_kind(const Node& a, const Node& b) {
       a.kind);
 }
 
-std::string list_types(TypeIds types) {
-  std::string out;
-  for (size_t k = 0; k < types.size(); ++k) out += cat(k ? ", " : "", types[k]);
-  return out;
-}
-
 // "" when the nodes are the same.
 std::string difference(const Function& f, const Function& g, uint32_t index, bool ignore_loc) {
   const Node &a = f.nodes[index], &b = g.nodes[index];
@@ -68,7 +62,7 @@ std::string difference(const Function& f, const Function& g, uint32_t index, boo
     return cat("operand ", k, " is output ", x[k].output, " of ", describe(f, x[k].node),
                " and output ", y[k].output, " of ", describe(g, y[k].node));
   }
-  if (a.types != b.types) return cat("types ", list_types(a.types), " and ", list_types(b.types));
+  if (a.types != b.types) return cat("types ", a.types, " and ", b.types);
   if (!ignore_loc && a.loc != b.loc) return cat("locations \"", a.loc, "\" and \"", b.loc, "\"");
   return "";
 }

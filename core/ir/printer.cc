@@ -152,10 +152,7 @@ void FunctionPrinter::print_list(std::span<const ValueId> values, std::string_vi
 }
 
 void FunctionPrinter::print_types(TypeIds types, std::string_view before) {
-  for (size_t k = 0; k < types.size(); ++k) {
-    out_ += k == 0 ? before : ", ";
-    print_to(out_, types[k]);
-  }
+  if (types.size() > 0) out_ += cat(before, types);
 }
 
 void FunctionPrinter::print_loc(Symbol loc) {

@@ -13,5 +13,17 @@ void print_quoted(std::string& out, std::string_view text);
 void print_name(std::string& out, std::string_view text);
 /// Quoted and escaped for JSON; bytes that are no UTF-8 become U+FFFD, for JSON has no other text.
 void print_json_string(std::string& out, std::string_view text);
+/// "[a,b]"; print(item) appends one item.
+template <class List, class Print>
+void print_list(std::string& out, const List& list, Print&& print) {
+  out += '[';
+  bool first = true;
+  for (const auto& item : list) {
+    if (!first) out += ',';
+    first = false;
+    print(item);
+  }
+  out += ']';
+}
 
 }  // namespace byoc

@@ -229,4 +229,8 @@ TypeId TypeIds::operator[](size_t k) const {
   return type;
 }
 
+void print_to(std::string& out, TypeIds types) {
+  for (size_t k = 0; k < types.size(); ++k) out += cat(k ? ", " : "", types[k]);
+}
+
 }  // namespace byoc

@@ -35,16 +35,6 @@ void print_json_float(std::string& out, double value) {
   else out += cat("{\"float\":\"", value, "\"}");
 }
 
-template <class List, class Print>
-void print_json_list(std::string& out, const List& list, Print&& print) {
-  out += '[';
-  for (size_t k = 0; k < list.size(); ++k) {
-    if (k) out += ',';
-    print(list[k]);
-  }
-  out += ']';
-}
-
 struct AttrPrinter {
   std::string& out;
   void operator()(int64_t v) const { print_to(out, v); }
@@ -52,11 +42,11 @@ struct AttrPrinter {
   void operator()(bool v) const { print_to(out, v); }
   void operator()(const std::string& v) const { print_json_string(out, v); }
   void operator()(DType v) const { out += cat("{\"dtype\":\"", v, "\"}"); }
-  void operator()(const Ints& v) const { print_json_list(out, v, *this); }
-  void operator()(const Floats& v) const { print_json_list(out, v, *this); }
-  void operator()(const Strings& v) const { print_json_list(out, v, *this); }
+  void operator()(const Ints& v) const { print_list(out, v, *this); }
+  void operator()(const Floats& v) const { print_list(out, v, *this); }
+  void operator()(const Strings& v) const { print_list(out, v, *this); }
   void operator()(const Bools& v) const {
-    print_json_list(out, v, [&](bool b) { print_to(out, b); });
+    print_list(out, v, [&](bool b) { print_to(out, b); });
   }
   void operator()(const ConstantRef&) const {
     BYOC_CHECK(false, "constants need the table of types");
@@ -118,14 +108,7 @@ class GraphWriter {
 template <class List, class Write>
 void GraphWriter::write_list(std::string_view name, const List& list, Write&& write) {
   if (!name.empty()) out_ += cat("\"", name, "\":");
-  out_ += '[';
-  bool first = true;
-  for (const auto& item : list) {
-    if (!first) out_ += ',';
-    first = false;
-    write(item);
-  }
-  out_ += ']';
+  print_list(out_, list, write);
 }
 
 void GraphWriter::write(Symbol symbol) {

@@ -12,11 +12,7 @@ namespace {
 
 Status wrong(std::string message) { return invalid(std::move(message)).with_slug("ir-invalid"); }
 
-std::string list_types(TypeIds types) {
-  std::string out;
-  for (size_t k = 0; k < types.size(); ++k) out += cat(k ? ", " : "", types[k]);
-  return types.size() == 0 ? "nothing" : out;
-}
+std::string words(TypeIds types) { return types.size() == 0 ? "nothing" : cat(types); }
 
 // Signatures are asked for once per call, so they are computed once per function.
 using Signatures = std::map<Symbol, FunctionSignature>;
@@ -134,20 +130,20 @@ Status FunctionVerifier::check(const Call& call, uint32_t index) {
   BYOC_TRY(TypeIds types, types_.infer(*call.op, call.attrs, arg_types(call.args)));
   TypeIds have = function_.nodes[index].types;
   if (types == have) return {};
-  return wrong(cat("its type is ", list_types(have), ", inference says ", list_types(types)));
+  return wrong(cat("its type is ", words(have), ", inference says ", words(types)));
 }
 
 Status FunctionVerifier::check(const Invoke& invoke, uint32_t index) {
   const FunctionSignature& wanted = signatures_.at(invoke.function);
   std::vector<TypeId> given = arg_types(invoke.args);
   if (given != wanted.params) {
-    return wrong(cat("it gives ", list_types(given), " to @", invoke.function, ", which takes ",
-                     list_types(wanted.params)));
+    return wrong(cat("it gives ", words(given), " to @", invoke.function, ", which takes ",
+                     words(wanted.params)));
   }
   TypeIds have = function_.nodes[index].types;
   if (have == TypeIds(wanted.results)) return {};
-  return wrong(cat("its type is ", list_types(have), ", @", invoke.function, " returns ",
-                   list_types(wanted.results)));
+  return wrong(
+      cat("its type is ", words(have), ", @", invoke.function, " returns ", words(wanted.results)));
 }
 
 Status FunctionVerifier::check(const Extern& external, uint32_t index) {

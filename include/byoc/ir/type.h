@@ -99,6 +99,7 @@ class TypeIds {
  private:
   uint32_t id_ = 0, count_ = 0;                             // count 1: id_ is the type itself
 };
+void print_to(std::string& out, TypeIds types);             // "f32[1,3], i64[]"
 
 }  // namespace byoc
 
