@@ -1,0 +1,53 @@
+#include "core/driver/commands/borders.h"
+
+#include <algorithm>
+#include <map>
+
+#include "byoc/ir/visit.h"
+#include "core/driver/commands/pipeline_parts.h"
+
+namespace byoc::driver {
+
+Result<Probe> probe_borders(const IRModule& fused) {
+  Probe probe{fused, {}};
+  Function& entry = probe.module.function(fused.entry);
+  std::map<uint32_t, size_t> region_of;  // node -> region
+  std::vector<ValueId> borders;
+  for (uint32_t k = 0; k < entry.nodes.size(); ++k) {
+    auto* invoke = std::get_if<Invoke>(&entry.nodes[k].kind);
+    const Function* callee = invoke ? fused.find(invoke->function) : nullptr;
+    if (callee == nullptr || !callee->attrs.has("compiler")) continue;
+    RegionBorder region{invoke->function,
+                        callee->attr("compiler"),
+                        {},
+                        borders.size(),
+                        entry.nodes[k].types.size()};
+    for (ValueId arg : entry.args(entry.nodes[k])) {
+      auto found = region_of.find(arg.node);
+      if (found != region_of.end()) region.inputs.push_back(found->second);
+    }
+    for (uint32_t output = 0; output < region.num_outputs; ++output) borders.push_back({k, output});
+    region_of[k] = probe.regions.size();
+    probe.regions.push_back(std::move(region));
+  }
+  Strings names;
+  for (size_t k = 0; k < borders.size() + entry.results.size(); ++k) names.push_back(cat("v", k));
+  entry.results.insert(entry.results.begin(), borders.begin(), borders.end());
+  entry.attrs.set("output_names", names);
+  return probe;
+}
+
+IRModule with_all_regions_for(IRModule module, const std::string& plugin) {
+  for (auto& [name, function] : module.functions) {
+    if (name != module.entry && function.attrs.has("compiler"))
+      function.attrs.set("compiler", plugin);
+  }
+  return module;
+}
+
+Result<Executable> compile_regions(IRModule fused, const PassContext& context) {
+  BYOC_TRY(fused, run_passes(std::move(fused), passes_behind("fuse_ops", context), context));
+  return make_executable(fused);
+}
+
+}  // namespace byoc::driver

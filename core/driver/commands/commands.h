@@ -1,0 +1,19 @@
+#pragma once
+// One function per command, each in the file of its name. A command keeps its options alive itself;
+// `common` must outlive it.
+#include "runtime/cli/command.h"
+
+namespace byoc::driver {
+
+cli::Command plugins_command(const cli::CommonOptions& common);
+cli::Command ops_command(const cli::CommonOptions& common);
+cli::Command opt_command(const cli::CommonOptions& common);
+cli::Command print_command(const cli::CommonOptions& common);
+cli::Command partition_command(const cli::CommonOptions& common);
+cli::Command explain_command(const cli::CommonOptions& common);
+cli::Command compile_command(const cli::CommonOptions& common);
+cli::Command run_command(const cli::CommonOptions& common);
+cli::Command verify_command(const cli::CommonOptions& common);
+cli::Command test_onnx_command(const cli::CommonOptions& common);
+
+}  // namespace byoc::driver

@@ -1,0 +1,25 @@
+#pragma once
+// Are two tensors equal enough, and if not, where they differ most.
+#include "byoc/runtime/tensor.h"
+
+namespace byoc::driver {
+
+struct Difference {
+  bool is_equal = true;
+  std::string reason;                 // types differ; else empty
+  double max_error = 0, largest = 0;  // of the reference: its largest finite magnitude
+  int64_t worst = -1;                 // flat index of the worst element, -1: none differs
+  double got = 0, wanted = 0;         // there
+};
+
+/// Floats: |got - wanted| <= tolerance * largest |wanted|; NaN equals NaN, infinities must be the
+/// same. Integers and bools: equal.
+Difference compare_to_largest(const Tensor& got, const Tensor& wanted, double tolerance);
+/// Floats: |got - wanted| <= absolute + relative * |wanted| for each element, as numpy.allclose has
+/// it.
+Difference compare_each(const Tensor& got, const Tensor& wanted, double relative, double absolute);
+/// "max error 0.31 (2.4e-1 of max), worst [0,17] 3.12 instead of 2.81", or why they cannot be
+/// compared.
+std::string describe(const Difference& difference, const TensorSpec& spec);
+
+}  // namespace byoc::driver

@@ -1,0 +1,21 @@
+#pragma once
+// ONNX's test_data_set_* folders: input_0.pb, input_1.pb, ..., output_0.pb, ...
+#include "byoc/runtime/artifact.h"
+#include "core/import/pb.h"
+
+namespace byoc::driver {
+
+struct DataSet {
+  std::vector<PbTensor> inputs, outputs;
+};
+/// Errors: slug "data-set" when there is nothing to read; those of read_pb.
+Result<DataSet> read_data_set(const std::string& folder);
+
+/// Tensors in the order of `wanted`: by name when the files carry the model's names, else by
+/// position. Errors: slug "data-set".
+Result<std::vector<Tensor>> match_inputs(std::vector<PbTensor> tensors,
+                                         const std::vector<NamedTensor>& wanted);
+Result<std::vector<Tensor>> match_outputs(std::vector<PbTensor> tensors,
+                                          const std::vector<NamedTensor>& wanted);
+
+}  // namespace byoc::driver

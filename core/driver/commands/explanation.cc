@@ -1,0 +1,126 @@
+#include "core/driver/commands/explanation.h"
+
+#include <algorithm>
+#include <map>
+
+namespace byoc::driver {
+namespace {
+
+/// Ops are told apart by location and name: several ops of one ONNX node share the location.
+using OpKey = std::pair<std::string, std::string>;
+
+std::vector<std::string> asked_plugins(const PassContext& context) {
+  std::vector<std::string> out = context.compilers;
+  for (const std::string& id : context.defaults) {
+    if (std::find(out.begin(), out.end(), id) == out.end()) out.push_back(id);
+  }
+  return out;
+}
+
+/// Compiles plugin by plugin; functions that one declines have found their next owner afterwards.
+class Compilation {
+ public:
+  Compilation(const Placement& first, const PassContext& context) : context_(context) {
+    note(first);
+  }
+
+  Status run(IRModule module, const std::vector<std::string>& plugins) {
+    for (const std::string& id : plugins) {
+      BYOC_TRY(module, run_codegen(std::move(module), {id}, context_));
+      BYOC_TRY(module, inline_functions(std::move(module), context_));
+      note(placement_of(module));
+    }
+    return {};
+  }
+  const PlacedOp& owner(const PlacedOp& op) const { return owners_.at({op.name, op.op}); }
+
+ private:
+  void note(const Placement& placement) {
+    for (const PlacedOp& op : placement.ops) owners_[{op.name, op.op}] = op;
+  }
+
+  const PassContext& context_;
+  std::map<OpKey, PlacedOp> owners_;
+};
+
+/// What was said about an op by each plugin: words about the op itself beat those about a composite
+/// that it would have been part of.
+class Opinions {
+ public:
+  explicit Opinions(const Report& report) {
+    for (const Report::Remark& remark : report.remarks) {
+      for (Symbol loc : remark.locs) by_loc_[loc.str()].push_back(&remark);
+    }
+  }
+
+  std::vector<Opinion> about(const PlacedOp& op, const std::vector<std::string>& plugins) const {
+    std::vector<Opinion> out;
+    auto found = by_loc_.find(op.name);
+    for (const std::string& plugin : plugins) {
+      const Report::Remark* said = nullptr;
+      for (size_t k = 0; found != by_loc_.end() && k < found->second.size(); ++k) {
+        const Report::Remark* remark = found->second[k];
+        if (remark->plugin == plugin && concerns(*remark, op) &&
+            rank(*remark, op) >= (said ? rank(*said, op) : 0)) {
+          said = remark;
+        }
+      }
+      if (said != nullptr) out.push_back({said->kind, plugin, said->reason});
+      else if (plugin == op.plugin) break;  // those behind the taker were not asked
+    }
+    return out;
+  }
+
+ private:
+  /// A plugin that took the op in the end refused nothing that matters.
+  static bool concerns(const Report::Remark& remark, const PlacedOp& op) {
+    if (remark.kind == Report::Remark::kNote) return false;
+    return remark.plugin != op.plugin || remark.kind == Report::Remark::kSlow;
+  }
+  static int rank(const Report::Remark& remark, const PlacedOp& op) {
+    if (remark.kind == Report::Remark::kDeclined) return 3;  // it took the op first: the last word
+    return remark.op == op.op ? 2 : 1;
+  }
+
+  std::map<std::string, std::vector<const Report::Remark*>> by_loc_;
+};
+
+/// The regions as their ops have it, now that some have moved on.
+void regroup(Placement& placement) {
+  std::map<std::string, size_t> known;
+  placement.regions.clear();
+  for (const PlacedOp& op : placement.ops) {
+    if (op.function.empty()) continue;
+    auto [found, fresh] = known.emplace(op.function, placement.regions.size());
+    if (fresh) placement.regions.push_back({op.plugin, op.function});
+    PlacedRegion& region = placement.regions[found->second];
+    ++region.ops;
+    region.flops += op.flops;
+  }
+}
+
+}  // namespace
+
+Result<Explanation> explain(IRModule module, BuildOptions options) {
+  Report report;
+  options.report = &report;
+  module = with_names(std::move(module));
+  BYOC_TRY(PassContext context, make_context(module, options));
+  BYOC_TRY(module, run_passes(std::move(module), partition_pipeline(context), context));
+  Explanation out{.placement = placement_of(module), .plugins = asked_plugins(context)};
+  BYOC_TRY(module, inline_functions(std::move(module), context));
+  auto fused = fuse_ops(module, context);
+  Status compiled = fused.status();
+  if (fused.ok()) out.placement = placement_of(*fused);
+  Compilation compilation(out.placement, context);
+  if (fused.ok()) compiled = compilation.run(*std::move(fused), out.plugins);
+  if (!compiled.ok()) out.uncompiled = compiled.to_string();
+  for (PlacedOp& op : out.placement.ops) op = compilation.owner(op);
+  regroup(out.placement);
+  Opinions opinions(report);
+  for (const PlacedOp& op : out.placement.ops)
+    out.ops.push_back({op, opinions.about(op, out.plugins)});
+  return out;
+}
+
+}  // namespace byoc::driver

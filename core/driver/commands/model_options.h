@@ -1,0 +1,43 @@
+#pragma once
+// The flags of every command that takes MODEL, and what they make: a module and the choice of
+// plugins.
+#include "byoc/compile.h"
+#include "runtime/cli/command.h"
+
+namespace byoc::driver {
+
+struct PluginFlags {
+  std::vector<std::string> files, options;  // --plugin FILE, --plugin-option id.name=value
+};
+
+struct ModelOptions {
+  std::string model;
+  std::vector<std::string> shapes, bind, compilers;
+  std::string default_codegen, target = "native";
+  PluginFlags plugins;
+  uint32_t threads = 1;
+  int level = 2;
+  bool strict = false;
+};
+
+/// --plugin and --plugin-option alone.
+void add_plugin_options(cli::Command& command, PluginFlags& flags);
+/// How to compile: --compiler, --default, --plugin, --threads, --target, --strict, -O.
+void add_build_options(cli::Command& command, ModelOptions& options);
+/// MODEL and all flags of the model; they point into `options`.
+void add_model_options(cli::Command& command, ModelOptions& options, const std::string& model_doc);
+
+/// Searches for plugins; what an explicit --plugin FILE was refused for is said as a warning.
+/// Errors: slug "plugin-option".
+Result<std::shared_ptr<const PluginSet>> load_plugins(const PluginFlags& flags,
+                                                      const cli::CommonOptions& common);
+/// Loads the plugins; errors of usage for what the flags cannot mean.
+Result<BuildOptions> build_options(const ModelOptions& options, const cli::CommonOptions& common);
+
+/// The file MODEL means: itself, or the only model in it when it is a folder.
+Result<std::string> model_path(const std::string& model);
+bool is_artifact(const std::string& path);  // ends in .byoc
+/// Reads .onnx or .ir with --shape and --bind applied. Errors: slug "model-file" for other files.
+Result<IRModule> load_model(const ModelOptions& options);
+
+}  // namespace byoc::driver

@@ -1,0 +1,199 @@
+#include "core/driver/commands/placement.h"
+
+#include <map>
+#include <set>
+
+#include "byoc/base/json.h"
+#include "byoc/ir/visit.h"
+#include "byoc/op/op.h"
+#include "runtime/cli/output.h"
+
+namespace byoc::driver {
+namespace {
+
+double flops_of(const Function& function, const Node& node, const Call& call) {
+  std::vector<TypeId> inputs, outputs;
+  for (ValueId arg : function.args(node)) inputs.push_back(function.type(arg));
+  for (size_t k = 0; k < node.types.size(); ++k) outputs.push_back(node.types[k]);
+  // A count needs numbers.
+  for (const auto* types : {&inputs, &outputs}) {
+    for (TypeId type : *types) {
+      if (!is_static(type->shape)) return 0;
+    }
+  }
+  return flops(*call.op, inputs, outputs, *call.attrs);
+}
+
+class Walk {
+ public:
+  explicit Walk(const IRModule& module) : module_(module) {}
+
+  Placement run() {
+    pending_.push_back({module_.entry, "", ""});
+    while (!pending_.empty()) {
+      Job job = pending_.back();
+      pending_.pop_back();
+      if (const Function* function = module_.find(job.name)) visit(job, *function);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  struct Job {
+    Symbol name;
+    std::string plugin, composite;  // of the functions around
+    size_t region = SIZE_MAX;
+  };
+
+  void visit(Job job, const Function& function) {
+    bool is_region =
+        job.plugin.empty() && function.attrs.has("compiler") && job.name != module_.entry;
+    if (is_region) {
+      job.plugin = function.attr("compiler");
+      job.region = out_.regions.size();
+      out_.regions.push_back({job.plugin, job.name.str()});
+    }
+    if (function.attrs.has("composite")) job.composite = function.attr("composite");
+    std::vector<Job> inner;
+    for (const Node& node : function.nodes) {
+      std::visit(
+          overloaded{[](const Param&) {}, [](const Constant&) {}, [](const Extern&) {},
+                     [&](const Call& call) { add(job, function, node, call); },
+                     [&](const Invoke& invoke) {
+                       bool once = job.region != SIZE_MAX || seen_.insert(invoke.function).second;
+                       if (once)
+                         inner.push_back({invoke.function, job.plugin, job.composite, job.region});
+                     }},
+          node.kind);
+    }
+    if (job.region == SIZE_MAX) count_borders(function);
+    pending_.insert(pending_.end(), inner.rbegin(), inner.rend());  // taken from the back: in order
+  }
+
+  void add(const Job& job, const Function& function, const Node& node, const Call& call) {
+    if (call.op->is_annotation) return;
+    double work = flops_of(function, node, call);
+    std::string region = job.region == SIZE_MAX ? "" : out_.regions[job.region].function;
+    out_.ops.push_back({call.op->name, node.loc.str(), job.plugin, region, job.composite, work});
+    if (job.region == SIZE_MAX) return;
+    ++out_.regions[job.region].ops;
+    out_.regions[job.region].flops += work;
+  }
+
+  bool is_compiled(const Node& node) const {
+    auto* invoke = std::get_if<Invoke>(&node.kind);
+    const Function* callee = invoke ? module_.find(invoke->function) : nullptr;
+    return callee != nullptr && callee->attrs.has("compiler");
+  }
+
+  void count_borders(const Function& function) {
+    std::set<ValueId> borders;
+    for (const Node& node : function.nodes) {
+      if (!is_compiled(node)) continue;
+      for (ValueId arg : function.args(node)) {
+        if (is_compiled(function.nodes[arg.node])) borders.insert(arg);
+      }
+    }
+    out_.border_tensors += borders.size();
+    for (ValueId value : borders) {
+      auto size = size_bytes(*function.type(value));
+      if (size.ok()) out_.border_bytes += static_cast<uint64_t>(*size);
+    }
+  }
+
+  const IRModule& module_;
+  std::vector<Job> pending_;
+  std::set<Symbol> seen_;
+  Placement out_;
+};
+
+struct PluginShare {
+  size_t regions = 0, ops = 0;
+  double flops = 0;
+};
+
+std::map<std::string, PluginShare> shares_of(const Placement& placement) {
+  std::map<std::string, PluginShare> shares;
+  for (const PlacedRegion& region : placement.regions) ++shares[region.plugin].regions;
+  for (const PlacedOp& op : placement.ops) {
+    ++shares[op.plugin].ops;
+    shares[op.plugin].flops += op.flops;
+  }
+  return shares;
+}
+
+}  // namespace
+
+Placement placement_of(const IRModule& module) { return Walk(module).run(); }
+
+IRModule with_names(IRModule module) {
+  for (auto& [name, function] : module.functions) {
+    for (size_t k = 0; k < function.nodes.size(); ++k) {
+      Node& node = function.nodes[k];
+      auto* call = std::get_if<Call>(&node.kind);
+      if (call != nullptr && node.loc.empty() && !call->op->is_annotation)
+        node.loc = cat(call->op->name, "_", k);
+    }
+  }
+  return module;
+}
+
+uint64_t constant_bytes(const IRModule& module) {
+  uint64_t bytes = 0;
+  for (const auto& [key, buffer] : module.constants) bytes += buffer->size();
+  return bytes;
+}
+
+double total_flops(const Placement& placement) {
+  double total = 0;
+  for (const PlacedOp& op : placement.ops) total += op.flops;
+  return total;
+}
+
+std::string flops_text(double flops) {
+  if (flops >= 1e9) return cat(cli::format_fixed(flops / 1e9, 2), " GFLOP");
+  if (flops >= 1e6) return cat(cli::format_fixed(flops / 1e6, 2), " MFLOP");
+  if (flops >= 1e3) return cat(cli::format_fixed(flops / 1e3, 2), " kFLOP");
+  return cat(cli::format_fixed(flops, 0), " FLOP");
+}
+
+std::string percent_text(double part, double whole) {
+  return cat(cli::format_fixed(whole > 0 ? 100 * part / whole : 0, 1), " %");
+}
+
+std::string plugin_table(const Placement& placement, const std::string& nobody) {
+  double total = total_flops(placement);
+  cli::Table table({"plugin", ">regions", ">ops", ">flops"});
+  for (const auto& [plugin, share] : shares_of(placement)) {
+    table.add({plugin.empty() ? nobody : plugin, plugin.empty() ? "" : cat(share.regions),
+               cat(share.ops), percent_text(share.flops, total)});
+  }
+  return table.text();
+}
+
+std::string border_text(const Placement& placement) {
+  return cat("borders: ", placement.border_tensors, " tensors (",
+             cli::format_mib(placement.border_bytes), ")\n");
+}
+
+Json placement_json(const Placement& placement) {
+  Json plugins = Json::array(), regions = Json::array();
+  for (const auto& [plugin, share] : shares_of(placement)) {
+    plugins.push_back({{"plugin", plugin},
+                       {"regions", share.regions},
+                       {"ops", share.ops},
+                       {"flops", share.flops}});
+  }
+  for (const PlacedRegion& region : placement.regions) {
+    regions.push_back({{"plugin", region.plugin},
+                       {"function", region.function},
+                       {"ops", region.ops},
+                       {"flops", region.flops}});
+  }
+  return {{"plugins", plugins},
+          {"regions", regions},
+          {"border_tensors", placement.border_tensors},
+          {"border_bytes", placement.border_bytes}};
+}
+
+}  // namespace byoc::driver

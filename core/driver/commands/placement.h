@@ -1,0 +1,43 @@
+#pragma once
+// Who runs what, read off a partitioned module: for `partition`, `explain` and `verify`.
+#include "byoc/ir/module.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace byoc::driver {
+
+struct PlacedOp {
+  std::string op, name;                     // name: its loc
+  std::string plugin, function, composite;  // plugin "": nobody; composite "": alone
+  double flops = 0;
+};
+
+struct PlacedRegion {
+  std::string plugin, function;
+  size_t ops = 0;
+  double flops = 0;
+};
+
+struct Placement {
+  std::vector<PlacedOp> ops;  // annotations left out
+  std::vector<PlacedRegion> regions;
+  size_t border_tensors = 0;  // from one region into another
+  uint64_t border_bytes = 0;  // of those whose size is known
+};
+
+/// Everything the entry function reaches; each function counts once.
+Placement placement_of(const IRModule& module);
+/// Ops without a location get one, "conv2d_12", so that reports can name them.
+IRModule with_names(IRModule module);
+uint64_t constant_bytes(const IRModule& module);
+double total_flops(const Placement& placement);
+/// 9400000000 -> "9.4 GFLOP".
+std::string flops_text(double flops);
+std::string percent_text(double part, double whole);
+/// A row per plugin: regions, ops, flops; what nobody has goes under `nobody`.
+std::string plugin_table(const Placement& placement, const std::string& nobody);
+std::string border_text(const Placement& placement);  // "borders: 4 tensors (6.20 MiB)"
+/// "plugins", "regions", "border_tensors", "border_bytes".
+nlohmann::ordered_json placement_json(const Placement& placement);
+
+}  // namespace byoc::driver

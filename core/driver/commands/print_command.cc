@@ -1,0 +1,56 @@
+// byoc print: the IR as text, as it comes in or behind a pass of the pipeline.
+#include "byoc/base/json.h"
+#include "byoc/ir/text.h"
+#include "core/driver/commands/commands.h"
+#include "core/driver/commands/model_options.h"
+#include "core/driver/commands/pipeline_parts.h"
+#include "runtime/cli/output.h"
+
+namespace byoc::driver {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  std::string after, function;
+  uint64_t elide = 64;
+};
+
+Result<int> run(const Options& options, const cli::CommonOptions& common) {
+  BYOC_TRY(IRModule module, load_model(options.model));
+  if (!options.after.empty()) {
+    BYOC_TRY(BuildOptions build, build_options(options.model, common));
+    BYOC_TRY(PassContext context, make_context(module, build));
+    BYOC_TRY(auto passes, passes_until(options.after, context));
+    BYOC_TRY(module, run_passes(std::move(module), passes, context));
+  }
+  if (!options.function.empty() && module.find(options.function) == nullptr) {
+    return not_found(cat("no function \"", options.function, "\" in the module"))
+        .with_slug("unknown-function");
+  }
+  std::string text = print(module, {.elide = options.elide, .only_function = options.function});
+  cli::print_text(text, common);
+  BYOC_TRY_STATUS(cli::print_json(common, "print", {{"after", options.after}, {"text", text}}));
+  return cli::kDone;
+}
+
+}  // namespace
+
+cli::Command print_command(const cli::CommonOptions& common) {
+  auto options = std::make_shared<Options>();
+  cli::Command command;
+  command.name = "print";
+  command.about = "the IR of a model as text";
+  command.examples = {
+      {"byoc print net.onnx", "as imported"},
+      {"byoc print net.onnx --after partition_graph --fn main", "one function, partitioned"}};
+  add_model_options(command, options->model, "an .onnx or .ir file");
+  command.options.push_back(
+      {"--after", "PASS", "run the pipeline up to this pass first", &options->after});
+  command.options.push_back({"--fn", "NAME", "only this function", &options->function});
+  command.options.push_back(
+      {"--elide", "N", "constants of more elements are shown by their key", &options->elide});
+  command.run = [options, &common] { return run(*options, common); };
+  return command;
+}
+
+}  // namespace byoc::driver

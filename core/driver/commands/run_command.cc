@@ -1,0 +1,95 @@
+// byoc run: compile when need be, run once, show and write the outputs.
+#include "byoc/runtime/session.h"
+#include "core/driver/commands/bindings.h"
+#include "core/driver/commands/commands.h"
+#include "core/driver/commands/model_options.h"
+#include "core/import/pb.h"
+#include "runtime/cli/run.h"
+
+namespace byoc::driver {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  cli::RunFlags run;
+  std::string format = "npy";
+  bool no_native = false;
+};
+
+struct Runnable {
+  Executable executable;
+  std::shared_ptr<const PluginSet> plugins;
+};
+
+/// An artifact is compiled already: flags that say how to compile mean nothing to it.
+Status check_artifact_flags(const ModelOptions& options) {
+  bool compiles = !options.shapes.empty() || !options.bind.empty() || !options.compilers.empty() ||
+                  !options.default_codegen.empty();
+  if (!compiles) return {};
+  return cli::usage_error(
+      "--shape, --bind, --compiler and --default say how to compile; the model is compiled "
+      "already");
+}
+
+Result<Runnable> prepare(const ModelOptions& options, const std::string& path,
+                         const cli::CommonOptions& common) {
+  Runnable out;
+  if (is_artifact(path)) {
+    BYOC_TRY_STATUS(check_artifact_flags(options));
+    BYOC_TRY(out.plugins, load_plugins(options.plugins, common));
+    BYOC_TRY(out.executable, load_artifact(path));
+    return out;
+  }
+  BYOC_TRY(IRModule module, load_model(options));
+  BYOC_TRY(BuildOptions build_with, build_options(options, common));
+  out.plugins = build_with.plugins;
+  BYOC_TRY(out.executable, build(std::move(module), build_with));
+  return out;
+}
+
+Result<cli::OutputFormat> output_format(const std::string& name) {
+  if (name == "npy") return cli::npy_format();
+  if (name == "pb") {
+    return cli::OutputFormat{
+        ".pb", [](const NamedTensor& output, const Tensor& tensor, const std::string& path) {
+          return write_pb(tensor, output.name, path);
+        }};
+  }
+  return cli::usage_error(cat("--output-format knows npy and pb, not \"", name, "\""));
+}
+
+Result<int> run(const Options& options, const cli::CommonOptions& common) {
+  BYOC_TRY(cli::OutputFormat format, output_format(options.format));
+  BYOC_TRY(std::string path, model_path(options.model.model));
+  BYOC_TRY(Runnable runnable, prepare(options.model, path, common));
+  SessionOptions session_options{.threads = options.model.threads,
+                                 .allow_native = !options.no_native};
+  BYOC_TRY(auto session,
+           Session::load(std::move(runnable.executable), runnable.plugins, session_options));
+  BYOC_TRY_STATUS(session->check_externs());
+  BYOC_TRY_STATUS(cli::run_session(*session, path, options.run, common, tensor_readers(), format));
+  return cli::kDone;
+}
+
+}  // namespace
+
+cli::Command run_command(const cli::CommonOptions& common) {
+  auto options = std::make_shared<Options>();
+  cli::Command command;
+  command.name = "run";
+  command.about = "run a model once and show or write its outputs";
+  command.examples = {
+      {"byoc run net.onnx --input image=cat.npy --output-dir out",
+       "outputs as .npy files and outputs.json"},
+      {"byoc run net.onnx --shape N=1 --compiler onednn --profile", "random inputs, time per step"},
+      {"byoc run net.byoc --input x=f32[1,8]=0.5", "a compiled model"}};
+  add_model_options(command, options->model, "an .onnx, .ir or .byoc file");
+  cli::add_run_options(command, options->run);
+  command.options.push_back({"--output-format", "FORMAT", "npy or pb", &options->format});
+  command.options.push_back(
+      {"--no-native", "", "refuse native code in an artifact", &options->no_native});
+  command.run = [options, &common] { return run(*options, common); };
+  return command;
+}
+
+}  // namespace byoc::driver

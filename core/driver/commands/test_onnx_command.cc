@@ -1,0 +1,94 @@
+// byoc test-onnx: ONNX's backend test folders, each case in a process of its own.
+#include "byoc/base/json.h"
+#include "core/driver/commands/commands.h"
+#include "core/driver/commands/model_options.h"
+#include "core/driver/commands/onnx_case.h"
+#include "runtime/cli/output.h"
+
+namespace byoc::driver {
+namespace {
+
+struct Options {
+  std::vector<std::string> folders;
+  ModelOptions model;
+  uint32_t jobs = 2, timeout_s = 60;
+};
+
+constexpr std::string_view kVerdicts[] = {"passed", "failed", "unsupported"};
+
+struct Counts {
+  size_t of[3] = {};
+  size_t bound = 0;  // passed with inputs taken as constants
+};
+
+Counts count(const std::vector<CaseResult>& results) {
+  Counts counts;
+  for (const CaseResult& result : results) {
+    ++counts.of[result.verdict];
+    counts.bound += result.verdict == CaseResult::kPassed && !result.bound.empty();
+  }
+  return counts;
+}
+
+std::string text_of(const std::vector<std::string>& folders, const std::vector<CaseResult>& results,
+                    const Counts& counts, bool verbose) {
+  std::string out;
+  for (size_t k = 0; k < folders.size(); ++k) {
+    bool shown = results[k].verdict == CaseResult::kFailed ||
+                 (verbose && results[k].verdict == CaseResult::kUnsupported);
+    if (shown)
+      out += cat(kVerdicts[results[k].verdict], " ", folders[k], "\n  ", results[k].reason, "\n");
+  }
+  if (counts.bound)
+    out += cat(counts.bound, " passed with operands bound to the data set's values\n");
+  return out +
+         cat(counts.of[0], " passed, ", counts.of[1], " failed, ", counts.of[2], " unsupported\n");
+}
+
+Json to_json(const std::vector<std::string>& folders, const std::vector<CaseResult>& results,
+             const Counts& counts) {
+  Json cases = Json::array();
+  for (size_t k = 0; k < folders.size(); ++k) {
+    cases.push_back({{"folder", folders[k]},
+                     {"verdict", kVerdicts[results[k].verdict]},
+                     {"reason", results[k].reason},
+                     {"bound", results[k].bound}});
+  }
+  return {{"passed", counts.of[0]},
+          {"failed", counts.of[1]},
+          {"unsupported", counts.of[2]},
+          {"cases", cases}};
+}
+
+Result<int> run(const Options& options, const cli::CommonOptions& common) {
+  BYOC_TRY(auto folders, find_cases(options.folders));
+  BYOC_TRY(BuildOptions build_with, build_options(options.model, common));
+  auto results = run_cases_isolated(folders, build_with, options.jobs, options.timeout_s);
+  Counts counts = count(results);
+  cli::print_text(text_of(folders, results, counts, common.verbose), common);
+  BYOC_TRY_STATUS(cli::print_json(common, "test-onnx", to_json(folders, results, counts)));
+  return counts.of[CaseResult::kFailed] ? cli::kFailed : cli::kDone;
+}
+
+}  // namespace
+
+cli::Command test_onnx_command(const cli::CommonOptions& common) {
+  auto options = std::make_shared<Options>();
+  cli::Command command;
+  command.name = "test-onnx";
+  command.about = "run ONNX backend test folders";
+  command.examples = {
+      {"byoc test-onnx /usr/share/libonnx-testdata/data/node --compiler json",
+       "all cases below a folder"},
+      {"byoc test-onnx test_relu -v", "one case; -v: also why cases are unsupported"}};
+  command.options = {
+      {"DIR", "", "case folders, or folders that hold some", &options->folders, true}};
+  add_build_options(command, options->model);
+  command.options.push_back({"--jobs", "N", "cases at a time", &options->jobs});
+  command.options.push_back(
+      {"--timeout", "SECONDS", "for one case; longer is a failure", &options->timeout_s});
+  command.run = [options, &common] { return run(*options, common); };
+  return command;
+}
+
+}  // namespace byoc::driver

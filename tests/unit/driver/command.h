@@ -1,0 +1,53 @@
+#pragma once
+// Running the `byoc` command as a user does: a process, its two streams, its exit code.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <string>
+
+#include "byoc/base/json.h"
+#include "support/temp_folder.h"
+
+namespace byoc::test {
+
+struct Ran {
+  int code = -1;
+  std::string out, err;
+};
+
+class Byoc {
+ public:
+  std::string file(const std::string& name) const { return folder_.file(name); }
+  /// A file in the test's folder, for the command line.
+  std::string write(const std::string& name, const std::string& text) const {
+    put(file(name), text);
+    return file(name);
+  }
+  /// `arguments` as the shell reads them.
+  Ran operator()(const std::string& arguments) const {
+    std::string line = std::string(BYOC_BUILD_DIR) + "/bin/byoc " + arguments + " >" +
+                       file(".out") + " 2>" + file(".err");
+    int status = std::system(line.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), get(file(".out")),
+            get(file(".err"))};
+  }
+  /// The one JSON value on stdout.
+  Json json(const std::string& arguments) const {
+    auto value = parse_json((*this)(arguments + " --json").out);
+    EXPECT_TRUE(value.ok()) << arguments << ": " << value.status().to_string();
+    return value.ok() ? *value : Json();
+  }
+
+ private:
+  TempFolder folder_;
+};
+
+/// Two ops that every codegen knows.
+inline constexpr const char* kTwoOps = R"(fn main(%x: f32[2,3]) {
+  %0 = relu(%x) loc("first")
+  %1 = tanh(%0) loc("second")
+  return %1
+})";
+
+}  // namespace byoc::test

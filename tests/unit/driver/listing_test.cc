@@ -1,0 +1,69 @@
+// plugins, ops, opt --list.
+#include "command.h"
+
+namespace byoc::test {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(PluginsCommand, ListsPluginsAsJsonWithTheirPatterns) {
+  Json json = Byoc().json("plugins");
+  EXPECT_EQ(json["schema"], "byoc.plugins/1");
+  EXPECT_EQ(json["ok"], true);
+  ASSERT_TRUE(json["plugins"].is_array());
+  for (const Json& plugin : json["plugins"]) {
+    EXPECT_FALSE(plugin["id"].get<std::string>().empty());
+    EXPECT_TRUE(plugin["patterns"].is_array());
+  }
+}
+
+TEST(PluginsCommand, SaysWhereItSearchedAndWhyAFileWasRefused) {
+  Byoc byoc;
+  std::string file = byoc.write("libnone.so", "not an ELF file");
+  Ran ran = byoc("plugins --plugin " + file);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("refused (1)"));
+  EXPECT_THAT(ran.out, HasSubstr(file));
+  EXPECT_THAT(ran.out, HasSubstr("searched: --plugin (1)"));
+  EXPECT_THAT(ran.err, HasSubstr("warning: --plugin " + file + " is not used: "));
+}
+
+TEST(PluginsCommand, RefusesAnOptionThatIsNone) {
+  Ran ran = Byoc()("plugins --plugin-option verbose");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--plugin-option wants PLUGIN.NAME=VALUE, not \"verbose\""));
+}
+
+TEST(OpsCommand, DescribesAnOp) {
+  Ran ran = Byoc()("ops relu");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("relu(x) -> y"));
+}
+
+TEST(OpsCommand, ListsEveryOpInAllForms) {
+  Byoc byoc;
+  Json json = byoc.json("ops");
+  std::string text = byoc("ops").out, markdown = byoc("ops --markdown").out;
+  ASSERT_GT(json["ops"].size(), 20u);
+  for (const Json& op : json["ops"]) {
+    std::string name = op["name"];
+    EXPECT_THAT(text, HasSubstr(name + "("));
+    EXPECT_THAT(markdown, HasSubstr("## `" + name + "("));
+  }
+}
+
+TEST(OpsCommand, SuggestsTheOpThatWasMeant) {
+  Ran ran = Byoc()("ops rleu");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("error[unknown-op]"));
+  EXPECT_THAT(ran.err, HasSubstr("relu"));
+}
+
+TEST(OptCommand, ListsThePasses) {
+  Byoc byoc;
+  EXPECT_THAT(byoc("opt --list").out, HasSubstr("merge_compiler_regions"));
+  EXPECT_GT(byoc.json("opt --list")["passes"].size(), 10u);
+}
+
+}  // namespace
+}  // namespace byoc::test

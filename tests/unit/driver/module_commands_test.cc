@@ -1,0 +1,146 @@
+// opt, print, partition, explain: modules in, modules and reports out.
+#include "command.h"
+
+namespace byoc::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(OptCommand, RunsPassesInOrder) {
+  Byoc byoc;
+  std::string model =
+      byoc.write("m.ir", "fn main(%x: f32[2]) { %0 = relu(%x)  %1 = tanh(%x)  return %0 }");
+  Ran ran = byoc("opt " + model + " --passes eliminate_dead_code");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("relu"));
+  EXPECT_THAT(ran.out, Not(HasSubstr("tanh")));
+}
+
+TEST(OptCommand, WritesAModuleThatReadsBack) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", kTwoOps);
+  Ran ran = byoc("opt " + model + " --passes infer_types -o " + byoc.file("out.ir"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(byoc("print " + byoc.file("out.ir")).out, byoc("print " + model).out);
+}
+
+TEST(OptCommand, SetsAttributesOfFunctions) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", kTwoOps);
+  EXPECT_THAT(byoc("opt " + model + " --set main.note=hello").out, HasSubstr("note=\"hello\""));
+}
+
+TEST(OptCommand, RefusesUnknownPassesFunctionsAndForms) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", kTwoOps);
+  Ran pass = byoc("opt " + model + " --passes fold_constant");
+  EXPECT_EQ(pass.code, 1);
+  EXPECT_THAT(pass.err, HasSubstr("error[unknown-pass]"));
+  EXPECT_THAT(pass.err, HasSubstr("fold_constants"));
+  Ran function = byoc("opt " + model + " --set mian.a=b");
+  EXPECT_EQ(function.code, 1);
+  EXPECT_THAT(function.err, HasSubstr("no function \"mian\"; did you mean \"main\"?"));
+  EXPECT_EQ(byoc("opt " + model + " --set main").code, 2);
+  EXPECT_EQ(byoc("opt").code, 2);
+}
+
+TEST(PrintCommand, PrintsTheModuleAndNothingElse) {
+  Byoc byoc;
+  Ran ran = byoc("print " + byoc.write("m.ir", kTwoOps));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("tanh(%0) loc(\"second\")"));
+  EXPECT_EQ(ran.err, "");
+}
+
+TEST(PrintCommand, BindsSizesOfText) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", "fn main(%x: f32[N,3]) { %0 = relu(%x)  return %0 }");
+  EXPECT_THAT(byoc("print " + model + " --shape N=4").out, HasSubstr("%x: f32[4,3]"));
+  EXPECT_THAT(byoc("print " + model + " --shape x=5x3").out, HasSubstr("%x: f32[5,3]"));
+  Ran ran = byoc("print " + model + " --shape M=4");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_EQ(byoc("print " + model + " --shape N=a").code, 2);
+}
+
+TEST(PrintCommand, BindsInputsOfText) {
+  Byoc byoc;
+  std::string model =
+      byoc.write("m.ir", "fn main(%x: f32[2], %y: f32[2]) { %0 = add(%x, %y)  return %0 }");
+  EXPECT_THAT(byoc("print " + model + " --bind y=[1,2]").out, Not(HasSubstr("%y:")));
+  Ran ran = byoc("print " + model + " --bind yy=[1,2]");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("did you mean \"y\"?"));
+}
+
+TEST(PrintCommand, ShowsTheModuleBehindAPass) {
+  Byoc byoc;
+  std::string model =
+      byoc.write("m.ir", "fn main(%x: f32[2]) { %0 = relu(%x)  %1 = tanh(%x)  return %0 }");
+  EXPECT_THAT(byoc("print " + model + " --after eliminate_dead_code").out, Not(HasSubstr("tanh")));
+  Ran ran = byoc("print " + model + " --after eliminate");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("error[unknown-pass]"));
+}
+
+TEST(PrintCommand, RefusesWhatIsNoModel) {
+  Byoc byoc;
+  EXPECT_THAT(byoc("print " + byoc.write("m.txt", "x")).err,
+              HasSubstr("ends in none of .onnx, .ir, .byoc"));
+  EXPECT_THAT(byoc("print " + byoc.write("e.onnx", "")).err,
+              HasSubstr("error[model-file]: the model file is empty"));
+  EXPECT_THAT(byoc("print " + byoc.write("m.ir", "fn main(")).err, HasSubstr("error[ir-syntax]"));
+}
+
+TEST(PrintCommand, TakesAFolderWithOneModelInIt) {
+  Byoc byoc;
+  std::filesystem::create_directory(byoc.file("net"));
+  EXPECT_THAT(byoc("print " + byoc.file("net")).err, HasSubstr("holds 0 models; one is wanted"));
+  byoc.write("net/m.ir", kTwoOps);
+  EXPECT_EQ(byoc("print " + byoc.file("net")).code, 0);
+  byoc.write("net/n.ir", kTwoOps);
+  EXPECT_THAT(byoc("print " + byoc.file("net")).err, HasSubstr("holds 2 models; one is wanted"));
+}
+
+TEST(PartitionCommand, CountsOpsByPlugin) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", kTwoOps);
+  Json json = byoc.json("partition " + model);
+  EXPECT_EQ(json["schema"], "byoc.partition/1");
+  size_t ops = 0;
+  for (const Json& plugin : json["plugins"]) ops += plugin["ops"].get<size_t>();
+  EXPECT_EQ(ops, 2u);
+  Ran ran = byoc("partition " + model + " -o " + byoc.file("p.ir"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(byoc("print " + byoc.file("p.ir")).code, 0);
+}
+
+TEST(PartitionCommand, RefusesAnUnknownPlugin) {
+  Byoc byoc;
+  Ran ran = byoc("partition " + byoc.write("m.ir", kTwoOps) + " --compiler jsno");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("error[unknown-plugin]"));
+  EXPECT_THAT(ran.err, HasSubstr("json"));
+}
+
+TEST(ExplainCommand, SaysOfEachOpWhoTookIt) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", kTwoOps);
+  Json json = byoc.json("explain " + model + " --compiler json");
+  ASSERT_EQ(json["ops"].size(), 2u);
+  for (const Json& op : json["ops"]) EXPECT_EQ(op["plugin"], "json") << op;
+  EXPECT_THAT(byoc("explain " + model + " --compiler json").out, HasSubstr("2 ops"));
+  EXPECT_THAT(byoc("explain " + model + " --compiler json --op second").out,
+              HasSubstr("tanh \"second\": taken by json"));
+  EXPECT_THAT(byoc("explain " + model + " --op secnd").err, HasSubstr("did you mean \"second\"?"));
+}
+
+TEST(ExplainCommand, NamesOpsThatHaveNoName) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", "fn main(%x: f32[2]) { %0 = relu(%x)  return %0 }");
+  EXPECT_EQ(byoc.json("explain " + model)["ops"][0]["name"], "relu_1");
+}
+
+}  // namespace
+}  // namespace byoc::test

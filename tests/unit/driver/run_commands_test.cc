@@ -1,0 +1,167 @@
+// compile, run, verify, test-onnx: models in, numbers out.
+#include <onnx/onnx_pb.h>
+
+#include "command.h"
+#include "core/import/pb.h"
+
+namespace byoc::test {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(RunCommand, ComputesWhatTheModelSays) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", "fn main(%x: f32[3]) { %0 = relu(%x)  return %0 }");
+  std::string out = byoc.file("out");
+  Ran ran = byoc("run " + model + " --input x=f32[3]=-1,2,-3 --output-dir " + out);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  auto listed = parse_json(get(out + "/outputs.json"));
+  ASSERT_TRUE(listed.ok());
+  Json outputs = listed->is_array() ? *listed : (*listed)["outputs"];
+  ASSERT_EQ(outputs.size(), 1u);
+  auto tensor = read_npy(out + "/" + outputs[0]["file"].get<std::string>());
+  ASSERT_TRUE(tensor.ok()) << tensor.status().to_string();
+  auto* values = reinterpret_cast<const float*>(tensor->data());
+  EXPECT_THAT(std::vector<float>(values, values + 3), testing::ElementsAre(0, 2, 0));
+}
+
+TEST(RunCommand, WritesProtobufTensors) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", "fn main(%x: f32[3]) { %0 = relu(%x)  return %0 }");
+  Ran ran = byoc("run " + model + " --input x=f32[3]=1,2,3 --output-format pb --output-dir " +
+                 byoc.file("out"));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  size_t found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(byoc.file("out"))) {
+    if (entry.path().extension() != ".pb") continue;
+    auto read = read_pb(entry.path().string());
+    ASSERT_TRUE(read.ok()) << read.status().to_string();
+    EXPECT_EQ(cat(read->tensor.spec()), "f32[3]");
+    ++found;
+  }
+  EXPECT_EQ(found, 1u);
+}
+
+TEST(RunCommand, SaysThatInputsAreRandom) {
+  Byoc byoc;
+  Ran ran = byoc("run " + byoc.write("m.ir", kTwoOps));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("random, seed"));
+}
+
+TEST(RunCommand, RefusesWrongInputs) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", kTwoOps);
+  EXPECT_THAT(byoc("run " + model + " --input y=zeros").err, HasSubstr("error[unknown-input]"));
+  EXPECT_THAT(byoc("run " + model + " --input x=f32[2,4]").err, HasSubstr("error[input-shape]"));
+  EXPECT_THAT(byoc("run " + model + " --input x=i64[2,3]").err, HasSubstr("error[input-dtype]"));
+  EXPECT_EQ(byoc("run " + model + " --output-format png").code, 2);
+}
+
+TEST(RunCommand, WantsNumbersForSizes) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", "fn main(%x: f32[N]) { %0 = relu(%x)  return %0 }");
+  Ran ran = byoc("run " + model);
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("error[symbolic-shape]"));
+  EXPECT_EQ(byoc("run " + model + " --shape N=2").code, 0);
+}
+
+TEST(CompileCommand, WritesAnArtifactThatRuns) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", kTwoOps);
+  Ran ran = byoc("compile " + model + " -o " + byoc.file("m.byoc"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(byoc("run " + byoc.file("m.byoc") + " --output-dir " + byoc.file("a")).code, 0);
+  EXPECT_EQ(byoc("run " + model + " --output-dir " + byoc.file("b")).code, 0);
+  EXPECT_EQ(get(byoc.file("a/outputs.json")), get(byoc.file("b/outputs.json")));
+  EXPECT_EQ(byoc("run " + byoc.file("m.byoc") + " --compiler json").code, 2);
+  EXPECT_THAT(byoc("print " + byoc.file("m.byoc")).err, HasSubstr("is compiled already"));
+}
+
+TEST(CompileCommand, CompilesTwiceToTheSameBytes) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", kTwoOps);
+  EXPECT_EQ(byoc("compile " + model + " -o " + byoc.file("a.byoc")).code, 0);
+  EXPECT_EQ(byoc("compile " + model + " -o " + byoc.file("b.byoc")).code, 0);
+  EXPECT_EQ(get(byoc.file("a.byoc")), get(byoc.file("b.byoc")));
+}
+
+TEST(CompileCommand, WantsAPlaceForTheArtifact) {
+  Byoc byoc;
+  EXPECT_EQ(byoc("compile " + byoc.write("m.ir", kTwoOps)).code, 2);
+}
+
+TEST(VerifyCommand, AgreesWithTheReference) {
+  Byoc byoc;
+  Json json = byoc.json("verify " + byoc.write("m.ir", kTwoOps) + " --against json");
+  EXPECT_EQ(json["passed"], true);
+  EXPECT_EQ(json["outputs"].size(), 1u);
+}
+
+/// One op on x as ONNX, with a data set whose output is `stored`.
+std::string write_case(const Byoc& byoc, const std::string& name, const std::string& op, float x,
+                       float stored) {
+  onnx::ModelProto model;
+  model.set_ir_version(7);
+  model.add_opset_import()->set_version(13);
+  auto& graph = *model.mutable_graph();
+  auto* node = graph.add_node();
+  node->set_op_type(op);
+  node->add_input("x");
+  node->add_output("y");
+  for (auto* info : {graph.add_input(), graph.add_output()}) {
+    auto* type = info->mutable_type()->mutable_tensor_type();
+    type->set_elem_type(onnx::TensorProto::FLOAT);
+    type->mutable_shape()->add_dim()->set_dim_value(1);
+  }
+  graph.mutable_input(0)->set_name("x");
+  graph.mutable_output(0)->set_name("y");
+  std::string folder = byoc.file(name), data = folder + "/test_data_set_0";
+  std::filesystem::create_directories(data);
+  put(folder + "/model.onnx", model.SerializeAsString());
+  for (auto [file, tensor_name, value] :
+       {std::tuple("input_0.pb", "x", x), {"output_0.pb", "y", stored}}) {
+    auto tensor = Tensor::make({DType::kF32, {1}});
+    std::memcpy(tensor->data(), &value, sizeof value);
+    EXPECT_TRUE(write_pb(*tensor, tensor_name, data + "/" + file).ok());
+  }
+  return folder;
+}
+
+TEST(TestOnnxCommand, TellsPassedFailedAndUnsupportedApart) {
+  Byoc byoc;
+  write_case(byoc, "cases/right", "Transpose", 1, 1);
+  write_case(byoc, "cases/wrong", "Transpose", 1, 0.5F);
+  write_case(byoc, "cases/unknown", "NoSuchOp", 1, 1);
+  Ran ran = byoc("test-onnx " + byoc.file("cases") + " -v");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out, testing::EndsWith("1 passed, 1 failed, 1 unsupported\n"));
+  EXPECT_THAT(ran.out, HasSubstr("error[mismatch]: output \"y\" f32[1]: max error 0.5 (1 of max), "
+                                 "worst [0] 1 instead of 0.5"));
+  EXPECT_THAT(ran.out, HasSubstr("(NoSuchOp, domain ai.onnx, opset 13)"));
+  EXPECT_EQ(byoc("test-onnx " + byoc.file("cases/right")).code, 0);
+}
+
+TEST(TestOnnxCommand, RefusesAFolderWithoutCases) {
+  Byoc byoc;
+  std::filesystem::create_directory(byoc.file("none"));
+  Ran ran = byoc("test-onnx " + byoc.file("none"));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("error[no-cases]: no model.onnx in "));
+}
+
+TEST(VerifyCommand, ComparesWithStoredOutputs) {
+  Byoc byoc;
+  std::string right = write_case(byoc, "right", "Transpose", 1, 1);
+  std::string wrong = write_case(byoc, "wrong", "Transpose", 1, 0.5F);
+  EXPECT_EQ(byoc("verify " + right + "/model.onnx --against " + right + "/test_data_set_0").code,
+            0);
+  Ran ran = byoc("verify " + wrong + "/model.onnx --against " + wrong + "/test_data_set_0");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out,
+              HasSubstr("FAIL \"y\" f32[1]: max error 0.5 (1 of max), worst [0] 1 instead of 0.5"));
+}
+
+}  // namespace
+}  // namespace byoc::test
