@@ -15,5 +15,6 @@ cli::Command compile_command(const cli::CommonOptions& common);
 cli::Command run_command(const cli::CommonOptions& common);
 cli::Command verify_command(const cli::CommonOptions& common);
 cli::Command test_onnx_command(const cli::CommonOptions& common);
+cli::Command demo_command(const cli::CommonOptions& common);
 
 }  // namespace byoc::driver

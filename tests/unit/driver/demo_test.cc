@@ -1,0 +1,53 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "byoc/base/json.h"
+#include "unit/driver/command.h"
+
+namespace byoc::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string kData = cat(" --data ", BYOC_TEST_DATA, "/models/digits");
+
+TEST(DemoCommand, GivesTheTrainersAnswersWithEveryChoiceOfPlugins) {
+  Json json = Byoc().json("demo" + kData);
+  ASSERT_EQ(json["ok"], true) << json.dump();
+  Json& runs = json["runs"];
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_EQ(runs[0]["compilers"], (Json::array({"onednn", "json"})));
+  EXPECT_EQ(runs[1]["compilers"], Json::array({"json"}));
+  for (const Json& run : runs) {
+    EXPECT_EQ(run["correct"], json["trainer_correct"]);
+    EXPECT_TRUE(run["within_tolerance"]);
+  }
+}
+
+// As after removing libbyoc_onednn.so: a prefix of its own that holds the command and json.
+TEST(DemoCommand, WithoutOnednnTheAnswersAreTheSameAndTheTableSaysWhoTookTheWork) {
+  TempFolder prefix;
+  namespace fs = std::filesystem;
+  fs::create_directories(prefix.path() + "/bin");
+  fs::create_directories(prefix.path() + "/lib/byoc/plugins");
+  fs::copy_file(cat(BYOC_BUILD_DIR, "/bin/byoc"), prefix.path() + "/bin/byoc");
+  fs::copy_file(cat(BYOC_PLUGIN_DIR, "/libbyoc_json.so"), prefix.path() + "/lib/byoc/plugins/libbyoc_json.so");
+  Ran ran = Byoc(prefix.path() + "/bin/byoc")("demo" + kData);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("--compiler json\n"));
+  EXPECT_THAT(ran.out, HasSubstr("json          1   25  100.0 %"));
+  EXPECT_THAT(ran.out, Not(HasSubstr("onednn")));
+  EXPECT_THAT(ran.out, HasSubstr("358 of 360 held-out images right; the trainer got 358"));
+}
+
+TEST(DemoCommand, NamesTheFileThatIsMissing) {
+  Ran ran = Byoc()("demo --data /nowhere");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("/nowhere/images.npy"));
+}
+
+}  // namespace
+}  // namespace byoc::test
