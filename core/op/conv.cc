@@ -20,7 +20,7 @@ std::string shown(const TensorType& x, const TensorType& weight) {
 Status check_operands(std::string_view op, Types in, size_t spatial) {
   BYOC_TRY_STATUS(expect_rank(op, "x", in[0], spatial + 2));
   BYOC_TRY_STATUS(expect_rank(op, "weight", in[1], spatial + 2));
-  BYOC_TRY_STATUS(expect_dtype(op, "x", in[0], dtypes_of(FloatTypes{})));
+  BYOC_TRY_STATUS(expect_dtype(op, "x", in[0], dtypes_of(ConvTypes{})));
   BYOC_TRY_STATUS(expect_same_dtype(op, in));
   if (is_static(in[1]->shape) && in[0]->shape[1].is_static()) return {};
   return invalid(cat(op, ": channels and the weight's shape must be known", shown(*in[0], *in[1])))
@@ -164,7 +164,7 @@ OpDef conv(size_t spatial) {
           "bias: an "
           "add follows instead.",
       .kind = FusionKind::kAnchor,
-      .inputs = {{"x", cat("float [n, c, ", cells, "]")},
+      .inputs = {{"x", cat("float or i32 [n, c, ", cells, "]")},
                  {"weight", "as x: [o, c / group, kernel...]"}},
       .outputs = {{"y", cat("[n, o, ", cells, "]")}},
       .attrs = window_attrs(spatial),
@@ -188,7 +188,7 @@ OpDef conv_transpose(size_t spatial) {
           "extents are "
           "(in - 1) * stride + dilation * (k - 1) + 1 - pads + output_padding.",
       .kind = FusionKind::kAnchor,
-      .inputs = {{"x", cat("float [n, c, ", cells, "]")},
+      .inputs = {{"x", cat("float or i32 [n, c, ", cells, "]")},
                  {"weight", "as x: [c, o / group, kernel...]"}},
       .outputs = {{"y", cat("[n, o, ", cells, "]")}},
       .attrs = attrs,

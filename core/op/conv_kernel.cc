@@ -1,6 +1,5 @@
 #include "core/op/conv_kernel.h"
 
-#include "core/op/kernel.h"
 #include "core/op/tile.h"
 
 namespace byoc::op {
@@ -132,9 +131,10 @@ ConvPlan make_conv_plan(const TensorType& x, const TensorType& weight, const Ten
 }
 
 Result<RefKernel> conv_kernel(std::string_view op, DType dtype, const ConvPlan& plan) {
-  return for_dtype(op, dtype, FloatTypes{}, [&]<class T>() -> RefKernel {
+  return for_dtype(op, dtype, ConvTypes{}, [&]<class T>() -> RefKernel {
+    using Acc = std::conditional_t<std::is_integral_v<T>, uint32_t, Compute<T>>;
     return [plan](const void* const* in, void* const* out) {
-      convolve<T, Compute<T>>(in_as<T>(in, 0), in_as<T>(in, 1), plan, out_as<T>(out, 0));
+      convolve<T, Acc>(in_as<T>(in, 0), in_as<T>(in, 1), plan, out_as<T>(out, 0));
     };
   });
 }

@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-#include "byoc/op/op.h"
+#include "core/op/kernel.h"
 #include "core/op/window.h"
 
 namespace byoc::op {
@@ -29,7 +29,11 @@ struct ConvPlan {
 ConvPlan make_conv_plan(const TensorType& x, const TensorType& weight, const TensorType& y,
                         std::span<const Window> windows, int64_t groups, bool transposed);
 
-/// in = {x, weight}, floats of one type. f16 and bf16 sum in f32.
+/// What convolutions compute in. f16 and bf16 are summed in f32; i32 (quantised networks) wraps
+/// around.
+using ConvTypes = decltype(FloatTypes{} + TypeList<int32_t>{});
+
+/// in = {x, weight} of one of these types.
 Result<RefKernel> conv_kernel(std::string_view op, DType dtype, const ConvPlan& plan);
 
 }  // namespace byoc::op

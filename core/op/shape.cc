@@ -9,10 +9,6 @@
 namespace byoc::op {
 namespace {
 
-Status shape_error(std::string message, TypeId x) {
-  return invalid(cat(message, " (x ", x, ")")).with_slug("op-shape");
-}
-
 // The elements of a shape as a number times named sizes.
 struct Elements {
   int64_t known = 1;
@@ -151,6 +147,31 @@ Result<std::vector<TensorType>> infer_unsqueeze(Types in, const Attrs& attrs) {
   return one_result(std::move(y));
 }
 
+// ---- shape: the extents of x as numbers
+
+// Dims start .. end - 1; negative numbers count from the end, all are clamped.
+std::pair<size_t, size_t> dims_asked(TypeId x, const Attrs& attrs) {
+  auto rank = static_cast<int64_t>(x->shape.size());
+  int64_t start = attrs.i("start", 0), end = attrs.i("end", rank);
+  start = std::clamp<int64_t>(start < 0 ? start + rank : start, 0, rank);
+  end = std::clamp<int64_t>(end < 0 ? end + rank : end, start, rank);
+  return {start, end};
+}
+
+Result<std::vector<TensorType>> infer_shape(Types in, const Attrs& attrs) {
+  auto [start, end] = dims_asked(in[0], attrs);
+  return one_result({DType::kI64, {Dim(static_cast<int64_t>(end - start))}});
+}
+
+Result<RefKernel> reference_shape(Types in, Types, const Attrs& attrs) {
+  auto [start, end] = dims_asked(in[0], attrs);
+  Ints extents = static_extents({in[0]->shape.begin() + static_cast<ptrdiff_t>(start),
+                                 in[0]->shape.begin() + static_cast<ptrdiff_t>(end)});
+  return RefKernel([extents](const void* const*, void* const* to) {
+    std::copy(extents.begin(), extents.end(), static_cast<int64_t*>(to[0]));
+  });
+}
+
 Result<RefKernel> copy_bytes(Types in, Types, const Attrs&) {
   BYOC_TRY(int64_t bytes, size_bytes(*in[0]));
   return RefKernel([bytes](const void* const* from, void* const* to) {
@@ -185,6 +206,15 @@ void add_shape_ops(OpRegistry& ops) {
   ops.add(same_bytes("unsqueeze", "x with more dims of extent 1.",
                      {{"axes", Ints{}, "where they stand in y", AttrSpec::kRequired}},
                      infer_unsqueeze));
+  ops.add({.name = "shape",
+           .doc = "The extents of x's dims from `start` on, before `end`. x's values are not read.",
+           .inputs = {{"x", "any type"}},
+           .outputs = {{"y", "i64 [end - start]"}},
+           .attrs = {{"start", int64_t{0}, "negative: from the end; clamped"},
+                     {"end", int64_t{0}, "likewise; absent: the rank", AttrSpec::kOptional}},
+           .infer = infer_shape,
+           .reference = reference_shape,
+           .flops = no_flops});
 }
 
 }  // namespace byoc::op

@@ -1,39 +1,13 @@
-// Ops whose output reads the input through strides: transpose, slice, expand, tile, depth_to_space,
-// ...
-#include <algorithm>
-
+// Ops whose output reads the input through strides: transpose, expand, tile, depth_to_space,
+// space_to_depth.
 #include "core/op/families.h"
 #include "core/op/move.h"
 
 namespace byoc::op {
 
-RefKernel strided_kernel(DType dtype, const std::vector<int64_t>& extents,
-                         const std::vector<int64_t>& strides, int64_t offset) {
-  Walk<1> walk(extents, {strides});
-  return for_width(dtype, [&]<class U>() -> RefKernel {
-    return [walk, offset](const void* const* in, void* const* out) {
-      const U* x = static_cast<const U*>(in[0]) + offset;
-      U* y = static_cast<U*>(out[0]);
-      walk.for_rows([&](const auto& at, int64_t n, const auto& step) {
-        const U* from = x + at[0];
-        if (step[0] == 1) y = std::copy_n(from, n, y);
-        else if (step[0] == 0) y = std::fill_n(y, n, *from);
-        else
-          for (int64_t k = 0; k < n; ++k) *y++ = from[k * step[0]];
-      });
-    };
-  });
-}
-
 namespace {
 
-Status shape_error(std::string message, TypeId x) {
-  return invalid(cat(message, " (x ", x, ")")).with_slug("op-shape");
-}
-
 std::vector<int64_t> strides_of(TypeId x) { return row_major_strides(static_extents(x->shape)); }
-
-// ---- transpose
 
 Result<std::vector<size_t>> permutation(Types in, const Attrs& attrs) {
   size_t rank = in[0]->shape.size();
@@ -69,17 +43,167 @@ Result<RefKernel> reference_transpose(Types in, Types out, const Attrs& attrs) {
   return strided_kernel(in[0]->dtype, static_extents(out[0]->shape), strides);
 }
 
+// ---- expand, tile
+
+Result<std::vector<TensorType>> infer_expand(Types in, const Attrs& attrs) {
+  Shape target;
+  for (int64_t extent : attrs.ints("shape")) {
+    if (extent < 0) return shape_error(cat("expand: shape holds ", extent), in[0]);
+    target.push_back(extent);
+  }
+  TypeId both[] = {in[0], TensorType{in[0]->dtype, target}};
+  BYOC_TRY(Shape shape, broadcast_shapes("expand", both));
+  return one_result({in[0]->dtype, shape});
+}
+
+Result<RefKernel> reference_expand(Types in, Types out, const Attrs&) {
+  return strided_kernel(in[0]->dtype, static_extents(out[0]->shape),
+                        broadcast_strides(in[0]->shape, out[0]->shape));
+}
+
+Result<std::vector<TensorType>> infer_tile(Types in, const Attrs& attrs) {
+  Ints repeats = attrs.ints("repeats");
+  TensorType y = *in[0];
+  if (repeats.size() != y.shape.size()) {
+    return shape_error(
+        cat("tile: repeats has ", repeats.size(), " entries, expected ", y.shape.size()), in[0]);
+  }
+  for (size_t d = 0; d < repeats.size(); ++d) {
+    if (repeats[d] < 0) return shape_error(cat("tile: repeats holds ", repeats[d]), in[0]);
+    if (repeats[d] == 1) continue;
+    if (!y.shape[d].is_static()) {
+      return invalid(cat("tile: dim ", d, " must be known (x ", in[0], ")"))
+          .with_slug("symbolic-shape");
+    }
+    int64_t extent = 0;
+    if (__builtin_mul_overflow(y.shape[d].extent(), repeats[d], &extent)) {
+      return Status(Code::kOutOfRange, cat("tile: dim ", d, " times ", repeats[d],
+                                           " does not fit in 63 bits (x ", in[0], ")"));
+    }
+    y.shape[d] = extent;
+  }
+  return one_result(std::move(y));
+}
+
+Result<RefKernel> reference_tile(Types in, Types out, const Attrs&) {
+  if (count(out[0]) == 0) return RefKernel([](const void* const*, void* const*) {});
+  std::vector<int64_t> strides = strides_of(in[0]);
+  std::vector<std::vector<int64_t>> tables(strides.size());
+  for (size_t d = 0; d < tables.size(); ++d) {
+    for (int64_t y = 0; y < out[0]->shape[d].extent(); ++y) {
+      tables[d].push_back(y % in[0]->shape[d].extent() * strides[d]);
+    }
+  }
+  return table_kernel(in[0]->dtype, tables);
+}
+
+// ---- depth_to_space, space_to_depth
+
+Result<int64_t> block_size(std::string_view op, Types in, const Attrs& attrs) {
+  BYOC_TRY_STATUS(expect_rank(op, "x", in[0], 4));
+  int64_t block = attrs.i("blocksize");
+  for (size_t d = 1; d < 4; ++d) {
+    if (!in[0]->shape[d].is_static()) {
+      return invalid(cat(op, ": dim ", d, " must be known (x ", in[0], ")"))
+          .with_slug("symbolic-shape");
+    }
+  }
+  if (block >= 1 && block < int64_t{1} << 31) return block;
+  return shape_error(cat(op, ": blocksize is ", block, ", expected at least 1 and less than 2^31"),
+                     in[0]);
+}
+
+Result<std::vector<TensorType>> infer_depth_to_space(Types in, const Attrs& attrs) {
+  BYOC_TRY(int64_t block, block_size("depth_to_space", in, attrs));
+  std::string mode = attrs.s("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD") {
+    return shape_error(cat("depth_to_space: mode is \"", mode, "\", expected DCR or CRD"), in[0]);
+  }
+  const Shape& x = in[0]->shape;
+  int64_t h = 0, w = 0;
+  if (x[1].extent() % (block * block) != 0) {
+    return shape_error(
+        cat("depth_to_space: channels do not divide into blocks of ", block, " x ", block), in[0]);
+  }
+  if (__builtin_mul_overflow(x[2].extent(), block, &h) ||
+      __builtin_mul_overflow(x[3].extent(), block, &w)) {
+    return Status(Code::kOutOfRange,
+                  cat("depth_to_space: an extent does not fit in 63 bits (x ", in[0], ")"));
+  }
+  return one_result({in[0]->dtype, {x[0], x[1].extent() / (block * block), h, w}});
+}
+
+// y[n, c, h * block + i, w * block + j] is x at channel (i * block + j) * C + c (DCR: depth,
+// column, row) or c * block^2 + i * block + j (CRD), C being the channels of y.
+Result<RefKernel> reference_depth_to_space(Types in, Types out, const Attrs& attrs) {
+  int64_t block = attrs.i("blocksize"), c = out[0]->shape[1].extent();
+  bool depth_first = attrs.s("mode", "DCR") == "DCR";
+  std::vector<int64_t> x = static_extents(in[0]->shape), s = row_major_strides(x);
+  int64_t step_c = depth_first ? s[1] : s[1] * block * block;
+  int64_t step_j = depth_first ? s[1] * c : s[1];
+  return strided_kernel(in[0]->dtype, {x[0], c, x[2], block, x[3], block},
+                        {s[0], step_c, s[2], step_j * block, s[3], step_j});
+}
+
+Result<std::vector<TensorType>> infer_space_to_depth(Types in, const Attrs& attrs) {
+  BYOC_TRY(int64_t block, block_size("space_to_depth", in, attrs));
+  const Shape& x = in[0]->shape;
+  if (x[2].extent() % block != 0 || x[3].extent() % block != 0) {
+    return shape_error(cat("space_to_depth: extents do not divide into blocks of ", block), in[0]);
+  }
+  int64_t c = 0;
+  if (__builtin_mul_overflow(x[1].extent(), block * block, &c)) {
+    return Status(Code::kOutOfRange,
+                  cat("space_to_depth: channels do not fit in 63 bits (x ", in[0], ")"));
+  }
+  return one_result({in[0]->dtype, {x[0], c, x[2].extent() / block, x[3].extent() / block}});
+}
+
+// y[n, (i * block + j) * C + c, h, w] = x[n, c, h * block + i, w * block + j], C being the channels
+// of x.
+Result<RefKernel> reference_space_to_depth(Types in, Types out, const Attrs& attrs) {
+  int64_t block = attrs.i("blocksize");
+  std::vector<int64_t> x = static_extents(in[0]->shape), y = static_extents(out[0]->shape),
+                       s = row_major_strides(x);
+  return strided_kernel(in[0]->dtype, {x[0], block, block, x[1], y[2], y[3]},
+                        {s[0], s[2], s[3], s[1], s[2] * block, s[3] * block});
+}
+
+OpDef moving_op(std::string name, std::string doc, std::vector<AttrSpec> attrs, InferFn infer,
+                ReferenceFn reference) {
+  return {.name = std::move(name),
+          .doc = std::move(doc),
+          .kind = FusionKind::kInjective,
+          .inputs = {{"x", "any type"}},
+          .attrs = std::move(attrs),
+          .infer = std::move(infer),
+          .reference = std::move(reference),
+          .flops = no_flops};
+}
+
 }  // namespace
 
 void add_transpose_ops(OpRegistry& ops) {
-  ops.add({.name = "transpose",
-           .doc = "Dim d of y is dim perm[d] of x.",
-           .kind = FusionKind::kInjective,
-           .inputs = {{"x", "any type"}},
-           .attrs = {{"perm", Ints{}, "a permutation of the dims; empty: reversed"}},
-           .infer = infer_transpose,
-           .reference = reference_transpose,
-           .flops = no_flops});
+  AttrSpec blocksize = {"blocksize", int64_t{1}, "cells per side of a block", AttrSpec::kRequired};
+  ops.add(moving_op("transpose", "Dim d of y is dim perm[d] of x.",
+                    {{"perm", Ints{}, "a permutation of the dims; empty: reversed"}},
+                    infer_transpose, reference_transpose));
+  ops.add(moving_op("expand", "x broadcast together with `shape`, by numpy's rules.",
+                    {{"shape", Ints{}, "extents", AttrSpec::kRequired}}, infer_expand,
+                    reference_expand));
+  ops.add(moving_op("tile", "repeats[d] copies of x one after the other along dim d.",
+                    {{"repeats", Ints{}, "one per dim, at least 0", AttrSpec::kRequired}},
+                    infer_tile, reference_tile));
+  ops.add(moving_op(
+      "depth_to_space",
+      "[n, c, h, w] -> [n, c / b^2, h * b, w * b]: channels become blocks of b x b cells.",
+      {blocksize,
+       {"mode", "DCR", "DCR: the block's cell is the outer part of the channel; CRD: the inner"}},
+      infer_depth_to_space, reference_depth_to_space));
+  ops.add(moving_op(
+      "space_to_depth",
+      "[n, c, h, w] -> [n, c * b^2, h / b, w / b]: blocks of b x b cells become channels.",
+      {blocksize}, infer_space_to_depth, reference_space_to_depth));
 }
 
 }  // namespace byoc::op

@@ -55,9 +55,8 @@ TEST(Conv2dInfer, RejectsRanksAndDtypes) {
             "conv2d: x has rank 3, expects 4 (x f32[3,8,8])");
   EXPECT_EQ(infer("conv2d", {f32_type({1, 3, 8, 8}), f32_type({8, 3, 3})}),
             "conv2d: weight has rank 3, expects 4 (weight f32[8,3,3])");
-  EXPECT_EQ(
-      infer("conv2d", {type_of(DType::kI32, {1, 3, 8, 8}), type_of(DType::kI32, {8, 3, 3, 3})}),
-      "conv2d: x is i32[1,3,8,8], expects one of f32 f64 f16 bf16");
+  EXPECT_EQ(infer("conv2d", {type_of(DType::kI8, {1, 3, 8, 8}), type_of(DType::kI8, {8, 3, 3, 3})}),
+            "conv2d: x is i8[1,3,8,8], expects one of f32 f64 f16 bf16 i32");
   EXPECT_EQ(infer("conv2d", {f32_type({1, 3, 8, 8}), type_of(DType::kF16, {8, 3, 3, 3})}),
             "conv2d: inputs 0 and 1 are f32[1,3,8,8] and f16[8,3,3,3], expects one dtype");
 }
