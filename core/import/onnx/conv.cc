@@ -1,4 +1,6 @@
 // Conv, ConvTranspose.
+#include "core/import/onnx/conv.h"
+
 #include "core/import/onnx/window.h"
 
 namespace byoc::onnx_import {
@@ -20,25 +22,14 @@ Result<Ints> kernel_of(const OnnxNode& node, const TensorType& weight) {
   return invalid(cat("kernel_shape is ", text, ", the weight is ", weight));
 }
 
-// y + bias, where the bias [c] stands as [c, 1...] so that it broadcasts over the spatial dims.
-ValueId add_bias(Graph& graph, ValueId y, ValueId bias) {
-  Ints shape(graph.rank(y) - 1, 1);
-  shape[0] = -1;
-  return graph.call("add", {y, graph.call("reshape", {bias}, {{"shape", shape}})});
-}
-
 Converted finish(Graph& graph, const OnnxNode& node, ValueId y) {
   if (node.has_input(2)) y = add_bias(graph, y, graph.input(2));
   return std::vector{y};
 }
 
 Converted conv(Graph& graph, const OnnxNode& node) {
-  ValueId x = graph.input(0), weight = graph.input(1);
-  BYOC_TRY(Ints kernel, kernel_of(node, graph.type(weight)));
-  BYOC_TRY(WindowAttrs window, read_window(node, graph.type(x), kernel));
-  Attrs attrs = to_attrs(window);
-  attrs.set("group", node.i("group", 1));
-  return finish(graph, node, graph.call(cat("conv", kernel.size(), "d"), {x, weight}, attrs));
+  BYOC_TRY(ValueId y, add_conv(graph, node, graph.input(0), graph.input(1)));
+  return finish(graph, node, y);
 }
 
 // output_shape fixes the extents: the pads are what is too much, output_padding what is missing.
@@ -90,6 +81,20 @@ constexpr Row kRows[] = {
 };
 
 }  // namespace
+
+ValueId add_bias(Graph& graph, ValueId y, ValueId bias) {
+  Ints shape(graph.rank(y) - 1, 1);
+  shape[0] = -1;
+  return graph.call("add", {y, graph.call("reshape", {bias}, {{"shape", shape}})});
+}
+
+Result<ValueId> add_conv(Graph& graph, const OnnxNode& node, ValueId x, ValueId weight) {
+  BYOC_TRY(Ints kernel, kernel_of(node, graph.type(weight)));
+  BYOC_TRY(WindowAttrs window, read_window(node, graph.type(x), kernel));
+  Attrs attrs = to_attrs(window);
+  attrs.set("group", node.i("group", 1));
+  return graph.call(cat("conv", kernel.size(), "d"), {x, weight}, attrs);
+}
 
 std::span<const Row> conv_rows() { return kRows; }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a row of the ONNX op tables sees: one ONNX node and the graph being built. No ONNX header here, so
-// that the op families compile quickly.
+// What a row of the ONNX op tables sees: one ONNX node and the graph being built. No ONNX header
+// here, so that the op families compile quickly.
 #include <memory>
 #include <optional>
 
@@ -12,45 +12,46 @@ namespace byoc::onnx_import {
 /// A value of the graph being built; `none` stands for an omitted optional input.
 using Value = std::optional<ValueId>;
 
-/// One node as ONNX wrote it. Attribute access with fallbacks; a wrong kind is an error of the model that
-/// the importer reports after the conversion.
+/// One node as ONNX wrote it. Attribute access with fallbacks; a wrong kind is an error of the
+/// model that the importer reports after the conversion.
 class OnnxNode {
  public:
   virtual ~OnnxNode() = default;
   virtual const std::string& op_type() const = 0;
-  virtual const std::string& name() const = 0;              // or the first output's name
-  virtual int opset() const = 0;                            // of the node's domain
+  virtual const std::string& name() const = 0;  // or the first output's name
+  virtual int opset() const = 0;                // of the node's domain
   virtual size_t num_inputs() const = 0;
-  virtual size_t num_outputs() const = 0;                   // trailing omitted ones not counted
+  virtual size_t num_outputs() const = 0;  // trailing omitted ones not counted
   virtual bool has_input(size_t k) const = 0;
-  virtual bool has_output(size_t k) const = 0;              // named, so somebody may read it
+  virtual bool has_output(size_t k) const = 0;  // named, so somebody may read it
   virtual bool has(std::string_view attr) const = 0;
   virtual int64_t i(std::string_view attr, int64_t fallback) const = 0;
   virtual double f(std::string_view attr, double fallback) const = 0;
   virtual std::string s(std::string_view attr, std::string_view fallback) const = 0;
-  virtual Ints ints(std::string_view attr) const = 0;       // absent: empty
+  virtual Ints ints(std::string_view attr) const = 0;  // absent: empty
   virtual Floats floats(std::string_view attr) const = 0;
   virtual Strings strings(std::string_view attr) const = 0;
   /// A tensor attribute ("value" of Constant). Errors: absent, unsupported dtype, bad data.
-  virtual Result<std::pair<TensorType, std::shared_ptr<const Buffer>>> tensor(std::string_view attr) const = 0;
+  virtual Result<std::pair<TensorType, std::shared_ptr<const Buffer>>> tensor(
+      std::string_view attr) const = 0;
 };
 
-/// The function being built. Every op is inferred as it is added, and folded at once when all its operands
-/// are known constants of at most 4096 elements (shape arithmetic) — so `const_ints` sees through chains of
-/// Shape, Gather, Concat, ...
+/// The function being built. Every op is inferred as it is added, and folded at once when all its
+/// operands are known constants of at most 4096 elements (shape arithmetic) — so `const_ints` sees
+/// through chains of Shape, Gather, Concat, ...
 class Graph {
  public:
   virtual ~Graph() = default;
   /// Input k of the node being converted. Must exist (has_input), else an error is recorded.
   virtual ValueId input(size_t k) = 0;
   virtual Value optional_input(size_t k) = 0;
-  virtual std::vector<ValueId> inputs() = 0;                // all that are given
+  virtual std::vector<ValueId> inputs() = 0;  // all that are given
   /// Adds an op; the node's name becomes its loc. The first output; output k is ValueId{v.node, k}.
   /// An inference error is recorded and ends the import with the node's name.
   virtual ValueId call(std::string_view op, const std::vector<ValueId>& args, Attrs attrs = {}) = 0;
   virtual ValueId constant(const TensorType& type, std::shared_ptr<const Buffer> data) = 0;
-  virtual ValueId constant_ints(const Ints& values) = 0;    // i64[n]
-  virtual ValueId scalar(DType dtype, double value) = 0;    // rank 0, any dtype
+  virtual ValueId constant_ints(const Ints& values) = 0;  // i64[n]
+  virtual ValueId scalar(DType dtype, double value) = 0;  // rank 0, any dtype
   virtual const TensorType& type(ValueId value) = 0;
   size_t rank(ValueId value) { return type(value).shape.size(); }
   /// The values when `value` is a known constant of an integer (or bool) type; floats likewise.
@@ -65,21 +66,25 @@ using Converted = Result<std::vector<ValueId>>;
 using Convert = Converted (*)(Graph&, const OnnxNode&);
 
 struct Row {
-  const char* op_type;                                      // in the default domain ("ai.onnx")
-  int min_opset, max_opset;                                 // inclusive; kNewest: no upper end
+  const char* op_type;       // in the default domain ("ai.onnx")
+  int min_opset, max_opset;  // inclusive; kNewest: no upper end
   Convert convert;
 };
 inline constexpr int kNewest = 1 << 20;
 
 // One table per op family, in the file of that name; tables.cc lists them.
-std::span<const Row> elementwise_rows();                    // elementwise.cc: unary, binary, compare, cast, where
-std::span<const Row> reduce_rows();                         // reduce.cc: reductions, arg, softmax family, cumsum, topk
-std::span<const Row> norm_rows();                           // norm.cc: batch/layer/instance norm, lrn, ...
-std::span<const Row> dense_rows();                          // dense.cc: matmul, gemm, einsum
-std::span<const Row> conv_rows();                           // conv.cc: conv, transposed conv
-std::span<const Row> pool_rows();                           // pool.cc: max, average, global, lp pooling
-std::span<const Row> shape_rows();                          // shape.cc: reshape, transpose, concat, split, slice, pad, ...
-std::span<const Row> index_rows();                          // index.cc: gather*, scatter*, one-hot, resize, nonzero ...
-std::span<const Row> constant_rows();                       // constant.cc: constant, constant_of_shape, range, shape, size
+std::span<const Row> elementwise_rows();  // elementwise.cc: unary, binary, compare, cast, where
+std::span<const Row> reduce_rows();  // reduce.cc: reductions, arg, softmax family, cumsum, topk
+std::span<const Row> norm_rows();    // norm.cc: batch/layer/instance norm, lrn, ...
+std::span<const Row> dense_rows();   // dense.cc: matmul, gemm, einsum
+std::span<const Row> conv_rows();    // conv.cc: conv, transposed conv
+std::span<const Row> pool_rows();    // pool.cc: max, average, global, lp pooling
+std::span<const Row> shape_rows();   // shape.cc: reshape, transpose, concat, split, slice, pad, ...
+std::span<const Row> index_rows();   // index.cc: gather*, scatter*, one-hot, resize, nonzero ...
+std::span<const Row> resize_rows();  // resize.cc: resize, upsample
+std::span<const Row> recurrent_rows();  // recurrent.cc: lstm, gru, rnn
+std::span<const Row> quantize_rows();   // quantize.cc: quantised ops
+std::span<const Row>
+constant_rows();  // constant.cc: constant, constant_of_shape, range, shape, size
 
 }  // namespace byoc::onnx_import

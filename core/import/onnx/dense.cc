@@ -1,12 +1,8 @@
 // MatMul, Gemm.
-#include "core/import/onnx/convert.h"
+#include "core/import/onnx/same.h"
 
 namespace byoc::onnx_import {
 namespace {
-
-Converted matmul(Graph& graph, const OnnxNode&) {
-  return std::vector{graph.call("matmul", {graph.input(0), graph.input(1)})};
-}
 
 // alpha * A' * B' + beta * C; a C that adds nothing is left out.
 Converted gemm(Graph& graph, const OnnxNode& node) {
@@ -22,7 +18,7 @@ Converted gemm(Graph& graph, const OnnxNode& node) {
 }
 
 constexpr Row kRows[] = {
-    {"MatMul", 1, kNewest, matmul},
+    {"MatMul", 1, kNewest, same<"matmul">},
     {"Gemm", 1, kNewest, gemm},
 };
 

@@ -1,4 +1,5 @@
 // MaxPool, AveragePool, LpPool and their global forms.
+#include "core/import/onnx/same.h"
 #include "core/import/onnx/window.h"
 
 namespace byoc::onnx_import {
@@ -38,25 +39,13 @@ Converted lp_pool(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.call("lp_pool", {graph.input(0)}, attrs)};
 }
 
-Converted global_average_pool(Graph& graph, const OnnxNode&) {
-  return std::vector{graph.call("global_average_pool", {graph.input(0)})};
-}
-
-Converted global_max_pool(Graph& graph, const OnnxNode&) {
-  return std::vector{graph.call("global_max_pool", {graph.input(0)})};
-}
-
-Converted global_lp_pool(Graph& graph, const OnnxNode& node) {
-  return std::vector{graph.call("global_lp_pool", {graph.input(0)}, {{"p", node.i("p", 2)}})};
-}
-
 constexpr Row kRows[] = {
     {"MaxPool", 1, kNewest, max_pool},
     {"AveragePool", 1, kNewest, average_pool},
     {"LpPool", 2, kNewest, lp_pool},
-    {"GlobalAveragePool", 1, kNewest, global_average_pool},
-    {"GlobalMaxPool", 1, kNewest, global_max_pool},
-    {"GlobalLpPool", 2, kNewest, global_lp_pool},
+    {"GlobalAveragePool", 1, kNewest, same<"global_average_pool">},
+    {"GlobalMaxPool", 1, kNewest, same<"global_max_pool">},
+    {"GlobalLpPool", 2, kNewest, same<"global_lp_pool">},
 };
 
 }  // namespace

@@ -1,7 +1,9 @@
 // Ops that reshape and move elements: Reshape, Transpose, Concat, Split, Slice, Pad, ...
 #include <algorithm>
 
+#include "core/import/onnx/dtypes.h"
 #include "core/import/onnx/operands.h"
+#include "core/import/onnx/same.h"
 
 namespace byoc::onnx_import {
 namespace {
@@ -72,11 +74,114 @@ Converted split(Graph& graph, const OnnxNode& node) {
   return outputs;
 }
 
+// ---- slice, pad
+
+Converted slice(Graph& graph, const OnnxNode& node) {
+  bool by_attr = node.opset() <= 9;
+  auto list = [&](const char* name, size_t k) {
+    return ints_attr_or_input(graph, node, name, 9, k);
+  };
+  BYOC_TRY(Ints starts, list("starts", 1));
+  BYOC_TRY(Ints ends, list("ends", 2));
+  BYOC_TRY(Ints axes, list("axes", 3));
+  BYOC_TRY(Ints steps, by_attr ? Ints{} : list("steps", 4));
+  Attrs attrs{{"starts", starts}, {"ends", ends}, {"axes", axes}, {"steps", steps}};
+  return std::vector{graph.call("slice", {graph.input(0)}, attrs)};
+}
+
+// Pads of the named axes as pads of all axes.
+Result<Ints> spread_pads(const Ints& pads, const Ints& axes, size_t rank) {
+  if (pads.size() != 2 * axes.size()) {
+    return invalid(cat("pads has ", pads.size(), " entries, expected ", 2 * axes.size()));
+  }
+  Ints all(2 * rank, 0);
+  for (size_t k = 0; k < axes.size(); ++k) {
+    BYOC_TRY(size_t axis, normal_axis(axes[k], rank));
+    all[axis] = pads[k];
+    all[rank + axis] = pads[axes.size() + k];
+  }
+  return all;
+}
+
+// The one element of input k as a float; 0 when it is not given.
+Result<double> pad_value(Graph& graph, const OnnxNode& node, size_t k) {
+  if (!node.has_input(k)) return 0.0;
+  auto floats = graph.const_floats(graph.input(k));
+  auto ints = floats ? std::nullopt : graph.const_ints(graph.input(k));
+  if (!floats && !ints)
+    return unimplemented("its input \"constant_value\" is computed at run time");
+  if ((floats ? floats->size() : ints->size()) != 1) {
+    return invalid("its input \"constant_value\" must have one element");
+  }
+  if (floats) return floats->front();
+  constexpr int64_t kExact = int64_t{1} << 53;
+  if (ints->front() <= kExact && ints->front() >= -kExact)
+    return static_cast<double>(ints->front());
+  return unimplemented(cat("its input \"constant_value\" is ", ints->front(), ", beyond 2^53"));
+}
+
+Converted pad(Graph& graph, const OnnxNode& node) {
+  ValueId x = graph.input(0);
+  bool by_attr = node.opset() <= 10;
+  const char* name = node.opset() == 1 ? "paddings" : "pads";
+  BYOC_TRY(Ints pads, ints_attr_or_input(graph, node, name, 10, 1));
+  if (node.opset() >= 18 && node.has_input(3)) {
+    BYOC_TRY(Ints axes, constant_ints(graph, node, 3, "axes"));
+    BYOC_TRY(pads, spread_pads(pads, axes, graph.rank(x)));
+  }
+  BYOC_TRY(double value, by_attr ? Result<double>(node.f("value", 0)) : pad_value(graph, node, 2));
+  Attrs attrs{{"pads", pads}, {"mode", node.s("mode", "constant")}, {"value", value}};
+  return std::vector{graph.call("pad", {x}, attrs)};
+}
+
+// ---- repeats and blocks
+
+Converted expand(Graph& graph, const OnnxNode& node) {
+  BYOC_TRY(Ints shape, constant_ints(graph, node, 1, "shape"));
+  return std::vector{graph.call("expand", {graph.input(0)}, {{"shape", shape}})};
+}
+
+Converted tile(Graph& graph, const OnnxNode& node) {
+  BYOC_TRY(Ints repeats, constant_ints(graph, node, 1, "repeats"));
+  return std::vector{graph.call("tile", {graph.input(0)}, {{"repeats", repeats}})};
+}
+
+Converted trilu(Graph& graph, const OnnxNode& node) {
+  Ints k = {0};
+  if (node.has_input(1)) {
+    BYOC_TRY(k, constant_ints(graph, node, 1, "k"));
+  }
+  if (k.size() != 1) return invalid(cat("its input \"k\" has ", k.size(), " elements, expected 1"));
+  Attrs attrs{{"upper", node.i("upper", 1) != 0}, {"k", k[0]}};
+  return std::vector{graph.call("trilu", {graph.input(0)}, attrs)};
+}
+
+Converted eye_like(Graph& graph, const OnnxNode& node) {
+  Attrs attrs{{"k", node.i("k", 0)}};
+  if (node.has("dtype")) {
+    BYOC_TRY(DType dtype, dtype_from_onnx(static_cast<int32_t>(node.i("dtype", 0))));
+    attrs.set("dtype", dtype);
+  }
+  return std::vector{graph.call("eye_like", {graph.input(0)}, attrs)};
+}
+
 constexpr Row kRows[] = {
-    {"Reshape", 1, kNewest, reshape},     {"Flatten", 1, kNewest, flatten},
-    {"Squeeze", 1, kNewest, squeeze},     {"Unsqueeze", 1, kNewest, unsqueeze},
-    {"Transpose", 1, kNewest, transpose}, {"Concat", 1, kNewest, concat},
+    {"Reshape", 1, kNewest, reshape},
+    {"Flatten", 1, kNewest, flatten},
+    {"Squeeze", 1, kNewest, squeeze},
+    {"Unsqueeze", 1, kNewest, unsqueeze},
+    {"Transpose", 1, kNewest, transpose},
+    {"Concat", 1, kNewest, concat},
     {"Split", 2, kNewest, split},
+    {"Slice", 1, kNewest, slice},
+    {"Pad", 1, kNewest, pad},
+    {"Expand", 8, kNewest, expand},
+    {"Tile", 6, kNewest, tile},
+    {"DepthToSpace", 1, kNewest, same<"depth_to_space">},
+    {"SpaceToDepth", 1, kNewest, same<"space_to_depth">},
+    {"Trilu", 14, kNewest, trilu},
+    {"EyeLike", 9, kNewest, eye_like},
+    {"ReverseSequence", 10, kNewest, same<"reverse_sequence">},
 };
 
 }  // namespace

@@ -7,39 +7,14 @@ namespace {
 
 using Table = std::unordered_map<std::string_view, std::vector<const Row*>>;
 
-void add(Table& table, std::span<const Row> rows) {
-  for (const Row& row : rows) table[row.op_type].push_back(&row);
-}
-
 Table make_table() {
   Table table;
-#ifdef BYOC_ROWS_ELEMENTWISE
-  add(table, elementwise_rows());
-#endif
-#ifdef BYOC_ROWS_REDUCE
-  add(table, reduce_rows());
-#endif
-#ifdef BYOC_ROWS_NORM
-  add(table, norm_rows());
-#endif
-#ifdef BYOC_ROWS_DENSE
-  add(table, dense_rows());
-#endif
-#ifdef BYOC_ROWS_CONV
-  add(table, conv_rows());
-#endif
-#ifdef BYOC_ROWS_POOL
-  add(table, pool_rows());
-#endif
-#ifdef BYOC_ROWS_SHAPE
-  add(table, shape_rows());
-#endif
-#ifdef BYOC_ROWS_INDEX
-  add(table, index_rows());
-#endif
-#ifdef BYOC_ROWS_CONSTANT
-  add(table, constant_rows());
-#endif
+  for (std::span<const Row> rows :
+       {elementwise_rows(), reduce_rows(), norm_rows(), dense_rows(), conv_rows(), pool_rows(),
+        shape_rows(), index_rows(), resize_rows(), recurrent_rows(), quantize_rows(),
+        constant_rows()}) {
+    for (const Row& row : rows) table[row.op_type].push_back(&row);
+  }
   return table;
 }
 
