@@ -1,6 +1,7 @@
 // Every <pass>/<case>.ir of this folder is a test; tests/support/golden.h describes the files.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -12,20 +13,29 @@ namespace {
 
 const std::string kFolder = BYOC_TEST_DATA "/golden";
 
+// Of the build's plugins, or one of the selective ones (tests/support/plugins).
+std::string plugin_file(const std::string& id) {
+  std::string file = cat("libbyoc_", id, ".so"), built = cat(BYOC_PLUGIN_DIR "/", file);
+  return std::filesystem::exists(built) ? built
+                                        : cat(BYOC_BUILD_DIR "/tests/support/plugins/", file);
+}
+
 // The plugins a case names are its compilers, in that order; those that may, are its default
 // codegens.
-PassContext context_for(const std::vector<std::string>& ids) {
+PassContext context_for(const std::vector<GoldenPlugin>& plugins) {
   PassContext context;
-  context.options["verify"] = "1";
-  if (ids.empty()) return context;
+  if (plugins.empty()) return context;
   PluginSearch search;
-  for (const std::string& id : ids)
-    search.files.push_back(cat(BYOC_PLUGIN_DIR "/libbyoc_", id, ".so"));
+  for (const GoldenPlugin& plugin : plugins) {
+    search.files.push_back(plugin_file(plugin.id));
+    search.options[plugin.id] = plugin.options;
+  }
   context.plugins = PluginSet::load(search);
-  context.compilers = ids;
-  for (const std::string& id : ids) {
-    const Plugin* plugin = context.plugins->find(id);
-    if (plugin != nullptr && plugin->is_default_codegen()) context.defaults.push_back(id);
+  for (const RefusedPlugin& refused : context.plugins->refused()) ADD_FAILURE() << refused.reason;
+  for (const GoldenPlugin& plugin : plugins) {
+    context.compilers.push_back(plugin.id);
+    const Plugin* found = context.plugins->find(plugin.id);
+    if (found != nullptr && found->is_default_codegen()) context.defaults.push_back(plugin.id);
   }
   return context;
 }

@@ -23,6 +23,18 @@ std::optional<std::string_view> header(std::string_view text, std::string_view n
   return trim(line.substr(0, line.find("why:")));
 }
 
+// "a ops=relu,add refuse=tanh".
+GoldenPlugin parse_plugin(std::string_view line) {
+  std::stringstream words{std::string(line)};
+  GoldenPlugin out;
+  words >> out.id;
+  for (std::string word; words >> word;) {
+    size_t equals = std::min(word.find('='), word.size() - 1);
+    out.options[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  return out;
+}
+
 Status check_same(const IRModule& actual, const IRModule& expected, std::string_view what) {
   std::string why;
   if (equal(actual, expected, &why)) return {};
@@ -64,8 +76,10 @@ Result<GoldenCase> parse_golden(std::string_view text) {
   auto passes = header(out.input, "// pass:");
   if (!passes) return invalid("a golden case starts with \"// pass: ...\"");
   out.passes = *passes;
-  std::stringstream plugins(std::string(header(out.input, "// plugins:").value_or("")));
-  for (std::string id; std::getline(plugins, id, ',');) out.plugins.emplace_back(trim(id));
+  for (std::string_view rest = out.input; auto line = header(rest, "// plugin:");) {
+    out.plugins.push_back(parse_plugin(*line));
+    rest.remove_prefix(static_cast<size_t>(line->data() - rest.data()));
+  }
   return out;
 }
 

@@ -15,9 +15,13 @@
 
 namespace byoc {
 
+struct GoldenPlugin {
+  std::string id;
+  std::map<std::string, std::string> options;
+};
 struct GoldenCase {
   std::string passes, input, expected;
-  std::vector<std::string> plugins;
+  std::vector<GoldenPlugin> plugins;
   bool expects_error = false;
 };
 Result<GoldenCase> parse_golden(std::string_view text);
