@@ -5,7 +5,7 @@
 
 #include "byoc/ir/text.h"
 #include "byoc/ir/visit.h"
-#include "core/ir/literal.h"
+#include "byoc/base/literal.h"
 #include "core/ir/quote.h"
 
 namespace byoc {

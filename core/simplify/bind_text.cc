@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "byoc/pass/passes.h"
-#include "core/ir/literal.h"
+#include "byoc/base/literal.h"
 #include "core/simplify/entry.h"
 
 namespace byoc {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "core/ir/literal.h"
+#include "byoc/base/literal.h"
 
 namespace byoc::graph {
 namespace {

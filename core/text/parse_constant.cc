@@ -1,7 +1,7 @@
 // const<key> : type, const([1,2]) : type, const(0.5) : type
 #include <cstring>
 
-#include "core/ir/literal.h"
+#include "byoc/base/literal.h"
 #include "core/text/parser.h"
 
 namespace byoc {

@@ -1,10 +1,10 @@
 #include "runtime/cli/run.h"
 
-#include <Eigen/Core>
 #include <chrono>
 #include <cmath>
 
 #include "byoc/base/json.h"
+#include "byoc/base/literal.h"
 #include "runtime/cli/output.h"
 #include "runtime/profile.h"
 
@@ -38,40 +38,6 @@ Result<Ran> run_once(const Session& session, std::vector<NamedInput> inputs, boo
   return ran;
 }
 
-double element(const Tensor& tensor, size_t k) {
-  auto at = [&]<class T>(T) {
-    return static_cast<double>(reinterpret_cast<const T*>(tensor.data())[k]);
-  };
-  switch (tensor.spec().dtype) {
-    case DType::kF32:
-      return at(float{});
-    case DType::kF64:
-      return at(double{});
-    case DType::kF16:
-      return at(Eigen::half{});
-    case DType::kBF16:
-      return at(Eigen::bfloat16{});
-    case DType::kI8:
-      return at(int8_t{});
-    case DType::kU8:
-    case DType::kBool:
-      return at(uint8_t{});
-    case DType::kI16:
-      return at(int16_t{});
-    case DType::kU16:
-      return at(uint16_t{});
-    case DType::kI32:
-      return at(int32_t{});
-    case DType::kU32:
-      return at(uint32_t{});
-    case DType::kI64:
-      return at(int64_t{});
-    case DType::kU64:
-      return at(uint64_t{});
-  }
-  return 0;
-}
-
 struct Summary {
   double min = NAN, max = NAN, mean = NAN;
   uint64_t non_finite = 0;  // left out of the three
@@ -80,9 +46,10 @@ struct Summary {
 Summary summarize(const Tensor& tensor) {
   Summary summary;
   double sum = 0;
+  DType dtype = tensor.spec().dtype;
   auto n = static_cast<size_t>(num_elements(tensor.spec()));
   for (size_t k = 0; k < n; ++k) {
-    double value = element(tensor, k);
+    double value = element_value(dtype, tensor.data() + k * dtype_size(dtype));
     if (!std::isfinite(value)) {
       ++summary.non_finite;
       continue;

@@ -1,10 +1,9 @@
 #include "runtime/cli/values.h"
 
-#include <Eigen/Core>
-#include <charconv>
 #include <cstring>
 #include <optional>
 
+#include "byoc/base/literal.h"
 #include "byoc/base/nearest.h"
 #include "runtime/check_view.h"
 
@@ -32,66 +31,10 @@ std::optional<TensorSpec> take_type(std::string_view& text) {
   return *std::move(spec);
 }
 
-template <class T>
-bool parse_number(std::string_view text, T& out) {
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-template <class T>
-bool store_integer(std::string_view text, std::byte* to) {
-  T value{};
-  if (!parse_number(text, value)) return false;
-  std::memcpy(to, &value, sizeof value);
-  return true;
-}
-
-template <class T>
-bool store_float(std::string_view text, std::byte* to) {
-  double value = 0;
-  if (!parse_number(text, value)) return false;
-  T narrow(static_cast<T>(value));
-  std::memcpy(to, &narrow, sizeof narrow);
-  return true;
-}
-
-bool store_bool(std::string_view text, std::byte* to) {
-  bool is_true = text == "1" || text == "true";
-  *to = std::byte{is_true};
-  return is_true || text == "0" || text == "false";
-}
-
-/// False when the text is no number of this type, or out of its range.
+/// As constants are written, and 1 and 0 for bools.
 bool store_element(DType dtype, std::string_view text, std::byte* to) {
-  switch (dtype) {
-    case DType::kF32:
-      return store_float<float>(text, to);
-    case DType::kF64:
-      return store_float<double>(text, to);
-    case DType::kF16:
-      return store_float<Eigen::half>(text, to);
-    case DType::kBF16:
-      return store_float<Eigen::bfloat16>(text, to);
-    case DType::kI8:
-      return store_integer<int8_t>(text, to);
-    case DType::kU8:
-      return store_integer<uint8_t>(text, to);
-    case DType::kI16:
-      return store_integer<int16_t>(text, to);
-    case DType::kU16:
-      return store_integer<uint16_t>(text, to);
-    case DType::kI32:
-      return store_integer<int32_t>(text, to);
-    case DType::kU32:
-      return store_integer<uint32_t>(text, to);
-    case DType::kI64:
-      return store_integer<int64_t>(text, to);
-    case DType::kU64:
-      return store_integer<uint64_t>(text, to);
-    case DType::kBool:
-      return store_bool(text, to);
-  }
-  return false;
+  bool digit = dtype == DType::kBool && (text == "0" || text == "1");
+  return parse_element(digit ? (text == "1" ? "true" : "false") : text, dtype, to);
 }
 
 /// One number for all elements, or as many as there are elements.

@@ -1,4 +1,4 @@
-#include "core/ir/literal.h"
+#include "byoc/base/literal.h"
 
 #include <gtest/gtest.h>
 
@@ -78,6 +78,25 @@ TEST(Literal, RefusesWhatDoesNotFit) {
   EXPECT_FALSE(parses(DType::kF32, "0x1ffffffff"));
   EXPECT_FALSE(parses(DType::kBool, "1"));
   EXPECT_FALSE(parses(DType::kF32, ""));
+}
+
+TEST(ElementValue, IsTheNumberOfEveryDtype) {
+  auto value = [](DType dtype, uint64_t bits) {
+    return element_value(dtype, reinterpret_cast<const std::byte*>(&bits));
+  };
+  EXPECT_EQ(value(DType::kF32, 0xc0200000), -2.5);  // bit patterns as IEEE 754 has them
+  EXPECT_EQ(value(DType::kF64, 0x3ff8000000000000), 1.5);
+  EXPECT_EQ(value(DType::kF16, 0x3e00), 1.5);
+  EXPECT_EQ(value(DType::kBF16, 0x3fc0), 1.5);
+  EXPECT_EQ(value(DType::kI8, 0xff), -1);
+  EXPECT_EQ(value(DType::kU8, 0xff), 255);
+  EXPECT_EQ(value(DType::kI16, 0xfffe), -2);
+  EXPECT_EQ(value(DType::kU16, 0xfffe), 65534);
+  EXPECT_EQ(value(DType::kI32, 0xffffffff), -1);
+  EXPECT_EQ(value(DType::kU32, 0xffffffff), 4294967295.0);
+  EXPECT_EQ(value(DType::kI64, ~uint64_t{0}), -1);
+  EXPECT_EQ(value(DType::kU64, uint64_t{1} << 63), 9223372036854775808.0);
+  EXPECT_EQ(value(DType::kBool, 1), 1);
 }
 
 }  // namespace

@@ -13,5 +13,7 @@ namespace byoc {
 void print_element(std::string& out, DType dtype, const std::byte* from);
 /// Writes one element; false when `text` is none of `dtype`, or does not fit.
 bool parse_element(std::string_view text, DType dtype, std::byte* to);
+/// The element as a number; 64-bit integers are rounded.
+double element_value(DType dtype, const std::byte* from);
 
 }  // namespace byoc
