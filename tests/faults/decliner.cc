@@ -1,5 +1,5 @@
-// Judges yes, then declines in compile whatever it is given: conv2d followed by relu as a composite, and
-// relu alone.
+// Judges yes, then declines in compile whatever it is given: conv2d followed by relu as a
+// composite, and relu alone.
 #include <byoc/plugin/sdk.h>
 
 namespace {
@@ -7,10 +7,13 @@ using namespace byoc::sdk;
 
 class Decliner : public Plugin {
   std::vector<Pattern> patterns() const override {
-    return {{"decliner.conv2d_relu", op("relu", {op("conv2d", {any("x"), any("w")})})}, {"relu", op("relu")}};
+    return {{"decliner.conv2d_relu", op("relu", {op("conv2d", {any("x"), any("w")})})},
+            {"relu", op("relu")}};
   }
   std::unique_ptr<Kernel> compile(Function& function) override {
-    throw Declined("it looked easier from outside: " + std::to_string(function.graph.nodes.size()) + " nodes", 0);
+    throw Declined(
+        "it looked easier from outside: " + std::to_string(function.graph.nodes.size()) + " nodes",
+        0);
   }
 };
 

@@ -62,12 +62,16 @@ typedef struct {
   const byoc_host* host;
   char fault[32];
 } instance;
+typedef struct { /* what the blob holds of a function */
+  char symbol[64];
+  uint64_t n_consts;
+  uint8_t key[16]; /* of the first constant */
+} record;
 typedef struct {
   const instance* owner;
-  char symbol[64];
+  record saved;
   byoc_held constant;
   uint8_t use[8];
-  uint64_t n_consts;
 } function;
 typedef struct {
   const instance* owner;
@@ -104,14 +108,9 @@ static void plugin_close(byoc_instance* self) { free(self); }
 
 static byoc_status* plugin_patterns(byoc_instance* self, const byoc_pattern* const** out,
                                     uint64_t* n) {
-  static const byoc_pattern relu = {{sizeof relu, BYOC_TAG_PATTERN, NULL},
-                                    {"relu", 4},
-                                    {"{\"op\":\"relu\",\"dtype\":[\"f32\"]}", 30},
-                                    3,
-                                    0,
-                                    0,
-                                    0,
-                                    0};
+  static const char kRelu[] = "{\"op\":\"relu\",\"dtype\":[\"f32\"]}";
+  static const byoc_pattern relu = {
+      {sizeof relu, BYOC_TAG_PATTERN, NULL}, {"relu", 4}, {kRelu, sizeof kRelu - 1}, 3, 0, 0, 0, 0};
   static const byoc_pattern garbage = {
       {sizeof garbage, 42, NULL}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0};
   static const byoc_pattern* const good[] = {&relu};
@@ -132,16 +131,14 @@ static byoc_status* plugin_judge(byoc_instance* self, uint32_t pattern, byoc_str
   return NULL;
 }
 
-static byoc_status* add(module* m, byoc_str symbol, const byoc_const* const* consts, uint64_t n) {
+/* first: the function's first constant, or NULL. */
+static byoc_status* add(module* m, const record* saved, const byoc_const* first) {
   function* f = &m->functions[m->n++];
   f->owner = m->owner;
-  f->n_consts = n < 8 ? n : 8;
-  if (symbol.n >= sizeof f->symbol)
-    return fail(m->owner, BYOC_INVALID_ARGUMENT, -1, STR("long symbol"));
-  memcpy(f->symbol, symbol.p, symbol.n);
-  if (n == 0) return NULL;
+  f->saved = *saved;
+  if (!first) return NULL;
   f->use[0] = BYOC_CONST_KEPT;
-  return m->owner->host->const_keep(consts[0]->ref, &f->constant);
+  return m->owner->host->const_keep(first->ref, &f->constant);
 }
 
 static void plugin_release(byoc_module* handle) {
@@ -166,27 +163,33 @@ static byoc_status* plugin_compile(byoc_instance* self, const byoc_compile* in, 
   m->owner = me;
   m->functions = calloc(in->n_functions + 1, sizeof *m->functions);
   for (uint64_t k = 0; k < in->n_functions; ++k) {
-    byoc_status* status =
-        add(m, in->functions[k]->symbol, in->functions[k]->consts, in->functions[k]->n_consts);
+    const byoc_function* f = in->functions[k];
+    const byoc_const* first = f->n_consts ? f->consts[0] : NULL;
+    record saved = {{0}, f->n_consts, {0}};
+    memcpy(saved.symbol, f->symbol.p, f->symbol.n < 63 ? f->symbol.n : 63);
+    if (first) memcpy(saved.key, first->key, sizeof saved.key);
+    byoc_status* status = add(m, &saved, first);
     if (status) return plugin_release((byoc_module*)m), status;
   }
   *out = (byoc_module*)m;
   return NULL;
 }
 
-/* The blob: symbols, each with a newline. */
 static byoc_status* plugin_load(byoc_instance* self, const byoc_load* in, byoc_module** out) {
   instance* me = (instance*)self;
   if (is(me, "load")) return fail(me, BYOC_DATA_LOSS, -1, STR("the blob has a moth in it"));
   module* m = calloc(1, sizeof *m);
   m->owner = me;
-  m->functions = calloc(in->blob.n + 1, sizeof *m->functions);
-  const char *at = in->blob.p, *end = at + in->blob.n;
-  while (at < end) {
-    const char* stop = memchr(at, '\n', (size_t)(end - at));
-    byoc_status* status = add(m, (byoc_str){at, (uint64_t)(stop - at)}, in->consts, in->n_consts);
+  m->functions = calloc(in->blob.n / sizeof(record) + 1, sizeof *m->functions);
+  for (uint64_t k = 0; k < in->blob.n / sizeof(record); ++k) {
+    record saved;
+    memcpy(&saved, (const char*)in->blob.p + k * sizeof saved, sizeof saved);
+    const byoc_const* first = NULL;
+    for (uint64_t c = 0; c < in->n_consts && saved.n_consts != 0; ++c) {
+      if (memcmp(in->consts[c]->key, saved.key, sizeof saved.key) == 0) first = in->consts[c];
+    }
+    byoc_status* status = add(m, &saved, first);
     if (status) return plugin_release((byoc_module*)m), status;
-    at = stop + 1;
   }
   *out = (byoc_module*)m;
   return NULL;
@@ -203,9 +206,7 @@ static byoc_status* plugin_save(const byoc_module* handle, byoc_save* io) {
     if (status) return status;
   }
   for (uint64_t k = 0; k < m->n; ++k) {
-    byoc_status* status =
-        io->blob->write(io->blob->u, m->functions[k].symbol, strlen(m->functions[k].symbol));
-    if (!status) status = io->blob->write(io->blob->u, "\n", 1);
+    byoc_status* status = io->blob->write(io->blob->u, &m->functions[k].saved, sizeof(record));
     if (status) return status;
   }
   return NULL;
@@ -216,7 +217,8 @@ static byoc_status* plugin_kernel(byoc_module* handle, byoc_str symbol, byoc_ker
   if (is(m->owner, "kernel-null")) return NULL;
   for (uint64_t k = 0; k < m->n; ++k) {
     function* f = &m->functions[k];
-    if (strlen(f->symbol) != symbol.n || memcmp(f->symbol, symbol.p, symbol.n) != 0) continue;
+    if (strlen(f->saved.symbol) != symbol.n || memcmp(f->saved.symbol, symbol.p, symbol.n) != 0)
+      continue;
     *out = (byoc_kernel*)f;
     return NULL;
   }
@@ -236,7 +238,7 @@ static byoc_status* plugin_info(const byoc_kernel* kernel, byoc_kernel_info* io)
   io->inplace_pairs = is(me, "inplace") ? far_pair : same_pair;
   io->n_inplace = is(me, "no-inplace") ? 0 : 1;
   io->const_use = is(me, "const-use") ? bad_use : f->use;
-  io->n_consts = is(me, "const-count") ? 5 : f->n_consts;
+  io->n_consts = is(me, "const-count") ? 5 : f->saved.n_consts;
   io->flags = is(me, "out-shapes") ? BYOC_KERNEL_OUT_SHAPES : is(me, "serial") ? BYOC_KERNEL_SERIAL : 0;
   io->device.device_type = is(me, "device") ? kDLCUDA : kDLCPU;
   io->implementation = STR("a loop");

@@ -1,5 +1,5 @@
-// A plugin written with the SDK whose code throws, and one (-DRAW) whose table lets an exception out, which
-// no plugin may.
+// A plugin written with the SDK whose code throws, and one (-DRAW) whose table lets an exception
+// out, which no plugin may.
 #include <byoc/plugin/sdk.h>
 #include <stdexcept>
 

@@ -1,15 +1,17 @@
-// A whole plugin: relu, and add of equal shapes, on f32, each alone or as add followed by relu.
-// Copy this folder, rename the id, and go on from here.
+// A whole plugin: relu, and add without broadcasting, on f32, each alone or as add followed by relu. Copy
+// this folder, rename the id, and go on from here. README.md walks through it.
 #include <byoc/plugin/sdk.h>
+
+#include <cstring>
 
 namespace {
 using namespace byoc::sdk;
 
-/// One elementwise step over any number of elements. `b` is null for ops of one operand.
-using Step = void (*)(const float* a, const float* b, float* out, uint64_t lo, uint64_t hi);
+/// out[k] for k in [lo, hi); `b` is null for ops of one operand.
+using Loop = void (*)(const float* a, const float* b, float* out, uint64_t lo, uint64_t hi);
 
 void relu(const float* a, const float*, float* out, uint64_t lo, uint64_t hi) {
-  for (uint64_t k = lo; k < hi; ++k) out[k] = a[k] > 0 ? a[k] : 0;
+  for (uint64_t k = lo; k < hi; ++k) out[k] = a[k] < 0 ? 0 : a[k];
 }
 void add(const float* a, const float* b, float* out, uint64_t lo, uint64_t hi) {
   for (uint64_t k = lo; k < hi; ++k) out[k] = a[k] + b[k];
@@ -19,90 +21,103 @@ void add_relu(const float* a, const float* b, float* out, uint64_t lo, uint64_t 
   relu(out, nullptr, out, lo, hi);
 }
 
-/// What a node means: an op by its name, a composite by its pattern.
-Step step_of(const Graph& graph, const Node& node) {
-  if (const Body* body = graph.callee(node))
+/// What a node means: an op by its name, a composite by its pattern. Null: not ours.
+Loop loop_of(const Graph& graph, const Node& node) {
+  if (const Body* body = graph.callee(node)) {
     return body->pattern == "example.add_relu" ? add_relu : nullptr;
+  }
   if (node.op == "relu") return relu;
   return node.op == "add" ? add : nullptr;
 }
 
-/// Where a value is during a run: an argument of the call, a constant, or the workspace.
-struct Place {
-  Operand::Kind kind;
-  size_t index;  // kNode: byte offset in the workspace
-};
-
-/// A region as a list of steps. Everything is decided here, run only walks the list.
-class ElementwiseKernel : public Kernel {
+/// A region as a list of steps. compile and load decide everything; run walks the list and allocates
+/// nothing, so any number of threads may run one kernel.
+class ExampleKernel : public Kernel {
  public:
-  explicit ElementwiseKernel(Function& function) : graph_(function.graph) {
-    for (size_t k = 0; k < graph_.constants.size(); ++k)
-      constants_.push_back(function.constants.keep(k));
-    for (const Node& node : graph_.nodes) {
-      if (!step_of(graph_, node))
-        throw Declined("cannot run \"" + node.op + "\"", &node - graph_.nodes.data());
-      offsets_.push_back(workspace_bytes_);
-      workspace_bytes_ += (graph_.type(node).bytes() + 63) / 64 * 64;
+  explicit ExampleKernel(Function& function) : outputs_(function.graph.outputs) {
+    const Graph& graph = function.graph;
+    for (size_t k = 0; k < graph.constants.size(); ++k) constants_.push_back(function.constants.keep(k));
+    for (size_t k = 0; k < graph.nodes.size(); ++k) {
+      const Node& node = graph.nodes[k];
+      Loop loop = loop_of(graph, node);
+      if (!loop) throw Declined("no loop for \"" + node.op + "\"", static_cast<int64_t>(k));
+      auto elements = static_cast<uint64_t>(graph.type(node).elements());
+      steps_.push_back({loop, node.args[0], node.args.back(), elements, workspace_bytes_});
+      workspace_bytes_ += (elements * sizeof(float) + 63) / 64 * 64;
     }
+    for (const Operand& output : outputs_) output_bytes_.push_back(graph.type(output).bytes());
   }
+
   KernelInfo info() const override {
-    return {.workspace_bytes = workspace_bytes_, .implementation = "plain loops"};
+    KernelInfo info;
+    info.workspace_bytes = workspace_bytes_;
+    info.implementation = "plain loops";
+    return info;
   }
+
   void run(const Call& call) const override {
-    for (const Node& node : graph_.nodes) {
-      const float* a = source(call, node.args[0]);
-      const float* b = node.args.size() > 1 ? source(call, node.args[1]) : nullptr;
-      float* out = target(call, &node - graph_.nodes.data());
-      Step step = step_of(graph_, node);
-      auto part = [&](uint64_t lo, uint64_t hi, uint32_t) { step(a, b, out, lo, hi); };
-      host().parallel_for(graph_.type(node).elements(), 16384, part);
+    for (const Step& step : steps_) {
+      const float *a = source(call, step.a), *b = source(call, step.b);
+      float* out = result(call, step);
+      host().parallel_for(step.elements, 16384, [&](uint64_t lo, uint64_t hi, uint32_t /*worker*/) {
+        step.loop(a, b, out, lo, hi);
+      });
     }
-    for (size_t k = 0; k < graph_.outputs.size(); ++k) {
-      std::memcpy(call.out_data<float>(k), source(call, graph_.outputs[k]),
-                  graph_.output_type(k).bytes());
+    for (size_t k = 0; k < outputs_.size(); ++k) {
+      if (output_bytes_[k] == 0) continue;                  // a tensor of no elements may have no memory
+      std::memcpy(call.out_data<float>(k), source(call, outputs_[k]), output_bytes_[k]);
     }
   }
 
  private:
+  struct Step {
+    Loop loop;
+    Operand a, b;                                           // the same when there is one
+    uint64_t elements, offset;                              // offset of the result in the workspace
+  };
+  static float* result(const Call& call, const Step& step) {
+    return reinterpret_cast<float*>(static_cast<char*>(call.workspace()) + step.offset);
+  }
   const float* source(const Call& call, const Operand& operand) const {
-    if (operand.kind == Operand::kInput) return call.in_data<float>(operand.index);
-    if (operand.kind == Operand::kConstant) return constants_[operand.index].data<float>();
-    return target(call, operand.index);
+    switch (operand.kind) {
+      case Operand::kInput: return call.in_data<float>(operand.index);
+      case Operand::kConstant: return constants_[operand.index].data<float>();
+      default: return result(call, steps_[operand.index]);
+    }
   }
-  float* target(const Call& call, size_t node) const {
-    return reinterpret_cast<float*>(static_cast<char*>(call.workspace()) + offsets_[node]);
-  }
-  Graph graph_;
-  std::vector<Held> constants_;    // the host's memory, not a copy
-  std::vector<uint64_t> offsets_;  // of node results in the workspace
+
+  std::vector<Held> constants_;                             // the host's memory, not a copy
+  std::vector<Step> steps_;
+  std::vector<Operand> outputs_;
+  std::vector<uint64_t> output_bytes_;
   uint64_t workspace_bytes_ = 0;
 };
 
 class Example : public Plugin {
+  /// One op: that op is supported. Several: they become one node, a composite of this name.
   std::vector<Pattern> patterns() const override {
     return {
         {"relu", op("relu").dtype({"f32"})},
         {"add", op("add").dtype({"f32"})},
-        {"example.add_relu",
-         op("relu", {op("add", {any("a"), any("b")}).dtype({"f32"})}).dtype({"f32"})},
+        {"example.add_relu", op("relu", {op("add", {any("a"), any("b")}).dtype({"f32"})})},
     };
   }
+
+  /// Patterns say which ops; what they cannot say is decided here, and the reason reaches the user.
   Verdict judge(const Graph& match) const override {
     const Node& node = match.nodes.at(0);
+    const Type& result = match.type(node);
+    if (!result.is_static()) return Verdict::no("needs shapes that are numbers, has " + result.text());
     for (const Operand& operand : node.args) {
       const Type& type = match.type(operand);
-      if (!type.is_static())
-        return Verdict::no("needs shapes that are numbers, has " + type.text());
-      if (type.dims != match.type(node).dims) {
-        return Verdict::no("no broadcasting: " + type.text() + " for a result of " +
-                           match.type(node).text());
-      }
+      if (type.dims != result.dims) return Verdict::no("no broadcasting, has " + type.text() + " for " + result.text());
     }
-    return Verdict::yes({.est_ns = static_cast<uint64_t>(match.type(node).elements())});
+    return Verdict::yes({.est_ns = static_cast<uint64_t>(result.elements())});
   }
+
+  /// Also called to rebuild the kernel from an artifact.
   std::unique_ptr<Kernel> compile(Function& function) override {
-    return std::make_unique<ElementwiseKernel>(function);
+    return std::make_unique<ExampleKernel>(function);
   }
 };
 

@@ -1,0 +1,221 @@
+/* A whole plugin in plain C11, with no library but libc: f32 relu, one op to a region. It reads no graph:
+ * the pattern tells op and dtype, and the shapes come with the tensors at run time. Copy this folder,
+ * rename the id, and go on from here. */
+#include <byoc/plugin/manifest.h>
+#include <stdlib.h>
+#include <string.h>
+
+BYOC_MANIFEST("example_c", "0.1.0");
+
+#define STR(text) {text, sizeof(text) - 1}                  /* a string literal as a byoc_str */
+#define HEADER(type, tag) {sizeof(type), tag, NULL}
+
+typedef struct {                                            /* byoc_instance */
+  const byoc_host* host;
+} instance;
+
+typedef struct {                                            /* byoc_kernel */
+  const byoc_host* host;
+  char* symbol;
+} kernel;
+
+typedef struct {                                            /* byoc_module */
+  const byoc_host* host;
+  kernel* kernels;
+  uint64_t n, room;
+} module;
+
+/* Errors are objects that the host makes and frees. function: its index in byoc_compile, or -1. */
+static byoc_status* fail(const byoc_host* host, uint32_t code, int64_t function, const char* message) {
+  byoc_str text = {message, strlen(message)};
+  return host->status_new(host->ctx, code, function, -1, __FILE__, __LINE__, text);
+}
+
+static byoc_status* open_plugin(const byoc_host* host, byoc_str options_json, byoc_instance** out) {
+  if (options_json.n > 2) return fail(host, BYOC_INVALID_ARGUMENT, -1, "there are no options");  /* not {} */
+  instance* self = calloc(1, sizeof *self);
+  if (!self) return fail(host, BYOC_RESOURCE_EXHAUSTED, -1, "out of memory");
+  self->host = host;
+  *out = (byoc_instance*)self;
+  return NULL;
+}
+
+static void close_plugin(byoc_instance* self) { free(self); }
+
+/* What this plugin takes: the host does the matching. There is no `judge`, so every match is taken. */
+static byoc_status* patterns(byoc_instance* self, const byoc_pattern* const** out, uint64_t* n) {
+  static const byoc_pattern relu = {
+      .h = HEADER(byoc_pattern, BYOC_TAG_PATTERN),
+      .name = STR("relu"),
+      .dag_json = STR("{\"op\":\"relu\",\"dtype\":[\"f32\"]}"),
+  };
+  static const byoc_pattern* const all[] = {&relu};
+  (void)self;
+  *out = all;
+  *n = 1;
+  return NULL;
+}
+
+static void release(byoc_module* handle) {
+  module* m = (module*)handle;
+  for (uint64_t k = 0; k < m->n; ++k) free(m->kernels[k].symbol);
+  free(m->kernels);
+  free(m);
+}
+
+static module* make_module(const byoc_host* host, uint64_t room) {
+  module* m = calloc(1, sizeof *m);
+  if (!m) return NULL;
+  m->host = host;
+  m->room = room;
+  m->kernels = calloc(room ? room : 1, sizeof *m->kernels);
+  if (m->kernels) return m;
+  free(m);
+  return NULL;
+}
+
+static int add_kernel(module* m, const char* symbol, uint64_t length) {
+  char* copy = m->n < m->room ? calloc(1, length + 1) : NULL;
+  if (!copy) return 0;
+  memcpy(copy, symbol, length);
+  m->kernels[m->n].host = m->host;
+  m->kernels[m->n++].symbol = copy;
+  return 1;
+}
+
+/* How often `part` occurs in `text`. Quotes inside JSON strings are escaped, so a key cannot hide in one. */
+static int count(byoc_str text, const char* part) {
+  int times = 0;
+  uint64_t n = strlen(part);
+  for (uint64_t k = 0; k + n <= text.n; ++k) times += memcmp(text.p + k, part, n) == 0;
+  return times;
+}
+
+static byoc_status* compile(byoc_instance* handle, const byoc_compile* in, byoc_module** out) {
+  const byoc_host* host = ((instance*)handle)->host;
+  module* m = make_module(host, in->n_functions);
+  if (!m) return fail(host, BYOC_RESOURCE_EXHAUSTED, -1, "out of memory");
+  for (uint64_t k = 0; k < in->n_functions; ++k) {
+    const byoc_function* f = in->functions[k];
+    /* max_ops is 1, but a region written by hand may hold more: send that one to another plugin. */
+    if (count(f->graph_json, "\"args\":") != 1 || count(f->graph_json, "\"op\":\"relu\"") != 1) {
+      release((byoc_module*)m);
+      return fail(host, BYOC_DECLINED, (int64_t)k, "takes regions of a single relu");
+    }
+    if (!add_kernel(m, f->symbol.p, f->symbol.n)) {
+      release((byoc_module*)m);
+      return fail(host, BYOC_RESOURCE_EXHAUSTED, -1, "out of memory");
+    }
+  }
+  *out = (byoc_module*)m;
+  return NULL;
+}
+
+/* What an artifact needs of us: the symbols, each with a null byte. */
+static byoc_status* save(const byoc_module* handle, byoc_save* io) {
+  const module* m = (const module*)handle;
+  byoc_str compat = STR("example_c/1");
+  io->compat = compat;
+  for (uint64_t k = 0; k < m->n; ++k) {
+    const char* symbol = m->kernels[k].symbol;
+    byoc_status* status = io->blob->write(io->blob->u, symbol, strlen(symbol) + 1);
+    if (status) return status;
+  }
+  return NULL;
+}
+
+static byoc_status* load(byoc_instance* handle, const byoc_load* in, byoc_module** out) {
+  const byoc_host* host = ((instance*)handle)->host;
+  const char *at = in->blob.p, *end = at + in->blob.n;
+  if (in->blob.n && end[-1] != 0) return fail(host, BYOC_DATA_LOSS, -1, "the saved symbols are cut short");
+  uint64_t n = 0;
+  for (uint64_t k = 0; k < in->blob.n; ++k) n += at[k] == 0;
+  module* m = make_module(host, n);
+  if (!m) return fail(host, BYOC_RESOURCE_EXHAUSTED, -1, "out of memory");
+  for (; at < end; at += strlen(at) + 1) {
+    if (add_kernel(m, at, strlen(at))) continue;
+    release((byoc_module*)m);
+    return fail(host, BYOC_RESOURCE_EXHAUSTED, -1, "out of memory");
+  }
+  *out = (byoc_module*)m;
+  return NULL;
+}
+
+static byoc_status* find_kernel(byoc_module* handle, byoc_str symbol, byoc_kernel** out) {
+  module* m = (module*)handle;
+  for (uint64_t k = 0; k < m->n; ++k) {
+    const char* name = m->kernels[k].symbol;
+    if (strlen(name) != symbol.n || memcmp(name, symbol.p, symbol.n) != 0) continue;
+    *out = (byoc_kernel*)&m->kernels[k];
+    return NULL;
+  }
+  return fail(m->host, BYOC_NOT_FOUND, -1, "no such function in this module");
+}
+
+static byoc_status* info(const byoc_kernel* handle, byoc_kernel_info* io) {
+  static const uint32_t in_place[] = {0, 0};                /* output 0 may be the memory of input 0 */
+  byoc_str implementation = STR("plain loop");
+  (void)handle;
+  io->n_in = io->n_out = 1;
+  io->inplace_pairs = in_place;
+  io->n_inplace = 1;
+  io->device.device_type = kDLCPU;
+  io->implementation = implementation;
+  return NULL;
+}
+
+typedef struct {
+  const float* x;
+  float* y;
+} span;
+
+static int32_t relu(void* u, uint64_t lo, uint64_t hi, uint32_t worker) {
+  const span* s = u;
+  (void)worker;
+  for (uint64_t k = lo; k < hi; ++k) s->y[k] = s->x[k] < 0 ? 0 : s->x[k];
+  return 0;
+}
+
+/* Any number of threads at once: nothing of a call is kept in the kernel, and nothing is allocated. */
+static byoc_status* run(byoc_kernel* handle, const byoc_call* call) {
+  const byoc_host* host = ((kernel*)handle)->host;
+  const DLTensor *x = call->args[0], *y = call->args[1];
+  uint64_t n = 1;
+  for (int32_t k = 0; k < x->ndim; ++k) n *= (uint64_t)x->shape[k];
+  span s = {(const float*)((const char*)x->data + x->byte_offset), (float*)((char*)y->data + y->byte_offset)};
+  if (host->parallel_for(host->ctx, n, 16384, relu, &s) == 0) return NULL;
+  return fail(host, BYOC_INTERNAL, -1, "the loop stopped early");
+}
+
+static byoc_status* compat(byoc_instance* self, byoc_str text, uint32_t* level) {
+  (void)self;
+  *level = text.n == 11 && memcmp(text.p, "example_c/1", 11) == 0 ? 3 : 1;
+  return NULL;
+}
+
+static const byoc_plugin table = {
+    .h = HEADER(byoc_plugin, BYOC_TAG_PLUGIN),
+    .abi_major = BYOC_ABI_MAJOR,
+    .abi_minor = BYOC_ABI_MINOR,
+    .priority = 1,
+    .max_ops = 1,
+    .id = STR("example_c"),
+    .version = STR("0.1.0"),
+    .open = open_plugin,
+    .close = close_plugin,
+    .patterns = patterns,
+    .compile = compile,
+    .load = load,
+    .save = save,
+    .kernel = find_kernel,
+    .info = info,
+    .run = run,
+    .compat = compat,
+    .release = release,
+};
+
+byoc_status* byoc_plugin_entry_v1(const byoc_host* host, const byoc_plugin** out) {
+  (void)host;
+  *out = &table;
+  return NULL;
+}
