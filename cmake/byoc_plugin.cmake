@@ -27,6 +27,7 @@ endfunction()
 # library that has ever made a thread cannot be unloaded safely.
 function(byoc_isolate_plugin name)
   set_target_properties(${name} PROPERTIES
+    C_STANDARD 11 CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON
     C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
     BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN"
     LINK_DEPENDS ${BYOC_PLUGIN_CMAKE_DIR}/byoc_plugin.map)
@@ -45,6 +46,5 @@ if(NOT TARGET byoc::plugin_sdk)
   target_include_directories(byoc_plugin_sdk INTERFACE
     $<BUILD_INTERFACE:${CMAKE_CURRENT_LIST_DIR}/../include> $<INSTALL_INTERFACE:include>)
   target_include_directories(byoc_plugin_sdk SYSTEM INTERFACE $<BUILD_INTERFACE:${DLPACK_INCLUDE_DIR}>)
-  target_compile_features(byoc_plugin_sdk INTERFACE cxx_std_20 c_std_11)
   target_link_libraries(byoc_plugin_sdk INTERFACE nlohmann_json::nlohmann_json)
 endif()

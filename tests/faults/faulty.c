@@ -292,7 +292,7 @@ static const byoc_plugin kTable = {
 byoc_status* some_other_entry(const byoc_host* host, const byoc_plugin** out);
 byoc_status* some_other_entry(const byoc_host* host, const byoc_plugin** out) {
 #else
-__attribute__((visibility("default"))) byoc_status* byoc_plugin_entry_v1(const byoc_host* host,
+byoc_status* byoc_plugin_entry_v1(const byoc_host* host,
                                                                          const byoc_plugin** out) {
 #endif
 #if FAULT_IS_UNRESOLVED

@@ -45,8 +45,8 @@ constexpr byoc_plugin table() {
 }
 }  // namespace
 BYOC_MANIFEST("thrower", "1.0.0");
-extern "C" __attribute__((visibility("default"))) byoc_status* byoc_plugin_entry_v1(
-    const byoc_host* host, const byoc_plugin** out) noexcept {
+extern "C" byoc_status* byoc_plugin_entry_v1(const byoc_host* host,
+                                             const byoc_plugin** out) noexcept {
   static constinit const byoc_plugin kTable = table();
   detail::host_table = host;
   *out = &kTable;

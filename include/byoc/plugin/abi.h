@@ -219,8 +219,10 @@ typedef struct byoc_plugin {
   byoc_status* (*shutdown)(void);                        /* optional; joins every thread */
 } byoc_plugin;
 
-/* The one exported symbol. All pointers in the table must be noexcept in C++. */
+/* The one exported symbol, also where all else is hidden. All pointers in the table must be noexcept in
+ * C++. */
 typedef byoc_status* (*byoc_plugin_entry_fn)(const byoc_host*, const byoc_plugin** out);
+__attribute__((visibility("default")))
 byoc_status* byoc_plugin_entry_v1(const byoc_host*, const byoc_plugin** out) BYOC_NOEXCEPT;
 
 /* Native modules: an ELF shared object that the runtime loads without any plugin. */

@@ -1,38 +1,42 @@
-/* A whole plugin in plain C11, with no library but libc: f32 relu, one op to a region. It reads no graph:
- * the pattern tells op and dtype, and the shapes come with the tensors at run time. Copy this folder,
- * rename the id, and go on from here. */
+/* A whole plugin in plain C11, with no library but libc: f32 relu, one op to a region. It reads no
+ * graph: the pattern tells op and dtype, and the shapes come with the tensors at run time. Copy
+ * this folder, rename the id, and go on from here. */
 #include <byoc/plugin/manifest.h>
 #include <stdlib.h>
 #include <string.h>
 
 BYOC_MANIFEST("example_c", "0.1.0");
 
-#define STR(text) {text, sizeof(text) - 1}                  /* a string literal as a byoc_str */
-#define HEADER(type, tag) {sizeof(type), tag, NULL}
+#define STR(text) \
+  { text, sizeof(text) - 1 } /* a string literal as a byoc_str */
+#define HEADER(type, tag) \
+  { sizeof(type), tag, NULL }
 
-typedef struct {                                            /* byoc_instance */
+typedef struct { /* byoc_instance */
   const byoc_host* host;
 } instance;
 
-typedef struct {                                            /* byoc_kernel */
+typedef struct { /* byoc_kernel */
   const byoc_host* host;
   char* symbol;
 } kernel;
 
-typedef struct {                                            /* byoc_module */
+typedef struct { /* byoc_module */
   const byoc_host* host;
   kernel* kernels;
   uint64_t n, room;
 } module;
 
 /* Errors are objects that the host makes and frees. function: its index in byoc_compile, or -1. */
-static byoc_status* fail(const byoc_host* host, uint32_t code, int64_t function, const char* message) {
+static byoc_status* fail(const byoc_host* host, uint32_t code, int64_t function,
+                         const char* message) {
   byoc_str text = {message, strlen(message)};
   return host->status_new(host->ctx, code, function, -1, __FILE__, __LINE__, text);
 }
 
 static byoc_status* open_plugin(const byoc_host* host, byoc_str options_json, byoc_instance** out) {
-  if (options_json.n > 2) return fail(host, BYOC_INVALID_ARGUMENT, -1, "there are no options");  /* not {} */
+  if (options_json.n > 2)
+    return fail(host, BYOC_INVALID_ARGUMENT, -1, "there are no options"); /* not {} */
   instance* self = calloc(1, sizeof *self);
   if (!self) return fail(host, BYOC_RESOURCE_EXHAUSTED, -1, "out of memory");
   self->host = host;
@@ -42,7 +46,8 @@ static byoc_status* open_plugin(const byoc_host* host, byoc_str options_json, by
 
 static void close_plugin(byoc_instance* self) { free(self); }
 
-/* What this plugin takes: the host does the matching. There is no `judge`, so every match is taken. */
+/* What this plugin takes: the host does the matching. There is no `judge`, so every match is taken.
+ */
 static byoc_status* patterns(byoc_instance* self, const byoc_pattern* const** out, uint64_t* n) {
   static const byoc_pattern relu = {
       .h = HEADER(byoc_pattern, BYOC_TAG_PATTERN),
@@ -83,7 +88,8 @@ static int add_kernel(module* m, const char* symbol, uint64_t length) {
   return 1;
 }
 
-/* How often `part` occurs in `text`. Quotes inside JSON strings are escaped, so a key cannot hide in one. */
+/* How often `part` occurs in `text`. Quotes inside JSON strings are escaped, so a key cannot hide
+ * in one. */
 static int count(byoc_str text, const char* part) {
   int times = 0;
   uint64_t n = strlen(part);
@@ -127,7 +133,8 @@ static byoc_status* save(const byoc_module* handle, byoc_save* io) {
 static byoc_status* load(byoc_instance* handle, const byoc_load* in, byoc_module** out) {
   const byoc_host* host = ((instance*)handle)->host;
   const char *at = in->blob.p, *end = at + in->blob.n;
-  if (in->blob.n && end[-1] != 0) return fail(host, BYOC_DATA_LOSS, -1, "the saved symbols are cut short");
+  if (in->blob.n && end[-1] != 0)
+    return fail(host, BYOC_DATA_LOSS, -1, "the saved symbols are cut short");
   uint64_t n = 0;
   for (uint64_t k = 0; k < in->blob.n; ++k) n += at[k] == 0;
   module* m = make_module(host, n);
@@ -153,7 +160,7 @@ static byoc_status* find_kernel(byoc_module* handle, byoc_str symbol, byoc_kerne
 }
 
 static byoc_status* info(const byoc_kernel* handle, byoc_kernel_info* io) {
-  static const uint32_t in_place[] = {0, 0};                /* output 0 may be the memory of input 0 */
+  static const uint32_t in_place[] = {0, 0}; /* output 0 may be the memory of input 0 */
   byoc_str implementation = STR("plain loop");
   (void)handle;
   io->n_in = io->n_out = 1;
@@ -176,13 +183,15 @@ static int32_t relu(void* u, uint64_t lo, uint64_t hi, uint32_t worker) {
   return 0;
 }
 
-/* Any number of threads at once: nothing of a call is kept in the kernel, and nothing is allocated. */
+/* Any number of threads at once: nothing of a call is kept in the kernel, and nothing is allocated.
+ */
 static byoc_status* run(byoc_kernel* handle, const byoc_call* call) {
   const byoc_host* host = ((kernel*)handle)->host;
   const DLTensor *x = call->args[0], *y = call->args[1];
   uint64_t n = 1;
   for (int32_t k = 0; k < x->ndim; ++k) n *= (uint64_t)x->shape[k];
-  span s = {(const float*)((const char*)x->data + x->byte_offset), (float*)((char*)y->data + y->byte_offset)};
+  span s = {(const float*)((const char*)x->data + x->byte_offset),
+            (float*)((char*)y->data + y->byte_offset)};
   if (host->parallel_for(host->ctx, n, 16384, relu, &s) == 0) return NULL;
   return fail(host, BYOC_INTERNAL, -1, "the loop stopped early");
 }

@@ -1,5 +1,5 @@
-// A whole plugin: relu, and add without broadcasting, on f32, each alone or as add followed by relu. Copy
-// this folder, rename the id, and go on from here. README.md walks through it.
+// A whole plugin: relu, and add without broadcasting, on f32, each alone or as add followed by
+// relu. Copy this folder, rename the id, and go on from here. README.md walks through it.
 #include <byoc/plugin/sdk.h>
 
 #include <cstring>
@@ -30,13 +30,14 @@ Loop loop_of(const Graph& graph, const Node& node) {
   return node.op == "add" ? add : nullptr;
 }
 
-/// A region as a list of steps. compile and load decide everything; run walks the list and allocates
-/// nothing, so any number of threads may run one kernel.
+/// A region as a list of steps. compile and load decide everything; run walks the list and
+/// allocates nothing, so any number of threads may run one kernel.
 class ExampleKernel : public Kernel {
  public:
   explicit ExampleKernel(Function& function) : outputs_(function.graph.outputs) {
     const Graph& graph = function.graph;
-    for (size_t k = 0; k < graph.constants.size(); ++k) constants_.push_back(function.constants.keep(k));
+    for (size_t k = 0; k < graph.constants.size(); ++k)
+      constants_.push_back(function.constants.keep(k));
     for (size_t k = 0; k < graph.nodes.size(); ++k) {
       const Node& node = graph.nodes[k];
       Loop loop = loop_of(graph, node);
@@ -64,7 +65,7 @@ class ExampleKernel : public Kernel {
       });
     }
     for (size_t k = 0; k < outputs_.size(); ++k) {
-      if (output_bytes_[k] == 0) continue;                  // a tensor of no elements may have no memory
+      if (output_bytes_[k] == 0) continue;  // a tensor of no elements may have no memory
       std::memcpy(call.out_data<float>(k), source(call, outputs_[k]), output_bytes_[k]);
     }
   }
@@ -72,21 +73,24 @@ class ExampleKernel : public Kernel {
  private:
   struct Step {
     Loop loop;
-    Operand a, b;                                           // the same when there is one
-    uint64_t elements, offset;                              // offset of the result in the workspace
+    Operand a, b;               // the same when there is one
+    uint64_t elements, offset;  // offset of the result in the workspace
   };
   static float* result(const Call& call, const Step& step) {
     return reinterpret_cast<float*>(static_cast<char*>(call.workspace()) + step.offset);
   }
   const float* source(const Call& call, const Operand& operand) const {
     switch (operand.kind) {
-      case Operand::kInput: return call.in_data<float>(operand.index);
-      case Operand::kConstant: return constants_[operand.index].data<float>();
-      default: return result(call, steps_[operand.index]);
+      case Operand::kInput:
+        return call.in_data<float>(operand.index);
+      case Operand::kConstant:
+        return constants_[operand.index].data<float>();
+      default:
+        return result(call, steps_[operand.index]);
     }
   }
 
-  std::vector<Held> constants_;                             // the host's memory, not a copy
+  std::vector<Held> constants_;  // the host's memory, not a copy
   std::vector<Step> steps_;
   std::vector<Operand> outputs_;
   std::vector<uint64_t> output_bytes_;
@@ -107,10 +111,12 @@ class Example : public Plugin {
   Verdict judge(const Graph& match) const override {
     const Node& node = match.nodes.at(0);
     const Type& result = match.type(node);
-    if (!result.is_static()) return Verdict::no("needs shapes that are numbers, has " + result.text());
+    if (!result.is_static())
+      return Verdict::no("needs shapes that are numbers, has " + result.text());
     for (const Operand& operand : node.args) {
       const Type& type = match.type(operand);
-      if (type.dims != result.dims) return Verdict::no("no broadcasting, has " + type.text() + " for " + result.text());
+      if (type.dims != result.dims)
+        return Verdict::no("no broadcasting, has " + type.text() + " for " + result.text());
     }
     return Verdict::yes({.est_ns = static_cast<uint64_t>(result.elements())});
   }

@@ -220,8 +220,8 @@ struct Glue {
 
 #define BYOC_PLUGIN(Class, id, version, ...)                                             \
   BYOC_MANIFEST(id, version);                                                            \
-  extern "C" __attribute__((visibility("default"))) byoc_status* byoc_plugin_entry_v1(   \
-      const byoc_host* host, const byoc_plugin** out) noexcept {                         \
+  extern "C" byoc_status* byoc_plugin_entry_v1(const byoc_host* host,                    \
+                                               const byoc_plugin** out) noexcept {       \
     static constinit const byoc_plugin kTable = ::byoc::sdk::detail::Glue<Class>::table( \
         id, version, ::byoc::sdk::PluginTraits{__VA_ARGS__});                            \
     ::byoc::sdk::detail::host_table = host;                                              \
