@@ -1,0 +1,84 @@
+// The example plugins dropped into the folder of an installed byoc, which is not rebuilt.
+#include <filesystem>
+
+#include "unit/driver/command.h"
+
+namespace byoc::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+/// A prefix that holds the command, the json plugin and both examples.
+class DroppedIn : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string plugins = prefix_.path() + "/lib/byoc/plugins";
+    fs::create_directories(prefix_.path() + "/bin");
+    fs::create_directories(plugins);
+    fs::copy_file(std::string(BYOC_BUILD_DIR) + "/bin/byoc", command());
+    fs::copy_file(std::string(BYOC_PLUGIN_DIR) + "/libbyoc_json.so", plugins + "/libbyoc_json.so");
+    for (const char* name : {"/libbyoc_example.so", "/libbyoc_example_c.so"}) {
+      fs::copy_file(std::string(BYOC_EXAMPLE_DIR) + name, plugins + name);
+    }
+  }
+  std::string command() const { return prefix_.path() + "/bin/byoc"; }
+  TempFolder prefix_;
+};
+
+const std::string kBlock = std::string(BYOC_TEST_DATA) + "/examples/block.ir";
+
+TEST_F(DroppedIn, AreListed) {
+  Json json = Byoc(command()).json("plugins");
+  ASSERT_EQ(json["plugins"].size(), 3u) << json.dump(1);
+  EXPECT_EQ(json["plugins"][0]["id"], "json") << "priority 10";
+  EXPECT_EQ(json["plugins"][1]["id"], "example");
+  EXPECT_EQ(json["plugins"][2]["id"], "example_c");
+  EXPECT_TRUE(json["refused"].empty());
+}
+
+TEST_F(DroppedIn, TakeTheOpsTheyKnowAndGiveTheRightNumbers) {
+  Byoc byoc(command());
+  Json parts = byoc.json("partition " + kBlock + " --compiler example,json");
+  ASSERT_EQ(parts["ok"], true) << parts.dump(1);
+  EXPECT_EQ(parts["plugins"][0]["plugin"], "example");
+  EXPECT_EQ(parts["plugins"][0]["ops"], 4u);
+  Ran verified = byoc("verify " + kBlock + " --compiler example,json --against json");
+  EXPECT_EQ(verified.code, 0) << verified.out << verified.err;
+}
+
+TEST_F(DroppedIn, WorkSideBySide) {
+  Byoc byoc(command());
+  Json parts = byoc.json("partition " + kBlock + " --compiler example_c,example,json");
+  ASSERT_EQ(parts["ok"], true) << parts.dump(1);
+  EXPECT_EQ(parts["plugins"][0]["plugin"], "example_c") << "the first in the list takes relu";
+  EXPECT_EQ(parts["plugins"][0]["ops"], 2u);
+  Ran verified = byoc("verify " + kBlock + " --compiler example_c,example,json --against json");
+  EXPECT_EQ(verified.code, 0) << verified.out << verified.err;
+}
+
+TEST_F(DroppedIn, RunFromAnArtifact) {
+  Byoc byoc(command());
+  std::string artifact = byoc.file("block.byoc");
+  Ran compiled = byoc("compile " + kBlock + " --compiler example,json -o " + artifact);
+  ASSERT_EQ(compiled.code, 0) << compiled.err;
+  Ran ran = byoc("run " + artifact);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  fs::remove(prefix_.path() + "/lib/byoc/plugins/libbyoc_example.so");
+  ran = byoc("run " + artifact);
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("error[missing-plugin]"));
+  EXPECT_THAT(ran.err, HasSubstr("example 0.1.0"));
+}
+
+TEST_F(DroppedIn, TellWhyTheyRefuse) {
+  Byoc byoc(command());
+  std::string model =
+      byoc.write("wide.ir", "fn main(%x: f32[2,4], %y: f32[4]) { %0 = add(%x, %y) return %0 }");
+  Ran explained = byoc("explain " + model + " --compiler example,json");
+  EXPECT_EQ(explained.code, 0) << explained.err;
+  EXPECT_THAT(explained.out, HasSubstr("no broadcasting, has f32[4] for f32[2,4]"));
+}
+
+}  // namespace
+}  // namespace byoc::test

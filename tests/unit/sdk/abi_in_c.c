@@ -1,0 +1,10 @@
+/* The ABI header as plain C11: what a host of another minor version sees. */
+#include "byoc/plugin/abi.h"
+
+int can_judge(const byoc_plugin* table);
+int can_judge(const byoc_plugin* table) { return BYOC_HAS(table, judge) ? 1 : 0; }
+
+int max_ops_or_zero(const byoc_plugin* table);
+int max_ops_or_zero(const byoc_plugin* table) {
+  return BYOC_HAS(table, max_ops) ? (int)table->max_ops : 0;
+}
