@@ -3,6 +3,7 @@
  * (-DFAULT=...), what is wrong later by the option "fault". Without a fault it is a working plugin
  * for f32 relu, which adds the first element of its first constant, if it has one, to the result.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,10 +63,9 @@ typedef struct {
   const byoc_host* host;
   char fault[32];
 } instance;
-typedef struct { /* what the blob holds of a function */
-  char symbol[64];
-  uint64_t n_consts;
-  uint8_t key[16]; /* of the first constant */
+typedef struct {            /* what the blob holds of a function, as a line of text */
+  char symbol[64], key[33]; /* of the first constant, in hex */
+  unsigned n_consts;
 } record;
 typedef struct {
   const instance* owner;
@@ -131,6 +131,10 @@ static byoc_status* plugin_judge(byoc_instance* self, uint32_t pattern, byoc_str
   return NULL;
 }
 
+static void hex(const byoc_const* constant, char* out) {
+  for (int k = 0; k < 16; ++k) sprintf(out + 2 * k, "%02x", constant->key[k]);
+}
+
 /* first: the function's first constant, or NULL. */
 static byoc_status* add(module* m, const record* saved, const byoc_const* first) {
   function* f = &m->functions[m->n++];
@@ -165,9 +169,9 @@ static byoc_status* plugin_compile(byoc_instance* self, const byoc_compile* in, 
   for (uint64_t k = 0; k < in->n_functions; ++k) {
     const byoc_function* f = in->functions[k];
     const byoc_const* first = f->n_consts ? f->consts[0] : NULL;
-    record saved = {{0}, f->n_consts, {0}};
+    record saved = {{0}, "-", (unsigned)f->n_consts};
     memcpy(saved.symbol, f->symbol.p, f->symbol.n < 63 ? f->symbol.n : 63);
-    if (first) memcpy(saved.key, first->key, sizeof saved.key);
+    if (first) hex(first, saved.key);
     byoc_status* status = add(m, &saved, first);
     if (status) return plugin_release((byoc_module*)m), status;
   }
@@ -175,20 +179,31 @@ static byoc_status* plugin_compile(byoc_instance* self, const byoc_compile* in, 
   return NULL;
 }
 
+/* "symbol", which has all constants of the module, or "symbol n_consts key". */
+static byoc_status* add_line(module* m, const char* line, size_t length, const byoc_load* in) {
+  char text[160] = {0}, key[33];
+  record saved = {{0}, "-", (unsigned)in->n_consts};
+  const byoc_const* first = in->n_consts ? in->consts[0] : NULL;
+  memcpy(text, line, length < sizeof text ? length : sizeof text - 1);
+  if (sscanf(text, "%63s %u %32s", saved.symbol, &saved.n_consts, saved.key) == 3) {
+    first = NULL;
+    for (uint64_t c = 0; c < in->n_consts; ++c) {
+      hex(in->consts[c], key);
+      if (strcmp(key, saved.key) == 0) first = in->consts[c];
+    }
+  }
+  return add(m, &saved, first);
+}
+
 static byoc_status* plugin_load(byoc_instance* self, const byoc_load* in, byoc_module** out) {
   instance* me = (instance*)self;
   if (is(me, "load")) return fail(me, BYOC_DATA_LOSS, -1, STR("the blob has a moth in it"));
   module* m = calloc(1, sizeof *m);
   m->owner = me;
-  m->functions = calloc(in->blob.n / sizeof(record) + 1, sizeof *m->functions);
-  for (uint64_t k = 0; k < in->blob.n / sizeof(record); ++k) {
-    record saved;
-    memcpy(&saved, (const char*)in->blob.p + k * sizeof saved, sizeof saved);
-    const byoc_const* first = NULL;
-    for (uint64_t c = 0; c < in->n_consts && saved.n_consts != 0; ++c) {
-      if (memcmp(in->consts[c]->key, saved.key, sizeof saved.key) == 0) first = in->consts[c];
-    }
-    byoc_status* status = add(m, &saved, first);
+  m->functions = calloc(in->blob.n + 1, sizeof *m->functions);
+  const char *at = in->blob.p, *end = at + in->blob.n;
+  for (const char* stop; at < end && (stop = memchr(at, '\n', (size_t)(end - at))); at = stop + 1) {
+    byoc_status* status = add_line(m, at, (size_t)(stop - at), in);
     if (status) return plugin_release((byoc_module*)m), status;
   }
   *out = (byoc_module*)m;
@@ -206,7 +221,10 @@ static byoc_status* plugin_save(const byoc_module* handle, byoc_save* io) {
     if (status) return status;
   }
   for (uint64_t k = 0; k < m->n; ++k) {
-    byoc_status* status = io->blob->write(io->blob->u, &m->functions[k].saved, sizeof(record));
+    const record* saved = &m->functions[k].saved;
+    char line[160];
+    int n = sprintf(line, "%s %u %s\n", saved->symbol, saved->n_consts, saved->key);
+    byoc_status* status = io->blob->write(io->blob->u, line, (uint64_t)n);
     if (status) return status;
   }
   return NULL;
@@ -239,7 +257,9 @@ static byoc_status* plugin_info(const byoc_kernel* kernel, byoc_kernel_info* io)
   io->n_inplace = is(me, "no-inplace") ? 0 : 1;
   io->const_use = is(me, "const-use") ? bad_use : f->use;
   io->n_consts = is(me, "const-count") ? 5 : f->saved.n_consts;
-  io->flags = is(me, "out-shapes") ? BYOC_KERNEL_OUT_SHAPES : is(me, "serial") ? BYOC_KERNEL_SERIAL : 0;
+  io->flags = is(me, "out-shapes") ? BYOC_KERNEL_OUT_SHAPES
+              : is(me, "serial")   ? BYOC_KERNEL_SERIAL
+                                   : 0;
   io->device.device_type = is(me, "device") ? kDLCUDA : kDLCPU;
   io->implementation = STR("a loop");
   return NULL;
@@ -292,8 +312,7 @@ static const byoc_plugin kTable = {
 byoc_status* some_other_entry(const byoc_host* host, const byoc_plugin** out);
 byoc_status* some_other_entry(const byoc_host* host, const byoc_plugin** out) {
 #else
-byoc_status* byoc_plugin_entry_v1(const byoc_host* host,
-                                                                         const byoc_plugin** out) {
+byoc_status* byoc_plugin_entry_v1(const byoc_host* host, const byoc_plugin** out) {
 #endif
 #if FAULT_IS_UNRESOLVED
   symbol_that_nobody_defines();
