@@ -11,6 +11,7 @@ namespace byoc {
 namespace {
 
 constexpr size_t kTryOrders = 4096;                         // lifetimes up to which quadratic orders are tried
+constexpr uint64_t kBudget = 40'000'000;                    // comparisons spent on improving one
 
 struct Event {
   uint32_t step;
@@ -142,6 +143,42 @@ std::vector<uint32_t> sorted_order(size_t n, Less&& less) {
   return order;
 }
 
+// Total bytes alive with each lifetime at its busiest step: those that meet the peak go first.
+std::vector<uint64_t> busiest(const std::vector<Lifetime>& lifetimes) {
+  std::vector<uint64_t> out(lifetimes.size(), 0);
+  std::vector<uint32_t> live;
+  uint64_t now = 0;
+  for (const Event& event : events(lifetimes)) {
+    if (event.is_start) {
+      live.push_back(event.index);
+      now += lifetimes[event.index].bytes;
+      for (uint32_t k : live) out[k] = std::max(out[k], now);
+    } else {
+      std::erase(live, event.index);
+      now -= lifetimes[event.index].bytes;
+    }
+  }
+  return out;
+}
+
+// What stands highest is placed earlier next time, as long as the budget lasts: n^2 a try.
+template <class Consider>
+void promote_the_highest(const std::vector<Lifetime>& lifetimes, std::vector<uint32_t> order, uint64_t peak, Consider&& consider) {
+  uint64_t n = lifetimes.size(), tries = std::min<uint64_t>(400, kBudget / (n * n + 1));
+  for (uint64_t k = 0; k < tries; ++k) {
+    ArenaPlan plan = plan_in_order(lifetimes, order);
+    auto top = std::max_element(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return plan.offsets[a] + lifetimes[a].bytes < plan.offsets[b] + lifetimes[b].bytes;
+    });
+    bool is_best = plan.bytes <= peak;
+    consider(std::move(plan));
+    if (is_best) return;
+    size_t place = static_cast<size_t>(top - order.begin());
+    size_t to = place / 2;                                  // half way to the front, so that orders do not repeat soon
+    std::rotate(order.begin() + static_cast<ptrdiff_t>(to), top, top + 1);
+  }
+}
+
 }  // namespace
 
 ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes) {
@@ -153,10 +190,20 @@ ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes) {
   if (lifetimes.size() <= kTryOrders) {
     auto bytes = [&](uint32_t k) { return lifetimes[k].bytes; };
     auto span = [&](uint32_t k) { return uint64_t{lifetimes[k].last} - lifetimes[k].first + 1; };
-    if (best.bytes > peak) consider(plan_in_order(lifetimes, sorted_order(lifetimes.size(), [&](uint32_t a, uint32_t b) { return bytes(a) > bytes(b); })));
-    if (best.bytes > peak) consider(plan_in_order(lifetimes, sorted_order(lifetimes.size(), [&](uint32_t a, uint32_t b) { return bytes(a) * span(a) > bytes(b) * span(b); })));
-    if (best.bytes > peak) consider(plan_in_order(lifetimes, sorted_order(lifetimes.size(), [&](uint32_t a, uint32_t b) { return span(a) > span(b); })));
-    if (best.bytes > peak) consider(plan_in_order(lifetimes, sorted_order(lifetimes.size(), [&](uint32_t a, uint32_t b) { return lifetimes[a].first < lifetimes[b].first; })));
+    std::vector<uint64_t> busy = busiest(lifetimes);
+    auto by = [&](auto&& before) { return sorted_order(lifetimes.size(), before); };
+    std::vector<uint32_t> orders[] = {
+        by([&](uint32_t a, uint32_t b) { return bytes(a) > bytes(b); }),
+        by([&](uint32_t a, uint32_t b) { return std::pair(busy[a], bytes(a)) > std::pair(busy[b], bytes(b)); }),
+        by([&](uint32_t a, uint32_t b) { return bytes(a) * span(a) > bytes(b) * span(b); }),
+        by([&](uint32_t a, uint32_t b) { return std::pair(span(a), bytes(a)) > std::pair(span(b), bytes(b)); }),
+    };
+    for (const auto& order : orders) {
+      if (best.bytes > peak) consider(plan_in_order(lifetimes, order));
+    }
+    for (const auto& order : orders) {
+      if (best.bytes > peak) promote_the_highest(lifetimes, order, peak, consider);
+    }
   }
   best.peak_live_bytes = peak;
   BYOC_CHECK(best.bytes >= peak, "an arena of ", best.bytes, " bytes cannot hold ", peak);
