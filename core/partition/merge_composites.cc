@@ -69,6 +69,7 @@ class CompositeMerger {
 
  private:
   void find_candidates(const std::vector<const Plugin*>& plugins);
+  bool competes_alone(const std::vector<const Plugin*>& plugins, uint32_t plugin, int32_t priority);
   bool fits(const Match& match, const Plugin& plugin) const;
   Function body(const Candidate& candidate, const std::string& composite) const;
   void try_form(const Candidate& candidate, const Plugin& plugin);
@@ -89,12 +90,23 @@ class CompositeMerger {
     std::vector<ValueId> inputs;
   };
   std::unordered_map<uint32_t, Formed> formed_;             // by root
-  std::vector<uint8_t> taken_;
+  std::vector<uint8_t> taken_, won_alone_;                  // per node
 };
+
+// A match of one op makes no composite, but what it wins no other pattern gets: it matters where a composite that
+// comes later in the order could want the op.
+bool CompositeMerger::competes_alone(const std::vector<const Plugin*>& plugins, uint32_t plugin, int32_t priority) {
+  for (uint32_t later = plugin; later < plugins.size(); ++later) {
+    for (const PatternTable::Row& row : judge_.table(*plugins[later]).rows) {
+      bool comes_later = later > plugin || plugins[later]->patterns()[row.index].priority < priority;
+      if (row.pattern.max_ops() >= 2 && comes_later) return true;
+    }
+  }
+  return false;
+}
 
 // All ops of a match stand in one region, and a region is its own compiler's.
 bool CompositeMerger::fits(const Match& match, const Plugin& plugin) const {
-  if (match.nodes.size() < 2) return false;
   uint32_t region = annotations_.region_of[match.root];
   for (uint32_t node : match.nodes) {
     if (annotations_.region_of[node] != region) return false;
@@ -105,6 +117,10 @@ bool CompositeMerger::fits(const Match& match, const Plugin& plugin) const {
 void CompositeMerger::find_candidates(const std::vector<const Plugin*>& plugins) {
   for (uint32_t p = 0; p < plugins.size(); ++p) {
     const PatternTable& table = judge_.table(*plugins[p]);
+    std::vector<uint8_t> competes;                          // per row
+    for (const PatternTable::Row& row : table.rows) {
+      competes.push_back(competes_alone(plugins, p, plugins[p]->patterns()[row.index].priority));
+    }
     for (uint32_t root = 0; root < function_.nodes.size(); ++root) {
       auto* call = std::get_if<Call>(&function_.nodes[root].kind);
       if (call == nullptr) continue;
@@ -112,9 +128,10 @@ void CompositeMerger::find_candidates(const std::vector<const Plugin*>& plugins)
       if (rows == table.by_root.end()) continue;
       for (uint32_t row : rows->second) {
         const PatternTable::Row& pattern = table.rows[row];
-        if (pattern.pattern.max_ops() < 2) continue;
+        bool alone = pattern.pattern.min_ops() == 1 && competes[row];
+        if (pattern.pattern.max_ops() < 2 && !alone) continue;
         for (Match& match : matches_at(pattern.pattern, function_, uses_, root, kAlternatives)) {
-          if (!fits(match, *plugins[p])) continue;
+          if ((match.nodes.size() < 2 && !alone) || !fits(match, *plugins[p])) continue;
           candidates_.push_back({p, plugins[p]->patterns()[pattern.index].priority, pattern.index, std::move(match)});
         }
       }
@@ -186,6 +203,11 @@ void CompositeMerger::try_form(const Candidate& candidate, const Plugin& plugin)
   for (uint32_t node : candidate.match.nodes) {
     if (taken_[node]) return;
   }
+  if (candidate.match.nodes.size() == 1) {                  // annotate_target will ask again, and be answered the same
+    won_alone_[candidate.match.root] = taken_[candidate.match.root] =
+        judge_(plugin, candidate.place, function_, candidate.match.root).accept != Verdict::kNo;
+    return;
+  }
   std::string composite = composite_name(plugin, plugin.patterns()[candidate.place]);
   Function now = body(candidate, composite);
   now.attrs.set("owner", plugin.id());
@@ -208,7 +230,7 @@ Function CompositeMerger::rewrite() const {
     if (formed != formed_.end()) {
       std::vector<ValueId> args = rewriter.map(formed->second.inputs);
       rewriter.replace(node, rewriter.to().add_invoke(formed->second.composite, args, function_.nodes[node].types));
-    } else if (!taken_[node]) {
+    } else if (!taken_[node] || won_alone_[node]) {
       rewriter.copy(node);
     }
   }
@@ -218,6 +240,7 @@ Function CompositeMerger::rewrite() const {
 Result<Function> CompositeMerger::run(const std::vector<const Plugin*>& plugins) {
   BYOC_TRY(annotations_, read_annotations(function_, name_));
   taken_.assign(function_.nodes.size(), 0);
+  won_alone_.assign(function_.nodes.size(), 0);
   find_candidates(plugins);
   for (const Candidate& candidate : candidates_) try_form(candidate, *plugins[candidate.plugin]);
   return rewrite();

@@ -26,6 +26,14 @@ class DroppedIn : public testing::Test {
   TempFolder prefix_;
 };
 
+/// How many ops `byoc partition --json` says a plugin got.
+uint64_t ops_of(const Json& parts, const std::string& plugin) {
+  for (const Json& row : parts["plugins"]) {
+    if (row["plugin"] == plugin) return row["ops"];
+  }
+  return 0;
+}
+
 const std::string kBlock = std::string(BYOC_TEST_DATA) + "/examples/block.ir";
 
 TEST_F(DroppedIn, AreListed) {
@@ -41,8 +49,7 @@ TEST_F(DroppedIn, TakeTheOpsTheyKnowAndGiveTheRightNumbers) {
   Byoc byoc(command());
   Json parts = byoc.json("partition " + kBlock + " --compiler example,json");
   ASSERT_EQ(parts["ok"], true) << parts.dump(1);
-  EXPECT_EQ(parts["plugins"][0]["plugin"], "example");
-  EXPECT_EQ(parts["plugins"][0]["ops"], 4u);
+  EXPECT_EQ(ops_of(parts, "example"), 4u) << parts.dump(1);
   Ran verified = byoc("verify " + kBlock + " --compiler example,json --against json");
   EXPECT_EQ(verified.code, 0) << verified.out << verified.err;
 }
@@ -51,8 +58,7 @@ TEST_F(DroppedIn, WorkSideBySide) {
   Byoc byoc(command());
   Json parts = byoc.json("partition " + kBlock + " --compiler example_c,example,json");
   ASSERT_EQ(parts["ok"], true) << parts.dump(1);
-  EXPECT_EQ(parts["plugins"][0]["plugin"], "example_c") << "the first in the list takes relu";
-  EXPECT_EQ(parts["plugins"][0]["ops"], 2u);
+  EXPECT_EQ(ops_of(parts, "example_c"), 2u) << "the first in the list takes relu" << parts.dump(1);
   Ran verified = byoc("verify " + kBlock + " --compiler example_c,example,json --against json");
   EXPECT_EQ(verified.code, 0) << verified.out << verified.err;
 }
@@ -68,7 +74,7 @@ TEST_F(DroppedIn, RunFromAnArtifact) {
   ran = byoc("run " + artifact);
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.err, HasSubstr("error[missing-plugin]"));
-  EXPECT_THAT(ran.err, HasSubstr("example 0.1.0"));
+  EXPECT_THAT(ran.err, HasSubstr("no plugin \"example\" 0.1.0"));
 }
 
 TEST_F(DroppedIn, TellWhyTheyRefuse) {
