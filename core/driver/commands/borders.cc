@@ -11,7 +11,7 @@ namespace byoc::driver {
 Result<Probe> probe_borders(const IRModule& fused) {
   Probe probe{fused, {}};
   Function& entry = probe.module.function(fused.entry);
-  std::map<uint32_t, size_t> region_of;  // node -> region
+  std::map<ValueId, size_t> border_of;
   std::vector<ValueId> borders;
   for (uint32_t k = 0; k < entry.nodes.size(); ++k) {
     auto* invoke = std::get_if<Invoke>(&entry.nodes[k].kind);
@@ -23,11 +23,13 @@ Result<Probe> probe_borders(const IRModule& fused) {
                         borders.size(),
                         entry.nodes[k].types.size()};
     for (ValueId arg : entry.args(entry.nodes[k])) {
-      auto found = region_of.find(arg.node);
-      if (found != region_of.end()) region.inputs.push_back(found->second);
+      auto found = border_of.find(arg);
+      region.args.push_back({arg, found == border_of.end() ? SIZE_MAX : found->second});
     }
-    for (uint32_t output = 0; output < region.num_outputs; ++output) borders.push_back({k, output});
-    region_of[k] = probe.regions.size();
+    for (uint32_t output = 0; output < region.num_outputs; ++output) {
+      border_of[{k, output}] = borders.size();
+      borders.push_back({k, output});
+    }
     probe.regions.push_back(std::move(region));
   }
   Strings names;

@@ -5,11 +5,18 @@
 
 namespace byoc::driver {
 
+/// An operand of a region's call: a value of the entry function, and where among the borders it
+/// stands when another region made it.
+struct BorderArg {
+  ValueId value;
+  size_t border = SIZE_MAX;
+};
+
 /// One region of the entry function.
 struct RegionBorder {
   Symbol function;
   std::string plugin;
-  std::vector<size_t> inputs;                // other regions it reads, by index
+  std::vector<BorderArg> args;
   size_t first_output = 0, num_outputs = 0;  // among the results of the probed module
 };
 

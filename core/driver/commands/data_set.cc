@@ -1,6 +1,7 @@
 #include "core/driver/commands/data_set.h"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 
 namespace byoc::driver {
@@ -20,6 +21,18 @@ Result<std::vector<PbTensor>> read_numbered(const std::string& folder, std::stri
   }
 }
 
+/// NumPy has no bfloat16: ONNX writes such tensors as the 16-bit integers that hold their bits.
+bool is_bfloat_as_bits(const TensorSpec& stored, const TensorSpec& wanted) {
+  return stored.dtype == DType::kU16 && wanted.dtype == DType::kBF16 && stored.dims == wanted.dims;
+}
+
+Result<Tensor> copy_as(const Tensor& stored, const TensorSpec& wanted) {
+  if (!is_bfloat_as_bits(stored.spec(), wanted)) return stored.copy();
+  BYOC_TRY(Tensor tensor, Tensor::make(wanted));
+  std::memcpy(tensor.data(), stored.data(), stored.size_bytes());
+  return tensor;
+}
+
 Result<std::vector<Tensor>> match(std::vector<PbTensor> tensors,
                                   const std::vector<NamedTensor>& wanted, std::string_view what) {
   std::vector<Tensor> matched;
@@ -31,11 +44,11 @@ Result<std::vector<Tensor>> match(std::vector<PbTensor> tensors,
     if (found == tensors.end()) {
       return data_set_error(cat("the data set has no ", what, " \"", wanted[k].name, "\""));
     }
-    if (what == "input" && found->tensor.spec() != wanted[k].type) {
-      return data_set_error(cat(what, " \"", wanted[k].name, "\" of the data set is ",
-                                found->tensor.spec(), ", the model wants ", wanted[k].type));
+    BYOC_TRY(Tensor copy, copy_as(found->tensor, wanted[k].type));
+    if (what == "input" && copy.spec() != wanted[k].type) {
+      return data_set_error(cat(what, " \"", wanted[k].name, "\" of the data set is ", copy.spec(),
+                                ", the model wants ", wanted[k].type));
     }
-    BYOC_TRY(Tensor copy, found->tensor.copy());
     matched.push_back(std::move(copy));
   }
   return matched;
@@ -43,12 +56,14 @@ Result<std::vector<Tensor>> match(std::vector<PbTensor> tensors,
 
 }  // namespace
 
-Result<DataSet> read_data_set(const std::string& folder) {
-  DataSet data;
-  BYOC_TRY(data.inputs, read_numbered(folder, "input"));
-  BYOC_TRY(data.outputs, read_numbered(folder, "output"));
-  if (data.outputs.empty()) return data_set_error(cat(folder, " has no output_0.pb"));
-  return data;
+Result<std::vector<PbTensor>> read_stored_inputs(const std::string& folder) {
+  return read_numbered(folder, "input");
+}
+
+Result<std::vector<PbTensor>> read_stored_outputs(const std::string& folder) {
+  BYOC_TRY(auto outputs, read_numbered(folder, "output"));
+  if (outputs.empty()) return data_set_error(cat(folder, " has no output_0.pb"));
+  return outputs;
 }
 
 Result<std::vector<Tensor>> match_inputs(std::vector<PbTensor> tensors,

@@ -5,11 +5,9 @@
 
 namespace byoc::driver {
 
-struct DataSet {
-  std::vector<PbTensor> inputs, outputs;
-};
-/// Errors: slug "data-set" when there is nothing to read; those of read_pb.
-Result<DataSet> read_data_set(const std::string& folder);
+/// Errors: those of read_pb; slug "data-set" when there is no output.
+Result<std::vector<PbTensor>> read_stored_inputs(const std::string& folder);
+Result<std::vector<PbTensor>> read_stored_outputs(const std::string& folder);
 
 /// Tensors in the order of `wanted`: by name when the files carry the model's names, else by
 /// position. Errors: slug "data-set".

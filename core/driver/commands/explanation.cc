@@ -65,7 +65,7 @@ class Opinions {
           said = remark;
         }
       }
-      if (said != nullptr) out.push_back({said->kind, plugin, said->reason});
+      if (said != nullptr) out.push_back({said->kind, plugin, words_of(*said)});
       else if (plugin == op.plugin) break;  // those behind the taker were not asked
     }
     return out;
@@ -76,6 +76,12 @@ class Opinions {
   static bool concerns(const Report::Remark& remark, const PlacedOp& op) {
     if (remark.kind == Report::Remark::kNote) return false;
     return remark.plugin != op.plugin || remark.kind == Report::Remark::kSlow;
+  }
+  /// Without the plugin's name in front, which stands beside it anyway.
+  static std::string words_of(const Report::Remark& remark) {
+    std::string_view reason = remark.reason, prefix = remark.plugin;
+    bool named = reason.starts_with(prefix) && reason.substr(prefix.size()).starts_with(": ");
+    return std::string(named ? reason.substr(prefix.size() + 2) : reason);
   }
   static int rank(const Report::Remark& remark, const PlacedOp& op) {
     if (remark.kind == Report::Remark::kDeclined) return 3;  // it took the op first: the last word

@@ -28,8 +28,9 @@ bool is_bound(const Tensor& tensor, Binding binding) {
 }
 
 bool is_unsupported(const Status& status) {
-  return status.slug() == "onnx-unsupported" || status.slug() == "no-codegen" ||
-         status.slug() == "symbolic-shape";
+  constexpr std::string_view kSlugs[] = {"onnx-unsupported", "no-codegen", "symbolic-shape",
+                                         "case-data"};
+  return std::count(std::begin(kSlugs), std::end(kSlugs), status.slug()) > 0;
 }
 
 std::vector<std::string> data_sets(const std::string& folder) {
@@ -57,10 +58,10 @@ void name_by_position(std::vector<PbTensor>& tensors, const std::vector<ModelInp
   for (size_t k = 0; k < tensors.size(); ++k) tensors[k].name = names[k];
 }
 
-ImportOptions import_options(const DataSet& data, const std::vector<ModelInput>& inputs,
-                             Binding binding) {
+ImportOptions import_options(const std::vector<PbTensor>& data,
+                             const std::vector<ModelInput>& inputs, Binding binding) {
   ImportOptions options;
-  for (const PbTensor& tensor : data.inputs) {
+  for (const PbTensor& tensor : data) {
     if (is_bound(tensor.tensor, binding)) {
       BoundTensor bound = bound_tensor(tensor.tensor);
       options.bind[tensor.name] = {bound.type, bound.data};
@@ -79,7 +80,7 @@ struct Compiled {
   std::vector<std::string> bound;
 };
 
-Result<Compiled> compile(const std::string& model, const DataSet& data,
+Result<Compiled> compile(const std::string& model, const std::vector<PbTensor>& data,
                          const std::vector<ModelInput>& inputs, const BuildOptions& options) {
   Status last;
   for (Binding binding : kBindings) {
@@ -114,17 +115,39 @@ Status compare_outputs(const std::vector<Tensor>& got, const std::vector<Tensor>
   return {};
 }
 
-/// ok, or what is wrong; sets `unsupported` when it was known before anything ran.
+/// Some cases store inputs of other shapes than their model states: no run could be right.
+Status check_consistency(const std::vector<PbTensor>& data, const std::vector<ModelInput>& inputs) {
+  for (const PbTensor& tensor : data) {
+    for (const ModelInput& input : inputs) {
+      if (input.name != tensor.name || !input.has_rank) continue;
+      const auto& dims = tensor.tensor.spec().dims;
+      bool fits =
+          std::equal(dims.begin(), dims.end(), input.dims.begin(), input.dims.end(),
+                     [](int64_t given, int64_t wanted) { return wanted < 0 || given == wanted; });
+      if (fits) continue;
+      return unimplemented(cat("the case contradicts itself: input \"", input.name,
+                               "\" is stored as ", tensor.tensor.spec(),
+                               ", its model states other extents"))
+          .with_slug("case-data");
+    }
+  }
+  return {};
+}
+
+/// What the case stores as outputs is read last: where it is no tensor, the model has said so
+/// before.
 Status run_data_set(const std::string& model, const std::string& folder,
                     const BuildOptions& options, CaseResult& result) {
   BYOC_TRY(auto inputs, onnx_inputs(model));
-  BYOC_TRY(DataSet data, read_data_set(folder));
-  name_by_position(data.inputs, inputs);
+  BYOC_TRY(auto data, read_stored_inputs(folder));
+  name_by_position(data, inputs);
+  BYOC_TRY_STATUS(check_consistency(data, inputs));
   BYOC_TRY(Compiled compiled, compile(model, data, inputs, options));
   result.bound = compiled.bound;
   std::vector<NamedTensor> outputs = compiled.executable.program.outputs;
-  BYOC_TRY(auto in, match_inputs(std::move(data.inputs), compiled.executable.program.inputs));
-  BYOC_TRY(auto wanted, match_outputs(std::move(data.outputs), outputs));
+  BYOC_TRY(auto in, match_inputs(std::move(data), compiled.executable.program.inputs));
+  BYOC_TRY(auto stored, read_stored_outputs(folder));
+  BYOC_TRY(auto wanted, match_outputs(std::move(stored), outputs));
   auto got = execute(std::move(compiled.executable), options.plugins, options.threads, in);
   if (!got.ok()) return std::move(got.status()).at("while running");
   return compare_outputs(*got, wanted, outputs);

@@ -119,7 +119,12 @@ Result<ValueId> GraphBuilder::add(std::string_view name, const std::vector<Value
   BYOC_TRY(attrs, complete_attrs(*op, std::move(attrs)));
   BYOC_TRY(std::vector<TypeId> results, infer_types(*op, types, attrs));
   std::vector<std::shared_ptr<const Buffer>> values;
-  if (is_foldable(*op, args, results)) values = evaluate(*op, args, types, results, attrs);
+  if (is_foldable(*op, args, results)) {
+    std::vector<const Buffer*> operands;
+    for (ValueId arg : args) operands.push_back(data(arg));
+    auto folded = evaluate(*op, attrs, types, results, operands);
+    if (folded.ok()) values = *std::move(folded);  // else it stays an op; later steps say why
+  }
   if (values.size() == 1) return constant(*results[0], values[0]);
   uint32_t node = function_.add_call(op, intern(std::move(attrs)), args, results, loc_);
   for (uint32_t k = 0; k < values.size(); ++k) known_[{node, k}] = values[k];
@@ -138,18 +143,6 @@ bool GraphBuilder::is_foldable(const OpDef& op, const std::vector<ValueId>& args
     if (data(arg) == nullptr || !is_small(function_.type(arg))) return false;
   }
   return true;
-}
-
-std::vector<std::shared_ptr<const Buffer>> GraphBuilder::evaluate(const OpDef& op,
-                                                                  const std::vector<ValueId>& args,
-                                                                  std::span<const TypeId> types,
-                                                                  std::span<const TypeId> results,
-                                                                  const Attrs& attrs) const {
-  std::vector<const Buffer*> operands;
-  for (ValueId arg : args) operands.push_back(data(arg));
-  auto values = byoc::evaluate(op, attrs, types, results, operands);
-  if (values.ok()) return *std::move(values);
-  return {};  // it stays an op; later steps say why
 }
 
 ValueId GraphBuilder::constant(const TensorType& type, std::shared_ptr<const Buffer> data) {

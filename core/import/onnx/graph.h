@@ -41,12 +41,6 @@ class GraphBuilder final : public Graph {
   Result<ValueId> add(std::string_view op, const std::vector<ValueId>& args, Attrs attrs);
   bool is_foldable(const OpDef& op, const std::vector<ValueId>& args,
                    std::span<const TypeId> results) const;
-  /// Results of the op on its constant operands; empty when it has no kernel for them.
-  std::vector<std::shared_ptr<const Buffer>> evaluate(const OpDef& op,
-                                                      const std::vector<ValueId>& args,
-                                                      std::span<const TypeId> types,
-                                                      std::span<const TypeId> results,
-                                                      const Attrs& attrs) const;
 
   IRModule& module_;
   const OpRegistry& ops_;

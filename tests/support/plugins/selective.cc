@@ -1,8 +1,9 @@
 // A plugin that takes what its options say and computes it with the reference kernels:
-//   ops=relu,add       ops it lists as patterns of one node; "*" (the default): no patterns, judge is asked about all
-//   patterns=[{"name":"conv_relu","dag":{...},"priority":3}, ...]
-//   refuse=tanh,a.conv_relu    ops and composites that judge refuses, with the reason "told to refuse it"
-//   decline=exp                ops and composites with which compile declines the function
+//   ops=relu,add       ops it lists as patterns of one node; "*" (the default): no patterns, judge
+//   is asked about all patterns=[{"name":"conv_relu","dag":{...},"priority":3}, ...]
+//   refuse=tanh,a.conv_relu    ops and composites that judge refuses, with the reason "told to
+//   refuse it" decline=exp                ops and composites with which compile declines the
+//   function spoil=tanh                 ops whose f32 results come out 1 too large
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -29,7 +30,17 @@ std::set<std::string> split(const std::string& text) {
   return out;
 }
 
-Buffers evaluate(const byoc::IRModule& module, const byoc::Function& f, const Buffers& inputs) {
+void spoil(Buffers& results) {
+  for (auto& buffer : results) {
+    std::vector<float> values(buffer->size() / sizeof(float));
+    std::memcpy(values.data(), buffer->data(), values.size() * sizeof(float));
+    for (float& value : values) value += 1;
+    buffer = byoc::Buffer::copy(std::as_bytes(std::span(values)));
+  }
+}
+
+Buffers evaluate(const byoc::IRModule& module, const byoc::Function& f, const Buffers& inputs,
+                 const std::set<std::string>& spoiled) {
   std::vector<Buffers> values(f.nodes.size());
   size_t params = 0;
   for (uint32_t n = 0; n < f.nodes.size(); ++n) {
@@ -48,12 +59,13 @@ Buffers evaluate(const byoc::IRModule& module, const byoc::Function& f, const Bu
     } else if (auto* constant = std::get_if<byoc::Constant>(&node.kind)) {
       values[n] = {byoc::Buffer::copy(constant->data->bytes())};
     } else if (auto* invoke = std::get_if<byoc::Invoke>(&node.kind)) {
-      values[n] = evaluate(module, module.function(invoke->function), args);
+      values[n] = evaluate(module, module.function(invoke->function), args, spoiled);
     } else {
       const byoc::Call& call = std::get<byoc::Call>(node.kind);
       auto out = byoc::evaluate(*call.op, *call.attrs, types, results, raw);
       if (!out.ok()) throw Error(BYOC_INTERNAL, out.status().to_string());
       values[n] = *std::move(out);
+      if (spoiled.contains(call.op->name)) spoil(values[n]);
     }
   }
   Buffers out;
@@ -63,7 +75,8 @@ Buffers evaluate(const byoc::IRModule& module, const byoc::Function& f, const Bu
 
 class ReferenceKernel : public Kernel {
  public:
-  explicit ReferenceKernel(byoc::IRModule module) : module_(std::move(module)) {}
+  ReferenceKernel(byoc::IRModule module, std::set<std::string> spoiled)
+      : module_(std::move(module)), spoiled_(std::move(spoiled)) {}
   KernelInfo info() const override { return {.flags = BYOC_KERNEL_MAY_ALLOC}; }
   void run(const Call& call) const override {
     const byoc::Function& f = module_.function(module_.entry);
@@ -72,14 +85,16 @@ class ReferenceKernel : public Kernel {
       size_t bytes = static_cast<size_t>(*byoc::size_bytes(*f.nodes[k].types[0]));
       inputs.push_back(byoc::Buffer::copy({call.in_data<std::byte>(k), bytes}));
     }
-    Buffers outputs = evaluate(module_, f, inputs);
+    Buffers outputs = evaluate(module_, f, inputs, spoiled_);
     for (uint32_t k = 0; k < outputs.size(); ++k) {
-      if (outputs[k]->size() > 0) std::memcpy(call.out_data<char>(k), outputs[k]->data(), outputs[k]->size());
+      if (outputs[k]->size() > 0)
+        std::memcpy(call.out_data<char>(k), outputs[k]->data(), outputs[k]->size());
     }
   }
 
  private:
   byoc::IRModule module_;
+  std::set<std::string> spoiled_;
 };
 
 class Selective : public Plugin {
@@ -88,6 +103,7 @@ class Selective : public Plugin {
     ops_ = split(options.get("ops", "*"));
     refuse_ = split(options.get("refuse"));
     decline_ = split(options.get("decline"));
+    spoil_ = split(options.get("spoil"));
     for (const auto& row : nlohmann::json::parse(options.get("patterns", "[]"))) {
       patterns_.emplace_back(row["name"].get<std::string>(), op("relu"), row.value("priority", 0));
       patterns_.back().dag_json = row["dag"].dump();
@@ -105,14 +121,15 @@ class Selective : public Plugin {
     auto bytes_of = [&](const byoc::ContentKey& key) -> std::shared_ptr<const byoc::Buffer> {
       for (size_t k = 0; k < function.constants.size(); ++k) {
         if (function.graph.constants[k].key != key.hex()) continue;
-        auto bytes = static_cast<size_t>(function.graph.types[function.graph.constants[k].type].bytes());
+        auto bytes =
+            static_cast<size_t>(function.graph.types[function.graph.constants[k].type].bytes());
         return byoc::Buffer::copy({function.constants.data<std::byte>(k), bytes});
       }
       return nullptr;
     };
     auto module = byoc::read_graph_json(function.graph_json, byoc::all_ops(), bytes_of);
     if (!module.ok()) throw Error(BYOC_BAD_GRAPH, module.status().to_string());
-    return std::make_unique<ReferenceKernel>(*std::move(module));
+    return std::make_unique<ReferenceKernel>(*std::move(module), spoil_);
   }
 
  private:
@@ -123,7 +140,7 @@ class Selective : public Plugin {
       return names.contains(callee ? callee->pattern : node.op);
     });
   }
-  std::set<std::string> ops_, refuse_, decline_;
+  std::set<std::string> ops_, refuse_, decline_, spoil_;
   std::vector<Pattern> patterns_;
 };
 

@@ -9,6 +9,10 @@ namespace {
 
 using testing::HasSubstr;
 
+/// A plugin whose taste is set by options, which computes with the reference kernels.
+const std::string kPluginA =
+    std::string(" --plugin ") + BYOC_BUILD_DIR + "/tests/support/plugins/libbyoc_a.so";
+
 TEST(RunCommand, ComputesWhatTheModelSays) {
   Byoc byoc;
   std::string model = byoc.write("m.ir", "fn main(%x: f32[3]) { %0 = relu(%x)  return %0 }");
@@ -92,11 +96,66 @@ TEST(CompileCommand, WantsAPlaceForTheArtifact) {
   EXPECT_EQ(byoc("compile " + byoc.write("m.ir", kTwoOps)).code, 2);
 }
 
+constexpr const char* kFiveOps = R"(fn main(%x: f32[8]) {
+  %0 = relu(%x) loc("a")
+  %1 = exp(%0) loc("b")
+  %2 = tanh(%1) loc("c")
+  %3 = add(%2, %0) loc("d")
+  %4 = sigmoid(%3) loc("e")
+  return %4
+})";
+
+TEST(VerifyCommand, NarrowsAMismatchToTheOpThatIsWrong) {
+  Byoc byoc;
+  Ran ran = byoc("verify " + byoc.write("m.ir", kFiveOps) + kPluginA +
+                 " --compiler a --plugin-option a.spoil=tanh");
+  EXPECT_EQ(ran.code, 1) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("FAIL \"output0\" f32[8]: max error"));
+  EXPECT_THAT(ran.out,
+              HasSubstr("FAIL region 1 of 1, a_main_0 (a), is the first that differs from json"));
+  EXPECT_THAT(ran.out, HasSubstr("smallest piece that is wrong by itself (5 -> 1 nodes"));
+  EXPECT_THAT(ran.out, testing::EndsWith("\n  tanh \"c\"\n"));
+}
+
+TEST(VerifyCommand, FindsWhatTheOutputsHide) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", R"(fn main(%x: f32[8]) {
+  %0 = exp(%x) loc("wrong")
+  %1 = tanh(%0) loc("right")
+  %2 = clip(%1) {min=2.0, max=3.0} loc("hides")
+  return %2
+})");
+  Json json = byoc.json("verify " + model + kPluginA +
+                        " --compiler a --plugin-option a.ops=exp --plugin-option a.spoil=exp");
+  EXPECT_EQ(json["outputs"][0]["equal"], true);
+  EXPECT_EQ(json["passed"], false);
+  EXPECT_EQ(json["bad_region"]["smallest"][0]["name"], "wrong");
+}
+
 TEST(VerifyCommand, AgreesWithTheReference) {
   Byoc byoc;
   Json json = byoc.json("verify " + byoc.write("m.ir", kTwoOps) + " --against json");
   EXPECT_EQ(json["passed"], true);
   EXPECT_EQ(json["outputs"].size(), 1u);
+}
+
+TEST(ExplainCommand, ShowsWhatWasDeclinedWhereItEnded) {
+  Byoc byoc;
+  Json json = byoc.json("explain " + byoc.write("m.ir", kFiveOps) + kPluginA +
+                        " --compiler a --plugin-option a.decline=tanh");
+  for (const Json& op : json["ops"]) {
+    EXPECT_EQ(op["plugin"], "json") << op;
+    EXPECT_EQ(op["opinions"][0]["verdict"], "declined in compile") << op;
+    EXPECT_EQ(op["opinions"][0]["reason"], "told to decline it") << op;
+  }
+}
+
+TEST(ExplainCommand, GroupsEqualRefusals) {
+  Byoc byoc;
+  Ran ran = byoc("explain " + byoc.write("m.ir", kFiveOps) + kPluginA +
+                 " --compiler a --plugin-option a.refuse=tanh,exp");
+  EXPECT_THAT(ran.out, HasSubstr("refused by a, taken by json (2)\n"));
+  EXPECT_THAT(ran.out, HasSubstr("1  exp   told to refuse it  \"b\"\n"));
 }
 
 /// One op on x as ONNX, with a data set whose output is `stored`.

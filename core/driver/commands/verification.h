@@ -1,0 +1,49 @@
+#pragma once
+// Same inputs, two compilations or stored outputs: are the outputs equal, are all values between
+// regions, and if not, which region is the first to be wrong on right inputs, and which of its ops.
+#include <optional>
+
+#include "byoc/compile.h"
+#include "core/driver/commands/compare.h"
+#include "core/driver/commands/placement.h"
+
+namespace byoc::driver {
+
+struct VerifyRequest {
+  BuildOptions build;
+  std::string against;              // a plugin's id, or a test_data_set folder
+  std::vector<std::string> inputs;  // as --input
+  uint64_t seed = 0;
+  double tolerance = -1;  // of the largest value; -1: by dtype
+};
+
+struct ComparedValue {
+  std::string name;
+  TensorSpec spec;
+  double allowed = 0;  // of the largest value
+  Difference difference;
+};
+
+struct BadRegion {
+  std::string function, plugin;
+  size_t index = 0;  // among the regions, in order of execution
+  ComparedValue output;
+  size_t from_ops = 0, to_ops = 0, runs = 0;
+  std::vector<PlacedOp> smallest;  // the ops that are wrong by themselves
+};
+
+struct Verification {
+  std::string reference;  // the plugin that borders were compared with
+  std::vector<ComparedValue> outputs;
+  size_t regions = 0;  // whose outputs were all compared
+  std::optional<BadRegion> bad;
+  bool passed() const;
+};
+
+/// Of the plugins that may be default codegens the one that is asked last: the plainest.
+/// Errors: slug "no-default-codegen".
+Result<std::string> reference_plugin(const PluginSet& plugins);
+bool is_data_set(const std::string& against);  // a folder
+Result<Verification> verify_model(IRModule module, const VerifyRequest& request);
+
+}  // namespace byoc::driver
