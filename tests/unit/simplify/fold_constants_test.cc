@@ -43,6 +43,12 @@ TEST(FoldConstants, LeavesWhatWouldTakeSeconds) {
   EXPECT_EQ(count_calls(*folded, "matmul"), 1);  // 2e9 operations
 }
 
+TEST(FoldConstants, KnowsTheShapeOfWhatItDoesNotKnow) {
+  expect_equal(after("fn main(%x: f32[2,3]) { %0 = relu(%x)  %1 = shape(%0)  return %1 }",
+                     "fold_constants,eliminate_dead_code"),
+               "fn main(%x: f32[2,3]) { %0 = const([2,3]) : i64[2]  return %0 }");
+}
+
 TEST(FoldConstants, LeavesOpsWithoutAKernel) {
   OpRegistry ops;
   OpDef without{.name = "mystery", .doc = "", .inputs = {{"x", ""}}};
