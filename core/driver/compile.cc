@@ -87,6 +87,7 @@ Result<PassContext> make_context(const IRModule& module, const BuildOptions& opt
   context.instruments = options.instruments;
   context.report = options.report;
   context.judge_cache = std::make_shared<JudgeCache>();
+  BYOC_TRY_STATUS(check_pass_names(context));               // a misspelt BYOC_SKIP would be ignored in silence
   return context;
 }
 
@@ -97,9 +98,10 @@ Result<IRModule> partition_for(IRModule module, const BuildOptions& options) {
 
 Result<Executable> build(IRModule module, const BuildOptions& options) {
   BYOC_TRY(PassContext context, make_context(module, options));
-  BYOC_TRY(module, run_passes(std::move(module), partition_pipeline(context), context));
   BYOC_TRY_STATUS(check_static_inputs(module));
-  BYOC_TRY(module, run_passes(std::move(module), codegen_pipeline(context), context));
+  std::vector<Pass> passes = partition_pipeline(context);   // one list, so that BYOC_STOP_AFTER stops all of it
+  for (Pass& pass : codegen_pipeline(context)) passes.push_back(std::move(pass));
+  BYOC_TRY(module, run_passes(std::move(module), passes, context));
   return make_executable(module);
 }
 
