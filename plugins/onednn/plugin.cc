@@ -41,6 +41,8 @@ std::unique_ptr<sdk::Kernel> OnednnPlugin::compile(sdk::Function& function) {
     return std::make_unique<OnednnKernel>(std::move(plan), engine_, function.threads);
   } catch (const Refusal& refusal) {
     throw sdk::Declined(refusal.reason);
+  } catch (const dnnl::error& e) {                          // the default codegen can still run it
+    throw sdk::Declined(std::string("oneDNN: ") + e.what());
   }
 }
 

@@ -217,7 +217,7 @@ Built build_binary(const Builder& b) {
   if (b.type(full).dims != out) throw Refusal{"both operands are broadcast; oneDNN broadcasts one"};
   if (out.empty()) throw Refusal{"scalars are not wired up"};
   Dims other = padded(b.type(1 - full).dims, out.size());
-  bool same = other == out;
+  bool same = b.type(1 - full).dims == out;                 // of one rank as well, or it is seen through other dims
   Desc first = b.format(full), second = same ? first : plain_desc(other);
   dnnl::binary::desc desc(find_binary(*b.unit.node)->how, first, second, first);
   dnnl::primitive_attr attr;

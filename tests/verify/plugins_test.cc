@@ -55,6 +55,8 @@ const Program kPrograms[] = {
     {"gemm_on_a_blocked_value", "fn main(%x: f32[1,16,1,1], %w: f32[16,16,1,1], %w1: f32[16,10]) { %0 = conv2d(%x, %w)  %1 = flatten(%0)  %2 = gemm(%1, %w1)  return %2 }", 2},
     {"relu_alone", "fn main(%x: f32[3,5]) { %0 = relu(%x)  return %0 }", 1},
     {"add_broadcast", "fn main(%x: f32[2,3,4], %y: f32[3,1]) { %0 = add(%y, %x)  return %0 }", 1},
+    {"add_of_another_rank_and_as_many_elements", "fn main(%x: f32[1,5,1], %w: f32[5,1], %y: f32[]) { %0 = add(%x, %w)  %1 = multiply(%0, %0)  %2 = add(%1, %w)  return %2 }", 2},
+    {"add_scalar", "fn main(%x: f32[1,1], %y: f32[]) { %0 = add(%x, %y)  return %0 }", 1},
     {"add_broadcast_both", "fn main(%x: f32[2,1], %y: f32[1,3]) { %0 = add(%x, %y)  return %0 }", 0},
     {"relu_add_on_blocked_values", "fn main(%x: f32[1,16,5,5], %w: f32[16,16,3,3], %w1: f32[16,16,3,3]) { %0 = conv2d(%x, %w)  %1 = relu(%0)  %2 = conv2d(%x, %w1)  %3 = add(%1, %2)  %4 = relu(%3)  return %4, %1 }", 5},
     {"empty", "fn main(%x: f32[0,3]) { %0 = relu(%x)  return %0 }", 0},
