@@ -19,7 +19,9 @@ class Maker {
     values_.push_back({function_.add_param("x", type_), 0});
   }
   ValueId last() const { return values_.back(); }
-  ValueId nth_last(uint32_t n) const { return values_[values_.size() - 1 - std::min<size_t>(n, values_.size() - 1)]; }
+  ValueId nth_last(uint32_t n) const {
+    return values_[values_.size() - 1 - std::min<size_t>(n, values_.size() - 1)];
+  }
   uint32_t pick(uint32_t n) { return static_cast<uint32_t>(random_() % n); }
   size_t ops() const { return values_.size() - 1; }
   ValueId unary(uint32_t which, ValueId a) { return add(which, {a}); }
@@ -75,7 +77,8 @@ std::string_view family_name(Family family) {
 }
 
 IRModule make_graph(Family family, uint32_t ops, uint32_t seed) {
-  static constexpr void (*kGrow[])(Maker&) = {add_chain, add_transformer_layer, add_cell, add_random};
+  static constexpr void (*kGrow[])(Maker&) = {add_chain, add_transformer_layer, add_cell,
+                                              add_random};
   Maker maker(seed);
   while (maker.ops() < ops) kGrow[static_cast<int>(family)](maker);
   return maker.finish();

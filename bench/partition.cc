@@ -1,5 +1,6 @@
-// Labelling, and annotate + merge + partition with three plugins through the ABI, at every size of graph. The result is
-// checked before it is timed: no op is lost, and calls of regions stand behind what they read.
+// Labelling, and annotate + merge + partition with three plugins through the ABI, at every size of
+// graph. The result is checked before it is timed: no op is lost, and calls of regions stand behind
+// what they read.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
@@ -12,12 +13,14 @@
 namespace byoc::bench {
 namespace {
 
-constexpr const char* kUnary = R"([{"name":"tanh_relu","dag":{"op":"relu","args":[{"op":"tanh"}]}}])";
+constexpr const char* kUnary =
+    R"([{"name":"tanh_relu","dag":{"op":"relu","args":[{"op":"tanh"}]}}])";
 
 std::shared_ptr<const PluginSet> three_plugins() {
   static auto plugins = [] {
     PluginSearch search;
-    for (const char* id : {"a", "b", "c"}) search.files.push_back(cat(BYOC_BUILD_DIR, "/tests/support/plugins/libbyoc_", id, ".so"));
+    for (const char* id : {"a", "b", "c"})
+      search.files.push_back(cat(BYOC_BUILD_DIR, "/tests/support/plugins/libbyoc_", id, ".so"));
     search.options["a"] = {{"ops", "relu,tanh,add"}, {"refuse", "add"}};
     search.options["b"] = {{"ops", "add,exp"}};
     search.options["c"] = {{"ops", "multiply"}, {"patterns", kUnary}};
@@ -78,11 +81,13 @@ void labels(benchmark::State& state, Family family) {
   std::vector<int32_t> label = label_nodes(graph, 4);
   for (uint32_t v = 0; v < graph.size(); ++v) {
     for (uint32_t e = graph.first[v]; e < graph.first[v + 1]; ++e) {
-      if (label[graph.source[e]] > label[v]) return state.SkipWithError("a label falls along an edge");
+      if (label[graph.source[e]] > label[v])
+        return state.SkipWithError("a label falls along an edge");
     }
   }
   for (auto _ : state) benchmark::DoNotOptimize(label_nodes(graph, 4));
-  state.counters["ops/s"] = benchmark::Counter(static_cast<double>(graph.size()), benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["ops/s"] = benchmark::Counter(static_cast<double>(graph.size()),
+                                               benchmark::Counter::kIsIterationInvariantRate);
 }
 
 void passes(benchmark::State& state, Family family) {
@@ -110,8 +115,13 @@ void passes(benchmark::State& state, Family family) {
 void register_all() {
   for (Family family : {Family::kTransformer, Family::kNas, Family::kRandom}) {
     for (int64_t ops : {1000, 10000, 100000, 1000000}) {
-      benchmark::RegisterBenchmark(cat("labels/", family_name(family)).c_str(), labels, family)->Arg(ops)->Unit(benchmark::kMillisecond);
-      benchmark::RegisterBenchmark(cat("annotate_merge_partition/", family_name(family)).c_str(), passes, family)->Arg(ops)->Unit(benchmark::kMillisecond);
+      benchmark::RegisterBenchmark(cat("labels/", family_name(family)).c_str(), labels, family)
+          ->Arg(ops)
+          ->Unit(benchmark::kMillisecond);
+      benchmark::RegisterBenchmark(cat("annotate_merge_partition/", family_name(family)).c_str(),
+                                   passes, family)
+          ->Arg(ops)
+          ->Unit(benchmark::kMillisecond);
     }
   }
 }

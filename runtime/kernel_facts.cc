@@ -14,8 +14,8 @@ using Kernel = LoadedModule::Kernel;
 /// Errors are what follows `kernel "main_0"`.
 Status check_needs(const byoc_kernel_info& info, const KernelShape& shape) {
   if (info.n_in != shape.n_in || info.n_out != shape.n_out) {
-    return invalid(cat("takes ", info.n_in, " inputs and gives ", info.n_out, " outputs, its graph ",
-                       shape.n_in, " and ", shape.n_out));
+    return invalid(cat("takes ", info.n_in, " inputs and gives ", info.n_out,
+                       " outputs, its graph ", shape.n_in, " and ", shape.n_out));
   }
   uint64_t align = info.workspace_align;
   if (align != 0 && (!std::has_single_bit(align) || align > kMaxAlign)) {
@@ -28,20 +28,23 @@ Status check_needs(const byoc_kernel_info& info, const KernelShape& shape) {
     return invalid("gives output shapes at run time, which this byoc does not offer");
   }
   if (info.device.device_type != kDLCPU && info.device.device_type != 0) {
-    return invalid(cat("wants device type ", int{info.device.device_type}, ", here is the CPU alone"));
+    return invalid(
+        cat("wants device type ", int{info.device.device_type}, ", here is the CPU alone"));
   }
   return {};
 }
 
 Status read_inplace(const byoc_kernel_info& info, const KernelShape& shape, Kernel& kernel) {
-  if (info.n_inplace > std::min(shape.n_in, shape.n_out) || (info.n_inplace && !info.inplace_pairs)) {
+  if (info.n_inplace > std::min(shape.n_in, shape.n_out) ||
+      (info.n_inplace && !info.inplace_pairs)) {
     return invalid(cat("has ", info.n_inplace, " in-place pairs"));
   }
   std::vector<bool> used_in(shape.n_in), used_out(shape.n_out);
   for (uint64_t k = 0; k < info.n_inplace; ++k) {
     uint32_t in = info.inplace_pairs[2 * k], out = info.inplace_pairs[2 * k + 1];
     if (in >= shape.n_in || out >= shape.n_out || used_in[in] || used_out[out]) {
-      return invalid(cat("has the in-place pair (", in, ", ", out, "), out of range or used twice"));
+      return invalid(
+          cat("has the in-place pair (", in, ", ", out, "), out of range or used twice"));
     }
     used_in[in] = used_out[out] = true;
     kernel.inplace.emplace_back(in, out);
@@ -51,9 +54,10 @@ Status read_inplace(const byoc_kernel_info& info, const KernelShape& shape, Kern
 
 Status read_const_use(const byoc_kernel_info& info, const KernelShape& shape, Kernel& kernel) {
   kernel.const_use.assign(shape.n_consts, BYOC_CONST_KEPT);
-  if (info.n_consts == 0) return {};                        // absent: all are kept
+  if (info.n_consts == 0) return {};  // absent: all are kept
   if (info.n_consts != shape.n_consts || !info.const_use) {
-    return invalid(cat("tells the use of ", info.n_consts, " constants, its graph has ", shape.n_consts));
+    return invalid(
+        cat("tells the use of ", info.n_consts, " constants, its graph has ", shape.n_consts));
   }
   for (size_t k = 0; k < shape.n_consts; ++k) {
     if (info.const_use[k] > BYOC_CONST_KEPT) {
@@ -80,18 +84,21 @@ Result<Kernel> checked(const byoc_kernel_info& info, const KernelShape& shape) {
 
 Status plugin_defect(std::string_view id, std::string_view what) {
   return Status(Code::kInternal, cat(id, ": ", what))
-      .with_slug("plugin-defect").with_help("a defect of the plugin; tell its author");
+      .with_slug("plugin-defect")
+      .with_help("a defect of the plugin; tell its author");
 }
 
 Result<Kernel> read_kernel(const byoc_plugin& table, const std::string& id, byoc_module* module,
                            const KernelShape& shape) {
   byoc_kernel* handle = nullptr;
-  BYOC_TRY_STATUS(call_plugin(id, "kernel", [&] { return table.kernel(module, to_str(shape.symbol), &handle); }));
+  BYOC_TRY_STATUS(call_plugin(id, "kernel",
+                              [&] { return table.kernel(module, to_str(shape.symbol), &handle); }));
   if (!handle) return plugin_defect(id, cat("gave no kernel for \"", shape.symbol, "\""));
   auto info = with_header<byoc_kernel_info>(BYOC_TAG_KERNEL_INFO);
   BYOC_TRY_STATUS(call_plugin(id, "info", [&] { return table.info(handle, &info); }));
   Result<Kernel> kernel = checked(info, shape);
-  if (!kernel.ok()) return plugin_defect(id, cat("kernel \"", shape.symbol, "\" ", kernel.status().message()));
+  if (!kernel.ok())
+    return plugin_defect(id, cat("kernel \"", shape.symbol, "\" ", kernel.status().message()));
   kernel->handle = handle;
   return kernel;
 }

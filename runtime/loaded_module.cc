@@ -11,7 +11,8 @@ namespace {
 
 /// One constant per distinct key, in order of first use.
 Status lend_constants(const ExternalModule& module,
-                      const std::vector<std::shared_ptr<const Buffer>>& buffers, ConstantTable& table) {
+                      const std::vector<std::shared_ptr<const Buffer>>& buffers,
+                      ConstantTable& table) {
   std::map<ContentKey, size_t> seen;
   for (const ExternalFunction& function : module.functions) {
     for (const ExternalConstant& constant : function.constants) {
@@ -27,9 +28,12 @@ Status lend_constants(const ExternalModule& module,
 Status check_pairs_kept(const std::string& id, const ExternalFunction& function,
                         const LoadedModule::Kernel& kernel) {
   for (const auto& pair : function.inplace) {
-    if (std::find(kernel.inplace.begin(), kernel.inplace.end(), pair) != kernel.inplace.end()) continue;
-    return Status(Code::kStaleArtifact, cat(id, ": kernel \"", function.symbol, "\" no longer works in place"))
-        .with_slug("stale-artifact").with_help("compile the model again with this version of the plugin");
+    if (std::find(kernel.inplace.begin(), kernel.inplace.end(), pair) != kernel.inplace.end())
+      continue;
+    return Status(Code::kStaleArtifact,
+                  cat(id, ": kernel \"", function.symbol, "\" no longer works in place"))
+        .with_slug("stale-artifact")
+        .with_help("compile the model again with this version of the plugin");
   }
   return {};
 }
@@ -69,9 +73,9 @@ Result<LoadedModule> Plugin::load(const ExternalModule& module,
   }
 }
 
-Result<LoadedModule> Plugin::load_module(const ExternalModule& module,
-                                         const std::vector<std::shared_ptr<const Buffer>>& constants,
-                                         uint32_t threads) const {
+Result<LoadedModule> Plugin::load_module(
+    const ExternalModule& module, const std::vector<std::shared_ptr<const Buffer>>& constants,
+    uint32_t threads) const {
   ConstantTable table;
   BYOC_TRY_STATUS(lend_constants(module, constants, table));
   auto raw = with_header<byoc_load>(BYOC_TAG_LOAD);

@@ -91,7 +91,8 @@ struct SaveTarget {
         return refuse(BYOC_OUT_OF_RANGE, cat("packed: function ", function, " of ", functions));
       }
       if (!std::has_single_bit(align) || align > Buffer::kAlignment) {
-        return refuse(BYOC_INVALID_ARGUMENT, cat("packed: alignment ", align, " is no power of two up to 64"));
+        return refuse(BYOC_INVALID_ARGUMENT,
+                      cat("packed: alignment ", align, " is no power of two up to 64"));
       }
       auto buffer = Buffer::copy({static_cast<const std::byte*>(data.p), data.n});
       result.module.functions[function].packed.emplace_back(buffer->key(), align);
@@ -153,7 +154,8 @@ Status Plugin::compile_into(std::span<const CompileFunction> functions,
       &result.function, &result.node);
   if (result.function >= static_cast<int64_t>(functions.size())) result.function = result.node = -1;
   if (status.code() == Code::kDeclined && result.function < 0) {
-    return plugin_defect(id_, cat("declined none of the ", functions.size(), " functions by its index"));
+    return plugin_defect(id_,
+                         cat("declined none of the ", functions.size(), " functions by its index"));
   }
   BYOC_TRY_STATUS(std::move(status));
   if (!guard.module) return plugin_defect(id_, "compile gave no module");

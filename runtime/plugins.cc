@@ -48,7 +48,8 @@ Status Plugin::read_patterns() {
     std::memcpy(&pattern, raw[k], std::min<size_t>(raw[k]->h.size, sizeof pattern));
     patterns_.push_back(
         {text_of(pattern.name), text_of(pattern.dag_json), pattern.priority, pattern.flags});
-    if (patterns_.back().name.empty()) return plugin_defect(id_, cat("pattern ", k, " has no name"));
+    if (patterns_.back().name.empty())
+      return plugin_defect(id_, cat("pattern ", k, " has no name"));
   }
   return {};
 }

@@ -16,7 +16,8 @@ struct Target {
 
 class ProgramWriter {
  public:
-  explicit ProgramWriter(const IRModule& module) : module_(module), function_(module.function(module.entry)) {}
+  explicit ProgramWriter(const IRModule& module)
+      : module_(module), function_(module.function(module.entry)) {}
   Result<Executable> run();
 
  private:
@@ -39,8 +40,10 @@ class ProgramWriter {
 Result<TensorSpec> ProgramWriter::spec(ValueId value) const {
   const TensorType& type = *function_.type(value);
   if (!is_static(type.shape)) {
-    return invalid(cat(node_name(function_, value.node), " has type ", type, ", which is not known in numbers"))
-        .with_slug("symbolic-shape").with_help("bind the sizes, as in --shape N=1");
+    return invalid(cat(node_name(function_, value.node), " has type ", type,
+                       ", which is not known in numbers"))
+        .with_slug("symbolic-shape")
+        .with_help("bind the sizes, as in --shape N=1");
   }
   return TensorSpec{type.dtype, static_extents(type.shape)};
 }
@@ -49,13 +52,15 @@ Status ProgramWriter::name_inputs_and_outputs() {
   size_t params = function_.num_params();
   for (uint32_t k = 0; k < params; ++k) {
     BYOC_TRY(TensorSpec type, spec({k, 0}));
-    out_.program.inputs.push_back({std::get<Param>(function_.nodes[k].kind).name.str(), std::move(type)});
+    out_.program.inputs.push_back(
+        {std::get<Param>(function_.nodes[k].kind).name.str(), std::move(type)});
     places_[key({k, 0})] = {Place::kInput, k, 0};
   }
   Strings names = function_.attrs.strings("output_names");
   for (uint32_t k = 0; k < function_.results.size(); ++k) {
     BYOC_TRY(TensorSpec type, spec(function_.results[k]));
-    out_.program.outputs.push_back({k < names.size() ? names[k] : cat("output", k), std::move(type)});
+    out_.program.outputs.push_back(
+        {k < names.size() ? names[k] : cat("output", k), std::move(type)});
   }
   return {};
 }
@@ -82,7 +87,8 @@ Status ProgramWriter::add_step(uint32_t node) {
     int64_t offset = offsets_[next_offset_++];
     auto result = std::find(function_.results.begin(), function_.results.end(), ValueId{node, k});
     Place here{Place::kArena, 0, static_cast<uint64_t>(offset)};
-    if (offset < 0) here = {Place::kOutput, static_cast<uint32_t>(result - function_.results.begin()), 0};
+    if (offset < 0)
+      here = {Place::kOutput, static_cast<uint32_t>(result - function_.results.begin()), 0};
     places_[key({node, k})] = here;
     step.args.push_back(here);
     step.types.push_back(std::move(type));
@@ -91,8 +97,8 @@ Status ProgramWriter::add_step(uint32_t node) {
   return {};
 }
 
-// What the modules keep and what the program reads itself; a constant that plugins only copied at compile is
-// still given again at load.
+// What the modules keep and what the program reads itself; a constant that plugins only copied at
+// compile is still given again at load.
 void ProgramWriter::collect_constants() {
   auto add = [&](const ContentKey& k) { out_.constants[k] = module_.constants.at(k); };
   for (const ProgramConstant& constant : out_.program.constants) add(constant.key);
@@ -108,14 +114,16 @@ Result<Executable> ProgramWriter::run() {
   offsets_ = function_.attrs.ints("arena_offsets");
   out_.modules = module_.external_mods;
   for (uint32_t m = 0; m < out_.modules.size(); ++m) {
-    for (uint32_t f = 0; f < out_.modules[m].functions.size(); ++f) targets_[out_.modules[m].functions[f].symbol] = {m, f};
+    for (uint32_t f = 0; f < out_.modules[m].functions.size(); ++f)
+      targets_[out_.modules[m].functions[f].symbol] = {m, f};
   }
   BYOC_TRY_STATUS(name_inputs_and_outputs());
   for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
     const Kind& kind = function_.nodes[node].kind;
     if (auto* constant = std::get_if<Constant>(&kind)) {
       BYOC_TRY(TensorSpec type, spec({node, 0}));
-      places_[key({node, 0})] = {Place::kConstant, static_cast<uint32_t>(out_.program.constants.size()), 0};
+      places_[key({node, 0})] = {Place::kConstant,
+                                 static_cast<uint32_t>(out_.program.constants.size()), 0};
       out_.program.constants.push_back({constant->data->key(), std::move(type)});
     } else if (std::holds_alternative<Extern>(kind)) {
       BYOC_TRY_STATUS(add_step(node));
@@ -136,13 +144,17 @@ Result<Executable> ProgramWriter::run() {
 
 Result<Executable> make_executable(const IRModule& planned) {
   const Function* entry = planned.find(planned.entry);
-  if (entry == nullptr) return invalid(cat("the module has no function @", planned.entry)).with_slug("unknown-function");
+  if (entry == nullptr)
+    return invalid(cat("the module has no function @", planned.entry))
+        .with_slug("unknown-function");
   size_t results = 0;
   for (const Node& node : entry->nodes) {
     if (std::holds_alternative<Extern>(node.kind)) results += node.types.size();
   }
   if (!entry->attrs.has("arena_bytes") || entry->attrs.ints("arena_offsets").size() != results) {
-    return failed(cat("@", planned.entry, " has no memory plan that fits it")).with_slug("not-compiled").with_help("run plan_memory first");
+    return failed(cat("@", planned.entry, " has no memory plan that fits it"))
+        .with_slug("not-compiled")
+        .with_help("run plan_memory first");
   }
   return ProgramWriter(planned).run();
 }

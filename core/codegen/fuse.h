@@ -4,6 +4,7 @@
 namespace byoc {
 
 /// fuse_ops with these default codegens, in the order they are asked.
-Result<IRModule> fuse_ops_with(IRModule module, const std::vector<std::string>& defaults, const PassContext& context);
+Result<IRModule> fuse_ops_with(IRModule module, const std::vector<std::string>& defaults,
+                               const PassContext& context);
 
 }  // namespace byoc

@@ -1,10 +1,11 @@
 // Liveness of what externs give -> one arena. The plan stands in attributes of the entry function:
-// `arena_offsets`, one number per extern result in order of the nodes (-1: written straight to an output of the
-// program), `arena_bytes`, `arena_peak_live`.
-//   before: fn main(%x) { %0 = call_dps_packed(@a, %x) : f32[8]  %1 = call_dps_packed(@b, %0) : f32[8]  return %1 }
-//   after:  fn main(%x) {arena_bytes=64, arena_offsets=[0,-1], arena_peak_live=64} { ... }
-#include "byoc/pass/passes.h"
+// `arena_offsets`, one number per extern result in order of the nodes (-1: written straight to an
+// output of the program), `arena_bytes`, `arena_peak_live`.
+//   before: fn main(%x) { %0 = call_dps_packed(@a, %x) : f32[8]  %1 = call_dps_packed(@b, %0) :
+//   f32[8]  return %1 } after:  fn main(%x) {arena_bytes=64, arena_offsets=[0,-1],
+//   arena_peak_live=64} { ... }
 #include "byoc/base/arena.h"
+#include "byoc/pass/passes.h"
 #include "core/partition/annotations.h"
 
 namespace byoc {
@@ -16,23 +17,28 @@ constexpr uint32_t kNoBlock = UINT32_MAX;
 // Values that share memory through in-place pairs are one block.
 struct Blocks {
   std::vector<Lifetime> lifetimes;
-  std::vector<uint32_t> of_value;                           // per extern result; kNoBlock: an output
-  std::vector<uint32_t> first;                              // per node, into of_value
+  std::vector<uint32_t> of_value;  // per extern result; kNoBlock: an output
+  std::vector<uint32_t> first;     // per node, into of_value
 };
 
 Status check_plannable(const Function& function, Symbol name) {
   for (uint32_t node = 0; node < function.nodes.size(); ++node) {
     const Kind& kind = function.nodes[node].kind;
     if (!std::holds_alternative<Call>(kind) && !std::holds_alternative<Invoke>(kind)) continue;
-    return failed(cat(node_name(function, node), " has not been compiled")).with_slug("not-compiled").at(cat("@", name))
-        .with_help("run fuse_ops and run_codegen first; without a default codegen, an op nobody takes stays as it is");
+    return failed(cat(node_name(function, node), " has not been compiled"))
+        .with_slug("not-compiled")
+        .at(cat("@", name))
+        .with_help(
+            "run fuse_ops and run_codegen first; without a default codegen, an op nobody takes "
+            "stays as it is");
   }
   return {};
 }
 
 class Planner {
  public:
-  Planner(const IRModule& module, const Function& function) : module_(module), function_(function) {}
+  Planner(const IRModule& module, const Function& function)
+      : module_(module), function_(function) {}
   Result<Blocks> run();
 
  private:
@@ -42,9 +48,9 @@ class Planner {
   const IRModule& module_;
   const Function& function_;
   std::map<std::string, const ExternalFunction*, std::less<>> externals_;
-  std::vector<uint32_t> last_read_;                         // per value
+  std::vector<uint32_t> last_read_;  // per value
   std::vector<uint8_t> is_result_;
-  std::vector<uint8_t> taken_over_;                         // per value: its memory went on in place
+  std::vector<uint8_t> taken_over_;  // per value: its memory went on in place
   Blocks blocks_;
 };
 
@@ -55,9 +61,11 @@ void Planner::find_last_reads() {
   taken_over_.assign(values, 0);
   for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
     for (uint32_t k = blocks_.first[node]; k < blocks_.first[node + 1]; ++k) last_read_[k] = node;
-    for (ValueId arg : function_.args(function_.nodes[node])) last_read_[blocks_.first[arg.node] + arg.output] = node;
+    for (ValueId arg : function_.args(function_.nodes[node]))
+      last_read_[blocks_.first[arg.node] + arg.output] = node;
   }
-  for (ValueId result : function_.results) is_result_[blocks_.first[result.node] + result.output] = 1;
+  for (ValueId result : function_.results)
+    is_result_[blocks_.first[result.node] + result.output] = 1;
 }
 
 // The block of an input that this output may take over: read here for the last time, and once.
@@ -70,7 +78,8 @@ uint32_t Planner::reusable(uint32_t node, uint32_t output, uint64_t bytes) {
     uint32_t value = blocks_.first[args[input].node] + args[input].output;
     uint32_t block = blocks_.of_value[value];
     bool read_once = std::count(args.begin(), args.end(), args[input]) == 1;
-    if (block == kNoBlock || taken_over_[value] || last_read_[value] != node || !read_once) continue;
+    if (block == kNoBlock || taken_over_[value] || last_read_[value] != node || !read_once)
+      continue;
     if (blocks_.lifetimes[block].bytes != bytes) continue;
     taken_over_[value] = 1;
     return block;
@@ -80,11 +89,13 @@ uint32_t Planner::reusable(uint32_t node, uint32_t output, uint64_t bytes) {
 
 Result<Blocks> Planner::run() {
   for (const ExternalModule& compiled : module_.external_mods) {
-    for (const ExternalFunction& external : compiled.functions) externals_[external.symbol] = &external;
+    for (const ExternalFunction& external : compiled.functions)
+      externals_[external.symbol] = &external;
   }
   blocks_.first.assign(function_.nodes.size() + 1, 0);
   for (size_t k = 0; k < function_.nodes.size(); ++k) {
-    blocks_.first[k + 1] = blocks_.first[k] + static_cast<uint32_t>(function_.nodes[k].types.size());
+    blocks_.first[k + 1] =
+        blocks_.first[k] + static_cast<uint32_t>(function_.nodes[k].types.size());
   }
   blocks_.of_value.assign(blocks_.first.back(), kNoBlock);
   find_last_reads();
@@ -111,7 +122,8 @@ Result<Blocks> Planner::run() {
 
 Result<IRModule> plan_memory(IRModule module, const PassContext&) {
   Function* function = module.find(module.entry);
-  if (function == nullptr) return invalid(cat("the module has no function @", module.entry)).with_slug("unknown-function");
+  if (function == nullptr)
+    return invalid(cat("the module has no function @", module.entry)).with_slug("unknown-function");
   BYOC_TRY_STATUS(check_plannable(*function, module.entry));
   BYOC_TRY(Blocks blocks, Planner(module, *function).run());
   ArenaPlan plan = plan_arena(blocks.lifetimes);

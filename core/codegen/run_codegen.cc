@@ -22,8 +22,10 @@ Status check_static(const Function& function, Symbol name) {
   for (const Node& node : function.nodes) {
     for (size_t k = 0; k < node.types.size(); ++k) {
       if (is_static(node.types[k]->shape)) continue;
-      return invalid(cat("@", name, " has a value of type ", node.types[k], "; code generation needs numbers"))
-          .with_slug("symbolic-shape").with_help("bind the sizes, as in --shape N=1");
+      return invalid(cat("@", name, " has a value of type ", node.types[k],
+                         "; code generation needs numbers"))
+          .with_slug("symbolic-shape")
+          .with_help("bind the sizes, as in --shape N=1");
     }
   }
   return {};
@@ -46,8 +48,10 @@ void count_work(const IRModule& module, const Function& function, ExternalFuncti
 
 class CodegenRun {
  public:
-  CodegenRun(IRModule module, const PassContext& context) : module_(std::move(module)), context_(context) {}
-  /// Compiles everything of that plugin; functions it declines stay in the module, dissolved into ops.
+  CodegenRun(IRModule module, const PassContext& context)
+      : module_(std::move(module)), context_(context) {}
+  /// Compiles everything of that plugin; functions it declines stay in the module, dissolved into
+  /// ops.
   Status run(const std::string& id);
   IRModule take() && { return std::move(module_); }
 
@@ -65,7 +69,8 @@ class CodegenRun {
 std::vector<Symbol> CodegenRun::functions_of(const std::string& id) const {
   std::vector<Symbol> out;
   for (const auto& [name, function] : module_.functions) {
-    bool is_region = function.attrs.has("compiler") && name != module_.entry && !function.attrs.has("composite");
+    bool is_region =
+        function.attrs.has("compiler") && name != module_.entry && !function.attrs.has("composite");
     if (is_region && function.attr("compiler") == id) out.push_back(name);
   }
   return out;
@@ -77,7 +82,8 @@ CompileFunction CodegenRun::input_for(Symbol name) const {
   out.symbol = name.str();
   write_graph_json(module_, function, name, out.graph_json);
   for (const ConstantRef& constant : graph_constants(module_, function)) {
-    out.constants.push_back({cat("c", out.constants.size()), constant.key, spec_of(*constant.type)});
+    out.constants.push_back(
+        {cat("c", out.constants.size()), constant.key, spec_of(*constant.type)});
     out.buffers.push_back(module_.constants.at(constant.key));
   }
   out.n_in = static_cast<uint32_t>(function.num_params());
@@ -88,19 +94,24 @@ CompileFunction CodegenRun::input_for(Symbol name) const {
 std::vector<Symbol> all_locs(const IRModule& module, const Function& function) {
   std::vector<Symbol> out;
   for (const Node& node : function.nodes) {
-    if (std::holds_alternative<Param>(node.kind) || std::holds_alternative<Constant>(node.kind)) continue;
+    if (std::holds_alternative<Param>(node.kind) || std::holds_alternative<Constant>(node.kind))
+      continue;
     for (Symbol loc : op_locs(module, node)) out.push_back(loc);
   }
   return out;
 }
 
-// The function's composites are dissolved, and the default codegens behind this plugin take its ops; without
-// any, it stays a plain function that the next inline_functions puts back into its caller.
+// The function's composites are dissolved, and the default codegens behind this plugin take its
+// ops; without any, it stays a plain function that the next inline_functions puts back into its
+// caller.
 Status CodegenRun::decline(const Plugin& plugin, Symbol name, const Status& why) {
   Function& function = module_.function(name);
-  context_.remark({Report::Remark::kDeclined, plugin.id(), name.str(), all_locs(module_, function), why.message()});
+  context_.remark({Report::Remark::kDeclined, plugin.id(), name.str(), all_locs(module_, function),
+                   why.message()});
   if (context_.strict) {
-    return failed(cat("--strict: ", plugin.id(), " took @", name, " and declined it in compile: ", why.message())).with_slug("strict");
+    return failed(cat("--strict: ", plugin.id(), " took @", name,
+                      " and declined it in compile: ", why.message()))
+        .with_slug("strict");
   }
   Function plain = inline_composites_in(module_, function, {});
   for (Symbol attr : {"compiler", "global_symbol", "primitive"}) plain.attrs.erase(attr);
@@ -110,14 +121,15 @@ Status CodegenRun::decline(const Plugin& plugin, Symbol name, const Status& why)
   auto self = std::find(rest.begin(), rest.end(), plugin.id());
   if (self != rest.end()) rest.erase(rest.begin(), self + 1);
   if (context_.defaults.empty()) return {};
-  PassContext lenient = context_;                           // strictness was decided above
+  PassContext lenient = context_;  // strictness was decided above
   lenient.strict = false;
   BYOC_TRY(module_, fuse_ops_with(std::move(module_), rest, lenient));
   return {};
 }
 
 void CodegenRun::attach(CompileResult result, const std::vector<Symbol>& names) {
-  for (size_t k = 0; k < names.size(); ++k) count_work(module_, module_.function(names[k]), result.module.functions[k]);
+  for (size_t k = 0; k < names.size(); ++k)
+    count_work(module_, module_.function(names[k]), result.module.functions[k]);
   for (const auto& packed : result.packed) module_.add_constant(packed);
   module_.external_mods.push_back(std::move(result.module));
   replace_calls({names.begin(), names.end()});
@@ -127,7 +139,8 @@ void CodegenRun::replace_calls(const std::set<Symbol>& compiled) {
   for (auto& [name, function] : module_.functions) {
     for (Node& node : function.nodes) {
       auto* invoke = std::get_if<Invoke>(&node.kind);
-      if (invoke != nullptr && compiled.contains(invoke->function)) node.kind = Extern{invoke->function, invoke->args};
+      if (invoke != nullptr && compiled.contains(invoke->function))
+        node.kind = Extern{invoke->function, invoke->args};
     }
   }
   for (Symbol name : compiled) module_.functions.erase(name);
@@ -137,7 +150,9 @@ void CodegenRun::replace_calls(const std::set<Symbol>& compiled) {
 Status CodegenRun::run(const std::string& id) {
   std::vector<Symbol> names = functions_of(id);
   if (names.empty()) return {};
-  if (!context_.plugins) return not_found(cat("no plugins are loaded, so \"", id, "\" cannot compile")).with_slug("unknown-plugin");
+  if (!context_.plugins)
+    return not_found(cat("no plugins are loaded, so \"", id, "\" cannot compile"))
+        .with_slug("unknown-plugin");
   BYOC_TRY(const Plugin* plugin, context_.plugins->get(id));
   std::vector<CompileFunction> inputs;
   for (Symbol name : names) {
@@ -152,7 +167,9 @@ Status CodegenRun::run(const std::string& id) {
     }
     bool points = result.function >= 0 && static_cast<size_t>(result.function) < names.size();
     if (result.status.code() != Code::kDeclined || !points) {
-      return std::move(result.status).at(points ? cat("@", names[static_cast<size_t>(result.function)]) : cat("compiling for ", id));
+      return std::move(result.status)
+          .at(points ? cat("@", names[static_cast<size_t>(result.function)])
+                     : cat("compiling for ", id));
     }
     auto at = result.function;
     Symbol declined = names[static_cast<size_t>(at)];
@@ -165,16 +182,19 @@ Status CodegenRun::run(const std::string& id) {
 
 }  // namespace
 
-Result<IRModule> run_codegen(IRModule module, const std::vector<std::string>& plugins, const PassContext& context) {
+Result<IRModule> run_codegen(IRModule module, const std::vector<std::string>& plugins,
+                             const PassContext& context) {
   std::vector<std::string> order = plugins;
   if (order.empty()) {
     // The default codegens come last: they take what others decline.
     std::set<std::string> ids;
     for (const auto& [name, function] : module.functions) {
-      if (function.attrs.has("compiler") && name != module.entry) ids.insert(function.attr("compiler"));
+      if (function.attrs.has("compiler") && name != module.entry)
+        ids.insert(function.attr("compiler"));
     }
     for (const std::string& id : ids) {
-      if (std::find(context.defaults.begin(), context.defaults.end(), id) == context.defaults.end()) order.push_back(id);
+      if (std::find(context.defaults.begin(), context.defaults.end(), id) == context.defaults.end())
+        order.push_back(id);
     }
     order.insert(order.end(), context.defaults.begin(), context.defaults.end());
   }

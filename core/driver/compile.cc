@@ -11,7 +11,7 @@ namespace {
 
 std::vector<std::string> ids_with_default_flag(const PluginSet& plugins) {
   std::vector<std::string> out;
-  for (const auto& plugin : plugins.all()) {                // by priority
+  for (const auto& plugin : plugins.all()) {  // by priority
     if (plugin->is_default_codegen()) out.push_back(plugin->id());
   }
   return out;
@@ -23,13 +23,16 @@ bool has_compiler_attribute(const IRModule& module) {
   });
 }
 
-/// --default, else the last plugin of the list that has the flag, else the usable one of highest priority.
+/// --default, else the last plugin of the list that has the flag, else the usable one of highest
+/// priority.
 Result<std::string> choose_default(const BuildOptions& options) {
   if (!options.default_codegen.empty()) {
     BYOC_TRY(const Plugin* plugin, options.plugins->get(options.default_codegen));
     if (plugin->is_default_codegen()) return plugin->id();
-    return invalid(cat("plugin \"", plugin->id(), "\" cannot be the default codegen: it does not have the flag DEFAULT"))
-        .with_slug("no-default-codegen").with_help("byoc plugins lists those that have it");
+    return invalid(cat("plugin \"", plugin->id(),
+                       "\" cannot be the default codegen: it does not have the flag DEFAULT"))
+        .with_slug("no-default-codegen")
+        .with_help("byoc plugins lists those that have it");
   }
   for (auto id = options.compilers.rbegin(); id != options.compilers.rend(); ++id) {
     BYOC_TRY(const Plugin* plugin, options.plugins->get(*id));
@@ -39,10 +42,12 @@ Result<std::string> choose_default(const BuildOptions& options) {
   return all.empty() ? std::string() : all.front();
 }
 
-/// Code generation needs numbers; said once, about the inputs that lack them, and not about every op behind.
+/// Code generation needs numbers; said once, about the inputs that lack them, and not about every
+/// op behind.
 Status check_static_inputs(const IRModule& module) {
   const Function* entry = module.find(module.entry);
-  if (entry == nullptr) return invalid(cat("the module has no function @", module.entry)).with_slug("unknown-function");
+  if (entry == nullptr)
+    return invalid(cat("the module has no function @", module.entry)).with_slug("unknown-function");
   std::set<std::string> sizes;
   std::string inputs;
   for (uint32_t k = 0; k < entry->num_params(); ++k) {
@@ -50,12 +55,16 @@ Status check_static_inputs(const IRModule& module) {
     for (Dim dim : type.shape) {
       if (!dim.is_static()) sizes.insert(dim.name().str());
     }
-    if (!is_static(type.shape)) inputs += cat(inputs.empty() ? "" : ", ", std::get<Param>(entry->nodes[k].kind).name, " ", type);
+    if (!is_static(type.shape))
+      inputs +=
+          cat(inputs.empty() ? "" : ", ", std::get<Param>(entry->nodes[k].kind).name, " ", type);
   }
   if (sizes.empty()) return {};
   std::string help = "give them with";
   for (const std::string& size : sizes) help += cat(" --shape ", size, "=1");
-  return invalid(cat("code generation needs numbers; not known are the sizes of: ", inputs)).with_slug("symbolic-shape").with_help(std::move(help));
+  return invalid(cat("code generation needs numbers; not known are the sizes of: ", inputs))
+      .with_slug("symbolic-shape")
+      .with_help(std::move(help));
 }
 
 }  // namespace
@@ -65,7 +74,8 @@ Result<PassContext> make_context(const IRModule& module, const BuildOptions& opt
   context.plugins = options.plugins ? options.plugins : PluginSet::load({});
   BuildOptions resolved = options;
   resolved.plugins = context.plugins;
-  for (const std::string& id : options.compilers) BYOC_TRY_STATUS(context.plugins->get(id).status());
+  for (const std::string& id : options.compilers)
+    BYOC_TRY_STATUS(context.plugins->get(id).status());
   BYOC_TRY(std::string first, choose_default(resolved));
   if (!first.empty()) context.defaults.push_back(first);
   for (const std::string& id : ids_with_default_flag(*context.plugins)) {
@@ -87,7 +97,7 @@ Result<PassContext> make_context(const IRModule& module, const BuildOptions& opt
   context.instruments = options.instruments;
   context.report = options.report;
   context.judge_cache = std::make_shared<JudgeCache>();
-  BYOC_TRY_STATUS(check_pass_names(context));               // a misspelt BYOC_SKIP would be ignored in silence
+  BYOC_TRY_STATUS(check_pass_names(context));  // a misspelt BYOC_SKIP would be ignored in silence
   return context;
 }
 
@@ -99,7 +109,8 @@ Result<IRModule> partition_for(IRModule module, const BuildOptions& options) {
 Result<Executable> build(IRModule module, const BuildOptions& options) {
   BYOC_TRY(PassContext context, make_context(module, options));
   BYOC_TRY_STATUS(check_static_inputs(module));
-  std::vector<Pass> passes = partition_pipeline(context);   // one list, so that BYOC_STOP_AFTER stops all of it
+  std::vector<Pass> passes =
+      partition_pipeline(context);  // one list, so that BYOC_STOP_AFTER stops all of it
   for (Pass& pass : codegen_pipeline(context)) passes.push_back(std::move(pass));
   BYOC_TRY(module, run_passes(std::move(module), passes, context));
   return make_executable(module);

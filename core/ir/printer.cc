@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "byoc/base/literal.h"
 #include "byoc/ir/text.h"
 #include "byoc/ir/visit.h"
-#include "byoc/base/literal.h"
 #include "core/ir/quote.h"
 
 namespace byoc {

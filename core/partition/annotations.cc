@@ -17,15 +17,15 @@ ValueId through_annotations(const Function& function, ValueId value) {
 std::string node_name(const Function& function, uint32_t node) {
   const Node& n = function.nodes[node];
   if (auto* param = std::get_if<Param>(&n.kind)) return cat("parameter ", param->name);
-  std::string kind = std::visit(
-      overloaded{
-          [](const Param&) { return std::string(); },
-          [](const Constant&) { return std::string("constant"); },
-          [](const Call& c) { return c.op->name; },
-          [](const Invoke& c) { return cat("call of @", c.function); },
-          [](const Extern& c) { return cat("call_dps_packed @", c.symbol); },
-      },
-      n.kind);
+  std::string kind =
+      std::visit(overloaded{
+                     [](const Param&) { return std::string(); },
+                     [](const Constant&) { return std::string("constant"); },
+                     [](const Call& c) { return c.op->name; },
+                     [](const Invoke& c) { return cat("call of @", c.function); },
+                     [](const Extern& c) { return cat("call_dps_packed @", c.symbol); },
+                 },
+                 n.kind);
   return n.loc.empty() ? cat("node ", node, " ", kind) : cat(kind, " \"", n.loc, "\"");
 }
 
@@ -42,15 +42,21 @@ class Reader {
  private:
   bool is_op(uint32_t node) const {
     const Node& n = function_.nodes[node];
-    return !std::holds_alternative<Param>(n.kind) && !std::holds_alternative<Constant>(n.kind) && !is_annotation(n);
+    return !std::holds_alternative<Param>(n.kind) && !std::holds_alternative<Constant>(n.kind) &&
+           !is_annotation(n);
   }
-  bool is_constant(uint32_t node) const { return std::holds_alternative<Constant>(function_.nodes[node].kind); }
+  bool is_constant(uint32_t node) const {
+    return std::holds_alternative<Constant>(function_.nodes[node].kind);
+  }
   uint32_t find(uint32_t node) {
     while (parent_[node] != node) node = parent_[node] = parent_[parent_[node]];
     return node;
   }
   Status error(std::string_view what, uint32_t node) const {
-    return invalid(std::string(what)).with_slug("annotation").at(node_name(function_, node)).at(cat("@", name_));
+    return invalid(std::string(what))
+        .with_slug("annotation")
+        .at(node_name(function_, node))
+        .at(cat("@", name_));
   }
   Status read_annotation(uint32_t node, uint32_t& region);
   Status assign(uint32_t op, uint32_t region, uint32_t at);
@@ -61,7 +67,7 @@ class Reader {
   const Function& function_;
   Symbol name_;
   std::vector<uint32_t> parent_, region_of_root_, annotation_region_;
-  std::vector<Region> regions_;                             // in order of their first annotation
+  std::vector<Region> regions_;  // in order of their first annotation
   std::unordered_map<int64_t, uint32_t> by_number_;
 };
 
@@ -76,9 +82,12 @@ Status Reader::read_annotation(uint32_t node, uint32_t& region) {
   }
   const Region& known = regions_[region];
   if (known.compiler != now.compiler) {
-    return error(cat("region ", now.number, " is of compiler \"", known.compiler, "\" and of \"", now.compiler, "\""), node);
+    return error(cat("region ", now.number, " is of compiler \"", known.compiler, "\" and of \"",
+                     now.compiler, "\""),
+                 node);
   }
-  if (known.open != now.open) return error(cat("region ", now.number, " is open in one place and closed in another"), node);
+  if (known.open != now.open)
+    return error(cat("region ", now.number, " is open in one place and closed in another"), node);
   return {};
 }
 
@@ -86,8 +95,10 @@ Status Reader::assign(uint32_t op, uint32_t region, uint32_t at) {
   uint32_t& known = region_of_root_[find(op)];
   if (known == kNone) known = region;
   if (known == region) return {};
-  return error(cat("mixed regions: this op stands in region ", regions_[known].number, " and in region ",
-                   regions_[region].number, "; a compiler_end and a compiler_begin are missing between them"), at);
+  return error(cat("mixed regions: this op stands in region ", regions_[known].number,
+                   " and in region ", regions_[region].number,
+                   "; a compiler_end and a compiler_begin are missing between them"),
+               at);
 }
 
 Status Reader::read_edges() {
@@ -102,8 +113,10 @@ Status Reader::read_edges() {
     if (is_annotation(n)) BYOC_TRY_STATUS(read_annotation(node, annotation_region_[node]));
     for (ValueId arg : function_.args(n)) {
       const Node& from = function_.nodes[arg.node];
-      if (is_op(node) && is_begin(from)) BYOC_TRY_STATUS(assign(node, annotation_region_[arg.node], node));
-      if (is_end(n) && is_op(arg.node)) BYOC_TRY_STATUS(assign(arg.node, annotation_region_[node], arg.node));
+      if (is_op(node) && is_begin(from))
+        BYOC_TRY_STATUS(assign(node, annotation_region_[arg.node], node));
+      if (is_end(n) && is_op(arg.node))
+        BYOC_TRY_STATUS(assign(arg.node, annotation_region_[node], arg.node));
     }
   }
   return {};
@@ -117,22 +130,28 @@ Status Reader::check_entries() {
       const Node& from = function_.nodes[arg.node];
       uint32_t region = is_op(node) ? region_of_root_[find(node)] : kNone;
       if (is_begin(n) && is_begin(from)) {
-        return error(cat("nested regions: compiler_begin of region ", regions_[annotation_region_[node]].number,
-                         " inside region ", regions_[annotation_region_[arg.node]].number), node);
+        return error(cat("nested regions: compiler_begin of region ",
+                         regions_[annotation_region_[node]].number, " inside region ",
+                         regions_[annotation_region_[arg.node]].number),
+                     node);
       }
       if (is_begin(n) && is_op(arg.node) && region_of_root_[find(arg.node)] != kNone) {
-        return error(cat("unbalanced: a value of region ", regions_[region_of_root_[find(arg.node)]].number,
-                         " enters region ", regions_[annotation_region_[node]].number,
-                         " without leaving its own by compiler_end"), node);
+        return error(
+            cat("unbalanced: a value of region ", regions_[region_of_root_[find(arg.node)]].number,
+                " enters region ", regions_[annotation_region_[node]].number,
+                " without leaving its own by compiler_end"),
+            node);
       }
       if (is_end(n) && !is_op(arg.node)) {
-        return error(cat("compiler_end of region ", regions_[annotation_region_[node]].number, " on ",
-                         node_name(function_, arg.node), ", which is no op of that region"), node);
+        return error(cat("compiler_end of region ", regions_[annotation_region_[node]].number,
+                         " on ", node_name(function_, arg.node), ", which is no op of that region"),
+                     node);
       }
       bool enters = std::holds_alternative<Param>(from.kind) || is_end(from);
       if (region != kNone && enters) {
-        return error(cat("unbalanced: region ", regions_[region].number, " reads ", node_name(function_, arg.node),
-                         " without compiler_begin"), node);
+        return error(cat("unbalanced: region ", regions_[region].number, " reads ",
+                         node_name(function_, arg.node), " without compiler_begin"),
+                     node);
       }
     }
   }
@@ -144,10 +163,13 @@ Status Reader::check_exits() {
   for (ValueId result : function_.results) {
     const Node& from = function_.nodes[result.node];
     if (is_op(result.node) && region_of_root_[find(result.node)] != kNone) {
-      return error(cat("unbalanced: a value of region ", regions_[region_of_root_[find(result.node)]].number,
-                       " is returned without compiler_end"), result.node);
+      return error(
+          cat("unbalanced: a value of region ", regions_[region_of_root_[find(result.node)]].number,
+              " is returned without compiler_end"),
+          result.node);
     }
-    if (is_begin(from)) return error("unbalanced: the value of a compiler_begin is returned", result.node);
+    if (is_begin(from))
+      return error("unbalanced: the value of a compiler_begin is returned", result.node);
   }
   return {};
 }

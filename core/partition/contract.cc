@@ -5,19 +5,27 @@
 namespace byoc {
 namespace {
 
-constexpr uint32_t kScansPerVisit = 16;                     // edges looked at per visit allowed
+constexpr uint32_t kScansPerVisit = 16;  // edges looked at per visit allowed
 constexpr int kMaxRespacings = 8;
 
-// Regions stand in one topological order, kept by 64-bit ranks with gaps. Contracting u -> v moves u to v's
-// place; what u reached before v (the search has just found all of it) moves behind v, into the gap. When
-// gaps run out all ranks are spaced again, a bounded number of times; after that merges are refused, which is
-// always safe.
+// Regions stand in one topological order, kept by 64-bit ranks with gaps. Contracting u -> v moves
+// u to v's place; what u reached before v (the search has just found all of it) moves behind v,
+// into the gap. When gaps run out all ranks are spaced again, a bounded number of times; after that
+// merges are refused, which is always safe.
 class Contractor {
  public:
-  Contractor(const RegionGraph& graph, const std::vector<uint32_t>& out_first, const std::vector<uint32_t>& out_target,
-             const RegionOptions& options, const std::vector<uint32_t>& order, Contraction& regions)
-      : graph_(graph), out_first_(out_first), out_target_(out_target), options_(options), regions_(regions),
-        rank_(graph.size(), 0), before_(graph.size(), kNone), after_(graph.size(), kNone), seen_(graph.size(), 0) {
+  Contractor(const RegionGraph& graph, const std::vector<uint32_t>& out_first,
+             const std::vector<uint32_t>& out_target, const RegionOptions& options,
+             const std::vector<uint32_t>& order, Contraction& regions)
+      : graph_(graph),
+        out_first_(out_first),
+        out_target_(out_target),
+        options_(options),
+        regions_(regions),
+        rank_(graph.size(), 0),
+        before_(graph.size(), kNone),
+        after_(graph.size(), kNone),
+        seen_(graph.size(), 0) {
     uint32_t previous = kNone;
     for (uint32_t v : order) {
       uint32_t region = regions_.find(v);
@@ -45,7 +53,7 @@ class Contractor {
   bool has_other_path(uint32_t u, uint32_t v);
   bool try_contract(uint32_t u, uint32_t v);
   bool move_behind(uint32_t v);
-  void link(uint32_t region, uint32_t behind) {             // kNone: at the head
+  void link(uint32_t region, uint32_t behind) {  // kNone: at the head
     uint32_t next = behind == kNone ? head_ : after_[behind];
     before_[region] = behind;
     after_[region] = next;
@@ -59,17 +67,18 @@ class Contractor {
   }
   void space_ranks() {
     uint64_t rank = 0;
-    for (uint32_t region = head_; region != kNone; region = after_[region]) rank_[region] = rank += kGap;
+    for (uint32_t region = head_; region != kNone; region = after_[region])
+      rank_[region] = rank += kGap;
   }
 
   const RegionGraph& graph_;
   const std::vector<uint32_t>&out_first_, &out_target_;
   const RegionOptions& options_;
   Contraction& regions_;
-  std::vector<uint64_t> rank_, ops_, bytes_;                // per representative
-  std::vector<uint32_t> before_, after_;                    // linked list in order of rank
-  std::vector<uint32_t> seen_;                              // stamp of the last search
-  std::vector<uint32_t> reached_;                           // by the last search, between u and v
+  std::vector<uint64_t> rank_, ops_, bytes_;  // per representative
+  std::vector<uint32_t> before_, after_;      // linked list in order of rank
+  std::vector<uint32_t> seen_;                // stamp of the last search
+  std::vector<uint32_t> reached_;             // by the last search, between u and v
   uint32_t head_ = kNone, stamp_ = 0;
   int respacings_ = 0;
 };
@@ -84,7 +93,8 @@ std::vector<Contractor::Edge> Contractor::candidates() {
       if (regions_.find(u) != regions_.find(v)) edges.push_back({graph_.weight[e], u, v});
     }
   }
-  std::stable_sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.weight > b.weight; });
+  std::stable_sort(edges.begin(), edges.end(),
+                   [](const Edge& a, const Edge& b) { return a.weight > b.weight; });
   return edges;
 }
 
@@ -127,7 +137,8 @@ bool Contractor::move_behind(uint32_t v) {
     space_ranks();
     return move_behind(v);
   }
-  std::sort(reached_.begin(), reached_.end(), [&](uint32_t a, uint32_t b) { return rank_[a] < rank_[b]; });
+  std::sort(reached_.begin(), reached_.end(),
+            [&](uint32_t a, uint32_t b) { return rank_[a] < rank_[b]; });
   uint64_t rank = rank_[v];
   uint32_t behind = v;
   for (uint32_t region : reached_) {
@@ -147,7 +158,7 @@ bool Contractor::try_contract(uint32_t u, uint32_t v) {
   regions_.join(u, v);
   uint32_t joined = regions_.find(u);
   unlink(u);
-  if (joined == u) {                                        // u's number, v's place
+  if (joined == u) {  // u's number, v's place
     uint32_t before = before_[v];
     unlink(v);
     link(u, before);

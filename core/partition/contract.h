@@ -1,5 +1,6 @@
 #pragma once
-// Step 4 of the partition: contracting same-backend edges between regions where no second path exists.
+// Step 4 of the partition: contracting same-backend edges between regions where no second path
+// exists.
 #include <numeric>
 #include <vector>
 
@@ -34,7 +35,10 @@ class Contraction {
       const std::vector<uint32_t>* next;
       uint32_t at;
       uint32_t operator*() const { return at; }
-      Iterator& operator++() { at = (*next)[at]; return *this; }
+      Iterator& operator++() {
+        at = (*next)[at];
+        return *this;
+      }
       bool operator!=(const Iterator& o) const { return at != o.at; }
     };
     Members(const std::vector<uint32_t>& next, uint32_t head) : next_(next), head_(head) {}
@@ -52,9 +56,10 @@ class Contraction {
   std::vector<uint32_t> parent_, next_, last_;
 };
 
-/// Contracts edges u -> v between regions of one joinable color, heaviest first, wherever a search bounded by
-/// rank and by options.refine_visits proves that no other path leads from u's region to v's. `order`: all nodes,
-/// regions contiguous and topologically sorted. True when anything was contracted.
+/// Contracts edges u -> v between regions of one joinable color, heaviest first, wherever a search
+/// bounded by rank and by options.refine_visits proves that no other path leads from u's region to
+/// v's. `order`: all nodes, regions contiguous and topologically sorted. True when anything was
+/// contracted.
 bool contract_heavy_edges(const RegionGraph& graph, const std::vector<uint32_t>& out_first,
                           const std::vector<uint32_t>& out_target, const RegionOptions& options,
                           const std::vector<uint32_t>& order, Contraction& regions);

@@ -20,12 +20,17 @@ Function candidate(const Function& function, uint32_t node) {
   auto first_place = [&](size_t k) {
     return static_cast<size_t>(std::find(args.begin(), args.end(), args[k]) - args.begin());
   };
-  auto is_constant = [&](ValueId v) { return std::holds_alternative<Constant>(function.nodes[v.node].kind); };
+  auto is_constant = [&](ValueId v) {
+    return std::holds_alternative<Constant>(function.nodes[v.node].kind);
+  };
   for (bool constants : {false, true}) {
     for (size_t k = 0; k < args.size(); ++k) {
       if (is_constant(args[k]) != constants) continue;
       if (first_place(k) < k) mapped[k] = mapped[first_place(k)];
-      else if (constants) mapped[k] = {out.add_constant(std::get<Constant>(function.nodes[args[k].node].kind).data, function.type(args[k])), 0};
+      else if (constants)
+        mapped[k] = {out.add_constant(std::get<Constant>(function.nodes[args[k].node].kind).data,
+                                      function.type(args[k])),
+                     0};
       else mapped[k] = {out.add_param(cat("x", k), function.type(args[k])), 0};
     }
   }
@@ -36,7 +41,9 @@ Function candidate(const Function& function, uint32_t node) {
   return out;
 }
 
-void append(std::string& key, uint64_t value) { key.append(reinterpret_cast<const char*>(&value), sizeof value); }
+void append(std::string& key, uint64_t value) {
+  key.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
 
 }  // namespace
 
@@ -51,9 +58,12 @@ PatternTable parse_patterns(const Plugin& plugin, const PassContext& context) {
     const PluginPattern& row = plugin.patterns()[k];
     Result<Pattern> pattern = Pattern::parse(row.dag_json);
     if (!pattern.ok()) {
-      context.remark({Report::Remark::kNote, plugin.id(), row.name, {},
-                      cat("pattern \"", row.name, "\" cannot be read and is left out: ", pattern.status().message(),
-                          " at ", pattern.status().where())});
+      context.remark({Report::Remark::kNote,
+                      plugin.id(),
+                      row.name,
+                      {},
+                      cat("pattern \"", row.name, "\" cannot be read and is left out: ",
+                          pattern.status().message(), " at ", pattern.status().where())});
       continue;
     }
     table.lists_single_ops |= pattern->min_ops() == 1;
@@ -64,7 +74,8 @@ PatternTable parse_patterns(const Plugin& plugin, const PassContext& context) {
   }
   for (auto& [op, rows] : table.by_root) {
     std::stable_sort(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) {
-      return plugin.patterns()[table.rows[a].index].priority > plugin.patterns()[table.rows[b].index].priority;
+      return plugin.patterns()[table.rows[a].index].priority >
+             plugin.patterns()[table.rows[b].index].priority;
     });
   }
   return table;
@@ -79,7 +90,8 @@ std::string op_label(const IRModule& module, const Node& node) {
   auto* invoke = std::get_if<Invoke>(&node.kind);
   if (invoke == nullptr) return "";
   const Function* callee = module.find(invoke->function);
-  return callee && callee->attrs.has("composite") ? callee->attr("composite") : cat("@", invoke->function);
+  return callee && callee->attrs.has("composite") ? callee->attr("composite")
+                                                  : cat("@", invoke->function);
 }
 
 std::vector<Symbol> op_locs(const IRModule& module, const Node& node) {
@@ -99,13 +111,14 @@ uint64_t op_count(const IRModule& module, const Node& node) {
   auto* invoke = std::get_if<Invoke>(&node.kind);
   const Function* callee = invoke ? module.find(invoke->function) : nullptr;
   if (callee == nullptr || !callee->attrs.has("composite")) return 1;
-  return static_cast<uint64_t>(std::count_if(callee->nodes.begin(), callee->nodes.end(), [](const Node& inner) {
-    return std::holds_alternative<Call>(inner.kind);
-  }));
+  return static_cast<uint64_t>(
+      std::count_if(callee->nodes.begin(), callee->nodes.end(),
+                    [](const Node& inner) { return std::holds_alternative<Call>(inner.kind); }));
 }
 
 Judge::Judge(const IRModule& module, const PassContext& context)
-    : module_(module), context_(context),
+    : module_(module),
+      context_(context),
       cache_(context.judge_cache ? context.judge_cache : std::make_shared<JudgeCache>()) {}
 
 const PatternTable& Judge::table(const Plugin& plugin) {
@@ -114,7 +127,8 @@ const PatternTable& Judge::table(const Plugin& plugin) {
   return at->second;
 }
 
-// Equal bodies are equal candidates: the printed body, with locations and the composite's name left out.
+// Equal bodies are equal candidates: the printed body, with locations and the composite's name left
+// out.
 Symbol Judge::canonical_body(Symbol composite) {
   auto [at, is_new] = bodies_.try_emplace(composite.id());
   if (is_new) {
@@ -125,11 +139,13 @@ Symbol Judge::canonical_body(Symbol composite) {
   return at->second;
 }
 
-std::string Judge::key(const Plugin& plugin, uint32_t pattern, const Function& function, uint32_t node) {
+std::string Judge::key(const Plugin& plugin, uint32_t pattern, const Function& function,
+                       uint32_t node) {
   const Node& n = function.nodes[node];
   std::string key;
   key.reserve(96);
-  append(key, reinterpret_cast<uintptr_t>(&plugin));         // lives as long as the context, as the cache does
+  append(key,
+         reinterpret_cast<uintptr_t>(&plugin));  // lives as long as the context, as the cache does
   append(key, pattern);
   if (auto* call = std::get_if<Call>(&n.kind)) {
     append(key, reinterpret_cast<uintptr_t>(call->op));
@@ -152,7 +168,8 @@ std::string Judge::key(const Plugin& plugin, uint32_t pattern, const Function& f
   return key;
 }
 
-const Verdict& Judge::operator()(const Plugin& plugin, uint32_t pattern, const Function& function, uint32_t node) {
+const Verdict& Judge::operator()(const Plugin& plugin, uint32_t pattern, const Function& function,
+                                 uint32_t node) {
   if (context_.report) ++context_.report->judge_calls;
   auto [at, is_new] = cache_->verdicts.try_emplace(key(plugin, pattern, function, node));
   Verdict& verdict = at->second;
@@ -170,7 +187,8 @@ const Verdict& Judge::operator()(const Plugin& plugin, uint32_t pattern, const F
   return verdict;
 }
 
-Verdict Judge::takes(const Plugin& plugin, const Function& function, const UseCounts& uses, uint32_t node) {
+Verdict Judge::takes(const Plugin& plugin, const Function& function, const UseCounts& uses,
+                     uint32_t node) {
   const Node& n = function.nodes[node];
   return std::holds_alternative<Invoke>(n.kind) ? takes_composite(plugin, function, node)
                                                 : takes_op(plugin, function, uses, node);
@@ -180,26 +198,32 @@ Verdict Judge::takes_composite(const Plugin& plugin, const Function& function, u
   const Function& body = module_.function(std::get<Invoke>(function.nodes[node].kind).function);
   Verdict no;
   if (composite_owner(body) != plugin.id()) {
-    no.reason = cat("part of ", body.attr("composite"), ", which is \"", composite_owner(body), "\"'s");
+    no.reason =
+        cat("part of ", body.attr("composite"), ", which is \"", composite_owner(body), "\"'s");
     return no;
   }
   for (uint32_t k = 0; k < plugin.patterns().size(); ++k) {
-    if (composite_name(plugin, plugin.patterns()[k]) == body.attr("composite")) return (*this)(plugin, k, function, node);
+    if (composite_name(plugin, plugin.patterns()[k]) == body.attr("composite"))
+      return (*this)(plugin, k, function, node);
   }
   no.reason = cat("it has no pattern ", body.attr("composite"));
   return no;
 }
 
 namespace {
-bool matches_alone(const Pattern& pattern, const Function& function, const UseCounts& uses, uint32_t node) {
+bool matches_alone(const Pattern& pattern, const Function& function, const UseCounts& uses,
+                   uint32_t node) {
   std::vector<Match> matches = matches_at(pattern, function, uses, node, 4);
-  return std::any_of(matches.begin(), matches.end(), [](const Match& match) { return match.nodes.size() == 1; });
+  return std::any_of(matches.begin(), matches.end(),
+                     [](const Match& match) { return match.nodes.size() == 1; });
 }
 }  // namespace
 
-Verdict Judge::takes_op(const Plugin& plugin, const Function& function, const UseCounts& uses, uint32_t node) {
+Verdict Judge::takes_op(const Plugin& plugin, const Function& function, const UseCounts& uses,
+                        uint32_t node) {
   const PatternTable& patterns = table(plugin);
-  if (!patterns.lists_single_ops && patterns.rows.empty()) return (*this)(plugin, BYOC_NO_PATTERN, function, node);
+  if (!patterns.lists_single_ops && patterns.rows.empty())
+    return (*this)(plugin, BYOC_NO_PATTERN, function, node);
   const std::string& op = std::get<Call>(function.nodes[node].kind).op->name;
   Verdict no;
   no.reason = cat("it has no pattern for ", op);
@@ -215,7 +239,9 @@ Verdict Judge::takes_op(const Plugin& plugin, const Function& function, const Us
     if (!judged) no = verdict;
     judged = true;
   }
-  if (!judged) no.reason = cat("its patterns with ", op, " do not fit this one's attributes, types or neighbours");
+  if (!judged)
+    no.reason =
+        cat("its patterns with ", op, " do not fit this one's attributes, types or neighbours");
   return no;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Asking plugins: which single op or composite a plugin takes, with one cached verdict per distinct candidate.
+// Asking plugins: which single op or composite a plugin takes, with one cached verdict per distinct
+// candidate.
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -10,8 +11,8 @@
 
 namespace byoc {
 
-/// Verdicts by (plugin, pattern, canonical candidate): op, attributes, types, which operands are constant, the
-/// content of constants of at most 64 elements, never names. Not thread-safe.
+/// Verdicts by (plugin, pattern, canonical candidate): op, attributes, types, which operands are
+/// constant, the content of constants of at most 64 elements, never names. Not thread-safe.
 class JudgeCache {
  public:
   std::unordered_map<std::string, Verdict> verdicts;
@@ -20,13 +21,13 @@ class JudgeCache {
 /// A plugin's patterns, parsed; those that do not parse are left out and told to the report.
 struct PatternTable {
   struct Row {
-    uint32_t index;                                         // in Plugin::patterns()
+    uint32_t index;  // in Plugin::patterns()
     Pattern pattern;
   };
   std::vector<Row> rows;
   /// Rows whose root may be that op, by the priority of their patterns.
   std::unordered_map<std::string, std::vector<uint32_t>> by_root;
-  bool lists_single_ops = false;                            // some pattern can match one op alone
+  bool lists_single_ops = false;  // some pattern can match one op alone
 };
 PatternTable parse_patterns(const Plugin& plugin, const PassContext& context);
 
@@ -37,13 +38,17 @@ class Judge {
  public:
   Judge(const IRModule& module, const PassContext& context);
   /// Node `node` of `function`, an op or the call of a composite, as a candidate for `pattern`.
-  const Verdict& operator()(const Plugin& plugin, uint32_t pattern, const Function& function, uint32_t node);
-  /// Whether `plugin` takes that op or composite as one; the reason says why not. Remembers parsed patterns.
-  Verdict takes(const Plugin& plugin, const Function& function, const UseCounts& uses, uint32_t node);
+  const Verdict& operator()(const Plugin& plugin, uint32_t pattern, const Function& function,
+                            uint32_t node);
+  /// Whether `plugin` takes that op or composite as one; the reason says why not. Remembers parsed
+  /// patterns.
+  Verdict takes(const Plugin& plugin, const Function& function, const UseCounts& uses,
+                uint32_t node);
   const PatternTable& table(const Plugin& plugin);
 
  private:
-  Verdict takes_op(const Plugin& plugin, const Function& function, const UseCounts& uses, uint32_t node);
+  Verdict takes_op(const Plugin& plugin, const Function& function, const UseCounts& uses,
+                   uint32_t node);
   Verdict takes_composite(const Plugin& plugin, const Function& function, uint32_t node);
   std::string key(const Plugin& plugin, uint32_t pattern, const Function& function, uint32_t node);
   Symbol canonical_body(Symbol composite);
@@ -52,7 +57,7 @@ class Judge {
   const PassContext& context_;
   std::shared_ptr<JudgeCache> cache_;
   std::unordered_map<const Plugin*, PatternTable> tables_;
-  std::unordered_map<uint32_t, Symbol> bodies_;             // composite's symbol -> canonical text
+  std::unordered_map<uint32_t, Symbol> bodies_;  // composite's symbol -> canonical text
 };
 
 /// The name of an op or of the composite a node calls; its locs, the body's for a composite.

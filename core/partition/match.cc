@@ -1,5 +1,6 @@
-// Matching from the root down, with backtracking over operand orders, alternatives and chain lengths. The
-// search at one root is bounded by kMaxSteps, so that a sweep over a graph stays linear whatever the pattern.
+// Matching from the root down, with backtracking over operand orders, alternatives and chain
+// lengths. The search at one root is bounded by kMaxSteps, so that a sweep over a graph stays
+// linear whatever the pattern.
 #include <algorithm>
 
 #include "byoc/base/check.h"
@@ -35,7 +36,8 @@ bool in_range(const AttrValue& have, double bound, bool is_min) {
   if (auto* i = std::get_if<int64_t>(&have)) return fits(static_cast<double>(*i));
   if (auto* f = std::get_if<double>(&have)) return fits(*f);
   if (auto* list = std::get_if<Ints>(&have)) {
-    return std::all_of(list->begin(), list->end(), [&](int64_t x) { return fits(static_cast<double>(x)); });
+    return std::all_of(list->begin(), list->end(),
+                       [&](int64_t x) { return fits(static_cast<double>(x)); });
   }
   if (auto* list = std::get_if<Floats>(&have)) return std::all_of(list->begin(), list->end(), fits);
   return false;
@@ -51,12 +53,14 @@ bool passes(const AttrTest& test, const Attrs& attrs) {
                      [&](const AttrValue& want) { return same_value(*have, want); });
 }
 
-// Continuations instead of return values: each way to match calls `next` with what is captured so far; false
-// means "try another way". The depth is bounded by the pattern's size and its repeat limits.
+// Continuations instead of return values: each way to match calls `next` with what is captured so
+// far; false means "try another way". The depth is bounded by the pattern's size and its repeat
+// limits.
 class Matcher {
  public:
   using Next = const std::function<bool()>&;
-  Matcher(const Function& function, const UseCounts& uses, size_t limit) : function_(function), uses_(uses), limit_(limit) {}
+  Matcher(const Function& function, const UseCounts& uses, size_t limit)
+      : function_(function), uses_(uses), limit_(limit) {}
   std::vector<Match> run(const PatternNode& pattern, uint32_t root) {
     root_ = root;
     value(pattern, {root, 0}, nullptr, [&] { return accept(); });
@@ -72,9 +76,12 @@ class Matcher {
   using Dollar = std::function<bool(ValueId, Next)>;
 
   bool value(const PatternNode& p, ValueId v, const Dollar* dollar, Next next);
-  bool op(const PatternNode& p, const PatternNode::Op& want, ValueId v, const Dollar* dollar, Next next);
-  bool args(const std::vector<PatternNode>& patterns, std::span<const ValueId> values, size_t k, const Dollar* dollar, Next next);
-  bool repeat(const PatternNode& p, const PatternNode::Repeat& chain, ValueId v, int64_t done, Next next);
+  bool op(const PatternNode& p, const PatternNode::Op& want, ValueId v, const Dollar* dollar,
+          Next next);
+  bool args(const std::vector<PatternNode>& patterns, std::span<const ValueId> values, size_t k,
+            const Dollar* dollar, Next next);
+  bool repeat(const PatternNode& p, const PatternNode::Repeat& chain, ValueId v, int64_t done,
+              Next next);
   bool optional(const PatternNode& p, const PatternNode::Optional& chain, ValueId v, Next next);
   bool with_capture(const PatternNode& p, ValueId v, Next next) {
     if (p.as.empty()) return next();
@@ -91,9 +98,9 @@ class Matcher {
   size_t limit_;
   uint32_t root_ = 0;
   int steps_ = 0;
-  std::vector<uint32_t> nodes_;                             // ops matched so far
+  std::vector<uint32_t> nodes_;  // ops matched so far
   std::vector<Capture> captures_;
-  std::vector<ValueId> as_input_;                           // values matched by any, const, same
+  std::vector<ValueId> as_input_;  // values matched by any, const, same
   std::vector<Match> found_;
 };
 
@@ -138,14 +145,19 @@ bool Matcher::value(const PatternNode& p, ValueId v, const Dollar* dollar, Next 
       p.kind);
 }
 
-bool Matcher::op(const PatternNode& p, const PatternNode::Op& want, ValueId v, const Dollar* dollar, Next next) {
+bool Matcher::op(const PatternNode& p, const PatternNode::Op& want, ValueId v, const Dollar* dollar,
+                 Next next) {
   const Node& node = function_.nodes[v.node];
   auto* call = std::get_if<Call>(&node.kind);
   if (call == nullptr || call->op->name != want.op || call->op->is_annotation) return false;
   if (std::find(nodes_.begin(), nodes_.end(), v.node) != nodes_.end()) return false;
   const TensorType& type = *function_.type(v);
-  auto contains = [](const auto& list, auto x) { return list.empty() || std::find(list.begin(), list.end(), x) != list.end(); };
-  if (!contains(want.dtypes, type.dtype) || !contains(want.ranks, static_cast<int64_t>(type.shape.size()))) return false;
+  auto contains = [](const auto& list, auto x) {
+    return list.empty() || std::find(list.begin(), list.end(), x) != list.end();
+  };
+  if (!contains(want.dtypes, type.dtype) ||
+      !contains(want.ranks, static_cast<int64_t>(type.shape.size())))
+    return false;
   for (const AttrTest& test : want.attrs) {
     if (!passes(test, *call->attrs)) return false;
   }
@@ -171,23 +183,30 @@ bool Matcher::op(const PatternNode& p, const PatternNode::Op& want, ValueId v, c
   return found;
 }
 
-bool Matcher::args(const std::vector<PatternNode>& patterns, std::span<const ValueId> values, size_t k,
-                   const Dollar* dollar, Next next) {
+bool Matcher::args(const std::vector<PatternNode>& patterns, std::span<const ValueId> values,
+                   size_t k, const Dollar* dollar, Next next) {
   if (k == patterns.size()) return next();
-  return value(patterns[k], values[k], dollar, [&] { return args(patterns, values, k + 1, dollar, next); });
+  return value(patterns[k], values[k], dollar,
+               [&] { return args(patterns, values, k + 1, dollar, next); });
 }
 
-bool Matcher::optional(const PatternNode& p, const PatternNode::Optional& chain, ValueId v, Next next) {
+bool Matcher::optional(const PatternNode& p, const PatternNode::Optional& chain, ValueId v,
+                       Next next) {
   auto after = [&] { return with_capture(p, v, next); };
-  Dollar dollar = [&](ValueId inner, Next rest) { return value(chain.parts[1], inner, nullptr, rest); };
+  Dollar dollar = [&](ValueId inner, Next rest) {
+    return value(chain.parts[1], inner, nullptr, rest);
+  };
   return value(chain.parts[0], v, &dollar, after) || value(chain.parts[1], v, nullptr, after);
 }
 
-// From the last op of the chain up to its base; the longest chain first. Captures of `as` are pushed after what
-// stands below them, so they come out in graph order.
-bool Matcher::repeat(const PatternNode& p, const PatternNode::Repeat& chain, ValueId v, int64_t done, Next next) {
+// From the last op of the chain up to its base; the longest chain first. Captures of `as` are
+// pushed after what stands below them, so they come out in graph order.
+bool Matcher::repeat(const PatternNode& p, const PatternNode::Repeat& chain, ValueId v,
+                     int64_t done, Next next) {
   if (done < chain.max) {
-    Dollar dollar = [&](ValueId inner, Next rest) { return repeat(p, chain, inner, done + 1, rest); };
+    Dollar dollar = [&](ValueId inner, Next rest) {
+      return repeat(p, chain, inner, done + 1, rest);
+    };
     if (value(chain.parts[0], v, &dollar, [&] { return with_capture(p, v, next); })) return true;
   }
   return done >= chain.min && value(chain.parts[1], v, nullptr, next);
@@ -204,10 +223,12 @@ std::vector<ValueId> Matcher::outside_values(const std::vector<uint32_t>& nodes)
   return out;
 }
 
-// Called with a full assignment. A value matched as input must not also be an op of the match, and inner
-// values must be read inside alone. True ends the search.
+// Called with a full assignment. A value matched as input must not also be an op of the match, and
+// inner values must be read inside alone. True ends the search.
 bool Matcher::accept() {
-  auto inside = [&](uint32_t node) { return std::find(nodes_.begin(), nodes_.end(), node) != nodes_.end(); };
+  auto inside = [&](uint32_t node) {
+    return std::find(nodes_.begin(), nodes_.end(), node) != nodes_.end();
+  };
   for (ValueId input : as_input_) {
     if (inside(input.node)) return false;
   }
@@ -224,7 +245,7 @@ bool Matcher::accept() {
     if (read_inside != uses_.of_node(node)) return false;
   }
   for (const Match& known : found_) {
-    if (known.nodes == match.nodes) return false;           // another assignment of the same ops
+    if (known.nodes == match.nodes) return false;  // another assignment of the same ops
   }
   match.inputs = outside_values(match.nodes);
   for (const Capture& capture : captures_) match.captures[*capture.name].push_back(capture.value);
@@ -255,24 +276,26 @@ Function drop_unread(const Function& function, const std::vector<uint32_t>& cand
 
 }  // namespace
 
-std::vector<Match> matches_at(const Pattern& pattern, const Function& function, const UseCounts& uses,
-                              uint32_t root, size_t limit) {
+std::vector<Match> matches_at(const Pattern& pattern, const Function& function,
+                              const UseCounts& uses, uint32_t root, size_t limit) {
   return Matcher(function, uses, limit).run(pattern.tree().root, root);
 }
 
-Result<Function> rewrite(const Function& function, const Pattern& pattern, const Replacement& replace) {
+Result<Function> rewrite(const Function& function, const Pattern& pattern,
+                         const Replacement& replace) {
   UseCounts uses(function);
   std::vector<std::optional<Match>> at_root(function.nodes.size());
   std::vector<uint8_t> taken(function.nodes.size(), 0);
   for (uint32_t root = static_cast<uint32_t>(function.nodes.size()); root-- > 0;) {
     for (Match& match : matches_at(pattern, function, uses, root)) {
-      if (std::any_of(match.nodes.begin(), match.nodes.end(), [&](uint32_t n) { return taken[n]; })) continue;
+      if (std::any_of(match.nodes.begin(), match.nodes.end(), [&](uint32_t n) { return taken[n]; }))
+        continue;
       for (uint32_t node : match.nodes) taken[node] = 1;
       at_root[root] = std::move(match);
     }
   }
   Rewriter rewriter(function);
-  std::vector<uint32_t> maybe_dead;                         // nodes of the new function
+  std::vector<uint32_t> maybe_dead;  // nodes of the new function
   std::vector<uint32_t> now_at(function.nodes.size(), 0);
   for (uint32_t node = 0; node < function.nodes.size(); ++node) {
     if (at_root[node]) {

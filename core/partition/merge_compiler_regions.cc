@@ -1,6 +1,6 @@
 // Joins open regions (partition.md).
-//   before: %2 = compiler_end(relu(compiler_begin(compiler_end(conv2d(compiler_begin(%x)...)))))   regions 0 and 1, open
-//   after:  %1 = compiler_end(relu(conv2d(compiler_begin(%x)...)))                                 region 0
+//   before: %2 = compiler_end(relu(compiler_begin(compiler_end(conv2d(compiler_begin(%x)...)))))
+//   regions 0 and 1, open after:  %1 = compiler_end(relu(conv2d(compiler_begin(%x)...))) region 0
 #include <algorithm>
 
 #include "byoc/pass/passes.h"
@@ -12,11 +12,12 @@
 namespace byoc {
 namespace {
 
-constexpr uint32_t kHost = 0;                               // color of what no plugin takes
+constexpr uint32_t kHost = 0;  // color of what no plugin takes
 
 class RegionMerger {
  public:
-  RegionMerger(const IRModule& module, const PassContext& context, const Function& function, Symbol name)
+  RegionMerger(const IRModule& module, const PassContext& context, const Function& function,
+               Symbol name)
       : module_(module), context_(context), function_(function), name_(name) {}
   Result<Function> run();
 
@@ -42,7 +43,7 @@ uint32_t RegionMerger::color_of(const std::string& compiler) {
   auto [at, is_new] = colors_.try_emplace(compiler, static_cast<uint32_t>(options_.colors.size()));
   if (is_new) {
     ColorLimits limits;
-    limits.max_ops = 4096;                                  // the ABI's default, also for a plugin that is absent
+    limits.max_ops = 4096;  // the ABI's default, also for a plugin that is absent
     const Plugin* plugin = context_.plugins ? context_.plugins->find(compiler) : nullptr;
     if (plugin != nullptr) {
       limits.max_ops = plugin->max_ops();
@@ -55,7 +56,8 @@ uint32_t RegionMerger::color_of(const std::string& compiler) {
   return at->second;
 }
 
-// A region written by hand or merged before, a call of a compiled function and an extern stay as they are.
+// A region written by hand or merged before, a call of a compiled function and an extern stay as
+// they are.
 bool RegionMerger::is_alone(uint32_t item) const {
   if (quotient_.region[item] != kOutside) return true;
   const Node& node = function_.nodes[quotient_.member[quotient_.first_member[item]]];
@@ -73,7 +75,8 @@ uint64_t byte_size(const TensorType& type) {
 void RegionMerger::add_item(uint32_t item) {
   uint32_t first = quotient_.member[quotient_.first_member[item]];
   uint32_t region = annotations_.region_of[first];
-  graph_.color.push_back(region == kOutside ? kHost : color_of(annotations_.regions[region].compiler));
+  graph_.color.push_back(region == kOutside ? kHost
+                                            : color_of(annotations_.regions[region].compiler));
   graph_.alone.push_back(is_alone(item));
   uint64_t ops = 0, bytes = 0;
   for (uint32_t k = quotient_.first_member[item]; k < quotient_.first_member[item + 1]; ++k) {
@@ -81,7 +84,8 @@ void RegionMerger::add_item(uint32_t item) {
     ops += op_count(module_, node);
     for (size_t t = 0; t < node.types.size(); ++t) bytes += byte_size(*node.types[t]);
     for (ValueId arg : function_.args(node)) {
-      if (std::holds_alternative<Constant>(function_.nodes[arg.node].kind)) bytes += byte_size(*function_.type(arg));
+      if (std::holds_alternative<Constant>(function_.nodes[arg.node].kind))
+        bytes += byte_size(*function_.type(arg));
     }
   }
   graph_.ops.push_back(ops);

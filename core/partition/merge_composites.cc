@@ -1,7 +1,8 @@
 // Matches of plugins' patterns become calls of composite functions.
 //   before: fn main(%x) { %0 = conv2d(%x, %w)  %1 = relu(%0)  return %1 }
 //   after:  fn main(%x) { %0 = @onednn_conv2d_relu_0(%x, %w)  return %0 }
-//           fn onednn_conv2d_relu_0(%i0, %i1) {composite="onednn.conv2d_relu", owner="onednn", ...} { ... }
+//           fn onednn_conv2d_relu_0(%i0, %i1) {composite="onednn.conv2d_relu", owner="onednn", ...}
+//           { ... }
 #include <algorithm>
 #include <unordered_map>
 
@@ -16,12 +17,12 @@
 namespace byoc {
 namespace {
 
-constexpr size_t kAlternatives = 4;                         // per pattern and root
+constexpr size_t kAlternatives = 4;  // per pattern and root
 
 struct Candidate {
-  uint32_t plugin;                                          // place in the list
+  uint32_t plugin;  // place in the list
   int32_t priority;
-  uint32_t place;                                           // of the pattern in the table
+  uint32_t place;  // of the pattern in the table
   Match match;
 };
 
@@ -29,7 +30,8 @@ struct Candidate {
 bool wins(const Candidate& a, const Candidate& b) {
   if (a.plugin != b.plugin) return a.plugin < b.plugin;
   if (a.priority != b.priority) return a.priority > b.priority;
-  if (a.match.nodes.size() != b.match.nodes.size()) return a.match.nodes.size() > b.match.nodes.size();
+  if (a.match.nodes.size() != b.match.nodes.size())
+    return a.match.nodes.size() > b.match.nodes.size();
   if (a.match.root != b.match.root) return a.match.root > b.match.root;
   return a.place < b.place;
 }
@@ -63,8 +65,15 @@ class CompositePool {
 
 class CompositeMerger {
  public:
-  CompositeMerger(IRModule& module, CompositePool& pool, const PassContext& context, Judge& judge, const Function& function, Symbol name)
-      : module_(module), pool_(pool), context_(context), judge_(judge), function_(function), name_(name), uses_(function) {}
+  CompositeMerger(IRModule& module, CompositePool& pool, const PassContext& context, Judge& judge,
+                  const Function& function, Symbol name)
+      : module_(module),
+        pool_(pool),
+        context_(context),
+        judge_(judge),
+        function_(function),
+        name_(name),
+        uses_(function) {}
   Result<Function> run(const std::vector<const Plugin*>& plugins);
 
  private:
@@ -89,16 +98,18 @@ class CompositeMerger {
     Symbol composite;
     std::vector<ValueId> inputs;
   };
-  std::unordered_map<uint32_t, Formed> formed_;             // by root
-  std::vector<uint8_t> taken_, won_alone_;                  // per node
+  std::unordered_map<uint32_t, Formed> formed_;  // by root
+  std::vector<uint8_t> taken_, won_alone_;       // per node
 };
 
-// A match of one op makes no composite, but what it wins no other pattern gets: it matters where a composite that
-// comes later in the order could want the op.
-bool CompositeMerger::competes_alone(const std::vector<const Plugin*>& plugins, uint32_t plugin, int32_t priority) {
+// A match of one op makes no composite, but what it wins no other pattern gets: it matters where a
+// composite that comes later in the order could want the op.
+bool CompositeMerger::competes_alone(const std::vector<const Plugin*>& plugins, uint32_t plugin,
+                                     int32_t priority) {
   for (uint32_t later = plugin; later < plugins.size(); ++later) {
     for (const PatternTable::Row& row : judge_.table(*plugins[later]).rows) {
-      bool comes_later = later > plugin || plugins[later]->patterns()[row.index].priority < priority;
+      bool comes_later =
+          later > plugin || plugins[later]->patterns()[row.index].priority < priority;
       if (row.pattern.max_ops() >= 2 && comes_later) return true;
     }
   }
@@ -117,7 +128,7 @@ bool CompositeMerger::fits(const Match& match, const Plugin& plugin) const {
 void CompositeMerger::find_candidates(const std::vector<const Plugin*>& plugins) {
   for (uint32_t p = 0; p < plugins.size(); ++p) {
     const PatternTable& table = judge_.table(*plugins[p]);
-    std::vector<uint8_t> competes;                          // per row
+    std::vector<uint8_t> competes;  // per row
     for (const PatternTable::Row& row : table.rows) {
       competes.push_back(competes_alone(plugins, p, plugins[p]->patterns()[row.index].priority));
     }
@@ -132,7 +143,8 @@ void CompositeMerger::find_candidates(const std::vector<const Plugin*>& plugins)
         if (pattern.pattern.max_ops() < 2 && !alone) continue;
         for (Match& match : matches_at(pattern.pattern, function_, uses_, root, kAlternatives)) {
           if ((match.nodes.size() < 2 && !alone) || !fits(match, *plugins[p])) continue;
-          candidates_.push_back({p, plugins[p]->patterns()[pattern.index].priority, pattern.index, std::move(match)});
+          candidates_.push_back(
+              {p, plugins[p]->patterns()[pattern.index].priority, pattern.index, std::move(match)});
         }
       }
     }
@@ -160,7 +172,8 @@ Function CompositeMerger::body(const Candidate& candidate, const std::string& co
       place[{node, k}] = {Capture::kNode, now - static_cast<uint32_t>(match.inputs.size())};
     }
   }
-  for (uint32_t k = 0; k < function_.nodes[match.root].types.size(); ++k) out.results.push_back(map.at({match.root, k}));
+  for (uint32_t k = 0; k < function_.nodes[match.root].types.size(); ++k)
+    out.results.push_back(map.at({match.root, k}));
   Captures captures;
   for (const auto& [name, values] : match.captures) {
     for (ValueId value : values) captures[name].push_back(place.at(value));
@@ -171,7 +184,7 @@ Function CompositeMerger::body(const Candidate& candidate, const std::string& co
 }
 
 bool CompositeMerger::accepts(const Candidate& candidate, const Plugin& plugin, Symbol composite) {
-  Function call;                                            // one node: the composite on what it would read
+  Function call;  // one node: the composite on what it would read
   std::vector<ValueId> args;
   for (ValueId input : candidate.match.inputs) {
     if (!std::holds_alternative<Constant>(function_.nodes[input.node].kind)) {
@@ -195,7 +208,8 @@ bool CompositeMerger::accepts(const Candidate& candidate, const Plugin& plugin, 
     if (!function_.nodes[op].loc.empty()) locs.push_back(function_.nodes[op].loc);
   }
   context_.remark({no ? Report::Remark::kRefused : Report::Remark::kSlow, plugin.id(),
-                   composite_name(plugin, plugin.patterns()[candidate.place]), std::move(locs), verdict.reason});
+                   composite_name(plugin, plugin.patterns()[candidate.place]), std::move(locs),
+                   verdict.reason});
   return !no;
 }
 
@@ -203,7 +217,8 @@ void CompositeMerger::try_form(const Candidate& candidate, const Plugin& plugin)
   for (uint32_t node : candidate.match.nodes) {
     if (taken_[node]) return;
   }
-  if (candidate.match.nodes.size() == 1) {                  // annotate_target will ask again, and be answered the same
+  if (candidate.match.nodes.size() ==
+      1) {  // annotate_target will ask again, and be answered the same
     won_alone_[candidate.match.root] = taken_[candidate.match.root] =
         judge_(plugin, candidate.place, function_, candidate.match.root).accept != Verdict::kNo;
     return;
@@ -222,14 +237,16 @@ void CompositeMerger::try_form(const Candidate& candidate, const Plugin& plugin)
   formed_[candidate.match.root] = {name, candidate.match.inputs};
 }
 
-// The call stands where the root stood: all it reads stands before. Inner values have no other reader.
+// The call stands where the root stood: all it reads stands before. Inner values have no other
+// reader.
 Function CompositeMerger::rewrite() const {
   Rewriter rewriter(function_);
   for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
     auto formed = formed_.find(node);
     if (formed != formed_.end()) {
       std::vector<ValueId> args = rewriter.map(formed->second.inputs);
-      rewriter.replace(node, rewriter.to().add_invoke(formed->second.composite, args, function_.nodes[node].types));
+      rewriter.replace(node, rewriter.to().add_invoke(formed->second.composite, args,
+                                                      function_.nodes[node].types));
     } else if (!taken_[node] || won_alone_[node]) {
       rewriter.copy(node);
     }
@@ -248,8 +265,9 @@ Result<Function> CompositeMerger::run(const std::vector<const Plugin*>& plugins)
 
 }  // namespace
 
-Result<IRModule> merge_composites(IRModule module, const std::vector<std::string>& plugins, const PassContext& context) {
-  if (context.level == 0) return module;                    // -O0: no composites of more than one op
+Result<IRModule> merge_composites(IRModule module, const std::vector<std::string>& plugins,
+                                  const PassContext& context) {
+  if (context.level == 0) return module;  // -O0: no composites of more than one op
   BYOC_TRY(std::vector<Symbol> order, callees_first(module, module.entry));
   CompositePool pool(module);
   for (Symbol name : order) {
@@ -258,7 +276,8 @@ Result<IRModule> merge_composites(IRModule module, const std::vector<std::string
     BYOC_TRY(std::vector<const Plugin*> chosen, plugins_for(function, plugins, context));
     if (chosen.empty()) continue;
     Judge judge(module, context);
-    BYOC_TRY(Function merged, CompositeMerger(module, pool, context, judge, function, name).run(chosen));
+    BYOC_TRY(Function merged,
+             CompositeMerger(module, pool, context, judge, function, name).run(chosen));
     module.functions[name] = std::move(merged);
   }
   return module;

@@ -1,7 +1,8 @@
 // Cuts every region, by its number, into a function of its own.
-//   before: fn main(%x) { ... %3 = compiler_end(relu(conv2d(compiler_begin(%x), %w))) ... }   region 0 of onednn
-//   after:  fn main(%x) { %0 = @onednn_main_0(%x)  return %0 }
-//           fn onednn_main_0(%i0) {compiler="onednn", global_symbol="onednn_main_0", primitive=true} { ... }
+//   before: fn main(%x) { ... %3 = compiler_end(relu(conv2d(compiler_begin(%x), %w))) ... } region
+//   0 of onednn after:  fn main(%x) { %0 = @onednn_main_0(%x)  return %0 }
+//           fn onednn_main_0(%i0) {compiler="onednn", global_symbol="onednn_main_0",
+//           primitive=true} { ... }
 #include <algorithm>
 #include <set>
 
@@ -14,9 +15,15 @@ namespace {
 
 class Cutter {
  public:
-  Cutter(IRModule& module, const std::set<std::string_view>& externals, const Function& function, Symbol name)
-      : module_(module), externals_(externals), function_(function), name_(name), first_(function.nodes.size() + 1, 0) {
-    for (size_t k = 0; k < function.nodes.size(); ++k) first_[k + 1] = first_[k] + static_cast<uint32_t>(function.nodes[k].types.size());
+  Cutter(IRModule& module, const std::set<std::string_view>& externals, const Function& function,
+         Symbol name)
+      : module_(module),
+        externals_(externals),
+        function_(function),
+        name_(name),
+        first_(function.nodes.size() + 1, 0) {
+    for (size_t k = 0; k < function.nodes.size(); ++k)
+      first_[k + 1] = first_[k] + static_cast<uint32_t>(function.nodes[k].types.size());
     outside_.resize(first_.back());
     inside_.resize(first_.back());
     inside_of_.assign(first_.back(), kNoItem);
@@ -26,9 +33,13 @@ class Cutter {
  private:
   size_t slot(ValueId v) const { return first_[v.node] + v.output; }
   std::span<const uint32_t> members(uint32_t item) const {
-    return std::span(quotient_.member).subspan(quotient_.first_member[item], quotient_.first_member[item + 1] - quotient_.first_member[item]);
+    return std::span(quotient_.member)
+        .subspan(quotient_.first_member[item],
+                 quotient_.first_member[item + 1] - quotient_.first_member[item]);
   }
-  const Constant* constant(ValueId v) const { return std::get_if<Constant>(&function_.nodes[v.node].kind); }
+  const Constant* constant(ValueId v) const {
+    return std::get_if<Constant>(&function_.nodes[v.node].kind);
+  }
   bool is_known(ValueId v, uint32_t item) const { return inside_of_[slot(v)] == item; }
   void set_inside(ValueId v, uint32_t item, ValueId now) {
     inside_of_[slot(v)] = item;
@@ -45,17 +56,17 @@ class Cutter {
   }
 
   IRModule& module_;
-  const std::set<std::string_view>& externals_;             // names already compiled under
+  const std::set<std::string_view>& externals_;  // names already compiled under
   const Function& function_;
   Symbol name_;
-  std::vector<uint32_t> first_;                             // of each node, into the arrays by value
+  std::vector<uint32_t> first_;  // of each node, into the arrays by value
   Annotations annotations_;
   Quotient quotient_;
-  std::vector<std::vector<ValueId>> leaving_;               // per region, ascending
-  std::vector<ValueId> outside_;                            // per value: in the function that is left
-  std::vector<ValueId> inside_;                             // per value: in the body of the item below
+  std::vector<std::vector<ValueId>> leaving_;  // per region, ascending
+  std::vector<ValueId> outside_;               // per value: in the function that is left
+  std::vector<ValueId> inside_;                // per value: in the body of the item below
   std::vector<uint32_t> inside_of_;
-  std::vector<ValueId> inputs_;                             // of the region being cut
+  std::vector<ValueId> inputs_;  // of the region being cut
   std::vector<Symbol> input_names_;
   Function out_;
 };
@@ -67,8 +78,10 @@ Function Cutter::body(uint32_t item, const std::vector<ValueId>& outputs) {
   for (uint32_t node : members(item)) {
     for (ValueId arg : function_.args(function_.nodes[node])) {
       ValueId value = through_annotations(function_, arg);
-      if (quotient_.item_of[value.node] == item || constant(value) || is_known(value, item)) continue;
-      set_inside(value, item, {out.add_param(input_name(inputs_.size()), function_.type(value)), 0});
+      if (quotient_.item_of[value.node] == item || constant(value) || is_known(value, item))
+        continue;
+      set_inside(value, item,
+                 {out.add_param(input_name(inputs_.size()), function_.type(value)), 0});
       inputs_.push_back(value);
     }
   }
@@ -78,12 +91,15 @@ Function Cutter::body(uint32_t item, const std::vector<ValueId>& outputs) {
     for (ValueId arg : function_.args(function_.nodes[node])) {
       ValueId value = through_annotations(function_, arg);
       if (const Constant* c = constant(value); c && !is_known(value, item)) {
-        set_inside(value, item, {out.add_constant(c->data, function_.type(value), function_.nodes[value.node].loc), 0});
+        set_inside(
+            value, item,
+            {out.add_constant(c->data, function_.type(value), function_.nodes[value.node].loc), 0});
       }
       args.push_back(inside_[slot(value)]);
     }
     uint32_t now = out.add_copy(function_.nodes[node], args);
-    for (uint32_t k = 0; k < function_.nodes[node].types.size(); ++k) set_inside({node, k}, item, {now, k});
+    for (uint32_t k = 0; k < function_.nodes[node].types.size(); ++k)
+      set_inside({node, k}, item, {now, k});
   }
   for (ValueId value : outputs) out.results.push_back(inside_[slot(value)]);
   return out;
@@ -91,7 +107,8 @@ Function Cutter::body(uint32_t item, const std::vector<ValueId>& outputs) {
 
 // <plugin>_<function>_<number>, with a further number where that is taken.
 Symbol Cutter::add_function(const Region& region, Function body) {
-  static const Symbol kCompiler = "compiler", kGlobalSymbol = "global_symbol", kPrimitive = "primitive";
+  static const Symbol kCompiler = "compiler", kGlobalSymbol = "global_symbol",
+                      kPrimitive = "primitive";
   std::string base = cat(region.compiler, "_", name_, "_", region.number), text = base;
   for (int k = 1;; ++k) {
     auto [at, is_new] = module_.functions.try_emplace(text);
@@ -121,7 +138,8 @@ void Cutter::emit_op(uint32_t node) {
   std::vector<ValueId> args;
   for (ValueId arg : function_.args(function_.nodes[node])) args.push_back(outside(arg));
   uint32_t now = out_.add_copy(function_.nodes[node], args);
-  for (uint32_t k = 0; k < function_.nodes[node].types.size(); ++k) outside_[slot({node, k})] = {now, k};
+  for (uint32_t k = 0; k < function_.nodes[node].types.size(); ++k)
+    outside_[slot({node, k})] = {now, k};
 }
 
 Result<Function> Cutter::run() {
@@ -139,9 +157,11 @@ Result<Function> Cutter::run() {
     list.erase(std::unique(list.begin(), list.end()), list.end());
   }
   out_.attrs = function_.attrs;
-  for (uint32_t node = 0; node < function_.nodes.size(); ++node) {  // parameters first, then constants
+  for (uint32_t node = 0; node < function_.nodes.size();
+       ++node) {  // parameters first, then constants
     const Kind& kind = function_.nodes[node].kind;
-    if (std::holds_alternative<Param>(kind) || std::holds_alternative<Constant>(kind)) emit_op(node);
+    if (std::holds_alternative<Param>(kind) || std::holds_alternative<Constant>(kind))
+      emit_op(node);
   }
   for (uint32_t item = 0; item < quotient_.size(); ++item) {
     if (quotient_.region[item] != kOutside) emit_region(item);
@@ -151,7 +171,8 @@ Result<Function> Cutter::run() {
   return std::move(out_);
 }
 
-// A function whose attribute `compiler` was set by the user and that is taken whole becomes the region itself.
+// A function whose attribute `compiler` was set by the user and that is taken whole becomes the
+// region itself.
 void mark_whole(Function& function, Symbol name) {
   function.attrs.set("global_symbol", name.str());
   function.attrs.set("primitive", true);
@@ -161,7 +182,8 @@ Function without_unread_constants(const Function& function) {
   UseCounts uses(function);
   Rewriter rewriter(function);
   for (uint32_t node = 0; node < function.nodes.size(); ++node) {
-    bool unread = std::holds_alternative<Constant>(function.nodes[node].kind) && uses.of_node(node) == 0;
+    bool unread =
+        std::holds_alternative<Constant>(function.nodes[node].kind) && uses.of_node(node) == 0;
     if (!unread) rewriter.copy(node);
   }
   return std::move(rewriter).finish();

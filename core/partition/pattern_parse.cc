@@ -16,7 +16,8 @@ Result<AttrValue> read_value(const Json& json, const std::string& path) {
   if (json.is_number_integer()) return AttrValue(json.get<int64_t>());
   if (json.is_number()) return AttrValue(json.get<double>());
   if (json.is_string()) return AttrValue(json.get<std::string>());
-  if (!json.is_array()) return syntax(path, "an attribute value is a number, string, bool or a list of one kind");
+  if (!json.is_array())
+    return syntax(path, "an attribute value is a number, string, bool or a list of one kind");
   auto all = [&](auto is) { return std::all_of(json.begin(), json.end(), is); };
   if (all([](const Json& j) { return j.is_number_integer(); })) return AttrValue(json.get<Ints>());
   if (all([](const Json& j) { return j.is_number(); })) return AttrValue(json.get<Floats>());
@@ -67,7 +68,8 @@ Result<std::vector<AttrTest>> Parser::attr_tests(const Json& json, const std::st
   return out;
 }
 
-Result<std::vector<PatternNode>> Parser::list(const Json& json, const std::string& path, bool in_chain) {
+Result<std::vector<PatternNode>> Parser::list(const Json& json, const std::string& path,
+                                              bool in_chain) {
   if (!json.is_array()) return syntax(path, "a list of patterns is expected");
   std::vector<PatternNode> out;
   for (size_t k = 0; k < json.size(); ++k) {
@@ -97,7 +99,8 @@ Result<PatternNode::Op> Parser::op(const Json& json, const std::string& path, bo
   }
   if (json.contains("rank")) {
     for (const Json& rank : json["rank"]) {
-      if (!rank.is_number_integer()) return syntax(cat(path, "/rank"), "`rank` is a list of integers");
+      if (!rank.is_number_integer())
+        return syntax(cat(path, "/rank"), "`rank` is a list of integers");
       out.ranks.push_back(rank.get<int64_t>());
     }
   }
@@ -109,9 +112,10 @@ bool takes_dollar(const PatternNode& node) {
     return std::all_of(one->choices.begin(), one->choices.end(), takes_dollar);
   }
   auto* op = std::get_if<PatternNode::Op>(&node.kind);
-  return op != nullptr && std::count_if(op->args.begin(), op->args.end(), [](const PatternNode& arg) {
-    return std::holds_alternative<PatternNode::Dollar>(arg.kind);
-  }) == 1;
+  return op != nullptr &&
+         std::count_if(op->args.begin(), op->args.end(), [](const PatternNode& arg) {
+           return std::holds_alternative<PatternNode::Dollar>(arg.kind);
+         }) == 1;
 }
 
 Result<PatternNode> Parser::chain(const Json& json, const std::string& path, bool repeat) {
@@ -119,7 +123,9 @@ Result<PatternNode> Parser::chain(const Json& json, const std::string& path, boo
   if (!json.contains("on")) return syntax(path, cat("`", key, "` needs `on`"));
   BYOC_TRY(PatternNode q, pattern(json[key], cat(path, "/", key), true));
   BYOC_TRY(PatternNode p, pattern(json["on"], cat(path, "/on"), false));
-  if (!takes_dollar(q)) return syntax(cat(path, "/", key), "an op, or one_of of ops, with \"$\" as exactly one argument is expected");
+  if (!takes_dollar(q))
+    return syntax(cat(path, "/", key),
+                  "an op, or one_of of ops, with \"$\" as exactly one argument is expected");
   PatternNode out;
   if (!repeat) {
     out.kind = PatternNode::Optional{{std::move(q), std::move(p)}};
@@ -129,7 +135,8 @@ Result<PatternNode> Parser::chain(const Json& json, const std::string& path, boo
   node.min = json.value("min", int64_t{0});
   node.max = json.value("max", int64_t{16});
   if (node.min < 0 || node.max < node.min || node.max > 64) {
-    return syntax(path, cat("0 <= min <= max <= 64 is expected, not min ", node.min, ", max ", node.max));
+    return syntax(path,
+                  cat("0 <= min <= max <= 64 is expected, not min ", node.min, ", max ", node.max));
   }
   out.kind = std::move(node);
   return out;
@@ -199,7 +206,8 @@ Extent ops_of(const PatternNode& node) {
   }
   if (auto* repeat = std::get_if<PatternNode::Repeat>(&node.kind)) {
     Extent q = ops_of(repeat->parts[0]), p = ops_of(repeat->parts[1]);
-    return {p.min + q.min * static_cast<size_t>(repeat->min), p.max + q.max * static_cast<size_t>(repeat->max)};
+    return {p.min + q.min * static_cast<size_t>(repeat->min),
+            p.max + q.max * static_cast<size_t>(repeat->max)};
   }
   return {};
 }
@@ -225,7 +233,7 @@ Result<Pattern> Pattern::parse(std::string_view dag_json) {
   auto tree = std::make_shared<Tree>();
   try {
     BYOC_TRY(tree->root, Parser().pattern(json, "pattern", false));
-  } catch (const std::exception& e) {                       // nlohmann on a kind nobody checked
+  } catch (const std::exception& e) {  // nlohmann on a kind nobody checked
     return syntax("pattern", e.what());
   }
   Extent ops = ops_of(tree->root);
@@ -234,7 +242,8 @@ Result<Pattern> Pattern::parse(std::string_view dag_json) {
   if (ops.max == 0) return syntax("pattern", "a pattern needs an op");
   add_root_ops(tree->root, tree->root_ops);
   std::sort(tree->root_ops.begin(), tree->root_ops.end());
-  tree->root_ops.erase(std::unique(tree->root_ops.begin(), tree->root_ops.end()), tree->root_ops.end());
+  tree->root_ops.erase(std::unique(tree->root_ops.begin(), tree->root_ops.end()),
+                       tree->root_ops.end());
   if (tree->root_ops.empty()) return syntax("pattern", "an op must stand at the root");
   Pattern out;
   out.tree_ = std::move(tree);
@@ -245,7 +254,8 @@ size_t Pattern::min_ops() const { return tree_->min_ops; }
 size_t Pattern::max_ops() const { return tree_->max_ops; }
 bool Pattern::is_bare_op() const {
   auto* op = std::get_if<PatternNode::Op>(&tree_->root.kind);
-  return op != nullptr && !op->has_args && op->attrs.empty() && op->dtypes.empty() && op->ranks.empty();
+  return op != nullptr && !op->has_args && op->attrs.empty() && op->dtypes.empty() &&
+         op->ranks.empty();
 }
 const std::vector<std::string>& Pattern::root_ops() const { return tree_->root_ops; }
 

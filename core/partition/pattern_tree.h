@@ -14,7 +14,7 @@ struct AttrTest {
   enum Kind { kEquals, kIn, kMin, kMax };
   std::string name;
   Kind kind = kEquals;
-  std::vector<AttrValue> values;                            // one, or the members of `in`
+  std::vector<AttrValue> values;  // one, or the members of `in`
 };
 
 struct PatternNode {
@@ -23,22 +23,28 @@ struct PatternNode {
     bool has_args = false;
     std::vector<PatternNode> args;
     std::vector<AttrTest> attrs;
-    std::vector<DType> dtypes;                              // of the first result; empty: any
+    std::vector<DType> dtypes;  // of the first result; empty: any
     std::vector<int64_t> ranks;
   };
   struct Any {};
   struct Const {};
-  struct Dollar {};                                         // "$": the value so far
-  struct OneOf { std::vector<PatternNode> choices; };
-  struct Optional { std::vector<PatternNode> parts; };      // {Q, P}
+  struct Dollar {};  // "$": the value so far
+  struct OneOf {
+    std::vector<PatternNode> choices;
+  };
+  struct Optional {
+    std::vector<PatternNode> parts;
+  };  // {Q, P}
   struct Repeat {
-    std::vector<PatternNode> parts;                         // {Q, P}
+    std::vector<PatternNode> parts;  // {Q, P}
     int64_t min = 0, max = 16;
   };
-  struct Same { std::string as; };
+  struct Same {
+    std::string as;
+  };
 
   std::variant<Any, Op, Const, Dollar, OneOf, Optional, Repeat, Same> kind;
-  std::string as;                                           // capture name, may be empty
+  std::string as;  // capture name, may be empty
 };
 
 struct Pattern::Tree {

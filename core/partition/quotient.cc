@@ -11,8 +11,12 @@ namespace {
 
 class Contracter {
  public:
-  Contracter(const Function& function, const Annotations& annotations, bool contract_open, Symbol name)
-      : function_(function), annotations_(annotations), contract_open_(contract_open), name_(name) {}
+  Contracter(const Function& function, const Annotations& annotations, bool contract_open,
+             Symbol name)
+      : function_(function),
+        annotations_(annotations),
+        contract_open_(contract_open),
+        name_(name) {}
   Result<Quotient> run();
 
  private:
@@ -23,15 +27,16 @@ class Contracter {
     uint32_t region = region_[item];
     if (region == kOutside) return node_name(function_, first_node_[item]);
     const Region& r = annotations_.regions[region];
-    return cat("region ", r.number, " (", r.compiler, ", with ", node_name(function_, first_node_[item]), ")");
+    return cat("region ", r.number, " (", r.compiler, ", with ",
+               node_name(function_, first_node_[item]), ")");
   }
 
   const Function& function_;
   const Annotations& annotations_;
   bool contract_open_;
   Symbol name_;
-  std::vector<uint32_t> item_of_, region_, first_node_;     // items in order of their first op
-  std::vector<uint32_t> out_first_, out_;                   // edges, repeated ones kept
+  std::vector<uint32_t> item_of_, region_, first_node_;  // items in order of their first op
+  std::vector<uint32_t> out_first_, out_;                // edges, repeated ones kept
 };
 
 void Contracter::make_items() {
@@ -39,7 +44,9 @@ void Contracter::make_items() {
   std::vector<uint32_t> item_of_region(annotations_.regions.size(), kNoItem);
   for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
     const Node& n = function_.nodes[node];
-    if (std::holds_alternative<Param>(n.kind) || std::holds_alternative<Constant>(n.kind) || is_annotation(n)) continue;
+    if (std::holds_alternative<Param>(n.kind) || std::holds_alternative<Constant>(n.kind) ||
+        is_annotation(n))
+      continue;
     uint32_t region = annotations_.region_of[node];
     bool contract = region != kOutside && (contract_open_ || !annotations_.regions[region].open);
     if (contract && item_of_region[region] != kNoItem) {
@@ -71,8 +78,8 @@ void Contracter::make_edges() {
   for_each_edge([&](uint32_t from, uint32_t to) { out_[next[from]++] = to; });
 }
 
-// What waits after Kahn's algorithm contains a cycle: follow edges among the waiting backwards until an item
-// comes a second time.
+// What waits after Kahn's algorithm contains a cycle: follow edges among the waiting backwards
+// until an item comes a second time.
 Status Contracter::cycle_error(const std::vector<uint32_t>& waiting) const {
   std::vector<uint32_t> before(region_.size(), kNoItem);
   for (uint32_t item = 0; item < region_.size(); ++item) {
@@ -97,8 +104,11 @@ Status Contracter::cycle_error(const std::vector<uint32_t>& waiting) const {
     if (k < 8 || k == cycle.size()) path += cat(k ? " -> " : "", describe(item));
     else if (k == 8) path += " -> ...";
   }
-  std::string what = regions > 1 ? "regions depend on each other in a circle: " : "a region is not convex, a value leaves it and comes back: ";
-  return invalid(what + path).with_slug("annotation").at(cat("@", name_))
+  std::string what = regions > 1 ? "regions depend on each other in a circle: "
+                                 : "a region is not convex, a value leaves it and comes back: ";
+  return invalid(what + path)
+      .with_slug("annotation")
+      .at(cat("@", name_))
       .with_help("split the region, or annotate what stands in between as well");
 }
 
@@ -142,8 +152,8 @@ Result<Quotient> Contracter::run() {
 
 }  // namespace
 
-Result<Quotient> contract_regions(const Function& function, const Annotations& annotations, bool contract_open,
-                                  Symbol name) {
+Result<Quotient> contract_regions(const Function& function, const Annotations& annotations,
+                                  bool contract_open, Symbol name) {
   return Contracter(function, annotations, contract_open, name).run();
 }
 

@@ -11,7 +11,8 @@ namespace {
 
 // Edges out of every node: the other half of the CSR.
 struct Successors {
-  explicit Successors(const RegionGraph& graph) : first(graph.size() + 1, 0), edge(graph.source.size()), target(graph.source.size()) {
+  explicit Successors(const RegionGraph& graph)
+      : first(graph.size() + 1, 0), edge(graph.source.size()), target(graph.source.size()) {
     for (uint32_t u : graph.source) ++first[u + 1];
     std::partial_sum(first.begin(), first.end(), first.begin());
     std::vector<uint32_t> next(first.begin(), first.end() - 1);
@@ -31,14 +32,17 @@ int32_t step(const RegionGraph& g, uint32_t u, uint32_t v) {
   return g.color[u] != g.color[v] || g.alone[u] || g.alone[v];
 }
 
-// The label inside [lo, hi] shared with the heaviest neighbours of the same backend; the current one unless
-// another is strictly heavier, and of equally heavy others the smallest.
+// The label inside [lo, hi] shared with the heaviest neighbours of the same backend; the current
+// one unless another is strictly heavier, and of equally heavy others the smallest.
 class BestLabel {
  public:
   void clear() { votes_.clear(); }
   void vote(int32_t label, int64_t weight) {
     for (auto& [known, sum] : votes_) {
-      if (known == label) { sum += weight; return; }
+      if (known == label) {
+        sum += weight;
+        return;
+      }
     }
     if (votes_.size() < kMaxLabels) votes_.push_back({label, weight});
   }
@@ -59,12 +63,12 @@ class BestLabel {
   }
 
  private:
-  static constexpr size_t kMaxLabels = 32;                  // keeps a node of huge degree linear
+  static constexpr size_t kMaxLabels = 32;  // keeps a node of huge degree linear
   std::vector<std::pair<int32_t, int64_t>> votes_;
 };
 
-void improve(const RegionGraph& g, const Successors& out, uint32_t v, int32_t top, std::vector<int32_t>& label,
-             BestLabel& best) {
+void improve(const RegionGraph& g, const Successors& out, uint32_t v, int32_t top,
+             std::vector<int32_t>& label, BestLabel& best) {
   if (g.alone[v]) return;
   int32_t lo = 0, hi = top;
   best.clear();
@@ -101,10 +105,10 @@ std::vector<int32_t> label_with(const RegionGraph& g, const Successors& out, int
   return label;
 }
 
-// Union-find over edges whose ends share label and backend (step 3), all of one (label, color) when the
-// backend is horizontal.
-void join_equal_labels(const RegionGraph& g, const RegionOptions& options, const std::vector<int32_t>& label,
-                       Contraction& regions) {
+// Union-find over edges whose ends share label and backend (step 3), all of one (label, color) when
+// the backend is horizontal.
+void join_equal_labels(const RegionGraph& g, const RegionOptions& options,
+                       const std::vector<int32_t>& label, Contraction& regions) {
   auto may_join = [&](uint32_t v) { return !g.alone[v] && options.colors[g.color[v]].joins; };
   for (uint32_t v = 0; v < g.size(); ++v) {
     if (!may_join(v)) continue;
@@ -128,7 +132,8 @@ void join_equal_labels(const RegionGraph& g, const RegionOptions& options, const
 
 // Nodes ordered so that every region is contiguous and regions stand in a topological order of the
 // quotient: Kahn over regions, smallest first node first among those a finished region makes ready.
-std::vector<uint32_t> order_by_region(const RegionGraph& g, const Successors& out, Contraction& regions) {
+std::vector<uint32_t> order_by_region(const RegionGraph& g, const Successors& out,
+                                      Contraction& regions) {
   uint32_t n = g.size();
   std::vector<uint32_t> waiting(n, 0), order;
   for (uint32_t v = 0; v < n; ++v) {
@@ -136,7 +141,7 @@ std::vector<uint32_t> order_by_region(const RegionGraph& g, const Successors& ou
       if (regions.find(g.source[e]) != regions.find(v)) ++waiting[regions.find(v)];
     }
   }
-  std::vector<uint32_t> ready;                              // a stack: neighbours stay close together
+  std::vector<uint32_t> ready;  // a stack: neighbours stay close together
   for (uint32_t v = n; v-- > 0;) {
     if (regions.find(v) == v && waiting[v] == 0) ready.push_back(v);
   }
@@ -155,12 +160,13 @@ std::vector<uint32_t> order_by_region(const RegionGraph& g, const Successors& ou
       }
     }
   }
-  BYOC_CHECK(order.size() == n, "the quotient of regions has a cycle: ", order.size(), " of ", n, " nodes ordered");
+  BYOC_CHECK(order.size() == n, "the quotient of regions has a cycle: ", order.size(), " of ", n,
+             " nodes ordered");
   return order;
 }
 
-// Numbers regions along that order and cuts those above the limits into runs of it (step 5): a partition
-// into intervals of one topological order is acyclic.
+// Numbers regions along that order and cuts those above the limits into runs of it (step 5): a
+// partition into intervals of one topological order is acyclic.
 std::vector<uint32_t> number_regions(const RegionGraph& g, const RegionOptions& options,
                                      const std::vector<uint32_t>& order, Contraction& regions) {
   std::vector<uint32_t> number(g.size());

@@ -11,17 +11,23 @@ namespace {
 class Writer {
  public:
   Writer(const Function& function, const Annotations& annotations, const OpRegistry& ops)
-      : function_(function), annotations_(annotations), begin_(ops.find("compiler_begin")), end_(ops.find("compiler_end")),
+      : function_(function),
+        annotations_(annotations),
+        begin_(ops.find("compiler_begin")),
+        end_(ops.find("compiler_end")),
         first_(function.nodes.size() + 1, 0) {
     BYOC_CHECK(begin_ && end_, "the op table has no annotation ops");
-    for (size_t k = 0; k < function.nodes.size(); ++k) first_[k + 1] = first_[k] + static_cast<uint32_t>(function.nodes[k].types.size());
+    for (size_t k = 0; k < function.nodes.size(); ++k)
+      first_[k + 1] = first_[k] + static_cast<uint32_t>(function.nodes[k].types.size());
     leaves_.assign(first_.back(), 0);
     inside_.resize(first_.back());
     outside_.resize(first_.back());
-    static const Symbol kCompiler = "compiler", kOpen = "open", kRegion = "region";  // in their order
+    static const Symbol kCompiler = "compiler", kOpen = "open",
+                        kRegion = "region";  // in their order
     attrs_.reserve(annotations.regions.size());
     for (const Region& region : annotations.regions) {
-      attrs_.push_back(intern({{kCompiler, region.compiler}, {kOpen, region.open}, {kRegion, region.number}}));
+      attrs_.push_back(
+          intern({{kCompiler, region.compiler}, {kOpen, region.open}, {kRegion, region.number}}));
     }
     begins_.reserve(annotations.regions.size());
   }
@@ -30,7 +36,9 @@ class Writer {
  private:
   size_t slot(ValueId v) const { return first_[v.node] + v.output; }
   uint32_t region(uint32_t node) const { return annotations_.region_of[node]; }
-  bool is_constant(uint32_t node) const { return std::holds_alternative<Constant>(function_.nodes[node].kind); }
+  bool is_constant(uint32_t node) const {
+    return std::holds_alternative<Constant>(function_.nodes[node].kind);
+  }
   void find_leaving();
   ValueId argument(ValueId value, uint32_t reader_region);
   ValueId annotate(const OpDef* op, ValueId value, uint32_t region) {
@@ -42,10 +50,10 @@ class Writer {
   const Annotations& annotations_;
   const OpDef *begin_, *end_;
   std::vector<uint32_t> first_;
-  std::vector<uint8_t> leaves_;                             // per value: read outside its region
-  std::vector<ValueId> inside_, outside_;                   // per value: the raw one, and behind its end
-  std::vector<const Attrs*> attrs_;                         // per region
-  std::unordered_map<uint64_t, ValueId> begins_;            // (region, value)
+  std::vector<uint8_t> leaves_;                   // per value: read outside its region
+  std::vector<ValueId> inside_, outside_;         // per value: the raw one, and behind its end
+  std::vector<const Attrs*> attrs_;               // per region
+  std::unordered_map<uint64_t, ValueId> begins_;  // (region, value)
   Function out_;
 };
 
@@ -57,7 +65,8 @@ void Writer::find_leaving() {
       if (region(value.node) != region(node)) leaves_[slot(value)] = 1;
     }
   }
-  for (ValueId result : function_.results) leaves_[slot(through_annotations(function_, result))] = 1;
+  for (ValueId result : function_.results)
+    leaves_[slot(through_annotations(function_, result))] = 1;
 }
 
 ValueId Writer::argument(ValueId value, uint32_t reader_region) {
@@ -79,7 +88,8 @@ Function Writer::write() {
     const Node& n = function_.nodes[node];
     if (is_annotation(n)) continue;
     args.clear();
-    for (ValueId arg : function_.args(n)) args.push_back(argument(through_annotations(function_, arg), region(node)));
+    for (ValueId arg : function_.args(n))
+      args.push_back(argument(through_annotations(function_, arg), region(node)));
     uint32_t now = out_.add_copy(n, args);
     for (uint32_t k = 0; k < n.types.size(); ++k) {
       ValueId old{node, k}, value{now, k};
@@ -88,13 +98,15 @@ Function Writer::write() {
       outside_[slot(old)] = ends ? annotate(end_, value, region(node)) : value;
     }
   }
-  for (ValueId result : function_.results) out_.results.push_back(outside_[slot(through_annotations(function_, result))]);
+  for (ValueId result : function_.results)
+    out_.results.push_back(outside_[slot(through_annotations(function_, result))]);
   return std::move(out_);
 }
 
 }  // namespace
 
-Function rewrite_annotations(const Function& function, const Annotations& annotations, const OpRegistry& ops) {
+Function rewrite_annotations(const Function& function, const Annotations& annotations,
+                             const OpRegistry& ops) {
   return Writer(function, annotations, ops).write();
 }
 

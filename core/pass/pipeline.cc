@@ -116,7 +116,8 @@ constexpr Row kCodegen[] = {
     {"inline_functions", 0, Args::kNone, "functions annotated inside are plain by now"},
     {"fuse_ops", 0, Args::kNone, "somebody has to take what is left"},
     {"run_codegen", 0, Args::kNone, "all regions and groups are functions by now"},
-    {"inline_functions", 0, Args::kNone, "what a plugin declined was fused in a function of its own"},
+    {"inline_functions", 0, Args::kNone,
+     "what a plugin declined was fused in a function of its own"},
     {"eliminate_dead_code", 0, Args::kNone, "constants that only compiled functions read"},
     {"plan_memory", 0, Args::kNone, "only externs are left: every live tensor is known"},
 };

@@ -2,8 +2,8 @@
 // bind_params.
 #include <charconv>
 
-#include "byoc/pass/passes.h"
 #include "byoc/base/literal.h"
+#include "byoc/pass/passes.h"
 #include "core/simplify/entry.h"
 
 namespace byoc {

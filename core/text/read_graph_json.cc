@@ -1,11 +1,11 @@
 // Graph JSON -> module. The text streams through nlohmann's parser: each node becomes a small tree,
 // is turned into a Node, and is dropped, so that memory is that of the module.
 #include "byoc/base/json.h"
+#include "byoc/base/literal.h"
 #include "byoc/ir/composite.h"
 #include "byoc/ir/graph_json.h"
 #include "byoc/ir/text.h"
 #include "byoc/ir/visit.h"
-#include "byoc/base/literal.h"
 #include "core/text/graph_values.h"
 
 namespace byoc {

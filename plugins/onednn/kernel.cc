@@ -13,19 +13,19 @@ ThreadScope::~ThreadScope() {
   if (omp_get_max_threads() != before_) omp_set_num_threads(before_);
 }
 
-// Memory objects of one run and, per step, the argument list the C API takes: built once, so that a run only sets
-// the addresses that differ from those of the run before.
+// Memory objects of one run and, per step, the argument list the C API takes: built once, so that a
+// run only sets the addresses that differ from those of the run before.
 struct OnednnKernel::State {
   struct Slot {
     dnnl::memory memory;
-    uint32_t buffer;                                        // kScratchpad: the scratchpad
+    uint32_t buffer;  // kScratchpad: the scratchpad
     void* address;
   };
   static constexpr uint32_t kScratchpad = UINT32_MAX;
   explicit State(const dnnl::engine& engine) : stream(engine) {}
   dnnl::stream stream;
   std::vector<Slot> slots;
-  std::vector<std::vector<dnnl_exec_arg_t>> args;           // per step
+  std::vector<std::vector<dnnl_exec_arg_t>> args;  // per step
 };
 
 OnednnKernel::OnednnKernel(Plan plan, dnnl::engine engine, uint32_t threads)
@@ -46,10 +46,13 @@ std::unique_ptr<OnednnKernel::State> OnednnKernel::make_state() const {
     std::vector<dnnl_exec_arg_t> args;
     for (const Bound& bound : step.args) {
       const Buffer& buffer = plan_.buffers[bound.buffer];
-      void* address = buffer.home == Buffer::kConstant ? const_cast<char*>(plan_.held[buffer.index].data<char>()) : nullptr;
+      void* address = buffer.home == Buffer::kConstant
+                          ? const_cast<char*>(plan_.held[buffer.index].data<char>())
+                          : nullptr;
       args.push_back({bound.index, add(bound.desc, bound.buffer, address)});
     }
-    if (step.scratchpad.get_size() > 0) args.push_back({DNNL_ARG_SCRATCHPAD, add(step.scratchpad, State::kScratchpad, nullptr)});
+    if (step.scratchpad.get_size() > 0)
+      args.push_back({DNNL_ARG_SCRATCHPAD, add(step.scratchpad, State::kScratchpad, nullptr)});
     state->args.push_back(std::move(args));
   }
   return state;
@@ -76,10 +79,17 @@ void OnednnKernel::bind(State& state, const sdk::Call& call) const {
     } else {
       const Buffer& buffer = plan_.buffers[slot.buffer];
       switch (buffer.home) {
-        case Buffer::kInput: address = const_cast<char*>(call.in_data<char>(buffer.index)); break;
-        case Buffer::kOutput: address = call.out_data<char>(buffer.index); break;
-        case Buffer::kArena: address = workspace + buffer.offset; break;
-        case Buffer::kConstant: break;
+        case Buffer::kInput:
+          address = const_cast<char*>(call.in_data<char>(buffer.index));
+          break;
+        case Buffer::kOutput:
+          address = call.out_data<char>(buffer.index);
+          break;
+        case Buffer::kArena:
+          address = workspace + buffer.offset;
+          break;
+        case Buffer::kConstant:
+          break;
       }
     }
     if (address == slot.address) continue;
@@ -96,7 +106,8 @@ void OnednnKernel::run(const sdk::Call& call) const {
   size_t failed = 0;
   for (size_t s = 0; s < plan_.steps.size() && status == dnnl_success; ++s) {
     const auto& args = state->args[s];
-    status = dnnl_primitive_execute(plan_.steps[s].primitive.get(), state->stream.get(), static_cast<int>(args.size()), args.data());
+    status = dnnl_primitive_execute(plan_.steps[s].primitive.get(), state->stream.get(),
+                                    static_cast<int>(args.size()), args.data());
     failed = s;
   }
   if (status == dnnl_success) status = dnnl_stream_wait(state->stream.get());
@@ -105,7 +116,8 @@ void OnednnKernel::run(const sdk::Call& call) const {
     pool_.push_back(std::move(state));
   }
   if (status == dnnl_success) return;
-  throw sdk::Error(BYOC_INTERNAL, "oneDNN failed with status " + std::to_string(status) + " in " + plan_.steps[failed].name);
+  throw sdk::Error(BYOC_INTERNAL, "oneDNN failed with status " + std::to_string(status) + " in " +
+                                      plan_.steps[failed].name);
 }
 
 sdk::KernelInfo OnednnKernel::info() const {
@@ -116,7 +128,8 @@ sdk::KernelInfo OnednnKernel::info() const {
   std::map<std::string, int> counts;
   for (const Step& step : plan_.steps) ++counts[step.is_reorder ? "reorder" : step.implementation];
   for (const auto& [name, count] : counts) {
-    out.implementation += (out.implementation.empty() ? "" : ", ") + name + (count > 1 ? " x" + std::to_string(count) : "");
+    out.implementation += (out.implementation.empty() ? "" : ", ") + name +
+                          (count > 1 ? " x" + std::to_string(count) : "");
   }
   return out;
 }

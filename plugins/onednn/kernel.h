@@ -5,9 +5,9 @@
 
 namespace byoc::onednn {
 
-/// Runs a plan. Re-entrant: every run takes a state of its own (memory objects and argument lists) from a pool,
-/// which grows to the number of runs that ever were under way at once. Beside what oneDNN's own execute
-/// allocates (MAY_ALLOC), only that growth allocates.
+/// Runs a plan. Re-entrant: every run takes a state of its own (memory objects and argument lists)
+/// from a pool, which grows to the number of runs that ever were under way at once. Beside what
+/// oneDNN's own execute allocates (MAY_ALLOC), only that growth allocates.
 class OnednnKernel : public sdk::Kernel {
  public:
   OnednnKernel(Plan plan, dnnl::engine engine, uint32_t threads);
@@ -24,12 +24,12 @@ class OnednnKernel : public sdk::Kernel {
   Plan plan_;
   dnnl::engine engine_;
   uint32_t threads_;
-  mutable std::mutex mutex_;                                // of the pool, held for a push or a pop
+  mutable std::mutex mutex_;  // of the pool, held for a push or a pop
   mutable std::vector<std::unique_ptr<State>> pool_;
 };
 
-/// The calling thread's OpenMP team has this size while the object lives: oneDNN asks OpenMP when a primitive is
-/// made and when it runs.
+/// The calling thread's OpenMP team has this size while the object lives: oneDNN asks OpenMP when a
+/// primitive is made and when it runs.
 class ThreadScope {
  public:
   explicit ThreadScope(uint32_t threads);

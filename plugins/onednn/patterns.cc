@@ -3,7 +3,7 @@
 namespace byoc::onednn {
 namespace {
 
-using namespace sdk;                                        // the table reads as its own small language
+using namespace sdk;  // the table reads as its own small language
 
 // Any chain of these behind an op is computed before the result is stored.
 Dag post_ops(const Dag& on) {

@@ -3,8 +3,8 @@
 
 namespace byoc::onednn {
 
-/// What the plugin takes, in order of priority: ops with what oneDNN can do before it stores their result, then ops
-/// alone.
+/// What the plugin takes, in order of priority: ops with what oneDNN can do before it stores their
+/// result, then ops alone.
 std::vector<sdk::Pattern> pattern_table();
 
 }  // namespace byoc::onednn

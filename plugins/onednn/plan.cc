@@ -13,7 +13,9 @@ uint64_t rounded(uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign
 
 // How two descriptors name one layout: the bytes oneDNN keeps of it.
 std::string layout_key(const Desc& from, const Desc& to) {
-  auto bytes = [](const Desc& d) { return std::string(reinterpret_cast<const char*>(&d.data), sizeof d.data); };
+  auto bytes = [](const Desc& d) {
+    return std::string(reinterpret_cast<const char*>(&d.data), sizeof d.data);
+  };
   return "onednn/2/" + bytes(from) + bytes(to);
 }
 
@@ -24,7 +26,7 @@ class Planner {
   Plan make();
 
  private:
-  struct Standing {                                         // a value in one format
+  struct Standing {  // a value in one format
     uint32_t buffer;
     Desc desc;
   };
@@ -47,10 +49,11 @@ class Planner {
   const dnnl::engine& engine_;
   Region region_;
   Plan plan_;
-  std::vector<Standing> homes_;                             // per value: where it was made
-  std::vector<Desc> formats_;                               // per value: of its home
-  std::map<std::pair<int, std::string>, uint32_t> copies_;  // (value, layout) -> buffer of a reordered copy
-  std::vector<size_t> last_reader_;                         // per value: the unit
+  std::vector<Standing> homes_;  // per value: where it was made
+  std::vector<Desc> formats_;    // per value: of its home
+  std::map<std::pair<int, std::string>, uint32_t>
+      copies_;                       // (value, layout) -> buffer of a reordered copy
+  std::vector<size_t> last_reader_;  // per value: the unit
 };
 
 void Planner::place_inputs() {
@@ -68,8 +71,9 @@ void Planner::place_inputs() {
     if (value.origin == Value::kUnit) continue;
     formats_[v] = plain_desc(value.type);
     homes_[v].desc = formats_[v];
-    if (value.origin == Value::kInput) homes_[v].buffer = new_buffer(Buffer::kInput, value.index, formats_[v]);
-    else homes_[v].buffer = UINT32_MAX;                     // made when somebody asks for it in a layout
+    if (value.origin == Value::kInput)
+      homes_[v].buffer = new_buffer(Buffer::kInput, value.index, formats_[v]);
+    else homes_[v].buffer = UINT32_MAX;  // made when somebody asks for it in a layout
   }
 }
 
@@ -77,10 +81,16 @@ void Planner::add_reorder(uint32_t from, const Desc& from_desc, uint32_t to, con
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::reorder::primitive_desc pd(engine_, from_desc, engine_, to_desc, attr);
-  plan_.steps.push_back({dnnl::reorder(pd), {{DNNL_ARG_FROM, from, from_desc}, {DNNL_ARG_TO, to, to_desc}}, pd.scratchpad_desc(), true, pd.impl_info_str(), "reorder"});
+  plan_.steps.push_back({dnnl::reorder(pd),
+                         {{DNNL_ARG_FROM, from, from_desc}, {DNNL_ARG_TO, to, to_desc}},
+                         pd.scratchpad_desc(),
+                         true,
+                         pd.impl_info_str(),
+                         "reorder"});
 }
 
-// A constant in the wanted layout: the host's own memory when that is what is wanted, else packed once per process.
+// A constant in the wanted layout: the host's own memory when that is what is wanted, else packed
+// once per process.
 uint32_t Planner::constant_in(const Argument& argument) {
   const Value& value = region_.values[static_cast<size_t>(argument.value)];
   if (argument.have == argument.want) {
@@ -90,12 +100,14 @@ uint32_t Planner::constant_in(const Argument& argument) {
     auto fill = [&](void* memory) {
       std::memset(memory, 0, bytes);
       const void* plain = constants_.data(value.index);
-      dnnl::memory from(argument.have, engine_, const_cast<void*>(plain)), to(argument.want, engine_, memory);
+      dnnl::memory from(argument.have, engine_, const_cast<void*>(plain)),
+          to(argument.want, engine_, memory);
       dnnl::stream stream(engine_);
       dnnl::reorder(from, to).execute(stream, from, to);
       stream.wait();
     };
-    plan_.held.push_back(constants_.packed(value.index, layout_key(argument.have, argument.want), bytes, fill));
+    plan_.held.push_back(
+        constants_.packed(value.index, layout_key(argument.have, argument.want), bytes, fill));
     plan_.packed_bytes += bytes;
   }
   return new_buffer(Buffer::kConstant, static_cast<uint32_t>(plan_.held.size() - 1), argument.want);
@@ -111,7 +123,7 @@ uint32_t Planner::argument_buffer(const Argument& argument) {
   if (is_constant) return copies_[key] = constant_in(argument);
   uint32_t from = home.buffer;
   Desc plain = plain_desc(region_.type(argument.value));
-  if (argument.is_reshaped && home.desc != plain) {         // other dims need the plain order first
+  if (argument.is_reshaped && home.desc != plain) {  // other dims need the plain order first
     Argument flat{argument.index, argument.value, false, home.desc, plain};
     from = argument_buffer(flat);
   }
@@ -124,20 +136,27 @@ uint32_t Planner::argument_buffer(const Argument& argument) {
 // Nobody reads the value after this unit, it is no result, and it has the layout wanted.
 bool Planner::may_take_over(int value, const Desc& desc, size_t unit) const {
   const Value& v = region_.values[static_cast<size_t>(value)];
-  bool is_result = std::find(region_.outputs.begin(), region_.outputs.end(), value) != region_.outputs.end();
-  return v.origin == Value::kUnit && !is_result && v.reads == 1 && last_reader_[static_cast<size_t>(value)] == unit &&
-         homes_[static_cast<size_t>(value)].desc == desc && plan_.buffers[homes_[static_cast<size_t>(value)].buffer].home == Buffer::kArena;
+  bool is_result =
+      std::find(region_.outputs.begin(), region_.outputs.end(), value) != region_.outputs.end();
+  return v.origin == Value::kUnit && !is_result && v.reads == 1 &&
+         last_reader_[static_cast<size_t>(value)] == unit &&
+         homes_[static_cast<size_t>(value)].desc == desc &&
+         plan_.buffers[homes_[static_cast<size_t>(value)].buffer].home == Buffer::kArena;
 }
 
 uint32_t Planner::result_buffer(const Unit& unit, const Built& built) {
   size_t index = static_cast<size_t>(&unit - region_.units.data());
   auto output = std::find(region_.outputs.begin(), region_.outputs.end(), unit.out);
   bool direct = output != region_.outputs.end() && built.out == plain_desc(region_.type(unit.out));
-  if (built.sum >= 0 && !direct && may_take_over(built.sum, built.out, index)) return home_of(built.sum).buffer;
-  uint32_t to = direct ? new_buffer(Buffer::kOutput, static_cast<uint32_t>(output - region_.outputs.begin()), built.out)
-                       : new_buffer(Buffer::kArena, 0, built.out);
+  if (built.sum >= 0 && !direct && may_take_over(built.sum, built.out, index))
+    return home_of(built.sum).buffer;
+  uint32_t to = direct
+                    ? new_buffer(Buffer::kOutput,
+                                 static_cast<uint32_t>(output - region_.outputs.begin()), built.out)
+                    : new_buffer(Buffer::kArena, 0, built.out);
   if (built.sum >= 0) {
-    Argument residual{0, built.sum, false, formats_[static_cast<size_t>(built.sum)], formats_[static_cast<size_t>(built.sum)]};
+    Argument residual{0, built.sum, false, formats_[static_cast<size_t>(built.sum)],
+                      formats_[static_cast<size_t>(built.sum)]};
     add_reorder(argument_buffer(residual), residual.have, to, built.out);
   }
   return to;
@@ -146,8 +165,11 @@ uint32_t Planner::result_buffer(const Unit& unit, const Built& built) {
 void Planner::add_unit(size_t index) {
   const Unit& unit = region_.units[index];
   Built built = build_unit(region_, unit, formats_, engine_);
-  Step step{built.primitive, {}, built.scratchpad, false, built.implementation, unit.name.empty() ? unit.node->op : unit.name};
-  for (const Argument& argument : built.inputs) step.args.push_back({argument.index, argument_buffer(argument), argument.want});
+  Step step{built.primitive,      {},
+            built.scratchpad,     false,
+            built.implementation, unit.name.empty() ? unit.node->op : unit.name};
+  for (const Argument& argument : built.inputs)
+    step.args.push_back({argument.index, argument_buffer(argument), argument.want});
   uint32_t out = result_buffer(unit, built);
   step.args.push_back({DNNL_ARG_DST, out, built.out});
   plan_.steps.push_back(std::move(step));
@@ -159,11 +181,13 @@ void Planner::finish_outputs() {
   for (size_t k = 0; k < region_.outputs.size(); ++k) {
     int value = region_.outputs[k];
     Desc plain = plain_desc(region_.type(value));
-    Argument result{0, value, false, formats_[static_cast<size_t>(value)], formats_[static_cast<size_t>(value)]};
+    Argument result{0, value, false, formats_[static_cast<size_t>(value)],
+                    formats_[static_cast<size_t>(value)]};
     uint32_t from = argument_buffer(result);
     const Buffer& home = plan_.buffers[from];
     if (home.home == Buffer::kOutput && home.index == k) continue;
-    add_reorder(from, result.have, new_buffer(Buffer::kOutput, static_cast<uint32_t>(k), plain), plain);
+    add_reorder(from, result.have, new_buffer(Buffer::kOutput, static_cast<uint32_t>(k), plain),
+                plain);
   }
 }
 
@@ -175,14 +199,17 @@ void Planner::place_arena() {
       buffer.first = std::min(buffer.first, s);
       buffer.last = std::max(buffer.last, s);
     }
-    plan_.scratchpad_bytes = std::max<uint64_t>(plan_.scratchpad_bytes, rounded(plan_.steps[s].scratchpad.get_size()));
+    plan_.scratchpad_bytes =
+        std::max<uint64_t>(plan_.scratchpad_bytes, rounded(plan_.steps[s].scratchpad.get_size()));
   }
   std::vector<uint32_t> order;
   for (uint32_t b = 0; b < plan_.buffers.size(); ++b) {
     if (plan_.buffers[b].home == Buffer::kArena) order.push_back(b);
   }
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return plan_.buffers[a].bytes > plan_.buffers[b].bytes; });
-  std::vector<uint32_t> placed;                             // by offset
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return plan_.buffers[a].bytes > plan_.buffers[b].bytes;
+  });
+  std::vector<uint32_t> placed;  // by offset
   for (uint32_t b : order) {
     Buffer& now = plan_.buffers[b];
     for (uint32_t other : placed) {
@@ -192,7 +219,10 @@ void Planner::place_arena() {
       now.offset = std::max(now.offset, there.offset + there.bytes);
     }
     plan_.arena_bytes = std::max(plan_.arena_bytes, now.offset + now.bytes);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), now.offset, [&](uint64_t o, uint32_t p) { return o < plan_.buffers[p].offset; }), b);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), now.offset,
+                         [&](uint64_t o, uint32_t p) { return o < plan_.buffers[p].offset; }),
+        b);
   }
 }
 

@@ -8,14 +8,14 @@ namespace byoc::onednn {
 struct Buffer {
   enum Home { kInput, kOutput, kConstant, kArena };
   Home home = kArena;
-  uint32_t index = 0;                                       // of the input, output or held constant
-  uint64_t offset = 0, bytes = 0;                           // in the arena
-  uint32_t first = UINT32_MAX, last = 0;                    // steps that touch it
+  uint32_t index = 0;                     // of the input, output or held constant
+  uint64_t offset = 0, bytes = 0;         // in the arena
+  uint32_t first = UINT32_MAX, last = 0;  // steps that touch it
 };
 
 /// A primitive's argument: a buffer seen through a descriptor.
 struct Bound {
-  int index = 0;                                            // DNNL_ARG_...
+  int index = 0;  // DNNL_ARG_...
   uint32_t buffer = 0;
   Desc desc;
 };
@@ -31,12 +31,13 @@ struct Step {
 struct Plan {
   std::vector<Buffer> buffers;
   std::vector<Step> steps;
-  std::vector<sdk::Held> held;                              // constants, as they are or in oneDNN's layouts
+  std::vector<sdk::Held> held;  // constants, as they are or in oneDNN's layouts
   uint64_t arena_bytes = 0, scratchpad_bytes = 0, packed_bytes = 0;
 };
 
-/// Reorders stand only where two primitives disagree and at the region's border; constants are reordered here, once
-/// for all sessions; a residual is summed in place where nobody reads it afterwards. Throws Refusal.
+/// Reorders stand only where two primitives disagree and at the region's border; constants are
+/// reordered here, once for all sessions; a residual is summed in place where nobody reads it
+/// afterwards. Throws Refusal.
 Plan make_plan(const Graph& graph, sdk::Constants& constants, const dnnl::engine& engine);
 
 }  // namespace byoc::onednn

@@ -15,18 +15,21 @@ class OnednnPlugin : public sdk::Plugin {
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
 };
 
-// A candidate is taken when oneDNN makes the primitive: what it refuses is refused here, never in compile.
+// A candidate is taken when oneDNN makes the primitive: what it refuses is refused here, never in
+// compile.
 sdk::Verdict OnednnPlugin::judge(const Graph& candidate) const {
   try {
     Region region = read_region(candidate);
     std::vector<Desc> formats;
     for (const Value& value : region.values) {
-      bool describable = value.type.is_static() && value.type.rank() <= 6 && value.type.dtype == sdk::DType::kF32;
+      bool describable =
+          value.type.is_static() && value.type.rank() <= 6 && value.type.dtype == sdk::DType::kF32;
       formats.push_back(describable ? plain_desc(value.type) : Desc());
     }
     for (const Unit& unit : region.units) {
       Built built = build_unit(region, unit, formats, engine_);
-      if (built.implementation.starts_with("ref")) return sdk::Verdict::slow(built.implementation + ", oneDNN has no fast kernel for it");
+      if (built.implementation.starts_with("ref"))
+        return sdk::Verdict::slow(built.implementation + ", oneDNN has no fast kernel for it");
     }
     return sdk::Verdict::yes();
   } catch (const Refusal& refusal) {
@@ -41,7 +44,7 @@ std::unique_ptr<sdk::Kernel> OnednnPlugin::compile(sdk::Function& function) {
     return std::make_unique<OnednnKernel>(std::move(plan), engine_, function.threads);
   } catch (const Refusal& refusal) {
     throw sdk::Declined(refusal.reason);
-  } catch (const dnnl::error& e) {                          // the default codegen can still run it
+  } catch (const dnnl::error& e) {  // the default codegen can still run it
     throw sdk::Declined(std::string("oneDNN: ") + e.what());
   }
 }

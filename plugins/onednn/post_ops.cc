@@ -6,7 +6,8 @@ using dnnl::algorithm;
 
 std::optional<Eltwise> find_eltwise(const Node& node) {
   if (node.op == "relu") return Eltwise{algorithm::eltwise_relu, 0.0f, 0.0f};
-  if (node.op == "leaky_relu") return Eltwise{algorithm::eltwise_relu, static_cast<float>(node.attrs.f("alpha", 0.01)), 0.0f};
+  if (node.op == "leaky_relu")
+    return Eltwise{algorithm::eltwise_relu, static_cast<float>(node.attrs.f("alpha", 0.01)), 0.0f};
   if (node.op == "sigmoid") return Eltwise{algorithm::eltwise_logistic, 0.0f, 0.0f};
   if (node.op == "tanh") return Eltwise{algorithm::eltwise_tanh, 0.0f, 0.0f};
   return std::nullopt;
@@ -63,18 +64,23 @@ Posts read_posts(const Region& region, const Unit& unit, Channel channel, float 
     const Value& value = region.values[static_cast<size_t>(post.other)];
     const Dims& other = value.type.dims;
     bool is_add = post.node->op == "add";
-    if (k == 0 && is_add && alpha == 1.0f && value.origin == Value::kConstant && is_per_channel(other, dims.size(), channel)) {
+    if (k == 0 && is_add && alpha == 1.0f && value.origin == Value::kConstant &&
+        is_per_channel(other, dims.size(), channel)) {
       out.bias = post.other;
     } else if (is_add && other == dims && out.sum < 0) {
       ops.append_sum(1.0f);
       out.sum = post.other;
-    } else if (other.size() <= dims.size() && (other == dims || is_per_channel(other, dims.size(), channel))) {
+    } else if (other.size() <= dims.size() &&
+               (other == dims || is_per_channel(other, dims.size(), channel))) {
       Dims seen = leading_ones(other, dims.size());
       int index = DNNL_ARG_ATTR_MULTIPLE_POST_OP(ops.len()) | DNNL_ARG_SRC_1;
-      ops.append_binary(find_binary(*post.node)->how, dnnl::memory::desc(seen, dnnl::memory::data_type::f32, row_major_strides(seen)));
+      ops.append_binary(
+          find_binary(*post.node)->how,
+          dnnl::memory::desc(seen, dnnl::memory::data_type::f32, row_major_strides(seen)));
       out.inputs.push_back({index, post.other, seen});
     } else {
-      throw Refusal{"the operand " + value.type.text() + " of the post-op " + post.node->op + " is neither per channel nor of the result's shape"};
+      throw Refusal{"the operand " + value.type.text() + " of the post-op " + post.node->op +
+                    " is neither per channel nor of the result's shape"};
     }
   }
   out.attr.set_post_ops(ops);

@@ -17,24 +17,24 @@ std::optional<Eltwise> find_eltwise(const Node& node);
 struct Binary {
   dnnl::algorithm how;
 };
-std::optional<Binary> find_binary(const Node& node);        // commutative ones alone
+std::optional<Binary> find_binary(const Node& node);  // commutative ones alone
 
 struct PostInput {
-  int index;                                                // DNNL_ARG_...
+  int index;  // DNNL_ARG_...
   int value;
-  Dims dims;                                                // as the post-op sees it
+  Dims dims;  // as the post-op sees it
 };
 
 struct Posts {
-  dnnl::primitive_attr attr;                                // scratchpad is the user's
-  int bias = -1;                                            // value, one element per channel
-  int sum = -1;                                             // value added to from the result's own memory
+  dnnl::primitive_attr attr;  // scratchpad is the user's
+  int bias = -1;              // value, one element per channel
+  int sum = -1;               // value added to from the result's own memory
   std::vector<PostInput> inputs;
 };
 
 struct Channel {
-  int64_t count;                                            // elements of a bias
-  int64_t axis;                                             // of the result
+  int64_t count;  // elements of a bias
+  int64_t axis;   // of the result
 };
 /// Reads the unit's chain. alpha: factor of the op itself. Throws Refusal.
 Posts read_posts(const Region& region, const Unit& unit, Channel channel, float alpha = 1.0f);

@@ -1,6 +1,7 @@
 #pragma once
-// One unit of a region -> one oneDNN primitive. Formats are oneDNN's choice (`any`) where a choice pays; what a
-// primitive then wants of each argument is told to the kernel, which reorders only where two disagree.
+// One unit of a region -> one oneDNN primitive. Formats are oneDNN's choice (`any`) where a choice
+// pays; what a primitive then wants of each argument is told to the kernel, which reorders only
+// where two disagree.
 #include <dnnl.hpp>
 
 #include "region.h"
@@ -10,25 +11,28 @@ namespace byoc::onednn {
 using Desc = dnnl::memory::desc;
 
 struct Argument {
-  int index = 0;                                            // DNNL_ARG_...
+  int index = 0;  // DNNL_ARG_...
   int value = -1;
-  /// The value seen in other dims than its own (grouped weights, a bias as a vector): it must be plain then.
+  /// The value seen in other dims than its own (grouped weights, a bias as a vector): it must be
+  /// plain then.
   bool is_reshaped = false;
-  Desc have;                                                // how the unit was told it stands, in those dims
+  Desc have;  // how the unit was told it stands, in those dims
   Desc want;
 };
 
 struct Built {
   dnnl::primitive primitive;
   std::vector<Argument> inputs;
-  Desc out;                                                 // of the result, in its own dims
-  int sum = -1;                                             // value that must stand in the result's memory before
+  Desc out;      // of the result, in its own dims
+  int sum = -1;  // value that must stand in the result's memory before
   Desc scratchpad;
-  std::string implementation;                               // "jit:avx2"
+  std::string implementation;  // "jit:avx2"
 };
 
-/// formats[v]: how value v stands at present. Throws Refusal with the reason, oneDNN's own where it is one.
-Built build_unit(const Region& region, const Unit& unit, const std::vector<Desc>& formats, const dnnl::engine& engine);
+/// formats[v]: how value v stands at present. Throws Refusal with the reason, oneDNN's own where it
+/// is one.
+Built build_unit(const Region& region, const Unit& unit, const std::vector<Desc>& formats,
+                 const dnnl::engine& engine);
 
 Desc plain_desc(const Type& type);
 Desc plain_desc(const Dims& dims);

@@ -17,9 +17,12 @@ class Reader {
   }
   int of(const sdk::Operand& operand) const {
     switch (operand.kind) {
-      case sdk::Operand::kInput: return static_cast<int>(operand.index);
-      case sdk::Operand::kConstant: return static_cast<int>(graph_.inputs.size() + operand.index);
-      default: break;
+      case sdk::Operand::kInput:
+        return static_cast<int>(operand.index);
+      case sdk::Operand::kConstant:
+        return static_cast<int>(graph_.inputs.size() + operand.index);
+      default:
+        break;
     }
     if (operand.output != 0) throw Refusal{"only the first output of an op is wired up"};
     return node_values_[operand.index];
@@ -37,15 +40,18 @@ class Reader {
 
   const Graph& graph_;
   Region region_;
-  std::vector<int> node_values_;                            // per node of the graph
+  std::vector<int> node_values_;  // per node of the graph
 };
 
-// The body is a chain: each node behind the first reads the value so far, once, and at most one input beside it.
+// The body is a chain: each node behind the first reads the value so far, once, and at most one
+// input beside it.
 Unit Reader::read_composite(const Node& call, const sdk::Body& body) const {
   std::vector<int> inputs = of(call.args);
-  if (body.nodes.empty() || body.outputs.size() != 1) throw Refusal{"composite " + body.pattern + " has no single result"};
+  if (body.nodes.empty() || body.outputs.size() != 1)
+    throw Refusal{"composite " + body.pattern + " has no single result"};
   auto input = [&](const sdk::Operand& operand) {
-    if (operand.kind != sdk::Operand::kInput) throw Refusal{"composite " + body.pattern + " is no chain of ops"};
+    if (operand.kind != sdk::Operand::kInput)
+      throw Refusal{"composite " + body.pattern + " is no chain of ops"};
     return inputs[operand.index];
   };
   Unit unit{&body.nodes[0], {}, {}, -1, body.nodes[0].loc};
@@ -62,7 +68,8 @@ Unit Reader::read_composite(const Node& call, const sdk::Body& body) const {
     if (chain_reads != 1) throw Refusal{"composite " + body.pattern + " is no chain of ops"};
     unit.posts.push_back(post);
   }
-  if (body.outputs[0].kind != sdk::Operand::kNode || body.outputs[0].index + 1 != body.nodes.size()) {
+  if (body.outputs[0].kind != sdk::Operand::kNode ||
+      body.outputs[0].index + 1 != body.nodes.size()) {
     throw Refusal{"composite " + body.pattern + " does not end in its last op"};
   }
   return unit;
@@ -70,7 +77,8 @@ Unit Reader::read_composite(const Node& call, const sdk::Body& body) const {
 
 Region Reader::read() {
   for (size_t k = 0; k < graph_.inputs.size(); ++k) add(Value::kInput, k, graph_.input_type(k));
-  for (size_t k = 0; k < graph_.constants.size(); ++k) add(Value::kConstant, k, graph_.types[graph_.constants[k].type]);
+  for (size_t k = 0; k < graph_.constants.size(); ++k)
+    add(Value::kConstant, k, graph_.types[graph_.constants[k].type]);
   for (const Node& node : graph_.nodes) {
     const sdk::Body* body = graph_.callee(node);
     Unit unit = body ? read_composite(node, *body) : read_op(node);

@@ -21,29 +21,29 @@ struct Refusal {
 struct Value {
   enum Origin { kInput, kConstant, kUnit };
   Origin origin = kInput;
-  uint32_t index = 0;                                       // of the input, the constant or the unit
+  uint32_t index = 0;  // of the input, the constant or the unit
   Type type;
-  uint32_t reads = 0;                                       // by units; results of the region are not counted
+  uint32_t reads = 0;  // by units; results of the region are not counted
 };
 
 /// What follows an op inside its composite, in the graph's order.
 struct Post {
   const Node* node = nullptr;
-  int other = -1;                                           // of a binary op: the value that is not the chain's
+  int other = -1;  // of a binary op: the value that is not the chain's
 };
 
 struct Unit {
-  const Node* node = nullptr;                               // the anchor, or an op alone
-  std::vector<int> args;                                    // values
+  const Node* node = nullptr;  // the anchor, or an op alone
+  std::vector<int> args;       // values
   std::vector<Post> posts;
-  int out = -1;                                             // value
-  std::string name;                                         // the user's
+  int out = -1;      // value
+  std::string name;  // the user's
 };
 
 struct Region {
   std::vector<Value> values;
   std::vector<Unit> units;
-  std::vector<int> outputs;                                 // values
+  std::vector<int> outputs;  // values
   const Type& type(int value) const { return values[static_cast<size_t>(value)].type; }
 };
 

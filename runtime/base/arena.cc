@@ -10,8 +10,8 @@
 namespace byoc {
 namespace {
 
-constexpr size_t kTryOrders = 4096;                         // lifetimes up to which quadratic orders are tried
-constexpr uint64_t kBudget = 40'000'000;                    // comparisons spent on improving one
+constexpr size_t kTryOrders = 4096;       // lifetimes up to which quadratic orders are tried
+constexpr uint64_t kBudget = 40'000'000;  // comparisons spent on improving one
 
 struct Event {
   uint32_t step;
@@ -76,7 +76,7 @@ class FreeList {
  private:
   uint64_t grow(uint64_t bytes) {
     uint64_t offset = end_;
-    if (!by_offset_.empty()) {                              // a free block at the end grows
+    if (!by_offset_.empty()) {  // a free block at the end grows
       auto [last, size] = *by_offset_.rbegin();
       if (last + size == end_) {
         erase(last, size);
@@ -113,11 +113,13 @@ ArenaPlan plan_by_time(const std::vector<Lifetime>& lifetimes) {
   return plan;
 }
 
-// Tensors one after another in `order`, each at the lowest offset where nothing it lives with stands.
-ArenaPlan plan_in_order(const std::vector<Lifetime>& lifetimes, const std::vector<uint32_t>& order) {
+// Tensors one after another in `order`, each at the lowest offset where nothing it lives with
+// stands.
+ArenaPlan plan_in_order(const std::vector<Lifetime>& lifetimes,
+                        const std::vector<uint32_t>& order) {
   ArenaPlan plan;
   plan.offsets.resize(lifetimes.size(), 0);
-  std::vector<uint32_t> placed;                             // by offset
+  std::vector<uint32_t> placed;  // by offset
   for (uint32_t index : order) {
     const Lifetime& now = lifetimes[index];
     uint64_t offset = 0;
@@ -129,7 +131,8 @@ ArenaPlan plan_in_order(const std::vector<Lifetime>& lifetimes, const std::vecto
     }
     plan.offsets[index] = offset;
     plan.bytes = std::max(plan.bytes, offset + now.bytes);
-    auto at = std::upper_bound(placed.begin(), placed.end(), offset, [&](uint64_t o, uint32_t p) { return o < plan.offsets[p]; });
+    auto at = std::upper_bound(placed.begin(), placed.end(), offset,
+                               [&](uint64_t o, uint32_t p) { return o < plan.offsets[p]; });
     placed.insert(at, index);
   }
   return plan;
@@ -163,7 +166,8 @@ std::vector<uint64_t> busiest(const std::vector<Lifetime>& lifetimes) {
 
 // What stands highest is placed earlier next time, as long as the budget lasts: n^2 a try.
 template <class Consider>
-void promote_the_highest(const std::vector<Lifetime>& lifetimes, std::vector<uint32_t> order, uint64_t peak, Consider&& consider) {
+void promote_the_highest(const std::vector<Lifetime>& lifetimes, std::vector<uint32_t> order,
+                         uint64_t peak, Consider&& consider) {
   uint64_t n = lifetimes.size(), tries = std::min<uint64_t>(400, kBudget / (n * n + 1));
   for (uint64_t k = 0; k < tries; ++k) {
     ArenaPlan plan = plan_in_order(lifetimes, order);
@@ -174,7 +178,7 @@ void promote_the_highest(const std::vector<Lifetime>& lifetimes, std::vector<uin
     consider(std::move(plan));
     if (is_best) return;
     size_t place = static_cast<size_t>(top - order.begin());
-    size_t to = place / 2;                                  // half way to the front, so that orders do not repeat soon
+    size_t to = place / 2;  // half way to the front, so that orders do not repeat soon
     std::rotate(order.begin() + static_cast<ptrdiff_t>(to), top, top + 1);
   }
 }
@@ -194,9 +198,13 @@ ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes) {
     auto by = [&](auto&& before) { return sorted_order(lifetimes.size(), before); };
     std::vector<uint32_t> orders[] = {
         by([&](uint32_t a, uint32_t b) { return bytes(a) > bytes(b); }),
-        by([&](uint32_t a, uint32_t b) { return std::pair(busy[a], bytes(a)) > std::pair(busy[b], bytes(b)); }),
+        by([&](uint32_t a, uint32_t b) {
+          return std::pair(busy[a], bytes(a)) > std::pair(busy[b], bytes(b));
+        }),
         by([&](uint32_t a, uint32_t b) { return bytes(a) * span(a) > bytes(b) * span(b); }),
-        by([&](uint32_t a, uint32_t b) { return std::pair(span(a), bytes(a)) > std::pair(span(b), bytes(b)); }),
+        by([&](uint32_t a, uint32_t b) {
+          return std::pair(span(a), bytes(a)) > std::pair(span(b), bytes(b));
+        }),
     };
     for (const auto& order : orders) {
       if (best.bytes > peak) consider(plan_in_order(lifetimes, order));

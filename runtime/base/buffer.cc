@@ -22,7 +22,9 @@ std::string ContentKey::hex() const {
 
 bool ContentKey::parse(const std::string& hex, ContentKey& out) {
   if (hex.size() != 32) return false;
-  auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
+  auto digit = [](char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+  };
   for (size_t k = 0; k < 16; ++k) {
     int high = digit(hex[2 * k]), low = digit(hex[2 * k + 1]);
     if (high < 0 || low < 0) return false;
@@ -32,9 +34,11 @@ bool ContentKey::parse(const std::string& hex, ContentKey& out) {
 }
 
 ContentKey content_key(std::span<const std::byte> bytes) {
-  static const char kNothing = 0;                           // an empty span may carry a null pointer
+  static const char kNothing = 0;  // an empty span may carry a null pointer
   XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes.empty() ? &kNothing : static_cast<const void*>(bytes.data()), bytes.size()));
+  XXH128_canonicalFromHash(
+      &canonical, XXH3_128bits(bytes.empty() ? &kNothing : static_cast<const void*>(bytes.data()),
+                               bytes.size()));
   ContentKey key;
   std::memcpy(key.bytes.data(), canonical.digest, 16);
   return key;

@@ -27,7 +27,8 @@ void print_to(std::string& out, const TensorSpec& spec) {
 
 Result<TensorSpec> parse_tensor_spec(std::string_view text) {
   auto wrong = [&] {
-    return invalid(cat("\"", text, "\" is not a type like f32[1,3,224,224] or i64[]")).with_slug("type-syntax");
+    return invalid(cat("\"", text, "\" is not a type like f32[1,3,224,224] or i64[]"))
+        .with_slug("type-syntax");
   };
   size_t bracket = text.find('[');
   std::optional<DType> dtype = parse_dtype(text.substr(0, bracket));

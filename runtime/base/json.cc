@@ -4,7 +4,8 @@ namespace byoc {
 
 Status scan_json(std::string_view text, size_t max_bytes, int max_depth) {
   if (text.size() > max_bytes) {
-    return invalid(cat("JSON of ", text.size(), " bytes, at most ", max_bytes, " are accepted")).with_slug("json-size");
+    return invalid(cat("JSON of ", text.size(), " bytes, at most ", max_bytes, " are accepted"))
+        .with_slug("json-size");
   }
   int depth = 0;
   bool in_string = false;
@@ -17,7 +18,8 @@ Status scan_json(std::string_view text, size_t max_bytes, int max_depth) {
       in_string = true;
     } else if (c == '[' || c == '{') {
       if (++depth > max_depth) {
-        return invalid(cat("JSON nested deeper than ", max_depth, " at byte ", k)).with_slug("json-depth");
+        return invalid(cat("JSON nested deeper than ", max_depth, " at byte ", k))
+            .with_slug("json-depth");
       }
     } else if (c == ']' || c == '}') {
       --depth;

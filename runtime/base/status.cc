@@ -10,12 +10,26 @@
 namespace byoc {
 
 std::string_view code_name(Code code) {
-  static constexpr std::string_view kNames[] = {
-      "ok",           "cancelled",      "unknown",           "invalid-argument",
-      "deadline-exceeded", "not-found", "already-exists",    "permission-denied",
-      "resource-exhausted", "failed-precondition", "aborted", "out-of-range",
-      "unimplemented", "internal",      "unavailable",       "data-loss",
-      "unauthenticated", "declined",    "stale-artifact",    "bad-graph"};
+  static constexpr std::string_view kNames[] = {"ok",
+                                                "cancelled",
+                                                "unknown",
+                                                "invalid-argument",
+                                                "deadline-exceeded",
+                                                "not-found",
+                                                "already-exists",
+                                                "permission-denied",
+                                                "resource-exhausted",
+                                                "failed-precondition",
+                                                "aborted",
+                                                "out-of-range",
+                                                "unimplemented",
+                                                "internal",
+                                                "unavailable",
+                                                "data-loss",
+                                                "unauthenticated",
+                                                "declined",
+                                                "stale-artifact",
+                                                "bad-graph"};
   auto index = static_cast<size_t>(code);
   return index < std::size(kNames) ? kNames[index] : "unknown";
 }
@@ -70,16 +84,22 @@ std::string Status::to_string() const {
 }
 
 void print_to(std::string& out, double value) {
-  if (std::isnan(value)) { out += "nan"; return; }
-  if (std::isinf(value)) { out += value < 0 ? "-inf" : "inf"; return; }
+  if (std::isnan(value)) {
+    out += "nan";
+    return;
+  }
+  if (std::isinf(value)) {
+    out += value < 0 ? "-inf" : "inf";
+    return;
+  }
   char text[32];
   auto end = std::to_chars(text, text + sizeof text, value).ptr;
   out.append(text, end);
 }
 
 void check_failed(const char* file, int line, const char* condition, const std::string& message) {
-  std::fprintf(stderr, "byoc: internal error at %s:%d: %s does not hold%s%s\n", file, line, condition,
-               message.empty() ? "" : ": ", message.c_str());
+  std::fprintf(stderr, "byoc: internal error at %s:%d: %s does not hold%s%s\n", file, line,
+               condition, message.empty() ? "" : ": ", message.c_str());
   std::abort();
 }
 

@@ -11,11 +11,13 @@ namespace byoc::test {
 
 std::shared_ptr<const PluginSet> selective_plugins(const PluginOptions& options) {
   PluginSearch search;
-  for (const auto& [id, values] : options) search.files.push_back(cat(BYOC_BUILD_DIR, "/tests/support/plugins/libbyoc_", id, ".so"));
+  for (const auto& [id, values] : options)
+    search.files.push_back(cat(BYOC_BUILD_DIR, "/tests/support/plugins/libbyoc_", id, ".so"));
   search.files.push_back(cat(BYOC_PLUGIN_DIR, "/libbyoc_json.so"));
   search.options = options;
   auto plugins = PluginSet::load(search);
-  for (const RefusedPlugin& refused : plugins->refused()) ADD_FAILURE() << refused.path << ": " << refused.reason;
+  for (const RefusedPlugin& refused : plugins->refused())
+    ADD_FAILURE() << refused.path << ": " << refused.reason;
   return plugins;
 }
 
@@ -39,7 +41,8 @@ IRModule import(const std::string& path, std::map<std::string, std::vector<int64
   return module.ok() ? *std::move(module) : IRModule();
 }
 
-PassContext context_of(const IRModule& module, std::shared_ptr<const PluginSet> plugins, std::vector<std::string> compilers, Report* report) {
+PassContext context_of(const IRModule& module, std::shared_ptr<const PluginSet> plugins,
+                       std::vector<std::string> compilers, Report* report) {
   BuildOptions options;
   options.plugins = std::move(plugins);
   options.compilers = std::move(compilers);
@@ -59,8 +62,9 @@ IRModule run(IRModule module, std::string_view passes, const PassContext& contex
 }
 
 const std::vector<std::string>& clean_up_passes() {
-  static const std::vector<std::string> kPasses = {"infer_types", "inline_functions", "bind_constant_arguments", "fold_constants",
-                                                   "fold_batch_norm", "eliminate_dead_code", "merge_equal_nodes"};
+  static const std::vector<std::string> kPasses = {
+      "infer_types",     "inline_functions",    "bind_constant_arguments", "fold_constants",
+      "fold_batch_norm", "eliminate_dead_code", "merge_equal_nodes"};
   return kPasses;
 }
 
@@ -72,8 +76,8 @@ Tensor tensor_f32(std::vector<int64_t> dims, const std::vector<float>& values) {
   return *std::move(tensor);
 }
 
-std::vector<Tensor> execute(const Executable& executable, std::shared_ptr<const PluginSet> plugins, const std::vector<Tensor>& inputs,
-                            uint64_t seed) {
+std::vector<Tensor> execute(const Executable& executable, std::shared_ptr<const PluginSet> plugins,
+                            const std::vector<Tensor>& inputs, uint64_t seed) {
   std::vector<Tensor> outputs;
   Result<std::unique_ptr<Session>> session = Session::load(executable, std::move(plugins));
   EXPECT_TRUE(session.ok()) << session.status().to_string();
@@ -86,7 +90,8 @@ std::vector<Tensor> execute(const Executable& executable, std::shared_ptr<const 
   const std::vector<Tensor>& used = inputs.empty() ? random : inputs;
   std::vector<DLTensor> in, out;
   for (const Tensor& tensor : used) in.push_back(tensor.view());
-  for (const NamedTensor& output : (*session)->outputs()) outputs.push_back(*Tensor::make(output.type));
+  for (const NamedTensor& output : (*session)->outputs())
+    outputs.push_back(*Tensor::make(output.type));
   for (const Tensor& tensor : outputs) out.push_back(tensor.view());
   auto context = (*session)->make_context();
   EXPECT_TRUE(context.ok()) << context.status().to_string();

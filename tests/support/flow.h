@@ -8,7 +8,8 @@ namespace byoc::test {
 
 using PluginOptions = std::map<std::string, std::map<std::string, std::string>>;
 
-/// Test plugins "a", "b", "c" (support/plugins) named in `options`, and json as the default codegen.
+/// Test plugins "a", "b", "c" (support/plugins) named in `options`, and json as the default
+/// codegen.
 std::shared_ptr<const PluginSet> selective_plugins(const PluginOptions& options);
 /// What the build put into its plugins folder.
 std::shared_ptr<const PluginSet> built_plugins();
@@ -16,8 +17,8 @@ std::shared_ptr<const PluginSet> built_plugins();
 IRModule parse(std::string_view text);
 /// tests/models/...
 IRModule import(const std::string& path, std::map<std::string, std::vector<int64_t>> shapes = {});
-PassContext context_of(const IRModule& module, std::shared_ptr<const PluginSet> plugins, std::vector<std::string> compilers = {},
-                       Report* report = nullptr);
+PassContext context_of(const IRModule& module, std::shared_ptr<const PluginSet> plugins,
+                       std::vector<std::string> compilers = {}, Report* report = nullptr);
 /// "a,b=x+y" on the module; a failure is a test failure.
 IRModule run(IRModule module, std::string_view passes, const PassContext& context);
 /// The clean-up passes of the architecture, section 2, first line, that need no arguments.
@@ -25,8 +26,8 @@ const std::vector<std::string>& clean_up_passes();
 
 Tensor tensor_f32(std::vector<int64_t> dims, const std::vector<float>& values);
 /// Inputs from `seed` when none are given.
-std::vector<Tensor> execute(const Executable& executable, std::shared_ptr<const PluginSet> plugins, const std::vector<Tensor>& inputs = {},
-                            uint64_t seed = 1);
+std::vector<Tensor> execute(const Executable& executable, std::shared_ptr<const PluginSet> plugins,
+                            const std::vector<Tensor>& inputs = {}, uint64_t seed = 1);
 std::vector<float> floats(const Tensor& tensor);
 /// |a - b| <= 1e-4 of the largest |b|, element by element: the tolerance of `byoc verify` for f32.
 void expect_close(const std::vector<Tensor>& a, const std::vector<Tensor>& b);

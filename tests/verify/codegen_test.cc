@@ -1,4 +1,5 @@
-// run_codegen and what follows: functions with the attribute, several plugins in turn, plugins that decline.
+// run_codegen and what follows: functions with the attribute, several plugins in turn, plugins that
+// decline.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +17,8 @@ using testing::HasSubstr;
 std::vector<std::string> external_symbols(const IRModule& module) {
   std::vector<std::string> out;
   for (const ExternalModule& compiled : module.external_mods) {
-    for (const ExternalFunction& function : compiled.functions) out.push_back(cat(compiled.plugin, ":", function.symbol));
+    for (const ExternalFunction& function : compiled.functions)
+      out.push_back(cat(compiled.plugin, ":", function.symbol));
   }
   return out;
 }
@@ -34,7 +36,8 @@ Executable executable(const IRModule& module) {
   return out.ok() ? *std::move(out) : Executable();
 }
 
-// A 3x3 kernel with 2 in its middle doubles; one with -1 negates: relu(2x), then relu(-(that)) and so on, by hand.
+// A 3x3 kernel with 2 in its middle doubles; one with -1 negates: relu(2x), then relu(-(that)) and
+// so on, by hand.
 constexpr std::string_view kConvRelu = R"(
 fn conv_relu(%x: f32[1,1,2,2], %w: f32[1,1,3,3]) {compiler="onednn"} {
   %0 = conv2d(%x, %w) {pads=[1,1,1,1]}
@@ -55,12 +58,15 @@ fn main(%x: f32[1,1,2,2], %v: f32[1,1,3,3]) {
   IRModule compiled = built(module, context_of(module, plugins));
   EXPECT_THAT(external_symbols(compiled), ElementsAre("onednn:conv_relu", "onednn:conv_relu_1"));
   EXPECT_THAT(print(compiled.function("main"), "main"), HasSubstr("call_dps_packed(@conv_relu, "));
-  EXPECT_THAT(print(compiled.function("main"), "main"), HasSubstr("call_dps_packed(@conv_relu_1, "));
+  EXPECT_THAT(print(compiled.function("main"), "main"),
+              HasSubstr("call_dps_packed(@conv_relu_1, "));
   EXPECT_EQ(compiled.find_external("conv_relu")->constants.size(), 0u);
-  EXPECT_EQ(compiled.find_external("conv_relu_1")->constants.size(), 1u) << "the plugin sees a constant";
+  EXPECT_EQ(compiled.find_external("conv_relu_1")->constants.size(), 1u)
+      << "the plugin sees a constant";
   std::vector<Tensor> inputs;
   inputs.push_back(tensor_f32({1, 1, 2, 2}, {1, -2, 3, 4}));
-  inputs.push_back(tensor_f32({1, 1, 3, 3}, {0, 0, 0, 1, 10, 0, 0, 0, 0}));  // 10 * self + left neighbour
+  inputs.push_back(
+      tensor_f32({1, 1, 3, 3}, {0, 0, 0, 1, 10, 0, 0, 0, 0}));  // 10 * self + left neighbour
   std::vector<Tensor> outputs = execute(executable(compiled), plugins, inputs);
   EXPECT_EQ(floats(outputs[0]), (std::vector<float>{2, 0, 6, 8}));
   EXPECT_EQ(floats(outputs[1]), (std::vector<float>{20, 2, 60, 86}));
@@ -104,12 +110,16 @@ fn main(%x: f32[4]) {
 })";
 
 TEST(RunCodegen, OnePluginThenCleanUpThenAnother) {
-  auto plugins = selective_plugins({{"a", {{"ops", "relu,add"}}}, {"b", {{"ops", "multiply,exp"}}}});
+  auto plugins =
+      selective_plugins({{"a", {{"ops", "relu,add"}}}, {"b", {{"ops", "multiply,exp"}}}});
   PassContext context = context_of(parse(kMixed), plugins, {"a", "b"});
-  IRModule module = run(parse(kMixed), "annotate_target=a,merge_compiler_regions,partition_graph,run_codegen=a", context);
+  IRModule module =
+      run(parse(kMixed), "annotate_target=a,merge_compiler_regions,partition_graph,run_codegen=a",
+          context);
   EXPECT_THAT(external_symbols(module), ElementsAre("a:a_main_0"));
   for (const std::string& pass : clean_up_passes()) module = run(std::move(module), pass, context);
-  module = run(std::move(module), "annotate_target=b,merge_compiler_regions,partition_graph,run_codegen=b", context);
+  module = run(std::move(module),
+               "annotate_target=b,merge_compiler_regions,partition_graph,run_codegen=b", context);
   EXPECT_EQ(module.external_mods.size(), 2u);
   EXPECT_THAT(external_symbols(module), ElementsAre("a:a_main_0", "b:b_main_0"));
   module = run(std::move(module), "fuse_ops,run_codegen,plan_memory", context);
@@ -125,13 +135,16 @@ TEST(RunCodegen, OnePluginThenCleanUpThenAnother) {
 }
 
 // "a" says yes to the composite and then declines it in compile.
-constexpr const char* kReluAdd = R"([{"name":"relu_add","dag":{"op":"add","args":[{"op":"relu"},{"any":true}]}}])";
+constexpr const char* kReluAdd =
+    R"([{"name":"relu_add","dag":{"op":"add","args":[{"op":"relu"},{"any":true}]}}])";
 
 TEST(ADecline, InsideACompositeSendsTheOpsToTheDefaultCodegen) {
-  auto plugins = selective_plugins({{"a", {{"ops", "tanh"}, {"patterns", kReluAdd}, {"decline", "a.relu_add"}}}});
+  auto plugins = selective_plugins(
+      {{"a", {{"ops", "tanh"}, {"patterns", kReluAdd}, {"decline", "a.relu_add"}}}});
   Report report;
   IRModule compiled = built(parse(kMixed), context_of(parse(kMixed), plugins, {"a"}, &report));
-  for (const auto& [name, function] : compiled.functions) EXPECT_FALSE(function.attrs.has("composite")) << name.str();
+  for (const auto& [name, function] : compiled.functions)
+    EXPECT_FALSE(function.attrs.has("composite")) << name.str();
   EXPECT_THAT(external_symbols(compiled), Contains(testing::StartsWith("json:json_a_main_0")));
   bool is_told = false;
   for (const Report::Remark& remark : report.remarks) {
@@ -144,7 +157,8 @@ TEST(ADecline, InsideACompositeSendsTheOpsToTheDefaultCodegen) {
   EXPECT_TRUE(is_told);
   std::vector<Tensor> inputs;
   inputs.push_back(tensor_f32({4}, {-1, 0, 1, 2}));
-  EXPECT_EQ(floats(execute(executable(compiled), plugins, inputs)[1]), (std::vector<float>{1, 2, 4, 6}));
+  EXPECT_EQ(floats(execute(executable(compiled), plugins, inputs)[1]),
+            (std::vector<float>{1, 2, 4, 6}));
 }
 
 TEST(ADecline, IsAnErrorWhenStrict) {
@@ -164,8 +178,10 @@ TEST(ARefusedCheck, GivesWayToTheNextCandidate) {
     {"name":"add_tanh","priority":5,"dag":{"op":"tanh","args":[{"op":"add"}]}},
     {"name":"relu_add","priority":1,"dag":{"op":"add","args":[{"op":"relu"},{"any":true}]}}])";
   auto of = [&](const char* refuse) {
-    auto plugins = selective_plugins({{"a", {{"ops", "relu,add,tanh"}, {"patterns", patterns}, {"refuse", refuse}}}});
-    IRModule module = parse(R"(fn main(%x: f32[4], %y: f32[4]) { %0 = relu(%x)  %1 = add(%0, %y)  %2 = tanh(%1)  return %2 })");
+    auto plugins = selective_plugins(
+        {{"a", {{"ops", "relu,add,tanh"}, {"patterns", patterns}, {"refuse", refuse}}}});
+    IRModule module = parse(
+        R"(fn main(%x: f32[4], %y: f32[4]) { %0 = relu(%x)  %1 = add(%0, %y)  %2 = tanh(%1)  return %2 })");
     PassContext context = context_of(module, plugins, {"a"});
     module = run(std::move(module), "merge_composites=a", context);
     std::vector<std::string> composites;
@@ -191,11 +207,13 @@ fn main(%x: f32[4]) {
 })");
   auto plugins = selective_plugins({{"a", {{"ops", "exp"}}}});
   IRModule compiled = built(module, context_of(module, plugins, {"a"}));
-  EXPECT_THAT(external_symbols(compiled), ElementsAre("a:a_main_0", "a:a_main_1")) << "a region by hand stays as it is";
+  EXPECT_THAT(external_symbols(compiled), ElementsAre("a:a_main_0", "a:a_main_1"))
+      << "a region by hand stays as it is";
   std::vector<Tensor> inputs;
   inputs.push_back(tensor_f32({4}, {-1, 0, 1, 2}));
   std::vector<float> got = floats(execute(executable(compiled), plugins, inputs)[0]);
-  for (size_t k = 0; k < 4; ++k) EXPECT_NEAR(got[k], std::exp(std::tanh(std::max(0.0, static_cast<double>(k) - 1))), 1e-5);
+  for (size_t k = 0; k < 4; ++k)
+    EXPECT_NEAR(got[k], std::exp(std::tanh(std::max(0.0, static_cast<double>(k) - 1))), 1e-5);
 }
 
 TEST(NoCodegen, NamesTheOpsAndEveryReason) {
@@ -205,7 +223,8 @@ TEST(NoCodegen, NamesTheOpsAndEveryReason) {
   Result<Executable> out = build(parse(kMixed), options);
   ASSERT_FALSE(out.ok());
   EXPECT_EQ(out.status().slug(), "no-codegen");
-  EXPECT_THAT(out.status().message(), HasSubstr("5 ops have no code generator in @main: relu \"r\""));
+  EXPECT_THAT(out.status().message(),
+              HasSubstr("5 ops have no code generator in @main: relu \"r\""));
 }
 
 TEST(SymbolicSizes, AreAskedForByName) {
@@ -214,7 +233,8 @@ TEST(SymbolicSizes, AreAskedForByName) {
   Result<Executable> out = build(import("digits/model.onnx"), options);
   ASSERT_FALSE(out.ok());
   EXPECT_EQ(out.status().slug(), "symbolic-shape");
-  EXPECT_EQ(out.status().message(), "code generation needs numbers; not known are the sizes of: image f32[N,1,8,8]");
+  EXPECT_EQ(out.status().message(),
+            "code generation needs numbers; not known are the sizes of: image f32[N,1,8,8]");
   EXPECT_EQ(out.status().help(), "give them with --shape N=1");
 }
 

@@ -1,4 +1,5 @@
-// The three ways in give equal modules; the order of annotation, and clean-up passes between the steps, change nothing.
+// The three ways in give equal modules; the order of annotation, and clean-up passes between the
+// steps, change nothing.
 #include <gtest/gtest.h>
 
 #include "support/flow.h"
@@ -8,7 +9,7 @@ namespace {
 
 struct Model {
   const char* name;
-  const char* path;                                         // of tests/models; empty: the text below
+  const char* path;  // of tests/models; empty: the text below
 };
 
 constexpr std::string_view kResidual = R"(
@@ -28,8 +29,11 @@ fn main(%x: f32[1,4,6,6]) {
 
 class ThreeWays : public testing::TestWithParam<Model> {
  protected:
-  IRModule model() const { return *GetParam().path ? import(GetParam().path, {{"N", {1}}}) : parse(kResidual); }
-  static constexpr std::string_view kClean = "infer_types,inline_functions,bind_constant_arguments,fold_constants,eliminate_dead_code,"
+  IRModule model() const {
+    return *GetParam().path ? import(GetParam().path, {{"N", {1}}}) : parse(kResidual);
+  }
+  static constexpr std::string_view kClean =
+      "infer_types,inline_functions,bind_constant_arguments,fold_constants,eliminate_dead_code,"
       "merge_equal_nodes,fold_batch_norm,eliminate_dead_code,merge_equal_nodes";
 };
 
@@ -41,21 +45,30 @@ TEST_P(ThreeWays, GiveEqualModules) {
   Result<IRModule> one_call = partition_for(model(), options);
   ASSERT_TRUE(one_call.ok()) << one_call.status().to_string();
   PassContext context = context_of(model(), plugins, {"onednn", "json"});
-  IRModule passes = run(model(), cat(kClean, ",merge_composites=onednn,annotate_target=onednn,merge_compiler_regions,partition_graph"), context);
+  IRModule passes = run(
+      model(),
+      cat(kClean,
+          ",merge_composites=onednn,annotate_target=onednn,merge_compiler_regions,partition_graph"),
+      context);
   expect_equal(*one_call, passes);
   IRModule attribute = model();
   attribute.function(attribute.entry).attrs.set("compiler", "onednn");
-  attribute = run(std::move(attribute), cat(kClean, ",merge_composites,annotate_target,merge_compiler_regions,partition_graph"), context);
+  attribute =
+      run(std::move(attribute),
+          cat(kClean, ",merge_composites,annotate_target,merge_compiler_regions,partition_graph"),
+          context);
   expect_equal(*one_call, attribute);
   EXPECT_GT(one_call->functions.size(), 1u) << "nothing was taken by onednn";
 }
 
 TEST_P(ThreeWays, AnnotatingAThenBIsAnnotatingBoth) {
-  auto plugins = selective_plugins({{"a", {{"ops", "conv2d,add,batch_norm"}}}, {"b", {{"ops", "relu,add,max_pool"}}}});
+  auto plugins = selective_plugins(
+      {{"a", {{"ops", "conv2d,add,batch_norm"}}}, {"b", {{"ops", "relu,add,max_pool"}}}});
   PassContext context = context_of(model(), plugins, {"a", "b"});
   IRModule clean = run(model(), kClean, context);
   IRModule both = run(clean, "annotate_target=a+b,merge_compiler_regions,partition_graph", context);
-  IRModule in_turn = run(clean, "annotate_target=a,annotate_target=b,merge_compiler_regions,partition_graph", context);
+  IRModule in_turn = run(
+      clean, "annotate_target=a,annotate_target=b,merge_compiler_regions,partition_graph", context);
   expect_equal(both, in_turn);
 }
 
@@ -65,7 +78,9 @@ TEST_P(ThreeWays, CleanUpPassesBetweenTheStepsChangeNothing) {
   std::string steps[] = {"annotate_target=onednn", "merge_compiler_regions", "partition_graph"};
   IRModule expected = run(clean, cat(steps[0], ",", steps[1], ",", steps[2]), context);
   for (const std::string& pass : clean_up_passes()) {
-    IRModule between = run(clean, cat(steps[0], ",", pass, ",", steps[1], ",", pass, ",", steps[2], ",", pass), context);
+    IRModule between =
+        run(clean, cat(steps[0], ",", pass, ",", steps[1], ",", pass, ",", steps[2], ",", pass),
+            context);
     SCOPED_TRACE(pass);
     expect_equal(expected, between);
   }
@@ -85,15 +100,20 @@ TEST_P(ThreeWays, EveryPassTwiceHasTheEffectOfOnceAndPrintsBackEqual) {
     expect_equal(*once, *twice);
     ASSERT_TRUE(verify(*once).ok()) << verify(*once).to_string();
     std::map<ContentKey, std::shared_ptr<const Buffer>> pool = once->constants;
-    for (const ExternalModule& compiled : once->external_mods) pool[compiled.blob->key()] = compiled.blob;
-    Result<IRModule> back = parse_module(print(*once), all_ops(), [&](const ContentKey& key) { return pool.contains(key) ? pool.at(key) : nullptr; });
+    for (const ExternalModule& compiled : once->external_mods)
+      pool[compiled.blob->key()] = compiled.blob;
+    Result<IRModule> back = parse_module(print(*once), all_ops(), [&](const ContentKey& key) {
+      return pool.contains(key) ? pool.at(key) : nullptr;
+    });
     ASSERT_TRUE(back.ok()) << back.status().to_string() << "\n" << print(*once);
     expect_equal(*once, *back);
     module = *std::move(once);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, ThreeWays, testing::Values(Model{"digits", "digits/model.onnx"}, Model{"residual", ""}),
+INSTANTIATE_TEST_SUITE_P(Models, ThreeWays,
+                         testing::Values(Model{"digits", "digits/model.onnx"},
+                                         Model{"residual", ""}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -15,7 +15,7 @@
 namespace byoc::driver {
 namespace {
 
-constexpr double kTolerance = 1e-4;                         // of the largest value, as `byoc verify`
+constexpr double kTolerance = 1e-4;  // of the largest value, as `byoc verify`
 constexpr size_t kShownDigits = 6;
 
 struct Options {
@@ -25,7 +25,7 @@ struct Options {
 
 struct Digits {
   std::string model;
-  Tensor images, labels, outputs;                           // outputs: what the trainer computed
+  Tensor images, labels, outputs;  // outputs: what the trainer computed
   int64_t count() const { return images.spec().dims[0]; }
 };
 
@@ -44,16 +44,19 @@ Result<Digits> read_digits(const std::string& folder) {
   BYOC_TRY(out.labels, read_npy(folder + "/labels.npy"));
   BYOC_TRY(out.outputs, read_npy(folder + "/outputs.npy"));
   int64_t n = out.images.spec().dims.empty() ? 0 : out.images.spec().dims[0];
-  bool fits = out.images.spec() == TensorSpec{DType::kF32, {n, 1, 8, 8}} && out.labels.spec() == TensorSpec{DType::kI64, {n}} &&
+  bool fits = out.images.spec() == TensorSpec{DType::kF32, {n, 1, 8, 8}} &&
+              out.labels.spec() == TensorSpec{DType::kI64, {n}} &&
               out.outputs.spec() == TensorSpec{DType::kF32, {n, 10}} && n > 0;
   if (fits) return out;
-  return invalid(cat("the images, labels and outputs in ", folder, " do not fit each other")).with_slug("demo-data");
+  return invalid(cat("the images, labels and outputs in ", folder, " do not fit each other"))
+      .with_slug("demo-data");
 }
 
 std::vector<int64_t> answers(const Tensor& probabilities) {
   std::vector<int64_t> out;
   const float* row = reinterpret_cast<const float*>(probabilities.data());
-  for (int64_t k = 0; k < probabilities.spec().dims[0]; ++k, row += 10) out.push_back(std::max_element(row, row + 10) - row);
+  for (int64_t k = 0; k < probabilities.spec().dims[0]; ++k, row += 10)
+    out.push_back(std::max_element(row, row + 10) - row);
   return out;
 }
 
@@ -97,7 +100,8 @@ struct Ran {
 
 Result<Ran> run_with(const IRModule& model, const Digits& digits, BuildOptions options) {
   Ran out;
-  for (const std::string& id : options.compilers) out.compilers += (out.compilers.empty() ? "" : ",") + id;
+  for (const std::string& id : options.compilers)
+    out.compilers += (out.compilers.empty() ? "" : ",") + id;
   auto plugins = options.plugins;
   BYOC_TRY(Executable executable, build(model, options));
   std::vector<Tensor> inputs(1);
@@ -109,7 +113,8 @@ Result<Ran> run_with(const IRModule& model, const Digits& digits, BuildOptions o
   return out;
 }
 
-/// Everything that is found, in order of priority, and the last default codegen alone: the reference.
+/// Everything that is found, in order of priority, and the last default codegen alone: the
+/// reference.
 std::vector<std::vector<std::string>> choices(const PluginSet& plugins) {
   std::vector<std::string> all, reference;
   for (const auto& plugin : plugins.all()) {
@@ -128,7 +133,8 @@ std::string summary(const Explanation& explanation) {
   std::string out = plugin_table(explanation.placement, "(nobody)");
   for (const ExplainedOp& op : explanation.ops) {
     for (const Opinion& opinion : op.opinions) {
-      out += cat("  ", op.placed.op, " \"", op.placed.name, "\" is run by ", op.placed.plugin, ": ", opinion.plugin, " says: ", opinion.reason, "\n");
+      out += cat("  ", op.placed.op, " \"", op.placed.name, "\" is run by ", op.placed.plugin, ": ",
+                 opinion.plugin, " says: ", opinion.reason, "\n");
     }
   }
   return out;
@@ -155,13 +161,21 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
     cli::print_text(cat("--compiler ", ran.compilers, "\n", summary(explanation)), common);
     if (is_first) cli::print_text(drawing(digits, answers(ran.outputs)), common);
     is_first = false;
-    cli::print_text(cat(ran.correct, " of ", digits.count(), " held-out images right; the trainer got ", trainer, "; outputs: ",
-                        describe(ran.difference, ran.outputs.spec()), "\n\n"), common);
-    runs.push_back({{"compilers", compilers}, {"correct", ran.correct}, {"max_error", ran.difference.max_error}, {"within_tolerance", ran.difference.is_equal}});
+    cli::print_text(
+        cat(ran.correct, " of ", digits.count(), " held-out images right; the trainer got ",
+            trainer, "; outputs: ", describe(ran.difference, ran.outputs.spec()), "\n\n"),
+        common);
+    runs.push_back({{"compilers", compilers},
+                    {"correct", ran.correct},
+                    {"max_error", ran.difference.max_error},
+                    {"within_tolerance", ran.difference.is_equal}});
   }
-  BYOC_TRY_STATUS(cli::print_json(common, "demo", {{"images", digits.count()}, {"trainer_correct", trainer}, {"runs", runs}}));
+  BYOC_TRY_STATUS(cli::print_json(
+      common, "demo", {{"images", digits.count()}, {"trainer_correct", trainer}, {"runs", runs}}));
   if (is_right) return cli::kDone;
-  return failed("the answers are not the trainer's").with_slug("demo-wrong").with_help("byoc verify narrows it down");
+  return failed("the answers are not the trainer's")
+      .with_slug("demo-wrong")
+      .with_help("byoc verify narrows it down");
 }
 
 }  // namespace
@@ -170,11 +184,15 @@ cli::Command demo_command(const cli::CommonOptions& common) {
   auto options = std::make_shared<Options>();
   cli::Command command;
   command.name = "demo";
-  command.about = "classify handwritten digits with a trained network and the plugins that are found";
+  command.about =
+      "classify handwritten digits with a trained network and the plugins that are found";
   command.examples = {{"byoc demo", "the network that comes with byoc"},
                       {"byoc demo --plugin ./libmyplugin.so", "with one more plugin"}};
   add_plugin_options(command, options->plugins);
-  command.options.push_back({"--data", "DIR", "model.onnx, images.npy, labels.npy, outputs.npy; default <prefix>/share/byoc/digits", &options->data});
+  command.options.push_back(
+      {"--data", "DIR",
+       "model.onnx, images.npy, labels.npy, outputs.npy; default <prefix>/share/byoc/digits",
+       &options->data});
   command.run = [options, &common] { return run(*options, common); };
   return command;
 }

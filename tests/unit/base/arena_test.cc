@@ -12,8 +12,10 @@ bool is_sound(const std::vector<Lifetime>& lifetimes, const ArenaPlan& plan) {
   for (size_t a = 0; a < lifetimes.size(); ++a) {
     if (plan.offsets[a] + lifetimes[a].bytes > plan.bytes) return false;
     for (size_t b = a + 1; b < lifetimes.size(); ++b) {
-      bool together = lifetimes[a].first <= lifetimes[b].last && lifetimes[b].first <= lifetimes[a].last;
-      bool apart = plan.offsets[a] + lifetimes[a].bytes <= plan.offsets[b] || plan.offsets[b] + lifetimes[b].bytes <= plan.offsets[a];
+      bool together =
+          lifetimes[a].first <= lifetimes[b].last && lifetimes[b].first <= lifetimes[a].last;
+      bool apart = plan.offsets[a] + lifetimes[a].bytes <= plan.offsets[b] ||
+                   plan.offsets[b] + lifetimes[b].bytes <= plan.offsets[a];
       if (together && !apart && lifetimes[a].bytes && lifetimes[b].bytes) return false;
     }
   }
@@ -39,7 +41,8 @@ TEST(PlanArena, ReusesAHoleForTwoSmallOnes) {
   EXPECT_TRUE(is_sound(lifetimes, plan));
 }
 
-// Shapes of networks: chains with residuals of varying span. 1.15 is the contract of the architecture, section 7.
+// Shapes of networks: chains with residuals of varying span. 1.15 is the contract of the
+// architecture, section 7.
 TEST(PlanArena, StaysWithin115PercentOfThePeakOnNetworkLikeGraphs) {
   std::mt19937 random(3);
   for (int round = 0; round < 300; ++round) {
@@ -51,7 +54,8 @@ TEST(PlanArena, StaysWithin115PercentOfThePeakOnNetworkLikeGraphs) {
     }
     ArenaPlan plan = plan_arena(lifetimes);
     ASSERT_TRUE(is_sound(lifetimes, plan)) << "round " << round;
-    ASSERT_LE(static_cast<double>(plan.bytes), 1.15 * static_cast<double>(plan.peak_live_bytes)) << "round " << round;
+    ASSERT_LE(static_cast<double>(plan.bytes), 1.15 * static_cast<double>(plan.peak_live_bytes))
+        << "round " << round;
   }
 }
 
@@ -61,7 +65,8 @@ TEST(PlanArena, SoundOnArbitraryLifetimesAndDeterministic) {
     std::vector<Lifetime> lifetimes;
     for (uint32_t k = 0; k < 40; ++k) {
       uint32_t first = random() % 50;
-      lifetimes.push_back({64 * (random() % 20), first, first + static_cast<uint32_t>(random() % 50)});
+      lifetimes.push_back(
+          {64 * (random() % 20), first, first + static_cast<uint32_t>(random() % 50)});
     }
     ArenaPlan plan = plan_arena(lifetimes);
     ASSERT_TRUE(is_sound(lifetimes, plan)) << "round " << round;

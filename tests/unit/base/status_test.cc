@@ -38,7 +38,8 @@ TEST(Status, CopiesAreIndependent) {
 }
 
 TEST(Cat, PrintsNumbersInTheShortestFormThatReadsBack) {
-  EXPECT_EQ(cat(0.1, ' ', 1e300, ' ', int64_t{-5}, ' ', true, ' ', uint8_t{7}), "0.1 1e+300 -5 true 7");
+  EXPECT_EQ(cat(0.1, ' ', 1e300, ' ', int64_t{-5}, ' ', true, ' ', uint8_t{7}),
+            "0.1 1e+300 -5 true 7");
 }
 
 }  // namespace

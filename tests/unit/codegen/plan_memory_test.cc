@@ -62,7 +62,8 @@ fn main(%x: f32[16]) {
   %1 = call_dps_packed(@b, %0) : f32[16]
   %2 = call_dps_packed(@c, %1, %0) : f32[16]
   return %2
-})", {external("b", {{0, 0}})});
+})",
+                            {external("b", {{0, 0}})});
   EXPECT_EQ(module.function("main").attrs.i("arena_bytes"), 128);
 }
 
@@ -73,7 +74,8 @@ fn main(%x: f32[16]) {
   %1 = call_dps_packed(@two, %0, %0) : f32[16]
   %2 = call_dps_packed(@c, %1) : f32[16]
   return %2
-})", {external("b", {{0, 0}}), external("two", {{0, 0}})});
+})",
+                            {external("b", {{0, 0}}), external("two", {{0, 0}})});
   EXPECT_EQ(module.function("main").attrs.i("arena_bytes"), 128);
 }
 
@@ -85,7 +87,8 @@ TEST(PlanMemory, TwiceChangesNothingMore) {
 }
 
 TEST(PlanMemory, NamesWhatHasNotBeenCompiled) {
-  Result<IRModule> out = plan_memory(parse("fn main(%x: f32[2]) { %0 = relu(%x) loc(\"r1\")  return %0 }"), PassContext());
+  Result<IRModule> out = plan_memory(
+      parse("fn main(%x: f32[2]) { %0 = relu(%x) loc(\"r1\")  return %0 }"), PassContext());
   ASSERT_FALSE(out.ok());
   EXPECT_EQ(out.status().slug(), "not-compiled");
   EXPECT_EQ(out.status().message(), "relu \"r1\" has not been compiled");
@@ -103,7 +106,9 @@ fn main(%x: f32[2], %y: f32[2]) {
   const Program& program = made->program;
   ASSERT_EQ(program.steps.size(), 1u);
   EXPECT_EQ(program.steps[0].module, Step::kHostExtern);
-  EXPECT_EQ(program.steps[0].args, (std::vector<Place>{{Place::kInput, 0, 0}, {Place::kConstant, 0, 0}, {Place::kOutput, 0, 0}}));
+  EXPECT_EQ(program.steps[0].args,
+            (std::vector<Place>{
+                {Place::kInput, 0, 0}, {Place::kConstant, 0, 0}, {Place::kOutput, 0, 0}}));
   ASSERT_EQ(program.copies.size(), 3u);
   EXPECT_EQ(program.copies[0].from, (Place{Place::kInput, 1, 0}));
   EXPECT_EQ(program.copies[1].from, (Place{Place::kOutput, 0, 0}));

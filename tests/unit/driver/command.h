@@ -18,7 +18,8 @@ struct Ran {
 
 class Byoc {
  public:
-  explicit Byoc(std::string program = std::string(BYOC_BUILD_DIR) + "/bin/byoc") : program_(std::move(program)) {}
+  explicit Byoc(std::string program = std::string(BYOC_BUILD_DIR) + "/bin/byoc")
+      : program_(std::move(program)) {}
   std::string file(const std::string& name) const { return folder_.file(name); }
   /// A file in the test's folder, for the command line.
   std::string write(const std::string& name, const std::string& text) const {
@@ -27,8 +28,7 @@ class Byoc {
   }
   /// `arguments` as the shell reads them.
   Ran operator()(const std::string& arguments) const {
-    std::string line = program_ + " " + arguments + " >" +
-                       file(".out") + " 2>" + file(".err");
+    std::string line = program_ + " " + arguments + " >" + file(".out") + " 2>" + file(".err");
     int status = std::system(line.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), get(file(".out")),
             get(file(".err"))};

@@ -34,7 +34,8 @@ TEST(DemoCommand, WithoutOnednnTheAnswersAreTheSameAndTheTableSaysWhoTookTheWork
   fs::create_directories(prefix.path() + "/bin");
   fs::create_directories(prefix.path() + "/lib/byoc/plugins");
   fs::copy_file(cat(BYOC_BUILD_DIR, "/bin/byoc"), prefix.path() + "/bin/byoc");
-  fs::copy_file(cat(BYOC_PLUGIN_DIR, "/libbyoc_json.so"), prefix.path() + "/lib/byoc/plugins/libbyoc_json.so");
+  fs::copy_file(cat(BYOC_PLUGIN_DIR, "/libbyoc_json.so"),
+                prefix.path() + "/lib/byoc/plugins/libbyoc_json.so");
   Ran ran = Byoc(prefix.path() + "/bin/byoc")("demo" + kData);
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("--compiler json\n"));

@@ -1,4 +1,5 @@
-// Every small model of tests/models against the outputs that torch stored beside it, by every choice of plugins.
+// Every small model of tests/models against the outputs that torch stored beside it, by every
+// choice of plugins.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -11,7 +12,8 @@ namespace {
 
 std::vector<std::string> stored_models() {
   std::set<std::string> out;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(BYOC_TEST_DATA) + "/models")) {
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(std::string(BYOC_TEST_DATA) + "/models")) {
     if (entry.path().filename() == "model.onnx") out.insert(entry.path().parent_path().string());
   }
   return {out.begin(), out.end()};
@@ -22,14 +24,16 @@ class StoredModel : public testing::TestWithParam<std::string> {};
 TEST_P(StoredModel, AgreesWithTorch) {
   std::string shape = GetParam().ends_with("/digits") ? " --shape N=8" : "";
   for (const char* compilers : {"json", "onednn,json"}) {
-    Ran ran = Byoc()("verify " + GetParam() + "/model.onnx --against " + GetParam() + "/test_data_set_0 --compiler " + compilers + shape);
+    Ran ran = Byoc()("verify " + GetParam() + "/model.onnx --against " + GetParam() +
+                     "/test_data_set_0 --compiler " + compilers + shape);
     EXPECT_EQ(ran.code, 0) << compilers << "\n" << ran.out << ran.err;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, StoredModel, testing::ValuesIn(stored_models()), [](const auto& info) {
-  return std::filesystem::path(info.param).filename().string();
-});
+INSTANTIATE_TEST_SUITE_P(Models, StoredModel, testing::ValuesIn(stored_models()),
+                         [](const auto& info) {
+                           return std::filesystem::path(info.param).filename().string();
+                         });
 
 }  // namespace
 }  // namespace byoc::test

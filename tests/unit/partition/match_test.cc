@@ -20,14 +20,16 @@ struct Matched {
   IRModule module;
   const Function& main() const { return module.function("main"); }
   // The ops of the best match at the node with that loc, by their locs; empty: no match.
-  std::vector<std::string> at(std::string_view json, std::string_view root, size_t which = 0) const {
+  std::vector<std::string> at(std::string_view json, std::string_view root,
+                              size_t which = 0) const {
     std::vector<std::string> out;
     auto all = matches_at(pattern(json), main(), UseCounts(main()), node(root), which + 1);
     if (all.size() <= which) return out;
     for (uint32_t n : all[which].nodes) out.push_back(main().nodes[n].loc.str());
     return out;
   }
-  std::vector<std::string> captured(std::string_view json, std::string_view root, const std::string& name) const {
+  std::vector<std::string> captured(std::string_view json, std::string_view root,
+                                    const std::string& name) const {
     std::vector<std::string> out;
     auto all = matches_at(pattern(json), main(), UseCounts(main()), node(root));
     if (all.empty()) return out;
@@ -49,7 +51,8 @@ Matched graph(std::string_view text) {
   return {*std::move(module)};
 }
 
-constexpr std::string_view kConvBiasPosts = R"({"repeat":{"one_of":[{"op":"relu","args":["$"]},{"op":"add","args":["$",{"any":true,"as":"other"}]}]},
+constexpr std::string_view kConvBiasPosts =
+    R"({"repeat":{"one_of":[{"op":"relu","args":["$"]},{"op":"add","args":["$",{"any":true,"as":"other"}]}]},
   "as":"post","on":{"optional":{"op":"add","args":["$",{"const":true,"as":"bias"}]},
   "on":{"op":"conv2d","args":[{"any":true},{"any":true}],"as":"conv"}}})";
 
@@ -65,7 +68,8 @@ fn main(%x: f32[1,2,4,4], %r: f32[1,2,4,4], %w: f32[2,2,1,1]) {
 })";
 
 TEST(MatchesAt, TakesTheLongestChainWithOperandsInEitherOrder) {
-  EXPECT_THAT(graph(kConvNet).at(kConvBiasPosts, "relu"), ElementsAre("conv", "bias", "sum", "relu"));
+  EXPECT_THAT(graph(kConvNet).at(kConvBiasPosts, "relu"),
+              ElementsAre("conv", "bias", "sum", "relu"));
   EXPECT_THAT(graph(kConvNet).at(kConvBiasPosts, "sum"), ElementsAre("conv", "bias", "sum"));
   EXPECT_THAT(graph(kConvNet).at(kConvBiasPosts, "conv"), ElementsAre("conv"));
   EXPECT_THAT(graph(kConvNet).at(kConvBiasPosts, "tanh"), ElementsAre());
@@ -73,38 +77,51 @@ TEST(MatchesAt, TakesTheLongestChainWithOperandsInEitherOrder) {
 
 TEST(MatchesAt, CapturesChainsInGraphOrder) {
   EXPECT_THAT(graph(kConvNet).captured(kConvBiasPosts, "relu", "conv"), ElementsAre("conv"));
-  EXPECT_THAT(graph(kConvNet).captured(kConvBiasPosts, "relu", "post"), ElementsAre("bias", "sum", "relu"));
+  EXPECT_THAT(graph(kConvNet).captured(kConvBiasPosts, "relu", "post"),
+              ElementsAre("bias", "sum", "relu"));
 }
 
 TEST(MatchesAt, AnInnerValueReadOutsideEndsTheMatch) {
-  Matched g = graph(R"(fn main(%x: f32[2]) { %0 = tanh(%x) loc("t")  %1 = relu(%0) loc("r")  return %1, %0 })");
+  Matched g = graph(
+      R"(fn main(%x: f32[2]) { %0 = tanh(%x) loc("t")  %1 = relu(%0) loc("r")  return %1, %0 })");
   EXPECT_THAT(g.at(R"({"op":"relu","args":[{"op":"tanh"}]})", "r"), ElementsAre());
 }
 
 // x * sigmoid(x): a DAG, not a chain. Op names alone would take the second form as well.
 TEST(MatchesAt, FollowsSharedValues) {
-  constexpr std::string_view swish = R"({"op":"multiply","args":[{"any":true,"as":"x"},{"op":"sigmoid","args":[{"same":"x"}]}]})";
-  Matched yes = graph(R"(fn main(%x: f32[2]) { %0 = sigmoid(%x) loc("s")  %1 = multiply(%0, %x) loc("m")  return %1 })");
-  Matched no = graph(R"(fn main(%x: f32[2], %y: f32[2]) { %0 = sigmoid(%x) loc("s")  %1 = multiply(%0, %y) loc("m")  return %1 })");
+  constexpr std::string_view swish =
+      R"({"op":"multiply","args":[{"any":true,"as":"x"},{"op":"sigmoid","args":[{"same":"x"}]}]})";
+  Matched yes = graph(
+      R"(fn main(%x: f32[2]) { %0 = sigmoid(%x) loc("s")  %1 = multiply(%0, %x) loc("m")  return %1 })");
+  Matched no = graph(
+      R"(fn main(%x: f32[2], %y: f32[2]) { %0 = sigmoid(%x) loc("s")  %1 = multiply(%0, %y) loc("m")  return %1 })");
   EXPECT_THAT(yes.at(swish, "m"), ElementsAre("s", "m"));
   EXPECT_THAT(no.at(swish, "m"), ElementsAre());
 }
 
 TEST(MatchesAt, AValueMatchedAsInputIsNoOpOfTheMatch) {
-  Matched g = graph(R"(fn main(%x: f32[2]) { %0 = relu(%x) loc("a")  %1 = add(%0, %0) loc("b")  return %1 })");
+  Matched g = graph(
+      R"(fn main(%x: f32[2]) { %0 = relu(%x) loc("a")  %1 = add(%0, %0) loc("b")  return %1 })");
   EXPECT_THAT(g.at(R"({"op":"add","args":[{"op":"relu"},{"any":true}]})", "b"), ElementsAre());
-  EXPECT_THAT(g.at(R"({"op":"add","args":[{"op":"relu","as":"r"},{"same":"r"}]})", "b"), ElementsAre("a", "b"));
+  EXPECT_THAT(g.at(R"({"op":"add","args":[{"op":"relu","as":"r"},{"same":"r"}]})", "b"),
+              ElementsAre("a", "b"));
 }
 
 TEST(MatchesAt, TriesTheOtherOperandWhenTheFirstIsReadElsewhere) {
-  Matched g = graph(R"(fn main(%x: f32[2]) { %0 = relu(%x) loc("a")  %1 = relu(%0) loc("b")  %2 = add(%0, %1) loc("s")  return %2 })");
-  EXPECT_THAT(g.at(R"({"op":"add","args":[{"op":"relu"},{"any":true}]})", "s"), ElementsAre("b", "s"));
+  Matched g = graph(
+      R"(fn main(%x: f32[2]) { %0 = relu(%x) loc("a")  %1 = relu(%0) loc("b")  %2 = add(%0, %1) loc("s")  return %2 })");
+  EXPECT_THAT(g.at(R"({"op":"add","args":[{"op":"relu"},{"any":true}]})", "s"),
+              ElementsAre("b", "s"));
 }
 
 TEST(MatchesAt, ChecksAttributesTypesAndRanks) {
   Matched g = graph(R"(fn main(%x: f32[1,2,5,5], %w: f32[2,2,3,3]) {
     %0 = conv2d(%x, %w) {strides=[2,2], dilations=[1,1]} loc("c")  return %0 })");
-  EXPECT_THAT(g.at(R"({"op":"conv2d","attrs":{"strides":{"in":[[1,1],[2,2]]},"dilations":{"max":1},"group":1},"dtype":["f32"],"rank":[4]})", "c"), ElementsAre("c"));
+  EXPECT_THAT(
+      g.at(
+          R"({"op":"conv2d","attrs":{"strides":{"in":[[1,1],[2,2]]},"dilations":{"max":1},"group":1},"dtype":["f32"],"rank":[4]})",
+          "c"),
+      ElementsAre("c"));
   EXPECT_THAT(g.at(R"({"op":"conv2d","attrs":{"strides":[1,1]}})", "c"), ElementsAre());
   EXPECT_THAT(g.at(R"({"op":"conv2d","attrs":{"dilations":{"min":2}}})", "c"), ElementsAre());
   EXPECT_THAT(g.at(R"({"op":"conv2d","dtype":["f16"]})", "c"), ElementsAre());
@@ -116,7 +133,8 @@ TEST(MatchesAt, RepeatsWithinItsBounds) {
   Matched g = graph(R"(fn main(%x: f32[2]) {
     %0 = tanh(%x) loc("t")  %1 = relu(%0) loc("1")  %2 = relu(%1) loc("2")  %3 = relu(%2) loc("3")  return %3 })");
   auto bounded = [](int min, int max) {
-    return cat(R"({"repeat":{"op":"relu","args":["$"]},"min":)", min, R"(,"max":)", max, R"(,"on":{"op":"tanh"}})");
+    return cat(R"({"repeat":{"op":"relu","args":["$"]},"min":)", min, R"(,"max":)", max,
+               R"(,"on":{"op":"tanh"}})");
   };
   EXPECT_THAT(g.at(bounded(0, 3), "3"), ElementsAre("t", "1", "2", "3"));
   EXPECT_THAT(g.at(bounded(0, 2), "3"), ElementsAre());
@@ -124,7 +142,8 @@ TEST(MatchesAt, RepeatsWithinItsBounds) {
 }
 
 TEST(MatchesAt, GivesAlternativesInOrder) {
-  Matched g = graph(R"(fn main(%x: f32[2]) { %0 = relu(%x) loc("a")  %1 = relu(%x) loc("b")  %2 = add(%0, %1) loc("s")  return %2 })");
+  Matched g = graph(
+      R"(fn main(%x: f32[2]) { %0 = relu(%x) loc("a")  %1 = relu(%x) loc("b")  %2 = add(%0, %1) loc("s")  return %2 })");
   constexpr std::string_view p = R"({"op":"add","args":[{"op":"relu"},{"any":true}]})";
   EXPECT_THAT(g.at(p, "s", 0), ElementsAre("a", "s"));
   EXPECT_THAT(g.at(p, "s", 1), ElementsAre("b", "s"));
@@ -133,23 +152,33 @@ TEST(MatchesAt, GivesAlternativesInOrder) {
 
 TEST(MatchesAt, BacktrackingIsBounded) {
   std::string text = "fn main(%x: f32[2]) { %0 = relu(%x) loc(\"0\")";
-  for (int k = 1; k <= 60; ++k) text += cat(" %", k, " = add(%", k - 1, ", %", k - 1, ") loc(\"", k, "\")");
+  for (int k = 1; k <= 60; ++k)
+    text += cat(" %", k, " = add(%", k - 1, ", %", k - 1, ") loc(\"", k, "\")");
   Matched g = graph(text + " return %60 }");
-  constexpr std::string_view p = R"({"repeat":{"op":"add","args":["$",{"any":true}]},"max":64,"on":{"op":"tanh"}})";
+  constexpr std::string_view p =
+      R"({"repeat":{"op":"add","args":["$",{"any":true}]},"max":64,"on":{"op":"tanh"}})";
   EXPECT_THAT(g.at(p, "60"), ElementsAre());
 }
 
 TEST(Rewrite, ReplacesMatchesAndDropsWhatNobodyReads) {
-  Matched g = graph(R"(fn main(%x: f32[2]) { %0 = sigmoid(%x)  %1 = multiply(%x, %0)  %2 = relu(%1)  return %2 })");
-  Result<Function> out = rewrite(g.main(), pattern(R"({"op":"multiply","args":[{"any":true,"as":"x"},{"op":"sigmoid","args":[{"same":"x"}]}]})"),
+  Matched g = graph(
+      R"(fn main(%x: f32[2]) { %0 = sigmoid(%x)  %1 = multiply(%x, %0)  %2 = relu(%1)  return %2 })");
+  Result<Function> out = rewrite(
+      g.main(),
+      pattern(
+          R"({"op":"multiply","args":[{"any":true,"as":"x"},{"op":"sigmoid","args":[{"same":"x"}]}]})"),
       [](const Match& match, Rewriter& r) -> Result<std::optional<ValueId>> {
         ValueId x = r.map(match.captures.at("x")[0]);
         const OpDef* tanh = all_ops().find("tanh");
-        return std::optional(ValueId{r.to().add_call(tanh, intern(*complete_attrs(*tanh, {})), std::span(&x, 1), r.to().nodes[x.node].types), 0});
+        return std::optional(ValueId{r.to().add_call(tanh, intern(*complete_attrs(*tanh, {})),
+                                                     std::span(&x, 1), r.to().nodes[x.node].types),
+                                     0});
       });
   ASSERT_TRUE(out.ok()) << out.status().to_string();
   std::string why;
-  EXPECT_TRUE(equal(*out, graph("fn main(%x: f32[2]) { %0 = tanh(%x)  %1 = relu(%0)  return %1 }").main(), &why)) << why;
+  EXPECT_TRUE(equal(
+      *out, graph("fn main(%x: f32[2]) { %0 = tanh(%x)  %1 = relu(%0)  return %1 }").main(), &why))
+      << why;
 }
 
 struct BadPattern {
@@ -162,17 +191,23 @@ TEST_P(PatternParse, RefusesWithThePathOfWhatIsWrong) {
   ASSERT_FALSE(parsed.ok());
   EXPECT_THAT(parsed.status().to_string(), HasSubstr(GetParam().message));
 }
-INSTANTIATE_TEST_SUITE_P(All, PatternParse, testing::Values(
-    BadPattern{"[", "not valid JSON"}, BadPattern{R"({"any":true})", "a pattern needs an op"},
-    BadPattern{R"({"oops":1})", "a pattern has one of op, any, const, one_of, optional, repeat, same"},
-    BadPattern{R"({"op":"add","args":["$"]})", "\"$\" stands only inside"},
-    BadPattern{R"({"op":"add","args":["$"]})", "pattern/args/0"},
-    BadPattern{R"({"op":"a","dtype":["f31"]})", "no dtype \"f31\""},
-    BadPattern{R"({"op":"a","attrs":{"k":{"above":1}}})", "unknown test \"above\""},
-    BadPattern{R"({"repeat":{"op":"relu"},"on":{"op":"a"}})", "with \"$\" as exactly one argument"},
-    BadPattern{R"({"repeat":{"op":"relu","args":["$"]},"max":-1,"on":{"op":"a"}})", "0 <= min <= max <= 64"},
-    BadPattern{R"({"optional":{"op":"relu","args":["$"]}})", "`optional` needs `on`"},
-    BadPattern{R"({"one_of":[]})", "`one_of` is empty"}, BadPattern{R"({"op":7})", "`op` is a string"}));
+INSTANTIATE_TEST_SUITE_P(
+    All, PatternParse,
+    testing::Values(
+        BadPattern{"[", "not valid JSON"}, BadPattern{R"({"any":true})", "a pattern needs an op"},
+        BadPattern{R"({"oops":1})",
+                   "a pattern has one of op, any, const, one_of, optional, repeat, same"},
+        BadPattern{R"({"op":"add","args":["$"]})", "\"$\" stands only inside"},
+        BadPattern{R"({"op":"add","args":["$"]})", "pattern/args/0"},
+        BadPattern{R"({"op":"a","dtype":["f31"]})", "no dtype \"f31\""},
+        BadPattern{R"({"op":"a","attrs":{"k":{"above":1}}})", "unknown test \"above\""},
+        BadPattern{R"({"repeat":{"op":"relu"},"on":{"op":"a"}})",
+                   "with \"$\" as exactly one argument"},
+        BadPattern{R"({"repeat":{"op":"relu","args":["$"]},"max":-1,"on":{"op":"a"}})",
+                   "0 <= min <= max <= 64"},
+        BadPattern{R"({"optional":{"op":"relu","args":["$"]}})", "`optional` needs `on`"},
+        BadPattern{R"({"one_of":[]})", "`one_of` is empty"},
+        BadPattern{R"({"op":7})", "`op` is a string"}));
 
 }  // namespace
 }  // namespace byoc

@@ -1,5 +1,6 @@
-// 10,000 random DAGs with three plugins: after merge_compiler_regions the quotient, contracted here by the region
-// numbers that stand in the module, is acyclic (Kahn); after partition_graph each op stands in exactly one function.
+// 10,000 random DAGs with three plugins: after merge_compiler_regions the quotient, contracted here
+// by the region numbers that stand in the module, is acyclic (Kahn); after partition_graph each op
+// stands in exactly one function.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -14,9 +15,11 @@ namespace {
 
 const TensorType kType{DType::kF32, {2}};
 
-// Ops with a loc of their own; each either of one of three plugins, in an open region of its own, or of nobody.
+// Ops with a loc of their own; each either of one of three plugins, in an open region of its own,
+// or of nobody.
 IRModule random_module(std::mt19937& random) {
-  const OpDef *add = all_ops().find("add"), *begin = all_ops().find("compiler_begin"), *end = all_ops().find("compiler_end");
+  const OpDef *add = all_ops().find("add"), *begin = all_ops().find("compiler_begin"),
+              *end = all_ops().find("compiler_end");
   const Attrs* none = intern(*complete_attrs(*add, {}));
   Function f;
   std::vector<ValueId> values = {{f.add_param("p", kType), 0}, {f.add_param("q", kType), 0}};
@@ -29,7 +32,11 @@ IRModule random_module(std::mt19937& random) {
       return values[values.size() - 1 - random() % reach];
     };
     std::vector<ValueId> args = {pick(), pick()};
-    const Attrs* attrs = plugin == 3 ? nullptr : intern(*complete_attrs(*begin, {{"compiler", std::string(1, "abc"[plugin])}, {"region", int64_t{k}}, {"open", true}}));
+    const Attrs* attrs =
+        plugin == 3 ? nullptr
+                    : intern(*complete_attrs(*begin, {{"compiler", std::string(1, "abc"[plugin])},
+                                                      {"region", int64_t{k}},
+                                                      {"open", true}}));
     for (ValueId& arg : args) {
       if (attrs) arg = {f.add_call(begin, attrs, std::span(&arg, 1), TypeId(kType)), 0};
     }
@@ -43,14 +50,16 @@ IRModule random_module(std::mt19937& random) {
   return module;
 }
 
-// Each begin, end and op of `main` is contracted into its region's number; ops of nobody stay alone.
+// Each begin, end and op of `main` is contracted into its region's number; ops of nobody stay
+// alone.
 bool quotient_is_acyclic(const Function& f) {
-  std::map<uint32_t, std::string> item;                     // node -> its place in the quotient
+  std::map<uint32_t, std::string> item;  // node -> its place in the quotient
   auto name_of = [](const Node& node) { return std::get<Call>(node.kind).op->name; };
   for (uint32_t node = 0; node < f.nodes.size(); ++node) {
     const Node& n = f.nodes[node];
     if (std::holds_alternative<Param>(n.kind)) continue;
-    if (name_of(n) == "compiler_begin") item[node] = cat("r", std::get<Call>(n.kind).attrs->i("region"));
+    if (name_of(n) == "compiler_begin")
+      item[node] = cat("r", std::get<Call>(n.kind).attrs->i("region"));
     else if (name_of(n) == "compiler_end") item[node] = item.at(f.args(n)[0].node);
     else {
       item[node] = cat("n", node);
@@ -66,7 +75,9 @@ bool quotient_is_acyclic(const Function& f) {
   for (auto& [node, name] : item) waiting[name];
   for (auto& [node, name] : item) {
     for (ValueId arg : f.args(f.nodes[node])) {
-      if (item.contains(arg.node) && item[arg.node] != name && out[item[arg.node]].insert(name).second) ++waiting[name];
+      if (item.contains(arg.node) && item[arg.node] != name &&
+          out[item[arg.node]].insert(name).second)
+        ++waiting[name];
     }
   }
   std::vector<std::string> ready;

@@ -121,7 +121,8 @@ TEST(FindRegions, NumbersAreATopologicalOrderOfTheQuotient) {
     RegionGraph g = random_graph(random, 40, 3);
     std::vector<uint32_t> region = find_regions(g, options_for(3));
     for (uint32_t v = 0; v < g.size(); ++v) {
-      for (uint32_t e = g.first[v]; e < g.first[v + 1]; ++e) ASSERT_LE(region[g.source[e]], region[v]);
+      for (uint32_t e = g.first[v]; e < g.first[v + 1]; ++e)
+        ASSERT_LE(region[g.source[e]], region[v]);
     }
   }
 }
@@ -147,7 +148,8 @@ TEST(LabelNodes, SweepsMoveANodeTowardsItsHeaviestNeighbour) {
 }
 
 TEST(FindRegions, RefinementJoinsAcrossLabelsWhereNoSecondPathExists) {
-  // x(A) -> h(H) -> a(A); a -> b(A); b(A) also reads c(A), which another H reads: labels differ, no path between.
+  // x(A) -> h(H) -> a(A); a -> b(A); b(A) also reads c(A), which another H reads: labels differ, no
+  // path between.
   RegionGraph g = make_graph({0, 1, 0, 0, 1, 0}, {{0, 1}, {1, 2}, {3, 4}, {3, 5}, {2, 5}});
   RegionOptions without = options_for(2);
   without.refine_visits = 0;
@@ -158,10 +160,11 @@ TEST(FindRegions, RefinementJoinsAcrossLabelsWhereNoSecondPathExists) {
   EXPECT_EQ(find_regions(g, with)[3], find_regions(g, with)[5]);
 }
 
-// The adversary of partition.md: a three-colour chain with same-colour skips. With a bounded search this
-// takes well under a second; unbounded it takes minutes, so the test's time limit is the check.
+// The adversary of partition.md: a three-colour chain with same-colour skips. With a bounded search
+// this takes well under a second; unbounded it takes minutes, so the test's time limit is the
+// check.
 TEST(FindRegions, BoundedOnTheAdversary) {
-  constexpr uint32_t n = 100000, skip = 4998;               // a multiple of 3
+  constexpr uint32_t n = 100000, skip = 4998;  // a multiple of 3
   std::vector<uint32_t> color(n);
   std::vector<Edge> edges;
   for (uint32_t v = 0; v < n; ++v) {
