@@ -15,6 +15,8 @@ const OpRegistry& all_ops() {
     op::add_concat_ops(*ops);
     op::add_conv_ops(*ops);
     op::add_dense_ops(*ops);
+    op::add_det_ops(*ops);
+    op::add_einsum_ops(*ops);
     op::add_elementwise_ops(*ops);
     op::add_gather_ops(*ops);
     op::add_layer_norm_ops(*ops);
@@ -25,6 +27,7 @@ const OpRegistry& all_ops() {
     op::add_recurrent_ops(*ops);
     op::add_reduce_ops(*ops);
     op::add_resize_ops(*ops);
+    op::add_sample_ops(*ops);
     op::add_scatter_ops(*ops);
     op::add_shape_ops(*ops);
     op::add_slice_ops(*ops);

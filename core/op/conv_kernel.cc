@@ -80,8 +80,9 @@ void convolve_group(const T* x, const T* weight, const ConvPlan& plan, T* y) {
       int64_t count = std::min(cells - first, Tile<Acc>::kLanes);
       convolve_tile<T, Acc>(x, weight + o * plan.weight_o, plan, rows, {first, count}, tile);
       for (int64_t r = 0; r < rows; ++r) {
+        const Acc* sums = tile.finish(r);
         for (int64_t q = 0; q < count; ++q)
-          y[(o + r) * cells + first + q] = static_cast<T>(tile.sum[r][q]);
+          y[(o + r) * cells + first + q] = static_cast<T>(sums[q]);
       }
     }
   }

@@ -12,6 +12,8 @@ void add_cast_ops(OpRegistry& ops);         // cast
 void add_concat_ops(OpRegistry& ops);       // concat, split
 void add_conv_ops(OpRegistry& ops);         // convolutions, plain and transposed
 void add_dense_ops(OpRegistry& ops);        // matmul, gemm
+void add_det_ops(OpRegistry& ops);          // det
+void add_einsum_ops(OpRegistry& ops);       // einsum
 void add_elementwise_ops(OpRegistry& ops);  // abs, exp, floor, is_nan, ...
 void add_gather_ops(OpRegistry& ops);       // gather, gather_elements, gather_nd, one_hot
 void add_layer_norm_ops(OpRegistry& ops);   // layer_norm, rms_norm, mean_variance_norm, lp_norm
@@ -22,6 +24,7 @@ void add_power_ops(OpRegistry& ops);        // power
 void add_recurrent_ops(OpRegistry& ops);    // lstm, gru, rnn
 void add_reduce_ops(OpRegistry& ops);       // sum, mean, max, ...
 void add_resize_ops(OpRegistry& ops);       // resize
+void add_sample_ops(OpRegistry& ops);       // grid_sample, roi_align
 void add_scatter_ops(OpRegistry& ops);      // scatter_elements, scatter_nd
 void add_shape_ops(OpRegistry& ops);        // shape, reshape, flatten, squeeze, unsqueeze
 void add_slice_ops(OpRegistry& ops);        // slice, reverse_sequence

@@ -30,8 +30,8 @@ void multiply_matrices(const A* a, const B* b, const MatrixProduct& p, Y* y, Fin
         tile.add(weights, rows, lanes, columns);
       }
       for (int64_t r = 0; r < rows; ++r) {
-        for (int64_t l = 0; l < columns; ++l)
-          y[(row + r) * p.n + column + l] = finish(tile.sum[r][l]);
+        const Acc* sums = tile.finish(r);
+        std::transform(sums, sums + columns, y + (row + r) * p.n + column, finish);
       }
     }
   }

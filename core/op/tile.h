@@ -5,25 +5,50 @@
 
 namespace byoc::op {
 
-/// sum[r][l] += weight[r] * x[l], step by step over the reduction. Lives on the stack (2 KiB of
-/// f32). Lanes are worked on in full blocks of 16 with a constant trip count, which compilers
-/// vectorise; lanes beyond the wanted ones hold leftovers that nobody reads.
+/// total[r][l] = sum of weight[r] * x[l] over the steps of a reduction. Lives on the stack (4 KiB
+/// of f32). Lanes are worked on in full blocks of 16 with a constant trip count, which compilers
+/// vectorise; lanes beyond the wanted ones hold leftovers that nobody reads. Runs of 64 steps are
+/// summed on their own, so that rounding errors grow with the number of runs and not with the
+/// number of steps.
 template <class Acc>
-struct Tile {
-  static constexpr int64_t kRows = 8, kLanes = 64, kBlock = 16;
-  alignas(64) Acc sum[kRows][kLanes];
+class Tile {
+ public:
+  static constexpr int64_t kRows = 8, kLanes = 64, kBlock = 16, kRun = 64;
 
-  void clear(int64_t rows) { std::fill_n(&sum[0][0], rows * kLanes, Acc{}); }
+  void clear(int64_t rows) {
+    std::fill_n(&run_[0][0], rows * kLanes, Acc{});
+    std::fill_n(&total_[0][0], rows * kLanes, Acc{});
+    steps_ = 0;
+  }
 
-  /// `x` is readable up to `lanes` rounded up to a full block.
+  /// One step. `x` is readable up to `lanes` rounded up to a full block.
   void add(const Acc* weight, int64_t rows, const Acc* x, int64_t lanes) {
     for (int64_t r = 0; r < rows; ++r) {
       const Acc w = weight[r];
       for (int64_t l = 0; l < lanes; l += kBlock) {
-        for (int64_t q = 0; q < kBlock; ++q) sum[r][l + q] += w * x[l + q];
+        for (int64_t q = 0; q < kBlock; ++q) run_[r][l + q] += w * x[l + q];
       }
     }
+    if (++steps_ % kRun == 0) end_run(rows);
   }
+
+  /// After the last step, for each row.
+  const Acc* finish(int64_t row) {
+    for (int64_t l = 0; l < kLanes; ++l) total_[row][l] += run_[row][l];
+    return total_[row];
+  }
+
+ private:
+  void end_run(int64_t rows) {
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t l = 0; l < kLanes; ++l) total_[r][l] += run_[r][l];
+      std::fill_n(run_[r], kLanes, Acc{});
+    }
+  }
+
+  alignas(64) Acc run_[kRows][kLanes];
+  alignas(64) Acc total_[kRows][kLanes];
+  int64_t steps_ = 0;
 };
 
 }  // namespace byoc::op

@@ -1,4 +1,4 @@
-// MatMul, Gemm.
+// MatMul, Gemm, Einsum, Det.
 #include "core/import/onnx/same.h"
 
 namespace byoc::onnx_import {
@@ -20,6 +20,8 @@ Converted gemm(Graph& graph, const OnnxNode& node) {
 constexpr Row kRows[] = {
     {"MatMul", 1, kNewest, same<"matmul">},
     {"Gemm", 1, kNewest, gemm},
+    {"Einsum", 12, kNewest, same<"einsum">},
+    {"Det", 11, kNewest, same<"det">},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Resize and its forerunner Upsample.
+// Resize and its forerunner Upsample, GridSample, RoiAlign.
 #include "core/import/onnx/operands.h"
+#include "core/import/onnx/same.h"
 
 namespace byoc::onnx_import {
 namespace {
@@ -100,10 +101,24 @@ Converted by_scales(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.call("resize", {graph.input(0)}, attrs)};
 }
 
+Converted roi_align(Graph& graph, const OnnxNode& node) {
+  if (node.s("mode", "avg") != "avg") {
+    return unimplemented(
+        cat("mode \"", node.s("mode", "avg"), "\" is not supported, only \"avg\" is"));
+  }
+  const char* fallback = node.opset() >= 16 ? "half_pixel" : "output_half_pixel";
+  Attrs attrs{{"output_height", node.i("output_height", 1)},
+              {"output_width", node.i("output_width", 1)},
+              {"sampling_ratio", node.i("sampling_ratio", 0)},
+              {"spatial_scale", node.f("spatial_scale", 1)},
+              {"half_pixel", node.s("coordinate_transformation_mode", fallback) == "half_pixel"}};
+  return std::vector{graph.call("roi_align", graph.inputs(), attrs)};
+}
+
 constexpr Row kRows[] = {
-    {"Resize", 10, 10, by_scales},
-    {"Resize", 11, kNewest, resize},
-    {"Upsample", 7, 9, by_scales},
+    {"Resize", 10, 10, by_scales},        {"Resize", 11, kNewest, resize},
+    {"Upsample", 7, 9, by_scales},        {"GridSample", 16, kNewest, same<"grid_sample">},
+    {"RoiAlign", 10, kNewest, roi_align},
 };
 
 }  // namespace

@@ -23,6 +23,13 @@ inline void set(onnx::NodeProto& node, const std::string& name, const char* valu
   attr->set_type(onnx::AttributeProto::STRING);
   attr->set_s(value);
 }
+inline void set(onnx::NodeProto& node, const std::string& name,
+                const std::vector<int64_t>& values) {
+  auto* attr = node.add_attribute();
+  attr->set_name(name);
+  attr->set_type(onnx::AttributeProto::INTS);
+  for (int64_t value : values) attr->add_ints(value);
+}
 inline onnx::TensorProto& ints(OnnxModel& model, const std::string& name,
                                const std::vector<int64_t>& values) {
   auto* tensor = model.graph().add_initializer();
@@ -32,6 +39,43 @@ inline onnx::TensorProto& ints(OnnxModel& model, const std::string& name,
   for (int64_t value : values) tensor->add_int64_data(value);
   return *tensor;
 }
+
+/// One node on f32 inputs "a", "b", ... of these shapes, with outputs "y0", "y1", ...
+class OneNode {
+ public:
+  OneNode(const char* op, int opset, const std::vector<std::vector<DimSpec>>& inputs,
+          int outputs = 1)
+      : model(opset) {
+    auto& node = model.node(op, {}, {}, "n");
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      std::string name(1, static_cast<char>('a' + k));
+      model.input(name, inputs[k]);
+      node.add_input(name);
+    }
+    for (int k = 0; k < outputs; ++k) {
+      node.add_output("y" + std::to_string(k));
+      model.output("y" + std::to_string(k));
+    }
+  }
+  template <class T>
+  OneNode& with(const std::string& attr, const T& value) {
+    set(*model.graph().mutable_node(0), attr, value);
+    return *this;
+  }
+  /// The next input is a constant; left out when `name` is empty.
+  OneNode& constant(const std::string& name, const std::vector<int64_t>& values) {
+    if (!name.empty()) ints(model, name, values);
+    model.graph().mutable_node(0)->add_input(name);
+    return *this;
+  }
+  OneNode& constant(const std::string& name, const std::vector<float>& values) {
+    model.initializer(name, {static_cast<int64_t>(values.size())}, values);
+    model.graph().mutable_node(0)->add_input(name);
+    return *this;
+  }
+
+  OnnxModel model;
+};
 
 /// The ops of "main", one a line, without locations; or the error.
 inline std::string ops_of(const OnnxModel& model) {
@@ -48,5 +92,7 @@ inline std::string ops_of(const OnnxModel& model) {
   }
   return ops;
 }
+
+inline std::string ops_of(const OneNode& node) { return ops_of(node.model); }
 
 }  // namespace byoc::test

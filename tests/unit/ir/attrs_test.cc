@@ -71,5 +71,11 @@ TEST(Intern, GivesOnePointerPerValue) {
   EXPECT_EQ(intern({{"v", NAN}}), intern({{"v", NAN}}));
 }
 
+TEST(AttrEqual, TakesEmptyListsOfAnyKindForEqual) {
+  EXPECT_TRUE(attr_equal(Floats{}, Ints{}));
+  EXPECT_FALSE(attr_equal(Floats{1}, Ints{1}));
+  EXPECT_FALSE(attr_equal(std::string(), Ints{}));
+}
+
 }  // namespace
 }  // namespace byoc
