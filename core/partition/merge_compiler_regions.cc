@@ -4,15 +4,18 @@
 #include <algorithm>
 
 #include "byoc/pass/passes.h"
+#include "core/partition/border.h"
 #include "core/partition/judge.h"
 #include "core/partition/quotient.h"
-#include "core/partition/regions.h"
 #include "core/partition/rewrite_annotations.h"
+#include "core/partition/waves.h"
 
 namespace byoc {
 namespace {
 
 constexpr uint32_t kHost = 0;  // color of what no plugin takes
+
+using RegionFinder = std::vector<uint32_t> (*)(const RegionGraph&, const RegionOptions&);
 
 class RegionMerger {
  public:
@@ -20,11 +23,14 @@ class RegionMerger {
                Symbol name)
       : module_(module), context_(context), function_(function), name_(name) {}
   Result<Function> run();
+  /// The regions that `find` makes of what is annotated. Errors: those of the annotations.
+  Result<Annotations> merged(RegionFinder find);
 
  private:
   uint32_t color_of(const std::string& compiler);
   void add_item(uint32_t item);
   void add_edges(uint32_t item);
+  uint32_t tensor_of(ValueId value);
   Annotations renumber(const std::vector<uint32_t>& region_of_item) const;
   bool is_alone(uint32_t item) const;
 
@@ -37,6 +43,7 @@ class RegionMerger {
   RegionGraph graph_;
   RegionOptions options_;
   std::map<std::string, uint32_t> colors_;
+  std::vector<uint32_t> first_tensor_;  // per node
 };
 
 uint32_t RegionMerger::color_of(const std::string& compiler) {
@@ -92,6 +99,16 @@ void RegionMerger::add_item(uint32_t item) {
   graph_.bytes.push_back(bytes);
 }
 
+// Dense numbers of values: those of a node stand together.
+uint32_t RegionMerger::tensor_of(ValueId value) {
+  if (first_tensor_.empty()) {
+    first_tensor_.push_back(0);
+    for (const Node& node : function_.nodes)
+      first_tensor_.push_back(first_tensor_.back() + static_cast<uint32_t>(node.types.size()));
+  }
+  return first_tensor_[value.node] + value.output;
+}
+
 void RegionMerger::add_edges(uint32_t item) {
   for (uint32_t k = quotient_.first_member[item]; k < quotient_.first_member[item + 1]; ++k) {
     for (ValueId arg : function_.args(function_.nodes[quotient_.member[k]])) {
@@ -100,6 +117,7 @@ void RegionMerger::add_edges(uint32_t item) {
       if (from == kNoItem || from == item) continue;
       graph_.source.push_back(from);
       graph_.weight.push_back(static_cast<int64_t>(byte_size(*function_.type(value))));
+      graph_.tensor.push_back(tensor_of(value));
     }
   }
   graph_.first.push_back(static_cast<uint32_t>(graph_.source.size()));
@@ -123,18 +141,35 @@ Annotations RegionMerger::renumber(const std::vector<uint32_t>& region_of_item) 
   return out;
 }
 
-Result<Function> RegionMerger::run() {
+Result<Annotations> RegionMerger::merged(RegionFinder find) {
   BYOC_TRY(annotations_, read_annotations(function_, name_));
-  if (annotations_.is_empty()) return function_;
+  if (annotations_.is_empty()) return annotations_;
   BYOC_TRY(quotient_, contract_regions(function_, annotations_, false, name_));
-  options_.colors.push_back({UINT64_MAX, UINT64_MAX, false, false});  // kHost
+  options_.colors.push_back({.joins = false, .is_rest = true});               // kHost
+  for (const std::string& compiler : context_.compilers) color_of(compiler);  // by priority
   graph_.first.push_back(0);
   for (uint32_t item = 0; item < quotient_.size(); ++item) add_item(item);
   for (uint32_t item = 0; item < quotient_.size(); ++item) add_edges(item);
-  return rewrite_annotations(function_, renumber(find_regions(graph_, options_)), *context_.ops);
+  return renumber(find(graph_, options_));
+}
+
+Result<Function> RegionMerger::run() {
+  BYOC_TRY(Annotations regions, merged(find_regions));
+  if (regions.is_empty()) return function_;
+  return rewrite_annotations(function_, regions, *context_.ops);
 }
 
 }  // namespace
+
+Result<BorderCount> count_waves(const IRModule& annotated, const PassContext& context) {
+  BorderCount count;
+  for (const auto& [name, function] : annotated.functions) {
+    BYOC_TRY(Annotations regions,
+             RegionMerger(annotated, context, function, name).merged(find_wave_regions));
+    count += count_borders(annotated, function, regions);
+  }
+  return count;
+}
 
 Result<IRModule> merge_compiler_regions(IRModule module, const PassContext& context) {
   std::map<Symbol, Function> merged;
