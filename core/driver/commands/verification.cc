@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "byoc/import.h"
 #include "core/driver/commands/bindings.h"
 #include "core/driver/commands/borders.h"
 #include "core/driver/commands/data_set.h"
@@ -109,6 +110,7 @@ class Verifier {
     BYOC_TRY(auto got, execute_here(std::move(ours)));
     BYOC_TRY(auto wanted, execute_here(std::move(theirs)));
     out_.regions = probe.regions.size();
+    for (const RegionBorder& region : probe.regions) out_.borders += region.num_outputs;
     for (size_t r = 0; r < probe.regions.size() && !out_.bad; ++r)
       compare_region(probe.regions[r], r, got, wanted);
     return out_.bad ? narrow(fused, probe.regions[out_.bad->index], wanted) : Status();
@@ -193,6 +195,24 @@ Result<std::string> reference_plugin(const PluginSet& plugins) {
 bool is_data_set(const std::string& against) {
   std::error_code error;
   return std::filesystem::is_directory(against, error);
+}
+
+Result<std::vector<std::string>> stored_shapes(const std::string& model,
+                                               const std::string& folder) {
+  std::vector<std::string> shapes;
+  BYOC_TRY(auto inputs, onnx_inputs(model));
+  BYOC_TRY(auto stored, read_stored_inputs(folder));
+  for (const ModelInput& input : inputs) {
+    if (!input.has_rank || std::count(input.dims.begin(), input.dims.end(), -1) == 0) continue;
+    for (const PbTensor& tensor : stored) {
+      if (tensor.name != input.name) continue;
+      std::string extents;
+      for (int64_t extent : tensor.tensor.spec().dims)
+        extents += cat(extents.empty() ? "" : "x", extent);
+      shapes.push_back(cat(input.name, "=", extents));
+    }
+  }
+  return shapes;
 }
 
 Result<Verification> verify_model(IRModule module, const VerifyRequest& request) {

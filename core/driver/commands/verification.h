@@ -35,7 +35,7 @@ struct BadRegion {
 struct Verification {
   std::string reference;  // the plugin that borders were compared with
   std::vector<ComparedValue> outputs;
-  size_t regions = 0;  // whose outputs were all compared
+  size_t regions = 0, borders = 0;  // regions, and how many values they give to others
   std::optional<BadRegion> bad;
   bool passed() const;
 };
@@ -44,6 +44,9 @@ struct Verification {
 /// Errors: slug "no-default-codegen".
 Result<std::string> reference_plugin(const PluginSet& plugins);
 bool is_data_set(const std::string& against);  // a folder
+/// "x=1x3x224x224" for each input of an .onnx file that leaves extents open and that the data set
+/// gives by name: what --shape would have to say.
+Result<std::vector<std::string>> stored_shapes(const std::string& model, const std::string& folder);
 Result<Verification> verify_model(IRModule module, const VerifyRequest& request);
 
 }  // namespace byoc::driver

@@ -48,8 +48,8 @@ std::string borders_text(const Verification& verification) {
                " (", bad.plugin, "), is the first that differs from ", verification.reference,
                "\n  ", bad.output.name, " ", value_text(bad.output), "\n", smallest_text(bad));
   }
-  std::string agree =
-      cat("all ", verification.regions, " regions agree with ", verification.reference);
+  std::string agree = cat("all ", verification.regions, " regions agree with ",
+                          verification.reference, ", ", verification.borders, " values compared");
   return verification.passed() ? cat("ok   ", agree, "\n")
                                : cat(agree, ": the reference differs as well\n");
 }
@@ -68,7 +68,8 @@ Json to_json(const Verification& verification, const std::string& against) {
   Json json = {{"against", against},
                {"reference", verification.reference},
                {"passed", verification.passed()},
-               {"regions", verification.regions}};
+               {"regions", verification.regions},
+               {"borders", verification.borders}};
   json["outputs"] = Json::array();
   for (const ComparedValue& value : verification.outputs) json["outputs"].push_back(to_json(value));
   json["bad_region"] = nullptr;
@@ -84,8 +85,17 @@ Json to_json(const Verification& verification, const std::string& against) {
   return json;
 }
 
+/// What the user says comes first; what is left open follows the stored inputs.
+Result<IRModule> load(ModelOptions options, const std::string& against) {
+  BYOC_TRY(std::string path, model_path(options.model));
+  if (options.shapes.empty() && is_data_set(against) && path.ends_with(".onnx")) {
+    BYOC_TRY(options.shapes, stored_shapes(path, against));
+  }
+  return load_model(options);
+}
+
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
-  BYOC_TRY(IRModule module, load_model(options.model));
+  BYOC_TRY(IRModule module, load(options.model, options.request.against));
   VerifyRequest request = options.request;
   BYOC_TRY(request.build, build_options(options.model, common));
   if (request.against.empty()) {

@@ -22,10 +22,9 @@ std::vector<std::string> stored_models() {
 class StoredModel : public testing::TestWithParam<std::string> {};
 
 TEST_P(StoredModel, AgreesWithTorch) {
-  std::string shape = GetParam().ends_with("/digits") ? " --shape N=8" : "";
   for (const char* compilers : {"json", "onednn,json"}) {
     Ran ran = Byoc()("verify " + GetParam() + "/model.onnx --against " + GetParam() +
-                     "/test_data_set_0 --compiler " + compilers + shape);
+                     "/test_data_set_0 --compiler " + compilers);
     EXPECT_EQ(ran.code, 0) << compilers << "\n" << ran.out << ran.err;
   }
 }

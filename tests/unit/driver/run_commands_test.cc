@@ -132,6 +132,15 @@ TEST(VerifyCommand, FindsWhatTheOutputsHide) {
   EXPECT_EQ(json["bad_region"]["smallest"][0]["name"], "wrong");
 }
 
+TEST(VerifyCommand, CountsTheValuesBetweenRegions) {
+  Byoc byoc;
+  Ran ran = byoc("verify " + byoc.write("m.ir", kFiveOps) + kPluginA +
+                 " --compiler a --plugin-option a.ops=exp,sigmoid");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  // json's relu feeds a's exp and json's add; exp feeds tanh; add feeds sigmoid, the result
+  EXPECT_THAT(ran.out, HasSubstr("ok   all 4 regions agree with json, 4 values compared\n"));
+}
+
 TEST(VerifyCommand, AgreesWithTheReference) {
   Byoc byoc;
   Json json = byoc.json("verify " + byoc.write("m.ir", kTwoOps) + " --against json");
