@@ -65,7 +65,7 @@ Status check_strict(const Function& annotated, Symbol name, const std::string& f
   for (uint32_t node = 0; node < annotated.nodes.size(); ++node) {
     uint32_t region = annotations.region_of[node];
     if (region == kOutside || !annotations.regions[region].open ||
-        annotations.regions[region].compiler == first)
+        annotations.regions[region].compiler.text() == first)
       continue;
     return failed(cat("--strict: ", node_name(annotated, node),
                       " is refused by the default codegen \"", first, "\" and would be taken by \"",

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <mutex>
 #include <shared_mutex>
-#include <unordered_set>
 
 #include "byoc/base/check.h"
+#include "core/ir/flat_index.h"
 #include "core/ir/quote.h"
 
 namespace byoc {
@@ -48,16 +49,11 @@ size_t hash_value(const AttrValue& value) {
   return std::hash<std::string>()(text) + value.index();
 }
 
-struct HashAttrs {
-  size_t operator()(const Attrs* attrs) const {
-    size_t hash = attrs->size();
-    for (const auto& [name, value] : *attrs) hash = mix(mix(hash, name.id()), hash_value(value));
-    return hash;
-  }
-};
-struct EqualAttrs {
-  bool operator()(const Attrs* a, const Attrs* b) const { return *a == *b; }
-};
+size_t hash_attrs(const Attrs& attrs) {
+  size_t hash = attrs.size();
+  for (const auto& [name, value] : attrs) hash = mix(mix(hash, name.id()), hash_value(value));
+  return hash;
+}
 
 }  // namespace
 
@@ -193,16 +189,20 @@ void print_to(std::string& out, const Attrs& attrs) {
 
 const Attrs* intern(Attrs attrs) {
   static auto* mutex = new std::shared_mutex;
-  static auto* table = new std::unordered_set<const Attrs*, HashAttrs, EqualAttrs>;
+  static auto* index = new FlatIndex;
+  static auto* values = new std::deque<Attrs>;  // never moves what it holds
+  const uint64_t hash = hash_attrs(attrs);
+  auto is_equal = [&](uint32_t number) { return (*values)[number] == attrs; };
   {
     std::shared_lock lock(*mutex);
-    auto found = table->find(&attrs);
-    if (found != table->end()) return *found;
+    uint32_t found = index->find(hash, is_equal);
+    if (found != FlatIndex::kNone) return &(*values)[found];
   }
   std::unique_lock lock(*mutex);
-  auto found = table->find(&attrs);
-  if (found != table->end()) return *found;
-  return *table->insert(new Attrs(std::move(attrs))).first;
+  uint32_t found = index->find(hash, is_equal);
+  if (found != FlatIndex::kNone) return &(*values)[found];
+  index->insert(hash, static_cast<uint32_t>(values->size()));
+  return &values->emplace_back(std::move(attrs));
 }
 
 }  // namespace byoc

@@ -51,7 +51,8 @@ uint32_t push(Function& function, Node node) {
 }  // namespace
 
 uint32_t Function::add_param(Symbol name, TypeId type, Symbol loc) {
-  BYOC_CHECK(nodes.size() == num_params(), "parameter ", name, " after other nodes");
+  BYOC_CHECK(nodes.empty() || std::holds_alternative<Param>(nodes.back().kind), "parameter ", name,
+             " after other nodes");
   return push(*this, {Param{name}, type, loc});
 }
 

@@ -3,9 +3,9 @@
 #include <deque>
 #include <mutex>
 #include <shared_mutex>
-#include <unordered_map>
 
 #include "byoc/base/check.h"
+#include "core/ir/flat_index.h"
 #include "core/ir/quote.h"
 
 namespace byoc {
@@ -14,37 +14,35 @@ namespace {
 // Values get numbers in order of arrival and stay for the life of the process. Reading a value by
 // its number takes no lock: chunks never move, and a number is handed out after its value is
 // written.
-template <class T, class Key, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>>
+template <class T, class Key, class Hash = std::hash<Key>>
 class Interner {
  public:
   template <class Make>
   uint32_t intern(const Key& key, Make&& make) {
+    const uint64_t hash = Hash()(key);
+    auto is_key = [&](uint32_t id) { return (*this)[id] == key; };
     {
       std::shared_lock lock(mutex_);
-      auto found = index_.find(key);
-      if (found != index_.end()) return found->second;
+      uint32_t found = index_.find(hash, is_key);
+      if (found != FlatIndex::kNone) return found;
     }
     std::unique_lock lock(mutex_);
-    auto found = index_.find(key);
-    if (found != index_.end()) return found->second;
+    uint32_t found = index_.find(hash, is_key);
+    if (found != FlatIndex::kNone) return found;
     BYOC_CHECK(size_ < kChunks * kChunkSize, "too many interned values");
     uint32_t id = size_++;
     auto& chunk = chunks_[id / kChunkSize];
     if (!chunk) chunk = std::make_unique<T[]>(kChunkSize);
-    T& stored = chunk[id % kChunkSize] = make();
-    index_.emplace(key_of(stored, key), id);
+    chunk[id % kChunkSize] = make();
+    index_.insert(hash, id);
     return id;
   }
   const T& operator[](uint32_t id) const { return chunks_[id / kChunkSize][id % kChunkSize]; }
 
  private:
   static constexpr uint32_t kChunkSize = 4096, kChunks = 1 << 16;
-  static Key key_of(const T& stored, const Key& key) {
-    if constexpr (std::is_same_v<Key, std::string_view>) return stored;
-    else return key;
-  }
   std::shared_mutex mutex_;
-  std::unordered_map<Key, uint32_t, Hash, Equal> index_;
+  FlatIndex index_;
   std::unique_ptr<std::unique_ptr<T[]>[]> chunks_ =
       std::make_unique<std::unique_ptr<T[]>[]>(kChunks);
   uint32_t size_ = 0;

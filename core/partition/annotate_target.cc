@@ -54,7 +54,7 @@ size_t first_taker(Judge& judge, const IRModule& module, const PassContext& cont
                    const Function& function, const UseCounts& uses, uint32_t node,
                    const std::vector<const Plugin*>& plugins) {
   for (size_t p = 0; p < plugins.size(); ++p) {
-    Verdict verdict = judge.takes(*plugins[p], function, uses, node);
+    const Verdict& verdict = judge.takes(*plugins[p], function, uses, node);
     remark_verdict(context, module, *plugins[p], function.nodes[node], verdict);
     if (verdict.accept != Verdict::kNo) return p;
   }
@@ -72,6 +72,8 @@ Result<Function> annotate_function(const IRModule& module, const Function& funct
   int64_t next = 0;
   for (const Region& region : annotations.regions) next = std::max(next, region.number + 1);
   Taken counts;
+  std::vector<Symbol> ids;
+  for (const Plugin* plugin : plugins) ids.push_back(plugin->id());
   for (uint32_t node = 0; node < function.nodes.size(); ++node) {
     if (!is_candidate(module, function.nodes[node]) || annotations.region_of[node] != kOutside)
       continue;
@@ -82,7 +84,7 @@ Result<Function> annotate_function(const IRModule& module, const Function& funct
     }
     counts.ops += op_count(module, function.nodes[node]);
     annotations.region_of[node] = static_cast<uint32_t>(annotations.regions.size());
-    annotations.regions.push_back({next++, plugins[p]->id(), true});
+    annotations.regions.push_back({next++, ids[p], true});
   }
   if (taken != nullptr) *taken = std::move(counts);
   return rewrite_annotations(function, annotations, *context.ops);

@@ -33,6 +33,21 @@ namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
 
+// A text attribute as a Symbol; neighbours mostly say the same, which then costs a comparison.
+class TextAttr {
+ public:
+  Symbol read(const Attrs& attrs, Symbol name) {
+    const AttrValue* value = attrs.find(name);
+    auto* text = value ? std::get_if<std::string>(value) : nullptr;
+    if (text == nullptr) return attrs.s(name);
+    if (last_.text() != *text) last_ = *text;
+    return last_;
+  }
+
+ private:
+  Symbol last_;
+};
+
 // Ops joined by direct edges, and what the begins and ends around them say.
 class Reader {
  public:
@@ -58,6 +73,7 @@ class Reader {
         .at(node_name(function_, node))
         .at(cat("@", name_));
   }
+  uint32_t& index_of(int64_t number);
   Status read_annotation(uint32_t node, uint32_t& region);
   Status assign(uint32_t op, uint32_t region, uint32_t at);
   Status read_edges();
@@ -68,18 +84,29 @@ class Reader {
   Symbol name_;
   std::vector<uint32_t> parent_, region_of_root_, annotation_region_;
   std::vector<Region> regions_;  // in order of their first annotation
-  std::unordered_map<int64_t, uint32_t> by_number_;
+  std::vector<uint32_t> by_small_number_;
+  std::unordered_map<int64_t, uint32_t> by_number_;  // those too large for the array
+  TextAttr compiler_;
 };
 
+// The index of region `number`; kNone the first time. Numbers that passes give are small.
+uint32_t& Reader::index_of(int64_t number) {
+  if (number < 0 || static_cast<uint64_t>(number) >= by_small_number_.size())
+    return by_number_.try_emplace(number, kNone).first->second;
+  return by_small_number_[static_cast<size_t>(number)];
+}
+
 Status Reader::read_annotation(uint32_t node, uint32_t& region) {
+  static const Symbol kCompiler = "compiler", kOpen = "open", kRegion = "region";
   const Attrs& attrs = *std::get<Call>(function_.nodes[node].kind).attrs;
-  Region now{attrs.i("region"), attrs.s("compiler"), attrs.b("open", false)};
-  auto [at, is_new] = by_number_.try_emplace(now.number, static_cast<uint32_t>(regions_.size()));
-  region = at->second;
-  if (is_new) {
+  Region now{attrs.i(kRegion), compiler_.read(attrs, kCompiler), attrs.b(kOpen, false)};
+  uint32_t& known_index = index_of(now.number);
+  if (known_index == kNone) {
+    region = known_index = static_cast<uint32_t>(regions_.size());
     regions_.push_back(now);
     return {};
   }
+  region = known_index;
   const Region& known = regions_[region];
   if (known.compiler != now.compiler) {
     return error(cat("region ", now.number, " is of compiler \"", known.compiler, "\" and of \"",
@@ -180,6 +207,7 @@ Result<Annotations> Reader::read() {
   std::iota(parent_.begin(), parent_.end(), 0u);
   region_of_root_.assign(n, kNone);
   annotation_region_.assign(n, kNone);
+  by_small_number_.assign(n, kNone);
   BYOC_TRY_STATUS(read_edges());
   BYOC_TRY_STATUS(check_entries());
   BYOC_TRY_STATUS(check_exits());

@@ -14,7 +14,7 @@ inline constexpr uint32_t kOutside = UINT32_MAX;
 
 struct Region {
   int64_t number = 0;  // attribute `region`
-  std::string compiler;
+  Symbol compiler;
   bool open = false;  // may be joined with others
 };
 

@@ -139,11 +139,11 @@ Symbol Judge::canonical_body(Symbol composite) {
   return at->second;
 }
 
-std::string Judge::key(const Plugin& plugin, uint32_t pattern, const Function& function,
-                       uint32_t node) {
+void Judge::make_key(const Plugin& plugin, uint32_t pattern, const Function& function,
+                     uint32_t node) {
   const Node& n = function.nodes[node];
-  std::string key;
-  key.reserve(96);
+  std::string& key = key_;
+  key.clear();
   append(key,
          reinterpret_cast<uintptr_t>(&plugin));  // lives as long as the context, as the cache does
   append(key, pattern);
@@ -165,13 +165,13 @@ std::string Judge::key(const Plugin& plugin, uint32_t pattern, const Function& f
     if (small) key.append(reinterpret_cast<const char*>(constant->data->key().bytes.data()), 16);
   }
   for (size_t k = 0; k < n.types.size(); ++k) append(key, n.types[k].id());
-  return key;
 }
 
 const Verdict& Judge::operator()(const Plugin& plugin, uint32_t pattern, const Function& function,
                                  uint32_t node) {
   if (context_.report) ++context_.report->judge_calls;
-  auto [at, is_new] = cache_->verdicts.try_emplace(key(plugin, pattern, function, node));
+  make_key(plugin, pattern, function, node);
+  auto [at, is_new] = cache_->verdicts.try_emplace(key_);
   Verdict& verdict = at->second;
   if (!is_new) return verdict;
   if (context_.report) ++context_.report->judge_distinct;
@@ -187,27 +187,36 @@ const Verdict& Judge::operator()(const Plugin& plugin, uint32_t pattern, const F
   return verdict;
 }
 
-Verdict Judge::takes(const Plugin& plugin, const Function& function, const UseCounts& uses,
-                     uint32_t node) {
+const Verdict& Judge::takes(const Plugin& plugin, const Function& function, const UseCounts& uses,
+                            uint32_t node) {
   const Node& n = function.nodes[node];
   return std::holds_alternative<Invoke>(n.kind) ? takes_composite(plugin, function, node)
                                                 : takes_op(plugin, function, uses, node);
 }
 
-Verdict Judge::takes_composite(const Plugin& plugin, const Function& function, uint32_t node) {
+const Verdict& Judge::no(std::string reason) {
+  no_ = Verdict();
+  no_.reason = std::move(reason);
+  return no_;
+}
+
+const Verdict& Judge::no_pattern_for(const Plugin& plugin, const OpDef& op) {
+  auto [at, is_new] = no_pattern_.try_emplace({&plugin, &op});
+  if (is_new) at->second.reason = cat("it has no pattern for ", op.name);
+  return at->second;
+}
+
+const Verdict& Judge::takes_composite(const Plugin& plugin, const Function& function,
+                                      uint32_t node) {
   const Function& body = module_.function(std::get<Invoke>(function.nodes[node].kind).function);
-  Verdict no;
-  if (composite_owner(body) != plugin.id()) {
-    no.reason =
-        cat("part of ", body.attr("composite"), ", which is \"", composite_owner(body), "\"'s");
-    return no;
-  }
+  if (composite_owner(body) != plugin.id())
+    return no(
+        cat("part of ", body.attr("composite"), ", which is \"", composite_owner(body), "\"'s"));
   for (uint32_t k = 0; k < plugin.patterns().size(); ++k) {
     if (composite_name(plugin, plugin.patterns()[k]) == body.attr("composite"))
       return (*this)(plugin, k, function, node);
   }
-  no.reason = cat("it has no pattern ", body.attr("composite"));
-  return no;
+  return no(cat("it has no pattern ", body.attr("composite")));
 }
 
 namespace {
@@ -219,30 +228,26 @@ bool matches_alone(const Pattern& pattern, const Function& function, const UseCo
 }
 }  // namespace
 
-Verdict Judge::takes_op(const Plugin& plugin, const Function& function, const UseCounts& uses,
-                        uint32_t node) {
+const Verdict& Judge::takes_op(const Plugin& plugin, const Function& function,
+                               const UseCounts& uses, uint32_t node) {
   const PatternTable& patterns = table(plugin);
   if (!patterns.lists_single_ops && patterns.rows.empty())
     return (*this)(plugin, BYOC_NO_PATTERN, function, node);
-  const std::string& op = std::get<Call>(function.nodes[node].kind).op->name;
-  Verdict no;
-  no.reason = cat("it has no pattern for ", op);
-  auto rows = patterns.by_root.find(op);
-  if (rows == patterns.by_root.end()) return no;
-  bool judged = false;
+  const OpDef& op = *std::get<Call>(function.nodes[node].kind).op;
+  auto rows = patterns.by_root.find(op.name);
+  if (rows == patterns.by_root.end()) return no_pattern_for(plugin, op);
+  const Verdict* first_no = nullptr;
   for (uint32_t k : rows->second) {
     const PatternTable::Row& row = patterns.rows[k];
     if (row.pattern.min_ops() > 1) continue;
     if (!row.pattern.is_bare_op() && !matches_alone(row.pattern, function, uses, node)) continue;
     const Verdict& verdict = (*this)(plugin, row.index, function, node);
     if (verdict.accept != Verdict::kNo) return verdict;
-    if (!judged) no = verdict;
-    judged = true;
+    if (first_no == nullptr) first_no = &verdict;
   }
-  if (!judged)
-    no.reason =
-        cat("its patterns with ", op, " do not fit this one's attributes, types or neighbours");
-  return no;
+  if (first_no != nullptr) return *first_no;
+  return no(
+      cat("its patterns with ", op.name, " do not fit this one's attributes, types or neighbours"));
 }
 
 }  // namespace byoc

@@ -1,6 +1,7 @@
 #pragma once
 // Asking plugins: which single op or composite a plugin takes, with one cached verdict per distinct
 // candidate.
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -42,21 +43,27 @@ class Judge {
                             uint32_t node);
   /// Whether `plugin` takes that op or composite as one; the reason says why not. Remembers parsed
   /// patterns.
-  Verdict takes(const Plugin& plugin, const Function& function, const UseCounts& uses,
-                uint32_t node);
+  /// The reference holds until the next question.
+  const Verdict& takes(const Plugin& plugin, const Function& function, const UseCounts& uses,
+                       uint32_t node);
   const PatternTable& table(const Plugin& plugin);
 
  private:
-  Verdict takes_op(const Plugin& plugin, const Function& function, const UseCounts& uses,
-                   uint32_t node);
-  Verdict takes_composite(const Plugin& plugin, const Function& function, uint32_t node);
-  std::string key(const Plugin& plugin, uint32_t pattern, const Function& function, uint32_t node);
+  const Verdict& takes_op(const Plugin& plugin, const Function& function, const UseCounts& uses,
+                          uint32_t node);
+  const Verdict& takes_composite(const Plugin& plugin, const Function& function, uint32_t node);
+  const Verdict& no_pattern_for(const Plugin& plugin, const OpDef& op);
+  const Verdict& no(std::string reason);
+  void make_key(const Plugin& plugin, uint32_t pattern, const Function& function, uint32_t node);
   Symbol canonical_body(Symbol composite);
 
   const IRModule& module_;
   const PassContext& context_;
   std::shared_ptr<JudgeCache> cache_;
   std::unordered_map<const Plugin*, PatternTable> tables_;
+  std::map<std::pair<const Plugin*, const OpDef*>, Verdict> no_pattern_;
+  std::string key_;                              // of the candidate at hand
+  Verdict no_;                                   // the last answer that was made for one question
   std::unordered_map<uint32_t, Symbol> bodies_;  // composite's symbol -> canonical text
 };
 

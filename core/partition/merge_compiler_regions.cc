@@ -27,7 +27,7 @@ class RegionMerger {
   Result<Annotations> merged(RegionFinder find);
 
  private:
-  uint32_t color_of(const std::string& compiler);
+  uint32_t color_of(Symbol compiler);
   void add_item(uint32_t item);
   void add_edges(uint32_t item);
   uint32_t tensor_of(ValueId value);
@@ -42,16 +42,16 @@ class RegionMerger {
   Quotient quotient_;
   RegionGraph graph_;
   RegionOptions options_;
-  std::map<std::string, uint32_t> colors_;
+  std::map<Symbol, uint32_t> colors_;
   std::vector<uint32_t> first_tensor_;  // per node
 };
 
-uint32_t RegionMerger::color_of(const std::string& compiler) {
+uint32_t RegionMerger::color_of(Symbol compiler) {
   auto [at, is_new] = colors_.try_emplace(compiler, static_cast<uint32_t>(options_.colors.size()));
   if (is_new) {
     ColorLimits limits;
     limits.max_ops = 4096;  // the ABI's default, also for a plugin that is absent
-    const Plugin* plugin = context_.plugins ? context_.plugins->find(compiler) : nullptr;
+    const Plugin* plugin = context_.plugins ? context_.plugins->find(compiler.str()) : nullptr;
     if (plugin != nullptr) {
       limits.max_ops = plugin->max_ops();
       if (plugin->max_bytes() > 0) limits.max_bytes = plugin->max_bytes();

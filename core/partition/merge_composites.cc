@@ -122,7 +122,7 @@ bool CompositeMerger::fits(const Match& match, const Plugin& plugin) const {
   for (uint32_t node : match.nodes) {
     if (annotations_.region_of[node] != region) return false;
   }
-  return region == kOutside || annotations_.regions[region].compiler == plugin.id();
+  return region == kOutside || annotations_.regions[region].compiler.text() == plugin.id();
 }
 
 void CompositeMerger::find_candidates(const std::vector<const Plugin*>& plugins) {

@@ -5,6 +5,7 @@
 //           primitive=true} { ... }
 #include <algorithm>
 #include <set>
+#include <unordered_set>
 
 #include "byoc/base/check.h"
 #include "byoc/pass/passes.h"
@@ -15,8 +16,8 @@ namespace {
 
 class Cutter {
  public:
-  Cutter(IRModule& module, const std::set<std::string_view>& externals, const Function& function,
-         Symbol name)
+  Cutter(const IRModule& module, const std::set<std::string_view>& externals,
+         const Function& function, Symbol name)
       : module_(module),
         externals_(externals),
         function_(function),
@@ -29,6 +30,8 @@ class Cutter {
     inside_of_.assign(first_.back(), kNoItem);
   }
   Result<Function> run();
+  /// The regions' functions, to be called after run().
+  std::vector<std::pair<Symbol, Function>> take_regions() { return std::move(regions_); }
 
  private:
   size_t slot(ValueId v) const { return first_[v.node] + v.output; }
@@ -45,7 +48,12 @@ class Cutter {
     inside_of_[slot(v)] = item;
     inside_[slot(v)] = now;
   }
+  size_t node_bound(uint32_t item) const;
   Function body(uint32_t item, const std::vector<ValueId>& outputs);
+  bool is_free(Symbol name) const {
+    return module_.find(name) == nullptr && !names_.contains(name) &&
+           !externals_.contains(name.text());
+  }
   Symbol add_function(const Region& region, Function body);
   void emit_region(uint32_t item);
   void emit_op(uint32_t node);
@@ -55,7 +63,7 @@ class Cutter {
     return input_names_[k];
   }
 
-  IRModule& module_;
+  const IRModule& module_;
   const std::set<std::string_view>& externals_;  // names already compiled under
   const Function& function_;
   Symbol name_;
@@ -68,13 +76,23 @@ class Cutter {
   std::vector<uint32_t> inside_of_;
   std::vector<ValueId> inputs_;  // of the region being cut
   std::vector<Symbol> input_names_;
+  std::unordered_set<Symbol> names_;  // of regions_
+  std::vector<std::pair<Symbol, Function>> regions_;
   Function out_;
 };
+
+// Every operand may be a parameter or a constant of its own.
+size_t Cutter::node_bound(uint32_t item) const {
+  size_t bound = members(item).size();
+  for (uint32_t node : members(item)) bound += function_.args(function_.nodes[node]).size();
+  return bound;
+}
 
 // First the values from outside, in order of first use; then copies of the constants and the ops.
 Function Cutter::body(uint32_t item, const std::vector<ValueId>& outputs) {
   Function out;
   inputs_.clear();
+  out.nodes.reserve(node_bound(item));
   for (uint32_t node : members(item)) {
     for (ValueId arg : function_.args(function_.nodes[node])) {
       ValueId value = through_annotations(function_, arg);
@@ -109,17 +127,14 @@ Function Cutter::body(uint32_t item, const std::vector<ValueId>& outputs) {
 Symbol Cutter::add_function(const Region& region, Function body) {
   static const Symbol kCompiler = "compiler", kGlobalSymbol = "global_symbol",
                       kPrimitive = "primitive";
-  std::string base = cat(region.compiler, "_", name_, "_", region.number), text = base;
-  for (int k = 1;; ++k) {
-    auto [at, is_new] = module_.functions.try_emplace(text);
-    if (is_new && !externals_.contains(text)) {
-      body.attrs = {{kCompiler, region.compiler}, {kGlobalSymbol, text}, {kPrimitive, true}};
-      at->second = std::move(body);
-      return at->first;
-    }
-    if (is_new) module_.functions.erase(at);
-    text = cat(base, "_", k);
-  }
+  std::string base = cat(region.compiler, "_", name_, "_", region.number);
+  Symbol name = base;
+  for (int k = 1; !is_free(name); ++k) name = cat(base, "_", k);
+  names_.insert(name);
+  body.attrs = {
+      {kCompiler, region.compiler.str()}, {kGlobalSymbol, name.str()}, {kPrimitive, true}};
+  regions_.emplace_back(name, std::move(body));
+  return name;
 }
 
 void Cutter::emit_region(uint32_t item) {
@@ -157,6 +172,9 @@ Result<Function> Cutter::run() {
     list.erase(std::unique(list.begin(), list.end()), list.end());
   }
   out_.attrs = function_.attrs;
+  out_.nodes.reserve(function_.nodes.size());
+  names_.reserve(annotations_.regions.size());
+  regions_.reserve(annotations_.regions.size());
   for (uint32_t node = 0; node < function_.nodes.size();
        ++node) {  // parameters first, then constants
     const Kind& kind = function_.nodes[node].kind;
@@ -178,15 +196,32 @@ void mark_whole(Function& function, Symbol name) {
   function.attrs.set("primitive", true);
 }
 
-Function without_unread_constants(const Function& function) {
+Function without_unread_constants(Function function) {
   UseCounts uses(function);
+  auto is_unread = [&](uint32_t node) {
+    return std::holds_alternative<Constant>(function.nodes[node].kind) && uses.of_node(node) == 0;
+  };
+  uint32_t first = 0;
+  while (first < function.nodes.size() && !is_unread(first)) ++first;
+  if (first == function.nodes.size()) return function;
   Rewriter rewriter(function);
   for (uint32_t node = 0; node < function.nodes.size(); ++node) {
-    bool unread =
-        std::holds_alternative<Constant>(function.nodes[node].kind) && uses.of_node(node) == 0;
-    if (!unread) rewriter.copy(node);
+    if (!is_unread(node)) rewriter.copy(node);
   }
   return std::move(rewriter).finish();
+}
+
+// In order of their names each goes in right behind the one before, which no search has to find.
+void insert(std::map<Symbol, Function>& functions,
+            std::vector<std::pair<Symbol, Function>> regions) {
+  std::vector<std::pair<std::string_view, size_t>> order;
+  order.reserve(regions.size());
+  for (size_t k = 0; k < regions.size(); ++k) order.emplace_back(regions[k].first.text(), k);
+  std::sort(order.begin(), order.end());
+  auto at = order.empty() ? functions.end() : functions.lower_bound(regions[order[0].second].first);
+  for (const auto& [text, k] : order) {
+    at = std::next(functions.emplace_hint(at, regions[k].first, std::move(regions[k].second)));
+  }
 }
 
 }  // namespace
@@ -204,9 +239,10 @@ Result<IRModule> partition_graph(IRModule module, const PassContext&) {
       mark_whole(module.function(name), name);
       continue;
     }
-    Function old = function;
-    BYOC_TRY(Function cut, Cutter(module, externals, old, name).run());
-    module.functions[name] = without_unread_constants(cut);
+    Cutter cutter(module, externals, function, name);
+    BYOC_TRY(Function cut, cutter.run());
+    module.function(name) = without_unread_constants(std::move(cut));
+    insert(module.functions, cutter.take_regions());
   }
   return module;
 }

@@ -1,5 +1,6 @@
 #include "core/partition/rewrite_annotations.h"
 
+#include <map>
 #include <unordered_map>
 
 #include "byoc/base/check.h"
@@ -22,14 +23,8 @@ class Writer {
     leaves_.assign(first_.back(), 0);
     inside_.resize(first_.back());
     outside_.resize(first_.back());
-    static const Symbol kCompiler = "compiler", kOpen = "open",
-                        kRegion = "region";  // in their order
-    attrs_.reserve(annotations.regions.size());
-    for (const Region& region : annotations.regions) {
-      attrs_.push_back(
-          intern({{kCompiler, region.compiler}, {kOpen, region.open}, {kRegion, region.number}}));
-    }
-    begins_.reserve(annotations.regions.size());
+    last_begin_.resize(first_.back());
+    make_attrs();
   }
   Function write();
 
@@ -39,6 +34,7 @@ class Writer {
   bool is_constant(uint32_t node) const {
     return std::holds_alternative<Constant>(function_.nodes[node].kind);
   }
+  void make_attrs();
   void find_leaving();
   ValueId argument(ValueId value, uint32_t reader_region);
   ValueId annotate(const OpDef* op, ValueId value, uint32_t region) {
@@ -50,39 +46,72 @@ class Writer {
   const Annotations& annotations_;
   const OpDef *begin_, *end_;
   std::vector<uint32_t> first_;
-  std::vector<uint8_t> leaves_;                   // per value: read outside its region
-  std::vector<ValueId> inside_, outside_;         // per value: the raw one, and behind its end
-  std::vector<const Attrs*> attrs_;               // per region
-  std::unordered_map<uint64_t, ValueId> begins_;  // (region, value)
+  std::vector<uint8_t> leaves_;            // per value: read outside its region
+  std::vector<ValueId> inside_, outside_;  // per value: the raw one, and behind its end
+  std::vector<const Attrs*> attrs_;        // per region
+  // The begins of a value: the last one made stands in an array, those before it in the map, where
+  // only values read by several regions have any.
+  struct Begin {
+    uint32_t region = kOutside;
+    ValueId value;
+  };
+  std::vector<Begin> last_begin_;
+  std::unordered_map<uint64_t, ValueId> older_begins_;  // (region, value)
+  size_t crossing_ = 0, leaving_ = 0;                   // upper bounds of begins and ends
   Function out_;
 };
 
+// Regions of one compiler share a form in which only the number changes.
+void Writer::make_attrs() {
+  static const Symbol kCompiler = "compiler", kOpen = "open", kRegion = "region";
+  attrs_.reserve(annotations_.regions.size());
+  std::map<std::pair<uint32_t, bool>, Attrs> forms;
+  for (const Region& region : annotations_.regions) {
+    auto [form, is_new] = forms.try_emplace({region.compiler.id(), region.open});
+    if (is_new) form->second = {{kCompiler, region.compiler.str()}, {kOpen, region.open}};
+    form->second.set(kRegion, region.number);
+    attrs_.push_back(intern(form->second));
+  }
+}
+
 void Writer::find_leaving() {
+  auto leave = [&](ValueId value) {
+    leaving_ += leaves_[slot(value)] == 0;
+    leaves_[slot(value)] = 1;
+  };
   for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
     if (is_annotation(function_.nodes[node])) continue;
     for (ValueId arg : function_.args(function_.nodes[node])) {
       ValueId value = through_annotations(function_, arg);
-      if (region(value.node) != region(node)) leaves_[slot(value)] = 1;
+      if (region(value.node) == region(node)) continue;
+      leave(value);
+      ++crossing_;
     }
   }
-  for (ValueId result : function_.results)
-    leaves_[slot(through_annotations(function_, result))] = 1;
+  for (ValueId result : function_.results) leave(through_annotations(function_, result));
 }
 
 ValueId Writer::argument(ValueId value, uint32_t reader_region) {
   if (reader_region != kOutside && region(value.node) == reader_region) return inside_[slot(value)];
   ValueId now = outside_[slot(value)];
   if (reader_region == kOutside || is_constant(value.node)) return now;
-  uint64_t key = uint64_t{reader_region} << 32 | slot(value);
-  auto [at, is_new] = begins_.try_emplace(key);
-  if (is_new) at->second = annotate(begin_, now, reader_region);
-  return at->second;
+  auto key = [&](uint32_t region) { return uint64_t{region} << 32 | slot(value); };
+  Begin& last = last_begin_[slot(value)];
+  if (last.region == reader_region) return last.value;
+  if (last.region != kOutside) {
+    older_begins_.emplace(key(last.region), last.value);
+    auto older = older_begins_.find(key(reader_region));
+    if (older != older_begins_.end()) return older->second;
+  }
+  last = {reader_region, annotate(begin_, now, reader_region)};
+  return last.value;
 }
 
 Function Writer::write() {
   find_leaving();
   out_.attrs = function_.attrs;
-  out_.nodes.reserve(function_.nodes.size());
+  out_.nodes.reserve(function_.nodes.size() + crossing_ + leaving_);
+  out_.operands.reserve(function_.operands.size() + crossing_ + leaving_);
   std::vector<ValueId> args;
   for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
     const Node& n = function_.nodes[node];

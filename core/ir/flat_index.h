@@ -1,0 +1,58 @@
+#pragma once
+// The hash index behind the interning tables: numbers by hash in one flat array, so that a lookup
+// costs one cache miss, where a chained table costs three. The values lie with the caller.
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace byoc {
+
+/// Open addressing, linear probing, at most half full. Not thread-safe.
+class FlatIndex {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  /// The number stored under `hash` for which `is_equal(number)` holds, or kNone.
+  template <class IsEqual>
+  uint32_t find(uint64_t hash, IsEqual&& is_equal) const {
+    if (slots_.empty()) return kNone;
+    for (std::size_t at = home(fold(hash));; at = (at + 1) & mask()) {
+      const Slot& slot = slots_[at];
+      if (slot.number == kNone) return kNone;
+      if (slot.hash == fold(hash) && is_equal(slot.number)) return slot.number;
+    }
+  }
+
+  /// `number` (not kNone) under `hash`; it must not be there yet.
+  void insert(uint64_t hash, uint32_t number) {
+    if (2 * ++size_ > slots_.size()) grow();
+    place({fold(hash), number});
+  }
+
+ private:
+  struct Slot {
+    uint32_t hash = 0, number = kNone;
+  };
+  std::size_t mask() const { return slots_.size() - 1; }
+  static uint32_t fold(uint64_t hash) { return static_cast<uint32_t>(hash ^ hash >> 32); }
+  // 32 bits of the hash are kept and spread over the table, so that growing needs no value.
+  std::size_t home(uint32_t hash) const {
+    return static_cast<std::size_t>(hash * uint64_t{0x9e3779b97f4a7c15} >> 24) & mask();
+  }
+  void place(Slot slot) {
+    std::size_t at = home(slot.hash);
+    while (slots_[at].number != kNone) at = (at + 1) & mask();
+    slots_[at] = slot;
+  }
+  void grow() {
+    std::vector<Slot> old(slots_.empty() ? 64 : 2 * slots_.size());
+    old.swap(slots_);
+    for (const Slot& slot : old) {
+      if (slot.number != kNone) place(slot);
+    }
+  }
+  std::vector<Slot> slots_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace byoc
