@@ -22,7 +22,12 @@ BorderCount count_borders(const IRModule& module, const Function& function,
                           const Annotations& annotations);
 /// All functions of a module, as annotated and as cut. Errors: those of the annotations.
 Result<BorderCount> count_borders(const IRModule& module);
-/// What the baseline (waves.h) would make of the open regions of an annotated module.
-Result<BorderCount> count_waves(const IRModule& annotated, const PassContext& context);
+/// What the baseline (waves.h) would make of the open regions of an annotated module. A group of
+/// one wave may be in several pieces with no edge between them. kApart: each is a region, as ours
+/// are, unless the plugin has the flag HORIZONTAL; kTogether: the group is one region whatever the
+/// plugin says.
+enum class WavePieces { kApart, kTogether };
+Result<BorderCount> count_waves(const IRModule& annotated, const PassContext& context,
+                                WavePieces pieces);
 
 }  // namespace byoc

@@ -161,11 +161,12 @@ Result<Function> RegionMerger::run() {
 
 }  // namespace
 
-Result<BorderCount> count_waves(const IRModule& annotated, const PassContext& context) {
+Result<BorderCount> count_waves(const IRModule& annotated, const PassContext& context,
+                                WavePieces pieces) {
+  RegionFinder find = pieces == WavePieces::kApart ? find_wave_regions : find_whole_waves;
   BorderCount count;
   for (const auto& [name, function] : annotated.functions) {
-    BYOC_TRY(Annotations regions,
-             RegionMerger(annotated, context, function, name).merged(find_wave_regions));
+    BYOC_TRY(Annotations regions, RegionMerger(annotated, context, function, name).merged(find));
     count += count_borders(annotated, function, regions);
   }
   return count;

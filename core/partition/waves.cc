@@ -133,6 +133,12 @@ std::vector<uint32_t> find_wave_regions(const RegionGraph& graph, const RegionOp
   return number_regions(graph, options, order_by_region(graph, out, regions), regions);
 }
 
+std::vector<uint32_t> find_whole_waves(const RegionGraph& graph, const RegionOptions& options) {
+  RegionOptions horizontal = options;
+  for (ColorLimits& limits : horizontal.colors) limits.horizontal = true;
+  return find_wave_regions(graph, horizontal);
+}
+
 PartitionSize measure(const RegionGraph& graph, const RegionOptions& options,
                       const std::vector<uint32_t>& region) {
   auto is_rest = [&](uint32_t v) {

@@ -23,6 +23,9 @@ void join_waves(const RegionGraph& graph, const Successors& out, const RegionOpt
 /// The baseline: regions of the waves alone, cut at the limits; numbered as find_regions does.
 std::vector<uint32_t> find_wave_regions(const RegionGraph& graph, const RegionOptions& options);
 
+/// The same with every backend HORIZONTAL: a region is a whole group, in pieces or not.
+std::vector<uint32_t> find_whole_waves(const RegionGraph& graph, const RegionOptions& options);
+
 /// What a partition costs at its borders.
 struct PartitionSize {
   uint64_t regions = 0;         // of the colors that are not the rest, and nodes alone

@@ -16,17 +16,63 @@ struct Options {
   std::string output;
 };
 
+/// The partitioned module, and what the baseline would have made of the same annotations.
+struct Compared {
+  IRModule module;
+  BorderCount baseline, unconnected;  // the second: pieces of a wave taken together
+};
+
+Status count_baselines(const IRModule& annotated, const PassContext& context, Compared& out) {
+  BYOC_TRY(out.baseline, count_waves(annotated, context, WavePieces::kApart));
+  BYOC_TRY(out.unconnected, count_waves(annotated, context, WavePieces::kTogether));
+  return {};
+}
+
+Result<Compared> partition_and_compare(IRModule module, const BuildOptions& options) {
+  BYOC_TRY(PassContext context, make_context(module, options));
+  Compared out;
+  Status counted;
+  context.instruments.push_back({[&](const Pass& pass, const IRModule& before) {
+                                   if (pass.name != "merge_compiler_regions") return;
+                                   counted = count_baselines(before, context, out);
+                                 },
+                                 nullptr});
+  BYOC_TRY(out.module, run_passes(std::move(module), partition_pipeline(context), context));
+  BYOC_TRY_STATUS(counted);
+  return out;
+}
+
+std::string comparison(const BorderCount& ours, const BorderCount& baseline) {
+  cli::Table table({"partition", ">regions", ">border tensors", ">size"});
+  auto add = [&](const char* name, const BorderCount& count) {
+    table.add({name, cat(count.regions), cat(count.tensors), cli::format_mib(count.bytes)});
+  };
+  add("this one", ours);
+  add("priority-greedy waves", baseline);
+  return table.text();
+}
+
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
-  BYOC_TRY(IRModule module, load_model(options.model));
+  BYOC_TRY(IRModule model, load_model(options.model));
   BYOC_TRY(BuildOptions build_with, build_options(options.model, common));
-  BYOC_TRY(module, partition_for(with_names(std::move(module)), build_with));
+  BYOC_TRY(Compared compared, partition_and_compare(with_names(std::move(model)), build_with));
+  const IRModule& module = compared.module;
   Placement placement = placement_of(module);
   if (options.output == "-") cli::print_text(print(module), common);
   else
-    cli::print_text(plugin_table(placement, "(not in a region)") + border_text(placement), common);
+    cli::print_text(plugin_table(placement, "(not in a region)") +
+                        comparison(placement.borders, compared.baseline) + ends_text(placement),
+                    common);
   if (!options.output.empty() && options.output != "-")
     BYOC_TRY_STATUS(write_module(module, options.output));
   Json json = placement_json(placement);
+  json["region_count"] = placement.borders.regions;
+  json["baseline"] = {{"name", "priority-greedy waves"},
+                      {"region_count", compared.baseline.regions},
+                      {"border_tensors", compared.baseline.tensors},
+                      {"border_bytes", compared.baseline.bytes},
+                      {"unconnected_region_count", compared.unconnected.regions},
+                      {"unconnected_border_tensors", compared.unconnected.tensors}};
   json["output"] = options.output;
   if (options.output == "-") json["text"] = print(module);
   BYOC_TRY_STATUS(cli::print_json(common, "partition", json));

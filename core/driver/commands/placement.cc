@@ -24,6 +24,16 @@ double flops_of(const Function& function, const Node& node, const Call& call) {
   return flops(*call.op, inputs, outputs, *call.attrs);
 }
 
+}  // namespace
+
+void TensorTotal::add(TypeId type) {
+  ++tensors;
+  Result<int64_t> size = size_bytes(*type);
+  if (size.ok()) bytes += static_cast<uint64_t>(*size);
+}
+
+namespace {
+
 class Walk {
  public:
   explicit Walk(const IRModule& module) : module_(module) {}
@@ -35,6 +45,7 @@ class Walk {
       pending_.pop_back();
       if (const Function* function = module_.find(job.name)) visit(job, *function);
     }
+    count_ends();
     return std::move(out_);
   }
 
@@ -44,6 +55,15 @@ class Walk {
     std::string plugin, composite;  // of the functions around
     size_t region = SIZE_MAX;
   };
+
+  void count_ends() {
+    auto borders = count_borders(module_);
+    if (borders.ok()) out_.borders = *borders;
+    const Function* entry = module_.find(module_.entry);
+    if (entry == nullptr) return;
+    for (uint32_t k = 0; k < entry->num_params(); ++k) out_.inputs.add(entry->nodes[k].types[0]);
+    for (ValueId result : entry->results) out_.outputs.add(entry->type(result));
+  }
 
   void visit(Job job, const Function& function) {
     bool is_region =
@@ -66,7 +86,6 @@ class Walk {
                      }},
           node.kind);
     }
-    if (job.region == SIZE_MAX) count_borders(function);
     pending_.insert(pending_.end(), inner.rbegin(), inner.rend());  // taken from the back: in order
   }
 
@@ -78,27 +97,6 @@ class Walk {
     if (job.region == SIZE_MAX) return;
     ++out_.regions[job.region].ops;
     out_.regions[job.region].flops += work;
-  }
-
-  bool is_compiled(const Node& node) const {
-    auto* invoke = std::get_if<Invoke>(&node.kind);
-    const Function* callee = invoke ? module_.find(invoke->function) : nullptr;
-    return callee != nullptr && callee->attrs.has("compiler");
-  }
-
-  void count_borders(const Function& function) {
-    std::set<ValueId> borders;
-    for (const Node& node : function.nodes) {
-      if (!is_compiled(node)) continue;
-      for (ValueId arg : function.args(node)) {
-        if (is_compiled(function.nodes[arg.node])) borders.insert(arg);
-      }
-    }
-    out_.border_tensors += borders.size();
-    for (ValueId value : borders) {
-      auto size = size_bytes(*function.type(value));
-      if (size.ok()) out_.border_bytes += static_cast<uint64_t>(*size);
-    }
   }
 
   const IRModule& module_;
@@ -171,9 +169,19 @@ std::string plugin_table(const Placement& placement, const std::string& nobody) 
   return table.text();
 }
 
+std::string tensors_text(uint64_t tensors, uint64_t bytes) {
+  return cat(tensors, tensors == 1 ? " tensor (" : " tensors (", cli::format_mib(bytes), ")");
+}
+
+std::string ends_text(const Placement& placement) {
+  return cat("inputs: ", tensors_text(placement.inputs.tensors, placement.inputs.bytes),
+             "   outputs: ", tensors_text(placement.outputs.tensors, placement.outputs.bytes),
+             "\n");
+}
+
 std::string border_text(const Placement& placement) {
-  return cat("borders: ", placement.border_tensors, " tensors (",
-             cli::format_mib(placement.border_bytes), ")\n");
+  return cat("borders: ", tensors_text(placement.borders.tensors, placement.borders.bytes), "   ",
+             ends_text(placement));
 }
 
 Json placement_json(const Placement& placement) {
@@ -192,8 +200,12 @@ Json placement_json(const Placement& placement) {
   }
   return {{"plugins", plugins},
           {"regions", regions},
-          {"border_tensors", placement.border_tensors},
-          {"border_bytes", placement.border_bytes}};
+          {"border_tensors", placement.borders.tensors},
+          {"border_bytes", placement.borders.bytes},
+          {"input_tensors", placement.inputs.tensors},
+          {"input_bytes", placement.inputs.bytes},
+          {"output_tensors", placement.outputs.tensors},
+          {"output_bytes", placement.outputs.bytes}};
 }
 
 }  // namespace byoc::driver

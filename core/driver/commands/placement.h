@@ -1,8 +1,9 @@
 #pragma once
 // Who runs what, read off a partitioned module: for `partition`, `explain` and `verify`.
-#include "byoc/ir/module.h"
-
 #include <nlohmann/json_fwd.hpp>
+
+#include "byoc/ir/module.h"
+#include "core/partition/border.h"
 
 namespace byoc::driver {
 
@@ -18,11 +19,17 @@ struct PlacedRegion {
   double flops = 0;
 };
 
+struct TensorTotal {
+  uint64_t tensors = 0;
+  uint64_t bytes = 0;  // of those whose size is known
+  void add(TypeId type);
+};
+
 struct Placement {
   std::vector<PlacedOp> ops;  // annotations left out
   std::vector<PlacedRegion> regions;
-  size_t border_tensors = 0;  // from one region into another
-  uint64_t border_bytes = 0;  // of those whose size is known
+  BorderCount borders;          // border.h says what counts
+  TensorTotal inputs, outputs;  // of the entry function
 };
 
 /// Everything the entry function reaches; each function counts once.
@@ -36,8 +43,12 @@ std::string flops_text(double flops);
 std::string percent_text(double part, double whole);
 /// A row per plugin: regions, ops, flops; what nobody has goes under `nobody`.
 std::string plugin_table(const Placement& placement, const std::string& nobody);
-std::string border_text(const Placement& placement);  // "borders: 4 tensors (6.20 MiB)"
-/// "plugins", "regions", "border_tensors", "border_bytes".
+std::string tensors_text(uint64_t tensors, uint64_t bytes);  // "4 tensors (6.20 MiB)"
+/// "inputs: 1 tensor (0.57 MiB)   outputs: 1 tensor (0.01 MiB)"
+std::string ends_text(const Placement& placement);
+/// "borders: 4 tensors (6.20 MiB)   inputs: ..."
+std::string border_text(const Placement& placement);
+/// "plugins", "regions", "border_tensors", "border_bytes", and the same of inputs and outputs.
 nlohmann::ordered_json placement_json(const Placement& placement);
 
 }  // namespace byoc::driver

@@ -116,6 +116,34 @@ TEST(PartitionCommand, CountsOpsByPlugin) {
   EXPECT_EQ(byoc("print " + byoc.file("p.ir")).code, 0);
 }
 
+// a0(A) -> h -> a2(A), and a1(A) -> a2: greedy waves take a1 at once and cut it from a2.
+constexpr const char* kEager = R"(fn main(%x: f32[4], %y: f32[4]) {
+  %0 = relu(%x)
+  %1 = tanh(%0)
+  %2 = relu(%y)
+  %3 = add(%1, %2)
+  return %3
+})";
+
+TEST(PartitionCommand, PrintsRegionsAndBordersBesideThoseOfTheBaseline) {
+  Byoc byoc;
+  std::string line = "partition " + byoc.write("m.ir", kEager) + " --compiler a,json --plugin " +
+                     BYOC_BUILD_DIR +
+                     "/tests/support/plugins/libbyoc_a.so --plugin-option a.ops=relu,add";
+  Json json = byoc.json(line);
+  EXPECT_EQ(json["region_count"], 2);
+  EXPECT_EQ(json["border_tensors"], 2);
+  EXPECT_EQ(json["border_bytes"], 32);
+  EXPECT_EQ(json["input_tensors"], 2);
+  EXPECT_EQ(json["output_tensors"], 1);
+  EXPECT_EQ(json["baseline"]["region_count"], 3);
+  EXPECT_EQ(json["baseline"]["border_tensors"], 3);
+  EXPECT_EQ(json["baseline"]["unconnected_region_count"], 2);
+  std::string out = byoc(line).out;
+  EXPECT_THAT(out, testing::ContainsRegex("this one +2 +2 "));
+  EXPECT_THAT(out, testing::ContainsRegex("priority-greedy waves +3 +3 "));
+}
+
 TEST(PartitionCommand, RefusesAnUnknownPlugin) {
   Byoc byoc;
   Ran ran = byoc("partition " + byoc.write("m.ir", kTwoOps) + " --compiler jsno");
