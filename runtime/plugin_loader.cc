@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
+#include <set>
 
 #include "byoc/base/file.h"
 #include "byoc/runtime/plugins.h"
@@ -21,6 +23,16 @@ std::string mode_text(mode_t mode) {
   return text;
 }
 
+/// Once per folder: plugins come many to a folder.
+void warn_of_group(const std::string& folder, mode_t mode) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& warned = *new std::set<std::string>;
+  std::lock_guard lock(mutex);
+  if (!warned.insert(folder).second) return;
+  log_line(1, "loader",
+           cat("the group may replace plugins in ", folder, " (mode ", mode_text(mode), ")"));
+}
+
 Status check_folder(const std::string& folder) {
   struct stat info;
   if (::stat(folder.c_str(), &info) != 0) return system_error("cannot read", folder, errno);
@@ -29,11 +41,7 @@ Status check_folder(const std::string& folder) {
                                                " (mode ", mode_text(info.st_mode), ")"))
         .with_help(cat("chmod o-w ", folder));
   }
-  if ((info.st_mode & S_IWGRP) && !(info.st_mode & S_ISVTX)) {
-    log_line(
-        1, "loader",
-        cat("the group may replace plugins in ", folder, " (mode ", mode_text(info.st_mode), ")"));
-  }
+  if ((info.st_mode & S_IWGRP) && !(info.st_mode & S_ISVTX)) warn_of_group(folder, info.st_mode);
   return {};
 }
 

@@ -58,10 +58,8 @@ Status call_native(const StepKernel& kernel, const BoundStep& bound) {
 
 Status call_plugin_kernel(const SessionState& session, const Step& step, const StepKernel& kernel,
                           const BoundStep& bound) {
-  byoc_status* status = kernel.run(kernel.kernel, &bound.call);
-  if (status == nullptr) [[likely]]
-    return {};
-  return take_status(status, session.executable.modules[step.module].plugin);
+  return call_plugin(session.executable.modules[step.module].plugin, "run",
+                     [&] { return kernel.run(kernel.kernel, &bound.call); });
 }
 
 Status call(const SessionState& session, size_t index, const BoundStep& bound) {

@@ -38,9 +38,13 @@ namespace {
 byoc_status* throwing_compile(byoc_instance*, const byoc_compile*, byoc_module**) {
   throw std::runtime_error("straight through the C boundary");
 }
+byoc_status* throwing_run(byoc_kernel*, const byoc_call*) {
+  throw std::runtime_error("straight through the C boundary");
+}
 constexpr byoc_plugin table() {
   byoc_plugin t = detail::Glue<Thrower>::table("thrower", "1.0.0", {});
   t.compile = throwing_compile;
+  t.run = throwing_run;
   return t;
 }
 }  // namespace
@@ -48,7 +52,7 @@ BYOC_MANIFEST("thrower", "1.0.0");
 extern "C" byoc_status* byoc_plugin_entry_v1(const byoc_host* host,
                                              const byoc_plugin** out) noexcept {
   static constinit const byoc_plugin kTable = table();
-  detail::host_table = host;
+  detail::host_pointer = host;
   *out = &kTable;
   return nullptr;
 }

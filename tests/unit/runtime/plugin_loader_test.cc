@@ -124,6 +124,16 @@ TEST_F(FileChecks, RefuseAFolderInWhichAnyoneMayReplaceFiles) {
   EXPECT_TRUE(check_plugin_file(path_).ok());
 }
 
+TEST_F(FileChecks, WarnOnceOfAFolderInWhichTheGroupMayReplaceFiles) {
+  ::chmod(folder_.path().c_str(), 0775);
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(check_plugin_file(path_).ok());
+  EXPECT_TRUE(check_plugin_file(path_).ok());
+  EXPECT_EQ(
+      testing::internal::GetCapturedStderr(),
+      "loader: warning: the group may replace plugins in " + folder_.path() + " (mode 0775)\n");
+}
+
 TEST(Loader, RefusesAFileOfAnotherUser) {
   Status status = check_owner("/opt/libx.so", 4242, 1000);
   EXPECT_EQ(status.message(), "its owner is user 4242, neither root nor the caller");

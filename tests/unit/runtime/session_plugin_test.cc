@@ -50,6 +50,30 @@ TEST(PluginSession, AFailingKernelGivesThePluginsWordsAndItsPlace) {
             "error[run-failed]: faulty: the kernel panicked\n  faulty_main_0 (\"Relu_0\")");
 }
 
+TEST(PluginSession, AnExceptionOutOfAKernelIsAnError) {
+  PluginSearch search;
+  search.files = {test::fault_path("thrower")};
+  search.options["thrower"]["throw"] = "run";
+  std::string relu =
+      R"({"format":"byoc.graph","version":1,"symbol":"f","types":[{"dtype":"f32","shape":[4]}],)"
+      R"("inputs":[{"name":"x","type":0}],)"
+      R"("nodes":[{"op":"relu","args":[["i",0]],"types":[0]}],"outputs":[["n",0,0]]})";
+  std::vector<CompileFunction> functions{{"faulty_main_0", relu, {}, {}, 1, 1},
+                                         {"faulty_main_1", relu, {}, {}, 1, 1}};
+  Executable executable = test::two_relus();
+  CompileResult compiled = PluginSet::load(search)->find("thrower")->compile(functions, "{}", 1, 0);
+  ASSERT_TRUE(compiled.status.ok()) << compiled.status.to_string();
+  executable.modules[0] = compiled.module;
+  executable.program.arena_bytes = 128;  // its kernels do not work in place
+  executable.program.steps[1].args[1].offset = executable.program.copies[0].from.offset = 64;
+  search.files = {test::fault_path("thrower_raw")};  // of the same id; its run throws
+  auto session = Session::load(std::move(executable), PluginSet::load(search));
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  Floats x({1, 2, 3, 4}), y = x;
+  EXPECT_EQ(run(**session, x, y).message(),
+            "thrower: threw an exception out of run: straight through the C boundary");
+}
+
 TEST(PluginSession, AFailingLoadLeavesNothing) {
   int64_t modules = host_counts().modules, held = host_counts().held;
   Status status = load_with("load").status();

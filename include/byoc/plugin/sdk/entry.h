@@ -62,7 +62,7 @@ constexpr void set_header(T& out) {
 inline Options parse_options(byoc_str json) {
   std::map<std::string, std::string, std::less<>> values;
   if (json.n != 0) {
-    const auto object = parse_json(to_view(json));          // outlives the loop over its items
+    const auto object = parse_json(to_view(json));  // outlives the loop over its items
     for (const auto& [name, value] : object.items()) {
       values[name] = value.is_string() ? value.template get<std::string>() : value.dump();
     }
@@ -224,7 +224,7 @@ struct Glue {
                                                const byoc_plugin** out) noexcept {       \
     static constinit const byoc_plugin kTable = ::byoc::sdk::detail::Glue<Class>::table( \
         id, version, ::byoc::sdk::PluginTraits{__VA_ARGS__});                            \
-    ::byoc::sdk::detail::host_table = host;                                              \
+    ::byoc::sdk::detail::host_pointer = host;                                            \
     *out = &kTable;                                                                      \
     return nullptr;                                                                      \
   }

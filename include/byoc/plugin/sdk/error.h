@@ -1,5 +1,6 @@
 #pragma once
 // Errors inside a plugin are exceptions; at the ABI they become byoc_status objects.
+#include <atomic>
 #include <exception>
 #include <new>
 #include <string>
@@ -47,7 +48,9 @@ constexpr std::string_view to_view(byoc_str text) { return {text.p ? text.p : ""
 
 namespace detail {
 
-inline const byoc_host* host_table = nullptr;  // set by the entry; the same for all instances
+/// Set by the entry, which two PluginSets may call at a time; the same in all of the process.
+inline constinit std::atomic<const byoc_host*> host_pointer{nullptr};
+inline const byoc_host* host_table() { return host_pointer.load(std::memory_order_relaxed); }
 
 /// A status the host made, on its way back to the host.
 class HostError : public std::exception {
@@ -55,7 +58,7 @@ class HostError : public std::exception {
   explicit HostError(byoc_status* status) : status_(status) {}
   HostError(HostError&& other) noexcept : status_(std::exchange(other.status_, nullptr)) {}
   ~HostError() override {
-    if (status_) host_table->status_free(status_);
+    if (status_) host_table()->status_free(status_);
   }
   const char* what() const noexcept override { return "a service of the host failed"; }
   byoc_status* take() { return std::exchange(status_, nullptr); }
@@ -70,7 +73,8 @@ inline void check(byoc_status* status) {
 
 inline byoc_status* make_status(uint32_t code, const char* message, int64_t function = -1,
                                 int64_t node = -1, const char* file = nullptr, uint32_t line = 0) {
-  return host_table->status_new(host_table->ctx, code, function, node, file, line, to_str(message));
+  return host_table()->status_new(host_table()->ctx, code, function, node, file, line,
+                                  to_str(message));
 }
 
 /// Runs f; whatever it throws becomes a status.

@@ -99,6 +99,6 @@ class Host {
   const byoc_host* table_;
 };
 
-inline Host host() { return Host(detail::host_table); }
+inline Host host() { return Host(detail::host_table()); }
 
 }  // namespace byoc::sdk

@@ -80,7 +80,7 @@ class Constants {
   /// The host's own memory, for as long as the result lives; no copy.
   Held keep(size_t k) {
     byoc_held held{};
-    detail::check(detail::host_table->const_keep(raw_[k]->ref, &held));
+    detail::check(detail::host_table()->const_keep(raw_[k]->ref, &held));
     use_[k] = BYOC_CONST_KEPT;
     return Held(held);
   }
@@ -133,7 +133,9 @@ class Call {
     return static_cast<T*>(data(out(k)));
   }
   void* workspace() const { return raw_.workspace; }
-  bool cancelled() const { return raw_.cancel && detail::host_table->cancelled(raw_.cancel) != 0; }
+  bool cancelled() const {
+    return raw_.cancel && detail::host_table()->cancelled(raw_.cancel) != 0;
+  }
   const byoc_call& raw() const { return raw_; }
 
  private:
