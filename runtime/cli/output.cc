@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 
 #include "byoc/base/file.h"
 #include "byoc/base/json.h"
@@ -49,7 +50,12 @@ TimeUnit unit_for(double ns) {
   return {1e9, " s"};
 }
 
-int decimals_for(double value) { return value < 10 ? 2 : value < 100 ? 1 : 0; }
+/// So many that three digits are shown, of small values up to `most` of them.
+int decimals_for(double value, int most = 2) {
+  int decimals = value < 100 ? value < 10 ? 2 : 1 : 0;
+  for (double limit = 1; decimals < most && value < limit; limit /= 10) ++decimals;
+  return decimals;
+}
 
 }  // namespace
 
@@ -105,10 +111,13 @@ std::string format_fixed(double value, int decimals) {
 std::string format_time(double ns) { return format_times({&ns, 1})[0]; }
 
 std::vector<std::string> format_times(std::span<const double> ns) {
-  double largest = 0;
-  for (double value : ns) largest = std::max(largest, value);
+  double largest = 0, smallest = std::numeric_limits<double>::infinity();
+  for (double value : ns) {
+    largest = std::max(largest, value);
+    if (value > 0) smallest = std::min(smallest, value);
+  }
   TimeUnit unit = unit_for(largest);
-  int decimals = decimals_for(largest / unit.ns);
+  int decimals = decimals_for(smallest / unit.ns, 3);
   std::vector<std::string> out;
   for (double value : ns)
     out.push_back(format_fixed(value / unit.ns, decimals) + std::string(unit.name));

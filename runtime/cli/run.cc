@@ -110,7 +110,7 @@ Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); 
 
 Json to_json(const Session& session, const std::string& model, const Ran& ran) {
   Json json = {{"model", model}, {"threads", session.threads()}, {"time_ns", ran.time_ns}};
-  json["inputs"] = json["outputs"] = json["profile"] = Json::array();
+  for (const char* list : {"inputs", "outputs", "profile"}) json[list] = Json::array();
   for (size_t k = 0; k < ran.inputs.size(); ++k) {
     const NamedTensor& input = session.inputs()[k];
     json["inputs"].push_back(

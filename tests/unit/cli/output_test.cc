@@ -17,7 +17,9 @@ TEST(Units, TimesHaveThreeDigitsAndTheUnitThatFits) {
 
 TEST(Units, AColumnHasOneUnit) {
   std::vector<double> times{81.24e6, 0.5e6, 0};
-  EXPECT_THAT(format_times(times), ElementsAre("81.2 ms", "0.5 ms", "0.0 ms"));
+  EXPECT_THAT(format_times(times), ElementsAre("81.240 ms", "0.500 ms", "0.000 ms"));
+  times = {81.24e6, 115e6};
+  EXPECT_THAT(format_times(times), ElementsAre("81.2 ms", "115.0 ms"));
 }
 
 TEST(Units, MemoryIsInMebibytes) { EXPECT_EQ(format_mib(1310720), "1.25 MiB"); }
