@@ -83,6 +83,7 @@ void fields(Io& io, ExternalFunction& f) {
   io("implementation", f.implementation);
   io("flops", f.flops);
   io("ops", f.ops);
+  io("locs", f.locs);
 }
 template <class Io>
 void fields(Io& io, ModuleRecord& r) {

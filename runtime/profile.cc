@@ -23,7 +23,7 @@ std::vector<ProfileRow> profile_rows(const Session& session, const Context& cont
   for (size_t k = 0; k < session.program().steps.size(); ++k) {
     const Step& step = session.program().steps[k];
     ProfileRow row{.symbol = step.symbol,
-                   .locs = step.locs,
+                   .locs = session.executable().locs(step),
                    .runs = profile[k].runs,
                    .total_ns = profile[k].total_ns,
                    .min_ns = profile[k].runs == 0 ? 0 : profile[k].min_ns};

@@ -19,13 +19,14 @@ uint64_t now_ns() {
 }
 
 /// `onednn_main_0 ("Conv_0", "Relu_1" and 3 more)`
-std::string describe(const Step& step) {
+std::string describe(const Executable& executable, const Step& step) {
   constexpr size_t kShown = 2;
+  const std::vector<std::string>& locs = executable.locs(step);
   std::string out = step.symbol;
-  for (size_t k = 0; k < std::min(step.locs.size(), kShown); ++k)
-    out += cat(k ? ", " : " (", "\"", step.locs[k], "\"");
-  if (step.locs.size() > kShown) out += cat(" and ", step.locs.size() - kShown, " more");
-  return step.locs.empty() ? out : out + ")";
+  for (size_t k = 0; k < std::min(locs.size(), kShown); ++k)
+    out += cat(k ? ", " : " (", "\"", locs[k], "\"");
+  if (locs.size() > kShown) out += cat(" and ", locs.size() - kShown, " more");
+  return locs.empty() ? out : out + ")";
 }
 
 Status missing_extern(const std::vector<std::string>& symbols) {
@@ -74,9 +75,11 @@ Status call(const SessionState& session, size_t index, const BoundStep& bound) {
   return call_plugin_kernel(session, step, kernel, bound);
 }
 
-Status step_failed(Status status, const Step& step) {
+Status step_failed(Status status, const Executable& executable, size_t index) {
   std::string slug = status.slug().empty() ? "run-failed" : status.slug();
-  return std::move(status).with_slug(std::move(slug)).at(describe(step));
+  return std::move(status)
+      .with_slug(std::move(slug))
+      .at(describe(executable, executable.program.steps[index]));
 }
 
 Status run_steps(const SessionState& session, ContextState& context) {
@@ -84,7 +87,7 @@ Status run_steps(const SessionState& session, ContextState& context) {
     uint64_t begin = context.profiling ? now_ns() : 0;
     Status status = call(session, k, context.steps[k]);
     if (!status.ok()) [[unlikely]]
-      return step_failed(std::move(status), session.executable.program.steps[k]);
+      return step_failed(std::move(status), session.executable, k);
     if (!context.profiling) continue;
     uint64_t time = now_ns() - begin;
     StepProfile& profile = context.profile[k];

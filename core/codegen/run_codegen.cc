@@ -4,6 +4,7 @@
 //           and external_mods of the module has one entry more
 #include <algorithm>
 #include <set>
+#include <unordered_set>
 
 #include "byoc/base/check.h"
 #include "byoc/ir/graph_json.h"
@@ -91,12 +92,16 @@ CompileFunction CodegenRun::input_for(Symbol name) const {
   return out;
 }
 
+// Each once: one node of the user's may have become several ops.
 std::vector<Symbol> all_locs(const IRModule& module, const Function& function) {
   std::vector<Symbol> out;
+  std::unordered_set<uint32_t> seen;
   for (const Node& node : function.nodes) {
     if (std::holds_alternative<Param>(node.kind) || std::holds_alternative<Constant>(node.kind))
       continue;
-    for (Symbol loc : op_locs(module, node)) out.push_back(loc);
+    for (Symbol loc : op_locs(module, node)) {
+      if (seen.insert(loc.id()).second) out.push_back(loc);
+    }
   }
   return out;
 }
@@ -128,8 +133,12 @@ Status CodegenRun::decline(const Plugin& plugin, Symbol name, const Status& why)
 }
 
 void CodegenRun::attach(CompileResult result, const std::vector<Symbol>& names) {
-  for (size_t k = 0; k < names.size(); ++k)
-    count_work(module_, module_.function(names[k]), result.module.functions[k]);
+  for (size_t k = 0; k < names.size(); ++k) {
+    const Function& function = module_.function(names[k]);
+    count_work(module_, function, result.module.functions[k]);
+    for (Symbol loc : all_locs(module_, function))
+      result.module.functions[k].locs.push_back(loc.str());
+  }
   for (const auto& packed : result.packed) module_.add_constant(packed);
   module_.external_mods.push_back(std::move(result.module));
   replace_calls({names.begin(), names.end()});

@@ -71,6 +71,7 @@ void print_function(std::string& out, const ExternalFunction& function) {
   record.text("implementation", function.implementation);
   if (function.flops != 0) print_to(record.name("flops"), AttrValue(function.flops));
   record.number("ops", function.ops);
+  record.list("locs", function.locs, [&](const std::string& loc) { print_quoted(out, loc); });
 }
 
 void print_module(std::string& out, const ExternalModule& module) {

@@ -97,6 +97,7 @@ Status parse_flops(Lexer& in, ParseContext& context, double& flops) {
 
 Status parse_function(Lexer& in, ParseContext& context, ExternalFunction& function) {
   auto list = [&](auto parse) { return [&in, parse] { return parse_items(in, parse); }; };
+  auto loc = [&] { return text(in, function.locs.emplace_back())(); };
   return parse_record(
       in, {{"n_in", number(in, function.n_in)},
            {"n_out", number(in, function.n_out)},
@@ -108,7 +109,8 @@ Status parse_function(Lexer& in, ParseContext& context, ExternalFunction& functi
            {"flags", number(in, function.flags)},
            {"implementation", text(in, function.implementation)},
            {"flops", [&] { return parse_flops(in, context, function.flops); }},
-           {"ops", number(in, function.ops)}});
+           {"ops", number(in, function.ops)},
+           {"locs", list(loc)}});
 }
 
 Status parse_module_record(Lexer& in, ParseContext& context) {

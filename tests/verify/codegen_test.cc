@@ -134,6 +134,26 @@ TEST(RunCodegen, OnePluginThenCleanUpThenAnother) {
   }
 }
 
+// One call in text holds several nodes of the user; constants have names too, which are no work.
+TEST(RunCodegen, AnExternalFunctionNamesTheUsersNodesOnce) {
+  auto plugins = selective_plugins({{"a", {{"ops", "relu,add,tanh"}}}});
+  IRModule module = parse(R"(
+fn main(%x: f32[4]) {
+  %c = const([1.0,2.0,3.0,4.0]) : f32[4] loc("weights")
+  %0 = relu(%x) loc("/act/Relu")
+  %1 = add(%0, %c) loc("/fc/Gemm")
+  %2 = tanh(%1) loc("/fc/Gemm")
+  %3 = tanh(%2)
+  return %3
+})");
+  PassContext context = context_of(module, plugins, {"a"});
+  IRModule compiled = built(std::move(module), context);
+  ASSERT_EQ(compiled.external_mods.size(), 1u);
+  EXPECT_THAT(compiled.external_mods[0].functions[0].locs, ElementsAre("/act/Relu", "/fc/Gemm"));
+  EXPECT_THAT(print(compiled), HasSubstr(R"(locs=["/act/Relu", "/fc/Gemm"])"));
+  EXPECT_EQ(executable(compiled).locs(executable(compiled).program.steps[0]).size(), 2u);
+}
+
 // "a" says yes to the composite and then declines it in compile.
 constexpr const char* kReluAdd =
     R"([{"name":"relu_add","dag":{"op":"add","args":[{"op":"relu"},{"any":true}]}}])";

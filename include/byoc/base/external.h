@@ -44,6 +44,7 @@ struct ExternalFunction {
   std::string implementation;                               // the plugin's words, may be empty
   double flops = 0;                                         // of the ops inside
   uint64_t ops = 0;
+  std::vector<std::string> locs;                            // the user's names of those ops, each once
   friend bool operator==(const ExternalFunction&, const ExternalFunction&) = default;
 };
 

@@ -28,7 +28,7 @@ struct Step {
   uint32_t n_in = 0;                                        // args: inputs, then outputs
   std::vector<Place> args;
   std::vector<TensorSpec> types;                            // of args
-  std::vector<std::string> locs;                            // the user's names of what runs here
+  std::vector<std::string> locs;                            // the user's names, of a host extern
 };
 
 struct Copy {                                               // pass-through and repeated outputs
@@ -55,6 +55,12 @@ struct Executable {
   std::vector<ExternalModule> modules;
   std::map<ContentKey, std::shared_ptr<const Buffer>> constants;  // all that program and modules name
   std::string producer;                                     // "byoc 0.1.0"
+
+  /// The user's names of what a step runs.
+  const std::vector<std::string>& locs(const Step& step) const {
+    return step.module == Step::kHostExtern ? step.locs
+                                            : modules[step.module].functions[step.function].locs;
+  }
 };
 
 /// Written to a temporary name beside `path`, synced, renamed: a failure leaves nothing. The same

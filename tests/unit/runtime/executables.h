@@ -63,7 +63,8 @@ inline Executable with_modules() {
                             .flags = 3,
                             .implementation = "loops \"fast\"",
                             .flops = 0.1,
-                            .ops = 7};
+                            .ops = 7,
+                            .locs = {"/conv1", "/relu \"1\""}};
   ExternalModule module{.plugin = "some",
                         .plugin_version = "1.2.3",
                         .compat = "cpu=sse2",
@@ -108,7 +109,7 @@ inline Executable two_relus() {
   for (uint32_t k = 0; k < 2; ++k) {
     executable.program.steps[k].module = 0;
     executable.program.steps[k].function = k;
-    executable.program.steps[k].locs = {cat("Relu_", k)};
+    executable.modules[0].functions[k].locs = {cat("Relu_", k)};
   }
   executable.program.copies = {{arena(0), 0}};
   return executable;

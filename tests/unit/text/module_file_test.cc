@@ -49,6 +49,7 @@ IRModule full_module() {
   f.implementation = "loops \"plain\"";
   f.flops = 1e12;
   f.ops = 3;
+  f.locs = {"/layer1/conv1", "a \"quoted\" name"};
   ExternalModule external{"plug", "1.2", "c\x01", "{}", 1, {f}, bytes_of(333, 5)};
   module.external_mods = {external, {.plugin = "empty"}};
   return module;
