@@ -42,17 +42,22 @@ size_t mix(size_t hash, size_t value) {
 }
 
 size_t hash_value(const AttrValue& value) {
-  if (auto* integer = std::get_if<int64_t>(&value)) return static_cast<size_t>(*integer);
   if (auto* text = std::get_if<std::string>(&value)) return std::hash<std::string>()(*text);
   std::string text;
   print_to(text, value);
   return std::hash<std::string>()(text) + value.index();
 }
 
+// Integers are added at the end: regions, which are numbered upwards, get neighbouring hashes.
 size_t hash_attrs(const Attrs& attrs) {
-  size_t hash = attrs.size();
-  for (const auto& [name, value] : attrs) hash = mix(mix(hash, name.id()), hash_value(value));
-  return hash;
+  size_t hash = attrs.size(), sum = 0;
+  for (const auto& [name, value] : attrs) {
+    hash = mix(hash, name.id());
+    if (auto* integer = std::get_if<int64_t>(&value)) sum += static_cast<size_t>(*integer);
+    else if (auto* flag = std::get_if<bool>(&value)) hash = mix(hash, *flag);
+    else hash = mix(hash, hash_value(value));
+  }
+  return (hash >> 32) + sum;
 }
 
 }  // namespace
@@ -95,6 +100,7 @@ std::string_view attr_kind(const AttrValue& value) {
 }
 
 Attrs::Attrs(std::initializer_list<Entry> entries) {
+  entries_.reserve(entries.size());
   for (const Entry& entry : entries) set(entry.first, entry.second);
 }
 

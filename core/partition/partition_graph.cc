@@ -4,6 +4,7 @@
 //           fn onednn_main_0(%i0) {compiler="onednn", global_symbol="onednn_main_0",
 //           primitive=true} { ... }
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <unordered_set>
 
@@ -48,12 +49,17 @@ class Cutter {
     inside_of_[slot(v)] = item;
     inside_[slot(v)] = now;
   }
-  size_t node_bound(uint32_t item) const;
-  Function body(uint32_t item, const std::vector<ValueId>& outputs);
-  bool is_free(Symbol name) const {
-    return module_.find(name) == nullptr && !names_.contains(name) &&
-           !externals_.contains(name.text());
+  size_t operand_count(uint32_t item) const;
+  void find_leaving();
+  Function body(uint32_t item, std::span<const ValueId> outputs);
+  std::string base_name(const Region& region) const {
+    return cat(region.compiler, "_", name_, "_", region.number);
   }
+  bool is_free(Symbol name) const {
+    return module_.find(name) == nullptr && !externals_.contains(name.text()) &&
+           !renamed_.contains(name);
+  }
+  Symbol other_name(const std::string& base);
   Symbol add_function(const Region& region, Function body);
   void emit_region(uint32_t item);
   void emit_op(uint32_t node);
@@ -70,29 +76,32 @@ class Cutter {
   std::vector<uint32_t> first_;  // of each node, into the arrays by value
   Annotations annotations_;
   Quotient quotient_;
-  std::vector<std::vector<ValueId>> leaving_;  // per region, ascending
-  std::vector<ValueId> outside_;               // per value: in the function that is left
-  std::vector<ValueId> inside_;                // per value: in the body of the item below
+  std::vector<ValueId> leaving_;  // those of region r: from leaving_first_[r] on
+  std::vector<uint32_t> leaving_first_;
+  std::vector<ValueId> outside_;  // per value: in the function that is left
+  std::vector<ValueId> inside_;   // per value: in the body of the item below
   std::vector<uint32_t> inside_of_;
   std::vector<ValueId> inputs_;  // of the region being cut
+  std::vector<ValueId> args_;    // of the node being made
   std::vector<Symbol> input_names_;
-  std::unordered_set<Symbol> names_;  // of regions_
+  std::unordered_set<Symbol> own_names_, renamed_;  // filled when the first own name is taken
   std::vector<std::pair<Symbol, Function>> regions_;
   Function out_;
 };
 
-// Every operand may be a parameter or a constant of its own.
-size_t Cutter::node_bound(uint32_t item) const {
-  size_t bound = members(item).size();
-  for (uint32_t node : members(item)) bound += function_.args(function_.nodes[node]).size();
-  return bound;
+size_t Cutter::operand_count(uint32_t item) const {
+  size_t count = 0;
+  for (uint32_t node : members(item)) count += function_.args(function_.nodes[node]).size();
+  return count;
 }
 
 // First the values from outside, in order of first use; then copies of the constants and the ops.
-Function Cutter::body(uint32_t item, const std::vector<ValueId>& outputs) {
+Function Cutter::body(uint32_t item, std::span<const ValueId> outputs) {
   Function out;
   inputs_.clear();
-  out.nodes.reserve(node_bound(item));
+  const size_t operands = operand_count(item);
+  out.nodes.reserve(members(item).size() + operands);  // each may be a parameter or constant
+  out.operands.reserve(operands);
   for (uint32_t node : members(item)) {
     for (ValueId arg : function_.args(function_.nodes[node])) {
       ValueId value = through_annotations(function_, arg);
@@ -103,9 +112,8 @@ Function Cutter::body(uint32_t item, const std::vector<ValueId>& outputs) {
       inputs_.push_back(value);
     }
   }
-  std::vector<ValueId> args;
   for (uint32_t node : members(item)) {
-    args.clear();
+    args_.clear();
     for (ValueId arg : function_.args(function_.nodes[node])) {
       ValueId value = through_annotations(function_, arg);
       if (const Constant* c = constant(value); c && !is_known(value, item)) {
@@ -113,24 +121,37 @@ Function Cutter::body(uint32_t item, const std::vector<ValueId>& outputs) {
             value, item,
             {out.add_constant(c->data, function_.type(value), function_.nodes[value.node].loc), 0});
       }
-      args.push_back(inside_[slot(value)]);
+      args_.push_back(inside_[slot(value)]);
     }
-    uint32_t now = out.add_copy(function_.nodes[node], args);
+    uint32_t now = out.add_copy(function_.nodes[node], args_);
     for (uint32_t k = 0; k < function_.nodes[node].types.size(); ++k)
       set_inside({node, k}, item, {now, k});
   }
+  out.results.reserve(outputs.size());
   for (ValueId value : outputs) out.results.push_back(inside_[slot(value)]);
   return out;
 }
 
-// <plugin>_<function>_<number>, with a further number where that is taken.
+// A further number that is taken neither yet nor by another region's own name.
+Symbol Cutter::other_name(const std::string& base) {
+  if (own_names_.empty()) {
+    for (const Region& region : annotations_.regions) own_names_.insert(base_name(region));
+  }
+  for (int k = 1;; ++k) {
+    Symbol name = cat(base, "_", k);
+    if (!is_free(name) || own_names_.contains(name)) continue;
+    renamed_.insert(name);
+    return name;
+  }
+}
+
+// <plugin>_<function>_<number>, which differs from region to region.
 Symbol Cutter::add_function(const Region& region, Function body) {
   static const Symbol kCompiler = "compiler", kGlobalSymbol = "global_symbol",
                       kPrimitive = "primitive";
-  std::string base = cat(region.compiler, "_", name_, "_", region.number);
+  std::string base = base_name(region);
   Symbol name = base;
-  for (int k = 1; !is_free(name); ++k) name = cat(base, "_", k);
-  names_.insert(name);
+  if (!is_free(name)) name = other_name(base);
   body.attrs = {
       {kCompiler, region.compiler.str()}, {kGlobalSymbol, name.str()}, {kPrimitive, true}};
   regions_.emplace_back(name, std::move(body));
@@ -139,41 +160,53 @@ Symbol Cutter::add_function(const Region& region, Function body) {
 
 void Cutter::emit_region(uint32_t item) {
   uint32_t region = quotient_.region[item];
-  const std::vector<ValueId>& outputs = leaving_[region];
+  std::span<const ValueId> outputs(leaving_.data() + leaving_first_[region],
+                                   leaving_.data() + leaving_first_[region + 1]);
   Function cut = body(item, outputs);
-  std::vector<ValueId> args;
-  for (ValueId value : inputs_) args.push_back(outside(value));
+  args_.clear();
+  for (ValueId value : inputs_) args_.push_back(outside(value));
   std::vector<TypeId> types = cut.result_types();
   Symbol symbol = add_function(annotations_.regions[region], std::move(cut));
-  uint32_t call = out_.add_invoke(symbol, args, types);
+  uint32_t call = out_.add_invoke(symbol, args_, types);
   for (uint32_t k = 0; k < outputs.size(); ++k) outside_[slot(outputs[k])] = {call, k};
 }
 
 void Cutter::emit_op(uint32_t node) {
-  std::vector<ValueId> args;
-  for (ValueId arg : function_.args(function_.nodes[node])) args.push_back(outside(arg));
-  uint32_t now = out_.add_copy(function_.nodes[node], args);
+  args_.clear();
+  for (ValueId arg : function_.args(function_.nodes[node])) args_.push_back(outside(arg));
+  uint32_t now = out_.add_copy(function_.nodes[node], args_);
   for (uint32_t k = 0; k < function_.nodes[node].types.size(); ++k)
     outside_[slot({node, k})] = {now, k};
+}
+
+// What a compiler_end reads, per region, each value once, ascending.
+void Cutter::find_leaving() {
+  std::vector<uint8_t> leaves(first_.back(), 0);
+  for (const Node& node : function_.nodes) {
+    if (is_end(node)) leaves[slot(function_.args(node)[0])] = 1;
+  }
+  auto for_each = [&](auto&& visit) {
+    for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
+      for (uint32_t k = 0; k < function_.nodes[node].types.size(); ++k) {
+        if (leaves[first_[node] + k]) visit(annotations_.region_of[node], ValueId{node, k});
+      }
+    }
+  };
+  leaving_first_.assign(annotations_.regions.size() + 1, 0);
+  for_each([&](uint32_t region, ValueId) { ++leaving_first_[region + 1]; });
+  std::partial_sum(leaving_first_.begin(), leaving_first_.end(), leaving_first_.begin());
+  leaving_.resize(leaving_first_.back());
+  std::vector<uint32_t> next(leaving_first_.begin(), leaving_first_.end() - 1);
+  for_each([&](uint32_t region, ValueId value) { leaving_[next[region]++] = value; });
 }
 
 Result<Function> Cutter::run() {
   BYOC_TRY(annotations_, read_annotations(function_, name_));
   if (annotations_.is_empty()) return function_;
   BYOC_TRY(quotient_, contract_regions(function_, annotations_, true, name_));
-  leaving_.resize(annotations_.regions.size());
-  for (const Node& node : function_.nodes) {
-    if (!is_end(node)) continue;
-    ValueId value = function_.args(node)[0];
-    leaving_[annotations_.region_of[value.node]].push_back(value);
-  }
-  for (auto& list : leaving_) {
-    std::sort(list.begin(), list.end());
-    list.erase(std::unique(list.begin(), list.end()), list.end());
-  }
+  find_leaving();
   out_.attrs = function_.attrs;
   out_.nodes.reserve(function_.nodes.size());
-  names_.reserve(annotations_.regions.size());
   regions_.reserve(annotations_.regions.size());
   for (uint32_t node = 0; node < function_.nodes.size();
        ++node) {  // parameters first, then constants

@@ -23,7 +23,6 @@ class Writer {
     leaves_.assign(first_.back(), 0);
     inside_.resize(first_.back());
     outside_.resize(first_.back());
-    last_begin_.resize(first_.back());
     make_attrs();
   }
   Function write();
@@ -37,6 +36,7 @@ class Writer {
   void make_attrs();
   void find_leaving();
   ValueId argument(ValueId value, uint32_t reader_region);
+  ValueId far_begin(ValueId value, ValueId now, uint32_t reader_region);
   ValueId annotate(const OpDef* op, ValueId value, uint32_t region) {
     TypeId type = out_.type(value);
     return {out_.add_call(op, attrs_[region], std::span(&value, 1), type), 0};
@@ -49,15 +49,17 @@ class Writer {
   std::vector<uint8_t> leaves_;            // per value: read outside its region
   std::vector<ValueId> inside_, outside_;  // per value: the raw one, and behind its end
   std::vector<const Attrs*> attrs_;        // per region
-  // The begins of a value: the last one made stands in an array, those before it in the map, where
-  // only values read by several regions have any.
+  // The begins of a value hang on a chain, which lies close to the value's neighbours; those past
+  // kChain are found by hash, so that a value with many readers costs no more.
   struct Begin {
-    uint32_t region = kOutside;
+    uint32_t region, next;
     ValueId value;
   };
-  std::vector<Begin> last_begin_;
-  std::unordered_map<uint64_t, ValueId> older_begins_;  // (region, value)
-  size_t crossing_ = 0, leaving_ = 0;                   // upper bounds of begins and ends
+  static constexpr uint32_t kNone = UINT32_MAX, kChain = 8;
+  std::vector<Begin> begins_;
+  std::vector<uint32_t> first_begin_;                 // per value
+  std::unordered_map<uint64_t, ValueId> far_begins_;  // by region and slot
+  size_t crossing_ = 0, leaving_ = 0;                 // upper bounds of begins and ends
   Function out_;
 };
 
@@ -95,20 +97,26 @@ ValueId Writer::argument(ValueId value, uint32_t reader_region) {
   if (reader_region != kOutside && region(value.node) == reader_region) return inside_[slot(value)];
   ValueId now = outside_[slot(value)];
   if (reader_region == kOutside || is_constant(value.node)) return now;
-  auto key = [&](uint32_t region) { return uint64_t{region} << 32 | slot(value); };
-  Begin& last = last_begin_[slot(value)];
-  if (last.region == reader_region) return last.value;
-  if (last.region != kOutside) {
-    older_begins_.emplace(key(last.region), last.value);
-    auto older = older_begins_.find(key(reader_region));
-    if (older != older_begins_.end()) return older->second;
+  uint32_t* link = &first_begin_[slot(value)];
+  for (uint32_t step = 0; *link != kNone; link = &begins_[*link].next, ++step) {
+    if (begins_[*link].region == reader_region) return begins_[*link].value;
+    if (step == kChain) return far_begin(value, now, reader_region);
   }
-  last = {reader_region, annotate(begin_, now, reader_region)};
-  return last.value;
+  *link = static_cast<uint32_t>(begins_.size());  // before the list moves
+  begins_.push_back({reader_region, kNone, annotate(begin_, now, reader_region)});
+  return begins_.back().value;
+}
+
+ValueId Writer::far_begin(ValueId value, ValueId now, uint32_t reader_region) {
+  auto [at, is_new] = far_begins_.try_emplace(uint64_t{reader_region} << 32 | slot(value));
+  if (is_new) at->second = annotate(begin_, now, reader_region);
+  return at->second;
 }
 
 Function Writer::write() {
   find_leaving();
+  begins_.reserve(crossing_);
+  first_begin_.assign(first_.back(), kNone);
   out_.attrs = function_.attrs;
   out_.nodes.reserve(function_.nodes.size() + crossing_ + leaving_);
   out_.operands.reserve(function_.operands.size() + crossing_ + leaving_);

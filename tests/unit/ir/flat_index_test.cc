@@ -21,6 +21,23 @@ TEST(FlatIndex, TellsValuesOfEqualHashApart) {
   EXPECT_EQ(index.find(5, [](uint32_t) { return false; }), FlatIndex::kNone);
 }
 
+// Interned attributes of numbered regions: several counters from bases of their own.
+TEST(FlatIndex, StaysFastWhenCountersOverlap) {
+  FlatIndex index;
+  std::vector<uint64_t> hashes;
+  size_t compared = 0;
+  for (uint64_t base : {0u, 1000u, 50000u, 70001u}) {
+    for (uint64_t k = 0; k < 200000; ++k) {
+      auto is_equal = [&](uint32_t number) { return ++compared, hashes[number] == base + k; };
+      if (index.find(base + k, is_equal) != FlatIndex::kNone) continue;
+      index.insert(base + k, static_cast<uint32_t>(hashes.size()));
+      hashes.push_back(base + k);
+    }
+  }
+  EXPECT_EQ(hashes.size(), 270001u);
+  EXPECT_LE(compared, 800000u);
+}
+
 TEST(FlatIndex, AgreesWithAMapThroughManyGrowths) {
   FlatIndex index;
   std::unordered_map<uint64_t, uint32_t> expected;
