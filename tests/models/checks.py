@@ -50,22 +50,32 @@ def probes(outputs):
     return chosen
 
 
-def estimated_effects(model, inputs):
+def first_order_effects(probe, weights, sizes):
+    """What CHANGE of each filter does to `probe`; sizes: how many filters each weight has."""
+    gradients = torch.autograd.grad(probe, weights, retain_graph=True, allow_unused=True)
+    return [torch.zeros(size) if gradient is None  # this probe does not depend on this weight
+            else CHANGE * (gradient * weight).detach().reshape(size, -1).sum(1).abs()
+            for gradient, weight, size in zip(gradients, weights, sizes)]
+
+
+def estimated_effects(model, inputs, head=None):
     """[(name, weight, effects)]: what CHANGE of each filter (or of the matrix) does to the probes, at least.
 
-    First order, from gradients: all filters of all layers at the price of PROBES backward passes.
+    First order, from gradients: all filters of all layers at the price of PROBES backward passes. Each
+    filter of `head`, where that is a convolution, makes one output alone, and is judged by that one.
     """
     layers = list(matrices(model))
     weights = [weight for _, weight, _ in layers]
-    effects = [torch.zeros(len(weight) if rows else 1) for _, weight, rows in layers]
+    sizes = [len(weight) if rows else 1 for _, weight, rows in layers]
+    effects = [torch.zeros(size) for size in sizes]
     outputs = [y for y in to_tuple(model.eval()(*inputs)) if y.requires_grad]  # not an input passed through
     for probe in probes(outputs):
-        gradients = torch.autograd.grad(probe, weights, retain_graph=True, allow_unused=True)
-        for i, (gradient, weight) in enumerate(zip(gradients, weights)):
-            if gradient is None:  # this output does not depend on this weight
-                continue
-            change = CHANGE * (gradient * weight).detach().reshape(len(effects[i]), -1).sum(1).abs()
-            effects[i] = torch.maximum(effects[i], change)
+        changes = first_order_effects(probe, weights, sizes)
+        effects = [torch.maximum(*pair) for pair in zip(effects, changes)]
+    if isinstance(head, nn.Conv2d):
+        at = next(i for i, weight in enumerate(weights) if weight is head.weight)
+        everything = sum((y / y.abs().max().detach()).sum() for y in outputs)
+        effects[at] = first_order_effects(everything, [head.weight], [sizes[at]])[0]
     return [(name, weight, effect) for (name, weight, _), effect in zip(layers, effects)]
 
 
@@ -80,14 +90,14 @@ def measured_effect(model, inputs, outputs, weight, row):
     return effect
 
 
-def weakest_layer(model, inputs):
+def weakest_layer(model, inputs, head=None):
     """(effect, name) of the layer whose change shows least.
 
     A layer of filters is judged by the one that SHARE_SEEN of its filters exceed.
     """
     outputs = run(model, inputs)
     measured = []
-    for name, weight, effects in estimated_effects(model, inputs):
+    for name, weight, effects in estimated_effects(model, inputs, head):
         row = None
         if len(effects) > 1:
             row = effects.argsort(descending=True)[int(SHARE_SEEN * (len(effects) - 1))].item()
@@ -95,9 +105,9 @@ def weakest_layer(model, inputs):
     return min(measured)
 
 
-def check(model, inputs, other_inputs):
+def check(model, inputs, other_inputs, head=None):
     """All checks: ({what: number}, [what is wrong])."""
-    effect, layer = weakest_layer(model, inputs)
+    effect, layer = weakest_layer(model, inputs, head)
     numbers = {"reaction": reaction(model, inputs, other_inputs), "effect": effect,
                "rounding": rounding(model, inputs)}
     wrong = []

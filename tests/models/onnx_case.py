@@ -25,11 +25,11 @@ def write_tensors(folder, prefix, tensors, names):
         (folder / f"{prefix}_{i}.pb").write_bytes(proto.SerializeToString())
 
 
-def write_case(folder, model, inputs, input_names, output_names, opset, *, batch_dim=None,
+def write_case(folder, model, inputs, input_names, output_names, opset, *, dynamic_axes=None,
                keep_batch_norm=False):
     """Exports `model` as torch does at `opset` and stores what torch computes for `inputs`.
 
-    batch_dim: a name ("N") makes dimension 0 of every input and output symbolic.
+    dynamic_axes: {"x": {0: "N"}} makes dimension 0 of x symbolic.
     keep_batch_norm: BatchNormalization nodes stay; by default the exporter folds them into Conv.
     Returns (the path of model.onnx, torch's outputs).
     """
@@ -38,7 +38,6 @@ def write_case(folder, model, inputs, input_names, output_names, opset, *, batch
     shutil.rmtree(data, ignore_errors=True)
     data.mkdir(parents=True)
     outputs = run(model, inputs)
-    names = list(input_names) + list(output_names)
     mode = torch.onnx.TrainingMode.PRESERVE if keep_batch_norm else torch.onnx.TrainingMode.EVAL
     path = folder / "model.onnx"
     with warnings.catch_warnings():
@@ -46,7 +45,7 @@ def write_case(folder, model, inputs, input_names, output_names, opset, *, batch
         torch.onnx.export(model, tuple(inputs), str(path), opset_version=opset, training=mode,
                           input_names=list(input_names), output_names=list(output_names),
                           do_constant_folding=not keep_batch_norm,
-                          dynamic_axes={n: {0: batch_dim} for n in names} if batch_dim else None)
+                          dynamic_axes=dynamic_axes)
     onnx.checker.check_model(str(path), full_check=True)
     write_tensors(data, "input", inputs, input_names)
     write_tensors(data, "output", outputs, output_names)

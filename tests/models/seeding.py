@@ -5,6 +5,9 @@ the kernels do. Here batch norms hold the statistics of their inputs, layers wit
 if they had one folded in, and heads are centred: what stays in the output is what depends on the input.
 """
 
+from contextlib import contextmanager
+from typing import NamedTuple
+
 import torch
 from torch import nn
 
@@ -52,9 +55,47 @@ def seed_weights(model, gain=2.0 ** 0.5, shift=SHIFT, embedding_std=1.0):
     return model
 
 
+class Target(NamedTuple):
+    """What a layer's outputs are rescaled to: this mean in every channel, and this deviation around it.
+
+    per_channel: in each channel by itself, as a folded batch norm does; otherwise over all of them.
+    """
+
+    mean: float = 0.0
+    deviation: float = 1.0
+    per_channel: bool = True
+
+
+def rescale(layer, output, target):
+    """Gives `layer` (a convolution or linear layer with a bias) outputs like `target`; returns them."""
+    channel = 1 if isinstance(layer, CONVS) else output.dim() - 1
+    rows = output.transpose(0, channel).flatten(1)
+    centre = rows.mean(1)
+    spread = (rows.std(1) if target.per_channel else rows.std().expand_as(centre)) / target.deviation
+    layer.weight.div_(spread.reshape(-1, *[1] * (layer.weight.dim() - 1)))
+    layer.bias.sub_(centre).div_(spread).add_(target.mean)
+    shape = [-1 if axis == channel else 1 for axis in range(output.dim())]
+    return (output - centre.reshape(shape)) / spread.reshape(shape) + target.mean
+
+
+@contextmanager
+def rescaling(targets):
+    """While this lasts, every layer of `targets` is rescaled as it runs, so that those after it see the result."""
+    hooks = [layer.register_forward_hook(lambda layer, _, output: rescale(layer, output, targets[layer]))
+             for layer in targets]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
 @torch.no_grad()
-def calibrate_batch_norms(model, batches):
-    """Running statistics become the average over train-mode batches. Dropout stays off."""
+def calibrate_batch_norms(model, batches, targets=None):
+    """Running statistics become the average over train-mode batches. Dropout stays off.
+
+    The first batch also rescales the layers of `targets`.
+    """
     model.eval()
     norms = [m for m in model.modules() if isinstance(m, BATCH_NORMS)]
     momenta = [norm.momentum for norm in norms]
@@ -62,8 +103,9 @@ def calibrate_batch_norms(model, batches):
         norm.reset_running_stats()
         norm.momentum = None  # the plain average of all batches
         norm.train()
-    for batch in batches:
-        model(batch)
+    for k, batch in enumerate(batches):
+        with rescaling(targets if targets and k == 0 else {}):
+            model(batch)
     for norm, momentum in zip(norms, momenta):
         norm.momentum = momentum
     return model.eval()
@@ -71,23 +113,7 @@ def calibrate_batch_norms(model, batches):
 
 @torch.no_grad()
 def standardise(model, layers, batch, mean=0.0, per_channel=True):
-    """Rescales `layers`, in the order they run, so that their outputs get deviation 1 and the given mean.
-
-    per_channel: each output channel by its own deviation (a folded batch norm); otherwise all channels
-    by their common one. The mean is always set per channel. Every layer needs a bias.
-    """
-    def rescale(layer, _, output):
-        channel = 1 if isinstance(layer, CONVS) else output.dim() - 1
-        rows = output.transpose(0, channel).flatten(1)
-        centre = rows.mean(1)
-        spread = rows.std(1) if per_channel else rows.std().expand_as(centre)
-        layer.weight.div_(spread.reshape(-1, *[1] * (layer.weight.dim() - 1)))
-        layer.bias.sub_(centre).div_(spread).add_(mean)
-        shape = [-1 if axis == channel else 1 for axis in range(output.dim())]
-        return (output - centre.reshape(shape)) / spread.reshape(shape) + mean
-
-    hooks = [layer.register_forward_hook(rescale) for layer in layers]
-    model.eval()(batch)
-    for hook in hooks:
-        hook.remove()
+    """Rescales `layers`, each as it runs, so that their outputs get deviation 1 and the given mean."""
+    with rescaling({layer: Target(mean, per_channel=per_channel) for layer in layers}):
+        model.eval()(batch)
     return model

@@ -101,7 +101,7 @@ def main():
     correct = int((outputs.argmax(axis=1) == test_labels).sum())
 
     path, _ = write_case(out, model, (torch.from_numpy(test_images[:8]),), ["image"], ["probabilities"],
-                         OPSET, batch_dim="N", keep_batch_norm=True)
+                         OPSET, dynamic_axes={"image": {0: "N"}, "probabilities": {0: "N"}}, keep_batch_norm=True)
     np.save(out / "images.npy", test_images)
     np.save(out / "labels.npy", test_labels)
     np.save(out / "outputs.npy", outputs)
