@@ -1,10 +1,13 @@
 // byoc partition: the partitioned module and a summary of who got what.
 #include <map>
 
+#include "byoc/base/file.h"
 #include "byoc/base/json.h"
 #include "byoc/ir/text.h"
 #include "core/driver/commands/commands.h"
+#include "core/driver/commands/graphviz.h"
 #include "core/driver/commands/model_options.h"
+#include "core/driver/commands/picture.h"
 #include "core/driver/commands/placement.h"
 #include "runtime/cli/output.h"
 
@@ -13,7 +16,7 @@ namespace {
 
 struct Options {
   ModelOptions model;
-  std::string output;
+  std::string output, svg;
 };
 
 /// The partitioned module, and what the baseline would have made of the same annotations.
@@ -52,19 +55,27 @@ std::string comparison(const BorderCount& ours, const BorderCount& baseline) {
   return table.text();
 }
 
-Result<int> run(const Options& options, const cli::CommonOptions& common) {
-  BYOC_TRY(IRModule model, load_model(options.model));
-  BYOC_TRY(BuildOptions build_with, build_options(options.model, common));
-  BYOC_TRY(Compared compared, partition_and_compare(with_names(std::move(model)), build_with));
-  const IRModule& module = compared.module;
-  Placement placement = placement_of(module);
-  if (options.output == "-") cli::print_text(print(module), common);
-  else
-    cli::print_text(plugin_table(placement, "(not in a region)") +
-                        comparison(placement.borders, compared.baseline) + ends_text(placement),
-                    common);
-  if (!options.output.empty() && options.output != "-")
-    BYOC_TRY_STATUS(write_module(module, options.output));
+constexpr std::chrono::seconds kDrawingLimit{60};
+
+struct Drawing {
+  std::string svg, about;  // about: a line on what was drawn
+};
+
+Result<Drawing> draw_module(const IRModule& module, const Options& options) {
+  BYOC_TRY(IRModule whole, inline_functions(module, PassContext()));
+  BYOC_TRY(Picture picture, draw(whole, options.model.model));
+  Drawing out;
+  BYOC_TRY(out.svg, dot_to_svg(picture.dot, kDrawingLimit));
+  out.about = cat("wrote ", options.svg, ": ", picture.nodes, " nodes");
+  if (picture.is_folded) {
+    out.about += cat(", one per region; drawn whole it has ", picture.unfolded_nodes,
+                     ", more than the ", kDrawnNodes, " that can be read");
+  }
+  out.about += "\n";
+  return out;
+}
+
+Json to_json(const Placement& placement, const Compared& compared, const Options& options) {
   Json json = placement_json(placement);
   json["region_count"] = placement.borders.regions;
   json["baseline"] = {{"name", "priority-greedy waves"},
@@ -74,8 +85,30 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
                       {"unconnected_region_count", compared.unconnected.regions},
                       {"unconnected_border_tensors", compared.unconnected.tensors}};
   json["output"] = options.output;
-  if (options.output == "-") json["text"] = print(module);
-  BYOC_TRY_STATUS(cli::print_json(common, "partition", json));
+  json["svg"] = options.svg;
+  if (options.output == "-") json["text"] = print(compared.module);
+  return json;
+}
+
+Result<int> run(const Options& options, const cli::CommonOptions& common) {
+  if (options.output == "-" && options.svg == "-")
+    return cli::usage_error("-o - and --svg - cannot both have stdout");
+  BYOC_TRY(IRModule model, load_model(options.model));
+  BYOC_TRY(BuildOptions build_with, build_options(options.model, common));
+  BYOC_TRY(Compared compared, partition_and_compare(with_names(std::move(model)), build_with));
+  Placement placement = placement_of(compared.module);
+  std::string text = plugin_table(placement, "(not in a region)") +
+                     comparison(placement.borders, compared.baseline) + ends_text(placement);
+  if (!options.svg.empty()) {
+    BYOC_TRY(Drawing drawing, draw_module(compared.module, options));
+    if (options.svg == "-") text = drawing.svg;
+    else BYOC_TRY_STATUS(write_file(options.svg, drawing.svg));
+    if (options.svg != "-") text += drawing.about;
+  }
+  if (options.output == "-") text = print(compared.module);
+  else if (!options.output.empty()) BYOC_TRY_STATUS(write_module(compared.module, options.output));
+  cli::print_text(text, common);
+  BYOC_TRY_STATUS(cli::print_json(common, "partition", to_json(placement, compared, options)));
   return cli::kDone;
 }
 
@@ -88,10 +121,14 @@ cli::Command partition_command(const cli::CommonOptions& common) {
   command.about = "cut a model into regions and show who got what";
   command.examples = {{"byoc partition net.onnx --compiler onednn", "the summary"},
                       {"byoc partition net.onnx -o parts.ir", "the module as well"},
-                      {"byoc partition net.onnx -o -", "the module as text"}};
+                      {"byoc partition net.onnx -o -", "the module as text"},
+                      {"byoc partition net.onnx --svg net.svg", "a picture, for a browser"}};
   add_model_options(command, options->model, "an .onnx or .ir file");
   command.options.push_back(
       {"-o,--output", "FILE", "write the partitioned module; - is stdout", &options->output});
+  command.options.push_back({"--svg", "FILE",
+                             "draw it, ops coloured by plugin, with Graphviz; - is stdout",
+                             &options->svg});
   command.run = [options, &common] { return run(*options, common); };
   return command;
 }
