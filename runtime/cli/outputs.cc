@@ -15,17 +15,17 @@ bool is_safe(char c) {
          c == '_' || c == '.';
 }
 
-std::string safe(std::string name) {
+}  // namespace
+
+std::string safe_name(std::string name) {
   for (char& c : name) {
     if (!is_safe(c)) c = '_';
   }
   name.resize(std::min(name.size(), kMaxName));
   if (name.empty()) return "output";
-  if (name[0] == '.' || name[0] == '-') name[0] = '_';  // neither hidden nor an option
+  if (name[0] == '.' || name[0] == '-') name[0] = '_';
   return name;
 }
-
-}  // namespace
 
 OutputFormat npy_format() {
   return {".npy", [](const NamedTensor& output, const Tensor& tensor, const std::string& path) {
@@ -38,7 +38,7 @@ std::vector<std::string> safe_file_names(const std::vector<NamedTensor>& tensors
   std::vector<std::string> names;
   std::set<std::string> taken;
   for (const NamedTensor& tensor : tensors) {
-    std::string stem = safe(tensor.name), name = stem;
+    std::string stem = safe_name(tensor.name), name = stem;
     for (int k = 1; !taken.insert(name).second; ++k) name = cat(stem, "_", k);
     names.push_back(cat(name, ending));
   }

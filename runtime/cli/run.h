@@ -34,6 +34,8 @@ Result<std::vector<std::string>> write_outputs(const std::string& folder,
                                                const std::vector<NamedTensor>& outputs,
                                                const std::vector<Tensor>& tensors,
                                                const OutputFormat& format);
+/// Letters, digits, '-', '_' and '.' stay, the rest becomes '_'; neither hidden nor an option.
+std::string safe_name(std::string name);
 /// Names as files: letters, digits, '-', '_' and '.' stay, the rest becomes '_'; no two are equal.
 std::vector<std::string> safe_file_names(const std::vector<NamedTensor>& tensors,
                                          std::string_view ending);

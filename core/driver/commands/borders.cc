@@ -47,6 +47,25 @@ IRModule with_all_regions_for(IRModule module, const std::string& plugin) {
   return module;
 }
 
+IRModule calling(const IRModule& from, Symbol name, Function function) {
+  IRModule module;
+  module.constants = from.constants;
+  for (const auto& [other, body] : from.functions) {
+    if (body.attrs.has("composite")) module.functions[other] = body;
+  }
+  Function entry;
+  std::vector<ValueId> args;
+  for (size_t k = 0; k < function.num_params(); ++k) {
+    Symbol param = std::get<Param>(function.nodes[k].kind).name;
+    args.push_back({entry.add_param(param, function.nodes[k].types[0]), 0});
+  }
+  uint32_t call = entry.add_invoke(name, args, function.result_types());
+  for (uint32_t k = 0; k < function.results.size(); ++k) entry.results.push_back({call, k});
+  module.functions[module.entry] = std::move(entry);
+  module.functions[name] = std::move(function);
+  return module;
+}
+
 Result<Executable> compile_regions(IRModule fused, const PassContext& context) {
   BYOC_TRY(fused, run_passes(std::move(fused), passes_behind("fuse_ops", context), context));
   return make_executable(fused);

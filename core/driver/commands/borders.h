@@ -29,6 +29,8 @@ struct Probe {
 Result<Probe> probe_borders(const IRModule& fused);
 /// The same module with every region given to `plugin` instead, composites dissolved.
 IRModule with_all_regions_for(IRModule module, const std::string& plugin);
+/// A module whose entry does nothing but call `function`, with the composites of `from` at hand.
+IRModule calling(const IRModule& from, Symbol name, Function function);
 /// Compiles what is partitioned and fused already.
 Result<Executable> compile_regions(IRModule fused, const PassContext& context);
 

@@ -14,6 +14,8 @@ cli::Command explain_command(const cli::CommonOptions& common);
 cli::Command compile_command(const cli::CommonOptions& common);
 cli::Command run_command(const cli::CommonOptions& common);
 cli::Command verify_command(const cli::CommonOptions& common);
+cli::Command dump_command(const cli::CommonOptions& common);
+cli::Command replay_command(const cli::CommonOptions& common);
 cli::Command test_onnx_command(const cli::CommonOptions& common);
 cli::Command demo_command(const cli::CommonOptions& common);
 

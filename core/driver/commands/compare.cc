@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <functional>
 
+#include "byoc/base/json.h"
+
 namespace byoc::driver {
 namespace {
 
@@ -150,6 +152,37 @@ std::string describe(const Difference& difference, const TensorSpec& spec) {
   return cat("max error ", short_number(difference.max_error), of_max, ", worst ",
              index_text(difference.worst, spec.dims), " ", short_number(difference.got),
              " instead of ", short_number(difference.wanted));
+}
+
+namespace {
+/// Sixteen-bit floats round to 2^-11 (f16) and 2^-8 (bf16) at every step.
+double tolerance_for(DType dtype, double wanted) {
+  if (wanted >= 0) return wanted;
+  if (dtype == DType::kF16) return 5e-3;
+  if (dtype == DType::kBF16) return 4e-2;
+  return 1e-4;
+}
+}  // namespace
+
+ComparedValue compare_value(std::string name, const Tensor& got, const Tensor& wanted,
+                            double tolerance) {
+  double allowed = tolerance_for(wanted.spec().dtype, tolerance);
+  return {std::move(name), got.spec(), allowed, compare_to_largest(got, wanted, allowed)};
+}
+
+std::string value_text(const ComparedValue& value) {
+  return cat(value.spec, ": ", describe(value.difference, value.spec),
+             value.difference.is_equal ? "" : cat(", allowed ", value.allowed, " of max"));
+}
+
+Json to_json(const ComparedValue& value) {
+  return {{"name", value.name},
+          {"type", cat(value.spec)},
+          {"equal", value.difference.is_equal},
+          {"reason", value.difference.reason},
+          {"max_error", value.difference.max_error},
+          {"largest", value.difference.largest},
+          {"allowed_of_max", value.allowed}};
 }
 
 }  // namespace byoc::driver

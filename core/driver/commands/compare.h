@@ -1,5 +1,7 @@
 #pragma once
 // Are two tensors equal enough, and if not, where they differ most.
+#include <nlohmann/json_fwd.hpp>
+
 #include "byoc/runtime/tensor.h"
 
 namespace byoc::driver {
@@ -21,5 +23,19 @@ Difference compare_each(const Tensor& got, const Tensor& wanted, double relative
 /// "max error 0.31 (2.4e-1 of max), worst [0,17] 3.12 instead of 2.81", or why they cannot be
 /// compared.
 std::string describe(const Difference& difference, const TensorSpec& spec);
+
+struct ComparedValue {
+  std::string name;
+  TensorSpec spec;
+  double allowed = 0;  // of the largest value
+  Difference difference;
+};
+/// compare_to_largest with `tolerance`, or when that is negative with what fits the dtype: 1e-4,
+/// more for sixteen-bit floats.
+ComparedValue compare_value(std::string name, const Tensor& got, const Tensor& wanted,
+                            double tolerance);
+/// "f32[1,10]: max error ..., allowed 0.0001 of max".
+std::string value_text(const ComparedValue& value);
+nlohmann::ordered_json to_json(const ComparedValue& value);
 
 }  // namespace byoc::driver

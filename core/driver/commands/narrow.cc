@@ -67,26 +67,6 @@ class PieceMaker {
   Piece piece_;
 };
 
-/// A module whose entry does nothing but call `function`, with the composites of `from` at hand.
-IRModule calling(const IRModule& from, Symbol name, Function function) {
-  IRModule module;
-  module.constants = from.constants;
-  for (const auto& [other, body] : from.functions) {
-    if (body.attrs.has("composite")) module.functions[other] = body;
-  }
-  Function entry;
-  std::vector<ValueId> args;
-  for (size_t k = 0; k < function.num_params(); ++k) {
-    Symbol param = std::get<Param>(function.nodes[k].kind).name;
-    args.push_back({entry.add_param(param, function.nodes[k].types[0]), 0});
-  }
-  uint32_t call = entry.add_invoke(name, args, function.result_types());
-  for (uint32_t k = 0; k < function.results.size(); ++k) entry.results.push_back({call, k});
-  module.functions[module.entry] = std::move(entry);
-  module.functions[name] = std::move(function);
-  return module;
-}
-
 class Narrowing {
  public:
   Narrowing(const IRModule& fused, Symbol region, const Trial& trial)
@@ -102,7 +82,16 @@ class Narrowing {
     size_t first = last;
     while (first > 0 && !is_wrong(first, last)) first -= std::min(first, last - first + 1);
     Narrowed out;
-    out.module = calling(fused_, name_, piece(first, last).function);
+    Piece smallest = piece(first, last);
+    for (ValueId read : smallest.reads) {
+      BYOC_TRY(Tensor copy, right_.at(read).copy());
+      out.inputs.push_back(std::move(copy));
+    }
+    for (uint32_t k = 0; k < whole_.nodes[work_[last]].types.size(); ++k) {
+      BYOC_TRY(Tensor copy, right_.at({work_[last], k}).copy());
+      out.outputs.push_back(std::move(copy));
+    }
+    out.module = calling(fused_, name_, std::move(smallest.function));
     out.region = name_;
     out.from_ops = work_.size();
     out.to_ops = last - first + 1;

@@ -17,6 +17,7 @@ struct Trial {
 struct Narrowed {
   IRModule module;  // an entry that calls the smallest region
   Symbol region;
+  std::vector<Tensor> inputs, outputs;        // right values of that region's borders
   size_t from_ops = 0, to_ops = 0, runs = 0;  // composites count as one
 };
 

@@ -2,7 +2,7 @@
 #include "byoc/runtime/session.h"
 #include "core/driver/commands/bindings.h"
 #include "core/driver/commands/commands.h"
-#include "core/driver/commands/model_options.h"
+#include "core/driver/commands/runnable.h"
 #include "core/import/pb.h"
 #include "runtime/cli/run.h"
 
@@ -15,37 +15,6 @@ struct Options {
   std::string format = "npy";
   bool no_native = false;
 };
-
-struct Runnable {
-  Executable executable;
-  std::shared_ptr<const PluginSet> plugins;
-};
-
-/// An artifact is compiled already: flags that say how to compile mean nothing to it.
-Status check_artifact_flags(const ModelOptions& options) {
-  bool compiles = !options.shapes.empty() || !options.bind.empty() || !options.compilers.empty() ||
-                  !options.default_codegen.empty();
-  if (!compiles) return {};
-  return cli::usage_error(
-      "--shape, --bind, --compiler and --default say how to compile; the model is compiled "
-      "already");
-}
-
-Result<Runnable> prepare(const ModelOptions& options, const std::string& path,
-                         const cli::CommonOptions& common) {
-  Runnable out;
-  if (is_artifact(path)) {
-    BYOC_TRY_STATUS(check_artifact_flags(options));
-    BYOC_TRY(out.plugins, load_plugins(options.plugins, common));
-    BYOC_TRY(out.executable, load_artifact(path));
-    return out;
-  }
-  BYOC_TRY(IRModule module, load_model(options));
-  BYOC_TRY(BuildOptions build_with, build_options(options, common));
-  out.plugins = build_with.plugins;
-  BYOC_TRY(out.executable, build(std::move(module), build_with));
-  return out;
-}
 
 Result<cli::OutputFormat> output_format(const std::string& name) {
   if (name == "npy") return cli::npy_format();
@@ -61,7 +30,7 @@ Result<cli::OutputFormat> output_format(const std::string& name) {
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(cli::OutputFormat format, output_format(options.format));
   BYOC_TRY(std::string path, model_path(options.model.model));
-  BYOC_TRY(Runnable runnable, prepare(options.model, path, common));
+  BYOC_TRY(Runnable runnable, make_runnable(options.model, path, common));
   SessionOptions session_options{.threads = options.model.threads,
                                  .allow_native = !options.no_native};
   BYOC_TRY(auto session,

@@ -1,7 +1,6 @@
 #include "core/driver/commands/verification.h"
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 
 #include "byoc/import.h"
@@ -10,18 +9,10 @@
 #include "core/driver/commands/data_set.h"
 #include "core/driver/commands/execute.h"
 #include "core/driver/commands/narrow.h"
-#include "core/driver/commands/pipeline_parts.h"
+#include "core/driver/replay/dump_region.h"
 
 namespace byoc::driver {
 namespace {
-
-/// Sixteen-bit floats round to 2^-11 (f16) and 2^-8 (bf16) at every step.
-double tolerance_for(DType dtype, double wanted) {
-  if (wanted >= 0) return wanted;
-  if (dtype == DType::kF16) return 5e-3;
-  if (dtype == DType::kBF16) return 4e-2;
-  return 1e-4;
-}
 
 class Verifier {
  public:
@@ -46,15 +37,6 @@ class Verifier {
   }
 
  private:
-  /// Everything by `plugin`; default codegens still take what it refuses.
-  BuildOptions options_for(const std::string& plugin) const {
-    BuildOptions options = build_;
-    options.compilers = {plugin};
-    options.default_codegen = "";
-    options.strict = false;
-    return options;
-  }
-
   Status compare_with_plugin(const std::string& id) {
     BYOC_TRY(Executable executable, build(module_, build_));
     BYOC_TRY(auto made, cli::make_inputs(executable.program.inputs, request_.inputs, request_.seed,
@@ -62,7 +44,7 @@ class Verifier {
     for (auto& input : made) inputs_.push_back(std::move(input.tensor));
     std::vector<NamedTensor> names = executable.program.outputs;
     BYOC_TRY(auto got, execute_here(std::move(executable)));
-    BYOC_TRY(Executable reference, build(module_, options_for(id)));
+    BYOC_TRY(Executable reference, build(module_, all_by(id, build_)));
     BYOC_TRY(auto wanted, execute_here(std::move(reference)));
     compare_outputs(names, got, wanted);
     return {};
@@ -85,8 +67,7 @@ class Verifier {
   }
 
   ComparedValue compare(std::string name, const Tensor& got, const Tensor& wanted) const {
-    double allowed = tolerance_for(wanted.spec().dtype, request_.tolerance);
-    return {std::move(name), got.spec(), allowed, compare_to_largest(got, wanted, allowed)};
+    return compare_value(std::move(name), got, wanted, request_.tolerance);
   }
 
   void compare_outputs(const std::vector<NamedTensor>& names, const std::vector<Tensor>& got,
@@ -98,22 +79,21 @@ class Verifier {
   /// Every value between regions, by the plugins and by the reference; functions stay as they are,
   /// so the mismatch does not move.
   Status compare_borders() {
-    BYOC_TRY(trial_.ours, make_context(module_, build_));
-    BYOC_TRY(auto passes, passes_until("fuse_ops", trial_.ours));
-    BYOC_TRY(IRModule fused, run_passes(module_, passes, trial_.ours));
-    BYOC_TRY(Probe probe, probe_borders(fused));
-    BYOC_TRY(trial_.reference, make_context(probe.module, options_for(out_.reference)));
-    IRModule other = with_all_regions_for(probe.module, out_.reference);
-    BYOC_TRY(other, inline_composites(std::move(other), {}, trial_.reference));
-    BYOC_TRY(Executable ours, compile_regions(probe.module, trial_.ours));
-    BYOC_TRY(Executable theirs, compile_regions(std::move(other), trial_.reference));
+    std::vector<Tensor> inputs;
+    for (const Tensor& input : inputs_) {
+      BYOC_TRY(Tensor copy, input.copy());
+      inputs.push_back(std::move(copy));
+    }
+    BYOC_TRY(RegionValues values,
+             RegionValues::compute(module_, build_, out_.reference, std::move(inputs)));
+    const Probe& probe = values.probe();
+    BYOC_TRY(Executable ours, compile_regions(probe.module, values.ours()));
     BYOC_TRY(auto got, execute_here(std::move(ours)));
-    BYOC_TRY(auto wanted, execute_here(std::move(theirs)));
     out_.regions = probe.regions.size();
     for (const RegionBorder& region : probe.regions) out_.borders += region.num_outputs;
     for (size_t r = 0; r < probe.regions.size() && !out_.bad; ++r)
-      compare_region(probe.regions[r], r, got, wanted);
-    return out_.bad ? narrow(fused, probe.regions[out_.bad->index], wanted) : Status();
+      compare_region(probe.regions[r], r, got, values.right());
+    return out_.bad ? narrow(values, probe.regions[out_.bad->index]) : Status();
   }
 
   void compare_region(const RegionBorder& region, size_t index, const std::vector<Tensor>& got,
@@ -122,54 +102,41 @@ class Verifier {
       size_t value = region.first_output + k;
       ComparedValue compared = compare(cat("output ", k), got[value], wanted[value]);
       if (compared.difference.is_equal) continue;
-      out_.bad = BadRegion{region.function.str(), region.plugin, index, std::move(compared)};
+      out_.bad = BadRegion{.function = region.function.str(),
+                           .plugin = region.plugin,
+                           .index = index,
+                           .output = std::move(compared)};
     }
   }
 
-  Status narrow(const IRModule& fused, const RegionBorder& region,
-                const std::vector<Tensor>& wanted) {
-    trial_.reference_plugin = out_.reference;
-    trial_.plugins = build_.plugins;
-    trial_.threads = build_.threads;
-    trial_.agree = [&](const Tensor& got, const Tensor& right) {
-      return compare("", got, right).difference.is_equal;
-    };
-    BYOC_TRY(auto inputs, right_inputs(fused, region, wanted));
-    BYOC_TRY(Narrowed narrowed, narrow_region(fused, region.function, std::move(inputs), trial_));
+  Status narrow(const RegionValues& values, const RegionBorder& region) {
+    Trial trial{values.ours(),
+                values.reference(),
+                out_.reference,
+                build_.plugins,
+                build_.threads,
+                [&](const Tensor& got, const Tensor& right) {
+                  return compare("", got, right).difference.is_equal;
+                }};
+    BYOC_TRY(auto inputs, values.inputs_of(region));
+    BYOC_TRY(Narrowed narrowed,
+             narrow_region(values.fused(), region.function, std::move(inputs), trial));
     BadRegion& bad = *out_.bad;
     bad.from_ops = narrowed.from_ops;
     bad.to_ops = narrowed.to_ops;
     bad.runs = narrowed.runs;
     bad.smallest = placement_of(narrowed.module).ops;
+    BYOC_TRY(bad.replay,
+             replay_case(narrowed.module, narrowed.region, values.ours(), out_.reference));
+    bad.replay.tolerance = request_.tolerance;
+    set_tensors(bad.replay, narrowed.module.function(narrowed.region), std::move(narrowed.inputs),
+                std::move(narrowed.outputs));
     return {};
-  }
-
-  /// What the region's parameters are when everything before it is right.
-  Result<std::vector<Tensor>> right_inputs(const IRModule& fused, const RegionBorder& region,
-                                           const std::vector<Tensor>& wanted) const {
-    const Function& entry = fused.function(fused.entry);
-    std::vector<Tensor> inputs;
-    for (size_t k = 0; k < region.args.size(); ++k) {
-      const BorderArg& arg = region.args[k];
-      const Node& node = entry.nodes[arg.value.node];
-      if (auto* constant = std::get_if<Constant>(&node.kind)) {
-        BYOC_TRY(Tensor tensor,
-                 Tensor::make({node.types[0]->dtype, static_extents(node.types[0]->shape)}));
-        std::memcpy(tensor.data(), constant->data->data(), constant->data->size());
-        inputs.push_back(std::move(tensor));
-        continue;
-      }
-      bool is_param = std::holds_alternative<Param>(node.kind);
-      BYOC_TRY(Tensor copy, (is_param ? inputs_[arg.value.node] : wanted[arg.border]).copy());
-      inputs.push_back(std::move(copy));
-    }
-    return inputs;
   }
 
   const VerifyRequest& request_;
   BuildOptions build_;
   IRModule module_;
-  Trial trial_;
   std::vector<Tensor> inputs_;
   Verification out_;
 };

@@ -6,6 +6,7 @@
 #include "byoc/compile.h"
 #include "core/driver/commands/compare.h"
 #include "core/driver/commands/placement.h"
+#include "core/driver/replay/replay_case.h"
 
 namespace byoc::driver {
 
@@ -17,19 +18,13 @@ struct VerifyRequest {
   double tolerance = -1;  // of the largest value; -1: by dtype
 };
 
-struct ComparedValue {
-  std::string name;
-  TensorSpec spec;
-  double allowed = 0;  // of the largest value
-  Difference difference;
-};
-
 struct BadRegion {
   std::string function, plugin;
   size_t index = 0;  // among the regions, in order of execution
   ComparedValue output;
   size_t from_ops = 0, to_ops = 0, runs = 0;
   std::vector<PlacedOp> smallest;  // the ops that are wrong by themselves
+  ReplayCase replay;               // the same as `byoc replay` runs it
 };
 
 struct Verification {

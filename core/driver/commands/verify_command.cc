@@ -1,22 +1,21 @@
 // byoc verify: outputs and every value between regions, compared with a reference.
+#include <filesystem>
+
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
 #include "core/driver/commands/model_options.h"
 #include "core/driver/commands/verification.h"
 #include "runtime/cli/output.h"
+#include "runtime/cli/run.h"
 
 namespace byoc::driver {
 namespace {
 
 struct Options {
   ModelOptions model;
+  std::string output;
   VerifyRequest request;
 };
-
-std::string value_text(const ComparedValue& value) {
-  return cat(value.spec, ": ", describe(value.difference, value.spec),
-             value.difference.is_equal ? "" : cat(", allowed ", value.allowed, " of max"));
-}
 
 std::string outputs_text(const Verification& verification) {
   std::string out;
@@ -54,14 +53,30 @@ std::string borders_text(const Verification& verification) {
                                : cat(agree, ": the reference differs as well\n");
 }
 
-Json to_json(const ComparedValue& value) {
-  return {{"name", value.name},
-          {"type", cat(value.spec)},
-          {"equal", value.difference.is_equal},
-          {"reason", value.difference.reason},
-          {"max_error", value.difference.max_error},
-          {"largest", value.difference.largest},
-          {"allowed_of_max", value.allowed}};
+/// "verify-net-7c1e": the model, and what of it is wrong.
+std::string folder_name(const std::string& model, const ReplayCase& replay) {
+  std::string stem = cli::safe_name(std::filesystem::path(model).stem().string());
+  auto bytes = std::as_bytes(std::span(replay.graph_json));
+  return cat("verify-", stem, "-", content_key(bytes).hex().substr(0, 4));
+}
+
+/// Writes the smallest piece; a folder that cannot be written changes nothing about the verdict.
+std::string write_piece(const Options& options, BadRegion& bad, const cli::CommonOptions& common) {
+  bad.replay.model = options.model.model;
+  std::string folder =
+      options.output.empty() ? folder_name(options.model.model, bad.replay) : options.output;
+  if (Status status = write_replay(bad.replay, folder); !status.ok()) {
+    cli::print_warning(cat("the piece was not written: ", status.message()), common);
+    return "";
+  }
+  return folder;
+}
+
+/// The flags that find the plugin again.
+std::string replay_line(const Options& options, const std::string& folder) {
+  std::string line = cat("byoc replay ", folder);
+  for (const std::string& file : options.model.plugins.files) line += cat(" --plugin ", file);
+  return line;
 }
 
 Json to_json(const Verification& verification, const std::string& against) {
@@ -104,10 +119,16 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(Verification verification, verify_model(std::move(module), request));
   std::string inputs =
       is_data_set(request.against) ? "" : cat(", inputs not given are random, seed ", request.seed);
+  std::string folder = verification.bad ? write_piece(options, *verification.bad, common) : "";
+  std::string replay =
+      folder.empty() ? ""
+                     : cat("wrote ", folder, "/   replay: ", replay_line(options, folder), "\n");
   cli::print_text(cat("against ", request.against, inputs, "\n", outputs_text(verification),
-                      borders_text(verification)),
+                      borders_text(verification), replay),
                   common);
-  BYOC_TRY_STATUS(cli::print_json(common, "verify", to_json(verification, request.against)));
+  Json json = to_json(verification, request.against);
+  json["replay_folder"] = folder.empty() ? Json() : Json(folder);
+  BYOC_TRY_STATUS(cli::print_json(common, "verify", json));
   return verification.passed() ? cli::kDone : cli::kFailed;
 }
 
@@ -132,6 +153,9 @@ cli::Command verify_command(const cli::CommonOptions& common) {
   all.push_back({"--seed", "N", "of the random inputs", &request.seed});
   all.push_back({"--tolerance", "X", "allowed error as a part of the largest value; f32: 1e-4",
                  &request.tolerance});
+  all.push_back({"-o,--output", "DIR",
+                 "where the smallest wrong piece goes (default verify-MODEL-HASH)",
+                 &options->output});
   command.run = [options, &common] { return run(*options, common); };
   return command;
 }

@@ -108,13 +108,13 @@ constexpr const char* kFiveOps = R"(fn main(%x: f32[8]) {
 TEST(VerifyCommand, NarrowsAMismatchToTheOpThatIsWrong) {
   Byoc byoc;
   Ran ran = byoc("verify " + byoc.write("m.ir", kFiveOps) + kPluginA +
-                 " --compiler a --plugin-option a.spoil=tanh");
+                 " --compiler a --plugin-option a.spoil=tanh -o " + byoc.file("piece"));
   EXPECT_EQ(ran.code, 1) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("FAIL \"output0\" f32[8]: max error"));
   EXPECT_THAT(ran.out,
               HasSubstr("FAIL region 1 of 1, a_main_0 (a), is the first that differs from json"));
   EXPECT_THAT(ran.out, HasSubstr("smallest piece that is wrong by itself (5 -> 1 nodes"));
-  EXPECT_THAT(ran.out, testing::EndsWith("\n  tanh \"c\"\n"));
+  EXPECT_THAT(ran.out, HasSubstr("\n  tanh \"c\"\nwrote " + byoc.file("piece") + "/ "));
 }
 
 TEST(VerifyCommand, FindsWhatTheOutputsHide) {
@@ -126,7 +126,8 @@ TEST(VerifyCommand, FindsWhatTheOutputsHide) {
   return %2
 })");
   Json json = byoc.json("verify " + model + kPluginA +
-                        " --compiler a --plugin-option a.ops=exp --plugin-option a.spoil=exp");
+                        " --compiler a --plugin-option a.ops=exp --plugin-option a.spoil=exp -o " +
+                        byoc.file("piece"));
   EXPECT_EQ(json["outputs"][0]["equal"], true);
   EXPECT_EQ(json["passed"], false);
   EXPECT_EQ(json["bad_region"]["smallest"][0]["name"], "wrong");

@@ -1,0 +1,224 @@
+// dump and replay: regions as folders, run again by the same plugin, by another, and when files are
+// broken.
+#include <cmath>
+#include <filesystem>
+
+#include "byoc/runtime/tensor.h"
+#include "command.h"
+
+namespace byoc::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AnyOf;
+using testing::HasSubstr;
+
+std::string plugin(const std::string& id) {
+  return " --plugin " + std::string(BYOC_BUILD_DIR) + "/tests/support/plugins/libbyoc_" + id +
+         ".so";
+}
+const std::string kDigits = std::string(BYOC_TEST_DATA) + "/models/digits/model.onnx --shape N=1";
+
+/// A weight larger than what graph.json holds inline, so that it stands in a file.
+constexpr const char* kTanhAdd = R"(fn main(%x: f32[2,3]) {
+  %c = const(0.5) : f32[33,2,3]
+  %0 = relu(%x) loc("first")
+  %1 = tanh(%0) loc("second")
+  %2 = add(%1, %c) loc("third")
+  return %2
+})";
+
+/// The region of kTanhAdd as plugin a has it, in folder r.
+std::string dumped(const Byoc& byoc, const std::string& flags = "") {
+  std::string folder = byoc.file("r");
+  Ran ran = byoc("dump " + byoc.write("m.ir", kTanhAdd) + plugin("a") +
+                 " --compiler a --region a_main_0 --input x=f32[2,3]=-1,0,0.5,1,2,3 -o " + folder +
+                 flags);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  return folder;
+}
+
+TEST(DumpCommand, StoresRightOutputs) {
+  Byoc byoc;
+  std::string folder = dumped(byoc);
+  auto outputs = read_npy(folder + "/outputs/0.npy");
+  ASSERT_TRUE(outputs.ok()) << outputs.status().to_string();
+  EXPECT_EQ(cat(outputs->spec()), "f32[33,2,3]");
+  auto* values = reinterpret_cast<const float*>(outputs->data());
+  const float x[] = {-1, 0, 0.5, 1, 2, 3};
+  for (size_t k = 0; k < 33 * 6; ++k)
+    EXPECT_NEAR(values[k], std::tanh(std::max(x[k % 6], 0.0f)) + 0.5, 1e-6);
+  auto manifest = parse_json(get(folder + "/manifest.json"));
+  ASSERT_TRUE(manifest.ok());
+  EXPECT_EQ((*manifest)["plugin"]["id"], "a");
+  EXPECT_EQ((*manifest)["reference"], "json");
+  EXPECT_EQ((*manifest)["nodes"], Json({"first", "second", "third"}));
+  EXPECT_EQ((*manifest)["constants"].size(), 1u);
+}
+
+TEST(ReplayCommand, EveryRegionOfDigitsComesBackRight) {
+  Byoc byoc;
+  for (std::string compilers : {"onednn,json", "json"}) {
+    std::string folder = byoc.file("regions_" + compilers.substr(0, 4));
+    Json dump = byoc.json("dump " + kDigits + " --compiler " + compilers + " -o " + folder);
+    ASSERT_GE(dump["regions"].size(), 1u);
+    Json replay = byoc.json("replay " + folder);
+    EXPECT_TRUE(replay["passed"].get<bool>()) << replay.dump(2);
+    EXPECT_EQ(replay["replays"].size(), dump["regions"].size());
+    for (const Json& one : replay["replays"]) {
+      EXPECT_TRUE(one["as_stored"].get<bool>());
+      EXPECT_GE(one["outputs"].size(), 1u);
+    }
+    EXPECT_EQ(byoc("replay " + folder + " --compiler json").code, 0);
+  }
+}
+
+TEST(ReplayCommand, AnotherPluginIsShownTheOps) {
+  Byoc byoc;
+  std::string folder = dumped(byoc);
+  Json one = byoc.json("replay " + folder + plugin("b") + " --compiler b --plugin-option " +
+                       "b.ops=tanh,add")["replays"][0];
+  EXPECT_FALSE(one["as_stored"].get<bool>());
+  EXPECT_EQ(one["taken_ops"], 2);
+  EXPECT_EQ(one["ops"], 3);
+  EXPECT_TRUE(one["passed"].get<bool>());
+  ASSERT_EQ(one["verdicts"].size(), 1u);
+  EXPECT_EQ(one["verdicts"][0]["node"], "first");
+  EXPECT_EQ(one["verdicts"][0]["reason"], "it has no pattern for relu");
+  Ran ran = byoc("replay " + folder + plugin("b") + " --plugin-option b.ops=conv2d");
+  EXPECT_EQ(ran.code, 1) << "the plugin of --plugin is meant";
+  EXPECT_THAT(ran.out, HasSubstr("FAIL b takes none of it"));
+}
+
+TEST(ReplayCommand, FailsWhenThePluginComputesSomethingElse) {
+  Byoc byoc;
+  std::string line = "replay " + dumped(byoc) + plugin("a");
+  EXPECT_EQ(byoc(line).code, 0);
+  Ran ran = byoc(line + " --plugin-option a.spoil=tanh");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out, HasSubstr("judge: 3 yes, 0 others\n"));
+  EXPECT_THAT(ran.out, HasSubstr("FAIL \"output0\" f32[33,2,3]: max error 1 "));
+  EXPECT_EQ(byoc(line + " --plugin-option a.spoil=tanh --tolerance 1").code, 0);
+}
+
+TEST(ReplayCommand, KeepsTheOptionsThatWereUsed) {
+  Byoc byoc;
+  std::string folder = dumped(byoc, " --plugin-option a.spoil=add");
+  EXPECT_EQ(byoc("replay " + folder + plugin("a")).code, 1);
+  EXPECT_EQ(byoc("replay " + folder + plugin("a") + " --plugin-option a.spoil=").code, 0);
+}
+
+TEST(ReplayCommand, SaysWhatThePluginDoesNotTakeAnyMore) {
+  Byoc byoc;
+  std::string line = "replay " + dumped(byoc) + plugin("a") + " --plugin-option ";
+  Ran ran = byoc(line + "a.refuse=tanh");
+  EXPECT_EQ(ran.code, 0) << "the graph is compiled whatever judge says";
+  EXPECT_THAT(ran.out, HasSubstr("judge: 2 yes, 1 other\n  no  tanh \"second\": told to refuse"));
+  ran = byoc(line + "a.decline=tanh");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out, HasSubstr("FAIL declined in compile: a: told to decline it"));
+}
+
+/// Applies `damage` to one file of a whole folder; what replay then says.
+Ran after(const Byoc& byoc, const std::string& file,
+          const std::function<void(const std::string& path)>& damage) {
+  fs::remove_all(byoc.file("r"));
+  std::string folder = dumped(byoc);
+  damage(folder + "/" + file);
+  return byoc("replay " + folder + plugin("a"));
+}
+
+TEST(ReplayCommand, NamesTheFileThatIsMissingOrCutOff) {
+  Byoc byoc;
+  for (std::string file :
+       {"manifest.json", "graph.json", "inputs/0.npy", "outputs/0.npy", "constants/0.npy"}) {
+    Ran ran = after(byoc, file, [](const std::string& path) { fs::remove(path); });
+    EXPECT_EQ(ran.code, 1) << file;
+    EXPECT_THAT(ran.err, HasSubstr(file));
+    for (size_t part : {0, 1, 2}) {
+      ran = after(byoc, file, [&](const std::string& path) {
+        fs::resize_file(path, fs::file_size(path) * part / 3);
+      });
+      EXPECT_EQ(ran.code, 1) << file;
+      EXPECT_THAT(ran.err, HasSubstr(file));
+      EXPECT_THAT(ran.err, AnyOf(HasSubstr("error[replay-folder]"), HasSubstr("error[npy]"),
+                                 HasSubstr("error[bad-graph]")));
+    }
+  }
+}
+
+Ran with_manifest(const Byoc& byoc, const std::string& from, const std::string& to) {
+  return after(byoc, "manifest.json", [&](const std::string& path) {
+    std::string text = get(path);
+    size_t at = text.find(from);
+    ASSERT_NE(at, text.npos) << from << " in " << text;
+    put(path, text.replace(at, from.size(), to));
+  });
+}
+
+TEST(ReplayCommand, ChecksTheManifestAgainstTheFiles) {
+  Byoc byoc;
+  EXPECT_THAT(with_manifest(byoc, "folder/1", "folder/2").err,
+              HasSubstr("its schema is \"byoc.replay-folder/2\", this byoc reads"));
+  EXPECT_THAT(with_manifest(byoc, "inputs/0.npy", "../../x.npy").err,
+              HasSubstr("\"../../x.npy\" is no file of this folder"));
+  EXPECT_THAT(with_manifest(byoc, "\"f32[2,3]\"", "\"f32[3,2]\"").err,
+              HasSubstr("it holds f32[2,3], the manifest says f32[3,2]"));
+  EXPECT_THAT(with_manifest(byoc, "\"symbol\": \"a_main_0\"", "\"symbol\": \"other\"").err,
+              HasSubstr("it is a graph of \"a_main_0\", not of \"other\""));
+  EXPECT_THAT(with_manifest(byoc, "\"threads\": 1", "\"threads\": -1").err,
+              HasSubstr("\"threads\" is not a number"));
+  EXPECT_THAT(with_manifest(byoc, "\"outputs\"", "\"results\"").err,
+              HasSubstr("\"outputs\" is missing"));
+}
+
+TEST(ReplayCommand, SeesThatAConstantWasChanged) {
+  Byoc byoc;
+  Ran ran = after(byoc, "constants/0.npy", [](const std::string& path) {
+    std::string bytes = get(path);
+    bytes.back() = static_cast<char>(bytes.back() ^ 1);
+    put(path, bytes);
+  });
+  EXPECT_THAT(ran.err, HasSubstr("the graph wants"));
+  EXPECT_THAT(ran.err, HasSubstr("constants/0.npy"));
+}
+
+TEST(ReplayCommand, SaysThatAFolderIsNone) {
+  Byoc byoc;
+  EXPECT_THAT(byoc("replay " + byoc.file("nothing")).err,
+              HasSubstr("error[replay-folder]: no folder"));
+  fs::create_directory(byoc.file("empty"));
+  EXPECT_THAT(byoc("replay " + byoc.file("empty")).err, HasSubstr("has no manifest.json"));
+}
+
+TEST(DumpCommand, LeavesOtherFoldersAlone) {
+  Byoc byoc;
+  fs::create_directory(byoc.file("mine"));
+  put(byoc.file("mine/file"), "precious");
+  Ran ran = byoc("dump " + byoc.write("m.ir", kTwoOps) + " --region 0 -o " + byoc.file("mine"));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("error[replay-exists]"));
+  EXPECT_EQ(get(byoc.file("mine/file")), "precious");
+  EXPECT_THAT(byoc("dump " + byoc.file("m.ir") + " --region x_0 -o " + byoc.file("new")).err,
+              HasSubstr("error[unknown-region]"));
+  EXPECT_EQ(byoc("dump " + byoc.file("m.ir")).code, 2) << "it wants a place";
+}
+
+TEST(VerifyCommand, WritesTheSmallestWrongPieceForReplay) {
+  Byoc byoc;
+  std::string folder = byoc.file("piece");
+  Ran ran = byoc("verify " + byoc.write("m.ir", kTanhAdd) + plugin("a") +
+                 " --compiler a --plugin-option a.spoil=tanh -o " + folder);
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out, HasSubstr("wrote " + folder + "/   replay: byoc replay " + folder +
+                                 plugin("a") + "\n"));
+  std::string graph = get(folder + "/graph.json");
+  EXPECT_THAT(graph, HasSubstr("\"tanh\""));
+  EXPECT_EQ(graph.find("\"relu\""), graph.npos) << "what is right was left out";
+  EXPECT_EQ(byoc("replay " + folder + plugin("a")).code, 1) << "the same failure";
+  EXPECT_EQ(byoc("replay " + folder + plugin("a") + " --plugin-option a.spoil=").code, 0);
+  EXPECT_EQ(byoc("replay " + folder + " --compiler json").code, 0);
+}
+
+}  // namespace
+}  // namespace byoc::test
