@@ -18,7 +18,9 @@ struct ProfileRow {
   }
 };
 
-/// In order of execution.
+/// In order of execution; times are 0.
+std::vector<ProfileRow> step_rows(const Session& session);
+/// The same with the times of that Context.
 std::vector<ProfileRow> profile_rows(const Session& session, const Context& context);
 
 }  // namespace byoc

@@ -199,6 +199,7 @@ int run_command_line(const Command& root, const CommonOptions& common, int argc,
   bool usage = status.slug() == "usage";
   if (usage && status.help().empty()) status = std::move(status).with_help(cat(path, " -h"));
   print_error(status, with_json_of(common, argc, argv), path);
+  if (status.code() == Code::kCancelled) return kInterrupted;
   return usage ? kUsage : kFailed;
 }
 

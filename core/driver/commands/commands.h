@@ -13,6 +13,7 @@ cli::Command partition_command(const cli::CommonOptions& common);
 cli::Command explain_command(const cli::CommonOptions& common);
 cli::Command compile_command(const cli::CommonOptions& common);
 cli::Command run_command(const cli::CommonOptions& common);
+cli::Command bench_command(const cli::CommonOptions& common);
 cli::Command verify_command(const cli::CommonOptions& common);
 cli::Command dump_command(const cli::CommonOptions& common);
 cli::Command replay_command(const cli::CommonOptions& common);

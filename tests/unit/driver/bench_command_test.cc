@@ -1,0 +1,196 @@
+// bench: what it says was timed, what it refuses to time, and that its numbers are those of its
+// samples.
+#include <algorithm>
+
+#include "command.h"
+#include "core/driver/bench/measure.h"
+#include "core/driver/bench/one_step.h"
+
+namespace byoc::test {
+namespace {
+
+using testing::Each;
+using testing::Ge;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string kPluginA =
+    std::string(" --plugin ") + BYOC_BUILD_DIR + "/tests/support/plugins/libbyoc_a.so";
+const std::string kShort = " --warmup 0 --min-time 0.02 --rounds 2";
+
+/// 2 * 8 * 16 * 4 = 1024 flops in the product, 32 in the relu.
+constexpr const char* kProduct = R"(fn main(%x: f32[8,16], %w: f32[16,4]) {
+  %0 = matmul(%x, %w) loc("/fc/MatMul")
+  %1 = relu(%0) loc("/fc/Relu")
+  return %1
+})";
+
+TEST(Spread, IsWhatNumpyPercentileSays) {
+  // numpy.percentile([40, 10, 1000, 30, 20], [50, 5, 95]) = [30, 12, 808]
+  driver::Spread spread = driver::spread_of({40, 10, 1000, 30, 20});
+  EXPECT_DOUBLE_EQ(spread.median, 30);
+  EXPECT_DOUBLE_EQ(spread.p5, 12);
+  EXPECT_DOUBLE_EQ(spread.p95, 808);
+  EXPECT_DOUBLE_EQ(spread.min, 10);
+  EXPECT_DOUBLE_EQ(driver::spread_of({7}).p95, 7);
+  EXPECT_DOUBLE_EQ(driver::spread_of({}).median, 0);
+}
+
+TEST(BenchCommand, SaysWhatWasCheckedAndWhatWasTimed) {
+  Byoc byoc;
+  Ran ran =
+      byoc("bench " + byoc.write("m.ir", kProduct) + " --compiler onednn --threads 1,2" + kShort);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("input x f32[8,16]: random, seed 0\n"));
+  EXPECT_THAT(ran.out, HasSubstr("outputs agree with json's, max error "));
+  EXPECT_THAT(ran.out, HasSubstr("timed: Session::run, inputs resident, outputs preallocated"));
+  EXPECT_THAT(ran.out, HasSubstr("Not timed: reading, compiling for 1 thread ("));
+  EXPECT_THAT(ran.out, HasSubstr("per region, 1 thread ("));
+  EXPECT_THAT(ran.out, HasSubstr("per region, 2 threads ("));
+  EXPECT_THAT(ran.out, HasSubstr("onednn_main_0"));
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  size_t n = values.size();
+  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+TEST(BenchCommand, HasTheRawSamplesInItsJson) {
+  Byoc byoc;
+  Json json = byoc.json("bench " + byoc.write("m.ir", kProduct) + " --compiler onednn" + kShort);
+  EXPECT_EQ(json["schema"], "byoc.bench/1");
+  EXPECT_EQ(json["ok"], true);
+  EXPECT_EQ(json["reference"], "json");
+  ASSERT_EQ(json["configurations"].size(), 1u);
+  const Json& one = json["configurations"][0];
+  auto samples = one["samples_ns"].get<std::vector<double>>();
+  ASSERT_GE(samples.size(), 2u) << "a sample in every round";
+  EXPECT_THAT(samples, Each(Ge(0)));
+  EXPECT_DOUBLE_EQ(one["median_ns"].get<double>(), median(samples));
+  EXPECT_DOUBLE_EQ(one["min_ns"].get<double>(), *std::min_element(samples.begin(), samples.end()));
+  EXPECT_EQ(one["flops"], 1056);
+  EXPECT_DOUBLE_EQ(one["gflop_per_s"].get<double>(), 1056 / median(samples));
+  double flops = 0;
+  for (const Json& region : one["regions"]) flops += region["flops"].get<double>();
+  EXPECT_EQ(flops, 1056);
+  EXPECT_THAT(one["regions"][0]["nodes"].get<std::vector<std::string>>(),
+              testing::ElementsAre("/fc/MatMul", "/fc/Relu"));
+  EXPECT_TRUE(one["outputs"][0]["equal"].get<bool>());
+}
+
+TEST(BenchCommand, KnowsFlopsAndNodesOfAnArtifact) {
+  Byoc byoc;
+  std::string artifact = byoc.file("m.byoc");
+  ASSERT_EQ(byoc("compile " + byoc.write("m.ir", kProduct) + " -o " + artifact).code, 0);
+  Json json = byoc.json("bench " + artifact + kShort);
+  const Json& one = json["configurations"][0];
+  EXPECT_EQ(one["flops"], 1056);
+  EXPECT_EQ(one["compile_ns"], nullptr);
+  EXPECT_EQ(one["regions"][0]["nodes"][0], "/fc/MatMul");
+  EXPECT_EQ(json["reference"], nullptr);
+  EXPECT_THAT(byoc("bench " + artifact + kShort).out,
+              HasSubstr("outputs not compared: a compiled model holds no graph"));
+}
+
+constexpr const char* kThreeRegions = R"(fn main(%x: f32[8]) {
+  %0 = relu(%x) loc("a")
+  %1 = exp(%0) loc("b")
+  %2 = relu(%1) loc("c")
+  return %2
+})";
+const std::string kByA = kPluginA + " --compiler a --plugin-option a.ops=relu";
+
+TEST(BenchCommand, TimesOneRegionByNameOrNumber) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", kThreeRegions), artifact = byoc.file("m.byoc");
+  ASSERT_EQ(byoc("compile " + model + kByA + " -o " + artifact).code, 0);
+  for (std::string region : {"a_main_1", "2"}) {
+    Ran ran = byoc("bench " + model + kByA + " --region " + region + kShort);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("region a_main_1\n"));
+    EXPECT_THAT(ran.out, HasSubstr("outputs agree with json's"));
+    EXPECT_THAT(ran.out, Not(HasSubstr("a_main_0")));
+    ran = byoc("bench " + artifact + kPluginA + " --region " + region + kShort);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("region a_main_1\n"));
+    EXPECT_THAT(ran.out, Not(HasSubstr("a_main_0")));
+  }
+  Ran ran = byoc("bench " + model + kByA + " --region a_main_7" + kShort);
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("error[unknown-region]: no region \"a_main_7\"; did you mean"));
+}
+
+TEST(OneStep, GetsTheValuesThatTheWholeProgramGivesIt) {
+  // y = x + c, z = y * c: the second step reads the first one's result and a constant.
+  TensorSpec type{DType::kF32, {4}};
+  Program program;
+  program.inputs = {{"x", type}};
+  program.outputs = {{"z", type}};
+  program.constants = {{{}, type}};
+  Place x{Place::kInput, 0, 0}, c{Place::kConstant, 0, 0}, y{Place::kArena, 0, 64},
+      z{Place::kOutput, 0, 0};
+  program.steps.resize(2);
+  program.steps[0] = {.symbol = "add", .n_in = 2, .args = {x, c, y}, .types = {type, type, type}};
+  program.steps[1] = {.symbol = "mul", .n_in = 2, .args = {y, c, z}, .types = {type, type, type}};
+  auto sources = driver::sources_of_steps(program);
+  ASSERT_TRUE(sources.ok());
+  EXPECT_EQ((*sources)[0][0].kind, driver::Source::kInput);
+  EXPECT_EQ((*sources)[1][0].kind, driver::Source::kResult);
+  EXPECT_EQ((*sources)[1][0].index, 0u);
+  EXPECT_EQ((*sources)[1][1].kind, driver::Source::kConstant);
+  Executable executable;
+  executable.program = program;
+  auto probe = driver::with_all_results(executable);
+  ASSERT_EQ(probe->program.outputs.size(), 2u);
+  EXPECT_EQ(probe->program.steps[1].args[0], (Place{Place::kOutput, 0, 0}));
+  Program one = driver::one_step(executable, 1).program;
+  EXPECT_EQ(one.inputs.size(), 1u);
+  EXPECT_EQ(one.steps[0].args[1], c);
+  program.steps[0].args[2] = {Place::kArena, 0, 0};
+  EXPECT_THAT(driver::sources_of_steps(program).status().to_string(),
+              HasSubstr("error[executable]: no step writes what argument 0 reads\n  mul"));
+}
+
+TEST(BenchCommand, TimesNothingThatIsWrong) {
+  Byoc byoc;
+  std::string line = "bench " + byoc.write("m.ir", kThreeRegions) + kByA +
+                     " --plugin-option a.spoil=relu" + kShort;
+  Ran ran = byoc(line);
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out, HasSubstr("FAIL \"output0\" f32[8]: max error"));
+  EXPECT_THAT(ran.out, Not(HasSubstr("timed:")));
+  EXPECT_THAT(ran.err, HasSubstr("error[bench-mismatch]: the outputs differ from json's"));
+  EXPECT_EQ(byoc(line + " --region a_main_0").code, 1);
+  ran = byoc(line + " --no-check");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("outputs not compared: --no-check"));
+}
+
+TEST(BenchCommand, RefusesWhatItCannotMean) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", kProduct);
+  for (const char* flag : {"--threads x", "--threads 1,,2", "--rounds 0", "--min-time -1"})
+    EXPECT_EQ(byoc("bench " + model + " " + flag).code, 2) << flag;
+  EXPECT_THAT(byoc("bench " + model + " --input y=zeros").err, HasSubstr("error[unknown-input]"));
+  std::string open = byoc.write("n.ir", "fn main(%x: f32[N]) { %0 = relu(%x)  return %0 }");
+  EXPECT_THAT(byoc("bench " + open).err, HasSubstr("error[symbolic-shape]"));
+}
+
+TEST(BenchCommand, ShowsWhatItHasWhenItIsInterrupted) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", kProduct);
+  Byoc timeout("timeout --preserve-status -s INT 4 " + std::string(BYOC_BUILD_DIR) + "/bin/byoc");
+  Ran ran = timeout("bench " + model + " --min-time 300 --rounds 100");
+  EXPECT_EQ(ran.code, 130);
+  EXPECT_THAT(ran.out, HasSubstr("timed: Session::run"));
+  EXPECT_THAT(ran.err, HasSubstr("error[interrupted]"));
+  ran = timeout("bench " + model + " --min-time 300 --rounds 100 --json");
+  EXPECT_EQ(ran.code, 130);
+  auto json = parse_json(ran.out);
+  ASSERT_TRUE(json.ok()) << ran.out;
+  EXPECT_EQ((*json)["ok"], false);
+}
+
+}  // namespace
+}  // namespace byoc::test
