@@ -10,11 +10,27 @@
 #include "byoc/ir/graph_json.h"
 #include "byoc/op/op.h"
 #include "byoc/pass/passes.h"
+#include "core/codegen/count_work.h"
 #include "core/codegen/fuse.h"
 #include "core/partition/inline_call.h"
 #include "core/partition/judge.h"
 
 namespace byoc {
+
+void count_work(const IRModule& module, const Function& function, ExternalFunction& out) {
+  for (const Node& node : function.nodes) {
+    if (auto* call = std::get_if<Call>(&node.kind)) {
+      std::vector<TypeId> in, results;
+      for (ValueId arg : function.args(node)) in.push_back(function.type(arg));
+      for (size_t k = 0; k < node.types.size(); ++k) results.push_back(node.types[k]);
+      out.flops += flops(*call->op, in, results, *call->attrs);
+      ++out.ops;
+    } else if (auto* invoke = std::get_if<Invoke>(&node.kind)) {
+      count_work(module, module.function(invoke->function), out);  // composites do not nest
+    }
+  }
+}
+
 namespace {
 
 TensorSpec spec_of(const TensorType& type) { return {type.dtype, static_extents(type.shape)}; }
@@ -30,21 +46,6 @@ Status check_static(const Function& function, Symbol name) {
     }
   }
   return {};
-}
-
-// Flops and ops of a function, those of its composites counted.
-void count_work(const IRModule& module, const Function& function, ExternalFunction& out) {
-  for (const Node& node : function.nodes) {
-    if (auto* call = std::get_if<Call>(&node.kind)) {
-      std::vector<TypeId> in, results;
-      for (ValueId arg : function.args(node)) in.push_back(function.type(arg));
-      for (size_t k = 0; k < node.types.size(); ++k) results.push_back(node.types[k]);
-      out.flops += flops(*call->op, in, results, *call->attrs);
-      ++out.ops;
-    } else if (auto* invoke = std::get_if<Invoke>(&node.kind)) {
-      count_work(module, module.function(invoke->function), out);  // composites do not nest
-    }
-  }
 }
 
 class CodegenRun {

@@ -14,6 +14,7 @@ constexpr EnvVariable kVariables[] = {
     {"BYOC_TIME", "0", "1: print the time of every pass"},
     {"BYOC_SKIP", "", "passes to leave out, comma-separated"},
     {"BYOC_STOP_AFTER", "", "the pass after which the pipeline stops"},
+    {"BYOC_BENCH_MODELS", "", "folder of networks for bench_session and bench_subgraphs"},
     {"BYOC_LOG", "", "what plugins and passes may print: error, warning, info, debug or trace"},
 };
 }  // namespace

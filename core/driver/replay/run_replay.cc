@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "byoc/ir/visit.h"
+#include "core/codegen/count_work.h"
 #include "core/driver/commands/borders.h"
 #include "core/driver/commands/execute.h"
 #include "core/driver/commands/pipeline_parts.h"
@@ -67,6 +68,7 @@ class ReplayCompiler {
     }
     if (!compiled.status.ok()) return std::move(compiled.status).at(cat("@", case_.symbol));
     out_.taken = out_.ops;
+    count_work(module, module.function(module.entry), compiled.module.functions[0]);
     program_.executable = program_of(std::move(compiled));
     return {};
   }

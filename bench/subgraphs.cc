@@ -1,0 +1,107 @@
+// Each region of digits, ResNet-50 and BERT as one benchmark per plugin that runs all of it:
+// subgraph/<model>/<region>/<plugin>. Regions are those of the default partition; the plugin that
+// owns a region gets the graph as it is, another one its ops. Inputs are the values the region gets
+// in the model; outputs are compared with json's before anything is timed.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+
+#include "bench/models.h"
+#include "byoc/base/check.h"
+#include "core/driver/bench/measure.h"
+#include "core/driver/bench/report.h"
+#include "core/driver/replay/dump_region.h"
+#include "core/driver/replay/run_replay.h"
+
+namespace byoc::bench {
+namespace {
+
+constexpr const char* kReference = "json";
+bool any_wrong = false;  // some outputs were not json's: the exit code says so
+
+/// The values of one model at a time: those of a large one take hundreds of megabytes.
+const driver::RegionValues& values_of(const Model& model) {
+  static std::string current;
+  static std::optional<driver::RegionValues> values;
+  if (current == model.name) return *values;
+  values.reset();
+  LoadedModel loaded = load_bench_model(model);
+  auto computed = driver::RegionValues::compute(
+      std::move(loaded.module), {.plugins = bench_plugins()}, kReference, std::move(loaded.inputs));
+  BYOC_CHECK(computed.ok(), model.name, ": ", computed.status().to_string());
+  values = *std::move(computed);
+  current = model.name;
+  return *values;
+}
+
+/// The first output that differs, or "".
+std::string first_mismatch(const driver::Subject& subject, const driver::ReplayCase& replay) {
+  for (size_t k = 0; k < replay.outputs.size(); ++k) {
+    auto compared = driver::compare_value(replay.outputs[k].name, subject.outputs()[k],
+                                          replay.outputs[k].tensor, -1);
+    if (!compared.difference.is_equal) return cat(compared.name, " ", value_text(compared));
+  }
+  return "";
+}
+
+Result<std::unique_ptr<driver::Subject>> make_subject(const driver::ReplayCase& replay,
+                                                      Executable executable) {
+  std::vector<Tensor> inputs;
+  for (const driver::ReplayTensor& input : replay.inputs) {
+    BYOC_TRY(Tensor copy, input.tensor.copy());
+    inputs.push_back(std::move(copy));
+  }
+  BYOC_TRY(auto session, Session::load(std::move(executable), bench_plugins(), {.threads = 1}));
+  return driver::Subject::make(std::move(session), inputs);
+}
+
+void run(benchmark::State& state, const Model& model, const std::string& region,
+         const std::string& plugin) {
+  const driver::RegionValues& values = values_of(model);
+  auto border = values.find(region);
+  BYOC_CHECK(border.ok(), border.status().to_string());
+  auto replay = driver::replay_case(values, **border, kReference);
+  BYOC_CHECK(replay.ok(), replay.status().to_string());
+  auto program = driver::compile_replay(*replay, **bench_plugins()->get(plugin), bench_plugins());
+  if (!program.ok()) return state.SkipWithError(program.status().message().c_str());
+  const driver::Replayed& facts = program->facts;
+  if (!program->executable || facts.taken < facts.ops)
+    return state.SkipWithError(
+        cat("skipped: takes ", facts.taken, " of ", facts.ops, " ops").c_str());
+  auto subject = make_subject(*replay, *std::move(program->executable));
+  if (!subject.ok()) return state.SkipWithError(subject.status().message().c_str());
+  if (std::string wrong = first_mismatch(**subject, *replay); !wrong.empty()) {
+    any_wrong = true;
+    return state.SkipWithError(cat("WRONG: ", wrong).c_str());
+  }
+  for (auto _ : state) BYOC_CHECK((*subject)->run().ok(), "a run failed");
+  if (auto flops = driver::flops_of((*subject)->session()); flops && *flops > 0)
+    state.counters["flops/s"] =
+        benchmark::Counter(*flops, benchmark::Counter::kIsIterationInvariantRate);
+}
+
+/// Names need the partition alone; values are computed when a benchmark of the model runs.
+void register_model(const Model& model) {
+  LoadedModel loaded = load_bench_model(model);
+  auto regions = driver::region_names(std::move(loaded.module), {.plugins = bench_plugins()});
+  BYOC_CHECK(regions.ok(), model.name, ": ", regions.status().to_string());
+  for (const std::string& region : *regions) {
+    for (const auto& plugin : bench_plugins()->all()) {
+      std::string name = cat("subgraph/", model.name, "/", region, "/", plugin->id());
+      benchmark::RegisterBenchmark(name.c_str(), run, model, region, plugin->id())
+          ->Unit(benchmark::kMicrosecond);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace byoc::bench
+
+int main(int argc, char** argv) {
+  auto models = byoc::bench::bench_models(argc, argv);
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  for (const auto& model : models) byoc::bench::register_model(model);
+  benchmark::RunSpecifiedBenchmarks();
+  return byoc::bench::any_wrong ? 1 : 0;
+}

@@ -1,0 +1,9 @@
+#pragma once
+#include "byoc/ir/module.h"
+
+namespace byoc {
+
+/// Adds the flops and ops of a function to `out`, those of its composites included.
+void count_work(const IRModule& module, const Function& function, ExternalFunction& out);
+
+}  // namespace byoc
