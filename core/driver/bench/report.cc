@@ -103,31 +103,47 @@ std::string region_table(const std::vector<Row>& rows, bool all) {
                             " together (-v or --json has them)\n");
 }
 
-std::string runner_table(const std::vector<Row>& rows) {
+/// Rows of regions added up by what `name` gives, the slowest first.
+template <class Name>
+std::string sums_table(const std::vector<Row>& rows, const std::string& title, Name&& name) {
   struct Sum {
+    std::string name;
     size_t regions = 0;
     double ns = 0, flops = 0;
     bool known = true;
   };
-  std::map<std::string, Sum> sums;
+  std::map<std::string, Sum> by_name;
   for (const Row& row : rows) {
-    Sum& sum = sums[row.step.runner];
+    Sum& sum = by_name[name(row.step)];
     ++sum.regions;
     sum.ns += row.spread.median;
     sum.flops += row.flops.value_or(0);
     sum.known = sum.known && row.flops.has_value();
   }
+  std::vector<Sum> sums;
+  for (auto& [key, sum] : by_name) sums.push_back(sum), sums.back().name = key;
+  std::stable_sort(sums.begin(), sums.end(), [](auto& a, auto& b) { return a.ns > b.ns; });
   std::vector<double> times;
-  for (const auto& [runner, sum] : sums) times.push_back(sum.ns);
+  for (const Sum& sum : sums) times.push_back(sum.ns);
   std::vector<std::string> texts = cli::format_times(times);
-  cli::Table table({"run by", ">regions", ">time", ">share", ">GFLOP/s"});
-  size_t k = 0;
-  for (const auto& [runner, sum] : sums) {
-    std::string speed = sum.known ? gflops_text(sum.flops, sum.ns) : kUnknown;
-    table.add(
-        {runner, cat(sum.regions), texts[k++], share_text(sum.ns, sum_of_medians(rows)), speed});
+  cli::Table table({title, ">regions", ">time", ">share", ">GFLOP/s"});
+  for (size_t k = 0; k < std::min(sums.size(), kShownRegions); ++k) {
+    const Sum& sum = sums[k];
+    table.add({sum.name, cat(sum.regions), texts[k], share_text(sum.ns, sum_of_medians(rows)),
+               sum.known ? gflops_text(sum.flops, sum.ns) : kUnknown});
   }
   return table.text();
+}
+
+std::string runner_table(const std::vector<Row>& rows) {
+  return sums_table(rows, "run by", [](const ProfileRow& step) { return step.runner; });
+}
+
+/// What plugins say their kernels are made of.
+std::string kernel_table(const std::vector<Row>& rows) {
+  return sums_table(rows, "kernel", [](const ProfileRow& step) {
+    return cat(step.runner, ": ", short_words(step.implementation));
+  });
 }
 
 std::string check_text(const BenchReport& report) {
@@ -192,7 +208,7 @@ std::string regions_text(const Benched& benched, bool all_regions) {
   return cat("\nper region, ", threads_text(benched.threads),
              " (runs of their own with a clock around each; sum of medians ",
              cli::format_time(sum_of_medians(rows)), "):\n", region_table(rows, all_regions), "\n",
-             runner_table(rows));
+             kernel_table(rows), "\n", runner_table(rows));
 }
 
 Json spread_json(const Spread& spread) {

@@ -48,6 +48,8 @@ TEST(BenchCommand, SaysWhatWasCheckedAndWhatWasTimed) {
   EXPECT_THAT(ran.out, HasSubstr("per region, 1 thread ("));
   EXPECT_THAT(ran.out, HasSubstr("per region, 2 threads ("));
   EXPECT_THAT(ran.out, HasSubstr("onednn_main_0"));
+  EXPECT_THAT(ran.out, HasSubstr("\nkernel "));
+  EXPECT_THAT(ran.out, HasSubstr("\nrun by "));
 }
 
 double median(std::vector<double> values) {
