@@ -146,8 +146,20 @@ std::string kernel_table(const std::vector<Row>& rows) {
   });
 }
 
+bool is_reference_alone(const BenchReport& report) {
+  for (const Benched& benched : report.all) {
+    for (const ProfileRow& row : step_rows(benched.subject->session())) {
+      if (row.runner != report.reference) return false;
+    }
+  }
+  return true;
+}
+
 std::string check_text(const BenchReport& report) {
   if (report.reference.empty()) return cat("outputs not compared: ", report.why_no_check, "\n");
+  if (is_reference_alone(report))
+    return cat("outputs not compared: ", report.reference,
+               " runs all of it and is the reference\n");
   double worst = 0;
   for (const Benched& benched : report.all) {
     for (const ComparedValue& value : benched.outputs) {

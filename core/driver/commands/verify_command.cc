@@ -72,10 +72,21 @@ std::string write_piece(const Options& options, BadRegion& bad, const cli::Commo
   return folder;
 }
 
+/// As a shell reads it back.
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=+,@-";
+  if (!word.empty() && word.find_first_not_of(kPlain) == word.npos) return word;
+  std::string out = "'";
+  for (char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 /// The flags that find the plugin again.
 std::string replay_line(const Options& options, const std::string& folder) {
-  std::string line = cat("byoc replay ", folder);
-  for (const std::string& file : options.model.plugins.files) line += cat(" --plugin ", file);
+  std::string line = cat("byoc replay ", shell_word(folder));
+  for (const std::string& file : options.model.plugins.files)
+    line += cat(" --plugin ", shell_word(file));
   return line;
 }
 

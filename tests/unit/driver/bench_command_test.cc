@@ -52,6 +52,13 @@ TEST(BenchCommand, SaysWhatWasCheckedAndWhatWasTimed) {
   EXPECT_THAT(ran.out, HasSubstr("\nrun by "));
 }
 
+TEST(BenchCommand, ClaimsNoCheckOfTheReferenceAgainstItself) {
+  Byoc byoc;
+  Ran ran = byoc("bench " + byoc.write("m.ir", kProduct) + " --compiler json" + kShort);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("outputs not compared: json runs all of it and is the reference"));
+}
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   size_t n = values.size();

@@ -206,18 +206,20 @@ TEST(DumpCommand, LeavesOtherFoldersAlone) {
 
 TEST(VerifyCommand, WritesTheSmallestWrongPieceForReplay) {
   Byoc byoc;
-  std::string folder = byoc.file("piece");
+  std::string folder = byoc.file("the author's piece"),
+              quoted = byoc.file("the author'\\''s piece");
+  quoted = "'" + quoted + "'";
   Ran ran = byoc("verify " + byoc.write("m.ir", kTanhAdd) + plugin("a") +
-                 " --compiler a --plugin-option a.spoil=tanh -o " + folder);
+                 " --compiler a --plugin-option a.spoil=tanh -o " + quoted);
   EXPECT_EQ(ran.code, 1);
-  EXPECT_THAT(ran.out, HasSubstr("wrote " + folder + "/   replay: byoc replay " + folder +
+  EXPECT_THAT(ran.out, HasSubstr("wrote " + folder + "/   replay: byoc replay " + quoted +
                                  plugin("a") + "\n"));
   std::string graph = get(folder + "/graph.json");
   EXPECT_THAT(graph, HasSubstr("\"tanh\""));
   EXPECT_EQ(graph.find("\"relu\""), graph.npos) << "what is right was left out";
-  EXPECT_EQ(byoc("replay " + folder + plugin("a")).code, 1) << "the same failure";
-  EXPECT_EQ(byoc("replay " + folder + plugin("a") + " --plugin-option a.spoil=").code, 0);
-  EXPECT_EQ(byoc("replay " + folder + " --compiler json").code, 0);
+  EXPECT_EQ(byoc("replay " + quoted + plugin("a")).code, 1) << "the same failure";
+  EXPECT_EQ(byoc("replay " + quoted + plugin("a") + " --plugin-option a.spoil=").code, 0);
+  EXPECT_EQ(byoc("replay " + quoted + " --compiler json").code, 0);
 }
 
 }  // namespace
