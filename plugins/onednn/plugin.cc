@@ -52,4 +52,5 @@ std::unique_ptr<sdk::Kernel> OnednnPlugin::compile(sdk::Function& function) {
 }  // namespace
 }  // namespace byoc::onednn
 
-BYOC_PLUGIN(byoc::onednn::OnednnPlugin, "onednn", "0.1.0", .priority = 50)
+BYOC_PLUGIN(byoc::onednn::OnednnPlugin, "onednn", "0.1.0", .flags = BYOC_PLUGIN_HORIZONTAL,
+            .priority = 50)
