@@ -17,8 +17,8 @@ struct ImportOptions {
 /// An ONNX file as a module with one function "main": ONNX's graph inputs that are no initializers become
 /// parameters in order, results in order. Shape arithmetic on known shapes folds away while reading.
 /// Names of nodes become locs (or the first output's name); names of inputs and outputs are kept in the
-/// function's attributes `input_names`, `output_names`. External data is read only from inside the
-/// model's folder. Errors: slugs "model-file", "onnx-parse", "onnx-unsupported" (node, op, domain, opset),
+/// function's attributes `input_names`, `output_names`, the opset in `opset`. External data is read only
+/// from inside the model's folder. Errors: slugs "model-file", "onnx-parse", "onnx-unsupported" (node, op, domain, opset),
 /// "onnx-graph" (cycles, order), "external-data", "input-shape".
 Result<IRModule> import_onnx(const std::string& path, const OpRegistry& ops,
                              const ImportOptions& options = {});

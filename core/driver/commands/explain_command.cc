@@ -12,12 +12,24 @@
 namespace byoc::driver {
 namespace {
 
-constexpr size_t kShownNames = 2, kShownGroups = 20;
+constexpr size_t kShownNames = 2, kShownRows = 20, kShownGroups = 20, kShownOps = 50;
+constexpr size_t kNameWidth = 60, kReasonWidth = 100;
 
 struct Options {
   ModelOptions model;
   std::string op;
 };
+
+/// What is known of the model before anything is made of it.
+struct Facts {
+  int64_t opset = 0;  // 0: the file is no ONNX
+  uint64_t weight_bytes = 0;
+};
+
+Facts facts_of(const IRModule& module) {
+  const Function* entry = module.find(module.entry);
+  return {entry && entry->attrs.has("opset") ? entry->attrs.i("opset") : 0, constant_bytes(module)};
+}
 
 std::string_view verb(Report::Remark::Kind kind) {
   switch (kind) {
@@ -33,57 +45,85 @@ std::string_view verb(Report::Remark::Kind kind) {
   return "note";
 }
 
-std::string names_text(const std::vector<std::string>& names) {
-  std::string out;
-  for (size_t k = 0; k < names.size() && k < kShownNames; ++k)
-    out += cat(k ? ", " : "", "\"", names[k], "\"");
-  if (names.size() > kShownNames) out += cat(" and ", names.size() - kShownNames, " more");
-  return out;
+/// What a plugin, or a model, has to say may be long; a table row is not.
+std::string shortened(std::string_view text, size_t limit) {
+  if (text.size() <= limit) return std::string(text);
+  size_t end = limit;
+  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;  // not inside a character
+  return cat(text.substr(0, end), "...");
 }
 
 /// "refused by onednn, taken by json (11)", with a row per op and reason, the largest first.
+/// However large the model is, a bounded number of lines.
 class Groups {
  public:
   void add(const ExplainedOp& op) {
-    std::string taker = op.placed.plugin.empty() ? "nobody" : op.placed.plugin;
+    std::string_view taker = op.placed.plugin.empty() ? "nobody" : op.placed.plugin.text();
     for (const Opinion& opinion : op.opinions) {
-      std::string title =
-          opinion.kind == Report::Remark::kSlow
-              ? cat("taken by ", opinion.plugin, ", slow")
-              : cat(verb(opinion.kind), " by ", opinion.plugin, ", taken by ", taker);
-      groups_[title][{op.placed.op, opinion.reason}].push_back(op.placed.name);
+      bool is_slow = opinion.kind == Report::Remark::kSlow;
+      add(is_slow ? cat("taken by ", opinion.plugin, ", slow")
+                  : cat(verb(opinion.kind), " by ", opinion.plugin, ", taken by ", taker),
+          op.placed, opinion.reason);
     }
-    if (op.opinions.empty() && op.placed.plugin.empty()) {
-      groups_["taken by nobody"][{op.placed.op, ""}].push_back(op.placed.name);
-    }
+    if (op.opinions.empty() && op.placed.plugin.empty()) add("taken by nobody", op.placed, "");
   }
 
   std::string text() const {
+    std::vector<const Group*> sorted = by_count(groups_);
     std::string out;
-    for (const auto& [title, rows] : groups_)
-      out += cat(title, " (", count(rows), ")\n", rows_text(rows));
+    for (size_t k = 0; k < sorted.size() && k < kShownGroups; ++k)
+      out += cat(sorted[k]->first, " (", sorted[k]->second.count, ")\n",
+                 rows_text(sorted[k]->second.rows));
+    if (sorted.size() > kShownGroups)
+      out += cat("... and ", sorted.size() - kShownGroups, " more groups; all with --json\n");
     return out;
   }
 
  private:
-  using Rows = std::map<std::pair<std::string, std::string>, std::vector<std::string>>;
+  struct Row {
+    size_t count = 0;
+    std::vector<Symbol> names;  // the first few
+  };
+  using Rows = std::map<std::pair<Symbol, Symbol>, Row>;  // by op and reason
+  struct Content {
+    size_t count = 0;
+    Rows rows;
+  };
+  using Group = std::pair<const std::string, Content>;
 
-  static size_t count(const Rows& rows) {
-    size_t n = 0;
-    for (const auto& [what, names] : rows) n += names.size();
-    return n;
+  void add(std::string title, const PlacedOp& op, Symbol reason) {
+    Content& content = groups_[std::move(title)];
+    Row& row = content.rows[{op.op, reason}];
+    ++content.count;
+    ++row.count;
+    if (row.names.size() < kShownNames) row.names.push_back(op.name);
+  }
+
+  template <class Map>
+  static std::vector<const typename Map::value_type*> by_count(const Map& map) {
+    std::vector<const typename Map::value_type*> sorted;
+    for (const auto& item : map) sorted.push_back(&item);
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](auto* a, auto* b) { return a->second.count > b->second.count; });
+    return sorted;
+  }
+
+  static std::string names_text(const Row& row) {
+    std::string out;
+    for (size_t k = 0; k < row.names.size(); ++k)
+      out += cat(k ? ", " : "", "\"", shortened(row.names[k].text(), kNameWidth), "\"");
+    if (row.count > row.names.size()) out += cat(" and ", row.count - row.names.size(), " more");
+    return out;
   }
 
   static std::string rows_text(const Rows& rows) {
-    std::vector<const Rows::value_type*> sorted;
-    for (const auto& row : rows) sorted.push_back(&row);
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [](auto* a, auto* b) { return a->second.size() > b->second.size(); });
+    auto sorted = by_count(rows);
     std::string out;
     cli::Table table({">", "", "", ""});
-    for (size_t k = 0; k < sorted.size() && k < kShownGroups; ++k) {
-      const auto& [what, names] = *sorted[k];
-      table.add({cat(names.size()), what.first, what.second, names_text(names)});
+    for (size_t k = 0; k < sorted.size() && k < kShownRows; ++k) {
+      const auto& [what, row] = *sorted[k];
+      table.add({cat(row.count), what.first.str(), shortened(what.second.text(), kReasonWidth),
+                 names_text(row)});
     }
     std::string text = table.text();
     text.erase(0, text.find('\n') + 1);  // no titles
@@ -92,84 +132,100 @@ class Groups {
       out += "  " + text.substr(begin, end - begin);
       begin = end;
     }
-    if (sorted.size() > kShownGroups)
-      out += cat("  ... and ", sorted.size() - kShownGroups, " more reasons; all with --json\n");
+    if (sorted.size() > kShownRows)
+      out += cat("  ... and ", sorted.size() - kShownRows, " more reasons; all with --json\n");
     return out;
   }
 
-  std::map<std::string, Rows> groups_;
+  std::map<std::string, Content> groups_;
 };
 
-std::string header(const std::string& model, const Explanation& explanation, uint64_t weights,
-                   uint32_t threads) {
-  return cat(model, "   ", explanation.ops.size(), " ops, ",
-             flops_text(total_flops(explanation.placement)), ", ", cli::format_mib(weights),
-             " weights   ", threads, threads == 1 ? " thread\n" : " threads\n");
+std::string header(const Options& options, const Explanation& explanation, const Facts& facts) {
+  std::string opset = facts.opset > 0 ? cat("opset ", facts.opset, ", ") : "";
+  uint32_t threads = options.model.threads;
+  return cat(
+      options.model.model, "   ", opset, explanation.ops.size(), " ops, ",
+      flops_text(total_flops(explanation.placement)), ", ", cli::format_mib(facts.weight_bytes),
+      " weights      target ", options.model.target, ", ",
+      threads == 0 ? "all cores\n" : cat(threads, threads == 1 ? " thread\n" : " threads\n"));
 }
 
 /// All verdicts about the ops of one name.
 Result<std::string> one_op_text(const Explanation& explanation, const std::string& name) {
   std::string out;
-  std::vector<std::string> known;
+  size_t found = 0;
+  Symbol wanted = name;
   for (const ExplainedOp& op : explanation.ops) {
-    known.push_back(op.placed.name);
-    if (op.placed.name != name) continue;
+    if (op.placed.name != wanted || ++found > kShownOps) continue;
     out += cat(op.placed.op, " \"", name, "\": taken by ",
-               op.placed.plugin.empty() ? "nobody" : op.placed.plugin,
+               op.placed.plugin.empty() ? "nobody" : op.placed.plugin.str(),
                op.placed.function.empty() ? "" : cat(" in ", op.placed.function),
                op.placed.composite.empty() ? "" : cat(" as part of ", op.placed.composite), "\n");
     for (const Opinion& opinion : op.opinions)
       out += cat("  ", opinion.plugin, ": ", verb(opinion.kind), ": ", opinion.reason, "\n");
   }
-  if (!out.empty()) return out;
+  if (found > kShownOps)
+    out += cat("... and ", found - kShownOps, " more ops of that name; all with --json\n");
+  if (found > 0) return out;
+  std::vector<std::string> known;
+  for (const ExplainedOp& op : explanation.ops) known.push_back(op.placed.name.str());
   return not_found(cat("no op is named \"", name, "\"", did_you_mean(name, known)))
       .with_slug("unknown-node");
 }
 
-Json to_json(const Explanation& explanation, const std::string& model, uint64_t weights) {
+Json op_json(const ExplainedOp& op) {
+  Json opinions = Json::array();
+  for (const Opinion& o : op.opinions) {
+    opinions.push_back(
+        {{"plugin", o.plugin.text()}, {"verdict", verb(o.kind)}, {"reason", o.reason.text()}});
+  }
+  return {{"op", op.placed.op.text()},
+          {"name", op.placed.name.text()},
+          {"plugin", op.placed.plugin.text()},
+          {"function", op.placed.function.text()},
+          {"composite", op.placed.composite.text()},
+          {"flops", op.placed.flops},
+          {"opinions", opinions}};
+}
+
+Json to_json(const Explanation& explanation, const Options& options, const Facts& facts) {
   Json json = {
-      {"model", model}, {"weight_bytes", weights}, {"flops", total_flops(explanation.placement)}};
+      {"model", options.model.model},       {"opset", facts.opset > 0 ? Json(facts.opset) : Json()},
+      {"target", options.model.target},     {"threads", options.model.threads},
+      {"weight_bytes", facts.weight_bytes}, {"flops", total_flops(explanation.placement)}};
   Json placed = placement_json(explanation.placement);
   for (const auto& [name, value] : placed.items()) json[name] = value;
   json["order"] = explanation.plugins;
   json["uncompiled"] = explanation.uncompiled;
   json["ops"] = Json::array();
+  Symbol wanted = options.op;
   for (const ExplainedOp& op : explanation.ops) {
-    Json opinions = Json::array();
-    for (const Opinion& o : op.opinions) {
-      opinions.push_back({{"plugin", o.plugin}, {"verdict", verb(o.kind)}, {"reason", o.reason}});
-    }
-    json["ops"].push_back({{"op", op.placed.op},
-                           {"name", op.placed.name},
-                           {"plugin", op.placed.plugin},
-                           {"function", op.placed.function},
-                           {"composite", op.placed.composite},
-                           {"flops", op.placed.flops},
-                           {"opinions", opinions}});
+    if (options.op.empty() || op.placed.name == wanted) json["ops"].push_back(op_json(op));
   }
   return json;
+}
+
+std::string whole_text(const Explanation& explanation, const Options& options, const Facts& facts) {
+  Groups groups;
+  for (const ExplainedOp& op : explanation.ops) groups.add(op);
+  return header(options, explanation, facts) + plugin_table(explanation.placement, "(nobody)") +
+         groups.text() + border_text(explanation.placement) +
+         "next: --op NAME (all verdicts) | --json\n";
 }
 
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(IRModule module, load_model(options.model));
   BYOC_TRY(BuildOptions build_with, build_options(options.model, common));
-  uint64_t weights = constant_bytes(module);
+  Facts facts = facts_of(module);
   BYOC_TRY(Explanation explanation, explain(std::move(module), std::move(build_with)));
-  std::string text;
-  if (!options.op.empty()) {
-    BYOC_TRY(text, one_op_text(explanation, options.op));
-  } else {
-    Groups groups;
-    for (const ExplainedOp& op : explanation.ops) groups.add(op);
-    text = header(options.model.model, explanation, weights, options.model.threads) +
-           plugin_table(explanation.placement, "(nobody)") + groups.text() +
-           border_text(explanation.placement) + "next: --op NAME (all verdicts) | --json\n";
-  }
-  cli::print_text(text, common);
+  Result<std::string> text = options.op.empty() ? whole_text(explanation, options, facts)
+                                                : one_op_text(explanation, options.op);
+  BYOC_TRY_STATUS(text.status());
+  cli::print_text(*text, common);
   if (!explanation.uncompiled.empty())
     cli::print_warning(cat("this model does not compile so: ", explanation.uncompiled), common);
-  BYOC_TRY_STATUS(
-      cli::print_json(common, "explain", to_json(explanation, options.model.model, weights)));
+  if (common.json)
+    BYOC_TRY_STATUS(cli::print_json(common, "explain", to_json(explanation, options, facts)));
   return cli::kDone;
 }
 

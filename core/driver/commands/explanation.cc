@@ -1,13 +1,13 @@
 #include "core/driver/commands/explanation.h"
 
 #include <algorithm>
-#include <map>
+#include <unordered_map>
 
 namespace byoc::driver {
 namespace {
 
 /// Ops are told apart by location and name: several ops of one ONNX node share the location.
-using OpKey = std::pair<std::string, std::string>;
+uint64_t key_of(const PlacedOp& op) { return uint64_t{op.name.id()} << 32 | op.op.id(); }
 
 std::vector<std::string> asked_plugins(const PassContext& context) {
   std::vector<std::string> out = context.compilers;
@@ -32,15 +32,15 @@ class Compilation {
     }
     return {};
   }
-  const PlacedOp& owner(const PlacedOp& op) const { return owners_.at({op.name, op.op}); }
+  const PlacedOp& owner(const PlacedOp& op) const { return owners_.at(key_of(op)); }
 
  private:
   void note(const Placement& placement) {
-    for (const PlacedOp& op : placement.ops) owners_[{op.name, op.op}] = op;
+    for (const PlacedOp& op : placement.ops) owners_[key_of(op)] = op;
   }
 
   const PassContext& context_;
-  std::map<OpKey, PlacedOp> owners_;
+  std::unordered_map<uint64_t, PlacedOp> owners_;
 };
 
 /// What was said about an op by each plugin: words about the op itself beat those about a composite
@@ -49,13 +49,28 @@ class Opinions {
  public:
   explicit Opinions(const Report& report) {
     for (const Report::Remark& remark : report.remarks) {
-      for (Symbol loc : remark.locs) by_loc_[loc.str()].push_back(&remark);
+      for (Symbol loc : remark.locs) by_loc_[loc.id()].push_back(&remark);
     }
   }
 
-  std::vector<Opinion> about(const PlacedOp& op, const std::vector<std::string>& plugins) const {
+  /// Ops of one location, name and plugin are told the same, so that a million ops of one location
+  /// are no million searches through a million remarks.
+  const std::vector<Opinion>& about(const PlacedOp& op, const std::vector<std::string>& plugins) {
+    auto [known, is_new] = answers_.try_emplace(key_of(op));
+    if (is_new || known->second.plugin != op.plugin)
+      known->second = {op.plugin, gather(op, plugins)};
+    return known->second.opinions;
+  }
+
+ private:
+  struct Answer {
+    Symbol plugin;
+    std::vector<Opinion> opinions;
+  };
+
+  std::vector<Opinion> gather(const PlacedOp& op, const std::vector<std::string>& plugins) const {
     std::vector<Opinion> out;
-    auto found = by_loc_.find(op.name);
+    auto found = by_loc_.find(op.name.id());
     for (const std::string& plugin : plugins) {
       const Report::Remark* said = nullptr;
       for (size_t k = 0; found != by_loc_.end() && k < found->second.size(); ++k) {
@@ -66,16 +81,14 @@ class Opinions {
         }
       }
       if (said != nullptr) out.push_back({said->kind, plugin, words_of(*said)});
-      else if (plugin == op.plugin) break;  // those behind the taker were not asked
+      else if (op.plugin.text() == plugin) break;  // those behind the taker were not asked
     }
     return out;
   }
-
- private:
   /// A plugin that took the op in the end refused nothing that matters.
   static bool concerns(const Report::Remark& remark, const PlacedOp& op) {
     if (remark.kind == Report::Remark::kNote) return false;
-    return remark.plugin != op.plugin || remark.kind == Report::Remark::kSlow;
+    return op.plugin.text() != remark.plugin || remark.kind == Report::Remark::kSlow;
   }
   /// Without the plugin's name in front, which stands beside it anyway.
   static std::string words_of(const Report::Remark& remark) {
@@ -85,19 +98,20 @@ class Opinions {
   }
   static int rank(const Report::Remark& remark, const PlacedOp& op) {
     if (remark.kind == Report::Remark::kDeclined) return 3;  // it took the op first: the last word
-    return remark.op == op.op ? 2 : 1;
+    return op.op.text() == remark.op ? 2 : 1;
   }
 
-  std::map<std::string, std::vector<const Report::Remark*>> by_loc_;
+  std::unordered_map<uint32_t, std::vector<const Report::Remark*>> by_loc_;
+  std::unordered_map<uint64_t, Answer> answers_;
 };
 
 /// The regions as their ops have it, now that some have moved on.
 void regroup(Placement& placement) {
-  std::map<std::string, size_t> known;
+  std::unordered_map<uint32_t, size_t> known;
   placement.regions.clear();
   for (const PlacedOp& op : placement.ops) {
     if (op.function.empty()) continue;
-    auto [found, fresh] = known.emplace(op.function, placement.regions.size());
+    auto [found, fresh] = known.emplace(op.function.id(), placement.regions.size());
     if (fresh) placement.regions.push_back({op.plugin, op.function});
     PlacedRegion& region = placement.regions[found->second];
     ++region.ops;

@@ -7,7 +7,7 @@ namespace byoc::driver {
 
 struct Opinion {
   Report::Remark::Kind kind = Report::Remark::kRefused;
-  std::string plugin, reason;
+  Symbol plugin, reason;
 };
 
 struct ExplainedOp {

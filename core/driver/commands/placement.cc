@@ -52,7 +52,7 @@ class Walk {
  private:
   struct Job {
     Symbol name;
-    std::string plugin, composite;  // of the functions around
+    Symbol plugin, composite;  // of the functions around
     size_t region = SIZE_MAX;
   };
 
@@ -71,7 +71,7 @@ class Walk {
     if (is_region) {
       job.plugin = function.attr("compiler");
       job.region = out_.regions.size();
-      out_.regions.push_back({job.plugin, job.name.str()});
+      out_.regions.push_back({job.plugin, job.name});
     }
     if (function.attrs.has("composite")) job.composite = function.attr("composite");
     std::vector<Job> inner;
@@ -92,8 +92,8 @@ class Walk {
   void add(const Job& job, const Function& function, const Node& node, const Call& call) {
     if (call.op->is_annotation) return;
     double work = flops_of(function, node, call);
-    std::string region = job.region == SIZE_MAX ? "" : out_.regions[job.region].function;
-    out_.ops.push_back({call.op->name, node.loc.str(), job.plugin, region, job.composite, work});
+    Symbol region = job.region == SIZE_MAX ? Symbol() : out_.regions[job.region].function;
+    out_.ops.push_back({call.op->name, node.loc, job.plugin, region, job.composite, work});
     if (job.region == SIZE_MAX) return;
     ++out_.regions[job.region].ops;
     out_.regions[job.region].flops += work;
@@ -110,8 +110,8 @@ struct PluginShare {
   double flops = 0;
 };
 
-std::map<std::string, PluginShare> shares_of(const Placement& placement) {
-  std::map<std::string, PluginShare> shares;
+std::map<Symbol, PluginShare> shares_of(const Placement& placement) {
+  std::map<Symbol, PluginShare> shares;
   for (const PlacedRegion& region : placement.regions) ++shares[region.plugin].regions;
   for (const PlacedOp& op : placement.ops) {
     ++shares[op.plugin].ops;
@@ -163,7 +163,7 @@ std::string plugin_table(const Placement& placement, const std::string& nobody) 
   double total = total_flops(placement);
   cli::Table table({"plugin", ">regions", ">ops", ">flops"});
   for (const auto& [plugin, share] : shares_of(placement)) {
-    table.add({plugin.empty() ? nobody : plugin, plugin.empty() ? "" : cat(share.regions),
+    table.add({plugin.empty() ? nobody : plugin.str(), plugin.empty() ? "" : cat(share.regions),
                cat(share.ops), percent_text(share.flops, total)});
   }
   return table.text();
@@ -187,14 +187,14 @@ std::string border_text(const Placement& placement) {
 Json placement_json(const Placement& placement) {
   Json plugins = Json::array(), regions = Json::array();
   for (const auto& [plugin, share] : shares_of(placement)) {
-    plugins.push_back({{"plugin", plugin},
+    plugins.push_back({{"plugin", plugin.text()},
                        {"regions", share.regions},
                        {"ops", share.ops},
                        {"flops", share.flops}});
   }
   for (const PlacedRegion& region : placement.regions) {
-    regions.push_back({{"plugin", region.plugin},
-                       {"function", region.function},
+    regions.push_back({{"plugin", region.plugin.text()},
+                       {"function", region.function.text()},
                        {"ops", region.ops},
                        {"flops", region.flops}});
   }

@@ -8,13 +8,13 @@
 namespace byoc::driver {
 
 struct PlacedOp {
-  std::string op, name;                     // name: its loc
-  std::string plugin, function, composite;  // plugin "": nobody; composite "": alone
+  Symbol op, name;                     // name: its loc
+  Symbol plugin, function, composite;  // plugin "": nobody; composite "": alone
   double flops = 0;
 };
 
 struct PlacedRegion {
-  std::string plugin, function;
+  Symbol plugin, function;
   size_t ops = 0;
   double flops = 0;
 };

@@ -103,7 +103,8 @@ Json to_json(const Verification& verification, const std::string& against) {
   const BadRegion& bad = *verification.bad;
   Json smallest = Json::array();
   for (const PlacedOp& op : bad.smallest)
-    smallest.push_back({{"op", op.op}, {"name", op.name}, {"composite", op.composite}});
+    smallest.push_back(
+        {{"op", op.op.text()}, {"name", op.name.text()}, {"composite", op.composite.text()}});
   json["bad_region"] = {{"function", bad.function}, {"plugin", bad.plugin},
                         {"index", bad.index},       {"output", to_json(bad.output)},
                         {"nodes", bad.from_ops},    {"runs", bad.runs},

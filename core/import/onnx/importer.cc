@@ -206,6 +206,7 @@ class Importer {
     Function main = std::move(graph_).finish(results);
     main.attrs.set("input_names", input_names_);
     main.attrs.set("output_names", output_names);
+    if (opset_of("") > 0) main.attrs.set("opset", opset_of(""));
     return main;
   }
 

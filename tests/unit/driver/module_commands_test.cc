@@ -164,6 +164,81 @@ TEST(ExplainCommand, SaysOfEachOpWhoTookIt) {
   EXPECT_THAT(byoc("explain " + model + " --op secnd").err, HasSubstr("did you mean \"second\"?"));
 }
 
+// relus and tanhs in turn; the plugin takes relus alone.
+std::string relus_and_tanhs(int pairs) {
+  std::string text = "fn main(%x: f32[2]) {\n", last = "%x";
+  for (int k = 0; k < 2 * pairs; ++k) {
+    text += cat("%", k, " = ", k % 2 ? "tanh" : "relu", "(", last, ") loc(\"op ", k, "\")\n");
+    last = cat("%", k);
+  }
+  return text + "return " + last + " }";
+}
+
+const std::string kOnlyRelu = cat(" --compiler a,json --plugin ", BYOC_BUILD_DIR,
+                                  "/tests/support/plugins/libbyoc_a.so --plugin-option a.ops=relu");
+
+TEST(ExplainCommand, GroupsEqualReasonsWithTheFirstNames) {
+  Byoc byoc;
+  Ran ran = byoc("explain " + byoc.write("m.ir", relus_and_tanhs(9)) + kOnlyRelu + " --threads 2");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out,
+              HasSubstr("18 ops, 36 FLOP, 0.00 MiB weights      target native, 2 threads\n"));
+  EXPECT_THAT(ran.out,
+              HasSubstr("refused by a, taken by json (9)\n"
+                        "  9  tanh  it has no pattern for tanh  \"op 1\", \"op 3\" and 7 more\n"));
+  EXPECT_THAT(ran.out, HasSubstr("borders: 17 tensors"));
+}
+
+// Every op a reason of its own, as a plugin may give them: an op and a reason make a row.
+TEST(ExplainCommand, PrintsABoundedNumberOfLines) {
+  Byoc byoc;
+  std::string text = "fn main(%x: f32[2,2]) {\n", last = "%x";
+  int n = 0;
+  for (const char* op :
+       {"tanh", "exp",   "log",   "abs",   "sqrt",     "sigmoid", "erf",       "negative", "floor",
+        "ceil", "round", "sin",   "cos",   "tan",      "asin",    "acos",      "atan",     "sinh",
+        "cosh", "asinh", "acosh", "atanh", "softplus", "sign",    "reciprocal"}) {
+    text += cat("%", n, " = ", op, "(", last, ")\n");
+    last = cat("%", n++);
+  }
+  Ran ran = byoc("explain " + byoc.write("m.ir", text + "return " + last + " }") + kOnlyRelu);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("  ... and 5 more reasons; all with --json\n"));
+  EXPECT_LE(std::count(ran.out.begin(), ran.out.end(), '\n'), 30);
+}
+
+TEST(ExplainCommand, OpSelectsVerdictsInJsonToo) {
+  Byoc byoc;
+  std::string line = "explain " + byoc.write("m.ir", relus_and_tanhs(3)) + kOnlyRelu;
+  Json json = byoc.json(line + " --op 'op 3'");
+  ASSERT_EQ(json["ops"].size(), 1u);
+  EXPECT_EQ(json["ops"][0]["opinions"][0]["reason"], "it has no pattern for tanh");
+  EXPECT_THAT(byoc(line + " --op 'op 3'").out,
+              HasSubstr("  a: refused: it has no pattern for tanh\n"));
+  EXPECT_EQ(byoc.json(line)["ops"].size(), 6u);
+}
+
+// Ops of one location are answered together: with a search each, this would take minutes.
+TEST(ExplainCommand, ManyOpsOfOneLocationTakeLinearTime) {
+  Byoc byoc;
+  std::string text = "fn main(%x: f32[2]) {\n", last = "%x";
+  for (int k = 0; k < 20000; ++k) {
+    text += cat("%", k, " = ", k % 2 ? "tanh" : "exp", "(", last, ") loc(\"same\")\n");
+    last = cat("%", k);
+  }
+  std::string line = "explain " + byoc.write("m.ir", text + "return " + last + " }") + kOnlyRelu;
+  EXPECT_THAT(byoc(line).out, HasSubstr("refused by a, taken by json (20000)"));
+  EXPECT_THAT(byoc(line + " --op same").out, HasSubstr("... and 19950 more ops of that name"));
+}
+
+TEST(ExplainCommand, SaysTheOpsetOfAnOnnxFile) {
+  Byoc byoc;
+  std::string model = cat(BYOC_TEST_DATA, "/models/blocks/transformer_17/model.onnx");
+  EXPECT_THAT(byoc("explain " + model).out, HasSubstr("model.onnx   opset 17, "));
+  EXPECT_EQ(byoc.json("explain " + model)["opset"], 17);
+  EXPECT_EQ(byoc.json("explain " + byoc.write("m.ir", kTwoOps))["opset"], Json());
+}
+
 TEST(ExplainCommand, NamesOpsThatHaveNoName) {
   Byoc byoc;
   std::string model = byoc.write("m.ir", "fn main(%x: f32[2]) { %0 = relu(%x)  return %0 }");
