@@ -80,15 +80,21 @@ void run(benchmark::State& state, const Model& model, const std::string& region,
         benchmark::Counter(*flops, benchmark::Counter::kIsIterationInvariantRate);
 }
 
+/// A default codegen has what the others refused: they are not asked again.
+bool may_take(const Plugin& plugin, const std::string& owner) {
+  return plugin.is_default_codegen() || !(*bench_plugins()->get(owner))->is_default_codegen();
+}
+
 /// Names need the partition alone; values are computed when a benchmark of the model runs.
 void register_model(const Model& model) {
   LoadedModel loaded = load_bench_model(model);
-  auto regions = driver::region_names(std::move(loaded.module), {.plugins = bench_plugins()});
+  auto regions = driver::regions_of(std::move(loaded.module), {.plugins = bench_plugins()});
   BYOC_CHECK(regions.ok(), model.name, ": ", regions.status().to_string());
-  for (const std::string& region : *regions) {
+  for (const driver::RegionBorder& region : *regions) {
     for (const auto& plugin : bench_plugins()->all()) {
-      std::string name = cat("subgraph/", model.name, "/", region, "/", plugin->id());
-      benchmark::RegisterBenchmark(name.c_str(), run, model, region, plugin->id())
+      if (!may_take(*plugin, region.plugin)) continue;
+      std::string name = cat("subgraph/", model.name, "/", region.function, "/", plugin->id());
+      benchmark::RegisterBenchmark(name.c_str(), run, model, region.function.str(), plugin->id())
           ->Unit(benchmark::kMicrosecond);
     }
   }

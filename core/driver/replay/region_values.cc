@@ -58,13 +58,11 @@ Result<IRModule> fuse(IRModule module, const PassContext& context) {
 }
 }  // namespace
 
-Result<std::vector<std::string>> region_names(IRModule module, const BuildOptions& build) {
+Result<std::vector<RegionBorder>> regions_of(IRModule module, const BuildOptions& build) {
   BYOC_TRY(PassContext context, make_context(module, build));
   BYOC_TRY(module, fuse(std::move(module), context));
   BYOC_TRY(Probe probe, probe_borders(module));
-  std::vector<std::string> names;
-  for (const RegionBorder& region : probe.regions) names.push_back(region.function.str());
-  return names;
+  return std::move(probe.regions);
 }
 
 Result<RegionValues> RegionValues::compute(IRModule module, const BuildOptions& build,

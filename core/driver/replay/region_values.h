@@ -32,8 +32,8 @@ class RegionValues {
   std::vector<Tensor> inputs_, right_;
 };
 
-/// Symbols of the regions in order of execution.
-Result<std::vector<std::string>> region_names(IRModule module, const BuildOptions& build);
+/// The regions alone, in order of execution; nothing is run.
+Result<std::vector<RegionBorder>> regions_of(IRModule module, const BuildOptions& build);
 /// `build` with everything given to `plugin`; default codegens still take what it refuses.
 BuildOptions all_by(const std::string& plugin, BuildOptions build);
 /// The inputs of the entry function. Errors: slug "symbolic-shape".
