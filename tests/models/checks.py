@@ -10,7 +10,11 @@ MIN_REACTION = 0.3    # two random inputs must differ by this much in every outp
 MAX_ROUNDING = 2e-5   # f32 against f64: well under the tolerance, as other kernels round differently
 CHANGE = 0.01         # of one filter or matrix; it must show in an output by more than the tolerance
 SHARE_SEEN = 0.9      # of the filters of each layer that must show
-PROBES = 16           # output elements whose gradients estimate the effects
+PROBES = 16           # output elements whose gradients estimate the effects, fewer for large models
+LARGE = 4_000_000     # weights: from here on there are
+PROBES_OF_LARGE = 6
+SURE = 3              # an estimate this many times TOLERANCE needs no measurement ...
+MIN_MEASURED = 4      # ... but the weakest are measured whatever they promise
 
 
 def difference(outputs, others):
@@ -38,10 +42,10 @@ def matrices(model):
             yield name, weight, isinstance(owner, (nn.Conv1d, nn.Conv2d))
 
 
-def probes(outputs):
-    """PROBES output elements, divided by the largest of their output: half the largest, half at random."""
+def probes(outputs, total):
+    """`total` output elements, divided by the largest of their output: half the largest, half at random."""
     chosen = []
-    count = PROBES // len(outputs)
+    count = total // len(outputs)
     for output in outputs:
         flat = output.flatten() / output.abs().max().detach()
         largest = flat.abs().topk(min(count // 2, flat.numel())).indices
@@ -69,7 +73,8 @@ def estimated_effects(model, inputs, head=None):
     sizes = [len(weight) if rows else 1 for _, weight, rows in layers]
     effects = [torch.zeros(size) for size in sizes]
     outputs = [y for y in to_tuple(model.eval()(*inputs)) if y.requires_grad]  # not an input passed through
-    for probe in probes(outputs):
+    is_large = sum(weight.numel() for weight in weights) >= LARGE
+    for probe in probes(outputs, PROBES_OF_LARGE if is_large else PROBES):
         changes = first_order_effects(probe, weights, sizes)
         effects = [torch.maximum(*pair) for pair in zip(effects, changes)]
     if isinstance(head, nn.Conv2d):
@@ -90,19 +95,27 @@ def measured_effect(model, inputs, outputs, weight, row):
     return effect
 
 
+def judged(effects):
+    """(the effect that a layer is judged by, the row of that filter or None): SHARE_SEEN of its filters exceed it."""
+    if len(effects) == 1:
+        return effects[0].item(), None
+    row = effects.argsort(descending=True)[int(SHARE_SEEN * (len(effects) - 1))].item()
+    return effects[row].item(), row
+
+
 def weakest_layer(model, inputs, head=None):
     """(effect, name) of the layer whose change shows least.
 
-    A layer of filters is judged by the one that SHARE_SEEN of its filters exceed.
+    Estimates are what a few probes show, so the effect on all outputs is larger. They order the layers, and the
+    weakest are measured: those not SURE to show, and MIN_MEASURED at least.
     """
     outputs = run(model, inputs)
-    measured = []
-    for name, weight, effects in estimated_effects(model, inputs, head):
-        row = None
-        if len(effects) > 1:
-            row = effects.argsort(descending=True)[int(SHARE_SEEN * (len(effects) - 1))].item()
-        measured.append((measured_effect(model, inputs, outputs, weight, row), name))
-    return min(measured)
+    layers = [(*judged(effects), name, weight)
+              for name, weight, effects in estimated_effects(model, inputs, head)]
+    layers.sort(key=lambda layer: layer[0])
+    return min((measured_effect(model, inputs, outputs, weight, row), name)
+               for k, (estimate, row, name, weight) in enumerate(layers)
+               if k < MIN_MEASURED or estimate < SURE * TOLERANCE)
 
 
 def check(model, inputs, other_inputs, head=None):

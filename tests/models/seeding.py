@@ -56,14 +56,16 @@ def seed_weights(model, gain=2.0 ** 0.5, shift=SHIFT, embedding_std=1.0):
 
 
 class Target(NamedTuple):
-    """What a layer's outputs are rescaled to: this mean in every channel, and this deviation around it.
+    """What a layer's outputs are rescaled to: this mean, and this deviation around it.
 
     per_channel: in each channel by itself, as a folded batch norm does; otherwise over all of them.
+    spread: how much the means of channels differ.
     """
 
     mean: float = 0.0
     deviation: float = 1.0
     per_channel: bool = True
+    spread: float = 0.0
 
 
 def rescale(layer, output, target):
@@ -73,9 +75,12 @@ def rescale(layer, output, target):
     centre = rows.mean(1)
     spread = (rows.std(1) if target.per_channel else rows.std().expand_as(centre)) / target.deviation
     layer.weight.div_(spread.reshape(-1, *[1] * (layer.weight.dim() - 1)))
-    layer.bias.sub_(centre).div_(spread).add_(target.mean)
+    mean = torch.full_like(centre, target.mean)
+    if target.spread:
+        mean.add_(target.spread * torch.randn(len(mean)))
+    layer.bias.sub_(centre).div_(spread).add_(mean)
     shape = [-1 if axis == channel else 1 for axis in range(output.dim())]
-    return (output - centre.reshape(shape)) / spread.reshape(shape) + target.mean
+    return (output - centre.reshape(shape)) / spread.reshape(shape) + mean.reshape(shape)
 
 
 @contextmanager

@@ -48,21 +48,24 @@ class Network(NamedTuple):
     # and at 1 a filter in six is cut off in all of them.
     shift: float = 1.0
     small_shift: float = 2.0
+    # How much the means of the full network's outputs differ, in deviations of one output. It makes the largest
+    # output larger, and what rounding does a smaller share of it.
+    head_spread: float = 0.0
 
 
 NETWORKS = [
     Network("resnet18", 13, lambda small: t.make_resnet(BasicBlock, [2, 2, 2, 2], small), image(), "fc",
             "residual blocks of two 3x3 convolutions"),
     Network("resnet50", 13, lambda small: t.make_resnet(Bottleneck, [3, 4, 6, 3], small), image(), "fc",
-            "residual bottlenecks"),
+            "residual bottlenecks", head_spread=1.5),
     Network("mobilenet_v2", 14, t.make_mobilenet_v2, image(), "classifier.1", "depthwise convolutions, relu6"),
     Network("mobilenet_v3", 15, t.make_mobilenet_v3, image(), "classifier.3",
-            "squeeze and excitation, hard swish, hard sigmoid", shift=1.5),
+            "squeeze and excitation, hard swish, hard sigmoid", shift=1.4),
     Network("squeezenet", 13, t.make_squeezenet, image(), "classifier.1",
             "fire modules, pools that round up; version 1.1"),
     Network("densenet121", 14, t.make_densenet, image(), "classifier", "every layer reads all before it in its block"),
     Network("efficientnet_b0", 16, t.make_efficientnet, image(), "classifier.1", "squeeze and excitation, swish",
-            shift=1.5),
+            shift=2.0, small_shift=1.5),
     Network("shufflenet_v2", 15, t.make_shufflenet, image(), "fc", "channels split and shuffled"),
     Network("googlenet", 17, t.make_googlenet, image(), "fc", "branches of four kinds; input channels rescaled"),
     Network("inception_v3", 16, t.make_inception_v3, image(299, 128), "fc",
