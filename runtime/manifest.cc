@@ -13,9 +13,6 @@ Status bad(std::string message) {
 
 // One table per struct serves both ways: `fields` names every field once, a Writer puts them into a
 // JSON object, a Reader takes them out and checks.
-class Writer;
-class Reader;
-
 struct ModuleRecord {  // an ExternalModule with its blob's key
   ExternalModule module;
   ContentKey blob;
@@ -101,41 +98,57 @@ void fields(Io& io, Section& s) {
   io("size", s.size);
 }
 
+// Writes as it goes: a program of a million steps is never held as a tree.
 class Writer {
  public:
+  explicit Writer(std::string& out) : out_(out) { out_ += '{'; }
   template <class T>
   void operator()(const char* name, const T& value) {
-    json_[name] = write(value);
+    if (out_.back() != '{') out_ += ',';
+    out_ += cat('"', name, "\":");
+    write(out_, value);
   }
-  Json take() { return std::move(json_); }
+  void close() { out_ += '}'; }
 
-  static Json write(const std::string& text) { return text; }
-  static Json write(double value) { return value; }
-  static Json write(const ContentKey& key) { return key.hex(); }
-  static Json write(const TensorSpec& spec) { return cat(spec); }
-  static Json write(Place::Kind kind) { return static_cast<uint32_t>(kind); }
+  static void write(std::string& out, const Json& value) {
+    out += value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+  static void write(std::string& out, const std::string& text) { write(out, Json(text)); }
+  static void write(std::string& out, double value) { write(out, Json(value)); }
+  static void write(std::string& out, const ContentKey& key) { out += cat('"', key, '"'); }
+  static void write(std::string& out, const TensorSpec& spec) { out += cat('"', spec, '"'); }
+  static void write(std::string& out, Place::Kind kind) {
+    out += std::to_string(static_cast<uint32_t>(kind));
+  }
   template <class T>
   requires std::is_integral_v<T>
-  static Json write(const T& value) { return value; }
+  static void write(std::string& out, const T& value) { out += std::to_string(value); }
   template <class A, class B>
-  static Json write(const std::pair<A, B>& pair) {
-    return Json::array({write(pair.first), write(pair.second)});
+  static void write(std::string& out, const std::pair<A, B>& pair) {
+    out += '[';
+    write(out, pair.first);
+    out += ',';
+    write(out, pair.second);
+    out += ']';
   }
   template <class T>
-  static Json write(const std::vector<T>& list) {
-    Json json = Json::array();
-    for (const T& value : list) json.push_back(write(value));
-    return json;
+  static void write(std::string& out, const std::vector<T>& list) {
+    out += '[';
+    for (const T& value : list) {
+      if (&value != list.data()) out += ',';
+      write(out, value);
+    }
+    out += ']';
   }
   template <class T>
-  static Json write(const T& record) {
-    Writer writer;
+  static void write(std::string& out, const T& record) {
+    Writer writer(out);
     fields(writer, const_cast<T&>(record));  // `fields` serves both ways; nothing is written
-    return writer.take();
+    writer.close();
   }
 
  private:
-  Json json_ = Json::object();
+  std::string& out_;
 };
 
 class Reader {
@@ -223,6 +236,46 @@ class Reader {
   Status status_;
 };
 
+// Steps and functions, of which there may be a million, become structs as soon as the parser has
+// read them and are dropped from its tree; what is left of the text is small.
+class ListReader {
+ public:
+  /// As nlohmann's parser_callback_t: false drops the value.
+  bool operator()(int depth, Json::parse_event_t event, Json& value) {
+    if (event == Json::parse_event_t::key && depth < kDepths)
+      key_[depth] = value.get_ref<const std::string&>();
+    if (event != Json::parse_event_t::object_end) return true;
+    if (depth == 3 && key_[1] == "program" && key_[2] == "steps") {
+      keep(value, steps, "program.steps");
+      return false;
+    }
+    if (depth == 4 && key_[1] == "modules" && key_[3] == "functions") {
+      keep(value, functions, "modules.functions");
+      return false;
+    }
+    if (depth != 2 || key_[1] != "modules") return true;
+    keep(value, modules, "modules");
+    modules.back().module.functions = std::move(functions);
+    functions.clear();
+    return false;
+  }
+
+  std::vector<Step> steps;
+  std::vector<ModuleRecord> modules;
+  std::vector<ExternalFunction> functions;  // of the module that is being read
+  Status status;                            // the first error
+
+ private:
+  static constexpr int kDepths = 5;
+  template <class T>
+  void keep(const Json& value, std::vector<T>& list, const char* path) {
+    Status read = Reader::read(value, list.emplace_back());
+    if (!read.ok() && status.ok())
+      status = std::move(read).at(cat(path, "[", list.size() - 1, "]"));
+  }
+  std::string key_[kDepths];  // the last one at each depth
+};
+
 std::map<ContentKey, std::shared_ptr<const Buffer>> blobs_of(const Executable& executable) {
   std::map<ContentKey, std::shared_ptr<const Buffer>> blobs;
   for (const ExternalModule& module : executable.modules) {
@@ -266,29 +319,39 @@ std::string write_manifest(const Executable& executable,
     modules.push_back({module, module.blob->key()});
   std::vector<Section> table;
   for (const auto& buffer : sections) table.push_back({buffer->key(), buffer->size()});
-  Json json = Json::object();
-  json["format"] = kFormat;
-  json["producer"] = executable.producer;
-  json["program"] = Writer::write(executable.program);
-  json["modules"] = Writer::write(modules);
-  json["sections"] = Writer::write(table);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text;
+  Writer writer(text);
+  writer("format", std::string(kFormat));
+  writer("producer", executable.producer);
+  writer("program", executable.program);
+  writer("modules", modules);
+  writer("sections", table);
+  writer.close();
+  return text;
 }
 
 Result<Manifest> read_manifest(std::string_view text) {
-  auto json = parse_json(text);
-  if (!json.ok()) return bad(json.status().message());
-  if (!json->is_object() || json->value("format", Json()) != kFormat)
+  if (Status scan = scan_json(text); !scan.ok()) return bad(scan.message());
+  ListReader lists;
+  Json json;
+  try {
+    json = Json::parse(text, std::ref(lists));
+  } catch (const std::exception& e) {
+    return bad(cat("not valid JSON: ", e.what()));
+  }
+  if (!json.is_object() || json.value("format", Json()) != kFormat)
     return bad("it is no manifest of an artifact");
+  BYOC_TRY_STATUS(std::move(lists.status));
   Manifest manifest;
-  std::vector<ModuleRecord> modules;
-  Reader reader(*json);
+  std::vector<ModuleRecord> modules;  // stays empty: the list was read above
+  Reader reader(json);
   reader("producer", manifest.executable.producer);
   reader("program", manifest.executable.program);
   reader("modules", modules);
   reader("sections", manifest.sections);
   BYOC_TRY_STATUS(reader.take());
-  for (ModuleRecord& record : modules) {
+  manifest.executable.program.steps = std::move(lists.steps);
+  for (ModuleRecord& record : lists.modules) {
     manifest.executable.modules.push_back(std::move(record.module));
     manifest.blobs.push_back(record.blob);
   }

@@ -48,24 +48,39 @@ Status check_static(const Function& function, Symbol name) {
   return {};
 }
 
+// What goes to a plugin at a time: both sides hold the JSON and what they made of it until the call
+// returns, and a decline compiles the rest of the batch again.
+constexpr size_t kBatchFunctions = 4096, kBatchBytes = size_t{64} << 20, kRetries = 8;
+
 class CodegenRun {
  public:
   CodegenRun(IRModule module, const PassContext& context)
       : module_(std::move(module)), context_(context) {}
   /// Compiles everything of that plugin; functions it declines stay in the module, dissolved into
-  /// ops.
+  /// ops, for the default codegens behind it.
   Status run(const std::string& id);
   IRModule take() && { return std::move(module_); }
 
  private:
+  struct Batch {
+    std::vector<Symbol> names;
+    std::vector<CompileFunction> inputs;
+  };
   std::vector<Symbol> functions_of(const std::string& id) const;
   CompileFunction input_for(Symbol name) const;
+  Result<Batch> next_batch(const std::vector<Symbol>& names, size_t& next) const;
+  static Batch split_off_half(Batch& batch);
+  Status compile(const Plugin& plugin, Batch whole);
+  Result<bool> try_compile(const Plugin& plugin, Batch& batch);
   Status decline(const Plugin& plugin, Symbol name, const Status& why);
   void attach(CompileResult result, const std::vector<Symbol>& names);
-  void replace_calls(const std::set<Symbol>& compiled);
+  void replace_calls();
+  Status fuse_declined(const Plugin& plugin);
 
   IRModule module_;
   const PassContext& context_;
+  std::unordered_set<Symbol> compiled_;  // by this plugin; their calls are still to be replaced
+  size_t declined_ = 0;
 };
 
 std::vector<Symbol> CodegenRun::functions_of(const std::string& id) const {
@@ -107,9 +122,7 @@ std::vector<Symbol> all_locs(const IRModule& module, const Function& function) {
   return out;
 }
 
-// The function's composites are dissolved, and the default codegens behind this plugin take its
-// ops; without any, it stays a plain function that the next inline_functions puts back into its
-// caller.
+// The function's composites are dissolved, and it becomes a plain function.
 Status CodegenRun::decline(const Plugin& plugin, Symbol name, const Status& why) {
   Function& function = module_.function(name);
   context_.remark({Report::Remark::kDeclined, plugin.id(), name.str(), all_locs(module_, function),
@@ -122,11 +135,18 @@ Status CodegenRun::decline(const Plugin& plugin, Symbol name, const Status& why)
   Function plain = inline_composites_in(module_, function, {});
   for (Symbol attr : {"compiler", "global_symbol", "primitive"}) plain.attrs.erase(attr);
   function = std::move(plain);
-  drop_uncalled_composites(module_);
+  ++declined_;
+  return {};
+}
+
+// The default codegens behind this plugin take the ops of what it declined; without any, it stays
+// a plain function that the next inline_functions puts back into its caller.
+Status CodegenRun::fuse_declined(const Plugin& plugin) {
+  if (declined_ == 0 || context_.defaults.empty()) return {};
+  declined_ = 0;
   std::vector<std::string> rest = context_.defaults;
   auto self = std::find(rest.begin(), rest.end(), plugin.id());
   if (self != rest.end()) rest.erase(rest.begin(), self + 1);
-  if (context_.defaults.empty()) return {};
   PassContext lenient = context_;  // strictness was decided above
   lenient.strict = false;
   BYOC_TRY(module_, fuse_ops_with(std::move(module_), rest, lenient));
@@ -142,19 +162,87 @@ void CodegenRun::attach(CompileResult result, const std::vector<Symbol>& names) 
   }
   for (const auto& packed : result.packed) module_.add_constant(packed);
   module_.external_mods.push_back(std::move(result.module));
-  replace_calls({names.begin(), names.end()});
+  for (Symbol name : names) module_.functions.erase(name);
+  compiled_.insert(names.begin(), names.end());
 }
 
-void CodegenRun::replace_calls(const std::set<Symbol>& compiled) {
+void CodegenRun::replace_calls() {
   for (auto& [name, function] : module_.functions) {
     for (Node& node : function.nodes) {
       auto* invoke = std::get_if<Invoke>(&node.kind);
-      if (invoke != nullptr && compiled.contains(invoke->function))
+      if (invoke != nullptr && compiled_.contains(invoke->function))
         node.kind = Extern{invoke->function, invoke->args};
     }
   }
-  for (Symbol name : compiled) module_.functions.erase(name);
+  compiled_.clear();
   drop_uncalled_composites(module_);
+}
+
+Result<CodegenRun::Batch> CodegenRun::next_batch(const std::vector<Symbol>& names,
+                                                 size_t& next) const {
+  Batch batch;
+  size_t bytes = 0;
+  while (next < names.size() && batch.names.size() < kBatchFunctions && bytes < kBatchBytes) {
+    Symbol name = names[next++];
+    BYOC_TRY_STATUS(check_static(module_.function(name), name));
+    batch.names.push_back(name);
+    batch.inputs.push_back(input_for(name));
+    bytes += batch.inputs.back().graph_json.size();
+  }
+  return batch;
+}
+
+CodegenRun::Batch CodegenRun::split_off_half(Batch& batch) {
+  Batch half;
+  auto middle = static_cast<ptrdiff_t>(batch.names.size() / 2);
+  half.names.assign(batch.names.begin() + middle, batch.names.end());
+  half.inputs.assign(std::make_move_iterator(batch.inputs.begin() + middle),
+                     std::make_move_iterator(batch.inputs.end()));
+  batch.names.erase(batch.names.begin() + middle, batch.names.end());
+  batch.inputs.erase(batch.inputs.begin() + middle, batch.inputs.end());
+  return half;
+}
+
+// Compiles a batch, or finds the functions in it that the plugin declines. After kRetries of those
+// the rest goes on as two halves: n functions cost O(n log n), even where all are declined.
+Status CodegenRun::compile(const Plugin& plugin, Batch whole) {
+  std::vector<Batch> waiting;
+  waiting.push_back(std::move(whole));
+  while (!waiting.empty()) {
+    Batch batch = std::move(waiting.back());
+    waiting.pop_back();
+    for (size_t retry = 0; !batch.names.empty(); ++retry) {
+      if (retry > kRetries && batch.names.size() > 1) {
+        waiting.push_back(split_off_half(batch));
+        waiting.push_back(std::move(batch));
+        break;
+      }
+      BYOC_TRY(bool done, try_compile(plugin, batch));
+      if (done) break;
+    }
+  }
+  return {};
+}
+
+// True: all were compiled. False: one was declined, and is no longer in the batch.
+Result<bool> CodegenRun::try_compile(const Plugin& plugin, Batch& batch) {
+  CompileResult result = plugin.compile(batch.inputs, context_.target_json, context_.threads, 0);
+  if (result.status.ok()) {
+    attach(std::move(result), batch.names);
+    return true;
+  }
+  auto at = result.function;
+  bool points = at >= 0 && static_cast<size_t>(at) < batch.names.size();
+  if (result.status.code() != Code::kDeclined || !points) {
+    return std::move(result.status)
+        .at(points ? cat("@", batch.names[static_cast<size_t>(at)])
+                   : cat("compiling for ", plugin.id()));
+  }
+  Symbol declined = batch.names[static_cast<size_t>(at)];
+  batch.names.erase(batch.names.begin() + at);
+  batch.inputs.erase(batch.inputs.begin() + at);
+  BYOC_TRY_STATUS(decline(plugin, declined, result.status));
+  return false;
 }
 
 Status CodegenRun::run(const std::string& id) {
@@ -164,30 +252,12 @@ Status CodegenRun::run(const std::string& id) {
     return not_found(cat("no plugins are loaded, so \"", id, "\" cannot compile"))
         .with_slug("unknown-plugin");
   BYOC_TRY(const Plugin* plugin, context_.plugins->get(id));
-  std::vector<CompileFunction> inputs;
-  for (Symbol name : names) {
-    BYOC_TRY_STATUS(check_static(module_.function(name), name));
-    inputs.push_back(input_for(name));
+  for (size_t next = 0; next < names.size();) {
+    BYOC_TRY(Batch batch, next_batch(names, next));
+    BYOC_TRY_STATUS(compile(*plugin, std::move(batch)));
   }
-  while (!inputs.empty()) {
-    CompileResult result = plugin->compile(inputs, context_.target_json, context_.threads, 0);
-    if (result.status.ok()) {
-      attach(std::move(result), names);
-      return {};
-    }
-    bool points = result.function >= 0 && static_cast<size_t>(result.function) < names.size();
-    if (result.status.code() != Code::kDeclined || !points) {
-      return std::move(result.status)
-          .at(points ? cat("@", names[static_cast<size_t>(result.function)])
-                     : cat("compiling for ", id));
-    }
-    auto at = result.function;
-    Symbol declined = names[static_cast<size_t>(at)];
-    names.erase(names.begin() + at);
-    inputs.erase(inputs.begin() + at);
-    BYOC_TRY_STATUS(decline(*plugin, declined, result.status));
-  }
-  return {};
+  replace_calls();
+  return fuse_declined(*plugin);
 }
 
 }  // namespace

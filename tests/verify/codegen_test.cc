@@ -181,6 +181,39 @@ TEST(ADecline, InsideACompositeSendsTheOpsToTheDefaultCodegen) {
             (std::vector<float>{1, 2, 4, 6}));
 }
 
+// More functions than one batch holds, every second one declined.
+TEST(ADecline, OfThousandsOfFunctionsLosesNone) {
+  constexpr int kRounds = 2100;
+  std::string text = "fn main(%x: f32[2]) {\n";
+  double expected[] = {0.25, -0.5};
+  for (int k = 0; k < kRounds; ++k) {
+    std::string from = k == 0 ? "%x" : cat("%", 3 * k - 1);
+    text += cat("%", 3 * k, " = relu(", from, ") %", 3 * k + 1, " = exp(%", 3 * k, ") %", 3 * k + 2,
+                " = tanh(%", 3 * k + 1, ")\n");
+    for (double& v : expected) v = std::tanh(std::exp(std::max(v, 0.0)));
+  }
+  IRModule module = parse(cat(text, "return %", 3 * kRounds - 1, " }"));
+  auto plugins = selective_plugins(
+      {{"a", {{"ops", "relu,tanh"}, {"decline", "tanh"}}}, {"b", {{"ops", "exp"}}}});
+  Report report;
+  PassContext context = context_of(module, plugins, {"a", "b"}, &report);
+  context.level = 0;  // every op a function of its own
+  IRModule compiled = built(std::move(module), context);
+  std::map<std::string, uint64_t> ops;
+  for (const ExternalModule& part : compiled.external_mods) {
+    for (const ExternalFunction& function : part.functions) ops[part.plugin] += function.ops;
+  }
+  EXPECT_THAT(ops, ElementsAre(testing::Pair("a", kRounds), testing::Pair("b", kRounds),
+                               testing::Pair("json", kRounds)));
+  EXPECT_EQ(std::count_if(report.remarks.begin(), report.remarks.end(),
+                          [](const auto& r) { return r.kind == Report::Remark::kDeclined; }),
+            kRounds);
+  std::vector<Tensor> inputs;
+  inputs.push_back(tensor_f32({2}, {0.25f, -0.5f}));
+  std::vector<float> got = floats(execute(executable(compiled), plugins, inputs)[0]);
+  for (size_t k = 0; k < 2; ++k) EXPECT_NEAR(got[k], expected[k], 1e-5);
+}
+
 TEST(ADecline, IsAnErrorWhenStrict) {
   auto plugins = selective_plugins({{"a", {{"ops", "tanh"}, {"decline", "tanh"}}}});
   BuildOptions options;

@@ -28,13 +28,14 @@ class GraphModule : public Module {
     one.info.n_in = static_cast<uint32_t>(function.graph.inputs.size());
     one.info.n_out = static_cast<uint32_t>(function.graph.outputs.size());
     if (one.info.const_use.empty()) one.info.const_use = function.constants.use();
+    index_.emplace(one.symbol, functions_.size());
     functions_.push_back(std::move(one));
   }
   Entry find(std::string_view symbol) override {
-    for (const One& one : functions_) {
-      if (one.symbol == symbol) return {one.kernel.get(), one.info};
-    }
-    return {};
+    auto found = index_.find(symbol);
+    if (found == index_.end()) return {};
+    const One& one = functions_[found->second];
+    return {one.kernel.get(), one.info};
   }
   std::string compat() const override { return std::string(kGraphModuleFormat); }
   struct Saved {
@@ -84,6 +85,7 @@ class GraphModule : public Module {
     return text;
   }
   std::vector<One> functions_;
+  std::map<std::string, size_t, std::less<>> index_;  // by symbol
 };
 
 inline std::string hex(const uint8_t (&key)[16]) {
@@ -95,10 +97,16 @@ inline std::string hex(const uint8_t (&key)[16]) {
   return out;
 }
 
-/// The constants a graph names, out of those given for the whole module.
-inline Constants constants_by_key(const Graph& graph, const byoc_load& load) {
-  std::map<std::string, const byoc_const*> by_key;
+using ConstantsByKey = std::map<std::string, const byoc_const*>;
+
+inline ConstantsByKey constants_by_key(const byoc_load& load) {
+  ConstantsByKey by_key;
   for (uint64_t k = 0; k < load.n_consts; ++k) by_key[hex(load.consts[k]->key)] = load.consts[k];
+  return by_key;
+}
+
+/// The constants a graph names, out of those given for the whole module.
+inline Constants constants_of(const Graph& graph, const ConstantsByKey& by_key) {
   std::vector<const byoc_const*> raw;
   for (const Constant& constant : graph.constants) {
     auto found = by_key.find(constant.key);
@@ -119,11 +127,12 @@ inline std::unique_ptr<Module> compile_module(Plugin& plugin, CompileRequest& re
 inline std::unique_ptr<Module> load_module(Plugin& plugin, const byoc_load& load) {
   if (auto module = plugin.load_module(load)) return module;
   auto module = std::make_unique<GraphModule>();
+  const ConstantsByKey by_key = constants_by_key(load);
   uint64_t index = 0;
   for (const GraphModule::Saved& saved : GraphModule::read(load.blob)) {
     Graph graph = parse_graph(saved.graph_json);
     graph.symbol = std::string(saved.symbol);
-    Constants constants = constants_by_key(graph, load);
+    Constants constants = constants_of(graph, by_key);
     Function function{index++,
                       saved.graph_json,
                       std::move(graph),
