@@ -246,11 +246,11 @@ class ListReader {
       key_[depth] = value.get_ref<const std::string&>();
     if (event != Json::parse_event_t::object_end) return true;
     if (depth == 3 && key_[1] == "program" && key_[2] == "steps") {
-      keep(value, steps, "program.steps");
+      keep(value, steps, "program: steps");
       return false;
     }
     if (depth == 4 && key_[1] == "modules" && key_[3] == "functions") {
-      keep(value, functions, "modules.functions");
+      keep(value, functions, "modules: functions");
       return false;
     }
     if (depth != 2 || key_[1] != "modules") return true;
@@ -271,7 +271,7 @@ class ListReader {
   void keep(const Json& value, std::vector<T>& list, const char* path) {
     Status read = Reader::read(value, list.emplace_back());
     if (!read.ok() && status.ok())
-      status = std::move(read).at(cat(path, "[", list.size() - 1, "]"));
+      status = std::move(read).at(cat("[", list.size() - 1, "]")).at(path);
   }
   std::string key_[kDepths];  // the last one at each depth
 };

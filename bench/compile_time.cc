@@ -1,0 +1,110 @@
+// From an ONNX file to a Session that is ready to run, on json: chains and ladders of 1e3 to 1e5
+// nodes. What the session computes is compared with f64 arithmetic before anything is timed.
+//
+//   bench_compile_time --write chain 100000 chain.onnx     writes such a model, and nothing else
+#include <benchmark/benchmark.h>
+
+#include <unistd.h>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "bench/onnx_graphs.h"
+#include "byoc/base/check.h"
+#include "byoc/compile.h"
+#include "byoc/import.h"
+#include "byoc/op/registry.h"
+#include "byoc/runtime/session.h"
+
+namespace byoc::bench {
+namespace {
+
+constexpr double kX = 0.25;
+
+std::shared_ptr<const PluginSet> plugins() {
+  static auto set = [] {
+    PluginSearch search;
+    search.files.push_back(cat(BYOC_PLUGIN_DIR, "/libbyoc_json.so"));
+    return PluginSet::load(search);
+  }();
+  return set;
+}
+
+Result<std::unique_ptr<Session>> ready(const std::string& path) {
+  BYOC_TRY(IRModule module, import_onnx(path, all_ops()));
+  BuildOptions options;
+  options.plugins = plugins();
+  options.compilers = {"json"};
+  BYOC_TRY(Executable executable, build(std::move(module), options));
+  return Session::load(std::move(executable), plugins());
+}
+
+// The largest error of the session's outputs.
+double error_of(const Session& session, double expected) {
+  std::vector<float> x(64, static_cast<float>(kX)), y(64);
+  int64_t dims[] = {1, 64};
+  auto view = [&](std::vector<float>& values) {
+    return DLTensor{values.data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, dims, nullptr, 0};
+  };
+  DLTensor in = view(x), out = view(y);
+  auto context = session.make_context();
+  BYOC_CHECK(context.ok(), context.status().to_string());
+  Status run = session.run(**context, {&in, 1}, {&out, 1});
+  BYOC_CHECK(run.ok(), run.to_string());
+  double worst = 0;
+  for (float value : y) worst = std::max(worst, std::abs(value - expected));
+  return worst;
+}
+
+void import_to_ready(benchmark::State& state, Shape shape) {
+  auto path = std::filesystem::temp_directory_path() / cat("byoc_bench_", getpid(), ".onnx");
+  double expected = write_onnx_graph(path, shape, static_cast<uint32_t>(state.range(0)), kX);
+  {
+    auto session = ready(path);
+    BYOC_CHECK(session.ok(), session.status().to_string());
+    double error = error_of(**session, expected);  // both shapes contract: errors do not add up
+    BYOC_CHECK(error < 1e-5, "outputs are off by ", error);
+  }
+  for (auto _ : state) {
+    auto session = ready(path);
+    benchmark::DoNotOptimize(session.ok());
+    state.PauseTiming();
+    session->reset();
+    state.ResumeTiming();
+  }
+  std::filesystem::remove(path);
+}
+
+int write(char** argv) {
+  bool is_chain = std::strcmp(argv[2], "chain") == 0;
+  if (!is_chain && std::strcmp(argv[2], "ladder") != 0) {
+    std::fprintf(stderr, "no shape \"%s\": chain or ladder\n", argv[2]);
+    return 2;
+  }
+  Shape shape = is_chain ? Shape::kChain : Shape::kLadder;
+  double y = write_onnx_graph(argv[4], shape, static_cast<uint32_t>(std::atol(argv[3])), kX);
+  std::printf("wrote %s: y is %.7f everywhere where x is %.2f\n", argv[4], y, kX);
+  return 0;
+}
+
+}  // namespace
+}  // namespace byoc::bench
+
+int main(int argc, char** argv) {
+  using namespace byoc::bench;
+  if (argc == 5 && std::strcmp(argv[1], "--write") == 0) return write(argv);
+  for (auto [name, shape] :
+       {std::pair("chain", Shape::kChain), std::pair("ladder", Shape::kLadder)}) {
+    for (int64_t ops : {1000, 10000, 100000}) {
+      benchmark::RegisterBenchmark(byoc::cat("import_to_ready/", name).c_str(), import_to_ready,
+                                   shape)
+          ->Arg(ops)
+          ->Unit(benchmark::kMillisecond);
+    }
+  }
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+}
