@@ -69,18 +69,9 @@ constexpr Slot kRequired[] = {BYOC_SLOT(open),    BYOC_SLOT(close), BYOC_SLOT(pa
                               BYOC_SLOT(release)};
 #undef BYOC_SLOT
 
-Status check_slots(const byoc_plugin& table) {
-  for (const Slot& slot : kRequired) {
-    void* pointer = nullptr;
-    std::memcpy(&pointer, reinterpret_cast<const char*>(&table) + slot.offset, sizeof pointer);
-    if (!pointer)
-      return invalid(cat("its table has no \"", slot.name, "\""))
-          .with_help("every plugin needs that slot");
-  }
-  return {};
-}
+}  // namespace
 
-Result<byoc_plugin> checked_copy(const byoc_plugin* raw, const PluginManifest& manifest) {
+Status check_table_header(const byoc_plugin* raw) {
   constexpr size_t kSmallest = offsetof(byoc_plugin, release) + sizeof(raw->release);
   if (!raw)
     return invalid("its entry gave no table")
@@ -91,12 +82,26 @@ Result<byoc_plugin> checked_copy(const byoc_plugin* raw, const PluginManifest& m
     return invalid(cat("its table is ", raw->h.size, " bytes, at least ", kSmallest, " are needed"))
         .with_help("set h.size to sizeof(byoc_plugin)");
   }
-  BYOC_TRY_STATUS(check_must_understand(raw->h.ext));
-  byoc_plugin table{};
-  std::memcpy(&table, raw, std::min<size_t>(raw->h.size, sizeof table));
-  BYOC_TRY_STATUS(check_abi(
-      {manifest.id, manifest.version, manifest.arch, table.abi_major, table.min_host_minor}));
-  BYOC_TRY_STATUS(check_slots(table));
+  return check_must_understand(raw->h.ext);
+}
+
+Status check_table_abi(const byoc_plugin& table, const PluginManifest& manifest) {
+  return check_abi(
+      {manifest.id, manifest.version, manifest.arch, table.abi_major, table.min_host_minor});
+}
+
+Status check_table_slots(const byoc_plugin& table) {
+  for (const Slot& slot : kRequired) {
+    void* pointer = nullptr;
+    std::memcpy(&pointer, reinterpret_cast<const char*>(&table) + slot.offset, sizeof pointer);
+    if (!pointer)
+      return invalid(cat("its table has no \"", slot.name, "\""))
+          .with_help("every plugin needs that slot");
+  }
+  return {};
+}
+
+Status check_table_identity(const byoc_plugin& table, const PluginManifest& manifest) {
   if (text_of(table.id) != manifest.id) {
     return invalid(cat("its table says id \"", text_of(table.id), "\", its manifest \"",
                        manifest.id, "\""))
@@ -107,10 +112,14 @@ Result<byoc_plugin> checked_copy(const byoc_plugin* raw, const PluginManifest& m
                        manifest.version, "\""))
         .with_help("give both the same version; BYOC_PLUGIN does");
   }
-  return table;
+  return {};
 }
 
-}  // namespace
+byoc_plugin copy_table(const byoc_plugin& raw) {
+  byoc_plugin table{};
+  std::memcpy(&table, &raw, std::min<size_t>(raw.h.size, sizeof table));
+  return table;
+}
 
 Status check_owner(const std::string& path, uint32_t owner, uint32_t caller) {
   if (owner == 0 || owner == caller) return {};
@@ -153,7 +162,12 @@ Result<byoc_plugin> load_plugin_table(const std::string& path, const PluginManif
   }
   const byoc_plugin* raw = nullptr;
   BYOC_TRY_STATUS(call_plugin(manifest.id, "the entry", [&] { return entry(host_table(), &raw); }));
-  return checked_copy(raw, manifest);
+  BYOC_TRY_STATUS(check_table_header(raw));
+  byoc_plugin table = copy_table(*raw);
+  BYOC_TRY_STATUS(check_table_abi(table, manifest));
+  BYOC_TRY_STATUS(check_table_slots(table));
+  BYOC_TRY_STATUS(check_table_identity(table, manifest));
+  return table;
 }
 
 }  // namespace byoc

@@ -128,6 +128,8 @@ bool is_plugin_id(std::string_view id) {
          std::all_of(id.begin(), id.end(), fits);
 }
 
+Status check_shared_object(std::span<const std::byte> file) { return read_header(file).status(); }
+
 Result<PluginManifest> read_manifest(std::span<const std::byte> file) {
   BYOC_TRY(std::string text, manifest_text(file));
   Result<Json> json = parse_json(text, kMaxManifestBytes);

@@ -13,6 +13,8 @@ struct PluginManifest {
   int64_t abi_major = 0, min_host_minor = 0;
 };
 
+/// Errors: kInvalidArgument, kFailedPrecondition for what is no ELF shared object of this machine.
+Status check_shared_object(std::span<const std::byte> file);
 /// Errors say what the file is instead, with the cure as help: not an ELF shared object, another
 /// processor, no manifest, a malformed one.
 Result<PluginManifest> read_manifest(std::span<const std::byte> file);
