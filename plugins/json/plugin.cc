@@ -18,17 +18,6 @@ Interpreter read(const sdk::Graph& graph) {
   return *std::move(interpreter);
 }
 
-void check_compact(const DLTensor& tensor, const char* what, size_t k) {
-  if (tensor.strides == nullptr) return;
-  int64_t expected = 1;
-  for (int32_t d = tensor.ndim - 1; d >= 0; --d) {
-    if (tensor.shape[d] != 1 && tensor.strides[d] != expected) {
-      throw sdk::Error(BYOC_INVALID_ARGUMENT, cat(what, " ", k, " is not compact row-major"));
-    }
-    expected *= tensor.shape[d];
-  }
-}
-
 class JsonKernel : public sdk::Kernel {
  public:
   JsonKernel(Interpreter interpreter, const sdk::Graph& graph, sdk::Constants& constants)
@@ -52,14 +41,8 @@ class JsonKernel : public sdk::Kernel {
     char* workspace = static_cast<char*>(call.workspace());
     void** in = reinterpret_cast<void**>(workspace + interpreter_.workspace_bytes());
     void** out = in + n_in_;
-    for (size_t k = 0; k < n_in_; ++k) {
-      check_compact(call.in(k), "input", k);
-      in[k] = const_cast<char*>(call.in_data<char>(k));
-    }
-    for (size_t k = 0; k < n_out_; ++k) {
-      check_compact(call.out(k), "output", k);
-      out[k] = call.out_data<char>(k);
-    }
+    for (size_t k = 0; k < n_in_; ++k) in[k] = const_cast<char*>(call.in_data<char>(k));
+    for (size_t k = 0; k < n_out_; ++k) out[k] = call.out_data<char>(k);
     interpreter_.run(in, constants_.data(), out, workspace);
   }
 

@@ -5,6 +5,21 @@
 namespace byoc::onednn {
 namespace {
 
+/// The attributes that the primitives honour; ops that are not named have none.
+void check_attributes(const Node& node) {
+  const auto& attrs = node.attrs;
+  std::string_view unknown =
+      node.op == "conv2d"         ? attrs.unknown({"strides", "pads", "dilations", "group"})
+      : node.op == "gemm"         ? attrs.unknown({"trans_a", "trans_b", "alpha"})
+      : node.op == "max_pool"     ? attrs.unknown({"kernel_shape", "strides", "pads", "dilations",
+                                                   "ceil_mode", "with_indices", "storage_order"})
+      : node.op == "average_pool" ? attrs.unknown({"kernel_shape", "strides", "pads", "dilations",
+                                                   "ceil_mode", "count_include_pad"})
+                                  : attrs.unknown({});
+  if (!unknown.empty())
+    throw Refusal{"attribute \"" + std::string(unknown) + "\" of " + node.op + " is not wired up"};
+}
+
 class Reader {
  public:
   explicit Reader(const Graph& graph) : graph_(graph) {}
@@ -81,6 +96,7 @@ Region Reader::read() {
     add(Value::kConstant, k, graph_.types[graph_.constants[k].type]);
   for (const Node& node : graph_.nodes) {
     const sdk::Body* body = graph_.callee(node);
+    for (const Node& inner : body ? body->nodes : std::vector<Node>{node}) check_attributes(inner);
     Unit unit = body ? read_composite(node, *body) : read_op(node);
     for (int arg : unit.args) ++region_.values[static_cast<size_t>(arg)].reads;
     for (const Post& post : unit.posts) {

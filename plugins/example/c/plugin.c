@@ -34,7 +34,18 @@ static byoc_status* fail(const byoc_host* host, uint32_t code, int64_t function,
   return host->status_new(host->ctx, code, function, -1, __FILE__, __LINE__, text);
 }
 
+/* What may not be ignored and is not known must be refused: every struct may carry such a thing. */
+static byoc_status* check_understood(const byoc_host* host, const byoc_hdr* header) {
+  for (const byoc_ext* ext = header->ext; ext; ext = ext->next) {
+    if (ext->id & BYOC_EXT_MUST_UNDERSTAND)
+      return fail(host, BYOC_UNIMPLEMENTED, -1, "the host asks for an unknown extension");
+  }
+  return NULL;
+}
+
 static byoc_status* open_plugin(const byoc_host* host, byoc_str options_json, byoc_instance** out) {
+  byoc_status* unknown = check_understood(host, &host->h);
+  if (unknown) return unknown;
   if (options_json.n > 2)
     return fail(host, BYOC_INVALID_ARGUMENT, -1, "there are no options"); /* not {} */
   instance* self = calloc(1, sizeof *self);
@@ -97,14 +108,25 @@ static int count(byoc_str text, const char* part) {
   return times;
 }
 
+/* An attribute or a requirement may change what the graph means: we know none. */
+static int is_single_relu(byoc_str graph) {
+  return count(graph, "\"args\":") == 1 && count(graph, "\"op\":\"relu\"") == 1 &&
+         count(graph, "\"attrs\":") == 0 && count(graph, "\"requires\":[]") == 1 &&
+         count(graph, "\"dtype\":\"f32\"") == count(graph, "\"dtype\":");
+}
+
 static byoc_status* compile(byoc_instance* handle, const byoc_compile* in, byoc_module** out) {
   const byoc_host* host = ((instance*)handle)->host;
+  byoc_status* unknown = check_understood(host, &in->h);
+  for (uint64_t k = 0; k < in->n_functions && !unknown; ++k)
+    unknown = check_understood(host, &in->functions[k]->h);
+  if (unknown) return unknown;
   module* m = make_module(host, in->n_functions);
   if (!m) return fail(host, BYOC_RESOURCE_EXHAUSTED, -1, "out of memory");
   for (uint64_t k = 0; k < in->n_functions; ++k) {
     const byoc_function* f = in->functions[k];
     /* max_ops is 1, but a region written by hand may hold more: send that one to another plugin. */
-    if (count(f->graph_json, "\"args\":") != 1 || count(f->graph_json, "\"op\":\"relu\"") != 1) {
+    if (!is_single_relu(f->graph_json)) {
       release((byoc_module*)m);
       return fail(host, BYOC_DECLINED, (int64_t)k, "takes regions of a single relu");
     }
@@ -121,6 +143,8 @@ static byoc_status* compile(byoc_instance* handle, const byoc_compile* in, byoc_
 static byoc_status* save(const byoc_module* handle, byoc_save* io) {
   const module* m = (const module*)handle;
   byoc_str compat = STR("example_c/1");
+  byoc_status* unknown = check_understood(m->host, &io->h);
+  if (unknown) return unknown;
   io->compat = compat;
   for (uint64_t k = 0; k < m->n; ++k) {
     const char* symbol = m->kernels[k].symbol;
@@ -132,6 +156,8 @@ static byoc_status* save(const byoc_module* handle, byoc_save* io) {
 
 static byoc_status* load(byoc_instance* handle, const byoc_load* in, byoc_module** out) {
   const byoc_host* host = ((instance*)handle)->host;
+  byoc_status* unknown = check_understood(host, &in->h);
+  if (unknown) return unknown;
   const char *at = in->blob.p, *end = at + in->blob.n;
   if (in->blob.n && end[-1] != 0)
     return fail(host, BYOC_DATA_LOSS, -1, "the saved symbols are cut short");
@@ -162,7 +188,8 @@ static byoc_status* find_kernel(byoc_module* handle, byoc_str symbol, byoc_kerne
 static byoc_status* info(const byoc_kernel* handle, byoc_kernel_info* io) {
   static const uint32_t in_place[] = {0, 0}; /* output 0 may be the memory of input 0 */
   byoc_str implementation = STR("plain loop");
-  (void)handle;
+  byoc_status* unknown = check_understood(((const kernel*)handle)->host, &io->h);
+  if (unknown) return unknown;
   io->n_in = io->n_out = 1;
   io->inplace_pairs = in_place;
   io->n_inplace = 1;
@@ -188,6 +215,10 @@ static int32_t relu(void* u, uint64_t lo, uint64_t hi, uint32_t worker) {
 static byoc_status* run(byoc_kernel* handle, const byoc_call* call) {
   const byoc_host* host = ((kernel*)handle)->host;
   const DLTensor *x = call->args[0], *y = call->args[1];
+  byoc_status* unknown = check_understood(host, &call->h);
+  if (unknown) return unknown;
+  if (x->strides || y->strides) /* given only where the elements do not lie one after another */
+    return fail(host, BYOC_INVALID_ARGUMENT, -1, "takes compact row-major tensors");
   uint64_t n = 1;
   for (int32_t k = 0; k < x->ndim; ++k) n *= (uint64_t)x->shape[k];
   span s = {(const float*)((const char*)x->data + x->byte_offset),
@@ -224,7 +255,6 @@ static const byoc_plugin table = {
 };
 
 byoc_status* byoc_plugin_entry_v1(const byoc_host* host, const byoc_plugin** out) {
-  (void)host;
   *out = &table;
-  return NULL;
+  return check_understood(host, &host->h);
 }

@@ -70,11 +70,17 @@ inline Options parse_options(byoc_str json) {
   return Options(std::move(values));
 }
 
+inline void check_constants_understood(const byoc_const* const* constants, uint64_t n) {
+  for (uint64_t k = 0; k < n; ++k) check_understood(constants[k]->h);
+}
+
 inline CompileRequest make_request(const byoc_compile& raw) {
   CompileRequest request{{}, to_view(raw.options_json), raw};
   for (uint64_t k = 0; k < raw.n_functions; ++k) {
     const byoc_function& f = *raw.functions[k];
     try {
+      check_understood(f.h);
+      check_constants_understood(f.consts, f.n_consts);
       Graph graph = parse_graph(to_view(f.graph_json));
       if (graph.constants.size() != f.n_consts) bad_graph("constants given do not fit the graph's");
       Constants constants({f.consts, f.consts + f.n_consts}, graph);
@@ -95,8 +101,10 @@ struct Glue {
   static Instance& self(byoc_instance* i) { return *reinterpret_cast<Instance*>(i); }
   static ModuleHandle& self(byoc_module* m) { return *reinterpret_cast<ModuleHandle*>(m); }
 
-  static byoc_status* open(const byoc_host*, byoc_str options_json, byoc_instance** out) noexcept {
+  static byoc_status* open(const byoc_host* host, byoc_str options_json,
+                           byoc_instance** out) noexcept {
     return guarded([&] {
+      check_understood(host->h);
       auto instance = std::make_unique<Instance>();
       instance->plugin = std::make_unique<P>();
       Options options = parse_options(options_json);
@@ -124,6 +132,7 @@ struct Glue {
   }
   static byoc_status* judge(byoc_instance* i, uint32_t, byoc_str json, byoc_verdict* io) noexcept {
     return guarded([&] {
+      check_understood(io->h);
       Verdict verdict = judged(*self(i).plugin, to_view(json));
       io->accept = verdict.accept;
       io->est_ns = verdict.cost.est_ns;
@@ -145,18 +154,25 @@ struct Glue {
   static byoc_status* compile(byoc_instance* i, const byoc_compile* raw,
                               byoc_module** out) noexcept {
     return guarded([&] {
+      check_understood(raw->h);
       CompileRequest request = make_request(*raw);
       *out = wrap(compile_module(*self(i).plugin, request));
     });
   }
   static byoc_status* load(byoc_instance* i, const byoc_load* raw, byoc_module** out) noexcept {
-    return guarded([&] { *out = wrap(load_module(*self(i).plugin, *raw)); });
+    return guarded([&] {
+      check_understood(raw->h);
+      check_constants_understood(raw->consts, raw->n_consts);
+      *out = wrap(load_module(*self(i).plugin, *raw));
+    });
   }
   static byoc_module* wrap(std::unique_ptr<Module> module) {
     return reinterpret_cast<byoc_module*>(new ModuleHandle(std::move(module)));
   }
   static byoc_status* save(const byoc_module* m, byoc_save* io) noexcept {
     return guarded([&] {
+      check_understood(io->h);
+      check_understood(io->blob->h);
       const auto& handle = *reinterpret_cast<const ModuleHandle*>(m);
       io->compat = to_str(handle.compat);
       Saver saver(*io);
@@ -167,24 +183,29 @@ struct Glue {
     return guarded([&] { *out = reinterpret_cast<byoc_kernel*>(self(m).kernel(to_view(symbol))); });
   }
   static byoc_status* info(const byoc_kernel* k, byoc_kernel_info* io) noexcept {
-    const auto& handle = *reinterpret_cast<const KernelHandle*>(k);
+    return guarded([&] {
+      check_understood(io->h);
+      tell(*reinterpret_cast<const KernelHandle*>(k), *io);
+    });
+  }
+  static void tell(const KernelHandle& handle, byoc_kernel_info& io) {
     const KernelInfo& info = handle.info;
-    io->n_in = info.n_in;
-    io->n_out = info.n_out;
-    io->workspace_bytes = info.workspace_bytes;
-    io->workspace_align = info.workspace_align;
-    io->flags = info.flags;
-    io->inplace_pairs = handle.inplace.data();
-    io->n_inplace = info.inplace.size();
-    io->const_use = info.const_use.data();
-    io->n_consts = info.const_use.size();
-    io->resident_bytes = info.resident_bytes;
-    io->device = {kDLCPU, 0};
-    io->implementation = to_str(info.implementation);
-    return nullptr;
+    io.n_in = info.n_in;
+    io.n_out = info.n_out;
+    io.workspace_bytes = info.workspace_bytes;
+    io.workspace_align = info.workspace_align;
+    io.flags = info.flags;
+    io.inplace_pairs = handle.inplace.data();
+    io.n_inplace = info.inplace.size();
+    io.const_use = info.const_use.data();
+    io.n_consts = info.const_use.size();
+    io.resident_bytes = info.resident_bytes;
+    io.device = {kDLCPU, 0};
+    io.implementation = to_str(info.implementation);
   }
   static byoc_status* run(byoc_kernel* k, const byoc_call* call) noexcept {
     return guarded([&] {
+      check_understood(call->h);
       const auto& handle = *reinterpret_cast<const KernelHandle*>(k);
       handle.kernel->run(Call(*call, handle.info.n_in));
     });
@@ -225,6 +246,8 @@ struct Glue {
     static constinit const byoc_plugin kTable = ::byoc::sdk::detail::Glue<Class>::table( \
         id, version, ::byoc::sdk::PluginTraits{__VA_ARGS__});                            \
     ::byoc::sdk::detail::host_pointer = host;                                            \
-    *out = &kTable;                                                                      \
-    return nullptr;                                                                      \
+    return ::byoc::sdk::detail::guarded([&] {                                            \
+      ::byoc::sdk::detail::check_understood(host->h);                                    \
+      *out = &kTable;                                                                    \
+    });                                                                                  \
   }

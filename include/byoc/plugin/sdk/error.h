@@ -77,6 +77,16 @@ inline byoc_status* make_status(uint32_t code, const char* message, int64_t func
                                   to_str(message));
 }
 
+/// Throws when a struct carries an extension that must be understood: this SDK knows none.
+inline void check_understood(const byoc_hdr& header) {
+  for (const byoc_ext* ext = header.ext; ext != nullptr; ext = ext->next) {
+    if (!(ext->id & BYOC_EXT_MUST_UNDERSTAND)) continue;
+    throw Error(BYOC_UNIMPLEMENTED, "the host asks for extension " +
+                                        std::to_string(ext->id & ~BYOC_EXT_MUST_UNDERSTAND) +
+                                        ", which this plugin does not know");
+  }
+}
+
 /// Runs f; whatever it throws becomes a status.
 template <class F>
 byoc_status* guarded(F&& f) noexcept {

@@ -3,6 +3,7 @@
 // name earlier nodes, existing inputs, constants, outputs and types.
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -98,6 +99,14 @@ class Attrs {
     return found == values_.end() ? nullptr : &found->second;
   }
   const auto& all() const { return values_; }
+  /// The first that is none of `known`, or "". An attribute may change what an op means: decline a
+  /// node with one that you do not know.
+  std::string_view unknown(std::initializer_list<std::string_view> known) const {
+    for (const auto& [name, value] : values_) {
+      if (std::find(known.begin(), known.end(), name) == known.end()) return name;
+    }
+    return "";
+  }
   /// The forms without a fallback throw when the attribute is absent; all do when it is of another
   /// kind.
   int64_t i(std::string_view n) const { return as<int64_t>(n, must_have(n)); }

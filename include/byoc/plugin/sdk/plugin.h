@@ -124,13 +124,15 @@ class Call {
   uint32_t n_out() const { return raw_.n_args - n_in_; }
   const DLTensor& in(size_t k) const { return *raw_.args[k]; }
   const DLTensor& out(size_t k) const { return *raw_.args[n_in_ + k]; }
+  /// The elements, one after another in row-major order; throws when they lie otherwise. A kernel
+  /// that takes strides reads them in in(k) and out(k).
   template <class T>
   const T* in_data(size_t k) const {
-    return static_cast<const T*>(data(in(k)));
+    return static_cast<const T*>(data(in(k), "input", k));
   }
   template <class T>
   T* out_data(size_t k) const {
-    return static_cast<T*>(data(out(k)));
+    return static_cast<T*>(data(out(k), "output", k));
   }
   void* workspace() const { return raw_.workspace; }
   bool cancelled() const {
@@ -139,7 +141,13 @@ class Call {
   const byoc_call& raw() const { return raw_; }
 
  private:
-  static void* data(const DLTensor& t) {
+  static void* data(const DLTensor& t, const char* what, size_t k) {
+    int64_t compact = 1;
+    for (int32_t d = t.ndim; t.strides && d-- > 0; compact *= t.shape[d]) {
+      if (t.shape[d] == 1 || t.strides[d] == compact) continue;
+      throw Error(BYOC_INVALID_ARGUMENT,
+                  std::string(what) + " " + std::to_string(k) + " is not compact row-major");
+    }
     return t.data ? static_cast<char*>(t.data) + t.byte_offset : nullptr;
   }
   const byoc_call& raw_;
