@@ -17,10 +17,11 @@ int main(int argc, char** argv) {
       {"byoc compile net.onnx -o net.byoc", "one file that runs anywhere the plugins are"},
       {"byoc run net.byoc --input x=a.npy --output-dir out", "run it"}};
   byoc::cli::add_common_options(root, common);
-  root.commands = {plugins_command(common),   ops_command(common),       opt_command(common),
-                   print_command(common),     partition_command(common), explain_command(common),
-                   compile_command(common),   run_command(common),       bench_command(common),
-                   verify_command(common),    dump_command(common),      replay_command(common),
-                   test_onnx_command(common), demo_command(common)};
+  root.commands = {
+      plugins_command(common),   ops_command(common),       opt_command(common),
+      print_command(common),     partition_command(common), explain_command(common),
+      compile_command(common),   run_command(common),       bench_command(common),
+      verify_command(common),    dump_command(common),      replay_command(common),
+      test_onnx_command(common), demo_command(common),      check_plugin_command(common)};
   return byoc::cli::run_command_line(root, common, argc, argv);
 }

@@ -86,5 +86,14 @@ TEST_F(DroppedIn, TellWhyTheyRefuse) {
   EXPECT_THAT(explained.out, HasSubstr("no broadcasting, has f32[4] for f32[2,4]"));
 }
 
+TEST_F(DroppedIn, KeepWhatPluginsPromise) {
+  Byoc byoc(command());
+  for (const char* name : {"/libbyoc_example.so", "/libbyoc_example_c.so"}) {
+    Json json = byoc.json("check-plugin " + prefix_.path() + "/lib/byoc/plugins" + name);
+    EXPECT_EQ(json["failed"], 0) << json.dump(1);
+    EXPECT_GE(json["passed"], 48) << json.dump(1);
+  }
+}
+
 }  // namespace
 }  // namespace byoc::test

@@ -27,7 +27,8 @@ enum {
   WRONG_VERSION,
   MUST_UNDERSTAND,
   ENTRY_FAILS,
-  TABLE_MAJOR
+  TABLE_MAJOR,
+  LOOSE_NOTE
 };
 
 #define NOTE(major, minor, arch)                                               \
@@ -43,6 +44,8 @@ NOTE(1, 7, BYOC_MANIFEST_ARCH);
 NOTE(1, 0, "m68k");
 #elif FAULT_IS_BAD_NOTE
 BYOC_MANIFEST_NOTE("{\"schema\":\"byoc.plugin/1\",\"id\":");
+#elif FAULT_IS_LOOSE_NOTE
+__asm__(".pushsection .note.byoc,\"\",@progbits\n.long 1\n.popsection\n");
 #elif !FAULT_IS_NO_NOTE
 BYOC_MANIFEST("faulty", "1.0.0");
 #endif

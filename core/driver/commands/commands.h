@@ -6,6 +6,7 @@
 namespace byoc::driver {
 
 cli::Command plugins_command(const cli::CommonOptions& common);
+cli::Command check_plugin_command(const cli::CommonOptions& common);
 cli::Command ops_command(const cli::CommonOptions& common);
 cli::Command opt_command(const cli::CommonOptions& common);
 cli::Command print_command(const cli::CommonOptions& common);

@@ -1,0 +1,17 @@
+#pragma once
+// What happens when a plugin is loaded, opened and closed: one child tells for all of group 2.
+#include <map>
+#include <string>
+
+namespace byoc::conform {
+
+struct LoadFacts {
+  std::string defect;  // how the child ended, when it did not finish
+  std::string error;   // what loading or the entry failed with
+  std::string printed;
+  std::map<std::string, std::string> changed;  // "threads" -> what was changed
+  double wall_ns = 0;
+  uint64_t memory_bytes = 0;
+};
+
+}  // namespace byoc::conform

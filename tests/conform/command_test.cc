@@ -1,0 +1,69 @@
+// How the command behaves around its checks.
+#include "unit/driver/command.h"
+#include "core/conform/conform.h"
+#include "support/faults.h"
+
+namespace byoc::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(CheckPluginCommand, ExitsWith1WhenACheckFails) {
+  Ran ran = Byoc()("check-plugin " + fault_path("unruly_prints") + " --group 2");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out, HasSubstr("2 load\n"));
+  EXPECT_THAT(ran.out, HasSubstr("  fail  quiet         prints \"hello from the plugin\""));
+  EXPECT_THAT(ran.out, HasSubstr("9 passed, 1 failed, 0 skipped (core, "));
+}
+
+TEST(CheckPluginCommand, RunsTheChosenGroupsByNumberOrName) {
+  Byoc byoc;
+  std::string plugin = fault_path("unruly_none");
+  Ran ran = byoc("check-plugin " + plugin + " --group 1,table");
+  EXPECT_EQ(ran.code, 0) << ran.out;
+  EXPECT_THAT(ran.out, HasSubstr("1 static\n"));
+  EXPECT_THAT(ran.out, Not(HasSubstr("2 load\n")));
+  EXPECT_THAT(ran.out, HasSubstr("3 table\n"));
+  ran = byoc("check-plugin " + plugin + " --group 1,9");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--group knows no \"9\""));
+}
+
+TEST(CheckPluginCommand, TellsWrongUse) {
+  Byoc byoc;
+  EXPECT_EQ(byoc("check-plugin").code, 2);
+  EXPECT_EQ(byoc("check-plugin x.so --level deep").code, 2);
+  EXPECT_EQ(byoc("check-plugin " + fault_path("unruly_none") + " --level deep").code, 2);
+  EXPECT_EQ(byoc("check-plugin " + fault_path("unruly_none") + " --plugin-option verbose").code, 2);
+  Ran missing = byoc("check-plugin /nowhere/libx.so");
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_THAT(missing.err, HasSubstr("cannot read /nowhere/libx.so"));
+}
+
+TEST(CheckPluginCommand, ListsEveryCheckWithWhatItAsks) {
+  Ran ran = Byoc()("check-plugin --list");
+  EXPECT_EQ(ran.code, 0);
+  for (const conform::Check& check : conform::all_checks())
+    EXPECT_THAT(ran.out, HasSubstr(std::string(check.about)));
+}
+
+TEST(CheckPluginCommand, GivesOneJsonValue) {
+  Json json = Byoc().json("check-plugin " + fault_path("unruly_none") + " --group 1");
+  EXPECT_EQ(json["schema"], "byoc.check-plugin/1");
+  EXPECT_EQ(json["id"], "example");
+  EXPECT_EQ(json["level"], "core");
+  EXPECT_EQ(json["failed"], 0);
+  EXPECT_EQ(json["checks"][0]["name"], "file");
+  EXPECT_EQ(json["checks"][0]["outcome"], "pass");
+}
+
+TEST(CheckPluginCommand, StopsCleanlyAtCtrlC) {
+  Byoc byoc;
+  Ran ran = byoc("check-plugin " + fault_path("unruly_hangs") +
+                 " --group 2 --timeout 30 & pid=$!; sleep 0.5; kill -INT $pid; wait $pid");
+  EXPECT_EQ(ran.code, 130) << ran.out << ran.err;
+}
+
+}  // namespace
+}  // namespace byoc::test

@@ -1,0 +1,164 @@
+// Every check finds what it is there for: a plugin with one broken promise fails exactly the check
+// of that promise, with words that say what is broken.
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "support/faults.h"
+#include "unit/driver/command.h"
+
+namespace byoc::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+struct Case {
+  const char* plugin;  // of tests/faults
+  const char* check;   // the one that fails
+  const char* message;
+  const char* arguments = "";
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.plugin; }
+
+std::vector<std::string> failed_checks(const Json& json) {
+  std::vector<std::string> names;
+  for (const Json& check : json["checks"]) {
+    if (check["outcome"] == "fail") names.push_back(check["name"]);
+  }
+  return names;
+}
+
+std::string reason_of(const Json& json, const std::string& name) {
+  for (const Json& check : json["checks"]) {
+    if (check["name"] == name) return check["reason"];
+  }
+  return "there is no such check";
+}
+
+class Fault : public testing::TestWithParam<Case> {
+ protected:
+  // Plugins of faulty.c set this when they are loaded.
+  void SetUp() override { ::setenv("BYOC_TEST_FAULTY_RAN", "1", 1); }
+};
+
+TEST_P(Fault, FailsExactlyTheCheckOfThePromiseItBreaks) {
+  const Case& c = GetParam();
+  Byoc byoc;
+  Json json = byoc.json(cat("check-plugin ", fault_path(c.plugin), " ", c.arguments));
+  EXPECT_THAT(failed_checks(json), ElementsAre(c.check)) << json.dump(1);
+  EXPECT_THAT(reason_of(json, c.check), HasSubstr(c.message));
+  EXPECT_EQ(json["failed"], 1);
+}
+
+const Case kCases[] = {
+    {"faulty_loose_note", "strip", "stands in a section that strip removes"},
+    {"faulty_no_note", "manifest", "no plugin manifest in it (ELF note \"byoc\")"},
+    {"faulty_bad_note", "manifest", "its manifest is not valid"},
+    {"faulty_wrong_arch", "abi", "built for m68k"},
+    {"faulty_wrong_major", "abi", "needs ABI 2, this byoc has 1.0"},
+    {"faulty_needs_minor", "abi", "needs ABI 1.7, this byoc has 1.0"},
+    {"unruly_exports", "exports", "exports 1 symbols beside byoc_plugin_entry_v1: example_entry"},
+    {"unruly_unique", "unique", "one in the whole process: one_in_the_process"},
+    {"faulty_unresolved", "imports", "imports symbol_that_nobody_defines, which none of libc.so.6"},
+    {"unruly_textrel", "textrel", "changed when it is loaded (TEXTREL)"},
+    {"unruly_stack", "stack", "asks for an executable stack"},
+    {"unruly_runpath", "runpath", "searches for libraries in \"/opt/vendor/lib\""},
+    {"unruly_openmp", "openmp", "brings a second OpenMP runtime, libomp.so.5"},
+    {"faulty_missing_library", "dependencies", "needs libbyoc_gone.so, which cannot be loaded"},
+    {"faulty_entry_fails", "opens", "this machine has no such chip"},
+    {"unruly_crashes", "opens", "crashed (Segmentation fault) while the entry"},
+    {"unruly_hangs", "opens", "hung for 1 s while the entry", "--timeout 1"},
+    {"unruly_exits", "opens", "ended the process (exit code 0) while the entry"},
+    {"unruly_prints", "quiet", "prints \"hello from the plugin\""},
+    {"unruly_threads", "threads", "leaves 1 thread running"},
+    {"unruly_environment", "environment", "changes the environment variable OMP_NUM_THREADS"},
+    {"unruly_folder", "folder", "changes the current folder from"},
+    {"unruly_locale", "locale", "changes the locale from C to C.UTF-8"},
+    {"unruly_signals", "signals", "changes the handler of signal 10 (User defined signal 1)"},
+    {"unruly_rounding", "floats", "changes the floating-point mode"},
+    {"unruly_memory", "cost", "at most 256 MiB"},
+    {"faulty_null_table", "header", "its entry gave no table"},
+    {"faulty_wrong_tag", "header", "its table has the wrong tag"},
+    {"faulty_small_table", "header", "its table is 64 bytes"},
+    {"faulty_must_understand", "header", "its table needs extension 5"},
+    {"faulty_no_run", "slots", "its table has no \"run\""},
+    {"faulty_wrong_id", "identity", "its table says id \"mask\", its manifest \"faulty\""},
+    {"faulty_wrong_version", "identity", "its table says version \"9.9.9\""},
+    {"faulty_table_major", "minor", "needs ABI 2, this byoc has 1.0"},
+    {"faulty_none", "instance", "no licence", "--plugin-option faulty.fault=open"},
+    {"faulty_none", "instance", "open gave no instance", "--plugin-option faulty.fault=open-null"},
+    {"faulty_none", "instance", "pattern 1 is no byoc_pattern",
+     "--plugin-option faulty.fault=patterns"},
+    {"unruly_ends", "ends", "it went past the end of candidate_json while judge"},
+    {"unruly_longer", "longer", "compile fails: example: a byoc_compile of another size"},
+    {"unruly_optional", "optional", "compile fails: example: takes no extensions"},
+    {"unruly_required", "required", "compile goes on although it does not know"},
+    {"unruly_pattern_syntax", "patterns", "pattern \"odd\": "},
+    {"unruly_pattern_op", "patterns", "names the op frobnicate, which byoc lacks"},
+    {"unruly_pattern_never", "matchable", "pattern \"odd\": none of 64 graphs made after it"},
+    {"unruly_repeatable", "repeatable", "asked again yes"},
+    {"unruly_concurrent", "concurrent", "beside other threads no"},
+    {"unruly_reasons", "reasons", "judge of add f32[2,3,5] f32[5] gives no reason for its no"},
+    {"unruly_unknown_op", "unknown_op", "with an unknown op"},
+    {"unruly_unknown_dtype", "unknown_dtype", "with an unknown dtype"},
+    {"unruly_unknown_attr", "unknown_attr", "with an unknown attribute"},
+    {"unruly_requires", "requires", "with an unknown requirement"},
+    {"unruly_compiles", "compiles", "compile fails: example: ran out of registers"},
+    {"unruly_values", "values", "instead of"},
+    {"unruly_empty", "empty", "run fails: example: there is nothing to do"},
+    {"unruly_special", "special", "gives 0 instead of nan"},
+    {"unruly_misaligned", "misaligned", "run fails: example: wants tensors aligned to 64"},
+    {"unruly_offset", "offset", "tensors with a byte_offset: gives"},
+    {"unruly_strided", "strided", "strided inputs: gives"},
+    {"unruly_outputs", "outputs", "of output 0 f32[2,3,5] unwritten"},
+    {"unruly_inputs", "inputs", "it wrote to input 0, which is read-only, while run, relu f32[7]"},
+    {"unruly_constants", "constants", "it wrote to constant 0, which is read-only, while compile"},
+    {"unruly_guards", "guards", "relu f32[7]: it writes outside of output 0"},
+    {"unruly_overread", "guards", "it went past the end of input 0 while run, relu f32[7]"},
+    {"unruly_workspace", "workspace", "it went past the end of the workspace while run"},
+    {"unruly_in_place", "in_place", "an output in its input's memory: gives"},
+    {"unruly_composites", "composites", "example.add_relu as add relu"},
+};
+
+std::string test_name(const testing::TestParamInfo<Case>& info) {
+  std::string arguments = info.param.arguments;
+  std::string fault = arguments.substr(arguments.rfind('=') + 1);
+  std::string name =
+      cat(info.param.plugin, "_", arguments.find('=') == arguments.npos ? "" : fault);
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !isalnum(c); }, '_');
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(CheckPlugin, Fault, testing::ValuesIn(kCases), test_name);
+
+TEST(CheckPlugin, FindsAPluginThatAnybodyMayChange) {
+  Byoc byoc;
+  std::string copy = byoc.file("libopen.so");
+  std::filesystem::copy_file(fault_path("unruly_none"), copy);
+  ::chmod(copy.c_str(), 0666);
+  Json json = byoc.json("check-plugin " + copy);
+  EXPECT_THAT(failed_checks(json), ElementsAre("file"));
+  EXPECT_THAT(reason_of(json, "file"), HasSubstr("anyone may change it (mode 0666)"));
+}
+
+TEST(CheckPlugin, FindsAFileThatIsNoLibrary) {
+  Byoc byoc;
+  Json json = byoc.json("check-plugin " + byoc.write("libtext.so", "not a library"));
+  EXPECT_THAT(failed_checks(json), ElementsAre("elf"));
+  EXPECT_THAT(reason_of(json, "elf"), HasSubstr("not an ELF file"));
+}
+
+TEST(CheckPlugin, FindsALibraryThatIsCutShort) {
+  Byoc byoc;
+  std::string whole = get(fault_path("unruly_none"));
+  for (size_t size : {size_t{70}, size_t{600}, whole.size() / 2}) {
+    Json json =
+        byoc.json("check-plugin --group 1 " + byoc.write("libcut.so", whole.substr(0, size)));
+    EXPECT_THAT(failed_checks(json), testing::Not(testing::IsEmpty())) << size;
+  }
+}
+
+}  // namespace
+}  // namespace byoc::test

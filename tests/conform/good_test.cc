@@ -1,0 +1,99 @@
+// Plugins that keep what they promise pass every check at the core level, and the kit tries what
+// it says it tries.
+#include "core/conform/memory.h"
+#include "core/conform/pattern_instances.h"
+#include "core/conform/samples.h"
+#include "support/faults.h"
+#include "unit/driver/command.h"
+
+namespace byoc::test {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Json checked(const std::string& plugin) { return Byoc().json("check-plugin " + plugin); }
+
+std::vector<std::string> named(const Json& json, const std::string& outcome) {
+  std::vector<std::string> names;
+  for (const Json& check : json["checks"]) {
+    if (check["outcome"] == outcome) names.push_back(check["name"]);
+  }
+  return names;
+}
+
+Json row_of(const Json& json, const std::string& op) {
+  for (const Json& row : json["ops"]) {
+    if (row["op"] == op) return row;
+  }
+  return Json();
+}
+
+TEST(Json, PassesEveryCheckOnEveryOp) {
+  Json json = checked(std::string(BYOC_PLUGIN_DIR) + "/libbyoc_json.so");
+  EXPECT_THAT(named(json, "fail"), IsEmpty()) << json.dump(1);
+  EXPECT_THAT(named(json, "skip"), testing::ElementsAre("in_place", "composites"));
+  for (const Json& row : json["ops"]) EXPECT_GT(row["accepted"], 0) << row.dump();
+  EXPECT_THAT(row_of(json, "add")["dtypes"], Contains("bf16"));
+}
+
+TEST(Onednn, PassesEveryCheck) {
+  Json json = checked(std::string(BYOC_PLUGIN_DIR) + "/libbyoc_onednn.so");
+  EXPECT_THAT(named(json, "fail"), IsEmpty()) << json.dump(1);
+  EXPECT_THAT(named(json, "pass"), Contains("composites"));
+  EXPECT_GT(row_of(json, "conv2d")["accepted"], 5);
+  EXPECT_EQ(row_of(json, "tanh")["accepted"], 0);
+}
+
+TEST(UnbrokenFault, PassesEveryCheck) {
+  Json json = checked(fault_path("unruly_none"));
+  EXPECT_THAT(named(json, "fail"), IsEmpty()) << json.dump(1);
+  EXPECT_THAT(named(json, "skip"), testing::ElementsAre("in_place"));
+}
+
+TEST(Samples, AreNoneForAnOpThatTheTableDoesNotKnow) {
+  OpDef op;
+  op.name = "of_tomorrow";
+  op.kind = FusionKind::kOpaque;
+  op.inputs = {{"x", ""}, {"y", ""}, {"z", ""}};
+  EXPECT_THAT(conform::programs_of(op, conform::Level::kFull), IsEmpty());
+}
+
+TEST(Samples, HoldEmptyScalarOddAndBroadcastOperands) {
+  std::vector<std::string> labels;
+  for (const auto& program : conform::programs_of(**all_ops().get("add"), conform::Level::kCore))
+    labels.push_back(program.label);
+  for (const char* wanted : {"add f32[0,5] f32[5]", "add f32[] f32[3,5]", "add f32[1] f32[1]",
+                             "add f32[2,1,5] f32[3,1]", "add i64[2,3,5] i64[2,3,5]"})
+    EXPECT_THAT(labels, Contains(wanted));
+}
+
+TEST(PatternInstances, AreMatchedAndDiffer) {
+  auto pattern = Pattern::parse(
+      R"({"repeat":{"one_of":[{"op":"relu","args":["$"]},{"op":"add","args":["$",{"any":true}]}]},)"
+      R"("on":{"op":"conv2d","attrs":{"group":1,"strides":{"max":1}}},"min":1,"max":4})");
+  ASSERT_TRUE(pattern.ok()) << pattern.status().to_string();
+  auto instances = conform::instances_of(*pattern, 1, 64, 8);
+  ASSERT_EQ(instances.size(), 8u);
+  for (const conform::Instance& instance : instances) {
+    EXPECT_THAT(instance.label, testing::StartsWith("conv2d "));
+    EXPECT_GE(instance.ops, 2u);
+  }
+}
+
+TEST(GuardedMemory, TellsWritesIntoItsMargins) {
+  conform::GuardedMemory memory("it", 10, 64, conform::Placement::kAtStart);
+  EXPECT_TRUE(memory.margins_are_whole());
+  memory.data()[10] = std::byte{1};
+  EXPECT_FALSE(memory.margins_are_whole());
+}
+
+TEST(GuardedMemory, EndsTheProcessBehindItsEnd) {
+  conform::GuardedMemory memory("it", 10, 1, conform::Placement::kAtEnd);
+  memory.data()[9] = std::byte{1};
+  EXPECT_DEATH(const_cast<volatile std::byte*>(memory.data())[10] = std::byte{1}, "");
+}
+
+}  // namespace
+}  // namespace byoc::test

@@ -1,0 +1,266 @@
+/* The C++ example plugin, with one promise broken per build (-DFAULT_...=1): what `byoc
+ * check-plugin` has to find. What the example does is reached through its table. */
+#define _GNU_SOURCE
+#include <fenv.h>
+#include <locale.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "byoc/plugin/abi.h"
+
+/* plugins/example/cpp/plugin.cc, compiled with its entry renamed. */
+byoc_status* example_entry(const byoc_host* host, const byoc_plugin** out);
+
+static const byoc_plugin* good;
+static byoc_plugin table;
+static const byoc_host* the_host;
+
+#define STR(text) ((byoc_str){text, sizeof(text) - 1})
+__attribute__((unused)) static byoc_status* refuse(byoc_str why) {
+  return the_host->status_new(the_host->ctx, BYOC_INVALID_ARGUMENT, -1, -1, NULL, 0, why);
+}
+
+/* Group 1. */
+#if FAULT_UNIQUE
+__asm__(
+    ".globl one_in_the_process\n.type one_in_the_process, @gnu_unique_object\n"
+    ".size one_in_the_process, 4\n.data\none_in_the_process: .long 0\n.text\n");
+#endif
+#if FAULT_TEXTREL
+__asm__(".text\n.quad byoc_plugin_entry_v1\n");
+#endif
+#if FAULT_OPENMP
+void function_of_another_openmp(void);
+#endif
+
+/* Group 2: what happens when it is opened. */
+#if FAULT_THREADS
+static void* sleep_forever(void* unused) {
+  for (;;) pause();
+  return unused;
+}
+#endif
+__attribute__((unused)) static void ignore_signal(int signal) { (void)signal; }
+
+static byoc_status* open_badly(const byoc_host* host, byoc_str options, byoc_instance** out) {
+#if FAULT_PRINTS
+  puts("hello from the plugin");
+#elif FAULT_THREADS
+  pthread_t thread;
+  pthread_create(&thread, NULL, sleep_forever, NULL);
+#elif FAULT_ENVIRONMENT
+  setenv("OMP_NUM_THREADS", "1", 1);
+#elif FAULT_FOLDER
+  if (chdir("/") != 0) abort();
+#elif FAULT_LOCALE
+  setlocale(LC_ALL, "C.UTF-8");
+#elif FAULT_SIGNALS
+  signal(SIGUSR1, ignore_signal);
+#elif FAULT_ROUNDING
+  fesetround(FE_TOWARDZERO);
+#elif FAULT_MEMORY
+  enum { kBytes = 300 << 20 };
+  volatile char* memory = malloc(kBytes);
+  for (int k = 0; k < kBytes; k += 4096) memory[k] = 1;
+#endif
+  return good->open(host, options, out);
+}
+
+/* Group 4: patterns beside the example's own. */
+#if FAULT_PATTERN_SYNTAX
+#define EXTRA_PATTERN "{\"op\":\"relu\",\"args\":["
+#elif FAULT_PATTERN_OP
+#define EXTRA_PATTERN "{\"op\":\"frobnicate\"}"
+#elif FAULT_PATTERN_NEVER
+#define EXTRA_PATTERN \
+  "{\"op\":\"relu\",\"dtype\":[\"i8\"],\"args\":[{\"op\":\"add\",\"dtype\":[\"f32\"]}]}"
+#endif
+static byoc_status* patterns_badly(byoc_instance* self, const byoc_pattern* const** out,
+                                   uint64_t* n) {
+  byoc_status* status = good->patterns(self, out, n);
+#ifdef EXTRA_PATTERN
+  static const char kDag[] = EXTRA_PATTERN;
+  static const byoc_pattern extra = {.h = {sizeof extra, BYOC_TAG_PATTERN, NULL},
+                                     .name = {"odd", 3},
+                                     .dag_json = {kDag, sizeof kDag - 1}};
+  static const byoc_pattern* all[16];
+  memcpy(all, *out, *n * sizeof *all);
+  all[(*n)++] = &extra;
+  *out = all;
+#endif
+  return status;
+}
+
+static byoc_status* judge_badly(byoc_instance* self, uint32_t pattern, byoc_str json,
+                                byoc_verdict* io) {
+#if FAULT_ENDS
+  if (strlen(json.p) == 7) return refuse(STR("an unlucky number")); /* it has no null byte */
+#endif
+  byoc_status* status = good->judge(self, pattern, json, io);
+#if FAULT_REPEATABLE
+  static uint64_t calls;
+  io->est_ns = ++calls;
+#elif FAULT_CONCURRENT
+  static int inside;
+  int others = __atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST);
+  usleep(500);
+  if (others) io->accept = 0, io->reason = STR("busy");
+  __atomic_fetch_sub(&inside, 1, __ATOMIC_SEQ_CST);
+#elif FAULT_REASONS
+  if (io->accept == 0) io->reason = (byoc_str){NULL, 0};
+#endif
+  return status;
+}
+
+/* Groups 3 to 5: what it makes of functions. */
+static int has(byoc_str text, const char* part) {
+  return memmem(text.p, text.n, part, strlen(part)) != NULL;
+}
+static int is_composite; /* the function that was compiled last */
+
+/* What a plugin does that looks at nothing but the number of inputs: a relu, whatever was asked. */
+__attribute__((unused)) static byoc_status* compile_anything(byoc_instance* self,
+                                                             const byoc_compile* in,
+                                                             byoc_module** out) {
+  byoc_function f = *in->functions[0];
+  const byoc_function* list[] = {&f};
+  byoc_compile request = *in;
+  f.graph_json =
+      STR("{\"format\":\"byoc.graph\",\"version\":1,\"requires\":[],\"symbol\":\"f\","
+          "\"types\":[{\"dtype\":\"f32\",\"shape\":[2]}],\"inputs\":[{\"name\":\"x\",\"type\":0}],"
+          "\"constants\":[],\"nodes\":[{\"op\":\"relu\",\"version\":1,\"args\":[[\"i\",0]],"
+          "\"types\":[0]}],\"outputs\":[[\"n\",0,0]]}");
+  f.n_consts = 0;
+  request.functions = list;
+  return good->compile(self, &request, out);
+}
+
+static byoc_status* compile_badly(byoc_instance* self, const byoc_compile* in, byoc_module** out) {
+  byoc_str graph = in->functions[0]->graph_json;
+  is_composite = has(graph, "\"call\":");
+#if FAULT_LONGER
+  if (in->h.size != sizeof *in) return refuse(STR("a byoc_compile of another size"));
+#elif FAULT_OPTIONAL
+  if (in->h.ext) return refuse(STR("takes no extensions"));
+#elif FAULT_REQUIRED
+  byoc_compile plain = *in;
+  plain.h.ext = NULL;
+  return good->compile(self, &plain, out);
+#elif FAULT_UNKNOWN_OP
+  if (has(graph, "\"op\":\"conform_unknown\"")) return compile_anything(self, in, out);
+#elif FAULT_UNKNOWN_DTYPE
+  if (has(graph, "\"f7\"")) return compile_anything(self, in, out);
+#elif FAULT_UNKNOWN_ATTR
+  if (has(graph, "\"conform_unknown\":1")) return compile_anything(self, in, out);
+#elif FAULT_REQUIRES
+  if (has(graph, "\"requires\":[\"")) return compile_anything(self, in, out);
+#elif FAULT_COMPILES
+  if (has(graph, "[3,1,1,1,2]")) return refuse(STR("ran out of registers"));
+#elif FAULT_CONSTANTS
+  if (in->functions[0]->n_consts) *(volatile char*)in->functions[0]->consts[0]->view->data += 1;
+#endif
+  return good->compile(self, in, out);
+}
+
+static byoc_status* info_badly(const byoc_kernel* kernel, byoc_kernel_info* io) {
+  byoc_status* status = good->info(kernel, io);
+#if FAULT_IN_PLACE
+  static const uint32_t pair[] = {0, 0};
+  io->inplace_pairs = pair;
+  io->n_inplace = 1;
+#endif
+  return status;
+}
+
+/* Group 5. Inputs come first; the last argument is the one output. */
+static uint64_t elements(const DLTensor* t) {
+  uint64_t n = 1;
+  for (int k = 0; k < t->ndim; ++k) n *= (uint64_t)t->shape[k];
+  return n;
+}
+__attribute__((unused)) static float* data(const DLTensor* t) {
+  return (float*)((char*)t->data + t->byte_offset);
+}
+
+static byoc_status* run_badly(byoc_kernel* kernel, const byoc_call* call) {
+  uint32_t n_in = call->n_args - 1;
+  const DLTensor *x = call->args[0], *y = call->args[n_in];
+  uint64_t n = elements(y);
+  DLTensor views[8];
+  const DLTensor* args[8];
+  byoc_call changed = *call;
+  changed.args = args;
+  for (uint32_t k = 0; k < call->n_args; ++k) {
+    views[k] = *call->args[k];
+    args[k] = &views[k];
+#if FAULT_OFFSET
+    if (k < n_in) views[k].byte_offset = 0;
+#elif FAULT_STRIDED
+    if (k < n_in) views[k].strides = NULL;
+#elif FAULT_MISALIGNED
+    if ((uintptr_t)views[k].data % 64) return refuse(STR("wants tensors aligned to 64"));
+#endif
+  }
+#if FAULT_EMPTY
+  if (n == 0) return refuse(STR("there is nothing to do"));
+#elif FAULT_INPUTS
+  if (n == 7 && n_in == 1) *(volatile float*)data(x) += 1;
+#elif FAULT_OVERREAD
+  if (n == 7 && n_in == 1) (void)*(volatile float*)(data(x) + n);
+#elif FAULT_WORKSPACE
+  if (n == 7 && n_in == 1) ((volatile char*)call->workspace)[call->workspace_bytes] = 1;
+#elif FAULT_IN_PLACE
+  if (!y->strides) memset(data(y), 0, n * sizeof(float));
+#elif FAULT_OUTPUTS
+  float last = n && !y->strides ? data(y)[n - 1] : 0;
+#endif
+  byoc_status* status = good->run(kernel, &changed);
+  if (status || n == 0 || y->strides) return status;
+#if FAULT_VALUES
+  if (n_in == 1) data(y)[0] += 1e-3f;
+#elif FAULT_SPECIAL
+  for (uint64_t k = 0; k < n; ++k)
+    if (data(y)[k] != data(y)[k]) data(y)[k] = 0;
+#elif FAULT_OUTPUTS
+  data(y)[n - 1] = last;
+#elif FAULT_GUARDS
+  if (n == 7 && n_in == 1) data(y)[n] = 0;
+#elif FAULT_COMPOSITES
+  if (is_composite) data(y)[0] += 1;
+#endif
+  (void)x;
+  return status;
+}
+
+static void spoil(void) {
+  table.open = open_badly;
+  table.patterns = patterns_badly;
+  table.judge = judge_badly;
+  table.compile = compile_badly;
+  table.info = info_badly;
+  table.run = run_badly;
+}
+
+byoc_status* byoc_plugin_entry_v1(const byoc_host* host, const byoc_plugin** out) {
+  the_host = host;
+  byoc_status* status = example_entry(host, &good);
+  if (status) return status;
+  table = *good;
+  spoil();
+#if FAULT_CRASHES
+  raise(SIGSEGV);
+#elif FAULT_HANGS
+  for (;;) pause();
+#elif FAULT_EXITS
+  _exit(0);
+#elif FAULT_OPENMP
+  function_of_another_openmp();
+#endif
+  *out = &table;
+  return NULL;
+}
