@@ -1,0 +1,64 @@
+// Graphs far larger than anyone's, on the stack that every process has: what recurses over the
+// graph does not come back from here. How long it takes is measured by bench/.
+#include <gtest/gtest.h>
+
+#include "bench/graphs.h"
+#include "bench/onnx_graphs.h"
+#include "byoc/import.h"
+#include "byoc/op/registry.h"
+#include "support/flow.h"
+#include "support/temp_folder.h"
+
+namespace byoc::test {
+namespace {
+
+using bench::Family;
+
+uint64_t count_ops(const IRModule& module) {
+  uint64_t ops = 0;
+  for (const auto& [name, function] : module.functions) {
+    for (const Node& node : function.nodes) ops += std::holds_alternative<Call>(node.kind);
+  }
+  return ops;
+}
+
+TEST(AMillionOps, InAChainArePrintedParsedPartitionedAndFreed) {
+  constexpr uint32_t kOps = 1000000;
+  IRModule module = bench::make_graph(Family::kChain, kOps);
+  {
+    Result<IRModule> parsed = parse_module(print(module), all_ops());
+    ASSERT_TRUE(parsed.ok()) << parsed.status().to_string();
+    ASSERT_EQ(print(*parsed), print(module));
+  }
+  BuildOptions options;
+  options.plugins = selective_plugins({{"a", {{"ops", "relu"}}}, {"b", {{"ops", "exp"}}}});
+  options.compilers = {"a", "b", "json"};
+  Result<IRModule> cut = partition_for(std::move(module), options);
+  ASSERT_TRUE(cut.ok()) << cut.status().to_string();
+  EXPECT_EQ(count_ops(*cut), kOps);
+  // relu, tanh, exp, relu, ...: tanh, which json takes later, keeps all the others apart.
+  EXPECT_EQ(cut->functions.size() - 1, (kOps + 2) / 3 + kOps / 3);
+}
+
+TEST(AHundredThousandNodes, OfOnnxFilesGiveWhatArithmeticGives) {
+  for (bench::Shape shape : {bench::Shape::kChain, bench::Shape::kLadder}) {
+    TempFolder folder;
+    std::string path = folder.file("model.onnx");
+    float expected = static_cast<float>(bench::write_onnx_graph(path, shape, 100000, 0.25));
+    Result<IRModule> module = import_onnx(path, all_ops());
+    ASSERT_TRUE(module.ok()) << module.status().to_string();
+    BuildOptions options;
+    options.plugins = built_plugins();
+    options.compilers = {"json"};
+    Result<Executable> executable = build(*std::move(module), options);
+    ASSERT_TRUE(executable.ok()) << executable.status().to_string();
+    EXPECT_GE(executable->program.steps.size(), 24u) << "regions are cut at max_ops";
+    std::vector<Tensor> inputs;
+    inputs.push_back(tensor_f32({1, 64}, std::vector<float>(64, 0.25f)));
+    for (float y : floats(execute(*executable, options.plugins, inputs)[0]))
+      ASSERT_NEAR(y, expected, 1e-5);  // both shapes contract: errors do not add up
+  }
+}
+
+}  // namespace
+}  // namespace byoc::test
