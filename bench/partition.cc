@@ -3,10 +3,12 @@
 // what they read.
 #include <benchmark/benchmark.h>
 
+#include <sys/resource.h>
 #include <chrono>
 
 #include "bench/graphs.h"
 #include "byoc/compile.h"
+#include "byoc/pass/passes.h"
 #include "core/partition/judge.h"
 #include "core/partition/regions.h"
 
@@ -90,12 +92,18 @@ void labels(benchmark::State& state, Family family) {
                                                benchmark::Counter::kIsIterationInvariantRate);
 }
 
+double peak_mib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 // The first run of a graph meets no name and no attribute that the process knows already; `first_s`
-// is its time, by the clock on the wall.
+// is its time, by the clock on the wall. `peak_mib` is that of the process so far.
 void passes(benchmark::State& state, Family family) {
   IRModule model = make_graph(family, static_cast<uint32_t>(state.range(0)));
   Report report;
@@ -106,6 +114,7 @@ void passes(benchmark::State& state, Family family) {
   if (count_ops(*out) != count_ops(model)) return state.SkipWithError("ops were lost");
   state.counters["regions"] = static_cast<double>(out->functions.size() - 1);
   state.counters["judge_calls"] = static_cast<double>(report.judge_calls);
+  state.counters["peak_mib"] = peak_mib();
   state.counters["judge_distinct"] = static_cast<double>(report.judge_distinct);
   out = IRModule();
   for (auto _ : state) {
@@ -121,6 +130,31 @@ void passes(benchmark::State& state, Family family) {
   }
 }
 
+// What was cut out goes on to its plugins: fuse_ops, run_codegen, plan_memory. `peak_mib` is that
+// of the process so far.
+void codegen(benchmark::State& state, Family family) {
+  PassContext context = context_with(nullptr);
+  IRModule model = make_graph(family, static_cast<uint32_t>(state.range(0)));
+  uint64_t ops = count_ops(model);
+  Result<IRModule> cut = partition(std::move(model), context);
+  if (!cut.ok()) return state.SkipWithError(cut.status().to_string().c_str());
+  uint64_t compiled = 0;
+  for (auto _ : state) {
+    Result<IRModule> out = run_passes(*cut, codegen_pipeline(context), context);
+    state.PauseTiming();
+    if (!out.ok()) return state.SkipWithError(out.status().to_string().c_str());
+    compiled = 0;
+    for (const ExternalModule& module : out->external_mods) {
+      for (const ExternalFunction& function : module.functions) compiled += function.ops;
+    }
+    out = IRModule();
+    state.ResumeTiming();
+  }
+  if (compiled != ops) return state.SkipWithError("ops were lost");
+  state.counters["functions"] = static_cast<double>(cut->functions.size() - 1);
+  state.counters["peak_mib"] = peak_mib();
+}
+
 void register_all() {
   for (Family family : {Family::kTransformer, Family::kNas, Family::kRandom}) {
     for (int64_t ops : {1000, 10000, 100000, 1000000}) {
@@ -129,6 +163,9 @@ void register_all() {
           ->Unit(benchmark::kMillisecond);
       benchmark::RegisterBenchmark(cat("annotate_merge_partition/", family_name(family)).c_str(),
                                    passes, family)
+          ->Arg(ops)
+          ->Unit(benchmark::kMillisecond);
+      benchmark::RegisterBenchmark(cat("codegen/", family_name(family)).c_str(), codegen, family)
           ->Arg(ops)
           ->Unit(benchmark::kMillisecond);
     }
