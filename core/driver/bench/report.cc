@@ -121,6 +121,7 @@ std::string sums_table(const std::vector<Row>& rows, const std::string& title, N
     sum.known = sum.known && row.flops.has_value();
   }
   std::vector<Sum> sums;
+  sums.reserve(by_name.size());
   for (auto& [key, sum] : by_name) sums.push_back(sum), sums.back().name = key;
   std::stable_sort(sums.begin(), sums.end(), [](auto& a, auto& b) { return a.ns > b.ns; });
   std::vector<double> times;

@@ -180,7 +180,7 @@ class Bench {
     BYOC_TRY(work.inputs, make_inputs(runnable.executable.program.inputs));
     Executable executable = std::move(runnable.executable);
     if (!options_.region.empty()) {
-      BYOC_TRY(executable, step_work(std::move(executable), work));
+      BYOC_TRY(executable, step_work(executable, work));
     }
     work.compile = [executable = std::move(executable)](uint32_t) -> Result<Compiled> {
       return Compiled{executable, std::nullopt};
@@ -189,7 +189,7 @@ class Bench {
   }
 
   /// One step, with the inputs that a run of the whole gives it.
-  Result<Executable> step_work(Executable executable, Work& work) {
+  Result<Executable> step_work(const Executable& executable, Work& work) {
     std::vector<std::string> names;
     for (const Step& step : executable.program.steps) names.push_back(step.symbol);
     BYOC_TRY(size_t index, find_region(options_.region, names));

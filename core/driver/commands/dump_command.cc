@@ -28,6 +28,7 @@ Result<RegionValues> values_of(const Options& options, const cli::CommonOptions&
   BYOC_TRY(auto types, entry_inputs(module));
   BYOC_TRY(auto made, cli::make_inputs(types, options.inputs, options.seed, tensor_readers()));
   std::vector<Tensor> inputs;
+  inputs.reserve(made.size());
   for (auto& input : made) inputs.push_back(std::move(input.tensor));
   return RegionValues::compute(with_names(std::move(module)), build_with, reference,
                                std::move(inputs));

@@ -160,7 +160,7 @@ Result<ReplayProgram> compile_replay(const ReplayCase& replay, const Plugin& plu
 }
 
 Result<Replayed> run_replay(const ReplayCase& replay, const Plugin& plugin,
-                            std::shared_ptr<const PluginSet> plugins, double tolerance) {
+                            const std::shared_ptr<const PluginSet>& plugins, double tolerance) {
   BYOC_TRY(ReplayProgram program, compile_replay(replay, plugin, plugins));
   Replayed out = std::move(program.facts);
   if (!program.executable) return out;

@@ -36,7 +36,7 @@ struct ReplayProgram {
 Result<ReplayProgram> compile_replay(const ReplayCase& replay, const Plugin& plugin,
                                      std::shared_ptr<const PluginSet> plugins);
 Result<Replayed> run_replay(const ReplayCase& replay, const Plugin& plugin,
-                            std::shared_ptr<const PluginSet> plugins, double tolerance);
+                            const std::shared_ptr<const PluginSet>& plugins, double tolerance);
 
 /// The stored graph as a module of one function, its entry.
 Result<IRModule> module_of(const ReplayCase& replay);
