@@ -65,7 +65,7 @@ NETWORKS = [
             "fire modules, pools that round up; version 1.1"),
     Network("densenet121", 14, t.make_densenet, image(), "classifier", "every layer reads all before it in its block"),
     Network("efficientnet_b0", 16, t.make_efficientnet, image(), "classifier.1", "squeeze and excitation, swish",
-            shift=2.0, small_shift=1.5),
+            shift=2.0, small_shift=1.75),
     Network("shufflenet_v2", 15, t.make_shufflenet, image(), "fc", "channels split and shuffled"),
     Network("googlenet", 17, t.make_googlenet, image(), "fc", "branches of four kinds; input channels rescaled"),
     Network("inception_v3", 16, t.make_inception_v3, image(299, 128), "fc",
