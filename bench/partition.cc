@@ -9,6 +9,7 @@
 #include "bench/graphs.h"
 #include "byoc/compile.h"
 #include "byoc/pass/passes.h"
+#include "core/partition/border.h"
 #include "core/partition/judge.h"
 #include "core/partition/regions.h"
 
@@ -102,6 +103,24 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+// Regions and border tensors, and those of the baseline (core/partition/waves.h) on the same
+// annotations; false, with an error, when ours are more of either.
+bool count_against_waves(benchmark::State& state, const IRModule& model, IRModule out) {
+  PassContext context = context_with(nullptr);
+  Result<BorderCount> ours = count_borders(out), waves = BorderCount();
+  out = IRModule();  // so that this needs no more memory than partitioning did
+  Result<IRModule> annotated = annotate_target(model, context.compilers, context);
+  if (annotated.ok()) waves = count_waves(*annotated, context, WavePieces::kApart);
+  if (!ours.ok() || !annotated.ok() || !waves.ok()) return state.SkipWithError("no counts"), false;
+  state.counters["regions"] = static_cast<double>(ours->regions);
+  state.counters["border_tensors"] = static_cast<double>(ours->tensors);
+  state.counters["waves_regions"] = static_cast<double>(waves->regions);
+  state.counters["waves_border_tensors"] = static_cast<double>(waves->tensors);
+  bool is_worse = ours->regions > waves->regions || ours->tensors > waves->tensors;
+  if (is_worse) state.SkipWithError("more regions or border tensors than the waves");
+  return !is_worse;
+}
+
 // The first run of a graph meets no name and no attribute that the process knows already; `first_s`
 // is its time, by the clock on the wall. `peak_mib` is that of the process so far.
 void passes(benchmark::State& state, Family family) {
@@ -112,10 +131,10 @@ void passes(benchmark::State& state, Family family) {
   state.counters["first_s"] = seconds_since(start);
   if (!out.ok()) return state.SkipWithError(out.status().to_string().c_str());
   if (count_ops(*out) != count_ops(model)) return state.SkipWithError("ops were lost");
-  state.counters["regions"] = static_cast<double>(out->functions.size() - 1);
   state.counters["judge_calls"] = static_cast<double>(report.judge_calls);
   state.counters["peak_mib"] = peak_mib();
   state.counters["judge_distinct"] = static_cast<double>(report.judge_distinct);
+  if (!count_against_waves(state, model, *std::move(out))) return;
   out = IRModule();
   for (auto _ : state) {
     PassContext context = context_with(nullptr);

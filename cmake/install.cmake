@@ -1,6 +1,7 @@
-# cmake --install build --prefix DIR: commands in bin, plugins in lib/byoc/plugins, and for authors of
-# plugins the headers and find_package(byoc COMPONENTS plugin_sdk). `--component plugin_sdk` installs the
-# last two alone, which needs nothing to be built.
+# cmake --install build --prefix DIR: commands in bin, plugins in lib/byoc/plugins, the headers, for authors
+# of plugins find_package(byoc COMPONENTS plugin_sdk), and for programs that compile or run models
+# themselves static libraries with find_package(byoc COMPONENTS compile import runtime).
+# `--component plugin_sdk` installs headers and plugin_sdk alone, which needs nothing to be built.
 include(CMakePackageConfigHelpers)
 
 install(DIRECTORY include/byoc DESTINATION include COMPONENT plugin_sdk FILES_MATCHING PATTERN "*.h")
@@ -14,6 +15,15 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/byoc-config-version.cmake
   COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)          # of headers; the ABI checks itself at load
 install(FILES ${CMAKE_BINARY_DIR}/byoc-config.cmake ${CMAKE_BINARY_DIR}/byoc-config-version.cmake
   DESTINATION lib/cmake/byoc COMPONENT plugin_sdk)
+
+# The rooms, each as byoc::<room>: a program names compile (passes, build), import (ONNX files) or runtime
+# (sessions), and gets what they stand on.
+set(byoc_libraries base runtime ir op text pass simplify partition codegen pipeline compile import)
+foreach(library IN LISTS byoc_libraries)
+  set_target_properties(byoc_${library} PROPERTIES EXPORT_NAME ${library})
+  install(TARGETS byoc_${library} EXPORT byoc_libraries ARCHIVE DESTINATION lib COMPONENT libraries)
+endforeach()
+install(EXPORT byoc_libraries NAMESPACE byoc:: DESTINATION lib/cmake/byoc COMPONENT libraries)
 
 foreach(command byoc byoc-run)
   if(TARGET ${command})

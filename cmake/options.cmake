@@ -27,6 +27,7 @@ endforeach()
 
 # A room of the house: a static library of the sources in this folder that exposes include/ alone.
 # byoc_room(NAME [SOURCES globs...] [LINK libraries...] [PRIVATE libraries of this room alone...])
+# Private libraries that are headers alone are nothing to those who link an installed room.
 function(byoc_room name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK;PRIVATE" ${ARGN})
   if(NOT ARG_SOURCES)
@@ -37,5 +38,13 @@ function(byoc_room name)
   target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                             $<INSTALL_INTERFACE:include>)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_link_libraries(${name} PUBLIC ${ARG_LINK} PRIVATE ${ARG_PRIVATE})
+  target_compile_features(${name} PUBLIC cxx_std_20)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  foreach(library IN LISTS ARG_PRIVATE)
+    get_target_property(type ${library} TYPE)
+    if(type STREQUAL INTERFACE_LIBRARY)
+      set(library $<BUILD_INTERFACE:${library}>)
+    endif()
+    target_link_libraries(${name} PRIVATE ${library})
+  endforeach()
 endfunction()
