@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # run_page.sh PAGE.md PREFIX FOLDER: does what the page says, in FOLDER, with ~/byoc being a copy of the
-# byoc installed at PREFIX. The page's code blocks are all there is: what follows ``` says what each means.
+# byoc installed at PREFIX and $BYOC_TREE this source tree. The page's code blocks are all there is: what
+# follows ``` says what each means.
 #   ```cpp main.cc     a language and a file name: the file is written
 #   ```sh              the commands are run, and must succeed; "sh fails": and must fail
 #   ```text            must be what the commands before it printed; a line "..." stands for any lines,
 #                      "..." in a line for any text
 set -euo pipefail
+BYOC_TREE=$(realpath "$(dirname "$0")/../..")
+export BYOC_TREE
 page=$(realpath "$1") prefix=$(realpath "$2") folder=$3
 rm -rf "$folder"
 mkdir -p "$folder/home" "$folder/work" "$folder/blocks"
@@ -59,7 +62,7 @@ matches() {
 }
 
 cd "$folder/work"
-export HOME="$folder/home" BYOC_TUTORIAL=1
+export HOME="$folder/home"
 unset BYOC_PLUGIN_PATH
 checked=0 ran=0
 for block in "$folder"/blocks/*; do
