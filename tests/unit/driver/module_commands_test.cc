@@ -144,6 +144,41 @@ TEST(PartitionCommand, PrintsRegionsAndBordersBesideThoseOfTheBaseline) {
   EXPECT_THAT(out, testing::ContainsRegex("priority-greedy waves +3 +3 "));
 }
 
+// Stored models, and plugins of adverse tastes: every op but one kind, one kind alone, and three
+// plugins that cut each other's regions.
+TEST(PartitionCommand, HasNeverMoreRegionsOrBorderTensorsThanTheBaseline) {
+  const std::string three = cat(" --compiler a,b,c,json --plugin ", BYOC_BUILD_DIR,
+                                "/tests/support/plugins/libbyoc_a.so --plugin ", BYOC_BUILD_DIR,
+                                "/tests/support/plugins/libbyoc_b.so --plugin ", BYOC_BUILD_DIR,
+                                "/tests/support/plugins/libbyoc_c.so");
+  auto tastes = [&](const char* a, const char* b, const char* c) {
+    return cat(three, " --plugin-option a.ops=", a, " --plugin-option b.ops=", b,
+               " --plugin-option c.ops=", c);
+  };
+  const std::string plugins[] = {
+      " --compiler onednn,json",
+      tastes("add,divide,erf,layer_norm,matmul,multiply,reshape,transpose", "none", "none"),
+      tastes("conv2d,matmul", "add,softmax,relu", "transpose,multiply,clip"),
+      tastes("add,transpose", "matmul,conv2d,concat", "relu,reshape,divide,erf"),
+      tastes("layer_norm,matmul,multiply,global_average_pool", "reshape,add,sigmoid", "softmax"),
+      tastes("relu,clip", "softmax,matmul,conv2d,add", "layer_norm,transpose,reshape")};
+  Byoc byoc;
+  int fewer = 0;
+  for (const char* model : {"transformer_13", "transformer_17", "fire", "squeeze_excite",
+                            "inverted_residual_bn", "resnet_basic_bn", "two_outputs"}) {
+    for (const std::string& choice : plugins) {
+      std::string line =
+          cat("partition ", BYOC_TEST_DATA, "/models/blocks/", model, "/model.onnx", choice);
+      Json json = byoc.json(line);
+      ASSERT_TRUE(json["ok"]) << line << json;
+      EXPECT_LE(json["region_count"], json["baseline"]["region_count"]) << line;
+      EXPECT_LE(json["border_tensors"], json["baseline"]["border_tensors"]) << line;
+      fewer += json["border_tensors"] < json["baseline"]["border_tensors"];
+    }
+  }
+  EXPECT_GT(fewer, 0) << "no case tells the two apart";
+}
+
 TEST(PartitionCommand, RefusesAnUnknownPlugin) {
   Byoc byoc;
   Ran ran = byoc("partition " + byoc.write("m.ir", kTwoOps) + " --compiler jsno");
