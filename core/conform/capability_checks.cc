@@ -216,12 +216,16 @@ const Check kChecks[] = {
     {4, "matchable", "graphs made after a pattern are matched by it", "patterns", check_matchable},
     {4, "repeatable", "judge gives the same verdict again, and on another instance", "instance",
      check_repeatable},
-    {4, "concurrent", "and from four threads at a time", "repeatable", check_concurrent},
+    {4, "concurrent", "judge gives it also to four threads at a time", "repeatable",
+     check_concurrent},
     {4, "reasons", "a verdict of no, or of slow, has a reason", "instance", check_reasons},
     {4, "unknown_op", "an op that it does not know is refused", "instance", check_unknown_op},
-    {4, "unknown_dtype", "so is a dtype", "instance", check_unknown_dtype},
-    {4, "unknown_attr", "so is an attribute", "instance", check_unknown_attribute},
-    {4, "requires", "so is a requirement of the graph", "instance", check_unknown_requires},
+    {4, "unknown_dtype", "a dtype that it does not know is refused", "instance",
+     check_unknown_dtype},
+    {4, "unknown_attr", "an attribute that it does not know is refused", "instance",
+     check_unknown_attribute},
+    {4, "requires", "a requirement of the graph that it does not know is refused", "instance",
+     check_unknown_requires},
 };
 
 }  // namespace

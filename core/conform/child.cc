@@ -44,7 +44,7 @@ void write_all(int fd, std::string_view text) {
 /// Never returns. Handlers of this process do not count in the child, and it dies with its parent.
 [[noreturn]] void be_child(int result, int printed, const std::function<std::string()>& work) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  signal(SIGABRT, SIG_DFL);
+  for (int fatal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL}) signal(fatal, SIG_DFL);
   signal(SIGINT, SIG_IGN);  // the parent ends it
   result_pipe = result;
   dup2(printed, STDOUT_FILENO);

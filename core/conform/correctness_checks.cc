@@ -43,6 +43,10 @@ Answer check_constants(Kit& kit) { return found(kit, "constants", "takes no cons
 Answer check_guards(Kit& kit) { return found(kit, "guards", "nothing ran"); }
 Answer check_workspace(Kit& kit) { return found(kit, "workspace", "asks for no workspace"); }
 Answer check_in_place(Kit& kit) { return found(kit, "in_place", "declares no in-place pair"); }
+Answer check_surroundings(Kit& kit) {
+  Answer answer = found(kit, "surroundings", "nothing ran");
+  return answer.outcome == Outcome::kPass ? pass() : answer;
+}
 Answer check_composites(Kit& kit) {
   return found(kit, "composites", "takes no match of several ops");
 }
@@ -59,9 +63,9 @@ Answer check_coverage(Kit& kit) {
 const Check kChecks[] = {
     {5, "compiles", "what judge takes, compile, save and load take", "instance", check_compiles},
     {5, "values", "results are those of the reference kernels", "instance", check_values},
-    {5, "empty", "also on tensors without elements", "instance", check_empty},
-    {5, "special", "also on NaN, infinities and denormals", "instance", check_special},
-    {5, "misaligned", "also on tensors aligned to their elements alone", "instance",
+    {5, "empty", "so are results on tensors without elements", "instance", check_empty},
+    {5, "special", "so are those on NaN, infinities and denormals", "instance", check_special},
+    {5, "misaligned", "so are those on tensors aligned to their elements alone", "instance",
      check_misaligned},
     {5, "offset", "byte_offset is honoured", "instance", check_offset},
     {5, "strided", "strides are honoured, or refused", "instance", check_strided},
@@ -69,10 +73,12 @@ const Check kChecks[] = {
     {5, "inputs", "inputs are not written to", "instance", check_inputs},
     {5, "constants", "constants are not written to", "instance", check_constants},
     {5, "guards", "nothing outside of tensors is touched", "instance", check_guards},
-    {5, "workspace", "nor outside of the workspace", "instance", check_workspace},
+    {5, "workspace", "nothing outside of the workspace is touched", "instance", check_workspace},
     {5, "in_place", "declared in-place pairs may share memory", "instance", check_in_place},
     {5, "composites", "graphs made after the patterns, taken as composites", "instance",
      check_composites},
+    {5, "surroundings", "compiling and running print nothing and leave the process as it was",
+     "instance quiet floats", check_surroundings},
     {5, "coverage", "the kit has a sample of every op", "instance", check_coverage},
 };
 

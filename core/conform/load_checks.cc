@@ -120,16 +120,15 @@ const Check kChecks[] = {
     {2, "opens", "it can be loaded, and its entry succeeds",
      "file manifest abi dependencies imports", check_opens},
     {2, "quiet", "loading, opening and closing print nothing", "opens", check_quiet},
-    {2, kThreads, "they start no thread", "opens", check_unchanged<kThreads>},
-    {2, kEnvironment, "they leave the environment variables as they were", "opens",
+    {2, kThreads, "no thread is left running", "opens", check_unchanged<kThreads>},
+    {2, kEnvironment, "the environment variables stay as they were", "opens",
      check_unchanged<kEnvironment>},
-    {2, kFolder, "they leave the current folder as it was", "opens", check_unchanged<kFolder>},
-    {2, kLocale, "they leave the locale as it was", "opens", check_unchanged<kLocale>},
-    {2, kSignals, "they leave signal handlers and the mask as they were", "opens",
+    {2, kFolder, "the current folder stays as it was", "opens", check_unchanged<kFolder>},
+    {2, kLocale, "the locale stays as it was", "opens", check_unchanged<kLocale>},
+    {2, kSignals, "signal handlers and the mask stay as they were", "opens",
      check_unchanged<kSignals>},
-    {2, kFloats, "they leave rounding and denormals as they were", "opens",
-     check_unchanged<kFloats>},
-    {2, "cost", "at most 2 s and 256 MiB", "opens", check_cost},
+    {2, kFloats, "rounding and denormals stay as they were", "opens", check_unchanged<kFloats>},
+    {2, "cost", "loading takes at most 2 s and 256 MiB", "opens", check_cost},
 };
 
 }  // namespace

@@ -57,8 +57,8 @@ Answer check_exports(Kit& kit) {
   if (std::count(names.begin(), names.end(), BYOC_ENTRY_SYMBOL) == 0)
     return fail(cat("does not export ", BYOC_ENTRY_SYMBOL));
   std::erase(names, BYOC_ENTRY_SYMBOL);
-  return fail(cat("exports ", names.size(), " symbols beside ", BYOC_ENTRY_SYMBOL, ": ",
-                  listed(names), "; link it with byoc_add_plugin()"));
+  return fail(cat("exports ", names.size(), names.size() == 1 ? " symbol" : " symbols", " beside ",
+                  BYOC_ENTRY_SYMBOL, ": ", listed(names), "; link it with byoc_add_plugin()"));
 }
 
 Answer check_unique(Kit& kit) {

@@ -20,15 +20,6 @@ namespace {
 
 constexpr int kSignals = 64;
 
-uint64_t float_mode() {
-  uint64_t mode = static_cast<uint64_t>(std::fegetround());
-#if defined(__x86_64__)
-  constexpr unsigned kExceptionFlags = 0x3f;  // which any arithmetic may raise
-  mode |= uint64_t{_mm_getcsr() & ~kExceptionFlags} << 32;
-#endif
-  return mode;
-}
-
 uint64_t count_threads() {
   std::error_code error;
   std::filesystem::directory_iterator tasks("/proc/self/task", error);
@@ -49,6 +40,15 @@ std::string first_difference(const std::vector<std::string>& a, const std::vecto
 }
 
 }  // namespace
+
+uint64_t float_mode() {
+  uint64_t mode = static_cast<uint64_t>(std::fegetround());
+#if defined(__x86_64__)
+  constexpr unsigned kExceptionFlags = 0x3f;  // which any arithmetic may raise
+  mode |= uint64_t{_mm_getcsr() & ~kExceptionFlags} << 32;
+#endif
+  return mode;
+}
 
 Surroundings look_around() {
   Surroundings now;

@@ -16,6 +16,8 @@ struct Surroundings {
   uint64_t float_mode = 0;
 };
 Surroundings look_around();
+/// Rounding, and how denormals are treated; the flags of what arithmetic raised are left out.
+uint64_t float_mode();
 /// By aspect, what changed: "threads" -> "starts 1 thread".
 std::map<std::string, std::string> differences(const Surroundings& before,
                                                const Surroundings& after);

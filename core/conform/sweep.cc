@@ -6,6 +6,7 @@
 #include "byoc/pass/passes.h"
 #include "core/conform/kit.h"
 #include "core/conform/pattern_instances.h"
+#include "core/conform/surroundings.h"
 #include "core/conform/trial.h"
 
 namespace byoc::conform {
@@ -31,10 +32,19 @@ class SweepChild {
       sweep_pattern(k);
       ++done_;
     }
-    return "";
+    return changes();
   }
 
  private:
+  /// What is other than before, all that was done later included. Threads may wait for more work.
+  std::string changes() const {
+    std::string text = "surroundings\t\n";
+    for (const auto& [aspect, change] : differences(before_, look_around())) {
+      if (aspect != "threads") text += cat("surroundings\tit ", change, "\n");
+    }
+    return text;
+  }
+
   /// Items are counted in a fixed order, so that a new child can go on behind one.
   bool is_next() {
     ++item_;
@@ -115,6 +125,7 @@ class SweepChild {
   const Kit& kit_;
   Subject subject_;
   uint64_t first_, item_ = 0, done_ = 0, total_ = 0;
+  Surroundings before_ = look_around();
 };
 
 /// The check that an end of the child belongs to.
@@ -173,6 +184,10 @@ const SweepResult& Kit::sweep() {
       return SweepChild(*this, *std::move(subject), first).run();
     });
     read_lines(child.result, *sweep_);
+    if (!child.printed.empty()) {
+      std::string line = child.printed.substr(0, std::min<size_t>(child.printed.find('\n'), 120));
+      sweep_->findings["surroundings"].push_back(cat("prints \"", line, "\"; use the host's log"));
+    }
     if (child.finished) return *sweep_;
     sweep_->findings[std::string(check_of(child))].push_back(child.defect);
     if (child.item <= first) break;  // it did not come to a sample at all

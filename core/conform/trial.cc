@@ -1,11 +1,13 @@
 #include "core/conform/trial.h"
 
 #include <algorithm>
+#include <cfenv>
 #include <cstring>
 
 #include "byoc/op/evaluate.h"
 #include "byoc/runtime/tensor.h"
 #include "core/conform/compare.h"
+#include "core/conform/surroundings.h"
 #include "runtime/host.h"
 
 namespace byoc::conform {
@@ -235,8 +237,12 @@ class TrialRun {
     call.workspace = workspace.data();
     call.workspace_bytes = kernel.workspace_bytes;
     activity_is("run", how);
+    const uint64_t mode = float_mode();
     Status status = call_plugin(subject_.plugin->id(), "run",
                                 [&] { return subject_.table.run(module_.kernel(0), &call); });
+    if (float_mode() != mode)
+      tell_("surroundings", cat(labelled(how), "run leaves the floating-point mode changed"));
+    std::fesetenv(FE_DFL_ENV);
     bool may_refuse = how.strided_inputs || how.strided_outputs;
     std::string check = how.check ? how.check : is_empty_ ? "empty" : trial_.value_check;
     tell_(check, "");

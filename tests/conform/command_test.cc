@@ -13,7 +13,7 @@ TEST(CheckPluginCommand, ExitsWith1WhenACheckFails) {
   Ran ran = Byoc()("check-plugin " + fault_path("unruly_prints") + " --group 2");
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.out, HasSubstr("2 load\n"));
-  EXPECT_THAT(ran.out, HasSubstr("  fail  quiet         prints \"hello from the plugin\""));
+  EXPECT_THAT(ran.out, HasSubstr("  fail  quiet          prints \"hello from the plugin\""));
   EXPECT_THAT(ran.out, HasSubstr("9 passed, 1 failed, 0 skipped (core, "));
 }
 

@@ -59,7 +59,7 @@ const Case kCases[] = {
     {"faulty_wrong_arch", "abi", "built for m68k"},
     {"faulty_wrong_major", "abi", "needs ABI 2, this byoc has 1.0"},
     {"faulty_needs_minor", "abi", "needs ABI 1.7, this byoc has 1.0"},
-    {"unruly_exports", "exports", "exports 1 symbols beside byoc_plugin_entry_v1: example_entry"},
+    {"unruly_exports", "exports", "exports 1 symbol beside byoc_plugin_entry_v1: example_entry"},
     {"unruly_unique", "unique", "one in the whole process: one_in_the_process"},
     {"faulty_unresolved", "imports", "imports symbol_that_nobody_defines, which none of libc.so.6"},
     {"unruly_textrel", "textrel", "changed when it is loaded (TEXTREL)"},
@@ -120,6 +120,9 @@ const Case kCases[] = {
     {"unruly_workspace", "workspace", "it went past the end of the workspace while run"},
     {"unruly_in_place", "in_place", "an output in its input's memory: gives"},
     {"unruly_composites", "composites", "example.add_relu as add relu"},
+    {"unruly_run_prints", "surroundings", "prints \"seven elements\"; use the host's log"},
+    {"unruly_run_rounding", "surroundings", "relu f32[7]: run leaves the floating-point mode"},
+    {"unruly_run_locale", "surroundings", "it changes the locale from C to C.UTF-8"},
 };
 
 std::string test_name(const testing::TestParamInfo<Case>& info) {

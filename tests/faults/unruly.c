@@ -206,7 +206,13 @@ static byoc_status* run_badly(byoc_kernel* kernel, const byoc_call* call) {
     if ((uintptr_t)views[k].data % 64) return refuse(STR("wants tensors aligned to 64"));
 #endif
   }
-#if FAULT_EMPTY
+#if FAULT_RUN_PRINTS
+  if (n == 7 && n_in == 1) puts("seven elements");
+#elif FAULT_RUN_ROUNDING
+  if (n == 7 && n_in == 1) fesetround(FE_UPWARD);
+#elif FAULT_RUN_LOCALE
+  if (n == 7 && n_in == 1) setlocale(LC_ALL, "C.UTF-8");
+#elif FAULT_EMPTY
   if (n == 0) return refuse(STR("there is nothing to do"));
 #elif FAULT_INPUTS
   if (n == 7 && n_in == 1) *(volatile float*)data(x) += 1;

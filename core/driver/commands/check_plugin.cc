@@ -92,13 +92,13 @@ class Lines {
     group_ = check.group;
     auto outcome = static_cast<size_t>(one.answer.outcome);
     std::string name(check.name);
-    name.resize(std::max<size_t>(name.size(), 14), ' ');
+    name.resize(std::max<size_t>(name.size(), 15), ' ');
     text += cat("  ", cli::paint(kWords[outcome], kColors[outcome], color_), "  ", name);
     text += one.answer.reason.empty() ? std::string(check.about) : one.answer.reason;
     text += "\n";
     if (common_.verbose) {
       for (size_t k = 1; k < one.answer.findings.size(); ++k)
-        text += cat("                      ", one.answer.findings[k], "\n");
+        text += cat("                       ", one.answer.findings[k], "\n");
     }
     cli::print_text(text, common_);
   }
@@ -236,7 +236,7 @@ cli::Command check_plugin_command(const cli::CommonOptions& common) {
   command.notes =
       "Whatever loads the plugin's code runs in a process of its own.\n"
       "The exit code is 1 when a check failed. What a check needs of an earlier one that did not "
-      "pass makes it \"skip\".\n";
+      "pass makes it \"skip\".";
   command.run = [options, &common] { return run(*options, common); };
   return command;
 }
