@@ -91,8 +91,8 @@ Json to_json(const Placement& placement, const Compared& compared, const Options
 }
 
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
-  if (options.output == "-" && options.svg == "-")
-    return cli::usage_error("-o - and --svg - cannot both have stdout");
+  if (options.svg == "-" && (options.output == "-" || common.json == "-"))
+    return cli::usage_error("--svg - wants stdout for itself; give the other a file");
   BYOC_TRY(IRModule model, load_model(options.model));
   BYOC_TRY(BuildOptions build_with, build_options(options.model, common));
   BYOC_TRY(Compared compared, partition_and_compare(with_names(std::move(model)), build_with));
@@ -129,6 +129,11 @@ cli::Command partition_command(const cli::CommonOptions& common) {
   command.options.push_back({"--svg", "FILE",
                              "draw it, ops coloured by plugin, with Graphviz; - is stdout",
                              &options->svg});
+  command.notes =
+      "A border tensor is a distinct tensor that goes from one region into another, or between a\n"
+      "region and the ops that stand in none; inputs and outputs of the model are stated apart.\n"
+      "Priority-greedy waves are the partition that ONNX Runtime's way of asking its execution\n"
+      "providers gives: in order of priority, each takes what it supports of what is left.";
   command.run = [options, &common] { return run(*options, common); };
   return command;
 }

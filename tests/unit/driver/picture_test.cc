@@ -135,9 +135,11 @@ TEST(Graphviz, IsEndedWhenItTakesTooLong) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(50));
 }
 
-TEST(PartitionPicture, CannotShareStdoutWithTheModule) {
+TEST(PartitionPicture, CannotShareStdout) {
   Byoc byoc;
-  EXPECT_EQ(byoc("partition " + byoc.write("m.ir", kTwoOps) + " --svg - -o -").code, 2);
+  std::string model = byoc.write("m.ir", kTwoOps);
+  EXPECT_EQ(byoc("partition " + model + " --svg - -o -").code, 2);
+  EXPECT_EQ(byoc("partition " + model + " --svg - --json").code, 2);
 }
 
 }  // namespace
