@@ -39,6 +39,7 @@ class Planner {
   uint32_t constant_in(const Argument& argument);
   uint32_t argument_buffer(const Argument& argument);
   void add_reorder(uint32_t from, const Desc& from_desc, uint32_t to, const Desc& to_desc);
+  void add_view(const Unit& unit, const Built& built);
   void add_unit(size_t index);
   uint32_t result_buffer(const Unit& unit, const Built& built);
   bool may_take_over(int value, const Desc& desc, size_t unit) const;
@@ -141,7 +142,8 @@ bool Planner::may_take_over(int value, const Desc& desc, size_t unit) const {
   return v.origin == Value::kUnit && !is_result && v.reads == 1 &&
          last_reader_[static_cast<size_t>(value)] == unit &&
          homes_[static_cast<size_t>(value)].desc == desc &&
-         plan_.buffers[homes_[static_cast<size_t>(value)].buffer].home == Buffer::kArena;
+         plan_.buffers[homes_[static_cast<size_t>(value)].buffer].home == Buffer::kArena &&
+         !plan_.buffers[homes_[static_cast<size_t>(value)].buffer].is_shared;
 }
 
 uint32_t Planner::result_buffer(const Unit& unit, const Built& built) {
@@ -162,16 +164,25 @@ uint32_t Planner::result_buffer(const Unit& unit, const Built& built) {
   return to;
 }
 
+// The memory has two owners from here on: neither may be overwritten in place.
+void Planner::add_view(const Unit& unit, const Built& built) {
+  uint32_t buffer = argument_buffer(built.inputs[0]);
+  plan_.buffers[buffer].is_shared = true;
+  homes_[static_cast<size_t>(unit.out)] = {buffer, built.out};
+  formats_[static_cast<size_t>(unit.out)] = built.out;
+}
+
 void Planner::add_unit(size_t index) {
   const Unit& unit = region_.units[index];
   Built built = build_unit(region_, unit, formats_, engine_);
+  if (built.is_view) return add_view(unit, built);
   Step step{built.primitive,      {},
             built.scratchpad,     false,
             built.implementation, unit.name.empty() ? unit.node->op : unit.name};
   for (const Argument& argument : built.inputs)
     step.args.push_back({argument.index, argument_buffer(argument), argument.want});
   uint32_t out = result_buffer(unit, built);
-  step.args.push_back({DNNL_ARG_DST, out, built.out});
+  step.args.push_back({DNNL_ARG_DST, out, built.out_view.value_or(built.out)});
   plan_.steps.push_back(std::move(step));
   homes_[static_cast<size_t>(unit.out)] = {out, built.out};
   formats_[static_cast<size_t>(unit.out)] = built.out;
@@ -185,7 +196,7 @@ void Planner::finish_outputs() {
                     formats_[static_cast<size_t>(value)]};
     uint32_t from = argument_buffer(result);
     const Buffer& home = plan_.buffers[from];
-    if (home.home == Buffer::kOutput && home.index == k) continue;
+    if (home.home == Buffer::kOutput && home.index == k && result.have == plain) continue;
     add_reorder(from, result.have, new_buffer(Buffer::kOutput, static_cast<uint32_t>(k), plain),
                 plain);
   }

@@ -1,6 +1,6 @@
 #pragma once
 // A whole region in order: primitives, the reorders between them, and where every buffer lives.
-#include "primitives.h"
+#include "primitives/primitives.h"
 
 namespace byoc::onednn {
 
@@ -11,6 +11,7 @@ struct Buffer {
   uint32_t index = 0;                     // of the input, output or held constant
   uint64_t offset = 0, bytes = 0;         // in the arena
   uint32_t first = UINT32_MAX, last = 0;  // steps that touch it
+  bool is_shared = false;                 // two values stand in it, one a view of the other
 };
 
 /// A primitive's argument: a buffer seen through a descriptor.

@@ -1,22 +1,122 @@
 #include "post_ops.h"
 
+#include <limits>
+#include <map>
+
+#include "primitives/primitives.h"
+
 namespace byoc::onednn {
 
 using dnnl::algorithm;
 
-std::optional<Eltwise> find_eltwise(const Node& node) {
-  if (node.op == "relu") return Eltwise{algorithm::eltwise_relu, 0.0f, 0.0f};
-  if (node.op == "leaky_relu")
-    return Eltwise{algorithm::eltwise_relu, static_cast<float>(node.attrs.f("alpha", 0.01)), 0.0f};
-  if (node.op == "sigmoid") return Eltwise{algorithm::eltwise_logistic, 0.0f, 0.0f};
-  if (node.op == "tanh") return Eltwise{algorithm::eltwise_tanh, 0.0f, 0.0f};
-  return std::nullopt;
+namespace {
+
+float f32(const Node& node, const char* attr, double fallback) {
+  return static_cast<float>(node.attrs.f(attr, fallback));
+}
+
+Eltwise clip(const Node& node) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  Eltwise row{algorithm::eltwise_clip, f32(node, "min", -kNone), f32(node, "max", kNone)};
+  if (!(row.alpha <= row.beta)) throw Refusal{"min is not below max"};
+  return row;
+}
+
+using MakeRow = Eltwise (*)(const Node&);
+// y = scale-free f(x; alpha, beta), as oneDNN's table of eltwise algorithms defines them.
+const std::map<std::string, MakeRow, std::less<>> kEltwise = {
+    {"abs",
+     [](const Node&) {
+       return Eltwise{algorithm::eltwise_abs, 0, 0};
+     }},
+    {"clip", clip},
+    {"elu",
+     [](const Node& n) {
+       return Eltwise{algorithm::eltwise_elu, f32(n, "alpha", 1), 0};
+     }},
+    {"exp",
+     [](const Node&) {
+       return Eltwise{algorithm::eltwise_exp, 0, 0};
+     }},
+    {"gelu",
+     [](const Node& n) {
+       bool tanh = n.attrs.s("approximate", "none") == "tanh";
+       return Eltwise{tanh ? algorithm::eltwise_gelu_tanh : algorithm::eltwise_gelu_erf, 0, 0};
+     }},
+    {"hard_swish",
+     [](const Node&) {
+       return Eltwise{algorithm::eltwise_hardswish, 0, 0};
+     }},
+    {"leaky_relu",
+     [](const Node& n) {
+       return Eltwise{algorithm::eltwise_relu, f32(n, "alpha", 0.01), 0};
+     }},
+    {"log",
+     [](const Node&) {
+       return Eltwise{algorithm::eltwise_log, 0, 0};
+     }},
+    {"mish",
+     [](const Node&) {
+       return Eltwise{algorithm::eltwise_mish, 0, 0};
+     }},
+    {"negative",
+     [](const Node&) {
+       return Eltwise{algorithm::eltwise_linear, -1, 0};
+     }},
+    {"reciprocal",
+     [](const Node&) {
+       return Eltwise{algorithm::eltwise_pow, 1, -1};
+     }},
+    {"relu",
+     [](const Node&) {
+       return Eltwise{algorithm::eltwise_relu, 0, 0};
+     }},
+    {"round",
+     [](const Node&) {
+       return Eltwise{algorithm::eltwise_round, 0, 0};
+     }},
+    {"sigmoid",
+     [](const Node&) {
+       return Eltwise{algorithm::eltwise_logistic, 0, 0};
+     }},
+    {"softplus",
+     [](const Node&) {
+       return Eltwise{algorithm::eltwise_soft_relu, 0, 0};
+     }},
+    {"sqrt",
+     [](const Node&) {
+       return Eltwise{algorithm::eltwise_sqrt, 0, 0};
+     }},
+    {"swish",
+     [](const Node& n) {
+       return Eltwise{algorithm::eltwise_swish, f32(n, "alpha", 1), 0};
+     }},
+    {"tanh",
+     [](const Node&) {
+       return Eltwise{algorithm::eltwise_tanh, 0, 0};
+     }},
+};
+
+const std::map<std::string, Binary, std::less<>> kBinary = {
+    {"add", {algorithm::binary_add, true}},       {"multiply", {algorithm::binary_mul, true}},
+    {"maximum", {algorithm::binary_max, true}},   {"minimum", {algorithm::binary_min, true}},
+    {"subtract", {algorithm::binary_sub, false}}, {"divide", {algorithm::binary_div, false}},
+};
+
+}  // namespace
+
+std::vector<Eltwise> find_eltwise(const Node& node) {
+  if (node.op == "hard_sigmoid") {
+    return {{algorithm::eltwise_linear, f32(node, "alpha", 0.2), f32(node, "beta", 0.5)},
+            {algorithm::eltwise_bounded_relu, 1, 0}};
+  }
+  auto row = kEltwise.find(node.op);
+  return row == kEltwise.end() ? std::vector<Eltwise>() : std::vector{row->second(node)};
 }
 
 std::optional<Binary> find_binary(const Node& node) {
-  if (node.op == "add") return Binary{algorithm::binary_add};
-  if (node.op == "multiply") return Binary{algorithm::binary_mul};
-  return std::nullopt;
+  auto row = kBinary.find(node.op);
+  return row == kBinary.end() ? std::nullopt : std::optional(row->second);
 }
 
 namespace {
@@ -39,11 +139,26 @@ Dims leading_ones(const Dims& dims, size_t rank) {
   return out;
 }
 
-Dims row_major_strides(const Dims& dims) {
-  Dims strides(dims.size(), 1);
-  for (size_t k = dims.size(); k-- > 1;) strides[k - 1] = strides[k] * dims[k];
-  return strides;
-}
+}  // namespace
+
+namespace {
+
+// oneDNN 2.6 keeps one code generator per algorithm in a chain: a second relu with another slope
+// gets the first one's.
+class EltwiseChain {
+ public:
+  void append(const Eltwise& row, dnnl::post_ops& ops) {
+    for (const Eltwise& before : rows_) {
+      if (before.how == row.how && (before.alpha != row.alpha || before.beta != row.beta))
+        throw Refusal{"one chain of post-ops has the same function with different parameters"};
+    }
+    rows_.push_back(row);
+    ops.append_eltwise(1.0f, row.how, row.alpha, row.beta);
+  }
+
+ private:
+  std::vector<Eltwise> rows_;
+};
 
 }  // namespace
 
@@ -51,13 +166,14 @@ Posts read_posts(const Region& region, const Unit& unit, Channel channel, float 
   Posts out;
   dnnl::post_ops ops;
   const Dims& dims = region.type(unit.out).dims;
-  if (alpha != 1.0f) ops.append_eltwise(1.0f, algorithm::eltwise_linear, alpha, 0.0f);
+  EltwiseChain eltwise;
+  if (alpha != 1.0f) eltwise.append({algorithm::eltwise_linear, alpha, 0.0f}, ops);
   for (size_t k = 0; k < unit.posts.size(); ++k) {
     const Post& post = unit.posts[k];
     if (post.other < 0) {
-      std::optional<Eltwise> row = find_eltwise(*post.node);
-      if (!row) throw Refusal{post.node->op + " as a post-op is not wired up"};
-      ops.append_eltwise(1.0f, row->how, row->alpha, row->beta);
+      std::vector<Eltwise> rows = find_eltwise(*post.node);
+      if (rows.empty()) throw Refusal{post.node->op + " as a post-op is not wired up"};
+      for (const Eltwise& row : rows) eltwise.append(row, ops);
       continue;
     }
     if (!find_binary(*post.node)) throw Refusal{post.node->op + " as a post-op is not wired up"};
@@ -74,9 +190,7 @@ Posts read_posts(const Region& region, const Unit& unit, Channel channel, float 
                (other == dims || is_per_channel(other, dims.size(), channel))) {
       Dims seen = leading_ones(other, dims.size());
       int index = DNNL_ARG_ATTR_MULTIPLE_POST_OP(ops.len()) | DNNL_ARG_SRC_1;
-      ops.append_binary(
-          find_binary(*post.node)->how,
-          dnnl::memory::desc(seen, dnnl::memory::data_type::f32, row_major_strides(seen)));
+      ops.append_binary(find_binary(*post.node)->how, plain_desc(seen));
       out.inputs.push_back({index, post.other, seen});
     } else {
       throw Refusal{"the operand " + value.type.text() + " of the post-op " + post.node->op +

@@ -11,13 +11,15 @@ struct Eltwise {
   dnnl::algorithm how;
   float alpha, beta;
 };
-/// The row of an elementwise op with its parameters, when oneDNN has one for these attributes.
-std::optional<Eltwise> find_eltwise(const Node& node);
+/// An elementwise op as oneDNN's, one after the other, with their parameters; empty when it has
+/// none for these attributes.
+std::vector<Eltwise> find_eltwise(const Node& node);
 
 struct Binary {
   dnnl::algorithm how;
+  bool commutes;
 };
-std::optional<Binary> find_binary(const Node& node);  // commutative ones alone
+std::optional<Binary> find_binary(const Node& node);
 
 struct PostInput {
   int index;  // DNNL_ARG_...

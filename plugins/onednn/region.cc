@@ -6,16 +6,36 @@ namespace byoc::onednn {
 namespace {
 
 /// The attributes that the primitives honour; ops that are not named have none.
-void check_attributes(const Node& node) {
+std::string_view unknown_attribute(const Node& node) {
   const auto& attrs = node.attrs;
-  std::string_view unknown =
-      node.op == "conv2d"         ? attrs.unknown({"strides", "pads", "dilations", "group"})
-      : node.op == "gemm"         ? attrs.unknown({"trans_a", "trans_b", "alpha"})
-      : node.op == "max_pool"     ? attrs.unknown({"kernel_shape", "strides", "pads", "dilations",
-                                                   "ceil_mode", "with_indices", "storage_order"})
-      : node.op == "average_pool" ? attrs.unknown({"kernel_shape", "strides", "pads", "dilations",
-                                                   "ceil_mode", "count_include_pad"})
-                                  : attrs.unknown({});
+  const std::string& op = node.op;
+  if (op.starts_with("conv"))
+    return op.ends_with("_transpose")
+               ? attrs.unknown({"strides", "pads", "dilations", "group", "output_padding"})
+               : attrs.unknown({"strides", "pads", "dilations", "group"});
+  if (op == "gemm") return attrs.unknown({"trans_a", "trans_b", "alpha"});
+  if (op == "max_pool")
+    return attrs.unknown({"kernel_shape", "strides", "pads", "dilations", "ceil_mode",
+                          "with_indices", "storage_order"});
+  if (op == "average_pool")
+    return attrs.unknown(
+        {"kernel_shape", "strides", "pads", "dilations", "ceil_mode", "count_include_pad"});
+  if (op == "clip") return attrs.unknown({"min", "max"});
+  if (op == "hard_sigmoid") return attrs.unknown({"alpha", "beta"});
+  if (op == "elu" || op == "leaky_relu" || op == "swish") return attrs.unknown({"alpha"});
+  if (op == "gelu") return attrs.unknown({"approximate"});
+  if (op == "batch_norm") return attrs.unknown({"epsilon"});
+  if (op == "layer_norm") return attrs.unknown({"axis", "epsilon", "stats"});
+  if (op == "lrn") return attrs.unknown({"size", "alpha", "beta", "bias"});
+  if (op == "softmax" || op == "log_softmax" || op == "concat" || op == "flatten")
+    return attrs.unknown({"axis"});
+  if (op == "reshape") return attrs.unknown({"shape", "allow_zero"});
+  if (op == "transpose") return attrs.unknown({"perm"});
+  return attrs.unknown({"axes", "keepdims", "noop_with_empty_axes"});  // reductions, squeeze
+}
+
+void check_attributes(const Node& node) {
+  std::string_view unknown = unknown_attribute(node);
   if (!unknown.empty())
     throw Refusal{"attribute \"" + std::string(unknown) + "\" of " + node.op + " is not wired up"};
 }

@@ -144,13 +144,13 @@ const Program kPrograms[] = {
     {"gemm_on_a_blocked_value",
      "fn main(%x: f32[1,16,1,1], %w: f32[16,16,1,1], %w1: f32[16,10]) { %0 = conv2d(%x, %w)  %1 = "
      "flatten(%0)  %2 = gemm(%1, %w1)  return %2 }",
-     2},
+     3},
     {"relu_alone", "fn main(%x: f32[3,5]) { %0 = relu(%x)  return %0 }", 1},
     {"add_broadcast", "fn main(%x: f32[2,3,4], %y: f32[3,1]) { %0 = add(%y, %x)  return %0 }", 1},
     {"add_of_another_rank_and_as_many_elements",
      "fn main(%x: f32[1,5,1], %w: f32[5,1], %y: f32[]) { %0 = add(%x, %w)  %1 = multiply(%0, %0)  "
      "%2 = add(%1, %w)  return %2 }",
-     2},
+     3},
     {"add_scalar", "fn main(%x: f32[1,1], %y: f32[]) { %0 = add(%x, %y)  return %0 }", 1},
     {"add_broadcast_both", "fn main(%x: f32[2,1], %y: f32[1,3]) { %0 = add(%x, %y)  return %0 }",
      0},
@@ -158,6 +158,124 @@ const Program kPrograms[] = {
      "fn main(%x: f32[1,16,5,5], %w: f32[16,16,3,3], %w1: f32[16,16,3,3]) { %0 = conv2d(%x, %w)  "
      "%1 = relu(%0)  %2 = conv2d(%x, %w1)  %3 = add(%1, %2)  %4 = relu(%3)  return %4, %1 }",
      5},
+    {"conv1d",
+     "fn main(%x: f32[2,3,11], %w: f32[5,3,4]) { %0 = conv1d(%x, %w) {pads=[2,1], strides=[2], "
+     "dilations=[2]}  %1 = relu(%0)  return %1 }",
+     2},
+    {"conv3d",
+     "fn main(%x: f32[1,4,5,3,7], %w: f32[6,2,2,1,3], %w1: f32[6,1,1,1]) { %0 = conv3d(%x, %w) "
+     "{group=2, pads=[1,0,1,0,0,1]}  %1 = add(%0, %w1)  return %1 }",
+     2},
+    {"conv_transpose",
+     "fn main(%x: f32[1,3,5,4], %w: f32[3,7,3,3], %w1: f32[7,1,1]) { %0 = conv2d_transpose(%x, %w) "
+     "{strides=[2,2], pads=[1,0,1,1], output_padding=[1,1]}  %1 = add(%0, %w1)  %2 = relu(%1)  "
+     "return %2 }",
+     3},
+    {"conv_transpose_grouped",
+     "fn main(%x: f32[2,6,4,4], %w: f32[6,2,2,3]) { %0 = conv2d_transpose(%x, %w) {group=3, "
+     "strides=[2,1]}  return %0 }",
+     1},
+    {"conv_transpose_run_time_weights",
+     "fn main(%x: f32[1,4,3,3], %v: f32[4,5,3,3]) { %0 = conv2d_transpose(%x, %v) "
+     "{dilations=[2,1]}  return %0 }",
+     1},
+    {"conv_clip",
+     "fn main(%x: f32[1,3,8,8], %w: f32[16,3,3,3], %w1: f32[16,1,1]) { %0 = conv2d(%x, %w)  %1 = "
+     "add(%0, %w1)  %2 = clip(%1) {min=0.0, max=0.5}  return %2 }",
+     3},
+    {"conv_clip_from_below",
+     "fn main(%x: f32[1,3,8,8], %w: f32[16,3,3,3]) { %0 = conv2d(%x, %w)  %1 = clip(%0) "
+     "{min=-0.25}  return %1 }",
+     2},
+    {"conv_hard_swish",
+     "fn main(%x: f32[1,3,8,8], %w: f32[16,3,3,3]) { %0 = conv2d(%x, %w)  %1 = hard_swish(%0)  "
+     "return %1 }",
+     2},
+    {"conv_hard_sigmoid_scales",
+     "fn main(%x: f32[1,16,6,6], %w: f32[16,16,1,1]) { %0 = global_average_pool(%x)  %1 = "
+     "conv2d(%0, %w)  %2 = hard_sigmoid(%1) {alpha=2.0, beta=0.4}  %3 = multiply(%2, %x)  return "
+     "%3 }",
+     -1},  // -O0 forms no composites, and oneDNN has hard_sigmoid as a post-op alone
+    {"conv_two_slopes",
+     "fn main(%x: f32[1,3,8,8], %w: f32[8,3,3,3]) { %0 = conv2d(%x, %w)  %1 = leaky_relu(%0) "
+     "{alpha=0.5}  %2 = relu(%1)  return %2 }",
+     3},
+    {"matmul_bias_gelu",
+     "fn main(%x: f32[2,5,7], %w: f32[7,3], %w1: f32[3]) { %0 = matmul(%x, %w)  %1 = add(%0, %w1)  "
+     "%2 = gelu(%1)  return %2 }",
+     3},
+    {"matmul_bias_gelu_tanh",
+     "fn main(%x: f32[5,7], %w: f32[7,3], %w1: f32[3]) { %0 = matmul(%x, %w)  %1 = add(%0, %w1)  "
+     "%2 = gelu(%1) {approximate=\"tanh\"}  return %2 }",
+     3},
+    {"matmul_scaled_and_masked",
+     "fn main(%x: f32[1,2,5,4], %y: f32[1,2,4,5], %w: f32[1], %m: f32[1,1,5,5]) { %0 = matmul(%x, "
+     "%y)  %1 = divide(%0, %w)  %2 = add(%1, %m)  return %2 }",
+     3},
+    {"matmul_of_a_transposed_value",
+     "fn main(%x: f32[2,5,3,4], %y: f32[2,3,5,4]) { %0 = transpose(%x) {perm=[0,2,3,1]}  %1 = "
+     "matmul(%y, %0)  %2 = relu(%1)  return %2 }",
+     3},
+    {"gemm_halved_then_relu",
+     "fn main(%x: f32[4,6], %w: f32[6,5], %w1: f32[5]) { %0 = gemm(%x, %w) {alpha=0.5}  %1 = "
+     "add(%0, %w1)  %2 = relu(%1)  return %2 }",
+     3},
+    {"batch_norm",
+     "fn main(%x: f32[2,5,3,4], %v: f32[5], %w: f32[5], %w1: f32[5], %w2: f32[5]) { %0 = "
+     "multiply(%v, %v)  %1 = batch_norm(%x, %w, %w1, %w2, %0) {epsilon=0.01}  return %1 }",
+     2},
+    {"batch_norm_on_a_blocked_value",
+     "fn main(%x: f32[1,16,5,5], %w: f32[16,16,3,3], %a: f32[16], %b: f32[16], %m: f32[16], %v: "
+     "f32[16]) { %0 = conv2d(%x, %w)  %1 = multiply(%v, %v)  %2 = batch_norm(%0, %a, %b, %m, %1)  "
+     "return %2 }",
+     3},
+    {"layer_norm",
+     "fn main(%x: f32[2,3,7], %w: f32[7], %w1: f32[7]) { %0 = layer_norm(%x, %w, %w1) "
+     "{epsilon=0.001}  return %0 }",
+     1},
+    {"layer_norm_over_two_axes",
+     "fn main(%x: f32[2,3,7], %w: f32[3,7]) { %0 = layer_norm(%x, %w) {axis=1}  return %0 }", 1},
+    {"lrn", "fn main(%x: f32[2,7,3,5]) { %0 = lrn(%x) {size=5, alpha=0.02, bias=2.0}  return %0 }",
+     1},
+    {"lrn_of_even_size", "fn main(%x: f32[2,7,3,5]) { %0 = lrn(%x) {size=4}  return %0 }", 0},
+    {"log_softmax", "fn main(%x: f32[3,7,2]) { %0 = log_softmax(%x) {axis=1}  return %0 }", 1},
+    {"mean_of_planes",
+     "fn main(%x: f32[2,16,5,3], %w: f32[16,16,1,1]) { %0 = conv2d(%x, %w)  %1 = mean(%0) "
+     "{axes=[2,3], keepdims=false}  return %1 }",
+     2},
+    {"sum_of_all",
+     "fn main(%x: f32[2,3,4]) { %0 = sum(%x) {keepdims=false}  %1 = max(%x) {axes=[-1]}  %2 = "
+     "l2(%x) {axes=[0,2]}  return %0, %1, %2 }",
+     3},
+    {"concat_of_blocked_values",
+     "fn main(%x: f32[1,16,5,5], %w: f32[8,16,1,1], %w1: f32[24,16,3,3], %w2: f32[16,32,1,1]) { %0 "
+     "= conv2d(%x, %w)  %1 = conv2d(%x, %w1) {pads=[1,1,1,1]}  %2 = concat(%0, %1) {axis=1}  %3 = "
+     "relu(%2)  %4 = conv2d(%3, %w2)  return %4 }",
+     5},
+    {"concat_of_inputs",
+     "fn main(%x: f32[2,3], %y: f32[2,1], %w: f32[2,4]) { %0 = concat(%x, %y, %w, %x) {axis=-1}  "
+     "return %0 }",
+     1},
+    {"channel_shuffle",
+     "fn main(%x: f32[1,8,4,4], %w: f32[8,8,1,1]) { %0 = conv2d(%x, %w)  %1 = reshape(%0) "
+     "{shape=[1,2,4,4,4]}  %2 = transpose(%1) {perm=[0,2,1,3,4]}  %3 = reshape(%2) "
+     "{shape=[1,8,4,4]}  %4 = conv2d(%3, %w)  return %4 }",
+     5},
+    {"view_of_a_value_summed_later",
+     "fn main(%x: f32[1,16,4,4], %w: f32[16,16,1,1], %w1: f32[16,16,1,1]) { %0 = relu(%x)  %1 = "
+     "flatten(%0)  %2 = conv2d(%x, %w)  %3 = add(%2, %0)  %4 = relu(%1)  %5 = tanh(%1)  return %3, "
+     "%4, %5 }",
+     6},
+    {"views_as_results",
+     "fn main(%x: f32[2,3,4]) { %0 = transpose(%x)  %1 = relu(%x)  %2 = unsqueeze(%1) {axes=[0]}  "
+     "%3 = squeeze(%2)  return %0, %2, %3 }",
+     4},
+    {"subtract_and_divide",
+     "fn main(%x: f32[2,3,4], %y: f32[3,1], %w: f32[4]) { %0 = subtract(%x, %y)  %1 = divide(%0, "
+     "%w)  %2 = maximum(%y, %1)  return %2 }",
+     3},
+    {"subtract_from_a_broadcast",
+     "fn main(%x: f32[2,3], %y: f32[3]) { %0 = subtract(%y, %x)  return %0 }", 0},
     {"empty", "fn main(%x: f32[0,3]) { %0 = relu(%x)  return %0 }", 0},
     {"doubles", "fn main(%x: f64[2,3]) { %0 = relu(%x)  return %0 }", 0},
 };

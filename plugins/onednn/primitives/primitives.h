@@ -3,6 +3,7 @@
 // pays; what a primitive then wants of each argument is told to the kernel, which reorders only
 // where two disagree.
 #include <dnnl.hpp>
+#include <optional>
 
 #include "region.h"
 
@@ -23,8 +24,10 @@ struct Argument {
 struct Built {
   dnnl::primitive primitive;
   std::vector<Argument> inputs;
-  Desc out;      // of the result, in its own dims
-  int sum = -1;  // value that must stand in the result's memory before
+  Desc out;                      // of the result, in its own dims
+  std::optional<Desc> out_view;  // the same memory as the primitive sees it, in other dims
+  bool is_view = false;          // no primitive: the result is the input's memory, seen as `out`
+  int sum = -1;                  // value that must stand in the result's memory before
   Desc scratchpad;
   std::string implementation;  // "jit:avx2"
 };
@@ -36,5 +39,6 @@ Built build_unit(const Region& region, const Unit& unit, const std::vector<Desc>
 
 Desc plain_desc(const Type& type);
 Desc plain_desc(const Dims& dims);
+Dims plain_strides(const Dims& dims);  // row-major, in elements
 
 }  // namespace byoc::onednn

@@ -1,0 +1,81 @@
+#pragma once
+// What the rows share: a unit to be built, and the usual ways to describe its arguments.
+#include "post_ops.h"
+#include "primitives/primitives.h"
+
+namespace byoc::onednn {
+
+constexpr auto kF32 = dnnl::memory::data_type::f32;
+constexpr auto kInference = dnnl::prop_kind::forward_inference;
+
+struct Builder {
+  const Region& region;
+  const Unit& unit;
+  const std::vector<Desc>& formats;
+  const dnnl::engine& engine;
+
+  const sdk::Attrs& attrs() const { return unit.node->attrs; }
+  const Type& type(size_t arg) const { return region.type(unit.args[arg]); }
+  const Type& out_type() const { return region.type(unit.out); }
+  const Desc& format(size_t arg) const { return formats[static_cast<size_t>(unit.args[arg])]; }
+  bool is_constant(size_t arg) const {
+    return region.values[static_cast<size_t>(unit.args[arg])].origin == Value::kConstant;
+  }
+  Argument as_it_is(int index, size_t arg, Desc want) const {
+    return {index, unit.args[arg], false, format(arg), std::move(want)};
+  }
+  /// The value seen in other dims, of as many elements.
+  Argument reshaped(int index, int value, const Dims& dims, Desc want) const;
+  /// The same, wanted as plain as it is.
+  Argument vector(int index, size_t arg, const Dims& dims) const;
+};
+
+Desc any_desc(const Dims& dims);
+/// Dims with leading ones up to `rank`.
+Dims padded(const Dims& dims, size_t rank);
+Dims halves(const Dims& pads, bool second);
+/// oneDNN counts the cells between taps, ONNX the distance.
+Dims minus_one(Dims dilations);
+/// An axis attribute as an index. The op's schema has checked its range.
+size_t axis_of(const Builder& builder, std::string_view name, int64_t fallback);
+dnnl::primitive_attr user_scratchpad();
+/// Throws Refusal when the unit has post-ops.
+void no_posts(const Builder& builder);
+
+template <class PrimitiveDesc>
+Built finish(const PrimitiveDesc& pd, Built built) {
+  built.primitive = dnnl::primitive(pd.get());
+  built.scratchpad = pd.scratchpad_desc();
+  built.implementation = pd.impl_info_str();
+  return built;
+}
+
+/// The bias and the operands of the post-ops.
+void add_posts(const Builder& builder, const Posts& posts, const Dims& bias_dims, const Desc& bias,
+               Built& built);
+template <class PrimitiveDesc>
+Desc bias_of(const PrimitiveDesc& pd, const Posts& posts) {
+  return posts.bias >= 0 ? pd.bias_desc() : Desc();
+}
+
+// One function per row of the table in primitives.cc; all throw Refusal or dnnl::error.
+Built build_conv(const Builder& builder);  // conv.cc
+Built build_conv_transpose(const Builder& builder);
+Built build_matmul(const Builder& builder);  // matmul.cc
+Built build_gemm(const Builder& builder);
+Built build_max_pool(const Builder& builder);  // pool.cc
+Built build_average_pool(const Builder& builder);
+Built build_global_max_pool(const Builder& builder);
+Built build_global_average_pool(const Builder& builder);
+Built build_eltwise(const Builder& builder);  // elementwise.cc
+Built build_binary(const Builder& builder);
+Built build_batch_norm(const Builder& builder);  // normalize.cc
+Built build_layer_norm(const Builder& builder);
+Built build_lrn(const Builder& builder);
+Built build_log_softmax(const Builder& builder);
+Built build_reduction(const Builder& builder);  // reduce.cc
+Built build_concat(const Builder& builder);     // move.cc
+Built build_view(const Builder& builder);
+Built build_transpose(const Builder& builder);
+
+}  // namespace byoc::onednn

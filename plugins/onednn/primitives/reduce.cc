@@ -1,0 +1,52 @@
+#include "primitives/builder.h"
+
+namespace byoc::onednn {
+namespace {
+
+using dnnl::algorithm;
+
+struct Row {
+  const char* op;
+  algorithm how;
+  float p;  // of the norms
+};
+constexpr Row kReductions[] = {
+    {"mean", algorithm::reduction_mean, 0},
+    {"sum", algorithm::reduction_sum, 0},
+    {"max", algorithm::reduction_max, 0},
+    {"min", algorithm::reduction_min, 0},
+    {"prod", algorithm::reduction_mul, 0},
+    {"l1", algorithm::reduction_norm_lp_sum, 1},
+    {"l2", algorithm::reduction_norm_lp_sum, 2},
+    {"sum_square", algorithm::reduction_norm_lp_power_p_sum, 2},
+};
+
+Dims reduced(const Builder& b) {
+  Dims dims = b.type(0).dims, axes = b.attrs().ints("axes");
+  if (axes.empty()) return Dims(dims.size(), 1);
+  for (int64_t axis : axes)
+    dims[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(dims.size()) : axis)] = 1;
+  return dims;
+}
+
+}  // namespace
+
+// The reduced axes stay with extent 1 in oneDNN's eyes, whatever `keepdims` says.
+Built build_reduction(const Builder& b) {
+  no_posts(b);
+  if (b.attrs().ints("axes").empty() && b.attrs().b("noop_with_empty_axes", false))
+    throw Refusal{"without axes there is nothing to reduce"};
+  const Row* row = kReductions;
+  while (b.unit.node->op != row->op) ++row;
+  Dims dims = reduced(b);
+  if (dims == b.type(0).dims) throw Refusal{"nothing is reduced: all extents along the axes are 1"};
+  dnnl::reduction::desc desc(row->how, b.format(0), plain_desc(dims), row->p, 0.0f);
+  dnnl::reduction::primitive_desc pd(desc, user_scratchpad(), b.engine);
+  Built built;
+  built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc())};
+  built.out = plain_desc(b.out_type());
+  built.out_view = pd.dst_desc();
+  return finish(pd, std::move(built));
+}
+
+}  // namespace byoc::onednn
