@@ -1,6 +1,7 @@
 #include "core/driver/commands/scene.h"
 
 #include <algorithm>
+#include <set>
 
 #include "byoc/ir/visit.h"
 #include "byoc/op/op.h"
@@ -63,7 +64,8 @@ class SceneMaker {
     if (from == kNobody || from == to) return;
     const Drawn &a = scene_.nodes[from], &b = scene_.nodes[to];
     bool is_border = a.region != b.region && a.look != Drawn::kInput && b.look != Drawn::kOutput;
-    scene_.edges.push_back({from, to, is_border, cat(type)});
+    if (folded_ && !joined_.emplace(from, to).second) return;  // one line for all between two
+    scene_.edges.push_back({from, to, is_border, folded_ ? "" : cat(type)});
   }
 
   /// Ops of a call, in order, and the user's names of them.
@@ -118,6 +120,7 @@ class SceneMaker {
   const IRModule& module_;
   bool folded_;
   Scene scene_;
+  std::set<std::pair<size_t, size_t>> joined_;  // when folded
 };
 
 bool is_op(const Node& node) {

@@ -36,7 +36,8 @@ struct SceneSize {
   size_t nodes = 0, folded_nodes = 0;
 };
 SceneSize size_of_scene(const IRModule& partitioned);
-/// Composites are one node each, constants none. Linear.
+/// Composites are one node each, constants none; folded, two nodes have one edge between them
+/// however many tensors go there. Linear.
 Scene make_scene(const IRModule& partitioned, bool folded);
 
 }  // namespace byoc::driver

@@ -94,6 +94,19 @@ TEST(PartitionPicture, OfMoreThanTwoThousandNodesHasANodePerRegion) {
   EXPECT_EQ(count(svg, ">300 ops</text>"), 10u);
 }
 
+TEST(PartitionPicture, WithANodePerRegionHasOneLineBetweenTwo) {
+  Byoc byoc;
+  std::string text = chain(1, 2100);  // its last op, a tanh, reads the region; so does another
+  std::string last = "return %2100 }";
+  text.replace(text.find(last), last.size(),
+               "%2101 = tanh(%1500) %2102 = add(%2101, %2100) %2103 = exp(%2102) "
+               "%2104 = multiply(%2102, %2103) return %2104 }");
+  std::string line = "partition " + byoc.write("m.ir", text) + kWithA + "relu,tanh,exp --svg -";
+  std::string svg = byoc(line).out;
+  EXPECT_EQ(count(svg, "class=\"node\""), 6u);  // x, relus and tanhs, add, exp, multiply, output
+  EXPECT_EQ(count(svg, "class=\"edge\""), 6u) << "two tensors go from the tanhs into add";
+}
+
 TEST(PartitionPicture, TooLargeEvenSoIsAnErrorThatSaysWhatElseThereIs) {
   Byoc byoc;
   std::string model = byoc.write("m.ir", chain(1100, 1));
