@@ -71,7 +71,7 @@ NETWORKS = [
     Network("inception_v3", 16, t.make_inception_v3, image(299, 128), "fc",
             "1x7 and 7x1 convolutions, average pools; small at 128x128, the least is 75", small_shift=1.5),
     Network("vgg16", 17, t.make_vgg, image(), "classifier.6", "plain convolutions, 138 million weights",
-            small_shift=1.0),
+            shift=0.5, small_shift=1.0, head_spread=3.0),
     Network("vit_b_16", 14, t.make_vit, image(), "heads.head", "patches through twelve encoder layers; any batch",
             dynamic_axes={"x": {0: "N"}, "logits": {0: "N"}}, recipe=calibrate.plain),
     Network("bert_base", 13, t.make_bert, tokens(30522, 128, with_mask=True), "",
