@@ -32,6 +32,7 @@ class Maker {
   Maker(uint64_t seed) : random_(seed) {}
 
   std::optional<Instance> make(const PatternNode& root) {
+    find_shared(root);
     auto value = node(root, nullptr);
     if (!value || failed_ || calls_.empty()) return std::nullopt;
     return written();
@@ -59,11 +60,37 @@ class Maker {
     return {{kLeafBase + static_cast<uint32_t>(leaves_.size() - 1), 0}, type};
   }
 
+  /// The names that "same" speaks of: such a value is there before the op that reads it first.
+  void find_shared(const PatternNode& p) {
+    std::visit(overloaded{[](const PatternNode::Any&) {}, [](const PatternNode::Const&) {},
+                          [](const PatternNode::Dollar&) {},
+                          [&](const PatternNode::Op& op) {
+                            for (const PatternNode& arg : op.args) find_shared(arg);
+                          },
+                          [&](const PatternNode::OneOf& one) {
+                            for (const PatternNode& choice : one.choices) find_shared(choice);
+                          },
+                          [&](const PatternNode::Optional& chain) {
+                            for (const PatternNode& part : chain.parts) find_shared(part);
+                          },
+                          [&](const PatternNode::Repeat& chain) {
+                            for (const PatternNode& part : chain.parts) find_shared(part);
+                          },
+                          [&](const PatternNode::Same& same) { shared_.insert(same.as); }},
+               p.kind);
+  }
+  Value shared_leaf() {
+    static const Shape kShapes[] = {{Dim(7)}, {Dim(5), Dim(7)}, {Dim(2), Dim(3), Dim(5)}};
+    return leaf(TensorType{DType::kF32, kShapes[pick(std::size(kShapes))]}, false, {});
+  }
+
   /// A value for `p`; `dollar` is what stands for "$". Nothing: a leaf whose type its op decides.
   std::optional<Value> node(const PatternNode& p, const Value* dollar) {
     auto value = std::visit(
         overloaded{
-            [&](const PatternNode::Any&) -> std::optional<Value> { return std::nullopt; },
+            [&](const PatternNode::Any&) -> std::optional<Value> {
+              return shared_.contains(p.as) ? std::optional(shared_leaf()) : std::nullopt;
+            },
             [&](const PatternNode::Const&) -> std::optional<Value> { return std::nullopt; },
             [&](const PatternNode::Op& op) { return call(op, dollar); },
             [&](const PatternNode::Dollar&) -> std::optional<Value> {
@@ -274,6 +301,7 @@ class Maker {
   std::vector<Leaf> leaves_;
   std::vector<OpCall> calls_;
   std::map<std::string, Value> captured_;
+  std::set<std::string> shared_;
 };
 
 void collect_ops(const PatternNode& p, std::set<std::string>& out) {

@@ -26,6 +26,7 @@ struct OnednnKernel::State {
   dnnl::stream stream;
   std::vector<Slot> slots;
   std::vector<std::vector<dnnl_exec_arg_t>> args;  // per step
+  std::vector<size_t> first_slot;                  // per step: of its first argument
 };
 
 OnednnKernel::OnednnKernel(Plan plan, dnnl::engine engine, uint32_t threads)
@@ -44,6 +45,7 @@ std::unique_ptr<OnednnKernel::State> OnednnKernel::make_state() const {
   };
   for (const Step& step : plan_.steps) {
     std::vector<dnnl_exec_arg_t> args;
+    state->first_slot.push_back(state->slots.size());
     for (const Bound& bound : step.args) {
       const Buffer& buffer = plan_.buffers[bound.buffer];
       void* address = buffer.home == Buffer::kConstant
@@ -98,6 +100,17 @@ void OnednnKernel::bind(State& state, const sdk::Call& call) const {
   }
 }
 
+dnnl_status_t OnednnKernel::repair(const State& state, size_t step) const {
+  dnnl_status_t status = dnnl_stream_wait(state.stream.get());
+  const Repair& repair = plan_.steps[step].repair;
+  size_t first = state.first_slot[step], last = first + plan_.steps[step].args.size() - 1;
+  if (status == dnnl_success) {
+    repair.rows(static_cast<const float*>(state.slots[first].address),
+                static_cast<float*>(state.slots[last].address), repair.count, repair.length);
+  }
+  return status;
+}
+
 void OnednnKernel::run(const sdk::Call& call) const {
   ThreadScope threads(threads_);
   std::unique_ptr<State> state = take_state();
@@ -108,6 +121,7 @@ void OnednnKernel::run(const sdk::Call& call) const {
     const auto& args = state->args[s];
     status = dnnl_primitive_execute(plan_.steps[s].primitive.get(), state->stream.get(),
                                     static_cast<int>(args.size()), args.data());
+    if (plan_.steps[s].repair.rows != nullptr && status == dnnl_success) status = repair(*state, s);
     failed = s;
   }
   if (status == dnnl_success) status = dnnl_stream_wait(state->stream.get());

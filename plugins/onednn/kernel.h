@@ -20,6 +20,7 @@ class OnednnKernel : public sdk::Kernel {
   std::unique_ptr<State> make_state() const;
   std::unique_ptr<State> take_state() const;
   void bind(State& state, const sdk::Call& call) const;
+  dnnl_status_t repair(const State& state, size_t step) const;
 
   Plan plan_;
   dnnl::engine engine_;

@@ -18,6 +18,26 @@ Dag post_ops(const Dag& on) {
 
 Dag bias(const Dag& on) { return optional(op("add", {prior(), constant("bias")}), on); }
 
+// (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon) * scale + bias
+Dag layer_norm_pieces() {
+  Dag centred = op("subtract", {any("x"), op("mean", {same("x")}).as("mean")}).as("centred");
+  Dag square = op("power", {same("centred"), constant("exponent")});
+  Dag variance = op("add", {op("mean", {square}).as("variance"), constant("epsilon")});
+  Dag normal = op("divide", {centred, op("sqrt", {variance})});
+  return op("add", {op("multiply", {normal, constant("scale")}), constant("bias")});
+}
+
+// x * (erf(x / sqrt(2)) + 1) * 0.5, x being `of` captured as "x"
+Dag gelu_pieces(const Dag& of) {
+  Dag erf = op("erf", {op("divide", {same("x"), constant("root")})});
+  return op("multiply",
+            {op("multiply", {of, op("add", {erf, constant("one")})}), constant("half")});
+}
+
+Dag biased(std::string_view anchor) {
+  return op("add", {op(anchor, {any("a"), any("b")}).as("anchor"), constant("bias")}).as("x");
+}
+
 }  // namespace
 
 std::vector<Pattern> pattern_table() {
@@ -28,14 +48,18 @@ std::vector<Pattern> pattern_table() {
   }
   for (const char* name : {"matmul", "gemm"})
     table.emplace_back(name, post_ops(bias(op(name, {any("a"), any("b")}).as("anchor"))), 10);
+  table.emplace_back("layer_norm_pieces", layer_norm_pieces(), 20);
+  table.emplace_back("matmul_bias_gelu_pieces", gelu_pieces(biased("matmul")), 20);
+  table.emplace_back("gemm_bias_gelu_pieces", gelu_pieces(biased("gemm")), 20);
+  table.emplace_back("gelu_pieces", gelu_pieces(any("x")), 20);
   add_ops(table, {"max_pool", "average_pool", "global_max_pool", "global_average_pool",
                   // elementwise and binary
                   "relu", "leaky_relu", "clip", "sigmoid", "tanh", "gelu", "swish", "hard_swish",
                   "elu", "abs", "sqrt", "mish", "softplus", "round", "negative", "reciprocal",
                   "add", "multiply", "maximum", "minimum", "subtract", "divide",
                   // along axes
-                  "batch_norm", "layer_norm", "lrn", "log_softmax", "mean", "sum", "max", "min",
-                  "prod", "l1", "l2", "sum_square",
+                  "batch_norm", "layer_norm", "lrn", "softmax", "log_softmax", "mean", "sum", "max",
+                  "min", "prod", "l1", "l2", "sum_square",
                   // memory seen otherwise
                   "concat", "reshape", "flatten", "squeeze", "unsqueeze", "transpose"});
   return table;

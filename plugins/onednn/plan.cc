@@ -87,7 +87,8 @@ void Planner::add_reorder(uint32_t from, const Desc& from_desc, uint32_t to, con
                          pd.scratchpad_desc(),
                          true,
                          pd.impl_info_str(),
-                         "reorder"});
+                         "reorder",
+                         {}});
 }
 
 // A constant in the wanted layout: the host's own memory when that is what is wanted, else packed
@@ -178,7 +179,8 @@ void Planner::add_unit(size_t index) {
   if (built.is_view) return add_view(unit, built);
   Step step{built.primitive,      {},
             built.scratchpad,     false,
-            built.implementation, unit.name.empty() ? unit.node->op : unit.name};
+            built.implementation, unit.name.empty() ? unit.node->op : unit.name,
+            built.repair};
   for (const Argument& argument : built.inputs)
     step.args.push_back({argument.index, argument_buffer(argument), argument.want});
   uint32_t out = result_buffer(unit, built);

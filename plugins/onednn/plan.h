@@ -27,6 +27,7 @@ struct Step {
   Desc scratchpad;
   bool is_reorder = false;
   std::string implementation, name;
+  Repair repair;  // from the first argument to the last
 };
 
 struct Plan {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "pieces.h"
+
 namespace byoc::onednn {
 namespace {
 
@@ -71,7 +73,7 @@ class Reader {
     if (node.types.size() != 1) throw Refusal{node.op + " with several outputs is not wired up"};
     return {&node, of(node.args), {}, -1, node.loc};
   }
-  Unit read_composite(const Node& call, const sdk::Body& body) const;
+  Unit read_composite(const Node& call, const sdk::Body& body);
 
   const Graph& graph_;
   Region region_;
@@ -80,8 +82,9 @@ class Reader {
 
 // The body is a chain: each node behind the first reads the value so far, once, and at most one
 // input beside it.
-Unit Reader::read_composite(const Node& call, const sdk::Body& body) const {
+Unit Reader::read_composite(const Node& call, const sdk::Body& body) {
   std::vector<int> inputs = of(call.args);
+  if (is_pieces(body)) return read_pieces(graph_, call, body, inputs, region_.made);
   if (body.nodes.empty() || body.outputs.size() != 1)
     throw Refusal{"composite " + body.pattern + " has no single result"};
   auto input = [&](const sdk::Operand& operand) {

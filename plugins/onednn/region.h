@@ -1,5 +1,6 @@
 #pragma once
 // A region as oneDNN runs it: composites dissolved into one unit each, an op with its post-ops.
+#include <list>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ struct Unit {
 };
 
 struct Region {
+  std::list<Node> made;  // nodes that stand for several of the graph's
   std::vector<Value> values;
   std::vector<Unit> units;
   std::vector<int> outputs;  // values

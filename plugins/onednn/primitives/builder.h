@@ -72,6 +72,7 @@ Built build_binary(const Builder& builder);
 Built build_batch_norm(const Builder& builder);  // normalize.cc
 Built build_layer_norm(const Builder& builder);
 Built build_lrn(const Builder& builder);
+Built build_softmax(const Builder& builder);
 Built build_log_softmax(const Builder& builder);
 Built build_reduction(const Builder& builder);  // reduce.cc
 Built build_concat(const Builder& builder);     // move.cc

@@ -1,3 +1,5 @@
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "primitives/builder.h"
@@ -58,6 +60,48 @@ Built build_lrn(const Builder& b) {
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc())};
   built.out = pd.dst_desc();
+  return finish(pd, std::move(built));
+}
+
+namespace {
+
+// e^(x - m) / sum e^(x - m) of a row with NaN or infinities: what m, the maximum, makes of them.
+void softmax_row(const float* in, float* out, int64_t length) {
+  float most = -std::numeric_limits<float>::infinity();
+  for (int64_t k = 0; k < length; ++k) most = in[k] > most || std::isnan(in[k]) ? in[k] : most;
+  float sum = 0;
+  for (int64_t k = 0; k < length; ++k) sum += out[k] = std::exp(in[k] - most);
+  for (int64_t k = 0; k < length; ++k) out[k] /= sum;
+}
+
+// oneDNN 2.6 takes NaN for a very small number.
+void repair_softmax(const float* in, float* out, int64_t count, int64_t length) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (int64_t row = 0; row < count; ++row, in += length, out += length) {
+    int is_odd = 0, is_some = 0;
+    for (int64_t k = 0; k < length; ++k) {
+      is_odd |= !(in[k] < kInfinity);
+      is_some |= in[k] > -kInfinity;
+    }
+    if (is_odd || !is_some) softmax_row(in, out, length);
+  }
+}
+
+}  // namespace
+
+Built build_softmax(const Builder& b) {
+  no_posts(b);
+  size_t axis = axis_of(b, "axis", -1), rank = b.type(0).rank();
+  if (axis + 1 != rank) throw Refusal{"only the last axis is wired up"};
+  Desc plain = plain_desc(b.type(0));  // for the repair
+  dnnl::softmax_v2_forward::desc desc(kInference, algorithm::softmax_accurate, plain, plain,
+                                      static_cast<int>(axis));
+  dnnl::softmax_v2_forward::primitive_desc pd(desc, user_scratchpad(), b.engine);
+  Built built;
+  built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc())};
+  built.out = pd.dst_desc();
+  int64_t length = b.type(0).dims.back();
+  built.repair = {repair_softmax, b.type(0).elements() / length, length};
   return finish(pd, std::move(built));
 }
 

@@ -92,6 +92,7 @@ const std::map<std::string, Built (*)(const Builder&), std::less<>> kRows = {
     {"batch_norm", build_batch_norm},
     {"layer_norm", build_layer_norm},
     {"lrn", build_lrn},
+    {"softmax", build_softmax},
     {"log_softmax", build_log_softmax},
     {"mean", build_reduction},
     {"sum", build_reduction},

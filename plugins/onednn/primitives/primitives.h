@@ -21,6 +21,12 @@ struct Argument {
   Desc want;
 };
 
+/// Rows that oneDNN computes otherwise than the op is defined, computed again.
+struct Repair {
+  void (*rows)(const float* in, float* out, int64_t count, int64_t length) = nullptr;
+  int64_t count = 0, length = 0;
+};
+
 struct Built {
   dnnl::primitive primitive;
   std::vector<Argument> inputs;
@@ -30,6 +36,7 @@ struct Built {
   int sum = -1;                  // value that must stand in the result's memory before
   Desc scratchpad;
   std::string implementation;  // "jit:avx2"
+  Repair repair;               // of the result, from the first input; both plain
 };
 
 /// formats[v]: how value v stands at present. Throws Refusal with the reason, oneDNN's own where it
