@@ -28,8 +28,9 @@ Answer judged_by(std::vector<std::string> findings, std::string note = "");
 enum class Level { kCore, kFull };
 
 struct Options {
-  std::string path;                            // of the plugin, absolute
-  std::map<std::string, std::string> options;  // --plugin-option, for this plugin
+  std::string path;  // of the plugin, absolute
+  /// --plugin-option ID.NAME=VALUE, by id; other ids than the plugin's are an error.
+  std::map<std::string, std::map<std::string, std::string>> options;
   Level level = Level::kCore;
   uint32_t timeout_s = 10;  // of one call into the plugin
   uint64_t seed = 1;
@@ -70,7 +71,8 @@ struct Outcomes {
   std::vector<std::string> not_covered;   // ops that the kit has no sample for
 };
 /// Runs the checks of `groups` in the order of the table; what they need of others is found out on
-/// the way. `finished` hears of each as it ends. Errors: kCancelled after Ctrl-C.
+/// the way. `finished` hears of each as it ends. Errors: kCancelled after Ctrl-C, slug "usage" for
+/// options of another plugin.
 Result<Outcomes> run_checks(const Options& options, std::span<const int> groups,
                             const std::function<void(const Finished&)>& finished);
 

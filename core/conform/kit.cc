@@ -68,6 +68,16 @@ class Runner {
   std::map<std::string_view, Finished> finished_;
 };
 
+Status check_option_ids(Kit& kit) {
+  for (const auto& [id, values] : kit.options().options) {
+    if (!kit.manifest().ok() || kit.manifest()->id == id) continue;
+    return invalid(cat("--plugin-option is for \"", id, "\", the plugin is \"", kit.manifest()->id,
+                       "\""))
+        .with_slug("usage");
+  }
+  return {};
+}
+
 }  // namespace
 
 Answer pass(std::string note) { return {Outcome::kPass, std::move(note), {}}; }
@@ -88,7 +98,9 @@ Kit::~Kit() = default;
 
 std::string Kit::options_json() const {
   Json json = Json::object();
-  for (const auto& [name, value] : options_.options) json[name] = value;
+  for (const auto& [id, values] : options_.options) {
+    for (const auto& [name, value] : values) json[name] = value;
+  }
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -138,6 +150,7 @@ Result<Outcomes> run_checks(const Options& options, std::span<const int> groups,
                             const std::function<void(const Finished&)>& finished) {
   catch_interrupts();
   Kit kit(options);
+  BYOC_TRY_STATUS(check_option_ids(kit));
   Runner runner(kit);
   Outcomes out;
   for (const Check& check : all_checks()) {

@@ -14,7 +14,7 @@ Result<Subject> load_subject(const Kit& kit) {
   search.files = {kit.options().path};
   PluginManifest manifest;
   BYOC_TRY_STATUS(inspect_plugin(kit.options().path, manifest).status());
-  if (!kit.options().options.empty()) search.options[manifest.id] = kit.options().options;
+  search.options = kit.options().options;
   out.set = PluginSet::load(search);
   if (!out.set->refused().empty()) {
     const RefusedPlugin& refused = out.set->refused()[0];

@@ -36,6 +36,9 @@ TEST(CheckPluginCommand, TellsWrongUse) {
   EXPECT_EQ(byoc("check-plugin x.so --level deep").code, 2);
   EXPECT_EQ(byoc("check-plugin " + fault_path("unruly_none") + " --level deep").code, 2);
   EXPECT_EQ(byoc("check-plugin " + fault_path("unruly_none") + " --plugin-option verbose").code, 2);
+  Ran other = byoc("check-plugin " + fault_path("unruly_none") + " --plugin-option onednn.x=1");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.err, HasSubstr("--plugin-option is for \"onednn\", the plugin is \"example\""));
   Ran missing = byoc("check-plugin /nowhere/libx.so");
   EXPECT_EQ(missing.code, 1);
   EXPECT_THAT(missing.err, HasSubstr("cannot read /nowhere/libx.so"));

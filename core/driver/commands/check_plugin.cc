@@ -74,7 +74,8 @@ Result<conform::Options> kit_options(const Options& options) {
     if (equals == text.npos || dot == text.npos || dot > equals) {
       return cli::usage_error(cat("--plugin-option wants ID.NAME=VALUE, not \"", text, "\""));
     }
-    out.options[text.substr(dot + 1, equals - dot - 1)] = text.substr(equals + 1);
+    std::string name = text.substr(dot + 1, equals - dot - 1);
+    out.options[text.substr(0, dot)][name] = text.substr(equals + 1);
   }
   return out;
 }
