@@ -118,7 +118,9 @@ Unit Pieces::gelu() {
 
 }  // namespace
 
-bool is_pieces(const sdk::Body& body) { return body.pattern.ends_with("_pieces"); }
+bool is_pieces(const sdk::Body& body) {
+  return body.captures.contains("variance") || body.captures.contains("root");
+}
 
 Unit read_pieces(const Graph& graph, const Node& call, const sdk::Body& body,
                  const std::vector<int>& inputs, std::list<Node>& made) {

@@ -4,7 +4,7 @@
 
 namespace byoc::onednn {
 
-/// The patterns' names, as captured composites carry them.
+/// Whether the composite captures what only these patterns do: a variance, or gelu's root of two.
 bool is_pieces(const sdk::Body& body);
 
 /// inputs: the values of the body's inputs; `call` stands in `graph`. The nodes that stand for the
