@@ -2,13 +2,13 @@
 #define BYOC_PLUGIN_ABI_H
 /* The byoc plugin ABI, major 1: plain C, one exported symbol, versioned append-only structs.
  *
- * Every struct but byoc_str, byoc_bytes and byoc_held begins with byoc_hdr {size, tag, ext}. Fields come in
- * 8-byte units, there is no tail padding, new fields are appended, zero means absent. A reader tests a
- * field with BYOC_HAS before it uses it, never by version alone. Strings are (pointer, length) UTF-8 and
- * not terminated. Status objects, constants and packed blobs are made and freed by the host; instances and
- * modules are freed through the table that made them; all else is borrowed for the call.
- * No exception, C++ type or malloc'd pointer crosses. No host symbol is imported: all services come in
- * byoc_host. */
+ * Every struct but byoc_str, byoc_bytes and byoc_held begins with byoc_hdr {size, tag, ext}. Fields
+ * come in 8-byte units, there is no tail padding, new fields are appended, zero means absent. A
+ * reader tests a field with BYOC_HAS before it uses it, never by version alone. Strings are
+ * (pointer, length) UTF-8 and not terminated. Status objects, constants and packed blobs are made
+ * and freed by the host; instances and modules are freed through the table that made them; all else
+ * is borrowed for the call. No exception, C++ type or malloc'd pointer crosses. No host symbol is
+ * imported: all services come in byoc_host. */
 #include <dlpack/dlpack.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,32 +27,71 @@ extern "C" {
 #define BYOC_ENTRY_SYMBOL "byoc_plugin_entry_v1"
 #define BYOC_NATIVE_ENTRY_SYMBOL "byoc_native_entry_v1"
 
-typedef struct byoc_ext { uint32_t size, id; const struct byoc_ext* next; } byoc_ext;
-#define BYOC_EXT_MUST_UNDERSTAND 0x80000000u            /* bit 31 of id: refuse the struct if unknown */
-typedef struct byoc_hdr { uint32_t size, tag; const byoc_ext* ext; } byoc_hdr;
-typedef struct byoc_str { const char* p; uint64_t n; } byoc_str;
-typedef struct byoc_bytes { const void* p; uint64_t n; } byoc_bytes;
+typedef struct byoc_ext {
+  uint32_t size, id;
+  const struct byoc_ext* next;
+} byoc_ext;
+#define BYOC_EXT_MUST_UNDERSTAND 0x80000000u /* bit 31 of id: refuse the struct if unknown */
+typedef struct byoc_hdr {
+  uint32_t size, tag;
+  const byoc_ext* ext;
+} byoc_hdr;
+typedef struct byoc_str {
+  const char* p;
+  uint64_t n;
+} byoc_str;
+typedef struct byoc_bytes {
+  const void* p;
+  uint64_t n;
+} byoc_bytes;
 
-/* True when the struct is long enough to hold f and f is not null or zero (f: a pointer or number). */
+/* True when the struct is long enough to hold f and f is not null or zero (f: a pointer or number).
+ */
 #define BYOC_HAS(s, f) ((s)->h.size >= offsetof(__typeof__(*(s)), f) + sizeof((s)->f) && (s)->f)
 
-enum byoc_tag {                                          /* byoc_hdr.tag: catches garbage */
-  BYOC_TAG_HOST = 0x62790001, BYOC_TAG_CONST, BYOC_TAG_PATTERN, BYOC_TAG_VERDICT, BYOC_TAG_FUNCTION,
-  BYOC_TAG_COMPILE, BYOC_TAG_LOAD, BYOC_TAG_KERNEL_INFO, BYOC_TAG_CALL, BYOC_TAG_SINK, BYOC_TAG_SAVE,
-  BYOC_TAG_PLUGIN, BYOC_TAG_NATIVE_CALL, BYOC_TAG_NATIVE_FN, BYOC_TAG_NATIVE_TABLE
+enum byoc_tag { /* byoc_hdr.tag: catches garbage */
+                BYOC_TAG_HOST = 0x62790001,
+                BYOC_TAG_CONST,
+                BYOC_TAG_PATTERN,
+                BYOC_TAG_VERDICT,
+                BYOC_TAG_FUNCTION,
+                BYOC_TAG_COMPILE,
+                BYOC_TAG_LOAD,
+                BYOC_TAG_KERNEL_INFO,
+                BYOC_TAG_CALL,
+                BYOC_TAG_SINK,
+                BYOC_TAG_SAVE,
+                BYOC_TAG_PLUGIN,
+                BYOC_TAG_NATIVE_CALL,
+                BYOC_TAG_NATIVE_FN,
+                BYOC_TAG_NATIVE_TABLE
 };
 
-enum byoc_code {                                         /* the 16 canonical codes, then ours */
-  BYOC_OK = 0, BYOC_CANCELLED = 1, BYOC_UNKNOWN = 2, BYOC_INVALID_ARGUMENT = 3,
-  BYOC_DEADLINE_EXCEEDED = 4, BYOC_NOT_FOUND = 5, BYOC_ALREADY_EXISTS = 6, BYOC_PERMISSION_DENIED = 7,
-  BYOC_RESOURCE_EXHAUSTED = 8, BYOC_FAILED_PRECONDITION = 9, BYOC_ABORTED = 10, BYOC_OUT_OF_RANGE = 11,
-  BYOC_UNIMPLEMENTED = 12, BYOC_INTERNAL = 13, BYOC_UNAVAILABLE = 14, BYOC_DATA_LOSS = 15,
-  BYOC_UNAUTHENTICATED = 16,
-  BYOC_DECLINED = 17,          /* compile: the function given by index goes to the default codegen */
-  BYOC_STALE_ARTIFACT = 18, BYOC_BAD_GRAPH = 19
+enum byoc_code { /* the 16 canonical codes, then ours */
+                 BYOC_OK = 0,
+                 BYOC_CANCELLED = 1,
+                 BYOC_UNKNOWN = 2,
+                 BYOC_INVALID_ARGUMENT = 3,
+                 BYOC_DEADLINE_EXCEEDED = 4,
+                 BYOC_NOT_FOUND = 5,
+                 BYOC_ALREADY_EXISTS = 6,
+                 BYOC_PERMISSION_DENIED = 7,
+                 BYOC_RESOURCE_EXHAUSTED = 8,
+                 BYOC_FAILED_PRECONDITION = 9,
+                 BYOC_ABORTED = 10,
+                 BYOC_OUT_OF_RANGE = 11,
+                 BYOC_UNIMPLEMENTED = 12,
+                 BYOC_INTERNAL = 13,
+                 BYOC_UNAVAILABLE = 14,
+                 BYOC_DATA_LOSS = 15,
+                 BYOC_UNAUTHENTICATED = 16,
+                 BYOC_DECLINED =
+                     17, /* compile: the function given by index goes to the default codegen */
+                 BYOC_STALE_ARTIFACT = 18,
+                 BYOC_BAD_GRAPH = 19
 };
 
-typedef struct byoc_status byoc_status;                  /* NULL = ok; made by byoc_host.status_new */
+typedef struct byoc_status byoc_status; /* NULL = ok; made by byoc_host.status_new */
 typedef struct byoc_host_ctx byoc_host_ctx;
 typedef struct byoc_cancel byoc_cancel;
 typedef struct byoc_const_ref byoc_const_ref;
@@ -61,7 +100,11 @@ typedef struct byoc_module byoc_module;
 typedef struct byoc_kernel byoc_kernel;
 
 /* A read-only tensor kept alive until release(ctx). */
-typedef struct byoc_held { const DLTensor* view; void* ctx; void (*release)(void*); } byoc_held;
+typedef struct byoc_held {
+  const DLTensor* view;
+  void* ctx;
+  void (*release)(void*);
+} byoc_held;
 typedef byoc_status* (*byoc_fill_fn)(void* u, void* dst, uint64_t n);
 typedef int32_t (*byoc_range_fn)(void* u, uint64_t lo, uint64_t hi, uint32_t worker);
 
@@ -78,19 +121,22 @@ typedef struct byoc_host {
   void (*log)(byoc_host_ctx*, uint32_t level, byoc_str who, byoc_str msg); /* 0 error .. 4 trace */
   void* (*alloc)(byoc_host_ctx*, uint64_t n, uint64_t align);              /* NULL: out of memory */
   void (*free)(byoc_host_ctx*, void*);
-  uint32_t (*max_workers)(byoc_host_ctx*);                                 /* worker ids are smaller */
-  /* Runs fn over blocks of [0, n) of about `grain`; the caller joins in; nested runs go inline; a nonzero
-   * return stops the rest and is returned. */
+  uint32_t (*max_workers)(byoc_host_ctx*); /* worker ids are smaller */
+  /* Runs fn over blocks of [0, n) of about `grain`; the caller joins in; nested runs go inline; a
+   * nonzero return stops the rest and is returned. */
   int32_t (*parallel_for)(byoc_host_ctx*, uint64_t n, uint64_t grain, byoc_range_fn fn, void* u);
   uint32_t (*cancelled)(const byoc_cancel*);
   void (*progress)(const byoc_cancel*, uint32_t permille, byoc_str what);
   uint64_t (*now_ns)(byoc_host_ctx*);
-  void (*span)(byoc_host_ctx*, uint64_t call_id, int64_t node, byoc_str name, uint64_t t0, uint64_t t1,
-               const byoc_str* kv, uint64_t n);
-  byoc_status* (*const_keep)(byoc_const_ref*, byoc_held* out);             /* zero-copy hold */
+  /* A stretch of the call `call_id`, from t0 to t1 as now_ns counts: its node in the graph JSON
+   * (-1: none), a name, and n strings, keys and values in turn. Kept only while the call has SPANS.
+   */
+  void (*span)(byoc_host_ctx*, uint64_t call_id, int64_t node, byoc_str name, uint64_t t0,
+               uint64_t t1, const byoc_str* kv, uint64_t n);
+  byoc_status* (*const_keep)(byoc_const_ref*, byoc_held* out); /* zero-copy hold */
   /* Filled once per key and shared by all instances; key = layout id + constant key. */
-  byoc_status* (*packed_get)(byoc_host_ctx*, byoc_bytes key, uint64_t n, uint64_t align, byoc_fill_fn,
-                             void*, byoc_held* out);
+  byoc_status* (*packed_get)(byoc_host_ctx*, byoc_bytes key, uint64_t n, uint64_t align,
+                             byoc_fill_fn, void*, byoc_held* out);
 } byoc_host;
 
 typedef struct byoc_const {
@@ -102,7 +148,7 @@ typedef struct byoc_const {
   uint64_t flags;
 } byoc_const;
 
-#define BYOC_NO_PATTERN 0xffffffffu                      /* judge: a single op that no pattern names */
+#define BYOC_NO_PATTERN 0xffffffffu /* judge: a single op that no pattern names */
 typedef struct byoc_pattern {
   byoc_hdr h;
   byoc_str name, dag_json;
@@ -112,18 +158,19 @@ typedef struct byoc_pattern {
   double gflops, gbytes_s;
 } byoc_pattern;
 
-typedef struct byoc_verdict {                            /* filled by judge; zeroed by the host */
+typedef struct byoc_verdict { /* filled by judge; zeroed by the host */
   byoc_hdr h;
-  uint32_t accept, confidence;                           /* accept: 0 no, 1 yes, 2 yes but slow */
+  uint32_t accept, confidence; /* accept: 0 no, 1 yes, 2 yes but slow */
   uint64_t est_ns, workspace, packed_bytes;
-  byoc_str reason;                                       /* with 0 and 2; static or instance-owned, valid
-                                                            until the next judge on this thread */
+  /* With 0 and 2: why. With 1, optional: by which implementation, as explain shows it. Static or
+   * owned by the instance, valid until the next judge on this thread. */
+  byoc_str reason;
 } byoc_verdict;
 
 typedef struct byoc_function {
   byoc_hdr h;
   byoc_str symbol, graph_json;
-  const byoc_const* const* consts;                       /* in the order of the graph's "constants" */
+  const byoc_const* const* consts; /* in the order of the graph's "constants" */
   uint64_t n_consts;
 } byoc_function;
 
@@ -141,40 +188,44 @@ typedef struct byoc_load {
   byoc_hdr h;
   byoc_bytes blob;
   byoc_str compat, options_json;
-  const byoc_const* const* consts;   /* all its functions', each key once, in order of first use */
+  const byoc_const* const* consts; /* all its functions', each key once, in order of first use */
   uint64_t n_consts;
   uint32_t threads, flags;
   const byoc_cancel* cancel;
 } byoc_load;
 
 enum byoc_kernel_flags {
-  BYOC_KERNEL_SERIAL = 1, BYOC_KERNEL_MAY_ALLOC = 2, BYOC_KERNEL_OWN_THREADS = 4,
+  BYOC_KERNEL_SERIAL = 1,
+  BYOC_KERNEL_MAY_ALLOC = 2,
+  BYOC_KERNEL_OWN_THREADS = 4,
   BYOC_KERNEL_OUT_SHAPES = 8
 };
 enum byoc_const_use { BYOC_CONST_UNUSED = 0, BYOC_CONST_COPIED = 1, BYOC_CONST_KEPT = 2 };
-typedef struct byoc_kernel_info {                        /* filled by info; pointers live with the kernel */
+typedef struct byoc_kernel_info { /* filled by info; pointers live with the kernel */
   byoc_hdr h;
   uint32_t n_in, n_out;
   uint64_t workspace_bytes, workspace_align, flags;
-  const uint32_t* inplace_pairs;                         /* n_inplace pairs (input, output) */
+  const uint32_t* inplace_pairs; /* n_inplace pairs (input, output) */
   uint64_t n_inplace;
-  const uint8_t* const_use;                              /* byoc_const_use, n_consts of them */
+  const uint8_t* const_use; /* byoc_const_use, n_consts of them */
   uint64_t n_consts;
   uint64_t resident_bytes;
   DLDevice device;
   byoc_str implementation;
 } byoc_kernel_info;
 
+/* byoc_call.flags. SPANS: the host wants this call's spans; without it a plugin takes no times. */
+enum byoc_call_flags { BYOC_CALL_SPANS = 1 };
 typedef struct byoc_call {
   byoc_hdr h;
-  const DLTensor* const* args;                           /* inputs, then outputs */
+  const DLTensor* const* args; /* inputs, then outputs */
   uint32_t n_args, flags;
   void* workspace;
   uint64_t workspace_bytes;
   void* stream;
   const byoc_cancel* cancel;
   uint64_t call_id;
-  int64_t* const* out_shapes;                            /* with OUT_SHAPES: the true dims, by the kernel */
+  int64_t* const* out_shapes; /* with OUT_SHAPES: the true dims, by the kernel */
 } byoc_call;
 
 typedef struct byoc_sink {
@@ -186,68 +237,79 @@ typedef struct byoc_sink {
 enum byoc_module_flags { BYOC_MODULE_NATIVE = 1 };
 typedef struct byoc_save {
   byoc_hdr h;
-  uint64_t flags;                                        /* set by the plugin: byoc_module_flags */
-  byoc_str compat;                                       /* set by the plugin; lives with the module */
+  uint64_t flags;  /* set by the plugin: byoc_module_flags */
+  byoc_str compat; /* set by the plugin; lives with the module */
   const byoc_sink* blob;
-  void* u;                                               /* for `packed` */
+  void* u; /* for `packed` */
   /* A constant in the layout native code wants; function = index in byoc_compile. */
   byoc_status* (*packed)(void* u, uint64_t function, byoc_bytes data, uint64_t align);
 } byoc_save;
 
-enum byoc_plugin_flags { BYOC_PLUGIN_DEFAULT = 1, BYOC_PLUGIN_HORIZONTAL = 2 };
+/* DEFAULT: may be the default codegen. HORIZONTAL: regions may join without a value between them.
+ * ONE_ANCHOR: as the default codegen it gets functions of one anchor or reduction each, with the
+ * ops that fuse into it, and not whole regions. */
+enum byoc_plugin_flags {
+  BYOC_PLUGIN_DEFAULT = 1,
+  BYOC_PLUGIN_HORIZONTAL = 2,
+  BYOC_PLUGIN_ONE_ANCHOR = 4
+};
 /* Plugin to host; static storage. Slots marked optional may be NULL. No function throws. */
 typedef struct byoc_plugin {
   byoc_hdr h;
   uint32_t abi_major, abi_minor, min_host_minor, flags;
   int64_t priority;
-  uint64_t max_ops, max_bytes;                           /* of one region; 0 = 4096 ops, no byte limit */
+  uint64_t max_ops, max_bytes; /* of one region; 0 = 4096 ops, no byte limit */
   byoc_str id, version, vendor, build;
   byoc_status* (*open)(const byoc_host*, byoc_str options_json, byoc_instance** out);
   void (*close)(byoc_instance*);
   byoc_status* (*patterns)(byoc_instance*, const byoc_pattern* const** out, uint64_t* n);
   /* optional; pure. candidate: a graph of one node, an op or the call of a composite. */
-  byoc_status* (*judge)(byoc_instance*, uint32_t pattern, byoc_str candidate_json, byoc_verdict* io);
-  byoc_status* (*partition)(byoc_instance*, byoc_str graph_json, const byoc_sink* groups); /* optional */
+  byoc_status* (*judge)(byoc_instance*, uint32_t pattern, byoc_str candidate_json,
+                        byoc_verdict* io);
+  byoc_status* (*partition)(byoc_instance*, byoc_str graph_json,
+                            const byoc_sink* groups); /* optional */
   byoc_status* (*compile)(byoc_instance*, const byoc_compile*, byoc_module** out);
   byoc_status* (*load)(byoc_instance*, const byoc_load*, byoc_module** out);
   byoc_status* (*save)(const byoc_module*, byoc_save* io);
-  byoc_status* (*kernel)(byoc_module*, byoc_str symbol, byoc_kernel** out); /* lives as the module */
+  byoc_status* (*kernel)(byoc_module*, byoc_str symbol,
+                         byoc_kernel** out); /* lives as the module */
   byoc_status* (*info)(const byoc_kernel*, byoc_kernel_info* io);
   byoc_status* (*run)(byoc_kernel*, const byoc_call*);
   byoc_status* (*compat)(byoc_instance*, byoc_str compat, uint32_t* level); /* optional */
   void (*release)(byoc_module*);
-  byoc_status* (*shutdown)(void);                        /* optional; joins every thread */
+  byoc_status* (*shutdown)(void); /* optional; joins every thread */
 } byoc_plugin;
 
-/* The one exported symbol, also where all else is hidden. All pointers in the table must be noexcept in
- * C++. */
+/* The one exported symbol, also where all else is hidden. All pointers in the table must be
+ * noexcept in C++. */
 typedef byoc_status* (*byoc_plugin_entry_fn)(const byoc_host*, const byoc_plugin** out);
-__attribute__((visibility("default")))
-byoc_status* byoc_plugin_entry_v1(const byoc_host*, const byoc_plugin** out) BYOC_NOEXCEPT;
+__attribute__((visibility("default"))) byoc_status* byoc_plugin_entry_v1(
+    const byoc_host*, const byoc_plugin** out) BYOC_NOEXCEPT;
 
 /* Native modules: an ELF shared object that the runtime loads without any plugin. */
 typedef struct byoc_native_call {
   byoc_hdr h;
-  void* const* data;                                     /* inputs, constants, outputs */
+  void* const* data; /* inputs, constants, outputs */
   void* workspace;
   const byoc_host* host;
   uint64_t call_id;
 } byoc_native_call;
 typedef struct byoc_native_fn {
   byoc_hdr h;
-  int32_t (*run)(const byoc_native_call*);               /* 0 = ok */
+  int32_t (*run)(const byoc_native_call*); /* 0 = ok */
   uint64_t workspace_bytes, workspace_align;
 } byoc_native_fn;
 typedef struct byoc_native_table {
   byoc_hdr h;
   uint32_t abi_major, abi_minor;
   uint64_t n;
-  const byoc_native_fn* const* fns;                      /* fns[i] is the manifest's symbols[i] */
+  const byoc_native_fn* const* fns; /* fns[i] is the manifest's symbols[i] */
 } byoc_native_table;
 typedef const byoc_native_table* (*byoc_native_entry_fn)(const byoc_host*);
 
-#define BYOC_ASSERT_NO_TAIL(type, last) \
-  BYOC_STATIC_ASSERT(sizeof(type) == offsetof(type, last) + sizeof(((type*)0)->last), #type " has tail padding")
+#define BYOC_ASSERT_NO_TAIL(type, last)                                               \
+  BYOC_STATIC_ASSERT(sizeof(type) == offsetof(type, last) + sizeof(((type*)0)->last), \
+                     #type " has tail padding")
 BYOC_ASSERT_NO_TAIL(byoc_host, packed_get);
 BYOC_ASSERT_NO_TAIL(byoc_const, flags);
 BYOC_ASSERT_NO_TAIL(byoc_pattern, gbytes_s);
