@@ -7,23 +7,35 @@
 
 namespace byoc {
 
-enum class FusionKind : uint8_t { kElementwise, kBroadcast, kInjective, kReduction, kAnchor, kOpaque };
+namespace te {
+class Builder;
+class Tensor;
+}  // namespace te
+
+enum class FusionKind : uint8_t {
+  kElementwise,
+  kBroadcast,
+  kInjective,
+  kReduction,
+  kAnchor,
+  kOpaque
+};
 std::string_view fusion_kind_name(FusionKind kind);
 
 struct InputSpec {
-  std::string name, doc;                                    // "x", "f32, rank >= 1"
-  bool optional = false;                                    // only trailing inputs may be left out
-  bool variadic = false;                                    // only the last; one or more
+  std::string name, doc;  // "x", "f32, rank >= 1"
+  bool optional = false;  // only trailing inputs may be left out
+  bool variadic = false;  // only the last; one or more
 };
 struct OutputSpec {
   std::string name, doc;
 };
-/// kRequired: must be given. kOptional: may be absent, no default value. Otherwise `fallback` holds the
-/// default, and its kind is the attribute's kind.
+/// kRequired: must be given. kOptional: may be absent, no default value. Otherwise `fallback` holds
+/// the default, and its kind is the attribute's kind.
 struct AttrSpec {
   enum Need { kHasDefault, kRequired, kOptional };
   std::string name;
-  AttrValue fallback;                                       // for the kind also when required/optional
+  AttrValue fallback;  // for the kind also when required/optional
   std::string doc;
   Need need = kHasDefault;
 };
@@ -31,8 +43,8 @@ struct AttrSpec {
 using Types = std::span<const TypeId>;
 using InferFn = std::function<Result<std::vector<TensorType>>(Types inputs, const Attrs&)>;
 
-/// One op on compact row-major tensors of known types, prepared once and run any number of times from
-/// any thread. `in` and `out` never alias. Allocates nothing.
+/// One op on compact row-major tensors of known types, prepared once and run any number of times
+/// from any thread. `in` and `out` never alias. Allocates nothing.
 using RefKernel = std::function<void(const void* const* in, void* const* out)>;
 /// Prepares: all attribute and shape work happens here. Types are static.
 /// Errors: kUnimplemented with the dtype in the message when this combination has no kernel.
@@ -40,17 +52,23 @@ using ReferenceFn = std::function<Result<RefKernel>(Types inputs, Types outputs,
 /// Floating-point (or integer) operations of one call; a multiply-add counts 2.
 using FlopsFn = std::function<double(Types inputs, Types outputs, const Attrs&)>;
 
+/// The results as tensor expressions of the inputs, whose types are static (te/tensor.h). One
+/// tensor per result, of its dtype and shape. Errors: kUnimplemented naming what has no expression.
+using ComputeFn = std::function<Result<std::vector<te::Tensor>>(
+    te::Builder&, std::span<const te::Tensor> inputs, Types outputs, const Attrs&)>;
+
 struct OpDef {
   std::string name, doc;
   FusionKind kind = FusionKind::kOpaque;
   std::vector<InputSpec> inputs;
   std::vector<OutputSpec> outputs = {{"y", ""}};
-  std::vector<AttrSpec> attrs;                              // attributes are stored with defaults filled in
+  std::vector<AttrSpec> attrs;  // attributes are stored with defaults filled in
   InferFn infer;
   ReferenceFn reference;
-  FlopsFn flops;                                            // absent: one per output element
+  ComputeFn compute;  // absent: no tensor expression, the op is not for the default codegen
+  FlopsFn flops;      // absent: one per output element
   int64_t version = 1;
-  bool is_annotation = false;                               // compiler_begin / compiler_end
+  bool is_annotation = false;  // compiler_begin / compiler_end
 };
 
 /// Fills defaults, checks names and kinds (an integer is accepted where a float is due).

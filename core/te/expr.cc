@@ -1,0 +1,165 @@
+// The factories of expressions: types are checked here, once.
+#include "byoc/te/expr.h"
+
+#include <cmath>
+
+#include "byoc/base/check.h"
+#include "byoc/te/stmt.h"
+
+namespace byoc::te {
+namespace {
+
+Expr make(DType dtype, decltype(ExprNode::kind) kind) {
+  return Expr(std::make_shared<const ExprNode>(ExprNode{dtype, std::move(kind)}));
+}
+
+bool is_comparison(BinaryOp op) { return op >= BinaryOp::kEqual; }
+
+int64_t wrapped(DType dtype, int64_t value) {
+  switch (dtype_size(dtype) * (is_signed_int(dtype) ? 1 : 16)) {
+    case 1:
+      return static_cast<int8_t>(value);
+    case 2:
+      return static_cast<int16_t>(value);
+    case 4:
+      return static_cast<int32_t>(value);
+    case 16:
+      return static_cast<uint8_t>(value);
+    case 32:
+      return static_cast<uint16_t>(value);
+    case 64:
+      return static_cast<uint32_t>(value);
+    default:
+      return value;
+  }
+}
+
+void check_unary(UnaryOp op, DType dtype) {
+  bool fits = op == UnaryOp::kNot          ? dtype == DType::kBool
+              : op == UnaryOp::kBitwiseNot ? is_int(dtype)
+              : op <= UnaryOp::kAbs        ? dtype != DType::kBool
+                                           : is_float(dtype);
+  BYOC_CHECK(fits, "unary op ", static_cast<int>(op), " of ", dtype);
+}
+
+void check_binary(BinaryOp op, DType dtype) {
+  bool fits = true;
+  switch (op) {
+    case BinaryOp::kFloorDivide:
+    case BinaryOp::kFloorModulo:
+    case BinaryOp::kShiftLeft:
+    case BinaryOp::kShiftRight:
+      fits = is_int(dtype);
+      break;
+    case BinaryOp::kPower:
+      fits = is_float(dtype);
+      break;
+    case BinaryOp::kAnd:
+    case BinaryOp::kOr:
+    case BinaryOp::kXor:
+      fits = !is_float(dtype);
+      break;
+    case BinaryOp::kEqual:
+    case BinaryOp::kNotEqual:
+    case BinaryOp::kLess:
+    case BinaryOp::kLessEqual:
+      break;
+    default:
+      fits = dtype != DType::kBool;
+      break;
+  }
+  BYOC_CHECK(fits, "binary op ", static_cast<int>(op), " of ", dtype);
+}
+
+}  // namespace
+
+Expr::Expr(int64_t value) : Expr(int_constant(DType::kI64, value)) {}
+DType Expr::dtype() const { return node_->dtype; }
+
+Var::Var(std::string name, DType dtype)
+    : info_(std::make_shared<const Info>(Info{std::move(name), dtype})) {}
+Var::operator Expr() const { return make(dtype(), VarRef{*this}); }
+
+Expr int_constant(DType dtype, int64_t value) {
+  BYOC_CHECK(!is_float(dtype), "an integer constant of type ", dtype);
+  if (dtype == DType::kBool) value = value != 0;
+  return make(dtype, IntImm{wrapped(dtype, value)});
+}
+
+Expr constant(DType dtype, double value) {
+  if (!is_float(dtype)) return int_constant(dtype, static_cast<int64_t>(value));
+  if (dtype == DType::kF32) value = static_cast<float>(value);
+  return make(dtype, FloatImm{value});
+}
+
+Expr unary(UnaryOp op, Expr x) {
+  check_unary(op, x.dtype());
+  bool gives_bool = op == UnaryOp::kIsNan || op == UnaryOp::kIsInf;
+  DType dtype = gives_bool ? DType::kBool : x.dtype();
+  return make(dtype, Unary{op, std::move(x)});
+}
+
+Expr binary(BinaryOp op, Expr a, Expr b) {
+  BYOC_CHECK(a.dtype() == b.dtype(), "binary op ", static_cast<int>(op), " of ", a.dtype(), " and ",
+             b.dtype());
+  check_binary(op, a.dtype());
+  DType dtype = is_comparison(op) ? DType::kBool : a.dtype();
+  return make(dtype, Binary{op, std::move(a), std::move(b)});
+}
+
+Expr select(Expr condition, Expr yes, Expr no) {
+  BYOC_CHECK(condition.dtype() == DType::kBool, "a condition of type ", condition.dtype());
+  BYOC_CHECK(yes.dtype() == no.dtype(), "a choice of ", yes.dtype(), " or ", no.dtype());
+  DType dtype = yes.dtype();
+  return make(dtype, Select{std::move(condition), std::move(yes), std::move(no)});
+}
+
+Expr cast(DType to, Expr x) { return x.dtype() == to ? x : make(to, Cast{std::move(x)}); }
+
+Expr bitcast(DType to, Expr x) {
+  BYOC_CHECK(dtype_size(to) == dtype_size(x.dtype()), "bits of ", x.dtype(), " as ", to);
+  return x.dtype() == to ? x : make(to, Bitcast{std::move(x)});
+}
+
+Expr operator+(Expr a, Expr b) { return binary(BinaryOp::kAdd, std::move(a), std::move(b)); }
+Expr operator-(Expr a, Expr b) { return binary(BinaryOp::kSubtract, std::move(a), std::move(b)); }
+Expr operator*(Expr a, Expr b) { return binary(BinaryOp::kMultiply, std::move(a), std::move(b)); }
+Expr operator/(Expr a, Expr b) { return binary(BinaryOp::kDivide, std::move(a), std::move(b)); }
+Expr operator-(Expr x) { return unary(UnaryOp::kNegate, std::move(x)); }
+Expr operator<(Expr a, Expr b) { return binary(BinaryOp::kLess, std::move(a), std::move(b)); }
+Expr operator<=(Expr a, Expr b) { return binary(BinaryOp::kLessEqual, std::move(a), std::move(b)); }
+Expr operator>(Expr a, Expr b) { return std::move(b) < std::move(a); }
+Expr operator>=(Expr a, Expr b) { return std::move(b) <= std::move(a); }
+Expr operator==(Expr a, Expr b) { return binary(BinaryOp::kEqual, std::move(a), std::move(b)); }
+Expr operator!=(Expr a, Expr b) { return binary(BinaryOp::kNotEqual, std::move(a), std::move(b)); }
+Expr operator&&(Expr a, Expr b) {
+  BYOC_CHECK(a.dtype() == DType::kBool, "&& of ", a.dtype());
+  return binary(BinaryOp::kAnd, std::move(a), std::move(b));
+}
+Expr operator||(Expr a, Expr b) {
+  BYOC_CHECK(a.dtype() == DType::kBool, "|| of ", a.dtype());
+  return binary(BinaryOp::kOr, std::move(a), std::move(b));
+}
+Expr operator!(Expr x) { return unary(UnaryOp::kNot, std::move(x)); }
+Expr min(Expr a, Expr b) { return binary(BinaryOp::kMin, std::move(a), std::move(b)); }
+Expr max(Expr a, Expr b) { return binary(BinaryOp::kMax, std::move(a), std::move(b)); }
+Expr floor_div(Expr a, Expr b) {
+  return binary(BinaryOp::kFloorDivide, std::move(a), std::move(b));
+}
+Expr floor_mod(Expr a, Expr b) {
+  return binary(BinaryOp::kFloorModulo, std::move(a), std::move(b));
+}
+
+std::optional<int64_t> as_int(const Expr& x) {
+  if (const IntImm* imm = std::get_if<IntImm>(&x->kind)) return imm->value;
+  return std::nullopt;
+}
+
+Expr Tensor::operator()(Exprs indices) const {
+  BYOC_CHECK(indices.size() == rank(), name(), " has rank ", rank(), ", read with ", indices.size(),
+             " indices");
+  for (const Expr& index : indices) BYOC_CHECK(index.dtype() == DType::kI64, "index of ", name());
+  return make(dtype(), std::make_shared<const Load>(Load{*this, std::move(indices)}));
+}
+
+}  // namespace byoc::te

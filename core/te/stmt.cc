@@ -1,0 +1,76 @@
+#include "byoc/te/stmt.h"
+
+#include "byoc/base/check.h"
+
+namespace byoc::te {
+namespace {
+
+template <class Kind>
+Stmt make(Kind kind) {
+  return Stmt(std::make_shared<const StmtNode>(StmtNode{std::move(kind)}));
+}
+
+void check_indices(const Tensor& tensor, const Exprs& indices) {
+  BYOC_CHECK(indices.size() == tensor.rank(), tensor.name(), " has rank ", tensor.rank(), ", not ",
+             indices.size());
+  for (const Expr& index : indices)
+    BYOC_CHECK(index.dtype() == DType::kI64, "an index of ", tensor.name(), " is ", index.dtype());
+}
+
+}  // namespace
+
+Tensor::Tensor(std::string name, DType dtype, Exprs shape)
+    : info_(std::make_shared<const Info>(Info{std::move(name), dtype, std::move(shape)})) {}
+
+Stmt make_for(Var var, Expr begin, Expr extent, LoopKind kind, Stmt body) {
+  BYOC_CHECK(var.dtype() == DType::kI64, "loop variable ", var.name());
+  bool is_written_out = kind == LoopKind::kVectorized || kind == LoopKind::kUnrolled;
+  BYOC_CHECK(!is_written_out || as_int(extent), "loop ", var.name(), " has no constant extent");
+  if (body.is_empty()) return {};
+  return make(For{std::move(var), std::move(begin), std::move(extent), kind, std::move(body)});
+}
+
+Stmt make_store(Tensor tensor, Exprs indices, Expr value) {
+  check_indices(tensor, indices);
+  BYOC_CHECK(value.dtype() == tensor.dtype(), tensor.name(), " holds ", tensor.dtype(), ", not ",
+             value.dtype());
+  return make(Store{std::move(tensor), std::move(indices), std::move(value)});
+}
+
+Stmt make_if(Expr condition, Stmt yes, Stmt no) {
+  BYOC_CHECK(condition.dtype() == DType::kBool, "a condition of type ", condition.dtype());
+  if (yes.is_empty() && no.is_empty()) return {};
+  return make(If{std::move(condition), std::move(yes), std::move(no)});
+}
+
+Stmt make_let(Var var, Expr value, Stmt body) {
+  BYOC_CHECK(var.dtype() == value.dtype(), var.name(), " is ", var.dtype(), ", its value ",
+             value.dtype());
+  if (body.is_empty()) return {};
+  return make(Let{std::move(var), std::move(value), std::move(body)});
+}
+
+Stmt make_alloc(Tensor tensor, Scope scope, Stmt body) {
+  if (body.is_empty()) return {};
+  return make(Alloc{std::move(tensor), scope, std::move(body)});
+}
+
+Stmt make_block(std::vector<Stmt> stmts) {
+  std::vector<Stmt> flat;
+  for (Stmt& stmt : stmts) {
+    if (stmt.is_empty()) continue;
+    const Block* inner = std::get_if<Block>(&stmt->kind);
+    if (inner != nullptr) flat.insert(flat.end(), inner->stmts.begin(), inner->stmts.end());
+    else flat.push_back(std::move(stmt));
+  }
+  if (flat.empty()) return {};
+  if (flat.size() == 1) return std::move(flat[0]);
+  return make(Block{std::move(flat)});
+}
+
+Stmt make_intrinsic(std::string name, std::vector<Place> places, Exprs args) {
+  for (const Place& place : places) check_indices(place.tensor, place.indices);
+  return make(Intrinsic{std::move(name), std::move(places), std::move(args)});
+}
+
+}  // namespace byoc::te

@@ -1,0 +1,181 @@
+#pragma once
+// Scalar expressions: cheap handles on immutable nodes, made by factories that check types. Shallow
+// by intent: what one element of a tensor is, or an index. Thread-safe to read and to copy.
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "byoc/base/dtype.h"
+
+namespace byoc::te {
+
+struct ExprNode;
+class Tensor;
+
+/// Empty, or an expression of one type. Indices and extents are i64.
+class Expr {
+ public:
+  Expr() = default;
+  Expr(int64_t value);                       // NOLINT: implicit by design; a constant of type i64
+  Expr(int value) : Expr(int64_t{value}) {}  // NOLINT
+  explicit Expr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
+
+  bool is_empty() const { return node_ == nullptr; }
+  const ExprNode& operator*() const { return *node_; }
+  const ExprNode* operator->() const { return node_.get(); }
+  /// One node, not one meaning: `structural_equal` compares meanings.
+  bool same_as(const Expr& other) const { return node_ == other.node_; }
+  DType dtype() const;
+
+ private:
+  std::shared_ptr<const ExprNode> node_;
+};
+using Exprs = std::vector<Expr>;
+
+/// A name for a value that loops, combiners or `Let` give. Two Vars are one when copied from one.
+class Var {
+ public:
+  explicit Var(std::string name = "", DType dtype = DType::kI64);
+  const std::string& name() const { return info_->name; }
+  DType dtype() const { return info_->dtype; }
+  const void* id() const { return info_.get(); }
+  operator Expr() const;  // NOLINT: implicit by design
+  friend bool operator==(const Var& a, const Var& b) { return a.info_ == b.info_; }
+
+ private:
+  struct Info {
+    std::string name;
+    DType dtype;
+  };
+  std::shared_ptr<const Info> info_;
+};
+
+/// Floats: IEEE, rounding to nearest even. Integers wrap around.
+enum class UnaryOp : uint8_t {
+  kNegate,
+  kNot,         // of a bool
+  kBitwiseNot,  // of an integer
+  kAbs,
+  kSqrt,
+  kExp,
+  kLog,
+  kErf,
+  kTanh,
+  kSin,
+  kCos,
+  kTan,
+  kAsin,
+  kAcos,
+  kAtan,
+  kSinh,
+  kCosh,
+  kAsinh,
+  kAcosh,
+  kAtanh,
+  kFloor,
+  kCeil,
+  kTrunc,
+  kRound,  // halves to even
+  kIsNan,  // -> bool
+  kIsInf   // -> bool
+};
+/// Of two operands of one type. Comparisons give bool.
+enum class BinaryOp : uint8_t {
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,       // integers: towards 0; undefined for a divisor of 0
+  kRemainder,    // of kDivide; floats: as fmod
+  kFloorDivide,  // integers alone: towards -infinity
+  kFloorModulo,  // integers alone: sign of the divisor
+  kMin,          // a < b ? a : b, so b when one is NaN
+  kMax,          // a > b ? a : b, so b when one is NaN
+  kPower,        // floats alone: pow
+  kAnd,          // bool: both are evaluated; integers: every bit
+  kOr,
+  kXor,
+  kShiftLeft,   // undefined from the number of bits on
+  kShiftRight,  // arithmetic for signed types
+  kEqual,
+  kNotEqual,  // true for NaN
+  kLess,
+  kLessEqual
+};
+
+struct IntImm {
+  int64_t value;  // of any integer type or bool; u64 as its bits
+};
+struct FloatImm {
+  double value;  // of any float type
+};
+struct VarRef {
+  Var var;
+};
+struct Unary {
+  UnaryOp op;
+  Expr x;
+};
+struct Binary {
+  BinaryOp op;
+  Expr a, b;
+};
+/// The branch not taken is not evaluated: a condition may guard loads that leave their tensor.
+struct Select {
+  Expr condition, yes, no;
+};
+/// Floats round to nearest even; to an integer: towards 0, undefined outside its range; integers
+/// wrap around; to bool: != 0.
+struct Cast {
+  Expr x;
+};
+/// The same bits as another type of the same size.
+struct Bitcast {
+  Expr x;
+};
+struct Load;  // te/tensor.h: it names a tensor
+
+struct ExprNode {
+  DType dtype;
+  std::variant<IntImm, FloatImm, VarRef, Unary, Binary, Select, Cast, Bitcast,
+               std::shared_ptr<const Load>>
+      kind;
+};
+
+/// Factories. All abort when operand types do not fit: computes are our own code.
+/// A constant of any type, rounded to it.
+Expr constant(DType dtype, double value);
+Expr int_constant(DType dtype, int64_t value);
+Expr unary(UnaryOp op, Expr x);
+Expr binary(BinaryOp op, Expr a, Expr b);
+Expr select(Expr condition, Expr yes, Expr no);
+Expr cast(DType to, Expr x);  // x itself when it has the type
+Expr bitcast(DType to, Expr x);
+
+Expr operator+(Expr a, Expr b);
+Expr operator-(Expr a, Expr b);
+Expr operator*(Expr a, Expr b);
+Expr operator/(Expr a, Expr b);  // kDivide
+Expr operator-(Expr x);
+Expr operator<(Expr a, Expr b);
+Expr operator<=(Expr a, Expr b);
+Expr operator>(Expr a, Expr b);
+Expr operator>=(Expr a, Expr b);
+Expr operator==(Expr a, Expr b);
+Expr operator!=(Expr a, Expr b);
+Expr operator&&(Expr a, Expr b);  // kAnd of bools
+Expr operator||(Expr a, Expr b);
+Expr operator!(Expr x);
+Expr min(Expr a, Expr b);
+Expr max(Expr a, Expr b);
+Expr floor_div(Expr a, Expr b);
+Expr floor_mod(Expr a, Expr b);
+
+/// The value of an integer constant.
+std::optional<int64_t> as_int(const Expr& x);
+/// Same structure, same vars, same tensors.
+bool structural_equal(const Expr& a, const Expr& b);
+std::string print(const Expr& x);
+
+}  // namespace byoc::te

@@ -1,0 +1,90 @@
+#pragma once
+// How the stages of a Dag are computed: loop transforms, each recorded in a trace that prints,
+// parses and replays. A Schedule starts with every stage in its own loops, in order (the generic
+// schedule), and every primitive keeps the meaning of the Dag or is refused.
+#include "byoc/base/status.h"
+#include "byoc/te/tensor.h"
+
+namespace byoc::te {
+
+/// One primitive with its arguments, in names: stages and loops as the schedule names them.
+/// A stage's loops are named as its axes; split gives "i0.o" and "i0.i", fuse "i0.i1".
+struct Step {
+  std::string primitive;
+  std::string stage;
+  std::vector<std::string> names;
+  std::vector<int64_t> numbers;
+  friend bool operator==(const Step&, const Step&) = default;
+};
+struct Trace {
+  std::vector<Step> steps;
+  friend bool operator==(const Trace&, const Trace&) = default;
+};
+std::string print(const Trace& trace);  // "split(conv, i1, 8); vectorize(conv, i1.i)"
+/// Errors: kInvalidArgument with the place in the text.
+Result<Trace> parse_trace(std::string_view text);
+
+/// Thread-compatible. Errors of all primitives: kInvalidArgument naming the primitive, the stage,
+/// the loop, and why; the schedule is then as before.
+class Schedule {
+ public:
+  explicit Schedule(Dag dag);
+  ~Schedule();
+  Schedule(const Schedule&);
+  Schedule(Schedule&&) noexcept;
+  Schedule& operator=(const Schedule&);
+  Schedule& operator=(Schedule&&) noexcept;
+
+  const Dag& dag() const;  // cache_read, cache_write and rfactor add stages
+  const Trace& trace() const;
+  /// Loops of a stage, outermost first; of reductions the reduce axes too.
+  std::vector<std::string> loops(const std::string& stage) const;
+
+  /// Into `loop`.o and `loop`.i, the inner of `factor` iterations; a last part is guarded.
+  Status split(const std::string& stage, const std::string& loop, int64_t factor);
+  /// Neighbours, outer first; both are spatial or both are of the reduction.
+  Status fuse(const std::string& stage, const std::string& outer, const std::string& inner);
+  /// The named loops take each other's places in this order; the others stay.
+  Status reorder(const std::string& stage, const std::vector<std::string>& order);
+  /// split of two loops and reorder: outer pair, then inner pair.
+  Status tile(const std::string& stage, const std::string& a, const std::string& b,
+              int64_t a_factor, int64_t b_factor);
+  Status vectorize(const std::string& stage, const std::string& loop);
+  Status unroll(const std::string& stage, const std::string& loop);
+  /// Refused for a loop of the reduction, and inside another parallel loop.
+  Status parallel(const std::string& stage, const std::string& loop);
+  /// The stage is computed inside `loop` of the one stage that reads it, as much as that reads
+  /// there.
+  Status compute_at(const std::string& stage, const std::string& consumer, const std::string& loop);
+  /// Its value stands wherever it is read. Refused for reductions, procedures and results.
+  Status compute_inline(const std::string& stage);
+  /// A copy of what `reader` reads of `tensor`'s stage, as stage `stage`.cache; to be placed by
+  /// compute_at.
+  Status cache_read(const std::string& stage, const std::string& reader);
+  /// `stage`.cache computes what `stage` did, and `stage` copies it.
+  Status cache_write(const std::string& stage);
+  /// The reduction over `loop` stays as an axis of `stage`.partial; `stage` reduces over that.
+  Status rfactor(const std::string& stage, const std::string& loop);
+  /// The loops from `loop` inwards are done by the code generator's micro-kernel of this name,
+  /// whose pattern they must have (TensorIntrinsic).
+  Status tensorize(const std::string& stage, const std::string& loop, const std::string& intrinsic);
+
+ private:
+  friend Result<LoopFunction> lower(const Schedule&);
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// A schedule of `dag` by the trace. Errors: those of the primitives, with the number of the step.
+Result<Schedule> replay(Dag dag, const Trace& trace);
+
+/// To loops: inlines, infers the extents that compute_at needs, guards what splits leave over.
+Result<LoopFunction> lower(const Schedule& schedule);
+
+/// Who gives the schedule of a Dag: the first of a chain {tuning history, sampler, default} that
+/// has one. nullopt: ask the next.
+using ScheduleProvider = std::function<std::optional<Result<Schedule>>(const Dag&)>;
+/// Errors: kNotFound when nobody has one.
+Result<Schedule> schedule_by(std::span<const ScheduleProvider> chain, const Dag& dag);
+
+}  // namespace byoc::te

@@ -1,0 +1,27 @@
+#pragma once
+// What code is made for.
+#include <string>
+#include <vector>
+
+#include "byoc/base/status.h"
+
+namespace byoc::te {
+
+struct Target {
+  std::string arch = "x86_64";        // or "aarch64"
+  std::string cpu;                    // as LLVM names it: "x86-64-v3", "znver3"
+  std::vector<std::string> features;  // those the code may use: "avx2", "fma", ...
+  int vector_bits = 256;
+  int vector_registers = 16;
+  int64_t l1_bytes = 32 << 10, l2_bytes = 512 << 10;
+  uint32_t threads = 1;
+  bool has(std::string_view feature) const;
+  int64_t lanes(size_t bytes) const { return vector_bits / 8 / static_cast<int64_t>(bytes); }
+};
+/// "native", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64", or {"cpu":..., ...} as ABI calls
+/// give it. Errors: kInvalidArgument naming those that are known.
+Result<Target> parse_target(std::string_view text);
+/// {"cpu":"x86-64-v3","features":[...],...}: parse_target gives the same again.
+std::string print(const Target& target);
+
+}  // namespace byoc::te

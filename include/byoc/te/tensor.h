@@ -1,0 +1,100 @@
+#pragma once
+// Tensor expressions: what each element of a tensor is, and nothing about the order in which
+// elements are computed (te/schedule.h). A Dag is flat: stages in topological order.
+#include <functional>
+#include <unordered_map>
+
+#include "byoc/ir/type.h"
+#include "byoc/te/stmt.h"
+
+namespace byoc::te {
+
+/// One loop of a stage; runs from 0.
+struct Axis {
+  Var var;
+  Expr extent;
+};
+
+/// How a reduction puts two partial results together; associative and commutative but for rounding.
+/// Reductions of several results at once (argmax: value and index) have as many of each.
+struct Combiner {
+  std::vector<Var> lhs, rhs;  // what there is, what comes
+  Exprs identity, result;
+};
+Combiner sum_of(DType dtype);
+Combiner product_of(DType dtype);
+Combiner min_of(DType dtype);  // identity: the greatest value, +infinity for floats
+Combiner max_of(DType dtype);
+
+/// Where inputs enter.
+struct Placeholder {};
+/// outputs[k](axes) = values[k]; with `reduce` axes: the combination over all of them, in any
+/// order.
+struct Compute {
+  std::vector<Axis> axes, reduce;
+  Combiner combiner;  // of reductions
+  Exprs values;       // with reduce axes: one term
+};
+/// Written as loops, for what has no such form: sorting, running sums, recurrent nets. Writes every
+/// element of the outputs; reads `inputs`.
+struct Procedure {
+  std::vector<Tensor> inputs;
+  Stmt body;
+};
+
+struct Stage {
+  std::string name;             // unique in the Dag
+  std::vector<Tensor> outputs;  // of one shape when the stage is a Compute
+  std::variant<Placeholder, Compute, Procedure> kind;
+  std::string op, compute;  // the op, and the choice of the selector; "" for placeholders
+  uint32_t call = 0;        // node of the function
+};
+
+struct Dag {
+  std::string name;
+  std::vector<Stage> stages;            // producers first; placeholders too
+  std::vector<Tensor> inputs, outputs;  // inputs: parameters, then constants
+};
+/// The stage that makes `tensor`. Errors: aborts when none does.
+size_t stage_of(const Dag& dag, const Tensor& tensor);
+std::string print(const Dag& dag);
+
+using Indices = std::vector<Expr>;
+
+/// Makes a Dag, stage by stage. One thread.
+class Builder {
+ public:
+  /// Stages made from here on belong to this op, compute and node.
+  void begin_op(std::string op, std::string compute, uint32_t call);
+
+  Tensor placeholder(std::string name, DType dtype, Exprs shape);
+  Tensor placeholder(std::string name, const TensorType& type);  // static shape
+
+  Tensor compute(std::string name, Exprs shape, const std::function<Expr(const Indices&)>& value);
+  std::vector<Tensor> compute_all(std::string name, Exprs shape,
+                                  const std::function<Exprs(const Indices&)>& values);
+  /// `term(i, r)`: i over `shape`, r over `extents`.
+  Tensor reduce(std::string name, Exprs shape, Exprs extents, Combiner combiner,
+                const std::function<Expr(const Indices&, const Indices&)>& term);
+  std::vector<Tensor> reduce_all(std::string name, Exprs shape, Exprs extents, Combiner combiner,
+                                 const std::function<Exprs(const Indices&, const Indices&)>& terms);
+  /// `body(outputs)`: statements that write them.
+  std::vector<Tensor> procedure(std::string name, std::vector<TensorType> outputs,
+                                std::vector<Tensor> inputs,
+                                const std::function<Stmt(const std::vector<Tensor>&)>& body);
+
+  Dag finish(std::string name, std::vector<Tensor> inputs, std::vector<Tensor> outputs);
+
+ private:
+  std::string unique(std::string name);
+  Stage& add(std::string name);
+  Dag dag_;
+  std::string op_, compute_;
+  uint32_t call_ = 0;
+  std::unordered_map<std::string, uint32_t> names_;  // how often each was asked for
+};
+
+/// Static extents as expressions.
+Exprs extents_of(const TensorType& type);
+
+}  // namespace byoc::te
