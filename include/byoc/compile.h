@@ -7,11 +7,11 @@ namespace byoc {
 
 struct BuildOptions {
   std::shared_ptr<const PluginSet> plugins;
-  /// In order of priority. Of those with the flag DEFAULT the last one named is the default codegen.
-  /// Empty: every usable plugin without DEFAULT, highest priority first, then the default codegen (and
-  /// only the attribute's plugins, when functions carry `compiler`).
+  /// In order of priority. Of those with the flag DEFAULT the last one named is the default
+  /// codegen. Empty: every usable plugin without DEFAULT, highest priority first, then the default
+  /// codegen (and only the attribute's plugins, when functions carry `compiler`).
   std::vector<std::string> compilers;
-  std::string default_codegen;                              // --default; empty: chosen as above
+  std::string default_codegen;  // --default; empty: chosen as above
   int level = 2;
   bool strict = false;
   uint32_t threads = 1;
@@ -25,7 +25,8 @@ struct BuildOptions {
 Result<PassContext> make_context(const IRModule& module, const BuildOptions& options);
 /// Section 2 of the architecture, up to and with partition_graph.
 Result<IRModule> partition_for(IRModule module, const BuildOptions& options);
-/// All of it. The module must have static shapes by then (slug "symbolic-shape" names what has not).
+/// All of it. The module must have static shapes by then (slug "symbolic-shape" names what has
+/// not).
 Result<Executable> build(IRModule module, const BuildOptions& options);
 /// The last step alone: a module whose entry function is planned externs.
 Result<Executable> make_executable(const IRModule& planned);

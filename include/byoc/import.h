@@ -11,15 +11,17 @@ namespace byoc {
 struct ImportOptions {
   /// "x" -> 1x3x224x224, or a named size "N" -> 1: known before shapes are needed.
   std::map<std::string, std::vector<int64_t>> shapes;
-  std::map<std::string, std::pair<TensorType, std::shared_ptr<const Buffer>>> bind;  // input -> constant
+  std::map<std::string, std::pair<TensorType, std::shared_ptr<const Buffer>>>
+      bind;  // input -> constant
 };
 
-/// An ONNX file as a module with one function "main": ONNX's graph inputs that are no initializers become
-/// parameters in order, results in order. Shape arithmetic on known shapes folds away while reading.
-/// Names of nodes become locs (or the first output's name); names of inputs and outputs are kept in the
-/// function's attributes `input_names`, `output_names`, the opset in `opset`. External data is read only
-/// from inside the model's folder. Errors: slugs "model-file", "onnx-parse", "onnx-unsupported" (node, op, domain, opset),
-/// "onnx-graph" (cycles, order), "external-data", "input-shape".
+/// An ONNX file as a module with one function "main": ONNX's graph inputs that are no initializers
+/// become parameters in order, results in order. Shape arithmetic on known shapes folds away while
+/// reading. Names of nodes become locs (or the first output's name); names of inputs and outputs
+/// are kept in the function's attributes `input_names`, `output_names`, the opset in `opset`.
+/// External data is read only from inside the model's folder. Errors: slugs "model-file",
+/// "onnx-parse", "onnx-unsupported" (node, op, domain, opset), "onnx-graph" (cycles, order),
+/// "external-data", "input-shape".
 Result<IRModule> import_onnx(const std::string& path, const OpRegistry& ops,
                              const ImportOptions& options = {});
 
@@ -28,11 +30,11 @@ struct ModelInput {
   std::string name;
   DType dtype = DType::kF32;
   bool has_rank = true;
-  std::vector<int64_t> dims;                                // -1: not a number in the file
-  bool has_default = false;                                 // an initializer: no parameter of "main"
+  std::vector<int64_t> dims;  // -1: not a number in the file
+  bool has_default = false;   // an initializer: no parameter of "main"
 };
-/// The graph's inputs in order, without reading the rest into a module; for --bind, which needs their
-/// types before the import. Errors: as import_onnx.
+/// The graph's inputs in order, without reading the rest into a module; for --bind, which needs
+/// their types before the import. Errors: as import_onnx.
 Result<std::vector<ModelInput>> onnx_inputs(const std::string& path);
 
 }  // namespace byoc

@@ -12,13 +12,14 @@ struct Lifetime {
 };
 
 struct ArenaPlan {
-  std::vector<uint64_t> offsets;                            // per lifetime
+  std::vector<uint64_t> offsets;  // per lifetime
   uint64_t bytes = 0;
-  uint64_t peak_live_bytes = 0;                             // no plan can be smaller
+  uint64_t peak_live_bytes = 0;  // no plan can be smaller
 };
 
-/// No two lifetimes that share a step overlap in memory. Deterministic. Up to a few thousand lifetimes several
-/// orders are tried and the smallest plan wins; beyond, one best-fit sweep in order of time, O(n log n).
+/// No two lifetimes that share a step overlap in memory. Deterministic. Up to a few thousand
+/// lifetimes several orders are tried and the smallest plan wins; beyond, one best-fit sweep in
+/// order of time, O(n log n).
 ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes);
 
 }  // namespace byoc

@@ -14,7 +14,7 @@ namespace byoc {
 struct ContentKey {
   std::array<uint8_t, 16> bytes{};
   auto operator<=>(const ContentKey&) const = default;
-  std::string hex() const;                                  // 32 lower-case digits
+  std::string hex() const;  // 32 lower-case digits
   static bool parse(const std::string& hex, ContentKey& out);
 };
 ContentKey content_key(std::span<const std::byte> bytes);

@@ -8,8 +8,8 @@ namespace byoc {
                                const std::string& message);
 }  // namespace byoc
 
-#define BYOC_CHECK(condition, ...)                                              \
-  do {                                                                          \
-    if (!(condition)) [[unlikely]]                                              \
+#define BYOC_CHECK(condition, ...)                                                    \
+  do {                                                                                \
+    if (!(condition)) [[unlikely]]                                                    \
       ::byoc::check_failed(__FILE__, __LINE__, #condition, ::byoc::cat(__VA_ARGS__)); \
   } while (false)

@@ -8,10 +8,24 @@
 
 namespace byoc {
 
-enum class DType : uint8_t { kF32, kF64, kF16, kBF16, kI8, kU8, kI16, kU16, kI32, kU32, kI64, kU64, kBool };
+enum class DType : uint8_t {
+  kF32,
+  kF64,
+  kF16,
+  kBF16,
+  kI8,
+  kU8,
+  kI16,
+  kU16,
+  kI32,
+  kU32,
+  kI64,
+  kU64,
+  kBool
+};
 inline constexpr int kDTypeCount = 13;
 
-std::string_view dtype_name(DType dtype);                   // "f32"
+std::string_view dtype_name(DType dtype);  // "f32"
 std::optional<DType> parse_dtype(std::string_view name);
 constexpr size_t dtype_size(DType dtype) {
   constexpr size_t kBytes[] = {4, 8, 2, 2, 1, 1, 2, 2, 4, 4, 8, 8, 1};

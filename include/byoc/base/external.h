@@ -18,18 +18,19 @@ struct TensorSpec {
   std::vector<int64_t> dims;
   friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
 };
-void print_to(std::string& out, const TensorSpec& spec);    // "f32[1,3,32,32]"
-/// Reads what print_to writes. Errors: kInvalidArgument, slug "type-syntax", with what stands there.
+void print_to(std::string& out, const TensorSpec& spec);  // "f32[1,3,32,32]"
+/// Reads what print_to writes. Errors: kInvalidArgument, slug "type-syntax", with what stands
+/// there.
 Result<TensorSpec> parse_tensor_spec(std::string_view text);
 /// Bytes of a compact tensor. Errors: kOutOfRange when it does not fit in 63 bits.
 Result<int64_t> size_bytes(const TensorSpec& spec);
-int64_t num_elements(const TensorSpec& spec);               // dims checked before
+int64_t num_elements(const TensorSpec& spec);  // dims checked before
 
 struct ExternalConstant {
   std::string name;
-  ContentKey key;                                           // the bytes stand in the module's pool
+  ContentKey key;  // the bytes stand in the module's pool
   TensorSpec type;
-  uint8_t use = 2;                                          // 0 unused 1 copied 2 kept (byoc_kernel_info)
+  uint8_t use = 2;  // 0 unused 1 copied 2 kept (byoc_kernel_info)
   friend bool operator==(const ExternalConstant&, const ExternalConstant&) = default;
 };
 
@@ -37,20 +38,20 @@ struct ExternalConstant {
 struct ExternalFunction {
   std::string symbol;
   uint32_t n_in = 0, n_out = 0;
-  std::vector<ExternalConstant> constants;                  // in the order the plugin was given them
-  std::vector<std::pair<ContentKey, uint64_t>> packed;      // save's packed constants, with alignment
-  std::vector<std::pair<uint32_t, uint32_t>> inplace;       // (input, output) that may share memory
+  std::vector<ExternalConstant> constants;              // in the order the plugin was given them
+  std::vector<std::pair<ContentKey, uint64_t>> packed;  // save's packed constants, with alignment
+  std::vector<std::pair<uint32_t, uint32_t>> inplace;   // (input, output) that may share memory
   uint64_t workspace_bytes = 0, workspace_align = 1, flags = 0;
-  std::string implementation;                               // the plugin's words, may be empty
-  double flops = 0;                                         // of the ops inside
+  std::string implementation;  // the plugin's words, may be empty
+  double flops = 0;            // of the ops inside
   uint64_t ops = 0;
-  std::vector<std::string> locs;                            // the user's names of those ops, each once
+  std::vector<std::string> locs;  // the user's names of those ops, each once
   friend bool operator==(const ExternalFunction&, const ExternalFunction&) = default;
 };
 
 struct ExternalModule {
   std::string plugin, plugin_version, compat, options_json;
-  uint64_t flags = 0;                                       // BYOC_MODULE_NATIVE: blob is an ELF object
+  uint64_t flags = 0;  // BYOC_MODULE_NATIVE: blob is an ELF object
   std::vector<ExternalFunction> functions;
   std::shared_ptr<const Buffer> blob;
 };

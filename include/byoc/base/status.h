@@ -13,11 +13,26 @@ namespace byoc {
 
 /// The 16 canonical codes and three of ours; the numbers are those of the plugin ABI.
 enum class Code : uint32_t {
-  kOk = 0, kCancelled = 1, kUnknown = 2, kInvalidArgument = 3, kDeadlineExceeded = 4,
-  kNotFound = 5, kAlreadyExists = 6, kPermissionDenied = 7, kResourceExhausted = 8,
-  kFailedPrecondition = 9, kAborted = 10, kOutOfRange = 11, kUnimplemented = 12, kInternal = 13,
-  kUnavailable = 14, kDataLoss = 15, kUnauthenticated = 16,
-  kDeclined = 17, kStaleArtifact = 18, kBadGraph = 19,
+  kOk = 0,
+  kCancelled = 1,
+  kUnknown = 2,
+  kInvalidArgument = 3,
+  kDeadlineExceeded = 4,
+  kNotFound = 5,
+  kAlreadyExists = 6,
+  kPermissionDenied = 7,
+  kResourceExhausted = 8,
+  kFailedPrecondition = 9,
+  kAborted = 10,
+  kOutOfRange = 11,
+  kUnimplemented = 12,
+  kInternal = 13,
+  kUnavailable = 14,
+  kDataLoss = 15,
+  kUnauthenticated = 16,
+  kDeclined = 17,
+  kStaleArtifact = 18,
+  kBadGraph = 19,
 };
 std::string_view code_name(Code code);  // "invalid-argument"
 
@@ -56,8 +71,8 @@ class [[nodiscard]] Status {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}            // NOLINT: implicit by design
-  Result(Status status) : status_(std::move(status)) {}    // NOLINT: implicit by design
+  Result(T value) : value_(std::move(value)) {}          // NOLINT: implicit by design
+  Result(Status status) : status_(std::move(status)) {}  // NOLINT: implicit by design
   bool ok() const { return value_.has_value(); }
   Status& status() { return status_; }
   const Status& status() const { return status_; }
@@ -72,7 +87,8 @@ class [[nodiscard]] Result {
   Status status_;
 };
 
-// Text of anything printable: numbers, strings, and types with `void print_to(std::string&, const T&)`.
+// Text of anything printable: numbers, strings, and types with `void print_to(std::string&, const
+// T&)`.
 inline void print_to(std::string& out, std::string_view text) { out.append(text); }
 inline void print_to(std::string& out, const std::string& text) { out.append(text); }
 inline void print_to(std::string& out, const char* text) { out.append(text); }
@@ -81,7 +97,7 @@ inline void print_to(std::string& out, bool value) { out.append(value ? "true" :
 void print_to(std::string& out, double value);  // shortest form that reads back equal
 inline void print_to(std::string& out, float value) { print_to(out, double{value}); }
 template <class T>
-  requires std::is_integral_v<T>
+requires std::is_integral_v<T>
 void print_to(std::string& out, T value) { out.append(std::to_string(value)); }
 
 template <class... Ts>
@@ -104,13 +120,15 @@ inline Status failed(std::string m) { return {Code::kFailedPrecondition, std::mo
 /// BYOC_TRY(auto x, f());   declares x as f()'s value, or returns f()'s error from this function.
 #define BYOC_TRY(declaration, expression) \
   BYOC_TRY_(BYOC_CONCAT(byoc_result_, __LINE__), declaration, expression)
-#define BYOC_TRY_(result, declaration, expression)             \
-  auto result = (expression);                                  \
-  if (!result.ok()) [[unlikely]] return std::move(result).status(); \
+#define BYOC_TRY_(result, declaration, expression) \
+  auto result = (expression);                      \
+  if (!result.ok()) [[unlikely]]                   \
+    return std::move(result).status();             \
   declaration = *std::move(result)
 /// BYOC_TRY_STATUS(f());   returns f()'s error from this function, if it is one.
-#define BYOC_TRY_STATUS(expression) \
-  do {                              \
+#define BYOC_TRY_STATUS(expression)             \
+  do {                                          \
     ::byoc::Status byoc_status_ = (expression); \
-    if (!byoc_status_.ok()) [[unlikely]] return byoc_status_; \
+    if (!byoc_status_.ok()) [[unlikely]]        \
+      return byoc_status_;                      \
   } while (false)

@@ -15,16 +15,16 @@ using Ints = std::vector<int64_t>;
 using Floats = std::vector<double>;
 using Strings = std::vector<std::string>;
 using Bools = std::vector<bool>;
-struct ConstantRef {                                        // a constant of the module's pool, typed
+struct ConstantRef {  // a constant of the module's pool, typed
   ContentKey key;
   TypeId type;
   friend bool operator==(const ConstantRef&, const ConstantRef&) = default;
 };
-using AttrValue = std::variant<int64_t, double, bool, std::string, DType, Ints, Floats, Strings, Bools,
-                               ConstantRef>;
-void print_to(std::string& out, const AttrValue& value);    // as the text form writes it
-bool attr_equal(const AttrValue& a, const AttrValue& b);    // NaN equals NaN
-std::string_view attr_kind(const AttrValue& value);         // "integer", "list of integers", ...
+using AttrValue = std::variant<int64_t, double, bool, std::string, DType, Ints, Floats, Strings,
+                               Bools, ConstantRef>;
+void print_to(std::string& out, const AttrValue& value);  // as the text form writes it
+bool attr_equal(const AttrValue& a, const AttrValue& b);  // NaN equals NaN
+std::string_view attr_kind(const AttrValue& value);       // "integer", "list of integers", ...
 
 /// Ordered by name. A copy costs its entries; nodes share one through `intern`.
 class Attrs {
@@ -34,7 +34,7 @@ class Attrs {
   Attrs(std::initializer_list<Entry> entries);
   void set(Symbol name, AttrValue value);
   void erase(Symbol name);
-  const AttrValue* find(Symbol name) const;                 // nullptr when absent
+  const AttrValue* find(Symbol name) const;  // nullptr when absent
   bool has(Symbol name) const { return find(name) != nullptr; }
   /// Typed access. The op's schema has checked kinds, so a wrong kind or a missing name aborts;
   /// the forms with a fallback allow absence alone.
@@ -44,7 +44,7 @@ class Attrs {
   double f(Symbol name, double fallback) const;
   bool b(Symbol name, bool fallback) const;
   std::string s(Symbol name, std::string_view fallback = "") const;
-  Ints ints(Symbol name) const;                             // absent: empty
+  Ints ints(Symbol name) const;  // absent: empty
   Floats floats(Symbol name) const;
   Strings strings(Symbol name) const;
   DType dtype(Symbol name) const;
@@ -57,7 +57,7 @@ class Attrs {
  private:
   std::vector<Entry> entries_;
 };
-void print_to(std::string& out, const Attrs& attrs);        // "{a=1, b=[2,3]}", nothing when empty
+void print_to(std::string& out, const Attrs& attrs);  // "{a=1, b=[2,3]}", nothing when empty
 
 /// The one shared copy of `attrs`, alive for the process. Equal attributes give equal pointers.
 /// Thread-safe.

@@ -21,14 +21,15 @@ class IRModule {
   std::vector<ExternalModule> external_mods;
   std::map<ContentKey, std::shared_ptr<const Buffer>> constants;
 
-  /// Puts `buffer` into the pool, or finds the equal one that is there. The pointer lives as long as
-  /// this module or any copy of it. Bytes are compared when keys are equal.
+  /// Puts `buffer` into the pool, or finds the equal one that is there. The pointer lives as long
+  /// as this module or any copy of it. Bytes are compared when keys are equal.
   const Buffer* add_constant(std::shared_ptr<const Buffer> buffer);
   Function* find(Symbol name);
   const Function* find(Symbol name) const;
-  Function& function(Symbol name);                          // aborts when absent
+  Function& function(Symbol name);  // aborts when absent
   const Function& function(Symbol name) const;
-  /// `base`, or `base_1`, `base_2`, ... : the first that is neither a function nor an external symbol.
+  /// `base`, or `base_1`, `base_2`, ... : the first that is neither a function nor an external
+  /// symbol.
   Symbol unique_name(std::string_view base) const;
   const ExternalFunction* find_external(std::string_view symbol) const;
 };

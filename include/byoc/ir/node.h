@@ -22,22 +22,22 @@ struct Operands {
   uint32_t begin = 0, count = 0;
 };
 
-struct Param {                                              // all of them stand before other nodes
+struct Param {  // all of them stand before other nodes
   Symbol name;
 };
 struct Constant {
-  const Buffer* data;                                       // owned by the module's constant pool
+  const Buffer* data;  // owned by the module's constant pool
 };
-struct Call {                                               // an op
+struct Call {  // an op
   const OpDef* op;
-  const Attrs* attrs;                                       // interned; never null
+  const Attrs* attrs;  // interned; never null
   Operands args;
 };
-struct Invoke {                                             // a function of the module
+struct Invoke {  // a function of the module
   Symbol function;
   Operands args;
 };
-struct Extern {                                             // call_dps_packed(@symbol, args...)
+struct Extern {  // call_dps_packed(@symbol, args...)
   Symbol symbol;
   Operands args;
 };
@@ -46,7 +46,7 @@ using Kind = std::variant<Param, Constant, Call, Invoke, Extern>;
 struct Node {
   Kind kind;
   TypeIds types;
-  Symbol loc;                                               // the user's name for it, may be empty
+  Symbol loc;  // the user's name for it, may be empty
 };
 static_assert(sizeof(Node) <= 64, "a million nodes must be cheap");
 
@@ -58,18 +58,19 @@ struct Function {
   std::span<const ValueId> args(Operands slice) const {
     return {operands.data() + slice.begin, slice.count};
   }
-  std::span<const ValueId> args(const Node& node) const;    // empty for Param and Constant
-  size_t num_params() const;                                // O(params)
+  std::span<const ValueId> args(const Node& node) const;  // empty for Param and Constant
+  size_t num_params() const;                              // O(params)
   TypeId type(ValueId value) const { return nodes[value.node].types[value.output]; }
   std::vector<TypeId> result_types() const;
-  std::string attr(Symbol name) const { return attrs.s(name); }   // "" when absent
+  std::string attr(Symbol name) const { return attrs.s(name); }  // "" when absent
 
   /// Appending; args must be earlier nodes. Each returns the new node's number.
   uint32_t add_param(Symbol name, TypeId type, Symbol loc = {});
   uint32_t add_constant(const Buffer* data, TypeId type, Symbol loc = {});
-  uint32_t add_call(const OpDef* op, const Attrs* attrs, std::span<const ValueId> args, TypeIds types,
-                    Symbol loc = {});
-  uint32_t add_invoke(Symbol function, std::span<const ValueId> args, TypeIds types, Symbol loc = {});
+  uint32_t add_call(const OpDef* op, const Attrs* attrs, std::span<const ValueId> args,
+                    TypeIds types, Symbol loc = {});
+  uint32_t add_invoke(Symbol function, std::span<const ValueId> args, TypeIds types,
+                      Symbol loc = {});
   uint32_t add_extern(Symbol symbol, std::span<const ValueId> args, TypeIds types, Symbol loc = {});
   /// A copy of `node` of another function (or this one) with these args.
   uint32_t add_copy(const Node& node, std::span<const ValueId> args);

@@ -1,8 +1,9 @@
 #pragma once
 // The text form: prints and parses back to an equal module. Constants of at most 64 elements are
-// inline, `const([1.0,2.0]) : f32[2]`; larger ones are `const<key> : f32[...]` with their bytes in a
-// side file. By hand, `const(0.5) : f32[16,3,3,3]` repeats one value.
-//   module {attrs?} { fn name(%x: f32[1,3]) {attrs?} { %0 = relu(%x) {attrs?} loc("..")  return %0 } }
+// inline, `const([1.0,2.0]) : f32[2]`; larger ones are `const<key> : f32[...]` with their bytes in
+// a side file. By hand, `const(0.5) : f32[16,3,3,3]` repeats one value.
+//   module {attrs?} { fn name(%x: f32[1,3]) {attrs?} { %0 = relu(%x) {attrs?} loc("..")  return %0
+//   } }
 // `module { }` may be left out. Attributes equal to their op's default are not printed.
 #include "byoc/ir/module.h"
 #include "byoc/op/registry.h"
@@ -10,8 +11,8 @@
 namespace byoc {
 
 struct PrintOptions {
-  size_t elide = SIZE_MAX;                                  // inline at most this many elements
-  Symbol only_function;                                     // empty: the whole module
+  size_t elide = SIZE_MAX;  // inline at most this many elements
+  Symbol only_function;     // empty: the whole module
 };
 std::string print(const IRModule& module, const PrintOptions& options = {});
 std::string print(const Function& function, Symbol name, const PrintOptions& options = {});
@@ -21,8 +22,8 @@ std::string describe(const Function& function, uint32_t node);
 /// Where const<key> finds its bytes; null when the text has none.
 using ConstantSource = std::function<std::shared_ptr<const Buffer>(const ContentKey&)>;
 /// The entry is what `entry=` of the module names, else @main, else the only function.
-/// Errors: kInvalidArgument, slug "ir-syntax", "ir-constant" for a const<key> without bytes, or what
-/// callees and an op's inference say, at "line:column".
+/// Errors: kInvalidArgument, slug "ir-syntax", "ir-constant" for a const<key> without bytes, or
+/// what callees and an op's inference say, at "line:column".
 Result<IRModule> parse_module(std::string_view text, const OpRegistry& ops,
                               const ConstantSource& constants = nullptr);
 
@@ -32,14 +33,18 @@ Status write_module(const IRModule& module, const std::string& path);
 Result<IRModule> read_module(const std::string& path, const OpRegistry& ops);
 
 /// Structural equality: entry, functions, nodes, operands, types, attributes, constants by content,
-/// external modules; locations too unless `ignore_loc`. On inequality `why` (when given) says where.
-bool equal(const IRModule& a, const IRModule& b, std::string* why = nullptr, bool ignore_loc = false);
-bool equal(const Function& a, const Function& b, std::string* why = nullptr, bool ignore_loc = false);
+/// external modules; locations too unless `ignore_loc`. On inequality `why` (when given) says
+/// where.
+bool equal(const IRModule& a, const IRModule& b, std::string* why = nullptr,
+           bool ignore_loc = false);
+bool equal(const Function& a, const Function& b, std::string* why = nullptr,
+           bool ignore_loc = false);
 
 /// Checks everything the IR promises: an entry function, params first with distinct names, operand
-/// order, arity, complete attributes, types equal to inference, one meaning per named dim in a function,
-/// callee and extern signatures, no recursion, constants in the pool and of the right size, captures.
-/// Annotation structure is NOT checked here (see annotations in passes). Names function and node.
+/// order, arity, complete attributes, types equal to inference, one meaning per named dim in a
+/// function, callee and extern signatures, no recursion, constants in the pool and of the right
+/// size, captures. Annotation structure is NOT checked here (see annotations in passes). Names
+/// function and node.
 Status verify(const IRModule& module);
 
 }  // namespace byoc

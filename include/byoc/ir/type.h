@@ -15,7 +15,7 @@ namespace byoc {
 class Symbol {
  public:
   Symbol() = default;
-  Symbol(std::string_view text);                            // NOLINT: implicit by design
+  Symbol(std::string_view text);                                       // NOLINT: implicit by design
   Symbol(const std::string& text) : Symbol(std::string_view(text)) {}  // NOLINT
   Symbol(const char* text) : Symbol(std::string_view(text)) {}         // NOLINT
   std::string_view text() const;
@@ -33,30 +33,30 @@ inline void print_to(std::string& out, Symbol symbol) { out.append(symbol.text()
 /// One extent: a number >= 0, or a named size with bounds. 8 bytes; equal when name and bounds are.
 class Dim {
  public:
-  Dim(int64_t extent = 0);                                  // NOLINT: implicit by design
+  Dim(int64_t extent = 0);  // NOLINT: implicit by design
   static Dim symbol(Symbol name, int64_t min = 0, int64_t max = kUnbounded);
   static constexpr int64_t kUnbounded = INT64_MAX;
 
   bool is_static() const { return value_ >= 0; }
-  int64_t extent() const;                                   // only when is_static()
-  Symbol name() const;                                      // only when not
-  int64_t min() const;                                      // the extent itself when static
+  int64_t extent() const;  // only when is_static()
+  Symbol name() const;     // only when not
+  int64_t min() const;     // the extent itself when static
   int64_t max() const;
   friend bool operator==(Dim, Dim) = default;
 
  private:
-  int64_t value_;                                           // >= 0, or ~index of the named size
+  int64_t value_;  // >= 0, or ~index of the named size
 };
-void print_to(std::string& out, Dim dim);                   // "3", "N", "N<=64", "2<=N<=64"
+void print_to(std::string& out, Dim dim);  // "3", "N", "N<=64", "2<=N<=64"
 
 using Shape = std::vector<Dim>;
-void print_to(std::string& out, const Shape& shape);        // "[1,3,N]"
+void print_to(std::string& out, const Shape& shape);  // "[1,3,N]"
 bool is_static(const Shape& shape);
 /// Product of the extents. Errors: kInvalidArgument when a dim is symbolic, kOutOfRange when the
 /// product, or its size at 8 bytes an element, does not fit in 63 bits.
 Result<int64_t> num_elements(const Shape& shape);
 Shape make_shape(std::span<const int64_t> extents);
-std::vector<int64_t> static_extents(const Shape& shape);    // all dims must be static
+std::vector<int64_t> static_extents(const Shape& shape);  // all dims must be static
 
 inline constexpr size_t kMaxRank = 16;
 
@@ -65,15 +65,15 @@ struct TensorType {
   Shape shape;
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
-void print_to(std::string& out, const TensorType& type);    // "f32[1,3,32,32]"
+void print_to(std::string& out, const TensorType& type);  // "f32[1,3,32,32]"
 /// Bytes of a compact tensor. Errors: as num_elements.
 Result<int64_t> size_bytes(const TensorType& type);
 
 /// An interned TensorType.
 class TypeId {
  public:
-  TypeId() = default;                                       // f32[]
-  TypeId(const TensorType& type);                           // NOLINT: implicit by design
+  TypeId() = default;              // f32[]
+  TypeId(const TensorType& type);  // NOLINT: implicit by design
   const TensorType& operator*() const;
   const TensorType* operator->() const { return &**this; }
   uint32_t id() const { return id_; }
@@ -88,18 +88,18 @@ inline void print_to(std::string& out, TypeId type) { print_to(out, *type); }
 /// An interned list of types: the results of one node. 8 bytes.
 class TypeIds {
  public:
-  TypeIds() = default;                                      // no results
-  TypeIds(TypeId single) : id_(single.id_), count_(1) {}    // NOLINT: implicit by design
-  TypeIds(std::span<const TypeId> types);                   // NOLINT: implicit by design
+  TypeIds() = default;                                    // no results
+  TypeIds(TypeId single) : id_(single.id_), count_(1) {}  // NOLINT: implicit by design
+  TypeIds(std::span<const TypeId> types);                 // NOLINT: implicit by design
   TypeIds(const std::vector<TypeId>& types) : TypeIds(std::span<const TypeId>(types)) {}  // NOLINT
   size_t size() const { return count_; }
   TypeId operator[](size_t k) const;
   friend bool operator==(TypeIds, TypeIds) = default;
 
  private:
-  uint32_t id_ = 0, count_ = 0;                             // count 1: id_ is the type itself
+  uint32_t id_ = 0, count_ = 0;  // count 1: id_ is the type itself
 };
-void print_to(std::string& out, TypeIds types);             // "f32[1,3], i64[]"
+void print_to(std::string& out, TypeIds types);  // "f32[1,3], i64[]"
 
 }  // namespace byoc
 

@@ -33,7 +33,7 @@ class Rewriter {
  private:
   const Function& from_;
   Function to_;
-  std::vector<uint32_t> first_;                             // of each old node, into map_
+  std::vector<uint32_t> first_;  // of each old node, into map_
   std::vector<ValueId> map_;
 };
 
@@ -42,7 +42,7 @@ class UseCounts {
  public:
   explicit UseCounts(const Function& function);
   uint32_t operator()(ValueId value) const { return counts_[first_[value.node] + value.output]; }
-  uint32_t of_node(uint32_t node) const;                    // sum over its outputs
+  uint32_t of_node(uint32_t node) const;  // sum over its outputs
 
  private:
   std::vector<uint32_t> first_, counts_;

@@ -18,16 +18,16 @@ namespace byoc {
 struct Report {
   struct Remark {
     enum Kind {
-      kRefused,      // judge said no
-      kSlow,         // judge said yes, but slow
-      kDeclined,     // compile declined what judge took; it went to `plugin`'s successor
-      kNote          // anything else a user should hear
+      kRefused,   // judge said no
+      kSlow,      // judge said yes, but slow
+      kDeclined,  // compile declined what judge took; it went to `plugin`'s successor
+      kNote       // anything else a user should hear
     };
     Kind kind = kRefused;
-    std::string plugin;                                     // who said it
-    std::string op;                                         // "conv2d", or a composite's name
-    std::vector<Symbol> locs;                               // the user's ops it is about
-    std::string reason;                                     // a sentence without a final stop
+    std::string plugin;        // who said it
+    std::string op;            // "conv2d", or a composite's name
+    std::vector<Symbol> locs;  // the user's ops it is about
+    std::string reason;        // a sentence without a final stop
   };
   std::vector<Remark> remarks;
   uint64_t judge_calls = 0, judge_distinct = 0;
@@ -35,7 +35,7 @@ struct Report {
 
 class JudgeCache;
 struct PassContext;
-using PassArgs = std::vector<std::string>;                  // "annotate_target=onednn+json": two
+using PassArgs = std::vector<std::string>;  // "annotate_target=onednn+json": two
 using PassFn = std::function<Result<IRModule>(IRModule, const PassContext&, const PassArgs&)>;
 
 struct Pass {
@@ -47,20 +47,21 @@ struct Pass {
 /// Called around every pass: for dumps, timing, verification, progress.
 struct Instrument {
   std::function<void(const Pass&, const IRModule& before)> before;
-  std::function<Status(const Pass&, const IRModule& before, const IRModule& after, uint64_t ns)> after;
+  std::function<Status(const Pass&, const IRModule& before, const IRModule& after, uint64_t ns)>
+      after;
 };
 
 struct PassContext {
   const OpRegistry* ops = &all_ops();
-  std::shared_ptr<const PluginSet> plugins;                 // null: none
-  std::vector<std::string> compilers;                       // chosen, in order of priority
-  std::vector<std::string> defaults;                        // default codegens, in the order they are asked
-  int level = 2;                                            // -O
+  std::shared_ptr<const PluginSet> plugins;  // null: none
+  std::vector<std::string> compilers;        // chosen, in order of priority
+  std::vector<std::string> defaults;         // default codegens, in the order they are asked
+  int level = 2;                             // -O
   bool strict = false;
   uint32_t threads = 1;
   std::string target_json = "{}";
-  std::map<std::string, std::string> options;               // by name; see pass_options()
-  std::set<std::string> disabled;                           // BYOC_SKIP
+  std::map<std::string, std::string> options;  // by name; see pass_options()
+  std::set<std::string> disabled;              // BYOC_SKIP
   std::vector<Instrument> instruments;
   Report* report = nullptr;
   /// Verdicts shared by the passes of one compilation; null: each pass asks anew.
@@ -73,26 +74,29 @@ struct PassContext {
   std::string option(std::string_view name) const;
 };
 
-/// Every option that passes read, with its meaning: `options` of a PassContext may name these alone.
+/// Every option that passes read, with its meaning: `options` of a PassContext may name these
+/// alone.
 struct PassOption {
   std::string_view name, fallback, doc;
 };
 std::span<const PassOption> pass_options();
 
-/// Runs them in order. A failing pass's Status is marked with the pass's name. Debug builds, and the
-/// option `verify`, verify the module after every pass; a pass that broke it is named (kInternal, slug
-/// "broken-module"), and the module before it goes to stderr. Honours BYOC_DUMP, BYOC_TIME, BYOC_SKIP,
-/// BYOC_STOP_AFTER. Errors: those of the passes, and slug "unknown-option".
-Result<IRModule> run_passes(IRModule module, std::span<const Pass> passes, const PassContext& context);
+/// Runs them in order. A failing pass's Status is marked with the pass's name. Debug builds, and
+/// the option `verify`, verify the module after every pass; a pass that broke it is named
+/// (kInternal, slug "broken-module"), and the module before it goes to stderr. Honours BYOC_DUMP,
+/// BYOC_TIME, BYOC_SKIP, BYOC_STOP_AFTER. Errors: those of the passes, and slug "unknown-option".
+Result<IRModule> run_passes(IRModule module, std::span<const Pass> passes,
+                            const PassContext& context);
 
 /// The table of all passes, as `byoc opt --list` prints it.
 struct PassInfo {
-  std::string name, args, doc;                              // args: "PLUGIN+...", "" when it takes none
+  std::string name, args, doc;  // args: "PLUGIN+...", "" when it takes none
   PassFn run;
 };
 const std::vector<PassInfo>& all_passes();
-/// "a,b=x+y,c" -> passes; commas and pluses inside brackets separate nothing. Errors: kNotFound, slug
-/// "unknown-pass", with the nearest name; slug "pass-args" when a pass takes none and gets some.
+/// "a,b=x+y,c" -> passes; commas and pluses inside brackets separate nothing. Errors: kNotFound,
+/// slug "unknown-pass", with the nearest name; slug "pass-args" when a pass takes none and gets
+/// some.
 Result<std::vector<Pass>> parse_passes(std::string_view text);
 /// Names of passes in `disabled`, BYOC_SKIP and BYOC_STOP_AFTER exist. Errors: slug "unknown-pass".
 Status check_pass_names(const PassContext& context);

@@ -15,23 +15,23 @@ struct NamedTensor {
 struct Place {
   enum Kind : uint32_t { kInput, kOutput, kConstant, kArena };
   Kind kind = kArena;
-  uint32_t index = 0;                                       // of the input, output or constant
-  uint64_t offset = 0;                                      // in the arena, a multiple of 64
+  uint32_t index = 0;   // of the input, output or constant
+  uint64_t offset = 0;  // in the arena, a multiple of 64
   friend bool operator==(const Place&, const Place&) = default;
 };
 
 struct Step {
   static constexpr uint32_t kHostExtern = UINT32_MAX;
-  uint32_t module = kHostExtern;                            // kHostExtern: the host program provides it
-  uint32_t function = 0;                                    // in the module
+  uint32_t module = kHostExtern;  // kHostExtern: the host program provides it
+  uint32_t function = 0;          // in the module
   std::string symbol;
-  uint32_t n_in = 0;                                        // args: inputs, then outputs
+  uint32_t n_in = 0;  // args: inputs, then outputs
   std::vector<Place> args;
-  std::vector<TensorSpec> types;                            // of args
-  std::vector<std::string> locs;                            // the user's names, of a host extern
+  std::vector<TensorSpec> types;  // of args
+  std::vector<std::string> locs;  // the user's names, of a host extern
 };
 
-struct Copy {                                               // pass-through and repeated outputs
+struct Copy {  // pass-through and repeated outputs
   Place from;
   uint32_t output = 0;
 };
@@ -43,18 +43,19 @@ struct ProgramConstant {
 
 struct Program {
   std::vector<NamedTensor> inputs, outputs;
-  std::vector<ProgramConstant> constants;                   // read by steps and copies directly
-  std::vector<Step> steps;                                  // in order of execution
-  std::vector<Copy> copies;                                 // after the steps
+  std::vector<ProgramConstant> constants;  // read by steps and copies directly
+  std::vector<Step> steps;                 // in order of execution
+  std::vector<Copy> copies;                // after the steps
   uint64_t arena_bytes = 0;
-  uint64_t peak_live_bytes = 0;                             // what the plan is measured against
+  uint64_t peak_live_bytes = 0;  // what the plan is measured against
 };
 
 struct Executable {
   Program program;
   std::vector<ExternalModule> modules;
-  std::map<ContentKey, std::shared_ptr<const Buffer>> constants;  // all that program and modules name
-  std::string producer;                                     // "byoc 0.1.0"
+  std::map<ContentKey, std::shared_ptr<const Buffer>>
+      constants;         // all that program and modules name
+  std::string producer;  // "byoc 0.1.0"
 
   /// The user's names of what a step runs.
   const std::vector<std::string>& locs(const Step& step) const {

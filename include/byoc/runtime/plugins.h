@@ -51,8 +51,8 @@ class LoadedModule {
   struct Kernel {
     byoc_kernel* handle = nullptr;
     uint64_t workspace_bytes = 0, workspace_align = 1, flags = 0;
-    std::vector<std::pair<uint32_t, uint32_t>> inplace;     // (input, output)
-    std::vector<uint8_t> const_use;                         // of the function's constants
+    std::vector<std::pair<uint32_t, uint32_t>> inplace;  // (input, output)
+    std::vector<uint8_t> const_use;                      // of the function's constants
     std::string implementation;
   };
   LoadedModule() = default;

@@ -10,22 +10,23 @@
 namespace byoc {
 
 struct SessionOptions {
-  uint32_t threads = 1;                                     // 0: all cores; fixed at load
-  bool allow_native = true;                                 // --no-native
+  uint32_t threads = 1;      // 0: all cores; fixed at load
+  bool allow_native = true;  // --no-native
 };
 
 /// Arguments: inputs, then outputs, as the call has them. Runs on the calling thread of `run`.
-using HostExtern = std::function<Status(std::span<const DLTensor> inputs, std::span<DLTensor> outputs)>;
+using HostExtern =
+    std::function<Status(std::span<const DLTensor> inputs, std::span<DLTensor> outputs)>;
 
 struct StepProfile {
   uint64_t runs = 0, total_ns = 0, min_ns = UINT64_MAX;
 };
 
-struct SessionState;                                        // both are of runtime/ alone
+struct SessionState;  // both are of runtime/ alone
 struct ContextState;
 
-/// Arena, workspace and tables of arguments of one caller. Made by Session::make_context; one run at a
-/// time; outlives no Session.
+/// Arena, workspace and tables of arguments of one caller. Made by Session::make_context; one run
+/// at a time; outlives no Session.
 class Context {
  public:
   ~Context();
@@ -40,10 +41,11 @@ class Context {
 
 class Session {
  public:
-  /// Checks the executable, and that every plugin is there (else kNotFound, slug "missing-plugin", with id,
-  /// version, symbols, and why a plugin of that id was refused), asks `compat` (kStaleArtifact, slug
-  /// "stale-artifact"), loads every module; native ones without any plugin, unless they are not allowed
-  /// (kPermissionDenied, slug "native-refused"). Nothing is half-loaded on failure.
+  /// Checks the executable, and that every plugin is there (else kNotFound, slug "missing-plugin",
+  /// with id, version, symbols, and why a plugin of that id was refused), asks `compat`
+  /// (kStaleArtifact, slug "stale-artifact"), loads every module; native ones without any plugin,
+  /// unless they are not allowed (kPermissionDenied, slug "native-refused"). Nothing is half-loaded
+  /// on failure.
   static Result<std::unique_ptr<Session>> load(Executable executable,
                                                std::shared_ptr<const PluginSet> plugins,
                                                const SessionOptions& options = {});
@@ -64,12 +66,12 @@ class Session {
 
   /// Errors: kResourceExhausted when there is no memory.
   Result<std::unique_ptr<Context>> make_context() const;
-  /// Inputs and outputs in the program's order; outputs are written in full. Inputs with strides, inputs
-  /// and outputs not aligned to 64 bytes, and inputs that overlap outputs go through compact memory that
-  /// the Context holds. Outputs are compact and overlap nothing.
-  /// Re-entrant with one Context per caller; allocates nothing, takes no lock (but for the one token per run
-  /// of a Session with several threads, and kernels that are SERIAL), looks nothing up.
-  /// Errors: slug "input-count", "input-dtype", "input-shape", "input-data", the same with "output-", and
+  /// Inputs and outputs in the program's order; outputs are written in full. Inputs with strides,
+  /// inputs and outputs not aligned to 64 bytes, and inputs that overlap outputs go through compact
+  /// memory that the Context holds. Outputs are compact and overlap nothing. Re-entrant with one
+  /// Context per caller; allocates nothing, takes no lock (but for the one token per run of a
+  /// Session with several threads, and kernels that are SERIAL), looks nothing up. Errors: slug
+  /// "input-count", "input-dtype", "input-shape", "input-data", the same with "output-", and
   /// "output-overlap"; a failing kernel gives its own words at its symbol (slug "run-failed").
   Status run(Context& context, std::span<const DLTensor> inputs, std::span<DLTensor> outputs) const;
 

@@ -6,7 +6,7 @@
 
 namespace byoc {
 
-DLDataType to_dlpack(DType dtype);                          // bool crosses as 8-bit unsigned
+DLDataType to_dlpack(DType dtype);  // bool crosses as 8-bit unsigned
 /// Errors: kInvalidArgument for a DLPack type byoc has no name for.
 Result<DType> from_dlpack(DLDataType type);
 
@@ -14,8 +14,8 @@ Result<DType> from_dlpack(DLDataType type);
 class Tensor {
  public:
   Tensor() = default;
-  /// Errors: kOutOfRange (slug "tensor-size") when the size overflows, kResourceExhausted when memory
-  /// is not to be had. Memory is zeroed.
+  /// Errors: kOutOfRange (slug "tensor-size") when the size overflows, kResourceExhausted when
+  /// memory is not to be had. Memory is zeroed.
   static Result<Tensor> make(const TensorSpec& spec);
   Result<Tensor> copy() const;
   const TensorSpec& spec() const { return spec_; }
