@@ -1,10 +1,9 @@
 // The factories of expressions: types are checked here, once.
 #include "byoc/te/expr.h"
 
-#include <cmath>
-
 #include "byoc/base/check.h"
 #include "byoc/te/stmt.h"
+#include "core/te/number.h"
 
 namespace byoc::te {
 namespace {
@@ -14,25 +13,6 @@ Expr make(DType dtype, decltype(ExprNode::kind) kind) {
 }
 
 bool is_comparison(BinaryOp op) { return op >= BinaryOp::kEqual; }
-
-int64_t wrapped(DType dtype, int64_t value) {
-  switch (dtype_size(dtype) * (is_signed_int(dtype) ? 1 : 16)) {
-    case 1:
-      return static_cast<int8_t>(value);
-    case 2:
-      return static_cast<int16_t>(value);
-    case 4:
-      return static_cast<int32_t>(value);
-    case 16:
-      return static_cast<uint8_t>(value);
-    case 32:
-      return static_cast<uint16_t>(value);
-    case 64:
-      return static_cast<uint32_t>(value);
-    default:
-      return value;
-  }
-}
 
 void check_unary(UnaryOp op, DType dtype) {
   bool fits = op == UnaryOp::kNot          ? dtype == DType::kBool
@@ -82,14 +62,12 @@ Var::operator Expr() const { return make(dtype(), VarRef{*this}); }
 
 Expr int_constant(DType dtype, int64_t value) {
   BYOC_CHECK(!is_float(dtype), "an integer constant of type ", dtype);
-  if (dtype == DType::kBool) value = value != 0;
   return make(dtype, IntImm{wrapped(dtype, value)});
 }
 
 Expr constant(DType dtype, double value) {
   if (!is_float(dtype)) return int_constant(dtype, static_cast<int64_t>(value));
-  if (dtype == DType::kF32) value = static_cast<float>(value);
-  return make(dtype, FloatImm{value});
+  return make(dtype, FloatImm{rounded(dtype, value)});
 }
 
 Expr unary(UnaryOp op, Expr x) {

@@ -1,0 +1,61 @@
+#pragma once
+// A LoopFunction with every variable and tensor resolved to a slot, ready to be run.
+#include <unordered_map>
+
+#include "byoc/te/stmt.h"
+#include "core/te/number.h"
+
+namespace byoc::te {
+
+/// One node of an expression; operands are earlier nodes. A node that several read is computed once
+/// per statement, so that shared expressions do not cost what their tree would.
+struct ExprCode {
+  enum Kind : uint8_t { kConstant, kVar, kUnary, kBinary, kSelect, kCast, kBitcast, kLoad };
+  Kind kind;
+  DType dtype, from;             // of the result, of the (first) operand
+  uint8_t op = 0;                // UnaryOp or BinaryOp
+  bool is_shared = false;        // several read it
+  uint32_t a = 0, b = 0, c = 0;  // operands; kVar: its slot; kLoad: tensor, first index, count
+  Number value = {.i = 0};       // kConstant
+};
+
+struct StmtCode {
+  enum Kind : uint8_t { kFor, kStore, kIf, kLet, kAlloc, kBlock, kIntrinsic };
+  Kind kind;
+  uint32_t slot = 0;               // variable (kFor, kLet) or tensor (kStore, kAlloc)
+  uint32_t a = 0, b = 0;           // begin and extent; value; condition
+  uint32_t first = 0, count = 0;   // kStore: indices
+  std::vector<uint32_t> children;  // statements
+  std::string name;                // kIntrinsic
+};
+
+struct TensorCode {
+  std::string name;
+  DType dtype;
+  uint32_t first, count;  // extents
+};
+
+struct LoopCode {
+  std::vector<ExprCode> exprs;
+  std::vector<uint32_t> lists;  // indices and extents: expressions
+  std::vector<StmtCode> stmts;
+  std::vector<TensorCode> tensors;
+  std::vector<std::string> vars;
+};
+
+class Compiler {
+ public:
+  LoopCode code;
+  uint32_t expr(const Expr& x);
+  uint32_t stmt(const Stmt& s);
+  uint32_t var(const Var& v);
+  uint32_t tensor(const Tensor& t);
+
+ private:
+  uint32_t list(const Exprs& xs);  // where it starts
+  uint32_t node(const Expr& x);
+  StmtCode stmt_of(const StmtNode& s);
+  std::unordered_map<const void*, uint32_t> exprs_, vars_, tensors_;
+};
+
+}  // namespace byoc::te
