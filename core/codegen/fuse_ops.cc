@@ -1,12 +1,13 @@
 // What no plugin took is grouped into functions of the default codegens: foreign composites are
 // dissolved, each op is judged by the default codegen, then by the next, and what one takes is
-// grouped as a region is.
+// grouped as a region is, or, for a plugin that wants one anchor a function, as kernels.
 //   before: fn main(%x) { %0 = @onednn_main_0(%x)  %1 = tanh(%0)  %2 = exp(%1)  return %2 }
 //   after:  fn main(%x) { %0 = @onednn_main_0(%x)  %1 = @llvm_main_0(%0)  return %1 }
 #include <algorithm>
 
 #include "byoc/pass/passes.h"
 #include "core/codegen/fuse.h"
+#include "core/codegen/group_kernels.h"
 #include "core/partition/annotate.h"
 #include "core/partition/annotations.h"
 #include "core/partition/inline_call.h"
@@ -107,7 +108,7 @@ Result<IRModule> fuse_ops_with(IRModule module, const std::vector<std::string>& 
       return no_codegen(module, function, name, taken.refused, plugins, context);
     if (context.strict && !defaults.empty())
       BYOC_TRY_STATUS(check_strict(annotated, name, defaults[0]));
-    module.functions[name] = std::move(annotated);
+    BYOC_TRY(module.functions[name], group_kernels(std::move(annotated), name, context));
   }
   drop_uncalled_composites(module);
   BYOC_TRY(module, merge_compiler_regions(std::move(module), context));

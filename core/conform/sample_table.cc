@@ -36,6 +36,9 @@ const SampleRow kRows[] = {
     {"conv2d", "T[1,7,11,11] T[13,7,3,3]", "dilations=[2,3] | pads=[0,1,2,0], strides=[1,2]"},
     {"conv2d", "T[1,8,5,5] T[8,1,3,3]", "group=8, pads=[1,1,1,1]"},
     {"conv2d", "T[1,8,5,5] T[6,4,3,3]", "group=2"},
+    {"conv2d_nchwc", "T[1,3,9,7] T[8,3,3,3]", "strides=[2,2], pads=[1,1,1,1]"},
+    {"conv2d_nchwc", "T[1,2,6,7,8] T[16,16,3,3]", "pads=[1,1,1,1] | dilations=[2,1]"},
+    {"conv2d_nchwc", "T[1,1,5,5,8] T[8,1,3,3]", "group=8, strides=[1,2]"},
     {"conv3d", "T[1,2,4,5,5] T[3,2,2,3,3]", " | strides=[1,2,2], pads=[1,1,1,1,1,1]"},
     {"conv1d_transpose", "T[1,4,5] T[4,3,3]", " | strides=[2], output_padding=[1]"},
     {"conv2d_transpose", "T[1,4,5,5] T[4,3,3,3]", " | strides=[2,2], pads=[1,1,1,1]"},
@@ -110,6 +113,8 @@ const SampleRow kRows[] = {
     {"trilu", "T[3,4] | T[2,3,3]", " | upper=false, k=1"},
     {"depth_to_space", "T[1,8,2,3]", "blocksize=2 | blocksize=2, mode=\"CRD\""},
     {"space_to_depth", "T[1,2,4,6]", "blocksize=2"},
+    {"layout_transform", "T[1,8,3,2]", "src_layout=\"NCHW\", dst_layout=\"NCHW4c\""},
+    {"layout_transform", "T[1,2,3,2,4]", "src_layout=\"NCHW4c\", dst_layout=\"NCHW\""},
     {"reverse_sequence", "T[4,3,2] i64[3]:1..4", ""},
 
     // Images and sequences.

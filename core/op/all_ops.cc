@@ -20,6 +20,7 @@ const OpRegistry& all_ops() {
     op::add_elementwise_ops(*ops);
     op::add_gather_ops(*ops);
     op::add_layer_norm_ops(*ops);
+    op::add_layout_ops(*ops);
     op::add_norm_ops(*ops);
     op::add_pad_ops(*ops);
     op::add_pool_ops(*ops);

@@ -146,4 +146,4 @@ class Selective : public Plugin {
 
 }  // namespace
 
-BYOC_PLUGIN(Selective, ID, "1.0.0")
+BYOC_PLUGIN(Selective, ID, "1.0.0", .flags = FLAGS)

@@ -1,0 +1,220 @@
+// Kernels of default codegens that want one anchor each.
+//   before: %0 = conv2d(%x, %w)  %1 = add(%0, %b)  %2 = relu(%1)  %3 = max_pool(%2), each an open
+//           region of llvm
+//   after:  conv2d, add and relu in one region, max_pool in another, both closed
+#include "core/codegen/group_kernels.h"
+
+#include "byoc/op/op.h"
+#include "byoc/plugin/abi.h"
+#include "byoc/runtime/plugins.h"
+#include "core/partition/annotations.h"
+#include "core/partition/rewrite_annotations.h"
+
+namespace byoc {
+namespace {
+
+constexpr uint32_t kUnread = UINT32_MAX, kMixed = UINT32_MAX - 1;
+
+int64_t elements(TypeId type) {
+  Result<int64_t> n = num_elements(type->shape);
+  return n.ok() ? *n : -1;
+}
+
+// Nodes are visited from the last to the first, so that a node's readers have their kernels.
+class Grouper {
+ public:
+  Grouper(const Function& function, const Annotations& annotations, const PassContext& context)
+      : function_(function),
+        annotations_(annotations),
+        context_(context),
+        members_(function.nodes.size()) {}
+  Annotations run();
+
+ private:
+  struct Kernel {
+    uint32_t region;  // of its last op
+    int64_t size;     // elements of its last op
+    uint64_t ops = 1, max_ops;
+    bool has_center = false;  // an anchor or a reduction
+    bool is_closed = false;   // takes no more
+  };
+  struct Member {
+    uint32_t kernel = kUnread;   // its own
+    uint32_t readers = kUnread;  // that of all its readers, or kMixed
+    uint32_t reads = 0;          // by readers in that kernel
+    bool is_before = false;      // some reader is the center or stands before it
+    bool is_behind = false;      // some reader stands behind the center, or where one may still be
+    bool is_aligned = true;      // every reader has the kernel's size, up to its last op
+    bool is_copied = false;      // some reader may read an element more than once
+  };
+  const Call& call(uint32_t node) const { return std::get<Call>(function_.nodes[node].kind); }
+  int64_t size(uint32_t node) const { return elements(function_.nodes[node].types[0]); }
+  uint64_t max_ops(uint32_t node) const;
+  bool is_center(uint32_t node) const {
+    return call(node).op->kind == FusionKind::kAnchor ||
+           call(node).op->kind == FusionKind::kReduction;
+  }
+  bool may_join(uint32_t node, const Kernel& kernel) const;
+  void join(uint32_t node, uint32_t kernel);
+  void visit(uint32_t node);
+  void tell_producers(uint32_t node);
+  bool reads_again(uint32_t reader, ValueId value) const;
+  bool lets_in(uint32_t center, ValueId value) const;
+
+  const Function& function_;
+  const Annotations& annotations_;
+  const PassContext& context_;
+  std::vector<Member> members_;
+  std::vector<Kernel> kernels_;
+};
+
+// 0: the node is not to be grouped.
+uint64_t Grouper::max_ops(uint32_t node) const {
+  uint32_t region = annotations_.region_of[node];
+  if (region == kOutside || !annotations_.regions[region].open ||
+      !std::holds_alternative<Call>(function_.nodes[node].kind))
+    return 0;
+  const Plugin* plugin = context_.plugins->find(annotations_.regions[region].compiler.str());
+  return plugin != nullptr && (plugin->flags() & BYOC_PLUGIN_ONE_ANCHOR) ? plugin->max_ops() : 0;
+}
+
+// Would an element of `value`, were it computed where it is read, be computed more than once?
+bool Grouper::reads_again(uint32_t reader, ValueId value) const {
+  int64_t from = elements(function_.type(value));
+  switch (call(reader).op->kind) {
+    case FusionKind::kElementwise:
+    case FusionKind::kReduction:
+      return false;  // lets_in has looked at reductions
+    case FusionKind::kBroadcast:
+      return size(reader) != from;
+    case FusionKind::kInjective: {
+      int64_t given = 0, made = 0;
+      for (ValueId arg : function_.args(function_.nodes[reader]))
+        given += elements(function_.type(arg));
+      for (size_t k = 0; k < function_.nodes[reader].types.size(); ++k)
+        made += elements(function_.nodes[reader].types[k]);
+      return made > given;
+    }
+    default:
+      return true;
+  }
+}
+
+// A reduction reads each element of its greatest input once, unless it slides a window.
+bool Grouper::lets_in(uint32_t center, ValueId value) const {
+  if (call(center).op->kind != FusionKind::kReduction || call(center).attrs->has("kernel_shape"))
+    return false;
+  return elements(function_.type(value)) ==
+         elements(function_.type(function_.args(function_.nodes[center])[0]));
+}
+
+bool Grouper::may_join(uint32_t node, const Kernel& kernel) const {
+  const Member& member = members_[node];
+  if (kernel.is_closed || kernel.ops >= kernel.max_ops || function_.nodes[node].types.size() != 1 ||
+      annotations_.regions[annotations_.region_of[node]].compiler !=
+          annotations_.regions[kernel.region].compiler)
+    return false;
+  if (is_center(node))
+    return !kernel.has_center && member.is_aligned && !member.is_before &&
+           size(node) == kernel.size;
+  if (member.is_before && member.is_behind) return false;
+  switch (call(node).op->kind) {
+    case FusionKind::kElementwise:
+    case FusionKind::kBroadcast:
+      return !member.is_copied && (member.reads == 1 || member.is_aligned);
+    case FusionKind::kInjective:
+      return !member.is_before;
+    default:
+      return false;
+  }
+}
+
+void Grouper::join(uint32_t node, uint32_t kernel) {
+  members_[node].kernel = kernel;
+  ++kernels_[kernel].ops;
+  if (is_center(node)) kernels_[kernel].has_center = true;
+}
+
+void Grouper::visit(uint32_t node) {
+  uint64_t limit = max_ops(node);
+  Member& member = members_[node];
+  if (limit > 0) {
+    uint32_t at = member.readers;
+    if (at < kernels_.size() && may_join(node, kernels_[at])) {
+      join(node, at);
+    } else {
+      member = {};
+      member.kernel = static_cast<uint32_t>(kernels_.size());
+      kernels_.push_back({annotations_.region_of[node], size(node), 1, limit, is_center(node),
+                          call(node).op->kind == FusionKind::kOpaque});
+    }
+  }
+  tell_producers(node);
+}
+
+void Grouper::tell_producers(uint32_t node) {
+  const Member& reader = members_[node];
+  if (is_annotation(function_.nodes[node])) return;
+  for (ValueId arg : function_.args(function_.nodes[node])) {
+    ValueId value = through_annotations(function_, arg);
+    Member& producer = members_[value.node];
+    uint32_t kernel = reader.kernel == kUnread ? kMixed : reader.kernel;
+    if (producer.readers == kUnread) producer.readers = kernel;
+    if (producer.readers != kernel || kernel == kMixed) {
+      producer.readers = kMixed;
+      continue;
+    }
+    ++producer.reads;
+    bool center = is_center(node);
+    bool before = center || reader.is_before;
+    (before ? producer.is_before : producer.is_behind) = true;
+    producer.is_aligned &= !before && reader.is_aligned && size(node) == kernels_[kernel].size &&
+                           call(node).op->kind != FusionKind::kInjective;
+    producer.is_copied |=
+        reader.is_copied || reads_again(node, value) || (center && !lets_in(node, value));
+  }
+}
+
+Annotations Grouper::run() {
+  for (ValueId result : function_.results)
+    members_[through_annotations(function_, result).node].readers = kMixed;
+  for (uint32_t node = static_cast<uint32_t>(function_.nodes.size()); node-- > 0;) visit(node);
+  Annotations out;
+  out.region_of.assign(function_.nodes.size(), kOutside);
+  std::vector<uint32_t> of_region(annotations_.regions.size(), kOutside);
+  for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
+    uint32_t old = annotations_.region_of[node];
+    if (old == kOutside) continue;
+    uint32_t kernel = members_[node].kernel;
+    if (kernel != kUnread) old = kernels_[kernel].region;
+    if (of_region[old] == kOutside) {
+      of_region[old] = static_cast<uint32_t>(out.regions.size());
+      Region region = annotations_.regions[old];
+      if (kernel != kUnread) region.open = false;
+      out.regions.push_back(region);
+    }
+    out.region_of[node] = of_region[old];
+  }
+  return out;
+}
+
+bool wants_kernels(const Annotations& annotations, const PassContext& context) {
+  Symbol last;
+  for (const Region& region : annotations.regions) {
+    if (region.compiler == last) continue;
+    last = region.compiler;
+    const Plugin* plugin = context.plugins ? context.plugins->find(last.str()) : nullptr;
+    if (plugin != nullptr && (plugin->flags() & BYOC_PLUGIN_ONE_ANCHOR)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<Function> group_kernels(Function function, Symbol name, const PassContext& context) {
+  BYOC_TRY(Annotations annotations, read_annotations(function, name));
+  if (context.level == 0 || !wants_kernels(annotations, context)) return function;
+  return rewrite_annotations(function, Grouper(function, annotations, context).run(), *context.ops);
+}
+
+}  // namespace byoc
