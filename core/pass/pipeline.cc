@@ -78,6 +78,9 @@ std::vector<PassInfo> make_table() {
       {"merge_compiler_regions", "", "open regions of one plugin are joined and numbered",
        plain(merge_compiler_regions)},
       {"partition_graph", "", "each region becomes a function", plain(partition_graph)},
+      {"assign_layouts", "",
+       "what is left exchanges tensors in the layouts that the default codegen wants",
+       plain(assign_layouts)},
       {"fuse_ops", "", "what is left becomes functions of the default codegens", plain(fuse_ops)},
       {"run_codegen", "PLUGIN+...",
        "functions of these plugins (none named: all) are compiled, their calls become externs",
@@ -114,6 +117,7 @@ constexpr Row kPartition[] = {
 
 constexpr Row kCodegen[] = {
     {"inline_functions", 0, Args::kNone, "functions annotated inside are plain by now"},
+    {"assign_layouts", 2, Args::kNone, "before fusing: blocks go through whole networks"},
     {"fuse_ops", 0, Args::kNone, "somebody has to take what is left"},
     {"run_codegen", 0, Args::kNone, "all regions and groups are functions by now"},
     {"inline_functions", 0, Args::kNone,

@@ -61,6 +61,10 @@ Result<IRModule> merge_compiler_regions(IRModule, const PassContext&);
 Result<IRModule> partition_graph(IRModule, const PassContext&);
 
 // ---- codegen
+/// What is left outside regions exchanges f32 images in blocks of channels (NCHW8c), where the
+/// first default codegen compiles one anchor a function; layout_transform ops stand where two
+/// layouts meet.
+Result<IRModule> assign_layouts(IRModule, const PassContext&);
 /// What is left outside regions is grouped into functions of the default codegens.
 Result<IRModule> fuse_ops(IRModule, const PassContext&);
 /// Functions with `compiler` of one of `plugins` (all when empty) are compiled; calls become
