@@ -118,6 +118,7 @@ constexpr Row kPartition[] = {
 constexpr Row kCodegen[] = {
     {"inline_functions", 0, Args::kNone, "functions annotated inside are plain by now"},
     {"assign_layouts", 2, Args::kNone, "before fusing: blocks go through whole networks"},
+    {"fold_constants", 2, Args::kNone, "a bias in blocks is a constant"},
     {"fuse_ops", 0, Args::kNone, "somebody has to take what is left"},
     {"run_codegen", 0, Args::kNone, "all regions and groups are functions by now"},
     {"inline_functions", 0, Args::kNone,
