@@ -3,6 +3,7 @@
 //   before: %0 = conv2d(%x, %w)  %1 = relu(%0)  %2 = conv2d(%1, %v)
 //   after:  %0 = conv2d_nchwc(%x, %w)  %1 = relu(%0)  %2 = conv2d_nchwc(%1, %v)
 //           %3 = layout_transform(%2) {src_layout="NCHW8c", dst_layout="NCHW"}
+// Weights are brought into the blocks that kernels read; those that are constants are folded then.
 // Types are plain: a tensor [n, c, h, w] in blocks is [n, c / 8, h, w, 8].
 #include <algorithm>
 
@@ -43,6 +44,8 @@ class Blocker {
   ValueId packed(ValueId old);
   bool block(uint32_t node);
   bool block_conv(uint32_t node, const Call& call);
+  ValueId packed_weight(ValueId weight, int64_t block);
+  bool block_matmul(uint32_t node, const Call& call);
   bool block_elementwise(uint32_t node, const Call& call);
   bool block_pool(uint32_t node, const Call& call);
   bool block_mean(uint32_t node, const Call& call);
@@ -108,11 +111,45 @@ bool Blocker::block_conv(uint32_t node, const Call& call) {
   const bool is_depthwise = group == c && group == o;
   if (group > 1 && !is_depthwise && (per_group % kBlock != 0 || o / group % kBlock != 0))
     return false;
-  Attrs attrs = *call.attrs;
-  attrs.set("block", kBlock);
-  ValueId in = c % kBlock == 0 ? packed(args(node)[0]) : plain(args(node)[0]);
-  set_packed(node, add("conv2d_nchwc", std::move(attrs), {in, plain(args(node)[1])},
-                       from_.nodes[node].loc));
+  const bool packs_input = c % kBlock == 0;
+  ValueId in = packs_input ? packed(args(node)[0]) : plain(args(node)[0]);
+  ValueId blocks = packed_weight(args(node)[1], packs_input && !is_depthwise ? kBlock : 1);
+  set_packed(node, add("conv2d_nchwc", *call.attrs, {in, blocks}, from_.nodes[node].loc));
+  return true;
+}
+
+// [o, i, h, w] -> [o / 8, i / block, h, w, block, 8]: what one tap adds up stands together.
+ValueId Blocker::packed_weight(ValueId weight, int64_t block) {
+  Symbol loc = from_.nodes[weight.node].loc;
+  ValueId inner =
+      add("layout_transform",
+          {{"src_layout", std::string("OIHW")}, {"dst_layout", cat("OIHW", block, "i")}},
+          {plain(weight)}, loc);
+  return add("layout_transform",
+             {{"src_layout", std::string("OIHWJ")}, {"dst_layout", cat("OIHWJ", kBlock, "o")}},
+             {inner}, loc);
+}
+
+// A constant matrix with its columns in blocks; gemm's transposed b is read as what it is.
+bool Blocker::block_matmul(uint32_t node, const Call& call) {
+  const bool is_gemm = call.op->name == "gemm";
+  if (!is_gemm && call.op->name != "matmul") return false;
+  ValueId a = args(node)[0], b = args(node)[1];
+  TypeId type = from_.type(b);
+  if (!std::holds_alternative<Constant>(from_.nodes[b.node].kind) || type->shape.size() != 2 ||
+      type->dtype != DType::kF32 || from_.type(a)->shape.size() < 2 ||
+      !is_static(from_.type(a)->shape))
+    return false;
+  if (is_gemm && (call.attrs->b("trans_a", false) || call.attrs->f("alpha", 1) != 1)) return false;
+  const bool is_transposed = is_gemm && call.attrs->b("trans_b", false);
+  const int64_t n = type->shape[is_transposed ? 0 : 1].extent();
+  const int64_t block = n % (2 * kBlock) == 0 ? 2 * kBlock : kBlock;
+  if (n == 0 || n % block != 0) return false;
+  ValueId blocks = add("layout_transform",
+                       {{"src_layout", std::string(is_transposed ? "NK" : "KN")},
+                        {"dst_layout", cat("NK", block, "n")}},
+                       {plain(b)}, from_.nodes[b.node].loc);
+  plain_[slot({node, 0})] = add("matmul_packed", {}, {plain(a), blocks}, from_.nodes[node].loc);
   return true;
 }
 
@@ -225,8 +262,8 @@ bool Blocker::block(uint32_t node) {
   auto* call = std::get_if<Call>(&from_.nodes[node].kind);
   if (call == nullptr) return false;
   if (call->op->name == "conv2d") return block_conv(node, *call);
-  return block_elementwise(node, *call) || block_pool(node, *call) || block_mean(node, *call) ||
-         block_concat(node, *call) || block_view(node, *call);
+  return block_matmul(node, *call) || block_elementwise(node, *call) || block_pool(node, *call) ||
+         block_mean(node, *call) || block_concat(node, *call) || block_view(node, *call);
 }
 
 Function Blocker::run() {
@@ -243,13 +280,6 @@ Function Blocker::run() {
   return std::move(to_);
 }
 
-bool has_convolutions(const Function& function) {
-  return std::any_of(function.nodes.begin(), function.nodes.end(), [](const Node& node) {
-    auto* call = std::get_if<Call>(&node.kind);
-    return call != nullptr && call->op->name == "conv2d";
-  });
-}
-
 }  // namespace
 
 Result<IRModule> assign_layouts(IRModule module, const PassContext& context) {
@@ -260,7 +290,7 @@ Result<IRModule> assign_layouts(IRModule module, const PassContext& context) {
   for (auto& [name, function] : module.functions) {
     bool is_plain = !function.attrs.has("composite") && !function.attrs.has("primitive") &&
                     !function.attrs.has("compiler");
-    if (is_plain && has_convolutions(function)) function = Blocker(function, *context.ops).run();
+    if (is_plain) function = Blocker(function, *context.ops).run();
   }
   return module;
 }

@@ -17,7 +17,7 @@ void add_einsum_ops(OpRegistry& ops);       // einsum
 void add_elementwise_ops(OpRegistry& ops);  // abs, exp, floor, is_nan, ...
 void add_gather_ops(OpRegistry& ops);       // gather, gather_elements, gather_nd, one_hot
 void add_layer_norm_ops(OpRegistry& ops);   // layer_norm, rms_norm, mean_variance_norm, lp_norm
-void add_layout_ops(OpRegistry& ops);       // layout_transform, conv2d_nchwc
+void add_layout_ops(OpRegistry& ops);       // layout_transform, conv2d_nchwc, matmul_packed
 void add_norm_ops(OpRegistry& ops);         // batch_norm, instance_norm, group_norm, lrn
 void add_pad_ops(OpRegistry& ops);          // pad
 void add_pool_ops(OpRegistry& ops);         // max_pool, average_pool, global_average_pool, ...

@@ -1,5 +1,6 @@
 // Blocked layouts: channels in blocks as the innermost dim, so that code generators load vectors of
 // them. Types stay plain: NCHW8c of [n, c, h, w] is a tensor [n, c / 8, h, w, 8].
+#include <algorithm>
 #include <cctype>
 
 #include "core/op/families.h"
@@ -43,7 +44,6 @@ struct Transform {
   Layout from, to;
   bool packs() const { return to.blocked != 0; }
   const Layout& packed() const { return packs() ? to : from; }
-  size_t axis() const { return packed().dims.find(packed().blocked); }
 };
 
 Result<Transform> read_transform(const Attrs& attrs) {
@@ -51,17 +51,24 @@ Result<Transform> read_transform(const Attrs& attrs) {
   BYOC_TRY(out.from, parse_layout(attrs.s("src_layout")));
   BYOC_TRY(out.to, parse_layout(attrs.s("dst_layout")));
   bool one_is_plain = (out.from.blocked == 0) != (out.to.blocked == 0);
-  if (out.from.dims == out.to.dims && one_is_plain) return out;
+  if (one_is_plain && std::ranges::is_permutation(out.from.dims, out.to.dims)) return out;
   return invalid(cat("layout_transform: from ", attrs.s("src_layout"), " to ",
                      attrs.s("dst_layout"), "; expected the same dims, blocked on one side alone"));
+}
+
+// The dims of `x` in the order of the result's letters.
+Shape permuted(const Transform& t, TypeId x) {
+  Shape out;
+  for (char letter : t.to.dims) out.push_back(x->shape[t.from.dims.find(letter)]);
+  return out;
 }
 
 Result<std::vector<TensorType>> infer_layout_transform(Types in, const Attrs& attrs) {
   BYOC_TRY(Transform t, read_transform(attrs));
   BYOC_TRY_STATUS(
       expect_rank("layout_transform", "x", in[0], t.from.dims.size() + (t.packs() ? 0 : 1)));
-  TensorType y = *in[0];
-  Dim dim = y.shape[t.axis()];
+  Shape shape = permuted(t, in[0]);
+  Dim& dim = shape[t.to.dims.find(t.packed().blocked)];
   const int64_t block = t.packed().block;
   if (!dim.is_static())
     return invalid(cat("layout_transform: the blocked dim must be known (x ", in[0], ")"))
@@ -71,32 +78,38 @@ Result<std::vector<TensorType>> infer_layout_transform(Types in, const Attrs& at
       return shape_error(cat("layout_transform: an extent of ", dim.extent(),
                              " does not divide into blocks of ", block),
                          in[0]);
-    y.shape[t.axis()] = dim.extent() / block;
-    y.shape.push_back(block);
-    return one_result(std::move(y));
+    dim = dim.extent() / block;
+    shape.push_back(block);
+    return one_result({in[0]->dtype, shape});
   }
-  if (y.shape.back() != Dim(block))
+  if (in[0]->shape.back() != Dim(block))
     return shape_error(cat("layout_transform: the last dim is not ", block), in[0]);
-  y.shape.pop_back();
   int64_t extent = 0;
   if (__builtin_mul_overflow(dim.extent(), block, &extent))
     return Status(Code::kOutOfRange, "layout_transform: an extent does not fit in 63 bits");
-  y.shape[t.axis()] = extent;
-  return one_result(std::move(y));
+  dim = extent;
+  return one_result({in[0]->dtype, shape});
 }
 
-// The plain tensor with the blocked dim as two, [outer, block, inner], and the packed one are
-// permutations of each other.
-Result<RefKernel> reference_layout_transform(Types in, Types out, const Attrs& attrs) {
+// A walk over y in its order. A dim that is blocked in x is two loops of y, and the other way
+// round.
+Result<RefKernel> reference_layout_transform(Types in, Types, const Attrs& attrs) {
   BYOC_TRY(Transform t, read_transform(attrs));
-  TypeId plain = t.packs() ? in[0] : out[0];
-  AxisView view = around_axis(plain, t.axis());
-  const int64_t block = t.packed().block, blocks = view.extent / block;
-  if (t.packs())
-    return strided_kernel(plain->dtype, {view.outer, blocks, view.inner, block},
-                          {view.extent * view.inner, block * view.inner, 1, view.inner});
-  return strided_kernel(plain->dtype, {view.outer, blocks, block, view.inner},
-                        {view.extent * view.inner, block * view.inner, 1, block});
+  const int64_t block = t.packed().block;
+  Ints x = static_extents(in[0]->shape), step(x.size(), 1);
+  for (size_t d = x.size(); d-- > 1;) step[d - 1] = step[d] * x[d];
+  Ints extents, strides;
+  int64_t blocked_step = 1;
+  for (char letter : t.to.dims) {
+    const size_t d = t.from.dims.find(letter);
+    const bool is_blocked = letter == t.packed().blocked;
+    extents.push_back(is_blocked && t.packs() ? x[d] / block : x[d]);
+    strides.push_back(is_blocked && t.packs() ? step[d] * block : step[d]);
+    if (is_blocked && !t.packs()) extents.push_back(block), strides.push_back(1);
+    if (is_blocked) blocked_step = step[d];
+  }
+  if (t.packs()) extents.push_back(block), strides.push_back(blocked_step);
+  return strided_kernel(in[0]->dtype, extents, strides);
 }
 
 OpDef layout_transform() {
@@ -104,7 +117,7 @@ OpDef layout_transform() {
       .name = "layout_transform",
       .doc =
           "x in another layout, as NCHW and NCHW8c: of the dim in lower case blocks stand "
-          "innermost, [n, c, h, w] -> [n, c / 8, h, w, 8], or back.",
+          "innermost, [n, c, h, w] -> [n, c / 8, h, w, 8], or back; dims may change places.",
       .kind = FusionKind::kInjective,
       .inputs = {{"x", "any type, of the source's rank"}},
       .attrs = {{"src_layout", std::string(), "layout of x", AttrSpec::kRequired},
@@ -116,34 +129,32 @@ OpDef layout_transform() {
   };
 }
 
-// x is [n, c, h, w] or [n, c / b, h, w, b].
+// x is [n, c, h, w] or [n, c / b, h, w, b]; weight [o / bo, c / group / bi, kh, kw, bi, bo].
 struct PackedConv {
-  int64_t n, c, h, w, in_block;
-  int64_t o, out_block, group, group_c, group_o;
+  int64_t n, c, h, w, x_block;
+  int64_t o, out_block, group, group_c, in_block;
   Window row, column;
   int64_t oh = 0, ow = 0;
+  int64_t group_o() const { return o / group; }
 };
 
 Result<PackedConv> read_packed_conv(Types in, const Attrs& attrs) {
   constexpr std::string_view kOp = "conv2d_nchwc";
   BYOC_TRY_STATUS(expect_dtype(kOp, "x", in[0], dtypes_of(FloatTypes{})));
   BYOC_TRY_STATUS(expect_same_dtype(kOp, in));
-  BYOC_TRY_STATUS(expect_rank(kOp, "weight", in[1], 4));
+  BYOC_TRY_STATUS(expect_rank(kOp, "weight", in[1], 6));
   if (in[0]->shape.size() != 4) BYOC_TRY_STATUS(expect_rank(kOp, "x", in[0], 5));
   if (!is_static(in[0]->shape) || !is_static(in[1]->shape))
     return invalid(cat(kOp, ": all extents must be known (x ", in[0], ", weight ", in[1], ")"))
         .with_slug("symbolic-shape");
   Ints x = static_extents(in[0]->shape), w = static_extents(in[1]->shape);
   if (x.size() == 4) x.push_back(1);
-  PackedConv out{x[0], 0, x[2], x[3], x[4], w[0], attrs.i("block"), attrs.i("group", 1),
-                 w[1], 0, {},   {}};
-  if (__builtin_mul_overflow(x[1], x[4], &out.c) || out.group < 1 || out.out_block < 1 ||
-      out.out_block > kMaxBlock || out.o % out.group != 0 || out.o % out.out_block != 0 ||
+  PackedConv out{x[0], 0, x[2], x[3], x[4], 0, w[5], attrs.i("group", 1), 0, w[4], {}, {}};
+  if (__builtin_mul_overflow(x[1], x[4], &out.c) || __builtin_mul_overflow(w[0], w[5], &out.o) ||
+      __builtin_mul_overflow(w[1], w[4], &out.group_c) || out.group < 1 || out.o % out.group != 0 ||
       out.c % out.group != 0 || out.c / out.group != out.group_c)
-    return shape_error(cat(kOp, ": group ", out.group, ", block ", out.out_block, " and weight ",
-                           in[1], " do not fit"),
+    return shape_error(cat(kOp, ": group ", out.group, " and weight ", in[1], " do not fit"),
                        in[0]);
-  out.group_o = out.o / out.group;
   const int64_t kernel[] = {w[2], w[3]};
   BYOC_TRY(std::vector<Window> windows, read_windows(kOp, attrs, kernel));
   out.row = windows[0], out.column = windows[1];
@@ -163,19 +174,21 @@ template <class T>
 T packed_conv_at(const PackedConv& p, const T* x, const T* weight, int64_t o, int64_t oh,
                  int64_t ow) {
   double sum = 0;
-  const int64_t first_c = o / p.group_o * p.group_c;
+  const int64_t first_c = o / p.group_o() * p.group_c, taps = p.row.kernel * p.column.kernel;
+  const int64_t tile = p.in_block * p.out_block;  // weights of one tap
+  weight += o / p.out_block * p.group_c * taps * p.out_block + o % p.out_block;
   for (int64_t k = 0; k < p.group_c; ++k) {
     const int64_t c = first_c + k;
-    const T* plane = x + c / p.in_block * p.h * p.w * p.in_block + c % p.in_block;
-    const T* taps = weight + (o * p.group_c + k) * p.row.kernel * p.column.kernel;
+    const T* plane = x + c / p.x_block * p.h * p.w * p.x_block + c % p.x_block;
+    const T* at = weight + k / p.in_block * taps * tile + k % p.in_block * p.out_block;
     for (int64_t kh = 0; kh < p.row.kernel; ++kh) {
       const int64_t h = oh * p.row.stride + kh * p.row.dilation - p.row.pad_begin;
       if (h < 0 || h >= p.h) continue;
       for (int64_t kw = 0; kw < p.column.kernel; ++kw) {
         const int64_t w = ow * p.column.stride + kw * p.column.dilation - p.column.pad_begin;
         if (w < 0 || w >= p.w) continue;
-        sum += static_cast<double>(plane[(h * p.w + w) * p.in_block]) *
-               static_cast<double>(taps[kh * p.column.kernel + kw]);
+        sum += static_cast<double>(plane[(h * p.w + w) * p.x_block]) *
+               static_cast<double>(at[(kh * p.column.kernel + kw) * tile]);
       }
     }
   }
@@ -208,13 +221,12 @@ Result<RefKernel> reference_conv2d_nchwc(Types in, Types, const Attrs& attrs) {
 OpDef conv2d_nchwc() {
   return {
       .name = "conv2d_nchwc",
-      .doc = "conv2d whose result has its channels in blocks, innermost; x may have, too.",
+      .doc = "conv2d with weight and result in blocks of channels, and x too, or plain.",
       .kind = FusionKind::kAnchor,
       .inputs = {{"x", "float [n, c, h, w] or [n, c / b, h, w, b]"},
-                 {"weight", "as x: [o, c / group, kh, kw]"}},
-      .outputs = {{"y", "[n, o / block, h, w, block]"}},
-      .attrs = {{"block", int64_t{8}, "channels of y that stand together; divides o"},
-                {"strides", Ints{1, 1}, "one per spatial dim, at least 1"},
+                 {"weight", "as x: [o / b, c / group / i, kh, kw, i, b]"}},
+      .outputs = {{"y", "[n, o / b, h, w, b]"}},
+      .attrs = {{"strides", Ints{1, 1}, "one per spatial dim, at least 1"},
                 {"pads", Ints{0, 0, 0, 0}, "begins, then ends, at least 0"},
                 {"dilations", Ints{1, 1}, "one per spatial dim, at least 1"},
                 {"group", int64_t{1}, "divides the channels of x and y"}},
@@ -223,7 +235,75 @@ OpDef conv2d_nchwc() {
       .flops =
           [](Types in, Types out, const Attrs&) {
             Ints w = static_extents(in[1]->shape);
-            return 2 * flop_count(out[0]) * static_cast<double>(w[1] * w[2] * w[3]);
+            return 2 * flop_count(out[0]) * static_cast<double>(w[1] * w[2] * w[3] * w[4]);
+          },
+  };
+}
+
+// a [..., m, k], b [n / block, k, block].
+struct PackedMatmul {
+  int64_t m = 1, k = 0, blocks = 0, block = 1;
+};
+
+Result<PackedMatmul> read_packed_matmul(Types in) {
+  constexpr std::string_view kOp = "matmul_packed";
+  BYOC_TRY_STATUS(expect_dtype(kOp, "a", in[0], dtypes_of(FloatTypes{})));
+  BYOC_TRY_STATUS(expect_same_dtype(kOp, in));
+  BYOC_TRY_STATUS(expect_rank(kOp, "b", in[1], 3));
+  if (in[0]->shape.size() < 2) BYOC_TRY_STATUS(expect_rank(kOp, "a", in[0], 2));
+  if (!is_static(in[0]->shape) || !is_static(in[1]->shape))
+    return invalid(cat(kOp, ": all extents must be known (a ", in[0], ", b ", in[1], ")"))
+        .with_slug("symbolic-shape");
+  Ints a = static_extents(in[0]->shape), b = static_extents(in[1]->shape);
+  PackedMatmul out{1, a.back(), b[0], b[2]};
+  for (size_t d = 0; d + 1 < a.size(); ++d) out.m *= a[d];
+  if (out.k == b[1]) return out;
+  return shape_error(cat(kOp, ": b expects rows of ", b[1], " elements (b ", in[1], ")"), in[0]);
+}
+
+Result<std::vector<TensorType>> infer_matmul_packed(Types in, const Attrs&) {
+  BYOC_TRY(PackedMatmul p, read_packed_matmul(in));
+  TensorType y = *in[0];
+  int64_t n = 0;
+  if (__builtin_mul_overflow(p.blocks, p.block, &n))
+    return Status(Code::kOutOfRange, "matmul_packed: an extent does not fit in 63 bits");
+  y.shape.back() = n;
+  return one_result(std::move(y));
+}
+
+template <class T>
+void packed_matmul(const PackedMatmul& p, const T* a, const T* b, T* y) {
+  for (int64_t m = 0; m < p.m; ++m, a += p.k) {
+    for (int64_t n = 0; n < p.blocks * p.block; ++n) {
+      const T* column = b + n / p.block * p.k * p.block + n % p.block;
+      double sum = 0;
+      for (int64_t k = 0; k < p.k; ++k)
+        sum += static_cast<double>(a[k]) * static_cast<double>(column[k * p.block]);
+      *y++ = static_cast<T>(sum);
+    }
+  }
+}
+
+OpDef matmul_packed() {
+  return {
+      .name = "matmul_packed",
+      .doc = "matmul with b's columns in blocks: y = a times b.",
+      .kind = FusionKind::kAnchor,
+      .inputs = {{"a", "float [..., m, k]"}, {"b", "as a: [n / block, k, block]"}},
+      .outputs = {{"y", "[..., m, n]"}},
+      .infer = infer_matmul_packed,
+      .reference = [](Types in, Types, const Attrs&) -> Result<RefKernel> {
+        BYOC_TRY(PackedMatmul p, read_packed_matmul(in));
+        return for_dtype(
+            "matmul_packed", in[0]->dtype, FloatTypes{}, [&]<class T>() -> Result<RefKernel> {
+              return RefKernel([p](const void* const* from, void* const* to) {
+                packed_matmul(p, in_as<T>(from, 0), in_as<T>(from, 1), out_as<T>(to, 0));
+              });
+            });
+      },
+      .flops =
+          [](Types in, Types out, const Attrs&) {
+            return 2 * flop_count(out[0]) * static_cast<double>(in[0]->shape.back().extent());
           },
   };
 }
@@ -233,6 +313,7 @@ OpDef conv2d_nchwc() {
 void add_layout_ops(OpRegistry& ops) {
   ops.add(layout_transform());
   ops.add(conv2d_nchwc());
+  ops.add(matmul_packed());
 }
 
 }  // namespace byoc::op

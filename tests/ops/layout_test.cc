@@ -23,12 +23,29 @@ TEST(LayoutTransform, BlocksAnyDim) {
   expect_near(run_op1("layout_transform", {y}, layouts("OI4o", "OI")), x, 0);
 }
 
+TEST(LayoutTransform, MayMoveDims) {
+  Values x = f32({2, 4}, {0, 1, 2, 3, 10, 11, 12, 13});
+  Values y = f32({2, 2, 2}, {0, 1, 10, 11, 2, 3, 12, 13});
+  expect_near(run_op1("layout_transform", {x}, layouts("KN", "NK2n")), y, 0);
+  expect_near(run_op1("layout_transform", {y}, layouts("NK2n", "KN")), x, 0);
+}
+
+TEST(MatmulPacked, IsMatmul) {
+  Values a = pattern({2, 3, 5}), b = weights({5, 6});
+  Values packed = run_op1("layout_transform", {b}, layouts("KN", "NK3n"));
+  expect_close(run_op1("matmul_packed", {a, packed}), run_op1("matmul", {a, b}));
+  EXPECT_EQ(infer("matmul_packed", {f32_type({2, 4}), f32_type({2, 5, 3})}),
+            "matmul_packed: b expects rows of 5 elements (b f32[2,5,3]) (x f32[2,4])");
+  EXPECT_EQ(infer("matmul_packed", {f32_type({4}), f32_type({2, 5, 3})}),
+            "matmul_packed: a has rank 1, expects 2 (a f32[4])");
+}
+
 TEST(LayoutTransformInfer, RefusesWhatIsNoTransform) {
   TensorType x = f32_type({1, 6, 2, 2});
   EXPECT_EQ(infer("layout_transform", {x}, layouts("NCHW", "NCHW4c")),
             "layout_transform: an extent of 6 does not divide into blocks of 4 (x f32[1,6,2,2])");
-  EXPECT_EQ(infer("layout_transform", {x}, layouts("NCHW", "NHWC4c")),
-            "layout_transform: from NCHW to NHWC4c; expected the same dims, blocked on one side "
+  EXPECT_EQ(infer("layout_transform", {x}, layouts("NCHW", "NCDW4c")),
+            "layout_transform: from NCHW to NCDW4c; expected the same dims, blocked on one side "
             "alone");
   EXPECT_EQ(infer("layout_transform", {x}, layouts("NCHW", "NCHW")),
             "layout_transform: from NCHW to NCHW; expected the same dims, blocked on one side "
@@ -44,15 +61,15 @@ TEST(LayoutTransformInfer, RefusesWhatIsNoTransform) {
 
 struct ConvCase {
   Ints x, weight, strides, pads, dilations;
-  int64_t group, block, in_block;  // in_block 0: x is plain
+  int64_t group, block, in_block, x_block;  // x_block 0: x is plain
 };
 
 TEST(Conv2dNchwc, IsConv2dInBlocks) {
   const ConvCase cases[] = {
-      {{2, 3, 7, 5}, {4, 3, 3, 3}, {2, 2}, {1, 1, 1, 1}, {1, 1}, 1, 4, 0},
-      {{1, 8, 6, 9}, {16, 8, 3, 3}, {1, 1}, {1, 0, 2, 1}, {1, 2}, 1, 8, 4},
-      {{1, 8, 5, 5}, {8, 1, 3, 3}, {1, 2}, {1, 1, 1, 1}, {1, 1}, 8, 2, 8},
-      {{1, 12, 4, 4}, {6, 4, 1, 1}, {1, 1}, {0, 0, 0, 0}, {1, 1}, 3, 2, 4},
+      {{2, 3, 7, 5}, {4, 3, 3, 3}, {2, 2}, {1, 1, 1, 1}, {1, 1}, 1, 4, 1, 0},
+      {{1, 8, 6, 9}, {16, 8, 3, 3}, {1, 1}, {1, 0, 2, 1}, {1, 2}, 1, 8, 2, 4},
+      {{1, 8, 5, 5}, {8, 1, 3, 3}, {1, 2}, {1, 1, 1, 1}, {1, 1}, 8, 2, 1, 8},
+      {{1, 12, 4, 4}, {6, 4, 1, 1}, {1, 1}, {0, 0, 0, 0}, {1, 1}, 3, 2, 4, 4},
   };
   for (const ConvCase& c : cases) {
     SCOPED_TRACE(cat(c.x[1], " channels, block ", c.block));
@@ -60,20 +77,23 @@ TEST(Conv2dNchwc, IsConv2dInBlocks) {
     Attrs attrs = {
         {"strides", c.strides}, {"pads", c.pads}, {"dilations", c.dilations}, {"group", c.group}};
     Values expected = run_op1("conv2d", {x, weight}, attrs);
-    std::string in = cat("NCHW", c.in_block, "c"), out = cat("NCHW", c.block, "c");
-    if (c.in_block > 0) x = run_op1("layout_transform", {x}, layouts("NCHW", in.c_str()));
-    attrs.set("block", c.block);
+    std::string in = cat("NCHW", c.x_block, "c"), out = cat("NCHW", c.block, "c");
+    std::string inner = cat("OIHW", c.in_block, "i"), outer = cat("OIHWJ", c.block, "o");
+    if (c.x_block > 0) x = run_op1("layout_transform", {x}, layouts("NCHW", in.c_str()));
+    weight = run_op1("layout_transform", {weight}, layouts("OIHW", inner.c_str()));
+    weight = run_op1("layout_transform", {weight}, layouts("OIHWJ", outer.c_str()));
     Values y = run_op1("conv2d_nchwc", {x, weight}, attrs);
     expect_close(run_op1("layout_transform", {y}, layouts(out.c_str(), "NCHW")), expected);
   }
 }
 
-TEST(Conv2dNchwcInfer, RefusesBlocksThatDoNotFit) {
-  EXPECT_EQ(infer("conv2d_nchwc", {f32_type({1, 8, 4, 4}), f32_type({12, 8, 1, 1})},
-                  {{"block", int64_t{8}}}),
-            "conv2d_nchwc: group 1, block 8 and weight f32[12,8,1,1] do not fit (x f32[1,8,4,4])");
-  EXPECT_EQ(infer("conv2d_nchwc", {f32_type({8, 4, 4}), f32_type({8, 8, 1, 1})}),
+TEST(Conv2dNchwcInfer, RefusesChannelsThatDoNotFit) {
+  EXPECT_EQ(infer("conv2d_nchwc", {f32_type({1, 8, 4, 4}), f32_type({2, 1, 1, 1, 4, 8})}),
+            "conv2d_nchwc: group 1 and weight f32[2,1,1,1,4,8] do not fit (x f32[1,8,4,4])");
+  EXPECT_EQ(infer("conv2d_nchwc", {f32_type({8, 4, 4}), f32_type({1, 1, 1, 1, 8, 8})}),
             "conv2d_nchwc: x has rank 3, expects 5 (x f32[8,4,4])");
+  EXPECT_EQ(infer("conv2d_nchwc", {f32_type({1, 8, 4, 4}), f32_type({8, 8, 1, 1})}),
+            "conv2d_nchwc: weight has rank 4, expects 6 (weight f32[8,8,1,1])");
 }
 
 }  // namespace
