@@ -11,12 +11,8 @@ namespace {
 constexpr uint64_t kAlign = 64;
 uint64_t rounded(uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
-// How two descriptors name one layout: the bytes oneDNN keeps of it.
 std::string layout_key(const Desc& from, const Desc& to) {
-  auto bytes = [](const Desc& d) {
-    return std::string(reinterpret_cast<const char*>(&d.data), sizeof d.data);
-  };
-  return "onednn/2/" + bytes(from) + bytes(to);
+  return "onednn/" + dnnl_version_text() + "/" + layout_text(from) + " -> " + layout_text(to);
 }
 
 class Planner {

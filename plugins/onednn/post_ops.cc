@@ -45,7 +45,7 @@ const std::map<std::string, MakeRow, std::less<>> kEltwise = {
      }},
     {"hard_swish",
      [](const Node&) {
-       return Eltwise{algorithm::eltwise_hardswish, 0, 0};
+       return Eltwise{algorithm::eltwise_hardswish, 1.0f / 6, 0.5f};
      }},
     {"leaky_relu",
      [](const Node& n) {
@@ -81,7 +81,7 @@ const std::map<std::string, MakeRow, std::less<>> kEltwise = {
      }},
     {"softplus",
      [](const Node&) {
-       return Eltwise{algorithm::eltwise_soft_relu, 0, 0};
+       return Eltwise{algorithm::eltwise_soft_relu, 1, 0};
      }},
     {"sqrt",
      [](const Node&) {
@@ -108,7 +108,7 @@ const std::map<std::string, Binary, std::less<>> kBinary = {
 std::vector<Eltwise> find_eltwise(const Node& node) {
   if (node.op == "hard_sigmoid") {
     return {{algorithm::eltwise_linear, f32(node, "alpha", 0.2), f32(node, "beta", 0.5)},
-            {algorithm::eltwise_bounded_relu, 1, 0}};
+            {algorithm::eltwise_clip, 0, 1}};
   }
   auto row = kEltwise.find(node.op);
   return row == kEltwise.end() ? std::vector<Eltwise>() : std::vector{row->second(node)};
@@ -149,11 +149,12 @@ class EltwiseChain {
  public:
   void append(const Eltwise& row, dnnl::post_ops& ops) {
     for (const Eltwise& before : rows_) {
-      if (before.how == row.how && (before.alpha != row.alpha || before.beta != row.beta))
+      if (kOneGeneratorPerFunction && before.how == row.how &&
+          (before.alpha != row.alpha || before.beta != row.beta))
         throw Refusal{"one chain of post-ops has the same function with different parameters"};
     }
     rows_.push_back(row);
-    ops.append_eltwise(1.0f, row.how, row.alpha, row.beta);
+    append_eltwise(ops, row.how, row.alpha, row.beta);
   }
 
  private:

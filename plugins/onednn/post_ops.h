@@ -1,8 +1,8 @@
 #pragma once
 // Post-ops, built from the graph in the graph's order; bias is told from residual by its shape.
-#include <dnnl.hpp>
 #include <optional>
 
+#include "dnnl_compat.h"
 #include "region.h"
 
 namespace byoc::onednn {

@@ -35,11 +35,11 @@ Built build_conv(const Builder& b) {
   int64_t channels = b.out_type().dims[1];
   Posts posts = read_posts(b.region, b.unit, Channel{channels, 1});
   Desc bias = posts.bias >= 0 ? any_desc({channels}) : Desc();
-  dnnl::convolution_forward::desc desc(
-      kInference, algorithm::convolution_direct, any_desc(b.type(0).dims), any_desc(weight), bias,
-      any_desc(b.out_type().dims), attrs.ints("strides"), minus_one(attrs.ints("dilations")),
-      halves(attrs.ints("pads"), false), halves(attrs.ints("pads"), true));
-  dnnl::convolution_forward::primitive_desc pd(desc, posts.attr, b.engine);
+  auto pd = describe<dnnl::convolution_forward>(
+      b.engine, posts.attr, kInference, algorithm::convolution_direct, any_desc(b.type(0).dims),
+      any_desc(weight), bias, any_desc(b.out_type().dims), attrs.ints("strides"),
+      minus_one(attrs.ints("dilations")), halves(attrs.ints("pads"), false),
+      halves(attrs.ints("pads"), true));
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc()),
                   b.reshaped(DNNL_ARG_WEIGHTS, b.unit.args[1], weight, pd.weights_desc())};
@@ -54,11 +54,11 @@ Built build_conv_transpose(const Builder& b) {
   int64_t channels = b.out_type().dims[1];
   Posts posts = read_posts(b.region, b.unit, Channel{channels, 1});
   Desc bias = posts.bias >= 0 ? any_desc({channels}) : Desc();
-  dnnl::deconvolution_forward::desc desc(
-      kInference, algorithm::deconvolution_direct, any_desc(b.type(0).dims), any_desc(view.dims()),
-      bias, any_desc(b.out_type().dims), attrs.ints("strides"), minus_one(attrs.ints("dilations")),
-      halves(attrs.ints("pads"), false), halves(attrs.ints("pads"), true));
-  dnnl::deconvolution_forward::primitive_desc pd(desc, posts.attr, b.engine);
+  auto pd = describe<dnnl::deconvolution_forward>(
+      b.engine, posts.attr, kInference, algorithm::deconvolution_direct, any_desc(b.type(0).dims),
+      any_desc(dims_of(view)), bias, any_desc(b.out_type().dims), attrs.ints("strides"),
+      minus_one(attrs.ints("dilations")), halves(attrs.ints("pads"), false),
+      halves(attrs.ints("pads"), true));
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc()),
                   {DNNL_ARG_WEIGHTS, b.unit.args[1], true, view, pd.weights_desc()}};

@@ -8,9 +8,9 @@ Built build_eltwise(const Builder& b) {
   no_posts(b);
   std::vector<Eltwise> rows = find_eltwise(*b.unit.node);
   if (rows.size() != 1) throw Refusal{b.unit.node->op + " is wired up as a post-op alone"};
-  dnnl::eltwise_forward::desc desc(kInference, rows[0].how, b.format(0), rows[0].alpha,
-                                   rows[0].beta);
-  dnnl::eltwise_forward::primitive_desc pd(desc, user_scratchpad(), b.engine);
+  auto pd = describe<dnnl::eltwise_forward>(b.engine, user_scratchpad(), kInference, rows[0].how,
+                                            b.format(0), result(b.format(0)), rows[0].alpha,
+                                            rows[0].beta);
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc())};
   built.out = pd.dst_desc();
@@ -32,8 +32,7 @@ Built build_binary(const Builder& b) {
   bool same =
       b.type(1 - full).dims == out;  // of one rank as well, or it is seen through other dims
   Desc first = b.format(full), second = same ? first : plain_desc(other);
-  dnnl::binary::desc desc(row.how, first, second, first);
-  dnnl::binary::primitive_desc pd(desc, user_scratchpad(), b.engine);
+  auto pd = describe<dnnl::binary>(b.engine, user_scratchpad(), row.how, first, second, first);
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC_0, full, first)};
   if (same) built.inputs.push_back(b.as_it_is(DNNL_ARG_SRC_1, 1 - full, second));

@@ -17,10 +17,8 @@ Built finish_matmul(const Builder& b, Argument src, Argument weights, const Dims
   Dims bias_dims(out.size(), 1);
   bias_dims.back() = out.back();
   Desc dst = plain_desc(out);
-  dnnl::matmul::desc desc =
-      posts.bias >= 0 ? dnnl::matmul::desc(src.want, weights.want, plain_desc(bias_dims), dst)
-                      : dnnl::matmul::desc(src.want, weights.want, dst);
-  dnnl::matmul::primitive_desc pd(desc, posts.attr, b.engine);
+  Desc bias = posts.bias >= 0 ? plain_desc(bias_dims) : Desc();
+  auto pd = describe<dnnl::matmul>(b.engine, posts.attr, src.want, weights.want, bias, dst);
   src.want = pd.src_desc();
   weights.want = pd.weights_desc();
   Built built;
@@ -52,7 +50,7 @@ Built build_gemm(const Builder& b) {
                     view};  // read from plain memory through a view
   };
   Argument weights = operand(DNNL_ARG_WEIGHTS, 1, attrs.b("trans_b", false));
-  if (b.is_constant(1)) weights.want = any_desc(weights.have.dims());
+  if (b.is_constant(1)) weights.want = any_desc(dims_of(weights.have));
   return finish_matmul(b, operand(DNNL_ARG_SRC, 0, attrs.b("trans_a", false)), std::move(weights),
                        b.out_type().dims, static_cast<float>(attrs.f("alpha", 1.0)));
 }

@@ -7,8 +7,8 @@ Built build_concat(const Builder& b) {
   no_posts(b);
   std::vector<Desc> sources;
   for (size_t k = 0; k < b.unit.args.size(); ++k) sources.push_back(b.format(k));
-  dnnl::concat::primitive_desc pd(static_cast<int>(axis_of(b, "axis", 0)), sources, b.engine,
-                                  user_scratchpad());
+  auto pd = describe_concat(b.engine, user_scratchpad(), static_cast<int>(axis_of(b, "axis", 0)),
+                            sources);
   Built built;
   for (size_t k = 0; k < sources.size(); ++k) {
     built.inputs.push_back(b.as_it_is(DNNL_ARG_MULTIPLE_SRC + static_cast<int>(k), k,

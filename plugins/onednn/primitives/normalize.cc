@@ -13,10 +13,10 @@ using Flags = dnnl::normalization_flags;
 Built build_batch_norm(const Builder& b) {
   no_posts(b);
   Dims channels = {b.type(0).dims[1]};
-  dnnl::batch_normalization_forward::desc desc(
-      kInference, b.format(0), static_cast<float>(b.attrs().f("epsilon", 1e-5)),
+  auto pd = describe<dnnl::batch_normalization_forward>(
+      b.engine, user_scratchpad(), kInference, b.format(0), result(b.format(0)),
+      static_cast<float>(b.attrs().f("epsilon", 1e-5)),
       Flags::use_global_stats | Flags::use_scale | Flags::use_shift);
-  dnnl::batch_normalization_forward::primitive_desc pd(desc, user_scratchpad(), b.engine);
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc()), b.vector(DNNL_ARG_SCALE, 1, channels),
                   b.vector(DNNL_ARG_SHIFT, 2, channels), b.vector(DNNL_ARG_MEAN, 3, channels),
@@ -36,9 +36,9 @@ Built build_layer_norm(const Builder& b) {
   Flags flags = Flags::none;
   if (b.unit.args.size() > 1) flags |= Flags::use_scale;
   if (b.unit.args.size() > 2) flags |= Flags::use_shift;
-  dnnl::layer_normalization_forward::desc desc(
-      kInference, plain_desc(seen), static_cast<float>(b.attrs().f("epsilon", 1e-5)), flags);
-  dnnl::layer_normalization_forward::primitive_desc pd(desc, user_scratchpad(), b.engine);
+  auto pd = describe<dnnl::layer_normalization_forward>(
+      b.engine, user_scratchpad(), kInference, plain_desc(seen), result(plain_desc(seen)),
+      static_cast<float>(b.attrs().f("epsilon", 1e-5)), flags);
   Built built;
   built.inputs = {b.vector(DNNL_ARG_SRC, 0, seen)};
   if (b.unit.args.size() > 1) built.inputs.push_back(b.vector(DNNL_ARG_SCALE, 1, {seen[1]}));
@@ -52,11 +52,10 @@ Built build_lrn(const Builder& b) {
   no_posts(b);
   int64_t size = b.attrs().i("size");
   if (size % 2 == 0) throw Refusal{"an even size has no middle channel; oneDNN wants an odd one"};
-  dnnl::lrn_forward::desc desc(kInference, algorithm::lrn_across_channels, b.format(0), size,
-                               static_cast<float>(b.attrs().f("alpha", 1e-4)),
-                               static_cast<float>(b.attrs().f("beta", 0.75)),
-                               static_cast<float>(b.attrs().f("bias", 1.0)));
-  dnnl::lrn_forward::primitive_desc pd(desc, user_scratchpad(), b.engine);
+  auto pd = describe<dnnl::lrn_forward>(
+      b.engine, user_scratchpad(), kInference, algorithm::lrn_across_channels, b.format(0),
+      result(b.format(0)), size, static_cast<float>(b.attrs().f("alpha", 1e-4)),
+      static_cast<float>(b.attrs().f("beta", 0.75)), static_cast<float>(b.attrs().f("bias", 1.0)));
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc())};
   built.out = pd.dst_desc();
@@ -94,9 +93,9 @@ Built build_softmax(const Builder& b) {
   size_t axis = axis_of(b, "axis", -1), rank = b.type(0).rank();
   if (axis + 1 != rank) throw Refusal{"only the last axis is wired up"};
   Desc plain = plain_desc(b.type(0));  // for the repair
-  dnnl::softmax_v2_forward::desc desc(kInference, algorithm::softmax_accurate, plain, plain,
-                                      static_cast<int>(axis));
-  dnnl::softmax_v2_forward::primitive_desc pd(desc, user_scratchpad(), b.engine);
+  auto pd =
+      describe<SoftmaxForward>(b.engine, user_scratchpad(), kInference, algorithm::softmax_accurate,
+                               plain, plain, static_cast<int>(axis));
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc())};
   built.out = pd.dst_desc();
@@ -110,9 +109,9 @@ Built build_log_softmax(const Builder& b) {
   size_t axis = axis_of(b, "axis", -1);
   if (b.type(0).dims[axis] == 1)
     throw Refusal{"over one element it is 0, and oneDNN gives some 1e-6"};
-  dnnl::softmax_v2_forward::desc desc(kInference, algorithm::softmax_log, b.format(0), b.format(0),
-                                      static_cast<int>(axis));
-  dnnl::softmax_v2_forward::primitive_desc pd(desc, user_scratchpad(), b.engine);
+  auto pd =
+      describe<SoftmaxForward>(b.engine, user_scratchpad(), kInference, algorithm::softmax_log,
+                               b.format(0), b.format(0), static_cast<int>(axis));
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc())};
   built.out = pd.dst_desc();

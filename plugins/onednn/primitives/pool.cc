@@ -37,9 +37,9 @@ Window read_window(const Builder& b) {
 
 Built pool_with(const Builder& b, algorithm how, const Window& w) {
   no_posts(b);
-  dnnl::pooling_v2_forward::desc desc(kInference, how, b.format(0), any_desc(b.out_type().dims),
-                                      w.strides, w.kernel, minus_one(w.dilations), w.begin, w.end);
-  dnnl::pooling_v2_forward::primitive_desc pd(desc, user_scratchpad(), b.engine);
+  auto pd = describe<PoolingForward>(b.engine, user_scratchpad(), kInference, how, b.format(0),
+                                     any_desc(b.out_type().dims), w.strides, w.kernel,
+                                     minus_one(w.dilations), w.begin, w.end);
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc())};
   built.out = pd.dst_desc();

@@ -2,14 +2,12 @@
 // One unit of a region -> one oneDNN primitive. Formats are oneDNN's choice (`any`) where a choice
 // pays; what a primitive then wants of each argument is told to the kernel, which reorders only
 // where two disagree.
-#include <dnnl.hpp>
 #include <optional>
 
+#include "dnnl_compat.h"
 #include "region.h"
 
 namespace byoc::onednn {
-
-using Desc = dnnl::memory::desc;
 
 struct Argument {
   int index = 0;  // DNNL_ARG_...

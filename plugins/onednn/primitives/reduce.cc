@@ -40,8 +40,8 @@ Built build_reduction(const Builder& b) {
   while (b.unit.node->op != row->op) ++row;
   Dims dims = reduced(b);
   if (dims == b.type(0).dims) throw Refusal{"nothing is reduced: all extents along the axes are 1"};
-  dnnl::reduction::desc desc(row->how, b.format(0), plain_desc(dims), row->p, 0.0f);
-  dnnl::reduction::primitive_desc pd(desc, user_scratchpad(), b.engine);
+  auto pd = describe<dnnl::reduction>(b.engine, user_scratchpad(), row->how, b.format(0),
+                                      plain_desc(dims), row->p, 0.0f);
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc())};
   built.out = plain_desc(b.out_type());

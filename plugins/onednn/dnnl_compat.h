@@ -1,0 +1,112 @@
+#pragma once
+// oneDNN 2.6 and 3.x in one spelling: all that differs between them, here and nowhere else.
+#include <dnnl.hpp>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace byoc::onednn {
+
+using Desc = dnnl::memory::desc;
+
+#if DNNL_VERSION_MAJOR >= 3
+using PoolingForward = dnnl::pooling_forward;
+using SoftmaxForward = dnnl::softmax_forward;
+#else
+using PoolingForward = dnnl::pooling_v2_forward;
+using SoftmaxForward = dnnl::softmax_v2_forward;
+#endif
+
+inline std::string dnnl_version_text() {
+  return std::to_string(DNNL_VERSION_MAJOR) + "." + std::to_string(DNNL_VERSION_MINOR) + "." +
+         std::to_string(DNNL_VERSION_PATCH);
+}
+
+/// What oneDNN computes otherwise than the ops are defined. README.md says how each was found.
+constexpr bool kIsVersion2 = DNNL_VERSION_MAJOR < 3;
+constexpr bool kSoftmaxLosesNan = kIsVersion2;          // 0 where a row contains NaN
+constexpr bool kOneGeneratorPerFunction = kIsVersion2;  // in a chain of post-ops
+
+namespace compat {
+
+struct Result {
+  Desc desc;
+};
+
+template <class T>
+std::tuple<const T&> spread(const T& argument) {
+  return {argument};
+}
+#if DNNL_VERSION_MAJOR >= 3
+inline std::tuple<const Desc&> spread(const Result& result) { return {result.desc}; }
+#else
+inline std::tuple<> spread(const Result&) { return {}; }
+#endif
+
+}  // namespace compat
+
+/// An argument of `describe` that 3.x has and 2.x does not: the result's layout, where 2.x takes
+/// the source's.
+inline compat::Result result(const Desc& desc) { return {desc}; }
+
+/// describe<dnnl::eltwise_forward>(engine, attr, kind, algorithm, source, result(source), ...): the
+/// arguments of 3.x, in its order. Throws dnnl::error.
+template <class Primitive, class... Args>
+typename Primitive::primitive_desc describe(const dnnl::engine& engine,
+                                            const dnnl::primitive_attr& attr, const Args&... args) {
+  auto make = [&](const auto&... all) {
+#if DNNL_VERSION_MAJOR >= 3
+    return typename Primitive::primitive_desc(engine, all..., attr);
+#else
+    return typename Primitive::primitive_desc(typename Primitive::desc(all...), attr, engine);
+#endif
+  };
+  return std::apply(make, std::tuple_cat(compat::spread(args)...));
+}
+
+inline dnnl::concat::primitive_desc describe_concat(const dnnl::engine& engine,
+                                                    const dnnl::primitive_attr& attr, int axis,
+                                                    const std::vector<Desc>& sources) {
+#if DNNL_VERSION_MAJOR >= 3
+  return {engine, axis, sources, attr};
+#else
+  return {axis, sources, engine, attr};
+#endif
+}
+
+inline void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm how, float alpha, float beta) {
+#if DNNL_VERSION_MAJOR >= 3
+  ops.append_eltwise(how, alpha, beta);
+#else
+  ops.append_eltwise(1.0f, how, alpha, beta);
+#endif
+}
+
+inline std::vector<int64_t> dims_of(const Desc& desc) {
+#if DNNL_VERSION_MAJOR >= 3
+  return desc.get_dims();
+#else
+  return desc.dims();
+#endif
+}
+
+/// Two layouts with the same text are the same, in this process.
+inline std::string layout_text(const Desc& desc) {
+#if DNNL_VERSION_MAJOR >= 3
+  std::string text = std::to_string(static_cast<int>(desc.get_data_type())) + "/" +
+                     std::to_string(static_cast<int>(desc.get_format_kind())) + "/" +
+                     std::to_string(desc.get_submemory_offset()) + "/" +
+                     std::to_string(desc.get_size());
+  for (const auto& numbers : {desc.get_dims(), desc.get_padded_dims(), desc.get_strides(),
+                              desc.get_inner_blks(), desc.get_inner_idxs()}) {
+    text += ';';
+    for (int64_t number : numbers) text += std::to_string(number) + ",";
+  }
+  return text;
+#else
+  return {reinterpret_cast<const char*>(&desc.data), sizeof desc.data};
+#endif
+}
+
+}  // namespace byoc::onednn
