@@ -40,12 +40,13 @@ std::span<const CpuFeature> cpu_features() {
 #define BYOC_FEATURE(name) \
   { name, __builtin_cpu_supports(name) != 0 }
   static const CpuFeature features[] = {
-      BYOC_FEATURE("sse2"),     BYOC_FEATURE("sse3"),      BYOC_FEATURE("ssse3"),
-      BYOC_FEATURE("sse4.1"),   BYOC_FEATURE("sse4.2"),    BYOC_FEATURE("popcnt"),
-      BYOC_FEATURE("avx"),      BYOC_FEATURE("avx2"),      BYOC_FEATURE("fma"),
-      BYOC_FEATURE("bmi"),      BYOC_FEATURE("bmi2"),      BYOC_FEATURE("avx512f"),
-      BYOC_FEATURE("avx512bw"), BYOC_FEATURE("avx512cd"),  BYOC_FEATURE("avx512dq"),
-      BYOC_FEATURE("avx512vl"), BYOC_FEATURE("avx512vnni")};
+      BYOC_FEATURE("sse2"),      BYOC_FEATURE("sse3"),     BYOC_FEATURE("ssse3"),
+      BYOC_FEATURE("sse4.1"),    BYOC_FEATURE("sse4.2"),   BYOC_FEATURE("popcnt"),
+      BYOC_FEATURE("avx"),       BYOC_FEATURE("avx2"),     BYOC_FEATURE("fma"),
+      BYOC_FEATURE("f16c"),      BYOC_FEATURE("lzcnt"),    BYOC_FEATURE("bmi"),
+      BYOC_FEATURE("bmi2"),      BYOC_FEATURE("avx512f"),  BYOC_FEATURE("avx512bw"),
+      BYOC_FEATURE("avx512cd"),  BYOC_FEATURE("avx512dq"), BYOC_FEATURE("avx512vl"),
+      BYOC_FEATURE("avx512vnni")};
 #undef BYOC_FEATURE
   return features;
 #else

@@ -1,0 +1,202 @@
+#include "plugins/llvm/emit/body.h"
+
+#include <algorithm>
+
+#include "byoc/base/check.h"
+#include "byoc/ir/visit.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/Module.h"
+
+namespace byoc::llvm_plugin {
+
+using te::LoopKind;
+
+Body::Body(Unit& unit, llvm::Function* function)
+    : unit_(unit),
+      function_(function),
+      builder_(llvm::BasicBlock::Create(unit.module.getContext(), "entry", function)),
+      ops_(builder_, unit.machine, unit.contract),
+      values_(ops_, unit.machine, unit.plan) {}
+
+llvm::BasicBlock* Body::block(const char* name) {
+  return llvm::BasicBlock::Create(builder_.getContext(), name, function_);
+}
+
+Range Body::range_of(const te::For& loop) {
+  Range begin = values_.ranges().of(loop.begin), extent = values_.ranges().of(loop.extent);
+  Range out = begin;
+  if (extent.high < Range::kUnknown && begin.high < Range::kUnknown)
+    out.high = begin.high + std::max<int64_t>(extent.high, 1) - 1;
+  else out.high = Range::kUnknown;
+  return out;
+}
+
+Status Body::emit(const te::Stmt& stmt) {
+  if (stmt.is_empty()) return {};
+  return std::visit(overloaded{
+                        [&](const te::For& v) { return emit_for(*stmt, v); },
+                        [&](const te::Store& v) {
+                          values_.begin_statement();
+                          values_.store(v.tensor, v.indices, values_.value(v.value));
+                          return Status();
+                        },
+                        [&](const te::If& v) { return emit_if(v); },
+                        [&](const te::Let& v) { return emit_let(v); },
+                        [&](const te::Alloc& v) { return emit_alloc(v); },
+                        [&](const te::Block& v) {
+                          for (const te::Stmt& inner : v.stmts) BYOC_TRY_STATUS(emit(inner));
+                          return Status();
+                        },
+                        [&](const te::Intrinsic& v) -> Status {
+                          return unimplemented(cat("no micro-kernel is called ", v.name));
+                        },
+                    },
+                    stmt->kind);
+}
+
+Status Body::emit_for(const te::StmtNode& node, const te::For& loop) {
+  switch (loop.kind) {
+    case LoopKind::kSerial:
+      return emit_serial(loop);
+    case LoopKind::kUnrolled:
+      return emit_unrolled(loop);
+    case LoopKind::kVectorized:
+      return values_.lanes() == 0 ? emit_vectorized(loop) : emit_serial(loop);
+    case LoopKind::kParallel:
+      return is_parallel_ ? emit_serial(loop) : emit_parallel(node, loop);
+  }
+  return {};
+}
+
+Status Body::emit_once(const te::For& loop, Value at, Range range) {
+  values_.bind(loop.var, at);
+  values_.ranges().set(loop.var, range);
+  Status status = emit(loop.body);
+  values_.unbind(loop.var);
+  return status;
+}
+
+Status Body::emit_unrolled(const te::For& loop) {
+  values_.begin_statement();
+  Value begin = values_.value(loop.begin);
+  Range range = values_.ranges().of(loop.begin);
+  bool is_known = range.low > -Range::kUnknown && range.high < Range::kUnknown;
+  for (int64_t k = 0, n = *te::as_int(loop.extent); k < n; ++k) {
+    Value at = builder_.CreateAdd(begin, builder_.getInt64(static_cast<uint64_t>(k)));
+    BYOC_TRY_STATUS(emit_once(loop, at, is_known ? Range{range.low + k, range.high + k} : range));
+  }
+  return {};
+}
+
+Status Body::emit_serial(const te::For& loop) {
+  values_.begin_statement();
+  Value begin = values_.value(loop.begin), extent = values_.value(loop.extent);
+  auto fixed = te::as_int(loop.extent);
+  if (fixed && *fixed <= 0) return {};
+  if (fixed && *fixed == 1) return emit_once(loop, begin, range_of(loop));
+  return emit_counted(loop, begin, builder_.CreateAdd(begin, extent), fixed.has_value());
+}
+
+Status Body::emit_part(const te::For& loop, Value first, Value last) {
+  is_parallel_ = true;
+  values_.begin_statement();
+  Value begin = values_.value(loop.begin);
+  return emit_counted(loop, builder_.CreateAdd(begin, first), builder_.CreateAdd(begin, last),
+                      false);
+}
+
+Status Body::emit_counted(const te::For& loop, Value begin, Value end, bool is_never_empty) {
+  llvm::BasicBlock *before = builder_.GetInsertBlock(), *inside = block("loop"),
+                   *after = block("after");
+  if (is_never_empty) builder_.CreateBr(inside);
+  else builder_.CreateCondBr(builder_.CreateICmpSLT(begin, end), inside, after);
+  before = builder_.GetInsertBlock();
+  builder_.SetInsertPoint(inside);
+  llvm::PHINode* at = builder_.CreatePHI(builder_.getInt64Ty(), 2);
+  at->addIncoming(begin, before);
+  uint64_t vectors_before = vectors_written_;
+  BYOC_TRY_STATUS(emit_once(loop, at, range_of(loop)));
+  Value next = builder_.CreateNSWAdd(at, builder_.getInt64(1));
+  at->addIncoming(next, builder_.GetInsertBlock());
+  auto* latch = builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), inside, after);
+  if (vectors_written_ != vectors_before) mark_loop(latch);
+  builder_.SetInsertPoint(after);
+  return {};
+}
+
+// A loop that holds vectors of ours: LLVM shall neither vectorise it again nor write it out.
+void Body::mark_loop(llvm::BranchInst* latch) {
+  llvm::LLVMContext& context = builder_.getContext();
+  auto option = [&](const char* name, bool with_false) {
+    std::vector<llvm::Metadata*> parts = {llvm::MDString::get(context, name)};
+    if (with_false) parts.push_back(llvm::ConstantAsMetadata::get(builder_.getFalse()));
+    return llvm::MDNode::get(context, parts);
+  };
+  auto placeholder = llvm::MDNode::getTemporary(context, {});
+  llvm::MDNode* id = llvm::MDNode::getDistinct(
+      context, {placeholder.get(), option("llvm.loop.vectorize.enable", true),
+                option("llvm.loop.unroll.disable", false)});
+  id->replaceOperandWith(0, id);
+  latch->setMetadata(llvm::LLVMContext::MD_loop, id);
+}
+
+Status Body::emit_let(const te::Let& let) {
+  values_.begin_statement();
+  values_.bind_value(let.var, let.value);
+  Status status = emit(let.body);
+  values_.unbind(let.var);
+  return status;
+}
+
+Status Body::emit_alloc(const te::Alloc& alloc) {
+  const Home& home = unit_.plan.homes.at(alloc.tensor.id());
+  Value base = nullptr;
+  if (home.kind == Home::kStack) {
+    llvm::BasicBlock& entry = function_->getEntryBlock();
+    llvm::IRBuilder<> at_entry(&entry, entry.begin());
+    auto* type = llvm::ArrayType::get(storage_type(builder_.getContext(), alloc.tensor.dtype()),
+                                      static_cast<uint64_t>(std::max<int64_t>(home.elements, 1)));
+    llvm::AllocaInst* memory = at_entry.CreateAlloca(type);
+    memory->setAlignment(llvm::Align(32));
+    base = memory;
+  } else {
+    base = builder_.CreateConstGEP1_64(builder_.getInt8Ty(),
+                                       home.kind == Home::kSlot ? slot_ : workspace_, home.offset);
+  }
+  values_.set_base(alloc.tensor.id(), base);
+  Status status = emit(alloc.body);
+  values_.forget_base(alloc.tensor.id());
+  return status;
+}
+
+Status Body::emit_masked(const te::If& branch, Value condition) {
+  Value outer = values_.mask();
+  Value on = values_.mask_and(condition);
+  Value off = values_.mask_and(builder_.CreateNot(condition));
+  values_.set_mask(on);
+  Status status = emit(branch.yes);
+  values_.set_mask(off);
+  if (status.ok()) status = emit(branch.no);
+  values_.set_mask(outer);
+  return status;
+}
+
+Status Body::emit_if(const te::If& branch) {
+  values_.begin_statement();
+  Value condition = values_.value(branch.condition);
+  if (lanes_of(condition) != 0) return emit_masked(branch, condition);
+  if (auto* fixed = llvm::dyn_cast<llvm::ConstantInt>(condition))
+    return emit(fixed->isOne() ? branch.yes : branch.no);
+  llvm::BasicBlock *yes = block("then"), *no = block("else"), *after = block("end");
+  builder_.CreateCondBr(condition, yes, no);
+  builder_.SetInsertPoint(yes);
+  BYOC_TRY_STATUS(emit(branch.yes));
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(no);
+  BYOC_TRY_STATUS(emit(branch.no));
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(after);
+  return {};
+}
+
+}  // namespace byoc::llvm_plugin

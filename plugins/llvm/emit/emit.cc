@@ -1,0 +1,70 @@
+#include "plugins/llvm/emit/emit.h"
+
+#include <cstddef>
+
+#include "llvm/IR/Function.h"
+#include "llvm/IR/Module.h"
+#include "plugins/llvm/emit/body.h"
+
+namespace byoc::llvm_plugin {
+namespace {
+
+// body(data..., host, workspace): arguments that are memory of their own can be told so.
+Result<llvm::Function*> make_body(Unit& unit, const te::LoopFunction& function) {
+  size_t data = function.inputs.size() + function.outputs.size();
+  auto* ptr = llvm::PointerType::getUnqual(unit.module.getContext());
+  llvm::Function* out =
+      make_function(unit, unit.symbol + ".body", std::vector<llvm::Type*>(data + 2, ptr));
+  for (unsigned k = 0; k < data; ++k) {
+    out->addParamAttr(k, llvm::Attribute::NoAlias);
+    if (k < function.inputs.size()) out->addParamAttr(k, llvm::Attribute::ReadOnly);
+  }
+  out->addParamAttr(static_cast<unsigned>(data + 1), llvm::Attribute::NoAlias);
+  Body body(unit, out);
+  unsigned number = 0;
+  for (const te::Tensor& tensor : function.inputs)
+    body.values().set_base(tensor.id(), out->getArg(number++));
+  for (const te::Tensor& tensor : function.outputs)
+    body.values().set_base(tensor.id(), out->getArg(number++));
+  body.set_memory(out->getArg(number), out->getArg(number + 1), nullptr);
+  BYOC_TRY_STATUS(body.emit(function.body));
+  body.finish();
+  return out;
+}
+
+// The function that the runtime calls: takes the call apart.
+void make_entry(Unit& unit, llvm::Function* body) {
+  llvm::LLVMContext& context = unit.module.getContext();
+  auto* ptr = llvm::PointerType::getUnqual(context);
+  llvm::Function* entry = make_function(unit, unit.symbol, {ptr});
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "entry", entry));
+  auto field = [&](size_t offset) {
+    llvm::Value* place = b.CreateConstGEP1_64(b.getInt8Ty(), entry->getArg(0), offset);
+    return b.CreateAlignedLoad(ptr, place, llvm::Align(8));
+  };
+  llvm::Value* data = field(offsetof(byoc_native_call, data));
+  std::vector<llvm::Value*> args;
+  for (size_t k = 0; k + 2 < body->arg_size(); ++k) {
+    llvm::Value* place = b.CreateConstGEP1_64(ptr, data, k);
+    args.push_back(b.CreateAlignedLoad(ptr, place, llvm::Align(8)));
+  }
+  args.push_back(field(offsetof(byoc_native_call, host)));
+  args.push_back(field(offsetof(byoc_native_call, workspace)));
+  b.CreateRet(b.CreateCall(body, args));
+}
+
+}  // namespace
+
+Result<Emitted> emit_function(const te::LoopFunction& function, const std::string& symbol,
+                              const Machine& machine, const llvm::TargetMachine& target,
+                              const EmitOptions& options, llvm::LLVMContext& context) {
+  BYOC_TRY(MemoryPlan plan, plan_memory(function, options.threads));
+  Emitted out{std::make_unique<llvm::Module>(symbol, context), plan.workspace_bytes};
+  set_target(*out.module, target);
+  Unit unit{*out.module, machine, plan, symbol, options.contract};
+  BYOC_TRY(llvm::Function * body, make_body(unit, function));
+  make_entry(unit, body);
+  return out;
+}
+
+}  // namespace byoc::llvm_plugin

@@ -1,0 +1,132 @@
+// Loads and stores of Values.
+#include "byoc/base/check.h"
+#include "llvm/IR/Function.h"
+#include "plugins/llvm/emit/values.h"
+
+namespace byoc::llvm_plugin {
+
+// What the runtime guarantees is the dtype's own alignment: arguments may be views into tensors.
+llvm::Align Values::align_of(const Home& home) const {
+  return llvm::Align(dtype_size(home.tensor.dtype()));
+}
+
+Values::Place Values::place(const te::Tensor& tensor, const te::Exprs& indices) {
+  const Home& home = plan_.homes.at(tensor.id());
+  Place at{&home, base(tensor.id()), 0, nullptr, false};
+  BYOC_CHECK(at.base != nullptr, "tensor ", tensor.name(), " has no memory here");
+  at.is_inside = home.elements > 0 && ranges_.is_inside({tensor, indices});
+  for (size_t k = 0; k < indices.size() && at.stride; ++k) {
+    auto stride = stride_of(indices[k]);
+    if (stride) at.stride = *at.stride + *stride * home.strides[k];
+    else at.stride = std::nullopt;
+  }
+  at.offset = b_.getInt64(0);
+  for (size_t k = 0; k < indices.size(); ++k) {
+    Value index = at.stride ? first_of(indices[k]) : value(indices[k]);
+    Value scale = b_.getInt64(static_cast<uint64_t>(home.strides[k]));
+    unsigned lanes = lanes_of(index);
+    Value term = b_.CreateNSWMul(index, ops_.splat(scale, lanes));
+    lanes = std::max(lanes, lanes_of(at.offset));
+    at.offset = b_.CreateNSWAdd(ops_.splat(at.offset, lanes), ops_.splat(term, lanes));
+  }
+  if (!at.stride) at.offset = splat(at.offset);
+  return at;
+}
+
+llvm::Value* Values::address(const Place& at, Value offset) {
+  return b_.CreateGEP(storage_type(b_.getContext(), at.home->tensor.dtype()), at.base, offset);
+}
+
+// With lanes off, an access of all of them may be outside: the first element is read instead.
+llvm::Value* Values::load_scalar(const Place& at) {
+  Value offset = at.offset;
+  if (mask_ && !at.is_inside) offset = b_.CreateSelect(any_lane(mask_), offset, b_.getInt64(0));
+  llvm::Type* type = storage_type(b_.getContext(), at.home->tensor.dtype());
+  return b_.CreateAlignedLoad(type, address(at, offset), align_of(*at.home));
+}
+
+llvm::Value* Values::load_contiguous(const Place& at) {
+  llvm::Type* element = storage_type(b_.getContext(), at.home->tensor.dtype());
+  llvm::Type* type = with_lanes(element, lanes_);
+  Value from = address(at, at.offset);
+  if (!mask_ || at.is_inside) return b_.CreateAlignedLoad(type, from, align_of(*at.home));
+  return b_.CreateMaskedLoad(type, from, align_of(*at.home), mask_,
+                             llvm::Constant::getNullValue(type));
+}
+
+// One scalar load per lane.
+llvm::Value* Values::load_lanes(const Place& at) {
+  llvm::Type* element = storage_type(b_.getContext(), at.home->tensor.dtype());
+  Value offsets = at.offset;
+  bool is_guarded = mask_ && !at.is_inside;
+  Value out = llvm::PoisonValue::get(with_lanes(element, lanes_));
+  for (unsigned k = 0; k < lanes_; ++k) {
+    Value offset =
+        at.stride ? b_.CreateNSWAdd(offsets, b_.getInt64(static_cast<uint64_t>(*at.stride * k)))
+                  : b_.CreateExtractElement(offsets, k);
+    if (is_guarded)
+      offset = b_.CreateSelect(b_.CreateExtractElement(mask_, k), offset, b_.getInt64(0));
+    Value lane = b_.CreateAlignedLoad(element, address(at, offset), align_of(*at.home));
+    out = b_.CreateInsertElement(out, lane, k);
+  }
+  return out;
+}
+
+llvm::Value* Values::load(const te::Load& x) {
+  DType dtype = x.tensor.dtype();
+  const Home& home = plan_.homes.at(x.tensor.id());
+  if (home.elements == 0) return llvm::Constant::getNullValue(value_type(b_.getContext(), dtype));
+  Place at = place(x.tensor, x.indices);
+  bool may_mask = machine_.has("avx") && dtype_size(dtype) >= 4;
+  Value out = nullptr;
+  if (lanes_ == 0 || at.stride == 0) out = load_scalar(at);
+  else if (at.stride == 1 && (may_mask || !mask_ || at.is_inside)) out = load_contiguous(at);
+  else out = load_lanes(at);
+  return ops_.from_storage(dtype, out);
+}
+
+void Values::store_scalar(const Place& at, Value value) {
+  llvm::BasicBlock* after = nullptr;
+  if (mask_) {
+    llvm::Function* function = b_.GetInsertBlock()->getParent();
+    auto* inside = llvm::BasicBlock::Create(b_.getContext(), "store", function);
+    after = llvm::BasicBlock::Create(b_.getContext(), "stored", function);
+    b_.CreateCondBr(any_lane(mask_), inside, after);
+    b_.SetInsertPoint(inside);
+  }
+  b_.CreateAlignedStore(value, address(at, at.offset), align_of(*at.home));
+  if (after == nullptr) return;
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+}
+
+void Values::store_contiguous(const Place& at, Value value) {
+  Value to = address(at, at.offset);
+  if (mask_) b_.CreateMaskedStore(value, to, align_of(*at.home), mask_);
+  else b_.CreateAlignedStore(value, to, align_of(*at.home));
+}
+
+void Values::store_lanes(const Place& at, Value value) {
+  Value offsets = at.offset;
+  if (at.stride) offsets = b_.CreateNSWAdd(splat(offsets), iota(b_.getInt64Ty(), *at.stride));
+  if (mask_) {
+    b_.CreateMaskedScatter(value, address(at, offsets), align_of(*at.home), mask_);
+    return;
+  }
+  for (unsigned k = 0; k < lanes_; ++k) {
+    Value lane = b_.CreateExtractElement(value, k);
+    b_.CreateAlignedStore(lane, address(at, b_.CreateExtractElement(offsets, k)),
+                          align_of(*at.home));
+  }
+}
+
+void Values::store(const te::Tensor& tensor, const te::Exprs& indices, Value value) {
+  if (plan_.homes.at(tensor.id()).elements == 0) return;
+  Value stored = ops_.to_storage(tensor.dtype(), value);
+  Place at = place(tensor, indices);
+  if (lanes_ == 0 || at.stride == 0) store_scalar(at, stored);
+  else if (at.stride == 1) store_contiguous(at, splat(stored));
+  else store_lanes(at, splat(stored));
+}
+
+}  // namespace byoc::llvm_plugin

@@ -1,0 +1,195 @@
+// Parallel loops: the body becomes a function of its own that the host's threads call on parts of
+// the iterations. What it needs of its surroundings crosses in a struct on the caller's stack.
+#include <cstddef>
+
+#include "llvm/IR/Function.h"
+#include "llvm/IR/Module.h"
+#include "plugins/llvm/emit/body.h"
+
+namespace byoc::llvm_plugin {
+
+struct Body::Captures {
+  struct One {
+    const void* id;
+    Value value;
+    bool is_argument;  // memory of its own
+    bool is_tensor;
+  };
+  std::vector<One> ones;
+  std::vector<llvm::Type*> types;  // of ones, then host, slots
+};
+
+constexpr uint64_t kBlocksPerWorker = 4;  // so that no thread waits long for the slowest
+
+llvm::Function* make_function(Unit& unit, const std::string& name,
+                              std::vector<llvm::Type*> parameters) {
+  llvm::LLVMContext& context = unit.module.getContext();
+  auto* type = llvm::FunctionType::get(llvm::Type::getInt32Ty(context), parameters, false);
+  bool is_entry = name == unit.symbol;
+  auto* function = llvm::Function::Create(
+      type, is_entry ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage,
+      name, unit.module);
+  if (is_entry) function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  function->setDoesNotThrow();
+  function->addFnAttr(llvm::Attribute::MustProgress);
+  function->addFnAttr("target-features", unit.machine.feature_string());
+  if (!unit.machine.tune_cpu.empty()) function->addFnAttr("tune-cpu", unit.machine.tune_cpu);
+  function->addFnAttr("prefer-vector-width", std::to_string(unit.machine.vector_bits));
+  function->addFnAttr("no-trapping-math", "true");
+  return function;
+}
+
+llvm::Value* Body::host_field(size_t offset, llvm::Type* type) {
+  Value place = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), host_, offset);
+  return builder_.CreateAlignedLoad(type, place, llvm::Align(8));
+}
+
+void Body::return_if_failed(Value result) {
+  llvm::BasicBlock *failed = block("failed"), *passed = block("passed");
+  builder_.CreateCondBr(builder_.CreateICmpNE(result, builder_.getInt32(0)), failed, passed);
+  builder_.SetInsertPoint(failed);
+  builder_.CreateRet(result);
+  builder_.SetInsertPoint(passed);
+}
+
+Body::Captures Body::capture(const te::For& loop) {
+  Captures out;
+  Names names =
+      names_in(te::make_for(te::Var(""), loop.begin, 1, te::LoopKind::kSerial, loop.body));
+  for (const void* id : names.in_order) {
+    if (Value scalar = values_.bound(id)) {
+      out.ones.push_back({id, scalar, false, false});
+    } else if (Value base = values_.base(id)) {
+      bool is_argument = unit_.plan.homes.at(id).kind == Home::kArgument;
+      out.ones.push_back({id, base, is_argument, true});
+    }
+  }
+  for (const Captures::One& one : out.ones) out.types.push_back(one.value->getType());
+  out.types.insert(out.types.end(), 2, builder_.getPtrTy());
+  return out;
+}
+
+// part(captures..., host, slot, first, last)
+llvm::Function* Body::make_part(const te::For& loop, const Captures& captures, Status& status) {
+  std::vector<llvm::Type*> parameters = captures.types;
+  parameters.insert(parameters.end(), 2, builder_.getInt64Ty());
+  llvm::Function* part = make_function(
+      unit_, unit_.symbol + ".part" + std::to_string(unit_.parallel_loops++), parameters);
+  Body body(unit_, part);
+  body.values().ranges() = values_.ranges();
+  unsigned n = static_cast<unsigned>(captures.ones.size());
+  for (unsigned k = 0; k < n; ++k) {
+    const Captures::One& one = captures.ones[k];
+    if (one.is_tensor) body.values_.set_base(one.id, part->getArg(k));
+    else body.values_.bind_id(one.id, part->getArg(k));
+    if (one.is_argument) part->addParamAttr(k, llvm::Attribute::NoAlias);
+  }
+  body.set_memory(part->getArg(n), nullptr, part->getArg(n + 1));
+  status = body.emit_part(loop, part->getArg(n + 2), part->getArg(n + 3));
+  if (status.ok()) body.finish();
+  return part;
+}
+
+// thunk(context, lo, hi, worker) as byoc_range_fn. With slots, lo and hi count slots: slot s runs
+// the iterations [s n / slots, (s + 1) n / slots), so that nobody else uses its memory at the same
+// time.
+llvm::Function* Body::make_thunk(llvm::Function* part, const Captures& captures,
+                                 const ParallelPlan& plan) {
+  llvm::Type *ptr = builder_.getPtrTy(), *i64 = builder_.getInt64Ty();
+  llvm::Function* thunk = make_function(unit_, (part->getName() + ".range").str(),
+                                        {ptr, i64, i64, builder_.getInt32Ty()});
+  Body body(unit_, thunk);
+  llvm::IRBuilder<>& b = body.builder_;
+  std::vector<llvm::Type*> fields = captures.types;
+  fields.push_back(i64);  // extent
+  auto* type = llvm::StructType::get(b.getContext(), fields);
+  std::vector<Value> loaded;
+  for (unsigned k = 0; k < fields.size(); ++k)
+    loaded.push_back(b.CreateLoad(fields[k], b.CreateStructGEP(type, thunk->getArg(0), k)));
+  Value extent = loaded.back();
+  loaded.pop_back();
+  Value lo = thunk->getArg(1), hi = thunk->getArg(2);
+  if (plan.slot_bytes == 0) {
+    loaded.insert(loaded.end(), {lo, hi});
+    b.CreateRet(b.CreateCall(part, loaded));
+    return thunk;
+  }
+  llvm::BasicBlock *before = b.GetInsertBlock(), *inside = body.block("slot"),
+                   *after = body.block("after");
+  b.CreateBr(inside);
+  b.SetInsertPoint(inside);
+  llvm::PHINode* s = b.CreatePHI(i64, 2);
+  s->addIncoming(lo, before);
+  Value slots = b.getInt64(unit_.plan.slots), next = b.CreateAdd(s, b.getInt64(1));
+  loaded.back() =
+      b.CreateGEP(b.getInt8Ty(), loaded.back(), b.CreateMul(s, b.getInt64(plan.slot_bytes)));
+  loaded.push_back(b.CreateUDiv(b.CreateMul(s, extent), slots));
+  loaded.push_back(b.CreateUDiv(b.CreateMul(next, extent), slots));
+  body.return_if_failed(b.CreateCall(part, loaded));
+  s->addIncoming(next, b.GetInsertBlock());
+  b.CreateCondBr(b.CreateICmpULT(next, hi), inside, after);
+  b.SetInsertPoint(after);
+  body.finish();
+  return thunk;
+}
+
+llvm::Value* Body::store_context(const std::vector<Value>& fields) {
+  std::vector<llvm::Type*> types;
+  for (Value field : fields) types.push_back(field->getType());
+  auto* type = llvm::StructType::get(builder_.getContext(), types);
+  llvm::BasicBlock& entry = function_->getEntryBlock();
+  Value context = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(type);
+  for (unsigned k = 0; k < fields.size(); ++k)
+    builder_.CreateStore(fields[k], builder_.CreateStructGEP(type, context, k));
+  return context;
+}
+
+// Blocks small enough that no thread waits long for the slowest.
+llvm::Value* Body::grain_of(Value extent, Value context) {
+  Value ask = host_field(offsetof(byoc_host, max_workers), builder_.getPtrTy());
+  auto* type = llvm::FunctionType::get(builder_.getInt32Ty(), {builder_.getPtrTy()}, false);
+  Value workers =
+      builder_.CreateZExt(builder_.CreateCall(type, ask, {context}), builder_.getInt64Ty());
+  Value blocks = builder_.CreateMul(workers, builder_.getInt64(kBlocksPerWorker));
+  blocks = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, blocks, builder_.getInt64(1));
+  return builder_.CreateUDiv(extent, blocks);
+}
+
+Status Body::run_parts(const Captures& captures, llvm::Function* thunk, Value extent, Value slots,
+                       bool with_slots) {
+  std::vector<Value> fields;
+  for (const Captures::One& one : captures.ones) fields.push_back(one.value);
+  fields.insert(fields.end(), {host_, slots, extent});
+  llvm::Type *ptr = builder_.getPtrTy(), *i64 = builder_.getInt64Ty();
+  Value context = host_field(offsetof(byoc_host, ctx), ptr);
+  Value n = with_slots ? builder_.getInt64(unit_.plan.slots) : extent;
+  Value grain = with_slots ? builder_.getInt64(1) : grain_of(extent, context);
+  auto* type = llvm::FunctionType::get(builder_.getInt32Ty(), {ptr, i64, i64, ptr, ptr}, false);
+  Value run = host_field(offsetof(byoc_host, parallel_for), ptr);
+  return_if_failed(
+      builder_.CreateCall(type, run, {context, n, grain, thunk, store_context(fields)}));
+  return {};
+}
+
+Status Body::emit_parallel(const te::StmtNode& node, const te::For& loop) {
+  const ParallelPlan& plan = unit_.plan.parallel.at(&node);
+  Value slots = workspace_;
+  if (plan.slot_bytes > 0)
+    slots = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), workspace_, plan.offset);
+  auto fixed = te::as_int(loop.extent);
+  if (values_.lanes() != 0 || (fixed && *fixed <= 1)) {
+    Value outer = std::exchange(slot_, slots);
+    Status status = emit_serial(loop);
+    slot_ = outer;
+    return status;
+  }
+  values_.begin_statement();
+  Value extent = values_.value(loop.extent);
+  Captures captures = capture(loop);
+  Status status;
+  llvm::Function* part = make_part(loop, captures, status);
+  BYOC_TRY_STATUS(std::move(status));
+  return run_parts(captures, make_thunk(part, captures, plan), extent, slots, plan.slot_bytes > 0);
+}
+
+}  // namespace byoc::llvm_plugin

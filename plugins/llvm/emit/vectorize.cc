@@ -1,0 +1,133 @@
+// Loops whose iterations become the lanes of vectors.
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "byoc/ir/visit.h"
+#include "plugins/llvm/emit/body.h"
+#include "plugins/llvm/emit/walk.h"
+
+namespace byoc::llvm_plugin {
+namespace {
+
+constexpr int64_t kMaxPieces = 8;  // written one after another; more become a loop
+
+struct Shape {
+  size_t widest = 1;  // bytes of the widest element that is loaded or stored
+  bool has_loops = false;
+};
+
+void look(const te::Stmt& stmt, Seen& seen, Shape& shape) {
+  auto meet = [&](const te::Tensor& tensor) {
+    shape.widest = std::max(shape.widest, dtype_size(tensor.dtype()));
+  };
+  for_each_expr(*stmt, [&](const te::Expr& x) {
+    walk_expr(x, seen, [&](const te::Expr& inner) {
+      if (is_float(inner.dtype())) shape.widest = std::max<size_t>(shape.widest, 4);
+      if (auto* load = std::get_if<std::shared_ptr<const te::Load>>(&inner->kind))
+        meet((*load)->tensor);
+    });
+  });
+  if (auto* store = std::get_if<te::Store>(&stmt->kind)) meet(store->tensor);
+  if (std::holds_alternative<te::For>(stmt->kind)) shape.has_loops = true;
+  for_each_inner(*stmt, [&](const te::Stmt& inner) { look(inner, seen, shape); });
+}
+
+}  // namespace
+
+// What vectors cannot do runs as a plain loop: loops whose bounds differ from lane to lane, memory
+// of each iteration's own, different values for one place.
+bool Body::can_vectorize(const te::Stmt& stmt) {
+  bool fits =
+      std::visit(overloaded{
+                     [&](const te::For& v) {
+                       if (v.kind == te::LoopKind::kParallel) return false;
+                       values_.assume(v.var, v.begin);
+                       return !values_.varies(v.begin) && !values_.varies(v.extent);
+                     },
+                     [&](const te::Store& v) {
+                       auto varies = [&](const te::Expr& index) { return values_.varies(index); };
+                       return std::any_of(v.indices.begin(), v.indices.end(), varies) ||
+                              !values_.varies(v.value);
+                     },
+                     [](const te::If&) { return true; },
+                     [&](const te::Let& v) {
+                       values_.assume(v.var, v.value);
+                       return true;
+                     },
+                     [](const te::Alloc&) { return false; },
+                     [](const te::Block&) { return true; },
+                     [](const te::Intrinsic&) { return false; },
+                 },
+                 stmt->kind);
+  if (!fits) return false;
+  for_each_inner(*stmt, [&](const te::Stmt& inner) { fits = fits && can_vectorize(inner); });
+  return fits;
+}
+
+Status Body::emit_lanes(const te::For& loop, Value first, unsigned lanes, int64_t factor) {
+  values_.ranges().set(loop.var, range_of(loop));
+  if (lanes == 1) return emit_once(loop, first, range_of(loop));
+  values_.ranges().set_factor(loop.var, factor);
+  values_.begin_lanes(loop.var, first, lanes);
+  ++vectors_written_;
+  Status status = emit(loop.body);
+  values_.end_lanes();
+  values_.unbind(loop.var);
+  return status;
+}
+
+Status Body::emit_chunk_loop(const te::For& loop, Value begin, int64_t chunks, unsigned lanes) {
+  Value step = builder_.getInt64(lanes);
+  Value end = builder_.CreateAdd(begin, builder_.getInt64(static_cast<uint64_t>(chunks) * lanes));
+  llvm::BasicBlock *before = builder_.GetInsertBlock(), *inside = block("chunks"),
+                   *after = block("rest");
+  builder_.CreateBr(inside);
+  builder_.SetInsertPoint(inside);
+  llvm::PHINode* at = builder_.CreatePHI(builder_.getInt64Ty(), 2);
+  at->addIncoming(begin, before);
+  int64_t factor = std::gcd(values_.ranges().factor_of(loop.begin), int64_t{lanes});
+  BYOC_TRY_STATUS(emit_lanes(loop, at, lanes, factor));
+  Value next = builder_.CreateNSWAdd(at, step);
+  at->addIncoming(next, builder_.GetInsertBlock());
+  mark_loop(builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), inside, after));
+  builder_.SetInsertPoint(after);
+  return {};
+}
+
+// In powers of two: whole registers, or several where loops inside would otherwise run again; what
+// is left over in smaller and smaller vectors.
+Status Body::emit_vectorized(const te::For& loop) {
+  int64_t extent = *te::as_int(loop.extent);
+  Shape shape;
+  Seen seen;
+  look(loop.body, seen, shape);
+  int64_t width = unit_.machine.vector_bits / 8 / static_cast<int64_t>(shape.widest);
+  values_.begin_statement();
+  Value begin = values_.value(loop.begin);
+  int64_t begin_factor = values_.ranges().factor_of(loop.begin);
+  values_.ranges().set(loop.var, range_of(loop));
+  values_.ranges().set_factor(loop.var, begin_factor);
+  values_.begin_lanes(loop.var, begin, 2);
+  bool fits = can_vectorize(loop.body);
+  values_.end_lanes();
+  values_.unbind(loop.var);
+  if (!fits || width < 2) return emit_serial(loop);
+  int64_t most = shape.has_loops ? 4 * width : width;
+  int64_t done = 0;
+  if (int64_t chunks = extent / most; chunks > kMaxPieces) {
+    BYOC_TRY_STATUS(emit_chunk_loop(loop, begin, chunks, static_cast<unsigned>(most)));
+    done = chunks * most;
+  }
+  while (done < extent) {
+    int64_t lanes = std::min<int64_t>(
+        most, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(extent - done))));
+    Value first = builder_.CreateAdd(begin, builder_.getInt64(static_cast<uint64_t>(done)));
+    BYOC_TRY_STATUS(
+        emit_lanes(loop, first, static_cast<unsigned>(lanes), std::gcd(begin_factor, done)));
+    done += lanes;
+  }
+  return {};
+}
+
+}  // namespace byoc::llvm_plugin

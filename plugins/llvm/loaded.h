@@ -1,0 +1,28 @@
+#pragma once
+// A native module, loaded here so that the plugin's own kernels can run it.
+#include <memory>
+#include <string_view>
+
+#include "byoc/base/status.h"
+#include "byoc/plugin/abi.h"
+
+namespace byoc::llvm_plugin {
+
+/// Unloaded when destroyed. Functions may run at the same time.
+class LoadedObject {
+ public:
+  /// Errors: kFailedPrecondition with the loader's own words.
+  static Result<std::unique_ptr<LoadedObject>> load(std::string_view object, const byoc_host* host);
+  ~LoadedObject();
+  LoadedObject(const LoadedObject&) = delete;
+  LoadedObject& operator=(const LoadedObject&) = delete;
+  size_t size() const { return table_->n; }
+  const byoc_native_fn& function(size_t k) const { return *table_->fns[k]; }
+
+ private:
+  LoadedObject() = default;
+  void* handle_ = nullptr;
+  const byoc_native_table* table_ = nullptr;
+};
+
+}  // namespace byoc::llvm_plugin

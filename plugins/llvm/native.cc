@@ -1,0 +1,129 @@
+#include "plugins/llvm/native.h"
+
+#include <set>
+
+#include "byoc/base/buffer.h"
+#include "byoc/plugin/abi.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DerivedTypes.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "plugins/llvm/fingerprint.h"
+#include "plugins/llvm/link.h"
+
+namespace byoc::llvm_plugin {
+namespace {
+
+// Goes up whenever equal functions get other code than before.
+constexpr int kCodeVersion = 1;
+
+struct Optimised {
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::TargetMachine> target;
+  Emitted emitted;
+};
+
+Result<Optimised> emit_optimised(const te::LoopFunction& function, const std::string& symbol,
+                                 const Machine& machine, const EmitOptions& options) {
+  auto context = std::make_unique<llvm::LLVMContext>();
+  BYOC_TRY(auto target, make_target_machine(machine));
+  BYOC_TRY(Emitted emitted, emit_function(function, symbol, machine, *target, options, *context));
+  optimise(*emitted.module, *target);
+  return Optimised{std::move(context), std::move(target), std::move(emitted)};
+}
+
+/// The tables of the module: byoc_native_fn per kernel, byoc_native_table, and the entry that gives
+/// it.
+class TableModule {
+ public:
+  explicit TableModule(const Machine& machine) : machine_(machine), module_("table", context_) {}
+
+  Result<std::string> make(std::span<const Kernel* const> functions) {
+    BYOC_TRY(auto target, make_target_machine(machine_));
+    set_target(module_, *target);
+    std::vector<llvm::Constant*> fns;
+    for (const Kernel* kernel : functions) fns.push_back(function_table(*kernel));
+    auto* list = llvm::ConstantArray::get(llvm::ArrayType::get(ptr(), fns.size()), fns);
+    auto* table = global(llvm::ConstantStruct::getAnon(
+        {header(sizeof(byoc_native_table), BYOC_TAG_NATIVE_TABLE), u32(BYOC_ABI_MAJOR),
+         u32(BYOC_ABI_MINOR), u64(fns.size()), global(list)}));
+    auto* type = llvm::FunctionType::get(ptr(), {ptr()}, false);
+    auto* entry = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
+                                         BYOC_NATIVE_ENTRY_SYMBOL, module_);
+    llvm::IRBuilder<>(llvm::BasicBlock::Create(context_, "", entry)).CreateRet(table);
+    return generate(module_, *target, CodeKind::kObject);
+  }
+
+ private:
+  llvm::PointerType* ptr() { return llvm::PointerType::getUnqual(context_); }
+  llvm::Constant* u32(uint64_t x) {
+    return llvm::ConstantInt::get(llvm::Type::getInt32Ty(context_), x);
+  }
+  llvm::Constant* u64(uint64_t x) {
+    return llvm::ConstantInt::get(llvm::Type::getInt64Ty(context_), x);
+  }
+  llvm::Constant* header(uint64_t size, uint64_t tag) {
+    return llvm::ConstantStruct::getAnon(
+        {u32(size), u32(tag), llvm::ConstantPointerNull::get(ptr())});
+  }
+  llvm::Constant* global(llvm::Constant* value) {
+    return new llvm::GlobalVariable(module_, value->getType(), true,
+                                    llvm::GlobalValue::InternalLinkage, value);
+  }
+  llvm::Constant* function_table(const Kernel& kernel) {
+    auto* type = llvm::FunctionType::get(llvm::Type::getInt32Ty(context_), {ptr()}, false);
+    auto* run =
+        llvm::cast<llvm::Function>(module_.getOrInsertFunction(kernel.symbol, type).getCallee());
+    run->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    return global(llvm::ConstantStruct::getAnon({header(sizeof(byoc_native_fn), BYOC_TAG_NATIVE_FN),
+                                                 run, u64(kernel.workspace_bytes), u64(64)}));
+  }
+
+  const Machine& machine_;
+  llvm::LLVMContext context_;
+  llvm::Module module_;
+};
+
+}  // namespace
+
+std::string kernel_symbol(const te::LoopFunction& function, const Machine& machine,
+                          const EmitOptions& options) {
+  std::string text = cat(fingerprint(function), "|", machine.triple, "|", machine.tune_cpu, "|",
+                         machine.feature_string(), "|", machine.vector_bits, "|", options.contract,
+                         "|", options.threads, "|", llvm_version(), "|", kCodeVersion);
+  return "k" + content_key(std::as_bytes(std::span(text))).hex();
+}
+
+Result<Kernel> compile_kernel(const te::LoopFunction& function, const std::string& symbol,
+                              const Machine& machine, const EmitOptions& options) {
+  BYOC_TRY(Optimised code, emit_optimised(function, symbol, machine, options));
+  BYOC_TRY(std::string object, generate(*code.emitted.module, *code.target, CodeKind::kObject));
+  return Kernel{symbol, std::move(object), code.emitted.workspace_bytes};
+}
+
+Result<std::string> list_kernel(const te::LoopFunction& function, const Machine& machine,
+                                const EmitOptions& options, Listing kind) {
+  std::string symbol = kernel_symbol(function, machine, options);
+  BYOC_TRY(Optimised code, emit_optimised(function, symbol, machine, options));
+  if (kind == Listing::kAssembly)
+    return generate(*code.emitted.module, *code.target, CodeKind::kAssembly);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  code.emitted.module->print(stream, nullptr);
+  return text;
+}
+
+Result<std::string> link_native(std::span<const Kernel* const> functions, const Machine& machine) {
+  TableModule table(machine);
+  BYOC_TRY(std::string table_object, table.make(functions));
+  std::vector<std::string> objects = {std::move(table_object)};
+  std::set<std::string> taken;
+  for (const Kernel* kernel : functions) {
+    if (taken.insert(kernel->symbol).second) objects.push_back(kernel->object);
+  }
+  return link_shared(objects, BYOC_NATIVE_ENTRY_SYMBOL, machine);
+}
+
+}  // namespace byoc::llvm_plugin

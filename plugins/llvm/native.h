@@ -1,0 +1,28 @@
+#pragma once
+// Loop functions -> a native module: one shared object that the runtime loads by itself.
+#include <functional>
+#include <span>
+
+#include "plugins/llvm/emit/emit.h"
+
+namespace byoc::llvm_plugin {
+
+/// The machine code of one loop function, which its symbol names.
+struct Kernel {
+  std::string symbol, object;
+  uint64_t workspace_bytes = 0;
+};
+/// A name made of what the function is and of how it is compiled: equal ones have equal code.
+std::string kernel_symbol(const te::LoopFunction& function, const Machine& machine,
+                          const EmitOptions& options);
+Result<Kernel> compile_kernel(const te::LoopFunction& function, const std::string& symbol,
+                              const Machine& machine, const EmitOptions& options);
+/// For people: LLVM's text after its passes, or assembly.
+enum class Listing { kLlvm, kAssembly };
+Result<std::string> list_kernel(const te::LoopFunction& function, const Machine& machine,
+                                const EmitOptions& options, Listing kind);
+
+/// One function of the module per entry; the same kernel may stand there several times.
+Result<std::string> link_native(std::span<const Kernel* const> functions, const Machine& machine);
+
+}  // namespace byoc::llvm_plugin

@@ -1,0 +1,207 @@
+// Loops as machine code: hand-written loop functions, run on this machine, against plain C++.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+
+#include "run_loops.h"
+
+namespace byoc {
+namespace {
+
+using te::LoopKind;
+using te::Tensor;
+using test::f32;
+using ::testing::ElementsAre;
+
+std::vector<float> counting(size_t n) {
+  std::vector<float> out(n);
+  for (size_t k = 0; k < n; ++k) out[k] = static_cast<float>(k % 97) - 40;
+  return out;
+}
+
+/// y[i] = value(x, i) for i < n, in one loop.
+te::LoopFunction map(int64_t n, int64_t size, LoopKind kind,
+                     const std::function<te::Expr(const Tensor&, te::Expr)>& value) {
+  Tensor x("x", DType::kF32, {size}), y("y", DType::kF32, {n});
+  auto body = te::loop(
+      "i", n, [&](te::Expr i) { return te::make_store(y, {i}, value(x, i)); }, kind);
+  return {"map", {x}, {y}, body};
+}
+
+TEST(EmitLoops, EveryKindOfLoopComputesTheSame) {
+  for (LoopKind kind :
+       {LoopKind::kSerial, LoopKind::kParallel, LoopKind::kVectorized, LoopKind::kUnrolled}) {
+    auto function =
+        map(13, 13, kind, [](const Tensor& x, te::Expr i) { return x(i) * x(i) + x(i); });
+    auto x = counting(13), y = test::run_f32(function, x);
+    for (size_t k = 0; k < y.size(); ++k) EXPECT_EQ(y[k], x[k] * x[k] + x[k]);
+  }
+}
+
+TEST(EmitLoops, VectorsOfAnyExtentStayInsideTheirTensors) {  // behind each is a guard page
+  for (int64_t n : {1, 2, 3, 7, 8, 9, 15, 16, 31, 64, 65, 100, 1000}) {
+    auto function =
+        map(n, n, LoopKind::kVectorized, [](const Tensor& x, te::Expr i) { return x(i) + x(i); });
+    auto x = counting(static_cast<size_t>(n)), y = test::run_f32(function, x);
+    for (size_t k = 0; k < y.size(); ++k) ASSERT_EQ(y[k], 2 * x[k]) << n;
+  }
+}
+
+TEST(EmitLoops, LoadsWithStridesAndThroughIndices) {
+  auto every_third =
+      map(10, 30, LoopKind::kVectorized, [](const Tensor& x, te::Expr i) { return x(i * 3 + 1); });
+  auto backwards =
+      map(10, 30, LoopKind::kVectorized, [](const Tensor& x, te::Expr i) { return x(29 - i); });
+  auto scattered = map(10, 30, LoopKind::kVectorized,
+                       [](const Tensor& x, te::Expr i) { return x(te::floor_mod(i * 7, 30)); });
+  auto same = map(10, 30, LoopKind::kVectorized,
+                  [](const Tensor& x, te::Expr i) { return x(te::floor_div(i, 16) + 5); });
+  auto x = counting(30);
+  auto a = test::run_f32(every_third, x), b = test::run_f32(backwards, x);
+  auto c = test::run_f32(scattered, x), d = test::run_f32(same, x);
+  for (size_t k = 0; k < 10; ++k) {
+    EXPECT_EQ(a[k], x[3 * k + 1]);
+    EXPECT_EQ(b[k], x[29 - k]);
+    EXPECT_EQ(c[k], x[7 * k % 30]);
+    EXPECT_EQ(d[k], x[5]);
+  }
+}
+
+TEST(EmitSelect, GuardsLoadsOutsideOfTheirTensor) {  // padding by 5 in front and 4 behind
+  for (LoopKind kind : {LoopKind::kSerial, LoopKind::kVectorized}) {
+    for (DType dtype : {DType::kF32, DType::kI8, DType::kF64}) {
+      Tensor x("x", dtype, {11}), y("y", dtype, {20});
+      auto body = te::loop(
+          "i", 20,
+          [&](te::Expr i) {
+            auto inside = te::Expr(5) <= i && i < te::Expr(16);
+            return te::make_store(y, {i}, te::select(inside, x(i - 5), te::constant(dtype, -1)));
+          },
+          kind);
+      std::vector<int8_t> bytes = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+      std::vector<float> floats(bytes.begin(), bytes.end());
+      std::vector<double> doubles(bytes.begin(), bytes.end());
+      test::Data in = dtype == DType::kI8    ? test::Data::of(dtype, bytes)
+                      : dtype == DType::kF32 ? f32(floats)
+                                             : test::Data::of(dtype, doubles);
+      test::Data out = test::run_loops({"pad", {x}, {y}, body}, {in})[0];
+      for (size_t k = 0; k < 20; ++k) {
+        double expected = k >= 5 && k < 16 ? static_cast<double>(k - 4) : -1;
+        double got = dtype == DType::kI8    ? out.as<int8_t>()[k]
+                     : dtype == DType::kF32 ? double{out.as<float>()[k]}
+                                            : out.as<double>()[k];
+        ASSERT_EQ(got, expected) << k << " " << dtype_name(dtype);
+      }
+    }
+  }
+}
+
+TEST(EmitSelect, GuardsOneValueForAllLanes) {  // a load that no lane wants is not done
+  auto function = map(16, 4, LoopKind::kVectorized, [](const Tensor& x, te::Expr i) {
+    te::Expr far = te::cast(DType::kI64, x(0)) * (int64_t{1} << 40);
+    return te::select(i < te::Expr(0), x(far), x(1));
+  });
+  EXPECT_THAT(test::run_f32(function, {3, 7, 0, 0}), ::testing::Each(7));
+}
+
+TEST(EmitIf, StoresUnderAMask) {
+  Tensor x("x", DType::kF32, {16}), y("y", DType::kF32, {16});
+  auto body = te::loop(
+      "i", 16,
+      [&](te::Expr i) {
+        return te::make_if(x(i) < te::constant(DType::kF32, 0),
+                           te::make_store(y, {i}, te::constant(DType::kF32, -1)),
+                           te::make_store(y, {i}, x(i)));
+      },
+      LoopKind::kVectorized);
+  auto values = counting(16);
+  values[3] = 5;
+  auto y_values = test::run_f32({"clip", {x}, {y}, body}, values);
+  for (size_t k = 0; k < 16; ++k) EXPECT_EQ(y_values[k], values[k] < 0 ? -1 : values[k]);
+}
+
+TEST(EmitLoops, ABodyThatVectorsCannotDoRunsAllTheSame) {  // a sum: every lane stores to one place
+  Tensor x("x", DType::kF32, {20}), y("y", DType::kF32, {1});
+  auto body =
+      te::make_block({te::make_store(y, {0}, te::constant(DType::kF32, 0)),
+                      te::loop(
+                          "i", 20, [&](te::Expr i) { return te::make_store(y, {0}, y(0) + x(i)); },
+                          LoopKind::kVectorized)});
+  EXPECT_THAT(test::run_f32({"sum", {x}, {y}, body}, std::vector<float>(20, 1.5f)),
+              ElementsAre(30));
+}
+
+/// c[m][n] = sum over k of a[m][k] b[k][n], with the sums of a row on the stack.
+te::LoopFunction row_sums(int64_t m, int64_t k, int64_t n, te::Scope scope, LoopKind outer) {
+  Tensor a("a", DType::kF32, {m, k}), b("b", DType::kF32, {k, n}), c("c", DType::kF32, {m, n});
+  auto body = te::loop(
+      "i", m,
+      [&](te::Expr i) {
+        Tensor acc("acc", DType::kF32, {n});
+        auto lanes = [&](const std::function<te::Stmt(te::Expr)>& inside) {
+          return te::loop("j", n, inside, LoopKind::kVectorized);
+        };
+        return te::make_alloc(
+            acc, scope,
+            te::make_block({lanes([&](te::Expr j) {
+                              return te::make_store(acc, {j}, te::constant(DType::kF32, 0));
+                            }),
+                            te::loop("k", k,
+                                     [&](te::Expr r) {
+                                       return lanes([&](te::Expr j) {
+                                         return te::make_store(acc, {j},
+                                                               acc(j) + a(i, r) * b(r, j));
+                                       });
+                                     }),
+                            lanes([&](te::Expr j) {
+                              return te::make_store(c, {i, j}, acc(j));
+                            })}));
+      },
+      outer);
+  return {"rows", {a, b}, {c}, body};
+}
+
+TEST(EmitAlloc, StackAndWorkspaceAndOneWorkspacePerWorker) {
+  const int64_t m = 37, k = 11, n = 20;
+  auto a = counting(static_cast<size_t>(m * k)), b = counting(static_cast<size_t>(k * n));
+  std::vector<float> expected(static_cast<size_t>(m * n));
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j)
+      for (int64_t r = 0; r < k; ++r)
+        expected[static_cast<size_t>(i * n + j)] +=
+            a[static_cast<size_t>(i * k + r)] * b[static_cast<size_t>(r * n + j)];
+  for (te::Scope scope : {te::Scope::kStack, te::Scope::kWorkspace}) {
+    for (LoopKind outer : {LoopKind::kSerial, LoopKind::kParallel}) {
+      for (uint32_t threads : {1u, 2u}) {
+        auto c = test::run_loops(row_sums(m, k, n, scope, outer), {f32(a), f32(b)},
+                                 {.threads = threads});
+        EXPECT_EQ(c[0].as<float>(), expected);
+      }
+    }
+  }
+}
+
+TEST(EmitLet, NamesAValueOfEachLane) {
+  Tensor x("x", DType::kF32, {12}), y("y", DType::kF32, {12});
+  te::Var index("k"), twice("t", DType::kF32);
+  auto body = te::loop(
+      "i", 12,
+      [&](te::Expr i) {
+        te::Stmt store = te::make_store(y, {index}, te::Expr(twice) + x(index));
+        return te::make_let(index, te::Expr(11) - i, te::make_let(twice, x(i) + x(i), store));
+      },
+      LoopKind::kVectorized);
+  auto in = counting(12), out = test::run_f32({"let", {x}, {y}, body}, in);
+  for (size_t k = 0; k < 12; ++k) EXPECT_EQ(out[k], 2 * in[11 - k] + in[k]);
+}
+
+TEST(EmitErrors, NameAnIntrinsicThatIsNotKnown) {
+  Tensor y("y", DType::kF32, {1});
+  te::LoopFunction function{"f", {}, {y}, te::make_intrinsic("gemm_9x9", {{y, {0}}}, {})};
+  auto kernel = llvm_plugin::compile_kernel(function, "k", test::this_machine(), {});
+  EXPECT_EQ(kernel.status().message(), "no micro-kernel is called gemm_9x9");
+}
+
+}  // namespace
+}  // namespace byoc

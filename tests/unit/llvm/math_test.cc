@@ -1,0 +1,124 @@
+// Our exp, log, erf and tanh against libm's in double precision, over a dense sweep of all floats,
+// and what they do at the edges.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+
+#include "run_loops.h"
+
+namespace byoc {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+const float kNan = std::numeric_limits<float>::quiet_NaN();
+
+struct Function {
+  const char* name;
+  te::UnaryOp op;
+  double (*truth)(double);
+  double max_ulp;
+};
+void PrintTo(const Function& function, std::ostream* os) { *os << function.name; }
+
+te::LoopFunction loops_of(const Function& function, int64_t n, te::LoopKind kind) {
+  te::Tensor x("x", DType::kF32, {n}), y("y", DType::kF32, {n});
+  auto body = te::loop(
+      "i", n, [&](te::Expr i) { return te::make_store(y, {i}, te::unary(function.op, x(i))); },
+      kind);
+  return {function.name, {x}, {y}, body};
+}
+
+/// In units of the last place of the float nearest to the truth.
+double ulp_error(float got, double truth) {
+  float near = static_cast<float>(truth);
+  if (got == near || (std::isnan(got) && std::isnan(near))) return 0;
+  if (!std::isfinite(got) || !std::isfinite(near)) {
+    bool at_the_edge = std::fabs(truth) > 3.4028e38 && std::fabs(double{got}) > 3.4028e38;
+    return at_the_edge ? 0 : 1e9;
+  }
+  float next = std::nextafter(std::fabs(near), kInf);
+  double unit = double{next} - std::fabs(double{near});
+  if (!std::isfinite(next)) unit = std::ldexp(1.0, 104);
+  return std::fabs(got - truth) / unit;
+}
+
+/// Every 1009th float, of both signs, and those near 0, 1 and the edges of our ranges.
+std::vector<float> sweep() {
+  std::vector<float> out;
+  for (uint64_t bits = 0; bits < 0xff800000u; bits += 1009) {
+    float x = std::bit_cast<float>(static_cast<uint32_t>(bits));
+    if (!std::isnan(x)) out.push_back(x);
+  }
+  for (float x = -10; x < 10; x += 0.00037f) out.push_back(x);
+  for (float x = -110; x < 95; x += 0.0071f) out.push_back(x);
+  return out;
+}
+
+class MathFunction : public ::testing::TestWithParam<Function> {};
+
+TEST_P(MathFunction, IsWithinItsErrorOverAllFloats) {
+  std::vector<float> x = sweep();
+  x.resize(x.size() / 8 * 8);
+  auto n = static_cast<int64_t>(x.size());
+  auto y = test::run_f32(loops_of(GetParam(), n, te::LoopKind::kVectorized), x);
+  double worst = 0;
+  float where = 0;
+  for (size_t k = 0; k < x.size(); ++k) {
+    double error = ulp_error(y[k], GetParam().truth(x[k]));
+    if (error > worst) worst = error, where = x[k];
+  }
+  RecordProperty("max_ulp", std::to_string(worst));
+  EXPECT_LE(worst, GetParam().max_ulp) << "at " << where;
+  std::cout << GetParam().name << ": " << worst << " ulp at " << where << "\n";
+}
+
+TEST_P(MathFunction, GivesEqualResultsInScalarsAndVectors) {
+  std::vector<float> x = {-kInf,  -100, -3.5f, -0.9f, -0.f,  0,    1e-40f, 0.3f,
+                          0.625f, 0.9f, 1,     4,     88.8f, kInf, kNan,   7};
+  auto scalar = test::run_f32(loops_of(GetParam(), 16, te::LoopKind::kSerial), x);
+  auto vector = test::run_f32(loops_of(GetParam(), 16, te::LoopKind::kVectorized), x);
+  for (size_t k = 0; k < x.size(); ++k) {
+    float truth = static_cast<float>(GetParam().truth(x[k]));
+    EXPECT_TRUE(scalar[k] == vector[k] || std::isnan(scalar[k])) << x[k];
+    EXPECT_EQ(std::isnan(scalar[k]), std::isnan(truth)) << x[k];
+    EXPECT_EQ(std::isinf(scalar[k]), std::isinf(truth)) << x[k];
+    EXPECT_TRUE(truth != 0 || std::signbit(scalar[k]) == std::signbit(truth)) << x[k];
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(OfF32, MathFunction,
+                         ::testing::Values(Function{"exp", te::UnaryOp::kExp, std::exp, 1.0},
+                                           Function{"log", te::UnaryOp::kLog, std::log, 1.0},
+                                           Function{"erf", te::UnaryOp::kErf, std::erf, 2.0},
+                                           Function{"tanh", te::UnaryOp::kTanh, std::tanh, 2.0}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(Libm, ServesTheOtherFunctionsAndOtherTypes) {
+  te::Tensor x("x", DType::kF64, {3}), y("y", DType::kF64, {3}), z("z", DType::kF32, {9});
+  te::Tensor w("w", DType::kF32, {9});
+  auto body =
+      te::make_block({te::loop("i", 3,
+                               [&](te::Expr i) {
+                                 return te::make_store(y, {i}, te::unary(te::UnaryOp::kExp, x(i)));
+                               }),
+                      te::loop(
+                          "i", 9,
+                          [&](te::Expr i) {
+                            return te::make_store(
+                                w, {i},
+                                te::binary(te::BinaryOp::kPower, te::unary(te::UnaryOp::kSin, z(i)),
+                                           te::constant(DType::kF32, 2.5)));
+                          },
+                          te::LoopKind::kVectorized)});
+  std::vector<double> in = {0, 1, -2};
+  std::vector<float> angles = {0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f, 0.7f, 0.8f, 0.9f};
+  auto out = test::run_loops({"f", {x, z}, {y, w}, body},
+                             {test::Data::of(DType::kF64, in), test::f32(angles)});
+  for (size_t k = 0; k < 3; ++k) EXPECT_EQ(out[0].as<double>()[k], std::exp(in[k]));
+  for (size_t k = 0; k < 9; ++k)
+    EXPECT_NEAR(out[1].as<float>()[k], std::pow(std::sin(double{angles[k]}), 2.5), 1e-6);
+}
+
+}  // namespace
+}  // namespace byoc

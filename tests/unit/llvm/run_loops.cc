@@ -1,0 +1,92 @@
+#include "run_loops.h"
+
+#include <sys/mman.h>
+
+#include "byoc/base/check.h"
+#include "byoc/runtime/plugins.h"
+#include "runtime/threads.h"
+
+namespace byoc::test {
+namespace {
+
+constexpr size_t kPage = 4096;
+
+/// Memory whose last byte is the last one of a page, with a page behind it that nobody may touch.
+class Guarded {
+ public:
+  explicit Guarded(size_t bytes)
+      : bytes_(bytes), size_((bytes + kPage - 1) / kPage * kPage + 2 * kPage) {
+    memory_ = static_cast<std::byte*>(
+        ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ::mprotect(memory_, kPage, PROT_NONE);
+    ::mprotect(memory_ + size_ - kPage, kPage, PROT_NONE);
+  }
+  ~Guarded() { ::munmap(memory_, size_); }
+  Guarded(const Guarded&) = delete;
+  std::byte* data() { return memory_ + size_ - kPage - bytes_; }
+
+ private:
+  size_t bytes_, size_;
+  std::byte* memory_;
+};
+
+size_t elements(const te::Tensor& tensor) {
+  size_t n = 1;
+  for (const te::Expr& extent : tensor.shape()) n *= static_cast<size_t>(*te::as_int(extent));
+  return n;
+}
+
+}  // namespace
+
+llvm_plugin::Machine this_machine(const std::vector<std::string>& without) {
+  te::Target target = llvm_plugin::host_target();
+  for (const std::string& feature : without) std::erase(target.features, feature);
+  auto machine = llvm_plugin::machine_of(target);
+  BYOC_CHECK(machine.ok(), machine.status().message());
+  return *machine;
+}
+
+std::vector<Data> run_loops(const te::LoopFunction& function, const std::vector<Data>& inputs,
+                            const RunOptions& options) {
+  auto machine = this_machine(options.without);
+  llvm_plugin::EmitOptions emit{.threads = options.threads};
+  std::string symbol = llvm_plugin::kernel_symbol(function, machine, emit);
+  auto kernel = llvm_plugin::compile_kernel(function, symbol, machine, emit);
+  BYOC_CHECK(kernel.ok(), kernel.status().message());
+  const llvm_plugin::Kernel* kernels[] = {&*kernel};
+  auto object = llvm_plugin::link_native(kernels, machine);
+  BYOC_CHECK(object.ok(), object.status().message());
+  auto loaded = llvm_plugin::LoadedObject::load(*object, host_table());
+  BYOC_CHECK(loaded.ok(), loaded.status().message());
+
+  std::vector<std::unique_ptr<Guarded>> memory;
+  std::vector<void*> data;
+  for (const Data& input : inputs) {
+    memory.push_back(std::make_unique<Guarded>(input.bytes.size()));
+    std::copy(input.bytes.begin(), input.bytes.end(), memory.back()->data());
+    data.push_back(memory.back()->data());
+  }
+  std::vector<Data> outputs;
+  for (const te::Tensor& tensor : function.outputs) {
+    outputs.push_back(
+        {tensor.dtype(), std::vector<std::byte>(elements(tensor) * dtype_size(tensor.dtype()))});
+    memory.push_back(std::make_unique<Guarded>(outputs.back().bytes.size()));
+    std::memset(memory.back()->data(), 0xcd, outputs.back().bytes.size());
+    data.push_back(memory.back()->data());
+  }
+  const byoc_native_fn& fn = (*loaded)->function(0);
+  Guarded workspace((fn.workspace_bytes + 63) / 64 * 64);
+  byoc_native_call call{
+      {sizeof call, BYOC_TAG_NATIVE_CALL, nullptr}, data.data(), workspace.data(), host_table(), 0};
+  ThreadScope scope(options.threads);
+  EXPECT_EQ(fn.run(&call), 0);
+  for (size_t k = 0; k < outputs.size(); ++k)
+    std::memcpy(outputs[k].bytes.data(), data[inputs.size() + k], outputs[k].bytes.size());
+  return outputs;
+}
+
+std::vector<float> run_f32(const te::LoopFunction& function, const std::vector<float>& input) {
+  return run_loops(function, {f32(input)})[0].as<float>();
+}
+
+}  // namespace byoc::test

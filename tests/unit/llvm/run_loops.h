@@ -1,0 +1,46 @@
+#pragma once
+// Loop functions, compiled for this machine and run on memory with guards around it.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "plugins/llvm/loaded.h"
+#include "plugins/llvm/native.h"
+
+namespace byoc::test {
+
+/// Elements of one dtype, as bytes.
+struct Data {
+  DType dtype;
+  std::vector<std::byte> bytes;
+  template <class T>
+  static Data of(DType dtype, const std::vector<T>& values) {
+    Data out{dtype, std::vector<std::byte>(values.size() * sizeof(T))};
+    if (!values.empty()) std::memcpy(out.bytes.data(), values.data(), out.bytes.size());
+    return out;
+  }
+  template <class T>
+  std::vector<T> as() const {
+    std::vector<T> out(bytes.size() / sizeof(T));
+    if (!out.empty()) std::memcpy(out.data(), bytes.data(), bytes.size());
+    return out;
+  }
+};
+inline Data f32(const std::vector<float>& values) { return Data::of(DType::kF32, values); }
+
+struct RunOptions {
+  uint32_t threads = 1;
+  std::vector<std::string> without = {};  // features of this machine that the code may not use
+};
+/// Compiles, loads and runs. Outputs are filled with 0xcd before. Ends the test where that fails.
+std::vector<Data> run_loops(const te::LoopFunction& function, const std::vector<Data>& inputs,
+                            const RunOptions& options = {});
+/// For one input and one output of f32.
+std::vector<float> run_f32(const te::LoopFunction& function, const std::vector<float>& input);
+
+llvm_plugin::Machine this_machine(const std::vector<std::string>& without = {});
+
+}  // namespace byoc::test
