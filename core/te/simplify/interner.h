@@ -1,0 +1,20 @@
+#pragma once
+// One node for each expression: after interning, equal expressions are the same node.
+#include <unordered_map>
+#include <unordered_set>
+
+#include "byoc/te/stmt.h"
+
+namespace byoc::te {
+
+class Interner {
+ public:
+  /// The node that stands for `x`. Nodes that are interned already cost nothing.
+  Expr operator()(const Expr& x);
+
+ private:
+  std::unordered_set<const void*> interned_;
+  std::unordered_multimap<size_t, Expr> nodes_;  // by hash
+};
+
+}  // namespace byoc::te

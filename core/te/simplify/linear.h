@@ -1,0 +1,35 @@
+#pragma once
+// Integer expressions as sums: coefficient * term + ... + constant, modulo 2^bits.
+#include <unordered_set>
+
+#include "core/te/simplify/bounds.h"
+
+namespace byoc::te {
+
+struct Linear {
+  struct Term {
+    Expr x;  // interned, no sum, no multiple
+    int64_t factor;
+  };
+  DType dtype = DType::kI64;
+  std::vector<Term> terms;
+  int64_t constant = 0;
+
+  void add(const Linear& other, int64_t times);
+  /// As an expression: terms by the size of their factors, the constant last.
+  Expr expr() const;
+};
+
+/// Of an interned expression whose operands are simplified. Those in `opaque` are terms as they
+/// are.
+Linear linear_of(const Expr& x, const std::unordered_set<const void*>& opaque);
+
+/// The values a sum has as far as none wraps around; nullopt when they are too large to tell.
+struct WideInterval {
+  Wide lo, hi;
+};
+std::optional<WideInterval> range_of(const Linear& sum, Bounds& bounds);
+/// Whether the sum never wraps around.
+bool is_exact(const Linear& sum, Bounds& bounds);
+
+}  // namespace byoc::te

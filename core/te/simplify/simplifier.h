@@ -1,0 +1,55 @@
+#pragma once
+// Simplifies many expressions in one context. Results are interned: equal ones are the same node.
+#include "core/te/simplify/interner.h"
+#include "core/te/simplify/linear.h"
+
+namespace byoc::te {
+
+class Simplifier {
+ public:
+  explicit Simplifier(Ranges ranges = {}) : ranges_(std::move(ranges)), bounds_(ranges_) {}
+  Simplifier(const Simplifier&) = delete;
+  Simplifier& operator=(const Simplifier&) = delete;
+
+  Expr operator()(const Expr& x);
+  Interval bounds(const Expr& x) { return bounds_(x); }
+  /// What is known of a variable that no expression has named so far.
+  void set(const Var& var, Interval range) { ranges_[var.id()] = range; }
+  const Ranges& ranges() const { return ranges_; }
+
+ private:
+  using Constant = std::optional<int64_t>;
+  Expr intern(const Expr& x) { return interner_(x); }
+  Expr rules(const Expr& x);
+  Expr unary_rules(const Expr& x, const Unary& v);
+  Expr binary_rules(const Expr& x, const Binary& v);
+  Expr float_rules(const Expr& x, const Binary& v);
+  Expr int_rules(const Expr& x, const Binary& v);
+  Expr select_rules(const Expr& x, const Select& v);
+  Expr cast_rules(const Expr& x, const Cast& v);
+  // sums
+  Linear linear(const Expr& x) { return linear_of(x, opaque_); }
+  Expr sum(const Expr& x);
+  void join_divisions(Linear& sum);
+  // division by a positive constant
+  Expr divide(const Expr& x, const Expr& dividend, int64_t divisor, bool is_modulo);
+  struct Quotient {
+    Linear quotient, remainder;
+  };
+  std::optional<Quotient> divide(const Linear& x, int64_t divisor);
+  std::optional<Quotient> divide_parts(const Linear& x, int64_t divisor);
+  Quotient divide_rest(const Linear& x, int64_t divisor);
+  Expr divide_term(const Expr& x, int64_t divisor, bool is_modulo);
+  // order
+  std::optional<bool> decide(BinaryOp op, const Expr& a, const Expr& b);
+  Expr min_max(const Expr& x, const Binary& v);
+  Expr logic(const Expr& x, const Binary& v);
+
+  Ranges ranges_;
+  Bounds bounds_;
+  Interner interner_;
+  std::unordered_set<const void*> opaque_;  // sums too long to be taken apart
+  std::unordered_map<const void*, std::pair<Expr, Expr>> done_;
+};
+
+}  // namespace byoc::te
