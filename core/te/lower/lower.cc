@@ -1,127 +1,226 @@
-// Stages -> loops.
+// Scheduled stages -> loops.
 #include <algorithm>
+#include <map>
 
+#include "core/te/lower/inline.h"
+#include "core/te/lower/nest.h"
 #include "core/te/rewrite.h"
-#include "core/te/schedule/state.h"
 
 namespace byoc::te {
 namespace {
 
-// Fresh variables for the axes of one nest, and what they are in the stage.
-struct Nest {
-  std::vector<Axis> axes, reduce;
-  VarMap values;
+constexpr int64_t kStackBytes = 4096;
+
+bool is_small(const Tensor& tensor) {
+  auto bytes = static_cast<int64_t>(dtype_size(tensor.dtype()));
+  for (const Expr& extent : tensor.shape()) {
+    const std::optional<int64_t> count = as_int(extent);
+    if (!count || *count > kStackBytes) return false;
+    bytes *= *count;
+    if (bytes > kStackBytes) return false;
+  }
+  return true;
+}
+
+// A part of a tensor in memory of its own: index - begin, in `memory`.
+struct Window {
+  Tensor memory;
+  std::vector<Range> box;
+};
+using Windows = std::unordered_map<const void*, Window>;  // by tensor
+
+// Reads and writes of tensors in their windows.
+class Rebase {
+ public:
+  Rebase(const Windows& windows, Simplifier& simplify) : windows_(windows), simplify_(simplify) {}
+
+  Stmt stmt(const Stmt& s) {
+    if (const Store* store = s.is_empty() ? nullptr : std::get_if<Store>(&s->kind)) {
+      Expr value = simplify_(expr(store->value));
+      Exprs indices;
+      for (const Expr& index : store->indices) indices.push_back(simplify_(expr(index)));
+      auto window = windows_.find(store->tensor.id());
+      if (window == windows_.end()) return make_store(store->tensor, indices, value);
+      return make_store(window->second.memory, moved(window->second, indices), value);
+    }
+    return map_parts(
+        s, [&](const Expr& x) { return simplify_(expr(x)); },
+        [&](const Stmt& inner) { return stmt(inner); });
+  }
+
+ private:
+  Expr expr(const Expr& x) {
+    auto known = done_.find(&*x);
+    if (known != done_.end()) return known->second.second;
+    Expr result = map_operands(x, [&](const Expr& operand) { return expr(operand); });
+    if (const auto* load = std::get_if<std::shared_ptr<const Load>>(&result->kind)) {
+      auto window = windows_.find((*load)->tensor.id());
+      if (window != windows_.end())
+        result = window->second.memory(moved(window->second, (*load)->indices));
+    }
+    done_.emplace(&*x, std::pair(x, result));
+    return result;
+  }
+  Exprs moved(const Window& window, const Exprs& indices) {
+    Exprs out;
+    for (size_t k = 0; k < indices.size(); ++k)
+      out.push_back(simplify_(indices[k] - window.box[k].begin));
+    return out;
+  }
+
+  const Windows& windows_;
+  Simplifier& simplify_;
+  std::unordered_map<const void*, std::pair<Expr, Expr>> done_;
 };
 
-std::vector<Axis> fresh(const std::vector<Axis>& axes, VarMap& values) {
-  std::vector<Axis> out;
-  for (const Axis& axis : axes) {
-    out.push_back({Var(axis.var.name()), axis.extent});
-    values[axis.var.id()] = out.back().var;
+class Lowering {
+ public:
+  explicit Lowering(const ScheduleState& state) : state_(state), inline_(state) {
+    for (size_t s = 0; s < state.stages.size(); ++s) {
+      const StageState& stage = state.stages[s];
+      if (stage.place == StageState::kAt)
+        hosted_[{state.numbers.at(stage.at_stage), stage.at_iter}].push_back(s);
+    }
   }
-  return out;
+  LoopFunction run();
+
+ private:
+  Stmt nest(size_t stage, std::vector<Range> box);
+  Stmt whole(size_t stage);
+  Stmt host(size_t stage, uint32_t iter, Stmt body);
+  Stmt allocate(const Windows& windows, const std::vector<size_t>& stages, Stmt body);
+  std::vector<bool> needed() const;
+  void name_outputs(LoopFunction& function, std::vector<Stmt>& copies) const;
+
+  const ScheduleState& state_;
+  Simplifier simplify_;
+  Inliner inline_;
+  std::unordered_map<size_t, Exprs> values_;  // of stages, with inlined ones put in
+  std::map<std::pair<size_t, uint32_t>, std::vector<size_t>> hosted_;  // by stage and loop
+};
+
+Stmt Lowering::nest(size_t stage, std::vector<Range> box) {
+  const Stage& source = state_.dag.stages[stage];
+  auto [values, is_new] = values_.try_emplace(stage);
+  if (is_new) {
+    for (const Expr& value : std::get<Compute>(source.kind).values)
+      values->second.push_back(inline_(value));
+  }
+  Host host = [&](uint32_t iter, Stmt body) { return this->host(stage, iter, std::move(body)); };
+  return Nest(source, state_.stages[stage], values->second, std::move(box), simplify_, host).emit();
 }
 
-Stmt loops(const std::vector<Axis>& axes, Stmt body) {
-  for (size_t k = axes.size(); k-- > 0;)
-    body = make_for(axes[k].var, 0, axes[k].extent, LoopKind::kSerial, std::move(body));
+Stmt Lowering::whole(size_t stage) {
+  const Stage& source = state_.dag.stages[stage];
+  if (const Procedure* procedure = std::get_if<Procedure>(&source.kind)) return procedure->body;
+  std::vector<Range> box;
+  for (const Expr& extent : source.outputs[0].shape()) box.push_back({0, extent});
+  return nest(stage, std::move(box));
+}
+
+// What the body reads of the stages computed here decides how much of each is computed; the last of
+// them first, as it may read the others.
+Stmt Lowering::host(size_t stage, uint32_t iter, Stmt body) {
+  auto hosted = hosted_.find({stage, iter});
+  if (hosted == hosted_.end() || body.is_empty()) return body;
+  const std::vector<size_t>& stages = hosted->second;
+  RegionFinder finder(simplify_);
+  for (size_t s : stages) {
+    for (const Tensor& output : state_.dag.stages[s].outputs) finder.watch(output, s);
+  }
+  finder.scan(body);
+  Windows windows;
+  std::vector<Stmt> parts = {std::move(body)};
+  for (size_t k = stages.size(); k-- > 0;) {
+    const std::vector<Tensor>& outputs = state_.dag.stages[stages[k]].outputs;
+    std::optional<std::vector<Range>> box = finder.region(stages[k], outputs[0].shape());
+    if (!box) continue;
+    Exprs shape;
+    for (const Range& range : *box) shape.push_back(range.extent);
+    for (const Tensor& output : outputs)
+      windows[output.id()] = {Tensor(output.name(), output.dtype(), shape), *box};
+    Stmt producer = nest(stages[k], *box);
+    finder.scan(producer);
+    parts.push_back(std::move(producer));
+  }
+  std::reverse(parts.begin(), parts.end());
+  body = make_block(std::move(parts));
+  if (windows.empty()) return body;
+  return allocate(windows, stages, Rebase(windows, simplify_).stmt(body));
+}
+
+Stmt Lowering::allocate(const Windows& windows, const std::vector<size_t>& stages, Stmt body) {
+  for (size_t k = stages.size(); k-- > 0;) {
+    for (const Tensor& output : state_.dag.stages[stages[k]].outputs) {
+      auto window = windows.find(output.id());
+      if (window == windows.end()) continue;
+      const Tensor& memory = window->second.memory;
+      body =
+          make_alloc(memory, is_small(memory) ? Scope::kStack : Scope::kWorkspace, std::move(body));
+    }
+  }
   return body;
 }
 
-Exprs indices_of(const Nest& nest) {
-  Exprs out;
-  for (const Axis& axis : nest.axes) out.push_back(axis.var);
+std::vector<bool> Lowering::needed() const {
+  std::vector<bool> out(state_.stages.size());
+  for (size_t s = out.size(); s-- > 0;) {
+    out[s] = state_.stages[s].is_result;
+    for (const std::string& reader : state_.stages[s].readers)
+      out[s] = out[s] || out[state_.numbers.at(reader)];
+  }
   return out;
-}
-
-Stmt store_all(const std::vector<Tensor>& outputs, const Exprs& indices, const Exprs& values) {
-  std::vector<Stmt> stores;
-  for (size_t k = 0; k < outputs.size(); ++k)
-    stores.push_back(make_store(outputs[k], indices, values[k]));
-  return make_block(std::move(stores));
-}
-
-// Every combined value is known before the first is stored: the combiner may read them all.
-Stmt combine(const Stage& stage, const Combiner& combiner, const Exprs& indices,
-             const Exprs& terms) {
-  VarMap operands;
-  for (size_t k = 0; k < terms.size(); ++k) {
-    operands[combiner.lhs[k].id()] = stage.outputs[k](indices);
-    operands[combiner.rhs[k].id()] = terms[k];
-  }
-  Substitution substitute(std::move(operands));
-  Exprs results;
-  for (const Expr& result : combiner.result) results.push_back(substitute(result));
-  if (results.size() == 1) return make_store(stage.outputs[0], indices, results[0]);
-  std::vector<Var> vars;
-  Exprs values;
-  for (const Expr& result : results) {
-    vars.emplace_back("combined" + std::to_string(vars.size()), result.dtype());
-    values.push_back(vars.back());
-  }
-  Stmt body = store_all(stage.outputs, indices, values);
-  for (size_t k = results.size(); k-- > 0;) body = make_let(vars[k], results[k], std::move(body));
-  return body;
-}
-
-Stmt lower_compute(const Stage& stage, const Compute& compute) {
-  Nest nest;
-  nest.axes = fresh(compute.axes, nest.values);
-  nest.reduce = fresh(compute.reduce, nest.values);
-  Substitution substitute(nest.values);
-  Exprs values;
-  for (const Expr& value : compute.values) values.push_back(substitute(value));
-  const Exprs indices = indices_of(nest);
-  if (compute.reduce.empty()) return loops(nest.axes, store_all(stage.outputs, indices, values));
-  Stmt update = loops(nest.reduce, combine(stage, compute.combiner, indices, values));
-  Stmt init = store_all(stage.outputs, indices, compute.combiner.identity);
-  return loops(nest.axes, make_block({std::move(init), std::move(update)}));
-}
-
-Stmt lower_stage(const Stage& stage) {
-  if (const Compute* compute = std::get_if<Compute>(&stage.kind))
-    return lower_compute(stage, *compute);
-  if (const Procedure* procedure = std::get_if<Procedure>(&stage.kind)) return procedure->body;
-  return {};
-}
-
-bool contains(const std::vector<Tensor>& tensors, const Tensor& tensor) {
-  return std::find(tensors.begin(), tensors.end(), tensor) != tensors.end();
 }
 
 // An output that is an input, or another output once more, is a copy in a tensor of its own.
-Tensor add_copy(const Tensor& from, std::vector<Stmt>& copies) {
-  Tensor to(from.name() + ".copy", from.dtype(), from.shape());
-  Nest nest;
-  for (size_t k = 0; k < from.rank(); ++k)
-    nest.axes.push_back({Var("i" + std::to_string(k)), from.shape()[k]});
-  const Exprs indices = indices_of(nest);
-  copies.push_back(loops(nest.axes, make_store(to, indices, from(indices))));
-  return to;
+void Lowering::name_outputs(LoopFunction& function, std::vector<Stmt>& copies) const {
+  std::unordered_set<const void*> taken;
+  for (const Tensor& input : function.inputs) taken.insert(input.id());
+  for (const Tensor& from : state_.dag.outputs) {
+    if (taken.insert(from.id()).second) {
+      function.outputs.push_back(from);
+      continue;
+    }
+    Tensor to(from.name() + ".copy", from.dtype(), from.shape());
+    std::vector<Var> vars;
+    Exprs indices;
+    for (size_t k = 0; k < from.rank(); ++k) {
+      vars.emplace_back(cat("i", k));
+      indices.push_back(vars.back());
+    }
+    Stmt body = make_store(to, indices, from(indices));
+    for (size_t k = from.rank(); k-- > 0;)
+      body = make_for(vars[k], 0, from.shape()[k], LoopKind::kSerial, std::move(body));
+    copies.push_back(std::move(body));
+    function.outputs.push_back(std::move(to));
+  }
 }
 
-}  // namespace
-
-Result<LoopFunction> lower(const Schedule& schedule) {
-  const Dag& dag = schedule.dag();
+LoopFunction Lowering::run() {
+  const Dag& dag = state_.dag;
   LoopFunction out{dag.name, dag.inputs, {}, {}};
   std::vector<Stmt> copies;
-  for (const Tensor& output : dag.outputs) {
-    bool is_taken = contains(dag.inputs, output) || contains(out.outputs, output);
-    out.outputs.push_back(is_taken ? add_copy(output, copies) : output);
-  }
+  name_outputs(out, copies);
+  std::unordered_set<const void*> results;
+  for (const Tensor& output : out.outputs) results.insert(output.id());
+  const std::vector<bool> is_needed = needed();
   Stmt body = make_block(std::move(copies));
   for (size_t s = dag.stages.size(); s-- > 0;) {
-    const Stage& stage = dag.stages[s];
-    if (std::holds_alternative<Placeholder>(stage.kind)) continue;
-    body = make_block({lower_stage(stage), std::move(body)});
-    for (const Tensor& tensor : stage.outputs) {
-      if (!contains(out.outputs, tensor))
+    const bool has_loops = !std::holds_alternative<Placeholder>(dag.stages[s].kind) &&
+                           state_.stages[s].place == StageState::kRoot;
+    if (!has_loops || !is_needed[s]) continue;
+    body = make_block({whole(s), std::move(body)});
+    for (const Tensor& tensor : dag.stages[s].outputs) {
+      if (!results.contains(tensor.id()))
         body = make_alloc(tensor, Scope::kWorkspace, std::move(body));
     }
   }
   out.body = std::move(body);
   return out;
 }
+
+}  // namespace
+
+Result<LoopFunction> lower(const Schedule& schedule) { return Lowering(*schedule.state_).run(); }
 
 }  // namespace byoc::te

@@ -24,6 +24,8 @@ std::string print(const Trace& trace);  // "split(conv, i1, 8); vectorize(conv, 
 /// Errors: kInvalidArgument with the place in the text.
 Result<Trace> parse_trace(std::string_view text);
 
+struct ScheduleState;
+
 /// Thread-compatible. Errors of all primitives: kInvalidArgument naming the primitive, the stage,
 /// the loop, and why; the schedule is then as before.
 class Schedule {
@@ -40,45 +42,50 @@ class Schedule {
   /// Loops of a stage, outermost first; of reductions the reduce axes too.
   std::vector<std::string> loops(const std::string& stage) const;
 
-  /// Into `loop`.o and `loop`.i, the inner of `factor` iterations; a last part is guarded.
+  /// Into `loop`.o and `loop`.i, the inner of `factor` iterations. What is left over runs behind
+  /// the others, in loops of its own without conditions, as long as `loop`.o stays outside of
+  /// `loop`.i; otherwise a condition guards it.
   Status split(const std::string& stage, const std::string& loop, int64_t factor);
-  /// Neighbours, outer first; both are spatial or both are of the reduction.
+  /// Neighbours, outer first, into `outer`.`inner`; both are spatial or both of the reduction.
   Status fuse(const std::string& stage, const std::string& outer, const std::string& inner);
   /// The named loops take each other's places in this order; the others stay.
   Status reorder(const std::string& stage, const std::vector<std::string>& order);
   /// split of two loops and reorder: outer pair, then inner pair.
   Status tile(const std::string& stage, const std::string& a, const std::string& b,
               int64_t a_factor, int64_t b_factor);
+  /// The innermost loop alone, of constant extent, not of the reduction.
   Status vectorize(const std::string& stage, const std::string& loop);
   Status unroll(const std::string& stage, const std::string& loop);
-  /// Refused for a loop of the reduction, and inside another parallel loop.
+  /// Refused for a loop of the reduction, and inside or around another parallel loop.
   Status parallel(const std::string& stage, const std::string& loop);
-  /// The stage is computed inside `loop` of the one stage that reads it, as much as that reads
-  /// there.
+  /// The stage is computed inside `loop` of `consumer`, as much of it as is read there. Every stage
+  /// that reads it is the consumer or is computed inside that loop itself. Refused for results.
   Status compute_at(const std::string& stage, const std::string& consumer, const std::string& loop);
   /// Its value stands wherever it is read. Refused for reductions, procedures and results.
   Status compute_inline(const std::string& stage);
-  /// A copy of what `reader` reads of `tensor`'s stage, as stage `stage`.cache; to be placed by
+  /// A copy of `stage`, which `reader` reads instead, as stage `stage`.cache; to be placed by
   /// compute_at.
   Status cache_read(const std::string& stage, const std::string& reader);
-  /// `stage`.cache computes what `stage` did, and `stage` copies it.
+  /// `stage`.cache computes what `stage` did, and `stage` copies it. Before any other primitive of
+  /// the stage.
   Status cache_write(const std::string& stage);
-  /// The reduction over `loop` stays as an axis of `stage`.partial; `stage` reduces over that.
+  /// The reduction over `loop` stays as the last axis of the new stage `stage`.partial; `stage`
+  /// reduces over that alone.
   Status rfactor(const std::string& stage, const std::string& loop);
-  /// The loops from `loop` inwards are done by the code generator's micro-kernel of this name,
-  /// whose pattern they must have (TensorIntrinsic).
-  Status tensorize(const std::string& stage, const std::string& loop, const std::string& intrinsic);
 
  private:
   friend Result<LoopFunction> lower(const Schedule&);
-  struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<ScheduleState> state_;
 };
 
 /// A schedule of `dag` by the trace. Errors: those of the primitives, with the number of the step.
 Result<Schedule> replay(Dag dag, const Trace& trace);
 
-/// To loops: inlines, infers the extents that compute_at needs, guards what splits leave over.
+/// To loops: inlines, infers the extents that compute_at needs, parts loops whose last iteration is
+/// shorter. In what comes out every loop has a variable of its own; a reduction is an initialising
+/// nest, hoisted before the outermost reduce loop, and an accumulating one; results that a combiner
+/// gives several of are bound by Let before the first is stored; bodies of vectorized loops hold no
+/// conditions (If). Memory of up to 4 KiB inside a loop is Scope::kStack.
 Result<LoopFunction> lower(const Schedule& schedule);
 
 /// Who gives the schedule of a Dag: the first of a chain {tuning history, sampler, default} that

@@ -1,0 +1,39 @@
+#include "core/te/lower/inline.h"
+
+namespace byoc::te {
+
+Inliner::Inliner(const ScheduleState& state) {
+  for (size_t s = 0; s < state.stages.size(); ++s) {
+    if (state.stages[s].place != StageState::kInline) continue;
+    const Stage& stage = state.dag.stages[s];
+    for (size_t k = 0; k < stage.outputs.size(); ++k)
+      inlined_[stage.outputs[k].id()] = {&std::get<Compute>(stage.kind), k};
+  }
+}
+
+Expr Inliner::operator()(const Expr& x) {
+  const Expr node = interner_(x);
+  auto known = done_.find(&*node);
+  if (known != done_.end()) return known->second.second;
+  Expr result = interner_(map_operands(node, *this));
+  if (const auto* load = std::get_if<std::shared_ptr<const Load>>(&result->kind)) {
+    auto stage = inlined_.find((*load)->tensor.id());
+    if (stage != inlined_.end()) {
+      auto before = done_.find(&*result);  // read at the same indices, written differently
+      const Expr read = result;
+      result =
+          before != done_.end() ? before->second.second : value_of(stage->second, (*load)->indices);
+      done_.emplace(&*read, std::pair(read, result));
+    }
+  }
+  done_.emplace(&*node, std::pair(node, result));
+  return result;
+}
+
+Expr Inliner::value_of(const Inlined& stage, const Exprs& indices) {
+  VarMap values;
+  for (size_t k = 0; k < indices.size(); ++k) values[stage.compute->axes[k].var.id()] = indices[k];
+  return (*this)(Substitution(std::move(values))(stage.compute->values[stage.output]));
+}
+
+}  // namespace byoc::te

@@ -1,0 +1,26 @@
+#pragma once
+// The values of stages with the inlined ones put in.
+#include "core/te/rewrite.h"
+#include "core/te/schedule/state.h"
+#include "core/te/simplify/interner.h"
+
+namespace byoc::te {
+
+/// Equal reads of an inlined stage become the same node, so that diamonds stay small.
+class Inliner {
+ public:
+  explicit Inliner(const ScheduleState& state);
+  Expr operator()(const Expr& x);
+
+ private:
+  struct Inlined {
+    const Compute* compute;
+    size_t output;
+  };
+  Expr value_of(const Inlined& stage, const Exprs& indices);
+  Interner interner_;
+  std::unordered_map<const void*, Inlined> inlined_;             // by tensor
+  std::unordered_map<const void*, std::pair<Expr, Expr>> done_;  // by node
+};
+
+}  // namespace byoc::te

@@ -1,0 +1,252 @@
+#include "core/te/lower/nest.h"
+
+#include <algorithm>
+
+#include "core/te/rewrite.h"
+
+namespace byoc::te {
+namespace {
+
+bool has_condition(const Stmt& s) {
+  if (s.is_empty()) return false;
+  bool found = std::holds_alternative<If>(s->kind);
+  map_parts(
+      s, [](const Expr& x) { return x; },
+      [&](const Stmt& inner) {
+        found = found || has_condition(inner);
+        return inner;
+      });
+  return found;
+}
+
+// All loops that `iter` became.
+void add_leaves(const StageState& state, uint32_t iter, std::vector<size_t>& positions) {
+  if (std::optional<size_t> at = position_of(state, iter)) positions.push_back(*at);
+  for (const Relation& r : state.relations) {
+    if (r.is_split && r.whole == iter) {
+      add_leaves(state, r.outer, positions);
+      add_leaves(state, r.inner, positions);
+    }
+    if (!r.is_split && (r.outer == iter || r.inner == iter)) add_leaves(state, r.whole, positions);
+  }
+}
+
+}  // namespace
+
+Nest::Nest(const Stage& stage, const StageState& state, Exprs values, std::vector<Range> box,
+           Simplifier& simplify, Host host)
+    : stage_(stage),
+      compute_(std::get<Compute>(stage.kind)),
+      state_(state),
+      values_(std::move(values)),
+      box_(std::move(box)),
+      simplify_(simplify),
+      host_(std::move(host)) {
+  for (const Relation& r : state_.relations) parts_.push_back(r.is_split && stays_outside(r));
+}
+
+bool Nest::stays_outside(const Relation& r) const {
+  std::vector<size_t> outer, inner;
+  add_leaves(state_, r.outer, outer);
+  add_leaves(state_, r.inner, inner);
+  return *std::max_element(outer.begin(), outer.end()) <
+         *std::min_element(inner.begin(), inner.end());
+}
+
+Stmt Nest::emit() {
+  Frame frame;
+  frame.values.resize(state_.iters.size());
+  frame.extents = root_extents(compute_, state_);
+  for (size_t k = 0; k < box_.size(); ++k) frame.extents[k] = box_[k].extent;
+  frame.is_settled.resize(state_.relations.size());
+  find_extents(frame);
+  return loops(0, std::move(frame));
+}
+
+// A split whose last iteration is shorter, and not yet dealt with.
+bool Nest::is_open(const Frame& frame, size_t relation) const {
+  const Relation& r = state_.relations[relation];
+  return r.is_split && !frame.is_settled[relation] && !frame.extents[r.whole].is_empty();
+}
+
+void Nest::split_extent(Frame& frame, size_t relation) const {
+  const Relation& r = state_.relations[relation];
+  Exprs& extents = frame.extents;
+  const std::optional<int64_t> whole = as_int(extents[r.whole]);
+  if (!whole) {
+    extents[r.outer] = simplify_(floor_div(extents[r.whole] + (r.factor - 1), r.factor));
+    extents[r.inner] = r.factor;
+    return;
+  }
+  extents[r.outer] = std::max<int64_t>((*whole + r.factor - 1) / r.factor, 1);
+  const bool has_rest = *whole > r.factor && *whole % r.factor != 0;
+  if (!has_rest) settle(frame, relation, std::min(*whole, r.factor));
+  else if (!parts_[relation]) extents[r.inner] = r.factor;
+}
+
+void Nest::settle(Frame& frame, size_t relation, int64_t inner) const {
+  frame.extents[state_.relations[relation].inner] = inner;
+  frame.is_settled[relation] = true;
+}
+
+void Nest::find_extents(Frame& frame) const {
+  for (size_t k = 0; k < state_.relations.size(); ++k) {
+    const Relation& r = state_.relations[k];
+    Exprs& extents = frame.extents;
+    if (r.is_split) {
+      if (!extents[r.whole].is_empty() && extents[r.outer].is_empty()) split_extent(frame, k);
+    } else if (!extents[r.outer].is_empty() && !extents[r.inner].is_empty()) {
+      extents[r.whole] = simplify_(extents[r.outer] * extents[r.inner]);
+    }
+  }
+}
+
+// From the loops to the axes: what is made last is undone first.
+void Nest::find_values(Frame& frame) const {
+  for (size_t k = state_.relations.size(); k-- > 0;) {
+    const Relation& r = state_.relations[k];
+    Exprs& values = frame.values;
+    if (!r.is_split && !values[r.whole].is_empty()) {
+      values[r.outer] = simplify_(floor_div(values[r.whole], frame.extents[r.inner]));
+      values[r.inner] = simplify_(floor_mod(values[r.whole], frame.extents[r.inner]));
+    }
+    if (r.is_split && !values[r.outer].is_empty() && !values[r.inner].is_empty())
+      values[r.whole] = simplify_(values[r.outer] * r.factor + values[r.inner]);
+  }
+}
+
+// Before the last iteration of the outer loop, and in it.
+std::pair<Nest::Frame, Nest::Frame> Nest::parted(const Frame& frame, size_t relation) const {
+  const Relation& r = state_.relations[relation];
+  std::pair<Frame, Frame> out(frame, frame);
+  settle(out.first, relation, r.factor);
+  settle(out.second, relation, *as_int(frame.extents[r.whole]) % r.factor);
+  find_extents(out.first);
+  find_extents(out.second);
+  return out;
+}
+
+Stmt Nest::loops(size_t position, Frame frame) {
+  if (position == state_.leaves.size()) return leaf(frame);
+  const uint32_t iter = state_.leaves[position];
+  if (state_.iters[iter].is_reduce) {
+    if (frame.is_init) return loops(position + 1, std::move(frame));
+    if (!std::exchange(frame.is_initialised, true)) {
+      Frame init = frame;
+      init.is_init = true;
+      Stmt first = loops(position, std::move(init));
+      return make_block({std::move(first), loops(position, std::move(frame))});
+    }
+  }
+  for (size_t k = 0; k < state_.relations.size(); ++k) {
+    if (state_.relations[k].outer != iter || !parts_[k] || !is_open(frame, k)) continue;
+    const int64_t count =
+        *as_int(frame.extents[state_.relations[k].whole]) / state_.relations[k].factor;
+    auto [most, last] = parted(frame, k);
+    Stmt first = range(position, std::move(most), 0, count);
+    return make_block({std::move(first), range(position, std::move(last), count, 1)});
+  }
+  const Expr count = frame.extents[iter];
+  return range(position, std::move(frame), 0, count);
+}
+
+Stmt Nest::range(size_t position, Frame frame, const Expr& begin, const Expr& count) {
+  const uint32_t iter = state_.leaves[position];
+  const std::optional<int64_t> known = as_int(count);
+  const bool hosts = !frame.is_init;
+  if (known && *known <= 0) return {};
+  if (known == 1) {
+    frame.values[iter] = begin;
+    Stmt body = inside(position, std::move(frame));
+    return hosts ? host_(iter, std::move(body)) : body;
+  }
+  Var var(state_.iters[iter].name);
+  simplify_.set(var, {0, simplify_.bounds(count).hi - 1});
+  frame.values[iter] = var;
+  Stmt body = inside(position, std::move(frame));
+  if (hosts) body = host_(iter, std::move(body));
+  LoopKind kind = state_.iters[iter].kind;
+  if (kind == LoopKind::kVectorized && has_condition(body)) kind = LoopKind::kSerial;
+  return make_for(std::move(var), begin, count, kind, std::move(body));
+}
+
+// The body of the loop at `position`, whose value is known now.
+Stmt Nest::inside(size_t position, Frame frame) {
+  find_values(frame);
+  for (size_t k = 0; k < state_.relations.size(); ++k) {
+    const Expr outer = frame.values[state_.relations[k].outer];
+    if (!parts_[k] || outer.is_empty() || !is_open(frame, k)) continue;
+    const int64_t count =
+        *as_int(frame.extents[state_.relations[k].whole]) / state_.relations[k].factor;
+    auto [most, last] = parted(frame, k);
+    const Expr is_most = simplify_(outer < count);
+    if (std::optional<int64_t> truth = as_int(is_most))
+      return inside(position, std::move(*truth ? most : last));
+    Stmt yes = inside(position, std::move(most));
+    return make_if(is_most, std::move(yes), inside(position, std::move(last)));
+  }
+  const Expr condition = guards(frame);
+  Stmt body = loops(position + 1, std::move(frame));
+  return condition.is_empty() ? body : make_if(condition, std::move(body));
+}
+
+// What must hold of the values known by now; empty for nothing.
+Expr Nest::guards(Frame& frame) const {
+  Expr all;
+  for (size_t k = 0; k < state_.relations.size(); ++k) {
+    const Relation& r = state_.relations[k];
+    if (parts_[k] || !is_open(frame, k) || frame.values[r.whole].is_empty()) continue;
+    frame.is_settled[k] = true;
+    const Expr holds = simplify_(frame.values[r.whole] < frame.extents[r.whole]);
+    if (as_int(holds) == 1) continue;
+    all = all.is_empty() ? holds : all && holds;
+  }
+  return all;
+}
+
+Stmt Nest::leaf(const Frame& frame) {
+  VarMap vars;
+  Exprs indices;
+  for (size_t k = 0; k < compute_.axes.size(); ++k) {
+    indices.push_back(simplify_(box_[k].begin + frame.values[k]));
+    vars[compute_.axes[k].var.id()] = indices.back();
+  }
+  if (frame.is_init) return store_all(indices, compute_.combiner.identity);
+  for (size_t k = 0; k < compute_.reduce.size(); ++k)
+    vars[compute_.reduce[k].var.id()] = frame.values[compute_.axes.size() + k];
+  Substitution substitute(std::move(vars));
+  Exprs values;
+  for (const Expr& value : values_) values.push_back(simplify_(substitute(value)));
+  return compute_.reduce.empty() ? store_all(indices, values) : combine(indices, values);
+}
+
+Stmt Nest::store_all(const Exprs& indices, const Exprs& values) {
+  std::vector<Stmt> stores;
+  for (size_t k = 0; k < values.size(); ++k)
+    stores.push_back(make_store(stage_.outputs[k], indices, values[k]));
+  return make_block(std::move(stores));
+}
+
+// Every combined value is known before the first is stored: the combiner may read them all.
+Stmt Nest::combine(const Exprs& indices, const Exprs& terms) {
+  VarMap operands;
+  const Combiner& combiner = compute_.combiner;
+  for (size_t k = 0; k < terms.size(); ++k) {
+    operands[combiner.lhs[k].id()] = stage_.outputs[k](indices);
+    operands[combiner.rhs[k].id()] = terms[k];
+  }
+  Substitution substitute(std::move(operands));
+  Exprs results, values;
+  for (const Expr& result : combiner.result) results.push_back(simplify_(substitute(result)));
+  if (results.size() == 1) return make_store(stage_.outputs[0], indices, results[0]);
+  std::vector<Var> vars;
+  for (const Expr& result : results) {
+    vars.emplace_back(cat("combined", vars.size()), result.dtype());
+    values.push_back(vars.back());
+  }
+  Stmt body = store_all(indices, values);
+  for (size_t k = results.size(); k-- > 0;) body = make_let(vars[k], results[k], std::move(body));
+  return body;
+}
+
+}  // namespace byoc::te

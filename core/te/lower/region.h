@@ -1,0 +1,53 @@
+#pragma once
+// What a piece of loops reads of tensors, as boxes that may move with the loops around it.
+#include "byoc/te/tensor.h"
+#include "core/te/simplify/simplifier.h"
+
+namespace byoc::te {
+
+/// From `lo` on, at most `width` further; `lo` names variables of the loops around alone.
+struct Reach {
+  Expr lo;
+  int64_t width = 0;
+};
+/// Of one dimension: nullopt stands for all of it.
+using Reaches = std::vector<std::optional<Reach>>;
+
+/// One dimension of what is computed of a stage at a place.
+struct Range {
+  Expr begin, extent;
+};
+
+/// Collects what statements read. All loops must have variables of their own.
+class RegionFinder {
+ public:
+  explicit RegionFinder(Simplifier& simplifier) : simplify_(simplifier) {}
+  /// From now on reads of `tensor` count as reads of `stage`.
+  void watch(const Tensor& tensor, size_t stage) { watched_[tensor.id()] = stage; }
+  void scan(const Stmt& stmt);
+  /// Boxes within `shape` that hold all that was read, of constant extent where the shape is
+  /// constant; nullopt when nothing was.
+  std::optional<std::vector<Range>> region(size_t stage, const Exprs& shape);
+
+ private:
+  void scan(const Expr& x);
+  void loop(const For& loop);
+  void add(size_t stage, const Exprs& indices);
+  std::optional<Reach> join(const std::optional<Reach>& a, const std::optional<Reach>& b);
+  Range within(const std::optional<Reach>& reach, const Expr& extent);
+  std::optional<Reach> reach(const Expr& x);
+  std::optional<Reach> reach_of(const Expr& x);
+  std::optional<Reach> reach_of_binary(const Expr& x, const Binary& v);
+  std::optional<Reach> reach_of_division(const Reach& a, int64_t divisor, bool is_modulo);
+  std::optional<Reach> by_bounds(const Expr& x);
+
+  Simplifier& simplify_;
+  std::unordered_map<const void*, size_t> watched_;              // by tensor
+  std::unordered_map<size_t, Reaches> reaches_;                  // by stage
+  std::unordered_map<const void*, std::optional<Reach>> inner_;  // variables of loops inside
+  std::unordered_map<const void*, std::pair<Expr, std::optional<Reach>>> known_;
+  std::unordered_set<const void*> scanned_;
+  Exprs kept_;  // so that addresses in scanned_ are not used again
+};
+
+}  // namespace byoc::te

@@ -1,0 +1,18 @@
+#pragma once
+// What primitives that add stages share.
+#include "core/te/rewrite.h"
+#include "core/te/schedule/reads.h"
+
+namespace byoc::te {
+
+std::vector<Axis> fresh_axes(const std::vector<Axis>& axes);
+VarMap renaming(const std::vector<Axis>& from, const std::vector<Axis>& to);
+Exprs vars_of(const std::vector<Axis>& axes);
+/// Tensors of the same types, named `name`, `name`#1, ...
+std::vector<Tensor> tensors_like(const std::vector<Tensor>& outputs, const std::string& name);
+/// A stage that `stage` reads, perhaps through inlined ones, and that is computed at some loop.
+std::optional<std::string> placed_producer(const ScheduleState& state, const std::string& stage);
+/// `to` reads what `from` did, and `from` reads `to`.
+void move_reads(ScheduleState& state, const std::string& from, const std::string& to);
+
+}  // namespace byoc::te

@@ -1,0 +1,122 @@
+// Primitives that say where a stage is computed: compute_at, compute_inline.
+#include <algorithm>
+#include <unordered_set>
+
+#include "core/te/schedule/parallel.h"
+#include "core/te/schedule/state.h"
+
+namespace byoc::te {
+namespace {
+
+std::optional<std::string> parallel_loop(const ScheduleState& state, const std::string& stage) {
+  for (const Iter& iter : state.of(stage).iters) {
+    if (iter.kind == LoopKind::kParallel) return cat(iter.name, " of ", stage);
+  }
+  return std::nullopt;
+}
+
+// Whether what `stage` reads is read inside loop `iter` of `host`.
+bool is_inside(const ScheduleState& state, std::string stage, const std::string& host,
+               uint32_t iter) {
+  const StageState& place = state.of(host);
+  while (stage != host) {
+    const StageState& mine = state.of(stage);
+    if (mine.place != StageState::kAt) return false;
+    if (mine.at_stage == host)
+      return *position_of(place, mine.at_iter) >= *position_of(place, iter);
+    stage = mine.at_stage;
+  }
+  return true;
+}
+
+// The stages whose loops read `stage`: its readers, and theirs where they are inlined.
+std::vector<std::string> effective_readers(const ScheduleState& state, const std::string& stage) {
+  std::vector<std::string> out, open = {stage};
+  std::unordered_set<std::string> seen;
+  while (!open.empty()) {
+    const std::string name = std::move(open.back());
+    open.pop_back();
+    for (const std::string& reader : state.of(name).readers) {
+      if (!seen.insert(reader).second) continue;
+      bool is_inlined = state.of(reader).place == StageState::kInline;
+      (is_inlined ? open : out).push_back(reader);
+    }
+  }
+  return out;
+}
+
+Status refuse_placed(const Primitive& call, const std::string& stage, const StageState& mine) {
+  if (mine.place == StageState::kAt)
+    return call.refuse(cat(stage, " is computed at a loop of ", mine.at_stage, " already"));
+  if (mine.is_result)
+    return call.refuse(cat(stage, " is a result and must be computed as a whole"));
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::string> parallel_around(const ScheduleState& state, const std::string& stage) {
+  for (std::string name = stage;; name = state.of(name).at_stage) {
+    if (auto loop = parallel_loop(state, name)) return loop;
+    if (state.of(name).place != StageState::kAt) return std::nullopt;
+  }
+}
+
+std::optional<std::string> parallel_within(const ScheduleState& state, const std::string& stage) {
+  std::vector<std::string> open = {stage};
+  while (!open.empty()) {
+    const std::string name = std::move(open.back());
+    open.pop_back();
+    if (auto loop = parallel_loop(state, name)) return loop;
+    const StageState& mine = state.of(name);
+    open.insert(open.end(), mine.hosts.begin(), mine.hosts.end());
+  }
+  return std::nullopt;
+}
+
+Status Schedule::compute_at(const std::string& stage, const std::string& consumer,
+                            const std::string& loop) {
+  Primitive call{*state_, cat("compute_at(", stage, ", ", consumer, ", ", loop, ")")};
+  BYOC_TRY(size_t s, call.stage(stage));
+  BYOC_TRY(size_t c, call.stage(consumer));
+  BYOC_TRY(uint32_t iter, call.loop(c, loop));
+  StageState& mine = state_->stages[s];
+  BYOC_TRY_STATUS(refuse_placed(call, stage, mine));
+  if (state_->stages[c].iters[iter].kind == LoopKind::kVectorized)
+    return call.refuse(cat(loop, " is vectorized"));
+  const std::vector<std::string> readers = effective_readers(*state_, stage);
+  if (readers.empty()) return call.refuse(cat("nobody reads ", stage));
+  for (const std::string& reader : readers) {
+    if (!is_inside(*state_, reader, consumer, iter))
+      return call.refuse(cat(reader, " reads ", stage, " too, and is not computed inside ", loop,
+                             " of ", consumer));
+  }
+  std::optional<std::string> around = parallel_around(*state_, consumer);
+  std::optional<std::string> within = parallel_within(*state_, stage);
+  if (around && within)
+    return call.refuse(cat("the parallel loop ", *within, " would stand inside ", *around));
+  mine.place = StageState::kAt;
+  mine.at_stage = consumer;
+  mine.at_iter = iter;
+  state_->stages[c].hosts.push_back(stage);
+  state_->trace.steps.push_back({"compute_at", stage, {consumer, loop}, {}});
+  return {};
+}
+
+Status Schedule::compute_inline(const std::string& stage) {
+  Primitive call{*state_, cat("compute_inline(", stage, ")")};
+  BYOC_TRY(size_t s, call.stage(stage));
+  StageState& mine = state_->stages[s];
+  BYOC_TRY_STATUS(refuse_placed(call, stage, mine));
+  if (!state_->compute_of(stage)->reduce.empty()) return call.refuse(cat(stage, " is a reduction"));
+  if (!mine.hosts.empty()) return call.refuse(cat(mine.hosts[0], " is computed at its loops"));
+  for (const std::string& reader : mine.readers) {
+    if (state_->compute_of(reader) == nullptr)
+      return call.refuse(cat(reader, ", which reads it, is a procedure"));
+  }
+  mine.place = StageState::kInline;
+  state_->trace.steps.push_back({"compute_inline", stage, {}, {}});
+  return {};
+}
+
+}  // namespace byoc::te
