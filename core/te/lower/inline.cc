@@ -2,7 +2,7 @@
 
 namespace byoc::te {
 
-Inliner::Inliner(const ScheduleState& state) {
+Inliner::Inliner(const ScheduleState& state, Simplifier& simplify) : simplify_(simplify) {
   for (size_t s = 0; s < state.stages.size(); ++s) {
     if (state.stages[s].place != StageState::kInline) continue;
     const Stage& stage = state.dag.stages[s];
@@ -16,18 +16,24 @@ Expr Inliner::operator()(const Expr& x) {
   auto known = done_.find(&*node);
   if (known != done_.end()) return known->second.second;
   Expr result = interner_(map_operands(node, *this));
-  if (const auto* load = std::get_if<std::shared_ptr<const Load>>(&result->kind)) {
-    auto stage = inlined_.find((*load)->tensor.id());
-    if (stage != inlined_.end()) {
-      auto before = done_.find(&*result);  // read at the same indices, written differently
-      const Expr read = result;
-      result =
-          before != done_.end() ? before->second.second : value_of(stage->second, (*load)->indices);
-      done_.emplace(&*read, std::pair(read, result));
-    }
+  const auto* load = std::get_if<std::shared_ptr<const Load>>(&result->kind);
+  auto stage = load ? inlined_.find((*load)->tensor.id()) : inlined_.end();
+  if (stage != inlined_.end()) {
+    const Expr read = this->read(**load);
+    auto before = done_.find(&*read);
+    const Exprs& indices = std::get<std::shared_ptr<const Load>>(read->kind)->indices;
+    result = before != done_.end() ? before->second.second : value_of(stage->second, indices);
+    done_.emplace(&*read, std::pair(read, result));
   }
   done_.emplace(&*node, std::pair(node, result));
   return result;
+}
+
+// The same element however its index is written.
+Expr Inliner::read(const Load& load) {
+  Exprs indices;
+  for (const Expr& index : load.indices) indices.push_back(simplify_(index));
+  return interner_(load.tensor(std::move(indices)));
 }
 
 Expr Inliner::value_of(const Inlined& stage, const Exprs& indices) {

@@ -2,14 +2,14 @@
 // The values of stages with the inlined ones put in.
 #include "core/te/rewrite.h"
 #include "core/te/schedule/state.h"
-#include "core/te/simplify/interner.h"
+#include "core/te/simplify/simplifier.h"
 
 namespace byoc::te {
 
 /// Equal reads of an inlined stage become the same node, so that diamonds stay small.
 class Inliner {
  public:
-  explicit Inliner(const ScheduleState& state);
+  Inliner(const ScheduleState& state, Simplifier& simplify);
   Expr operator()(const Expr& x);
 
  private:
@@ -17,7 +17,9 @@ class Inliner {
     const Compute* compute;
     size_t output;
   };
+  Expr read(const Load& load);
   Expr value_of(const Inlined& stage, const Exprs& indices);
+  Simplifier& simplify_;
   Interner interner_;
   std::unordered_map<const void*, Inlined> inlined_;             // by tensor
   std::unordered_map<const void*, std::pair<Expr, Expr>> done_;  // by node

@@ -75,7 +75,7 @@ class Rebase {
 
 class Lowering {
  public:
-  explicit Lowering(const ScheduleState& state) : state_(state), inline_(state) {
+  explicit Lowering(const ScheduleState& state) : state_(state), inline_(state, simplify_) {
     for (size_t s = 0; s < state.stages.size(); ++s) {
       const StageState& stage = state.stages[s];
       if (stage.place == StageState::kAt)

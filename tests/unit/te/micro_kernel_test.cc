@@ -1,0 +1,141 @@
+// Micro-kernels come out of plain primitives: accumulators on the stack, no conditions inside.
+#include "tests/unit/te/dags.h"
+#include "tests/unit/te/run.h"
+
+namespace byoc::te {
+namespace {
+
+#define BYOC_APPLY(call)                              \
+  do {                                                \
+    Status status_ = (call);                          \
+    ASSERT_TRUE(status_.ok()) << status_.to_string(); \
+  } while (false)
+
+// 6 rows x 2 vectors of 8; the epilogue is computed from the accumulators.
+void schedule_tile(Schedule& s) {
+  BYOC_APPLY(s.compute_inline("add"));
+  BYOC_APPLY(s.tile("relu", "i0", "i1", 6, 16));
+  BYOC_APPLY(s.split("relu", "i1.i", 8));
+  BYOC_APPLY(s.unroll("relu", "i0.i"));
+  BYOC_APPLY(s.unroll("relu", "i1.i.o"));
+  BYOC_APPLY(s.vectorize("relu", "i1.i.i"));
+  BYOC_APPLY(s.compute_at("matmul", "relu", "i1.o"));
+  BYOC_APPLY(s.split("matmul", "i1", 8));
+  BYOC_APPLY(s.reorder("matmul", {"r0", "i0", "i1.o", "i1.i"}));
+  BYOC_APPLY(s.unroll("matmul", "i0"));
+  BYOC_APPLY(s.unroll("matmul", "i1.o"));
+  BYOC_APPLY(s.vectorize("matmul", "i1.i"));
+  BYOC_APPLY(s.parallel("relu", "i0.o"));
+}
+
+std::string text_of(const Schedule& s) {
+  Result<LoopFunction> loops = lower(s);
+  return loops.ok() ? print(*loops) : loops.status().to_string();
+}
+
+TEST(MicroKernel, OfAMatrixProductHasItsEpilogueInRegisters) {
+  Schedule s(matmul_bias_relu(12, 64, 32));
+  ASSERT_NO_FATAL_FAILURE(schedule_tile(s));
+  EXPECT_EQ(
+      text_of(s),
+      R"(loops matmul_bias_relu(x: f32[12, 64], w: f32[64, 32], bias: f32[32]) -> (relu: f32[12, 32]) {
+  parallel i0.o in 0..2 {
+    for i1.o in 0..2 {
+      stack matmul: f32[6, 16]
+      unrolled i0 in 0..6 {
+        unrolled i1.o'1 in 0..2 {
+          vectorized i1.i in 0..8 {
+            matmul[i0, ((i1.o'1 * 8) + i1.i)] = 0
+          }
+        }
+      }
+      for r0 in 0..64 {
+        unrolled i0'1 in 0..6 {
+          unrolled i1.o'2 in 0..2 {
+            vectorized i1.i'1 in 0..8 {
+              matmul[i0'1, ((i1.o'2 * 8) + i1.i'1)] = (matmul[i0'1, ((i1.o'2 * 8) + i1.i'1)] + (x[((i0.o * 6) + i0'1), r0] * w[r0, (((i1.o * 16) + (i1.o'2 * 8)) + i1.i'1)]))
+            }
+          }
+        }
+      }
+      unrolled i0.i in 0..6 {
+        unrolled i1.i.o in 0..2 {
+          vectorized i1.i.i in 0..8 {
+            relu[((i0.o * 6) + i0.i), (((i1.o * 16) + (i1.i.o * 8)) + i1.i.i)] = max((matmul[i0.i, ((i1.i.o * 8) + i1.i.i)] + bias[(((i1.o * 16) + (i1.i.o * 8)) + i1.i.i)]), 0)
+          }
+        }
+      }
+    }
+  }
+}
+)");
+}
+
+size_t count(const std::string& text, const std::string& word) {
+  size_t n = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++n;
+  return n;
+}
+
+// 14 = 2 x 6 + 2 rows, 20 = 16 + 4 columns: four kernels of their own.
+TEST(MicroKernel, PartsWhatIsLeftOverInsteadOfGuardingIt) {
+  Schedule s(matmul_bias_relu(14, 3, 20));
+  ASSERT_NO_FATAL_FAILURE(schedule_tile(s));
+  const std::string text = text_of(s);
+  for (const char* kernel :
+       {"matmul: f32[6, 16]", "matmul'1: f32[6, 4]", "matmul'2: f32[2, 16]", "matmul'3: f32[2, 4]"})
+    EXPECT_EQ(count(text, kernel), 1u) << kernel;
+  EXPECT_EQ(count(text, "if "), 0u) << text;
+  EXPECT_EQ(count(text, "select"), 0u) << text;
+}
+
+// Outer loops fused into a parallel one: which of them are at their end is asked outside of the
+// kernels, once per kernel.
+TEST(MicroKernel, AsksOutsideOfItWhichKernelIsDueWhenOuterLoopsAreFused) {
+  Schedule s(matmul_bias_relu(14, 3, 20));
+  BYOC_APPLY(s.compute_inline("add"));
+  BYOC_APPLY(s.tile("relu", "i0", "i1", 6, 16));
+  BYOC_APPLY(s.fuse("relu", "i0.o", "i1.o"));
+  BYOC_APPLY(s.parallel("relu", "i0.o.i1.o"));
+  BYOC_APPLY(s.vectorize("relu", "i1.i"));
+  const std::string text = text_of(s);
+  EXPECT_EQ(count(text, "parallel i0.o.i1.o in 0..6"), 1u) << text;
+  EXPECT_EQ(count(text, "if (floor_div(i0.o.i1.o, 2) < 2) {"), 1u) << text;
+  EXPECT_EQ(count(text, "vectorized"), 4u) << text;
+  EXPECT_EQ(count(text, "if "), 3u) << text;  // rows, and columns of either
+}
+
+// The copy of a cached stage is the last nest of the tile: accumulators leave registers once.
+TEST(MicroKernel, CopiesCachedResultsBehindTheReduction) {
+  Builder b;
+  Tensor x = b.placeholder("x", DType::kF32, {4, 3}), w = b.placeholder("w", DType::kF32, {3, 8});
+  Tensor y =
+      b.reduce("y", {4, 8}, {3}, sum_of(DType::kF32),
+               [&](const Indices& i, const Indices& r) { return x(i[0], r[0]) * w(r[0], i[1]); });
+  Schedule s(b.finish("f", {x, w}, {y}));
+  BYOC_APPLY(s.cache_write("y"));
+  BYOC_APPLY(s.vectorize("y", "i1"));
+  BYOC_APPLY(s.compute_at("y.cache", "y", "i0"));
+  BYOC_APPLY(s.reorder("y.cache", {"r0", "i1"}));
+  BYOC_APPLY(s.vectorize("y.cache", "i1"));
+  EXPECT_EQ(text_of(s), R"(loops f(x: f32[4, 3], w: f32[3, 8]) -> (y: f32[4, 8]) {
+  for i0 in 0..4 {
+    stack y.cache: f32[1, 8]
+    vectorized i1 in 0..8 {
+      y.cache[0, i1] = 0
+    }
+    for r0 in 0..3 {
+      vectorized i1'1 in 0..8 {
+        y.cache[0, i1'1] = (y.cache[0, i1'1] + (x[i0, r0] * w[r0, i1'1]))
+      }
+    }
+    vectorized i1'2 in 0..8 {
+      y[i0, i1'2] = y.cache[0, i1'2]
+    }
+  }
+}
+)");
+}
+
+}  // namespace
+}  // namespace byoc::te
