@@ -7,6 +7,9 @@
 // hash, the manifest's, the sections' and the zeros cover every byte. Numbers are little-endian.
 #include "byoc/runtime/artifact.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -102,6 +105,21 @@ Result<Header> read_header(Bytes file) {
 
 using Pool = std::map<ContentKey, std::shared_ptr<const Buffer>>;
 
+/// A section of the mapped file, as the owner of a buffer. With the last holder of the buffer go
+/// its pages: what is read again from the mapping, a neighbour on a page they share, comes back
+/// from the file.
+struct MappedSection {
+  std::shared_ptr<const MappedFile> file;
+  Bytes bytes;
+  ~MappedSection() {
+    const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+    auto begin = reinterpret_cast<uintptr_t>(bytes.data());
+    auto end = begin + bytes.size();
+    begin -= begin % page;
+    ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  }
+};
+
 /// Views of the sections; they keep the mapping alive.
 Result<Pool> read_sections(Parts& parts, const std::vector<Section>& sections,
                            const std::shared_ptr<const MappedFile>& file) {
@@ -109,7 +127,8 @@ Result<Pool> read_sections(Parts& parts, const std::vector<Section>& sections,
   for (size_t k = 0; k < sections.size(); ++k) {
     const Section& section = sections[k];
     BYOC_TRY(Bytes bytes, parts.next(cat("section ", k), section.size, section.key));
-    pool.emplace(section.key, Buffer::adopt_keyed(bytes, file, section.key));
+    auto owner = std::make_shared<const MappedSection>(file, bytes);
+    pool.emplace(section.key, Buffer::adopt_keyed(bytes, std::move(owner), section.key));
   }
   if (!parts.at_end()) return corrupt("bytes follow the last section");
   return pool;

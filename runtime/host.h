@@ -74,9 +74,11 @@ uint32_t log_level(std::string_view setting, std::string_view who);
 /// One line on stderr, when BYOC_LOG allows it.
 void log_line(uint32_t level, std::string_view who, std::string_view message);
 
-/// Objects that plugins have and have not given back.
+/// Objects that plugins have and have not given back; packed_bytes: memory of the packed ones, each
+/// counted once however many share it.
 struct HostCounts {
   std::atomic<int64_t> statuses{0}, held{0}, packed{0}, allocations{0}, instances{0}, modules{0};
+  std::atomic<int64_t> packed_bytes{0};
 };
 HostCounts& host_counts();
 

@@ -1,5 +1,7 @@
 #include "runtime/load_modules.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
@@ -55,6 +57,7 @@ class ModuleLoader {
     ThreadScope scope(session_.options.threads);  // plugins make primitives for this many
     for (const ExternalModule& module : executable_.modules) BYOC_TRY_STATUS(load_module(module));
     for (const Step& step : executable_.program.steps) add_kernel(step);
+    release_constants();
     return {};
   }
 
@@ -167,6 +170,33 @@ class ModuleLoader {
       add_workspace(facts.workspace_bytes, facts.workspace_align);
     }
     session_.kernels.push_back(kernel);
+  }
+
+  /// Constants that kernels have copied, or never used, are not held twice: what stays is what the
+  /// program, native code and kernels that keep their constants read. Memory of the heap goes back
+  /// to the system, so that what is resident is what is in use.
+  void release_constants() {
+    std::unordered_set<ContentKey, KeyHash> read;
+    for (const ProgramConstant& constant : executable_.program.constants) read.insert(constant.key);
+    for (size_t m = 0; m < executable_.modules.size(); ++m) {
+      for (size_t f = 0; f < executable_.modules[m].functions.size(); ++f) {
+        const ExternalFunction& function = executable_.modules[m].functions[f];
+        for (const auto& packed : function.packed) read.insert(packed.first);
+        for (size_t k = 0; k < function.constants.size(); ++k) {
+          if (use_of(m, f, k) == BYOC_CONST_KEPT) read.insert(function.constants[k].key);
+        }
+      }
+    }
+    std::erase_if(session_.executable.constants,
+                  [&](const auto& entry) { return !read.contains(entry.first); });
+    ::malloc_trim(0);
+  }
+
+  /// What the kernel said at this load; native code has said it at compile.
+  uint8_t use_of(size_t module, size_t function, size_t constant) const {
+    if (session_.native[module])
+      return executable_.modules[module].functions[function].constants[constant].use;
+    return session_.loaded[module].kernels()[function].const_use[constant];
   }
 
   /// The workspace is the maximum over the steps.

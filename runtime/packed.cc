@@ -20,7 +20,10 @@ struct Packed {
   int64_t bytes = 0;
   void* memory = nullptr;
   DLTensor view{};
-  ~Packed() { host_table()->free(nullptr, memory); }
+  ~Packed() {
+    if (memory) host_counts().packed_bytes -= bytes;
+    host_table()->free(nullptr, memory);
+  }
 };
 
 struct Registry {
@@ -65,10 +68,12 @@ byoc_status* refuse(uint32_t code, const std::string& message) {
 byoc_status* fill_once(Packed& packed, byoc_fill_fn fill, void* u) {
   std::lock_guard lock(packed.mutex);
   if (packed.filled) return nullptr;
-  if (!packed.memory)
+  if (!packed.memory) {
     packed.memory = host_table()->alloc(nullptr, static_cast<uint64_t>(packed.bytes), packed.align);
-  if (!packed.memory)
-    return refuse(BYOC_RESOURCE_EXHAUSTED, cat("no memory for ", packed.bytes, " packed bytes"));
+    if (!packed.memory)
+      return refuse(BYOC_RESOURCE_EXHAUSTED, cat("no memory for ", packed.bytes, " packed bytes"));
+    host_counts().packed_bytes += packed.bytes;
+  }
   if (byoc_status* status = fill(u, packed.memory, static_cast<uint64_t>(packed.bytes)))
     return status;
   packed.view = {packed.memory, {kDLCPU, 0}, 1, {kDLUInt, 8, 1}, &packed.bytes, nullptr, 0};

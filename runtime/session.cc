@@ -144,6 +144,7 @@ const Executable& Session::executable() const { return state_->executable; }
 const Program& Session::program() const { return state_->executable.program; }
 const std::vector<NamedTensor>& Session::inputs() const { return program().inputs; }
 const std::vector<NamedTensor>& Session::outputs() const { return program().outputs; }
+uint64_t Session::workspace_bytes() const { return state_->workspace_bytes; }
 uint32_t Session::threads() const { return state_->options.threads; }
 const std::vector<std::string>& Session::warnings() const { return state_->warnings; }
 

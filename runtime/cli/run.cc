@@ -2,9 +2,11 @@
 
 #include <chrono>
 #include <cmath>
+#include <optional>
 
 #include "byoc/base/json.h"
 #include "byoc/base/literal.h"
+#include "runtime/cli/memory.h"
 #include "runtime/cli/output.h"
 #include "runtime/profile.h"
 
@@ -16,6 +18,7 @@ struct Ran {
   std::vector<Tensor> outputs;
   std::vector<std::string> files;   // empty without --output-dir
   std::vector<ProfileRow> profile;  // empty without --profile
+  std::optional<MemoryUse> memory;  // with --profile
   double time_ns = 0;
 };
 
@@ -34,7 +37,9 @@ Result<Ran> run_once(const Session& session, std::vector<NamedInput> inputs, boo
   BYOC_TRY_STATUS(session.run(*context, in, out));
   ran.time_ns =
       std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
-  if (profile) ran.profile = profile_rows(session, *context);
+  if (!profile) return ran;
+  ran.profile = profile_rows(session, *context);
+  ran.memory = memory_use(session);
   return ran;
 }
 
@@ -128,6 +133,7 @@ Json to_json(const Session& session, const std::string& model, const Ran& ran) {
                                {"non_finite", s.non_finite},
                                {"file", ran.files.empty() ? Json() : Json(ran.files[k])}});
   }
+  if (ran.memory) json["memory"] = to_json(*ran.memory);
   for (const ProfileRow& row : ran.profile) {
     json["profile"].push_back({{"symbol", row.symbol},
                                {"run_by", row.runner},
@@ -145,6 +151,7 @@ void print_run(const Session& session, const Ran& ran, const CommonOptions& comm
   if (!common.quiet) print_text(input_lines(session, ran), common);
   print_text(output_table(session, ran), common);
   if (!ran.profile.empty()) print_text("\n" + profile_table(ran.profile), common);
+  if (ran.memory) print_text(memory_line(*ran.memory), common);
   print_text(cat("ran in ", format_time(ran.time_ns), ", ", session.threads(),
                  session.threads() == 1 ? " thread" : " threads",
                  "; the first run, reading not counted\n"),
@@ -160,7 +167,7 @@ void add_run_options(Command& command, RunFlags& flags) {
                      &flags.inputs});
   options.push_back(
       {"--output-dir", "DIR", "write each output and outputs.json there", &flags.output_dir});
-  options.push_back({"--profile", "", "time of every step", &flags.profile});
+  options.push_back({"--profile", "", "time of every step; memory", &flags.profile});
   options.push_back({"--seed", "N", "of random inputs (default 0)", &flags.seed});
 }
 

@@ -45,7 +45,8 @@ class Session {
   /// with id, version, symbols, and why a plugin of that id was refused), asks `compat`
   /// (kStaleArtifact, slug "stale-artifact"), loads every module; native ones without any plugin,
   /// unless they are not allowed (kPermissionDenied, slug "native-refused"). Nothing is half-loaded
-  /// on failure.
+  /// on failure. Constants that every kernel has copied, or does not use, are let go:
+  /// executable().constants holds those still read.
   static Result<std::unique_ptr<Session>> load(Executable executable,
                                                std::shared_ptr<const PluginSet> plugins,
                                                const SessionOptions& options = {});
@@ -56,6 +57,8 @@ class Session {
   const Program& program() const;
   const Executable& executable() const;
   uint32_t threads() const;
+  /// Of one Context, beside the program's arena: what the most demanding step asks for.
+  uint64_t workspace_bytes() const;
   /// What load found worth telling, such as a module that another version of its plugin compiled.
   const std::vector<std::string>& warnings() const;
 

@@ -67,6 +67,10 @@ TEST_F(ByocRun, WithJsonStdoutIsOneValue) {
   EXPECT_EQ((*json)["ok"], true);
   EXPECT_EQ((*json)["outputs"][0]["max"], 20.0);
   EXPECT_EQ((*json)["profile"].size(), 2u);
+  EXPECT_EQ((*json)["memory"]["arena_bytes"], 64u);
+  EXPECT_EQ((*json)["memory"]["workspace_bytes"], 128u);  // the larger one of two steps
+  EXPECT_EQ((*json)["memory"]["constant_bytes"], 4u);     // kept, by both kernels
+  EXPECT_GT((*json)["memory"]["anonymous_bytes"], 0u);
   ASSERT_EQ(run("none.byoc --json"), 1);
   json = parse_json(out_);
   ASSERT_TRUE(json.ok()) << out_;
