@@ -1,0 +1,92 @@
+// Weights are held once: in a plugin's layout where it packs them, in the mapped file where it
+// reads them as they are.
+#ifdef BYOC_MEASURES_MEMORY
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "byoc/base/json.h"
+#include "byoc/ir/builder.h"
+#include "support/flow.h"
+#include "support/temp_folder.h"
+#include "support/traced.h"
+
+namespace byoc::test {
+namespace {
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+/// Weights that differ from each other, of the size that keeps values where they are.
+ValueId weight(FunctionBuilder& f, const std::vector<int64_t>& dims, uint64_t seed) {
+  Tensor tensor = *Tensor::make({DType::kF32, dims});
+  fill_random(tensor, seed);
+  return f.constant({DType::kF32, Shape(dims.begin(), dims.end())},
+                    Buffer::copy({tensor.data(), tensor.size_bytes()}));
+}
+
+/// 8 convolutions on few pixels: 72 MiB of weights, half a MiB of anything else.
+IRModule convolutions() {
+  IRModule module;
+  FunctionBuilder f(module, all_ops());
+  ValueId value = f.param("x", {DType::kF32, {1, 512, 4, 4}});
+  Attrs attrs;
+  attrs.set("pads", std::vector<int64_t>{1, 1, 1, 1});
+  for (uint64_t k = 0; k < 8; ++k)
+    value = f.call("relu", {f.call("conv2d", {value, weight(f, {512, 512, 3, 3}, k)}, attrs)});
+  EXPECT_TRUE(f.finish("main", {value}).ok());
+  return module;
+}
+
+/// 5 products with a row: 80 MiB of weights.
+IRModule products() {
+  IRModule module;
+  FunctionBuilder f(module, all_ops());
+  ValueId value = f.param("x", {DType::kF32, {1, 2048}});
+  for (uint64_t k = 0; k < 5; ++k) value = f.call("matmul", {value, weight(f, {2048, 2048}, k)});
+  EXPECT_TRUE(f.finish("main", {value}).ok());
+  return module;
+}
+
+struct Footprint {
+  uint64_t packed = 0, arena = 0, workspace = 0, constants = 0;  // as --profile prints them
+  uint64_t file = 0;                                             // resident pages, after the run
+  uint64_t peak_anonymous = 0;                                   // as the system sees it
+};
+
+/// Of `byoc-run` on what `compiler` makes of the module.
+Footprint footprint(IRModule module, const std::string& compiler) {
+  TempFolder folder;
+  auto executable = build(std::move(module), {.plugins = built_plugins(), .compilers = {compiler}});
+  EXPECT_TRUE(executable.ok()) << executable.status().to_string();
+  EXPECT_TRUE(save_artifact(*executable, folder.file("m.byoc")).ok());
+  Traced traced = run_traced({std::string(BYOC_BUILD_DIR) + "/bin/byoc-run", folder.file("m.byoc"),
+                              "--profile", "--json"});
+  EXPECT_EQ(traced.code, 0) << traced.out;
+  auto json = parse_json(traced.out);
+  EXPECT_TRUE(json.ok()) << traced.out;
+  const Json& memory = (*json)["memory"];
+  auto bytes = [&](const char* name) { return memory[name].get<uint64_t>(); };
+  return {bytes("packed_bytes"),   bytes("arena_bytes"), bytes("workspace_bytes"),
+          bytes("constant_bytes"), bytes("file_bytes"),  traced.peak_anonymous_bytes};
+}
+
+TEST(Memory, PackedWeightsAreHeldOnceAndTheOriginalsLetGo) {
+  Footprint f = footprint(convolutions(), "onednn");
+  EXPECT_GE(f.packed, 72 * kMiB);
+  EXPECT_LE(f.packed, 80 * kMiB);  // a layout may round channels up; not a second copy
+  EXPECT_GE(f.peak_anonymous, f.packed) << "the measure misses what is certainly there";
+  EXPECT_LE(f.peak_anonymous, 1.15 * static_cast<double>(f.packed + f.arena + f.workspace));
+  EXPECT_LE(f.constants, kMiB);
+  EXPECT_LE(f.file, 36 * kMiB) << "pages of the artifact stay";
+}
+
+TEST(Memory, WeightsReadAsTheyAreStayInTheMappedFile) {
+  Footprint f = footprint(products(), "json");
+  EXPECT_EQ(f.packed, 0u);
+  EXPECT_EQ(f.constants, 80 * kMiB);
+  EXPECT_GE(f.file, 80 * kMiB) << "kept constants were let go";
+  EXPECT_LE(f.peak_anonymous, 8 * kMiB);
+}
+
+}  // namespace
+}  // namespace byoc::test
+#endif
