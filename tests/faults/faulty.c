@@ -271,9 +271,13 @@ static byoc_status* plugin_info(const byoc_kernel* kernel, byoc_kernel_info* io)
 static byoc_status* plugin_run(byoc_kernel* kernel, const byoc_call* call) {
   const function* f = (const function*)kernel;
   if (is(f->owner, "run")) return fail(f->owner, BYOC_INTERNAL, -1, STR("the kernel panicked"));
+  static volatile uint64_t runs;
+  if (is(f->owner, "race")) ++runs; /* of all callers, without a lock */
   const DLTensor* x = call->args[0];
   const float* from = (const float*)((const char*)x->data + x->byte_offset);
   float* to = (float*)((char*)call->args[1]->data + call->args[1]->byte_offset);
+  if (is(f->owner, "run-negative") && from[0] < 0)
+    return fail(f->owner, BYOC_INTERNAL, -1, STR("the kernel panicked"));
   float plus = f->constant.view ? *(const float*)f->constant.view->data : 0;
   uint64_t n = 1;
   for (int k = 0; k < x->ndim; ++k) n *= (uint64_t)x->shape[k];
