@@ -1,0 +1,11 @@
+#pragma once
+#include "byoc/te/schedule.h"
+#include "byoc/te/target.h"
+
+namespace byoc::llvm_plugin::topi {
+
+/// Convolutions and matrix products of floats: tiles of sums in registers, as many as hide the
+/// latency of a multiply-add. Has none for other Dags.
+te::ScheduleProvider anchor_schedules(const te::Target& target);
+
+}  // namespace byoc::llvm_plugin::topi

@@ -1,0 +1,163 @@
+// Anchors in tiles: convolutions and matrix products with what stands behind them, against sums
+// written out here; and what the innermost loops consist of.
+#include <random>
+
+#include "plugins/llvm/topi/anchors.h"
+#include "run_loops.h"
+
+namespace byoc {
+namespace {
+
+using te::Expr;
+using te::Exprs;
+using te::Tensor;
+
+struct Conv {
+  int64_t c, o, h, w, kernel, stride, pad;
+  bool is_depthwise = false;
+  int64_t oh() const { return (h + 2 * pad - kernel) / stride + 1; }
+  int64_t ow() const { return (w + 2 * pad - kernel) / stride + 1; }
+};
+
+// relu(conv(x, w) + bias), channels in blocks of 8.
+te::Dag conv_bias_relu(const Conv& conv) {
+  te::Builder builder;
+  const int64_t i = conv.is_depthwise ? 1 : 8, c = conv.is_depthwise ? 1 : conv.c / 8;
+  Tensor x = builder.placeholder("x", DType::kF32, {1, conv.c / 8, conv.h, conv.w, 8});
+  Tensor w = builder.placeholder("w", DType::kF32, {conv.o / 8, c, conv.kernel, conv.kernel, i, 8});
+  Tensor bias = builder.placeholder("bias", DType::kF32, {1, conv.o / 8, 1, 1, 8});
+  builder.begin_op("conv2d_nchwc", "direct", 3);
+  Tensor from = x;
+  if (conv.pad > 0) {
+    from = builder.compute(
+        "pad", {1, conv.c / 8, conv.h + 2 * conv.pad, conv.w + 2 * conv.pad, 8},
+        [&](const Exprs& at) {
+          Expr row = at[2] - conv.pad, column = at[3] - conv.pad;
+          return select(Expr(0) <= row && row < conv.h && Expr(0) <= column && column < conv.w,
+                        x(at[0], at[1], row, column, at[4]), te::constant(DType::kF32, 0));
+        });
+  }
+  Exprs shape = {1, conv.o / 8, conv.oh(), conv.ow(), 8};
+  Tensor y = builder.reduce("conv", shape, {c, conv.kernel, conv.kernel, i},
+                            te::sum_of(DType::kF32), [&](const Exprs& at, const Exprs& r) {
+                              Expr block = conv.is_depthwise ? at[1] : r[0];
+                              Expr inner = conv.is_depthwise ? at[4] : r[3];
+                              return from(at[0], block, at[2] * conv.stride + r[1],
+                                          at[3] * conv.stride + r[2], inner) *
+                                     w(at[1], r[0], r[1], r[2], r[3], at[4]);
+                            });
+  builder.begin_op("add", "direct", 4);
+  Tensor sum = builder.compute(
+      "add", shape, [&](const Exprs& at) { return y(at) + bias(0, at[1], 0, 0, at[4]); });
+  builder.begin_op("relu", "direct", 5);
+  Tensor out = builder.compute(
+      "relu", shape, [&](const Exprs& at) { return max(sum(at), te::constant(DType::kF32, 0)); });
+  return builder.finish("conv_bias_relu", {x, w, bias}, {out});
+}
+
+std::vector<float> small_integers(size_t n, uint32_t seed) {
+  std::minstd_rand random(seed);
+  std::vector<float> out(n);
+  for (float& x : out) x = static_cast<float>(static_cast<int>(random() % 7) - 3);
+  return out;
+}
+
+// The same sums, one after the other: exact, since all numbers are small integers.
+std::vector<float> expected(const Conv& conv, const std::vector<float>& x,
+                            const std::vector<float>& w, const std::vector<float>& bias) {
+  std::vector<float> out;
+  const int64_t per = conv.is_depthwise ? 1 : conv.c, i_block = conv.is_depthwise ? 1 : 8;
+  for (int64_t o_block = 0; o_block < conv.o / 8; ++o_block)
+    for (int64_t oh = 0; oh < conv.oh(); ++oh)
+      for (int64_t ow = 0; ow < conv.ow(); ++ow)
+        for (int64_t o = 0; o < 8; ++o) {
+          float sum = bias[static_cast<size_t>(o_block * 8 + o)];
+          for (int64_t k = 0; k < per; ++k)
+            for (int64_t kh = 0; kh < conv.kernel; ++kh)
+              for (int64_t kw = 0; kw < conv.kernel; ++kw) {
+                const int64_t h = oh * conv.stride + kh - conv.pad;
+                const int64_t column = ow * conv.stride + kw - conv.pad;
+                if (h < 0 || h >= conv.h || column < 0 || column >= conv.w) continue;
+                const int64_t c = conv.is_depthwise ? o_block * 8 + o : k;
+                const int64_t at_x = ((c / 8 * conv.h + h) * conv.w + column) * 8 + c % 8;
+                const int64_t at_w =
+                    ((((o_block * (per / i_block) + k / i_block) * conv.kernel + kh) * conv.kernel +
+                      kw) *
+                         i_block +
+                     k % i_block) *
+                        8 +
+                    o;
+                sum += x[static_cast<size_t>(at_x)] * w[static_cast<size_t>(at_w)];
+              }
+          out.push_back(std::max(sum, 0.0f));
+        }
+  return out;
+}
+
+te::LoopFunction in_tiles(const te::Dag& dag) {
+  auto provider = llvm_plugin::topi::anchor_schedules(llvm_plugin::host_target());
+  auto schedule = provider(dag);
+  EXPECT_TRUE(schedule.has_value());
+  EXPECT_TRUE(schedule->ok()) << schedule->status().message();
+  auto loops = te::lower(**schedule);
+  EXPECT_TRUE(loops.ok()) << loops.status().message();
+  return *std::move(loops);
+}
+
+TEST(TiledConv, ComputesTheSums) {
+  const Conv cases[] = {{64, 64, 12, 12, 3, 1, 1},       {16, 24, 9, 7, 3, 2, 1},
+                        {8, 40, 5, 29, 1, 1, 0},         {32, 16, 7, 7, 5, 1, 2},
+                        {8, 8, 1, 1, 1, 1, 0},           {512, 64, 5, 7, 3, 1, 1},
+                        {16, 16, 10, 11, 3, 1, 1, true}, {24, 24, 9, 9, 5, 2, 2, true}};
+  for (const Conv& conv : cases) {
+    SCOPED_TRACE(cat(conv.c, " to ", conv.o, " channels, ", conv.h, "x", conv.w));
+    const size_t per = static_cast<size_t>(conv.is_depthwise ? 1 : conv.c);
+    auto x = small_integers(static_cast<size_t>(conv.c * conv.h * conv.w), 1);
+    auto w = small_integers(static_cast<size_t>(conv.o * conv.kernel * conv.kernel) * per, 2);
+    auto bias = small_integers(static_cast<size_t>(conv.o), 3);
+    auto y = test::run_loops(in_tiles(conv_bias_relu(conv)),
+                             {test::f32(x), test::f32(w), test::f32(bias)});
+    EXPECT_EQ(y[0].as<float>(), expected(conv, x, w, bias));
+  }
+}
+
+// a b + bias, b in blocks of 16 columns.
+te::Dag matmul_bias(int64_t m, int64_t n, int64_t k) {
+  te::Builder builder;
+  Tensor a = builder.placeholder("a", DType::kF32, {m, k});
+  Tensor b = builder.placeholder("b", DType::kF32, {n / 16, k, 16});
+  Tensor bias = builder.placeholder("bias", DType::kF32, {n});
+  builder.begin_op("matmul_packed", "direct", 3);
+  Tensor y = builder.reduce(
+      "matmul", {m, n}, {k}, te::sum_of(DType::kF32), [&](const Exprs& at, const Exprs& r) {
+        return a(at[0], r[0]) * b(te::floor_div(at[1], 16), r[0], te::floor_mod(at[1], 16));
+      });
+  builder.begin_op("add", "direct", 4);
+  Tensor out = builder.compute("add", {m, n}, [&](const Exprs& at) { return y(at) + bias(at[1]); });
+  return builder.finish("matmul_bias", {a, b, bias}, {out});
+}
+
+TEST(TiledMatmul, ComputesTheSums) {
+  for (auto [m, n, k] : {std::tuple{13, 48, 17}, {1, 32, 64}, {128, 16, 1536}, {300, 32, 2304}}) {
+    SCOPED_TRACE(cat(m, " x ", n, " x ", k));
+    auto a = small_integers(static_cast<size_t>(m * k), 1);
+    auto b = small_integers(static_cast<size_t>(k * n), 2);
+    auto bias = small_integers(static_cast<size_t>(n), 3);
+    auto y = test::run_loops(in_tiles(matmul_bias(m, n, k)),
+                             {test::f32(a), test::f32(b), test::f32(bias)})[0];
+    std::vector<float> expected;
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
+        float sum = bias[static_cast<size_t>(j)];
+        for (int64_t r = 0; r < k; ++r)
+          sum += a[static_cast<size_t>(i * k + r)] *
+                 b[static_cast<size_t>((j / 16 * k + r) * 16 + j % 16)];
+        expected.push_back(sum);
+      }
+    }
+    EXPECT_EQ(y.as<float>(), expected);
+  }
+}
+
+}  // namespace
+}  // namespace byoc
