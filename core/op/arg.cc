@@ -1,4 +1,5 @@
 // Where the extreme is: argmax, argmin, and the k best with topk.
+#include "core/op/expression.h"
 #include "core/op/families.h"
 #include "core/op/kernel.h"
 
@@ -47,6 +48,24 @@ RefKernel arg_kernel(AxisView view, bool last) {
   };
 }
 
+Result<Tensors> compute_arg(te::Builder& builder, Inputs in, Types out, const Attrs& attrs,
+                            const std::string& name, bool greatest) {
+  const Tensor& x = in[0];
+  BYOC_TRY(size_t axis,
+           normal_axis(name, attrs.i("axis"), TensorType{x.dtype(), make_shape(extents(x))}));
+  bool keepdims = attrs.b("keepdims", true), last = attrs.b("select_last_index", false);
+  Tensors best = builder.reduce_all(name, te::extents_of(*out[0]), {x.shape()[axis]},
+                                    arg_combiner(computing_dtype(x.dtype()), greatest, last),
+                                    [&](const Exprs& i, const Exprs& r) -> Exprs {
+                                      Exprs at = i;
+                                      if (keepdims) at[axis] = r[0];
+                                      else
+                                        at.insert(at.begin() + static_cast<ptrdiff_t>(axis), r[0]);
+                                      return {widened(x(at)), r[0]};
+                                    });
+  return one(best[1]);
+}
+
 template <bool kGreatest>
 OpDef arg_op(std::string name, std::string doc) {
   OpDef op{.name = name, .doc = std::move(doc), .kind = FusionKind::kReduction};
@@ -63,6 +82,9 @@ OpDef arg_op(std::string name, std::string doc) {
     return for_dtype(name, inputs[0]->dtype, NumericTypes{}, [&]<class T>() -> Result<RefKernel> {
       return arg_kernel<T, kGreatest>(view, last);
     });
+  };
+  op.compute = [name](te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
+    return compute_arg(builder, in, out, attrs, name, kGreatest);
   };
   op.flops = [](Types inputs, Types, const Attrs&) { return flop_count(inputs[0]); };
   return op;
@@ -155,6 +177,92 @@ RefKernel topk_kernel(AxisView view, int64_t k, bool largest) {
   };
 }
 
+// The same heap as statements.
+struct HeapLoops {
+  Tensor values, indices;
+  Exprs at;  // of the line, whose place along `axis` is to be filled in
+  size_t axis;
+  bool largest;
+
+  Exprs place(const Expr& j) const {
+    Exprs i = at;
+    i[axis] = j;
+    return i;
+  }
+  // In the order of the result.
+  Expr before(const Expr& a, const Expr& a_index, const Expr& b, const Expr& b_index) const {
+    Expr u = widened(a), v = widened(b);
+    auto less = [](const Expr& x, const Expr& y) {
+      return is_float(x.dtype()) ? x < y || (is_nan(y) && !is_nan(x)) : x < y;
+    };
+    Expr better = largest ? less(v, u) : less(u, v), worse = largest ? less(u, v) : less(v, u);
+    return better || (!worse && a_index < b_index);
+  }
+  Expr before(const Expr& a, const Expr& b) const {
+    return before(values(place(a)), indices(place(a)), values(place(b)), indices(place(b)));
+  }
+  te::Stmt set(const Expr& j, Expr value, Expr index) const {
+    return te::make_block({te::make_store(values, place(j), std::move(value)),
+                           te::make_store(indices, place(j), std::move(index))});
+  }
+  te::Stmt swap(const Expr& a, const Expr& b) const {
+    te::Var value("value", values.dtype()), index("index");
+    te::Stmt moves =
+        te::make_block({set(a, values(place(b)), indices(place(b))), set(b, value, index)});
+    return te::make_let(value, values(place(a)), te::make_let(index, indices(place(a)), moves));
+  }
+  // `levels` is as often as an entry can sink in the whole heap.
+  te::Stmt sift_down(const Expr& from, const Expr& size, int64_t levels) const {
+    Scalar now("now", DType::kI64), worst("worst", DType::kI64);
+    te::Stmt sink = te::loop("level", levels, [&](Expr) {
+      std::vector<te::Stmt> steps = {worst.set(now.get())};
+      for (int64_t k : {1, 2}) {
+        Expr child = now.get() * 2 + k;
+        te::Stmt take = te::make_if(before(worst.get(), child), worst.set(child));
+        steps.push_back(te::make_if(child < size, take));
+      }
+      steps.push_back(
+          te::make_if(worst.get() != now.get(),
+                      te::make_block({swap(now.get(), worst.get()), now.set(worst.get())})));
+      return te::make_block(std::move(steps));
+    });
+    return now.in(worst.in(te::make_block({now.set(from), sink})));
+  }
+};
+
+te::Stmt select_best(const HeapLoops& heap, const Tensor& x, int64_t k, int64_t extent) {
+  int64_t levels = 0;
+  while (int64_t{2} << levels <= k) ++levels;
+  auto element = [&](const Expr& j) { return x(heap.place(j)); };
+  te::Stmt fill = te::loop("j", k, [&](Expr j) { return heap.set(j, element(j), j); });
+  te::Stmt heapify =
+      te::loop("j", k / 2, [&](Expr j) { return heap.sift_down(Expr(k / 2 - 1) - j, k, levels); });
+  te::Stmt rest = te::loop("j", extent - k, [&](Expr step) {
+    Expr j = step + k;
+    Expr wins = heap.before(element(j), j, heap.values(heap.place(0)), heap.indices(heap.place(0)));
+    return te::make_if(wins,
+                       te::make_block({heap.set(0, element(j), j), heap.sift_down(0, k, levels)}));
+  });
+  te::Stmt sort = te::loop("j", k - 1, [&](Expr j) {
+    Expr end = Expr(k - 1) - j;
+    return te::make_block({heap.swap(0, end), heap.sift_down(0, end, levels)});
+  });
+  return te::make_block({fill, heapify, rest, sort});
+}
+
+Result<Tensors> compute_topk(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
+  BYOC_TRY(size_t axis, normal_axis("topk", attrs.i("axis"), out[0]));
+  Ints lines = extents(in[0]);
+  int64_t extent = std::exchange(lines[axis], 1), k = attrs.i("k");
+  return builder.procedure("topk", {*out[0], *out[1]}, {in[0]}, [&](const Tensors& y) {
+    if (k == 0) return te::Stmt();
+    return nested_loops(lines, [&](const Exprs& i) {
+      return select_best(HeapLoops{y[0], y[1], i, axis, attrs.b("largest", true)}, in[0], k,
+                         extent);
+    });
+  });
+}
+
 OpDef topk() {
   OpDef op{.name = "topk",
            .doc =
@@ -174,6 +282,7 @@ OpDef topk() {
       return topk_kernel<T>(view, attrs.i("k"), attrs.b("largest", true));
     });
   };
+  op.compute = compute_topk;
   op.flops = [](Types inputs, Types, const Attrs&) { return flop_count(inputs[0]); };
   return op;
 }

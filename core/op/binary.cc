@@ -7,6 +7,8 @@
 namespace byoc::op {
 namespace {
 
+using te::BinaryOp;
+
 // Integers wrap around: computed as unsigned 64-bit numbers and cut to their own width.
 template <class T>
 using Wrapping = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
@@ -56,6 +58,55 @@ T remainder_of(T a, T b) {
   else return static_cast<T>(a % b);
 }
 
+// A divisor that is safe to divide by: whether it is 0 or -1 is asked apart.
+Expr safe_divisor(const Expr& b) {
+  Expr bad = b == zero(b.dtype());
+  if (is_signed_int(b.dtype())) bad = bad || b == like(b, -1);
+  return select(bad, like(b, 1), b);
+}
+
+Expr quotient_expr(Expr a, Expr b) {
+  if (is_float(a.dtype())) return a / b;
+  Expr none = zero(a.dtype()), y = a / safe_divisor(b);
+  if (is_signed_int(b.dtype())) y = select(b == like(b, -1), none - a, y);
+  return select(b == none, none, y);
+}
+
+// Of integers: the rest of a / 0 is 0, and so is that of a / -1.
+Expr remainder_expr(Expr a, Expr b) {
+  if (is_float(a.dtype())) return te::binary(BinaryOp::kRemainder, a, b);
+  Expr rest = te::binary(BinaryOp::kRemainder, a, safe_divisor(b));
+  return select(b == zero(b.dtype()), zero(a.dtype()), rest);
+}
+
+Expr modulo_expr(Expr a, Expr b) {
+  Expr rest = remainder_expr(a, b), none = zero(a.dtype());
+  bool has_signs = is_float(a.dtype()) || is_signed_int(a.dtype());
+  if (!has_signs) return rest;
+  Expr differs = (rest < none) != (b < none);
+  return select(rest != none && differs, rest + b, rest);
+}
+
+Expr greatest_expr(Expr a, Expr b) {
+  return is_float(a.dtype()) ? select(is_nan(a), a, max(a, b)) : max(a, b);
+}
+Expr least_expr(Expr a, Expr b) {
+  return is_float(a.dtype()) ? select(is_nan(a), a, min(a, b)) : min(a, b);
+}
+
+Expr prelu_expr(Expr x, Expr slope) {
+  bool has_signs = is_float(x.dtype()) || is_signed_int(x.dtype());
+  return has_signs ? select(x < zero(x.dtype()), x * slope, x) : x;
+}
+
+ExprFn2 bit_shift_expr(const Attrs& attrs) {
+  BinaryOp op = attrs.s("direction") == "left" ? BinaryOp::kShiftLeft : BinaryOp::kShiftRight;
+  return [op](Expr a, Expr b) {
+    Expr most = like(b, static_cast<double>(8 * dtype_size(b.dtype()) - 1));
+    return select(b > most, zero(a.dtype()), te::binary(op, a, min(b, most)));
+  };
+}
+
 auto mod(const Attrs& attrs) {
   return [like_c = attrs.b("fmod", false)](auto a, auto b) {
     return like_c ? remainder_of(a, b) : modulo(a, b);
@@ -73,7 +124,8 @@ auto bit_shift(const Attrs& attrs) {
 OpDef bit_shift_op() {
   OpDef op =
       binary_with("bit_shift", "y = a shifted by b bits; 0 where none are left", UnsignedTypes{},
-                  {{"direction", "left", "\"left\" or \"right\"", AttrSpec::kRequired}}, bit_shift);
+                  {{"direction", "left", "\"left\" or \"right\"", AttrSpec::kRequired}}, bit_shift,
+                  bit_shift_expr);
   op.infer = [same = op.infer](Types inputs,
                                const Attrs& attrs) -> Result<std::vector<TensorType>> {
     std::string way = attrs.s("direction");
@@ -85,9 +137,10 @@ OpDef bit_shift_op() {
 }
 
 OpDef prelu_op() {
-  OpDef op =
-      binary("prelu", "y = x for x >= 0, else slope x", NumericTypes{},
-             [](auto x, auto slope) { return x < 0 ? wrapped(x, slope, std::multiplies<>()) : x; });
+  OpDef op = binary(
+      "prelu", "y = x for x >= 0, else slope x", NumericTypes{},
+      [](auto x, auto slope) { return x < 0 ? wrapped(x, slope, std::multiplies<>()) : x; },
+      prelu_expr);
   op.inputs = {{"x", op.inputs[0].doc}, {"slope", "dtype of x, broadcasts to its shape"}};
   op.infer = [same = op.infer](Types inputs,
                                const Attrs& attrs) -> Result<std::vector<TensorType>> {
@@ -103,45 +156,71 @@ OpDef prelu_op() {
 
 void add_arithmetic(OpRegistry& ops) {
   constexpr NumericTypes kNumeric;
-  ops.add(binary("add", "y = a + b; integers wrap around", kNumeric,
-                 [](auto a, auto b) { return wrapped(a, b, std::plus<>()); }));
-  ops.add(binary("subtract", "y = a - b; integers wrap around", kNumeric,
-                 [](auto a, auto b) { return wrapped(a, b, std::minus<>()); }));
-  ops.add(binary("multiply", "y = a b; integers wrap around", kNumeric,
-                 [](auto a, auto b) { return wrapped(a, b, std::multiplies<>()); }));
-  ops.add(binary("divide", "y = a / b; integers are cut towards 0, and a / 0 = 0", kNumeric,
-                 [](auto a, auto b) { return quotient(a, b); }));
-  ops.add(binary("minimum", "y = min(a, b); NaN in either gives NaN", kNumeric,
-                 [](auto a, auto b) { return least(a, b); }));
-  ops.add(binary("maximum", "y = max(a, b); NaN in either gives NaN", kNumeric,
-                 [](auto a, auto b) { return greatest(a, b); }));
+  ops.add(binary(
+      "add", "y = a + b; integers wrap around", kNumeric,
+      [](auto a, auto b) { return wrapped(a, b, std::plus<>()); }, applied(BinaryOp::kAdd)));
+  ops.add(binary(
+      "subtract", "y = a - b; integers wrap around", kNumeric,
+      [](auto a, auto b) { return wrapped(a, b, std::minus<>()); }, applied(BinaryOp::kSubtract)));
+  ops.add(binary(
+      "multiply", "y = a b; integers wrap around", kNumeric,
+      [](auto a, auto b) { return wrapped(a, b, std::multiplies<>()); },
+      applied(BinaryOp::kMultiply)));
+  ops.add(binary(
+      "divide", "y = a / b; integers are cut towards 0, and a / 0 = 0", kNumeric,
+      [](auto a, auto b) { return quotient(a, b); }, quotient_expr));
+  ops.add(binary(
+      "minimum", "y = min(a, b); NaN in either gives NaN", kNumeric,
+      [](auto a, auto b) { return least(a, b); }, least_expr));
+  ops.add(binary(
+      "maximum", "y = max(a, b); NaN in either gives NaN", kNumeric,
+      [](auto a, auto b) { return greatest(a, b); }, greatest_expr));
 }
 
 void add_comparisons(OpRegistry& ops) {
   constexpr NumericTypes kNumeric;
   constexpr AllTypes kAll;
-  ops.add(comparison("equal", "y = a is equal to b", kAll, [](auto a, auto b) { return a == b; }));
-  ops.add(comparison("not_equal", "y = a is not equal to b", kAll,
-                     [](auto a, auto b) { return a != b; }));
-  ops.add(comparison("less", "y = a < b", kNumeric, [](auto a, auto b) { return a < b; }));
-  ops.add(comparison("less_equal", "y = a <= b", kNumeric, [](auto a, auto b) { return a <= b; }));
-  ops.add(comparison("greater", "y = a > b", kNumeric, [](auto a, auto b) { return a > b; }));
-  ops.add(
-      comparison("greater_equal", "y = a >= b", kNumeric, [](auto a, auto b) { return a >= b; }));
+  ops.add(comparison(
+      "equal", "y = a is equal to b", kAll, [](auto a, auto b) { return a == b; },
+      applied(BinaryOp::kEqual)));
+  ops.add(comparison(
+      "not_equal", "y = a is not equal to b", kAll, [](auto a, auto b) { return a != b; },
+      applied(BinaryOp::kNotEqual)));
+  ops.add(comparison(
+      "less", "y = a < b", kNumeric, [](auto a, auto b) { return a < b; },
+      applied(BinaryOp::kLess)));
+  ops.add(comparison(
+      "less_equal", "y = a <= b", kNumeric, [](auto a, auto b) { return a <= b; },
+      applied(BinaryOp::kLessEqual)));
+  ops.add(comparison(
+      "greater", "y = a > b", kNumeric, [](auto a, auto b) { return a > b; },
+      [](Expr a, Expr b) { return a > b; }));
+  ops.add(comparison(
+      "greater_equal", "y = a >= b", kNumeric, [](auto a, auto b) { return a >= b; },
+      [](Expr a, Expr b) { return a >= b; }));
 }
 
 void add_logic(OpRegistry& ops) {
   constexpr IntTypes kInts;
   constexpr BoolTypes kBool;
-  ops.add(binary("logical_and", "y = a and b", kBool, [](bool a, bool b) { return a && b; }));
-  ops.add(binary("logical_or", "y = a or b", kBool, [](bool a, bool b) { return a || b; }));
-  ops.add(binary("logical_xor", "y = either a or b", kBool, [](bool a, bool b) { return a != b; }));
-  ops.add(
-      binary("bitwise_and", "y = a & b, every bit", kInts, [](auto a, auto b) { return a & b; }));
-  ops.add(
-      binary("bitwise_or", "y = a | b, every bit", kInts, [](auto a, auto b) { return a | b; }));
-  ops.add(
-      binary("bitwise_xor", "y = a ^ b, every bit", kInts, [](auto a, auto b) { return a ^ b; }));
+  ops.add(binary(
+      "logical_and", "y = a and b", kBool, [](bool a, bool b) { return a && b; },
+      applied(BinaryOp::kAnd)));
+  ops.add(binary(
+      "logical_or", "y = a or b", kBool, [](bool a, bool b) { return a || b; },
+      applied(BinaryOp::kOr)));
+  ops.add(binary(
+      "logical_xor", "y = either a or b", kBool, [](bool a, bool b) { return a != b; },
+      applied(BinaryOp::kXor)));
+  ops.add(binary(
+      "bitwise_and", "y = a & b, every bit", kInts, [](auto a, auto b) { return a & b; },
+      applied(BinaryOp::kAnd)));
+  ops.add(binary(
+      "bitwise_or", "y = a | b, every bit", kInts, [](auto a, auto b) { return a | b; },
+      applied(BinaryOp::kOr)));
+  ops.add(binary(
+      "bitwise_xor", "y = a ^ b, every bit", kInts, [](auto a, auto b) { return a ^ b; },
+      applied(BinaryOp::kXor)));
 }
 
 }  // namespace
@@ -151,7 +230,10 @@ void add_binary_ops(OpRegistry& ops) {
   add_comparisons(ops);
   add_logic(ops);
   ops.add(binary_with("mod", "y = the rest of a / b with the sign of b; 0 for integers where b = 0",
-                      NumericTypes{}, {{"fmod", false, "the sign of a instead"}}, mod));
+                      NumericTypes{}, {{"fmod", false, "the sign of a instead"}}, mod,
+                      [](const Attrs& attrs) -> ExprFn2 {
+                        return attrs.b("fmod", false) ? remainder_expr : modulo_expr;
+                      }));
   ops.add(bit_shift_op());
   ops.add(prelu_op());
 }

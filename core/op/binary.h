@@ -1,6 +1,7 @@
 #pragma once
 // One row per op y = f(a, b) with broadcasting; f is a lambda over the type that elements are
-// computed in.
+// computed in; and the same as an expression.
+#include "core/op/expression.h"
 #include "core/op/kernel.h"
 
 namespace byoc::op {
@@ -15,10 +16,12 @@ inline InferFn infer_binary(std::string name, DTypes allowed, bool to_bool) {
   };
 }
 
-/// `make(attrs)` returns f. Result: the inputs' dtype, or bool.
+/// `make(attrs)` returns f, `expression(attrs)` what f is of Exprs. Result: the inputs' dtype, or
+/// bool.
 template <class List, class Make, bool kToBool = false>
 OpDef binary_with(std::string name, std::string doc, List list, std::vector<AttrSpec> attrs,
-                  Make make, std::bool_constant<kToBool> = {}) {
+                  Make make, std::function<ExprFn2(const Attrs&)> expression,
+                  std::bool_constant<kToBool> = {}) {
   OpDef op{.name = name, .doc = std::move(doc), .kind = FusionKind::kBroadcast};
   op.inputs = {{"a", cat("one of ", dtypes_of(list))}, {"b", "dtype of a, broadcast with it"}};
   op.attrs = std::move(attrs);
@@ -32,19 +35,23 @@ OpDef binary_with(std::string name, std::string doc, List list, std::vector<Attr
              }));
     return broadcast_kernel(inputs, outputs, row, std::make_shared<F>(make(given)));
   };
+  op.compute = broadcast_compute(name, std::move(expression));
   return op;
 }
 
 template <class List, class F>
-OpDef binary(std::string name, std::string doc, List list, F f) {
-  return binary_with(std::move(name), std::move(doc), list, {}, [f](const Attrs&) { return f; });
+OpDef binary(std::string name, std::string doc, List list, F f, ExprFn2 expression) {
+  return binary_with(
+      std::move(name), std::move(doc), list, {}, [f](const Attrs&) { return f; },
+      always(std::move(expression)));
 }
 
 /// The same with a bool result.
 template <class List, class F>
-OpDef comparison(std::string name, std::string doc, List list, F f) {
+OpDef comparison(std::string name, std::string doc, List list, F f, ExprFn2 expression) {
   return binary_with(
-      std::move(name), std::move(doc), list, {}, [f](const Attrs&) { return f; }, std::true_type{});
+      std::move(name), std::move(doc), list, {}, [f](const Attrs&) { return f; },
+      always(std::move(expression)), std::true_type{});
 }
 
 }  // namespace byoc::op

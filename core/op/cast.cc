@@ -1,5 +1,6 @@
 // Conversion of element types.
 #include "core/op/convert.h"
+#include "core/op/expression.h"
 #include "core/op/families.h"
 
 namespace byoc::op {
@@ -36,6 +37,11 @@ void add_cast_ops(OpRegistry& ops) {
     return one_result({attrs.dtype("to"), inputs[0]->shape});
   };
   op.reference = reference_cast;
+  op.compute = [](te::Builder& builder, Inputs in, Types out, const Attrs&) {
+    return one(builder.compute("cast", in[0].shape(), [&](const Exprs& i) {
+      return converted_to(out[0]->dtype, in[0](i));
+    }));
+  };
   ops.add(std::move(op));
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/op/expression.h"
 #include "core/op/families.h"
 #include "core/op/move.h"
 
@@ -74,6 +75,38 @@ Result<RefKernel> reference_concat(Types in, Types out, const Attrs& attrs) {
   });
 }
 
+// Element `at` of inputs first .. last - 1, of which input k begins at begins[k]: a search tree, so
+// that many inputs cost few comparisons.
+Expr concat_element(Inputs in, const Ints& begins, size_t axis, const Exprs& at, size_t first,
+                    size_t last) {
+  if (last - first == 1) {
+    Exprs from = at;
+    if (begins[first] != 0) from[axis] = at[axis] - begins[first];
+    return in[first](from);
+  }
+  size_t middle = (first + last) / 2;
+  return select(at[axis] < begins[middle], concat_element(in, begins, axis, at, first, middle),
+                concat_element(in, begins, axis, at, middle, last));
+}
+
+Result<Tensors> compute_concat(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
+  BYOC_TRY(size_t axis, normal_axis("concat", attrs.i("axis"), out[0]));
+  Tensors parts;  // those with elements: the others are never read
+  Ints begins;
+  int64_t begin = 0;
+  for (const Tensor& x : in) {
+    int64_t extent = extents(x)[axis];
+    if (extent == 0) continue;
+    parts.push_back(x);
+    begins.push_back(begin);
+    begin += extent;
+  }
+  if (parts.empty()) parts.push_back(in[0]), begins.push_back(0);
+  return one(builder.compute("concat", te::extents_of(*out[0]), [&](const Exprs& i) {
+    return concat_element(parts, begins, axis, i, 0, parts.size());
+  }));
+}
+
 Result<std::vector<TensorType>> infer_split(Types in, const Attrs& attrs) {
   BYOC_TRY(size_t axis, normal_axis("split", attrs.i("axis", 0), in[0]));
   Ints parts = attrs.ints("split");
@@ -115,6 +148,21 @@ Result<RefKernel> reference_split(Types in, Types out, const Attrs& attrs) {
   });
 }
 
+Result<Tensors> compute_split(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
+  BYOC_TRY(size_t axis, normal_axis("split", attrs.i("axis", 0), out[0]));
+  Tensors parts;
+  int64_t begin = 0;
+  for (TypeId type : out) {
+    parts.push_back(builder.compute("split", te::extents_of(*type), [&](const Exprs& i) {
+      Exprs from = i;
+      if (begin != 0) from[axis] = i[axis] + begin;
+      return in[0](from);
+    }));
+    begin += type->shape[axis].extent();
+  }
+  return parts;
+}
+
 }  // namespace
 
 void add_concat_ops(OpRegistry& ops) {
@@ -125,6 +173,7 @@ void add_concat_ops(OpRegistry& ops) {
            .attrs = {{"axis", int64_t{0}, "in [-rank, rank)", AttrSpec::kRequired}},
            .infer = infer_concat,
            .reference = reference_concat,
+           .compute = compute_concat,
            .flops = no_flops});
   ops.add({.name = "split",
            .doc = "One output per entry of `split`: the next so many entries of x along `axis`.",
@@ -135,6 +184,7 @@ void add_concat_ops(OpRegistry& ops) {
                      {"split", Ints{}, "extents, which add up to that of x", AttrSpec::kRequired}},
            .infer = infer_split,
            .reference = reference_split,
+           .compute = compute_split,
            .flops = no_flops});
 }
 

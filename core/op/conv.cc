@@ -1,5 +1,8 @@
 // Convolutions over one, two or three spatial dims; no op takes a bias (an `add` follows instead).
+#include <algorithm>
+
 #include "core/op/conv_kernel.h"
+#include "core/op/expression.h"
 #include "core/op/families.h"
 #include "core/op/kernel.h"
 
@@ -131,6 +134,73 @@ Result<RefKernel> reference_conv(std::string_view op, Types in, Types out, const
       make_conv_plan(conv.x, conv.weight, *out[0], conv.windows, conv.group, transposed));
 }
 
+// Channel `c` of the group that output channel `o` is in, there being `per_group` of these.
+Expr group_channel(const Expr& o, int64_t per_group, const Expr& c, int64_t c_per_group,
+                   int64_t groups) {
+  if (groups == 1) return c;
+  Expr group = per_group == 1 ? o : floor_div(o, per_group);
+  return c_per_group == 1 ? group + c : group * c_per_group + c;
+}
+
+Result<ConvShape> conv_of(std::string_view op, Inputs in, const Attrs& attrs, size_t spatial,
+                          std::vector<TypeId>& types) {
+  for (const Tensor& x : in) types.push_back(TensorType{x.dtype(), make_shape(extents(x))});
+  return read_conv(op, types, attrs, spatial);
+}
+
+Result<Tensors> compute_conv(const std::string& op, te::Builder& builder, Inputs in, Types out,
+                             const Attrs& attrs, size_t spatial) {
+  std::vector<TypeId> types;
+  BYOC_TRY(ConvShape conv, conv_of(op, in, attrs, spatial, types));
+  Tensor x = padded(builder, in[0], conv.windows), weight = in[1];
+  Ints kernel = extents(weight);
+  int64_t o = kernel[0] / conv.group, c = kernel[1];
+  auto term = [&](const Exprs& i, const Exprs& r) {
+    Exprs at_x = {i[0], group_channel(i[1], o, r[0], c, conv.group)}, at_w = {i[1]};
+    at_w.insert(at_w.end(), r.begin(), r.end());
+    for (size_t d = 0; d < spatial; ++d) {
+      const Window& w = conv.windows[d];
+      Expr start = w.stride == 1 ? i[2 + d] : i[2 + d] * w.stride;
+      at_x.push_back(start + (w.dilation == 1 ? r[1 + d] : r[1 + d] * w.dilation));
+    }
+    return widened(x(at_x)) * widened(weight(at_w));
+  };
+  Exprs over(weight.shape().begin() + 1, weight.shape().end());
+  Tensor y = sum_over(builder, op, te::extents_of(*out[0]), over, x.dtype(), term);
+  return one(stored_as(builder, op, out[0]->dtype, y));
+}
+
+// Tap k of output cell q meets input cell t / stride, t = q + pad - k * dilation, where that is
+// whole and inside.
+Result<Tensors> compute_conv_transpose(const std::string& op, te::Builder& builder, Inputs in,
+                                       Types out, const Attrs& attrs, size_t spatial) {
+  std::vector<TypeId> types;
+  BYOC_TRY(ConvShape conv, conv_of(op, in, attrs, spatial, types));
+  const Tensor &x = in[0], &weight = in[1];
+  Ints cells = extents(x), kernel = extents(weight);
+  int64_t o = kernel[1], c = kernel[0] / conv.group;
+  auto term = [&](const Exprs& i, const Exprs& r) {
+    Expr channel = group_channel(i[1], o, r[0], c, conv.group);
+    Exprs at_x = {i[0], channel}, met;
+    Exprs at_w = {channel, conv.group == 1 ? i[1] : o == 1 ? Expr(0) : floor_mod(i[1], o)};
+    at_w.insert(at_w.end(), r.begin() + 1, r.end());
+    for (size_t d = 0; d < spatial; ++d) {
+      const Window& w = conv.windows[d];
+      Expr t = i[2 + d] + w.pad_begin - r[1 + d] * w.dilation;
+      if (w.stride > 1) met.push_back(floor_mod(t, w.stride) == Expr(0));
+      Expr cell = w.stride > 1 ? floor_div(t, w.stride) : t;
+      met.push_back(is_within(cell, cells[2 + d]));
+      at_x.push_back(cell);
+    }
+    Expr cell = widened(x(at_x));
+    return select(all_of(met), cell, zero(cell.dtype())) * widened(weight(at_w));
+  };
+  Exprs over = {Expr(c)};
+  over.insert(over.end(), weight.shape().begin() + 2, weight.shape().end());
+  Tensor y = sum_over(builder, op, te::extents_of(*out[0]), over, x.dtype(), term);
+  return one(stored_as(builder, op, out[0]->dtype, y));
+}
+
 // A multiply-add per output element, input channel of its group and tap.
 double flops_conv(Types in, Types out, const Attrs&) {
   double per_output = 1;
@@ -171,6 +241,8 @@ OpDef conv(size_t spatial) {
       .infer = [=](Types in, const Attrs& a) { return infer_conv(name, in, a, spatial); },
       .reference = [=](Types in, Types out,
                        const Attrs& a) { return reference_conv(name, in, out, a, spatial, false); },
+      .compute = [=](te::Builder& builder, Inputs in, Types out,
+                     const Attrs& a) { return compute_conv(name, builder, in, out, a, spatial); },
       .flops = flops_conv,
   };
 }
@@ -195,11 +267,34 @@ OpDef conv_transpose(size_t spatial) {
       .infer = [=](Types in, const Attrs& a) { return infer_conv_transpose(name, in, a, spatial); },
       .reference = [=](Types in, Types out,
                        const Attrs& a) { return reference_conv(name, in, out, a, spatial, true); },
+      .compute =
+          [=](te::Builder& builder, Inputs in, Types out, const Attrs& a) {
+            return compute_conv_transpose(name, builder, in, out, a, spatial);
+          },
       .flops = flops_conv_transpose,
   };
 }
 
 }  // namespace
+
+Tensor padded(te::Builder& builder, const Tensor& x, const std::vector<Window>& windows) {
+  auto has_pads = [](const Window& w) { return w.pad_begin > 0 || w.pad_end > 0; };
+  if (std::none_of(windows.begin(), windows.end(), has_pads)) return x;
+  Ints from = extents(x);
+  Exprs shape = x.shape();
+  for (size_t d = 0; d < windows.size(); ++d)
+    shape[2 + d] = from[2 + d] + windows[d].pad_begin + windows[d].pad_end;
+  return builder.compute("pad", shape, [&](const Exprs& i) {
+    Exprs cell = i, inside;
+    for (size_t d = 0; d < windows.size(); ++d) {
+      const Window& w = windows[d];
+      if (w.pad_begin > 0) cell[2 + d] = i[2 + d] - w.pad_begin;
+      if (w.pad_begin > 0) inside.push_back(Expr(0) <= cell[2 + d]);
+      if (w.pad_end > 0) inside.push_back(cell[2 + d] < from[2 + d]);
+    }
+    return select(all_of(inside), x(cell), zero(x.dtype()));
+  });
+}
 
 void add_conv_ops(OpRegistry& ops) {
   for (size_t spatial = 1; spatial <= 3; ++spatial) {

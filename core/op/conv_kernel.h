@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include "core/op/expression.h"
 #include "core/op/kernel.h"
 #include "core/op/window.h"
 
@@ -35,5 +36,9 @@ using ConvTypes = decltype(FloatTypes{} + TypeList<int32_t>{});
 
 /// in = {x, weight} of one of these types.
 Result<RefKernel> conv_kernel(std::string_view op, DType dtype, const ConvPlan& plan);
+
+/// x [n, c, spatial..., ...] with zeros around its planes, as a stage of its own; x itself where
+/// the windows have no pads.
+Tensor padded(te::Builder& builder, const Tensor& x, const std::vector<Window>& windows);
 
 }  // namespace byoc::op

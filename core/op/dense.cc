@@ -1,4 +1,5 @@
 // Matrix products: matmul (numpy's rules, batched) and gemm (two matrices). Neither takes a bias.
+#include "core/op/expression.h"
 #include "core/op/families.h"
 #include "core/op/kernel.h"
 #include "core/op/matrix.h"
@@ -86,6 +87,30 @@ Result<RefKernel> reference_matmul(Types in, Types out, const Attrs&) {
   });
 }
 
+// The index of an operand whose leading dims broadcast to `batch`, then its matrix indices.
+Exprs batched(const Tensor& x, const Exprs& batch, const Exprs& matrix) {
+  size_t leading = x.rank() - matrix.size(), shift = batch.size() - leading;
+  Exprs at;
+  for (size_t d = 0; d < leading; ++d)
+    at.push_back(as_int(x.shape()[d]) == 1 ? Expr(0) : batch[d + shift]);
+  at.insert(at.end(), matrix.begin(), matrix.end());
+  return at;
+}
+
+Result<Tensors> compute_matmul(te::Builder& builder, Inputs in, Types out, const Attrs&) {
+  const Tensor &a = in[0], &b = in[1];
+  bool row = a.rank() == 1, column = b.rank() == 1;
+  auto term = [&](Exprs i, const Exprs& k) {
+    Exprs at_a = k, at_b = k;
+    if (!column) at_b.push_back(i.back()), i.pop_back();
+    if (!row) at_a.insert(at_a.begin(), i.back()), i.pop_back();
+    return widened(a(batched(a, i, at_a))) * widened(b(batched(b, i, at_b)));
+  };
+  Tensor y =
+      sum_over(builder, "matmul", te::extents_of(*out[0]), {a.shape().back()}, a.dtype(), term);
+  return one(stored_as(builder, "matmul", a.dtype(), y));
+}
+
 double flops_matmul(Types in, Types out, const Attrs&) {
   return 2 * flop_count(out[0]) * static_cast<double>(in[0]->shape.back().extent());
 }
@@ -125,6 +150,23 @@ Result<RefKernel> reference_gemm(Types in, Types out, const Attrs& attrs) {
   });
 }
 
+Result<Tensors> compute_gemm(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
+  const Tensor &a = in[0], &b = in[1];
+  bool trans_a = attrs.b("trans_a", false), trans_b = attrs.b("trans_b", false);
+  double alpha = attrs.f("alpha", 1);
+  auto term = [&](const Exprs& i, const Exprs& r) {
+    Expr left = trans_a ? a(r[0], i[0]) : a(i[0], r[0]);
+    Expr right = trans_b ? b(i[1], r[0]) : b(r[0], i[1]);
+    return widened(left) * widened(right);
+  };
+  Tensor y = sum_over(builder, "gemm", te::extents_of(*out[0]), {a.shape()[trans_a ? 0 : 1]},
+                      a.dtype(), term);
+  if (alpha == 1) return one(stored_as(builder, "gemm", a.dtype(), y));
+  return one(builder.compute("gemm_scaled", y.shape(), [&](const Exprs& i) {
+    return converted_to(a.dtype(), like(y(i), alpha) * y(i));
+  }));
+}
+
 double flops_gemm(Types in, Types, const Attrs& attrs) {
   MatrixProduct p = gemm_product(in, attrs);
   return 2 * static_cast<double>(p.m) * static_cast<double>(p.k) * static_cast<double>(p.n);
@@ -143,6 +185,7 @@ void add_dense_ops(OpRegistry& ops) {
        .outputs = {{"y", "[..., m, n]"}},
        .infer = infer_matmul,
        .reference = reference_matmul,
+       .compute = compute_matmul,
        .flops = flops_matmul});
   ops.add({.name = "gemm",
            .doc = "y = alpha * a' * b', where ' transposes if asked. No bias: a multiply and an "
@@ -156,6 +199,7 @@ void add_dense_ops(OpRegistry& ops) {
                      {"alpha", 1.0, "factor; 1 for integers"}},
            .infer = infer_gemm,
            .reference = reference_gemm,
+           .compute = compute_gemm,
            .flops = flops_gemm});
 }
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/op/expression.h"
 #include "core/op/families.h"
 #include "core/op/kernel.h"
 #include "core/op/move.h"
@@ -59,6 +60,69 @@ Result<RefKernel> reference_det(Types in, Types out, const Attrs&) {
   });
 }
 
+// The same elimination as statements, on a copy of the matrix in f64.
+struct DetLoops {
+  Tensor a;
+  int64_t n;
+  Scalar det{"det", DType::kF64}, pivot{"pivot", DType::kI64}, factor{"factor", DType::kF64};
+
+  te::Stmt find_pivot(const Expr& k) const {
+    auto size = [&](const Expr& row) { return te::unary(te::UnaryOp::kAbs, a(row, k)); };
+    te::Stmt search = te::loop("row", Expr(n - 1) - k, [&](Expr step) {
+      Expr row = k + 1 + step;
+      return te::make_if(size(row) > size(pivot.get()), pivot.set(row));
+    });
+    return te::make_block({pivot.set(k), search});
+  }
+  te::Stmt swap_rows(const Expr& k) const {
+    te::Stmt swap = te::loop("column", n, [&](Expr column) {
+      te::Var kept("kept", DType::kF64);
+      te::Stmt moves = te::make_block({te::make_store(a, {k, column}, a(pivot.get(), column)),
+                                       te::make_store(a, {pivot.get(), column}, kept)});
+      return te::make_let(kept, a(k, column), moves);
+    });
+    return te::make_if(pivot.get() != k, te::make_block({det.set(-det.get()), swap}));
+  }
+  te::Stmt clear_below(const Expr& k) const {
+    return te::loop("row", Expr(n - 1) - k, [&](Expr step) {
+      Expr row = k + 1 + step;
+      te::Stmt subtract = te::loop("column", Expr(n) - k, [&](Expr right) {
+        Expr column = k + right;
+        return te::make_store(a, {row, column}, a(row, column) - factor.get() * a(k, column));
+      });
+      return te::make_block({factor.set(a(row, k) / a(k, k)), subtract});
+    });
+  }
+  te::Stmt eliminate() const {
+    te::Stmt steps = te::loop("k", n, [&](Expr k) {
+      Expr none = te::constant(DType::kF64, 0);
+      te::Stmt step = te::make_block({swap_rows(k), det.set(det.get() * a(k, k)), clear_below(k)});
+      te::Stmt try_step = te::make_block(
+          {find_pivot(k), te::make_if(a(pivot.get(), k) == none, det.set(none), step)});
+      return te::make_if(det.get() != none, try_step);  // 0 stays 0
+    });
+    return te::make_block({det.set(te::constant(DType::kF64, 1)), steps});
+  }
+};
+
+Result<Tensors> compute_det(te::Builder& builder, Inputs in, Types out, const Attrs&) {
+  int64_t n = extents(in[0]).back();
+  DetLoops loops{Tensor("a", DType::kF64, {n, n}), n};
+  return builder.procedure("det", {*out[0]}, {in[0]}, [&](const Tensors& y) {
+    te::Stmt body = nested_loops(static_extents(out[0]->shape), [&](const Exprs& i) {
+      te::Stmt copy = nested_loops({n, n}, [&](const Exprs& cell) {
+        Exprs from = i;
+        from.insert(from.end(), cell.begin(), cell.end());
+        return te::make_store(loops.a, cell, te::cast(DType::kF64, widened(in[0](from))));
+      });
+      te::Stmt give = te::make_store(y[0], i, converted_to(out[0]->dtype, loops.det.get()));
+      return te::make_block({copy, loops.eliminate(), give});
+    });
+    body = loops.det.in(loops.pivot.in(loops.factor.in(body)));
+    return te::make_alloc(loops.a, te::Scope::kWorkspace, body);
+  });
+}
+
 double flops_det(Types in, Types out, const Attrs&) {
   double n = static_cast<double>(in[0]->shape.back().extent());
   return flop_count(out[0]) * 2 * n * n * n / 3;
@@ -73,6 +137,7 @@ void add_det_ops(OpRegistry& ops) {
            .outputs = {{"y", "[...]"}},
            .infer = infer_det,
            .reference = reference_det,
+           .compute = compute_det,
            .flops = flops_det});
 }
 

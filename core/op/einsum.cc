@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/op/expression.h"
 #include "core/op/families.h"
 #include "core/op/kernel.h"
 
@@ -213,6 +214,34 @@ Result<RefKernel> reference_einsum(Types in, Types out, const Attrs& attrs) {
   });
 }
 
+Result<Tensors> compute_einsum(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
+  std::vector<TypeId> types;
+  for (const Tensor& x : in) types.push_back(TensorType{x.dtype(), make_shape(extents(x))});
+  BYOC_TRY(Equation e, read_equation(types, attrs));
+  auto product = [&](const Exprs& i, const Exprs& r) {
+    std::map<int, Expr> at;
+    for (size_t d = 0; d < i.size(); ++d) at[e.result[d]] = i[d];
+    for (size_t d = 0; d < r.size(); ++d) at[e.summed[d]] = r[d];
+    Expr term;
+    for (size_t k = 0; k < in.size(); ++k) {
+      Exprs index;
+      for (int label : e.operands[k]) index.push_back(at.at(label));
+      Expr factor = widened(in[k](broadcast_index(in[k], index)));
+      term = term.is_empty() ? factor : term * factor;
+    }
+    return term;
+  };
+  Exprs over;
+  for (int label : e.summed) over.push_back(e.dims.at(label).extent());
+  Exprs shape = te::extents_of(*out[0]);
+  DType dtype = out[0]->dtype;
+  if (over.empty())
+    return one(builder.compute(
+        "einsum", shape, [&](const Exprs& i) { return converted_to(dtype, product(i, {})); }));
+  return one(stored_as(builder, "einsum", dtype,
+                       sum_over(builder, "einsum", shape, over, dtype, product)));
+}
+
 // A multiplication per operand for every index of all labels; the first one's place is taken by the
 // sum.
 double flops_einsum(Types in, Types, const Attrs& attrs) {
@@ -235,6 +264,7 @@ void add_einsum_ops(OpRegistry& ops) {
            .attrs = {{"equation", "", "terms of letters, one per operand", AttrSpec::kRequired}},
            .infer = infer_einsum,
            .reference = reference_einsum,
+           .compute = compute_einsum,
            .flops = flops_einsum});
 }
 

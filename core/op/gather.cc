@@ -2,6 +2,7 @@
 // an index outside of its dim is clamped into it; the importer refuses constant ones.
 #include <algorithm>
 
+#include "core/op/expression.h"
 #include "core/op/families.h"
 #include "core/op/index.h"
 #include "core/op/kernel.h"
@@ -54,6 +55,25 @@ Result<RefKernel> reference_gather(Types in, Types out, const Attrs& attrs) {
   });
 }
 
+Expr entry(const Tensor& indices, const Exprs& at, int64_t extent) {
+  return clamped_entry(te::cast(DType::kI64, indices(at)), extent);
+}
+
+Result<Tensors> compute_gather(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
+  Ints x = extents(in[0]);
+  BYOC_TRY(size_t axis,
+           normal_axis("gather", attrs.i("axis", 0), TensorType{in[0].dtype(), make_shape(x)}));
+  size_t rank = in[1].rank();
+  return one(builder.compute("gather", te::extents_of(*out[0]), [&](const Exprs& i) {
+    auto begin = i.begin() + static_cast<ptrdiff_t>(axis),
+         end = begin + static_cast<ptrdiff_t>(rank);
+    Exprs from(i.begin(), begin);
+    from.push_back(entry(in[1], {begin, end}, x[axis]));
+    from.insert(from.end(), end, i.end());
+    return in[0](from);
+  }));
+}
+
 // ---- gather_elements
 
 Result<std::vector<TensorType>> infer_gather_elements(Types in, const Attrs& attrs) {
@@ -84,6 +104,17 @@ Result<RefKernel> reference_gather_elements(Types in, Types, const Attrs& attrs)
   });
 }
 
+Result<Tensors> compute_gather_elements(te::Builder& builder, Inputs in, Types out,
+                                        const Attrs& attrs) {
+  BYOC_TRY(size_t axis, normal_axis("gather_elements", attrs.i("axis", 0), out[0]));
+  int64_t extent = extents(in[0])[axis];
+  return one(builder.compute("gather_elements", te::extents_of(*out[0]), [&](const Exprs& i) {
+    Exprs from = i;
+    from[axis] = entry(in[1], i, extent);
+    return in[0](from);
+  }));
+}
+
 // ---- gather_nd
 
 Result<std::vector<TensorType>> infer_gather_nd(Types in, const Attrs& attrs) {
@@ -111,6 +142,23 @@ Result<RefKernel> reference_gather_nd(Types in, Types out, const Attrs& attrs) {
       });
     };
   });
+}
+
+Result<Tensors> compute_gather_nd(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
+  Ints x = extents(in[0]), rows = extents(in[1]);
+  auto batch = static_cast<size_t>(attrs.i("batch_dims", 0)), leading = rows.size() - 1;
+  auto width = static_cast<size_t>(rows.back());
+  return one(builder.compute("gather_nd", te::extents_of(*out[0]), [&](const Exprs& i) {
+    Exprs from(i.begin(), i.begin() + static_cast<ptrdiff_t>(batch));
+    Exprs row(i.begin(), i.begin() + static_cast<ptrdiff_t>(leading));
+    row.emplace_back();
+    for (size_t k = 0; k < width; ++k) {
+      row.back() = static_cast<int64_t>(k);
+      from.push_back(entry(in[1], row, x[batch + k]));
+    }
+    from.insert(from.end(), i.begin() + static_cast<ptrdiff_t>(leading), i.end());
+    return in[0](from);
+  }));
 }
 
 // ---- one_hot
@@ -153,6 +201,17 @@ Result<RefKernel> reference_one_hot(Types in, Types out, const Attrs& attrs) {
   });
 }
 
+Result<Tensors> compute_one_hot(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
+  BYOC_TRY(size_t axis, normal_axis("one_hot", attrs.i("axis", -1), out[0]));
+  int64_t depth = out[0]->shape[axis].extent();
+  return one(builder.compute("one_hot", te::extents_of(*out[0]), [&](const Exprs& i) {
+    Exprs at = i;
+    at.erase(at.begin() + static_cast<ptrdiff_t>(axis));
+    Expr hot = te::cast(DType::kI64, in[0](at));
+    return select(hot == i[axis] || hot == i[axis] - depth, in[1](1), in[1](0));
+  }));
+}
+
 }  // namespace
 
 void add_gather_ops(OpRegistry& ops) {
@@ -164,6 +223,7 @@ void add_gather_ops(OpRegistry& ops) {
            .attrs = {{"axis", int64_t{0}, "in [-rank, rank)"}},
            .infer = infer_gather,
            .reference = reference_gather,
+           .compute = compute_gather,
            .flops = no_flops});
   ops.add({.name = "gather_elements",
            .doc = "y[i, j, ...] = x[i, indices[i, j, ...], ...], the index standing at `axis`; "
@@ -173,6 +233,7 @@ void add_gather_ops(OpRegistry& ops) {
            .attrs = {{"axis", int64_t{0}, "in [-rank, rank)"}},
            .infer = infer_gather_elements,
            .reference = reference_gather_elements,
+           .compute = compute_gather_elements,
            .flops = no_flops});
   ops.add(
       {.name = "gather_nd",
@@ -183,6 +244,7 @@ void add_gather_ops(OpRegistry& ops) {
        .attrs = {{"batch_dims", int64_t{0}, "leading dims that x and indices share"}},
        .infer = infer_gather_nd,
        .reference = reference_gather_nd,
+       .compute = compute_gather_nd,
        .flops = no_flops});
   ops.add({.name = "one_hot",
            .doc = "values[1] where the position along the new dim equals the index (from -depth), "
@@ -193,6 +255,7 @@ void add_gather_ops(OpRegistry& ops) {
                      {"axis", int64_t{-1}, "where the new dim stands in y"}},
            .infer = infer_one_hot,
            .reference = reference_one_hot,
+           .compute = compute_one_hot,
            .flops = no_flops});
 }
 

@@ -71,6 +71,57 @@ RefKernel layer_norm_kernel(Rows rows, size_t inputs, bool with_stats) {
   };
 }
 
+// x as rows of expressions: one value per row, the normalised extents 1.
+struct RowsExpr {
+  Tensor x;
+  size_t axis;
+  Exprs shape, over;
+  int64_t n = 1;
+
+  RowsExpr(const Tensor& of, size_t first) : x(of), axis(first), shape(of.shape()) {
+    Ints all = extents(x);
+    for (size_t d = axis; d < all.size(); ++d) {
+      over.push_back(all[d]);
+      shape[d] = 1;
+      n *= all[d];
+    }
+  }
+  Expr element(const Exprs& i, const Exprs& r) const {
+    Exprs at(i.begin(), i.begin() + static_cast<ptrdiff_t>(axis));
+    at.insert(at.end(), r.begin(), r.end());
+    return widened(x(at));
+  }
+  Exprs row(Exprs i) const {
+    std::fill(i.begin() + static_cast<ptrdiff_t>(axis), i.end(), Expr(0));
+    return i;
+  }
+  // Scale or bias of the element at `i`.
+  Expr parameter(const Tensor& given, const Exprs& i) const {
+    return widened(given(Exprs(i.begin() + static_cast<ptrdiff_t>(axis), i.end())));
+  }
+};
+
+Result<Tensors> compute_layer_norm(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
+  BYOC_TRY(size_t axis, normal_axis("layer_norm", attrs.i("axis"), out[0]));
+  RowsExpr rows(in[0], axis);
+  DType dtype = in[0].dtype();
+  MomentStages stats =
+      moments_of(builder, rows.shape, rows.over, dtype, rows.n,
+                 [&](const Exprs& i, const Exprs& r) { return rows.element(i, r); });
+  Tensor inv_std = builder.compute("inv_std", rows.shape, [&](const Exprs& i) {
+    return inverse_root(stats.variance(i), attrs.f("epsilon"));
+  });
+  Tensor y = builder.compute("layer_norm", in[0].shape(), [&](const Exprs& i) {
+    Exprs row = rows.row(i);
+    Expr value = (widened(in[0](i)) - stats.mean(row)) * inv_std(row);
+    if (in.size() > 1) value = value * rows.parameter(in[1], i);
+    if (in.size() > 2) value = value + rows.parameter(in[2], i);
+    return converted_to(dtype, value);
+  });
+  if (out.size() == 1) return one(y);
+  return Tensors{y, stats.mean, inv_std};
+}
+
 OpDef layer_norm() {
   OpDef op{
       .name = "layer_norm",
@@ -97,6 +148,7 @@ OpDef layer_norm() {
                        return layer_norm_kernel<T>(rows, inputs.size(), attrs.b("stats", false));
                      });
   };
+  op.compute = compute_layer_norm;
   op.flops = [](Types inputs, Types, const Attrs&) { return 8 * flop_count(inputs[0]); };
   return op;
 }
@@ -115,6 +167,26 @@ RefKernel rms_norm_kernel(Rows rows, bool with_scale) {
       scale_row(x, out_as<T>(out, 0) + row * rows.size, scale, no_bias, rows.size, {0, 1 / root});
     }
   };
+}
+
+Result<Tensors> compute_rms_norm(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
+  BYOC_TRY(size_t axis, normal_axis("rms_norm", attrs.i("axis"), out[0]));
+  RowsExpr rows(in[0], axis);
+  DType dtype = in[0].dtype();
+  Tensor squares = sum_over(builder, "squares", rows.shape, rows.over, dtype,
+                            [&](const Exprs& i, const Exprs& r) {
+                              Expr value = rows.element(i, r);
+                              return value * value;
+                            });
+  Tensor inv_root = builder.compute("inv_root", rows.shape, [&](const Exprs& i) {
+    Expr mean = squares(i) / like(squares(i), static_cast<double>(rows.n));
+    return inverse_root(mean, attrs.f("epsilon"));
+  });
+  return one(builder.compute("rms_norm", in[0].shape(), [&](const Exprs& i) {
+    Expr value = widened(in[0](i)) * inv_root(rows.row(i));
+    if (in.size() > 1) value = value * rows.parameter(in[1], i);
+    return converted_to(dtype, value);
+  }));
 }
 
 OpDef rms_norm() {
@@ -139,6 +211,7 @@ OpDef rms_norm() {
                        return rms_norm_kernel<T>(rows, inputs.size() > 1);
                      });
   };
+  op.compute = compute_rms_norm;
   op.flops = [](Types inputs, Types, const Attrs&) { return 4 * flop_count(inputs[0]); };
   return op;
 }
@@ -171,6 +244,48 @@ RowStats mean_and_deviation(const T* x, const ReduceWalk& walk, int64_t base) {
   return {mean, 1 / (std::sqrt(squares / n) + 1e-9)};
 }
 
+// One value per position that is left when `axes` are taken together: those extents are 1.
+struct TakenExpr {
+  Exprs shape, over;
+  std::vector<size_t> axes;
+  int64_t n = 1;
+
+  TakenExpr(const Tensor& x, std::vector<size_t> taken) : shape(x.shape()), axes(std::move(taken)) {
+    for (size_t axis : axes) {
+      over.push_back(shape[axis]);
+      n *= extents(x)[axis];
+      shape[axis] = 1;
+    }
+    if (axes.empty()) over.push_back(1);  // each element alone
+  }
+  Exprs element(Exprs i, const Exprs& r) const {
+    for (size_t k = 0; k < axes.size(); ++k) i[axes[k]] = r[k];
+    return i;
+  }
+  Exprs kept(Exprs i) const {
+    for (size_t axis : axes) i[axis] = 0;
+    return i;
+  }
+};
+
+Result<Tensors> compute_mean_variance_norm(te::Builder& builder, Inputs in, Types out,
+                                           const Attrs& attrs) {
+  BYOC_TRY(auto axes, normal_axes("mean_variance_norm", attrs.ints("axes"), out[0]));
+  const Tensor& x = in[0];
+  TakenExpr taken(x, axes);
+  MomentStages stats =
+      moments_of(builder, taken.shape, taken.over, x.dtype(), taken.n,
+                 [&](const Exprs& i, const Exprs& r) { return widened(x(taken.element(i, r))); });
+  Tensor scale = builder.compute("scale", taken.shape, [&](const Exprs& i) {
+    Expr deviation = te::unary(te::UnaryOp::kSqrt, stats.variance(i));
+    return like(deviation, 1) / (deviation + like(deviation, 1e-9));
+  });
+  return one(builder.compute("mean_variance_norm", x.shape(), [&](const Exprs& i) {
+    Exprs kept = taken.kept(i);
+    return converted_to(x.dtype(), (widened(x(i)) - stats.mean(kept)) * scale(kept));
+  }));
+}
+
 OpDef mean_variance_norm() {
   OpDef op{.name = "mean_variance_norm",
            .doc = "y = (x - mean) / (var^(1/2) + 1e-9), mean and var over `axes`",
@@ -190,6 +305,7 @@ OpDef mean_variance_norm() {
                        return scaled_kernel<T>(walk, mean_and_deviation<T>);
                      });
   };
+  op.compute = compute_mean_variance_norm;
   op.flops = [](Types inputs, Types, const Attrs&) { return 6 * flop_count(inputs[0]); };
   return op;
 }
@@ -205,6 +321,25 @@ auto inverse_norm(bool by_magnitude) {
     double norm = by_magnitude ? total : std::sqrt(total);
     return {0, norm == 0 ? 0 : 1 / norm};
   };
+}
+
+Result<Tensors> compute_lp_norm(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
+  BYOC_TRY(size_t axis, normal_axis("lp_norm", attrs.i("axis"), out[0]));
+  const Tensor& x = in[0];
+  bool by_magnitude = attrs.i("p") == 1;
+  TakenExpr taken(x, {axis});
+  Tensor total = sum_over(
+      builder, "sum", taken.shape, taken.over, x.dtype(), [&](const Exprs& i, const Exprs& r) {
+        Expr value = widened(x(taken.element(i, r)));
+        return by_magnitude ? te::unary(te::UnaryOp::kAbs, value) : value * value;
+      });
+  Tensor scale = builder.compute("scale", taken.shape, [&](const Exprs& i) {
+    Expr norm = by_magnitude ? total(i) : te::unary(te::UnaryOp::kSqrt, total(i));
+    return select(norm == like(norm, 0), like(norm, 0), like(norm, 1) / norm);
+  });
+  return one(builder.compute("lp_norm", x.shape(), [&](const Exprs& i) {
+    return converted_to(x.dtype(), widened(x(i)) * scale(taken.kept(i)));
+  }));
 }
 
 OpDef lp_norm() {
@@ -229,6 +364,7 @@ OpDef lp_norm() {
                        return scaled_kernel<T>(walk, inverse_norm(attrs.i("p") == 1));
                      });
   };
+  op.compute = compute_lp_norm;
   op.flops = [](Types inputs, Types, const Attrs&) { return 3 * flop_count(inputs[0]); };
   return op;
 }

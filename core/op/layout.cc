@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/op/conv_kernel.h"
 #include "core/op/families.h"
-#include "core/op/kernel.h"
 #include "core/op/move.h"
 #include "core/op/window.h"
 
@@ -112,6 +112,22 @@ Result<RefKernel> reference_layout_transform(Types in, Types, const Attrs& attrs
   return strided_kernel(in[0]->dtype, extents, strides);
 }
 
+Result<IndexFn> layout_index(Types, const TensorType&, const Attrs& attrs) {
+  BYOC_TRY(Transform t, read_transform(attrs));
+  return IndexFn([t](const Exprs& y) {
+    const int64_t block = t.packed().block;
+    Exprs x;
+    for (char letter : t.from.dims) {
+      Expr at = y[t.to.dims.find(letter)];
+      if (letter == t.packed().blocked)
+        at = t.packs() ? at * block + y.back() : floor_div(at, block);
+      x.push_back(at);
+    }
+    if (!t.packs()) x.push_back(floor_mod(y[t.to.dims.find(t.packed().blocked)], block));
+    return x;
+  });
+}
+
 OpDef layout_transform() {
   return {
       .name = "layout_transform",
@@ -125,6 +141,7 @@ OpDef layout_transform() {
                  AttrSpec::kRequired}},
       .infer = infer_layout_transform,
       .reference = reference_layout_transform,
+      .compute = move_compute("layout_transform", layout_index),
       .flops = no_flops,
   };
 }
@@ -218,6 +235,30 @@ Result<RefKernel> reference_conv2d_nchwc(Types in, Types, const Attrs& attrs) {
   });
 }
 
+// Sums over the weight's [c / group / i, kh, kw, i].
+Result<Tensors> compute_conv2d_nchwc(te::Builder& builder, Inputs in, Types out,
+                                     const Attrs& attrs) {
+  TypeId types[] = {TensorType{in[0].dtype(), make_shape(extents(in[0]))},
+                    TensorType{in[1].dtype(), make_shape(extents(in[1]))}};
+  BYOC_TRY(PackedConv p, read_packed_conv(types, attrs));
+  Tensor x = padded(builder, in[0], {p.row, p.column}), weight = in[1];
+  auto term = [&](const Exprs& i, const Exprs& r) {
+    Expr h = i[2] * p.row.stride + r[1] * p.row.dilation;
+    Expr w = i[3] * p.column.stride + r[2] * p.column.dilation;
+    Expr block = r[0], lane = r[3];
+    if (p.group != 1 || p.in_block != p.x_block) {
+      Expr c = r[0] * p.in_block + r[3];
+      if (p.group != 1) c = floor_div(i[1] * p.out_block + i[4], p.group_o()) * p.group_c + c;
+      block = floor_div(c, p.x_block), lane = floor_mod(c, p.x_block);
+    }
+    Expr cell = x.rank() == 4 ? x(i[0], block, h, w) : x(i[0], block, h, w, lane);
+    return widened(cell) * widened(weight(i[1], r[0], r[1], r[2], r[3], i[4]));
+  };
+  Exprs over(weight.shape().begin() + 1, weight.shape().end() - 1);
+  Tensor y = sum_over(builder, "conv2d_nchwc", te::extents_of(*out[0]), over, x.dtype(), term);
+  return one(stored_as(builder, "conv2d_nchwc", x.dtype(), y));
+}
+
 OpDef conv2d_nchwc() {
   return {
       .name = "conv2d_nchwc",
@@ -232,6 +273,7 @@ OpDef conv2d_nchwc() {
                 {"group", int64_t{1}, "divides the channels of x and y"}},
       .infer = infer_conv2d_nchwc,
       .reference = reference_conv2d_nchwc,
+      .compute = compute_conv2d_nchwc,
       .flops =
           [](Types in, Types out, const Attrs&) {
             Ints w = static_extents(in[1]->shape);
@@ -284,6 +326,20 @@ void packed_matmul(const PackedMatmul& p, const T* a, const T* b, T* y) {
   }
 }
 
+Result<Tensors> compute_matmul_packed(te::Builder& builder, Inputs in, Types out, const Attrs&) {
+  const Tensor &a = in[0], &b = in[1];
+  int64_t block = extents(b)[2];
+  auto term = [&](const Exprs& i, const Exprs& k) {
+    Exprs at_a = i;
+    at_a.back() = k[0];
+    Expr column = b(floor_div(i.back(), block), k[0], floor_mod(i.back(), block));
+    return widened(a(at_a)) * widened(column);
+  };
+  Tensor y = sum_over(builder, "matmul_packed", te::extents_of(*out[0]), {a.shape().back()},
+                      a.dtype(), term);
+  return one(stored_as(builder, "matmul_packed", a.dtype(), y));
+}
+
 OpDef matmul_packed() {
   return {
       .name = "matmul_packed",
@@ -301,6 +357,7 @@ OpDef matmul_packed() {
               });
             });
       },
+      .compute = compute_matmul_packed,
       .flops =
           [](Types in, Types out, const Attrs&) {
             return 2 * flop_count(out[0]) * static_cast<double>(in[0]->shape.back().extent());

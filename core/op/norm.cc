@@ -33,6 +33,18 @@ RefKernel batch_norm_kernel(AxisView view, double epsilon) {
   };
 }
 
+Result<Tensors> compute_batch_norm(te::Builder& builder, Inputs in, Types, const Attrs& attrs) {
+  const Tensor &x = in[0], &scale = in[1], &bias = in[2], &mean = in[3], &var = in[4];
+  double epsilon = attrs.f("epsilon");
+  Tensor slope = builder.compute("slope", scale.shape(), [&](const Exprs& c) {
+    return widened(scale(c)) * inverse_root(widened(var(c)), epsilon);
+  });
+  return one(builder.compute("batch_norm", x.shape(), [&](const Exprs& i) {
+    Expr c = i[1], off = widened(x(i)) - widened(mean(c));
+    return converted_to(x.dtype(), off * slope(c) + widened(bias(c)));
+  }));
+}
+
 OpDef batch_norm() {
   OpDef op{
       .name = "batch_norm",
@@ -51,6 +63,7 @@ OpDef batch_norm() {
                        return batch_norm_kernel<T>(around_axis(inputs[0], 1), attrs.f("epsilon"));
                      });
   };
+  op.compute = compute_batch_norm;
   op.flops = [](Types inputs, Types, const Attrs&) { return 2 * flop_count(inputs[0]); };
   return op;
 }
@@ -123,6 +136,31 @@ Result<RefKernel> reference_groups(std::string_view op, Types inputs, int64_t gr
                    [&]<class T>() -> Result<RefKernel> { return group_kernel<T>(shape); });
 }
 
+Result<Tensors> compute_groups(te::Builder& builder, const std::string& name, Inputs in,
+                               int64_t groups, double epsilon) {
+  const Tensor &x = in[0], &scale = in[1], &bias = in[2];
+  Ints shape = extents(x);
+  int64_t each = groups == 0 ? 0 : shape[1] / groups, n = each;
+  bool per_group = extents(scale)[0] == groups;
+  Exprs over = {Expr(each)};
+  for (size_t d = 2; d < shape.size(); ++d) over.push_back(shape[d]), n *= shape[d];
+  auto element = [&](const Exprs& i, const Exprs& r) {
+    Exprs at = {i[0], each == 1 ? i[1] : i[1] * each + r[0]};
+    at.insert(at.end(), r.begin() + 1, r.end());
+    return widened(x(at));
+  };
+  Exprs rows = {x.shape()[0], Expr(groups)};
+  MomentStages stats = moments_of(builder, rows, over, x.dtype(), n, element);
+  Tensor inv_std = builder.compute(
+      "inv_std", rows, [&](const Exprs& i) { return inverse_root(stats.variance(i), epsilon); });
+  return one(builder.compute(name, x.shape(), [&](const Exprs& i) {
+    Expr group = each <= 1 ? i[1] : floor_div(i[1], each), at = per_group ? group : i[1];
+    Expr slope = inv_std(i[0], group) * widened(scale(at));
+    Expr off = widened(x(i)) - stats.mean(i[0], group);
+    return converted_to(x.dtype(), off * slope + widened(bias(at)));
+  }));
+}
+
 OpDef instance_norm() {
   OpDef op{
       .name = "instance_norm",
@@ -136,6 +174,9 @@ OpDef instance_norm() {
   op.reference = [](Types inputs, Types, const Attrs& attrs) {
     return reference_groups("instance_norm", inputs, inputs[0]->shape[1].extent(),
                             attrs.f("epsilon"));
+  };
+  op.compute = [](te::Builder& builder, Inputs in, Types, const Attrs& attrs) {
+    return compute_groups(builder, "instance_norm", in, extents(in[0])[1], attrs.f("epsilon"));
   };
   op.flops = [](Types inputs, Types, const Attrs&) { return 6 * flop_count(inputs[0]); };
   return op;
@@ -156,6 +197,9 @@ OpDef group_norm() {
   op.infer = infer_group_norm;
   op.reference = [](Types inputs, Types, const Attrs& attrs) {
     return reference_groups("group_norm", inputs, attrs.i("num_groups"), attrs.f("epsilon"));
+  };
+  op.compute = [](te::Builder& builder, Inputs in, Types, const Attrs& attrs) {
+    return compute_groups(builder, "group_norm", in, attrs.i("num_groups"), attrs.f("epsilon"));
   };
   op.flops = [](Types inputs, Types, const Attrs&) { return 6 * flop_count(inputs[0]); };
   return op;
@@ -196,6 +240,24 @@ RefKernel lrn_kernel(Lrn lrn) {
   };
 }
 
+Result<Tensors> compute_lrn(te::Builder& builder, Inputs in, Types, const Attrs& attrs) {
+  const Tensor& x = in[0];
+  int64_t size = attrs.i("size"), channels = extents(x)[1];
+  Tensor squares = sum_over(
+      builder, "squares", x.shape(), {Expr(size)}, x.dtype(), [&](const Exprs& i, const Exprs& r) {
+        Exprs at = i;
+        at[1] = i[1] + r[0] - (size - 1) / 2;
+        Expr value = widened(x(at));
+        return select(is_within(at[1], channels), value * value, zero(value.dtype()));
+      });
+  double weight = attrs.f("alpha") / static_cast<double>(size);
+  return one(builder.compute("lrn", x.shape(), [&](const Exprs& i) {
+    Expr sum = squares(i), base = like(sum, attrs.f("bias")) + like(sum, weight) * sum;
+    Expr scale = te::binary(te::BinaryOp::kPower, base, like(sum, -attrs.f("beta")));
+    return converted_to(x.dtype(), widened(x(i)) * scale);
+  }));
+}
+
 OpDef lrn() {
   OpDef op{
       .name = "lrn",
@@ -220,6 +282,7 @@ OpDef lrn() {
     return for_dtype("lrn", inputs[0]->dtype, FloatTypes{},
                      [&]<class T>() -> Result<RefKernel> { return lrn_kernel<T>(lrn); });
   };
+  op.compute = compute_lrn;
   op.flops = [](Types inputs, Types, const Attrs& attrs) {
     return (2.0 * static_cast<double>(attrs.i("size")) + 3) * flop_count(inputs[0]);
   };

@@ -2,6 +2,7 @@
 // What the normalisations share: mean and spread of a row, parameters per channel.
 #include <cmath>
 
+#include "core/op/expression.h"
 #include "core/op/kernel.h"
 
 namespace byoc::op {
@@ -44,6 +45,31 @@ inline Status expect_channels(std::string_view op, TypeId x, size_t rank = 2) {
 inline Status expect_floats(std::string_view op, Types inputs) {
   BYOC_TRY_STATUS(expect_dtype(op, "x", inputs[0], dtypes_of(FloatTypes{})));
   return expect_same_dtype(op, inputs);
+}
+
+/// The same as stages [shape]: mean and variance of the n elements that `element(i, r)` names.
+struct MomentStages {
+  Tensor mean, variance;
+};
+using ElementFn = std::function<Expr(const Exprs& i, const Exprs& r)>;  // widened
+inline MomentStages moments_of(te::Builder& builder, const Exprs& shape, const Exprs& over,
+                               DType dtype, int64_t n, const ElementFn& element) {
+  auto divided = [&](const char* name, const Tensor& total) {
+    return builder.compute(name, shape, [&](const Exprs& i) {
+      return total(i) / like(total(i), static_cast<double>(n));
+    });
+  };
+  Tensor mean = divided("mean", sum_over(builder, "sum", shape, over, dtype, element));
+  Tensor squares =
+      sum_over(builder, "squares", shape, over, dtype, [&](const Exprs& i, const Exprs& r) {
+        Expr off = element(i, r) - mean(i);
+        return off * off;
+      });
+  return {mean, divided("variance", squares)};
+}
+/// 1 / (x + epsilon)^(1/2)
+inline Expr inverse_root(const Expr& x, double epsilon) {
+  return like(x, 1) / te::unary(te::UnaryOp::kSqrt, x + like(x, epsilon));
 }
 
 }  // namespace byoc::op

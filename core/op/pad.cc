@@ -1,4 +1,5 @@
 // pad: more cells around a tensor, or fewer.
+#include "core/op/expression.h"
 #include "core/op/families.h"
 #include "core/op/move.h"
 
@@ -84,6 +85,36 @@ Result<RefKernel> reference_pad(Types in, Types out, const Attrs& attrs) {
   return table_kernel(in[0]->dtype, tables, bits_of(in[0]->dtype, attrs.f("value", 0)));
 }
 
+// The cell that stands at position `at`, which may be outside of [0, n) as far as the pads reach;
+// for mode constant a position outside is no cell.
+Expr source_cell(const std::string& mode, const Expr& at, int64_t n) {
+  if (mode == "edge") return clamped(at, 0, n - 1);
+  if (mode == "wrap") return floor_mod(at, n);
+  if (mode != "reflect") return at;
+  Expr from_front = select(at < 0, -at, at);
+  return select(from_front < n, from_front, Expr(2 * (n - 1)) - from_front);
+}
+
+Result<Tensors> compute_pad(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
+  Ints x = extents(in[0]);
+  BYOC_TRY(Padding padding, read_padding(TensorType{in[0].dtype(), make_shape(x)}, attrs));
+  return one(builder.compute("pad", te::extents_of(*out[0]), [&](const Exprs& i) {
+    Exprs cell = i, inside;
+    for (size_t d = 0; d < x.size(); ++d) {
+      int64_t begin = padding.begins[d], end = padding.ends[d];
+      if (begin != 0) cell[d] = i[d] - begin;
+      if (begin <= 0 && end <= 0) continue;
+      if (padding.mode != "constant" && x[d] > 0)
+        cell[d] = source_cell(padding.mode, cell[d], x[d]);
+      if (padding.mode != "constant") continue;
+      if (begin > 0) inside.push_back(Expr(0) <= cell[d]);
+      if (end > 0) inside.push_back(cell[d] < x[d]);
+    }
+    if (inside.empty()) return in[0](cell);
+    return select(all_of(inside), in[0](cell), literal(in[0].dtype(), attrs.f("value", 0)));
+  }));
+}
+
 }  // namespace
 
 void add_pad_ops(OpRegistry& ops) {
@@ -98,6 +129,7 @@ void add_pad_ops(OpRegistry& ops) {
                      {"value", 0.0, "of the new cells, for mode constant"}},
            .infer = infer_pad,
            .reference = reference_pad,
+           .compute = compute_pad,
            .flops = no_flops});
 }
 

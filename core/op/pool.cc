@@ -40,16 +40,6 @@ Result<TensorType> pooled(std::string_view op, Types in, const Attrs& attrs) {
   return y;
 }
 
-Result<PoolPlan> make_plan(std::string_view op, Types in, Types out, const Attrs& attrs) {
-  BYOC_TRY(std::vector<Window> windows, pool_windows(op, in, attrs));
-  const Shape &x = in[0]->shape, &y = out[0]->shape;
-  PoolPlan plan{.planes = count(out[0]) == 0 ? 0 : x[0].extent() * x[1].extent()};
-  for (size_t d = 0; d < windows.size(); ++d) {
-    plan.axes[3 - windows.size() + d] = {x[2 + d].extent(), y[2 + d].extent(), windows[d]};
-  }
-  return plan;
-}
-
 double flops_window(Types, Types out, const Attrs& attrs) {
   double taps = 1;
   for (int64_t extent : attrs.ints("kernel_shape")) taps *= static_cast<double>(extent);
@@ -91,7 +81,7 @@ int64_t index_of(const PoolPlan& plan, int64_t plane, int64_t cell, bool column_
 // The first of equal values wins. A window without any cell gives the lowest value
 // and index -1.
 Result<RefKernel> reference_max_pool(Types in, Types out, const Attrs& attrs) {
-  BYOC_TRY(PoolPlan plan, make_plan("max_pool", in, out, attrs));
+  BYOC_TRY(PoolPlan plan, make_pool_plan("max_pool", in, out, attrs));
   bool with_indices = out.size() == 2, column_major = attrs.i("storage_order", 0) == 1;
   return for_dtype("max_pool", in[0]->dtype, NumericTypes{}, [&]<class T>() -> RefKernel {
     return [=](const void* const* from, void* const* to) {
@@ -133,7 +123,7 @@ int64_t count_padded(const PoolPlan& plan, const std::array<int64_t, 3>& at) {
 }
 
 Result<RefKernel> reference_average_pool(Types in, Types out, const Attrs& attrs) {
-  BYOC_TRY(PoolPlan plan, make_plan("average_pool", in, out, attrs));
+  BYOC_TRY(PoolPlan plan, make_pool_plan("average_pool", in, out, attrs));
   bool include_pad = attrs.b("count_include_pad", false);
   return for_dtype("average_pool", in[0]->dtype, FloatTypes{}, [&]<class T>() -> RefKernel {
     return [=](const void* const* from, void* const* to) {
@@ -151,7 +141,7 @@ Result<RefKernel> reference_average_pool(Types in, Types out, const Attrs& attrs
 }
 
 Result<RefKernel> reference_lp_pool(Types in, Types out, const Attrs& attrs) {
-  BYOC_TRY(PoolPlan plan, make_plan("lp_pool", in, out, attrs));
+  BYOC_TRY(PoolPlan plan, make_pool_plan("lp_pool", in, out, attrs));
   double p = static_cast<double>(attrs.i("p", 2));
   return for_dtype("lp_pool", in[0]->dtype, FloatTypes{}, [&]<class T>() -> RefKernel {
     return [=](const void* const* from, void* const* to) {
@@ -221,7 +211,8 @@ std::vector<AttrSpec> window_attrs() {
       {"ceil_mode", false, "round extents up; windows that start in the end padding are dropped"}};
 }
 
-OpDef window_pool(std::string name, std::string doc, std::string dtypes, ReferenceFn reference) {
+OpDef window_pool(std::string name, std::string doc, std::string dtypes, ReferenceFn reference,
+                  ComputeFn compute) {
   return {.name = name,
           .doc = std::move(doc),
           .kind = FusionKind::kReduction,
@@ -229,10 +220,12 @@ OpDef window_pool(std::string name, std::string doc, std::string dtypes, Referen
           .attrs = window_attrs(),
           .infer = infer_pool_of_floats(name),
           .reference = std::move(reference),
+          .compute = std::move(compute),
           .flops = flops_window};
 }
 
-OpDef global_pool(std::string name, std::string doc, bool may_be_empty, ReferenceFn reference) {
+OpDef global_pool(std::string name, std::string doc, bool may_be_empty, ReferenceFn reference,
+                  ComputeFn compute) {
   return {.name = name,
           .doc = std::move(doc),
           .kind = FusionKind::kReduction,
@@ -240,12 +233,13 @@ OpDef global_pool(std::string name, std::string doc, bool may_be_empty, Referenc
           .outputs = {{"y", "[n, c, 1...]"}},
           .infer = infer_global(name, may_be_empty),
           .reference = std::move(reference),
+          .compute = std::move(compute),
           .flops = flops_global};
 }
 
 OpDef max_pool() {
-  OpDef op =
-      window_pool("max_pool", "The largest value of each window.", "number", reference_max_pool);
+  OpDef op = window_pool("max_pool", "The largest value of each window.", "number",
+                         reference_max_pool, compute_max_pool);
   op.outputs = {{"y", ""},
                 {"indices", "with_indices alone: i64, the number of the value's cell in all of x"}};
   op.attrs.push_back({"with_indices", false, "give the second output"});
@@ -257,7 +251,7 @@ OpDef max_pool() {
 
 OpDef average_pool() {
   OpDef op = window_pool("average_pool", "The mean of each window, without its padding.", "float",
-                         reference_average_pool);
+                         reference_average_pool, compute_average_pool);
   op.attrs.push_back({"count_include_pad", false, "padding counts as zeros"});
   return op;
 }
@@ -269,28 +263,41 @@ OpDef with_p(OpDef op) {
 
 }  // namespace
 
+Result<PoolPlan> make_pool_plan(std::string_view op, Types in, Types out, const Attrs& attrs) {
+  BYOC_TRY(std::vector<Window> windows, pool_windows(op, in, attrs));
+  const Shape &x = in[0]->shape, &y = out[0]->shape;
+  PoolPlan plan{.planes = count(out[0]) == 0 ? 0 : x[0].extent() * x[1].extent()};
+  for (size_t d = 0; d < windows.size(); ++d) {
+    plan.axes[3 - windows.size() + d] = {x[2 + d].extent(), y[2 + d].extent(), windows[d]};
+  }
+  return plan;
+}
+
 void add_pool_ops(OpRegistry& ops) {
   ops.add(max_pool());
   ops.add(average_pool());
-  ops.add(with_p(
-      window_pool("lp_pool", "(sum of |x|^p)^(1/p) of each window.", "float", reference_lp_pool)));
+  ops.add(with_p(window_pool("lp_pool", "(sum of |x|^p)^(1/p) of each window.", "float",
+                             reference_lp_pool, compute_lp_pool)));
   ops.add(global_pool(
       "global_average_pool", "The mean of each plane.", true,
       reference_global(
           "global_average_pool", 0, [](double sum, double x, double) { return sum + x; },
-          [](double sum, double n, double) { return sum / n; })));
+          [](double sum, double n, double) { return sum / n; }),
+      compute_global_average_pool));
   ops.add(global_pool("global_max_pool", "The largest value of each plane; NaN if there is one.",
                       false,
                       reference_global(
                           "global_max_pool", -std::numeric_limits<double>::infinity(),
                           [](double max, double x, double) { return x > max || x != x ? x : max; },
-                          [](double max, double, double) { return max; })));
+                          [](double max, double, double) { return max; }),
+                      compute_global_max_pool));
   ops.add(with_p(
       global_pool("global_lp_pool", "(sum of |x|^p)^(1/p) of each plane.", true,
                   reference_global(
                       "global_lp_pool", 0,
                       [](double sum, double x, double p) { return sum + std::pow(std::abs(x), p); },
-                      [](double sum, double, double p) { return std::pow(sum, 1 / p); }))));
+                      [](double sum, double, double p) { return std::pow(sum, 1 / p); }),
+                  compute_global_lp_pool)));
 }
 
 }  // namespace byoc::op

@@ -2,6 +2,7 @@
 // Walking the windows of a pooling op over one to three spatial dims.
 #include <array>
 
+#include "core/op/expression.h"
 #include "core/op/kernel.h"
 #include "core/op/window.h"
 
@@ -64,5 +65,16 @@ struct PoolPlan {
     }
   }
 };
+
+/// The plan of a window pool. Errors: those of inference.
+Result<PoolPlan> make_pool_plan(std::string_view op, Types in, Types out, const Attrs& attrs);
+
+// pool_compute.cc: the same as expressions.
+Result<Tensors> compute_max_pool(te::Builder&, Inputs in, Types out, const Attrs&);
+Result<Tensors> compute_average_pool(te::Builder&, Inputs in, Types out, const Attrs&);
+Result<Tensors> compute_lp_pool(te::Builder&, Inputs in, Types out, const Attrs&);
+Result<Tensors> compute_global_average_pool(te::Builder&, Inputs in, Types out, const Attrs&);
+Result<Tensors> compute_global_max_pool(te::Builder&, Inputs in, Types out, const Attrs&);
+Result<Tensors> compute_global_lp_pool(te::Builder&, Inputs in, Types out, const Attrs&);
 
 }  // namespace byoc::op

@@ -1,5 +1,6 @@
 // power: the two dtypes may differ, as in ONNX; the result has the base's.
 #include "core/op/convert.h"
+#include "core/op/expression.h"
 #include "core/op/families.h"
 
 namespace byoc::op {
@@ -124,6 +125,57 @@ Result<RefKernel> reference_power(Types inputs, Types outputs, const Attrs&) {
   return broadcast_kernel(inputs, outputs, row, std::make_shared<decltype(power)>(power));
 }
 
+// integer_power as statements: by squaring, where few exponents have more than four bits.
+te::Stmt integer_power(const Expr& base, const Expr& exponent, const auto& give) {
+  Scalar result("result", base.dtype()), square("square", base.dtype());
+  Expr one = like(base, 1), none = zero(base.dtype());
+  Expr bits = select(exponent < 16, Expr(4), Expr(63));
+  te::Stmt squaring = te::loop("bit", bits, [&](Expr bit) {
+    Expr rest = te::binary(te::BinaryOp::kShiftRight, exponent, bit);
+    Expr is_set = te::binary(te::BinaryOp::kAnd, rest, 1) == Expr(1);
+    return te::make_block({te::make_if(is_set, result.set(result.get() * square.get())),
+                           square.set(square.get() * square.get())});
+  });
+  Expr reciprocal = select(base == one, one, none);
+  if (is_signed_int(base.dtype())) {
+    Expr is_odd = te::binary(te::BinaryOp::kAnd, exponent, 1) == Expr(1);
+    reciprocal = select(base == like(base, -1), select(is_odd, base, one), reciprocal);
+  }
+  te::Stmt positive =
+      te::make_block({result.set(one), square.set(base), squaring, give(result.get())});
+  return te::make_if(exponent < 0, give(reciprocal), result.in(square.in(positive)));
+}
+
+// One element of integers to any power; `give(value)` stores it.
+te::Stmt integer_element(const Expr& base, const Expr& exponent, const auto& give) {
+  if (base.dtype() == exponent.dtype())
+    return integer_power(base, te::cast(DType::kI64, exponent), give);
+  te::Var power("power", DType::kF64);
+  Expr p = power, size = te::unary(te::UnaryOp::kAbs, p);
+  Expr is_whole = p == te::unary(te::UnaryOp::kTrunc, p) && size < like(p, 0x1p53);
+  Expr rounded = te::cast(DType::kI64, select(is_whole, p, like(p, 0)));
+  Expr any = te::binary(te::BinaryOp::kPower, te::cast(DType::kF64, base), p);
+  te::Stmt choice = te::make_if(is_whole, integer_power(base, rounded, give),
+                                give(converted_to(base.dtype(), any)));
+  return te::make_let(power, te::cast(DType::kF64, widened(exponent)), choice);
+}
+
+Result<Tensors> compute_power(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
+  if (is_float(out[0]->dtype)) {
+    auto power = [](Expr a, Expr b) {
+      return te::binary(te::BinaryOp::kPower, a, te::cast(a.dtype(), b));
+    };
+    return broadcast_compute("power", always(power))(builder, in, out, attrs);
+  }
+  return builder.procedure("power", {*out[0]}, {in.begin(), in.end()}, [&](const Tensors& y) {
+    return nested_loops(static_extents(out[0]->shape), [&](const Exprs& i) {
+      auto give = [&](Expr value) { return te::make_store(y[0], i, std::move(value)); };
+      return integer_element(in[0](broadcast_index(in[0], i)), in[1](broadcast_index(in[1], i)),
+                             give);
+    });
+  });
+}
+
 }  // namespace
 
 void add_power_ops(OpRegistry& ops) {
@@ -132,6 +184,7 @@ void add_power_ops(OpRegistry& ops) {
   op.inputs = {{"a", "any number"}, {"b", "any number, broadcast with a"}};
   op.infer = infer_power;
   op.reference = reference_power;
+  op.compute = compute_power;
   ops.add(std::move(op));
 }
 

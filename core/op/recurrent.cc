@@ -5,6 +5,7 @@
 
 #include "core/op/families.h"
 #include "core/op/kernel.h"
+#include "core/op/recurrent.h"
 
 namespace byoc::op {
 namespace {
@@ -246,7 +247,7 @@ double flops_recurrent(Types in, Types, const Attrs&) {
 }
 
 OpDef recurrent_op(std::string name, std::string doc, int64_t gates, size_t states,
-                   ReferenceFn reference) {
+                   ReferenceFn reference, ComputeFn compute) {
   std::string rows = gates == 1 ? "hidden" : cat(gates, " * hidden");
   return {.name = name,
           .doc = std::move(doc),
@@ -264,6 +265,7 @@ OpDef recurrent_op(std::string name, std::string doc, int64_t gates, size_t stat
           .attrs = {{"direction", "forward", "forward, reverse or bidirectional"}},
           .infer = infer_recurrent(name, gates, states),
           .reference = std::move(reference),
+          .compute = std::move(compute),
           .flops = flops_recurrent};
 }
 
@@ -271,18 +273,18 @@ OpDef recurrent_op(std::string name, std::string doc, int64_t gates, size_t stat
 
 void add_recurrent_ops(OpRegistry& ops) {
   OpDef lstm = recurrent_op("lstm", "Long short-term memory; gates stand in the order i, o, f, c.",
-                            4, 2, reference_lstm);
+                            4, 2, reference_lstm, compute_lstm);
   lstm.inputs.push_back({.name = "initial_c", .doc = "as initial_h", .optional = true});
   lstm.inputs.push_back(
       {.name = "p", .doc = "peepholes i, o, f: [directions, 3 * hidden]", .optional = true});
   lstm.outputs.push_back({"c", "the last: as h"});
   ops.add(std::move(lstm));
   OpDef gru = recurrent_op("gru", "Gated recurrent unit; gates stand in the order z, r, h.", 3, 1,
-                           reference_gru);
+                           reference_gru, compute_gru);
   gru.attrs.push_back(
       {"linear_before_reset", false, "the reset gate scales r * h + its bias instead of h"});
   ops.add(std::move(gru));
-  ops.add(recurrent_op("rnn", "Elman network with tanh.", 1, 1, reference_rnn));
+  ops.add(recurrent_op("rnn", "Elman network with tanh.", 1, 1, reference_rnn, compute_rnn));
 }
 
 }  // namespace byoc::op

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/op/convert.h"
+#include "core/op/expression.h"
 #include "core/op/families.h"
 
 namespace byoc::op {
@@ -151,8 +152,118 @@ RefKernel reduce_kernel(TypeId x, const std::vector<size_t>& axes, ReduceOne red
   };
 }
 
+// A reduction as expressions: `term` of one element, folded by `combiner`, then `finish` of the
+// result and the number of elements. All of the type that `state_dtype` gives for x's type.
+struct ReduceExpr {
+  DType (*state_dtype)(DType) = computing_dtype;
+  ExprFn term = [](Expr x) { return x; };
+  te::Combiner (*combiner)(DType) = te::sum_of;
+  std::function<Expr(Expr state, int64_t n)> finish = [](Expr state, int64_t) { return state; };
+};
+
+DType float_dtype(DType x) { return is_float(x) ? computing_dtype(x) : DType::kF64; }
+// Integers are counted in 64 bits where more is asked of them than to wrap around.
+DType wide_dtype(DType x) {
+  if (is_float(x)) return computing_dtype(x);
+  return is_signed_int(x) ? DType::kI64 : DType::kU64;
+}
+
+Expr mean_expr(Expr total, int64_t n) {
+  if (!is_float(total.dtype()) && n == 0) return zero(total.dtype());
+  return total / te::constant(total.dtype(), static_cast<double>(n));
+}
+
+Expr magnitude(Expr x) {
+  bool is_signed = is_float(x.dtype()) || is_signed_int(x.dtype());
+  return is_signed ? te::unary(te::UnaryOp::kAbs, x) : x;
+}
+
+Expr square(Expr x) { return x * x; }
+
+std::function<Expr(Expr, int64_t)> finished_by(te::UnaryOp op) {
+  return [op](Expr state, int64_t) { return te::unary(op, std::move(state)); };
+}
+
+// Where the elements of x stand that are taken together at `kept` of the result.
+struct ReduceShape {
+  std::vector<bool> taken;
+  bool keepdims;
+  Exprs over;  // extents taken
+  int64_t n = 1;
+
+  Exprs index(const Exprs& kept, const Exprs& r) const {
+    Exprs x;
+    size_t next_kept = 0, next_taken = 0;
+    for (bool is_taken : taken) {
+      x.push_back(is_taken ? r[next_taken++] : kept[next_kept]);
+      next_kept += !is_taken || keepdims;
+    }
+    return x;
+  }
+};
+
+ReduceShape reduce_shape(const Tensor& x, const std::vector<size_t>& axes, bool keepdims) {
+  ReduceShape shape{std::vector<bool>(x.rank()), keepdims, {}};
+  for (size_t axis : axes) {
+    shape.taken[axis] = true;
+    shape.over.push_back(x.shape()[axis]);
+    shape.n *= extents(x)[axis];
+  }
+  return shape;
+}
+
+Tensor reduced(te::Builder& builder, const std::string& name, const Tensor& x,
+               const ReduceShape& shape, TypeId y, const ReduceExpr& how) {
+  DType state = how.state_dtype(x.dtype());
+  auto term = [&](const Exprs& i, const Exprs& r) {
+    return how.term(te::cast(state, x(shape.index(i, r))));
+  };
+  Exprs extents = te::extents_of(*y);
+  if (shape.over.empty()) {  // each element alone
+    return builder.compute(name, extents, [&](const Exprs& i) {
+      return converted_to(y->dtype, how.finish(term(i, {}), 1));
+    });
+  }
+  Tensor total = builder.reduce(name, extents, shape.over, how.combiner(state), term);
+  Expr probe = te::Var("total", state);
+  if (state == y->dtype && how.finish(probe, shape.n).same_as(probe)) return total;
+  return builder.compute(name, extents, [&](const Exprs& i) {
+    return converted_to(y->dtype, how.finish(total(i), shape.n));
+  });
+}
+
+// ln sum e^x as top + ln sum e^(x - top); a top of -infinity or NaN is taken out of nothing.
+Tensor log_sum_exp(te::Builder& builder, const Tensor& x, const ReduceShape& shape, TypeId y) {
+  DType dtype = float_dtype(x.dtype());
+  Exprs extents = te::extents_of(*y);
+  auto element = [&](const Exprs& i, const Exprs& r) {
+    return te::cast(dtype, x(shape.index(i, r)));
+  };
+  Tensor top = builder.reduce("top", extents, shape.over, greatest_combiner(dtype), element);
+  Tensor total = builder.reduce(
+      "sum_exp", extents, shape.over, te::sum_of(dtype), [&](const Exprs& i, const Exprs& r) {
+        Expr value = element(i, r);
+        Expr exp = te::unary(te::UnaryOp::kExp, value - top(i));
+        return select(value == top(i), like(exp, 1), exp);  // infinities too
+      });
+  return builder.compute("log_sum_exp", extents, [&](const Exprs& i) {
+    return converted_to(y->dtype, top(i) + te::unary(te::UnaryOp::kLog, total(i)));
+  });
+}
+
+ComputeFn reduce_compute(std::string name, ReduceExpr how) {
+  return [=](te::Builder& builder, Inputs in, Types out, const Attrs& attrs) -> Result<Tensors> {
+    TensorType x{in[0].dtype(), make_shape(extents(in[0]))};
+    BYOC_TRY(auto axes, axes_of(name, x, attrs));
+    ReduceShape shape = reduce_shape(in[0], axes, attrs.b("keepdims", true));
+    if (name != "log_sum_exp" || axes.empty())
+      return one(reduced(builder, name, in[0], shape, out[0], how));
+    return one(log_sum_exp(builder, in[0], shape, out[0]));
+  };
+}
+
 template <template <class> class State, class List>
-OpDef reduction(std::string name, std::string doc, List list) {
+OpDef reduction(std::string name, std::string doc, List list, ReduceExpr how = {}) {
   OpDef op{.name = name, .doc = std::move(doc), .kind = FusionKind::kReduction};
   op.inputs = {{"x", cat("one of ", dtypes_of(list))}};
   op.attrs = {{"axes", Ints{}, "each in [-rank, rank); none: all axes"},
@@ -171,6 +282,7 @@ OpDef reduction(std::string name, std::string doc, List list) {
                                   []<class T>() -> ReduceOne { return reduce_one<T, State<T>>; }));
     return reduce_kernel(inputs[0], axes, reduce);
   };
+  op.compute = reduce_compute(name, std::move(how));
   op.flops = [](Types inputs, Types, const Attrs&) { return flop_count(inputs[0]); };
   return op;
 }
@@ -180,18 +292,26 @@ OpDef reduction(std::string name, std::string doc, List list) {
 void add_reduce_ops(OpRegistry& ops) {
   constexpr NumericTypes kNumeric;
   constexpr AllTypes kAll;
+  using te::UnaryOp;
   ops.add(reduction<SumOf>("sum", "y = sum of x over `axes`; integers wrap around", kNumeric));
-  ops.add(reduction<MeanOf>(
-      "mean", "y = sum of x over `axes` / their number, cut towards 0 for integers", kNumeric));
-  ops.add(reduction<MaxOf>("max", "y = the greatest x over `axes`; NaN wins", kAll));
-  ops.add(reduction<MinOf>("min", "y = the least x over `axes`; NaN wins", kAll));
-  ops.add(
-      reduction<ProdOf>("prod", "y = product of x over `axes`; integers wrap around", kNumeric));
-  ops.add(reduction<L1Of>("l1", "y = sum of |x| over `axes`", kNumeric));
-  ops.add(reduction<L2Of>("l2", "y = (sum of x^2 over `axes`)^(1/2)", kNumeric));
+  ops.add(reduction<MeanOf>("mean",
+                            "y = sum of x over `axes` / their number, cut towards 0 for integers",
+                            kNumeric, {.state_dtype = wide_dtype, .finish = mean_expr}));
+  ops.add(reduction<MaxOf>("max", "y = the greatest x over `axes`; NaN wins", kAll,
+                           {.combiner = greatest_combiner}));
+  ops.add(reduction<MinOf>("min", "y = the least x over `axes`; NaN wins", kAll,
+                           {.combiner = least_combiner}));
+  ops.add(reduction<ProdOf>("prod", "y = product of x over `axes`; integers wrap around", kNumeric,
+                            {.combiner = te::product_of}));
+  ops.add(reduction<L1Of>("l1", "y = sum of |x| over `axes`", kNumeric, {.term = magnitude}));
+  ops.add(reduction<L2Of>(
+      "l2", "y = (sum of x^2 over `axes`)^(1/2)", kNumeric,
+      {.state_dtype = float_dtype, .term = square, .finish = finished_by(UnaryOp::kSqrt)}));
   ops.add(reduction<SumSquareOf>("sum_square", "y = sum of x^2 over `axes`; integers wrap around",
-                                 kNumeric));
-  ops.add(reduction<LogSumOf>("log_sum", "y = ln of the sum of x over `axes`", kNumeric));
+                                 kNumeric, {.term = square}));
+  ops.add(reduction<LogSumOf>("log_sum", "y = ln of the sum of x over `axes`", kNumeric,
+                              {.state_dtype = float_dtype, .finish = finished_by(UnaryOp::kLog)}));
+  // Of one element ln e^x is x: what is left when no axes are reduced.
   ops.add(reduction<LogSumExpOf>("log_sum_exp", "y = ln of the sum of e^x over `axes`", kNumeric));
 }
 

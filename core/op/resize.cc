@@ -7,8 +7,31 @@
 #include "core/op/families.h"
 #include "core/op/kernel.h"
 #include "core/op/move.h"
+#include "core/op/resize.h"
 
 namespace byoc::op {
+AxisMap make_map(size_t d, TypeId x, TypeId y, const Attrs& attrs) {
+  AxisMap map{.in = x->shape[d].extent(),
+              .out = y->shape[d].extent(),
+              .coordinates = attrs.s("coordinates", "half_pixel")};
+  Floats scales = attrs.floats("scales"), roi = attrs.floats("roi");
+  map.scale =
+      scales.empty() ? static_cast<double>(map.out) / static_cast<double>(map.in) : scales[d];
+  map.width = map.scale * static_cast<double>(map.in);
+  if (!roi.empty()) map.roi_begin = roi[d], map.roi_end = roi[x->shape.size() + d];
+  return map;
+}
+
+// The input cell that a position is rounded to.
+int64_t nearest_cell(const AxisMap& map, double position, const std::string& rounding) {
+  double part = position - std::floor(position);
+  bool up = part > 0.5;
+  if (rounding == "round_prefer_ceil") up = part >= 0.5;
+  if (rounding == "floor") up = false;
+  if (rounding == "ceil") up = part > 0;
+  return std::clamp<int64_t>(map.floor_cell(position) + up, 0, map.in - 1);
+}
+
 namespace {
 
 constexpr std::string_view kModes[] = {"nearest", "linear", "cubic"};
@@ -81,61 +104,6 @@ Result<std::vector<TensorType>> infer_resize(Types in, const Attrs& attrs) {
       return shape_error(cat("resize: dim ", d, " has no cells"), x);
   }
   return one_result(std::move(y));
-}
-
-// How output cells of one dim map to positions in the input.
-struct AxisMap {
-  int64_t in = 0, out = 0;
-  double scale = 1, width = 0;  // width: out before rounding
-  double roi_begin = 0, roi_end = 1;
-  std::string coordinates;
-
-  double position(int64_t y) const {
-    double at = static_cast<double>(y), last = static_cast<double>(in - 1);
-    if (coordinates == "asymmetric") return at / scale;
-    if (coordinates == "tf_half_pixel_for_nn") return (at + 0.5) / scale;
-    if (coordinates == "align_corners") return width <= 1 ? 0 : at * last / (width - 1);
-    if (coordinates == "pytorch_half_pixel" && width <= 1) return -0.5;
-    if (coordinates == "half_pixel_symmetric") {
-      double half = static_cast<double>(in) / 2;
-      return half - half * static_cast<double>(out) / width + (at + 0.5) / scale - 0.5;
-    }
-    if (coordinates != "tf_crop_and_resize") return (at + 0.5) / scale - 0.5;
-    if (width <= 1) return (roi_begin + roi_end) * last / 2;
-    return at * (roi_end - roi_begin) * last / (width - 1) + roi_begin * last;
-  }
-  /// The cell at or below a position, no further than four cells from the input.
-  int64_t floor_cell(double position) const {
-    double below = std::floor(position);
-    if (!(below > -4)) return -4;
-    return below < static_cast<double>(in + 4) ? static_cast<int64_t>(below) : in + 4;
-  }
-  bool is_outside(double position) const {
-    return coordinates == "tf_crop_and_resize" &&
-           (position < 0 || position > static_cast<double>(in - 1));
-  }
-};
-
-AxisMap make_map(size_t d, TypeId x, TypeId y, const Attrs& attrs) {
-  AxisMap map{.in = x->shape[d].extent(),
-              .out = y->shape[d].extent(),
-              .coordinates = attrs.s("coordinates", "half_pixel")};
-  Floats scales = attrs.floats("scales"), roi = attrs.floats("roi");
-  map.scale =
-      scales.empty() ? static_cast<double>(map.out) / static_cast<double>(map.in) : scales[d];
-  map.width = map.scale * static_cast<double>(map.in);
-  if (!roi.empty()) map.roi_begin = roi[d], map.roi_end = roi[x->shape.size() + d];
-  return map;
-}
-
-// The input cell that a position is rounded to.
-int64_t nearest_cell(const AxisMap& map, double position, const std::string& rounding) {
-  double part = position - std::floor(position);
-  bool up = part > 0.5;
-  if (rounding == "round_prefer_ceil") up = part >= 0.5;
-  if (rounding == "floor") up = false;
-  if (rounding == "ceil") up = part > 0;
-  return std::clamp<int64_t>(map.floor_cell(position) + up, 0, map.in - 1);
 }
 
 RefKernel nearest_kernel(TypeId x, TypeId y, const Attrs& attrs) {
@@ -284,6 +252,7 @@ void add_resize_ops(OpRegistry& ops) {
                 {"extrapolation_value", 0.0, "tf_crop_and_resize: of cells outside of x"}},
            .infer = infer_resize,
            .reference = reference_resize,
+           .compute = compute_resize,
            .flops = flops_resize});
 }
 

@@ -6,6 +6,7 @@
 #include "core/op/families.h"
 #include "core/op/kernel.h"
 #include "core/op/move.h"
+#include "core/op/sample.h"
 
 namespace byoc::op {
 namespace {
@@ -278,7 +279,8 @@ void add_sample_ops(OpRegistry& ops) {
                  {"align_corners", false,
                   "-1 and 1 are centres of the outer cells, not their edges"}},
        .infer = infer_grid_sample,
-       .reference = reference_grid_sample});
+       .reference = reference_grid_sample,
+       .compute = compute_grid_sample});
   ops.add(
       {.name = "roi_align",
        .doc =
@@ -295,7 +297,8 @@ void add_sample_ops(OpRegistry& ops) {
                  {"half_pixel", true,
                   "cell k's centre is at k + 1/2, else at k and boxes are at least 1 wide"}},
        .infer = infer_roi_align,
-       .reference = reference_roi_align});
+       .reference = reference_roi_align,
+       .compute = compute_roi_align});
 }
 
 }  // namespace byoc::op

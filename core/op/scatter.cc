@@ -2,6 +2,7 @@
 // what is there; an index outside of its dim writes nothing, for kernels cannot fail.
 #include <algorithm>
 
+#include "core/op/expression.h"
 #include "core/op/families.h"
 #include "core/op/index.h"
 #include "core/op/move.h"
@@ -128,8 +129,80 @@ Result<RefKernel> reference_scatter_nd(Types in, Types out, const Attrs& attrs) 
                        });
 }
 
+// What is stored where `old` stands and `update` comes, in the type of both.
+Expr combined(const std::string& reduction, const Expr& old, const Expr& update) {
+  if (reduction == "none") return update;
+  Expr a = widened(old), b = widened(update);
+  if (reduction == "add") return converted_to(old.dtype(), a + b);
+  if (reduction == "mul") return converted_to(old.dtype(), a * b);
+  return select(reduction == "max" ? b > a : b < a, update, old);
+}
+
+te::Stmt copied(const Tensor& x, const Tensor& y) {
+  return nested_loops(extents(x), [&](const Exprs& i) { return te::make_store(y, i, x(i)); });
+}
+
+Expr is_entry(const Expr& index, int64_t extent) {
+  return Expr(-extent) <= index && index < extent;
+}
+Expr from_front(const Expr& index, int64_t extent) {
+  return select(index < 0, index + extent, index);
+}
+
+Result<Tensors> compute_scatter_elements(te::Builder& builder, Inputs in, Types out,
+                                         const Attrs& attrs) {
+  BYOC_TRY(size_t axis, normal_axis("scatter_elements", attrs.i("axis", 0), out[0]));
+  int64_t extent = out[0]->shape[axis].extent();
+  std::string reduction = attrs.s("reduction", "none");
+  return builder.procedure(
+      "scatter_elements", {*out[0]}, {in.begin(), in.end()}, [&](const Tensors& y) {
+        te::Stmt updates = nested_loops(extents(in[1]), [&](const Exprs& i) {
+          te::Var index("index");
+          Exprs to = i;
+          to[axis] = from_front(index, extent);
+          te::Stmt store = te::make_store(y[0], to, combined(reduction, y[0](to), in[2](i)));
+          return te::make_let(index, te::cast(DType::kI64, in[1](i)),
+                              te::make_if(is_entry(index, extent), store));
+        });
+        return te::make_block({copied(in[0], y[0]), updates});
+      });
+}
+
+Result<Tensors> compute_scatter_nd(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
+  Ints x = static_extents(out[0]->shape), rows = extents(in[1]);
+  auto width = static_cast<size_t>(rows.back());
+  rows.pop_back();
+  Ints slice(x.begin() + static_cast<ptrdiff_t>(width), x.end());
+  std::string reduction = attrs.s("reduction", "none");
+  auto update = [&](const Tensor& y, const Exprs& row) {
+    std::vector<te::Var> vars(width);
+    Exprs begin, inside;
+    for (size_t k = 0; k < width; ++k) {
+      begin.push_back(from_front(vars[k], x[k]));
+      inside.push_back(is_entry(vars[k], x[k]));
+    }
+    te::Stmt stmt = nested_loops(slice, [&](const Exprs& s) {
+      Exprs to = begin, from = row;
+      to.insert(to.end(), s.begin(), s.end());
+      from.insert(from.end(), s.begin(), s.end());
+      return te::make_store(y, to, combined(reduction, y(to), in[2](from)));
+    });
+    stmt = te::make_if(all_of(inside), stmt);
+    for (size_t k = width; k-- > 0;) {
+      Exprs at = row;
+      at.push_back(static_cast<int64_t>(k));
+      stmt = te::make_let(vars[k], te::cast(DType::kI64, in[1](at)), stmt);
+    }
+    return stmt;
+  };
+  return builder.procedure("scatter_nd", {*out[0]}, {in.begin(), in.end()}, [&](const Tensors& y) {
+    te::Stmt updates = nested_loops(rows, [&](const Exprs& row) { return update(y[0], row); });
+    return te::make_block({copied(in[0], y[0]), updates});
+  });
+}
+
 OpDef scatter_op(std::string name, std::string doc, std::string indices, std::string updates,
-                 InferFn infer, ReferenceFn reference) {
+                 InferFn infer, ReferenceFn reference, ComputeFn compute) {
   return {
       .name = std::move(name),
       .doc = std::move(doc) + " Negative indices count from the end; those outside write nothing.",
@@ -139,6 +212,7 @@ OpDef scatter_op(std::string name, std::string doc, std::string indices, std::st
       .attrs = {{"reduction", "none", "with what is there: none (replace), add, mul, max or min"}},
       .infer = std::move(infer),
       .reference = std::move(reference),
+      .compute = std::move(compute),
       .flops = no_flops};
 }
 
@@ -149,13 +223,14 @@ void add_scatter_ops(OpRegistry& ops) {
       "scatter_elements",
       "x with y[i, indices[i, j, ...], ...] = updates[i, j, ...], the index standing at `axis`.",
       "i32 or i64, rank of x", "as x, shape of indices", infer_scatter_elements,
-      reference_scatter_elements);
+      reference_scatter_elements, compute_scatter_elements);
   elements.attrs.push_back({"axis", int64_t{0}, "in [-rank, rank)"});
   ops.add(std::move(elements));
-  ops.add(scatter_op(
-      "scatter_nd",
-      "x with the slices named by the rows of `indices` replaced by those of `updates`.",
-      "i32 or i64 [..., k]", "as x: [..., x.shape[k:]]", infer_scatter_nd, reference_scatter_nd));
+  ops.add(
+      scatter_op("scatter_nd",
+                 "x with the slices named by the rows of `indices` replaced by those of `updates`.",
+                 "i32 or i64 [..., k]", "as x: [..., x.shape[k:]]", infer_scatter_nd,
+                 reference_scatter_nd, compute_scatter_nd));
 }
 
 }  // namespace byoc::op

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/op/expression.h"
 #include "core/op/families.h"
 #include "core/op/move.h"
 
@@ -179,14 +180,31 @@ Result<RefKernel> copy_bytes(Types in, Types, const Attrs&) {
   });
 }
 
+Result<IndexFn> same_elements_index(Types in, const TensorType& out, const Attrs&) {
+  return IndexFn([from = static_extents(in[0]->shape), to = static_extents(out.shape)](
+                     const Exprs& at) { return reshaped_index(at, to, from); });
+}
+
+Result<Tensors> compute_shape(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
+  auto [start, end] = dims_asked(TensorType{in[0].dtype(), make_shape(extents(in[0]))}, attrs);
+  Ints all = extents(in[0]);
+  return one(builder.compute("shape", te::extents_of(*out[0]), [&](const Exprs& i) {
+    Expr value = 0;
+    for (size_t d = start; d < end; ++d)
+      value = select(i[0] == static_cast<int64_t>(d - start), Expr(all[d]), value);
+    return value;
+  }));
+}
+
 OpDef same_bytes(std::string name, std::string doc, std::vector<AttrSpec> attrs, InferFn infer) {
-  return {.name = std::move(name),
+  return {.name = name,
           .doc = std::move(doc),
           .kind = FusionKind::kInjective,
           .inputs = {{"x", "any type"}},
           .attrs = std::move(attrs),
           .infer = std::move(infer),
           .reference = copy_bytes,
+          .compute = move_compute(name, same_elements_index),
           .flops = no_flops};
 }
 
@@ -214,6 +232,7 @@ void add_shape_ops(OpRegistry& ops) {
                      {"end", int64_t{0}, "likewise; absent: the rank", AttrSpec::kOptional}},
            .infer = infer_shape,
            .reference = reference_shape,
+           .compute = compute_shape,
            .flops = no_flops});
 }
 

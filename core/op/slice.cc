@@ -1,6 +1,7 @@
 // slice, and reverse_sequence.
 #include <algorithm>
 
+#include "core/op/expression.h"
 #include "core/op/families.h"
 #include "core/op/kernel.h"
 #include "core/op/move.h"
@@ -89,6 +90,22 @@ Result<RefKernel> reference_slice(Types in, Types out, const Attrs& attrs) {
   return strided_kernel(in[0]->dtype, static_extents(out[0]->shape), strides, offset);
 }
 
+Result<IndexFn> slice_index(Types in, const TensorType&, const Attrs& attrs) {
+  BYOC_TRY(SliceDims s, read_slice(in[0], attrs));
+  std::vector<Range> ranges(in[0]->shape.size());
+  for (size_t k = 0; k < s.axes.size(); ++k)
+    ranges[s.axes[k]] =
+        clamp_range(in[0]->shape[s.axes[k]].extent(), s.starts[k], s.ends[k], s.steps[k]);
+  return IndexFn([ranges = std::move(ranges)](const Exprs& at) {
+    Exprs x;
+    for (size_t d = 0; d < at.size(); ++d) {
+      Expr cell = ranges[d].step == 1 ? at[d] : at[d] * ranges[d].step;
+      x.push_back(ranges[d].start == 0 ? cell : cell + ranges[d].start);
+    }
+    return x;
+  });
+}
+
 // ---- reverse_sequence
 
 Result<std::vector<TensorType>> infer_reverse_sequence(Types in, const Attrs& attrs) {
@@ -131,6 +148,18 @@ Result<RefKernel> reference_reverse_sequence(Types in, Types, const Attrs& attrs
   });
 }
 
+Result<Tensors> compute_reverse_sequence(te::Builder& builder, Inputs in, Types,
+                                         const Attrs& attrs) {
+  size_t time = attrs.i("time_axis", 0) == 0 ? 0 : 1;
+  int64_t times = extents(in[0])[time];
+  return one(builder.compute("reverse_sequence", in[0].shape(), [&](const Exprs& i) {
+    Expr length = clamped(in[1](i[1 - time]), 0, times);
+    Exprs from = i;
+    from[time] = select(i[time] < length, length - 1 - i[time], i[time]);
+    return in[0](from);
+  }));
+}
+
 }  // namespace
 
 void add_slice_ops(OpRegistry& ops) {
@@ -146,6 +175,7 @@ void add_slice_ops(OpRegistry& ops) {
                      {"steps", Ints{}, "one per axis, not 0; empty: all 1"}},
            .infer = infer_slice,
            .reference = reference_slice,
+           .compute = move_compute("slice", slice_index),
            .flops = no_flops});
   ops.add(
       {.name = "reverse_sequence",
@@ -156,6 +186,7 @@ void add_slice_ops(OpRegistry& ops) {
        .attrs = {{"batch_axis", int64_t{1}, "0 or 1"}, {"time_axis", int64_t{0}, "the other one"}},
        .infer = infer_reverse_sequence,
        .reference = reference_reverse_sequence,
+       .compute = compute_reverse_sequence,
        .flops = no_flops});
 }
 

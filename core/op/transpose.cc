@@ -1,5 +1,8 @@
 // Ops whose output reads the input through strides: transpose, expand, tile, depth_to_space,
 // space_to_depth.
+#include <algorithm>
+
+#include "core/op/expression.h"
 #include "core/op/families.h"
 #include "core/op/move.h"
 
@@ -43,6 +46,15 @@ Result<RefKernel> reference_transpose(Types in, Types out, const Attrs& attrs) {
   return strided_kernel(in[0]->dtype, static_extents(out[0]->shape), strides);
 }
 
+Result<IndexFn> transpose_index(Types in, const TensorType&, const Attrs& attrs) {
+  BYOC_TRY(std::vector<size_t> perm, permutation(in, attrs));
+  return IndexFn([perm = std::move(perm)](const Exprs& at) {
+    Exprs x(perm.size());
+    for (size_t d = 0; d < perm.size(); ++d) x[perm[d]] = at[d];
+    return x;
+  });
+}
+
 // ---- expand, tile
 
 Result<std::vector<TensorType>> infer_expand(Types in, const Attrs& attrs) {
@@ -59,6 +71,12 @@ Result<std::vector<TensorType>> infer_expand(Types in, const Attrs& attrs) {
 Result<RefKernel> reference_expand(Types in, Types out, const Attrs&) {
   return strided_kernel(in[0]->dtype, static_extents(out[0]->shape),
                         broadcast_strides(in[0]->shape, out[0]->shape));
+}
+
+Result<IndexFn> expand_index(Types in, const TensorType&, const Attrs&) {
+  return IndexFn([x = Tensor("x", in[0]->dtype, te::extents_of(*in[0]))](const Exprs& at) {
+    return broadcast_index(x, at);
+  });
 }
 
 Result<std::vector<TensorType>> infer_tile(Types in, const Attrs& attrs) {
@@ -95,6 +113,16 @@ Result<RefKernel> reference_tile(Types in, Types out, const Attrs&) {
     }
   }
   return table_kernel(in[0]->dtype, tables);
+}
+
+Result<IndexFn> tile_index(Types in, const TensorType&, const Attrs& attrs) {
+  return IndexFn(
+      [shape = static_extents(in[0]->shape), repeats = attrs.ints("repeats")](const Exprs& at) {
+        Exprs x;
+        for (size_t d = 0; d < at.size(); ++d)
+          x.push_back(repeats[d] <= 1 || shape[d] == 0 ? at[d] : floor_mod(at[d], shape[d]));
+        return x;
+      });
 }
 
 // ---- depth_to_space, space_to_depth
@@ -145,6 +173,16 @@ Result<RefKernel> reference_depth_to_space(Types in, Types out, const Attrs& att
                         {s[0], step_c, s[2], step_j * block, s[3], step_j});
 }
 
+Result<IndexFn> depth_to_space_index(Types, const TensorType& y, const Attrs& attrs) {
+  int64_t block = attrs.i("blocksize"), c = y.shape[1].extent();
+  bool depth_first = attrs.s("mode", "DCR") == "DCR";
+  return IndexFn([=](const Exprs& at) -> Exprs {
+    Expr cell = floor_mod(at[2], block) * block + floor_mod(at[3], block);
+    Expr channel = depth_first ? cell * c + at[1] : at[1] * (block * block) + cell;
+    return {at[0], channel, floor_div(at[2], block), floor_div(at[3], block)};
+  });
+}
+
 Result<std::vector<TensorType>> infer_space_to_depth(Types in, const Attrs& attrs) {
   BYOC_TRY(int64_t block, block_size("space_to_depth", in, attrs));
   const Shape& x = in[0]->shape;
@@ -169,15 +207,27 @@ Result<RefKernel> reference_space_to_depth(Types in, Types out, const Attrs& att
                         {s[0], s[2], s[3], s[1], s[2] * block, s[3] * block});
 }
 
+Result<IndexFn> space_to_depth_index(Types in, const TensorType&, const Attrs& attrs) {
+  int64_t block = attrs.i("blocksize"), c = std::max<int64_t>(in[0]->shape[1].extent(), 1);
+  return IndexFn([=](const Exprs& at) -> Exprs {
+    Expr cell = floor_div(at[1], c);
+    return {at[0], floor_mod(at[1], c), at[2] * block + floor_div(cell, block),
+            at[3] * block + floor_mod(cell, block)};
+  });
+}
+
+using MakeIndex = Result<IndexFn> (*)(Types in, const TensorType& out, const Attrs&);
+
 OpDef moving_op(std::string name, std::string doc, std::vector<AttrSpec> attrs, InferFn infer,
-                ReferenceFn reference) {
-  return {.name = std::move(name),
+                ReferenceFn reference, MakeIndex index) {
+  return {.name = name,
           .doc = std::move(doc),
           .kind = FusionKind::kInjective,
           .inputs = {{"x", "any type"}},
           .attrs = std::move(attrs),
           .infer = std::move(infer),
           .reference = std::move(reference),
+          .compute = move_compute(name, index),
           .flops = no_flops};
 }
 
@@ -187,23 +237,23 @@ void add_transpose_ops(OpRegistry& ops) {
   AttrSpec blocksize = {"blocksize", int64_t{1}, "cells per side of a block", AttrSpec::kRequired};
   ops.add(moving_op("transpose", "Dim d of y is dim perm[d] of x.",
                     {{"perm", Ints{}, "a permutation of the dims; empty: reversed"}},
-                    infer_transpose, reference_transpose));
+                    infer_transpose, reference_transpose, transpose_index));
   ops.add(moving_op("expand", "x broadcast together with `shape`, by numpy's rules.",
                     {{"shape", Ints{}, "extents", AttrSpec::kRequired}}, infer_expand,
-                    reference_expand));
+                    reference_expand, expand_index));
   ops.add(moving_op("tile", "repeats[d] copies of x one after the other along dim d.",
                     {{"repeats", Ints{}, "one per dim, at least 0", AttrSpec::kRequired}},
-                    infer_tile, reference_tile));
+                    infer_tile, reference_tile, tile_index));
   ops.add(moving_op(
       "depth_to_space",
       "[n, c, h, w] -> [n, c / b^2, h * b, w * b]: channels become blocks of b x b cells.",
       {blocksize,
        {"mode", "DCR", "DCR: the block's cell is the outer part of the channel; CRD: the inner"}},
-      infer_depth_to_space, reference_depth_to_space));
+      infer_depth_to_space, reference_depth_to_space, depth_to_space_index));
   ops.add(moving_op(
       "space_to_depth",
       "[n, c, h, w] -> [n, c * b^2, h / b, w / b]: blocks of b x b cells become channels.",
-      {blocksize}, infer_space_to_depth, reference_space_to_depth));
+      {blocksize}, infer_space_to_depth, reference_space_to_depth, space_to_depth_index));
 }
 
 }  // namespace byoc::op

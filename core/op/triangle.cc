@@ -1,4 +1,5 @@
 // Ops on the diagonals of matrices: trilu, eye_like.
+#include "core/op/expression.h"
 #include "core/op/families.h"
 #include "core/op/kernel.h"
 #include "core/op/move.h"
@@ -27,6 +28,16 @@ Result<RefKernel> reference_trilu(Types in, Types, const Attrs& attrs) {
   });
 }
 
+Result<Tensors> compute_trilu(te::Builder& builder, Inputs in, Types, const Attrs& attrs) {
+  bool upper = attrs.b("upper", true);
+  int64_t k = attrs.i("k", 0);
+  return one(builder.compute("trilu", in[0].shape(), [&](const Exprs& i) {
+    Expr diagonal = i.back() - i[i.size() - 2];
+    Expr kept = upper ? diagonal >= k : diagonal <= k;
+    return select(kept, in[0](i), zero(in[0].dtype()));
+  }));
+}
+
 Result<std::vector<TensorType>> infer_eye_like(Types in, const Attrs& attrs) {
   BYOC_TRY_STATUS(expect_rank("eye_like", "x", in[0], 2));
   return one_result({attrs.has("dtype") ? attrs.dtype("dtype") : in[0]->dtype, in[0]->shape});
@@ -47,6 +58,14 @@ Result<RefKernel> reference_eye_like(Types, Types out, const Attrs& attrs) {
   });
 }
 
+Result<Tensors> compute_eye_like(te::Builder& builder, Inputs, Types out, const Attrs& attrs) {
+  int64_t k = attrs.i("k", 0);
+  DType dtype = out[0]->dtype;
+  return one(builder.compute("eye_like", te::extents_of(*out[0]), [&](const Exprs& i) {
+    return select(i[1] - i[0] == k, literal(dtype, 1), zero(dtype));
+  }));
+}
+
 }  // namespace
 
 void add_triangle_ops(OpRegistry& ops) {
@@ -58,6 +77,7 @@ void add_triangle_ops(OpRegistry& ops) {
                      {"k", int64_t{0}, "which diagonal: column - row"}},
            .infer = infer_trilu,
            .reference = reference_trilu,
+           .compute = compute_trilu,
            .flops = no_flops});
   ops.add({.name = "eye_like",
            .doc = "Ones on diagonal k of a matrix of x's shape, zeros elsewhere; x's values do not "
@@ -68,6 +88,7 @@ void add_triangle_ops(OpRegistry& ops) {
                      {"k", int64_t{0}, "which diagonal: column - row"}},
            .infer = infer_eye_like,
            .reference = reference_eye_like,
+           .compute = compute_eye_like,
            .flops = no_flops});
 }
 

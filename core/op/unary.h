@@ -1,14 +1,17 @@
 #pragma once
 // One row per op y[k] = f(x[k]): its name, formula, element types and f, a lambda over the type
-// that elements are computed in.
+// that elements are computed in; and the same as an expression.
+#include "core/op/expression.h"
 #include "core/op/kernel.h"
 
 namespace byoc::op {
 
-/// `make(attrs)` returns f; all attributes are read there, once. Result: the input's type, or bool.
+/// `make(attrs)` returns f; all attributes are read there, once. `expression(attrs)` returns what f
+/// is of an Expr. Result: the input's type, or bool.
 template <class List, class Make, bool kToBool = false>
 OpDef unary_with(std::string name, std::string doc, List list, std::vector<AttrSpec> attrs,
-                 Make make, std::bool_constant<kToBool> = {}) {
+                 Make make, std::function<ExprFn(const Attrs&)> expression,
+                 std::bool_constant<kToBool> = {}) {
   OpDef op{.name = name, .doc = std::move(doc), .kind = FusionKind::kElementwise};
   op.inputs = {{"x", cat("one of ", dtypes_of(list))}};
   op.attrs = std::move(attrs);
@@ -23,20 +26,23 @@ OpDef unary_with(std::string name, std::string doc, List list, std::vector<AttrS
              }));
     return map_kernel(count(inputs[0]), row, std::make_shared<F>(make(given)));
   };
+  op.compute = map_compute(name, std::move(expression));
   return op;
 }
 
 template <class List, class F>
-OpDef unary(std::string name, std::string doc, List list, F f) {
-  return unary_with(std::move(name), std::move(doc), list, {}, [f](const Attrs&) { return f; });
+OpDef unary(std::string name, std::string doc, List list, F f, ExprFn expression) {
+  return unary_with(
+      std::move(name), std::move(doc), list, {}, [f](const Attrs&) { return f; },
+      always(std::move(expression)));
 }
 
 /// The same with a bool result.
 template <class List, class Make>
 OpDef predicate_with(std::string name, std::string doc, List list, std::vector<AttrSpec> attrs,
-                     Make make) {
+                     Make make, std::function<ExprFn(const Attrs&)> expression) {
   return unary_with(std::move(name), std::move(doc), list, std::move(attrs), make,
-                    std::true_type{});
+                    std::move(expression), std::true_type{});
 }
 
 }  // namespace byoc::op

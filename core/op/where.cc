@@ -1,4 +1,5 @@
 // Choice between two tensors, element by element.
+#include "core/op/expression.h"
 #include "core/op/families.h"
 #include "core/op/kernel.h"
 
@@ -46,6 +47,13 @@ Result<RefKernel> reference_where(Types inputs, Types outputs, const Attrs&) {
   }
 }
 
+Result<Tensors> compute_where(te::Builder& builder, Inputs in, Types out, const Attrs&) {
+  return one(builder.compute("where", te::extents_of(*out[0]), [&](const Exprs& i) {
+    auto element = [&](const Tensor& x) { return x(broadcast_index(x, i)); };
+    return select(element(in[0]), element(in[1]), element(in[2]));
+  }));
+}
+
 }  // namespace
 
 void add_where_ops(OpRegistry& ops) {
@@ -57,6 +65,7 @@ void add_where_ops(OpRegistry& ops) {
   op.outputs = {{"out", "dtype of x"}};
   op.infer = infer_where;
   op.reference = reference_where;
+  op.compute = compute_where;
   ops.add(std::move(op));
 }
 
