@@ -1,0 +1,169 @@
+// Targets by name, and that of this machine.
+// Source of the levels: the x86-64 psABI, "micro-architecture levels"; names as LLVM has them.
+#include "byoc/te/target.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace byoc::te {
+namespace {
+
+using Json = nlohmann::json;
+using Names = std::vector<std::string>;
+
+const Names kV1 = {"cmov", "cx8", "fxsr", "mmx", "sse", "sse2"};
+const Names kV2 = {"cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"};
+const Names kV3 = {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"};
+const Names kV4 = {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"};
+constexpr std::string_view kKnown = "native, x86-64-v2, x86-64-v3, x86-64-v4 and aarch64";
+
+// Features of the level and of those below it, sorted.
+Names up_to_level(int level) {
+  Names all;
+  const Names* levels[] = {&kV1, &kV2, &kV3, &kV4};
+  for (int k = 0; k < level; ++k) all.insert(all.end(), levels[k]->begin(), levels[k]->end());
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+Target x86_level(int level) {
+  Target target;
+  target.cpu = level == 1 ? "x86-64" : cat("x86-64-v", level);
+  target.features = up_to_level(level);
+  target.vector_bits = level == 4 ? 512 : level == 3 ? 256 : 128;
+  target.vector_registers = level == 4 ? 32 : 16;
+  return target;
+}
+
+Target aarch64() {
+  Target target;
+  target.arch = "aarch64";
+  target.cpu = "generic";
+  target.features = {"fp-armv8", "neon"};
+  target.vector_bits = 128;
+  target.vector_registers = 32;
+  return target;
+}
+
+#if defined(__x86_64__)
+// What the builtin does not tell: bits of cpuid's leaf, register c.
+bool has_bit(unsigned leaf, unsigned bit) {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(leaf, &a, &b, &c, &d) != 0 && (c >> bit & 1) != 0;
+}
+
+// The builtin asks the operating system too whether it saves the wide registers.
+int host_level() {
+  __builtin_cpu_init();
+  bool v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt") &&
+            has_bit(1, 13) /* cx16 */ && has_bit(0x80000001, 0) /* sahf */;
+  bool v3 = v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+            __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") &&
+            has_bit(1, 29) /* f16c */ && has_bit(1, 22) /* movbe */ &&
+            has_bit(0x80000001, 5) /* lzcnt */;
+  bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+            __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+            __builtin_cpu_supports("avx512vl");
+  return v4 ? 4 : v3 ? 3 : v2 ? 2 : 1;
+}
+#endif
+
+Target native() {
+#if defined(__x86_64__)
+  Target target = x86_level(host_level());
+#elif defined(__aarch64__)
+  Target target = aarch64();
+#else
+#error "no target for this machine"
+#endif
+  if (long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE); l1 > 0) target.l1_bytes = l1;
+  if (long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE); l2 > 0) target.l2_bytes = l2;
+  return target;
+}
+
+Result<Target> named(std::string_view name) {
+  if (name == "native") return native();
+  if (name == "x86-64-v2") return x86_level(2);
+  if (name == "x86-64-v3") return x86_level(3);
+  if (name == "x86-64-v4") return x86_level(4);
+  if (name == "aarch64") return aarch64();
+  return invalid(cat("no target is called \"", name, "\"; known are ", kKnown))
+      .with_slug("unknown-target");
+}
+
+template <class T>
+Status read(const Json& json, const char* name, T& to) {
+  auto at = json.find(name);
+  if (at == json.end()) return {};
+  bool fits = std::is_same_v<T, std::string> ? at->is_string()
+              : std::is_same_v<T, Names>     ? at->is_array()
+                                             : at->is_number_integer() && *at > 0;
+  for (const Json& entry : at->is_array() ? *at : Json::array()) fits = fits && entry.is_string();
+  if (!fits) {
+    return invalid(cat("the target's \"", name, "\" is ", at->dump())).with_slug("target-json");
+  }
+  to = at->get<T>();
+  return {};
+}
+
+// Members that are absent are those of the named cpu, or of this machine. A cpu that has no entry
+// here needs the list of its features.
+Result<Target> from_json(const Json& json) {
+  std::string cpu = "native", arch;
+  BYOC_TRY_STATUS(read(json, "cpu", cpu));
+  BYOC_TRY_STATUS(read(json, "arch", arch));
+  Result<Target> base = arch == "aarch64" ? named("aarch64") : named(cpu);
+  if (!base.ok() && !json.contains("features")) return base;
+  Target target = base.ok() ? *base : x86_level(1);
+  if (json.contains("cpu") && cpu != "native") target.cpu = cpu;
+  if (!arch.empty()) target.arch = arch;
+  BYOC_TRY_STATUS(read(json, "features", target.features));
+  std::sort(target.features.begin(), target.features.end());
+  BYOC_TRY_STATUS(read(json, "vector_bits", target.vector_bits));
+  BYOC_TRY_STATUS(read(json, "vector_registers", target.vector_registers));
+  BYOC_TRY_STATUS(read(json, "l1_bytes", target.l1_bytes));
+  BYOC_TRY_STATUS(read(json, "l2_bytes", target.l2_bytes));
+  BYOC_TRY_STATUS(read(json, "threads", target.threads));
+  if (target.arch != "x86_64" && target.arch != "aarch64") {
+    return invalid(cat("the target's arch is \"", target.arch, "\", expected x86_64 or aarch64"))
+        .with_slug("unknown-target");
+  }
+  return target;
+}
+
+}  // namespace
+
+bool Target::has(std::string_view feature) const {
+  return std::find(features.begin(), features.end(), feature) != features.end();
+}
+
+Result<Target> parse_target(std::string_view text) {
+  if (text.empty()) return native();
+  if (text.front() != '{') return named(text);
+  Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object())
+    return invalid(cat("the target is no JSON object: ", text)).with_slug("target-json");
+  return from_json(json);
+}
+
+std::string print(const Target& target) {
+  nlohmann::ordered_json json = {
+      {"arch", target.arch},
+      {"cpu", target.cpu},
+      {"features", target.features},
+      {"vector_bits", target.vector_bits},
+      {"vector_registers", target.vector_registers},
+      {"l1_bytes", target.l1_bytes},
+      {"l2_bytes", target.l2_bytes},
+      {"threads", target.threads},
+  };
+  return json.dump();
+}
+
+}  // namespace byoc::te

@@ -1,0 +1,202 @@
+// translate_to_te: walks a function's nodes in order, and those of the functions it invokes in
+// their place; each call becomes the stages of the one strategy that the selector names.
+#include "byoc/te/translate.h"
+
+#include <algorithm>
+
+#include "byoc/base/check.h"
+#include "byoc/ir/visit.h"
+
+namespace byoc::te {
+namespace {
+
+// A function being walked. Stages of functions that it invokes belong to the node that does.
+struct Frame {
+  const Function* function;
+  std::vector<Tensor> params;
+  uint32_t call;  // of the outermost function; of a frame below it
+  uint32_t next = 0;
+  std::vector<std::vector<Tensor>> values;  // of each node so far
+
+  std::vector<Tensor> tensors(std::span<const ValueId> ids) const {
+    std::vector<Tensor> out;
+    for (ValueId id : ids) out.push_back(values[id.node][id.output]);
+    return out;
+  }
+};
+
+std::string place_of(const Function& function, uint32_t node) {
+  const Symbol loc = function.nodes[node].loc;
+  return loc.empty() ? cat("node ", node) : cat("node ", node, " (", loc, ")");
+}
+
+class Translator {
+ public:
+  Translator(const IRModule& module, const Target& target, const StrategySelector& selector,
+             const StrategyTable& strategies)
+      : module_(module), target_(target), selector_(selector), strategies_(strategies) {}
+
+  Result<Dag> run(const Function& function) {
+    for (uint32_t k = 0; k < function.num_params(); ++k) {
+      BYOC_TRY_STATUS(check_static(function, k));
+      Symbol name = std::get<Param>(function.nodes[k].kind).name;
+      inputs_.push_back(builder_.placeholder(name.str(), *function.nodes[k].types[0]));
+    }
+    std::vector<Frame> frames = {Frame{&function, inputs_, 0, 0, {}}};
+    while (true) {
+      Frame& top = frames.back();
+      if (top.next == top.function->nodes.size()) {
+        std::vector<Tensor> results = top.tensors(top.function->results);
+        frames.pop_back();
+        if (frames.empty()) return finish(results);
+        frames.back().values.push_back(std::move(results));
+        continue;
+      }
+      const uint32_t index = top.next++;
+      BYOC_TRY_STATUS(check_static(*top.function, index));
+      BYOC_TRY_STATUS(visit(frames, index));
+    }
+  }
+
+ private:
+  Status check_static(const Function& function, uint32_t index) const {
+    const Node& node = function.nodes[index];
+    for (size_t k = 0; k < node.types.size(); ++k) {
+      for (Dim dim : node.types[k]->shape) {
+        if (dim.is_static()) continue;
+        return unimplemented(cat(place_of(function, index), " has the type ", node.types[k],
+                                 " with the dim ", dim, ": bind it to a number first"))
+            .with_slug("symbolic-shape");
+      }
+    }
+    return {};
+  }
+
+  // May push a frame, so no reference into `frames` outlives it.
+  Status visit(std::vector<Frame>& frames, uint32_t index) {
+    Frame& top = frames.back();
+    const Function& function = *top.function;
+    const Node& node = function.nodes[index];
+    return std::visit(
+        overloaded{
+            [&](const Param&) -> Status {
+              top.values.push_back({top.params[index]});
+              return {};
+            },
+            [&](const Constant&) -> Status {
+              std::string name = cat("const", constants_.size());
+              constants_.push_back(builder_.placeholder(std::move(name), *node.types[0]));
+              top.values.push_back({constants_.back()});
+              return {};
+            },
+            [&](const Call& call) { return translate(frames, index, call); },
+            [&](const Invoke& invoke) { return enter(frames, index, invoke); },
+            [&](const Extern& external) -> Status {
+              return unimplemented(cat(place_of(function, index), " calls the external symbol ",
+                                       external.symbol, ", which has no tensor expression"))
+                  .with_slug("no-compute");
+            },
+        },
+        node.kind);
+  }
+
+  Status enter(std::vector<Frame>& frames, uint32_t index, const Invoke& invoke) {
+    const Function* callee = module_.find(invoke.function);
+    if (callee == nullptr) return not_found(cat("no function ", invoke.function, " in the module"));
+    for (const Frame& frame : frames) {
+      if (frame.function == callee)
+        return invalid(cat("function ", invoke.function, " invokes itself"));
+    }
+    const Frame& top = frames.back();
+    uint32_t call = frames.size() == 1 ? index : top.call;
+    frames.push_back({callee, top.tensors(top.function->args(invoke.args)), call, 0, {}});
+    return {};
+  }
+
+  Status translate(std::vector<Frame>& frames, uint32_t index, const Call& call) {
+    Frame& top = frames.back();
+    const Function& function = *top.function;
+    Site site = site_of(function, index, call);
+    std::vector<Strategy> all = strategies_(site);
+    std::erase_if(all, [&](const Strategy& s) { return s.applies && !s.applies(site); });
+    if (all.empty()) {
+      return unimplemented(cat("op ", call.op->name, " has no tensor expression"))
+          .with_slug("no-compute")
+          .at(place_of(function, index));
+    }
+    BYOC_TRY(size_t choice, selector_(site, all));
+    if (choice >= all.size()) {
+      return failed(cat("the selector's choice for ", call.op->name, " is number ", choice, " of ",
+                        all.size()))
+          .at(place_of(function, index));
+    }
+    builder_.begin_op(call.op->name, all[choice].name, frames.size() == 1 ? index : top.call);
+    std::vector<Tensor> inputs = top.tensors(function.args(call.args));
+    Result<std::vector<Tensor>> made =
+        all[choice].compute(builder_, inputs, site.outputs, *call.attrs);
+    if (!made.ok()) return std::move(made.status()).at(place_of(function, index));
+    check_results(site, all[choice].name, *made);
+    top.values.push_back(*std::move(made));
+    return {};
+  }
+
+  Site site_of(const Function& function, uint32_t index, const Call& call) const {
+    Site site{&function, index, call.op, call.attrs, {}, {}, {}, &target_};
+    for (ValueId arg : function.args(call.args)) {
+      site.inputs.push_back(function.type(arg));
+      site.is_constant.push_back(std::holds_alternative<Constant>(function.nodes[arg.node].kind));
+    }
+    const TypeIds& types = function.nodes[index].types;
+    for (size_t k = 0; k < types.size(); ++k) site.outputs.push_back(types[k]);
+    return site;
+  }
+
+  // What a compute promises: one tensor per result, of its type.
+  static void check_results(const Site& site, const std::string& name,
+                            const std::vector<Tensor>& made) {
+    BYOC_CHECK(made.size() == site.outputs.size(), site.op->name, ", ", name, " makes ",
+               made.size(), " tensors of ", site.outputs.size());
+    for (size_t k = 0; k < made.size(); ++k) {
+      TensorType type{made[k].dtype(), {}};
+      for (const Expr& extent : made[k].shape()) type.shape.push_back(as_int(extent).value_or(-1));
+      BYOC_CHECK(type == *site.outputs[k], site.op->name, ", ", name, " makes ", type, " for ",
+                 site.outputs[k]);
+    }
+  }
+
+  // An output is written by one stage and is nobody else's: inputs, and results that stand twice,
+  // are copied.
+  Result<Dag> finish(const std::vector<Tensor>& results) {
+    inputs_.insert(inputs_.end(), constants_.begin(), constants_.end());
+    std::vector<Tensor> outputs;
+    builder_.begin_op("", "", 0);
+    for (const Tensor& result : results) {
+      auto is_result = [&](const std::vector<Tensor>& list) {
+        return std::find(list.begin(), list.end(), result) != list.end();
+      };
+      bool copies = is_result(inputs_) || is_result(outputs);
+      outputs.push_back(!copies ? result
+                                : builder_.compute("copy", result.shape(),
+                                                   [&](const Indices& i) { return result(i); }));
+    }
+    return builder_.finish("main", inputs_, outputs);
+  }
+
+  const IRModule& module_;
+  const Target& target_;
+  const StrategySelector& selector_;
+  const StrategyTable& strategies_;
+  Builder builder_;
+  std::vector<Tensor> inputs_, constants_;
+};
+
+}  // namespace
+
+Result<Dag> translate_to_te(const IRModule& module, const Function& function, const Target& target,
+                            const StrategySelector& selector, const StrategyTable& strategies) {
+  BYOC_TRY(Dag dag, Translator(module, target, selector, strategies).run(function));
+  dag.name = find_anchor(function).name;
+  return dag;
+}
+
+}  // namespace byoc::te
