@@ -43,8 +43,11 @@ bool is_candidate(const IRModule& module, const Node& node) {
 
 void remark_verdict(const PassContext& context, const IRModule& module, const Plugin& plugin,
                     const Node& node, const Verdict& verdict) {
-  if (context.report == nullptr || verdict.accept == Verdict::kYes) return;
-  auto kind = verdict.accept == Verdict::kNo ? Report::Remark::kRefused : Report::Remark::kSlow;
+  bool is_yes = verdict.accept == Verdict::kYes;
+  if (context.report == nullptr || (is_yes && verdict.reason.empty())) return;
+  auto kind = is_yes                           ? Report::Remark::kNote  // how it will be run
+              : verdict.accept == Verdict::kNo ? Report::Remark::kRefused
+                                               : Report::Remark::kSlow;
   context.remark(
       {kind, plugin.id(), op_label(module, node), op_locs(module, node), verdict.reason});
 }

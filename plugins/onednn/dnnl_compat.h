@@ -18,15 +18,39 @@ using PoolingForward = dnnl::pooling_v2_forward;
 using SoftmaxForward = dnnl::softmax_v2_forward;
 #endif
 
+/// "2.6.3", of the library that is loaded, which need not be the one of the headers.
 inline std::string dnnl_version_text() {
-  return std::to_string(DNNL_VERSION_MAJOR) + "." + std::to_string(DNNL_VERSION_MINOR) + "." +
-         std::to_string(DNNL_VERSION_PATCH);
+  const dnnl_version_t& v = *dnnl_version();
+  return std::to_string(v.major) + "." + std::to_string(v.minor) + "." + std::to_string(v.patch);
 }
 
-/// What oneDNN computes otherwise than the ops are defined. README.md says how each was found.
-constexpr bool kIsVersion2 = DNNL_VERSION_MAJOR < 3;
-constexpr bool kSoftmaxLosesNan = kIsVersion2;          // 0 where a row contains NaN
-constexpr bool kOneGeneratorPerFunction = kIsVersion2;  // in a chain of post-ops
+/// "avx2": the instruction set that oneDNN generates code for here, ONEDNN_MAX_CPU_ISA included.
+/// The numbers are the same in both versions; one without a name here is told as it is.
+inline std::string isa_text() {
+  switch (int isa = dnnl_get_effective_cpu_isa(); isa) {
+    case dnnl_cpu_isa_sse41:
+      return "sse41";
+    case dnnl_cpu_isa_avx:
+      return "avx";
+    case dnnl_cpu_isa_avx2:
+      return "avx2";
+    case dnnl_cpu_isa_avx2_vnni:
+      return "avx2_vnni";
+    case dnnl_cpu_isa_avx512_core:
+      return "avx512_core";
+    case dnnl_cpu_isa_avx512_core_vnni:
+      return "avx512_core_vnni";
+    case dnnl_cpu_isa_avx512_core_bf16:
+      return "avx512_core_bf16";
+    default:
+      return "isa" + std::to_string(isa);
+  }
+}
+
+/// Where 2.x computes otherwise than the ops are defined and 3.x does not; README.md lists them,
+/// and what both have in common.
+constexpr bool kOneGeneratorPerFunction = DNNL_VERSION_MAJOR < 3;  // in a chain of post-ops
+constexpr bool kLogSoftmaxOfOneIsOff = DNNL_VERSION_MAJOR < 3;     // by 1e-6
 
 namespace compat {
 

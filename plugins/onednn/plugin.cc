@@ -10,10 +10,27 @@ class OnednnPlugin : public sdk::Plugin {
   std::vector<sdk::Pattern> patterns() const override { return pattern_table(); }
   sdk::Verdict judge(const Graph& candidate) const override;
   std::unique_ptr<sdk::Kernel> compile(sdk::Function& function) override;
+  /// The artifact holds graphs: formats are chosen again when it is loaded, by the oneDNN that is
+  /// there.
+  std::string made_with() const override {
+    return "oneDNN " + dnnl_version_text() + " " + isa_text();
+  }
 
  private:
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
 };
+
+/// The primitive by oneDNN's name, and what a user would want to know of how it gets its weights.
+std::string how(const Region& region, const Built& built) {
+  std::string text = built.implementation;
+  for (const Argument& argument : built.inputs) {
+    const Value& value = region.values[static_cast<size_t>(argument.value)];
+    if (argument.index != DNNL_ARG_WEIGHTS || value.origin == Value::kConstant) continue;
+    text += argument.have == argument.want ? ", weights given at run time"
+                                           : ", weights given at run time, reordered in each call";
+  }
+  return text;
+}
 
 // A candidate is taken when oneDNN makes the primitive: what it refuses is refused here, never in
 // compile.
@@ -26,12 +43,14 @@ sdk::Verdict OnednnPlugin::judge(const Graph& candidate) const {
           value.type.is_static() && value.type.rank() <= 6 && value.type.dtype == sdk::DType::kF32;
       formats.push_back(describable ? plain_desc(value.type) : Desc());
     }
+    std::string implementations;
     for (const Unit& unit : region.units) {
       Built built = build_unit(region, unit, formats, engine_);
       if (built.implementation.starts_with("ref"))
         return sdk::Verdict::slow(built.implementation + ", oneDNN has no fast kernel for it");
+      implementations += (implementations.empty() ? "" : " + ") + how(region, built);
     }
-    return sdk::Verdict::yes();
+    return sdk::Verdict::yes(std::move(implementations));
   } catch (const Refusal& refusal) {
     return sdk::Verdict::no(refusal.reason);
   }

@@ -42,7 +42,7 @@ std::string_view verb(Report::Remark::Kind kind) {
     case Report::Remark::kNote:
       break;
   }
-  return "note";
+  return "taken";
 }
 
 /// What a plugin, or a model, has to say may be long; a table row is not.
@@ -61,8 +61,9 @@ class Groups {
     std::string_view taker = op.placed.plugin.empty() ? "nobody" : op.placed.plugin.text();
     for (const Opinion& opinion : op.opinions) {
       bool is_slow = opinion.kind == Report::Remark::kSlow;
-      add(is_slow ? cat("taken by ", opinion.plugin, ", slow")
-                  : cat(verb(opinion.kind), " by ", opinion.plugin, ", taken by ", taker),
+      bool is_how = opinion.kind == Report::Remark::kNote;
+      add(is_slow || is_how ? cat("taken by ", opinion.plugin, is_slow ? ", slow" : ", run by")
+                            : cat(verb(opinion.kind), " by ", opinion.plugin, ", taken by ", taker),
           op.placed, opinion.reason);
     }
     if (op.opinions.empty() && op.placed.plugin.empty()) add("taken by nobody", op.placed, "");

@@ -85,10 +85,12 @@ class Opinions {
     }
     return out;
   }
-  /// A plugin that took the op in the end refused nothing that matters.
+  /// A plugin that took the op in the end refused nothing that matters; one that did not take it
+  /// does not run it.
   static bool concerns(const Report::Remark& remark, const PlacedOp& op) {
-    if (remark.kind == Report::Remark::kNote) return false;
-    return op.plugin.text() != remark.plugin || remark.kind == Report::Remark::kSlow;
+    bool is_taker = op.plugin.text() == remark.plugin;
+    if (remark.kind == Report::Remark::kNote) return is_taker;
+    return !is_taker || remark.kind == Report::Remark::kSlow;
   }
   /// Without the plugin's name in front, which stands beside it anyway.
   static std::string words_of(const Report::Remark& remark) {

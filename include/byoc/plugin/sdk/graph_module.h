@@ -10,8 +10,14 @@ namespace byoc::sdk::detail {
 
 inline constexpr std::string_view kGraphModuleFormat = "byoc-graphs/1";
 
+inline std::string graph_module_compat(const Plugin& plugin) {
+  std::string made_with = plugin.made_with();
+  return std::string(kGraphModuleFormat) + (made_with.empty() ? "" : " ") + made_with;
+}
+
 class GraphModule : public Module {
  public:
+  explicit GraphModule(const Plugin& plugin) : compat_(graph_module_compat(plugin)) {}
   /// Compiles `function`; an error is given its index.
   void add(Plugin& plugin, Function& function) {
     One one{function.graph.symbol, std::string(function.graph_json), nullptr, {}};
@@ -37,7 +43,7 @@ class GraphModule : public Module {
     const One& one = functions_[found->second];
     return {one.kernel.get(), one.info};
   }
-  std::string compat() const override { return std::string(kGraphModuleFormat); }
+  std::string compat() const override { return compat_; }
   struct Saved {
     std::string_view symbol, graph_json;
   };
@@ -84,6 +90,7 @@ class GraphModule : public Module {
     rest.remove_prefix(size);
     return text;
   }
+  std::string compat_;
   std::vector<One> functions_;
   std::map<std::string, size_t, std::less<>> index_;  // by symbol
 };
@@ -119,14 +126,14 @@ inline Constants constants_of(const Graph& graph, const ConstantsByKey& by_key) 
 
 inline std::unique_ptr<Module> compile_module(Plugin& plugin, CompileRequest& request) {
   if (auto module = plugin.compile_module(request)) return module;
-  auto module = std::make_unique<GraphModule>();
+  auto module = std::make_unique<GraphModule>(plugin);
   for (Function& function : request.functions) module->add(plugin, function);
   return module;
 }
 
 inline std::unique_ptr<Module> load_module(Plugin& plugin, const byoc_load& load) {
   if (auto module = plugin.load_module(load)) return module;
-  auto module = std::make_unique<GraphModule>();
+  auto module = std::make_unique<GraphModule>(plugin);
   const ConstantsByKey by_key = constants_by_key(load);
   uint64_t index = 0;
   for (const GraphModule::Saved& saved : GraphModule::read(load.blob)) {
@@ -146,8 +153,14 @@ inline std::unique_ptr<Module> load_module(Plugin& plugin, const byoc_load& load
   return module;
 }
 
+/// 3: made with the same; 2: graphs all the same, to be made with what is here; 1: no graphs.
+inline uint32_t graph_module_level(const Plugin& plugin, std::string_view text) {
+  if (text == graph_module_compat(plugin)) return 3;
+  return text.substr(0, text.find(' ')) == kGraphModuleFormat ? 2 : 1;
+}
 inline uint32_t compat(const Plugin& plugin, std::string_view text) {
-  return plugin.compat(text).value_or(text == kGraphModuleFormat ? 3 : 1);
+  if (std::optional<uint32_t> level = plugin.compat(text)) return *level;
+  return graph_module_level(plugin, text);
 }
 
 }  // namespace byoc::sdk::detail

@@ -49,6 +49,8 @@ struct Cost {
 struct Verdict {
   static Verdict yes() { return {1, {}, {}}; }
   static Verdict yes(Cost cost) { return {1, cost, {}}; }
+  /// how: what will run it, "jit:avx2".
+  static Verdict yes(std::string how, Cost cost = {}) { return {1, cost, std::move(how)}; }
   static Verdict slow(std::string reason, Cost cost = {}) { return {2, cost, std::move(reason)}; }
   static Verdict no(std::string reason) { return {0, {}, std::move(reason)}; }
   uint32_t accept = 0;  // as byoc_verdict
@@ -222,6 +224,10 @@ class Plugin {
   virtual std::unique_ptr<Kernel> compile(Function&) {
     throw Error(BYOC_UNIMPLEMENTED, "neither compile nor compile_module is overridden");
   }
+
+  /// What kernels hang on beside their graph: a library's version, the CPU. An artifact that was
+  /// saved under another text is loaded too, with the advice to compile again.
+  virtual std::string made_with() const { return {}; }
 
   // For plugins whose artifact holds more than graphs, all three; none returns nothing then.
   virtual std::unique_ptr<Module> compile_module(CompileRequest&) { return nullptr; }
