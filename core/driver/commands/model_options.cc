@@ -5,6 +5,7 @@
 
 #include "byoc/import.h"
 #include "byoc/ir/text.h"
+#include "byoc/te/target.h"
 #include "core/driver/commands/bindings.h"
 #include "runtime/cli/output.h"
 
@@ -80,7 +81,9 @@ void add_build_options(cli::Command& command, ModelOptions& options) {
       {"--default", "ID", "the plugin that takes what nobody else took", &options.default_codegen});
   add_plugin_options(command, options.plugins);
   all.push_back({"--threads", "N", "threads of a run; 0: all cores", &options.threads});
-  all.push_back({"--target", "CPU", "the machine to compile for: native", &options.target});
+  all.push_back({"--target", "CPU",
+                 "the machine to compile for: native, x86-64-v2, -v3, -v4, aarch64",
+                 &options.target});
   all.push_back(
       {"--strict", "", "an op that its first taker does not run is an error", &options.strict});
   all.push_back({"-O", "LEVEL",
@@ -119,8 +122,8 @@ Result<std::shared_ptr<const PluginSet>> load_plugins(const PluginFlags& flags,
 Result<BuildOptions> build_options(const ModelOptions& options, const cli::CommonOptions& common) {
   if (options.level < 0 || options.level > 3)
     return cli::usage_error(cat("-O wants 0 to 3, not ", options.level));
-  if (options.target != "native")
-    return cli::usage_error(cat("--target knows native alone, not \"", options.target, "\""));
+  auto target = te::parse_target(options.target);
+  if (!target.ok()) return cli::usage_error(cat("--target: ", target.status().message()));
   BuildOptions out;
   BYOC_TRY(out.plugins, load_plugins(options.plugins, common));
   out.compilers = split_list(options.compilers);
@@ -128,6 +131,7 @@ Result<BuildOptions> build_options(const ModelOptions& options, const cli::Commo
   out.level = options.level;
   out.strict = options.strict;
   out.threads = options.threads;
+  if (options.target != "native") out.target_json = te::print(*target);
   return out;
 }
 

@@ -1,9 +1,11 @@
-// byoc print: the IR as text, as it comes in or behind a pass of the pipeline.
+// byoc print: the IR as text, as it comes in or behind a pass of the pipeline; or the tensor
+// expressions that its functions become.
 #include "byoc/base/json.h"
 #include "byoc/ir/text.h"
 #include "core/driver/commands/commands.h"
 #include "core/driver/commands/model_options.h"
 #include "core/driver/commands/pipeline_parts.h"
+#include "core/driver/commands/tensor_expressions.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {
@@ -13,7 +15,21 @@ struct Options {
   ModelOptions model;
   std::string after, function;
   uint64_t elide = 64;
+  bool te = false;
 };
+
+Result<int> print_te(const IRModule& module, const Options& options,
+                     const cli::CommonOptions& common) {
+  BYOC_TRY(te::Target target, te::parse_target(options.model.target));
+  nlohmann::ordered_json dags = nlohmann::ordered_json::array();
+  for (Symbol function : functions_of_interest(module, options.function)) {
+    BYOC_TRY(te::Dag dag, dag_of(module, function, target));
+    cli::print_text(cat("// function ", function, "\n", te::print(dag)), common);
+    dags.push_back(dag_json(module, function, dag));
+  }
+  BYOC_TRY_STATUS(cli::print_json(common, "print", {{"after", options.after}, {"te", dags}}));
+  return cli::kDone;
+}
 
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(IRModule module, load_model(options.model));
@@ -27,6 +43,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
     return not_found(cat("no function \"", options.function, "\" in the module"))
         .with_slug("unknown-function");
   }
+  if (options.te) return print_te(module, options, common);
   std::string text = print(module, {.elide = options.elide, .only_function = options.function});
   cli::print_text(text, common);
   BYOC_TRY_STATUS(cli::print_json(common, "print", {{"after", options.after}, {"text", text}}));
@@ -42,13 +59,18 @@ cli::Command print_command(const cli::CommonOptions& common) {
   command.about = "the IR of a model as text";
   command.examples = {
       {"byoc print net.onnx", "as imported"},
-      {"byoc print net.onnx --after partition_graph --fn main", "one function, partitioned"}};
+      {"byoc print net.onnx --after partition_graph --fn main", "one function, partitioned"},
+      {"byoc print net.onnx --te", "the tensor expression of every stage of the model"}};
   add_model_options(command, options->model, "an .onnx or .ir file");
   command.options.push_back(
       {"--after", "PASS", "run the pipeline up to this pass first", &options->after});
   command.options.push_back({"--fn", "NAME", "only this function", &options->function});
   command.options.push_back(
       {"--elide", "N", "constants of more elements are shown by their key", &options->elide});
+  command.options.push_back({"--te", "",
+                             "tensor expressions: of the functions that plugins compile, or of the "
+                             "whole model before it is partitioned",
+                             &options->te});
   command.run = [options, &common] { return run(*options, common); };
   return command;
 }

@@ -54,6 +54,53 @@ TEST(PrintCommand, PrintsTheModuleAndNothingElse) {
   EXPECT_EQ(ran.err, "");
 }
 
+TEST(PrintCommand, PrintsTheTensorExpressionsOfTheWholeModel) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir",
+                                 "fn main(%x: f32[2,3]) { %0 = const(0.5) : f32[3,4]  "
+                                 "%1 = matmul(%x, %0)  %2 = relu(%1)  return %2 }");
+  Ran ran = byoc("print " + model + " --te");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("dag matmul_relu {"));
+  EXPECT_THAT(ran.out, HasSubstr("matmul: f32[2, 4]  // matmul, direct"));
+  EXPECT_THAT(ran.out, HasSubstr("(x[i0, r0] * const0[r0, i1])"));
+  auto json = byoc.json("print " + model + " --te");
+  auto dag = json["te"][0];
+  EXPECT_EQ(dag["function"], "main");
+  EXPECT_EQ(dag["anchor"], 2);
+  EXPECT_EQ(dag["inputs"].size(), 2u);
+  EXPECT_EQ(dag["stages"][2]["kind"], "reduction");
+  EXPECT_EQ(dag["stages"][2]["compute"], "direct");
+  EXPECT_EQ(dag["stages"][2]["reduce"][0]["extent"], 3);
+  EXPECT_EQ(dag["stages"][3]["op"], "relu");
+}
+
+TEST(PrintCommand, PrintsTheTensorExpressionsOfPartitionedFunctions) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", kTwoOps);
+  Ran ran = byoc("print " + model + " --after fuse_ops --te --compiler json");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("// function json_main_0"));
+  EXPECT_THAT(ran.out, HasSubstr("// tanh, direct"));
+}
+
+TEST(PrintCommand, SaysWhyAFunctionHasNoTensorExpression) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", "fn main(%x: f32[N,3]) { %0 = relu(%x)  return %0 }");
+  Ran ran = byoc("print " + model + " --te");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("error[symbolic-shape]"));
+  EXPECT_THAT(ran.err, HasSubstr("function main"));
+  EXPECT_EQ(byoc("print " + model + " --te --shape N=2").code, 0);
+}
+
+TEST(PrintCommand, RefusesATargetThatNobodyKnows) {
+  Byoc byoc;
+  Ran ran = byoc("print " + byoc.write("m.ir", kTwoOps) + " --te --target pdp11");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("no target is called \"pdp11\"; known are native, x86-64-v2"));
+}
+
 TEST(PrintCommand, BindsSizesOfText) {
   Byoc byoc;
   std::string model = byoc.write("m.ir", "fn main(%x: f32[N,3]) { %0 = relu(%x)  return %0 }");
