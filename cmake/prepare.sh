@@ -24,22 +24,25 @@ byoc_install() {
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# byoc_build FOLDER [cmake options...]: configures (again only when something changed) and builds.
+# byoc_build FOLDER [cmake options...] [-- targets...]: configures (again only when something changed)
+# and builds, all or the targets alone.
 byoc_build() {
-  local folder=$1 log
+  local folder=$1 log options=()
   shift
+  while [ $# -gt 0 ] && [ "$1" != -- ]; do options+=("$1"); shift; done
+  [ $# -gt 0 ] && shift
   mkdir -p "$folder"
   log=$folder/configure.log
-  if ! cmake -S . -B "$folder" -G Ninja "$@" >"$log" 2>&1; then
+  if ! cmake -S . -B "$folder" -G Ninja "${options[@]}" >"$log" 2>&1; then
     cat "$log" >&2
     return 1
   fi
   if [ -t 2 ]; then
-    ninja -C "$folder" 1>&2
+    ninja -C "$folder" "$@" 1>&2
   else
     log=$folder/build.log
     say "building $folder"
-    if ! ninja -C "$folder" >"$log" 2>&1; then
+    if ! ninja -C "$folder" "$@" >"$log" 2>&1; then
       grep -v '^\[' "$log" | tail -n 100 >&2
       return 1
     fi
