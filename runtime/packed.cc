@@ -1,5 +1,8 @@
 #include "runtime/packed.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -65,11 +68,23 @@ byoc_status* refuse(uint32_t code, const std::string& message) {
                                   {message.data(), message.size()});
 }
 
+constexpr uint64_t kLargePage = uint64_t{2} << 20;
+
+// Weights are many megabytes that every run reads: pages of 2 MiB, where the system has them, take
+// a tenth of the page faults and of the translations. Only pages that the weights fill are asked
+// for.
+void* allocate(uint64_t bytes, uint64_t align) {
+  if (bytes < kLargePage) return host_table()->alloc(nullptr, bytes, align);
+  void* memory = host_table()->alloc(nullptr, bytes, std::max(align, kLargePage));
+  if (memory) ::madvise(memory, bytes / kLargePage * kLargePage, MADV_HUGEPAGE);
+  return memory;
+}
+
 byoc_status* fill_once(Packed& packed, byoc_fill_fn fill, void* u) {
   std::lock_guard lock(packed.mutex);
   if (packed.filled) return nullptr;
   if (!packed.memory) {
-    packed.memory = host_table()->alloc(nullptr, static_cast<uint64_t>(packed.bytes), packed.align);
+    packed.memory = allocate(static_cast<uint64_t>(packed.bytes), packed.align);
     if (!packed.memory)
       return refuse(BYOC_RESOURCE_EXHAUSTED, cat("no memory for ", packed.bytes, " packed bytes"));
     host_counts().packed_bytes += packed.bytes;

@@ -96,7 +96,7 @@ uint32_t Planner::constant_in(const Argument& argument) {
   } else {
     uint64_t bytes = argument.want.get_size();
     auto fill = [&](void* memory) {
-      std::memset(memory, 0, bytes);
+      if (bytes != argument.have.get_size()) std::memset(memory, 0, bytes);  // padding
       const void* plain = constants_.data(value.index);
       dnnl::memory from(argument.have, engine_, const_cast<void*>(plain)),
           to(argument.want, engine_, memory);
