@@ -98,8 +98,7 @@ class ContextBuilder {
                   .args = context_->pointers.data() + first,
                   .n_args = static_cast<uint32_t>(step.args.size()),
                   .workspace = context_->workspace.get(),
-                  .workspace_bytes = session_.workspace_bytes,
-                  .call_id = index};
+                  .workspace_bytes = session_.workspace_bytes};
     if (session_.kernels[index].kind == StepKernel::kNative) bind_native(step, bound);
   }
 
@@ -156,8 +155,7 @@ class ContextBuilder {
     bound.native = {.h = {sizeof(byoc_native_call), BYOC_TAG_NATIVE_CALL, nullptr},
                     .data = data.data() + first,
                     .workspace = context_->workspace.get(),
-                    .host = host_table(),
-                    .call_id = bound.call.call_id};
+                    .host = host_table()};
   }
 
   const SessionState& session_;

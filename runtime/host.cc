@@ -11,6 +11,7 @@
 #include "byoc/runtime/plugins.h"
 #include "byoc/runtime/tensor.h"
 #include "runtime/packed.h"
+#include "runtime/spans.h"
 #include "runtime/threads.h"
 
 struct byoc_status {
@@ -98,8 +99,10 @@ uint64_t now_ns(byoc_host_ctx*) noexcept {
                                std::chrono::nanoseconds(1));
 }
 
-void span(byoc_host_ctx*, uint64_t, int64_t, byoc_str, uint64_t, uint64_t, const byoc_str*,
-          uint64_t) noexcept {}
+void span(byoc_host_ctx*, uint64_t call_id, int64_t node, byoc_str name, uint64_t begin_ns,
+          uint64_t end_ns, const byoc_str* details, uint64_t n) noexcept {
+  record_span(call_id, {node, name, begin_ns, end_ns, details, n});
+}
 
 /// A constant kept: its own view, because the table it was lent from goes away.
 byoc_status* const_keep(byoc_const_ref* ref, byoc_held* out) noexcept {

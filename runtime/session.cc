@@ -91,7 +91,8 @@ Status run_steps(const SessionState& session, ContextState& context) {
     if (!context.profiling) continue;
     uint64_t time = now_ns() - begin;
     StepProfile& profile = context.profile[k];
-    profile = {profile.runs + 1, profile.total_ns + time, std::min(profile.min_ns, time)};
+    profile = {profile.runs + 1, profile.total_ns + time, std::min(profile.min_ns, time), begin,
+               time};
   }
   return {};
 }
@@ -187,10 +188,24 @@ Status Session::run(Context& context, std::span<const DLTensor> inputs,
   return {};
 }
 
-void Session::set_profiling(Context& context, bool on) const { context.state_->profiling = on; }
+void Session::set_profiling(Context& context, bool on) const {
+  ContextState& state = *context.state_;
+  state.profiling = on;
+  if (on && !state.spans) state.spans = std::make_unique<SpanRecorder>(state.steps.size());
+  for (size_t k = 0; k < state.steps.size(); ++k) {
+    uint64_t call_id = on ? state.spans->call_id(k) : 0;
+    state.steps[k].call.call_id = state.steps[k].native.call_id = call_id;
+    state.steps[k].call.flags = on ? BYOC_CALL_SPANS : 0;
+  }
+}
 
 std::span<const StepProfile> Session::profile(const Context& context) const {
   return context.state_->profile;
+}
+
+const SpanLog& Session::spans(const Context& context) const {
+  static const SpanLog kNone;
+  return context.state_->spans ? context.state_->spans->log() : kNone;
 }
 
 }  // namespace byoc

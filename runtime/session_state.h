@@ -8,6 +8,7 @@
 
 #include "byoc/runtime/session.h"
 #include "runtime/native.h"
+#include "runtime/spans.h"
 
 namespace byoc {
 
@@ -77,6 +78,7 @@ struct ContextState {
   std::vector<Patch> patches;
   std::vector<StepProfile> profile;
   bool profiling = false;
+  std::unique_ptr<SpanRecorder> spans;  // made when profiling is first switched on
 };
 
 Result<std::unique_ptr<ContextState>> make_context_state(const SessionState& session);

@@ -268,6 +268,25 @@ static byoc_status* plugin_info(const byoc_kernel* kernel, byoc_kernel_info* io)
   return NULL;
 }
 
+/* Two stretches of the run, in the order load, store; or others, by the fault. */
+static void tell_spans(const instance* me, const byoc_call* call) {
+  static const byoc_str details[] = {STR("implementation"), STR("a loop"),     STR("src"),
+                                     STR("abcd"),           STR("is_reorder"), STR("1")};
+  const byoc_host* host = me->host;
+  uint64_t now = host->now_ns(host->ctx);
+  if (is(me, "spans-backwards"))
+    host->span(host->ctx, call->call_id, 0, STR("load"), now, now - 1, NULL, 0);
+  if (is(me, "spans-stray"))
+    host->span(host->ctx, ~call->call_id, 0, STR("load"), now, now, NULL, 0);
+  if (is(me, "spans-broken"))
+    host->span(host->ctx, call->call_id, 0, (byoc_str){NULL, 7}, now, now, NULL, 0);
+  if (is(me, "spans-broken"))
+    host->span(host->ctx, call->call_id, 0, STR("load"), now, now, details, 5);
+  if (strncmp(me->fault, "spans-", 6) == 0) return;
+  host->span(host->ctx, call->call_id, 0, STR("load"), now, now + 10, details, 6);
+  host->span(host->ctx, call->call_id, -1, STR("store"), now + 10, now + 30, NULL, 0);
+}
+
 static byoc_status* plugin_run(byoc_kernel* kernel, const byoc_call* call) {
   const function* f = (const function*)kernel;
   if (is(f->owner, "run")) return fail(f->owner, BYOC_INTERNAL, -1, STR("the kernel panicked"));
@@ -282,6 +301,7 @@ static byoc_status* plugin_run(byoc_kernel* kernel, const byoc_call* call) {
   uint64_t n = 1;
   for (int k = 0; k < x->ndim; ++k) n *= (uint64_t)x->shape[k];
   for (uint64_t k = 0; k < n; ++k) to[k] = (from[k] > 0 ? from[k] : 0) + plus;
+  if (call->flags & BYOC_CALL_SPANS) tell_spans(f->owner, call);
   return NULL;
 }
 

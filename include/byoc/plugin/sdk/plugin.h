@@ -2,6 +2,7 @@
 // What a plugin author writes: a Plugin, which makes Kernels. All of it may throw (error.h).
 #include <functional>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "byoc/plugin/sdk/graph.h"
@@ -139,6 +140,17 @@ class Call {
   void* workspace() const { return raw_.workspace; }
   bool cancelled() const {
     return raw_.cancel && detail::host_table()->cancelled(raw_.cancel) != 0;
+  }
+  /// Whether somebody profiles this run. Where not, read no clock and tell no spans.
+  bool wants_spans() const { return (raw_.flags & BYOC_CALL_SPANS) != 0; }
+  /// What the kernel did from begin_ns to end_ns (of host().now_ns()); see byoc_host::span.
+  /// details: keys and values in turn. Reports know "implementation", "src" and "dst" (formats of
+  /// memory) and "is_reorder" ("1": it only changes a format), and show others as they are.
+  void span(int64_t node, byoc_str name, uint64_t begin_ns, uint64_t end_ns,
+            std::span<const byoc_str> details = {}) const {
+    const byoc_host* host = detail::host_table();
+    host->span(host->ctx, raw_.call_id, node, name, begin_ns, end_ns, details.data(),
+               details.size());
   }
   const byoc_call& raw() const { return raw_; }
 
