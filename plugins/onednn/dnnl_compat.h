@@ -115,6 +115,24 @@ inline std::vector<int64_t> dims_of(const Desc& desc) {
 #endif
 }
 
+/// Strides of the outer dims, and the blocks that stand inside of them, outermost first.
+struct Blocking {
+  std::vector<int64_t> strides, block_sizes, block_dims;
+};
+/// Empty for layouts that are not of this kind.
+inline Blocking blocking_of(const Desc& desc) {
+#if DNNL_VERSION_MAJOR >= 3
+  if (desc.get_format_kind() != dnnl::memory::format_kind::blocked) return {};
+  return {desc.get_strides(), desc.get_inner_blks(), desc.get_inner_idxs()};
+#else
+  if (desc.data.format_kind != dnnl_blocked) return {};
+  const dnnl_blocking_desc_t& b = desc.data.format_desc.blocking;
+  return {{b.strides, b.strides + desc.data.ndims},
+          {b.inner_blks, b.inner_blks + b.inner_nblks},
+          {b.inner_idxs, b.inner_idxs + b.inner_nblks}};
+#endif
+}
+
 /// Two layouts with the same text are the same, in this process.
 inline std::string layout_text(const Desc& desc) {
 #if DNNL_VERSION_MAJOR >= 3

@@ -4,6 +4,8 @@
 
 #include <map>
 
+#include "format_text.h"
+
 namespace byoc::onednn {
 
 ThreadScope::ThreadScope(uint32_t threads) : before_(omp_get_max_threads()) {
@@ -31,6 +33,8 @@ struct OnednnKernel::State {
 
 OnednnKernel::OnednnKernel(Plan plan, dnnl::engine engine, uint32_t threads)
     : plan_(std::move(plan)), engine_(std::move(engine)), threads_(threads == 0 ? 1 : threads) {
+  for (const Step& step : plan_.steps)
+    formats_.push_back({format_text(step.args.front().desc), format_text(step.args.back().desc)});
   pool_.reserve(64);
   pool_.push_back(make_state());
 }
@@ -111,17 +115,42 @@ dnnl_status_t OnednnKernel::repair(const State& state, size_t step) const {
   return status;
 }
 
+dnnl_status_t OnednnKernel::execute(const State& state, size_t step) const {
+  const auto& args = state.args[step];
+  dnnl_status_t status =
+      dnnl_primitive_execute(plan_.steps[step].primitive.get(), state.stream.get(),
+                             static_cast<int>(args.size()), args.data());
+  bool has_repair = plan_.steps[step].repair.rows != nullptr;
+  return has_repair && status == dnnl_success ? repair(state, step) : status;
+}
+
+// A stream of the CPU has done its work when execute returns.
+void OnednnKernel::tell_span(const sdk::Call& call, size_t step, uint64_t begin_ns) const {
+  const Step& done = plan_.steps[step];
+  const Formats& formats = formats_[step];
+  auto text = [](std::string_view t) { return byoc_str{t.data(), t.size()}; };
+  const byoc_str details[] = {text("implementation"),
+                              text(done.implementation),
+                              text("src"),
+                              text(formats.src),
+                              text("dst"),
+                              text(formats.dst),
+                              text("is_reorder"),
+                              text(done.is_reorder ? "1" : "0")};
+  call.span(done.node, text(done.name), begin_ns, sdk::host().now_ns(), details);
+}
+
 void OnednnKernel::run(const sdk::Call& call) const {
   ThreadScope threads(threads_);
   std::unique_ptr<State> state = take_state();
   bind(*state, call);
   dnnl_status_t status = dnnl_success;
   size_t failed = 0;
+  const bool wants_spans = call.wants_spans();
   for (size_t s = 0; s < plan_.steps.size() && status == dnnl_success; ++s) {
-    const auto& args = state->args[s];
-    status = dnnl_primitive_execute(plan_.steps[s].primitive.get(), state->stream.get(),
-                                    static_cast<int>(args.size()), args.data());
-    if (plan_.steps[s].repair.rows != nullptr && status == dnnl_success) status = repair(*state, s);
+    uint64_t begin = wants_spans ? sdk::host().now_ns() : 0;
+    status = execute(*state, s);
+    if (wants_spans) tell_span(call, s, begin);
     failed = s;
   }
   if (status == dnnl_success) status = dnnl_stream_wait(state->stream.get());

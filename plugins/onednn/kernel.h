@@ -21,11 +21,17 @@ class OnednnKernel : public sdk::Kernel {
   std::unique_ptr<State> take_state() const;
   void bind(State& state, const sdk::Call& call) const;
   dnnl_status_t repair(const State& state, size_t step) const;
+  dnnl_status_t execute(const State& state, size_t step) const;
+  void tell_span(const sdk::Call& call, size_t step, uint64_t begin_ns) const;
 
   Plan plan_;
   dnnl::engine engine_;
   uint32_t threads_;
-  mutable std::mutex mutex_;  // of the pool, held for a push or a pop
+  struct Formats {
+    std::string src, dst;
+  };
+  std::vector<Formats> formats_;  // per step, for spans
+  mutable std::mutex mutex_;      // of the pool, held for a push or a pop
   mutable std::vector<std::unique_ptr<State>> pool_;
 };
 

@@ -15,6 +15,16 @@ std::string layout_key(const Desc& from, const Desc& to) {
   return "onednn/" + dnnl_version_text() + "/" + layout_text(from) + " -> " + layout_text(to);
 }
 
+long reads_of(const Unit& unit, int value) {
+  long reads = std::count(unit.args.begin(), unit.args.end(), value);
+  for (const Post& post : unit.posts) reads += post.other == value;
+  return reads;
+}
+
+const std::string& name_of(const Unit& unit) {
+  return unit.name.empty() ? unit.node->op : unit.name;
+}
+
 class Planner {
  public:
   Planner(const Graph& graph, sdk::Constants& constants, const dnnl::engine& engine)
@@ -46,6 +56,7 @@ class Planner {
   const dnnl::engine& engine_;
   Region region_;
   Plan plan_;
+  size_t current_ = 0;           // unit that is being added; all are, when outputs are finished
   std::vector<Standing> homes_;  // per value: where it was made
   std::vector<Desc> formats_;    // per value: of its home
   std::map<std::pair<int, std::string>, uint32_t>
@@ -78,13 +89,15 @@ void Planner::add_reorder(uint32_t from, const Desc& from_desc, uint32_t to, con
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::reorder::primitive_desc pd(engine_, from_desc, engine_, to_desc, attr);
-  plan_.steps.push_back({dnnl::reorder(pd),
-                         {{DNNL_ARG_FROM, from, from_desc}, {DNNL_ARG_TO, to, to_desc}},
-                         pd.scratchpad_desc(),
-                         true,
-                         pd.impl_info_str(),
-                         "reorder",
-                         {}});
+  plan_.steps.push_back(
+      {dnnl::reorder(pd),
+       {{DNNL_ARG_FROM, from, from_desc}, {DNNL_ARG_TO, to, to_desc}},
+       pd.scratchpad_desc(),
+       true,
+       pd.impl_info_str(),
+       current_ < region_.units.size() ? name_of(region_.units[current_]) : "(result)",
+       {},
+       current_ < region_.units.size() ? static_cast<int64_t>(current_) : -1});
 }
 
 // A constant in the wanted layout: the host's own memory when that is what is wanted, else packed
@@ -131,12 +144,14 @@ uint32_t Planner::argument_buffer(const Argument& argument) {
   return copies_[key] = to;
 }
 
-// Nobody reads the value after this unit, it is no result, and it has the layout wanted.
+// Nobody reads the value after this unit, the unit itself only as what is summed to; it is no
+// result, and it has the layout wanted. Earlier readers do not matter.
 bool Planner::may_take_over(int value, const Desc& desc, size_t unit) const {
   const Value& v = region_.values[static_cast<size_t>(value)];
+  if (reads_of(region_.units[unit], value) != 1) return false;
   bool is_result =
       std::find(region_.outputs.begin(), region_.outputs.end(), value) != region_.outputs.end();
-  return v.origin == Value::kUnit && !is_result && v.reads == 1 &&
+  return v.origin == Value::kUnit && !is_result &&
          last_reader_[static_cast<size_t>(value)] == unit &&
          homes_[static_cast<size_t>(value)].desc == desc &&
          plan_.buffers[homes_[static_cast<size_t>(value)].buffer].home == Buffer::kArena &&
@@ -173,10 +188,8 @@ void Planner::add_unit(size_t index) {
   const Unit& unit = region_.units[index];
   Built built = build_unit(region_, unit, formats_, engine_);
   if (built.is_view) return add_view(unit, built);
-  Step step{built.primitive,      {},
-            built.scratchpad,     false,
-            built.implementation, unit.name.empty() ? unit.node->op : unit.name,
-            built.repair};
+  Step step{built.primitive, {},           built.scratchpad,           false, built.implementation,
+            name_of(unit),   built.repair, static_cast<int64_t>(index)};
   for (const Argument& argument : built.inputs)
     step.args.push_back({argument.index, argument_buffer(argument), argument.want});
   uint32_t out = result_buffer(unit, built);
@@ -237,7 +250,7 @@ void Planner::place_arena() {
 
 Plan Planner::make() {
   place_inputs();
-  for (size_t u = 0; u < region_.units.size(); ++u) add_unit(u);
+  for (current_ = 0; current_ < region_.units.size(); ++current_) add_unit(current_);
   finish_outputs();
   place_arena();
   return std::move(plan_);

@@ -27,7 +27,8 @@ struct Step {
   Desc scratchpad;
   bool is_reorder = false;
   std::string implementation, name;
-  Repair repair;  // from the first argument to the last
+  Repair repair;      // from the first argument to the last
+  int64_t node = -1;  // of the graph; of a reorder: of the primitive that wants it
 };
 
 struct Plan {
