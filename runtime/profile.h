@@ -1,4 +1,5 @@
 #pragma once
+// What profiling has found, as rows for reports.
 #include <string>
 #include <vector>
 
@@ -22,5 +23,18 @@ struct ProfileRow {
 std::vector<ProfileRow> step_rows(const Session& session);
 /// The same with the times of that Context.
 std::vector<ProfileRow> profile_rows(const Session& session, const Context& context);
+
+/// What a kernel told of its inside, over the runs of one Context: one row per label.
+struct SpanRow {
+  SpanLabel label;
+  uint64_t calls = 0;  // over all runs
+  double calls_per_run = 0;
+  uint64_t total_ns = 0;
+  double median_ns = 0, min_ns = 0;  // of one call
+  bool is_reorder() const { return label.detail("is_reorder") == "1"; }
+  double run_ns() const { return median_ns * calls_per_run; }
+};
+/// In the order in which the spans first appeared, which is that of execution.
+std::vector<SpanRow> span_rows(const Session& session, const Context& context);
 
 }  // namespace byoc

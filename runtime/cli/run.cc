@@ -8,6 +8,7 @@
 #include "byoc/base/literal.h"
 #include "runtime/cli/memory.h"
 #include "runtime/cli/output.h"
+#include "runtime/cli/span_report.h"
 #include "runtime/profile.h"
 
 namespace byoc::cli {
@@ -19,10 +20,12 @@ struct Ran {
   std::vector<std::string> files;   // empty without --output-dir
   std::vector<ProfileRow> profile;  // empty without --profile
   std::optional<MemoryUse> memory;  // with --profile
+  std::vector<SpanRow> spans;       // the same
   double time_ns = 0;
 };
 
-Result<Ran> run_once(const Session& session, std::vector<NamedInput> inputs, bool profile) {
+Result<Ran> run_once(const Session& session, std::vector<NamedInput> inputs,
+                     const RunFlags& flags) {
   Ran ran{.inputs = std::move(inputs)};
   std::vector<DLTensor> in, out;
   for (const NamedInput& input : ran.inputs) in.push_back(input.tensor.view());
@@ -32,13 +35,15 @@ Result<Ran> run_once(const Session& session, std::vector<NamedInput> inputs, boo
   }
   for (const Tensor& tensor : ran.outputs) out.push_back(tensor.view());
   BYOC_TRY(auto context, session.make_context());
-  session.set_profiling(*context, profile);
+  session.set_profiling(*context, flags.profile || !flags.trace.empty());
   auto begin = std::chrono::steady_clock::now();
   BYOC_TRY_STATUS(session.run(*context, in, out));
   ran.time_ns =
       std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
-  if (!profile) return ran;
+  if (!flags.trace.empty()) BYOC_TRY_STATUS(write_trace(flags.trace, session, *context));
+  if (!flags.profile) return ran;
   ran.profile = profile_rows(session, *context);
+  ran.spans = span_rows(session, *context);
   ran.memory = memory_use(session);
   return ran;
 }
@@ -116,6 +121,7 @@ Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); 
 Json to_json(const Session& session, const std::string& model, const Ran& ran) {
   Json json = {{"model", model}, {"threads", session.threads()}, {"time_ns", ran.time_ns}};
   for (const char* list : {"inputs", "outputs", "profile"}) json[list] = Json::array();
+  json["spans"] = span_json(ran.spans);
   for (size_t k = 0; k < ran.inputs.size(); ++k) {
     const NamedTensor& input = session.inputs()[k];
     json["inputs"].push_back(
@@ -152,6 +158,7 @@ void print_run(const Session& session, const Ran& ran, const CommonOptions& comm
   print_text(output_table(session, ran), common);
   if (!ran.profile.empty()) print_text("\n" + profile_table(ran.profile), common);
   if (ran.memory) print_text(memory_line(*ran.memory), common);
+  if (!ran.spans.empty()) print_text("\n" + span_text(ran.spans, common.verbose), common);
   print_text(cat("ran in ", format_time(ran.time_ns), ", ", session.threads(),
                  session.threads() == 1 ? " thread" : " threads",
                  "; the first run, reading not counted\n"),
@@ -167,7 +174,11 @@ void add_run_options(Command& command, RunFlags& flags) {
                      &flags.inputs});
   options.push_back(
       {"--output-dir", "DIR", "write each output and outputs.json there", &flags.output_dir});
-  options.push_back({"--profile", "", "time of every step; memory", &flags.profile});
+  options.push_back({"--profile", "",
+                     "time of every step, and of what kernels tell of their inside; memory",
+                     &flags.profile});
+  options.push_back(
+      {"--trace", "FILE", "the run as a trace, for chrome://tracing or Perfetto", &flags.trace});
   options.push_back({"--seed", "N", "of random inputs (default 0)", &flags.seed});
 }
 
@@ -178,7 +189,7 @@ Status run_session(const Session& session, const std::string& model, const RunFl
   BYOC_TRY_STATUS(session.check_externs());
   auto inputs = make_inputs(session.inputs(), flags.inputs, flags.seed, readers);
   if (!inputs.ok()) return std::move(inputs.status()).at(model);
-  BYOC_TRY(Ran ran, run_once(session, *std::move(inputs), flags.profile));
+  BYOC_TRY(Ran ran, run_once(session, *std::move(inputs), flags));
   if (!flags.output_dir.empty()) {
     BYOC_TRY(ran.files, write_outputs(flags.output_dir, session.outputs(), ran.outputs, format));
   }

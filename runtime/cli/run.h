@@ -9,6 +9,7 @@ namespace byoc::cli {
 struct RunFlags {
   std::vector<std::string> inputs;  // --input, see values.h
   std::string output_dir;
+  std::string trace;  // a file
   bool profile = false;
   uint64_t seed = 0;
 };

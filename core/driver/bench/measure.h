@@ -32,6 +32,7 @@ class Subject {
   const Session& session() const { return *session_; }
   const std::vector<Tensor>& outputs() const { return outputs_; }
   double first_run_ns() const { return first_run_ns_; }
+  const Context& context() const { return *context_; }
 
   Samples samples;             // of whole runs
   std::vector<Samples> steps;  // of each step of the program, from runs of their own

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "byoc/base/json.h"
+#include "runtime/cli/span_report.h"
 #include "runtime/profile.h"
 
 namespace byoc::driver {
@@ -51,6 +52,10 @@ std::vector<Row> rows_of(const Subject& subject) {
     rows.push_back({std::move(step), spread_of(samples.ns), flops});
   }
   return rows;
+}
+
+std::vector<SpanRow> spans_of(const Subject& subject) {
+  return span_rows(subject.session(), subject.context());
 }
 
 double sum_of_medians(const std::vector<Row>& rows) {
@@ -218,10 +223,11 @@ std::string timed_text(const BenchReport& report) {
 std::string regions_text(const Benched& benched, bool all_regions) {
   std::vector<Row> rows = rows_of(*benched.subject);
   if (rows.empty() || samples_of(*benched.subject, 0).ns.empty()) return "";
+  std::string inside = cli::span_text(spans_of(*benched.subject), all_regions);
   return cat("\nper region, ", threads_text(benched.threads),
              " (runs of their own with a clock around each; sum of medians ",
              cli::format_time(sum_of_medians(rows)), "):\n", region_table(rows, all_regions), "\n",
-             kernel_table(rows), "\n", runner_table(rows));
+             kernel_table(rows), "\n", runner_table(rows), inside.empty() ? "" : "\n", inside);
 }
 
 Json spread_json(const Spread& spread) {
@@ -262,6 +268,7 @@ Json benched_json(const Benched& benched) {
   std::vector<Row> rows = rows_of(subject);
   for (size_t k = 0; k < rows.size(); ++k)
     json["regions"].push_back(row_json(rows[k], samples_of(subject, k)));
+  json["spans"] = cli::span_json(spans_of(subject));
   return json;
 }
 

@@ -16,6 +16,7 @@ namespace fs = std::filesystem;
 using test::get;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// A folder that holds the command, one plugin and an artifact, and nothing else.
 class ByocRun : public ::testing::Test {
@@ -57,6 +58,49 @@ TEST_F(ByocRun, SaysWhereInputsCameFromAndWhatCameOut) {
   ASSERT_EQ(run("m.byoc --profile --input zeros"), 0) << err_;
   EXPECT_THAT(out_, HasSubstr("faulty_main_1  faulty"));
   EXPECT_THAT(out_, HasSubstr("Relu_1"));
+}
+
+// Its two kernels tell "load", a reorder of 10 ns, and "store" of 20 ns.
+TEST_F(ByocRun, ProfileTellsWhatHappenedInsideOfKernels) {
+  ASSERT_EQ(run("m.byoc --profile"), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("inside the kernels: 4 primitives, 2 of them reorders (33.3 % of"));
+  EXPECT_THAT(out_, HasSubstr("reorder a loop"));
+  EXPECT_LT(out_.find("store"), out_.find("load")) << "the slowest first: " << out_;
+  ASSERT_EQ(run("m.byoc"), 0) << err_;
+  EXPECT_THAT(out_, Not(HasSubstr("inside the kernels")));
+}
+
+TEST_F(ByocRun, ProfileHasEverySpanAsJson) {
+  ASSERT_EQ(run("m.byoc --json --profile"), 0) << err_;
+  Json spans = (*parse_json(out_))["spans"];
+  ASSERT_EQ(spans.size(), 4u);
+  EXPECT_EQ(spans[0]["name"], "load");
+  EXPECT_EQ(spans[0]["step"], 0);
+  EXPECT_EQ(spans[0]["node"], 0);
+  EXPECT_EQ(spans[0]["is_reorder"], true);
+  EXPECT_EQ(spans[0]["median_ns"], 10.0);
+  EXPECT_EQ(spans[0]["details"]["src"], "abcd");
+  EXPECT_EQ(spans[3]["step"], 1);
+  EXPECT_EQ(spans[3]["node"], nullptr);
+}
+
+TEST_F(ByocRun, TraceHasStepsAndWhatHappenedInsideThem) {
+  ASSERT_EQ(run("m.byoc --trace t.json"), 0) << err_;
+  auto trace = parse_json(get(folder_.file("t.json")));
+  ASSERT_TRUE(trace.ok()) << trace.status().to_string();
+  std::vector<std::string> names;
+  double step_begin = 0;
+  for (const Json& event : (*trace)["traceEvents"]) {
+    if (event["ph"] != "X") continue;
+    names.push_back(event["name"]);
+    if (event["cat"] == "step") step_begin = event["ts"];
+    EXPECT_GE(event["dur"], 0.0);
+  }
+  EXPECT_THAT(names,
+              ElementsAre("faulty_main_0", "faulty_main_1", "load", "store", "load", "store"));
+  EXPECT_GT(step_begin, 0.0) << "the second step begins after the first";
+  EXPECT_EQ(run("m.byoc --trace none/t.json"), 1);
+  EXPECT_THAT(err_, HasSubstr("none/t.json"));
 }
 
 TEST_F(ByocRun, WithJsonStdoutIsOneValue) {

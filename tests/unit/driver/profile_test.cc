@@ -1,0 +1,77 @@
+// run --profile and bench: what a plugin tells of the inside of its regions, with the user's names.
+// The model is tests/models/digits: six convolutions, one of them in front of a residual add whose
+// other operand is read twice.
+#include <algorithm>
+
+#include "command.h"
+
+namespace byoc::test {
+namespace {
+
+using testing::AnyOf;
+using testing::Eq;
+using testing::HasSubstr;
+
+const std::string kDigits =
+    BYOC_SOURCE_DIR "/tests/models/digits/model.onnx --shape N=1 --compiler onednn";
+
+std::vector<Json> reorders_of(const Json& spans) {
+  std::vector<Json> out;
+  std::copy_if(spans.begin(), spans.end(), std::back_inserter(out),
+               [](const Json& span) { return span["is_reorder"] == true; });
+  return out;
+}
+
+Json span_of(const Json& spans, const std::string& name) {
+  for (const Json& span : spans) {
+    if (span["name"] == name && span["is_reorder"] == false) return span;
+  }
+  ADD_FAILURE() << "no span of " << name;
+  return {{"details", {{"dst", ""}}}};
+}
+
+TEST(OnednnProfile, HasAPrimitivePerConvolutionInItsFormat) {
+  Byoc byoc;
+  Json json = byoc.json("run " + kDigits + " --profile");
+  ASSERT_EQ(json["profile"].size(), 1u) << "one region";
+  for (const char* name : {"/stem/stem.0/Conv", "/block/block.0/Conv", "/conv/Conv", "/down/Conv",
+                           "/wide/wide.0/Conv", "/top/top.0/Conv"}) {
+    Json span = span_of(json["spans"], name);
+    EXPECT_EQ(span["step"], 0);
+    EXPECT_EQ(span["calls_per_run"], 1.0);
+    EXPECT_GT(span["median_ns"], 0.0);
+    EXPECT_THAT(span["details"]["dst"].get<std::string>(),
+                AnyOf(Eq("aBcd8b"), Eq("aBcd16b"), Eq("acdb")));
+    EXPECT_THAT(span["details"]["implementation"].get<std::string>(), HasSubstr("jit"));
+  }
+}
+
+// Flattening wants plain memory; the residual is summed to where it stands.
+TEST(OnednnProfile, ShowsThatNothingIsReorderedInsideARegion) {
+  Byoc byoc;
+  Json json = byoc.json("run " + kDigits + " --profile");
+  std::vector<Json> reorders = reorders_of(json["spans"]);
+  ASSERT_EQ(reorders.size(), 1u) << json["spans"].dump(1);
+  EXPECT_EQ(reorders[0]["name"], "/Flatten");
+  EXPECT_EQ(reorders[0]["details"]["dst"], "abcd");
+}
+
+TEST(OnednnProfile, IsInBenchAsWell) {
+  Byoc byoc;
+  std::string line = "bench " + kDigits + " --warmup 0 --min-time 0.02 --rounds 2";
+  Json json = byoc.json(line);
+  Json spans = json["configurations"][0]["spans"];
+  EXPECT_EQ(span_of(spans, "/down/Conv")["calls_per_run"], 1.0);
+  EXPECT_EQ(reorders_of(spans).size(), 1u);
+  Ran ran = byoc(line);
+  EXPECT_THAT(ran.out, HasSubstr("inside the kernels: 11 primitives, 1 of them a reorder ("));
+  EXPECT_THAT(ran.out, HasSubstr("\nimplementation "));
+}
+
+TEST(OnednnProfile, IsNotThereUnlessAskedFor) {
+  Byoc byoc;
+  EXPECT_EQ(byoc.json("run " + kDigits)["spans"].size(), 0u) << "nobody asked";
+}
+
+}  // namespace
+}  // namespace byoc::test
