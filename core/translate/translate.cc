@@ -3,6 +3,7 @@
 #include "byoc/te/translate.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
@@ -170,12 +171,11 @@ class Translator {
     inputs_.insert(inputs_.end(), constants_.begin(), constants_.end());
     std::vector<Tensor> outputs;
     builder_.begin_op("", "", 0);
+    std::unordered_set<const void*> taken;
+    for (const Tensor& input : inputs_) taken.insert(input.id());
     for (const Tensor& result : results) {
-      auto is_result = [&](const std::vector<Tensor>& list) {
-        return std::find(list.begin(), list.end(), result) != list.end();
-      };
-      bool copies = is_result(inputs_) || is_result(outputs);
-      outputs.push_back(!copies ? result
+      bool is_free = taken.insert(result.id()).second;
+      outputs.push_back(is_free ? result
                                 : builder_.compute("copy", result.shape(),
                                                    [&](const Indices& i) { return result(i); }));
     }
