@@ -1,0 +1,91 @@
+// A model that stays loaded and runs when it is told to, so that a script can measure it in turns
+// with another program (peers/compare.py). One command per line on stdin, one line of JSON for each
+// on stdout: `run N` runs N times after one that is not counted, and gives the times in
+// nanoseconds; `outputs DIR` writes what the last run gave as DIR/0.npy, DIR/1.npy, ...; the end of
+// stdin ends it.
+#include <chrono>
+#include <iostream>
+
+#include "byoc/base/json.h"
+#include "core/driver/bench/measure.h"
+#include "core/driver/commands/bindings.h"
+#include "core/driver/commands/runnable.h"
+#include "runtime/cli/values.h"
+
+namespace byoc::bench {
+namespace {
+
+struct Options {
+  driver::ModelOptions model;
+  std::vector<std::string> inputs;
+};
+
+void answer(const Json& json) { std::cout << json.dump() << std::endl; }
+
+Status run_turn(driver::Subject& subject, uint64_t count) {
+  Json times = Json::array();
+  BYOC_TRY_STATUS(subject.run());
+  for (uint64_t k = 0; k < count; ++k) {
+    auto begin = std::chrono::steady_clock::now();
+    BYOC_TRY_STATUS(subject.run());
+    auto time = std::chrono::steady_clock::now() - begin;
+    times.push_back(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
+  }
+  answer({{"ns", std::move(times)}});
+  return {};
+}
+
+Status write_outputs(const driver::Subject& subject, const std::string& folder) {
+  for (size_t k = 0; k < subject.outputs().size(); ++k) {
+    const Tensor& output = subject.outputs()[k];
+    BYOC_TRY_STATUS(write_npy(output.view(), output.spec().dtype, cat(folder, "/", k, ".npy")));
+  }
+  answer({{"outputs", subject.outputs().size()}});
+  return {};
+}
+
+Status obey(driver::Subject& subject) {
+  std::string word;
+  while (std::cin >> word) {
+    uint64_t count = 0;
+    std::string folder;
+    if (word == "run" && std::cin >> count) {
+      BYOC_TRY_STATUS(run_turn(subject, count));
+    } else if (word == "outputs" && std::cin >> folder) {
+      BYOC_TRY_STATUS(write_outputs(subject, folder));
+    } else {
+      return invalid(cat("commands are `run N` and `outputs DIR`, not \"", word, "\""));
+    }
+  }
+  return {};
+}
+
+Result<int> serve(const Options& options, const cli::CommonOptions& common) {
+  BYOC_TRY(std::string path, driver::model_path(options.model.model));
+  BYOC_TRY(driver::Runnable runnable, driver::make_runnable(options.model, path, common));
+  BYOC_TRY(auto session, Session::load(std::move(runnable.executable), runnable.plugins,
+                                       {.threads = options.model.threads}));
+  BYOC_TRY(auto named,
+           cli::make_inputs(session->inputs(), options.inputs, 0, driver::tensor_readers()));
+  std::vector<Tensor> inputs;
+  for (auto& input : named) inputs.push_back(std::move(input.tensor));
+  BYOC_TRY(auto subject, driver::Subject::make(std::move(session), inputs));
+  answer({{"ready", true}});
+  BYOC_TRY_STATUS(obey(*subject));
+  return cli::kDone;
+}
+
+}  // namespace
+}  // namespace byoc::bench
+
+int main(int argc, char** argv) {
+  byoc::bench::Options options;
+  byoc::cli::CommonOptions common;
+  byoc::cli::Command root{.name = "bench_serve", .about = "run a model whenever a line says so"};
+  root.examples = {{"echo run 5 | bench_serve net.onnx --compiler onednn", "five times"}};
+  byoc::driver::add_model_options(root, options.model, "an .onnx, .ir or .byoc file");
+  root.options.push_back({"--input", "NAME=VALUE", "as in byoc run", &options.inputs});
+  byoc::cli::add_common_options(root, common);
+  root.run = [&] { return byoc::bench::serve(options, common); };
+  return byoc::cli::run_command_line(root, common, argc, argv);
+}
