@@ -48,10 +48,6 @@ class Exchange {
   std::unordered_map<const void*, Expr> done_;
 };
 
-void add_once(std::vector<std::string>& names, const std::string& name) {
-  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-}
-
 }  // namespace
 
 std::vector<Tensor> tensors_read(const Stage& stage) {
@@ -76,8 +72,10 @@ Exprs with_tensors(const Exprs& values, const std::unordered_map<const void*, Te
 }
 
 void add_read(ScheduleState& state, const std::string& producer, const std::string& reader) {
-  add_once(state.of(producer).readers, reader);
-  add_once(state.of(reader).reads, producer);
+  std::vector<std::string>& reads = state.of(reader).reads;
+  if (std::find(reads.begin(), reads.end(), producer) != reads.end()) return;
+  reads.push_back(producer);
+  state.of(producer).readers.push_back(reader);
 }
 
 void remove_read(ScheduleState& state, const std::string& producer, const std::string& reader) {

@@ -137,5 +137,60 @@ TEST(MicroKernel, CopiesCachedResultsBehindTheReduction) {
 )");
 }
 
+// Blocks of k: what a block of rows and columns reads stays in the caches, and each tile still has
+// its sums in registers for the length of a block.
+TEST(MicroKernel, AddsUpBlocksOfTheReduction) {
+  Builder b;
+  Tensor x = b.placeholder("x", DType::kF32, {8, 12}),
+         w = b.placeholder("w", DType::kF32, {12, 16});
+  Tensor y =
+      b.reduce("y", {8, 16}, {12}, sum_of(DType::kF32),
+               [&](const Indices& i, const Indices& r) { return x(i[0], r[0]) * w(r[0], i[1]); });
+  Schedule s(b.finish("f", {x, w}, {y}));
+  BYOC_APPLY(s.split("y", "r0", 6));
+  BYOC_APPLY(s.rfactor("y", "r0.o"));
+  BYOC_APPLY(s.tile("y", "i0", "i1", 4, 8));
+  BYOC_APPLY(s.reorder("y", {"r0.o", "i0.o", "i1.o", "i0.i", "i1.i"}));
+  BYOC_APPLY(s.vectorize("y", "i1.i"));
+  BYOC_APPLY(s.compute_at("y.partial", "y", "i1.o"));
+  BYOC_APPLY(s.reorder("y.partial", {"r0.i", "i0", "i1", "r0.o"}));
+  EXPECT_EQ(text_of(s), R"(loops f(x: f32[8, 12], w: f32[12, 16]) -> (y: f32[8, 16]) {
+  for i0.o in 0..2 {
+    for i1.o in 0..2 {
+      for i0.i in 0..4 {
+        vectorized i1.i in 0..8 {
+          y[((i0.o * 4) + i0.i), ((i1.o * 8) + i1.i)] = 0
+        }
+      }
+    }
+  }
+  for r0.o in 0..2 {
+    for i0.o'1 in 0..2 {
+      for i1.o'1 in 0..2 {
+        stack y.partial: f32[4, 8, 1]
+        for i0 in 0..4 {
+          for i1 in 0..8 {
+            y.partial[i0, i1, 0] = 0
+          }
+        }
+        for r0.i in 0..6 {
+          for i0'1 in 0..4 {
+            for i1'1 in 0..8 {
+              y.partial[i0'1, i1'1, 0] = (y.partial[i0'1, i1'1, 0] + (x[((i0.o'1 * 4) + i0'1), ((r0.o * 6) + r0.i)] * w[((r0.o * 6) + r0.i), ((i1.o'1 * 8) + i1'1)]))
+            }
+          }
+        }
+        for i0.i'1 in 0..4 {
+          vectorized i1.i'1 in 0..8 {
+            y[((i0.o'1 * 4) + i0.i'1), ((i1.o'1 * 8) + i1.i'1)] = (y[((i0.o'1 * 4) + i0.i'1), ((i1.o'1 * 8) + i1.i'1)] + y.partial[i0.i'1, i1.i'1, 0])
+          }
+        }
+      }
+    }
+  }
+}
+)");
+}
+
 }  // namespace
 }  // namespace byoc::te
