@@ -1,0 +1,131 @@
+#include "plugins/llvm/cache.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "byoc/base/buffer.h"
+
+namespace byoc::llvm_plugin {
+namespace {
+
+constexpr std::string_view kMagic = "byoc-kernel/1\n";
+
+/// magic, hash of the rest, symbol, '\n', 8 bytes of workspace_bytes, object.
+std::string pack(const Kernel& kernel) {
+  std::string rest = kernel.symbol + "\n";
+  rest.append(reinterpret_cast<const char*>(&kernel.workspace_bytes), sizeof(uint64_t));
+  rest += kernel.object;
+  return cat(kMagic, content_key(std::as_bytes(std::span(rest))).hex(), rest);
+}
+
+std::optional<Kernel> unpack(std::string_view bytes, const std::string& symbol) {
+  constexpr size_t kHash = 32;
+  size_t head = kMagic.size() + kHash, data = head + symbol.size() + 1;
+  if (bytes.size() < data + sizeof(uint64_t) || !bytes.starts_with(kMagic)) return std::nullopt;
+  std::string_view rest = bytes.substr(head);
+  if (!rest.starts_with(symbol + "\n")) return std::nullopt;
+  if (content_key(std::as_bytes(std::span(rest))).hex() != bytes.substr(kMagic.size(), kHash))
+    return std::nullopt;
+  Kernel out{symbol, std::string(bytes.substr(data + sizeof(uint64_t))), 0};
+  std::memcpy(&out.workspace_bytes, bytes.data() + data, sizeof(uint64_t));
+  return out;
+}
+
+bool is_ours_alone(const struct stat& info) {
+  return info.st_uid == ::geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+std::optional<std::string> read_ours(const std::string& path) {
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return std::nullopt;
+  struct stat info;
+  std::optional<std::string> out;
+  if (::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && is_ours_alone(info)) {
+    out.emplace(static_cast<size_t>(info.st_size), '\0');
+    if (::read(fd, out->data(), out->size()) != info.st_size) out.reset();
+    ::futimens(fd, nullptr);  // used now
+  }
+  ::close(fd);
+  return out;
+}
+
+/// To a name of its own, then renamed: nobody ever sees half a file. Not synced: a file that a
+/// crash cut short has the wrong hash.
+void write_ours(const std::string& path, std::string_view bytes) {
+  static std::atomic<uint64_t> counter{0};
+  std::string temporary = cat(path, ".", ::getpid(), ".", counter++);
+  int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return;
+  bool written = ::write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+  written = ::close(fd) == 0 && written;
+  if (!written || ::rename(temporary.c_str(), path.c_str()) != 0) ::unlink(temporary.c_str());
+}
+
+}  // namespace
+
+std::string KernelCache::default_folder() {
+  const char* cache = ::secure_getenv("XDG_CACHE_HOME");
+  if (cache && cache[0] == '/') return cat(cache, "/byoc/llvm");
+  const char* home = ::secure_getenv("HOME");
+  return home && home[0] == '/' ? cat(home, "/.cache/byoc/llvm") : "";
+}
+
+KernelCache::KernelCache(std::string folder, uint64_t max_bytes)
+    : folder_(std::move(folder)), max_bytes_(max_bytes) {
+  if (folder_.empty()) return;
+  std::error_code error;
+  std::filesystem::path path(folder_);
+  if (!std::filesystem::exists(path, error)) {
+    std::filesystem::create_directories(path.parent_path(), error);
+    ::mkdir(folder_.c_str(), 0700);
+  }
+  struct stat info;
+  bool fits = ::lstat(folder_.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && is_ours_alone(info);
+  if (!fits) folder_.clear();
+}
+
+std::optional<Kernel> KernelCache::find(const std::string& symbol) const {
+  if (!is_usable()) return std::nullopt;
+  auto bytes = read_ours(folder_ + "/" + symbol);
+  return bytes ? unpack(*bytes, symbol) : std::nullopt;
+}
+
+void KernelCache::put(const Kernel& kernel) const {
+  if (is_usable()) write_ours(folder_ + "/" + kernel.symbol, pack(kernel));
+}
+
+void KernelCache::trim() const {
+  if (!is_usable()) return;
+  struct File {
+    std::filesystem::file_time_type used;
+    std::filesystem::path path;
+    uint64_t bytes;
+  };
+  std::vector<File> files;
+  uint64_t total = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
+    std::error_code gone;  // another process trims too
+    if (!entry.is_regular_file(gone)) continue;
+    files.push_back({entry.last_write_time(gone), entry.path(), entry.file_size(gone)});
+    if (gone) files.pop_back();
+    else total += files.back().bytes;
+  }
+  if (total <= max_bytes_) return;
+  std::sort(files.begin(), files.end(),
+            [](const File& a, const File& b) { return a.used < b.used; });
+  for (const File& file : files) {
+    if (total <= max_bytes_ / 4 * 3) return;  // some room, so that not every compile trims
+    if (std::filesystem::remove(file.path, error)) total -= file.bytes;
+  }
+}
+
+}  // namespace byoc::llvm_plugin

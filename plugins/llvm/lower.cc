@@ -1,0 +1,28 @@
+#include "plugins/llvm/lower.h"
+
+#include "byoc/ir/graph_json.h"
+#include "plugins/llvm/topi/schedule.h"
+
+namespace byoc::llvm_plugin {
+namespace {
+
+Result<te::Dag> translate(std::string_view graph_json, const te::Target& target) {
+  BYOC_TRY(IRModule module, read_graph_json(graph_json, all_ops(), nullptr));
+  return te::translate_to_te(module, module.function(module.entry), target, te::by_level());
+}
+
+}  // namespace
+
+Result<te::LoopFunction> loops_of_graph(std::string_view graph_json, const te::Target& target) {
+  BYOC_TRY(te::Dag dag, translate(graph_json, target));
+  const te::ScheduleProvider chain[] = {topi::default_schedules(target)};
+  BYOC_TRY(te::Schedule schedule, te::schedule_by(chain, dag));
+  return te::lower(schedule);
+}
+
+Status can_translate(std::string_view graph_json, const te::Target& target) {
+  Result<te::Dag> dag = translate(graph_json, target);
+  return dag.ok() ? Status() : std::move(dag.status());
+}
+
+}  // namespace byoc::llvm_plugin

@@ -1,0 +1,159 @@
+#include "plugins/llvm/module.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace byoc::llvm_plugin {
+namespace {
+
+constexpr std::string_view kTrailer = "byoc-llvm-module/1";
+
+void put_number(std::string& out, uint64_t x) {
+  out.append(reinterpret_cast<const char*>(&x), sizeof x);
+}
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+  uint64_t number() {
+    uint64_t x = 0;
+    std::string_view raw = text(sizeof x);
+    std::memcpy(&x, raw.data(), sizeof x);
+    return x;
+  }
+  std::string_view text(uint64_t size) {
+    if (size > bytes_.size())
+      throw sdk::Error(BYOC_DATA_LOSS, "the saved module is cut short or changed");
+    std::string_view out = bytes_.substr(0, size);
+    bytes_.remove_prefix(size);
+    return out;
+  }
+
+ private:
+  std::string_view bytes_;
+};
+
+std::string pack(const std::vector<Signature>& functions) {
+  std::string out;
+  put_number(out, functions.size());
+  for (const Signature& f : functions) {
+    put_number(out, f.symbol.size());
+    out += f.symbol;
+    for (uint64_t x : {uint64_t{f.n_in}, uint64_t{f.n_out}, f.workspace_bytes}) put_number(out, x);
+    put_number(out, f.constants.size());
+    for (const std::string& key : f.constants) out += key;
+  }
+  put_number(out, out.size());
+  return out.append(kTrailer);
+}
+
+/// Of the addresses that run hands to the code, behind the code's own part of the workspace.
+uint64_t table_offset(const Signature& s) { return (s.workspace_bytes + 63) / 64 * 64; }
+
+class Unloadable : public sdk::Kernel {
+ public:
+  explicit Unloadable(std::string why) : why_(std::move(why)) {}
+  void run(const sdk::Call&) const override { throw sdk::Error(BYOC_FAILED_PRECONDITION, why_); }
+
+ private:
+  std::string why_;
+};
+
+}  // namespace
+
+class NativeModule::Kernel : public sdk::Kernel {
+ public:
+  Kernel(const Signature& signature, const byoc_native_fn& fn, const std::vector<sdk::Held>& held)
+      : signature_(signature), fn_(fn) {
+    for (const sdk::Held& one : held) constants_.push_back(one.data<char>());
+  }
+  void run(const sdk::Call& call) const override {
+    char* workspace = static_cast<char*>(call.workspace());
+    void** data = reinterpret_cast<void**>(workspace + table_offset(signature_));
+    void** next = data;
+    for (uint32_t k = 0; k < signature_.n_in; ++k)
+      *next++ = const_cast<char*>(call.in_data<char>(k));
+    for (const char* constant : constants_) *next++ = const_cast<char*>(constant);
+    for (uint32_t k = 0; k < signature_.n_out; ++k) *next++ = call.out_data<char>(k);
+    byoc_native_call native{{sizeof native, BYOC_TAG_NATIVE_CALL, nullptr},
+                            data,
+                            workspace,
+                            sdk::host().table(),
+                            call.raw().call_id};
+    if (int32_t code = fn_.run(&native))
+      throw sdk::Error(BYOC_INTERNAL, "native code returned " + std::to_string(code));
+  }
+
+ private:
+  const Signature& signature_;
+  const byoc_native_fn& fn_;
+  std::vector<const char*> constants_;
+};
+
+NativeModule::NativeModule(std::string object, std::string compat, std::vector<Signature> functions,
+                           std::vector<std::vector<sdk::Held>> constants)
+    : object_(std::move(object)),
+      compat_(std::move(compat)),
+      functions_(std::move(functions)),
+      constants_(std::move(constants)),
+      kernels_(functions_.size()) {}
+
+NativeModule::~NativeModule() = default;
+
+// Code for another processor can be saved, and not loaded here.
+std::unique_ptr<sdk::Kernel> NativeModule::make_kernel(size_t k) {
+  if (!loaded_ && load_error_.empty()) {
+    auto result = LoadedObject::load(object_, sdk::host().table());
+    if (result.ok()) loaded_ = *std::move(result);
+    else load_error_ = result.status().message();
+  }
+  if (!loaded_) return std::make_unique<Unloadable>(load_error_);
+  return std::make_unique<Kernel>(functions_[k], loaded_->function(k), constants_[k]);
+}
+
+sdk::Module::Entry NativeModule::find(std::string_view symbol) {
+  auto found = std::find_if(functions_.begin(), functions_.end(),
+                            [&](const Signature& f) { return f.symbol == symbol; });
+  if (found == functions_.end()) return {};
+  size_t k = static_cast<size_t>(found - functions_.begin());
+  if (!kernels_[k]) kernels_[k] = make_kernel(k);
+  sdk::KernelInfo info;
+  uint64_t addresses = found->n_in + found->n_out + found->constants.size();
+  info.workspace_bytes = table_offset(*found) + addresses * sizeof(void*);
+  info.implementation = "llvm";
+  info.n_in = found->n_in;
+  info.n_out = found->n_out;
+  info.const_use.assign(found->constants.size(), BYOC_CONST_KEPT);
+  return {kernels_[k].get(), std::move(info)};
+}
+
+void NativeModule::save(sdk::Saver& saver) const {
+  saver.set_flags(BYOC_MODULE_NATIVE);
+  saver.write(object_);
+  saver.write(pack(functions_));
+}
+
+SavedModule read_saved(std::string_view blob) {
+  if (!blob.ends_with(kTrailer))
+    throw sdk::Error(BYOC_DATA_LOSS, "not a module that this plugin saved");
+  blob.remove_suffix(kTrailer.size());
+  if (blob.size() < sizeof(uint64_t)) throw sdk::Error(BYOC_DATA_LOSS, "the saved module is empty");
+  uint64_t size = Reader(blob.substr(blob.size() - sizeof(uint64_t))).number();
+  blob.remove_suffix(sizeof(uint64_t));
+  if (size > blob.size()) throw sdk::Error(BYOC_DATA_LOSS, "the saved module is cut short");
+  Reader reader(blob.substr(blob.size() - size));
+  SavedModule out{std::string(blob.substr(0, blob.size() - size)), {}};
+  for (uint64_t n = reader.number(); n > 0; --n) {
+    Signature f;
+    f.symbol = std::string(reader.text(reader.number()));
+    f.n_in = static_cast<uint32_t>(reader.number());
+    f.n_out = static_cast<uint32_t>(reader.number());
+    f.workspace_bytes = reader.number();
+    for (uint64_t keys = reader.number(); keys > 0; --keys)
+      f.constants.emplace_back(reader.text(sizeof byoc_const::key));
+    out.functions.push_back(std::move(f));
+  }
+  return out;
+}
+
+}  // namespace byoc::llvm_plugin

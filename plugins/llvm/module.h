@@ -1,0 +1,46 @@
+#pragma once
+// What compile makes: a native module, its kernels ready to run here as well.
+#include "byoc/plugin/sdk/plugin.h"
+#include "plugins/llvm/loaded.h"
+
+namespace byoc::llvm_plugin {
+
+/// How one function of the module is called.
+struct Signature {
+  std::string symbol;
+  uint32_t n_in = 0, n_out = 0;
+  uint64_t workspace_bytes = 0;
+  std::vector<std::string> constants;  // keys, 16 bytes each
+};
+
+class NativeModule : public sdk::Module {
+ public:
+  /// constants[k]: those of function k.
+  NativeModule(std::string object, std::string compat, std::vector<Signature> functions,
+               std::vector<std::vector<sdk::Held>> constants);
+  ~NativeModule() override;
+  Entry find(std::string_view symbol) override;
+  /// The shared object; behind it, where loaders do not look, the signatures.
+  void save(sdk::Saver& saver) const override;
+  std::string compat() const override { return compat_; }
+
+ private:
+  class Kernel;
+  std::unique_ptr<sdk::Kernel> make_kernel(size_t k);
+
+  std::string object_, compat_;
+  std::vector<Signature> functions_;
+  std::vector<std::vector<sdk::Held>> constants_;
+  std::unique_ptr<LoadedObject> loaded_;
+  std::vector<std::unique_ptr<sdk::Kernel>> kernels_;
+  std::string load_error_;
+};
+
+/// Of what save wrote. Throws BYOC_DATA_LOSS.
+struct SavedModule {
+  std::string object;
+  std::vector<Signature> functions;
+};
+SavedModule read_saved(std::string_view blob);
+
+}  // namespace byoc::llvm_plugin

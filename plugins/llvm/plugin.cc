@@ -1,0 +1,155 @@
+// The llvm plugin: the default codegen. Functions become loops, loops become LLVM IR, and all of a
+// request becomes one native module, which the runtime loads without this plugin.
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "byoc/plugin/sdk.h"
+#include "plugins/llvm/compile.h"
+#include "plugins/llvm/lower.h"
+#include "plugins/llvm/module.h"
+
+namespace byoc::llvm_plugin {
+namespace {
+
+/// What a failure in compile is to the host: a function that has no code goes to another codegen.
+[[noreturn]] void fail(const Status& status, int64_t function) {
+  if (status.code() == Code::kUnimplemented) throw sdk::Declined(status.message(), -1, function);
+  throw sdk::Error(static_cast<uint32_t>(status.code()), status.message(), -1, function);
+}
+
+template <class T>
+T value_of(Result<T> result, int64_t function = -1) {
+  if (!result.ok()) fail(result.status(), function);
+  return *std::move(result);
+}
+
+class LlvmPlugin : public sdk::Plugin {
+ public:
+  void open(const sdk::Options& options) override {
+    bool use_cache = options.get_bool("cache", true);
+    std::string folder = options.get("cache_dir", KernelCache::default_folder());
+    cache_ = std::make_unique<KernelCache>(use_cache ? folder : "");
+  }
+  std::vector<sdk::Pattern> patterns() const override { return {}; }  // judge sees every op
+  sdk::Verdict judge(const sdk::Graph& graph) const override {
+    Status status = can_translate(graph.json, host_target());
+    return status.ok() ? sdk::Verdict::yes() : sdk::Verdict::no(status.message());
+  }
+  std::unique_ptr<sdk::Module> compile_module(sdk::CompileRequest& request) override;
+  std::unique_ptr<sdk::Module> load_module(const byoc_load& load) override;
+  std::optional<uint32_t> compat(std::string_view text) const override;
+
+ private:
+  std::unique_ptr<KernelCache> cache_;
+};
+
+te::Target target_of(const byoc_compile& request) {
+  std::string_view text = sdk::to_view(request.target_json);
+  te::Target target = text.empty() ? host_target() : value_of(te::parse_target(text));
+  target.threads = std::max(request.threads, 1u);
+  return target;
+}
+
+CompileOptions options_of(const byoc_compile& raw, const KernelCache& cache) {
+  CompileOptions options;
+  options.emit.contract = (raw.flags & BYOC_STRICT_FP) == 0;
+  options.emit.threads = std::max(raw.threads, 1u);
+  options.jobs = std::max(std::thread::hardware_concurrency(), 1u);
+  options.cache = &cache;
+  const byoc_host* host = sdk::host().table();
+  if (raw.cancel == nullptr) return options;
+  options.is_cancelled = [host, &raw] { return host->cancelled(raw.cancel) != 0; };
+  options.set_progress = [host, &raw](uint32_t permille) {
+    host->progress(raw.cancel, permille, sdk::to_str("compiling"));
+  };
+  return options;
+}
+
+std::vector<te::LoopFunction> lower_all(const sdk::CompileRequest& request,
+                                        const te::Target& target) {
+  std::vector<te::LoopFunction> out;
+  for (const sdk::Function& function : request.functions) {
+    out.push_back(value_of(loops_of_graph(function.graph_json, target),
+                           static_cast<int64_t>(function.index)));
+  }
+  return out;
+}
+
+Signature signature_of(sdk::Function& function, uint64_t workspace_bytes) {
+  Signature out{function.graph.symbol,
+                static_cast<uint32_t>(function.graph.inputs.size()),
+                static_cast<uint32_t>(function.graph.outputs.size()),
+                workspace_bytes,
+                {}};
+  for (size_t c = 0; c < function.constants.size(); ++c) {
+    const byoc_const& raw = function.constants.raw(c);
+    out.constants.emplace_back(reinterpret_cast<const char*>(raw.key), sizeof raw.key);
+  }
+  return out;
+}
+
+std::unique_ptr<sdk::Module> LlvmPlugin::compile_module(sdk::CompileRequest& request) {
+  te::Target target = target_of(request.raw);
+  Machine machine = value_of(machine_of(target));
+  std::vector<te::LoopFunction> functions = lower_all(request, target);
+  Compiled compiled = compile_kernels(functions, machine, options_of(request.raw, *cache_));
+  std::vector<const Kernel*> kernels;
+  std::vector<Signature> signatures;
+  std::vector<std::vector<sdk::Held>> constants;
+  for (sdk::Function& function : request.functions) {
+    size_t k = kernels.size();
+    if (!compiled.errors[k].ok()) fail(compiled.errors[k], static_cast<int64_t>(function.index));
+    kernels.push_back(compiled.kernels[k].get());
+    signatures.push_back(signature_of(function, kernels.back()->workspace_bytes));
+    std::vector<sdk::Held>& held = constants.emplace_back();
+    for (size_t c = 0; c < function.constants.size(); ++c)
+      held.push_back(function.constants.keep(c));
+  }
+  return std::make_unique<NativeModule>(value_of(link_native(kernels, machine)), compat_of(machine),
+                                        std::move(signatures), std::move(constants));
+}
+
+/// The host's constant with that key, held.
+sdk::Held keep(const byoc_load& load, const std::string& key) {
+  for (uint64_t k = 0; k < load.n_consts; ++k) {
+    const byoc_const& raw = *load.consts[k];
+    if (std::memcmp(raw.key, key.data(), sizeof raw.key) != 0) continue;
+    byoc_held held{};
+    sdk::detail::check(sdk::host().table()->const_keep(raw.ref, &held));
+    return sdk::Held(held);
+  }
+  throw sdk::Error(BYOC_DATA_LOSS, "a constant of the saved module is not in the artifact");
+}
+
+std::unique_ptr<sdk::Module> LlvmPlugin::load_module(const byoc_load& load) {
+  SavedModule saved = read_saved({static_cast<const char*>(load.blob.p), load.blob.n});
+  std::vector<std::vector<sdk::Held>> constants;
+  for (const Signature& function : saved.functions) {
+    std::vector<sdk::Held>& held = constants.emplace_back();
+    for (const std::string& key : function.constants) held.push_back(keep(load, key));
+  }
+  return std::make_unique<NativeModule>(std::move(saved.object),
+                                        std::string(sdk::to_view(load.compat)),
+                                        std::move(saved.functions), std::move(constants));
+}
+
+/// As the runtime does: every feature the code uses is one the processor has.
+std::optional<uint32_t> LlvmPlugin::compat(std::string_view text) const {
+  if (!text.starts_with("cpu=")) return 0;
+  const te::Target here = host_target();
+  for (text.remove_prefix(4); !text.empty();) {
+    size_t end = std::min(text.find(','), text.size());
+    if (std::find(here.features.begin(), here.features.end(), text.substr(0, end)) ==
+        here.features.end())
+      return 1;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return 3;
+}
+
+}  // namespace
+}  // namespace byoc::llvm_plugin
+
+BYOC_PLUGIN(byoc::llvm_plugin::LlvmPlugin, "llvm", "0.1.0",
+            .flags = BYOC_PLUGIN_DEFAULT | BYOC_PLUGIN_ONE_ANCHOR, .priority = 100)

@@ -1,0 +1,252 @@
+// Every scalar operation of every type, as machine code, scalar and vector, against the interpreter
+// of tensor expressions.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <random>
+
+#include "byoc/te/evaluate.h"
+#include "run_loops.h"
+
+namespace byoc {
+namespace {
+
+using te::BinaryOp;
+using te::LoopKind;
+using te::UnaryOp;
+
+constexpr DType kTypes[] = {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI8,
+                            DType::kU8,  DType::kI16, DType::kU16, DType::kI32,  DType::kU32,
+                            DType::kI64, DType::kU64, DType::kBool};
+constexpr int64_t kCount = 61;  // no multiple of any number of lanes
+
+/// Small numbers of both signs, as that type's bytes; for divisors none is 0.
+test::Data numbers(DType dtype, uint32_t seed, bool with_zero = true) {
+  std::minstd_rand random(seed);
+  te::Tensor y("y", dtype, {kCount});
+  std::vector<te::Stmt> stores;
+  for (int64_t k = 0; k < kCount; ++k) {
+    int64_t x = static_cast<int64_t>(random() % 23) - 11;
+    if (!with_zero && x == 0) x = 5;
+    if (!is_float(dtype) && !is_signed_int(dtype)) x = x < 0 ? -x : x;
+    te::Expr value = is_float(dtype) ? te::constant(dtype, static_cast<double>(x) * 0.375)
+                                     : te::int_constant(dtype, x);
+    stores.push_back(te::make_store(y, {k}, value));
+  }
+  test::Data out{dtype, std::vector<std::byte>(kCount * dtype_size(dtype))};
+  void* outputs[] = {out.bytes.data()};
+  Status status = te::evaluate({"numbers", {}, {y}, te::make_block(stores)}, {}, outputs);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return out;
+}
+
+std::vector<test::Data> interpret(const te::LoopFunction& function,
+                                  const std::vector<test::Data>& inputs) {
+  std::vector<test::Data> out;
+  for (const te::Tensor& y : function.outputs)
+    out.push_back({y.dtype(), std::vector<std::byte>(kCount * dtype_size(y.dtype()))});
+  std::vector<const void*> in;
+  std::vector<void*> outputs;
+  for (const test::Data& input : inputs) in.push_back(input.bytes.data());
+  for (test::Data& output : out) outputs.push_back(output.bytes.data());
+  Status status = te::evaluate(function, in, outputs);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return out;
+}
+
+bool close(double a, double b, double tolerance) {
+  return a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= tolerance * std::fabs(b);
+}
+
+/// libm's and our functions differ from one another in the last places; all else is exact.
+void expect_same(const test::Data& got, const test::Data& want, double tolerance,
+                 const std::string& what) {
+  if (got.dtype == DType::kF32 && tolerance > 0) {
+    for (size_t k = 0; k < kCount; ++k)
+      EXPECT_TRUE(close(got.as<float>()[k], want.as<float>()[k], tolerance)) << what << " " << k;
+  } else if (got.dtype == DType::kF64 && tolerance > 0) {
+    for (size_t k = 0; k < kCount; ++k)
+      EXPECT_TRUE(close(got.as<double>()[k], want.as<double>()[k], tolerance)) << what << " " << k;
+  } else {
+    for (size_t k = 0; k < got.bytes.size(); ++k)
+      ASSERT_EQ(got.bytes[k], want.bytes[k]) << what << ", element " << k / dtype_size(got.dtype);
+  }
+}
+
+struct Case {
+  std::string what;
+  DType out;
+  double tolerance;
+  std::function<te::Expr(te::Expr, te::Expr)> value;
+};
+
+/// y_k[i] = value_k(a[i], b[i]), a loop per case, all in one function.
+void check(DType in, const std::vector<Case>& cases) {
+  std::vector<test::Data> inputs = {numbers(in, 1), numbers(in, 2, false)};
+  for (LoopKind kind : {LoopKind::kSerial, LoopKind::kVectorized}) {
+    te::Tensor a("a", in, {kCount}), b("b", in, {kCount});
+    te::LoopFunction function{"ops", {a, b}, {}, {}};
+    std::vector<te::Stmt> loops;
+    for (const Case& c : cases) {
+      te::Tensor y("y", c.out, {kCount});
+      function.outputs.push_back(y);
+      auto store = [&](te::Expr i) { return te::make_store(y, {i}, c.value(a(i), b(i))); };
+      loops.push_back(te::loop("i", kCount, store, kind));
+    }
+    function.body = te::make_block(loops);
+    auto got = test::run_loops(function, inputs), want = interpret(function, inputs);
+    for (size_t k = 0; k < cases.size(); ++k)
+      expect_same(got[k], want[k], cases[k].tolerance, cases[k].what);
+  }
+}
+
+bool has_unary(UnaryOp op, DType dtype) {
+  if (op == UnaryOp::kNot) return dtype == DType::kBool;
+  if (op == UnaryOp::kBitwiseNot) return is_int(dtype);
+  return op <= UnaryOp::kAbs ? dtype != DType::kBool : is_float(dtype);
+}
+
+bool has_binary(BinaryOp op, DType dtype) {
+  switch (op) {
+    case BinaryOp::kFloorDivide:
+    case BinaryOp::kFloorModulo:
+      return is_int(dtype);
+    case BinaryOp::kShiftLeft:
+    case BinaryOp::kShiftRight:
+      return false;  // their second operand has a range of its own: below
+    case BinaryOp::kPower:
+      return dtype == DType::kF32 || dtype == DType::kF64;
+    case BinaryOp::kAnd:
+    case BinaryOp::kOr:
+    case BinaryOp::kXor:
+      return !is_float(dtype);
+    default:
+      return op >= BinaryOp::kEqual || dtype != DType::kBool;
+  }
+}
+
+class OpsOfType : public ::testing::TestWithParam<DType> {};
+
+TEST_P(OpsOfType, UnaryOnes) {
+  DType dtype = GetParam();
+  std::vector<Case> cases;
+  bool is_rounded_twice = dtype == DType::kF16 || dtype == DType::kBF16;
+  for (int k = 0; k <= static_cast<int>(UnaryOp::kIsInf); ++k) {
+    auto op = static_cast<UnaryOp>(k);
+    bool is_inexact = op >= UnaryOp::kExp && op <= UnaryOp::kAtanh;
+    if (!has_unary(op, dtype) || (is_inexact && is_rounded_twice)) continue;
+    bool gives_bool = op == UnaryOp::kIsNan || op == UnaryOp::kIsInf;
+    cases.push_back({cat("unary ", k), gives_bool ? DType::kBool : dtype, is_inexact ? 4e-7 : 0,
+                     [op](te::Expr a, te::Expr) { return te::unary(op, a); }});
+  }
+  check(dtype, cases);
+}
+
+TEST_P(OpsOfType, BinaryOnes) {
+  DType dtype = GetParam();
+  std::vector<Case> cases;
+  for (int k = 0; k <= static_cast<int>(BinaryOp::kLessEqual); ++k) {
+    auto op = static_cast<BinaryOp>(k);
+    if (!has_binary(op, dtype)) continue;
+    cases.push_back({cat("binary ", k), op >= BinaryOp::kEqual ? DType::kBool : dtype,
+                     op == BinaryOp::kPower ? 4e-7 : 0,
+                     [op](te::Expr a, te::Expr b) { return te::binary(op, a, b); }});
+  }
+  check(dtype, cases);
+}
+
+TEST_P(OpsOfType, CastsToEveryType) {
+  std::vector<Case> cases;
+  for (DType to : kTypes) {
+    bool may_be_negative = is_float(GetParam()) || is_signed_int(GetParam());
+    bool is_unsigned = is_int(to) && !is_signed_int(to) && is_float(GetParam());
+    cases.push_back({cat("cast to ", to), to, 0, [=](te::Expr a, te::Expr) {
+                       if (is_unsigned && may_be_negative) a = te::unary(UnaryOp::kAbs, a);
+                       return te::cast(to, a);
+                     }});
+  }
+  check(GetParam(), cases);
+}
+
+INSTANTIATE_TEST_SUITE_P(OfTypes, OpsOfType, ::testing::ValuesIn(kTypes),
+                         [](const auto& info) { return std::string(dtype_name(info.param)); });
+
+TEST(Shifts, OfEveryIntegerType) {
+  for (DType dtype : kTypes) {
+    if (!is_int(dtype)) continue;
+    auto shift = [dtype](BinaryOp op) {
+      return [=](te::Expr a, te::Expr b) {
+        return te::binary(op, a, te::binary(BinaryOp::kAnd, b, te::int_constant(dtype, 7)));
+      };
+    };
+    check(dtype, {{cat(dtype, " left"), dtype, 0, shift(BinaryOp::kShiftLeft)},
+                  {cat(dtype, " right"), dtype, 0, shift(BinaryOp::kShiftRight)}});
+  }
+}
+
+TEST(HalfFloats, OfEveryPatternWithAndWithoutInstructionsForThem) {
+  std::vector<uint16_t> patterns(65536);
+  for (size_t k = 0; k < patterns.size(); ++k) patterns[k] = static_cast<uint16_t>(k);
+  for (DType half : {DType::kF16, DType::kBF16}) {
+    te::Tensor x("x", half, {65536}), y("y", DType::kF32, {65536}), z("z", half, {65536});
+    auto body = te::loop(
+        "i", 65536,
+        [&](te::Expr i) {
+          return te::make_block(
+              {te::make_store(y, {i}, te::cast(DType::kF32, x(i))),
+               te::make_store(z, {i}, te::cast(half, te::cast(DType::kF32, x(i))))});
+        },
+        LoopKind::kVectorized);
+    te::LoopFunction function{"half", {x}, {y, z}, body};
+    std::vector<test::Data> in = {test::Data::of(half, patterns)};
+    auto with = test::run_loops(function, in),
+         without = test::run_loops(function, in, {.without = {"f16c"}});
+    auto floats = with[0].as<float>(), other_floats = without[0].as<float>();
+    auto back = with[1].as<uint16_t>(), other_back = without[1].as<uint16_t>();
+    for (size_t k = 0; k < patterns.size(); ++k) {
+      ASSERT_EQ(std::isnan(floats[k]), std::isnan(other_floats[k])) << k;
+      if (std::isnan(floats[k])) continue;
+      ASSERT_EQ(floats[k], other_floats[k]) << k;
+      ASSERT_EQ(back[k], patterns[k]);
+      ASSERT_EQ(other_back[k], patterns[k]);
+    }
+  }
+}
+
+TEST(HalfFloats, RoundToNearestEvenWithAndWithoutInstructionsForThem) {
+  std::minstd_rand random(3);
+  std::vector<float> values;
+  for (int k = 0; k < 20000; ++k)
+    values.push_back(std::bit_cast<float>(static_cast<uint32_t>(random() * 2u)));
+  for (float x : {65519.f, 65520.f, 65504.f, 5.96e-8f, 2.98e-8f, 2.99e-8f, 6.1e-5f, 0.f, -0.f})
+    values.push_back(x);
+  auto n = static_cast<int64_t>(values.size());
+  te::Tensor x("x", DType::kF32, {n}), y("y", DType::kF16, {n});
+  auto body = te::loop(
+      "i", n, [&](te::Expr i) { return te::make_store(y, {i}, te::cast(DType::kF16, x(i))); },
+      LoopKind::kVectorized);
+  te::LoopFunction function{"half", {x}, {y}, body};
+  auto with = test::run_loops(function, {test::f32(values)})[0].as<uint16_t>();
+  auto without =
+      test::run_loops(function, {test::f32(values)}, {.without = {"f16c"}})[0].as<uint16_t>();
+  for (size_t k = 0; k < values.size(); ++k) {  // the processor's rounding is the truth
+    bool is_nan = (with[k] & 0x7fff) > 0x7c00;
+    ASSERT_TRUE(is_nan ? (without[k] & 0x7fff) > 0x7c00 : with[k] == without[k]) << values[k];
+  }
+}
+
+TEST(Integers, DivisionsDoNotTrap) {
+  te::Tensor a("a", DType::kI32, {8}), b("b", DType::kI32, {8}), y("y", DType::kI32, {8});
+  auto body = te::loop("i", 8, [&](te::Expr i) { return te::make_store(y, {i}, a(i) / b(i)); });
+  const int32_t least = std::numeric_limits<int32_t>::min();
+  std::vector<int32_t> x = {least, 7, 7, -7, 0, 1, least, 5}, d = {-1, 0, -2, 2, 3, -1, 1, 5};
+  auto out = test::run_loops({"divide", {a, b}, {y}, body},
+                             {test::Data::of(DType::kI32, x), test::Data::of(DType::kI32, d)})[0]
+                 .as<int32_t>();
+  EXPECT_EQ(out[0], least);  // wraps around
+  EXPECT_THAT(std::vector<int32_t>(out.begin() + 2, out.end()),
+              ::testing::ElementsAre(-3, -3, 0, -1, least, 1));
+}
+
+}  // namespace
+}  // namespace byoc
