@@ -26,6 +26,11 @@ constexpr std::string_view kCheckedFeatures[] = {
     "avx2",     "fma",      "f16c",     "bmi",      "bmi2",      "lzcnt",  "avx512f",
     "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512vnni"};
 
+bool is_checked(std::string_view feature) {
+  return std::find(std::begin(kCheckedFeatures), std::end(kCheckedFeatures), feature) !=
+         std::end(kCheckedFeatures);
+}
+
 void initialise_targets() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -85,6 +90,8 @@ Result<Machine> machine_of(const te::Target& target) {
     return invalid(cat("no code for architecture \"", target.arch, "\"; known: x86_64, aarch64"));
   }
   Machine machine{target.arch + "-unknown-linux-gnu", "", target.features};
+  if (target.arch == "x86_64")
+    std::erase_if(machine.features, [](const std::string& f) { return !is_checked(f); });
   machine.vector_bits = target.arch == "x86_64" ? vector_bits_of(machine) : 128;
   BYOC_TRY(const llvm::Target* backend, find_target(machine.triple));
   std::unique_ptr<llvm::MCSubtargetInfo> info(
@@ -95,7 +102,9 @@ Result<Machine> machine_of(const te::Target& target) {
 
 std::string compat_of(const Machine& machine) {
   std::string out;
-  for (const std::string& feature : machine.features) out += cat(out.empty() ? "" : ",", feature);
+  for (const std::string& feature : machine.features) {
+    if (is_checked(feature)) out += cat(out.empty() ? "" : ",", feature);
+  }
   return cat("cpu=", out);
 }
 

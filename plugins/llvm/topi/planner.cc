@@ -1,0 +1,197 @@
+#include "plugins/llvm/topi/planner.h"
+
+#include <algorithm>
+
+#include "plugins/llvm/emit/walk.h"
+#include "plugins/llvm/topi/access.h"
+
+namespace byoc::llvm_plugin::topi {
+namespace {
+
+constexpr int64_t kParallelWork =
+    1 << 15;                      // operations; less is over before a second thread is there
+constexpr int64_t kBlock = 4096;  // elements of a parallel part of a flat loop
+
+bool has_select(const te::Compute& compute) {
+  bool out = false;
+  Seen seen;
+  for (const te::Expr& value : compute.values) {
+    walk_expr(value, seen,
+              [&](const te::Expr& x) { out = out || std::holds_alternative<te::Select>(x->kind); });
+  }
+  return out;
+}
+
+size_t loads_from(const te::Compute& reader, const te::Stage& from) {
+  auto loads = loads_of(reader);
+  return static_cast<size_t>(std::count_if(loads.begin(), loads.end(), [&](const te::Load* load) {
+    return std::find(from.outputs.begin(), from.outputs.end(), load->tensor) != from.outputs.end();
+  }));
+}
+
+/// How often the values of a stage are computed in all.
+int64_t points_of(const te::Stage& stage, const te::Compute& compute) {
+  int64_t out = elements_of(stage.outputs[0]);
+  for (const te::Axis& axis : compute.reduce) out *= std::max<int64_t>(extent_of(axis), 1);
+  return out;
+}
+
+}  // namespace
+
+const te::Stage& Planner::stage(const std::string& name) const {
+  const te::Dag& dag = schedule_.dag();
+  return *std::find_if(dag.stages.begin(), dag.stages.end(),
+                       [&](const te::Stage& s) { return s.name == name; });
+}
+
+const te::Compute* Planner::compute(const std::string& name) const {
+  return std::get_if<te::Compute>(&stage(name).kind);
+}
+
+std::vector<std::string> Planner::names() const {
+  std::vector<std::string> out;
+  for (const te::Stage& s : schedule_.dag().stages) out.push_back(s.name);
+  return out;
+}
+
+bool Planner::is_inlined(const std::string& name) const {
+  return std::find(inlined_.begin(), inlined_.end(), name) != inlined_.end();
+}
+
+bool Planner::is_result(const te::Stage& stage) const {
+  const auto& outputs = schedule_.dag().outputs;
+  return std::any_of(stage.outputs.begin(), stage.outputs.end(), [&](const te::Tensor& tensor) {
+    return std::find(outputs.begin(), outputs.end(), tensor) != outputs.end();
+  });
+}
+
+std::vector<const te::Stage*> Planner::readers(const te::Stage& from) const {
+  std::vector<const te::Stage*> out;
+  for (const te::Stage& reader : schedule_.dag().stages) {
+    auto* compute = std::get_if<te::Compute>(&reader.kind);
+    auto* procedure = std::get_if<te::Procedure>(&reader.kind);
+    bool reads = compute && loads_from(*compute, from) > 0;
+    for (const te::Tensor& tensor : procedure ? procedure->inputs : std::vector<te::Tensor>{})
+      reads = reads ||
+              std::find(from.outputs.begin(), from.outputs.end(), tensor) != from.outputs.end();
+    if (reads) out.push_back(&reader);
+  }
+  return out;
+}
+
+// Moves of elements cost nothing wherever they stand, but for conditions in the midst of a
+// reduction. What computes is put where it is read when that is one place, which needs each element
+// once.
+bool Planner::is_worth_inlining(const te::Stage& from) const {
+  auto* own = std::get_if<te::Compute>(&from.kind);
+  if (!own || !own->reduce.empty() || is_result(from)) return false;
+  std::vector<const te::Stage*> by = readers(from);
+  bool into_reduction = false;
+  for (const te::Stage* reader : by) {
+    auto* compute = std::get_if<te::Compute>(&reader->kind);
+    if (!compute) return false;
+    into_reduction |= !compute->reduce.empty();
+  }
+  if (work_of(*own) == 1) return !has_select(*own) || !into_reduction;
+  if (by.size() != 1) return false;
+  auto& reader = std::get<te::Compute>(by[0]->kind);
+  return loads_from(reader, from) == 1 && points_of(*by[0], reader) <= elements_of(from.outputs[0]);
+}
+
+void Planner::inline_stages() {
+  for (const std::string& name : names()) {
+    if (is_worth_inlining(stage(name)) && schedule_.compute_inline(name).ok())
+      inlined_.push_back(name);
+  }
+}
+
+// The outermost loops are divided among threads where there is enough to do.
+void Planner::parallelize(const std::string& name, std::vector<std::string> outer) {
+  const te::Stage& own = stage(name);
+  if (target_.threads <= 1 || outer.empty()) return;
+  int64_t work = work_of(*compute(name)) * points_of(own, *compute(name));
+  for (const te::Stage& other : schedule_.dag().stages) {  // what is computed inside
+    if (auto* c = std::get_if<te::Compute>(&other.kind)) work += points_of(other, *c);
+  }
+  if (work < kParallelWork) return;
+  (void)schedule_.parallel(name, outer[0]).ok();
+}
+
+void Planner::plan_elementwise(const std::string& name) {
+  const te::Compute& own = *compute(name);
+  std::vector<std::string> loops = schedule_.loops(name);
+  if (loops.empty()) return;
+  bool is_flat = true;
+  for (const te::Load* load : loads_of(own)) is_flat = is_flat && is_elementwise(*load, own.axes);
+  while (is_flat && loops.size() > 1 && schedule_.fuse(name, loops[0], loops[1]).ok())
+    loops = schedule_.loops(name);
+  bool is_wide = loops.size() == 1 && elements_of(stage(name).outputs[0]) >= 2 * kBlock;
+  if (is_wide && target_.threads > 1 && schedule_.split(name, loops[0], kBlock).ok())
+    loops = schedule_.loops(name);
+  if (loops.size() == 1) host_rows(name);
+  (void)schedule_.vectorize(name, loops.back()).ok();
+  if (loops.size() > 1) {
+    host_rows(name);
+    parallelize(name, {loops.begin(), loops.end() - 1});
+  }
+}
+
+bool Planner::reads_rows_of(const std::string& producer, const te::Stage& reader) const {
+  const te::Stage& from = stage(producer);
+  auto& own = std::get<te::Compute>(reader.kind);
+  size_t rank = own.axes.size();
+  for (const te::Load* load : loads_of(own)) {
+    if (std::find(from.outputs.begin(), from.outputs.end(), load->tensor) == from.outputs.end())
+      continue;
+    if (load->indices.size() != rank) return false;
+    for (size_t k = 0; k + 1 < rank; ++k) {
+      auto* ref = std::get_if<te::VarRef>(&load->indices[k]->kind);
+      bool is_one = extent_of(own.axes[k]) == 1;
+      if (!is_one && (!ref || !(ref->var == own.axes[k].var))) return false;
+    }
+  }
+  return true;
+}
+
+void Planner::host_rows(const std::string& name) {
+  std::vector<std::string> loops = schedule_.loops(name);
+  const size_t rank = compute(name)->axes.size();
+  if (rank < 2 || loops.size() != rank) return;
+  std::vector<std::string> all = names();
+  for (size_t k = all.size(); k-- > 0;) {
+    const te::Stage& producer = stage(all[k]);
+    auto* own = std::get_if<te::Compute>(&producer.kind);
+    if (!own || all[k] == name || is_inlined(all[k]) || is_result(producer)) continue;
+    if (own->axes.size() != rank) continue;
+    bool fits = true;
+    for (size_t d = 0; d + 1 < rank; ++d)
+      fits = fits && extent_of(own->axes[d]) == extent_of(compute(name)->axes[d]);
+    for (const te::Stage* reader : readers(producer)) {
+      fits = fits && std::holds_alternative<te::Compute>(reader->kind) &&
+             reads_rows_of(all[k], *reader);
+    }
+    if (fits) (void)schedule_.compute_at(all[k], name, loops[rank - 2]).ok();
+  }
+}
+
+void Planner::plan_stage(const std::string& name) {
+  const te::Compute* own = compute(name);
+  if (!own || is_inlined(name)) return;
+  if (std::find(planned_.begin(), planned_.end(), name) != planned_.end()) return;
+  planned_.push_back(name);
+  if (own->reduce.empty()) plan_elementwise(name);
+  else plan_reduction(name);
+}
+
+te::Schedule Planner::plan() && {
+  inline_stages();
+  std::vector<std::string> all = names();
+  for (const std::string& name : all) {
+    const te::Compute* own = compute(name);
+    if (own && !own->reduce.empty()) (void)plan_tiles(name);
+  }
+  for (size_t k = all.size(); k-- > 0;) plan_stage(all[k]);
+  return std::move(schedule_);
+}
+
+}  // namespace byoc::llvm_plugin::topi
