@@ -78,8 +78,12 @@ std::string KernelCache::default_folder() {
   return home && home[0] == '/' ? cat(home, "/.cache/byoc/llvm") : "";
 }
 
-KernelCache::KernelCache(std::string folder, uint64_t max_bytes)
-    : folder_(std::move(folder)), max_bytes_(max_bytes) {
+std::string KernelCache::path_of(const std::string& symbol) const {
+  return cat(folder_, "/", symbol, "-", compiler_);
+}
+
+KernelCache::KernelCache(std::string folder, std::string compiler, uint64_t max_bytes)
+    : folder_(std::move(folder)), compiler_(std::move(compiler)), max_bytes_(max_bytes) {
   if (folder_.empty()) return;
   std::error_code error;
   std::filesystem::path path(folder_);
@@ -94,12 +98,12 @@ KernelCache::KernelCache(std::string folder, uint64_t max_bytes)
 
 std::optional<Kernel> KernelCache::find(const std::string& symbol) const {
   if (!is_usable()) return std::nullopt;
-  auto bytes = read_ours(folder_ + "/" + symbol);
+  auto bytes = read_ours(path_of(symbol));
   return bytes ? unpack(*bytes, symbol) : std::nullopt;
 }
 
 void KernelCache::put(const Kernel& kernel) const {
-  if (is_usable()) write_ours(folder_ + "/" + kernel.symbol, pack(kernel));
+  if (is_usable()) write_ours(path_of(kernel.symbol), pack(kernel));
 }
 
 void KernelCache::trim() const {

@@ -1,6 +1,7 @@
 #pragma once
 // Kernels on disk, so that what was compiled once is not compiled again. A file is named by the
-// kernel's symbol, which is made of all that decides about its code, and holds a hash of itself.
+// kernel's symbol, which is made of all that decides about its code, and by who compiled it, and
+// holds a hash of itself.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,7 +18,8 @@ class KernelCache {
   static std::string default_folder();
   /// Makes the folder (mode 0700) when it is not there. One that others own or may write to is not
   /// used: then nothing is ever found, and nothing is put.
-  explicit KernelCache(std::string folder, uint64_t max_bytes = kMaxBytes);
+  /// `compiler`: what differs when the same function would get other code.
+  KernelCache(std::string folder, std::string compiler, uint64_t max_bytes = kMaxBytes);
   bool is_usable() const { return !folder_.empty(); }
   std::optional<Kernel> find(const std::string& symbol) const;
   void put(const Kernel& kernel) const;
@@ -25,7 +27,8 @@ class KernelCache {
   void trim() const;
 
  private:
-  std::string folder_;  // "": none
+  std::string path_of(const std::string& symbol) const;
+  std::string folder_, compiler_;  // folder "": none
   uint64_t max_bytes_;
 };
 

@@ -16,9 +16,6 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-// Goes up whenever equal functions get other code than before.
-constexpr int kCodeVersion = 1;
-
 struct Optimised {
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::TargetMachine> target;
@@ -92,7 +89,7 @@ std::string kernel_symbol(const te::LoopFunction& function, const Machine& machi
                           const EmitOptions& options) {
   std::string text = cat(fingerprint(function), "|", machine.triple, "|", machine.tune_cpu, "|",
                          machine.feature_string(), "|", machine.vector_bits, "|", options.contract,
-                         "|", options.threads, "|", llvm_version(), "|", kCodeVersion);
+                         "|", options.threads, "|", llvm_version());
   return "k" + content_key(std::as_bytes(std::span(text))).hex();
 }
 

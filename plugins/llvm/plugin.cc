@@ -1,9 +1,13 @@
 // The llvm plugin: the default codegen. Functions become loops, loops become LLVM IR, and all of a
 // request becomes one native module, which the runtime loads without this plugin.
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstring>
 #include <thread>
 
+#include "byoc/base/buffer.h"
+#include "byoc/base/file.h"
 #include "byoc/plugin/sdk.h"
 #include "plugins/llvm/compile.h"
 #include "plugins/llvm/lower.h"
@@ -27,9 +31,8 @@ T value_of(Result<T> result, int64_t function = -1) {
 class LlvmPlugin : public sdk::Plugin {
  public:
   void open(const sdk::Options& options) override {
-    bool use_cache = options.get_bool("cache", true);
     std::string folder = options.get("cache_dir", KernelCache::default_folder());
-    cache_ = std::make_unique<KernelCache>(use_cache ? folder : "");
+    cache_folder_ = options.get_bool("cache", true) ? folder : "";
   }
   std::vector<sdk::Pattern> patterns() const override { return {}; }  // judge sees every op
   sdk::Verdict judge(const sdk::Graph& graph) const override {
@@ -41,8 +44,16 @@ class LlvmPlugin : public sdk::Plugin {
   std::optional<uint32_t> compat(std::string_view text) const override;
 
  private:
-  std::unique_ptr<KernelCache> cache_;
+  std::string cache_folder_;
 };
+
+/// The bytes of this library: another build of the plugin may make other code.
+std::string this_compiler() {
+  Dl_info info;
+  if (::dladdr(reinterpret_cast<const void*>(&this_compiler), &info) == 0) return "unknown";
+  auto file = MappedFile::open(info.dli_fname);
+  return file.ok() ? content_key((*file)->bytes()).hex() : "unknown";
+}
 
 te::Target target_of(const byoc_compile& request) {
   std::string_view text = sdk::to_view(request.target_json);
@@ -93,7 +104,8 @@ std::unique_ptr<sdk::Module> LlvmPlugin::compile_module(sdk::CompileRequest& req
   te::Target target = target_of(request.raw);
   Machine machine = value_of(machine_of(target));
   std::vector<te::LoopFunction> functions = lower_all(request, target);
-  Compiled compiled = compile_kernels(functions, machine, options_of(request.raw, *cache_));
+  KernelCache cache(cache_folder_, cache_folder_.empty() ? "" : this_compiler());
+  Compiled compiled = compile_kernels(functions, machine, options_of(request.raw, cache));
   std::vector<const Kernel*> kernels;
   std::vector<Signature> signatures;
   std::vector<std::vector<sdk::Held>> constants;

@@ -1,0 +1,88 @@
+// The llvm plugin as the host sees it: native modules that need no plugin to run.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "byoc/runtime/artifact.h"
+#include "support/flow.h"
+#include "support/temp_folder.h"
+
+namespace byoc::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::string_view kProgram =
+    R"(fn main(%x: f32[2,3,9,9], %w: f32[8,3,3,3], %b: f32[8,1,1]) {
+  %0 = conv2d(%x, %w) {strides=[1,1], pads=[1,1,1,1]}
+  %1 = add(%0, %b)
+  %2 = relu(%1)
+  %3 = global_avg_pool(%2)
+  %4 = softmax(%2) {axis=1}
+  return %3, %4
+})";
+
+std::shared_ptr<const PluginSet> plugins(const std::string& cache_dir) {
+  PluginSearch search;
+  search.files = {cat(BYOC_PLUGIN_DIR, "/libbyoc_llvm.so"),
+                  cat(BYOC_PLUGIN_DIR, "/libbyoc_json.so")};
+  search.options = {{"llvm", {{"cache_dir", cache_dir}}}};
+  return PluginSet::load(search);
+}
+
+Executable built(std::string_view text, const std::string& compiler, const std::string& cache_dir) {
+  BuildOptions options;
+  options.plugins = plugins(cache_dir);
+  options.compilers = {compiler};
+  options.strict = true;
+  Result<Executable> out = build(parse(text), options);
+  EXPECT_TRUE(out.ok()) << out.status().to_string();
+  return out.ok() ? *std::move(out) : Executable();
+}
+
+TEST(LlvmPlugin, MakesModulesThatRunWithoutIt) {
+  TempFolder folder;
+  Executable llvm = built(kProgram, "llvm", folder.file("cache"));
+  ASSERT_EQ(llvm.modules.size(), 1u);
+  EXPECT_EQ(llvm.modules[0].flags, uint64_t{BYOC_MODULE_NATIVE});
+  EXPECT_TRUE(llvm.modules[0].compat.starts_with("cpu="));
+  std::vector<Tensor> reference = execute(built(kProgram, "json", ""), plugins(folder.path()));
+  expect_close(execute(llvm, nullptr), reference);
+}
+
+TEST(LlvmPlugin, RunsFromAnArtifactUnlessNativeCodeIsRefused) {
+  TempFolder folder;
+  Executable llvm = built(kProgram, "llvm", folder.file("cache"));
+  std::vector<Tensor> before = execute(llvm, nullptr);
+  ASSERT_TRUE(save_artifact(llvm, folder.file("m.byoc")).ok());
+  auto loaded = load_artifact(folder.file("m.byoc"));
+  ASSERT_TRUE(loaded.ok()) << loaded.status().to_string();
+  expect_close(execute(*loaded, nullptr), before);
+  auto refused = Session::load(*std::move(loaded), nullptr, {.allow_native = false});
+  EXPECT_EQ(refused.status().code(), Code::kPermissionDenied);
+}
+
+TEST(LlvmPlugin, CompilesToEqualBytesWithAndWithoutACache) {
+  TempFolder folder;
+  Executable first = built(kProgram, "llvm", folder.file("cache"));
+  EXPECT_GT(folder.count(), 0u);
+  Executable second = built(kProgram, "llvm", folder.file("cache"));
+  Executable third = built(kProgram, "llvm", folder.file("other"));
+  EXPECT_EQ(first.modules[0].blob->key(), second.modules[0].blob->key());
+  EXPECT_EQ(first.modules[0].blob->key(), third.modules[0].blob->key());
+}
+
+TEST(LlvmPlugin, SaysWhyItRefusesAnOp) {
+  Report report;
+  BuildOptions options;
+  TempFolder folder;
+  options.plugins = plugins(folder.file("cache"));
+  options.compilers = {"llvm"};
+  options.strict = true;
+  Result<Executable> out =
+      build(parse("fn main(%x: f32[N,4]) { %0 = relu(%x) return %0 }"), options);
+  EXPECT_FALSE(out.ok());
+  EXPECT_THAT(out.status().to_string(), HasSubstr("N"));
+}
+
+}  // namespace
+}  // namespace byoc::test
