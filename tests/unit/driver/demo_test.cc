@@ -19,7 +19,7 @@ TEST(DemoCommand, GivesTheTrainersAnswersWithEveryChoiceOfPlugins) {
   ASSERT_EQ(json["ok"], true) << json.dump();
   Json& runs = json["runs"];
   ASSERT_EQ(runs.size(), 2u);
-  EXPECT_EQ(runs[0]["compilers"], (Json::array({"onednn", "json"})));
+  EXPECT_EQ(runs[0]["compilers"][0], "onednn");  // then the default codegen that is built
   EXPECT_EQ(runs[1]["compilers"], Json::array({"json"}));
   for (const Json& run : runs) {
     EXPECT_EQ(run["correct"], json["trainer_correct"]);

@@ -152,7 +152,7 @@ TEST(VerifyCommand, AgreesWithTheReference) {
 TEST(ExplainCommand, ShowsWhatWasDeclinedWhereItEnded) {
   Byoc byoc;
   Json json = byoc.json("explain " + byoc.write("m.ir", kFiveOps) + kPluginA +
-                        " --compiler a --plugin-option a.decline=tanh");
+                        " --compiler a --default json --plugin-option a.decline=tanh");
   for (const Json& op : json["ops"]) {
     EXPECT_EQ(op["plugin"], "json") << op;
     EXPECT_EQ(op["opinions"][0]["verdict"], "declined in compile") << op;
@@ -163,7 +163,7 @@ TEST(ExplainCommand, ShowsWhatWasDeclinedWhereItEnded) {
 TEST(ExplainCommand, GroupsEqualRefusals) {
   Byoc byoc;
   Ran ran = byoc("explain " + byoc.write("m.ir", kFiveOps) + kPluginA +
-                 " --compiler a --plugin-option a.refuse=tanh,exp");
+                 " --compiler a --default json --plugin-option a.refuse=tanh,exp");
   EXPECT_THAT(ran.out, HasSubstr("refused by a, taken by json (2)\n"));
   EXPECT_THAT(ran.out, HasSubstr("1  exp   told to refuse it  \"b\"\n"));
 }

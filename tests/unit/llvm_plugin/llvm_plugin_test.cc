@@ -16,7 +16,7 @@ constexpr std::string_view kProgram =
   %0 = conv2d(%x, %w) {strides=[1,1], pads=[1,1,1,1]}
   %1 = add(%0, %b)
   %2 = relu(%1)
-  %3 = global_avg_pool(%2)
+  %3 = global_average_pool(%2)
   %4 = softmax(%2) {axis=1}
   return %3, %4
 })";
