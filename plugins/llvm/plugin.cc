@@ -33,6 +33,7 @@ class LlvmPlugin : public sdk::Plugin {
   void open(const sdk::Options& options) override {
     std::string folder = options.get("cache_dir", KernelCache::default_folder());
     cache_folder_ = options.get_bool("cache", true) ? folder : "";
+    dump_folder_ = options.get("dump");
   }
   std::vector<sdk::Pattern> patterns() const override { return {}; }  // judge sees every op
   sdk::Verdict judge(const sdk::Graph& graph) const override {
@@ -44,7 +45,7 @@ class LlvmPlugin : public sdk::Plugin {
   std::optional<uint32_t> compat(std::string_view text) const override;
 
  private:
-  std::string cache_folder_;
+  std::string cache_folder_, dump_folder_;
 };
 
 /// The bytes of this library: another build of the plugin may make other code.
@@ -87,6 +88,21 @@ std::vector<te::LoopFunction> lower_all(const sdk::CompileRequest& request,
   return out;
 }
 
+/// LLVM IR and assembly of every function, for people.
+void dump(const std::string& folder, const sdk::CompileRequest& request,
+          std::span<const te::LoopFunction> functions, const Machine& machine,
+          const EmitOptions& options) {
+  for (size_t k = 0; k < functions.size(); ++k) {
+    std::string path = cat(folder, "/", request.functions[k].graph.symbol);
+    std::string ir = value_of(list_kernel(functions[k], machine, options, Listing::kLlvm));
+    std::string assembly =
+        value_of(list_kernel(functions[k], machine, options, Listing::kAssembly));
+    for (const Status& status : {write_file(path + ".ll", ir), write_file(path + ".s", assembly)}) {
+      if (!status.ok()) fail(status, -1);
+    }
+  }
+}
+
 Signature signature_of(sdk::Function& function, uint64_t workspace_bytes) {
   Signature out{function.graph.symbol,
                 static_cast<uint32_t>(function.graph.inputs.size()),
@@ -105,7 +121,9 @@ std::unique_ptr<sdk::Module> LlvmPlugin::compile_module(sdk::CompileRequest& req
   Machine machine = value_of(machine_of(target));
   std::vector<te::LoopFunction> functions = lower_all(request, target);
   KernelCache cache(cache_folder_, cache_folder_.empty() ? "" : this_compiler());
-  Compiled compiled = compile_kernels(functions, machine, options_of(request.raw, cache));
+  CompileOptions options = options_of(request.raw, cache);
+  if (!dump_folder_.empty()) dump(dump_folder_, request, functions, machine, options.emit);
+  Compiled compiled = compile_kernels(functions, machine, options);
   std::vector<const Kernel*> kernels;
   std::vector<Signature> signatures;
   std::vector<std::vector<sdk::Held>> constants;

@@ -71,6 +71,20 @@ TEST(LlvmPlugin, CompilesToEqualBytesWithAndWithoutACache) {
   EXPECT_EQ(first.modules[0].blob->key(), third.modules[0].blob->key());
 }
 
+TEST(LlvmPlugin, ShowsItsCodeOnRequest) {
+  TempFolder folder;
+  PluginSearch search;
+  search.files = {cat(BYOC_PLUGIN_DIR, "/libbyoc_llvm.so")};
+  search.options = {{"llvm", {{"cache", "0"}, {"dump", folder.path()}}}};
+  BuildOptions options;
+  options.plugins = PluginSet::load(search);
+  Result<Executable> out = build(parse("fn main(%x: f32[4]) { %0 = relu(%x) return %0 }"), options);
+  ASSERT_TRUE(out.ok()) << out.status().to_string();
+  const std::string symbol = out->modules[0].functions[0].symbol;
+  EXPECT_THAT(get(folder.file(symbol + ".ll")), HasSubstr("define"));
+  EXPECT_THAT(get(folder.file(symbol + ".s")), HasSubstr("ret"));
+}
+
 TEST(LlvmPlugin, SaysWhyItRefusesAnOp) {
   Report report;
   BuildOptions options;
