@@ -24,9 +24,11 @@ inline te::Stmt tile(const std::function<te::Stmt(te::Expr, te::Expr)>& body) {
 }
 
 /// c [m, n] = a b with a packed as [m/6][k][6] and b as [n/16][k][16]; k in chunks of `kc`, so that
-/// a chunk of b's panel stays in the first cache. m is a multiple of 6 up to the last rows, which
-/// `rows` of c do not have and which are computed and not stored.
-inline te::LoopFunction packed_gemm(int64_t m, int64_t n, int64_t k, int64_t kc) {
+/// a chunk of b's panel stays in the first cache, and `block` tiles of rows at a time, so that
+/// theirs of a stay in the second. The last tile may have rows that c has not: they are computed
+/// and not stored.
+inline te::LoopFunction packed_gemm(int64_t m, int64_t n, int64_t k, int64_t kc,
+                                    int64_t block = 16) {
   int64_t mt = (m + kTileM - 1) / kTileM, nt = n / kTileN;
   te::Tensor a("a", DType::kF32, {mt, k, kTileM}), b("b", DType::kF32, {nt, k, kTileN});
   te::Tensor c("c", DType::kF32, {m, n}), acc("acc", DType::kF32, {kTileM, kTileN});
@@ -49,9 +51,13 @@ inline te::LoopFunction packed_gemm(int64_t m, int64_t n, int64_t k, int64_t kc)
     });
     return te::make_alloc(acc, te::Scope::kStack, te::make_block({clear, sum, put}));
   };
+  int64_t blocks = (mt + block - 1) / block;
   te::Stmt body = te::loop("ko", k / kc, [&](te::Expr ko) {
-    return te::loop("jt", nt, [&](te::Expr jt) {
-      return te::loop("it", mt, [&](te::Expr it) { return kernel(ko, jt, it); });
+    return te::loop("ib", blocks, [&](te::Expr ib) {
+      te::Expr tiles = te::min(block, te::Expr(mt) - ib * block);
+      return te::loop("jt", nt, [&](te::Expr jt) {
+        return te::loop("it", tiles, [&](te::Expr it) { return kernel(ko, jt, ib * block + it); });
+      });
     });
   });
   return {"gemm", {a, b}, {c}, body};
