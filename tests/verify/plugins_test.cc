@@ -357,6 +357,11 @@ TEST_P(Plugins, AgreeWithTheReference) {
     SCOPED_TRACE(level);
     Executable onednn = built({"onednn", "json"}, level);
     expect_close(execute(onednn, plugins), reference);
+    if (plugins->find("llvm") != nullptr) {  // built where LLVM is installed
+      Executable llvm = built({"llvm"}, level);
+      expect_close(execute(llvm, plugins), reference);
+      EXPECT_EQ(ops_of(llvm, "json"), 0u) << "a default codegen takes every op";
+    }
     if (std::string_view(GetParam().name).ends_with("_in_pieces") && level > 0) {
       EXPECT_EQ(ops_of(onednn, "json"), 0u) << "read as one op";
     }
