@@ -1,6 +1,7 @@
 #pragma once
 // oneDNN 2.6 and 3.x in one spelling: all that differs between them, here and nowhere else.
 #include <dnnl.hpp>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -131,6 +132,13 @@ inline Blocking blocking_of(const Desc& desc) {
           {b.inner_blks, b.inner_blks + b.inner_nblks},
           {b.inner_idxs, b.inner_idxs + b.inner_nblks}};
 #endif
+}
+
+/// In elements; nothing when the layout has blocks or is none.
+inline std::optional<std::vector<int64_t>> plain_strides_of(const Desc& desc) {
+  Blocking layout = blocking_of(desc);
+  if (layout.strides.empty() || !layout.block_sizes.empty()) return std::nullopt;
+  return layout.strides;
 }
 
 /// Two layouts with the same text are the same, in this process.

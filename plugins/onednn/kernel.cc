@@ -2,6 +2,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <map>
 
 #include "format_text.h"
@@ -21,6 +22,7 @@ struct OnednnKernel::State {
   struct Slot {
     dnnl::memory memory;
     uint32_t buffer;  // kScratchpad: the scratchpad
+    uint64_t offset;  // in the buffer
     void* address;
   };
   static constexpr uint32_t kScratchpad = UINT32_MAX;
@@ -43,8 +45,8 @@ OnednnKernel::~OnednnKernel() = default;
 
 std::unique_ptr<OnednnKernel::State> OnednnKernel::make_state() const {
   auto state = std::make_unique<State>(engine_);
-  auto add = [&](const Desc& desc, uint32_t buffer, void* address) {
-    state->slots.push_back({dnnl::memory(desc, engine_, address), buffer, address});
+  auto add = [&](const Desc& desc, uint32_t buffer, uint64_t offset, void* address) {
+    state->slots.push_back({dnnl::memory(desc, engine_, address), buffer, offset, address});
     return state->slots.back().memory.get();
   };
   for (const Step& step : plan_.steps) {
@@ -53,12 +55,12 @@ std::unique_ptr<OnednnKernel::State> OnednnKernel::make_state() const {
     for (const Bound& bound : step.args) {
       const Buffer& buffer = plan_.buffers[bound.buffer];
       void* address = buffer.home == Buffer::kConstant
-                          ? const_cast<char*>(plan_.held[buffer.index].data<char>())
+                          ? const_cast<char*>(plan_.held[buffer.index].data<char>()) + bound.offset
                           : nullptr;
-      args.push_back({bound.index, add(bound.desc, bound.buffer, address)});
+      args.push_back({bound.index, add(bound.desc, bound.buffer, bound.offset, address)});
     }
     if (step.scratchpad.get_size() > 0)
-      args.push_back({DNNL_ARG_SCRATCHPAD, add(step.scratchpad, State::kScratchpad, nullptr)});
+      args.push_back({DNNL_ARG_SCRATCHPAD, add(step.scratchpad, State::kScratchpad, 0, nullptr)});
     state->args.push_back(std::move(args));
   }
   return state;
@@ -86,13 +88,13 @@ void OnednnKernel::bind(State& state, const sdk::Call& call) const {
       const Buffer& buffer = plan_.buffers[slot.buffer];
       switch (buffer.home) {
         case Buffer::kInput:
-          address = const_cast<char*>(call.in_data<char>(buffer.index));
+          address = const_cast<char*>(call.in_data<char>(buffer.index)) + slot.offset;
           break;
         case Buffer::kOutput:
-          address = call.out_data<char>(buffer.index);
+          address = call.out_data<char>(buffer.index) + slot.offset;
           break;
         case Buffer::kArena:
-          address = workspace + buffer.offset;
+          address = workspace + buffer.offset + slot.offset;
           break;
         case Buffer::kConstant:
           break;
@@ -104,24 +106,22 @@ void OnednnKernel::bind(State& state, const sdk::Call& call) const {
   }
 }
 
-dnnl_status_t OnednnKernel::repair(const State& state, size_t step) const {
-  dnnl_status_t status = dnnl_stream_wait(state.stream.get());
-  const Repair& repair = plan_.steps[step].repair;
-  size_t first = state.first_slot[step], last = first + plan_.steps[step].args.size() - 1;
-  if (status == dnnl_success) {
-    repair.rows(static_cast<const float*>(state.slots[first].address),
-                static_cast<float*>(state.slots[last].address), repair.count, repair.length);
-  }
-  return status;
-}
-
 dnnl_status_t OnednnKernel::execute(const State& state, size_t step) const {
+  const Step& now = plan_.steps[step];
   const auto& args = state.args[step];
-  dnnl_status_t status =
-      dnnl_primitive_execute(plan_.steps[step].primitive.get(), state.stream.get(),
-                             static_cast<int>(args.size()), args.data());
-  bool has_repair = plan_.steps[step].repair.rows != nullptr;
-  return has_repair && status == dnnl_success ? repair(state, step) : status;
+  dnnl_status_t status = dnnl_success;
+  if (now.primitive) {
+    status = dnnl_primitive_execute(now.primitive.get(), state.stream.get(),
+                                    static_cast<int>(args.size()), args.data());
+  }
+  if (!now.loop || status != dnnl_success) return status;
+  status = dnnl_stream_wait(state.stream.get());
+  constexpr size_t kMostOperands = 3;
+  const void* in[kMostOperands] = {};
+  size_t first = state.first_slot[step], last = now.args.size() - 1;
+  for (size_t k = 0; k < std::min(last, kMostOperands); ++k) in[k] = state.slots[first + k].address;
+  if (status == dnnl_success) now.loop(in, state.slots[first + last].address);
+  return status;
 }
 
 // A stream of the CPU has done its work when execute returns.

@@ -20,7 +20,6 @@ class OnednnKernel : public sdk::Kernel {
   std::unique_ptr<State> make_state() const;
   std::unique_ptr<State> take_state() const;
   void bind(State& state, const sdk::Call& call) const;
-  dnnl_status_t repair(const State& state, size_t step) const;
   dnnl_status_t execute(const State& state, size_t step) const;
   void tell_span(const sdk::Call& call, size_t step, uint64_t begin_ns) const;
 

@@ -32,8 +32,12 @@ class Planner {
   Plan make();
 
  private:
+  struct Place {
+    uint32_t buffer = UINT32_MAX;
+    uint64_t offset = 0;  // of a view: bytes behind the buffer's first
+  };
   struct Standing {  // a value in one format
-    uint32_t buffer;
+    Place at;
     Desc desc;
   };
   uint32_t new_buffer(Buffer::Home home, uint32_t index, const Desc& desc) {
@@ -43,11 +47,13 @@ class Planner {
   Standing& home_of(int value) { return homes_[static_cast<size_t>(value)]; }
   void place_inputs();
   uint32_t constant_in(const Argument& argument);
-  uint32_t argument_buffer(const Argument& argument);
-  void add_reorder(uint32_t from, const Desc& from_desc, uint32_t to, const Desc& to_desc);
+  Place place_of(const Argument& argument);
+  void add_reorder(Place from, const Desc& from_desc, uint32_t to, const Desc& to_desc);
   void add_view(const Unit& unit, const Built& built);
+  void stand(const Unit& unit, Place at, const Desc& desc);
   void add_unit(size_t index);
   uint32_t result_buffer(const Unit& unit, const Built& built);
+  void copy_residual(const Built& built, uint32_t to);
   bool may_take_over(int value, const Desc& desc, size_t unit) const;
   void finish_outputs();
   void place_arena();
@@ -59,7 +65,7 @@ class Planner {
   size_t current_ = 0;           // unit that is being added; all are, when outputs are finished
   std::vector<Standing> homes_;  // per value: where it was made
   std::vector<Desc> formats_;    // per value: of its home
-  std::map<std::pair<int, std::string>, uint32_t>
+  std::map<std::pair<int, std::string>, Place>
       copies_;                       // (value, layout) -> buffer of a reordered copy
   std::vector<size_t> last_reader_;  // per value: the unit
 };
@@ -77,27 +83,26 @@ void Planner::place_inputs() {
   for (size_t v = 0; v < region_.values.size(); ++v) {
     const Value& value = region_.values[v];
     if (value.origin == Value::kUnit) continue;
-    formats_[v] = plain_desc(value.type);
+    formats_[v] = plain_or_none(value.type);
     homes_[v].desc = formats_[v];
-    if (value.origin == Value::kInput)
-      homes_[v].buffer = new_buffer(Buffer::kInput, value.index, formats_[v]);
-    else homes_[v].buffer = UINT32_MAX;  // made when somebody asks for it in a layout
+    if (value.origin == Value::kInput)  // a constant is made when somebody asks for it in a layout
+      homes_[v].at.buffer = new_buffer(Buffer::kInput, value.index, formats_[v]);
   }
 }
 
-void Planner::add_reorder(uint32_t from, const Desc& from_desc, uint32_t to, const Desc& to_desc) {
+void Planner::add_reorder(Place from, const Desc& from_desc, uint32_t to, const Desc& to_desc) {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::reorder::primitive_desc pd(engine_, from_desc, engine_, to_desc, attr);
   plan_.steps.push_back(
       {dnnl::reorder(pd),
-       {{DNNL_ARG_FROM, from, from_desc}, {DNNL_ARG_TO, to, to_desc}},
+       {{DNNL_ARG_FROM, from.buffer, from_desc, from.offset}, {DNNL_ARG_TO, to, to_desc}},
        pd.scratchpad_desc(),
        true,
        pd.impl_info_str(),
        current_ < region_.units.size() ? name_of(region_.units[current_]) : "(result)",
        {},
-       current_ < region_.units.size() ? static_cast<int64_t>(current_) : -1});
+       current_ < region_.units.size() ? region_.units[current_].graph_node : -1});
 }
 
 // A constant in the wanted layout: the host's own memory when that is what is wanted, else packed
@@ -124,92 +129,103 @@ uint32_t Planner::constant_in(const Argument& argument) {
   return new_buffer(Buffer::kConstant, static_cast<uint32_t>(plan_.held.size() - 1), argument.want);
 }
 
-uint32_t Planner::argument_buffer(const Argument& argument) {
+Planner::Place Planner::place_of(const Argument& argument) {
   const Standing home = home_of(argument.value);
   bool is_constant = region_.values[static_cast<size_t>(argument.value)].origin == Value::kConstant;
-  if (!is_constant && !argument.is_reshaped && home.desc == argument.want) return home.buffer;
+  if (!is_constant && !argument.is_reshaped && home.desc == argument.want) return home.at;
   auto key = std::pair(argument.value, layout_key(argument.have, argument.want));
   auto known = copies_.find(key);
   if (known != copies_.end()) return known->second;
-  if (is_constant) return copies_[key] = constant_in(argument);
-  uint32_t from = home.buffer;
+  if (is_constant) return copies_[key] = {constant_in(argument), 0};
+  Place from = home.at;
   Desc plain = plain_desc(region_.type(argument.value));
   if (argument.is_reshaped && home.desc != plain) {  // other dims need the plain order first
     Argument flat{argument.index, argument.value, false, home.desc, plain};
-    from = argument_buffer(flat);
+    from = place_of(flat);
   }
   if (argument.have == argument.want) return from;
   uint32_t to = new_buffer(Buffer::kArena, 0, argument.want);
   add_reorder(from, argument.have, to, argument.want);
-  return copies_[key] = to;
+  return copies_[key] = {to, 0};
 }
 
 // Nobody reads the value after this unit, the unit itself only as what is summed to; it is no
 // result, and it has the layout wanted. Earlier readers do not matter.
 bool Planner::may_take_over(int value, const Desc& desc, size_t unit) const {
+  if (value < 0) return false;
   const Value& v = region_.values[static_cast<size_t>(value)];
+  const Standing& home = homes_[static_cast<size_t>(value)];
   if (reads_of(region_.units[unit], value) != 1) return false;
   bool is_result =
       std::find(region_.outputs.begin(), region_.outputs.end(), value) != region_.outputs.end();
   return v.origin == Value::kUnit && !is_result &&
-         last_reader_[static_cast<size_t>(value)] == unit &&
-         homes_[static_cast<size_t>(value)].desc == desc &&
-         plan_.buffers[homes_[static_cast<size_t>(value)].buffer].home == Buffer::kArena &&
-         !plan_.buffers[homes_[static_cast<size_t>(value)].buffer].is_shared;
+         last_reader_[static_cast<size_t>(value)] == unit && home.desc == desc &&
+         plan_.buffers[home.at.buffer].home == Buffer::kArena &&
+         !plan_.buffers[home.at.buffer].is_shared;
 }
 
 uint32_t Planner::result_buffer(const Unit& unit, const Built& built) {
   size_t index = static_cast<size_t>(&unit - region_.units.data());
   auto output = std::find(region_.outputs.begin(), region_.outputs.end(), unit.out);
-  bool direct = output != region_.outputs.end() && built.out == plain_desc(region_.type(unit.out));
-  if (built.sum >= 0 && !direct && may_take_over(built.sum, built.out, index))
-    return home_of(built.sum).buffer;
-  uint32_t to = direct
-                    ? new_buffer(Buffer::kOutput,
-                                 static_cast<uint32_t>(output - region_.outputs.begin()), built.out)
-                    : new_buffer(Buffer::kArena, 0, built.out);
-  if (built.sum >= 0) {
-    Argument residual{0, built.sum, false, formats_[static_cast<size_t>(built.sum)],
-                      formats_[static_cast<size_t>(built.sum)]};
-    add_reorder(argument_buffer(residual), residual.have, to, built.out);
+  if (output != region_.outputs.end() && built.out == plain_desc(region_.type(unit.out))) {
+    auto place = static_cast<uint32_t>(output - region_.outputs.begin());
+    uint32_t to = new_buffer(Buffer::kOutput, place, built.out);
+    copy_residual(built, to);
+    return to;
   }
+  int dying = built.sum >= 0 ? built.sum : built.in_place;
+  if (may_take_over(dying, built.out, index)) return home_of(dying).at.buffer;
+  uint32_t to = new_buffer(Buffer::kArena, 0, built.out);
+  copy_residual(built, to);
   return to;
+}
+
+void Planner::copy_residual(const Built& built, uint32_t to) {
+  if (built.sum < 0) return;
+  const Desc& format = formats_[static_cast<size_t>(built.sum)];
+  add_reorder(place_of({0, built.sum, false, format, format}), format, to, built.out);
 }
 
 // The memory has two owners from here on: neither may be overwritten in place.
 void Planner::add_view(const Unit& unit, const Built& built) {
-  uint32_t buffer = argument_buffer(built.inputs[0]);
-  plan_.buffers[buffer].is_shared = true;
-  homes_[static_cast<size_t>(unit.out)] = {buffer, built.out};
-  formats_[static_cast<size_t>(unit.out)] = built.out;
+  Place at = place_of(built.inputs[0]);
+  plan_.buffers[at.buffer].is_shared = true;
+  stand(unit, {at.buffer, at.offset + built.offset}, built.out);
+}
+
+void Planner::stand(const Unit& unit, Place at, const Desc& desc) {
+  homes_[static_cast<size_t>(unit.out)] = {at, desc};
+  formats_[static_cast<size_t>(unit.out)] = desc;
 }
 
 void Planner::add_unit(size_t index) {
   const Unit& unit = region_.units[index];
   Built built = build_unit(region_, unit, formats_, engine_);
   if (built.is_view) return add_view(unit, built);
-  Step step{built.primitive, {},           built.scratchpad,           false, built.implementation,
-            name_of(unit),   built.repair, static_cast<int64_t>(index)};
-  for (const Argument& argument : built.inputs)
-    step.args.push_back({argument.index, argument_buffer(argument), argument.want});
+  if (built.is_nothing) return stand(unit, {new_buffer(Buffer::kArena, 0, built.out)}, built.out);
+  Step step{built.primitive, {},         built.scratchpad, false, built.implementation,
+            name_of(unit),   built.loop, unit.graph_node};
+  for (const Argument& argument : built.inputs) {
+    Place at = place_of(argument);
+    step.args.push_back({argument.index, at.buffer, argument.want, at.offset});
+  }
   uint32_t out = result_buffer(unit, built);
   step.args.push_back({DNNL_ARG_DST, out, built.out_view.value_or(built.out)});
   plan_.steps.push_back(std::move(step));
-  homes_[static_cast<size_t>(unit.out)] = {out, built.out};
-  formats_[static_cast<size_t>(unit.out)] = built.out;
+  stand(unit, {out}, built.out);
 }
 
 void Planner::finish_outputs() {
   for (size_t k = 0; k < region_.outputs.size(); ++k) {
     int value = region_.outputs[k];
+    if (region_.type(value).elements() == 0) continue;
     Desc plain = plain_desc(region_.type(value));
-    Argument result{0, value, false, formats_[static_cast<size_t>(value)],
-                    formats_[static_cast<size_t>(value)]};
-    uint32_t from = argument_buffer(result);
-    const Buffer& home = plan_.buffers[from];
-    if (home.home == Buffer::kOutput && home.index == k && result.have == plain) continue;
-    add_reorder(from, result.have, new_buffer(Buffer::kOutput, static_cast<uint32_t>(k), plain),
-                plain);
+    const Desc& format = formats_[static_cast<size_t>(value)];
+    Place from = place_of({0, value, false, format, format});
+    const Buffer& home = plan_.buffers[from.buffer];
+    if (home.home == Buffer::kOutput && home.index == k && format == plain && from.offset == 0)
+      continue;
+    add_reorder(from, format, new_buffer(Buffer::kOutput, static_cast<uint32_t>(k), plain), plain);
   }
 }
 

@@ -19,6 +19,7 @@ struct Bound {
   int index = 0;  // DNNL_ARG_...
   uint32_t buffer = 0;
   Desc desc;
+  uint64_t offset = 0;  // bytes behind the buffer's first
 };
 
 struct Step {
@@ -27,7 +28,7 @@ struct Step {
   Desc scratchpad;
   bool is_reorder = false;
   std::string implementation, name;
-  Repair repair;      // from the first argument to the last
+  Loop loop;          // behind the primitive, which may be none
   int64_t node = -1;  // of the graph; of a reorder: of the primitive that wants it
 };
 

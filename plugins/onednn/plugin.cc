@@ -17,6 +17,8 @@ class OnednnPlugin : public sdk::Plugin {
   }
 
  private:
+  sdk::Verdict slow(const Region& region, const Unit& unit, const Built& built,
+                    const std::vector<Desc>& formats) const;
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
 };
 
@@ -32,22 +34,32 @@ std::string how(const Region& region, const Built& built) {
   return text;
 }
 
+// A concat by reference is one reorder per operand: as fast as it gets.
+bool is_slow(const Unit& unit, const Built& built) {
+  return built.implementation.starts_with("ref") && unit.node->op != "concat";
+}
+
+// Post-ops that cost an op its fast kernel are better off as ops of their own.
+sdk::Verdict OnednnPlugin::slow(const Region& region, const Unit& unit, const Built& built,
+                                const std::vector<Desc>& formats) const {
+  Unit alone = unit;
+  alone.posts.clear();
+  if (!unit.posts.empty() && !is_slow(alone, build_unit(region, alone, formats, engine_)))
+    return sdk::Verdict::no("oneDNN has only a reference kernel for this chain of post-ops");
+  return sdk::Verdict::slow(built.implementation + ", oneDNN has no fast kernel for it");
+}
+
 // A candidate is taken when oneDNN makes the primitive: what it refuses is refused here, never in
 // compile.
 sdk::Verdict OnednnPlugin::judge(const Graph& candidate) const {
   try {
     Region region = read_region(candidate);
     std::vector<Desc> formats;
-    for (const Value& value : region.values) {
-      bool describable =
-          value.type.is_static() && value.type.rank() <= 6 && value.type.dtype == sdk::DType::kF32;
-      formats.push_back(describable ? plain_desc(value.type) : Desc());
-    }
+    for (const Value& value : region.values) formats.push_back(plain_or_none(value.type));
     std::string implementations;
     for (const Unit& unit : region.units) {
       Built built = build_unit(region, unit, formats, engine_);
-      if (built.implementation.starts_with("ref"))
-        return sdk::Verdict::slow(built.implementation + ", oneDNN has no fast kernel for it");
+      if (is_slow(unit, built)) return slow(region, unit, built, formats);
       implementations += (implementations.empty() ? "" : " + ") + how(region, built);
     }
     return sdk::Verdict::yes(std::move(implementations));

@@ -3,7 +3,7 @@
 #include <limits>
 #include <map>
 
-#include "primitives/primitives.h"
+#include "primitives/builder.h"
 
 namespace byoc::onednn {
 
@@ -23,21 +23,21 @@ Eltwise clip(const Node& node) {
 }
 
 using MakeRow = Eltwise (*)(const Node&);
+template <algorithm how>
+Eltwise plain(const Node&) {
+  return {how, 0, 0};
+}
+template <algorithm how, int default_percent>
+Eltwise with_alpha(const Node& n) {
+  return {how, f32(n, "alpha", default_percent / 100.0), 0};
+}
+
 // y = scale-free f(x; alpha, beta), as oneDNN's table of eltwise algorithms defines them.
 const std::map<std::string, MakeRow, std::less<>> kEltwise = {
-    {"abs",
-     [](const Node&) {
-       return Eltwise{algorithm::eltwise_abs, 0, 0};
-     }},
+    {"abs", plain<algorithm::eltwise_abs>},
     {"clip", clip},
-    {"elu",
-     [](const Node& n) {
-       return Eltwise{algorithm::eltwise_elu, f32(n, "alpha", 1), 0};
-     }},
-    {"exp",
-     [](const Node&) {
-       return Eltwise{algorithm::eltwise_exp, 0, 0};
-     }},
+    {"elu", with_alpha<algorithm::eltwise_elu, 100>},
+    {"exp", plain<algorithm::eltwise_exp>},
     {"gelu",
      [](const Node& n) {
        bool tanh = n.attrs.s("approximate", "none") == "tanh";
@@ -47,18 +47,9 @@ const std::map<std::string, MakeRow, std::less<>> kEltwise = {
      [](const Node&) {
        return Eltwise{algorithm::eltwise_hardswish, 1.0f / 6, 0.5f};
      }},
-    {"leaky_relu",
-     [](const Node& n) {
-       return Eltwise{algorithm::eltwise_relu, f32(n, "alpha", 0.01), 0};
-     }},
-    {"log",
-     [](const Node&) {
-       return Eltwise{algorithm::eltwise_log, 0, 0};
-     }},
-    {"mish",
-     [](const Node&) {
-       return Eltwise{algorithm::eltwise_mish, 0, 0};
-     }},
+    {"leaky_relu", with_alpha<algorithm::eltwise_relu, 1>},
+    {"log", plain<algorithm::eltwise_log>},
+    {"mish", plain<algorithm::eltwise_mish>},
     {"negative",
      [](const Node&) {
        return Eltwise{algorithm::eltwise_linear, -1, 0};
@@ -67,40 +58,45 @@ const std::map<std::string, MakeRow, std::less<>> kEltwise = {
      [](const Node&) {
        return Eltwise{algorithm::eltwise_pow, 1, -1};
      }},
-    {"relu",
+    {"relu", plain<algorithm::eltwise_relu>},
+    {"round", plain<algorithm::eltwise_round>},
+    {"rsqrt",
      [](const Node&) {
-       return Eltwise{algorithm::eltwise_relu, 0, 0};
+       return Eltwise{algorithm::eltwise_pow, 1, -0.5f};
      }},
-    {"round",
-     [](const Node&) {
-       return Eltwise{algorithm::eltwise_round, 0, 0};
-     }},
-    {"sigmoid",
-     [](const Node&) {
-       return Eltwise{algorithm::eltwise_logistic, 0, 0};
-     }},
+    {"sigmoid", plain<algorithm::eltwise_logistic>},
     {"softplus",
      [](const Node&) {
        return Eltwise{algorithm::eltwise_soft_relu, 1, 0};
      }},
-    {"sqrt",
-     [](const Node&) {
-       return Eltwise{algorithm::eltwise_sqrt, 0, 0};
-     }},
-    {"swish",
+    {"sqrt", plain<algorithm::eltwise_sqrt>},
+    {"swish", with_alpha<algorithm::eltwise_swish, 100>},
+    {"tanh", plain<algorithm::eltwise_tanh>},
+    // Nodes of our own, and the log of a softmax over one element: 0, or NaN.
+    {"affine",
      [](const Node& n) {
-       return Eltwise{algorithm::eltwise_swish, f32(n, "alpha", 1), 0};
+       return Eltwise{algorithm::eltwise_linear, f32(n, "alpha", 1), f32(n, "beta", 0)};
      }},
-    {"tanh",
-     [](const Node&) {
-       return Eltwise{algorithm::eltwise_tanh, 0, 0};
+    {"scaled_power",
+     [](const Node& n) {
+       return Eltwise{algorithm::eltwise_pow, f32(n, "alpha", 1), f32(n, "beta", 1)};
      }},
+    {"log_softmax", plain<algorithm::eltwise_linear>},
 };
 
 const std::map<std::string, Binary, std::less<>> kBinary = {
-    {"add", {algorithm::binary_add, true}},       {"multiply", {algorithm::binary_mul, true}},
-    {"maximum", {algorithm::binary_max, true}},   {"minimum", {algorithm::binary_min, true}},
-    {"subtract", {algorithm::binary_sub, false}}, {"divide", {algorithm::binary_div, false}},
+    {"add", {algorithm::binary_add, algorithm::binary_add}},
+    {"multiply", {algorithm::binary_mul, algorithm::binary_mul}},
+    {"maximum", {algorithm::binary_max, algorithm::binary_max}},
+    {"minimum", {algorithm::binary_min, algorithm::binary_min}},
+    {"subtract", {algorithm::binary_sub, {}}},
+    {"divide", {algorithm::binary_div, {}}},
+    {"equal", {algorithm::binary_eq, algorithm::binary_eq}},
+    {"not_equal", {algorithm::binary_ne, algorithm::binary_ne}},
+    {"greater", {algorithm::binary_gt, algorithm::binary_lt}},
+    {"greater_equal", {algorithm::binary_ge, algorithm::binary_le}},
+    {"less", {algorithm::binary_lt, algorithm::binary_gt}},
+    {"less_equal", {algorithm::binary_le, algorithm::binary_ge}},
 };
 
 }  // namespace
@@ -112,6 +108,15 @@ std::vector<Eltwise> find_eltwise(const Node& node) {
   }
   auto row = kEltwise.find(node.op);
   return row == kEltwise.end() ? std::vector<Eltwise>() : std::vector{row->second(node)};
+}
+
+// As a post-op, logistic loses NaN: 1/2 + tanh(x / 2) / 2 keeps it. Three functions,
+// so that the chain has none of them twice.
+std::vector<Eltwise> find_post(const Node& node) {
+  if (node.op != "sigmoid") return find_eltwise(node);
+  return {{algorithm::eltwise_pow, 0.5f, 1},
+          {algorithm::eltwise_tanh, 0, 0},
+          {algorithm::eltwise_linear, 0.5f, 0.5f}};
 }
 
 std::optional<Binary> find_binary(const Node& node) {
@@ -131,6 +136,15 @@ bool is_per_channel(const Dims& dims, size_t rank, Channel channel) {
     elements *= dims[k];
   }
   return elements == channel.count;
+}
+
+bool is_broadcast(const Dims& dims, const Dims& to) {
+  if (dims.size() > to.size()) return false;
+  size_t shift = to.size() - dims.size();
+  for (size_t k = 0; k < dims.size(); ++k) {
+    if (dims[k] != 1 && dims[k] != to[k + shift]) return false;
+  }
+  return true;
 }
 
 Dims leading_ones(const Dims& dims, size_t rank) {
@@ -172,7 +186,7 @@ Posts read_posts(const Region& region, const Unit& unit, Channel channel, float 
   for (size_t k = 0; k < unit.posts.size(); ++k) {
     const Post& post = unit.posts[k];
     if (post.other < 0) {
-      std::vector<Eltwise> rows = find_eltwise(*post.node);
+      std::vector<Eltwise> rows = find_post(*post.node);
       if (rows.empty()) throw Refusal{post.node->op + " as a post-op is not wired up"};
       for (const Eltwise& row : rows) eltwise.append(row, ops);
       continue;
@@ -184,18 +198,20 @@ Posts read_posts(const Region& region, const Unit& unit, Channel channel, float 
     if (k == 0 && is_add && alpha == 1.0f && value.origin == Value::kConstant &&
         is_per_channel(other, dims.size(), channel)) {
       out.bias = post.other;
-    } else if (is_add && other == dims && out.sum < 0) {
+    } else if (is_add && other == dims && ops.len() == 0) {  // oneDNN has a fast sum there alone
       ops.append_sum(1.0f);
       out.sum = post.other;
-    } else if (other.size() <= dims.size() &&
-               (other == dims || is_per_channel(other, dims.size(), channel))) {
+    } else if (is_broadcast(other, dims)) {
       Dims seen = leading_ones(other, dims.size());
       int index = DNNL_ARG_ATTR_MULTIPLE_POST_OP(ops.len()) | DNNL_ARG_SRC_1;
-      ops.append_binary(find_binary(*post.node)->how, plain_desc(seen));
-      out.inputs.push_back({index, post.other, seen});
+      bool whole = seen == dims;
+      DataType type = data_type(value.type.dtype);
+      ops.append_binary(find_binary(*post.node)->how,
+                        whole ? any_desc(seen, type) : plain_desc(seen, type));
+      out.inputs.push_back({index, post.other, seen, whole});
     } else {
       throw Refusal{"the operand " + value.type.text() + " of the post-op " + post.node->op +
-                    " is neither per channel nor of the result's shape"};
+                    " makes another shape of the result"};
     }
   }
   out.attr.set_post_ops(ops);

@@ -17,14 +17,15 @@ std::vector<Eltwise> find_eltwise(const Node& node);
 
 struct Binary {
   dnnl::algorithm how;
-  bool commutes;
+  std::optional<dnnl::algorithm> swapped;  // of the operands in the other order
 };
 std::optional<Binary> find_binary(const Node& node);
 
 struct PostInput {
   int index;  // DNNL_ARG_...
   int value;
-  Dims dims;  // as the post-op sees it
+  Dims dims;           // as the post-op sees it
+  bool whole = false;  // of the result's dims, in a layout that oneDNN chooses
 };
 
 struct Posts {

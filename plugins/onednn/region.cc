@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "parts.h"
 #include "pieces.h"
+#include "scalars.h"
 
 namespace byoc::onednn {
 namespace {
@@ -33,6 +35,13 @@ std::string_view unknown_attribute(const Node& node) {
     return attrs.unknown({"axis"});
   if (op == "reshape") return attrs.unknown({"shape", "allow_zero"});
   if (op == "transpose") return attrs.unknown({"perm"});
+  if (op == "slice") return attrs.unknown({"starts", "ends", "axes", "steps"});
+  if (op == "split") return attrs.unknown({"axis", "split"});
+  if (op == "gather") return attrs.unknown({"axis"});
+  if (op == "resize")
+    return attrs.unknown({"sizes", "scales", "mode", "coordinates", "nearest", "cubic_coeff_a",
+                          "exclude_outside", "roi", "extrapolation_value"});
+  if (op == "pad") return attrs.unknown({"pads", "mode", "value"});
   return attrs.unknown({"axes", "keepdims", "noop_with_empty_axes"});  // reductions, squeeze
 }
 
@@ -61,24 +70,35 @@ class Reader {
       default:
         break;
     }
-    if (operand.output != 0) throw Refusal{"only the first output of an op is wired up"};
-    return node_values_[operand.index];
+    return node_values_[operand.index] + static_cast<int>(operand.output);
   }
   std::vector<int> of(const std::vector<sdk::Operand>& operands) const {
     std::vector<int> out;
     for (const sdk::Operand& operand : operands) out.push_back(of(operand));
     return out;
   }
-  Unit read_op(const Node& node) const {
-    if (node.types.size() != 1) throw Refusal{node.op + " with several outputs is not wired up"};
-    return {&node, of(node.args), {}, -1, node.loc};
-  }
+  std::vector<Unit> read_op(const Node& node);  // one per result
   Unit read_composite(const Node& call, const sdk::Body& body);
+  void add_unit(Unit unit, const Type& type);
 
   const Graph& graph_;
   Region region_;
-  std::vector<int> node_values_;  // per node of the graph
+  std::vector<int> node_values_;  // per node of the graph: of its first result, the others follow
 };
+
+std::vector<Unit> Reader::read_op(const Node& node) {
+  if (is_part(node)) {
+    std::vector<Unit> parts;
+    for (const Node* part : read_parts(graph_, node, region_.made))
+      parts.push_back({part, {of(node.args[0])}, {}, -1, node.loc});
+    return parts;
+  }
+  WithScalar with_scalar = read_with_scalar(graph_, node, region_.made);
+  if (with_scalar.node != nullptr)
+    return {{with_scalar.node, {of(with_scalar.operand)}, {}, -1, node.loc}};
+  if (node.types.size() != 1) throw Refusal{node.op + " with several outputs is not wired up"};
+  return {{&node, of(node.args), {}, -1, node.loc}};
+}
 
 // The body is a chain: each node behind the first reads the value so far, once, and at most one
 // input beside it.
@@ -113,6 +133,12 @@ Unit Reader::read_composite(const Node& call, const sdk::Body& body) {
   return unit;
 }
 
+void Reader::add_unit(Unit unit, const Type& type) {
+  unit.graph_node = static_cast<int64_t>(node_values_.size()) - 1;
+  unit.out = add(Value::kUnit, region_.units.size(), type);
+  region_.units.push_back(std::move(unit));
+}
+
 Region Reader::read() {
   for (size_t k = 0; k < graph_.inputs.size(); ++k) add(Value::kInput, k, graph_.input_type(k));
   for (size_t k = 0; k < graph_.constants.size(); ++k)
@@ -120,14 +146,9 @@ Region Reader::read() {
   for (const Node& node : graph_.nodes) {
     const sdk::Body* body = graph_.callee(node);
     for (const Node& inner : body ? body->nodes : std::vector<Node>{node}) check_attributes(inner);
-    Unit unit = body ? read_composite(node, *body) : read_op(node);
-    for (int arg : unit.args) ++region_.values[static_cast<size_t>(arg)].reads;
-    for (const Post& post : unit.posts) {
-      if (post.other >= 0) ++region_.values[static_cast<size_t>(post.other)].reads;
-    }
-    unit.out = add(Value::kUnit, region_.units.size(), graph_.type(node));
-    node_values_.push_back(unit.out);
-    region_.units.push_back(std::move(unit));
+    std::vector<Unit> units = body ? std::vector{read_composite(node, *body)} : read_op(node);
+    node_values_.push_back(static_cast<int>(region_.values.size()));
+    for (size_t k = 0; k < units.size(); ++k) add_unit(std::move(units[k]), graph_.type(node, k));
   }
   for (const sdk::Operand& operand : graph_.outputs) region_.outputs.push_back(of(operand));
   return std::move(region_);

@@ -24,7 +24,6 @@ struct Value {
   Origin origin = kInput;
   uint32_t index = 0;  // of the input, the constant or the unit
   Type type;
-  uint32_t reads = 0;  // by units; results of the region are not counted
 };
 
 /// What follows an op inside its composite, in the graph's order.
@@ -37,8 +36,9 @@ struct Unit {
   const Node* node = nullptr;  // the anchor, or an op alone
   std::vector<int> args;       // values
   std::vector<Post> posts;
-  int out = -1;      // value
-  std::string name;  // the user's
+  int out = -1;             // value
+  std::string name;         // the user's
+  int64_t graph_node = -1;  // index
 };
 
 struct Region {

@@ -13,16 +13,21 @@ struct Builder {
   const Unit& unit;
   const std::vector<Desc>& formats;
   const dnnl::engine& engine;
+  bool wants_plain = false;  // the operands are brought to the plain layout first
 
   const sdk::Attrs& attrs() const { return unit.node->attrs; }
   const Type& type(size_t arg) const { return region.type(unit.args[arg]); }
   const Type& out_type() const { return region.type(unit.out); }
-  const Desc& format(size_t arg) const { return formats[static_cast<size_t>(unit.args[arg])]; }
+  DataType data(size_t arg) const { return data_type(type(arg).dtype); }
+  /// As the operand stands, or will stand.
+  Desc format(size_t arg) const {
+    return wants_plain ? plain_desc(type(arg)) : formats[static_cast<size_t>(unit.args[arg])];
+  }
   bool is_constant(size_t arg) const {
     return region.values[static_cast<size_t>(unit.args[arg])].origin == Value::kConstant;
   }
   Argument as_it_is(int index, size_t arg, Desc want) const {
-    return {index, unit.args[arg], false, format(arg), std::move(want)};
+    return {index, unit.args[arg], wants_plain, format(arg), std::move(want)};
   }
   /// The value seen in other dims, of as many elements.
   Argument reshaped(int index, int value, const Dims& dims, Desc want) const;
@@ -30,7 +35,7 @@ struct Builder {
   Argument vector(int index, size_t arg, const Dims& dims) const;
 };
 
-Desc any_desc(const Dims& dims);
+Desc any_desc(const Dims& dims, DataType type);
 /// Dims with leading ones up to `rank`.
 Dims padded(const Dims& dims, size_t rank);
 Dims halves(const Dims& pads, bool second);
@@ -51,8 +56,8 @@ Built finish(const PrimitiveDesc& pd, Built built) {
 }
 
 /// The bias and the operands of the post-ops.
-void add_posts(const Builder& builder, const Posts& posts, const Dims& bias_dims, const Desc& bias,
-               Built& built);
+void add_posts(const Builder& builder, const Posts& posts, const dnnl::primitive_desc_base& pd,
+               const Dims& bias_dims, const Desc& bias, Built& built);
 template <class PrimitiveDesc>
 Desc bias_of(const PrimitiveDesc& pd, const Posts& posts) {
   return posts.bias >= 0 ? pd.bias_desc() : Desc();
@@ -78,5 +83,10 @@ Built build_reduction(const Builder& builder);  // reduce.cc
 Built build_concat(const Builder& builder);     // move.cc
 Built build_view(const Builder& builder);
 Built build_transpose(const Builder& builder);
+Built build_part(const Builder& builder);
+Built build_prelu(const Builder& builder);   // elementwise.cc
+Built build_resize(const Builder& builder);  // resample.cc
+Built build_where(const Builder& builder);   // loops.cc
+Built build_pad(const Builder& builder);
 
 }  // namespace byoc::onednn

@@ -6,8 +6,22 @@ namespace byoc::onednn {
 
 namespace {
 
-Desc transposed(const Dims& stored) {  // the view [n, k] -> [k, n] of memory stored [n, k]
-  return Desc({stored[1], stored[0]}, kF32, Dims{1, std::max<int64_t>(stored[1], 1)});
+Desc transposed(const Dims& stored,
+                DataType type) {  // the view [n, k] -> [k, n] of memory stored [n, k]
+  return Desc({stored[1], stored[0]}, type, Dims{1, std::max<int64_t>(stored[1], 1)});
+}
+
+// Walked in rows or in columns, as oneDNN's matmul can: a transpose costs nothing then.
+bool is_matrix(const Desc& format) {
+  auto strides = plain_strides_of(format);
+  if (!strides || strides->size() < 2) return false;
+  return strides->back() == 1 || (*strides)[strides->size() - 2] == 1;
+}
+
+Argument operand(const Builder& b, int index, size_t arg, size_t rank) {
+  const Dims& dims = b.type(arg).dims;
+  if (dims.size() == rank && is_matrix(b.format(arg))) return b.as_it_is(index, arg, b.format(arg));
+  return b.vector(index, arg, padded(dims, rank));
 }
 
 Built finish_matmul(const Builder& b, Argument src, Argument weights, const Dims& out,
@@ -16,15 +30,43 @@ Built finish_matmul(const Builder& b, Argument src, Argument weights, const Dims
                            Channel{out.back(), static_cast<int64_t>(out.size()) - 1}, alpha);
   Dims bias_dims(out.size(), 1);
   bias_dims.back() = out.back();
-  Desc dst = plain_desc(out);
-  Desc bias = posts.bias >= 0 ? plain_desc(bias_dims) : Desc();
+  Desc dst = plain_desc(out, b.data(0));
+  Desc bias = posts.bias >= 0 ? plain_desc(bias_dims, b.data(0)) : Desc();
   auto pd = describe<dnnl::matmul>(b.engine, posts.attr, src.want, weights.want, bias, dst);
   src.want = pd.src_desc();
   weights.want = pd.weights_desc();
   Built built;
   built.inputs = {std::move(src), std::move(weights)};
-  add_posts(b, posts, bias_dims, bias_of(pd, posts), built);
+  add_posts(b, posts, pd, bias_dims, bias_of(pd, posts), built);
   built.out = pd.dst_desc();
+  return finish(pd, std::move(built));
+}
+
+}  // namespace
+
+namespace {
+
+// oneDNN has no vectors: one row on the left, one column on the right, and the result without it.
+Built build_vector_product(const Builder& b) {
+  no_posts(b);
+  Dims left = b.type(0).dims, right = b.type(1).dims, out = b.out_type().dims;
+  if (left.size() == 1) {
+    left.insert(left.begin(), 1);
+    out.insert(right.size() == 1 ? out.end() : out.end() - 1, 1);
+  }
+  if (right.size() == 1) {
+    right.push_back(1);
+    out.push_back(1);
+  }
+  left = padded(left, out.size());
+  right = padded(right, out.size());
+  auto pd =
+      describe<dnnl::matmul>(b.engine, user_scratchpad(), plain_desc(left, b.data(0)),
+                             plain_desc(right, b.data(1)), Desc(), plain_desc(out, b.data(0)));
+  Built built;
+  built.inputs = {b.vector(DNNL_ARG_SRC, 0, left), b.vector(DNNL_ARG_WEIGHTS, 1, right)};
+  built.out = plain_desc(b.out_type());
+  built.out_view = pd.dst_desc();
   return finish(pd, std::move(built));
 }
 
@@ -32,26 +74,24 @@ Built finish_matmul(const Builder& b, Argument src, Argument weights, const Dims
 
 Built build_matmul(const Builder& b) {
   size_t rank = b.out_type().rank();
-  if (b.type(0).rank() < 2 || b.type(1).rank() < 2)
-    throw Refusal{"matmul with a vector is not wired up"};
-  Dims src = padded(b.type(0).dims, rank), weights = padded(b.type(1).dims, rank);
-  Desc any_weights = b.is_constant(1) ? any_desc(weights) : plain_desc(weights);
-  return finish_matmul(b, b.reshaped(DNNL_ARG_SRC, b.unit.args[0], src, plain_desc(src)),
-                       b.reshaped(DNNL_ARG_WEIGHTS, b.unit.args[1], weights, any_weights),
-                       b.out_type().dims, 1.0f);
+  if (b.type(0).rank() < 2 || b.type(1).rank() < 2) return build_vector_product(b);
+  Argument weights = operand(b, DNNL_ARG_WEIGHTS, 1, rank);
+  if (b.is_constant(1)) weights.want = any_desc(dims_of(weights.want), b.data(1));
+  return finish_matmul(b, operand(b, DNNL_ARG_SRC, 0, rank), std::move(weights), b.out_type().dims,
+                       1.0f);
 }
 
 Built build_gemm(const Builder& b) {
   const sdk::Attrs& attrs = b.attrs();
-  auto operand = [&](int index, size_t arg, bool is_transposed) {
+  auto matrix = [&](int index, size_t arg, bool is_transposed) {
     Dims dims = b.type(arg).dims;
-    Desc view = is_transposed ? transposed(dims) : plain_desc(dims);
+    Desc view = is_transposed ? transposed(dims, b.data(arg)) : plain_desc(b.type(arg));
     return Argument{index, b.unit.args[arg], true, view,
                     view};  // read from plain memory through a view
   };
-  Argument weights = operand(DNNL_ARG_WEIGHTS, 1, attrs.b("trans_b", false));
-  if (b.is_constant(1)) weights.want = any_desc(dims_of(weights.have));
-  return finish_matmul(b, operand(DNNL_ARG_SRC, 0, attrs.b("trans_a", false)), std::move(weights),
+  Argument weights = matrix(DNNL_ARG_WEIGHTS, 1, attrs.b("trans_b", false));
+  if (b.is_constant(1)) weights.want = any_desc(dims_of(weights.have), b.data(1));
+  return finish_matmul(b, matrix(DNNL_ARG_SRC, 0, attrs.b("trans_a", false)), std::move(weights),
                        b.out_type().dims, static_cast<float>(attrs.f("alpha", 1.0)));
 }
 

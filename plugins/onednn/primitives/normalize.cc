@@ -1,8 +1,6 @@
-#include <cmath>
-#include <limits>
 #include <numeric>
 
-#include "primitives/builder.h"
+#include "primitives/loops.h"
 
 namespace byoc::onednn {
 
@@ -37,13 +35,13 @@ Built build_layer_norm(const Builder& b) {
   if (b.unit.args.size() > 1) flags |= Flags::use_scale;
   if (b.unit.args.size() > 2) flags |= Flags::use_shift;
   auto pd = describe<dnnl::layer_normalization_forward>(
-      b.engine, user_scratchpad(), kInference, plain_desc(seen), result(plain_desc(seen)),
-      static_cast<float>(b.attrs().f("epsilon", 1e-5)), flags);
+      b.engine, user_scratchpad(), kInference, plain_desc(seen, b.data(0)),
+      result(plain_desc(seen, b.data(0))), static_cast<float>(b.attrs().f("epsilon", 1e-5)), flags);
   Built built;
   built.inputs = {b.vector(DNNL_ARG_SRC, 0, seen)};
   if (b.unit.args.size() > 1) built.inputs.push_back(b.vector(DNNL_ARG_SCALE, 1, {seen[1]}));
   if (b.unit.args.size() > 2) built.inputs.push_back(b.vector(DNNL_ARG_SHIFT, 2, {seen[1]}));
-  built.out = plain_desc(dims);
+  built.out = plain_desc(b.type(0));
   built.out_view = pd.dst_desc();
   return finish(pd, std::move(built));
 }
@@ -62,53 +60,25 @@ Built build_lrn(const Builder& b) {
   return finish(pd, std::move(built));
 }
 
-namespace {
-
-// e^(x - m) / sum e^(x - m) of a row with NaN or infinities: what m, the maximum, makes of them.
-void softmax_row(const float* in, float* out, int64_t length) {
-  float most = -std::numeric_limits<float>::infinity();
-  for (int64_t k = 0; k < length; ++k) most = in[k] > most || std::isnan(in[k]) ? in[k] : most;
-  float sum = 0;
-  for (int64_t k = 0; k < length; ++k) sum += out[k] = std::exp(in[k] - most);
-  for (int64_t k = 0; k < length; ++k) out[k] /= sum;
-}
-
-// oneDNN takes NaN for a very small number.
-void repair_softmax(const float* in, float* out, int64_t count, int64_t length) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  for (int64_t row = 0; row < count; ++row, in += length, out += length) {
-    int is_odd = 0, is_some = 0;
-    for (int64_t k = 0; k < length; ++k) {
-      is_odd |= !(in[k] < kInfinity);
-      is_some |= in[k] > -kInfinity;
-    }
-    if (is_odd || !is_some) softmax_row(in, out, length);
-  }
-}
-
-}  // namespace
-
 Built build_softmax(const Builder& b) {
   no_posts(b);
-  size_t axis = axis_of(b, "axis", -1), rank = b.type(0).rank();
-  if (axis + 1 != rank) throw Refusal{"only the last axis is wired up"};
-  Desc plain = plain_desc(b.type(0));  // for the repair
+  size_t axis = axis_of(b, "axis", -1);
+  if (b.out_type().dtype != sdk::DType::kF32) throw Refusal{"only f32 is wired up"};
+  Desc plain = plain_desc(b.type(0));  // for the loop behind it
   auto pd =
       describe<SoftmaxForward>(b.engine, user_scratchpad(), kInference, algorithm::softmax_accurate,
                                plain, plain, static_cast<int>(axis));
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc())};
   built.out = pd.dst_desc();
-  int64_t length = b.type(0).dims.back();
-  built.repair = {repair_softmax, b.type(0).elements() / length, length};
+  built.loop = softmax_again(b.type(0).dims, axis);
   return finish(pd, std::move(built));
 }
 
 Built build_log_softmax(const Builder& b) {
   no_posts(b);
   size_t axis = axis_of(b, "axis", -1);
-  if (kLogSoftmaxOfOneIsOff && b.type(0).dims[axis] == 1)
-    throw Refusal{"over one element it is 0, and oneDNN gives some 1e-6"};
+  if (kLogSoftmaxOfOneIsOff && b.type(0).dims[axis] == 1) return build_eltwise(b);  // 0 * x
   auto pd =
       describe<SoftmaxForward>(b.engine, user_scratchpad(), kInference, algorithm::softmax_log,
                                b.format(0), b.format(0), static_cast<int>(axis));

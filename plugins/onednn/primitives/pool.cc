@@ -38,7 +38,7 @@ Window read_window(const Builder& b) {
 Built pool_with(const Builder& b, algorithm how, const Window& w) {
   no_posts(b);
   auto pd = describe<PoolingForward>(b.engine, user_scratchpad(), kInference, how, b.format(0),
-                                     any_desc(b.out_type().dims), w.strides, w.kernel,
+                                     any_desc(b.out_type().dims, b.data(0)), w.strides, w.kernel,
                                      minus_one(w.dilations), w.begin, w.end);
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc())};

@@ -2,6 +2,7 @@
 // One unit of a region -> one oneDNN primitive. Formats are oneDNN's choice (`any`) where a choice
 // pays; what a primitive then wants of each argument is told to the kernel, which reorders only
 // where two disagree.
+#include <functional>
 #include <optional>
 
 #include "dnnl_compat.h"
@@ -19,11 +20,8 @@ struct Argument {
   Desc want;
 };
 
-/// Rows that oneDNN computes otherwise than the op is defined, computed again.
-struct Repair {
-  void (*rows)(const float* in, float* out, int64_t count, int64_t length) = nullptr;
-  int64_t count = 0, length = 0;
-};
+/// Reads the unit's operands in the order of Built::inputs, writes its result.
+using Loop = std::function<void(const void* const* in, void* out)>;
 
 struct Built {
   dnnl::primitive primitive;
@@ -31,10 +29,13 @@ struct Built {
   Desc out;                      // of the result, in its own dims
   std::optional<Desc> out_view;  // the same memory as the primitive sees it, in other dims
   bool is_view = false;          // no primitive: the result is the input's memory, seen as `out`
+  bool is_nothing = false;       // no primitive: the result has no elements
+  uint64_t offset = 0;           // of a view: bytes behind the input's first
   int sum = -1;                  // value that must stand in the result's memory before
+  int in_place = -1;             // value whose memory the result may take over
   Desc scratchpad;
   std::string implementation;  // "jit:avx2"
-  Repair repair;               // of the result, from the first input; both plain
+  Loop loop;                   // behind the primitive, which may be none
 };
 
 /// formats[v]: how value v stands at present. Throws Refusal with the reason, oneDNN's own where it
@@ -42,8 +43,14 @@ struct Built {
 Built build_unit(const Region& region, const Unit& unit, const std::vector<Desc>& formats,
                  const dnnl::engine& engine);
 
+using DataType = dnnl::memory::data_type;
+/// Throws Refusal where oneDNN has no such type.
+DataType data_type(sdk::DType dtype);
+Desc plain_or_none(const Type& type);  // plain; nothing where oneDNN has no such type
 Desc plain_desc(const Type& type);
-Desc plain_desc(const Dims& dims);
+Desc plain_desc(const Dims& dims, DataType type = DataType::f32);
 Dims plain_strides(const Dims& dims);  // row-major, in elements
+/// The strides with which strided memory reads row by row in other dims, as far as there are such.
+std::optional<Dims> reshaped_strides(const Dims& dims, const Dims& strides, const Dims& to);
 
 }  // namespace byoc::onednn

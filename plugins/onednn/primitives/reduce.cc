@@ -39,9 +39,12 @@ Built build_reduction(const Builder& b) {
   const Row* row = kReductions;
   while (b.unit.node->op != row->op) ++row;
   Dims dims = reduced(b);
-  if (dims == b.type(0).dims) throw Refusal{"nothing is reduced: all extents along the axes are 1"};
+  if (dims == b.type(0).dims) {  // each sum is of one element
+    if (row->p == 0) return build_view(b);
+    throw Refusal{"nothing is reduced: all extents along the axes are 1"};
+  }
   auto pd = describe<dnnl::reduction>(b.engine, user_scratchpad(), row->how, b.format(0),
-                                      plain_desc(dims), row->p, 0.0f);
+                                      plain_desc(dims, b.data(0)), row->p, 0.0f);
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc())};
   built.out = plain_desc(b.out_type());

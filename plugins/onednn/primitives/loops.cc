@@ -1,0 +1,141 @@
+#include "primitives/loops.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace byoc::onednn {
+
+Broadcast::Broadcast(const Dims& dims, std::initializer_list<Dims> operands)
+    : rank_(dims.size()), operands_(operands.size()) {
+  std::copy(dims.begin(), dims.end(), dims_);
+  for (int64_t extent : dims) cells_ *= extent;
+  size_t v = 0;
+  for (const Dims& operand : operands) {
+    Dims wide = padded(operand, rank_), strides = plain_strides(wide);
+    for (size_t d = 0; d < rank_; ++d) strides_[v][d] = wide[d] == 1 ? 0 : strides[d];
+    ++v;
+  }
+}
+
+Loop where_odd(int64_t cells, bool (*is_odd)(float), float (*f)(float)) {
+  return [=](const void* const* in, void* to) {
+    auto* x = static_cast<const float*>(in[0]);
+    auto* y = static_cast<float*>(to);
+    for (int64_t k = 0; k < cells; ++k) {
+      if (is_odd(x[k])) y[k] = f(x[k]);
+    }
+  };
+}
+
+namespace {
+
+// e^(x - m) / sum e^(x - m) of a row with NaN or infinities: what m, the maximum, makes of them.
+void softmax_row(const float* in, float* out, int64_t length, int64_t step) {
+  float most = -std::numeric_limits<float>::infinity(), sum = 0;
+  for (int64_t k = 0; k < length; ++k) {
+    float x = in[k * step];
+    most = x > most || std::isnan(x) ? x : most;
+  }
+  for (int64_t k = 0; k < length; ++k) sum += out[k * step] = std::exp(in[k * step] - most);
+  for (int64_t k = 0; k < length; ++k) out[k * step] /= sum;
+}
+
+}  // namespace
+
+// oneDNN 2.6 takes NaN for a very small number.
+Loop softmax_again(const Dims& dims, size_t axis) {
+  int64_t outer = 1, length = dims[axis], inner = 1;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (d < axis) outer *= dims[d];
+    if (d > axis) inner *= dims[d];
+  }
+  return [=](const void* const* in, void* to) {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    for (int64_t row = 0; row < outer * inner; ++row) {
+      int64_t place = row / inner * length * inner + row % inner;
+      auto* x = static_cast<const float*>(in[0]) + place;
+      int is_odd = 0, is_some = 0;
+      for (int64_t k = 0; k < length; ++k) {
+        is_odd |= !(x[k * inner] < kInfinity);
+        is_some |= x[k * inner] > -kInfinity;
+      }
+      if (is_odd || !is_some) softmax_row(x, static_cast<float*>(to) + place, length, inner);
+    }
+  };
+}
+
+// oneDNN gives NaN for denormals and for infinities.
+Loop prelu_again(const Dims& dims, const Dims& slopes) {
+  Broadcast cells(dims, {slopes});
+  return [cells](const void* const* in, void* to) {
+    auto *x = static_cast<const float*>(in[0]), *slope = static_cast<const float*>(in[1]);
+    auto* y = static_cast<float*>(to);
+    cells.walk([&](int64_t k, const int64_t* at) {
+      bool is_usual = std::abs(x[k]) >= std::numeric_limits<float>::min() &&
+                      std::abs(x[k]) <= std::numeric_limits<float>::max();
+      if (!is_usual) y[k] = x[k] < 0 ? x[k] * slope[at[0]] : x[k];
+    });
+  };
+}
+
+namespace {
+
+Built loop_of(const Builder& b, Loop loop) {
+  no_posts(b);
+  Built built;
+  for (size_t k = 0; k < b.unit.args.size(); ++k)
+    built.inputs.push_back(b.vector(static_cast<int>(k), k, b.type(k).dims));
+  built.out = plain_desc(b.out_type());
+  built.loop = std::move(loop);
+  built.implementation = "loop";
+  return built;
+}
+
+}  // namespace
+
+// Elements are moved and never computed with: their size is all that counts.
+Built build_where(const Builder& b) {
+  sdk::DType dtype = b.out_type().dtype;
+  if (sdk::dtype_size(dtype) != sizeof(uint32_t))
+    throw Refusal{"where of " + std::string(sdk::dtype_name(dtype)) + " is not wired up"};
+  Broadcast cells(b.out_type().dims, {b.type(0).dims, b.type(1).dims, b.type(2).dims});
+  return loop_of(b, [cells](const void* const* in, void* to) {
+    auto* condition = static_cast<const uint8_t*>(in[0]);
+    auto *x = static_cast<const uint32_t*>(in[1]), *y = static_cast<const uint32_t*>(in[2]);
+    auto* out = static_cast<uint32_t*>(to);
+    cells.walk(
+        [&](int64_t k, const int64_t* at) { out[k] = condition[at[0]] ? x[at[1]] : y[at[2]]; });
+  });
+}
+
+// Filled, then the operand's rows at their places.
+Built build_pad(const Builder& b) {
+  const Dims &dims = b.type(0).dims, &out = b.out_type().dims;
+  Dims pads = b.attrs().ints("pads"), strides = plain_strides(out);
+  if (b.out_type().dtype != sdk::DType::kF32) throw Refusal{"only f32 is wired up"};
+  if (b.attrs().s("mode", "constant") != "constant")
+    throw Refusal{"mode is " + b.attrs().s("mode") + "; only constant is wired up"};
+  if (*std::min_element(pads.begin(), pads.end()) < 0)
+    throw Refusal{"it adds cells at one side and takes them away at another"};
+  float value = static_cast<float>(b.attrs().f("value", 0));
+  int64_t cells = b.out_type().elements(), first = 0, row = dims.back();
+  for (size_t d = 0; d < dims.size(); ++d) first += pads[d] * strides[d];
+  strides.pop_back();
+  Dims rows(dims.begin(), dims.end() - 1);
+  return loop_of(b, [=](const void* const* in, void* to) {
+    auto* x = static_cast<const float*>(in[0]);
+    auto* y = static_cast<float*>(to);
+    std::fill_n(y, cells, value);
+    int64_t count = 1;
+    for (int64_t extent : rows) count *= extent;
+    for (int64_t k = 0; k < count; ++k) {
+      int64_t place = first, rest = k;
+      for (size_t d = rows.size(); d-- > 0; rest /= rows[d]) place += rest % rows[d] * strides[d];
+      std::copy_n(x + k * row, row, y + place);
+    }
+  });
+}
+
+}  // namespace byoc::onednn
