@@ -66,7 +66,7 @@ Loop softmax_again(const Dims& dims, size_t axis) {
   };
 }
 
-// oneDNN gives NaN for denormals and for infinities.
+// oneDNN gives NaN for denormals and infinities, and where a slope that is not read is no number.
 Loop prelu_again(const Dims& dims, const Dims& slopes) {
   Broadcast cells(dims, {slopes});
   return [cells](const void* const* in, void* to) {
@@ -74,7 +74,8 @@ Loop prelu_again(const Dims& dims, const Dims& slopes) {
     auto* y = static_cast<float*>(to);
     cells.walk([&](int64_t k, const int64_t* at) {
       bool is_usual = std::abs(x[k]) >= std::numeric_limits<float>::min() &&
-                      std::abs(x[k]) <= std::numeric_limits<float>::max();
+                      std::abs(x[k]) <= std::numeric_limits<float>::max() &&
+                      std::abs(slope[at[0]]) <= std::numeric_limits<float>::max();
       if (!is_usual) y[k] = x[k] < 0 ? x[k] * slope[at[0]] : x[k];
     });
   };
