@@ -70,6 +70,10 @@ std::optional<Tiling> conv_nchwc_tiling(const te::Stage& anchor, const te::Targe
     out.chunk = {0, chunk_of(terms[0], target.l2_bytes / 8 / term_bytes)};
     out.panel = {{1, tile.vectors}, {2, 0}, {3, 0}, {4, 0}};
   }
+  // All weights stay in the second cache while a row is read once, where they fit; else the image
+  // is read again for the next channels.
+  const bool fits = shape[1] / tile.vectors * terms[0] * term_bytes <= target.l2_bytes / 2;
+  if (out.chunk.factor == 0 && fits) out.order = {0, 2, 1, 3, 4};
   if (is_depthwise && terms[1] * terms[2] <= 25) out.unrolled_reduce = {1, 2};
   return out;
 }

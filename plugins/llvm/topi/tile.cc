@@ -94,7 +94,9 @@ Result<std::string> Tiler::parallelise(const std::vector<std::string>& outer, si
 Result<std::vector<std::string>> Tiler::tile_loops(const std::string& stage,
                                                    const std::vector<std::string>& first) {
   std::vector<std::string> outer = first, inner;
-  for (size_t axis = 0; axis < rank(); ++axis) {
+  std::vector<size_t> axes = tiling_.order;
+  for (size_t axis = 0; axes.size() < rank(); ++axis) axes.push_back(axis);
+  for (size_t axis : axes) {
     const Tiling::Part* tiled = part(axis);
     if (tiled != nullptr) BYOC_TRY_STATUS(schedule_.split(stage, name("i", axis), tiled->factor));
     outer.push_back(name("i", axis) + (tiled != nullptr ? ".o" : ""));

@@ -13,6 +13,7 @@ struct Tiling {
   std::vector<Part> unrolled;  // outer first
   Part vectorized;
   std::vector<size_t> unrolled_reduce;  // reduce axes
+  std::vector<size_t> order;            // of all axes around a tile; empty: as they stand
 
   /// Long sums in chunks of terms, so that what a chunk reads stays in the caches: of a panel of
   /// the result all tiles add up one chunk, then the next. No factor: tiles are summed at once.
