@@ -1,9 +1,12 @@
 #include "plan.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <map>
 #include <numeric>
+
+#include "format_text.h"
 
 namespace byoc::onednn {
 namespace {
@@ -13,6 +16,29 @@ uint64_t rounded(uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign
 
 std::string layout_key(const Desc& from, const Desc& to) {
   return "onednn/" + dnnl_version_text() + "/" + layout_text(from) + " -> " + layout_text(to);
+}
+
+// Whether concat's operands, in the layouts it wants them, follow one another in its result: the
+// same layout, without padding, and no dim of more than one outside of the axis.
+bool lie_in_a_row(const Region& region, const Unit& unit, const Built& built) {
+  const Dims& dims = region.type(unit.out).dims;
+  int64_t axis = unit.node->attrs.i("axis", 0);
+  auto letter =
+      static_cast<char>('a' + (axis < 0 ? axis + static_cast<int64_t>(dims.size()) : axis));
+  std::string format = format_text(built.out);
+  for (char at : format) {
+    char dim = static_cast<char>(std::tolower(at));
+    if (dim == letter) break;
+    if (dims[static_cast<size_t>(dim - 'a')] != 1) return false;
+  }
+  uint64_t sum = 0;
+  for (const Argument& argument : built.inputs) {
+    if (argument.is_reshaped || format_text(argument.want) != format) return false;
+    if (argument.want.get_size() != static_cast<uint64_t>(region.type(argument.value).bytes()))
+      return false;
+    sum += argument.want.get_size();
+  }
+  return format != "opaque" && sum == built.out.get_size();
 }
 
 long reads_of(const Unit& unit, int value) {
@@ -51,6 +77,8 @@ class Planner {
   void add_reorder(Place from, const Desc& from_desc, uint32_t to, const Desc& to_desc);
   void add_view(const Unit& unit, const Built& built);
   void stand(const Unit& unit, Place at, const Desc& desc);
+  bool may_be_part(int value, const Desc& desc) const;
+  bool add_concat_in_place(const Unit& unit, const Built& built);
   void add_unit(size_t index);
   uint32_t result_buffer(const Unit& unit, const Built& built);
   void copy_residual(const Built& built, uint32_t to);
@@ -198,10 +226,48 @@ void Planner::stand(const Unit& unit, Place at, const Desc& desc) {
   formats_[static_cast<size_t>(unit.out)] = desc;
 }
 
+// Made by a unit in memory of its own, in this layout: it can as well stand in a part of another's.
+bool Planner::may_be_part(int value, const Desc& desc) const {
+  const Standing& home = homes_[static_cast<size_t>(value)];
+  if (region_.values[static_cast<size_t>(value)].origin != Value::kUnit || home.desc != desc)
+    return false;
+  const Buffer& buffer = plan_.buffers[home.at.buffer];
+  return buffer.home == Buffer::kArena && !buffer.is_shared && buffer.whole == UINT32_MAX;
+}
+
+// The operands lie one after another in the result: who makes them writes them there. Those that
+// stand elsewhere are copied.
+bool Planner::add_concat_in_place(const Unit& unit, const Built& built) {
+  bool is_result =
+      std::find(region_.outputs.begin(), region_.outputs.end(), unit.out) != region_.outputs.end();
+  if (unit.node->op != "concat" || is_result || !lie_in_a_row(region_, unit, built)) return false;
+  if (std::none_of(built.inputs.begin(), built.inputs.end(),
+                   [&](const Argument& a) { return may_be_part(a.value, a.want); }))
+    return false;
+  uint32_t whole = new_buffer(Buffer::kArena, 0, built.out);
+  uint64_t offset = 0;
+  for (const Argument& argument : built.inputs) {
+    uint32_t part = home_of(argument.value).at.buffer;
+    if (!may_be_part(argument.value, argument.want)) {
+      Place from = place_of(argument);
+      part = new_buffer(Buffer::kArena, 0, argument.want);
+      add_reorder(from, argument.want, part, argument.want);
+    }
+    plan_.buffers[part].whole = whole;
+    plan_.buffers[part].offset = offset;
+    plan_.buffers[part].is_shared = true;
+    offset += argument.want.get_size();
+  }
+  plan_.buffers[whole].is_shared = true;
+  stand(unit, {whole}, built.out);
+  return true;
+}
+
 void Planner::add_unit(size_t index) {
   const Unit& unit = region_.units[index];
   Built built = build_unit(region_, unit, formats_, engine_);
   if (built.is_view) return add_view(unit, built);
+  if (add_concat_in_place(unit, built)) return;
   if (built.is_nothing) return stand(unit, {new_buffer(Buffer::kArena, 0, built.out)}, built.out);
   Step step{built.primitive, {},         built.scratchpad, false, built.implementation,
             name_of(unit),   built.loop, unit.graph_node};
@@ -240,9 +306,16 @@ void Planner::place_arena() {
     plan_.scratchpad_bytes =
         std::max<uint64_t>(plan_.scratchpad_bytes, rounded(plan_.steps[s].scratchpad.get_size()));
   }
+  for (const Buffer& part : plan_.buffers) {
+    if (part.whole == UINT32_MAX) continue;
+    Buffer& whole = plan_.buffers[part.whole];
+    whole.first = std::min(whole.first, part.first);
+    whole.last = std::max(whole.last, part.last);
+  }
   std::vector<uint32_t> order;
   for (uint32_t b = 0; b < plan_.buffers.size(); ++b) {
-    if (plan_.buffers[b].home == Buffer::kArena) order.push_back(b);
+    const Buffer& buffer = plan_.buffers[b];
+    if (buffer.home == Buffer::kArena && buffer.whole == UINT32_MAX) order.push_back(b);
   }
   std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     return plan_.buffers[a].bytes > plan_.buffers[b].bytes;
@@ -261,6 +334,9 @@ void Planner::place_arena() {
         std::upper_bound(placed.begin(), placed.end(), now.offset,
                          [&](uint64_t o, uint32_t p) { return o < plan_.buffers[p].offset; }),
         b);
+  }
+  for (Buffer& part : plan_.buffers) {
+    if (part.whole != UINT32_MAX) part.offset += plan_.buffers[part.whole].offset;
   }
 }
 

@@ -12,6 +12,7 @@ struct Buffer {
   uint64_t offset = 0, bytes = 0;         // in the arena
   uint32_t first = UINT32_MAX, last = 0;  // steps that touch it
   bool is_shared = false;                 // two values stand in it, one a view of the other
+  uint32_t whole = UINT32_MAX;            // it is a part of that buffer: `offset` counts from there
 };
 
 /// A primitive's argument: a buffer seen through a descriptor.

@@ -252,6 +252,44 @@ const Program kPrograms[] = {
      "= conv2d(%x, %w)  %1 = conv2d(%x, %w1) {pads=[1,1,1,1]}  %2 = concat(%0, %1) {axis=1}  %3 = "
      "relu(%2)  %4 = conv2d(%3, %w2)  return %4 }",
      5},
+    {"residual_read_before",
+     "fn main(%x: f32[1,16,6,6], %w: f32[16,16,3,3], %w1: f32[16,16,1,1]) { %0 = conv2d(%x, %w) "
+     "{pads=[1,1,1,1]}  %1 = conv2d(%0, %w1)  %2 = conv2d(%1, %w1)  %3 = add(%2, %0)  %4 = "
+     "relu(%3)  %5 = conv2d(%4, %w1)  return %5 }",
+     6},
+    {"residual_is_the_input_too",
+     "fn main(%x: f32[1,16,6,6], %w: f32[16,16,3,3], %w1: f32[16,16,1,1]) { %0 = conv2d(%x, %w) "
+     "{pads=[1,1,1,1]}  %1 = conv2d(%0, %w1)  %2 = add(%1, %0)  %3 = conv2d(%2, %w1)  return %3 }",
+     4},
+    {"concat_parts_read_again",
+     "fn main(%x: f32[1,16,5,5], %w: f32[16,16,1,1], %w1: f32[8,16,3,3], %w2: f32[16,24,1,1], %w3: "
+     "f32[16,48,1,1]) { %0 = conv2d(%x, %w)  %1 = conv2d(%0, %w1) {pads=[1,1,1,1]}  %2 = "
+     "concat(%0, %1) {axis=1}  %3 = conv2d(%2, %w2)  %4 = add(%3, %0)  %5 = concat(%2, %1, %4) "
+     "{axis=1}  %6 = conv2d(%5, %w3)  return %6 }",
+     7},
+    {"concat_of_one_value_twice",
+     "fn main(%x: f32[1,16,5,5], %w: f32[16,16,1,1], %w1: f32[16,32,1,1]) { %0 = conv2d(%x, %w)  "
+     "%1 = concat(%0, %0) {axis=1}  %2 = conv2d(%1, %w1)  return %2 }",
+     3},
+    {"concat_of_padded_blocks",
+     "fn main(%x: f32[1,16,5,5], %w: f32[12,16,1,1], %w1: f32[4,16,1,1], %w2: f32[16,16,1,1]) { %0 "
+     "= conv2d(%x, %w)  %1 = conv2d(%x, %w1)  %2 = concat(%0, %1) {axis=1}  %3 = conv2d(%2, %w2)  "
+     "return %3 }",
+     4},
+    {"concat_of_a_batch",
+     "fn main(%x: f32[3,16,5,5], %w: f32[16,16,1,1], %w1: f32[8,16,1,1], %w2: f32[16,24,1,1]) { %0 "
+     "= conv2d(%x, %w)  %1 = conv2d(%x, %w1)  %2 = concat(%0, %1) {axis=1}  %3 = conv2d(%2, %w2)  "
+     "return %3 }",
+     4},
+    {"concat_that_is_summed_to",
+     "fn main(%x: f32[1,16,5,5], %w: f32[16,16,1,1], %w1: f32[32,32,1,1]) { %0 = conv2d(%x, %w)  "
+     "%1 = conv2d(%0, %w)  %2 = concat(%0, %1) {axis=1}  %3 = conv2d(%2, %w1)  %4 = add(%3, %2)  "
+     "return %4 }",
+     5},
+    {"matmul_wide",
+     "fn main(%x: f32[3,8], %w: f32[8,256], %w1: f32[256]) { %0 = matmul(%x, %w)  %1 = add(%0, "
+     "%w1)  %2 = relu(%1)  return %2 }",
+     3},
     {"concat_of_inputs",
      "fn main(%x: f32[2,3], %y: f32[2,1], %w: f32[2,4]) { %0 = concat(%x, %y, %w, %x) {axis=-1}  "
      "return %0 }",
