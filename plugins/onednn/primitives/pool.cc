@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 #include "primitives/builder.h"
 
@@ -48,8 +50,102 @@ Built pool_with(const Builder& b, algorithm how, const Window& w) {
 
 }  // namespace
 
+namespace {
+
+// Images in blocks of channels: planes of h x w cells, each a block.
+struct BlockedPool {
+  int64_t planes, block, in_h, in_w, out_h, out_w;
+  int64_t kernel_h, kernel_w, stride_h, stride_w, step_h, step_w, pad_h, pad_w;
+};
+
+// Of a window that begins at `begin`, the cells inside: from `first` below `last` in steps.
+struct Cells {
+  int64_t first, last;
+};
+inline Cells cells_of(int64_t begin, int64_t kernel, int64_t step, int64_t extent) {
+  const int64_t outside = begin < 0 ? (-begin + step - 1) / step : 0;
+  return {begin + outside * step, std::min(begin + kernel * step, extent)};
+}
+
+using Lanes = float __attribute__((vector_size(32), aligned(4)));
+
+// The greatest of the cells of a window that lie inside, NaN if one is: eight channels at a time.
+inline __attribute__((always_inline)) void pool_planes(const BlockedPool& p, const float* x,
+                                                       float* y) {
+  for (int64_t plane = 0; plane < p.planes; ++plane, x += p.in_h * p.in_w * p.block) {
+    for (int64_t row = 0; row < p.out_h; ++row) {
+      const Cells top = cells_of(row * p.stride_h - p.pad_h, p.kernel_h, p.step_h, p.in_h);
+      for (int64_t column = 0; column < p.out_w; ++column) {
+        const Cells left = cells_of(column * p.stride_w - p.pad_w, p.kernel_w, p.step_w, p.in_w);
+        for (int64_t lane = 0; lane < p.block; lane += 8, y += 8) {
+          Lanes most = Lanes{} - std::numeric_limits<float>::infinity();
+          for (int64_t h = top.first; h < top.last; h += p.step_h) {
+            const float* line = x + h * p.in_w * p.block + lane;
+            for (int64_t w = left.first; w < left.last; w += p.step_w) {
+              Lanes cell = *reinterpret_cast<const Lanes*>(line + w * p.block);
+              most = (cell > most) | (cell != cell) ? cell : most;
+            }
+          }
+          *reinterpret_cast<Lanes*>(y) = most;
+        }
+      }
+    }
+  }
+}
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) void pool_planes_avx2(const BlockedPool& p, const float* x,
+                                                      float* y) {
+  pool_planes(p, x, y);
+}
+#endif
+void pool_planes_anywhere(const BlockedPool& p, const float* x, float* y) { pool_planes(p, x, y); }
+
+// In blocks of channels a loop of ours: it takes two thirds of the time of oneDNN 2.6's on AVX2
+// (the largest pool of SqueezeNet, one thread), and keeps NaN.
+std::optional<Built> blocked_max_pool(const Builder& b, const Window& w) {
+  const Dims &in = b.type(0).dims, &out = b.out_type().dims;
+  if (in.size() != 4 || b.data(0) != DataType::f32 || b.out_type().elements() == 0)
+    return std::nullopt;
+  for (int64_t block : {8, 16}) {
+    auto tag = block == 8 ? dnnl::memory::format_tag::nChw8c : dnnl::memory::format_tag::nChw16c;
+    if (in[1] % block != 0 || b.format(0) != Desc(in, kF32, tag)) continue;
+    BlockedPool p{in[0] * in[1] / block,
+                  block,
+                  in[2],
+                  in[3],
+                  out[2],
+                  out[3],
+                  w.kernel[0],
+                  w.kernel[1],
+                  w.strides[0],
+                  w.strides[1],
+                  w.dilations[0],
+                  w.dilations[1],
+                  w.begin[0],
+                  w.begin[1]};
+    auto pool = pool_planes_anywhere;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) pool = pool_planes_avx2;
+#endif
+    Built built;
+    built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, b.format(0))};
+    built.out = Desc(out, kF32, tag);
+    built.loop = [p, pool](const void* const* from, void* to) {
+      pool(p, static_cast<const float*>(from[0]), static_cast<float*>(to));
+    };
+    built.implementation = "loop";
+    return built;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 Built build_max_pool(const Builder& b) {
-  return pool_with(b, algorithm::pooling_max, read_window(b));
+  Window w = read_window(b);
+  no_posts(b);
+  if (std::optional<Built> built = blocked_max_pool(b, w)) return *std::move(built);
+  return pool_with(b, algorithm::pooling_max, w);
 }
 
 Built build_average_pool(const Builder& b) {
