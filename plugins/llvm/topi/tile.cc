@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/te/schedule/reads.h"
-
 namespace byoc::llvm_plugin::topi {
 namespace {
 
@@ -20,17 +18,6 @@ bool same_shape(const te::Tensor& a, const te::Tensor& b) {
     if (!te::structural_equal(a.shape()[d], b.shape()[d])) return false;
   }
   return true;
-}
-
-// Is anything read from the anchor, directly or not?
-std::vector<bool> behind(const Dag& dag, size_t anchor) {
-  std::vector<bool> out(dag.stages.size(), false);
-  out[anchor] = true;
-  for (size_t s = anchor + 1; s < dag.stages.size(); ++s) {
-    for (const te::Tensor& read : te::tensors_read(dag.stages[s]))
-      if (out[te::stage_of(dag, read)]) out[s] = true;
-  }
-  return out;
 }
 
 std::string name(const char* prefix, size_t axis) { return cat(prefix, axis); }
@@ -68,13 +55,13 @@ const Tiling::Part* Tiler::part(size_t axis) const {
   return nullptr;
 }
 
-// Elementwise stages stand where they are read; what feeds the anchor stays a stage of its own.
+// Elementwise stages stand where they are read; what comes before the anchor, in the order of the
+// Dag, stays a stage of its own.
 Status Tiler::inline_others() {
-  std::vector<bool> is_behind = behind(dag_, what_.anchor);
-  for (size_t s = 0; s < dag_.stages.size(); ++s) {
+  for (size_t s = what_.anchor + 1; s < dag_.stages.size(); ++s) {
     const te::Stage& stage = dag_.stages[s];
-    if (s == what_.anchor || s == what_.result || compute_of(stage) == nullptr) continue;
-    if (s > what_.anchor || is_behind[s]) BYOC_TRY_STATUS(schedule_.compute_inline(stage.name));
+    if (s == what_.result || compute_of(stage) == nullptr) continue;
+    BYOC_TRY_STATUS(schedule_.compute_inline(stage.name));
   }
   return {};
 }
