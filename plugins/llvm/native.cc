@@ -100,16 +100,15 @@ Result<Kernel> compile_kernel(const te::LoopFunction& function, const std::strin
   return Kernel{symbol, std::move(object), code.emitted.workspace_bytes};
 }
 
-Result<std::string> list_kernel(const te::LoopFunction& function, const Machine& machine,
-                                const EmitOptions& options, Listing kind) {
+Result<Listings> list_kernel(const te::LoopFunction& function, const Machine& machine,
+                             const EmitOptions& options) {
   std::string symbol = kernel_symbol(function, machine, options);
   BYOC_TRY(Optimised code, emit_optimised(function, symbol, machine, options));
-  if (kind == Listing::kAssembly)
-    return generate(*code.emitted.module, *code.target, CodeKind::kAssembly);
-  std::string text;
-  llvm::raw_string_ostream stream(text);
+  Listings out;
+  llvm::raw_string_ostream stream(out.llvm);
   code.emitted.module->print(stream, nullptr);
-  return text;
+  BYOC_TRY(out.assembly, generate(*code.emitted.module, *code.target, CodeKind::kAssembly));
+  return out;
 }
 
 Result<std::string> link_native(std::span<const Kernel* const> functions, const Machine& machine) {

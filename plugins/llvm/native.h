@@ -17,10 +17,12 @@ std::string kernel_symbol(const te::LoopFunction& function, const Machine& machi
                           const EmitOptions& options);
 Result<Kernel> compile_kernel(const te::LoopFunction& function, const std::string& symbol,
                               const Machine& machine, const EmitOptions& options);
-/// For people: LLVM's text after its passes, or assembly.
-enum class Listing { kLlvm, kAssembly };
-Result<std::string> list_kernel(const te::LoopFunction& function, const Machine& machine,
-                                const EmitOptions& options, Listing kind);
+/// For people: LLVM's text after its passes, and the assembly made of it.
+struct Listings {
+  std::string llvm, assembly;
+};
+Result<Listings> list_kernel(const te::LoopFunction& function, const Machine& machine,
+                             const EmitOptions& options);
 
 /// One function of the module per entry; the same kernel may stand there several times.
 Result<std::string> link_native(std::span<const Kernel* const> functions, const Machine& machine);

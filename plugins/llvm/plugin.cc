@@ -88,18 +88,32 @@ std::vector<te::LoopFunction> lower_all(const sdk::CompileRequest& request,
   return out;
 }
 
-/// LLVM IR and assembly of every function, for people.
+/// DIR/SYMBOL: no symbol leads out of the folder.
+std::string dump_path(const std::string& folder, std::string symbol) {
+  auto is_plain = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
+           c == '.' || c == '-';
+  };
+  std::replace_if(
+      symbol.begin(), symbol.end(), [&](char c) { return !is_plain(c); }, '_');
+  return cat(folder, "/", symbol);
+}
+
+/// LLVM IR and assembly of every function, for people: compiled for this alone, so that it is the
+/// same whatever the cache has.
 void dump(const std::string& folder, const sdk::CompileRequest& request,
           std::span<const te::LoopFunction> functions, const Machine& machine,
-          const EmitOptions& options) {
-  for (size_t k = 0; k < functions.size(); ++k) {
-    std::string path = cat(folder, "/", request.functions[k].graph.symbol);
-    std::string ir = value_of(list_kernel(functions[k], machine, options, Listing::kLlvm));
-    std::string assembly =
-        value_of(list_kernel(functions[k], machine, options, Listing::kAssembly));
-    for (const Status& status : {write_file(path + ".ll", ir), write_file(path + ".s", assembly)}) {
-      if (!status.ok()) fail(status, -1);
-    }
+          const CompileOptions& options) {
+  std::vector<Status> errors(functions.size());
+  auto write = [&](size_t k) -> Status {
+    std::string path = dump_path(folder, request.functions[k].graph.symbol);
+    BYOC_TRY(Listings code, list_kernel(functions[k], machine, options.emit));
+    BYOC_TRY_STATUS(write_file(path + ".ll", code.llvm));
+    return write_file(path + ".s", code.assembly);
+  };
+  on_threads(functions.size(), options.jobs, [&](size_t k) { errors[k] = write(k); });
+  for (size_t k = 0; k < errors.size(); ++k) {
+    if (!errors[k].ok()) fail(errors[k], static_cast<int64_t>(request.functions[k].index));
   }
 }
 
@@ -122,7 +136,7 @@ std::unique_ptr<sdk::Module> LlvmPlugin::compile_module(sdk::CompileRequest& req
   std::vector<te::LoopFunction> functions = lower_all(request, target);
   KernelCache cache(cache_folder_, cache_folder_.empty() ? "" : this_compiler());
   CompileOptions options = options_of(request.raw, cache);
-  if (!dump_folder_.empty()) dump(dump_folder_, request, functions, machine, options.emit);
+  if (!dump_folder_.empty()) dump(dump_folder_, request, functions, machine, options);
   Compiled compiled = compile_kernels(functions, machine, options);
   std::vector<const Kernel*> kernels;
   std::vector<Signature> signatures;

@@ -1,8 +1,9 @@
 // byoc print: the IR as text, as it comes in or behind a pass of the pipeline; or the tensor
-// expressions that its functions become.
+// expressions and the code that its functions become.
 #include "byoc/base/json.h"
 #include "byoc/ir/text.h"
 #include "core/driver/commands/commands.h"
+#include "core/driver/commands/generated_code.h"
 #include "core/driver/commands/model_options.h"
 #include "core/driver/commands/pipeline_parts.h"
 #include "core/driver/commands/tensor_expressions.h"
@@ -15,7 +16,7 @@ struct Options {
   ModelOptions model;
   std::string after, function;
   uint64_t elide = 64;
-  bool te = false;
+  bool te = false, llvm = false, assembly = false;
 };
 
 Result<int> print_te(const IRModule& module, const Options& options,
@@ -31,8 +32,40 @@ Result<int> print_te(const IRModule& module, const Options& options,
   return cli::kDone;
 }
 
+// Headings are comments, so that the text can be given to other tools as it is.
+Result<int> print_code(IRModule module, const Options& options, const cli::CommonOptions& common) {
+  const CodeForm form = options.llvm ? CodeForm::kLlvm : CodeForm::kAssembly;
+  const char* mark = options.llvm ? ";" : "#";
+  BYOC_TRY(auto codes,
+           generated_code(std::move(module), options.function, form, options.model, common));
+  nlohmann::ordered_json functions = nlohmann::ordered_json::array();
+  for (const GeneratedCode& code : codes) {
+    bool is_shown = !code.text.empty();
+    cli::print_text(cat(mark, " function ", code.function, ", by ", code.plugin,
+                        is_shown ? "\n" : ", which shows no code\n", code.text),
+                    common);
+    functions.push_back({{"function", code.function}, {"plugin", code.plugin}});
+    if (is_shown) functions.back()["text"] = code.text;
+    else functions.back()["text"] = nullptr;
+  }
+  const char* name = options.llvm ? "llvm" : "asm";
+  BYOC_TRY_STATUS(cli::print_json(common, "print", {{"after", ""}, {name, functions}}));
+  return cli::kDone;
+}
+
+Status check_flags(const Options& options) {
+  if (options.te + options.llvm + options.assembly > 1)
+    return cli::usage_error("--te, --llvm and --asm are three things to print; name one");
+  if (!options.after.empty() && (options.llvm || options.assembly))
+    return cli::usage_error(
+        "--llvm and --asm are of compiled functions; --after PASS stops before");
+  return {};
+}
+
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
+  BYOC_TRY_STATUS(check_flags(options));
   BYOC_TRY(IRModule module, load_model(options.model));
+  if (options.llvm || options.assembly) return print_code(std::move(module), options, common);
   if (!options.after.empty()) {
     BYOC_TRY(BuildOptions build, build_options(options.model, common));
     BYOC_TRY(PassContext context, make_context(module, build));
@@ -56,11 +89,13 @@ cli::Command print_command(const cli::CommonOptions& common) {
   auto options = std::make_shared<Options>();
   cli::Command command;
   command.name = "print";
-  command.about = "the IR of a model as text";
+  command.about = "the IR of a model as text, or the code that becomes of it";
   command.examples = {
       {"byoc print net.onnx", "as imported"},
       {"byoc print net.onnx --after partition_graph --fn main", "one function, partitioned"},
-      {"byoc print net.onnx --te", "the tensor expression of every stage of the model"}};
+      {"byoc print net.onnx --te", "the tensor expression of every stage of the model"},
+      {"byoc print net.onnx --compiler llvm --llvm", "the LLVM IR of every compiled function"},
+      {"byoc print net.onnx --compiler llvm --asm --fn llvm_main_0", "the assembly of one"}};
   add_model_options(command, options->model, "an .onnx or .ir file");
   command.options.push_back(
       {"--after", "PASS", "run the pipeline up to this pass first", &options->after});
@@ -71,6 +106,10 @@ cli::Command print_command(const cli::CommonOptions& common) {
                              "tensor expressions: of the functions that plugins compile, or of the "
                              "whole model before it is partitioned",
                              &options->te});
+  command.options.push_back({"--llvm", "",
+                             "the LLVM IR of the compiled functions, by plugins that show it",
+                             &options->llvm});
+  command.options.push_back({"--asm", "", "the assembly of the same", &options->assembly});
   command.run = [options, &common] { return run(*options, common); };
   return command;
 }
