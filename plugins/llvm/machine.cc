@@ -12,6 +12,7 @@
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -31,6 +32,15 @@ bool is_checked(std::string_view feature) {
          std::end(kCheckedFeatures);
 }
 
+// The code generator's loop strength reduction gives every access of an unrolled tile a pointer of
+// its own, more than there are registers, where one with displacements is what emit/ wrote.
+void disable_strength_reduction() {
+  auto& options = llvm::cl::getRegisteredOptions();
+  auto found = options.find("disable-lsr");
+  if (found == options.end()) return;
+  static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(true);
+}
+
 void initialise_targets() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -43,6 +53,7 @@ void initialise_targets() {
     LLVMInitializeAArch64Target();
     LLVMInitializeAArch64TargetMC();
     LLVMInitializeAArch64AsmPrinter();
+    disable_strength_reduction();
   });
 }
 

@@ -10,9 +10,36 @@ llvm::Align Values::align_of(const Home& home) const {
   return llvm::Align(dtype_size(home.tensor.dtype()));
 }
 
+// Of an index in the first lane, times `factor`: what is constant stands apart, so that accesses
+// that differ by a constant share one address and differ in the displacement alone.
+void Values::add_index(const te::Expr& x, int64_t factor, Place& at) {
+  auto add = [&](Value term) {
+    if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(term)) {
+      at.constant += known->getSExtValue() * factor;
+      return;
+    }
+    if (factor != 1) term = b_.CreateNSWMul(term, b_.getInt64(static_cast<uint64_t>(factor)));
+    at.offset = at.offset ? b_.CreateNSWAdd(at.offset, term) : term;
+  };
+  auto* binary = std::get_if<te::Binary>(&x->kind);
+  if (binary && binary->op == te::BinaryOp::kAdd) {
+    add_index(binary->a, factor, at);
+    return add_index(binary->b, factor, at);
+  }
+  if (binary && binary->op == te::BinaryOp::kSubtract) {
+    add_index(binary->a, factor, at);
+    return add_index(binary->b, -factor, at);
+  }
+  if (binary && binary->op == te::BinaryOp::kMultiply) {
+    if (auto by = te::as_int(binary->b)) return add_index(binary->a, factor * *by, at);
+    if (auto by = te::as_int(binary->a)) return add_index(binary->b, factor * *by, at);
+  }
+  add(first_of(x));
+}
+
 Values::Place Values::place(const te::Tensor& tensor, const te::Exprs& indices) {
   const Home& home = plan_.homes.at(tensor.id());
-  Place at{&home, base(tensor.id()), 0, nullptr, false};
+  Place at{&home, base(tensor.id()), 0, nullptr, 0, false};
   BYOC_CHECK(at.base != nullptr, "tensor ", tensor.name(), " has no memory here");
   at.is_inside = home.elements > 0 && ranges_.is_inside({tensor, indices});
   for (size_t k = 0; k < indices.size() && at.stride; ++k) {
@@ -20,27 +47,34 @@ Values::Place Values::place(const te::Tensor& tensor, const te::Exprs& indices) 
     if (stride) at.stride = *at.stride + *stride * home.strides[k];
     else at.stride = std::nullopt;
   }
-  at.offset = b_.getInt64(0);
-  for (size_t k = 0; k < indices.size(); ++k) {
-    Value index = at.stride ? first_of(indices[k]) : value(indices[k]);
-    Value scale = b_.getInt64(static_cast<uint64_t>(home.strides[k]));
-    unsigned lanes = lanes_of(index);
-    Value term = b_.CreateNSWMul(index, ops_.splat(scale, lanes));
-    lanes = std::max(lanes, lanes_of(at.offset));
-    at.offset = b_.CreateNSWAdd(ops_.splat(at.offset, lanes), ops_.splat(term, lanes));
+  if (at.stride) {
+    for (size_t k = 0; k < indices.size(); ++k) add_index(indices[k], home.strides[k], at);
+    if (at.offset == nullptr) at.offset = b_.getInt64(0);
+    return at;
   }
-  if (!at.stride) at.offset = splat(at.offset);
+  at.offset = splat(b_.getInt64(0));
+  for (size_t k = 0; k < indices.size(); ++k) {
+    Value scale = splat(b_.getInt64(static_cast<uint64_t>(home.strides[k])));
+    at.offset = b_.CreateNSWAdd(at.offset, b_.CreateNSWMul(splat(value(indices[k])), scale));
+  }
   return at;
 }
 
 llvm::Value* Values::address(const Place& at, Value offset) {
-  return b_.CreateGEP(storage_type(b_.getContext(), at.home->tensor.dtype()), at.base, offset);
+  llvm::Type* type = storage_type(b_.getContext(), at.home->tensor.dtype());
+  Value from = b_.CreateGEP(type, at.base, offset);
+  return at.constant == 0 ? from
+                          : b_.CreateConstGEP1_64(type, from, static_cast<uint64_t>(at.constant));
+}
+
+llvm::Value* Values::first_element(const Place& at) {
+  return b_.getInt64(static_cast<uint64_t>(-at.constant));
 }
 
 // With lanes off, an access of all of them may be outside: the first element is read instead.
 llvm::Value* Values::load_scalar(const Place& at) {
   Value offset = at.offset;
-  if (mask_ && !at.is_inside) offset = b_.CreateSelect(any_lane(mask_), offset, b_.getInt64(0));
+  if (mask_ && !at.is_inside) offset = b_.CreateSelect(any_lane(mask_), offset, first_element(at));
   llvm::Type* type = storage_type(b_.getContext(), at.home->tensor.dtype());
   return b_.CreateAlignedLoad(type, address(at, offset), align_of(*at.home));
 }
@@ -65,7 +99,7 @@ llvm::Value* Values::load_lanes(const Place& at) {
         at.stride ? b_.CreateNSWAdd(offsets, b_.getInt64(static_cast<uint64_t>(*at.stride * k)))
                   : b_.CreateExtractElement(offsets, k);
     if (is_guarded)
-      offset = b_.CreateSelect(b_.CreateExtractElement(mask_, k), offset, b_.getInt64(0));
+      offset = b_.CreateSelect(b_.CreateExtractElement(mask_, k), offset, first_element(at));
     Value lane = b_.CreateAlignedLoad(element, address(at, offset), align_of(*at.home));
     out = b_.CreateInsertElement(out, lane, k);
   }

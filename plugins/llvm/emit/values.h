@@ -62,7 +62,8 @@ class Values {
     Value base;
     std::optional<int64_t> stride;  // in elements; nullopt: `offset` is a vector
     Value offset;
-    bool is_inside;  // surely
+    int64_t constant;  // to be added to the offset
+    bool is_inside;    // surely
   };
   Value make(const te::Expr& x);
   Value make_binary(const te::Binary& x);
@@ -79,7 +80,9 @@ class Values {
   bool needs_guard(const te::Expr& x);  // loads what may lie outside of its tensor
 
   Place place(const te::Tensor& tensor, const te::Exprs& indices);
+  void add_index(const te::Expr& x, int64_t factor, Place& at);
   Value address(const Place& at, Value offset);
+  Value first_element(const Place& at);  // the offset that leads there
   Value load(const te::Load& x);
   Value load_scalar(const Place& at);
   Value load_lanes(const Place& at);

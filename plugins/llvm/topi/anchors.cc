@@ -22,14 +22,15 @@ struct Tile {
 };
 
 // The tile with the fewest cycles for a row of `cells` by `vectors` vectors, parted in whole
-// vectors. The registers hold the sums, the vectors or cells of one term, and one operand more.
-Tile best_tile(int64_t cells, int64_t vectors, int registers) {
+// vectors. The registers hold the sums, the vectors of one term and a cell, or, where the loops may
+// change places, its cells and a vector.
+Tile best_tile(int64_t cells, int64_t vectors, int registers, bool may_swap) {
   Tile best;
   double least = INFINITY;
   for (int64_t v = 1; v <= std::min<int64_t>(vectors, registers); ++v) {
     if (vectors % v != 0) continue;
     for (int64_t c = 1; c <= std::min<int64_t>(cells, registers); ++c) {
-      if (c * v + std::min(c, v) + 1 > registers) break;
+      if (c * v + (may_swap ? std::min(c, v) : v) + 1 > registers) break;
       double total = static_cast<double>(cells / c) * cycles(c, v);
       if (cells % c != 0) total += cycles(cells % c, v);
       total *= static_cast<double>(vectors / v);
@@ -61,10 +62,13 @@ std::optional<Tiling> conv_nchwc_tiling(const te::Stage& anchor, const te::Targe
   if (shape.size() != 5 || terms.size() != 4) return std::nullopt;
   const bool is_depthwise = terms[0] * terms[3] == 1;
   Tile tile = is_depthwise ? Tile{std::min<int64_t>(shape[3], 8), 1}
-                           : best_tile(shape[3], shape[1], target.vector_registers);
+                           : best_tile(shape[3], shape[1], target.vector_registers, true);
   Tiling out;
+  // The shorter side inside: its operands stay in registers while the longer one goes by.
   out.unrolled = {{3, tile.cells}, {1, tile.vectors}};
+  if (tile.cells < tile.vectors) std::swap(out.unrolled[0], out.unrolled[1]);
   out.vectorized = {4, shape[4]};
+  if (terms[3] <= 16) out.unrolled_reduce = {3};
   const int64_t term_bytes = terms[1] * terms[2] * terms[3] * tile.vectors * shape[4] * 4;
   if (terms[0] * term_bytes > target.l2_bytes / 2) {
     out.chunk = {0, chunk_of(terms[0], target.l2_bytes / 8 / term_bytes)};
@@ -74,7 +78,7 @@ std::optional<Tiling> conv_nchwc_tiling(const te::Stage& anchor, const te::Targe
   // is read again for the next channels.
   const bool fits = shape[1] / tile.vectors * terms[0] * term_bytes <= target.l2_bytes / 2;
   if (out.chunk.factor == 0 && fits) out.order = {0, 2, 1, 3, 4};
-  if (is_depthwise && terms[1] * terms[2] <= 25) out.unrolled_reduce = {1, 2};
+  if (is_depthwise && terms[1] * terms[2] <= 25) out.unrolled_reduce = {1, 2, 3};
   return out;
 }
 
@@ -88,7 +92,7 @@ std::optional<Tiling> matrix_tiling(const te::Stage& anchor, const te::Target& t
   if (shape.size() < 2) return std::nullopt;
   const int64_t m = shape[shape.size() - 2], n = shape.back(), lanes = target.lanes(4);
   if (n < lanes) return std::nullopt;
-  Tile tile = best_tile(m, std::max<int64_t>(n / lanes, 1), target.vector_registers);
+  Tile tile = best_tile(m, std::max<int64_t>(n / lanes, 1), target.vector_registers, false);
   if (anchor.op == "matmul_packed") tile = {std::min<int64_t>(m, 6), 2};
   Tiling out;
   out.unrolled = {{shape.size() - 2, tile.cells}};
