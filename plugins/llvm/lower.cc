@@ -2,6 +2,7 @@
 
 #include "byoc/ir/graph_json.h"
 #include "plugins/llvm/topi/anchors.h"
+#include "plugins/llvm/topi/depthwise.h"
 #include "plugins/llvm/topi/schedule.h"
 
 namespace byoc::llvm_plugin {
@@ -16,7 +17,8 @@ Result<te::Dag> translate(std::string_view graph_json, const te::Target& target)
 
 Result<te::LoopFunction> loops_of_graph(std::string_view graph_json, const te::Target& target) {
   BYOC_TRY(te::Dag dag, translate(graph_json, target));
-  const te::ScheduleProvider chain[] = {topi::anchor_schedules(target),
+  const te::ScheduleProvider chain[] = {topi::depthwise_schedules(target),
+                                        topi::anchor_schedules(target),
                                         topi::default_schedules(target)};
   BYOC_TRY(te::Schedule schedule, te::schedule_by(chain, dag));
   return te::lower(schedule);

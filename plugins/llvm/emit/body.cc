@@ -94,7 +94,29 @@ Status Body::emit_serial(const te::For& loop) {
   auto fixed = te::as_int(loop.extent);
   if (fixed && *fixed <= 0) return {};
   if (fixed && *fixed == 1) return emit_once(loop, begin, range_of(loop));
-  return emit_counted(loop, begin, builder_.CreateAdd(begin, extent), fixed.has_value());
+  if (fixed && values_.lanes() == 0) {
+    std::vector<Part> parts = parts_of(loop, values_.ranges(), copies_);
+    if (parts.size() > 1) return emit_parts(loop, begin, parts);
+  }
+  return emit_counted(loop, begin, builder_.CreateAdd(begin, extent), fixed.has_value(),
+                      range_of(loop));
+}
+
+// One after another, each with what is known of its iterations alone.
+Status Body::emit_parts(const te::For& loop, Value begin, const std::vector<Part>& parts) {
+  const int64_t low = *te::as_int(loop.begin), copies = copies_;
+  copies_ *= static_cast<int64_t>(parts.size());
+  Status status;
+  for (const Part& part : parts) {
+    const Range range{low + part.first, low + part.last - 1};
+    Value first = builder_.CreateAdd(begin, builder_.getInt64(static_cast<uint64_t>(part.first)));
+    Value last = builder_.CreateAdd(begin, builder_.getInt64(static_cast<uint64_t>(part.last)));
+    if (!status.ok()) break;
+    status = part.last - part.first == 1 ? emit_once(loop, first, range)
+                                         : emit_counted(loop, first, last, true, range);
+  }
+  copies_ = copies;
+  return status;
 }
 
 Status Body::emit_part(const te::For& loop, Value first, Value last) {
@@ -102,10 +124,11 @@ Status Body::emit_part(const te::For& loop, Value first, Value last) {
   values_.begin_statement();
   Value begin = values_.value(loop.begin);
   return emit_counted(loop, builder_.CreateAdd(begin, first), builder_.CreateAdd(begin, last),
-                      false);
+                      false, range_of(loop));
 }
 
-Status Body::emit_counted(const te::For& loop, Value begin, Value end, bool is_never_empty) {
+Status Body::emit_counted(const te::For& loop, Value begin, Value end, bool is_never_empty,
+                          Range range) {
   llvm::BasicBlock *before = builder_.GetInsertBlock(), *inside = block("loop"),
                    *after = block("after");
   if (is_never_empty) builder_.CreateBr(inside);
@@ -115,7 +138,7 @@ Status Body::emit_counted(const te::For& loop, Value begin, Value end, bool is_n
   llvm::PHINode* at = builder_.CreatePHI(builder_.getInt64Ty(), 2);
   at->addIncoming(begin, before);
   uint64_t vectors_before = vectors_written_;
-  BYOC_TRY_STATUS(emit_once(loop, at, range_of(loop)));
+  BYOC_TRY_STATUS(emit_once(loop, at, range));
   Value next = builder_.CreateNSWAdd(at, builder_.getInt64(1));
   at->addIncoming(next, builder_.GetInsertBlock());
   auto* latch = builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), inside, after);
@@ -183,6 +206,8 @@ Status Body::emit_masked(const te::If& branch, Value condition) {
 
 Status Body::emit_if(const te::If& branch) {
   values_.begin_statement();
+  if (std::optional<bool> known = values_.ranges().decide(branch.condition))
+    return emit(*known ? branch.yes : branch.no);
   Value condition = values_.value(branch.condition);
   if (lanes_of(condition) != 0) return emit_masked(branch, condition);
   if (auto* fixed = llvm::dyn_cast<llvm::ConstantInt>(condition))

@@ -1,6 +1,7 @@
 #pragma once
 // Statements as LLVM code: one Body per LLVM function, another one for what a parallel loop runs.
 #include "byoc/plugin/abi.h"
+#include "plugins/llvm/emit/parts.h"
 #include "plugins/llvm/emit/values.h"
 
 namespace byoc::llvm_plugin {
@@ -40,9 +41,11 @@ class Body {
   struct Captures;
   Status emit_for(const te::StmtNode& node, const te::For& loop);
   Status emit_serial(const te::For& loop);
-  Status emit_counted(const te::For& loop, Value begin, Value end, bool is_never_empty);
+  Status emit_counted(const te::For& loop, Value begin, Value end, bool is_never_empty,
+                      Range range);
   Status emit_unrolled(const te::For& loop);
   Status emit_once(const te::For& loop, Value at, Range range);
+  Status emit_parts(const te::For& loop, Value begin, const std::vector<Part>& parts);
   Status emit_vectorized(const te::For& loop);
   Status emit_chunk_loop(const te::For& loop, Value begin, int64_t chunks, unsigned lanes);
   Status emit_lanes(const te::For& loop, Value first, unsigned lanes, int64_t factor);
@@ -74,6 +77,7 @@ class Body {
   Ops ops_;
   Values values_;
   Value host_ = nullptr, workspace_ = nullptr, slot_ = nullptr;
+  int64_t copies_ = 1;            // of what is emitted now, by loops in parts
   bool is_parallel_ = false;      // inside a part of a parallel loop
   uint64_t vectors_written_ = 0;  // to tell which loops hold vectors
 };

@@ -1,6 +1,7 @@
 // Loads and stores of Values.
 #include "byoc/base/check.h"
 #include "llvm/IR/Function.h"
+#include "llvm/IR/Module.h"
 #include "plugins/llvm/emit/values.h"
 
 namespace byoc::llvm_plugin {
@@ -117,6 +118,30 @@ llvm::Value* Values::load(const te::Load& x) {
   else if (at.stride == 1 && (may_mask || !mask_ || at.is_inside)) out = load_contiguous(at);
   else out = load_lanes(at);
   return ops_.from_storage(dtype, out);
+}
+
+// Of an element, or lanes side by side, that may be outside of the tensor, or else a constant: one
+// load without branches, from either place. null: it is no such load.
+llvm::Value* Values::load_or_constant(const te::Select& x, Value condition) {
+  auto* load = std::get_if<std::shared_ptr<const te::Load>>(&x.yes->kind);
+  const bool is_constant = std::holds_alternative<te::FloatImm>(x.no->kind) ||
+                           std::holds_alternative<te::IntImm>(x.no->kind);
+  if (load == nullptr || !is_constant || mask_) return nullptr;
+  const te::Tensor& tensor = (*load)->tensor;
+  llvm::Type* element = storage_type(b_.getContext(), tensor.dtype());
+  if (element != value_type(b_.getContext(), tensor.dtype())) return nullptr;
+  if (plan_.homes.at(tensor.id()).elements == 0) return value(x.no);
+  Place at = place(tensor, (*load)->indices);
+  const bool is_contiguous = lanes_ != 0 && at.stride == 1;
+  if (lanes_ != 0 && at.stride != 0 && !is_contiguous) return nullptr;
+  auto* constant = llvm::cast<llvm::Constant>(value(x.no));
+  if (is_contiguous)
+    constant = llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(lanes_), constant);
+  auto* other = new llvm::GlobalVariable(*b_.GetInsertBlock()->getModule(), constant->getType(),
+                                         true, llvm::GlobalValue::PrivateLinkage, constant);
+  other->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+  Value from = b_.CreateSelect(condition, address(at, at.offset), other);
+  return b_.CreateAlignedLoad(constant->getType(), from, align_of(*at.home));
 }
 
 void Values::store_scalar(const Place& at, Value value) {

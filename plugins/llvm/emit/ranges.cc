@@ -67,6 +67,40 @@ Range Ranges::of(const te::Expr& x) const {
   return {};
 }
 
+std::optional<bool> Ranges::decide_comparison(const te::Binary& x) const {
+  if (x.a.dtype() != DType::kI64) return std::nullopt;
+  const Range a = of(x.a), b = of(x.b);
+  if (!is_known(a) || !is_known(b)) return std::nullopt;
+  const bool is_apart = a.high < b.low || b.high < a.low;
+  const bool is_same = a.low == a.high && b.low == b.high && a.low == b.low;
+  switch (x.op) {
+    case BinaryOp::kLess:
+      if (a.high < b.low) return true;
+      return a.low >= b.high ? std::optional(false) : std::nullopt;
+    case BinaryOp::kLessEqual:
+      if (a.high <= b.low) return true;
+      return a.low > b.high ? std::optional(false) : std::nullopt;
+    case BinaryOp::kEqual:
+    case BinaryOp::kNotEqual:
+      if (is_apart || is_same) return is_same == (x.op == BinaryOp::kEqual);
+      return std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<bool> Ranges::decide(const te::Expr& x) const {
+  if (auto value = te::as_int(x)) return *value != 0;
+  auto* binary = std::get_if<te::Binary>(&x->kind);
+  if (binary == nullptr || x.dtype() != DType::kBool) return std::nullopt;
+  if (binary->op != BinaryOp::kAnd && binary->op != BinaryOp::kOr)
+    return decide_comparison(*binary);
+  const bool settles = binary->op == BinaryOp::kOr;  // what one operand alone decides to
+  const std::optional<bool> a = decide(binary->a), b = decide(binary->b);
+  if (a == settles || b == settles) return settles;
+  return a && b ? std::optional(!settles) : std::nullopt;
+}
+
 int64_t Ranges::factor_of(const te::Expr& x) const {
   if (auto value = te::as_int(x)) return *value < 0 ? -*value : *value;
   if (auto* var = std::get_if<te::VarRef>(&x->kind)) {

@@ -1,6 +1,7 @@
 #pragma once
 // What is known of an integer expression without running it: bounds and divisibility.
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 
 #include "byoc/te/stmt.h"
@@ -22,11 +23,14 @@ class Ranges {
   Range of(const te::Expr& x) const;
   /// A number that every value of `x` is a multiple of; 0: x is 0.
   int64_t factor_of(const te::Expr& x) const;
+  /// What a condition comes to wherever its variables are in their ranges; nullopt: it depends.
+  std::optional<bool> decide(const te::Expr& condition) const;
   /// Every index lies in its dim.
   bool is_inside(const te::Load& load) const;
 
  private:
   Range of_binary(const te::Binary& x) const;
+  std::optional<bool> decide_comparison(const te::Binary& x) const;
   std::unordered_map<const void*, Range> vars_;
   std::unordered_map<const void*, int64_t> factors_;
 };

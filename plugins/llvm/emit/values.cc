@@ -253,13 +253,17 @@ llvm::Value* Values::value_under(const te::Expr& x, Value condition) {
 }
 
 llvm::Value* Values::make_select(const te::Select& x) {
+  if (std::optional<bool> known = ranges_.decide(x.condition)) return value(*known ? x.yes : x.no);
   Value condition = value(x.condition);
   if (lanes_of(condition) != 0) {
     Value yes = value_under(x.yes, condition);
     Value no = value_under(x.no, b_.CreateNot(condition));
     return b_.CreateSelect(condition, splat(yes), splat(no));
   }
-  if (needs_guard(x.yes) || needs_guard(x.no)) return select_by_branch(condition, x.yes, x.no);
+  if (needs_guard(x.yes) || needs_guard(x.no)) {
+    if (Value out = load_or_constant(x, condition)) return out;
+    return select_by_branch(condition, x.yes, x.no);
+  }
   Value yes = value(x.yes), no = value(x.no);
   unsigned lanes = std::max(lanes_of(yes), lanes_of(no));
   return b_.CreateSelect(condition, ops_.splat(yes, lanes), ops_.splat(no, lanes));

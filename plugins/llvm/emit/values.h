@@ -69,6 +69,7 @@ class Values {
   Value make_binary(const te::Binary& x);
   Value make_cast(DType to, const te::Expr& x);
   Value make_select(const te::Select& x);
+  Value load_or_constant(const te::Select& x, Value condition);
   Value select_by_branch(Value condition, const te::Expr& yes, const te::Expr& no);
   Value value_under(const te::Expr& x, Value condition);
   Value compare_indices(const te::Binary& x, int64_t stride);

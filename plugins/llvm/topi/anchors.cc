@@ -60,9 +60,7 @@ std::optional<Tiling> conv_nchwc_tiling(const te::Stage& anchor, const te::Targe
   std::vector<int64_t> terms;  // [c / i, kh, kw, i]
   for (const te::Axis& axis : compute.reduce) terms.push_back(*te::as_int(axis.extent));
   if (shape.size() != 5 || terms.size() != 4) return std::nullopt;
-  const bool is_depthwise = terms[0] * terms[3] == 1;
-  Tile tile = is_depthwise ? Tile{std::min<int64_t>(shape[3], 8), 1}
-                           : best_tile(shape[3], shape[1], target.vector_registers, true);
+  Tile tile = best_tile(shape[3], shape[1], target.vector_registers, true);
   Tiling out;
   // The shorter side inside: its operands stay in registers while the longer one goes by.
   out.unrolled = {{3, tile.cells}, {1, tile.vectors}};
@@ -78,7 +76,6 @@ std::optional<Tiling> conv_nchwc_tiling(const te::Stage& anchor, const te::Targe
   // is read again for the next channels.
   const bool fits = shape[1] / tile.vectors * terms[0] * term_bytes <= target.l2_bytes / 2;
   if (out.chunk.factor == 0 && fits) out.order = {0, 2, 1, 3, 4};
-  if (is_depthwise && terms[1] * terms[2] <= 25) out.unrolled_reduce = {1, 2, 3};
   return out;
 }
 
