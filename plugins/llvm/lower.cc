@@ -4,13 +4,15 @@
 #include "plugins/llvm/topi/anchors.h"
 #include "plugins/llvm/topi/depthwise.h"
 #include "plugins/llvm/topi/schedule.h"
+#include "plugins/llvm/topi/strategies.h"
 
 namespace byoc::llvm_plugin {
 namespace {
 
 Result<te::Dag> translate(std::string_view graph_json, const te::Target& target) {
   BYOC_TRY(IRModule module, read_graph_json(graph_json, all_ops(), nullptr));
-  return te::translate_to_te(module, module.function(module.entry), target, te::by_level());
+  return te::translate_to_te(module, module.function(module.entry), target, te::by_level(),
+                             topi::strategies());
 }
 
 }  // namespace

@@ -1,10 +1,22 @@
 // Loads and stores of Values.
+#include <algorithm>
+
 #include "byoc/base/check.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Module.h"
 #include "plugins/llvm/emit/values.h"
 
 namespace byoc::llvm_plugin {
+namespace {
+
+bool has_division(const te::Expr& index) {
+  auto* binary = std::get_if<te::Binary>(&index->kind);
+  if (binary == nullptr) return false;
+  return binary->op == te::BinaryOp::kFloorDivide || binary->op == te::BinaryOp::kFloorModulo ||
+         has_division(binary->a) || has_division(binary->b);
+}
+
+}  // namespace
 
 // What the runtime guarantees is the dtype's own alignment: arguments may be views into tensors.
 llvm::Align Values::align_of(const Home& home) const {
@@ -38,27 +50,42 @@ void Values::add_index(const te::Expr& x, int64_t factor, Place& at) {
   add(first_of(x));
 }
 
+// Loops that were fused are taken apart by divisions in the indices: as one index they mostly join
+// again.
+te::Exprs Values::joined(const Home& home, const te::Exprs& indices) {
+  te::Expr sum = 0;
+  for (size_t k = 0; k < indices.size(); ++k) sum = sum + indices[k] * home.strides[k];
+  kept_.push_back(ranges_.simplified(sum));
+  return {kept_.back()};
+}
+
 Values::Place Values::place(const te::Tensor& tensor, const te::Exprs& indices) {
   const Home& home = plan_.homes.at(tensor.id());
   Place at{&home, base(tensor.id()), 0, nullptr, 0, false};
   BYOC_CHECK(at.base != nullptr, "tensor ", tensor.name(), " has no memory here");
   at.is_inside = home.elements > 0 && ranges_.is_inside({tensor, indices});
+  if (std::any_of(indices.begin(), indices.end(), has_division))
+    place_by(joined(home, indices), {1}, at);
+  else place_by(indices, home.strides, at);
+  return at;
+}
+
+void Values::place_by(const te::Exprs& indices, const std::vector<int64_t>& steps, Place& at) {
   for (size_t k = 0; k < indices.size() && at.stride; ++k) {
     auto stride = stride_of(indices[k]);
-    if (stride) at.stride = *at.stride + *stride * home.strides[k];
+    if (stride) at.stride = *at.stride + *stride * steps[k];
     else at.stride = std::nullopt;
   }
   if (at.stride) {
-    for (size_t k = 0; k < indices.size(); ++k) add_index(indices[k], home.strides[k], at);
+    for (size_t k = 0; k < indices.size(); ++k) add_index(indices[k], steps[k], at);
     if (at.offset == nullptr) at.offset = b_.getInt64(0);
-    return at;
+    return;
   }
   at.offset = splat(b_.getInt64(0));
   for (size_t k = 0; k < indices.size(); ++k) {
-    Value scale = splat(b_.getInt64(static_cast<uint64_t>(home.strides[k])));
+    Value scale = splat(b_.getInt64(static_cast<uint64_t>(steps[k])));
     at.offset = b_.CreateNSWAdd(at.offset, b_.CreateNSWMul(splat(value(indices[k])), scale));
   }
-  return at;
 }
 
 llvm::Value* Values::address(const Place& at, Value offset) {

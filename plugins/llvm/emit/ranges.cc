@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "byoc/te/simplify.h"
+#include "plugins/llvm/emit/walk.h"
+
 namespace byoc::llvm_plugin {
 
 using te::BinaryOp;
@@ -122,6 +125,18 @@ int64_t Ranges::factor_of(const te::Expr& x) const {
     default:
       return 1;
   }
+}
+
+te::Expr Ranges::simplified(const te::Expr& x) const {
+  te::Ranges known;
+  Seen seen;
+  walk_expr(x, seen, [&](const te::Expr& inner) {
+    auto* var = std::get_if<te::VarRef>(&inner->kind);
+    auto range = var ? vars_.find(var->var.id()) : vars_.end();
+    if (range != vars_.end() && is_known(range->second))
+      known[var->var.id()] = {range->second.low, range->second.high};
+  });
+  return te::simplify(x, known);
 }
 
 bool Ranges::is_inside(const te::Load& load) const {

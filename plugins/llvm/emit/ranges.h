@@ -25,6 +25,8 @@ class Ranges {
   int64_t factor_of(const te::Expr& x) const;
   /// What a condition comes to wherever its variables are in their ranges; nullopt: it depends.
   std::optional<bool> decide(const te::Expr& condition) const;
+  /// The same value, for all that is known of its variables here.
+  te::Expr simplified(const te::Expr& x) const;
   /// Every index lies in its dim.
   bool is_inside(const te::Load& load) const;
 

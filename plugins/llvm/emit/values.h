@@ -81,6 +81,8 @@ class Values {
   bool needs_guard(const te::Expr& x);  // loads what may lie outside of its tensor
 
   Place place(const te::Tensor& tensor, const te::Exprs& indices);
+  void place_by(const te::Exprs& indices, const std::vector<int64_t>& steps, Place& at);
+  te::Exprs joined(const Home& home, const te::Exprs& indices);
   void add_index(const te::Expr& x, int64_t factor, Place& at);
   Value address(const Place& at, Value offset);
   Value first_element(const Place& at);  // the offset that leads there
@@ -103,6 +105,7 @@ class Values {
   std::unordered_map<const void*, Value> bases_;
   std::vector<std::unordered_map<const te::ExprNode*, Value>> known_;
   std::unordered_map<const te::ExprNode*, bool> varies_, needs_guard_;
+  std::vector<te::Expr> kept_;  // made here: what is known of an expression goes by its address
   unsigned lanes_ = 0;
   Value mask_ = nullptr;
 };

@@ -1,6 +1,8 @@
 #include "plugins/llvm/topi/tile.h"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 
 namespace byoc::llvm_plugin::topi {
 namespace {
@@ -12,12 +14,23 @@ const te::Compute* compute_of(const te::Stage& stage) {
   return std::get_if<te::Compute>(&stage.kind);
 }
 
-bool same_shape(const te::Tensor& a, const te::Tensor& b) {
-  if (a.rank() != b.rank()) return false;
-  for (size_t d = 0; d < a.rank(); ++d) {
-    if (!te::structural_equal(a.shape()[d], b.shape()[d])) return false;
+// The axis of `sums` that `y` has as two, the rank of both when they have one shape.
+std::optional<size_t> fused_axis_of(const te::Tensor& sums, const te::Tensor& y) {
+  const te::Exprs &a = sums.shape(), &b = y.shape();
+  const size_t more = b.size() - a.size();
+  if (b.size() < a.size() || more > 1) return std::nullopt;
+  size_t axis = 0;
+  while (axis < a.size() && te::structural_equal(a[axis], b[axis])) ++axis;
+  if (more == 0) return axis == a.size() ? std::optional(axis) : std::nullopt;
+  // [.., h, 1, ..] and [.., h, w, ..]: the longest run of equal extents may reach too far by one
+  for (size_t at : {axis, axis - 1}) {
+    if (at >= a.size()) continue;
+    auto whole = te::as_int(a[at]), h = te::as_int(b[at]), w = te::as_int(b[at + 1]);
+    bool fits = whole && h && w && *whole == *h * *w;
+    for (size_t d = at + 1; d < a.size(); ++d) fits = fits && te::structural_equal(a[d], b[d + 1]);
+    if (fits) return at;
   }
-  return true;
+  return std::nullopt;
 }
 
 std::string name(const char* prefix, size_t axis) { return cat(prefix, axis); }
@@ -30,15 +43,20 @@ class Tiler {
 
  private:
   Status inline_others();
+  Status fuse_result();
+  Result<std::vector<std::string>> panels(std::vector<std::string>& inner);
   Result<std::string> parallelise(const std::vector<std::string>& outer, size_t count);
-  Result<std::vector<std::string>> tile_loops(const std::string& stage,
-                                              const std::vector<std::string>& first);
+  Status tile_loops(const std::string& stage, const std::vector<std::string>& first,
+                    const std::vector<size_t>& axes, const std::vector<std::string>& loops);
   Status order_at_once();
   Status order_in_chunks();
   Status order_tile();
   Status finish_producers();
   size_t rank() const { return dag_.stages[what_.anchor].outputs[0].rank(); }
-  const Tiling::Part* part(size_t axis) const;
+  const Tiling::Part* tiled(size_t axis) const;
+  const Tiling::Part* in_panel(size_t axis) const;
+  std::string result_loop(size_t axis) const;
+  std::vector<size_t> panel_axes() const;
 
   const Dag& dag_;
   const AnchorDag& what_;
@@ -47,12 +65,28 @@ class Tiler {
   std::string sums_, tile_, result_;  // stages
 };
 
-const Tiling::Part* Tiler::part(size_t axis) const {
+const Tiling::Part* Tiler::tiled(size_t axis) const {
   if (tiling_.vectorized.axis == axis) return &tiling_.vectorized;
-  for (const Tiling::Part& part : tiling_.unrolled) {
-    if (part.axis == axis) return &part;
-  }
-  return nullptr;
+  auto found = std::ranges::find(tiling_.unrolled, axis, &Tiling::Part::axis);
+  return found == tiling_.unrolled.end() ? nullptr : &*found;
+}
+
+const Tiling::Part* Tiler::in_panel(size_t axis) const {
+  auto found = std::ranges::find(tiling_.panel, axis, &Tiling::Part::axis);
+  return found == tiling_.panel.end() ? nullptr : &*found;
+}
+
+// The loop of the result over the anchor's `axis`.
+std::string Tiler::result_loop(size_t axis) const {
+  if (axis < what_.fused_axis) return name("i", axis);
+  if (axis > what_.fused_axis) return name("i", axis + 1);
+  return cat("i", axis, ".i", axis + 1);
+}
+
+std::vector<size_t> Tiler::panel_axes() const {
+  std::vector<size_t> out;
+  for (const Tiling::Part& part : tiling_.panel) out.push_back(part.axis);
+  return out;
 }
 
 // Elementwise stages stand where they are read; what comes before the anchor, in the order of the
@@ -66,6 +100,30 @@ Status Tiler::inline_others() {
   return {};
 }
 
+Status Tiler::fuse_result() {
+  const size_t axis = what_.fused_axis;
+  return axis == rank() ? Status() : schedule_.fuse(result_, name("i", axis), name("i", axis + 1));
+}
+
+// The result's loops around panels, and in `inner` those within, by the order of the panel.
+Result<std::vector<std::string>> Tiler::panels(std::vector<std::string>& inner) {
+  std::vector<std::string> outer;
+  for (size_t axis = 0; axis < rank(); ++axis) {
+    if (in_panel(axis) == nullptr) outer.push_back(result_loop(axis));
+  }
+  for (const Tiling::Part& part : tiling_.panel) {
+    const std::string loop = result_loop(part.axis);
+    if (part.factor == 0) {
+      inner.push_back(loop);
+      continue;
+    }
+    BYOC_TRY_STATUS(schedule_.split(result_, loop, part.factor));
+    outer.push_back(loop + ".o");
+    inner.push_back(loop + ".i");
+  }
+  return outer;
+}
+
 // The first `count` of these loops as one, over the thread pool; its name.
 Result<std::string> Tiler::parallelise(const std::vector<std::string>& outer, size_t count) {
   std::string fused = outer[0];
@@ -77,69 +135,75 @@ Result<std::string> Tiler::parallelise(const std::vector<std::string>& outer, si
   return fused;
 }
 
-// Splits the tiled axes of `stage`; the loops around a tile, and computes `tile` there.
-Result<std::vector<std::string>> Tiler::tile_loops(const std::string& stage,
-                                                   const std::vector<std::string>& first) {
-  std::vector<std::string> outer = first, inner;
-  std::vector<size_t> axes = tiling_.order;
-  for (size_t axis = 0; axes.size() < rank(); ++axis) axes.push_back(axis);
-  for (size_t axis : axes) {
-    const Tiling::Part* tiled = part(axis);
-    if (tiled != nullptr) BYOC_TRY_STATUS(schedule_.split(stage, name("i", axis), tiled->factor));
-    outer.push_back(name("i", axis) + (tiled != nullptr ? ".o" : ""));
+// `first`, then the loops of `axes` around tiles, in which `tile` is computed, and the tiles'.
+Status Tiler::tile_loops(const std::string& stage, const std::vector<std::string>& first,
+                         const std::vector<size_t>& axes, const std::vector<std::string>& loops) {
+  std::vector<std::string> order = first, inner;
+  for (size_t k = 0; k < axes.size(); ++k) {
+    const Tiling::Part* part = tiled(axes[k]);
+    if (part != nullptr) BYOC_TRY_STATUS(schedule_.split(stage, loops[k], part->factor));
+    order.push_back(loops[k] + (part != nullptr ? ".o" : ""));
   }
-  for (const Tiling::Part& tiled : tiling_.unrolled) inner.push_back(name("i", tiled.axis) + ".i");
-  inner.push_back(name("i", tiling_.vectorized.axis) + ".i");
-  std::vector<std::string> order = outer;
+  const std::string around = order.back();
+  auto add_inner = [&](size_t axis) {
+    const size_t at = static_cast<size_t>(std::ranges::find(axes, axis) - axes.begin());
+    inner.push_back(loops[at] + ".i");
+  };
+  for (const Tiling::Part& part : tiling_.unrolled) add_inner(part.axis);
+  add_inner(tiling_.vectorized.axis);
   order.insert(order.end(), inner.begin(), inner.end());
   BYOC_TRY_STATUS(schedule_.reorder(stage, order));
-  BYOC_TRY_STATUS(schedule_.compute_at(tile_, stage, outer.back()));
+  BYOC_TRY_STATUS(schedule_.compute_at(tile_, stage, around));
   for (size_t k = 0; k + 1 < inner.size(); ++k) BYOC_TRY_STATUS(schedule_.unroll(stage, inner[k]));
-  BYOC_TRY_STATUS(schedule_.vectorize(stage, inner.back()));
-  return outer;
+  return schedule_.vectorize(stage, inner.back());
 }
 
-// result: ..., tile; the sums of a tile, then what becomes of them.
+// result: panels, tiles; the sums of a tile, then what becomes of them.
 Status Tiler::order_at_once() {
   tile_ = sums_;
-  BYOC_TRY(std::vector<std::string> outer, tile_loops(result_, {}));
+  std::vector<std::string> inner;
+  BYOC_TRY(std::vector<std::string> outer, panels(inner));
+  if (!tiling_.panel.empty()) {
+    BYOC_TRY_STATUS(tile_loops(result_, outer, panel_axes(), inner));
+    return parallelise(outer, outer.size()).status();
+  }
+  std::vector<size_t> axes(rank());
+  std::iota(axes.begin(), axes.end(), 0);
+  BYOC_TRY_STATUS(tile_loops(result_, {}, axes, outer));
+  for (size_t axis : axes) outer[axis] += tiled(axis) != nullptr ? ".o" : "";
   return outer.size() > 1 ? parallelise(outer, outer.size() - 1).status() : Status();
 }
 
-// result: panels of sums, made chunk by chunk, then a pass over the panel.
+// result: panels of sums, made chunk by chunk, then a pass over the panel as it is stored.
 Status Tiler::order_in_chunks() {
   const std::string terms = name("r", tiling_.chunk.axis);
   BYOC_TRY_STATUS(schedule_.split(sums_, terms, tiling_.chunk.factor));
   BYOC_TRY_STATUS(schedule_.rfactor(sums_, terms + ".o"));
   tile_ = sums_ + ".partial";
-  std::vector<std::string> outer, inner;
-  for (size_t axis = 0; axis < rank(); ++axis) {
-    auto in_panel = std::ranges::find(tiling_.panel, axis, &Tiling::Part::axis);
-    const std::string loop = name("i", axis);
-    if (in_panel == tiling_.panel.end()) {
-      outer.push_back(loop);
-    } else if (in_panel->factor == 0) {
-      inner.push_back(loop);
-    } else {
-      BYOC_TRY_STATUS(schedule_.split(result_, loop, in_panel->factor));
-      outer.push_back(loop + ".o");
-      inner.push_back(loop + ".i");
-    }
-  }
-  std::vector<std::string> order = outer;
-  order.insert(order.end(), inner.begin(), inner.end());
+  std::vector<std::string> inner, order, loops;
+  BYOC_TRY(order, panels(inner));
+  const std::vector<std::string> outer = order;
+  std::map<size_t, std::string> stored;
+  for (size_t k = 0; k < inner.size(); ++k) stored[tiling_.panel[k].axis] = inner[k];
+  for (const auto& [axis, loop] : stored) order.push_back(loop);
   BYOC_TRY_STATUS(schedule_.reorder(result_, order));
-  BYOC_TRY_STATUS(schedule_.vectorize(result_, inner.back()));
-  BYOC_TRY(std::string panels, parallelise(outer, outer.size()));
-  BYOC_TRY_STATUS(schedule_.compute_at(sums_, result_, panels));
-  return tile_loops(sums_, {terms + ".o"}).status();
+  BYOC_TRY_STATUS(schedule_.vectorize(result_, order.back()));
+  BYOC_TRY(std::string around, parallelise(outer, outer.size()));
+  BYOC_TRY_STATUS(schedule_.compute_at(sums_, result_, around));
+  std::vector<size_t> axes;
+  for (size_t axis = 0; axis < rank(); ++axis) {
+    if (in_panel(axis) == nullptr) axes.push_back(axis);
+  }
+  for (size_t axis : panel_axes()) axes.push_back(axis);
+  for (size_t axis : axes) loops.push_back(name("i", axis));
+  return tile_loops(sums_, {terms + ".o"}, axes, loops);
 }
 
 // Terms outside, a tile inside.
 Status Tiler::order_tile() {
   std::vector<std::string> order, inner;
   for (size_t axis = 0; axis < rank(); ++axis) {
-    if (part(axis) == nullptr) order.push_back(name("i", axis));
+    if (tiled(axis) == nullptr) order.push_back(name("i", axis));
   }
   const te::Compute& compute = *compute_of(dag_.stages[what_.anchor]);
   for (size_t r = 0; r < compute.reduce.size(); ++r) {
@@ -147,7 +211,7 @@ Status Tiler::order_tile() {
     if (is_chunked) order.push_back(name("r", r) + ".o");
     order.push_back(name("r", r) + (is_chunked ? ".i" : ""));
   }
-  for (const Tiling::Part& tiled : tiling_.unrolled) inner.push_back(name("i", tiled.axis));
+  for (const Tiling::Part& part : tiling_.unrolled) inner.push_back(name("i", part.axis));
   inner.push_back(name("i", tiling_.vectorized.axis));
   order.insert(order.end(), inner.begin(), inner.end());
   BYOC_TRY_STATUS(schedule_.reorder(tile_, order));
@@ -183,6 +247,7 @@ Result<Schedule> Tiler::run() {
     sums_ = result_ + ".cache";
   }
   BYOC_TRY_STATUS(inline_others());
+  BYOC_TRY_STATUS(fuse_result());
   BYOC_TRY_STATUS(tiling_.chunk.factor > 0 ? order_in_chunks() : order_at_once());
   BYOC_TRY_STATUS(order_tile());
   BYOC_TRY_STATUS(finish_producers());
@@ -193,7 +258,7 @@ Result<Schedule> Tiler::run() {
 
 std::optional<AnchorDag> find_anchor_stage(const Dag& dag) {
   if (dag.outputs.size() != 1) return std::nullopt;
-  AnchorDag out{dag.stages.size(), te::stage_of(dag, dag.outputs[0])};
+  AnchorDag out{dag.stages.size(), te::stage_of(dag, dag.outputs[0]), 0};
   for (size_t s = 0; s < dag.stages.size(); ++s) {
     if (std::holds_alternative<te::Procedure>(dag.stages[s].kind)) return std::nullopt;
     const te::Compute* compute = compute_of(dag.stages[s]);
@@ -201,9 +266,11 @@ std::optional<AnchorDag> find_anchor_stage(const Dag& dag) {
     if (out.anchor < dag.stages.size()) return std::nullopt;
     out.anchor = s;
   }
-  if (out.anchor == dag.stages.size() || dag.stages[out.anchor].outputs.size() != 1 ||
-      !same_shape(dag.stages[out.anchor].outputs[0], dag.outputs[0]))
+  if (out.anchor == dag.stages.size() || dag.stages[out.anchor].outputs.size() != 1)
     return std::nullopt;
+  std::optional<size_t> fused = fused_axis_of(dag.stages[out.anchor].outputs[0], dag.outputs[0]);
+  if (!fused) return std::nullopt;
+  out.fused_axis = *fused;
   return out;
 }
 

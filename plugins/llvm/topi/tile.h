@@ -8,23 +8,27 @@ namespace byoc::llvm_plugin::topi {
 struct Tiling {
   struct Part {
     size_t axis;     // of the anchor's result
-    int64_t factor;  // iterations inside a tile
+    int64_t factor;  // iterations inside
   };
-  std::vector<Part> unrolled;  // outer first
+  std::vector<Part> unrolled;  // of a tile, outer first
   Part vectorized;
   std::vector<size_t> unrolled_reduce;  // reduce axes
-  std::vector<size_t> order;            // of all axes around a tile; empty: as they stand
 
-  /// Long sums in chunks of terms, so that what a chunk reads stays in the caches: of a panel of
-  /// the result all tiles add up one chunk, then the next. No factor: tiles are summed at once.
-  Part chunk{0, 0};         // a reduce axis, which the factor divides
-  std::vector<Part> panel;  // axes of the result inside of it, as they are stored; factor 0: whole
+  /// The result is made panel by panel: parts of these axes, outer first, 0 for the whole axis. The
+  /// tiles of a panel follow each other in the same order of axes. What no panel names stays
+  /// outside of them.
+  std::vector<Part> panel;
+  /// Long sums in chunks of terms, so that what a chunk reads stays in the caches: all tiles of a
+  /// panel add up one chunk, then the next. No factor: each tile is summed at once.
+  Part chunk{0, 0};  // a reduce axis, which the factor divides
 };
 
 /// What a Dag with one anchor consists of.
 struct AnchorDag {
   size_t anchor;  // the reduction of most terms
   size_t result;  // the stage of the only result: the anchor itself, or elementwise behind it
+  /// The anchor's axis that the result has as two, which follow each other; its rank: none.
+  size_t fused_axis;
 };
 /// nullopt: several results, procedures, another reduction, or a result of another shape.
 std::optional<AnchorDag> find_anchor_stage(const te::Dag& dag);

@@ -2,7 +2,10 @@
 // written out here; and what the innermost loops consist of.
 #include <random>
 
+#include "byoc/ir/builder.h"
 #include "plugins/llvm/topi/anchors.h"
+#include "plugins/llvm/topi/strategies.h"
+#include "plugins/llvm/topi/tile.h"
 #include "run_loops.h"
 
 namespace byoc {
@@ -94,6 +97,23 @@ std::vector<float> expected(const Conv& conv, const std::vector<float>& x,
   return out;
 }
 
+// The same as a function of ops, chosen computes and all.
+te::Dag translated(const Conv& conv) {
+  IRModule module;
+  FunctionBuilder f(module, all_ops());
+  const Ints shape = {conv.o / 8, conv.c / 8, conv.kernel, conv.kernel, 8, 8};
+  ValueId x = f.param("x", {DType::kF32, {1, conv.c / 8, conv.h, conv.w, 8}});
+  ValueId w = f.param("w", {DType::kF32, make_shape(shape)});
+  ValueId bias = f.param("bias", {DType::kF32, {1, conv.o / 8, 1, 1, 8}});
+  ValueId y = f.call("conv2d_nchwc", {x, w},
+                     {{"strides", Ints(2, conv.stride)}, {"pads", Ints(4, conv.pad)}});
+  EXPECT_TRUE(f.finish("main", {f.call("relu", {f.call("add", {y, bias})})}).ok());
+  auto dag = te::translate_to_te(module, module.function("main"), llvm_plugin::host_target(),
+                                 te::by_level(), llvm_plugin::topi::strategies());
+  EXPECT_TRUE(dag.ok()) << dag.status().message();
+  return *std::move(dag);
+}
+
 te::LoopFunction in_tiles(const te::Dag& dag) {
   auto provider = llvm_plugin::topi::anchor_schedules(llvm_plugin::host_target());
   auto schedule = provider(dag);
@@ -118,6 +138,79 @@ TEST(TiledConv, ComputesTheSums) {
     auto y = test::run_loops(in_tiles(conv_bias_relu(conv)),
                              {test::f32(x), test::f32(w), test::f32(bias)});
     EXPECT_EQ(y[0].as<float>(), expected(conv, x, w, bias));
+  }
+}
+
+// Any tile, in any panels, in any chunks of a divisor of the blocks of channels.
+llvm_plugin::topi::Tiling random_tiling(const Conv& conv, bool is_pointwise,
+                                        std::minstd_rand& random) {
+  auto up_to = [&](int64_t most) { return 1 + static_cast<int64_t>(random() % most); };
+  const size_t column = is_pointwise ? 2 : 3;
+  const int64_t blocks = conv.o / 8, cells = is_pointwise ? conv.oh() * conv.ow() : conv.ow();
+  llvm_plugin::topi::Tiling out;
+  out.unrolled = {{column, up_to(std::min<int64_t>(cells, 5))},
+                  {1, up_to(std::min<int64_t>(blocks, 3))}};
+  if (random() % 2) std::swap(out.unrolled[0], out.unrolled[1]);
+  out.vectorized = {column + 1, 8};
+  if (random() % 2) out.unrolled_reduce = {column == 2 ? 1u : 3u};
+  auto part = [&](int64_t extent) { return random() % 3 == 0 ? int64_t{0} : up_to(extent); };
+  out.panel = {{1, part(blocks)}, {2, part(is_pointwise ? cells : conv.oh())}};
+  if (!is_pointwise) out.panel.push_back({3, part(cells)});
+  if (random() % 2) std::swap(out.panel[0], out.panel[1]);
+  out.panel.push_back({column + 1, 0});
+  const int64_t chunk = up_to(conv.c / 8);
+  if (chunk < conv.c / 8 && conv.c / 8 % chunk == 0) out.chunk = {0, chunk};
+  return out;
+}
+
+TEST(TiledConv, ComputesTheSumsInAnyPanelsAndChunks) {
+  namespace topi = llvm_plugin::topi;
+  std::minstd_rand random(7);
+  const Conv cases[] = {{32, 40, 7, 9, 3, 1, 1},
+                        {48, 24, 9, 8, 3, 2, 1},
+                        {48, 40, 5, 7, 1, 1, 0},
+                        {32, 56, 9, 8, 1, 2, 0}};
+  int chunked = 0;
+  for (int round = 0; round < 10; ++round) {
+    for (const Conv& conv : cases) {
+      const te::Dag dag = translated(conv);
+      const topi::Tiling tiling = random_tiling(conv, conv.kernel == 1, random);
+      auto schedule = topi::tile_anchor(dag, *topi::find_anchor_stage(dag), tiling);
+      ASSERT_TRUE(schedule.ok()) << schedule.status().message();
+      SCOPED_TRACE(te::print(schedule->trace()));
+      chunked += tiling.chunk.factor > 0;
+      auto x = small_integers(static_cast<size_t>(conv.c * conv.h * conv.w), 1);
+      auto w = small_integers(static_cast<size_t>(conv.o * conv.kernel * conv.kernel * conv.c), 2);
+      auto bias = small_integers(static_cast<size_t>(conv.o), 3);
+      auto y = test::run_loops(*te::lower(*schedule), {test::f32(x), test::f32(w), test::f32(bias)},
+                               {.threads = static_cast<uint32_t>(1 + random() % 3)});
+      EXPECT_EQ(y[0].as<float>(), expected(conv, x, w, bias));
+    }
+  }
+  EXPECT_GT(chunked, 5);
+}
+
+TEST(PointwiseConv, ComputesTheSums) {
+  const Conv cases[] = {{64, 256, 9, 9, 1, 1, 0}, {16, 24, 9, 7, 1, 2, 0},
+                        {8, 40, 5, 29, 1, 1, 0},  {512, 128, 14, 14, 1, 1, 0},
+                        {8, 8, 1, 1, 1, 1, 0},    {24, 8, 7, 1, 1, 1, 0},
+                        {16, 16, 1, 12, 1, 3, 0}, {2048, 16, 7, 7, 1, 1, 0}};
+  for (const Conv& conv : cases) {
+    SCOPED_TRACE(cat(conv.c, " to ", conv.o, " channels, ", conv.h, "x", conv.w));
+    te::Dag dag = translated(conv);
+    EXPECT_EQ(dag.stages[te::stage_of(dag, dag.outputs[0]) - 2].compute, "pointwise");
+    auto x = small_integers(static_cast<size_t>(conv.c * conv.h * conv.w), 1);
+    auto w = small_integers(static_cast<size_t>(conv.o * conv.c), 2);
+    auto bias = small_integers(static_cast<size_t>(conv.o), 3);
+    auto y = test::run_loops(in_tiles(dag), {test::f32(x), test::f32(w), test::f32(bias)});
+    EXPECT_EQ(y[0].as<float>(), expected(conv, x, w, bias));
+  }
+}
+
+TEST(PointwiseConv, IsForOnePixelEach) {
+  const Conv padded = {8, 8, 5, 5, 1, 1, 1}, wide = {8, 8, 5, 5, 3, 1, 0};
+  for (const Conv& conv : {padded, wide}) {
+    for (const te::Stage& stage : translated(conv).stages) EXPECT_NE(stage.compute, "pointwise");
   }
 }
 

@@ -1,0 +1,70 @@
+// Other ways to compute an op than the direct one.
+#include "plugins/llvm/topi/strategies.h"
+
+#include <algorithm>
+
+namespace byoc::llvm_plugin::topi {
+namespace {
+
+using te::Expr;
+using te::Exprs;
+using te::Tensor;
+
+constexpr int kPreferred = 20;  // above OpDef::compute
+
+int64_t extent(const Tensor& tensor, size_t dim) { return *te::as_int(tensor.shape()[dim]); }
+
+// weight [o / b, c / i, 1, 1, i, b], x [n, c / i, h, w, i], nothing padded.
+bool is_pointwise(const te::Site& site) {
+  if (site.op->name != "conv2d_nchwc" || site.inputs[0]->dtype != DType::kF32) return false;
+  const Shape &x = site.inputs[0]->shape, &weight = site.inputs[1]->shape;
+  if (x.size() != 5 || !is_static(x) || !is_static(weight)) return false;
+  const Ints from = static_extents(x), taps = static_extents(weight);
+  const Ints pads = site.attrs->ints("pads");
+  return taps[2] == 1 && taps[3] == 1 && taps[4] == from[4] && site.attrs->i("group", 1) == 1 &&
+         std::all_of(pads.begin(), pads.end(), [](int64_t pad) { return pad == 0; });
+}
+
+// sums[n, o, p, b] over pixels p = h * width + w, so that tiles need not end where rows do:
+//   y[n, o, h, w, b] = sums[n, o, h * width + w, b]
+// With strides the pixels that are read are a stage of their own, which schedules put side by side.
+Result<std::vector<Tensor>> compute_pointwise(te::Builder& builder, std::span<const Tensor> in,
+                                              Types out, const Attrs& attrs) {
+  const Tensor x = in[0], weight = in[1];
+  const Ints y = static_extents(out[0]->shape);
+  Ints strides = attrs.ints("strides");
+  if (strides.empty()) strides = {1, 1};
+  const int64_t width = y[3], pixels = y[2] * y[3];
+  auto pixel = [&](const Expr& n, const Expr& c, const Expr& p, const Expr& lane) {
+    return x(n, c, floor_div(p, width) * strides[0], floor_mod(p, width) * strides[1], lane);
+  };
+  Tensor cells;
+  if (strides != Ints{1, 1}) {
+    const Exprs shape = {y[0], extent(x, 1), pixels, extent(x, 4)};
+    cells = builder.compute("conv2d_nchwc.cells", shape,
+                            [&](const Exprs& i) { return pixel(i[0], i[1], i[2], i[3]); });
+  }
+  Tensor sums =
+      builder.reduce("conv2d_nchwc.sums", {y[0], y[1], pixels, y[4]}, {extent(x, 1), extent(x, 4)},
+                     te::sum_of(DType::kF32), [&](const Exprs& i, const Exprs& r) {
+                       Expr value = cells.is_empty() ? pixel(i[0], r[0], i[2], r[1])
+                                                     : cells(i[0], r[0], i[2], r[1]);
+                       return value * weight(i[1], r[0], 0, 0, r[1], i[3]);
+                     });
+  return std::vector<Tensor>{
+      builder.compute("conv2d_nchwc", {y[0], y[1], y[2], y[3], y[4]},
+                      [&](const Exprs& i) { return sums(i[0], i[1], i[2] * width + i[3], i[4]); })};
+}
+
+}  // namespace
+
+te::StrategyTable strategies() {
+  return [direct = te::direct_strategies()](const te::Site& site) {
+    std::vector<te::Strategy> out = direct(site);
+    if (is_pointwise(site))
+      out.push_back({.name = "pointwise", .level = kPreferred, .compute = compute_pointwise});
+    return out;
+  };
+}
+
+}  // namespace byoc::llvm_plugin::topi

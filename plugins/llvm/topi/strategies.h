@@ -1,0 +1,10 @@
+#pragma once
+#include "byoc/te/translate.h"
+
+namespace byoc::llvm_plugin::topi {
+
+/// What the llvm plugin chooses from: the direct computes, and "pointwise" for f32 convolutions in
+/// blocked layouts that look at one pixel each.
+te::StrategyTable strategies();
+
+}  // namespace byoc::llvm_plugin::topi
