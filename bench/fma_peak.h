@@ -6,6 +6,10 @@ namespace byoc::bench {
 /// bits, or 512 with `wide`. The best of several short runs. 0 where the CPU has no such
 /// instructions.
 double fma_peak(bool wide);
+/// One such run, of some milliseconds: what the core gives just now.
+double fma_rate(bool wide);
+/// The instructions of the loop.
+const char* fma_loop();
 bool has_avx512();
 
 }  // namespace byoc::bench
