@@ -6,13 +6,12 @@
 #include <omp.h>
 
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <random>
 
 #include "bench/fma_peak.h"
+#include "bench/kernel_shapes.h"
 #include "byoc/base/check.h"
 #include "byoc/compile.h"
 #include "byoc/ir/builder.h"
@@ -31,150 +30,62 @@ T must(Result<T> result) {
   return *std::move(result);
 }
 
-// relu(conv(x, w) + bias) with one image; a product of matrices is a row of m cells.
-struct Shape {
-  const char* name;
-  int64_t c, o, size, kernel, stride = 1, group = 1;
-  bool is_matmul = false;  // [size, c] times [c, o]
-  int64_t pad() const { return kernel / 2; }
-  int64_t out() const { return is_matmul ? size : (size + 2 * pad() - kernel) / stride + 1; }
-  int64_t cells() const { return is_matmul ? size : out() * out(); }
-  double flops() const {
-    return 2.0 * static_cast<double>(cells() * o * (c / group) * kernel * kernel);
-  }
-};
-
-const Shape kShapes[] = {
-    {"matmul 512x512x512", 512, 512, 512, 1, 1, 1, true},
-    {"matmul 128x768x768", 768, 768, 128, 1, 1, 1, true},
-    {"matmul 128x768x3072", 768, 3072, 128, 1, 1, 1, true},
-    {"matmul 128x3072x768", 3072, 768, 128, 1, 1, 1, true},
-    {"conv 3x3 64@56", 64, 64, 56, 3},
-    {"conv 3x3 128@28", 128, 128, 28, 3},
-    {"conv 3x3 256@14", 256, 256, 14, 3},
-    {"conv 3x3 512@7", 512, 512, 7, 3},
-    {"conv 3x3 /2 128@56", 128, 128, 56, 3, 2},
-    {"conv 1x1 64-256@56", 64, 256, 56, 1},
-    {"conv 1x1 256-64@56", 256, 64, 56, 1},
-    {"conv 1x1 512-128@28", 512, 128, 28, 1},
-    {"conv 1x1 1024-256@14", 1024, 256, 14, 1},
-    {"conv 1x1 2048-512@7", 2048, 512, 7, 1},
-    {"conv 1x1 /2 256-512@56", 256, 512, 56, 1, 2},
-    {"depthwise 3x3 32@112", 32, 32, 112, 3, 1, 32},
-    {"depthwise 3x3 144@56", 144, 144, 56, 3, 1, 144},
-    {"depthwise 3x3 192@28", 192, 192, 28, 3, 1, 192},
-    {"depthwise 3x3 576@14", 576, 576, 14, 3, 1, 576},
-    {"depthwise 3x3 960@7", 960, 960, 7, 3, 1, 960},
-    {"depthwise 3x3 /2 96@112", 96, 96, 112, 3, 2, 96},
-    {"depthwise 3x3 /2 144@56", 144, 144, 56, 3, 2, 144},
-    {"depthwise 3x3 /2 576@14", 576, 576, 14, 3, 2, 576},
-    {"depthwise 5x5 240@28", 240, 240, 28, 5, 1, 240},
-    {"depthwise 5x5 672@14", 672, 672, 14, 5, 1, 672},
-    {"depthwise 5x5 /2 144@56", 144, 144, 56, 5, 2, 144},
-    {"depthwise 5x5 /2 672@14", 672, 672, 14, 5, 2, 672},
-};
-
-struct Data {
-  std::vector<float> x, weight, bias,
-      expected;  // plain: [c, h, w] or [m, k], [o, c, k, k] or [k, n]
-};
-
-std::vector<float> random_values(size_t n, uint32_t seed) {
-  std::minstd_rand random(seed);
-  std::uniform_real_distribution<float> values(-1, 1);
-  std::vector<float> out(n);
-  for (float& value : out) value = values(random);
-  return out;
-}
-
-// One result: the terms of matrix row i, or of cell (i / out, i % out), with channel o.
-double sum_at(const Shape& s, const Data& data, int64_t i, int64_t o) {
-  double sum = data.bias[static_cast<size_t>(o)];
-  if (s.is_matmul) {
-    for (int64_t k = 0; k < s.c; ++k)
-      sum += static_cast<double>(data.x[static_cast<size_t>(i * s.c + k)]) *
-             static_cast<double>(data.weight[static_cast<size_t>(k * s.o + o)]);
-    return std::max(sum, 0.0);
-  }
-  const int64_t per_group = s.c / s.group, first = o / (s.o / s.group) * per_group;
-  for (int64_t k = 0; k < per_group; ++k) {
-    for (int64_t kh = 0; kh < s.kernel; ++kh) {
-      for (int64_t kw = 0; kw < s.kernel; ++kw) {
-        const int64_t h = i / s.out() * s.stride + kh - s.pad();
-        const int64_t w = i % s.out() * s.stride + kw - s.pad();
-        if (h < 0 || h >= s.size || w < 0 || w >= s.size) continue;
-        const int64_t at_w = ((o * per_group + k) * s.kernel + kh) * s.kernel + kw;
-        sum += static_cast<double>(
-                   data.x[static_cast<size_t>(((first + k) * s.size + h) * s.size + w)]) *
-               static_cast<double>(data.weight[static_cast<size_t>(at_w)]);
-      }
-    }
-  }
-  return std::max(sum, 0.0);
-}
-
-Data make_data(const Shape& s) {
-  const size_t cells = static_cast<size_t>(s.is_matmul ? s.size : s.size * s.size);
-  Data out{random_values(static_cast<size_t>(s.c) * cells, 1),
-           random_values(static_cast<size_t>(s.o * (s.c / s.group) * s.kernel * s.kernel), 2),
-           random_values(static_cast<size_t>(s.o), 3),
-           {}};
-  for (int64_t o = 0; o < s.o; ++o) {
-    for (int64_t i = 0; i < s.cells(); ++i)
-      out.expected.push_back(static_cast<float>(sum_at(s, out, i, o)));
-  }
-  return out;
-}
-
-/// `value(o, i)`: the result at channel o and cell i. The largest error, of the largest value.
-template <class Value>
-double error_of(const Shape& s, const Data& data, Value&& value) {
-  double error = 0, largest = 0;
-  for (int64_t o = 0; o < s.o; ++o) {
-    for (int64_t i = 0; i < s.cells(); ++i) {
-      const double right = data.expected[static_cast<size_t>(o * s.cells() + i)];
-      error = std::max(error, std::abs(static_cast<double>(value(o, i)) - right));
-      largest = std::max(largest, right);
-    }
-  }
-  return error / largest;
-}
-
 // In the blocks of NCHW8c, so that no transform stands in the Session.
 constexpr int64_t kBlock = 8;
 size_t in_blocks(int64_t c, int64_t cell, int64_t cells) {
   return static_cast<size_t>((c / kBlock * cells + cell) * kBlock + c % kBlock);
 }
 
+// What stands in the middle of a network; an image of few channels, where one begins, is plain.
+bool is_plain(const Shape& s) { return s.c % kBlock != 0; }
+
+ValueId conv_of(FunctionBuilder& f, const Shape& s, const Data& data, ValueId x) {
+  ValueId w = f.constant_f32({s.o, s.c / s.group, s.kernel, s.kernel}, data.weight);
+  const int64_t inner = s.group == 1 && !is_plain(s) ? kBlock : 1;
+  w = f.call("layout_transform", {w},
+             {{"src_layout", std::string("OIHW")}, {"dst_layout", cat("OIHW", inner, "i")}});
+  w = f.call("layout_transform", {w},
+             {{"src_layout", std::string("OIHWJ")}, {"dst_layout", std::string("OIHWJ8o")}});
+  ValueId y = f.call(
+      "conv2d_nchwc", {x, w},
+      {{"strides", Ints{s.stride, s.stride}}, {"pads", Ints(4, s.pad())}, {"group", s.group}});
+  return f.call("add", {y, f.constant_f32({1, s.o / kBlock, 1, 1, kBlock}, data.bias)});
+}
+
 IRModule module_of(const Shape& s, const Data& data) {
   IRModule module;
   FunctionBuilder f(module, all_ops());
-  ValueId y;
-  if (s.is_matmul) {
-    ValueId x = f.param("x", {DType::kF32, {s.size, s.c}});
-    y = f.call("matmul", {x, f.constant_f32({s.c, s.o}, data.weight)});
-    y = f.call("add", {y, f.constant_f32({s.o}, data.bias)});
-  } else {
-    ValueId x = f.param("x", {DType::kF32, {1, s.c / kBlock, s.size, s.size, kBlock}});
-    ValueId w = f.constant_f32({s.o, s.c / s.group, s.kernel, s.kernel}, data.weight);
-    const int64_t inner = s.group == 1 ? kBlock : 1;
-    w = f.call("layout_transform", {w},
-               {{"src_layout", std::string("OIHW")}, {"dst_layout", cat("OIHW", inner, "i")}});
-    w = f.call("layout_transform", {w},
-               {{"src_layout", std::string("OIHWJ")}, {"dst_layout", std::string("OIHWJ8o")}});
-    y = f.call(
-        "conv2d_nchwc", {x, w},
-        {{"strides", Ints{s.stride, s.stride}}, {"pads", Ints(4, s.pad())}, {"group", s.group}});
-    y = f.call("add", {y, f.constant_f32({1, s.o / kBlock, 1, 1, kBlock}, data.bias)});
+  ValueId x, y;
+  if (s.is_matmul()) x = f.param("x", {DType::kF32, {s.size, s.c}});
+  else if (is_plain(s)) x = f.param("x", {DType::kF32, {1, s.c, s.size, s.size}});
+  else x = f.param("x", {DType::kF32, {1, s.c / kBlock, s.size, s.size, kBlock}});
+  switch (s.kind) {
+    case Kind::kConv:
+      y = f.call("relu", {conv_of(f, s, data, x)});
+      break;
+    case Kind::kMatmul:
+      y = f.call("matmul", {x, f.constant_f32({s.c, s.o}, data.weight)});
+      y = f.call("relu", {f.call("add", {y, f.constant_f32({s.o}, data.bias)})});
+      break;
+    case Kind::kMaxPool:
+      y = f.call("max_pool", {x},
+                 {{"kernel_shape", Ints{s.kernel, s.kernel, 1}},
+                  {"strides", Ints{s.stride, s.stride, 1}},
+                  {"pads", Ints{s.pad(), s.pad(), 0, s.pad(), s.pad(), 0}}});
+      break;
+    case Kind::kMean:
+      y = f.call("mean", {x}, {{"axes", Ints{2, 3}}, {"keepdims", true}});
   }
-  Status status = f.finish("main", {f.call("relu", {y})});
+  Status status = f.finish("main", {y});
   BYOC_CHECK(status.ok(), status.to_string());
   return module;
 }
 
 Tensor input_of(const Shape& s, const Data& data) {
-  if (s.is_matmul) {
-    Tensor x = must(Tensor::make({DType::kF32, {s.size, s.c}}));
+  if (s.is_matmul() || is_plain(s)) {
+    Tensor x =
+        must(Tensor::make(s.is_matmul() ? TensorSpec{DType::kF32, {s.size, s.c}}
+                                        : TensorSpec{DType::kF32, {1, s.c, s.size, s.size}}));
     std::memcpy(x.data(), data.x.data(), data.x.size() * sizeof(float));
     return x;
   }
@@ -205,8 +116,9 @@ std::unique_ptr<driver::Subject> ours(const Shape& s, const Data& data) {
 class Onednn {
  public:
   Onednn(const Shape& s, const Data& data) : shape_(s) {
-    if (s.is_matmul) make_matmul(data);
-    else make_conv(data);
+    if (s.is_matmul()) make_matmul(data);
+    else if (s.kind == Kind::kConv) make_conv(data);
+    else make_pool(data);
     stream_.wait();
   }
   void run() {
@@ -230,8 +142,8 @@ class Onednn {
     return {dims, kF32, strides};
   }
   Dims out_dims() const {
-    return shape_.is_matmul ? Dims{shape_.size, shape_.o}
-                            : Dims{1, shape_.o, shape_.out(), shape_.out()};
+    return shape_.is_matmul() ? Dims{shape_.size, shape_.o}
+                              : Dims{1, shape_.o, shape_.out(), shape_.out()};
   }
   static dnnl::primitive_attr relu() {
     dnnl::post_ops ops;
@@ -275,6 +187,20 @@ class Onednn {
              {DNNL_ARG_DST, dnnl::memory(pd.dst_desc(), engine_)}};
   }
 
+  void make_pool(const Data& data) {
+    const Shape& s = shape_;
+    const Dims x{1, s.c, s.size, s.size}, kernel(2, s.kernel), pads(2, s.pad());
+    const onednn::Desc image{x, kF32, dnnl::memory::format_tag::nChw8c};  // as convolutions give it
+    auto pd = onednn::describe<onednn::PoolingForward>(
+        engine_, dnnl::primitive_attr(), dnnl::prop_kind::forward_inference,
+        s.kind == Kind::kMean ? dnnl::algorithm::pooling_avg_exclude_padding
+                              : dnnl::algorithm::pooling_max,
+        image, any(out_dims()), Dims(2, s.stride), kernel, Dims(2, 0), pads, pads);
+    primitive_ = onednn::PoolingForward(pd);
+    args_ = {{DNNL_ARG_SRC, packed(data.x, x, image)},
+             {DNNL_ARG_DST, dnnl::memory(pd.dst_desc(), engine_)}};
+  }
+
   const Shape& shape_;
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream_{engine_};
@@ -289,11 +215,11 @@ void compare(const Shape& s, int rounds) {
   onednn.run();
   const auto* y = reinterpret_cast<const float*>(subject->outputs()[0].data());
   const double our_error = error_of(s, data, [&](int64_t o, int64_t i) {
-    return y[s.is_matmul ? static_cast<size_t>(i * s.o + o) : in_blocks(o, i, s.cells())];
+    return y[s.is_matmul() ? static_cast<size_t>(i * s.o + o) : in_blocks(o, i, s.cells())];
   });
   std::vector<float> theirs = onednn.result();
   const double their_error = error_of(s, data, [&](int64_t o, int64_t i) {
-    return theirs[static_cast<size_t>(s.is_matmul ? i * s.o + o : o * s.cells() + i)];
+    return theirs[static_cast<size_t>(s.is_matmul() ? i * s.o + o : o * s.cells() + i)];
   });
   BYOC_CHECK(our_error < 1e-5 && their_error < 1e-5, s.name, ": errors of ", our_error, " and ",
              their_error, " of the largest value");

@@ -36,7 +36,7 @@ std::optional<Tiling> matrix_tiling(const te::Stage& anchor, const te::Target& t
   const int64_t m = shape[shape.size() - 2], n = shape.back(), lanes = target.lanes(4);
   if (n < lanes) return std::nullopt;
   RegisterTile tile = best_tile(m, std::max<int64_t>(n / lanes, 1), target.vector_registers);
-  if (anchor.op == "matmul_packed") tile = {std::min<int64_t>(m, 6), 2};
+  if (anchor.op == "matmul_packed" && m > 1) tile = {std::min<int64_t>(m, 6), 2};
   Tiling out;
   out.unrolled = {{shape.size() - 2, tile.cells}};
   out.vectorized = {shape.size() - 1, tile.vectors * lanes};

@@ -1,0 +1,43 @@
+#include "plugins/llvm/topi/stem.h"
+
+#include <algorithm>
+
+#include "plugins/llvm/topi/access.h"
+#include "plugins/llvm/topi/rows.h"
+
+namespace byoc::llvm_plugin::topi {
+namespace {
+
+constexpr size_t kPlainRank = 4;  // blocked ones have 5, their weights 6
+
+bool reads_plain_image(const te::Stage& anchor) {
+  auto loads = loads_of(std::get<te::Compute>(anchor.kind));
+  return std::any_of(loads.begin(), loads.end(),
+                     [](const te::Load* load) { return load->tensor.rank() == kPlainRank; });
+}
+
+constexpr int64_t kFewTaps = 3;
+
+// As many sums as hide the latency of a multiply-add, with the weights of one tap; where taps are
+// written out, also the elements of the image that the next tap reads again.
+RowTiling tiling_of(const ConvExtents& e) {
+  const bool is_narrow = e.kw <= kFewTaps;
+  const Taps taps = is_narrow ? Taps::kAroundCells : Taps::kLoop;
+  if (e.blocks % 2 == 0) return {even_tile(e.w, is_narrow ? 4 : 6), 2, taps};
+  if (e.blocks % 3 == 0) return {even_tile(e.w, is_narrow ? 3 : 4), 3, taps};
+  return {even_tile(e.w, 8), 1, is_narrow ? Taps::kInCells : Taps::kLoop};
+}
+
+}  // namespace
+
+te::ScheduleProvider stem_schedules(const te::Target&) {
+  return [](const te::Dag& dag) -> std::optional<Result<te::Schedule>> {
+    std::optional<AnchorDag> what = find_anchor_stage(dag);
+    if (!what || !reads_plain_image(dag.stages[what->anchor])) return std::nullopt;
+    std::optional<ConvExtents> e = conv_extents(dag.stages[what->anchor]);
+    if (!e) return std::nullopt;
+    return tile_rows(dag, *what, tiling_of(*e));
+  };
+}
+
+}  // namespace byoc::llvm_plugin::topi
