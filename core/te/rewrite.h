@@ -77,7 +77,7 @@ Stmt map_parts(const Stmt& s, MapExpr&& expr, MapStmt&& stmt) {
             std::vector<Place> places;
             for (const Place& place : v.places)
               places.push_back({place.tensor, list(place.indices)});
-            return make_intrinsic(v.name, std::move(places), list(v.args));
+            return make_intrinsic(v.name, std::move(places), list(v.args), v.declaration);
           },
       },
       s->kind);

@@ -68,9 +68,11 @@ Stmt make_block(std::vector<Stmt> stmts) {
   return make(Block{std::move(flat)});
 }
 
-Stmt make_intrinsic(std::string name, std::vector<Place> places, Exprs args) {
+Stmt make_intrinsic(std::string name, std::vector<Place> places, Exprs args,
+                    std::shared_ptr<const TensorIntrin> declaration) {
   for (const Place& place : places) check_indices(place.tensor, place.indices);
-  return make(Intrinsic{std::move(name), std::move(places), std::move(args)});
+  return make(
+      Intrinsic{std::move(name), std::move(places), std::move(args), std::move(declaration)});
 }
 
 }  // namespace byoc::te

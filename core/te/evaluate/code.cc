@@ -2,6 +2,7 @@
 #include "core/te/evaluate/code.h"
 
 #include "byoc/ir/visit.h"
+#include "core/te/lower/declaration.h"
 
 namespace byoc::te {
 
@@ -64,8 +65,14 @@ uint32_t Compiler::node(const Expr& x) {
             out.kind = K::kBitcast, out.from = v.x.dtype(), out.a = expr(v.x);
           },
           [&](const std::shared_ptr<const Load>& v) {
-            out.kind = K::kLoad, out.a = tensor(v->tensor), out.b = list(v->indices);
-            out.c = static_cast<uint32_t>(v->indices.size());
+            auto declared = declared_.find(v->tensor.id());
+            out.kind = K::kLoad, out.has_offset = declared != declared_.end();
+            const Tensor& t = out.has_offset ? declared->second.first.tensor : v->tensor;
+            out.a = tensor(t), out.c = static_cast<uint32_t>(t.rank());
+            if (!out.has_offset) out.b = list(v->indices);
+            else
+              out.b =
+                  list(with_offset(declared->second.first, declared->second.strides, v->indices));
           },
       },
       x->kind);
@@ -73,35 +80,79 @@ uint32_t Compiler::node(const Expr& x) {
   return static_cast<uint32_t>(code.exprs.size() - 1);
 }
 
+// The indices of `first`, and how far behind it the element at `indices` lies.
+Exprs Compiler::with_offset(const Place& first, const Exprs& strides, const Exprs& indices) {
+  Expr offset = 0;
+  for (size_t k = 0; k < indices.size(); ++k) offset = offset + indices[k] * strides[k];
+  kept_.push_back(offset);
+  Exprs out = first.indices;
+  out.push_back(std::move(offset));
+  return out;
+}
+
+StmtCode Compiler::store(const Store& v) {
+  StmtCode out{StmtCode::kStore};
+  auto declared = declared_.find(v.tensor.id());
+  out.has_offset = declared != declared_.end();
+  const Tensor& t = out.has_offset ? declared->second.first.tensor : v.tensor;
+  out.slot = tensor(t), out.count = static_cast<uint32_t>(t.rank()), out.a = expr(v.value);
+  if (!out.has_offset) out.first = list(v.indices);
+  else out.first = list(with_offset(declared->second.first, declared->second.strides, v.indices));
+  return out;
+}
+
+// The loops of the declaration, on the places of the call.
+StmtCode Compiler::intrinsic(const Intrinsic& v) {
+  if (!v.declaration) return {StmtCode::kIntrinsic, 0, 0, 0, 0, 0, {}, v.name};
+  const TensorIntrin& intrin = *v.declaration;
+  auto outside = std::exchange(exprs_, {});  // what the declaration names is elsewhere next time
+  const std::vector<Axis> axes = axes_of(intrin);
+  const std::vector<std::vector<Var>> places = place_axes(intrin);
+  size_t arg = axes.size();
+  for (size_t k = 0; k < places.size(); ++k) {
+    const Tensor& tensor = k + 1 < places.size() ? intrin.dag.inputs[k] : output_of(intrin);
+    auto first = v.args.begin() + static_cast<std::ptrdiff_t>(arg);
+    arg += places[k].size();
+    declared_[tensor.id()] = {v.places[k],
+                              {first, v.args.begin() + static_cast<std::ptrdiff_t>(arg)}};
+  }
+  Exprs indices;
+  for (const Axis& axis : compute_of(intrin).axes) indices.push_back(axis.var);
+  Stmt body = make_store(output_of(intrin), indices, stored_value(intrin));
+  for (size_t a = axes.size(); a-- > 0;)
+    body = make_for(axes[a].var, 0, v.args[a], LoopKind::kSerial, std::move(body));
+  StmtCode out = stmt_of(*body);
+  declared_.clear();
+  exprs_ = std::move(outside);
+  return out;
+}
+
 StmtCode Compiler::stmt_of(const StmtNode& s) {
   using K = StmtCode;
-  return std::visit(
-      overloaded{
-          [&](const For& v) {
-            return K{K::kFor, var(v.var), expr(v.begin), expr(v.extent), 0, 0, {stmt(v.body)}};
-          },
-          [&](const Store& v) {
-            const auto rank = static_cast<uint32_t>(v.indices.size());
-            return K{K::kStore, tensor(v.tensor), expr(v.value), 0, list(v.indices), rank};
-          },
-          [&](const If& v) {
-            std::vector<uint32_t> branches = {stmt(v.yes), stmt(v.no)};
-            return K{K::kIf, 0, expr(v.condition), 0, 0, 0, std::move(branches)};
-          },
-          [&](const Let& v) {
-            return K{K::kLet, var(v.var), expr(v.value), 0, 0, 0, {stmt(v.body)}};
-          },
-          [&](const Alloc& v) {
-            return K{K::kAlloc, tensor(v.tensor), 0, 0, 0, 0, {stmt(v.body)}};
-          },
-          [&](const Block& v) {
-            K out{K::kBlock};
-            for (const Stmt& child : v.stmts) out.children.push_back(stmt(child));
-            return out;
-          },
-          [&](const Intrinsic& v) { return K{K::kIntrinsic, 0, 0, 0, 0, 0, {}, v.name}; },
-      },
-      s.kind);
+  return std::visit(overloaded{
+                        [&](const For& v) {
+                          return K{K::kFor, var(v.var), expr(v.begin), expr(v.extent),
+                                   0,       0,          {stmt(v.body)}};
+                        },
+                        [&](const Store& v) { return store(v); },
+                        [&](const If& v) {
+                          std::vector<uint32_t> branches = {stmt(v.yes), stmt(v.no)};
+                          return K{K::kIf, 0, expr(v.condition), 0, 0, 0, std::move(branches)};
+                        },
+                        [&](const Let& v) {
+                          return K{K::kLet, var(v.var), expr(v.value), 0, 0, 0, {stmt(v.body)}};
+                        },
+                        [&](const Alloc& v) {
+                          return K{K::kAlloc, tensor(v.tensor), 0, 0, 0, 0, {stmt(v.body)}};
+                        },
+                        [&](const Block& v) {
+                          K out{K::kBlock};
+                          for (const Stmt& child : v.stmts) out.children.push_back(stmt(child));
+                          return out;
+                        },
+                        [&](const Intrinsic& v) { return intrinsic(v); },
+                    },
+                    s.kind);
 }
 
 uint32_t Compiler::stmt(const Stmt& s) {

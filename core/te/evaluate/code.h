@@ -15,6 +15,7 @@ struct ExprCode {
   DType dtype, from;             // of the result, of the (first) operand
   uint8_t op = 0;                // UnaryOp or BinaryOp
   bool is_shared = false;        // several read it
+  bool has_offset = false;       // kLoad: behind the indices stands a distance in elements
   uint32_t a = 0, b = 0, c = 0;  // operands; kVar: its slot; kLoad: tensor, first index, count
   Number value = {.i = 0};       // kConstant
 };
@@ -27,6 +28,7 @@ struct StmtCode {
   uint32_t first = 0, count = 0;   // kStore: indices
   std::vector<uint32_t> children;  // statements
   std::string name;                // kIntrinsic
+  bool has_offset = false;         // kStore: as in ExprCode
 };
 
 struct TensorCode {
@@ -55,7 +57,16 @@ class Compiler {
   uint32_t list(const Exprs& xs);  // where it starts
   uint32_t node(const Expr& x);
   StmtCode stmt_of(const StmtNode& s);
+  StmtCode store(const Store& v);
+  StmtCode intrinsic(const Intrinsic& v);
+  Exprs with_offset(const Place& first, const Exprs& strides, const Exprs& indices);
   std::unordered_map<const void*, uint32_t> exprs_, vars_, tensors_;
+  struct Declared {
+    Place first;
+    Exprs strides;
+  };
+  std::unordered_map<const void*, Declared> declared_;  // tensors of an Intrinsic's declaration
+  Exprs kept_;  // so that addresses in exprs_ are not used again
 };
 
 }  // namespace byoc::te

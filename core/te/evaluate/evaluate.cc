@@ -37,7 +37,7 @@ class Machine {
  private:
   Number eval(uint32_t at);
   Number compute(const ExprCode& x);
-  std::byte* element(uint32_t tensor, uint32_t first, uint32_t count);
+  std::byte* element(uint32_t tensor, uint32_t first, uint32_t count, bool has_offset);
   void run_for(const StmtCode& s);
   void run_alloc(const StmtCode& s);
   void set(uint32_t var, Number value) { vars_[var] = value, is_bound_[var] = true; }
@@ -96,19 +96,19 @@ Number Machine::compute(const ExprCode& x) {
     case ExprCode::kBitcast:
       return bits_as(x.dtype, x.from, eval(x.a));
     case ExprCode::kLoad:
-      return read_number(x.dtype, element(x.a, x.b, x.c));
+      return read_number(x.dtype, element(x.a, x.b, x.c, x.has_offset));
   }
   BYOC_CHECK(false, "kind ", static_cast<int>(x.kind));
 }
 
-std::byte* Machine::element(uint32_t tensor, uint32_t first, uint32_t count) {
+std::byte* Machine::element(uint32_t tensor, uint32_t first, uint32_t count, bool has_offset) {
   const Memory& memory = memory_[tensor];
   const TensorCode& info = code_.tensors[tensor];
   if (memory.data == nullptr) {
     fail(invalid(cat("nothing allocates tensor ", info.name, " where it is used")));
     return nowhere_;
   }
-  int64_t offset = 0;
+  int64_t offset = 0, elements = 1;
   for (uint32_t k = 0; k < count; ++k) {
     const int64_t index = eval(code_.lists[first + k]).i;
     if (index < 0 || index >= memory.extents[k]) {
@@ -117,6 +117,13 @@ std::byte* Machine::element(uint32_t tensor, uint32_t first, uint32_t count) {
       return nowhere_;
     }
     offset = offset * memory.extents[k] + index;
+    elements *= memory.extents[k];
+  }
+  if (has_offset) offset += eval(code_.lists[first + count]).i;
+  if (has_offset && (offset < 0 || offset >= elements)) {
+    fail(Status(byoc::Code::kOutOfRange,
+                cat("element ", offset, " of ", info.name, ", which has ", elements)));
+    return nowhere_;
   }
   return memory.data + offset * static_cast<int64_t>(dtype_size(info.dtype));
 }
@@ -159,7 +166,7 @@ void Machine::run(uint32_t stmt) {
       return run_for(s);
     case StmtCode::kStore: {
       const Number value = value_of(s.a);
-      std::byte* to = element(s.slot, s.first, s.count);
+      std::byte* to = element(s.slot, s.first, s.count, s.has_offset);
       if (error_.ok()) write_number(code_.tensors[s.slot].dtype, to, value);
       return;
     }

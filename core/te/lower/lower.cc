@@ -4,6 +4,7 @@
 
 #include "core/te/lower/inline.h"
 #include "core/te/lower/nest.h"
+#include "core/te/lower/tensorize.h"
 #include "core/te/rewrite.h"
 
 namespace byoc::te {
@@ -83,6 +84,8 @@ class Lowering {
     }
   }
   LoopFunction run();
+  /// What became of the loops that are to be micro-kernels, by stage.
+  const std::unordered_map<size_t, Tensorized>& tensorized() const { return tensorized_; }
 
  private:
   Stmt nest(size_t stage, std::vector<Range> box);
@@ -90,6 +93,9 @@ class Lowering {
   Stmt host(size_t stage, uint32_t iter, Stmt body);
   Stmt allocate(const Windows& windows, const std::vector<size_t>& stages, Stmt body);
   std::vector<bool> needed() const;
+  Stmt put_kernels(const Stmt& s);
+  Stmt put_kernel(const Stmt& loop, size_t stage,
+                  const std::shared_ptr<const TensorIntrin>& intrin);
   void name_outputs(LoopFunction& function, std::vector<Stmt>& copies) const;
 
   const ScheduleState& state_;
@@ -97,6 +103,13 @@ class Lowering {
   Inliner inline_;
   std::unordered_map<size_t, Exprs> values_;  // of stages, with inlined ones put in
   std::map<std::pair<size_t, uint32_t>, std::vector<size_t>> hosted_;  // by stage and loop
+  struct Marked {
+    Var var;
+    size_t stage;
+    std::shared_ptr<const TensorIntrin> intrin;
+  };
+  std::unordered_map<const void*, Marked> marked_;  // by the variable of the outermost loop
+  std::unordered_map<size_t, Tensorized> tensorized_;
 };
 
 Stmt Lowering::nest(size_t stage, std::vector<Range> box) {
@@ -107,7 +120,11 @@ Stmt Lowering::nest(size_t stage, std::vector<Range> box) {
       values->second.push_back(inline_(value));
   }
   Host host = [&](uint32_t iter, Stmt body) { return this->host(stage, iter, std::move(body)); };
-  return Nest(source, state_.stages[stage], values->second, std::move(box), simplify_, host).emit();
+  Mark mark = [&](uint32_t iter, const Var& var) {
+    marked_.emplace(var.id(), Marked{var, stage, state_.stages[stage].iters[iter].intrin});
+  };
+  const StageState& state = state_.stages[stage];
+  return Nest(source, state, values->second, std::move(box), simplify_, host, mark).emit();
 }
 
 Stmt Lowering::whole(size_t stage) {
@@ -215,12 +232,41 @@ LoopFunction Lowering::run() {
         body = make_alloc(tensor, Scope::kWorkspace, std::move(body));
     }
   }
-  out.body = std::move(body);
+  out.body = marked_.empty() ? std::move(body) : put_kernels(body);
   return out;
+}
+
+// Last of all, when every tensor stands in the memory it has in the end.
+Stmt Lowering::put_kernels(const Stmt& s) {
+  const For* loop = s.is_empty() ? nullptr : std::get_if<For>(&s->kind);
+  auto marked = loop ? marked_.find(loop->var.id()) : marked_.end();
+  if (marked != marked_.end()) return put_kernel(s, marked->second.stage, marked->second.intrin);
+  return map_parts(
+      s, [](const Expr& x) { return x; }, [&](const Stmt& inner) { return put_kernels(inner); });
+}
+
+Stmt Lowering::put_kernel(const Stmt& loop, size_t stage,
+                          const std::shared_ptr<const TensorIntrin>& intrin) {
+  Tensorized& outcome = tensorized_[stage];
+  Result<Stmt> call = call_of(std::get<For>(loop->kind), intrin, simplify_);
+  if (call.ok()) {
+    ++outcome.calls;
+    return *std::move(call);
+  }
+  if (outcome.why_not.empty()) outcome.why_not = call.status().message();
+  return loop;
 }
 
 }  // namespace
 
 Result<LoopFunction> lower(const Schedule& schedule) { return Lowering(*schedule.state_).run(); }
+
+Tensorized try_tensorize(const ScheduleState& state, size_t stage) {
+  Lowering lowering(state);
+  lowering.run();
+  auto outcome = lowering.tensorized().find(stage);
+  if (outcome == lowering.tensorized().end()) return {0, "its loop runs once at most"};
+  return outcome->second;
+}
 
 }  // namespace byoc::te

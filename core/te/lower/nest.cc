@@ -34,14 +34,15 @@ void add_leaves(const StageState& state, uint32_t iter, std::vector<size_t>& pos
 }  // namespace
 
 Nest::Nest(const Stage& stage, const StageState& state, Exprs values, std::vector<Range> box,
-           Simplifier& simplify, Host host)
+           Simplifier& simplify, Host host, Mark mark)
     : stage_(stage),
       compute_(std::get<Compute>(stage.kind)),
       state_(state),
       values_(std::move(values)),
       box_(std::move(box)),
       simplify_(simplify),
-      host_(std::move(host)) {
+      host_(std::move(host)),
+      mark_(std::move(mark)) {
   for (const Relation& r : state_.relations) parts_.push_back(r.is_split && stays_outside(r));
 }
 
@@ -126,17 +127,21 @@ std::pair<Nest::Frame, Nest::Frame> Nest::parted(const Frame& frame, size_t rela
   return out;
 }
 
+// What is initialised before: a micro-kernel has no place for it inside.
+bool Nest::begins_reduction(uint32_t iter) const {
+  const Iter& loop = state_.iters[iter];
+  return loop.is_reduce || (loop.intrin && !compute_.reduce.empty());
+}
+
 Stmt Nest::loops(size_t position, Frame frame) {
   if (position == state_.leaves.size()) return leaf(frame);
   const uint32_t iter = state_.leaves[position];
-  if (state_.iters[iter].is_reduce) {
-    if (frame.is_init) return loops(position + 1, std::move(frame));
-    if (!std::exchange(frame.is_initialised, true)) {
-      Frame init = frame;
-      init.is_init = true;
-      Stmt first = loops(position, std::move(init));
-      return make_block({std::move(first), loops(position, std::move(frame))});
-    }
+  if (frame.is_init && state_.iters[iter].is_reduce) return loops(position + 1, std::move(frame));
+  if (!frame.is_init && begins_reduction(iter) && !std::exchange(frame.is_initialised, true)) {
+    Frame init = frame;
+    init.is_init = true;
+    Stmt first = loops(position, std::move(init));
+    return make_block({std::move(first), loops(position, std::move(frame))});
   }
   for (size_t k = 0; k < state_.relations.size(); ++k) {
     if (state_.relations[k].outer != iter || !parts_[k] || !is_open(frame, k)) continue;
@@ -165,6 +170,7 @@ Stmt Nest::range(size_t position, Frame frame, const Expr& begin, const Expr& co
   frame.values[iter] = var;
   Stmt body = inside(position, std::move(frame));
   if (hosts) body = host_(iter, std::move(body));
+  if (hosts && state_.iters[iter].intrin) mark_(iter, var);
   LoopKind kind = state_.iters[iter].kind;
   if (kind == LoopKind::kVectorized && has_condition(body)) kind = LoopKind::kSerial;
   return make_for(std::move(var), begin, count, kind, std::move(body));

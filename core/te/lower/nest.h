@@ -9,12 +9,14 @@ namespace byoc::te {
 
 /// Puts what is computed at a loop in front of the loop's body: stage, loop, body.
 using Host = std::function<Stmt(uint32_t iter, Stmt body)>;
+/// Hears of the outermost loops that are to be a micro-kernel.
+using Mark = std::function<void(uint32_t iter, const Var& var)>;
 
 class Nest {
  public:
   /// `values`: those of the stage with inlined stages put in.
   Nest(const Stage& stage, const StageState& state, Exprs values, std::vector<Range> box,
-       Simplifier& simplify, Host host);
+       Simplifier& simplify, Host host, Mark mark);
   Stmt emit();
 
  private:
@@ -26,6 +28,7 @@ class Nest {
     bool is_init = false, is_initialised = false;
   };
   Stmt loops(size_t position, Frame frame);
+  bool begins_reduction(uint32_t iter) const;
   Stmt range(size_t position, Frame frame, const Expr& begin, const Expr& count);
   Stmt inside(size_t position, Frame frame);
   Stmt leaf(const Frame& frame);
@@ -47,6 +50,7 @@ class Nest {
   const std::vector<Range> box_;
   Simplifier& simplify_;
   Host host_;
+  Mark mark_;
   std::vector<bool> parts_;  // by relation: the last iteration gets loops of its own
 };
 

@@ -110,6 +110,11 @@ Status Schedule::compute_inline(const std::string& stage) {
   BYOC_TRY_STATUS(refuse_placed(call, stage, mine));
   if (!state_->compute_of(stage)->reduce.empty()) return call.refuse(cat(stage, " is a reduction"));
   if (!mine.hosts.empty()) return call.refuse(cat(mine.hosts[0], " is computed at its loops"));
+  if (is_tensorized(mine)) return call.refuse(cat(stage, " is tensorized"));
+  for (const std::string& reader : effective_readers(*state_, stage)) {
+    if (is_tensorized(state_->of(reader)))
+      return call.refuse(cat(reader, ", which reads it, is tensorized"));
+  }
   for (const std::string& reader : mine.readers) {
     if (state_->compute_of(reader) == nullptr)
       return call.refuse(cat(reader, ", which reads it, is a procedure"));

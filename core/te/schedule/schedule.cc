@@ -17,10 +17,17 @@ void reset_loops(StageState& state, const Compute& compute) {
 }
 
 bool is_untouched(const StageState& state) {
-  auto is_plain = [](const Iter& iter) { return iter.kind == LoopKind::kSerial; };
+  auto is_plain = [](const Iter& iter) {
+    return iter.kind == LoopKind::kSerial && !iter.is_tensorized;
+  };
   return state.place == StageState::kRoot && state.relations.empty() && state.hosts.empty() &&
          std::is_sorted(state.leaves.begin(), state.leaves.end()) &&
          std::all_of(state.iters.begin(), state.iters.end(), is_plain);
+}
+
+bool is_tensorized(const StageState& state) {
+  return std::any_of(state.iters.begin(), state.iters.end(),
+                     [](const Iter& iter) { return iter.is_tensorized; });
 }
 
 std::optional<size_t> position_of(const StageState& stage, uint32_t iter) {
@@ -75,6 +82,8 @@ Result<uint32_t> Primitive::loop(size_t stage, const std::string& name) const {
   const StageState& mine = state.stages[stage];
   std::vector<std::string> names;
   for (uint32_t leaf : mine.leaves) {
+    if (mine.iters[leaf].name == name && mine.iters[leaf].is_tensorized)
+      return refuse(cat(name, " is tensorized already"));
     if (mine.iters[leaf].name == name) return leaf;
     names.push_back(mine.iters[leaf].name);
   }

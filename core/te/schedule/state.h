@@ -11,6 +11,8 @@ struct Iter {
   std::string name;
   bool is_reduce = false;
   LoopKind kind = LoopKind::kSerial;
+  bool is_tensorized = false;                  // it belongs to a micro-kernel
+  std::shared_ptr<const TensorIntrin> intrin;  // of the outermost loop of one
 };
 
 /// split: whole = outer * factor + inner. fuse: whole = outer * extent(inner) + inner.
@@ -71,5 +73,6 @@ std::optional<size_t> position_of(const StageState& stage, uint32_t iter);
 /// The extent of each axis and reduce axis; empty Exprs for other iters.
 Exprs root_extents(const Compute& compute, const StageState& state);
 bool is_untouched(const StageState& state);
+bool is_tensorized(const StageState& state);
 
 }  // namespace byoc::te

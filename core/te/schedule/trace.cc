@@ -114,6 +114,17 @@ struct Replayed {
   size_t names, numbers;  // kAny: one or more
   Status (*apply)(Schedule&, const Step&);
 };
+
+Status tensorize(Schedule& schedule, const Step& step, std::span<const TensorIntrin> intrins) {
+  std::vector<std::string> known;
+  for (const TensorIntrin& intrin : intrins) {
+    if (intrin.name == step.names[1]) return schedule.tensorize(step.stage, step.names[0], intrin);
+    known.push_back(intrin.name);
+  }
+  return invalid(cat("tensorize(", step.stage, ", ", step.names[0], ", ", step.names[1],
+                     "): no micro-kernel of that name is given",
+                     did_you_mean(step.names[1], known)));
+}
 constexpr size_t kAny = SIZE_MAX;
 
 const std::vector<Replayed>& primitives() {
@@ -144,8 +155,10 @@ const std::vector<Replayed>& primitives() {
   return all;
 }
 
-Status apply(Schedule& schedule, const Step& step) {
-  std::vector<std::string> known;
+Status apply(Schedule& schedule, const Step& step, std::span<const TensorIntrin> intrins) {
+  if (step.primitive == "tensorize" && step.names.size() == 2 && step.numbers.empty())
+    return tensorize(schedule, step, intrins);
+  std::vector<std::string> known = {"tensorize"};
   for (const Replayed& primitive : primitives()) {
     known.push_back(primitive.name);
     if (primitive.name != step.primitive) continue;
@@ -175,10 +188,10 @@ std::string print(const Trace& trace) {
 
 Result<Trace> parse_trace(std::string_view text) { return Parser(text).trace(); }
 
-Result<Schedule> replay(Dag dag, const Trace& trace) {
+Result<Schedule> replay(Dag dag, const Trace& trace, std::span<const TensorIntrin> intrins) {
   Schedule schedule(std::move(dag));
   for (size_t k = 0; k < trace.steps.size(); ++k) {
-    Status status = apply(schedule, trace.steps[k]);
+    Status status = apply(schedule, trace.steps[k], intrins);
     if (!status.ok()) return std::move(status).at(cat("step ", k + 1, " of the trace"));
   }
   return schedule;

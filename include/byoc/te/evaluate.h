@@ -17,7 +17,7 @@ using Bindings = std::vector<std::pair<Var, int64_t>>;
 /// Errors: kOutOfRange naming the tensor and the index that leaves it; kInvalidArgument for what is
 /// undefined (division by 0, shifts by too many bits, floats cast to integers that cannot hold
 /// them), for variables that nothing binds and tensors that nothing allocates; kUnimplemented for
-/// an Intrinsic, by name.
+/// an Intrinsic without a declaration, by name. One with a declaration runs by that.
 Status evaluate(const LoopFunction& function, std::span<const void* const> inputs,
                 std::span<void* const> outputs, const Bindings& bindings = {});
 

@@ -72,14 +72,20 @@ class Schedule {
   /// The reduction over `loop` stays as the last axis of the new stage `stage`.partial; `stage`
   /// reduces over that alone.
   Status rfactor(const std::string& stage, const std::string& loop);
+  /// `loop` and all loops inside it become calls of the micro-kernel wherever they compute, in any
+  /// order of axes, what it is declared to: with its extents, and by memory in strides that it can
+  /// do. Rests of other extents stay loops. A reduction is initialised before. The loops are fixed
+  /// from then on. Refused when there is no place where it fits.
+  Status tensorize(const std::string& stage, const std::string& loop, const TensorIntrin& intrin);
 
  private:
   friend Result<LoopFunction> lower(const Schedule&);
   std::unique_ptr<ScheduleState> state_;
 };
 
-/// A schedule of `dag` by the trace. Errors: those of the primitives, with the number of the step.
-Result<Schedule> replay(Dag dag, const Trace& trace);
+/// A schedule of `dag` by the trace, whose micro-kernels are those of `intrins` by name. Errors:
+/// those of the primitives, with the number of the step.
+Result<Schedule> replay(Dag dag, const Trace& trace, std::span<const TensorIntrin> intrins = {});
 
 /// To loops: inlines, infers the extents that compute_at needs, parts loops whose last iteration is
 /// shorter. In what comes out every loop has a variable of its own; a reduction is an initialising

@@ -93,12 +93,14 @@ struct Place {
   Tensor tensor;
   Exprs indices;
 };
+struct TensorIntrin;  // te/tensor.h
 /// A micro-kernel of the code generator, by name; what it does to the places is the name's
-/// contract.
+/// contract, or that of its declaration.
 struct Intrinsic {
   std::string name;
   std::vector<Place> places;
   Exprs args;
+  std::shared_ptr<const TensorIntrin> declaration;  // null: none
 };
 struct StmtNode {
   std::variant<For, Store, If, Let, Alloc, Block, Intrinsic> kind;
@@ -110,7 +112,8 @@ Stmt make_if(Expr condition, Stmt yes, Stmt no = {});
 Stmt make_let(Var var, Expr value, Stmt body);
 Stmt make_alloc(Tensor tensor, Scope scope, Stmt body);
 Stmt make_block(std::vector<Stmt> stmts);  // empty ones are left out, nested blocks dissolved
-Stmt make_intrinsic(std::string name, std::vector<Place> places, Exprs args);
+Stmt make_intrinsic(std::string name, std::vector<Place> places, Exprs args,
+                    std::shared_ptr<const TensorIntrin> declaration = nullptr);
 /// A serial loop from 0: `loop("i", n, [&](Expr i) { return make_store(...); })`.
 template <class Body>
 Stmt loop(const std::string& name, Expr extent, Body&& body, LoopKind kind = LoopKind::kSerial) {

@@ -59,6 +59,22 @@ struct Dag {
 size_t stage_of(const Dag& dag, const Tensor& tensor);
 std::string print(const Dag& dag);
 
+/// A micro-kernel of a code generator, declared by what it computes: Schedule::tensorize puts it in
+/// the place of loops that compute the same.
+/// `dag`: placeholders and one Compute of one output. In its value every index is an axis by
+/// itself, every tensor is read at one place, and no axis stands anywhere else. Extents are
+/// numbers, or variables, which stand for any number. A reduction combines its terms with what the
+/// output holds. The Intrinsic's places are the first elements of the inputs, then of the output;
+/// its args the extents of the axes, then of the reduce axes, then per place and dimension the
+/// distance of neighbours in elements.
+struct TensorIntrin {
+  static constexpr int64_t kAnyStride = INT64_MIN;
+  std::string name;
+  Dag dag;
+  /// Per place and dimension the only distance that the kernel can do; none given: any.
+  std::vector<std::vector<int64_t>> strides;
+};
+
 using Indices = std::vector<Expr>;
 
 /// Makes a Dag, stage by stage. One thread.
