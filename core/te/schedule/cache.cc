@@ -78,37 +78,53 @@ Status Schedule::cache_write(const std::string& stage) {
   return {};
 }
 
-Status Schedule::cache_read(const std::string& stage, const std::string& reader) {
-  Primitive call{*state_, cat("cache_read(", stage, ", ", reader, ")")};
-  BYOC_TRY(size_t r, call.stage(reader));
-  auto known = state_->numbers.find(stage);
-  if (known == state_->numbers.end()) return call.stage(stage).status();
-  const StageState& mine = state_->stages[known->second];
+namespace {
+
+// Whether `reader` may read a copy of stage `source` instead.
+Status check_copy(const Primitive& call, size_t source, const std::string& reader) {
+  const ScheduleState& state = call.state;
+  const std::string& stage = state.dag.stages[source].name;
+  const StageState& mine = state.stages[source];
   if (std::find(mine.readers.begin(), mine.readers.end(), reader) == mine.readers.end())
     return call.refuse(cat(reader, " does not read ", stage));
   if (mine.place == StageState::kAt)
     return call.refuse(cat(stage, " is computed at a loop of ", mine.at_stage, " already"));
   if (mine.place == StageState::kInline)
     return call.refuse(cat(stage, " is inlined and has no memory to copy"));
-  if (state_->stages[r].place == StageState::kInline)
-    return call.refuse(cat(reader, " is inlined"));
-  const Stage& source = state_->dag.stages[known->second];
-  Stage cache;
-  cache.name = state_->unused_name(stage + ".cache");
-  cache.op = source.op, cache.compute = source.compute, cache.call = source.call;
-  cache.outputs = tensors_like(source.outputs, cache.name);
+  if (state.of(reader).place == StageState::kInline) return call.refuse(cat(reader, " is inlined"));
+  return {};
+}
+
+// A stage that copies the outputs of `source`.
+Stage copy_of(const Stage& source, const std::string& name) {
+  Stage out;
+  out.name = name;
+  out.op = source.op, out.compute = source.compute, out.call = source.call;
+  out.outputs = tensors_like(source.outputs, name);
   Compute copy;
-  std::unordered_map<const void*, Tensor> exchange;
   for (size_t k = 0; k < source.outputs[0].rank(); ++k)
     copy.axes.push_back({Var(cat("i", k)), source.outputs[0].shape()[k]});
-  for (size_t k = 0; k < source.outputs.size(); ++k) {
-    copy.values.push_back(source.outputs[k](vars_of(copy.axes)));
+  for (const Tensor& output : source.outputs) copy.values.push_back(output(vars_of(copy.axes)));
+  out.kind = std::move(copy);
+  return out;
+}
+
+}  // namespace
+
+Status Schedule::cache_read(const std::string& stage, const std::string& reader) {
+  Primitive call{*state_, cat("cache_read(", stage, ", ", reader, ")")};
+  BYOC_TRY(size_t r, call.stage(reader));
+  auto known = state_->numbers.find(stage);
+  if (known == state_->numbers.end()) return call.stage(stage).status();
+  BYOC_TRY_STATUS(check_copy(call, known->second, reader));
+  const Stage& source = state_->dag.stages[known->second];
+  Stage cache = copy_of(source, state_->unused_name(stage + ".cache"));
+  std::unordered_map<const void*, Tensor> exchange;
+  for (size_t k = 0; k < source.outputs.size(); ++k)
     exchange[source.outputs[k].id()] = cache.outputs[k];
-  }
-  cache.kind = std::move(copy);
-  const std::string name = cache.name;
   Compute& compute = std::get<Compute>(state_->dag.stages[r].kind);
   compute.values = with_tensors(compute.values, exchange);
+  const std::string name = cache.name;
   state_->insert(r, std::move(cache));
   remove_read(*state_, stage, reader);
   add_read(*state_, stage, name);

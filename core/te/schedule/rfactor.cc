@@ -126,6 +126,33 @@ void reduce_partials(StageState& state, const Compute& before, const std::string
   }
 }
 
+// A stage of the partial results of `stage`, with an axis more.
+Stage partial_stage(const Stage& stage, std::string name, Compute partial) {
+  Stage out = stage;
+  out.outputs.clear();
+  for (const Tensor& output : stage.outputs) {
+    Exprs shape = output.shape();
+    shape.push_back(partial.axes.back().extent);
+    std::string label = out.outputs.empty() ? name : cat(name, "#", out.outputs.size());
+    out.outputs.emplace_back(std::move(label), output.dtype(), std::move(shape));
+  }
+  out.name = std::move(name);
+  out.kind = std::move(partial);
+  return out;
+}
+
+// The reduction over the partial results alone.
+Compute outer_reduction(const Compute& compute, const Stage& partial, const std::string& loop) {
+  Compute out;
+  out.axes = compute.axes;
+  out.reduce = {{Var(loop), std::get<Compute>(partial.kind).axes.back().extent}};
+  out.combiner = compute.combiner;
+  Exprs indices = vars_of(out.axes);
+  indices.push_back(out.reduce[0].var);
+  for (const Tensor& tensor : partial.outputs) out.values.push_back(tensor(indices));
+  return out;
+}
+
 }  // namespace
 
 Status Schedule::rfactor(const std::string& stage, const std::string& loop) {
@@ -135,33 +162,16 @@ Status Schedule::rfactor(const std::string& stage, const std::string& loop) {
   const StageState before = state_->stages[s];
   if (!before.iters[iter].is_reduce)
     return call.refuse(cat(loop, " is not a loop of the reduction"));
+  if (is_tensorized(before)) return call.refuse(cat(stage, " is tensorized"));
   if (before.place != StageState::kRoot || !before.hosts.empty())
     return call.refuse(cat(stage, " is computed elsewhere, or others are computed at its loops"));
   if (auto producer = placed_producer(*state_, stage))
     return call.refuse(cat(*producer, " is computed where ", stage, " reads it"));
   const Compute compute = *state_->compute_of(stage);
   if (!has_constant_reduction(compute)) return call.refuse("the reduction has no constant extent");
-  Stage partial = state_->dag.stages[s];
-  partial.name = state_->unused_name(stage + ".partial");
-  Compute inner = partial_of(compute, before, iter);
-  const Axis factored = inner.axes.back();
-  partial.outputs.clear();
-  for (const Tensor& output : state_->dag.stages[s].outputs) {
-    Exprs shape = output.shape();
-    shape.push_back(factored.extent);
-    std::string label =
-        partial.outputs.empty() ? partial.name : cat(partial.name, "#", partial.outputs.size());
-    partial.outputs.emplace_back(std::move(label), output.dtype(), std::move(shape));
-  }
-  partial.kind = std::move(inner);
-  Compute outer;
-  outer.axes = compute.axes;
-  outer.reduce = {{Var(loop), factored.extent}};
-  outer.combiner = compute.combiner;
-  Exprs indices = vars_of(outer.axes);
-  indices.push_back(outer.reduce[0].var);
-  for (const Tensor& tensor : partial.outputs) outer.values.push_back(tensor(indices));
-  state_->dag.stages[s].kind = std::move(outer);
+  Stage partial = partial_stage(state_->dag.stages[s], state_->unused_name(stage + ".partial"),
+                                partial_of(compute, before, iter));
+  state_->dag.stages[s].kind = outer_reduction(compute, partial, loop);
   reduce_partials(state_->stages[s], compute, loop);
   const std::string name = partial.name;
   state_->insert(s, std::move(partial));
