@@ -47,9 +47,7 @@ Status Body::emit(const te::Stmt& stmt) {
                           for (const te::Stmt& inner : v.stmts) BYOC_TRY_STATUS(emit(inner));
                           return Status();
                         },
-                        [&](const te::Intrinsic& v) -> Status {
-                          return unimplemented(cat("no micro-kernel is called ", v.name));
-                        },
+                        [&](const te::Intrinsic& v) { return emit_intrinsic(v); },
                     },
                     stmt->kind);
 }

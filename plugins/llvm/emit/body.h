@@ -54,6 +54,8 @@ class Body {
   Status emit_masked(const te::If& branch, Value condition);
   Status emit_let(const te::Let& let);
   Status emit_alloc(const te::Alloc& alloc);
+  Status emit_intrinsic(const te::Intrinsic& call);
+  Status emit_fma_tile(const te::Intrinsic& call);
 
   bool can_vectorize(const te::Stmt& stmt);
   Range range_of(const te::For& loop);

@@ -99,6 +99,11 @@ llvm::Value* Values::first_element(const Place& at) {
   return b_.getInt64(static_cast<uint64_t>(-at.constant));
 }
 
+llvm::Value* Values::address_of(const te::Place& element) {
+  Place at = place(element.tensor, element.indices);
+  return address(at, at.offset);
+}
+
 // With lanes off, an access of all of them may be outside: the first element is read instead.
 llvm::Value* Values::load_scalar(const Place& at) {
   Value offset = at.offset;

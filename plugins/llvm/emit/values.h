@@ -50,6 +50,7 @@ class Values {
   Value value(const te::Expr& x);                       // scalar or vector
   Value splat(Value x) { return ops_.splat(x, lanes_); }
   void store(const te::Tensor& tensor, const te::Exprs& indices, Value value);
+  Value address_of(const te::Place& element);
 
  private:
   struct Binding {
