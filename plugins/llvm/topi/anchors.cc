@@ -2,22 +2,13 @@
 #include "plugins/llvm/topi/anchors.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "plugins/llvm/topi/conv_tiling.h"
-#include "plugins/llvm/topi/register_tile.h"
+#include "plugins/llvm/topi/cost_model.h"
 #include "plugins/llvm/topi/tile.h"
 
 namespace byoc::llvm_plugin::topi {
 namespace {
-
-// The greatest divisor of `terms` that is at most `most`.
-int64_t chunk_of(int64_t terms, int64_t most) {
-  for (int64_t chunk = std::min(terms, most); chunk > 1; --chunk) {
-    if (terms % chunk == 0) return chunk;
-  }
-  return 1;
-}
 
 std::vector<int64_t> shape_of(const te::Stage& stage) {
   std::vector<int64_t> out;
@@ -25,9 +16,26 @@ std::vector<int64_t> shape_of(const te::Stage& stage) {
   return out;
 }
 
-// From this many terms on a row of a tile is read in chunks: 6 rows of 768 and 768 x 16 weights are
-// 64 KiB, an eighth of the second cache. Shorter rows are faster at once (measured on Zen 3).
-constexpr int64_t kLongRow = 1024, kChunk = 768;
+// [..., m, n] by matrices of which `lanes` columns stand in blocks.
+Tiling packed_tiling(const std::vector<int64_t>& shape, int64_t k, const te::Target& target) {
+  constexpr int64_t kTaps = 8;
+  const int64_t lanes = target.lanes(4), n = shape.back();
+  Sums sums{.units = shape[shape.size() - 2], .is_flat = true, .may_join_blocks = false};
+  sums.registers = n % (2 * lanes) == 0 ? 2 : 1;
+  sums.lanes = sums.registers * lanes;
+  sums.o = (n + sums.lanes - 1) / sums.lanes;
+  for (size_t d = 0; d + 2 < shape.size(); ++d) sums.n *= shape[d];
+  sums.taps = k % kTaps == 0 ? kTaps : 1;
+  sums.c = k / sums.taps;
+  sums.block_bytes = sums.taps * 4;
+  const Plan plan = best_plan(sums, target);
+  Tiling out;
+  out.unrolled = {{shape.size() - 2, plan.tile.cells}};
+  out.vectorized = {shape.size() - 1, sums.lanes};
+  out.panel = {{shape.size() - 1, plan.o_panel * sums.lanes}, {shape.size() - 2, plan.units}};
+  if (plan.chunk < sums.c) out.chunk = {0, plan.chunk * sums.taps};
+  return out;
+}
 
 // [..., m, n]: rows as cells.
 std::optional<Tiling> matrix_tiling(const te::Stage& anchor, const te::Target& target) {
@@ -35,17 +43,12 @@ std::optional<Tiling> matrix_tiling(const te::Stage& anchor, const te::Target& t
   if (shape.size() < 2) return std::nullopt;
   const int64_t m = shape[shape.size() - 2], n = shape.back(), lanes = target.lanes(4);
   if (n < lanes) return std::nullopt;
+  const int64_t k = *te::as_int(std::get<te::Compute>(anchor.kind).reduce[0].extent);
+  if (anchor.op == "matmul_packed" && m > 1 && k > 0) return packed_tiling(shape, k, target);
   RegisterTile tile = best_tile(m, std::max<int64_t>(n / lanes, 1), target.vector_registers);
-  if (anchor.op == "matmul_packed" && m > 1) tile = {std::min<int64_t>(m, 6), 2};
   Tiling out;
   out.unrolled = {{shape.size() - 2, tile.cells}};
   out.vectorized = {shape.size() - 1, tile.vectors * lanes};
-  const int64_t k = *te::as_int(std::get<te::Compute>(anchor.kind).reduce[0].extent);
-  if (k > kLongRow && chunk_of(k, kChunk) > kChunk / 4 && m > tile.cells) {
-    out.chunk = {0, chunk_of(k, kChunk)};
-    out.panel = {{shape.size() - 2, m <= 256 ? 0 : chunk_of(m, 192)},
-                 {shape.size() - 1, tile.vectors * lanes}};
-  }
   return out;
 }
 
