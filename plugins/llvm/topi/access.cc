@@ -1,5 +1,6 @@
 #include "plugins/llvm/topi/access.h"
 
+#include "byoc/te/simplify.h"
 #include "plugins/llvm/emit/walk.h"
 
 namespace byoc::llvm_plugin::topi {
@@ -46,16 +47,17 @@ std::vector<const te::Load*> loads_of(const te::Compute& compute) {
   return out;
 }
 
+// The indices as one, in elements; pixels that are counted through are whole again in it.
 std::optional<int64_t> stride_of(const te::Load& load, const te::Var& var) {
-  int64_t out = 0, step = 1;
+  te::Expr offset = 0;
+  int64_t step = 1;
   for (size_t k = load.indices.size(); k-- > 0;) {
-    auto moved = coefficient(load.indices[k], var);
     auto extent = te::as_int(load.tensor.shape()[k]);
-    if (!moved || !extent) return std::nullopt;
-    out += *moved * step;
+    if (!extent) return std::nullopt;
+    offset = offset + load.indices[k] * step;
     step *= *extent;
   }
-  return out;
+  return coefficient(te::simplify(offset), var);
 }
 
 bool is_elementwise(const te::Load& load, const std::vector<te::Axis>& axes) {

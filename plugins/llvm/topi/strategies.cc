@@ -56,6 +56,36 @@ Result<std::vector<Tensor>> compute_pointwise(te::Builder& builder, std::span<co
                       [&](const Exprs& i) { return sums(i[0], i[1], i[2] * width + i[3], i[4]); })};
 }
 
+bool has_one_tap(const te::Site& site) {
+  if (site.op->name != "conv2d" || site.inputs[0]->dtype != DType::kF32) return false;
+  if (!is_static(site.inputs[0]->shape) || !is_static(site.inputs[1]->shape)) return false;
+  const Ints taps = static_extents(site.inputs[1]->shape);
+  auto all = [&](const char* name, int64_t value) {
+    return std::ranges::all_of(site.attrs->ints(name), [&](int64_t x) { return x == value; });
+  };
+  return taps[2] == 1 && taps[3] == 1 && site.attrs->i("group", 1) == 1 && all("pads", 0) &&
+         all("strides", 1);
+}
+
+// The same of a plain image, a product of matrices with the pixels as columns:
+//   y[n, o, h, w] = sums[n, o, h * width + w], sums[n, o, p] over c
+Result<std::vector<Tensor>> compute_plain_pointwise(te::Builder& builder,
+                                                    std::span<const Tensor> in, Types out,
+                                                    const Attrs&) {
+  const Tensor x = in[0], weight = in[1];
+  const Ints y = static_extents(out[0]->shape);
+  const int64_t width = y[3];
+  Tensor sums =
+      builder.reduce("conv2d.sums", {y[0], y[1], y[2] * width}, {extent(x, 1)},
+                     te::sum_of(DType::kF32), [&](const Exprs& i, const Exprs& r) {
+                       return x(i[0], r[0], floor_div(i[2], width), floor_mod(i[2], width)) *
+                              weight(i[1], r[0], 0, 0);
+                     });
+  return std::vector<Tensor>{
+      builder.compute("conv2d", {y[0], y[1], y[2], y[3]},
+                      [&](const Exprs& i) { return sums(i[0], i[1], i[2] * width + i[3]); })};
+}
+
 }  // namespace
 
 te::StrategyTable strategies() {
@@ -63,6 +93,8 @@ te::StrategyTable strategies() {
     std::vector<te::Strategy> out = direct(site);
     if (is_pointwise(site))
       out.push_back({.name = "pointwise", .level = kPreferred, .compute = compute_pointwise});
+    if (has_one_tap(site))
+      out.push_back({.name = "pointwise", .level = kPreferred, .compute = compute_plain_pointwise});
     return out;
   };
 }

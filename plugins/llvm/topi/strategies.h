@@ -3,8 +3,8 @@
 
 namespace byoc::llvm_plugin::topi {
 
-/// What the llvm plugin chooses from: the direct computes, and "pointwise" for f32 convolutions in
-/// blocked layouts that look at one pixel each.
+/// What the llvm plugin chooses from: the direct computes, and "pointwise" for f32 convolutions, in
+/// blocked layouts or plain, that look at one pixel each.
 te::StrategyTable strategies();
 
 }  // namespace byoc::llvm_plugin::topi
