@@ -139,11 +139,11 @@ void Planner::plan_elementwise(const std::string& name) {
 bool Planner::reads_rows_of(const std::string& producer, const te::Stage& reader) const {
   const te::Stage& from = stage(producer);
   auto& own = std::get<te::Compute>(reader.kind);
-  size_t rank = own.axes.size();
+  const size_t rank = from.outputs[0].rank();  // partial results have an axis more, the last
   for (const te::Load* load : loads_of(own)) {
     if (std::find(from.outputs.begin(), from.outputs.end(), load->tensor) == from.outputs.end())
       continue;
-    if (load->indices.size() != rank) return false;
+    if (own.axes.size() < rank) return false;
     for (size_t k = 0; k + 1 < rank; ++k) {
       auto* ref = std::get_if<te::VarRef>(&load->indices[k]->kind);
       bool is_one = extent_of(own.axes[k]) == 1;
@@ -189,6 +189,12 @@ te::Schedule Planner::plan() && {
   for (const std::string& name : all) {
     const te::Compute* own = compute(name);
     if (own && !own->reduce.empty()) (void)plan_tiles(name);
+  }
+  // Before rows are computed where they are read: partial results are refused there.
+  for (const std::string& name : all) {
+    const te::Compute* own = compute(name);
+    bool is_planned = std::find(planned_.begin(), planned_.end(), name) != planned_.end();
+    if (own && !own->reduce.empty() && !is_planned) sum_in_lanes(name);
   }
   for (size_t k = all.size(); k-- > 0;) plan_stage(all[k]);
   return std::move(schedule_);

@@ -29,7 +29,8 @@ class Planner {
   void plan_stage(const std::string& stage);
   void plan_elementwise(const std::string& stage);
   void plan_reduction(const std::string& stage);
-  bool sum_in_lanes(const std::string& stage);
+  void sum_in_lanes(const std::string& stage);
+  std::string split_into_lanes(const std::string& stage, const std::string& loop, int64_t width);
   /// Those before it row by row: P is computed inside the rows of `stage` that read it.
   void host_rows(const std::string& stage);
   bool reads_rows_of(const std::string& producer, const te::Stage& reader) const;

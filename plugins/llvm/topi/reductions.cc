@@ -138,34 +138,49 @@ bool Planner::plan_tiles(const std::string& name) {
   return true;
 }
 
-// Partial sums, one per lane, of what lies side by side along the last axis of the reduction.
-bool Planner::sum_in_lanes(const std::string& name) {
-  const te::Compute& own = *compute(name);
-  const te::Axis& along = own.reduce.back();
-  auto loads = loads_of(own);
-  int64_t lanes = target_.lanes(dtype_size(stage(name).outputs[0].dtype()));
-  if (own.values.size() != 1 || lanes < 2 || extent_of(along) < 2 * lanes) return false;
-  if (!may_load_lanes(loads, along.var)) return false;
-  int64_t width = extent_of(along) >= 8 * lanes ? 4 * lanes : lanes;
-  const size_t spatial = own.axes.size();
-  std::string loop = schedule_.loops(name).back();
-  if (!schedule_.split(name, loop, width).ok()) return false;
-  if (!schedule_.rfactor(name, loop + ".i").ok()) return false;
-  std::string partial = name + ".partial";
+// The reduction over `loop` stays, in vectors of `width` lanes: the stage of the partial results,
+// or "" where there can be none.
+std::string Planner::split_into_lanes(const std::string& name, const std::string& loop,
+                                      int64_t width) {
+  if (!schedule_.split(name, loop, width).ok()) return "";
+  if (!schedule_.rfactor(name, loop + ".i").ok()) return "";
+  std::vector<std::string> all = names();
+  std::string partial = *(std::find(all.begin(), all.end(), name) - 1);
   planned_.push_back(partial);
+  const size_t lanes = compute(name)->axes.size();  // its last axis
   std::vector<std::string> loops = schedule_.loops(partial), order;
   for (size_t k = 0; k < loops.size(); ++k) {
-    if (k != spatial) order.push_back(loops[k]);
+    if (k != lanes) order.push_back(loops[k]);
   }
-  order.push_back(loops[spatial]);
+  order.push_back(loops[lanes]);
   if (schedule_.reorder(partial, order).ok()) (void)schedule_.vectorize(partial, order.back()).ok();
-  if (spatial > 0)
-    (void)schedule_.compute_at(partial, name, schedule_.loops(name)[spatial - 1]).ok();
-  return true;
+  return partial;
+}
+
+// Partial sums, one per lane, of what lies side by side along the last axis of the reduction: in
+// four vectors at once, which do not wait for each other, then in one.
+void Planner::sum_in_lanes(const std::string& name) {
+  const te::Compute& own = *compute(name);
+  const te::Axis along = own.reduce.back();
+  int64_t lanes = target_.lanes(dtype_size(stage(name).outputs[0].dtype()));
+  if (own.values.size() != 1 || lanes < 2 || extent_of(along) < 2 * lanes) return;
+  if (!may_load_lanes(loads_of(own), along.var)) return;
+  const size_t spatial = own.axes.size();
+  const std::string loop = schedule_.loops(name).back();
+  const bool is_long = extent_of(along) >= 8 * lanes;
+  std::vector<std::string> partials = {split_into_lanes(name, loop, is_long ? 4 * lanes : lanes)};
+  if (is_long && !partials[0].empty()) {
+    std::string four = split_into_lanes(name, loop + ".i", lanes);
+    if (!four.empty()) (void)schedule_.unroll(four, loop + ".i.o").ok();
+    partials.insert(partials.begin(), four);
+  }
+  for (const std::string& partial : partials) {
+    if (spatial > 0 && !partial.empty())
+      (void)schedule_.compute_at(partial, name, schedule_.loops(name)[spatial - 1]).ok();
+  }
 }
 
 void Planner::plan_reduction(const std::string& name) {
-  (void)sum_in_lanes(name);
   std::vector<std::string> loops = schedule_.loops(name);
   size_t spatial = compute(name)->axes.size();
   if (is_result(stage(name)) && spatial > 0) parallelize(name, {loops.begin(), loops.begin() + 1});
