@@ -220,7 +220,7 @@ Status Tiler::order_tile() {
   return schedule_.vectorize(tile_, inner.back());
 }
 
-// Padding and the like: copied once, ahead of the tiles.
+// Padding and the like: copied once, ahead of the tiles, its rows over the thread pool.
 Status Tiler::finish_producers() {
   for (size_t s = 0; s < what_.anchor; ++s) {
     const te::Compute* compute = compute_of(dag_.stages[s]);
@@ -229,6 +229,10 @@ Status Tiler::finish_producers() {
     std::optional<int64_t> extent = te::as_int(compute->axes[last].extent);
     const std::string& stage = dag_.stages[s].name;
     if (!extent || *extent == 0) continue;
+    if (last > 1) {
+      BYOC_TRY_STATUS(schedule_.fuse(stage, "i0", "i1"));
+      BYOC_TRY_STATUS(schedule_.parallel(stage, "i0.i1"));
+    }
     if (*extent > 16) {
       BYOC_TRY_STATUS(schedule_.split(stage, name("i", last), 8));
       BYOC_TRY_STATUS(schedule_.vectorize(stage, name("i", last) + ".i"));

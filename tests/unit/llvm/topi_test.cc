@@ -2,9 +2,8 @@
 // written out here; and what the innermost loops consist of.
 #include <random>
 
-#include "byoc/ir/builder.h"
+#include "conv.h"
 #include "plugins/llvm/topi/anchors.h"
-#include "plugins/llvm/topi/strategies.h"
 #include "plugins/llvm/topi/tile.h"
 #include "run_loops.h"
 
@@ -15,12 +14,7 @@ using te::Expr;
 using te::Exprs;
 using te::Tensor;
 
-struct Conv {
-  int64_t c, o, h, w, kernel, stride, pad;
-  bool is_depthwise = false;
-  int64_t oh() const { return (h + 2 * pad - kernel) / stride + 1; }
-  int64_t ow() const { return (w + 2 * pad - kernel) / stride + 1; }
-};
+using test::Conv;
 
 // relu(conv(x, w) + bias), channels in blocks of 8.
 te::Dag conv_bias_relu(const Conv& conv) {
@@ -97,23 +91,6 @@ std::vector<float> expected(const Conv& conv, const std::vector<float>& x,
   return out;
 }
 
-// The same as a function of ops, chosen computes and all.
-te::Dag translated(const Conv& conv) {
-  IRModule module;
-  FunctionBuilder f(module, all_ops());
-  const Ints shape = {conv.o / 8, conv.c / 8, conv.kernel, conv.kernel, 8, 8};
-  ValueId x = f.param("x", {DType::kF32, {1, conv.c / 8, conv.h, conv.w, 8}});
-  ValueId w = f.param("w", {DType::kF32, make_shape(shape)});
-  ValueId bias = f.param("bias", {DType::kF32, {1, conv.o / 8, 1, 1, 8}});
-  ValueId y = f.call("conv2d_nchwc", {x, w},
-                     {{"strides", Ints(2, conv.stride)}, {"pads", Ints(4, conv.pad)}});
-  EXPECT_TRUE(f.finish("main", {f.call("relu", {f.call("add", {y, bias})})}).ok());
-  auto dag = te::translate_to_te(module, module.function("main"), llvm_plugin::host_target(),
-                                 te::by_level(), llvm_plugin::topi::strategies());
-  EXPECT_TRUE(dag.ok()) << dag.status().message();
-  return *std::move(dag);
-}
-
 te::LoopFunction in_tiles(const te::Dag& dag) {
   auto provider = llvm_plugin::topi::anchor_schedules(llvm_plugin::host_target());
   auto schedule = provider(dag);
@@ -173,7 +150,7 @@ TEST(TiledConv, ComputesTheSumsInAnyPanelsAndChunks) {
   int chunked = 0;
   for (int round = 0; round < 10; ++round) {
     for (const Conv& conv : cases) {
-      const te::Dag dag = translated(conv);
+      const te::Dag dag = test::translated(conv, llvm_plugin::host_target());
       const topi::Tiling tiling = random_tiling(conv, conv.kernel == 1, random);
       auto schedule = topi::tile_anchor(dag, *topi::find_anchor_stage(dag), tiling);
       ASSERT_TRUE(schedule.ok()) << schedule.status().message();
@@ -197,7 +174,7 @@ TEST(PointwiseConv, ComputesTheSums) {
                         {16, 16, 1, 12, 1, 3, 0}, {2048, 16, 7, 7, 1, 1, 0}};
   for (const Conv& conv : cases) {
     SCOPED_TRACE(cat(conv.c, " to ", conv.o, " channels, ", conv.h, "x", conv.w));
-    te::Dag dag = translated(conv);
+    te::Dag dag = test::translated(conv, llvm_plugin::host_target());
     EXPECT_EQ(dag.stages[te::stage_of(dag, dag.outputs[0]) - 2].compute, "pointwise");
     auto x = small_integers(static_cast<size_t>(conv.c * conv.h * conv.w), 1);
     auto w = small_integers(static_cast<size_t>(conv.o * conv.c), 2);
@@ -210,7 +187,8 @@ TEST(PointwiseConv, ComputesTheSums) {
 TEST(PointwiseConv, IsForOnePixelEach) {
   const Conv padded = {8, 8, 5, 5, 1, 1, 1}, wide = {8, 8, 5, 5, 3, 1, 0};
   for (const Conv& conv : {padded, wide}) {
-    for (const te::Stage& stage : translated(conv).stages) EXPECT_NE(stage.compute, "pointwise");
+    for (const te::Stage& stage : test::translated(conv, llvm_plugin::host_target()).stages)
+      EXPECT_NE(stage.compute, "pointwise");
   }
 }
 
