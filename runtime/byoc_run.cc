@@ -17,19 +17,30 @@ struct Flags {
   CommonOptions common;
 };
 
-/// Plugins beside the executable come last, so that a folder can be handed on whole.
-PluginSearch plugin_search(const Flags& flags) {
+/// Those that the modules ask for; native ones need none.
+std::set<std::string> plugin_ids(const Executable& executable) {
+  std::set<std::string> ids;
+  for (const ExternalModule& module : executable.modules) {
+    if ((module.flags & BYOC_MODULE_NATIVE) == 0) ids.insert(module.plugin);
+  }
+  return ids;
+}
+
+/// Plugins beside the executable come last, so that a folder can be handed on whole. One that the
+/// artifact does not name stays closed: opened, a compiler takes megabytes that nobody uses.
+PluginSearch plugin_search(const Flags& flags, const Executable& executable) {
   PluginSearch search = default_plugin_search();
   search.files = flags.plugins;
+  search.ids = plugin_ids(executable);
   std::error_code error;
-  auto executable = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (!error) search.folders.push_back(executable.parent_path().string());
+  auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error) search.folders.push_back(self.parent_path().string());
   return search;
 }
 
 Result<int> run(const Flags& flags) {
   BYOC_TRY(Executable executable, load_artifact(flags.artifact));
-  auto plugins = PluginSet::load(plugin_search(flags));
+  auto plugins = PluginSet::load(plugin_search(flags, executable));
   SessionOptions options{.threads = flags.threads, .allow_native = !flags.no_native};
   auto session = Session::load(std::move(executable), std::move(plugins), options);
   if (!session.ok()) return std::move(session.status()).at(flags.artifact);
@@ -53,7 +64,7 @@ Command command(Flags& flags) {
   add_common_options(root, flags.common);
   root.notes =
       "plugins are looked for in BYOC_PLUGIN_PATH, in ../lib/byoc/plugins and in the folder of "
-      "byoc-run itself";
+      "byoc-run itself; those that the artifact does not name are not opened";
   root.run = [&] { return run(flags); };
   return root;
 }

@@ -92,14 +92,16 @@ class PluginCollector {
     }
     if (!seen_.insert(real).second) return;  // the same file by another way
     PluginManifest manifest;
+    Status inspected = inspect_plugin(real, manifest).status();
+    if (inspected.ok() && search_.ids && !search_.ids->contains(manifest.id)) return;
+    if (!inspected.ok()) return refuse(real, manifest, inspected);
     auto plugin = make(real, manifest);
     if (!plugin.ok()) return refuse(real, manifest, plugin.status());
     plugins_.push_back(*std::move(plugin));
   }
 
  private:
-  Result<std::unique_ptr<Plugin>> make(const std::string& path, PluginManifest& manifest) {
-    BYOC_TRY_STATUS(inspect_plugin(path, manifest).status());
+  Result<std::unique_ptr<Plugin>> make(const std::string& path, const PluginManifest& manifest) {
     for (const auto& other : plugins_) {
       if (other->id() != manifest.id) continue;
       return Status(Code::kAlreadyExists,

@@ -5,6 +5,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -128,6 +130,8 @@ struct PluginSearch {
   std::vector<std::string> files;    // --plugin FILE, first in the order
   std::vector<std::string> folders;  // searched after the files
   std::map<std::string, std::map<std::string, std::string>> options;  // id -> name -> value
+  /// Set: the only ids to open. Of files that hold others the manifest is read, and nothing runs.
+  std::optional<std::set<std::string>> ids;
 };
 /// BYOC_PLUGIN_PATH (ignored when the process is set-id), then <prefix>/lib/byoc/plugins relative
 /// to the running executable.

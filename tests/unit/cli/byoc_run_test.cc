@@ -130,6 +130,17 @@ TEST_F(ByocRun, APluginThatIsGoneIsAnErrorThatNamesIt) {
   EXPECT_EQ(run("m.byoc --plugin " + scratch_.file("p.so")), 0) << err_;
 }
 
+// The plugin "example" ends the process when it is opened.
+TEST_F(ByocRun, APluginThatTheArtifactDoesNotNameIsNotOpened) {
+  fs::copy_file(test::fault_path("unruly_crashes"), folder_.file("libbyoc_example.so"));
+  EXPECT_EQ(run("m.byoc"), 0) << err_;
+  EXPECT_EQ(run("m.byoc --plugin libbyoc_example.so"), 0) << err_;
+  Executable executable = test::two_relus();
+  executable.modules[0].plugin = "example";
+  ASSERT_TRUE(save_artifact(executable, folder_.file("m.byoc")).ok());
+  EXPECT_NE(run("m.byoc"), 0) << "the test opens nothing: " << out_;
+}
+
 TEST_F(ByocRun, FailuresExitWith1AndWrongUseWith2) {
   EXPECT_EQ(run("m.byoc --input y=zeros"), 1);
   EXPECT_THAT(err_, HasSubstr("error[unknown-input]: no input \"y\""));

@@ -68,6 +68,18 @@ TEST(PluginSet, FindsTheSharedObjectsOfAFolder) {
   EXPECT_TRUE(set->refused().empty());
 }
 
+TEST(PluginSet, OpensThoseOfTheWantedIdsAlone) {
+  PluginSearch search;
+  search.files = {fault_path("unruly_exits"), fault_path("thrower"), fault_path("faulty_no_note"),
+                  fault_path("faulty_no_entry")};
+  search.ids = {"thrower", "faulty"};
+  auto set = PluginSet::load(search);  // unruly_exits would end this process
+  ASSERT_EQ(set->all().size(), 1u);
+  EXPECT_EQ(set->all()[0]->id(), "thrower");
+  ASSERT_EQ(set->refused().size(), 2u) << "what cannot be read is told, and what is wanted";
+  EXPECT_EQ(set->refused()[1].id, "faulty");
+}
+
 TEST(PluginSet, RefusesTheSecondPluginOfAnId) {
   TempFolder folder;
   ::chmod(folder.path().c_str(), 0755);
