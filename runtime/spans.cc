@@ -26,15 +26,20 @@ std::string_view view_of(byoc_str text) {
   return text.n == 0 ? "" : std::string_view(text.p, text.n);
 }
 
-bool is_sound(const RawSpan& span) {
-  if (span.end_ns < span.begin_ns || !is_text(span.name) || span.n > kMostDetails ||
-      span.n % 2 != 0)
-    return false;
-  if (span.n != 0 && span.details == nullptr) return false;
-  for (uint64_t k = 0; k < span.n; ++k) {
-    if (!is_text(span.details[k])) return false;
-  }
-  return true;
+/// Why it cannot be kept; empty when it can.
+std::string defect_of(const RawSpan& span) {
+  if (!is_text(span.name))
+    return cat("a name of ", span.name.n, " bytes, which are not there or too many");
+  std::string name = cat("\"", view_of(span.name), "\" ");
+  if (span.end_ns < span.begin_ns)
+    return cat(name, "ends ", span.begin_ns - span.end_ns, " ns before it begins");
+  if (span.n % 2 != 0)
+    return cat(name, "has ", span.n, " strings of details, keys and values come in pairs");
+  if (span.n > kMostDetails)
+    return cat(name, "has ", span.n, " strings of details, at most ", kMostDetails, " are kept");
+  bool is_whole = span.n == 0 || (span.details != nullptr &&
+                                  std::all_of(span.details, span.details + span.n, is_text));
+  return is_whole ? "" : cat(name, "has a detail that cannot be read");
 }
 
 bool fits(const SpanLabel& label, size_t step, const RawSpan& span) {
@@ -98,8 +103,8 @@ uint32_t SpanRecorder::thread_number() {
 }
 
 void SpanRecorder::record(size_t step, const RawSpan& span) {
-  if (!is_sound(span)) {
-    ++log_.refused;
+  if (std::string defect = defect_of(span); !defect.empty()) {
+    if (log_.refused++ == 0) refusal_ = std::move(defect);
   } else if (log_.times.size() >= kMostTimes || log_.labels.size() >= kMostLabels) {
     ++log_.dropped;
   } else {

@@ -30,6 +30,8 @@ class SpanRecorder {
   /// Never 0, and no other recorder's.
   uint64_t call_id(size_t step) const { return uint64_t{id_} << 32 | step; }
   const SpanLog& log() const { return log_; }
+  /// Why the first of those refused was: `"load" ends 1 ns before it begins`. Empty without one.
+  const std::string& refusal() const { return refusal_; }
 
  private:
   friend void record_span(uint64_t call_id, const RawSpan& span) noexcept;
@@ -40,6 +42,7 @@ class SpanRecorder {
   size_t steps_;
   uint32_t id_;
   SpanLog log_;
+  std::string refusal_;
   uint32_t expected_ = 0;  // label: runs tell the same spans in the same order
   std::map<std::string, uint32_t, std::less<>> labels_;
   std::vector<std::thread::id> threads_;

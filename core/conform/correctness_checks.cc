@@ -43,6 +43,7 @@ Answer check_constants(Kit& kit) { return found(kit, "constants", "takes no cons
 Answer check_guards(Kit& kit) { return found(kit, "guards", "nothing ran"); }
 Answer check_workspace(Kit& kit) { return found(kit, "workspace", "asks for no workspace"); }
 Answer check_in_place(Kit& kit) { return found(kit, "in_place", "declares no in-place pair"); }
+Answer check_spans(Kit& kit) { return found(kit, "spans", "tells no spans"); }
 Answer check_surroundings(Kit& kit) {
   Answer answer = found(kit, "surroundings", "nothing ran");
   return answer.outcome == Outcome::kPass ? pass() : answer;
@@ -77,6 +78,8 @@ const Check kChecks[] = {
     {5, "in_place", "declared in-place pairs may share memory", "instance", check_in_place},
     {5, "composites", "graphs made after the patterns, taken as composites", "instance",
      check_composites},
+    {5, "spans", "spans lie in their run, nest, and are told only when asked for", "instance",
+     check_spans},
     {5, "surroundings", "compiling and running print nothing and leave the process as it was",
      "instance quiet floats", check_surroundings},
     {5, "coverage", "the kit has a sample of every op", "instance", check_coverage},

@@ -4,10 +4,12 @@
 #include <cfenv>
 #include <cstring>
 
+#include "byoc/base/json.h"
 #include "byoc/op/evaluate.h"
 #include "byoc/runtime/tensor.h"
 #include "core/conform/compare.h"
 #include "core/conform/surroundings.h"
+#include "core/conform/told_spans.h"
 #include "runtime/host.h"
 
 namespace byoc::conform {
@@ -25,6 +27,7 @@ struct Arrangement {
   Placement placement = Placement::kAtStart;
   bool offset = false, strided_inputs = false, strided_outputs = false, special = false;
   int in_place = -1;  // which declared pair shares memory
+  bool spans = false;
 };
 const Arrangement kPlain = {"", nullptr};
 const Arrangement kOthers[] = {
@@ -33,6 +36,7 @@ const Arrangement kOthers[] = {
     {"strided inputs", "strided", Placement::kAtStart, false, true},
     {"strided outputs", "strided", Placement::kAtStart, false, false, true},
     {"NaN, infinities and denormals", "special", Placement::kAtStart, false, false, false, true},
+    {"asked for spans", "spans", Placement::kAtStart, false, false, false, false, -1, true},
 };
 
 /// One argument: its memory, and the view that the plugin gets.
@@ -142,6 +146,8 @@ class TrialRun {
     CompileFunction function = compile_function(trial_.compiled, "conform_0");
     for (size_t k = 0; k < function.buffers.size(); ++k)
       function.buffers[k] = read_only(*function.buffers[k], cat("constant ", k));
+    if (auto graph = parse_json(function.graph_json); graph.ok())
+      graph_nodes_ = static_cast<int64_t>((*graph)["nodes"].size());
     activity_is("compile", kPlain);
     CompileResult result = subject_.plugin->compile({&function, 1}, "{}", 1, 0);
     declined_ = result.status.code() == Code::kDeclined;
@@ -236,16 +242,11 @@ class TrialRun {
     call.n_args = static_cast<uint32_t>(views.size());
     call.workspace = workspace.data();
     call.workspace_bytes = kernel.workspace_bytes;
-    activity_is("run", how);
-    const uint64_t mode = float_mode();
-    Status status = call_plugin(subject_.plugin->id(), "run",
-                                [&] { return subject_.table.run(module_.kernel(0), &call); });
-    if (float_mode() != mode)
-      tell_("surroundings", cat(labelled(how), "run leaves the floating-point mode changed"));
-    std::fesetenv(FE_DFL_ENV);
+    bool told_any = false;
+    Status status = run_kernel(how, call, told_any);
     bool may_refuse = how.strided_inputs || how.strided_outputs;
     std::string check = how.check ? how.check : is_empty_ ? "empty" : trial_.value_check;
-    tell_(check, "");
+    if (!how.spans || told_any) tell_(check, "");
     if (!status.ok()) {
       if (!may_refuse) tell_(check, cat(labelled(how), "run fails: ", status.message()));
       return false;
@@ -253,6 +254,21 @@ class TrialRun {
     if (!workspace.margins_are_whole())
       tell_("workspace", cat(labelled(how), "it writes outside of the workspace"));
     return compare_outputs(how, check, args, *expected);
+  }
+
+  Status run_kernel(const Arrangement& how, byoc_call& call, bool& told_any) {
+    activity_is("run", how);
+    const uint64_t mode = float_mode();
+    ToldSpans spans(call, how.spans);
+    Status status = call_plugin(subject_.plugin->id(), "run",
+                                [&] { return subject_.table.run(module_.kernel(0), &call); });
+    for (const std::string& defect : spans.defects(graph_nodes_))
+      tell_("spans", labelled(how) + defect);
+    told_any = spans.told_any();
+    if (float_mode() != mode)
+      tell_("surroundings", cat(labelled(how), "run leaves the floating-point mode changed"));
+    std::fesetenv(FE_DFL_ENV);
+    return status;
   }
 
   std::string labelled(const Arrangement& how) const {
@@ -315,6 +331,7 @@ class TrialRun {
   const Tell& tell_;
   std::vector<TypeId> inputs_, outputs_;
   bool is_empty_ = false, declined_ = false;
+  int64_t graph_nodes_ = 0;
   LoadedModule module_;
 };
 

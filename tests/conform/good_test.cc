@@ -33,7 +33,7 @@ Json row_of(const Json& json, const std::string& op) {
 TEST(Json, PassesEveryCheckOnEveryOp) {
   Json json = checked(std::string(BYOC_PLUGIN_DIR) + "/libbyoc_json.so");
   EXPECT_THAT(named(json, "fail"), IsEmpty()) << json.dump(1);
-  EXPECT_THAT(named(json, "skip"), testing::ElementsAre("in_place", "composites"));
+  EXPECT_THAT(named(json, "skip"), testing::ElementsAre("in_place", "composites", "spans"));
   for (const Json& row : json["ops"]) EXPECT_GT(row["accepted"], 0) << row.dump();
   EXPECT_THAT(row_of(json, "add")["dtypes"], Contains("bf16"));
 }
@@ -41,7 +41,8 @@ TEST(Json, PassesEveryCheckOnEveryOp) {
 TEST(Onednn, PassesEveryCheck) {
   Json json = checked(std::string(BYOC_PLUGIN_DIR) + "/libbyoc_onednn.so");
   EXPECT_THAT(named(json, "fail"), IsEmpty()) << json.dump(1);
-  EXPECT_THAT(named(json, "pass"), Contains("composites"));
+  for (const char* check : {"composites", "spans"})
+    EXPECT_THAT(named(json, "pass"), Contains(check));
   EXPECT_GT(row_of(json, "conv2d")["accepted"], 5);
   EXPECT_EQ(row_of(json, "sin")["accepted"], 0);
 }
@@ -49,7 +50,13 @@ TEST(Onednn, PassesEveryCheck) {
 TEST(UnbrokenFault, PassesEveryCheck) {
   Json json = checked(fault_path("unruly_none"));
   EXPECT_THAT(named(json, "fail"), IsEmpty()) << json.dump(1);
-  EXPECT_THAT(named(json, "skip"), testing::ElementsAre("in_place"));
+  EXPECT_THAT(named(json, "skip"), testing::ElementsAre("in_place", "spans"));
+}
+
+TEST(SoundSpans, PassEveryCheck) {
+  Json json = checked(fault_path("unruly_spans_sound"));
+  EXPECT_THAT(named(json, "fail"), IsEmpty()) << json.dump(1);
+  EXPECT_THAT(named(json, "pass"), Contains("spans"));
 }
 
 TEST(Samples, AreNoneForAnOpThatTheTableDoesNotKnow) {

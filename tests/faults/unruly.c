@@ -187,6 +187,34 @@ __attribute__((unused)) static float* data(const DLTensor* t) {
   return (float*)((char*)t->data + t->byte_offset);
 }
 
+/* A sound span of the whole run, unless the fault is in it. */
+__attribute__((unused)) static void tell_spans(const byoc_call* call, uint64_t begin) {
+  enum { kLongBefore = 1000000000 };
+  uint64_t end = the_host->now_ns(the_host->ctx), id = call->call_id, n = 0;
+  int64_t node = 0;
+  byoc_str name = STR("work"), details[] = {STR("src"), STR("abcd"), STR("dst")};
+#if FAULT_SPANS_BACKWARDS
+  end = begin - 1;
+#elif FAULT_SPANS_EARLY
+  begin -= kLongBefore;
+#elif FAULT_SPANS_LATE
+  end += kLongBefore;
+#elif FAULT_SPANS_CROSSING
+  the_host->span(the_host->ctx, id, 0, STR("first"), begin, begin + 2, NULL, 0);
+  begin += 1, end += 3;
+  while (the_host->now_ns(the_host->ctx) < end) continue;
+#elif FAULT_SPANS_NAMELESS
+  name = (byoc_str){NULL, 0};
+#elif FAULT_SPANS_NODE
+  node = 3;
+#elif FAULT_SPANS_CALL
+  id ^= UINT64_C(1) << 40;
+#elif FAULT_SPANS_PAIRS
+  n = 3;
+#endif
+  the_host->span(the_host->ctx, id, node, name, begin, end, details, n);
+}
+
 static byoc_status* run_badly(byoc_kernel* kernel, const byoc_call* call) {
   uint32_t n_in = call->n_args - 1;
   const DLTensor *x = call->args[0], *y = call->args[n_in];
@@ -225,7 +253,15 @@ static byoc_status* run_badly(byoc_kernel* kernel, const byoc_call* call) {
 #elif FAULT_OUTPUTS
   float last = n && !y->strides ? data(y)[n - 1] : 0;
 #endif
+#if TELLS_SPANS
+  uint64_t begin = the_host->now_ns(the_host->ctx);
+#endif
   byoc_status* status = good->run(kernel, &changed);
+#if FAULT_SPANS_UNASKED
+  tell_spans(call, begin);
+#elif TELLS_SPANS
+  if (call->flags & BYOC_CALL_SPANS) tell_spans(call, begin);
+#endif
   if (status || n == 0 || y->strides) return status;
 #if FAULT_VALUES
   if (n_in == 1) data(y)[0] += 1e-3f;

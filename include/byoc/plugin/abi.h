@@ -129,8 +129,8 @@ typedef struct byoc_host {
   void (*progress)(const byoc_cancel*, uint32_t permille, byoc_str what);
   uint64_t (*now_ns)(byoc_host_ctx*);
   /* A stretch of the call `call_id`, from t0 to t1 as now_ns counts: its node in the graph JSON
-   * (-1: none), a name, and n strings, keys and values in turn. Kept only while the call has SPANS.
-   */
+   * (-1: none), a name, n strings, keys and values in turn. Kept only while the call has SPANS.
+   * Those told by one thread nest or are apart. */
   void (*span)(byoc_host_ctx*, uint64_t call_id, int64_t node, byoc_str name, uint64_t t0,
                uint64_t t1, const byoc_str* kv, uint64_t n);
   byoc_status* (*const_keep)(byoc_const_ref*, byoc_held* out); /* zero-copy hold */
