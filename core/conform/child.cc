@@ -21,6 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMaxPrinted = 4096;
+constexpr std::chrono::milliseconds kStep{50};
 constexpr char kEnd = '\x04';  // behind a whole result
 volatile sig_atomic_t interrupt_seen = 0;
 int result_pipe = -1;  // in a child
@@ -61,7 +62,7 @@ class Watch {
       : pid_(pid), ends_{result, printed}, limits_(limits) {}
 
   ChildResult run() {
-    last_sign_ = Clock::now();
+    last_step_ = Clock::now();
     while (open_[0] || open_[1]) {
       step();
       if (waitpid(pid_, &status_, WNOHANG) == pid_) ended_ = true;
@@ -77,18 +78,27 @@ class Watch {
   void step() {
     pollfd polled[2] = {{open_[0] ? ends_[0] : -1, POLLIN, 0},
                         {open_[1] ? ends_[1] : -1, POLLIN, 0}};
-    poll(polled, 2, 50);
+    poll(polled, 2, kStep.count());
     for (int k = 0; k < 2; ++k) {
       if (polled[k].revents != 0) read_from(k);
     }
-    uint64_t beats = activity().beats.load();
-    if (beats != beats_) last_sign_ = Clock::now();
-    beats_ = beats;
-    bool late = Clock::now() - last_sign_ > std::chrono::seconds(limits_.timeout_s);
+    count_silence();
+    bool late = silence_ > std::chrono::seconds(limits_.timeout_s);
     if (late) timed_out_ = true;
     if (late || interrupted()) kill(pid_, SIGKILL);
     if (limits_.progress)
       limits_.progress(activity().what, activity().done.load(), activity().total.load());
+  }
+
+  /// Time in which this process was not running either, such as a machine asleep or both processes
+  /// stopped, is not held against the child.
+  void count_silence() {
+    auto now = Clock::now();
+    silence_ += std::min<Clock::duration>(now - last_step_, 2 * kStep);
+    last_step_ = now;
+    uint64_t beats = activity().beats.load();
+    if (beats != beats_) silence_ = {};
+    beats_ = beats;
   }
 
   void read_from(int k) {
@@ -141,7 +151,8 @@ class Watch {
   bool open_[2] = {true, true}, timed_out_ = false, ended_ = false;
   std::string text_[2];
   uint64_t beats_ = 0;
-  Clock::time_point last_sign_;
+  Clock::time_point last_step_;
+  Clock::duration silence_{};  // since the last sign of life
   int status_ = 0;
 };
 

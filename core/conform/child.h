@@ -33,7 +33,7 @@ struct ChildResult {
 };
 
 struct ChildLimits {
-  uint32_t timeout_s = 10;  // without a sign of life from `doing`
+  uint32_t timeout_s = 10;  // without a sign of life from `doing`, while the parent runs
   std::function<void(std::string_view what, uint64_t done, uint64_t total)> progress;
 };
 
