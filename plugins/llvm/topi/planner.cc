@@ -117,13 +117,55 @@ void Planner::parallelize(const std::string& name, std::vector<std::string> oute
   (void)schedule_.parallel(name, outer[0]).ok();
 }
 
+std::optional<std::vector<Planner::Read>> Planner::reads_of(const te::Compute& own) const {
+  std::vector<Read> out;
+  std::vector<const te::Compute*> met = {&own};
+  for (size_t k = 0; k < met.size(); ++k) {
+    for (const te::Load* load : loads_of(*met[k])) {
+      const te::Stage& from = schedule_.dag().stages[te::stage_of(schedule_.dag(), load->tensor)];
+      if (!is_inlined(from.name)) {
+        out.push_back({load, &met[k]->axes});
+        continue;
+      }
+      if (!is_elementwise(*load, met[k]->axes)) return std::nullopt;
+      const te::Compute* inner = compute(from.name);
+      if (std::find(met.begin(), met.end(), inner) == met.end()) met.push_back(inner);
+    }
+  }
+  return out;
+}
+
+size_t Planner::flat_from(const te::Compute& own) const {
+  const size_t rank = own.axes.size();
+  auto reads = reads_of(own);
+  if (!reads) return rank - 1;
+  size_t flat = 0;
+  for (const Read& read : *reads) {
+    int64_t step = 0, extent = 1;  // of the axes from k on
+    size_t k = rank;
+    while (k-- > flat) {
+      const int64_t own_extent = extent_of(own.axes[k]);
+      if (own_extent == 1) continue;
+      auto moved = stride_of(*read.load, (*read.axes)[k].var);
+      if (!moved || (extent > 1 && *moved != step * extent)) break;
+      if (extent == 1) step = *moved;
+      extent *= own_extent;
+    }
+    flat = std::max(flat, std::min(k + 1, rank - 1));
+  }
+  return flat;
+}
+
+// Short rows are joined where they can be; long ones may host what stands before them.
 void Planner::plan_elementwise(const std::string& name) {
   const te::Compute& own = *compute(name);
   std::vector<std::string> loops = schedule_.loops(name);
   if (loops.empty()) return;
-  bool is_flat = true;
-  for (const te::Load* load : loads_of(own)) is_flat = is_flat && is_elementwise(*load, own.axes);
-  while (is_flat && loops.size() > 1 && schedule_.fuse(name, loops[0], loops[1]).ok())
+  const size_t flat = flat_from(own);
+  const int64_t lanes = target_.lanes(dtype_size(stage(name).outputs[0].dtype()));
+  const bool has_odd_rows = extent_of(own.axes.back()) % std::max<int64_t>(lanes, 1) != 0;
+  while ((flat == 0 || has_odd_rows) && loops.size() > flat + 1 &&
+         schedule_.fuse(name, loops[flat], loops[flat + 1]).ok())
     loops = schedule_.loops(name);
   bool is_wide = loops.size() == 1 && elements_of(stage(name).outputs[0]) >= 2 * kBlock;
   if (is_wide && target_.threads > 1 && schedule_.split(name, loops[0], kBlock).ok())

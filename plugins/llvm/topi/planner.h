@@ -28,6 +28,16 @@ class Planner {
   std::vector<std::string> tile_loops(const std::string& stage, const Tile& tile);
   void plan_stage(const std::string& stage);
   void plan_elementwise(const std::string& stage);
+  /// A load, in terms of these axes.
+  struct Read {
+    const te::Load* load;
+    const std::vector<te::Axis>* axes;
+  };
+  /// What a stage reads once inlined stages stand in its values; nullopt where one of those is not
+  /// read element by element.
+  std::optional<std::vector<Read>> reads_of(const te::Compute& own) const;
+  /// The first axis from which on all are as good as one: every read moves evenly through them.
+  size_t flat_from(const te::Compute& own) const;
   void plan_reduction(const std::string& stage);
   void sum_in_lanes(const std::string& stage);
   std::string split_into_lanes(const std::string& stage, const std::string& loop, int64_t width);
