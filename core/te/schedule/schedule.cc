@@ -150,4 +150,16 @@ std::vector<std::string> Schedule::loops(const std::string& stage) const {
   return out;
 }
 
+Status Schedule::for_compute(const std::string& stage, const std::string& compute) {
+  Primitive call{*state_, cat("for_compute(", stage, ", ", compute, ")")};
+  BYOC_TRY(size_t s, call.stage(stage));
+  const Stage& mine = state_->dag.stages[s];
+  if (mine.compute != compute)
+    return call.refuse(mine.compute.empty()
+                           ? cat(stage, " has been chosen by no selector")
+                           : cat("the compute chosen for ", mine.op, " is ", mine.compute));
+  state_->trace.steps.push_back({"for_compute", stage, {compute}, {}});
+  return {};
+}
+
 }  // namespace byoc::te

@@ -129,6 +129,8 @@ constexpr size_t kAny = SIZE_MAX;
 
 const std::vector<Replayed>& primitives() {
   static const std::vector<Replayed> all = {
+      {"for_compute", 1, 0,
+       [](Schedule& s, const Step& t) { return s.for_compute(t.stage, t.names[0]); }},
       {"split", 1, 1,
        [](Schedule& s, const Step& t) { return s.split(t.stage, t.names[0], t.numbers[0]); }},
       {"fuse", 2, 0,

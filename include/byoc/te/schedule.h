@@ -42,6 +42,10 @@ class Schedule {
   /// Loops of a stage, outermost first; of reductions the reduce axes too.
   std::vector<std::string> loops(const std::string& stage) const;
 
+  /// What follows is for a stage that the selector computes as `compute` (Stage::compute). Changes
+  /// nothing; refused where another was chosen, so that a trace is not replayed on a Dag that it
+  /// was not made for.
+  Status for_compute(const std::string& stage, const std::string& compute);
   /// Into `loop`.o and `loop`.i, the inner of `factor` iterations. What is left over runs behind
   /// the others, in loops of its own without conditions, as long as `loop`.o stays outside of
   /// `loop`.i; otherwise a condition guards it.

@@ -16,8 +16,9 @@ std::optional<Sums> sums_of(const te::Stage& anchor, const te::Target& target) {
     y.push_back(te::as_int(extent).value_or(0));
   for (const te::Axis& axis : compute.reduce) terms.push_back(extent_of(axis));
   if (terms.size() < 2 || y.size() < 4) return std::nullopt;
-  const bool is_pointwise = y.size() == 4 && terms.size() == 2;
-  if (!is_pointwise && (y.size() != 5 || terms.size() != 4)) return std::nullopt;
+  const bool is_pointwise = anchor.compute == "pointwise";
+  if (y.size() != (is_pointwise ? 4 : 5) || terms.size() != (is_pointwise ? 2 : 4))
+    return std::nullopt;
   if (y.back() != target.lanes(4)) return std::nullopt;
   Sums out;
   out.n = y[0], out.o = y[1], out.units = y[2], out.cells = is_pointwise ? 1 : y[3];

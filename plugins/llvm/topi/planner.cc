@@ -226,8 +226,14 @@ void Planner::plan_stage(const std::string& name) {
 }
 
 te::Schedule Planner::plan() && {
-  inline_stages();
   std::vector<std::string> all = names();
+  for (const std::string& name : all) {
+    const te::Compute* own = compute(name);
+    const std::string& choice = stage(name).compute;
+    if (own && !own->reduce.empty() && !choice.empty())
+      (void)schedule_.for_compute(name, choice).ok();
+  }
+  inline_stages();
   for (const std::string& name : all) {
     const te::Compute* own = compute(name);
     if (own && !own->reduce.empty()) (void)plan_tiles(name);

@@ -77,6 +77,7 @@ Status RowTiler::order_sums() {
 Result<te::Schedule> RowTiler::run() {
   result_ = dag_.stages[what_.result].name;
   sums_ = dag_.stages[what_.anchor].name;
+  BYOC_TRY_STATUS(schedule_.for_compute(sums_, dag_.stages[what_.anchor].compute));
   if (what_.result == what_.anchor) {
     BYOC_TRY_STATUS(schedule_.cache_write(result_));
     sums_ = result_ + ".cache";

@@ -184,6 +184,21 @@ TEST(PointwiseConv, ComputesTheSums) {
   }
 }
 
+TEST(PointwiseConv, HasSchedulesOfItsOwn) {
+  const Conv conv = {16, 16, 6, 6, 1, 1, 0};
+  const te::Target target = llvm_plugin::host_target();
+  auto schedule = llvm_plugin::topi::anchor_schedules(target)(test::translated(conv, target));
+  ASSERT_TRUE(schedule && schedule->ok());
+  te::Dag direct = conv_bias_relu(conv);
+  for (te::Stage& stage : direct.stages) {
+    if (stage.name == "conv") stage.name = "conv2d_nchwc.sums";
+  }
+  Status status = te::replay(std::move(direct), (*schedule)->trace()).status();
+  EXPECT_EQ(status.message(),
+            "for_compute(conv2d_nchwc.sums, pointwise): the compute chosen for conv2d_nchwc is "
+            "direct");
+}
+
 TEST(PointwiseConv, IsForOnePixelEach) {
   const Conv padded = {8, 8, 5, 5, 1, 1, 1}, wide = {8, 8, 5, 5, 3, 1, 0};
   for (const Conv& conv : {padded, wide}) {

@@ -184,6 +184,32 @@ TEST(Replay, NamesTheStepThatFails) {
             "step 1 of the trace: split(t, i1, 4): t has no loop i1; it has i0");
 }
 
+// relu(-x) by a compute that a selector chose.
+Dag chosen(const char* compute) {
+  Builder b;
+  Tensor x = b.placeholder("x", DType::kF32, {4});
+  b.begin_op("negate", compute, 1);
+  Tensor y = b.compute("y", {4}, [&](const Indices& i) { return -x(i); });
+  return b.finish("chosen", {x}, {y});
+}
+
+TEST(ForCompute, KeepsATraceFromADagOfAnotherChoice) {
+  Schedule s(chosen("winograd"));
+  ASSERT_TRUE(s.for_compute("y", "winograd").ok());
+  ASSERT_TRUE(s.split("y", "i0", 2).ok());
+  EXPECT_EQ(print(s.trace()), "for_compute(y, winograd); split(y, i0, 2)");
+  EXPECT_TRUE(replay(chosen("winograd"), *parse_trace(print(s.trace()))).ok());
+  Status other = replay(chosen("direct"), s.trace()).status();
+  EXPECT_EQ(other.code(), Code::kInvalidArgument);
+  EXPECT_EQ(
+      cat(other.where(), ": ", other.message()),
+      "step 1 of the trace: for_compute(y, winograd): the compute chosen for negate is direct");
+  EXPECT_EQ(Schedule(chosen("direct")).for_compute("x", "direct").message(),
+            "for_compute(x, direct): x is an input and has no loops");
+  EXPECT_EQ(Schedule(chain(4)).for_compute("t", "direct").message(),
+            "for_compute(t, direct): t has been chosen by no selector");
+}
+
 TEST(ScheduleBy, AsksOneAfterTheOther) {
   int asked = 0;
   ScheduleProvider nothing = [&](const Dag&) -> std::optional<Result<Schedule>> {
