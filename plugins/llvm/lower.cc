@@ -3,6 +3,7 @@
 #include "byoc/ir/graph_json.h"
 #include "plugins/llvm/topi/anchors.h"
 #include "plugins/llvm/topi/depthwise.h"
+#include "plugins/llvm/topi/pool.h"
 #include "plugins/llvm/topi/schedule.h"
 #include "plugins/llvm/topi/stem.h"
 #include "plugins/llvm/topi/strategies.h"
@@ -21,7 +22,7 @@ Result<te::Dag> translate(std::string_view graph_json, const te::Target& target)
 Result<te::LoopFunction> loops_of_graph(std::string_view graph_json, const te::Target& target) {
   BYOC_TRY(te::Dag dag, translate(graph_json, target));
   const te::ScheduleProvider chain[] = {
-      topi::stem_schedules(target), topi::depthwise_schedules(target),
+      topi::stem_schedules(target), topi::depthwise_schedules(target), topi::pool_schedules(target),
       topi::anchor_schedules(target), topi::default_schedules(target)};
   BYOC_TRY(te::Schedule schedule, te::schedule_by(chain, dag));
   return te::lower(schedule);

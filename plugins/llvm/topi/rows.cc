@@ -40,10 +40,11 @@ Status RowTiler::inline_others() {
 
 // The greatest divisor of the rows that gives enough parts: the fewer parts, the fewer edges.
 int64_t RowTiler::rows_of_part() const {
-  const ConvExtents e = *conv_extents(dag_.stages[what_.anchor]);
-  const int64_t others = e.n * (e.blocks / tiling_.vectors);
-  for (int64_t rows = e.h; rows > 1; --rows) {
-    if (e.h % rows == 0 && others * (e.h / rows) >= kParallelism) return rows;
+  const auto& axes = std::get<te::Compute>(dag_.stages[what_.anchor].kind).axes;
+  const int64_t h = extent_of(axes[2]);
+  const int64_t others = extent_of(axes[0]) * (extent_of(axes[1]) / tiling_.vectors);
+  for (int64_t rows = h; rows > 1; --rows) {
+    if (h % rows == 0 && others * (h / rows) >= kParallelism) return rows;
   }
   return 1;
 }
@@ -65,12 +66,14 @@ Status RowTiler::order_result() {
 }
 
 Status RowTiler::order_sums() {
-  std::vector<std::string> order = {"i0", "i2", "r0", "r3", "r1", "r2", "i3", "i1", "i4"};
-  if (tiling_.taps == Taps::kInCells)
-    order = {"i0", "i2", "r0", "r3", "r1", "i3", "i1", "r2", "i4"};
+  std::vector<std::string> order = {"i0", "i2"}, cells = {"i3", "i1", tiling_.columns, "i4"};
+  if (tiling_.taps != Taps::kInCells)
+    std::rotate(cells.begin(), cells.begin() + 2, cells.end() - 1);
+  order.insert(order.end(), tiling_.around.begin(), tiling_.around.end());
+  order.insert(order.end(), cells.begin(), cells.end());
   BYOC_TRY_STATUS(schedule_.reorder(sums_, order));
   for (const char* loop : {"i3", "i1"}) BYOC_TRY_STATUS(schedule_.unroll(sums_, loop));
-  if (tiling_.taps != Taps::kLoop) BYOC_TRY_STATUS(schedule_.unroll(sums_, "r2"));
+  if (tiling_.taps != Taps::kLoop) BYOC_TRY_STATUS(schedule_.unroll(sums_, tiling_.columns));
   return schedule_.vectorize(sums_, "i4");
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// Convolutions in blocks of channels, in tiles of cells side by side in one row. The image is read
-// where it lies: conditions guard its edges, and the loops around a tile come in parts, of which
-// the midst has none.
+// Windows over images in blocks of channels, in tiles of cells side by side in one row. The image
+// is read where it lies: conditions guard its edges, and the loops around a tile come in parts, of
+// which the midst has none.
 #include "plugins/llvm/topi/tile.h"
 
 namespace byoc::llvm_plugin::topi {
@@ -20,6 +20,8 @@ enum class Taps { kLoop, kAroundCells, kInCells };
 struct RowTiling {
   int64_t cells, vectors;  // of a tile: cells of a row, blocks of channels
   Taps taps;
+  std::vector<std::string> around = {"r0", "r3", "r1"};  // loops of the reduction but for
+  std::string columns = "r2";                            // the columns of the window
 };
 /// Errors: those of the primitives.
 Result<te::Schedule> tile_rows(const te::Dag& dag, const AnchorDag& what, const RowTiling& tiling);

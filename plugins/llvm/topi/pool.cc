@@ -1,0 +1,39 @@
+#include "plugins/llvm/topi/pool.h"
+
+#include <algorithm>
+
+#include "plugins/llvm/topi/access.h"
+#include "plugins/llvm/topi/rows.h"
+
+namespace byoc::llvm_plugin::topi {
+namespace {
+
+constexpr int64_t kMostColumns = 5;  // of a window: they are written out
+constexpr int64_t kCells = 6;        // results of their own, each of which waits for the one before
+
+// y[n, blocks, h, w, lanes] over [rows, columns, 1] of a window, f32.
+bool is_pool(const te::Stage& stage) {
+  if (stage.op != "max_pool" && stage.op != "average_pool") return false;
+  const te::Compute& compute = std::get<te::Compute>(stage.kind);
+  auto is_known = [](const te::Axis& axis) { return extent_of(axis) >= 1; };
+  return stage.outputs[0].dtype() == DType::kF32 && compute.axes.size() == 5 &&
+         compute.reduce.size() == 3 && std::ranges::all_of(compute.axes, is_known) &&
+         std::ranges::all_of(compute.reduce, is_known) && extent_of(compute.reduce[2]) == 1 &&
+         extent_of(compute.reduce[1]) <= kMostColumns;
+}
+
+}  // namespace
+
+te::ScheduleProvider pool_schedules(const te::Target& target) {
+  return [target](const te::Dag& dag) -> std::optional<Result<te::Schedule>> {
+    std::optional<AnchorDag> what = find_anchor_stage(dag);
+    if (!what || !is_pool(dag.stages[what->anchor])) return std::nullopt;
+    const auto& axes = std::get<te::Compute>(dag.stages[what->anchor].kind).axes;
+    if (extent_of(axes[4]) != target.lanes(4)) return std::nullopt;
+    const RowTiling tiling{
+        even_tile(extent_of(axes[3]), kCells), 1, Taps::kInCells, {"r2", "r0"}, "r1"};
+    return tile_rows(dag, *what, tiling);
+  };
+}
+
+}  // namespace byoc::llvm_plugin::topi
