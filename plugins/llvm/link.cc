@@ -1,12 +1,15 @@
 #include "plugins/llvm/link.h"
 
+#include <sys/statvfs.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -29,13 +32,19 @@ constexpr std::string_view kLibm[] = {
     "roundeven", "sin",   "sinh",  "sqrt",  "tan",   "tanh",  "trunc", "nearbyint"};
 constexpr std::string_view kLibc[] = {"memcpy", "memmove", "memset"};
 
-/// A folder of our own that goes away with all that is in it.
+bool has_room(const std::string& folder, uint64_t bytes) {
+  struct statvfs info;
+  return ::statvfs(folder.c_str(), &info) == 0 && info.f_bavail * info.f_frsize >= bytes;
+}
+
+/// A folder of our own that goes away with all that is in it. In memory where there is room: files
+/// of a disk cost small modules more than all the rest of a link.
 class PrivateFolder {
  public:
-  static Result<std::unique_ptr<PrivateFolder>> make() {
+  static Result<std::unique_ptr<PrivateFolder>> make(uint64_t bytes) {
     const char* chosen = ::secure_getenv("TMPDIR");
-    for (std::string parent : {chosen ? chosen : "", "/tmp", "/dev/shm"}) {
-      if (parent.empty() || parent[0] != '/') continue;
+    for (std::string parent : {chosen ? chosen : "", "/dev/shm", "/tmp"}) {
+      if (parent.empty() || parent[0] != '/' || !has_room(parent, bytes)) continue;
       std::string path = parent + "/byoc-link-XXXXXX";
       if (::mkdtemp(path.data()) == nullptr) continue;  // mode 0700
       auto folder = std::make_unique<PrivateFolder>();
@@ -66,9 +75,35 @@ Status write_temporary(const std::string& path, std::string_view bytes) {
   return file ? Status() : system_error("cannot write", path, errno);
 }
 
+/// LLVM takes signals to delete what it was writing, and keeps them: they are the host's. Its stack
+/// for them is this thread's alone.
+class HostSignals {
+ public:
+  HostSignals() {
+    for (int signal = 1; signal < kSignals; ++signal)
+      ::sigaction(signal, nullptr, &actions_[signal]);
+    ::sigaltstack(nullptr, &stack_);
+  }
+  ~HostSignals() {
+    for (int signal = 1; signal < kSignals; ++signal) {
+      struct sigaction now {};
+      bool is_known = ::sigaction(signal, nullptr, &now) == 0;
+      if (is_known && now.sa_handler != actions_[signal].sa_handler)
+        ::sigaction(signal, &actions_[signal], nullptr);
+    }
+    ::sigaltstack(&stack_, nullptr);
+  }
+
+ private:
+  static constexpr int kSignals = 32;
+  struct sigaction actions_[kSignals] = {};
+  stack_t stack_ = {};
+};
+
 Status lld(const std::vector<std::string>& arguments) {
   static std::mutex one_at_a_time;  // lld keeps what it works on in globals
   std::lock_guard lock(one_at_a_time);
+  HostSignals keep;
   static bool broken = false;
   if (broken) return {Code::kInternal, "lld failed badly earlier in this process"};
   std::vector<const char*> raw;
@@ -119,11 +154,11 @@ Result<std::set<std::string>> undefined_symbols(std::span<const std::string> obj
 }
 
 /// A library of that name with those functions and nothing in them: enough to link against.
-Status write_stub(const std::string& soname, const std::vector<std::string>& symbols,
-                  const Machine& machine, PrivateFolder& folder) {
+Result<std::string> make_stub(const std::string& soname, const std::vector<std::string>& symbols,
+                              const Machine& machine) {
   llvm::LLVMContext context;
   llvm::Module module("stub", context);
-  BYOC_TRY(auto target, make_target_machine(machine));
+  BYOC_TRY(auto target, make_target_machine(machine, Effort::kLittle));
   set_target(module, *target);
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), false);
   for (const std::string& symbol : symbols) {
@@ -132,29 +167,50 @@ Status write_stub(const std::string& soname, const std::vector<std::string>& sym
     llvm::IRBuilder<>(llvm::BasicBlock::Create(context, "", function)).CreateRetVoid();
   }
   BYOC_TRY(std::string object, generate(module, *target, CodeKind::kObject));
-  std::string path = folder.file(soname + ".o");
+  BYOC_TRY(auto folder, PrivateFolder::make(4 * object.size()));
+  std::string path = folder->file(soname + ".o"), out = folder->file(soname);
   BYOC_TRY_STATUS(write_temporary(path, object));
   std::vector<std::string> arguments = base_arguments(machine);
-  arguments.insert(arguments.end(), {"-soname", soname, path, "-o", folder.file(soname)});
-  return lld(arguments);
+  arguments.insert(arguments.end(), {"-soname", soname, path, "-o", out});
+  BYOC_TRY_STATUS(lld(arguments));
+  return read_file(out);
+}
+
+std::vector<std::string> symbols_of(const std::string& soname) {
+  std::vector<std::string> out;
+  if (soname == "libc.so.6") out.assign(std::begin(kLibc), std::end(kLibc));
+  else
+    for (std::string_view name : kLibm) out.insert(out.end(), {std::string(name), cat(name, "f")});
+  return out;
+}
+
+/// The stub of a library with all that code may call, made once in a process for each kind of
+/// machine.
+Result<std::string> stub_of(const std::string& soname, const Machine& machine) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::string, std::string>, std::string> made;
+  std::lock_guard lock(mutex);
+  std::string& stub = made[{soname, machine.triple}];
+  if (stub.empty()) {
+    BYOC_TRY(stub, make_stub(soname, symbols_of(soname), machine));
+  }
+  return stub;
 }
 
 /// Stubs of the libraries that are needed; gives their files.
 Result<std::vector<std::string>> write_stubs(const std::set<std::string>& wanted,
                                              const Machine& machine, PrivateFolder& folder) {
-  std::vector<std::string> libm, libc, out;
+  std::set<std::string> libraries;
   for (const std::string& symbol : wanted) {
-    if (is_libc(symbol)) libc.push_back(symbol);
-    else if (is_libm(symbol)) libm.push_back(symbol);
-    else return unimplemented(cat("generated code calls ", symbol, ", which no library has"));
+    if (!is_libc(symbol) && !is_libm(symbol))
+      return unimplemented(cat("generated code calls ", symbol, ", which no library has"));
+    libraries.insert(is_libc(symbol) ? "libc.so.6" : "libm.so.6");
   }
-  if (!libm.empty()) {
-    BYOC_TRY_STATUS(write_stub("libm.so.6", libm, machine, folder));
-    out.push_back(folder.file("libm.so.6"));
-  }
-  if (!libc.empty()) {
-    BYOC_TRY_STATUS(write_stub("libc.so.6", libc, machine, folder));
-    out.push_back(folder.file("libc.so.6"));
+  std::vector<std::string> out;
+  for (const std::string& soname : libraries) {
+    BYOC_TRY(std::string stub, stub_of(soname, machine));
+    out.push_back(folder.file(soname));
+    BYOC_TRY_STATUS(write_temporary(out.back(), stub));
   }
   return out;
 }
@@ -174,7 +230,9 @@ bool is_libc(std::string_view symbol) {
 Result<std::string> link_shared(std::span<const std::string> objects, const std::string& exported,
                                 const Machine& machine) {
   BYOC_TRY(std::set<std::string> wanted, undefined_symbols(objects));
-  BYOC_TRY(auto folder, PrivateFolder::make());
+  uint64_t bytes = 0;
+  for (const std::string& object : objects) bytes += object.size();
+  BYOC_TRY(auto folder, PrivateFolder::make(4 * bytes));
   BYOC_TRY(std::vector<std::string> libraries, write_stubs(wanted, machine, *folder));
   std::vector<std::string> arguments = base_arguments(machine);
   for (size_t k = 0; k < objects.size(); ++k) {

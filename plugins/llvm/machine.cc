@@ -121,12 +121,13 @@ std::string compat_of(const Machine& machine) {
 
 std::string llvm_version() { return LLVM_VERSION_STRING; }
 
-Result<std::unique_ptr<llvm::TargetMachine>> make_target_machine(const Machine& machine) {
+Result<std::unique_ptr<llvm::TargetMachine>> make_target_machine(const Machine& machine,
+                                                                 Effort effort) {
   BYOC_TRY(const llvm::Target* target, find_target(machine.triple));
   llvm::TargetOptions options;
   std::unique_ptr<llvm::TargetMachine> out(target->createTargetMachine(
       machine.triple, "", machine.feature_string(), options, llvm::Reloc::PIC_, std::nullopt,
-      llvm::CodeGenOptLevel::Aggressive));
+      effort == Effort::kMost ? llvm::CodeGenOptLevel::Aggressive : llvm::CodeGenOptLevel::None));
   if (!out) return invalid(cat("LLVM makes no code for ", machine.triple));
   return out;
 }

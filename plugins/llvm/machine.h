@@ -31,7 +31,9 @@ Result<Machine> machine_of(const te::Target& target);
 std::string compat_of(const Machine& machine);
 std::string llvm_version();
 
-Result<std::unique_ptr<llvm::TargetMachine>> make_target_machine(const Machine& machine);
+enum class Effort { kLittle, kMost };  // of code generation; tables need none
+Result<std::unique_ptr<llvm::TargetMachine>> make_target_machine(const Machine& machine,
+                                                                 Effort effort = Effort::kMost);
 /// Sets the module's triple and data layout.
 void set_target(llvm::Module& module, const llvm::TargetMachine& target);
 /// LLVM's own passes, without vectorisers where loops say so. The module is verified before: a

@@ -38,7 +38,7 @@ class TableModule {
   explicit TableModule(const Machine& machine) : machine_(machine), module_("table", context_) {}
 
   Result<std::string> make(std::span<const Kernel* const> functions) {
-    BYOC_TRY(auto target, make_target_machine(machine_));
+    BYOC_TRY(auto target, make_target_machine(machine_, Effort::kLittle));
     set_target(module_, *target);
     std::vector<llvm::Constant*> fns;
     for (const Kernel* kernel : functions) fns.push_back(function_table(*kernel));
