@@ -162,6 +162,8 @@ struct ReduceExpr {
 };
 
 DType float_dtype(DType x) { return is_float(x) ? computing_dtype(x) : DType::kF64; }
+// Squares of f32 are neither too large nor too small for f64.
+DType double_dtype(DType) { return DType::kF64; }
 // Integers are counted in 64 bits where more is asked of them than to wrap around.
 DType wide_dtype(DType x) {
   if (is_float(x)) return computing_dtype(x);
@@ -306,7 +308,7 @@ void add_reduce_ops(OpRegistry& ops) {
   ops.add(reduction<L1Of>("l1", "y = sum of |x| over `axes`", kNumeric, {.term = magnitude}));
   ops.add(reduction<L2Of>(
       "l2", "y = (sum of x^2 over `axes`)^(1/2)", kNumeric,
-      {.state_dtype = float_dtype, .term = square, .finish = finished_by(UnaryOp::kSqrt)}));
+      {.state_dtype = double_dtype, .term = square, .finish = finished_by(UnaryOp::kSqrt)}));
   ops.add(reduction<SumSquareOf>("sum_square", "y = sum of x^2 over `axes`; integers wrap around",
                                  kNumeric, {.term = square}));
   ops.add(reduction<LogSumOf>("log_sum", "y = ln of the sum of x over `axes`", kNumeric,
