@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../driver/command.h"
 #include "byoc/runtime/artifact.h"
 #include "support/flow.h"
 #include "support/temp_folder.h"
@@ -59,6 +60,51 @@ TEST(LlvmPlugin, RunsFromAnArtifactUnlessNativeCodeIsRefused) {
   expect_close(execute(*loaded, nullptr), before);
   auto refused = Session::load(*std::move(loaded), nullptr, {.allow_native = false});
   EXPECT_EQ(refused.status().code(), Code::kPermissionDenied);
+}
+
+// Both define byoc_native_entry_v1; each has to be asked for its own functions.
+constexpr std::string_view kTwice = R"(fn first(%x: f32[64]) {compiler="llvm"} {
+  %0 = exp(%x)
+  return %0
+}
+fn main(%x: f32[64]) {
+  %0 = @first(%x)
+  %1 = const(3.0) : f32[]
+  %2 = multiply(%0, %1)
+  return %2
+})";
+
+Executable of_two_modules(const std::shared_ptr<const PluginSet>& plugins) {
+  IRModule module = parse(kTwice);
+  PassContext context = context_of(module, plugins, {"llvm"});
+  module = run(std::move(module), "infer_types,run_codegen=llvm", context);
+  module = run(std::move(module), "fuse_ops,run_codegen,eliminate_dead_code,plan_memory", context);
+  Result<Executable> out = make_executable(module);
+  EXPECT_TRUE(out.ok()) << out.status().to_string();
+  return out.ok() ? *std::move(out) : Executable();
+}
+
+TEST(LlvmPlugin, TwoNativeModulesRunFromOneArtifactWithTheRuntimeAlone) {
+  TempFolder folder;
+  Executable two = of_two_modules(plugins(folder.file("cache")));
+  ASSERT_EQ(two.modules.size(), 2u);
+  for (const ExternalModule& module : two.modules)
+    EXPECT_EQ(module.flags, uint64_t{BYOC_MODULE_NATIVE});
+  std::vector<Tensor> x;
+  x.push_back(tensor_f32({64}, std::vector<float>(64, 0.5f)));
+  std::vector<Tensor> y = execute(two, nullptr, x);
+  for (float value : floats(y[0])) EXPECT_NEAR(value, 4.9461638, 1e-6);  // 3 e^(1/2)
+
+  TempFolder empty;  // neither plugins nor anything else beside the runtime and the artifact
+  std::filesystem::copy(cat(BYOC_BUILD_DIR, "/bin/byoc-run"), empty.path());
+  ASSERT_TRUE(save_artifact(two, empty.file("m.byoc")).ok());
+  Byoc runtime(cat("cd ", empty.path(), " && env -i ./byoc-run"));
+  Ran ran = runtime("m.byoc --input x=f32[64]=0.5");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("4.946"), std::string::npos) << ran.out;
+  Ran refused = runtime("m.byoc --no-native");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("native"));
 }
 
 TEST(LlvmPlugin, CompilesToEqualBytesWithAndWithoutACache) {
