@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "runtime/base/memory.h"
 #include "runtime/session_state.h"
 
 namespace byoc {
@@ -14,9 +15,7 @@ uint64_t round_up(uint64_t n, uint64_t align) { return (n + align - 1) / align *
 
 Result<Memory> allocate(uint64_t size, uint64_t align, const char* what) {
   if (size == 0) return Memory();
-  Memory memory(size > UINT64_MAX / 2
-                    ? nullptr
-                    : static_cast<std::byte*>(std::aligned_alloc(align, round_up(size, align))));
+  Memory memory(static_cast<std::byte*>(aligned_memory(size, align)));
   if (memory != nullptr) return memory;
   return Status(Code::kResourceExhausted, cat("no memory for ", what, " of ", size, " bytes"))
       .with_slug("no-memory");

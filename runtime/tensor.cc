@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "runtime/base/memory.h"
+
 namespace byoc {
 namespace {
 
@@ -72,7 +74,7 @@ Result<Tensor> Tensor::make(const TensorSpec& spec) {
   tensor.spec_ = spec;
   tensor.size_bytes_ = static_cast<uint64_t>(size);
   uint64_t rounded = (tensor.size_bytes_ + kAlignment) / kAlignment * kAlignment;  // never zero
-  auto* data = static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded));
+  auto* data = static_cast<std::byte*>(aligned_memory(rounded, kAlignment));
   if (data == nullptr) {
     return Status(Code::kResourceExhausted, cat("no memory for ", spec, ", ", size, " bytes"))
         .with_slug("tensor-size");

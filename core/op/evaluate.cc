@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "runtime/base/memory.h"
+
 namespace byoc {
 namespace {
 
@@ -9,8 +11,7 @@ using Memory = std::shared_ptr<std::byte>;
 
 Result<Memory> allocate(size_t size) {
   constexpr size_t kAlignment = Buffer::kAlignment;
-  size_t rounded = (size / kAlignment + 1) * kAlignment;
-  auto* memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded));
+  auto* memory = static_cast<std::byte*>(aligned_memory(size, kAlignment));
   if (memory == nullptr) {
     return Status(Code::kResourceExhausted, cat("no memory for a tensor of ", size, " bytes"));
   }

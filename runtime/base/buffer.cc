@@ -7,6 +7,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "runtime/base/memory.h"
+
 namespace byoc {
 
 std::string ContentKey::hex() const {
@@ -45,8 +47,7 @@ ContentKey content_key(std::span<const std::byte> bytes) {
 }
 
 std::shared_ptr<std::byte> Buffer::allocate(size_t size) {
-  size_t rounded = (size + kAlignment) / kAlignment * kAlignment;  // never zero
-  void* memory = std::aligned_alloc(kAlignment, rounded);
+  void* memory = aligned_memory(size, kAlignment);
   if (memory == nullptr) throw std::bad_alloc();
   return {static_cast<std::byte*>(memory), [](std::byte* p) { std::free(p); }};
 }

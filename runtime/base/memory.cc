@@ -1,0 +1,32 @@
+#include "runtime/base/memory.h"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstdlib>
+
+namespace byoc {
+namespace {
+
+constexpr uintptr_t kHugePage = uintptr_t{2} << 20;
+
+// The huge pages that lie wholly inside, so that nothing is resident that would not be without.
+// Advice alone: where it is not taken, nothing is lost.
+void ask_for_huge_pages(void* memory, size_t size) {
+  const uintptr_t from = reinterpret_cast<uintptr_t>(memory);
+  const uintptr_t first = (from + kHugePage - 1) / kHugePage * kHugePage;
+  const uintptr_t last = (from + size) / kHugePage * kHugePage;
+  if (first < last) (void)::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+}
+
+}  // namespace
+
+void* aligned_memory(size_t size, size_t alignment) noexcept {
+  if (size > SIZE_MAX - alignment) return nullptr;
+  const size_t rounded = (size + alignment - 1) / alignment * alignment;
+  void* memory = std::aligned_alloc(alignment, rounded != 0 ? rounded : alignment);
+  if (memory != nullptr && rounded >= kHugePage) ask_for_huge_pages(memory, rounded);
+  return memory;
+}
+
+}  // namespace byoc
