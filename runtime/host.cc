@@ -10,7 +10,6 @@
 #include "byoc/base/version.h"
 #include "byoc/runtime/plugins.h"
 #include "byoc/runtime/tensor.h"
-#include "runtime/base/memory.h"
 #include "runtime/packed.h"
 #include "runtime/spans.h"
 #include "runtime/threads.h"
@@ -70,7 +69,7 @@ void log_from_plugin(byoc_host_ctx*, uint32_t level, byoc_str who, byoc_str mess
 void* allocate(byoc_host_ctx*, uint64_t n, uint64_t align) noexcept {
   align = std::max<uint64_t>(align, alignof(std::max_align_t));
   if (!std::has_single_bit(align) || n > UINT64_MAX - 2 * align) return nullptr;
-  void* memory = aligned_memory(n, align);
+  void* memory = std::aligned_alloc(align, (std::max<uint64_t>(n, 1) + align - 1) / align * align);
   if (memory) ++host_counts().allocations;
   return memory;
 }
