@@ -170,12 +170,13 @@ void Planner::plan_elementwise(const std::string& name) {
   bool is_wide = loops.size() == 1 && elements_of(stage(name).outputs[0]) >= 2 * kBlock;
   if (is_wide && target_.threads > 1 && schedule_.split(name, loops[0], kBlock).ok())
     loops = schedule_.loops(name);
-  if (loops.size() == 1) host_rows(name);
-  (void)schedule_.vectorize(name, loops.back()).ok();
-  if (loops.size() > 1) {
-    host_rows(name);
-    parallelize(name, {loops.begin(), loops.end() - 1});
-  }
+  const bool has_rows = host_rows(name);
+  std::string inner = loops.back();
+  // What is left to do of a row in the first cache waits for nothing: four vectors at a time.
+  const bool is_long = extent_of(compute(name)->axes.back()) >= 8 * lanes;
+  if (has_rows && is_long && schedule_.split(name, inner, 4 * lanes).ok()) inner += ".i";
+  (void)schedule_.vectorize(name, inner).ok();
+  if (loops.size() > 1) parallelize(name, {loops.begin(), loops.end() - 1});
 }
 
 bool Planner::reads_rows_of(const std::string& producer, const te::Stage& reader) const {
@@ -195,10 +196,11 @@ bool Planner::reads_rows_of(const std::string& producer, const te::Stage& reader
   return true;
 }
 
-void Planner::host_rows(const std::string& name) {
+bool Planner::host_rows(const std::string& name) {
   std::vector<std::string> loops = schedule_.loops(name);
   const size_t rank = compute(name)->axes.size();
-  if (rank < 2 || loops.size() != rank) return;
+  if (rank < 2 || loops.size() != rank) return false;
+  bool hosts_any = false;
   std::vector<std::string> all = names();
   for (size_t k = all.size(); k-- > 0;) {
     const te::Stage& producer = stage(all[k]);
@@ -212,8 +214,9 @@ void Planner::host_rows(const std::string& name) {
       fits = fits && std::holds_alternative<te::Compute>(reader->kind) &&
              reads_rows_of(all[k], *reader);
     }
-    if (fits) (void)schedule_.compute_at(all[k], name, loops[rank - 2]).ok();
+    if (fits && schedule_.compute_at(all[k], name, loops[rank - 2]).ok()) hosts_any = true;
   }
+  return hosts_any;
 }
 
 void Planner::plan_stage(const std::string& name) {

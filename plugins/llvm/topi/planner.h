@@ -41,8 +41,9 @@ class Planner {
   void plan_reduction(const std::string& stage);
   void sum_in_lanes(const std::string& stage);
   std::string split_into_lanes(const std::string& stage, const std::string& loop, int64_t width);
-  /// Those before it row by row: P is computed inside the rows of `stage` that read it.
-  void host_rows(const std::string& stage);
+  /// Those before it row by row: P is computed inside the rows of `stage` that read it. False:
+  /// none.
+  bool host_rows(const std::string& stage);
   bool reads_rows_of(const std::string& producer, const te::Stage& reader) const;
   void parallelize(const std::string& stage, std::vector<std::string> outer);
 

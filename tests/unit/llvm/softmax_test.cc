@@ -35,8 +35,9 @@ TEST(SoftmaxRows, AreReadOnceAndSummedInLanes) {
   for (std::string op : {"softmax", "log_softmax", "layer_norm", "rms_norm"}) {
     const std::string text = te::print(loops_of(op, 16, 768));
     EXPECT_EQ(count(text, "\n  for "), 1u) << text;
-    // What runs along a row runs over vectors: 24 times four of them, or 96 times one.
-    EXPECT_EQ(count(text, "in 0..768 {"), count(text, "vectorized i1")) << text;
+    // What runs along a row runs over vectors.
+    EXPECT_GE(count(text, "vectorized i1"), 1u) << text;
+    EXPECT_EQ(count(text, " for i1"), count(text, " for i1.o")) << text;
     EXPECT_GE(count(text, "vectorized r0.i in 0..32 {"), 1u) << text;
     EXPECT_EQ(count(text, "for r0.i in 0..32 {"), 0u) << text;
   }
