@@ -33,12 +33,13 @@ bool is_checked(std::string_view feature) {
 }
 
 // The code generator's loop strength reduction gives every access of an unrolled tile a pointer of
-// its own, more than there are registers, where one with displacements is what emit/ wrote.
+// its own, more than there are registers, where one with displacements is what emit/ wrote. As the
+// option's default, since lld sets all options back to theirs.
 void disable_strength_reduction() {
   auto& options = llvm::cl::getRegisteredOptions();
   auto found = options.find("disable-lsr");
   if (found == options.end()) return;
-  static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(true);
+  static_cast<llvm::cl::opt<bool>*>(found->second)->setInitialValue(true);
 }
 
 void initialise_targets() {
