@@ -10,8 +10,8 @@ namespace {
 
 constexpr uintptr_t kHugePage = uintptr_t{2} << 20;
 
-// The huge pages that lie wholly inside, so that nothing is resident that would not be without.
-// Advice alone: where it is not taken, nothing is lost.
+// Those that lie wholly inside. Advice alone: where it is not taken, nothing is lost. It outlives
+// the memory where free() keeps that, so it is for what lives as long as a session.
 void ask_for_huge_pages(void* memory, size_t size) {
   const uintptr_t from = reinterpret_cast<uintptr_t>(memory);
   const uintptr_t first = (from + kHugePage - 1) / kHugePage * kHugePage;

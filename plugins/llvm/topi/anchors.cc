@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "plugins/llvm/topi/access.h"
 #include "plugins/llvm/topi/conv_tiling.h"
 #include "plugins/llvm/topi/cost_model.h"
 #include "plugins/llvm/topi/tile.h"
@@ -16,14 +17,24 @@ std::vector<int64_t> shape_of(const te::Stage& stage) {
   return out;
 }
 
-// [..., m, n] by matrices of which `lanes` columns stand in blocks.
-Tiling packed_tiling(const std::vector<int64_t>& shape, int64_t k, const te::Target& target) {
+// How many columns of the matrix stand in a block: the last extent of the operand that all rows
+// share.
+int64_t block_of(const te::Compute& compute) {
+  const te::Var& row = compute.axes[compute.axes.size() - 2].var;
+  for (const te::Load* load : loads_of(compute)) {
+    if (stride_of(*load, row) == 0) return te::as_int(load->tensor.shape().back()).value_or(1);
+  }
+  return 1;
+}
+
+// [..., m, n] by matrices of which `block` columns stand in blocks.
+Tiling packed_tiling(const std::vector<int64_t>& shape, int64_t k, int64_t block,
+                     const te::Target& target) {
   constexpr int64_t kTaps = 8;
-  const int64_t lanes = target.lanes(4), n = shape.back();
   Sums sums{.units = shape[shape.size() - 2], .is_flat = true, .may_join_blocks = false};
-  sums.registers = n % (2 * lanes) == 0 ? 2 : 1;
-  sums.lanes = sums.registers * lanes;
-  sums.o = (n + sums.lanes - 1) / sums.lanes;
+  sums.registers = std::max<int64_t>(block / target.lanes(4), 1);
+  sums.lanes = block;
+  sums.o = shape.back() / block;
   for (size_t d = 0; d + 2 < shape.size(); ++d) sums.n *= shape[d];
   sums.taps = k % kTaps == 0 ? kTaps : 1;
   sums.c = k / sums.taps;
@@ -43,8 +54,10 @@ std::optional<Tiling> matrix_tiling(const te::Stage& anchor, const te::Target& t
   if (shape.size() < 2) return std::nullopt;
   const int64_t m = shape[shape.size() - 2], n = shape.back(), lanes = target.lanes(4);
   if (n < lanes) return std::nullopt;
-  const int64_t k = *te::as_int(std::get<te::Compute>(anchor.kind).reduce[0].extent);
-  if (anchor.op == "matmul_packed" && m > 1 && k > 0) return packed_tiling(shape, k, target);
+  const te::Compute& compute = std::get<te::Compute>(anchor.kind);
+  const int64_t k = *te::as_int(compute.reduce[0].extent);
+  if (anchor.op == "matmul_packed" && m > 1 && k > 0)
+    return packed_tiling(shape, k, block_of(compute), target);
   RegisterTile tile = best_tile(m, std::max<int64_t>(n / lanes, 1), target.vector_registers);
   Tiling out;
   out.unrolled = {{shape.size() - 2, tile.cells}};

@@ -19,11 +19,11 @@ std::optional<Sums> sums_of(const te::Stage& anchor, const te::Target& target) {
   const bool is_pointwise = anchor.compute == "pointwise";
   if (y.size() != (is_pointwise ? 4 : 5) || terms.size() != (is_pointwise ? 2 : 4))
     return std::nullopt;
-  if (y.back() != target.lanes(4)) return std::nullopt;
   Sums out;
   out.n = y[0], out.o = y[1], out.units = y[2], out.cells = is_pointwise ? 1 : y[3];
   out.lanes = y.back(), out.c = terms[0], out.is_flat = is_pointwise, out.is_strided = true;
   out.taps = terms.back() * (is_pointwise ? 1 : terms[1] * terms[2]);
+  out.registers = std::max<int64_t>(out.lanes / target.lanes(4), 1);
   out.block_bytes = terms.back() * 4;
   if (is_pointwise) return out;
   out.reach = terms[1];

@@ -140,8 +140,9 @@ std::vector<int64_t> chunks_of(int64_t blocks) {
 
 std::vector<RegisterTile> tiles_for(const Sums& sums, const te::Target& target) {
   const int64_t cells = sums.is_flat ? sums.units : sums.cells;
-  if (sums.may_join_blocks) return good_tiles(cells, sums.o, target.vector_registers);
-  const int64_t most = (target.vector_registers - 1) / sums.registers - 1;
+  const int registers = target.vector_registers / static_cast<int>(sums.registers);
+  if (sums.may_join_blocks) return good_tiles(cells, sums.o, registers);
+  const int64_t most = std::min<int64_t>((target.vector_registers - 1) / sums.registers - 1, 14);
   return {{std::clamp<int64_t>(most, 1, cells), 1}};
 }
 

@@ -184,6 +184,24 @@ TEST(PointwiseConv, ComputesTheSums) {
   }
 }
 
+// Vectors of 4, 8 and 16 lanes; the code runs on this machine whatever the schedule is for.
+TEST(TiledConv, HasTilesForEveryTarget) {
+  for (const char* cpu : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"}) {
+    const te::Target target = *te::parse_target(cpu);
+    for (const Conv& conv : {Conv{32, 40, 7, 9, 3, 1, 1}, Conv{48, 56, 5, 7, 1, 1, 0}}) {
+      SCOPED_TRACE(cat(cpu, ", ", conv.kernel, "x", conv.kernel));
+      auto schedule = llvm_plugin::topi::anchor_schedules(target)(test::translated(conv, target));
+      ASSERT_TRUE(schedule && schedule->ok());
+      auto x = small_integers(static_cast<size_t>(conv.c * conv.h * conv.w), 1);
+      auto w = small_integers(static_cast<size_t>(conv.o * conv.kernel * conv.kernel * conv.c), 2);
+      auto bias = small_integers(static_cast<size_t>(conv.o), 3);
+      auto y =
+          test::run_loops(*te::lower(**schedule), {test::f32(x), test::f32(w), test::f32(bias)});
+      EXPECT_EQ(y[0].as<float>(), expected(conv, x, w, bias));
+    }
+  }
+}
+
 TEST(PointwiseConv, HasSchedulesOfItsOwn) {
   const Conv conv = {16, 16, 6, 6, 1, 1, 0};
   const te::Target target = llvm_plugin::host_target();
