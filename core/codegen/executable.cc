@@ -74,8 +74,7 @@ Status ProgramWriter::add_step(uint32_t node) {
   if (target != targets_.end()) {
     step.module = target->second.module;
     step.function = target->second.function;
-  }
-  else if (!n.loc.empty()) step.locs.push_back(n.loc.str());
+  } else if (!n.loc.empty()) step.locs.push_back(n.loc.str());
   for (ValueId arg : function_.args(n)) {
     BYOC_TRY(TensorSpec type, spec(arg));
     step.args.push_back(place(arg));
