@@ -199,7 +199,9 @@ TEST(OnednnOps, HaveARowEach) {
   std::set<std::string> in_rows = kElsewhere;
   for (const Row& row : kRows) in_rows.insert(row.op);
   auto plugins = built_plugins();
-  for (const PluginPattern& pattern : plugins->find("onednn")->patterns()) {
+  Result<const Plugin*> onednn = plugins->get("onednn");
+  ASSERT_TRUE(onednn.ok()) << onednn.status().to_string();  // names why it was refused
+  for (const PluginPattern& pattern : (*onednn)->patterns()) {
     Result<Pattern> parsed = Pattern::parse(pattern.dag_json);
     ASSERT_TRUE(parsed.ok()) << parsed.status().to_string();
     if (parsed->max_ops() > 1) continue;
