@@ -1,8 +1,60 @@
+#include <algorithm>
+#include <numeric>
+
+#include "format_text.h"
 #include "primitives/builder.h"
 
 namespace byoc::onednn {
 
-// The format of the first operand, which the others are brought to. Empty ones have no part in it.
+namespace {
+
+using Order = std::vector<size_t>;  // dims, outermost first
+
+// Of a layout without blocks and gaps that is not the plain one.
+std::optional<Order> order_of(const Desc& desc) {
+  auto strides = plain_strides_of(desc);
+  Dims dims = dims_of(desc);
+  if (!strides || *strides == plain_strides(dims)) return std::nullopt;
+  Order order(dims.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t c) { return (*strides)[a] > (*strides)[c]; });
+  int64_t stride = 1;
+  for (size_t k = order.size(); k-- > 0; stride *= dims[order[k]]) {
+    if (dims[order[k]] != 1 && (*strides)[order[k]] != stride) return std::nullopt;
+  }
+  return order;
+}
+
+Desc in_order(const Desc& desc, const Order& order, DataType type) {
+  Dims dims = dims_of(desc), strides(dims.size());
+  int64_t stride = 1;
+  for (size_t k = order.size(); k-- > 0; stride *= dims[order[k]]) strides[order[k]] = stride;
+  return Desc(dims, type, strides);
+}
+
+// Of operands in blocks and others in channels last, as primitives of oneDNN 3.x leave them, there
+// is only a reference kernel: all are brought to the order of the largest that is without blocks.
+void bring_to_one_order(std::vector<Desc>& sources, DataType type) {
+  bool are_alike = std::all_of(sources.begin(), sources.end(), [&](const Desc& source) {
+    return format_text(source) == format_text(sources[0]);
+  });
+  if (are_alike) return;
+  std::optional<Order> order;
+  size_t largest = 0;
+  for (const Desc& source : sources) {
+    std::optional<Order> found = order_of(source);
+    if (!found || source.get_size() <= largest) continue;
+    largest = source.get_size();
+    order = std::move(found);
+  }
+  if (!order) return;
+  for (Desc& source : sources) source = in_order(source, *order, type);
+}
+
+}  // namespace
+
+// In the format of the operands. Empty ones have no part in it.
 Built build_concat(const Builder& b) {
   no_posts(b);
   std::vector<Desc> sources;
@@ -12,6 +64,7 @@ Built build_concat(const Builder& b) {
     sources.push_back(b.format(k));
     operands.push_back(k);
   }
+  bring_to_one_order(sources, b.data(0));
   auto pd = describe_concat(b.engine, user_scratchpad(), static_cast<int>(axis_of(b, "axis", 0)),
                             sources);
   Built built;
