@@ -82,7 +82,7 @@ class Planner {
   void add_unit(size_t index);
   uint32_t result_buffer(const Unit& unit, const Built& built);
   void copy_residual(const Built& built, uint32_t to);
-  bool may_take_over(int value, const Desc& desc, size_t unit) const;
+  std::optional<uint32_t> buffer_to_take_over(int value, const Desc& desc, size_t unit) const;
   void finish_outputs();
   void place_arena();
 
@@ -177,19 +177,26 @@ Planner::Place Planner::place_of(const Argument& argument) {
   return copies_[key] = {to, 0};
 }
 
-// Nobody reads the value after this unit, the unit itself only as what is summed to; it is no
-// result, and it has the layout wanted. Earlier readers do not matter.
-bool Planner::may_take_over(int value, const Desc& desc, size_t unit) const {
-  if (value < 0) return false;
-  const Value& v = region_.values[static_cast<size_t>(value)];
-  const Standing& home = homes_[static_cast<size_t>(value)];
-  if (reads_of(region_.units[unit], value) != 1) return false;
+// Where the value, or a copy of it, stands in the layout wanted, and nobody reads the value after
+// this unit, the unit itself only as what is summed to; it is no result. Earlier readers do not
+// matter.
+std::optional<uint32_t> Planner::buffer_to_take_over(int value, const Desc& desc,
+                                                     size_t unit) const {
+  if (value < 0 || reads_of(region_.units[unit], value) != 1) return std::nullopt;
   bool is_result =
       std::find(region_.outputs.begin(), region_.outputs.end(), value) != region_.outputs.end();
-  return v.origin == Value::kUnit && !is_result &&
-         last_reader_[static_cast<size_t>(value)] == unit && home.desc == desc &&
-         plan_.buffers[home.at.buffer].home == Buffer::kArena &&
-         !plan_.buffers[home.at.buffer].is_shared;
+  if (is_result || last_reader_[static_cast<size_t>(value)] != unit) return std::nullopt;
+  const Standing& home = homes_[static_cast<size_t>(value)];
+  Place at = home.at;
+  if (home.desc != desc) {
+    auto copy = copies_.find({value, layout_key(home.desc, desc)});
+    if (copy == copies_.end()) return std::nullopt;
+    at = copy->second;
+  }
+  if (at.buffer == UINT32_MAX) return std::nullopt;  // a constant that nobody has asked for yet
+  const Buffer& buffer = plan_.buffers[at.buffer];
+  if (buffer.home != Buffer::kArena || buffer.is_shared) return std::nullopt;
+  return at.buffer;
 }
 
 uint32_t Planner::result_buffer(const Unit& unit, const Built& built) {
@@ -202,7 +209,7 @@ uint32_t Planner::result_buffer(const Unit& unit, const Built& built) {
     return to;
   }
   int dying = built.sum >= 0 ? built.sum : built.in_place;
-  if (may_take_over(dying, built.out, index)) return home_of(dying).at.buffer;
+  if (auto taken = buffer_to_take_over(dying, built.out, index)) return *taken;
   uint32_t to = new_buffer(Buffer::kArena, 0, built.out);
   copy_residual(built, to);
   return to;
