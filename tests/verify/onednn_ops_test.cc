@@ -174,6 +174,16 @@ const Domain kPrograms[] = {
      "fn main(%x: f32[1,16,5,5], %w: f32[12,16,1,1], %w1: f32[8,6,3,3]) { %0 = conv2d(%x, %w) %1 = "
      "split(%0) {axis=1, split=[6,6]} %2 = conv2d(%1#1, %w1) %3 = relu(%1#0) %4 = "
      "max_pool(%1#0) {kernel_shape=[2,2]} return %2, %3, %4 }"},
+    {"concat_of_two_layouts",
+     "fn main(%x: f32[2,16,7,7], %w: f32[4,16,1,1], %w1: f32[8,4,1,1], %w2: f32[8,4,3,3]) { %0 = "
+     "conv2d(%x, %w) %1 = conv2d(%0, %w1) %2 = conv2d(%0, %w2) {pads=[1,1,1,1]} %3 = concat(%1, "
+     "%2) {axis=1} %4 = concat(%2, %x, %1) {axis=1} %5 = max_pool(%3) {kernel_shape=[3,3]} return "
+     "%5, %4 }"},
+    {"residual_that_was_brought_to_another_layout",
+     "fn main(%x: f32[1,16,7,7], %y: f32[1,16,7,7], %w: f32[16,16,3,3], %w1: f32[16,16,3,3]) { %0 "
+     "= conv2d(%x, %w) {pads=[1,1,1,1]} %1 = conv2d(%0, %w1) {pads=[1,1,1,1]} %2 = add(%1, %x) %3 "
+     "= conv2d(%y, %w) {pads=[1,1,1,1]} %4 = conv2d(%3, %w1) {pads=[1,1,1,1]} %5 = add(%4, %y) "
+     "%6 = conv2d(%y, %w1) return %2, %5, %6 }"},
     {"values_overwritten_in_place",
      "fn main(%x: f32[4,7], %w: f32[7,7]) { %0 = matmul(%x, %w) %1 = abs(%0) %2 = round(%1) %3 = "
      "add(%1, %2) %4 = matmul(%3, %w) %5 = sigmoid(%4) %6 = negative(%5) %7 = matmul(%6, %w) "
