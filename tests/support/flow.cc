@@ -77,9 +77,10 @@ Tensor tensor_f32(std::vector<int64_t> dims, const std::vector<float>& values) {
 }
 
 std::vector<Tensor> execute(const Executable& executable, std::shared_ptr<const PluginSet> plugins,
-                            const std::vector<Tensor>& inputs, uint64_t seed) {
+                            const std::vector<Tensor>& inputs, uint64_t seed, uint32_t threads) {
   std::vector<Tensor> outputs;
-  Result<std::unique_ptr<Session>> session = Session::load(executable, std::move(plugins));
+  Result<std::unique_ptr<Session>> session =
+      Session::load(executable, std::move(plugins), {.threads = threads});
   EXPECT_TRUE(session.ok()) << session.status().to_string();
   if (!session.ok()) return outputs;
   std::vector<Tensor> random;

@@ -27,7 +27,8 @@ const std::vector<std::string>& clean_up_passes();
 Tensor tensor_f32(std::vector<int64_t> dims, const std::vector<float>& values);
 /// Inputs from `seed` when none are given.
 std::vector<Tensor> execute(const Executable& executable, std::shared_ptr<const PluginSet> plugins,
-                            const std::vector<Tensor>& inputs = {}, uint64_t seed = 1);
+                            const std::vector<Tensor>& inputs = {}, uint64_t seed = 1,
+                            uint32_t threads = 1);
 std::vector<float> floats(const Tensor& tensor);
 /// |a - b| <= 1e-4 of the largest |b|, element by element: the tolerance of `byoc verify` for f32.
 void expect_close(const std::vector<Tensor>& a, const std::vector<Tensor>& b);

@@ -1,4 +1,5 @@
 #include "primitives/builder.h"
+#include "primitives/conv_loop.h"
 
 namespace byoc::onednn {
 
@@ -20,6 +21,37 @@ Desc transposed_weights(const Dims& stored, int64_t groups, DataType type) {
   std::swap(dims[1], dims[2]);
   std::swap(strides[1], strides[2]);
   return Desc(dims, type, strides);
+}
+
+using Tag = dnnl::memory::format_tag;
+
+// A bias, a sum, and relu behind them: what the loop does, too.
+bool has_relu(const Unit& unit) {
+  return !unit.posts.empty() && unit.posts.back().node->op == "relu";
+}
+bool is_simple_chain(const Unit& unit, const Posts& posts) {
+  size_t known = size_t{posts.bias >= 0} + size_t{posts.sum >= 0} + size_t{has_relu(unit)};
+  return posts.inputs.empty() && unit.posts.size() == known;
+}
+
+// oneDNN's AVX2 kernel for images in blocks of channels, in the layouts it has them in.
+bool is_blocked_avx2(const Builder& b, const dnnl::convolution_forward::primitive_desc& pd) {
+  return std::string_view(pd.impl_info_str()) == "jit:avx2" && b.type(1).rank() == 4 &&
+         b.data(0) == DataType::f32 && b.attrs().i("group", 1) == 1 &&
+         pd.src_desc() == Desc(b.type(0).dims, kF32, Tag::nChw8c) &&
+         pd.weights_desc() == Desc(b.type(1).dims, kF32, Tag::OIhw8i8o) &&
+         pd.dst_desc() == Desc(b.out_type().dims, kF32, Tag::nChw8c);
+}
+
+std::optional<Loop> find_loop(const Builder& b, const Posts& posts,
+                              const dnnl::convolution_forward::primitive_desc& pd) {
+  if (!is_blocked_avx2(b, pd) || !is_simple_chain(b.unit, posts)) return std::nullopt;
+  const Dims &in = b.type(0).dims, &out = b.out_type().dims, &kernel = b.type(1).dims;
+  Dims strides = b.attrs().ints("strides"), steps = b.attrs().ints("dilations"),
+       pads = b.attrs().ints("pads");
+  return find_conv_loop({in[0], in[1], out[1], in[2], in[3], out[2], out[3], kernel[2], kernel[3],
+                         strides[0], strides[1], steps[0], steps[1], pads[0], pads[1],
+                         posts.bias >= 0, posts.sum >= 0, has_relu(b.unit)});
 }
 
 }  // namespace
@@ -46,7 +78,11 @@ Built build_conv(const Builder& b) {
                   b.reshaped(DNNL_ARG_WEIGHTS, b.unit.args[1], weight, pd.weights_desc())};
   add_posts(b, posts, pd, {channels}, bias_of(pd, posts), built);
   built.out = pd.dst_desc();
-  return finish(pd, std::move(built));
+  std::optional<Loop> loop = find_loop(b, posts, pd);
+  if (!loop) return finish(pd, std::move(built));
+  built.loop = *std::move(loop);
+  built.implementation = "loop:avx2";
+  return built;
 }
 
 Built build_conv_transpose(const Builder& b) {

@@ -1,11 +1,21 @@
 #include "primitives/loops.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
 namespace byoc::onednn {
+
+int loop_threads() {
+#if defined(__SANITIZE_THREAD__)
+  return 1;
+#else
+  return omp_get_max_threads();
+#endif
+}
 
 Broadcast::Broadcast(const Dims& dims, std::initializer_list<Dims> operands)
     : rank_(dims.size()), operands_(operands.size()) {

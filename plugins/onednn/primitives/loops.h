@@ -5,6 +5,11 @@
 
 namespace byoc::onednn {
 
+/// So many threads a loop may use: those oneDNN would, which wait in OpenMP's pool between two
+/// primitives. One under the thread sanitizer, which does not see the barriers of a libgomp that
+/// was not built for it.
+int loop_threads();
+
 /// Calls visit(k, places) for each cell k of `dims`, row by row; places[v]: of operand v, which is
 /// broadcast to `dims` from `operands[v]`.
 class Broadcast {

@@ -2,7 +2,7 @@
 #include <limits>
 #include <optional>
 
-#include "primitives/builder.h"
+#include "primitives/loops.h"
 
 namespace byoc::onednn {
 
@@ -69,36 +69,35 @@ inline Cells cells_of(int64_t begin, int64_t kernel, int64_t step, int64_t exten
 
 using Lanes = float __attribute__((vector_size(32), aligned(4)));
 
-// The greatest of the cells of a window that lie inside, NaN if one is: eight channels at a time.
-inline __attribute__((always_inline)) void pool_planes(const BlockedPool& p, const float* x,
-                                                       float* y) {
-  for (int64_t plane = 0; plane < p.planes; ++plane, x += p.in_h * p.in_w * p.block) {
-    for (int64_t row = 0; row < p.out_h; ++row) {
-      const Cells top = cells_of(row * p.stride_h - p.pad_h, p.kernel_h, p.step_h, p.in_h);
-      for (int64_t column = 0; column < p.out_w; ++column) {
-        const Cells left = cells_of(column * p.stride_w - p.pad_w, p.kernel_w, p.step_w, p.in_w);
-        for (int64_t lane = 0; lane < p.block; lane += 8, y += 8) {
-          Lanes most = Lanes{} - std::numeric_limits<float>::infinity();
-          for (int64_t h = top.first; h < top.last; h += p.step_h) {
-            const float* line = x + h * p.in_w * p.block + lane;
-            for (int64_t w = left.first; w < left.last; w += p.step_w) {
-              Lanes cell = *reinterpret_cast<const Lanes*>(line + w * p.block);
-              most = (cell > most) | (cell != cell) ? cell : most;
-            }
+// One plane. The greatest of the cells of a window that lie inside, NaN if one is: eight channels
+// at a time.
+inline __attribute__((always_inline)) void pool_plane(const BlockedPool& p, const float* x,
+                                                      float* y) {
+  for (int64_t row = 0; row < p.out_h; ++row) {
+    const Cells top = cells_of(row * p.stride_h - p.pad_h, p.kernel_h, p.step_h, p.in_h);
+    for (int64_t column = 0; column < p.out_w; ++column) {
+      const Cells left = cells_of(column * p.stride_w - p.pad_w, p.kernel_w, p.step_w, p.in_w);
+      for (int64_t lane = 0; lane < p.block; lane += 8, y += 8) {
+        Lanes most = Lanes{} - std::numeric_limits<float>::infinity();
+        for (int64_t h = top.first; h < top.last; h += p.step_h) {
+          const float* line = x + h * p.in_w * p.block + lane;
+          for (int64_t w = left.first; w < left.last; w += p.step_w) {
+            Lanes cell = *reinterpret_cast<const Lanes*>(line + w * p.block);
+            most = (cell > most) | (cell != cell) ? cell : most;
           }
-          *reinterpret_cast<Lanes*>(y) = most;
         }
+        *reinterpret_cast<Lanes*>(y) = most;
       }
     }
   }
 }
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) void pool_planes_avx2(const BlockedPool& p, const float* x,
-                                                      float* y) {
-  pool_planes(p, x, y);
+__attribute__((target("avx2"))) void pool_plane_avx2(const BlockedPool& p, const float* x,
+                                                     float* y) {
+  pool_plane(p, x, y);
 }
 #endif
-void pool_planes_anywhere(const BlockedPool& p, const float* x, float* y) { pool_planes(p, x, y); }
+void pool_plane_anywhere(const BlockedPool& p, const float* x, float* y) { pool_plane(p, x, y); }
 
 // In blocks of channels a loop of ours: it takes two thirds of the time of oneDNN 2.6's on AVX2
 // (the largest pool of SqueezeNet, one thread), and keeps NaN.
@@ -123,15 +122,21 @@ std::optional<Built> blocked_max_pool(const Builder& b, const Window& w) {
                   w.dilations[1],
                   w.begin[0],
                   w.begin[1]};
-    auto pool = pool_planes_anywhere;
+    auto pool = pool_plane_anywhere;
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) pool = pool_planes_avx2;
+    if (__builtin_cpu_supports("avx2")) pool = pool_plane_avx2;
 #endif
     Built built;
     built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, b.format(0))};
     built.out = Desc(out, kF32, tag);
     built.loop = [p, pool](const void* const* from, void* to) {
-      pool(p, static_cast<const float*>(from[0]), static_cast<float*>(to));
+      const int threads = loop_threads();
+      const int64_t in_plane = p.in_h * p.in_w * p.block, out_plane = p.out_h * p.out_w * p.block;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+      for (int64_t plane = 0; plane < p.planes; ++plane) {
+        pool(p, static_cast<const float*>(from[0]) + plane * in_plane,
+             static_cast<float*>(to) + plane * out_plane);
+      }
     };
     built.implementation = "loop";
     return built;
