@@ -80,6 +80,7 @@ class Reader {
   std::vector<Unit> read_op(const Node& node);  // one per result
   Unit read_composite(const Node& call, const sdk::Body& body);
   void add_unit(Unit unit, const Type& type);
+  void add_chain(Unit unit, const Type& type);
 
   const Graph& graph_;
   Region region_;
@@ -139,6 +140,25 @@ void Reader::add_unit(Unit unit, const Type& type) {
   region_.units.push_back(std::move(unit));
 }
 
+// elu near 0 is computed again by a loop behind its primitive: it ends the chain of post-ops, and
+// what follows are units of their own.
+void Reader::add_chain(Unit unit, const Type& type) {
+  auto elu = std::find_if(unit.posts.begin(), unit.posts.end(),
+                          [](const Post& post) { return post.node->op == "elu"; });
+  std::vector<Post> rest(elu, unit.posts.end());
+  unit.posts.erase(elu, unit.posts.end());
+  add_unit(std::move(unit), type);
+  for (const Post& post : rest) {
+    Unit next{post.node, {region_.units.back().out}, {}, -1, post.node->loc};
+    if (post.other >= 0) {
+      bool is_second = post.node->args[0].kind != sdk::Operand::kNode;
+      next.args.insert(is_second ? next.args.begin() : next.args.end(), post.other);
+    }
+    add_unit(std::move(next), type);
+  }
+  node_values_.back() = region_.units.back().out;
+}
+
 Region Reader::read() {
   for (size_t k = 0; k < graph_.inputs.size(); ++k) add(Value::kInput, k, graph_.input_type(k));
   for (size_t k = 0; k < graph_.constants.size(); ++k)
@@ -146,7 +166,13 @@ Region Reader::read() {
   for (const Node& node : graph_.nodes) {
     const sdk::Body* body = graph_.callee(node);
     for (const Node& inner : body ? body->nodes : std::vector<Node>{node}) check_attributes(inner);
-    std::vector<Unit> units = body ? std::vector{read_composite(node, *body)} : read_op(node);
+    if (body) {
+      Unit unit = read_composite(node, *body);
+      node_values_.push_back(-1);
+      add_chain(std::move(unit), graph_.type(node));
+      continue;
+    }
+    std::vector<Unit> units = read_op(node);
     node_values_.push_back(static_cast<int>(region_.values.size()));
     for (size_t k = 0; k < units.size(); ++k) add_unit(std::move(units[k]), graph_.type(node, k));
   }

@@ -179,6 +179,10 @@ const Domain kPrograms[] = {
      "conv2d(%x, %w) %1 = conv2d(%0, %w1) %2 = conv2d(%0, %w2) {pads=[1,1,1,1]} %3 = concat(%1, "
      "%2) {axis=1} %4 = concat(%2, %x, %1) {axis=1} %5 = max_pool(%3) {kernel_shape=[3,3]} return "
      "%5, %4 }"},
+    {"small_values_through_elu",
+     "fn main(%x: f32[3,17], %w: f32[17,5], %y: f32[5]) { %tiny = const([1e-06]) : f32[] %0 = "
+     "multiply(%x, %tiny) %1 = elu(%0) {alpha=0.3} %2 = matmul(%0, %w) %3 = elu(%2) %4 = "
+     "swish(%3) %5 = multiply(%4, %y) return %1, %5 }"},
     {"residual_that_was_brought_to_another_layout",
      "fn main(%x: f32[1,16,7,7], %y: f32[1,16,7,7], %w: f32[16,16,3,3], %w1: f32[16,16,3,3]) { %0 "
      "= conv2d(%x, %w) {pads=[1,1,1,1]} %1 = conv2d(%0, %w1) {pads=[1,1,1,1]} %2 = add(%1, %x) %3 "

@@ -10,9 +10,12 @@ using dnnl::algorithm;
 namespace {
 
 // What oneDNN computes otherwise than the function is: infinity for e^NaN, the logarithm of a
-// denormal up to 17 % off, and powers for 1 / sqrt(x), which differ for -0 and -infinity.
-Loop again(const std::string& op, const Desc& format) {
+// denormal up to 17 % off, powers for 1 / sqrt(x), which differ for -0 and -infinity, and for elu
+// e^x - 1, which is 0 near 0.
+Loop again(const Node& node, const Desc& format) {
+  const std::string& op = node.op;
   auto cells = static_cast<int64_t>(format.get_size() / sizeof(float));
+  if (op == "elu") return elu_again(cells, static_cast<float>(node.attrs.f("alpha", 1)));
   if (op == "exp") {
     return where_odd(
         cells, [](float x) { return std::isnan(x); }, [](float x) { return x; });
@@ -41,7 +44,7 @@ Built build_eltwise(const Builder& b) {
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc())};
   built.out = pd.dst_desc();
-  built.loop = again(b.unit.node->op, pd.dst_desc());
+  built.loop = again(*b.unit.node, pd.dst_desc());
   if (built.loop && b.out_type().dtype != sdk::DType::kF32) throw Refusal{"only f32 is wired up"};
   if (!built.loop) built.in_place = b.unit.args[0];
   return finish(pd, std::move(built));

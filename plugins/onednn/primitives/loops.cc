@@ -39,6 +39,21 @@ Loop where_odd(int64_t cells, bool (*is_odd)(float), float (*f)(float)) {
   };
 }
 
+// The series of e^x - 1. At the border, -1/16, what it leaves out is 1e-9 of the result; what the
+// subtraction loses in oneDNN is 2e-6 there, and all of it near 0.
+Loop elu_again(int64_t cells, float alpha) {
+  return [=](const void* const* in, void* to) {
+    auto* x = static_cast<const float*>(in[0]);
+    auto* y = static_cast<float*>(to);
+#pragma omp simd
+    for (int64_t k = 0; k < cells; ++k) {
+      float z = x[k];
+      float sum = z * (1 + z * (1.0f / 2 + z * (1.0f / 6 + z * (1.0f / 24 + z * (1.0f / 120)))));
+      y[k] = z < 0 && z > -1.0f / 16 ? alpha * sum : y[k];
+    }
+  };
+}
+
 namespace {
 
 // e^(x - m) / sum e^(x - m) of a row with NaN or infinities: what m, the maximum, makes of them.

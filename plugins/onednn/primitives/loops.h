@@ -28,6 +28,8 @@ class Broadcast {
 
 /// A loop behind an elementwise primitive: f again where `is_odd` holds for the operand.
 Loop where_odd(int64_t cells, bool (*is_odd)(float), float (*f)(float));
+/// alpha * (e^x - 1) again where the subtraction would lose digits.
+Loop elu_again(int64_t cells, float alpha);
 Loop softmax_again(const Dims& dims, size_t axis);
 Loop prelu_again(const Dims& dims, const Dims& slopes);
 
