@@ -4,7 +4,8 @@
 Both run in processes that stay: in every round each of them runs a few times, in an order that
 turns round from one round to the next, so that a slow minute of the machine falls on all. The ratio
 of a round is that of the two medians in it; shown are the median of these ratios and their spread,
-and the ratio of the shortest runs.
+and the ratio of the shortest runs. All run on the same cores, as many as there are threads: one core
+of a shared machine may be slower than the next for minutes.
 """
 
 import argparse
@@ -133,8 +134,18 @@ class Child:
         self.process.wait()
 
 
+CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+
+
+def keep_to_cores(threads):
+    """This process, and those it starts from here on. The last ones: the first get the interrupts."""
+    if CORES:
+        os.sched_setaffinity(0, CORES[-threads:])
+
+
 def start(python, options, file, threads, folder):
     """ONNX Runtime and one bench_serve per compiler, all with the same inputs; ONNX Runtime first."""
+    keep_to_cores(threads)
     peer = Child("ONNX Runtime", [python, str(HERE / "onnxruntime_child.py"),
                                   json.dumps({"model": str(file), "threads": threads})])
     children = [peer]

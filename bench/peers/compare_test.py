@@ -57,6 +57,17 @@ class Arguments(unittest.TestCase):
         self.assertEqual(compare.find_models(options), [("b", folder.path / "nets" / "b" / "model.onnx")])
 
 
+@unittest.skipUnless(compare.CORES, "this system has no sched_setaffinity")
+class Cores(unittest.TestCase):
+    def test_all_processes_share_as_many_as_there_are_threads(self):
+        self.addCleanup(os.sched_setaffinity, 0, compare.CORES)
+        show = [sys.executable, "-c", "import os; print(len(os.sched_getaffinity(0)))"]
+        for threads in (1, len(compare.CORES), 2 * len(compare.CORES)):
+            compare.keep_to_cores(threads)
+            done = subprocess.run(show, text=True, capture_output=True)
+            self.assertEqual(int(done.stdout), min(threads, len(compare.CORES)))
+
+
 class WithoutOnnxruntime(unittest.TestCase):
     def test_it_is_said_and_nothing_is_wrong(self):
         folder = Folder()
