@@ -157,9 +157,9 @@ TEST(CppExample, RefusesADamagedArtifact) {
   CompileResult result =
       plugin.compile(std::vector{CompileFunction{"f", relu_graph("f"), {}, {}, 1, 1}}, "{}", 1, 0);
   ASSERT_TRUE(result.status.ok());
-  auto blob = result.module.blob->bytes();
-  for (size_t size = 1; size < blob.size(); size += 13) {
-    result.module.blob = Buffer::copy(blob.first(size));
+  const auto whole = result.module.blob;  // which the module lets go of
+  for (size_t size = 1; size < whole->bytes().size(); size += 13) {
+    result.module.blob = Buffer::copy(whole->bytes().first(size));
     EXPECT_FALSE(plugin.load(result.module, {}, 1).ok()) << size;
   }
 }
