@@ -1,7 +1,8 @@
 // What the onednn plugin adds to oneDNN, and takes away: ResNet-50 as one region, run by a Session,
 // beside oneDNN's primitives in a row written by hand (onednn_resnet50.h), in turns in one process;
-// outputs are compared first. What the plugin runs by loops of its own is listed. Then two threads, and what one call of a primitive costs beyond oneDNN's own. On
-// a machine with AVX-512 the AVX2 figures come from a child with ONEDNN_MAX_CPU_ISA=AVX2.
+// outputs are compared first. What the plugin runs by loops of its own is listed. Then two threads,
+// and what one call of a primitive costs beyond oneDNN's own. On a machine with AVX-512 the AVX2
+// figures come from a child with ONEDNN_MAX_CPU_ISA=AVX2.
 #include <omp.h>
 #include <sys/wait.h>
 #include <unistd.h>
