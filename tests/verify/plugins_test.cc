@@ -121,6 +121,29 @@ const Program kPrograms[] = {
      "fn main(%x: f32[2,5,6,6]) { %0 = average_pool(%x) {kernel_shape=[3,3], strides=[2,2], "
      "ceil_mode=true, pads=[1,1,0,0], count_include_pad=true}  return %0 }",
      -1},
+    {"average_pool_of_plain_eights",
+     "fn main(%x: f32[2,24,9,7]) { %0 = average_pool(%x) {kernel_shape=[3,2], pads=[1,0,1,1], "
+     "strides=[2,1]}  %1 = average_pool(%x) {kernel_shape=[3,3], pads=[1,1,1,1], "
+     "count_include_pad=true}  return %0, %1 }",
+     2},
+    {"max_pool_of_plain_eights",
+     "fn main(%x: f32[2,16,9,7]) { %0 = max_pool(%x) {kernel_shape=[3,2], pads=[1,0,1,1], "
+     "strides=[2,1]}  return %0 }",
+     1},
+    {"pads_in_blocks",
+     "fn main(%x: f32[2,8,9,7], %w: f32[16,8,3,3], %w1: f32[8,16,1,1]) { %0 = conv2d(%x, %w)  %1 = "
+     "pad(%0) {pads=[0,0,1,2,0,0,0,3], value=2.5}  %2 = average_pool(%1) {kernel_shape=[3,3]}  %3 = "
+     "conv2d(%2, %w1)  return %3 }",
+     4},
+    {"pads_of_channels_in_blocks",
+     "fn main(%x: f32[1,8,5,4], %w: f32[16,8,3,3], %w1: f32[8,40,1,1]) { %0 = conv2d(%x, %w)  %1 = "
+     "pad(%0) {pads=[0,8,1,0,0,16,1,0]}  %2 = conv2d(%1, %w1)  return %2 }",
+     3},
+    {"pad_and_reshape_of_nothing_in_blocks",
+     "fn main(%x: f32[2,8,9,7], %w: f32[16,8,3,3], %w1: f32[8,16,1,1]) { %0 = conv2d(%x, %w)  %1 = "
+     "pad(%0) {pads=[0,0,0,0,0,0,0,0]}  %2 = reshape(%1) {shape=[2,16,7,5]}  %3 = conv2d(%2, %w1)  "
+     "return %3 }",
+     4},
     {"global_average_pool",
      "fn main(%x: f32[2,17,3,5], %w: f32[17,17,1,1]) { %0 = conv2d(%x, %w)  %1 = "
      "global_average_pool(%0)  return %1 }",

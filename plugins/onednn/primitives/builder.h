@@ -36,6 +36,17 @@ struct Builder {
 };
 
 Desc any_desc(const Dims& dims, DataType type);
+/// Images in blocks of channels, nChw8c or nChw16c.
+struct Blocks {
+  int64_t size;  // channels
+  Desc desc;
+  /// The same blocks of an image of other dims.
+  Desc with_dims(const Dims& dims) const;
+};
+/// f32 operand `arg` as it stands, when that is in blocks; nothing where it does not.
+std::optional<Blocks> find_blocks(const Builder& builder, size_t arg);
+/// Else, when it is plain, the blocks that this CPU's primitives take.
+std::optional<Blocks> find_or_make_blocks(const Builder& builder, size_t arg);
 /// Dims with leading ones up to `rank`.
 Dims padded(const Dims& dims, size_t rank);
 Dims halves(const Dims& pads, bool second);

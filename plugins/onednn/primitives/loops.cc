@@ -136,32 +136,69 @@ Built build_where(const Builder& b) {
   });
 }
 
-// Filled, then the operand's rows at their places.
+namespace {
+
+// A tensor in another, which is filled first.
+struct Padding {
+  Dims from, to, begin;
+};
+
+// A block of channels is a dim of its own behind the others; those stay where they are.
+Padding in_blocks(const Padding& plain, int64_t block) {
+  auto split = [&](Dims dims) {
+    dims[1] /= block;
+    dims.push_back(block);
+    return dims;
+  };
+  Dims begin = plain.begin;
+  begin.push_back(0);
+  return {split(plain.from), split(plain.to), begin};
+}
+
+Loop pad_loop(const Padding& p, float value) {
+  Dims strides = plain_strides(p.to), rows(p.from.begin(), p.from.end() - 1);
+  int64_t first = 0, cells = 1, count = 1, row = p.from.back();
+  for (size_t d = 0; d < p.to.size(); ++d) {
+    first += p.begin[d] * strides[d];
+    cells *= p.to[d];
+  }
+  for (int64_t extent : rows) count *= extent;
+  strides.pop_back();
+  return [=](const void* const* in, void* to) {
+    auto* x = static_cast<const float*>(in[0]);
+    auto* y = static_cast<float*>(to);
+    std::fill_n(y, cells, value);
+    for (int64_t k = 0; k < count; ++k) {
+      int64_t place = first, rest = k;
+      for (size_t d = rows.size(); d-- > 0; rest /= rows[d]) place += rest % rows[d] * strides[d];
+      std::copy_n(x + k * row, row, y + place);
+    }
+  };
+}
+
+}  // namespace
+
+// Filled, then the operand's rows at their places: in blocks of channels where it stands so and no
+// channels are added.
 Built build_pad(const Builder& b) {
   const Dims &dims = b.type(0).dims, &out = b.out_type().dims;
-  Dims pads = b.attrs().ints("pads"), strides = plain_strides(out);
+  Dims pads = b.attrs().ints("pads");
   if (b.out_type().dtype != sdk::DType::kF32) throw Refusal{"only f32 is wired up"};
   if (b.attrs().s("mode", "constant") != "constant")
     throw Refusal{"mode is " + b.attrs().s("mode") + "; only constant is wired up"};
   if (*std::min_element(pads.begin(), pads.end()) < 0)
     throw Refusal{"it adds cells at one side and takes them away at another"};
   float value = static_cast<float>(b.attrs().f("value", 0));
-  int64_t cells = b.out_type().elements(), first = 0, row = dims.back();
-  for (size_t d = 0; d < dims.size(); ++d) first += pads[d] * strides[d];
-  strides.pop_back();
-  Dims rows(dims.begin(), dims.end() - 1);
-  return loop_of(b, [=](const void* const* in, void* to) {
-    auto* x = static_cast<const float*>(in[0]);
-    auto* y = static_cast<float*>(to);
-    std::fill_n(y, cells, value);
-    int64_t count = 1;
-    for (int64_t extent : rows) count *= extent;
-    for (int64_t k = 0; k < count; ++k) {
-      int64_t place = first, rest = k;
-      for (size_t d = rows.size(); d-- > 0; rest /= rows[d]) place += rest % rows[d] * strides[d];
-      std::copy_n(x + k * row, row, y + place);
-    }
-  });
+  Padding plain{dims, out, halves(pads, false)};
+  std::optional<Blocks> blocks = find_blocks(b, 0);
+  if (!blocks || dims[1] != out[1]) return loop_of(b, pad_loop(plain, value));
+  no_posts(b);
+  Built built;
+  built.inputs = {b.as_it_is(0, 0, blocks->desc)};
+  built.out = blocks->with_dims(out);
+  built.loop = pad_loop(in_blocks(plain, blocks->size), value);
+  built.implementation = "loop";
+  return built;
 }
 
 }  // namespace byoc::onednn

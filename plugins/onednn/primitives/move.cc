@@ -105,6 +105,7 @@ Desc strided(const Dims& dims, const Dims& strides, DataType type) {
 
 Built build_view(const Builder& b) {
   const Dims &from = b.type(0).dims, strides = operand_strides(b), &to = b.out_type().dims;
+  if (from == to) return view_of(b, b.format(0), b.format(0));
   auto kept = reshaped_strides(from, strides, to);
   if (!kept) return view_of(b, plain_desc(b.type(0)), plain_desc(b.out_type()));
   return view_of(b, strided(from, strides, b.data(0)), strided(to, *kept, b.data(0)));
@@ -124,6 +125,9 @@ Built build_part(const Builder& b) {
   Dims from = operand_strides(b), starts = b.attrs().ints("starts"),
        steps = b.attrs().ints("steps"), strides;
   int64_t drop = b.attrs().i("drop"), offset = 0;
+  if (drop < 0 && b.type(0).dims == b.out_type().dims &&
+      std::all_of(steps.begin(), steps.end(), [](int64_t step) { return step == 1; }))
+    return view_of(b, b.format(0), b.format(0));
   for (size_t d = 0; d < from.size(); ++d) {
     offset += starts[d] * from[d];
     if (static_cast<int64_t>(d) != drop) strides.push_back(from[d] * steps[d]);

@@ -37,11 +37,20 @@ Window read_window(const Builder& b) {
   return w;
 }
 
+PoolingForward::primitive_desc describe_pool(const Builder& b, algorithm how, const Window& w,
+                                             const Desc& operand) {
+  return describe<PoolingForward>(b.engine, user_scratchpad(), kInference, how, operand,
+                                  any_desc(b.out_type().dims, b.data(0)), w.strides, w.kernel,
+                                  minus_one(w.dilations), w.begin, w.end);
+}
+
+// On plain images oneDNN 2.6 has a loop that takes fifty times as long as its kernel for blocks.
 Built pool_with(const Builder& b, algorithm how, const Window& w) {
   no_posts(b);
-  auto pd = describe<PoolingForward>(b.engine, user_scratchpad(), kInference, how, b.format(0),
-                                     any_desc(b.out_type().dims, b.data(0)), w.strides, w.kernel,
-                                     minus_one(w.dilations), w.begin, w.end);
+  auto pd = describe_pool(b, how, w, b.format(0));
+  std::optional<Blocks> blocks = find_or_make_blocks(b, 0);
+  if (blocks && !std::string_view(pd.impl_info_str()).starts_with("jit"))
+    pd = describe_pool(b, how, w, blocks->desc);
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc())};
   built.out = pd.dst_desc();
@@ -103,45 +112,40 @@ void pool_plane_anywhere(const BlockedPool& p, const float* x, float* y) { pool_
 // (the largest pool of SqueezeNet, one thread), and keeps NaN.
 std::optional<Built> blocked_max_pool(const Builder& b, const Window& w) {
   const Dims &in = b.type(0).dims, &out = b.out_type().dims;
-  if (in.size() != 4 || b.data(0) != DataType::f32 || b.out_type().elements() == 0)
-    return std::nullopt;
-  for (int64_t block : {8, 16}) {
-    auto tag = block == 8 ? dnnl::memory::format_tag::nChw8c : dnnl::memory::format_tag::nChw16c;
-    if (in[1] % block != 0 || b.format(0) != Desc(in, kF32, tag)) continue;
-    BlockedPool p{in[0] * in[1] / block,
-                  block,
-                  in[2],
-                  in[3],
-                  out[2],
-                  out[3],
-                  w.kernel[0],
-                  w.kernel[1],
-                  w.strides[0],
-                  w.strides[1],
-                  w.dilations[0],
-                  w.dilations[1],
-                  w.begin[0],
-                  w.begin[1]};
-    auto pool = pool_plane_anywhere;
+  std::optional<Blocks> blocks = find_or_make_blocks(b, 0);
+  if (!blocks) return std::nullopt;
+  BlockedPool p{in[0] * in[1] / blocks->size,
+                blocks->size,
+                in[2],
+                in[3],
+                out[2],
+                out[3],
+                w.kernel[0],
+                w.kernel[1],
+                w.strides[0],
+                w.strides[1],
+                w.dilations[0],
+                w.dilations[1],
+                w.begin[0],
+                w.begin[1]};
+  auto pool = pool_plane_anywhere;
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) pool = pool_plane_avx2;
+  if (__builtin_cpu_supports("avx2")) pool = pool_plane_avx2;
 #endif
-    Built built;
-    built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, b.format(0))};
-    built.out = Desc(out, kF32, tag);
-    built.loop = [p, pool](const void* const* from, void* to) {
-      const int threads = loop_threads();
-      const int64_t in_plane = p.in_h * p.in_w * p.block, out_plane = p.out_h * p.out_w * p.block;
+  Built built;
+  built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, blocks->desc)};
+  built.out = blocks->with_dims(out);
+  built.loop = [p, pool](const void* const* from, void* to) {
+    const int threads = loop_threads();
+    const int64_t in_plane = p.in_h * p.in_w * p.block, out_plane = p.out_h * p.out_w * p.block;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-      for (int64_t plane = 0; plane < p.planes; ++plane) {
-        pool(p, static_cast<const float*>(from[0]) + plane * in_plane,
-             static_cast<float*>(to) + plane * out_plane);
-      }
-    };
-    built.implementation = "loop";
-    return built;
-  }
-  return std::nullopt;
+    for (int64_t plane = 0; plane < p.planes; ++plane) {
+      pool(p, static_cast<const float*>(from[0]) + plane * in_plane,
+           static_cast<float*>(to) + plane * out_plane);
+    }
+  };
+  built.implementation = "loop";
+  return built;
 }
 
 }  // namespace

@@ -55,6 +55,40 @@ Desc any_desc(const Dims& dims, DataType type) {
   return Desc(dims, type, dnnl::memory::format_tag::any);
 }
 
+Desc Blocks::with_dims(const Dims& dims) const {
+  using Tag = dnnl::memory::format_tag;
+  return Desc(dims, kF32, size == 8 ? Tag::nChw8c : Tag::nChw16c);
+}
+
+namespace {
+
+std::optional<Blocks> blocks_of(const Builder& b, size_t arg, int64_t size) {
+  const Dims& dims = b.type(arg).dims;
+  if (dims.size() != 4 || b.data(arg) != DataType::f32 || dims[1] % size != 0) return std::nullopt;
+  Blocks blocks{size, Desc()};
+  blocks.desc = blocks.with_dims(dims);
+  return blocks;
+}
+
+}  // namespace
+
+std::optional<Blocks> find_blocks(const Builder& b, size_t arg) {
+  for (int64_t size : {8, 16}) {
+    std::optional<Blocks> blocks = blocks_of(b, arg, size);
+    if (blocks && blocks->desc == b.format(arg)) return blocks;
+  }
+  return std::nullopt;
+}
+
+std::optional<Blocks> find_or_make_blocks(const Builder& b, size_t arg) {
+  if (std::optional<Blocks> blocks = find_blocks(b, arg)) return blocks;
+  if (b.format(arg) != plain_desc(b.type(arg))) return std::nullopt;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return blocks_of(b, arg, 16);
+#endif
+  return blocks_of(b, arg, 8);
+}
+
 // Runs of dims that follow each other without a gap are cut anew; ones have no say. No dim is 0.
 std::optional<Dims> reshaped_strides(const Dims& dims, const Dims& strides, const Dims& to) {
   Dims old_dims, old_strides, out(to.size(), 1);
