@@ -103,7 +103,11 @@ static byoc_status* plugin_open(const byoc_host* host, byoc_str options, byoc_in
     byoc_str why = STR("no licence");
     return host->status_new(host->ctx, BYOC_PERMISSION_DENIED, -1, -1, NULL, 0, why);
   }
-  *out = is(self, "open-null") ? NULL : (byoc_instance*)self;
+  if (is(self, "open-null")) {
+    free(self);
+    self = NULL;
+  }
+  *out = (byoc_instance*)self;
   return NULL;
 }
 
