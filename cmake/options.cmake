@@ -30,7 +30,7 @@ if("address" IN_LIST BYOC_SANITIZE)
     add_compile_options(-fno-sanitize=null,object-size,alignment)
   endif()
   add_library(byoc_sanitizers OBJECT ${PROJECT_SOURCE_DIR}/cmake/sanitizers.cc)
-  link_libraries($<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:byoc_sanitizers>)
+  link_libraries($<BUILD_INTERFACE:$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:byoc_sanitizers>>)
 endif()
 
 # A room of the house: a static library of the sources in this folder that exposes include/ alone.
