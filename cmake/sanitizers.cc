@@ -1,5 +1,9 @@
-// What the address and undefined sanitizers are told in every program of a build with them, whoever
-// starts it: the options of the environment come on top.
+// What every program of a build with the address and undefined sanitizers brings with it, whoever starts
+// it: the options of the environment come on top.
+
+#include <sys/resource.h>
+
+#include <algorithm>
 
 extern "C" {
 
@@ -14,3 +18,15 @@ const char* __asan_default_options() {
 const char* __ubsan_default_options() { return "halt_on_error=1:print_stacktrace=1"; }
 
 }  // extern "C"
+
+namespace {
+
+// With red zones around what it holds, a frame takes several times its size: so does the stack.
+__attribute__((constructor)) void enlarge_stack() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_STACK, &limit);
+  limit.rlim_cur = std::min<rlim_t>(std::max<rlim_t>(limit.rlim_cur, 64 << 20), limit.rlim_max);
+  ::setrlimit(RLIMIT_STACK, &limit);
+}
+
+}  // namespace
