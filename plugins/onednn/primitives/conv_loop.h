@@ -1,7 +1,9 @@
 #pragma once
 // Convolutions of images in blocks of eight channels, as oneDNN lays them out for AVX2, by a loop
-// of our own. The sums are oneDNN's and in its order; the loop is shorter: one copy of a tap's
-// eight channels where oneDNN 2.6 writes out a whole row of taps, once for each edge of the image.
+// of our own. A tap's eight channels are written out once, where oneDNN 2.6 writes out whole rows
+// of taps, once for each edge of the image; the next block's weights are fetched ahead; and the
+// edges of a row cost no more than its middle. A block of channels is summed up and then added to
+// the result.
 #include <optional>
 
 #include "primitives/primitives.h"
