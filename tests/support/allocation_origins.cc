@@ -43,18 +43,22 @@ void add(const Dl_info& info) {
   }
 }
 
-/// `caller`: the return address of the allocator's entry; null: frames up to the sanitizer's are
-/// ours.
+/// `caller`: the return address of the allocator's entry; null: behind the sanitizer's backtrace
+/// the frames up to its allocator are ours.
 void record(const void* caller) {
   if (!counting.load(std::memory_order_relaxed) || inside) return;
   inside = true;
   void* frames[kMostFrames];
   int n = backtrace(frames, kMostFrames), first = 0;
   Dl_info info{};
+  auto is_of_runtime = [&](void* frame) {
+    return dladdr(frame, &info) && is_runtime(info.dli_fname);
+  };
   if (caller != nullptr) {
     while (first < n && frames[first] != caller) ++first;
   } else {
-    while (first < n && (dladdr(frames[first], &info) == 0 || !is_runtime(info.dli_fname))) ++first;
+    while (first < n && is_of_runtime(frames[first])) ++first;
+    while (first < n && !is_of_runtime(frames[first])) ++first;
   }
   for (int k = first; k < n; ++k) {
     if (dladdr(frames[k], &info) == 0 || is_runtime(info.dli_fname)) continue;
