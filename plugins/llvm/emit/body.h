@@ -18,7 +18,7 @@ struct Unit {
 
 /// A function of this unit with all attributes set; internal unless it is the unit's own.
 llvm::Function* make_function(Unit& unit, const std::string& name,
-                              std::vector<llvm::Type*> parameters);
+                              const std::vector<llvm::Type*>& parameters);
 
 class Body {
  public:

@@ -22,7 +22,7 @@ struct Body::Captures {
 constexpr uint64_t kBlocksPerWorker = 4;  // so that no thread waits long for the slowest
 
 llvm::Function* make_function(Unit& unit, const std::string& name,
-                              std::vector<llvm::Type*> parameters) {
+                              const std::vector<llvm::Type*>& parameters) {
   llvm::LLVMContext& context = unit.module.getContext();
   auto* type = llvm::FunctionType::get(llvm::Type::getInt32Ty(context), parameters, false);
   bool is_entry = name == unit.symbol;

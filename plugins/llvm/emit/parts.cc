@@ -81,7 +81,7 @@ std::vector<Part> around_longest(const std::vector<Part>& runs) {
 
 std::vector<Part> parts_of(const te::For& loop, Ranges ranges, int64_t copies) {
   const int64_t extent = te::as_int(loop.extent).value_or(0);
-  const std::vector<Part> whole = {{0, extent}};
+  std::vector<Part> whole = {{0, extent}};
   const auto begin = te::as_int(loop.begin);
   if (!begin || extent < 2 || extent > kMostIterations || loop.body.is_empty()) return whole;
   ranges.set(loop.var, {*begin, *begin + extent - 1});
