@@ -17,6 +17,7 @@ namespace byoc::driver {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr int kStepMs = 100;
 
 std::string to_text(const CaseResult& result) {
   Json json = {{"verdict", static_cast<int>(result.verdict)},
@@ -47,7 +48,7 @@ void write_all(int fd, std::string_view text) {
 struct Child {
   size_t index = 0;  // of the case
   int pipe = -1;
-  Clock::time_point deadline;
+  Clock::duration left{};  // of its time
   std::string text;
   bool timed_out = false;
 };
@@ -82,7 +83,7 @@ class Isolation {
       close(ends[0]);
       return fail(index, cat("fork: ", std::strerror(errno)));
     }
-    children_[pid] = {index, ends[0], Clock::now() + std::chrono::seconds(timeout_), "", false};
+    children_[pid] = {index, ends[0], std::chrono::seconds(timeout_), "", false};
   }
 
   void fail(size_t index, std::string reason) {
@@ -93,11 +94,9 @@ class Isolation {
   void wait() {
     std::vector<pollfd> polled;
     std::vector<pid_t> pids;
-    int wait_ms = 1000;
+    int wait_ms = kStepMs;
     for (auto& [pid, child] : children_) {
-      auto left =
-          std::chrono::duration_cast<std::chrono::milliseconds>(child.deadline - Clock::now())
-              .count();
+      auto left = std::chrono::ceil<std::chrono::milliseconds>(child.left).count();
       if (left <= 0 && !child.timed_out) {
         child.timed_out = true;
         kill(pid, SIGKILL);
@@ -106,7 +105,13 @@ class Isolation {
       polled.push_back({child.pipe, POLLIN, 0});
       pids.push_back(pid);
     }
+    auto before = Clock::now();
     poll(polled.data(), polled.size(), wait_ms);
+    // Time in which this process was not running either, such as both stopped, is not held against
+    // the children.
+    auto passed =
+        std::min<Clock::duration>(Clock::now() - before, std::chrono::milliseconds(2 * kStepMs));
+    for (auto& [pid, child] : children_) child.left -= passed;
     for (size_t k = 0; k < polled.size(); ++k) {
       if (polled[k].revents != 0) read_from(pids[k]);
     }

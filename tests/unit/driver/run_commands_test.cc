@@ -1,5 +1,6 @@
 // compile, run, verify, test-onnx: models in, numbers out.
 #include <onnx/onnx_pb.h>
+#include <sys/stat.h>
 
 #include "command.h"
 #include "core/import/pb.h"
@@ -210,6 +211,31 @@ TEST(TestOnnxCommand, TellsPassedFailedAndUnsupportedApart) {
                                  "worst [0] 1 instead of 0.5"));
   EXPECT_THAT(ran.out, HasSubstr("(NoSuchOp, domain ai.onnx, opset 13)"));
   EXPECT_EQ(byoc("test-onnx " + byoc.file("cases/right")).code, 0);
+}
+
+// A case that waits: its input is a pipe, which is refused once somebody writes to it.
+std::string write_waiting_case(const Byoc& byoc, const std::string& name) {
+  std::string folder = write_case(byoc, name, "Transpose", 1, 1);
+  std::string input = folder + "/test_data_set_0/input_0.pb";
+  std::filesystem::rename(input, folder + "/input");
+  EXPECT_EQ(mkfifo(input.c_str(), 0600), 0);
+  return folder;
+}
+
+TEST(TestOnnxCommand, EndsACaseThatTakesTooLong) {
+  Byoc byoc;
+  Ran ran = byoc("test-onnx " + write_waiting_case(byoc, "waits") + " --timeout 1 -v");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out, HasSubstr("timed out after 1 s"));
+}
+
+TEST(TestOnnxCommand, DoesNotCountTheTimeInWhichItWasStopped) {
+  Byoc byoc("setsid " BYOC_BUILD_DIR "/bin/byoc");  // a process group of its own
+  std::string folder = write_waiting_case(byoc, "waits");
+  byoc("test-onnx " + folder + " --timeout 2 >" + byoc.file("out") +
+       " & pid=$!; sleep 0.4; kill -STOP -$pid; sleep 3; kill -CONT -$pid; timeout 5 sh -c 'cat " +
+       folder + "/input >" + folder + "/test_data_set_0/input_0.pb'; wait $pid");
+  EXPECT_THAT(get(byoc.file("out")), HasSubstr("is not a regular file"));  // not "timed out"
 }
 
 TEST(TestOnnxCommand, RefusesAFolderWithoutCases) {
