@@ -132,7 +132,8 @@ const Program kPrograms[] = {
      1},
     {"pads_in_blocks",
      "fn main(%x: f32[2,8,9,7], %w: f32[16,8,3,3], %w1: f32[8,16,1,1]) { %0 = conv2d(%x, %w)  %1 = "
-     "pad(%0) {pads=[0,0,1,2,0,0,0,3], value=2.5}  %2 = average_pool(%1) {kernel_shape=[3,3]}  %3 = "
+     "pad(%0) {pads=[0,0,1,2,0,0,0,3], value=2.5}  %2 = average_pool(%1) {kernel_shape=[3,3]}  %3 "
+     "= "
      "conv2d(%2, %w1)  return %3 }",
      4},
     {"pads_of_channels_in_blocks",
@@ -144,6 +145,33 @@ const Program kPrograms[] = {
      "pad(%0) {pads=[0,0,0,0,0,0,0,0]}  %2 = reshape(%1) {shape=[2,16,7,5]}  %3 = conv2d(%2, %w1)  "
      "return %3 }",
      4},
+    {"matmul_of_many_rows",
+     "fn main(%x: f32[2,9,24], %w: f32[24,40]) { %0 = matmul(%x, %w)  return %0 }", 1},
+    {"matmul_of_many_rows_bias_gelu",
+     "fn main(%x: f32[3,11,16], %w: f32[16,24], %w1: f32[24]) { %0 = matmul(%x, %w)  %1 = add(%0, "
+     "%w1)  %2 = gelu(%1)  return %2 }",
+     3},
+    {"matmul_of_many_rows_bias_residual_relu",
+     "fn main(%x: f32[17,16], %w: f32[16,32], %w1: f32[32], %r: f32[17,32]) { %0 = matmul(%x, %w)  "
+     "%1 = add(%0, %w1)  %2 = add(%1, %r)  %3 = relu(%2)  return %3 }",
+     4},
+    {"matmul_of_many_rows_scaled_by_channel",
+     "fn main(%x: f32[17,16], %w: f32[16,32], %c: f32[32], %d: f32[17,1]) { %0 = matmul(%x, %w)  "
+     "%1 "
+     "= multiply(%0, %c)  %2 = subtract(%1, %d)  return %2 }",
+     3},
+    {"gemm_of_many_rows",
+     "fn main(%x: f32[19,24], %w: f32[40,24], %w1: f32[40]) { %0 = gemm(%x, %w) {trans_b=true}  %1 "
+     "= add(%0, %w1)  %2 = relu(%1)  return %2 }",
+     3},
+    {"gemm_of_many_columns_times_alpha",
+     "fn main(%x: f32[24,19], %w: f32[24,40], %w1: f32[40]) { %0 = gemm(%x, %w) {trans_a=true, "
+     "alpha=0.5}  %1 = add(%0, %w1)  return %1 }",
+     2},
+    {"gemm_of_many_rows_times_alpha",
+     "fn main(%x: f32[19,24], %w: f32[24,40], %w1: f32[40]) { %0 = gemm(%x, %w) {alpha=0.5}  %1 = "
+     "tanh(%0)  return %1 }",
+     2},
     {"global_average_pool",
      "fn main(%x: f32[2,17,3,5], %w: f32[17,17,1,1]) { %0 = conv2d(%x, %w)  %1 = "
      "global_average_pool(%0)  return %1 }",

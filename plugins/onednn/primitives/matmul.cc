@@ -4,6 +4,8 @@
 
 namespace byoc::onednn {
 
+using dnnl::algorithm;
+
 namespace {
 
 Desc transposed(const Dims& stored,
@@ -35,10 +37,51 @@ std::optional<Desc> in_columns(const Desc& wanted, const Desc& chosen) {
   return Desc(dims, kF32, Dims{1, std::max<int64_t>(dims[0], 1)});
 }
 
+bool is_plain(const Desc& desc) { return desc == plain_desc(dims_of(desc)); }
+
+// Rows of f32 by one constant matrix, with nothing behind but a bias, a sum and functions.
+bool may_be_convolution(const Builder& b, const Argument& src, const Posts& posts, int64_t rows) {
+  constexpr int64_t kFewRows = 8;
+  return b.is_constant(1) && b.type(1).rank() == 2 && b.data(0) == DataType::f32 &&
+         b.data(1) == DataType::f32 && posts.inputs.empty() && rows >= kFewRows &&
+         is_plain(src.have) && b.format(0) == plain_desc(b.type(0));
+}
+
+// The rows as the pixels of an image with channels last. oneDNN's 1x1 convolution keeps the matrix
+// in blocks and is faster than its gemm (2.6 on AVX2: 128x768x768 71 -> 88 GFLOP/s, 128x768x3072 66
+// -> 82, 128x3072x768 61 -> 80, 197x768x3072 66 -> 82).
+std::optional<Built> product_as_convolution(const Builder& b, const Argument& src,
+                                            const Argument& weights, const Posts& posts,
+                                            const Dims& out) try {
+  const int64_t columns = out.back(), depth = dims_of(src.have).back();
+  const int64_t rows = b.out_type().elements() / columns;
+  if (!may_be_convolution(b, src, posts, rows)) return std::nullopt;
+  using Tag = dnnl::memory::format_tag;
+  Desc pixels({1, depth, 1, rows}, kF32, Tag::nhwc),
+      results({1, columns, 1, rows}, kF32, Tag::nhwc);
+  Dims steps = *plain_strides_of(weights.have), ones = {1, 1}, none = {0, 0};
+  Desc matrix({columns, depth, 1, 1}, kF32, Dims{steps.back(), steps[steps.size() - 2], 1, 1});
+  Desc bias = posts.bias >= 0 ? any_desc({columns}, kF32) : Desc();
+  auto pd = describe<dnnl::convolution_forward>(
+      b.engine, posts.attr, kInference, algorithm::convolution_direct, pixels,
+      any_desc(dims_of(matrix), kF32), bias, results, ones, none, none, none);
+  if (std::string_view(pd.impl_info_str()) != "jit_1x1:avx2") return std::nullopt;
+  Built built;
+  built.inputs = {{DNNL_ARG_SRC, src.value, true, pixels, pixels},
+                  {DNNL_ARG_WEIGHTS, weights.value, true, matrix, pd.weights_desc()}};
+  add_posts(b, posts, pd, {columns}, bias_of(pd, posts), built);
+  built.out = plain_desc(b.out_type());
+  built.out_view = results;
+  return finish(pd, std::move(built));
+} catch (const dnnl::error&) {  // what a convolution cannot do, a product perhaps can
+  return std::nullopt;
+}
+
 Built finish_matmul(const Builder& b, Argument src, Argument weights, const Dims& out,
                     float alpha) {
   Posts posts = read_posts(b.region, b.unit,
                            Channel{out.back(), static_cast<int64_t>(out.size()) - 1}, alpha);
+  if (auto built = product_as_convolution(b, src, weights, posts, out)) return *std::move(built);
   Dims bias_dims(out.size(), 1);
   bias_dims.back() = out.back();
   Desc dst = plain_desc(out, b.data(0));
