@@ -10,12 +10,13 @@
 #include <cstring>
 #include <filesystem>
 
-#include "bench/onnx_graphs.h"
+#include "bench/support/onnx_graphs.h"
 #include "byoc/base/check.h"
 #include "byoc/compile.h"
 #include "byoc/import.h"
 #include "byoc/op/registry.h"
 #include "byoc/runtime/session.h"
+#include "support/paths.h"
 
 namespace byoc::bench {
 namespace {

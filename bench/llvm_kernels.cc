@@ -10,14 +10,15 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "bench/fma_peak.h"
-#include "bench/kernel_shapes.h"
+#include "bench/support/fma_peak.h"
+#include "bench/support/kernel_shapes.h"
 #include "byoc/base/check.h"
 #include "byoc/compile.h"
-#include "byoc/ir/builder.h"
 #include "byoc/runtime/tensor.h"
-#include "core/driver/bench/measure.h"
-#include "plugins/onednn/dnnl_compat.h"
+#include "byoc/text/builder.h"
+#include "core/tools/measure/measure.h"
+#include "plugins/onednn/library/dnnl_compat.h"
+#include "support/paths.h"
 
 namespace byoc::bench {
 namespace {

@@ -12,13 +12,14 @@
 #include <cstdio>
 #include <cstring>
 
-#include "bench/fma_peak.h"
-#include "bench/onednn_resnet50.h"
+#include "bench/support/fma_peak.h"
+#include "bench/support/onednn_resnet50.h"
 #include "byoc/base/check.h"
 #include "byoc/compile.h"
-#include "byoc/ir/builder.h"
 #include "byoc/runtime/tensor.h"
-#include "core/driver/bench/measure.h"
+#include "byoc/text/builder.h"
+#include "core/tools/measure/measure.h"
+#include "support/paths.h"
 
 namespace byoc::bench {
 namespace {

@@ -6,12 +6,13 @@
 #include <sys/resource.h>
 #include <chrono>
 
-#include "bench/graphs.h"
+#include "bench/support/graphs.h"
 #include "byoc/compile.h"
 #include "byoc/pass/passes.h"
-#include "core/partition/border.h"
-#include "core/partition/judge.h"
-#include "core/partition/regions.h"
+#include "core/partition/convex/regions.h"
+#include "core/partition/partition_metrics.h"
+#include "core/region/judge.h"
+#include "support/paths.h"
 
 namespace byoc::bench {
 namespace {

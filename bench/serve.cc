@@ -7,9 +7,9 @@
 #include <iostream>
 
 #include "byoc/base/json.h"
-#include "core/driver/bench/measure.h"
-#include "core/driver/commands/bindings.h"
-#include "core/driver/commands/runnable.h"
+#include "core/tools/measure/measure.h"
+#include "core/tools/model/bindings.h"
+#include "core/tools/model/runnable.h"
 #include "runtime/cli/values.h"
 
 namespace byoc::bench {

@@ -7,10 +7,10 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "bench/models.h"
+#include "bench/support/models.h"
 #include "byoc/base/check.h"
-#include "core/driver/commands/compare.h"
-#include "core/driver/commands/execute.h"
+#include "core/tools/model/compare.h"
+#include "core/tools/model/execute.h"
 
 namespace byoc::bench {
 namespace {

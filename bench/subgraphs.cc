@@ -6,12 +6,12 @@
 
 #include <algorithm>
 
-#include "bench/models.h"
+#include "bench/support/models.h"
 #include "byoc/base/check.h"
-#include "core/driver/bench/measure.h"
-#include "core/driver/bench/report.h"
-#include "core/driver/replay/dump_region.h"
-#include "core/driver/replay/run_replay.h"
+#include "core/tools/measure/measure.h"
+#include "core/tools/measure/report.h"
+#include "core/tools/replay/dump_region.h"
+#include "core/tools/replay/run_replay.h"
 
 namespace byoc::bench {
 namespace {

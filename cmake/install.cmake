@@ -18,7 +18,8 @@ install(FILES ${CMAKE_BINARY_DIR}/byoc-config.cmake ${CMAKE_BINARY_DIR}/byoc-con
 
 # The rooms, each as byoc::<room>: a program names compile (passes, build), import (ONNX files) or runtime
 # (sessions), and gets what they stand on.
-set(byoc_libraries base runtime ir te op translate text pass simplify partition codegen pipeline compile import)
+set(byoc_libraries base artifact host session runtime ir te op translate text graph_json pass simplify bind region
+  partition codegen compile import)
 foreach(library IN LISTS byoc_libraries)
   set_target_properties(byoc_${library} PROPERTIES EXPORT_NAME ${library})
   install(TARGETS byoc_${library} EXPORT byoc_libraries ARCHIVE DESTINATION lib COMPONENT libraries)

@@ -13,10 +13,13 @@ set(CMAKE_C_FLAGS_RELEASE "-O2")
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(BYOC_PLUGIN_DIR ${CMAKE_BINARY_DIR}/lib/byoc/plugins)
 
+# Paths in the cache are relative to the source folder, so that another clone of it finds the same objects; the
+# sloppiness is what ccache's manual wants for precompiled headers.
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
 endif()
 
 add_compile_options(-Wall -Wextra -Werror -Wno-missing-field-initializers -fno-gnu-unique)
@@ -33,26 +36,3 @@ if("address" IN_LIST BYOC_SANITIZE)
   link_libraries($<BUILD_INTERFACE:$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:byoc_sanitizers>>)
 endif()
 
-# A room of the house: a static library of the sources in this folder that exposes include/ alone.
-# byoc_room(NAME [SOURCES globs...] [LINK libraries...] [PRIVATE libraries of this room alone...])
-# Private libraries that are headers alone are nothing to those who link an installed room.
-function(byoc_room name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;PRIVATE" ${ARGN})
-  if(NOT ARG_SOURCES)
-    set(ARG_SOURCES *.cc)
-  endif()
-  file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${ARG_SOURCES})
-  add_library(${name} STATIC ${sources})
-  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-                                            $<INSTALL_INTERFACE:include>)
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_compile_features(${name} PUBLIC cxx_std_20)
-  target_link_libraries(${name} PUBLIC ${ARG_LINK})
-  foreach(library IN LISTS ARG_PRIVATE)
-    get_target_property(type ${library} TYPE)
-    if(type STREQUAL INTERFACE_LIBRARY)
-      set(library $<BUILD_INTERFACE:${library}>)
-    endif()
-    target_link_libraries(${name} PRIVATE ${library})
-  endforeach()
-endfunction()

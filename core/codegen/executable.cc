@@ -5,7 +5,7 @@
 #include "byoc/base/version.h"
 #include "byoc/compile.h"
 #include "byoc/ir/visit.h"
-#include "core/partition/annotations.h"
+#include "core/region/annotations.h"
 
 namespace byoc {
 namespace {

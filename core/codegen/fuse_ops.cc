@@ -8,10 +8,10 @@
 #include "byoc/pass/passes.h"
 #include "core/codegen/fuse.h"
 #include "core/codegen/group_kernels.h"
-#include "core/partition/annotate.h"
-#include "core/partition/annotations.h"
-#include "core/partition/inline_call.h"
-#include "core/partition/judge.h"
+#include "core/region/annotate_function.h"
+#include "core/region/annotations.h"
+#include "core/region/inline_call.h"
+#include "core/region/judge.h"
 
 namespace byoc {
 namespace {

@@ -4,11 +4,11 @@
 //   after:  conv2d, add and relu in one region, max_pool in another, both closed
 #include "core/codegen/group_kernels.h"
 
+#include "byoc/host/plugins.h"
 #include "byoc/op/op.h"
 #include "byoc/plugin/abi.h"
-#include "byoc/runtime/plugins.h"
-#include "core/partition/annotations.h"
-#include "core/partition/rewrite_annotations.h"
+#include "core/region/annotations.h"
+#include "core/region/rewrite_annotations.h"
 
 namespace byoc {
 namespace {

@@ -6,7 +6,7 @@
 //   arena_peak_live=64} { ... }
 #include "byoc/base/arena.h"
 #include "byoc/pass/passes.h"
-#include "core/partition/annotations.h"
+#include "core/region/annotations.h"
 
 namespace byoc {
 namespace {

@@ -7,13 +7,13 @@
 #include <unordered_set>
 
 #include "byoc/base/check.h"
-#include "byoc/ir/graph_json.h"
 #include "byoc/op/op.h"
 #include "byoc/pass/passes.h"
+#include "byoc/text/graph_json.h"
 #include "core/codegen/count_work.h"
 #include "core/codegen/fuse.h"
-#include "core/partition/inline_call.h"
-#include "core/partition/judge.h"
+#include "core/region/inline_call.h"
+#include "core/region/judge.h"
 
 namespace byoc {
 

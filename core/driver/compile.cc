@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/partition/judge.h"
+#include "core/region/judge.h"
 
 namespace byoc {
 namespace {

@@ -1,7 +1,7 @@
 // compiler_begin and compiler_end: a value crosses the border of region `region` of plugin
 // `compiler`.
-#include "core/op/families.h"
-#include "core/op/util.h"
+#include "byoc/op/registry.h"
+#include "core/op/kernel/util.h"
 
 namespace byoc::op {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "runtime/base/memory.h"
+#include "byoc/base/memory.h"
 
 namespace byoc {
 namespace {

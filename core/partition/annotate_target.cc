@@ -7,91 +7,9 @@
 #include <algorithm>
 
 #include "byoc/pass/passes.h"
-#include "core/partition/annotate.h"
-#include "core/partition/judge.h"
-#include "core/partition/rewrite_annotations.h"
+#include "core/region/annotate_function.h"
 
 namespace byoc {
-
-Result<std::vector<const Plugin*>> plugins_for(const Function& function,
-                                               const std::vector<std::string>& listed,
-                                               const PassContext& context) {
-  std::vector<std::string> ids =
-      function.attrs.has("compiler") ? std::vector{function.attr("compiler")} : listed;
-  std::vector<const Plugin*> out;
-  for (const std::string& id : ids) {
-    if (!context.plugins) {
-      return not_found(cat("no plugins are loaded, so \"", id, "\" cannot be asked"))
-          .with_slug("unknown-plugin");
-    }
-    BYOC_TRY(const Plugin* plugin, context.plugins->get(id));
-    out.push_back(plugin);
-  }
-  return out;
-}
-
-namespace {
-
-// Ops and composites; calls of plain or compiled functions, externs and annotations are left as
-// they are.
-bool is_candidate(const IRModule& module, const Node& node) {
-  if (auto* call = std::get_if<Call>(&node.kind)) return !call->op->is_annotation;
-  auto* invoke = std::get_if<Invoke>(&node.kind);
-  const Function* callee = invoke ? module.find(invoke->function) : nullptr;
-  return callee != nullptr && callee->attrs.has("composite");
-}
-
-void remark_verdict(const PassContext& context, const IRModule& module, const Plugin& plugin,
-                    const Node& node, const Verdict& verdict) {
-  bool is_yes = verdict.accept == Verdict::kYes;
-  if (context.report == nullptr || (is_yes && verdict.reason.empty())) return;
-  auto kind = is_yes                           ? Report::Remark::kNote  // how it will be run
-              : verdict.accept == Verdict::kNo ? Report::Remark::kRefused
-                                               : Report::Remark::kSlow;
-  context.remark(
-      {kind, plugin.id(), op_label(module, node), op_locs(module, node), verdict.reason});
-}
-
-// The place in `plugins` of the first that takes the node; their number when none does.
-size_t first_taker(Judge& judge, const IRModule& module, const PassContext& context,
-                   const Function& function, const UseCounts& uses, uint32_t node,
-                   const std::vector<const Plugin*>& plugins) {
-  for (size_t p = 0; p < plugins.size(); ++p) {
-    const Verdict& verdict = judge.takes(*plugins[p], function, uses, node);
-    remark_verdict(context, module, *plugins[p], function.nodes[node], verdict);
-    if (verdict.accept != Verdict::kNo) return p;
-  }
-  return plugins.size();
-}
-
-}  // namespace
-
-Result<Function> annotate_function(const IRModule& module, const Function& function, Symbol name,
-                                   const std::vector<const Plugin*>& plugins,
-                                   const PassContext& context, Taken* taken) {
-  BYOC_TRY(Annotations annotations, read_annotations(function, name));
-  Judge judge(module, context);
-  UseCounts uses(function);
-  int64_t next = 0;
-  for (const Region& region : annotations.regions) next = std::max(next, region.number + 1);
-  Taken counts;
-  std::vector<Symbol> ids;
-  for (const Plugin* plugin : plugins) ids.push_back(plugin->id());
-  for (uint32_t node = 0; node < function.nodes.size(); ++node) {
-    if (!is_candidate(module, function.nodes[node]) || annotations.region_of[node] != kOutside)
-      continue;
-    size_t p = first_taker(judge, module, context, function, uses, node, plugins);
-    if (p == plugins.size()) {
-      counts.refused.push_back(node);
-      continue;
-    }
-    counts.ops += op_count(module, function.nodes[node]);
-    annotations.region_of[node] = static_cast<uint32_t>(annotations.regions.size());
-    annotations.regions.push_back({next++, ids[p], true});
-  }
-  if (taken != nullptr) *taken = std::move(counts);
-  return rewrite_annotations(function, annotations, *context.ops);
-}
 
 namespace {
 

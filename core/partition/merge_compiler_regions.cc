@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include "byoc/pass/passes.h"
-#include "core/partition/border.h"
-#include "core/partition/judge.h"
-#include "core/partition/quotient.h"
-#include "core/partition/rewrite_annotations.h"
-#include "core/partition/waves.h"
+#include "core/partition/convex/waves.h"
+#include "core/partition/partition_metrics.h"
+#include "core/region/judge.h"
+#include "core/region/quotient.h"
+#include "core/region/rewrite_annotations.h"
 
 namespace byoc {
 namespace {

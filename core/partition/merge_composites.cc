@@ -8,11 +8,11 @@
 
 #include "byoc/base/check.h"
 #include "byoc/ir/composite.h"
-#include "byoc/ir/text.h"
 #include "byoc/pass/passes.h"
-#include "core/partition/annotate.h"
-#include "core/partition/annotations.h"
-#include "core/partition/judge.h"
+#include "byoc/text/text.h"
+#include "core/region/annotate_function.h"
+#include "core/region/annotations.h"
+#include "core/region/judge.h"
 
 namespace byoc {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "byoc/base/check.h"
 #include "byoc/pass/passes.h"
-#include "core/partition/quotient.h"
+#include "core/region/quotient.h"
 
 namespace byoc {
 namespace {

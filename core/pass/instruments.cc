@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "byoc/ir/text.h"
+#include "byoc/text/text.h"
 
 namespace byoc {
 namespace {

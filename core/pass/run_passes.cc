@@ -3,7 +3,7 @@
 #include "byoc/base/check.h"
 #include "byoc/base/env.h"
 #include "byoc/base/nearest.h"
-#include "byoc/ir/text.h"
+#include "byoc/text/text.h"
 #include "core/pass/instruments.h"
 
 namespace byoc {

@@ -1,8 +1,8 @@
 // Types of all nodes from those of parameters and constants, callees first, so that a call of a
 // function finds its results known. What call_dps_packed returns is known to its plugin alone: it
 // stays.
-#include "byoc/ir/text.h"
 #include "byoc/pass/passes.h"
+#include "byoc/text/text.h"
 #include "core/simplify/infer.h"
 
 namespace byoc {

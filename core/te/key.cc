@@ -4,8 +4,8 @@
 
 #include <bit>
 
+#include "core/te/interner.h"
 #include "core/te/rewrite.h"
-#include "core/te/simplify/interner.h"
 
 namespace byoc::te {
 namespace {

@@ -1,4 +1,4 @@
-#include "byoc/ir/builder.h"
+#include "byoc/text/builder.h"
 
 #include <algorithm>
 

@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "byoc/base/file.h"
-#include "byoc/ir/text.h"
 #include "byoc/ir/visit.h"
-#include "core/ir/printer.h"
+#include "byoc/text/text.h"
+#include "core/text/printer.h"
 
 namespace byoc {
 namespace {

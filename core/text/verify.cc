@@ -3,8 +3,8 @@
 
 #include "byoc/base/check.h"
 #include "byoc/ir/composite.h"
-#include "byoc/ir/text.h"
 #include "byoc/ir/visit.h"
+#include "byoc/text/text.h"
 #include "core/text/infer_cache.h"
 
 namespace byoc {

@@ -1,5 +1,5 @@
 // The op that a function is about, and a name that says what the function does.
-#include "byoc/te/translate.h"
+#include "byoc/translate/translate.h"
 
 namespace byoc::te {
 namespace {

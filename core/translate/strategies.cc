@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "byoc/te/translate.h"
+#include "byoc/translate/translate.h"
 
 namespace byoc::te {
 namespace {

@@ -1,6 +1,6 @@
 // translate_to_te: walks a function's nodes in order, and those of the functions it invokes in
 // their place; each call becomes the stages of the one strategy that the selector names.
-#include "byoc/te/translate.h"
+#include "byoc/translate/translate.h"
 
 #include <algorithm>
 #include <unordered_set>

@@ -1,8 +1,8 @@
 // The json plugin: the reference. It takes every op that has a reference kernel, keeps the graph's
 // JSON as its artifact, and runs the kernels one after another. The smallest whole plugin, and the
 // oracle of all tests.
-#include "byoc/ir/graph_json.h"
 #include "byoc/plugin/sdk.h"
+#include "byoc/text/graph_json.h"
 #include "plugins/json/interpreter.h"
 
 namespace byoc::json_plugin {

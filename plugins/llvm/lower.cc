@@ -1,6 +1,6 @@
 #include "plugins/llvm/lower.h"
 
-#include "byoc/ir/graph_json.h"
+#include "byoc/text/graph_json.h"
 #include "plugins/llvm/topi/anchors.h"
 #include "plugins/llvm/topi/depthwise.h"
 #include "plugins/llvm/topi/pool.h"

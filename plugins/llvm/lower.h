@@ -1,6 +1,6 @@
 #pragma once
 // A function as it crosses the ABI -> loops: tensor expressions, a schedule, lowering.
-#include "byoc/te/translate.h"
+#include "byoc/translate/translate.h"
 
 namespace byoc::llvm_plugin {
 

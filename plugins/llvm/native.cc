@@ -11,7 +11,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "plugins/llvm/fingerprint.h"
-#include "plugins/llvm/link.h"
+#include "plugins/llvm/machine/link.h"
 
 namespace byoc::llvm_plugin {
 namespace {

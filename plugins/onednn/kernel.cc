@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "format_text.h"
+#include "library/format_text.h"
 
 namespace byoc::onednn {
 

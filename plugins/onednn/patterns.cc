@@ -1,6 +1,6 @@
 #include "patterns.h"
 
-#include "pieces.h"
+#include "region/decomposed.h"
 
 namespace byoc::onednn {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <numeric>
 
-#include "format_text.h"
+#include "library/format_text.h"
 
 namespace byoc::onednn {
 namespace {

@@ -7,7 +7,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "runtime/base/memory.h"
+#include "byoc/base/memory.h"
 
 namespace byoc {
 

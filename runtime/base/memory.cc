@@ -1,4 +1,4 @@
-#include "runtime/base/memory.h"
+#include "byoc/base/memory.h"
 
 #include <sys/mman.h>
 

@@ -5,7 +5,7 @@
 
 #include "byoc/base/file.h"
 #include "runtime/cli/output.h"
-#include "runtime/host.h"
+#include "runtime/host/host.h"
 
 namespace byoc::cli {
 namespace {

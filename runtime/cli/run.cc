@@ -9,7 +9,7 @@
 #include "runtime/cli/memory.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/span_report.h"
-#include "runtime/profile.h"
+#include "runtime/session/profile.h"
 
 namespace byoc::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "runtime/cli/output.h"
-#include "runtime/profile.h"
+#include "runtime/session/profile.h"
 
 namespace byoc::cli {
 

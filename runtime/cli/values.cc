@@ -5,7 +5,7 @@
 
 #include "byoc/base/literal.h"
 #include "byoc/base/nearest.h"
-#include "runtime/check_view.h"
+#include "runtime/artifact/check_view.h"
 
 namespace byoc::cli {
 namespace {

@@ -1,5 +1,5 @@
 // How the kit watches what it runs in a child process.
-#include "core/conform/child.h"
+#include "core/conform/process/child.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

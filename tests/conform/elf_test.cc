@@ -1,5 +1,5 @@
 // The kit reads files that it does not trust.
-#include "core/conform/elf.h"
+#include "core/conform/process/elf.h"
 
 #include <random>
 

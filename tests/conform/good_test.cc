@@ -1,9 +1,10 @@
 // Plugins that keep what they promise pass every check at the core level, and the kit tries what
 // it says it tries.
-#include "core/conform/memory.h"
-#include "core/conform/pattern_instances.h"
-#include "core/conform/samples.h"
+#include "core/conform/process/memory.h"
+#include "core/conform/samples/pattern_instances.h"
+#include "core/conform/samples/samples.h"
 #include "support/faults.h"
+#include "support/paths.h"
 #include "unit/driver/command.h"
 
 namespace byoc::test {

@@ -1,6 +1,7 @@
 // The example plugins dropped into the folder of an installed byoc, which is not rebuilt.
 #include <filesystem>
 
+#include "support/paths.h"
 #include "unit/driver/command.h"
 
 namespace byoc::test {

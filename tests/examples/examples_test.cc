@@ -4,9 +4,9 @@
 #include <array>
 #include <cstdio>
 
-#include "byoc/runtime/plugins.h"
-#include "runtime/host.h"
-#include "runtime/threads.h"
+#include "byoc/host/plugins.h"
+#include "runtime/host/host.h"
+#include "runtime/host/threads.h"
 
 namespace byoc {
 namespace {

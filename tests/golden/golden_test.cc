@@ -6,7 +6,8 @@
 #include <sstream>
 
 #include "byoc/pass/pass.h"
-#include "tests/support/golden.h"
+#include "support/golden.h"
+#include "support/paths.h"
 
 namespace byoc {
 namespace {

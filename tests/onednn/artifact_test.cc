@@ -3,8 +3,9 @@
 #include <gmock/gmock.h>
 
 #include "byoc/pass/passes.h"
-#include "runtime/host.h"
+#include "runtime/host/host.h"
 #include "support/flow.h"
+#include "support/paths.h"
 #include "support/temp_folder.h"
 #include "unit/driver/command.h"
 

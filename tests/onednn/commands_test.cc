@@ -1,5 +1,6 @@
 // What users are told of how onednn runs their ops, and that they get the right values from it.
 #include "byoc/runtime/tensor.h"
+#include "support/paths.h"
 #include "unit/driver/command.h"
 
 namespace byoc::test {

@@ -1,6 +1,6 @@
 // Expected values: torch 1.13 (conv1d, conv2d, conv3d, conv_transpose*) in f64 on the same
 // patterns.
-#include "ops/pattern.h"
+#include "pattern.h"
 
 namespace byoc::testing {
 namespace {

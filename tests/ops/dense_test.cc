@@ -1,5 +1,5 @@
 // Expected values: numpy's matmul in f64 on the same patterns.
-#include "ops/pattern.h"
+#include "pattern.h"
 
 namespace byoc::testing {
 namespace {

@@ -1,5 +1,5 @@
 // einsum and det. Expected values: numpy's einsum and linalg.det on the same patterns.
-#include "ops/pattern.h"
+#include "pattern.h"
 
 namespace byoc::testing {
 namespace {

@@ -1,6 +1,6 @@
 // gather*, scatter*, one_hot. Expected values: numpy's take and take_along_axis, or worked out by
 // hand.
-#include "ops/pattern.h"
+#include "pattern.h"
 
 namespace byoc::testing {
 namespace {

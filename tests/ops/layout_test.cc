@@ -1,6 +1,6 @@
 // Blocked layouts. layout_transform: by hand, as numpy's reshape and transpose place the elements.
 // conv2d_nchwc: conv2d, whose expected values are torch's, between two transforms.
-#include "ops/pattern.h"
+#include "pattern.h"
 
 namespace byoc::testing {
 namespace {

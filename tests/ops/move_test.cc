@@ -1,6 +1,6 @@
 // transpose, expand, tile, depth_to_space, space_to_depth, slice, reverse_sequence, pad, trilu,
 // eye_like. Expected values: numpy on arange.
-#include "ops/pattern.h"
+#include "pattern.h"
 
 namespace byoc::testing {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/pattern.h"
+#include "pattern.h"
 
 namespace byoc::testing {
 namespace {

@@ -1,6 +1,6 @@
 // Expected values: torch 1.13 (nn.LSTM, nn.GRU, nn.RNN in f64, gates put into ONNX's order); gru
 // without linear_before_reset and peepholes: ONNX's equations in numpy.
-#include "ops/pattern.h"
+#include "pattern.h"
 
 namespace byoc::testing {
 namespace {

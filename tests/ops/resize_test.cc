@@ -1,6 +1,6 @@
 // Expected values: torch 1.13 (nn.functional.interpolate) in f64 on the same patterns, unless said
 // otherwise.
-#include "ops/pattern.h"
+#include "pattern.h"
 
 namespace byoc::testing {
 namespace {

@@ -2,7 +2,7 @@
 // f64.
 #include <limits>
 
-#include "ops/pattern.h"
+#include "pattern.h"
 
 namespace byoc::testing {
 namespace {

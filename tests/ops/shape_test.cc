@@ -1,6 +1,6 @@
 // reshape, flatten, squeeze, unsqueeze, shape, concat, split. Expected: numpy's rules, worked out
 // by hand.
-#include "ops/pattern.h"
+#include "pattern.h"
 
 namespace byoc::testing {
 namespace {

@@ -2,8 +2,8 @@
 // graph does not come back from here. How long it takes is measured by bench/.
 #include <gtest/gtest.h>
 
-#include "bench/graphs.h"
-#include "bench/onnx_graphs.h"
+#include "bench/support/graphs.h"
+#include "bench/support/onnx_graphs.h"
 #include "byoc/import.h"
 #include "byoc/op/registry.h"
 #include "support/flow.h"

@@ -1,4 +1,4 @@
-#include "support/allocation_origins.h"
+#include "allocation_origins.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>

@@ -1,4 +1,4 @@
-#include "support/count_allocations.h"
+#include "count_allocations.h"
 
 #include <atomic>
 #include <cerrno>

@@ -1,10 +1,10 @@
-#include "support/evaluate.h"
+#include "evaluate.h"
 
 #include <random>
 
-#include "byoc/ir/text.h"
 #include "byoc/ir/visit.h"
 #include "byoc/op/evaluate.h"
+#include "byoc/text/text.h"
 
 namespace byoc::testing {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 // Runs modules node by node with the reference kernels: what a module means, for tests of passes.
 #include "byoc/ir/module.h"
-#include "support/run_op.h"
+#include "run_op.h"
 
 namespace byoc::testing {
 

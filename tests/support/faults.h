@@ -2,7 +2,8 @@
 // The broken plugins of tests/faults.
 #include <string>
 
-#include "byoc/runtime/plugins.h"
+#include "byoc/host/plugins.h"
+#include "support/paths.h"
 
 namespace byoc::test {
 

@@ -1,4 +1,4 @@
-#include "support/flow.h"
+#include "flow.h"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "byoc/import.h"
+#include "support/paths.h"
 
 namespace byoc::test {
 

@@ -1,8 +1,8 @@
 #pragma once
 // Whole flows in tests: plugins with chosen tastes, models as text or files, sessions in one call.
 #include "byoc/compile.h"
-#include "byoc/ir/text.h"
 #include "byoc/runtime/session.h"
+#include "byoc/text/text.h"
 
 namespace byoc::test {
 

@@ -1,4 +1,4 @@
-#include "tests/support/golden.h"
+#include "golden.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -11,7 +11,7 @@
 #include <functional>
 #include <vector>
 
-#include "byoc/ir/text.h"
+#include "byoc/text/text.h"
 
 namespace byoc {
 

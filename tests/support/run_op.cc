@@ -1,8 +1,8 @@
-#include "support/run_op.h"
+#include "run_op.h"
 
 #include <cmath>
 
-#include "core/op/kernel.h"
+#include "core/op/kernel/kernel.h"
 
 namespace byoc::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "support/traced.h"
+#include "traced.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "support/temp_folder.h"
+#include "temp_folder.h"
 
 namespace byoc::test {
 namespace {

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "byoc/pass/pattern.h"
-#include "verify/programs.h"
+#include "programs.h"
 
 namespace byoc::test {
 namespace {

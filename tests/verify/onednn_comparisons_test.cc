@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "verify/programs.h"
+#include "programs.h"
 
 namespace byoc::test {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "verify/programs.h"
+#include "programs.h"
 
 namespace byoc::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "verify/programs.h"
+#include "programs.h"
 
 #include <gtest/gtest.h>
 

@@ -4,16 +4,16 @@
 #include <chrono>
 
 #include "byoc/base/json.h"
-#include "core/driver/bench/interrupt.h"
-#include "core/driver/bench/one_step.h"
-#include "core/driver/bench/report.h"
-#include "core/driver/commands/bindings.h"
 #include "core/driver/commands/commands.h"
-#include "core/driver/commands/execute.h"
-#include "core/driver/commands/progress.h"
-#include "core/driver/commands/runnable.h"
-#include "core/driver/commands/verification.h"
-#include "core/driver/replay/region_values.h"
+#include "core/tools/measure/one_step.h"
+#include "core/tools/measure/report.h"
+#include "core/tools/model/bindings.h"
+#include "core/tools/model/execute.h"
+#include "core/tools/model/interrupt.h"
+#include "core/tools/model/progress.h"
+#include "core/tools/model/runnable.h"
+#include "core/tools/replay/region_values.h"
+#include "core/tools/verify/verification.h"
 
 namespace byoc::driver {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
-#include "core/driver/commands/model_options.h"
-#include "core/driver/commands/placement.h"
+#include "core/tools/model/model_options.h"
+#include "core/tools/show/placement.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {

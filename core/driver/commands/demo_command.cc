@@ -6,10 +6,10 @@
 #include "byoc/base/json.h"
 #include "byoc/import.h"
 #include "core/driver/commands/commands.h"
-#include "core/driver/commands/compare.h"
-#include "core/driver/commands/execute.h"
-#include "core/driver/commands/explanation.h"
-#include "core/driver/commands/model_options.h"
+#include "core/tools/model/compare.h"
+#include "core/tools/model/execute.h"
+#include "core/tools/model/model_options.h"
+#include "core/tools/show/explanation.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {

@@ -1,12 +1,12 @@
 // byoc dump: regions as folders that byoc replay runs again.
 #include "byoc/base/json.h"
 #include "byoc/base/version.h"
-#include "core/driver/commands/bindings.h"
 #include "core/driver/commands/commands.h"
-#include "core/driver/commands/model_options.h"
-#include "core/driver/commands/placement.h"
-#include "core/driver/commands/verification.h"
-#include "core/driver/replay/dump_region.h"
+#include "core/tools/model/bindings.h"
+#include "core/tools/model/model_options.h"
+#include "core/tools/replay/dump_region.h"
+#include "core/tools/show/placement.h"
+#include "core/tools/verify/verification.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/values.h"
 

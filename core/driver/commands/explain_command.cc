@@ -5,8 +5,8 @@
 #include "byoc/base/json.h"
 #include "byoc/base/nearest.h"
 #include "core/driver/commands/commands.h"
-#include "core/driver/commands/explanation.h"
-#include "core/driver/commands/model_options.h"
+#include "core/tools/model/model_options.h"
+#include "core/tools/show/explanation.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {

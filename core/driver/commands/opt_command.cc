@@ -1,9 +1,9 @@
 // byoc opt: any passes, alone or in order.
 #include "byoc/base/json.h"
 #include "byoc/base/nearest.h"
-#include "byoc/ir/text.h"
+#include "byoc/text/text.h"
 #include "core/driver/commands/commands.h"
-#include "core/driver/commands/model_options.h"
+#include "core/tools/model/model_options.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {

@@ -3,12 +3,12 @@
 
 #include "byoc/base/file.h"
 #include "byoc/base/json.h"
-#include "byoc/ir/text.h"
+#include "byoc/text/text.h"
 #include "core/driver/commands/commands.h"
-#include "core/driver/commands/graphviz.h"
-#include "core/driver/commands/model_options.h"
-#include "core/driver/commands/picture.h"
-#include "core/driver/commands/placement.h"
+#include "core/tools/model/model_options.h"
+#include "core/tools/show/graphviz.h"
+#include "core/tools/show/picture.h"
+#include "core/tools/show/placement.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {

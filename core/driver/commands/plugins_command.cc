@@ -1,7 +1,7 @@
 // byoc plugins: what was found, from where, its patterns; or why it was refused.
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
-#include "core/driver/commands/model_options.h"
+#include "core/tools/model/model_options.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {

@@ -1,12 +1,12 @@
 // byoc print: the IR as text, as it comes in or behind a pass of the pipeline; or the tensor
 // expressions and the code that its functions become.
 #include "byoc/base/json.h"
-#include "byoc/ir/text.h"
+#include "byoc/text/text.h"
 #include "core/driver/commands/commands.h"
-#include "core/driver/commands/generated_code.h"
-#include "core/driver/commands/model_options.h"
-#include "core/driver/commands/pipeline_parts.h"
-#include "core/driver/commands/tensor_expressions.h"
+#include "core/tools/model/model_options.h"
+#include "core/tools/model/partial_pipeline.h"
+#include "core/tools/show/generated_code.h"
+#include "core/tools/show/tensor_expressions.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {

@@ -4,8 +4,8 @@
 
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
-#include "core/driver/commands/model_options.h"
-#include "core/driver/replay/run_replay.h"
+#include "core/tools/model/model_options.h"
+#include "core/tools/replay/run_replay.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {

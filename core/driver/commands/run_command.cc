@@ -1,9 +1,9 @@
 // byoc run: compile when need be, run once, show and write the outputs.
 #include "byoc/runtime/session.h"
-#include "core/driver/commands/bindings.h"
 #include "core/driver/commands/commands.h"
-#include "core/driver/commands/runnable.h"
-#include "core/import/pb.h"
+#include "core/import/onnx/file/tensor_file.h"
+#include "core/tools/model/bindings.h"
+#include "core/tools/model/runnable.h"
 #include "runtime/cli/run.h"
 
 namespace byoc::driver {

@@ -1,8 +1,8 @@
 // byoc test-onnx: ONNX's backend test folders, each case in a process of its own.
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
-#include "core/driver/commands/model_options.h"
-#include "core/driver/commands/onnx_case.h"
+#include "core/tools/model/model_options.h"
+#include "core/tools/verify/onnx_case.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {

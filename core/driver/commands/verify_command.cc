@@ -3,8 +3,8 @@
 
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
-#include "core/driver/commands/model_options.h"
-#include "core/driver/commands/verification.h"
+#include "core/tools/model/model_options.h"
+#include "core/tools/verify/verification.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/run.h"
 

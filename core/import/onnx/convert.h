@@ -71,20 +71,6 @@ struct Row {
   Convert convert;
 };
 inline constexpr int kNewest = 1 << 20;
-
-// One table per op family, in the file of that name; tables.cc lists them.
-std::span<const Row> elementwise_rows();  // elementwise.cc: unary, binary, compare, cast, where
-std::span<const Row> reduce_rows();  // reduce.cc: reductions, arg, softmax family, cumsum, topk
-std::span<const Row> norm_rows();    // norm.cc: batch/layer/instance norm, lrn, ...
-std::span<const Row> dense_rows();   // dense.cc: matmul, gemm, einsum
-std::span<const Row> conv_rows();    // conv.cc: conv, transposed conv
-std::span<const Row> pool_rows();    // pool.cc: max, average, global, lp pooling
-std::span<const Row> shape_rows();   // shape.cc: reshape, transpose, concat, split, slice, pad, ...
-std::span<const Row> index_rows();   // index.cc: gather*, scatter*, one-hot, resize, nonzero ...
-std::span<const Row> resize_rows();  // resize.cc: resize, upsample
-std::span<const Row> recurrent_rows();  // recurrent.cc: lstm, gru, rnn
-std::span<const Row> quantize_rows();   // quantize.cc: quantised ops
-std::span<const Row>
-constant_rows();  // constant.cc: constant, constant_of_shape, range, shape, size
+// rows/FAMILY.cc defines `std::span<const Row> FAMILY_rows()`; the build finds the files.
 
 }  // namespace byoc::onnx_import

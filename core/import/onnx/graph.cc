@@ -6,7 +6,7 @@
 
 #include "byoc/ir/visit.h"
 #include "byoc/op/evaluate.h"
-#include "core/import/onnx/text.h"
+#include "core/import/onnx/file/protobuf_text.h"
 
 namespace byoc::onnx_import {
 namespace {

@@ -3,14 +3,14 @@
 #include <unordered_map>
 
 #include "byoc/import.h"
+#include "core/import/onnx/file/graph_check.h"
+#include "core/import/onnx/file/model_file.h"
+#include "core/import/onnx/file/protobuf_text.h"
+#include "core/import/onnx/file/tensor_proto.h"
 #include "core/import/onnx/graph.h"
-#include "core/import/onnx/graph_check.h"
 #include "core/import/onnx/inputs.h"
-#include "core/import/onnx/model_file.h"
 #include "core/import/onnx/node.h"
 #include "core/import/onnx/tables.h"
-#include "core/import/onnx/tensor_proto.h"
-#include "core/import/onnx/text.h"
 
 namespace byoc::onnx_import {
 namespace {

@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "core/import/onnx/tensor_proto.h"
-#include "core/import/onnx/text.h"
+#include "core/import/onnx/file/protobuf_text.h"
+#include "core/import/onnx/file/tensor_proto.h"
 
 namespace byoc::onnx_import {
 namespace {

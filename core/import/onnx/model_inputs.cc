@@ -2,8 +2,8 @@
 #include <unordered_set>
 
 #include "byoc/import.h"
+#include "core/import/onnx/file/model_file.h"
 #include "core/import/onnx/inputs.h"
-#include "core/import/onnx/model_file.h"
 
 namespace byoc {
 namespace {

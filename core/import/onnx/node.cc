@@ -1,7 +1,7 @@
 #include "core/import/onnx/node.h"
 
-#include "core/import/onnx/tensor_proto.h"
-#include "core/import/onnx/text.h"
+#include "core/import/onnx/file/protobuf_text.h"
+#include "core/import/onnx/file/tensor_proto.h"
 
 namespace byoc::onnx_import {
 namespace {

@@ -3,7 +3,7 @@
 #include <onnx/onnx_pb.h>
 
 #include "core/import/onnx/convert.h"
-#include "core/import/onnx/external_data.h"
+#include "core/import/onnx/file/external_data.h"
 
 namespace byoc::onnx_import {
 

@@ -3,16 +3,22 @@
 #include <unordered_map>
 
 namespace byoc::onnx_import {
+
+#define ROWS(name) std::span<const Row> name##_rows();
+#include "onnx_rows.inc"
+#undef ROWS
+
 namespace {
 
 using Table = std::unordered_map<std::string_view, std::vector<const Row*>>;
 
 Table make_table() {
   Table table;
-  for (std::span<const Row> rows :
-       {elementwise_rows(), reduce_rows(), norm_rows(), dense_rows(), conv_rows(), pool_rows(),
-        shape_rows(), index_rows(), resize_rows(), recurrent_rows(), quantize_rows(),
-        constant_rows()}) {
+  for (std::span<const Row> rows : {
+#define ROWS(name) name##_rows(),
+#include "onnx_rows.inc"
+#undef ROWS
+       }) {
     for (const Row& row : rows) table[row.op_type].push_back(&row);
   }
   return table;

@@ -1,6 +1,6 @@
 #pragma once
 // Simplifies many expressions in one context. Results are interned: equal ones are the same node.
-#include "core/te/simplify/interner.h"
+#include "core/te/interner.h"
 #include "core/te/simplify/linear.h"
 
 namespace byoc::te {

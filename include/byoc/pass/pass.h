@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "byoc/host/plugins.h"
 #include "byoc/ir/module.h"
 #include "byoc/op/registry.h"
-#include "byoc/runtime/plugins.h"
 
 namespace byoc {
 

@@ -7,8 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "byoc/host/plugins.h"
+#include "byoc/host/spans.h"
 #include "byoc/runtime/artifact.h"
-#include "byoc/runtime/plugins.h"
 #include "byoc/runtime/tensor.h"
 
 namespace byoc {
@@ -25,25 +26,6 @@ using HostExtern =
 struct StepProfile {
   uint64_t runs = 0, total_ns = 0, min_ns = UINT64_MAX;
   uint64_t last_begin_ns = 0, last_ns = 0;  // of the last run; steady clock
-};
-
-/// What a kernel told of its inside (byoc_host::span), once for all spans that only differ in time.
-struct SpanLabel {
-  size_t step = 0;    // of the program
-  int64_t node = -1;  // of the function's graph
-  std::string name;
-  std::vector<std::pair<std::string, std::string>> details;  // key, value
-  std::string_view detail(std::string_view key) const;       // empty when there is none
-};
-struct SpanTime {
-  uint32_t label = 0, thread = 0;     // thread: 0, 1, ... in order of appearance
-  uint64_t begin_ns = 0, end_ns = 0;  // steady clock
-};
-struct SpanLog {
-  std::vector<SpanLabel> labels;  // in order of appearance
-  std::vector<SpanTime> times;    // in the order they were told
-  uint64_t refused = 0;           // ended before they began, or broken
-  uint64_t dropped = 0;           // beyond what is kept
 };
 
 struct SessionState;  // both are of runtime/ alone

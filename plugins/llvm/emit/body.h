@@ -1,8 +1,8 @@
 #pragma once
 // Statements as LLVM code: one Body per LLVM function, another one for what a parallel loop runs.
 #include "byoc/plugin/abi.h"
-#include "plugins/llvm/emit/parts.h"
-#include "plugins/llvm/emit/values.h"
+#include "plugins/llvm/analysis/loop_splitting.h"
+#include "plugins/llvm/values/values.h"
 
 namespace byoc::llvm_plugin {
 

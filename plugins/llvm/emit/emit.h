@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "byoc/te/stmt.h"
-#include "plugins/llvm/machine.h"
+#include "plugins/llvm/machine/machine.h"
 
 namespace llvm {
 class LLVMContext;

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "byoc/ir/visit.h"
+#include "plugins/llvm/analysis/walk.h"
 #include "plugins/llvm/emit/body.h"
-#include "plugins/llvm/emit/walk.h"
 
 namespace byoc::llvm_plugin {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "plugins/llvm/topi/access.h"
+#include "plugins/llvm/tiling/access.h"
+#include "plugins/llvm/tiling/cost_model.h"
+#include "plugins/llvm/tiling/tile.h"
 #include "plugins/llvm/topi/conv_tiling.h"
-#include "plugins/llvm/topi/cost_model.h"
-#include "plugins/llvm/topi/tile.h"
 
 namespace byoc::llvm_plugin::topi {
 namespace {

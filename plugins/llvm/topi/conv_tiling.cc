@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "plugins/llvm/topi/access.h"
-#include "plugins/llvm/topi/cost_model.h"
+#include "plugins/llvm/tiling/access.h"
+#include "plugins/llvm/tiling/cost_model.h"
 
 namespace byoc::llvm_plugin::topi {
 namespace {

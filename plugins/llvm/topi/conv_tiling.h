@@ -1,6 +1,6 @@
 #pragma once
 #include "byoc/te/target.h"
-#include "plugins/llvm/topi/tile.h"
+#include "plugins/llvm/tiling/tile.h"
 
 namespace byoc::llvm_plugin::topi {
 

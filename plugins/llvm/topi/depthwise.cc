@@ -1,6 +1,6 @@
 #include "plugins/llvm/topi/depthwise.h"
 
-#include "plugins/llvm/topi/rows.h"
+#include "plugins/llvm/tiling/rows.h"
 
 namespace byoc::llvm_plugin::topi {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "plugins/llvm/emit/walk.h"
-#include "plugins/llvm/topi/access.h"
+#include "plugins/llvm/analysis/walk.h"
+#include "plugins/llvm/tiling/access.h"
 
 namespace byoc::llvm_plugin::topi {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "plugins/llvm/topi/access.h"
-#include "plugins/llvm/topi/rows.h"
+#include "plugins/llvm/tiling/access.h"
+#include "plugins/llvm/tiling/rows.h"
 
 namespace byoc::llvm_plugin::topi {
 namespace {

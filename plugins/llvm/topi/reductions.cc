@@ -2,7 +2,7 @@
 // sums in registers; those along memory sum in lanes.
 #include <algorithm>
 
-#include "plugins/llvm/topi/access.h"
+#include "plugins/llvm/tiling/access.h"
 #include "plugins/llvm/topi/planner.h"
 
 namespace byoc::llvm_plugin::topi {

@@ -1,5 +1,5 @@
 #pragma once
-#include "byoc/te/translate.h"
+#include "byoc/translate/translate.h"
 
 namespace byoc::llvm_plugin::topi {
 

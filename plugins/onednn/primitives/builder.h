@@ -1,6 +1,6 @@
 #pragma once
 // What the rows share: a unit to be built, and the usual ways to describe its arguments.
-#include "post_ops.h"
+#include "primitives/post_ops.h"
 #include "primitives/primitives.h"
 
 namespace byoc::onednn {

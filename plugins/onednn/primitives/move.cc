@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "format_text.h"
+#include "library/format_text.h"
 #include "primitives/builder.h"
 
 namespace byoc::onednn {

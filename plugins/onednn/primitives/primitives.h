@@ -5,8 +5,8 @@
 #include <functional>
 #include <optional>
 
-#include "dnnl_compat.h"
-#include "region.h"
+#include "library/dnnl_compat.h"
+#include "region/region.h"
 
 namespace byoc::onednn {
 

@@ -1,10 +1,10 @@
 // The plugin "te": regions as tensor expressions, in their default loops, run by the interpreter of
 // loops. Slow; it is here so that whole models go through translation and lowering, whatever a
 // code generator makes of them.
-#include "byoc/ir/graph_json.h"
 #include "byoc/plugin/sdk.h"
 #include "byoc/te/evaluate.h"
-#include "byoc/te/translate.h"
+#include "byoc/text/graph_json.h"
+#include "byoc/translate/translate.h"
 
 namespace byoc {
 namespace {

@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "byoc/ir/graph_json.h"
 #include "byoc/ir/visit.h"
 #include "byoc/op/evaluate.h"
 #include "byoc/plugin/sdk.h"
+#include "byoc/text/graph_json.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "byoc/compile.h"
-#include "byoc/ir/text.h"
+#include "byoc/text/text.h"
 
 namespace byoc {
 namespace {

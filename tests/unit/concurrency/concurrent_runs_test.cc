@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "byoc/runtime/session.h"
+#include "support/paths.h"
 #include "support/temp_folder.h"
 
 namespace byoc::test {

@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "command.h"
-#include "core/driver/bench/measure.h"
-#include "core/driver/bench/one_step.h"
+#include "core/tools/measure/measure.h"
+#include "core/tools/measure/one_step.h"
+#include "support/paths.h"
 
 namespace byoc::test {
 namespace {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "byoc/base/json.h"
+#include "support/paths.h"
 #include "support/temp_folder.h"
 
 namespace byoc::test {

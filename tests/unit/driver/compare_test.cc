@@ -1,4 +1,4 @@
-#include "core/driver/commands/compare.h"
+#include "core/tools/model/compare.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,8 @@
 #include <filesystem>
 
 #include "byoc/base/json.h"
-#include "unit/driver/command.h"
+#include "command.h"
+#include "support/paths.h"
 
 namespace byoc::test {
 namespace {

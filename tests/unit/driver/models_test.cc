@@ -5,7 +5,8 @@
 #include <filesystem>
 #include <set>
 
-#include "unit/driver/command.h"
+#include "command.h"
+#include "support/paths.h"
 
 namespace byoc::test {
 namespace {

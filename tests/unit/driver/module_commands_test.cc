@@ -1,5 +1,6 @@
 // opt, print, partition, explain: modules in, modules and reports out.
 #include "command.h"
+#include "support/paths.h"
 
 namespace byoc::test {
 namespace {

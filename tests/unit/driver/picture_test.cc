@@ -2,7 +2,8 @@
 #include <sys/stat.h>
 
 #include "command.h"
-#include "core/driver/commands/graphviz.h"
+#include "core/tools/show/graphviz.h"
+#include "support/paths.h"
 
 namespace byoc::test {
 namespace {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "command.h"
+#include "support/paths.h"
 
 namespace byoc::test {
 namespace {

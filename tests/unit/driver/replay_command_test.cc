@@ -5,6 +5,7 @@
 
 #include "byoc/runtime/tensor.h"
 #include "command.h"
+#include "support/paths.h"
 
 namespace byoc::test {
 namespace {

@@ -3,7 +3,8 @@
 #include <sys/stat.h>
 
 #include "command.h"
-#include "core/import/pb.h"
+#include "core/import/onnx/file/tensor_file.h"
+#include "support/paths.h"
 
 namespace byoc::test {
 namespace {

@@ -5,8 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "byoc/base/json.h"
-#include "byoc/ir/builder.h"
+#include "byoc/text/builder.h"
 #include "support/flow.h"
+#include "support/paths.h"
 #include "support/temp_folder.h"
 #include "support/traced.h"
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "support/paths.h"
 #include "support/temp_folder.h"
 #include "support/traced.h"
 

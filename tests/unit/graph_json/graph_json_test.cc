@@ -1,4 +1,4 @@
-#include "byoc/ir/graph_json.h"
+#include "byoc/text/graph_json.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "byoc/base/json.h"
 #include "byoc/ir/composite.h"
-#include "byoc/ir/text.h"
+#include "byoc/text/text.h"
 
 namespace byoc {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/import/onnx/external_data.h"
+#include "core/import/onnx/file/external_data.h"
 
 #include <gtest/gtest.h>
 

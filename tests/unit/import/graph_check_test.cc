@@ -1,4 +1,4 @@
-#include "core/import/onnx/graph_check.h"
+#include "core/import/onnx/file/graph_check.h"
 
 #include <gtest/gtest.h>
 

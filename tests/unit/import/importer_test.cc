@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "byoc/ir/text.h"
+#include "byoc/text/text.h"
 #include "onnx_models.h"
 
 namespace byoc::test {

@@ -1,4 +1,4 @@
-#include "core/import/onnx/model_file.h"
+#include "core/import/onnx/file/model_file.h"
 
 #include <gtest/gtest.h>
 

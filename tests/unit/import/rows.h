@@ -1,6 +1,6 @@
 #pragma once
 // One ONNX node as a model: its attributes, and what became of it.
-#include "byoc/ir/text.h"
+#include "byoc/text/text.h"
 #include "onnx_models.h"
 
 namespace byoc::test {

@@ -1,4 +1,4 @@
-#include "core/import/onnx/tensor_proto.h"
+#include "core/import/onnx/file/tensor_proto.h"
 
 #include <gtest/gtest.h>
 

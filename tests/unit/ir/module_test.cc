@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "tests/unit/ir/support.h"
+#include "support.h"
 
 namespace byoc {
 namespace {

@@ -5,11 +5,12 @@
 #include <cstring>
 #include <thread>
 
-#include "byoc/ir/graph_json.h"
-#include "byoc/ir/text.h"
-#include "byoc/runtime/plugins.h"
+#include "byoc/host/plugins.h"
 #include "byoc/runtime/tensor.h"
+#include "byoc/text/graph_json.h"
+#include "byoc/text/text.h"
 #include "support/count_allocations.h"
+#include "support/paths.h"
 
 namespace byoc {
 namespace {

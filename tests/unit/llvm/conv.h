@@ -2,7 +2,7 @@
 // Convolutions as the plugin gets them.
 #include <gtest/gtest.h>
 
-#include "byoc/ir/builder.h"
+#include "byoc/text/builder.h"
 #include "plugins/llvm/topi/strategies.h"
 
 namespace byoc::test {

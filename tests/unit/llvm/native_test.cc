@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "plugins/llvm/compile.h"
-#include "plugins/llvm/link.h"
+#include "plugins/llvm/machine/link.h"
 #include "run_loops.h"
 #include "support/temp_folder.h"
 

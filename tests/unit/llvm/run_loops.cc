@@ -3,8 +3,8 @@
 #include <sys/mman.h>
 
 #include "byoc/base/check.h"
-#include "byoc/runtime/plugins.h"
-#include "runtime/threads.h"
+#include "byoc/host/plugins.h"
+#include "runtime/host/threads.h"
 
 namespace byoc::test {
 namespace {

@@ -2,10 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "../driver/command.h"
 #include "byoc/runtime/artifact.h"
 #include "support/flow.h"
+#include "support/paths.h"
 #include "support/temp_folder.h"
+#include "unit/driver/command.h"
 
 namespace byoc::test {
 namespace {

@@ -1,7 +1,8 @@
 // print --llvm, print --asm: what plugins generate for the functions of a model.
 #include <filesystem>
 
-#include "../driver/command.h"
+#include "support/paths.h"
+#include "unit/driver/command.h"
 
 namespace byoc::test {
 namespace {

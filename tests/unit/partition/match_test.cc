@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "byoc/ir/text.h"
 #include "byoc/pass/pattern.h"
+#include "byoc/text/text.h"
 
 namespace byoc {
 namespace {

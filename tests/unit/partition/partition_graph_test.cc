@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "byoc/ir/text.h"
 #include "byoc/pass/passes.h"
+#include "byoc/text/text.h"
 
 namespace byoc {
 namespace {

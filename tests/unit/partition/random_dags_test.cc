@@ -7,8 +7,8 @@
 #include <random>
 #include <set>
 
-#include "byoc/ir/text.h"
 #include "byoc/pass/passes.h"
+#include "byoc/text/text.h"
 
 namespace byoc {
 namespace {

@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-#include "core/partition/regions.h"
+#include "core/partition/convex/regions.h"
 
 namespace byoc {
 

@@ -1,10 +1,10 @@
-#include "core/partition/regions.h"
+#include "core/partition/convex/regions.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "unit/partition/region_graphs.h"
+#include "region_graphs.h"
 
 namespace byoc {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/partition/waves.h"
+#include "core/partition/convex/waves.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <set>
 
-#include "unit/partition/region_graphs.h"
+#include "region_graphs.h"
 
 namespace byoc {
 namespace {

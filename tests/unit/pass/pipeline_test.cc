@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <set>
 
-#include "byoc/ir/text.h"
 #include "byoc/pass/pass.h"
+#include "byoc/text/text.h"
 
 namespace byoc {
 namespace {

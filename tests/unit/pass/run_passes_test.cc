@@ -2,8 +2,8 @@
 
 #include <cstdlib>
 
-#include "byoc/ir/text.h"
 #include "byoc/pass/pass.h"
+#include "byoc/text/text.h"
 #include "support/temp_folder.h"
 
 namespace byoc {

@@ -3,8 +3,8 @@
 #include <random>
 
 #include "byoc/ir/visit.h"
+#include "modules.h"
 #include "support/evaluate.h"
-#include "unit/simplify/modules.h"
 
 namespace byoc {
 namespace {

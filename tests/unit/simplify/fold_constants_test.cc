@@ -1,5 +1,5 @@
+#include "modules.h"
 #include "support/evaluate.h"
-#include "unit/simplify/modules.h"
 
 namespace byoc {
 namespace {

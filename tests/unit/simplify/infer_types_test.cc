@@ -1,4 +1,4 @@
-#include "unit/simplify/modules.h"
+#include "modules.h"
 
 namespace byoc {
 namespace {

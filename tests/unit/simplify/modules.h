@@ -2,8 +2,8 @@
 // Modules written as text, and passes by name.
 #include <gmock/gmock.h>
 
-#include "byoc/ir/text.h"
 #include "byoc/pass/passes.h"
+#include "byoc/text/text.h"
 
 namespace byoc {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/unit/te/run.h"
+#include "run.h"
 
 namespace byoc::te {
 namespace {

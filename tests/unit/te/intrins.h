@@ -1,6 +1,6 @@
 #pragma once
 // Micro-kernels, declared.
-#include "tests/unit/te/dags.h"
+#include "dags.h"
 
 namespace byoc::te {
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/te/dags.h"
+#include "dags.h"
 
 namespace byoc::te {
 namespace {

@@ -1,7 +1,7 @@
 // The generic schedule: every stage in loops of its own.
 #include <cmath>
 
-#include "tests/unit/te/run.h"
+#include "run.h"
 
 namespace byoc::te {
 namespace {

@@ -1,6 +1,6 @@
 // Micro-kernels come out of plain primitives: accumulators on the stack, no conditions inside.
-#include "tests/unit/te/dags.h"
-#include "tests/unit/te/run.h"
+#include "dags.h"
+#include "run.h"
 
 namespace byoc::te {
 namespace {

@@ -2,8 +2,8 @@
 // small integers, so sums are exact in any order.
 #include <random>
 
-#include "tests/unit/te/intrins.h"
-#include "tests/unit/te/run.h"
+#include "intrins.h"
+#include "run.h"
 
 namespace byoc::te {
 namespace {

@@ -1,6 +1,6 @@
 // What each primitive does and what it refuses, in its own words.
-#include "tests/unit/te/dags.h"
-#include "tests/unit/te/run.h"
+#include "dags.h"
+#include "run.h"
 
 namespace byoc::te {
 namespace {

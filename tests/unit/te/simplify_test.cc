@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "tests/unit/te/run.h"
+#include "run.h"
 
 namespace byoc::te {
 namespace {

@@ -1,7 +1,7 @@
 // Loops in whose place a micro-kernel stands: where it fits, where it does not, and what it
 // computes. Inputs are small integers, so sums are exact in any order.
-#include "tests/unit/te/intrins.h"
-#include "tests/unit/te/run.h"
+#include "intrins.h"
+#include "run.h"
 
 namespace byoc::te {
 namespace {

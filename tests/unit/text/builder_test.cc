@@ -1,8 +1,8 @@
-#include "byoc/ir/builder.h"
+#include "byoc/text/builder.h"
 
 #include <gtest/gtest.h>
 
-#include "byoc/ir/text.h"
+#include "byoc/text/text.h"
 
 namespace byoc {
 namespace {

@@ -5,8 +5,8 @@
 #include <fstream>
 
 #include "byoc/base/file.h"
-#include "byoc/ir/builder.h"
-#include "byoc/ir/text.h"
+#include "byoc/text/builder.h"
+#include "byoc/text/text.h"
 
 namespace byoc {
 namespace {

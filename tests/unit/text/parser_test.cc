@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "byoc/ir/text.h"
+#include "byoc/text/text.h"
 
 namespace byoc {
 namespace {

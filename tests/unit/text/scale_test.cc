@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <ctime>
 
-#include "byoc/ir/graph_json.h"
-#include "byoc/ir/text.h"
+#include "byoc/text/graph_json.h"
+#include "byoc/text/text.h"
 
 namespace byoc {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "byoc/base/literal.h"
 #include "byoc/te/evaluate.h"
-#include "byoc/te/translate.h"
-#include "core/conform/compare.h"
-#include "core/conform/samples.h"
+#include "byoc/translate/translate.h"
+#include "core/conform/checks/compare.h"
+#include "core/conform/samples/samples.h"
 
 namespace byoc::testing {
 

@@ -7,12 +7,12 @@
 #include <map>
 #include <random>
 
-#include "byoc/ir/text.h"
 #include "byoc/ir/visit.h"
 #include "byoc/op/registry.h"
 #include "byoc/te/evaluate.h"
 #include "byoc/te/schedule.h"
-#include "byoc/te/translate.h"
+#include "byoc/text/text.h"
+#include "byoc/translate/translate.h"
 
 namespace byoc {
 namespace {

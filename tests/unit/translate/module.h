@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "byoc/ir/text.h"
 #include "byoc/te/evaluate.h"
-#include "byoc/te/translate.h"
+#include "byoc/text/text.h"
+#include "byoc/translate/translate.h"
 #include "support/evaluate.h"
 
 namespace byoc::testing {

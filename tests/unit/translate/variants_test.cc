@@ -1,7 +1,7 @@
 // Tensor expressions of what the conformance kit has no program for: every mode, padding and
 // optional operand that changes what a compute builds.
 #include "agree.h"
-#include "byoc/ir/text.h"
+#include "byoc/text/text.h"
 
 namespace byoc {
 namespace {

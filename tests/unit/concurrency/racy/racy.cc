@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "byoc/runtime/session.h"
-#include "runtime/threads.h"
+#include "runtime/host/threads.h"
 #include "support/faults.h"
 #include "unit/runtime/executables.h"
 #include "unit/runtime/host_functions.h"

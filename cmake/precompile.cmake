@@ -1,0 +1,35 @@
+# Precompiled headers: cmake/precompiled/<kind>.h, compiled once for all targets of one kind. Sources still include
+# what they use: sanitizer builds, and -DBYOC_PRECOMPILE=OFF, compile without.
+option(BYOC_PRECOMPILE "Use precompiled headers" ON)
+
+# byoc_precompiled(KIND LINK libraries... [OPTIONS compile options...] [EXECUTABLE] [HIDDEN]): defines a kind. Its
+# users are compiled with the same options, and are executables when it has EXECUTABLE (-fPIE instead of -fPIC).
+function(byoc_precompiled kind)
+  if(NOT BYOC_PRECOMPILE OR BYOC_SANITIZE)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "EXECUTABLE" "" "LINK;OPTIONS" ${ARGN})
+  set(source ${PROJECT_BINARY_DIR}/precompiled/${kind}.cc)
+  if(NOT EXISTS ${source})
+    file(WRITE ${source} "int main() {}\n")
+  endif()
+  if(ARG_EXECUTABLE)
+    add_executable(byoc_precompiled_${kind} EXCLUDE_FROM_ALL ${source})
+  else()
+    add_library(byoc_precompiled_${kind} OBJECT EXCLUDE_FROM_ALL ${source})
+  endif()
+  target_include_directories(byoc_precompiled_${kind} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+  target_compile_options(byoc_precompiled_${kind} PRIVATE ${ARG_OPTIONS} -fpch-preprocess)
+  target_link_libraries(byoc_precompiled_${kind} PRIVATE ${ARG_LINK})
+  target_include_directories(byoc_precompiled_${kind} PRIVATE ${PROJECT_SOURCE_DIR}/cmake)
+  target_precompile_headers(byoc_precompiled_${kind} PRIVATE   # by a name that is the same in every clone: see ccache
+    "$<$<COMPILE_LANGUAGE:CXX>:<precompiled/${kind}.h$<ANGLE-R>>")
+endfunction()
+
+# byoc_precompile(TARGET KIND): TARGET's C++ sources start with that kind's header.
+function(byoc_precompile target kind)
+  if(TARGET byoc_precompiled_${kind})
+    target_precompile_headers(${target} REUSE_FROM byoc_precompiled_${kind})
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+  endif()
+endfunction()

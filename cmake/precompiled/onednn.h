@@ -1,0 +1,11 @@
+#pragma once
+// What most sources of plugins/onednn include.
+#include <algorithm>
+#include <functional>
+#include <list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "byoc/plugin/sdk.h"
+#include "oneapi/dnnl/dnnl.hpp"

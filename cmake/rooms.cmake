@@ -1,0 +1,55 @@
+# Rooms: folders of sources with walls between them. Sources name headers by their path from the top of the tree,
+# "core/region/judge.h", and a target finds the private headers of its own room and of the rooms it names, no
+# others: each room has an include folder in the build tree that holds one link, to that room. Which rooms may name
+# which is in docs/rooms.md; tests/layout checks it.
+
+# byoc_uses(TARGET FOLDER...): lets TARGET include private headers of those folders (paths from the top of the tree).
+function(byoc_uses target)
+  foreach(folder IN LISTS ARGN)
+    string(REPLACE "/" "." name ${folder})
+    set(link ${PROJECT_BINARY_DIR}/rooms/${name}/${folder})
+    if(NOT EXISTS ${link})
+      if(NOT IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${folder})
+        message(FATAL_ERROR "${target} uses ${folder}, which is no folder")
+      endif()
+      get_filename_component(parent ${link} DIRECTORY)
+      file(MAKE_DIRECTORY ${parent})
+      file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${link} SYMBOLIC)
+    endif()
+    target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/rooms/${name})
+  endforeach()
+endfunction()
+
+# byoc_own_room(TARGET): lets TARGET include private headers of the folder of the calling CMakeLists.txt.
+function(byoc_own_room target)
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  byoc_uses(${target} ${folder})
+endfunction()
+
+# byoc_room(NAME [SOURCES globs...] [LINK libraries...] [PRIVATE libraries of this room alone...] [USES folders...]
+#           [PCH kind]): a static library of the sources in this folder that exposes include/ alone.
+# Private libraries that are headers alone are nothing to those who link an installed room.
+function(byoc_room name)
+  cmake_parse_arguments(ARG "" "PCH" "SOURCES;LINK;PRIVATE;USES" ${ARGN})
+  if(NOT ARG_SOURCES)
+    set(ARG_SOURCES *.cc)
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${ARG_SOURCES})
+  add_library(${name} STATIC ${sources})
+  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                            $<INSTALL_INTERFACE:include>)
+  byoc_own_room(${name})
+  byoc_uses(${name} ${ARG_USES})
+  target_compile_features(${name} PUBLIC cxx_std_20)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  foreach(library IN LISTS ARG_PRIVATE)
+    get_target_property(type ${library} TYPE)
+    if(type STREQUAL INTERFACE_LIBRARY)
+      set(library $<BUILD_INTERFACE:${library}>)
+    endif()
+    target_link_libraries(${name} PRIVATE ${library})
+  endforeach()
+  if(ARG_PCH)
+    byoc_precompile(${name} ${ARG_PCH})
+  endif()
+endfunction()

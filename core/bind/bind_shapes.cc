@@ -1,0 +1,133 @@
+// Named sizes become numbers, everywhere:
+//   bind_shapes(N = 1)    fn main(%x: f32[N,8]) { %0 = @f(%x) ... }   fn f(%x: f32[N,8]) { ... }
+//                   ->    fn main(%x: f32[1,8]) { %0 = @f(%x) ... }   fn f(%x: f32[1,8]) { ... }
+// A whole input (x = 1x8) binds the names in its type. Results are inferred again from the entry
+// down (specialise.h), so a function that is then called with different shapes gets a copy for
+// each.
+#include <algorithm>
+#include <unordered_map>
+
+#include "byoc/pass/passes.h"
+#include "core/bind/entry.h"
+#include "core/bind/specialise.h"
+
+namespace byoc {
+namespace {
+
+using namespace simplify;
+
+using Extents = std::vector<int64_t>;
+
+std::string shown(const Extents& extents) {
+  std::string out;
+  for (int64_t extent : extents) out += cat(out.empty() ? "" : "x", extent);
+  return extents.empty() ? "a scalar" : out;
+}
+
+// The named sizes in the parameters of all functions, and the numbers they get.
+class NamedSizes {
+ public:
+  explicit NamedSizes(const IRModule& module);
+  Status bind(const Function& entry, const std::string& name, const Extents& extents);
+  TypeId map(TypeId type);
+
+ private:
+  bool is_input(const Function& entry, const std::string& name, size_t rank) const;
+  Status bind_input(const std::string& name, TypeId type, const Extents& extents);
+  Status bind_size(Symbol name, int64_t extent);
+
+  std::map<Symbol, std::vector<Dim>> dims_;  // by name: each with its bounds
+  std::map<Symbol, int64_t> bound_;
+  std::unordered_map<uint32_t, TypeId> mapped_;
+};
+
+NamedSizes::NamedSizes(const IRModule& module) {
+  for (const auto& [name, function] : module.functions) {
+    for (TypeId type : signature(function).params) {
+      for (Dim dim : type->shape) {
+        if (dim.is_static()) continue;
+        std::vector<Dim>& known = dims_[dim.name()];
+        if (std::find(known.begin(), known.end(), dim) == known.end()) known.push_back(dim);
+      }
+    }
+  }
+}
+
+Status NamedSizes::bind_size(Symbol name, int64_t extent) {
+  if (extent < 0)
+    return invalid(cat("\"", name, "\" cannot be ", extent)).with_slug("shape-bounds");
+  for (Dim dim : dims_[name]) {
+    if (dim.min() <= extent && extent <= dim.max()) continue;
+    return invalid(cat("\"", name, "\" cannot be ", extent, ": the model says ", dim))
+        .with_slug("shape-bounds");
+  }
+  auto [at, is_new] = bound_.try_emplace(name, extent);
+  if (is_new || at->second == extent) return {};
+  return invalid(cat("\"", name, "\" cannot be both ", at->second, " and ", extent))
+      .with_slug("shape-conflict");
+}
+
+Status NamedSizes::bind_input(const std::string& name, TypeId type, const Extents& extents) {
+  bool fits = type->shape.size() == extents.size();
+  for (size_t d = 0; fits && d < extents.size(); ++d) {
+    Dim dim = type->shape[d];
+    fits = !dim.is_static() || dim.extent() == extents[d];
+  }
+  if (!fits) {
+    return invalid(cat("\"", name, "\" is ", type, " and cannot be ", shown(extents)))
+        .with_slug("input-shape");
+  }
+  for (size_t d = 0; d < extents.size(); ++d) {
+    Dim dim = type->shape[d];
+    if (!dim.is_static()) BYOC_TRY_STATUS(bind_size(dim.name(), extents[d]));
+  }
+  return {};
+}
+
+// One number for a name that is both an input and a size means the size, unless the input has
+// rank 1.
+bool NamedSizes::is_input(const Function& entry, const std::string& name, size_t rank) const {
+  std::optional<uint32_t> input = input_number(entry, name);
+  bool is_size = dims_.contains(name) && rank == 1;
+  return input && (!is_size || entry.nodes[*input].types[0]->shape.size() == 1);
+}
+
+Status NamedSizes::bind(const Function& entry, const std::string& name, const Extents& extents) {
+  if (is_input(entry, name, extents.size())) {
+    return bind_input(name, entry.nodes[*input_number(entry, name)].types[0], extents);
+  }
+  if (!dims_.contains(name)) {
+    std::vector<std::string> known = input_names(entry);
+    for (const auto& [size, dims] : dims_) known.push_back(size.str());
+    return unknown_input("input or named size", name, known);
+  }
+  if (extents.size() == 1) return bind_size(name, extents[0]);
+  return invalid(cat("\"", name, "\" is a named size and cannot be ", shown(extents)))
+      .with_slug("input-shape");
+}
+
+TypeId NamedSizes::map(TypeId type) {
+  auto [at, is_new] = mapped_.try_emplace(type.id(), type);
+  if (!is_new) return at->second;
+  TensorType now = *type;
+  for (Dim& dim : now.shape) {
+    if (dim.is_static()) continue;
+    if (auto bound = bound_.find(dim.name()); bound != bound_.end()) dim = Dim(bound->second);
+  }
+  return at->second = now;
+}
+
+}  // namespace
+
+Result<IRModule> bind_shapes(IRModule module,
+                             const std::map<std::string, std::vector<int64_t>>& shapes,
+                             const PassContext&) {
+  if (shapes.empty()) return module;
+  BYOC_TRY(const Function* entry, entry_function(module));
+  NamedSizes sizes(module);
+  for (const auto& [name, extents] : shapes) BYOC_TRY_STATUS(sizes.bind(*entry, name, extents));
+  BYOC_TRY_STATUS(specialise(module, [&](TypeId type) { return sizes.map(type); }));
+  return module;
+}
+
+}  // namespace byoc

@@ -1,0 +1,92 @@
+// What users write after --shape and --bind, and as arguments of the passes bind_shapes and
+// bind_params.
+#include <charconv>
+
+#include "byoc/base/literal.h"
+#include "byoc/pass/passes.h"
+#include "core/bind/entry.h"
+
+namespace byoc {
+namespace {
+
+using namespace simplify;
+
+// The last "=" parts them: names may hold one, shapes and numbers never do.
+Result<std::pair<std::string, std::string_view>> split(std::string_view text, const char* slug,
+                                                       std::string_view example) {
+  size_t at = text.rfind('=');
+  if (at != std::string_view::npos && at > 0)
+    return std::pair(std::string(text.substr(0, at)), text.substr(at + 1));
+  return invalid(cat("\"", text, "\" is not of the form NAME=", example)).with_slug(slug);
+}
+
+std::vector<std::string_view> parts(std::string_view text, char separator) {
+  std::vector<std::string_view> out;
+  for (size_t from = 0; from <= text.size() && !text.empty();) {
+    size_t to = std::min(text.find(separator, from), text.size());
+    out.push_back(text.substr(from, to - from));
+    from = to + 1;
+  }
+  return out;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+// n elements for an input: its own shape where that has n, [n] for rank 1 with a named size.
+Result<TensorType> type_for(const std::string& name, TypeId input, size_t n, bool is_list) {
+  if (!is_list && input->shape.empty()) return *input;
+  if (is_list && input->shape.size() == 1 && !is_static(input->shape)) {
+    return TensorType{input->dtype, {Dim(static_cast<int64_t>(n))}};
+  }
+  Result<int64_t> expected = num_elements(input->shape);
+  if (is_list && expected.ok() && static_cast<size_t>(*expected) == n) return *input;
+  std::string given = is_list ? cat("a list of ", n) : "one number";
+  return invalid(cat("\"", name, "\" is ", input, ", it cannot be ", given))
+      .with_slug("bind-syntax");
+}
+
+}  // namespace
+
+Result<std::pair<std::string, std::vector<int64_t>>> parse_shape(std::string_view text) {
+  BYOC_TRY(auto pair, split(text, "shape-syntax", "1x3x224x224"));
+  auto [name, list] = pair;
+  std::vector<int64_t> extents;
+  for (std::string_view part : parts(list, 'x')) {
+    int64_t extent = 0;
+    auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), extent);
+    if (error == std::errc() && end == part.data() + part.size() && extent >= 0) {
+      extents.push_back(extent);
+      continue;
+    }
+    return invalid(cat("\"", part, "\" in \"", text, "\" is no size")).with_slug("shape-syntax");
+  }
+  return std::pair(name, extents);
+}
+
+Result<std::pair<std::string, BoundTensor>> parse_binding(const IRModule& module,
+                                                          std::string_view text) {
+  BYOC_TRY(auto pair, split(text, "bind-syntax", "[0,1]"));
+  auto [name, list] = pair;
+  BYOC_TRY(const Function* entry, entry_function(module));
+  std::optional<uint32_t> number = input_number(*entry, name);
+  if (!number) return unknown_input("input", name, input_names(*entry));
+  TypeId input = entry->nodes[*number].types[0];
+  bool is_list = list.size() >= 2 && list.front() == '[' && list.back() == ']';
+  std::vector<std::string_view> elements = {list};
+  if (is_list) elements = parts(list.substr(1, list.size() - 2), ',');
+  BYOC_TRY(TensorType type, type_for(name, input, elements.size(), is_list));
+  std::vector<std::byte> bytes(elements.size() * dtype_size(type.dtype));
+  for (size_t k = 0; k < elements.size(); ++k) {
+    if (parse_element(trimmed(elements[k]), type.dtype, bytes.data() + k * dtype_size(type.dtype)))
+      continue;
+    return invalid(cat("\"", elements[k], "\" in \"", text, "\" is no ", type.dtype))
+        .with_slug("bind-syntax");
+  }
+  return std::pair(name, BoundTensor{type, Buffer::copy(bytes)});
+}
+
+}  // namespace byoc

@@ -1,0 +1,235 @@
+// Group 4: what the plugin says it can do, and how it takes what nobody can.
+#include <thread>
+
+#include "byoc/base/json.h"
+#include "core/conform/context/loaded_plugin.h"
+#include "core/conform/samples/pattern_instances.h"
+#include "runtime/host/host.h"
+
+namespace byoc::conform {
+namespace {
+
+using Findings = std::vector<std::string>;
+
+/// A check whose work needs the loaded plugin.
+template <class Work>
+Answer with_subject(Kit& kit, Work&& work) {
+  return kit.judged_in_child([&]() -> Findings {
+    auto subject = load_subject(kit);
+    if (!subject.ok()) return {sentence(subject.status())};
+    return work(*subject);
+  });
+}
+
+Answer check_patterns(Kit& kit) {
+  return with_subject(kit, [](Subject& subject) {
+    Findings findings;
+    for (const PluginPattern& row : subject.plugin->patterns()) {
+      auto pattern = Pattern::parse(row.dag_json);
+      if (!pattern.ok()) {
+        findings.push_back(cat("pattern \"", row.name, "\": ", pattern.status().message(), " at ",
+                               pattern.status().where()));
+        continue;
+      }
+      for (const std::string& op : unknown_ops(*pattern))
+        findings.push_back(
+            cat("pattern \"", row.name, "\" names the op ", op, ", which byoc lacks"));
+    }
+    return findings;
+  });
+}
+
+Answer check_matchable(Kit& kit) {
+  return with_subject(kit, [&](Subject& subject) {
+    Findings findings;
+    for (const PluginPattern& row : subject.plugin->patterns()) {
+      doing(cat("making instances of pattern ", row.name));
+      auto pattern = Pattern::parse(row.dag_json);
+      if (!instances_of(*pattern, kit.options().seed, kInstancesTried, 1).empty()) continue;
+      findings.push_back(cat("pattern \"", row.name, "\": none of ", kInstancesTried,
+                             " graphs made after it is matched by it"));
+    }
+    return findings;
+  });
+}
+
+struct Candidate {
+  std::string label, json;
+  uint32_t pattern;
+};
+
+std::vector<Candidate> candidates(const Subject& subject) {
+  std::vector<Candidate> out;
+  for (const OpDef* op : ops_to_check()) {
+    doing(cat("making candidates of ", op->name));
+    for (const Program& program : programs_of(*op, Level::kCore)) {
+      auto pattern = pattern_of(subject, program.module);
+      if (pattern) out.push_back({program.label, candidate_json(program.module), *pattern});
+    }
+  }
+  return out;
+}
+
+/// The verdict as text, so that it can be compared and shown.
+std::string judged(const Subject& subject, byoc_instance* instance, const Candidate& candidate) {
+  auto io = with_header<byoc_verdict>(BYOC_TAG_VERDICT);
+  Status status = call_plugin(subject.plugin->id(), "judge", [&] {
+    return subject.table.judge(instance, candidate.pattern, to_str(candidate.json), &io);
+  });
+  if (!status.ok()) return cat("failed: ", status.message());
+  constexpr std::string_view kAnswers[] = {"no", "yes", "slow"};
+  return cat(io.accept < 3 ? kAnswers[io.accept] : "?", " ", io.est_ns, " ", io.workspace, " ",
+             io.packed_bytes, " \"", text_of(io.reason), "\"");
+}
+
+byoc_instance* opened(const Subject& subject) {
+  byoc_instance* instance = nullptr;
+  (void)call_plugin(subject.plugin->id(), "open", [&] {
+    return subject.table.open(host_table(), to_str(subject.options_json), &instance);
+  });
+  return instance;
+}
+
+Findings differing(const std::vector<Candidate>& all, const std::vector<std::string>& a,
+                   const std::vector<std::string>& b, std::string_view when) {
+  Findings findings;
+  for (size_t k = 0; k < all.size(); ++k) {
+    if (a[k] != b[k])
+      findings.push_back(cat("judge of ", all[k].label, " says ", a[k], ", ", when, " ", b[k]));
+  }
+  return findings;
+}
+
+std::vector<std::string> judged_all(const Subject& subject, byoc_instance* instance,
+                                    const std::vector<Candidate>& all, bool backwards) {
+  std::vector<std::string> out(all.size());
+  for (size_t n = 0; n < all.size(); ++n) {
+    size_t k = backwards ? all.size() - 1 - n : n;
+    doing(cat("judge, ", all[k].label));
+    out[k] = judged(subject, instance, all[k]);
+  }
+  return out;
+}
+
+Answer check_repeatable(Kit& kit) {
+  return with_subject(kit, [](Subject& subject) -> Findings {
+    if (!subject.table.judge) return {};
+    auto all = candidates(subject);
+    byoc_instance *one = opened(subject), *other = opened(subject);
+    auto first = judged_all(subject, one, all, false);
+    auto again = differing(all, first, judged_all(subject, one, all, true), "asked again");
+    auto elsewhere =
+        differing(all, first, judged_all(subject, other, all, false), "on another instance");
+    again.insert(again.end(), elsewhere.begin(), elsewhere.end());
+    return again;
+  });
+}
+
+Answer check_concurrent(Kit& kit) {
+  return with_subject(kit, [](Subject& subject) -> Findings {
+    constexpr size_t kThreads = 4;
+    if (!subject.table.judge) return {};
+    auto all = candidates(subject);
+    byoc_instance* instance = opened(subject);
+    auto alone = judged_all(subject, instance, all, false);
+    doing("judge, from four threads");
+    std::vector<std::vector<std::string>> seen(kThreads, std::vector<std::string>(all.size()));
+    std::vector<std::thread> threads;
+    for (size_t t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        for (size_t n = 0; n < all.size(); ++n) {
+          size_t k = (n + t * all.size() / kThreads) % all.size();
+          seen[t][k] = judged(subject, instance, all[k]);
+          activity().beats.fetch_add(1);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    Findings findings;
+    for (const auto& answers : seen) {
+      auto differ = differing(all, alone, answers, "beside other threads");
+      findings.insert(findings.end(), differ.begin(), differ.end());
+    }
+    return findings;
+  });
+}
+
+Answer check_reasons(Kit& kit) {
+  return with_subject(kit, [](Subject& subject) {
+    Findings findings;
+    if (!subject.table.judge) return findings;
+    auto all = candidates(subject);
+    auto answers = judged_all(subject, opened(subject), all, false);
+    for (size_t k = 0; k < all.size(); ++k) {
+      bool mute = !answers[k].starts_with("yes") && answers[k].ends_with(" \"\"");
+      if (mute) findings.push_back(cat("judge of ", all[k].label, " gives no reason for its no"));
+    }
+    return findings;
+  });
+}
+
+using Change = void (*)(Json& graph);
+
+/// What comes of a graph that is changed into one that nobody can know: judge may say what it likes
+/// as long as it returns, compile has to refuse.
+Answer check_unknown(Kit& kit, std::string_view what, Change change) {
+  return with_subject(kit, [&](Subject& subject) -> Findings {
+    auto program = first_taken(subject);
+    if (!program) return {"takes none of the kit's samples, so that there is nothing to change"};
+    CompileFunction function = compile_function(program->module, "conform_0");
+    auto graph = parse_json(function.graph_json);
+    change(*graph);
+    function.graph_json = graph->dump();
+    doing(cat("judge, ", program->label, " with ", what));
+    uint32_t pattern = pattern_of(subject, program->module).value_or(BYOC_NO_PATTERN);
+    auto verdict = subject.plugin->judge(pattern, function.graph_json);
+    bool asked_about_all = subject.plugin->patterns().empty() && subject.plugin->has_judge();
+    if (asked_about_all && verdict.ok() && verdict->accept != Verdict::kNo)
+      return {cat("judge says yes to ", program->label, " with ", what)};
+    doing(cat("compile, ", program->label, " with ", what));
+    if (!subject.plugin->compile({&function, 1}, "{}", 1, 0).status.ok()) return {};
+    return {cat("compile takes ", program->label, " with ", what)};
+  });
+}
+
+Answer check_unknown_op(Kit& kit) {
+  return check_unknown(kit, "an unknown op",
+                       [](Json& graph) { graph["nodes"][0]["op"] = "conform_unknown"; });
+}
+Answer check_unknown_dtype(Kit& kit) {
+  return check_unknown(kit, "an unknown dtype", [](Json& graph) {
+    for (Json& type : graph["types"]) type["dtype"] = "f7";
+  });
+}
+Answer check_unknown_attribute(Kit& kit) {
+  return check_unknown(kit, "an unknown attribute",
+                       [](Json& graph) { graph["nodes"][0]["attrs"]["conform_unknown"] = 1; });
+}
+Answer check_unknown_requires(Kit& kit) {
+  return check_unknown(kit, "an unknown requirement",
+                       [](Json& graph) { graph["requires"] = {"conform.unknown"}; });
+}
+
+const Check kChecks[] = {
+    {4, "patterns", "patterns can be read, and name ops that there are", "instance",
+     check_patterns},
+    {4, "matchable", "graphs made after a pattern are matched by it", "patterns", check_matchable},
+    {4, "repeatable", "judge gives the same verdict again, and on another instance", "instance",
+     check_repeatable},
+    {4, "concurrent", "judge gives it also to four threads at a time", "repeatable",
+     check_concurrent},
+    {4, "reasons", "a verdict of no, or of slow, has a reason", "instance", check_reasons},
+    {4, "unknown_op", "an op that it does not know is refused", "instance", check_unknown_op},
+    {4, "unknown_dtype", "a dtype that it does not know is refused", "instance",
+     check_unknown_dtype},
+    {4, "unknown_attr", "an attribute that it does not know is refused", "instance",
+     check_unknown_attribute},
+    {4, "requires", "a requirement of the graph that it does not know is refused", "instance",
+     check_unknown_requires},
+};
+
+}  // namespace
+
+std::span<const Check> capability_checks() { return kChecks; }
+
+}  // namespace byoc::conform

@@ -1,0 +1,92 @@
+// Group 5: what the sweep found, by promise.
+#include "core/conform/context/check_context.h"
+#include "core/conform/context/sweep_result.h"
+#include "core/conform/samples/samples.h"
+
+namespace byoc::conform {
+namespace {
+
+/// None tried is nothing shown: the check is skipped, with `why`.
+Answer found(Kit& kit, std::string_view check, std::string_view why) {
+  const SweepResult& sweep = kit.sweep();
+  auto findings = sweep.findings.find(std::string(check));
+  if (findings != sweep.findings.end()) return judged_by(findings->second);
+  auto tried = sweep.tried.find(std::string(check));
+  if (tried == sweep.tried.end()) return skip(std::string(why));
+  return pass(cat(tried->second, tried->second == 1 ? " function" : " functions"));
+}
+
+Answer check_compiles(Kit& kit) {
+  Answer answer = found(kit, "compiles", "takes none of the kit's samples");
+  uint64_t declined = kit.sweep().declined;
+  if (answer.outcome == Outcome::kPass && declined > 0)
+    answer.reason += cat(", ", declined, " declined after a yes");
+  return answer;
+}
+
+Answer check_values(Kit& kit) {
+  Answer answer = found(kit, "values", "takes none of the kit's samples");
+  if (answer.outcome != Outcome::kPass) return answer;
+  size_t ops = 0;
+  for (const auto& [op, row] : kit.sweep().ops) ops += row.accepted > 0;
+  return pass(cat(answer.reason, " of ", ops, ops == 1 ? " op" : " ops"));
+}
+
+Answer check_empty(Kit& kit) { return found(kit, "empty", "takes no tensor without elements"); }
+Answer check_special(Kit& kit) { return found(kit, "special", "takes no floats"); }
+Answer check_misaligned(Kit& kit) { return found(kit, "misaligned", "nothing ran"); }
+Answer check_offset(Kit& kit) { return found(kit, "offset", "nothing ran"); }
+Answer check_strided(Kit& kit) { return found(kit, "strided", "nothing ran"); }
+Answer check_outputs(Kit& kit) { return found(kit, "outputs", "nothing ran"); }
+Answer check_inputs(Kit& kit) { return found(kit, "inputs", "nothing ran"); }
+Answer check_constants(Kit& kit) { return found(kit, "constants", "takes no constant operand"); }
+Answer check_guards(Kit& kit) { return found(kit, "guards", "nothing ran"); }
+Answer check_workspace(Kit& kit) { return found(kit, "workspace", "asks for no workspace"); }
+Answer check_in_place(Kit& kit) { return found(kit, "in_place", "declares no in-place pair"); }
+Answer check_spans(Kit& kit) { return found(kit, "spans", "tells no spans"); }
+Answer check_surroundings(Kit& kit) {
+  Answer answer = found(kit, "surroundings", "nothing ran");
+  return answer.outcome == Outcome::kPass ? pass() : answer;
+}
+Answer check_composites(Kit& kit) {
+  return found(kit, "composites", "takes no match of several ops");
+}
+
+Answer check_coverage(Kit& kit) {
+  if (!kit.sweep().gave_up.empty()) return fail(kit.sweep().gave_up);
+  auto ops = ops_without_samples();
+  if (ops.empty()) return pass(cat(ops_to_check().size(), " ops have samples"));
+  std::string list;
+  for (const std::string& op : ops) list += " " + op;
+  return skip(cat("no sample for", list));
+}
+
+const Check kChecks[] = {
+    {5, "compiles", "what judge takes, compile, save and load take", "instance", check_compiles},
+    {5, "values", "results are those of the reference kernels", "instance", check_values},
+    {5, "empty", "so are results on tensors without elements", "instance", check_empty},
+    {5, "special", "so are those on NaN, infinities and denormals", "instance", check_special},
+    {5, "misaligned", "so are those on tensors aligned to their elements alone", "instance",
+     check_misaligned},
+    {5, "offset", "byte_offset is honoured", "instance", check_offset},
+    {5, "strided", "strides are honoured, or refused", "instance", check_strided},
+    {5, "outputs", "outputs are written whole", "instance", check_outputs},
+    {5, "inputs", "inputs are not written to", "instance", check_inputs},
+    {5, "constants", "constants are not written to", "instance", check_constants},
+    {5, "guards", "nothing outside of tensors is touched", "instance", check_guards},
+    {5, "workspace", "nothing outside of the workspace is touched", "instance", check_workspace},
+    {5, "in_place", "declared in-place pairs may share memory", "instance", check_in_place},
+    {5, "composites", "graphs made after the patterns, taken as composites", "instance",
+     check_composites},
+    {5, "spans", "spans lie in their run, nest, and are told only when asked for", "instance",
+     check_spans},
+    {5, "surroundings", "compiling and running print nothing and leave the process as it was",
+     "instance quiet floats", check_surroundings},
+    {5, "coverage", "the kit has a sample of every op", "instance", check_coverage},
+};
+
+}  // namespace
+
+std::span<const Check> correctness_checks() { return kChecks; }
+
+}  // namespace byoc::conform

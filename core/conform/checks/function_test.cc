@@ -1,0 +1,344 @@
+#include "core/conform/checks/function_test.h"
+
+#include <algorithm>
+#include <cfenv>
+#include <cstring>
+
+#include "byoc/base/json.h"
+#include "byoc/op/evaluate.h"
+#include "byoc/runtime/tensor.h"
+#include "core/conform/checks/compare.h"
+#include "core/conform/checks/recorded_spans.h"
+#include "core/conform/process/surroundings.h"
+#include "runtime/host/host.h"
+
+namespace byoc::conform {
+namespace {
+
+using Buffers = std::vector<std::shared_ptr<const Buffer>>;
+
+constexpr std::byte kFill{0xa5};
+constexpr size_t kOffsetBytes = 64;
+
+/// How the tensors of one run lie in memory.
+struct Arrangement {
+  const char* name;
+  const char* check;  // a wrong value in it belongs to this one; null: the trial's own
+  Placement placement = Placement::kAtStart;
+  bool offset = false, strided_inputs = false, strided_outputs = false, special = false;
+  int in_place = -1;  // which declared pair shares memory
+  bool spans = false;
+};
+const Arrangement kPlain = {"", nullptr};
+const Arrangement kOthers[] = {
+    {"tensors aligned to their elements alone", "misaligned", Placement::kAtEnd},
+    {"tensors with a byte_offset", "offset", Placement::kAtStart, true},
+    {"strided inputs", "strided", Placement::kAtStart, false, true},
+    {"strided outputs", "strided", Placement::kAtStart, false, false, true},
+    {"NaN, infinities and denormals", "special", Placement::kAtStart, false, false, false, true},
+    {"asked for spans", "spans", Placement::kAtStart, false, false, false, false, -1, true},
+};
+
+/// One argument: its memory, and the view that the plugin gets.
+class Argument {
+ public:
+  Argument(std::string name, TypeId type, const Arrangement& how, bool strided)
+      : spec_(spec_of(type)),
+        element_(dtype_size(spec_.dtype)),
+        step_(strided ? 2 : 1),
+        offset_(how.offset ? kOffsetBytes : 0),
+        memory_(std::move(name), bytes() * step_ + offset_,
+                how.placement == Placement::kAtEnd ? element_ : 64, how.placement) {
+    std::fill_n(memory_.data(), memory_.size(), kFill);
+    int64_t stride = static_cast<int64_t>(step_);
+    strides_.resize(spec_.dims.size());
+    for (size_t d = spec_.dims.size(); d-- > 0; stride *= spec_.dims[d]) strides_[d] = stride;
+    view_.data = bytes() == 0 && !how.offset ? nullptr : memory_.data();
+    view_.device = {kDLCPU, 0};
+    view_.ndim = static_cast<int32_t>(spec_.dims.size());
+    view_.dtype = to_dlpack(spec_.dtype);
+    view_.shape = spec_.dims.data();
+    view_.strides = strided ? strides_.data() : nullptr;
+    view_.byte_offset = offset_;
+  }
+  Argument(const Argument&) = delete;
+
+  size_t bytes() const { return static_cast<size_t>(num_elements(spec_)) * element_; }
+  void write(const std::byte* compact) {
+    for (size_t k = 0; k < bytes() / element_; ++k)
+      std::memcpy(first() + k * step_ * element_, compact + k * element_, element_);
+  }
+  std::vector<std::byte> read() const {
+    std::vector<std::byte> out(bytes());
+    for (size_t k = 0; k < bytes() / element_; ++k)
+      std::memcpy(out.data() + k * element_, first() + k * step_ * element_, element_);
+    return out;
+  }
+  GuardedMemory& memory() { return memory_; }
+  const DLTensor* view() const { return &view_; }
+  /// What lies between and before the elements is as it was.
+  bool gaps_are_whole() const {
+    const std::byte *begin = memory_.data(), *end = begin + memory_.size();
+    for (const std::byte* at = begin; at < end; ++at) {
+      auto place = static_cast<size_t>(at - begin);
+      bool inside = place >= offset_ && (place - offset_) / element_ % step_ == 0;
+      if (!inside && *at != kFill) return false;
+    }
+    return memory_.margins_are_whole();
+  }
+
+ private:
+  std::byte* first() const { return memory_.data() + offset_; }
+  TensorSpec spec_;
+  size_t element_, step_, offset_;
+  GuardedMemory memory_;
+  std::vector<int64_t> strides_;
+  DLTensor view_{};
+};
+
+class TrialRun {
+ public:
+  TrialRun(const Subject& subject, const Trial& trial, uint64_t seed, const Tell& tell)
+      : subject_(subject),
+        trial_(trial),
+        main_(trial.reference.function("main")),
+        seed_(seed),
+        tell_(tell) {
+    std::vector<TypeId> results = main_.result_types();
+    for (size_t k = 0; k < main_.num_params(); ++k) inputs_.push_back(main_.nodes[k].types[0]);
+    outputs_ = results;
+    auto no_elements = [](TypeId type) { return *num_elements(type->shape) == 0; };
+    is_empty_ = std::any_of(inputs_.begin(), inputs_.end(), no_elements) ||
+                std::any_of(outputs_.begin(), outputs_.end(), no_elements);
+  }
+
+  TrialEnd run() {
+    if (!compile()) return declined_ ? TrialEnd::kDeclined : TrialEnd::kDone;
+    if (!try_in(kPlain)) return TrialEnd::kDone;  // the rest would only say so again
+    tell_("outputs", "");
+    tell_("inputs", "");
+    tell_("guards", "");
+    if (module_.kernels()[0].workspace_bytes > 0) tell_("workspace", "");
+    if (!main_constants()) tell_("constants", "");
+    for (const Arrangement& how : kOthers) {
+      if (how.special && !can_be_special()) continue;
+      if ((how.strided_inputs || how.strided_outputs) && is_empty_) continue;
+      (void)try_in(how);
+    }
+    const auto& pairs = module_.kernels()[0].inplace;
+    for (size_t k = 0; k < pairs.size(); ++k) {
+      Arrangement how = {"an output in its input's memory", "in_place"};
+      how.in_place = static_cast<int>(k);
+      bool fits = *size_bytes(*inputs_[pairs[k].first]) == *size_bytes(*outputs_[pairs[k].second]);
+      if (fits) (void)try_in(how);
+    }
+    return TrialEnd::kDone;
+  }
+
+ private:
+  bool main_constants() const { return trial_.reference.constants.empty(); }
+
+  void activity_is(std::string_view slot, const Arrangement& how) const {
+    doing(cat(slot, ", ", trial_.label, *how.name ? ", " : "", how.name));
+  }
+
+  bool compile() {
+    CompileFunction function = compile_function(trial_.compiled, "conform_0");
+    for (size_t k = 0; k < function.buffers.size(); ++k)
+      function.buffers[k] = read_only(*function.buffers[k], cat("constant ", k));
+    if (auto graph = parse_json(function.graph_json); graph.ok())
+      graph_nodes_ = static_cast<int64_t>((*graph)["nodes"].size());
+    activity_is("compile", kPlain);
+    CompileResult result = subject_.plugin->compile({&function, 1}, "{}", 1, 0);
+    declined_ = result.status.code() == Code::kDeclined;
+    if (declined_) return false;
+    if (!result.status.ok()) return failed("compile", result.status);
+    activity_is("load", kPlain);
+    Buffers distinct;
+    for (const auto& buffer : function.buffers) {
+      bool known = std::any_of(distinct.begin(), distinct.end(),
+                               [&](const auto& other) { return other->key() == buffer->key(); });
+      if (!known) distinct.push_back(buffer);
+    }
+    auto loaded = subject_.plugin->load(result.module, distinct, 1);
+    if (!loaded.ok()) return failed("load", loaded.status());
+    module_ = *std::move(loaded);
+    tell_("compiles", "");
+    return true;
+  }
+
+  bool failed(std::string_view slot, const Status& status) {
+    tell_("compiles", cat(trial_.label, ": ", slot, " fails: ", status.message()));
+    return false;
+  }
+
+  static std::shared_ptr<const Buffer> read_only(const Buffer& buffer, const std::string& name) {
+    auto memory = std::make_shared<GuardedMemory>(name, buffer.size(), 64, Placement::kAtStart);
+    std::copy(buffer.bytes().begin(), buffer.bytes().end(), memory->data());
+    memory->make_read_only();
+    return Buffer::adopt_keyed({memory->data(), buffer.size()}, memory, buffer.key());
+  }
+
+  /// Floats in and floats or truths out.
+  bool can_be_special() const {
+    auto is_real = [](TypeId type) { return is_float(type->dtype); };
+    return !is_empty_ && std::any_of(inputs_.begin(), inputs_.end(), is_real) &&
+           std::all_of(outputs_.begin(), outputs_.end(),
+                       [&](TypeId type) { return is_real(type) || type->dtype == DType::kBool; });
+  }
+
+  Buffers values(bool special) const {
+    Buffers out;
+    for (size_t k = 0; k < inputs_.size(); ++k) {
+      bool here = special && (trial_.is_exact || k == 0);
+      out.push_back(Buffer::make(static_cast<size_t>(*size_bytes(*inputs_[k])), [&](std::byte* to) {
+        fill(to, *inputs_[k], trial_.domains[k], seed_ + k, here ? trial_.special : Special::kNone);
+      }));
+    }
+    return out;
+  }
+
+  /// What the ops' reference kernels give.
+  Result<Buffers> wanted(const Buffers& given) const {
+    std::vector<Buffers> values(main_.nodes.size());
+    for (uint32_t n = 0; n < main_.nodes.size(); ++n) {
+      const Node& node = main_.nodes[n];
+      if (n < given.size()) {
+        values[n] = {given[n]};
+      } else if (auto* constant = std::get_if<Constant>(&node.kind)) {
+        values[n] = {trial_.reference.constants.at(constant->data->key())};
+      } else {
+        const Call& call = std::get<Call>(node.kind);
+        std::vector<TypeId> in, out;
+        std::vector<const Buffer*> data;
+        for (ValueId arg : main_.args(node)) {
+          in.push_back(main_.type(arg));
+          data.push_back(values[arg.node][arg.output].get());
+        }
+        for (size_t k = 0; k < node.types.size(); ++k) out.push_back(node.types[k]);
+        BYOC_TRY(values[n], evaluate(*call.op, *call.attrs, in, out, data));
+      }
+    }
+    Buffers results;
+    for (ValueId result : main_.results) results.push_back(values[result.node][result.output]);
+    return results;
+  }
+
+  /// True when all is well in this arrangement.
+  bool try_in(const Arrangement& how) {
+    Buffers given = values(how.special);
+    doing(cat("the reference kernel, ", trial_.label));
+    auto expected = wanted(given);
+    if (!expected.ok()) return false;  // the reference has no such kernel
+    std::vector<std::unique_ptr<Argument>> args = arguments(how, given);
+    const auto& kernel = module_.kernels()[0];
+    GuardedMemory workspace("the workspace", kernel.workspace_bytes, kernel.workspace_align,
+                            Placement::kAtEnd);
+    std::fill_n(workspace.data(), workspace.size(), kFill);
+    std::vector<const DLTensor*> views;
+    for (size_t k = 0; k < args.size(); ++k) views.push_back(args[shared(how, k)]->view());
+    auto call = with_header<byoc_call>(BYOC_TAG_CALL);
+    call.args = views.data();
+    call.n_args = static_cast<uint32_t>(views.size());
+    call.workspace = workspace.data();
+    call.workspace_bytes = kernel.workspace_bytes;
+    bool told_any = false;
+    Status status = run_kernel(how, call, told_any);
+    bool may_refuse = how.strided_inputs || how.strided_outputs;
+    std::string check = how.check ? how.check : is_empty_ ? "empty" : trial_.value_check;
+    if (!how.spans || told_any) tell_(check, "");
+    if (!status.ok()) {
+      if (!may_refuse) tell_(check, cat(labelled(how), "run fails: ", status.message()));
+      return false;
+    }
+    if (!workspace.margins_are_whole())
+      tell_("workspace", cat(labelled(how), "it writes outside of the workspace"));
+    return compare_outputs(how, check, args, *expected);
+  }
+
+  Status run_kernel(const Arrangement& how, byoc_call& call, bool& told_any) {
+    activity_is("run", how);
+    const uint64_t mode = float_mode();
+    ToldSpans spans(call, how.spans);
+    Status status = call_plugin(subject_.plugin->id(), "run",
+                                [&] { return subject_.table.run(module_.kernel(0), &call); });
+    for (const std::string& defect : spans.defects(graph_nodes_))
+      tell_("spans", labelled(how) + defect);
+    told_any = spans.told_any();
+    if (float_mode() != mode)
+      tell_("surroundings", cat(labelled(how), "run leaves the floating-point mode changed"));
+    std::fesetenv(FE_DFL_ENV);
+    return status;
+  }
+
+  std::string labelled(const Arrangement& how) const {
+    return cat(trial_.label, *how.name ? ", " : "", how.name, ": ");
+  }
+
+  /// Which argument's memory stands for argument `k`: an in-place output has its input's.
+  size_t shared(const Arrangement& how, size_t k) const {
+    if (how.in_place < 0) return k;
+    auto [in, out] = module_.kernels()[0].inplace[static_cast<size_t>(how.in_place)];
+    return k == inputs_.size() + out ? in : k;
+  }
+
+  std::vector<std::unique_ptr<Argument>> arguments(const Arrangement& how, const Buffers& given) {
+    std::vector<std::unique_ptr<Argument>> args;
+    for (size_t k = 0; k < inputs_.size(); ++k) {
+      args.push_back(
+          std::make_unique<Argument>(cat("input ", k), inputs_[k], how, how.strided_inputs));
+      args.back()->write(given[k]->data());
+      bool is_output = how.in_place >= 0 && shared(how, inputs_.size() + place_of(how)) == k;
+      if (!is_output) args.back()->memory().make_read_only();
+    }
+    for (size_t k = 0; k < outputs_.size(); ++k) {
+      args.push_back(
+          std::make_unique<Argument>(cat("output ", k), outputs_[k], how, how.strided_outputs));
+    }
+    return args;
+  }
+  size_t place_of(const Arrangement& how) const {
+    return module_.kernels()[0].inplace[static_cast<size_t>(how.in_place)].second;
+  }
+
+  bool compare_outputs(const Arrangement& how, std::string_view check,
+                       const std::vector<std::unique_ptr<Argument>>& args,
+                       const Buffers& expected) {
+    for (size_t k = 0; k < outputs_.size(); ++k) {
+      size_t place = inputs_.size() + k;
+      const Argument& argument = *args[shared(how, place)];
+      if (!argument.gaps_are_whole()) {
+        tell_("guards", cat(labelled(how), "it writes outside of output ", k));
+        return false;
+      }
+      std::vector<std::byte> got = argument.read();
+      Comparison found =
+          compare(*outputs_[k], got.data(), expected[k]->data(), kFill, trial_.is_exact);
+      std::string which = outputs_.size() > 1 ? cat("output ", k, " ") : "";
+      if (!found.difference.empty()) tell_(check, cat(labelled(how), which, found.difference));
+      else if (found.unwritten >= 0)
+        tell_("outputs", cat(labelled(how), "it leaves element ", found.unwritten, " of output ", k,
+                             " ", outputs_[k], " unwritten"));
+      if (!found.difference.empty() || found.unwritten >= 0) return false;
+    }
+    return true;
+  }
+
+  const Subject& subject_;
+  const Trial& trial_;
+  const Function& main_;
+  uint64_t seed_;
+  const Tell& tell_;
+  std::vector<TypeId> inputs_, outputs_;
+  bool is_empty_ = false, declined_ = false;
+  int64_t graph_nodes_ = 0;
+  LoadedModule module_;
+};
+
+}  // namespace
+
+TrialEnd run_trial(const Subject& subject, const Trial& trial, uint64_t seed, const Tell& tell) {
+  return TrialRun(subject, trial, seed, tell).run();
+}
+
+}  // namespace byoc::conform

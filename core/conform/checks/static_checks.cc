@@ -1,0 +1,150 @@
+// Group 1: what can be told without running anything of the plugin's. `imports` alone loads
+// something, the libraries that the plugin names, and does so in a child.
+#include <dlfcn.h>
+
+#include <algorithm>
+
+#include "core/conform/context/check_context.h"
+#include "core/conform/process/needed.h"
+#include "runtime/host/plugin_loader.h"
+
+namespace byoc::conform {
+namespace {
+
+Answer of(const Status& status, std::string note = "") {
+  return status.ok() ? pass(std::move(note)) : fail(sentence(status));
+}
+
+Answer check_file(Kit& kit) { return of(check_plugin_file(kit.options().path)); }
+
+Answer check_elf(Kit& kit) { return of(kit.elf().status()); }
+
+Answer check_strip(Kit& kit) {
+  if (!kit.elf()->has_loose_note) return pass();
+  return fail(
+      "its manifest stands in a section that strip removes; BYOC_MANIFEST puts it in a segment");
+}
+
+Answer check_manifest(Kit& kit) {
+  const Result<PluginManifest>& manifest = kit.manifest();
+  return of(manifest.status(), manifest.ok() ? cat(manifest->id, " ", manifest->version) : "");
+}
+
+Answer check_manifest_abi(Kit& kit) {
+  return of(check_abi(*kit.manifest()),
+            cat("ABI ", kit.manifest()->abi_major, ".", kit.manifest()->min_host_minor));
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string out;
+  for (size_t k = 0; k < names.size() && k < 4; ++k) out += cat(k ? ", " : "", names[k]);
+  return names.size() > 4 ? cat(out, " and ", names.size() - 4, " more") : out;
+}
+
+std::vector<std::string> names_where(const ElfImage& elf, bool (*fits)(const ElfSymbol&)) {
+  std::vector<std::string> names;
+  for (const ElfSymbol& symbol : elf.symbols) {
+    if (fits(symbol)) names.push_back(symbol.name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Answer check_exports(Kit& kit) {
+  auto names =
+      names_where(*kit.elf(), [](const ElfSymbol& s) { return s.is_defined && !s.is_unique; });
+  if (names == std::vector<std::string>{BYOC_ENTRY_SYMBOL}) return pass(names[0]);
+  if (std::count(names.begin(), names.end(), BYOC_ENTRY_SYMBOL) == 0)
+    return fail(cat("does not export ", BYOC_ENTRY_SYMBOL));
+  std::erase(names, BYOC_ENTRY_SYMBOL);
+  return fail(cat("exports ", names.size(), names.size() == 1 ? " symbol" : " symbols", " beside ",
+                  BYOC_ENTRY_SYMBOL, ": ", listed(names), "; link it with byoc_add_plugin()"));
+}
+
+Answer check_unique(Kit& kit) {
+  auto names =
+      names_where(*kit.elf(), [](const ElfSymbol& s) { return s.is_defined && s.is_unique; });
+  if (names.empty()) return pass();
+  return fail(cat("has symbols that are one in the whole process: ", listed(names),
+                  "; compile with -fno-gnu-unique and hidden visibility"));
+}
+
+std::vector<std::string> unresolved(const ElfImage& elf) {
+  std::vector<std::string> missing;
+  std::vector<void*> libraries;
+  for (const std::string& needed : elf.needed) {
+    if (void* library = open_needed(needed)) libraries.push_back(library);
+  }
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  libraries.push_back(RTLD_DEFAULT);  // the sanitizer's own functions come with the executable
+#endif
+  for (const ElfSymbol& symbol : elf.symbols) {
+    if (symbol.is_defined || symbol.is_weak) continue;
+    bool found = std::any_of(libraries.begin(), libraries.end(), [&](void* library) {
+      return dlsym(library, symbol.name.c_str()) != nullptr;
+    });
+    if (!found) missing.push_back(symbol.name);
+  }
+  std::sort(missing.begin(), missing.end());
+  return missing;
+}
+
+Answer check_imports(Kit& kit) {
+  const ElfImage& elf = *kit.elf();
+  return kit.judged_in_child([&]() -> std::vector<std::string> {
+    enter_folder_of(kit.options().path);
+    doing("loading the libraries it needs");
+    std::vector<std::string> missing = unresolved(elf);
+    if (missing.empty()) return {};
+    return {cat("imports ", listed(missing), ", which none of ", listed(elf.needed), " defines")};
+  });
+}
+
+Answer check_text_relocations(Kit& kit) {
+  if (!kit.elf()->has_text_relocations) return pass();
+  return fail("its code has to be changed when it is loaded (TEXTREL); compile it with -fPIC");
+}
+
+Answer check_stack(Kit& kit) {
+  if (!kit.elf()->has_executable_stack) return pass();
+  return fail("asks for an executable stack; link with -z noexecstack");
+}
+
+Answer check_run_path(Kit& kit) {
+  for (const std::string& path : kit.elf()->run_paths) {
+    if (!path.starts_with("$ORIGIN"))
+      return fail(cat("searches for libraries in \"", path, "\"; RUNPATH may hold $ORIGIN alone"));
+  }
+  return pass();
+}
+
+Answer check_openmp(Kit& kit) {
+  for (const std::string& needed : kit.elf()->needed) {
+    if (needed.starts_with("libomp.so") || needed.starts_with("libiomp5.so"))
+      return fail(
+          cat("brings a second OpenMP runtime, ", needed, "; use parallel_for, or libgomp"));
+  }
+  return pass();
+}
+
+const Check kChecks[] = {
+    {1, "file", "a regular file that nobody else may change", "", check_file},
+    {1, "elf", "a shared object for this machine", "", check_elf},
+    {1, "strip", "nothing of what the host reads goes when it is stripped", "elf", check_strip},
+    {1, "manifest", "the note is there and says id, version and ABI", "elf strip", check_manifest},
+    {1, "abi", "the ABI that it needs is the one of this host", "manifest", check_manifest_abi},
+    {1, "exports", "one exported symbol, the entry", "elf", check_exports},
+    {1, "unique", "no symbol that the loader makes one in the process", "elf", check_unique},
+    {1, "imports", "every imported symbol comes from a library that it names", "elf dependencies",
+     check_imports},
+    {1, "textrel", "code that is shared as it stands in the file", "elf", check_text_relocations},
+    {1, "stack", "no executable stack", "elf", check_stack},
+    {1, "runpath", "libraries are searched beside it alone", "elf", check_run_path},
+    {1, "openmp", "no second OpenMP runtime", "elf", check_openmp},
+};
+
+}  // namespace
+
+std::span<const Check> static_checks() { return kChecks; }
+
+}  // namespace byoc::conform

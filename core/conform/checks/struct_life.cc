@@ -1,0 +1,283 @@
+#include "core/conform/checks/struct_life.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+
+#include "byoc/base/shared_library.h"
+#include "byoc/runtime/tensor.h"
+#include "core/conform/process/memory.h"
+#include "runtime/host/host.h"
+#include "runtime/host/plugin_loader.h"
+
+namespace byoc::conform {
+namespace {
+
+constexpr uint32_t kUnknownExt = 0x4b1d;
+constexpr size_t kFutureBytes = 64;
+constexpr byoc_ext kOptionalExt = {sizeof(byoc_ext), kUnknownExt, nullptr};
+constexpr byoc_ext kRequiredExt = {sizeof(byoc_ext), kUnknownExt | BYOC_EXT_MUST_UNDERSTAND,
+                                   nullptr};
+
+/// Dressed structs, alive until the end.
+class Wardrobe {
+ public:
+  explicit Wardrobe(Dress dress) : dress_(dress) {}
+  void set(Dress dress) { dress_ = dress; }
+
+  template <class T>
+  T* dressed(const char* name, const T& plain) {
+    bool longer = dress_ == Dress::kLonger;
+    size_t size = sizeof(T) + (longer ? kFutureBytes : 0);
+    GuardedMemory& memory = keep_.emplace_back(name, size, alignof(T), Placement::kAtEnd);
+    std::memset(memory.data(), 0xee, size);
+    std::memcpy(memory.data(), &plain, sizeof plain);
+    T* out = reinterpret_cast<T*>(memory.data());
+    out->h.size = static_cast<uint32_t>(size);
+    if (dress_ == Dress::kOptional) out->h.ext = &kOptionalExt;
+    if (dress_ == Dress::kRequired) out->h.ext = &kRequiredExt;
+    return out;
+  }
+  /// A struct inside of another: it has to be understood as well, but the outer one tells.
+  template <class T>
+  T* dressed_part(const char* name, const T& plain) {
+    Dress all = dress_;
+    if (all == Dress::kRequired) dress_ = Dress::kOptional;
+    T* out = dressed(name, plain);
+    dress_ = all;
+    return out;
+  }
+  byoc_str text(const char* name, std::string_view text) {
+    if (dress_ != Dress::kWalled) {
+      const std::string& kept = texts_.emplace_back(text);
+      return {kept.data(), kept.size()};
+    }
+    GuardedMemory& memory = keep_.emplace_back(name, text.size(), 1, Placement::kAtEnd);
+    std::memcpy(memory.data(), text.data(), text.size());
+    return {reinterpret_cast<const char*>(memory.data()), text.size()};
+  }
+
+ private:
+  Dress dress_;
+  std::deque<GuardedMemory> keep_;
+  std::deque<std::string> texts_;
+};
+
+class Life {
+ public:
+  Life(const Kit& kit, Subject subject, Program program, Dress dress)
+      : kit_(kit),
+        dress_(dress),
+        wardrobe_(dress),
+        subject_(std::move(subject)),
+        program_(std::move(program)),
+        function_(compile_function(program_.module, "conform_0")) {}
+
+  std::vector<std::string> live() {
+    if (begin() && judge() && compile() && save() && ask(module_) && load() && ask(loaded_)) run();
+    return std::move(findings_);
+  }
+
+ private:
+  const std::string& id() const { return subject_.plugin->id(); }
+
+  /// Calls a slot with a dressed struct. What must be refused is refused, and then called plainly,
+  /// so that life goes on; all else has to succeed. False: nothing further can be tried.
+  template <class F>
+  bool call(const char* slot, F&& f) {
+    doing(cat(slot, ", ", program_.label));
+    Status status = call_plugin(id(), slot, f);
+    if (dress_ != Dress::kRequired) {
+      if (!status.ok()) findings_.push_back(cat(slot, " fails: ", status.message()));
+      return status.ok();
+    }
+    if (status.ok()) {
+      findings_.push_back(cat(slot, " goes on although it does not know what it must understand"));
+      return true;
+    }
+    wardrobe_.set(Dress::kOptional);
+    status = call_plugin(id(), slot, f);
+    wardrobe_.set(dress_);
+    return status.ok();
+  }
+
+  bool begin() {
+    auto library = SharedLibrary::open(kit_.options().path);
+    if (!library.ok()) return false;
+    auto entry = reinterpret_cast<byoc_plugin_entry_fn>(library->symbol(BYOC_ENTRY_SYMBOL));
+    library->keep();
+    const byoc_plugin* raw = nullptr;
+    const byoc_host* host = nullptr;
+    bool entered = call("the entry", [&] {
+      host = wardrobe_.dressed("byoc_host", *host_table());
+      return entry(host, &raw);
+    });
+    if (!entered || !raw) return false;
+    table_ = copy_table(*raw);
+    byoc_str options = wardrobe_.text("options_json", subject_.options_json);
+    bool refuses = dress_ == Dress::kRequired;  // the entry has told already
+    if (refuses) host = host_table();
+    doing("open");
+    Status status =
+        call_plugin(id(), "open", [&] { return table_.open(host, options, &instance_); });
+    if (!status.ok()) findings_.push_back(cat("open fails: ", status.message()));
+    return status.ok() && instance_;
+  }
+
+  bool judge() {
+    if (!table_.judge) return true;
+    std::string json = candidate_json(program_.module);
+    uint32_t pattern = pattern_of(subject_, program_.module).value_or(BYOC_NO_PATTERN);
+    doing(cat("judge, ", program_.label));
+    auto* verdict = wardrobe_.dressed("byoc_verdict", with_header<byoc_verdict>(BYOC_TAG_VERDICT));
+    Status status = call_plugin(id(), "judge", [&] {
+      return table_.judge(instance_, pattern, wardrobe_.text("candidate_json", json), verdict);
+    });
+    bool yes = status.ok() && verdict->accept != 0;
+    if (yes == (dress_ == Dress::kRequired)) {
+      findings_.push_back(
+          yes ? "judge says yes although it does not know what it must understand"
+              : cat("judge fails or says no: ", status.message(), text_of(verdict->reason)));
+    }
+    return true;
+  }
+
+  /// The constants, each dressed.
+  const byoc_const* const* constants() {
+    auto table = std::make_unique<ConstantTable>();
+    for (size_t k = 0; k < function_.constants.size(); ++k)
+      (void)table->add(function_.constants[k], function_.buffers[k]);
+    auto& pointers = pointers_.emplace_back();
+    const byoc_const* const* plain = table->data();
+    for (size_t k = 0; k < table->size(); ++k)
+      pointers.push_back(wardrobe_.dressed_part("byoc_const", *plain[k]));
+    constants_.push_back(std::move(table));
+    return pointers.data();
+  }
+
+  bool compile() {
+    return call("compile",
+                [&] {
+                  auto raw = with_header<byoc_function>(BYOC_TAG_FUNCTION);
+                  raw.symbol = wardrobe_.text("symbol", function_.symbol);
+                  raw.graph_json = wardrobe_.text("graph_json", function_.graph_json);
+                  raw.consts = constants();
+                  raw.n_consts = function_.constants.size();
+                  const byoc_function* dressed = wardrobe_.dressed_part("byoc_function", raw);
+                  const byoc_function** list = &functions_.emplace_back(dressed);
+                  auto request = with_header<byoc_compile>(BYOC_TAG_COMPILE);
+                  request.functions = list;
+                  request.n_functions = 1;
+                  request.options_json = wardrobe_.text("options_json", subject_.options_json);
+                  request.target_json = wardrobe_.text("target_json", "{}");
+                  request.threads = 1;
+                  return table_.compile(instance_, wardrobe_.dressed("byoc_compile", request),
+                                        &module_);
+                }) &&
+           module_;
+  }
+
+  bool save() {
+    return call("save", [&] {
+      blob_.clear();
+      auto sink = with_header<byoc_sink>(BYOC_TAG_SINK);
+      sink.u = &blob_;
+      sink.write = [](void* u, const void* bytes, uint64_t n) -> byoc_status* {
+        static_cast<std::string*>(u)->append(static_cast<const char*>(bytes), n);
+        return nullptr;
+      };
+      auto io = with_header<byoc_save>(BYOC_TAG_SAVE);
+      io.blob = wardrobe_.dressed_part("byoc_sink", sink);
+      io.packed = [](void*, uint64_t, byoc_bytes, uint64_t) -> byoc_status* { return nullptr; };
+      auto* dressed = wardrobe_.dressed("byoc_save", io);
+      byoc_status* status = table_.save(module_, dressed);
+      compat_ = status ? "" : text_of(dressed->compat);
+      return status;
+    });
+  }
+
+  bool ask(byoc_module* module) {
+    byoc_str symbol = wardrobe_.text("symbol", function_.symbol);
+    doing("kernel");
+    kernel_ = nullptr;
+    Status status =
+        call_plugin(id(), "kernel", [&] { return table_.kernel(module, symbol, &kernel_); });
+    if (!status.ok() || !kernel_) {
+      findings_.push_back(cat("kernel fails: ", status.message()));
+      return false;
+    }
+    return call("info", [&] {
+      info_ = wardrobe_.dressed("byoc_kernel_info",
+                                with_header<byoc_kernel_info>(BYOC_TAG_KERNEL_INFO));
+      return table_.info(kernel_, info_);
+    });
+  }
+
+  bool load() {
+    return call("load",
+                [&] {
+                  auto request = with_header<byoc_load>(BYOC_TAG_LOAD);
+                  byoc_str blob = wardrobe_.text("blob", blob_);
+                  request.blob = {blob.p, blob.n};
+                  request.compat = wardrobe_.text("compat", compat_);
+                  request.options_json = wardrobe_.text("options_json", subject_.options_json);
+                  request.consts = constants();
+                  request.n_consts = function_.constants.size();
+                  request.threads = 1;
+                  return table_.load(instance_, wardrobe_.dressed("byoc_load", request), &loaded_);
+                }) &&
+           loaded_;
+  }
+
+  void run() {
+    const Function& main = program_.module.function("main");
+    std::vector<Tensor> tensors;
+    for (size_t k = 0; k < main.num_params(); ++k)
+      tensors.push_back(*Tensor::make(spec_of(main.nodes[k].types[0])));
+    for (TypeId type : main.result_types()) tensors.push_back(*Tensor::make(spec_of(type)));
+    std::vector<DLTensor> views;
+    for (const Tensor& tensor : tensors) views.push_back(tensor.view());
+    std::vector<const DLTensor*> args;
+    for (const DLTensor& view : views) args.push_back(&view);
+    GuardedMemory workspace("the workspace", info_->workspace_bytes,
+                            std::max<size_t>(64, info_->workspace_align), Placement::kAtStart);
+    call("run", [&] {
+      auto raw = with_header<byoc_call>(BYOC_TAG_CALL);
+      raw.args = args.data();
+      raw.n_args = static_cast<uint32_t>(args.size());
+      raw.workspace = workspace.data();
+      raw.workspace_bytes = info_->workspace_bytes;
+      return table_.run(kernel_, wardrobe_.dressed("byoc_call", raw));
+    });
+  }
+
+  const Kit& kit_;
+  Dress dress_;
+  Wardrobe wardrobe_;
+  Subject subject_;
+  Program program_;
+  CompileFunction function_;
+  byoc_plugin table_{};
+  byoc_instance* instance_ = nullptr;
+  byoc_module *module_ = nullptr, *loaded_ = nullptr;
+  byoc_kernel* kernel_ = nullptr;
+  byoc_kernel_info* info_ = nullptr;
+  std::string blob_, compat_;
+  std::deque<std::vector<const byoc_const*>> pointers_;
+  std::deque<const byoc_function*> functions_;
+  std::vector<std::unique_ptr<ConstantTable>> constants_;
+  std::vector<std::string> findings_;
+};
+
+}  // namespace
+
+std::vector<std::string> live_in(const Kit& kit, Dress dress) {
+  name_faults();
+  auto subject = load_subject(kit);
+  if (!subject.ok()) return {sentence(subject.status())};
+  auto program = first_taken(*subject);
+  if (!program) return {"takes none of the kit's samples, so that there is nothing to compile"};
+  return Life(kit, *std::move(subject), *std::move(program), dress).live();
+}
+
+}  // namespace byoc::conform

@@ -1,0 +1,79 @@
+// Group 3: the table the entry gives, and one instance.
+#include "byoc/base/shared_library.h"
+#include "byoc/host/plugins.h"
+#include "core/conform/checks/struct_life.h"
+#include "core/conform/context/check_context.h"
+#include "runtime/host/host.h"
+#include "runtime/host/plugin_loader.h"
+
+namespace byoc::conform {
+namespace {
+
+Result<const byoc_plugin*> entered(const std::string& path, const std::string& id) {
+  BYOC_TRY(SharedLibrary library, SharedLibrary::open(path));
+  auto entry = reinterpret_cast<byoc_plugin_entry_fn>(library.symbol(BYOC_ENTRY_SYMBOL));
+  library.keep();
+  const byoc_plugin* raw = nullptr;
+  BYOC_TRY_STATUS(call_plugin(id, "the entry", [&] { return entry(host_table(), &raw); }));
+  return raw;
+}
+
+using TableCheck = Status (*)(const byoc_plugin& table, const PluginManifest& manifest);
+
+Answer judge_table(Kit& kit, TableCheck check) {
+  const PluginManifest& manifest = *kit.manifest();
+  return kit.judged_in_child([&]() -> std::vector<std::string> {
+    doing("reading its table");
+    auto raw = entered(kit.options().path, manifest.id);
+    Status status = raw.ok() ? check_table_header(*raw) : raw.status();
+    if (status.ok() && check) status = check(copy_table(**raw), manifest);
+    if (status.ok()) return {};
+    return {sentence(status)};
+  });
+}
+
+Answer check_header(Kit& kit) { return judge_table(kit, nullptr); }
+Answer check_slots(Kit& kit) {
+  return judge_table(kit, [](const byoc_plugin& table, const PluginManifest&) {
+    return check_table_slots(table);
+  });
+}
+Answer check_identity(Kit& kit) { return judge_table(kit, check_table_identity); }
+Answer check_minor(Kit& kit) { return judge_table(kit, check_table_abi); }
+
+Answer check_instance(Kit& kit) {
+  return kit.judged_in_child([&]() -> std::vector<std::string> {
+    auto subject = load_subject(kit);
+    if (!subject.ok()) return {sentence(subject.status())};
+    return {};
+  });
+}
+
+template <Dress kDress>
+Answer check_structs(Kit& kit) {
+  return kit.judged_in_child([&] { return live_in(kit, kDress); });
+}
+
+const Check kChecks[] = {
+    {3, "header", "the table has its tag, its size and no unknown requirement", "opens",
+     check_header},
+    {3, "slots", "every required function is there", "header", check_slots},
+    {3, "identity", "id and version are those of the manifest", "header", check_identity},
+    {3, "minor", "the table needs no newer host than this one", "header", check_minor},
+    {3, "instance", "open gives an instance, and patterns a list of patterns",
+     "slots identity minor", check_instance},
+    {3, "ends", "nothing behind the end of a struct or a string is read", "instance",
+     check_structs<Dress::kWalled>},
+    {3, "longer", "structs of a newer host, which are longer, will do", "instance",
+     check_structs<Dress::kLonger>},
+    {3, "optional", "an unknown extension that may be ignored is ignored", "instance",
+     check_structs<Dress::kOptional>},
+    {3, "required", "an unknown extension that must be understood is refused", "instance",
+     check_structs<Dress::kRequired>},
+};
+
+}  // namespace
+
+std::span<const Check> table_checks() { return kChecks; }
+
+}  // namespace byoc::conform

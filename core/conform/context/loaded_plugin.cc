@@ -1,0 +1,99 @@
+#include "core/conform/context/loaded_plugin.h"
+
+#include <algorithm>
+
+#include "byoc/text/graph_json.h"
+#include "runtime/host/plugin_loader.h"
+
+namespace byoc::conform {
+
+Result<Subject> load_subject(const Kit& kit) {
+  Subject out;
+  doing("loading it");
+  PluginSearch search;
+  search.files = {kit.options().path};
+  PluginManifest manifest;
+  BYOC_TRY_STATUS(inspect_plugin(kit.options().path, manifest).status());
+  search.options = kit.options().options;
+  out.set = PluginSet::load(search);
+  if (!out.set->refused().empty()) {
+    const RefusedPlugin& refused = out.set->refused()[0];
+    return failed(refused.reason).with_help(refused.help);
+  }
+  out.plugin = out.set->all()[0].get();
+  BYOC_TRY(out.table, load_plugin_table(kit.options().path, manifest));
+  out.options_json = kit.options_json();
+  return out;
+}
+
+PassContext context_for(const Subject& subject) {
+  PassContext context;
+  context.plugins = subject.set;
+  context.compilers = {subject.plugin->id()};
+  return context;
+}
+
+Verdict verdict_on(const Subject& subject, const Program& program) {
+  PassContext context = context_for(subject);
+  Judge judge(program.module, context);
+  const Function& main = program.module.function("main");
+  UseCounts uses(main);
+  doing(cat("judge, ", program.label));
+  return judge.takes(*subject.plugin, main, uses, static_cast<uint32_t>(main.nodes.size() - 1));
+}
+
+TensorSpec spec_of(TypeId type) { return {type->dtype, static_extents(type->shape)}; }
+
+CompileFunction compile_function(const IRModule& module, const std::string& symbol) {
+  CompileFunction out;
+  const Function& main = module.function("main");
+  out.symbol = symbol;
+  write_graph_json(module, main, symbol, out.graph_json);
+  for (const ConstantRef& constant : graph_constants(module, main)) {
+    out.constants.push_back({cat("c", out.constants.size()), constant.key, spec_of(constant.type)});
+    out.buffers.push_back(module.constants.at(constant.key));
+  }
+  out.n_in = static_cast<uint32_t>(main.num_params());
+  out.n_out = static_cast<uint32_t>(main.results.size());
+  return out;
+}
+
+std::optional<Program> first_taken(const Subject& subject) {
+  std::optional<Program> found;
+  for (const OpDef* op : ops_to_check()) {
+    for (Program& program : programs_of(*op, Level::kCore)) {
+      bool is_empty =
+          *num_elements(program.module.function("main").nodes.back().types[0]->shape) == 0;
+      if (is_empty || verdict_on(subject, program).accept == Verdict::kNo) continue;
+      Program constant = with_constants(program, 7);
+      bool has_constants = !constant.module.constants.empty();
+      if (has_constants && verdict_on(subject, constant).accept != Verdict::kNo) return constant;
+      if (!found) found = std::move(program);
+      break;
+    }
+  }
+  return found;
+}
+
+std::string candidate_json(const IRModule& module) {
+  std::string json;
+  write_graph_json(module, module.function("main"), "candidate", json);
+  return json;
+}
+
+std::optional<uint32_t> pattern_of(const Subject& subject, const IRModule& module) {
+  if (subject.plugin->patterns().empty()) return BYOC_NO_PATTERN;
+  const Function& main = module.function("main");
+  UseCounts uses(main);
+  auto root = static_cast<uint32_t>(main.nodes.size() - 1);
+  for (uint32_t k = 0; k < subject.plugin->patterns().size(); ++k) {
+    auto pattern = Pattern::parse(subject.plugin->patterns()[k].dag_json);
+    if (!pattern.ok() || pattern->min_ops() > 1) continue;
+    for (const Match& match : matches_at(*pattern, main, uses, root, 4)) {
+      if (match.nodes.size() == 1) return k;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace byoc::conform

@@ -1,0 +1,119 @@
+#include "core/conform/process/memory.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "byoc/base/check.h"
+#include "core/conform/process/child.h"
+
+namespace byoc::conform {
+namespace {
+
+constexpr std::byte kMargin{0xc3};
+constexpr size_t kMaxWalls = 256;
+
+/// What the handler looks through: no locks, no allocation.
+struct Wall {
+  const std::byte *begin, *end;  // walls and all
+  const std::byte *data, *data_end;
+  bool read_only;
+  char name[80];
+};
+Wall walls[kMaxWalls];
+
+size_t free_place() {
+  for (size_t k = 0; k < kMaxWalls; ++k) {
+    if (walls[k].begin == nullptr) return k;
+  }
+  return kMaxWalls;  // more than the table holds go unnamed
+}
+
+void append(char*& at, const char* end, const char* text) {
+  while (*text != '\0' && at < end) *at++ = *text++;
+}
+
+void describe_fault(const Wall& wall, const std::byte* address, char* to, size_t size) {
+  char* at = to;
+  const char* end = to + size - 1;
+  bool inside = address >= wall.data && address < wall.data_end;
+  append(at, end,
+         inside                ? "it wrote to "
+         : address < wall.data ? "it went in front of "
+                               : "it went past the end of ");
+  append(at, end, wall.name);
+  if (inside) append(at, end, ", which is read-only,");
+  *at = '\0';
+}
+
+void handle_fault(int signal, siginfo_t* info, void*) {
+  auto* address = static_cast<const std::byte*>(info->si_addr);
+  for (const Wall& wall : walls) {
+    if (wall.begin == nullptr || address < wall.begin || address >= wall.end) continue;
+    describe_fault(wall, address, activity().fault, sizeof activity().fault);
+  }
+  ::signal(signal, SIG_DFL);  // the instruction is tried again, and ends the process
+}
+
+}  // namespace
+
+GuardedMemory::GuardedMemory(std::string name, size_t size, size_t align, Placement placement)
+    : size_(size) {
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  size_t inner = (std::max<size_t>(size, 1) + page - 1) / page * page;
+  pages_.bytes = inner + 2 * page;
+  void* memory =
+      mmap(nullptr, pages_.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  BYOC_CHECK(memory != MAP_FAILED, "no memory for ", size, " bytes between walls");
+  pages_.at = static_cast<std::byte*>(memory);
+  std::memset(pages_.at + page, static_cast<int>(kMargin), inner);
+  mprotect(pages_.at, page, PROT_NONE);
+  mprotect(pages_.at + page + inner, page, PROT_NONE);
+  size_t at = placement == Placement::kAtStart ? 0 : (inner - size) / align * align;
+  data_ = pages_.at + page + at;
+  place_ = free_place();
+  if (place_ == kMaxWalls) return;
+  Wall& wall = walls[place_];
+  wall = {pages_.at, pages_.at + pages_.bytes, data_, data_ + size, false, {}};
+  std::strncpy(wall.name, name.c_str(), sizeof wall.name - 1);
+}
+
+GuardedMemory::GuardedMemory(GuardedMemory&& other) noexcept
+    : pages_(std::exchange(other.pages_, {})),
+      data_(other.data_),
+      size_(other.size_),
+      place_(std::exchange(other.place_, kMaxWalls)) {}
+
+GuardedMemory::~GuardedMemory() {
+  if (pages_.at) munmap(pages_.at, pages_.bytes);
+  if (pages_.at && place_ < kMaxWalls) walls[place_] = {};
+}
+
+void GuardedMemory::make_read_only() {
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  mprotect(pages_.at + page, pages_.bytes - 2 * page, PROT_READ);
+}
+
+bool GuardedMemory::margins_are_whole() const {
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  auto whole = [](const std::byte* from, const std::byte* to) {
+    return std::all_of(from, to, [](std::byte b) { return b == kMargin; });
+  };
+  return whole(pages_.at + page, data_) && whole(data_ + size_, pages_.at + pages_.bytes - page);
+}
+
+void name_faults() {
+  static char stack[1 << 14];  // the fault may be an overflow of the usual one
+  stack_t alternate{stack, 0, sizeof stack};
+  sigaltstack(&alternate, nullptr);
+  struct sigaction action {};
+  action.sa_sigaction = handle_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaction(SIGSEGV, &action, nullptr);
+  sigaction(SIGBUS, &action, nullptr);
+}
+
+}  // namespace byoc::conform

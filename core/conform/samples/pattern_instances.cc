@@ -1,0 +1,352 @@
+#include "core/conform/samples/pattern_instances.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+
+#include "byoc/ir/visit.h"
+#include "byoc/text/text.h"
+#include "core/region/pattern_tree.h"
+
+namespace byoc::conform {
+namespace {
+
+struct Value {
+  ValueId id;
+  TypeId type;
+};
+
+/// Made once: many graphs are made of one pattern.
+const std::vector<Program>& samples_of(const OpDef& op) {
+  static auto& samples = *new std::map<const OpDef*, std::vector<Program>>;
+  auto [at, is_new] = samples.try_emplace(&op);
+  if (is_new) at->second = programs_of(op, Level::kFull);
+  return at->second;
+}
+
+/// A pattern from the leaves up. Recursion as deep as the pattern is nested.
+class Maker {
+ public:
+  Maker(uint64_t seed) : random_(seed) {}
+
+  std::optional<Instance> make(const PatternNode& root) {
+    find_shared(root);
+    auto value = node(root, nullptr);
+    if (!value || failed_ || calls_.empty()) return std::nullopt;
+    return written();
+  }
+
+ private:
+  /// Parameters and constants come first in a function: ops are kept until all are known.
+  struct Leaf {
+    TypeId type;
+    bool is_constant;
+    Domain domain;
+  };
+  struct OpCall {
+    const OpDef* op;
+    const Attrs* attrs;
+    std::vector<Value> args;
+    std::vector<TypeId> types;
+  };
+  static constexpr uint32_t kLeafBase = 1u << 20;  // numbers of leaves, before they have a place
+
+  uint64_t pick(uint64_t n) { return random_() % n; }
+
+  Value leaf(TypeId type, bool is_constant, Domain domain) {
+    leaves_.push_back({type, is_constant, domain});
+    return {{kLeafBase + static_cast<uint32_t>(leaves_.size() - 1), 0}, type};
+  }
+
+  /// The names that "same" speaks of: such a value is there before the op that reads it first.
+  void find_shared(const PatternNode& p) {
+    std::visit(overloaded{[](const PatternNode::Any&) {}, [](const PatternNode::Const&) {},
+                          [](const PatternNode::Dollar&) {},
+                          [&](const PatternNode::Op& op) {
+                            for (const PatternNode& arg : op.args) find_shared(arg);
+                          },
+                          [&](const PatternNode::OneOf& one) {
+                            for (const PatternNode& choice : one.choices) find_shared(choice);
+                          },
+                          [&](const PatternNode::Optional& chain) {
+                            for (const PatternNode& part : chain.parts) find_shared(part);
+                          },
+                          [&](const PatternNode::Repeat& chain) {
+                            for (const PatternNode& part : chain.parts) find_shared(part);
+                          },
+                          [&](const PatternNode::Same& same) { shared_.insert(same.as); }},
+               p.kind);
+  }
+  Value shared_leaf() {
+    static const Shape kShapes[] = {{Dim(7)}, {Dim(5), Dim(7)}, {Dim(2), Dim(3), Dim(5)}};
+    return leaf(TensorType{DType::kF32, kShapes[pick(std::size(kShapes))]}, false, {});
+  }
+
+  /// A value for `p`; `dollar` is what stands for "$". Nothing: a leaf whose type its op decides.
+  std::optional<Value> node(const PatternNode& p, const Value* dollar) {
+    auto value = std::visit(
+        overloaded{
+            [&](const PatternNode::Any&) -> std::optional<Value> {
+              return shared_.contains(p.as) ? std::optional(shared_leaf()) : std::nullopt;
+            },
+            [&](const PatternNode::Const&) -> std::optional<Value> { return std::nullopt; },
+            [&](const PatternNode::Op& op) { return call(op, dollar); },
+            [&](const PatternNode::Dollar&) -> std::optional<Value> {
+              return dollar ? std::optional(*dollar) : std::nullopt;
+            },
+            [&](const PatternNode::OneOf& one) {
+              return node(one.choices[pick(one.choices.size())], dollar);
+            },
+            [&](const PatternNode::Optional& chain) { return chained(chain.parts, pick(2)); },
+            [&](const PatternNode::Repeat& chain) {
+              auto most = static_cast<uint64_t>(std::min<int64_t>(chain.max, chain.min + 3));
+              auto least = static_cast<uint64_t>(chain.min);
+              return chained(chain.parts, least + pick(most - least + 1));
+            },
+            [&](const PatternNode::Same& same) -> std::optional<Value> {
+              auto found = captured_.find(same.as);
+              failed_ |= found == captured_.end();
+              return found == captured_.end() ? std::nullopt : std::optional(found->second);
+            }},
+        p.kind);
+    if (value && !p.as.empty()) captured_[p.as] = *value;
+    return value;
+  }
+
+  /// parts: {Q, P}; Q `times` times on P.
+  std::optional<Value> chained(const std::vector<PatternNode>& parts, uint64_t times) {
+    std::optional<Value> value = node(parts[1], nullptr);
+    for (uint64_t k = 0; k < times && value && !failed_; ++k) {
+      Value so_far = *value;
+      value = node(parts[0], &so_far);
+    }
+    return value;
+  }
+
+  static bool is_constant(const PatternNode& p) {
+    return std::holds_alternative<PatternNode::Const>(p.kind);
+  }
+
+  std::optional<Value> call(const PatternNode::Op& want, const Value* dollar) {
+    const OpDef* op = all_ops().find(want.op);
+    if (op == nullptr) return fail();
+    std::vector<std::optional<Value>> args;
+    bool any_known = false;
+    for (const PatternNode& arg : want.args) {
+      args.push_back(node(arg, dollar));
+      any_known |= args.back().has_value();
+      if (failed_) return std::nullopt;
+    }
+    return any_known ? complete(*op, want, args) : from_sample(*op, want);
+  }
+
+  std::optional<Value> fail() {
+    failed_ = true;
+    return std::nullopt;
+  }
+
+  /// All operands are leaves: their types are those of one of the op's samples.
+  std::optional<Value> from_sample(const OpDef& op, const PatternNode::Op& want) {
+    std::vector<const Program*> programs;
+    for (const Program& program : samples_of(op)) programs.push_back(&program);
+    std::erase_if(programs, [&](const Program* candidate) {
+      const Program& program = *candidate;
+      const Function& main = program.module.function("main");
+      const TensorType& result = *main.nodes.back().types[0];
+      bool dtype = want.dtypes.empty()
+                       ? program.dtype == DType::kF32
+                       : std::count(want.dtypes.begin(), want.dtypes.end(), result.dtype) > 0;
+      bool rank = want.ranks.empty() || std::count(want.ranks.begin(), want.ranks.end(),
+                                                   static_cast<int64_t>(result.shape.size()));
+      bool arity = !want.has_args || main.num_params() == want.args.size();
+      return !dtype || !rank || !arity || *num_elements(result.shape) == 0;
+    });
+    if (programs.empty()) return fail();
+    const Program& program = *programs[pick(programs.size())];
+    const Function& main = program.module.function("main");
+    std::vector<Value> args;
+    for (size_t k = 0; k < main.num_params(); ++k) {
+      bool constant = want.has_args && is_constant(want.args[k]);
+      args.push_back(leaf(main.nodes[k].types[0], constant, program.domains[k]));
+      remember(want, k, args.back());
+    }
+    return finish(op, want, *std::get<Call>(main.nodes.back().kind).attrs, args);
+  }
+
+  void remember(const PatternNode::Op& want, size_t k, const Value& value) {
+    if (want.has_args && !want.args[k].as.empty()) captured_[want.args[k].as] = value;
+  }
+
+  /// What may stand beside a value: its own type, and what broadcasts or multiplies with it.
+  static std::vector<TypeId> partners(TypeId known) {
+    const Shape& shape = known->shape;
+    DType dtype = known->dtype;
+    std::vector<TypeId> out = {known, TensorType{dtype, {}}, TensorType{dtype, {Dim(1)}}};
+    if (shape.empty()) return out;
+    out.push_back(TensorType{dtype, {shape.back()}});
+    out.push_back(TensorType{dtype, {shape.back(), Dim(4)}});
+    Shape channel(shape.size(), Dim(1));
+    if (shape.size() < 2) return out;
+    channel[1] = shape[1];
+    out.push_back(TensorType{dtype, channel});
+    out.push_back(TensorType{dtype, Shape(channel.begin() + 1, channel.end())});
+    out.push_back(TensorType{dtype, {Dim(4), shape[1], Dim(1), Dim(1)}});
+    return out;
+  }
+
+  /// Some operands are there; leaves beside them get the first types that the op allows, from a
+  /// place in the list that is chosen at random.
+  std::optional<Value> complete(const OpDef& op, const PatternNode::Op& want,
+                                const std::vector<std::optional<Value>>& args) {
+    auto known = std::find_if(args.begin(), args.end(), [](auto& arg) { return arg.has_value(); });
+    std::vector<TypeId> choices = partners((*known)->type);
+    auto attrs = complete_attrs(op, {});
+    if (!attrs.ok()) return fail();
+    size_t first = pick(choices.size());
+    for (size_t n = 0; n < choices.size(); ++n) {
+      TypeId choice = choices[(first + n) % choices.size()];
+      std::vector<TypeId> types;
+      for (const auto& arg : args) types.push_back(arg ? arg->type : choice);
+      auto results = infer_types(op, types, constrained(want, *attrs));
+      if (!results.ok() || (!want.args.empty() && (*results)[0] != (*known)->type &&
+                            op.kind == FusionKind::kBroadcast))
+        continue;
+      std::vector<Value> all;
+      for (size_t k = 0; k < args.size(); ++k) {
+        all.push_back(args[k] ? *args[k] : leaf(choice, is_constant(want.args[k]), {}));
+        remember(want, k, all.back());
+      }
+      return finish(op, want, *attrs, all);
+    }
+    return fail();
+  }
+
+  /// `attrs` with what the pattern says of them.
+  Attrs constrained(const PatternNode::Op& want, Attrs attrs) {
+    for (const AttrTest& test : want.attrs) {
+      const AttrValue* have = attrs.find(test.name);
+      if (test.kind == AttrTest::kEquals || test.kind == AttrTest::kIn) {
+        attrs.set(test.name, test.values[pick(test.values.size())]);
+        continue;
+      }
+      double bound = std::get<double>(test.values[0]);
+      auto clamp = [&](double x) {
+        return test.kind == AttrTest::kMin ? std::max(x, bound) : std::min(x, bound);
+      };
+      if (!have) continue;
+      if (auto* i = std::get_if<int64_t>(have))
+        attrs.set(test.name, static_cast<int64_t>(clamp(static_cast<double>(*i))));
+      else if (auto* f = std::get_if<double>(have)) attrs.set(test.name, clamp(*f));
+      else if (auto* list = std::get_if<Ints>(have)) {
+        Ints values = *list;
+        for (int64_t& x : values) x = static_cast<int64_t>(clamp(static_cast<double>(x)));
+        attrs.set(test.name, values);
+      }
+    }
+    return attrs;
+  }
+
+  std::optional<Value> finish(const OpDef& op, const PatternNode::Op& want, const Attrs& attrs,
+                              const std::vector<Value>& args) {
+    auto complete = complete_attrs(op, constrained(want, attrs));
+    std::vector<TypeId> in;
+    for (const Value& arg : args) in.push_back(arg.type);
+    if (!complete.ok()) return fail();
+    auto results = infer_types(op, in, *complete);
+    if (!results.ok() || !op.reference || !op.reference(in, *results, *complete).ok())
+      return fail();
+    calls_.push_back({&op, intern(*complete), args, *results});
+    return Value{{static_cast<uint32_t>(calls_.size() - 1), 0}, (*results)[0]};
+  }
+
+  Instance written() const {
+    Instance out;
+    Function& main = out.module.functions["main"];
+    std::vector<ValueId> leaves(leaves_.size()), calls(calls_.size());
+    for (bool constants : {false, true}) {
+      for (size_t k = 0; k < leaves_.size(); ++k) {
+        if (leaves_[k].is_constant != constants) continue;
+        leaves[k] = {constants ? add_constant(out.module, main, k)
+                               : main.add_param(cat("x", k), leaves_[k].type),
+                     0};
+        if (!constants) out.domains.push_back(leaves_[k].domain);
+      }
+    }
+    for (size_t k = 0; k < calls_.size(); ++k) {
+      std::vector<ValueId> args;
+      for (const Value& arg : calls_[k].args) {
+        args.push_back(arg.id.node >= kLeafBase ? leaves[arg.id.node - kLeafBase]
+                                                : calls[arg.id.node]);
+      }
+      calls[k] = {main.add_call(calls_[k].op, calls_[k].attrs, args, calls_[k].types), 0};
+      out.label += cat(k ? " " : "", calls_[k].op->name);
+    }
+    for (const Leaf& leaf : leaves_)
+      out.label += cat(" ", leaf.is_constant ? "const " : "", leaf.type);
+    main.results = {calls.back()};
+    return out;
+  }
+
+  uint32_t add_constant(IRModule& module, Function& main, size_t k) const {
+    const Leaf& leaf = leaves_[k];
+    auto buffer = Buffer::make(static_cast<size_t>(*size_bytes(*leaf.type)),
+                               [&](std::byte* to) { fill(to, *leaf.type, leaf.domain, 100 + k); });
+    return main.add_constant(module.add_constant(std::move(buffer)), leaf.type);
+  }
+
+  std::mt19937_64 random_;
+  bool failed_ = false;
+  std::vector<Leaf> leaves_;
+  std::vector<OpCall> calls_;
+  std::map<std::string, Value> captured_;
+  std::set<std::string> shared_;
+};
+
+void collect_ops(const PatternNode& p, std::set<std::string>& out) {
+  std::visit(overloaded{[&](const PatternNode::Op& op) {
+                          out.insert(op.op);
+                          for (const PatternNode& arg : op.args) collect_ops(arg, out);
+                        },
+                        [&](const PatternNode::OneOf& one) {
+                          for (const PatternNode& choice : one.choices) collect_ops(choice, out);
+                        },
+                        [&](const PatternNode::Optional& chain) {
+                          for (const PatternNode& part : chain.parts) collect_ops(part, out);
+                        },
+                        [&](const PatternNode::Repeat& chain) {
+                          for (const PatternNode& part : chain.parts) collect_ops(part, out);
+                        },
+                        [](const PatternNode::Any&) {}, [](const PatternNode::Const&) {},
+                        [](const PatternNode::Dollar&) {}, [](const PatternNode::Same&) {}},
+             p.kind);
+}
+
+}  // namespace
+
+std::vector<std::string> unknown_ops(const Pattern& pattern) {
+  std::set<std::string> ops;
+  collect_ops(pattern.tree().root, ops);
+  std::erase_if(ops, [](const std::string& op) { return all_ops().find(op) != nullptr; });
+  return {ops.begin(), ops.end()};
+}
+
+std::vector<Instance> instances_of(const Pattern& pattern, uint64_t seed, size_t tries,
+                                   size_t wanted) {
+  std::vector<Instance> out;
+  std::set<std::string> seen;
+  for (size_t k = 0; k < tries && out.size() < wanted; ++k) {
+    auto instance = Maker(seed * 1000 + k).make(pattern.tree().root);
+    if (!instance) continue;
+    const Function& main = instance->module.function("main");
+    UseCounts uses(main);
+    auto matches = matches_at(pattern, main, uses, static_cast<uint32_t>(main.nodes.size() - 1));
+    if (matches.empty() || !seen.insert(print(main, "main")).second) continue;
+    instance->ops = matches[0].nodes.size();
+    out.push_back(*std::move(instance));
+  }
+  return out;
+}
+
+}  // namespace byoc::conform

@@ -1,0 +1,24 @@
+#pragma once
+// Graphs made after a pattern: its ops on operands of fitting types, with attributes that it
+// allows, chosen from a seed.
+#include "byoc/pass/pattern.h"
+#include "core/conform/samples/samples.h"
+
+namespace byoc::conform {
+
+inline constexpr size_t kInstancesTried = 64;
+
+struct Instance {
+  std::string label;  // "conv2d add relu f32[1,3,8,8] f32[4,3,3,3] ..."
+  IRModule module;    // `main`, whose last node is the root
+  std::vector<Domain> domains;
+  size_t ops = 0;  // that the pattern matches
+};
+
+/// At most `wanted` different ones that the host's matcher accepts, out of `tries`.
+std::vector<Instance> instances_of(const Pattern& pattern, uint64_t seed, size_t tries,
+                                   size_t wanted);
+/// Ops that the pattern names and the registry lacks.
+std::vector<std::string> unknown_ops(const Pattern& pattern);
+
+}  // namespace byoc::conform

@@ -1,0 +1,236 @@
+#include "core/conform/samples/samples.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <random>
+
+#include "byoc/base/check.h"
+#include "byoc/text/text.h"
+#include "core/conform/samples/sample_table.h"
+#include "core/op/kernel/convert.h"
+
+namespace byoc::conform {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::string_view> pieces(std::string_view text, char separator) {
+  std::vector<std::string_view> out;
+  for (;;) {
+    size_t end = std::min(text.find(separator), text.size());
+    out.push_back(trimmed(text.substr(0, end)));
+    if (end == text.size()) return out;
+    text.remove_prefix(end + 1);
+  }
+}
+
+double number(std::string_view text) {
+  double value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  BYOC_CHECK(error == std::errc() && end == text.data() + text.size(), "no number: ", text);
+  return value;
+}
+
+/// "T[2,3]:0..4" for a dtype.
+struct Operand {
+  std::string type;
+  Domain domain;
+};
+
+Operand parse_operand(std::string_view text, DType dtype) {
+  Operand out;
+  std::string_view type = text.substr(0, text.find(':'));
+  if (type.starts_with("T")) out.type = cat(dtype, type.substr(1));
+  else out.type = std::string(type);
+  if (type.size() == text.size()) return out;
+  std::string_view range = text.substr(type.size() + 1);
+  size_t dots = range.find("..");
+  out.domain = {number(range.substr(0, dots)), number(range.substr(dots + 2))};
+  return out;
+}
+
+/// Nothing when the op does not allow these types, or has no kernel for them.
+std::optional<Program> make(const OpDef& op, std::string_view operands, std::string_view attrs,
+                            DType dtype) {
+  Program out;
+  std::string params, args, types;
+  for (std::string_view word : pieces(operands, ' ')) {
+    Operand operand = parse_operand(word, dtype);
+    std::string comma = out.domains.empty() ? "" : ", ";
+    params += cat(comma, "%x", out.domains.size(), ": ", operand.type);
+    args += cat(comma, "%x", out.domains.size());
+    types += cat(" ", operand.type);
+    out.domains.push_back(operand.domain);
+  }
+  std::string given = attrs.empty() ? "" : cat(" {", attrs, "}");
+  Result<IRModule> module = parse_module(
+      cat("fn main(", params, ") { %0 = ", op.name, "(", args, ")", given, " return %0 }"),
+      all_ops());
+  if (!module.ok()) return std::nullopt;
+  Function& main = module->function("main");
+  const uint32_t last = static_cast<uint32_t>(main.nodes.size() - 1);
+  const Node& node = main.nodes[last];
+  main.results.clear();
+  std::vector<TypeId> in, results;
+  for (uint32_t k = 0; k < node.types.size(); ++k) {
+    main.results.push_back({last, k});
+    results.push_back(node.types[k]);
+  }
+  for (ValueId arg : main.args(node)) in.push_back(main.type(arg));
+  const Attrs& complete = *std::get<Call>(node.kind).attrs;
+  if (!op.reference || !op.reference(in, results, complete).ok()) return std::nullopt;
+  out.label = cat(op.name, types, given);
+  out.op = &op;
+  out.dtype = dtype;
+  out.module = *std::move(module);
+  return out;
+}
+
+bool names(std::string_view list, std::string_view op) {
+  auto words = pieces(list, ' ');
+  return std::find(words.begin(), words.end(), op) != words.end();
+}
+
+/// Rows that name the op, else what its place in the table of ops says.
+std::vector<SampleRow> rows_of(const OpDef& op) {
+  std::vector<SampleRow> rows;
+  for (const SampleRow& row : sample_rows()) {
+    if (names(row.ops, op.name)) rows.push_back(row);
+  }
+  bool open = std::any_of(op.attrs.begin(), op.attrs.end(),
+                          [](const AttrSpec& attr) { return attr.need == AttrSpec::kRequired; });
+  bool has_axes = std::any_of(op.attrs.begin(), op.attrs.end(),
+                              [](const AttrSpec& attr) { return attr.name == "axes"; });
+  if (open) return rows;
+  bool only_rows = !rows.empty() && rows[0].attrs.empty();  // of its own domain
+  if (op.kind == FusionKind::kElementwise && op.inputs.size() == 1 && !only_rows)
+    rows.insert(rows.begin(), {op.name, kUnary, ""});
+  if (!rows.empty()) return rows;
+  if (op.inputs.size() == 1 && op.kind == FusionKind::kReduction && has_axes)
+    return {{op.name, kReduced, kReductions}, {op.name, "T[0,3] | T[2,0]", "axes=[1]"}};
+  if (op.inputs.size() == 2 && op.kind == FusionKind::kBroadcast) return {{op.name, kBinary, ""}};
+  return rows;
+}
+
+template <class T>
+T element(double value) {
+  if constexpr (std::is_same_v<T, bool>) return value > 0;
+  else if constexpr (std::is_integral_v<T>) return op::saturated<T>(value);
+  else return static_cast<T>(static_cast<op::Compute<T>>(value));
+}
+
+template <class T>
+T special_element(Special special, uint64_t which, double usual) {
+  if constexpr (std::is_integral_v<T>) {
+    return element<T>(usual);
+  } else {
+    using Limits = std::numeric_limits<T>;
+    if (which == 0) return Limits::denorm_min();
+    if (which == 1) return static_cast<T>(-0.0f);
+    if (which == 2 && special >= Special::kInfinities) return Limits::infinity();
+    if (which == 3 && special >= Special::kInfinities) return -Limits::infinity();
+    if (which == 4 && special >= Special::kNans) return Limits::quiet_NaN();
+    return element<T>(usual);
+  }
+}
+
+}  // namespace
+
+std::vector<const OpDef*> ops_to_check() {
+  std::vector<const OpDef*> ops = all_ops().all();
+  std::erase_if(ops, [](const OpDef* op) { return op->is_annotation; });
+  return ops;
+}
+
+std::vector<Program> programs_of(const OpDef& op, Level level) {
+  std::vector<Program> out;
+  auto rows = rows_of(op);
+  bool has_first = false;  // a dtype with all alternatives; core tries one of each other
+  for (int d = 0; d < kDTypeCount; ++d) {
+    size_t before = out.size();
+    bool all = level == Level::kFull || !has_first;
+    for (const SampleRow& row : rows) {
+      for (std::string_view operands : pieces(row.operands, '|')) {
+        for (std::string_view attrs : pieces(row.attrs, '|')) {
+          if (!all && out.size() > before) continue;
+          if (auto program = make(op, operands, attrs, static_cast<DType>(d)))
+            out.push_back(*std::move(program));
+        }
+      }
+    }
+    has_first |= out.size() > before;
+  }
+  return out;
+}
+
+std::vector<std::string> ops_without_samples() {
+  std::vector<std::string> out;
+  for (const OpDef* op : ops_to_check()) {
+    if (programs_of(*op, Level::kCore).empty()) out.push_back(op->name);
+  }
+  return out;
+}
+
+Special most_special(const OpDef& op) {
+  constexpr std::string_view kChoosing =
+      "relu leaky_relu prelu thresholded_relu clip maximum minimum max min hard_sigmoid hard_swish";
+  // Of a window that holds -inf alone oneDNN gives the lowest finite number, which it starts from.
+  constexpr std::string_view kWindows = "max_pool global_max_pool";
+  if (names(kWindows, op.name)) return Special::kDenormals;
+  return names(kChoosing, op.name) ? Special::kInfinities : Special::kNans;
+}
+
+Program with_constants(const Program& program, uint64_t seed) {
+  Program out = program;
+  const Function& main = program.module.function("main");
+  Function now;
+  std::vector<ValueId> args;
+  for (uint32_t k = 0; k < main.num_params(); ++k) {
+    TypeId type = main.nodes[k].types[0];
+    if (k == 0) {
+      args.push_back({now.add_param(std::get<Param>(main.nodes[k].kind).name, type), 0});
+      continue;
+    }
+    auto bytes = static_cast<size_t>(*size_bytes(*type));
+    auto buffer =
+        Buffer::make(bytes, [&](std::byte* to) { fill(to, *type, program.domains[k], seed + k); });
+    args.push_back({now.add_constant(out.module.add_constant(std::move(buffer)), type), 0});
+  }
+  uint32_t node = now.add_copy(main.nodes.back(), args);
+  for (uint32_t k = 0; k < main.nodes.back().types.size(); ++k) now.results.push_back({node, k});
+  out.module.functions["main"] = std::move(now);
+  out.domains.resize(1);
+  out.label += " with constants";
+  return out;
+}
+
+void fill(std::byte* to, const TensorType& type, Domain domain, uint64_t seed, Special special) {
+  std::mt19937_64 next(seed);
+  int64_t n = *num_elements(type.shape);
+  auto made =
+      op::for_dtype("fill", type.dtype, op::AllTypes{}, [&]<class T>() -> Result<RefKernel> {
+        T* at = reinterpret_cast<T*>(to);
+        bool is_unsigned = std::is_unsigned_v<T> && !std::is_same_v<T, bool>;
+        double low = is_unsigned ? std::max(domain.low, 0.0) : domain.low;
+        for (int64_t k = 0; k < n; ++k) {
+          uint64_t bits = next();
+          double unit = static_cast<double>(bits >> 11) * 0x1p-53;
+          bool whole = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+          double span = domain.high - low + (whole ? 1 : 0);
+          double value = whole ? std::floor(low + unit * span) : low + unit * span;
+          bool usual = special == Special::kNone;
+          at[k] = usual ? element<T>(value) : special_element<T>(special, bits % 9, value);
+        }
+        return RefKernel();
+      });
+  BYOC_CHECK(made.ok(), made.status().to_string());
+}
+
+}  // namespace byoc::conform

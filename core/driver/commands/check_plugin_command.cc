@@ -1,0 +1,245 @@
+// byoc check-plugin: the conformance kit for authors of plugins.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "byoc/base/json.h"
+#include "core/conform/conform.h"
+#include "core/driver/commands/commands.h"
+#include "core/tools/model/progress.h"
+#include "runtime/cli/output.h"
+
+namespace byoc::driver {
+namespace {
+
+using conform::Check;
+using conform::Finished;
+using conform::Outcome;
+using conform::Outcomes;
+
+struct Options {
+  std::string file, level = "core", groups;
+  std::vector<std::string> plugin_options;
+  uint32_t timeout_s = 10;
+  uint64_t seed = 1;
+  bool list = false;
+};
+
+constexpr std::string_view kWords[] = {"pass", "fail", "skip"};
+constexpr std::string_view kColors[] = {"32", "31", "33"};
+
+std::string group_title(int group) {
+  for (const conform::Group& row : conform::all_groups()) {
+    if (row.number == group) return cat(row.number, " ", row.name);
+  }
+  return cat(group);
+}
+
+Result<std::vector<int>> chosen_groups(const std::string& text) {
+  std::vector<int> groups;
+  auto known = conform::all_groups();
+  for (size_t from = 0; from < text.size();) {
+    size_t to = std::min(text.find(',', from), text.size());
+    std::string word = text.substr(from, to - from);
+    auto found = std::find_if(known.begin(), known.end(), [&](const conform::Group& group) {
+      return cat(group.number) == word || group.name == word;
+    });
+    if (found == known.end()) {
+      return cli::usage_error(cat("--group knows no \"", word, "\""))
+          .with_help("byoc check-plugin --list");
+    }
+    groups.push_back(found->number);
+    from = to + 1;
+  }
+  if (!text.empty()) return groups;
+  for (const conform::Group& group : known) groups.push_back(group.number);
+  return groups;
+}
+
+Result<conform::Options> kit_options(const Options& options) {
+  conform::Options out;
+  std::error_code error;
+  out.path = std::filesystem::absolute(options.file, error).lexically_normal().string();
+  if (options.level != "core" && options.level != "full")
+    return cli::usage_error(cat("--level is core or full, not \"", options.level, "\""));
+  if (options.timeout_s == 0) return cli::usage_error("--timeout is at least 1");
+  out.level = options.level == "full" ? conform::Level::kFull : conform::Level::kCore;
+  out.timeout_s = options.timeout_s;
+  out.seed = options.seed;
+  for (const std::string& text : options.plugin_options) {
+    size_t equals = text.find('=');
+    size_t dot = text.find('.');
+    if (equals == text.npos || dot == text.npos || dot > equals) {
+      return cli::usage_error(cat("--plugin-option wants ID.NAME=VALUE, not \"", text, "\""));
+    }
+    std::string name = text.substr(dot + 1, equals - dot - 1);
+    out.options[text.substr(0, dot)][name] = text.substr(equals + 1);
+  }
+  return out;
+}
+
+/// Prints results as they come, with a title before the first of each group.
+class Lines {
+ public:
+  explicit Lines(const cli::CommonOptions& common)
+      : common_(common), color_(cli::use_color(common, cli::Stream::kOut)) {}
+
+  void print(const Finished& one) {
+    const Check& check = *one.check;
+    std::string text;
+    if (check.group != group_) text = cat(group_title(check.group), "\n");
+    group_ = check.group;
+    auto outcome = static_cast<size_t>(one.answer.outcome);
+    std::string name(check.name);
+    name.resize(std::max<size_t>(name.size(), 15), ' ');
+    text += cat("  ", cli::paint(kWords[outcome], kColors[outcome], color_), "  ", name);
+    text += one.answer.reason.empty() ? std::string(check.about) : one.answer.reason;
+    text += "\n";
+    if (common_.verbose) {
+      for (size_t k = 1; k < one.answer.findings.size(); ++k)
+        text += cat("                       ", one.answer.findings[k], "\n");
+    }
+    cli::print_text(text, common_);
+  }
+
+ private:
+  const cli::CommonOptions& common_;
+  bool color_;
+  int group_ = 0;
+};
+
+size_t count(const Outcomes& outcomes, Outcome outcome) {
+  return static_cast<size_t>(
+      std::count_if(outcomes.checks.begin(), outcomes.checks.end(),
+                    [&](const Finished& one) { return one.answer.outcome == outcome; }));
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
+  return out;
+}
+
+std::string coverage_text(const Outcomes& outcomes, bool verbose) {
+  std::string out;
+  if (verbose) {
+    cli::Table table({"op", ">accepted", ">refused", "dtypes"});
+    for (const auto& [op, row] : outcomes.ops)
+      table.add({op, cat(row.accepted), cat(row.refused), joined(row.dtypes)});
+    if (!table.empty()) out += table.text();
+  }
+  if (!outcomes.not_covered.empty())
+    out += cat("not covered, for want of a sample: ", joined(outcomes.not_covered), "\n");
+  return out;
+}
+
+Json to_json(const Options& options, const Outcomes& outcomes, double wall_ns) {
+  Json checks = Json::array(), ops = Json::array();
+  for (const Finished& one : outcomes.checks) {
+    checks.push_back({{"group", one.check->group},
+                      {"name", one.check->name},
+                      {"about", one.check->about},
+                      {"outcome", kWords[static_cast<size_t>(one.answer.outcome)]},
+                      {"reason", one.answer.reason},
+                      {"findings", one.answer.findings},
+                      {"wall_ns", one.wall_ns}});
+  }
+  for (const auto& [op, row] : outcomes.ops) {
+    ops.push_back(
+        {{"op", op}, {"accepted", row.accepted}, {"refused", row.refused}, {"dtypes", row.dtypes}});
+  }
+  return {{"file", options.file},
+          {"id", outcomes.id},
+          {"version", outcomes.version},
+          {"level", options.level},
+          {"passed", count(outcomes, Outcome::kPass)},
+          {"failed", count(outcomes, Outcome::kFail)},
+          {"skipped", count(outcomes, Outcome::kSkip)},
+          {"checks", checks},
+          {"ops", ops},
+          {"not_covered", outcomes.not_covered},
+          {"wall_ns", wall_ns}};
+}
+
+Result<int> list_checks(const cli::CommonOptions& common) {
+  cli::Table table({">group", "check", "what it asks"});
+  Json checks = Json::array();
+  for (const Check& check : conform::all_checks()) {
+    table.add({cat(check.group), std::string(check.name), std::string(check.about)});
+    checks.push_back({{"group", check.group}, {"name", check.name}, {"about", check.about}});
+  }
+  cli::print_text(table.text(), common);
+  BYOC_TRY_STATUS(cli::print_json(common, "check-plugin-list", {{"checks", checks}}));
+  return cli::kDone;
+}
+
+Result<int> run(const Options& options, const cli::CommonOptions& common) {
+  using Clock = std::chrono::steady_clock;
+  BYOC_TRY(std::vector<int> groups, chosen_groups(options.groups));
+  if (options.list) return list_checks(common);
+  if (options.file.empty()) return cli::usage_error("no FILE given");
+  BYOC_TRY(conform::Options kit, kit_options(options));
+  std::error_code error;
+  if (!std::filesystem::exists(kit.path, error))
+    return not_found(cat("cannot read ", options.file)).with_slug("file");
+  Progress progress(common);
+  kit.progress = [&](std::string_view what, uint64_t done, uint64_t total) {
+    progress.show(what, done, total);
+  };
+  Lines lines(common);
+  auto start = Clock::now();
+  auto outcomes = conform::run_checks(kit, groups, [&](const Finished& one) {
+    progress.clear();
+    lines.print(one);
+  });
+  progress.clear();
+  if (!outcomes.ok() && outcomes.status().code() == Code::kCancelled) {
+    cli::print_error(outcomes.status(), common, "byoc check-plugin");
+    return cli::kInterrupted;
+  }
+  BYOC_TRY_STATUS(outcomes.status());
+  double wall_ns = static_cast<double>((Clock::now() - start) / std::chrono::nanoseconds(1));
+  size_t failures = count(*outcomes, Outcome::kFail);
+  cli::print_text(
+      cat(coverage_text(*outcomes, common.verbose), outcomes->id, outcomes->id.empty() ? "" : " ",
+          outcomes->version, outcomes->id.empty() ? "" : ": ", count(*outcomes, Outcome::kPass),
+          " passed, ", failures, " failed, ", count(*outcomes, Outcome::kSkip), " skipped (",
+          options.level, ", ", cli::format_time(wall_ns), ")\n"),
+      common);
+  BYOC_TRY_STATUS(cli::print_json(common, "check-plugin", to_json(options, *outcomes, wall_ns)));
+  return failures ? cli::kFailed : cli::kDone;
+}
+
+}  // namespace
+
+cli::Command check_plugin_command(const cli::CommonOptions& common) {
+  auto options = std::make_shared<Options>();
+  cli::Command command;
+  command.name = "check-plugin";
+  command.about = "does a plugin keep what plugins promise";
+  command.examples = {{"byoc check-plugin build/libmychip.so", "all checks at the core level"},
+                      {"byoc check-plugin build/libmychip.so --group 1,3", "two groups of them"},
+                      {"byoc check-plugin build/libmychip.so --group correctness --level full -v",
+                       "every dtype and shape; -v: all findings, and what was covered"},
+                      {"byoc check-plugin --list", "the checks"}};
+  command.options = {
+      {"FILE", "", "the plugin's .so", &options->file},
+      {"--level", "LEVEL", "core (default) or full: more dtypes, shapes and instances",
+       &options->level},
+      {"--group", "N,...", "these groups alone, by number or name", &options->groups},
+      {"--list", "", "the checks, and what each asks", &options->list},
+      {"--plugin-option", "ID.NAME=VALUE", "an option for the plugin", &options->plugin_options},
+      {"--timeout", "SECONDS", "for one call into the plugin; longer is a failure (10)",
+       &options->timeout_s},
+      {"--seed", "N", "of the operands' values (1)", &options->seed}};
+  command.notes =
+      "Whatever loads the plugin's code runs in a process of its own.\n"
+      "The exit code is 1 when a check failed. What a check needs of an earlier one that did not "
+      "pass makes it \"skip\".";
+  command.run = [options, &common] { return run(*options, common); };
+  return command;
+}
+
+}  // namespace byoc::driver

@@ -1,0 +1,176 @@
+#include "core/import/onnx/file/graph_check.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "core/import/onnx/file/protobuf_text.h"
+
+namespace byoc::onnx_import {
+namespace {
+
+constexpr int kOutside = -1;  // defined by an input or an initializer
+using Definitions = std::unordered_map<std::string_view, int>;  // value -> node
+
+Status bad_graph(std::string message) {
+  return invalid(std::move(message)).with_slug("onnx-graph");
+}
+
+Status add_outside(const onnx::GraphProto& graph, Definitions& defined) {
+  for (const auto& input : graph.input()) {
+    if (input.name().empty()) return bad_graph("a graph input has no name");
+    if (!defined.emplace(input.name(), kOutside).second) {
+      return bad_graph(cat("the graph has two inputs named ", in_quotes(input.name())));
+    }
+  }
+  std::unordered_set<std::string_view> initializers;  // one may give an input its default value
+  for (const auto& tensor : graph.initializer()) {
+    if (!initializers.insert(tensor.name()).second) {
+      return bad_graph(cat("the graph has two initializers named ", in_quotes(tensor.name())));
+    }
+    defined.emplace(tensor.name(), kOutside);
+  }
+  return {};
+}
+
+Status add_node_outputs(const onnx::GraphProto& graph, Definitions& defined) {
+  for (int k = 0; k < graph.node_size(); ++k) {
+    for (const std::string& output : graph.node(k).output()) {
+      if (output.empty()) continue;
+      auto [found, fresh] = defined.emplace(output, k);
+      if (fresh) continue;
+      std::string first = found->second == kOutside
+                              ? "an input or initializer of the graph"
+                              : cat("node ", node_label(graph.node(found->second)));
+      return bad_graph(cat("the value ", in_quotes(output), " is defined twice: by ", first,
+                           " and by node ", node_label(graph.node(k))));
+    }
+  }
+  return {};
+}
+
+/// For each node, the nodes whose values it reads.
+std::vector<std::vector<int>> predecessors(const onnx::GraphProto& graph,
+                                           const Definitions& defined) {
+  std::vector<std::vector<int>> before(static_cast<size_t>(graph.node_size()));
+  for (int k = 0; k < graph.node_size(); ++k) {
+    for (const std::string& input : graph.node(k).input()) {
+      auto found = defined.find(input);
+      if (found != defined.end() && found->second != kOutside) before[k].push_back(found->second);
+    }
+  }
+  return before;
+}
+
+/// Marks the nodes that can run when all before them have: the unmarked ones lie on or behind a
+/// cycle.
+std::vector<bool> runnable_nodes(const std::vector<std::vector<int>>& before) {
+  std::vector<std::vector<int>> after(before.size());
+  std::vector<size_t> waiting(before.size());
+  std::vector<int> ready;
+  for (size_t k = 0; k < before.size(); ++k) {
+    waiting[k] = before[k].size();
+    for (int p : before[k]) after[p].push_back(static_cast<int>(k));
+    if (waiting[k] == 0) ready.push_back(static_cast<int>(k));
+  }
+  std::vector<bool> runs(before.size());
+  while (!ready.empty()) {
+    int node = ready.back();
+    ready.pop_back();
+    runs[node] = true;
+    for (int next : after[node]) {
+      if (--waiting[next] == 0) ready.push_back(next);
+    }
+  }
+  return runs;
+}
+
+/// Walks backwards from a node that cannot run until a node comes up again.
+std::vector<int> find_cycle(const std::vector<std::vector<int>>& before,
+                            const std::vector<bool>& runs) {
+  int node = static_cast<int>(std::find(runs.begin(), runs.end(), false) - runs.begin());
+  std::unordered_map<int, size_t> seen;
+  std::vector<int> path;
+  while (seen.emplace(node, path.size()).second) {
+    path.push_back(node);
+    node = *std::find_if(before[node].begin(), before[node].end(), [&](int p) { return !runs[p]; });
+  }
+  path.erase(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(seen[node]));
+  std::reverse(path.begin(), path.end());  // in the order values flow
+  std::rotate(path.begin(), std::min_element(path.begin(), path.end()), path.end());
+  return path;
+}
+
+Status cycle_error(const onnx::GraphProto& graph, const std::vector<int>& cycle) {
+  constexpr size_t kShown = 8;
+  std::string text;
+  for (size_t k = 0; k < cycle.size() && k < kShown; ++k) {
+    text += cat(node_label(graph.node(cycle[k])), " -> ");
+  }
+  if (cycle.size() > kShown) text += cat("... ", cycle.size() - kShown, " more -> ");
+  return bad_graph(cat("the graph has a cycle: ", text, node_label(graph.node(cycle.front()))));
+}
+
+Status order_error(const onnx::GraphProto& graph, const Definitions& defined, int reader,
+                   const std::string& value, int producer) {
+  auto before = predecessors(graph, defined);
+  auto runs = runnable_nodes(before);
+  if (std::find(runs.begin(), runs.end(), false) != runs.end()) {
+    return cycle_error(graph, find_cycle(before, runs));
+  }
+  return bad_graph(cat("the nodes are not in order: ", node_label(graph.node(reader)), " reads ",
+                       in_quotes(value), ", which ", node_label(graph.node(producer)),
+                       " computes further down"))
+      .with_help("ONNX wants nodes sorted, each behind those it reads");
+}
+
+Status check_reads(const onnx::GraphProto& graph, const Definitions& defined) {
+  for (int k = 0; k < graph.node_size(); ++k) {
+    for (const std::string& input : graph.node(k).input()) {
+      if (input.empty()) continue;  // an optional input left out
+      auto found = defined.find(input);
+      if (found == defined.end()) {
+        return bad_graph(cat("node ", node_label(graph.node(k)), " reads ", in_quotes(input),
+                             ", which no node, input or initializer defines"));
+      }
+      if (found->second >= k) return order_error(graph, defined, k, input, found->second);
+    }
+  }
+  return {};
+}
+
+Status check_outputs(const onnx::GraphProto& graph, const Definitions& defined) {
+  if (graph.output_size() == 0) return bad_graph("the graph has no outputs");
+  std::unordered_set<std::string_view> seen;
+  for (const auto& output : graph.output()) {
+    if (!defined.count(output.name())) {
+      return bad_graph(cat("the graph output ", in_quotes(output.name()),
+                           " is defined by no node, input or initializer"));
+    }
+    if (!seen.insert(output.name()).second) {
+      return bad_graph(cat("the graph has two outputs named ", in_quotes(output.name())));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string node_label(const onnx::NodeProto& node) {
+  if (!node.name().empty()) return in_quotes(node.name());
+  for (const std::string& output : node.output()) {
+    if (!output.empty()) return in_quotes(output);
+  }
+  return in_quotes(node.op_type());
+}
+
+Status check_graph(const onnx::GraphProto& graph) {
+  Definitions defined;
+  BYOC_TRY_STATUS(add_outside(graph, defined));
+  BYOC_TRY_STATUS(add_node_outputs(graph, defined));
+  BYOC_TRY_STATUS(check_reads(graph, defined));
+  return check_outputs(graph, defined);
+}
+
+}  // namespace byoc::onnx_import

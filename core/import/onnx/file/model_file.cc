@@ -1,0 +1,58 @@
+#include "core/import/onnx/file/model_file.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/stubs/logging.h>
+
+#include <climits>
+
+#include "byoc/base/file.h"
+
+namespace byoc::onnx_import {
+namespace {
+
+Status parse_error(std::string message) {
+  return invalid(std::move(message))
+      .with_slug("onnx-parse")
+      .with_help("the file is truncated or no ONNX model; export or copy it again");
+}
+
+/// What protobuf cannot know: fields that every model has.
+Status check_model(const onnx::ModelProto& model) {
+  if (!model.has_graph()) return parse_error("the file holds no ONNX graph");
+  if (model.ir_version() < 1) return parse_error("the file states no ONNX IR version");
+  if (model.ir_version() >= 3 && model.opset_import_size() == 0) {
+    return parse_error("the file states no opset");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status parse_file(const std::string& path, std::string_view what,
+                  google::protobuf::MessageLite& message) {
+  std::string slug = cat(what, "-file");
+  auto file = MappedFile::open(path);
+  if (!file.ok()) return invalid(file.status().message()).with_slug(slug);
+  auto bytes = (*file)->bytes();
+  if (bytes.empty()) return invalid(cat("the ", what, " file is empty")).with_slug(slug);
+  if (bytes.size() > INT_MAX) {
+    return invalid(cat("the ", what, " file has ", bytes.size(), " bytes; protobuf ends at 2 GiB"))
+        .with_slug(slug)
+        .with_help("export again with the weights as external data");
+  }
+  google::protobuf::LogSilencer silence;  // our own message follows
+  google::protobuf::io::CodedInputStream coded(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                               static_cast<int>(bytes.size()));
+  coded.SetTotalBytesLimit(INT_MAX);
+  if (message.ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage()) return {};
+  return parse_error(cat("the file does not parse as an ONNX ", what));
+}
+
+Result<std::unique_ptr<onnx::ModelProto>> read_model_file(const std::string& path) {
+  auto model = std::make_unique<onnx::ModelProto>();
+  BYOC_TRY_STATUS(parse_file(path, "model", *model));
+  BYOC_TRY_STATUS(check_model(*model));
+  return model;
+}
+
+}  // namespace byoc::onnx_import

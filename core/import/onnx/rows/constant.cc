@@ -1,0 +1,124 @@
+// Constant, and ops that make constants of constants: ConstantOfShape, Range, Shape, Size.
+#include <cmath>
+
+#include "core/import/onnx/operands.h"
+#include "core/import/onnx/same_op.h"
+
+namespace byoc::onnx_import {
+namespace {
+
+/// A rank-0 or rank-1 constant of `values`, the bytes of which are elements of `dtype`.
+template <class T>
+ValueId small_constant(Graph& graph, DType dtype, const std::vector<T>& values, bool is_scalar) {
+  Shape shape;
+  if (!is_scalar) shape.push_back(static_cast<int64_t>(values.size()));
+  return graph.constant({dtype, shape}, Buffer::copy(std::as_bytes(std::span(values))));
+}
+
+std::vector<float> to_floats(const Floats& values) { return {values.begin(), values.end()}; }
+
+/// One of `value`, `value_float(s)`, `value_int(s)`; strings and sparse tensors have no byoc type.
+Converted constant(Graph& graph, const OnnxNode& node) {
+  if (node.has("value")) {
+    BYOC_TRY(auto tensor, node.tensor("value"));
+    return std::vector{graph.constant(tensor.first, std::move(tensor.second))};
+  }
+  if (node.has("value_int")) {
+    return std::vector{small_constant(graph, DType::kI64, Ints{node.i("value_int", 0)}, true)};
+  }
+  if (node.has("value_ints")) {
+    return std::vector{small_constant(graph, DType::kI64, node.ints("value_ints"), false)};
+  }
+  if (node.has("value_float")) {
+    return std::vector{
+        small_constant(graph, DType::kF32, to_floats({node.f("value_float", 0)}), true)};
+  }
+  if (node.has("value_floats")) {
+    return std::vector{
+        small_constant(graph, DType::kF32, to_floats(node.floats("value_floats")), false)};
+  }
+  return unimplemented("the constant is a string, a sparse tensor, or nothing");
+}
+
+// One value (0 of f32 unless given), repeated.
+Converted constant_of_shape(Graph& graph, const OnnxNode& node) {
+  BYOC_TRY(Ints shape, constant_ints(graph, node, 0, "input"));
+  ValueId value = graph.scalar(DType::kF32, 0);
+  if (node.has("value")) {
+    BYOC_TRY(auto tensor, node.tensor("value"));
+    if (tensor.first.shape != Shape{1})
+      return invalid(cat("its value is ", tensor.first, ", expected one element"));
+    value = graph.constant({tensor.first.dtype, {}}, std::move(tensor.second));
+  }
+  return std::vector{graph.call("expand", {value}, {{"shape", shape}})};
+}
+
+// How many of start, start + delta, ... lie before the limit.
+Result<int64_t> range_length(double start, double limit, double delta) {
+  double n = std::ceil((limit - start) / delta);
+  if (!(std::abs(n) < 0x1p53))
+    return invalid(cat("the range from ", start, " to ", limit, " by ", delta, " has no length"));
+  return static_cast<int64_t>(std::max(n, 0.0));
+}
+
+Result<int64_t> range_length(int64_t start, int64_t limit, int64_t delta) {
+  if (delta == 0) return invalid("its delta is 0");
+  if (delta > 0 ? start >= limit : start <= limit) return 0;
+  auto distance = delta > 0 ? static_cast<uint64_t>(limit) - static_cast<uint64_t>(start)
+                            : static_cast<uint64_t>(start) - static_cast<uint64_t>(limit);
+  auto step = delta > 0 ? static_cast<uint64_t>(delta) : uint64_t{0} - static_cast<uint64_t>(delta);
+  uint64_t n = (distance - 1) / step + 1;
+  if (n > INT64_MAX) return invalid("its length does not fit in 63 bits");
+  return static_cast<int64_t>(n);
+}
+
+// T is f64 for float dtypes, i64 for integers; the result is cast to the dtype of the operands.
+template <class T>
+Converted make_range(Graph& graph, DType dtype, const std::vector<T>& operands) {
+  constexpr int64_t kMost = int64_t{1} << 28;  // 2 GiB: a model file that asks for more is wrong
+  BYOC_TRY(int64_t n, range_length(operands[0], operands[1], operands[2]));
+  if (n > kMost) return Status(Code::kOutOfRange, cat("its length ", n, " is beyond 2^28"));
+  std::vector<T> values;
+  for (int64_t k = 0; k < n; ++k) values.push_back(operands[0] + static_cast<T>(k) * operands[2]);
+  DType wide = std::is_same_v<T, double> ? DType::kF64 : DType::kI64;
+  ValueId range = small_constant(graph, wide, values, false);
+  return std::vector{dtype == wide ? range : graph.call("cast", {range}, {{"to", dtype}})};
+}
+
+Converted range(Graph& graph, const OnnxNode&) {
+  DType dtype = graph.type(graph.input(0)).dtype;
+  Floats floats;
+  Ints ints;
+  for (size_t k = 0; k < 3; ++k) {
+    if (auto values = graph.const_floats(graph.input(k)); values && values->size() == 1) {
+      floats.push_back(values->front());
+    } else if (auto whole = graph.const_ints(graph.input(k)); whole && whole->size() == 1) {
+      ints.push_back(whole->front());
+    } else {
+      return unimplemented(
+          "its operands are computed at run time, and with them the shape of its result");
+    }
+  }
+  if (floats.size() == 3) return make_range(graph, dtype, floats);
+  if (ints.size() == 3) return make_range(graph, dtype, ints);
+  return invalid("its operands are integers and floats");
+}
+
+Converted size(Graph& graph, const OnnxNode&) {
+  const Shape& shape = graph.type(graph.input(0)).shape;
+  if (!is_static(shape)) return unimplemented(cat("the size of ", shape, " is not known"));
+  BYOC_TRY(int64_t n, num_elements(shape));
+  return std::vector{small_constant(graph, DType::kI64, Ints{n}, true)};
+}
+
+constexpr Row kRows[] = {
+    {"Constant", 1, kNewest, constant}, {"ConstantOfShape", 9, kNewest, constant_of_shape},
+    {"Range", 11, kNewest, range},      {"Shape", 1, kNewest, same<"shape">},
+    {"Size", 1, kNewest, size},
+};
+
+}  // namespace
+
+std::span<const Row> constant_rows() { return kRows; }
+
+}  // namespace byoc::onnx_import

@@ -1,0 +1,212 @@
+// Elementwise ops of one, two and any number of operands.
+#include <cfloat>
+#include <cmath>
+
+#include "core/import/onnx/file/dtypes.h"
+#include "core/import/onnx/same_op.h"
+
+namespace byoc::onnx_import {
+namespace {
+
+// Up to opset 6 `axis` says at which dim of the first operand the second one's dims begin; from 7
+// on they are aligned at the end.
+ValueId aligned_from_axis(Graph& graph, const OnnxNode& node, ValueId a, ValueId b) {
+  if (!node.has("axis")) return b;
+  auto rank = static_cast<int64_t>(graph.rank(a)), own = static_cast<int64_t>(graph.rank(b));
+  int64_t axis = node.i("axis", 0);
+  if (axis < 0) axis += rank;
+  Ints added;  // dims of extent 1 behind b's own
+  for (int64_t d = own; axis >= 0 && d < rank - axis; ++d) added.push_back(d);
+  return added.empty() ? b : graph.call("unsqueeze", {b}, {{"axes", added}});
+}
+
+template <OpName op>
+Converted by_axis(Graph& graph, const OnnxNode& node) {
+  ValueId a = graph.input(0), b = graph.input(1);
+  return std::vector{graph.call(op.text, {a, aligned_from_axis(graph, node, a, b)})};
+}
+
+// Up to opset 6 the slopes are one per channel (dim 1), or a single one.
+Converted prelu_per_channel(Graph& graph, const OnnxNode&) {
+  ValueId x = graph.input(0), slope = graph.input(1);
+  const Shape& given = graph.type(slope).shape;
+  Ints added;
+  if (given.size() == 1 && given[0] != Dim(1)) {
+    for (size_t d = 2; d < graph.rank(x); ++d) added.push_back(static_cast<int64_t>(d - 1));
+  }
+  if (!added.empty()) slope = graph.call("unsqueeze", {slope}, {{"axes", added}});
+  return std::vector{graph.call("prelu", {x, slope})};
+}
+
+Converted identity(Graph& graph, const OnnxNode&) { return std::vector{graph.input(0)}; }
+
+ValueId chain(Graph& graph, std::string_view op) {
+  std::vector<ValueId> inputs = graph.inputs();
+  ValueId result = inputs.empty() ? graph.input(0) : inputs[0];
+  for (size_t k = 1; k < inputs.size(); ++k) result = graph.call(op, {result, inputs[k]});
+  return result;
+}
+
+// Any number of operands: a chain.
+template <OpName op>
+Converted variadic(Graph& graph, const OnnxNode&) {
+  return std::vector{chain(graph, op.text)};
+}
+
+Converted mean_of_operands(Graph& graph, const OnnxNode&) {
+  ValueId total = chain(graph, "add");
+  ValueId number =
+      graph.scalar(graph.type(total).dtype, static_cast<double>(graph.inputs().size()));
+  return std::vector{graph.call("divide", {total, number})};
+}
+
+// Before opset 6 the two constants were rounded to five digits.
+Converted selu_rounded(Graph& graph, const OnnxNode& node) {
+  Attrs attrs{{"alpha", node.f("alpha", 1.6732)}, {"gamma", node.f("gamma", 1.0507)}};
+  return std::vector{graph.call("selu", {graph.input(0)}, attrs)};
+}
+
+Converted clip_by_attributes(Graph& graph, const OnnxNode& node) {
+  Attrs attrs;  // the bounds that ONNX assumes are the ends of f32's range: they bind nothing
+  if (node.has("min") && node.f("min", 0) > -FLT_MAX) attrs.set("min", node.f("min", 0));
+  if (node.has("max") && node.f("max", 0) < FLT_MAX) attrs.set("max", node.f("max", 0));
+  return std::vector{graph.call("clip", {graph.input(0)}, attrs)};
+}
+
+// The bound as a number, when it is a constant that an f64 holds exactly.
+std::optional<double> known_bound(Graph& graph, ValueId bound) {
+  if (auto ints = graph.const_ints(bound); ints && ints->size() == 1) {
+    bool is_exact = std::abs(static_cast<double>((*ints)[0])) < 0x1p53;
+    return is_exact ? std::optional<double>((*ints)[0]) : std::nullopt;
+  }
+  auto floats = graph.const_floats(bound);
+  bool is_number = floats && floats->size() == 1 && !std::isnan((*floats)[0]);
+  return is_number ? std::optional<double>((*floats)[0]) : std::nullopt;
+}
+
+// Known bounds become attributes; a bound that is computed at run time becomes maximum or minimum.
+Converted clip(Graph& graph, const OnnxNode&) {
+  Value low = graph.optional_input(1), high = graph.optional_input(2);
+  Attrs attrs;
+  auto known_low = low ? known_bound(graph, *low) : std::nullopt;
+  auto known_high = high ? known_bound(graph, *high) : std::nullopt;
+  if (low && !known_low) {
+    ValueId raised = graph.call("maximum", {graph.input(0), *low});
+    return std::vector{high ? graph.call("minimum", {raised, *high}) : raised};
+  }
+  if (known_low) attrs.set("min", *known_low);
+  if (known_high) attrs.set("max", *known_high);
+  ValueId clipped = graph.call("clip", {graph.input(0)}, attrs);
+  return std::vector{high && !known_high ? graph.call("minimum", {clipped, *high}) : clipped};
+}
+
+Converted cast(Graph& graph, const OnnxNode& node) {
+  BYOC_TRY(DType to, dtype_from_onnx(static_cast<int32_t>(node.i("to", 0))));
+  return std::vector{graph.call("cast", {graph.input(0)}, {{"to", to}})};
+}
+
+Converted cast_like(Graph& graph, const OnnxNode&) {
+  DType to = graph.type(graph.input(1)).dtype;
+  return std::vector{graph.call("cast", {graph.input(0)}, {{"to", to}})};
+}
+
+Converted bit_shift(Graph& graph, const OnnxNode& node) {
+  std::string direction = node.s("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT")
+    return invalid(cat("its direction is \"", direction, "\", expects \"LEFT\" or \"RIGHT\""));
+  Attrs attrs{{"direction", direction == "LEFT" ? "left" : "right"}};
+  return std::vector{graph.call("bit_shift", {graph.input(0), graph.input(1)}, attrs)};
+}
+
+constexpr Row kRows[] = {
+    {"Abs", 1, kNewest, same<"abs">},
+    {"Acos", 7, kNewest, same<"acos">},
+    {"Acosh", 9, kNewest, same<"acosh">},
+    {"Add", 1, 6, by_axis<"add">},
+    {"Add", 7, kNewest, same<"add">},
+    {"And", 1, 6, by_axis<"logical_and">},
+    {"And", 7, kNewest, same<"logical_and">},
+    {"Asin", 7, kNewest, same<"asin">},
+    {"Asinh", 9, kNewest, same<"asinh">},
+    {"Atan", 7, kNewest, same<"atan">},
+    {"Atanh", 9, kNewest, same<"atanh">},
+    {"BitShift", 11, kNewest, bit_shift},
+    {"BitwiseAnd", 18, kNewest, same<"bitwise_and">},
+    {"BitwiseNot", 18, kNewest, same<"bitwise_not">},
+    {"BitwiseOr", 18, kNewest, same<"bitwise_or">},
+    {"BitwiseXor", 18, kNewest, same<"bitwise_xor">},
+    {"Cast", 6, kNewest, cast},
+    {"CastLike", 15, kNewest, cast_like},
+    {"Ceil", 1, kNewest, same<"ceil">},
+    {"Celu", 12, kNewest, same<"celu">},
+    {"Clip", 1, 10, clip_by_attributes},
+    {"Clip", 11, kNewest, clip},
+    {"Cos", 7, kNewest, same<"cos">},
+    {"Cosh", 9, kNewest, same<"cosh">},
+    {"Div", 1, 6, by_axis<"divide">},
+    {"Div", 7, kNewest, same<"divide">},
+    {"Elu", 1, kNewest, same<"elu">},
+    {"Equal", 1, 6, by_axis<"equal">},
+    {"Equal", 7, kNewest, same<"equal">},
+    {"Erf", 9, kNewest, same<"erf">},
+    {"Exp", 1, kNewest, same<"exp">},
+    {"Floor", 1, kNewest, same<"floor">},
+    {"Gelu", 20, kNewest, same<"gelu">},
+    {"Greater", 1, 6, by_axis<"greater">},
+    {"Greater", 7, kNewest, same<"greater">},
+    {"GreaterOrEqual", 12, kNewest, same<"greater_equal">},
+    {"HardSigmoid", 1, kNewest, same<"hard_sigmoid">},
+    {"HardSwish", 14, kNewest, same<"hard_swish">},
+    {"Identity", 1, kNewest, identity},
+    {"IsInf", 10, kNewest, same<"is_inf">},
+    {"IsNaN", 9, kNewest, same<"is_nan">},
+    {"LeakyRelu", 1, kNewest, same<"leaky_relu">},
+    {"Less", 1, 6, by_axis<"less">},
+    {"Less", 7, kNewest, same<"less">},
+    {"LessOrEqual", 12, kNewest, same<"less_equal">},
+    {"Log", 1, kNewest, same<"log">},
+    {"Max", 1, kNewest, variadic<"maximum">},
+    {"Mean", 1, kNewest, mean_of_operands},
+    {"Min", 1, kNewest, variadic<"minimum">},
+    {"Mish", 18, kNewest, same<"mish">},
+    {"Mod", 10, kNewest, same<"mod">},
+    {"Mul", 1, 6, by_axis<"multiply">},
+    {"Mul", 7, kNewest, same<"multiply">},
+    {"Neg", 1, kNewest, same<"negative">},
+    {"Not", 1, kNewest, same<"logical_not">},
+    {"Or", 1, 6, by_axis<"logical_or">},
+    {"Or", 7, kNewest, same<"logical_or">},
+    {"PRelu", 1, 6, prelu_per_channel},
+    {"PRelu", 7, kNewest, same<"prelu">},
+    {"Pow", 1, 6, by_axis<"power">},
+    {"Pow", 7, kNewest, same<"power">},
+    {"Reciprocal", 1, kNewest, same<"reciprocal">},
+    {"Relu", 1, kNewest, same<"relu">},
+    {"Round", 11, kNewest, same<"round">},
+    {"Selu", 1, 5, selu_rounded},
+    {"Selu", 6, kNewest, same<"selu">},
+    {"Shrink", 9, kNewest, same<"shrink">},
+    {"Sigmoid", 1, kNewest, same<"sigmoid">},
+    {"Sign", 9, kNewest, same<"sign">},
+    {"Sin", 7, kNewest, same<"sin">},
+    {"Sinh", 9, kNewest, same<"sinh">},
+    {"Softplus", 1, kNewest, same<"softplus">},
+    {"Softsign", 1, kNewest, same<"softsign">},
+    {"Sqrt", 1, kNewest, same<"sqrt">},
+    {"Sub", 1, 6, by_axis<"subtract">},
+    {"Sub", 7, kNewest, same<"subtract">},
+    {"Sum", 1, kNewest, variadic<"add">},
+    {"Swish", 24, kNewest, same<"swish">},
+    {"Tan", 7, kNewest, same<"tan">},
+    {"Tanh", 1, kNewest, same<"tanh">},
+    {"ThresholdedRelu", 10, kNewest, same<"thresholded_relu">},
+    {"Where", 9, kNewest, same<"where">},
+    {"Xor", 1, 6, by_axis<"logical_xor">},
+    {"Xor", 7, kNewest, same<"logical_xor">},
+};
+
+}  // namespace
+
+std::span<const Row> elementwise_rows() { return kRows; }
+
+}  // namespace byoc::onnx_import

@@ -1,0 +1,74 @@
+// Gather, Scatter and their kin, OneHot; ops whose result's shape depends on values are refused
+// here.
+#include "core/import/onnx/operands.h"
+#include "core/import/onnx/same_op.h"
+
+namespace byoc::onnx_import {
+namespace {
+
+// Kernels clamp indices; what is wrong in the model itself is said here.
+Status check_constant_indices(Graph& graph, ValueId indices, Dim extent) {
+  auto values = graph.const_ints(indices);
+  if (!values || !extent.is_static()) return {};
+  for (int64_t index : *values) {
+    if (index >= -extent.extent() && index < extent.extent()) continue;
+    return invalid(cat("index ", index, " is outside of a dim of ", extent, " entries"));
+  }
+  return {};
+}
+
+// Gather, GatherElements, Scatter, ScatterElements: x, indices, perhaps updates, along an axis.
+template <OpName op>
+Converted along_axis(Graph& graph, const OnnxNode& node) {
+  ValueId x = graph.input(0);
+  BYOC_TRY(size_t axis, normal_axis(node.i("axis", 0), graph.rank(x)));
+  BYOC_TRY_STATUS(check_constant_indices(graph, graph.input(1), graph.type(x).shape[axis]));
+  return convert_same(graph, node, op.text);
+}
+
+// The one value of input k, of any numeric type.
+Result<int64_t> constant_int(Graph& graph, const OnnxNode& node, size_t k, const char* what) {
+  if (!node.has_input(k)) return invalid(cat("its input \"", what, "\" is missing"));
+  if (auto floats = graph.const_floats(graph.input(k)); floats && floats->size() == 1) {
+    return static_cast<int64_t>(floats->front());
+  }
+  BYOC_TRY(Ints values, constant_ints(graph, node, k, what));
+  if (values.size() == 1) return values[0];
+  return invalid(cat("its input \"", what, "\" has ", values.size(), " elements, expected 1"));
+}
+
+Converted one_hot(Graph& graph, const OnnxNode& node) {
+  ValueId indices = graph.input(0);
+  BYOC_TRY(int64_t depth, constant_int(graph, node, 1, "depth"));
+  DType dtype = graph.type(indices).dtype;
+  if (dtype != DType::kI32 && dtype != DType::kI64)
+    indices = graph.call("cast", {indices}, {{"to", DType::kI64}});
+  Attrs attrs{{"depth", depth}, {"axis", node.i("axis", -1)}};
+  return std::vector{graph.call("one_hot", {indices, graph.input(2)}, attrs)};
+}
+
+Converted shape_depends_on_values(Graph&, const OnnxNode&) {
+  return unimplemented(
+      "the shape of its result depends on the values of its input, and every shape must be known "
+      "before a model runs");
+}
+
+constexpr Row kRows[] = {
+    {"Gather", 1, kNewest, along_axis<"gather">},
+    {"GatherElements", 11, kNewest, along_axis<"gather_elements">},
+    {"GatherND", 11, kNewest, same<"gather_nd">},
+    {"Scatter", 9, 10, along_axis<"scatter_elements">},
+    {"ScatterElements", 11, kNewest, along_axis<"scatter_elements">},
+    {"ScatterND", 11, kNewest, same<"scatter_nd">},
+    {"OneHot", 9, kNewest, one_hot},
+    {"NonZero", 9, kNewest, shape_depends_on_values},
+    {"Unique", 11, kNewest, shape_depends_on_values},
+    {"Compress", 9, kNewest, shape_depends_on_values},
+    {"NonMaxSuppression", 10, kNewest, shape_depends_on_values},
+};
+
+}  // namespace
+
+std::span<const Row> index_rows() { return kRows; }
+
+}  // namespace byoc::onnx_import

@@ -1,0 +1,121 @@
+// Normalisations and Dropout.
+#include <cstring>
+
+#include "core/import/onnx/operands.h"
+#include "core/import/onnx/same_op.h"
+
+namespace byoc::onnx_import {
+namespace {
+
+// x, and scale, bias, mean, var in its dtype (from opset 15 on they may have another one).
+std::vector<ValueId> in_one_dtype(Graph& graph) {
+  std::vector<ValueId> operands = graph.inputs();
+  if (operands.empty()) return operands;
+  DType dtype = graph.type(operands[0]).dtype;
+  for (ValueId& operand : operands) {
+    if (graph.type(operand).dtype != dtype)
+      operand = graph.call("cast", {operand}, {{"to", dtype}});
+  }
+  return operands;
+}
+
+// The running statistic after this batch: running * momentum + batch * (1 - momentum).
+ValueId blended(Graph& graph, ValueId running, ValueId batch, double momentum) {
+  DType dtype = graph.type(running).dtype;
+  if (graph.type(batch).dtype != dtype) batch = graph.call("cast", {batch}, {{"to", dtype}});
+  ValueId kept = graph.call("multiply", {running, graph.scalar(dtype, momentum)});
+  ValueId added = graph.call("multiply", {batch, graph.scalar(dtype, 1 - momentum)});
+  return graph.call("add", {kept, added});
+}
+
+// Training: the batch's own mean and variance, and the running ones moved towards them.
+Converted batch_norm_training(Graph& graph, const OnnxNode& node) {
+  std::vector<ValueId> operands = in_one_dtype(graph);
+  if (operands.size() != 5) return invalid(cat("it has ", operands.size(), " inputs, expects 5"));
+  Ints axes{0};
+  for (size_t d = 2; d < graph.rank(operands[0]); ++d) axes.push_back(static_cast<int64_t>(d));
+  ValueId middle = graph.call("mean", {operands[0]}, {{"axes", axes}});
+  ValueId off = graph.call("subtract", {operands[0], middle});
+  Attrs per_channel{{"axes", axes}, {"keepdims", false}};
+  ValueId mean = graph.call("mean", {operands[0]}, per_channel);
+  ValueId var = graph.call("mean", {graph.call("multiply", {off, off})}, per_channel);
+  ValueId y = graph.call("batch_norm", {operands[0], operands[1], operands[2], mean, var},
+                         {{"epsilon", node.f("epsilon", 1e-5)}});
+  double momentum = node.f("momentum", 0.9);
+  return std::vector{y, blended(graph, graph.input(3), mean, momentum),
+                     blended(graph, graph.input(4), var, momentum)};
+}
+
+Converted batch_norm(Graph& graph, const OnnxNode& node) {
+  int opset = node.opset();
+  if (opset >= 14 && node.i("training_mode", 0) != 0) return batch_norm_training(graph, node);
+  if (opset < 9 && node.i("spatial", 1) == 0)
+    return unimplemented("spatial=0, statistics per pixel instead of per channel");
+  if (opset < 7 && node.i("is_test", 0) == 0) return unimplemented("is_test=0, training");
+  if (opset < 14 && node.num_outputs() > 1)
+    return unimplemented("outputs of training are asked for");
+  Attrs attrs{{"epsilon", node.f("epsilon", 1e-5)}};
+  return std::vector{graph.call("batch_norm", in_one_dtype(graph), attrs)};
+}
+
+Converted layer_norm(Graph& graph, const OnnxNode& node) {
+  bool stats = node.has_output(1) || node.has_output(2);
+  Attrs attrs{{"axis", node.i("axis", -1)}, {"epsilon", node.f("epsilon", 1e-5)}, {"stats", stats}};
+  ValueId y = graph.call("layer_norm", in_one_dtype(graph), attrs);
+  std::vector<ValueId> outputs{y};
+  for (uint32_t k = 1; k < node.num_outputs(); ++k) outputs.push_back({y.node, k});
+  return outputs;
+}
+
+// Nothing is dropped: the mask is true everywhere (a tensor of x's own type up to opset 9).
+Converted full_mask(Graph& graph, const OnnxNode& node, ValueId x) {
+  TensorType type = graph.type(x);
+  auto n = num_elements(type.shape);
+  if (!n.ok())
+    return unimplemented(cat("its mask is asked for, and the shape ", type.shape, " is not known"));
+  type.dtype = DType::kBool;
+  auto fill = [&](std::byte* out) { std::memset(out, 1, static_cast<size_t>(*n)); };
+  ValueId mask = graph.constant(type, Buffer::make(static_cast<size_t>(*n), fill));
+  if (node.opset() < 10) mask = graph.call("cast", {mask}, {{"to", graph.type(x).dtype}});
+  return std::vector{mask};
+}
+
+// Random when it trains with a ratio above 0, and only then.
+Result<bool> is_random(Graph& graph, const OnnxNode& node) {
+  if (node.opset() < 7) return node.i("is_test", 0) == 0;
+  if (node.opset() < 12 || !node.has_input(2)) return false;
+  BYOC_TRY(Ints training, constant_ints(graph, node, 2, "training_mode"));
+  if (training.size() != 1 || training[0] == 0) return false;
+  auto ratio = node.has_input(1) ? graph.const_floats(graph.input(1)) : Floats{0.5};
+  return !ratio || ratio->size() != 1 || (*ratio)[0] != 0;
+}
+
+Converted dropout(Graph& graph, const OnnxNode& node) {
+  BYOC_TRY(bool random, is_random(graph, node));
+  if (random) return unimplemented("training, with random results");
+  ValueId x = graph.input(0);
+  std::vector<ValueId> outputs{x};
+  if (node.num_outputs() > 1) {
+    BYOC_TRY(std::vector<ValueId> mask, full_mask(graph, node, x));
+    outputs.push_back(mask[0]);
+  }
+  return outputs;
+}
+
+constexpr Row kRows[] = {
+    {"BatchNormalization", 1, kNewest, batch_norm},
+    {"Dropout", 1, kNewest, dropout},
+    {"GroupNormalization", 18, kNewest, same<"group_norm">},
+    {"InstanceNormalization", 1, kNewest, same<"instance_norm">},
+    {"LRN", 1, kNewest, same<"lrn">},
+    {"LayerNormalization", 17, kNewest, layer_norm},
+    {"LpNormalization", 1, kNewest, same<"lp_norm">},
+    {"MeanVarianceNormalization", 9, kNewest, same<"mean_variance_norm">},
+    {"RMSNormalization", 23, kNewest, same<"rms_norm">},
+};
+
+}  // namespace
+
+std::span<const Row> norm_rows() { return kRows; }
+
+}  // namespace byoc::onnx_import

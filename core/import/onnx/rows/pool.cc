@@ -1,0 +1,95 @@
+// MaxPool, AveragePool, LpPool and their global forms; MaxUnpool.
+#include <algorithm>
+
+#include "core/import/onnx/operands.h"
+#include "core/import/onnx/same_op.h"
+#include "core/import/onnx/window.h"
+
+namespace byoc::onnx_import {
+namespace {
+
+Result<Attrs> window_attrs(Graph& graph, const OnnxNode& node) {
+  const TensorType& x = graph.type(graph.input(0));
+  if (x.shape.size() < 3 || x.shape.size() > 5) {
+    return unimplemented(cat("only one to three spatial dims are supported, x is ", x));
+  }
+  BYOC_TRY(WindowAttrs window, read_window(node, x, node.ints("kernel_shape")));
+  Attrs attrs = to_attrs(window);
+  attrs.set("kernel_shape", window.kernel);
+  attrs.set("ceil_mode", node.i("ceil_mode", 0) != 0);
+  return attrs;
+}
+
+Converted max_pool(Graph& graph, const OnnxNode& node) {
+  BYOC_TRY(Attrs attrs, window_attrs(graph, node));
+  bool with_indices = node.num_outputs() == 2;
+  attrs.set("with_indices", with_indices);
+  attrs.set("storage_order", node.i("storage_order", 0));
+  ValueId y = graph.call("max_pool", {graph.input(0)}, attrs);
+  if (!with_indices) return std::vector{y};
+  return std::vector{y, ValueId{y.node, 1}};
+}
+
+Converted average_pool(Graph& graph, const OnnxNode& node) {
+  BYOC_TRY(Attrs attrs, window_attrs(graph, node));
+  attrs.set("count_include_pad", node.i("count_include_pad", 0) != 0);
+  return std::vector{graph.call("average_pool", {graph.input(0)}, attrs)};
+}
+
+Converted lp_pool(Graph& graph, const OnnxNode& node) {
+  BYOC_TRY(Attrs attrs, window_attrs(graph, node));
+  attrs.set("p", node.i("p", 2));
+  return std::vector{graph.call("lp_pool", {graph.input(0)}, attrs)};
+}
+
+// Scatters x back to where MaxPool found it. Indices count in the plain result shape; an
+// output_shape that is larger adds zeros at the ends.
+Converted max_unpool(Graph& graph, const OnnxNode& node) {
+  ValueId x = graph.input(0);
+  const TensorType type = graph.type(x);
+  BYOC_TRY(WindowAttrs window, read_window(node, type, node.ints("kernel_shape")));
+  if (!is_static(type.shape))
+    return unimplemented(cat("the shape of x must be known, it is ", type));
+  size_t rank = type.shape.size(), spatial = window.kernel.size();
+  Ints shape = static_extents(type.shape), missing(2 * rank, 0);
+  for (size_t d = 0; d < spatial; ++d) {
+    int64_t& extent = shape[2 + d];
+    if (extent >= int64_t{1} << 31) return invalid(cat("dim ", 2 + d, " of x is ", extent));
+    extent = (extent - 1) * window.strides[d] - window.pads[d] - window.pads[spatial + d] +
+             window.kernel[d];
+    if (extent < 0) return invalid(cat("dim ", 2 + d, " of the result would be ", extent));
+  }
+  if (node.has_input(2)) {
+    BYOC_TRY(Ints wanted, constant_ints(graph, node, 2, "output_shape"));
+    if (wanted.size() != rank)
+      return invalid(cat("output_shape has ", wanted.size(), " entries, expected ", rank));
+    for (size_t d = 0; d < rank; ++d) {
+      if (wanted[d] < 0) return invalid(cat("output_shape holds ", wanted[d]));
+      missing[rank + d] = wanted[d] - shape[d];
+    }
+  }
+  BYOC_TRY(int64_t cells, num_elements(make_shape(shape)));
+  auto flat = [&](ValueId value) { return graph.call("reshape", {value}, {{"shape", Ints{-1}}}); };
+  ValueId zeros = graph.call("expand", {graph.scalar(type.dtype, 0)}, {{"shape", Ints{cells}}});
+  ValueId y = graph.call("scatter_elements", {zeros, flat(graph.input(1)), flat(x)});
+  y = graph.call("reshape", {y}, {{"shape", shape}, {"allow_zero", true}});
+  bool is_plain = std::all_of(missing.begin(), missing.end(),
+                              [](int64_t cells_at_end) { return cells_at_end == 0; });
+  return std::vector{is_plain ? y : graph.call("pad", {y}, {{"pads", missing}})};
+}
+
+constexpr Row kRows[] = {
+    {"MaxPool", 1, kNewest, max_pool},
+    {"MaxUnpool", 9, kNewest, max_unpool},
+    {"AveragePool", 1, kNewest, average_pool},
+    {"LpPool", 2, kNewest, lp_pool},
+    {"GlobalAveragePool", 1, kNewest, same<"global_average_pool">},
+    {"GlobalMaxPool", 1, kNewest, same<"global_max_pool">},
+    {"GlobalLpPool", 2, kNewest, same<"global_lp_pool">},
+};
+
+}  // namespace
+
+std::span<const Row> pool_rows() { return kRows; }
+
+}  // namespace byoc::onnx_import

@@ -1,0 +1,128 @@
+// Resize and its forerunner Upsample, GridSample, RoiAlign.
+#include "core/import/onnx/operands.h"
+#include "core/import/onnx/same_op.h"
+
+namespace byoc::onnx_import {
+namespace {
+
+// Input k as floats; none when it is not given or empty.
+Result<Floats> float_list(Graph& graph, const OnnxNode& node, size_t k, const char* what) {
+  if (!node.has_input(k)) return Floats{};
+  if (auto floats = graph.const_floats(graph.input(k))) return *std::move(floats);
+  if (graph.type(graph.input(k)).shape == Shape{0}) return Floats{};
+  return unimplemented(
+      cat("its input \"", what, "\" is computed at run time; only constants are supported"));
+}
+
+// Lists that name some axes as lists of all axes; `rest` is what the others have.
+template <class List>
+Result<List> spread(const List& list, const Ints& axes,
+                    const std::vector<typename List::value_type>& rest) {
+  if (axes.empty() || list.empty()) return list;
+  if (list.size() != axes.size())
+    return invalid(cat("it names ", axes.size(), " axes and ", list.size(), " sizes or scales"));
+  List all = rest;
+  for (size_t k = 0; k < axes.size(); ++k) {
+    BYOC_TRY(size_t axis, normal_axis(axes[k], rest.size()));
+    all[axis] = list[k];
+  }
+  return all;
+}
+
+Result<Floats> spread_roi(const Floats& roi, const Ints& axes, size_t rank) {
+  if (axes.empty() || roi.empty()) return roi;
+  if (roi.size() != 2 * axes.size())
+    return invalid(cat("roi has ", roi.size(), " entries, expected ", 2 * axes.size()));
+  Floats all(2 * rank, 0);
+  std::fill(all.begin() + static_cast<ptrdiff_t>(rank), all.end(), 1);
+  for (size_t k = 0; k < axes.size(); ++k) {
+    BYOC_TRY(size_t axis, normal_axis(axes[k], rank));
+    all[axis] = roi[k];
+    all[rank + axis] = roi[axes.size() + k];
+  }
+  return all;
+}
+
+Status refuse_newer(const OnnxNode& node) {
+  if (node.i("antialias", 0) != 0) return unimplemented("antialias is not supported");
+  std::string policy = node.s("keep_aspect_ratio_policy", "stretch");
+  if (policy != "stretch")
+    return unimplemented(cat("keep_aspect_ratio_policy \"", policy, "\" is not supported"));
+  return {};
+}
+
+// Sets scales, or sizes where there are no scales.
+Status set_target(Graph& graph, const OnnxNode& node, ValueId x, const Ints& axes, Attrs& attrs) {
+  BYOC_TRY(Floats scales, float_list(graph, node, 2, "scales"));
+  BYOC_TRY(scales, spread(scales, axes, Floats(graph.rank(x), 1)));
+  if (!scales.empty()) {
+    attrs.set("scales", scales);
+    return {};
+  }
+  BYOC_TRY(Ints sizes, constant_ints(graph, node, 3, "sizes"));
+  const Shape& shape = graph.type(x).shape;
+  if (!axes.empty()) {
+    if (!is_static(shape))
+      return unimplemented(cat("its axes need the extents of x, which is ", graph.type(x)));
+    BYOC_TRY(sizes, spread(sizes, axes, static_extents(shape)));
+  }
+  attrs.set("sizes", sizes);
+  return {};
+}
+
+Converted resize(Graph& graph, const OnnxNode& node) {
+  ValueId x = graph.input(0);
+  Ints axes = node.ints("axes");
+  BYOC_TRY_STATUS(refuse_newer(node));
+  Attrs attrs{{"mode", node.s("mode", "nearest")},
+              {"coordinates", node.s("coordinate_transformation_mode", "half_pixel")},
+              {"nearest", node.s("nearest_mode", "round_prefer_floor")},
+              {"cubic_coeff_a", node.f("cubic_coeff_a", -0.75)},
+              {"exclude_outside", node.i("exclude_outside", 0) != 0},
+              {"extrapolation_value", node.f("extrapolation_value", 0)}};
+  BYOC_TRY_STATUS(set_target(graph, node, x, axes, attrs));
+  if (node.s("coordinate_transformation_mode", "") == "tf_crop_and_resize") {
+    BYOC_TRY(Floats roi, float_list(graph, node, 1, "roi"));
+    BYOC_TRY(roi, spread_roi(roi, axes, graph.rank(x)));
+    attrs.set("roi", roi);
+  }
+  return std::vector{graph.call("resize", {x}, attrs)};
+}
+
+// Upsample, and Resize before opset 11: cells lie at y / scale, nearest takes the one below.
+Converted by_scales(Graph& graph, const OnnxNode& node) {
+  bool by_attr = node.opset() <= 8;
+  BYOC_TRY(Floats scales,
+           by_attr ? Result<Floats>(node.floats("scales")) : float_list(graph, node, 1, "scales"));
+  std::string mode = node.s("mode", "nearest");
+  if (mode == "bilinear") mode = "linear";
+  Attrs attrs{
+      {"scales", scales}, {"mode", mode}, {"coordinates", "asymmetric"}, {"nearest", "floor"}};
+  return std::vector{graph.call("resize", {graph.input(0)}, attrs)};
+}
+
+Converted roi_align(Graph& graph, const OnnxNode& node) {
+  if (node.s("mode", "avg") != "avg") {
+    return unimplemented(
+        cat("mode \"", node.s("mode", "avg"), "\" is not supported, only \"avg\" is"));
+  }
+  const char* fallback = node.opset() >= 16 ? "half_pixel" : "output_half_pixel";
+  Attrs attrs{{"output_height", node.i("output_height", 1)},
+              {"output_width", node.i("output_width", 1)},
+              {"sampling_ratio", node.i("sampling_ratio", 0)},
+              {"spatial_scale", node.f("spatial_scale", 1)},
+              {"half_pixel", node.s("coordinate_transformation_mode", fallback) == "half_pixel"}};
+  return std::vector{graph.call("roi_align", graph.inputs(), attrs)};
+}
+
+constexpr Row kRows[] = {
+    {"Resize", 10, 10, by_scales},        {"Resize", 11, kNewest, resize},
+    {"Upsample", 7, 9, by_scales},        {"GridSample", 16, kNewest, same<"grid_sample">},
+    {"RoiAlign", 10, kNewest, roi_align},
+};
+
+}  // namespace
+
+std::span<const Row> resize_rows() { return kRows; }
+
+}  // namespace byoc::onnx_import

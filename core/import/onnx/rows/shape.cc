@@ -1,0 +1,191 @@
+// Ops that reshape and move elements: Reshape, Transpose, Concat, Split, Slice, Pad, ...
+#include <algorithm>
+
+#include "core/import/onnx/file/dtypes.h"
+#include "core/import/onnx/operands.h"
+#include "core/import/onnx/same_op.h"
+
+namespace byoc::onnx_import {
+namespace {
+
+Converted reshape(Graph& graph, const OnnxNode& node) {
+  BYOC_TRY(Ints shape, ints_attr_or_input(graph, node, "shape", 4, 1));
+  Attrs attrs{{"shape", shape}, {"allow_zero", node.i("allowzero", 0) != 0}};
+  return std::vector{graph.call("reshape", {graph.input(0)}, attrs)};
+}
+
+Converted flatten(Graph& graph, const OnnxNode& node) {
+  return std::vector{graph.call("flatten", {graph.input(0)}, {{"axis", node.i("axis", 1)}})};
+}
+
+Converted squeeze(Graph& graph, const OnnxNode& node) {
+  BYOC_TRY(Ints axes, ints_attr_or_input(graph, node, "axes", 12, 1));
+  return std::vector{graph.call("squeeze", {graph.input(0)}, {{"axes", axes}})};
+}
+
+Converted unsqueeze(Graph& graph, const OnnxNode& node) {
+  BYOC_TRY(Ints axes, ints_attr_or_input(graph, node, "axes", 12, 1));
+  return std::vector{graph.call("unsqueeze", {graph.input(0)}, {{"axes", axes}})};
+}
+
+Converted transpose(Graph& graph, const OnnxNode& node) {
+  ValueId x = graph.input(0);
+  Ints perm = node.ints("perm");
+  for (size_t d = graph.rank(x); !node.has("perm") && d-- > 0;)
+    perm.push_back(static_cast<int64_t>(d));
+  return std::vector{graph.call("transpose", {x}, {{"perm", perm}})};
+}
+
+Converted concat(Graph& graph, const OnnxNode& node) {
+  if (node.opset() >= 4 && !node.has("axis")) return invalid("its attribute \"axis\" is missing");
+  return std::vector{graph.call("concat", graph.inputs(), {{"axis", node.i("axis", 1)}})};
+}
+
+// Without sizes: as equal as possible; the last part is the smaller one where they cannot be equal.
+Result<Ints> equal_parts(const OnnxNode& node, Dim extent) {
+  if (!extent.is_static())
+    return unimplemented(cat("the extent of the axis must be known, it is ", extent));
+  auto parts = static_cast<int64_t>(node.num_outputs());
+  if (parts == 0) return invalid("it has no outputs");
+  int64_t each = extent.extent() / parts + (extent.extent() % parts != 0);
+  Ints sizes;
+  for (int64_t left = extent.extent(); parts > 0; --parts) {
+    sizes.push_back(std::min(each, left));
+    left -= sizes.back();
+  }
+  return sizes;
+}
+
+Converted split(Graph& graph, const OnnxNode& node) {
+  ValueId x = graph.input(0);
+  BYOC_TRY(size_t axis, normal_axis(node.i("axis", 0), graph.rank(x)));
+  BYOC_TRY(Ints sizes, ints_attr_or_input(graph, node, "split", 12, 1));
+  bool given = node.opset() <= 12 ? node.has("split") : node.has_input(1);
+  if (!given) {
+    BYOC_TRY(sizes, equal_parts(node, graph.type(x).shape[axis]));
+  }
+  if (sizes.size() < node.num_outputs()) {
+    return invalid(cat("it has ", node.num_outputs(), " outputs and ", sizes.size(), " sizes"));
+  }
+  Attrs attrs{{"axis", static_cast<int64_t>(axis)}, {"split", sizes}};
+  ValueId first = graph.call("split", {x}, attrs);
+  std::vector<ValueId> outputs;
+  for (uint32_t k = 0; k < node.num_outputs(); ++k) outputs.push_back({first.node, k});
+  return outputs;
+}
+
+// ---- slice, pad
+
+Converted slice(Graph& graph, const OnnxNode& node) {
+  bool by_attr = node.opset() <= 9;
+  auto list = [&](const char* name, size_t k) {
+    return ints_attr_or_input(graph, node, name, 9, k);
+  };
+  BYOC_TRY(Ints starts, list("starts", 1));
+  BYOC_TRY(Ints ends, list("ends", 2));
+  BYOC_TRY(Ints axes, list("axes", 3));
+  BYOC_TRY(Ints steps, by_attr ? Ints{} : list("steps", 4));
+  Attrs attrs{{"starts", starts}, {"ends", ends}, {"axes", axes}, {"steps", steps}};
+  return std::vector{graph.call("slice", {graph.input(0)}, attrs)};
+}
+
+// Pads of the named axes as pads of all axes.
+Result<Ints> spread_pads(const Ints& pads, const Ints& axes, size_t rank) {
+  if (pads.size() != 2 * axes.size()) {
+    return invalid(cat("pads has ", pads.size(), " entries, expected ", 2 * axes.size()));
+  }
+  Ints all(2 * rank, 0);
+  for (size_t k = 0; k < axes.size(); ++k) {
+    BYOC_TRY(size_t axis, normal_axis(axes[k], rank));
+    all[axis] = pads[k];
+    all[rank + axis] = pads[axes.size() + k];
+  }
+  return all;
+}
+
+// The one element of input k as a float; 0 when it is not given.
+Result<double> pad_value(Graph& graph, const OnnxNode& node, size_t k) {
+  if (!node.has_input(k)) return 0.0;
+  auto floats = graph.const_floats(graph.input(k));
+  auto ints = floats ? std::nullopt : graph.const_ints(graph.input(k));
+  if (!floats && !ints)
+    return unimplemented("its input \"constant_value\" is computed at run time");
+  if ((floats ? floats->size() : ints->size()) != 1) {
+    return invalid("its input \"constant_value\" must have one element");
+  }
+  if (floats) return floats->front();
+  constexpr int64_t kExact = int64_t{1} << 53;
+  if (ints->front() <= kExact && ints->front() >= -kExact)
+    return static_cast<double>(ints->front());
+  return unimplemented(cat("its input \"constant_value\" is ", ints->front(), ", beyond 2^53"));
+}
+
+Converted pad(Graph& graph, const OnnxNode& node) {
+  ValueId x = graph.input(0);
+  bool by_attr = node.opset() <= 10;
+  const char* name = node.opset() == 1 ? "paddings" : "pads";
+  BYOC_TRY(Ints pads, ints_attr_or_input(graph, node, name, 10, 1));
+  if (node.opset() >= 18 && node.has_input(3)) {
+    BYOC_TRY(Ints axes, constant_ints(graph, node, 3, "axes"));
+    BYOC_TRY(pads, spread_pads(pads, axes, graph.rank(x)));
+  }
+  BYOC_TRY(double value, by_attr ? Result<double>(node.f("value", 0)) : pad_value(graph, node, 2));
+  Attrs attrs{{"pads", pads}, {"mode", node.s("mode", "constant")}, {"value", value}};
+  return std::vector{graph.call("pad", {x}, attrs)};
+}
+
+// ---- repeats and blocks
+
+Converted expand(Graph& graph, const OnnxNode& node) {
+  BYOC_TRY(Ints shape, constant_ints(graph, node, 1, "shape"));
+  return std::vector{graph.call("expand", {graph.input(0)}, {{"shape", shape}})};
+}
+
+Converted tile(Graph& graph, const OnnxNode& node) {
+  BYOC_TRY(Ints repeats, constant_ints(graph, node, 1, "repeats"));
+  return std::vector{graph.call("tile", {graph.input(0)}, {{"repeats", repeats}})};
+}
+
+Converted trilu(Graph& graph, const OnnxNode& node) {
+  Ints k = {0};
+  if (node.has_input(1)) {
+    BYOC_TRY(k, constant_ints(graph, node, 1, "k"));
+  }
+  if (k.size() != 1) return invalid(cat("its input \"k\" has ", k.size(), " elements, expected 1"));
+  Attrs attrs{{"upper", node.i("upper", 1) != 0}, {"k", k[0]}};
+  return std::vector{graph.call("trilu", {graph.input(0)}, attrs)};
+}
+
+Converted eye_like(Graph& graph, const OnnxNode& node) {
+  Attrs attrs{{"k", node.i("k", 0)}};
+  if (node.has("dtype")) {
+    BYOC_TRY(DType dtype, dtype_from_onnx(static_cast<int32_t>(node.i("dtype", 0))));
+    attrs.set("dtype", dtype);
+  }
+  return std::vector{graph.call("eye_like", {graph.input(0)}, attrs)};
+}
+
+constexpr Row kRows[] = {
+    {"Reshape", 1, kNewest, reshape},
+    {"Flatten", 1, kNewest, flatten},
+    {"Squeeze", 1, kNewest, squeeze},
+    {"Unsqueeze", 1, kNewest, unsqueeze},
+    {"Transpose", 1, kNewest, transpose},
+    {"Concat", 1, kNewest, concat},
+    {"Split", 2, kNewest, split},
+    {"Slice", 1, kNewest, slice},
+    {"Pad", 1, kNewest, pad},
+    {"Expand", 8, kNewest, expand},
+    {"Tile", 6, kNewest, tile},
+    {"DepthToSpace", 1, kNewest, same<"depth_to_space">},
+    {"SpaceToDepth", 1, kNewest, same<"space_to_depth">},
+    {"Trilu", 14, kNewest, trilu},
+    {"EyeLike", 9, kNewest, eye_like},
+    {"ReverseSequence", 10, kNewest, same<"reverse_sequence">},
+};
+
+}  // namespace
+
+std::span<const Row> shape_rows() { return kRows; }
+
+}  // namespace byoc::onnx_import

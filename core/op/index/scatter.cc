@@ -1,0 +1,236 @@
+// Writing at computed places: scatter_elements, scatter_nd. Later updates win, or are reduced with
+// what is there; an index outside of its dim writes nothing, for kernels cannot fail.
+#include <algorithm>
+
+#include "byoc/op/registry.h"
+#include "core/op/kernel/expression.h"
+#include "core/op/kernel/index.h"
+#include "core/op/kernel/move.h"
+
+namespace byoc::op {
+namespace {
+
+constexpr std::string_view kReductions[] = {"none", "add", "mul", "max", "min"};
+
+Status check_updates(std::string_view op, Types in, const Attrs& attrs) {
+  BYOC_TRY_STATUS(expect_indices(op, in[1]));
+  if (in[0]->dtype != in[2]->dtype) {
+    return invalid(cat(op, ": x is ", in[0], ", updates are ", in[2], ", expects one dtype"))
+        .with_slug("op-dtype");
+  }
+  std::string reduction = attrs.s("reduction", "none");
+  if (std::find(std::begin(kReductions), std::end(kReductions), reduction) ==
+      std::end(kReductions)) {
+    return invalid(
+        cat(op, ": reduction is \"", reduction, "\", expected none, add, mul, max or min"));
+  }
+  if (reduction != "none") return expect_dtype(op, "x", in[0], dtypes_of(NumericTypes{}));
+  return {};
+}
+
+Status updates_error(std::string_view op, const Shape& expected, Types in) {
+  return invalid(cat(op, ": updates must have shape ", expected, " (x ", in[0], ", indices ", in[1],
+                     ", updates ", in[2], ")"))
+      .with_slug("op-shape");
+}
+
+template <class T>
+T sum(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  else return static_cast<T>(static_cast<Compute<T>>(a) + static_cast<Compute<T>>(b));
+}
+template <class T>
+T product(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  else return static_cast<T>(static_cast<Compute<T>>(a) * static_cast<Compute<T>>(b));
+}
+
+// make.operator()<T>(combine): combine(old, update) is what is stored.
+template <class Make>
+Result<RefKernel> for_reduction(std::string_view op, DType dtype, const std::string& reduction,
+                                Make&& make) {
+  return for_dtype(op, dtype, AllTypes{}, [&]<class T>() -> RefKernel {
+    if (reduction == "none") return make.template operator()<T>([](T, T update) { return update; });
+    if constexpr (!std::is_same_v<T, bool>) {
+      if (reduction == "add") return make.template operator()<T>(sum<T>);
+      if (reduction == "mul") return make.template operator()<T>(product<T>);
+      if (reduction == "max")
+        return make.template operator()<T>([](T a, T b) { return b > a ? b : a; });
+      return make.template operator()<T>([](T a, T b) { return b < a ? b : a; });
+    }
+    return {};  // inference lets no reduction of bools through
+  });
+}
+
+Result<std::vector<TensorType>> infer_scatter_elements(Types in, const Attrs& attrs) {
+  BYOC_TRY(size_t axis, normal_axis("scatter_elements", attrs.i("axis", 0), in[0]));
+  BYOC_TRY_STATUS(check_updates("scatter_elements", in, attrs));
+  BYOC_TRY_STATUS(expect_inside("scatter_elements", axis, in[0], in[1]));
+  if (in[2]->shape != in[1]->shape) return updates_error("scatter_elements", in[1]->shape, in);
+  return one_result(*in[0]);
+}
+
+Result<RefKernel> reference_scatter_elements(Types in, Types out, const Attrs& attrs) {
+  BYOC_TRY(size_t axis, normal_axis("scatter_elements", attrs.i("axis", 0), in[0]));
+  std::vector<int64_t> strides = row_major_strides(static_extents(in[0]->shape));
+  int64_t n = count(out[0]), step_axis = strides[axis], extent = in[0]->shape[axis].extent();
+  strides[axis] = 0;
+  Walk<1> walk(static_extents(in[1]->shape), {strides});
+  return for_reduction(
+      "scatter_elements", in[0]->dtype, attrs.s("reduction", "none"),
+      [&]<class T>(auto combine) -> RefKernel {
+        return [=, index_type = in[1]](const void* const* from, void* const* to) {
+          T* y = out_as<T>(to, 0);
+          std::copy_n(in_as<T>(from, 0), n, y);
+          Indices indices(index_type, from[1]);
+          int64_t row = 0;
+          walk.for_rows([&](const auto& at, int64_t cells, const auto& step) {
+            for (int64_t k = 0; k < cells; ++k, ++row) {
+              int64_t index = indices[row];
+              if (index < -extent || index >= extent) continue;
+              T& cell = y[at[0] + k * step[0] + clamped_index(index, extent) * step_axis];
+              cell = combine(cell, in_as<T>(from, 2)[row]);
+            }
+          });
+        };
+      });
+}
+
+Result<std::vector<TensorType>> infer_scatter_nd(Types in, const Attrs& attrs) {
+  BYOC_TRY_STATUS(check_updates("scatter_nd", in, attrs));
+  BYOC_TRY(TupleView view, view_tuples("scatter_nd", in[0], in[1], 0));
+  Shape expected(in[1]->shape.begin(), in[1]->shape.end() - 1);
+  expected.insert(expected.end(), in[0]->shape.begin() + static_cast<ptrdiff_t>(view.width),
+                  in[0]->shape.end());
+  if (in[2]->shape != expected) return updates_error("scatter_nd", expected, in);
+  return one_result(*in[0]);
+}
+
+Result<RefKernel> reference_scatter_nd(Types in, Types out, const Attrs& attrs) {
+  BYOC_TRY(TupleView view, view_tuples("scatter_nd", in[0], in[1], 0));
+  TupleLoop loop(view, in[0], in[1]);
+  int64_t n = count(out[0]);
+  if (count(in[2]) == 0) loop.rows_per_batch = 0;
+  return for_reduction("scatter_nd", in[0]->dtype, attrs.s("reduction", "none"),
+                       [&]<class T>(auto combine) -> RefKernel {
+                         return [=, index_type = in[1]](const void* const* from, void* const* to) {
+                           T* y = out_as<T>(to, 0);
+                           const T* update = in_as<T>(from, 2);
+                           std::copy_n(in_as<T>(from, 0), n, y);
+                           loop.for_tuples(Indices(index_type, from[1]),
+                                           [&](int64_t offset, bool inside) {
+                                             for (int64_t k = 0; inside && k < loop.inner; ++k)
+                                               y[offset + k] = combine(y[offset + k], update[k]);
+                                             update += loop.inner;
+                                           });
+                         };
+                       });
+}
+
+// What is stored where `old` stands and `update` comes, in the type of both.
+Expr combined(const std::string& reduction, const Expr& old, const Expr& update) {
+  if (reduction == "none") return update;
+  Expr a = widened(old), b = widened(update);
+  if (reduction == "add") return converted_to(old.dtype(), a + b);
+  if (reduction == "mul") return converted_to(old.dtype(), a * b);
+  return select(reduction == "max" ? b > a : b < a, update, old);
+}
+
+te::Stmt copied(const Tensor& x, const Tensor& y) {
+  return nested_loops(extents(x), [&](const Exprs& i) { return te::make_store(y, i, x(i)); });
+}
+
+Expr is_entry(const Expr& index, int64_t extent) {
+  return Expr(-extent) <= index && index < extent;
+}
+Expr from_front(const Expr& index, int64_t extent) {
+  return select(index < 0, index + extent, index);
+}
+
+Result<Tensors> compute_scatter_elements(te::Builder& builder, Inputs in, Types out,
+                                         const Attrs& attrs) {
+  BYOC_TRY(size_t axis, normal_axis("scatter_elements", attrs.i("axis", 0), out[0]));
+  int64_t extent = out[0]->shape[axis].extent();
+  std::string reduction = attrs.s("reduction", "none");
+  return builder.procedure(
+      "scatter_elements", {*out[0]}, {in.begin(), in.end()}, [&](const Tensors& y) {
+        te::Stmt updates = nested_loops(extents(in[1]), [&](const Exprs& i) {
+          te::Var index("index");
+          Exprs to = i;
+          to[axis] = from_front(index, extent);
+          te::Stmt store = te::make_store(y[0], to, combined(reduction, y[0](to), in[2](i)));
+          return te::make_let(index, te::cast(DType::kI64, in[1](i)),
+                              te::make_if(is_entry(index, extent), store));
+        });
+        return te::make_block({copied(in[0], y[0]), updates});
+      });
+}
+
+Result<Tensors> compute_scatter_nd(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
+  Ints x = static_extents(out[0]->shape), rows = extents(in[1]);
+  auto width = static_cast<size_t>(rows.back());
+  rows.pop_back();
+  Ints slice(x.begin() + static_cast<ptrdiff_t>(width), x.end());
+  std::string reduction = attrs.s("reduction", "none");
+  auto update = [&](const Tensor& y, const Exprs& row) {
+    std::vector<te::Var> vars(width);
+    Exprs begin, inside;
+    for (size_t k = 0; k < width; ++k) {
+      begin.push_back(from_front(vars[k], x[k]));
+      inside.push_back(is_entry(vars[k], x[k]));
+    }
+    te::Stmt stmt = nested_loops(slice, [&](const Exprs& s) {
+      Exprs to = begin, from = row;
+      to.insert(to.end(), s.begin(), s.end());
+      from.insert(from.end(), s.begin(), s.end());
+      return te::make_store(y, to, combined(reduction, y(to), in[2](from)));
+    });
+    stmt = te::make_if(all_of(inside), stmt);
+    for (size_t k = width; k-- > 0;) {
+      Exprs at = row;
+      at.push_back(static_cast<int64_t>(k));
+      stmt = te::make_let(vars[k], te::cast(DType::kI64, in[1](at)), stmt);
+    }
+    return stmt;
+  };
+  return builder.procedure("scatter_nd", {*out[0]}, {in.begin(), in.end()}, [&](const Tensors& y) {
+    te::Stmt updates = nested_loops(rows, [&](const Exprs& row) { return update(y[0], row); });
+    return te::make_block({copied(in[0], y[0]), updates});
+  });
+}
+
+OpDef scatter_op(std::string name, std::string doc, std::string indices, std::string updates,
+                 InferFn infer, ReferenceFn reference, ComputeFn compute) {
+  return {
+      .name = std::move(name),
+      .doc = std::move(doc) + " Negative indices count from the end; those outside write nothing.",
+      .inputs = {{"x", "any type, rank >= 1"},
+                 {"indices", std::move(indices)},
+                 {"updates", std::move(updates)}},
+      .attrs = {{"reduction", "none", "with what is there: none (replace), add, mul, max or min"}},
+      .infer = std::move(infer),
+      .reference = std::move(reference),
+      .compute = std::move(compute),
+      .flops = no_flops};
+}
+
+}  // namespace
+
+void add_scatter_ops(OpRegistry& ops) {
+  OpDef elements = scatter_op(
+      "scatter_elements",
+      "x with y[i, indices[i, j, ...], ...] = updates[i, j, ...], the index standing at `axis`.",
+      "i32 or i64, rank of x", "as x, shape of indices", infer_scatter_elements,
+      reference_scatter_elements, compute_scatter_elements);
+  elements.attrs.push_back({"axis", int64_t{0}, "in [-rank, rank)"});
+  ops.add(std::move(elements));
+  ops.add(
+      scatter_op("scatter_nd",
+                 "x with the slices named by the rows of `indices` replaced by those of `updates`.",
+                 "i32 or i64 [..., k]", "as x: [..., x.shape[k:]]", infer_scatter_nd,
+                 reference_scatter_nd, compute_scatter_nd));
+}
+
+}  // namespace byoc::op

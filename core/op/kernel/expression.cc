@@ -1,0 +1,285 @@
+#include "core/op/kernel/expression.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/op/kernel/convert.h"
+#include "core/op/kernel/move.h"
+
+namespace byoc::op {
+
+using te::BinaryOp;
+using te::UnaryOp;
+using te::Var;
+
+DType computing_dtype(DType dtype) {
+  return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype;
+}
+
+Expr widened(Expr x) {
+  DType dtype = computing_dtype(x.dtype());
+  return te::cast(dtype, std::move(x));
+}
+
+namespace {
+
+// The ends of an integer type, as literals of it and as numbers of the float type of x, rounded as
+// saturated() rounds them.
+Expr saturating_cast(DType to, const Expr& x) {
+  return *for_dtype<Expr>("cast", to, IntTypes{}, [&]<class T>() -> Expr {
+    using Limits = std::numeric_limits<T>;
+    Expr low = like(x, static_cast<double>(Limits::lowest()));
+    Expr high = like(x, static_cast<double>(Limits::max()));
+    Expr least = te::int_constant(to, static_cast<int64_t>(Limits::lowest()));
+    Expr most = te::int_constant(to, static_cast<int64_t>(Limits::max()));
+    Expr inside = select(x >= high, most, te::cast(to, x));
+    return select(is_nan(x), zero(to), select(x <= low, least, inside));
+  });
+}
+
+}  // namespace
+
+Expr converted_to(DType dtype, Expr x) {
+  if (x.dtype() == dtype) return x;
+  x = widened(std::move(x));
+  if (dtype == DType::kBool) return x != zero(x.dtype());
+  if (is_float(x.dtype()) && is_int(dtype)) return saturating_cast(dtype, x);
+  return te::cast(dtype, te::cast(computing_dtype(dtype), std::move(x)));
+}
+
+Expr literal(DType dtype, double value) {
+  return *for_dtype<Expr>("a constant", dtype, AllTypes{}, [&]<class T>() -> Expr {
+    T element = static_cast<T>(static_cast<Compute<T>>(value));
+    if constexpr (std::is_integral_v<T>)
+      return te::int_constant(dtype, static_cast<int64_t>(element));
+    else return te::constant(dtype, static_cast<double>(element));
+  });
+}
+
+Expr saturated_literal(DType dtype, double value) {
+  if (is_float(dtype)) return literal(dtype, value);
+  return *for_dtype<Expr>("a constant", dtype, IntTypes{}, [&]<class T>() -> Expr {
+    return te::int_constant(dtype, static_cast<int64_t>(saturated<T>(value)));
+  });
+}
+
+Expr zero(DType dtype) { return te::constant(dtype, 0); }
+Expr like(const Expr& x, double value) { return literal(x.dtype(), value); }
+
+Expr is_nan(Expr x) {
+  if (!is_float(x.dtype())) return te::int_constant(DType::kBool, 0);
+  return te::unary(UnaryOp::kIsNan, std::move(x));
+}
+
+Expr all_of(std::span<const Expr> conditions) {
+  if (conditions.empty()) return te::int_constant(DType::kBool, 1);
+  Expr all = conditions[0];
+  for (const Expr& condition : conditions.subspan(1)) all = std::move(all) && condition;
+  return all;
+}
+
+Expr is_within(const Expr& index, int64_t extent) { return Expr(0) <= index && index < extent; }
+
+Expr clamped(Expr index, int64_t low, int64_t high) {
+  return min(max(std::move(index), low), high);
+}
+
+Expr clamped_entry(Expr index, int64_t extent) {
+  Expr from_front = select(index < 0, index + extent, index);
+  return clamped(std::move(from_front), 0, extent - 1);
+}
+
+// min and max give their second operand when one is NaN.
+Expr greatest_of(const Expr& a, const Expr& b) {
+  if (a.dtype() == DType::kBool) return a || b;
+  if (!is_float(a.dtype())) return max(a, b);
+  return select(is_nan(b), b, max(b, a));
+}
+Expr least_of(const Expr& a, const Expr& b) {
+  if (a.dtype() == DType::kBool) return a && b;
+  if (!is_float(a.dtype())) return min(a, b);
+  return select(is_nan(b), b, min(b, a));
+}
+
+// W. Kahan's quotient: what 1 + x lost to rounding, the logarithm of the rounded sum makes good.
+Expr log_1p(const Expr& x) {
+  Expr one = like(x, 1), sum = one + x;
+  return select(sum == one, x, te::unary(UnaryOp::kLog, sum) * x / (sum - one));
+}
+
+// e^x - 1 = tanh(x / 2) (e^x + 1), which cancels nothing.
+Expr exp_m1(const Expr& x) {
+  return te::unary(UnaryOp::kTanh, x * like(x, 0.5)) * (unary(UnaryOp::kExp, x) + like(x, 1));
+}
+
+ExprFn applied(UnaryOp op) {
+  return [op](Expr x) { return te::unary(op, std::move(x)); };
+}
+ExprFn2 applied(BinaryOp op) {
+  return [op](Expr a, Expr b) { return te::binary(op, std::move(a), std::move(b)); };
+}
+
+Ints extents(const Tensor& tensor) {
+  Ints out;
+  for (const Expr& extent : tensor.shape()) out.push_back(*as_int(extent));
+  return out;
+}
+
+Exprs as_exprs(const Ints& numbers) { return {numbers.begin(), numbers.end()}; }
+
+Expr flat_index(const Exprs& indices, const Ints& extents) {
+  Expr flat = 0;
+  bool is_first = true;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    if (extents[d] == 1) continue;
+    flat = is_first ? indices[d] : flat * extents[d] + indices[d];
+    is_first = false;
+  }
+  return flat;
+}
+
+Exprs unflattened(const Expr& flat, const Ints& extents) {
+  Exprs out(extents.size(), Expr(0));
+  int64_t step = 1;
+  size_t first = 0;
+  while (first < extents.size() && extents[first] == 1) ++first;
+  for (size_t d = extents.size(); d-- > first;) {
+    if (extents[d] <= 1) continue;  // of an empty tensor nothing is read
+    Expr at = step == 1 ? flat : floor_div(flat, step);
+    out[d] = d == first ? at : floor_mod(at, extents[d]);  // nothing wraps around in the outermost
+    step *= extents[d];
+  }
+  return out;
+}
+
+Exprs reshaped_index(const Exprs& at, const Ints& to, const Ints& from) {
+  Exprs out(from.size(), Expr(0));
+  size_t t = 0, f = 0;
+  while (f < from.size() || t < to.size()) {
+    // The fewest dims of both that hold the same elements.
+    size_t t_end = std::min(t + 1, to.size()), f_end = std::min(f + 1, from.size());
+    int64_t t_count = t < to.size() ? to[t] : 1, f_count = f < from.size() ? from[f] : 1;
+    while (t_count != f_count) {
+      if (t_count == 0 || f_count == 0) return out;  // nothing is read
+      if (t_count < f_count) t_count *= to[t_end++];
+      else f_count *= from[f_end++];
+    }
+    auto slice = [](const auto& list, size_t begin, size_t end) {
+      return std::decay_t<decltype(list)>(list.begin() + static_cast<ptrdiff_t>(begin),
+                                          list.begin() + static_cast<ptrdiff_t>(end));
+    };
+    Expr flat = flat_index(slice(at, t, t_end), slice(to, t, t_end));
+    Exprs part = unflattened(flat, slice(from, f, f_end));
+    std::copy(part.begin(), part.end(), out.begin() + static_cast<ptrdiff_t>(f));
+    t = t_end, f = f_end;
+  }
+  return out;
+}
+
+te::Stmt nested_loops(const Ints& extents, const std::function<te::Stmt(const Exprs&)>& body) {
+  std::vector<Var> vars;
+  for (size_t d = 0; d < extents.size(); ++d) vars.emplace_back(cat("i", d));
+  te::Stmt stmt = body({vars.begin(), vars.end()});
+  for (size_t d = extents.size(); d-- > 0;)
+    stmt = te::make_for(vars[d], 0, extents[d], te::LoopKind::kSerial, std::move(stmt));
+  return stmt;
+}
+
+Exprs broadcast_index(const Tensor& x, const Exprs& at) {
+  Exprs out;
+  size_t shift = at.size() - x.rank();
+  for (size_t d = 0; d < x.rank(); ++d)
+    out.push_back(as_int(x.shape()[d]) == 1 ? Expr(0) : at[d + shift]);
+  return out;
+}
+
+namespace {
+te::Combiner folding(DType dtype, te::Combiner base, Expr (*combine)(const Expr&, const Expr&)) {
+  if (dtype != DType::kBool && !is_float(dtype)) return base;
+  return {base.lhs, base.rhs, base.identity, {combine(base.lhs[0], base.rhs[0])}};
+}
+
+// The combiner of a bool is written here: bools have neither min nor max.
+te::Combiner of_bools(bool identity, bool any) {
+  Var lhs("lhs", DType::kBool), rhs("rhs", DType::kBool);
+  Expr a = lhs, b = rhs;
+  return {{lhs}, {rhs}, {te::int_constant(DType::kBool, identity)}, {any ? a || b : a && b}};
+}
+}  // namespace
+
+te::Combiner greatest_combiner(DType dtype) {
+  if (dtype == DType::kBool) return of_bools(false, true);
+  return folding(dtype, te::max_of(dtype), greatest_of);
+}
+te::Combiner least_combiner(DType dtype) {
+  if (dtype == DType::kBool) return of_bools(true, false);
+  return folding(dtype, te::min_of(dtype), least_of);
+}
+
+int64_t no_position(bool last) { return last ? -1 : std::numeric_limits<int64_t>::max(); }
+
+// NaN is the greatest of all values, so it is also where a search for the least one starts.
+te::Combiner arg_combiner(DType dtype, bool greatest, bool last) {
+  Var value("value", dtype), at("at"), other("other", dtype), other_at("other_at");
+  Expr a = value, b = other;
+  auto is_less = [](const Expr& x, const Expr& y) {
+    return is_float(x.dtype()) ? x < y || (is_nan(y) && !is_nan(x)) : x < y;
+  };
+  Expr better = greatest ? is_less(a, b) : is_less(b, a);
+  Expr worse = greatest ? is_less(b, a) : is_less(a, b);
+  Expr wins_tie = last ? Expr(at) < Expr(other_at) : Expr(other_at) < Expr(at);
+  Expr takes = better || (!worse && wins_tie);
+  Expr start = greatest          ? te::max_of(dtype).identity[0]
+               : is_float(dtype) ? te::constant(dtype, std::numeric_limits<double>::quiet_NaN())
+                                 : te::min_of(dtype).identity[0];
+  return {{value, at},
+          {other, other_at},
+          {start, Expr(no_position(last))},
+          {select(takes, b, a), select(takes, Expr(other_at), Expr(at))}};
+}
+
+Tensor sum_over(te::Builder& builder, std::string name, Exprs shape, Exprs over, DType dtype,
+                const std::function<Expr(const Exprs&, const Exprs&)>& term) {
+  return builder.reduce(std::move(name), std::move(shape), std::move(over),
+                        te::sum_of(computing_dtype(dtype)), term);
+}
+
+Tensor stored_as(te::Builder& builder, std::string name, DType dtype, Tensor x) {
+  if (x.dtype() == dtype) return x;
+  return builder.compute(std::move(name), x.shape(),
+                         [&](const Exprs& i) { return converted_to(dtype, x(i)); });
+}
+
+ComputeFn map_compute(std::string name, std::function<ExprFn(const Attrs&)> make) {
+  return [=](te::Builder& builder, Inputs in, Types out, const Attrs& attrs) -> Result<Tensors> {
+    ExprFn f = make(attrs);
+    return one(builder.compute(name, in[0].shape(), [&](const Exprs& i) {
+      return converted_to(out[0]->dtype, f(widened(in[0](i))));
+    }));
+  };
+}
+
+ComputeFn broadcast_compute(std::string name, std::function<ExprFn2(const Attrs&)> make) {
+  return [=](te::Builder& builder, Inputs in, Types out, const Attrs& attrs) -> Result<Tensors> {
+    ExprFn2 f = make(attrs);
+    return one(builder.compute(name, te::extents_of(*out[0]), [&](const Exprs& i) {
+      Expr a = widened(in[0](broadcast_index(in[0], i)));
+      Expr b = widened(in[1](broadcast_index(in[1], i)));
+      return converted_to(out[0]->dtype, f(std::move(a), std::move(b)));
+    }));
+  };
+}
+
+ComputeFn move_compute(
+    std::string name,
+    std::function<Result<IndexFn>(Types in, const TensorType& out, const Attrs&)> make) {
+  return [=](te::Builder& builder, Inputs in, Types out, const Attrs& attrs) -> Result<Tensors> {
+    TensorType type{in[0].dtype(), make_shape(extents(in[0]))};
+    TypeId types[] = {type};
+    BYOC_TRY(IndexFn index, make(types, *out[0], attrs));
+    return one(builder.compute(name, te::extents_of(*out[0]),
+                               [&](const Exprs& i) { return in[0](index(i)); }));
+  };
+}
+
+}  // namespace byoc::op

@@ -1,0 +1,66 @@
+#pragma once
+// What gathers and scatters share: indices of two types, rows of indices, checks.
+#include <algorithm>
+
+#include "core/op/kernel/kernel.h"
+
+namespace byoc::op {
+
+Status expect_indices(std::string_view op, TypeId indices);
+Status index_error(std::string message, TypeId x, TypeId indices);
+/// `indices` has x's rank, and no dim but `axis` is longer than x's.
+Status expect_inside(std::string_view op, size_t axis, TypeId x, TypeId indices);
+
+/// Input k of a kernel as indices of either type.
+class Indices {
+ public:
+  Indices(TypeId type, const void* data) : is_wide_(type->dtype == DType::kI64), data_(data) {}
+  int64_t operator[](int64_t k) const {
+    return is_wide_ ? static_cast<const int64_t*>(data_)[k] : static_cast<const int32_t*>(data_)[k];
+  }
+
+ private:
+  bool is_wide_;
+  const void* data_;
+};
+
+/// A negative index counts from the end. What is then outside of [0, extent) goes to the nearest
+/// entry.
+inline int64_t clamped_index(int64_t index, int64_t extent) {
+  if (index < 0) index += extent;
+  return std::clamp<int64_t>(index, 0, extent - 1);
+}
+
+/// `indices` [..., width] as rows that name the first dims of x after `batch_dims` shared ones.
+struct TupleView {
+  size_t batch_dims = 0, width = 0;
+};
+Result<TupleView> view_tuples(std::string_view op, TypeId x, TypeId indices, int64_t batch_dims);
+
+/// Those rows at run time: where in x the slice of `inner` elements starts that each of them names.
+struct TupleLoop {
+  int64_t batches = 1, rows_per_batch = 1, batch_step = 1, inner = 1;
+  std::vector<int64_t> extents, strides;  // of the named dims of x
+
+  TupleLoop(const TupleView& view, TypeId x, TypeId indices);
+
+  /// tuple(offset of the slice, whether all indices were inside) for each row, in order.
+  template <class OnTuple>
+  void for_tuples(Indices indices, OnTuple&& tuple) const {
+    int64_t next = 0;
+    for (int64_t batch = 0; batch < batches; ++batch) {
+      for (int64_t row = 0; row < rows_per_batch; ++row) {
+        int64_t offset = batch * batch_step;
+        bool inside = true;
+        for (size_t d = 0; d < extents.size(); ++d) {
+          int64_t at = indices[next++];
+          inside = inside && at >= -extents[d] && at < extents[d];
+          offset += clamped_index(at, extents[d]) * strides[d];
+        }
+        tuple(offset, inside);
+      }
+    }
+  }
+};
+
+}  // namespace byoc::op

@@ -1,0 +1,40 @@
+#pragma once
+// The loops of a matrix product with any strides.
+#include "core/op/kernel/tile.h"
+
+namespace byoc::op {
+
+/// a [m, k] times b [k, n] -> y [m, n], y compact; strides in elements.
+struct MatrixProduct {
+  int64_t m = 0, k = 0, n = 0;
+  int64_t a_m = 0, a_k = 0, b_k = 0, b_n = 0;
+};
+
+/// y = finish(sum over k of A(a) * B(b)), the sum kept in Acc; A and B convert to Acc.
+template <class Acc, class A, class B, class Y, class Finish>
+void multiply_matrices(const A* a, const B* b, const MatrixProduct& p, Y* y, Finish&& finish) {
+  using Sums = Tile<Acc>;
+  Sums tile;
+  alignas(64) Acc lanes[Sums::kLanes] = {};
+  Acc weights[Sums::kRows];
+  for (int64_t row = 0; row < p.m; row += Sums::kRows) {
+    int64_t rows = std::min(p.m - row, Sums::kRows);
+    for (int64_t column = 0; column < p.n; column += Sums::kLanes) {
+      int64_t columns = std::min(p.n - column, Sums::kLanes);
+      tile.clear(rows);
+      for (int64_t k = 0; k < p.k; ++k) {
+        const B* line = b + k * p.b_k + column * p.b_n;
+        for (int64_t l = 0; l < columns; ++l) lanes[l] = static_cast<Acc>(line[l * p.b_n]);
+        for (int64_t r = 0; r < rows; ++r)
+          weights[r] = static_cast<Acc>(a[(row + r) * p.a_m + k * p.a_k]);
+        tile.add(weights, rows, lanes, columns);
+      }
+      for (int64_t r = 0; r < rows; ++r) {
+        const Acc* sums = tile.finish(r);
+        std::transform(sums, sums + columns, y + (row + r) * p.n + column, finish);
+      }
+    }
+  }
+}
+
+}  // namespace byoc::op

@@ -1,0 +1,42 @@
+#pragma once
+// Ops that move elements without looking at them: loops by element width instead of type.
+#include <vector>
+
+#include "core/op/kernel/util.h"
+
+namespace byoc::op {
+
+/// Calls make.operator()<U>() with the unsigned integer as wide as one element.
+template <class Make>
+RefKernel for_width(DType dtype, Make&& make) {
+  switch (dtype_size(dtype)) {
+    case 1:
+      return make.template operator()<uint8_t>();
+    case 2:
+      return make.template operator()<uint16_t>();
+    case 4:
+      return make.template operator()<uint32_t>();
+    default:
+      return make.template operator()<uint64_t>();
+  }
+}
+
+/// y, in row-major order over `extents`, reads x at offset + sum of index * stride (in elements).
+RefKernel strided_kernel(DType dtype, const std::vector<int64_t>& extents,
+                         const std::vector<int64_t>& strides, int64_t offset = 0);
+
+/// y[i, j, ...] = x[tables[0][i] + tables[1][j] + ...], or `fill` where one of the entries is
+/// negative. Entries are offsets in elements; each table is as long as its dim of y.
+RefKernel table_kernel(DType dtype, const std::vector<std::vector<int64_t>>& tables,
+                       uint64_t fill = 0);
+
+/// The bytes of one element, in the low bytes.
+uint64_t bits_of(DType dtype, double value);
+
+/// "message (x f32[2,3])", slug "op-shape".
+Status shape_error(std::string message, TypeId x);
+
+/// No arithmetic.
+inline double no_flops(Types, Types, const Attrs&) { return 0; }
+
+}  // namespace byoc::op

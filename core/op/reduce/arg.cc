@@ -1,0 +1,298 @@
+// Where the extreme is: argmax, argmin, and the k best with topk.
+#include "byoc/op/registry.h"
+#include "core/op/kernel/expression.h"
+#include "core/op/kernel/kernel.h"
+
+namespace byoc::op {
+namespace {
+
+// A strict order of all values in which NaN is the greatest, as in numpy.
+template <class T>
+bool is_less(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) return a < b || (b != b && a == a);
+  else return a < b;
+}
+
+Result<std::vector<TensorType>> infer_arg(std::string_view op, TypeId x, const Attrs& attrs) {
+  BYOC_TRY_STATUS(expect_dtype(op, "x", x, dtypes_of(NumericTypes{})));
+  BYOC_TRY(size_t axis, normal_axis(op, attrs.i("axis"), x));
+  if (x->shape[axis] == Dim(0))
+    return invalid(cat(op, ": nothing to choose from along axis ", axis, " (x ", x, ")"))
+        .with_slug("op-shape");
+  Shape shape = x->shape;
+  if (attrs.b("keepdims", true)) shape[axis] = Dim(1);
+  else shape.erase(shape.begin() + static_cast<ptrdiff_t>(axis));
+  return one_result({DType::kI64, std::move(shape)});
+}
+
+template <class T, bool kGreatest>
+int64_t best_of(const T* x, const AxisView& view, bool last) {
+  int64_t best = 0;
+  for (int64_t k = 1; k < view.extent; ++k) {
+    Compute<T> a(x[best * view.inner]), b(x[k * view.inner]);
+    bool better = kGreatest ? is_less(a, b) : is_less(b, a);
+    bool worse = kGreatest ? is_less(b, a) : is_less(a, b);
+    if (better || (last && !worse)) best = k;
+  }
+  return best;
+}
+
+template <class T, bool kGreatest>
+RefKernel arg_kernel(AxisView view, bool last) {
+  return [view, last](const void* const* in, void* const* out) {
+    int64_t* y = out_as<int64_t>(out, 0);
+    for (int64_t o = 0; o < view.outer; ++o) {
+      const T* x = in_as<T>(in, 0) + o * view.extent * view.inner;
+      for (int64_t i = 0; i < view.inner; ++i) *y++ = best_of<T, kGreatest>(x + i, view, last);
+    }
+  };
+}
+
+Result<Tensors> compute_arg(te::Builder& builder, Inputs in, Types out, const Attrs& attrs,
+                            const std::string& name, bool greatest) {
+  const Tensor& x = in[0];
+  BYOC_TRY(size_t axis,
+           normal_axis(name, attrs.i("axis"), TensorType{x.dtype(), make_shape(extents(x))}));
+  bool keepdims = attrs.b("keepdims", true), last = attrs.b("select_last_index", false);
+  Tensors best = builder.reduce_all(name, te::extents_of(*out[0]), {x.shape()[axis]},
+                                    arg_combiner(computing_dtype(x.dtype()), greatest, last),
+                                    [&](const Exprs& i, const Exprs& r) -> Exprs {
+                                      Exprs at = i;
+                                      if (keepdims) at[axis] = r[0];
+                                      else
+                                        at.insert(at.begin() + static_cast<ptrdiff_t>(axis), r[0]);
+                                      return {widened(x(at)), r[0]};
+                                    });
+  return one(best[1]);
+}
+
+template <bool kGreatest>
+OpDef arg_op(std::string name, std::string doc) {
+  OpDef op{.name = name, .doc = std::move(doc), .kind = FusionKind::kReduction};
+  op.inputs = {{"x", "any number, rank >= 1"}};
+  op.outputs = {{"y", "i64"}};
+  op.attrs = {{"axis", 0, "in [-rank, rank)"},
+              {"keepdims", true, "the axis stays with extent 1"},
+              {"select_last_index", false, "the last of equals instead of the first"}};
+  op.infer = [name](Types inputs, const Attrs& attrs) { return infer_arg(name, inputs[0], attrs); };
+  op.reference = [name](Types inputs, Types, const Attrs& attrs) -> Result<RefKernel> {
+    BYOC_TRY(size_t axis, normal_axis(name, attrs.i("axis"), inputs[0]));
+    AxisView view = around_axis(inputs[0], axis);
+    bool last = attrs.b("select_last_index", false);
+    return for_dtype(name, inputs[0]->dtype, NumericTypes{}, [&]<class T>() -> Result<RefKernel> {
+      return arg_kernel<T, kGreatest>(view, last);
+    });
+  };
+  op.compute = [name](te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
+    return compute_arg(builder, in, out, attrs, name, kGreatest);
+  };
+  op.flops = [](Types inputs, Types, const Attrs&) { return flop_count(inputs[0]); };
+  return op;
+}
+
+Result<std::vector<TensorType>> infer_topk(Types inputs, const Attrs& attrs) {
+  TypeId x = inputs[0];
+  BYOC_TRY_STATUS(expect_dtype("topk", "x", x, dtypes_of(NumericTypes{})));
+  BYOC_TRY(size_t axis, normal_axis("topk", attrs.i("axis"), x));
+  int64_t k = attrs.i("k");
+  if (k < 0 || k > x->shape[axis].max())
+    return invalid(cat("topk: k is ", k, ", axis ", axis, " has ", x->shape[axis], " elements (x ",
+                       x, ")"))
+        .with_slug("op-shape");
+  if (!x->shape[axis].is_static() && k > x->shape[axis].min())
+    return invalid(cat("topk: k is ", k, ", axis ", axis, " may have fewer elements (x ", x, ")"))
+        .with_slug("op-shape");
+  Shape shape = x->shape;
+  shape[axis] = Dim(k);
+  return std::vector<TensorType>{{x->dtype, shape}, {DType::kI64, shape}};
+}
+
+// The k best so far as a heap in the output itself, the worst at its root: no scratch memory.
+template <class T>
+struct TopHeap {
+  T* values;
+  int64_t* indices;
+  int64_t stride;
+  bool largest;
+
+  bool before(T a, int64_t a_index, T b, int64_t b_index) const {
+    Compute<T> u(a), v(b);
+    if (largest ? is_less(v, u) : is_less(u, v)) return true;
+    if (largest ? is_less(u, v) : is_less(v, u)) return false;
+    return a_index < b_index;  // the earlier of equals
+  }
+  bool before(int64_t a, int64_t b) const {
+    return before(values[a * stride], indices[a * stride], values[b * stride], indices[b * stride]);
+  }
+  void swap(int64_t a, int64_t b) {
+    std::swap(values[a * stride], values[b * stride]);
+    std::swap(indices[a * stride], indices[b * stride]);
+  }
+  void sift_down(int64_t at, int64_t size) {
+    for (;;) {
+      int64_t worst = at;
+      for (int64_t child = 2 * at + 1; child <= 2 * at + 2 && child < size; ++child) {
+        if (before(worst, child)) worst = child;
+      }
+      if (worst == at) return;
+      swap(at, worst);
+      at = worst;
+    }
+  }
+  void set(int64_t at, T value, int64_t index) {
+    values[at * stride] = value;
+    indices[at * stride] = index;
+  }
+};
+
+template <class T>
+void select_best(const T* x, const AxisView& view, int64_t k, TopHeap<T> heap) {
+  for (int64_t j = 0; j < k; ++j) heap.set(j, x[j * view.inner], j);
+  for (int64_t j = k / 2; j-- > 0;) heap.sift_down(j, k);
+  for (int64_t j = k; j < view.extent; ++j) {
+    T value = x[j * view.inner];
+    if (!heap.before(value, j, heap.values[0], heap.indices[0])) continue;
+    heap.set(0, value, j);
+    heap.sift_down(0, k);
+  }
+  for (int64_t size = k; size-- > 1;) {  // heap sort: the worst goes to the end
+    heap.swap(0, size);
+    heap.sift_down(0, size);
+  }
+}
+
+template <class T>
+RefKernel topk_kernel(AxisView view, int64_t k, bool largest) {
+  return [view, k, largest](const void* const* in, void* const* out) {
+    if (k == 0) return;
+    for (int64_t o = 0; o < view.outer; ++o) {
+      for (int64_t i = 0; i < view.inner; ++i) {
+        const T* x = in_as<T>(in, 0) + o * view.extent * view.inner + i;
+        int64_t to = o * k * view.inner + i;
+        select_best(
+            x, view, k,
+            TopHeap<T>{out_as<T>(out, 0) + to, out_as<int64_t>(out, 1) + to, view.inner, largest});
+      }
+    }
+  };
+}
+
+// The same heap as statements.
+struct HeapLoops {
+  Tensor values, indices;
+  Exprs at;  // of the line, whose place along `axis` is to be filled in
+  size_t axis;
+  bool largest;
+
+  Exprs place(const Expr& j) const {
+    Exprs i = at;
+    i[axis] = j;
+    return i;
+  }
+  // In the order of the result.
+  Expr before(const Expr& a, const Expr& a_index, const Expr& b, const Expr& b_index) const {
+    Expr u = widened(a), v = widened(b);
+    auto less = [](const Expr& x, const Expr& y) {
+      return is_float(x.dtype()) ? x < y || (is_nan(y) && !is_nan(x)) : x < y;
+    };
+    Expr better = largest ? less(v, u) : less(u, v), worse = largest ? less(u, v) : less(v, u);
+    return better || (!worse && a_index < b_index);
+  }
+  Expr before(const Expr& a, const Expr& b) const {
+    return before(values(place(a)), indices(place(a)), values(place(b)), indices(place(b)));
+  }
+  te::Stmt set(const Expr& j, Expr value, Expr index) const {
+    return te::make_block({te::make_store(values, place(j), std::move(value)),
+                           te::make_store(indices, place(j), std::move(index))});
+  }
+  te::Stmt swap(const Expr& a, const Expr& b) const {
+    te::Var value("value", values.dtype()), index("index");
+    te::Stmt moves =
+        te::make_block({set(a, values(place(b)), indices(place(b))), set(b, value, index)});
+    return te::make_let(value, values(place(a)), te::make_let(index, indices(place(a)), moves));
+  }
+  // `levels` is as often as an entry can sink in the whole heap.
+  te::Stmt sift_down(const Expr& from, const Expr& size, int64_t levels) const {
+    Scalar now("now", DType::kI64), worst("worst", DType::kI64);
+    te::Stmt sink = te::loop("level", levels, [&](Expr) {
+      std::vector<te::Stmt> steps = {worst.set(now.get())};
+      for (int64_t k : {1, 2}) {
+        Expr child = now.get() * 2 + k;
+        te::Stmt take = te::make_if(before(worst.get(), child), worst.set(child));
+        steps.push_back(te::make_if(child < size, take));
+      }
+      steps.push_back(
+          te::make_if(worst.get() != now.get(),
+                      te::make_block({swap(now.get(), worst.get()), now.set(worst.get())})));
+      return te::make_block(std::move(steps));
+    });
+    return now.in(worst.in(te::make_block({now.set(from), sink})));
+  }
+};
+
+te::Stmt select_best(const HeapLoops& heap, const Tensor& x, int64_t k, int64_t extent) {
+  int64_t levels = 0;
+  while (int64_t{2} << levels <= k) ++levels;
+  auto element = [&](const Expr& j) { return x(heap.place(j)); };
+  te::Stmt fill = te::loop("j", k, [&](Expr j) { return heap.set(j, element(j), j); });
+  te::Stmt heapify =
+      te::loop("j", k / 2, [&](Expr j) { return heap.sift_down(Expr(k / 2 - 1) - j, k, levels); });
+  te::Stmt rest = te::loop("j", extent - k, [&](Expr step) {
+    Expr j = step + k;
+    Expr wins = heap.before(element(j), j, heap.values(heap.place(0)), heap.indices(heap.place(0)));
+    return te::make_if(wins,
+                       te::make_block({heap.set(0, element(j), j), heap.sift_down(0, k, levels)}));
+  });
+  te::Stmt sort = te::loop("j", k - 1, [&](Expr j) {
+    Expr end = Expr(k - 1) - j;
+    return te::make_block({heap.swap(0, end), heap.sift_down(0, end, levels)});
+  });
+  return te::make_block({fill, heapify, rest, sort});
+}
+
+Result<Tensors> compute_topk(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
+  BYOC_TRY(size_t axis, normal_axis("topk", attrs.i("axis"), out[0]));
+  Ints lines = extents(in[0]);
+  int64_t extent = std::exchange(lines[axis], 1), k = attrs.i("k");
+  return builder.procedure("topk", {*out[0], *out[1]}, {in[0]}, [&](const Tensors& y) {
+    if (k == 0) return te::Stmt();
+    return nested_loops(lines, [&](const Exprs& i) {
+      return select_best(HeapLoops{y[0], y[1], i, axis, attrs.b("largest", true)}, in[0], k,
+                         extent);
+    });
+  });
+}
+
+OpDef topk() {
+  OpDef op{.name = "topk",
+           .doc =
+               "the k best of x along `axis`, the best first, and where they were; "
+               "the earlier of equals first"};
+  op.inputs = {{"x", "any number, rank >= 1"}};
+  op.outputs = {{"values", "dtype of x"}, {"indices", "i64"}};
+  op.attrs = {{"k", 1, "how many, at most the extent of the axis", AttrSpec::kRequired},
+              {"axis", -1, "in [-rank, rank)"},
+              {"largest", true, "the greatest are the best, else the least"},
+              {"sorted", true, "false: any order will do (it is sorted all the same)"}};
+  op.infer = infer_topk;
+  op.reference = [](Types inputs, Types, const Attrs& attrs) -> Result<RefKernel> {
+    BYOC_TRY(size_t axis, normal_axis("topk", attrs.i("axis"), inputs[0]));
+    AxisView view = around_axis(inputs[0], axis);
+    return for_dtype("topk", inputs[0]->dtype, NumericTypes{}, [&]<class T>() -> Result<RefKernel> {
+      return topk_kernel<T>(view, attrs.i("k"), attrs.b("largest", true));
+    });
+  };
+  op.compute = compute_topk;
+  op.flops = [](Types inputs, Types, const Attrs&) { return flop_count(inputs[0]); };
+  return op;
+}
+
+}  // namespace
+
+void add_arg_ops(OpRegistry& ops) {
+  ops.add(arg_op<true>("argmax", "y = where x is greatest along `axis`; NaN is the greatest"));
+  ops.add(arg_op<false>("argmin", "y = where x is least along `axis`; NaN is the greatest"));
+  ops.add(topk());
+}
+
+}  // namespace byoc::op

@@ -1,0 +1,33 @@
+#pragma once
+// Walking a tensor as kept positions, and at each of them the elements that are taken together.
+#include "core/op/kernel/util.h"
+
+namespace byoc::op {
+
+/// Offsets into x: one of `kept` (in the order of the output) plus one of `taken`.
+struct ReduceWalk {
+  Walk<1> kept, taken;
+  int64_t n_taken;  // elements taken together
+};
+ReduceWalk reduce_walk(TypeId x, const std::vector<size_t>& axes);
+
+/// The shape of x with `axes` (sorted) made 1, or left out.
+Shape reduced_shape(const Shape& x, const std::vector<size_t>& axes, bool keepdims);
+
+/// Calls visit(offset) for every kept position, in the order of the output.
+template <class Visit>
+void for_kept(const ReduceWalk& walk, Visit&& visit) {
+  walk.kept.for_rows([&](const auto& at, int64_t n, const auto& step) {
+    for (int64_t k = 0; k < n; ++k) visit(at[0] + k * step[0]);
+  });
+}
+
+/// Calls visit(offset) for every element taken together at the kept position `base`.
+template <class Visit>
+void for_taken(const ReduceWalk& walk, int64_t base, Visit&& visit) {
+  walk.taken.for_rows([&](const auto& at, int64_t n, const auto& step) {
+    for (int64_t k = 0; k < n; ++k) visit(base + at[0] + k * step[0]);
+  });
+}
+
+}  // namespace byoc::op

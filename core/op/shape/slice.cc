@@ -1,0 +1,193 @@
+// slice, and reverse_sequence.
+#include <algorithm>
+
+#include "byoc/op/registry.h"
+#include "core/op/kernel/expression.h"
+#include "core/op/kernel/kernel.h"
+#include "core/op/kernel/move.h"
+
+namespace byoc::op {
+namespace {
+
+// The cells start, start + step, ... of one dim.
+struct Range {
+  int64_t start = 0, count = 0, step = 1;
+};
+
+// Starts and ends count from the end when negative and are clamped to the dim, as numpy does it.
+Range clamp_range(int64_t n, int64_t start, int64_t end, int64_t step) {
+  if (start < 0) start += n;
+  if (end < 0) end += n;
+  if (step > 0) {
+    start = std::clamp<int64_t>(start, 0, n);
+    end = std::clamp<int64_t>(end, 0, n);
+    return {start, end <= start ? 0 : (end - start - 1) / step + 1, step};
+  }
+  start = std::min(start, n - 1);
+  end = std::max<int64_t>(end, -1);
+  return {start, start <= end ? 0 : (start - end - 1) / -step + 1, step};
+}
+
+struct SliceDims {
+  std::vector<size_t> axes;
+  Ints starts, ends, steps;  // one per axis
+};
+
+Result<SliceDims> read_slice(TypeId x, const Attrs& attrs) {
+  SliceDims s{{}, attrs.ints("starts"), attrs.ints("ends"), attrs.ints("steps")};
+  Ints axes = attrs.ints("axes");
+  if (axes.empty()) {
+    for (size_t d = 0; d < s.starts.size(); ++d) axes.push_back(static_cast<int64_t>(d));
+  }
+  if (s.steps.empty()) s.steps.assign(axes.size(), 1);
+  if (s.starts.size() != axes.size() || s.ends.size() != axes.size() ||
+      s.steps.size() != axes.size()) {
+    return shape_error(
+        cat("slice: ", s.starts.size(), " starts, ", s.ends.size(), " ends, ", axes.size(),
+            " axes and ", s.steps.size(), " steps, expected equally many"),
+        x);
+  }
+  BYOC_TRY_STATUS(normal_axes("slice", axes, x).status());
+  for (size_t k = 0; k < axes.size(); ++k) {
+    BYOC_TRY(size_t axis, normal_axis("slice", axes[k], x));
+    s.axes.push_back(axis);
+    if (s.steps[k] == 0 || s.steps[k] == INT64_MIN)
+      return shape_error(cat("slice: a step is ", s.steps[k]), x);
+  }
+  return s;
+}
+
+bool takes_all(Dim dim, int64_t start, int64_t end, int64_t step) {
+  return start == 0 && step == 1 && end >= dim.max();
+}
+
+Result<std::vector<TensorType>> infer_slice(Types in, const Attrs& attrs) {
+  BYOC_TRY(SliceDims s, read_slice(in[0], attrs));
+  TensorType y = *in[0];
+  for (size_t k = 0; k < s.axes.size(); ++k) {
+    Dim& dim = y.shape[s.axes[k]];
+    if (takes_all(dim, s.starts[k], s.ends[k], s.steps[k])) continue;
+    if (!dim.is_static()) {
+      return invalid(cat("slice: dim ", s.axes[k], " must be known (x ", in[0], ")"))
+          .with_slug("symbolic-shape");
+    }
+    dim = clamp_range(dim.extent(), s.starts[k], s.ends[k], s.steps[k]).count;
+  }
+  return one_result(std::move(y));
+}
+
+Result<RefKernel> reference_slice(Types in, Types out, const Attrs& attrs) {
+  BYOC_TRY(SliceDims s, read_slice(in[0], attrs));
+  std::vector<int64_t> strides = row_major_strides(static_extents(in[0]->shape));
+  int64_t offset = 0;
+  if (count(out[0]) == 0) return RefKernel([](const void* const*, void* const*) {});
+  for (size_t k = 0; k < s.axes.size(); ++k) {
+    int64_t& stride = strides[s.axes[k]];
+    Range range = clamp_range(in[0]->shape[s.axes[k]].extent(), s.starts[k], s.ends[k], s.steps[k]);
+    offset += range.start * stride;
+    stride = range.count == 1 ? 0 : stride * range.step;  // a single cell may have any step
+  }
+  return strided_kernel(in[0]->dtype, static_extents(out[0]->shape), strides, offset);
+}
+
+Result<IndexFn> slice_index(Types in, const TensorType&, const Attrs& attrs) {
+  BYOC_TRY(SliceDims s, read_slice(in[0], attrs));
+  std::vector<Range> ranges(in[0]->shape.size());
+  for (size_t k = 0; k < s.axes.size(); ++k)
+    ranges[s.axes[k]] =
+        clamp_range(in[0]->shape[s.axes[k]].extent(), s.starts[k], s.ends[k], s.steps[k]);
+  return IndexFn([ranges = std::move(ranges)](const Exprs& at) {
+    Exprs x;
+    for (size_t d = 0; d < at.size(); ++d) {
+      Expr cell = ranges[d].step == 1 ? at[d] : at[d] * ranges[d].step;
+      x.push_back(ranges[d].start == 0 ? cell : cell + ranges[d].start);
+    }
+    return x;
+  });
+}
+
+// ---- reverse_sequence
+
+Result<std::vector<TensorType>> infer_reverse_sequence(Types in, const Attrs& attrs) {
+  TypeId x = in[0], lengths = in[1];
+  int64_t batch = attrs.i("batch_axis", 1), time = attrs.i("time_axis", 0);
+  if (x->shape.size() < 2)
+    return shape_error(
+        cat("reverse_sequence: x has rank ", x->shape.size(), ", expects at least 2"), x);
+  if (std::min(batch, time) != 0 || std::max(batch, time) != 1) {
+    return shape_error(
+        cat("reverse_sequence: batch_axis ", batch, " and time_axis ", time, " are not 0 and 1"),
+        x);
+  }
+  BYOC_TRY_STATUS(expect_dtype("reverse_sequence", "lengths", lengths, {DType::kI64}));
+  if (lengths->shape != Shape{x->shape[static_cast<size_t>(batch)]}) {
+    return invalid(cat("reverse_sequence: expects one length per entry of dim ", batch, " (x ", x,
+                       ", lengths ", lengths, ")"))
+        .with_slug("op-shape");
+  }
+  return one_result(*x);
+}
+
+Result<RefKernel> reference_reverse_sequence(Types in, Types, const Attrs& attrs) {
+  bool time_first = attrs.i("time_axis", 0) == 0;
+  AxisView rows = around_axis(in[0], 1);
+  int64_t times = time_first ? rows.outer : rows.extent,
+          batches = time_first ? rows.extent : rows.outer;
+  int64_t time_step = time_first ? batches : 1, batch_step = time_first ? 1 : times;
+  return for_width(in[0]->dtype, [&]<class U>() -> RefKernel {
+    return [=, inner = rows.inner](const void* const* from, void* const* to) {
+      for (int64_t b = 0; b < batches; ++b) {
+        int64_t length = std::clamp<int64_t>(in_as<int64_t>(from, 1)[b], 0, times);
+        for (int64_t t = 0; t < times; ++t) {
+          int64_t source = t < length ? length - 1 - t : t;
+          std::copy_n(in_as<U>(from, 0) + (b * batch_step + source * time_step) * inner, inner,
+                      out_as<U>(to, 0) + (b * batch_step + t * time_step) * inner);
+        }
+      }
+    };
+  });
+}
+
+Result<Tensors> compute_reverse_sequence(te::Builder& builder, Inputs in, Types,
+                                         const Attrs& attrs) {
+  size_t time = attrs.i("time_axis", 0) == 0 ? 0 : 1;
+  int64_t times = extents(in[0])[time];
+  return one(builder.compute("reverse_sequence", in[0].shape(), [&](const Exprs& i) {
+    Expr length = clamped(in[1](i[1 - time]), 0, times);
+    Exprs from = i;
+    from[time] = select(i[time] < length, length - 1 - i[time], i[time]);
+    return in[0](from);
+  }));
+}
+
+}  // namespace
+
+void add_slice_ops(OpRegistry& ops) {
+  ops.add({.name = "slice",
+           .doc = "Cells start, start + step, ... before end of each axis, by numpy's rules: "
+                  "negative numbers "
+                  "count from the end, all are clamped.",
+           .kind = FusionKind::kInjective,
+           .inputs = {{"x", "any type"}},
+           .attrs = {{"starts", Ints{}, "one per axis", AttrSpec::kRequired},
+                     {"ends", Ints{}, "one per axis, exclusive", AttrSpec::kRequired},
+                     {"axes", Ints{}, "in [-rank, rank); empty: the first ones"},
+                     {"steps", Ints{}, "one per axis, not 0; empty: all 1"}},
+           .infer = infer_slice,
+           .reference = reference_slice,
+           .compute = move_compute("slice", slice_index),
+           .flops = no_flops});
+  ops.add(
+      {.name = "reverse_sequence",
+       .doc = "The first lengths[b] entries along time_axis in reverse order, for each entry b of "
+              "batch_axis; lengths are clamped to the dim.",
+       .kind = FusionKind::kOpaque,
+       .inputs = {{"x", "any type, rank >= 2"}, {"lengths", "i64, one per batch entry"}},
+       .attrs = {{"batch_axis", int64_t{1}, "0 or 1"}, {"time_axis", int64_t{0}, "the other one"}},
+       .infer = infer_reverse_sequence,
+       .reference = reference_reverse_sequence,
+       .compute = compute_reverse_sequence,
+       .flops = no_flops});
+}
+
+}  // namespace byoc::op

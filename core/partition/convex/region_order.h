@@ -1,0 +1,25 @@
+#pragma once
+// From a contraction to numbered regions: what every way of forming regions ends with.
+#include <vector>
+
+#include "core/partition/convex/edge_contraction.h"
+#include "core/partition/convex/regions.h"
+
+namespace byoc {
+
+/// Edges out of every node: the other half of the CSR.
+struct Successors {
+  explicit Successors(const RegionGraph& graph);
+  std::vector<uint32_t> first, edge, target;
+};
+
+/// Nodes ordered so that every region is contiguous and regions stand in a topological order of
+/// the quotient, which must be acyclic.
+std::vector<uint32_t> order_by_region(const RegionGraph& graph, const Successors& out,
+                                      Contraction& regions);
+
+/// Numbers regions along that order and cuts those above the limits into runs of it (step 5).
+std::vector<uint32_t> number_regions(const RegionGraph& graph, const RegionOptions& options,
+                                     const std::vector<uint32_t>& order, Contraction& regions);
+
+}  // namespace byoc

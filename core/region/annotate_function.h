@@ -1,0 +1,26 @@
+#pragma once
+#include "byoc/pass/pass.h"
+
+namespace byoc {
+
+/// Plugins that may take ops of `function`: the one its attribute `compiler` names, else the listed
+/// ones. Errors: slug "unknown-plugin".
+Result<std::vector<const Plugin*>> plugins_for(const Function& function,
+                                               const std::vector<std::string>& listed,
+                                               const PassContext& context);
+
+/// True for ops and composites. Calls of plain or compiled functions, externs and annotations are
+/// left as they are.
+bool is_candidate(const IRModule& module, const Node& node);
+
+struct Taken {
+  uint64_t ops = 0;               // taken now, composites counted by their ops
+  std::vector<uint32_t> refused;  // nodes that no plugin took
+};
+/// `function` with every op outside regions that one of `plugins` takes annotated as an open
+/// region.
+Result<Function> annotate_function(const IRModule& module, const Function& function, Symbol name,
+                                   const std::vector<const Plugin*>& plugins,
+                                   const PassContext& context, Taken* taken = nullptr);
+
+}  // namespace byoc

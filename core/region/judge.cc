@@ -1,0 +1,253 @@
+#include "core/region/judge.h"
+
+#include <algorithm>
+
+#include "byoc/base/check.h"
+#include "byoc/text/graph_json.h"
+#include "byoc/text/text.h"
+
+namespace byoc {
+namespace {
+
+constexpr int64_t kInlineElements = 64;
+
+// One node alone: what it reads becomes parameters (each distinct value once) or constants.
+Function candidate(const Function& function, uint32_t node) {
+  Function out;
+  const Node& n = function.nodes[node];
+  std::span<const ValueId> args = function.args(n);
+  std::vector<ValueId> mapped(args.size());
+  auto first_place = [&](size_t k) {
+    return static_cast<size_t>(std::find(args.begin(), args.end(), args[k]) - args.begin());
+  };
+  auto is_constant = [&](ValueId v) {
+    return std::holds_alternative<Constant>(function.nodes[v.node].kind);
+  };
+  for (bool constants : {false, true}) {
+    for (size_t k = 0; k < args.size(); ++k) {
+      if (is_constant(args[k]) != constants) continue;
+      if (first_place(k) < k) mapped[k] = mapped[first_place(k)];
+      else if (constants)
+        mapped[k] = {out.add_constant(std::get<Constant>(function.nodes[args[k].node].kind).data,
+                                      function.type(args[k])),
+                     0};
+      else mapped[k] = {out.add_param(cat("x", k), function.type(args[k])), 0};
+    }
+  }
+  Node copy = n;
+  copy.loc = {};
+  uint32_t now = out.add_copy(copy, mapped);
+  for (uint32_t k = 0; k < n.types.size(); ++k) out.results.push_back({now, k});
+  return out;
+}
+
+void append(std::string& key, uint64_t value) {
+  key.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+}  // namespace
+
+std::string composite_name(const Plugin& plugin, const PluginPattern& pattern) {
+  std::string prefix = plugin.id() + ".";
+  return pattern.name.starts_with(prefix) ? pattern.name : prefix + pattern.name;
+}
+
+PatternTable parse_patterns(const Plugin& plugin, const PassContext& context) {
+  PatternTable table;
+  for (uint32_t k = 0; k < plugin.patterns().size(); ++k) {
+    const PluginPattern& row = plugin.patterns()[k];
+    Result<Pattern> pattern = Pattern::parse(row.dag_json);
+    if (!pattern.ok()) {
+      context.remark({Report::Remark::kNote,
+                      plugin.id(),
+                      row.name,
+                      {},
+                      cat("pattern \"", row.name, "\" cannot be read and is left out: ",
+                          pattern.status().message(), " at ", pattern.status().where())});
+      continue;
+    }
+    table.lists_single_ops |= pattern->min_ops() == 1;
+    for (const std::string& op : pattern->root_ops()) {
+      table.by_root[op].push_back(static_cast<uint32_t>(table.rows.size()));
+    }
+    table.rows.push_back({k, *std::move(pattern)});
+  }
+  for (auto& [op, rows] : table.by_root) {
+    std::stable_sort(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) {
+      return plugin.patterns()[table.rows[a].index].priority >
+             plugin.patterns()[table.rows[b].index].priority;
+    });
+  }
+  return table;
+}
+
+std::string composite_owner(const Function& function) {
+  return function.attrs.has("composite") ? function.attr("owner") : "";
+}
+
+std::string op_label(const IRModule& module, const Node& node) {
+  if (auto* call = std::get_if<Call>(&node.kind)) return call->op->name;
+  auto* invoke = std::get_if<Invoke>(&node.kind);
+  if (invoke == nullptr) return "";
+  const Function* callee = module.find(invoke->function);
+  return callee && callee->attrs.has("composite") ? callee->attr("composite")
+                                                  : cat("@", invoke->function);
+}
+
+std::vector<Symbol> op_locs(const IRModule& module, const Node& node) {
+  auto* invoke = std::get_if<Invoke>(&node.kind);
+  const Function* callee = invoke ? module.find(invoke->function) : nullptr;
+  std::vector<Symbol> out;
+  if (callee != nullptr) {
+    for (const Node& inner : callee->nodes) {
+      if (std::holds_alternative<Call>(inner.kind) && !inner.loc.empty()) out.push_back(inner.loc);
+    }
+  }
+  if (out.empty() && !node.loc.empty()) out.push_back(node.loc);
+  return out;
+}
+
+uint64_t op_count(const IRModule& module, const Node& node) {
+  auto* invoke = std::get_if<Invoke>(&node.kind);
+  const Function* callee = invoke ? module.find(invoke->function) : nullptr;
+  if (callee == nullptr || !callee->attrs.has("composite")) return 1;
+  return static_cast<uint64_t>(
+      std::count_if(callee->nodes.begin(), callee->nodes.end(),
+                    [](const Node& inner) { return std::holds_alternative<Call>(inner.kind); }));
+}
+
+Judge::Judge(const IRModule& module, const PassContext& context)
+    : module_(module),
+      context_(context),
+      cache_(context.judge_cache ? context.judge_cache : std::make_shared<JudgeCache>()) {}
+
+const PatternTable& Judge::table(const Plugin& plugin) {
+  auto [at, is_new] = tables_.try_emplace(&plugin);
+  if (is_new) at->second = parse_patterns(plugin, context_);
+  return at->second;
+}
+
+// Equal bodies are equal candidates: the printed body, with locations and the composite's name left
+// out.
+Symbol Judge::canonical_body(Symbol composite) {
+  auto [at, is_new] = bodies_.try_emplace(composite.id());
+  if (is_new) {
+    Function body = module_.function(composite);
+    for (Node& node : body.nodes) node.loc = {};
+    at->second = print(body, "body");
+  }
+  return at->second;
+}
+
+void Judge::make_key(const Plugin& plugin, uint32_t pattern, const Function& function,
+                     uint32_t node) {
+  const Node& n = function.nodes[node];
+  std::string& key = key_;
+  key.clear();
+  append(key,
+         reinterpret_cast<uintptr_t>(&plugin));  // lives as long as the context, as the cache does
+  append(key, pattern);
+  if (auto* call = std::get_if<Call>(&n.kind)) {
+    append(key, reinterpret_cast<uintptr_t>(call->op));
+    append(key, reinterpret_cast<uintptr_t>(call->attrs));
+  } else {
+    append(key, uint64_t{1} << 40 | canonical_body(std::get<Invoke>(n.kind).function).id());
+  }
+  std::span<const ValueId> args = function.args(n);
+  for (size_t k = 0; k < args.size(); ++k) {
+    size_t first = static_cast<size_t>(std::find(args.begin(), args.end(), args[k]) - args.begin());
+    append(key, uint64_t{first} << 32 | function.type(args[k]).id());
+    auto* constant = std::get_if<Constant>(&function.nodes[args[k].node].kind);
+    if (constant == nullptr) continue;
+    Result<int64_t> elements = num_elements(function.type(args[k])->shape);
+    bool small = elements.ok() && *elements <= kInlineElements;
+    key += small ? 's' : 'c';
+    if (small) key.append(reinterpret_cast<const char*>(constant->data->key().bytes.data()), 16);
+  }
+  for (size_t k = 0; k < n.types.size(); ++k) append(key, n.types[k].id());
+}
+
+const Verdict& Judge::operator()(const Plugin& plugin, uint32_t pattern, const Function& function,
+                                 uint32_t node) {
+  if (context_.report) ++context_.report->judge_calls;
+  make_key(plugin, pattern, function, node);
+  auto [at, is_new] = cache_->verdicts.try_emplace(key_);
+  Verdict& verdict = at->second;
+  if (!is_new) return verdict;
+  if (context_.report) ++context_.report->judge_distinct;
+  if (!plugin.has_judge()) {
+    verdict.accept = Verdict::kYes;
+    return verdict;
+  }
+  std::string json;
+  write_graph_json(module_, candidate(function, node), "candidate", json);
+  Result<Verdict> answer = plugin.judge(pattern, json);
+  if (answer.ok()) verdict = *std::move(answer);
+  else verdict.reason = cat("judge failed: ", answer.status().message());
+  return verdict;
+}
+
+const Verdict& Judge::takes(const Plugin& plugin, const Function& function, const UseCounts& uses,
+                            uint32_t node) {
+  const Node& n = function.nodes[node];
+  return std::holds_alternative<Invoke>(n.kind) ? takes_composite(plugin, function, node)
+                                                : takes_op(plugin, function, uses, node);
+}
+
+const Verdict& Judge::no(std::string reason) {
+  no_ = Verdict();
+  no_.reason = std::move(reason);
+  return no_;
+}
+
+const Verdict& Judge::no_pattern_for(const Plugin& plugin, const OpDef& op) {
+  auto [at, is_new] = no_pattern_.try_emplace({&plugin, &op});
+  if (is_new) at->second.reason = cat("it has no pattern for ", op.name);
+  return at->second;
+}
+
+const Verdict& Judge::takes_composite(const Plugin& plugin, const Function& function,
+                                      uint32_t node) {
+  const Function& body = module_.function(std::get<Invoke>(function.nodes[node].kind).function);
+  if (composite_owner(body) != plugin.id())
+    return no(
+        cat("part of ", body.attr("composite"), ", which is \"", composite_owner(body), "\"'s"));
+  for (uint32_t k = 0; k < plugin.patterns().size(); ++k) {
+    if (composite_name(plugin, plugin.patterns()[k]) == body.attr("composite"))
+      return (*this)(plugin, k, function, node);
+  }
+  return no(cat("it has no pattern ", body.attr("composite")));
+}
+
+namespace {
+bool matches_alone(const Pattern& pattern, const Function& function, const UseCounts& uses,
+                   uint32_t node) {
+  std::vector<Match> matches = matches_at(pattern, function, uses, node, 4);
+  return std::any_of(matches.begin(), matches.end(),
+                     [](const Match& match) { return match.nodes.size() == 1; });
+}
+}  // namespace
+
+const Verdict& Judge::takes_op(const Plugin& plugin, const Function& function,
+                               const UseCounts& uses, uint32_t node) {
+  const PatternTable& patterns = table(plugin);
+  if (!patterns.lists_single_ops && patterns.rows.empty())
+    return (*this)(plugin, BYOC_NO_PATTERN, function, node);
+  const OpDef& op = *std::get<Call>(function.nodes[node].kind).op;
+  auto rows = patterns.by_root.find(op.name);
+  if (rows == patterns.by_root.end()) return no_pattern_for(plugin, op);
+  const Verdict* first_no = nullptr;
+  for (uint32_t k : rows->second) {
+    const PatternTable::Row& row = patterns.rows[k];
+    if (row.pattern.min_ops() > 1) continue;
+    if (!row.pattern.is_bare_op() && !matches_alone(row.pattern, function, uses, node)) continue;
+    const Verdict& verdict = (*this)(plugin, row.index, function, node);
+    if (verdict.accept != Verdict::kNo) return verdict;
+    if (first_no == nullptr) first_no = &verdict;
+  }
+  if (first_no != nullptr) return *first_no;
+  return no(
+      cat("its patterns with ", op.name, " do not fit this one's attributes, types or neighbours"));
+}
+
+}  // namespace byoc

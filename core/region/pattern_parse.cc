@@ -1,0 +1,262 @@
+// Patterns from JSON. Depth is bounded by the JSON reader, so the recursion here is too.
+#include <algorithm>
+
+#include "byoc/base/json.h"
+#include "core/region/pattern_tree.h"
+
+namespace byoc {
+namespace {
+
+Status syntax(std::string_view path, std::string message) {
+  return invalid(std::move(message)).with_slug("pattern-syntax").at(path);
+}
+
+Result<AttrValue> read_value(const Json& json, const std::string& path) {
+  if (json.is_boolean()) return AttrValue(json.get<bool>());
+  if (json.is_number_integer()) return AttrValue(json.get<int64_t>());
+  if (json.is_number()) return AttrValue(json.get<double>());
+  if (json.is_string()) return AttrValue(json.get<std::string>());
+  if (!json.is_array())
+    return syntax(path, "an attribute value is a number, string, bool or a list of one kind");
+  auto all = [&](auto is) { return std::all_of(json.begin(), json.end(), is); };
+  if (all([](const Json& j) { return j.is_number_integer(); })) return AttrValue(json.get<Ints>());
+  if (all([](const Json& j) { return j.is_number(); })) return AttrValue(json.get<Floats>());
+  if (all([](const Json& j) { return j.is_string(); })) return AttrValue(json.get<Strings>());
+  return syntax(path, "a list of mixed kinds");
+}
+
+class Parser {
+ public:
+  Result<PatternNode> pattern(const Json& json, const std::string& path, bool in_chain);
+
+ private:
+  Result<PatternNode::Op> op(const Json& json, const std::string& path, bool in_chain);
+  Result<std::vector<PatternNode>> list(const Json& json, const std::string& path, bool in_chain);
+  Result<PatternNode> chain(const Json& json, const std::string& path, bool repeat);
+  Result<std::vector<AttrTest>> attr_tests(const Json& json, const std::string& path);
+};
+
+Result<std::vector<AttrTest>> Parser::attr_tests(const Json& json, const std::string& path) {
+  std::vector<AttrTest> out;
+  if (!json.is_object()) return syntax(path, "`attrs` is an object");
+  for (const auto& [name, test] : json.items()) {
+    std::string here = cat(path, "/", name);
+    if (!test.is_object()) {
+      BYOC_TRY(AttrValue value, read_value(test, here));
+      out.push_back({name, AttrTest::kEquals, {std::move(value)}});
+      continue;
+    }
+    for (const auto& [key, operand] : test.items()) {
+      AttrTest now{name, AttrTest::kEquals, {}};
+      if (key == "in") {
+        if (!operand.is_array()) return syntax(here, "`in` is a list of values");
+        now.kind = AttrTest::kIn;
+        for (const Json& member : operand) {
+          BYOC_TRY(AttrValue value, read_value(member, here));
+          now.values.push_back(std::move(value));
+        }
+      } else if (key == "min" || key == "max") {
+        if (!operand.is_number()) return syntax(here, cat("`", key, "` is a number"));
+        now.kind = key == "min" ? AttrTest::kMin : AttrTest::kMax;
+        now.values.push_back(operand.get<double>());
+      } else {
+        return syntax(here, cat("unknown test \"", key, "\"; known are in, min, max"));
+      }
+      out.push_back(std::move(now));
+    }
+  }
+  return out;
+}
+
+Result<std::vector<PatternNode>> Parser::list(const Json& json, const std::string& path,
+                                              bool in_chain) {
+  if (!json.is_array()) return syntax(path, "a list of patterns is expected");
+  std::vector<PatternNode> out;
+  for (size_t k = 0; k < json.size(); ++k) {
+    BYOC_TRY(PatternNode node, pattern(json[k], cat(path, "/", k), in_chain));
+    out.push_back(std::move(node));
+  }
+  return out;
+}
+
+Result<PatternNode::Op> Parser::op(const Json& json, const std::string& path, bool in_chain) {
+  PatternNode::Op out;
+  if (!json["op"].is_string()) return syntax(path, "`op` is a string");
+  out.op = json["op"].get<std::string>();
+  if (json.contains("args")) {
+    out.has_args = true;
+    BYOC_TRY(out.args, list(json["args"], cat(path, "/args"), in_chain));
+  }
+  if (json.contains("attrs")) {
+    BYOC_TRY(out.attrs, attr_tests(json["attrs"], cat(path, "/attrs")));
+  }
+  if (json.contains("dtype")) {
+    for (const Json& name : json["dtype"]) {
+      auto dtype = name.is_string() ? parse_dtype(name.get<std::string>()) : std::nullopt;
+      if (!dtype) return syntax(cat(path, "/dtype"), cat("no dtype ", name.dump()));
+      out.dtypes.push_back(*dtype);
+    }
+  }
+  if (json.contains("rank")) {
+    for (const Json& rank : json["rank"]) {
+      if (!rank.is_number_integer())
+        return syntax(cat(path, "/rank"), "`rank` is a list of integers");
+      out.ranks.push_back(rank.get<int64_t>());
+    }
+  }
+  return out;
+}
+
+bool takes_dollar(const PatternNode& node) {
+  if (auto* one = std::get_if<PatternNode::OneOf>(&node.kind)) {
+    return std::all_of(one->choices.begin(), one->choices.end(), takes_dollar);
+  }
+  auto* op = std::get_if<PatternNode::Op>(&node.kind);
+  return op != nullptr &&
+         std::count_if(op->args.begin(), op->args.end(), [](const PatternNode& arg) {
+           return std::holds_alternative<PatternNode::Dollar>(arg.kind);
+         }) == 1;
+}
+
+Result<PatternNode> Parser::chain(const Json& json, const std::string& path, bool repeat) {
+  const char* key = repeat ? "repeat" : "optional";
+  if (!json.contains("on")) return syntax(path, cat("`", key, "` needs `on`"));
+  BYOC_TRY(PatternNode q, pattern(json[key], cat(path, "/", key), true));
+  BYOC_TRY(PatternNode p, pattern(json["on"], cat(path, "/on"), false));
+  if (!takes_dollar(q))
+    return syntax(cat(path, "/", key),
+                  "an op, or one_of of ops, with \"$\" as exactly one argument is expected");
+  PatternNode out;
+  if (!repeat) {
+    out.kind = PatternNode::Optional{{std::move(q), std::move(p)}};
+    return out;
+  }
+  PatternNode::Repeat node{{std::move(q), std::move(p)}};
+  node.min = json.value("min", int64_t{0});
+  node.max = json.value("max", int64_t{16});
+  if (node.min < 0 || node.max < node.min || node.max > 64) {
+    return syntax(path,
+                  cat("0 <= min <= max <= 64 is expected, not min ", node.min, ", max ", node.max));
+  }
+  out.kind = std::move(node);
+  return out;
+}
+
+Result<PatternNode> Parser::pattern(const Json& json, const std::string& path, bool in_chain) {
+  PatternNode out;
+  if (json.is_string() && json.get<std::string>() == "$") {
+    if (!in_chain) return syntax(path, "\"$\" stands only inside `optional` and `repeat`");
+    out.kind = PatternNode::Dollar{};
+    return out;
+  }
+  if (!json.is_object()) return syntax(path, "a pattern is an object");
+  if (json.contains("op")) {
+    BYOC_TRY(out.kind, op(json, path, in_chain));
+  } else if (json.contains("any")) {
+    out.kind = PatternNode::Any{};
+  } else if (json.contains("const")) {
+    out.kind = PatternNode::Const{};
+  } else if (json.contains("one_of")) {
+    BYOC_TRY(auto choices, list(json["one_of"], cat(path, "/one_of"), in_chain));
+    if (choices.empty()) return syntax(path, "`one_of` is empty");
+    out.kind = PatternNode::OneOf{std::move(choices)};
+  } else if (json.contains("optional") || json.contains("repeat")) {
+    BYOC_TRY(out, chain(json, path, json.contains("repeat")));
+  } else if (json.contains("same")) {
+    if (!json["same"].is_string()) return syntax(path, "`same` names a capture");
+    out.kind = PatternNode::Same{json["same"].get<std::string>()};
+  } else {
+    return syntax(path, "a pattern has one of op, any, const, one_of, optional, repeat, same");
+  }
+  if (json.contains("as")) {
+    if (!json["as"].is_string()) return syntax(path, "`as` is a string");
+    out.as = json["as"].get<std::string>();
+  }
+  return out;
+}
+
+struct Extent {
+  size_t min = 0, max = 0;
+};
+Extent ops_of(const PatternNode& node) {
+  auto sum = [](const std::vector<PatternNode>& list) {
+    Extent out;
+    for (const PatternNode& part : list) {
+      Extent e = ops_of(part);
+      out.min += e.min;
+      out.max += e.max;
+    }
+    return out;
+  };
+  if (auto* op = std::get_if<PatternNode::Op>(&node.kind)) {
+    Extent args = sum(op->args);
+    return {args.min + 1, args.max + 1};
+  }
+  if (auto* one = std::get_if<PatternNode::OneOf>(&node.kind)) {
+    Extent out{SIZE_MAX, 0};
+    for (const PatternNode& choice : one->choices) {
+      Extent e = ops_of(choice);
+      out = {std::min(out.min, e.min), std::max(out.max, e.max)};
+    }
+    return out;
+  }
+  if (auto* optional = std::get_if<PatternNode::Optional>(&node.kind)) {
+    Extent q = ops_of(optional->parts[0]), p = ops_of(optional->parts[1]);
+    return {p.min, p.max + q.max};
+  }
+  if (auto* repeat = std::get_if<PatternNode::Repeat>(&node.kind)) {
+    Extent q = ops_of(repeat->parts[0]), p = ops_of(repeat->parts[1]);
+    return {p.min + q.min * static_cast<size_t>(repeat->min),
+            p.max + q.max * static_cast<size_t>(repeat->max)};
+  }
+  return {};
+}
+
+void add_root_ops(const PatternNode& node, std::vector<std::string>& out) {
+  if (auto* op = std::get_if<PatternNode::Op>(&node.kind)) out.push_back(op->op);
+  if (auto* one = std::get_if<PatternNode::OneOf>(&node.kind)) {
+    for (const PatternNode& choice : one->choices) add_root_ops(choice, out);
+  }
+  if (auto* optional = std::get_if<PatternNode::Optional>(&node.kind)) {
+    for (const PatternNode& part : optional->parts) add_root_ops(part, out);
+  }
+  if (auto* repeat = std::get_if<PatternNode::Repeat>(&node.kind)) {
+    if (repeat->max > 0) add_root_ops(repeat->parts[0], out);
+    if (repeat->min == 0) add_root_ops(repeat->parts[1], out);
+  }
+}
+
+}  // namespace
+
+Result<Pattern> Pattern::parse(std::string_view dag_json) {
+  BYOC_TRY(Json json, parse_json(dag_json, size_t{1} << 20, 48));
+  auto tree = std::make_shared<Tree>();
+  try {
+    BYOC_TRY(tree->root, Parser().pattern(json, "pattern", false));
+  } catch (const std::exception& e) {  // nlohmann on a kind nobody checked
+    return syntax("pattern", e.what());
+  }
+  Extent ops = ops_of(tree->root);
+  tree->min_ops = ops.min;
+  tree->max_ops = ops.max;
+  if (ops.max == 0) return syntax("pattern", "a pattern needs an op");
+  add_root_ops(tree->root, tree->root_ops);
+  std::sort(tree->root_ops.begin(), tree->root_ops.end());
+  tree->root_ops.erase(std::unique(tree->root_ops.begin(), tree->root_ops.end()),
+                       tree->root_ops.end());
+  if (tree->root_ops.empty()) return syntax("pattern", "an op must stand at the root");
+  Pattern out;
+  out.tree_ = std::move(tree);
+  return out;
+}
+
+size_t Pattern::min_ops() const { return tree_->min_ops; }
+size_t Pattern::max_ops() const { return tree_->max_ops; }
+bool Pattern::is_bare_op() const {
+  auto* op = std::get_if<PatternNode::Op>(&tree_->root.kind);
+  return op != nullptr && !op->has_args && op->attrs.empty() && op->dtypes.empty() &&
+         op->ranks.empty();
+}
+const std::vector<std::string>& Pattern::root_ops() const { return tree_->root_ops; }
+
+}  // namespace byoc

@@ -1,0 +1,64 @@
+#pragma once
+// The pieces of the parser. Two walks over the text: the first reads what callers need to know of
+// each function and skips its body, the second reads the bodies, callees first, inferring as it
+// goes.
+#include <map>
+
+#include "byoc/text/text.h"
+#include "core/text/infer_cache.h"
+#include "core/text/parse/lexer.h"
+
+namespace byoc {
+
+struct ParseContext {
+  const OpRegistry& ops;
+  const ConstantSource& constants;
+  IRModule& module;
+  InferCache types;
+};
+
+/// A named dim means one thing in a function.
+using NamedDims = std::map<Symbol, Dim>;
+
+// parse_values.cc
+Result<TensorType> parse_type(Lexer& in, NamedDims& dims);
+Result<int64_t> parse_integer(Lexer& in, int64_t min, int64_t max);
+Result<std::string> parse_string(Lexer& in);
+/// 1, 1.5, true, "text", f32, const<key> : type, or a list of what stands alone, without constants.
+Result<AttrValue> parse_attr_value(Lexer& in, ParseContext& context);
+/// True at "{name=" and "{}": attributes, and not a body.
+bool at_attrs(const Lexer& in);
+/// "{a=1, b=[2,3]}"; `special` may take an entry itself and then returns true.
+using SpecialEntry = std::function<Result<bool>(const std::string& name)>;
+Result<Attrs> parse_attrs(Lexer& in, ParseContext& context, const SpecialEntry& special = nullptr);
+
+// parse_constant.cc
+struct ParsedConstant {
+  TypeId type;
+  const Buffer* data;
+};
+/// From behind the word `const`.
+Result<ParsedConstant> parse_constant(Lexer& in, ParseContext& context);
+/// A key, in quotes or bare, and its bytes, from the module's pool or the source.
+Result<std::shared_ptr<const Buffer>> parse_stored_key(Lexer& in, ParseContext& context);
+
+// parse_external.cc
+/// From behind `external_mods=`.
+Status parse_external_modules(Lexer& in, ParseContext& context);
+
+// parse_function.cc
+/// Names that statements have given to nodes.
+struct FunctionText {
+  Symbol name;
+  Function function;  // parameters and attributes
+  NamedDims dims;
+  Lexer body;  // behind the opening brace
+};
+/// From behind `fn` up to the opening brace of the body.
+Result<FunctionText> parse_signature(Lexer& in, ParseContext& context);
+/// Statements up to and with the closing brace.
+Result<Function> parse_body(FunctionText text, ParseContext& context);
+/// `loc("...")` or nothing.
+Result<Symbol> parse_loc(Lexer& in);
+
+}  // namespace byoc

@@ -1,0 +1,83 @@
+#include "core/tools/model/bindings.h"
+
+#include "core/import/onnx/file/tensor_file.h"
+#include "runtime/cli/command.h"
+
+namespace byoc::driver {
+namespace {
+
+/// "axes=a.npy": the reader for its ending; null when the value stands in the text.
+const std::function<Result<Tensor>(const std::string&)>* reader_for(
+    const std::string& text, const cli::TensorReaders& readers) {
+  for (const auto& [ending, reader] : readers) {
+    if (text.ends_with(ending)) return &reader;
+  }
+  return nullptr;
+}
+
+Result<std::pair<std::string, BoundTensor>> parse_one(const std::string& text,
+                                                      const IRModule& model,
+                                                      const cli::TensorReaders& readers) {
+  auto* read = reader_for(text, readers);
+  if (read == nullptr) return parse_binding(model, text);
+  size_t equals = text.find('=');
+  if (equals == text.npos || equals == 0)
+    return cli::usage_error(cat("--bind wants NAME=VALUE, not \"", text, "\""));
+  BYOC_TRY(Tensor tensor, (*read)(text.substr(equals + 1)));
+  return std::pair(text.substr(0, equals), bound_tensor(tensor));
+}
+
+}  // namespace
+
+cli::TensorReaders tensor_readers() {
+  cli::TensorReaders readers = cli::npy_reader();
+  readers[".pb"] = [](const std::string& path) -> Result<Tensor> {
+    BYOC_TRY(PbTensor read, read_pb(path));
+    return std::move(read.tensor);
+  };
+  return readers;
+}
+
+Result<std::map<std::string, std::vector<int64_t>>> parse_shapes(
+    const std::vector<std::string>& texts) {
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (const std::string& text : texts) {
+    auto shape = parse_shape(text);
+    if (!shape.ok()) return cli::usage_error(cat("--shape: ", shape.status().message()));
+    if (!shapes.insert(*shape).second)
+      return cli::usage_error(cat("--shape names \"", shape->first, "\" twice"));
+  }
+  return shapes;
+}
+
+Result<std::map<std::string, BoundTensor>> parse_bindings(const std::vector<std::string>& texts,
+                                                          const IRModule& model) {
+  const cli::TensorReaders readers = tensor_readers();
+  std::map<std::string, BoundTensor> bound;
+  for (const std::string& text : texts) {
+    BYOC_TRY(auto one, parse_one(text, model, readers));
+    if (!bound.insert(one).second)
+      return cli::usage_error(cat("--bind names \"", one.first, "\" twice"));
+  }
+  return bound;
+}
+
+IRModule signature_module(const std::vector<ModelInput>& inputs) {
+  Function function;
+  for (const ModelInput& input : inputs) {
+    TensorType type{input.dtype, {}};
+    for (int64_t dim : input.dims) type.shape.push_back(dim < 0 ? Dim::symbol("n") : Dim(dim));
+    if (!input.has_rank) type.shape = {Dim::symbol("n")};
+    function.add_param(input.name, type);
+  }
+  IRModule module;
+  module.functions[module.entry] = std::move(function);
+  return module;
+}
+
+BoundTensor bound_tensor(const Tensor& tensor) {
+  return {{tensor.spec().dtype, make_shape(tensor.spec().dims)},
+          Buffer::copy({tensor.data(), tensor.size_bytes()})};
+}
+
+}  // namespace byoc::driver

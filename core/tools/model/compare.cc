@@ -1,0 +1,188 @@
+#include "core/tools/model/compare.h"
+
+#include <Eigen/Core>  // half and bfloat16
+#include <cmath>
+#include <cstdio>
+#include <functional>
+
+#include "byoc/base/json.h"
+
+namespace byoc::driver {
+namespace {
+
+/// How far `got` may lie from `wanted`.
+using Allowed = std::function<double(double wanted)>;
+
+/// The error of one element: 0 when they are the same, infinite when no tolerance covers it.
+double error_of(double got, double wanted) {
+  if (got == wanted || (std::isnan(got) && std::isnan(wanted))) return 0;
+  double error = std::abs(got - wanted);
+  return std::isfinite(error) ? error : INFINITY;
+}
+
+template <class T>
+void compare_floats(const Tensor& got, const Tensor& wanted, const Allowed& allowed,
+                    Difference& out) {
+  auto* a = reinterpret_cast<const T*>(got.data());
+  auto* b = reinterpret_cast<const T*>(wanted.data());
+  int64_t n = num_elements(wanted.spec());
+  double worst_excess = -INFINITY;
+  for (int64_t k = 0; k < n; ++k) {
+    double x = static_cast<double>(a[k]), y = static_cast<double>(b[k]);
+    double error = error_of(x, y);
+    if (error == 0) continue;
+    double excess = error - allowed(y);
+    if (excess > 0) out.is_equal = false;
+    out.max_error = std::max(out.max_error, error);
+    if (excess <= worst_excess) continue;
+    worst_excess = excess;
+    out.worst = k;
+    out.got = x;
+    out.wanted = y;
+  }
+}
+
+template <class T>
+void compare_exactly(const Tensor& got, const Tensor& wanted, Difference& out) {
+  auto* a = reinterpret_cast<const T*>(got.data());
+  auto* b = reinterpret_cast<const T*>(wanted.data());
+  int64_t n = num_elements(wanted.spec());
+  for (int64_t k = 0; k < n; ++k) {
+    double error = std::abs(static_cast<double>(a[k]) - static_cast<double>(b[k]));
+    if (a[k] == b[k] || (!out.is_equal && error <= out.max_error)) continue;
+    out = {false, "", error, out.largest, k, static_cast<double>(a[k]), static_cast<double>(b[k])};
+  }
+}
+
+template <class Fn>
+auto with_type(DType dtype, Fn&& fn) {
+  switch (dtype) {
+    case DType::kF32:
+      return fn(float{});
+    case DType::kF64:
+      return fn(double{});
+    case DType::kF16:
+      return fn(Eigen::half{});
+    case DType::kBF16:
+      return fn(Eigen::bfloat16{});
+    case DType::kI8:
+      return fn(int8_t{});
+    case DType::kU8:
+    case DType::kBool:
+      return fn(uint8_t{});
+    case DType::kI16:
+      return fn(int16_t{});
+    case DType::kU16:
+      return fn(uint16_t{});
+    case DType::kI32:
+      return fn(int32_t{});
+    case DType::kU32:
+      return fn(uint32_t{});
+    case DType::kI64:
+      return fn(int64_t{});
+    default:
+      return fn(uint64_t{});
+  }
+}
+
+double largest_magnitude(const Tensor& tensor) {
+  double largest = 0;
+  with_type(tensor.spec().dtype, [&](auto zero) {
+    auto* data = reinterpret_cast<const decltype(zero)*>(tensor.data());
+    int64_t n = num_elements(tensor.spec());
+    for (int64_t k = 0; k < n; ++k) {
+      double magnitude = std::abs(static_cast<double>(data[k]));
+      if (std::isfinite(magnitude)) largest = std::max(largest, magnitude);
+    }
+  });
+  return largest;
+}
+
+Difference compare(const Tensor& got, const Tensor& wanted, double largest,
+                   const Allowed& allowed) {
+  Difference out;
+  if (got.spec() != wanted.spec()) {
+    out.is_equal = false;
+    out.reason = cat("it is ", got.spec(), ", ", wanted.spec(), " is wanted");
+    return out;
+  }
+  out.largest = largest;
+  with_type(got.spec().dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T>) compare_exactly<T>(got, wanted, out);
+    else compare_floats<T>(got, wanted, allowed, out);
+  });
+  return out;
+}
+
+std::string short_number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+std::string index_text(int64_t flat, const std::vector<int64_t>& dims) {
+  std::string out;
+  for (size_t k = dims.size(); k-- > 0;) {
+    out = cat(flat % dims[k], out.empty() ? "" : ",", out);
+    flat /= dims[k];
+  }
+  return cat("[", out, "]");
+}
+
+}  // namespace
+
+Difference compare_to_largest(const Tensor& got, const Tensor& wanted, double tolerance) {
+  double largest = largest_magnitude(wanted);
+  return compare(got, wanted, largest, [&](double) { return tolerance * largest; });
+}
+
+Difference compare_each(const Tensor& got, const Tensor& wanted, double relative, double absolute) {
+  return compare(got, wanted, largest_magnitude(wanted),
+                 [&](double value) { return absolute + relative * std::abs(value); });
+}
+
+std::string describe(const Difference& difference, const TensorSpec& spec) {
+  if (!difference.reason.empty()) return difference.reason;
+  if (difference.worst < 0) return "equal";
+  std::string of_max =
+      difference.largest > 0
+          ? cat(" (", short_number(difference.max_error / difference.largest), " of max)")
+          : "";
+  return cat("max error ", short_number(difference.max_error), of_max, ", worst ",
+             index_text(difference.worst, spec.dims), " ", short_number(difference.got),
+             " instead of ", short_number(difference.wanted));
+}
+
+namespace {
+/// Sixteen-bit floats round to 2^-11 (f16) and 2^-8 (bf16) at every step.
+double tolerance_for(DType dtype, double wanted) {
+  if (wanted >= 0) return wanted;
+  if (dtype == DType::kF16) return 5e-3;
+  if (dtype == DType::kBF16) return 4e-2;
+  return 1e-4;
+}
+}  // namespace
+
+ComparedValue compare_value(std::string name, const Tensor& got, const Tensor& wanted,
+                            double tolerance) {
+  double allowed = tolerance_for(wanted.spec().dtype, tolerance);
+  return {std::move(name), got.spec(), allowed, compare_to_largest(got, wanted, allowed)};
+}
+
+std::string value_text(const ComparedValue& value) {
+  return cat(value.spec, ": ", describe(value.difference, value.spec),
+             value.difference.is_equal ? "" : cat(", allowed ", value.allowed, " of max"));
+}
+
+Json to_json(const ComparedValue& value) {
+  return {{"name", value.name},
+          {"type", cat(value.spec)},
+          {"equal", value.difference.is_equal},
+          {"reason", value.difference.reason},
+          {"max_error", value.difference.max_error},
+          {"largest", value.difference.largest},
+          {"allowed_of_max", value.allowed}};
+}
+
+}  // namespace byoc::driver

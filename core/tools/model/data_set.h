@@ -1,0 +1,19 @@
+#pragma once
+// ONNX's test_data_set_* folders: input_0.pb, input_1.pb, ..., output_0.pb, ...
+#include "byoc/runtime/artifact.h"
+#include "core/import/onnx/file/tensor_file.h"
+
+namespace byoc::driver {
+
+/// Errors: those of read_pb; slug "data-set" when there is no output.
+Result<std::vector<PbTensor>> read_stored_inputs(const std::string& folder);
+Result<std::vector<PbTensor>> read_stored_outputs(const std::string& folder);
+
+/// Tensors in the order of `wanted`: by name when the files carry the model's names, else by
+/// position. Errors: slug "data-set".
+Result<std::vector<Tensor>> match_inputs(std::vector<PbTensor> tensors,
+                                         const std::vector<NamedTensor>& wanted);
+Result<std::vector<Tensor>> match_outputs(std::vector<PbTensor> tensors,
+                                          const std::vector<NamedTensor>& wanted);
+
+}  // namespace byoc::driver

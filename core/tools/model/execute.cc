@@ -1,0 +1,33 @@
+#include "core/tools/model/execute.h"
+
+namespace byoc::driver {
+
+Result<std::vector<Tensor>> make_tensors(const std::vector<NamedTensor>& types) {
+  std::vector<Tensor> tensors;
+  for (const NamedTensor& named : types) {
+    BYOC_TRY(Tensor tensor, Tensor::make(named.type));
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+Result<std::vector<Tensor>> execute(const Session& session, Context& context,
+                                    std::span<const Tensor> inputs) {
+  BYOC_TRY(std::vector<Tensor> outputs, make_tensors(session.outputs()));
+  std::vector<DLTensor> in, out;
+  for (const Tensor& tensor : inputs) in.push_back(tensor.view());
+  for (const Tensor& tensor : outputs) out.push_back(tensor.view());
+  BYOC_TRY_STATUS(session.run(context, in, out));
+  return outputs;
+}
+
+Result<std::vector<Tensor>> execute(Executable executable, std::shared_ptr<const PluginSet> plugins,
+                                    uint32_t threads, std::span<const Tensor> inputs) {
+  BYOC_TRY(auto session,
+           Session::load(std::move(executable), std::move(plugins), {.threads = threads}));
+  BYOC_TRY_STATUS(session->check_externs());
+  BYOC_TRY(auto context, session->make_context());
+  return execute(*session, *context, inputs);
+}
+
+}  // namespace byoc::driver

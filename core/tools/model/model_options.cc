@@ -1,0 +1,167 @@
+#include "core/tools/model/model_options.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "byoc/import.h"
+#include "byoc/te/target.h"
+#include "byoc/text/text.h"
+#include "core/tools/model/bindings.h"
+#include "runtime/cli/output.h"
+
+namespace byoc::driver {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kModelEndings[] = {".onnx", ".ir", ".byoc"};
+
+Status model_error(std::string message) {
+  return invalid(std::move(message)).with_slug("model-file");
+}
+
+/// "A,B" and repeated flags alike.
+std::vector<std::string> split_list(const std::vector<std::string>& texts) {
+  std::vector<std::string> out;
+  for (const std::string& text : texts) {
+    for (size_t begin = 0; begin <= text.size();) {
+      size_t end = std::min(text.find(',', begin), text.size());
+      if (end > begin) out.push_back(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  return out;
+}
+
+Status add_plugin_option(const std::string& text, PluginSearch& search) {
+  size_t dot = text.find('.'), equals = text.find('=');
+  if (dot == 0 || dot == text.npos || equals == text.npos || equals <= dot + 1) {
+    return cli::usage_error(cat("--plugin-option wants PLUGIN.NAME=VALUE, not \"", text, "\""));
+  }
+  search.options[text.substr(0, dot)][text.substr(dot + 1, equals - dot - 1)] =
+      text.substr(equals + 1);
+  return {};
+}
+
+Result<IRModule> load_onnx(const std::string& path, const ModelOptions& options) {
+  ImportOptions import;
+  BYOC_TRY(import.shapes, parse_shapes(options.shapes));
+  if (!options.bind.empty()) {
+    BYOC_TRY(auto inputs, onnx_inputs(path));
+    BYOC_TRY(auto bound, parse_bindings(options.bind, signature_module(inputs)));
+    for (auto& [name, value] : bound) import.bind[name] = {value.type, value.data};
+  }
+  return import_onnx(path, all_ops(), import);
+}
+
+Result<IRModule> load_ir(const std::string& path, const ModelOptions& options) {
+  BYOC_TRY(IRModule module, read_module(path, all_ops()));
+  PassContext context;
+  BYOC_TRY(auto shapes, parse_shapes(options.shapes));
+  BYOC_TRY(auto bound, parse_bindings(options.bind, module));
+  if (!bound.empty()) {
+    BYOC_TRY(module, bind_params(std::move(module), bound, context));
+  }
+  if (shapes.empty()) return module;
+  return bind_shapes(std::move(module), shapes, context);
+}
+
+}  // namespace
+
+void add_plugin_options(cli::Command& command, PluginFlags& flags) {
+  command.options.push_back(
+      {"--plugin", "FILE", "also use this plugin; first in the search order", &flags.files});
+  command.options.push_back({"--plugin-option", "ID.NAME=VALUE",
+                             "an option for a plugin, onednn.verbose=1", &flags.options});
+}
+
+void add_build_options(cli::Command& command, ModelOptions& options) {
+  auto& all = command.options;
+  all.push_back({"--compiler", "A,B", "plugins in order of priority", &options.compilers});
+  all.push_back(
+      {"--default", "ID", "the plugin that takes what nobody else took", &options.default_codegen});
+  add_plugin_options(command, options.plugins);
+  all.push_back({"--threads", "N", "threads of a run; 0: all cores", &options.threads});
+  all.push_back({"--target", "CPU",
+                 "the machine to compile for: native, x86-64-v2, -v3, -v4, aarch64",
+                 &options.target});
+  all.push_back(
+      {"--strict", "", "an op that its first taker does not run is an error", &options.strict});
+  all.push_back({"-O", "LEVEL",
+                 "0 no fusion, 1 folding and fusion, 2 layouts and in-place, 3 faster numerics",
+                 &options.level});
+}
+
+void add_model_options(cli::Command& command, ModelOptions& options, const std::string& model_doc) {
+  auto& all = command.options;
+  all.push_back({"MODEL", "", model_doc, &options.model, true});
+  all.push_back({"--shape", "NAME=DIMS", "extents of an input or a named size: x=1x3x224x224, N=1",
+                 &options.shapes});
+  all.push_back({"--bind", "NAME=VALUE", "an input becomes a constant: axes=[0,1], axes=a.npy",
+                 &options.bind});
+  add_build_options(command, options);
+}
+
+Result<std::shared_ptr<const PluginSet>> load_plugins(const PluginFlags& flags,
+                                                      const cli::CommonOptions& common) {
+  PluginSearch search = default_plugin_search();
+  search.files.insert(search.files.begin(), flags.files.begin(), flags.files.end());
+  for (const std::string& text : flags.options) BYOC_TRY_STATUS(add_plugin_option(text, search));
+  auto plugins = PluginSet::load(search);
+  for (const RefusedPlugin& refused : plugins->refused()) {
+    // Those of the folders are listed by `byoc plugins`; a file the user named is worth a word at
+    // once.
+    bool named =
+        std::find(flags.files.begin(), flags.files.end(), refused.path) != flags.files.end();
+    if (named)
+      cli::print_warning(cat("--plugin ", refused.path, " is not used: ", refused.reason), common);
+  }
+  BYOC_TRY_STATUS(plugins->check_options());
+  return plugins;
+}
+
+Result<BuildOptions> build_options(const ModelOptions& options, const cli::CommonOptions& common) {
+  if (options.level < 0 || options.level > 3)
+    return cli::usage_error(cat("-O wants 0 to 3, not ", options.level));
+  auto target = te::parse_target(options.target);
+  if (!target.ok()) return cli::usage_error(cat("--target: ", target.status().message()));
+  BuildOptions out;
+  BYOC_TRY(out.plugins, load_plugins(options.plugins, common));
+  out.compilers = split_list(options.compilers);
+  out.default_codegen = options.default_codegen;
+  out.level = options.level;
+  out.strict = options.strict;
+  out.threads = options.threads;
+  if (options.target != "native") out.target_json = te::print(*target);
+  return out;
+}
+
+bool is_artifact(const std::string& path) { return path.ends_with(".byoc"); }
+
+Result<std::string> model_path(const std::string& model) {
+  std::error_code error;
+  if (!fs::is_directory(model, error)) return model;
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator(model, error)) {
+    std::string ending = entry.path().extension().string();
+    if (std::count(std::begin(kModelEndings), std::end(kModelEndings), ending))
+      found.push_back(entry.path().string());
+  }
+  if (error) return model_error(cat("cannot read ", model, ": ", error.message()));
+  if (found.size() == 1) return found[0];
+  return model_error(cat("the folder ", model, " holds ", found.size(), " models; one is wanted"))
+      .with_help("name the file");
+}
+
+Result<IRModule> load_model(const ModelOptions& options) {
+  BYOC_TRY(std::string path, model_path(options.model));
+  if (path.ends_with(".onnx")) return load_onnx(path, options);
+  if (path.ends_with(".ir")) return load_ir(path, options);
+  if (is_artifact(path)) {
+    return model_error(cat(path, " is compiled already; this command wants .onnx or .ir"))
+        .with_help(cat("byoc run ", path));
+  }
+  if (std::error_code error; !fs::exists(path, error)) return model_error(cat("no file ", path));
+  return model_error(cat("\"", path, "\" ends in none of .onnx, .ir, .byoc"));
+}
+
+}  // namespace byoc::driver

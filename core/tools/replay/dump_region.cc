@@ -1,0 +1,45 @@
+#include "core/tools/replay/dump_region.h"
+
+#include "byoc/base/version.h"
+
+namespace byoc::driver {
+
+Result<ReplayCase> replay_case(const IRModule& module, Symbol name, const PassContext& context,
+                               const std::string& reference) {
+  ReplayCase out;
+  set_function(out, module, name);
+  out.producer = cat("byoc ", version());
+  out.reference = reference;
+  out.target_json = context.target_json;
+  out.threads = context.threads;
+  BYOC_TRY(const Plugin* plugin, context.plugins->get(module.function(name).attr("compiler")));
+  out.plugin = plugin->id();
+  out.plugin_version = plugin->version();
+  const auto& options = context.plugins->search().options;
+  if (auto found = options.find(plugin->id()); found != options.end())
+    out.plugin_options = found->second;
+  return out;
+}
+
+Result<ReplayCase> replay_case(const RegionValues& values, const RegionBorder& region,
+                               const std::string& reference) {
+  BYOC_TRY(ReplayCase out, replay_case(values.fused(), region.function, values.ours(), reference));
+  BYOC_TRY(auto inputs, values.inputs_of(region));
+  BYOC_TRY(auto outputs, values.outputs_of(region));
+  set_tensors(out, values.fused().function(region.function), std::move(inputs), std::move(outputs));
+  return out;
+}
+
+void set_tensors(ReplayCase& to, const Function& function, std::vector<Tensor> inputs,
+                 std::vector<Tensor> outputs) {
+  to.inputs.clear();
+  to.outputs.clear();
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    Symbol name = std::get<Param>(function.nodes[k].kind).name;
+    to.inputs.push_back({name.str(), std::move(inputs[k])});
+  }
+  for (size_t k = 0; k < outputs.size(); ++k)
+    to.outputs.push_back({cat("output", k), std::move(outputs[k])});
+}
+
+}  // namespace byoc::driver

@@ -1,0 +1,212 @@
+#include <filesystem>
+
+#include "byoc/base/file.h"
+#include "byoc/base/json.h"
+#include "core/tools/replay/run_replay.h"
+
+namespace byoc::driver {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kSchema = "byoc.replay-folder/1";
+
+Status bad(std::string message) { return data_loss(std::move(message)).with_slug("replay-folder"); }
+
+/// Typed members of a JSON object; what is missing or of another kind is an error that names it.
+class Members {
+ public:
+  Members(const Json& json, std::string where) : json_(json), where_(std::move(where)) {}
+
+  Result<std::string> text(const char* name) const {
+    BYOC_TRY(const Json* value, member(name, &Json::is_string, "text"));
+    return value->get<std::string>();
+  }
+  Result<const Json*> list(const char* name) const {
+    return member(name, &Json::is_array, "a list");
+  }
+  Result<const Json*> object(const char* name) const {
+    return member(name, &Json::is_object, "an object");
+  }
+  Result<uint32_t> count(const char* name) const {
+    BYOC_TRY(const Json* value, member(name, &Json::is_number_unsigned, "a number"));
+    if (!std::in_range<uint32_t>(value->get<uint64_t>())) return wrong(name, "a small number");
+    return value->get<uint32_t>();
+  }
+  Status wrong(const char* name, const char* wanted) const {
+    return bad(cat("\"", name, "\" is not ", wanted)).at(where_);
+  }
+
+ private:
+  Result<const Json*> member(const char* name, bool (Json::*is)() const noexcept,
+                             const char* wanted) const {
+    auto found = json_.is_object() ? json_.find(name) : json_.end();
+    if (!json_.is_object() || found == json_.end())
+      return bad(cat("\"", name, "\" is missing")).at(where_);
+    if (!((*found).*is)()) return wrong(name, wanted);
+    return &*found;
+  }
+
+  const Json& json_;
+  std::string where_;
+};
+
+class FolderReader {
+ public:
+  explicit FolderReader(const std::string& folder)
+      : folder_(folder), manifest_path_(folder + "/manifest.json") {}
+
+  Result<ReplayCase> read() {
+    BYOC_TRY_STATUS(read_manifest());
+    Members members(manifest_, manifest_path_);
+    BYOC_TRY_STATUS(read_names(members));
+    BYOC_TRY(std::string graph, members.text("graph"));
+    BYOC_TRY(std::string path, path_of(graph));
+    BYOC_TRY(out_.graph_json, read_file(path));
+    BYOC_TRY_STATUS(read_constants(members));
+    BYOC_TRY(out_.inputs, read_tensors(members, "inputs"));
+    BYOC_TRY(out_.outputs, read_tensors(members, "outputs"));
+    BYOC_TRY_STATUS(check_graph().at(path));
+    return std::move(out_);
+  }
+
+ private:
+  Status read_manifest() {
+    std::error_code error;
+    if (!fs::is_directory(folder_, error)) return bad(cat("no folder ", folder_));
+    if (!is_replay_folder(folder_)) {
+      return bad(cat(folder_, " has no manifest.json, so it is no replay folder, or half of one"))
+          .with_help("byoc dump MODEL -o DIR makes one");
+    }
+    BYOC_TRY(std::string text, read_file(manifest_path_));
+    auto json = parse_json(text);
+    if (!json.ok()) return bad(json.status().message()).at(manifest_path_);
+    manifest_ = *std::move(json);
+    BYOC_TRY(std::string schema, Members(manifest_, manifest_path_).text("schema"));
+    if (schema == kSchema) return {};
+    return bad(cat("its schema is \"", schema, "\", this byoc reads \"", kSchema, "\""))
+        .at(manifest_path_);
+  }
+
+  Status read_names(const Members& members) {
+    BYOC_TRY(out_.producer, members.text("producer"));
+    BYOC_TRY(out_.model, members.text("model"));
+    BYOC_TRY(out_.symbol, members.text("symbol"));
+    BYOC_TRY(out_.reference, members.text("reference"));
+    BYOC_TRY(out_.target_json, members.text("target"));
+    BYOC_TRY(out_.threads, members.count("threads"));
+    BYOC_TRY(const Json* nodes, members.list("nodes"));
+    for (const Json& node : *nodes) {
+      if (!node.is_string()) return members.wrong("nodes", "a list of names");
+      out_.nodes.push_back(node.get<std::string>());
+    }
+    const Json& tolerance = manifest_.value("tolerance", Json());
+    if (tolerance.is_number()) out_.tolerance = tolerance.get<double>();
+    BYOC_TRY(const Json* json, members.object("plugin"));
+    Members plugin(*json, manifest_path_);
+    BYOC_TRY(out_.plugin, plugin.text("id"));
+    BYOC_TRY(out_.plugin_version, plugin.text("version"));
+    BYOC_TRY(const Json* options, plugin.object("options"));
+    for (const auto& [name, value] : options->items()) {
+      if (!value.is_string()) return plugin.wrong("options", "an object of texts");
+      out_.plugin_options[name] = value.get<std::string>();
+    }
+    return {};
+  }
+
+  /// Files of the folder alone.
+  Result<std::string> path_of(const std::string& file) const {
+    fs::path path(file);
+    bool leaves = path.is_absolute() || file.empty();
+    for (const fs::path& part : path) leaves = leaves || part == "..";
+    if (leaves) return bad(cat("\"", file, "\" is no file of this folder")).at(manifest_path_);
+    return cat(folder_, "/", file);
+  }
+
+  struct Entry {
+    std::string name, path;
+    Tensor tensor;
+  };
+  Result<Entry> read_entry(const Json& json, const std::string& where) const {
+    Members members(json, where);
+    Entry out;
+    BYOC_TRY(out.name, members.text("name"));
+    BYOC_TRY(std::string type, members.text("type"));
+    BYOC_TRY(std::string file, members.text("file"));
+    auto spec = parse_tensor_spec(type);
+    if (!spec.ok()) return bad(spec.status().message()).at(where);
+    BYOC_TRY(out.path, path_of(file));
+    BYOC_TRY(out.tensor, read_npy(out.path));
+    if (out.tensor.spec() == *spec) return out;
+    return bad(cat("it holds ", out.tensor.spec(), ", the manifest says ", *spec)).at(out.path);
+  }
+
+  Result<std::vector<ReplayTensor>> read_tensors(const Members& members, const char* kind) const {
+    BYOC_TRY(const Json* list, members.list(kind));
+    std::vector<ReplayTensor> out;
+    for (const Json& json : *list) {
+      BYOC_TRY(Entry entry,
+               read_entry(json, cat(manifest_path_, ": ", kind, "[", out.size(), "]")));
+      out.push_back({std::move(entry.name), std::move(entry.tensor)});
+    }
+    return out;
+  }
+
+  Status read_constants(const Members& members) {
+    BYOC_TRY(const Json* list, members.list("constants"));
+    for (const Json& json : *list) {
+      std::string where = cat(manifest_path_, ": constants[", out_.constants.size(), "]");
+      BYOC_TRY(std::string hex, Members(json, where).text("key"));
+      BYOC_TRY(Entry entry, read_entry(json, where));
+      ExternalConstant constant{std::move(entry.name), {}, entry.tensor.spec()};
+      auto buffer = Buffer::copy({entry.tensor.data(), entry.tensor.size_bytes()});
+      if (!ContentKey::parse(hex, constant.key)) return bad("\"key\" is no key").at(where);
+      if (buffer->key() != constant.key) {
+        return bad(cat("its bytes have the key ", buffer->key(), ", the graph wants ", constant.key,
+                       ": it was changed"))
+            .at(entry.path);
+      }
+      out_.constants.push_back(std::move(constant));
+      out_.buffers.push_back(std::move(buffer));
+    }
+    return {};
+  }
+
+  /// The graph is one that plugins could be given, and its borders are the stored tensors.
+  Status check_graph() const {
+    BYOC_TRY(IRModule module, module_of(out_));
+    const Function& function = module.function(module.entry);
+    if (module.entry.str() != out_.symbol)
+      return bad(cat("it is a graph of \"", module.entry, "\", not of \"", out_.symbol, "\""));
+    if (graph_constants(module, function).size() != out_.constants.size()) {
+      return bad(cat("it has ", graph_constants(module, function).size(),
+                     " constants, the manifest ", out_.constants.size()));
+    }
+    std::vector<TypeId> params;
+    for (size_t k = 0; k < function.num_params(); ++k) params.push_back(function.nodes[k].types[0]);
+    BYOC_TRY_STATUS(check_types("input", params, out_.inputs));
+    return check_types("output", function.result_types(), out_.outputs);
+  }
+
+  static Status check_types(const char* what, const std::vector<TypeId>& wanted,
+                            const std::vector<ReplayTensor>& stored) {
+    if (wanted.size() != stored.size()) {
+      return bad(cat("it has ", wanted.size(), " ", what, "s, the manifest ", stored.size()));
+    }
+    for (size_t k = 0; k < wanted.size(); ++k) {
+      if (cat(*wanted[k]) == cat(stored[k].tensor.spec())) continue;
+      return bad(
+          cat(what, " ", k, " is ", *wanted[k], ", ", stored[k].tensor.spec(), " is stored"));
+    }
+    return {};
+  }
+
+  const std::string folder_, manifest_path_;
+  Json manifest_;
+  ReplayCase out_;
+};
+
+}  // namespace
+
+Result<ReplayCase> read_replay(const std::string& folder) { return FolderReader(folder).read(); }
+
+}  // namespace byoc::driver

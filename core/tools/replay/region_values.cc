@@ -1,0 +1,120 @@
+#include "core/tools/replay/region_values.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "byoc/base/nearest.h"
+#include "core/tools/model/execute.h"
+#include "core/tools/model/partial_pipeline.h"
+
+namespace byoc::driver {
+
+BuildOptions all_by(const std::string& plugin, BuildOptions build) {
+  build.compilers = {plugin};
+  build.default_codegen = "";
+  build.strict = false;
+  return build;
+}
+
+Result<std::vector<NamedTensor>> entry_inputs(const IRModule& module) {
+  std::vector<NamedTensor> out;
+  const Function* entry = module.find(module.entry);
+  if (entry == nullptr)
+    return invalid(cat("the module has no function @", module.entry)).with_slug("unknown-function");
+  for (size_t k = 0; k < entry->num_params(); ++k) {
+    Symbol name = std::get<Param>(entry->nodes[k].kind).name;
+    const TensorType& type = *entry->nodes[k].types[0];
+    if (!is_static(type.shape)) {
+      return invalid(cat("input \"", name, "\" is ", type, "; its extents must be numbers"))
+          .with_slug("symbolic-shape")
+          .with_help("give them, as in --shape N=1");
+    }
+    out.push_back({name.str(), {type.dtype, static_extents(type.shape)}});
+  }
+  return out;
+}
+
+Result<size_t> find_region(const std::string& region, const std::vector<std::string>& names) {
+  auto found = std::find(names.begin(), names.end(), region);
+  if (found != names.end()) return static_cast<size_t>(found - names.begin());
+  size_t number = 0;
+  const char* end = region.data() + region.size();
+  auto parsed = std::from_chars(region.data(), end, number);
+  if (parsed.ec == std::errc() && parsed.ptr == end && number < names.size()) return number;
+  std::string known;
+  constexpr size_t kShown = 8;
+  for (size_t k = 0; k < std::min(names.size(), kShown); ++k) known += cat(k ? ", " : "", names[k]);
+  if (names.size() > kShown) known += cat(" and ", names.size() - kShown, " more");
+  return not_found(cat("no region \"", region, "\"", did_you_mean(region, names)))
+      .with_slug("unknown-region")
+      .with_help(cat("a symbol, or a number below ", names.size(), ": ", known));
+}
+
+namespace {
+Result<IRModule> fuse(IRModule module, const PassContext& context) {
+  BYOC_TRY(auto passes, passes_until("fuse_ops", context));
+  return run_passes(std::move(module), passes, context);
+}
+}  // namespace
+
+Result<std::vector<RegionBorder>> regions_of(IRModule module, const BuildOptions& build) {
+  BYOC_TRY(PassContext context, make_context(module, build));
+  BYOC_TRY(module, fuse(std::move(module), context));
+  BYOC_TRY(Probe probe, probe_borders(module));
+  return std::move(probe.regions);
+}
+
+Result<RegionValues> RegionValues::compute(IRModule module, const BuildOptions& build,
+                                           const std::string& reference,
+                                           std::vector<Tensor> inputs) {
+  RegionValues out;
+  BYOC_TRY(out.ours_, make_context(module, build));
+  BYOC_TRY(out.fused_, fuse(std::move(module), out.ours_));
+  BYOC_TRY(out.probe_, probe_borders(out.fused_));
+  BYOC_TRY(out.reference_, make_context(out.probe_.module, all_by(reference, build)));
+  IRModule other = with_all_regions_for(out.probe_.module, reference);
+  BYOC_TRY(other, inline_composites(std::move(other), {}, out.reference_));
+  BYOC_TRY(Executable theirs, compile_regions(std::move(other), out.reference_));
+  BYOC_TRY(out.right_, execute(std::move(theirs), build.plugins, build.threads, inputs));
+  out.inputs_ = std::move(inputs);
+  return out;
+}
+
+Result<std::vector<Tensor>> RegionValues::inputs_of(const RegionBorder& region) const {
+  const Function& entry = fused_.function(fused_.entry);
+  std::vector<Tensor> out;
+  for (const BorderArg& arg : region.args) {
+    const Node& node = entry.nodes[arg.value.node];
+    if (auto* constant = std::get_if<Constant>(&node.kind)) {
+      BYOC_TRY(Tensor tensor,
+               Tensor::make({node.types[0]->dtype, static_extents(node.types[0]->shape)}));
+      if (constant->data->size() != 0)
+        std::memcpy(tensor.data(), constant->data->data(), constant->data->size());
+      out.push_back(std::move(tensor));
+      continue;
+    }
+    bool is_param = std::holds_alternative<Param>(node.kind);
+    BYOC_TRY(Tensor copy, (is_param ? inputs_[arg.value.node] : right_[arg.border]).copy());
+    out.push_back(std::move(copy));
+  }
+  return out;
+}
+
+Result<std::vector<Tensor>> RegionValues::outputs_of(const RegionBorder& region) const {
+  std::vector<Tensor> out;
+  for (size_t k = 0; k < region.num_outputs; ++k) {
+    BYOC_TRY(Tensor copy, right_[region.first_output + k].copy());
+    out.push_back(std::move(copy));
+  }
+  return out;
+}
+
+Result<const RegionBorder*> RegionValues::find(const std::string& region) const {
+  std::vector<std::string> names;
+  for (const RegionBorder& border : probe_.regions) names.push_back(border.function.str());
+  BYOC_TRY(size_t index, find_region(region, names));
+  return &probe_.regions[index];
+}
+
+}  // namespace byoc::driver

@@ -1,0 +1,32 @@
+#include "core/tools/replay/replay_case.h"
+
+#include <unordered_set>
+
+#include "core/region/judge.h"
+
+namespace byoc::driver {
+
+void set_function(ReplayCase& to, const IRModule& module, Symbol name) {
+  const Function& function = module.function(name);
+  to.symbol = name.str();
+  to.graph_json.clear();
+  write_graph_json(module, function, name, to.graph_json);
+  to.constants.clear();
+  to.buffers.clear();
+  for (const ConstantRef& constant : graph_constants(module, function)) {
+    TensorSpec spec{constant.type->dtype, static_extents(constant.type->shape)};
+    to.constants.push_back({cat("c", to.constants.size()), constant.key, std::move(spec)});
+    to.buffers.push_back(module.constants.at(constant.key));
+  }
+  to.nodes.clear();
+  std::unordered_set<uint32_t> seen;  // one node of the user's may have become several ops
+  for (const Node& node : function.nodes) {
+    if (std::holds_alternative<Param>(node.kind) || std::holds_alternative<Constant>(node.kind))
+      continue;
+    for (Symbol loc : op_locs(module, node)) {
+      if (seen.insert(loc.id()).second) to.nodes.push_back(loc.str());
+    }
+  }
+}
+
+}  // namespace byoc::driver

@@ -1,0 +1,181 @@
+#include "core/tools/replay/run_replay.h"
+
+#include <algorithm>
+
+#include "byoc/ir/visit.h"
+#include "core/codegen/count_work.h"
+#include "core/region/judge.h"
+#include "core/tools/model/execute.h"
+#include "core/tools/model/partial_pipeline.h"
+#include "core/tools/model/region_probe.h"
+#include "core/tools/show/placement.h"
+
+namespace byoc::driver {
+namespace {
+
+class ReplayCompiler {
+ public:
+  ReplayCompiler(const ReplayCase& replay, const Plugin& plugin,
+                 std::shared_ptr<const PluginSet> plugins)
+      : case_(replay), plugin_(plugin), plugins_(std::move(plugins)), out_(program_.facts) {
+    out_.plugin = plugin.id();
+    out_.version = plugin.version();
+    out_.as_stored = plugin.id() == replay.plugin;
+  }
+
+  Result<ReplayProgram> run() {
+    BYOC_TRY(IRModule module, module_of(case_));
+    BYOC_TRY_STATUS(out_.as_stored ? compile_as_stored(module)
+                                   : compile_by_other(std::move(module)));
+    return std::move(program_);
+  }
+
+ private:
+  /// What judge says now, for the record: the graph is compiled whatever it says.
+  void judge(IRModule module) {
+    for (auto& [name, function] : module.functions) {
+      if (function.attrs.has("composite")) function.attrs.set("owner", plugin_.id());
+    }
+    const Function& function = module.function(module.entry);
+    PassContext context;
+    context.plugins = plugins_;
+    Judge judge(module, context);
+    UseCounts uses(function);
+    for (uint32_t k = 0; k < function.nodes.size(); ++k) {
+      const Node& node = function.nodes[k];
+      if (std::holds_alternative<Param>(node.kind) || std::holds_alternative<Constant>(node.kind))
+        continue;
+      Verdict verdict = judge.takes(plugin_, function, uses, k);
+      auto locs = op_locs(module, node);
+      out_.verdicts.push_back({op_label(module, node), locs.empty() ? "" : locs[0].str(),
+                               verdict.accept, std::move(verdict.reason)});
+      out_.ops += op_count(module, node);
+    }
+  }
+
+  Status compile_as_stored(const IRModule& module) {
+    judge(module);
+    CompileFunction function{case_.symbol,
+                             case_.graph_json,
+                             case_.constants,
+                             case_.buffers,
+                             static_cast<uint32_t>(case_.inputs.size()),
+                             static_cast<uint32_t>(case_.outputs.size())};
+    CompileResult compiled = plugin_.compile({&function, 1}, case_.target_json, case_.threads, 0);
+    if (compiled.status.code() == Code::kDeclined) {
+      out_.declined = compiled.status.message();
+      return {};
+    }
+    if (!compiled.status.ok()) return std::move(compiled.status).at(cat("@", case_.symbol));
+    out_.taken = out_.ops;
+    count_work(module, module.function(module.entry), compiled.module.functions[0]);
+    program_.executable = program_of(std::move(compiled));
+    return {};
+  }
+
+  Executable program_of(CompileResult compiled) const {
+    Executable out;
+    Step step{.module = 0, .symbol = case_.symbol};
+    auto add = [&](Place::Kind kind, const std::vector<ReplayTensor>& from, auto& to) {
+      for (const ReplayTensor& stored : from) {
+        step.args.push_back({kind, static_cast<uint32_t>(to.size()), 0});
+        step.types.push_back(stored.tensor.spec());
+        to.push_back({stored.name, stored.tensor.spec()});
+      }
+    };
+    add(Place::kInput, case_.inputs, out.program.inputs);
+    step.n_in = static_cast<uint32_t>(step.args.size());
+    add(Place::kOutput, case_.outputs, out.program.outputs);
+    out.program.steps = {std::move(step)};
+    for (const auto& buffer : case_.buffers) out.constants.emplace(buffer->key(), buffer);
+    for (const auto& packed : compiled.packed) out.constants.emplace(packed->key(), packed);
+    compiled.module.functions[0].locs = case_.nodes;
+    out.modules = {std::move(compiled.module)};
+    return out;
+  }
+
+  /// Another plugin knows nothing of these composites: it is shown the ops.
+  Status compile_by_other(IRModule module) {
+    Report report;
+    BuildOptions build{.plugins = plugins_, .compilers = {plugin_.id()}};
+    build.threads = case_.threads;
+    build.target_json = case_.target_json;
+    build.report = &report;
+    BYOC_TRY(PassContext context, make_context(module, build));
+    BYOC_TRY(module, inline_composites(std::move(module), {}, context));
+    module.function(module.entry).attrs = {};
+    BYOC_TRY(auto passes, passes_until("fuse_ops", context));
+    BYOC_TRY(module, run_passes(std::move(module), passes, context));
+    for (const PlacedOp& op : placement_of(module).ops) {
+      ++out_.ops;
+      out_.taken += op.plugin == plugin_.id();
+    }
+    if (out_.taken > 0) {
+      BYOC_TRY(program_.executable, compile_regions(std::move(module), context));
+    }
+    for (const Report::Remark& remark : report.remarks) add_remark(remark);
+    return {};
+  }
+
+  void add_remark(const Report::Remark& remark) {
+    if (remark.plugin != plugin_.id()) return;
+    if (remark.kind == Report::Remark::kDeclined) {
+      out_.declined = remark.reason;
+      program_.executable.reset();
+      return;
+    }
+    if (remark.kind == Report::Remark::kNote) return;
+    bool slow = remark.kind == Report::Remark::kSlow;
+    out_.verdicts.push_back({remark.op, remark.locs.empty() ? "" : remark.locs[0].str(),
+                             slow ? Verdict::kSlow : Verdict::kNo, remark.reason});
+  }
+
+  const ReplayCase& case_;
+  const Plugin& plugin_;
+  std::shared_ptr<const PluginSet> plugins_;
+  ReplayProgram program_;
+  Replayed& out_;
+};
+
+}  // namespace
+
+bool Replayed::passed() const {
+  return taken > 0 && declined.empty() &&
+         std::all_of(outputs.begin(), outputs.end(),
+                     [](const ComparedValue& value) { return value.difference.is_equal; });
+}
+
+Result<IRModule> module_of(const ReplayCase& replay) {
+  return read_graph_json(replay.graph_json, all_ops(), [&](const ContentKey& key) {
+    for (size_t k = 0; k < replay.constants.size(); ++k) {
+      if (replay.constants[k].key == key) return replay.buffers[k];
+    }
+    return std::shared_ptr<const Buffer>();
+  });
+}
+
+Result<ReplayProgram> compile_replay(const ReplayCase& replay, const Plugin& plugin,
+                                     std::shared_ptr<const PluginSet> plugins) {
+  return ReplayCompiler(replay, plugin, std::move(plugins)).run();
+}
+
+Result<Replayed> run_replay(const ReplayCase& replay, const Plugin& plugin,
+                            const std::shared_ptr<const PluginSet>& plugins, double tolerance) {
+  BYOC_TRY(ReplayProgram program, compile_replay(replay, plugin, plugins));
+  Replayed out = std::move(program.facts);
+  if (!program.executable) return out;
+  std::vector<Tensor> inputs;
+  for (const ReplayTensor& input : replay.inputs) {
+    BYOC_TRY(Tensor copy, input.tensor.copy());
+    inputs.push_back(std::move(copy));
+  }
+  BYOC_TRY(auto got, execute(*std::move(program.executable), plugins, replay.threads, inputs));
+  for (size_t k = 0; k < got.size(); ++k) {
+    const ReplayTensor& right = replay.outputs[k];
+    out.outputs.push_back(compare_value(right.name, got[k], right.tensor,
+                                        tolerance < 0 ? replay.tolerance : tolerance));
+  }
+  return out;
+}
+
+}  // namespace byoc::driver

@@ -1,0 +1,103 @@
+#include <filesystem>
+
+#include "byoc/base/file.h"
+#include "byoc/base/json.h"
+#include "core/tools/replay/replay_case.h"
+
+namespace byoc::driver {
+namespace fs = std::filesystem;
+namespace {
+
+Status make_folder(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return system_error("cannot make folder", folder, error.value());
+  return {};
+}
+
+/// Nothing, an empty folder, or an earlier replay folder, whose manifest goes first.
+Status make_room(const std::string& folder) {
+  std::error_code error;
+  bool taken = fs::exists(folder, error) &&
+               (!fs::is_directory(folder, error) || !fs::is_empty(folder, error));
+  if (taken && !is_replay_folder(folder)) {
+    return Status(Code::kAlreadyExists, cat(folder, " exists and is no replay folder"))
+        .with_slug("replay-exists")
+        .with_help("name a folder that is empty or does not exist");
+  }
+  if (taken) fs::remove(folder + "/manifest.json", error);
+  return make_folder(folder);
+}
+
+Result<Json> write_tensors(const std::vector<ReplayTensor>& tensors, const std::string& folder,
+                           const std::string& kind) {
+  Json list = Json::array();
+  if (!tensors.empty()) BYOC_TRY_STATUS(make_folder(cat(folder, "/", kind)));
+  for (size_t k = 0; k < tensors.size(); ++k) {
+    std::string file = cat(kind, "/", k, ".npy");
+    const TensorSpec& spec = tensors[k].tensor.spec();
+    BYOC_TRY_STATUS(write_npy(tensors[k].tensor.view(), spec.dtype, cat(folder, "/", file)));
+    list.push_back({{"name", tensors[k].name}, {"type", cat(spec)}, {"file", file}});
+  }
+  return list;
+}
+
+Result<Json> write_constants(const ReplayCase& replay, const std::string& folder) {
+  Json list = Json::array();
+  if (!replay.constants.empty()) BYOC_TRY_STATUS(make_folder(folder + "/constants"));
+  for (size_t k = 0; k < replay.constants.size(); ++k) {
+    const ExternalConstant& constant = replay.constants[k];
+    // Equal bytes may stand there with two types.
+    std::string file = cat("constants/", k, ".npy");
+    DLTensor view{.data = const_cast<std::byte*>(replay.buffers[k]->data()),
+                  .device = {kDLCPU, 0},
+                  .ndim = static_cast<int32_t>(constant.type.dims.size()),
+                  .dtype = to_dlpack(constant.type.dtype),
+                  .shape = const_cast<int64_t*>(constant.type.dims.data()),
+                  .strides = nullptr,
+                  .byte_offset = 0};
+    BYOC_TRY_STATUS(write_npy(view, constant.type.dtype, cat(folder, "/", file)));
+    list.push_back({{"name", constant.name},
+                    {"key", constant.key.hex()},
+                    {"type", cat(constant.type)},
+                    {"file", file}});
+  }
+  return list;
+}
+
+Json manifest_of(const ReplayCase& replay) {
+  return {{"schema", "byoc.replay-folder/1"},
+          {"producer", replay.producer},
+          {"model", replay.model},
+          {"symbol", replay.symbol},
+          {"nodes", replay.nodes},
+          {"plugin",
+           {{"id", replay.plugin},
+            {"version", replay.plugin_version},
+            {"options", replay.plugin_options}}},
+          {"reference", replay.reference},
+          {"target", replay.target_json},
+          {"threads", replay.threads},
+          {"tolerance", replay.tolerance < 0 ? Json() : Json(replay.tolerance)},
+          {"graph", "graph.json"}};
+}
+
+}  // namespace
+
+bool is_replay_folder(const std::string& folder) {
+  std::error_code error;
+  return fs::is_regular_file(folder + "/manifest.json", error);
+}
+
+Status write_replay(const ReplayCase& replay, const std::string& folder) {
+  BYOC_TRY_STATUS(make_room(folder));
+  Json manifest = manifest_of(replay);
+  BYOC_TRY_STATUS(write_file(folder + "/graph.json", replay.graph_json + "\n"));
+  BYOC_TRY(manifest["constants"], write_constants(replay, folder));
+  BYOC_TRY(manifest["inputs"], write_tensors(replay.inputs, folder, "inputs"));
+  BYOC_TRY(manifest["outputs"], write_tensors(replay.outputs, folder, "outputs"));
+  return write_file(folder + "/manifest.json",
+                    manifest.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace byoc::driver

@@ -1,0 +1,220 @@
+#include "core/tools/show/drawing.h"
+
+#include <algorithm>
+#include <set>
+
+#include "byoc/ir/visit.h"
+#include "byoc/op/op.h"
+
+namespace byoc::driver {
+namespace {
+
+constexpr size_t kWideLabel = 22, kTooltipNames = 6;
+
+std::string shape_text(const TensorType& type) {
+  std::string out = type.dtype == DType::kF32 ? "" : cat(type.dtype, " ");
+  if (type.shape.empty()) return out + "scalar";
+  for (size_t k = 0; k < type.shape.size(); ++k) out += cat(k ? "×" : "", type.shape[k]);
+  return out;
+}
+
+/// "conv2d + add + relu", broken into lines.
+std::string joined(const std::vector<std::string>& words) {
+  std::string out, line;
+  for (const std::string& word : words) {
+    if (!line.empty() && line.size() + word.size() > kWideLabel) {
+      out += line + "\n";
+      line = "+ " + word;
+    } else {
+      line += line.empty() ? word : " + " + word;
+    }
+  }
+  return out + line;
+}
+
+class SceneMaker {
+ public:
+  SceneMaker(const IRModule& module, bool folded) : module_(module), folded_(folded) {}
+
+  Scene run();
+
+ private:
+  /// Which node of the picture makes each value of a function; kNobody: a constant.
+  struct Values {
+    explicit Values(const Function& function) {
+      first.reserve(function.nodes.size());
+      size_t slots = 0;
+      for (const Node& node : function.nodes) {
+        first.push_back(slots);
+        slots += node.types.size();
+      }
+      maker.assign(slots, kNobody);
+    }
+    size_t& operator[](ValueId v) { return maker[first[v.node] + v.output]; }
+    std::vector<size_t> first, maker;
+  };
+  static constexpr size_t kNobody = SIZE_MAX;
+
+  size_t add(Drawn node) {
+    scene_.nodes.push_back(std::move(node));
+    return scene_.nodes.size() - 1;
+  }
+
+  void connect(size_t from, size_t to, const TensorType& type) {
+    if (from == kNobody || from == to) return;
+    const Drawn &a = scene_.nodes[from], &b = scene_.nodes[to];
+    bool is_border = a.region != b.region && a.look != Drawn::kInput && b.look != Drawn::kOutput;
+    if (folded_ && !joined_.emplace(from, to).second) return;  // one line for all between two
+    scene_.edges.push_back({from, to, is_border, folded_ ? "" : cat(type)});
+  }
+
+  /// Ops of a call, in order, and the user's names of them.
+  void describe(const Function& function, uint32_t node, std::vector<std::string>& ops,
+                std::vector<std::string>& names) const {
+    const Node& n = function.nodes[node];
+    if (auto* call = std::get_if<Call>(&n.kind)) {
+      ops.push_back(call->op->name);
+      if (!n.loc.empty()) names.push_back(n.loc.str());
+      return;
+    }
+    if (auto* compiled = std::get_if<Extern>(&n.kind)) return ops.push_back(compiled->symbol.str());
+    const Function* callee = module_.find(std::get<Invoke>(n.kind).function);
+    for (const Node& inner : callee->nodes) {
+      if (auto* call = std::get_if<Call>(&inner.kind)) ops.push_back(call->op->name);
+      if (auto* invoke = std::get_if<Invoke>(&inner.kind)) ops.push_back(invoke->function.str());
+      bool is_op = !std::holds_alternative<Param>(inner.kind) &&
+                   !std::holds_alternative<Constant>(inner.kind);
+      if (is_op && !inner.loc.empty()) names.push_back(inner.loc.str());
+    }
+  }
+
+  size_t add_op(const Function& function, uint32_t node, size_t region) {
+    std::vector<std::string> ops, names;
+    describe(function, node, ops, names);
+    const Node& n = function.nodes[node];
+    std::string label = joined(ops), tooltip;
+    for (size_t k = 0; k < n.types.size() && k < 2; ++k) label += "\n" + shape_text(*n.types[k]);
+    if (n.types.size() > 2) label += cat("\n... ", n.types.size(), " outputs");
+    for (size_t k = 0; k < names.size() && k < kTooltipNames; ++k)
+      tooltip += (k ? "\n" : "") + names[k];
+    if (names.size() > kTooltipNames)
+      tooltip += cat("\nand ", names.size() - kTooltipNames, " more");
+    if (size_t constants = count_constants(function, n); constants > 0)
+      tooltip +=
+          cat(tooltip.empty() ? "" : "\n", constants, " constant", constants == 1 ? "" : "s");
+    (region == kNoRegion ? scene_.ops_outside : scene_.regions[region].ops) += ops.size();
+    return add({Drawn::kOp, region, label, tooltip});
+  }
+
+  static size_t count_constants(const Function& function, const Node& node) {
+    size_t n = 0;
+    for (ValueId arg : function.args(node))
+      n += std::holds_alternative<Constant>(function.nodes[arg.node].kind);
+    return n;
+  }
+
+  void walk_op(const Function& function, uint32_t node, size_t region, Values& values);
+  void walk_region(const Function& function, uint32_t call, Values& values);
+  void fold_region(const Function& function, uint32_t call, Values& values);
+
+  const IRModule& module_;
+  bool folded_;
+  Scene scene_;
+  std::set<std::pair<size_t, size_t>> joined_;  // when folded
+};
+
+bool is_op(const Node& node) {
+  return !std::holds_alternative<Param>(node.kind) && !std::holds_alternative<Constant>(node.kind);
+}
+
+/// The region that a node of the entry function calls; null for others.
+const Function* region_of(const IRModule& module, const Node& node) {
+  auto* invoke = std::get_if<Invoke>(&node.kind);
+  const Function* callee = invoke ? module.find(invoke->function) : nullptr;
+  return callee != nullptr && callee->attrs.has("compiler") ? callee : nullptr;
+}
+
+void SceneMaker::walk_op(const Function& function, uint32_t node, size_t region, Values& values) {
+  const Node& n = function.nodes[node];
+  size_t drawn = add_op(function, node, region);
+  for (ValueId arg : function.args(n)) connect(values[arg], drawn, *function.type(arg));
+  for (uint32_t k = 0; k < n.types.size(); ++k) values[{node, k}] = drawn;
+}
+
+void SceneMaker::walk_region(const Function& function, uint32_t call, Values& values) {
+  const Node& n = function.nodes[call];
+  const Function& body = *region_of(module_, n);
+  size_t region = scene_.regions.size();
+  scene_.regions.push_back({body.attr("compiler"), std::get<Invoke>(n.kind).function.str()});
+  Values inside(body);
+  uint32_t param = 0;
+  for (ValueId arg : function.args(n)) inside[{param++, 0}] = values[arg];
+  for (uint32_t node = 0; node < body.nodes.size(); ++node) {
+    if (is_op(body.nodes[node])) walk_op(body, node, region, inside);
+  }
+  for (uint32_t k = 0; k < body.results.size(); ++k) values[{call, k}] = inside[body.results[k]];
+}
+
+void SceneMaker::fold_region(const Function& function, uint32_t call, Values& values) {
+  const Node& n = function.nodes[call];
+  const Function& body = *region_of(module_, n);
+  size_t region = scene_.regions.size(), ops = 0;
+  for (const Node& inner : body.nodes) {
+    auto* invoke = std::get_if<Invoke>(&inner.kind);
+    const Function* callee = invoke ? module_.find(invoke->function) : nullptr;
+    ops +=
+        callee
+            ? static_cast<size_t>(std::count_if(callee->nodes.begin(), callee->nodes.end(), is_op))
+            : is_op(inner);
+  }
+  std::string function_name = std::get<Invoke>(n.kind).function.str();
+  scene_.regions.push_back({body.attr("compiler"), function_name, ops});
+  size_t drawn =
+      add({Drawn::kRegion, region, cat(body.attr("compiler"), "\n", ops, ops == 1 ? " op" : " ops"),
+           function_name});
+  for (ValueId arg : function.args(n)) connect(values[arg], drawn, *function.type(arg));
+  for (uint32_t k = 0; k < n.types.size(); ++k) values[{call, k}] = drawn;
+}
+
+Scene SceneMaker::run() {
+  const Function& entry = module_.function(module_.entry);
+  Values values(entry);
+  for (uint32_t node = 0; node < entry.nodes.size(); ++node) {
+    const Node& n = entry.nodes[node];
+    if (auto* param = std::get_if<Param>(&n.kind)) {
+      values[{node, 0}] =
+          add({Drawn::kInput, kNoRegion, cat(param->name, "\n", shape_text(*n.types[0])), "input"});
+    } else if (is_op(n) && !region_of(module_, n)) {
+      walk_op(entry, node, kNoRegion, values);
+    } else if (is_op(n)) {
+      folded_ ? fold_region(entry, node, values) : walk_region(entry, node, values);
+    }
+  }
+  for (size_t k = 0; k < entry.results.size(); ++k) {
+    ValueId result = entry.results[k];
+    size_t node = add({Drawn::kOutput, kNoRegion,
+                       cat("output ", k, "\n", shape_text(*entry.type(result))), "output"});
+    connect(values[result], node, *entry.type(result));
+  }
+  return std::move(scene_);
+}
+
+}  // namespace
+
+SceneSize size_of_scene(const IRModule& module) {
+  const Function& entry = module.function(module.entry);
+  SceneSize size{entry.results.size(), entry.results.size()};
+  for (const Node& node : entry.nodes) {
+    if (std::holds_alternative<Constant>(node.kind)) continue;
+    ++size.folded_nodes;
+    const Function* body = region_of(module, node);
+    size.nodes +=
+        body ? static_cast<size_t>(std::count_if(body->nodes.begin(), body->nodes.end(), is_op))
+             : 1;
+  }
+  return size;
+}
+
+Scene make_scene(const IRModule& module, bool folded) { return SceneMaker(module, folded).run(); }
+
+}  // namespace byoc::driver

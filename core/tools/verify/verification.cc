@@ -1,0 +1,189 @@
+#include "core/tools/verify/verification.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "byoc/import.h"
+#include "core/tools/model/bindings.h"
+#include "core/tools/model/data_set.h"
+#include "core/tools/model/execute.h"
+#include "core/tools/model/region_probe.h"
+#include "core/tools/replay/dump_region.h"
+#include "core/tools/verify/reduce_region.h"
+
+namespace byoc::driver {
+namespace {
+
+class Verifier {
+ public:
+  Verifier(IRModule module, const VerifyRequest& request)
+      : request_(request), build_(request.build), module_(with_names(std::move(module))) {}
+
+  Result<Verification> run() {
+    if (is_data_set(request_.against)) {
+      BYOC_TRY(out_.reference, reference_plugin(*build_.plugins));
+      BYOC_TRY_STATUS(compare_with_stored());
+    } else {
+      BYOC_TRY(const Plugin* plugin, build_.plugins->get(request_.against));
+      BYOC_TRY_STATUS(compare_with_plugin(plugin->id()));
+      // One that does not take every op cannot be given every region.
+      out_.reference = plugin->id();
+      if (!plugin->is_default_codegen()) {
+        BYOC_TRY(out_.reference, reference_plugin(*build_.plugins));
+      }
+    }
+    BYOC_TRY_STATUS(compare_borders());
+    return std::move(out_);
+  }
+
+ private:
+  Status compare_with_plugin(const std::string& id) {
+    BYOC_TRY(Executable executable, build(module_, build_));
+    BYOC_TRY(auto made, cli::make_inputs(executable.program.inputs, request_.inputs, request_.seed,
+                                         tensor_readers()));
+    for (auto& input : made) inputs_.push_back(std::move(input.tensor));
+    std::vector<NamedTensor> names = executable.program.outputs;
+    BYOC_TRY(auto got, execute_here(std::move(executable)));
+    BYOC_TRY(Executable reference, build(module_, all_by(id, build_)));
+    BYOC_TRY(auto wanted, execute_here(std::move(reference)));
+    compare_outputs(names, got, wanted);
+    return {};
+  }
+
+  Status compare_with_stored() {
+    BYOC_TRY(auto stored_inputs, read_stored_inputs(request_.against));
+    BYOC_TRY(auto stored_outputs, read_stored_outputs(request_.against));
+    BYOC_TRY(Executable executable, build(module_, build_));
+    std::vector<NamedTensor> names = executable.program.outputs;
+    BYOC_TRY(inputs_, match_inputs(std::move(stored_inputs), executable.program.inputs));
+    BYOC_TRY(auto wanted, match_outputs(std::move(stored_outputs), names));
+    BYOC_TRY(auto got, execute_here(std::move(executable)));
+    compare_outputs(names, got, wanted);
+    return {};
+  }
+
+  Result<std::vector<Tensor>> execute_here(Executable executable) const {
+    return execute(std::move(executable), build_.plugins, build_.threads, inputs_);
+  }
+
+  ComparedValue compare(std::string name, const Tensor& got, const Tensor& wanted) const {
+    return compare_value(std::move(name), got, wanted, request_.tolerance);
+  }
+
+  void compare_outputs(const std::vector<NamedTensor>& names, const std::vector<Tensor>& got,
+                       const std::vector<Tensor>& wanted) {
+    for (size_t k = 0; k < got.size(); ++k)
+      out_.outputs.push_back(compare(names[k].name, got[k], wanted[k]));
+  }
+
+  /// Every value between regions, by the plugins and by the reference; functions stay as they are,
+  /// so the mismatch does not move.
+  Status compare_borders() {
+    std::vector<Tensor> inputs;
+    for (const Tensor& input : inputs_) {
+      BYOC_TRY(Tensor copy, input.copy());
+      inputs.push_back(std::move(copy));
+    }
+    BYOC_TRY(RegionValues values,
+             RegionValues::compute(module_, build_, out_.reference, std::move(inputs)));
+    const Probe& probe = values.probe();
+    BYOC_TRY(Executable ours, compile_regions(probe.module, values.ours()));
+    BYOC_TRY(auto got, execute_here(std::move(ours)));
+    out_.regions = probe.regions.size();
+    for (const RegionBorder& region : probe.regions) out_.borders += region.num_outputs;
+    for (size_t r = 0; r < probe.regions.size() && !out_.bad; ++r)
+      compare_region(probe.regions[r], r, got, values.right());
+    return out_.bad ? narrow(values, probe.regions[out_.bad->index]) : Status();
+  }
+
+  void compare_region(const RegionBorder& region, size_t index, const std::vector<Tensor>& got,
+                      const std::vector<Tensor>& wanted) {
+    for (size_t k = 0; k < region.num_outputs && !out_.bad; ++k) {
+      size_t value = region.first_output + k;
+      ComparedValue compared = compare(cat("output ", k), got[value], wanted[value]);
+      if (compared.difference.is_equal) continue;
+      out_.bad = BadRegion{.function = region.function.str(),
+                           .plugin = region.plugin,
+                           .index = index,
+                           .output = std::move(compared)};
+    }
+  }
+
+  Status narrow(const RegionValues& values, const RegionBorder& region) {
+    Trial trial{values.ours(),
+                values.reference(),
+                out_.reference,
+                build_.plugins,
+                build_.threads,
+                [&](const Tensor& got, const Tensor& right) {
+                  return compare("", got, right).difference.is_equal;
+                }};
+    BYOC_TRY(auto inputs, values.inputs_of(region));
+    BYOC_TRY(Narrowed narrowed,
+             narrow_region(values.fused(), region.function, std::move(inputs), trial));
+    BadRegion& bad = *out_.bad;
+    bad.from_ops = narrowed.from_ops;
+    bad.to_ops = narrowed.to_ops;
+    bad.runs = narrowed.runs;
+    bad.smallest = placement_of(narrowed.module).ops;
+    BYOC_TRY(bad.replay,
+             replay_case(narrowed.module, narrowed.region, values.ours(), out_.reference));
+    bad.replay.tolerance = request_.tolerance;
+    set_tensors(bad.replay, narrowed.module.function(narrowed.region), std::move(narrowed.inputs),
+                std::move(narrowed.outputs));
+    return {};
+  }
+
+  const VerifyRequest& request_;
+  BuildOptions build_;
+  IRModule module_;
+  std::vector<Tensor> inputs_;
+  Verification out_;
+};
+
+}  // namespace
+
+bool Verification::passed() const {
+  return !bad && std::all_of(outputs.begin(), outputs.end(),
+                             [](const ComparedValue& value) { return value.difference.is_equal; });
+}
+
+Result<std::string> reference_plugin(const PluginSet& plugins) {
+  std::string id;
+  for (const auto& plugin : plugins.all()) {
+    if (plugin->is_default_codegen()) id = plugin->id();
+  }
+  if (!id.empty()) return id;
+  return not_found("no plugin takes every op, so there is nothing to compare with")
+      .with_slug("no-default-codegen")
+      .with_help("name one: --against PLUGIN");
+}
+
+bool is_data_set(const std::string& against) {
+  std::error_code error;
+  return std::filesystem::is_directory(against, error);
+}
+
+Result<std::vector<std::string>> stored_shapes(const std::string& model,
+                                               const std::string& folder) {
+  std::vector<std::string> shapes;
+  BYOC_TRY(auto inputs, onnx_inputs(model));
+  BYOC_TRY(auto stored, read_stored_inputs(folder));
+  for (const ModelInput& input : inputs) {
+    if (!input.has_rank || std::count(input.dims.begin(), input.dims.end(), -1) == 0) continue;
+    for (const PbTensor& tensor : stored) {
+      if (tensor.name != input.name) continue;
+      std::string extents;
+      for (int64_t extent : tensor.tensor.spec().dims)
+        extents += cat(extents.empty() ? "" : "x", extent);
+      shapes.push_back(cat(input.name, "=", extents));
+    }
+  }
+  return shapes;
+}
+
+Result<Verification> verify_model(IRModule module, const VerifyRequest& request) {
+  return Verifier(std::move(module), request).run();
+}
+
+}  // namespace byoc::driver

@@ -1,0 +1,107 @@
+#include "plugins/llvm/analysis/loop_splitting.h"
+
+#include <algorithm>
+
+#include "plugins/llvm/analysis/walk.h"
+
+namespace byoc::llvm_plugin {
+namespace {
+
+constexpr int64_t kMostIterations = 1 << 10;  // each is looked at
+constexpr int64_t kMostStores = 1 << 12;      // of all copies together, unrolled loops written out
+
+// The comparisons of indices inside a loop, with the ranges of the variables around them.
+class Comparisons {
+ public:
+  explicit Comparisons(Ranges& ranges) : ranges_(ranges) {}
+  void collect(const te::Stmt& stmt, int64_t times);
+  bool fits() const { return fits_; }
+  int64_t stores() const { return stores_; }
+  bool is_empty() const { return found_.empty(); }
+  void keep_undecided() {
+    std::erase_if(found_, [&](const te::Expr& x) { return ranges_.decide(x).has_value(); });
+  }
+  std::vector<std::optional<bool>> decided() const {
+    std::vector<std::optional<bool>> out;
+    for (const te::Expr& x : found_) out.push_back(ranges_.decide(x));
+    return out;
+  }
+
+ private:
+  void enter(const te::For& loop);
+
+  Ranges& ranges_;
+  Seen seen_;
+  std::vector<te::Expr> found_;
+  bool fits_ = true;
+  int64_t stores_ = 0;
+};
+
+void Comparisons::enter(const te::For& loop) {
+  const Range begin = ranges_.of(loop.begin), extent = ranges_.of(loop.extent);
+  const bool is_known = begin.high < Range::kUnknown && extent.high < Range::kUnknown;
+  ranges_.set(loop.var, is_known
+                            ? Range{begin.low, begin.high + std::max<int64_t>(extent.high, 1) - 1}
+                            : Range{});
+}
+
+void Comparisons::collect(const te::Stmt& stmt, int64_t times) {
+  for_each_expr(*stmt, [&](const te::Expr& x) {
+    walk_expr(x, seen_, [&](const te::Expr& inner) {
+      auto* binary = std::get_if<te::Binary>(&inner->kind);
+      if (binary && binary->op >= te::BinaryOp::kEqual && binary->a.dtype() == DType::kI64)
+        found_.push_back(inner);
+    });
+  });
+  if (auto* loop = std::get_if<te::For>(&stmt->kind)) {
+    enter(*loop);
+    fits_ = fits_ && loop->kind != te::LoopKind::kParallel;
+    if (loop->kind == te::LoopKind::kUnrolled)
+      times *= std::max<int64_t>(*te::as_int(loop->extent), 1);
+  }
+  if (std::holds_alternative<te::Store>(stmt->kind)) stores_ += times;
+  if (times > kMostStores) fits_ = false;
+  if (!fits_) return;
+  for_each_inner(*stmt, [&](const te::Stmt& inner) { collect(inner, times); });
+}
+
+// The longest part, and what stands before and behind it.
+std::vector<Part> around_longest(const std::vector<Part>& runs) {
+  auto longest = std::max_element(runs.begin(), runs.end(), [](const Part& a, const Part& b) {
+    return a.last - a.first < b.last - b.first;
+  });
+  std::vector<Part> out;
+  if (longest != runs.begin()) out.push_back({0, longest->first});
+  out.push_back(*longest);
+  if (longest->last < runs.back().last) out.push_back({longest->last, runs.back().last});
+  return out;
+}
+
+}  // namespace
+
+std::vector<Part> parts_of(const te::For& loop, Ranges ranges, int64_t copies) {
+  const int64_t extent = te::as_int(loop.extent).value_or(0);
+  std::vector<Part> whole = {{0, extent}};
+  const auto begin = te::as_int(loop.begin);
+  if (!begin || extent < 2 || extent > kMostIterations || loop.body.is_empty()) return whole;
+  ranges.set(loop.var, {*begin, *begin + extent - 1});
+  Comparisons inside(ranges);
+  inside.collect(loop.body, 1);
+  if (!inside.fits() || inside.is_empty()) return whole;
+  inside.keep_undecided();
+  if (inside.is_empty()) return whole;
+  std::vector<Part> runs;
+  std::vector<std::optional<bool>> before;
+  for (int64_t k = 0; k < extent; ++k) {
+    ranges.set(loop.var, {*begin + k, *begin + k});
+    std::vector<std::optional<bool>> now = inside.decided();
+    if (!runs.empty() && now == before) ++runs.back().last;
+    else runs.push_back({k, k + 1});
+    before = std::move(now);
+  }
+  if (runs.size() > 3) runs = around_longest(runs);
+  const auto count = static_cast<int64_t>(runs.size());
+  return count * copies * inside.stores() <= kMostStores ? runs : whole;
+}
+
+}  // namespace byoc::llvm_plugin

@@ -1,0 +1,217 @@
+#include "plugins/llvm/analysis/memory_plan.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "byoc/base/arena.h"
+#include "plugins/llvm/analysis/walk.h"
+
+namespace byoc::llvm_plugin {
+namespace {
+
+constexpr uint64_t kMaxStackBytes = 64 << 10;  // of all of a function; more goes to the workspace
+constexpr uint64_t kAlign = 64;
+
+// Statements and expressions get numbers as a walk meets them; a tensor is alive from the first to
+// the last number that touches it. What loops inside its own scope touch lives as long as the
+// outermost of those loops.
+class Planner {
+ public:
+  explicit Planner(uint32_t threads) { plan_.slots = std::max(threads, 1u); }
+  Result<MemoryPlan> plan(const te::LoopFunction& function);
+
+ private:
+  struct Life {
+    uint32_t first = std::numeric_limits<uint32_t>::max(), last = 0;
+    size_t loops = 0;  // around its Alloc
+    const te::StmtNode* parallel = nullptr;
+  };
+  struct Loop {
+    uint32_t enter;
+    std::vector<const void*> touched;  // tensors made outside of it and inside the loop before
+  };
+  Status add(const te::Tensor& tensor, Home::Kind kind, uint64_t offset);
+  Status walk(const te::Stmt& stmt);
+  Status walk_loop(const te::StmtNode& node, const te::For& loop);
+  Status walk_alloc(const te::Alloc& alloc);
+  void touch(const te::Tensor& tensor);
+  void place(const te::StmtNode* parallel, uint64_t& bytes);
+
+  MemoryPlan plan_;
+  std::unordered_map<const void*, Life> lives_;
+  std::vector<const void*> allocs_;             // in order
+  std::vector<const te::StmtNode*> parallels_;  // in order
+  std::vector<Loop> loops_;
+  const te::StmtNode* parallel_ = nullptr;
+  uint32_t now_ = 0;
+  uint64_t stack_bytes_ = 0;
+};
+
+Status Planner::add(const te::Tensor& tensor, Home::Kind kind, uint64_t offset) {
+  Home home{kind, offset, tensor, {}, {}, 1};
+  for (const te::Expr& extent : tensor.shape()) {
+    auto value = te::as_int(extent);
+    if (!value || *value < 0) {
+      return unimplemented(
+          cat("tensor ", tensor.name(), " has an extent that is no number: ", te::print(extent)));
+    }
+    home.dims.push_back(*value);
+  }
+  home.strides.resize(home.dims.size());
+  for (size_t k = home.dims.size(); k-- > 0;) {
+    home.strides[k] = home.elements;
+    home.elements *= home.dims[k];
+  }
+  plan_.homes.insert_or_assign(tensor.id(), std::move(home));
+  return {};
+}
+
+void Planner::touch(const te::Tensor& tensor) {
+  auto found = lives_.find(tensor.id());
+  if (found == lives_.end()) return;  // an argument
+  Life& life = found->second;
+  uint32_t from = now_;
+  if (life.loops < loops_.size()) {
+    Loop& loop = loops_[life.loops];
+    from = loop.enter;
+    loop.touched.push_back(tensor.id());
+  }
+  life.first = std::min(life.first, from);
+  life.last = std::max(life.last, now_);
+}
+
+Status Planner::walk_alloc(const te::Alloc& alloc) {
+  const void* id = alloc.tensor.id();
+  BYOC_TRY_STATUS(add(alloc.tensor, Home::kWorkspace, 0));
+  Home& home = plan_.homes.at(id);
+  if (alloc.scope == te::Scope::kStack && stack_bytes_ + home.bytes() <= kMaxStackBytes) {
+    home.kind = Home::kStack;
+    stack_bytes_ += home.bytes();
+  } else {
+    if (parallel_) home.kind = Home::kSlot;
+    Life life;
+    life.loops = loops_.size();
+    life.parallel = parallel_;
+    if (lives_.emplace(id, life).second) allocs_.push_back(id);
+  }
+  return walk(alloc.body);
+}
+
+Status Planner::walk_loop(const te::StmtNode& node, const te::For& loop) {
+  bool is_outer_parallel = loop.kind == te::LoopKind::kParallel && !parallel_;
+  if (is_outer_parallel) {
+    parallel_ = &node;
+    parallels_.push_back(&node);
+  }
+  loops_.push_back({now_++, {}});
+  BYOC_TRY_STATUS(walk(loop.body));
+  for (const void* id : loops_.back().touched) {
+    Life& life = lives_.at(id);
+    life.last = std::max(life.last, now_);
+  }
+  ++now_;
+  if (is_outer_parallel) {
+    Life life{loops_.back().enter, now_, loops_.size() - 1, nullptr};
+    auto [known, is_new] = lives_.emplace(&node, life);
+    known->second.last = now_++;
+    (void)is_new;
+    parallel_ = nullptr;
+  }
+  loops_.pop_back();
+  return {};
+}
+
+Status Planner::walk(const te::Stmt& stmt) {
+  if (stmt.is_empty()) return {};
+  Seen seen;
+  for_each_expr(*stmt, [&](const te::Expr& x) {
+    walk_expr(x, seen, [&](const te::Expr& inner) {
+      if (auto* load = std::get_if<std::shared_ptr<const te::Load>>(&inner->kind))
+        touch((*load)->tensor);
+    });
+  });
+  if (auto* store = std::get_if<te::Store>(&stmt->kind)) touch(store->tensor);
+  if (auto* intrinsic = std::get_if<te::Intrinsic>(&stmt->kind)) {
+    for (const te::Place& place : intrinsic->places) touch(place.tensor);
+  }
+  ++now_;
+  if (auto* loop = std::get_if<te::For>(&stmt->kind)) return walk_loop(*stmt, *loop);
+  if (auto* alloc = std::get_if<te::Alloc>(&stmt->kind)) return walk_alloc(*alloc);
+  Status status;
+  for_each_inner(*stmt, [&](const te::Stmt& inner) {
+    if (status.ok()) status = walk(inner);
+  });
+  return status;
+}
+
+// The tensors of one parallel loop among themselves, or (null) those outside of all, with what the
+// parallel loops need as a whole.
+void Planner::place(const te::StmtNode* parallel, uint64_t& bytes) {
+  std::vector<Lifetime> lifetimes;
+  std::vector<uint64_t*> offsets;
+  auto add_life = [&](const Life& life, uint64_t size, uint64_t& offset) {
+    if (life.first > life.last) return;  // never touched
+    lifetimes.push_back({(size + kAlign - 1) / kAlign * kAlign, life.first, life.last});
+    offsets.push_back(&offset);
+  };
+  for (const void* id : allocs_) {
+    const Life& life = lives_.at(id);
+    Home& home = plan_.homes.at(id);
+    if (life.parallel == parallel) add_life(life, home.bytes(), home.offset);
+  }
+  for (const te::StmtNode* node : parallels_) {
+    ParallelPlan& region = plan_.parallel[node];
+    if (parallel == nullptr && region.slot_bytes > 0)
+      add_life(lives_.at(node), region.slot_bytes * plan_.slots, region.offset);
+  }
+  ArenaPlan arena = plan_arena(lifetimes);
+  for (size_t k = 0; k < offsets.size(); ++k) *offsets[k] = arena.offsets[k];
+  bytes = arena.bytes;
+}
+
+Result<MemoryPlan> Planner::plan(const te::LoopFunction& function) {
+  uint64_t number = 0;
+  for (const te::Tensor& tensor : function.inputs)
+    BYOC_TRY_STATUS(add(tensor, Home::kArgument, number++));
+  for (const te::Tensor& tensor : function.outputs)
+    BYOC_TRY_STATUS(add(tensor, Home::kArgument, number++));
+  BYOC_TRY_STATUS(walk(function.body));
+  for (const te::StmtNode* node : parallels_) place(node, plan_.parallel[node].slot_bytes);
+  place(nullptr, plan_.workspace_bytes);
+  return std::move(plan_);
+}
+
+void add_name(Names& names, const void* id) {
+  if (names.index.emplace(id, names.in_order.size()).second) names.in_order.push_back(id);
+}
+
+void collect(const te::Stmt& stmt, Names& names, Seen& seen) {
+  if (stmt.is_empty()) return;
+  for_each_expr(*stmt, [&](const te::Expr& x) {
+    walk_expr(x, seen, [&](const te::Expr& inner) {
+      if (auto* var = std::get_if<te::VarRef>(&inner->kind)) add_name(names, var->var.id());
+      if (auto* load = std::get_if<std::shared_ptr<const te::Load>>(&inner->kind))
+        add_name(names, (*load)->tensor.id());
+    });
+  });
+  if (auto* store = std::get_if<te::Store>(&stmt->kind)) add_name(names, store->tensor.id());
+  if (auto* intrinsic = std::get_if<te::Intrinsic>(&stmt->kind)) {
+    for (const te::Place& place : intrinsic->places) add_name(names, place.tensor.id());
+  }
+  for_each_inner(*stmt, [&](const te::Stmt& inner) { collect(inner, names, seen); });
+}
+
+}  // namespace
+
+Result<MemoryPlan> plan_memory(const te::LoopFunction& function, uint32_t threads) {
+  return Planner(threads).plan(function);
+}
+
+Names names_in(const te::Stmt& body) {
+  Names names;
+  Seen seen;
+  collect(body, names, seen);
+  return names;
+}
+
+}  // namespace byoc::llvm_plugin

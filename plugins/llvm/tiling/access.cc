@@ -1,0 +1,98 @@
+#include "plugins/llvm/tiling/access.h"
+
+#include "byoc/te/simplify.h"
+#include "plugins/llvm/analysis/walk.h"
+
+namespace byoc::llvm_plugin::topi {
+namespace {
+
+constexpr int64_t kFunctionWork = 20;  // of an exp, against 1 of an addition
+
+bool names_var(const te::Expr& x, const te::Var& var) {
+  bool out = false;
+  Seen seen;
+  walk_expr(x, seen, [&](const te::Expr& inner) {
+    auto* ref = std::get_if<te::VarRef>(&inner->kind);
+    out = out || (ref && ref->var == var);
+  });
+  return out;
+}
+
+std::optional<int64_t> coefficient(const te::Expr& x, const te::Var& var) {
+  if (auto* ref = std::get_if<te::VarRef>(&x->kind)) return ref->var == var ? 1 : 0;
+  if (!names_var(x, var)) return 0;
+  auto* binary = std::get_if<te::Binary>(&x->kind);
+  if (binary == nullptr) return std::nullopt;
+  auto a = coefficient(binary->a, var), b = coefficient(binary->b, var);
+  if (!a || !b) return std::nullopt;
+  if (binary->op == te::BinaryOp::kAdd) return *a + *b;
+  if (binary->op == te::BinaryOp::kSubtract) return *a - *b;
+  if (binary->op != te::BinaryOp::kMultiply) return std::nullopt;
+  if (auto factor = te::as_int(binary->b)) return *a * *factor;
+  if (auto factor = te::as_int(binary->a)) return *b * *factor;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<const te::Load*> loads_of(const te::Compute& compute) {
+  std::vector<const te::Load*> out;
+  Seen seen;
+  for (const te::Expr& value : compute.values) {
+    walk_expr(value, seen, [&](const te::Expr& x) {
+      if (auto* load = std::get_if<std::shared_ptr<const te::Load>>(&x->kind))
+        out.push_back(load->get());
+    });
+  }
+  return out;
+}
+
+// The indices as one, in elements; pixels that are counted through are whole again in it.
+std::optional<int64_t> stride_of(const te::Load& load, const te::Var& var) {
+  te::Expr offset = 0;
+  int64_t step = 1;
+  for (size_t k = load.indices.size(); k-- > 0;) {
+    auto extent = te::as_int(load.tensor.shape()[k]);
+    if (!extent) return std::nullopt;
+    offset = offset + load.indices[k] * step;
+    step *= *extent;
+  }
+  return coefficient(te::simplify(offset), var);
+}
+
+bool is_elementwise(const te::Load& load, const std::vector<te::Axis>& axes) {
+  if (load.indices.size() != axes.size()) return false;
+  for (size_t k = 0; k < axes.size(); ++k) {
+    auto* ref = std::get_if<te::VarRef>(&load.indices[k]->kind);
+    bool is_one = te::as_int(axes[k].extent) == 1 && te::as_int(load.indices[k]) == 0;
+    if (!is_one && (!ref || !(ref->var == axes[k].var))) return false;
+  }
+  return true;
+}
+
+int64_t extent_of(const te::Axis& axis) { return te::as_int(axis.extent).value_or(-1); }
+
+int64_t elements_of(const te::Tensor& tensor) {
+  int64_t out = 1;
+  for (const te::Expr& extent : tensor.shape()) out *= te::as_int(extent).value_or(1);
+  return out;
+}
+
+int64_t work_of(const te::Compute& compute) {
+  int64_t out = 1;
+  Seen seen;
+  for (const te::Expr& value : compute.values) {
+    walk_expr(value, seen, [&](const te::Expr& x) {
+      if (x.dtype() == DType::kI64) return;  // indices
+      auto* unary = std::get_if<te::Unary>(&x->kind);
+      auto* binary = std::get_if<te::Binary>(&x->kind);
+      bool is_function = (unary && unary->op >= te::UnaryOp::kExp) ||
+                         (binary && binary->op == te::BinaryOp::kPower);
+      if (is_function) out += kFunctionWork;
+      else if (unary || binary) ++out;
+    });
+  }
+  return out;
+}
+
+}  // namespace byoc::llvm_plugin::topi

@@ -1,0 +1,168 @@
+// What sums cost, in cycles, and the cheapest of some hundred ways to part them.
+// Its constants were fitted to Zen 3 (bench_llvm_kernels); sources of the cache figures: AMD and
+// Intel optimisation manuals. Only the order of the candidates matters.
+#include "plugins/llvm/tiling/cost_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace byoc::llvm_plugin::topi {
+namespace {
+
+constexpr double kL2PerByte = 0.025;     // cycles that a byte from the second cache adds
+constexpr double kL2InRow = 0.008;       // one of many that are read in a row, as weights are
+constexpr double kMemoryPerByte = 0.06;  // one from behind it
+constexpr double kPieceCycles = 40;      // for a piece of memory that stands elsewhere
+constexpr double kTileCycles = 30;       // to begin a tile
+constexpr double kChunkVector = 2.0;     // to add a vector of a chunk's sums to those before
+constexpr double kChunkRowVector = 8.0;  // where it stands in a row of a matrix
+constexpr double kPassVector = 2.0;      // to read, finish and write one in a pass of its own
+
+// What tiles of one kind cost to fill a panel of `o` vectors and `units`.
+struct Fill {
+  double cycles = 0, tiles = 0, sums = 0;  // cycles of one term; sums: vectors
+};
+
+Fill filled(const Sums& sums, const RegisterTile& tile, int64_t o, int64_t units) {
+  Fill out;
+  const int64_t cells = sums.is_flat ? units : sums.cells;
+  const int64_t times = sums.is_flat ? 1 : units;
+  for (auto [vectors, v_count] :
+       {std::pair(tile.vectors, o / tile.vectors), std::pair(o % tile.vectors, int64_t{1})}) {
+    if (vectors == 0) continue;
+    for (auto [width, c_count] :
+         {std::pair(tile.cells, cells / tile.cells), std::pair(cells % tile.cells, int64_t{1})}) {
+      if (width == 0) continue;
+      const auto count = static_cast<double>(v_count * c_count * times);
+      out.cycles += count * cycles_per_term(width, vectors * sums.registers);
+      out.tiles += count;
+      out.sums += count * static_cast<double>(width * vectors * sums.registers);
+    }
+  }
+  return out;
+}
+
+class Cost {
+ public:
+  Cost(const Sums& sums, const te::Target& target) : sums_(sums), target_(target) {}
+  double operator()(const Plan& plan) const {
+    const int64_t o_parts = parts(sums_.o, plan.o_panel), u_parts = parts(sums_.units, plan.units);
+    double total = 0;
+    for (auto [o, o_count] : sizes(sums_.o, plan.o_panel)) {
+      for (auto [units, u_count] : sizes(sums_.units, plan.units))
+        total += static_cast<double>(o_count * u_count) * panel(plan, o, units);
+    }
+    total += memory_cycles(plan, o_parts, u_parts);
+    total *= static_cast<double>(sums_.n);
+    const int64_t panels = sums_.n * o_parts * u_parts, threads = target_.threads;
+    if (threads > 1)  // the last round keeps some of them idle
+      total *= static_cast<double>(parts(panels, threads) * threads) / static_cast<double>(panels);
+    return total;
+  }
+
+ private:
+  using Sizes = std::vector<std::pair<int64_t, int64_t>>;  // size, count
+  static int64_t parts(int64_t whole, int64_t part) { return (whole + part - 1) / part; }
+  static Sizes sizes(int64_t whole, int64_t part) {
+    Sizes out = {{part, whole / part}};
+    if (whole % part != 0) out.emplace_back(whole % part, 1);
+    return out;
+  }
+
+  double panel(const Plan& plan, int64_t o, int64_t units) const {
+    const Fill fill = filled(sums_, plan.tile, o, units);
+    const auto chunks = static_cast<double>(sums_.c / plan.chunk);
+    double total = fill.cycles * static_cast<double>(sums_.c * sums_.taps);
+    total += fill.tiles * chunks * kTileCycles;
+    if (plan.chunk < sums_.c) total += fill.sums * (chunks * chunk_cycles() + kPassVector);
+    // Weights of a tile come once for a panel, or, where they do not stay in the first cache, again
+    // for each tile beside it.
+    const int64_t weights = sums_.weight_bytes(std::min(plan.tile.vectors, o), plan.chunk);
+    const int64_t input = sums_.input_bytes(units, plan.chunk);
+    const auto o_tiles = static_cast<double>(parts(o, plan.tile.vectors));
+    const bool stays = weights <= target_.l1_bytes * 3 / 8;
+    total += kL2InRow * chunks * (stays ? o_tiles : fill.tiles) * static_cast<double>(weights);
+    // So does a panel's input, for the next channels.
+    const int64_t sums = plan.chunk < sums_.c ? o * units * sum_bytes() : 0;
+    const int64_t in_use = input + 2 * weights + sums;
+    if (in_use > target_.l2_bytes / 2)
+      total += kMemoryPerByte * chunks * (o_tiles - 1) * static_cast<double>(input);
+    else if (input + weights > target_.l1_bytes * 3 / 4)
+      total += l2_cycles() * chunks * o_tiles * static_cast<double>(input);
+    return total;
+  }
+
+  // What all panels of an image read from behind the second cache, at least once. Of a strided one
+  // the cells of a panel stand side by side, those of the next block elsewhere: nothing fetches
+  // them ahead.
+  double memory_cycles(const Plan& plan, int64_t o_parts, int64_t u_parts) const {
+    const int64_t l2 = target_.l2_bytes / 2;
+    const int64_t input = sums_.input_bytes(sums_.units, sums_.c);
+    const int64_t weights = sums_.weight_bytes(sums_.o, sums_.c);
+    const int64_t kept_weights = sums_.weight_bytes(plan.o_panel, sums_.c);
+    const int64_t sums = plan.chunk < sums_.c ? plan.o_panel * plan.units * sum_bytes() : 0;
+    const bool keeps_weights = kept_weights + sums_.input_bytes(plan.units, sums_.c) + sums <= l2;
+    const bool keeps_input = input + sums_.weight_bytes(plan.o_panel, plan.chunk) + sums <= l2;
+    const int64_t weight_times = keeps_weights ? 1 : u_parts,
+                  input_times = keeps_input ? 1 : o_parts;
+    const double read = static_cast<double>(weights * weight_times + input * input_times);
+    const double pieces =
+        sums_.is_strided ? static_cast<double>(sums_.c * u_parts * input_times) : 0;
+    return kMemoryPerByte * read + kPieceCycles * pieces;
+  }
+  double l2_cycles() const { return sums_.is_strided ? kL2PerByte : kL2InRow; }
+  // Sums of neighbouring rows of a matrix are far apart.
+  double chunk_cycles() const { return sums_.is_strided ? kChunkVector : kChunkRowVector; }
+  int64_t sum_bytes() const { return sums_.lanes * 4 * (sums_.is_flat ? 1 : sums_.cells); }
+
+  const Sums& sums_;
+  const te::Target& target_;
+};
+
+// The whole, and fractions of it rounded up to a multiple of `step`.
+std::vector<int64_t> fractions(int64_t whole, int64_t step) {
+  std::vector<int64_t> out = {whole};
+  for (int64_t k : {2, 3, 4, 6, 8, 12, 16, 24, 32, 64}) {
+    const int64_t part = ((whole + k - 1) / k + step - 1) / step * step;
+    if (part < out.back()) out.push_back(part);
+  }
+  if (step < out.back()) out.push_back(step);
+  return out;
+}
+
+std::vector<int64_t> chunks_of(int64_t blocks) {
+  std::vector<int64_t> out;
+  for (int64_t chunk = blocks; chunk > 0; --chunk) {
+    if (blocks % chunk == 0 && blocks / chunk <= 64) out.push_back(chunk);
+  }
+  return out;
+}
+
+std::vector<RegisterTile> tiles_for(const Sums& sums, const te::Target& target) {
+  const int64_t cells = sums.is_flat ? sums.units : sums.cells;
+  const int registers = target.vector_registers / static_cast<int>(sums.registers);
+  if (sums.may_join_blocks) return good_tiles(cells, sums.o, registers);
+  const int64_t most = std::min<int64_t>((target.vector_registers - 1) / sums.registers - 1, 14);
+  return {{std::clamp<int64_t>(most, 1, cells), 1}};
+}
+
+}  // namespace
+
+Plan best_plan(const Sums& sums, const te::Target& target) {
+  const Cost cost(sums, target);
+  Plan best;
+  double least = INFINITY;
+  for (const RegisterTile& tile : tiles_for(sums, target)) {
+    for (int64_t o_panel : fractions(sums.o, tile.vectors)) {
+      for (int64_t units : fractions(sums.units, sums.is_flat ? tile.cells : 1)) {
+        for (int64_t chunk : chunks_of(sums.c)) {
+          const Plan plan{tile, chunk, o_panel, units};
+          if (const double total = cost(plan); total < least) least = total, best = plan;
+        }
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace byoc::llvm_plugin::topi

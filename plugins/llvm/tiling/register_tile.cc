@@ -1,0 +1,55 @@
+#include "plugins/llvm/tiling/register_tile.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace byoc::llvm_plugin::topi {
+namespace {
+
+constexpr double kLoad = 0.6;     // two a cycle, now and then in each other's way
+constexpr double kLatency = 4.6;  // of a multiply-add, 4, and what the schedule falls short of it
+
+double cycles_of_row(int64_t cells, int64_t width, int64_t vectors) {
+  double out = static_cast<double>(cells / width) * cycles_per_term(width, vectors);
+  if (cells % width != 0) out += cycles_per_term(cells % width, vectors);
+  return out;
+}
+
+}  // namespace
+
+double cycles_per_term(int64_t cells, int64_t vectors) {
+  return std::max({static_cast<double>(cells * vectors) / 2, kLatency,
+                   kLoad * static_cast<double>(cells + vectors)});
+}
+
+RegisterTile best_tile(int64_t cells, int64_t vectors, int registers) {
+  RegisterTile best;
+  double least = INFINITY;
+  for (int64_t v = 1; v <= std::min<int64_t>(vectors, registers); ++v) {
+    if (vectors % v != 0) continue;
+    for (int64_t c = 1; c <= cells && c * v + v + 1 <= registers; ++c) {
+      const double total = cycles_of_row(cells, c, v) * static_cast<double>(vectors / v);
+      if (total < least) least = total, best = {c, v};
+    }
+  }
+  return best;
+}
+
+std::vector<RegisterTile> good_tiles(int64_t cells, int64_t vectors, int registers) {
+  std::vector<std::pair<double, RegisterTile>> all;
+  for (int64_t v = 1; v <= vectors; ++v) {
+    for (int64_t c = 1; c <= cells && c * v + std::min(c, v) + 1 <= registers; ++c) {
+      double total = cycles_of_row(cells, c, v) * static_cast<double>(vectors / v);
+      if (vectors % v != 0) total += cycles_of_row(cells, c, vectors % v);
+      all.emplace_back(total, RegisterTile{c, v});
+    }
+  }
+  std::ranges::stable_sort(all, {}, &std::pair<double, RegisterTile>::first);
+  std::vector<RegisterTile> out;
+  for (const auto& [total, tile] : all) {
+    if (total <= 1.1 * all[0].first) out.push_back(tile);
+  }
+  return out;
+}
+
+}  // namespace byoc::llvm_plugin::topi

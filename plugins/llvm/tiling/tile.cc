@@ -1,0 +1,286 @@
+#include "plugins/llvm/tiling/tile.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace byoc::llvm_plugin::topi {
+namespace {
+
+using te::Dag;
+using te::Schedule;
+
+const te::Compute* compute_of(const te::Stage& stage) {
+  return std::get_if<te::Compute>(&stage.kind);
+}
+
+// The axis of `sums` that `y` has as two, the rank of both when they have one shape.
+std::optional<size_t> fused_axis_of(const te::Tensor& sums, const te::Tensor& y) {
+  const te::Exprs &a = sums.shape(), &b = y.shape();
+  const size_t more = b.size() - a.size();
+  if (b.size() < a.size() || more > 1) return std::nullopt;
+  size_t axis = 0;
+  while (axis < a.size() && te::structural_equal(a[axis], b[axis])) ++axis;
+  if (more == 0) return axis == a.size() ? std::optional(axis) : std::nullopt;
+  // [.., h, 1, ..] and [.., h, w, ..]: the longest run of equal extents may reach too far by one
+  for (size_t at : {axis, axis - 1}) {
+    if (at >= a.size()) continue;
+    auto whole = te::as_int(a[at]), h = te::as_int(b[at]), w = te::as_int(b[at + 1]);
+    bool fits = whole && h && w && *whole == *h * *w;
+    for (size_t d = at + 1; d < a.size(); ++d) fits = fits && te::structural_equal(a[d], b[d + 1]);
+    if (fits) return at;
+  }
+  return std::nullopt;
+}
+
+std::string name(const char* prefix, size_t axis) { return cat(prefix, axis); }
+
+class Tiler {
+ public:
+  Tiler(const Dag& dag, const AnchorDag& what, const Tiling& tiling)
+      : dag_(dag), what_(what), tiling_(tiling), schedule_(dag) {}
+  Result<Schedule> run();
+
+ private:
+  Status inline_others();
+  Status fuse_result();
+  Result<std::vector<std::string>> panels(std::vector<std::string>& inner);
+  Result<std::string> parallelise(const std::vector<std::string>& outer, size_t count);
+  Status tile_loops(const std::string& stage, const std::vector<std::string>& first,
+                    const std::vector<size_t>& axes, const std::vector<std::string>& loops);
+  Status order_at_once();
+  Status order_in_chunks();
+  Status order_tile();
+  Status finish_producers();
+  size_t rank() const { return dag_.stages[what_.anchor].outputs[0].rank(); }
+  const Tiling::Part* tiled(size_t axis) const;
+  const Tiling::Part* in_panel(size_t axis) const;
+  std::string result_loop(size_t axis) const;
+  std::vector<size_t> panel_axes() const;
+
+  const Dag& dag_;
+  const AnchorDag& what_;
+  const Tiling& tiling_;
+  Schedule schedule_;
+  std::string sums_, tile_, result_;  // stages
+};
+
+const Tiling::Part* Tiler::tiled(size_t axis) const {
+  if (tiling_.vectorized.axis == axis) return &tiling_.vectorized;
+  auto found = std::ranges::find(tiling_.unrolled, axis, &Tiling::Part::axis);
+  return found == tiling_.unrolled.end() ? nullptr : &*found;
+}
+
+const Tiling::Part* Tiler::in_panel(size_t axis) const {
+  auto found = std::ranges::find(tiling_.panel, axis, &Tiling::Part::axis);
+  return found == tiling_.panel.end() ? nullptr : &*found;
+}
+
+// The loop of the result over the anchor's `axis`.
+std::string Tiler::result_loop(size_t axis) const {
+  if (axis < what_.fused_axis) return name("i", axis);
+  if (axis > what_.fused_axis) return name("i", axis + 1);
+  return cat("i", axis, ".i", axis + 1);
+}
+
+std::vector<size_t> Tiler::panel_axes() const {
+  std::vector<size_t> out;
+  for (const Tiling::Part& part : tiling_.panel) out.push_back(part.axis);
+  return out;
+}
+
+// Elementwise stages stand where they are read; what comes before the anchor, in the order of the
+// Dag, stays a stage of its own.
+Status Tiler::inline_others() {
+  for (size_t s = what_.anchor + 1; s < dag_.stages.size(); ++s) {
+    const te::Stage& stage = dag_.stages[s];
+    if (s == what_.result || compute_of(stage) == nullptr) continue;
+    BYOC_TRY_STATUS(schedule_.compute_inline(stage.name));
+  }
+  return {};
+}
+
+Status Tiler::fuse_result() {
+  const size_t axis = what_.fused_axis;
+  return axis == rank() ? Status() : schedule_.fuse(result_, name("i", axis), name("i", axis + 1));
+}
+
+// The result's loops around panels, and in `inner` those within, by the order of the panel.
+Result<std::vector<std::string>> Tiler::panels(std::vector<std::string>& inner) {
+  std::vector<std::string> outer;
+  for (size_t axis = 0; axis < rank(); ++axis) {
+    if (in_panel(axis) == nullptr) outer.push_back(result_loop(axis));
+  }
+  for (const Tiling::Part& part : tiling_.panel) {
+    const std::string loop = result_loop(part.axis);
+    if (part.factor == 0) {
+      inner.push_back(loop);
+      continue;
+    }
+    BYOC_TRY_STATUS(schedule_.split(result_, loop, part.factor));
+    outer.push_back(loop + ".o");
+    inner.push_back(loop + ".i");
+  }
+  return outer;
+}
+
+// The first `count` of these loops as one, over the thread pool; its name.
+Result<std::string> Tiler::parallelise(const std::vector<std::string>& outer, size_t count) {
+  std::string fused = outer[0];
+  for (size_t k = 1; k < count; ++k) {
+    BYOC_TRY_STATUS(schedule_.fuse(result_, fused, outer[k]));
+    fused += "." + outer[k];
+  }
+  BYOC_TRY_STATUS(schedule_.parallel(result_, fused));
+  return fused;
+}
+
+// `first`, then the loops of `axes` around tiles, in which `tile` is computed, and the tiles'.
+Status Tiler::tile_loops(const std::string& stage, const std::vector<std::string>& first,
+                         const std::vector<size_t>& axes, const std::vector<std::string>& loops) {
+  std::vector<std::string> order = first, inner;
+  for (size_t k = 0; k < axes.size(); ++k) {
+    const Tiling::Part* part = tiled(axes[k]);
+    if (part != nullptr) BYOC_TRY_STATUS(schedule_.split(stage, loops[k], part->factor));
+    order.push_back(loops[k] + (part != nullptr ? ".o" : ""));
+  }
+  const std::string around = order.back();
+  auto add_inner = [&](size_t axis) {
+    const size_t at = static_cast<size_t>(std::ranges::find(axes, axis) - axes.begin());
+    inner.push_back(loops[at] + ".i");
+  };
+  for (const Tiling::Part& part : tiling_.unrolled) add_inner(part.axis);
+  add_inner(tiling_.vectorized.axis);
+  order.insert(order.end(), inner.begin(), inner.end());
+  BYOC_TRY_STATUS(schedule_.reorder(stage, order));
+  BYOC_TRY_STATUS(schedule_.compute_at(tile_, stage, around));
+  for (size_t k = 0; k + 1 < inner.size(); ++k) BYOC_TRY_STATUS(schedule_.unroll(stage, inner[k]));
+  return schedule_.vectorize(stage, inner.back());
+}
+
+// result: panels, tiles; the sums of a tile, then what becomes of them.
+Status Tiler::order_at_once() {
+  tile_ = sums_;
+  std::vector<std::string> inner;
+  BYOC_TRY(std::vector<std::string> outer, panels(inner));
+  if (!tiling_.panel.empty()) {
+    BYOC_TRY_STATUS(tile_loops(result_, outer, panel_axes(), inner));
+    return parallelise(outer, outer.size()).status();
+  }
+  std::vector<size_t> axes(rank());
+  std::iota(axes.begin(), axes.end(), 0);
+  BYOC_TRY_STATUS(tile_loops(result_, {}, axes, outer));
+  for (size_t axis : axes) outer[axis] += tiled(axis) != nullptr ? ".o" : "";
+  return outer.size() > 1 ? parallelise(outer, outer.size() - 1).status() : Status();
+}
+
+// result: panels of sums, made chunk by chunk, then a pass over the panel as it is stored.
+Status Tiler::order_in_chunks() {
+  const std::string terms = name("r", tiling_.chunk.axis);
+  BYOC_TRY_STATUS(schedule_.split(sums_, terms, tiling_.chunk.factor));
+  BYOC_TRY_STATUS(schedule_.rfactor(sums_, terms + ".o"));
+  tile_ = sums_ + ".partial";
+  std::vector<std::string> inner, order, loops;
+  BYOC_TRY(order, panels(inner));
+  const std::vector<std::string> outer = order;
+  std::map<size_t, std::string> stored;
+  for (size_t k = 0; k < inner.size(); ++k) stored[tiling_.panel[k].axis] = inner[k];
+  for (const auto& [axis, loop] : stored) order.push_back(loop);
+  BYOC_TRY_STATUS(schedule_.reorder(result_, order));
+  BYOC_TRY_STATUS(schedule_.vectorize(result_, order.back()));
+  BYOC_TRY(std::string around, parallelise(outer, outer.size()));
+  BYOC_TRY_STATUS(schedule_.compute_at(sums_, result_, around));
+  std::vector<size_t> axes;
+  for (size_t axis = 0; axis < rank(); ++axis) {
+    if (in_panel(axis) == nullptr) axes.push_back(axis);
+  }
+  for (size_t axis : panel_axes()) axes.push_back(axis);
+  for (size_t axis : axes) loops.push_back(name("i", axis));
+  return tile_loops(sums_, {terms + ".o"}, axes, loops);
+}
+
+// Terms outside, a tile inside.
+Status Tiler::order_tile() {
+  std::vector<std::string> order, inner;
+  for (size_t axis = 0; axis < rank(); ++axis) {
+    if (tiled(axis) == nullptr) order.push_back(name("i", axis));
+  }
+  const te::Compute& compute = *compute_of(dag_.stages[what_.anchor]);
+  for (size_t r = 0; r < compute.reduce.size(); ++r) {
+    const bool is_chunked = tiling_.chunk.factor > 0 && tiling_.chunk.axis == r;
+    if (is_chunked) order.push_back(name("r", r) + ".o");
+    order.push_back(name("r", r) + (is_chunked ? ".i" : ""));
+  }
+  for (const Tiling::Part& part : tiling_.unrolled) inner.push_back(name("i", part.axis));
+  inner.push_back(name("i", tiling_.vectorized.axis));
+  order.insert(order.end(), inner.begin(), inner.end());
+  BYOC_TRY_STATUS(schedule_.reorder(tile_, order));
+  for (size_t r : tiling_.unrolled_reduce) BYOC_TRY_STATUS(schedule_.unroll(tile_, name("r", r)));
+  for (size_t k = 0; k + 1 < inner.size(); ++k) BYOC_TRY_STATUS(schedule_.unroll(tile_, inner[k]));
+  return schedule_.vectorize(tile_, inner.back());
+}
+
+// Padding and the like: copied once, ahead of the tiles, its rows over the thread pool.
+Status Tiler::finish_producers() {
+  for (size_t s = 0; s < what_.anchor; ++s) {
+    const te::Compute* compute = compute_of(dag_.stages[s]);
+    if (compute == nullptr || compute->axes.empty()) continue;
+    const size_t last = compute->axes.size() - 1;
+    std::optional<int64_t> extent = te::as_int(compute->axes[last].extent);
+    const std::string& stage = dag_.stages[s].name;
+    if (!extent || *extent == 0) continue;
+    if (last > 1) {
+      BYOC_TRY_STATUS(schedule_.fuse(stage, "i0", "i1"));
+      BYOC_TRY_STATUS(schedule_.parallel(stage, "i0.i1"));
+    }
+    if (*extent > 16) {
+      BYOC_TRY_STATUS(schedule_.split(stage, name("i", last), 8));
+      BYOC_TRY_STATUS(schedule_.vectorize(stage, name("i", last) + ".i"));
+    } else {
+      BYOC_TRY_STATUS(schedule_.vectorize(stage, name("i", last)));
+    }
+  }
+  return {};
+}
+
+Result<Schedule> Tiler::run() {
+  result_ = dag_.stages[what_.result].name;
+  sums_ = dag_.stages[what_.anchor].name;
+  BYOC_TRY_STATUS(schedule_.for_compute(sums_, dag_.stages[what_.anchor].compute));
+  if (what_.result == what_.anchor) {
+    BYOC_TRY_STATUS(schedule_.cache_write(result_));
+    sums_ = result_ + ".cache";
+  }
+  BYOC_TRY_STATUS(inline_others());
+  BYOC_TRY_STATUS(fuse_result());
+  BYOC_TRY_STATUS(tiling_.chunk.factor > 0 ? order_in_chunks() : order_at_once());
+  BYOC_TRY_STATUS(order_tile());
+  BYOC_TRY_STATUS(finish_producers());
+  return std::move(schedule_);
+}
+
+}  // namespace
+
+std::optional<AnchorDag> find_anchor_stage(const Dag& dag) {
+  if (dag.outputs.size() != 1) return std::nullopt;
+  AnchorDag out{dag.stages.size(), te::stage_of(dag, dag.outputs[0]), 0};
+  for (size_t s = 0; s < dag.stages.size(); ++s) {
+    if (std::holds_alternative<te::Procedure>(dag.stages[s].kind)) return std::nullopt;
+    const te::Compute* compute = compute_of(dag.stages[s]);
+    if (compute == nullptr || compute->reduce.empty()) continue;
+    if (out.anchor < dag.stages.size()) return std::nullopt;
+    out.anchor = s;
+  }
+  if (out.anchor == dag.stages.size() || dag.stages[out.anchor].outputs.size() != 1)
+    return std::nullopt;
+  std::optional<size_t> fused = fused_axis_of(dag.stages[out.anchor].outputs[0], dag.outputs[0]);
+  if (!fused) return std::nullopt;
+  out.fused_axis = *fused;
+  return out;
+}
+
+Result<Schedule> tile_anchor(const Dag& dag, const AnchorDag& what, const Tiling& tiling) {
+  return Tiler(dag, what, tiling).run();
+}
+
+}  // namespace byoc::llvm_plugin::topi

@@ -1,0 +1,223 @@
+// Loads and stores of Values.
+#include <algorithm>
+
+#include "byoc/base/check.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/Module.h"
+#include "plugins/llvm/values/values.h"
+
+namespace byoc::llvm_plugin {
+namespace {
+
+bool has_division(const te::Expr& index) {
+  auto* binary = std::get_if<te::Binary>(&index->kind);
+  if (binary == nullptr) return false;
+  return binary->op == te::BinaryOp::kFloorDivide || binary->op == te::BinaryOp::kFloorModulo ||
+         has_division(binary->a) || has_division(binary->b);
+}
+
+}  // namespace
+
+// What the runtime guarantees is the dtype's own alignment: arguments may be views into tensors.
+llvm::Align Values::align_of(const Home& home) const {
+  return llvm::Align(dtype_size(home.tensor.dtype()));
+}
+
+// Of an index in the first lane, times `factor`: what is constant stands apart, so that accesses
+// that differ by a constant share one address and differ in the displacement alone.
+void Values::add_index(const te::Expr& x, int64_t factor, Place& at) {
+  auto add = [&](Value term) {
+    if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(term)) {
+      at.constant += known->getSExtValue() * factor;
+      return;
+    }
+    if (factor != 1) term = b_.CreateNSWMul(term, b_.getInt64(static_cast<uint64_t>(factor)));
+    at.offset = at.offset ? b_.CreateNSWAdd(at.offset, term) : term;
+  };
+  auto* binary = std::get_if<te::Binary>(&x->kind);
+  if (binary && binary->op == te::BinaryOp::kAdd) {
+    add_index(binary->a, factor, at);
+    return add_index(binary->b, factor, at);
+  }
+  if (binary && binary->op == te::BinaryOp::kSubtract) {
+    add_index(binary->a, factor, at);
+    return add_index(binary->b, -factor, at);
+  }
+  if (binary && binary->op == te::BinaryOp::kMultiply) {
+    if (auto by = te::as_int(binary->b)) return add_index(binary->a, factor * *by, at);
+    if (auto by = te::as_int(binary->a)) return add_index(binary->b, factor * *by, at);
+  }
+  add(first_of(x));
+}
+
+// Loops that were fused are taken apart by divisions in the indices: as one index they mostly join
+// again.
+te::Exprs Values::joined(const Home& home, const te::Exprs& indices) {
+  te::Expr sum = 0;
+  for (size_t k = 0; k < indices.size(); ++k) sum = sum + indices[k] * home.strides[k];
+  kept_.push_back(ranges_.simplified(sum));
+  return {kept_.back()};
+}
+
+Values::Place Values::place(const te::Tensor& tensor, const te::Exprs& indices) {
+  const Home& home = plan_.homes.at(tensor.id());
+  Place at{&home, base(tensor.id()), 0, nullptr, 0, false};
+  BYOC_CHECK(at.base != nullptr, "tensor ", tensor.name(), " has no memory here");
+  at.is_inside = home.elements > 0 && ranges_.is_inside({tensor, indices});
+  if (std::any_of(indices.begin(), indices.end(), has_division))
+    place_by(joined(home, indices), {1}, at);
+  else place_by(indices, home.strides, at);
+  return at;
+}
+
+void Values::place_by(const te::Exprs& indices, const std::vector<int64_t>& steps, Place& at) {
+  for (size_t k = 0; k < indices.size() && at.stride; ++k) {
+    auto stride = stride_of(indices[k]);
+    if (stride) at.stride = *at.stride + *stride * steps[k];
+    else at.stride = std::nullopt;
+  }
+  if (at.stride) {
+    for (size_t k = 0; k < indices.size(); ++k) add_index(indices[k], steps[k], at);
+    if (at.offset == nullptr) at.offset = b_.getInt64(0);
+    return;
+  }
+  at.offset = splat(b_.getInt64(0));
+  for (size_t k = 0; k < indices.size(); ++k) {
+    Value scale = splat(b_.getInt64(static_cast<uint64_t>(steps[k])));
+    at.offset = b_.CreateNSWAdd(at.offset, b_.CreateNSWMul(splat(value(indices[k])), scale));
+  }
+}
+
+llvm::Value* Values::address(const Place& at, Value offset) {
+  llvm::Type* type = storage_type(b_.getContext(), at.home->tensor.dtype());
+  Value from = b_.CreateGEP(type, at.base, offset);
+  return at.constant == 0 ? from
+                          : b_.CreateConstGEP1_64(type, from, static_cast<uint64_t>(at.constant));
+}
+
+llvm::Value* Values::first_element(const Place& at) {
+  return b_.getInt64(static_cast<uint64_t>(-at.constant));
+}
+
+llvm::Value* Values::address_of(const te::Place& element) {
+  Place at = place(element.tensor, element.indices);
+  return address(at, at.offset);
+}
+
+// With lanes off, an access of all of them may be outside: the first element is read instead.
+llvm::Value* Values::load_scalar(const Place& at) {
+  Value offset = at.offset;
+  if (mask_ && !at.is_inside) offset = b_.CreateSelect(any_lane(mask_), offset, first_element(at));
+  llvm::Type* type = storage_type(b_.getContext(), at.home->tensor.dtype());
+  return b_.CreateAlignedLoad(type, address(at, offset), align_of(*at.home));
+}
+
+llvm::Value* Values::load_contiguous(const Place& at) {
+  llvm::Type* element = storage_type(b_.getContext(), at.home->tensor.dtype());
+  llvm::Type* type = with_lanes(element, lanes_);
+  Value from = address(at, at.offset);
+  if (!mask_ || at.is_inside) return b_.CreateAlignedLoad(type, from, align_of(*at.home));
+  return b_.CreateMaskedLoad(type, from, align_of(*at.home), mask_,
+                             llvm::Constant::getNullValue(type));
+}
+
+// One scalar load per lane.
+llvm::Value* Values::load_lanes(const Place& at) {
+  llvm::Type* element = storage_type(b_.getContext(), at.home->tensor.dtype());
+  Value offsets = at.offset;
+  bool is_guarded = mask_ && !at.is_inside;
+  Value out = llvm::PoisonValue::get(with_lanes(element, lanes_));
+  for (unsigned k = 0; k < lanes_; ++k) {
+    Value offset =
+        at.stride ? b_.CreateNSWAdd(offsets, b_.getInt64(static_cast<uint64_t>(*at.stride * k)))
+                  : b_.CreateExtractElement(offsets, k);
+    if (is_guarded)
+      offset = b_.CreateSelect(b_.CreateExtractElement(mask_, k), offset, first_element(at));
+    Value lane = b_.CreateAlignedLoad(element, address(at, offset), align_of(*at.home));
+    out = b_.CreateInsertElement(out, lane, k);
+  }
+  return out;
+}
+
+llvm::Value* Values::load(const te::Load& x) {
+  DType dtype = x.tensor.dtype();
+  const Home& home = plan_.homes.at(x.tensor.id());
+  if (home.elements == 0) return llvm::Constant::getNullValue(value_type(b_.getContext(), dtype));
+  Place at = place(x.tensor, x.indices);
+  bool may_mask = machine_.has("avx") && dtype_size(dtype) >= 4;
+  Value out = nullptr;
+  if (lanes_ == 0 || at.stride == 0) out = load_scalar(at);
+  else if (at.stride == 1 && (may_mask || !mask_ || at.is_inside)) out = load_contiguous(at);
+  else out = load_lanes(at);
+  return ops_.from_storage(dtype, out);
+}
+
+// Of an element, or lanes side by side, that may be outside of the tensor, or else a constant: one
+// load without branches, from either place. null: it is no such load.
+llvm::Value* Values::load_or_constant(const te::Select& x, Value condition) {
+  auto* load = std::get_if<std::shared_ptr<const te::Load>>(&x.yes->kind);
+  const bool is_constant = std::holds_alternative<te::FloatImm>(x.no->kind) ||
+                           std::holds_alternative<te::IntImm>(x.no->kind);
+  if (load == nullptr || !is_constant || mask_) return nullptr;
+  const te::Tensor& tensor = (*load)->tensor;
+  llvm::Type* element = storage_type(b_.getContext(), tensor.dtype());
+  if (element != value_type(b_.getContext(), tensor.dtype())) return nullptr;
+  if (plan_.homes.at(tensor.id()).elements == 0) return value(x.no);
+  Place at = place(tensor, (*load)->indices);
+  const bool is_contiguous = lanes_ != 0 && at.stride == 1;
+  if (lanes_ != 0 && at.stride != 0 && !is_contiguous) return nullptr;
+  auto* constant = llvm::cast<llvm::Constant>(value(x.no));
+  if (is_contiguous)
+    constant = llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(lanes_), constant);
+  auto* other = new llvm::GlobalVariable(*b_.GetInsertBlock()->getModule(), constant->getType(),
+                                         true, llvm::GlobalValue::PrivateLinkage, constant);
+  other->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+  Value from = b_.CreateSelect(condition, address(at, at.offset), other);
+  return b_.CreateAlignedLoad(constant->getType(), from, align_of(*at.home));
+}
+
+void Values::store_scalar(const Place& at, Value value) {
+  llvm::BasicBlock* after = nullptr;
+  if (mask_) {
+    llvm::Function* function = b_.GetInsertBlock()->getParent();
+    auto* inside = llvm::BasicBlock::Create(b_.getContext(), "store", function);
+    after = llvm::BasicBlock::Create(b_.getContext(), "stored", function);
+    b_.CreateCondBr(any_lane(mask_), inside, after);
+    b_.SetInsertPoint(inside);
+  }
+  b_.CreateAlignedStore(value, address(at, at.offset), align_of(*at.home));
+  if (after == nullptr) return;
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+}
+
+void Values::store_contiguous(const Place& at, Value value) {
+  Value to = address(at, at.offset);
+  if (mask_) b_.CreateMaskedStore(value, to, align_of(*at.home), mask_);
+  else b_.CreateAlignedStore(value, to, align_of(*at.home));
+}
+
+void Values::store_lanes(const Place& at, Value value) {
+  Value offsets = at.offset;
+  if (at.stride) offsets = b_.CreateNSWAdd(splat(offsets), iota(b_.getInt64Ty(), *at.stride));
+  if (mask_) {
+    b_.CreateMaskedScatter(value, address(at, offsets), align_of(*at.home), mask_);
+    return;
+  }
+  for (unsigned k = 0; k < lanes_; ++k) {
+    Value lane = b_.CreateExtractElement(value, k);
+    b_.CreateAlignedStore(lane, address(at, b_.CreateExtractElement(offsets, k)),
+                          align_of(*at.home));
+  }
+}
+
+void Values::store(const te::Tensor& tensor, const te::Exprs& indices, Value value) {
+  if (plan_.homes.at(tensor.id()).elements == 0) return;
+  Value stored = ops_.to_storage(tensor.dtype(), value);
+  Place at = place(tensor, indices);
+  if (lanes_ == 0 || at.stride == 0) store_scalar(at, stored);
+  else if (at.stride == 1) store_contiguous(at, splat(stored));
+  else store_lanes(at, splat(stored));
+}
+
+}  // namespace byoc::llvm_plugin

@@ -1,0 +1,61 @@
+#pragma once
+// Arithmetic of tensor expressions as LLVM instructions, alike on scalars and on vectors.
+#include "byoc/te/expr.h"
+#include "plugins/llvm/machine/machine.h"
+#include "plugins/llvm/values/types.h"
+
+namespace byoc::llvm_plugin {
+
+class Ops {
+ public:
+  using Value = llvm::Value*;
+  /// `contract`: a product and a sum may become one fused multiply-add.
+  Ops(llvm::IRBuilder<>& builder, const Machine& machine, bool contract);
+
+  Value constant(DType dtype, double value);
+  Value int_constant(DType dtype, int64_t value);
+  /// Operands and result as value_type has them; `dtype` is the operands'.
+  Value unary(te::UnaryOp op, DType dtype, Value x);
+  Value binary(te::BinaryOp op, DType dtype, Value a, Value b);
+  /// Of integers known to be at least 0, with b above 0.
+  Value natural_division(te::BinaryOp op, Value a, Value b);
+  Value cast(DType from, DType to, Value x);
+  Value bitcast(DType from, DType to, Value x);
+  Value from_storage(DType dtype, Value x);
+  Value to_storage(DType dtype, Value x);
+  /// b first, so that a NaN in either gives b: what minps and maxps do.
+  Value min_or_max(bool is_min, Value a, Value b);
+  Value splat(Value x, unsigned lanes);
+  llvm::IRBuilder<>& builder() { return b_; }
+
+ private:
+  Value float_unary(te::UnaryOp op, DType dtype, Value x);
+  Value float_binary(te::BinaryOp op, Value a, Value b);
+  Value bool_or_int_binary(te::BinaryOp op, DType dtype, Value a, Value b);
+  Value divide(te::BinaryOp op, bool is_signed, Value a, Value b);
+  Value floor_divide(te::BinaryOp op, bool is_signed, Value a, Value b);
+  Value compare(te::BinaryOp op, DType dtype, Value a, Value b);
+  Value libm(llvm::StringRef name, llvm::ArrayRef<Value> args);  // "tan": tanf of floats
+  Value intrinsic(llvm::Intrinsic::ID id, Value x);
+  Value rounded(DType dtype, Value x);  // a float to the nearest that the type has
+  Value half_bits(Value x);             // of a float, as i16, rounded to nearest even
+  Value float_of_half(Value bits);
+  Value bfloat_bits(Value x);
+  Value float_of_bfloat(Value bits);
+  Value narrowed(Value x);  // f64 to f32, rounded to odd: rounding it again rounds once
+  Value float_to_int(DType to, Value x);
+  Value to_float(DType from, Value x);  // of an integer, as f32 or f64, exact enough for f16, bf16
+
+  llvm::IRBuilder<>& b_;
+  const Machine& machine_;
+  bool contract_;
+};
+
+/// Our own functions of f32, scalar or vector; `b` makes no fast-math assumptions. Errors against
+/// the true value, in units in the last place, as math_test measures them over all of f32:
+llvm::Value* emit_exp(llvm::IRBuilder<>& b, llvm::Value* x);   // 1.0
+llvm::Value* emit_log(llvm::IRBuilder<>& b, llvm::Value* x);   // 1.0
+llvm::Value* emit_erf(llvm::IRBuilder<>& b, llvm::Value* x);   // 2.0
+llvm::Value* emit_tanh(llvm::IRBuilder<>& b, llvm::Value* x);  // 2.0
+
+}  // namespace byoc::llvm_plugin

@@ -1,0 +1,45 @@
+#pragma once
+// Post-ops, built from the graph in the graph's order; bias is told from residual by its shape.
+#include <optional>
+
+#include "library/dnnl_compat.h"
+#include "region/region.h"
+
+namespace byoc::onednn {
+
+struct Eltwise {
+  dnnl::algorithm how;
+  float alpha, beta;
+};
+/// An elementwise op as oneDNN's, one after the other, with their parameters; empty when it has
+/// none for these attributes.
+std::vector<Eltwise> find_eltwise(const Node& node);
+
+struct Binary {
+  dnnl::algorithm how;
+  std::optional<dnnl::algorithm> swapped;  // of the operands in the other order
+};
+std::optional<Binary> find_binary(const Node& node);
+
+struct PostInput {
+  int index;  // DNNL_ARG_...
+  int value;
+  Dims dims;           // as the post-op sees it
+  bool whole = false;  // of the result's dims, in a layout that oneDNN chooses
+};
+
+struct Posts {
+  dnnl::primitive_attr attr;  // scratchpad is the user's
+  int bias = -1;              // value, one element per channel
+  int sum = -1;               // value added to from the result's own memory
+  std::vector<PostInput> inputs;
+};
+
+struct Channel {
+  int64_t count;  // elements of a bias
+  int64_t axis;   // of the result
+};
+/// Reads the unit's chain. alpha: factor of the op itself. Throws Refusal.
+Posts read_posts(const Region& region, const Unit& unit, Channel channel, float alpha = 1.0f);
+
+}  // namespace byoc::onednn

@@ -1,0 +1,187 @@
+#include "region/region.h"
+
+#include <algorithm>
+
+#include "region/decomposed.h"
+#include "region/scalars.h"
+#include "region/subviews.h"
+
+namespace byoc::onednn {
+namespace {
+
+/// The attributes that the primitives honour; ops that are not named have none.
+std::string_view unknown_attribute(const Node& node) {
+  const auto& attrs = node.attrs;
+  const std::string& op = node.op;
+  if (op.starts_with("conv"))
+    return op.ends_with("_transpose")
+               ? attrs.unknown({"strides", "pads", "dilations", "group", "output_padding"})
+               : attrs.unknown({"strides", "pads", "dilations", "group"});
+  if (op == "gemm") return attrs.unknown({"trans_a", "trans_b", "alpha"});
+  if (op == "max_pool")
+    return attrs.unknown({"kernel_shape", "strides", "pads", "dilations", "ceil_mode",
+                          "with_indices", "storage_order"});
+  if (op == "average_pool")
+    return attrs.unknown(
+        {"kernel_shape", "strides", "pads", "dilations", "ceil_mode", "count_include_pad"});
+  if (op == "clip") return attrs.unknown({"min", "max"});
+  if (op == "hard_sigmoid") return attrs.unknown({"alpha", "beta"});
+  if (op == "elu" || op == "leaky_relu" || op == "swish") return attrs.unknown({"alpha"});
+  if (op == "gelu") return attrs.unknown({"approximate"});
+  if (op == "batch_norm") return attrs.unknown({"epsilon"});
+  if (op == "layer_norm") return attrs.unknown({"axis", "epsilon", "stats"});
+  if (op == "lrn") return attrs.unknown({"size", "alpha", "beta", "bias"});
+  if (op == "softmax" || op == "log_softmax" || op == "concat" || op == "flatten")
+    return attrs.unknown({"axis"});
+  if (op == "reshape") return attrs.unknown({"shape", "allow_zero"});
+  if (op == "transpose") return attrs.unknown({"perm"});
+  if (op == "slice") return attrs.unknown({"starts", "ends", "axes", "steps"});
+  if (op == "split") return attrs.unknown({"axis", "split"});
+  if (op == "gather") return attrs.unknown({"axis"});
+  if (op == "resize")
+    return attrs.unknown({"sizes", "scales", "mode", "coordinates", "nearest", "cubic_coeff_a",
+                          "exclude_outside", "roi", "extrapolation_value"});
+  if (op == "pad") return attrs.unknown({"pads", "mode", "value"});
+  return attrs.unknown({"axes", "keepdims", "noop_with_empty_axes"});  // reductions, squeeze
+}
+
+void check_attributes(const Node& node) {
+  std::string_view unknown = unknown_attribute(node);
+  if (!unknown.empty())
+    throw Refusal{"attribute \"" + std::string(unknown) + "\" of " + node.op + " is not wired up"};
+}
+
+class Reader {
+ public:
+  explicit Reader(const Graph& graph) : graph_(graph) {}
+  Region read();
+
+ private:
+  int add(Value::Origin origin, size_t index, const Type& type) {
+    region_.values.push_back({origin, static_cast<uint32_t>(index), type});
+    return static_cast<int>(region_.values.size() - 1);
+  }
+  int of(const sdk::Operand& operand) const {
+    switch (operand.kind) {
+      case sdk::Operand::kInput:
+        return static_cast<int>(operand.index);
+      case sdk::Operand::kConstant:
+        return static_cast<int>(graph_.inputs.size() + operand.index);
+      default:
+        break;
+    }
+    return node_values_[operand.index] + static_cast<int>(operand.output);
+  }
+  std::vector<int> of(const std::vector<sdk::Operand>& operands) const {
+    std::vector<int> out;
+    for (const sdk::Operand& operand : operands) out.push_back(of(operand));
+    return out;
+  }
+  std::vector<Unit> read_op(const Node& node);  // one per result
+  Unit read_composite(const Node& call, const sdk::Body& body);
+  void add_unit(Unit unit, const Type& type);
+  void add_chain(Unit unit, const Type& type);
+
+  const Graph& graph_;
+  Region region_;
+  std::vector<int> node_values_;  // per node of the graph: of its first result, the others follow
+};
+
+std::vector<Unit> Reader::read_op(const Node& node) {
+  if (is_part(node)) {
+    std::vector<Unit> parts;
+    for (const Node* part : read_parts(graph_, node, region_.made))
+      parts.push_back({part, {of(node.args[0])}, {}, -1, node.loc});
+    return parts;
+  }
+  WithScalar with_scalar = read_with_scalar(graph_, node, region_.made);
+  if (with_scalar.node != nullptr)
+    return {{with_scalar.node, {of(with_scalar.operand)}, {}, -1, node.loc}};
+  if (node.types.size() != 1) throw Refusal{node.op + " with several outputs is not wired up"};
+  return {{&node, of(node.args), {}, -1, node.loc}};
+}
+
+// The body is a chain: each node behind the first reads the value so far, once, and at most one
+// input beside it.
+Unit Reader::read_composite(const Node& call, const sdk::Body& body) {
+  std::vector<int> inputs = of(call.args);
+  if (is_pieces(body)) return read_pieces(graph_, call, body, inputs, region_.made);
+  if (body.nodes.empty() || body.outputs.size() != 1)
+    throw Refusal{"composite " + body.pattern + " has no single result"};
+  auto input = [&](const sdk::Operand& operand) {
+    if (operand.kind != sdk::Operand::kInput)
+      throw Refusal{"composite " + body.pattern + " is no chain of ops"};
+    return inputs[operand.index];
+  };
+  Unit unit{&body.nodes[0], {}, {}, -1, body.nodes[0].loc};
+  for (const sdk::Operand& operand : body.nodes[0].args) unit.args.push_back(input(operand));
+  for (uint32_t k = 1; k < body.nodes.size(); ++k) {
+    Post post{&body.nodes[k]};
+    int chain_reads = 0;
+    for (const sdk::Operand& operand : body.nodes[k].args) {
+      bool is_chain = operand.kind == sdk::Operand::kNode && operand.index == k - 1;
+      if (is_chain) ++chain_reads;
+      else if (post.other >= 0) throw Refusal{"a post-op with three operands is not wired up"};
+      else post.other = input(operand);
+    }
+    if (chain_reads != 1) throw Refusal{"composite " + body.pattern + " is no chain of ops"};
+    unit.posts.push_back(post);
+  }
+  if (body.outputs[0].kind != sdk::Operand::kNode ||
+      body.outputs[0].index + 1 != body.nodes.size()) {
+    throw Refusal{"composite " + body.pattern + " does not end in its last op"};
+  }
+  return unit;
+}
+
+void Reader::add_unit(Unit unit, const Type& type) {
+  unit.graph_node = static_cast<int64_t>(node_values_.size()) - 1;
+  unit.out = add(Value::kUnit, region_.units.size(), type);
+  region_.units.push_back(std::move(unit));
+}
+
+// elu near 0 is computed again by a loop behind its primitive: it ends the chain of post-ops, and
+// what follows are units of their own.
+void Reader::add_chain(Unit unit, const Type& type) {
+  auto elu = std::find_if(unit.posts.begin(), unit.posts.end(),
+                          [](const Post& post) { return post.node->op == "elu"; });
+  std::vector<Post> rest(elu, unit.posts.end());
+  unit.posts.erase(elu, unit.posts.end());
+  add_unit(std::move(unit), type);
+  for (const Post& post : rest) {
+    Unit next{post.node, {region_.units.back().out}, {}, -1, post.node->loc};
+    if (post.other >= 0) {
+      bool is_second = post.node->args[0].kind != sdk::Operand::kNode;
+      next.args.insert(is_second ? next.args.begin() : next.args.end(), post.other);
+    }
+    add_unit(std::move(next), type);
+  }
+  node_values_.back() = region_.units.back().out;
+}
+
+Region Reader::read() {
+  for (size_t k = 0; k < graph_.inputs.size(); ++k) add(Value::kInput, k, graph_.input_type(k));
+  for (size_t k = 0; k < graph_.constants.size(); ++k)
+    add(Value::kConstant, k, graph_.types[graph_.constants[k].type]);
+  for (const Node& node : graph_.nodes) {
+    const sdk::Body* body = graph_.callee(node);
+    for (const Node& inner : body ? body->nodes : std::vector<Node>{node}) check_attributes(inner);
+    if (body) {
+      Unit unit = read_composite(node, *body);
+      node_values_.push_back(-1);
+      add_chain(std::move(unit), graph_.type(node));
+      continue;
+    }
+    std::vector<Unit> units = read_op(node);
+    node_values_.push_back(static_cast<int>(region_.values.size()));
+    for (size_t k = 0; k < units.size(); ++k) add_unit(std::move(units[k]), graph_.type(node, k));
+  }
+  for (const sdk::Operand& operand : graph_.outputs) region_.outputs.push_back(of(operand));
+  return std::move(region_);
+}
+
+}  // namespace
+
+Region read_region(const Graph& graph) { return Reader(graph).read(); }
+
+}  // namespace byoc::onednn

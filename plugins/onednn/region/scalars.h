@@ -1,0 +1,19 @@
+#pragma once
+// Ops with a constant of one element that oneDNN has as a function of one operand: a power, and
+// what is subtracted from or divided by a value. Read as nodes of our own, "affine" and
+// "scaled_power".
+#include "region/region.h"
+
+namespace byoc::onednn {
+
+/// The constant's only element, if the operand is one.
+std::optional<double> scalar_of(const Graph& graph, const sdk::Operand& operand);
+
+struct WithScalar {
+  const Node* node = nullptr;  // null: no such op
+  sdk::Operand operand;        // the other one
+};
+/// alpha * x + beta, or alpha * x ^ beta: the attributes of the node, which is put into `made`.
+WithScalar read_with_scalar(const Graph& graph, const Node& node, std::list<Node>& made);
+
+}  // namespace byoc::onednn

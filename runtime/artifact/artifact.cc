@@ -1,0 +1,193 @@
+// The file: 64 bytes of header, the manifest, the sections; each begins at a multiple of 64, zeros
+// between.
+//   0  magic (8 bytes)      8  version (u32)      12  zero (u32)
+//  16  size of the file     24  size of the manifest (u64 each)
+//  32  XXH3-128 of the manifest       48  XXH3-128 of bytes 0 to 47
+// Offsets of sections follow from their sizes, so that a file has one layout only; the header's
+// hash, the manifest's, the sections' and the zeros cover every byte. Numbers are little-endian.
+#include "byoc/runtime/artifact.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "byoc/base/file.h"
+#include "runtime/artifact/check_executable.h"
+#include "runtime/artifact/manifest.h"
+
+namespace byoc {
+namespace {
+
+static_assert(std::endian::native == std::endian::little);
+using Bytes = std::span<const std::byte>;
+
+constexpr uint32_t kVersion = 1;
+constexpr uint64_t kAlignment = Buffer::kAlignment;
+constexpr std::byte kZeros[kAlignment] = {};
+
+struct Header {  // as it stands in the file
+  char magic[8] = {'\x89', 'b',  'y',  'o',
+                   'c',    '\r', '\n', '\x1a'};  // as PNG's: shows a transfer as text
+  uint32_t version = kVersion, zero = 0;
+  uint64_t file_size = 0, manifest_size = 0;
+  std::array<uint8_t, 16> manifest_hash{}, header_hash{};
+};
+static_assert(sizeof(Header) == 64);
+
+Status corrupt(std::string message) {
+  return data_loss(std::move(message))
+      .with_slug("artifact-corrupt")
+      .with_help("copy the file again, or compile the model again");
+}
+
+ContentKey hash_of(const Header& header) {
+  return content_key(std::as_bytes(std::span(&header, 1)).first(offsetof(Header, header_hash)));
+}
+
+uint64_t padding_after(uint64_t size) { return (kAlignment - size % kAlignment) % kAlignment; }
+
+/// Walks over the file from part to part, and over nothing twice.
+class Parts {
+ public:
+  explicit Parts(Bytes file) : file_(file) {}
+  bool at_end() const { return offset_ == file_.size(); }
+
+  /// The next `size` bytes, which begin at a multiple of 64, after zeros, and have this hash.
+  Result<Bytes> next(const std::string& name, uint64_t size, const ContentKey& key) {
+    BYOC_TRY_STATUS(skip_zeros());
+    if (size > file_.size() - offset_) {
+      return corrupt(cat(name, " at ", offset_, " has ", size, " bytes, the file only ",
+                         file_.size() - offset_, " more"));
+    }
+    Bytes part = file_.subspan(offset_, size);
+    if (content_key(part) != key)
+      return corrupt(cat(name, " at ", offset_, ", ", size, " bytes: the hash does not fit"));
+    offset_ += size;
+    return part;
+  }
+
+ private:
+  Status skip_zeros() {
+    uint64_t n = std::min<uint64_t>(padding_after(offset_), file_.size() - offset_);
+    for (std::byte byte : file_.subspan(offset_, n)) {
+      if (byte != std::byte{0}) return corrupt(cat("the padding at ", offset_, " is not zero"));
+    }
+    offset_ += n;
+    return {};
+  }
+
+  Bytes file_;
+  uint64_t offset_ = sizeof(Header);
+};
+
+Result<Header> read_header(Bytes file) {
+  Header header;
+  const Header good;
+  size_t have = std::min(file.size(), sizeof header.magic);
+  if (have == 0 || std::memcmp(file.data(), good.magic, have) != 0)
+    return corrupt("it is not a byoc artifact");
+  if (file.size() < sizeof header)
+    return corrupt(cat("it is cut off after ", file.size(), " bytes"));
+  std::memcpy(&header, file.data(), sizeof header);
+  if (hash_of(header).bytes != header.header_hash) return corrupt("the header's hash does not fit");
+  if (header.version != kVersion || header.zero != 0) {
+    return Status(Code::kStaleArtifact, cat("it is an artifact of version ", header.version,
+                                            ", this byoc reads version ", kVersion))
+        .with_slug("artifact-version")
+        .with_help("compile the model again with this byoc");
+  }
+  if (header.file_size == file.size()) return header;
+  return corrupt(cat("it has ", file.size(), " bytes of ", header.file_size));
+}
+
+using Pool = std::map<ContentKey, std::shared_ptr<const Buffer>>;
+
+/// A section of the mapped file, as the owner of a buffer. With the last holder of the buffer go
+/// its pages: what is read again from the mapping, a neighbour on a page they share, comes back
+/// from the file.
+struct MappedSection {
+  std::shared_ptr<const MappedFile> file;
+  Bytes bytes;
+  ~MappedSection() {
+    const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+    auto begin = reinterpret_cast<uintptr_t>(bytes.data());
+    auto end = begin + bytes.size();
+    begin -= begin % page;
+    ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  }
+};
+
+/// Views of the sections; they keep the mapping alive.
+Result<Pool> read_sections(Parts& parts, const std::vector<Section>& sections,
+                           const std::shared_ptr<const MappedFile>& file) {
+  Pool pool;
+  for (size_t k = 0; k < sections.size(); ++k) {
+    const Section& section = sections[k];
+    BYOC_TRY(Bytes bytes, parts.next(cat("section ", k), section.size, section.key));
+    auto owner = std::make_shared<const MappedSection>(file, bytes);
+    pool.emplace(section.key, Buffer::adopt_keyed(bytes, std::move(owner), section.key));
+  }
+  if (!parts.at_end()) return corrupt("bytes follow the last section");
+  return pool;
+}
+
+Result<std::shared_ptr<const Buffer>> find(const Pool& pool, const ContentKey& key) {
+  auto found = pool.find(key);
+  if (found == pool.end()) return corrupt(cat("no section has the key ", key));
+  return found->second;
+}
+
+Result<Executable> read_artifact(const std::shared_ptr<const MappedFile>& file) {
+  BYOC_TRY(Header header, read_header(file->bytes()));
+  Parts parts(file->bytes());
+  BYOC_TRY(Bytes text, parts.next("the manifest", header.manifest_size, {header.manifest_hash}));
+  BYOC_TRY(Manifest manifest,
+           read_manifest({reinterpret_cast<const char*>(text.data()), text.size()}));
+  BYOC_TRY(Pool pool, read_sections(parts, manifest.sections, file));
+  Executable executable = std::move(manifest.executable);
+  for (size_t k = 0; k < executable.modules.size(); ++k) {
+    BYOC_TRY(executable.modules[k].blob, find(pool, manifest.blobs[k]));
+  }
+  for (const ContentKey& key : constant_keys(executable)) {
+    BYOC_TRY(auto buffer, find(pool, key));
+    executable.constants.emplace(key, std::move(buffer));
+  }
+  if (Status status = check_executable(executable); !status.ok()) {
+    return corrupt(status.message()).at(status.where());
+  }
+  return executable;
+}
+
+}  // namespace
+
+Status save_artifact(const Executable& executable, const std::string& path) {
+  BYOC_TRY_STATUS(check_executable(executable));
+  BYOC_TRY(auto sections, sections_of(executable));
+  std::string manifest = write_manifest(executable, sections);
+  Header header;
+  header.manifest_size = manifest.size();
+  header.manifest_hash = content_key(std::as_bytes(std::span(manifest))).bytes;
+  std::vector<Bytes> pieces = {std::as_bytes(std::span(&header, 1))};
+  header.file_size = sizeof header;
+  auto add = [&](Bytes bytes) {
+    pieces.push_back(Bytes(kZeros).first(padding_after(header.file_size)));
+    pieces.push_back(bytes);
+    header.file_size += padding_after(header.file_size) + bytes.size();
+  };
+  add(std::as_bytes(std::span(manifest)));
+  for (const auto& section : sections) add(section->bytes());
+  header.header_hash = hash_of(header).bytes;
+  return write_file(path, pieces);
+}
+
+Result<Executable> load_artifact(const std::string& path) {
+  BYOC_TRY(auto file, MappedFile::open(path));
+  auto executable = read_artifact(file);
+  if (!executable.ok()) return std::move(executable.status()).at(path);
+  return executable;
+}
+
+}  // namespace byoc

@@ -1,0 +1,251 @@
+#include "runtime/artifact/check_executable.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace byoc {
+namespace {
+
+constexpr uint64_t kMaxWorkspaceAlign = 4096;
+
+Status bad(std::string message) { return invalid(std::move(message)).with_slug("executable"); }
+
+/// The bytes [begin, end) of the arena that an argument uses.
+struct Range {
+  uint64_t begin, end;
+  size_t argument;
+};
+
+std::vector<Range> arena_ranges(const Step& step) {
+  std::vector<Range> ranges;
+  for (size_t k = 0; k < step.args.size(); ++k) {
+    auto size = static_cast<uint64_t>(*size_bytes(step.types[k]));
+    const Place& place = step.args[k];
+    if (place.kind == Place::kArena && size != 0)
+      ranges.push_back({place.offset, place.offset + size, k});
+  }
+  return ranges;
+}
+
+/// True when an output overlaps any other argument; inputs may overlap each other.
+bool outputs_overlap(std::vector<Range> ranges, size_t n_in) {
+  std::sort(ranges.begin(), ranges.end(),
+            [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  uint64_t end_of_any = 0, end_of_outputs = 0;
+  for (const Range& range : ranges) {
+    bool is_output = range.argument >= n_in;
+    if (range.begin < (is_output ? end_of_any : end_of_outputs)) return true;
+    end_of_any = std::max(end_of_any, range.end);
+    if (is_output) end_of_outputs = std::max(end_of_outputs, range.end);
+  }
+  return false;
+}
+
+class Checker {
+ public:
+  explicit Checker(const Executable& executable)
+      : executable_(executable), program_(executable.program), written_(program_.outputs.size()) {}
+
+  Status run() {
+    BYOC_TRY_STATUS(check_signature());
+    for (size_t k = 0; k < executable_.modules.size(); ++k) {
+      BYOC_TRY_STATUS(check_module(executable_.modules[k]).at(cat("module ", k)));
+    }
+    for (size_t k = 0; k < program_.steps.size(); ++k) {
+      const Step& step = program_.steps[k];
+      BYOC_TRY_STATUS(check_step(step).at(cat("step ", k, " (", step.symbol, ")")));
+    }
+    for (size_t k = 0; k < program_.copies.size(); ++k) {
+      BYOC_TRY_STATUS(check_copy(program_.copies[k]).at(cat("copy ", k)));
+    }
+    for (size_t k = 0; k < written_.size(); ++k) {
+      if (!written_[k]) return bad(cat("nothing writes output \"", program_.outputs[k].name, "\""));
+    }
+    return {};
+  }
+
+ private:
+  Status check_signature() {
+    for (const auto* tensors : {&program_.inputs, &program_.outputs}) {
+      for (const NamedTensor& tensor : *tensors) {
+        if (Status status = size_bytes(tensor.type).status(); !status.ok()) {
+          return std::move(status).at(cat("\"", tensor.name, "\""));
+        }
+      }
+    }
+    for (size_t k = 0; k < program_.constants.size(); ++k) {
+      const ProgramConstant& constant = program_.constants[k];
+      BYOC_TRY_STATUS(check_constant(constant.key, constant.type).at(cat("constant ", k)));
+    }
+    return {};
+  }
+
+  Status check_constant(const ContentKey& key, const TensorSpec& type) {
+    BYOC_TRY(int64_t size, size_bytes(type));
+    auto found = executable_.constants.find(key);
+    if (found == executable_.constants.end() || found->second == nullptr)
+      return bad(cat("no bytes for key ", key));
+    if (found->second->size() == static_cast<size_t>(size)) return {};
+    return bad(cat("key ", key, " has ", found->second->size(), " bytes, ", type, " needs ", size));
+  }
+
+  Status check_module(const ExternalModule& module) {
+    if (module.blob == nullptr)
+      return bad(cat("no bytes of the module of plugin \"", module.plugin, "\""));
+    for (const ExternalFunction& function : module.functions) {
+      BYOC_TRY_STATUS(check_function(function).at(function.symbol));
+    }
+    return {};
+  }
+
+  Status check_function(const ExternalFunction& function) {
+    for (const ExternalConstant& constant : function.constants) {
+      BYOC_TRY_STATUS(check_constant(constant.key, constant.type).at(constant.name));
+    }
+    for (const auto& [key, align] : function.packed) {
+      if (!executable_.constants.contains(key)) return bad(cat("no bytes for packed key ", key));
+      if (!std::has_single_bit(align) || align > Buffer::kAlignment) {
+        return bad(
+            cat("packed constant aligned to ", align, ", a power of two up to 64 can be had"));
+      }
+    }
+    if (!std::has_single_bit(function.workspace_align) ||
+        function.workspace_align > kMaxWorkspaceAlign) {
+      return bad(cat("workspace aligned to ", function.workspace_align,
+                     ", a power of two up to 4096 can be had"));
+    }
+    if (function.workspace_bytes > uint64_t{1} << 48)
+      return bad(cat("workspace of ", function.workspace_bytes, " bytes"));
+    return {};
+  }
+
+  Status check_step(const Step& step) {
+    if (step.types.size() != step.args.size() || step.n_in > step.args.size()) {
+      return bad(cat(step.args.size(), " arguments, ", step.types.size(), " types, ", step.n_in,
+                     " inputs"));
+    }
+    const ExternalFunction* function = nullptr;
+    if (step.module != Step::kHostExtern) {
+      BYOC_TRY_STATUS(find_function(step, function));
+    }
+    for (size_t k = 0; k < step.args.size(); ++k) {
+      BYOC_TRY_STATUS(check_argument(step, k).at(cat("argument ", k)));
+    }
+    return check_overlaps(step, function);
+  }
+
+  Status find_function(const Step& step, const ExternalFunction*& function) {
+    if (step.module >= executable_.modules.size()) {
+      return bad(cat("module ", step.module, " of ", executable_.modules.size()));
+    }
+    const auto& functions = executable_.modules[step.module].functions;
+    if (step.function >= functions.size())
+      return bad(cat("function ", step.function, " of ", functions.size()));
+    function = &functions[step.function];
+    if (function->symbol != step.symbol)
+      return bad(cat("its function is called ", function->symbol));
+    if (function->n_in == step.n_in &&
+        function->n_in + uint64_t{function->n_out} == step.args.size())
+      return {};
+    return bad(cat("called with ", step.n_in, " inputs and ", step.args.size() - step.n_in,
+                   " outputs, has ", function->n_in, " and ", function->n_out));
+  }
+
+  Status check_argument(const Step& step, size_t index) {
+    const Place& place = step.args[index];
+    BYOC_TRY_STATUS(check_place(place, step.types[index]));
+    if (index < step.n_in) return check_read(place);
+    if (place.kind == Place::kOutput) return mark_written(place.index);
+    if (place.kind == Place::kArena) return {};
+    return bad("an input or constant would be written");
+  }
+
+  Status check_place(const Place& place, const TensorSpec& type) {
+    BYOC_TRY(int64_t size, size_bytes(type));
+    auto same = [&](const char* what, size_t count, auto type_of) -> Status {
+      if (place.index >= count) return bad(cat(what, " ", place.index, " of ", count));
+      if (type_of(place.index) == type) return {};
+      return bad(cat(type, ", but ", what, " ", place.index, " is ", type_of(place.index)));
+    };
+    switch (place.kind) {
+      case Place::kInput:
+        return same("input", program_.inputs.size(),
+                    [&](uint32_t k) { return program_.inputs[k].type; });
+      case Place::kOutput:
+        return same("output", program_.outputs.size(),
+                    [&](uint32_t k) { return program_.outputs[k].type; });
+      case Place::kConstant:
+        return same("constant", program_.constants.size(),
+                    [&](uint32_t k) { return program_.constants[k].type; });
+      case Place::kArena:
+        break;
+    }
+    if (place.kind != Place::kArena)
+      return bad(cat("unknown kind of place ", static_cast<uint32_t>(place.kind)));
+    uint64_t end;
+    if (place.offset % Buffer::kAlignment == 0 &&
+        !__builtin_add_overflow(place.offset, size, &end) && end <= program_.arena_bytes) {
+      return {};
+    }
+    return bad(cat("arena offset ", place.offset, ", size ", size, ", in an arena of ",
+                   program_.arena_bytes, " bytes"));
+  }
+
+  Status mark_written(uint32_t output) {
+    if (written_[output])
+      return bad(cat("output \"", program_.outputs[output].name, "\" is written twice"));
+    written_[output] = true;
+    return {};
+  }
+
+  Status check_read(const Place& place) {
+    if (place.kind != Place::kOutput || written_[place.index]) return {};
+    return bad(
+        cat("output \"", program_.outputs[place.index].name, "\" is read before it is written"));
+  }
+
+  /// Outputs share bytes with nothing, but for the declared pairs, which begin at the same byte.
+  /// Pairs are looked at one by one only where something overlaps, that is in steps that work in
+  /// place.
+  Status check_overlaps(const Step& step, const ExternalFunction* function) {
+    std::vector<Range> ranges = arena_ranges(step);
+    if (!outputs_overlap(ranges, step.n_in)) return {};
+    for (const Range& out : ranges) {
+      for (const Range& other : ranges) {
+        if (out.argument <= other.argument || out.argument < step.n_in) continue;
+        if (out.begin >= other.end || other.begin >= out.end) continue;
+        if (out.begin == other.begin && is_declared(function, step, other.argument, out.argument))
+          continue;
+        return bad(
+            cat("arguments ", other.argument, " and ", out.argument, " overlap in the arena"));
+      }
+    }
+    return {};
+  }
+
+  static bool is_declared(const ExternalFunction* function, const Step& step, size_t in,
+                          size_t out) {
+    if (function == nullptr || in >= step.n_in) return false;
+    std::pair pair(static_cast<uint32_t>(in), static_cast<uint32_t>(out - step.n_in));
+    const auto& pairs = function->inplace;
+    return std::find(pairs.begin(), pairs.end(), pair) != pairs.end();
+  }
+
+  Status check_copy(const Copy& copy) {
+    if (copy.output >= program_.outputs.size())
+      return bad(cat("output ", copy.output, " of ", program_.outputs.size()));
+    BYOC_TRY_STATUS(check_place(copy.from, program_.outputs[copy.output].type));
+    BYOC_TRY_STATUS(check_read(copy.from));
+    return mark_written(copy.output);
+  }
+
+  const Executable& executable_;
+  const Program& program_;
+  std::vector<bool> written_;
+};
+
+}  // namespace
+
+Status check_executable(const Executable& executable) { return Checker(executable).run(); }
+
+}  // namespace byoc

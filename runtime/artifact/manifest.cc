@@ -1,0 +1,361 @@
+#include "runtime/artifact/manifest.h"
+
+#include "byoc/base/json.h"
+
+namespace byoc {
+namespace {
+
+constexpr std::string_view kFormat = "byoc.artifact";
+
+Status bad(std::string message) {
+  return data_loss(std::move(message)).with_slug("artifact-corrupt");
+}
+
+// One table per struct serves both ways: `fields` names every field once, a Writer puts them into a
+// JSON object, a Reader takes them out and checks.
+struct ModuleRecord {  // an ExternalModule with its blob's key
+  ExternalModule module;
+  ContentKey blob;
+};
+
+template <class Io>
+void fields(Io& io, NamedTensor& t) {
+  io("name", t.name);
+  io("type", t.type);
+}
+template <class Io>
+void fields(Io& io, Place& p) {
+  io("kind", p.kind);
+  io("index", p.index);
+  io("offset", p.offset);
+}
+template <class Io>
+void fields(Io& io, ProgramConstant& c) {
+  io("key", c.key);
+  io("type", c.type);
+}
+template <class Io>
+void fields(Io& io, Step& s) {
+  io("module", s.module);
+  io("function", s.function);
+  io("symbol", s.symbol);
+  io("n_in", s.n_in);
+  io("args", s.args);
+  io("types", s.types);
+  io("locs", s.locs);
+}
+template <class Io>
+void fields(Io& io, Copy& c) {
+  io("from", c.from);
+  io("output", c.output);
+}
+template <class Io>
+void fields(Io& io, Program& p) {
+  io("inputs", p.inputs);
+  io("outputs", p.outputs);
+  io("constants", p.constants);
+  io("steps", p.steps);
+  io("copies", p.copies);
+  io("arena_bytes", p.arena_bytes);
+  io("peak_live_bytes", p.peak_live_bytes);
+}
+template <class Io>
+void fields(Io& io, ExternalConstant& c) {
+  io("name", c.name);
+  io("key", c.key);
+  io("type", c.type);
+  io("use", c.use);
+}
+template <class Io>
+void fields(Io& io, ExternalFunction& f) {
+  io("symbol", f.symbol);
+  io("n_in", f.n_in);
+  io("n_out", f.n_out);
+  io("constants", f.constants);
+  io("packed", f.packed);
+  io("inplace", f.inplace);
+  io("workspace_bytes", f.workspace_bytes);
+  io("workspace_align", f.workspace_align);
+  io("flags", f.flags);
+  io("implementation", f.implementation);
+  io("flops", f.flops);
+  io("ops", f.ops);
+  io("locs", f.locs);
+}
+template <class Io>
+void fields(Io& io, ModuleRecord& r) {
+  io("plugin", r.module.plugin);
+  io("plugin_version", r.module.plugin_version);
+  io("compat", r.module.compat);
+  io("options_json", r.module.options_json);
+  io("flags", r.module.flags);
+  io("blob", r.blob);
+  io("functions", r.module.functions);
+}
+template <class Io>
+void fields(Io& io, Section& s) {
+  io("key", s.key);
+  io("size", s.size);
+}
+
+// Writes as it goes: a program of a million steps is never held as a tree.
+class Writer {
+ public:
+  explicit Writer(std::string& out) : out_(out) { out_ += '{'; }
+  template <class T>
+  void operator()(const char* name, const T& value) {
+    if (out_.back() != '{') out_ += ',';
+    out_ += cat('"', name, "\":");
+    write(out_, value);
+  }
+  void close() { out_ += '}'; }
+
+  static void write(std::string& out, const Json& value) {
+    out += value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+  static void write(std::string& out, const std::string& text) { write(out, Json(text)); }
+  static void write(std::string& out, double value) { write(out, Json(value)); }
+  static void write(std::string& out, const ContentKey& key) { out += cat('"', key, '"'); }
+  static void write(std::string& out, const TensorSpec& spec) { out += cat('"', spec, '"'); }
+  static void write(std::string& out, Place::Kind kind) {
+    out += std::to_string(static_cast<uint32_t>(kind));
+  }
+  template <class T>
+  requires std::is_integral_v<T>
+  static void write(std::string& out, const T& value) { out += std::to_string(value); }
+  template <class A, class B>
+  static void write(std::string& out, const std::pair<A, B>& pair) {
+    out += '[';
+    write(out, pair.first);
+    out += ',';
+    write(out, pair.second);
+    out += ']';
+  }
+  template <class T>
+  static void write(std::string& out, const std::vector<T>& list) {
+    out += '[';
+    for (const T& value : list) {
+      if (&value != list.data()) out += ',';
+      write(out, value);
+    }
+    out += ']';
+  }
+  template <class T>
+  static void write(std::string& out, const T& record) {
+    Writer writer(out);
+    fields(writer, const_cast<T&>(record));  // `fields` serves both ways; nothing is written
+    writer.close();
+  }
+
+ private:
+  std::string& out_;
+};
+
+class Reader {
+ public:
+  explicit Reader(const Json& json) : json_(json) {}
+  template <class T>
+  void operator()(const char* name, T& value) {
+    if (!status_.ok()) return;
+    auto found = json_.find(name);
+    if (found == json_.end()) {
+      status_ = bad(cat("\"", name, "\" is missing"));
+    } else if (Status status = read(*found, value); !status.ok()) {
+      status_ = std::move(status).at(name);
+    }
+  }
+  Status take() { return std::move(status_); }
+
+  static Status read(const Json& json, std::string& out) {
+    if (!json.is_string()) return wrong(json, "text");
+    out = json.get_ref<const std::string&>();
+    return {};
+  }
+  static Status read(const Json& json, double& out) {
+    if (!json.is_number()) return wrong(json, "a number");
+    out = json.get<double>();
+    return {};
+  }
+  static Status read(const Json& json, ContentKey& out) {
+    if (!json.is_string() || !ContentKey::parse(json.get_ref<const std::string&>(), out))
+      return wrong(json, "a key");
+    return {};
+  }
+  static Status read(const Json& json, TensorSpec& out) {
+    if (!json.is_string()) return wrong(json, "a type");
+    auto spec = parse_tensor_spec(json.get_ref<const std::string&>());
+    if (!spec.ok()) return bad(spec.status().message());
+    out = *std::move(spec);
+    return {};
+  }
+  static Status read(const Json& json, Place::Kind& out) {
+    uint32_t kind = 0;
+    BYOC_TRY_STATUS(read(json, kind));
+    if (kind > Place::kArena) return wrong(json, "a kind of place");
+    out = static_cast<Place::Kind>(kind);
+    return {};
+  }
+  template <class T>
+  requires std::is_integral_v<T>
+  static Status read(const Json& json, T& out) {
+    if (!json.is_number_unsigned() || !std::in_range<T>(json.get<uint64_t>()))
+      return wrong(json, "a number in range");
+    out = static_cast<T>(json.get<uint64_t>());
+    return {};
+  }
+  template <class A, class B>
+  static Status read(const Json& json, std::pair<A, B>& out) {
+    if (!json.is_array() || json.size() != 2) return wrong(json, "a pair");
+    BYOC_TRY_STATUS(read(json[0], out.first));
+    return read(json[1], out.second);
+  }
+  template <class T>
+  static Status read(const Json& json, std::vector<T>& out) {
+    if (!json.is_array()) return wrong(json, "a list");
+    out.resize(json.size());
+    for (size_t k = 0; k < out.size(); ++k) {
+      if (Status status = read(json[k], out[k]); !status.ok())
+        return std::move(status).at(cat("[", k, "]"));
+    }
+    return {};
+  }
+  template <class T>
+  static Status read(const Json& json, T& record) {
+    if (!json.is_object()) return wrong(json, "an object");
+    Reader reader(json);
+    fields(reader, record);
+    return reader.take();
+  }
+
+ private:
+  static Status wrong(const Json& json, const char* wanted) {
+    return bad(cat("a ", json.type_name(), " stands where ", wanted, " belongs"));
+  }
+
+  const Json& json_;
+  Status status_;
+};
+
+// Steps and functions, of which there may be a million, become structs as soon as the parser has
+// read them and are dropped from its tree; what is left of the text is small.
+class ListReader {
+ public:
+  /// As nlohmann's parser_callback_t: false drops the value.
+  bool operator()(int depth, Json::parse_event_t event, Json& value) {
+    if (event == Json::parse_event_t::key && depth < kDepths)
+      key_[depth] = value.get_ref<const std::string&>();
+    if (event != Json::parse_event_t::object_end) return true;
+    if (depth == 3 && key_[1] == "program" && key_[2] == "steps") {
+      keep(value, steps, "program: steps");
+      return false;
+    }
+    if (depth == 4 && key_[1] == "modules" && key_[3] == "functions") {
+      keep(value, functions, "modules: functions");
+      return false;
+    }
+    if (depth != 2 || key_[1] != "modules") return true;
+    keep(value, modules, "modules");
+    modules.back().module.functions = std::move(functions);
+    functions.clear();
+    return false;
+  }
+
+  std::vector<Step> steps;
+  std::vector<ModuleRecord> modules;
+  std::vector<ExternalFunction> functions;  // of the module that is being read
+  Status status;                            // the first error
+
+ private:
+  static constexpr int kDepths = 5;
+  template <class T>
+  void keep(const Json& value, std::vector<T>& list, const char* path) {
+    Status read = Reader::read(value, list.emplace_back());
+    if (!read.ok() && status.ok())
+      status = std::move(read).at(cat("[", list.size() - 1, "]")).at(path);
+  }
+  std::string key_[kDepths];  // the last one at each depth
+};
+
+std::map<ContentKey, std::shared_ptr<const Buffer>> blobs_of(const Executable& executable) {
+  std::map<ContentKey, std::shared_ptr<const Buffer>> blobs;
+  for (const ExternalModule& module : executable.modules) {
+    if (module.blob) blobs.emplace(module.blob->key(), module.blob);
+  }
+  return blobs;
+}
+
+}  // namespace
+
+std::vector<ContentKey> constant_keys(const Executable& executable) {
+  std::vector<ContentKey> keys;
+  for (const ProgramConstant& constant : executable.program.constants) keys.push_back(constant.key);
+  for (const ExternalModule& module : executable.modules) {
+    for (const ExternalFunction& function : module.functions) {
+      for (const ExternalConstant& constant : function.constants) keys.push_back(constant.key);
+      for (const auto& packed : function.packed) keys.push_back(packed.first);
+    }
+  }
+  return keys;
+}
+
+Result<std::vector<std::shared_ptr<const Buffer>>> sections_of(const Executable& executable) {
+  auto pool = blobs_of(executable);
+  for (const ContentKey& key : constant_keys(executable)) {
+    auto found = executable.constants.find(key);
+    if (found == executable.constants.end() || found->second == nullptr) {
+      return invalid(cat("no bytes for key ", key)).with_slug("executable");
+    }
+    pool.emplace(*found);
+  }
+  std::vector<std::shared_ptr<const Buffer>> sections;
+  for (auto& [key, buffer] : pool) sections.push_back(std::move(buffer));
+  return sections;
+}
+
+std::string write_manifest(const Executable& executable,
+                           const std::vector<std::shared_ptr<const Buffer>>& sections) {
+  std::vector<ModuleRecord> modules;
+  for (const ExternalModule& module : executable.modules)
+    modules.push_back({module, module.blob->key()});
+  std::vector<Section> table;
+  for (const auto& buffer : sections) table.push_back({buffer->key(), buffer->size()});
+  std::string text;
+  Writer writer(text);
+  writer("format", std::string(kFormat));
+  writer("producer", executable.producer);
+  writer("program", executable.program);
+  writer("modules", modules);
+  writer("sections", table);
+  writer.close();
+  return text;
+}
+
+Result<Manifest> read_manifest(std::string_view text) {
+  if (Status scan = scan_json(text); !scan.ok()) return bad(scan.message());
+  ListReader lists;
+  Json json;
+  try {
+    json = Json::parse(text, std::ref(lists));
+  } catch (const std::exception& e) {
+    return bad(cat("not valid JSON: ", e.what()));
+  }
+  if (!json.is_object() || json.value("format", Json()) != kFormat)
+    return bad("it is no manifest of an artifact");
+  BYOC_TRY_STATUS(std::move(lists.status));
+  Manifest manifest;
+  std::vector<ModuleRecord> modules;  // stays empty: the list was read above
+  Reader reader(json);
+  reader("producer", manifest.executable.producer);
+  reader("program", manifest.executable.program);
+  reader("modules", modules);
+  reader("sections", manifest.sections);
+  BYOC_TRY_STATUS(reader.take());
+  manifest.executable.program.steps = std::move(lists.steps);
+  for (ModuleRecord& record : lists.modules) {
+    manifest.executable.modules.push_back(std::move(record.module));
+    manifest.blobs.push_back(record.blob);
+  }
+  return manifest;
+}
+
+}  // namespace byoc

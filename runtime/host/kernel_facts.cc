@@ -1,0 +1,106 @@
+#include "runtime/host/kernel_facts.h"
+
+#include <bit>
+
+#include "runtime/host/host.h"
+
+namespace byoc {
+namespace {
+
+constexpr uint64_t kMaxWorkspace = uint64_t{1} << 46, kMaxAlign = 4096;
+
+using Kernel = LoadedModule::Kernel;
+
+/// Errors are what follows `kernel "main_0"`.
+Status check_needs(const byoc_kernel_info& info, const KernelShape& shape) {
+  if (info.n_in != shape.n_in || info.n_out != shape.n_out) {
+    return invalid(cat("takes ", info.n_in, " inputs and gives ", info.n_out,
+                       " outputs, its graph ", shape.n_in, " and ", shape.n_out));
+  }
+  uint64_t align = info.workspace_align;
+  if (align != 0 && (!std::has_single_bit(align) || align > kMaxAlign)) {
+    return invalid(cat("aligns its workspace to ", align, ", no power of two up to ", kMaxAlign));
+  }
+  if (info.workspace_bytes > kMaxWorkspace) {
+    return invalid(cat("wants a workspace of ", info.workspace_bytes, " bytes"));
+  }
+  if (info.flags & BYOC_KERNEL_OUT_SHAPES) {
+    return invalid("gives output shapes at run time, which this byoc does not offer");
+  }
+  if (info.device.device_type != kDLCPU && info.device.device_type != 0) {
+    return invalid(
+        cat("wants device type ", int{info.device.device_type}, ", here is the CPU alone"));
+  }
+  return {};
+}
+
+Status read_inplace(const byoc_kernel_info& info, const KernelShape& shape, Kernel& kernel) {
+  if (info.n_inplace > std::min(shape.n_in, shape.n_out) ||
+      (info.n_inplace && !info.inplace_pairs)) {
+    return invalid(cat("has ", info.n_inplace, " in-place pairs"));
+  }
+  std::vector<bool> used_in(shape.n_in), used_out(shape.n_out);
+  for (uint64_t k = 0; k < info.n_inplace; ++k) {
+    uint32_t in = info.inplace_pairs[2 * k], out = info.inplace_pairs[2 * k + 1];
+    if (in >= shape.n_in || out >= shape.n_out || used_in[in] || used_out[out]) {
+      return invalid(
+          cat("has the in-place pair (", in, ", ", out, "), out of range or used twice"));
+    }
+    used_in[in] = used_out[out] = true;
+    kernel.inplace.emplace_back(in, out);
+  }
+  return {};
+}
+
+Status read_const_use(const byoc_kernel_info& info, const KernelShape& shape, Kernel& kernel) {
+  kernel.const_use.assign(shape.n_consts, BYOC_CONST_KEPT);
+  if (info.n_consts == 0) return {};  // absent: all are kept
+  if (info.n_consts != shape.n_consts || !info.const_use) {
+    return invalid(
+        cat("tells the use of ", info.n_consts, " constants, its graph has ", shape.n_consts));
+  }
+  for (size_t k = 0; k < shape.n_consts; ++k) {
+    if (info.const_use[k] > BYOC_CONST_KEPT) {
+      return invalid(cat("tells use ", info.const_use[k], " of constant ", k, ", not 0 to 2"));
+    }
+    kernel.const_use[k] = info.const_use[k];
+  }
+  return {};
+}
+
+Result<Kernel> checked(const byoc_kernel_info& info, const KernelShape& shape) {
+  Kernel kernel;
+  BYOC_TRY_STATUS(check_needs(info, shape));
+  BYOC_TRY_STATUS(read_inplace(info, shape, kernel));
+  BYOC_TRY_STATUS(read_const_use(info, shape, kernel));
+  kernel.workspace_bytes = info.workspace_bytes;
+  kernel.workspace_align = std::max<uint64_t>(info.workspace_align, 1);
+  kernel.flags = info.flags;
+  kernel.implementation = text_of(info.implementation);
+  return kernel;
+}
+
+}  // namespace
+
+Status plugin_defect(std::string_view id, std::string_view what) {
+  return Status(Code::kInternal, cat(id, ": ", what))
+      .with_slug("plugin-defect")
+      .with_help("a defect of the plugin; tell its author");
+}
+
+Result<Kernel> read_kernel(const byoc_plugin& table, const std::string& id, byoc_module* module,
+                           const KernelShape& shape) {
+  byoc_kernel* handle = nullptr;
+  BYOC_TRY_STATUS(call_plugin(id, "kernel",
+                              [&] { return table.kernel(module, to_str(shape.symbol), &handle); }));
+  if (!handle) return plugin_defect(id, cat("gave no kernel for \"", shape.symbol, "\""));
+  auto info = with_header<byoc_kernel_info>(BYOC_TAG_KERNEL_INFO);
+  BYOC_TRY_STATUS(call_plugin(id, "info", [&] { return table.info(handle, &info); }));
+  Result<Kernel> kernel = checked(info, shape);
+  if (!kernel.ok())
+    return plugin_defect(id, cat("kernel \"", shape.symbol, "\" ", kernel.status().message()));
+  kernel->handle = handle;
+  return kernel;
+}
+
+}  // namespace byoc

@@ -1,0 +1,102 @@
+// Plugin::load and what it gives: kernels again, out of the bytes of an artifact.
+#include <algorithm>
+#include <map>
+#include <new>
+
+#include "runtime/host/host.h"
+#include "runtime/host/kernel_facts.h"
+
+namespace byoc {
+namespace {
+
+/// One constant per distinct key, in order of first use.
+Status lend_constants(const ExternalModule& module,
+                      const std::vector<std::shared_ptr<const Buffer>>& buffers,
+                      ConstantTable& table) {
+  std::map<ContentKey, size_t> seen;
+  for (const ExternalFunction& function : module.functions) {
+    for (const ExternalConstant& constant : function.constants) {
+      size_t index = seen.size();
+      if (!seen.emplace(constant.key, index).second) continue;
+      BYOC_TRY_STATUS(table.add(constant, index < buffers.size() ? buffers[index] : nullptr));
+    }
+  }
+  return {};
+}
+
+/// Memory was planned with the pairs that the kernel gave at compile.
+Status check_pairs_kept(const std::string& id, const ExternalFunction& function,
+                        const LoadedModule::Kernel& kernel) {
+  for (const auto& pair : function.inplace) {
+    if (std::find(kernel.inplace.begin(), kernel.inplace.end(), pair) != kernel.inplace.end())
+      continue;
+    return Status(Code::kStaleArtifact,
+                  cat(id, ": kernel \"", function.symbol, "\" no longer works in place"))
+        .with_slug("stale-artifact")
+        .with_help("compile the model again with this version of the plugin");
+  }
+  return {};
+}
+
+}  // namespace
+
+LoadedModule::LoadedModule(const byoc_plugin* table, byoc_module* module)
+    : table_(table), module_(module) {
+  ++host_counts().modules;
+}
+
+LoadedModule::LoadedModule(LoadedModule&& other) noexcept
+    : table_(other.table_),
+      module_(std::exchange(other.module_, nullptr)),
+      kernels_(std::move(other.kernels_)) {}
+
+LoadedModule& LoadedModule::operator=(LoadedModule&& other) noexcept {
+  std::swap(table_, other.table_);
+  std::swap(module_, other.module_);
+  std::swap(kernels_, other.kernels_);
+  return *this;
+}
+
+LoadedModule::~LoadedModule() {
+  if (!module_) return;
+  table_->release(module_);
+  --host_counts().modules;
+}
+
+Result<LoadedModule> Plugin::load(const ExternalModule& module,
+                                  const std::vector<std::shared_ptr<const Buffer>>& constants,
+                                  uint32_t threads) const {
+  try {
+    return load_module(module, constants, threads);
+  } catch (const std::bad_alloc&) {
+    return Status(Code::kResourceExhausted, cat(id_, ": out of memory"));
+  }
+}
+
+Result<LoadedModule> Plugin::load_module(
+    const ExternalModule& module, const std::vector<std::shared_ptr<const Buffer>>& constants,
+    uint32_t threads) const {
+  ConstantTable table;
+  BYOC_TRY_STATUS(lend_constants(module, constants, table));
+  auto raw = with_header<byoc_load>(BYOC_TAG_LOAD);
+  if (module.blob) raw.blob = {module.blob->data(), module.blob->size()};
+  raw.compat = to_str(module.compat);
+  raw.options_json = to_str(module.options_json);
+  raw.consts = table.data();
+  raw.n_consts = table.size();
+  raw.threads = threads;
+  std::lock_guard lock(mutex_);
+  byoc_module* handle = nullptr;
+  BYOC_TRY_STATUS(call_plugin(id_, "load", [&] { return table_.load(instance_, &raw, &handle); }));
+  if (!handle) return plugin_defect(id_, "load gave no module");
+  LoadedModule loaded(&table_, handle);
+  for (const ExternalFunction& function : module.functions) {
+    KernelShape shape{function.symbol, function.n_in, function.n_out, function.constants.size()};
+    BYOC_TRY(LoadedModule::Kernel kernel, read_kernel(table_, id_, handle, shape));
+    BYOC_TRY_STATUS(check_pairs_kept(id_, function, kernel));
+    loaded.kernels_.push_back(std::move(kernel));
+  }
+  return loaded;
+}
+
+}  // namespace byoc

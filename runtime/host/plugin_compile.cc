@@ -1,0 +1,173 @@
+// Plugin::compile: functions in, bytes out, nothing of the plugin left alive.
+#include <bit>
+#include <new>
+
+#include "byoc/base/check.h"
+#include "runtime/host/host.h"
+#include "runtime/host/kernel_facts.h"
+
+namespace byoc {
+namespace {
+
+struct ModuleGuard {
+  const byoc_plugin& table;
+  byoc_module* module = nullptr;
+  ~ModuleGuard() {
+    if (module) table.release(module);
+  }
+};
+
+/// The ABI's view of what is to be compiled.
+class CompileTable {
+ public:
+  Status fill(std::span<const CompileFunction> functions) {
+    constants_.resize(functions.size());
+    for (size_t k = 0; k < functions.size(); ++k) {
+      BYOC_TRY_STATUS(add(functions[k], constants_[k]));
+    }
+    for (const byoc_function& function : functions_) pointers_.push_back(&function);
+    return {};
+  }
+  const std::vector<const byoc_function*>& functions() const { return pointers_; }
+
+ private:
+  Status add(const CompileFunction& function, ConstantTable& constants) {
+    BYOC_CHECK(function.buffers.size() == function.constants.size(), function.symbol);
+    for (size_t k = 0; k < function.constants.size(); ++k) {
+      BYOC_TRY_STATUS(constants.add(function.constants[k], function.buffers[k]));
+    }
+    auto raw = with_header<byoc_function>(BYOC_TAG_FUNCTION);
+    raw.symbol = to_str(function.symbol);
+    raw.graph_json = to_str(function.graph_json);
+    raw.consts = constants.data();
+    raw.n_consts = constants.size();
+    functions_.push_back(raw);
+    return {};
+  }
+  std::vector<ConstantTable> constants_;
+  std::vector<byoc_function> functions_;
+  std::vector<const byoc_function*> pointers_;
+};
+
+ExternalFunction describe(const CompileFunction& function, LoadedModule::Kernel kernel) {
+  ExternalFunction out;
+  out.symbol = function.symbol;
+  out.n_in = function.n_in;
+  out.n_out = function.n_out;
+  out.constants = function.constants;
+  for (size_t k = 0; k < out.constants.size(); ++k) out.constants[k].use = kernel.const_use[k];
+  out.inplace = std::move(kernel.inplace);
+  out.workspace_bytes = kernel.workspace_bytes;
+  out.workspace_align = kernel.workspace_align;
+  out.flags = kernel.flags;
+  out.implementation = std::move(kernel.implementation);
+  return out;
+}
+
+byoc_status* refuse(uint32_t code, std::string_view why) {
+  return host_table()->status_new(nullptr, code, -1, -1, nullptr, 0, to_str(why));
+}
+
+/// What `save` writes to: the blob, and packed constants per function.
+struct SaveTarget {
+  std::vector<std::byte> blob;
+  CompileResult* result;
+
+  static byoc_status* write(void* u, const void* bytes, uint64_t n) noexcept {
+    try {
+      auto& blob = static_cast<SaveTarget*>(u)->blob;
+      auto* from = static_cast<const std::byte*>(bytes);
+      blob.insert(blob.end(), from, from + n);
+      return nullptr;
+    } catch (...) {
+      return refuse(BYOC_RESOURCE_EXHAUSTED, "no memory for the saved module");
+    }
+  }
+  static byoc_status* packed(void* u, uint64_t function, byoc_bytes data, uint64_t align) noexcept {
+    try {
+      CompileResult& result = *static_cast<SaveTarget*>(u)->result;
+      size_t functions = result.module.functions.size();
+      if (function >= functions) {
+        return refuse(BYOC_OUT_OF_RANGE, cat("packed: function ", function, " of ", functions));
+      }
+      if (!std::has_single_bit(align) || align > Buffer::kAlignment) {
+        return refuse(BYOC_INVALID_ARGUMENT,
+                      cat("packed: alignment ", align, " is no power of two up to 64"));
+      }
+      auto buffer = Buffer::copy({static_cast<const std::byte*>(data.p), data.n});
+      result.module.functions[function].packed.emplace_back(buffer->key(), align);
+      result.packed.push_back(std::move(buffer));
+      return nullptr;
+    } catch (...) {
+      return refuse(BYOC_RESOURCE_EXHAUSTED, "no memory for a packed constant");
+    }
+  }
+};
+
+Status save_module(const byoc_plugin& table, const std::string& id, byoc_module* module,
+                   CompileResult& result) {
+  SaveTarget target{{}, &result};
+  auto sink = with_header<byoc_sink>(BYOC_TAG_SINK);
+  sink.u = &target;
+  sink.write = SaveTarget::write;
+  auto save = with_header<byoc_save>(BYOC_TAG_SAVE);
+  save.blob = &sink;
+  save.u = &target;
+  save.packed = SaveTarget::packed;
+  BYOC_TRY_STATUS(call_plugin(id, "save", [&] { return table.save(module, &save); }));
+  result.module.compat = text_of(save.compat);
+  result.module.flags = save.flags;
+  result.module.blob = Buffer::copy(target.blob);
+  return {};
+}
+
+}  // namespace
+
+CompileResult Plugin::compile(std::span<const CompileFunction> functions,
+                              const std::string& target_json, uint32_t threads,
+                              uint32_t flags) const {
+  CompileResult result;
+  try {
+    result.status = compile_into(functions, target_json, threads, flags, result);
+  } catch (const std::bad_alloc&) {
+    result.status = Status(Code::kResourceExhausted, cat(id_, ": out of memory"));
+  }
+  return result;
+}
+
+Status Plugin::compile_into(std::span<const CompileFunction> functions,
+                            const std::string& target_json, uint32_t threads, uint32_t flags,
+                            CompileResult& result) const {
+  CompileTable table;
+  BYOC_TRY_STATUS(table.fill(functions));
+  auto raw = with_header<byoc_compile>(BYOC_TAG_COMPILE);
+  raw.functions = table.functions().data();
+  raw.n_functions = table.functions().size();
+  raw.options_json = to_str(options_json_);
+  raw.target_json = to_str(target_json);
+  raw.threads = threads;
+  raw.flags = flags;
+  std::lock_guard lock(mutex_);
+  ModuleGuard guard{table_};
+  Status status = call_plugin(
+      id_, "compile", [&] { return table_.compile(instance_, &raw, &guard.module); },
+      &result.function, &result.node);
+  if (result.function >= static_cast<int64_t>(functions.size())) result.function = result.node = -1;
+  if (status.code() == Code::kDeclined && result.function < 0) {
+    return plugin_defect(id_,
+                         cat("declined none of the ", functions.size(), " functions by its index"));
+  }
+  BYOC_TRY_STATUS(std::move(status));
+  if (!guard.module) return plugin_defect(id_, "compile gave no module");
+  result.module.plugin = id_;
+  result.module.plugin_version = version_;
+  result.module.options_json = options_json_;
+  for (const CompileFunction& function : functions) {
+    KernelShape shape{function.symbol, function.n_in, function.n_out, function.constants.size()};
+    BYOC_TRY(LoadedModule::Kernel kernel, read_kernel(table_, id_, guard.module, shape));
+    result.module.functions.push_back(describe(function, std::move(kernel)));
+  }
+  return save_module(table_, id_, guard.module, result);
+}
+
+}  // namespace byoc

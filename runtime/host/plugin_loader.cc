@@ -1,0 +1,173 @@
+#include "runtime/host/plugin_loader.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <set>
+
+#include "byoc/base/file.h"
+#include "byoc/base/shared_library.h"
+#include "byoc/host/plugins.h"
+#include "runtime/host/host.h"
+
+namespace byoc {
+namespace {
+
+std::string mode_text(mode_t mode) {
+  char text[8];
+  std::snprintf(text, sizeof text, "%04o", mode & 07777u);
+  return text;
+}
+
+/// Once per folder: plugins come many to a folder.
+void warn_of_group(const std::string& folder, mode_t mode) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& warned = *new std::set<std::string>;
+  std::lock_guard lock(mutex);
+  if (!warned.insert(folder).second) return;
+  log_line(1, "loader",
+           cat("the group may replace plugins in ", folder, " (mode ", mode_text(mode), ")"));
+}
+
+Status check_folder(const std::string& folder) {
+  struct stat info;
+  if (::stat(folder.c_str(), &info) != 0) return system_error("cannot read", folder, errno);
+  if ((info.st_mode & S_IWOTH) && !(info.st_mode & S_ISVTX)) {
+    return Status(Code::kPermissionDenied, cat("anyone may replace files in its folder ", folder,
+                                               " (mode ", mode_text(info.st_mode), ")"))
+        .with_help(cat("chmod o-w ", folder));
+  }
+  if ((info.st_mode & S_IWGRP) && !(info.st_mode & S_ISVTX)) warn_of_group(folder, info.st_mode);
+  return {};
+}
+
+Status check_must_understand(const byoc_ext* ext) {
+  for (int k = 0; ext != nullptr; ext = ext->next, ++k) {
+    if (k == 64) return invalid("its table has a chain of extensions without end");
+    if (ext->id & BYOC_EXT_MUST_UNDERSTAND) {
+      return unimplemented(cat("its table needs extension ", ext->id & ~BYOC_EXT_MUST_UNDERSTAND,
+                               ", which this byoc does not know"))
+          .with_help("use a newer byoc");
+    }
+  }
+  return {};
+}
+
+struct Slot {
+  const char* name;
+  size_t offset;
+};
+#define BYOC_SLOT(name) \
+  { #name, offsetof(byoc_plugin, name) }
+constexpr Slot kRequired[] = {BYOC_SLOT(open),    BYOC_SLOT(close), BYOC_SLOT(patterns),
+                              BYOC_SLOT(compile), BYOC_SLOT(load),  BYOC_SLOT(save),
+                              BYOC_SLOT(kernel),  BYOC_SLOT(info),  BYOC_SLOT(run),
+                              BYOC_SLOT(release)};
+#undef BYOC_SLOT
+
+}  // namespace
+
+Status check_table_header(const byoc_plugin* raw) {
+  constexpr size_t kSmallest = offsetof(byoc_plugin, release) + sizeof(raw->release);
+  if (!raw)
+    return invalid("its entry gave no table")
+        .with_help("set *out to a byoc_plugin in static storage");
+  if (raw->h.tag != BYOC_TAG_PLUGIN)
+    return invalid("its table has the wrong tag").with_help("set h.tag to BYOC_TAG_PLUGIN");
+  if (raw->h.size < kSmallest) {
+    return invalid(cat("its table is ", raw->h.size, " bytes, at least ", kSmallest, " are needed"))
+        .with_help("set h.size to sizeof(byoc_plugin)");
+  }
+  return check_must_understand(raw->h.ext);
+}
+
+Status check_table_abi(const byoc_plugin& table, const PluginManifest& manifest) {
+  return check_abi(
+      {manifest.id, manifest.version, manifest.arch, table.abi_major, table.min_host_minor});
+}
+
+Status check_table_slots(const byoc_plugin& table) {
+  for (const Slot& slot : kRequired) {
+    void* pointer = nullptr;
+    std::memcpy(&pointer, reinterpret_cast<const char*>(&table) + slot.offset, sizeof pointer);
+    if (!pointer)
+      return invalid(cat("its table has no \"", slot.name, "\""))
+          .with_help("every plugin needs that slot");
+  }
+  return {};
+}
+
+Status check_table_identity(const byoc_plugin& table, const PluginManifest& manifest) {
+  if (text_of(table.id) != manifest.id) {
+    return invalid(cat("its table says id \"", text_of(table.id), "\", its manifest \"",
+                       manifest.id, "\""))
+        .with_help("give both the same id; BYOC_PLUGIN does");
+  }
+  if (text_of(table.version) != manifest.version) {
+    return invalid(cat("its table says version \"", text_of(table.version), "\", its manifest \"",
+                       manifest.version, "\""))
+        .with_help("give both the same version; BYOC_PLUGIN does");
+  }
+  return {};
+}
+
+byoc_plugin copy_table(const byoc_plugin& raw) {
+  byoc_plugin table{};
+  std::memcpy(&table, &raw, std::min<size_t>(raw.h.size, sizeof table));
+  return table;
+}
+
+Status check_owner(const std::string& path, uint32_t owner, uint32_t caller) {
+  if (owner == 0 || owner == caller) return {};
+  return Status(Code::kPermissionDenied,
+                cat("its owner is user ", owner, ", neither root nor the caller"))
+      .with_help(cat("chown it to root or to yourself: ", path));
+}
+
+Status check_plugin_file(const std::string& path) {
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0) {
+    return system_error("cannot read", path, errno);
+  }
+  if (!S_ISREG(info.st_mode))
+    return invalid("not a regular file").with_help("name the plugin's .so file itself");
+  if (info.st_mode & S_IWOTH) {
+    return Status(Code::kPermissionDenied,
+                  cat("anyone may change it (mode ", mode_text(info.st_mode), ")"))
+        .with_help(cat("chmod o-w ", path));
+  }
+  BYOC_TRY_STATUS(check_owner(path, info.st_uid, ::geteuid()));
+  return check_folder(std::filesystem::path(path).parent_path().string());
+}
+
+Result<PluginManifest> inspect_plugin(const std::string& path, PluginManifest& seen) {
+  BYOC_TRY_STATUS(check_plugin_file(path));
+  BYOC_TRY(auto file, MappedFile::open(path));
+  BYOC_TRY(seen, read_manifest(file->bytes()));
+  BYOC_TRY_STATUS(check_abi(seen));
+  return seen;
+}
+
+Result<byoc_plugin> load_plugin_table(const std::string& path, const PluginManifest& manifest) {
+  BYOC_TRY(SharedLibrary library, SharedLibrary::open(path));
+  auto entry = reinterpret_cast<byoc_plugin_entry_fn>(library.symbol(BYOC_ENTRY_SYMBOL));
+  library.keep();  // it may have started threads already
+  if (!entry) {
+    return invalid(cat("no entry symbol ", BYOC_ENTRY_SYMBOL))
+        .with_help("define it extern \"C\" and exported; BYOC_PLUGIN does");
+  }
+  const byoc_plugin* raw = nullptr;
+  BYOC_TRY_STATUS(call_plugin(manifest.id, "the entry", [&] { return entry(host_table(), &raw); }));
+  BYOC_TRY_STATUS(check_table_header(raw));
+  byoc_plugin table = copy_table(*raw);
+  BYOC_TRY_STATUS(check_table_abi(table, manifest));
+  BYOC_TRY_STATUS(check_table_slots(table));
+  BYOC_TRY_STATUS(check_table_identity(table, manifest));
+  return table;
+}
+
+}  // namespace byoc

@@ -1,0 +1,176 @@
+#include "runtime/host/plugin_manifest.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "byoc/base/json.h"
+#include "byoc/plugin/manifest.h"
+
+namespace byoc {
+namespace {
+
+constexpr size_t kMaxManifestBytes = 4096;
+
+#if defined(__x86_64__)
+constexpr uint16_t kMachine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr uint16_t kMachine = EM_AARCH64;
+#else
+constexpr uint16_t kMachine = EM_RISCV;
+#endif
+
+std::string machine_name(uint16_t machine) {
+  switch (machine) {
+    case EM_X86_64:
+      return "x86_64";
+    case EM_AARCH64:
+      return "aarch64";
+    case EM_RISCV:
+      return "riscv64";
+    case EM_386:
+      return "x86 (32 bits)";
+    case EM_ARM:
+      return "arm (32 bits)";
+    default:
+      return cat("processor ", machine);
+  }
+}
+
+/// A struct of the file at `offset`; nullopt when the file ends before it does.
+template <class T>
+std::optional<T> read_at(std::span<const std::byte> file, uint64_t offset) {
+  if (offset > file.size() || file.size() - offset < sizeof(T)) return std::nullopt;
+  T value;
+  std::memcpy(&value, file.data() + offset, sizeof value);
+  return value;
+}
+
+Status not_a_plugin(std::string what) {
+  return invalid(std::move(what))
+      .with_help("a plugin is an ELF shared object, made by byoc_add_plugin()");
+}
+
+Result<Elf64_Ehdr> read_header(std::span<const std::byte> file) {
+  auto header = read_at<Elf64_Ehdr>(file, 0);
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
+    return not_a_plugin("not an ELF file");
+  if (header->e_machine != kMachine || header->e_ident[EI_CLASS] != ELFCLASS64 ||
+      header->e_ident[EI_DATA] != ELFDATA2LSB) {
+    return failed(cat("built for ", machine_name(header->e_machine), ", this machine is ",
+                      BYOC_MANIFEST_ARCH))
+        .with_help(cat("use a build for ", BYOC_MANIFEST_ARCH));
+  }
+  if (header->e_type != ET_DYN) return not_a_plugin("an ELF file, but no shared object");
+  if (header->e_phentsize != sizeof(Elf64_Phdr))
+    return not_a_plugin("an ELF file with a malformed header");
+  return *header;
+}
+
+uint64_t round_up(uint64_t n, uint64_t align) { return (n + align - 1) / align * align; }
+
+/// The text of our note in one PT_NOTE segment.
+std::optional<std::string> find_note(std::span<const std::byte> segment, uint64_t align) {
+  align = align == 8 ? 8 : 4;
+  for (uint64_t at = 0; auto note = read_at<Elf64_Nhdr>(segment, at);) {
+    uint64_t name = at + sizeof *note;
+    uint64_t text = name + round_up(note->n_namesz, align);
+    uint64_t next = text + round_up(note->n_descsz, align);
+    if (text > segment.size() || note->n_descsz > segment.size() - text) return std::nullopt;
+    if (note->n_type == BYOC_MANIFEST_NOTE_TYPE &&
+        note->n_namesz == sizeof BYOC_MANIFEST_NOTE_NAME &&
+        std::memcmp(segment.data() + name, BYOC_MANIFEST_NOTE_NAME, note->n_namesz) == 0) {
+      std::string found(reinterpret_cast<const char*>(segment.data() + text), note->n_descsz);
+      return found.substr(0, found.find('\0'));
+    }
+    at = next;
+  }
+  return std::nullopt;
+}
+
+Result<std::string> manifest_text(std::span<const std::byte> file) {
+  BYOC_TRY(Elf64_Ehdr header, read_header(file));
+  for (uint64_t k = 0; k < header.e_phnum; ++k) {
+    auto segment = read_at<Elf64_Phdr>(file, header.e_phoff + k * sizeof(Elf64_Phdr));
+    if (!segment) return not_a_plugin("an ELF file that is cut short");
+    if (segment->p_type != PT_NOTE) continue;
+    if (segment->p_offset > file.size() || segment->p_filesz > file.size() - segment->p_offset) {
+      return not_a_plugin("an ELF file that is cut short");
+    }
+    auto text = find_note(file.subspan(segment->p_offset, segment->p_filesz), segment->p_align);
+    if (text) return *std::move(text);
+  }
+  return invalid("no plugin manifest in it (ELF note \"byoc\")")
+      .with_help(
+          "if it is a plugin, build it with byoc_add_plugin() and BYOC_PLUGIN or BYOC_MANIFEST");
+}
+
+Status bad_manifest(const std::string& what) {
+  return invalid(cat("its manifest is not valid: ", what))
+      .with_help("write it with BYOC_PLUGIN or BYOC_MANIFEST");
+}
+
+Result<std::string> text_field(const Json& json, const char* name) {
+  auto found = json.find(name);
+  if (found == json.end() || !found->is_string()) return bad_manifest(cat("no \"", name, "\""));
+  return found->get<std::string>();
+}
+
+}  // namespace
+
+bool is_plugin_id(std::string_view id) {
+  auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  };
+  return !id.empty() && id.size() <= 64 && id[0] >= 'a' && id[0] <= 'z' &&
+         std::all_of(id.begin(), id.end(), fits);
+}
+
+Status check_shared_object(std::span<const std::byte> file) { return read_header(file).status(); }
+
+Result<PluginManifest> read_manifest(std::span<const std::byte> file) {
+  BYOC_TRY(std::string text, manifest_text(file));
+  Result<Json> json = parse_json(text, kMaxManifestBytes);
+  if (!json.ok()) return bad_manifest(json.status().message());
+  PluginManifest manifest;
+  BYOC_TRY(std::string schema, text_field(*json, "schema"));
+  if (schema != BYOC_MANIFEST_SCHEMA) return bad_manifest(cat("schema \"", schema, "\""));
+  BYOC_TRY(manifest.id, text_field(*json, "id"));
+  if (!is_plugin_id(manifest.id))
+    return bad_manifest(cat("id \"", manifest.id, "\" is not [a-z][a-z0-9_-]*"));
+  BYOC_TRY(manifest.version, text_field(*json, "version"));
+  BYOC_TRY(manifest.arch, text_field(*json, "arch"));
+  auto abi = json->find("abi");
+  if (abi == json->end() || !abi->is_object()) return bad_manifest("no \"abi\"");
+  for (auto [name, field] :
+       {std::pair{"major", &manifest.abi_major}, {"min_host_minor", &manifest.min_host_minor}}) {
+    auto number = abi->find(name);
+    if (number == abi->end() || !number->is_number_unsigned())
+      return bad_manifest(cat("no \"abi.", name, "\""));
+    *field = number->get<int64_t>();
+  }
+  return manifest;
+}
+
+Status check_abi(const PluginManifest& manifest) {
+  if (manifest.arch != BYOC_MANIFEST_ARCH) {
+    return failed(cat("built for ", manifest.arch, ", this machine is ", BYOC_MANIFEST_ARCH))
+        .with_help(cat("use a build for ", BYOC_MANIFEST_ARCH));
+  }
+  std::string ours = cat(BYOC_ABI_MAJOR, ".", BYOC_ABI_MINOR);
+  if (manifest.abi_major != BYOC_ABI_MAJOR) {
+    return failed(cat("needs ABI ", manifest.abi_major, ", this byoc has ", ours))
+        .with_help(cat("use a byoc with ABI ", manifest.abi_major, ", or a build of ", manifest.id,
+                       " for ABI ", BYOC_ABI_MAJOR));
+  }
+  if (manifest.min_host_minor > BYOC_ABI_MINOR) {
+    return failed(cat("needs ABI ", manifest.abi_major, ".", manifest.min_host_minor,
+                      ", this byoc has ", ours))
+        .with_help(cat("use a newer byoc, or an older ", manifest.id));
+  }
+  return {};
+}
+
+}  // namespace byoc

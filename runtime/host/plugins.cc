@@ -1,0 +1,88 @@
+#include "byoc/host/plugins.h"
+
+#include <cstring>
+
+#include "runtime/host/host.h"
+#include "runtime/host/kernel_facts.h"
+
+namespace byoc {
+namespace {
+constexpr uint64_t kDefaultMaxOps = 4096;
+}  // namespace
+
+Plugin::~Plugin() {
+  if (!instance_) return;
+  table_.close(instance_);
+  --host_counts().instances;
+}
+
+Result<std::unique_ptr<Plugin>> Plugin::open(const std::string& path, const byoc_plugin& table,
+                                             std::string options_json) {
+  auto plugin = std::unique_ptr<Plugin>(new Plugin);
+  plugin->table_ = table;
+  plugin->path_ = path;
+  plugin->id_ = text_of(table.id);
+  plugin->version_ = text_of(table.version);
+  plugin->options_json_ = std::move(options_json);
+  BYOC_TRY_STATUS(call_plugin(plugin->id_, "open", [&] {
+    return table.open(host_table(), to_str(plugin->options_json_), &plugin->instance_);
+  }));
+  if (!plugin->instance_) return plugin_defect(plugin->id_, "open gave no instance");
+  ++host_counts().instances;
+  BYOC_TRY_STATUS(plugin->read_patterns());
+  return plugin;
+}
+
+Status Plugin::read_patterns() {
+  const byoc_pattern* const* raw = nullptr;
+  uint64_t n = 0;
+  BYOC_TRY_STATUS(
+      call_plugin(id_, "patterns", [&] { return table_.patterns(instance_, &raw, &n); }));
+  if (n != 0 && !raw) return plugin_defect(id_, cat("gave ", n, " patterns at a null pointer"));
+  for (uint64_t k = 0; k < n; ++k) {
+    if (!raw[k] || raw[k]->h.tag != BYOC_TAG_PATTERN ||
+        raw[k]->h.size < offsetof(byoc_pattern, priority)) {
+      return plugin_defect(id_, cat("pattern ", k, " is no byoc_pattern"));
+    }
+    byoc_pattern pattern{};
+    std::memcpy(&pattern, raw[k], std::min<size_t>(raw[k]->h.size, sizeof pattern));
+    patterns_.push_back(
+        {text_of(pattern.name), text_of(pattern.dag_json), pattern.priority, pattern.flags});
+    if (patterns_.back().name.empty())
+      return plugin_defect(id_, cat("pattern ", k, " has no name"));
+  }
+  return {};
+}
+
+int64_t Plugin::priority() const { return table_.priority; }
+uint32_t Plugin::flags() const { return table_.flags; }
+bool Plugin::is_default_codegen() const { return table_.flags & BYOC_PLUGIN_DEFAULT; }
+bool Plugin::is_horizontal() const { return table_.flags & BYOC_PLUGIN_HORIZONTAL; }
+uint64_t Plugin::max_ops() const { return table_.max_ops ? table_.max_ops : kDefaultMaxOps; }
+uint64_t Plugin::max_bytes() const { return table_.max_bytes; }
+bool Plugin::has_judge() const { return table_.judge != nullptr; }
+
+Result<Verdict> Plugin::judge(uint32_t pattern, std::string_view candidate_json) const {
+  if (!has_judge()) return Verdict{Verdict::kYes, 0, ""};
+  auto raw = with_header<byoc_verdict>(BYOC_TAG_VERDICT);
+  BYOC_TRY_STATUS(call_plugin(id_, "judge", [&] {
+    return table_.judge(instance_, pattern, to_str(candidate_json), &raw);
+  }));
+  if (raw.accept > Verdict::kSlow)
+    return plugin_defect(id_, cat("judge answered ", raw.accept, ", not 0, 1 or 2"));
+  Verdict verdict{static_cast<Verdict::Accept>(raw.accept), raw.est_ns, text_of(raw.reason)};
+  if (verdict.reason.empty() && verdict.accept != Verdict::kYes) verdict.reason = "no reason given";
+  return verdict;
+}
+
+Result<uint32_t> Plugin::compat(const std::string& compat) const {
+  if (!table_.compat) return 0u;
+  uint32_t level = 0;
+  std::lock_guard lock(mutex_);
+  BYOC_TRY_STATUS(
+      call_plugin(id_, "compat", [&] { return table_.compat(instance_, to_str(compat), &level); }));
+  if (level > 3) return plugin_defect(id_, cat("compat answered ", level, ", not 0 to 3"));
+  return level;
+}
+
+}  // namespace byoc

@@ -1,0 +1,130 @@
+#include "runtime/host/threads.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#if defined(__SANITIZE_THREAD__)
+#define BYOC_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define BYOC_TSAN 1
+#endif
+#endif
+
+// libgomp's own names: a plain function crosses, no pragma, so that no compiler brings a second
+// runtime.
+extern "C" {
+void GOMP_parallel(void (*fn)(void*), void* data, unsigned threads, unsigned flags);
+int omp_get_thread_num(void);
+int omp_get_max_threads(void);
+void omp_set_num_threads(int threads);
+#ifdef BYOC_TSAN
+void __tsan_acquire(void* address);
+void __tsan_release(void* address);
+#endif
+}
+
+namespace byoc {
+namespace {
+
+// libgomp is not instrumented: the sanitizer has to be told that a fork and a join order memory.
+#ifdef BYOC_TSAN
+void happens_before(void* address) { __tsan_release(address); }
+void happens_after(void* address) { __tsan_acquire(address); }
+#else
+void happens_before(void*) {}
+void happens_after(void*) {}
+#endif
+
+constinit thread_local uint32_t scope_threads = 0;    // 0: no scope
+constinit thread_local bool scope_has_token = false;  // this scope's or an outer one's
+constinit thread_local int64_t worker = -1;           // -1: in no parallel_for
+std::mutex token;
+
+struct Region {
+  byoc_range_fn fn;
+  void* u;
+  uint64_t n, grain, blocks;
+  std::atomic<uint64_t> next{0};
+  std::atomic<int32_t> result{0};
+  char fork = 0, join = 0;  // addresses for the sanitizer
+};
+
+void run_blocks(Region& region, uint32_t id) {
+  while (region.result.load(std::memory_order_relaxed) == 0) {
+    uint64_t block = region.next.fetch_add(1, std::memory_order_relaxed);
+    if (block >= region.blocks) return;
+    uint64_t lo = block * region.grain;
+    uint64_t hi = block + 1 == region.blocks ? region.n : lo + region.grain;
+    if (int32_t result = region.fn(region.u, lo, hi, id)) {
+      int32_t none = 0;
+      region.result.compare_exchange_strong(none, result);
+    }
+  }
+}
+
+/// One member of the team: libgomp calls it on every thread, the caller's own included.
+void run_worker(void* data) {
+  Region& region = *static_cast<Region*>(data);
+  happens_after(&region.fork);
+  int64_t outer = worker;
+  worker = omp_get_thread_num();
+  run_blocks(region, static_cast<uint32_t>(worker));
+  worker = outer;
+  happens_before(&region.join);
+}
+
+}  // namespace
+
+uint32_t available_cores() {
+  cpu_set_t cores;
+  if (::sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
+  return std::clamp<uint32_t>(static_cast<uint32_t>(CPU_COUNT(&cores)), 1, kMaxThreads);
+}
+
+ThreadScope::ThreadScope(uint32_t threads)
+    : outer_threads_(scope_threads), outer_openmp_threads_(omp_get_max_threads()) {
+  if (threads == 0) threads = available_cores();
+  threads = worker >= 0 ? 1 : std::min(threads, kMaxThreads);
+  if (threads > 1 && !scope_has_token) {
+    token.lock();
+    scope_has_token = holds_token_ = true;
+  }
+  scope_threads = threads;
+  if (outer_openmp_threads_ != static_cast<int>(threads))
+    omp_set_num_threads(static_cast<int>(threads));
+}
+
+ThreadScope::~ThreadScope() {
+  if (outer_openmp_threads_ != static_cast<int>(scope_threads))
+    omp_set_num_threads(outer_openmp_threads_);
+  scope_threads = outer_threads_;
+  if (holds_token_) {
+    scope_has_token = false;
+    token.unlock();
+  }
+}
+
+uint32_t max_workers() { return scope_threads == 0 ? kMaxThreads : scope_threads; }
+
+int32_t parallel_for(uint64_t n, uint64_t grain, byoc_range_fn fn, void* u) {
+  if (n == 0) return 0;
+  grain = std::max<uint64_t>(grain, 1);
+  uint64_t blocks = n / grain + (n % grain != 0);
+  Region region{fn, u, n, grain, blocks};
+  if (worker >= 0 || scope_threads <= 1 || blocks == 1) {
+    run_blocks(region, worker >= 0 ? static_cast<uint32_t>(worker) : 0);
+    return region.result.load();
+  }
+  happens_before(&region.fork);
+  // Always the whole team, if need be idle: libgomp keeps a team for reuse, and allocates where
+  // sizes change.
+  GOMP_parallel(run_worker, &region, scope_threads, 0);
+  happens_after(&region.join);
+  return region.result.load();
+}
+
+}  // namespace byoc

@@ -1,9 +1,0 @@
-#pragma once
-#include "runtime/session_state.h"
-
-namespace byoc {
-
-/// Checks session.executable, loads its modules with session.plugins, finds what runs each step.
-Status load_modules(SessionState& session);
-
-}  // namespace byoc

@@ -1,0 +1,121 @@
+#include "runtime/session/bind.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/artifact/check_view.h"
+#include "runtime/artifact/view.h"
+#include "runtime/session/session_state.h"
+
+namespace byoc {
+namespace {
+
+Status refuse(std::string slug, std::string message) {
+  return invalid(std::move(message)).with_slug(std::move(slug));
+}
+
+uint64_t bytes_of(const DLTensor& view) {  // types have been checked against the program's
+  uint64_t size = view.dtype.bits / 8;
+  for (int32_t k = 0; k < view.ndim; ++k) size *= static_cast<uint64_t>(view.shape[k]);
+  return size;
+}
+
+ByteRange range_of(const DLTensor& view) {
+  auto begin = reinterpret_cast<uintptr_t>(data_of(view));
+  return {begin, begin + bytes_of(view)};
+}
+
+bool is_aligned(const std::byte* data) {
+  return reinterpret_cast<uintptr_t>(data) % Buffer::kAlignment == 0;
+}
+
+/// `ranges` are sorted and do not overlap each other.
+bool overlaps_any(const std::vector<ByteRange>& ranges, ByteRange range) {
+  auto after = std::partition_point(ranges.begin(), ranges.end(),
+                                    [&](const ByteRange& r) { return r.begin < range.end; });
+  return range.begin < range.end && after != ranges.begin() && (after - 1)->end > range.begin;
+}
+
+class Binder {
+ public:
+  explicit Binder(ContextState& context)
+      : context_(context), program_(context.session->executable.program) {}
+
+  Status bind(std::span<const DLTensor> inputs, std::span<const DLTensor> outputs) {
+    BYOC_TRY_STATUS(check_count("input", inputs.size(), program_.inputs.size()));
+    BYOC_TRY_STATUS(check_count("output", outputs.size(), program_.outputs.size()));
+    for (size_t k = 0; k < outputs.size(); ++k) BYOC_TRY_STATUS(bind_output(outputs[k], k));
+    BYOC_TRY_STATUS(sort_outputs(outputs));
+    for (size_t k = 0; k < inputs.size(); ++k)
+      BYOC_TRY_STATUS(check_view("input", inputs[k], program_.inputs[k]));
+    for (size_t k = 0; k < inputs.size(); ++k) bind_input(inputs[k], k);
+    return {};
+  }
+
+ private:
+  static Status check_count(const char* kind, size_t have, size_t want) {
+    if (have == want) return {};
+    return refuse(cat(kind, "-count"), cat("the model has ", want, " ", kind, want == 1 ? "" : "s",
+                                           ", ", have, " were given"));
+  }
+
+  void* staging(size_t value) const {
+    return context_.staging.get() + context_.staging_offsets[value];
+  }
+
+  Status bind_output(const DLTensor& view, size_t k) {
+    BYOC_TRY_STATUS(check_view("output", view, program_.outputs[k]));
+    if (!is_compact(view)) {
+      return refuse("output-shape", cat("\"", program_.outputs[k].name,
+                                        "\" has strides; outputs are written compactly"));
+    }
+    size_t value = program_.inputs.size() + k;
+    context_.values[value] = is_aligned(data_of(view)) ? data_of(view) : staging(value);
+    return {};
+  }
+
+  Status sort_outputs(std::span<const DLTensor> outputs) {
+    auto& ranges = context_.output_ranges;
+    ranges.clear();
+    for (const DLTensor& view : outputs) {
+      ByteRange range = range_of(view);
+      if (range.begin != range.end) ranges.push_back(range);
+    }
+    std::sort(ranges.begin(), ranges.end(),
+              [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
+    for (size_t k = 1; k < ranges.size(); ++k) {
+      if (ranges[k].begin < ranges[k - 1].end)
+        return refuse("output-overlap", "two outputs share memory");
+    }
+    return {};
+  }
+
+  void bind_input(const DLTensor& view, size_t k) {
+    bool direct = is_compact(view) && is_aligned(data_of(view)) &&
+                  !overlaps_any(context_.output_ranges, range_of(view));
+    context_.values[k] = direct ? data_of(view) : staging(k);
+    if (!direct) copy_to_compact(view, static_cast<std::byte*>(staging(k)));
+  }
+
+  ContextState& context_;
+  const Program& program_;
+};
+
+}  // namespace
+
+Status bind_arguments(ContextState& context, std::span<const DLTensor> inputs,
+                      std::span<const DLTensor> outputs) {
+  return Binder(context).bind(inputs, outputs);
+}
+
+void return_outputs(const ContextState& context, std::span<const DLTensor> outputs) {
+  size_t n_in = context.values.size() - outputs.size();
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    std::byte* wanted = data_of(outputs[k]);
+    uint64_t size = bytes_of(outputs[k]);
+    if (wanted != context.values[n_in + k] && size != 0)
+      std::memcpy(wanted, context.values[n_in + k], size);
+  }
+}
+
+}  // namespace byoc

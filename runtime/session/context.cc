@@ -1,0 +1,175 @@
+// Everything that a run needs and that does not depend on the caller's pointers is laid out here,
+// once.
+#include <algorithm>
+#include <new>
+
+#include "byoc/base/memory.h"
+#include "runtime/session/session_state.h"
+
+namespace byoc {
+namespace {
+
+constexpr uint64_t kAlignment = Buffer::kAlignment;
+
+uint64_t round_up(uint64_t n, uint64_t align) { return (n + align - 1) / align * align; }
+
+Result<Memory> allocate(uint64_t size, uint64_t align, const char* what) {
+  if (size == 0) return Memory();
+  Memory memory(static_cast<std::byte*>(aligned_memory(size, align)));
+  if (memory != nullptr) return memory;
+  return Status(Code::kResourceExhausted, cat("no memory for ", what, " of ", size, " bytes"))
+      .with_slug("no-memory");
+}
+
+const TensorSpec& argument_type(const Program& program, size_t k) {
+  size_t n_in = program.inputs.size();
+  return k < n_in ? program.inputs[k].type : program.outputs[k - n_in].type;
+}
+
+class ContextBuilder {
+ public:
+  explicit ContextBuilder(const SessionState& session)
+      : session_(session),
+        program_(session.executable.program),
+        context_(std::make_unique<ContextState>()) {}
+
+  Result<std::unique_ptr<ContextState>> build() {
+    context_->session = &session_;
+    BYOC_TRY_STATUS(allocate_memory());
+    make_tensors();
+    for (size_t k = 0; k < program_.steps.size(); ++k) bind_step(k);
+    for (const NamedTensor& output : program_.outputs) {
+      context_->output_bytes.push_back(static_cast<uint64_t>(*size_bytes(output.type)));
+    }
+    for (const ProgramConstant& c : program_.constants)
+      context_->constants.push_back(constant(c.key));
+    context_->profile.resize(program_.steps.size());
+    return std::move(context_);
+  }
+
+ private:
+  Status allocate_memory() {
+    size_t arguments = program_.inputs.size() + program_.outputs.size();
+    uint64_t staging = 0;
+    for (size_t k = 0; k < arguments; ++k) {
+      context_->staging_offsets.push_back(staging);
+      staging +=
+          round_up(static_cast<uint64_t>(*size_bytes(argument_type(program_, k))), kAlignment);
+    }
+    context_->values.resize(arguments);
+    context_->output_ranges.reserve(program_.outputs.size());
+    BYOC_TRY(context_->arena, allocate(program_.arena_bytes, kAlignment, "an arena"));
+    BYOC_TRY(context_->workspace,
+             allocate(session_.workspace_bytes, session_.workspace_align, "a workspace"));
+    BYOC_TRY(context_->staging,
+             allocate(staging, kAlignment, "inputs and outputs"));  // untouched until used
+    return {};
+  }
+
+  void make_tensors() {
+    size_t arguments = 0, data = 0;
+    for (size_t k = 0; k < program_.steps.size(); ++k) {
+      arguments += program_.steps[k].args.size();
+      if (session_.kernels[k].kind == StepKernel::kNative) data += native_size(program_.steps[k]);
+    }
+    context_->tensors.reserve(arguments);  // pointers to them are taken
+    context_->pointers.reserve(arguments);
+    context_->native_data.reserve(data);
+    context_->steps.resize(program_.steps.size());
+  }
+
+  const ExternalFunction& function_of(const Step& step) const {
+    return session_.executable.modules[step.module].functions[step.function];
+  }
+
+  size_t native_size(const Step& step) const {
+    const ExternalFunction& function = function_of(step);
+    return step.args.size() + function.constants.size() + function.packed.size();  // at most
+  }
+
+  void bind_step(size_t index) {
+    const Step& step = program_.steps[index];
+    BoundStep& bound = context_->steps[index];
+    size_t first = context_->tensors.size();
+    for (size_t k = 0; k < step.args.size(); ++k) add_tensor(step.args[k], step.types[k]);
+    bound.tensors = context_->tensors.data() + first;
+    bound.call = {.h = {sizeof(byoc_call), BYOC_TAG_CALL, nullptr},
+                  .args = context_->pointers.data() + first,
+                  .n_args = static_cast<uint32_t>(step.args.size()),
+                  .workspace = context_->workspace.get(),
+                  .workspace_bytes = session_.workspace_bytes};
+    if (session_.kernels[index].kind == StepKernel::kNative) bind_native(step, bound);
+  }
+
+  void add_tensor(const Place& place, const TensorSpec& type) {
+    DLTensor& tensor = context_->tensors.emplace_back();
+    tensor = {.data = nullptr,
+              .device = {kDLCPU, 0},
+              .ndim = static_cast<int32_t>(type.dims.size()),
+              .dtype = to_dlpack(type.dtype),
+              .shape = const_cast<int64_t*>(type.dims.data()),  // DLPack knows no const
+              .strides = nullptr,
+              .byte_offset = 0};
+    context_->pointers.push_back(&tensor);
+    set(tensor.data, place);
+  }
+
+  /// Now, or with every run.
+  void set(void*& slot, const Place& place) {
+    uint32_t n_in = static_cast<uint32_t>(program_.inputs.size());
+    switch (place.kind) {
+      case Place::kInput:
+        context_->patches.push_back({&slot, place.index});
+        break;
+      case Place::kOutput:
+        context_->patches.push_back({&slot, n_in + place.index});
+        break;
+      case Place::kConstant:
+        slot = constant(program_.constants[place.index].key);
+        break;
+      case Place::kArena:
+        slot = context_->arena.get() + place.offset;
+        break;
+    }
+  }
+
+  void* constant(const ContentKey& key) const {
+    return const_cast<std::byte*>(
+        session_.executable.constants.at(key)->data());  // read-only by contract
+  }
+
+  /// byoc_native_call::data is inputs, constants that are kept, packed constants, outputs.
+  void bind_native(const Step& step, BoundStep& bound) {
+    std::vector<void*>& data = context_->native_data;
+    size_t first = data.size();
+    auto add_places = [&](size_t from, size_t to) {
+      for (size_t k = from; k < to; ++k) set(data.emplace_back(nullptr), step.args[k]);
+    };
+    add_places(0, step.n_in);
+    for (const ExternalConstant& c : function_of(step).constants) {
+      if (c.use == BYOC_CONST_KEPT) data.push_back(constant(c.key));
+    }
+    for (const auto& packed : function_of(step).packed) data.push_back(constant(packed.first));
+    add_places(step.n_in, step.args.size());
+    bound.native = {.h = {sizeof(byoc_native_call), BYOC_TAG_NATIVE_CALL, nullptr},
+                    .data = data.data() + first,
+                    .workspace = context_->workspace.get(),
+                    .host = host_table()};
+  }
+
+  const SessionState& session_;
+  const Program& program_;
+  std::unique_ptr<ContextState> context_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ContextState>> make_context_state(const SessionState& session) {
+  try {
+    return ContextBuilder(session).build();
+  } catch (const std::bad_alloc&) {
+    return Status(Code::kResourceExhausted, "no memory for a context").with_slug("no-memory");
+  }
+}
+
+}  // namespace byoc

@@ -1,0 +1,232 @@
+#include "runtime/session/load_modules.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "runtime/artifact/check_executable.h"
+#include "runtime/host/threads.h"
+
+namespace byoc {
+namespace {
+
+struct KeyHash {
+  size_t operator()(const ContentKey& key) const {
+    size_t hash;
+    std::memcpy(&hash, key.bytes.data(), sizeof hash);  // a hash already
+    return hash;
+  }
+};
+
+bool is_native(const ExternalModule& module) { return (module.flags & BYOC_MODULE_NATIVE) != 0; }
+
+std::string symbols_of(const ExternalModule& module) {
+  constexpr size_t kShown = 3;
+  std::string out;
+  size_t n = module.functions.size();
+  for (size_t k = 0; k < std::min(n, kShown); ++k)
+    out += cat(k ? ", " : "", module.functions[k].symbol);
+  return n > kShown ? out + cat(" and ", n - kShown, " more") : out;
+}
+
+/// One buffer per distinct key of the module's functions, in order of first use.
+std::vector<std::shared_ptr<const Buffer>> constants_of(const Executable& executable,
+                                                        const ExternalModule& module) {
+  std::vector<std::shared_ptr<const Buffer>> buffers;
+  std::unordered_set<ContentKey, KeyHash> seen;
+  for (const ExternalFunction& function : module.functions) {
+    for (const ExternalConstant& constant : function.constants) {
+      if (seen.insert(constant.key).second)
+        buffers.push_back(executable.constants.at(constant.key));
+    }
+  }
+  return buffers;
+}
+
+class ModuleLoader {
+ public:
+  explicit ModuleLoader(SessionState& session)
+      : session_(session), executable_(session.executable) {}
+
+  Status load() {
+    BYOC_TRY_STATUS(check_executable(executable_));
+    BYOC_TRY_STATUS(check_modules());
+    ThreadScope scope(session_.options.threads);  // plugins make primitives for this many
+    for (const ExternalModule& module : executable_.modules) BYOC_TRY_STATUS(load_module(module));
+    for (const Step& step : executable_.program.steps) add_kernel(step);
+    release_constants();
+    return {};
+  }
+
+ private:
+  const Plugin* plugin_of(const ExternalModule& module) const {
+    return session_.plugins ? session_.plugins->find(module.plugin) : nullptr;
+  }
+
+  /// Before anything is loaded, and all that is missing at once.
+  Status check_modules() {
+    std::vector<const ExternalModule*> missing;
+    for (const ExternalModule& module : executable_.modules) {
+      if (is_native(module)) {
+        BYOC_TRY_STATUS(check_native(module));
+      } else if (plugin_of(module) == nullptr) {
+        missing.push_back(&module);
+      } else {
+        BYOC_TRY_STATUS(check_compat(module, *plugin_of(module)));
+      }
+    }
+    return missing.empty() ? Status() : missing_plugins(missing);
+  }
+
+  Status check_native(const ExternalModule& module) const {
+    if (session_.options.allow_native) return {};
+    return Status(Code::kPermissionDenied, cat("this artifact holds native code, made by plugin \"",
+                                               module.plugin, "\", for ", symbols_of(module)))
+        .with_slug("native-refused")
+        .with_help(
+            "native code can do all that you can: leave out --no-native if you trust the file");
+  }
+
+  Status missing_plugins(const std::vector<const ExternalModule*>& modules) const {
+    std::string message;
+    for (const ExternalModule* module : modules) {
+      message += cat(message.empty() ? "" : "; ", "no plugin \"", module->plugin, "\" ",
+                     module->plugin_version, ", which runs ", symbols_of(*module),
+                     reason_of(module->plugin));
+    }
+    return not_found(std::move(message))
+        .with_slug("missing-plugin")
+        .with_help("byoc plugins lists what was found and where; --plugin FILE adds one");
+  }
+
+  /// Why a plugin of that id was refused.
+  std::string reason_of(const std::string& id) const {
+    if (!session_.plugins) return "";
+    for (const RefusedPlugin& refused : session_.plugins->refused()) {
+      if (refused.id == id) return cat(" (", refused.path, " was refused: ", refused.reason, ")");
+    }
+    return "";
+  }
+
+  Status check_compat(const ExternalModule& module, const Plugin& plugin) {
+    enum : uint32_t { kUnknown, kNo, kRecompilingIsBetter };
+    auto versions = [&] {
+      return cat("plugin \"", module.plugin, "\" ", module.plugin_version, " compiled ",
+                 symbols_of(module), ", ", plugin.version(), " is here");
+    };
+    BYOC_TRY(uint32_t level, plugin.compat(module.compat));
+    if (level == kNo) {
+      return Status(Code::kStaleArtifact, cat(versions(), ", and cannot run it on this machine"))
+          .with_slug("stale-artifact")
+          .with_help("compile the model again");
+    }
+    if (level == kRecompilingIsBetter) {
+      session_.warnings.push_back(versions() +
+                                  "; it works, compiling the model again would be better");
+    } else if (level == kUnknown && module.plugin_version != plugin.version()) {
+      session_.warnings.push_back(versions() + ", and does not say whether it can run it");
+    }
+    return {};
+  }
+
+  Status load_module(const ExternalModule& module) {
+    auto place = [&] { return cat("plugin \"", module.plugin, "\": ", symbols_of(module)); };
+    LoadedModule loaded;
+    std::optional<NativeModule> native;
+    if (is_native(module)) {
+      auto result = NativeModule::load(module);
+      if (!result.ok()) return std::move(result.status()).at(place());
+      native = *std::move(result);
+    } else {
+      auto result = plugin_of(module)->load(module, constants_of(executable_, module),
+                                            session_.options.threads);
+      if (!result.ok()) return std::move(result.status()).at(place());
+      loaded = *std::move(result);
+    }
+    session_.loaded.push_back(std::move(loaded));
+    session_.native.push_back(std::move(native));
+    return {};
+  }
+
+  void add_kernel(const Step& step) {
+    StepKernel kernel;
+    if (step.module == Step::kHostExtern) {
+      kernel.host_extern = extern_slot(step.symbol);
+    } else if (session_.native[step.module]) {
+      const byoc_native_fn& fn = session_.native[step.module]->function(step.function);
+      kernel.kind = StepKernel::kNative;
+      kernel.run_native = fn.run;
+      add_workspace(fn.workspace_bytes, std::max<uint64_t>(fn.workspace_align, 1));
+    } else {
+      const LoadedModule& loaded = session_.loaded[step.module];
+      const LoadedModule::Kernel& facts = loaded.kernels()[step.function];
+      kernel.kind = StepKernel::kPlugin;
+      kernel.run = loaded.table()->run;
+      kernel.kernel = facts.handle;
+      if ((facts.flags & BYOC_KERNEL_SERIAL) != 0) kernel.serial = serial_lock(facts.handle);
+      add_workspace(facts.workspace_bytes, facts.workspace_align);
+    }
+    session_.kernels.push_back(kernel);
+  }
+
+  /// Constants that kernels have copied, or never used, are not held twice: what stays is what the
+  /// program, native code and kernels that keep their constants read. Memory of the heap goes back
+  /// to the system, so that what is resident is what is in use.
+  void release_constants() {
+    std::unordered_set<ContentKey, KeyHash> read;
+    for (const ProgramConstant& constant : executable_.program.constants) read.insert(constant.key);
+    for (size_t m = 0; m < executable_.modules.size(); ++m) {
+      for (size_t f = 0; f < executable_.modules[m].functions.size(); ++f) {
+        const ExternalFunction& function = executable_.modules[m].functions[f];
+        for (const auto& packed : function.packed) read.insert(packed.first);
+        for (size_t k = 0; k < function.constants.size(); ++k) {
+          if (use_of(m, f, k) == BYOC_CONST_KEPT) read.insert(function.constants[k].key);
+        }
+      }
+    }
+    std::erase_if(session_.executable.constants,
+                  [&](const auto& entry) { return !read.contains(entry.first); });
+    ::malloc_trim(0);
+  }
+
+  /// What the kernel said at this load; native code has said it at compile.
+  uint8_t use_of(size_t module, size_t function, size_t constant) const {
+    if (session_.native[module])
+      return executable_.modules[module].functions[function].constants[constant].use;
+    return session_.loaded[module].kernels()[function].const_use[constant];
+  }
+
+  /// The workspace is the maximum over the steps.
+  void add_workspace(uint64_t bytes, uint64_t align) {
+    session_.workspace_bytes = std::max(session_.workspace_bytes, bytes);
+    session_.workspace_align = std::max(session_.workspace_align, align);
+  }
+
+  /// One lock per kernel that is not re-entrant, shared by its steps.
+  std::mutex* serial_lock(const byoc_kernel* kernel) {
+    std::mutex*& lock = locks_[kernel];
+    if (lock == nullptr) lock = &session_.serial.emplace_back();
+    return lock;
+  }
+
+  uint32_t extern_slot(const std::string& symbol) {
+    auto [found, is_new] =
+        extern_slots_.emplace(symbol, static_cast<uint32_t>(session_.externs.size()));
+    if (is_new) session_.externs.push_back({symbol, nullptr});
+    return found->second;
+  }
+
+  SessionState& session_;
+  const Executable& executable_;
+  std::unordered_map<const byoc_kernel*, std::mutex*> locks_;
+  std::unordered_map<std::string, uint32_t> extern_slots_;
+};
+
+}  // namespace
+
+Status load_modules(SessionState& session) { return ModuleLoader(session).load(); }
+
+}  // namespace byoc

@@ -1,0 +1,179 @@
+#include "runtime/session/native.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "byoc/base/file.h"
+#include "byoc/host/plugins.h"
+
+namespace byoc {
+namespace {
+
+#if defined(__x86_64__)
+constexpr uint16_t kMachine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr uint16_t kMachine = EM_AARCH64;
+#else
+constexpr uint16_t kMachine = EM_NONE;
+#endif
+
+Status bad(std::string message) {
+  return failed(std::move(message))
+      .with_slug("native-module")
+      .with_help("compile the model again on this machine");
+}
+
+struct CpuFeature {
+  std::string_view name;
+  bool present;
+};
+
+std::span<const CpuFeature> cpu_features() {
+#if defined(__x86_64__)
+#define BYOC_FEATURE(name) \
+  { name, __builtin_cpu_supports(name) != 0 }
+  static const CpuFeature features[] = {
+      BYOC_FEATURE("sse2"),      BYOC_FEATURE("sse3"),     BYOC_FEATURE("ssse3"),
+      BYOC_FEATURE("sse4.1"),    BYOC_FEATURE("sse4.2"),   BYOC_FEATURE("popcnt"),
+      BYOC_FEATURE("avx"),       BYOC_FEATURE("avx2"),     BYOC_FEATURE("fma"),
+      BYOC_FEATURE("f16c"),      BYOC_FEATURE("lzcnt"),    BYOC_FEATURE("bmi"),
+      BYOC_FEATURE("bmi2"),      BYOC_FEATURE("avx512f"),  BYOC_FEATURE("avx512bw"),
+      BYOC_FEATURE("avx512cd"),  BYOC_FEATURE("avx512dq"), BYOC_FEATURE("avx512vl"),
+      BYOC_FEATURE("avx512vnni")};
+#undef BYOC_FEATURE
+  return features;
+#else
+  return {};
+#endif
+}
+
+bool has_cpu_feature(std::string_view name) {
+  for (const CpuFeature& feature : cpu_features()) {
+    if (feature.name == name) return feature.present;
+  }
+  return false;
+}
+
+/// The text up to `mark`, which is taken off with it.
+std::string_view take(std::string_view& text, char mark) {
+  size_t end = std::min(text.find(mark), text.size());
+  std::string_view word = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return word;
+}
+
+Status check_elf(std::span<const std::byte> object) {
+  Elf64_Ehdr header;
+  if (object.size() < sizeof header) return bad("the native module is no ELF object");
+  std::memcpy(&header, object.data(), sizeof header);
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+    return bad("the native module is no ELF object");
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_type != ET_DYN) {
+    return bad("the native module is no 64-bit shared object");
+  }
+  if (header.e_machine == kMachine) return {};
+  return bad(
+      cat("the native module is for ELF machine ", header.e_machine, ", this one is ", kMachine));
+}
+
+bool write_all(int fd, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    bytes = bytes.subspan(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+/// Opens the object from a file of its own in `folder` that nobody else may touch and that is gone
+/// afterwards. The number keeps names apart: the loader gives an earlier library for an equal name.
+Result<SharedLibrary> open_in(const std::string& folder, std::span<const std::byte> object) {
+  static std::atomic<uint64_t> counter{0};
+  std::string path = cat(folder, "/byoc-", ::getpid(), "-", counter++, "-XXXXXX");
+  int fd = ::mkostemp(path.data(), O_CLOEXEC);
+  if (fd < 0) return system_error("cannot create", path, errno);
+  bool written = write_all(fd, object);
+  int error = errno;
+  if (::close(fd) != 0 && written) written = false, error = errno;
+  Result<SharedLibrary> library =
+      written ? SharedLibrary::open(path) : system_error("cannot write", path, error);
+  ::unlink(path.c_str());
+  return library;
+}
+
+/// Folders may be full, read-only or mounted noexec; the first that works is taken.
+Result<SharedLibrary> open_object(std::span<const std::byte> object) {
+  const char* chosen = ::secure_getenv("TMPDIR");
+  Status first;
+  for (std::string folder : {chosen ? chosen : "", "/tmp", "/dev/shm"}) {
+    if (folder.empty() || folder[0] != '/') continue;
+    Result<SharedLibrary> library = open_in(folder, object);
+    if (library.ok()) return library;
+    if (first.ok()) first = std::move(library.status());
+  }
+  return bad(cat("the native module cannot be loaded: ", first.message()));
+}
+
+Status check_function(const byoc_native_fn* fn) {
+  if (fn == nullptr || fn->h.tag != BYOC_TAG_NATIVE_FN || fn->h.size < sizeof *fn ||
+      fn->run == nullptr) {
+    return bad("a function of the native module is missing");
+  }
+  bool aligned = fn->workspace_align == 0 ||
+                 (std::has_single_bit(fn->workspace_align) && fn->workspace_align <= 4096);
+  if (aligned && fn->workspace_bytes <= uint64_t{1} << 48) return {};
+  return bad(cat("a function of the native module wants a workspace of ", fn->workspace_bytes,
+                 " bytes, aligned to ", fn->workspace_align));
+}
+
+Status check_table(const byoc_native_table* table, size_t functions) {
+  if (table == nullptr || table->h.tag != BYOC_TAG_NATIVE_TABLE || !BYOC_HAS(table, fns)) {
+    return bad("the native module gave no table");
+  }
+  if (table->abi_major != BYOC_ABI_MAJOR) {
+    return bad(cat("the native module has ABI ", table->abi_major, ", this byoc ", BYOC_ABI_MAJOR));
+  }
+  if (table->n != functions)
+    return bad(cat("the native module has ", table->n, " functions of ", functions));
+  for (size_t k = 0; k < functions; ++k) BYOC_TRY_STATUS(check_function(table->fns[k]));
+  return {};
+}
+
+}  // namespace
+
+Status check_cpu(std::string_view compat) {
+  while (!compat.empty()) {
+    std::string_view word = take(compat, ' ');
+    if (take(word, '=') != "cpu") continue;
+    while (!word.empty()) {
+      std::string_view feature = take(word, ',');
+      if (has_cpu_feature(feature)) continue;
+      return Status(Code::kStaleArtifact, cat("native code needs the CPU feature ", feature,
+                                              ", which this machine lacks"))
+          .with_slug("stale-artifact")
+          .with_help("compile the model again on this machine, or for it with --target");
+    }
+  }
+  return {};
+}
+
+Result<NativeModule> NativeModule::load(const ExternalModule& module) {
+  BYOC_TRY_STATUS(check_cpu(module.compat));
+  BYOC_TRY_STATUS(check_elf(module.blob->bytes()));
+  BYOC_TRY(SharedLibrary library, open_object(module.blob->bytes()));
+  auto entry = reinterpret_cast<byoc_native_entry_fn>(library.symbol(BYOC_NATIVE_ENTRY_SYMBOL));
+  if (entry == nullptr) return bad("the native module has no symbol " BYOC_NATIVE_ENTRY_SYMBOL);
+  const byoc_native_table* table = entry(host_table());
+  BYOC_TRY_STATUS(check_table(table, module.functions.size()));
+  return NativeModule(std::move(library), table);
+}
+
+}  // namespace byoc

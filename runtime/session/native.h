@@ -1,0 +1,29 @@
+#pragma once
+// Native modules: shared objects inside an artifact, which run with no plugin at all.
+#include "byoc/base/external.h"
+#include "byoc/base/shared_library.h"
+#include "byoc/plugin/abi.h"
+
+namespace byoc {
+
+/// Errors: kStaleArtifact, slug "stale-artifact", when the compat string of a native module,
+/// "cpu=avx2,fma" among words of the form name=value, asks for what this processor lacks.
+Status check_cpu(std::string_view compat);
+
+/// A loaded native module; closed when destroyed. Its functions may run at the same time.
+class NativeModule {
+ public:
+  /// Writes the object to a private temporary file, opens it, unlinks it. Errors:
+  /// kFailedPrecondition, slug "native-module", when it is no shared object for this machine or its
+  /// table is not as the ABI says.
+  static Result<NativeModule> load(const ExternalModule& module);
+  const byoc_native_fn& function(size_t k) const { return *table_->fns[k]; }
+
+ private:
+  NativeModule(SharedLibrary library, const byoc_native_table* table)
+      : library_(std::move(library)), table_(table) {}
+  SharedLibrary library_;
+  const byoc_native_table* table_;
+};
+
+}  // namespace byoc

@@ -1,0 +1,211 @@
+#include "byoc/runtime/session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "runtime/host/host.h"
+#include "runtime/host/threads.h"
+#include "runtime/session/bind.h"
+#include "runtime/session/load_modules.h"
+#include "runtime/session/session_state.h"
+
+namespace byoc {
+namespace {
+
+uint64_t now_ns() {
+  auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+/// `onednn_main_0 ("Conv_0", "Relu_1" and 3 more)`
+std::string describe(const Executable& executable, const Step& step) {
+  constexpr size_t kShown = 2;
+  const std::vector<std::string>& locs = executable.locs(step);
+  std::string out = step.symbol;
+  for (size_t k = 0; k < std::min(locs.size(), kShown); ++k)
+    out += cat(k ? ", " : " (", "\"", locs[k], "\"");
+  if (locs.size() > kShown) out += cat(" and ", locs.size() - kShown, " more");
+  return locs.empty() ? out : out + ")";
+}
+
+Status missing_extern(const std::vector<std::string>& symbols) {
+  std::string names;
+  for (const std::string& symbol : symbols)
+    names += cat(names.empty() ? "\"" : ", \"", symbol, "\"");
+  return not_found(
+             cat("nobody provides the external function", symbols.size() == 1 ? " " : "s ", names))
+      .with_slug("missing-extern")
+      .with_help("session.register_extern(symbol, function) before the first run");
+}
+
+Status call_host(const ExternSlot& slot, const BoundStep& bound, uint32_t n_in) {
+  if (!slot.function) return missing_extern({slot.symbol});
+  try {
+    return slot.function({bound.tensors, n_in}, {bound.tensors + n_in, bound.call.n_args - n_in});
+  } catch (const std::exception& e) {
+    return Status(Code::kInternal, cat("threw: ", e.what()));
+  } catch (...) {
+    return Status(Code::kInternal, "threw an exception");
+  }
+}
+
+Status call_native(const StepKernel& kernel, const BoundStep& bound) {
+  int32_t code = kernel.run_native(&bound.native);
+  if (code == 0) [[likely]]
+    return {};
+  return Status(Code::kInternal, cat("native code returned ", code));
+}
+
+Status call_plugin_kernel(const SessionState& session, const Step& step, const StepKernel& kernel,
+                          const BoundStep& bound) {
+  return call_plugin(session.executable.modules[step.module].plugin, "run",
+                     [&] { return kernel.run(kernel.kernel, &bound.call); });
+}
+
+Status call(const SessionState& session, size_t index, const BoundStep& bound) {
+  const StepKernel& kernel = session.kernels[index];
+  const Step& step = session.executable.program.steps[index];
+  if (kernel.kind == StepKernel::kNative) return call_native(kernel, bound);
+  if (kernel.kind == StepKernel::kHost)
+    return call_host(session.externs[kernel.host_extern], bound, step.n_in);
+  if (kernel.serial == nullptr) [[likely]]
+    return call_plugin_kernel(session, step, kernel, bound);
+  std::lock_guard lock(*kernel.serial);
+  return call_plugin_kernel(session, step, kernel, bound);
+}
+
+Status step_failed(Status status, const Executable& executable, size_t index) {
+  std::string slug = status.slug().empty() ? "run-failed" : status.slug();
+  return std::move(status)
+      .with_slug(std::move(slug))
+      .at(describe(executable, executable.program.steps[index]));
+}
+
+Status run_steps(const SessionState& session, ContextState& context) {
+  for (size_t k = 0; k < context.steps.size(); ++k) {
+    uint64_t begin = context.profiling ? now_ns() : 0;
+    Status status = call(session, k, context.steps[k]);
+    if (!status.ok()) [[unlikely]]
+      return step_failed(std::move(status), session.executable, k);
+    if (!context.profiling) continue;
+    uint64_t time = now_ns() - begin;
+    StepProfile& profile = context.profile[k];
+    profile = {profile.runs + 1, profile.total_ns + time, std::min(profile.min_ns, time), begin,
+               time};
+  }
+  return {};
+}
+
+void run_copies(const SessionState& session, const ContextState& context) {
+  const Program& program = session.executable.program;
+  for (const Copy& copy : program.copies) {
+    const void* from = nullptr;
+    switch (copy.from.kind) {
+      case Place::kInput:
+        from = context.values[copy.from.index];
+        break;
+      case Place::kOutput:
+        from = context.values[program.inputs.size() + copy.from.index];
+        break;
+      case Place::kConstant:
+        from = context.constants[copy.from.index];
+        break;
+      case Place::kArena:
+        from = context.arena.get() + copy.from.offset;
+        break;
+    }
+    uint64_t size = context.output_bytes[copy.output];
+    if (size != 0) std::memcpy(context.values[program.inputs.size() + copy.output], from, size);
+  }
+}
+
+}  // namespace
+
+Context::Context(std::unique_ptr<ContextState> state) : state_(std::move(state)) {}
+Context::~Context() = default;
+
+Session::Session(std::unique_ptr<SessionState> state) : state_(std::move(state)) {}
+Session::~Session() = default;
+
+Result<std::unique_ptr<Session>> Session::load(Executable executable,
+                                               std::shared_ptr<const PluginSet> plugins,
+                                               const SessionOptions& options) {
+  auto state = std::make_unique<SessionState>();
+  state->executable = std::move(executable);
+  state->plugins = std::move(plugins);
+  state->options = options;
+  if (options.threads == 0) state->options.threads = available_cores();
+  state->options.threads = std::min(state->options.threads, kMaxThreads);
+  BYOC_TRY_STATUS(load_modules(*state));
+  return std::unique_ptr<Session>(new Session(std::move(state)));
+}
+
+const Executable& Session::executable() const { return state_->executable; }
+const Program& Session::program() const { return state_->executable.program; }
+const std::vector<NamedTensor>& Session::inputs() const { return program().inputs; }
+const std::vector<NamedTensor>& Session::outputs() const { return program().outputs; }
+uint64_t Session::workspace_bytes() const { return state_->workspace_bytes; }
+uint32_t Session::threads() const { return state_->options.threads; }
+const std::vector<std::string>& Session::warnings() const { return state_->warnings; }
+
+Status Session::register_extern(const std::string& symbol, HostExtern function) {
+  for (ExternSlot& slot : state_->externs) {
+    if (slot.symbol != symbol) continue;
+    slot.function = std::move(function);
+    return {};
+  }
+  return not_found(cat("no step calls the external function \"", symbol, "\""))
+      .with_slug("unknown-extern");
+}
+
+Status Session::check_externs() const {
+  std::vector<std::string> missing;
+  for (const ExternSlot& slot : state_->externs) {
+    if (!slot.function) missing.push_back(slot.symbol);
+  }
+  return missing.empty() ? Status() : missing_extern(missing);
+}
+
+Result<std::unique_ptr<Context>> Session::make_context() const {
+  BYOC_TRY(auto context, make_context_state(*state_));
+  return std::unique_ptr<Context>(new Context(std::move(context)));
+}
+
+Status Session::run(Context& context, std::span<const DLTensor> inputs,
+                    std::span<DLTensor> outputs) const {
+  ContextState& state = *context.state_;
+  if (state.session != state_.get())
+    return failed("the context is another session's").with_slug("context");
+  BYOC_TRY_STATUS(bind_arguments(state, inputs, outputs));
+  for (const Patch& patch : state.patches) *patch.slot = state.values[patch.value];
+  {
+    ThreadScope scope(state_->options.threads);
+    BYOC_TRY_STATUS(run_steps(*state_, state));
+  }
+  run_copies(*state_, state);
+  return_outputs(state, outputs);
+  return {};
+}
+
+void Session::set_profiling(Context& context, bool on) const {
+  ContextState& state = *context.state_;
+  state.profiling = on;
+  if (on && !state.spans) state.spans = std::make_unique<SpanRecorder>(state.steps.size());
+  for (size_t k = 0; k < state.steps.size(); ++k) {
+    uint64_t call_id = on ? state.spans->call_id(k) : 0;
+    state.steps[k].call.call_id = state.steps[k].native.call_id = call_id;
+    state.steps[k].call.flags = on ? BYOC_CALL_SPANS : 0;
+  }
+}
+
+std::span<const StepProfile> Session::profile(const Context& context) const {
+  return context.state_->profile;
+}
+
+const SpanLog& Session::spans(const Context& context) const {
+  static const SpanLog kNone;
+  return context.state_->spans ? context.state_->spans->log() : kNone;
+}
+
+}  // namespace byoc

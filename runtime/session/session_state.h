@@ -1,0 +1,86 @@
+#pragma once
+// What a Session and a Context hold: tables made at load and at make_context, so that a run only
+// follows pointers.
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+#include <optional>
+
+#include "byoc/runtime/session.h"
+#include "runtime/host/spans.h"
+#include "runtime/session/native.h"
+
+namespace byoc {
+
+/// What runs one step.
+struct StepKernel {
+  enum Kind : uint8_t { kPlugin, kNative, kHost };
+  Kind kind = kHost;
+  uint32_t host_extern = 0;  // kHost: index into externs
+  byoc_status* (*run)(byoc_kernel*, const byoc_call*) = nullptr;
+  byoc_kernel* kernel = nullptr;
+  int32_t (*run_native)(const byoc_native_call*) = nullptr;
+  std::mutex* serial = nullptr;  // of a kernel that is not re-entrant
+};
+
+struct ExternSlot {
+  std::string symbol;
+  HostExtern function;  // empty until registered
+};
+
+struct SessionState {
+  Executable executable;
+  std::shared_ptr<const PluginSet> plugins;  // outlives what it loaded
+  SessionOptions options;
+  std::vector<std::string> warnings;
+  std::vector<LoadedModule> loaded;                 // per module; empty for native ones
+  std::vector<std::optional<NativeModule>> native;  // per module; empty for the others
+  std::vector<StepKernel> kernels;                  // per step
+  std::vector<ExternSlot> externs;
+  std::deque<std::mutex> serial;  // deque: they do not move
+  uint64_t workspace_bytes = 0, workspace_align = Buffer::kAlignment;
+};
+
+struct FreeMemory {
+  void operator()(void* p) const { std::free(p); }
+};
+using Memory = std::unique_ptr<std::byte, FreeMemory>;
+
+/// Arguments of one step, ready to be called with.
+struct BoundStep {
+  byoc_call call{};
+  byoc_native_call native{};
+  DLTensor* tensors = nullptr;  // inputs, then outputs
+};
+
+/// A pointer that every run sets to the data of an input or output.
+struct Patch {
+  void** slot;
+  uint32_t value;  // index into ContextState::values
+};
+
+struct ByteRange {
+  uintptr_t begin, end;
+};
+
+struct ContextState {
+  const SessionState* session = nullptr;
+  Memory arena, workspace, staging;
+  std::vector<uint64_t> staging_offsets;  // per input, then per output
+  std::vector<uint64_t> output_bytes;     // per output
+  std::vector<const void*> constants;     // per constant of the program
+  std::vector<void*> values;              // of this run: inputs, then outputs
+  std::vector<ByteRange> output_ranges;   // of this run, sorted
+  std::vector<DLTensor> tensors;          // of all steps, one after another
+  std::vector<const DLTensor*> pointers;  // to each of them
+  std::vector<void*> native_data;         // of all native steps
+  std::vector<BoundStep> steps;
+  std::vector<Patch> patches;
+  std::vector<StepProfile> profile;
+  bool profiling = false;
+  std::unique_ptr<SpanRecorder> spans;  // made when profiling is first switched on
+};
+
+Result<std::unique_ptr<ContextState>> make_context_state(const SessionState& session);
+
+}  // namespace byoc

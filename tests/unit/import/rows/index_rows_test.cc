@@ -1,0 +1,154 @@
+// Rows of core/import/onnx/index.cc, resize.cc, recurrent.cc and quantize.cc.
+#include "unit/import/rows.h"
+
+namespace byoc::test {
+namespace {
+
+using ::testing::HasSubstr;
+using List = std::vector<int64_t>;
+using FloatList = std::vector<float>;
+
+TEST(GatherRow, ChecksConstantIndices) {
+  OneNode fits("Gather", 13, {{3, 4}});
+  EXPECT_THAT(ops_of(fits.constant("i", List{-4, 3}).with("axis", -1)), HasSubstr("gather(%a, "));
+  OneNode outside("Gather", 13, {{3, 4}});
+  EXPECT_THAT(ops_of(outside.constant("i", List{0, 4}).with("axis", 1)),
+              HasSubstr("index 4 is outside of a dim of 4 entries"));
+}
+
+TEST(ScatterRow, HasTwoNames) {
+  EXPECT_THAT(
+      ops_of(OneNode("Scatter", 9, {{3}}).constant("i", List{1}).constant("u", FloatList{5})),
+      HasSubstr("scatter_elements(%a, "));
+  EXPECT_THAT(ops_of(OneNode("ScatterElements", 16, {{3}})
+                         .constant("i", List{1})
+                         .constant("u", FloatList{5})
+                         .with("reduction", "add")),
+              HasSubstr("reduction=\"add\""));
+}
+
+TEST(OneHotRow, CastsIndicesThatAreNoIndices) {
+  OneNode node("OneHot", 11, {{2}});
+  EXPECT_THAT(ops_of(node.constant("depth", FloatList{3}).constant("values", FloatList{0, 1})),
+              HasSubstr("cast(%a) {to=i64}"));
+  EXPECT_THAT(ops_of(node), HasSubstr("depth=3"));
+  OneNode bad("OneHot", 11, {{2}});
+  EXPECT_THAT(ops_of(bad.constant("depth", List{3, 4}).constant("values", FloatList{0, 1})),
+              HasSubstr("its input \"depth\" has 2 elements, expected 1"));
+}
+
+TEST(IndexRow, RefusesShapesThatDependOnValues) {
+  for (const char* op : {"NonZero", "Unique", "Compress"}) {
+    EXPECT_THAT(ops_of(OneNode(op, 13, {{2, 3}})),
+                HasSubstr("the shape of its result depends on the values of its input"));
+  }
+}
+
+TEST(ResizeRow, TakesScalesOrSizes) {
+  OneNode scales("Resize", 13, {{1, 1, 4, 4}});
+  scales.constant("", List{}).constant("scales", FloatList{1, 1, 2, 0.5f}).with("mode", "linear");
+  EXPECT_EQ(ops_of(scales), "%0 = resize(%a) {mode=\"linear\", scales=[1.0,1.0,2.0,0.5]}\n");
+  OneNode sizes("Resize", 13, {{1, 1, 4, 4}});
+  sizes.constant("", List{}).constant("", List{}).constant("sizes", List{1, 1, 8, 2});
+  EXPECT_EQ(
+      ops_of(
+          sizes.with("coordinate_transformation_mode", "asymmetric").with("nearest_mode", "floor")),
+      "%0 = resize(%a) {coordinates=\"asymmetric\", nearest=\"floor\", sizes=[1,1,8,2]}\n");
+}
+
+TEST(ResizeRow, SpreadsSizesOfSomeAxes) {
+  OneNode node("Resize", 18, {{1, 1, 4, 5}});
+  node.constant("", List{}).constant("", List{}).constant("sizes", List{8}).with("axes", List{2});
+  EXPECT_EQ(ops_of(node), "%0 = resize(%a) {sizes=[1,1,8,5]}\n");
+  OneNode scales("Resize", 18, {{1, 1, 4, 5}});
+  scales.constant("", List{}).constant("scales", FloatList{2}).with("axes", List{3});
+  EXPECT_EQ(ops_of(scales), "%0 = resize(%a) {scales=[1.0,1.0,1.0,2.0]}\n");
+}
+
+TEST(ResizeRow, RefusesWhatIsNew) {
+  OneNode antialias("Resize", 18, {{4}});
+  antialias.constant("", List{}).constant("s", FloatList{2}).with("antialias", 1);
+  EXPECT_THAT(ops_of(antialias), HasSubstr("antialias is not supported"));
+  OneNode aspect("Resize", 18, {{4}});
+  aspect.constant("", List{})
+      .constant("s", FloatList{2})
+      .with("keep_aspect_ratio_policy", "not_larger");
+  EXPECT_THAT(ops_of(aspect),
+              HasSubstr("keep_aspect_ratio_policy \"not_larger\" is not supported"));
+  OneNode computed("Resize", 13, {{4}, {0}, {1}});
+  EXPECT_THAT(ops_of(computed), HasSubstr("its input \"scales\" is computed at run time"));
+}
+
+TEST(UpsampleRow, PlacesCellsAsymmetrically) {
+  EXPECT_EQ(ops_of(OneNode("Upsample", 9, {{1, 1, 2, 2}}).constant("s", FloatList{1, 1, 2, 3})),
+            "%0 = resize(%a) {coordinates=\"asymmetric\", nearest=\"floor\", "
+            "scales=[1.0,1.0,2.0,3.0]}\n");
+}
+
+TEST(RoiAlignRow, AveragesAlone) {
+  OneNode node("RoiAlign", 16, {{1, 1, 4, 4}, {2, 4}});
+  EXPECT_THAT(ops_of(node.constant("i", List{0, 0})), HasSubstr("roi_align("));
+  OneNode old("RoiAlign", 10, {{1, 1, 4, 4}, {2, 4}});
+  EXPECT_THAT(ops_of(old.constant("i", List{0, 0})), HasSubstr("half_pixel=false"));
+  EXPECT_THAT(ops_of(node.with("mode", "max")),
+              HasSubstr("mode \"max\" is not supported, only \"avg\" is"));
+}
+
+OneNode lstm(int outputs = 3) {
+  return OneNode("LSTM", 14, {{5, 2, 3}, {1, 16, 3}, {1, 16, 4}}, outputs);
+}
+
+TEST(RecurrentRow, TakesOperandsInItsOwnOrder) {
+  EXPECT_EQ(ops_of(lstm()), "%0 = lstm(%a, %b, %c)\n");
+  OneNode gru("GRU", 14, {{5, 2, 3}, {1, 12, 3}, {1, 12, 4}});
+  EXPECT_EQ(ops_of(gru.with("linear_before_reset", 1)),
+            "%0 = gru(%a, %b, %c) {linear_before_reset=true}\n");
+  EXPECT_EQ(ops_of(OneNode("RNN", 14, {{5, 2, 3}, {1, 4, 3}, {1, 4, 4}}, 2)),
+            "%0 = rnn(%a, %b, %c)\n");
+}
+
+TEST(RecurrentRow, FillsOmittedOperandsWithZeros) {
+  OneNode node = lstm();
+  node.constant("", List{}).constant("lengths", List{5, 5});
+  node.model.input("h", {1, 2, 4});
+  node.model.graph().mutable_node(0)->add_input("h");
+  EXPECT_THAT(ops_of(node), HasSubstr("lstm(%a, %b, %c, %0, %h)"));
+}
+
+TEST(RecurrentRow, TransposesWhenTheBatchComesFirst) {
+  OneNode node("LSTM", 14, {{2, 5, 3}, {1, 16, 3}, {1, 16, 4}}, 2);
+  EXPECT_EQ(ops_of(node.with("layout", 1)),
+            "%0 = transpose(%a) {perm=[1,0,2]}\n%1 = lstm(%0, %b, %c)\n%2 = transpose(%1) "
+            "{perm=[2,0,1,3]}\n"
+            "%3 = transpose(%1#1) {perm=[1,0,2]}\n");
+}
+
+TEST(RecurrentRow, RefusesVariants) {
+  EXPECT_THAT(ops_of(lstm().constant("", List{}).constant("lengths", List{5, 4})),
+              HasSubstr("sequence_lens is not supported, all sequences must have the full length"));
+  EXPECT_THAT(ops_of(lstm().with("clip", 1.0f)), HasSubstr("clip is not supported"));
+  EXPECT_THAT(ops_of(lstm().with("input_forget", 1)), HasSubstr("input_forget is not supported"));
+  OneNode relu = lstm();
+  auto* activations = relu.model.graph().mutable_node(0)->add_attribute();
+  activations->set_name("activations");
+  activations->set_type(onnx::AttributeProto::STRINGS);
+  for (const char* name : {"sigmoid", "Tanh", "Relu"}) activations->add_strings(name);
+  EXPECT_THAT(ops_of(relu),
+              HasSubstr("activation \"Relu\" is not supported, only the default ones are"));
+  EXPECT_THAT(ops_of(OneNode("LSTM", 14, {{5, 3}, {1, 16, 3}, {1, 16, 4}})),
+              HasSubstr("X and R must have rank 3"));
+}
+
+TEST(QuantizeRow, SpellsOutTheArithmetic) {
+  EXPECT_EQ(ops_of(OneNode("QuantizeLinear", 13, {{2, 3}, {}})),
+            "%0 = divide(%a, %b)\n%1 = round(%0)\n%2 = clip(%1) {max=255.0, min=0.0}\n%3 = "
+            "cast(%2) {to=u8}\n");
+  EXPECT_EQ(ops_of(OneNode("DequantizeLinear", 13, {{2, 3}, {3}}).with("axis", -1)),
+            "%0 = cast(%a) {to=i32}\n%1 = cast(%0) {to=f32}\n%2 = reshape(%b) {shape=[-1]}\n%3 = "
+            "multiply(%1, %2)\n");
+  EXPECT_THAT(ops_of(OneNode("QuantizeLinear", 13, {{2, 3}, {}, {}})),
+              HasSubstr("quantising to f32 is not supported"));
+}
+
+}  // namespace
+}  // namespace byoc::test

@@ -1,0 +1,172 @@
+// Rows of core/import/onnx/shape.cc, dense.cc and constant.cc.
+#include "unit/import/rows.h"
+
+namespace byoc::test {
+namespace {
+
+using ::testing::HasSubstr;
+using List = std::vector<int64_t>;
+
+TEST(ShapeRow, ReadsTargetShapesFromConstants) {
+  EXPECT_EQ(ops_of(OneNode("Reshape", 13, {{2, 3}}).constant("shape", List{0, -1, 1})),
+            "%0 = reshape(%a) {shape=[0,-1,1]}\n");
+  OneNode zero("Reshape", 14, {{0, 3}});
+  EXPECT_THAT(ops_of(zero.constant("shape", List{3, 0}).with("allowzero", 1)),
+              HasSubstr("allow_zero=true"));
+  EXPECT_EQ(ops_of(OneNode("Reshape", 1, {{2, 3}}).with("shape", List{6})),
+            "%0 = reshape(%a) {shape=[6]}\n");
+  EXPECT_EQ(ops_of(OneNode("Expand", 13, {{2, 1}}).constant("shape", List{2, 3})),
+            "%0 = expand(%a) {shape=[2,3]}\n");
+  EXPECT_EQ(ops_of(OneNode("Tile", 13, {{2, 1}}).constant("repeats", List{2, 3})),
+            "%0 = tile(%a) {repeats=[2,3]}\n");
+}
+
+TEST(ShapeRow, RefusesTargetShapesThatAreComputed) {
+  OneNode node("Reshape", 13, {{2, 3}});
+  node.model.input("shape", {2}, onnx::TensorProto::INT64);
+  node.model.graph().mutable_node(0)->add_input("shape");
+  EXPECT_THAT(
+      ops_of(node),
+      HasSubstr("its input \"shape\" is computed at run time; only constants are supported"));
+  EXPECT_THAT(ops_of(OneNode("Expand", 13, {{2, 3}})), HasSubstr("its input \"shape\" is missing"));
+}
+
+TEST(ShapeRow, TakesAxesAsAttributesOrInputsByOpset) {
+  EXPECT_EQ(ops_of(OneNode("Squeeze", 11, {{1, 3, 1}}).with("axes", List{0})),
+            "%0 = squeeze(%a) {axes=[0]}\n");
+  EXPECT_EQ(ops_of(OneNode("Squeeze", 13, {{1, 3, 1}}).constant("axes", List{0})),
+            "%0 = squeeze(%a) {axes=[0]}\n");
+  EXPECT_EQ(ops_of(OneNode("Squeeze", 13, {{1, 3, 1}})), "%0 = squeeze(%a)\n");
+  EXPECT_EQ(ops_of(OneNode("Unsqueeze", 13, {{3}}).constant("axes", List{-1})),
+            "%0 = unsqueeze(%a) {axes=[-1]}\n");
+}
+
+TEST(TransposeRow, SpellsOutTheDefault) {
+  EXPECT_EQ(ops_of(OneNode("Transpose", 13, {{2, 3, 4}})), "%0 = transpose(%a) {perm=[2,1,0]}\n");
+  EXPECT_EQ(ops_of(OneNode("Transpose", 13, {{2, 3}}).with("perm", List{0, 1})),
+            "%0 = transpose(%a) {perm=[0,1]}\n");
+}
+
+TEST(ConcatRow, NeedsAnAxis) {
+  EXPECT_EQ(ops_of(OneNode("Concat", 13, {{2, 3}, {2, 4}}).with("axis", 1)),
+            "%0 = concat(%a, %b) {axis=1}\n");
+  EXPECT_THAT(ops_of(OneNode("Concat", 13, {{2, 3}, {2, 4}})),
+              HasSubstr("its attribute \"axis\" is missing"));
+}
+
+TEST(SplitRow, SplitsEvenlyWithoutSizes) {
+  EXPECT_THAT(ops_of(OneNode("Split", 13, {{6}}, 3)), HasSubstr("split=[2,2,2]"));
+  EXPECT_THAT(ops_of(OneNode("Split", 18, {{7}}, 3).with("num_outputs", 3)),
+              HasSubstr("split=[3,3,1]"));
+  EXPECT_THAT(
+      ops_of(OneNode("Split", 13, {{7, 4}}, 2).constant("sizes", List{3, 1}).with("axis", -1)),
+      HasSubstr("axis=1, split=[3,1]"));
+  EXPECT_THAT(ops_of(OneNode("Split", 11, {{7}}, 2).with("split", List{3, 4})),
+              HasSubstr("split=[3,4]"));
+  EXPECT_THAT(ops_of(OneNode("Split", 13, {{7}}, 3).constant("sizes", List{3, 4})),
+              HasSubstr("it has 3 outputs and 2 sizes"));
+  EXPECT_THAT(ops_of(OneNode("Split", 13, {{"N"}}, 2)),
+              HasSubstr("the extent of the axis must be known, it is N"));
+}
+
+TEST(SliceRow, TakesBoundsAsAttributesOrInputsByOpset) {
+  EXPECT_EQ(ops_of(OneNode("Slice", 9, {{5}}).with("starts", List{1}).with("ends", List{3})),
+            "%0 = slice(%a) {ends=[3], starts=[1]}\n");
+  OneNode now("Slice", 13, {{4, 5}});
+  now.constant("starts", List{-1})
+      .constant("ends", List{0})
+      .constant("axes", List{1})
+      .constant("steps", List{-2});
+  EXPECT_EQ(ops_of(now), "%0 = slice(%a) {axes=[1], ends=[0], starts=[-1], steps=[-2]}\n");
+}
+
+TEST(PadRow, TakesPadsAndValue) {
+  EXPECT_EQ(ops_of(OneNode("Pad", 10, {{5}}).with("pads", List{1, 2}).with("value", 0.5f)),
+            "%0 = pad(%a) {pads=[1,2], value=0.5}\n");
+  OneNode now("Pad", 13, {{5}});
+  EXPECT_EQ(ops_of(now.constant("pads", List{1, 2})
+                       .constant("value", std::vector<float>{2})
+                       .with("mode", "edge")),
+            "%0 = pad(%a) {mode=\"edge\", pads=[1,2], value=2.0}\n");
+  OneNode axes("Pad", 18, {{2, 3, 4}});
+  EXPECT_EQ(
+      ops_of(axes.constant("pads", List{1, 2}).constant("", List{}).constant("axes", List{-2})),
+      "%0 = pad(%a) {pads=[0,1,0,0,2,0]}\n");
+}
+
+TEST(PadRow, ChecksPadsAndValue) {
+  EXPECT_THAT(ops_of(OneNode("Pad", 13, {{5}})
+                         .constant("pads", List{1, 2})
+                         .constant("value", std::vector<float>{1, 2})),
+              HasSubstr("its input \"constant_value\" must have one element"));
+  EXPECT_THAT(ops_of(OneNode("Pad", 13, {{5}})
+                         .constant("pads", List{1, 2})
+                         .constant("value", List{(int64_t{1} << 53) + 1})),
+              HasSubstr("its input \"constant_value\" is 9007199254740993, beyond 2^53"));
+  EXPECT_THAT(ops_of(OneNode("Pad", 18, {{5}})
+                         .constant("pads", List{1})
+                         .constant("", List{})
+                         .constant("axes", List{0})),
+              HasSubstr("pads has 1 entries, expected 2"));
+  OneNode computed("Pad", 13, {{5}});
+  computed.constant("pads", List{1, 2}).model.input("v", {});
+  computed.model.graph().mutable_node(0)->add_input("v");
+  EXPECT_THAT(ops_of(computed), HasSubstr("its input \"constant_value\" is computed at run time"));
+}
+
+TEST(TriluRow, TakesItsDiagonalFromAConstant) {
+  OneNode lower("Trilu", 14, {{3, 3}});
+  EXPECT_EQ(ops_of(lower.constant("k", List{-1}).with("upper", 0)),
+            "%0 = trilu(%a) {k=-1, upper=false}\n");
+  EXPECT_THAT(ops_of(OneNode("Trilu", 14, {{3, 3}}).constant("k", List{1, 2})),
+              HasSubstr("its input \"k\" has 2 elements, expected 1"));
+  EXPECT_EQ(ops_of(OneNode("EyeLike", 9, {{3, 3}}).with("dtype", 7)),
+            "%0 = eye_like(%a) {dtype=i64}\n");
+}
+
+TEST(GemmRow, ScalesAndAddsC) {
+  EXPECT_EQ(ops_of(OneNode("Gemm", 13, {{2, 3}, {4, 3}, {4}}).with("transB", 1)),
+            "%0 = gemm(%a, %b) {trans_b=true}\n%1 = add(%0, %c)\n");
+  EXPECT_THAT(
+      ops_of(OneNode("Gemm", 13, {{2, 3}, {3, 4}, {4}}).with("alpha", 0.5f).with("beta", 0.25f)),
+      HasSubstr("multiply(%c, "));
+  EXPECT_EQ(ops_of(OneNode("Gemm", 13, {{2, 3}, {3, 4}, {4}}).with("beta", 0.0f)),
+            "%0 = gemm(%a, %b)\n");
+}
+
+TEST(ConstantRow, FoldsShapesAndSizes) {
+  EXPECT_THAT(ops_of(OneNode("Shape", 15, {{2, 3, 4}}).with("start", 1)),
+              HasSubstr("const([3,4]) : i64[2]"));
+  EXPECT_THAT(ops_of(OneNode("Size", 13, {{2, 3, 4}})), HasSubstr("const(24) : i64[]"));
+  EXPECT_EQ(ops_of(OneNode("Shape", 13, {{2, "N"}})), "%0 = shape(%a)\n");
+  EXPECT_THAT(ops_of(OneNode("Size", 13, {{2, "N"}})), HasSubstr("the size of [2,N] is not known"));
+}
+
+TEST(ConstantRow, FillsAShape) {
+  EXPECT_THAT(ops_of(OneNode("ConstantOfShape", 9, {}).constant("shape", List{2})),
+              HasSubstr("const([0.0,0.0]) : f32[2]"));
+}
+
+TEST(RangeRow, CountsInTheTypeOfItsOperands) {
+  auto range = [](auto start, auto limit, auto delta) {
+    using T = decltype(start);
+    OneNode node("Range", 11, {});
+    node.constant("s", std::vector<T>{start})
+        .constant("l", std::vector<T>{limit})
+        .constant("d", std::vector<T>{delta});
+    return ops_of(node);
+  };
+  EXPECT_THAT(range(int64_t{1}, int64_t{8}, int64_t{3}), HasSubstr("const([1,4,7]) : i64[3]"));
+  EXPECT_THAT(range(int64_t{5}, int64_t{-2}, int64_t{-3}), HasSubstr("const([5,2,-1]) : i64[3]"));
+  EXPECT_THAT(range(int64_t{5}, int64_t{5}, int64_t{1}), HasSubstr("i64[0]"));
+  EXPECT_THAT(range(1.0f, 2.0f, 0.25f), HasSubstr("const([1.0,1.25,1.5,1.75]) : f32[4]"));
+  EXPECT_THAT(range(int64_t{0}, int64_t{5}, int64_t{0}), HasSubstr("its delta is 0"));
+  EXPECT_THAT(range(0.0f, 5.0f, 0.0f), HasSubstr("has no length"));
+  EXPECT_THAT(range(int64_t{0}, INT64_MAX, int64_t{1}),
+              HasSubstr("its length 9223372036854775807 is beyond 2^28"));
+  EXPECT_THAT(ops_of(OneNode("Range", 11, {{1}, {1}, {1}})),
+              HasSubstr("its operands are computed at run time"));
+}
+
+}  // namespace
+}  // namespace byoc::test

@@ -1,0 +1,87 @@
+// Pooling of images in blocks of channels, against windows that are gone through one by one here.
+#include "plugins/llvm/topi/pool.h"
+
+#include <cmath>
+#include <random>
+
+#include "byoc/text/builder.h"
+#include "byoc/translate/translate.h"
+#include "unit/llvm/run_loops.h"
+
+namespace byoc {
+namespace {
+
+struct Shape {
+  int64_t blocks, h, w, kernel, stride, pad;
+  int64_t oh() const { return (h + 2 * pad - kernel) / stride + 1; }
+  int64_t ow() const { return (w + 2 * pad - kernel) / stride + 1; }
+};
+
+te::LoopFunction pool(const std::string& op, const Shape& s) {
+  IRModule module;
+  FunctionBuilder f(module, all_ops());
+  ValueId x = f.param("x", {DType::kF32, {1, s.blocks, s.h, s.w, 8}});
+  ValueId y = f.call(op, {x},
+                     {{"kernel_shape", Ints{s.kernel, s.kernel, 1}},
+                      {"strides", Ints{s.stride, s.stride, 1}},
+                      {"pads", Ints{s.pad, s.pad, 0, s.pad, s.pad, 0}}});
+  EXPECT_TRUE(f.finish("main", {y}).ok());
+  te::Target target = llvm_plugin::host_target();
+  target.features = {"avx", "avx2", "fma"};  // 8 lanes
+  auto dag = te::translate_to_te(module, module.function("main"), target, te::by_level());
+  EXPECT_TRUE(dag.ok()) << dag.status().message();
+  auto schedule = llvm_plugin::topi::pool_schedules(target)(*dag);
+  EXPECT_TRUE(schedule.has_value());
+  EXPECT_TRUE(schedule->ok()) << schedule->status().message();
+  return *te::lower(**schedule);
+}
+
+// The greatest, NaN above all, or the mean of what lies inside of the image.
+std::vector<float> expected(const std::string& op, const Shape& s, const std::vector<float>& x) {
+  std::vector<float> out;
+  for (int64_t n = 0; n < s.blocks * s.oh() * s.ow() * 8; ++n) {
+    const int64_t cell = n / 8 % (s.oh() * s.ow()), block = n / 8 / (s.oh() * s.ow());
+    float greatest = -INFINITY, sum = 0;
+    int count = 0;
+    for (int64_t tap = 0; tap < s.kernel * s.kernel; ++tap) {
+      const int64_t h = cell / s.ow() * s.stride + tap / s.kernel - s.pad;
+      const int64_t w = cell % s.ow() * s.stride + tap % s.kernel - s.pad;
+      if (h < 0 || h >= s.h || w < 0 || w >= s.w) continue;
+      const float value = x[static_cast<size_t>(((block * s.h + h) * s.w + w) * 8 + n % 8)];
+      if (value > greatest || std::isnan(value)) greatest = std::isnan(greatest) ? greatest : value;
+      sum += value, ++count;
+    }
+    out.push_back(op == "max_pool" ? greatest : sum / static_cast<float>(count));
+  }
+  return out;
+}
+
+void expect_pooled(const std::string& op, bool with_nan) {
+  std::minstd_rand random(5);
+  for (const Shape& s : {Shape{2, 12, 14, 3, 2, 1},
+                         {1, 7, 7, 3, 1, 1},
+                         {9, 6, 29, 2, 2, 0},
+                         {1, 1, 1, 3, 1, 1},
+                         {3, 9, 20, 5, 3, 2}}) {
+    SCOPED_TRACE(cat(op, " ", s.kernel, " / ", s.stride, " of ", s.h, "x", s.w));
+    std::vector<float> x(static_cast<size_t>(s.blocks * s.h * s.w * 8));
+    for (float& value : x) value = static_cast<float>(static_cast<int>(random() % 64) - 70);
+    if (with_nan) x[x.size() / 2] = x[x.size() / 3] = NAN;
+    auto want = expected(op, s, x);
+    for (uint32_t threads : {1u, 3u}) {
+      auto got = test::run_loops(pool(op, s), {test::f32(x)}, {threads, {}})[0].as<float>();
+      ASSERT_EQ(got.size(), want.size());
+      for (size_t k = 0; k < got.size(); ++k) {
+        if (std::isnan(want[k])) EXPECT_TRUE(std::isnan(got[k])) << k;
+        else EXPECT_FLOAT_EQ(got[k], want[k]) << k;
+      }
+    }
+  }
+}
+
+TEST(PoolInRows, FindsTheGreatest) { expect_pooled("max_pool", false); }
+TEST(PoolInRows, FindsNaNs) { expect_pooled("max_pool", true); }
+TEST(PoolInRows, MakesMeansOfWhatIsInside) { expect_pooled("average_pool", false); }
+
+}  // namespace
+}  // namespace byoc

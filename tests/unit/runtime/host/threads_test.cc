@@ -1,0 +1,157 @@
+#include "runtime/host/threads.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+namespace byoc {
+namespace {
+
+/// A lambda as the C function that parallel_for takes.
+template <class F>
+int32_t run(uint64_t n, uint64_t grain, F f) {
+  return parallel_for(
+      n, grain,
+      [](void* u, uint64_t lo, uint64_t hi, uint32_t worker) {
+        return (*static_cast<F*>(u))(lo, hi, worker);
+      },
+      &f);
+}
+
+TEST(ParallelFor, VisitsEveryIndexOnce) {
+  for (uint32_t threads : {1u, 2u, 4u}) {
+    ThreadScope scope(threads);
+    for (uint64_t n : {0u, 1u, 7u, 1000u}) {
+      for (uint64_t grain : {0u, 1u, 3u, 2000u}) {
+        std::vector<int> visits(n);  // not atomic: blocks must not overlap
+        EXPECT_EQ(run(n, grain,
+                      [&](uint64_t lo, uint64_t hi, uint32_t) {
+                        for (; lo < hi; ++lo) ++visits[lo];
+                        return 0;
+                      }),
+                  0);
+        EXPECT_EQ(visits, std::vector<int>(n, 1));
+      }
+    }
+  }
+}
+
+TEST(ParallelFor, BlocksAreTheSameForAnyNumberOfWorkers) {
+  for (uint32_t threads : {1u, 3u}) {
+    ThreadScope scope(threads);
+    std::vector<uint64_t> ends(4);
+    run(10, 3, [&](uint64_t lo, uint64_t hi, uint32_t) { return ends[lo / 3] = hi, 0; });
+    EXPECT_EQ(ends, (std::vector<uint64_t>{3, 6, 9, 10}));
+  }
+}
+
+TEST(ParallelFor, SeesWhatWasWrittenBeforeAndIsSeenAfterwards) {  // for the thread sanitizer
+  ThreadScope scope(4);
+  std::vector<int> values(1000, 1), sums(1000);
+  for (int round = 0; round < 20; ++round) {
+    std::fill(values.begin(), values.end(), round);
+    run(1000, 10, [&](uint64_t lo, uint64_t hi, uint32_t) {
+      for (; lo < hi; ++lo) sums[lo] += values[lo];
+      return 0;
+    });
+  }
+  EXPECT_EQ(std::accumulate(sums.begin(), sums.end(), 0), 190 * 1000);
+}
+
+TEST(ParallelFor, WorkerIdsAreSmallerThanMaxWorkersAndNeverSharedAtATime) {
+  ThreadScope scope(3);
+  ASSERT_EQ(max_workers(), 3u);
+  std::vector<std::atomic<int>> inside(3);
+  EXPECT_EQ(run(200, 1,
+                [&](uint64_t, uint64_t, uint32_t worker) {
+                  if (worker >= 3 || inside[worker].fetch_add(1) != 0) return 1;
+                  std::this_thread::yield();
+                  inside[worker].fetch_sub(1);
+                  return 0;
+                }),
+            0);
+}
+
+TEST(ParallelFor, NestedRunsGoInlineOnTheirWorker) {
+  ThreadScope scope(4);
+  EXPECT_EQ(run(8, 1,
+                [](uint64_t, uint64_t, uint32_t outer) {
+                  auto id = std::this_thread::get_id();
+                  ThreadScope inner(4);  // needs no second token
+                  return run(8, 1, [&](uint64_t, uint64_t, uint32_t nested) {
+                    return nested == outer && std::this_thread::get_id() == id ? 0 : 1;
+                  });
+                }),
+            0);
+}
+
+TEST(ParallelFor, ANonzeroReturnStopsTheRest) {
+  for (uint32_t threads : {1u, 2u}) {
+    ThreadScope scope(threads);
+    std::atomic<int> calls = 0;
+    EXPECT_EQ(
+        run(100000, 1, [&](uint64_t lo, uint64_t, uint32_t) { return ++calls, lo == 5 ? 42 : 0; }),
+        42);
+    EXPECT_LT(calls, 100000);
+  }
+}
+
+TEST(ParallelFor, RunsInlineOutsideAScope) {
+  auto id = std::this_thread::get_id();
+  EXPECT_EQ(run(8, 1,
+                [&](uint64_t, uint64_t, uint32_t worker) {
+                  return worker == 0 && std::this_thread::get_id() == id ? 0 : 1;
+                }),
+            0);
+}
+
+TEST(ThreadScope, NestsAndGivesBackWhatWasThere) {
+  EXPECT_EQ(max_workers(), kMaxThreads);  // what a plugin may count on at open
+  {
+    ThreadScope outer(4);
+    {
+      ThreadScope inner(1);
+      EXPECT_EQ(max_workers(), 1u);
+      ThreadScope innermost(2);  // the outermost one's token will do
+      EXPECT_EQ(max_workers(), 2u);
+    }
+    EXPECT_EQ(max_workers(), 4u);
+  }
+  EXPECT_EQ(max_workers(), kMaxThreads);
+  ThreadScope all(0);
+  EXPECT_EQ(max_workers(), available_cores());
+}
+
+TEST(ThreadScope, OneOfSeveralThreadsAtATime) {
+  std::atomic<int> inside = 0, most = 0;
+  std::vector<std::thread> threads;
+  for (int k = 0; k < 4; ++k) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 50; ++round) {
+        ThreadScope scope(2);
+        most = std::max(most.load(), ++inside);
+        run(4, 1, [](uint64_t, uint64_t, uint32_t) { return 0; });
+        --inside;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(most, 1);
+}
+
+TEST(ThreadScope, OfOneThreadNeverWaits) {
+  ThreadScope holder(2);
+  bool ran = false;
+  std::thread([&] {
+    ThreadScope scope(1);
+    ran = true;
+  }).join();
+  EXPECT_TRUE(ran);
+}
+
+}  // namespace
+}  // namespace byoc
