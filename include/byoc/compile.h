@@ -14,6 +14,9 @@ struct BuildOptions {
   std::string default_codegen;  // --default; empty: chosen as above
   int level = 2;
   bool strict = false;
+  bool exact_sums = false;    // kernels that round otherwise than the direct sum are forbidden
+  bool compile_only = false;  // nothing of it is loaded in this process
+  const Cancellation* cancel = nullptr;  // null: cannot be cancelled
   uint32_t threads = 1;
   std::string target_json = "{}";
   std::map<std::string, std::string> options;
@@ -25,8 +28,8 @@ struct BuildOptions {
 Result<PassContext> make_context(const IRModule& module, const BuildOptions& options);
 /// Section 2 of the architecture, up to and with partition_graph.
 Result<IRModule> partition_for(IRModule module, const BuildOptions& options);
-/// All of it. The module must have static shapes by then (slug "symbolic-shape" names what has
-/// not).
+/// All of it. Errors: slug "symbolic-shape" names inputs without static shapes; kCancelled, slug
+/// "interrupted".
 Result<Executable> build(IRModule module, const BuildOptions& options);
 /// The last step alone: a module whose entry function is planned externs.
 Result<Executable> make_executable(const IRModule& planned);

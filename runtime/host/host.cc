@@ -90,8 +90,14 @@ uint32_t cancelled(const byoc_cancel* cancel) noexcept {
   return cancel && cancel->cancelled.load(std::memory_order_relaxed);
 }
 
-void progress(const byoc_cancel* cancel, uint32_t permille, byoc_str) noexcept {
-  if (cancel) const_cast<byoc_cancel*>(cancel)->permille.store(permille, std::memory_order_relaxed);
+void progress(const byoc_cancel* cancel, uint32_t permille, byoc_str what) noexcept {
+  if (cancel == nullptr) return;
+  auto* state = const_cast<byoc_cancel*>(cancel);
+  try {
+    std::lock_guard lock(state->mutex);
+    if (state->show) state->show(std::min(permille, 1000u), view_of(what));
+  } catch (...) {  // a line lost for want of memory
+  }
 }
 
 uint64_t now_ns(byoc_host_ctx*) noexcept {
@@ -175,6 +181,34 @@ Status escaped_exception(std::string_view plugin, std::string_view slot) noexcep
   }
   return Status(Code::kInternal, cat(plugin, ": threw an exception out of ", slot, ": ", what))
       .with_help("a defect of the plugin: no exception may cross the ABI");
+}
+
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free,
+              "signal handlers touch them");
+
+Cancellation::Cancellation() : state_(std::make_unique<byoc_cancel>()) {}
+Cancellation::~Cancellation() = default;
+void Cancellation::cancel() noexcept { state_->cancelled = true; }
+bool Cancellation::is_cancelled() const noexcept {
+  return state_->cancelled.load(std::memory_order_relaxed);
+}
+bool Cancellation::is_polled() const noexcept { return state_->scopes != 0; }
+void Cancellation::set_progress(ShowProgress show) {
+  std::lock_guard lock(state_->mutex);
+  state_->show = std::move(show);
+}
+
+Cancellation::Scope::Scope(const Cancellation* cancellation)
+    : state_(cancellation ? cancellation->state_.get() : nullptr) {
+  if (state_) ++state_->scopes;
+}
+Cancellation::Scope::~Scope() {
+  if (state_) --state_->scopes;
+}
+
+Status unless_cancelled(const Cancellation* cancel, std::string_view plugin, Status status) {
+  if (!cancel || !cancel->is_cancelled()) return status;
+  return Status(Code::kCancelled, cat(plugin, ": interrupted")).with_slug("interrupted");
 }
 
 Status ConstantTable::add(const ExternalConstant& constant,

@@ -1,10 +1,12 @@
 #pragma once
 // The host's side of the plugin ABI: what the opaque types are, and statuses on their way in.
 #include <atomic>
+#include <mutex>
 #include <string_view>
 #include <vector>
 
 #include "byoc/base/external.h"
+#include "byoc/host/cancellation.h"
 #include "byoc/plugin/abi.h"
 
 /// A constant lent to a plugin. `view` points into `buffer` and at `dims`.
@@ -14,10 +16,12 @@ struct byoc_const_ref {
   DLTensor view{};
 };
 
-/// Set by the host, polled by plugins.
+/// The state of a Cancellation: set by the host, polled by plugins.
 struct byoc_cancel {
   std::atomic<bool> cancelled{false};
-  std::atomic<uint32_t> permille{0};
+  std::atomic<uint32_t> scopes{0};
+  std::mutex mutex;
+  byoc::Cancellation::ShowProgress show;  // guarded by mutex
 };
 
 namespace byoc {
@@ -53,6 +57,10 @@ Status call_plugin(std::string_view plugin, std::string_view slot, F&& f,
   }
   return take_status(status, plugin, function, node);
 }
+
+/// The status of a slot that was given `cancel`: "interrupted" once that is cancelled, whatever the
+/// slot returned.
+Status unless_cancelled(const Cancellation* cancel, std::string_view plugin, Status status);
 
 /// Constants as the ABI wants them; must not move between data() and the call.
 class ConstantTable {

@@ -65,9 +65,9 @@ LoadedModule::~LoadedModule() {
 
 Result<LoadedModule> Plugin::load(const ExternalModule& module,
                                   const std::vector<std::shared_ptr<const Buffer>>& constants,
-                                  uint32_t threads) const {
+                                  uint32_t threads, const Cancellation* cancel) const {
   try {
-    return load_module(module, constants, threads);
+    return load_module(module, constants, threads, cancel);
   } catch (const std::bad_alloc&) {
     return Status(Code::kResourceExhausted, cat(id_, ": out of memory"));
   }
@@ -75,7 +75,7 @@ Result<LoadedModule> Plugin::load(const ExternalModule& module,
 
 Result<LoadedModule> Plugin::load_module(
     const ExternalModule& module, const std::vector<std::shared_ptr<const Buffer>>& constants,
-    uint32_t threads) const {
+    uint32_t threads, const Cancellation* cancel) const {
   ConstantTable table;
   BYOC_TRY_STATUS(lend_constants(module, constants, table));
   auto raw = with_header<byoc_load>(BYOC_TAG_LOAD);
@@ -85,11 +85,16 @@ Result<LoadedModule> Plugin::load_module(
   raw.consts = table.data();
   raw.n_consts = table.size();
   raw.threads = threads;
+  raw.flags = static_cast<uint32_t>(module.flags >> 32);
+  raw.cancel = cancel ? cancel->raw() : nullptr;
   std::lock_guard lock(mutex_);
+  Cancellation::Scope scope(cancel);
   byoc_module* handle = nullptr;
-  BYOC_TRY_STATUS(call_plugin(id_, "load", [&] { return table_.load(instance_, &raw, &handle); }));
+  Status status = call_plugin(id_, "load", [&] { return table_.load(instance_, &raw, &handle); });
+  LoadedModule loaded;
+  if (status.ok() && handle) loaded = LoadedModule(&table_, handle);
+  BYOC_TRY_STATUS(unless_cancelled(cancel, id_, std::move(status)));
   if (!handle) return plugin_defect(id_, "load gave no module");
-  LoadedModule loaded(&table_, handle);
   for (const ExternalFunction& function : module.functions) {
     KernelShape shape{function.symbol, function.n_in, function.n_out, function.constants.size()};
     BYOC_TRY(LoadedModule::Kernel kernel, read_kernel(table_, id_, handle, shape));

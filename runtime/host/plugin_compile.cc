@@ -9,6 +9,9 @@
 namespace byoc {
 namespace {
 
+/// A graph that load compiles again has to become the same kernel.
+constexpr uint32_t kFlagsForLoad = BYOC_STRICT_FP;
+
 struct ModuleGuard {
   const byoc_plugin& table;
   byoc_module* module = nullptr;
@@ -48,6 +51,20 @@ class CompileTable {
   std::vector<byoc_function> functions_;
   std::vector<const byoc_function*> pointers_;
 };
+
+/// Points into its arguments.
+byoc_compile request(const std::vector<const byoc_function*>& functions,
+                     const std::string& options_json, const CompileOptions& options) {
+  auto raw = with_header<byoc_compile>(BYOC_TAG_COMPILE);
+  raw.functions = functions.data();
+  raw.n_functions = functions.size();
+  raw.options_json = to_str(options_json);
+  raw.target_json = to_str(options.target_json);
+  raw.threads = options.threads;
+  raw.flags = options.flags;
+  raw.cancel = options.cancel ? options.cancel->raw() : nullptr;
+  return raw;
+}
 
 ExternalFunction describe(const CompileFunction& function, LoadedModule::Kernel kernel) {
   ExternalFunction out;
@@ -116,7 +133,7 @@ Status save_module(const byoc_plugin& table, const std::string& id, byoc_module*
   save.packed = SaveTarget::packed;
   BYOC_TRY_STATUS(call_plugin(id, "save", [&] { return table.save(module, &save); }));
   result.module.compat = text_of(save.compat);
-  result.module.flags = save.flags;
+  result.module.flags |= save.flags & UINT32_MAX;
   result.module.blob = Buffer::copy(target.blob);
   return {};
 }
@@ -124,11 +141,10 @@ Status save_module(const byoc_plugin& table, const std::string& id, byoc_module*
 }  // namespace
 
 CompileResult Plugin::compile(std::span<const CompileFunction> functions,
-                              const std::string& target_json, uint32_t threads,
-                              uint32_t flags) const {
+                              const CompileOptions& options) const {
   CompileResult result;
   try {
-    result.status = compile_into(functions, target_json, threads, flags, result);
+    result.status = compile_into(functions, options, result);
   } catch (const std::bad_alloc&) {
     result.status = Status(Code::kResourceExhausted, cat(id_, ": out of memory"));
   }
@@ -136,22 +152,17 @@ CompileResult Plugin::compile(std::span<const CompileFunction> functions,
 }
 
 Status Plugin::compile_into(std::span<const CompileFunction> functions,
-                            const std::string& target_json, uint32_t threads, uint32_t flags,
-                            CompileResult& result) const {
+                            const CompileOptions& options, CompileResult& result) const {
   CompileTable table;
   BYOC_TRY_STATUS(table.fill(functions));
-  auto raw = with_header<byoc_compile>(BYOC_TAG_COMPILE);
-  raw.functions = table.functions().data();
-  raw.n_functions = table.functions().size();
-  raw.options_json = to_str(options_json_);
-  raw.target_json = to_str(target_json);
-  raw.threads = threads;
-  raw.flags = flags;
+  const byoc_compile raw = request(table.functions(), options_json_, options);
   std::lock_guard lock(mutex_);
   ModuleGuard guard{table_};
+  Cancellation::Scope scope(options.cancel);
   Status status = call_plugin(
       id_, "compile", [&] { return table_.compile(instance_, &raw, &guard.module); },
       &result.function, &result.node);
+  status = unless_cancelled(options.cancel, id_, std::move(status));
   if (result.function >= static_cast<int64_t>(functions.size())) result.function = result.node = -1;
   if (status.code() == Code::kDeclined && result.function < 0) {
     return plugin_defect(id_,
@@ -162,12 +173,38 @@ Status Plugin::compile_into(std::span<const CompileFunction> functions,
   result.module.plugin = id_;
   result.module.plugin_version = version_;
   result.module.options_json = options_json_;
+  result.module.flags = uint64_t{options.flags & kFlagsForLoad} << 32;
   for (const CompileFunction& function : functions) {
     KernelShape shape{function.symbol, function.n_in, function.n_out, function.constants.size()};
     BYOC_TRY(LoadedModule::Kernel kernel, read_kernel(table_, id_, guard.module, shape));
     result.module.functions.push_back(describe(function, std::move(kernel)));
   }
   return save_module(table_, id_, guard.module, result);
+}
+
+Result<std::string> Plugin::show(const CompileFunction& function, const CompileOptions& options,
+                                 std::string_view form) const {
+  if (!table_.show) return unimplemented(cat(id_, ": shows no code"));
+  CompileTable table;
+  BYOC_TRY_STATUS(table.fill({&function, 1}));
+  const byoc_compile raw = request(table.functions(), options_json_, options);
+  std::string text;
+  auto sink = with_header<byoc_sink>(BYOC_TAG_SINK);
+  sink.u = &text;
+  sink.write = [](void* u, const void* bytes, uint64_t n) noexcept -> byoc_status* {
+    try {
+      static_cast<std::string*>(u)->append(static_cast<const char*>(bytes), n);
+      return nullptr;
+    } catch (...) {
+      return refuse(BYOC_RESOURCE_EXHAUSTED, "no memory for the code as text");
+    }
+  };
+  std::lock_guard lock(mutex_);
+  Cancellation::Scope scope(options.cancel);
+  Status status =
+      call_plugin(id_, "show", [&] { return table_.show(instance_, &raw, to_str(form), &sink); });
+  BYOC_TRY_STATUS(unless_cancelled(options.cancel, id_, std::move(status)));
+  return text;
 }
 
 }  // namespace byoc

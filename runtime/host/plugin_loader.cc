@@ -13,6 +13,7 @@
 #include "byoc/base/shared_library.h"
 #include "byoc/host/plugins.h"
 #include "runtime/host/host.h"
+#include "runtime/host/plugin_shutdown.h"
 
 namespace byoc {
 namespace {
@@ -167,6 +168,7 @@ Result<byoc_plugin> load_plugin_table(const std::string& path, const PluginManif
   BYOC_TRY_STATUS(check_table_abi(table, manifest));
   BYOC_TRY_STATUS(check_table_slots(table));
   BYOC_TRY_STATUS(check_table_identity(table, manifest));
+  BYOC_TRY_STATUS(check_not_shut_down(table));
   return table;
 }
 

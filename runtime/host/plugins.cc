@@ -1,18 +1,36 @@
 #include "byoc/host/plugins.h"
 
+#include <bit>
 #include <cstring>
 
 #include "runtime/host/host.h"
 #include "runtime/host/kernel_facts.h"
+#include "runtime/host/plugin_shutdown.h"
 
 namespace byoc {
 namespace {
-constexpr uint64_t kDefaultMaxOps = 4096;
+
+constexpr uint64_t kDefaultMaxOps = 4096, kMaxBlock = 64;
+
+/// Errors are what follows `layout 0`.
+Result<WantedLayout> read_layout(const byoc_layout* raw) {
+  if (!raw) return invalid("is a null pointer");
+  if (raw->h.tag != BYOC_TAG_LAYOUT || raw->h.size < sizeof *raw)
+    return invalid("is no byoc_layout");
+  if (raw->op.n == 0 || !raw->op.p) return invalid("has no op");
+  if (!std::has_single_bit(raw->block) || raw->block > kMaxBlock) {
+    return invalid(cat("of ", text_of(raw->op), " has the block ", raw->block,
+                       ", no power of two up to ", kMaxBlock));
+  }
+  return WantedLayout{text_of(raw->op), static_cast<int64_t>(raw->block)};
+}
+
 }  // namespace
 
 Plugin::~Plugin() {
   if (!instance_) return;
   table_.close(instance_);
+  count_closed(table_);
   --host_counts().instances;
 }
 
@@ -28,6 +46,7 @@ Result<std::unique_ptr<Plugin>> Plugin::open(const std::string& path, const byoc
     return table.open(host_table(), to_str(plugin->options_json_), &plugin->instance_);
   }));
   if (!plugin->instance_) return plugin_defect(plugin->id_, "open gave no instance");
+  count_opened(table);
   ++host_counts().instances;
   BYOC_TRY_STATUS(plugin->read_patterns());
   return plugin;
@@ -73,6 +92,23 @@ Result<Verdict> Plugin::judge(uint32_t pattern, std::string_view candidate_json)
   Verdict verdict{static_cast<Verdict::Accept>(raw.accept), raw.est_ns, text_of(raw.reason)};
   if (verdict.reason.empty() && verdict.accept != Verdict::kYes) verdict.reason = "no reason given";
   return verdict;
+}
+
+Result<std::vector<WantedLayout>> Plugin::layouts(const std::string& target_json) const {
+  std::vector<WantedLayout> out;
+  if (!table_.layouts) return out;
+  const byoc_layout* const* raw = nullptr;
+  uint64_t n = 0;
+  std::lock_guard lock(mutex_);
+  BYOC_TRY_STATUS(call_plugin(
+      id_, "layouts", [&] { return table_.layouts(instance_, to_str(target_json), &raw, &n); }));
+  if (n != 0 && !raw) return plugin_defect(id_, cat("gave ", n, " layouts at a null pointer"));
+  for (uint64_t k = 0; k < n; ++k) {
+    Result<WantedLayout> layout = read_layout(raw[k]);
+    if (!layout.ok()) return plugin_defect(id_, cat("layout ", k, " ", layout.status().message()));
+    out.push_back(*std::move(layout));
+  }
+  return out;
 }
 
 Result<uint32_t> Plugin::compat(const std::string& compat) const {

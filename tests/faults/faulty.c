@@ -1,8 +1,6 @@
 /* Broken plugins, one per way to be broken. What is wrong before `open` is chosen when this is
- * compiled
- * (-DFAULT=...), what is wrong later by the option "fault". Without a fault it is a working plugin
- * for f32 relu, which adds the first element of its first constant, if it has one, to the result.
- */
+ * compiled (-DFAULT=...), what is wrong later by the option "fault". Without a fault it is a working
+ * plugin for f32 relu, which adds the first element of its first constant, if any, to the result. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +26,9 @@ enum {
   MUST_UNDERSTAND,
   ENTRY_FAILS,
   TABLE_MAJOR,
-  LOOSE_NOTE
+  LOOSE_NOTE,
+  NO_SHOW,
+  MINOR_0
 };
 
 #define NOTE(major, minor, arch)                                               \
@@ -318,10 +318,46 @@ static byoc_status* plugin_compat(byoc_instance* self, byoc_str text, uint32_t* 
   return NULL;
 }
 
+/* A convolution in blocks and two widths of panels; or garbage, by the fault. */
+static byoc_status* plugin_layouts(byoc_instance* self, byoc_str target,
+                                   const byoc_layout* const** out, uint64_t* n) {
+  const instance* me = (instance*)self;
+  static const byoc_hdr h = {sizeof(byoc_layout), BYOC_TAG_LAYOUT, NULL};
+  static byoc_layout conv2d, spoilt, last;
+  static const byoc_layout* pointers[3];
+  conv2d = (byoc_layout){h, STR("conv2d"), 8};
+  spoilt = (byoc_layout){h, STR("matmul"), 32};
+  last = (byoc_layout){h, STR("matmul"), 16};
+  memcpy(pointers, (const byoc_layout*[]){&conv2d, &spoilt, &last}, sizeof pointers);
+  if (is(me, "layouts-fail")) return fail(me, BYOC_UNAVAILABLE, -1, target);
+  if (is(me, "layouts-tag")) spoilt.h.tag = BYOC_TAG_SINK;
+  if (is(me, "layouts-short")) spoilt.h.size = 8;
+  if (is(me, "layouts-row")) pointers[1] = NULL;
+  if (is(me, "layouts-op")) spoilt.op.p = NULL;
+  if (is(me, "layouts-zero")) spoilt.block = 0;
+  if (is(me, "layouts-odd")) spoilt.block = 24;
+  if (is(me, "layouts-wide")) spoilt.block = 128;
+  *out = is(me, "layouts-null") ? NULL : pointers;
+  *n = strncmp(me->fault, "layouts", 7) == 0 ? 3 : 0;
+  return NULL;
+}
+
+static byoc_status* plugin_show(byoc_instance* self, const byoc_compile* in, byoc_str form,
+                                const byoc_sink* out) {
+  const instance* me = (instance*)self;
+  if (form.n != 3 || memcmp(form.p, "asm", 3) != 0)
+    return fail(me, BYOC_UNIMPLEMENTED, -1, STR("has no such code"));
+  byoc_str symbol = in->functions[0]->symbol;
+  byoc_status* status = out->write(out->u, "code of ", 8);
+  return status ? status : out->write(out->u, symbol.p, symbol.n);
+}
+
 static const byoc_ext kExt = {sizeof kExt, BYOC_EXT_MUST_UNDERSTAND | 5, NULL};
 static const byoc_plugin kTable = {
-    .h = {FAULT == SMALL_TABLE ? 64 : sizeof kTable, FAULT == WRONG_TAG ? 7 : BYOC_TAG_PLUGIN,
-          FAULT == MUST_UNDERSTAND ? &kExt : NULL},
+    .h = {FAULT == SMALL_TABLE ? 64
+          : FAULT == MINOR_0   ? offsetof(byoc_plugin, layouts)
+                               : sizeof kTable,
+          FAULT == WRONG_TAG ? 7 : BYOC_TAG_PLUGIN, FAULT == MUST_UNDERSTAND ? &kExt : NULL},
     .abi_major = FAULT == TABLE_MAJOR ? 2 : 1,
     .id = {FAULT == WRONG_ID ? "mask" : "faulty", FAULT == WRONG_ID ? 4 : 6},
     .version = {FAULT == WRONG_VERSION ? "9.9.9" : "1.0.0", 5},
@@ -337,6 +373,8 @@ static const byoc_plugin kTable = {
     .run = FAULT == NO_RUN ? NULL : plugin_run,
     .compat = plugin_compat,
     .release = plugin_release,
+    .layouts = plugin_layouts,
+    .show = FAULT == NO_SHOW ? NULL : plugin_show,
 };
 
 #if FAULT_IS_NO_ENTRY

@@ -51,7 +51,9 @@ struct ExternalFunction {
 
 struct ExternalModule {
   std::string plugin, plugin_version, compat, options_json;
-  uint64_t flags = 0;  // BYOC_MODULE_NATIVE: blob is an ELF object
+  /// Low half: byoc_module_flags (BYOC_MODULE_NATIVE: blob is an ELF object). High half: those
+  /// byoc_compile_flags that load receives again.
+  uint64_t flags = 0;
   std::vector<ExternalFunction> functions;
   std::shared_ptr<const Buffer> blob;
 };

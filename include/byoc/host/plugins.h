@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "byoc/base/external.h"
+#include "byoc/host/cancellation.h"
 #include "byoc/plugin/abi.h"
 
 namespace byoc {
@@ -35,6 +36,21 @@ struct CompileFunction {
   std::vector<ExternalConstant> constants;
   std::vector<std::shared_ptr<const Buffer>> buffers;
   uint32_t n_in = 0, n_out = 0;
+};
+
+/// How functions are compiled.
+struct CompileOptions {
+  std::string target_json = "{}";  // the machine; {}: this one
+  uint32_t threads = 1;            // of a run
+  uint32_t flags = 0;              // byoc_compile_flags
+  const Cancellation* cancel = nullptr;
+};
+
+/// A layout a plugin computes in (byoc_layout).
+struct WantedLayout {
+  std::string op;
+  int64_t block = 0;
+  friend bool operator==(const WantedLayout&, const WantedLayout&) = default;
 };
 
 struct CompileResult {
@@ -94,12 +110,25 @@ class Plugin {
   /// pattern: index into patterns(), or BYOC_NO_PATTERN for a single op no pattern names.
   Result<Verdict> judge(uint32_t pattern, std::string_view candidate_json) const;
   /// Compiles, reads kernel infos, saves: bytes come back and nothing of the plugin stays alive.
+  /// Status kCancelled, slug "interrupted", once options.cancel is cancelled.
+  CompileResult compile(std::span<const CompileFunction> functions,
+                        const CompileOptions& options) const;
   CompileResult compile(std::span<const CompileFunction> functions, const std::string& target_json,
-                        uint32_t threads, uint32_t flags) const;
+                        uint32_t threads, uint32_t flags) const {
+    return compile(functions, CompileOptions{target_json, threads, flags});
+  }
   /// `constants`: one buffer per distinct key of the module's functions, in order of first use.
+  /// Errors: the plugin's; kCancelled, slug "interrupted".
   Result<LoadedModule> load(const ExternalModule& module,
                             const std::vector<std::shared_ptr<const Buffer>>& constants,
-                            uint32_t threads) const;
+                            uint32_t threads, const Cancellation* cancel = nullptr) const;
+  /// The layouts it computes in on that machine, in order of preference; none without the slot.
+  /// Errors: kInternal, slug "plugin-defect", for rows that are no byoc_layout.
+  Result<std::vector<WantedLayout>> layouts(const std::string& target_json) const;
+  /// The function's code as text; form: "llvm" or "asm". Errors: kUnimplemented when the plugin
+  /// shows none of that form; those of compiling.
+  Result<std::string> show(const CompileFunction& function, const CompileOptions& options,
+                           std::string_view form) const;
   /// 0 unknown 1 no 2 works, recompiling is better 3 best (byoc_plugin::compat).
   Result<uint32_t> compat(const std::string& compat) const;
 
@@ -109,11 +138,11 @@ class Plugin {
   static Result<std::unique_ptr<Plugin>> open(const std::string& path, const byoc_plugin& table,
                                               std::string options_json);
   Status read_patterns();
-  Status compile_into(std::span<const CompileFunction> functions, const std::string& target_json,
-                      uint32_t threads, uint32_t flags, CompileResult& result) const;
+  Status compile_into(std::span<const CompileFunction> functions, const CompileOptions& options,
+                      CompileResult& result) const;
   Result<LoadedModule> load_module(const ExternalModule& module,
                                    const std::vector<std::shared_ptr<const Buffer>>& constants,
-                                   uint32_t threads) const;
+                                   uint32_t threads, const Cancellation* cancel) const;
   byoc_plugin table_{};  // a copy: fields it does not know are zero
   byoc_instance* instance_ = nullptr;
   mutable std::mutex mutex_;
@@ -158,6 +187,11 @@ class PluginSet {
   std::vector<RefusedPlugin> refused_;
   PluginSearch search_;
 };
+
+/// Ends the use of plugins in this process: calls the `shutdown` of every library that has one and
+/// whose instances are all closed, once. Later PluginSets refuse those libraries. Programs call it
+/// last, when no PluginSet is left. A failure is printed as a warning.
+void shutdown_plugins();
 
 /// The host table handed to every plugin; threads, allocation, constants, log.
 const byoc_host* host_table();

@@ -18,10 +18,12 @@ namespace byoc {
 struct Report {
   struct Remark {
     enum Kind {
-      kRefused,   // judge said no
-      kSlow,      // judge said yes, but slow
-      kDeclined,  // compile declined what judge took; it went to `plugin`'s successor
-      kNote       // anything else a user should hear
+      kRefused,    // judge said no
+      kNoPattern,  // no pattern of the plugin fits the op; judge was not called
+      kCovered,    // judge accepts the op alone, but a composite of another plugin contains it
+      kSlow,       // judge said yes, but slow
+      kDeclined,   // compile declined what judge took; it went to `plugin`'s successor
+      kNote        // anything else a user should hear
     };
     Kind kind = kRefused;
     std::string plugin;        // who said it
@@ -59,7 +61,9 @@ struct PassContext {
   int level = 2;                             // -O
   bool strict = false;
   uint32_t threads = 1;
+  uint32_t compile_flags = 0;  // byoc_compile_flags, for every Plugin::compile
   std::string target_json = "{}";
+  const Cancellation* cancel = nullptr;        // null: compiling cannot be cancelled
   std::map<std::string, std::string> options;  // by name; see pass_options()
   std::set<std::string> disabled;              // BYOC_SKIP
   std::vector<Instrument> instruments;

@@ -8,7 +8,10 @@
  * (pointer, length) UTF-8 and not terminated. Status objects, constants and packed blobs are made
  * and freed by the host; instances and modules are freed through the table that made them; all else
  * is borrowed for the call. No exception, C++ type or malloc'd pointer crosses. No host symbol is
- * imported: all services come in byoc_host. */
+ * imported: all services come in byoc_host.
+ *
+ * "reserved" marks a slot, a field or a flag that has no effect yet: the host passes 0 or NULL in
+ * it, and reads nothing from it. */
 #include <dlpack/dlpack.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +26,7 @@ extern "C" {
 #endif
 
 #define BYOC_ABI_MAJOR 1
-#define BYOC_ABI_MINOR 0
+#define BYOC_ABI_MINOR 1 /* 1: the slots `layouts` and `show` */
 #define BYOC_ENTRY_SYMBOL "byoc_plugin_entry_v1"
 #define BYOC_NATIVE_ENTRY_SYMBOL "byoc_native_entry_v1"
 
@@ -64,7 +67,8 @@ enum byoc_tag { /* byoc_hdr.tag: catches garbage */
                 BYOC_TAG_PLUGIN,
                 BYOC_TAG_NATIVE_CALL,
                 BYOC_TAG_NATIVE_FN,
-                BYOC_TAG_NATIVE_TABLE
+                BYOC_TAG_NATIVE_TABLE,
+                BYOC_TAG_LAYOUT
 };
 
 enum byoc_code { /* the 16 canonical codes, then ours */
@@ -125,7 +129,10 @@ typedef struct byoc_host {
   /* Runs fn over blocks of [0, n) of about `grain`; the caller joins in; nested runs go inline; a
    * nonzero return stops the rest and is returned. */
   int32_t (*parallel_for)(byoc_host_ctx*, uint64_t n, uint64_t grain, byoc_range_fn fn, void* u);
+  /* Nonzero once the user has interrupted the work that the byoc_cancel came with: the plugin
+   * returns CANCELLED soon. NULL is allowed in both, and is never cancelled. */
   uint32_t (*cancelled)(const byoc_cancel*);
+  /* Shows how far that work is, 0 to 1000, and a word on what is done; from any thread. */
   void (*progress)(const byoc_cancel*, uint32_t permille, byoc_str what);
   uint64_t (*now_ns)(byoc_host_ctx*);
   /* A stretch of the call `call_id`, from t0 to t1 as now_ns counts: its node in the graph JSON
@@ -145,7 +152,7 @@ typedef struct byoc_const {
   byoc_const_ref* ref;
   const DLTensor* view;
   uint8_t key[16];
-  uint64_t flags;
+  uint64_t flags; /* reserved */
 } byoc_const;
 
 #define BYOC_NO_PATTERN 0xffffffffu /* judge: a single op that no pattern names */
@@ -153,15 +160,16 @@ typedef struct byoc_pattern {
   byoc_hdr h;
   byoc_str name, dag_json;
   int32_t priority;
-  uint32_t flags;
-  uint64_t launch_ns;
-  double gflops, gbytes_s;
+  uint32_t flags;          /* reserved */
+  uint64_t launch_ns;      /* reserved */
+  double gflops, gbytes_s; /* reserved */
 } byoc_pattern;
 
 typedef struct byoc_verdict { /* filled by judge; zeroed by the host */
   byoc_hdr h;
-  uint32_t accept, confidence; /* accept: 0 no, 1 yes, 2 yes but slow */
-  uint64_t est_ns, workspace, packed_bytes;
+  uint32_t accept;                          /* 0 no, 1 yes, 2 yes but slow */
+  uint32_t confidence;                      /* reserved */
+  uint64_t est_ns, workspace, packed_bytes; /* reserved; check-plugin requires repeatable values */
   /* With 0 and 2: why. With 1, optional: by which implementation, as explain shows it. Static or
    * owned by the instance, valid until the next judge on this thread. */
   byoc_str reason;
@@ -174,14 +182,18 @@ typedef struct byoc_function {
   uint64_t n_consts;
 } byoc_function;
 
+/* COMPILE_ONLY: the host saves and releases the module and loads nothing of it in this process, as
+ * `byoc compile` does. DETERMINISTIC: reserved; compiling is always deterministic. STRICT_FP: every
+ * sum is the direct sum of the op's definition, its products rounded before they are added: no
+ * contraction to fused multiply-add, no Winograd, no lower precision. */
 enum byoc_compile_flags { BYOC_COMPILE_ONLY = 1, BYOC_DETERMINISTIC = 2, BYOC_STRICT_FP = 4 };
 typedef struct byoc_compile {
   byoc_hdr h;
   const byoc_function* const* functions;
   uint64_t n_functions;
   byoc_str options_json, target_json;
-  uint32_t threads, flags;
-  const byoc_cancel* cancel;
+  uint32_t threads, flags;   /* of a run, at least 1 | byoc_compile_flags */
+  const byoc_cancel* cancel; /* NULL: cannot be cancelled; else to be polled every 100 ms or so */
 } byoc_compile;
 
 typedef struct byoc_load {
@@ -190,10 +202,12 @@ typedef struct byoc_load {
   byoc_str compat, options_json;
   const byoc_const* const* consts; /* all its functions', each key once, in order of first use */
   uint64_t n_consts;
-  uint32_t threads, flags;
+  uint32_t threads, flags; /* of a run, at least 1 | STRICT_FP as it was at compile */
   const byoc_cancel* cancel;
 } byoc_load;
 
+/* SERIAL: one run at a time. MAY_ALLOC: run may allocate; kept in the artifact, for reports.
+ * OWN_THREADS: reserved. OUT_SHAPES: reserved, and refused. */
 enum byoc_kernel_flags {
   BYOC_KERNEL_SERIAL = 1,
   BYOC_KERNEL_MAY_ALLOC = 2,
@@ -209,8 +223,8 @@ typedef struct byoc_kernel_info { /* filled by info; pointers live with the kern
   uint64_t n_inplace;
   const uint8_t* const_use; /* byoc_const_use, n_consts of them */
   uint64_t n_consts;
-  uint64_t resident_bytes;
-  DLDevice device;
+  uint64_t resident_bytes; /* reserved */
+  DLDevice device;         /* kDLCPU or zeros; any other is refused */
   byoc_str implementation;
 } byoc_kernel_info;
 
@@ -222,10 +236,10 @@ typedef struct byoc_call {
   uint32_t n_args, flags;
   void* workspace;
   uint64_t workspace_bytes;
-  void* stream;
+  void* stream; /* reserved */
   const byoc_cancel* cancel;
   uint64_t call_id;
-  int64_t* const* out_shapes; /* with OUT_SHAPES: the true dims, by the kernel */
+  int64_t* const* out_shapes; /* reserved, with OUT_SHAPES: the true dims, by the kernel */
 } byoc_call;
 
 typedef struct byoc_sink {
@@ -245,6 +259,18 @@ typedef struct byoc_save {
   byoc_status* (*packed)(void* u, uint64_t function, byoc_bytes data, uint64_t align);
 } byoc_save;
 
+/* A layout that a plugin computes an op in, as the host then hands it over. op "conv2d":
+ * convolutions come as conv2d_nchwc with channels in blocks of `block` (images NCHW{block}c,
+ * weights OIHW{inner}i{block}o); what lies between such convolutions may follow in the same blocks.
+ * op "matmul": products with a constant matrix (matmul, gemm) come as matmul_packed, columns in
+ * panels of `block`. Several rows of one op are in order of preference: the first whose block
+ * divides the extent is used. */
+typedef struct byoc_layout {
+  byoc_hdr h;
+  byoc_str op;
+  uint64_t block; /* a power of two up to 64 */
+} byoc_layout;
+
 /* DEFAULT: may be the default codegen. HORIZONTAL: regions may join without a value between them.
  * ONE_ANCHOR: as the default codegen it gets functions of one anchor or reduction each, with the
  * ops that fuse into it, and not whole regions. */
@@ -253,31 +279,57 @@ enum byoc_plugin_flags {
   BYOC_PLUGIN_HORIZONTAL = 2,
   BYOC_PLUGIN_ONE_ANCHOR = 4
 };
-/* Plugin to host; static storage. Slots marked optional may be NULL. No function throws. */
+/* Plugin to host; static storage. Slots marked optional may be NULL. No function throws. Calls on
+ * one instance come one at a time, but for judge. */
 typedef struct byoc_plugin {
   byoc_hdr h;
   uint32_t abi_major, abi_minor, min_host_minor, flags;
   int64_t priority;
   uint64_t max_ops, max_bytes; /* of one region; 0 = 4096 ops, no byte limit */
-  byoc_str id, version, vendor, build;
+  byoc_str id, version;
+  byoc_str vendor, build; /* reserved */
+  /* Called once per PluginSet that finds the plugin. */
   byoc_status* (*open)(const byoc_host*, byoc_str options_json, byoc_instance** out);
+  /* Called once per instance, when its PluginSet goes away, after the release of its modules. */
   void (*close)(byoc_instance*);
+  /* Called once per instance, after open. */
   byoc_status* (*patterns)(byoc_instance*, const byoc_pattern* const** out, uint64_t* n);
-  /* optional; pure. candidate: a graph of one node, an op or the call of a composite. */
+  /* optional; pure. Called by partitioning, once per distinct candidate, from any thread.
+   * candidate: a graph of one node, an op or the call of a composite. */
   byoc_status* (*judge)(byoc_instance*, uint32_t pattern, byoc_str candidate_json,
                         byoc_verdict* io);
-  byoc_status* (*partition)(byoc_instance*, byoc_str graph_json,
-                            const byoc_sink* groups); /* optional */
+  /* optional, reserved: the host calls it nowhere. */
+  byoc_status* (*partition)(byoc_instance*, byoc_str graph_json, const byoc_sink* groups);
+  /* Called when a model is compiled, for all functions that are the plugin's or a batch of them.
+   * kernel, info and save follow; then release. */
   byoc_status* (*compile)(byoc_instance*, const byoc_compile*, byoc_module** out);
+  /* Called when an executable is loaded, once per module; kernel and info follow. */
   byoc_status* (*load)(byoc_instance*, const byoc_load*, byoc_module** out);
+  /* Called once per compiled module: its bytes for the artifact. */
   byoc_status* (*save)(const byoc_module*, byoc_save* io);
-  byoc_status* (*kernel)(byoc_module*, byoc_str symbol,
-                         byoc_kernel** out); /* lives as the module */
+  /* Called once per function after compile and after load; the kernel lives as the module. */
+  byoc_status* (*kernel)(byoc_module*, byoc_str symbol, byoc_kernel** out);
+  /* Called once per kernel, before any run. */
   byoc_status* (*info)(const byoc_kernel*, byoc_kernel_info* io);
+  /* Called per step of a run, from any thread; one run at a time where info has SERIAL. */
   byoc_status* (*run)(byoc_kernel*, const byoc_call*);
-  byoc_status* (*compat)(byoc_instance*, byoc_str compat, uint32_t* level); /* optional */
+  /* optional. Called before load, with the text that save gave. level: 0 unknown, 1 no, 2 works but
+   * recompiling is better, 3 best. */
+  byoc_status* (*compat)(byoc_instance*, byoc_str compat, uint32_t* level);
+  /* Called once per module, before its instance is closed. */
   void (*release)(byoc_module*);
-  byoc_status* (*shutdown)(void); /* optional; joins every thread */
+  /* optional; joins every thread. Called at most once per library, by the explicit shutdown at the
+   * end of a program (shutdown_plugins, which the commands call), after the last instance is
+   * closed, and never from static destructors. No PluginSet of the process can use the library
+   * afterwards. A failure is printed as a warning. */
+  byoc_status* (*shutdown)(void);
+  /* optional, since minor 1. Called before layouts are assigned, for the machine of target_json
+   * ("{}": this one). The table lives with the instance until the next call. */
+  byoc_status* (*layouts)(byoc_instance*, byoc_str target_json, const byoc_layout* const** out,
+                          uint64_t* n);
+  /* optional, since minor 1. Called by `byoc print --llvm` and `--asm`: writes the code of the
+   * request's functions as text; form: "llvm" or "asm". UNIMPLEMENTED for a form it has not. */
+  byoc_status* (*show)(byoc_instance*, const byoc_compile*, byoc_str form, const byoc_sink* out);
 } byoc_plugin;
 
 /* The one exported symbol, also where all else is hidden. All pointers in the table must be
@@ -321,7 +373,8 @@ BYOC_ASSERT_NO_TAIL(byoc_kernel_info, implementation);
 BYOC_ASSERT_NO_TAIL(byoc_call, out_shapes);
 BYOC_ASSERT_NO_TAIL(byoc_sink, write);
 BYOC_ASSERT_NO_TAIL(byoc_save, packed);
-BYOC_ASSERT_NO_TAIL(byoc_plugin, shutdown);
+BYOC_ASSERT_NO_TAIL(byoc_plugin, show);
+BYOC_ASSERT_NO_TAIL(byoc_layout, block);
 BYOC_ASSERT_NO_TAIL(byoc_native_call, call_id);
 BYOC_ASSERT_NO_TAIL(byoc_native_fn, workspace_align);
 BYOC_ASSERT_NO_TAIL(byoc_native_table, fns);

@@ -17,6 +17,8 @@ namespace byoc {
 struct SessionOptions {
   uint32_t threads = 1;      // 0: all cores; fixed at load
   bool allow_native = true;  // --no-native
+  /// Outlives the Session. A cancelled load or run ends with kCancelled, slug "interrupted".
+  const Cancellation* cancel = nullptr;
 };
 
 /// Arguments: inputs, then outputs, as the call has them. Runs on the calling thread of `run`.

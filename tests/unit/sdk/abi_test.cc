@@ -3,10 +3,14 @@
 #include <gtest/gtest.h>
 
 extern "C" int can_judge(const byoc_plugin* table);
+extern "C" int can_show(const byoc_plugin* table);
 extern "C" int max_ops_or_zero(const byoc_plugin* table);
 
 namespace {
 
+byoc_status* show(byoc_instance*, const byoc_compile*, byoc_str, const byoc_sink*) {
+  return nullptr;
+}
 byoc_status* judge(byoc_instance*, uint32_t, byoc_str, byoc_verdict*) { return nullptr; }
 
 TEST(Abi, SeesASlotThatIsThere) {
@@ -30,6 +34,24 @@ TEST(Abi, ReadsNothingBehindTheEndOfAShorterStruct) {
   table.judge = judge;  // garbage, as far as a shorter struct goes
   table.h.size = offsetof(byoc_plugin, judge) + sizeof(table.judge) - 1;
   EXPECT_EQ(can_judge(&table), 0);
+}
+
+TEST(Abi, AppendsTheSlotsOfMinor1BehindThoseOfMinor0) {  // 8 bytes a slot, 14 of minor 0
+  EXPECT_EQ(BYOC_ABI_MINOR, 1);
+  EXPECT_EQ(offsetof(byoc_plugin, shutdown), 120u + 8 * 13);
+  EXPECT_EQ(offsetof(byoc_plugin, layouts), 120u + 8 * 14);
+  EXPECT_EQ(offsetof(byoc_plugin, show), 120u + 8 * 15);
+  EXPECT_EQ(int{BYOC_TAG_LAYOUT}, int{BYOC_TAG_NATIVE_TABLE} + 1);
+  EXPECT_EQ(sizeof(byoc_layout), 40u);
+}
+
+TEST(Abi, TakesASlotOfMinor1AsAbsentInATableOfMinor0) {
+  byoc_plugin table{};
+  table.show = show;  // garbage, as far as a table of minor 0 goes
+  table.h.size = offsetof(byoc_plugin, layouts);
+  EXPECT_EQ(can_show(&table), 0);
+  table.h.size = sizeof table;
+  EXPECT_EQ(can_show(&table), 1);
 }
 
 TEST(Abi, HasTheLayoutThatMajor1Froze) {  // LP64, from the fields as abi.h declares them

@@ -51,7 +51,10 @@ struct Instance {
   std::vector<byoc_pattern> raw;
   std::vector<const byoc_pattern*> pointers;
   std::mutex mutex;
-  std::set<std::string> reasons;  // they have to outlive judge
+  std::set<std::string> reasons;      // they have to outlive judge
+  std::vector<WantedLayout> layouts;  // until the next call, with what points into it
+  std::vector<byoc_layout> raw_layouts;
+  std::vector<const byoc_layout*> layout_pointers;
 };
 
 template <class T, uint32_t tag>
@@ -85,7 +88,8 @@ inline CompileRequest make_request(const byoc_compile& raw) {
       if (graph.constants.size() != f.n_consts) bad_graph("constants given do not fit the graph's");
       Constants constants({f.consts, f.consts + f.n_consts}, graph);
       request.functions.push_back({k, to_view(f.graph_json), std::move(graph), std::move(constants),
-                                   raw.threads, raw.flags, to_view(raw.target_json), false});
+                                   raw.threads, raw.flags, to_view(raw.target_json), false,
+                                   Cancel(raw.cancel)});
       request.functions.back().graph.symbol = std::string(to_view(f.symbol));
     } catch (Error& e) {
       e.function = static_cast<int64_t>(k);
@@ -214,6 +218,39 @@ struct Glue {
     return guarded([&] { *level = detail::compat(*self(i).plugin, to_view(text)); });
   }
   static void release(byoc_module* m) noexcept { delete &self(m); }
+  static byoc_status* shutdown() noexcept requires requires { P::shutdown(); }
+  {
+    return guarded([] { P::shutdown(); });
+  }
+  static byoc_status* layouts(byoc_instance* i, byoc_str target_json,
+                              const byoc_layout* const** out, uint64_t* n) noexcept {
+    return guarded([&] {
+      Instance& me = self(i);
+      me.layouts = me.plugin->layouts(to_view(target_json));
+      me.raw_layouts.clear();
+      me.layout_pointers.clear();
+      for (const WantedLayout& layout : me.layouts) {
+        byoc_layout raw{};
+        set_header<byoc_layout, BYOC_TAG_LAYOUT>(raw);
+        raw.op = to_str(layout.op);
+        raw.block = layout.block;
+        me.raw_layouts.push_back(raw);
+      }
+      for (const byoc_layout& raw : me.raw_layouts) me.layout_pointers.push_back(&raw);
+      *out = me.layout_pointers.data();
+      *n = me.layout_pointers.size();
+    });
+  }
+  static byoc_status* show(byoc_instance* i, const byoc_compile* raw, byoc_str form,
+                           const byoc_sink* out) noexcept {
+    return guarded([&] {
+      check_understood(raw->h);
+      check_understood(out->h);
+      CompileRequest request = make_request(*raw);
+      std::string text = self(i).plugin->show(request, to_view(form));
+      detail::check(out->write(out->u, text.data(), text.size()));
+    });
+  }
 
   static constexpr byoc_plugin table(std::string_view id, std::string_view version,
                                      PluginTraits traits) {
@@ -232,6 +269,8 @@ struct Glue {
     t.open = open, t.close = close, t.patterns = patterns, t.judge = judge;
     t.compile = compile, t.load = load, t.save = save, t.release = release;
     t.kernel = kernel, t.info = info, t.run = run, t.compat = compat;
+    t.layouts = layouts, t.show = show;
+    if constexpr (requires { P::shutdown(); }) t.shutdown = shutdown;
     return t;
   }
 };

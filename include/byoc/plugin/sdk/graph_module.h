@@ -127,7 +127,11 @@ inline Constants constants_of(const Graph& graph, const ConstantsByKey& by_key) 
 inline std::unique_ptr<Module> compile_module(Plugin& plugin, CompileRequest& request) {
   if (auto module = plugin.compile_module(request)) return module;
   auto module = std::make_unique<GraphModule>(plugin);
-  for (Function& function : request.functions) module->add(plugin, function);
+  for (Function& function : request.functions) {
+    function.cancel.check();
+    module->add(plugin, function);
+    function.cancel.progress(function.index + 1, request.functions.size(), "compiling");
+  }
   return module;
 }
 
@@ -140,6 +144,8 @@ inline std::unique_ptr<Module> load_module(Plugin& plugin, const byoc_load& load
     Graph graph = parse_graph(saved.graph_json);
     graph.symbol = std::string(saved.symbol);
     Constants constants = constants_of(graph, by_key);
+    Cancel cancel(load.cancel);
+    cancel.check();
     Function function{index++,
                       saved.graph_json,
                       std::move(graph),
@@ -147,7 +153,8 @@ inline std::unique_ptr<Module> load_module(Plugin& plugin, const byoc_load& load
                       load.threads,
                       load.flags,
                       {},
-                      true};
+                      true,
+                      cancel};
     module->add(plugin, function);
   }
   return module;

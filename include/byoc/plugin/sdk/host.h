@@ -101,4 +101,25 @@ class Host {
 
 inline Host host() { return Host(detail::host_table()); }
 
+/// Cancels long work, and shows how far it is. Thread-safe; valid during the call it came with.
+class Cancel {
+ public:
+  Cancel() = default;  // work that cannot be cancelled
+  explicit Cancel(const byoc_cancel* raw) : raw_(raw) {}
+  bool is_requested() const { return raw_ && detail::host_table()->cancelled(raw_) != 0; }
+  /// Throws BYOC_CANCELLED when the user has interrupted the work.
+  void check() const {
+    if (is_requested()) throw Error(BYOC_CANCELLED, "cancelled");
+  }
+  /// done of total units of work; `what`: a word on the work, "compiling".
+  void progress(uint64_t done, uint64_t total, std::string_view what) const {
+    if (!raw_ || total == 0) return;
+    auto permille = static_cast<uint32_t>(1000.0 * static_cast<double>(done) / total);
+    detail::host_table()->progress(raw_, permille, to_str(what));
+  }
+
+ private:
+  const byoc_cancel* raw_ = nullptr;
+};
+
 }  // namespace byoc::sdk

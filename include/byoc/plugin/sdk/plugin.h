@@ -117,6 +117,7 @@ struct Function {
   uint32_t threads = 1, flags = 0;  // workers a run may use | byoc_compile_flags
   std::string_view target_json;     // empty when rebuilt
   bool from_artifact = false;
+  Cancel cancel = {};  // to be polled in long work
 };
 
 /// The arguments of one run; everything is borrowed for the call.
@@ -138,9 +139,7 @@ class Call {
     return static_cast<T*>(data(out(k), "output", k));
   }
   void* workspace() const { return raw_.workspace; }
-  bool cancelled() const {
-    return raw_.cancel && detail::host_table()->cancelled(raw_.cancel) != 0;
-  }
+  bool cancelled() const { return Cancel(raw_.cancel).is_requested(); }
   /// Whether somebody profiles this run. Where not, read no clock and tell no spans.
   bool wants_spans() const { return (raw_.flags & BYOC_CALL_SPANS) != 0; }
   /// What the kernel did from begin_ns to end_ns (of host().now_ns()); see byoc_host::span.
@@ -221,6 +220,13 @@ struct CompileRequest {
   std::vector<Function> functions;
   std::string_view options_json;
   const byoc_compile& raw;
+  Cancel cancel() const { return Cancel(raw.cancel); }
+};
+
+/// A row of Plugin::layouts, as byoc_layout.
+struct WantedLayout {
+  std::string op;  // "conv2d" or "matmul"
+  uint64_t block = 0;
 };
 
 class Plugin {
@@ -246,6 +252,15 @@ class Plugin {
   virtual std::unique_ptr<Module> load_module(const byoc_load&) { return nullptr; }
   /// Of Module::compat: 0 unknown, 1 no, 2 works but recompiling is better, 3 best.
   virtual std::optional<uint32_t> compat(std::string_view) const { return std::nullopt; }
+
+  /// The layouts this plugin computes in on the machine of target_json, in order of preference.
+  virtual std::vector<WantedLayout> layouts(std::string_view /*target_json*/) const { return {}; }
+  /// The code of the request's functions as text; form: "llvm" or "asm".
+  virtual std::string show(CompileRequest&, std::string_view form) {
+    throw Error(BYOC_UNIMPLEMENTED, "shows no code of the form \"" + std::string(form) + "\"");
+  }
+
+  // A class with a public `static void shutdown()` has it called as byoc_plugin::shutdown says.
 };
 
 }  // namespace byoc::sdk

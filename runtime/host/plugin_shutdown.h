@@ -1,0 +1,14 @@
+#pragma once
+// Which libraries have open instances, so that each can be shut down once, after all are closed. A
+// library is known by the address of its `shutdown`; those without the slot are not counted.
+#include "byoc/base/status.h"
+#include "byoc/plugin/abi.h"
+
+namespace byoc {
+
+/// Errors: kFailedPrecondition when the library of the table was shut down.
+Status check_not_shut_down(const byoc_plugin& table);
+void count_opened(const byoc_plugin& table);
+void count_closed(const byoc_plugin& table);
+
+}  // namespace byoc
