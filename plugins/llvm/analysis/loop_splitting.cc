@@ -7,10 +7,10 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-constexpr int64_t kMostIterations = 1 << 10;  // each is looked at
-constexpr int64_t kMostStores = 1 << 12;      // of all copies together, unrolled loops written out
+constexpr int64_t kMostIterations = 1 << 10;  // of a loop that is split; each is analysed
+constexpr int64_t kMostStores = 1 << 12;      // of all copies together, with loops unrolled
 
-// The comparisons of indices inside a loop, with the ranges of the variables around them.
+// Collects the comparisons of indices inside a loop, and decides them for ranges of its variables.
 class Comparisons {
  public:
   explicit Comparisons(Ranges& ranges) : ranges_(ranges) {}
@@ -65,12 +65,12 @@ void Comparisons::collect(const te::Stmt& stmt, int64_t times) {
   for_each_inner(*stmt, [&](const te::Stmt& inner) { collect(inner, times); });
 }
 
-// The longest part, and what stands before and behind it.
-std::vector<Part> around_longest(const std::vector<Part>& runs) {
-  auto longest = std::max_element(runs.begin(), runs.end(), [](const Part& a, const Part& b) {
-    return a.last - a.first < b.last - b.first;
-  });
-  std::vector<Part> out;
+// Merges the ranges before the longest into a prologue, and those after it into an epilogue.
+std::vector<LoopRange> longest_as_body(const std::vector<LoopRange>& runs) {
+  auto longest = std::max_element(
+      runs.begin(), runs.end(),
+      [](const LoopRange& a, const LoopRange& b) { return a.last - a.first < b.last - b.first; });
+  std::vector<LoopRange> out;
   if (longest != runs.begin()) out.push_back({0, longest->first});
   out.push_back(*longest);
   if (longest->last < runs.back().last) out.push_back({longest->last, runs.back().last});
@@ -79,9 +79,9 @@ std::vector<Part> around_longest(const std::vector<Part>& runs) {
 
 }  // namespace
 
-std::vector<Part> parts_of(const te::For& loop, Ranges ranges, int64_t copies) {
+std::vector<LoopRange> split_loop(const te::For& loop, Ranges ranges, int64_t copies) {
   const int64_t extent = te::as_int(loop.extent).value_or(0);
-  std::vector<Part> whole = {{0, extent}};
+  std::vector<LoopRange> whole = {{0, extent}};
   const auto begin = te::as_int(loop.begin);
   if (!begin || extent < 2 || extent > kMostIterations || loop.body.is_empty()) return whole;
   ranges.set(loop.var, {*begin, *begin + extent - 1});
@@ -90,7 +90,7 @@ std::vector<Part> parts_of(const te::For& loop, Ranges ranges, int64_t copies) {
   if (!inside.fits() || inside.is_empty()) return whole;
   inside.keep_undecided();
   if (inside.is_empty()) return whole;
-  std::vector<Part> runs;
+  std::vector<LoopRange> runs;
   std::vector<std::optional<bool>> before;
   for (int64_t k = 0; k < extent; ++k) {
     ranges.set(loop.var, {*begin + k, *begin + k});
@@ -99,7 +99,7 @@ std::vector<Part> parts_of(const te::For& loop, Ranges ranges, int64_t copies) {
     else runs.push_back({k, k + 1});
     before = std::move(now);
   }
-  if (runs.size() > 3) runs = around_longest(runs);
+  if (runs.size() > 3) runs = longest_as_body(runs);
   const auto count = static_cast<int64_t>(runs.size());
   return count * copies * inside.stores() <= kMostStores ? runs : whole;
 }

@@ -1,19 +1,20 @@
 #pragma once
-// Loops in parts: what guards the edges of an image costs nothing in its midst.
+// Splits a loop into prologue, body and epilogue, so that bounds checks run in the first and last
+// iterations only.
 #include <vector>
 
 #include "plugins/llvm/analysis/ranges.h"
 
 namespace byoc::llvm_plugin {
 
-/// Of the loop's iterations, counted from its begin: `last` is not included.
-struct Part {
+/// The iterations [first, last) of a loop, counted from its begin.
+struct LoopRange {
   int64_t first, last;
 };
 
-/// Parts of a loop of constant bounds such that conditions inside are known in some of them that
-/// are not known in all of the loop; at most three. One part where that gains nothing or the
-/// loop's code, `copies` times as it is, would become too long.
-std::vector<Part> parts_of(const te::For& loop, Ranges ranges, int64_t copies);
+/// Splits a loop of constant bounds into at most three ranges, so that conditions inside are
+/// constant in at least one of them. Returns the whole loop as one range when no condition becomes
+/// constant, or when the code, which the caller emits `copies` times, would become too long.
+std::vector<LoopRange> split_loop(const te::For& loop, Ranges ranges, int64_t copies);
 
 }  // namespace byoc::llvm_plugin

@@ -9,26 +9,26 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-constexpr uint64_t kMaxStackBytes = 64 << 10;  // of all of a function; more goes to the workspace
+constexpr uint64_t kMaxStackBytes = 64 << 10;  // per function; other tensors use the workspace
 constexpr uint64_t kAlign = 64;
 
-// Statements and expressions get numbers as a walk meets them; a tensor is alive from the first to
-// the last number that touches it. What loops inside its own scope touch lives as long as the
-// outermost of those loops.
+// Numbers statements in the order of a walk. The live range of a tensor is from the first to the
+// last statement that accesses it. An access in a loop inside the tensor's scope extends the live
+// range to the whole of the outermost such loop.
 class Planner {
  public:
   explicit Planner(uint32_t threads) { plan_.slots = std::max(threads, 1u); }
   Result<MemoryPlan> plan(const te::LoopFunction& function);
 
  private:
-  struct Life {
+  struct LiveRange {
     uint32_t first = std::numeric_limits<uint32_t>::max(), last = 0;
-    size_t loops = 0;  // around its Alloc
+    size_t loops = 0;  // number of loops around its Alloc
     const te::StmtNode* parallel = nullptr;
   };
   struct Loop {
     uint32_t enter;
-    std::vector<const void*> touched;  // tensors made outside of it and inside the loop before
+    std::vector<const void*> touched;  // tensors allocated directly outside of this loop
   };
   Status add(const te::Tensor& tensor, Home::Kind kind, uint64_t offset);
   Status walk(const te::Stmt& stmt);
@@ -38,7 +38,7 @@ class Planner {
   void place(const te::StmtNode* parallel, uint64_t& bytes);
 
   MemoryPlan plan_;
-  std::unordered_map<const void*, Life> lives_;
+  std::unordered_map<const void*, LiveRange> live_ranges_;
   std::vector<const void*> allocs_;             // in order
   std::vector<const te::StmtNode*> parallels_;  // in order
   std::vector<Loop> loops_;
@@ -67,17 +67,17 @@ Status Planner::add(const te::Tensor& tensor, Home::Kind kind, uint64_t offset) 
 }
 
 void Planner::touch(const te::Tensor& tensor) {
-  auto found = lives_.find(tensor.id());
-  if (found == lives_.end()) return;  // an argument
-  Life& life = found->second;
+  auto found = live_ranges_.find(tensor.id());
+  if (found == live_ranges_.end()) return;  // an argument
+  LiveRange& range = found->second;
   uint32_t from = now_;
-  if (life.loops < loops_.size()) {
-    Loop& loop = loops_[life.loops];
+  if (range.loops < loops_.size()) {
+    Loop& loop = loops_[range.loops];
     from = loop.enter;
     loop.touched.push_back(tensor.id());
   }
-  life.first = std::min(life.first, from);
-  life.last = std::max(life.last, now_);
+  range.first = std::min(range.first, from);
+  range.last = std::max(range.last, now_);
 }
 
 Status Planner::walk_alloc(const te::Alloc& alloc) {
@@ -89,10 +89,10 @@ Status Planner::walk_alloc(const te::Alloc& alloc) {
     stack_bytes_ += home.bytes();
   } else {
     if (parallel_) home.kind = Home::kSlot;
-    Life life;
-    life.loops = loops_.size();
-    life.parallel = parallel_;
-    if (lives_.emplace(id, life).second) allocs_.push_back(id);
+    LiveRange range;
+    range.loops = loops_.size();
+    range.parallel = parallel_;
+    if (live_ranges_.emplace(id, range).second) allocs_.push_back(id);
   }
   return walk(alloc.body);
 }
@@ -106,13 +106,13 @@ Status Planner::walk_loop(const te::StmtNode& node, const te::For& loop) {
   loops_.push_back({now_++, {}});
   BYOC_TRY_STATUS(walk(loop.body));
   for (const void* id : loops_.back().touched) {
-    Life& life = lives_.at(id);
-    life.last = std::max(life.last, now_);
+    LiveRange& range = live_ranges_.at(id);
+    range.last = std::max(range.last, now_);
   }
   ++now_;
   if (is_outer_parallel) {
-    Life life{loops_.back().enter, now_, loops_.size() - 1, nullptr};
-    auto [known, is_new] = lives_.emplace(&node, life);
+    LiveRange range{loops_.back().enter, now_, loops_.size() - 1, nullptr};
+    auto [known, is_new] = live_ranges_.emplace(&node, range);
     known->second.last = now_++;
     (void)is_new;
     parallel_ = nullptr;
@@ -144,25 +144,25 @@ Status Planner::walk(const te::Stmt& stmt) {
   return status;
 }
 
-// The tensors of one parallel loop among themselves, or (null) those outside of all, with what the
-// parallel loops need as a whole.
+// Places the tensors of one parallel loop in its slot. With null, places the tensors outside of all
+// parallel loops and the slots of every parallel loop in the workspace.
 void Planner::place(const te::StmtNode* parallel, uint64_t& bytes) {
   std::vector<Lifetime> lifetimes;
   std::vector<uint64_t*> offsets;
-  auto add_life = [&](const Life& life, uint64_t size, uint64_t& offset) {
-    if (life.first > life.last) return;  // never touched
-    lifetimes.push_back({(size + kAlign - 1) / kAlign * kAlign, life.first, life.last});
+  auto add_range = [&](const LiveRange& range, uint64_t size, uint64_t& offset) {
+    if (range.first > range.last) return;  // never touched
+    lifetimes.push_back({(size + kAlign - 1) / kAlign * kAlign, range.first, range.last});
     offsets.push_back(&offset);
   };
   for (const void* id : allocs_) {
-    const Life& life = lives_.at(id);
+    const LiveRange& range = live_ranges_.at(id);
     Home& home = plan_.homes.at(id);
-    if (life.parallel == parallel) add_life(life, home.bytes(), home.offset);
+    if (range.parallel == parallel) add_range(range, home.bytes(), home.offset);
   }
   for (const te::StmtNode* node : parallels_) {
     ParallelPlan& region = plan_.parallel[node];
     if (parallel == nullptr && region.slot_bytes > 0)
-      add_life(lives_.at(node), region.slot_bytes * plan_.slots, region.offset);
+      add_range(live_ranges_.at(node), region.slot_bytes * plan_.slots, region.offset);
   }
   ArenaPlan arena = plan_arena(lifetimes);
   for (size_t k = 0; k < offsets.size(); ++k) *offsets[k] = arena.offsets[k];

@@ -1,6 +1,6 @@
 #pragma once
-// Where the tensors of a loop function live: arguments, the stack, or the call's workspace, in
-// which tensors that are never alive together share memory.
+// The memory of the tensors of a loop function: arguments, the stack, or the call's workspace.
+// Tensors of the workspace whose live ranges do not overlap share memory.
 #include <unordered_map>
 #include <vector>
 
@@ -8,18 +8,19 @@
 
 namespace byoc::llvm_plugin {
 
+/// The memory of one tensor.
 struct Home {
   enum Kind { kArgument, kStack, kWorkspace, kSlot };
   Kind kind = kArgument;
-  uint64_t offset = 0;  // of an argument: its number; else bytes, in the workspace or in the slot
+  uint64_t offset = 0;  // kArgument: its number; else bytes in the workspace or in the slot
   te::Tensor tensor;
   std::vector<int64_t> dims, strides;  // strides in elements
   int64_t elements = 1;
   uint64_t bytes() const { return static_cast<uint64_t>(elements) * dtype_size(tensor.dtype()); }
 };
 
-/// A parallel loop that needs memory of its own: `slots` pieces of `slot_bytes`, and the iterations
-/// in as many parts.
+/// The workspace of a parallel loop: MemoryPlan::slots blocks of `slot_bytes` from `offset` on. The
+/// iterations are split into as many ranges, and each range uses one block.
 struct ParallelPlan {
   uint64_t offset = 0, slot_bytes = 0;
 };
@@ -31,10 +32,11 @@ struct MemoryPlan {
   uint64_t slots = 1;
 };
 
-/// Errors: kUnimplemented naming a tensor whose extents are no numbers, or too large a stack.
+/// Plans the memory of all tensors. Errors: kUnimplemented, which names a tensor with an extent
+/// that is not a number.
 Result<MemoryPlan> plan_memory(const te::LoopFunction& function, uint32_t threads);
 
-/// Variables and tensors that `body` names, in order of first use, its own ones included.
+/// Variables and tensors that `body` uses, in order of first use, including those it defines.
 struct Names {
   std::vector<const void*> in_order;
   std::unordered_map<const void*, size_t> index;

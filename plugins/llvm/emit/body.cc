@@ -93,31 +93,33 @@ Status Body::emit_serial(const te::For& loop) {
   if (fixed && *fixed <= 0) return {};
   if (fixed && *fixed == 1) return emit_once(loop, begin, range_of(loop));
   if (fixed && values_.lanes() == 0) {
-    std::vector<Part> parts = parts_of(loop, values_.ranges(), copies_);
-    if (parts.size() > 1) return emit_parts(loop, begin, parts);
+    std::vector<LoopRange> ranges = split_loop(loop, values_.ranges(), copies_);
+    if (ranges.size() > 1) return emit_split(loop, begin, ranges);
   }
   return emit_counted(loop, begin, builder_.CreateAdd(begin, extent), fixed.has_value(),
                       range_of(loop));
 }
 
-// One after another, each with what is known of its iterations alone.
-Status Body::emit_parts(const te::For& loop, Value begin, const std::vector<Part>& parts) {
+// Emits the ranges one after another, each with the loop variable bounded to that range.
+Status Body::emit_split(const te::For& loop, Value begin, const std::vector<LoopRange>& ranges) {
   const int64_t low = *te::as_int(loop.begin), copies = copies_;
-  copies_ *= static_cast<int64_t>(parts.size());
+  copies_ *= static_cast<int64_t>(ranges.size());
   Status status;
-  for (const Part& part : parts) {
-    const Range range{low + part.first, low + part.last - 1};
-    Value first = builder_.CreateAdd(begin, builder_.getInt64(static_cast<uint64_t>(part.first)));
-    Value last = builder_.CreateAdd(begin, builder_.getInt64(static_cast<uint64_t>(part.last)));
+  for (const LoopRange& iterations : ranges) {
+    const Range range{low + iterations.first, low + iterations.last - 1};
+    Value first =
+        builder_.CreateAdd(begin, builder_.getInt64(static_cast<uint64_t>(iterations.first)));
+    Value last =
+        builder_.CreateAdd(begin, builder_.getInt64(static_cast<uint64_t>(iterations.last)));
     if (!status.ok()) break;
-    status = part.last - part.first == 1 ? emit_once(loop, first, range)
-                                         : emit_counted(loop, first, last, true, range);
+    status = iterations.last - iterations.first == 1 ? emit_once(loop, first, range)
+                                                     : emit_counted(loop, first, last, true, range);
   }
   copies_ = copies;
   return status;
 }
 
-Status Body::emit_part(const te::For& loop, Value first, Value last) {
+Status Body::emit_range(const te::For& loop, Value first, Value last) {
   is_parallel_ = true;
   values_.begin_statement();
   Value begin = values_.value(loop.begin);
@@ -145,7 +147,7 @@ Status Body::emit_counted(const te::For& loop, Value begin, Value end, bool is_n
   return {};
 }
 
-// A loop that holds vectors of ours: LLVM shall neither vectorise it again nor write it out.
+// Marks a loop that already holds vectors, so that LLVM neither vectorises nor unrolls it again.
 void Body::mark_loop(llvm::BranchInst* latch) {
   llvm::LLVMContext& context = builder_.getContext();
   auto option = [&](const char* name, bool with_false) {

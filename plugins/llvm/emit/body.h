@@ -1,22 +1,23 @@
 #pragma once
-// Statements as LLVM code: one Body per LLVM function, another one for what a parallel loop runs.
+// Emits statements as LLVM IR: one Body per LLVM function. The body of a parallel loop is a
+// function of its own.
 #include "byoc/plugin/abi.h"
 #include "plugins/llvm/analysis/loop_splitting.h"
 #include "plugins/llvm/values/values.h"
 
 namespace byoc::llvm_plugin {
 
-/// What the functions made of one loop function have in common.
+/// The state that all LLVM functions of one loop function share.
 struct Unit {
   llvm::Module& module;
   const Machine& machine;
   const MemoryPlan& plan;
   std::string symbol;
   bool contract = true;
-  uint32_t parallel_loops = 0;  // made so far
+  uint32_t parallel_loops = 0;  // emitted so far
 };
 
-/// A function of this unit with all attributes set; internal unless it is the unit's own.
+/// Adds a function with all attributes to this unit; internal unless `name` is the unit's symbol.
 llvm::Function* make_function(Unit& unit, const std::string& name,
                               const std::vector<llvm::Type*>& parameters);
 
@@ -26,15 +27,15 @@ class Body {
   Body(Unit& unit, llvm::Function* function);
   Values& values() { return values_; }
   llvm::IRBuilder<>& builder() { return builder_; }
-  /// The addresses that every Body has: byoc_host, the workspace, the slot of this part of a
-  /// parallel loop (null outside of one).
+  /// Sets the addresses that every Body uses: byoc_host, the workspace, and the slot of this range
+  /// of a parallel loop (null outside of one).
   void set_memory(Value host, Value workspace, Value slot) {
     host_ = host, workspace_ = workspace, slot_ = slot;
   }
-  /// Errors: kUnimplemented for an intrinsic that is not known.
+  /// Emits `stmt`. Errors: kUnimplemented for an unknown intrinsic.
   Status emit(const te::Stmt& stmt);
-  /// `loop` from first to last (not included), counted from its begin.
-  Status emit_part(const te::For& loop, Value first, Value last);
+  /// Emits the iterations [first, last) of `loop`, counted from its begin.
+  Status emit_range(const te::For& loop, Value first, Value last);
   void finish() { builder_.CreateRet(builder_.getInt32(0)); }
 
  private:
@@ -45,7 +46,7 @@ class Body {
                       Range range);
   Status emit_unrolled(const te::For& loop);
   Status emit_once(const te::For& loop, Value at, Range range);
-  Status emit_parts(const te::For& loop, Value begin, const std::vector<Part>& parts);
+  Status emit_split(const te::For& loop, Value begin, const std::vector<LoopRange>& ranges);
   Status emit_vectorized(const te::For& loop);
   Status emit_chunk_loop(const te::For& loop, Value begin, int64_t chunks, unsigned lanes);
   Status emit_lanes(const te::For& loop, Value first, unsigned lanes, int64_t factor);
@@ -63,12 +64,13 @@ class Body {
   void mark_loop(llvm::BranchInst* latch);
 
   Captures capture(const te::For& loop);
-  llvm::Function* make_part(const te::For& loop, const Captures& captures, Status& status);
-  llvm::Function* make_thunk(llvm::Function* part, const Captures& captures,
+  llvm::Function* make_range_function(const te::For& loop, const Captures& captures,
+                                      Status& status);
+  llvm::Function* make_thunk(llvm::Function* range, const Captures& captures,
                              const ParallelPlan& plan);
   Value store_context(const std::vector<Value>& fields);
-  Status run_parts(const Captures& captures, llvm::Function* thunk, Value extent, Value slots,
-                   bool with_slots);
+  Status run_parallel(const Captures& captures, llvm::Function* thunk, Value extent, Value slots,
+                      bool with_slots);
   Value grain_of(Value extent, Value context);
   Value host_field(size_t offset, llvm::Type* type);
   void return_if_failed(Value result);
@@ -79,9 +81,9 @@ class Body {
   Ops ops_;
   Values values_;
   Value host_ = nullptr, workspace_ = nullptr, slot_ = nullptr;
-  int64_t copies_ = 1;            // of what is emitted now, by loops in parts
-  bool is_parallel_ = false;      // inside a part of a parallel loop
-  uint64_t vectors_written_ = 0;  // to tell which loops hold vectors
+  int64_t copies_ = 1;            // of the current statement, because of loops that are split
+  bool is_parallel_ = false;      // inside a range of a parallel loop
+  uint64_t vectors_written_ = 0;  // shows which loops hold vectors
 };
 
 }  // namespace byoc::llvm_plugin

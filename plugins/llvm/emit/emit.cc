@@ -9,7 +9,7 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-// body(data..., host, workspace): arguments that are memory of their own can be told so.
+// Emits body(data..., host, workspace). Data and workspace do not alias.
 Result<llvm::Function*> make_body(Unit& unit, const te::LoopFunction& function) {
   size_t data = function.inputs.size() + function.outputs.size();
   auto* ptr = llvm::PointerType::getUnqual(unit.module.getContext());
@@ -32,7 +32,7 @@ Result<llvm::Function*> make_body(Unit& unit, const te::LoopFunction& function) 
   return out;
 }
 
-// The function that the runtime calls: takes the call apart.
+// Emits the function that the runtime calls. It loads the body's arguments from the call.
 void make_entry(Unit& unit, llvm::Function* body) {
   llvm::LLVMContext& context = unit.module.getContext();
   auto* ptr = llvm::PointerType::getUnqual(context);

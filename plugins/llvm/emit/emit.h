@@ -1,5 +1,6 @@
 #pragma once
-// A loop function -> one LLVM module with one function, int32_t symbol(const byoc_native_call*).
+// Emits a loop function as one LLVM module with one external function,
+// int32_t symbol(const byoc_native_call*).
 #include <memory>
 
 #include "byoc/te/stmt.h"
@@ -14,14 +15,14 @@ namespace byoc::llvm_plugin {
 
 struct EmitOptions {
   bool contract = true;  // a product and a sum may become one operation
-  uint32_t threads = 1;  // that a run may use: decides how much memory parallel loops ask for
+  uint32_t threads = 1;  // of a run: parallel loops need workspace for each
 };
 struct Emitted {
   std::unique_ptr<llvm::Module> module;
   uint64_t workspace_bytes = 0;  // aligned to 64
 };
-/// The call's data are the function's inputs, then its outputs.
-/// Errors: kUnimplemented naming what there is no code for.
+/// Emits `function`. The call's data are its inputs, then its outputs.
+/// Errors: kUnimplemented, which names the construct that cannot be emitted.
 Result<Emitted> emit_function(const te::LoopFunction& function, const std::string& symbol,
                               const Machine& machine, const llvm::TargetMachine& target,
                               const EmitOptions& options, llvm::LLVMContext& context);

@@ -1,5 +1,5 @@
-// Parallel loops: the body becomes a function of its own that the host's threads call on parts of
-// the iterations. What it needs of its surroundings crosses in a struct on the caller's stack.
+// Parallel loops: the body becomes a function that the host's threads call on ranges of iterations.
+// The values it uses from outside the loop (captures) are passed in a struct on the caller's stack.
 #include <cstddef>
 
 #include "llvm/IR/Function.h"
@@ -19,7 +19,7 @@ struct Body::Captures {
   std::vector<llvm::Type*> types;  // of ones, then host, slots
 };
 
-constexpr uint64_t kBlocksPerWorker = 4;  // so that no thread waits long for the slowest
+constexpr uint64_t kBlocksPerWorker = 4;  // small blocks: no thread waits long for the slowest
 
 llvm::Function* make_function(Unit& unit, const std::string& name,
                               const std::vector<llvm::Type*>& parameters) {
@@ -69,34 +69,35 @@ Body::Captures Body::capture(const te::For& loop) {
   return out;
 }
 
-// part(captures..., host, slot, first, last)
-llvm::Function* Body::make_part(const te::For& loop, const Captures& captures, Status& status) {
+// range(captures..., host, slot, first, last)
+llvm::Function* Body::make_range_function(const te::For& loop, const Captures& captures,
+                                          Status& status) {
   std::vector<llvm::Type*> parameters = captures.types;
   parameters.insert(parameters.end(), 2, builder_.getInt64Ty());
-  llvm::Function* part = make_function(
+  llvm::Function* range = make_function(
       unit_, unit_.symbol + ".part" + std::to_string(unit_.parallel_loops++), parameters);
-  Body body(unit_, part);
+  Body body(unit_, range);
   body.values().ranges() = values_.ranges();
   unsigned n = static_cast<unsigned>(captures.ones.size());
   for (unsigned k = 0; k < n; ++k) {
     const Captures::One& one = captures.ones[k];
-    if (one.is_tensor) body.values_.set_base(one.id, part->getArg(k));
-    else body.values_.bind_id(one.id, part->getArg(k));
-    if (one.is_argument) part->addParamAttr(k, llvm::Attribute::NoAlias);
+    if (one.is_tensor) body.values_.set_base(one.id, range->getArg(k));
+    else body.values_.bind_id(one.id, range->getArg(k));
+    if (one.is_argument) range->addParamAttr(k, llvm::Attribute::NoAlias);
   }
-  body.set_memory(part->getArg(n), nullptr, part->getArg(n + 1));
-  status = body.emit_part(loop, part->getArg(n + 2), part->getArg(n + 3));
+  body.set_memory(range->getArg(n), nullptr, range->getArg(n + 1));
+  status = body.emit_range(loop, range->getArg(n + 2), range->getArg(n + 3));
   if (status.ok()) body.finish();
-  return part;
+  return range;
 }
 
 // thunk(context, lo, hi, worker) as byoc_range_fn. With slots, lo and hi count slots: slot s runs
-// the iterations [s n / slots, (s + 1) n / slots), so that nobody else uses its memory at the same
+// the iterations [s n / slots, (s + 1) n / slots), so no other thread uses its memory at the same
 // time.
-llvm::Function* Body::make_thunk(llvm::Function* part, const Captures& captures,
+llvm::Function* Body::make_thunk(llvm::Function* range, const Captures& captures,
                                  const ParallelPlan& plan) {
   llvm::Type *ptr = builder_.getPtrTy(), *i64 = builder_.getInt64Ty();
-  llvm::Function* thunk = make_function(unit_, (part->getName() + ".range").str(),
+  llvm::Function* thunk = make_function(unit_, (range->getName() + ".range").str(),
                                         {ptr, i64, i64, builder_.getInt32Ty()});
   Body body(unit_, thunk);
   llvm::IRBuilder<>& b = body.builder_;
@@ -111,7 +112,7 @@ llvm::Function* Body::make_thunk(llvm::Function* part, const Captures& captures,
   Value lo = thunk->getArg(1), hi = thunk->getArg(2);
   if (plan.slot_bytes == 0) {
     loaded.insert(loaded.end(), {lo, hi});
-    b.CreateRet(b.CreateCall(part, loaded));
+    b.CreateRet(b.CreateCall(range, loaded));
     return thunk;
   }
   llvm::BasicBlock *before = b.GetInsertBlock(), *inside = body.block("slot"),
@@ -125,7 +126,7 @@ llvm::Function* Body::make_thunk(llvm::Function* part, const Captures& captures,
       b.CreateGEP(b.getInt8Ty(), loaded.back(), b.CreateMul(s, b.getInt64(plan.slot_bytes)));
   loaded.push_back(b.CreateUDiv(b.CreateMul(s, extent), slots));
   loaded.push_back(b.CreateUDiv(b.CreateMul(next, extent), slots));
-  body.return_if_failed(b.CreateCall(part, loaded));
+  body.return_if_failed(b.CreateCall(range, loaded));
   s->addIncoming(next, b.GetInsertBlock());
   b.CreateCondBr(b.CreateICmpULT(next, hi), inside, after);
   b.SetInsertPoint(after);
@@ -155,8 +156,8 @@ llvm::Value* Body::grain_of(Value extent, Value context) {
   return builder_.CreateUDiv(extent, blocks);
 }
 
-Status Body::run_parts(const Captures& captures, llvm::Function* thunk, Value extent, Value slots,
-                       bool with_slots) {
+Status Body::run_parallel(const Captures& captures, llvm::Function* thunk, Value extent,
+                          Value slots, bool with_slots) {
   std::vector<Value> fields;
   for (const Captures::One& one : captures.ones) fields.push_back(one.value);
   fields.insert(fields.end(), {host_, slots, extent});
@@ -187,9 +188,10 @@ Status Body::emit_parallel(const te::StmtNode& node, const te::For& loop) {
   Value extent = values_.value(loop.extent);
   Captures captures = capture(loop);
   Status status;
-  llvm::Function* part = make_part(loop, captures, status);
+  llvm::Function* range = make_range_function(loop, captures, status);
   BYOC_TRY_STATUS(std::move(status));
-  return run_parts(captures, make_thunk(part, captures, plan), extent, slots, plan.slot_bytes > 0);
+  return run_parallel(captures, make_thunk(range, captures, plan), extent, slots,
+                      plan.slot_bytes > 0);
 }
 
 }  // namespace byoc::llvm_plugin

@@ -1,4 +1,4 @@
-// Loops whose iterations become the lanes of vectors.
+// Vectorised loops: the iterations become the lanes of vectors.
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -10,7 +10,7 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-constexpr int64_t kMaxPieces = 8;  // written one after another; more become a loop
+constexpr int64_t kMaxUnrolledVectors = 8;  // more vectors become a loop
 
 struct Shape {
   size_t widest = 1;  // bytes of the widest element that is loaded or stored
@@ -35,8 +35,8 @@ void look(const te::Stmt& stmt, Seen& seen, Shape& shape) {
 
 }  // namespace
 
-// What vectors cannot do runs as a plain loop: loops whose bounds differ from lane to lane, memory
-// of each iteration's own, different values for one place.
+// Returns false for statements that run as a serial loop: loops with bounds that differ between
+// lanes, memory per iteration, different values stored to one address.
 bool Body::can_vectorize(const te::Stmt& stmt) {
   bool fits =
       std::visit(overloaded{
@@ -95,8 +95,8 @@ Status Body::emit_chunk_loop(const te::For& loop, Value begin, int64_t chunks, u
   return {};
 }
 
-// In powers of two: whole registers, or several where loops inside would otherwise run again; what
-// is left over in smaller and smaller vectors.
+// Emits vectors of a power of two of lanes: one register, or four when there are loops inside,
+// which then run fewer times. The remainder uses smaller and smaller vectors.
 Status Body::emit_vectorized(const te::For& loop) {
   int64_t extent = *te::as_int(loop.extent);
   Shape shape;
@@ -115,7 +115,7 @@ Status Body::emit_vectorized(const te::For& loop) {
   if (!fits || width < 2) return emit_serial(loop);
   int64_t most = shape.has_loops ? 4 * width : width;
   int64_t done = 0;
-  if (int64_t chunks = extent / most; chunks > kMaxPieces) {
+  if (int64_t chunks = extent / most; chunks > kMaxUnrolledVectors) {
     BYOC_TRY_STATUS(emit_chunk_loop(loop, begin, chunks, static_cast<unsigned>(most)));
     done = chunks * most;
   }

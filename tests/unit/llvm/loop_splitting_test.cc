@@ -1,4 +1,4 @@
-// Loops in parts: where conditions on indices are known in some iterations alone.
+// Loops split where conditions on indices are constant in some of the iterations.
 #include "plugins/llvm/analysis/loop_splitting.h"
 
 #include <gmock/gmock.h>
@@ -8,7 +8,7 @@
 namespace byoc {
 namespace {
 
-using llvm_plugin::Part;
+using llvm_plugin::LoopRange;
 using llvm_plugin::Range;
 using llvm_plugin::Ranges;
 using te::Expr;
@@ -27,24 +27,26 @@ Stmt shifted(const Tensor& x, const Tensor& y, int64_t n, int64_t shift) {
   });
 }
 
-std::vector<std::pair<int64_t, int64_t>> parts(const Stmt& loop, int64_t copies = 1) {
+std::vector<std::pair<int64_t, int64_t>> ranges(const Stmt& loop, int64_t copies = 1) {
   std::vector<std::pair<int64_t, int64_t>> out;
-  for (const Part& part : llvm_plugin::parts_of(std::get<te::For>(loop->kind), Ranges(), copies))
-    out.emplace_back(part.first, part.last);
+  for (const LoopRange& range :
+       llvm_plugin::split_loop(std::get<te::For>(loop->kind), Ranges(), copies))
+    out.emplace_back(range.first, range.last);
   return out;
 }
 
-TEST(Parts, EndWhereAConditionTurns) {
+TEST(SplitLoop, StartsARangeWhereAConditionChanges) {
   Tensor x("x", DType::kF32, {20}), y("y", DType::kF32, {20});
   using testing::ElementsAre;
   using testing::Pair;
-  EXPECT_THAT(parts(shifted(x, y, 20, 0)), ElementsAre(Pair(0, 20)));
-  EXPECT_THAT(parts(shifted(x, y, 20, -3)), ElementsAre(Pair(0, 3), Pair(3, 20)));
-  EXPECT_THAT(parts(shifted(x, y, 20, 1)), ElementsAre(Pair(0, 19), Pair(19, 20)));
-  EXPECT_THAT(parts(shifted(x, y, 20, -3), 1 << 12), ElementsAre(Pair(0, 20))) << "too many copies";
+  EXPECT_THAT(ranges(shifted(x, y, 20, 0)), ElementsAre(Pair(0, 20)));
+  EXPECT_THAT(ranges(shifted(x, y, 20, -3)), ElementsAre(Pair(0, 3), Pair(3, 20)));
+  EXPECT_THAT(ranges(shifted(x, y, 20, 1)), ElementsAre(Pair(0, 19), Pair(19, 20)));
+  EXPECT_THAT(ranges(shifted(x, y, 20, -3), 1 << 12), ElementsAre(Pair(0, 20)))
+      << "too many copies";
 }
 
-TEST(Parts, AreAtMostThreeAndTheLongestIsOneOfThem) {
+TEST(SplitLoop, KeepsTheLongestRangeAsBody) {
   Tensor x("x", DType::kF32, {8, 40}), y("y", DType::kF32, {40});
   // The window of 5 leaves the image for 4 of 40 cells, in a different way each.
   Stmt loop = te::loop("i", 40, [&](const Expr& i) {
@@ -53,16 +55,16 @@ TEST(Parts, AreAtMostThreeAndTheLongestIsOneOfThem) {
       return te::make_store(y, {i}, y(i) + value);
     });
   });
-  EXPECT_THAT(parts(loop), testing::ElementsAre(testing::Pair(0, 2), testing::Pair(2, 38),
-                                                testing::Pair(38, 40)));
+  EXPECT_THAT(ranges(loop), testing::ElementsAre(testing::Pair(0, 2), testing::Pair(2, 38),
+                                                 testing::Pair(38, 40)));
 }
 
-TEST(Parts, AreOneWhereNothingIsKnownOfAnyIteration) {
+TEST(SplitLoop, KeepsALoopWholeWhoseConditionsReadMemory) {
   Tensor x("x", DType::kI64, {40}), y("y", DType::kI64, {40});
   Stmt loop = te::loop("i", 40, [&](const Expr& i) {
     return te::make_store(y, {i}, select(x(i) < i, x(i), Expr(0)));
   });
-  EXPECT_THAT(parts(loop), testing::ElementsAre(testing::Pair(0, 40)));
+  EXPECT_THAT(ranges(loop), testing::ElementsAre(testing::Pair(0, 40)));
 }
 
 TEST(Conditions, AreDecidedByTheRangesOfTheirVariables) {
@@ -101,14 +103,14 @@ void expect_shifted(DType dtype) {
   }
 }
 
-TEST(Parts, ComputeWhatTheWholeLoopDoes) {
+TEST(SplitLoop, ComputesWhatTheWholeLoopDoes) {
   expect_shifted<float>(DType::kF32);
   expect_shifted<double>(DType::kF64);
   expect_shifted<int8_t>(DType::kI8);
   expect_shifted<int64_t>(DType::kI64);
 }
 
-// No part settles a condition on what is in memory: what is outside is still not read.
+// Splitting decides no condition on values in memory: elements outside are still not read.
 template <class T>
 void expect_guarded(DType dtype) {
   const int64_t n = 64;
