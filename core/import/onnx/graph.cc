@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
 #include "byoc/op/evaluate.h"
 #include "core/import/onnx/file/protobuf_text.h"
@@ -125,6 +126,8 @@ Result<ValueId> GraphBuilder::add(std::string_view name, const std::vector<Value
     auto folded = evaluate(*op, attrs, types, results, operands);
     if (folded.ok()) values = *std::move(folded);  // else it stays an op; later steps say why
   }
+  BYOC_CHECK(values.empty() || values.size() == results.size(), name, ": ", values.size(),
+             " values for ", results.size(), " results");
   if (values.size() == 1) return constant(*results[0], values[0]);
   uint32_t node = function_.add_call(op, intern(std::move(attrs)), args, results, loc_);
   for (uint32_t k = 0; k < values.size(); ++k) known_[{node, k}] = values[k];
@@ -201,6 +204,8 @@ std::optional<Floats> GraphBuilder::const_floats(ValueId value) {
 }
 
 Function GraphBuilder::finish(const std::vector<ValueId>& results) && {
+  for (ValueId result : results)
+    BYOC_CHECK(is_valid(result), "result ", result.node, "#", result.output, " does not exist");
   function_.results = results;
   UseCounts uses(function_);
   Rewriter rewriter(function_);

@@ -21,6 +21,9 @@ class GraphBuilder final : public Graph {
   /// Takes the function, without the constants that nobody reads any more.
   Function finish(const std::vector<ValueId>& results) &&;
 
+  /// True when `value` is an output of a node of the function.
+  bool is_valid(ValueId value) const;
+
   ValueId input(size_t k) override;
   Value optional_input(size_t k) override;
   std::vector<ValueId> inputs() override;
@@ -35,7 +38,6 @@ class GraphBuilder final : public Graph {
 
  private:
   ValueId fail(Status status);
-  bool is_valid(ValueId value) const;
   /// The bytes of a known constant, else null.
   const Buffer* data(ValueId value) const;
   Result<ValueId> add(std::string_view op, const std::vector<ValueId>& args, Attrs attrs);

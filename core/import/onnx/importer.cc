@@ -2,6 +2,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "byoc/base/check.h"
 #include "byoc/import.h"
 #include "core/import/onnx/file/graph_check.h"
 #include "core/import/onnx/file/model_file.h"
@@ -133,6 +134,7 @@ class Importer {
       if (!is_default) inputs.push_back(&input);
     }
     BYOC_TRY(auto types, input_types(inputs, options_));
+    BYOC_CHECK(types.size() == inputs.size(), types.size(), " types, ", inputs.size(), " inputs");
     for (size_t k = 0; k < inputs.size(); ++k) {
       const std::string& name = inputs[k]->name();
       if (options_.bind.count(name)) continue;
@@ -150,7 +152,9 @@ class Importer {
     if (auto bound = options_.bind.find(name); bound != options_.bind.end()) {
       tensor = bound->second;
     } else {
-      onnx::TensorProto& proto = *initializers_.at(name);
+      auto initializer = initializers_.find(name);  // check_graph has found every name that is read
+      BYOC_CHECK(initializer != initializers_.end(), "no value ", name);
+      onnx::TensorProto& proto = *initializer->second;
       BYOC_TRY(tensor, read_tensor(proto, folder_));
       proto.clear_raw_data();  // weights stand in memory once
     }
@@ -173,7 +177,9 @@ class Importer {
       operands.push_back(operand);
     }
     graph_.begin_node(operands, node.name());
-    Status status = convert(node, find_row(proto.op_type(), node.opset())->convert);
+    const Row* row = find_row(proto.op_type(), node.opset());
+    BYOC_CHECK(row, "check_support accepted ", proto.op_type());
+    Status status = convert(node, row->convert);
     if (status.ok()) return status;
     if (status.code() == Code::kUnimplemented && status.slug().empty()) {
       status = std::move(status).with_slug("onnx-unsupported");
@@ -188,7 +194,7 @@ class Importer {
     BYOC_TRY_STATUS(std::move(outputs.status()));
     for (size_t k = 0; k < node.num_outputs(); ++k) {
       if (!node.has_output(k)) continue;
-      if (k >= outputs->size())
+      if (k >= outputs->size() || !graph_.is_valid((*outputs)[k]))
         return unsupported(cat("output ", k, " (", in_quotes(node.output(k)), ") is not provided"));
       values_[node.output(k)] = (*outputs)[k];
     }

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "byoc/base/check.h"
 #include "core/import/onnx/file/protobuf_text.h"
 #include "core/import/onnx/file/tensor_proto.h"
 
@@ -55,12 +56,15 @@ class InputTypes {
     for (int k = 0; k < dims.size(); ++k) {
       input.sizes.push_back({described.dims[static_cast<size_t>(k)], dims[k].dim_param()});
     }
-    if (input.sizes.size() > kMaxRank) {
-      return shape_error(cat("input ", in_quotes(input.name), " has rank ", input.sizes.size(),
-                             ", at most ", kMaxRank, " is supported"));
-    }
+    BYOC_TRY_STATUS(check_rank(input));
     inputs_.push_back(std::move(input));
     return {};
+  }
+
+  static Status check_rank(const Input& input) {
+    if (input.sizes.size() <= kMaxRank) return {};
+    return shape_error(cat("input ", in_quotes(input.name), " has rank ", input.sizes.size(),
+                           ", at most ", kMaxRank, " is supported"));
   }
 
   std::string describe(const Input& input) const {
@@ -87,6 +91,7 @@ class InputTypes {
                             ", the model wants ", describe(input));
     if (!input.has_rank) input.sizes.assign(given.size(), Size{});
     input.has_rank = true;
+    BYOC_TRY_STATUS(check_rank(input));
     if (given.size() != input.sizes.size()) return shape_error(wants);
     for (size_t k = 0; k < given.size(); ++k) {
       Size& size = input.sizes[k];
@@ -191,9 +196,15 @@ class InputTypes {
       if (size.extent >= 0) shape.push_back(size.extent);
       else if (size.param.empty()) shape.push_back(Dim::symbol(fresh(cat(input.name, "_dim", k))));
       else if (known != known_.end()) shape.push_back(known->second);
-      else shape.push_back(Dim::symbol(symbols_[size.param]));
+      else shape.push_back(named(size.param));
     }
     return shape;
+  }
+
+  Dim named(const std::string& param) const {
+    auto symbol = symbols_.find(param);
+    BYOC_CHECK(symbol != symbols_.end(), "size ", param, " has no symbol");
+    return Dim::symbol(symbol->second);
   }
 
   const ImportOptions& options_;

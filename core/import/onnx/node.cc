@@ -1,5 +1,6 @@
 #include "core/import/onnx/node.h"
 
+#include "byoc/base/check.h"
 #include "core/import/onnx/file/protobuf_text.h"
 #include "core/import/onnx/file/tensor_proto.h"
 
@@ -100,6 +101,16 @@ Floats NodeView::floats(std::string_view attr) const {
 Strings NodeView::strings(std::string_view attr) const {
   const AttributeProto* found = find(attr, AttributeProto::STRINGS);
   return found ? Strings(found->strings().begin(), found->strings().end()) : Strings{};
+}
+
+const std::string& NodeView::input(size_t k) const {
+  BYOC_CHECK(k < num_inputs_, "input ", k, " of ", num_inputs_);
+  return node_.input(static_cast<int>(k));
+}
+
+const std::string& NodeView::output(size_t k) const {
+  BYOC_CHECK(k < num_outputs_, "output ", k, " of ", num_outputs_);
+  return node_.output(static_cast<int>(k));
 }
 
 Result<TypedBuffer> NodeView::tensor(std::string_view attr) const {

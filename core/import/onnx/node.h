@@ -1,5 +1,5 @@
 #pragma once
-// One NodeProto behind the interface that the op tables see.
+// A NodeProto as the op tables read it.
 #include <onnx/onnx_pb.h>
 
 #include "core/import/onnx/convert.h"
@@ -28,8 +28,8 @@ class NodeView final : public OnnxNode {
   Result<std::pair<TensorType, std::shared_ptr<const Buffer>>> tensor(
       std::string_view attr) const override;
 
-  const std::string& input(size_t k) const { return node_.input(static_cast<int>(k)); }
-  const std::string& output(size_t k) const { return node_.output(static_cast<int>(k)); }
+  const std::string& input(size_t k) const;
+  const std::string& output(size_t k) const;
   /// The first attribute that was read as a kind it has not; ok when there is none.
   const Status& status() const { return status_; }
 

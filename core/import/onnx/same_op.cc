@@ -24,7 +24,7 @@ Attrs attrs_of(const OnnxNode& node, const OpDef& op) {
   return attrs;
 }
 
-Converted convert_same(Graph& graph, const OnnxNode& node, std::string_view op) {
+Converted call_same_op(Graph& graph, const OnnxNode& node, std::string_view op) {
   BYOC_TRY(const OpDef* def, graph.ops().get(op));
   ValueId first = graph.call(op, graph.inputs(), attrs_of(node, *def));
   std::vector<ValueId> outputs;

@@ -1,17 +1,18 @@
 #pragma once
-// Most ONNX ops are ours under another name: the same operands in the same order, and attributes
-// that bear the same names and defaults. One row of a table each: {"LeakyRelu", 1, kNewest,
-// same<"leaky_relu">}.
+// Most ONNX ops have an op of ours with another name, the same operands in the same order, and
+// attributes of the same names and defaults. Each is one row of a table:
+//   {"LeakyRelu", 1, kNewest, renamed<"leaky_relu">}
 #include <algorithm>
 
 #include "core/import/onnx/convert.h"
 
 namespace byoc::onnx_import {
 
-/// The node's attributes that `op` has too; those it alone has keep their defaults.
+/// Returns the node's attributes that `op` has too. Other attributes of `op` keep their defaults.
 Attrs attrs_of(const OnnxNode& node, const OpDef& op);
-/// A call of `op` with the node's operands and attributes; as many outputs as the op has.
-Converted convert_same(Graph& graph, const OnnxNode& node, std::string_view op);
+/// Calls `op` with the node's operands and attributes. The result has at most as many outputs as
+/// `op` and as the node.
+Converted call_same_op(Graph& graph, const OnnxNode& node, std::string_view op);
 
 /// A name as a template argument.
 template <size_t N>
@@ -22,9 +23,10 @@ struct OpName {
   }  // NOLINT: implicit by design
 };
 
+/// Converts a node to the op of another name.
 template <OpName op>
-Converted same(Graph& graph, const OnnxNode& node) {
-  return convert_same(graph, node, op.text);
+Converted renamed(Graph& graph, const OnnxNode& node) {
+  return call_same_op(graph, node, op.text);
 }
 
 }  // namespace byoc::onnx_import

@@ -2,6 +2,8 @@
 
 #include <unordered_map>
 
+#include "byoc/base/check.h"
+
 namespace byoc::onnx_import {
 
 #define ROWS(name) std::span<const Row> name##_rows();
@@ -19,7 +21,10 @@ Table make_table() {
 #include "onnx_rows.inc"
 #undef ROWS
        }) {
-    for (const Row& row : rows) table[row.op_type].push_back(&row);
+    for (const Row& row : rows) {
+      BYOC_CHECK(row.min_opset <= row.max_opset, row.op_type, " has no opset");
+      table[row.op_type].push_back(&row);
+    }
   }
   return table;
 }

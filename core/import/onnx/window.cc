@@ -1,5 +1,7 @@
 #include "core/import/onnx/window.h"
 
+#include "byoc/base/check.h"
+
 namespace byoc::onnx_import {
 namespace {
 
@@ -37,6 +39,7 @@ Status pad_to_same(WindowAttrs& window, const TensorType& x, bool odd_at_begin) 
 
 void split_padding(Ints& pads, size_t d, int64_t total, bool odd_at_begin) {
   size_t spatial = pads.size() / 2;
+  BYOC_CHECK(spatial + d < pads.size(), "dim ", d, " of ", spatial);
   int64_t smaller = total / 2, larger = total - smaller;
   pads[d] = odd_at_begin ? larger : smaller;
   pads[spatial + d] = odd_at_begin ? smaller : larger;

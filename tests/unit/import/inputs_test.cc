@@ -103,6 +103,9 @@ TEST(InputTypes, WantAShapeWhereTheModelGivesNone) {
   EXPECT_THAT(types(model),
               testing::HasSubstr("error[input-shape]: the model gives \"x\" no shape"));
   EXPECT_EQ(types(model, {.shapes = {{"x", {2, 2}}}}), "f32[2,2]");
+  EXPECT_THAT(
+      types(model, {.shapes = {{"x", std::vector<int64_t>(kMaxRank + 1, 1)}}}),
+      testing::HasSubstr(cat("input \"x\" has rank ", kMaxRank + 1, ", at most ", kMaxRank)));
 }
 
 TEST(InputTypes, RefuseSequencesAndStrings) {

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "byoc/base/check.h"
 #include "core/import/onnx/file/protobuf_text.h"
 
 namespace byoc::onnx_import {
@@ -62,6 +63,7 @@ Result<ExternalFolder::Slice> ExternalFolder::find(const std::string& location, 
 }
 
 Status ExternalFolder::read(const Slice& slice, std::byte* out) {
+  BYOC_CHECK(slice.path.is_absolute(), slice.path.string(), " was not found by find()");
   // O_NOFOLLOW: the path was canonical when it was checked; a link put there since then is refused.
   int fd = open(slice.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0)

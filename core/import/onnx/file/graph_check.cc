@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "byoc/base/check.h"
 #include "core/import/onnx/file/protobuf_text.h"
 
 namespace byoc::onnx_import {
@@ -63,8 +64,8 @@ std::vector<std::vector<int>> predecessors(const onnx::GraphProto& graph,
   return before;
 }
 
-/// Marks the nodes that can run when all before them have: the unmarked ones lie on or behind a
-/// cycle.
+/// Marks the nodes that can run after all of their predecessors have. The others are on a cycle or
+/// after one.
 std::vector<bool> runnable_nodes(const std::vector<std::vector<int>>& before) {
   std::vector<std::vector<int>> after(before.size());
   std::vector<size_t> waiting(before.size());
@@ -94,7 +95,10 @@ std::vector<int> find_cycle(const std::vector<std::vector<int>>& before,
   std::vector<int> path;
   while (seen.emplace(node, path.size()).second) {
     path.push_back(node);
-    node = *std::find_if(before[node].begin(), before[node].end(), [&](int p) { return !runs[p]; });
+    auto waits_for =
+        std::find_if(before[node].begin(), before[node].end(), [&](int p) { return !runs[p]; });
+    BYOC_CHECK(waits_for != before[node].end(), "node ", node, " waits for no other node");
+    node = *waits_for;
   }
   path.erase(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(seen[node]));
   std::reverse(path.begin(), path.end());  // in the order values flow

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 
+#include "byoc/base/check.h"
 #include "core/import/onnx/file/protobuf_text.h"
 
 namespace byoc::onnx_import {
@@ -182,7 +183,11 @@ Result<DType> dtype_from_onnx(int32_t onnx_dtype) {
       .with_slug("onnx-unsupported");
 }
 
-int32_t dtype_to_onnx(DType dtype) { return kDTypes[static_cast<int>(dtype)].onnx; }
+int32_t dtype_to_onnx(DType dtype) {
+  const DTypeRow& row = kDTypes[static_cast<int>(dtype)];
+  BYOC_CHECK(row.dtype == dtype, "kDTypes has ", row.dtype, " in the place of ", dtype);
+  return row.onnx;
+}
 
 Result<TensorSpec> tensor_spec(const TensorProto& tensor, const ExternalFolder& folder) {
   auto spec = checked_spec(tensor, folder);
@@ -198,8 +203,10 @@ Status read_elements(const TensorProto& tensor, const TensorSpec& spec,
     BYOC_TRY(auto slice, external_slice(tensor, static_cast<uint64_t>(size), folder));
     status = ExternalFolder::read(slice, out);
   } else if (tensor.has_raw_data()) {
+    BYOC_CHECK(tensor.raw_data().size() == static_cast<uint64_t>(size), "tensor_spec checks sizes");
     if (size > 0) std::memcpy(out, tensor.raw_data().data(), static_cast<size_t>(size));
   } else {
+    BYOC_CHECK(field_size(tensor, spec.dtype) == num_elements(spec), "tensor_spec checks sizes");
     status = read_field(tensor, spec.dtype, out);
   }
   if (!status.ok()) return std::move(status).at(place_of(tensor));

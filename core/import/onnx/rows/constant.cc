@@ -113,7 +113,7 @@ Converted size(Graph& graph, const OnnxNode&) {
 
 constexpr Row kRows[] = {
     {"Constant", 1, kNewest, constant}, {"ConstantOfShape", 9, kNewest, constant_of_shape},
-    {"Range", 11, kNewest, range},      {"Shape", 1, kNewest, same<"shape">},
+    {"Range", 11, kNewest, range},      {"Shape", 1, kNewest, renamed<"shape">},
     {"Size", 1, kNewest, size},
 };
 

@@ -83,6 +83,7 @@ constexpr Row kRows[] = {
 }  // namespace
 
 ValueId add_bias(Graph& graph, ValueId y, ValueId bias) {
+  if (graph.rank(y) < 2) return y;  // `y` failed: a convolution has rank 3 or more
   Ints shape(graph.rank(y) - 1, 1);
   shape[0] = -1;
   return graph.call("add", {y, graph.call("reshape", {bias}, {{"shape", shape}})});

@@ -18,10 +18,10 @@ Converted gemm(Graph& graph, const OnnxNode& node) {
 }
 
 constexpr Row kRows[] = {
-    {"MatMul", 1, kNewest, same<"matmul">},
+    {"MatMul", 1, kNewest, renamed<"matmul">},
     {"Gemm", 1, kNewest, gemm},
-    {"Einsum", 12, kNewest, same<"einsum">},
-    {"Det", 11, kNewest, same<"det">},
+    {"Einsum", 12, kNewest, renamed<"einsum">},
+    {"Det", 11, kNewest, renamed<"det">},
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ Converted along_axis(Graph& graph, const OnnxNode& node) {
   ValueId x = graph.input(0);
   BYOC_TRY(size_t axis, normal_axis(node.i("axis", 0), graph.rank(x)));
   BYOC_TRY_STATUS(check_constant_indices(graph, graph.input(1), graph.type(x).shape[axis]));
-  return convert_same(graph, node, op.text);
+  return call_same_op(graph, node, op.text);
 }
 
 // The one value of input k, of any numeric type.
@@ -56,10 +56,10 @@ Converted shape_depends_on_values(Graph&, const OnnxNode&) {
 constexpr Row kRows[] = {
     {"Gather", 1, kNewest, along_axis<"gather">},
     {"GatherElements", 11, kNewest, along_axis<"gather_elements">},
-    {"GatherND", 11, kNewest, same<"gather_nd">},
+    {"GatherND", 11, kNewest, renamed<"gather_nd">},
     {"Scatter", 9, 10, along_axis<"scatter_elements">},
     {"ScatterElements", 11, kNewest, along_axis<"scatter_elements">},
-    {"ScatterND", 11, kNewest, same<"scatter_nd">},
+    {"ScatterND", 11, kNewest, renamed<"scatter_nd">},
     {"OneHot", 9, kNewest, one_hot},
     {"NonZero", 9, kNewest, shape_depends_on_values},
     {"Unique", 11, kNewest, shape_depends_on_values},

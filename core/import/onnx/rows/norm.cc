@@ -105,13 +105,13 @@ Converted dropout(Graph& graph, const OnnxNode& node) {
 constexpr Row kRows[] = {
     {"BatchNormalization", 1, kNewest, batch_norm},
     {"Dropout", 1, kNewest, dropout},
-    {"GroupNormalization", 18, kNewest, same<"group_norm">},
-    {"InstanceNormalization", 1, kNewest, same<"instance_norm">},
-    {"LRN", 1, kNewest, same<"lrn">},
+    {"GroupNormalization", 18, kNewest, renamed<"group_norm">},
+    {"InstanceNormalization", 1, kNewest, renamed<"instance_norm">},
+    {"LRN", 1, kNewest, renamed<"lrn">},
     {"LayerNormalization", 17, kNewest, layer_norm},
-    {"LpNormalization", 1, kNewest, same<"lp_norm">},
-    {"MeanVarianceNormalization", 9, kNewest, same<"mean_variance_norm">},
-    {"RMSNormalization", 23, kNewest, same<"rms_norm">},
+    {"LpNormalization", 1, kNewest, renamed<"lp_norm">},
+    {"MeanVarianceNormalization", 9, kNewest, renamed<"mean_variance_norm">},
+    {"RMSNormalization", 23, kNewest, renamed<"rms_norm">},
 };
 
 }  // namespace

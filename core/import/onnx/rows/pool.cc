@@ -83,9 +83,9 @@ constexpr Row kRows[] = {
     {"MaxUnpool", 9, kNewest, max_unpool},
     {"AveragePool", 1, kNewest, average_pool},
     {"LpPool", 2, kNewest, lp_pool},
-    {"GlobalAveragePool", 1, kNewest, same<"global_average_pool">},
-    {"GlobalMaxPool", 1, kNewest, same<"global_max_pool">},
-    {"GlobalLpPool", 2, kNewest, same<"global_lp_pool">},
+    {"GlobalAveragePool", 1, kNewest, renamed<"global_average_pool">},
+    {"GlobalMaxPool", 1, kNewest, renamed<"global_max_pool">},
+    {"GlobalLpPool", 2, kNewest, renamed<"global_lp_pool">},
 };
 
 }  // namespace

@@ -10,12 +10,12 @@ ValueId cast(Graph& graph, ValueId x, DType to) {
   return graph.type(x).dtype == to ? x : graph.call("cast", {x}, {{"to", to}});
 }
 
-// A list of one value per entry of dim `axis`, shaped so that it broadcasts; other values as they
-// are.
+// Reshapes a list of one value per entry of dim `axis` so that it broadcasts to rank `rank`, and
+// returns other values as they are. A list for a scalar is reshaped to one, an error of reshape.
 ValueId along(Graph& graph, ValueId list, size_t axis, size_t rank) {
   if (graph.rank(list) != 1 || graph.type(list).shape[0] == Dim(1)) return list;
-  Ints shape(rank - axis, 1);
-  shape[0] = -1;
+  Ints shape(rank > axis ? rank - axis : 0, 1);
+  if (!shape.empty()) shape[0] = -1;
   return graph.call("reshape", {list}, {{"shape", shape}});
 }
 

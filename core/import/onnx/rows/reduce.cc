@@ -76,13 +76,13 @@ Converted topk(Graph& graph, const OnnxNode& node) {
 }
 
 constexpr Row kRows[] = {
-    {"ArgMax", 1, kNewest, same<"argmax">},
-    {"ArgMin", 1, kNewest, same<"argmin">},
+    {"ArgMax", 1, kNewest, renamed<"argmax">},
+    {"ArgMin", 1, kNewest, renamed<"argmin">},
     {"CumSum", 11, kNewest, cumsum},
     {"Hardmax", 1, 12, over_trailing_axes<"hardmax">},
-    {"Hardmax", 13, kNewest, same<"hardmax">},
+    {"Hardmax", 13, kNewest, renamed<"hardmax">},
     {"LogSoftmax", 1, 12, over_trailing_axes<"log_softmax">},
-    {"LogSoftmax", 13, kNewest, same<"log_softmax">},
+    {"LogSoftmax", 13, kNewest, renamed<"log_softmax">},
     {"ReduceL1", 1, kNewest, reduce<"l1">},
     {"ReduceL2", 1, kNewest, reduce<"l2">},
     {"ReduceLogSum", 1, kNewest, reduce<"log_sum">},
@@ -94,7 +94,7 @@ constexpr Row kRows[] = {
     {"ReduceSum", 1, kNewest, reduce_sum},
     {"ReduceSumSquare", 1, kNewest, reduce<"sum_square">},
     {"Softmax", 1, 12, over_trailing_axes<"softmax">},
-    {"Softmax", 13, kNewest, same<"softmax">},
+    {"Softmax", 13, kNewest, renamed<"softmax">},
     {"TopK", 1, kNewest, topk},
 };
 

@@ -117,7 +117,7 @@ Converted roi_align(Graph& graph, const OnnxNode& node) {
 
 constexpr Row kRows[] = {
     {"Resize", 10, 10, by_scales},        {"Resize", 11, kNewest, resize},
-    {"Upsample", 7, 9, by_scales},        {"GridSample", 16, kNewest, same<"grid_sample">},
+    {"Upsample", 7, 9, by_scales},        {"GridSample", 16, kNewest, renamed<"grid_sample">},
     {"RoiAlign", 10, kNewest, roi_align},
 };
 

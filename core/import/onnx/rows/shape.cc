@@ -177,11 +177,11 @@ constexpr Row kRows[] = {
     {"Pad", 1, kNewest, pad},
     {"Expand", 8, kNewest, expand},
     {"Tile", 6, kNewest, tile},
-    {"DepthToSpace", 1, kNewest, same<"depth_to_space">},
-    {"SpaceToDepth", 1, kNewest, same<"space_to_depth">},
+    {"DepthToSpace", 1, kNewest, renamed<"depth_to_space">},
+    {"SpaceToDepth", 1, kNewest, renamed<"space_to_depth">},
     {"Trilu", 14, kNewest, trilu},
     {"EyeLike", 9, kNewest, eye_like},
-    {"ReverseSequence", 10, kNewest, same<"reverse_sequence">},
+    {"ReverseSequence", 10, kNewest, renamed<"reverse_sequence">},
 };
 
 }  // namespace

@@ -63,6 +63,11 @@ TEST(ConvRow, ChecksItsLists) {
               HasSubstr("the weight's shape must be known"));
 }
 
+TEST(ConvRow, NamesTheChannelsThatDoNotFitWithABiasToo) {
+  EXPECT_THAT(ops_of(OneNode("Conv", 13, {{1, 3, 4, 4}, {2, 5, 3, 3}, {2}})),
+              testing::AllOf(HasSubstr("conv2d: "), HasSubstr("channels")));
+}
+
 TEST(ConvTransposeRow, FitsTheOutputShape) {
   auto fitted = [](const List& output_shape) {
     OneNode node("ConvTranspose", 13, {{1, 1, 3, 3}, {1, 2, 3, 3}});

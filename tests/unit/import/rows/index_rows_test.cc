@@ -139,6 +139,30 @@ TEST(RecurrentRow, RefusesVariants) {
               HasSubstr("X and R must have rank 3"));
 }
 
+TEST(RecurrentRow, RefusesAnOutputThatTheOpDoesNotHave) {
+  EXPECT_THAT(ops_of(OneNode("GRU", 14, {{5, 2, 3}, {1, 12, 3}, {1, 12, 4}}, 3)),
+              HasSubstr("output 2 (\"y2\") is not provided"));
+  EXPECT_THAT(ops_of(OneNode("LayerNormalization", 17, {{2, 3}, {3}}, 5)),
+              HasSubstr("output 3 (\"y3\") is not provided"));
+}
+
+TEST(QuantizeRow, RefusesAListOfZeroPointsForAScalar) {
+  OnnxModel model;
+  model.input("x", {}).input("scale", {}).input("zero", {3}, onnx::TensorProto::UINT8).output("y");
+  model.node("QuantizeLinear", {"x", "scale", "zero"}, {"y"}, "q");
+  EXPECT_THAT(ops_of(model), HasSubstr("reshape: "));
+}
+
+TEST(QuantizeRow, NamesTheChannelsOfAConvolutionThatDoNotFit) {
+  OnnxModel model;
+  const int u8 = onnx::TensorProto::UINT8;
+  model.input("x", {1, 3, 4, 4}, u8).input("xs", {}).input("xz", {}, u8);
+  model.input("w", {2, 5, 3, 3}, u8).input("ws", {2}).input("wz", {}, u8);
+  model.input("ys", {}).input("yz", {}, u8).output("y");
+  model.node("QLinearConv", {"x", "xs", "xz", "w", "ws", "wz", "ys", "yz"}, {"y"}, "q");
+  EXPECT_THAT(ops_of(model), testing::AllOf(HasSubstr("conv2d: "), HasSubstr("channels")));
+}
+
 TEST(QuantizeRow, SpellsOutTheArithmetic) {
   EXPECT_EQ(ops_of(OneNode("QuantizeLinear", 13, {{2, 3}, {}})),
             "%0 = divide(%a, %b)\n%1 = round(%0)\n%2 = clip(%1) {max=255.0, min=0.0}\n%3 = "
