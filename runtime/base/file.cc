@@ -64,16 +64,6 @@ Code code_of(int error) {
   }
 }
 
-bool write_all(int fd, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    ssize_t n = ::write(fd, bytes.data(), std::min(bytes.size(), size_t{1} << 30));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
-    bytes = bytes.subspan(static_cast<size_t>(n));
-  }
-  return true;
-}
-
 bool write_pieces(int fd, std::span<const std::span<const std::byte>> pieces) {
   for (std::span<const std::byte> piece : pieces) {
     if (!write_all(fd, piece)) return false;
@@ -138,6 +128,21 @@ Result<int> open_for_reading(const std::string& path, struct stat& info) {
 }
 
 }  // namespace
+
+bool write_all(int fd, std::span<const std::byte> bytes) {
+  constexpr size_t kMostAtOnce = size_t{1} << 30;  // Linux writes at most some 2 GiB per call
+  while (!bytes.empty()) {
+    ssize_t n = ::write(fd, bytes.data(), std::min(bytes.size(), kMostAtOnce));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    bytes = bytes.subspan(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+bool write_all(int fd, std::string_view text) {
+  return write_all(fd, std::as_bytes(std::span(text.data(), text.size())));
+}
 
 Status system_error(std::string_view what, std::string_view path, int error) {
   return Status(code_of(error), cat(what, " ", path, ": ", std::strerror(error))).with_slug("file");

@@ -2,10 +2,17 @@
 
 #define BOOST_DLL_USE_STD_FS
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <boost/dll/shared_library.hpp>
+#include <cerrno>
+#include <cstdlib>
 #include <mutex>
 #include <vector>
+
+#include "byoc/base/file.h"
 
 namespace byoc {
 namespace {
@@ -34,6 +41,24 @@ Status refused(const std::string& path, std::string_view words) {
       .with_help("build it again on this machine with byoc_add_plugin()");
 }
 
+/// Opens `object` from a file in `folder` that no other user may read or write. Its name has a
+/// number, because the loader returns an earlier library for an equal name (as it does for a reused
+/// /proc/self/fd number, which is why there is a file at all).
+Result<SharedLibrary> open_in(const std::string& folder, std::span<const std::byte> object,
+                              std::string_view label) {
+  static std::atomic<uint64_t> counter{0};
+  std::string path = cat(folder, "/byoc-", label, "-", ::getpid(), "-", counter++, "-XXXXXX");
+  int fd = ::mkostemp(path.data(), O_CLOEXEC);
+  if (fd < 0) return system_error("cannot create", path, errno);
+  bool written = write_all(fd, object);
+  int error = errno;
+  if (::close(fd) != 0 && written) written = false, error = errno;
+  Result<SharedLibrary> library =
+      written ? SharedLibrary::open(path) : system_error("cannot write", path, error);
+  ::unlink(path.c_str());
+  return library;
+}
+
 }  // namespace
 
 struct SharedLibrary::Impl {
@@ -60,6 +85,19 @@ Result<SharedLibrary> SharedLibrary::open(const std::string& path) {
     return refused(path, words ? words : error.message());
   }
   return SharedLibrary(std::move(impl));
+}
+
+Result<SharedLibrary> SharedLibrary::open_bytes(std::span<const std::byte> object,
+                                                std::string_view label) {
+  const char* chosen = ::secure_getenv("TMPDIR");
+  Status first;
+  for (std::string folder : {chosen ? chosen : "", "/tmp", "/dev/shm"}) {
+    if (folder.empty() || folder[0] != '/') continue;
+    Result<SharedLibrary> library = open_in(folder, object, label);
+    if (library.ok()) return library;
+    if (first.ok()) first = std::move(library.status());
+  }
+  return first;
 }
 
 void* SharedLibrary::symbol(const char* name) const {

@@ -1,16 +1,10 @@
 #include "runtime/session/native.h"
 
 #include <elf.h>
-#include <fcntl.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <bit>
-#include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
-#include "byoc/base/file.h"
 #include "byoc/host/plugins.h"
 
 namespace byoc {
@@ -83,43 +77,10 @@ Status check_elf(std::span<const std::byte> object) {
       cat("the native module is for ELF machine ", header.e_machine, ", this one is ", kMachine));
 }
 
-bool write_all(int fd, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
-    bytes = bytes.subspan(static_cast<size_t>(n));
-  }
-  return true;
-}
-
-/// Opens the object from a file of its own in `folder` that nobody else may touch and that is gone
-/// afterwards. The number keeps names apart: the loader gives an earlier library for an equal name.
-Result<SharedLibrary> open_in(const std::string& folder, std::span<const std::byte> object) {
-  static std::atomic<uint64_t> counter{0};
-  std::string path = cat(folder, "/byoc-", ::getpid(), "-", counter++, "-XXXXXX");
-  int fd = ::mkostemp(path.data(), O_CLOEXEC);
-  if (fd < 0) return system_error("cannot create", path, errno);
-  bool written = write_all(fd, object);
-  int error = errno;
-  if (::close(fd) != 0 && written) written = false, error = errno;
-  Result<SharedLibrary> library =
-      written ? SharedLibrary::open(path) : system_error("cannot write", path, error);
-  ::unlink(path.c_str());
-  return library;
-}
-
-/// Folders may be full, read-only or mounted noexec; the first that works is taken.
 Result<SharedLibrary> open_object(std::span<const std::byte> object) {
-  const char* chosen = ::secure_getenv("TMPDIR");
-  Status first;
-  for (std::string folder : {chosen ? chosen : "", "/tmp", "/dev/shm"}) {
-    if (folder.empty() || folder[0] != '/') continue;
-    Result<SharedLibrary> library = open_in(folder, object);
-    if (library.ok()) return library;
-    if (first.ok()) first = std::move(library.status());
-  }
-  return bad(cat("the native module cannot be loaded: ", first.message()));
+  Result<SharedLibrary> library = SharedLibrary::open_bytes(object, "native");
+  if (library.ok()) return library;
+  return bad(cat("native module: ", library.status().message()));
 }
 
 Status check_function(const byoc_native_fn* fn) {

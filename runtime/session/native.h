@@ -13,9 +13,9 @@ Status check_cpu(std::string_view compat);
 /// A loaded native module; closed when destroyed. Its functions may run at the same time.
 class NativeModule {
  public:
-  /// Writes the object to a private temporary file, opens it, unlinks it. Errors:
-  /// kFailedPrecondition, slug "native-module", when it is no shared object for this machine or its
-  /// table is not as the ABI says.
+  /// Opens the object by SharedLibrary::open_bytes. Errors: kFailedPrecondition, slug
+  /// "native-module", when it is no shared object for this machine or its table is not as the ABI
+  /// says.
   static Result<NativeModule> load(const ExternalModule& module);
   const byoc_native_fn& function(size_t k) const { return *table_->fns[k]; }
 

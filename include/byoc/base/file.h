@@ -37,6 +37,11 @@ Result<std::string> read_file(const std::string& path, size_t max_bytes = size_t
 Status write_file(const std::string& path, std::span<const std::span<const std::byte>> pieces);
 Status write_file(const std::string& path, std::string_view text);
 
+/// Writes all of `bytes` to `fd`, in as many writes as that takes. Returns false when one of them
+/// fails; errno has the reason then.
+[[nodiscard]] bool write_all(int fd, std::span<const std::byte> bytes);
+[[nodiscard]] bool write_all(int fd, std::string_view text);
+
 /// "cannot open a.npy: No such file or directory", with the code that fits `error` (an errno).
 Status system_error(std::string_view what, std::string_view path, int error);
 

@@ -1,7 +1,10 @@
 #pragma once
 // Boost.DLL behind one class: how byoc loads any shared object.
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "byoc/base/status.h"
 
@@ -13,6 +16,13 @@ class SharedLibrary {
   /// path: absolute. Errors: kFailedPrecondition that names the missing library or symbol, with the
   /// cure as help.
   static Result<SharedLibrary> open(const std::string& path);
+  /// Opens a shared object that is in memory: writes it to a private temporary file in $TMPDIR, /tmp
+  /// or /dev/shm, opens that and unlinks it. Folders may be full, read-only or mounted noexec, so
+  /// the first that works is taken. Each call opens a library of its own. `label` is a part of the
+  /// file's name; callers that have separate copies of this code in one process need different
+  /// labels. Errors: those of open and of writing the file, from the first folder that was tried.
+  static Result<SharedLibrary> open_bytes(std::span<const std::byte> object,
+                                          std::string_view label);
   SharedLibrary(SharedLibrary&&) noexcept;
   SharedLibrary& operator=(SharedLibrary&&) noexcept;
   ~SharedLibrary();

@@ -133,7 +133,8 @@ TEST(Native, RefusesWhatIsNoObjectForThisMachine) {
   std::string other = object;
   other[18] = 8;  // e_machine: EM_MIPS
   EXPECT_THAT(error_with_bytes(other), HasSubstr("is for ELF machine 8"));
-  EXPECT_THAT(error_with_bytes(object.substr(0, 200)), HasSubstr("cannot be loaded"));
+  EXPECT_THAT(error_with_bytes(object.substr(0, 200)),
+              HasSubstr("native module: cannot be loaded"));
 }
 
 TEST(Native, LeavesNoFilesBehind) {
