@@ -3,12 +3,13 @@
 option(BYOC_PRECOMPILE "Use precompiled headers" ON)
 
 # byoc_precompiled(KIND LINK libraries... [OPTIONS compile options...] [EXECUTABLE] [HIDDEN]): defines a kind. Its
-# users are compiled with the same options, and are executables when it has EXECUTABLE (-fPIE instead of -fPIC).
+# users are compiled with the same options: executables when it has EXECUTABLE (-fPIE instead of -fPIC), plugins when
+# it has HIDDEN (-fvisibility=hidden).
 function(byoc_precompiled kind)
   if(NOT BYOC_PRECOMPILE OR BYOC_SANITIZE)
     return()
   endif()
-  cmake_parse_arguments(ARG "EXECUTABLE" "" "LINK;OPTIONS" ${ARGN})
+  cmake_parse_arguments(ARG "EXECUTABLE;HIDDEN" "" "LINK;OPTIONS" ${ARGN})
   set(source ${PROJECT_BINARY_DIR}/precompiled/${kind}.cc)
   if(NOT EXISTS ${source})
     file(WRITE ${source} "int main() {}\n")
@@ -17,6 +18,9 @@ function(byoc_precompiled kind)
     add_executable(byoc_precompiled_${kind} EXCLUDE_FROM_ALL ${source})
   else()
     add_library(byoc_precompiled_${kind} OBJECT EXCLUDE_FROM_ALL ${source})
+  endif()
+  if(ARG_HIDDEN)
+    set_target_properties(byoc_precompiled_${kind} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   endif()
   target_include_directories(byoc_precompiled_${kind} PRIVATE ${PROJECT_SOURCE_DIR}/include)
   target_compile_options(byoc_precompiled_${kind} PRIVATE ${ARG_OPTIONS} -fpch-preprocess)

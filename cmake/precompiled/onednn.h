@@ -7,5 +7,5 @@
 #include <string>
 #include <vector>
 
-#include "byoc/plugin/sdk.h"
+#include "byoc/plugin/sdk/plugin.h"
 #include "oneapi/dnnl/dnnl.hpp"

@@ -16,5 +16,6 @@
 #include <unordered_map>
 #include <vector>
 
+#include "byoc/base/json.h"
 #include "byoc/ir/visit.h"
 #include "byoc/op/registry.h"

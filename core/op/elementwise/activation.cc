@@ -1,7 +1,7 @@
 // Activation functions: elementwise, of one input, parameters as attributes.
-#include "core/op/elementwise/unary.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/convert.h"
+#include "core/op/kernel/unary.h"
 
 namespace byoc::op {
 namespace {

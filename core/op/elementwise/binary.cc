@@ -1,8 +1,8 @@
 // Elementwise ops of two inputs with numpy's broadcasting.
 #include <cmath>
 
-#include "core/op/elementwise/binary.h"
 #include "byoc/op/registry.h"
+#include "core/op/kernel/binary.h"
 
 namespace byoc::op {
 namespace {

@@ -1,8 +1,8 @@
 // Elementwise arithmetic of one input. Activations have their own file.
 #include <cmath>
 
-#include "core/op/elementwise/unary.h"
 #include "byoc/op/registry.h"
+#include "core/op/kernel/unary.h"
 
 namespace byoc::op {
 namespace {

@@ -47,20 +47,27 @@ T product(T a, T b) {
   else return static_cast<T>(static_cast<Compute<T>>(a) * static_cast<Compute<T>>(b));
 }
 
-// make.operator()<T>(combine): combine(old, update) is what is stored.
+// What is stored where `old` was.
+template <class T>
+using Combine = T (*)(T old, T update);
+
+template <class T>
+Combine<T> combine_of(const std::string& reduction) {
+  if constexpr (!std::is_same_v<T, bool>) {  // inference lets no reduction of bools through
+    if (reduction == "add") return sum<T>;
+    if (reduction == "mul") return product<T>;
+    if (reduction == "max") return [](T a, T b) { return b > a ? b : a; };
+    if (reduction == "min") return [](T a, T b) { return b < a ? b : a; };
+  }
+  return [](T, T update) { return update; };
+}
+
+// make.operator()<T>(combine).
 template <class Make>
 Result<RefKernel> for_reduction(std::string_view op, DType dtype, const std::string& reduction,
                                 Make&& make) {
   return for_dtype(op, dtype, AllTypes{}, [&]<class T>() -> RefKernel {
-    if (reduction == "none") return make.template operator()<T>([](T, T update) { return update; });
-    if constexpr (!std::is_same_v<T, bool>) {
-      if (reduction == "add") return make.template operator()<T>(sum<T>);
-      if (reduction == "mul") return make.template operator()<T>(product<T>);
-      if (reduction == "max")
-        return make.template operator()<T>([](T a, T b) { return b > a ? b : a; });
-      return make.template operator()<T>([](T a, T b) { return b < a ? b : a; });
-    }
-    return {};  // inference lets no reduction of bools through
+    return make.template operator()<T>(combine_of<T>(reduction));
   });
 }
 

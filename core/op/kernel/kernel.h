@@ -89,9 +89,16 @@ RefKernel map_kernel(int64_t n, MapRow row, std::shared_ptr<const void> f);
 RefKernel broadcast_kernel(Types inputs, Types outputs, BroadcastRow row,
                            std::shared_ptr<const void> f);
 
+/// The function object at `f`; one without state is made anew, and `f` is not read.
+template <class F>
+decltype(auto) function_at(const void* f) {
+  if constexpr (std::is_empty_v<F> && std::is_default_constructible_v<F>) return F{};
+  else return *static_cast<const F*>(f);
+}
+
 template <class From, class To, class F>
 void map_row(const void* f, const void* x, void* y, int64_t n) {
-  const F& function = *static_cast<const F*>(f);
+  const F& function = function_at<F>(f);
   const From* from = static_cast<const From*>(x);
   To* to = static_cast<To*>(y);
   for (int64_t k = 0; k < n; ++k) to[k] = static_cast<To>(function(Compute<From>(from[k])));
@@ -101,7 +108,7 @@ template <class From, class To, class F>
 void broadcast_row(const void* f, const void* a, const void* b, void* y, int64_t n,
                    const std::array<int64_t, 2>& step) {
   using C = Compute<From>;
-  const F& function = *static_cast<const F*>(f);
+  const F& function = function_at<F>(f);
   const From *left = static_cast<const From*>(a), *right = static_cast<const From*>(b);
   To* to = static_cast<To*>(y);
   if (step[0] == 1 && step[1] == 1) {
@@ -111,6 +118,40 @@ void broadcast_row(const void* f, const void* a, const void* b, void* y, int64_t
     for (int64_t k = 0; k < n; ++k)
       to[k] = static_cast<To>(function(C(left[k * left_step]), C(right[k * right_step])));
   }
+}
+
+/// One of an op's typed rows; all rows of one op have the function object of one type.
+template <class Row>
+struct TypedRow {
+  DType dtype;
+  Row row;
+};
+template <class Row>
+using TypedRows = std::vector<TypedRow<Row>>;
+/// Makes the function object of an op from its attributes; null: the object has no state.
+using MakeFunction = std::function<std::shared_ptr<const void>(const Attrs&)>;
+
+template <class F, bool kToBool, class... Ts>
+TypedRows<MapRow> map_rows(TypeList<Ts...>) {
+  return {{dtype_of<Ts>(), map_row<Ts, std::conditional_t<kToBool, bool, Ts>, F>}...};
+}
+template <class F, bool kToBool, class... Ts>
+TypedRows<BroadcastRow> broadcast_rows(TypeList<Ts...>) {
+  return {{dtype_of<Ts>(), broadcast_row<Ts, std::conditional_t<kToBool, bool, Ts>, F>}...};
+}
+template <class Row>
+DTypes dtypes_of(const TypedRows<Row>& rows) {
+  DTypes out;
+  for (const TypedRow<Row>& row : rows) out.add(row.dtype);
+  return out;
+}
+/// Errors: kUnimplemented when no row is for `dtype`.
+template <class Row>
+Result<Row> row_for(std::string_view op, DType dtype, const TypedRows<Row>& rows) {
+  for (const TypedRow<Row>& row : rows) {
+    if (row.dtype == dtype) return row.row;
+  }
+  return unimplemented(cat(op, " has no kernel for ", dtype, ", only for ", dtypes_of(rows)));
 }
 
 }  // namespace byoc::op

@@ -13,8 +13,9 @@ class DTypes {
  public:
   constexpr DTypes() = default;
   constexpr DTypes(std::initializer_list<DType> dtypes) {
-    for (DType dtype : dtypes) bits_ |= 1u << static_cast<int>(dtype);
+    for (DType dtype : dtypes) add(dtype);
   }
+  constexpr void add(DType dtype) { bits_ |= 1u << static_cast<int>(dtype); }
   constexpr bool has(DType dtype) const { return bits_ >> static_cast<int>(dtype) & 1; }
 
  private:

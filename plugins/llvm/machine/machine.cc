@@ -21,7 +21,7 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-// Those that runtime/native.cc can ask a processor for.
+// Those that runtime/session/native.cc can ask a processor for.
 constexpr std::string_view kCheckedFeatures[] = {
     "sse2",     "sse3",     "ssse3",    "sse4.1",   "sse4.2",    "popcnt", "avx",
     "avx2",     "fma",      "f16c",     "bmi",      "bmi2",      "lzcnt",  "avx512f",

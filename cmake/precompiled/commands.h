@@ -1,0 +1,8 @@
+#pragma once
+// What the commands and their tools include.
+#include <fstream>
+
+#include "byoc/base/json.h"
+#include "byoc/compile.h"
+#include "byoc/runtime/session.h"
+#include "precompiled/core.h"

@@ -1,0 +1,7 @@
+#pragma once
+// What most sources of core/op include.
+#include <array>
+#include <cmath>
+
+#include "precompiled/core.h"
+#include <Eigen/Core>

@@ -1,0 +1,3 @@
+#pragma once
+// What the tests' plugins in C++ include.
+#include "byoc/plugin/sdk.h"

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""Adds an op, a pass and a plugin to a copy of the tree, and uses them.
+
+The places that each of them takes are the table PLACES: an op has four (source, test, importer row, conformance
+sample), a pass four (source, declaration, row of the pipeline, golden test), a plugin one (its folder). Nothing else of
+the copy changes, and everything is found by the build.
+"""
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy
+import onnx
+from onnx import TensorProto, helper
+
+OP_SOURCE = """// Third powers.
+#include "byoc/op/registry.h"
+#include "core/op/kernel/unary.h"
+
+namespace byoc::op {
+
+void add_cube_ops(OpRegistry& ops) {
+  ops.add(unary("cube", "y = x x x", FloatTypes{}, [](auto x) { return x * x * x; },
+                [](Expr x) { return x * x * x; }));
+}
+
+}  // namespace byoc::op
+"""
+OP_TEST = """#include "support/run_op.h"
+
+namespace byoc::testing {
+namespace {
+
+TEST(Cube, IsTheThirdPower) {
+  expect_close(run_op1("cube", {f32({4}, {-2, 0, 1, 3})}), f32({4}, {-8, 0, 1, 27}));
+}
+
+}  // namespace
+}  // namespace byoc::testing
+"""
+PASS_SOURCE = """// identity(x) is x:
+//   before: %0 = identity(%x)  %1 = relu(%0)
+//   after:  %0 = relu(%x)
+#include "byoc/ir/visit.h"
+#include "byoc/pass/passes.h"
+
+namespace byoc {
+
+Result<IRModule> remove_identities(IRModule module, const PassContext&) {
+  for (auto& [name, function] : module.functions) {
+    Rewriter rewriter(function);
+    for (uint32_t node = 0; node < function.nodes.size(); ++node) {
+      auto* call = std::get_if<Call>(&function.nodes[node].kind);
+      if (call && call->op->name == "identity") rewriter.set({node, 0}, rewriter.mapped_args(node)[0]);
+      else rewriter.copy(node);
+    }
+    function = std::move(rewriter).finish();
+  }
+  return module;
+}
+
+}  // namespace byoc
+"""
+PASS_GOLDEN = """// pass: remove_identities
+// why: the reader of an identity reads its operand
+fn main(%x: f32[1,8]) {
+  %0 = identity(%x)
+  %1 = relu(%0)
+  return %1 }
+// ---- expect
+fn main(%x: f32[1,8]) {
+  %0 = relu(%x)
+  return %0 }
+"""
+PLUGIN_CMAKE = "byoc_add_plugin(byoc_added SOURCES plugin.cc)\n"
+
+
+def new_file(path, text):
+    def add(root):
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        assert not (root / path).exists(), path
+        (root / path).write_text(text)
+    return path, add
+
+
+def line_before(path, anchor, line):
+    def add(root):
+        text = (root / path).read_text()
+        assert text.count(anchor) == 1, f"{path}: {anchor!r} is there {text.count(anchor)} times"
+        (root / path).write_text(text.replace(anchor, line + anchor))
+    return path, add
+
+
+def plugin_folder(path, source):
+    def add(root):
+        text = (root / source).read_text().replace('"example"', '"added"')
+        (root / path).mkdir()
+        (root / path / "plugin.cc").write_text(text)
+        (root / path / "CMakeLists.txt").write_text(PLUGIN_CMAKE)
+    return path, add
+
+
+PLACES = {
+    "op": [
+        new_file("core/op/elementwise/cube.cc", OP_SOURCE),
+        new_file("tests/ops/cube_test.cc", OP_TEST),
+        line_before("core/import/onnx/rows/elementwise.cc", '    {"Abs", 1,', '    {"Cube", 1, kNewest, renamed<"cube">},\n'),
+        line_before("core/conform/samples/sample_table.cc", '    {"acosh", ', '    {"cube", "T[2,3,5] | T[0,3]", ""},\n'),
+    ],
+    "pass": [
+        new_file("core/simplify/remove_identities.cc", PASS_SOURCE),
+        line_before("include/byoc/pass/passes.h", "// ---- partition\n",
+                    "/// Readers of an identity read its operand.\nResult<IRModule> remove_identities(IRModule, const PassContext&);\n\n"),
+        line_before("core/driver/pipeline.cc", '      {"merge_equal_nodes", ""',
+                    '      {"remove_identities", "", "readers of an identity read its operand", plain(remove_identities)},\n'),
+        new_file("tests/golden/remove_identities/reader_reads_the_operand.ir", PASS_GOLDEN),
+    ],
+    "plugin": [plugin_folder("plugins/added", "plugins/example/cpp/plugin.cc")],
+}
+EXPECTED = {"op": 4, "pass": 4, "plugin": 1}
+
+
+def run(*command, **options):
+    done = subprocess.run([str(word) for word in command], text=True, capture_output=True, **options)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}\n{done.stdout[-4000:]}{done.stderr[-4000:]}exit code {done.returncode}")
+    return done.stdout
+
+
+def copy_tree(source, copy):
+    shutil.rmtree(copy, ignore_errors=True)
+    copy.mkdir(parents=True)
+    shutil.copy(source / "CMakeLists.txt", copy)
+    for folder in ("cmake", "include", "runtime", "core", "plugins", "tests", "docs", "bench"):
+        shutil.copytree(source / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def use_op(build, scratch):
+    run(build / "bin/ops_test", "--gtest_filter=Cube.*")
+    x = numpy.array([[-2, 0.5, 3]], numpy.float32)
+    graph = helper.make_graph([helper.make_node("Cube", ["x"], ["y"])], "g",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 3])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), scratch / "m.onnx")
+    numpy.save(scratch / "x.npy", x)
+    run(build / "bin/byoc", "run", scratch / "m.onnx", "--compiler", "json", "--input", f"x={scratch / 'x.npy'}",
+        "--output-dir", scratch / "out")
+    files = json.loads((scratch / "out/outputs.json").read_text())
+    name = next(str(value) for value in json_strings(files) if str(value).endswith(".npy"))
+    y = numpy.load(scratch / "out" / name)
+    assert numpy.allclose(y, x * x * x, rtol=1e-6), y
+    sampled = run(build / "bin/byoc", "check-plugin", build / "lib/byoc/plugins/libbyoc_json.so", "--json")
+    assert '"cube"' in sampled, "check-plugin compares no cube"
+
+
+def json_strings(value):
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from json_strings(item)
+    elif isinstance(value, str):
+        yield value
+
+
+def use_pass(build, _):
+    assert "remove_identities" in run(build / "bin/byoc", "opt", "--list")
+    run(build / "bin/golden_test", "--gtest_filter=*remove_identities*", "--gtest_fail_if_no_test_selected")
+
+
+def use_plugin(build, _):
+    assert "added" in run(build / "bin/byoc", "plugins")
+    run(build / "bin/byoc", "check-plugin", build / "lib/byoc/plugins/libbyoc_added.so")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("source", type=Path)
+    parser.add_argument("copy", type=Path)
+    parser.add_argument("--generator", default="Ninja")
+    options = parser.parse_args()
+    copy_tree(options.source, options.copy)
+    for kind, places in PLACES.items():
+        assert len({path for path, _ in places}) == EXPECTED[kind], f"{kind}: {len(places)} places"
+        for path, add in places:
+            print(f"{kind}: {path}", flush=True)
+            add(options.copy)
+    build, scratch = options.copy / "build", options.copy / "scratch"
+    scratch.mkdir()
+    run("cmake", "-S", options.copy, "-B", build, "-G", options.generator, "-DBYOC_BENCH=OFF")
+    run("cmake", "--build", build, "--target", "byoc", "byoc_json", "byoc_added", "ops_test", "golden_test")
+    for use in (use_op, use_pass, use_plugin):
+        use(build, scratch)
+        print(f"{use.__name__}: works", flush=True)
+    shutil.rmtree(options.copy)
+
+
+if __name__ == "__main__":
+    main()
