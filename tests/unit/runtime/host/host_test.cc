@@ -102,14 +102,20 @@ TEST(HostParallelFor, CoversTheRangeOnce) {
 }
 
 TEST(HostCancel, IsSeenByThePluginAndProgressByTheHost) {
-  byoc_cancel cancel;
+  Cancellation cancel;
   EXPECT_EQ(host().cancelled(nullptr), 0u);
-  EXPECT_EQ(host().cancelled(&cancel), 0u);
-  cancel.cancelled = true;
-  EXPECT_NE(host().cancelled(&cancel), 0u);
-  host().progress(&cancel, 500, to_str("half"));
-  host().progress(nullptr, 500, to_str("half"));
-  EXPECT_EQ(cancel.permille, 500u);
+  EXPECT_EQ(host().cancelled(cancel.raw()), 0u);
+  cancel.cancel();
+  EXPECT_NE(host().cancelled(cancel.raw()), 0u);
+  std::string shown;
+  host().progress(cancel.raw(), 500, to_str("not shown yet"));
+  cancel.set_progress(
+      [&](uint32_t permille, std::string_view what) { shown = cat(permille, " ", what); });
+  host().progress(cancel.raw(), 500, to_str("half"));
+  host().progress(nullptr, 700, to_str("of nothing"));
+  EXPECT_EQ(shown, "500 half");
+  host().progress(cancel.raw(), 5000, to_str("too much"));
+  EXPECT_EQ(shown, "1000 too much");
 }
 
 TEST(HostTime, NeverGoesBack) {
