@@ -104,14 +104,14 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Regions and border tensors, and those of the baseline (core/partition/waves.h) on the same
+// Regions and border tensors, and those of the baseline (core/partition/convex/waves.h) on the same
 // annotations; false, with an error, when ours are more of either.
 bool count_against_waves(benchmark::State& state, const IRModule& model, IRModule out) {
   PassContext context = context_with(nullptr);
-  Result<BorderCount> ours = count_borders(out), waves = BorderCount();
+  Result<PartitionMetrics> ours = measure_partition(out), waves = PartitionMetrics();
   out = IRModule();  // so that this needs no more memory than partitioning did
   Result<IRModule> annotated = annotate_target(model, context.compilers, context);
-  if (annotated.ok()) waves = count_waves(*annotated, context, WavePieces::kApart);
+  if (annotated.ok()) waves = measure_waves(*annotated, context, WaveRegions::kConnected);
   if (!ours.ok() || !annotated.ok() || !waves.ok()) return state.SkipWithError("no counts"), false;
   state.counters["regions"] = static_cast<double>(ours->regions);
   state.counters["border_tensors"] = static_cast<double>(ours->tensors);

@@ -161,13 +161,13 @@ Result<Function> RegionMerger::run() {
 
 }  // namespace
 
-Result<BorderCount> count_waves(const IRModule& annotated, const PassContext& context,
-                                WavePieces pieces) {
-  RegionFinder find = pieces == WavePieces::kApart ? find_wave_regions : find_whole_waves;
-  BorderCount count;
+Result<PartitionMetrics> measure_waves(const IRModule& annotated, const PassContext& context,
+                                       WaveRegions regions) {
+  RegionFinder find = regions == WaveRegions::kConnected ? find_wave_regions : find_whole_waves;
+  PartitionMetrics count;
   for (const auto& [name, function] : annotated.functions) {
     BYOC_TRY(Annotations regions, RegionMerger(annotated, context, function, name).merged(find));
-    count += count_borders(annotated, function, regions);
+    count += measure_partition(annotated, function, regions);
   }
   return count;
 }

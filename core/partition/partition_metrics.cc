@@ -12,28 +12,28 @@ bool is_compiled(const IRModule& module, const Node& node) {
   return callee != nullptr && callee->attrs.has("compiler");
 }
 
-constexpr uint32_t kRest = UINT32_MAX,
-                   kNowhere = UINT32_MAX - 1;  // kNowhere: parameters, constants
+// Places that are not regions; parameters and constants are in kNoPlace.
+constexpr uint32_t kRest = UINT32_MAX, kNoPlace = UINT32_MAX - 1;
 
 }  // namespace
 
-BorderCount& BorderCount::operator+=(const BorderCount& other) {
+PartitionMetrics& PartitionMetrics::operator+=(const PartitionMetrics& other) {
   regions += other.regions;
   tensors += other.tensors;
   bytes += other.bytes;
   return *this;
 }
 
-BorderCount count_borders(const IRModule& module, const Function& function,
-                          const Annotations& annotations) {
-  BorderCount count;
+PartitionMetrics measure_partition(const IRModule& module, const Function& function,
+                                   const Annotations& annotations) {
+  PartitionMetrics count;
   std::vector<uint32_t> place(function.nodes.size(), kRest);
   auto next = static_cast<uint32_t>(annotations.regions.size());
   for (uint32_t node = 0; node < function.nodes.size(); ++node) {
     const Node& n = function.nodes[node];
     uint32_t region = annotations.region_of.empty() ? kOutside : annotations.region_of[node];
     if (std::holds_alternative<Param>(n.kind) || std::holds_alternative<Constant>(n.kind))
-      place[node] = kNowhere;
+      place[node] = kNoPlace;
     else if (region != kOutside) place[node] = region;
     else if (is_compiled(module, n)) place[node] = next++;
   }
@@ -43,7 +43,7 @@ BorderCount count_borders(const IRModule& module, const Function& function,
     if (is_annotation(function.nodes[node])) continue;
     for (ValueId arg : function.args(function.nodes[node])) {
       ValueId value = through_annotations(function, arg);
-      if (place[value.node] != kNowhere && place[value.node] != place[node])
+      if (place[value.node] != kNoPlace && place[value.node] != place[node])
         crossing.push_back(value);
     }
   }
@@ -57,13 +57,13 @@ BorderCount count_borders(const IRModule& module, const Function& function,
   return count;
 }
 
-Result<BorderCount> count_borders(const IRModule& module) {
-  BorderCount count;
+Result<PartitionMetrics> measure_partition(const IRModule& module) {
+  PartitionMetrics count;
   for (const auto& [name, function] : module.functions) {
     bool is_cut = function.attrs.has("compiler") && name != module.entry;
     if (is_cut || function.attrs.has("composite")) continue;
     BYOC_TRY(Annotations annotations, read_annotations(function, name));
-    count += count_borders(module, function, annotations);
+    count += measure_partition(module, function, annotations);
   }
   return count;
 }

@@ -22,12 +22,12 @@ struct Options {
 /// The partitioned module, and what the baseline would have made of the same annotations.
 struct Compared {
   IRModule module;
-  BorderCount baseline, unconnected;  // the second: pieces of a wave taken together
+  PartitionMetrics baseline, unconnected;  // unconnected: a whole group is one region
 };
 
 Status count_baselines(const IRModule& annotated, const PassContext& context, Compared& out) {
-  BYOC_TRY(out.baseline, count_waves(annotated, context, WavePieces::kApart));
-  BYOC_TRY(out.unconnected, count_waves(annotated, context, WavePieces::kTogether));
+  BYOC_TRY(out.baseline, measure_waves(annotated, context, WaveRegions::kConnected));
+  BYOC_TRY(out.unconnected, measure_waves(annotated, context, WaveRegions::kWhole));
   return {};
 }
 
@@ -45,9 +45,9 @@ Result<Compared> partition_and_compare(IRModule module, const BuildOptions& opti
   return out;
 }
 
-std::string comparison(const BorderCount& ours, const BorderCount& baseline) {
+std::string comparison(const PartitionMetrics& ours, const PartitionMetrics& baseline) {
   cli::Table table({"partition", ">regions", ">border tensors", ">size"});
-  auto add = [&](const char* name, const BorderCount& count) {
+  auto add = [&](const char* name, const PartitionMetrics& count) {
     table.add({name, cat(count.regions), cat(count.tensors), cli::format_mib(count.bytes)});
   };
   add("this one", ours);

@@ -5,18 +5,18 @@
 namespace byoc {
 namespace {
 
-constexpr uint32_t kScansPerVisit = 16;  // edges looked at per visit allowed
+constexpr uint32_t kScansPerVisit = 16;  // edges and members scanned per allowed visit
 constexpr int kMaxRespacings = 8;
 
-// Regions stand in one topological order, kept by 64-bit ranks with gaps. Contracting u -> v moves
-// u to v's place; what u reached before v (the search has just found all of it) moves behind v,
-// into the gap. When gaps run out all ranks are spaced again, a bounded number of times; after that
-// merges are refused, which is always safe.
-class Contractor {
+// Keeps the regions in a topological order by 64-bit ranks with gaps. Contracting u -> v moves u to
+// v's place; regions that u reaches before v (the search has just found all of them) move after v,
+// into the gap. When a gap is full all ranks are spaced again, a bounded number of times; then
+// contractions are refused, which is always safe.
+class EdgeContractor {
  public:
-  Contractor(const RegionGraph& graph, const std::vector<uint32_t>& out_first,
-             const std::vector<uint32_t>& out_target, const RegionOptions& options,
-             const std::vector<uint32_t>& order, Contraction& regions)
+  EdgeContractor(const RegionGraph& graph, const std::vector<uint32_t>& out_first,
+                 const std::vector<uint32_t>& out_target, const RegionOptions& options,
+                 const std::vector<uint32_t>& order, NodeSets& regions)
       : graph_(graph),
         out_first_(out_first),
         out_target_(out_target),
@@ -52,12 +52,13 @@ class Contractor {
   std::vector<Edge> candidates();
   bool has_other_path(uint32_t u, uint32_t v);
   bool try_contract(uint32_t u, uint32_t v);
-  bool move_behind(uint32_t v);
-  void link(uint32_t region, uint32_t behind) {  // kNone: at the head
-    uint32_t next = behind == kNone ? head_ : after_[behind];
-    before_[region] = behind;
+  bool move_after(uint32_t v);
+  /// Inserts `region` after `previous`; kNone: at the head.
+  void link(uint32_t region, uint32_t previous) {
+    uint32_t next = previous == kNone ? head_ : after_[previous];
+    before_[region] = previous;
     after_[region] = next;
-    (behind == kNone ? head_ : after_[behind]) = region;
+    (previous == kNone ? head_ : after_[previous]) = region;
     if (next != kNone) before_[next] = region;
   }
   void unlink(uint32_t region) {
@@ -74,7 +75,7 @@ class Contractor {
   const RegionGraph& graph_;
   const std::vector<uint32_t>&out_first_, &out_target_;
   const RegionOptions& options_;
-  Contraction& regions_;
+  NodeSets& regions_;
   std::vector<uint64_t> rank_, ops_, bytes_;  // per representative
   std::vector<uint32_t> before_, after_;      // linked list in order of rank
   std::vector<uint32_t> seen_;                // stamp of the last search
@@ -83,7 +84,7 @@ class Contractor {
   int respacings_ = 0;
 };
 
-std::vector<Contractor::Edge> Contractor::candidates() {
+std::vector<EdgeContractor::Edge> EdgeContractor::candidates() {
   std::vector<Edge> edges;
   for (uint32_t v = 0; v < graph_.size(); ++v) {
     if (graph_.alone[v] || !options_.colors[graph_.color[v]].joins) continue;
@@ -98,8 +99,9 @@ std::vector<Contractor::Edge> Contractor::candidates() {
   return edges;
 }
 
-// Searches forward from u over regions ranked before v. True also when the budget ends first.
-bool Contractor::has_other_path(uint32_t u, uint32_t v) {
+// Searches forward from u over regions ranked before v. Also returns true when the budget is used
+// up.
+bool EdgeContractor::has_other_path(uint32_t u, uint32_t v) {
   ++stamp_;
   reached_.clear();
   std::vector<uint32_t> stack = {u};
@@ -127,33 +129,33 @@ bool Contractor::has_other_path(uint32_t u, uint32_t v) {
   return false;
 }
 
-// Takes the reached regions out of the list and puts them, in their order, behind v.
-bool Contractor::move_behind(uint32_t v) {
+// Moves the reached regions, in their order, after v.
+bool EdgeContractor::move_after(uint32_t v) {
   if (reached_.empty()) return true;
   uint64_t end = after_[v] == kNone ? rank_[v] + kGap : rank_[after_[v]];
   uint64_t room = (end - rank_[v]) / (reached_.size() + 1);
   if (room == 0) {
     if (++respacings_ > kMaxRespacings) return false;
     space_ranks();
-    return move_behind(v);
+    return move_after(v);
   }
   std::sort(reached_.begin(), reached_.end(),
             [&](uint32_t a, uint32_t b) { return rank_[a] < rank_[b]; });
   uint64_t rank = rank_[v];
-  uint32_t behind = v;
+  uint32_t previous = v;
   for (uint32_t region : reached_) {
     unlink(region);
-    link(region, behind);
+    link(region, previous);
     rank_[region] = rank += room;
-    behind = region;
+    previous = region;
   }
   return true;
 }
 
-bool Contractor::try_contract(uint32_t u, uint32_t v) {
+bool EdgeContractor::try_contract(uint32_t u, uint32_t v) {
   const ColorLimits& limits = options_.colors[graph_.color[u]];
   if (ops_[u] + ops_[v] > limits.max_ops || bytes_[u] + bytes_[v] > limits.max_bytes) return false;
-  if (has_other_path(u, v) || !move_behind(v)) return false;
+  if (has_other_path(u, v) || !move_after(v)) return false;
   uint64_t rank = rank_[v], ops = ops_[u] + ops_[v], bytes = bytes_[u] + bytes_[v];
   regions_.join(u, v);
   uint32_t joined = regions_.find(u);
@@ -169,7 +171,7 @@ bool Contractor::try_contract(uint32_t u, uint32_t v) {
   return true;
 }
 
-bool Contractor::run() {
+bool EdgeContractor::run() {
   bool any = false;
   for (const Edge& edge : candidates()) {
     uint32_t u = regions_.find(edge.u), v = regions_.find(edge.v);
@@ -182,8 +184,8 @@ bool Contractor::run() {
 
 bool contract_heavy_edges(const RegionGraph& graph, const std::vector<uint32_t>& out_first,
                           const std::vector<uint32_t>& out_target, const RegionOptions& options,
-                          const std::vector<uint32_t>& order, Contraction& regions) {
-  return Contractor(graph, out_first, out_target, options, order, regions).run();
+                          const std::vector<uint32_t>& order, NodeSets& regions) {
+  return EdgeContractor(graph, out_first, out_target, options, order, regions).run();
 }
 
 }  // namespace byoc

@@ -1,6 +1,6 @@
 #pragma once
-// Step 4 of the partition: contracting same-backend edges between regions where no second path
-// exists.
+// Step 4 of the partition: contracts edges between two regions of one backend that no other path
+// connects.
 #include <numeric>
 #include <vector>
 
@@ -8,10 +8,11 @@
 
 namespace byoc {
 
-/// Union-find whose sets know their members; the smallest member is the representative.
-class Contraction {
+/// Disjoint sets of nodes (union-find) with lists of their members. The representative of a set is
+/// its smallest member.
+class NodeSets {
  public:
-  explicit Contraction(uint32_t n) : parent_(n), next_(n), last_(n) {
+  explicit NodeSets(uint32_t n) : parent_(n), next_(n), last_(n) {
     std::iota(parent_.begin(), parent_.end(), 0u);
     std::fill(next_.begin(), next_.end(), kEnd);
     std::iota(last_.begin(), last_.end(), 0u);
@@ -28,7 +29,7 @@ class Contraction {
     next_[last_[a]] = b;
     last_[a] = last_[b];
   }
-  /// The members of a representative's set, in the order they came in.
+  /// The members of a representative's set, in the order in which they were joined.
   class Members {
    public:
     struct Iterator {
@@ -62,6 +63,6 @@ class Contraction {
 /// contracted.
 bool contract_heavy_edges(const RegionGraph& graph, const std::vector<uint32_t>& out_first,
                           const std::vector<uint32_t>& out_target, const RegionOptions& options,
-                          const std::vector<uint32_t>& order, Contraction& regions);
+                          const std::vector<uint32_t>& order, NodeSets& regions);
 
 }  // namespace byoc

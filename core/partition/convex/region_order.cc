@@ -24,7 +24,7 @@ Successors::Successors(const RegionGraph& graph)
 // Nodes ordered so that every region is contiguous and regions stand in a topological order of the
 // quotient: Kahn over regions, smallest first node first among those a finished region makes ready.
 std::vector<uint32_t> order_by_region(const RegionGraph& g, const Successors& out,
-                                      Contraction& regions) {
+                                      NodeSets& regions) {
   uint32_t n = g.size();
   std::vector<uint32_t> waiting(n, 0), order;
   for (uint32_t v = 0; v < n; ++v) {
@@ -59,7 +59,7 @@ std::vector<uint32_t> order_by_region(const RegionGraph& g, const Successors& ou
 // Numbers regions along that order and cuts those above the limits into runs of it (step 5): a
 // partition into intervals of one topological order is acyclic.
 std::vector<uint32_t> number_regions(const RegionGraph& g, const RegionOptions& options,
-                                     const std::vector<uint32_t>& order, Contraction& regions) {
+                                     const std::vector<uint32_t>& order, NodeSets& regions) {
   std::vector<uint32_t> number(g.size());
   uint32_t next = 0, current = UINT32_MAX;
   uint64_t ops = 0, bytes = 0;

@@ -16,10 +16,10 @@ struct Successors {
 /// Nodes ordered so that every region is contiguous and regions stand in a topological order of
 /// the quotient, which must be acyclic.
 std::vector<uint32_t> order_by_region(const RegionGraph& graph, const Successors& out,
-                                      Contraction& regions);
+                                      NodeSets& regions);
 
 /// Numbers regions along that order and cuts those above the limits into runs of it (step 5).
 std::vector<uint32_t> number_regions(const RegionGraph& graph, const RegionOptions& options,
-                                     const std::vector<uint32_t>& order, Contraction& regions);
+                                     const std::vector<uint32_t>& order, NodeSets& regions);
 
 }  // namespace byoc

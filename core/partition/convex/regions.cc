@@ -88,7 +88,7 @@ std::vector<int32_t> label_with(const RegionGraph& g, const Successors& out, int
 // Union-find over edges whose ends share label and backend (step 3), all of one (label, color) when
 // the backend is horizontal.
 void join_equal_labels(const RegionGraph& g, const RegionOptions& options,
-                       const std::vector<int32_t>& label, Contraction& regions) {
+                       const std::vector<int32_t>& label, NodeSets& regions) {
   auto may_join = [&](uint32_t v) { return !g.alone[v] && options.colors[g.color[v]].joins; };
   for (uint32_t v = 0; v < g.size(); ++v) {
     if (!may_join(v)) continue;
@@ -120,7 +120,7 @@ namespace {
 
 // Regions joined so far, refined (step 4) and numbered (step 5).
 std::vector<uint32_t> finish(const RegionGraph& graph, const Successors& out,
-                             const RegionOptions& options, Contraction& regions) {
+                             const RegionOptions& options, NodeSets& regions) {
   std::vector<uint32_t> order = order_by_region(graph, out, regions);
   if (options.refine_visits > 0 &&
       contract_heavy_edges(graph, out.first, out.target, options, order, regions))
@@ -146,11 +146,11 @@ bool is_coarsest(const RegionGraph& g, const RegionOptions& options,
 
 std::vector<uint32_t> find_regions(const RegionGraph& graph, const RegionOptions& options) {
   Successors out(graph);
-  Contraction by_label(graph.size());
+  NodeSets by_label(graph.size());
   join_equal_labels(graph, options, label_with(graph, out, options.sweeps), by_label);
   std::vector<uint32_t> ours = finish(graph, out, options, by_label);
   if (options.refine_visits == 0 || is_coarsest(graph, options, ours)) return ours;
-  Contraction by_wave(graph.size());
+  NodeSets by_wave(graph.size());
   join_waves(graph, out, options, by_wave);
   PartitionSize mine = measure(graph, options, ours);
   PartitionSize theirs =

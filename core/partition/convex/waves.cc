@@ -10,7 +10,7 @@ namespace {
 class Waves {
  public:
   Waves(const RegionGraph& graph, const Successors& out, const RegionOptions& options,
-        Contraction& regions)
+        NodeSets& regions)
       : graph_(graph),
         out_(out),
         options_(options),
@@ -33,7 +33,7 @@ class Waves {
   const RegionGraph& graph_;
   const Successors& out_;
   const RegionOptions& options_;
-  Contraction& regions_;
+  NodeSets& regions_;
   uint32_t color_ = 0, open_ = 0;     // the backend that is asked; its open group, from 1
   std::vector<uint32_t> waiting_;     // per region: edges from unvisited regions
   std::vector<uint32_t> group_;       // per node: 0 is none
@@ -121,14 +121,14 @@ void Waves::take(uint32_t color) {
 }  // namespace
 
 void join_waves(const RegionGraph& graph, const Successors& out, const RegionOptions& options,
-                Contraction& regions) {
+                NodeSets& regions) {
   Waves waves(graph, out, options, regions);
   for (uint32_t color = 0; color < options.colors.size(); ++color) waves.take(color);
 }
 
 std::vector<uint32_t> find_wave_regions(const RegionGraph& graph, const RegionOptions& options) {
   Successors out(graph);
-  Contraction regions(graph.size());
+  NodeSets regions(graph.size());
   join_waves(graph, out, options, regions);
   return number_regions(graph, options, order_by_region(graph, out, regions), regions);
 }

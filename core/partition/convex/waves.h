@@ -18,7 +18,7 @@ namespace byoc {
 /// closed, so groups and the nodes between them stand in the order of the visits; and pieces of a
 /// group have no edges between them. O(colors with something to join * (V + E) a(V)).
 void join_waves(const RegionGraph& graph, const Successors& out, const RegionOptions& options,
-                Contraction& regions);
+                NodeSets& regions);
 
 /// The baseline: regions of the waves alone, cut at the limits; numbered as find_regions does.
 std::vector<uint32_t> find_wave_regions(const RegionGraph& graph, const RegionOptions& options);

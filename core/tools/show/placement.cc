@@ -57,7 +57,7 @@ class Walk {
   };
 
   void count_ends() {
-    auto borders = count_borders(module_);
+    auto borders = measure_partition(module_);
     if (borders.ok()) out_.borders = *borders;
     const Function* entry = module_.find(module_.entry);
     if (entry == nullptr) return;

@@ -28,7 +28,7 @@ struct TensorTotal {
 struct Placement {
   std::vector<PlacedOp> ops;  // annotations left out
   std::vector<PlacedRegion> regions;
-  BorderCount borders;          // border.h says what counts
+  PartitionMetrics borders;     // core/partition/partition_metrics.h
   TensorTotal inputs, outputs;  // of the entry function
 };
 

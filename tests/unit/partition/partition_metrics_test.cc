@@ -30,7 +30,7 @@ constexpr const char* kTwoRegions = R"(fn main(%x: f32[2]) {
 })";
 
 TEST(CountBorders, ATensorReadInSeveralPlacesCountsOnce) {
-  auto count = count_borders(parsed(kTwoRegions));
+  auto count = measure_partition(parsed(kTwoRegions));
   ASSERT_TRUE(count.ok()) << count.status().to_string();
   EXPECT_EQ(count->regions, 2u);
   EXPECT_EQ(count->tensors, 2u);
@@ -40,14 +40,14 @@ TEST(CountBorders, ATensorReadInSeveralPlacesCountsOnce) {
 TEST(CountBorders, IsTheSameOnceRegionsAreCutOut) {
   auto cut = partition_graph(parsed(kTwoRegions), PassContext());
   ASSERT_TRUE(cut.ok()) << cut.status().to_string();
-  auto count = count_borders(*cut);
+  auto count = measure_partition(*cut);
   ASSERT_TRUE(count.ok());
   EXPECT_EQ(count->regions, 2u);
   EXPECT_EQ(count->tensors, 2u);
 }
 
 TEST(CountBorders, InputsConstantsAndOpsOutsideRegionsMakeNone) {
-  auto count = count_borders(parsed(R"(fn main(%x: f32[2]) {
+  auto count = measure_partition(parsed(R"(fn main(%x: f32[2]) {
     %c = const([1,2]) : f32[2]
     %0 = add(%x, %c)
     %1 = relu(%0)
@@ -76,11 +76,11 @@ constexpr const char* kEager = R"(fn main(%x: f32[2]) {
 
 TEST(CountWaves, CountsWhatTheBaselineWouldMake) {
   IRModule module = parsed(kEager);
-  auto apart = count_waves(module, PassContext(), WavePieces::kApart);
+  auto apart = measure_waves(module, PassContext(), WaveRegions::kConnected);
   ASSERT_TRUE(apart.ok()) << apart.status().to_string();
   EXPECT_EQ(apart->regions, 3u);
   EXPECT_EQ(apart->tensors, 3u);  // relu, tanh, exp
-  auto together = count_waves(module, PassContext(), WavePieces::kTogether);
+  auto together = measure_waves(module, PassContext(), WaveRegions::kWhole);
   ASSERT_TRUE(together.ok());
   EXPECT_EQ(together->regions, 2u);  // relu and exp stand in one group
   EXPECT_EQ(together->tensors, 3u);
@@ -89,7 +89,7 @@ TEST(CountWaves, CountsWhatTheBaselineWouldMake) {
 TEST(CountWaves, MergingMakesNoMore) {
   auto merged = merge_compiler_regions(parsed(kEager), PassContext());
   ASSERT_TRUE(merged.ok());
-  auto count = count_borders(*merged);
+  auto count = measure_partition(*merged);
   ASSERT_TRUE(count.ok());
   EXPECT_EQ(count->regions, 2u);
   EXPECT_EQ(count->tensors, 2u);  // relu, tanh
