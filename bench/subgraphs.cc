@@ -90,7 +90,7 @@ void register_model(const Model& model) {
   LoadedModel loaded = load_bench_model(model);
   auto regions = driver::regions_of(std::move(loaded.module), {.plugins = bench_plugins()});
   BYOC_CHECK(regions.ok(), model.name, ": ", regions.status().to_string());
-  for (const driver::RegionBorder& region : *regions) {
+  for (const driver::RegionCall& region : *regions) {
     for (const auto& plugin : bench_plugins()->all()) {
       if (!may_take(*plugin, region.plugin)) continue;
       std::string name = cat("subgraph/", model.name, "/", region.function, "/", plugin->id());

@@ -107,7 +107,7 @@ constexpr Row kPartition[] = {
     {"eliminate_dead_code", 0, Args::kNone, "a dead reader keeps a batch_norm from folding"},
     {"merge_equal_nodes", 0, Args::kNone, "and so does a second equal one"},
     {"fold_batch_norm", 1, Args::kNone, "before matching: patterns see weights and a bias"},
-    {"eliminate_dead_code", 0, Args::kNone, "folding leaves the old weights behind"},
+    {"eliminate_dead_code", 0, Args::kNone, "folding leaves the old weights unread"},
     {"merge_equal_nodes", 0, Args::kNone, "folding makes equal constants"},
     {"merge_composites", 1, Args::kCompilers, "a plugin takes what it does at once as one"},
     {"annotate_target", 0, Args::kCompilers, "who takes which op, in order of priority"},
@@ -134,6 +134,7 @@ std::vector<Pass> pipeline(std::span<const Row> rows, const PassContext& context
     const std::vector<PassInfo>& table = all_passes();
     auto at = std::ranges::find(table, row.pass, &PassInfo::name);
     BYOC_CHECK(at != table.end(), "no pass ", row.pass, " in the table");
+    BYOC_CHECK(row.args == Args::kNone || !at->args.empty(), row.pass, " takes no plugins");
     out.push_back({at->name, at->run, row.args == Args::kNone ? PassArgs{} : context.compilers});
   }
   return out;

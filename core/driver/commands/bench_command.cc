@@ -153,14 +153,14 @@ class Bench {
     progress_.show(cat("running ", reference, " for the region's inputs"), 0, 0);
     BYOC_TRY(RegionValues values, RegionValues::compute(std::move(module), build_with, reference,
                                                         std::move(work.inputs)));
-    BYOC_TRY(const RegionBorder* region, values.find(options_.region));
+    BYOC_TRY(const RegionCall* region, values.find(options_.region));
     report_.region = region->function.str();
     BYOC_TRY(work.inputs, values.inputs_of(*region));
     if (!options_.no_check) {
       BYOC_TRY(work.right, values.outputs_of(*region));
     }
     IRModule alone =
-        calling(values.fused(), region->function, values.fused().function(region->function));
+        module_calling(values.fused(), region->function, values.fused().function(region->function));
     work.compile = [alone = std::move(alone), build_with](uint32_t threads) -> Result<Compiled> {
       BuildOptions here = build_with;
       here.threads = threads;

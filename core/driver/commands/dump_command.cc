@@ -37,17 +37,17 @@ Result<RegionValues> values_of(const Options& options, const cli::CommonOptions&
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   std::string reference;
   BYOC_TRY(RegionValues values, values_of(options, common, reference));
-  std::vector<const RegionBorder*> chosen;
+  std::vector<const RegionCall*> chosen;
   if (!options.region.empty()) {
-    BYOC_TRY(const RegionBorder* region, values.find(options.region));
+    BYOC_TRY(const RegionCall* region, values.find(options.region));
     chosen.push_back(region);
   } else {
-    for (const RegionBorder& region : values.probe().regions) chosen.push_back(&region);
+    for (const RegionCall& region : values.probed().regions) chosen.push_back(&region);
   }
   cli::Table table({"region", "plugin", ">nodes", ">inputs", ">constants", ">outputs", "folder"});
   Json json = {{"model", options.model.model}, {"reference", reference}};
   json["regions"] = Json::array();
-  for (const RegionBorder* region : chosen) {
+  for (const RegionCall* region : chosen) {
     std::string folder =
         options.region.empty() ? cat(options.output, "/", region->function.str()) : options.output;
     BYOC_TRY(ReplayCase replay, replay_case(values, *region, reference));

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "byoc/base/check.h"
+
 namespace byoc::driver {
 namespace {
 
@@ -29,6 +31,7 @@ bool is_bfloat_as_bits(const TensorSpec& stored, const TensorSpec& wanted) {
 Result<Tensor> copy_as(const Tensor& stored, const TensorSpec& wanted) {
   if (!is_bfloat_as_bits(stored.spec(), wanted)) return stored.copy();
   BYOC_TRY(Tensor tensor, Tensor::make(wanted));
+  BYOC_CHECK(tensor.size_bytes() == stored.size_bytes(), tensor.spec(), " from ", stored.spec());
   std::memcpy(tensor.data(), stored.data(), stored.size_bytes());
   return tensor;
 }

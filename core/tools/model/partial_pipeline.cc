@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "byoc/base/nearest.h"
 
 namespace byoc::driver {
 namespace {
 
-/// Behind the last pass of that name; 0 when there is none.
+/// Returns the index after the last pass of that name, or 0 when there is none.
 std::ptrdiff_t end_of(const std::string& name, const std::vector<Pass>& passes) {
   auto found = std::find_if(passes.rbegin(), passes.rend(),
                             [&](const Pass& pass) { return pass.name == name; });
@@ -36,9 +37,11 @@ Result<std::vector<Pass>> passes_until(const std::string& name, const PassContex
       .with_help("byoc opt --list");
 }
 
-std::vector<Pass> passes_behind(const std::string& name, const PassContext& context) {
+std::vector<Pass> passes_after(const std::string& name, const PassContext& context) {
   std::vector<Pass> passes = whole_pipeline(context);
-  passes.erase(passes.begin(), passes.begin() + end_of(name, passes));
+  std::ptrdiff_t end = end_of(name, passes);
+  BYOC_CHECK(end > 0, "no pass ", name, " in the pipeline");
+  passes.erase(passes.begin(), passes.begin() + end);
   return passes;
 }
 

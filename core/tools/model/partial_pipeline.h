@@ -1,15 +1,15 @@
 #pragma once
-// Pieces of the pipeline that commands run by themselves, cut at a pass's name.
+// The passes before and after one pass of the pipeline, for commands that run them apart.
 #include "byoc/pass/pass.h"
 
 namespace byoc::driver {
 
-/// The whole pipeline: partition_pipeline, then codegen_pipeline.
+/// Returns partition_pipeline followed by codegen_pipeline.
 std::vector<Pass> whole_pipeline(const PassContext& context);
-/// Up to and with the last pass of that name. Errors: kNotFound, slug "unknown-pass", with the
-/// nearest.
+/// Returns the pipeline up to the last pass of that name, included. Errors: kNotFound, slug
+/// "unknown-pass", with the nearest name.
 Result<std::vector<Pass>> passes_until(const std::string& name, const PassContext& context);
-/// What passes_until leaves.
-std::vector<Pass> passes_behind(const std::string& name, const PassContext& context);
+/// Returns the passes after those of passes_until.
+std::vector<Pass> passes_after(const std::string& name, const PassContext& context);
 
 }  // namespace byoc::driver

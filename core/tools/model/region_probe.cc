@@ -3,40 +3,43 @@
 #include <algorithm>
 #include <map>
 
+#include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
 #include "core/tools/model/partial_pipeline.h"
 
 namespace byoc::driver {
 
-Result<Probe> probe_borders(const IRModule& fused) {
-  Probe probe{fused, {}};
-  Function& entry = probe.module.function(fused.entry);
-  std::map<ValueId, size_t> border_of;
-  std::vector<ValueId> borders;
+Result<ProbedModule> expose_region_outputs(const IRModule& fused) {
+  ProbedModule probed{fused, {}};
+  Function& entry = probed.module.function(fused.entry);
+  std::map<ValueId, size_t> output_of;
+  std::vector<ValueId> outputs;
   for (uint32_t k = 0; k < entry.nodes.size(); ++k) {
     auto* invoke = std::get_if<Invoke>(&entry.nodes[k].kind);
     const Function* callee = invoke ? fused.find(invoke->function) : nullptr;
     if (callee == nullptr || !callee->attrs.has("compiler")) continue;
-    RegionBorder region{invoke->function,
-                        callee->attr("compiler"),
-                        {},
-                        borders.size(),
-                        entry.nodes[k].types.size()};
+    RegionCall region{invoke->function,
+                      callee->attr("compiler"),
+                      {},
+                      outputs.size(),
+                      entry.nodes[k].types.size()};
     for (ValueId arg : entry.args(entry.nodes[k])) {
-      auto found = border_of.find(arg);
-      region.args.push_back({arg, found == border_of.end() ? SIZE_MAX : found->second});
+      auto found = output_of.find(arg);
+      region.args.push_back({arg, found == output_of.end() ? SIZE_MAX : found->second});
     }
+    BYOC_CHECK(region.num_outputs == callee->results.size(), "@", region.function, " returns ",
+               callee->results.size(), " values, its call ", region.num_outputs);
     for (uint32_t output = 0; output < region.num_outputs; ++output) {
-      border_of[{k, output}] = borders.size();
-      borders.push_back({k, output});
+      output_of[{k, output}] = outputs.size();
+      outputs.push_back({k, output});
     }
-    probe.regions.push_back(std::move(region));
+    probed.regions.push_back(std::move(region));
   }
   Strings names;
-  for (size_t k = 0; k < borders.size() + entry.results.size(); ++k) names.push_back(cat("v", k));
-  entry.results.insert(entry.results.begin(), borders.begin(), borders.end());
+  for (size_t k = 0; k < outputs.size() + entry.results.size(); ++k) names.push_back(cat("v", k));
+  entry.results.insert(entry.results.begin(), outputs.begin(), outputs.end());
   entry.attrs.set("output_names", names);
-  return probe;
+  return probed;
 }
 
 IRModule with_all_regions_for(IRModule module, const std::string& plugin) {
@@ -47,7 +50,7 @@ IRModule with_all_regions_for(IRModule module, const std::string& plugin) {
   return module;
 }
 
-IRModule calling(const IRModule& from, Symbol name, Function function) {
+IRModule module_calling(const IRModule& from, Symbol name, Function function) {
   IRModule module;
   module.constants = from.constants;
   for (const auto& [other, body] : from.functions) {
@@ -67,7 +70,7 @@ IRModule calling(const IRModule& from, Symbol name, Function function) {
 }
 
 Result<Executable> compile_regions(IRModule fused, const PassContext& context) {
-  BYOC_TRY(fused, run_passes(std::move(fused), passes_behind("fuse_ops", context), context));
+  BYOC_TRY(fused, run_passes(std::move(fused), passes_after("fuse_ops", context), context));
   return make_executable(fused);
 }
 

@@ -1,37 +1,38 @@
 #pragma once
-// A partitioned module whose region borders are outputs: what `verify` compares region by region.
+// A partitioned module that also returns the results of its regions, so that they can be compared.
 #include "byoc/compile.h"
 #include "byoc/runtime/tensor.h"
 
 namespace byoc::driver {
 
-/// An operand of a region's call: a value of the entry function, and where among the borders it
-/// stands when another region made it.
-struct BorderArg {
+/// An operand of a region's call. `output` is the result of the probed module that holds the same
+/// value; SIZE_MAX when no region computes it.
+struct RegionArg {
   ValueId value;
-  size_t border = SIZE_MAX;
+  size_t output = SIZE_MAX;
 };
 
-/// One region of the entry function.
-struct RegionBorder {
+/// The call of one region in the entry function.
+struct RegionCall {
   Symbol function;
   std::string plugin;
-  std::vector<BorderArg> args;
-  size_t first_output = 0, num_outputs = 0;  // among the results of the probed module
+  std::vector<RegionArg> args;
+  size_t first_output = 0, num_outputs = 0;  // the range among the results of the probed module
 };
 
-struct Probe {
-  IRModule module;                    // the entry returns all borders, then its own results
-  std::vector<RegionBorder> regions;  // in order of execution
+struct ProbedModule {
+  IRModule module;                  // the entry returns the results of all regions, then its own
+  std::vector<RegionCall> regions;  // in order of execution
 };
 
-/// Regions stay as they are, so what plugins make of them does not change.
-Result<Probe> probe_borders(const IRModule& fused);
-/// The same module with every region given to `plugin` instead, composites dissolved.
+/// Adds the results of all regions to those of the entry function. The regions themselves do not
+/// change, so plugins compile them as before.
+Result<ProbedModule> expose_region_outputs(const IRModule& fused);
+/// Assigns every region of `module` to `plugin`.
 IRModule with_all_regions_for(IRModule module, const std::string& plugin);
-/// A module whose entry does nothing but call `function`, with the composites of `from` at hand.
-IRModule calling(const IRModule& from, Symbol name, Function function);
-/// Compiles what is partitioned and fused already.
+/// Returns a module whose entry only calls `function`. It also has the composites of `from`.
+IRModule module_calling(const IRModule& from, Symbol name, Function function);
+/// Compiles a module after the pass fuse_ops.
 Result<Executable> compile_regions(IRModule fused, const PassContext& context);
 
 }  // namespace byoc::driver

@@ -1,5 +1,6 @@
 #include "core/tools/replay/dump_region.h"
 
+#include "byoc/base/check.h"
 #include "byoc/base/version.h"
 
 namespace byoc::driver {
@@ -21,7 +22,7 @@ Result<ReplayCase> replay_case(const IRModule& module, Symbol name, const PassCo
   return out;
 }
 
-Result<ReplayCase> replay_case(const RegionValues& values, const RegionBorder& region,
+Result<ReplayCase> replay_case(const RegionValues& values, const RegionCall& region,
                                const std::string& reference) {
   BYOC_TRY(ReplayCase out, replay_case(values.fused(), region.function, values.ours(), reference));
   BYOC_TRY(auto inputs, values.inputs_of(region));
@@ -32,6 +33,8 @@ Result<ReplayCase> replay_case(const RegionValues& values, const RegionBorder& r
 
 void set_tensors(ReplayCase& to, const Function& function, std::vector<Tensor> inputs,
                  std::vector<Tensor> outputs) {
+  BYOC_CHECK(inputs.size() == function.num_params() && outputs.size() == function.results.size(),
+             inputs.size(), " inputs and ", outputs.size(), " outputs for another function");
   to.inputs.clear();
   to.outputs.clear();
   for (size_t k = 0; k < inputs.size(); ++k) {

@@ -171,20 +171,31 @@ class FolderReader {
     return {};
   }
 
-  /// The graph is one that plugins could be given, and its borders are the stored tensors.
+  /// Checks that the graph is sound and that its constants, inputs and outputs are the stored ones.
   Status check_graph() const {
     BYOC_TRY(IRModule module, module_of(out_));
     const Function& function = module.function(module.entry);
     if (module.entry.str() != out_.symbol)
       return bad(cat("it is a graph of \"", module.entry, "\", not of \"", out_.symbol, "\""));
-    if (graph_constants(module, function).size() != out_.constants.size()) {
-      return bad(cat("it has ", graph_constants(module, function).size(),
-                     " constants, the manifest ", out_.constants.size()));
-    }
+    BYOC_TRY_STATUS(check_constants(graph_constants(module, function)));
     std::vector<TypeId> params;
     for (size_t k = 0; k < function.num_params(); ++k) params.push_back(function.nodes[k].types[0]);
     BYOC_TRY_STATUS(check_types("input", params, out_.inputs));
     return check_types("output", function.result_types(), out_.outputs);
+  }
+
+  /// Plugins read constants by their index, so order and types must be those of the graph.
+  Status check_constants(const std::vector<ConstantRef>& wanted) const {
+    if (wanted.size() != out_.constants.size()) {
+      return bad(cat("it has ", wanted.size(), " constants, the manifest ", out_.constants.size()));
+    }
+    for (size_t k = 0; k < wanted.size(); ++k) {
+      const ExternalConstant& stored = out_.constants[k];
+      if (stored.key == wanted[k].key && cat(stored.type) == cat(*wanted[k].type)) continue;
+      return bad(cat("constant ", k, " is ", *wanted[k].type, " of key ", wanted[k].key,
+                     ", the manifest has ", stored.type, " of key ", stored.key));
+    }
+    return {};
   }
 
   static Status check_types(const char* what, const std::vector<TypeId>& wanted,

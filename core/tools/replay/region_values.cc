@@ -4,7 +4,9 @@
 #include <charconv>
 #include <cstring>
 
+#include "byoc/base/check.h"
 #include "byoc/base/nearest.h"
+#include "byoc/text/text.h"
 #include "core/tools/model/execute.h"
 #include "core/tools/model/partial_pipeline.h"
 
@@ -58,11 +60,11 @@ Result<IRModule> fuse(IRModule module, const PassContext& context) {
 }
 }  // namespace
 
-Result<std::vector<RegionBorder>> regions_of(IRModule module, const BuildOptions& build) {
+Result<std::vector<RegionCall>> regions_of(IRModule module, const BuildOptions& build) {
   BYOC_TRY(PassContext context, make_context(module, build));
   BYOC_TRY(module, fuse(std::move(module), context));
-  BYOC_TRY(Probe probe, probe_borders(module));
-  return std::move(probe.regions);
+  BYOC_TRY(ProbedModule probed, expose_region_outputs(module));
+  return std::move(probed.regions);
 }
 
 Result<RegionValues> RegionValues::compute(IRModule module, const BuildOptions& build,
@@ -71,9 +73,9 @@ Result<RegionValues> RegionValues::compute(IRModule module, const BuildOptions& 
   RegionValues out;
   BYOC_TRY(out.ours_, make_context(module, build));
   BYOC_TRY(out.fused_, fuse(std::move(module), out.ours_));
-  BYOC_TRY(out.probe_, probe_borders(out.fused_));
-  BYOC_TRY(out.reference_, make_context(out.probe_.module, all_by(reference, build)));
-  IRModule other = with_all_regions_for(out.probe_.module, reference);
+  BYOC_TRY(out.probed_, expose_region_outputs(out.fused_));
+  BYOC_TRY(out.reference_, make_context(out.probed_.module, all_by(reference, build)));
+  IRModule other = with_all_regions_for(out.probed_.module, reference);
   BYOC_TRY(other, inline_composites(std::move(other), {}, out.reference_));
   BYOC_TRY(Executable theirs, compile_regions(std::move(other), out.reference_));
   BYOC_TRY(out.right_, execute(std::move(theirs), build.plugins, build.threads, inputs));
@@ -81,10 +83,10 @@ Result<RegionValues> RegionValues::compute(IRModule module, const BuildOptions& 
   return out;
 }
 
-Result<std::vector<Tensor>> RegionValues::inputs_of(const RegionBorder& region) const {
+Result<std::vector<Tensor>> RegionValues::inputs_of(const RegionCall& region) const {
   const Function& entry = fused_.function(fused_.entry);
   std::vector<Tensor> out;
-  for (const BorderArg& arg : region.args) {
+  for (const RegionArg& arg : region.args) {
     const Node& node = entry.nodes[arg.value.node];
     if (auto* constant = std::get_if<Constant>(&node.kind)) {
       BYOC_TRY(Tensor tensor,
@@ -95,14 +97,23 @@ Result<std::vector<Tensor>> RegionValues::inputs_of(const RegionBorder& region) 
       continue;
     }
     bool is_param = std::holds_alternative<Param>(node.kind);
-    BYOC_TRY(Tensor copy, (is_param ? inputs_[arg.value.node] : right_[arg.border]).copy());
+    if (!is_param && arg.output == SIZE_MAX) {
+      return unimplemented(cat("@", region.function, " reads ", describe(entry, arg.value.node),
+                               ", which is not the result of a region"))
+          .with_slug("region-operand");
+    }
+    BYOC_CHECK(is_param ? arg.value.node < inputs_.size() : arg.output < right_.size(), "no value ",
+               arg.value.node, "#", arg.value.output);
+    BYOC_TRY(Tensor copy, (is_param ? inputs_[arg.value.node] : right_[arg.output]).copy());
     out.push_back(std::move(copy));
   }
   return out;
 }
 
-Result<std::vector<Tensor>> RegionValues::outputs_of(const RegionBorder& region) const {
+Result<std::vector<Tensor>> RegionValues::outputs_of(const RegionCall& region) const {
   std::vector<Tensor> out;
+  BYOC_CHECK(region.first_output + region.num_outputs <= right_.size(), "@", region.function,
+             " has results up to ", region.first_output + region.num_outputs);
   for (size_t k = 0; k < region.num_outputs; ++k) {
     BYOC_TRY(Tensor copy, right_[region.first_output + k].copy());
     out.push_back(std::move(copy));
@@ -110,11 +121,11 @@ Result<std::vector<Tensor>> RegionValues::outputs_of(const RegionBorder& region)
   return out;
 }
 
-Result<const RegionBorder*> RegionValues::find(const std::string& region) const {
+Result<const RegionCall*> RegionValues::find(const std::string& region) const {
   std::vector<std::string> names;
-  for (const RegionBorder& border : probe_.regions) names.push_back(border.function.str());
+  for (const RegionCall& call : probed_.regions) names.push_back(call.function.str());
   BYOC_TRY(size_t index, find_region(region, names));
-  return &probe_.regions[index];
+  return &probed_.regions[index];
 }
 
 }  // namespace byoc::driver

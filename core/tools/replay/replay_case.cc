@@ -2,6 +2,7 @@
 
 #include <unordered_set>
 
+#include "byoc/base/check.h"
 #include "core/region/judge.h"
 
 namespace byoc::driver {
@@ -16,10 +17,12 @@ void set_function(ReplayCase& to, const IRModule& module, Symbol name) {
   for (const ConstantRef& constant : graph_constants(module, function)) {
     TensorSpec spec{constant.type->dtype, static_extents(constant.type->shape)};
     to.constants.push_back({cat("c", to.constants.size()), constant.key, std::move(spec)});
-    to.buffers.push_back(module.constants.at(constant.key));
+    auto data = module.constants.find(constant.key);
+    BYOC_CHECK(data != module.constants.end(), "constant ", constant.key, " is not in the pool");
+    to.buffers.push_back(data->second);
   }
   to.nodes.clear();
-  std::unordered_set<uint32_t> seen;  // one node of the user's may have become several ops
+  std::unordered_set<uint32_t> seen;  // one node of the model may have become several ops
   for (const Node& node : function.nodes) {
     if (std::holds_alternative<Param>(node.kind) || std::holds_alternative<Constant>(node.kind))
       continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
 #include "core/codegen/count_work.h"
 #include "core/region/judge.h"
@@ -31,7 +32,7 @@ class ReplayCompiler {
   }
 
  private:
-  /// What judge says now, for the record: the graph is compiled whatever it says.
+  /// Records the verdict of judge on each node. The graph is compiled even where it refuses.
   void judge(IRModule module) {
     for (auto& [name, function] : module.functions) {
       if (function.attrs.has("composite")) function.attrs.set("owner", plugin_.id());
@@ -67,6 +68,8 @@ class ReplayCompiler {
       return {};
     }
     if (!compiled.status.ok()) return std::move(compiled.status).at(cat("@", case_.symbol));
+    BYOC_CHECK(compiled.module.functions.size() == 1, compiled.module.functions.size(),
+               " functions were compiled");
     out_.taken = out_.ops;
     count_work(module, module.function(module.entry), compiled.module.functions[0]);
     program_.executable = program_of(std::move(compiled));
@@ -94,7 +97,7 @@ class ReplayCompiler {
     return out;
   }
 
-  /// Another plugin knows nothing of these composites: it is shown the ops.
+  /// Compiles the ops without these composites, which another plugin does not have.
   Status compile_by_other(IRModule module) {
     Report report;
     BuildOptions build{.plugins = plugins_, .compilers = {plugin_.id()}};
@@ -170,6 +173,8 @@ Result<Replayed> run_replay(const ReplayCase& replay, const Plugin& plugin,
     inputs.push_back(std::move(copy));
   }
   BYOC_TRY(auto got, execute(*std::move(program.executable), plugins, replay.threads, inputs));
+  BYOC_CHECK(got.size() == replay.outputs.size(), got.size(), " outputs, ", replay.outputs.size(),
+             " are stored");
   for (size_t k = 0; k < got.size(); ++k) {
     const ReplayTensor& right = replay.outputs[k];
     out.outputs.push_back(compare_value(right.name, got[k], right.tensor,

@@ -1,5 +1,5 @@
 #pragma once
-// Running a stored function by the plugin it came from, or by another.
+// Runs a stored function by the plugin that it came from, or by another.
 #include <optional>
 
 #include "byoc/compile.h"
@@ -16,7 +16,7 @@ struct ReplayVerdict {
 
 struct Replayed {
   std::string plugin, version;
-  bool as_stored = false;               // the very graph; else its ops, partitioned anew
+  bool as_stored = false;               // the stored graph; else its ops, partitioned again
   size_t ops = 0, taken = 0;            // ops (composites dissolved), and those the plugin ran
   std::vector<ReplayVerdict> verdicts;  // of judge, per node of the graph (as stored), or refusals
   std::string declined;                 // why compile declined; then nothing was run

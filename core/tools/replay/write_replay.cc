@@ -1,5 +1,6 @@
 #include <filesystem>
 
+#include "byoc/base/check.h"
 #include "byoc/base/file.h"
 #include "byoc/base/json.h"
 #include "core/tools/replay/replay_case.h"
@@ -15,7 +16,7 @@ Status make_folder(const std::string& folder) {
   return {};
 }
 
-/// Nothing, an empty folder, or an earlier replay folder, whose manifest goes first.
+/// Makes the folder. An earlier replay folder is reused, and its manifest removed first.
 Status make_room(const std::string& folder) {
   std::error_code error;
   bool taken = fs::exists(folder, error) &&
@@ -43,11 +44,13 @@ Result<Json> write_tensors(const std::vector<ReplayTensor>& tensors, const std::
 }
 
 Result<Json> write_constants(const ReplayCase& replay, const std::string& folder) {
+  BYOC_CHECK(replay.buffers.size() == replay.constants.size(), replay.buffers.size(),
+             " buffers for ", replay.constants.size(), " constants");
   Json list = Json::array();
   if (!replay.constants.empty()) BYOC_TRY_STATUS(make_folder(folder + "/constants"));
   for (size_t k = 0; k < replay.constants.size(); ++k) {
     const ExternalConstant& constant = replay.constants[k];
-    // Equal bytes may stand there with two types.
+    // Two constants of different types may have equal bytes.
     std::string file = cat("constants/", k, ".npy");
     DLTensor view{.data = const_cast<std::byte*>(replay.buffers[k]->data()),
                   .device = {kDLCPU, 0},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
 #include "byoc/op/op.h"
 
@@ -32,14 +33,14 @@ std::string joined(const std::vector<std::string>& words) {
   return out + line;
 }
 
-class SceneMaker {
+class DrawingMaker {
  public:
-  SceneMaker(const IRModule& module, bool folded) : module_(module), folded_(folded) {}
+  DrawingMaker(const IRModule& module, bool folded) : module_(module), folded_(folded) {}
 
-  Scene run();
+  Drawing run();
 
  private:
-  /// Which node of the picture makes each value of a function; kNobody: a constant.
+  /// Maps each value of a function to the drawn node that computes it; kNoNode for constants.
   struct Values {
     explicit Values(const Function& function) {
       first.reserve(function.nodes.size());
@@ -48,27 +49,27 @@ class SceneMaker {
         first.push_back(slots);
         slots += node.types.size();
       }
-      maker.assign(slots, kNobody);
+      maker.assign(slots, kNoNode);
     }
     size_t& operator[](ValueId v) { return maker[first[v.node] + v.output]; }
     std::vector<size_t> first, maker;
   };
-  static constexpr size_t kNobody = SIZE_MAX;
+  static constexpr size_t kNoNode = SIZE_MAX;
 
   size_t add(Drawn node) {
-    scene_.nodes.push_back(std::move(node));
-    return scene_.nodes.size() - 1;
+    drawing_.nodes.push_back(std::move(node));
+    return drawing_.nodes.size() - 1;
   }
 
   void connect(size_t from, size_t to, const TensorType& type) {
-    if (from == kNobody || from == to) return;
-    const Drawn &a = scene_.nodes[from], &b = scene_.nodes[to];
+    if (from == kNoNode || from == to) return;
+    const Drawn &a = drawing_.nodes[from], &b = drawing_.nodes[to];
     bool is_border = a.region != b.region && a.look != Drawn::kInput && b.look != Drawn::kOutput;
     if (folded_ && !joined_.emplace(from, to).second) return;  // one line for all between two
-    scene_.edges.push_back({from, to, is_border, folded_ ? "" : cat(type)});
+    drawing_.edges.push_back({from, to, is_border, folded_ ? "" : cat(type)});
   }
 
-  /// Ops of a call, in order, and the user's names of them.
+  /// Appends the ops of a call, in order, and the user's names of them.
   void describe(const Function& function, uint32_t node, std::vector<std::string>& ops,
                 std::vector<std::string>& names) const {
     const Node& n = function.nodes[node];
@@ -79,6 +80,7 @@ class SceneMaker {
     }
     if (auto* compiled = std::get_if<Extern>(&n.kind)) return ops.push_back(compiled->symbol.str());
     const Function* callee = module_.find(std::get<Invoke>(n.kind).function);
+    BYOC_CHECK(callee, "no function @", std::get<Invoke>(n.kind).function);
     for (const Node& inner : callee->nodes) {
       if (auto* call = std::get_if<Call>(&inner.kind)) ops.push_back(call->op->name);
       if (auto* invoke = std::get_if<Invoke>(&inner.kind)) ops.push_back(invoke->function.str());
@@ -102,7 +104,7 @@ class SceneMaker {
     if (size_t constants = count_constants(function, n); constants > 0)
       tooltip +=
           cat(tooltip.empty() ? "" : "\n", constants, " constant", constants == 1 ? "" : "s");
-    (region == kNoRegion ? scene_.ops_outside : scene_.regions[region].ops) += ops.size();
+    (region == kNoRegion ? drawing_.ops_outside : drawing_.regions[region].ops) += ops.size();
     return add({Drawn::kOp, region, label, tooltip});
   }
 
@@ -119,7 +121,7 @@ class SceneMaker {
 
   const IRModule& module_;
   bool folded_;
-  Scene scene_;
+  Drawing drawing_;
   std::set<std::pair<size_t, size_t>> joined_;  // when folded
 };
 
@@ -134,18 +136,20 @@ const Function* region_of(const IRModule& module, const Node& node) {
   return callee != nullptr && callee->attrs.has("compiler") ? callee : nullptr;
 }
 
-void SceneMaker::walk_op(const Function& function, uint32_t node, size_t region, Values& values) {
+void DrawingMaker::walk_op(const Function& function, uint32_t node, size_t region, Values& values) {
   const Node& n = function.nodes[node];
   size_t drawn = add_op(function, node, region);
   for (ValueId arg : function.args(n)) connect(values[arg], drawn, *function.type(arg));
   for (uint32_t k = 0; k < n.types.size(); ++k) values[{node, k}] = drawn;
 }
 
-void SceneMaker::walk_region(const Function& function, uint32_t call, Values& values) {
+void DrawingMaker::walk_region(const Function& function, uint32_t call, Values& values) {
   const Node& n = function.nodes[call];
   const Function& body = *region_of(module_, n);
-  size_t region = scene_.regions.size();
-  scene_.regions.push_back({body.attr("compiler"), std::get<Invoke>(n.kind).function.str()});
+  size_t region = drawing_.regions.size();
+  drawing_.regions.push_back({body.attr("compiler"), std::get<Invoke>(n.kind).function.str()});
+  BYOC_CHECK(function.args(n).size() == body.num_params() && body.results.size() == n.types.size(),
+             "the call of @", std::get<Invoke>(n.kind).function, " does not fit");
   Values inside(body);
   uint32_t param = 0;
   for (ValueId arg : function.args(n)) inside[{param++, 0}] = values[arg];
@@ -155,10 +159,10 @@ void SceneMaker::walk_region(const Function& function, uint32_t call, Values& va
   for (uint32_t k = 0; k < body.results.size(); ++k) values[{call, k}] = inside[body.results[k]];
 }
 
-void SceneMaker::fold_region(const Function& function, uint32_t call, Values& values) {
+void DrawingMaker::fold_region(const Function& function, uint32_t call, Values& values) {
   const Node& n = function.nodes[call];
   const Function& body = *region_of(module_, n);
-  size_t region = scene_.regions.size(), ops = 0;
+  size_t region = drawing_.regions.size(), ops = 0;
   for (const Node& inner : body.nodes) {
     auto* invoke = std::get_if<Invoke>(&inner.kind);
     const Function* callee = invoke ? module_.find(invoke->function) : nullptr;
@@ -168,7 +172,7 @@ void SceneMaker::fold_region(const Function& function, uint32_t call, Values& va
             : is_op(inner);
   }
   std::string function_name = std::get<Invoke>(n.kind).function.str();
-  scene_.regions.push_back({body.attr("compiler"), function_name, ops});
+  drawing_.regions.push_back({body.attr("compiler"), function_name, ops});
   size_t drawn =
       add({Drawn::kRegion, region, cat(body.attr("compiler"), "\n", ops, ops == 1 ? " op" : " ops"),
            function_name});
@@ -176,7 +180,7 @@ void SceneMaker::fold_region(const Function& function, uint32_t call, Values& va
   for (uint32_t k = 0; k < n.types.size(); ++k) values[{call, k}] = drawn;
 }
 
-Scene SceneMaker::run() {
+Drawing DrawingMaker::run() {
   const Function& entry = module_.function(module_.entry);
   Values values(entry);
   for (uint32_t node = 0; node < entry.nodes.size(); ++node) {
@@ -196,14 +200,14 @@ Scene SceneMaker::run() {
                        cat("output ", k, "\n", shape_text(*entry.type(result))), "output"});
     connect(values[result], node, *entry.type(result));
   }
-  return std::move(scene_);
+  return std::move(drawing_);
 }
 
 }  // namespace
 
-SceneSize size_of_scene(const IRModule& module) {
+DrawingSize drawing_size(const IRModule& module) {
   const Function& entry = module.function(module.entry);
-  SceneSize size{entry.results.size(), entry.results.size()};
+  DrawingSize size{entry.results.size(), entry.results.size()};
   for (const Node& node : entry.nodes) {
     if (std::holds_alternative<Constant>(node.kind)) continue;
     ++size.folded_nodes;
@@ -215,6 +219,8 @@ SceneSize size_of_scene(const IRModule& module) {
   return size;
 }
 
-Scene make_scene(const IRModule& module, bool folded) { return SceneMaker(module, folded).run(); }
+Drawing make_drawing(const IRModule& module, bool folded) {
+  return DrawingMaker(module, folded).run();
+}
 
 }  // namespace byoc::driver

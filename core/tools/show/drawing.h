@@ -1,5 +1,5 @@
 #pragma once
-// What a picture of a partitioned module shows, before anything is said about how it looks.
+// The nodes, regions and edges that a picture of a partitioned module shows, without its layout.
 #include "byoc/ir/module.h"
 
 namespace byoc::driver {
@@ -9,7 +9,7 @@ inline constexpr size_t kNoRegion = SIZE_MAX;
 struct Drawn {
   enum Look { kOp, kInput, kOutput, kRegion };
   Look look = kOp;
-  size_t region = kNoRegion;  // index in Scene::regions
+  size_t region = kNoRegion;  // index in Drawing::regions
   std::string label, tooltip;
 };
 
@@ -20,24 +20,24 @@ struct DrawnRegion {
 
 struct DrawnEdge {
   size_t from, to;
-  bool is_border;  // a border tensor, as border.h counts them
+  bool is_border;  // a border tensor (core/partition/partition_metrics.h)
   std::string tooltip;
 };
 
-struct Scene {
+struct Drawing {
   std::vector<Drawn> nodes;  // in topological order
   std::vector<DrawnRegion> regions;
   std::vector<DrawnEdge> edges;
   size_t ops_outside = 0;
 };
 
-/// Nodes of the whole scene, and of the one with a node per region.
-struct SceneSize {
+/// The number of nodes of the whole drawing, and of the one with a node per region.
+struct DrawingSize {
   size_t nodes = 0, folded_nodes = 0;
 };
-SceneSize size_of_scene(const IRModule& partitioned);
-/// Composites are one node each, constants none; folded, two nodes have one edge between them
-/// however many tensors go there. Linear.
-Scene make_scene(const IRModule& partitioned, bool folded);
+DrawingSize drawing_size(const IRModule& partitioned);
+/// Draws each composite as one node and no constants. When folded, two nodes have at most one edge
+/// between them. O(nodes + edges).
+Drawing make_drawing(const IRModule& partitioned, bool folded);
 
 }  // namespace byoc::driver

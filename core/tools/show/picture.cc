@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "byoc/base/check.h"
 #include "core/tools/show/drawing.h"
 #include "core/tools/show/graphviz.h"
 
@@ -22,8 +23,8 @@ constexpr Colour kGrey = {"#d9d9d9", "#f2f2f2"};
 /// Plugins in order of their names; more than there are colours begin anew, with dashed boxes.
 class Palette {
  public:
-  explicit Palette(const Scene& scene) {
-    for (const DrawnRegion& region : scene.regions) ops_[region.plugin] += region.ops;
+  explicit Palette(const Drawing& drawing) {
+    for (const DrawnRegion& region : drawing.regions) ops_[region.plugin] += region.ops;
     size_t k = 0;
     for (const auto& [plugin, ops] : ops_) index_[plugin] = k++;
   }
@@ -54,13 +55,14 @@ std::string html_escaped(std::string_view text) {
 
 class DotWriter {
  public:
-  DotWriter(const Scene& scene, bool folded) : scene_(scene), palette_(scene), folded_(folded) {}
+  DotWriter(const Drawing& drawing, bool folded)
+      : drawing_(drawing), palette_(drawing), folded_(folded) {}
 
   std::string run(const std::string& title) {
     header(title);
-    for (size_t region = 0; region < scene_.regions.size() && !folded_; ++region) box(region);
-    for (size_t node = 0; node < scene_.nodes.size(); ++node) {
-      if (folded_ || scene_.nodes[node].region == kNoRegion) draw(node);
+    for (size_t region = 0; region < drawing_.regions.size() && !folded_; ++region) box(region);
+    for (size_t node = 0; node < drawing_.nodes.size(); ++node) {
+      if (folded_ || drawing_.nodes[node].region == kNoRegion) draw(node);
     }
     edges();
     return std::move(out_) + "}\n";
@@ -76,7 +78,7 @@ class DotWriter {
   void draw(size_t node);
   void edges();
 
-  const Scene& scene_;
+  const Drawing& drawing_;
   Palette palette_;
   bool folded_;
   std::vector<std::vector<size_t>> members_;
@@ -84,9 +86,10 @@ class DotWriter {
 };
 
 void DotWriter::header(const std::string& title) {
-  members_.resize(scene_.regions.size());
-  for (size_t node = 0; node < scene_.nodes.size(); ++node) {
-    if (scene_.nodes[node].region != kNoRegion) members_[scene_.nodes[node].region].push_back(node);
+  members_.resize(drawing_.regions.size());
+  for (size_t node = 0; node < drawing_.nodes.size(); ++node) {
+    if (drawing_.nodes[node].region != kNoRegion)
+      members_[drawing_.nodes[node].region].push_back(node);
   }
   out_ +=
       "digraph byoc {\n"
@@ -97,8 +100,8 @@ void DotWriter::header(const std::string& title) {
           "</B></TD></TR><TR><TD ALIGN=\"LEFT\"><TABLE BORDER=\"0\" ALIGN=\"LEFT\">";
   for (const auto& [plugin, ops] : palette_.ops())
     legend_row(palette_.colour(plugin).strong, cat(plugin, ": ", ops_text(ops)));
-  if (scene_.ops_outside > 0)
-    legend_row(kGrey.strong, cat("in no region: ", ops_text(scene_.ops_outside)));
+  if (drawing_.ops_outside > 0)
+    legend_row(kGrey.strong, cat("in no region: ", ops_text(drawing_.ops_outside)));
   out_ +=
       "</TABLE></TD></TR><TR><TD ALIGN=\"LEFT\">thick line: a border tensor</TD></TR>"
       "</TABLE>>];\n"
@@ -108,7 +111,7 @@ void DotWriter::header(const std::string& title) {
 }
 
 void DotWriter::box(size_t region) {
-  const DrawnRegion& r = scene_.regions[region];
+  const DrawnRegion& r = drawing_.regions[region];
   const Colour& colour = palette_.colour(r.plugin);
   out_ += cat("  subgraph cluster_", region,
               " {\n    label=", dot_string(cat(r.plugin, " · ", ops_text(r.ops))),
@@ -120,9 +123,11 @@ void DotWriter::box(size_t region) {
 }
 
 void DotWriter::draw(size_t node) {
-  const Drawn& n = scene_.nodes[node];
+  const Drawn& n = drawing_.nodes[node];
+  BYOC_CHECK(n.region == kNoRegion || n.region < drawing_.regions.size(), "region ", n.region);
   bool is_end = n.look == Drawn::kInput || n.look == Drawn::kOutput;
-  Colour colour = n.region == kNoRegion ? kGrey : palette_.colour(scene_.regions[n.region].plugin);
+  Colour colour =
+      n.region == kNoRegion ? kGrey : palette_.colour(drawing_.regions[n.region].plugin);
   if (is_end) colour = {"#ffffff", "#ffffff"};
   out_ += cat("    n", node, " [label=", dot_string(n.label), " tooltip=", dot_tooltip(n.tooltip),
               " fillcolor=\"", colour.strong, "\" fontcolor=\"", colour.text, "\"",
@@ -130,7 +135,7 @@ void DotWriter::draw(size_t node) {
 }
 
 void DotWriter::edges() {
-  for (const DrawnEdge& edge : scene_.edges) {
+  for (const DrawnEdge& edge : drawing_.edges) {
     out_ += cat("  n", edge.from, " -> n", edge.to, " [tooltip=", dot_tooltip(edge.tooltip),
                 edge.is_border ? " penwidth=2.2 color=\"#222222\"" : "", "];\n");
   }
@@ -139,7 +144,7 @@ void DotWriter::edges() {
 }  // namespace
 
 Result<Picture> draw(const IRModule& module, const std::string& title, size_t max_nodes) {
-  SceneSize size = size_of_scene(module);
+  DrawingSize size = drawing_size(module);
   Picture picture;
   picture.is_folded = size.nodes > max_nodes;
   picture.unfolded_nodes = size.nodes;
@@ -153,8 +158,8 @@ Result<Picture> draw(const IRModule& module, const std::string& title, size_t ma
             "plugins that take more ops make fewer, larger regions; without --svg the table "
             "is printed, and -o FILE writes the module");
   }
-  Scene scene = make_scene(module, picture.is_folded);
-  picture.dot = DotWriter(scene, picture.is_folded).run(title);
+  Drawing drawing = make_drawing(module, picture.is_folded);
+  picture.dot = DotWriter(drawing, picture.is_folded).run(title);
   return picture;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "byoc/base/check.h"
 #include "byoc/import.h"
 #include "core/tools/model/bindings.h"
 #include "core/tools/model/compare.h"
@@ -54,7 +55,7 @@ void name_by_position(std::vector<PbTensor>& tensors, const std::vector<ModelInp
     return std::count_if(inputs.begin(), inputs.end(),
                          [&](const ModelInput& i) { return i.name == t.name; }) > 0;
   });
-  if (known || tensors.size() > names.size()) return;
+  if (known || tensors.size() > names.size()) return;  // match_inputs reports what is left
   for (size_t k = 0; k < tensors.size(); ++k) tensors[k].name = names[k];
 }
 
@@ -110,6 +111,8 @@ double relative_tolerance(DType dtype) { return dtype == DType::kBF16 ? 0x1p-7 :
 
 Status compare_outputs(const std::vector<Tensor>& got, const std::vector<Tensor>& wanted,
                        const std::vector<NamedTensor>& names) {
+  BYOC_CHECK(got.size() == wanted.size() && got.size() == names.size(), got.size(), " outputs, ",
+             wanted.size(), " are stored");
   for (size_t k = 0; k < got.size(); ++k) {
     Difference difference =
         compare_each(got[k], wanted[k], relative_tolerance(got[k].spec().dtype), kAbsolute);

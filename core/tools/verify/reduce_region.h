@@ -1,31 +1,32 @@
 #pragma once
-// From a region that computes something wrong to the fewest of its nodes that still do.
+// Finds the smallest run of nodes of a region that is wrong when it is compiled by itself.
 #include "byoc/compile.h"
 #include "byoc/runtime/tensor.h"
 
 namespace byoc::driver {
 
-struct Trial {
-  PassContext ours, reference;  // how the region is compiled, and what is right
+/// The two compilations that reduce_region compares, and how it compares them.
+struct RegionTest {
+  PassContext ours, reference;  // `ours` compiles the region, `reference` computes right values
   std::string reference_plugin;
   std::shared_ptr<const PluginSet> plugins;
   uint32_t threads = 1;
-  /// Are these outputs equal enough?
+  /// True when two outputs are equal within the tolerance.
   std::function<bool(const Tensor& got, const Tensor& wanted)> agree;
 };
 
-struct Narrowed {
-  IRModule module;  // an entry that calls the smallest region
+struct ReducedRegion {
+  IRModule module;  // its entry calls the smallest region and nothing else
   Symbol region;
-  std::vector<Tensor> inputs, outputs;        // right values of that region's borders
-  size_t from_ops = 0, to_ops = 0, runs = 0;  // composites count as one
+  std::vector<Tensor> inputs, outputs;  // right values of that region's parameters and results
+  size_t from_ops = 0, to_ops = 0, runs = 0;  // a composite counts as one op
 };
 
-/// `inputs` are right values for the parameters of `region`. The first node that is wrong is
-/// searched by halves, then nodes before it are left out as long as it stays wrong; what a piece
-/// reads from left-out nodes are their right values, so that fusion inside the piece is as it was.
-/// Errors: those of compiling the whole region; a piece that does not compile counts as right.
-Result<Narrowed> narrow_region(const IRModule& fused, Symbol region, std::vector<Tensor> inputs,
-                               const Trial& trial);
+/// Finds a wrong node by bisection, then leaves out nodes before it while it stays wrong. Values of
+/// left-out nodes become parameters with their right values, so that fusion among the other nodes
+/// does not change. `inputs` are right values for the parameters of `region`.
+/// Errors: those of compiling the whole region; a part that does not compile counts as right.
+Result<ReducedRegion> reduce_region(const IRModule& fused, Symbol region,
+                                    std::vector<Tensor> inputs, const RegionTest& test);
 
 }  // namespace byoc::driver

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "byoc/base/check.h"
 #include "byoc/import.h"
 #include "core/tools/model/bindings.h"
 #include "core/tools/model/data_set.h"
@@ -26,13 +27,13 @@ class Verifier {
     } else {
       BYOC_TRY(const Plugin* plugin, build_.plugins->get(request_.against));
       BYOC_TRY_STATUS(compare_with_plugin(plugin->id()));
-      // One that does not take every op cannot be given every region.
+      // A plugin that does not take every op cannot compile every region.
       out_.reference = plugin->id();
       if (!plugin->is_default_codegen()) {
         BYOC_TRY(out_.reference, reference_plugin(*build_.plugins));
       }
     }
-    BYOC_TRY_STATUS(compare_borders());
+    BYOC_TRY_STATUS(compare_regions());
     return std::move(out_);
   }
 
@@ -72,13 +73,15 @@ class Verifier {
 
   void compare_outputs(const std::vector<NamedTensor>& names, const std::vector<Tensor>& got,
                        const std::vector<Tensor>& wanted) {
+    BYOC_CHECK(names.size() == got.size() && wanted.size() == got.size(), got.size(), " outputs, ",
+               wanted.size(), " are right");
     for (size_t k = 0; k < got.size(); ++k)
       out_.outputs.push_back(compare(names[k].name, got[k], wanted[k]));
   }
 
-  /// Every value between regions, by the plugins and by the reference; functions stay as they are,
-  /// so the mismatch does not move.
-  Status compare_borders() {
+  /// Compares every value between regions with the reference's. The regions do not change, so a
+  /// mismatch of the outputs shows up in one of them.
+  Status compare_regions() {
     std::vector<Tensor> inputs;
     for (const Tensor& input : inputs_) {
       BYOC_TRY(Tensor copy, input.copy());
@@ -86,20 +89,21 @@ class Verifier {
     }
     BYOC_TRY(RegionValues values,
              RegionValues::compute(module_, build_, out_.reference, std::move(inputs)));
-    const Probe& probe = values.probe();
-    BYOC_TRY(Executable ours, compile_regions(probe.module, values.ours()));
+    const ProbedModule& probed = values.probed();
+    BYOC_TRY(Executable ours, compile_regions(probed.module, values.ours()));
     BYOC_TRY(auto got, execute_here(std::move(ours)));
-    out_.regions = probe.regions.size();
-    for (const RegionBorder& region : probe.regions) out_.borders += region.num_outputs;
-    for (size_t r = 0; r < probe.regions.size() && !out_.bad; ++r)
-      compare_region(probe.regions[r], r, got, values.right());
-    return out_.bad ? narrow(values, probe.regions[out_.bad->index]) : Status();
+    out_.regions = probed.regions.size();
+    for (const RegionCall& region : probed.regions) out_.borders += region.num_outputs;
+    for (size_t r = 0; r < probed.regions.size() && !out_.bad; ++r)
+      compare_region(probed.regions[r], r, got, values.right());
+    return out_.bad ? reduce(values, probed.regions[out_.bad->index]) : Status();
   }
 
-  void compare_region(const RegionBorder& region, size_t index, const std::vector<Tensor>& got,
+  void compare_region(const RegionCall& region, size_t index, const std::vector<Tensor>& got,
                       const std::vector<Tensor>& wanted) {
     for (size_t k = 0; k < region.num_outputs && !out_.bad; ++k) {
       size_t value = region.first_output + k;
+      BYOC_CHECK(value < got.size() && value < wanted.size(), "output ", value, " of ", got.size());
       ComparedValue compared = compare(cat("output ", k), got[value], wanted[value]);
       if (compared.difference.is_equal) continue;
       out_.bad = BadRegion{.function = region.function.str(),
@@ -109,28 +113,28 @@ class Verifier {
     }
   }
 
-  Status narrow(const RegionValues& values, const RegionBorder& region) {
-    Trial trial{values.ours(),
-                values.reference(),
-                out_.reference,
-                build_.plugins,
-                build_.threads,
-                [&](const Tensor& got, const Tensor& right) {
-                  return compare("", got, right).difference.is_equal;
-                }};
+  Status reduce(const RegionValues& values, const RegionCall& region) {
+    RegionTest test{values.ours(),
+                    values.reference(),
+                    out_.reference,
+                    build_.plugins,
+                    build_.threads,
+                    [&](const Tensor& got, const Tensor& right) {
+                      return compare("", got, right).difference.is_equal;
+                    }};
     BYOC_TRY(auto inputs, values.inputs_of(region));
-    BYOC_TRY(Narrowed narrowed,
-             narrow_region(values.fused(), region.function, std::move(inputs), trial));
+    BYOC_TRY(ReducedRegion reduced,
+             reduce_region(values.fused(), region.function, std::move(inputs), test));
     BadRegion& bad = *out_.bad;
-    bad.from_ops = narrowed.from_ops;
-    bad.to_ops = narrowed.to_ops;
-    bad.runs = narrowed.runs;
-    bad.smallest = placement_of(narrowed.module).ops;
+    bad.from_ops = reduced.from_ops;
+    bad.to_ops = reduced.to_ops;
+    bad.runs = reduced.runs;
+    bad.smallest = placement_of(reduced.module).ops;
     BYOC_TRY(bad.replay,
-             replay_case(narrowed.module, narrowed.region, values.ours(), out_.reference));
+             replay_case(reduced.module, reduced.region, values.ours(), out_.reference));
     bad.replay.tolerance = request_.tolerance;
-    set_tensors(bad.replay, narrowed.module.function(narrowed.region), std::move(narrowed.inputs),
-                std::move(narrowed.outputs));
+    set_tensors(bad.replay, reduced.module.function(reduced.region), std::move(reduced.inputs),
+                std::move(reduced.outputs));
     return {};
   }
 

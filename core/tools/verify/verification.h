@@ -1,6 +1,6 @@
 #pragma once
-// Same inputs, two compilations or stored outputs: are the outputs equal, are all values between
-// regions, and if not, which region is the first to be wrong on right inputs, and which of its ops.
+// Compares the outputs of two compilations, or of one with stored outputs, then all values between
+// regions. Reports the first region that is wrong on right inputs, and which of its ops are.
 #include <optional>
 
 #include "byoc/compile.h"
@@ -23,24 +23,25 @@ struct BadRegion {
   size_t index = 0;  // among the regions, in order of execution
   ComparedValue output;
   size_t from_ops = 0, to_ops = 0, runs = 0;
-  std::vector<PlacedOp> smallest;  // the ops that are wrong by themselves
-  ReplayCase replay;               // the same as `byoc replay` runs it
+  std::vector<PlacedOp> smallest;  // the ops of the reduced region
+  ReplayCase replay;               // the reduced region, for `byoc replay`
 };
 
 struct Verification {
-  std::string reference;  // the plugin that borders were compared with
+  std::string reference;  // the plugin that computed the right values between regions
   std::vector<ComparedValue> outputs;
-  size_t regions = 0, borders = 0;  // regions, and how many values they give to others
+  size_t regions = 0, borders = 0;  // borders: results of all regions
   std::optional<BadRegion> bad;
   bool passed() const;
 };
 
-/// Of the plugins that may be default codegens the one that is asked last: the plainest.
+/// Returns the last of the default codegens in order of priority, which is the simplest.
 /// Errors: slug "no-default-codegen".
 Result<std::string> reference_plugin(const PluginSet& plugins);
-bool is_data_set(const std::string& against);  // a folder
-/// "x=1x3x224x224" for each input of an .onnx file that leaves extents open and that the data set
-/// gives by name: what --shape would have to say.
+/// Returns true when `against` is a folder.
+bool is_data_set(const std::string& against);
+/// Returns the --shape arguments, such as "x=1x3x224x224", for the inputs of an .onnx file that
+/// have open extents and whose names are in the data set.
 Result<std::vector<std::string>> stored_shapes(const std::string& model, const std::string& folder);
 Result<Verification> verify_model(IRModule module, const VerifyRequest& request);
 

@@ -184,6 +184,44 @@ TEST(ReplayCommand, SeesThatAConstantWasChanged) {
   EXPECT_THAT(ran.err, HasSubstr("constants/0.npy"));
 }
 
+/// Two constants of one size and different values; plugins tell them apart by their index.
+constexpr const char* kTwoConstants = R"(fn main(%x: f32[2,3]) {
+  %c = const(0.5) : f32[33,2,3]
+  %d = const(2.5) : f32[33,2,3]
+  %0 = add(%x, %c) loc("first")
+  %1 = multiply(%0, %d) loc("second")
+  return %1
+})";
+
+TEST(ReplayCommand, RefusesConstantsInAnotherOrderThanTheGraphs) {
+  Byoc byoc;
+  std::string folder = byoc.file("r");
+  Ran ran = byoc("dump " + byoc.write("m.ir", kTwoConstants) + plugin("a") +
+                 " --compiler a --region a_main_0 -o " + folder);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  Json manifest = *parse_json(get(folder + "/manifest.json"));
+  ASSERT_EQ(manifest["constants"].size(), 2u);
+  std::swap(manifest["constants"][0], manifest["constants"][1]);
+  put(folder + "/manifest.json", manifest.dump());
+  ran = byoc("replay " + folder + plugin("a"));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("error[replay-folder]: constant 0 is f32[33,2,3] of key "));
+}
+
+TEST(ReplayCommand, RefusesAConstantOfAnotherTypeThanTheGraphs) {
+  Byoc byoc;
+  std::string folder = dumped(byoc), file = folder + "/constants/0.npy";
+  auto stored = read_npy(file), flat = Tensor::make({DType::kF32, {198}});
+  ASSERT_TRUE(stored.ok() && flat.ok());
+  std::memcpy(flat->data(), stored->data(), stored->size_bytes());
+  ASSERT_TRUE(write_npy(flat->view(), DType::kF32, file).ok());
+  Json manifest = *parse_json(get(folder + "/manifest.json"));
+  manifest["constants"][0]["type"] = "f32[198]";
+  put(folder + "/manifest.json", manifest.dump());
+  EXPECT_THAT(byoc("replay " + folder + plugin("a")).err,
+              HasSubstr("error[replay-folder]: constant 0 is f32[33,2,3] of key "));
+}
+
 TEST(ReplayCommand, SaysThatAFolderIsNone) {
   Byoc byoc;
   EXPECT_THAT(byoc("replay " + byoc.file("nothing")).err,
@@ -203,6 +241,18 @@ TEST(DumpCommand, LeavesOtherFoldersAlone) {
   EXPECT_THAT(byoc("dump " + byoc.file("m.ir") + " --region x_0 -o " + byoc.file("new")).err,
               HasSubstr("error[unknown-region]"));
   EXPECT_EQ(byoc("dump " + byoc.file("m.ir")).code, 2) << "it wants a place";
+}
+
+TEST(DumpCommand, RefusesARegionThatReadsWhatNoRegionComputes) {
+  Byoc byoc;
+  const std::string a = plugin("a") + " --plugin-option a.refuse=add", half = byoc.file("half.ir");
+  Ran ran =
+      byoc("opt " + byoc.write("m.ir", kTanhAdd) + a + " -o " + half +
+           " --passes annotate_target=a,merge_compiler_regions,partition_graph,run_codegen=a");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  ran = byoc("dump " + half + a + " --compiler json -o " + byoc.file("d"));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("error[region-operand]"));
 }
 
 TEST(VerifyCommand, WritesTheSmallestWrongPieceForReplay) {
