@@ -133,6 +133,7 @@ std::string summary(const Explanation& explanation) {
   std::string out = plugin_table(explanation.placement, "(nobody)");
   for (const ExplainedOp& op : explanation.ops) {
     for (const Opinion& opinion : op.opinions) {
+      if (opinion.kind == Opinion::kNotReached) continue;
       out += cat("  ", op.placed.op, " \"", op.placed.name, "\" is run by ", op.placed.plugin, ": ",
                  opinion.plugin, " says: ", opinion.reason, "\n");
     }

@@ -1,4 +1,5 @@
-// byoc explain: per op who took it, and why each other plugin did not, equal reasons grouped.
+// byoc explain: for each op the plugin that takes it and the reasons of the others, grouped by
+// equal reasons.
 #include <algorithm>
 #include <map>
 
@@ -31,18 +32,39 @@ Facts facts_of(const IRModule& module) {
   return {entry && entry->attrs.has("opset") ? entry->attrs.i("opset") : 0, constant_bytes(module)};
 }
 
-std::string_view verb(Report::Remark::Kind kind) {
+std::string_view verb(Opinion::Kind kind) {
   switch (kind) {
-    case Report::Remark::kRefused:
+    case Opinion::kRefused:
       return "refused";
-    case Report::Remark::kSlow:
+    case Opinion::kCovered:
+      return "covered";
+    case Opinion::kSlow:
       return "slow";
-    case Report::Remark::kDeclined:
+    case Opinion::kDeclined:
       return "declined in compile";
-    case Report::Remark::kNote:
+    case Opinion::kTaken:
+      return "taken";
+    case Opinion::kNotReached:
       break;
   }
-  return "taken";
+  return "not reached";
+}
+
+std::string_view taker_of(const ExplainedOp& op) {
+  return op.placed.plugin.empty() ? "nobody" : op.placed.plugin.text();
+}
+
+std::string title(const Opinion& opinion, std::string_view taker) {
+  switch (opinion.kind) {
+    case Opinion::kTaken:
+      return cat("taken by ", opinion.plugin, ", run by");
+    case Opinion::kSlow:
+      return cat("taken by ", opinion.plugin, ", slow");
+    case Opinion::kCovered:
+      return cat("taken by ", taker, " as part of a composite, not given to ", opinion.plugin);
+    default:
+      return cat(verb(opinion.kind), " by ", opinion.plugin, ", taken by ", taker);
+  }
 }
 
 /// What a plugin, or a model, has to say may be long; a table row is not.
@@ -58,15 +80,16 @@ std::string shortened(std::string_view text, size_t limit) {
 class Groups {
  public:
   void add(const ExplainedOp& op) {
-    std::string_view taker = op.placed.plugin.empty() ? "nobody" : op.placed.plugin.text();
     for (const Opinion& opinion : op.opinions) {
-      bool is_slow = opinion.kind == Report::Remark::kSlow;
-      bool is_how = opinion.kind == Report::Remark::kNote;
-      add(is_slow || is_how ? cat("taken by ", opinion.plugin, is_slow ? ", slow" : ", run by")
-                            : cat(verb(opinion.kind), " by ", opinion.plugin, ", taken by ", taker),
-          op.placed, opinion.reason);
+      if (opinion.kind == Opinion::kNotReached) continue;  // for every op that an earlier one took
+      add(title(opinion, taker_of(op)), op.placed.op, op.placed.name, opinion.reason);
     }
-    if (op.opinions.empty() && op.placed.plugin.empty()) add("taken by nobody", op.placed, "");
+    if (op.opinions.empty() && op.placed.plugin.empty())
+      add("taken by nobody", op.placed.op, op.placed.name, "");
+  }
+  void add(const RemovedOp& op) {
+    Symbol reason = op.how.text() == "merged" ? Symbol() : Symbol(op.reason);  // names other ops
+    add(cat(op.how, " by ", op.pass), op.op, op.name, reason);
   }
 
   std::string text() const {
@@ -92,12 +115,12 @@ class Groups {
   };
   using Group = std::pair<const std::string, Content>;
 
-  void add(std::string title, const PlacedOp& op, Symbol reason) {
+  void add(std::string title, Symbol op, Symbol name, Symbol reason) {
     Content& content = groups_[std::move(title)];
-    Row& row = content.rows[{op.op, reason}];
+    Row& row = content.rows[{op, reason}];
     ++content.count;
     ++row.count;
-    if (row.names.size() < kShownNames) row.names.push_back(op.name);
+    if (row.names.size() < kShownNames) row.names.push_back(name);
   }
 
   template <class Map>
@@ -151,31 +174,51 @@ std::string header(const Options& options, const Explanation& explanation, const
       threads == 0 ? "all cores\n" : cat(threads, threads == 1 ? " thread\n" : " threads\n"));
 }
 
+std::string op_text(const ExplainedOp& op) {
+  std::string out =
+      cat(op.placed.op, " \"", op.placed.name, "\": taken by ", taker_of(op),
+          op.placed.function.empty() ? "" : cat(" in ", op.placed.function),
+          op.placed.composite.empty() ? "" : cat(" as part of ", op.placed.composite));
+  for (size_t k = 0; k < op.runs.size(); ++k) {
+    const RunOp& run = op.runs[k];
+    if (k == 0 && run.op != op.placed.op) out += cat(", run as ", run.op);
+    if (k > 0) out += cat(", with ", run.op, " in ", run.function);
+  }
+  out += "\n";
+  for (const Opinion& opinion : op.opinions)
+    out += cat("  ", opinion.plugin, ": ", verb(opinion.kind), ": ", opinion.reason, "\n");
+  return out;
+}
+
 /// All verdicts about the ops of one name.
 Result<std::string> one_op_text(const Explanation& explanation, const std::string& name) {
   std::string out;
   size_t found = 0;
   Symbol wanted = name;
   for (const ExplainedOp& op : explanation.ops) {
-    if (op.placed.name != wanted || ++found > kShownOps) continue;
-    out += cat(op.placed.op, " \"", name, "\": taken by ",
-               op.placed.plugin.empty() ? "nobody" : op.placed.plugin.str(),
-               op.placed.function.empty() ? "" : cat(" in ", op.placed.function),
-               op.placed.composite.empty() ? "" : cat(" as part of ", op.placed.composite), "\n");
-    for (const Opinion& opinion : op.opinions)
-      out += cat("  ", opinion.plugin, ": ", verb(opinion.kind), ": ", opinion.reason, "\n");
+    if (op.placed.name == wanted && ++found <= kShownOps) out += op_text(op);
+  }
+  for (const RemovedOp& op : explanation.removed) {
+    if (op.name == wanted && ++found <= kShownOps)
+      out += cat(op.op, " \"", name, "\": ", op.how, " by ", op.pass, ": ", op.reason, "\n");
   }
   if (found > kShownOps)
     out += cat("... and ", found - kShownOps, " more ops of that name; all with --json\n");
   if (found > 0) return out;
   std::vector<std::string> known;
   for (const ExplainedOp& op : explanation.ops) known.push_back(op.placed.name.str());
+  for (const RemovedOp& op : explanation.removed) known.push_back(op.name.str());
   return not_found(cat("no op is named \"", name, "\"", did_you_mean(name, known)))
       .with_slug("unknown-node");
 }
 
+Json run_json(const RunOp& run) {
+  return {{"op", run.op.text()}, {"plugin", run.plugin.text()}, {"function", run.function.text()}};
+}
+
 Json op_json(const ExplainedOp& op) {
-  Json opinions = Json::array();
+  Json opinions = Json::array(), runs = Json::array();
+  for (const RunOp& run : op.runs) runs.push_back(run_json(run));
   for (const Opinion& o : op.opinions) {
     opinions.push_back(
         {{"plugin", o.plugin.text()}, {"verdict", verb(o.kind)}, {"reason", o.reason.text()}});
@@ -186,7 +229,13 @@ Json op_json(const ExplainedOp& op) {
           {"function", op.placed.function.text()},
           {"composite", op.placed.composite.text()},
           {"flops", op.placed.flops},
+          {"runs", runs},
           {"opinions", opinions}};
+}
+
+Json removed_json(const RemovedOp& op) {
+  return {{"op", op.op.text()},     {"name", op.name.text()}, {"how", op.how.text()},
+          {"pass", op.pass.text()}, {"into", op.into.text()}, {"reason", op.reason}};
 }
 
 Json to_json(const Explanation& explanation, const Options& options, const Facts& facts) {
@@ -198,19 +247,26 @@ Json to_json(const Explanation& explanation, const Options& options, const Facts
   for (const auto& [name, value] : placed.items()) json[name] = value;
   json["order"] = explanation.plugins;
   json["uncompiled"] = explanation.uncompiled;
-  json["ops"] = Json::array();
-  Symbol wanted = options.op;
+  for (const char* list : {"ops", "removed", "added"}) json[list] = Json::array();
+  auto is_wanted = [&, wanted = Symbol(options.op)](Symbol name) {
+    return options.op.empty() || name == wanted;
+  };
   for (const ExplainedOp& op : explanation.ops) {
-    if (options.op.empty() || op.placed.name == wanted) json["ops"].push_back(op_json(op));
+    if (is_wanted(op.placed.name)) json["ops"].push_back(op_json(op));
   }
+  for (const RemovedOp& op : explanation.removed) {
+    if (is_wanted(op.name)) json["removed"].push_back(removed_json(op));
+  }
+  for (const RunOp& run : explanation.added) json["added"].push_back(run_json(run));
   return json;
 }
 
 std::string whole_text(const Explanation& explanation, const Options& options, const Facts& facts) {
-  Groups groups;
+  Groups groups, removed;
   for (const ExplainedOp& op : explanation.ops) groups.add(op);
+  for (const RemovedOp& op : explanation.removed) removed.add(op);
   return header(options, explanation, facts) + plugin_table(explanation.placement, "(nobody)") +
-         groups.text() + border_text(explanation.placement) +
+         groups.text() + removed.text() + border_text(explanation.placement) +
          "next: --op NAME (all verdicts) | --json\n";
 }
 

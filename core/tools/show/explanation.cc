@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/tools/model/partial_pipeline.h"
+#include "core/tools/show/op_trace.h"
+
 namespace byoc::driver {
 namespace {
-
-/// Ops are told apart by location and name: several ops of one ONNX node share the location.
-uint64_t key_of(const PlacedOp& op) { return uint64_t{op.name.id()} << 32 | op.op.id(); }
 
 std::vector<std::string> asked_plugins(const PassContext& context) {
   std::vector<std::string> out = context.compilers;
@@ -17,108 +17,90 @@ std::vector<std::string> asked_plugins(const PassContext& context) {
   return out;
 }
 
-/// Compiles plugin by plugin; functions that one declines have found their next owner afterwards.
-class Compilation {
+/// Makes a row of each op of the model that runs, in the order of the functions that run them.
+class Rows {
  public:
-  Compilation(const Placement& first, const PassContext& context) : context_(context) {
-    note(first);
-  }
+  explicit Rows(const OpTrace& trace)
+      : trace_(trace), first_row_(trace.labels().ops().size(), OpLabels::kNone) {}
 
-  Status run(IRModule module, const std::vector<std::string>& plugins) {
-    for (const std::string& id : plugins) {
-      BYOC_TRY(module, run_codegen(std::move(module), {id}, context_));
-      BYOC_TRY(module, inline_functions(std::move(module), context_));
-      note(placement_of(module));
+  std::vector<ExplainedOp> take(std::vector<RunOp>& added) && {
+    for (const PlacedOp& op : trace_.placement().ops) {
+      uint32_t label = trace_.labels().find(op.name);
+      if (label != OpLabels::kNone && !is_helper(op, label)) add(op, label);
     }
-    return {};
-  }
-  const PlacedOp& owner(const PlacedOp& op) const { return owners_.at(key_of(op)); }
-
- private:
-  void note(const Placement& placement) {
-    for (const PlacedOp& op : placement.ops) owners_[key_of(op)] = op;
-  }
-
-  const PassContext& context_;
-  std::unordered_map<uint64_t, PlacedOp> owners_;
-};
-
-/// What was said about an op by each plugin: words about the op itself beat those about a composite
-/// that it would have been part of.
-class Opinions {
- public:
-  explicit Opinions(const Report& report) {
-    for (const Report::Remark& remark : report.remarks) {
-      for (Symbol loc : remark.locs) by_loc_[loc.id()].push_back(&remark);
+    for (const PlacedOp& op : trace_.placement().ops) {
+      uint32_t label = trace_.labels().find(op.name);
+      if (label == OpLabels::kNone) added.push_back({op.op, op.plugin, op.function});
+      else if (is_helper(op, label)) attach(op, label, added);
     }
-  }
-
-  /// Ops of one location, name and plugin are told the same, so that a million ops of one location
-  /// are no million searches through a million remarks.
-  const std::vector<Opinion>& about(const PlacedOp& op, const std::vector<std::string>& plugins) {
-    auto [known, is_new] = answers_.try_emplace(key_of(op));
-    if (is_new || known->second.plugin != op.plugin)
-      known->second = {op.plugin, gather(op, plugins)};
-    return known->second.opinions;
+    return std::move(rows_);
   }
 
  private:
-  struct Answer {
-    Symbol plugin;
-    std::vector<Opinion> opinions;
-  };
-
-  std::vector<Opinion> gather(const PlacedOp& op, const std::vector<std::string>& plugins) const {
-    std::vector<Opinion> out;
-    auto found = by_loc_.find(op.name.id());
-    for (const std::string& plugin : plugins) {
-      const Report::Remark* said = nullptr;
-      for (size_t k = 0; found != by_loc_.end() && k < found->second.size(); ++k) {
-        const Report::Remark* remark = found->second[k];
-        if (remark->plugin == plugin && concerns(*remark, op) &&
-            rank(*remark, op) >= (said ? rank(*said, op) : 0)) {
-          said = remark;
-        }
-      }
-      if (said != nullptr) out.push_back({said->kind, plugin, words_of(*said)});
-      else if (op.plugin.text() == plugin) break;  // those behind the taker were not asked
-    }
-    return out;
-  }
-  /// A plugin that took the op in the end refused nothing that matters; one that did not take it
-  /// does not run it.
-  static bool concerns(const Report::Remark& remark, const PlacedOp& op) {
-    bool is_taker = op.plugin.text() == remark.plugin;
-    if (remark.kind == Report::Remark::kNote) return is_taker;
-    return !is_taker || remark.kind == Report::Remark::kSlow;
-  }
-  /// Without the plugin's name in front, which stands beside it anyway.
-  static std::string words_of(const Report::Remark& remark) {
-    std::string_view reason = remark.reason, prefix = remark.plugin;
-    bool named = reason.starts_with(prefix) && reason.substr(prefix.size()).starts_with(": ");
-    return std::string(named ? reason.substr(prefix.size() + 2) : reason);
-  }
-  static int rank(const Report::Remark& remark, const PlacedOp& op) {
-    if (remark.kind == Report::Remark::kDeclined) return 3;  // it took the op first: the last word
-    return op.op.text() == remark.op ? 2 : 1;
+  /// True for a change of layout around an op, which has the loc of that op.
+  bool is_helper(const PlacedOp& op, uint32_t label) const {
+    return op.op.text() == "layout_transform" && trace_.labels().ops()[label].op != op.op;
   }
 
-  std::unordered_map<uint32_t, std::vector<const Report::Remark*>> by_loc_;
-  std::unordered_map<uint64_t, Answer> answers_;
+  void add(const PlacedOp& op, uint32_t label) {
+    if (first_row_[label] == OpLabels::kNone)
+      first_row_[label] = static_cast<uint32_t>(rows_.size());
+    ExplainedOp& row = rows_.emplace_back();
+    row.placed = op;
+    row.placed.op = trace_.labels().ops()[label].op;
+    row.runs.push_back({op.op, op.plugin, op.function});
+  }
+
+  void attach(const PlacedOp& op, uint32_t label, std::vector<RunOp>& added) {
+    RunOp run{op.op, op.plugin, op.function};
+    if (first_row_[label] == OpLabels::kNone) added.push_back(run);
+    else rows_[first_row_[label]].runs.push_back(run);
+  }
+
+  const OpTrace& trace_;
+  std::vector<uint32_t> first_row_;  // by label
+  std::vector<ExplainedOp> rows_;
 };
 
-/// The regions as their ops have it, now that some have moved on.
-void regroup(Placement& placement) {
+/// A region per function that runs, with the ops of the model in it.
+std::vector<PlacedRegion> regions_of(const Explanation& explanation, const Placement& ran) {
   std::unordered_map<uint32_t, size_t> known;
-  placement.regions.clear();
-  for (const PlacedOp& op : placement.ops) {
+  std::vector<PlacedRegion> regions;
+  for (const PlacedOp& op : ran.ops) {
     if (op.function.empty()) continue;
-    auto [found, fresh] = known.emplace(op.function.id(), placement.regions.size());
-    if (fresh) placement.regions.push_back({op.plugin, op.function});
-    PlacedRegion& region = placement.regions[found->second];
-    ++region.ops;
-    region.flops += op.flops;
+    if (known.emplace(op.function.id(), regions.size()).second)
+      regions.push_back({op.plugin, op.function});
   }
+  for (const ExplainedOp& op : explanation.ops) {
+    if (op.placed.function.empty()) continue;
+    PlacedRegion& region = regions[known.at(op.placed.function.id())];
+    ++region.ops;
+    region.flops += op.placed.flops;
+  }
+  return regions;
+}
+
+RemovedOp removed_op(const OpTrace& trace, uint32_t label) {
+  const OpTrace::Removal& removal = trace.removals()[label];
+  const ModelOp& op = trace.labels().ops()[label];
+  RemovedOp out{op.op, op.name, "removed", removal.pass, {}, "the pass replaced it"};
+  if (removal.pass.text() == "fold_constants") {
+    out.how = "folded";
+    out.reason = "its value is known before the model runs";
+  } else if (removal.pass.text() == "fold_batch_norm") {
+    out.how = "folded";
+    out.reason = "it is part of the weights and the bias of the op before it";
+  } else if (removal.pass.text() == "merge_equal_nodes") {
+    out.how = "merged";
+    out.reason = "another op computes the same value";
+    if (removal.into != OpLabels::kNone) {
+      out.into = trace.labels().ops()[removal.into].name;
+      out.reason = cat("\"", out.into, "\" computes the same value");
+    }
+  } else if (removal.pass.text() == "eliminate_dead_code") {
+    out.reason = "no output of the model depends on it";
+  }
+  return out;
 }
 
 }  // namespace
@@ -126,22 +108,30 @@ void regroup(Placement& placement) {
 Result<Explanation> explain(IRModule module, BuildOptions options) {
   Report report;
   options.report = &report;
+  OpTrace trace;
+  options.instruments.push_back(trace.instrument());
   module = with_names(std::move(module));
   BYOC_TRY(PassContext context, make_context(module, options));
-  BYOC_TRY(module, run_passes(std::move(module), partition_pipeline(context), context));
-  Explanation out{.placement = placement_of(module), .plugins = asked_plugins(context)};
-  BYOC_TRY(module, inline_functions(std::move(module), context));
-  auto fused = fuse_ops(module, context);
-  Status compiled = fused.status();
-  if (fused.ok()) out.placement = placement_of(*fused);
-  Compilation compilation(out.placement, context);
-  if (fused.ok()) compiled = compilation.run(*std::move(fused), out.plugins);
+  std::vector<Pass> passes = trace.with_labels(whole_pipeline(context));
+  Status compiled = run_passes(std::move(module), passes, context).status();
+  if (!compiled.ok() && !trace.has_placement()) return compiled;
+  Explanation out;
+  out.placement = trace.placement();
+  out.plugins = asked_plugins(context);
   if (!compiled.ok()) out.uncompiled = compiled.to_string();
-  for (PlacedOp& op : out.placement.ops) op = compilation.owner(op);
-  regroup(out.placement);
-  Opinions opinions(report);
-  for (const PlacedOp& op : out.placement.ops)
-    out.ops.push_back({op, opinions.about(op, out.plugins)});
+  out.ops = Rows(trace).take(out.added);
+  Opinions opinions(report, trace.labels(), *context.ops);
+  out.placement.ops.clear();
+  for (ExplainedOp& op : out.ops) {
+    uint32_t label = trace.labels().find(op.placed.name);
+    op.placed.name = trace.labels().ops()[label].name;
+    op.opinions = opinions.about(label, op.placed, op.runs[0].op, out.plugins);
+    out.placement.ops.push_back(op.placed);
+  }
+  out.placement.regions = regions_of(out, trace.placement());
+  for (uint32_t label = 0; label < trace.removals().size(); ++label) {
+    if (!trace.removals()[label].pass.empty()) out.removed.push_back(removed_op(trace, label));
+  }
   return out;
 }
 

@@ -1,29 +1,42 @@
 #pragma once
-// Per op: who runs it, and what each plugin that was asked before said.
+// For each op of a model: which plugin runs it, and why each other plugin does not.
 #include "byoc/compile.h"
+#include "core/tools/show/opinions.h"
 #include "core/tools/show/placement.h"
 
 namespace byoc::driver {
 
-struct Opinion {
-  Report::Remark::Kind kind = Report::Remark::kRefused;
-  Symbol plugin, reason;
+/// An op that runs, in the function that computes it.
+struct RunOp {
+  Symbol op, plugin, function;
 };
 
 struct ExplainedOp {
-  PlacedOp placed;
-  std::vector<Opinion> opinions;  // of plugins in the order they were asked
+  PlacedOp placed;          // name and op as the model has them
+  std::vector<RunOp> runs;  // what computes it: first the op itself, then those that layouts add
+  std::vector<Opinion> opinions;  // in the order of the plugins
+};
+
+/// An op of the model that does not run.
+struct RemovedOp {
+  Symbol op, name;
+  Symbol how, pass;  // how: "folded", "merged" or "removed"
+  Symbol into;       // merged: the name of the equal op, where it is known
+  std::string reason;
 };
 
 struct Explanation {
-  Placement placement;  // where ops ended: what was declined has moved on
+  Placement placement;  // of the ops of the model that run; the regions are the compiled functions
   std::vector<ExplainedOp> ops;
+  std::vector<RemovedOp> removed;
+  std::vector<RunOp> added;          // ops that passes add and that come from no op of the model
   std::vector<std::string> plugins;  // in the order of priority, default codegens last
-  std::string uncompiled;            // why code generation did not end well; else empty
+  std::string uncompiled;            // why code generation failed; else empty
 };
 
-/// Partitions, fuses and compiles `module`, and gathers what was said. Errors: those of the passes
-/// up to and with partition_graph; what fails later is told in `uncompiled`.
+/// Runs the pipeline of build() on `module` with an instrument, and gathers what plugins said. Ops
+/// are told apart by node, whatever their names. Errors: those of the passes up to partition_graph;
+/// `uncompiled` has those of later ones. Cost: a build, and O(nodes) per pass.
 Result<Explanation> explain(IRModule module, BuildOptions options);
 
 }  // namespace byoc::driver

@@ -1,0 +1,44 @@
+#pragma once
+// What each plugin said about an op, out of the remarks of one run of the pipeline.
+#include "byoc/compile.h"
+#include "core/tools/show/op_labels.h"
+#include "core/tools/show/placement.h"
+
+namespace byoc::driver {
+
+struct Opinion {
+  enum Kind {
+    kRefused,    // by judge, or because no pattern fits
+    kCovered,    // it takes the op alone, but another plugin's composite contains it
+    kSlow,       // it runs the op, slowly
+    kDeclined,   // compile declined what judge took
+    kTaken,      // it runs the op; the reason says how
+    kNotReached  // it was not called about the op; the reason says who has it
+  };
+  Kind kind = kRefused;
+  Symbol plugin, reason;
+};
+
+/// Remarks by op. The report and the labels must outlive it.
+class Opinions {
+ public:
+  Opinions(const Report& report, const OpLabels& labels, const OpRegistry& ops);
+  /// One opinion per plugin, in the order of `plugins`; none of a plugin that runs the op without a
+  /// word about it. `runs`: the op that computes it in the end, which passes may have changed.
+  /// Cost: O(remarks about the op * plugins).
+  std::vector<Opinion> about(uint32_t label, const PlacedOp& placed, Symbol runs,
+                             const std::vector<std::string>& plugins) const;
+
+ private:
+  using Remark = Report::Remark;
+  enum class Scope { kOther, kComposite, kOp };
+  Scope scope_of(const Remark& remark, uint32_t label, Symbol runs) const;
+  const Remark* how_it_runs(uint32_t label, Symbol plugin, Symbol runs) const;
+  std::string why_not(uint32_t label, Symbol plugin, Symbol runs, Opinion::Kind& kind) const;
+
+  const OpLabels& labels_;
+  const OpRegistry& ops_;
+  std::vector<std::vector<const Remark*>> by_label_;
+};
+
+}  // namespace byoc::driver
