@@ -40,6 +40,7 @@ class LlvmPlugin : public sdk::Plugin {
     Status status = can_translate(graph.json, host_target());
     return status.ok() ? sdk::Verdict::yes() : sdk::Verdict::no(status.message());
   }
+  std::vector<sdk::WantedLayout> layouts(std::string_view target_json) const override;
   std::unique_ptr<sdk::Module> compile_module(sdk::CompileRequest& request) override;
   std::unique_ptr<sdk::Module> load_module(const byoc_load& load) override;
   std::optional<uint32_t> compat(std::string_view text) const override;
@@ -56,9 +57,20 @@ std::string this_compiler() {
   return file.ok() ? content_key((*file)->bytes()).hex() : "unknown";
 }
 
+te::Target target_of(std::string_view text) {
+  return text.empty() ? host_target() : value_of(te::parse_target(text));
+}
+
+// A block of channels is a vector of f32, or two where vectors are short; a panel of columns is
+// two blocks. What these do not divide gets smaller ones.
+std::vector<sdk::WantedLayout> LlvmPlugin::layouts(std::string_view target_json) const {
+  if (target_of(target_json).lanes(sizeof(float)) < 16)
+    return {{"conv2d", 8}, {"matmul", 16}, {"matmul", 8}};
+  return {{"conv2d", 16}, {"conv2d", 8}, {"matmul", 32}, {"matmul", 16}, {"matmul", 8}};
+}
+
 te::Target target_of(const byoc_compile& request) {
-  std::string_view text = sdk::to_view(request.target_json);
-  te::Target target = text.empty() ? host_target() : value_of(te::parse_target(text));
+  te::Target target = target_of(sdk::to_view(request.target_json));
   target.threads = std::max(request.threads, 1u);
   return target;
 }
