@@ -61,9 +61,9 @@ Result<IRModule> merge_compiler_regions(IRModule, const PassContext&);
 Result<IRModule> partition_graph(IRModule, const PassContext&);
 
 // ---- codegen
-/// What is left outside regions exchanges f32 images in blocks of channels (NCHW8c), where the
-/// first default codegen compiles one anchor a function; layout_transform ops stand where two
-/// layouts meet.
+/// What is left outside regions exchanges f32 images in blocks of channels (NCHW8c), in the blocks
+/// that the default codegens list and as far as these take the rewritten ops; layout_transform ops
+/// stand where two layouts meet. Errors: those of Plugin::layouts.
 Result<IRModule> assign_layouts(IRModule, const PassContext&);
 /// What is left outside regions is grouped into functions of the default codegens.
 Result<IRModule> fuse_ops(IRModule, const PassContext&);

@@ -1,13 +1,17 @@
 // A plugin that takes what its options say and computes it with the reference kernels:
-//   ops=relu,add       ops it lists as patterns of one node; "*" (the default): no patterns, judge
-//   is asked about all patterns=[{"name":"conv_relu","dag":{...},"priority":3}, ...]
-//   refuse=tanh,a.conv_relu    ops and composites that judge refuses, with the reason "told to
-//   refuse it" decline=exp                ops and composites with which compile declines the
-//   function spoil=tanh                 ops whose f32 results come out 1 too large
+//   ops=relu,add              ops it lists as patterns of one node; "*" (the default): no patterns,
+//                             and judge is called for every op
+//   patterns=[{"name":"conv_relu","dag":{...},"priority":3}, ...]
+//   refuse=tanh,max_pool/5,a.conv_relu   ops, ops whose first operand has that rank, and composites
+//                             that judge refuses, with the reason "told to refuse it"
+//   decline=exp               ops and composites with which compile declines the function
+//   spoil=tanh                ops whose f32 results come out 1 too large
+//   layouts=conv2d:8,matmul:16  the blocks it lists, in order of preference
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "byoc/ir/visit.h"
 #include "byoc/op/evaluate.h"
@@ -26,6 +30,16 @@ std::set<std::string> split(const std::string& text) {
     size_t to = std::min(text.find(',', from), text.size());
     out.insert(text.substr(from, to - from));
     from = to + 1;
+  }
+  return out;
+}
+
+std::vector<WantedLayout> read_layouts(const std::string& text) {
+  std::vector<WantedLayout> out;
+  std::stringstream rows(text);
+  for (std::string row; std::getline(rows, row, ',');) {
+    const size_t colon = row.find(':');
+    out.push_back({row.substr(0, colon), std::stoull(row.substr(colon + 1))});
   }
   return out;
 }
@@ -104,6 +118,7 @@ class Selective : public Plugin {
     refuse_ = split(options.get("refuse"));
     decline_ = split(options.get("decline"));
     spoil_ = split(options.get("spoil"));
+    layouts_ = read_layouts(options.get("layouts"));
     for (const auto& row : nlohmann::json::parse(options.get("patterns", "[]"))) {
       patterns_.emplace_back(row["name"].get<std::string>(), op("relu"), row.value("priority", 0));
       patterns_.back().dag_json = row["dag"].dump();
@@ -113,6 +128,7 @@ class Selective : public Plugin {
     }
   }
   std::vector<Pattern> patterns() const override { return patterns_; }
+  std::vector<WantedLayout> layouts(std::string_view) const override { return layouts_; }
   Verdict judge(const Graph& graph) const override {
     return names_one_of(graph, refuse_) ? Verdict::no("told to refuse it") : Verdict::yes();
   }
@@ -136,12 +152,15 @@ class Selective : public Plugin {
   // A composite is named by its pattern; its inner ops are not looked at.
   static bool names_one_of(const Graph& graph, const std::set<std::string>& names) {
     return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
-      const Body* callee = graph.callee(node);
-      return names.contains(callee ? callee->pattern : node.op);
+      if (const Body* callee = graph.callee(node)) return names.contains(callee->pattern);
+      if (names.contains(node.op)) return true;
+      if (node.args.empty()) return false;
+      return names.contains(node.op + "/" + std::to_string(graph.type(node.args[0]).rank()));
     });
   }
   std::set<std::string> ops_, refuse_, decline_, spoil_;
   std::vector<Pattern> patterns_;
+  std::vector<WantedLayout> layouts_;
 };
 
 }  // namespace

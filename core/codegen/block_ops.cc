@@ -1,0 +1,229 @@
+#include "core/codegen/block_ops.h"
+
+#include <algorithm>
+
+namespace byoc {
+namespace {
+
+// f32 [n, c, h, w] of known extents.
+bool is_image(TypeId type) {
+  return type->dtype == DType::kF32 && type->shape.size() == 4 && is_static(type->shape);
+}
+
+bool divides(int64_t block, int64_t extent) { return extent > 0 && extent % block == 0; }
+
+// The first block that divides `extent`, or 0.
+int64_t first_of(std::span<const int64_t> blocks, int64_t extent) {
+  auto at = std::ranges::find_if(blocks, [&](int64_t block) { return divides(block, extent); });
+  return at == blocks.end() ? 0 : *at;
+}
+
+bool is_one_element(TypeId type) {
+  Result<int64_t> n = num_elements(type->shape);
+  return n.ok() && *n == 1;
+}
+
+class BlockedOp {
+ public:
+  BlockedOp(BlockedFunction& to, const WantedBlocks& wanted, uint32_t node, const Call& call)
+      : to_(to), wanted_(wanted), node_(node), call_(call) {}
+  bool add();
+
+ private:
+  bool conv();
+  bool matmul();
+  bool elementwise();
+  bool pool();
+  bool mean();
+  bool concat();
+  bool view();
+  ValueId packed_weight(int64_t inner, int64_t outer);
+  bool can_be_operand(TypeId type) const;
+  ValueId operand(ValueId arg, int64_t block);
+
+  bool is(std::string_view op) const { return call_.op->name == op; }
+  const Node& old() const { return to_.from().nodes[node_]; }
+  TypeId result() const { return old().types[0]; }
+  std::span<const ValueId> args() const { return to_.from().args(old()); }
+  TypeId type(ValueId value) const { return to_.from().type(value); }
+  int64_t block_of(ValueId arg) const { return to_.block_of(arg, wanted_.image); }
+  bool add_packed(std::string_view op, Attrs attrs, std::vector<ValueId> in, int64_t block) {
+    to_.set_packed(node_, to_.add(op, std::move(attrs), std::move(in), old().loc), block);
+    return true;
+  }
+
+  BlockedFunction& to_;
+  const WantedBlocks& wanted_;
+  const uint32_t node_;
+  const Call& call_;
+};
+
+// Groups must not cut blocks: one group, or whole blocks in each, or a channel each.
+bool BlockedOp::conv() {
+  TypeId x = type(args()[0]), weight = type(args()[1]);
+  if (!is_image(result()) || !is_image(x) || !is_static(weight->shape)) return false;
+  const int64_t group = call_.attrs->i("group", 1), c = x->shape[1].extent();
+  const int64_t o = result()->shape[1].extent();
+  const bool is_depthwise = group == c && group == o, is_grouped = group > 1 && !is_depthwise;
+  const int64_t outer = first_of(wanted_.image, is_grouped ? o / group : o);
+  const int64_t inner = first_of(wanted_.image, is_grouped ? weight->shape[1].extent() : c);
+  if (outer == 0 || (is_grouped && inner == 0)) return false;
+  ValueId in = inner != 0 ? to_.packed(args()[0], inner) : to_.plain(args()[0]);
+  ValueId blocks = packed_weight(inner != 0 && !is_depthwise ? inner : 1, outer);
+  return add_packed("conv2d_nchwc", *call_.attrs, {in, blocks}, outer);
+}
+
+// [o, i, h, w] -> [o / outer, i / inner, h, w, inner, outer]: the weights of one tap are
+// contiguous.
+ValueId BlockedOp::packed_weight(int64_t inner, int64_t outer) {
+  Symbol loc = to_.from().nodes[args()[1].node].loc;
+  ValueId now = to_.move("layout_transform",
+                         {{"src_layout", "OIHW"}, {"dst_layout", cat("OIHW", inner, "i")}},
+                         to_.plain(args()[1]), loc);
+  return to_.move("layout_transform",
+                  {{"src_layout", "OIHWJ"}, {"dst_layout", cat("OIHWJ", outer, "o")}}, now, loc);
+}
+
+// A product with a constant matrix reads its columns in panels; gemm's transposed b is read in the
+// order in which it is stored.
+bool BlockedOp::matmul() {
+  const bool is_gemm = is("gemm");
+  ValueId a = args()[0], b = args()[1];
+  TypeId matrix = type(b);
+  if (!std::holds_alternative<Constant>(to_.from().nodes[b.node].kind) ||
+      matrix->shape.size() != 2 || matrix->dtype != DType::kF32 || type(a)->shape.size() < 2 ||
+      !is_static(type(a)->shape))
+    return false;
+  if (is_gemm && (call_.attrs->b("trans_a", false) || call_.attrs->f("alpha", 1) != 1))
+    return false;
+  const bool is_transposed = is_gemm && call_.attrs->b("trans_b", false);
+  const int64_t n = matrix->shape[is_transposed ? 0 : 1].extent();
+  const int64_t block = first_of(wanted_.matrix, n);
+  if (block == 0) return false;
+  ValueId panels = to_.move("layout_transform",
+                            {{"src_layout", std::string(is_transposed ? "NK" : "KN")},
+                             {"dst_layout", cat("NK", block, "n")}},
+                            to_.plain(b), to_.from().nodes[b.node].loc);
+  to_.set_plain(node_, to_.add("matmul_packed", {}, {to_.plain(a), panels}, old().loc));
+  return true;
+}
+
+// True for the result's shape, a value per channel, and one value.
+bool BlockedOp::can_be_operand(TypeId operand) const {
+  if (operand == result()) return true;
+  const size_t rank = operand->shape.size();
+  if (operand->dtype != DType::kF32 || !is_static(operand->shape) || rank > 4) return false;
+  return is_one_element(operand) ||
+         (rank >= 3 && operand->shape[rank - 3].extent() == result()->shape[1].extent());
+}
+
+ValueId BlockedOp::operand(ValueId arg, int64_t block) {
+  TypeId now = type(arg);
+  if (is_image(now) && divides(block, now->shape[1].extent())) return to_.packed(arg, block);
+  if (is_one_element(now)) {
+    if (now->shape.size() <= 1) return to_.plain(arg);
+    return to_.move("reshape", {{"shape", Ints{1}}}, to_.plain(arg), {});
+  }
+  Ints shape{1};  // [c, h, w] as [1, c, h, w]
+  for (Dim dim : now->shape) shape.push_back(dim.extent());
+  ValueId image = to_.move("reshape", {{"shape", shape}, {"allow_zero", true}}, to_.plain(arg), {});
+  return to_.move("layout_transform",
+                  {{"src_layout", "NCHW"}, {"dst_layout", cat("NCHW", block, "c")}}, image, {});
+}
+
+bool BlockedOp::elementwise() {
+  if (call_.op->kind != FusionKind::kElementwise && call_.op->kind != FusionKind::kBroadcast)
+    return false;
+  if (old().types.size() != 1 || !is_image(result())) return false;
+  int64_t block = 0;
+  for (ValueId arg : args()) {
+    if (!can_be_operand(type(arg))) return false;
+    if (block == 0 && type(arg) == result()) block = block_of(arg);
+  }
+  if (block == 0) return false;
+  std::vector<ValueId> in;
+  for (ValueId arg : args()) in.push_back(operand(arg, block));
+  return add_packed(call_.op->name, *call_.attrs, std::move(in), block);
+}
+
+// The dim within blocks is one more spatial dim, with windows of one cell.
+bool BlockedOp::pool() {
+  const int64_t block = old().types.size() == 1 ? block_of(args()[0]) : 0;
+  if (block == 0) return false;
+  Attrs attrs = *call_.attrs;
+  for (Symbol name : {"kernel_shape", "strides", "dilations"}) {
+    Ints values = attrs.ints(name);
+    if (values.empty()) continue;
+    values.push_back(1);
+    attrs.set(name, values);
+  }
+  Ints pads = attrs.ints("pads");
+  if (!pads.empty()) attrs.set("pads", Ints{pads[0], pads[1], 0, pads[2], pads[3], 0});
+  return add_packed(call_.op->name, std::move(attrs), {to_.packed(args()[0], block)}, block);
+}
+
+bool BlockedOp::mean() {
+  const int64_t block = block_of(args()[0]);
+  if (block == 0) return false;
+  if (is("mean")) {
+    Ints axes = call_.attrs->ints("axes");
+    for (int64_t& axis : axes) axis += axis < 0 ? 4 : 0;
+    std::sort(axes.begin(), axes.end());
+    if (axes != Ints{2, 3} || !call_.attrs->b("keepdims", true)) return false;
+  }
+  return add_packed("mean", {{"axes", Ints{2, 3}}, {"keepdims", true}},
+                    {to_.packed(args()[0], block)}, block);
+}
+
+bool BlockedOp::concat() {
+  if (call_.attrs->i("axis") != 1 && call_.attrs->i("axis") != -3) return false;
+  auto fits = [&](int64_t block) {
+    return std::ranges::all_of(args(), [&](ValueId arg) {
+      return is_image(type(arg)) && divides(block, type(arg)->shape[1].extent());
+    });
+  };
+  auto is_there = [&](int64_t block) {
+    return std::ranges::any_of(args(), [&](ValueId arg) {
+      return to_.block_of(arg, {&block, 1}) != 0;
+    });
+  };
+  for (int64_t block : wanted_.image) {
+    if (!is_there(block) || !fits(block)) continue;
+    std::vector<ValueId> in;
+    for (ValueId arg : args()) in.push_back(to_.packed(arg, block));
+    return add_packed("concat", {{"axis", int64_t{1}}}, std::move(in), block);
+  }
+  return false;
+}
+
+// Images of one cell are the same in memory in every form: [n, c / 8, 1, 1, 8] is [n, c].
+bool BlockedOp::view() {
+  ValueId arg = args()[0];
+  const int64_t block = block_of(arg);
+  if (block == 0 || to_.has_plain(arg) || !is_static(result()->shape)) return false;
+  const Shape& x = type(arg)->shape;
+  if (x[2].extent() != 1 || x[3].extent() != 1) return false;
+  to_.set_plain(
+      node_, to_.move("reshape", {{"shape", static_extents(result()->shape)}, {"allow_zero", true}},
+                      to_.packed(arg, block), old().loc));
+  return true;
+}
+
+bool BlockedOp::add() {
+  if (is("conv2d")) return conv();
+  if (is("matmul") || is("gemm")) return matmul();
+  if (is("max_pool") || is("average_pool")) return pool();
+  if (is("mean") || is("global_average_pool")) return mean();
+  if (is("concat")) return concat();
+  if (is("reshape") || is("flatten") || is("squeeze")) return view();
+  return elementwise();
+}
+
+}  // namespace
+
+bool block_op(BlockedFunction& to, const WantedBlocks& wanted, uint32_t node) {
+  auto* call = std::get_if<Call>(&to.from().nodes[node].kind);
+  return call != nullptr && BlockedOp(to, wanted, node, *call).add();
+}
+
+}  // namespace byoc
