@@ -6,6 +6,7 @@
 // One copy per distinct set of constants. The form with run-time arguments keeps the name; if no
 // call uses it, a single copy does, and with several copies it goes. The callers' constants become
 // dead and are left to eliminate_dead_code.
+#include "byoc/base/check.h"
 #include "byoc/pass/passes.h"
 #include "core/simplify/functions.h"
 
@@ -113,6 +114,8 @@ void Binder::redirect(Symbol caller, const std::map<uint32_t, Target>& targets) 
     for (uint32_t param = 0; param < args.size(); ++param) {
       if (!target->second.bound->contains(param)) kept.push_back(args[param]);
     }
+    BYOC_CHECK(kept.size() + target->second.bound->size() == args.size(), kept.size(), " of ",
+               args.size(), " arguments are left");
     const Node& node = function.nodes[k];
     rewriter.replace(k, rewriter.to().add_invoke(target->second.name, kept, node.types, node.loc));
   }

@@ -4,6 +4,7 @@
 //                     }
 // A parameter with named sizes gets its extents from the tensor, and so does every other use of the
 // name.
+#include "byoc/base/check.h"
 #include "byoc/pass/passes.h"
 #include "core/bind/entry.h"
 
@@ -23,6 +24,8 @@ Status check_tensor(const std::string& name, TypeId expected, const BoundTensor&
     return invalid(cat("\"", name, "\" is ", expected, ", the tensor to bind is ", tensor.type))
         .with_slug("bind-type");
   }
+  if (tensor.data == nullptr)
+    return invalid(cat("the tensor to bind to \"", name, "\" has no data")).with_slug("bind-type");
   BYOC_TRY(int64_t size, size_bytes(tensor.type));
   if (static_cast<uint64_t>(size) == tensor.data->size()) return {};
   return invalid(cat("the tensor to bind to \"", name, "\" is ", tensor.type, " and needs ", size,
@@ -70,6 +73,8 @@ Result<IRModule> bind_params(IRModule module, const std::map<std::string, BoundT
   for (const auto& [name, tensor] : values) {
     BYOC_TRY(uint32_t param, find_input(module, name));
     bound[param] = {module.add_constant(tensor.data), tensor.type};
+    BYOC_CHECK(module.function(module.entry).nodes[param].types[0] == TypeId(tensor.type),
+               "bind_shapes gave \"", name, "\" another type than ", tensor.type);
   }
   Function& entry = module.function(module.entry);
   entry = bind_parameters(entry, bound);

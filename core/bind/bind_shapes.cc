@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "byoc/base/check.h"
 #include "byoc/pass/passes.h"
 #include "core/bind/entry.h"
 #include "core/bind/specialise.h"
@@ -94,7 +95,9 @@ bool NamedSizes::is_input(const Function& entry, const std::string& name, size_t
 
 Status NamedSizes::bind(const Function& entry, const std::string& name, const Extents& extents) {
   if (is_input(entry, name, extents.size())) {
-    return bind_input(name, entry.nodes[*input_number(entry, name)].types[0], extents);
+    std::optional<uint32_t> input = input_number(entry, name);
+    BYOC_CHECK(input, "no input ", name);
+    return bind_input(name, entry.nodes[*input].types[0], extents);
   }
   if (!dims_.contains(name)) {
     std::vector<std::string> known = input_names(entry);

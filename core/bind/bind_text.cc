@@ -2,6 +2,7 @@
 // bind_params.
 #include <charconv>
 
+#include "byoc/base/check.h"
 #include "byoc/base/literal.h"
 #include "byoc/pass/passes.h"
 #include "core/bind/entry.h"
@@ -86,6 +87,8 @@ Result<std::pair<std::string, BoundTensor>> parse_binding(const IRModule& module
     return invalid(cat("\"", elements[k], "\" in \"", text, "\" is no ", type.dtype))
         .with_slug("bind-syntax");
   }
+  BYOC_CHECK(*size_bytes(type) == static_cast<int64_t>(bytes.size()), bytes.size(), " bytes for ",
+             type);
   return std::pair(name, BoundTensor{type, Buffer::copy(bytes)});
 }
 

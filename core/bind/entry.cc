@@ -10,7 +10,7 @@ Result<const Function*> entry_function(const IRModule& module) {
 }
 
 std::vector<std::string> input_names(const Function& entry) {
-  Strings given = entry.attrs.strings("input_names");
+  Strings given = input_names_of(entry);
   std::vector<std::string> names;
   size_t params = entry.num_params();
   for (size_t k = 0; k < params; ++k) {

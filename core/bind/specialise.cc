@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "byoc/base/check.h"
 #include "core/simplify/infer.h"
 
 namespace byoc::simplify {
@@ -47,6 +48,7 @@ void Specialiser::push(Symbol from, const std::vector<TypeId>& params) {
     frame.name = fresh_.next(from);
     rename(frame.function, frame.name);
   }
+  BYOC_CHECK(params.size() == frame.function.num_params(), params.size(), " types for @", from);
   for (size_t k = 0; k < params.size(); ++k) frame.function.nodes[k].types = params[k];
   names_[key(from, params)] = frame.name;
   stack_.push_back(std::move(frame));
@@ -93,7 +95,9 @@ Status Specialiser::advance() {
       push(invoke->function, params);  // `frame` is gone: the stack has moved
       return {};
     }
-    node.types = made_.at(known->second).result_types();
+    auto made = made_.find(known->second);  // callees_first has refused recursion
+    BYOC_CHECK(made != made_.end(), "@", known->second, " is not finished");
+    node.types = made->second.result_types();
     invoke->function = known->second;
   }
   made_[frame.name] = std::move(frame.function);

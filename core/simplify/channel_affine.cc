@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "byoc/base/check.h"
+
 namespace byoc::simplify {
 namespace {
 
@@ -37,9 +39,11 @@ void write_real(std::byte* to, size_t k, double value, DType dtype) {
 // One number per channel from a constant that has C elements, or one for all.
 std::vector<double> channel_values(const Function& function, ValueId value, size_t channels) {
   std::vector<double> out;
-  read_reals(*data_of(function, value), function.type(value)->dtype,
-             [&](size_t, double v) { out.push_back(v); });
+  const Buffer* data = data_of(function, value);
+  BYOC_CHECK(data, "affine_operand accepts constants only");
+  read_reals(*data, function.type(value)->dtype, [&](size_t, double v) { out.push_back(v); });
   if (out.size() == 1) out.resize(channels, out[0]);
+  BYOC_CHECK(out.size() == channels, out.size(), " values for ", channels, " channels");
   return out;
 }
 
@@ -60,11 +64,12 @@ LinearOp along_axis(const Shape& weights, size_t axis, size_t channel_axis) {
 // Weights [c, o / group, ...] of a transposed convolution.
 LinearOp transposed(const Shape& weights, int64_t group) {
   LinearOp op = along_axis(weights, 1, 1);
+  BYOC_CHECK(group > 0 && op.outer % group == 0, group, " groups of ", op.outer, " channels");
   op.outer_per_group = op.outer / group;
   return op;
 }
 
-// Whether a constant of shape `shape`, broadcast to rank `rank`, varies along `axis` alone.
+// Returns true when a constant of `shape`, broadcast to rank `rank`, varies along `axis` only.
 bool is_per_channel(const Shape& shape, size_t rank, size_t axis) {
   if (shape.size() > rank) return false;
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -116,6 +121,8 @@ bool all_finite(const Buffer& reals, DType dtype) {
 
 std::shared_ptr<const Buffer> scaled_weights(const LinearOp& op, const Buffer& weights, DType dtype,
                                              const std::vector<double>& scale) {
+  BYOC_CHECK(scale.size() == static_cast<size_t>(op.channels()), scale.size(), " factors for ",
+             op.channels(), " channels");
   return Buffer::make(weights.size(), [&](std::byte* to) {
     read_reals(weights, dtype, [&](size_t k, double value) {
       auto row = static_cast<int64_t>(k) / op.inner;

@@ -5,6 +5,7 @@
 // call_dps_packed has no effect but its results, so an unread one goes too.
 #include <set>
 
+#include "byoc/base/check.h"
 #include "byoc/pass/passes.h"
 #include "core/simplify/functions.h"
 
@@ -23,7 +24,10 @@ bool stays_unread(const Function& function, const Node& node) {
 
 std::vector<bool> live_nodes(const Function& function) {
   std::vector<bool> live(function.nodes.size());
-  for (ValueId result : function.results) live[result.node] = true;
+  for (ValueId result : function.results) {
+    BYOC_CHECK(result.node < live.size(), "result of node ", result.node, " of ", live.size());
+    live[result.node] = true;
+  }
   for (size_t k = function.nodes.size(); k-- > 0;) {
     const Node& node = function.nodes[k];
     if (!live[k]) live[k] = stays_unread(function, node);

@@ -7,6 +7,7 @@
 // it is.
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "byoc/pass/passes.h"
 #include "core/simplify/channel_affine.h"
 #include "core/simplify/functions.h"
@@ -121,6 +122,8 @@ Status Folder::write_last(uint32_t node, const Chain& chain) {
     rewriter_.set({node, 0}, value);
     return {};
   }
+  BYOC_CHECK(chain.op.channel_axis < last.types[0]->shape.size(), "no channel axis in ",
+             last.types);
   TensorType type{last.types[0]->dtype, {}};
   type.shape.assign(last.types[0]->shape.size() - chain.op.channel_axis, Dim(1));
   type.shape[0] = Dim(chain.op.channels());
@@ -140,7 +143,7 @@ Status Folder::rewrite(uint32_t node) {
   }
   if (chain == nullptr) rewriter_.copy(node);
   else if (node == chain->last) return write_last(node, *chain);
-  return {};  // inside the chain: nobody else reads it
+  return {};  // inside the chain, where only the next node reads it
 }
 
 Result<Function> Folder::run() && {

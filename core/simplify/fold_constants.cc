@@ -3,6 +3,7 @@
 // An op stays when it has no kernel for these types, when its results are larger than 64 MiB (a
 // broadcast value must not swell the model), when it would take seconds, and when an annotation
 // reads it: constants are never wrapped. The constants it read are left to eliminate_dead_code.
+#include "byoc/base/check.h"
 #include "byoc/op/evaluate.h"
 #include "byoc/pass/passes.h"
 #include "core/simplify/functions.h"
@@ -91,6 +92,8 @@ Function Folder::run() && {
   for (uint32_t k = 0; k < rewriter_.from().nodes.size(); ++k) {
     const Node& node = rewriter_.from().nodes[k];
     Values values = may_fold(k) ? compute(k) : Values();
+    BYOC_CHECK(values.empty() || values.size() == node.types.size(), values.size(), " values for ",
+               node.types.size(), " outputs");
     if (values.empty()) rewriter_.copy(k);
     for (uint32_t output = 0; output < values.size(); ++output) {
       rewriter_.set({k, output}, constants_.add(values[output], node.types[output], node.loc));

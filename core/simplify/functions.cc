@@ -1,5 +1,7 @@
 #include "core/simplify/functions.h"
 
+#include "byoc/base/check.h"
+
 namespace byoc::simplify {
 
 void keep_functions(IRModule& module, const std::vector<Symbol>& keep) {
@@ -32,12 +34,18 @@ ValueId ConstantNodes::add(std::shared_ptr<const Buffer> data, TypeId type, Symb
   return {at->second, 0};
 }
 
+Strings input_names_of(const Function& function) {
+  const AttrValue* value = function.attrs.find("input_names");
+  const Strings* names = value ? std::get_if<Strings>(value) : nullptr;
+  return names ? *names : Strings();
+}
+
 namespace {
 
-// "input_names" names the parameters as the user knows them, one each.
+// Removes the names of the bound parameters.
 void forget_input_names(Function& function, const BoundParams& bound) {
-  if (!function.attrs.has("input_names")) return;
-  Strings names = function.attrs.strings("input_names"), kept;
+  Strings names = input_names_of(function), kept;
+  if (names.empty()) return;
   for (uint32_t k = 0; k < names.size(); ++k) {
     if (!bound.contains(k)) kept.push_back(names[k]);
   }
@@ -49,6 +57,8 @@ void forget_input_names(Function& function, const BoundParams& bound) {
 Function bind_parameters(const Function& function, const BoundParams& bound) {
   Rewriter rewriter(function);
   auto params = static_cast<uint32_t>(function.num_params());
+  BYOC_CHECK(bound.empty() || bound.rbegin()->first < params, "parameter ", bound.rbegin()->first,
+             " of ", params);
   for (uint32_t k = 0; k < params; ++k) {
     if (!bound.contains(k)) rewriter.copy(k);
   }

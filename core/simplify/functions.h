@@ -47,6 +47,10 @@ class ConstantNodes {
   std::map<std::pair<ContentKey, uint32_t>, uint32_t> nodes_;
 };
 
+/// Returns the attribute `input_names`, the user's names of the parameters; empty when it is absent
+/// or is not a list of strings (byoc opt --set makes it a string).
+Strings input_names_of(const Function& function);
+
 /// A parameter, by its number, and the constant it becomes.
 using BoundParams = std::map<uint32_t, std::pair<const Buffer*, TypeId>>;
 /// `function` without the bound parameters; what read them reads constants. Constants are never

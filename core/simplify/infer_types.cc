@@ -1,6 +1,8 @@
-// Types of all nodes from those of parameters and constants, callees first, so that a call of a
-// function finds its results known. What call_dps_packed returns is known to its plugin alone: it
-// stays.
+// Infers the types of all nodes from those of parameters and constants, callees first, so that the
+// results of a called function are known. Results of call_dps_packed keep their types.
+// The first pass of a compilation: it refuses values that do not exist, for modules built by hand.
+#include <optional>
+
 #include "byoc/pass/passes.h"
 #include "byoc/text/text.h"
 #include "core/simplify/infer.h"
@@ -9,6 +11,39 @@ namespace byoc {
 namespace simplify {
 
 namespace {
+
+std::optional<Operands> operands_of(const Node& node) {
+  using Slice = std::optional<Operands>;
+  return std::visit(overloaded{
+                        [](const Param&) { return Slice(); },
+                        [](const Constant&) { return Slice(); },
+                        [](const Call& call) { return Slice(call.args); },
+                        [](const Invoke& invoke) { return Slice(invoke.args); },
+                        [](const Extern& external) { return Slice(external.args); },
+                    },
+                    node.kind);
+}
+
+/// Checks that every value is an output of one of the first `limit` nodes.
+Status check_values(const Function& function, std::span<const ValueId> values, size_t limit) {
+  for (ValueId value : values) {
+    if (value.node < limit && value.output < function.nodes[value.node].types.size()) continue;
+    return invalid(cat("value ", value.node, "#", value.output,
+                       " is read, and no node before computes it"))
+        .with_slug("ir-invalid");
+  }
+  return {};
+}
+
+Status check_operands(const Function& function, uint32_t node) {
+  std::optional<Operands> slice = operands_of(function.nodes[node]);
+  if (!slice) return {};
+  if (uint64_t{slice->begin} + slice->count > function.operands.size()) {
+    return invalid("its operands are outside the function's list of operands")
+        .with_slug("ir-invalid");
+  }
+  return check_values(function, function.args(function.nodes[node]), node);
+}
 
 Status check_argument(const Function& caller, uint32_t node, const Function& callee, uint32_t k) {
   ValueId arg = caller.args(caller.nodes[node])[k];
@@ -33,6 +68,7 @@ Result<TypeIds> infer_invoke(const IRModule& module, const Function& caller, uin
 
 Result<TypeIds> infer_node(const IRModule& module, const Function& function, uint32_t node) {
   const Node& n = function.nodes[node];
+  BYOC_TRY_STATUS(check_operands(function, node));
   if (auto* call = std::get_if<Call>(&n.kind)) return infer_call(function, n, *call);
   if (std::holds_alternative<Invoke>(n.kind)) return infer_invoke(module, function, node);
   return n.types;
@@ -62,6 +98,8 @@ Result<IRModule> infer_types(IRModule module, const PassContext&) {
       if (!types.ok()) return simplify::place(std::move(types.status()), name, function, k);
       function.nodes[k].types = *types;
     }
+    Status results = simplify::check_values(function, function.results, function.nodes.size());
+    if (!results.ok()) return std::move(results).at("return").at(cat("@", name));
   }
   return module;
 }

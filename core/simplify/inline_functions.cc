@@ -6,6 +6,7 @@
 // next free one, so that two calls never melt into one region. Functions no longer reachable go.
 #include <set>
 
+#include "byoc/base/check.h"
 #include "byoc/pass/passes.h"
 #include "core/simplify/functions.h"
 
@@ -72,6 +73,8 @@ void Inliner::inline_call(uint32_t index) {
   const Node& call = rewriter_.from().nodes[index];
   const Function& callee = module_.function(std::get<Invoke>(call.kind).function);
   std::vector<ValueId> args = rewriter_.mapped_args(index), mapped;
+  BYOC_CHECK(args.size() == callee.num_params() && callee.results.size() == call.types.size(),
+             "a call that verify refuses: ", args.size(), " arguments");
   std::vector<uint32_t> now(callee.nodes.size());
   std::map<int64_t, int64_t> regions;
   auto map = [&](ValueId v) {

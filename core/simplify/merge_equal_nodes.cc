@@ -13,6 +13,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "byoc/base/check.h"
 #include "byoc/pass/passes.h"
 #include "core/simplify/functions.h"
 
@@ -152,6 +153,7 @@ Function Merger::run() && {
   for (uint32_t k = 0; k < rewriter_.from().nodes.size(); ++k) {
     uint32_t now = rewriter_.copy(k);
     region_of_.push_back(regions_(k));
+    BYOC_CHECK(region_of_.size() == to_.nodes.size(), "node ", now, " has no region");
     if (!may_merge(rewriter_.from().nodes[k])) continue;
     auto [at, is_new] = seen_.insert(now);
     if (is_new) continue;

@@ -66,6 +66,14 @@ TEST(BindParams, GivesNamedSizesTheTensorsExtents) {
                "  %0 = multiply(%x, %w)  return %0 }");
 }
 
+TEST(BindParams, TakesNamesOfParametersWhenInputNamesIsNoList) {
+  IRModule module = module_of(kScale);
+  module.function("main").attrs.set("input_names", std::string("w"));
+  auto bound = bind_params(module, {{"w", tensor({2}, {3, 4})}}, {});
+  ASSERT_TRUE(bound.ok()) << bound.status().to_string();
+  EXPECT_EQ(bound->function("main").num_params(), 1u);
+}
+
 TEST(BindParams, RefusesAnUnknownName) {
   Status status = status_of(kScale, {{"ww", tensor({2}, {3, 4})}});
   EXPECT_EQ(status.message(), "the model has no input \"ww\"; did you mean \"w\"?");
@@ -76,6 +84,8 @@ TEST(BindParams, RefusesAnUnknownName) {
 TEST(BindParams, RefusesAnotherTypeOrSize) {
   EXPECT_EQ(status_of(kScale, {{"w", tensor({3}, {1, 2, 3})}}).message(),
             "\"w\" is f32[2], the tensor to bind is f32[3]");
+  EXPECT_EQ(status_of(kScale, {{"w", {{DType::kF32, {Dim(2)}}, nullptr}}}).message(),
+            "the tensor to bind to \"w\" has no data");
   BoundTensor small = tensor({1}, {1});
   small.type.shape = {Dim(2)};
   Status status = status_of(kScale, {{"w", small}});

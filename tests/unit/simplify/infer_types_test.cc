@@ -28,6 +28,30 @@ TEST(InferTypes, SaysWhichOpDoesNotFitItsOperands) {
   EXPECT_EQ(status.where(), "@main: %0 (add)");
 }
 
+TEST(InferTypes, RefusesValuesThatDoNotExist) {
+  auto refusal = [](const std::function<void(Function&)>& change) {
+    IRModule module = module_of("fn main(%x: f32[2]) { %0 = relu(%x)  %1 = tanh(%0)  return %1 }");
+    change(module.function("main"));
+    Status status = infer_types(module, {}).status();
+    EXPECT_EQ(status.slug(), "ir-invalid");
+    return cat(status.where(), " | ", status.message());
+  };
+  EXPECT_EQ(refusal([](Function& f) {
+              f.operands[0] = {2, 0};
+            }),
+            "@main: %0 (relu) | value 2#0 is read, and no node before computes it");
+  EXPECT_EQ(refusal([](Function& f) {
+              f.operands[1] = {1, 7};
+            }),
+            "@main: %1 (tanh) | value 1#7 is read, and no node before computes it");
+  EXPECT_EQ(refusal([](Function& f) {
+              f.results[0] = {9, 0};
+            }),
+            "@main: return | value 9#0 is read, and no node before computes it");
+  EXPECT_EQ(refusal([](Function& f) { f.operands.pop_back(); }),
+            "@main: %1 (tanh) | its operands are outside the function's list of operands");
+}
+
 TEST(InferTypes, RefusesACallThatDoesNotFitItsFunction) {
   IRModule module = module_of(kCalls);
   module.function("main").nodes[0].types = TypeId(TensorType{DType::kF32, {Dim(4), Dim(3)}});
