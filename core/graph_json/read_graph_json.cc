@@ -1,5 +1,6 @@
 // Graph JSON -> module. The text streams through nlohmann's parser: each node becomes a small tree,
 // is turned into a Node, and is dropped, so that memory is that of the module.
+#include "byoc/base/check.h"
 #include "byoc/base/json.h"
 #include "byoc/base/literal.h"
 #include "byoc/ir/composite.h"
@@ -149,6 +150,12 @@ void GraphReader::on_function(const Json& value) {
   inner_ = {};
 }
 
+// Parameters are the first nodes of a function, so "inputs" comes before what makes other nodes.
+void check_before_nodes(const Function& function, std::string_view member) {
+  if (function.num_params() != function.nodes.size())
+    throw BadGraph(cat("\"", member, "\" comes after the nodes"));
+}
+
 // Names of inputs are the user's; in a function they must differ.
 Symbol GraphReader::free_param_name(const Body& body, const std::string& wanted) const {
   auto taken = [&](Symbol name) {
@@ -164,6 +171,7 @@ Symbol GraphReader::free_param_name(const Body& body, const std::string& wanted)
 }
 
 void GraphReader::read_inputs(Body& body, const Json& inputs) {
+  if (!inputs.empty()) check_before_nodes(body.function, "inputs");
   for (const Json& input : inputs) {
     Symbol name = free_param_name(body, input.at("name").get<std::string>());
     body.inputs.push_back({body.function.add_param(name, types_[input.at("type")]), 0});
@@ -171,6 +179,7 @@ void GraphReader::read_inputs(Body& body, const Json& inputs) {
 }
 
 void GraphReader::read_constants(const Json& constants) {
+  if (!constants_of_ && !constants.empty()) check_before_nodes(main_.function, "constants");
   for (const Json& constant : constants)
     constants_.push_back(read_constant(constant, constants_.size()));
   place_constants();
@@ -202,7 +211,7 @@ std::shared_ptr<const Buffer> GraphReader::constant_data(const Json& constant, T
                                     : nullptr;
 }
 
-// All of them stand in the main function; a composite gets nodes for those it uses itself.
+// Adds all constants to the main function; a composite gets nodes for those it uses.
 void GraphReader::place_constants() {
   for (uint32_t k = 0; k < constants_.size(); ++k) {
     Function& function = main_.function;
@@ -220,6 +229,7 @@ ValueId GraphReader::constant_value(Body& body, uint32_t index) {
   if (known != body.constants.end()) return known->second;
   if (index >= constants_.size())
     throw BadGraph(cat("constant ", index, " of ", constants_.size()));
+  BYOC_CHECK(&body != &main_, "constant ", index, " was not placed");
   const GraphConstant& constant = constants_[index];
   if (constant.data == nullptr)
     throw BadGraph("a function inside uses a large constant, whose bytes are not at hand");
@@ -270,7 +280,7 @@ uint32_t GraphReader::add_node(Body& body, const Json& node, std::span<const Val
   if (node.contains("extern")) {
     return body.function.add_extern(node["extern"].get<std::string>(), args, types, loc);
   }
-  // The functions stand behind the nodes: the callee has a number until `name_callees`.
+  // "functions" comes after "nodes": the callee has a number until `name_callees`.
   uint32_t callee = graph::read_index(node.at("call"));
   return body.function.add_invoke(cat("#", callee), args, types, loc);
 }
@@ -307,6 +317,7 @@ void GraphReader::name_callees(Function& function) {
   for (Node& node : function.nodes) {
     auto* invoke = std::get_if<Invoke>(&node.kind);
     if (invoke == nullptr) continue;
+    BYOC_CHECK(invoke->function.text().starts_with('#'), "@", invoke->function, " has no number");
     unsigned long index = std::stoul(invoke->function.str().substr(1));
     if (index >= functions_.size())
       throw BadGraph(cat("functions[", index, "] is called, there are ", functions_.size()));

@@ -92,7 +92,11 @@ class GraphWriter {
   std::vector<Reference> references(const Function& function);
   template <class List, class Write>
   void write_list(std::string_view name, const List& list, Write&& write);
-  uint32_t type_index(TypeId type) const { return type_index_.at(type.id()); }
+  uint32_t type_index(TypeId type) const {
+    auto found = type_index_.find(type.id());
+    BYOC_CHECK(found != type_index_.end(), "collect_types missed ", type);
+    return found->second;
+  }
 
   const IRModule& module_;
   const Function& root_;
@@ -213,6 +217,7 @@ void GraphWriter::write_body(const Function& function) {
 
 void GraphWriter::write_values(std::span<const ValueId> values) {
   write_list("", values, [&](ValueId value) {
+    BYOC_CHECK(value.node < references_.size(), "node ", value.node, " is not of this function");
     Reference reference = references_[value.node];
     out_ += cat("[\"", reference.kind, "\",", reference.index);
     if (reference.kind == 'n') out_ += cat(",", value.output);
@@ -248,7 +253,9 @@ void GraphWriter::write_what(const Node& node) {
                    out_ += cat(",\"version\":", call.op->version);
                  },
                  [&](const Invoke& invoke) {
-                   out_ += cat("\"call\":", function_index_.at(invoke.function));
+                   auto index = function_index_.find(invoke.function);
+                   BYOC_CHECK(index != function_index_.end(), "no @", invoke.function);
+                   out_ += cat("\"call\":", index->second);
                  },
                  [&](const Extern& external) {
                    out_ += "\"extern\":";

@@ -189,6 +189,28 @@ TEST(ReadGraphJson, SaysWhatIsWrong) {
   EXPECT_EQ(refusal("outputs", R"([["n",0,1]])"), "graph JSON: output 1 of node 0 does not exist");
 }
 
+TEST(ReadGraphJson, WantsInputsAndConstantsBeforeNodes) {
+  auto refuse = [](const std::string& members) {
+    return read_graph_json(R"({"format":"byoc.graph","version":1,"requires":[],"symbol":"f",
+        "types":[{"dtype":"f32","shape":[2]}],)" +
+                               members + "}",
+                           all_ops(), nullptr)
+        .status()
+        .message();
+  };
+  const std::string inputs = R"("inputs":[{"name":"x","type":0}])",
+                    constants = R"("constants":[{"name":"c0","type":0,"key":")" +
+                                std::string(32, '0') + R"("}])",
+                    nodes = R"("nodes":[{"extern":"f0","args":[],"types":[0]}])",
+                    outputs = R"("outputs":[["n",0,0]])";
+  EXPECT_EQ(refuse(cat(nodes, ",", inputs, ",", outputs)),
+            "graph JSON: \"inputs\" comes after the nodes");
+  EXPECT_EQ(refuse(cat(nodes, ",", constants, ",", outputs)),
+            "graph JSON: \"constants\" comes after the nodes");
+  EXPECT_EQ(refuse(cat(nodes, R"(,"functions":[{"name":"g",)", nodes, ",", inputs, "}]")),
+            "graph JSON: \"inputs\" comes after the nodes");
+}
+
 TEST(ReadGraphJson, ChecksTypesAgainstInference) {
   EXPECT_EQ(
       refusal("nodes", R"([{"op":"relu","args":[["i",0],["i",0]],"types":[0]}])").substr(0, 17),
