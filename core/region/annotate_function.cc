@@ -34,14 +34,26 @@ Result<std::vector<const Plugin*>> plugins_for(const Function& function,
 namespace {
 
 void remark_verdict(const PassContext& context, const IRModule& module, const Plugin& plugin,
-                    const Node& node, const Verdict& verdict) {
+                    const Node& node, const Verdict& verdict, bool is_judged) {
   bool is_yes = verdict.accept == Verdict::kYes;
   if (context.report == nullptr || (is_yes && verdict.reason.empty())) return;
-  auto kind = is_yes                           ? Report::Remark::kNote  // how it will be run
-              : verdict.accept == Verdict::kNo ? Report::Remark::kRefused
-                                               : Report::Remark::kSlow;
+  auto kind = is_yes                             ? Report::Remark::kNote  // how it will be run
+              : verdict.accept == Verdict::kSlow ? Report::Remark::kSlow
+              : is_judged                        ? Report::Remark::kRefused
+                                                 : Report::Remark::kNoPattern;
   context.remark(
       {kind, plugin.id(), op_label(module, node), op_locs(module, node), verdict.reason});
+}
+
+// A composite of another plugin is refused as a whole; the report has a reason for each of its ops.
+void remark_inside(const PassContext& context, Judge& judge, const Plugin& plugin,
+                   const Function& function, uint32_t node) {
+  if (context.report == nullptr) return;
+  for (Judge::InnerVerdict& op : judge.takes_inside(plugin, function, node)) {
+    std::vector<Symbol> locs;
+    if (!op.loc.empty()) locs.push_back(op.loc);
+    context.remark({op.kind, plugin.id(), op.op.str(), std::move(locs), std::move(op.reason)});
+  }
 }
 
 // The place in `plugins` of the first that takes the node; their number when none does.
@@ -49,8 +61,13 @@ size_t first_taker(Judge& judge, const IRModule& module, const PassContext& cont
                    const Function& function, const UseCounts& uses, uint32_t node,
                    const std::vector<const Plugin*>& plugins) {
   for (size_t p = 0; p < plugins.size(); ++p) {
+    if (judge.is_foreign(*plugins[p], function.nodes[node])) {
+      remark_inside(context, judge, *plugins[p], function, node);
+      continue;
+    }
     const Verdict& verdict = judge.takes(*plugins[p], function, uses, node);
-    remark_verdict(context, module, *plugins[p], function.nodes[node], verdict);
+    remark_verdict(context, module, *plugins[p], function.nodes[node], verdict,
+                   judge.has_called_plugin());
     if (verdict.accept != Verdict::kNo) return p;
   }
   return plugins.size();

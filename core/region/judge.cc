@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "byoc/base/check.h"
+#include "byoc/ir/visit.h"
 #include "byoc/text/graph_json.h"
 #include "byoc/text/text.h"
+#include "core/region/pattern_tree.h"
 
 namespace byoc {
 namespace {
@@ -45,6 +47,51 @@ void append(std::string& key, uint64_t value) {
   key.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
+void collect_ops(const PatternNode& pattern, std::unordered_set<std::string>& out) {
+  auto all = [&](const std::vector<PatternNode>& parts) {
+    for (const PatternNode& part : parts) collect_ops(part, out);
+  };
+  std::visit(overloaded{
+                 [](const PatternNode::Any&) {},
+                 [&](const PatternNode::Op& op) {
+                   out.insert(op.op);
+                   all(op.args);
+                 },
+                 [](const PatternNode::Const&) {},
+                 [](const PatternNode::Dollar&) {},
+                 [&](const PatternNode::OneOf& one_of) { all(one_of.choices); },
+                 [&](const PatternNode::Optional& optional) { all(optional.parts); },
+                 [&](const PatternNode::Repeat& repeat) { all(repeat.parts); },
+                 [](const PatternNode::Same&) {},
+             },
+             pattern.kind);
+}
+
+// The body of the composite that `node` calls, on constants where the call has them and on
+// parameters elsewhere. Locs are kept.
+Function opened_composite(const Function& function, uint32_t node, const Function& body) {
+  Function out;
+  std::span<const ValueId> args = function.args(function.nodes[node]);
+  std::vector<uint32_t> now(body.nodes.size());
+  for (bool constants : {false, true}) {
+    for (size_t k = 0; k < args.size(); ++k) {
+      auto* constant = std::get_if<Constant>(&function.nodes[args[k].node].kind);
+      if ((constant != nullptr) != constants) continue;
+      TypeId type = function.type(args[k]);
+      now[k] =
+          constants ? out.add_constant(constant->data, type) : out.add_param(cat("x", k), type);
+    }
+  }
+  std::vector<ValueId> mapped;
+  for (size_t k = args.size(); k < body.nodes.size(); ++k) {
+    mapped.clear();
+    for (ValueId arg : body.args(body.nodes[k])) mapped.push_back({now[arg.node], arg.output});
+    now[k] = out.add_copy(body.nodes[k], mapped);
+  }
+  for (ValueId result : body.results) out.results.push_back({now[result.node], result.output});
+  return out;
+}
+
 }  // namespace
 
 std::string composite_name(const Plugin& plugin, const PluginPattern& pattern) {
@@ -67,6 +114,7 @@ PatternTable parse_patterns(const Plugin& plugin, const PassContext& context) {
       continue;
     }
     table.lists_single_ops |= pattern->min_ops() == 1;
+    collect_ops(pattern->tree().root, table.ops);
     for (const std::string& op : pattern->root_ops()) {
       table.by_root[op].push_back(static_cast<uint32_t>(table.rows.size()));
     }
@@ -169,6 +217,7 @@ void Judge::make_key(const Plugin& plugin, uint32_t pattern, const Function& fun
 
 const Verdict& Judge::operator()(const Plugin& plugin, uint32_t pattern, const Function& function,
                                  uint32_t node) {
+  has_called_plugin_ = true;
   if (context_.report) ++context_.report->judge_calls;
   make_key(plugin, pattern, function, node);
   auto [at, is_new] = cache_->verdicts.try_emplace(key_);
@@ -190,6 +239,7 @@ const Verdict& Judge::operator()(const Plugin& plugin, uint32_t pattern, const F
 const Verdict& Judge::takes(const Plugin& plugin, const Function& function, const UseCounts& uses,
                             uint32_t node) {
   const Node& n = function.nodes[node];
+  has_called_plugin_ = false;
   return std::holds_alternative<Invoke>(n.kind) ? takes_composite(plugin, function, node)
                                                 : takes_op(plugin, function, uses, node);
 }
@@ -202,16 +252,60 @@ const Verdict& Judge::no(std::string reason) {
 
 const Verdict& Judge::no_pattern_for(const Plugin& plugin, const OpDef& op) {
   auto [at, is_new] = no_pattern_.try_emplace({&plugin, &op});
-  if (is_new) at->second.reason = cat("it has no pattern for ", op.name);
+  if (is_new && table(plugin).ops.contains(op.name)) {
+    at->second.reason = cat("its patterns have ", op.name,
+                            " only inside larger matches, and the op is in none of those");
+  } else if (is_new) {
+    at->second.reason = cat("it has no pattern for ", op.name);
+  }
   return at->second;
+}
+
+bool Judge::is_foreign(const Plugin& plugin, const Node& node) const {
+  auto* invoke = std::get_if<Invoke>(&node.kind);
+  const Function* callee = invoke ? module_.find(invoke->function) : nullptr;
+  return callee != nullptr && callee->attrs.has("composite") &&
+         composite_owner(*callee) != plugin.id();
+}
+
+std::vector<Judge::InnerVerdict> Judge::takes_inside(const Plugin& plugin, const Function& function,
+                                                     uint32_t node) {
+  const Function& body = module_.function(std::get<Invoke>(function.nodes[node].kind).function);
+  Function opened = opened_composite(function, node, body);
+  UseCounts uses(opened);
+  std::vector<InnerVerdict> out;
+  for (uint32_t k = 0; k < opened.nodes.size(); ++k) {
+    auto* call = std::get_if<Call>(&opened.nodes[k].kind);
+    if (call == nullptr) continue;
+    const Verdict& verdict = takes(plugin, opened, uses, k);
+    InnerVerdict& inner = out.emplace_back();
+    inner.op = call->op->name;
+    inner.loc = opened.nodes[k].loc;
+    inner.reason = verdict.reason;
+    if (verdict.accept == Verdict::kNo) {
+      inner.kind = has_called_plugin_ ? Report::Remark::kRefused : Report::Remark::kNoPattern;
+      continue;
+    }
+    inner.kind = Report::Remark::kCovered;
+    inner.reason = cat("it takes ", call->op->name, " alone, but the op is inside the composite ",
+                       body.attr("composite"), ", and composites are formed before");
+  }
+  return out;
+}
+
+// The first refusal among the ops of the composite.
+std::string Judge::foreign_reason(const Plugin& plugin, const Function& function, uint32_t node) {
+  std::vector<InnerVerdict> inner = takes_inside(plugin, function, node);
+  for (const InnerVerdict& op : inner) {
+    if (op.kind != Report::Remark::kCovered) return cat(op.op, ": ", op.reason);
+  }
+  return inner.empty() ? "it contains no op" : inner[0].reason;
 }
 
 const Verdict& Judge::takes_composite(const Plugin& plugin, const Function& function,
                                       uint32_t node) {
   const Function& body = module_.function(std::get<Invoke>(function.nodes[node].kind).function);
-  if (composite_owner(body) != plugin.id())
-    return no(
-        cat("part of ", body.attr("composite"), ", which is \"", composite_owner(body), "\"'s"));
+  if (composite_owner(body) != plugin.id()) return no(foreign_reason(plugin, function, node));
   for (uint32_t k = 0; k < plugin.patterns().size(); ++k) {
     if (composite_name(plugin, plugin.patterns()[k]) == body.attr("composite"))
       return (*this)(plugin, k, function, node);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "byoc/pass/pass.h"
@@ -28,7 +29,8 @@ struct PatternTable {
   std::vector<Row> rows;
   /// Rows whose root may be that op, by the priority of their patterns.
   std::unordered_map<std::string, std::vector<uint32_t>> by_root;
-  bool lists_single_ops = false;  // some pattern can match one op alone
+  std::unordered_set<std::string> ops;  // every op that some row names, at its root or inside
+  bool lists_single_ops = false;        // some pattern can match one op alone
 };
 PatternTable parse_patterns(const Plugin& plugin, const PassContext& context);
 
@@ -46,12 +48,27 @@ class Judge {
   /// The reference holds until the next question.
   const Verdict& takes(const Plugin& plugin, const Function& function, const UseCounts& uses,
                        uint32_t node);
+  /// False when the last answer of takes() was found in the plugin's patterns alone.
+  bool has_called_plugin() const { return has_called_plugin_; }
+  /// A plugin's answer about one op of a composite of another plugin.
+  struct InnerVerdict {
+    Symbol op, loc;
+    Report::Remark::Kind kind = Report::Remark::kRefused;  // or kNoPattern, kCovered
+    std::string reason;
+  };
+  /// Judges each op of the composite that `node` calls, with the call's constants, as an op outside
+  /// of composites.
+  std::vector<InnerVerdict> takes_inside(const Plugin& plugin, const Function& function,
+                                         uint32_t node);
+  /// True for the call of a composite that belongs to another plugin than `plugin`.
+  bool is_foreign(const Plugin& plugin, const Node& node) const;
   const PatternTable& table(const Plugin& plugin);
 
  private:
   const Verdict& takes_op(const Plugin& plugin, const Function& function, const UseCounts& uses,
                           uint32_t node);
   const Verdict& takes_composite(const Plugin& plugin, const Function& function, uint32_t node);
+  std::string foreign_reason(const Plugin& plugin, const Function& function, uint32_t node);
   const Verdict& no_pattern_for(const Plugin& plugin, const OpDef& op);
   const Verdict& no(std::string reason);
   void make_key(const Plugin& plugin, uint32_t pattern, const Function& function, uint32_t node);
@@ -62,8 +79,9 @@ class Judge {
   std::shared_ptr<JudgeCache> cache_;
   std::unordered_map<const Plugin*, PatternTable> tables_;
   std::map<std::pair<const Plugin*, const OpDef*>, Verdict> no_pattern_;
-  std::string key_;                              // of the candidate at hand
-  Verdict no_;                                   // the last answer that was made for one question
+  std::string key_;  // of the candidate at hand
+  Verdict no_;       // the last answer that was made for one question
+  bool has_called_plugin_ = false;
   std::unordered_map<uint32_t, Symbol> bodies_;  // composite's symbol -> canonical text
 };
 

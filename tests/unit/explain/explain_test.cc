@@ -1,0 +1,357 @@
+// explain: each op of a model is one row, whatever it is called and whatever passes make of it.
+#include <map>
+#include <set>
+
+#include "support/paths.h"
+#include "unit/driver/command.h"
+
+namespace byoc::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string plugin_file(const char* id) {
+  return cat(" --plugin ", BYOC_BUILD_DIR, "/tests/support/plugins/libbyoc_", id, ".so");
+}
+
+/// Plugin a takes relu and multiply of one dimension; json has the rest.
+const std::string kRankOne =
+    plugin_file("a") +
+    " --compiler a,json --plugin-option 'a.patterns="
+    R"([{"name":"relu","dag":{"op":"relu","rank":1}},{"name":"mul","dag":{"op":"multiply","rank":1}}]')";
+
+struct Row {
+  std::string op, name, plugin;
+  friend bool operator==(const Row&, const Row&) = default;
+  friend void PrintTo(const Row& row, std::ostream* out) {
+    *out << row.op << " \"" << row.name << "\" " << row.plugin;
+  }
+};
+
+std::vector<Row> rows_of(const Json& explained) {
+  std::vector<Row> rows;
+  for (const Json& op : explained["ops"]) rows.push_back({op["op"], op["name"], op["plugin"]});
+  return rows;
+}
+
+/// What `plugin` said about the op of that name, as "verdict: reason".
+std::string opinion(const Json& explained, const std::string& name, const std::string& plugin) {
+  for (const Json& op : explained["ops"]) {
+    for (const Json& said : op["opinions"]) {
+      if (op["name"] == name && said["plugin"] == plugin)
+        return said["verdict"].get<std::string>() + ": " + said["reason"].get<std::string>();
+    }
+  }
+  return "";
+}
+
+TEST(ExplainRows, EqualNamesAreToldApart) {
+  Byoc byoc;
+  Json json = byoc.json("explain " + byoc.write("m.ir", R"(fn main(%x: f32[2,3]) {
+  %0 = relu(%x) loc("same")
+  %1 = reshape(%0) {shape=[6]} loc("flat")
+  %2 = relu(%1) loc("same")
+  return %2
+})") + kRankOne);
+  EXPECT_THAT(rows_of(json), testing::UnorderedElementsAre(Row{"relu", "same", "json"},
+                                                           Row{"reshape", "flat", "json"},
+                                                           Row{"relu", "same", "a"}));
+  size_t refusals = 0;
+  for (const Json& op : json["ops"]) {
+    for (const Json& said : op["opinions"]) refusals += said["plugin"] == "a";
+    if (op["plugin"] == "a") {
+      EXPECT_EQ(op["function"], "a_main_0");
+    }
+  }
+  EXPECT_EQ(refusals, 2u) << "of json's relu and of reshape";
+}
+
+// As the importer does for nodes that are several ops here: normalisation, recurrent nets.
+TEST(ExplainRows, OpsOfOneNodeAreToldApart) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", R"(fn main(%x: f32[2,3], %y: f32[3]) {
+  %0 = multiply(%x, %x) loc("Norm_1")
+  %1 = multiply(%y, %y) loc("Norm_1")
+  %2 = add(%0, %1) loc("Norm_1")
+  return %2
+})");
+  EXPECT_THAT(
+      rows_of(byoc.json("explain " + model + kRankOne)),
+      testing::UnorderedElementsAre(Row{"multiply", "Norm_1", "json"},
+                                    Row{"multiply", "Norm_1", "a"}, Row{"add", "Norm_1", "json"}));
+  std::string text = byoc("explain " + model + kRankOne + " --op Norm_1").out;
+  EXPECT_THAT(text, HasSubstr("multiply \"Norm_1\": taken by a in a_main_0\n"));
+  EXPECT_THAT(text, HasSubstr("multiply \"Norm_1\": taken by json in json_main_0\n"));
+}
+
+// Both are the first op of a function, so that both get the name "relu_1".
+TEST(ExplainRows, UnnamedOpsOfTwoFunctionsAreToldApart) {
+  Byoc byoc;
+  Json json = byoc.json("explain " + byoc.write("m.ir", R"(
+fn part(%x: f32[2]) {compiler="a"} { %0 = relu(%x)  return %0 }
+fn main(%x: f32[2]) { %0 = relu(%x)  %1 = @part(%0)  return %1 })") +
+                        plugin_file("a") + " --default json");
+  EXPECT_THAT(rows_of(json), testing::UnorderedElementsAre(Row{"relu", "relu_1", "json"},
+                                                           Row{"relu", "relu_1", "a"}));
+  for (const Json& op : json["ops"])
+    EXPECT_EQ(op["function"], op["plugin"] == "a" ? "part" : "json_main_0") << op;
+}
+
+// A number that tells two ops apart in the pipeline is no part of the name, and takes no other's.
+TEST(ExplainRows, NamesStayTheUsers) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", R"(fn main(%x: f32[2]) {
+  %0 = relu(%x) loc("a")
+  %1 = tanh(%0) loc("a#1")
+  %2 = exp(%1) loc("a")
+  %3 = exp(%2) loc("a#1")
+  return %3
+})");
+  EXPECT_THAT(rows_of(byoc.json("explain " + model + " --compiler json")),
+              ElementsAre(Row{"relu", "a", "json"}, Row{"tanh", "a#1", "json"},
+                          Row{"exp", "a", "json"}, Row{"exp", "a#1", "json"}));
+}
+
+// Each call is a copy of the body: two run in places of their own, and one is known beforehand.
+TEST(ExplainRows, AFunctionCalledSeveralTimesHasARowPerCall) {
+  Byoc byoc;
+  Json json = byoc.json("explain " + byoc.write("m.ir", R"(
+fn sum(%x: f32[2], %y: f32[2]) { %0 = multiply(%x, %y) loc("inside")  return %0 }
+fn main(%x: f32[2], %y: f32[2]) {
+  %c = const([1.0,2.0]) : f32[2]
+  %0 = @sum(%x, %y)
+  %1 = exp(%0) loc("between")
+  %2 = @sum(%1, %x)
+  %3 = @sum(%c, %c)
+  return %2, %3
+})") + kRankOne);
+  EXPECT_THAT(rows_of(json), testing::UnorderedElementsAre(Row{"multiply", "inside", "a"},
+                                                           Row{"multiply", "inside", "a"},
+                                                           Row{"exp", "between", "json"}));
+  std::set<std::string> functions;
+  for (const Json& op : json["ops"]) functions.insert(op["function"]);
+  EXPECT_THAT(functions, ElementsAre("a_main_0", "a_main_1", "json_main_0"));
+  ASSERT_EQ(json["removed"].size(), 1u);
+  EXPECT_EQ(json["removed"][0]["name"], "inside");
+  EXPECT_EQ(json["removed"][0]["how"], "folded");
+}
+
+constexpr const char* kRemoved = R"(fn main(%x: f32[2]) {
+  %c = const([1.0,2.0]) : f32[2]
+  %0 = exp(%c) loc("known")
+  %1 = add(%x, %0) loc("sum")
+  %2 = relu(%1) loc("first")
+  %3 = relu(%1) loc("second")
+  %4 = tanh(%2) loc("third")
+  %5 = tanh(%3) loc("fourth")
+  %6 = sigmoid(%x) loc("unread")
+  %7 = multiply(%2, %3) loc("product")
+  return %4, %5, %7
+})";
+
+TEST(ExplainRemoved, FoldedOpsAreSaidToBe) {
+  Byoc byoc;
+  std::string line = "explain " + byoc.write("m.ir", kRemoved) + " --compiler json";
+  EXPECT_EQ(byoc(line + " --op known").out,
+            "exp \"known\": folded by fold_constants: its value is known before the model runs\n");
+  EXPECT_THAT(byoc(line).out,
+              HasSubstr("folded by fold_constants (1)\n"
+                        "  1  exp  its value is known before the model runs  \"known\"\n"));
+  Json json = byoc.json(line + " --op known");
+  EXPECT_EQ(json["ops"].size(), 0u);
+  ASSERT_EQ(json["removed"].size(), 1u);
+  EXPECT_EQ(json["removed"][0]["op"], "exp");
+  EXPECT_EQ(json["removed"][0]["pass"], "fold_constants");
+}
+
+// A reader of a merged op may be merged itself: "fourth" reads "second", and is a result.
+TEST(ExplainRemoved, MergedOpsNameTheOneThatStays) {
+  Byoc byoc;
+  Json json = byoc.json("explain " + byoc.write("m.ir", kRemoved) + " --compiler json");
+  std::map<std::string, std::string> into;
+  for (const Json& op : json["removed"]) {
+    if (op["how"] == "merged") into[op["name"]] = op["into"];
+  }
+  EXPECT_THAT(into, ElementsAre(std::pair("fourth", "third"), std::pair("second", "first")));
+  for (const Json& op : json["ops"]) {
+    EXPECT_NE(op["name"], "second");
+    EXPECT_NE(op["name"], "fourth");
+  }
+}
+
+TEST(ExplainRemoved, DeadOpsAreSaidToBe) {
+  Byoc byoc;
+  Ran ran = byoc("explain " + byoc.write("m.ir", kRemoved) + " --compiler json --op unread");
+  EXPECT_EQ(ran.out,
+            "sigmoid \"unread\": removed by eliminate_dead_code: no output of the model depends on "
+            "it\n");
+}
+
+// What is left of a batch_norm is a sum, which is the batch_norm of the model.
+TEST(ExplainRemoved, AFoldedBatchNormKeepsItsNameAndSaysWhatRuns) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", R"(fn main(%x: f32[1,2,4,4]) {
+  %w = const([1.0,2.0,3.0,4.0]) : f32[2,2,1,1]
+  %s = const([1.0,2.0]) : f32[2]
+  %0 = conv2d(%x, %w) loc("conv")
+  %1 = batch_norm(%0, %s, %s, %s, %s) loc("bn")
+  return %1
+})");
+  Ran ran = byoc("explain " + model + " --compiler json --op bn");
+  EXPECT_THAT(ran.out,
+              testing::StartsWith("batch_norm \"bn\": taken by json in json_main_0, run as add\n"))
+      << ran.err;
+}
+
+/// a has a pattern add_relu; what it lists besides is up to the test.
+std::string composites_of(const char* id) {
+  return cat(plugin_file(id), " --plugin-option '", id,
+             R"(.patterns=[{"name":"add_relu","dag":{"op":"relu","args":[{"op":"add"}]}}]')");
+}
+
+constexpr const char* kAddRelu = R"(fn main(%x: f32[2]) {
+  %0 = add(%x, %x) loc("sum")
+  %1 = relu(%0) loc("rest")
+  return %1
+})";
+
+// Earlier: "part of b.add_relu, which is "b"'s" about both.
+TEST(ExplainReasons, InsideACompositeOfAnotherPluginEachOpHasItsOwn) {
+  Byoc byoc;
+  Json json =
+      byoc.json("explain " + byoc.write("m.ir", kAddRelu) + plugin_file("a") + composites_of("b") +
+                " --compiler a,b,json --plugin-option a.ops=relu,exp"
+                " --plugin-option a.refuse=relu");
+  EXPECT_THAT(rows_of(json), ElementsAre(Row{"add", "sum", "b"}, Row{"relu", "rest", "b"}));
+  EXPECT_EQ(opinion(json, "sum", "a"), "refused: it has no pattern for add");
+  EXPECT_EQ(opinion(json, "rest", "a"), "refused: told to refuse it");
+}
+
+TEST(ExplainReasons, AnOpThatAnEarlierPluginTakesAloneMayBeInACompositeOfALaterOne) {
+  Byoc byoc;
+  std::string line = "explain " + byoc.write("m.ir", kAddRelu) + plugin_file("a") +
+                     composites_of("b") + " --compiler a,b,json";
+  EXPECT_EQ(opinion(byoc.json(line), "rest", "a"),
+            "covered: it takes relu alone, but the op is inside the composite b.add_relu, and "
+            "composites are formed before");
+  EXPECT_THAT(byoc(line).out, HasSubstr("taken by b as part of a composite, not given to a (2)\n"));
+}
+
+// Weights that are constants outside of the composite are constants in the question about an op.
+TEST(ExplainReasons, OpsInsideCompositesAreJudgedWithTheirConstants) {
+  Byoc byoc;
+  Json json =
+      byoc.json("explain " + byoc.write("m.ir", R"(fn main(%x: f32[2]) {
+  %c = const([1.0,2.0]) : f32[2]
+  %0 = add(%x, %c) loc("sum")
+  %1 = relu(%0) loc("rest")
+  return %1
+})") + composites_of("b") +
+                plugin_file("a") +
+                " --compiler a,b,json --plugin-option 'a.patterns="
+                R"([{"name":"bias","dag":{"op":"add","args":[{"any":true},{"const":true}]}}]')"
+                " --plugin-option a.refuse=add --plugin-option a.ops=exp");
+  EXPECT_EQ(opinion(json, "sum", "a"), "refused: told to refuse it");
+  EXPECT_EQ(opinion(json, "rest", "a"), "refused: it has no pattern for relu");
+}
+
+TEST(ExplainReasons, ARefusedCompositeIsTheReasonWhereNoPatternFitsTheOpAlone) {
+  Byoc byoc;
+  Json json = byoc.json("explain " + byoc.write("m.ir", kAddRelu) + composites_of("a") +
+                        " --compiler a,json --plugin-option a.ops=exp"
+                        " --plugin-option a.refuse=a.add_relu");
+  EXPECT_THAT(rows_of(json), ElementsAre(Row{"add", "sum", "json"}, Row{"relu", "rest", "json"}));
+  for (const char* name : {"sum", "rest"})
+    EXPECT_EQ(opinion(json, name, "a"), "refused: as part of a.add_relu: told to refuse it");
+}
+
+TEST(ExplainReasons, WhatJudgeSaidOfTheOpComesBeforeARefusedComposite) {
+  Byoc byoc;
+  Json json = byoc.json("explain " + byoc.write("m.ir", kAddRelu) + composites_of("a") +
+                        " --compiler a,json --plugin-option a.ops=relu"
+                        " --plugin-option a.refuse=a.add_relu,relu");
+  EXPECT_EQ(opinion(json, "rest", "a"), "refused: told to refuse it");
+}
+
+TEST(ExplainReasons, AnOpThatPatternsHaveInsideIsNotCalledUnknown) {
+  Byoc byoc;
+  Json json = byoc.json("explain " + byoc.write("m.ir", R"(fn main(%x: f32[2]) {
+  %0 = add(%x, %x) loc("sum")
+  return %0
+})") + composites_of("a") +
+                        " --compiler a,json --plugin-option a.ops=exp");
+  EXPECT_EQ(opinion(json, "sum", "a"),
+            "refused: its patterns have add only inside larger matches, and the op is in none of "
+            "those");
+}
+
+TEST(ExplainReasons, APluginAfterTheTakerWasNotReached) {
+  Byoc byoc;
+  std::string line = "explain " + byoc.write("m.ir", kAddRelu) + plugin_file("a") +
+                     plugin_file("b") + " --compiler a,b,json";
+  Json json = byoc.json(line);
+  for (const char* plugin : {"b", "json"})
+    EXPECT_EQ(opinion(json, "sum", plugin), "not reached: a, earlier in the list, took it");
+  EXPECT_THAT(byoc(line + " --op sum").out,
+              HasSubstr("\n  b: not reached: a, earlier in the list, took it\n"));
+  EXPECT_THAT(byoc(line).out, testing::Not(HasSubstr("not reached")));
+}
+
+TEST(ExplainReasons, APluginThatAnAttributePassedOverWasNotReached) {
+  Byoc byoc;
+  Json json = byoc.json("explain " + byoc.write("m.ir", R"(
+fn part(%x: f32[2]) {compiler="b"} { %0 = relu(%x) loc("inside")  return %0 }
+fn main(%x: f32[2]) { %0 = tanh(%x)  %1 = @part(%0)  return %1 })") +
+                        plugin_file("a") + plugin_file("b") + " --compiler a,json");
+  for (const char* plugin : {"a", "json"})
+    EXPECT_EQ(opinion(json, "inside", plugin),
+              "not reached: annotations in the model give the op to b");
+}
+
+// The weights and the input come from outside: their changes of layout are of no op of the model.
+TEST(ExplainRows, OpsThatLayoutsAddBelongToTheOpTheyComeFrom) {
+  Byoc byoc;
+  std::string line = "explain " + byoc.write("m.ir", R"(
+fn main(%x: f32[1,8,4,4], %w: f32[8,8,1,1]) { %0 = conv2d(%x, %w) loc("conv")  return %0 })") +
+                     plugin_file("blocks") +
+                     " --compiler blocks --plugin-option blocks.layouts=conv2d:8";
+  Json json = byoc.json(line);
+  ASSERT_EQ(rows_of(json), (std::vector<Row>{{"conv2d", "conv", "blocks"}})) << json["ops"];
+  std::vector<std::string> runs, added;
+  for (const Json& run : json["ops"][0]["runs"]) runs.push_back(run["op"]);
+  for (const Json& run : json["added"]) added.push_back(run["op"]);
+  EXPECT_THAT(runs, ElementsAre("conv2d_nchwc", "layout_transform"));
+  EXPECT_THAT(added, ElementsAre("layout_transform", "layout_transform", "layout_transform"));
+  EXPECT_THAT(byoc(line + " --op conv").out,
+              HasSubstr(", run as conv2d_nchwc, with layout_transform in "));
+}
+
+// The functions that explain names are those that the compiled model runs, declined ones included.
+TEST(ExplainRows, FunctionsAreThoseThatRun) {
+  Byoc byoc;
+  std::string arguments = byoc.write("m.ir", R"(fn main(%x: f32[4]) {
+  %0 = relu(%x) loc("r")
+  %1 = tanh(%0) loc("t")
+  %2 = add(%1, %0) loc("s")
+  %3 = exp(%2) loc("e")
+  return %3
+})") + plugin_file("a") + plugin_file("b") +
+                          " --compiler a,b,json --plugin-option a.ops=relu,add"
+                          " --plugin-option b.ops=exp --plugin-option b.decline=exp";
+  std::map<std::string, std::string> explained, run;
+  Json ops = byoc.json("explain " + arguments)["ops"];
+  for (const Json& op : ops)
+    explained[op["name"]] =
+        cat(op["plugin"].get<std::string>(), ":", op["function"].get<std::string>());
+  Json profile = byoc.json("run " + arguments + " --profile")["profile"];
+  for (const Json& step : profile) {
+    for (const Json& name : step["nodes"])
+      run[name] = cat(step["run_by"].get<std::string>(), ":", step["symbol"].get<std::string>());
+  }
+  EXPECT_EQ(run.size(), 4u);
+  EXPECT_EQ(explained, run);
+}
+
+}  // namespace
+}  // namespace byoc::test
