@@ -48,6 +48,7 @@ ValueId FunctionBuilder::param(Symbol name, const TensorType& type) {
 
 ValueId FunctionBuilder::constant(const TensorType& type, std::shared_ptr<const Buffer> data) {
   return add("constant", {}, [&](const auto&) -> Result<uint32_t> {
+    if (data == nullptr) return invalid("a constant needs data").with_slug("builder");
     BYOC_TRY(int64_t bytes, size_bytes(type));
     if (data->size() != static_cast<size_t>(bytes)) {
       return invalid(cat(type, " takes ", bytes, " bytes, ", data->size(), " are given"))

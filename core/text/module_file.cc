@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "byoc/base/check.h"
 #include "byoc/base/file.h"
 #include "byoc/ir/visit.h"
 #include "byoc/text/text.h"
@@ -84,7 +85,9 @@ Status write_weights(const Buffers& buffers, const std::string& path) {
   std::vector<std::span<const std::byte>> pieces{std::as_bytes(std::span(&header, 1)),
                                                  std::as_bytes(std::span(table))};
   uint64_t at = sizeof header + table.size() * sizeof(Section);
-  for (const auto& [key, buffer] : buffers) {
+  for (size_t k = 0; const auto& [key, buffer] : buffers) {
+    BYOC_CHECK(table[k].offset == align_up(at), "section ", key, " is at ", align_up(at));
+    ++k;
     pieces.emplace_back(kZeros, align_up(at) - at);
     pieces.push_back(buffer->bytes());
     at = align_up(at) + buffer->size();

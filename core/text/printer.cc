@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "byoc/base/literal.h"
 #include "byoc/ir/visit.h"
 #include "byoc/text/text.h"
@@ -191,6 +192,7 @@ bool is_inline_constant(const Buffer& data, const TensorType& type, size_t limit
 
 void print_elements(std::string& out, const Buffer& data, DType dtype, bool as_json) {
   size_t size = dtype_size(dtype);
+  BYOC_CHECK(data.size() % size == 0, data.size(), " bytes of ", dtype);
   out += '[';
   for (size_t at = 0; at < data.size(); at += size) {
     if (at) out += ',';
@@ -228,6 +230,7 @@ std::string print(const IRModule& module, const PrintOptions& options) {
 }
 
 std::string describe(const Function& function, uint32_t index) {
+  BYOC_CHECK(index < function.nodes.size(), "node ", index, " of ", function.nodes.size());
   const Node& node = function.nodes[index];
   std::string out;
   FunctionPrinter(out, function, {}).print_value_name({index, 0});

@@ -14,7 +14,7 @@ Status wrong(std::string message) { return invalid(std::move(message)).with_slug
 
 std::string words(TypeIds types) { return types.size() == 0 ? "nothing" : cat(types); }
 
-// Signatures are asked for once per call, so they are computed once per function.
+// The signature of each function, computed once.
 using Signatures = std::map<Symbol, FunctionSignature>;
 using Externals = std::map<std::string_view, const ExternalFunction*>;
 
@@ -38,6 +38,7 @@ class FunctionVerifier {
   Status check(const Invoke& invoke, uint32_t index);
   Status check(const Extern& external, uint32_t index);
   Status check_dims(TypeIds types);
+  Status check_attr_kinds() const;
   Status check_attr_constants(const Attrs& attrs);
   Status check_value(ValueId value, uint32_t limit);
   std::vector<TypeId> arg_types(Operands slice) const;
@@ -63,6 +64,7 @@ Status FunctionVerifier::verify() {
     Status status = check_value(value, limit);
     if (!status.ok()) return std::move(status).at("return");
   }
+  BYOC_TRY_STATUS(check_attr_kinds());
   BYOC_TRY_STATUS(check_attr_constants(function_.attrs));
   auto known = captures(function_);
   return known.ok() ? Status() : std::move(known.status());
@@ -134,7 +136,9 @@ Status FunctionVerifier::check(const Call& call, uint32_t index) {
 }
 
 Status FunctionVerifier::check(const Invoke& invoke, uint32_t index) {
-  const FunctionSignature& wanted = signatures_.at(invoke.function);
+  auto callee = signatures_.find(invoke.function);
+  BYOC_CHECK(callee != signatures_.end(), "@", invoke.function, " was not verified before");
+  const FunctionSignature& wanted = callee->second;
   std::vector<TypeId> given = arg_types(invoke.args);
   if (given != wanted.params) {
     return wrong(cat("it gives ", words(given), " to @", invoke.function, ", which takes ",
@@ -165,6 +169,35 @@ Status FunctionVerifier::check_dims(TypeIds types) {
       if (!is_new && !(known->second == dim))
         return wrong(cat("dim ", dim, " was ", known->second, " before"));
     }
+  }
+  return {};
+}
+
+// Attributes of functions that passes and plugins read by their kind.
+struct AttrKind {
+  std::string_view name;
+  AttrValue example;
+};
+
+std::span<const AttrKind> attr_kinds() {
+  static const AttrKind kinds[] = {
+      {"compiler", std::string()},   {"composite", std::string()},
+      {"owner", std::string()},      {"global_symbol", std::string()},
+      {"input_names", Strings{"x"}}, {"output_names", Strings{"y"}},
+      {"opset", int64_t{1}},         {"arena_offsets", Ints{0}},
+      {"arena_bytes", int64_t{0}},   {"arena_peak_live", int64_t{0}},
+  };
+  return kinds;
+}
+
+Status FunctionVerifier::check_attr_kinds() const {
+  for (const AttrKind& due : attr_kinds()) {
+    const AttrValue* value = function_.attrs.find(due.name);
+    if (value == nullptr || value->index() == due.example.index()) continue;
+    std::string_view expected = attr_kind(due.example);
+    bool is_empty_list = attr_equal(*value, Ints{});  // an empty list has no kind of element
+    if (is_empty_list && expected.starts_with("list")) continue;
+    return wrong(cat("attribute ", due.name, ": expected ", expected, ", got ", attr_kind(*value)));
   }
   return {};
 }

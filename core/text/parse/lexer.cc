@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "core/ir/quote.h"
 
 namespace byoc {
@@ -17,7 +18,16 @@ int hex_digit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-// The lexer has checked the escapes.
+// Returns the length of the escape after a backslash; 0 when there is none.
+size_t escape_length(std::string_view rest) {
+  if (rest.empty()) return 0;
+  if (rest[0] == 'x') {
+    return rest.size() >= 3 && hex_digit(rest[1]) >= 0 && hex_digit(rest[2]) >= 0 ? 3 : 0;
+  }
+  return std::string_view("\"\\nt").find(rest[0]) != std::string_view::npos ? 1 : 0;
+}
+
+// Replaces the escapes of a string that lex_quoted has accepted.
 std::string unescape(std::string_view text) {
   std::string out;
   for (size_t k = 0; k < text.size(); ++k) {
@@ -25,6 +35,7 @@ std::string unescape(std::string_view text) {
       out += text[k];
       continue;
     }
+    BYOC_CHECK(escape_length(text.substr(k + 1)) > 0, "a bad escape in ", text);
     char c = text[++k];
     if (c == 'x') {
       out += static_cast<char>(hex_digit(text[k + 1]) << 4 | hex_digit(text[k + 2]));
@@ -34,15 +45,6 @@ std::string unescape(std::string_view text) {
     }
   }
   return out;
-}
-
-// How many bytes the escape after a backslash has; 0 when it is none.
-size_t escape_length(std::string_view rest) {
-  if (rest.empty()) return 0;
-  if (rest[0] == 'x') {
-    return rest.size() >= 3 && hex_digit(rest[1]) >= 0 && hex_digit(rest[2]) >= 0 ? 3 : 0;
-  }
-  return std::string_view("\"\\nt").find(rest[0]) != std::string_view::npos ? 1 : 0;
 }
 
 }  // namespace
@@ -62,7 +64,8 @@ void Lexer::skip_blank() {
   }
 }
 
-// From the opening quote to behind the closing one; kBad where there is none or an escape is wrong.
+// Reads a string, with both quotes; the token is kBad when the string does not end or has a bad
+// escape.
 void Lexer::lex_quoted() {
   for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
     if (text_[at_] == '\n') break;
@@ -125,6 +128,7 @@ void Lexer::advance() {
     token_.kind = is_punct ? Token::kPunct : Token::kBad;
     at_ += text_.substr(at_).starts_with("<=") ? 2 : 1;
   }
+  BYOC_CHECK(at_ > from, "a token without characters at ", from);
   token_.text = text_.substr(from, at_ - from);
 }
 
@@ -146,6 +150,7 @@ Status Lexer::expect(std::string_view punct_or_name) {
 }
 
 std::string Lexer::name(const Token& token) const {
+  BYOC_CHECK(token.kind != Token::kBad, "a bad token has no name: ", token.text);
   std::string_view text = token.text;
   if (token.kind == Token::kValue || token.kind == Token::kSymbol) text.remove_prefix(1);
   if (text.size() < 2 || text[0] != '"') return std::string(text);
@@ -166,6 +171,7 @@ Status Lexer::error(const Token& token, std::string message) const {
 
 std::string Lexer::place(const Token& token) const {
   auto offset = static_cast<size_t>(token.text.data() - text_.data());
+  BYOC_CHECK(offset <= text_.size(), "a token of another text");
   std::string_view before = text_.substr(0, offset);
   size_t line = static_cast<size_t>(std::count(before.begin(), before.end(), '\n')) + 1;
   size_t newline = before.rfind('\n');

@@ -1,6 +1,7 @@
 // const<key> : type, const([1,2]) : type, const(0.5) : type
 #include <cstring>
 
+#include "byoc/base/check.h"
 #include "byoc/base/literal.h"
 #include "core/text/parse/parser.h"
 
@@ -22,7 +23,7 @@ struct Elements {
   bool is_list = false;
 };
 
-// Behind "const(", up to and with ")".
+// Parses the elements after "const(", and the ")".
 Result<Elements> parse_elements(Lexer& in) {
   Elements out;
   out.is_list = in.take_if("[");
@@ -57,6 +58,7 @@ Result<std::shared_ptr<const Buffer>> make_data(Lexer& in, const Elements& eleme
       return in.error(elements.tokens[k], cat(elements.tokens[k].text, " is no ", type.dtype));
     }
   }
+  BYOC_CHECK(elements.is_list || count == 1, count, " values to repeat");
   return Buffer::make(static_cast<size_t>(n) * size, [&](std::byte* to) {
     for (size_t at = 0; at < static_cast<size_t>(n) * size; at += size) {
       std::memcpy(to + at, values.data() + (elements.is_list ? at : 0), size);
@@ -79,7 +81,8 @@ Result<TensorType> parse_static_type(Lexer& in) {
 Result<std::shared_ptr<const Buffer>> parse_stored_key(Lexer& in, ParseContext& context) {
   ContentKey key;
   Token token = in.token();
-  if (!ContentKey::parse(in.name(token), key)) return in.expected("a key of 32 digits 0-9a-f");
+  if (token.kind == Token::kBad || !ContentKey::parse(in.name(token), key))
+    return in.expected("a key of 32 digits 0-9a-f");
   in.advance();
   auto known = context.module.constants.find(key);
   if (known != context.module.constants.end()) return known->second;

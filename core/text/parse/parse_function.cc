@@ -2,6 +2,7 @@
 #include <charconv>
 #include <unordered_map>
 
+#include "byoc/base/check.h"
 #include "core/text/parse/parser.h"
 
 namespace byoc {
@@ -19,6 +20,7 @@ class BodyParser {
         function_(std::move(text.function)),
         dims_(std::move(text.dims)) {
     size_t params = function_.num_params();
+    BYOC_CHECK(params == function_.nodes.size(), "a signature has parameters only");
     for (uint32_t k = 0; k < params; ++k) {
       named_.emplace(std::get<Param>(function_.nodes[k].kind).name.str(), k);
     }
@@ -151,6 +153,7 @@ Status BodyParser::parse_values_until_close(std::vector<ValueId>& values) {
 
 std::optional<uint64_t> number_of(const Token& token) {
   uint64_t number = 0;
+  BYOC_CHECK(token.is_numbered(), token.text, " is no number");
   const char* end = token.text.data() + token.text.size();
   auto result = std::from_chars(token.text.data() + 1, end, number);
   if (result.ec != std::errc() || result.ptr != end) return std::nullopt;
@@ -158,6 +161,7 @@ std::optional<uint64_t> number_of(const Token& token) {
 }
 
 Status BodyParser::define(const Token& token, uint32_t node) {
+  BYOC_CHECK(node + 1 == function_.nodes.size(), "node ", node, " is not the last");
   bool is_new = false;
   if (token.is_numbered()) {
     auto number = number_of(token);

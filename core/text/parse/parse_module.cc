@@ -1,4 +1,5 @@
 // The whole text: module attributes, functions in any order, bodies read callees first.
+#include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
 #include "core/text/parse/parser.h"
 
@@ -101,10 +102,12 @@ Status ModuleParser::parse_bodies() {
   BYOC_TRY(std::vector<Symbol> order, callees_first(calls_));
   for (Symbol name : order) {
     auto text = texts_.extract(name);
+    BYOC_CHECK(!text.empty(), "@", name, " has no text");
     auto function = parse_body(std::move(text.mapped()), context_);
     if (!function.ok()) return std::move(function.status());
     module_.functions.emplace(name, *std::move(function));
   }
+  BYOC_CHECK(texts_.empty(), texts_.size(), " functions were not parsed");
   return {};
 }
 
@@ -124,7 +127,7 @@ Result<IRModule> ModuleParser::parse() {
   BYOC_TRY_STATUS(check_callees());
   BYOC_TRY_STATUS(parse_bodies());
   BYOC_TRY_STATUS(choose_entry());
-  BYOC_TRY_STATUS(verify(module_));  // what has no place in the text
+  BYOC_TRY_STATUS(verify(module_));  // checks what the grammar cannot, such as captures
   return std::move(module_);
 }
 

@@ -98,7 +98,7 @@ std::optional<Floats> all_numbers(const std::vector<AttrValue>& values) {
   return out;
 }
 
-// Behind the opening bracket.
+// Parses a list after its opening bracket.
 Result<AttrValue> parse_list(Lexer& in, ParseContext& context) {
   Token open = in.token();
   std::vector<AttrValue> values;

@@ -37,13 +37,13 @@ struct ParsedConstant {
   TypeId type;
   const Buffer* data;
 };
-/// From behind the word `const`.
+/// Parses a constant after the word `const`.
 Result<ParsedConstant> parse_constant(Lexer& in, ParseContext& context);
 /// A key, in quotes or bare, and its bytes, from the module's pool or the source.
 Result<std::shared_ptr<const Buffer>> parse_stored_key(Lexer& in, ParseContext& context);
 
 // parse_external.cc
-/// From behind `external_mods=`.
+/// Parses the list after `external_mods=`.
 Status parse_external_modules(Lexer& in, ParseContext& context);
 
 // parse_function.cc
@@ -52,9 +52,9 @@ struct FunctionText {
   Symbol name;
   Function function;  // parameters and attributes
   NamedDims dims;
-  Lexer body;  // behind the opening brace
+  Lexer body;  // after the opening brace
 };
-/// From behind `fn` up to the opening brace of the body.
+/// Parses a function after `fn`, up to the opening brace of its body.
 Result<FunctionText> parse_signature(Lexer& in, ParseContext& context);
 /// Statements up to and with the closing brace.
 Result<Function> parse_body(FunctionText text, ParseContext& context);

@@ -55,6 +55,8 @@ TEST(FunctionBuilder, RemembersTheFirstError) {
             "@f: @g | the module has no function @g");
   EXPECT_EQ(refusal([](auto& b) { return b.constant_f32({3}, {1}); }),
             "@f: constant | f32[3] takes 12 bytes, 4 are given");
+  EXPECT_EQ(refusal([](auto& b) { return b.constant(kType, nullptr); }),
+            "@f: constant | a constant needs data");
   EXPECT_EQ(refusal([](auto& b) {
               b.constant_f32({}, {1});
               return b.param("x", kType);

@@ -254,6 +254,7 @@ TEST(ParseErrors, RefuseConstantsThatDoNotFit) {
             "ir-syntax 1:29 a constant of type u8[N]: its dims must be numbers");
   EXPECT_EQ(refusal("fn main() { %0 = const<12> : u8[2] return }"),
             "ir-syntax 1:24 expected a key of 32 digits 0-9a-f, found \"12\"");
+  EXPECT_EQ(refusal("fn main() { %0 = const<\"a\\n\n> : u8[2] return }").substr(0, 9), "ir-syntax");
 }
 
 TEST(ParseErrors, RefuseListsOfTwoKinds) {

@@ -125,6 +125,21 @@ TEST(Verify, WantsOneFunctionPerSymbol) {
             "ir-invalid  | two functions are called @f");
 }
 
+TEST(Verify, WantsAttributesOfFunctionsOfTheKindThatPassesRead) {
+  auto with = [](const char* name, AttrValue value) {
+    return refusal([&](IRModule&, Function& f) { f.attrs.set(name, value); });
+  };
+  EXPECT_EQ(with("compiler", int64_t{3}),
+            "ir-invalid @main | attribute compiler: expected string, got integer");
+  EXPECT_EQ(with("input_names", Ints{1}),
+            "ir-invalid @main | attribute input_names: expected list of strings, got list of "
+            "integers");
+  EXPECT_EQ(with("opset", std::string("13")),
+            "ir-invalid @main | attribute opset: expected integer, got string");
+  EXPECT_EQ(with("output_names", Strings{}), "ok") << "an empty list has no kind";
+  EXPECT_EQ(with("made_by", int64_t{3}), "ok") << "an attribute that is not read";
+}
+
 TEST(Verify, WantsSoundCaptures) {
   EXPECT_EQ(refusal([](IRModule&, Function& f) {
               set_captures(f, {{"w", {{Capture::kNode, 2}}}});
