@@ -1,11 +1,11 @@
 #include "runtime/host/host.h"
 
 #include <bit>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "byoc/base/clock.h"
 #include "byoc/base/env.h"
 #include "byoc/base/version.h"
 #include "byoc/host/plugins.h"
@@ -100,10 +100,7 @@ void progress(const byoc_cancel* cancel, uint32_t permille, byoc_str what) noexc
   }
 }
 
-uint64_t now_ns(byoc_host_ctx*) noexcept {
-  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
-                               std::chrono::nanoseconds(1));
-}
+uint64_t host_now_ns(byoc_host_ctx*) noexcept { return now_ns(); }
 
 void span(byoc_host_ctx*, uint64_t call_id, int64_t node, byoc_str name, uint64_t begin_ns,
           uint64_t end_ns, const byoc_str* details, uint64_t n) noexcept {
@@ -139,7 +136,7 @@ byoc_host make_host_table() {
   host.alloc = allocate, host.free = deallocate;
   host.max_workers = host_workers, host.parallel_for = host_parallel_for;
   host.cancelled = cancelled, host.progress = progress;
-  host.now_ns = now_ns, host.span = span;
+  host.now_ns = host_now_ns, host.span = span;
   host.const_keep = const_keep, host.packed_get = packed_get;
   out_of_memory();  // made while there is memory
   return host;

@@ -1,9 +1,9 @@
 #include "byoc/runtime/session.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
+#include "byoc/base/clock.h"
 #include "runtime/host/host.h"
 #include "runtime/host/threads.h"
 #include "runtime/session/bind.h"
@@ -12,11 +12,6 @@
 
 namespace byoc {
 namespace {
-
-uint64_t now_ns() {
-  auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-}
 
 /// `onednn_main_0 ("Conv_0", "Relu_1" and 3 more)`
 std::string describe(const Executable& executable, const Step& step) {
