@@ -38,12 +38,12 @@ struct Options {
   std::function<void(std::string_view what, uint64_t done, uint64_t total)> progress;
 };
 
-class Kit;
+class CheckContext;
 struct Check {
   int group;
   std::string_view name, about;
   std::string_view needs;  // names of checks that must have passed first, with spaces between
-  Answer (*run)(Kit&);
+  Answer (*run)(CheckContext&);
 };
 /// The table, in order of groups.
 std::span<const Check> all_checks();

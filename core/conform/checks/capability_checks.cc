@@ -13,18 +13,18 @@ using Findings = std::vector<std::string>;
 
 /// A check whose work needs the loaded plugin.
 template <class Work>
-Answer with_subject(Kit& kit, Work&& work) {
-  return kit.judged_in_child([&]() -> Findings {
-    auto subject = load_subject(kit);
-    if (!subject.ok()) return {sentence(subject.status())};
-    return work(*subject);
+Answer with_plugin(CheckContext& context, Work&& work) {
+  return context.judged_in_child([&]() -> Findings {
+    auto tested = load_plugin(context);
+    if (!tested.ok()) return {sentence(tested.status())};
+    return work(*tested);
   });
 }
 
-Answer check_patterns(Kit& kit) {
-  return with_subject(kit, [](Subject& subject) {
+Answer check_patterns(CheckContext& context) {
+  return with_plugin(context, [](LoadedPlugin& tested) {
     Findings findings;
-    for (const PluginPattern& row : subject.plugin->patterns()) {
+    for (const PluginPattern& row : tested.plugin->patterns()) {
       auto pattern = Pattern::parse(row.dag_json);
       if (!pattern.ok()) {
         findings.push_back(cat("pattern \"", row.name, "\": ", pattern.status().message(), " at ",
@@ -39,13 +39,13 @@ Answer check_patterns(Kit& kit) {
   });
 }
 
-Answer check_matchable(Kit& kit) {
-  return with_subject(kit, [&](Subject& subject) {
+Answer check_matchable(CheckContext& context) {
+  return with_plugin(context, [&](LoadedPlugin& tested) {
     Findings findings;
-    for (const PluginPattern& row : subject.plugin->patterns()) {
-      doing(cat("making instances of pattern ", row.name));
+    for (const PluginPattern& row : tested.plugin->patterns()) {
+      process::doing(cat("making instances of pattern ", row.name));
       auto pattern = Pattern::parse(row.dag_json);
-      if (!instances_of(*pattern, kit.options().seed, kInstancesTried, 1).empty()) continue;
+      if (!instances_of(*pattern, context.options().seed, kInstancesTried, 1).empty()) continue;
       findings.push_back(cat("pattern \"", row.name, "\": none of ", kInstancesTried,
                              " graphs made after it is matched by it"));
     }
@@ -58,12 +58,12 @@ struct Candidate {
   uint32_t pattern;
 };
 
-std::vector<Candidate> candidates(const Subject& subject) {
+std::vector<Candidate> candidates(const LoadedPlugin& tested) {
   std::vector<Candidate> out;
   for (const OpDef* op : ops_to_check()) {
-    doing(cat("making candidates of ", op->name));
+    process::doing(cat("making candidates of ", op->name));
     for (const Program& program : programs_of(*op, Level::kCore)) {
-      auto pattern = pattern_of(subject, program.module);
+      auto pattern = pattern_of(tested, program.module);
       if (pattern) out.push_back({program.label, candidate_json(program.module), *pattern});
     }
   }
@@ -71,10 +71,11 @@ std::vector<Candidate> candidates(const Subject& subject) {
 }
 
 /// The verdict as text, so that it can be compared and shown.
-std::string judged(const Subject& subject, byoc_instance* instance, const Candidate& candidate) {
+std::string judged(const LoadedPlugin& tested, byoc_instance* instance,
+                   const Candidate& candidate) {
   auto io = with_header<byoc_verdict>(BYOC_TAG_VERDICT);
-  Status status = call_plugin(subject.plugin->id(), "judge", [&] {
-    return subject.table.judge(instance, candidate.pattern, to_str(candidate.json), &io);
+  Status status = call_plugin(tested.plugin->id(), "judge", [&] {
+    return tested.table.judge(instance, candidate.pattern, to_str(candidate.json), &io);
   });
   if (!status.ok()) return cat("failed: ", status.message());
   constexpr std::string_view kAnswers[] = {"no", "yes", "slow"};
@@ -82,10 +83,10 @@ std::string judged(const Subject& subject, byoc_instance* instance, const Candid
              io.packed_bytes, " \"", text_of(io.reason), "\"");
 }
 
-byoc_instance* opened(const Subject& subject) {
+byoc_instance* opened(const LoadedPlugin& tested) {
   byoc_instance* instance = nullptr;
-  (void)call_plugin(subject.plugin->id(), "open", [&] {
-    return subject.table.open(host_table(), to_str(subject.options_json), &instance);
+  (void)call_plugin(tested.plugin->id(), "open", [&] {
+    return tested.table.open(host_table(), to_str(tested.options_json), &instance);
   });
   return instance;
 }
@@ -100,47 +101,47 @@ Findings differing(const std::vector<Candidate>& all, const std::vector<std::str
   return findings;
 }
 
-std::vector<std::string> judged_all(const Subject& subject, byoc_instance* instance,
+std::vector<std::string> judged_all(const LoadedPlugin& tested, byoc_instance* instance,
                                     const std::vector<Candidate>& all, bool backwards) {
   std::vector<std::string> out(all.size());
   for (size_t n = 0; n < all.size(); ++n) {
     size_t k = backwards ? all.size() - 1 - n : n;
-    doing(cat("judge, ", all[k].label));
-    out[k] = judged(subject, instance, all[k]);
+    process::doing(cat("judge, ", all[k].label));
+    out[k] = judged(tested, instance, all[k]);
   }
   return out;
 }
 
-Answer check_repeatable(Kit& kit) {
-  return with_subject(kit, [](Subject& subject) -> Findings {
-    if (!subject.table.judge) return {};
-    auto all = candidates(subject);
-    byoc_instance *one = opened(subject), *other = opened(subject);
-    auto first = judged_all(subject, one, all, false);
-    auto again = differing(all, first, judged_all(subject, one, all, true), "asked again");
+Answer check_repeatable(CheckContext& context) {
+  return with_plugin(context, [](LoadedPlugin& tested) -> Findings {
+    if (!tested.table.judge) return {};
+    auto all = candidates(tested);
+    byoc_instance *one = opened(tested), *other = opened(tested);
+    auto first = judged_all(tested, one, all, false);
+    auto again = differing(all, first, judged_all(tested, one, all, true), "asked again");
     auto elsewhere =
-        differing(all, first, judged_all(subject, other, all, false), "on another instance");
+        differing(all, first, judged_all(tested, other, all, false), "on another instance");
     again.insert(again.end(), elsewhere.begin(), elsewhere.end());
     return again;
   });
 }
 
-Answer check_concurrent(Kit& kit) {
-  return with_subject(kit, [](Subject& subject) -> Findings {
+Answer check_concurrent(CheckContext& context) {
+  return with_plugin(context, [](LoadedPlugin& tested) -> Findings {
     constexpr size_t kThreads = 4;
-    if (!subject.table.judge) return {};
-    auto all = candidates(subject);
-    byoc_instance* instance = opened(subject);
-    auto alone = judged_all(subject, instance, all, false);
-    doing("judge, from four threads");
+    if (!tested.table.judge) return {};
+    auto all = candidates(tested);
+    byoc_instance* instance = opened(tested);
+    auto alone = judged_all(tested, instance, all, false);
+    process::doing("judge, from four threads");
     std::vector<std::vector<std::string>> seen(kThreads, std::vector<std::string>(all.size()));
     std::vector<std::thread> threads;
     for (size_t t = 0; t < kThreads; ++t) {
       threads.emplace_back([&, t] {
         for (size_t n = 0; n < all.size(); ++n) {
           size_t k = (n + t * all.size() / kThreads) % all.size();
-          seen[t][k] = judged(subject, instance, all[k]);
-          activity().beats.fetch_add(1);
+          seen[t][k] = judged(tested, instance, all[k]);
+          process::activity().beats.fetch_add(1);
         }
       });
     }
@@ -154,12 +155,12 @@ Answer check_concurrent(Kit& kit) {
   });
 }
 
-Answer check_reasons(Kit& kit) {
-  return with_subject(kit, [](Subject& subject) {
+Answer check_reasons(CheckContext& context) {
+  return with_plugin(context, [](LoadedPlugin& tested) {
     Findings findings;
-    if (!subject.table.judge) return findings;
-    auto all = candidates(subject);
-    auto answers = judged_all(subject, opened(subject), all, false);
+    if (!tested.table.judge) return findings;
+    auto all = candidates(tested);
+    auto answers = judged_all(tested, opened(tested), all, false);
     for (size_t k = 0; k < all.size(); ++k) {
       bool mute = !answers[k].starts_with("yes") && answers[k].ends_with(" \"\"");
       if (mute) findings.push_back(cat("judge of ", all[k].label, " gives no reason for its no"));
@@ -172,41 +173,41 @@ using Change = void (*)(Json& graph);
 
 /// What comes of a graph that is changed into one that nobody can know: judge may say what it likes
 /// as long as it returns, compile has to refuse.
-Answer check_unknown(Kit& kit, std::string_view what, Change change) {
-  return with_subject(kit, [&](Subject& subject) -> Findings {
-    auto program = first_taken(subject);
+Answer check_unknown(CheckContext& context, std::string_view what, Change change) {
+  return with_plugin(context, [&](LoadedPlugin& tested) -> Findings {
+    auto program = first_taken(tested);
     if (!program) return {"takes none of the kit's samples, so that there is nothing to change"};
     CompileFunction function = compile_function(program->module, "conform_0");
     auto graph = parse_json(function.graph_json);
     change(*graph);
     function.graph_json = graph->dump();
-    doing(cat("judge, ", program->label, " with ", what));
-    uint32_t pattern = pattern_of(subject, program->module).value_or(BYOC_NO_PATTERN);
-    auto verdict = subject.plugin->judge(pattern, function.graph_json);
-    bool asked_about_all = subject.plugin->patterns().empty() && subject.plugin->has_judge();
+    process::doing(cat("judge, ", program->label, " with ", what));
+    uint32_t pattern = pattern_of(tested, program->module).value_or(BYOC_NO_PATTERN);
+    auto verdict = tested.plugin->judge(pattern, function.graph_json);
+    bool asked_about_all = tested.plugin->patterns().empty() && tested.plugin->has_judge();
     if (asked_about_all && verdict.ok() && verdict->accept != Verdict::kNo)
       return {cat("judge says yes to ", program->label, " with ", what)};
-    doing(cat("compile, ", program->label, " with ", what));
-    if (!subject.plugin->compile({&function, 1}, "{}", 1, 0).status.ok()) return {};
+    process::doing(cat("compile, ", program->label, " with ", what));
+    if (!tested.plugin->compile({&function, 1}, "{}", 1, 0).status.ok()) return {};
     return {cat("compile takes ", program->label, " with ", what)};
   });
 }
 
-Answer check_unknown_op(Kit& kit) {
-  return check_unknown(kit, "an unknown op",
+Answer check_unknown_op(CheckContext& context) {
+  return check_unknown(context, "an unknown op",
                        [](Json& graph) { graph["nodes"][0]["op"] = "conform_unknown"; });
 }
-Answer check_unknown_dtype(Kit& kit) {
-  return check_unknown(kit, "an unknown dtype", [](Json& graph) {
+Answer check_unknown_dtype(CheckContext& context) {
+  return check_unknown(context, "an unknown dtype", [](Json& graph) {
     for (Json& type : graph["types"]) type["dtype"] = "f7";
   });
 }
-Answer check_unknown_attribute(Kit& kit) {
-  return check_unknown(kit, "an unknown attribute",
+Answer check_unknown_attribute(CheckContext& context) {
+  return check_unknown(context, "an unknown attribute",
                        [](Json& graph) { graph["nodes"][0]["attrs"]["conform_unknown"] = 1; });
 }
-Answer check_unknown_requires(Kit& kit) {
-  return check_unknown(kit, "an unknown requirement",
+Answer check_unknown_requires(CheckContext& context) {
+  return check_unknown(context, "an unknown requirement",
                        [](Json& graph) { graph["requires"] = {"conform.unknown"}; });
 }
 

@@ -6,9 +6,10 @@
 namespace byoc::conform {
 namespace {
 
-/// None tried is nothing shown: the check is skipped, with `why`.
-Answer found(Kit& kit, std::string_view check, std::string_view why) {
-  const SweepResult& sweep = kit.sweep();
+/// Returns the sweep's findings of one check; skips it, with the reason `why`, when the sweep has
+/// tried nothing for it.
+Answer found(CheckContext& context, std::string_view check, std::string_view why) {
+  const SweepResult& sweep = context.sweep();
   auto findings = sweep.findings.find(std::string(check));
   if (findings != sweep.findings.end()) return judged_by(findings->second);
   auto tried = sweep.tried.find(std::string(check));
@@ -16,44 +17,54 @@ Answer found(Kit& kit, std::string_view check, std::string_view why) {
   return pass(cat(tried->second, tried->second == 1 ? " function" : " functions"));
 }
 
-Answer check_compiles(Kit& kit) {
-  Answer answer = found(kit, "compiles", "takes none of the kit's samples");
-  uint64_t declined = kit.sweep().declined;
+Answer check_compiles(CheckContext& context) {
+  Answer answer = found(context, "compiles", "takes none of the kit's samples");
+  uint64_t declined = context.sweep().declined;
   if (answer.outcome == Outcome::kPass && declined > 0)
     answer.reason += cat(", ", declined, " declined after a yes");
   return answer;
 }
 
-Answer check_values(Kit& kit) {
-  Answer answer = found(kit, "values", "takes none of the kit's samples");
+Answer check_values(CheckContext& context) {
+  Answer answer = found(context, "values", "takes none of the kit's samples");
   if (answer.outcome != Outcome::kPass) return answer;
   size_t ops = 0;
-  for (const auto& [op, row] : kit.sweep().ops) ops += row.accepted > 0;
+  for (const auto& [op, row] : context.sweep().ops) ops += row.accepted > 0;
   return pass(cat(answer.reason, " of ", ops, ops == 1 ? " op" : " ops"));
 }
 
-Answer check_empty(Kit& kit) { return found(kit, "empty", "takes no tensor without elements"); }
-Answer check_special(Kit& kit) { return found(kit, "special", "takes no floats"); }
-Answer check_misaligned(Kit& kit) { return found(kit, "misaligned", "nothing ran"); }
-Answer check_offset(Kit& kit) { return found(kit, "offset", "nothing ran"); }
-Answer check_strided(Kit& kit) { return found(kit, "strided", "nothing ran"); }
-Answer check_outputs(Kit& kit) { return found(kit, "outputs", "nothing ran"); }
-Answer check_inputs(Kit& kit) { return found(kit, "inputs", "nothing ran"); }
-Answer check_constants(Kit& kit) { return found(kit, "constants", "takes no constant operand"); }
-Answer check_guards(Kit& kit) { return found(kit, "guards", "nothing ran"); }
-Answer check_workspace(Kit& kit) { return found(kit, "workspace", "asks for no workspace"); }
-Answer check_in_place(Kit& kit) { return found(kit, "in_place", "declares no in-place pair"); }
-Answer check_spans(Kit& kit) { return found(kit, "spans", "tells no spans"); }
-Answer check_surroundings(Kit& kit) {
-  Answer answer = found(kit, "surroundings", "nothing ran");
+Answer check_empty(CheckContext& context) {
+  return found(context, "empty", "takes no tensor without elements");
+}
+Answer check_special(CheckContext& context) { return found(context, "special", "takes no floats"); }
+Answer check_misaligned(CheckContext& context) {
+  return found(context, "misaligned", "nothing ran");
+}
+Answer check_offset(CheckContext& context) { return found(context, "offset", "nothing ran"); }
+Answer check_strided(CheckContext& context) { return found(context, "strided", "nothing ran"); }
+Answer check_outputs(CheckContext& context) { return found(context, "outputs", "nothing ran"); }
+Answer check_inputs(CheckContext& context) { return found(context, "inputs", "nothing ran"); }
+Answer check_constants(CheckContext& context) {
+  return found(context, "constants", "takes no constant operand");
+}
+Answer check_guards(CheckContext& context) { return found(context, "guards", "nothing ran"); }
+Answer check_workspace(CheckContext& context) {
+  return found(context, "workspace", "asks for no workspace");
+}
+Answer check_in_place(CheckContext& context) {
+  return found(context, "in_place", "declares no in-place pair");
+}
+Answer check_spans(CheckContext& context) { return found(context, "spans", "records no spans"); }
+Answer check_surroundings(CheckContext& context) {
+  Answer answer = found(context, "surroundings", "nothing ran");
   return answer.outcome == Outcome::kPass ? pass() : answer;
 }
-Answer check_composites(Kit& kit) {
-  return found(kit, "composites", "takes no match of several ops");
+Answer check_composites(CheckContext& context) {
+  return found(context, "composites", "takes no match of several ops");
 }
 
-Answer check_coverage(Kit& kit) {
-  if (!kit.sweep().gave_up.empty()) return fail(kit.sweep().gave_up);
+Answer check_coverage(CheckContext& context) {
+  if (!context.sweep().gave_up.empty()) return fail(context.sweep().gave_up);
   auto ops = ops_without_samples();
   if (ops.empty()) return pass(cat(ops_to_check().size(), " ops have samples"));
   std::string list;
@@ -78,7 +89,7 @@ const Check kChecks[] = {
     {5, "in_place", "declared in-place pairs may share memory", "instance", check_in_place},
     {5, "composites", "graphs made after the patterns, taken as composites", "instance",
      check_composites},
-    {5, "spans", "spans lie in their run, nest, and are told only when asked for", "instance",
+    {5, "spans", "spans lie in their run, nest, and are recorded only on request", "instance",
      check_spans},
     {5, "surroundings", "compiling and running print nothing and leave the process as it was",
      "instance quiet floats", check_surroundings},

@@ -9,7 +9,7 @@
 #include "byoc/runtime/tensor.h"
 #include "core/conform/checks/compare.h"
 #include "core/conform/checks/recorded_spans.h"
-#include "core/conform/process/surroundings.h"
+#include "core/conform/process/process_state.h"
 #include "runtime/host/host.h"
 
 namespace byoc::conform {
@@ -23,7 +23,7 @@ constexpr size_t kOffsetBytes = 64;
 /// How the tensors of one run lie in memory.
 struct Arrangement {
   const char* name;
-  const char* check;  // a wrong value in it belongs to this one; null: the trial's own
+  const char* check;  // a wrong value in it belongs to this one; null: FunctionTest::value_check
   Placement placement = Placement::kAtStart;
   bool offset = false, strided_inputs = false, strided_outputs = false, special = false;
   int in_place = -1;  // which declared pair shares memory
@@ -96,14 +96,15 @@ class Argument {
   DLTensor view_{};
 };
 
-class TrialRun {
+class FunctionTestRun {
  public:
-  TrialRun(const Subject& subject, const Trial& trial, uint64_t seed, const Tell& tell)
-      : subject_(subject),
-        trial_(trial),
-        main_(trial.reference.function("main")),
+  FunctionTestRun(const LoadedPlugin& tested, const FunctionTest& test, uint64_t seed,
+                  const ReportFinding& report)
+      : tested_(tested),
+        test_(test),
+        main_(test.reference.function("main")),
         seed_(seed),
-        tell_(tell) {
+        report_(report) {
     std::vector<TypeId> results = main_.result_types();
     for (size_t k = 0; k < main_.num_params(); ++k) inputs_.push_back(main_.nodes[k].types[0]);
     outputs_ = results;
@@ -112,14 +113,14 @@ class TrialRun {
                 std::any_of(outputs_.begin(), outputs_.end(), no_elements);
   }
 
-  TrialEnd run() {
-    if (!compile()) return declined_ ? TrialEnd::kDeclined : TrialEnd::kDone;
-    if (!try_in(kPlain)) return TrialEnd::kDone;  // the rest would only say so again
-    tell_("outputs", "");
-    tell_("inputs", "");
-    tell_("guards", "");
-    if (module_.kernels()[0].workspace_bytes > 0) tell_("workspace", "");
-    if (!main_constants()) tell_("constants", "");
+  FunctionTestEnd run() {
+    if (!compile()) return declined_ ? FunctionTestEnd::kDeclined : FunctionTestEnd::kDone;
+    if (!try_in(kPlain)) return FunctionTestEnd::kDone;  // the rest would only say so again
+    report_("outputs", "");
+    report_("inputs", "");
+    report_("guards", "");
+    if (module_.kernels()[0].workspace_bytes > 0) report_("workspace", "");
+    if (has_constants()) report_("constants", "");
     for (const Arrangement& how : kOthers) {
       if (how.special && !can_be_special()) continue;
       if ((how.strided_inputs || how.strided_outputs) && is_empty_) continue;
@@ -132,43 +133,43 @@ class TrialRun {
       bool fits = *size_bytes(*inputs_[pairs[k].first]) == *size_bytes(*outputs_[pairs[k].second]);
       if (fits) (void)try_in(how);
     }
-    return TrialEnd::kDone;
+    return FunctionTestEnd::kDone;
   }
 
  private:
-  bool main_constants() const { return trial_.reference.constants.empty(); }
+  bool has_constants() const { return !test_.reference.constants.empty(); }
 
-  void activity_is(std::string_view slot, const Arrangement& how) const {
-    doing(cat(slot, ", ", trial_.label, *how.name ? ", " : "", how.name));
+  void begin_activity(std::string_view slot, const Arrangement& how) const {
+    process::doing(cat(slot, ", ", test_.label, *how.name ? ", " : "", how.name));
   }
 
   bool compile() {
-    CompileFunction function = compile_function(trial_.compiled, "conform_0");
+    CompileFunction function = compile_function(test_.compiled, "conform_0");
     for (size_t k = 0; k < function.buffers.size(); ++k)
       function.buffers[k] = read_only(*function.buffers[k], cat("constant ", k));
     if (auto graph = parse_json(function.graph_json); graph.ok())
       graph_nodes_ = static_cast<int64_t>((*graph)["nodes"].size());
-    activity_is("compile", kPlain);
-    CompileResult result = subject_.plugin->compile({&function, 1}, "{}", 1, 0);
+    begin_activity("compile", kPlain);
+    CompileResult result = tested_.plugin->compile({&function, 1}, "{}", 1, 0);
     declined_ = result.status.code() == Code::kDeclined;
     if (declined_) return false;
     if (!result.status.ok()) return failed("compile", result.status);
-    activity_is("load", kPlain);
+    begin_activity("load", kPlain);
     Buffers distinct;
     for (const auto& buffer : function.buffers) {
       bool known = std::any_of(distinct.begin(), distinct.end(),
                                [&](const auto& other) { return other->key() == buffer->key(); });
       if (!known) distinct.push_back(buffer);
     }
-    auto loaded = subject_.plugin->load(result.module, distinct, 1);
+    auto loaded = tested_.plugin->load(result.module, distinct, 1);
     if (!loaded.ok()) return failed("load", loaded.status());
     module_ = *std::move(loaded);
-    tell_("compiles", "");
+    report_("compiles", "");
     return true;
   }
 
   bool failed(std::string_view slot, const Status& status) {
-    tell_("compiles", cat(trial_.label, ": ", slot, " fails: ", status.message()));
+    report_("compiles", cat(test_.label, ": ", slot, " fails: ", status.message()));
     return false;
   }
 
@@ -190,9 +191,9 @@ class TrialRun {
   Buffers values(bool special) const {
     Buffers out;
     for (size_t k = 0; k < inputs_.size(); ++k) {
-      bool here = special && (trial_.is_exact || k == 0);
+      bool here = special && (test_.is_exact || k == 0);
       out.push_back(Buffer::make(static_cast<size_t>(*size_bytes(*inputs_[k])), [&](std::byte* to) {
-        fill(to, *inputs_[k], trial_.domains[k], seed_ + k, here ? trial_.special : Special::kNone);
+        fill(to, *inputs_[k], test_.domains[k], seed_ + k, here ? test_.special : Special::kNone);
       }));
     }
     return out;
@@ -206,7 +207,7 @@ class TrialRun {
       if (n < given.size()) {
         values[n] = {given[n]};
       } else if (auto* constant = std::get_if<Constant>(&node.kind)) {
-        values[n] = {trial_.reference.constants.at(constant->data->key())};
+        values[n] = {test_.reference.constants.at(constant->data->key())};
       } else {
         const Call& call = std::get<Call>(node.kind);
         std::vector<TypeId> in, out;
@@ -227,7 +228,7 @@ class TrialRun {
   /// True when all is well in this arrangement.
   bool try_in(const Arrangement& how) {
     Buffers given = values(how.special);
-    doing(cat("the reference kernel, ", trial_.label));
+    process::doing(cat("the reference kernel, ", test_.label));
     auto expected = wanted(given);
     if (!expected.ok()) return false;  // the reference has no such kernel
     std::vector<std::unique_ptr<Argument>> args = arguments(how, given);
@@ -242,37 +243,37 @@ class TrialRun {
     call.n_args = static_cast<uint32_t>(views.size());
     call.workspace = workspace.data();
     call.workspace_bytes = kernel.workspace_bytes;
-    bool told_any = false;
-    Status status = run_kernel(how, call, told_any);
+    bool recorded_any = false;
+    Status status = run_kernel(how, call, recorded_any);
     bool may_refuse = how.strided_inputs || how.strided_outputs;
-    std::string check = how.check ? how.check : is_empty_ ? "empty" : trial_.value_check;
-    if (!how.spans || told_any) tell_(check, "");
+    std::string check = how.check ? how.check : is_empty_ ? "empty" : test_.value_check;
+    if (!how.spans || recorded_any) report_(check, "");
     if (!status.ok()) {
-      if (!may_refuse) tell_(check, cat(labelled(how), "run fails: ", status.message()));
+      if (!may_refuse) report_(check, cat(labelled(how), "run fails: ", status.message()));
       return false;
     }
     if (!workspace.margins_are_whole())
-      tell_("workspace", cat(labelled(how), "it writes outside of the workspace"));
+      report_("workspace", cat(labelled(how), "it writes outside of the workspace"));
     return compare_outputs(how, check, args, *expected);
   }
 
-  Status run_kernel(const Arrangement& how, byoc_call& call, bool& told_any) {
-    activity_is("run", how);
+  Status run_kernel(const Arrangement& how, byoc_call& call, bool& recorded_any) {
+    begin_activity("run", how);
     const uint64_t mode = float_mode();
-    ToldSpans spans(call, how.spans);
-    Status status = call_plugin(subject_.plugin->id(), "run",
-                                [&] { return subject_.table.run(module_.kernel(0), &call); });
+    RecordedSpans spans(call, how.spans);
+    Status status = call_plugin(tested_.plugin->id(), "run",
+                                [&] { return tested_.table.run(module_.kernel(0), &call); });
     for (const std::string& defect : spans.defects(graph_nodes_))
-      tell_("spans", labelled(how) + defect);
-    told_any = spans.told_any();
+      report_("spans", labelled(how) + defect);
+    recorded_any = spans.has_any();
     if (float_mode() != mode)
-      tell_("surroundings", cat(labelled(how), "run leaves the floating-point mode changed"));
+      report_("surroundings", cat(labelled(how), "run leaves the floating-point mode changed"));
     std::fesetenv(FE_DFL_ENV);
     return status;
   }
 
   std::string labelled(const Arrangement& how) const {
-    return cat(trial_.label, *how.name ? ", " : "", how.name, ": ");
+    return cat(test_.label, *how.name ? ", " : "", how.name, ": ");
   }
 
   /// Which argument's memory stands for argument `k`: an in-place output has its input's.
@@ -308,27 +309,27 @@ class TrialRun {
       size_t place = inputs_.size() + k;
       const Argument& argument = *args[shared(how, place)];
       if (!argument.gaps_are_whole()) {
-        tell_("guards", cat(labelled(how), "it writes outside of output ", k));
+        report_("guards", cat(labelled(how), "it writes outside of output ", k));
         return false;
       }
       std::vector<std::byte> got = argument.read();
       Comparison found =
-          compare(*outputs_[k], got.data(), expected[k]->data(), kFill, trial_.is_exact);
+          compare(*outputs_[k], got.data(), expected[k]->data(), kFill, test_.is_exact);
       std::string which = outputs_.size() > 1 ? cat("output ", k, " ") : "";
-      if (!found.difference.empty()) tell_(check, cat(labelled(how), which, found.difference));
+      if (!found.difference.empty()) report_(check, cat(labelled(how), which, found.difference));
       else if (found.unwritten >= 0)
-        tell_("outputs", cat(labelled(how), "it leaves element ", found.unwritten, " of output ", k,
-                             " ", outputs_[k], " unwritten"));
+        report_("outputs", cat(labelled(how), "it leaves element ", found.unwritten, " of output ",
+                               k, " ", outputs_[k], " unwritten"));
       if (!found.difference.empty() || found.unwritten >= 0) return false;
     }
     return true;
   }
 
-  const Subject& subject_;
-  const Trial& trial_;
+  const LoadedPlugin& tested_;
+  const FunctionTest& test_;
   const Function& main_;
   uint64_t seed_;
-  const Tell& tell_;
+  const ReportFinding& report_;
   std::vector<TypeId> inputs_, outputs_;
   bool is_empty_ = false, declined_ = false;
   int64_t graph_nodes_ = 0;
@@ -337,8 +338,9 @@ class TrialRun {
 
 }  // namespace
 
-TrialEnd run_trial(const Subject& subject, const Trial& trial, uint64_t seed, const Tell& tell) {
-  return TrialRun(subject, trial, seed, tell).run();
+FunctionTestEnd run_function_test(const LoadedPlugin& tested, const FunctionTest& test,
+                                  uint64_t seed, const ReportFinding& report) {
+  return FunctionTestRun(tested, test, seed, report).run();
 }
 
 }  // namespace byoc::conform

@@ -5,19 +5,21 @@
 
 namespace byoc::conform {
 
-struct Trial {
+struct FunctionTest {
   std::string label;
   IRModule reference;  // `main` of ops alone
   IRModule compiled;   // the same, perhaps with composites
   std::vector<Domain> domains;
   std::string value_check;  // the check that a wrong value belongs to
   bool is_exact = false;    // NaN and infinities of its results are determined element by element
-  Special special = Special::kNans;  // the most that may stand in its operands
+  Special special = Special::kNans;  // the most that may be in its operands
 };
 
-/// What a trial tells: which check it is about, and what was found, if anything.
-using Tell = std::function<void(std::string_view check, const std::string& finding)>;
-enum class TrialEnd { kDone, kDeclined };
-TrialEnd run_trial(const Subject& subject, const Trial& trial, uint64_t seed, const Tell& tell);
+/// Receives the name of a check and what was found for it; an empty finding is a pass.
+using ReportFinding = std::function<void(std::string_view check, const std::string& finding)>;
+/// kDeclined: compile returned BYOC_DECLINED, so nothing was run.
+enum class FunctionTestEnd { kDone, kDeclined };
+FunctionTestEnd run_function_test(const LoadedPlugin& tested, const FunctionTest& test,
+                                  uint64_t seed, const ReportFinding& report);
 
 }  // namespace byoc::conform

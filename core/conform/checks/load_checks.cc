@@ -1,64 +1,61 @@
 // Group 2: loading leaves the process as it was.
 #include <dlfcn.h>
 
-#include <chrono>
-
+#include "byoc/base/clock.h"
 #include "byoc/base/json.h"
 #include "byoc/base/shared_library.h"
 #include "byoc/host/plugins.h"
 #include "core/conform/context/check_context.h"
 #include "core/conform/context/load_facts.h"
 #include "core/conform/process/needed.h"
-#include "core/conform/process/surroundings.h"
+#include "core/conform/process/process_state.h"
 #include "runtime/host/host.h"
 #include "runtime/host/plugin_loader.h"
 
 namespace byoc::conform {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr double kMaxLoadSeconds = 2;
 constexpr uint64_t kMaxLoadBytes = uint64_t{256} << 20;
 
 Status open_and_close(const byoc_plugin& table, const std::string& id, const std::string& options) {
   byoc_instance* instance = nullptr;
-  doing("open");
+  process::doing("open");
   BYOC_TRY_STATUS(call_plugin(
       id, "open", [&] { return table.open(host_table(), to_str(options), &instance); }));
   if (!instance) return {};  // group 3 says so
   const byoc_pattern* const* patterns = nullptr;
   uint64_t n = 0;
-  doing("patterns");
+  process::doing("patterns");
   (void)call_plugin(id, "patterns", [&] { return table.patterns(instance, &patterns, &n); });
-  doing("close");
+  process::doing("close");
   table.close(instance);
   return {};
 }
 
 /// The entry's own failure is an error; what is wrong with its table is left to group 3.
 Status load_and_open(const std::string& path, const std::string& id, const std::string& options) {
-  doing("loading the library");
+  process::doing("loading the library");
   BYOC_TRY(SharedLibrary library, SharedLibrary::open(path));
   auto entry = reinterpret_cast<byoc_plugin_entry_fn>(library.symbol(BYOC_ENTRY_SYMBOL));
   library.keep();
   if (!entry) return invalid(cat("no entry symbol ", BYOC_ENTRY_SYMBOL));
   const byoc_plugin* raw = nullptr;
-  doing("the entry");
+  process::doing("the entry");
   BYOC_TRY_STATUS(call_plugin(id, "the entry", [&] { return entry(host_table(), &raw); }));
   if (!check_table_header(raw).ok() || !check_table_slots(copy_table(*raw)).ok()) return {};
   (void)open_and_close(copy_table(*raw), id, options);
   return {};
 }
 
-std::string probe(const Kit& kit, const std::string& id) {
-  std::string options = kit.options_json();
+std::string probe(const CheckContext& context, const std::string& id) {
+  std::string options = context.options_json();
   host_table();
-  Surroundings before = look_around();
-  auto start = Clock::now();
-  Status status = load_and_open(kit.options().path, id, options);
-  double wall_ns = static_cast<double>((Clock::now() - start) / std::chrono::nanoseconds(1));
-  Surroundings after = look_around();
+  ProcessState before = read_process_state();
+  const uint64_t begin_ns = now_ns();
+  Status status = load_and_open(context.options().path, id, options);
+  double wall_ns = ns_since(begin_ns);
+  ProcessState after = read_process_state();
   Json json = {{"error", status.ok() ? "" : sentence(status)},
                {"wall_ns", wall_ns},
                {"memory", after.memory_bytes - std::min(after.memory_bytes, before.memory_bytes)},
@@ -66,13 +63,13 @@ std::string probe(const Kit& kit, const std::string& id) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Answer check_dependencies(Kit& kit) {
-  const ElfImage& elf = *kit.elf();
-  return kit.judged_in_child([&] {
-    enter_folder_of(kit.options().path);
+Answer check_dependencies(CheckContext& context) {
+  const ElfImage& elf = *context.elf();
+  return context.judged_in_child([&] {
+    enter_folder_of(context.options().path);
     std::vector<std::string> findings;
     for (const std::string& needed : elf.needed) {
-      doing(cat("loading ", needed));
+      process::doing(cat("loading ", needed));
       if (open_needed(needed)) continue;
       const char* words = dlerror();
       findings.push_back(cat("needs ", needed, ", which cannot be loaded: ", words ? words : ""));
@@ -81,28 +78,28 @@ Answer check_dependencies(Kit& kit) {
   });
 }
 
-Answer check_opens(Kit& kit) {
-  const LoadFacts& facts = kit.load_facts();
+Answer check_opens(CheckContext& context) {
+  const LoadFacts& facts = context.load_facts();
   if (!facts.defect.empty()) return fail(facts.defect);
   return facts.error.empty() ? pass() : fail(facts.error);
 }
 
-Answer check_quiet(Kit& kit) {
-  const std::string& printed = kit.load_facts().printed;
+Answer check_quiet(CheckContext& context) {
+  const std::string& printed = context.load_facts().printed;
   if (printed.empty()) return pass();
   std::string line = printed.substr(0, std::min<size_t>(printed.find('\n'), 120));
   return fail(cat("prints \"", line, "\"; use the host's log"));
 }
 
 template <const char* const& kAspect>
-Answer check_unchanged(Kit& kit) {
-  const auto& changed = kit.load_facts().changed;
+Answer check_unchanged(CheckContext& context) {
+  const auto& changed = context.load_facts().changed;
   auto found = changed.find(kAspect);
   return found == changed.end() ? pass() : fail(found->second);
 }
 
-Answer check_cost(Kit& kit) {
-  const LoadFacts& facts = kit.load_facts();
+Answer check_cost(CheckContext& context) {
+  const LoadFacts& facts = context.load_facts();
   std::string cost =
       cat(static_cast<uint64_t>(facts.wall_ns / 1e6), " ms, ", facts.memory_bytes >> 20, " MiB");
   std::string broken;  // a load that takes too much memory is often slow as well: both are told
@@ -132,12 +129,12 @@ const Check kChecks[] = {
 
 }  // namespace
 
-const LoadFacts& Kit::load_facts() {
+const LoadFacts& CheckContext::load_facts() {
   if (load_facts_) return *load_facts_;
   load_facts_ = std::make_unique<LoadFacts>();
   LoadFacts& facts = *load_facts_;
   std::string id = manifest().ok() ? manifest()->id : "plugin";
-  ChildResult child = in_child([&] { return probe(*this, id); });
+  process::ChildResult child = in_child([&] { return probe(*this, id); });
   facts.defect = child.defect;
   facts.printed = child.printed;
   auto json = parse_json(child.result);

@@ -2,35 +2,31 @@
 
 #include <algorithm>
 
-#include "byoc/host/plugins.h"
+#include "byoc/base/clock.h"
 
 namespace byoc::conform {
-namespace {
 
-uint64_t now_ns() { return host_table()->now_ns(host_table()->ctx); }
-
-}  // namespace
-
-ToldSpans::ToldSpans(byoc_call& call, bool asks) : asks_(asks), strays_before_(stray_spans()) {
-  call.flags = asks ? BYOC_CALL_SPANS : 0;
+RecordedSpans::RecordedSpans(byoc_call& call, bool is_requested)
+    : is_requested_(is_requested), strays_before_(stray_spans()) {
+  call.flags = is_requested ? BYOC_CALL_SPANS : 0;
   call.call_id = recorder_.call_id(0);
   begin_ns_ = now_ns();
 }
 
-std::string ToldSpans::named(const SpanTime& time) const {
+std::string RecordedSpans::named(const SpanTime& time) const {
   return cat("\"", recorder_.log().labels[time.label].name, "\"");
 }
 
-std::vector<std::string> ToldSpans::defects(int64_t nodes) const {
+std::vector<std::string> RecordedSpans::defects(int64_t nodes) const {
   const uint64_t end_ns = now_ns();
-  if (!asks_) {
-    if (!told_any() && stray_spans() == strays_before_) return {};
-    return {"it tells spans although the call has no SPANS"};
+  if (!is_requested_) {
+    if (!has_any() && stray_spans() == strays_before_) return {};
+    return {"it records spans although the call has no SPANS"};
   }
   std::vector<std::string> found;
-  if (stray_spans() != strays_before_) found.push_back("it tells a span of another call_id");
+  if (stray_spans() != strays_before_) found.push_back("it records a span of another call_id");
   if (!recorder_.refusal().empty())
-    found.push_back(cat("it tells a span that cannot be kept: ", recorder_.refusal()));
+    found.push_back(cat("it records a span that cannot be kept: ", recorder_.refusal()));
   for (const SpanTime& time : recorder_.log().times) {
     std::string defect = defect_of(time, nodes, end_ns);
     if (!defect.empty()) found.push_back(std::move(defect));
@@ -39,9 +35,9 @@ std::vector<std::string> ToldSpans::defects(int64_t nodes) const {
   return found;
 }
 
-std::string ToldSpans::defect_of(const SpanTime& time, int64_t nodes, uint64_t end_ns) const {
+std::string RecordedSpans::defect_of(const SpanTime& time, int64_t nodes, uint64_t end_ns) const {
   const SpanLabel& label = recorder_.log().labels[time.label];
-  if (label.name.empty()) return "it tells a span without a name";
+  if (label.name.empty()) return "it records a span without a name";
   if (label.node < -1 || label.node >= nodes)
     return cat("the span ", named(time), " is of node ", label.node, ", the graph has ", nodes);
   if (time.begin_ns < begin_ns_)
@@ -52,8 +48,9 @@ std::string ToldSpans::defect_of(const SpanTime& time, int64_t nodes, uint64_t e
   return "";
 }
 
-/// Sorted by begin, the longer first, each one lies inside of those that are open, or behind them.
-std::string ToldSpans::crossing() const {
+/// Returns a message when two spans of a thread overlap and neither contains the other. Sorted by
+/// begin, the longer first, each span lies inside of those that are open, or after them.
+std::string RecordedSpans::crossing() const {
   std::vector<SpanTime> times = recorder_.log().times;
   std::sort(times.begin(), times.end(), [](const SpanTime& a, const SpanTime& b) {
     if (a.thread != b.thread) return a.thread < b.thread;

@@ -1,5 +1,5 @@
 #pragma once
-// What a plugin tells of the inside of one run, against what it promises of spans.
+// The spans that a plugin records during one run, checked against the ABI's rules for spans.
 #include <string>
 #include <vector>
 
@@ -8,21 +8,22 @@
 
 namespace byoc::conform {
 
-/// From construction on, around one run, on the thread that runs.
-class ToldSpans {
+/// Records spans from its construction on. It is to be made just before a run, on the same thread.
+class RecordedSpans {
  public:
-  /// Of a call that asks for spans, or of one that does not.
-  explicit ToldSpans(byoc_call& call, bool asks);
-  /// After the run: what is wrong with them. `nodes`: how many the function's graph has.
+  /// Sets the flags and the id of `call`, which requests spans or does not.
+  explicit RecordedSpans(byoc_call& call, bool is_requested);
+  /// Returns what is wrong with the spans; to be called after the run. `nodes` is the number of
+  /// nodes of the function's graph.
   std::vector<std::string> defects(int64_t nodes) const;
-  bool told_any() const { return !recorder_.log().times.empty() || recorder_.log().refused > 0; }
+  bool has_any() const { return !recorder_.log().times.empty() || recorder_.log().refused > 0; }
 
  private:
   std::string defect_of(const SpanTime& time, int64_t nodes, uint64_t end_ns) const;
   std::string crossing() const;
   std::string named(const SpanTime& time) const;
   SpanRecorder recorder_{1};
-  bool asks_;
+  bool is_requested_;
   uint64_t strays_before_, begin_ns_;
 };
 

@@ -15,24 +15,24 @@ Answer of(const Status& status, std::string note = "") {
   return status.ok() ? pass(std::move(note)) : fail(sentence(status));
 }
 
-Answer check_file(Kit& kit) { return of(check_plugin_file(kit.options().path)); }
+Answer check_file(CheckContext& context) { return of(check_plugin_file(context.options().path)); }
 
-Answer check_elf(Kit& kit) { return of(kit.elf().status()); }
+Answer check_elf(CheckContext& context) { return of(context.elf().status()); }
 
-Answer check_strip(Kit& kit) {
-  if (!kit.elf()->has_loose_note) return pass();
+Answer check_strip(CheckContext& context) {
+  if (!context.elf()->has_loose_note) return pass();
   return fail(
       "its manifest stands in a section that strip removes; BYOC_MANIFEST puts it in a segment");
 }
 
-Answer check_manifest(Kit& kit) {
-  const Result<PluginManifest>& manifest = kit.manifest();
+Answer check_manifest(CheckContext& context) {
+  const Result<PluginManifest>& manifest = context.manifest();
   return of(manifest.status(), manifest.ok() ? cat(manifest->id, " ", manifest->version) : "");
 }
 
-Answer check_manifest_abi(Kit& kit) {
-  return of(check_abi(*kit.manifest()),
-            cat("ABI ", kit.manifest()->abi_major, ".", kit.manifest()->min_host_minor));
+Answer check_manifest_abi(CheckContext& context) {
+  return of(check_abi(*context.manifest()),
+            cat("ABI ", context.manifest()->abi_major, ".", context.manifest()->min_host_minor));
 }
 
 std::string listed(const std::vector<std::string>& names) {
@@ -50,9 +50,9 @@ std::vector<std::string> names_where(const ElfImage& elf, bool (*fits)(const Elf
   return names;
 }
 
-Answer check_exports(Kit& kit) {
+Answer check_exports(CheckContext& context) {
   auto names =
-      names_where(*kit.elf(), [](const ElfSymbol& s) { return s.is_defined && !s.is_unique; });
+      names_where(*context.elf(), [](const ElfSymbol& s) { return s.is_defined && !s.is_unique; });
   if (names == std::vector<std::string>{BYOC_ENTRY_SYMBOL}) return pass(names[0]);
   if (std::count(names.begin(), names.end(), BYOC_ENTRY_SYMBOL) == 0)
     return fail(cat("does not export ", BYOC_ENTRY_SYMBOL));
@@ -61,9 +61,9 @@ Answer check_exports(Kit& kit) {
                   BYOC_ENTRY_SYMBOL, ": ", listed(names), "; link it with byoc_add_plugin()"));
 }
 
-Answer check_unique(Kit& kit) {
+Answer check_unique(CheckContext& context) {
   auto names =
-      names_where(*kit.elf(), [](const ElfSymbol& s) { return s.is_defined && s.is_unique; });
+      names_where(*context.elf(), [](const ElfSymbol& s) { return s.is_defined && s.is_unique; });
   if (names.empty()) return pass();
   return fail(cat("has symbols that are one in the whole process: ", listed(names),
                   "; compile with -fno-gnu-unique and hidden visibility"));
@@ -89,37 +89,37 @@ std::vector<std::string> unresolved(const ElfImage& elf) {
   return missing;
 }
 
-Answer check_imports(Kit& kit) {
-  const ElfImage& elf = *kit.elf();
-  return kit.judged_in_child([&]() -> std::vector<std::string> {
-    enter_folder_of(kit.options().path);
-    doing("loading the libraries it needs");
+Answer check_imports(CheckContext& context) {
+  const ElfImage& elf = *context.elf();
+  return context.judged_in_child([&]() -> std::vector<std::string> {
+    enter_folder_of(context.options().path);
+    process::doing("loading the libraries it needs");
     std::vector<std::string> missing = unresolved(elf);
     if (missing.empty()) return {};
     return {cat("imports ", listed(missing), ", which none of ", listed(elf.needed), " defines")};
   });
 }
 
-Answer check_text_relocations(Kit& kit) {
-  if (!kit.elf()->has_text_relocations) return pass();
+Answer check_text_relocations(CheckContext& context) {
+  if (!context.elf()->has_text_relocations) return pass();
   return fail("its code has to be changed when it is loaded (TEXTREL); compile it with -fPIC");
 }
 
-Answer check_stack(Kit& kit) {
-  if (!kit.elf()->has_executable_stack) return pass();
+Answer check_stack(CheckContext& context) {
+  if (!context.elf()->has_executable_stack) return pass();
   return fail("asks for an executable stack; link with -z noexecstack");
 }
 
-Answer check_run_path(Kit& kit) {
-  for (const std::string& path : kit.elf()->run_paths) {
+Answer check_run_path(CheckContext& context) {
+  for (const std::string& path : context.elf()->run_paths) {
     if (!path.starts_with("$ORIGIN"))
       return fail(cat("searches for libraries in \"", path, "\"; RUNPATH may hold $ORIGIN alone"));
   }
   return pass();
 }
 
-Answer check_openmp(Kit& kit) {
-  for (const std::string& needed : kit.elf()->needed) {
+Answer check_openmp(CheckContext& context) {
+  for (const std::string& needed : context.elf()->needed) {
     if (needed.starts_with("libomp.so") || needed.starts_with("libiomp5.so"))
       return fail(
           cat("brings a second OpenMP runtime, ", needed, "; use parallel_for, or libgomp"));

@@ -19,36 +19,37 @@ constexpr byoc_ext kOptionalExt = {sizeof(byoc_ext), kUnknownExt, nullptr};
 constexpr byoc_ext kRequiredExt = {sizeof(byoc_ext), kUnknownExt | BYOC_EXT_MUST_UNDERSTAND,
                                    nullptr};
 
-/// Dressed structs, alive until the end.
-class Wardrobe {
+/// Makes structs and strings of one form, which live as long as this object.
+class StructMaker {
  public:
-  explicit Wardrobe(Dress dress) : dress_(dress) {}
-  void set(Dress dress) { dress_ = dress; }
+  explicit StructMaker(StructForm form) : form_(form) {}
+  void set_form(StructForm form) { form_ = form; }
 
   template <class T>
-  T* dressed(const char* name, const T& plain) {
-    bool longer = dress_ == Dress::kLonger;
+  T* make(const char* name, const T& plain) {
+    bool longer = form_ == StructForm::kLonger;
     size_t size = sizeof(T) + (longer ? kFutureBytes : 0);
     GuardedMemory& memory = keep_.emplace_back(name, size, alignof(T), Placement::kAtEnd);
     std::memset(memory.data(), 0xee, size);
     std::memcpy(memory.data(), &plain, sizeof plain);
     T* out = reinterpret_cast<T*>(memory.data());
     out->h.size = static_cast<uint32_t>(size);
-    if (dress_ == Dress::kOptional) out->h.ext = &kOptionalExt;
-    if (dress_ == Dress::kRequired) out->h.ext = &kRequiredExt;
+    if (form_ == StructForm::kOptional) out->h.ext = &kOptionalExt;
+    if (form_ == StructForm::kRequired) out->h.ext = &kRequiredExt;
     return out;
   }
-  /// A struct inside of another: it has to be understood as well, but the outer one tells.
+  /// Makes a struct that another one points at. With kRequired its extension is optional, because
+  /// the outer struct has the one that must be refused.
   template <class T>
-  T* dressed_part(const char* name, const T& plain) {
-    Dress all = dress_;
-    if (all == Dress::kRequired) dress_ = Dress::kOptional;
-    T* out = dressed(name, plain);
-    dress_ = all;
+  T* make_part(const char* name, const T& plain) {
+    StructForm all = form_;
+    if (all == StructForm::kRequired) form_ = StructForm::kOptional;
+    T* out = make(name, plain);
+    form_ = all;
     return out;
   }
   byoc_str text(const char* name, std::string_view text) {
-    if (dress_ != Dress::kWalled) {
+    if (form_ != StructForm::kGuarded) {
       const std::string& kept = texts_.emplace_back(text);
       return {kept.data(), kept.size()};
     }
@@ -58,36 +59,40 @@ class Wardrobe {
   }
 
  private:
-  Dress dress_;
+  StructForm form_;
   std::deque<GuardedMemory> keep_;
   std::deque<std::string> texts_;
 };
 
-class Life {
+class StructLife {
  public:
-  Life(const Kit& kit, Subject subject, Program program, Dress dress)
-      : kit_(kit),
-        dress_(dress),
-        wardrobe_(dress),
-        subject_(std::move(subject)),
+  StructLife(const CheckContext& context, LoadedPlugin tested, Program program, StructForm form)
+      : context_(context),
+        form_(form),
+        structs_(form),
+        tested_(std::move(tested)),
         program_(std::move(program)),
         function_(compile_function(program_.module, "conform_0")) {}
 
-  std::vector<std::string> live() {
-    if (begin() && judge() && compile() && save() && ask(module_) && load() && ask(loaded_)) run();
+  /// Calls every slot in the order of a life, as far as each succeeds. Returns the findings.
+  std::vector<std::string> run_all() {
+    if (enter() && judge() && compile() && save() && get_kernel(module_) && load() &&
+        get_kernel(loaded_))
+      run();
     return std::move(findings_);
   }
 
  private:
-  const std::string& id() const { return subject_.plugin->id(); }
+  const std::string& id() const { return tested_.plugin->id(); }
 
-  /// Calls a slot with a dressed struct. What must be refused is refused, and then called plainly,
-  /// so that life goes on; all else has to succeed. False: nothing further can be tried.
+  /// Calls a slot with structs of the form that is checked. With kRequired the slot has to refuse
+  /// them, and is called again with kOptional so that later slots can be checked; otherwise it has
+  /// to succeed. Returns false when no later slot can be checked.
   template <class F>
   bool call(const char* slot, F&& f) {
-    doing(cat(slot, ", ", program_.label));
+    process::doing(cat(slot, ", ", program_.label));
     Status status = call_plugin(id(), slot, f);
-    if (dress_ != Dress::kRequired) {
+    if (form_ != StructForm::kRequired) {
       if (!status.ok()) findings_.push_back(cat(slot, " fails: ", status.message()));
       return status.ok();
     }
@@ -95,29 +100,29 @@ class Life {
       findings_.push_back(cat(slot, " goes on although it does not know what it must understand"));
       return true;
     }
-    wardrobe_.set(Dress::kOptional);
+    structs_.set_form(StructForm::kOptional);
     status = call_plugin(id(), slot, f);
-    wardrobe_.set(dress_);
+    structs_.set_form(form_);
     return status.ok();
   }
 
-  bool begin() {
-    auto library = SharedLibrary::open(kit_.options().path);
+  bool enter() {
+    auto library = SharedLibrary::open(context_.options().path);
     if (!library.ok()) return false;
     auto entry = reinterpret_cast<byoc_plugin_entry_fn>(library->symbol(BYOC_ENTRY_SYMBOL));
     library->keep();
     const byoc_plugin* raw = nullptr;
     const byoc_host* host = nullptr;
     bool entered = call("the entry", [&] {
-      host = wardrobe_.dressed("byoc_host", *host_table());
+      host = structs_.make("byoc_host", *host_table());
       return entry(host, &raw);
     });
     if (!entered || !raw) return false;
     table_ = copy_table(*raw);
-    byoc_str options = wardrobe_.text("options_json", subject_.options_json);
-    bool refuses = dress_ == Dress::kRequired;  // the entry has told already
+    byoc_str options = structs_.text("options_json", tested_.options_json);
+    bool refuses = form_ == StructForm::kRequired;  // the entry has refused it already
     if (refuses) host = host_table();
-    doing("open");
+    process::doing("open");
     Status status =
         call_plugin(id(), "open", [&] { return table_.open(host, options, &instance_); });
     if (!status.ok()) findings_.push_back(cat("open fails: ", status.message()));
@@ -127,14 +132,14 @@ class Life {
   bool judge() {
     if (!table_.judge) return true;
     std::string json = candidate_json(program_.module);
-    uint32_t pattern = pattern_of(subject_, program_.module).value_or(BYOC_NO_PATTERN);
-    doing(cat("judge, ", program_.label));
-    auto* verdict = wardrobe_.dressed("byoc_verdict", with_header<byoc_verdict>(BYOC_TAG_VERDICT));
+    uint32_t pattern = pattern_of(tested_, program_.module).value_or(BYOC_NO_PATTERN);
+    process::doing(cat("judge, ", program_.label));
+    auto* verdict = structs_.make("byoc_verdict", with_header<byoc_verdict>(BYOC_TAG_VERDICT));
     Status status = call_plugin(id(), "judge", [&] {
-      return table_.judge(instance_, pattern, wardrobe_.text("candidate_json", json), verdict);
+      return table_.judge(instance_, pattern, structs_.text("candidate_json", json), verdict);
     });
     bool yes = status.ok() && verdict->accept != 0;
-    if (yes == (dress_ == Dress::kRequired)) {
+    if (yes == (form_ == StructForm::kRequired)) {
       findings_.push_back(
           yes ? "judge says yes although it does not know what it must understand"
               : cat("judge fails or says no: ", status.message(), text_of(verdict->reason)));
@@ -142,7 +147,7 @@ class Life {
     return true;
   }
 
-  /// The constants, each dressed.
+  /// The constants of the function, each in a struct of the form that is checked.
   const byoc_const* const* constants() {
     auto table = std::make_unique<ConstantTable>();
     for (size_t k = 0; k < function_.constants.size(); ++k)
@@ -150,7 +155,7 @@ class Life {
     auto& pointers = pointers_.emplace_back();
     const byoc_const* const* plain = table->data();
     for (size_t k = 0; k < table->size(); ++k)
-      pointers.push_back(wardrobe_.dressed_part("byoc_const", *plain[k]));
+      pointers.push_back(structs_.make_part("byoc_const", *plain[k]));
     constants_.push_back(std::move(table));
     return pointers.data();
   }
@@ -159,19 +164,19 @@ class Life {
     return call("compile",
                 [&] {
                   auto raw = with_header<byoc_function>(BYOC_TAG_FUNCTION);
-                  raw.symbol = wardrobe_.text("symbol", function_.symbol);
-                  raw.graph_json = wardrobe_.text("graph_json", function_.graph_json);
+                  raw.symbol = structs_.text("symbol", function_.symbol);
+                  raw.graph_json = structs_.text("graph_json", function_.graph_json);
                   raw.consts = constants();
                   raw.n_consts = function_.constants.size();
-                  const byoc_function* dressed = wardrobe_.dressed_part("byoc_function", raw);
-                  const byoc_function** list = &functions_.emplace_back(dressed);
+                  const byoc_function* function = structs_.make_part("byoc_function", raw);
+                  const byoc_function** list = &functions_.emplace_back(function);
                   auto request = with_header<byoc_compile>(BYOC_TAG_COMPILE);
                   request.functions = list;
                   request.n_functions = 1;
-                  request.options_json = wardrobe_.text("options_json", subject_.options_json);
-                  request.target_json = wardrobe_.text("target_json", "{}");
+                  request.options_json = structs_.text("options_json", tested_.options_json);
+                  request.target_json = structs_.text("target_json", "{}");
                   request.threads = 1;
-                  return table_.compile(instance_, wardrobe_.dressed("byoc_compile", request),
+                  return table_.compile(instance_, structs_.make("byoc_compile", request),
                                         &module_);
                 }) &&
            module_;
@@ -187,18 +192,18 @@ class Life {
         return nullptr;
       };
       auto io = with_header<byoc_save>(BYOC_TAG_SAVE);
-      io.blob = wardrobe_.dressed_part("byoc_sink", sink);
+      io.blob = structs_.make_part("byoc_sink", sink);
       io.packed = [](void*, uint64_t, byoc_bytes, uint64_t) -> byoc_status* { return nullptr; };
-      auto* dressed = wardrobe_.dressed("byoc_save", io);
-      byoc_status* status = table_.save(module_, dressed);
-      compat_ = status ? "" : text_of(dressed->compat);
+      auto* request = structs_.make("byoc_save", io);
+      byoc_status* status = table_.save(module_, request);
+      compat_ = status ? "" : text_of(request->compat);
       return status;
     });
   }
 
-  bool ask(byoc_module* module) {
-    byoc_str symbol = wardrobe_.text("symbol", function_.symbol);
-    doing("kernel");
+  bool get_kernel(byoc_module* module) {
+    byoc_str symbol = structs_.text("symbol", function_.symbol);
+    process::doing("kernel");
     kernel_ = nullptr;
     Status status =
         call_plugin(id(), "kernel", [&] { return table_.kernel(module, symbol, &kernel_); });
@@ -207,8 +212,8 @@ class Life {
       return false;
     }
     return call("info", [&] {
-      info_ = wardrobe_.dressed("byoc_kernel_info",
-                                with_header<byoc_kernel_info>(BYOC_TAG_KERNEL_INFO));
+      info_ =
+          structs_.make("byoc_kernel_info", with_header<byoc_kernel_info>(BYOC_TAG_KERNEL_INFO));
       return table_.info(kernel_, info_);
     });
   }
@@ -217,14 +222,14 @@ class Life {
     return call("load",
                 [&] {
                   auto request = with_header<byoc_load>(BYOC_TAG_LOAD);
-                  byoc_str blob = wardrobe_.text("blob", blob_);
+                  byoc_str blob = structs_.text("blob", blob_);
                   request.blob = {blob.p, blob.n};
-                  request.compat = wardrobe_.text("compat", compat_);
-                  request.options_json = wardrobe_.text("options_json", subject_.options_json);
+                  request.compat = structs_.text("compat", compat_);
+                  request.options_json = structs_.text("options_json", tested_.options_json);
                   request.consts = constants();
                   request.n_consts = function_.constants.size();
                   request.threads = 1;
-                  return table_.load(instance_, wardrobe_.dressed("byoc_load", request), &loaded_);
+                  return table_.load(instance_, structs_.make("byoc_load", request), &loaded_);
                 }) &&
            loaded_;
   }
@@ -247,14 +252,14 @@ class Life {
       raw.n_args = static_cast<uint32_t>(args.size());
       raw.workspace = workspace.data();
       raw.workspace_bytes = info_->workspace_bytes;
-      return table_.run(kernel_, wardrobe_.dressed("byoc_call", raw));
+      return table_.run(kernel_, structs_.make("byoc_call", raw));
     });
   }
 
-  const Kit& kit_;
-  Dress dress_;
-  Wardrobe wardrobe_;
-  Subject subject_;
+  const CheckContext& context_;
+  StructForm form_;
+  StructMaker structs_;
+  LoadedPlugin tested_;
   Program program_;
   CompileFunction function_;
   byoc_plugin table_{};
@@ -271,13 +276,13 @@ class Life {
 
 }  // namespace
 
-std::vector<std::string> live_in(const Kit& kit, Dress dress) {
+std::vector<std::string> check_struct_life(const CheckContext& context, StructForm form) {
   name_faults();
-  auto subject = load_subject(kit);
-  if (!subject.ok()) return {sentence(subject.status())};
-  auto program = first_taken(*subject);
+  auto tested = load_plugin(context);
+  if (!tested.ok()) return {sentence(tested.status())};
+  auto program = first_taken(*tested);
   if (!program) return {"takes none of the kit's samples, so that there is nothing to compile"};
-  return Life(kit, *std::move(subject), *std::move(program), dress).live();
+  return StructLife(context, *std::move(tested), *std::move(program), form).run_all();
 }
 
 }  // namespace byoc::conform

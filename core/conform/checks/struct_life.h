@@ -1,17 +1,17 @@
 #pragma once
-// One whole life of a plugin, from the entry to a run, with every struct that the host gives
-// dressed in a certain way.
+// One whole life of a plugin, from the entry to a run, in which every struct and string that the
+// host passes has a certain form.
 #include "core/conform/context/loaded_plugin.h"
 
 namespace byoc::conform {
 
-enum class Dress {
-  kWalled,    // a wall behind every struct and every string
-  kLonger,    // as a newer host would give them: longer, with fields nobody knows
-  kOptional,  // with an extension that may be ignored
-  kRequired   // with one that must be understood: every call has to refuse
+enum class StructForm {
+  kGuarded,   // a page that cannot be accessed follows every struct and every string
+  kLonger,    // structs of a newer host: longer, with fields that the plugin does not know
+  kOptional,  // structs have an unknown extension that may be ignored
+  kRequired   // structs have an unknown extension with MUST_UNDERSTAND: every call has to refuse it
 };
-/// For a child. The findings.
-std::vector<std::string> live_in(const Kit& kit, Dress dress);
+/// Loads the plugin and calls every slot of its table. Returns the findings. For a child process.
+std::vector<std::string> check_struct_life(const CheckContext& context, StructForm form);
 
 }  // namespace byoc::conform

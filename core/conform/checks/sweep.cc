@@ -6,8 +6,9 @@
 #include "byoc/pass/passes.h"
 #include "core/conform/checks/function_test.h"
 #include "core/conform/context/check_context.h"
-#include "core/conform/process/surroundings.h"
+#include "core/conform/process/process_state.h"
 #include "core/conform/samples/pattern_instances.h"
+#include "core/process/child.h"
 
 namespace byoc::conform {
 namespace {
@@ -17,12 +18,12 @@ constexpr int kMaxRestarts = 16;
 /// Lines of the child: "check\tfinding", "accepted\top\tdtype", "refused\top", "declined\t".
 class SweepChild {
  public:
-  SweepChild(const Kit& kit, Subject subject, uint64_t first)
-      : kit_(kit), subject_(std::move(subject)), first_(first) {}
+  SweepChild(const CheckContext& context, LoadedPlugin tested, uint64_t first)
+      : context_(context), tested_(std::move(tested)), first_(first) {}
 
   std::string run() {
     std::vector<const OpDef*> ops = ops_to_check();
-    size_t patterns = subject_.plugin->patterns().size();
+    size_t patterns = tested_.plugin->patterns().size();
     total_ = ops.size() + patterns;
     for (const OpDef* op : ops) {
       sweep_op(*op);
@@ -36,75 +37,77 @@ class SweepChild {
   }
 
  private:
-  /// What is other than before, all that was done later included. Threads may wait for more work.
+  /// Lines about what has changed in the process since this object was made. Threads are left out:
+  /// they may wait for more work.
   std::string changes() const {
     std::string text = "surroundings\t\n";
-    for (const auto& [aspect, change] : differences(before_, look_around())) {
+    for (const auto& [aspect, change] : differences(before_, read_process_state())) {
       if (aspect != "threads") text += cat("surroundings\tit ", change, "\n");
     }
     return text;
   }
 
-  /// Items are counted in a fixed order, so that a new child can go on behind one.
+  /// Counts items, in a fixed order. Returns false for those that an earlier child has done.
   bool is_next() {
     ++item_;
-    progress_to(item_, done_, total_);
+    process::progress_to(item_, done_, total_);
     return item_ > first_;
   }
 
   void sweep_op(const OpDef& op) {
-    doing(cat("making programs of ", op.name));
-    auto programs = programs_of(op, kit_.options().level);
+    process::doing(cat("making programs of ", op.name));
+    auto programs = programs_of(op, context_.options().level);
     for (const Program& program : programs) {
       if (is_next()) try_program(program, false);
       if (program.domains.size() > 1 && is_next())
-        try_program(with_constants(program, kit_.options().seed), true);
+        try_program(with_constants(program, context_.options().seed), true);
     }
   }
 
   void try_program(const Program& program, bool has_constants) {
-    bool taken = verdict_on(subject_, program).accept != Verdict::kNo;
+    bool taken = verdict_on(tested_, program).accept != Verdict::kNo;
     if (!has_constants) {
-      if (taken) tell(cat("accepted\t", program.op->name, "\t", program.dtype));
-      else tell(cat("refused\t", program.op->name));
+      if (taken) process::send_line(cat("accepted\t", program.op->name, "\t", program.dtype));
+      else process::send_line(cat("refused\t", program.op->name));
     }
     if (!taken) return;
     FusionKind kind = program.op->kind;
-    Trial trial{program.label, program.module, program.module, program.domains, "values"};
-    trial.special = most_special(*program.op);
-    trial.is_exact = kind == FusionKind::kElementwise || kind == FusionKind::kBroadcast ||
-                     kind == FusionKind::kInjective;
-    run(trial);
+    FunctionTest test{program.label, program.module, program.module, program.domains, "values"};
+    test.special = most_special(*program.op);
+    test.is_exact = kind == FusionKind::kElementwise || kind == FusionKind::kBroadcast ||
+                    kind == FusionKind::kInjective;
+    run(test);
   }
 
-  void run(const Trial& trial) {
+  void run(const FunctionTest& test) {
     std::string text;
-    TrialEnd end = run_trial(subject_, trial, kit_.options().seed + item_,
-                             [&](std::string_view check, std::string finding) {
-                               std::replace(finding.begin(), finding.end(), '\n', ' ');
-                               text += cat(text.empty() ? "" : "\n", check, "\t", finding);
-                             });
-    if (end == TrialEnd::kDeclined) text = "declined\t";
-    if (!text.empty()) tell(text);
+    FunctionTestEnd end =
+        run_function_test(tested_, test, context_.options().seed + item_,
+                          [&](std::string_view check, std::string finding) {
+                            std::replace(finding.begin(), finding.end(), '\n', ' ');
+                            text += cat(text.empty() ? "" : "\n", check, "\t", finding);
+                          });
+    if (end == FunctionTestEnd::kDeclined) text = "declined\t";
+    if (!text.empty()) process::send_line(text);
   }
 
   void sweep_pattern(size_t index) {
-    const PluginPattern& row = subject_.plugin->patterns()[index];
+    const PluginPattern& row = tested_.plugin->patterns()[index];
     auto pattern = Pattern::parse(row.dag_json);
     if (!pattern.ok() || pattern->max_ops() < 2) return;
-    size_t wanted = kit_.is_full() ? 64 : 16;
-    doing(cat("making instances of pattern ", row.name));
-    for (Instance& instance : instances_of(*pattern, kit_.options().seed, 4 * wanted, wanted)) {
+    size_t wanted = context_.is_full() ? 64 : 16;
+    process::doing(cat("making instances of pattern ", row.name));
+    for (Instance& instance : instances_of(*pattern, context_.options().seed, 4 * wanted, wanted)) {
       if (instance.ops > 1 && is_next()) try_instance(row, instance);
     }
   }
 
   void try_instance(const PluginPattern& row, const Instance& instance) {
-    PassContext context = context_for(subject_);
-    doing(cat("judge, ", instance.label));
-    auto merged = merge_composites(instance.module, {subject_.plugin->id()}, context);
-    if (!merged.ok()) return tell(cat("composites\t", merged.status().message()));
-    std::string name = composite_name(*subject_.plugin, row);
+    PassContext context = pass_context(tested_);
+    process::doing(cat("judge, ", instance.label));
+    auto merged = merge_composites(instance.module, {tested_.plugin->id()}, context);
+    if (!merged.ok()) return process::send_line(cat("composites\t", merged.status().message()));
+    std::string name = composite_name(*tested_.plugin, row);
     bool formed = std::any_of(merged->functions.begin(), merged->functions.end(),
                               [&](auto& entry) { return entry.second.attr("composite") == name; });
     const Function& main = merged->function("main");
@@ -112,24 +115,24 @@ class SweepChild {
       return std::holds_alternative<Call>(node.kind);
     });
     if (!formed || !whole) return;  // judged no, or another pattern took a part
-    Trial trial{cat(name, " as ", instance.label), instance.module, *std::move(merged),
-                instance.domains, "composites"};
+    FunctionTest test{cat(name, " as ", instance.label), instance.module, *std::move(merged),
+                      instance.domains, "composites"};
     // A NaN made inside of infinities would reach an op for which it is open.
     for (const Node& node : instance.module.function("main").nodes) {
       auto* call = std::get_if<Call>(&node.kind);
-      if (call && most_special(*call->op) != Special::kNans) trial.special = Special::kDenormals;
+      if (call && most_special(*call->op) != Special::kNans) test.special = Special::kDenormals;
     }
-    run(trial);
+    run(test);
   }
 
-  const Kit& kit_;
-  Subject subject_;
+  const CheckContext& context_;
+  LoadedPlugin tested_;
   uint64_t first_, item_ = 0, done_ = 0, total_ = 0;
-  Surroundings before_ = look_around();
+  ProcessState before_ = read_process_state();
 };
 
-/// The check that an end of the child belongs to.
-std::string_view check_of(const ChildResult& child) {
+/// The check that fails when the child ends as it did.
+std::string_view check_of(const process::ChildResult& child) {
   auto has = [&](std::string_view part) { return child.fault.find(part) != std::string::npos; };
   auto doing_it = [&](std::string_view part) { return child.what.find(part) != std::string::npos; };
   if (has("the workspace")) return "workspace";
@@ -172,16 +175,16 @@ void read_lines(std::string_view text, SweepResult& out) {
 
 }  // namespace
 
-const SweepResult& Kit::sweep() {
+const SweepResult& CheckContext::sweep() {
   if (sweep_) return *sweep_;
   sweep_ = std::make_unique<SweepResult>();
   uint64_t first = 0;
-  for (int k = 0; k <= kMaxRestarts && !interrupted(); ++k) {
-    ChildResult child = in_child([&]() -> std::string {
+  for (int k = 0; k <= kMaxRestarts && !process::interrupted(); ++k) {
+    process::ChildResult child = in_child([&]() -> std::string {
       name_faults();
-      auto subject = load_subject(*this);
-      if (!subject.ok()) return cat("compiles\t", sentence(subject.status()));
-      return SweepChild(*this, *std::move(subject), first).run();
+      auto tested = load_plugin(*this);
+      if (!tested.ok()) return cat("compiles\t", sentence(tested.status()));
+      return SweepChild(*this, *std::move(tested), first).run();
     });
     read_lines(child.result, *sweep_);
     if (!child.printed.empty()) {
@@ -193,7 +196,7 @@ const SweepResult& Kit::sweep() {
     if (child.item <= first) break;  // it did not come to a sample at all
     first = child.item;
   }
-  sweep_->gave_up = cat("samples behind number ", first, " were not tried");
+  sweep_->gave_up = cat("samples after number ", first, " were not tried");
   return *sweep_;
 }
 

@@ -20,11 +20,11 @@ Result<const byoc_plugin*> entered(const std::string& path, const std::string& i
 
 using TableCheck = Status (*)(const byoc_plugin& table, const PluginManifest& manifest);
 
-Answer judge_table(Kit& kit, TableCheck check) {
-  const PluginManifest& manifest = *kit.manifest();
-  return kit.judged_in_child([&]() -> std::vector<std::string> {
-    doing("reading its table");
-    auto raw = entered(kit.options().path, manifest.id);
+Answer judge_table(CheckContext& context, TableCheck check) {
+  const PluginManifest& manifest = *context.manifest();
+  return context.judged_in_child([&]() -> std::vector<std::string> {
+    process::doing("reading its table");
+    auto raw = entered(context.options().path, manifest.id);
     Status status = raw.ok() ? check_table_header(*raw) : raw.status();
     if (status.ok() && check) status = check(copy_table(**raw), manifest);
     if (status.ok()) return {};
@@ -32,26 +32,26 @@ Answer judge_table(Kit& kit, TableCheck check) {
   });
 }
 
-Answer check_header(Kit& kit) { return judge_table(kit, nullptr); }
-Answer check_slots(Kit& kit) {
-  return judge_table(kit, [](const byoc_plugin& table, const PluginManifest&) {
+Answer check_header(CheckContext& context) { return judge_table(context, nullptr); }
+Answer check_slots(CheckContext& context) {
+  return judge_table(context, [](const byoc_plugin& table, const PluginManifest&) {
     return check_table_slots(table);
   });
 }
-Answer check_identity(Kit& kit) { return judge_table(kit, check_table_identity); }
-Answer check_minor(Kit& kit) { return judge_table(kit, check_table_abi); }
+Answer check_identity(CheckContext& context) { return judge_table(context, check_table_identity); }
+Answer check_minor(CheckContext& context) { return judge_table(context, check_table_abi); }
 
-Answer check_instance(Kit& kit) {
-  return kit.judged_in_child([&]() -> std::vector<std::string> {
-    auto subject = load_subject(kit);
-    if (!subject.ok()) return {sentence(subject.status())};
+Answer check_instance(CheckContext& context) {
+  return context.judged_in_child([&]() -> std::vector<std::string> {
+    auto tested = load_plugin(context);
+    if (!tested.ok()) return {sentence(tested.status())};
     return {};
   });
 }
 
-template <Dress kDress>
-Answer check_structs(Kit& kit) {
-  return kit.judged_in_child([&] { return live_in(kit, kDress); });
+template <StructForm kForm>
+Answer check_structs(CheckContext& context) {
+  return context.judged_in_child([&] { return check_struct_life(context, kForm); });
 }
 
 const Check kChecks[] = {
@@ -62,14 +62,14 @@ const Check kChecks[] = {
     {3, "minor", "the table needs no newer host than this one", "header", check_minor},
     {3, "instance", "open gives an instance, and patterns a list of patterns",
      "slots identity minor", check_instance},
-    {3, "ends", "nothing behind the end of a struct or a string is read", "instance",
-     check_structs<Dress::kWalled>},
+    {3, "ends", "nothing after the end of a struct or a string is read", "instance",
+     check_structs<StructForm::kGuarded>},
     {3, "longer", "structs of a newer host, which are longer, will do", "instance",
-     check_structs<Dress::kLonger>},
+     check_structs<StructForm::kLonger>},
     {3, "optional", "an unknown extension that may be ignored is ignored", "instance",
-     check_structs<Dress::kOptional>},
+     check_structs<StructForm::kOptional>},
     {3, "required", "an unknown extension that must be understood is refused", "instance",
-     check_structs<Dress::kRequired>},
+     check_structs<StructForm::kRequired>},
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "core/conform/context/check_context.h"
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 
 #include "byoc/base/check.h"
+#include "byoc/base/clock.h"
 #include "byoc/base/json.h"
 #include "core/conform/context/load_facts.h"
 #include "core/conform/context/sweep_result.h"
@@ -12,8 +12,6 @@
 
 namespace byoc::conform {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr Group kGroups[] = {
     {1, "static"}, {2, "load"}, {3, "table"}, {4, "capability"}, {5, "correctness"}};
@@ -41,7 +39,7 @@ std::vector<std::string> lines(const std::string& text) {
 /// Runs checks, each once, after those it needs.
 class Runner {
  public:
-  explicit Runner(Kit& kit) : kit_(kit) {}
+  explicit Runner(CheckContext& context) : context_(context) {}
 
   /// Recursion as deep as needs are nested, which is written down in the tables.
   const Finished& finish(const Check& check) {
@@ -51,9 +49,9 @@ class Runner {
       if (finish(by_name(name)).answer.outcome == Outcome::kPass) continue;
       if (out.answer.outcome == Outcome::kPass) out.answer = skip(cat("needs ", name));
     }
-    auto start = Clock::now();
-    if (out.answer.outcome == Outcome::kPass) out.answer = check.run(kit_);
-    out.wall_ns = static_cast<double>((Clock::now() - start) / std::chrono::nanoseconds(1));
+    const uint64_t begin_ns = now_ns();
+    if (out.answer.outcome == Outcome::kPass) out.answer = check.run(context_);
+    out.wall_ns = ns_since(begin_ns);
     return finished_.emplace(check.name, std::move(out)).first->second;
   }
 
@@ -64,15 +62,15 @@ class Runner {
     }
     BYOC_CHECK(false, "no check is called ", name);
   }
-  Kit& kit_;
+  CheckContext& context_;
   std::map<std::string_view, Finished> finished_;
 };
 
-Status check_option_ids(Kit& kit) {
-  for (const auto& [id, values] : kit.options().options) {
-    if (!kit.manifest().ok() || kit.manifest()->id == id) continue;
-    return invalid(cat("--plugin-option is for \"", id, "\", the plugin is \"", kit.manifest()->id,
-                       "\""))
+Status check_option_ids(CheckContext& context) {
+  for (const auto& [id, values] : context.options().options) {
+    if (!context.manifest().ok() || context.manifest()->id == id) continue;
+    return invalid(cat("--plugin-option is for \"", id, "\", the plugin is \"",
+                       context.manifest()->id, "\""))
         .with_slug("usage");
   }
   return {};
@@ -93,10 +91,10 @@ std::string sentence(const Status& status) {
   return status.help().empty() ? status.message() : cat(status.message(), "; ", status.help());
 }
 
-Kit::Kit(const Options& options) : options_(options) {}
-Kit::~Kit() = default;
+CheckContext::CheckContext(const Options& options) : options_(options) {}
+CheckContext::~CheckContext() = default;
 
-std::string Kit::options_json() const {
+std::string CheckContext::options_json() const {
   Json json = Json::object();
   for (const auto& [id, values] : options_.options) {
     for (const auto& [name, value] : values) json[name] = value;
@@ -104,24 +102,25 @@ std::string Kit::options_json() const {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-const Result<ElfImage>& Kit::elf() {
+const Result<ElfImage>& CheckContext::elf() {
   if (!elf_) elf_ = read_elf(options_.path);
   return *elf_;
 }
 
-const Result<PluginManifest>& Kit::manifest() {
+const Result<PluginManifest>& CheckContext::manifest() {
   if (manifest_) return *manifest_;
   if (elf().ok()) manifest_ = read_manifest(elf()->file->bytes());
   else manifest_ = Result<PluginManifest>(elf().status());
   return *manifest_;
 }
 
-ChildResult Kit::in_child(const std::function<std::string()>& work) const {
-  return run_in_child({options_.timeout_s, options_.progress}, work);
+process::ChildResult CheckContext::in_child(const std::function<std::string()>& work) const {
+  return process::run_in_child({.timeout_s = options_.timeout_s, .progress = options_.progress},
+                               work);
 }
 
-Answer Kit::judged_in_child(const std::function<std::vector<std::string>()>& work) const {
-  ChildResult child = in_child([&] {
+Answer CheckContext::judged_in_child(const std::function<std::vector<std::string>()>& work) const {
+  process::ChildResult child = in_child([&] {
     std::string text;
     for (std::string& finding : work()) {
       std::replace(finding.begin(), finding.end(), '\n', ' ');
@@ -148,21 +147,23 @@ std::span<const Group> all_groups() { return kGroups; }
 
 Result<Outcomes> run_checks(const Options& options, std::span<const int> groups,
                             const std::function<void(const Finished&)>& finished) {
-  catch_interrupts();
-  Kit kit(options);
-  BYOC_TRY_STATUS(check_option_ids(kit));
-  Runner runner(kit);
+  process::catch_interrupts();
+  CheckContext context(options);
+  BYOC_TRY_STATUS(check_option_ids(context));
+  Runner runner(context);
   Outcomes out;
   for (const Check& check : all_checks()) {
     if (std::find(groups.begin(), groups.end(), check.group) == groups.end()) continue;
     const Finished& one = runner.finish(check);
-    if (interrupted()) return Status(Code::kCancelled, "interrupted").with_slug("interrupted");
+    if (process::interrupted())
+      return Status(Code::kCancelled, "interrupted").with_slug("interrupted");
     finished(one);
     out.checks.push_back(one);
   }
-  if (kit.manifest().ok()) out.id = kit.manifest()->id, out.version = kit.manifest()->version;
+  if (context.manifest().ok())
+    out.id = context.manifest()->id, out.version = context.manifest()->version;
   if (std::find(groups.begin(), groups.end(), 5) != groups.end()) {
-    out.ops = kit.sweep().ops;
+    out.ops = context.sweep().ops;
     out.not_covered = ops_without_samples();
   }
   return out;

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "core/conform/conform.h"
-#include "core/conform/process/child.h"
 #include "core/conform/process/elf.h"
+#include "core/process/child.h"
 #include "runtime/host/plugin_manifest.h"
 
 namespace byoc::conform {
@@ -13,22 +13,23 @@ namespace byoc::conform {
 struct LoadFacts;
 struct SweepResult;
 
-class Kit {
+/// The file under test and what has been found out about it, each on the first call.
+class CheckContext {
  public:
-  explicit Kit(const Options& options);
-  ~Kit();
+  explicit CheckContext(const Options& options);
+  ~CheckContext();
   const Options& options() const { return options_; }
   bool is_full() const { return options_.level == Level::kFull; }
   std::string options_json() const;
 
-  // Each found out on the first call.
   const Result<ElfImage>& elf();
   const Result<PluginManifest>& manifest();
   const LoadFacts& load_facts();  // load_checks.cc
   const SweepResult& sweep();     // sweep.cc
 
-  ChildResult in_child(const std::function<std::string()>& work) const;
-  /// The work returns findings, one a line; how the child ended is a finding too.
+  /// Runs `work` in a child with the limits of the options.
+  process::ChildResult in_child(const std::function<std::string()>& work) const;
+  /// Runs `work`, which returns findings, in a child. A child that does not finish is one too.
   Answer judged_in_child(const std::function<std::vector<std::string>()>& work) const;
 
  private:
@@ -39,7 +40,7 @@ class Kit {
   std::unique_ptr<SweepResult> sweep_;
 };
 
-/// The message and the cure on one line.
+/// The message and the help of `status` on one line.
 std::string sentence(const Status& status);
 /// The rows of each group, in their files.
 std::span<const Check> static_checks();

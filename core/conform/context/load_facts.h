@@ -1,5 +1,5 @@
 #pragma once
-// What happens when a plugin is loaded, opened and closed: one child tells for all of group 2.
+// What one child has found out, for all of group 2, by loading, opening and closing the plugin.
 #include <map>
 #include <string>
 

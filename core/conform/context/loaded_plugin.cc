@@ -7,39 +7,39 @@
 
 namespace byoc::conform {
 
-Result<Subject> load_subject(const Kit& kit) {
-  Subject out;
-  doing("loading it");
+Result<LoadedPlugin> load_plugin(const CheckContext& context) {
+  LoadedPlugin out;
+  process::doing("loading it");
   PluginSearch search;
-  search.files = {kit.options().path};
+  search.files = {context.options().path};
   PluginManifest manifest;
-  BYOC_TRY_STATUS(inspect_plugin(kit.options().path, manifest).status());
-  search.options = kit.options().options;
+  BYOC_TRY_STATUS(inspect_plugin(context.options().path, manifest).status());
+  search.options = context.options().options;
   out.set = PluginSet::load(search);
   if (!out.set->refused().empty()) {
     const RefusedPlugin& refused = out.set->refused()[0];
     return failed(refused.reason).with_help(refused.help);
   }
   out.plugin = out.set->all()[0].get();
-  BYOC_TRY(out.table, load_plugin_table(kit.options().path, manifest));
-  out.options_json = kit.options_json();
+  BYOC_TRY(out.table, load_plugin_table(context.options().path, manifest));
+  out.options_json = context.options_json();
   return out;
 }
 
-PassContext context_for(const Subject& subject) {
+PassContext pass_context(const LoadedPlugin& tested) {
   PassContext context;
-  context.plugins = subject.set;
-  context.compilers = {subject.plugin->id()};
+  context.plugins = tested.set;
+  context.compilers = {tested.plugin->id()};
   return context;
 }
 
-Verdict verdict_on(const Subject& subject, const Program& program) {
-  PassContext context = context_for(subject);
+Verdict verdict_on(const LoadedPlugin& tested, const Program& program) {
+  PassContext context = pass_context(tested);
   Judge judge(program.module, context);
   const Function& main = program.module.function("main");
   UseCounts uses(main);
-  doing(cat("judge, ", program.label));
-  return judge.takes(*subject.plugin, main, uses, static_cast<uint32_t>(main.nodes.size() - 1));
+  process::doing(cat("judge, ", program.label));
+  return judge.takes(*tested.plugin, main, uses, static_cast<uint32_t>(main.nodes.size() - 1));
 }
 
 TensorSpec spec_of(TypeId type) { return {type->dtype, static_extents(type->shape)}; }
@@ -58,16 +58,16 @@ CompileFunction compile_function(const IRModule& module, const std::string& symb
   return out;
 }
 
-std::optional<Program> first_taken(const Subject& subject) {
+std::optional<Program> first_taken(const LoadedPlugin& tested) {
   std::optional<Program> found;
   for (const OpDef* op : ops_to_check()) {
     for (Program& program : programs_of(*op, Level::kCore)) {
       bool is_empty =
           *num_elements(program.module.function("main").nodes.back().types[0]->shape) == 0;
-      if (is_empty || verdict_on(subject, program).accept == Verdict::kNo) continue;
+      if (is_empty || verdict_on(tested, program).accept == Verdict::kNo) continue;
       Program constant = with_constants(program, 7);
       bool has_constants = !constant.module.constants.empty();
-      if (has_constants && verdict_on(subject, constant).accept != Verdict::kNo) return constant;
+      if (has_constants && verdict_on(tested, constant).accept != Verdict::kNo) return constant;
       if (!found) found = std::move(program);
       break;
     }
@@ -81,13 +81,13 @@ std::string candidate_json(const IRModule& module) {
   return json;
 }
 
-std::optional<uint32_t> pattern_of(const Subject& subject, const IRModule& module) {
-  if (subject.plugin->patterns().empty()) return BYOC_NO_PATTERN;
+std::optional<uint32_t> pattern_of(const LoadedPlugin& tested, const IRModule& module) {
+  if (tested.plugin->patterns().empty()) return BYOC_NO_PATTERN;
   const Function& main = module.function("main");
   UseCounts uses(main);
   auto root = static_cast<uint32_t>(main.nodes.size() - 1);
-  for (uint32_t k = 0; k < subject.plugin->patterns().size(); ++k) {
-    auto pattern = Pattern::parse(subject.plugin->patterns()[k].dag_json);
+  for (uint32_t k = 0; k < tested.plugin->patterns().size(); ++k) {
+    auto pattern = Pattern::parse(tested.plugin->patterns()[k].dag_json);
     if (!pattern.ok() || pattern->min_ops() > 1) continue;
     for (const Match& match : matches_at(*pattern, main, uses, root, 4)) {
       if (match.nodes.size() == 1) return k;

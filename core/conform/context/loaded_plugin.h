@@ -9,28 +9,28 @@
 
 namespace byoc::conform {
 
-struct Subject {
+struct LoadedPlugin {
   std::shared_ptr<const PluginSet> set;
   const Plugin* plugin = nullptr;
   byoc_plugin table{};
   std::string options_json;
 };
-/// Errors: why it was refused.
-Result<Subject> load_subject(const Kit& kit);
+/// Loads the plugin that the context is about. Errors: the reason of the refusal.
+Result<LoadedPlugin> load_plugin(const CheckContext& context);
 
-/// A context in which this plugin alone is chosen.
-PassContext context_for(const Subject& subject);
-/// What it says to the program's op: by a pattern, or alone.
-Verdict verdict_on(const Subject& subject, const Program& program);
-/// The function as it crosses in compile: `main` of the module, under `symbol`.
+/// A context for passes in which this plugin is the only compiler.
+PassContext pass_context(const LoadedPlugin& tested);
+/// The plugin's verdict on the program's op, as a match of a pattern or, without patterns, alone.
+Verdict verdict_on(const LoadedPlugin& tested, const Program& program);
+/// `main` of the module as the host passes it to compile, under the name `symbol`.
 CompileFunction compile_function(const IRModule& module, const std::string& symbol);
 TensorSpec spec_of(TypeId type);
-/// The first program that it takes; with constants when it takes one of these.
-std::optional<Program> first_taken(const Subject& subject);
-/// The function of one node that judge is asked about.
+/// The first program that the plugin takes; one with constants when it takes any of these.
+std::optional<Program> first_taken(const LoadedPlugin& tested);
+/// The graph JSON that judge gets for the module's `main`, a function of one node.
 std::string candidate_json(const IRModule& module);
-/// The pattern that `program`'s op matches alone, BYOC_NO_PATTERN without patterns, nothing when
-/// none fits.
-std::optional<uint32_t> pattern_of(const Subject& subject, const IRModule& module);
+/// The pattern that the op of `main` matches alone: BYOC_NO_PATTERN when there are no patterns,
+/// nothing when none matches.
+std::optional<uint32_t> pattern_of(const LoadedPlugin& tested, const IRModule& module);
 
 }  // namespace byoc::conform

@@ -1,6 +1,6 @@
 #pragma once
 // Group 5: every op that the plugin takes, on every sample, in memory of every arrangement, against
-// the reference kernels. One long child, started again behind a sample that ended it.
+// the reference kernels. One child runs them; after a sample that ends it, another one goes on.
 #include <cstdint>
 #include <map>
 #include <string>

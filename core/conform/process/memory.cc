@@ -8,52 +8,52 @@
 #include <cstring>
 
 #include "byoc/base/check.h"
-#include "core/conform/process/child.h"
+#include "core/process/child.h"
 
 namespace byoc::conform {
 namespace {
 
 constexpr std::byte kMargin{0xc3};
-constexpr size_t kMaxWalls = 256;
+constexpr size_t kMaxRanges = 256;
 
-/// What the handler looks through: no locks, no allocation.
-struct Wall {
-  const std::byte *begin, *end;  // walls and all
+/// What the handler searches: no locks, no allocation.
+struct GuardedRange {
+  const std::byte *begin, *end;  // guard pages included
   const std::byte *data, *data_end;
   bool read_only;
   char name[80];
 };
-Wall walls[kMaxWalls];
+GuardedRange ranges[kMaxRanges];
 
 size_t free_place() {
-  for (size_t k = 0; k < kMaxWalls; ++k) {
-    if (walls[k].begin == nullptr) return k;
+  for (size_t k = 0; k < kMaxRanges; ++k) {
+    if (ranges[k].begin == nullptr) return k;
   }
-  return kMaxWalls;  // more than the table holds go unnamed
+  return kMaxRanges;  // further ones have no name in messages
 }
 
 void append(char*& at, const char* end, const char* text) {
   while (*text != '\0' && at < end) *at++ = *text++;
 }
 
-void describe_fault(const Wall& wall, const std::byte* address, char* to, size_t size) {
+void describe_fault(const GuardedRange& range, const std::byte* address, char* to, size_t size) {
   char* at = to;
   const char* end = to + size - 1;
-  bool inside = address >= wall.data && address < wall.data_end;
+  bool inside = address >= range.data && address < range.data_end;
   append(at, end,
-         inside                ? "it wrote to "
-         : address < wall.data ? "it went in front of "
-                               : "it went past the end of ");
-  append(at, end, wall.name);
+         inside                 ? "it wrote to "
+         : address < range.data ? "it went in front of "
+                                : "it went past the end of ");
+  append(at, end, range.name);
   if (inside) append(at, end, ", which is read-only,");
   *at = '\0';
 }
 
 void handle_fault(int signal, siginfo_t* info, void*) {
   auto* address = static_cast<const std::byte*>(info->si_addr);
-  for (const Wall& wall : walls) {
-    if (wall.begin == nullptr || address < wall.begin || address >= wall.end) continue;
-    describe_fault(wall, address, activity().fault, sizeof activity().fault);
+  for (const GuardedRange& range : ranges) {
+    if (range.begin == nullptr || address < range.begin || address >= range.end) continue;
+    describe_fault(range, address, process::activity().fault, sizeof process::activity().fault);
   }
   ::signal(signal, SIG_DFL);  // the instruction is tried again, and ends the process
 }
@@ -67,7 +67,7 @@ GuardedMemory::GuardedMemory(std::string name, size_t size, size_t align, Placem
   pages_.bytes = inner + 2 * page;
   void* memory =
       mmap(nullptr, pages_.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  BYOC_CHECK(memory != MAP_FAILED, "no memory for ", size, " bytes between walls");
+  BYOC_CHECK(memory != MAP_FAILED, "no memory for ", size, " guarded bytes");
   pages_.at = static_cast<std::byte*>(memory);
   std::memset(pages_.at + page, static_cast<int>(kMargin), inner);
   mprotect(pages_.at, page, PROT_NONE);
@@ -75,21 +75,21 @@ GuardedMemory::GuardedMemory(std::string name, size_t size, size_t align, Placem
   size_t at = placement == Placement::kAtStart ? 0 : (inner - size) / align * align;
   data_ = pages_.at + page + at;
   place_ = free_place();
-  if (place_ == kMaxWalls) return;
-  Wall& wall = walls[place_];
-  wall = {pages_.at, pages_.at + pages_.bytes, data_, data_ + size, false, {}};
-  std::strncpy(wall.name, name.c_str(), sizeof wall.name - 1);
+  if (place_ == kMaxRanges) return;
+  GuardedRange& range = ranges[place_];
+  range = {pages_.at, pages_.at + pages_.bytes, data_, data_ + size, false, {}};
+  std::strncpy(range.name, name.c_str(), sizeof range.name - 1);
 }
 
 GuardedMemory::GuardedMemory(GuardedMemory&& other) noexcept
     : pages_(std::exchange(other.pages_, {})),
       data_(other.data_),
       size_(other.size_),
-      place_(std::exchange(other.place_, kMaxWalls)) {}
+      place_(std::exchange(other.place_, kMaxRanges)) {}
 
 GuardedMemory::~GuardedMemory() {
   if (pages_.at) munmap(pages_.at, pages_.bytes);
-  if (pages_.at && place_ < kMaxWalls) walls[place_] = {};
+  if (pages_.at && place_ < kMaxRanges) ranges[place_] = {};
 }
 
 void GuardedMemory::make_read_only() {

@@ -1,16 +1,16 @@
 #pragma once
-// Memory with walls: pages nobody may touch before and behind it, and read-only where asked for.
-// In a child that has called name_faults, a step outside ends the child with its name.
+// Memory between guard pages, which cannot be accessed; it can be made read-only. In a child that
+// has called name_faults, an access outside of it ends the child with the name of the memory.
 #include <cstddef>
 #include <memory>
 #include <string>
 
 namespace byoc::conform {
 
-/// Where the bytes stand between the walls.
+/// Where the bytes are between the guard pages.
 enum class Placement {
-  kAtStart,  // aligned to a page; what stays free behind them is filled and checked
-  kAtEnd     // as close to the wall behind as `align` allows
+  kAtStart,  // aligned to a page; the free bytes after them are filled and checked
+  kAtEnd     // as close to the second guard page as `align` allows
 };
 
 class GuardedMemory {
@@ -23,20 +23,20 @@ class GuardedMemory {
   std::byte* data() const { return data_; }
   size_t size() const { return size_; }
   void make_read_only();
-  /// Whether what lies between the walls and the bytes is as it was.
+  /// Returns false when a byte between the guard pages and these bytes has changed.
   bool margins_are_whole() const;
 
  private:
   struct Pages {
     std::byte* at = nullptr;
-    size_t bytes = 0;  // walls and all
+    size_t bytes = 0;  // guard pages included
   };
   Pages pages_;
   std::byte* data_ = nullptr;
-  size_t size_ = 0, place_ = 0;  // place_: in the table of walls
+  size_t size_ = 0, place_ = 0;  // place_: in the table of guarded ranges
 };
 
-/// Installs the handler, for this process, which ought to be a child.
+/// Installs the handler of illegal accesses in this process, which ought to be a child.
 void name_faults();
 
 }  // namespace byoc::conform

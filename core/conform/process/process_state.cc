@@ -1,4 +1,4 @@
-#include "core/conform/process/surroundings.h"
+#include "core/conform/process/process_state.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -50,8 +50,8 @@ uint64_t float_mode() {
   return mode;
 }
 
-Surroundings look_around() {
-  Surroundings now;
+ProcessState read_process_state() {
+  ProcessState now;
   now.threads = count_threads();
   now.memory_bytes = resident_bytes();
   for (char** at = environ; at && *at; ++at) now.environment.emplace_back(*at);
@@ -71,8 +71,8 @@ Surroundings look_around() {
   return now;
 }
 
-std::map<std::string, std::string> differences(const Surroundings& before,
-                                               const Surroundings& after) {
+std::map<std::string, std::string> differences(const ProcessState& before,
+                                               const ProcessState& after) {
   std::map<std::string, std::string> out;
   if (after.threads > before.threads) {
     uint64_t n = after.threads - before.threads;

@@ -1,0 +1,25 @@
+#pragma once
+// The state of this process, which plugins must not change.
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace byoc::conform {
+
+struct ProcessState {
+  uint64_t threads = 0, memory_bytes = 0;
+  std::vector<std::string> environment;
+  std::string folder, locale;
+  std::vector<uint64_t> handlers;  // per signal
+  std::vector<bool> blocked;
+  uint64_t float_mode = 0;
+};
+ProcessState read_process_state();
+/// The rounding mode and the treatment of denormals, without the flags of raised exceptions.
+uint64_t float_mode();
+/// What has changed, by aspect: "threads" -> "leaves 1 thread running".
+std::map<std::string, std::string> differences(const ProcessState& before,
+                                               const ProcessState& after);
+
+}  // namespace byoc::conform
