@@ -5,7 +5,6 @@
 // Both are compared with sums in f64, written out here, before anything is timed.
 #include <omp.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +12,7 @@
 #include "bench/support/fma_peak.h"
 #include "bench/support/kernel_shapes.h"
 #include "byoc/base/check.h"
+#include "byoc/base/clock.h"
 #include "byoc/compile.h"
 #include "byoc/runtime/tensor.h"
 #include "byoc/text/builder.h"
@@ -100,7 +100,7 @@ Tensor input_of(const Shape& s, const Data& data) {
   return x;
 }
 
-std::unique_ptr<driver::Subject> ours(const Shape& s, const Data& data) {
+std::unique_ptr<driver::TimedSession> ours(const Shape& s, const Data& data) {
   PluginSearch search;
   search.folders = {BYOC_PLUGIN_DIR};
   static const auto plugins = PluginSet::load(search);
@@ -110,7 +110,7 @@ std::unique_ptr<driver::Subject> ours(const Shape& s, const Data& data) {
              " steps");
   auto session = must(Session::load(std::move(executable), plugins, {.threads = 1}));
   Tensor x = input_of(s, data);
-  return must(driver::Subject::make(std::move(session), {&x, 1}));
+  return must(driver::TimedSession::make(std::move(session), {&x, 1}));
 }
 
 /// One primitive of oneDNN's, everything in its layouts.
@@ -211,10 +211,10 @@ class Onednn {
 
 void compare(const Shape& s, int rounds) {
   const Data data = make_data(s);
-  auto subject = ours(s, data);
+  auto timed = ours(s, data);
   Onednn onednn(s, data);
   onednn.run();
-  const auto* y = reinterpret_cast<const float*>(subject->outputs()[0].data());
+  const auto* y = reinterpret_cast<const float*>(timed->outputs()[0].data());
   const double our_error = error_of(s, data, [&](int64_t o, int64_t i) {
     return y[s.is_matmul() ? static_cast<size_t>(i * s.o + o) : in_blocks(o, i, s.cells())];
   });
@@ -226,13 +226,11 @@ void compare(const Shape& s, int rounds) {
              their_error, " of the largest value");
   const int turns = std::max(1, static_cast<int>(2e8 / s.flops()));
   auto time_of = [&](auto&& f) {
-    auto begin = std::chrono::steady_clock::now();
+    const uint64_t begin_ns = now_ns();
     for (int k = 0; k < turns; ++k) f();
-    return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin)
-               .count() /
-           turns;
+    return ns_since(begin_ns) / turns;
   };
-  auto run_ours = [&] { BYOC_CHECK(subject->run().ok(), "a run failed"); };
+  auto run_ours = [&] { BYOC_CHECK(timed->run().ok(), "a run failed"); };
   std::vector<double> our_share, their_share, ratio, rate, peaks;
   for (int k = 0; k < rounds; ++k) {
     const double a = time_of(run_ours), b = time_of([&] { onednn.run(); }), peak = fma_rate(false);

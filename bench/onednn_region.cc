@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -15,6 +14,7 @@
 #include "bench/support/fma_peak.h"
 #include "bench/support/onednn_resnet50.h"
 #include "byoc/base/check.h"
+#include "byoc/base/clock.h"
 #include "byoc/compile.h"
 #include "byoc/runtime/tensor.h"
 #include "byoc/text/builder.h"
@@ -29,17 +29,11 @@ struct Options {
   bool is_child = false;
 };
 
-double now_ns() {
-  return std::chrono::duration<double, std::nano>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 template <class F>
 double time_of(F&& f) {
-  double begin = now_ns();
+  const uint64_t begin_ns = now_ns();
   f();
-  return now_ns() - begin;
+  return ns_since(begin_ns);
 }
 
 template <class T>
@@ -48,8 +42,8 @@ T must(Result<T> result) {
   return *std::move(result);
 }
 
-std::unique_ptr<driver::Subject> subject_of(const IRModule& module, uint32_t threads,
-                                            const Tensor& input) {
+std::unique_ptr<driver::TimedSession> timed_session_of(const IRModule& module, uint32_t threads,
+                                                       const Tensor& input) {
   PluginSearch search;
   search.folders = {BYOC_PLUGIN_DIR};
   static const auto plugins = PluginSet::load(search);
@@ -59,7 +53,7 @@ std::unique_ptr<driver::Subject> subject_of(const IRModule& module, uint32_t thr
   BYOC_CHECK(executable.program.steps.size() == 1, "not one region but ",
              executable.program.steps.size());
   auto session = must(Session::load(std::move(executable), plugins, {.threads = threads}));
-  return must(driver::Subject::make(std::move(session), {&input, 1}));
+  return must(driver::TimedSession::make(std::move(session), {&input, 1}));
 }
 
 Tensor random_tensor(const TensorSpec& spec) {
@@ -118,11 +112,11 @@ std::pair<double, double> compare_resnet50(const std::vector<Layer>& layers, uin
   omp_set_num_threads(static_cast<int>(threads));
   Tensor input = random_tensor({DType::kF32, {1, 3, kImageSize, kImageSize}});
   OnednnSequence raw(layers);
-  auto subject = subject_of(module_of(layers), threads, input);
+  auto timed = timed_session_of(module_of(layers), threads, input);
   auto run_raw = [&] { raw.run(floats(input)); };
-  auto run_plugin = [&] { BYOC_CHECK(subject->run().ok(), "a run failed"); };
+  auto run_plugin = [&] { BYOC_CHECK(timed->run().ok(), "a run failed"); };
   run_raw();
-  double error = error_of(floats(subject->outputs()[0]), raw.output(), 1000);
+  double error = error_of(floats(timed->outputs()[0]), raw.output(), 1000);
   BYOC_CHECK(error < 1e-5, "the plugin's outputs differ by ", error, " of the largest");
   double flops = flops_of(layers), peak = threads == 1 ? fma_peak(false) : 0;
   bool wide = has_avx512() && std::getenv("ONEDNN_MAX_CPU_ISA") == nullptr;
@@ -132,7 +126,7 @@ std::pair<double, double> compare_resnet50(const std::vector<Layer>& layers, uin
               threads, threads == 1 ? "" : "s", flops / 1e9, wide ? "AVX-512" : "AVX2", error);
   std::printf("  by hand: %zu primitives, %zu reorders; plugin: %s\n", raw.primitives(),
               raw.reorders(),
-              subject->session().executable().modules[0].functions[0].implementation.c_str());
+              timed->session().executable().modules[0].functions[0].implementation.c_str());
   if (peak > 0) std::printf("  f32 FMA peak measured now: %.1f GFLOP/s\n", peak);
   print_row("oneDNN by hand", pairs.raw, flops, peak);
   print_row("plugin, Session::run", pairs.plugin, flops, peak);
@@ -154,7 +148,7 @@ void compare_calls(uint32_t rounds) {
   Status status = f.finish("main", {value});
   BYOC_CHECK(status.ok(), status.to_string());
   Tensor input = random_tensor(spec);
-  auto subject = subject_of(module, 1, input);
+  auto timed = timed_session_of(module, 1, input);
 
   dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   dnnl::stream stream(engine);
@@ -177,10 +171,10 @@ void compare_calls(uint32_t rounds) {
                              args[k].data());
     stream.wait();
   };
-  auto run_plugin = [&] { BYOC_CHECK(subject->run().ok(), "a run failed"); };
+  auto run_plugin = [&] { BYOC_CHECK(timed->run().ok(), "a run failed"); };
   run_raw();
   auto* last = static_cast<float*>(memories[1 + (kCalls - 1) % 2].get_data_handle());
-  double error = error_of(floats(subject->outputs()[0]), last, 8);
+  double error = error_of(floats(timed->outputs()[0]), last, 8);
   BYOC_CHECK(error < 1e-5, "the chain differs by ", error);
   Pairs pairs = in_turns(std::max(rounds, 30u) * 20, run_plugin, run_raw);
   std::vector<double> extra;

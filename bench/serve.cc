@@ -3,9 +3,9 @@
 // on stdout: `run N` runs N times after one that is not counted, and gives the times in
 // nanoseconds; `outputs DIR` writes what the last run gave as DIR/0.npy, DIR/1.npy, ...; the end of
 // stdin ends it.
-#include <chrono>
 #include <iostream>
 
+#include "byoc/base/clock.h"
 #include "byoc/base/json.h"
 #include "core/tools/measure/measure.h"
 #include "core/tools/model/bindings.h"
@@ -22,37 +22,36 @@ struct Options {
 
 void answer(const Json& json) { std::cout << json.dump() << std::endl; }
 
-Status run_turn(driver::Subject& subject, uint64_t count) {
+Status run_turn(driver::TimedSession& timed, uint64_t count) {
   Json times = Json::array();
-  BYOC_TRY_STATUS(subject.run());
+  BYOC_TRY_STATUS(timed.run());
   for (uint64_t k = 0; k < count; ++k) {
-    auto begin = std::chrono::steady_clock::now();
-    BYOC_TRY_STATUS(subject.run());
-    auto time = std::chrono::steady_clock::now() - begin;
-    times.push_back(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
+    const uint64_t begin_ns = now_ns();
+    BYOC_TRY_STATUS(timed.run());
+    times.push_back(now_ns() - begin_ns);
   }
   answer({{"ns", std::move(times)}});
   return {};
 }
 
-Status write_outputs(const driver::Subject& subject, const std::string& folder) {
-  for (size_t k = 0; k < subject.outputs().size(); ++k) {
-    const Tensor& output = subject.outputs()[k];
+Status write_outputs(const driver::TimedSession& timed, const std::string& folder) {
+  for (size_t k = 0; k < timed.outputs().size(); ++k) {
+    const Tensor& output = timed.outputs()[k];
     BYOC_TRY_STATUS(write_npy(output.view(), output.spec().dtype, cat(folder, "/", k, ".npy")));
   }
-  answer({{"outputs", subject.outputs().size()}});
+  answer({{"outputs", timed.outputs().size()}});
   return {};
 }
 
-Status obey(driver::Subject& subject) {
+Status obey(driver::TimedSession& timed) {
   std::string word;
   while (std::cin >> word) {
     uint64_t count = 0;
     std::string folder;
     if (word == "run" && std::cin >> count) {
-      BYOC_TRY_STATUS(run_turn(subject, count));
+      BYOC_TRY_STATUS(run_turn(timed, count));
     } else if (word == "outputs" && std::cin >> folder) {
-      BYOC_TRY_STATUS(write_outputs(subject, folder));
+      BYOC_TRY_STATUS(write_outputs(timed, folder));
     } else {
       return invalid(cat("commands are `run N` and `outputs DIR`, not \"", word, "\""));
     }
@@ -69,9 +68,9 @@ Result<int> serve(const Options& options, const cli::CommonOptions& common) {
            cli::make_inputs(session->inputs(), options.inputs, 0, driver::tensor_readers()));
   std::vector<Tensor> inputs;
   for (auto& input : named) inputs.push_back(std::move(input.tensor));
-  BYOC_TRY(auto subject, driver::Subject::make(std::move(session), inputs));
+  BYOC_TRY(auto timed, driver::TimedSession::make(std::move(session), inputs));
   answer({{"ready", true}});
-  BYOC_TRY_STATUS(obey(*subject));
+  BYOC_TRY_STATUS(obey(*timed));
   return cli::kDone;
 }
 

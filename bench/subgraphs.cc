@@ -35,24 +35,24 @@ const driver::RegionValues& values_of(const Model& model) {
 }
 
 /// The first output that differs, or "".
-std::string first_mismatch(const driver::Subject& subject, const driver::ReplayCase& replay) {
+std::string first_mismatch(const driver::TimedSession& timed, const driver::ReplayCase& replay) {
   for (size_t k = 0; k < replay.outputs.size(); ++k) {
-    auto compared = driver::compare_value(replay.outputs[k].name, subject.outputs()[k],
+    auto compared = driver::compare_value(replay.outputs[k].name, timed.outputs()[k],
                                           replay.outputs[k].tensor, -1);
     if (!compared.difference.is_equal) return cat(compared.name, " ", value_text(compared));
   }
   return "";
 }
 
-Result<std::unique_ptr<driver::Subject>> make_subject(const driver::ReplayCase& replay,
-                                                      Executable executable) {
+Result<std::unique_ptr<driver::TimedSession>> make_timed_session(const driver::ReplayCase& replay,
+                                                                 Executable executable) {
   std::vector<Tensor> inputs;
   for (const driver::ReplayTensor& input : replay.inputs) {
     BYOC_TRY(Tensor copy, input.tensor.copy());
     inputs.push_back(std::move(copy));
   }
   BYOC_TRY(auto session, Session::load(std::move(executable), bench_plugins(), {.threads = 1}));
-  return driver::Subject::make(std::move(session), inputs);
+  return driver::TimedSession::make(std::move(session), inputs);
 }
 
 void run(benchmark::State& state, const Model& model, const std::string& region,
@@ -68,14 +68,14 @@ void run(benchmark::State& state, const Model& model, const std::string& region,
   if (!program->executable || facts.taken < facts.ops)
     return state.SkipWithError(
         cat("skipped: takes ", facts.taken, " of ", facts.ops, " ops").c_str());
-  auto subject = make_subject(*replay, *std::move(program->executable));
-  if (!subject.ok()) return state.SkipWithError(subject.status().message().c_str());
-  if (std::string wrong = first_mismatch(**subject, *replay); !wrong.empty()) {
+  auto timed = make_timed_session(*replay, *std::move(program->executable));
+  if (!timed.ok()) return state.SkipWithError(timed.status().message().c_str());
+  if (std::string wrong = first_mismatch(**timed, *replay); !wrong.empty()) {
     any_wrong = true;
     return state.SkipWithError(cat("WRONG: ", wrong).c_str());
   }
-  for (auto _ : state) BYOC_CHECK((*subject)->run().ok(), "a run failed");
-  if (auto flops = driver::flops_of((*subject)->session()); flops && *flops > 0)
+  for (auto _ : state) BYOC_CHECK((*timed)->run().ok(), "a run failed");
+  if (auto flops = driver::flops_of((*timed)->session()); flops && *flops > 0)
     state.counters["flops/s"] =
         benchmark::Counter(*flops, benchmark::Counter::kIsIterationInvariantRate);
 }

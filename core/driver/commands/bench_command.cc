@@ -91,7 +91,7 @@ class Bench {
     Status measured = measure_all();
     progress_.clear();
     if (!measured.ok() && measured.slug() != "interrupted") return measured;
-    bool has_samples = !report_.all.back().subject->samples.ns.empty();
+    bool has_samples = !report_.all.back().timed->samples.ns.empty();
     if (measured.ok() || has_samples)
       cli::print_text(bench_text(report_, common_.verbose), common_);
     BYOC_TRY_STATUS(std::move(measured));
@@ -222,12 +222,11 @@ class Bench {
     for (const std::string& warning : session->warnings()) cli::print_warning(warning, common_);
     BYOC_TRY_STATUS(session->check_externs());
     benched.threads = session->threads();
-    BYOC_TRY(benched.subject, Subject::make(std::move(session), work.inputs));
-    const Subject& subject = *benched.subject;
+    BYOC_TRY(benched.timed, TimedSession::make(std::move(session), work.inputs));
+    const TimedSession& timed = *benched.timed;
     for (size_t k = 0; k < work.right.size(); ++k) {
-      benched.outputs.push_back(compare_value(subject.session().outputs()[k].name,
-                                              subject.outputs()[k], work.right[k],
-                                              options_.tolerance));
+      benched.outputs.push_back(compare_value(timed.session().outputs()[k].name, timed.outputs()[k],
+                                              work.right[k], options_.tolerance));
     }
     report_.all.push_back(std::move(benched));
     return {};
@@ -259,9 +258,9 @@ class Bench {
 
   Status measure_all() {
     interrupt_.set_watched(true);
-    std::vector<Subject*> subjects;
-    for (const Benched& benched : report_.all) subjects.push_back(benched.subject.get());
-    return measure(subjects, options_.plan,
+    std::vector<TimedSession*> sessions;
+    for (const Benched& benched : report_.all) sessions.push_back(benched.timed.get());
+    return measure(sessions, options_.plan,
                    [&](std::string_view what, uint64_t done, uint64_t total) {
                      progress_.show(what, done, total);
                      return !interrupt_.requested();

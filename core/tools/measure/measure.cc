@@ -1,9 +1,9 @@
 #include "core/tools/measure/measure.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
+#include "byoc/base/clock.h"
 #include "core/tools/model/execute.h"
 
 namespace byoc::driver {
@@ -14,12 +14,6 @@ namespace {
 constexpr double kShortestSampleNs = 20'000, kMostSamples = 10'000;
 constexpr uint64_t kMostProfiledRuns = 200;
 constexpr double kMostProfiledTimes = 2e6;  // steps times runs: 16 MB
-
-double now_ns() {
-  return std::chrono::duration<double, std::nano>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 double percentile(const std::vector<double>& sorted, double part) {
   double at = part * static_cast<double>(sorted.size() - 1);
@@ -40,9 +34,9 @@ Spread spread_of(std::vector<double> ns) {
   return {percentile(ns, 0.5), percentile(ns, 0.05), percentile(ns, 0.95), ns.front()};
 }
 
-Result<std::unique_ptr<Subject>> Subject::make(std::unique_ptr<Session> session,
-                                               std::span<const Tensor> inputs) {
-  std::unique_ptr<Subject> out(new Subject);
+Result<std::unique_ptr<TimedSession>> TimedSession::make(std::unique_ptr<Session> session,
+                                                         std::span<const Tensor> inputs) {
+  std::unique_ptr<TimedSession> out(new TimedSession);
   out->session_ = std::move(session);
   BYOC_TRY(out->context_, out->session_->make_context());
   for (const Tensor& input : inputs) {
@@ -52,65 +46,67 @@ Result<std::unique_ptr<Subject>> Subject::make(std::unique_ptr<Session> session,
   BYOC_TRY(out->outputs_, make_tensors(out->session_->outputs()));
   for (const Tensor& tensor : out->inputs_) out->in_.push_back(tensor.view());
   for (const Tensor& tensor : out->outputs_) out->out_.push_back(tensor.view());
-  double begin = now_ns();
+  const uint64_t begin_ns = now_ns();
   BYOC_TRY_STATUS(out->run());
-  out->first_run_ns_ = now_ns() - begin;
+  out->first_run_ns_ = ns_since(begin_ns);
   return out;
 }
 
-/// The phases of measuring one subject.
+/// The phases of measuring one session.
 class Stopwatch {
  public:
-  Stopwatch(Subject& subject, const TimingPlan& plan, const Watch& watch)
-      : subject_(subject), plan_(plan), watch_(watch) {}
+  Stopwatch(TimedSession& timed, const TimingPlan& plan, const Watch& watch)
+      : timed_(timed), plan_(plan), watch_(watch) {}
 
   Status warm_up() {
-    double begin = now_ns(), runs = 0, spent = 0;
+    const uint64_t begin_ns = now_ns();
+    double runs = 0, spent = 0;
     do {
       BYOC_TRY_STATUS(run("warming up"));
       ++runs;
-      spent = now_ns() - begin;
+      spent = ns_since(begin_ns);
     } while (spent < plan_.warmup_s * 1e9);
     double sample_ns = std::max(kShortestSampleNs, plan_.min_time_s * 1e9 / kMostSamples);
-    subject_.samples.runs_per_sample =
+    timed_.samples.runs_per_sample =
         static_cast<uint64_t>(std::max(1.0, std::ceil(sample_ns * runs / spent)));
     return {};
   }
 
-  /// At least one sample. The run before them is not counted: another subject's turn was before.
+  /// At least one sample. The run before them is not counted: another session's turn was before.
   Status take_turn() {
     BYOC_TRY_STATUS(run("measuring"));
-    double end = now_ns() + plan_.min_time_s * 1e9 / std::max(plan_.rounds, 1u);
+    const double turn_ns = plan_.min_time_s * 1e9 / std::max(plan_.rounds, 1u);
+    const uint64_t turn_begin_ns = now_ns();
     do {
-      double begin = now_ns();
-      for (uint64_t k = 0; k < subject_.samples.runs_per_sample; ++k)
-        BYOC_TRY_STATUS(subject_.run());
-      double spent = now_ns() - begin;
-      subject_.samples.ns.push_back(spent / static_cast<double>(subject_.samples.runs_per_sample));
+      const uint64_t begin_ns = now_ns();
+      for (uint64_t k = 0; k < timed_.samples.runs_per_sample; ++k) BYOC_TRY_STATUS(timed_.run());
+      double spent = ns_since(begin_ns);
+      timed_.samples.ns.push_back(spent / static_cast<double>(timed_.samples.runs_per_sample));
       if (!watch_("measuring", done_, total_)) return interrupted();
-    } while (now_ns() < end);
+    } while (ns_since(turn_begin_ns) < turn_ns);
     return {};
   }
 
   Status profile_steps() {
-    const Session& session = *subject_.session_;
+    const Session& session = *timed_.session_;
     size_t steps = session.program().steps.size();
-    subject_.steps.assign(steps, {});
-    session.set_profiling(*subject_.context_, true);
+    timed_.steps.assign(steps, {});
+    session.set_profiling(*timed_.context_, true);
     std::vector<uint64_t> before(steps);
-    double end = now_ns() + plan_.min_time_s * 1e9;
+    const uint64_t begin_ns = now_ns();
     uint64_t most =
         static_cast<uint64_t>(std::clamp(kMostProfiledTimes / static_cast<double>(steps + 1), 1.0,
                                          static_cast<double>(kMostProfiledRuns)));
-    for (uint64_t runs = 0; runs < most && (runs == 0 || now_ns() < end); ++runs) {
+    auto has_time = [&] { return ns_since(begin_ns) < plan_.min_time_s * 1e9; };
+    for (uint64_t runs = 0; runs < most && (runs == 0 || has_time()); ++runs) {
       BYOC_TRY_STATUS(run("timing steps"));
       for (size_t k = 0; k < steps; ++k) {
-        uint64_t total = session.profile(*subject_.context_)[k].total_ns;
-        subject_.steps[k].ns.push_back(static_cast<double>(total - before[k]));
+        uint64_t total = session.profile(*timed_.context_)[k].total_ns;
+        timed_.steps[k].ns.push_back(static_cast<double>(total - before[k]));
         before[k] = total;
       }
     }
-    session.set_profiling(*subject_.context_, false);
+    session.set_profiling(*timed_.context_, false);
     return {};
   }
 
@@ -119,19 +115,20 @@ class Stopwatch {
  private:
   Status run(std::string_view what) {
     if (!watch_(what, done_, total_)) return interrupted();
-    return subject_.run();
+    return timed_.run();
   }
 
-  Subject& subject_;
+  TimedSession& timed_;
   const TimingPlan& plan_;
   const Watch& watch_;
   uint64_t done_ = 0, total_ = 0;
 };
 
-Status measure(std::span<Subject* const> subjects, const TimingPlan& plan, const Watch& watch) {
+Status measure(std::span<TimedSession* const> sessions, const TimingPlan& plan,
+               const Watch& watch) {
   std::vector<Stopwatch> watches;
-  for (Subject* subject : subjects) watches.emplace_back(*subject, plan, watch);
-  uint64_t done = 0, total = subjects.size() * (plan.rounds + uint64_t{2});
+  for (TimedSession* timed : sessions) watches.emplace_back(*timed, plan, watch);
+  uint64_t done = 0, total = sessions.size() * (plan.rounds + uint64_t{2});
   auto each = [&](auto&& phase) -> Status {
     for (Stopwatch& stopwatch : watches) {
       stopwatch.set_progress(done++, total);

@@ -1,6 +1,6 @@
 #pragma once
-// Timing sessions: warm up, then take turns, so that a slow minute of the machine falls on all
-// alike.
+// Timing sessions: each is warmed up, then they take turns, so that a slow minute of the machine
+// affects all of them.
 #include <functional>
 #include <span>
 
@@ -22,12 +22,12 @@ struct Spread {
 /// samples.
 Spread spread_of(std::vector<double> ns);
 
-/// A session with its inputs and outputs in place: nothing but the run is left to be done.
-class Subject {
+/// A session with its inputs, its outputs and the times of its runs.
+class TimedSession {
  public:
   /// Runs once; `first_run_ns` is that run's time.
-  static Result<std::unique_ptr<Subject>> make(std::unique_ptr<Session> session,
-                                               std::span<const Tensor> inputs);
+  static Result<std::unique_ptr<TimedSession>> make(std::unique_ptr<Session> session,
+                                                    std::span<const Tensor> inputs);
   Status run() { return session_->run(*context_, in_, out_); }
   const Session& session() const { return *session_; }
   const std::vector<Tensor>& outputs() const { return outputs_; }
@@ -39,7 +39,7 @@ class Subject {
 
  private:
   friend class Stopwatch;
-  Subject() = default;
+  TimedSession() = default;
   std::unique_ptr<Session> session_;
   std::unique_ptr<Context> context_;
   std::vector<Tensor> inputs_, outputs_;
@@ -48,15 +48,15 @@ class Subject {
 };
 
 struct TimingPlan {
-  double warmup_s = 0.2, min_time_s = 1;  // of each subject
+  double warmup_s = 0.2, min_time_s = 1;  // of each session
   uint32_t rounds = 5;                    // in so many turns
 };
 
-/// What is going on and how far it is; returns false to stop.
+/// Called with the current phase and its progress; returns false to stop.
 using Watch = std::function<bool(std::string_view what, uint64_t done, uint64_t total)>;
 
-/// Fills samples and steps of all subjects. Errors: those of a run; kCancelled, slug "interrupted",
-/// when `watch` said to stop: what was measured until then stays.
-Status measure(std::span<Subject* const> subjects, const TimingPlan& plan, const Watch& watch);
+/// Fills samples and steps of all sessions. Errors: those of a run; kCancelled, slug "interrupted",
+/// when `watch` returned false: what was measured until then stays.
+Status measure(std::span<TimedSession* const> sessions, const TimingPlan& plan, const Watch& watch);
 
 }  // namespace byoc::driver

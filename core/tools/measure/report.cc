@@ -38,15 +38,15 @@ struct Row {
 };
 
 /// None when the work was interrupted before the steps were timed.
-const Samples& samples_of(const Subject& subject, size_t step) {
+const Samples& samples_of(const TimedSession& timed, size_t step) {
   static const Samples kNone;
-  return step < subject.steps.size() ? subject.steps[step] : kNone;
+  return step < timed.steps.size() ? timed.steps[step] : kNone;
 }
 
-std::vector<Row> rows_of(const Subject& subject) {
+std::vector<Row> rows_of(const TimedSession& timed) {
   std::vector<Row> rows;
-  for (ProfileRow& step : step_rows(subject.session())) {
-    const Samples& samples = samples_of(subject, rows.size());
+  for (ProfileRow& step : step_rows(timed.session())) {
+    const Samples& samples = samples_of(timed, rows.size());
     bool known = step.runner != "host";
     std::optional<double> flops = known ? std::optional(step.flops) : std::nullopt;
     rows.push_back({std::move(step), spread_of(samples.ns), flops});
@@ -54,8 +54,8 @@ std::vector<Row> rows_of(const Subject& subject) {
   return rows;
 }
 
-std::vector<SpanRow> spans_of(const Subject& subject) {
-  return span_rows(subject.session(), subject.context());
+std::vector<SpanRow> spans_of(const TimedSession& timed) {
+  return span_rows(timed.session(), timed.context());
 }
 
 double sum_of_medians(const std::vector<Row>& rows) {
@@ -154,7 +154,7 @@ std::string kernel_table(const std::vector<Row>& rows) {
 
 bool is_reference_alone(const BenchReport& report) {
   for (const Benched& benched : report.all) {
-    for (const ProfileRow& row : step_rows(benched.subject->session())) {
+    for (const ProfileRow& row : step_rows(benched.timed->session())) {
       if (row.runner != report.reference) return false;
     }
   }
@@ -190,18 +190,18 @@ std::string inputs_text(const BenchReport& report) {
 std::string totals_table(const BenchReport& report) {
   std::vector<double> times;
   for (const Benched& benched : report.all) {
-    Spread spread = spread_of(benched.subject->samples.ns);
+    Spread spread = spread_of(benched.timed->samples.ns);
     times.insert(times.end(), {spread.median, spread.p5, spread.p95, spread.min});
   }
   std::vector<std::string> texts = cli::format_times(times);
   cli::Table table({">threads", ">median", ">p5", ">p95", ">min", ">GFLOP/s", ">samples"});
   for (size_t k = 0; k < report.all.size(); ++k) {
     const Benched& benched = report.all[k];
-    const Samples& samples = benched.subject->samples;
+    const Samples& samples = benched.timed->samples;
     std::string runs =
         samples.runs_per_sample > 1 ? cat(" of ", samples.runs_per_sample, " runs") : "";
     table.add({cat(benched.threads), texts[4 * k], texts[4 * k + 1], texts[4 * k + 2],
-               texts[4 * k + 3], gflops_text(flops_of(benched.subject->session()), times[4 * k]),
+               texts[4 * k + 3], gflops_text(flops_of(benched.timed->session()), times[4 * k]),
                cat(samples.ns.size(), runs)});
   }
   return table.text();
@@ -215,15 +215,15 @@ std::string timed_text(const BenchReport& report) {
     if (benched.compile_ns)
       out += cat(", compiling", threads, " (", cli::format_time(*benched.compile_ns), ")");
     out += cat(", loading", threads, " (", cli::format_time(benched.load_ns), "), first run (",
-               cli::format_time(benched.subject->first_run_ns()), ")");
+               cli::format_time(benched.timed->first_run_ns()), ")");
   }
   return out + ".\n";
 }
 
 std::string regions_text(const Benched& benched, bool all_regions) {
-  std::vector<Row> rows = rows_of(*benched.subject);
-  if (rows.empty() || samples_of(*benched.subject, 0).ns.empty()) return "";
-  std::string inside = cli::span_text(spans_of(*benched.subject), all_regions);
+  std::vector<Row> rows = rows_of(*benched.timed);
+  if (rows.empty() || samples_of(*benched.timed, 0).ns.empty()) return "";
+  std::string inside = cli::span_text(spans_of(*benched.timed), all_regions);
   return cat("\nper region, ", threads_text(benched.threads),
              " (runs of their own with a clock around each; sum of medians ",
              cli::format_time(sum_of_medians(rows)), "):\n", region_table(rows, all_regions), "\n",
@@ -250,25 +250,25 @@ Json row_json(const Row& row, const Samples& samples) {
 }
 
 Json benched_json(const Benched& benched) {
-  const Subject& subject = *benched.subject;
-  Spread spread = spread_of(subject.samples.ns);
-  std::optional<double> flops = flops_of(subject.session());
+  const TimedSession& timed = *benched.timed;
+  Spread spread = spread_of(timed.samples.ns);
+  std::optional<double> flops = flops_of(timed.session());
   Json json = {{"threads", benched.threads},
                {"compile_ns", number(benched.compile_ns)},
                {"load_ns", benched.load_ns},
-               {"first_run_ns", subject.first_run_ns()},
+               {"first_run_ns", timed.first_run_ns()},
                {"flops", number(flops)},
                {"gflop_per_s", flops ? Json(gflops(*flops, spread.median)) : Json()}};
   json.update(spread_json(spread));
-  json["runs_per_sample"] = subject.samples.runs_per_sample;
-  json["samples_ns"] = subject.samples.ns;
+  json["runs_per_sample"] = timed.samples.runs_per_sample;
+  json["samples_ns"] = timed.samples.ns;
   json["outputs"] = Json::array();
   for (const ComparedValue& value : benched.outputs) json["outputs"].push_back(to_json(value));
   json["regions"] = Json::array();
-  std::vector<Row> rows = rows_of(subject);
+  std::vector<Row> rows = rows_of(timed);
   for (size_t k = 0; k < rows.size(); ++k)
-    json["regions"].push_back(row_json(rows[k], samples_of(subject, k)));
-  json["spans"] = cli::span_json(spans_of(subject));
+    json["regions"].push_back(row_json(rows[k], samples_of(timed, k)));
+  json["spans"] = cli::span_json(spans_of(timed));
   return json;
 }
 

@@ -15,7 +15,7 @@ struct Benched {
   uint32_t threads = 1;
   std::optional<double> compile_ns;  // of what was not compiled already
   double load_ns = 0;
-  std::unique_ptr<Subject> subject;
+  std::unique_ptr<TimedSession> timed;
   std::vector<ComparedValue> outputs;  // empty when nothing was compared
 };
 
