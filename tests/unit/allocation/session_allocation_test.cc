@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "byoc/runtime/session.h"
-#include "support/count_allocations.h"
+#include "support/allocations.h"
 #include "unit/runtime/executables.h"
 #include "unit/runtime/host_functions.h"
 

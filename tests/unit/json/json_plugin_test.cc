@@ -9,7 +9,7 @@
 #include "byoc/runtime/tensor.h"
 #include "byoc/text/graph_json.h"
 #include "byoc/text/text.h"
-#include "support/count_allocations.h"
+#include "support/allocations.h"
 #include "support/paths.h"
 
 namespace byoc {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/allocation_origins.h"
+#include "support/allocations.h"
 #include "support/flow.h"
 
 namespace byoc::test {
@@ -14,9 +14,12 @@ using testing::StartsWith;
 
 TEST(AllocationOrigins, NameTheLibraryThatBegan) {
   AllocationOrigins origins;
+  uint64_t before = allocations();
   std::free(std::malloc(1));
   delete new std::string(100, 'x');
+  uint64_t after = allocations();
   auto counts = origins.stop();
+  EXPECT_EQ(after - before, 3u);
   ASSERT_EQ(counts.size(), 1u);
   EXPECT_EQ(counts.begin()->first, "onednn_allocation_test");
   EXPECT_EQ(counts.begin()->second, 3u);  // the string and its characters

@@ -1,4 +1,4 @@
-#include "allocation_origins.h"
+#include "allocations.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -19,7 +19,8 @@ struct Origin {
   char name[256];
 };
 Origin origins[kMostOrigins];  // fixed: recording allocates nothing
-std::atomic<bool> counting{false};
+std::atomic<uint64_t> total{0};
+std::atomic<bool> records_origins{false};
 thread_local bool inside = false;
 
 bool is_runtime(std::string_view name) {
@@ -43,10 +44,11 @@ void add(const Dl_info& info) {
   }
 }
 
-/// `caller`: the return address of the allocator's entry; null: behind the sanitizer's backtrace
-/// the frames up to its allocator are ours.
+/// Counts an allocation. `caller` is the return address of the allocator's entry; null under a
+/// sanitizer, whose hook is called after frames of this file and then of its allocator.
 void record(const void* caller) {
-  if (!counting.load(std::memory_order_relaxed) || inside) return;
+  ++total;
+  if (!records_origins.load(std::memory_order_relaxed) || inside) return;
   inside = true;
   void* frames[kMostFrames];
   int n = backtrace(frames, kMostFrames), first = 0;
@@ -72,16 +74,18 @@ void record(const void* caller) {
 
 namespace byoc::test {
 
+uint64_t allocations() { return total.load(); }
+
 AllocationOrigins::AllocationOrigins() {
   void* frame;
   backtrace(&frame, 1);  // loads what it needs, once
   for (Origin& origin : origins) origin.count = 0;
-  counting = true;
+  records_origins = true;
 }
-AllocationOrigins::~AllocationOrigins() { counting = false; }
+AllocationOrigins::~AllocationOrigins() { records_origins = false; }
 
 std::map<std::string, uint64_t> AllocationOrigins::stop() {
-  counting = false;
+  records_origins = false;
   std::map<std::string, uint64_t> out;
   for (const Origin& origin : origins) {
     if (origin.count != 0) out[origin.name] += origin.count;
@@ -99,6 +103,7 @@ namespace {
     [](const volatile void*, size_t) { record(nullptr); }, [](const volatile void*) {});
 }  // namespace
 #else
+// These take precedence over glibc's for every library in the process.
 extern "C" {
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
