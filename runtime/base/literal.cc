@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include <Eigen/Core>
+#include "runtime/base/element_type.h"
 
 namespace byoc {
 namespace {
@@ -187,35 +187,7 @@ bool parse_element(std::string_view text, DType dtype, std::byte* to) {
 }
 
 double element_value(DType dtype, const std::byte* from) {
-  auto as = [&]<class T>(T) { return static_cast<double>(load<T>(from)); };
-  switch (dtype) {
-    case DType::kF32:
-      return as(float{});
-    case DType::kF64:
-      return as(double{});
-    case DType::kF16:
-      return as(Eigen::half{});
-    case DType::kBF16:
-      return as(Eigen::bfloat16{});
-    case DType::kI8:
-      return as(int8_t{});
-    case DType::kU8:
-    case DType::kBool:
-      return as(uint8_t{});
-    case DType::kI16:
-      return as(int16_t{});
-    case DType::kU16:
-      return as(uint16_t{});
-    case DType::kI32:
-      return as(int32_t{});
-    case DType::kU32:
-      return as(uint32_t{});
-    case DType::kI64:
-      return as(int64_t{});
-    case DType::kU64:
-      return as(uint64_t{});
-  }
-  return 0;
+  return with_element_type(dtype, [&]<class T>(T) { return static_cast<double>(load<T>(from)); });
 }
 
 }  // namespace byoc

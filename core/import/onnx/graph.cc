@@ -1,56 +1,23 @@
 #include "core/import/onnx/graph.h"
 
-#include <Eigen/Core>  // half and bfloat16
-
 #include <cstring>
 
 #include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
 #include "byoc/op/evaluate.h"
 #include "core/import/onnx/file/protobuf_text.h"
+#include "runtime/base/element_type.h"
 
 namespace byoc::onnx_import {
 namespace {
 
 constexpr ValueId kNowhere{UINT32_MAX, 0};  // what calls return after an error
 
-/// fn(T{}) for the C++ type of `dtype`; 16-bit floats come as Eigen's two.
-template <class Fn>
-auto with_type(DType dtype, Fn&& fn) {
-  switch (dtype) {
-    case DType::kF32:
-      return fn(float{});
-    case DType::kF64:
-      return fn(double{});
-    case DType::kF16:
-      return fn(Eigen::half{});
-    case DType::kBF16:
-      return fn(Eigen::bfloat16{});
-    case DType::kI8:
-      return fn(int8_t{});
-    case DType::kU8:
-    case DType::kBool:
-      return fn(uint8_t{});
-    case DType::kI16:
-      return fn(int16_t{});
-    case DType::kU16:
-      return fn(uint16_t{});
-    case DType::kI32:
-      return fn(int32_t{});
-    case DType::kU32:
-      return fn(uint32_t{});
-    case DType::kI64:
-      return fn(int64_t{});
-    default:
-      return fn(uint64_t{});
-  }
-}
-
 /// All elements as To.
 template <class To>
 std::vector<To> elements(DType dtype, std::span<const std::byte> bytes) {
   std::vector<To> out(bytes.size() / dtype_size(dtype));
-  with_type(dtype, [&](auto zero) {
+  with_element_type(dtype, [&](auto zero) {
     using T = decltype(zero);
     const T* from = reinterpret_cast<const T*>(bytes.data());
     for (size_t k = 0; k < out.size(); ++k) out[k] = static_cast<To>(from[k]);
@@ -165,7 +132,7 @@ ValueId GraphBuilder::constant_ints(const Ints& values) {
 
 ValueId GraphBuilder::scalar(DType dtype, double value) {
   auto buffer = Buffer::make(dtype_size(dtype), [&](std::byte* out) {
-    with_type(dtype, [&](auto zero) {
+    with_element_type(dtype, [&](auto zero) {
       using T = decltype(zero);
       T element = dtype == DType::kBool ? static_cast<T>(value != 0) : static_cast<T>(value);
       std::memcpy(out, &element, sizeof element);

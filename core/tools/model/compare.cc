@@ -1,11 +1,11 @@
 #include "core/tools/model/compare.h"
 
-#include <Eigen/Core>  // half and bfloat16
 #include <cmath>
 #include <cstdio>
 #include <functional>
 
 #include "byoc/base/json.h"
+#include "runtime/base/element_type.h"
 
 namespace byoc::driver {
 namespace {
@@ -54,40 +54,9 @@ void compare_exactly(const Tensor& got, const Tensor& wanted, Difference& out) {
   }
 }
 
-template <class Fn>
-auto with_type(DType dtype, Fn&& fn) {
-  switch (dtype) {
-    case DType::kF32:
-      return fn(float{});
-    case DType::kF64:
-      return fn(double{});
-    case DType::kF16:
-      return fn(Eigen::half{});
-    case DType::kBF16:
-      return fn(Eigen::bfloat16{});
-    case DType::kI8:
-      return fn(int8_t{});
-    case DType::kU8:
-    case DType::kBool:
-      return fn(uint8_t{});
-    case DType::kI16:
-      return fn(int16_t{});
-    case DType::kU16:
-      return fn(uint16_t{});
-    case DType::kI32:
-      return fn(int32_t{});
-    case DType::kU32:
-      return fn(uint32_t{});
-    case DType::kI64:
-      return fn(int64_t{});
-    default:
-      return fn(uint64_t{});
-  }
-}
-
 double largest_magnitude(const Tensor& tensor) {
   double largest = 0;
-  with_type(tensor.spec().dtype, [&](auto zero) {
+  with_element_type(tensor.spec().dtype, [&](auto zero) {
     auto* data = reinterpret_cast<const decltype(zero)*>(tensor.data());
     int64_t n = num_elements(tensor.spec());
     for (int64_t k = 0; k < n; ++k) {
@@ -107,7 +76,7 @@ Difference compare(const Tensor& got, const Tensor& wanted, double largest,
     return out;
   }
   out.largest = largest;
-  with_type(got.spec().dtype, [&](auto zero) {
+  with_element_type(got.spec().dtype, [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_integral_v<T>) compare_exactly<T>(got, wanted, out);
     else compare_floats<T>(got, wanted, allowed, out);
