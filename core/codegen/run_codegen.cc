@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "byoc/base/check.h"
+#include "byoc/compile.h"
 #include "byoc/op/op.h"
 #include "byoc/pass/passes.h"
 #include "byoc/text/graph_json.h"
@@ -34,6 +35,25 @@ void count_work(const IRModule& module, const Function& function, ExternalFuncti
 namespace {
 
 TensorSpec spec_of(const TensorType& type) { return {type.dtype, static_extents(type.shape)}; }
+
+}  // namespace
+
+CompileFunction compile_input(const IRModule& module, Symbol name) {
+  const Function& function = module.function(name);
+  CompileFunction out;
+  out.symbol = name.str();
+  write_graph_json(module, function, name, out.graph_json);
+  for (const ConstantRef& constant : graph_constants(module, function)) {
+    out.constants.push_back(
+        {cat("c", out.constants.size()), constant.key, spec_of(*constant.type)});
+    out.buffers.push_back(module.constants.at(constant.key));
+  }
+  out.n_in = static_cast<uint32_t>(function.num_params());
+  out.n_out = static_cast<uint32_t>(function.results.size());
+  return out;
+}
+
+namespace {
 
 Status check_static(const Function& function, Symbol name) {
   for (const Node& node : function.nodes) {
@@ -67,7 +87,6 @@ class CodegenRun {
     std::vector<CompileFunction> inputs;
   };
   std::vector<Symbol> functions_of(const std::string& id) const;
-  CompileFunction input_for(Symbol name) const;
   Result<Batch> next_batch(const std::vector<Symbol>& names, size_t& next) const;
   static Batch split_off_half(Batch& batch);
   Status compile(const Plugin& plugin, Batch whole);
@@ -90,21 +109,6 @@ std::vector<Symbol> CodegenRun::functions_of(const std::string& id) const {
         function.attrs.has("compiler") && name != module_.entry && !function.attrs.has("composite");
     if (is_region && function.attr("compiler") == id) out.push_back(name);
   }
-  return out;
-}
-
-CompileFunction CodegenRun::input_for(Symbol name) const {
-  const Function& function = module_.function(name);
-  CompileFunction out;
-  out.symbol = name.str();
-  write_graph_json(module_, function, name, out.graph_json);
-  for (const ConstantRef& constant : graph_constants(module_, function)) {
-    out.constants.push_back(
-        {cat("c", out.constants.size()), constant.key, spec_of(*constant.type)});
-    out.buffers.push_back(module_.constants.at(constant.key));
-  }
-  out.n_in = static_cast<uint32_t>(function.num_params());
-  out.n_out = static_cast<uint32_t>(function.results.size());
   return out;
 }
 
@@ -186,7 +190,7 @@ Result<CodegenRun::Batch> CodegenRun::next_batch(const std::vector<Symbol>& name
     Symbol name = names[next++];
     BYOC_TRY_STATUS(check_static(module_.function(name), name));
     batch.names.push_back(name);
-    batch.inputs.push_back(input_for(name));
+    batch.inputs.push_back(compile_input(module_, name));
     bytes += batch.inputs.back().graph_json.size();
   }
   return batch;
@@ -226,7 +230,8 @@ Status CodegenRun::compile(const Plugin& plugin, Batch whole) {
 
 // True: all were compiled. False: one was declined, and is no longer in the batch.
 Result<bool> CodegenRun::try_compile(const Plugin& plugin, Batch& batch) {
-  CompileResult result = plugin.compile(batch.inputs, context_.target_json, context_.threads, 0);
+  CompileResult result = plugin.compile(batch.inputs, {context_.target_json, context_.threads,
+                                                       context_.compile_flags, context_.cancel});
   if (result.status.ok()) {
     attach(std::move(result), batch.names);
     return true;

@@ -67,6 +67,13 @@ Status check_static_inputs(const IRModule& module) {
       .with_help(std::move(help));
 }
 
+uint32_t compile_flags(const BuildOptions& options) {
+  uint32_t flags = 0;
+  if (options.exact_sums) flags |= BYOC_STRICT_FP;
+  if (options.compile_only) flags |= BYOC_COMPILE_ONLY;
+  return flags;
+}
+
 }  // namespace
 
 Result<PassContext> make_context(const IRModule& module, const BuildOptions& options) {
@@ -92,6 +99,8 @@ Result<PassContext> make_context(const IRModule& module, const BuildOptions& opt
   context.level = options.level;
   context.strict = options.strict;
   context.threads = options.threads;
+  context.compile_flags = compile_flags(options);
+  context.cancel = options.cancel;
   context.target_json = options.target_json;
   context.options = options.options;
   context.instruments = options.instruments;

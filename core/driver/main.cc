@@ -2,6 +2,7 @@
 #include <unistd.h>
 #include <csignal>
 
+#include "byoc/compile.h"
 #include "core/driver/commands/commands.h"
 
 int main(int argc, char** argv) {
@@ -23,5 +24,7 @@ int main(int argc, char** argv) {
       compile_command(common),   run_command(common),       bench_command(common),
       verify_command(common),    dump_command(common),      replay_command(common),
       test_onnx_command(common), demo_command(common),      check_plugin_command(common)};
-  return byoc::cli::run_command_line(root, common, argc, argv);
+  int code = byoc::cli::run_command_line(root, common, argc, argv);
+  byoc::shutdown_plugins();
+  return code;
 }

@@ -31,6 +31,8 @@ Result<IRModule> partition_for(IRModule module, const BuildOptions& options);
 /// All of it. Errors: slug "symbolic-shape" names inputs without static shapes; kCancelled, slug
 /// "interrupted".
 Result<Executable> build(IRModule module, const BuildOptions& options);
+/// What a plugin receives of the function `name`, whose types are static.
+CompileFunction compile_input(const IRModule& module, Symbol name);
 /// The last step alone: a module whose entry function is planned externs.
 Result<Executable> make_executable(const IRModule& planned);
 

@@ -75,5 +75,7 @@ Command command(Flags& flags) {
 int main(int argc, char** argv) {
   byoc::cli::Flags flags;
   byoc::cli::Command root = byoc::cli::command(flags);
-  return byoc::cli::run_command_line(root, flags.common, argc, argv);
+  int code = byoc::cli::run_command_line(root, flags.common, argc, argv);
+  byoc::shutdown_plugins();
+  return code;
 }

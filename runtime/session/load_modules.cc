@@ -142,7 +142,7 @@ class ModuleLoader {
       native = *std::move(result);
     } else {
       auto result = plugin_of(module)->load(module, constants_of(executable_, module),
-                                            session_.options.threads);
+                                            session_.options.threads, session_.options.cancel);
       if (!result.ok()) return std::move(result.status()).at(place());
       loaded = *std::move(result);
     }

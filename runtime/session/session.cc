@@ -77,12 +77,19 @@ Status step_failed(Status status, const Executable& executable, size_t index) {
       .at(describe(executable, executable.program.steps[index]));
 }
 
+Status interrupted() { return Status(Code::kCancelled, "interrupted").with_slug("interrupted"); }
+
 Status run_steps(const SessionState& session, ContextState& context) {
+  const Cancellation* cancel = session.options.cancel;
   for (size_t k = 0; k < context.steps.size(); ++k) {
+    if (cancel && cancel->is_cancelled()) [[unlikely]]
+      return interrupted();
     uint64_t begin = context.profiling ? now_ns() : 0;
     Status status = call(session, k, context.steps[k]);
-    if (!status.ok()) [[unlikely]]
+    if (!status.ok()) [[unlikely]] {
+      if (cancel && cancel->is_cancelled()) status = interrupted();
       return step_failed(std::move(status), session.executable, k);
+    }
     if (!context.profiling) continue;
     uint64_t time = now_ns() - begin;
     StepProfile& profile = context.profile[k];
@@ -164,6 +171,9 @@ Status Session::check_externs() const {
 
 Result<std::unique_ptr<Context>> Session::make_context() const {
   BYOC_TRY(auto context, make_context_state(*state_));
+  if (state_->options.cancel) {
+    for (BoundStep& step : context->steps) step.call.cancel = state_->options.cancel->raw();
+  }
   return std::unique_ptr<Context>(new Context(std::move(context)));
 }
 
@@ -176,6 +186,7 @@ Status Session::run(Context& context, std::span<const DLTensor> inputs,
   for (const Patch& patch : state.patches) *patch.slot = state.values[patch.value];
   {
     ThreadScope scope(state_->options.threads);
+    Cancellation::Scope polled(state_->options.cancel);
     BYOC_TRY_STATUS(run_steps(*state_, state));
   }
   run_copies(*state_, state);

@@ -3,7 +3,9 @@
 
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
+#include "core/tools/model/interrupt.h"
 #include "core/tools/model/model_options.h"
+#include "core/tools/model/progress.h"
 #include "core/tools/show/placement.h"
 #include "runtime/cli/output.h"
 
@@ -56,16 +58,32 @@ void warn_declined(const Report& report, const cli::CommonOptions& common) {
   }
 }
 
+Result<Executable> build_shown(IRModule module, const BuildOptions& options,
+                               const cli::CommonOptions& common) {
+  CompileProgress progress(user_cancellation(), common);
+  return build(std::move(module), options);
+}
+
+/// An interrupted save ends with the whole file or with none.
+Status save(const Executable& executable, const std::string& path) {
+  Cancellation::Scope finishes_first(&user_cancellation());
+  BYOC_TRY_STATUS(save_artifact(executable, path));
+  if (!user_cancellation().is_cancelled()) return {};
+  return Status(Code::kCancelled, cat("interrupted after ", path, " was written"))
+      .with_slug("interrupted");
+}
+
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(IRModule module, load_model(options.model));
   BYOC_TRY(BuildOptions build_with, build_options(options.model, common));
   Report report;
   build_with.report = &report;
   auto begin = std::chrono::steady_clock::now();
-  BYOC_TRY(Executable executable, build(std::move(module), build_with));
+  build_with.compile_only = true;
+  BYOC_TRY(Executable executable, build_shown(std::move(module), build_with, common));
   double ns =
       std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
-  BYOC_TRY_STATUS(save_artifact(executable, options.output));
+  BYOC_TRY_STATUS(save(executable, options.output));
   warn_declined(report, common);
   Json json = fields(executable, options.output, ns);
   cli::print_text(

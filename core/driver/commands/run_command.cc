@@ -3,6 +3,7 @@
 #include "core/driver/commands/commands.h"
 #include "core/import/onnx/file/tensor_file.h"
 #include "core/tools/model/bindings.h"
+#include "core/tools/model/interrupt.h"
 #include "core/tools/model/runnable.h"
 #include "runtime/cli/run.h"
 
@@ -32,7 +33,8 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(std::string path, model_path(options.model.model));
   BYOC_TRY(Runnable runnable, make_runnable(options.model, path, common));
   SessionOptions session_options{.threads = options.model.threads,
-                                 .allow_native = !options.no_native};
+                                 .allow_native = !options.no_native,
+                                 .cancel = &user_cancellation()};
   BYOC_TRY(auto session,
            Session::load(std::move(runnable.executable), runnable.plugins, session_options));
   BYOC_TRY_STATUS(session->check_externs());

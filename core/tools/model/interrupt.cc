@@ -11,18 +11,26 @@ namespace byoc::driver {
 namespace {
 
 std::atomic<bool> watched{false}, asked{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may touch it");
+std::atomic<Cancellation*> cancellation{nullptr};
+static_assert(std::atomic<bool>::is_always_lock_free &&
+                  std::atomic<Cancellation*>::is_always_lock_free,
+              "a signal handler may touch it");
 
 extern "C" void on_signal(int) {
-  if (watched.load() && !asked.exchange(true)) return;
+  Cancellation* polled = cancellation.load();
+  if (polled != nullptr && !polled->is_polled()) polled = nullptr;
+  if ((watched.load() || polled != nullptr) && !asked.exchange(true)) {
+    if (polled != nullptr) polled->cancel();
+    return;
+  }
   constexpr char kText[] = "\ninterrupted\n";
   [[maybe_unused]] ssize_t written = write(STDERR_FILENO, kText, sizeof kText - 1);
   _exit(cli::kInterrupted);
 }
 
-void handle(void (*handler)(int)) {
+void install_handlers() {
   struct sigaction action {};
-  action.sa_handler = handler;
+  action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
@@ -30,11 +38,20 @@ void handle(void (*handler)(int)) {
 
 }  // namespace
 
+Cancellation& user_cancellation() {
+  static Cancellation& only = *[] {  // never destroyed: a signal may come at any time
+    cancellation = new Cancellation;
+    install_handlers();
+    return cancellation.load();
+  }();
+  return only;
+}
+
 Interrupt::Interrupt() {
   asked = watched = false;
-  handle(on_signal);
+  install_handlers();
 }
-Interrupt::~Interrupt() { handle(SIG_DFL); }
+Interrupt::~Interrupt() { watched = false; }
 bool Interrupt::requested() const { return asked; }
 void Interrupt::set_watched(bool on) { watched = on; }
 

@@ -1,10 +1,15 @@
 #pragma once
-// Ctrl-C in long work: the first asks the work to stop where it can, the second ends the process.
+// Ctrl-C in long work: the first cancels work that polls, the second ends the process.
+#include "byoc/compile.h"
 
 namespace byoc::driver {
 
-/// While one lives, SIGINT and SIGTERM are caught. One at a time. Work that cannot stop in the
-/// middle is ended at once, with exit code 130: nothing is written before a command's end.
+/// Cancelled by the first SIGINT or SIGTERM while work polls it. The first call installs the
+/// handlers, for the rest of the process. A signal while nothing polls, and every later one, ends
+/// the process at once with exit code 130.
+Cancellation& user_cancellation();
+
+/// Work that looks at requested() itself. One at a time; installs the same handlers.
 class Interrupt {
  public:
   Interrupt();

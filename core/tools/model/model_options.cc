@@ -7,6 +7,7 @@
 #include "byoc/te/target.h"
 #include "byoc/text/text.h"
 #include "core/tools/model/bindings.h"
+#include "core/tools/model/interrupt.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {
@@ -86,6 +87,9 @@ void add_build_options(cli::Command& command, ModelOptions& options) {
                  &options.target});
   all.push_back(
       {"--strict", "", "an op that its first taker does not run is an error", &options.strict});
+  all.push_back({"--exact-sums", "",
+                 "no kernel rounds otherwise than the direct sum, as Winograd does",
+                 &options.exact_sums});
   all.push_back({"-O", "LEVEL",
                  "0 no fusion, 1 folding and fusion, 2 layouts and in-place, 3 faster numerics",
                  &options.level});
@@ -130,6 +134,8 @@ Result<BuildOptions> build_options(const ModelOptions& options, const cli::Commo
   out.default_codegen = options.default_codegen;
   out.level = options.level;
   out.strict = options.strict;
+  out.exact_sums = options.exact_sums;
+  out.cancel = &user_cancellation();
   out.threads = options.threads;
   if (options.target != "native") out.target_json = te::print(*target);
   return out;

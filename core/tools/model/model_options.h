@@ -17,12 +17,12 @@ struct ModelOptions {
   PluginFlags plugins;
   uint32_t threads = 1;
   int level = 2;
-  bool strict = false;
+  bool strict = false, exact_sums = false;
 };
 
 /// --plugin and --plugin-option alone.
 void add_plugin_options(cli::Command& command, PluginFlags& flags);
-/// How to compile: --compiler, --default, --plugin, --threads, --target, --strict, -O.
+/// How to compile: --compiler, --default, --plugin, --threads, --target, --strict, --exact-sums, -O.
 void add_build_options(cli::Command& command, ModelOptions& options);
 /// MODEL and all flags of the model; they point into `options`.
 void add_model_options(cli::Command& command, ModelOptions& options, const std::string& model_doc);
@@ -31,7 +31,8 @@ void add_model_options(cli::Command& command, ModelOptions& options, const std::
 /// Errors: slug "plugin-option".
 Result<std::shared_ptr<const PluginSet>> load_plugins(const PluginFlags& flags,
                                                       const cli::CommonOptions& common);
-/// Loads the plugins; errors of usage for what the flags cannot mean.
+/// Loads the plugins; Ctrl-C cancels what is compiled with the options (interrupt.h). Errors of
+/// usage for what the flags cannot mean.
 Result<BuildOptions> build_options(const ModelOptions& options, const cli::CommonOptions& common);
 
 /// The file MODEL means: itself, or the only model in it when it is a folder.

@@ -44,4 +44,15 @@ void Progress::clear() {
   shown_ = false;
 }
 
+CompileProgress::CompileProgress(Cancellation& cancellation, const cli::CommonOptions& common)
+    : cancellation_(cancellation), progress_(common) {
+  cancellation_.set_progress(
+      [this](uint32_t permille, std::string_view what) { progress_.show(what, permille, 1000); });
+}
+
+CompileProgress::~CompileProgress() {
+  cancellation_.set_progress(nullptr);
+  progress_.clear();
+}
+
 }  // namespace byoc::driver

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string_view>
 
+#include "byoc/compile.h"
 #include "runtime/cli/command.h"
 
 namespace byoc::driver {
@@ -20,6 +21,19 @@ class Progress {
   using Clock = std::chrono::steady_clock;
   bool quiet_, terminal_, shown_ = false;
   Clock::time_point next_;
+};
+
+/// While it lives, what plugins report through `cancellation` while they compile is shown.
+class CompileProgress {
+ public:
+  CompileProgress(Cancellation& cancellation, const cli::CommonOptions& common);
+  CompileProgress(const CompileProgress&) = delete;
+  CompileProgress& operator=(const CompileProgress&) = delete;
+  ~CompileProgress();
+
+ private:
+  Cancellation& cancellation_;
+  Progress progress_;
 };
 
 }  // namespace byoc::driver

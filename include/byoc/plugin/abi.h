@@ -183,9 +183,9 @@ typedef struct byoc_function {
 } byoc_function;
 
 /* COMPILE_ONLY: the host saves and releases the module and loads nothing of it in this process, as
- * `byoc compile` does. DETERMINISTIC: reserved; compiling is always deterministic. STRICT_FP: every
- * sum is the direct sum of the op's definition, its products rounded before they are added: no
- * contraction to fused multiply-add, no Winograd, no lower precision. */
+ * `byoc compile` does. DETERMINISTIC: reserved; compiling is always deterministic. STRICT_FP: no
+ * kernel rounds otherwise than the direct sum of the op's definition, as Winograd and lower
+ * precision do; the order of terms and fused multiply-add are the plugin's choice. */
 enum byoc_compile_flags { BYOC_COMPILE_ONLY = 1, BYOC_DETERMINISTIC = 2, BYOC_STRICT_FP = 4 };
 typedef struct byoc_compile {
   byoc_hdr h;
