@@ -33,7 +33,6 @@ class LlvmPlugin : public sdk::Plugin {
   void open(const sdk::Options& options) override {
     std::string folder = options.get("cache_dir", KernelCache::default_folder());
     cache_folder_ = options.get_bool("cache", true) ? folder : "";
-    dump_folder_ = options.get("dump");
   }
   std::vector<sdk::Pattern> patterns() const override { return {}; }  // judge sees every op
   sdk::Verdict judge(const sdk::Graph& graph) const override {
@@ -44,9 +43,10 @@ class LlvmPlugin : public sdk::Plugin {
   std::unique_ptr<sdk::Module> compile_module(sdk::CompileRequest& request) override;
   std::unique_ptr<sdk::Module> load_module(const byoc_load& load) override;
   std::optional<uint32_t> compat(std::string_view text) const override;
+  std::string show(sdk::CompileRequest& request, std::string_view form) override;
 
  private:
-  std::string cache_folder_, dump_folder_;
+  std::string cache_folder_;
 };
 
 /// The bytes of this library: another build of the plugin may make other code.
@@ -75,17 +75,21 @@ te::Target target_of(const byoc_compile& request) {
   return target;
 }
 
-CompileOptions options_of(const byoc_compile& raw, const KernelCache& cache) {
+EmitOptions emit_options_of(const byoc_compile& raw) {
+  EmitOptions options;
+  options.contract = (raw.flags & BYOC_STRICT_FP) == 0;
+  options.threads = std::max(raw.threads, 1u);
+  return options;
+}
+
+CompileOptions options_of(const sdk::CompileRequest& request, const KernelCache& cache) {
   CompileOptions options;
-  options.emit.contract = (raw.flags & BYOC_STRICT_FP) == 0;
-  options.emit.threads = std::max(raw.threads, 1u);
+  options.emit = emit_options_of(request.raw);
   options.jobs = std::max(std::thread::hardware_concurrency(), 1u);
   options.cache = &cache;
-  const byoc_host* host = sdk::host().table();
-  if (raw.cancel == nullptr) return options;
-  options.is_cancelled = [host, &raw] { return host->cancelled(raw.cancel) != 0; };
-  options.set_progress = [host, &raw](uint32_t permille) {
-    host->progress(raw.cancel, permille, sdk::to_str("compiling"));
+  options.is_cancelled = [cancel = request.cancel()] { return cancel.is_requested(); };
+  options.set_progress = [cancel = request.cancel()](uint32_t permille) {
+    cancel.progress(permille, 1000, "compiling with llvm");
   };
   return options;
 }
@@ -94,39 +98,11 @@ std::vector<te::LoopFunction> lower_all(const sdk::CompileRequest& request,
                                         const te::Target& target) {
   std::vector<te::LoopFunction> out;
   for (const sdk::Function& function : request.functions) {
+    function.cancel.check();
     out.push_back(value_of(loops_of_graph(function.graph_json, target),
                            static_cast<int64_t>(function.index)));
   }
   return out;
-}
-
-/// DIR/SYMBOL: no symbol leads out of the folder.
-std::string dump_path(const std::string& folder, std::string symbol) {
-  auto is_plain = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
-           c == '.' || c == '-';
-  };
-  std::replace_if(
-      symbol.begin(), symbol.end(), [&](char c) { return !is_plain(c); }, '_');
-  return cat(folder, "/", symbol);
-}
-
-/// LLVM IR and assembly of every function, for people: compiled for this alone, so that it is the
-/// same whatever the cache has.
-void dump(const std::string& folder, const sdk::CompileRequest& request,
-          std::span<const te::LoopFunction> functions, const Machine& machine,
-          const CompileOptions& options) {
-  std::vector<Status> errors(functions.size());
-  auto write = [&](size_t k) -> Status {
-    std::string path = dump_path(folder, request.functions[k].graph.symbol);
-    BYOC_TRY(Listings code, list_kernel(functions[k], machine, options.emit));
-    BYOC_TRY_STATUS(write_file(path + ".ll", code.llvm));
-    return write_file(path + ".s", code.assembly);
-  };
-  on_threads(functions.size(), options.jobs, [&](size_t k) { errors[k] = write(k); });
-  for (size_t k = 0; k < errors.size(); ++k) {
-    if (!errors[k].ok()) fail(errors[k], static_cast<int64_t>(request.functions[k].index));
-  }
 }
 
 Signature signature_of(sdk::Function& function, uint64_t workspace_bytes) {
@@ -147,8 +123,7 @@ std::unique_ptr<sdk::Module> LlvmPlugin::compile_module(sdk::CompileRequest& req
   Machine machine = value_of(machine_of(target));
   std::vector<te::LoopFunction> functions = lower_all(request, target);
   KernelCache cache(cache_folder_, cache_folder_.empty() ? "" : this_compiler());
-  CompileOptions options = options_of(request.raw, cache);
-  if (!dump_folder_.empty()) dump(dump_folder_, request, functions, machine, options);
+  CompileOptions options = options_of(request, cache);
   Compiled compiled = compile_kernels(functions, machine, options);
   std::vector<const Kernel*> kernels;
   std::vector<Signature> signatures;
@@ -164,6 +139,19 @@ std::unique_ptr<sdk::Module> LlvmPlugin::compile_module(sdk::CompileRequest& req
   }
   return std::make_unique<NativeModule>(value_of(link_native(kernels, machine)), compat_of(machine),
                                         std::move(signatures), std::move(constants));
+}
+
+/// Compiled for this alone, so that it is the same whatever the cache has.
+std::string LlvmPlugin::show(sdk::CompileRequest& request, std::string_view form) {
+  if (form != "llvm" && form != "asm") return Plugin::show(request, form);
+  te::Target target = target_of(request.raw);
+  Machine machine = value_of(machine_of(target));
+  std::string out;
+  for (const te::LoopFunction& function : lower_all(request, target)) {
+    Listings code = value_of(list_kernel(function, machine, emit_options_of(request.raw)));
+    out += form == "llvm" ? code.llvm : code.assembly;
+  }
+  return out;
 }
 
 /// The host's constant with that key, held.

@@ -6,17 +6,15 @@ namespace byoc::driver {
 
 enum class CodeForm { kLlvm, kAssembly };
 
-/// One compiled function. `text` is empty where its plugin shows no code.
+/// One function that a plugin compiles. `text` is empty when the plugin shows no code of the form.
 struct GeneratedCode {
   std::string function, plugin, text;
 };
 
-/// Partitions and compiles the model with the flags of `options`, and asks plugins for the code of
-/// every function, or of `function` alone, in the order they are compiled. A plugin shows its code
-/// when it knows the option "dump", a folder: into it go SYMBOL.ll (LLVM's text) and SYMBOL.s
-/// (assembly) of each function, where other characters than letters, digits and "_.-" are "_".
-/// Errors: those of compiling; slug "unknown-function"; slug "no-code" when there is none to
-/// show.
+/// Partitions the model with the flags of `options`, and returns the code that Plugin::show writes
+/// for every function, or for `function` alone, in the order they are compiled.
+/// Errors: those of the passes and of show; slug "unknown-function"; slug "no-code" when no plugin
+/// shows any.
 Result<std::vector<GeneratedCode>> generated_code(IRModule module, const std::string& function,
                                                   CodeForm form, const ModelOptions& options,
                                                   const cli::CommonOptions& common);

@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "byoc/runtime/artifact.h"
+#include "byoc/te/target.h"
 #include "support/flow.h"
 #include "support/paths.h"
 #include "support/temp_folder.h"
@@ -12,6 +15,7 @@ namespace byoc::test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::string_view kProgram =
     R"(fn main(%x: f32[2,3,9,9], %w: f32[8,3,3,3], %b: f32[8,1,1]) {
@@ -118,18 +122,67 @@ TEST(LlvmPlugin, CompilesToEqualBytesWithAndWithoutACache) {
   EXPECT_EQ(first.modules[0].blob->key(), third.modules[0].blob->key());
 }
 
-TEST(LlvmPlugin, ShowsItsCodeOnRequest) {
+TEST(LlvmPlugin, ShowsItsCodeInTwoFormsAndNoOther) {
   TempFolder folder;
-  PluginSearch search;
-  search.files = {cat(BYOC_PLUGIN_DIR, "/libbyoc_llvm.so")};
-  search.options = {{"llvm", {{"cache", "0"}, {"dump", folder.path()}}}};
-  BuildOptions options;
-  options.plugins = PluginSet::load(search);
-  Result<Executable> out = build(parse("fn main(%x: f32[4]) { %0 = relu(%x) return %0 }"), options);
-  ASSERT_TRUE(out.ok()) << out.status().to_string();
-  const std::string symbol = out->modules[0].functions[0].symbol;
-  EXPECT_THAT(get(folder.file(symbol + ".ll")), HasSubstr("define"));
-  EXPECT_THAT(get(folder.file(symbol + ".s")), HasSubstr("ret"));
+  auto set = plugins(folder.file("cache"));
+  const Plugin& llvm = *set->find("llvm");
+  IRModule module = parse("fn main(%x: f32[4]) { %0 = relu(%x) return %0 }");
+  CompileFunction function = compile_input(module, module.entry);
+  auto text = llvm.show(function, {}, "llvm"), assembly = llvm.show(function, {}, "asm");
+  ASSERT_TRUE(text.ok() && assembly.ok()) << text.status().to_string();
+  EXPECT_THAT(*text, HasSubstr("define hidden"));
+  EXPECT_THAT(*assembly, HasSubstr("\tret"));
+  Status other = llvm.show(function, {}, "ptx").status();
+  EXPECT_EQ(other.code(), Code::kUnimplemented);
+  EXPECT_EQ(other.message(), "llvm: shows no code of the form \"ptx\"");
+}
+
+TEST(LlvmPlugin, FusesNoMultiplyAddWhereSumsAreExact) {
+  TempFolder folder;
+  auto set = plugins(folder.file("cache"));
+  IRModule module = parse("fn main(%x: f32[4,8], %y: f32[8,4]) { %0 = matmul(%x, %y) return %0 }");
+  CompileFunction function = compile_input(module, module.entry);
+  CompileOptions options{.target_json = te::print(*te::parse_target("x86-64-v3"))};
+  auto fused = set->find("llvm")->show(function, options, "asm");
+  options.flags = BYOC_STRICT_FP;
+  auto exact = set->find("llvm")->show(function, options, "asm");
+  ASSERT_TRUE(fused.ok() && exact.ok()) << fused.status().to_string();
+  EXPECT_THAT(*fused, HasSubstr("vfmadd"));
+  EXPECT_THAT(*exact, Not(HasSubstr("vfmadd")));
+  EXPECT_THAT(*exact, HasSubstr("vmulps"));
+}
+
+TEST(LlvmPlugin, CachesKernelsOfExactSumsApart) {
+  TempFolder folder;
+  auto set = plugins(folder.file("cache"));
+  IRModule module = parse("fn main(%x: f32[4,8], %y: f32[8,4]) { %0 = matmul(%x, %y) return %0 }");
+  CompileFunction function = compile_input(module, module.entry);
+  CompileResult fused = set->find("llvm")->compile({&function, 1}, {});
+  CompileResult exact = set->find("llvm")->compile({&function, 1}, {.flags = BYOC_STRICT_FP});
+  ASSERT_TRUE(fused.status.ok() && exact.status.ok()) << exact.status.to_string();
+  EXPECT_NE(fused.module.blob->key(), exact.module.blob->key());
+  namespace fs = std::filesystem;
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.file("cache")), {}), 2);
+}
+
+TEST(LlvmPlugin, ReportsProgressPerKernelAndStopsWhenCancelled) {
+  TempFolder folder;
+  auto set = plugins(folder.file("cache"));
+  IRModule module = parse(R"(fn a(%x: f32[4]) { %0 = relu(%x) return %0 }
+fn main(%x: f32[4]) { %0 = tanh(%x) return %0 })");
+  std::vector<CompileFunction> functions = {compile_input(module, Symbol("a")),
+                                            compile_input(module, module.entry)};
+  Cancellation cancellation;
+  std::vector<uint32_t> seen;
+  cancellation.set_progress([&](uint32_t permille, std::string_view) { seen.push_back(permille); });
+  CompileOptions options{.cancel = &cancellation};
+  ASSERT_TRUE(set->find("llvm")->compile(functions, options).status.ok());
+  std::sort(seen.begin(), seen.end());
+  EXPECT_THAT(seen, ::testing::ElementsAre(500, 1000));
+  cancellation.cancel();
+  Status stopped = set->find("llvm")->compile(functions, options).status;
+  EXPECT_EQ(stopped.code(), Code::kCancelled);
+  EXPECT_EQ(stopped.slug(), "interrupted");
 }
 
 TEST(LlvmPlugin, SaysWhyItRefusesAnOp) {

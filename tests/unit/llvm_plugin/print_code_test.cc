@@ -19,7 +19,7 @@ constexpr const char* kTwoFunctions = R"(fn main(%x: f32[2,3]) {
   return %2
 })";
 
-/// Scratch folders go to a folder of the test's own, which has to be empty in the end.
+/// The folder for temporary files has to be empty in the end.
 class PrintCode : public ::testing::Test {
  protected:
   PrintCode() : byoc(cat("env TMPDIR=", scratch.path(), " ", BYOC_BUILD_DIR, "/bin/byoc")) {
@@ -80,7 +80,8 @@ TEST_F(PrintCode, GivesJsonWithTheTextOfEachFunction) {
 TEST_F(PrintCode, SaysWhoShowsNone) {
   Ran ran = print("--compiler json --llvm");
   EXPECT_EQ(ran.code, 1);
-  EXPECT_THAT(ran.err, HasSubstr("error[no-code]: who compiles this shows no such code: json\n"));
+  EXPECT_THAT(ran.err,
+              HasSubstr("error[no-code]: no plugin that compiles this shows such code: json\n"));
   EXPECT_THAT(ran.err, HasSubstr("byoc print MODEL --compiler llvm --llvm"));
   EXPECT_EQ(ran.out, "");
 }
@@ -92,6 +93,15 @@ fn main(%x: f32[4]) { %0 = @a(%x)  %1 = tanh(%0)  return %1 })");
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr(", by json, which shows no code\n"));
   EXPECT_THAT(ran.out, HasSubstr(", by llvm\n\t.text\n"));
+}
+
+TEST_F(PrintCode, ShowsExactSumsWithoutFusedMultiplyAdd) {
+  const std::string flags = "--compiler llvm --asm --fn llvm_main_0 --target x86-64-v3";
+  EXPECT_THAT(print(flags).out, HasSubstr("vfmadd"));
+  Ran exact = print(flags + " --exact-sums");
+  ASSERT_EQ(exact.code, 0) << exact.err;
+  EXPECT_THAT(exact.out, Not(HasSubstr("vfmadd")));
+  EXPECT_THAT(exact.out, HasSubstr("vmul"));
 }
 
 TEST_F(PrintCode, RefusesFunctionsThatAreNotThereAndFlagsThatDoNotGoTogether) {
