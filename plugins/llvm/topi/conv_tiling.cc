@@ -9,6 +9,9 @@
 namespace byoc::llvm_plugin::topi {
 namespace {
 
+// Multiply-adds in a row. In a longer body LLVM loads operands so early that sums are spilled.
+constexpr int64_t kLongestBody = 256;
+
 std::optional<Sums> sums_of(const te::Stage& anchor, const te::Target& target) {
   const te::Compute& compute = std::get<te::Compute>(anchor.kind);
   std::vector<int64_t> y, terms;
@@ -50,7 +53,9 @@ std::optional<Tiling> conv_tiling(const te::Stage& anchor, const te::Target& tar
   out.unrolled = {{column, plan.tile.cells}, {1, plan.tile.vectors}};
   if (plan.tile.cells < plan.tile.vectors) std::swap(out.unrolled[0], out.unrolled[1]);
   out.vectorized = {lane, conv->lanes};
-  if (conv->block_bytes <= 16 * 4) out.unrolled_reduce = {conv->is_flat ? 1u : 3u};
+  const int64_t terms = conv->block_bytes / 4;
+  const int64_t body = terms * plan.tile.cells * plan.tile.vectors * conv->registers;
+  if (terms <= 16 && body <= kLongestBody) out.unrolled_reduce = {conv->is_flat ? 1u : 3u};
   out.panel = {{1, plan.o_panel < conv->o ? plan.o_panel : 0},
                {row, plan.units < conv->units ? plan.units : 0}};
   if (!conv->is_flat) out.panel.push_back({column, 0});

@@ -29,7 +29,8 @@ te::ScheduleProvider pool_schedules(const te::Target& target) {
     std::optional<AnchorDag> what = find_anchor_stage(dag);
     if (!what || !is_pool(dag.stages[what->anchor])) return std::nullopt;
     const auto& axes = std::get<te::Compute>(dag.stages[what->anchor].kind).axes;
-    if (extent_of(axes[4]) != target.lanes(4)) return std::nullopt;
+    const int64_t block = extent_of(axes[4]), lanes = target.lanes(4);
+    if (block != lanes && (block != lanes / 2 || block < 8)) return std::nullopt;
     const RowTiling tiling{
         even_tile(extent_of(axes[3]), kCells), 1, Taps::kInCells, {"r2", "r0"}, "r1"};
     return tile_rows(dag, *what, tiling);
