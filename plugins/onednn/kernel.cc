@@ -6,8 +6,14 @@
 #include <map>
 
 #include "library/format_text.h"
+#include "library/implementations.h"
 
 namespace byoc::onednn {
+namespace {
+
+constexpr size_t kMostOperands = 3;  // of a loop
+
+}  // namespace
 
 ThreadScope::ThreadScope(uint32_t threads) : before_(omp_get_max_threads()) {
   if (before_ != static_cast<int>(threads)) omp_set_num_threads(static_cast<int>(threads));
@@ -35,8 +41,12 @@ struct OnednnKernel::State {
 
 OnednnKernel::OnednnKernel(Plan plan, dnnl::engine engine, uint32_t threads)
     : plan_(std::move(plan)), engine_(std::move(engine)), threads_(threads == 0 ? 1 : threads) {
-  for (const Step& step : plan_.steps)
+  for (const Step& step : plan_.steps) {
+    BYOC_ONEDNN_CHECK(!step.args.empty(), step.name + " writes a result");
+    BYOC_ONEDNN_CHECK(!step.loop || step.args.size() <= kMostOperands + 1,
+                      step.name + " is a loop over a few operands");
     formats_.push_back({format_text(step.args.front().desc), format_text(step.args.back().desc)});
+  }
   pool_.reserve(64);
   pool_.push_back(make_state());
 }
@@ -54,6 +64,8 @@ std::unique_ptr<OnednnKernel::State> OnednnKernel::make_state() const {
     state->first_slot.push_back(state->slots.size());
     for (const Bound& bound : step.args) {
       const Buffer& buffer = plan_.buffers[bound.buffer];
+      BYOC_ONEDNN_CHECK(buffer.home != Buffer::kConstant || buffer.index < plan_.held.size(),
+                        step.name + " reads a constant that the plan holds");
       void* address = buffer.home == Buffer::kConstant
                           ? const_cast<char*>(plan_.held[buffer.index].data<char>()) + bound.offset
                           : nullptr;
@@ -116,7 +128,6 @@ dnnl_status_t OnednnKernel::execute(const State& state, size_t step) const {
   }
   if (!now.loop || status != dnnl_success) return status;
   status = dnnl_stream_wait(state.stream.get());
-  constexpr size_t kMostOperands = 3;
   const void* in[kMostOperands] = {};
   size_t first = state.first_slot[step], last = now.args.size() - 1;
   for (size_t k = 0; k < std::min(last, kMostOperands); ++k) in[k] = state.slots[first + k].address;
@@ -169,7 +180,8 @@ sdk::KernelInfo OnednnKernel::info() const {
   out.flags = BYOC_KERNEL_MAY_ALLOC;
   out.resident_bytes = plan_.packed_bytes;
   std::map<std::string, int> counts;
-  for (const Step& step : plan_.steps) ++counts[step.is_reorder ? "reorder" : step.implementation];
+  for (const Step& step : plan_.steps)
+    ++counts[step.is_reorder ? std::string(kReorderStep) : step.implementation];
   for (const auto& [name, count] : counts) {
     out.implementation += (out.implementation.empty() ? "" : ", ") + name +
                           (count > 1 ? " x" + std::to_string(count) : "");

@@ -1,5 +1,6 @@
 #include "patterns.h"
 
+#include "region/chain.h"
 #include "region/decomposed.h"
 
 namespace byoc::onednn {
@@ -7,15 +8,14 @@ namespace {
 
 using namespace sdk;  // the table reads as its own small language
 
-// Any chain of these behind an op is computed before the result is stored.
+// Any chain of these after an op is computed before the result is stored.
 Dag post_ops(const Dag& on, std::string_view capture) {
-  auto unary = [](std::string_view name) { return op(name, {prior()}); };
-  auto binary = [](std::string_view name) { return op(name, {prior(), any("other")}); };
-  Dag next = one_of({unary("relu"), unary("clip"), unary("tanh"), unary("gelu"), unary("swish"),
-                     unary("hard_swish"), unary("hard_sigmoid"), unary("sigmoid"), unary("elu"),
-                     unary("leaky_relu"), unary("mish"), binary("add"), binary("multiply"),
-                     binary("maximum"), binary("minimum"), binary("subtract"), binary("divide")});
-  return repeat(next, on, capture, 0, 16);
+  std::string choices;
+  for (const ChainOp& row : chain_ops()) {
+    Dag next = row.is_binary ? op(row.op, {prior(), any("other")}) : op(row.op, {prior()});
+    choices += (choices.empty() ? "" : ",") + next.json();
+  }
+  return repeat({"one_of", "[" + choices + "]"}, on, capture, 0, 16);
 }
 
 Dag biased(std::string_view anchor) {
@@ -23,7 +23,7 @@ Dag biased(std::string_view anchor) {
   return optional(bias, op(anchor, {any("a"), any("b")}).as("anchor"));
 }
 
-// What a function in pieces reads, twice or more: the op with its bias and a residual or two.
+// A decomposed function reads its operand twice or more: an op with its bias and a residual or two.
 Dag summed(std::string_view anchor) {
   Dag add = op("add", {prior(), any("other")});
   return one_of({repeat(add, biased(anchor), "before", 0, 2)}).as("x");
@@ -36,14 +36,14 @@ std::vector<Pattern> pattern_table() {
   for (std::string anchor : {"conv2d", "conv1d", "conv3d", "conv2d_transpose", "conv1d_transpose",
                              "conv3d_transpose", "matmul", "gemm"}) {
     table.emplace_back(anchor, post_ops(biased(anchor), "post"), 10);
-    for (const Pieces& function : functions_in_pieces()) {
+    for (const Decomposed& function : decomposed_functions()) {
       table.emplace_back(anchor + "_" + std::string(function.name) + "_pieces",
                          post_ops(function.pattern(summed(anchor)), "after"), 20);
     }
   }
-  for (const Pieces& function : functions_in_pieces())
+  for (const Decomposed& function : decomposed_functions())
     table.emplace_back(std::string(function.name) + "_pieces", function.pattern(any("x")), 15);
-  table.emplace_back("layer_norm_pieces", layer_norm_in_pieces(), 20);
+  table.emplace_back("layer_norm_pieces", decomposed_layer_norm(), 20);
   add_ops(table,
           {"max_pool", "average_pool", "global_max_pool", "global_average_pool",
            // elementwise and binary

@@ -1,5 +1,5 @@
 #pragma once
-#include "byoc/plugin/sdk.h"
+#include "byoc/plugin/sdk/plugin.h"
 
 namespace byoc::onednn {
 

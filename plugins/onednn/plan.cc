@@ -4,22 +4,19 @@
 #include <cctype>
 #include <cstring>
 #include <map>
-#include <numeric>
 
+#include "arena.h"
 #include "library/format_text.h"
 
 namespace byoc::onednn {
 namespace {
 
-constexpr uint64_t kAlign = 64;
-uint64_t rounded(uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
-
 std::string layout_key(const Desc& from, const Desc& to) {
   return "onednn/" + dnnl_version_text() + "/" + layout_text(from) + " -> " + layout_text(to);
 }
 
-// Whether concat's operands, in the layouts it wants them, follow one another in its result: the
-// same layout, without padding, and no dim of more than one outside of the axis.
+// Returns whether concat's operands, in the layouts it wants them, follow one another in its
+// result: the same layout, without padding, and no dim of more than one outside of the axis.
 bool lie_in_a_row(const Region& region, const Unit& unit, const Built& built) {
   const Dims& dims = region.type(unit.out).dims;
   int64_t axis = unit.node->attrs.i("axis", 0);
@@ -60,31 +57,33 @@ class Planner {
  private:
   struct Place {
     uint32_t buffer = UINT32_MAX;
-    uint64_t offset = 0;  // of a view: bytes behind the buffer's first
+    uint64_t offset = 0;  // of a view: bytes after the buffer's first
   };
   struct Standing {  // a value in one format
     Place at;
     Desc desc;
   };
   uint32_t new_buffer(Buffer::Home home, uint32_t index, const Desc& desc) {
-    plan_.buffers.push_back({home, index, 0, rounded(desc.get_size())});
+    plan_.buffers.push_back({home, index, 0, buffer_bytes(desc)});
     return static_cast<uint32_t>(plan_.buffers.size() - 1);
   }
-  Standing& home_of(int value) { return homes_[static_cast<size_t>(value)]; }
+  Standing& home_of(int value) {
+    BYOC_ONEDNN_CHECK(static_cast<size_t>(value) < homes_.size(), "the region has such a value");
+    return homes_[static_cast<size_t>(value)];
+  }
   void place_inputs();
   uint32_t constant_in(const Argument& argument);
   Place place_of(const Argument& argument);
   void add_reorder(Place from, const Desc& from_desc, uint32_t to, const Desc& to_desc);
   void add_view(const Unit& unit, const Built& built);
   void stand(const Unit& unit, Place at, const Desc& desc);
-  bool may_be_part(int value, const Desc& desc) const;
+  bool may_move_into(int value, const Desc& desc) const;
   bool add_concat_in_place(const Unit& unit, const Built& built);
   void add_unit(size_t index);
   uint32_t result_buffer(const Unit& unit, const Built& built);
   void copy_residual(const Built& built, uint32_t to);
   std::optional<uint32_t> buffer_to_take_over(int value, const Desc& desc, size_t unit) const;
   void finish_outputs();
-  void place_arena();
 
   sdk::Constants& constants_;
   const dnnl::engine& engine_;
@@ -113,7 +112,7 @@ void Planner::place_inputs() {
     if (value.origin == Value::kUnit) continue;
     formats_[v] = plain_or_none(value.type);
     homes_[v].desc = formats_[v];
-    if (value.origin == Value::kInput)  // a constant is made when somebody asks for it in a layout
+    if (value.origin == Value::kInput)  // a constant is placed when a unit reads it in a layout
       homes_[v].at.buffer = new_buffer(Buffer::kInput, value.index, formats_[v]);
   }
 }
@@ -136,7 +135,9 @@ void Planner::add_reorder(Place from, const Desc& from_desc, uint32_t to, const 
 // A constant in the wanted layout: the host's own memory when that is what is wanted, else packed
 // once per process.
 uint32_t Planner::constant_in(const Argument& argument) {
-  const Value& value = region_.values[static_cast<size_t>(argument.value)];
+  const Value& value = region_.at(argument.value);
+  BYOC_ONEDNN_CHECK(argument.have.get_size() == static_cast<uint64_t>(value.type.bytes()),
+                    "a view of a constant covers it: " + value.type.text());
   if (argument.have == argument.want) {
     plan_.held.push_back(constants_.keep(value.index));
   } else {
@@ -159,7 +160,9 @@ uint32_t Planner::constant_in(const Argument& argument) {
 
 Planner::Place Planner::place_of(const Argument& argument) {
   const Standing home = home_of(argument.value);
-  bool is_constant = region_.values[static_cast<size_t>(argument.value)].origin == Value::kConstant;
+  bool is_constant = region_.at(argument.value).origin == Value::kConstant;
+  BYOC_ONEDNN_CHECK(is_constant || home.at.buffer < plan_.buffers.size(),
+                    "units are in an order in which values are made before they are read");
   if (!is_constant && !argument.is_reshaped && home.desc == argument.want) return home.at;
   auto key = std::pair(argument.value, layout_key(argument.have, argument.want));
   auto known = copies_.find(key);
@@ -177,9 +180,8 @@ Planner::Place Planner::place_of(const Argument& argument) {
   return copies_[key] = {to, 0};
 }
 
-// Where the value, or a copy of it, stands in the layout wanted, and nobody reads the value after
-// this unit, the unit itself only as what is summed to; it is no result. Earlier readers do not
-// matter.
+// Returns the buffer of the value, or of a copy of it in the wanted layout, when no later unit
+// reads the value, this unit reads it once, and it is no result. Earlier readers do not matter.
 std::optional<uint32_t> Planner::buffer_to_take_over(int value, const Desc& desc,
                                                      size_t unit) const {
   if (value < 0 || reads_of(region_.units[unit], value) != 1) return std::nullopt;
@@ -193,7 +195,7 @@ std::optional<uint32_t> Planner::buffer_to_take_over(int value, const Desc& desc
     if (copy == copies_.end()) return std::nullopt;
     at = copy->second;
   }
-  if (at.buffer == UINT32_MAX) return std::nullopt;  // a constant that nobody has asked for yet
+  if (at.buffer == UINT32_MAX) return std::nullopt;  // a constant that no unit has read yet
   const Buffer& buffer = plan_.buffers[at.buffer];
   if (buffer.home != Buffer::kArena || buffer.is_shared) return std::nullopt;
   return at.buffer;
@@ -223,6 +225,7 @@ void Planner::copy_residual(const Built& built, uint32_t to) {
 
 // The memory has two owners from here on: neither may be overwritten in place.
 void Planner::add_view(const Unit& unit, const Built& built) {
+  BYOC_ONEDNN_CHECK(built.inputs.size() == 1, "a view has one operand");
   Place at = place_of(built.inputs[0]);
   plan_.buffers[at.buffer].is_shared = true;
   stand(unit, {at.buffer, at.offset + built.offset}, built.out);
@@ -233,8 +236,9 @@ void Planner::stand(const Unit& unit, Place at, const Desc& desc) {
   formats_[static_cast<size_t>(unit.out)] = desc;
 }
 
-// Made by a unit in memory of its own, in this layout: it can as well stand in a part of another's.
-bool Planner::may_be_part(int value, const Desc& desc) const {
+// A value that a unit makes in memory of its own, in this layout, can be made inside another buffer
+// instead.
+bool Planner::may_move_into(int value, const Desc& desc) const {
   const Standing& home = homes_[static_cast<size_t>(value)];
   if (region_.values[static_cast<size_t>(value)].origin != Value::kUnit || home.desc != desc)
     return false;
@@ -242,20 +246,20 @@ bool Planner::may_be_part(int value, const Desc& desc) const {
   return buffer.home == Buffer::kArena && !buffer.is_shared && buffer.whole == UINT32_MAX;
 }
 
-// The operands lie one after another in the result: who makes them writes them there. Those that
-// stand elsewhere are copied.
+// The operands lie one after another in the result: the units that make them write them there.
+// Operands that cannot move are copied.
 bool Planner::add_concat_in_place(const Unit& unit, const Built& built) {
   bool is_result =
       std::find(region_.outputs.begin(), region_.outputs.end(), unit.out) != region_.outputs.end();
   if (unit.node->op != "concat" || is_result || !lie_in_a_row(region_, unit, built)) return false;
   if (std::none_of(built.inputs.begin(), built.inputs.end(),
-                   [&](const Argument& a) { return may_be_part(a.value, a.want); }))
+                   [&](const Argument& a) { return may_move_into(a.value, a.want); }))
     return false;
   uint32_t whole = new_buffer(Buffer::kArena, 0, built.out);
   uint64_t offset = 0;
   for (const Argument& argument : built.inputs) {
     uint32_t part = home_of(argument.value).at.buffer;
-    if (!may_be_part(argument.value, argument.want)) {
+    if (!may_move_into(argument.value, argument.want)) {
       Place from = place_of(argument);
       part = new_buffer(Buffer::kArena, 0, argument.want);
       add_reorder(from, argument.want, part, argument.want);
@@ -265,6 +269,7 @@ bool Planner::add_concat_in_place(const Unit& unit, const Built& built) {
     plan_.buffers[part].is_shared = true;
     offset += argument.want.get_size();
   }
+  BYOC_ONEDNN_CHECK(offset == built.out.get_size(), "concat's operands fill its result");
   plan_.buffers[whole].is_shared = true;
   stand(unit, {whole}, built.out);
   return true;
@@ -284,6 +289,9 @@ void Planner::add_unit(size_t index) {
   }
   uint32_t out = result_buffer(unit, built);
   step.args.push_back({DNNL_ARG_DST, out, built.out_view.value_or(built.out)});
+  BYOC_ONEDNN_CHECK(step.primitive || step.loop, step.name + " runs something");
+  BYOC_ONEDNN_CHECK(!built.out_view || built.out_view->get_size() <= built.out.get_size(),
+                    step.name + " writes into its own buffer");
   plan_.steps.push_back(std::move(step));
   stand(unit, {out}, built.out);
 }
@@ -302,56 +310,11 @@ void Planner::finish_outputs() {
   }
 }
 
-// Buffers by size, each at the lowest offset that is free as long as it lives.
-void Planner::place_arena() {
-  for (uint32_t s = 0; s < plan_.steps.size(); ++s) {
-    for (const Bound& bound : plan_.steps[s].args) {
-      Buffer& buffer = plan_.buffers[bound.buffer];
-      buffer.first = std::min(buffer.first, s);
-      buffer.last = std::max(buffer.last, s);
-    }
-    plan_.scratchpad_bytes =
-        std::max<uint64_t>(plan_.scratchpad_bytes, rounded(plan_.steps[s].scratchpad.get_size()));
-  }
-  for (const Buffer& part : plan_.buffers) {
-    if (part.whole == UINT32_MAX) continue;
-    Buffer& whole = plan_.buffers[part.whole];
-    whole.first = std::min(whole.first, part.first);
-    whole.last = std::max(whole.last, part.last);
-  }
-  std::vector<uint32_t> order;
-  for (uint32_t b = 0; b < plan_.buffers.size(); ++b) {
-    const Buffer& buffer = plan_.buffers[b];
-    if (buffer.home == Buffer::kArena && buffer.whole == UINT32_MAX) order.push_back(b);
-  }
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return plan_.buffers[a].bytes > plan_.buffers[b].bytes;
-  });
-  std::vector<uint32_t> placed;  // by offset
-  for (uint32_t b : order) {
-    Buffer& now = plan_.buffers[b];
-    for (uint32_t other : placed) {
-      const Buffer& there = plan_.buffers[other];
-      if (there.first > now.last || there.last < now.first) continue;
-      if (there.offset >= now.offset + now.bytes) break;
-      now.offset = std::max(now.offset, there.offset + there.bytes);
-    }
-    plan_.arena_bytes = std::max(plan_.arena_bytes, now.offset + now.bytes);
-    placed.insert(
-        std::upper_bound(placed.begin(), placed.end(), now.offset,
-                         [&](uint64_t o, uint32_t p) { return o < plan_.buffers[p].offset; }),
-        b);
-  }
-  for (Buffer& part : plan_.buffers) {
-    if (part.whole != UINT32_MAX) part.offset += plan_.buffers[part.whole].offset;
-  }
-}
-
 Plan Planner::make() {
   place_inputs();
   for (current_ = 0; current_ < region_.units.size(); ++current_) add_unit(current_);
   finish_outputs();
-  place_arena();
+  place_arena(plan_);
   return std::move(plan_);
 }
 

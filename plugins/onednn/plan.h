@@ -11,8 +11,8 @@ struct Buffer {
   uint32_t index = 0;                     // of the input, output or held constant
   uint64_t offset = 0, bytes = 0;         // in the arena
   uint32_t first = UINT32_MAX, last = 0;  // steps that touch it
-  bool is_shared = false;                 // two values stand in it, one a view of the other
-  uint32_t whole = UINT32_MAX;            // it is a part of that buffer: `offset` counts from there
+  bool is_shared = false;                 // two values are in it, one a view of the other
+  uint32_t whole = UINT32_MAX;            // the buffer it is inside of: `offset` counts from there
 };
 
 /// A primitive's argument: a buffer seen through a descriptor.
@@ -20,7 +20,7 @@ struct Bound {
   int index = 0;  // DNNL_ARG_...
   uint32_t buffer = 0;
   Desc desc;
-  uint64_t offset = 0;  // bytes behind the buffer's first
+  uint64_t offset = 0;  // bytes after the buffer's first
 };
 
 struct Step {
@@ -29,8 +29,8 @@ struct Step {
   Desc scratchpad;
   bool is_reorder = false;
   std::string implementation, name;
-  Loop loop;          // behind the primitive, which may be none
-  int64_t node = -1;  // of the graph; of a reorder: of the primitive that wants it
+  Loop loop;          // after the primitive, which may be none
+  int64_t node = -1;  // of the graph; of a reorder: of the primitive that reads its result
 };
 
 struct Plan {
@@ -40,9 +40,9 @@ struct Plan {
   uint64_t arena_bytes = 0, scratchpad_bytes = 0, packed_bytes = 0;
 };
 
-/// Reorders stand only where two primitives disagree and at the region's border; constants are
-/// reordered here, once for all sessions; a residual is summed in place where nobody reads it
-/// afterwards. Throws Refusal.
+/// There are reorders only between primitives of different layouts, and for the region's inputs and
+/// outputs; constants are reordered here, once for all sessions; a residual is summed in place when
+/// no later step reads it. Throws Refusal.
 Plan make_plan(const Graph& graph, sdk::Constants& constants, const dnnl::engine& engine);
 
 }  // namespace byoc::onednn

@@ -1,5 +1,8 @@
 // The onednn plugin: patterns as a table, verdicts from oneDNN itself, one kernel per region.
+#include "byoc/plugin/sdk.h"
+
 #include "kernel.h"
+#include "library/implementations.h"
 #include "patterns.h"
 
 namespace byoc::onednn {
@@ -36,7 +39,7 @@ std::string how(const Region& region, const Built& built) {
 
 // A concat by reference is one reorder per operand: as fast as it gets.
 bool is_slow(const Unit& unit, const Built& built) {
-  return built.implementation.starts_with("ref") && unit.node->op != "concat";
+  return is_reference(built.implementation) && unit.node->op != "concat";
 }
 
 // Post-ops that cost an op its fast kernel are better off as ops of their own.

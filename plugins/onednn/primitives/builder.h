@@ -16,16 +16,18 @@ struct Builder {
   bool wants_plain = false;  // the operands are brought to the plain layout first
 
   const sdk::Attrs& attrs() const { return unit.node->attrs; }
-  const Type& type(size_t arg) const { return region.type(unit.args[arg]); }
+  int value(size_t arg) const {
+    BYOC_ONEDNN_CHECK(arg < unit.args.size(), unit.node->op + " has another operand");
+    return unit.args[arg];
+  }
+  const Type& type(size_t arg) const { return region.type(value(arg)); }
   const Type& out_type() const { return region.type(unit.out); }
   DataType data(size_t arg) const { return data_type(type(arg).dtype); }
   /// As the operand stands, or will stand.
   Desc format(size_t arg) const {
     return wants_plain ? plain_desc(type(arg)) : formats[static_cast<size_t>(unit.args[arg])];
   }
-  bool is_constant(size_t arg) const {
-    return region.values[static_cast<size_t>(unit.args[arg])].origin == Value::kConstant;
-  }
+  bool is_constant(size_t arg) const { return region.at(value(arg)).origin == Value::kConstant; }
   Argument as_it_is(int index, size_t arg, Desc want) const {
     return {index, unit.args[arg], wants_plain, format(arg), std::move(want)};
   }
@@ -94,7 +96,7 @@ Built build_reduction(const Builder& builder);  // reduce.cc
 Built build_concat(const Builder& builder);     // move.cc
 Built build_view(const Builder& builder);
 Built build_transpose(const Builder& builder);
-Built build_part(const Builder& builder);
+Built build_subview(const Builder& builder);
 Built build_prelu(const Builder& builder);   // elementwise.cc
 Built build_resize(const Builder& builder);  // resample.cc
 Built build_where(const Builder& builder);   // loops.cc

@@ -1,3 +1,4 @@
+#include "library/implementations.h"
 #include "primitives/builder.h"
 #include "primitives/conv_loop.h"
 
@@ -25,7 +26,7 @@ Desc transposed_weights(const Dims& stored, int64_t groups, DataType type) {
 
 using Tag = dnnl::memory::format_tag;
 
-// A bias, a sum, and relu behind them: what the loop does, too.
+// A bias, a sum, and relu after them: the loop does these, too.
 bool has_relu(const Unit& unit) {
   return !unit.posts.empty() && unit.posts.back().node->op == "relu";
 }
@@ -36,7 +37,7 @@ bool is_simple_chain(const Unit& unit, const Posts& posts) {
 
 // oneDNN's AVX2 kernel for images in blocks of channels, in the layouts it has them in.
 bool is_blocked_avx2(const Builder& b, const dnnl::convolution_forward::primitive_desc& pd) {
-  return std::string_view(pd.impl_info_str()) == "jit:avx2" && b.type(1).rank() == 4 &&
+  return is_blocked_convolution_avx2(pd.impl_info_str()) && b.type(1).rank() == 4 &&
          b.data(0) == DataType::f32 && b.attrs().i("group", 1) == 1 &&
          pd.src_desc() == Desc(b.type(0).dims, kF32, Tag::nChw8c) &&
          pd.weights_desc() == Desc(b.type(1).dims, kF32, Tag::OIhw8i8o) &&
@@ -49,6 +50,8 @@ std::optional<Loop> find_loop(const Builder& b, const Posts& posts,
   const Dims &in = b.type(0).dims, &out = b.out_type().dims, &kernel = b.type(1).dims;
   Dims strides = b.attrs().ints("strides"), steps = b.attrs().ints("dilations"),
        pads = b.attrs().ints("pads");
+  BYOC_ONEDNN_CHECK(strides.size() == 2 && steps.size() == 2 && pads.size() == 4,
+                    "oneDNN has accepted the convolution's attributes");
   return find_conv_loop({in[0], in[1], out[1], in[2], in[3], out[2], out[3], kernel[2], kernel[3],
                          strides[0], strides[1], steps[0], steps[1], pads[0], pads[1],
                          posts.bias >= 0, posts.sum >= 0, has_relu(b.unit)});
@@ -60,6 +63,8 @@ Built build_conv(const Builder& b) {
   const sdk::Attrs& attrs = b.attrs();
   int64_t groups = attrs.i("group", 1);
   Dims weight = b.type(1).dims;
+  BYOC_ONEDNN_CHECK(groups >= 1 && weight.size() >= 3 && weight.size() == b.out_type().rank(),
+                    "conv has weights [o, c / group, k...] of its result's rank");
   if (groups > 1) {
     weight[0] /= groups;
     weight.insert(weight.begin(), groups);
@@ -81,12 +86,14 @@ Built build_conv(const Builder& b) {
   std::optional<Loop> loop = find_loop(b, posts, pd);
   if (!loop) return finish(pd, std::move(built));
   built.loop = *std::move(loop);
-  built.implementation = "loop:avx2";
+  built.implementation = kOwnLoopAvx2;
   return built;
 }
 
 Built build_conv_transpose(const Builder& b) {
   const sdk::Attrs& attrs = b.attrs();
+  BYOC_ONEDNN_CHECK(b.type(1).rank() >= 3 && b.type(1).rank() == b.out_type().rank(),
+                    "a transposed convolution has weights [c, o / group, k...]");
   Desc view = transposed_weights(b.type(1).dims, attrs.i("group", 1), b.data(1));
   int64_t channels = b.out_type().dims[1];
   Posts posts = read_posts(b.region, b.unit, Channel{channels, 1});

@@ -333,6 +333,9 @@ std::optional<Loop> find_conv_loop(const ConvShape& c) {
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return std::nullopt;
   if (c.in_channels % kBlock != 0 || c.out_channels % (kTileBlocks * kBlock) != 0)
     return std::nullopt;
+  BYOC_ONEDNN_CHECK(c.stride_h > 0 && c.stride_w > 0 && c.step_h > 0 && c.step_w > 0 &&
+                        c.kernel_h > 0 && c.kernel_w > 0,
+                    "oneDNN has accepted the convolution's attributes");
   return [c, groups = find_groups(c)](const void* const* in, void* to) {
     auto operand = [&](int k) { return static_cast<const float*>(in[k]); };
     convolve(c, groups,

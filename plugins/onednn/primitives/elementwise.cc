@@ -36,11 +36,11 @@ Loop again(const Node& node, const Desc& format) {
 
 Built build_eltwise(const Builder& b) {
   no_posts(b);
-  std::vector<Eltwise> rows = find_eltwise(*b.unit.node);
-  if (rows.size() != 1) throw Refusal{b.unit.node->op + " is wired up as a post-op alone"};
-  auto pd = describe<dnnl::eltwise_forward>(b.engine, user_scratchpad(), kInference, rows[0].how,
-                                            b.format(0), result(b.format(0)), rows[0].alpha,
-                                            rows[0].beta);
+  std::optional<Eltwise> row = find_eltwise(*b.unit.node);
+  BYOC_ONEDNN_CHECK(row, "build_with calls this for oneDNN's functions: " + b.unit.node->op);
+  auto pd =
+      describe<dnnl::eltwise_forward>(b.engine, user_scratchpad(), kInference, row->how,
+                                      b.format(0), result(b.format(0)), row->alpha, row->beta);
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc())};
   built.out = pd.dst_desc();
@@ -54,7 +54,7 @@ Built build_prelu(const Builder& b) {
   no_posts(b);
   Dims slopes = padded(b.type(1).dims, b.type(0).rank());
   if (b.out_type().dtype != sdk::DType::kF32) throw Refusal{"only f32 is wired up"};
-  Desc plain = plain_desc(b.type(0));  // for the loop behind it
+  Desc plain = plain_desc(b.type(0));  // for the loop after it
   auto pd = describe<dnnl::prelu_forward>(b.engine, user_scratchpad(), kInference, plain,
                                           plain_desc(slopes, b.data(1)), result(plain));
   Built built;
@@ -82,6 +82,7 @@ dnnl::primitive_attr turned_around(const std::string& op) {
 Built build_binary(const Builder& b) {
   no_posts(b);
   const Dims& out = b.out_type().dims;
+  BYOC_ONEDNN_CHECK(find_binary(*b.unit.node), "build_with calls this for oneDNN's binary ops");
   Binary row = *find_binary(*b.unit.node);
   bool is_greater = row.how == algorithm::binary_gt || row.how == algorithm::binary_ge;
   size_t full = b.type(0).dims == out && !(is_greater && b.type(1).dims == out) ? 0 : 1;

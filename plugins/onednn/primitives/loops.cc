@@ -7,6 +7,8 @@
 #include <cstring>
 #include <limits>
 
+#include "library/implementations.h"
+
 namespace byoc::onednn {
 
 int loop_threads() {
@@ -19,6 +21,7 @@ int loop_threads() {
 
 Broadcast::Broadcast(const Dims& dims, std::initializer_list<Dims> operands)
     : rank_(dims.size()), operands_(operands.size()) {
+  BYOC_ONEDNN_CHECK(rank_ <= kMaxRank && operands_ <= kMaxOperands, "strides_ has room for them");
   std::copy(dims.begin(), dims.end(), dims_);
   for (int64_t extent : dims) cells_ *= extent;
   size_t v = 0;
@@ -71,6 +74,7 @@ void softmax_row(const float* in, float* out, int64_t length, int64_t step) {
 
 // oneDNN 2.6 takes NaN for a very small number.
 Loop softmax_again(const Dims& dims, size_t axis) {
+  BYOC_ONEDNN_CHECK(axis < dims.size(), "softmax has an axis of its operand");
   int64_t outer = 1, length = dims[axis], inner = 1;
   for (size_t d = 0; d < dims.size(); ++d) {
     if (d < axis) outer *= dims[d];
@@ -115,7 +119,7 @@ Built loop_of(const Builder& b, Loop loop) {
     built.inputs.push_back(b.vector(static_cast<int>(k), k, b.type(k).dims));
   built.out = plain_desc(b.out_type());
   built.loop = std::move(loop);
-  built.implementation = "loop";
+  built.implementation = kOwnLoop;
   return built;
 }
 
@@ -143,7 +147,7 @@ struct Padding {
   Dims from, to, begin;
 };
 
-// A block of channels is a dim of its own behind the others; those stay where they are.
+// A block of channels is a dim of its own after the others, which keep their places.
 Padding in_blocks(const Padding& plain, int64_t block) {
   auto split = [&](Dims dims) {
     dims[1] /= block;
@@ -183,6 +187,7 @@ Loop pad_loop(const Padding& p, float value) {
 Built build_pad(const Builder& b) {
   const Dims &dims = b.type(0).dims, &out = b.out_type().dims;
   Dims pads = b.attrs().ints("pads");
+  BYOC_ONEDNN_CHECK(!dims.empty() && pads.size() == 2 * dims.size(), "pad has two numbers per dim");
   if (b.out_type().dtype != sdk::DType::kF32) throw Refusal{"only f32 is wired up"};
   if (b.attrs().s("mode", "constant") != "constant")
     throw Refusal{"mode is " + b.attrs().s("mode") + "; only constant is wired up"};
@@ -197,7 +202,7 @@ Built build_pad(const Builder& b) {
   built.inputs = {b.as_it_is(0, 0, blocks->desc)};
   built.out = blocks->with_dims(out);
   built.loop = pad_loop(in_blocks(plain, blocks->size), value);
-  built.implementation = "loop";
+  built.implementation = kOwnLoop;
   return built;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // What oneDNN has no primitive for, or computes otherwise than the op is defined: plain loops over
-// memory, in a primitive's place or behind it.
+// memory, in a primitive's place or after it.
 #include "primitives/builder.h"
 
 namespace byoc::onednn {
@@ -26,7 +26,7 @@ class Broadcast {
   int64_t strides_[kMaxOperands][kMaxRank] = {};
 };
 
-/// A loop behind an elementwise primitive: f again where `is_odd` holds for the operand.
+/// A loop after an elementwise primitive: f again where `is_odd` holds for the operand.
 Loop where_odd(int64_t cells, bool (*is_odd)(float), float (*f)(float));
 /// alpha * (e^x - 1) again where the subtraction would lose digits.
 Loop elu_again(int64_t cells, float alpha);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "library/implementations.h"
 #include "primitives/builder.h"
 
 namespace byoc::onednn {
@@ -39,7 +40,7 @@ std::optional<Desc> in_columns(const Desc& wanted, const Desc& chosen) {
 
 bool is_plain(const Desc& desc) { return desc == plain_desc(dims_of(desc)); }
 
-// Rows of f32 by one constant matrix, with nothing behind but a bias, a sum and functions.
+// Rows of f32 by one constant matrix, with nothing after them but a bias, a sum and functions.
 bool may_be_convolution(const Builder& b, const Argument& src, const Posts& posts, int64_t rows) {
   constexpr int64_t kFewRows = 8;
   return b.is_constant(1) && b.type(1).rank() == 2 && b.data(0) == DataType::f32 &&
@@ -59,13 +60,14 @@ std::optional<Built> product_as_convolution(const Builder& b, const Argument& sr
   using Tag = dnnl::memory::format_tag;
   Desc pixels({1, depth, 1, rows}, kF32, Tag::nhwc),
       results({1, columns, 1, rows}, kF32, Tag::nhwc);
+  BYOC_ONEDNN_CHECK(plain_strides_of(weights.have), "a matrix is read through a view");
   Dims steps = *plain_strides_of(weights.have), ones = {1, 1}, none = {0, 0};
   Desc matrix({columns, depth, 1, 1}, kF32, Dims{steps.back(), steps[steps.size() - 2], 1, 1});
   Desc bias = posts.bias >= 0 ? any_desc({columns}, kF32) : Desc();
   auto pd = describe<dnnl::convolution_forward>(
       b.engine, posts.attr, kInference, algorithm::convolution_direct, pixels,
       any_desc(dims_of(matrix), kF32), bias, results, ones, none, none, none);
-  if (std::string_view(pd.impl_info_str()) != "jit_1x1:avx2") return std::nullopt;
+  if (!is_pointwise_convolution_avx2(pd.impl_info_str())) return std::nullopt;
   Built built;
   built.inputs = {{DNNL_ARG_SRC, src.value, true, pixels, pixels},
                   {DNNL_ARG_WEIGHTS, weights.value, true, matrix, pd.weights_desc()}};
@@ -141,6 +143,7 @@ Built build_gemm(const Builder& b) {
   const sdk::Attrs& attrs = b.attrs();
   auto matrix = [&](int index, size_t arg, bool is_transposed) {
     Dims dims = b.type(arg).dims;
+    BYOC_ONEDNN_CHECK(dims.size() == 2, "gemm multiplies matrices");
     Desc view = is_transposed ? transposed(dims, b.data(arg)) : plain_desc(b.type(arg));
     return Argument{index, b.unit.args[arg], true, view,
                     view};  // read from plain memory through a view

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "library/format_text.h"
+#include "library/implementations.h"
 #include "primitives/builder.h"
 
 namespace byoc::onednn {
@@ -54,7 +55,7 @@ void bring_to_one_order(std::vector<Desc>& sources, DataType type) {
 
 }  // namespace
 
-// In the format of the operands. Empty ones have no part in it.
+// Concatenates in the operands' common format; operands without elements are skipped.
 Built build_concat(const Builder& b) {
   no_posts(b);
   std::vector<Desc> sources;
@@ -79,7 +80,8 @@ Built build_concat(const Builder& b) {
 
 namespace {
 
-// No primitive: the operand's memory, walked in another way. Who wants it otherwise reorders it.
+// No primitive: the operand's memory with other strides. Units that need another layout get a
+// reorder.
 Built view_of(const Builder& b, const Desc& from, const Desc& to, uint64_t offset = 0) {
   no_posts(b);
   Built built;
@@ -87,7 +89,7 @@ Built view_of(const Builder& b, const Desc& from, const Desc& to, uint64_t offse
   built.inputs = {b.as_it_is(0, 0, from)};
   built.out = to;
   built.offset = offset;
-  built.implementation = "view";
+  built.implementation = kViewStep;
   return built;
 }
 
@@ -115,19 +117,23 @@ Built build_transpose(const Builder& b) {
   Dims perm = b.attrs().ints("perm");
   Dims dims = b.out_type().dims, strides(dims.size()), from = operand_strides(b);
   if (dims.empty()) throw Refusal{"scalars are not wired up"};
+  BYOC_ONEDNN_CHECK(from.size() == dims.size() && (perm.empty() || perm.size() == dims.size()),
+                    "transpose keeps the rank and has an axis per dim");
   for (size_t k = 0; k < dims.size(); ++k)
     strides[k] = from[perm.empty() ? dims.size() - 1 - k : static_cast<size_t>(perm[k])];
   return view_of(b, strided(b.type(0).dims, from, b.data(0)), strided(dims, strides, b.data(0)));
 }
 
 // Cells start, start + step, ... of each dim, less the dim that goes.
-Built build_part(const Builder& b) {
+Built build_subview(const Builder& b) {
   Dims from = operand_strides(b), starts = b.attrs().ints("starts"),
        steps = b.attrs().ints("steps"), strides;
   int64_t drop = b.attrs().i("drop"), offset = 0;
   if (drop < 0 && b.type(0).dims == b.out_type().dims &&
       std::all_of(steps.begin(), steps.end(), [](int64_t step) { return step == 1; }))
     return view_of(b, b.format(0), b.format(0));
+  BYOC_ONEDNN_CHECK(starts.size() == from.size() && steps.size() == from.size(),
+                    "region/subviews.cc writes a start and a step per dim");
   for (size_t d = 0; d < from.size(); ++d) {
     offset += starts[d] * from[d];
     if (static_cast<int64_t>(d) != drop) strides.push_back(from[d] * steps[d]);

@@ -10,6 +10,7 @@ using Flags = dnnl::normalization_flags;
 // The means and variances are given, as the op's operands.
 Built build_batch_norm(const Builder& b) {
   no_posts(b);
+  BYOC_ONEDNN_CHECK(b.type(0).rank() >= 2, "batch_norm reads [n, c, spatial...]");
   Dims channels = {b.type(0).dims[1]};
   auto pd = describe<dnnl::batch_normalization_forward>(
       b.engine, user_scratchpad(), kInference, b.format(0), result(b.format(0)),
@@ -64,7 +65,7 @@ Built build_softmax(const Builder& b) {
   no_posts(b);
   size_t axis = axis_of(b, "axis", -1);
   if (b.out_type().dtype != sdk::DType::kF32) throw Refusal{"only f32 is wired up"};
-  Desc plain = plain_desc(b.type(0));  // for the loop behind it
+  Desc plain = plain_desc(b.type(0));  // for the loop after it
   auto pd =
       describe<SoftmaxForward>(b.engine, user_scratchpad(), kInference, algorithm::softmax_accurate,
                                plain, plain, static_cast<int>(axis));

@@ -2,6 +2,7 @@
 #include <limits>
 #include <optional>
 
+#include "library/implementations.h"
 #include "primitives/loops.h"
 
 namespace byoc::onednn {
@@ -18,6 +19,8 @@ struct Window {
 
 Window read_window(const Builder& b) {
   const sdk::Attrs& attrs = b.attrs();
+  BYOC_ONEDNN_CHECK(b.type(0).rank() > 2 && b.out_type().rank() == b.type(0).rank(),
+                    "pooling reads [n, c, spatial...]");
   size_t spatial = b.type(0).rank() - 2;
   Dims pads = attrs.ints("pads");
   if (pads.empty()) pads.assign(2 * spatial, 0);
@@ -25,6 +28,9 @@ Window read_window(const Builder& b) {
            halves(pads, false), halves(pads, true)};
   if (w.strides.empty()) w.strides.assign(spatial, 1);
   if (w.dilations.empty()) w.dilations.assign(spatial, 1);
+  BYOC_ONEDNN_CHECK(w.kernel.size() == spatial && w.strides.size() == spatial &&
+                        w.dilations.size() == spatial && w.begin.size() == spatial,
+                    "a window has as many dims as the image");
   for (size_t k = 0; k < spatial; ++k) {
     int64_t in = b.type(0).dims[k + 2], out = b.out_type().dims[k + 2];
     int64_t needed =
@@ -49,8 +55,7 @@ Built pool_with(const Builder& b, algorithm how, const Window& w) {
   no_posts(b);
   auto pd = describe_pool(b, how, w, b.format(0));
   std::optional<Blocks> blocks = find_or_make_blocks(b, 0);
-  if (blocks && !std::string_view(pd.impl_info_str()).starts_with("jit"))
-    pd = describe_pool(b, how, w, blocks->desc);
+  if (blocks && !is_generated(pd.impl_info_str())) pd = describe_pool(b, how, w, blocks->desc);
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc())};
   built.out = pd.dst_desc();
@@ -144,7 +149,7 @@ std::optional<Built> blocked_max_pool(const Builder& b, const Window& w) {
            static_cast<float*>(to) + plane * out_plane);
     }
   };
-  built.implementation = "loop";
+  built.implementation = kOwnLoop;
   return built;
 }
 
@@ -170,6 +175,7 @@ Built build_average_pool(const Builder& b) {
 namespace {
 
 Built build_global_pool(const Builder& b, algorithm how) {
+  BYOC_ONEDNN_CHECK(b.type(0).rank() >= 2, "pooling reads [n, c, spatial...]");
   Dims spatial(b.type(0).dims.begin() + 2, b.type(0).dims.end()), zeros(spatial.size(), 0),
       ones(spatial.size(), 1);
   return pool_with(b, how, {spatial, ones, ones, zeros, zeros});

@@ -101,22 +101,9 @@ const std::map<std::string, Binary, std::less<>> kBinary = {
 
 }  // namespace
 
-std::vector<Eltwise> find_eltwise(const Node& node) {
-  if (node.op == "hard_sigmoid") {
-    return {{algorithm::eltwise_linear, f32(node, "alpha", 0.2), f32(node, "beta", 0.5)},
-            {algorithm::eltwise_clip, 0, 1}};
-  }
+std::optional<Eltwise> find_eltwise(const Node& node) {
   auto row = kEltwise.find(node.op);
-  return row == kEltwise.end() ? std::vector<Eltwise>() : std::vector{row->second(node)};
-}
-
-// As a post-op, logistic loses NaN: 1/2 + tanh(x / 2) / 2 keeps it. Three functions,
-// so that the chain has none of them twice.
-std::vector<Eltwise> find_post(const Node& node) {
-  if (node.op != "sigmoid") return find_eltwise(node);
-  return {{algorithm::eltwise_pow, 0.5f, 1},
-          {algorithm::eltwise_tanh, 0, 0},
-          {algorithm::eltwise_linear, 0.5f, 0.5f}};
+  return row == kEltwise.end() ? std::nullopt : std::optional(row->second(node));
 }
 
 std::optional<Binary> find_binary(const Node& node) {
@@ -147,16 +134,6 @@ bool is_broadcast(const Dims& dims, const Dims& to) {
   return true;
 }
 
-Dims leading_ones(const Dims& dims, size_t rank) {
-  Dims out(rank - dims.size(), 1);
-  out.insert(out.end(), dims.begin(), dims.end());
-  return out;
-}
-
-}  // namespace
-
-namespace {
-
 // oneDNN 2.6 keeps one code generator per algorithm in a chain: a second relu with another slope
 // gets the first one's.
 class EltwiseChain {
@@ -175,48 +152,84 @@ class EltwiseChain {
   std::vector<Eltwise> rows_;
 };
 
+class PostReader {
+ public:
+  PostReader(const Region& region, const Unit& unit, Channel channel, float alpha)
+      : region_(region), unit_(unit), channel_(channel), alpha_(alpha) {}
+  Posts read();
+
+ private:
+  bool is_bias(const Post& post, const Value& value) const;
+  void add_function(const Node& node);
+  void add_operand(const Post& post);
+  void add_binary(const Post& post, const Type& operand);
+
+  const Region& region_;
+  const Unit& unit_;
+  Channel channel_;
+  float alpha_;
+  Posts out_;
+  dnnl::post_ops ops_;
+  EltwiseChain eltwise_;
+};
+
+// A constant of one element per channel that is added first.
+bool PostReader::is_bias(const Post& post, const Value& value) const {
+  return &post == unit_.posts.data() && post.node->op == "add" && alpha_ == 1.0f &&
+         value.origin == Value::kConstant &&
+         is_per_channel(value.type.dims, region_.type(unit_.out).rank(), channel_);
+}
+
+void PostReader::add_function(const Node& node) {
+  std::optional<Eltwise> row = find_eltwise(node);
+  BYOC_ONEDNN_CHECK(row, "oneDNN has each function of region/chain.cc: " + node.op);
+  eltwise_.append(*row, ops_);
+}
+
+// oneDNN has a fast sum at the head of a chain alone.
+void PostReader::add_operand(const Post& post) {
+  const Value& value = region_.at(post.other);
+  const Dims& dims = region_.type(unit_.out).dims;
+  if (is_bias(post, value)) {
+    out_.bias = post.other;
+  } else if (post.node->op == "add" && value.type.dims == dims && ops_.len() == 0) {
+    ops_.append_sum(1.0f);
+    out_.sum = post.other;
+  } else if (is_broadcast(value.type.dims, dims)) {
+    add_binary(post, value.type);
+  } else {
+    throw Refusal{"the operand " + value.type.text() + " of the post-op " + post.node->op +
+                  " makes another shape of the result"};
+  }
+}
+
+void PostReader::add_binary(const Post& post, const Type& operand) {
+  std::optional<Binary> row = find_binary(*post.node);
+  BYOC_ONEDNN_CHECK(row, "oneDNN has each binary op of region/chain.cc: " + post.node->op);
+  const Dims& dims = region_.type(unit_.out).dims;
+  Dims seen = padded(operand.dims, dims.size());
+  int index = DNNL_ARG_ATTR_MULTIPLE_POST_OP(ops_.len()) | DNNL_ARG_SRC_1;
+  bool whole = seen == dims;
+  DataType type = data_type(operand.dtype);
+  ops_.append_binary(row->how, whole ? any_desc(seen, type) : plain_desc(seen, type));
+  out_.inputs.push_back({index, post.other, seen, whole});
+}
+
+Posts PostReader::read() {
+  if (alpha_ != 1.0f) eltwise_.append({algorithm::eltwise_linear, alpha_, 0.0f}, ops_);
+  for (const Post& post : unit_.posts) {
+    if (post.other < 0) add_function(*post.node);
+    else add_operand(post);
+  }
+  out_.attr.set_post_ops(ops_);
+  out_.attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return std::move(out_);
+}
+
 }  // namespace
 
 Posts read_posts(const Region& region, const Unit& unit, Channel channel, float alpha) {
-  Posts out;
-  dnnl::post_ops ops;
-  const Dims& dims = region.type(unit.out).dims;
-  EltwiseChain eltwise;
-  if (alpha != 1.0f) eltwise.append({algorithm::eltwise_linear, alpha, 0.0f}, ops);
-  for (size_t k = 0; k < unit.posts.size(); ++k) {
-    const Post& post = unit.posts[k];
-    if (post.other < 0) {
-      std::vector<Eltwise> rows = find_post(*post.node);
-      if (rows.empty()) throw Refusal{post.node->op + " as a post-op is not wired up"};
-      for (const Eltwise& row : rows) eltwise.append(row, ops);
-      continue;
-    }
-    if (!find_binary(*post.node)) throw Refusal{post.node->op + " as a post-op is not wired up"};
-    const Value& value = region.values[static_cast<size_t>(post.other)];
-    const Dims& other = value.type.dims;
-    bool is_add = post.node->op == "add";
-    if (k == 0 && is_add && alpha == 1.0f && value.origin == Value::kConstant &&
-        is_per_channel(other, dims.size(), channel)) {
-      out.bias = post.other;
-    } else if (is_add && other == dims && ops.len() == 0) {  // oneDNN has a fast sum there alone
-      ops.append_sum(1.0f);
-      out.sum = post.other;
-    } else if (is_broadcast(other, dims)) {
-      Dims seen = leading_ones(other, dims.size());
-      int index = DNNL_ARG_ATTR_MULTIPLE_POST_OP(ops.len()) | DNNL_ARG_SRC_1;
-      bool whole = seen == dims;
-      DataType type = data_type(value.type.dtype);
-      ops.append_binary(find_binary(*post.node)->how,
-                        whole ? any_desc(seen, type) : plain_desc(seen, type));
-      out.inputs.push_back({index, post.other, seen, whole});
-    } else {
-      throw Refusal{"the operand " + value.type.text() + " of the post-op " + post.node->op +
-                    " makes another shape of the result"};
-    }
-  }
-  out.attr.set_post_ops(ops);
-  out.attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return out;
+  return PostReader(region, unit, channel, alpha).read();
 }
 
 }  // namespace byoc::onednn

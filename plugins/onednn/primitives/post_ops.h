@@ -11,9 +11,9 @@ struct Eltwise {
   dnnl::algorithm how;
   float alpha, beta;
 };
-/// An elementwise op as oneDNN's, one after the other, with their parameters; empty when it has
-/// none for these attributes.
-std::vector<Eltwise> find_eltwise(const Node& node);
+/// Returns an elementwise op as oneDNN's function with its parameters; nothing where oneDNN has it
+/// as several functions (region/chain.h) or not at all.
+std::optional<Eltwise> find_eltwise(const Node& node);
 
 struct Binary {
   dnnl::algorithm how;
@@ -39,7 +39,8 @@ struct Channel {
   int64_t count;  // elements of a bias
   int64_t axis;   // of the result
 };
-/// Reads the unit's chain. alpha: factor of the op itself. Throws Refusal.
+/// Reads the unit's chain, whose ops are those of region/chain.h. alpha: factor of the op itself.
+/// Throws Refusal.
 Posts read_posts(const Region& region, const Unit& unit, Channel channel, float alpha = 1.0f);
 
 }  // namespace byoc::onednn

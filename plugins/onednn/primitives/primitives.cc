@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
 
+#include "library/implementations.h"
 #include "primitives/builder.h"
+#include "region/chain.h"
 
 namespace byoc::onednn {
 
@@ -14,6 +17,14 @@ Dims plain_strides(const Dims& dims) {
     strides[k - 1] = strides[k] * std::max<int64_t>(dims[k], 1);
   return strides;
 }
+
+namespace {
+
+int64_t count(const Dims& dims) {
+  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
+}
+
+}  // namespace
 
 std::optional<DataType> find_data_type(sdk::DType dtype) {
   switch (dtype) {
@@ -89,8 +100,11 @@ std::optional<Blocks> find_or_make_blocks(const Builder& b, size_t arg) {
   return blocks_of(b, arg, 8);
 }
 
-// Runs of dims that follow each other without a gap are cut anew; ones have no say. No dim is 0.
+// Runs of dims that follow each other without a gap are cut anew; dims of 1 are skipped.
 std::optional<Dims> reshaped_strides(const Dims& dims, const Dims& strides, const Dims& to) {
+  BYOC_ONEDNN_CHECK(count(dims) == count(to) && count(to) > 0,
+                    "a reshape has as many elements as its operand, and some");
+  BYOC_ONEDNN_CHECK(strides.size() == dims.size(), "there is a stride per dim");
   Dims old_dims, old_strides, out(to.size(), 1);
   for (size_t d = 0; d < dims.size(); ++d) {
     if (dims[d] == 1) continue;
@@ -130,6 +144,7 @@ void no_posts(const Builder& b) {
 }
 
 Dims halves(const Dims& pads, bool second) {
+  BYOC_ONEDNN_CHECK(pads.size() % 2 == 0, "pads are as many at the end as at the beginning");
   auto middle = pads.begin() + static_cast<ptrdiff_t>(pads.size() / 2);
   return second ? Dims(middle, pads.end()) : Dims(pads.begin(), middle);
 }
@@ -140,6 +155,7 @@ Dims minus_one(Dims dilations) {
 }
 
 Dims padded(const Dims& dims, size_t rank) {
+  BYOC_ONEDNN_CHECK(dims.size() <= rank, "dims are only ever added");
   Dims out(rank - dims.size(), 1);
   out.insert(out.end(), dims.begin(), dims.end());
   return out;
@@ -147,7 +163,9 @@ Dims padded(const Dims& dims, size_t rank) {
 
 size_t axis_of(const Builder& b, std::string_view name, int64_t fallback) {
   int64_t axis = b.attrs().i(name, fallback), rank = static_cast<int64_t>(b.type(0).rank());
-  return static_cast<size_t>(axis < 0 ? axis + rank : axis);
+  if (axis < 0) axis += rank;
+  BYOC_ONEDNN_CHECK(axis >= 0 && axis < rank, b.unit.node->op + " has an axis of its operand");
+  return static_cast<size_t>(axis);
 }
 
 dnnl::primitive_attr user_scratchpad() {
@@ -160,6 +178,7 @@ void add_posts(const Builder& b, const Posts& posts, const dnnl::primitive_desc_
                const Dims& bias_dims, const Desc& bias, Built& built) {
   if (posts.bias >= 0)
     built.inputs.push_back(b.reshaped(DNNL_ARG_BIAS, posts.bias, bias_dims, bias));
+  BYOC_ONEDNN_CHECK(posts.bias < 0 || bias.get_size() > 0, "oneDNN has a layout for the bias");
   for (const PostInput& post : posts.inputs) {
     DataType type = data_type(b.region.type(post.value).dtype);
     Desc want = post.whole ? pd.query_md(dnnl::query::exec_arg_md, post.index)
@@ -203,7 +222,7 @@ const std::map<std::string, Built (*)(const Builder&), std::less<>> kRows = {
     {"squeeze", build_view},
     {"unsqueeze", build_view},
     {"transpose", build_transpose},
-    {"part", build_part},
+    {"subview", build_subview},
     {"prelu", build_prelu},
     {"resize", build_resize},
     {"where", build_where},
@@ -216,7 +235,7 @@ const std::map<std::string, Built (*)(const Builder&), std::less<>> kRows = {
 bool takes_integers(std::string_view op) {
   constexpr std::string_view kOps[] = {
       "max_pool", "global_max_pool", "relu",      "maximum",   "minimum", "concat",   "reshape",
-      "flatten",  "squeeze",         "unsqueeze", "transpose", "part",    "identity", "where"};
+      "flatten",  "squeeze",         "unsqueeze", "transpose", "subview", "identity", "where"};
   return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
 }
 
@@ -253,12 +272,15 @@ Built build_with(const Builder& builder) {
   auto row = kRows.find(unit.node->op);
   try {
     if (row != kRows.end()) return row->second(builder);
-    if (!find_eltwise(*unit.node).empty()) return build_eltwise(builder);
+    if (find_eltwise(*unit.node)) return build_eltwise(builder);
     if (find_binary(*unit.node)) return build_binary(builder);
   } catch (const dnnl::error& e) {
     throw Refusal{"oneDNN has no implementation for this " + unit.node->op + ": " + e.what()};
   }
-  throw Refusal{unit.node->op + " is not wired up"};
+  const ChainOp* post = find_chain_op(unit.node->op);
+  throw Refusal{unit.node->op + (post != nullptr && !post->has_primitive
+                                     ? " is wired up as a post-op alone"
+                                     : " is not wired up")};
 }
 
 // A result without elements takes no primitive.
@@ -266,11 +288,11 @@ Built nothing(const Type& type) {
   Built built;
   built.is_nothing = true;
   built.out = plain_desc(type);
-  built.implementation = "nothing";
+  built.implementation = kNothingStep;
   return built;
 }
 
-// Of a sum over no elements oneDNN leaves the result as it was.
+// oneDNN does not write the result of a sum over no elements.
 void check_operands(const Region& region, const Unit& unit) {
   for (int arg : unit.args) {
     if (region.type(arg).elements() == 0 && unit.node->op != "concat")
@@ -297,7 +319,7 @@ Built build_unit(const Region& region, const Unit& unit, const std::vector<Desc>
   if (all_plain(region, unit, formats)) return build_with(builder);
   try {
     Built built = build_with(builder);
-    if (!built.implementation.starts_with("ref")) return built;
+    if (!is_reference(built.implementation)) return built;
   } catch (const Refusal&) {
   }
   builder.wants_plain = true;

@@ -30,12 +30,12 @@ struct Built {
   std::optional<Desc> out_view;  // the same memory as the primitive sees it, in other dims
   bool is_view = false;          // no primitive: the result is the input's memory, seen as `out`
   bool is_nothing = false;       // no primitive: the result has no elements
-  uint64_t offset = 0;           // of a view: bytes behind the input's first
+  uint64_t offset = 0;           // of a view: bytes after the input's first
   int sum = -1;                  // value that must stand in the result's memory before
   int in_place = -1;             // value whose memory the result may take over
   Desc scratchpad;
-  std::string implementation;  // "jit:avx2"
-  Loop loop;                   // behind the primitive, which may be none
+  std::string implementation;  // a name of library/implementations.h
+  Loop loop;                   // after the primitive, which may be none
 };
 
 /// formats[v]: how value v stands at present. Throws Refusal with the reason, oneDNN's own where it

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <iterator>
+
 #include "primitives/builder.h"
 
 namespace byoc::onednn {
@@ -24,20 +27,25 @@ constexpr Row kReductions[] = {
 Dims reduced(const Builder& b) {
   Dims dims = b.type(0).dims, axes = b.attrs().ints("axes");
   if (axes.empty()) return Dims(dims.size(), 1);
-  for (int64_t axis : axes)
-    dims[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(dims.size()) : axis)] = 1;
+  for (int64_t axis : axes) {
+    auto from_front =
+        static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(dims.size()) : axis);
+    BYOC_ONEDNN_CHECK(from_front < dims.size(), "a reduction has axes of its operand");
+    dims[from_front] = 1;
+  }
   return dims;
 }
 
 }  // namespace
 
-// The reduced axes stay with extent 1 in oneDNN's eyes, whatever `keepdims` says.
+// oneDNN's result keeps the reduced axes with extent 1, whatever `keepdims` is.
 Built build_reduction(const Builder& b) {
   no_posts(b);
   if (b.attrs().ints("axes").empty() && b.attrs().b("noop_with_empty_axes", false))
     throw Refusal{"without axes there is nothing to reduce"};
-  const Row* row = kReductions;
-  while (b.unit.node->op != row->op) ++row;
+  const Row* row = std::find_if(std::begin(kReductions), std::end(kReductions),
+                                [&](const Row& known) { return b.unit.node->op == known.op; });
+  BYOC_ONEDNN_CHECK(row != std::end(kReductions), b.unit.node->op + " has a row");
   Dims dims = reduced(b);
   if (dims == b.type(0).dims) {  // each sum is of one element
     if (row->p == 0) return build_view(b);

@@ -71,6 +71,8 @@ Built build_resize(const Builder& b) {
   sdk::Floats scales = attrs.floats("scales");
   std::string coordinates = attrs.s("coordinates", "half_pixel"),
               rounding = attrs.s("nearest", "round_prefer_floor");
+  BYOC_ONEDNN_CHECK(out.size() == in.size() && (scales.empty() || scales.size() == in.size()),
+                    "resize keeps the rank and has a scale per dim");
   for (size_t d = 0; d < in.size(); ++d) {
     double ratio = static_cast<double>(out[d]) / static_cast<double>(in[d]);
     if (d < 2 && in[d] != out[d]) throw Refusal{"oneDNN resizes no batch and no channels"};

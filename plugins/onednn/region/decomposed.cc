@@ -1,14 +1,17 @@
 #include "region/decomposed.h"
 
 #include <cmath>
+#include <limits>
 #include <numbers>
+
+#include "library/check.h"
 
 namespace byoc::onednn {
 namespace {
 
 using namespace sdk;  // the patterns read as their own small language
 
-// f * x, times a half that may stand behind, at f or at x. `f` has captured x.
+// f * x, times a half that may be the last factor, at f or at x. `f` has captured x.
 Dag times_half_x(const Dag& f) {
   Dag half = constant("half");
   return one_of({op("multiply", {op("multiply", {f, same("x")}), half}),
@@ -123,15 +126,18 @@ void Reader::expect(std::string_view name, double value) const {
                 std::to_string(value)};
 }
 
-// The mean is over this axis and all behind it.
+// The mean is over this axis and all after it.
 size_t Reader::axis_of_mean(std::string_view name) const {
   const Node* mean = body_.captured(name);
   if (mean == nullptr) throw Refusal{body_.pattern + " has no " + std::string(name)};
   size_t rank = graph_.type(call_).rank();
   sdk::Ints axes = mean->attrs.ints("axes");
   std::vector<bool> is_reduced(rank, axes.empty());
-  for (int64_t axis : axes)
-    is_reduced[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis)] = true;
+  for (int64_t axis : axes) {
+    auto from_front = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
+    BYOC_ONEDNN_CHECK(from_front < rank, "mean over axis " + std::to_string(axis));
+    is_reduced[from_front] = true;
+  }
   size_t first = rank;
   while (first > 0 && is_reduced[first - 1]) --first;
   for (size_t k = 0; k < first; ++k) {
@@ -167,6 +173,7 @@ Unit Reader::layer_norm() {
 
 void Reader::check_hard_swish() const {
   const Node* gate = body_.captured("hard_swish");
+  BYOC_ONEDNN_CHECK(gate != nullptr, "the pattern captures an op as hard_swish");
   if (gate->op == "hard_sigmoid") {
     double alpha = gate->attrs.f("alpha", 0.2), beta = gate->attrs.f("beta", 0.5);
     if (std::abs(alpha - 1.0 / 6) > 1e-7 || beta != 0.5)
@@ -211,6 +218,7 @@ void Reader::add_posts(std::string_view name, Unit& unit) const {
   auto found = body_.captures.find(name);
   if (found == body_.captures.end()) return;
   for (const sdk::Operand& operand : found->second) {
+    BYOC_ONEDNN_CHECK(operand.kind == sdk::Operand::kNode, "the pattern captures ops as posts");
     const Node& node = body_.nodes[operand.index];
     int other = -1;
     for (const sdk::Operand& arg : node.args) {
@@ -221,6 +229,7 @@ void Reader::add_posts(std::string_view name, Unit& unit) const {
 }
 
 Unit Reader::function() {
+  BYOC_ONEDNN_CHECK(!body_.nodes.empty(), body_.pattern + " has ops");
   if (type("x").dims != graph_.type(call_).dims && !has("after"))
     throw Refusal{"its constants make " + graph_.type(call_).text() + " of " + type("x").text()};
   const Node* function = make_function();
@@ -237,17 +246,17 @@ Unit Reader::function() {
 
 }  // namespace
 
-const std::vector<Pieces>& functions_in_pieces() {
-  static const std::vector<Pieces> rows = {{"gelu_erf", gelu_erf},
-                                           {"gelu_tanh", gelu_tanh},
-                                           {"swish", swish},
-                                           {"hard_swish", hard_swish},
-                                           {"mish", mish}};
+const std::vector<Decomposed>& decomposed_functions() {
+  static const std::vector<Decomposed> rows = {{"gelu_erf", gelu_erf},
+                                               {"gelu_tanh", gelu_tanh},
+                                               {"swish", swish},
+                                               {"hard_swish", hard_swish},
+                                               {"mish", mish}};
   return rows;
 }
 
 // (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon) [* scale [+ bias]]
-Dag layer_norm_in_pieces() {
+Dag decomposed_layer_norm() {
   Dag centred = op("subtract", {any("x"), op("mean", {same("x")}).as("mean")}).as("centred");
   Dag square = one_of({op("power", {same("centred"), constant("exponent")}),
                        op("multiply", {same("centred"), same("centred")})});
@@ -260,16 +269,16 @@ Dag layer_norm_in_pieces() {
   return one_of({op("add", {scaled, constant("bias")}), scaled, normal});
 }
 
-bool is_pieces(const sdk::Body& body) {
+bool is_decomposed(const sdk::Body& body) {
   if (body.captures.contains("variance")) return true;
-  for (const Pieces& row : functions_in_pieces()) {
+  for (const Decomposed& row : decomposed_functions()) {
     if (body.captures.contains(row.name)) return true;
   }
   return false;
 }
 
-Unit read_pieces(const Graph& graph, const Node& call, const sdk::Body& body,
-                 const std::vector<int>& inputs, std::list<Node>& made) {
+Unit read_decomposed(const Graph& graph, const Node& call, const sdk::Body& body,
+                     const std::vector<int>& inputs, std::list<Node>& made) {
   Reader reader(graph, call, body, inputs, made);
   return body.captures.contains("variance") ? reader.layer_norm() : reader.function();
 }

@@ -4,23 +4,23 @@
 
 namespace byoc::onednn {
 
-/// A function of one value, in pieces. The pattern captures that value as "x" and a node of its own
-/// under the row's name.
-struct Pieces {
+/// A function of one value, written out in primitive ops. The pattern captures that value as "x"
+/// and one of its own nodes under the row's name.
+struct Decomposed {
   std::string_view name;  // "gelu_erf"
   sdk::Dag (*pattern)(const sdk::Dag& x);
 };
-const std::vector<Pieces>& functions_in_pieces();
-sdk::Dag layer_norm_in_pieces();
+const std::vector<Decomposed>& decomposed_functions();
+sdk::Dag decomposed_layer_norm();
 
 /// Whether the composite was matched by one of these.
-bool is_pieces(const sdk::Body& body);
+bool is_decomposed(const sdk::Body& body);
 
-/// The unit of such a composite: layer norm, or a function with what stands before and behind it
+/// Returns the unit of such a composite: layer norm, or a function with the ops before and after it
 /// (captures "anchor", "bias_add", "before", "after"). inputs: the values of the body's inputs;
-/// `call` stands in `graph`. The nodes that stand for the pieces are put into `made`. Throws
-/// Refusal when a constant is not the one the function has.
-Unit read_pieces(const Graph& graph, const Node& call, const sdk::Body& body,
-                 const std::vector<int>& inputs, std::list<Node>& made);
+/// `call` is a node of `graph`. The node that stands for the primitive ops is put into `made`.
+/// Throws Refusal when a constant is not the one the function has.
+Unit read_decomposed(const Graph& graph, const Node& call, const sdk::Body& body,
+                     const std::vector<int>& inputs, std::list<Node>& made);
 
 }  // namespace byoc::onednn

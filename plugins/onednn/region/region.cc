@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "library/check.h"
+#include "region/chain.h"
 #include "region/decomposed.h"
 #include "region/scalars.h"
 #include "region/subviews.h"
@@ -70,6 +72,7 @@ class Reader {
       default:
         break;
     }
+    BYOC_ONEDNN_CHECK(operand.index < node_values_.size(), "operands name earlier nodes");
     return node_values_[operand.index] + static_cast<int>(operand.output);
   }
   std::vector<int> of(const std::vector<sdk::Operand>& operands) const {
@@ -88,11 +91,11 @@ class Reader {
 };
 
 std::vector<Unit> Reader::read_op(const Node& node) {
-  if (is_part(node)) {
-    std::vector<Unit> parts;
-    for (const Node* part : read_parts(graph_, node, region_.made))
-      parts.push_back({part, {of(node.args[0])}, {}, -1, node.loc});
-    return parts;
+  if (is_subview(node)) {
+    std::vector<Unit> views;
+    for (const Node* view : read_subviews(graph_, node, region_.made))
+      views.push_back({view, {of(node.args[0])}, {}, -1, node.loc});
+    return views;
   }
   WithScalar with_scalar = read_with_scalar(graph_, node, region_.made);
   if (with_scalar.node != nullptr)
@@ -101,11 +104,11 @@ std::vector<Unit> Reader::read_op(const Node& node) {
   return {{&node, of(node.args), {}, -1, node.loc}};
 }
 
-// The body is a chain: each node behind the first reads the value so far, once, and at most one
+// The body is a chain: each node after the first reads the value so far, once, and at most one
 // input beside it.
 Unit Reader::read_composite(const Node& call, const sdk::Body& body) {
   std::vector<int> inputs = of(call.args);
-  if (is_pieces(body)) return read_pieces(graph_, call, body, inputs, region_.made);
+  if (is_decomposed(body)) return read_decomposed(graph_, call, body, inputs, region_.made);
   if (body.nodes.empty() || body.outputs.size() != 1)
     throw Refusal{"composite " + body.pattern + " has no single result"};
   auto input = [&](const sdk::Operand& operand) {
@@ -140,17 +143,15 @@ void Reader::add_unit(Unit unit, const Type& type) {
   region_.units.push_back(std::move(unit));
 }
 
-// elu near 0 is computed again by a loop behind its primitive: it ends the chain of post-ops, and
-// what follows are units of their own.
+// The anchor with the posts that it can run, then a unit for each of the others.
 void Reader::add_chain(Unit unit, const Type& type) {
-  auto elu = std::find_if(unit.posts.begin(), unit.posts.end(),
-                          [](const Post& post) { return post.node->op == "elu"; });
-  std::vector<Post> rest(elu, unit.posts.end());
-  unit.posts.erase(elu, unit.posts.end());
+  Chain chain = read_chain(unit.posts, region_.made);
+  unit.posts = std::move(chain.fused);
   add_unit(std::move(unit), type);
-  for (const Post& post : rest) {
+  for (const Post& post : chain.rest) {
     Unit next{post.node, {region_.units.back().out}, {}, -1, post.node->loc};
     if (post.other >= 0) {
+      BYOC_ONEDNN_CHECK(post.node->args.size() == 2, post.node->op + " is a binary op");
       bool is_second = post.node->args[0].kind != sdk::Operand::kNode;
       next.args.insert(is_second ? next.args.begin() : next.args.end(), post.other);
     }
@@ -174,6 +175,7 @@ Region Reader::read() {
     }
     std::vector<Unit> units = read_op(node);
     node_values_.push_back(static_cast<int>(region_.values.size()));
+    BYOC_ONEDNN_CHECK(units.size() == node.types.size(), node.op + " has a unit per result");
     for (size_t k = 0; k < units.size(); ++k) add_unit(std::move(units[k]), graph_.type(node, k));
   }
   for (const sdk::Operand& operand : graph_.outputs) region_.outputs.push_back(of(operand));

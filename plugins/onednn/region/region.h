@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "byoc/plugin/sdk.h"
+#include "byoc/plugin/sdk/plugin.h"
+#include "library/check.h"
 
 namespace byoc::onednn {
 
@@ -46,10 +47,14 @@ struct Region {
   std::vector<Value> values;
   std::vector<Unit> units;
   std::vector<int> outputs;  // values
-  const Type& type(int value) const { return values[static_cast<size_t>(value)].type; }
+  const Value& at(int value) const {
+    BYOC_ONEDNN_CHECK(static_cast<size_t>(value) < values.size(), "the region has such a value");
+    return values[static_cast<size_t>(value)];
+  }
+  const Type& type(int value) const { return at(value).type; }
 };
 
-/// Nodes point into `graph`. Throws Refusal where a composite is no chain behind its first op.
+/// Nodes point into `graph`. Throws Refusal where a composite is no chain after its first op.
 Region read_region(const Graph& graph);
 
 }  // namespace byoc::onednn

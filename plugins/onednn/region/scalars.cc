@@ -1,10 +1,9 @@
 #include "region/scalars.h"
 
 namespace byoc::onednn {
-namespace {
 
-const Node* write(const Node& like, const char* op, double alpha, double beta,
-                  std::list<Node>& made) {
+const Node* write_scaled(const Node& like, const char* op, double alpha, double beta,
+                         std::list<Node>& made) {
   Node node = like;
   node.op = op;
   node.attrs = {};
@@ -12,8 +11,6 @@ const Node* write(const Node& like, const char* op, double alpha, double beta,
   node.attrs.set("beta", beta);
   return &made.emplace_back(std::move(node));
 }
-
-}  // namespace
 
 std::optional<double> scalar_of(const Graph& graph, const sdk::Operand& operand) {
   if (operand.kind != sdk::Operand::kConstant) return std::nullopt;
@@ -34,11 +31,11 @@ WithScalar read_with_scalar(const Graph& graph, const Node& node, std::list<Node
   std::optional<double> first = scalar_of(graph, node.args[0]),
                         second = scalar_of(graph, node.args[1]);
   if (node.op == "power" && second && fits(0))
-    return {write(node, "scaled_power", 1, *second, made), node.args[0]};
+    return {write_scaled(node, "scaled_power", 1, *second, made), node.args[0]};
   if (node.op == "subtract" && first && fits(1))
-    return {write(node, "affine", -1, *first, made), node.args[1]};
+    return {write_scaled(node, "affine", -1, *first, made), node.args[1]};
   if (node.op == "divide" && first && fits(1))
-    return {write(node, "scaled_power", *first, -1, made), node.args[1]};
+    return {write_scaled(node, "scaled_power", *first, -1, made), node.args[1]};
   return {};
 }
 

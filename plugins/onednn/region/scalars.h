@@ -6,6 +6,10 @@
 
 namespace byoc::onednn {
 
+/// Writes a node like `like` with another op and the attributes alpha and beta alone into `made`.
+const Node* write_scaled(const Node& like, const char* op, double alpha, double beta,
+                         std::list<Node>& made);
+
 /// The constant's only element, if the operand is one.
 std::optional<double> scalar_of(const Graph& graph, const sdk::Operand& operand);
 

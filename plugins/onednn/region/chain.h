@@ -1,0 +1,40 @@
+#pragma once
+// Chains of post-ops: what may follow an op inside its primitive, and how exact oneDNN is there.
+#include <span>
+
+#include "region/region.h"
+
+namespace byoc::onednn {
+
+/// How far a function as a post-op may be from the op's definition.
+enum class Exactness {
+  kAsDefined,      // no more than `byoc check-plugin` allows
+  kNearOne,        // the error is relative to 1, not to a result near 0
+  kWrongNearZero,  // results near 0 have no right digit: the op needs a primitive of its own
+};
+
+struct ChainOp {
+  std::string_view op;
+  bool is_binary = false;  // reads an operand beside the value so far
+  Exactness exactness = Exactness::kAsDefined;
+  /// Writes the functions that stand for the op in a chain into `made`; null where oneDNN has it as
+  /// one function.
+  std::vector<const Node*> (*replace)(const Node& node, std::list<Node>& made) = nullptr;
+  bool has_primitive = true;  // false: runs as a post-op alone
+};
+
+/// The table. Each of these may follow each anchor of patterns.cc.
+std::span<const ChainOp> chain_ops();
+/// Null where the table has no such op.
+const ChainOp* find_chain_op(std::string_view op);
+
+struct Chain {
+  std::vector<Post> fused;  // run by the anchor's primitive
+  std::vector<Post> rest;   // each a unit of its own, in this order
+};
+/// Reads a composite's chain by the table. It is cut before the first op that is wrong near 0; ops
+/// before the cut are replaced, ops after it are not, as their own primitives are exact. Throws
+/// Refusal for an op that the table does not have.
+Chain read_chain(const std::vector<Post>& posts, std::list<Node>& made);
+
+}  // namespace byoc::onednn
