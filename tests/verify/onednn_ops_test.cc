@@ -6,6 +6,7 @@
 #include <set>
 
 #include "byoc/pass/pattern.h"
+#include "onednn_names.h"
 #include "programs.h"
 
 namespace byoc::test {
@@ -125,6 +126,7 @@ TEST_P(OnednnOps, AreTakenAndAgreeWithTheReference) {
       IRModule module = with_constants(text);
       Executable onednn = built_by(plugins, module, {"onednn", "json"}, 2);
       EXPECT_EQ(ops_of(onednn, "json"), 0u);
+      EXPECT_THAT(unknown_names(onednn), testing::IsEmpty());
       std::vector<Tensor> reference = execute(built_by(plugins, module, {"json"}, 0), plugins);
       expect_close(execute(onednn, plugins), reference);
       expect_close(execute_strided(onednn, plugins), reference);
@@ -201,6 +203,7 @@ TEST_P(OnednnPrograms, AreTakenWholeAndAgreeWithTheReference) {
   IRModule module = with_constants(GetParam().text);
   Executable onednn = built_by(plugins, module, {"onednn", "json"}, 2);
   EXPECT_EQ(ops_of(onednn, "json"), 0u);
+  EXPECT_THAT(unknown_names(onednn), testing::IsEmpty());
   std::vector<Tensor> reference = execute(built_by(plugins, module, {"json"}, 0), plugins);
   expect_close(execute(onednn, plugins), reference);
   expect_close(execute_strided(onednn, plugins), reference);
