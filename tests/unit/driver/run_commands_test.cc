@@ -2,8 +2,10 @@
 #include <onnx/onnx_pb.h>
 #include <sys/stat.h>
 
+#include "byoc/text/text.h"
 #include "command.h"
 #include "core/import/onnx/file/tensor_file.h"
+#include "core/tools/verify/reduce_region.h"
 #include "support/paths.h"
 
 namespace byoc::test {
@@ -107,7 +109,22 @@ constexpr const char* kFiveOps = R"(fn main(%x: f32[8]) {
   return %4
 })";
 
-TEST(VerifyCommand, NarrowsAMismatchToTheOpThatIsWrong) {
+TEST(ReduceRegion, RefusesARegionWithoutOps) {
+  auto module = parse_module(R"(
+    fn main(%x: f32[2]) { %0 = @f(%x)  return %0 }
+    fn f(%x: f32[2]) {compiler="json", primitive=true} { return %x })",
+                             all_ops());
+  ASSERT_TRUE(module.ok()) << module.status().to_string();
+  auto input = Tensor::make({DType::kF32, {2}});
+  ASSERT_TRUE(input.ok());
+  std::vector<Tensor> inputs;
+  inputs.push_back(*std::move(input));
+  Status status = driver::reduce_region(*module, "f", std::move(inputs), {}).status();
+  EXPECT_EQ(status.slug(), "no-ops");
+  EXPECT_EQ(status.message(), "@f gives a wrong result and has no ops");
+}
+
+TEST(VerifyCommand, ReducesAMismatchToTheOpThatIsWrong) {
   Byoc byoc;
   Ran ran = byoc("verify " + byoc.write("m.ir", kFiveOps) + kPluginA +
                  " --compiler a --plugin-option a.spoil=tanh -o " + byoc.file("piece"));
