@@ -10,7 +10,7 @@ struct CompileOptions {
   EmitOptions emit;
   uint32_t jobs = 1;                           // threads that compile
   const KernelCache* cache = nullptr;          // null: none
-  std::function<bool()> is_cancelled;          // asked between kernels
+  std::function<bool()> is_cancelled;          // called between kernels
   std::function<void(uint32_t)> set_progress;  // permille; from any of the threads
 };
 /// Per function its kernel; equal functions have the same one.
