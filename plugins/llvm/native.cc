@@ -16,6 +16,9 @@
 namespace byoc::llvm_plugin {
 namespace {
 
+// The newest minor of the ABI that changed a struct of native modules: an older runtime loads them.
+constexpr uint32_t kNativeMinor = 0;
+
 struct Optimised {
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::TargetMachine> target;
@@ -45,7 +48,7 @@ class TableModule {
     auto* list = llvm::ConstantArray::get(llvm::ArrayType::get(ptr(), fns.size()), fns);
     auto* table = global(llvm::ConstantStruct::getAnon(
         {header(sizeof(byoc_native_table), BYOC_TAG_NATIVE_TABLE), u32(BYOC_ABI_MAJOR),
-         u32(BYOC_ABI_MINOR), u64(fns.size()), global(list)}));
+         u32(kNativeMinor), u64(fns.size()), global(list)}));
     auto* type = llvm::FunctionType::get(ptr(), {ptr()}, false);
     auto* entry = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
                                          BYOC_NATIVE_ENTRY_SYMBOL, module_);
