@@ -6,6 +6,7 @@
 //           %2 = compiler_end(%1) {compiler="onednn", region=0, open=true}
 #include <algorithm>
 
+#include "byoc/ir/visit.h"
 #include "byoc/pass/passes.h"
 #include "core/region/annotate_function.h"
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "byoc/base/status.h"
+
 namespace byoc {
 namespace {
 

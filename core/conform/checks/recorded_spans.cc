@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "byoc/base/clock.h"
+#include "byoc/base/status.h"
 
 namespace byoc::conform {
 
