@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
-#include <mutex>
-#include <shared_mutex>
 
 #include "byoc/base/check.h"
-#include "core/ir/flat_index.h"
+#include "core/ir/interner.h"
 #include "core/ir/quote.h"
 
 namespace byoc {
@@ -193,22 +190,32 @@ void print_to(std::string& out, const Attrs& attrs) {
   out += '}';
 }
 
-const Attrs* intern(Attrs attrs) {
-  static auto* mutex = new std::shared_mutex;
-  static auto* index = new FlatIndex;
-  static auto* values = new std::deque<Attrs>;  // never moves what it holds
-  const uint64_t hash = hash_attrs(attrs);
-  auto is_equal = [&](uint32_t number) { return (*values)[number] == attrs; };
-  {
-    std::shared_lock lock(*mutex);
-    uint32_t found = index->find(hash, is_equal);
-    if (found != FlatIndex::kNone) return &(*values)[found];
-  }
-  std::unique_lock lock(*mutex);
-  uint32_t found = index->find(hash, is_equal);
-  if (found != FlatIndex::kNone) return &(*values)[found];
-  index->insert(hash, static_cast<uint32_t>(values->size()));
-  return &values->emplace_back(std::move(attrs));
+namespace {
+
+struct HashAttrs {
+  size_t operator()(const Attrs& attrs) const { return hash_attrs(attrs); }
+};
+auto& attrs_table() {
+  static auto* table = new Interner<Attrs, Attrs, HashAttrs>(InternTable::kAttrs);
+  return *table;
 }
+
+void own_parts(const Attrs& attrs) {
+  for (const auto& [name, value] : attrs) {
+    own(name);
+    if (auto* constant = std::get_if<ConstantRef>(&value)) own(constant->type);
+  }
+}
+
+}  // namespace
+
+const Attrs* intern(Attrs attrs) {
+  auto& table = attrs_table();
+  return &table[table.intern(
+      attrs, [&] { return attrs; }, [&] { own_parts(attrs); })];
+}
+
+void release_attrs(std::span<const uint32_t> numbers) { attrs_table().release(numbers); }
+size_t count_attrs() { return attrs_table().size(); }
 
 }  // namespace byoc

@@ -29,12 +29,30 @@ class FlatIndex {
     place({fold(hash), number});
   }
 
+  /// Removes `number`, which was inserted under `hash` or fold(hash).
+  void erase(uint64_t hash, uint32_t number) {
+    std::size_t at = home(fold(hash));
+    while (slots_[at].number != number) at = (at + 1) & mask();
+    // Later slots of the run move up, unless that would put them before their home.
+    for (std::size_t next = (at + 1) & mask(); slots_[next].number != kNone;
+         next = (next + 1) & mask()) {
+      std::size_t from_home = (next - home(slots_[next].hash)) & mask();
+      if (from_home < ((next - at) & mask())) continue;
+      slots_[at] = slots_[next];
+      at = next;
+    }
+    slots_[at] = Slot{};
+    --size_;
+  }
+
+  /// The part of a hash that is kept. fold(fold(hash)) is fold(hash).
+  static uint32_t fold(uint64_t hash) { return static_cast<uint32_t>(hash ^ hash >> 32); }
+
  private:
   struct Slot {
     uint32_t hash = 0, number = kNone;
   };
   std::size_t mask() const { return slots_.size() - 1; }
-  static uint32_t fold(uint64_t hash) { return static_cast<uint32_t>(hash ^ hash >> 32); }
   // Eight neighbouring hashes share a cache line, so that whoever counts upwards stays in cache;
   // the lines are spread, or two who count in overlapping ranges would probe each other's runs to
   // the end. 32 bits of the hash are kept, so that growing needs no value.

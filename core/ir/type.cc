@@ -1,52 +1,11 @@
 #include "byoc/ir/type.h"
 
-#include <deque>
-#include <mutex>
-#include <shared_mutex>
-
 #include "byoc/base/check.h"
-#include "core/ir/flat_index.h"
+#include "core/ir/interner.h"
 #include "core/ir/quote.h"
 
 namespace byoc {
 namespace {
-
-// Values get numbers in order of arrival and stay for the life of the process. Reading a value by
-// its number takes no lock: chunks never move, and a number is handed out after its value is
-// written.
-template <class T, class Key, class Hash = std::hash<Key>>
-class Interner {
- public:
-  template <class Make>
-  uint32_t intern(const Key& key, Make&& make) {
-    const uint64_t hash = Hash()(key);
-    auto is_key = [&](uint32_t id) { return (*this)[id] == key; };
-    {
-      std::shared_lock lock(mutex_);
-      uint32_t found = index_.find(hash, is_key);
-      if (found != FlatIndex::kNone) return found;
-    }
-    std::unique_lock lock(mutex_);
-    uint32_t found = index_.find(hash, is_key);
-    if (found != FlatIndex::kNone) return found;
-    BYOC_CHECK(size_ < kChunks * kChunkSize, "too many interned values");
-    uint32_t id = size_++;
-    auto& chunk = chunks_[id / kChunkSize];
-    if (!chunk) chunk = std::make_unique<T[]>(kChunkSize);
-    chunk[id % kChunkSize] = make();
-    index_.insert(hash, id);
-    return id;
-  }
-  const T& operator[](uint32_t id) const { return chunks_[id / kChunkSize][id % kChunkSize]; }
-
- private:
-  static constexpr uint32_t kChunkSize = 4096, kChunks = 1 << 16;
-  std::shared_mutex mutex_;
-  FlatIndex index_;
-  std::unique_ptr<std::unique_ptr<T[]>[]> chunks_ =
-      std::make_unique<std::unique_ptr<T[]>[]>(kChunks);
-  uint32_t size_ = 0;
-};
 
 size_t mix(size_t hash, size_t value) {
   return (hash ^ value) * size_t{0x9e3779b97f4a7c15} + (hash >> 29);
@@ -85,33 +44,64 @@ struct HashList {
 // Leaked on purpose: values are read until the last moment of the process.
 auto& symbols() {
   static auto* table = [] {
-    auto* t = new Interner<std::string, std::string_view>;
-    t->intern("", [] { return std::string(); });
+    auto* t = new Interner<std::string, std::string_view, std::hash<std::string_view>>(
+        InternTable::kSymbols);
+    WithoutScope pinned;
+    t->intern(
+        "", [] { return std::string(); }, [] {});
     return t;
   }();
   return *table;
 }
 auto& named_sizes() {
-  static auto* table = new Interner<NamedSize, NamedSize, HashNamedSize>;
+  static auto* table = new Interner<NamedSize, NamedSize, HashNamedSize>(InternTable::kNamedSizes);
   return *table;
 }
 auto& types() {
   static auto* table = [] {
-    auto* t = new Interner<TensorType, TensorType, HashType>;
-    t->intern(TensorType{}, [] { return TensorType{}; });
+    auto* t = new Interner<TensorType, TensorType, HashType>(InternTable::kTypes);
+    WithoutScope pinned;
+    t->intern(
+        TensorType{}, [] { return TensorType{}; }, [] {});
     return t;
   }();
   return *table;
 }
 auto& type_lists() {
-  static auto* table = new Interner<std::vector<uint32_t>, std::vector<uint32_t>, HashList>;
+  static auto* table =
+      new Interner<std::vector<uint32_t>, std::vector<uint32_t>, HashList>(InternTable::kTypeLists);
   return *table;
+}
+
+// Interning again adds the owner.
+void own_named_sizes(const Shape& shape) {
+  for (Dim dim : shape) {
+    if (!dim.is_static()) Dim::symbol(dim.name(), dim.min(), dim.max());
+  }
 }
 
 }  // namespace
 
+void own(Symbol symbol) { symbols().add_owner(symbol.id()); }
+
+void own(TypeId type) {
+  if (types().add_owner(type.id())) own_named_sizes(type->shape);
+}
+
+void release_type_lists(std::span<const uint32_t> numbers) { type_lists().release(numbers); }
+void release_types(std::span<const uint32_t> numbers) { types().release(numbers); }
+void release_named_sizes(std::span<const uint32_t> numbers) { named_sizes().release(numbers); }
+void release_symbols(std::span<const uint32_t> numbers) { symbols().release(numbers); }
+
+InternCounts intern_counts() {
+  return {symbols().size(), named_sizes().size(), types().size(), type_lists().size(),
+          count_attrs()};
+}
+
 Symbol::Symbol(std::string_view text)
-    : id_(text.empty() ? 0 : symbols().intern(text, [&] { return std::string(text); })) {}
+    : id_(text.empty() ? 0
+                       : symbols().intern(
+                             text, [&] { return std::string(text); }, [] {})) {}
 
 std::string_view Symbol::text() const { return id_ == 0 ? std::string_view() : symbols()[id_]; }
 
@@ -121,7 +111,8 @@ Dim Dim::symbol(Symbol name, int64_t min, int64_t max) {
   BYOC_CHECK(!name.empty() && min >= 0 && min <= max, "bad bounds of dim ", name);
   NamedSize size{name, min, max};
   Dim dim;
-  dim.value_ = ~static_cast<int64_t>(named_sizes().intern(size, [&] { return size; }));
+  dim.value_ = ~static_cast<int64_t>(named_sizes().intern(
+      size, [&] { return size; }, [&] { own(name); }));
   return dim;
 }
 
@@ -208,7 +199,9 @@ Result<int64_t> size_bytes(const TensorType& type) {
   return n * static_cast<int64_t>(dtype_size(type.dtype));
 }
 
-TypeId::TypeId(const TensorType& type) : id_(types().intern(type, [&] { return type; })) {}
+TypeId::TypeId(const TensorType& type)
+    : id_(types().intern(
+          type, [&] { return type; }, [&] { own_named_sizes(type.shape); })) {}
 const TensorType& TypeId::operator*() const { return types()[id_]; }
 
 TypeIds::TypeIds(std::span<const TypeId> list) : count_(static_cast<uint32_t>(list.size())) {
@@ -217,7 +210,11 @@ TypeIds::TypeIds(std::span<const TypeId> list) : count_(static_cast<uint32_t>(li
   std::vector<uint32_t> ids;
   ids.reserve(count_);
   for (TypeId type : list) ids.push_back(type.id_);
-  id_ = type_lists().intern(ids, [&] { return ids; });
+  auto own_all = [&] {
+    for (TypeId type : list) own(type);
+  };
+  id_ = type_lists().intern(
+      ids, [&] { return ids; }, own_all);
 }
 
 TypeId TypeIds::operator[](size_t k) const {

@@ -59,8 +59,8 @@ class Attrs {
 };
 void print_to(std::string& out, const Attrs& attrs);  // "{a=1, b=[2,3]}", nothing when empty
 
-/// The one shared copy of `attrs`, alive for the process. Equal attributes give equal pointers.
-/// Thread-safe.
+/// The one shared copy of `attrs`, which lives as long as a Symbol made here would (type.h). Equal
+/// attributes give equal pointers. Thread-safe.
 const Attrs* intern(Attrs attrs);
 
 }  // namespace byoc

@@ -1,6 +1,7 @@
 #pragma once
-// Names, dimensions and tensor types. Names and types are interned for the life of the process:
-// they are numbers that compare in one instruction. All functions here are thread-safe.
+// Names, dimensions and tensor types. Names and types are interned: they are numbers that compare
+// in one instruction. They live as long as the process, or as the InternArena whose scope they were
+// made in (byoc/ir/intern.h). All functions here are thread-safe.
 #include <functional>
 #include <span>
 #include <string>

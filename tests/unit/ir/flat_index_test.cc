@@ -56,5 +56,41 @@ TEST(FlatIndex, AgreesWithAMapThroughManyGrowths) {
   EXPECT_EQ(find(uint64_t{1} << 63 | 12345), FlatIndex::kNone);
 }
 
+TEST(FlatIndex, AgreesWithAMapWhileNumbersComeAndGo) {
+  FlatIndex index;
+  std::unordered_map<uint32_t, uint64_t> expected;  // hash of each number
+  std::mt19937_64 random(2);
+  // Few distinct hashes, so that runs are long, wrap around and mix homes.
+  auto hash_of = [&] { return random() % 2 ? random() % 64 : random() % 8 << 40; };
+  auto find = [&](uint32_t number, uint64_t hash) {
+    return index.find(hash, [&](uint32_t other) { return other == number; });
+  };
+  for (uint32_t step = 0; step < 20000; ++step) {
+    uint32_t number = static_cast<uint32_t>(random() % 200);
+    if (auto at = expected.find(number); at != expected.end()) {
+      ASSERT_EQ(find(number, at->second), number) << "step " << step;
+      index.erase(at->second, number);
+      ASSERT_EQ(find(number, at->second), FlatIndex::kNone);
+      expected.erase(at);
+    } else {
+      uint64_t hash = hash_of();
+      index.insert(hash, number);
+      expected.emplace(number, hash);
+    }
+  }
+  for (const auto& [number, hash] : expected) EXPECT_EQ(find(number, hash), number);
+}
+
+TEST(FlatIndex, DoesNotGrowWhereAsManyAreErasedAsInserted) {
+  FlatIndex index;
+  for (uint32_t k = 0; k < 1000000; ++k) {
+    index.insert(k * uint64_t{0x9e3779b97f4a7c15}, k);
+    if (k >= 20) index.erase((k - 20) * uint64_t{0x9e3779b97f4a7c15}, k - 20);
+  }
+  size_t compared = 0;
+  for (uint32_t k = 0; k < 1000; ++k) index.find(k, [&](uint32_t) { return ++compared, false; });
+  EXPECT_LE(compared, 100u);
+}
+
 }  // namespace
 }  // namespace byoc

@@ -1,0 +1,172 @@
+#pragma once
+// The tables behind Symbol, Dim, TypeId, TypeIds and Attrs: values with numbers, and with owners.
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "byoc/base/check.h"
+#include "byoc/ir/intern.h"
+#include "core/ir/flat_index.h"
+
+namespace byoc {
+
+/// Released in this order: a value comes before the values that it contains.
+enum class InternTable : uint8_t { kAttrs, kTypeLists, kTypes, kNamedSizes, kSymbols };
+inline constexpr size_t kInternTables = 5;
+
+/// What one arena owns: numbers per table.
+struct InternArena::Owned {
+  struct Numbers {
+    FlatIndex index;
+    std::vector<uint32_t> all;
+  };
+  std::array<Numbers, kInternTables> tables;
+
+  /// False: it is there already.
+  bool add(InternTable table, uint32_t number) {
+    Numbers& numbers = tables[static_cast<size_t>(table)];
+    auto is_number = [&](uint32_t other) { return other == number; };
+    if (numbers.index.find(number, is_number) != FlatIndex::kNone) return false;
+    numbers.index.insert(number, number);
+    numbers.all.push_back(number);
+    return true;
+  }
+};
+
+/// The arena of this thread's innermost scope, or null.
+InternArena::Owned* current_arena();
+
+/// Makes the current arena (without one: the process) an owner of a value, and of all it contains.
+/// The value must have an owner already.
+void own(Symbol symbol);
+void own(TypeId type);
+
+/// Frees the values of which the arena was the last owner; one function per table.
+void release_attrs(std::span<const uint32_t> numbers);
+void release_type_lists(std::span<const uint32_t> numbers);
+void release_types(std::span<const uint32_t> numbers);
+void release_named_sizes(std::span<const uint32_t> numbers);
+void release_symbols(std::span<const uint32_t> numbers);
+size_t count_attrs();
+
+/// A table that lives as long as the process. Values have numbers, which are used again after a value was freed. A value's owners are the
+/// arenas under whose scope it was interned; interned without a scope, it is pinned for the life of
+/// the process. Thread-safe. Reading a value by its number takes no lock: chunks never move, and a
+/// number is handed out after its value is written.
+template <class T, class Key, class Hash>
+class Interner {
+ public:
+  explicit Interner(InternTable table) : table_(table) {}
+
+  /// The number of `key`. A new value is make(). own_parts() is called when the current arena
+  /// becomes an owner: it owns what the value contains.
+  template <class Make, class OwnParts>
+  uint32_t intern(const Key& key, Make&& make, OwnParts&& own_parts) {
+    const uint64_t hash = Hash()(key);
+    auto is_key = [&](uint32_t number) { return (*this)[number] == key; };
+    bool is_new_owner = false;
+    uint32_t number = FlatIndex::kNone;
+    {
+      std::shared_lock lock(mutex_);
+      number = index_.find(hash, is_key);
+      if (number != FlatIndex::kNone) is_new_owner = add_owner(number);
+    }
+    if (number == FlatIndex::kNone) {
+      std::unique_lock lock(mutex_);
+      number = index_.find(hash, is_key);
+      if (number == FlatIndex::kNone) number = add(hash, make());
+      is_new_owner = add_owner(number);
+    }
+    if (is_new_owner) own_parts();
+    return number;
+  }
+
+  /// Makes the current arena an owner of a value that has one. False: it was before.
+  bool add_owner(uint32_t number) {
+    std::atomic<uint32_t>& owners = entry(number).owners;
+    if (owners.load(std::memory_order_relaxed) & kPinned) return false;
+    InternArena::Owned* arena = current_arena();
+    if (arena == nullptr) return (owners.fetch_or(kPinned) & kPinned) == 0;
+    if (!arena->add(table_, number)) return false;
+    ++owners;
+    return true;
+  }
+
+  /// Takes an owner from each.
+  void release(std::span<const uint32_t> numbers) {
+    std::vector<T> freed;  // destroyed after the lock
+    freed.reserve(numbers.size());
+    std::unique_lock lock(mutex_);
+    for (uint32_t number : numbers) {
+      Entry& freeable = entry(number);
+      if (--freeable.owners != 0) continue;
+      index_.erase(freeable.hash, number);
+      freed.push_back(std::move(freeable.value));
+      freeable.value = T();
+      free_.push_back(number);
+    }
+  }
+
+  const T& operator[](uint32_t number) const { return entry(number).value; }
+  size_t size() const {
+    std::shared_lock lock(mutex_);
+    return size_ - free_.size();
+  }
+
+ private:
+  static constexpr uint32_t kChunkSize = 4096, kChunks = 1 << 16, kPinned = uint32_t{1} << 31;
+  struct Entry {
+    T value{};
+    uint32_t hash = 0;                // folded
+    std::atomic<uint32_t> owners{0};  // arenas, and kPinned
+  };
+
+  Entry& entry(uint32_t number) const { return chunks_[number / kChunkSize][number % kChunkSize]; }
+  uint32_t take_number() {
+    if (!free_.empty()) {
+      uint32_t number = free_.back();
+      free_.pop_back();
+      return number;
+    }
+    BYOC_CHECK(size_ < kChunks * kChunkSize, "too many interned values");
+    Entry*& chunk = chunks_[size_ / kChunkSize];
+    if (chunk == nullptr) chunk = new Entry[kChunkSize];
+    return size_++;
+  }
+  uint32_t add(uint64_t hash, T value) {
+    uint32_t number = take_number();
+    Entry& added = entry(number);
+    added.value = std::move(value);
+    added.hash = FlatIndex::fold(hash);
+    index_.insert(hash, number);
+    return number;
+  }
+
+  const InternTable table_;
+  mutable std::shared_mutex mutex_;
+  FlatIndex index_;
+  // Tables are never destroyed. calloc, because it touches no page before a chunk is written there.
+  Entry** const chunks_ = static_cast<Entry**>(std::calloc(kChunks, sizeof(Entry*)));
+  uint32_t size_ = 0;
+  std::vector<uint32_t> free_;
+};
+
+/// While it lives, this thread has no scope: what it interns is pinned.
+class WithoutScope {
+ public:
+  WithoutScope();
+  WithoutScope(const WithoutScope&) = delete;
+  WithoutScope& operator=(const WithoutScope&) = delete;
+  ~WithoutScope();
+
+ private:
+  InternArena::Owned* outer_;
+};
+
+}  // namespace byoc
