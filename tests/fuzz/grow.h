@@ -1,0 +1,110 @@
+#pragma once
+// Grows a random graph op by op. Every value is computed as it is added, so that an op is added
+// where its results are determined (oracle.h), and indices are in range.
+#include <functional>
+#include <optional>
+#include <random>
+
+#include "case.h"
+#include "oracle.h"
+
+namespace byoc::fuzz {
+
+/// The elements that a leaf gets.
+struct Domain {
+  double low = -2, high = 2;
+  bool is_whole = false;      // whole numbers, of floats too
+  bool has_specials = false;  // some NaN, infinities, zeros of both signs
+};
+
+class Grower {
+ public:
+  explicit Grower(uint64_t seed, DType main_dtype);
+
+  // Chance. Deterministic for a seed, on every machine.
+  uint64_t pick(uint64_t n);  // in [0, n)
+  int64_t between(int64_t low, int64_t high);
+  bool chance(double probability);
+  double real(double low, double high);
+  template <class T>
+  const T& one_of(const std::vector<T>& choices) {
+    return choices[pick(choices.size())];
+  }
+  DType main_dtype() const { return main_dtype_; }
+  DType any_dtype();  // the main one most of the time
+  int64_t extent();   // 0 and 1 often
+  Shape shape(size_t rank);
+  Shape shape() { return shape(pick(7)); }
+
+  // Values that are there.
+  Ref parameter(TypeId type, const Domain& domain = {});
+  Ref constant(TypeId type, const Domain& domain = {});
+  /// Either of them, or the leaf of the same type that is there already: shared weights.
+  Ref weight(TypeId type, const Domain& domain = {});
+  Ref constant_ints(DType dtype, const std::vector<int64_t>& extents,
+                    const std::vector<double>& values);
+  /// A value that fits, recent ones preferred.
+  std::optional<Ref> find(const std::function<bool(const TensorType&)>& fits);
+  /// A value of the graph, or a new leaf; often seen through a view.
+  Ref any();
+  Ref any_float();
+  /// `value` after a random op that moves elements, such as transpose, or as it is.
+  Ref viewed(Ref value);
+  TypeId type(Ref ref) const { return graph_.type(ref); }
+  const Shape& shape_of(Ref ref) const { return type(ref)->shape; }
+  size_t rank(Ref ref) const { return type(ref)->shape.size(); }
+  int64_t dim(Ref ref, size_t k) const { return type(ref)->shape[k].extent(); }
+  const Known& known(Ref ref) const {
+    return ref.is_leaf ? leaves_[ref.index] : steps_[ref.index][ref.output];
+  }
+
+  /// Adds a call, and gives its first output. Nothing when the op does not take the operands, when
+  /// its results are not determined, or are mostly NaN.
+  std::optional<Ref> call(std::string_view op, const std::vector<Ref>& args, Attrs attrs = {});
+  /// The same, or `args[0]`, for chains in which a step may be left out.
+  Ref then(std::string_view op, const std::vector<Ref>& args, Attrs attrs = {});
+
+  size_t steps() const { return graph_.steps.size(); }
+  /// Makes what nothing reads a result, and some other values.
+  Case finish();
+
+ private:
+  Ref leaf(TypeId type, const Domain& domain, bool is_constant);
+  Ref add_leaf(TypeId type, Bytes data, bool is_constant);
+  Bytes random_data(TypeId type, const Domain& domain);
+  std::vector<Ref> values() const;
+
+  std::mt19937_64 next_;
+  DType main_dtype_;
+  bool has_specials_;
+  Case graph_;
+  std::vector<Known> leaves_;
+  std::vector<std::vector<Known>> steps_;
+  std::vector<std::string> names_;
+};
+
+/// One way to add an op or a few. Returns false when nothing was added.
+using Growth = std::function<bool(Grower&)>;
+struct Family {
+  std::string name;
+  double weight;  // how often it is chosen, beside others
+  Growth grow;
+  std::vector<std::string> ops;  // that it makes
+};
+std::vector<Family> elementwise_families();
+std::vector<Family> shape_families();
+std::vector<Family> window_families();
+std::vector<Family> algebra_families();
+/// All of them.
+const std::vector<Family>& all_families();
+
+/// A random broadcast partner's shape: some dims 1, leading ones left out.
+Shape partner_shape(Grower& g, const Shape& shape);
+/// A random axis of `rank` dims, negative half of the time.
+int64_t random_axis(Grower& g, size_t rank);
+
+enum class Style { kCnn, kTransformer, kNoise };
+/// The graph of a seed.
+Case random_case(uint64_t seed, Style style);
+
+}  // namespace byoc::fuzz

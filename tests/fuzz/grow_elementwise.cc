@@ -1,0 +1,166 @@
+// Ops on single elements and on pairs that broadcast.
+#include <algorithm>
+
+#include "grow.h"
+
+namespace byoc::fuzz {
+namespace {
+
+/// Attributes of ops on one element. Those not named here have none, or keep their defaults.
+Attrs random_attrs(Grower& g, std::string_view op) {
+  if (op == "clip") {
+    double low = g.real(-1.5, 1), high = g.real(low, 2);
+    if (g.chance(0.3)) low = 0, high = 6;
+    switch (g.pick(3)) {
+      case 0:
+        return {{"min", low}};
+      case 1:
+        return {{"max", high}};
+      default:
+        return {{"min", low}, {"max", high}};
+    }
+  }
+  if (op == "cast") return {{"to", static_cast<DType>(g.pick(kDTypeCount))}};
+  if (op == "gelu" && g.chance(0.5)) return {{"approximate", std::string("tanh")}};
+  if (op == "is_inf" && g.chance(0.6))
+    return {{"detect_negative", g.chance(0.5)}, {"detect_positive", g.chance(0.5)}};
+  if (op == "shrink")
+    return {{"lambd", g.real(0, 1)}, {"bias", g.chance(0.5) ? 0.0 : g.real(0, 1)}};
+  if (op == "selu" && g.chance(0.3)) return {{"alpha", g.real(0.5, 2)}, {"gamma", g.real(0.5, 2)}};
+  if (op == "hard_sigmoid" && g.chance(0.5))
+    return {{"alpha", g.real(0.1, 0.5)}, {"beta", g.real(0, 1)}};
+  if ((op == "leaky_relu" || op == "elu" || op == "celu" || op == "swish" ||
+       op == "thresholded_relu") &&
+      g.chance(0.6))
+    return {{"alpha", g.real(0.05, 1.5)}};
+  return {};
+}
+
+Domain domain_of(std::string_view op) {
+  if (op == "acos" || op == "asin" || op == "atanh") return {-0.99, 0.99};
+  if (op == "acosh") return {1, 5};
+  if (op == "log" || op == "sqrt" || op == "rsqrt") return {0, 4};
+  return {.has_specials = true};
+}
+
+bool grow_unary(Grower& g, const std::string& op) {
+  Domain domain = domain_of(op);
+  const bool is_narrow = !domain.has_specials;
+  Ref x = is_narrow && g.chance(0.7) ? g.parameter(TensorType{g.main_dtype(), g.shape()}, domain)
+                                     : (g.chance(0.8) ? g.any_float() : g.any());
+  return g.call(op, {x}, random_attrs(g, op)).has_value();
+}
+
+bool is_for(std::string_view op, DType dtype) {
+  if (op.starts_with("logical_")) return dtype == DType::kBool;
+  if (op.starts_with("bitwise_")) return is_int(dtype);
+  if (op == "bit_shift") return is_int(dtype) && !is_signed_int(dtype);
+  return true;
+}
+DType dtype_for(Grower& g, std::string_view op) {
+  for (;;) {
+    if (auto dtype = static_cast<DType>(g.pick(kDTypeCount)); is_for(op, dtype)) return dtype;
+  }
+}
+
+/// Something that broadcasts with `x`: a value that is there, `x` itself, or a leaf.
+Ref partner(Grower& g, Ref x, const Domain& domain) {
+  const DType dtype = g.type(x)->dtype;
+  if (g.chance(0.03)) return x;
+  if (g.chance(0.45)) {
+    auto there = g.find([&](const TensorType& t) {
+      if (t.dtype != dtype) return false;
+      const Shape& s = g.shape_of(x);
+      size_t shared = std::min(s.size(), t.shape.size());
+      for (size_t k = 1; k <= shared; ++k) {
+        Dim a = s[s.size() - k], b = t.shape[t.shape.size() - k];
+        if (a != b && a != Dim(1) && b != Dim(1)) return false;
+      }
+      return true;
+    });
+    if (there) return *there;
+  }
+  Shape shape = partner_shape(g, g.shape_of(x));
+  if (g.chance(0.1)) shape.insert(shape.begin(), Dim(g.between(1, 3)));
+  return g.weight(TensorType{dtype, shape}, domain);
+}
+
+bool grow_binary(Grower& g, const std::string& op) {
+  std::optional<Ref> x = g.any();
+  if (!is_for(op, g.type(*x)->dtype)) {
+    x = g.find([&](const TensorType& t) { return is_for(op, t.dtype); });
+    if (!x) x = g.parameter(TensorType{dtype_for(g, op), g.shape()});
+  }
+  Domain domain{.has_specials = true};
+  if (op == "power") domain = {0.5, 2};
+  if (op == "bit_shift") domain = {0, 9};
+  if ((op == "divide" || op == "mod") && is_int(g.type(*x)->dtype)) domain = {1, 5};
+  Ref y = partner(g, *x, domain);
+  Attrs attrs;
+  if (op == "bit_shift") attrs.set("direction", std::string(g.chance(0.5) ? "left" : "right"));
+  if (op == "mod") attrs.set("fmod", is_float(g.type(*x)->dtype) || g.chance(0.3));
+  bool may_swap = op != "prelu" && op != "bit_shift" && op != "power" && op != "mod";
+  if (may_swap && g.chance(0.4)) return g.call(op, {y, *x}, attrs).has_value();
+  return g.call(op, {*x, y}, attrs).has_value();
+}
+
+bool grow_where(Grower& g) {
+  Ref x = g.any();
+  TypeId type = TensorType{DType::kBool, partner_shape(g, g.shape_of(x))};
+  std::optional<Ref> condition;
+  if (g.chance(0.4)) {
+    condition = g.find([&](const TensorType& t) {
+      return t.dtype == DType::kBool && (t.shape.empty() || t.shape == g.shape_of(x));
+    });
+  }
+  if (!condition) condition = g.weight(type, {0, 1});
+  Ref y = partner(g, x, {});
+  return g
+      .call("where", g.chance(0.5) ? std::vector{*condition, x, y} : std::vector{*condition, y, x})
+      .has_value();
+}
+
+/// A chain that a code generator fuses.
+bool grow_chain(Grower& g) {
+  static const std::vector<std::string> kOps = {
+      "relu",       "sigmoid", "tanh",    "add",    "multiply", "subtract",
+      "maximum",    "gelu",    "exp",     "clip",   "swish",    "hard_swish",
+      "leaky_relu", "abs",     "minimum", "divide", "negative"};
+  Ref x = g.any_float();
+  for (int64_t k = g.between(2, 6); k > 0; --k) {
+    const std::string& op = g.one_of(kOps);
+    bool is_binary = all_ops().find(op)->inputs.size() == 2;
+    Domain domain;
+    if (op == "divide") domain = {0.5, 2};
+    if (is_binary) x = g.then(op, {x, partner(g, x, domain)});
+    else x = g.then(op, {x}, random_attrs(g, op));
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<Family> elementwise_families() {
+  std::vector<Family> out;
+  Family unary{"unary", 7, {}, {}}, binary{"binary", 6, {}, {}};
+  for (const OpDef* op : all_ops().all()) {
+    if (op->is_annotation) continue;
+    if (op->kind == FusionKind::kElementwise && op->inputs.size() == 1)
+      unary.ops.push_back(op->name);
+    if (op->kind == FusionKind::kBroadcast && op->inputs.size() == 2)
+      binary.ops.push_back(op->name);
+  }
+  unary.grow = [ops = unary.ops](Grower& g) { return grow_unary(g, g.one_of(ops)); };
+  binary.grow = [ops = binary.ops](Grower& g) {
+    // Arithmetic is what models are made of.
+    static const std::vector<std::string> kUsual = {"add", "multiply", "subtract", "maximum"};
+    return grow_binary(g, g.chance(0.5) ? g.one_of(kUsual) : g.one_of(ops));
+  };
+  out.push_back(std::move(unary));
+  out.push_back(std::move(binary));
+  out.push_back({"where", 0.5, grow_where, {"where"}});
+  out.push_back({"chain", 1.5, grow_chain, {}});
+  return out;
+}
+
+}  // namespace byoc::fuzz

@@ -1,0 +1,265 @@
+// Convolution, pooling, sampling of images.
+#include <algorithm>
+
+#include "grow.h"
+
+namespace byoc::fuzz {
+namespace {
+
+/// A float image [n, c, spatial...] with elements: one that is there, or another value in that
+/// shape, or a new parameter.
+Ref image(Grower& g, size_t spatial) {
+  auto there = g.find([&](const TensorType& t) {
+    return is_float(t.dtype) && t.shape.size() == spatial + 2 && *num_elements(t.shape) > 0;
+  });
+  if (there && g.chance(0.75)) return *there;
+  Shape shape = {Dim(g.between(1, 2)), Dim(g.one_of<int64_t>({1, 2, 3, 4, 5, 8, 12, 16}))};
+  for (size_t k = 0; k < spatial; ++k) shape.push_back(Dim(g.between(1, spatial > 2 ? 5 : 9)));
+  return g.parameter(TensorType{g.main_dtype(), shape});
+}
+
+/// Window attributes that fit the image.
+Attrs window(Grower& g, Ref x, const Ints& kernel, bool is_pool) {
+  const size_t n = kernel.size();
+  Ints strides(n, 1), dilations(n, 1), pads(2 * n, 0);
+  const bool same = g.chance(0.4);
+  for (size_t k = 0; k < n; ++k) {
+    if (g.chance(0.35)) strides[k] = g.between(1, 3);
+    if (g.chance(0.15)) dilations[k] = g.between(1, 2);
+    int64_t reach = dilations[k] * (kernel[k] - 1);
+    for (size_t side : {k, k + n})
+      pads[side] = same ? reach / 2
+                   : g.chance(0.4)
+                       ? g.between(0, std::max<int64_t>(is_pool ? kernel[k] - 1 : reach, 0))
+                       : 0;
+    int64_t in = g.dim(x, k + 2);
+    if (in + pads[k] + pads[k + n] <= reach) dilations[k] = 1;
+  }
+  return {{"strides", strides}, {"dilations", dilations}, {"pads", pads}};
+}
+
+Ints random_kernel(Grower& g, Ref x, size_t spatial) {
+  Ints kernel;
+  const bool square = g.chance(0.6);
+  int64_t side = g.one_of<int64_t>({1, 1, 2, 3, 3, 3, 5});
+  for (size_t k = 0; k < spatial; ++k) {
+    int64_t size = square ? side : g.between(1, 3);
+    kernel.push_back(std::min(size, g.dim(x, k + 2) + 1));
+  }
+  return kernel;
+}
+
+/// What follows a convolution in models: bias, batch norm, activation, residual.
+void follow(Grower& g, Ref y) {
+  const size_t spatial = g.rank(y) - 2;
+  const DType dtype = g.type(y)->dtype;
+  TypeId channels = TensorType{dtype, {Dim(g.dim(y, 1))}};
+  if (g.chance(0.5)) {
+    Shape bias(spatial + 1, Dim(1));
+    bias[0] = Dim(g.dim(y, 1));
+    Ref b = g.weight(TensorType{dtype, bias});
+    y = g.chance(0.8) ? g.then("add", {y, b}) : g.call("add", {b, y}).value_or(y);
+  }
+  if (g.chance(0.3)) {
+    y = g.then("batch_norm", {y, g.constant(channels, {0.5, 2}), g.constant(channels),
+                              g.constant(channels), g.constant(channels, {0.3, 2})});
+  }
+  if (g.chance(0.3)) {
+    auto other = g.find([&](const TensorType& t) { return TypeId(t) == g.type(y); });
+    if (other)
+      y = g.chance(0.7) ? g.then("add", {y, *other}) : g.call("add", {*other, y}).value_or(y);
+  }
+  static const std::vector<std::string> kActivations = {
+      "relu",       "relu", "sigmoid", "tanh",         "swish",    "hard_swish", "elu",
+      "leaky_relu", "gelu", "mish",    "hard_sigmoid", "softplus", "abs",        "exp"};
+  if (g.chance(0.4)) y = g.then(g.one_of(kActivations), {y});
+  else if (g.chance(0.3))
+    y = g.then("clip", {y}, {{"min", 0.0}, {"max", g.chance(0.5) ? 6.0 : 1.0}});
+}
+
+bool grow_conv(Grower& g, size_t spatial) {
+  Ref x = image(g, spatial);
+  const int64_t c = g.dim(x, 1);
+  int64_t group = 1;
+  if (g.chance(0.3)) group = c;
+  else if (c % 2 == 0 && g.chance(0.2)) group = 2;
+  int64_t o = group * g.between(1, group > 2 ? 2 : 5);
+  if (group == 1 && g.chance(0.3)) o = g.one_of<int64_t>({8, 16, 24, 32});
+  Ints kernel = random_kernel(g, x, spatial);
+  Shape weight = {Dim(o), Dim(c / group)};
+  for (int64_t k : kernel) weight.push_back(Dim(k));
+  Attrs attrs = window(g, x, kernel, false);
+  attrs.set("group", group);
+  auto y = g.call(cat("conv", spatial, "d"),
+                  {x, g.weight(TensorType{g.type(x)->dtype, weight}, {-1, 1})}, attrs);
+  if (y) follow(g, *y);
+  return y.has_value();
+}
+
+bool grow_conv_transpose(Grower& g, size_t spatial) {
+  Ref x = image(g, spatial);
+  const int64_t c = g.dim(x, 1), group = c % 2 == 0 && g.chance(0.25) ? 2 : 1;
+  Ints kernel = random_kernel(g, x, spatial), output_padding(spatial, 0);
+  Shape weight = {Dim(c), Dim(g.between(1, 4))};
+  for (int64_t k : kernel) weight.push_back(Dim(k));
+  Attrs attrs = window(g, x, kernel, false);
+  Ints pads = attrs.ints("pads"), strides = attrs.ints("strides");
+  for (int64_t& pad : pads) pad = std::min<int64_t>(pad, 1);
+  for (size_t k = 0; k < spatial; ++k) {
+    if (strides[k] > 1 && g.chance(0.4)) output_padding[k] = g.between(0, strides[k] - 1);
+  }
+  attrs.set("pads", pads);
+  attrs.set("group", group);
+  attrs.set("output_padding", output_padding);
+  auto y = g.call(cat("conv", spatial, "d_transpose"),
+                  {x, g.weight(TensorType{g.type(x)->dtype, weight}, {-1, 1})}, attrs);
+  if (y) follow(g, *y);
+  return y.has_value();
+}
+
+bool grow_pool(Grower& g, const std::string& op) {
+  const size_t spatial = 1 + g.pick(10) / 4;
+  Ref x = image(g, std::min<size_t>(spatial, 3));
+  Ints kernel = random_kernel(g, x, g.rank(x) - 2);
+  Attrs attrs = window(g, x, kernel, true);
+  attrs.set("kernel_shape", kernel);
+  attrs.set("ceil_mode", g.chance(0.3));
+  if (op == "average_pool") attrs.set("count_include_pad", g.chance(0.5));
+  if (op == "lp_pool") attrs.set("p", g.between(1, 3));
+  if (op == "max_pool" && g.chance(0.25)) {
+    attrs.set("with_indices", true);
+    attrs.set("storage_order", g.between(0, 1));
+  }
+  return g.call(op, {x}, attrs).has_value();
+}
+
+bool grow_global_pool(Grower& g, const std::string& op) {
+  Ref x = image(g, 1 + g.pick(3));
+  Attrs attrs;
+  if (op == "global_lp_pool") attrs.set("p", g.between(1, 3));
+  return g.call(op, {x}, attrs).has_value();
+}
+
+bool grow_channel_norm(Grower& g, const std::string& op) {
+  Ref x = image(g, 1 + g.pick(3));
+  const int64_t c = g.dim(x, 1);
+  TypeId channels = TensorType{g.type(x)->dtype, {Dim(c)}};
+  if (op == "lrn") {
+    return g
+        .call(op, {x},
+              {{"size", g.between(1, 5)},
+               {"alpha", g.real(0.001, 1)},
+               {"beta", g.real(0.3, 1)},
+               {"bias", g.real(0.5, 2)}})
+        .has_value();
+  }
+  Ref scale = g.weight(channels, {0.5, 2}), bias = g.weight(channels);
+  if (op == "batch_norm")
+    return g.call(op, {x, scale, bias, g.weight(channels), g.weight(channels, {0.3, 2})})
+        .has_value();
+  if (op == "instance_norm") return g.call(op, {x, scale, bias}).has_value();
+  int64_t groups = c % 2 == 0 && g.chance(0.5) ? 2 : g.chance(0.5) ? c : 1;
+  return g.call(op, {x, scale, bias}, {{"num_groups", groups}}).has_value();
+}
+
+bool grow_resize(Grower& g) {
+  Ref x = image(g, g.chance(0.8) ? 2 : 1 + g.pick(3));
+  Attrs attrs;
+  Ints sizes = static_extents(g.shape_of(x));
+  Floats scales(g.rank(x), 1.0);
+  for (size_t k = 2; k < g.rank(x); ++k) {
+    sizes[k] = g.between(1, 10);
+    scales[k] = g.one_of<double>({1, 2, 0.5, 1.5, 3});
+  }
+  if (g.chance(0.5)) attrs.set("sizes", sizes);
+  else attrs.set("scales", scales);
+  attrs.set("mode", g.one_of<std::string>({"nearest", "linear", "cubic"}));
+  attrs.set("coordinates",
+            g.one_of<std::string>({"half_pixel", "pytorch_half_pixel", "half_pixel_symmetric",
+                                   "align_corners", "asymmetric"}));
+  attrs.set("nearest",
+            g.one_of<std::string>({"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}));
+  if (g.chance(0.2)) attrs.set("exclude_outside", true);
+  return g.call("resize", {x}, attrs).has_value();
+}
+
+bool grow_grid_sample(Grower& g) {
+  Ref x = image(g, 2);
+  Ref grid =
+      g.weight(TensorType{g.type(x)->dtype,
+                          {Dim(g.dim(x, 0)), Dim(g.between(1, 4)), Dim(g.between(1, 4)), Dim(2)}},
+               {-1.3, 1.3});
+  return g
+      .call("grid_sample", {x, grid},
+            {{"mode", g.one_of<std::string>({"bilinear", "nearest", "bicubic"})},
+             {"padding_mode", g.one_of<std::string>({"zeros", "border", "reflection"})},
+             {"align_corners", g.chance(0.5)}})
+      .has_value();
+}
+
+bool grow_roi_align(Grower& g) {
+  Ref x = image(g, 2);
+  int64_t r = g.between(1, 3);
+  std::vector<double> boxes, batch;
+  for (int64_t k = 0; k < r; ++k) {
+    double left = g.real(0, 2), top = g.real(0, 2);
+    boxes.insert(boxes.end(), {left, top, left + g.real(1, 4), top + g.real(1, 4)});
+    batch.push_back(static_cast<double>(g.between(0, g.dim(x, 0) - 1)));
+  }
+  Ref rois = g.constant_ints(g.type(x)->dtype, {r, 4}, boxes);
+  Ref images = g.constant_ints(DType::kI64, {r}, batch);
+  return g
+      .call("roi_align", {x, rois, images},
+            {{"output_height", g.between(1, 3)},
+             {"output_width", g.between(1, 3)},
+             {"sampling_ratio", g.between(0, 2)},
+             {"spatial_scale", g.real(0.5, 1.2)},
+             {"half_pixel", g.chance(0.5)}})
+      .has_value();
+}
+
+/// The blocked forms, which the pass assign_layouts writes.
+bool grow_blocked_conv(Grower& g) {
+  const int64_t b = g.one_of<int64_t>({4, 8}), c = b * g.between(1, 2), o = b * g.between(1, 2),
+                k = g.between(1, 3);
+  const bool plain = g.chance(0.5);
+  Shape image = plain
+                    ? Shape{Dim(1), Dim(3), Dim(g.between(3, 7)), Dim(g.between(3, 7))}
+                    : Shape{Dim(1), Dim(c / b), Dim(g.between(3, 7)), Dim(g.between(3, 7)), Dim(b)};
+  Shape weight = plain ? Shape{Dim(o / b), Dim(1), Dim(k), Dim(k), Dim(3), Dim(b)}
+                       : Shape{Dim(o / b), Dim(c / b), Dim(k), Dim(k), Dim(b), Dim(b)};
+  Ref x = g.parameter(TensorType{g.main_dtype(), image}),
+      w = g.weight(TensorType{g.main_dtype(), weight}, {-1, 1});
+  return g
+      .call("conv2d_nchwc", {x, w},
+            {{"strides", Ints{g.between(1, 2), 1}}, {"pads", Ints{k / 2, 0, k / 2, 1}}})
+      .has_value();
+}
+
+}  // namespace
+
+std::vector<Family> window_families() {
+  std::vector<Family> out;
+  for (size_t spatial : {2, 1, 3}) {
+    double weight = spatial == 2 ? 2 : 0.4;
+    std::string conv = cat("conv", spatial, "d"), transpose = conv + "_transpose";
+    out.push_back({conv, weight, [=](Grower& g) { return grow_conv(g, spatial); }, {conv}});
+    out.push_back({transpose,
+                   weight / 4,
+                   [=](Grower& g) { return grow_conv_transpose(g, spatial); },
+                   {transpose}});
+  }
+  for (const char* op : {"max_pool", "average_pool", "lp_pool"})
+    out.push_back({op, 0.6, [op](Grower& g) { return grow_pool(g, op); }, {op}});
+  for (const char* op : {"global_average_pool", "global_max_pool", "global_lp_pool"})
+    out.push_back({op, 0.3, [op](Grower& g) { return grow_global_pool(g, op); }, {op}});
+  for (const char* op : {"batch_norm", "instance_norm", "group_norm", "lrn"})
+    out.push_back({op, 0.5, [op](Grower& g) { return grow_channel_norm(g, op); }, {op}});
+  out.push_back({"resize", 0.7, grow_resize, {"resize"}});
+  out.push_back({"grid_sample", 0.3, grow_grid_sample, {"grid_sample"}});
+  out.push_back({"roi_align", 0.2, grow_roi_align, {"roi_align"}});
+  out.push_back({"conv2d_nchwc", 0.2, grow_blocked_conv, {"conv2d_nchwc"}});
+  return out;
+}
+
+}  // namespace byoc::fuzz

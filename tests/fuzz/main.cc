@@ -1,0 +1,290 @@
+// byoc_fuzz: random graphs by every choice of plugins against the reference kernels.
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "byoc/text/text.h"
+#include "core/process/child.h"
+#include "grow.h"
+#include "reduce.h"
+#include "report.h"
+#include "runtime/cli/command.h"
+
+namespace byoc::fuzz {
+namespace {
+
+constexpr uint64_t kBatch = 25;  // graphs per process: a crash costs the others nothing
+const std::vector<std::string> kStyles = {"cnn", "transformer", "noise"};
+
+struct Options {
+  uint64_t seed = 1, count = 100;
+  std::string style, output = "fuzz-faults";
+  std::vector<std::string> compilers;
+  int level = -1;
+  uint32_t threads = 0, configurations = 2, jobs = 1, timeout_s = 60, most_tries = 200,
+           most_faults = 20;
+  bool show = false, coverage = false;
+};
+
+Result<Style> style_of(const Options& options, uint64_t seed, std::string& name) {
+  // Noise makes every second graph: it is what has all ops.
+  name = options.style.empty() ? kStyles[std::min<uint64_t>(seed % 4, 2)] : options.style;
+  for (size_t k = 0; k < kStyles.size(); ++k) {
+    if (kStyles[k] == name) return static_cast<Style>(k);
+  }
+  return cli::usage_error(cat("--style is cnn, transformer or noise, not \"", name, "\""));
+}
+
+Case case_of(const Options& options, uint64_t seed) {
+  std::string name;
+  return random_case(seed, *style_of(options, seed, name));
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> out;
+  std::istringstream in(text);
+  for (std::string piece; std::getline(in, piece, separator);) out.push_back(piece);
+  return out;
+}
+
+/// The configurations that the options leave.
+std::vector<Configuration> choices_of(const Options& options) {
+  std::vector<Configuration> out;
+  for (Configuration configuration : all_configurations()) {
+    bool listed = options.compilers.empty();
+    for (const std::string& list : options.compilers)
+      listed |= split(list, ',') == configuration.compilers;
+    if (!listed || (options.level >= 0 && options.level != configuration.level)) continue;
+    if (options.threads > 0) configuration.threads = options.threads;
+    out.push_back(configuration);
+  }
+  return out;
+}
+
+/// Numbers of the configurations that a graph meets: the next ones in a round of all.
+std::vector<size_t> chosen(const Options& options, uint64_t seed, size_t choices) {
+  std::set<size_t> out;
+  for (uint64_t k = 0; k < options.configurations; ++k)
+    out.insert((seed * options.configurations + k) * 7 % choices);
+  return {out.begin(), out.end()};
+}
+
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (c == '\n' || c == '\t') c = ' ';
+  }
+  return text;
+}
+
+/// Seeds [begin, end), in a child process. Sends "graph" for each, and "fault" with its
+/// configuration, kind and difference.
+std::string run_batch(const Options& options, const std::vector<Configuration>& choices,
+                      uint64_t begin, uint64_t end) {
+  auto plugins = load_plugins();
+  for (uint64_t seed = begin; seed < end; ++seed) {
+    process::progress_to(seed << 8, seed - begin, end - begin);
+    process::doing(cat("the graph of seed ", seed));
+    Case graph = case_of(options, seed);
+    auto wanted = evaluate_case(graph, 1);
+    if (!wanted.ok()) {
+      process::send_line("undetermined");
+      continue;
+    }
+    for (size_t k : chosen(options, seed, choices.size())) {
+      process::progress_to(seed << 8 | (k + 1), seed - begin, end - begin);
+      process::doing(cat("seed ", seed, ", ", flags_of(choices[k])));
+      Outcome outcome = check(graph, choices[k], *wanted, plugins);
+      process::send_line("check");
+      if (outcome.failed()) {
+        process::send_line(cat("fault\t", seed, "\t", k, "\t", static_cast<int>(outcome.kind), "\t",
+                               one_line(outcome.what)));
+      }
+    }
+    process::send_line("graph");
+  }
+  return "";
+}
+
+struct Tally {
+  uint64_t graphs = 0, checks = 0, undetermined = 0;
+  std::vector<Fault> faults;
+};
+
+void add_lines(const Options& options, const std::vector<Configuration>& choices,
+               const std::string& lines, Tally& tally) {
+  for (const std::string& line : split(lines, '\n')) {
+    std::vector<std::string> words = split(line, '\t');
+    if (line == "graph") ++tally.graphs;
+    else if (line == "check") ++tally.checks;
+    else if (line == "undetermined") ++tally.undetermined;
+    if (words.empty() || words[0] != "fault") continue;
+    Fault fault{.seed = std::stoull(words[1]), .configuration = choices[std::stoull(words[2])]};
+    (void)style_of(options, fault.seed, fault.style);
+    fault.outcome = {static_cast<Outcome::Kind>(std::stoi(words[3])),
+                     words.size() > 4 ? words[4] : ""};
+    tally.faults.push_back(std::move(fault));
+  }
+}
+
+/// The seed and the configuration at which a child ended.
+void add_crash(const Options& options, const std::vector<Configuration>& choices,
+               const process::ChildResult& child, Tally& tally) {
+  const uint64_t seed = child.item >> 8, k = child.item & 0xff;
+  Fault fault{.seed = seed, .configuration = choices[k == 0 ? 0 : k - 1]};
+  (void)style_of(options, seed, fault.style);
+  const bool hung = child.end.kind == process::End::kTimedOut;
+  fault.outcome = {hung ? Outcome::kHang : Outcome::kCrash,
+                   one_line(cat(child.defect, " ", child.printed))};
+  tally.faults.push_back(std::move(fault));
+}
+
+struct Range {
+  uint64_t begin, end;
+};
+
+/// Runs all seeds in batches. What follows a crash in its batch is run in another process.
+Tally run_all(const Options& options, const std::vector<Configuration>& choices) {
+  std::vector<Range> ranges;
+  const uint64_t end = options.seed + options.count;
+  for (uint64_t begin = options.seed; begin < end; begin += kBatch)
+    ranges.push_back({begin, std::min(begin + kBatch, end)});
+  Tally tally;
+  while (!ranges.empty() && !process::interrupted()) {
+    const size_t now = std::min<size_t>(ranges.size(), 4 * options.jobs);
+    process::ChildLimits limits{.timeout_s = options.timeout_s};
+    auto results = process::run_in_children(limits, now, options.jobs, [&](size_t k) {
+      return run_batch(options, choices, ranges[k].begin, ranges[k].end);
+    });
+    std::vector<Range> left(ranges.begin() + static_cast<std::ptrdiff_t>(now), ranges.end());
+    for (size_t k = now; k-- > 0;) {
+      add_lines(options, choices, results[k].result, tally);
+      if (results[k].finished || results[k].end.kind == process::End::kInterrupted) continue;
+      add_crash(options, choices, results[k], tally);
+      const uint64_t next = (results[k].item >> 8) + 1;
+      if (results[k].item > 0 && next < ranges[k].end)
+        left.insert(left.begin(), {next, ranges[k].end});
+    }
+    ranges = std::move(left);
+    std::fprintf(stderr, "%llu graphs, %llu checks, %zu faults\n",
+                 static_cast<unsigned long long>(tally.graphs),
+                 static_cast<unsigned long long>(tally.checks), tally.faults.size());
+  }
+  return tally;
+}
+
+/// Reduces the faults and writes a folder for each that differs from the ones before in its ops or
+/// its plugins.
+void report(const Options& options, const std::vector<Fault>& faults) {
+  std::set<std::string> seen;
+  size_t written = 0;
+  for (Fault fault : faults) {
+    if (written == options.most_faults) break;
+    std::printf("%s by %s\n  seed %llu: %s\n", std::string(kind_name(fault.outcome.kind)).c_str(),
+                flags_of(fault.configuration).c_str(), static_cast<unsigned long long>(fault.seed),
+                fault.outcome.what.c_str());
+    Case graph = case_of(options, fault.seed);
+    Reduced reduced =
+        reduce(graph, fault.configuration, fault.outcome, options.most_tries, options.timeout_s);
+    fault.outcome = reduced.outcome;
+    std::string signature = cat(kind_name(fault.outcome.kind), " ", ops_of(reduced.graph));
+    if (!seen.insert(signature).second) {
+      std::printf("  reduced: %s, as before\n", ops_of(reduced.graph).c_str());
+      continue;
+    }
+    ++written;
+    std::string folder = cat(options.output, "/", fault.style, "-", fault.seed, "-", written);
+    Status status = write_fault(fault, reduced.graph, folder);
+    std::printf("  reduced to %zu ops in %zu tries: %s\n%s  repeat: %s\n  replay: %s\n",
+                reduced.graph.steps.size(), reduced.tries, fault.outcome.what.c_str(),
+                print(to_module(reduced.graph), {.elide = 32}).c_str(), command_of(fault).c_str(),
+                status.ok() ? cat("byoc replay ", folder).c_str() : status.to_string().c_str());
+    std::fflush(stdout);
+  }
+}
+
+/// Prints the ops that no graph of the seeds has.
+int print_coverage(const Options& options) {
+  std::map<std::string, uint64_t> counts;
+  for (const OpDef* op : all_ops().all()) {
+    if (!op->is_annotation) counts[op->name] = 0;
+  }
+  for (uint64_t seed = options.seed; seed < options.seed + options.count; ++seed) {
+    for (const Step& step : case_of(options, seed).steps) ++counts[step.op->name];
+  }
+  std::string missing;
+  for (const auto& [name, count] : counts) {
+    std::printf("%8llu %s\n", static_cast<unsigned long long>(count), name.c_str());
+    if (count == 0) missing += " " + name;
+  }
+  if (missing.empty()) return cli::kDone;
+  std::printf("no graph has:%s; add a Family for it in tests/fuzz/grow_*.cc\n", missing.c_str());
+  return cli::kFailed;
+}
+
+Result<int> run(const Options& options) {
+  std::string style;
+  BYOC_TRY_STATUS(style_of(options, options.seed, style).status());
+  std::vector<Configuration> choices = choices_of(options);
+  if (choices.empty()) {
+    return cli::usage_error(
+        "no configuration has that --compiler and -O; the plugins are json, "
+        "llvm and onednn, in any order, the levels 0 to 2");
+  }
+  if (options.show) {
+    for (uint64_t seed = options.seed; seed < options.seed + options.count; ++seed)
+      std::printf("// seed %llu\n%s", static_cast<unsigned long long>(seed),
+                  print(to_module(case_of(options, seed)), {.elide = 8}).c_str());
+    return cli::kDone;
+  }
+  if (options.coverage) return print_coverage(options);
+  process::catch_interrupts();
+  Tally tally = run_all(options, choices);
+  if (!process::interrupted()) report(options, tally.faults);
+  std::printf(
+      "%s%llu graphs, %llu checks in %zu configurations, %llu graphs not determined: %zu "
+      "faults\n",
+      process::interrupted() ? "interrupted after " : "",
+      static_cast<unsigned long long>(tally.graphs), static_cast<unsigned long long>(tally.checks),
+      choices.size(), static_cast<unsigned long long>(tally.undetermined), tally.faults.size());
+  if (process::interrupted()) return cli::kInterrupted;
+  return tally.faults.empty() ? cli::kDone : cli::kFailed;
+}
+
+}  // namespace
+}  // namespace byoc::fuzz
+
+int main(int argc, char** argv) {
+  using byoc::cli::Command;
+  byoc::fuzz::Options options;
+  byoc::cli::CommonOptions common;
+  Command root{
+      .name = "byoc_fuzz",
+      .about = "run random graphs by every choice of plugins, and compare with the reference"};
+  root.examples = {
+      {"byoc_fuzz --count 300", "300 graphs, each in two configurations"},
+      {"byoc_fuzz --seed 17 --count 1 --compiler onednn,llvm -O 2", "one graph again"},
+      {"byoc_fuzz --seed 17 --count 1 --show", "print the graph"},
+      {"byoc_fuzz --style transformer --count 1000 --configurations 45 --jobs 2", "much"}};
+  root.options = {
+      {"--seed", "N", "the first graph (1)", &options.seed},
+      {"--count", "K", "how many graphs (100)", &options.count},
+      {"--style", "STYLE", "cnn, transformer or noise; else all in turn", &options.style},
+      {"--compiler", "LIST", "plugins in order, as onednn,llvm; may be given several times",
+       &options.compilers},
+      {"-O,--level", "LEVEL", "0, 1 or 2; else all in turn", &options.level},
+      {"--threads", "N", "of a run; else 1 and 2 in turn", &options.threads},
+      {"--configurations", "K", "configurations that each graph meets (2)",
+       &options.configurations},
+      {"--jobs", "N", "processes at a time (1)", &options.jobs},
+      {"--timeout", "S", "seconds for one graph in one configuration (60)", &options.timeout_s},
+      {"--output", "DIR", "where replay folders of faults go (fuzz-faults)", &options.output},
+      {"--most-tries", "N", "runs to reduce one fault (200)", &options.most_tries},
+      {"--most-faults", "N", "faults that are reduced and written (20)", &options.most_faults},
+      {"--show", "", "print the graphs, run nothing", &options.show},
+      {"--coverage", "", "count the ops of the graphs, run nothing", &options.coverage}};
+  byoc::cli::add_common_options(root, common);
+  root.run = [&] { return byoc::fuzz::run(options); };
+  return byoc::cli::run_command_line(root, common, argc, argv);
+}

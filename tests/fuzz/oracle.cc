@@ -1,0 +1,362 @@
+#include "oracle.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <set>
+
+#include "byoc/op/evaluate.h"
+
+namespace byoc::fuzz {
+namespace {
+
+constexpr size_t kEvaluations = 3;
+constexpr double kSafety = 8;  // errors allowed per error seen, as few evaluations see few
+
+/// What arithmetic in a dtype looks like. `unit` is the relative error of one op: eight units in
+/// the last place for f32 and f64, because functions such as tanh are approximations, and two for
+/// formats of sixteen bits, which are computed in f32 and rounded.
+struct Precision {
+  double unit, tiny, largest, unclear;  // unclear: relative error from which nothing is compared
+};
+Precision precision_of(DType dtype) {
+  if (dtype == DType::kF64) return {0x1p-49, 1e-290, 1e100, 1e-2};
+  if (dtype == DType::kF16) return {0x1p-10, 0x1p-22, 2e3, 0.3};
+  if (dtype == DType::kBF16) return {0x1p-7, 1e-37, 1e10, 0.6};
+  return {0x1p-21, 1e-36, 1e10, 1e-2};
+}
+
+/// Ops that round nothing: their results are elements of their operands, or decided by comparisons.
+bool is_exact_op(const OpDef& op) {
+  static const std::set<std::string_view> kExact = {"abs",
+                                                    "negative",
+                                                    "relu",
+                                                    "maximum",
+                                                    "minimum",
+                                                    "max",
+                                                    "min",
+                                                    "clip",
+                                                    "floor",
+                                                    "ceil",
+                                                    "round",
+                                                    "sign",
+                                                    "identity",
+                                                    "where",
+                                                    "is_nan",
+                                                    "is_inf",
+                                                    "hardmax",
+                                                    "argmax",
+                                                    "argmin",
+                                                    "topk",
+                                                    "max_pool",
+                                                    "equal",
+                                                    "not_equal",
+                                                    "greater",
+                                                    "greater_equal",
+                                                    "less",
+                                                    "less_equal",
+                                                    "logical_and",
+                                                    "logical_or",
+                                                    "logical_xor",
+                                                    "logical_not",
+                                                    "cast",
+                                                    "global_max_pool",
+                                                    "thresholded_relu",
+                                                    "shape",
+                                                    "reverse_sequence"};
+  if (kExact.contains(op.name)) return true;
+  return op.kind == FusionKind::kInjective && op.name != "resize";
+}
+
+/// Ops whose results jump: a small error of an operand may change them by much.
+bool jumps(const OpDef& op, const std::vector<TypeId>& types) {
+  static const std::set<std::string_view> kJumping = {
+      "floor", "ceil", "round", "sign",      "hardmax",     "thresholded_relu", "shrink",
+      "mod",   "topk", "cast",  "roi_align", "grid_sample", "lp_norm"};
+  bool decides =
+      std::any_of(types.begin(), types.end(), [](TypeId type) { return !is_float(type->dtype); });
+  return decides || kJumping.contains(op.name);
+}
+
+double symmetric(std::mt19937_64& next) { return static_cast<double>(next() >> 11) * 0x1p-52 - 1; }
+
+/// Moves every element by at most one unit. A zero that was computed gets a sign at random.
+Bytes moved_by_rounding(TypeId type, const Buffer& data, bool is_computed, std::mt19937_64& next) {
+  std::vector<double> values = elements(type, data);
+  const double unit = precision_of(type->dtype).unit;
+  for (double& value : values) {
+    double r = symmetric(next);
+    if (value != 0) value *= 1 + unit * r;
+    else if (is_computed) value = std::copysign(0.0, r);
+  }
+  return from_elements(type, values);
+}
+
+using Buffers = std::vector<Bytes>;
+
+Result<Buffers> run(const OpDef& op, const Attrs& attrs, const std::vector<TypeId>& in,
+                    const std::vector<TypeId>& out, const Buffers& args) {
+  std::vector<const Buffer*> data;
+  for (const Bytes& arg : args) data.push_back(arg.get());
+  return byoc::evaluate(op, attrs, in, out, data);
+}
+
+/// The middle magnitude of the finite elements.
+double middle(const std::vector<double>& values) {
+  std::vector<double> magnitudes;
+  for (double value : values) {
+    if (std::isfinite(value)) magnitudes.push_back(std::abs(value));
+  }
+  if (magnitudes.empty()) return 0;
+  auto at = magnitudes.begin() + static_cast<std::ptrdiff_t>(magnitudes.size() / 2);
+  std::nth_element(magnitudes.begin(), at, magnitudes.end());
+  return *at;
+}
+
+bool same_kind(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  if (std::isinf(a) || std::isinf(b)) return a == b;
+  return true;
+}
+
+Status undetermined(const OpDef& op, std::string_view why) {
+  return Status(Code::kFailedPrecondition, cat(op.name, ": ", why));
+}
+
+double largest_finite(const Known& known) {
+  double largest = 0;
+  for (double value : elements(known.type, *known.right)) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  }
+  return largest;
+}
+
+/// Numbers as large as the -3.4e38 of a mask pass through ops on single elements and softmax. Other
+/// ops may square and add them, and order and format of that are open.
+bool takes_masks(const OpDef& op) {
+  return op.kind == FusionKind::kElementwise || op.kind == FusionKind::kBroadcast ||
+         op.kind == FusionKind::kInjective || is_exact_op(op) || op.name == "softmax" ||
+         op.name == "log_softmax";
+}
+
+/// The numbers stay in a range where no order of the sums inside an op overflows.
+Status check_range(const OpDef& op, const std::vector<const Known*>& args,
+                   const std::vector<Known>& results) {
+  double largest = 0;
+  for (const Known* arg : args) {
+    if (!is_float(arg->type->dtype)) continue;
+    largest = std::max(largest, largest_finite(*arg));
+    if (!takes_masks(op) && largest > precision_of(arg->type->dtype).largest)
+      return undetermined(op, "an operand is too large");
+  }
+  for (const Known& known : results) {
+    if (!is_float(known.type->dtype)) continue;
+    if (largest_finite(known) > std::max(precision_of(known.type->dtype).largest, 2 * largest))
+      return undetermined(op, "a result is too large");
+  }
+  return {};
+}
+
+/// All evaluations agree as far as a comparison needs it.
+Status check_agreement(const OpDef& op, const Known& known) {
+  std::vector<double> right = elements(known.type, *known.right);
+  if (!is_float(known.type->dtype)) {
+    for (const Bytes& moved : known.moved) {
+      if (moved->key() != known.right->key()) return undetermined(op, "a decision is too close");
+    }
+    return {};
+  }
+  for (const Bytes& bytes : known.moved) {
+    std::vector<double> moved = elements(known.type, *bytes);
+    for (size_t k = 0; k < right.size(); ++k) {
+      if (!same_kind(moved[k], right[k])) return undetermined(op, "a NaN or infinity is too close");
+    }
+  }
+  std::vector<double> allowed = allowed_errors(known);
+  const double scale = middle(right), unclear = precision_of(known.type->dtype).unclear;
+  for (size_t k = 0; k < allowed.size(); ++k) {
+    if (std::isfinite(right[k]) && allowed[k] > unclear * std::max(std::abs(right[k]), scale))
+      return undetermined(op, "rounding errors grow too large");
+  }
+  return {};
+}
+
+/// A jump is far from operands that are as wrong as they are allowed to be.
+Status check_jumps(const OpDef& op, const Attrs& attrs, const std::vector<const Known*>& args,
+                   const std::vector<Known>& results, std::mt19937_64& next) {
+  std::vector<TypeId> in, out;
+  for (const Known* arg : args) in.push_back(arg->type);
+  for (const Known& result : results) out.push_back(result.type);
+  for (int trial = 0; trial < 4; ++trial) {
+    Buffers shifted;
+    for (const Known* arg : args) {
+      std::vector<double> allowed = allowed_errors(*arg), values = elements(arg->type, *arg->right);
+      for (size_t k = 0; k < allowed.size(); ++k) {
+        double sign = trial == 0 ? 1 : trial == 1 ? -1 : symmetric(next) < 0 ? -1 : 1;
+        values[k] += sign * allowed[k];
+      }
+      shifted.push_back(arg->is_exact() ? arg->right : from_elements(arg->type, values));
+    }
+    BYOC_TRY(Buffers got, run(op, attrs, in, out, shifted));
+    for (size_t k = 0; k < results.size(); ++k) {
+      std::vector<double> a = elements(out[k], *got[k]), b = elements(out[k], *results[k].right);
+      double unclear = is_float(out[k]->dtype) ? precision_of(out[k]->dtype).unclear : 0;
+      for (size_t i = 0; i < a.size(); ++i) {
+        double bound = unclear * std::max(std::abs(b[i]), middle(b));
+        if (!same_kind(a[i], b[i]) || (std::isfinite(b[i]) && std::abs(a[i] - b[i]) > bound))
+          return undetermined(op, "a decision is too close");
+      }
+    }
+  }
+  return {};
+}
+
+/// One evaluation with rounding errors.
+Result<Buffers> evaluate_moved(const OpDef& op, const Attrs& attrs,
+                               const std::vector<const Known*>& args,
+                               const std::vector<TypeId>& types, size_t trial,
+                               std::mt19937_64& next) {
+  const bool rounds = !is_exact_op(op);
+  std::vector<TypeId> in;
+  Buffers operands;
+  for (const Known* arg : args) {
+    Bytes data = arg->is_exact() ? arg->right : arg->moved[trial];
+    in.push_back(arg->type);
+    if (rounds && is_float(arg->type->dtype))
+      data = moved_by_rounding(arg->type, *data, !arg->is_exact(), next);
+    operands.push_back(std::move(data));
+  }
+  BYOC_TRY(Buffers results, run(op, attrs, in, types, operands));
+  for (size_t k = 0; k < results.size() && rounds; ++k) {
+    if (is_float(types[k]->dtype))
+      results[k] = moved_by_rounding(types[k], *results[k], true, next);
+  }
+  return results;
+}
+
+bool rounds_anything(const OpDef& op, const std::vector<const Known*>& args,
+                     const std::vector<TypeId>& types) {
+  bool floats =
+      std::any_of(types.begin(), types.end(), [](TypeId type) { return is_float(type->dtype); });
+  bool from_inexact =
+      std::any_of(args.begin(), args.end(), [](const Known* arg) { return !arg->is_exact(); });
+  return from_inexact || (floats && !is_exact_op(op));
+}
+
+std::string index_text(int64_t flat, const Shape& shape) {
+  std::string out;
+  for (size_t k = shape.size(); k-- > 0;) {
+    out = cat(flat % shape[k].extent(), out.empty() ? "" : ",", out);
+    flat /= shape[k].extent();
+  }
+  return cat("[", out, "]");
+}
+
+std::string number_text(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+}  // namespace
+
+Known exact(TypeId type, Bytes data) { return {type, std::move(data), {}}; }
+
+Result<std::vector<Known>> evaluate_step(const OpDef& op, const Attrs& attrs,
+                                         const std::vector<const Known*>& args,
+                                         const std::vector<TypeId>& types, uint64_t seed) {
+  std::mt19937_64 next(seed);
+  std::vector<TypeId> in;
+  Buffers operands;
+  for (const Known* arg : args) {
+    in.push_back(arg->type);
+    operands.push_back(arg->right);
+  }
+  BYOC_TRY(Buffers right, run(op, attrs, in, types, operands));
+  std::vector<Known> out;
+  for (size_t k = 0; k < types.size(); ++k) out.push_back(exact(types[k], right[k]));
+  if (!rounds_anything(op, args, types)) return out;
+  BYOC_TRY_STATUS(check_range(op, args, out));
+  for (size_t trial = 0; trial < kEvaluations; ++trial) {
+    BYOC_TRY(Buffers moved, evaluate_moved(op, attrs, args, types, trial, next));
+    for (size_t k = 0; k < out.size(); ++k) out[k].moved.push_back(std::move(moved[k]));
+  }
+  for (Known& known : out) {
+    BYOC_TRY_STATUS(check_agreement(op, known));
+    if (!is_float(known.type->dtype)) known.moved.clear();  // decided, whatever the rounding
+  }
+  if (jumps(op, types)) BYOC_TRY_STATUS(check_jumps(op, attrs, args, out, next));
+  return out;
+}
+
+Result<std::vector<Known>> evaluate_case(const Case& graph, uint64_t seed) {
+  std::vector<Known> leaves;
+  std::vector<std::vector<Known>> steps;
+  for (const Leaf& leaf : graph.leaves) leaves.push_back(exact(leaf.type, leaf.data));
+  auto known = [&](Ref ref) -> const Known& {
+    return ref.is_leaf ? leaves[ref.index] : steps[ref.index][ref.output];
+  };
+  for (size_t k = 0; k < graph.steps.size(); ++k) {
+    const Step& step = graph.steps[k];
+    std::vector<const Known*> args;
+    for (Ref arg : step.args) args.push_back(&known(arg));
+    BYOC_TRY(std::vector<Known> results,
+             evaluate_step(*step.op, *step.attrs, args, step.types, seed + k));
+    steps.push_back(std::move(results));
+  }
+  std::vector<Known> out;
+  for (Ref result : graph.results) out.push_back(known(result));
+  return out;
+}
+
+std::vector<double> allowed_errors(const Known& known) {
+  if (known.is_exact()) return {};
+  std::vector<double> right = elements(known.type, *known.right), seen(right.size());
+  for (const Bytes& bytes : known.moved) {
+    std::vector<double> moved = elements(known.type, *bytes);
+    for (size_t k = 0; k < seen.size(); ++k) {
+      double error = std::abs(moved[k] - right[k]);
+      if (std::isfinite(error)) seen[k] = std::max(seen[k], error);
+    }
+  }
+  // Three evaluations may all miss the error of one element, but not that of half of them.
+  const Precision precision = precision_of(known.type->dtype);
+  const double usual = middle(seen) / 2;
+  for (size_t k = 0; k < seen.size(); ++k) {
+    double unit = std::isfinite(right[k]) ? precision.unit * std::abs(right[k]) : 0;
+    seen[k] = kSafety * std::max({seen[k], usual, unit, precision.tiny});
+  }
+  return seen;
+}
+
+std::string difference(const std::byte* got, const Known& wanted) {
+  const TypeId type = wanted.type;
+  std::vector<double> right = elements(type, *wanted.right), allowed = allowed_errors(wanted);
+  Bytes copy = Buffer::copy({got, wanted.right->size()});
+  std::vector<double> have = elements(type, *copy);
+  size_t wrong = 0, worst = 0;
+  double worst_excess = -1;
+  for (size_t k = 0; k < right.size(); ++k) {
+    double bound = allowed.empty() ? 0 : allowed[k], error = std::abs(have[k] - right[k]);
+    bool is_same = have[k] == right[k] || (std::isnan(have[k]) && std::isnan(right[k]));
+    if (!is_float(type->dtype)) {
+      size_t size = dtype_size(type->dtype);
+      is_same = std::memcmp(got + k * size, wanted.right->data() + k * size, size) == 0;
+    }
+    if (is_same || error <= bound) continue;
+    ++wrong;
+    double excess = std::isfinite(error) ? error / (bound + 1e-300) : INFINITY;
+    if (excess <= worst_excess) continue;
+    worst_excess = excess;
+    worst = k;
+  }
+  if (wrong == 0) return "";
+  return cat(wrong, " of ", right.size(), " elements differ; ", type, " ",
+             index_text(static_cast<int64_t>(worst), type->shape), " is ", number_text(have[worst]),
+             " instead of ", number_text(right[worst]), ", allowed error ",
+             number_text(allowed.empty() ? 0 : allowed[worst]));
+}
+
+}  // namespace byoc::fuzz

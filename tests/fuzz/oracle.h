@@ -1,0 +1,40 @@
+#pragma once
+// The right values of a graph, and how far a correct program may be from them.
+//
+// Right values are those of the reference kernels. The distance comes from the graph itself: it is
+// evaluated several times with operands and results of every op that rounds moved at random by some
+// units in the last place. Where the evaluations differ, rounding matters, and by as much as they
+// differ. What no rounding reaches (integers, moved elements, a maximum) must be equal.
+//
+// A graph is refused where such a small movement changes much: a comparison of nearly equal values,
+// the floor of what may be 2.9999 or 3, a quotient by a cancelled difference. Its results are not
+// determined, and so are never compared.
+#include "case.h"
+
+namespace byoc::fuzz {
+
+/// A value of the graph.
+struct Known {
+  TypeId type;
+  Bytes right;
+  std::vector<Bytes> moved;  // evaluations with rounding errors; empty: no rounding reaches it
+  bool is_exact() const { return moved.empty(); }
+};
+
+Known exact(TypeId type, Bytes data);
+
+/// The results of one op. Errors: those of the reference kernel; kFailedPrecondition when the
+/// results are not determined, or too large to stay so.
+Result<std::vector<Known>> evaluate_step(const OpDef& op, const Attrs& attrs,
+                                         const std::vector<const Known*>& args,
+                                         const std::vector<TypeId>& types, uint64_t seed);
+/// The results of a graph. Errors: as evaluate_step.
+Result<std::vector<Known>> evaluate_case(const Case& graph, uint64_t seed);
+
+/// How far each element may be from the right one. Empty: all of them must be equal.
+std::vector<double> allowed_errors(const Known& known);
+/// "" when `got` is right, else the worst element: "[1,2] is 3 instead of 4, allowed error 1e-6".
+/// NaN equals NaN, an infinity equals itself alone.
+std::string difference(const std::byte* got, const Known& wanted);
+
+}  // namespace byoc::fuzz

@@ -1,0 +1,39 @@
+#pragma once
+// Compiles and runs a graph by a choice of plugins, and compares the results with the right ones.
+#include "byoc/compile.h"
+#include "case.h"
+#include "oracle.h"
+
+namespace byoc::fuzz {
+
+struct Configuration {
+  std::vector<std::string>
+      compilers;  // in order of priority; what they refuse goes to the defaults
+  int level = 2;
+  uint32_t threads = 1;
+};
+/// "--compiler onednn,llvm -O2 --threads 1", as the commands of byoc take it.
+std::string flags_of(const Configuration& configuration);
+/// Every order of every subset of the shipped plugins, at all levels.
+std::vector<Configuration> all_configurations();
+
+struct Outcome {
+  enum Kind { kRight, kWrong, kError, kCrash, kHang, kUndetermined };
+  Kind kind = kRight;
+  std::string what;
+  bool failed() const { return kind != kRight && kind != kUndetermined; }
+};
+std::string_view kind_name(Outcome::Kind kind);
+
+/// The plugins of the build. To be called in a child process: plugins may start threads.
+std::shared_ptr<const PluginSet> load_plugins();
+
+/// Runs the graph three times in one context: on its inputs, on zeros, and on its inputs again. The
+/// first results must be right, and the last ones equal to them bit by bit. Outputs hold other bytes
+/// before each run.
+Outcome check(const Case& graph, const Configuration& configuration,
+              const std::vector<Known>& wanted, const std::shared_ptr<const PluginSet>& plugins);
+/// The same in a process of its own, so that a crash or a hang is an outcome.
+Outcome check_in_child(const Case& graph, const Configuration& configuration, uint32_t timeout_s);
+
+}  // namespace byoc::fuzz

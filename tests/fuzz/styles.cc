@@ -1,0 +1,241 @@
+// Graphs in the shapes of convolutional networks, of transformers, and of neither.
+#include <algorithm>
+
+#include "grow.h"
+
+namespace byoc::fuzz {
+namespace {
+
+/// Adds an op of a family chosen by weight.
+void grow_any(Grower& g) {
+  double total = 0;
+  for (const Family& family : all_families()) total += family.weight;
+  double at = g.real(0, total);
+  for (const Family& family : all_families()) {
+    if ((at -= family.weight) > 0) continue;
+    family.grow(g);
+    return;
+  }
+}
+
+void grow_noise(Grower& g) {
+  const size_t steps = g.chance(0.2) ? 1 + g.pick(3) : 3 + g.pick(14);
+  for (size_t tries = 0; g.steps() < steps && tries < 6 * steps; ++tries) grow_any(g);
+}
+
+void noise_now_and_then(Grower& g) {
+  if (g.chance(0.15)) grow_any(g);
+}
+
+/// A parameter that is constant in most models.
+Ref weights(Grower& g, std::vector<int64_t> dims, Domain domain = {-1, 1}) {
+  return g.weight(TensorType{g.main_dtype(), make_shape(dims)}, domain);
+}
+
+Ref conv_block(Grower& g, Ref x) {
+  const int64_t c = g.dim(x, 1);
+  const bool depthwise = g.chance(0.2);
+  const int64_t o = depthwise ? c : g.chance(0.4) ? c : g.one_of<int64_t>({3, 4, 8, 12, 16});
+  const int64_t k = g.one_of<int64_t>({1, 3, 3, 5}), stride = g.chance(0.25) ? 2 : 1;
+  Attrs attrs{{"pads", Ints(4, k / 2)},
+              {"strides", Ints{stride, stride}},
+              {"group", depthwise ? c : int64_t{1}}};
+  Ref y = g.then("conv2d", {x, weights(g, {o, depthwise ? 1 : c, k, k})}, attrs);
+  const int64_t channels = g.dim(y, 1);
+  if (g.chance(0.4)) {
+    y = g.then("batch_norm", {y, weights(g, {channels}, {0.5, 2}), weights(g, {channels}),
+                              weights(g, {channels}), weights(g, {channels}, {0.3, 2})});
+  } else if (g.chance(0.7)) {
+    y = g.then("add", {y, weights(g, {channels, 1, 1})});
+  }
+  switch (g.pick(5)) {
+    case 0:
+      return y;
+    case 1:
+      return g.then("clip", {y}, {{"min", 0.0}, {"max", 6.0}});
+    case 2:
+      return g.then(
+          g.one_of<std::string>({"swish", "hard_swish", "sigmoid", "leaky_relu", "gelu", "tanh"}),
+          {y});
+    default:
+      return g.then("relu", {y});
+  }
+}
+
+Ref squeeze_excite(Grower& g, Ref x) {
+  const int64_t c = g.dim(x, 1);
+  Ref y = g.then("global_average_pool", {x});
+  y = g.then("conv2d", {y, weights(g, {2, c, 1, 1})});
+  y = g.then("relu", {y});
+  y = g.then("conv2d", {y, weights(g, {c, g.dim(y, 1), 1, 1})});
+  y = g.then(g.chance(0.5) ? "sigmoid" : "hard_sigmoid", {y});
+  return g.then("multiply", {x, y});
+}
+
+Ref shuffle_channels(Grower& g, Ref x) {
+  if (g.dim(x, 1) % 2 != 0) return x;
+  const int64_t n = g.dim(x, 0), c = g.dim(x, 1), h = g.dim(x, 2), w = g.dim(x, 3);
+  Ref y = g.then("reshape", {x}, {{"shape", Ints{n, 2, c / 2, h, w}}});
+  if (g.rank(y) != 5) return x;
+  y = g.then("transpose", {y}, {{"perm", Ints{0, 2, 1, 3, 4}}});
+  return g.then("reshape", {y}, {{"shape", Ints{n, c, h, w}}});
+}
+
+Ref pooled(Grower& g, Ref x) {
+  if (g.dim(x, 2) < 3 || g.dim(x, 3) < 3) return x;
+  const int64_t k = g.between(2, 3);
+  return g.then(g.chance(0.6) ? "max_pool" : "average_pool", {x},
+                {{"kernel_shape", Ints{k, k}},
+                 {"strides", Ints{2, 2}},
+                 {"pads", Ints(4, g.pick(2) ? k / 2 : 0)}});
+}
+
+Ref branched(Grower& g, Ref x) {
+  Ref a = conv_block(g, x), b = g.chance(0.5) ? conv_block(g, x) : x;
+  if (g.type(a) == g.type(b) && g.chance(0.7)) return g.then("relu", {g.then("add", {a, b})});
+  return g.then("concat", {a, b}, {{"axis", int64_t{1}}});
+}
+
+void grow_cnn(Grower& g) {
+  const int64_t side = g.between(4, 12);
+  Ref x = g.parameter(TensorType{g.main_dtype(),
+                                 {Dim(g.between(1, 2)), Dim(g.one_of<int64_t>({1, 3, 4, 8})),
+                                  Dim(side), Dim(g.chance(0.8) ? side : g.between(1, 12))}});
+  for (int64_t k = g.between(1, 4); k > 0; --k) {
+    switch (g.pick(8)) {
+      case 0:
+        x = pooled(g, x);
+        break;
+      case 1:
+        x = squeeze_excite(g, x);
+        break;
+      case 2:
+        x = shuffle_channels(g, x);
+        break;
+      case 3:
+      case 4:
+        x = branched(g, x);
+        break;
+      case 5:
+        x = g.then("resize", {x},
+                   {{"scales", Floats{1, 1, 2, 2}},
+                    {"mode", g.one_of<std::string>({"nearest", "linear"})}});
+        break;
+      default:
+        x = conv_block(g, x);
+    }
+    noise_now_and_then(g);
+  }
+  if (g.chance(0.5)) x = g.then("global_average_pool", {x});
+  if (g.chance(0.6)) {
+    x = g.then("flatten", {x});
+    x = g.then("gemm", {x, weights(g, {5, g.dim(x, 1)})}, {{"trans_b", true}});
+    x = g.then("add", {x, weights(g, {5})});
+    if (g.chance(0.5)) x = g.then("softmax", {x});
+  }
+}
+
+Ref projection(Grower& g, Ref x, int64_t to) {
+  Ref y = g.then("matmul", {x, weights(g, {g.shape_of(x).back().extent(), to})});
+  return g.chance(0.7) ? g.then("add", {y, weights(g, {g.shape_of(y).back().extent()})}) : y;
+}
+
+Ref norm(Grower& g, Ref x) {
+  const int64_t d = g.shape_of(x).back().extent();
+  if (g.chance(0.25)) return g.then("rms_norm", {x, weights(g, {d}, {0.5, 2})});
+  return g.then("layer_norm", {x, weights(g, {d}, {0.5, 2}), weights(g, {d})});
+}
+
+/// [b, t, d] -> [b, heads, t, d / heads]
+Ref heads_of(Grower& g, Ref x, int64_t heads) {
+  const int64_t b = g.dim(x, 0), t = g.dim(x, 1), d = g.dim(x, 2);
+  Ref y = g.then("reshape", {x}, {{"shape", Ints{b, t, heads, d / heads}}});
+  return g.then("transpose", {y}, {{"perm", Ints{0, 2, 1, 3}}});
+}
+
+Ref masked(Grower& g, Ref scores, int64_t t) {
+  if (g.chance(0.5)) return scores;
+  std::vector<double> mask;
+  const double hidden =
+      g.type(scores)->dtype == DType::kF16 ? -1e3 : g.one_of<double>({-1e4, -1e9, -3e38});
+  for (int64_t row = 0; row < t; ++row) {
+    for (int64_t column = 0; column < t; ++column) mask.push_back(column > row ? hidden : 0);
+  }
+  return g.then("add", {scores, g.constant_ints(g.type(scores)->dtype, {t, t}, mask)});
+}
+
+Ref attention(Grower& g, Ref x) {
+  const int64_t b = g.dim(x, 0), t = g.dim(x, 1), d = g.dim(x, 2), heads = d % 2 == 0 ? 2 : 1;
+  Ref q, k, v;
+  if (g.chance(0.4)) {
+    Ref all = projection(g, x, 3 * d);
+    if (g.shape_of(all).back() != Dim(3 * d)) return x;
+    auto split = g.call("split", {all}, {{"axis", int64_t{2}}, {"split", Ints{d, d, d}}});
+    if (!split) return x;
+    q = *split, k = {false, split->index, 1}, v = {false, split->index, 2};
+  } else {
+    q = projection(g, x, d), k = projection(g, x, d), v = projection(g, x, d);
+  }
+  q = heads_of(g, q, heads), k = heads_of(g, k, heads), v = heads_of(g, v, heads);
+  if (g.rank(k) != 4) return x;
+  Ref kt = g.then("transpose", {k}, {{"perm", Ints{0, 1, 3, 2}}});
+  Ref scores = g.then("matmul", {q, kt});
+  Ref scale = g.constant(TensorType{g.main_dtype(), {}}, {0.4, 0.6});
+  scores = g.then(g.chance(0.5) ? "multiply" : "divide", {scores, scale});
+  scores = g.then("softmax", {masked(g, scores, t)});
+  Ref y = g.then("matmul", {scores, v});
+  y = g.then("transpose", {y}, {{"perm", Ints{0, 2, 1, 3}}});
+  y = g.then("reshape", {y}, {{"shape", Ints{b, t, d}}});
+  return projection(g, y, d);
+}
+
+Ref feed_forward(Grower& g, Ref x) {
+  const int64_t d = g.dim(x, 2);
+  Ref y = projection(g, x, 2 * d);
+  if (g.chance(0.3)) {
+    Ref gate = g.then("swish", {projection(g, x, 2 * d)});
+    y = g.then("multiply", {y, gate});
+  } else {
+    y = g.then(g.one_of<std::string>({"gelu", "relu", "swish", "tanh"}), {y});
+  }
+  return projection(g, y, d);
+}
+
+Ref embedded(Grower& g, int64_t b, int64_t t, int64_t d) {
+  if (g.chance(0.5))
+    return g.parameter(TensorType{g.main_dtype(), make_shape(std::vector{b, t, d})});
+  std::vector<double> ids;
+  for (int64_t k = 0; k < b * t; ++k) ids.push_back(static_cast<double>(g.between(0, 9)));
+  Ref rows = g.constant_ints(DType::kI64, {b, t}, ids);
+  return g.then("add", {g.then("gather", {weights(g, {10, d}), rows}), weights(g, {t, d})});
+}
+
+void grow_transformer(Grower& g) {
+  const int64_t b = g.between(1, 2), t = g.between(1, 7), d = g.one_of<int64_t>({4, 6, 8, 16});
+  Ref x = embedded(g, b, t, d);
+  for (int64_t k = g.between(1, 2); k > 0; --k) {
+    for (bool attends : {true, false}) {
+      if (g.rank(x) != 3 || g.chance(0.2)) continue;
+      Ref y = g.chance(0.6) ? norm(g, x) : x;
+      y = attends ? attention(g, y) : feed_forward(g, y);
+      if (g.type(x) == g.type(y)) y = g.then("add", {x, y});
+      x = g.chance(0.4) ? norm(g, y) : y;
+      noise_now_and_then(g);
+    }
+  }
+}
+
+}  // namespace
+
+Case random_case(uint64_t seed, Style style) {
+  Grower choice(seed * 0x9e3779b97f4a7c15 + 17, DType::kF32);
+  DType dtype = DType::kF32;
+  if (choice.chance(0.2)) dtype = choice.one_of<DType>({DType::kF64, DType::kF16, DType::kBF16});
+  Grower g(seed * 0xd1342543de82ef95 + static_cast<uint64_t>(style), dtype);
+  if (style == Style::kCnn) grow_cnn(g);
+  else if (style == Style::kTransformer) grow_transformer(g);
+  else grow_noise(g);
+  return g.finish();
+}
+
+}  // namespace byoc::fuzz
