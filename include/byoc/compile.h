@@ -1,6 +1,6 @@
 #pragma once
 // The whole flow: an IRModule goes in, an Executable comes out.
-#include "byoc/pass/passes.h"
+#include "byoc/pass/pass.h"
 #include "byoc/runtime/artifact.h"
 
 namespace byoc {

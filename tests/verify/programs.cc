@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "byoc/pass/bind.h"
+
 namespace byoc::test {
 
 IRModule with_constants(const std::string& text) {

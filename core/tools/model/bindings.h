@@ -3,7 +3,7 @@
 #include <map>
 
 #include "byoc/import.h"
-#include "byoc/pass/passes.h"
+#include "byoc/pass/bind.h"
 #include "byoc/runtime/tensor.h"
 #include "runtime/cli/values.h"
 

@@ -5,6 +5,7 @@
 
 #include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
+#include "byoc/pass/passes.h"
 #include "core/tools/model/execute.h"
 #include "core/tools/model/region_probe.h"
 

@@ -1,28 +1,11 @@
 #pragma once
 // Every public pass with its promise. All run on every function of the module (or those reachable
 // from the entry, where it says so), keep annotations, and change nothing when run a second time.
-#include "byoc/pass/pass.h"
+#include "byoc/pass/bind.h"
 
 namespace byoc {
 
 // ---- simplify: graph clean-up
-/// Entry parameters named in `values` become constants. Errors: unknown name, dtype or shape
-/// mismatch.
-struct BoundTensor {
-  TensorType type;
-  std::shared_ptr<const Buffer> data;
-};
-Result<IRModule> bind_params(IRModule, const std::map<std::string, BoundTensor>& values,
-                             const PassContext&);
-/// "axes=[0,1]" or "k=3" for an input of the entry with its dtype: --bind without a file.
-/// Errors: unknown input; slug "bind-syntax".
-Result<std::pair<std::string, BoundTensor>> parse_binding(const IRModule&, std::string_view text);
-/// Named sizes ("N" -> 1) or whole entry inputs ("x" -> 1x3x224x224) become numbers, everywhere.
-/// Errors: unknown name, a number outside the dim's bounds, dims that contradict.
-Result<IRModule> bind_shapes(IRModule, const std::map<std::string, std::vector<int64_t>>& shapes,
-                             const PassContext&);
-/// "N=1", "x=1x3x224x224", "x=" for a scalar: --shape. Errors: slug "shape-syntax".
-Result<std::pair<std::string, std::vector<int64_t>>> parse_shape(std::string_view text);
 /// Types of all nodes from those of parameters and constants, callees first.
 Result<IRModule> infer_types(IRModule, const PassContext&);
 /// Calls of plain functions are replaced by their bodies; functions with `compiler` or `composite`

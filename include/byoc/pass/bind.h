@@ -1,0 +1,25 @@
+#pragma once
+// Passes that bind inputs and sizes of the entry function, and the values that they take.
+#include "byoc/pass/pass.h"
+
+namespace byoc {
+
+/// Entry parameters named in `values` become constants. Errors: unknown name, dtype or shape
+/// mismatch.
+struct BoundTensor {
+  TensorType type;
+  std::shared_ptr<const Buffer> data;
+};
+Result<IRModule> bind_params(IRModule, const std::map<std::string, BoundTensor>& values,
+                             const PassContext&);
+/// "axes=[0,1]" or "k=3" for an input of the entry with its dtype: --bind without a file.
+/// Errors: unknown input; slug "bind-syntax".
+Result<std::pair<std::string, BoundTensor>> parse_binding(const IRModule&, std::string_view text);
+/// Named sizes ("N" -> 1) or whole entry inputs ("x" -> 1x3x224x224) become numbers, everywhere.
+/// Errors: unknown name, a number outside the dim's bounds, dims that contradict.
+Result<IRModule> bind_shapes(IRModule, const std::map<std::string, std::vector<int64_t>>& shapes,
+                             const PassContext&);
+/// "N=1", "x=1x3x224x224", "x=" for a scalar: --shape. Errors: slug "shape-syntax".
+Result<std::pair<std::string, std::vector<int64_t>>> parse_shape(std::string_view text);
+
+}  // namespace byoc
