@@ -63,18 +63,27 @@ Bytes Grower::random_data(TypeId type, const Domain& domain) {
   std::vector<double> values(static_cast<size_t>(element_count(type)));
   const DType dtype = type->dtype;
   const bool specials = has_specials_ && domain.has_specials && is_float(dtype);
+  const bool is_usual = domain.low == -2 && domain.high == 2;
+  if (is_int(dtype) && is_usual && chance(0.2)) return random_bits(type);
   for (double& value : values) {
     value = real(domain.low, domain.high);
     if (dtype == DType::kBool) value = value > (domain.low + domain.high) / 2 ? 1 : 0;
     else if (domain.is_whole || is_int(dtype)) value = std::floor(value + 0.5);
     if (!is_float(dtype) && !is_signed_int(dtype)) value = std::abs(value);
-    // Sixteenths: sums of a few are exact, and equal elements occur.
     else if (is_float(dtype) && !domain.is_whole && chance(0.1)) value = std::round(value * 4) / 4;
     if (specials && chance(0.04)) {
       value = one_of<double>({std::nan(""), INFINITY, -INFINITY, 0.0, -0.0, 1.0});
     }
   }
   return from_elements(type, values);
+}
+
+// Integers of the whole range: sums wrap around, and signs matter.
+Bytes Grower::random_bits(TypeId type) {
+  const size_t size = static_cast<size_t>(element_count(type)) * dtype_size(type->dtype);
+  return Buffer::make(size, [&](std::byte* to) {
+    for (size_t k = 0; k < size; ++k) to[k] = static_cast<std::byte>(pick(256));
+  });
 }
 
 Ref Grower::add_leaf(TypeId type, Bytes data, bool is_constant) {
@@ -229,6 +238,9 @@ Case Grower::finish() {
       if (chance(read[k][output] ? 0.12 : 0.9)) graph_.results.push_back({false, k, output});
     }
   }
+  if (!graph_.results.empty() && chance(0.05)) graph_.results.push_back(one_of(graph_.results));
+  if (!graph_.leaves.empty() && chance(0.05))  // a parameter or a constant, as it is
+    graph_.results.push_back({true, static_cast<uint32_t>(pick(graph_.leaves.size())), 0});
   if (graph_.results.empty() && !graph_.steps.empty())
     graph_.results.push_back({false, static_cast<uint32_t>(graph_.steps.size() - 1), 0});
   if (graph_.results.empty()) graph_.results.push_back(parameter(TensorType{}));

@@ -72,6 +72,7 @@ class Grower {
   Ref leaf(TypeId type, const Domain& domain, bool is_constant);
   Ref add_leaf(TypeId type, Bytes data, bool is_constant);
   Bytes random_data(TypeId type, const Domain& domain);
+  Bytes random_bits(TypeId type);
   std::vector<Ref> values() const;
 
   std::mt19937_64 next_;

@@ -43,14 +43,6 @@ Domain domain_of(std::string_view op) {
   return {.has_specials = true};
 }
 
-bool grow_unary(Grower& g, const std::string& op) {
-  Domain domain = domain_of(op);
-  const bool is_narrow = !domain.has_specials;
-  Ref x = is_narrow && g.chance(0.7) ? g.parameter(TensorType{g.main_dtype(), g.shape()}, domain)
-                                     : (g.chance(0.8) ? g.any_float() : g.any());
-  return g.call(op, {x}, random_attrs(g, op)).has_value();
-}
-
 bool is_for(std::string_view op, DType dtype) {
   if (op.starts_with("logical_")) return dtype == DType::kBool;
   if (op.starts_with("bitwise_")) return is_int(dtype);
@@ -61,6 +53,24 @@ DType dtype_for(Grower& g, std::string_view op) {
   for (;;) {
     if (auto dtype = static_cast<DType>(g.pick(kDTypeCount)); is_for(op, dtype)) return dtype;
   }
+}
+
+/// A value, or a new parameter, of a dtype that the op takes.
+Ref operand(Grower& g, std::string_view op) {
+  Ref x = g.any();
+  if (is_for(op, g.type(x)->dtype)) return x;
+  auto there = g.find([&](const TensorType& t) { return is_for(op, t.dtype); });
+  return there ? *there : g.parameter(TensorType{dtype_for(g, op), g.shape()});
+}
+
+bool grow_unary(Grower& g, const std::string& op) {
+  Domain domain = domain_of(op);
+  const bool is_narrow = !domain.has_specials;
+  if (is_narrow && g.chance(0.7))
+    return g.call(op, {g.parameter(TensorType{g.main_dtype(), g.shape()}, domain)}).has_value();
+  const bool takes_floats = is_for(op, DType::kF32);
+  Ref x = takes_floats && g.chance(0.8) ? g.any_float() : operand(g, op);
+  return g.call(op, {x}, random_attrs(g, op)).has_value();
 }
 
 /// Something that broadcasts with `x`: a value that is there, `x` itself, or a leaf.
@@ -86,22 +96,19 @@ Ref partner(Grower& g, Ref x, const Domain& domain) {
 }
 
 bool grow_binary(Grower& g, const std::string& op) {
-  std::optional<Ref> x = g.any();
-  if (!is_for(op, g.type(*x)->dtype)) {
-    x = g.find([&](const TensorType& t) { return is_for(op, t.dtype); });
-    if (!x) x = g.parameter(TensorType{dtype_for(g, op), g.shape()});
-  }
+  Ref x = operand(g, op);
   Domain domain{.has_specials = true};
   if (op == "power") domain = {0.5, 2};
   if (op == "bit_shift") domain = {0, 9};
-  if ((op == "divide" || op == "mod") && is_int(g.type(*x)->dtype)) domain = {1, 5};
-  Ref y = partner(g, *x, domain);
+  if ((op == "divide" || op == "mod") && is_int(g.type(x)->dtype)) domain = {1, 5};
+  if (op == "power" && is_float(g.type(x)->dtype) && g.chance(0.7)) x = g.then("abs", {x});
+  Ref y = partner(g, x, domain);
   Attrs attrs;
   if (op == "bit_shift") attrs.set("direction", std::string(g.chance(0.5) ? "left" : "right"));
-  if (op == "mod") attrs.set("fmod", is_float(g.type(*x)->dtype) || g.chance(0.3));
+  if (op == "mod") attrs.set("fmod", is_float(g.type(x)->dtype) || g.chance(0.3));
   bool may_swap = op != "prelu" && op != "bit_shift" && op != "power" && op != "mod";
-  if (may_swap && g.chance(0.4)) return g.call(op, {y, *x}, attrs).has_value();
-  return g.call(op, {*x, y}, attrs).has_value();
+  if (may_swap && g.chance(0.4)) return g.call(op, {y, x}, attrs).has_value();
+  return g.call(op, {x, y}, attrs).has_value();
 }
 
 bool grow_where(Grower& g) {

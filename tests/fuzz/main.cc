@@ -87,7 +87,7 @@ std::string run_batch(const Options& options, const std::vector<Configuration>& 
     process::progress_to(seed << 8, seed - begin, end - begin);
     process::doing(cat("the graph of seed ", seed));
     Case graph = case_of(options, seed);
-    auto wanted = evaluate_case(graph, 1);
+    auto wanted = evaluate_case(graph, kOracleSeed);
     if (!wanted.ok()) {
       process::send_line("undetermined");
       continue;
@@ -140,6 +140,16 @@ void add_crash(const Options& options, const std::vector<Configuration>& choices
   tally.faults.push_back(std::move(fault));
 }
 
+/// As they are found: reducing comes at the end.
+void print_faults(const std::vector<Fault>& faults) {
+  for (const Fault& fault : faults) {
+    std::printf("fault: seed %llu (%s) %s: %s: %s\n", static_cast<unsigned long long>(fault.seed),
+                fault.style.c_str(), flags_of(fault.configuration).c_str(),
+                std::string(kind_name(fault.outcome.kind)).c_str(), fault.outcome.what.c_str());
+  }
+  std::fflush(stdout);
+}
+
 struct Range {
   uint64_t begin, end;
 };
@@ -152,7 +162,8 @@ Tally run_all(const Options& options, const std::vector<Configuration>& choices)
     ranges.push_back({begin, std::min(begin + kBatch, end)});
   Tally tally;
   while (!ranges.empty() && !process::interrupted()) {
-    const size_t now = std::min<size_t>(ranges.size(), 4 * options.jobs);
+    const size_t now = std::min<size_t>(ranges.size(), 2 * options.jobs);
+    const size_t before = tally.faults.size();
     process::ChildLimits limits{.timeout_s = options.timeout_s};
     auto results = process::run_in_children(limits, now, options.jobs, [&](size_t k) {
       return run_batch(options, choices, ranges[k].begin, ranges[k].end);
@@ -167,6 +178,7 @@ Tally run_all(const Options& options, const std::vector<Configuration>& choices)
         left.insert(left.begin(), {next, ranges[k].end});
     }
     ranges = std::move(left);
+    print_faults({tally.faults.begin() + static_cast<std::ptrdiff_t>(before), tally.faults.end()});
     std::fprintf(stderr, "%llu graphs, %llu checks, %zu faults\n",
                  static_cast<unsigned long long>(tally.graphs),
                  static_cast<unsigned long long>(tally.checks), tally.faults.size());
@@ -284,7 +296,6 @@ int main(int argc, char** argv) {
       {"--most-faults", "N", "faults that are reduced and written (20)", &options.most_faults},
       {"--show", "", "print the graphs, run nothing", &options.show},
       {"--coverage", "", "count the ops of the graphs, run nothing", &options.coverage}};
-  byoc::cli::add_common_options(root, common);
   root.run = [&] { return byoc::fuzz::run(options); };
   return byoc::cli::run_command_line(root, common, argc, argv);
 }

@@ -82,6 +82,10 @@ bool jumps(const OpDef& op, const std::vector<TypeId>& types) {
 
 double symmetric(std::mt19937_64& next) { return static_cast<double>(next() >> 11) * 0x1p-52 - 1; }
 
+/// Functions that a plugin may compute with an error relative to 1 where they follow an op that it
+/// fuses them with: plugins/onednn/region/chain.cc.
+bool is_near_one(const OpDef& op) { return op.name == "sigmoid" || op.name == "mish"; }
+
 /// Moves every element by at most one unit. A zero that was computed gets a sign at random.
 Bytes moved_by_rounding(TypeId type, const Buffer& data, bool is_computed, std::mt19937_64& next) {
   std::vector<double> values = elements(type, data);
@@ -91,6 +95,13 @@ Bytes moved_by_rounding(TypeId type, const Buffer& data, bool is_computed, std::
     if (value != 0) value *= 1 + unit * r;
     else if (is_computed) value = std::copysign(0.0, r);
   }
+  return from_elements(type, values);
+}
+
+/// Moves every element by at most `error`.
+Bytes moved_by(double error, TypeId type, const Buffer& data, std::mt19937_64& next) {
+  std::vector<double> values = elements(type, data);
+  for (double& value : values) value += error * symmetric(next);
   return from_elements(type, values);
 }
 
@@ -230,8 +241,9 @@ Result<Buffers> evaluate_moved(const OpDef& op, const Attrs& attrs,
   }
   BYOC_TRY(Buffers results, run(op, attrs, in, types, operands));
   for (size_t k = 0; k < results.size() && rounds; ++k) {
-    if (is_float(types[k]->dtype))
-      results[k] = moved_by_rounding(types[k], *results[k], true, next);
+    if (!is_float(types[k]->dtype)) continue;
+    if (is_near_one(op)) results[k] = moved_by(0x1p-22, types[k], *results[k], next);
+    results[k] = moved_by_rounding(types[k], *results[k], true, next);
   }
   return results;
 }

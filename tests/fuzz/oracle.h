@@ -28,6 +28,8 @@ Known exact(TypeId type, Bytes data);
 Result<std::vector<Known>> evaluate_step(const OpDef& op, const Attrs& attrs,
                                          const std::vector<const Known*>& args,
                                          const std::vector<TypeId>& types, uint64_t seed);
+/// Of the rounding errors of a whole graph.
+inline constexpr uint64_t kOracleSeed = 1;
 /// The results of a graph. Errors: as evaluate_step.
 Result<std::vector<Known>> evaluate_case(const Case& graph, uint64_t seed);
 

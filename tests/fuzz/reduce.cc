@@ -26,7 +26,7 @@ std::optional<std::vector<std::vector<Known>>> step_values(const Case& graph) {
     for (uint32_t output = 0; output < graph.steps[k].types.size(); ++output)
       all.results.push_back({false, k, output});
   }
-  auto values = evaluate_case(all, 1);
+  auto values = evaluate_case(all, kOracleSeed);
   if (!values.ok()) return std::nullopt;
   std::vector<std::vector<Known>> out(graph.steps.size());
   for (size_t k = 0; k < values->size(); ++k)

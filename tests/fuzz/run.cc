@@ -1,6 +1,7 @@
 #include "run.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "byoc/runtime/session.h"
@@ -9,8 +10,6 @@
 
 namespace byoc::fuzz {
 namespace {
-
-constexpr uint64_t kOracleSeed = 4711;
 
 Result<std::vector<Tensor>> outputs_of(const Session& session) {
   std::vector<Tensor> out;
@@ -130,6 +129,7 @@ std::string_view kind_name(Outcome::Kind kind) {
 }
 
 std::shared_ptr<const PluginSet> load_plugins() {
+  setenv("BYOC_CANARY", "1", 1);  // arenas and workspaces begin as NaN
   PluginSearch search;
   search.folders = {std::string(BYOC_BUILD_DIR) + "/lib/byoc/plugins"};
   return PluginSet::load(search);
