@@ -7,7 +7,7 @@
 // call uses it, a single copy does, and with several copies it goes. The callers' constants become
 // dead and are left to eliminate_dead_code.
 #include "byoc/base/check.h"
-#include "byoc/pass/passes.h"
+#include "byoc/pass/bind.h"
 #include "core/simplify/functions.h"
 
 namespace byoc {

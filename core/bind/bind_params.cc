@@ -5,7 +5,7 @@
 // A parameter with named sizes gets its extents from the tensor, and so does every other use of the
 // name.
 #include "byoc/base/check.h"
-#include "byoc/pass/passes.h"
+#include "byoc/pass/bind.h"
 #include "core/bind/entry.h"
 
 namespace byoc {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "byoc/base/check.h"
-#include "byoc/pass/passes.h"
+#include "byoc/pass/bind.h"
 #include "core/bind/entry.h"
 #include "core/bind/specialise.h"
 

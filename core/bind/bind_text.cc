@@ -4,7 +4,7 @@
 
 #include "byoc/base/check.h"
 #include "byoc/base/literal.h"
-#include "byoc/pass/passes.h"
+#include "byoc/pass/bind.h"
 #include "core/bind/entry.h"
 
 namespace byoc {

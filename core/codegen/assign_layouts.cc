@@ -12,7 +12,7 @@
 #include <algorithm>
 
 #include "byoc/ir/visit.h"
-#include "byoc/pass/passes.h"
+#include "byoc/pass/codegen.h"
 #include "core/codegen/block_ops.h"
 
 namespace byoc {

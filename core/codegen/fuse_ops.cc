@@ -5,7 +5,8 @@
 //   after:  fn main(%x) { %0 = @onednn_main_0(%x)  %1 = @llvm_main_0(%0)  return %1 }
 #include <algorithm>
 
-#include "byoc/pass/passes.h"
+#include "byoc/pass/codegen.h"
+#include "byoc/pass/partition.h"
 #include "core/codegen/fuse.h"
 #include "core/codegen/group_kernels.h"
 #include "core/region/annotate_function.h"

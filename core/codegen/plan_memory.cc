@@ -5,7 +5,7 @@
 //   f32[8]  return %1 } after:  fn main(%x) {arena_bytes=64, arena_offsets=[0,-1],
 //   arena_peak_live=64} { ... }
 #include "byoc/base/arena.h"
-#include "byoc/pass/passes.h"
+#include "byoc/pass/codegen.h"
 #include "core/region/annotations.h"
 
 namespace byoc {

@@ -9,7 +9,7 @@
 #include "byoc/base/check.h"
 #include "byoc/compile.h"
 #include "byoc/op/op.h"
-#include "byoc/pass/passes.h"
+#include "byoc/pass/codegen.h"
 #include "byoc/text/graph_json.h"
 #include "core/codegen/count_work.h"
 #include "core/codegen/fuse.h"

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "byoc/ir/visit.h"
-#include "byoc/pass/passes.h"
+#include "byoc/pass/partition.h"
 #include "core/region/annotate_function.h"
 
 namespace byoc {

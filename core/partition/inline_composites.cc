@@ -1,7 +1,7 @@
 // Calls of composites become their ops again.
 //   before: %0 = @onednn_conv2d_relu_0(%x, %w)
 //   after:  %0 = conv2d(%x, %w)  %1 = relu(%0)
-#include "byoc/pass/passes.h"
+#include "byoc/pass/partition.h"
 #include "core/region/inline_call.h"
 
 namespace byoc {

@@ -3,7 +3,7 @@
 //   regions 0 and 1, open after:  %1 = compiler_end(relu(conv2d(compiler_begin(%x)...))) region 0
 #include <algorithm>
 
-#include "byoc/pass/passes.h"
+#include "byoc/pass/partition.h"
 #include "core/partition/convex/waves.h"
 #include "core/partition/partition_metrics.h"
 #include "core/region/judge.h"

@@ -8,7 +8,7 @@
 
 #include "byoc/base/check.h"
 #include "byoc/ir/composite.h"
-#include "byoc/pass/passes.h"
+#include "byoc/pass/partition.h"
 #include "byoc/text/text.h"
 #include "core/region/annotate_function.h"
 #include "core/region/annotations.h"

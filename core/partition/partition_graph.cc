@@ -9,7 +9,7 @@
 #include <unordered_set>
 
 #include "byoc/base/check.h"
-#include "byoc/pass/passes.h"
+#include "byoc/pass/partition.h"
 #include "core/region/quotient.h"
 
 namespace byoc {

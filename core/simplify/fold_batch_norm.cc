@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "byoc/base/check.h"
-#include "byoc/pass/passes.h"
+#include "byoc/pass/simplify.h"
 #include "core/simplify/channel_affine.h"
 #include "core/simplify/functions.h"
 

@@ -5,7 +5,7 @@
 // reads it: constants are never wrapped. The constants it read are left to eliminate_dead_code.
 #include "byoc/base/check.h"
 #include "byoc/op/evaluate.h"
-#include "byoc/pass/passes.h"
+#include "byoc/pass/simplify.h"
 #include "core/simplify/functions.h"
 
 namespace byoc {

@@ -3,7 +3,7 @@
 // The first pass of a compilation: it refuses values that do not exist, for modules built by hand.
 #include <optional>
 
-#include "byoc/pass/passes.h"
+#include "byoc/pass/simplify.h"
 #include "byoc/text/text.h"
 #include "core/simplify/infer.h"
 

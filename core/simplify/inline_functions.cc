@@ -7,7 +7,7 @@
 #include <set>
 
 #include "byoc/base/check.h"
-#include "byoc/pass/passes.h"
+#include "byoc/pass/simplify.h"
 #include "core/simplify/functions.h"
 
 namespace byoc {

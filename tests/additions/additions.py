@@ -45,7 +45,7 @@ PASS_SOURCE = """// identity(x) is x:
 //   before: %0 = identity(%x)  %1 = relu(%0)
 //   after:  %0 = relu(%x)
 #include "byoc/ir/visit.h"
-#include "byoc/pass/passes.h"
+#include "byoc/pass/simplify.h"
 
 namespace byoc {
 
@@ -112,8 +112,8 @@ PLACES = {
     ],
     "pass": [
         new_file("core/simplify/remove_identities.cc", PASS_SOURCE),
-        line_before("include/byoc/pass/passes.h", "// ---- partition\n",
-                    "/// Readers of an identity read its operand.\nResult<IRModule> remove_identities(IRModule, const PassContext&);\n\n"),
+        line_before("include/byoc/pass/simplify.h", "\n}  // namespace byoc",
+                    "/// Readers of an identity read its operand.\nResult<IRModule> remove_identities(IRModule, const PassContext&);\n"),
         line_before("core/driver/pipeline.cc", '      {"merge_equal_nodes", ""',
                     '      {"remove_identities", "", "readers of an identity read its operand", plain(remove_identities)},\n'),
         new_file("tests/golden/remove_identities/reader_reads_the_operand.ir", PASS_GOLDEN),

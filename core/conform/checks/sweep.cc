@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "byoc/pass/passes.h"
+#include "byoc/pass/partition.h"
 #include "core/conform/checks/function_test.h"
 #include "core/conform/context/check_context.h"
 #include "core/conform/process/process_state.h"

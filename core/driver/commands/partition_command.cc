@@ -3,7 +3,7 @@
 
 #include "byoc/base/file.h"
 #include "byoc/base/json.h"
-#include "byoc/pass/passes.h"
+#include "byoc/pass/simplify.h"
 #include "byoc/text/text.h"
 #include "core/driver/commands/commands.h"
 #include "core/tools/model/model_options.h"

@@ -6,7 +6,7 @@
 
 #include "byoc/base/check.h"
 #include "byoc/base/nearest.h"
-#include "byoc/pass/passes.h"
+#include "byoc/pass/partition.h"
 #include "byoc/text/text.h"
 #include "core/tools/model/execute.h"
 #include "core/tools/model/partial_pipeline.h"

@@ -4,7 +4,7 @@
 
 #include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
-#include "byoc/pass/passes.h"
+#include "byoc/pass/partition.h"
 #include "core/codegen/count_work.h"
 #include "core/region/judge.h"
 #include "core/tools/model/execute.h"

@@ -5,7 +5,7 @@
 
 #include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
-#include "byoc/pass/passes.h"
+#include "byoc/pass/partition.h"
 #include "core/tools/model/execute.h"
 #include "core/tools/model/region_probe.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// Passes that bind inputs and sizes of the entry function, and the values that they take.
+// Passes that bind inputs, sizes and arguments, and the values that they take.
 #include "byoc/pass/pass.h"
 
 namespace byoc {
@@ -21,5 +21,8 @@ Result<IRModule> bind_shapes(IRModule, const std::map<std::string, std::vector<i
                              const PassContext&);
 /// "N=1", "x=1x3x224x224", "x=" for a scalar: --shape. Errors: slug "shape-syntax".
 Result<std::pair<std::string, std::vector<int64_t>>> parse_shape(std::string_view text);
+/// Arguments of calls of functions with `compiler` that are constants
+/// move into a copy of the function, one per distinct set of constants.
+Result<IRModule> bind_constant_arguments(IRModule, const PassContext&);
 
 }  // namespace byoc

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "byoc/compile.h"
-#include "byoc/pass/passes.h"
+#include "byoc/pass/codegen.h"
 #include "byoc/text/text.h"
 
 namespace byoc {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "byoc/pass/passes.h"
+#include "byoc/pass/partition.h"
 #include "byoc/text/text.h"
 
 namespace byoc {

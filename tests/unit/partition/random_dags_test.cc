@@ -7,7 +7,7 @@
 #include <random>
 #include <set>
 
-#include "byoc/pass/passes.h"
+#include "byoc/pass/partition.h"
 #include "byoc/text/text.h"
 
 namespace byoc {
