@@ -20,7 +20,7 @@ const std::vector<std::string> kStyles = {"cnn", "transformer", "noise"};
 
 struct Options {
   uint64_t seed = 1, count = 100;
-  std::string style, output = "fuzz-faults";
+  std::string style, output = "fuzz-faults", plugins;
   std::vector<std::string> compilers;
   int level = -1;
   uint32_t threads = 0, configurations = 2, jobs = 1, timeout_s = 60, most_tries = 200,
@@ -251,6 +251,7 @@ Result<int> run(const Options& options) {
     return cli::kDone;
   }
   if (options.coverage) return print_coverage(options);
+  if (!options.plugins.empty()) set_plugin_folder(options.plugins);
   process::catch_interrupts();
   Tally tally = run_all(options, choices);
   if (!process::interrupted()) report(options, tally.faults);
@@ -294,6 +295,7 @@ int main(int argc, char** argv) {
       {"--output", "DIR", "where replay folders of faults go (fuzz-faults)", &options.output},
       {"--most-tries", "N", "runs to reduce one fault (200)", &options.most_tries},
       {"--most-faults", "N", "faults that are reduced and written (20)", &options.most_faults},
+      {"--plugins", "DIR", "where the plugins are; else in the build folder", &options.plugins},
       {"--show", "", "print the graphs, run nothing", &options.show},
       {"--coverage", "", "count the ops of the graphs, run nothing", &options.coverage}};
   root.run = [&] { return byoc::fuzz::run(options); };

@@ -3,7 +3,7 @@
 
 Each fault of FAULTS is a mistake that somebody could make: an edit of one or two places. The copy is built once; after
 an edit ninja rebuilds what it touches. byoc_fuzz then runs at most --count graphs and is stopped at the first fault
-that it does not find in the tree without the edit.
+that the program without the edit does not have.
 
   planted.py --work DIR                  all of them; README.md has the result
   planted.py --work DIR --only 3,17      some, by number
@@ -42,10 +42,10 @@ LLVM_OPS, LLVM_MEMORY = "plugins/llvm/values/ops.cc", "plugins/llvm/values/memor
 
 FAULTS = [
     # Passes and the memory plan.
-    Fault("plan_memory: a block taken over in place keeps its old end", PLAN,
-          "      blocks_.lifetimes[block].last = last_read_[value];\n", ""),
-    Fault("plan_memory: an input that is read later is taken over in place", PLAN,
-          "taken_over_[value] || last_read_[value] != node || !read_once", "taken_over_[value] || !read_once"),
+    Fault("plan_memory: sizes are rounded down to the alignment", PLAN,
+          "(static_cast<uint64_t>(bytes) + kAlign - 1) / kAlign * kAlign", "static_cast<uint64_t>(bytes) / kAlign * kAlign"),
+    Fault("executable: a value that is two results is written once", "core/codegen/executable.cc",
+          "if (from != Place{Place::kOutput, k, 0})", "if (from.kind != Place::kOutput)"),
     Fault("plan_memory: the last step that reads a value is forgotten", PLAN,
           "last_read_[blocks_.first[arg.node] + arg.output] = node;", "last_read_[blocks_.first[arg.node] + arg.output] = node - 1;"),
     Fault("arena: values of one step overlap", ARENA,
@@ -168,6 +168,7 @@ def copy_tree(work):
 class Copy:
     def __init__(self, work, jobs):
         self.tree, self.build, self.jobs = work / "tree", work / "tree/build", jobs  # as in a checkout, for ccache
+        self.clean = work / "clean"
 
     def configure(self):
         subprocess.run(["cmake", "-S", self.tree, "-B", self.build, "-G", "Ninja", "-DBYOC_BENCH=OFF"], check=True,
@@ -176,22 +177,31 @@ class Copy:
     def make(self):
         """None, or what the compiler says."""
         done = subprocess.run(["nice", "ninja", "-C", self.build, f"-j{self.jobs}", "byoc_fuzz"], capture_output=True, text=True)
-        return None if done.returncode == 0 else done.stdout[-1500:]
+        return None if done.returncode == 0 else done.stdout
 
-    def fuzz(self, arguments, known, stops):
-        """Faults, as (seed, configuration, text), that are not in `known`, and the number of graphs."""
+    def keep(self):
+        """Keeps the program and the plugins without an edit: what they report too is no planted fault."""
+        shutil.rmtree(self.clean, ignore_errors=True)
+        shutil.copytree(self.build / "lib/byoc/plugins", self.clean / "plugins")
+        shutil.copy(self.build / "bin/byoc_fuzz", self.clean)
+
+    def is_known(self, seed, style, flags):
+        command = [self.clean / "byoc_fuzz", "--plugins", self.clean / "plugins", "--seed", seed, "--count", "1",
+                   "--style", style, "--most-faults", "0", *flags.split()]
+        return subprocess.run(command, capture_output=True).returncode != 0
+
+    def fuzz(self, arguments):
+        """The first fault that is not in the tree without the edit, as (seed, text), or None; the number of graphs."""
         command = ["nice", self.build / "bin/byoc_fuzz", "--most-faults", "0", "--jobs", str(self.jobs), *arguments]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        found, graphs = [], 0
+        found, graphs = None, 0
         for line in process.stdout:
-            if match := re.match(r"fault: seed (\d+) \((\w+)\) (--compiler .* --threads \d+): (.*)", line):
-                key = (int(match[1]), match[3])
-                if key not in known:
-                    found.append((*key, match[4]))
+            match = re.match(r"fault: seed (\d+) \((\w+)\) (--compiler .* --threads \d+): (.*)", line)
+            if match and not found and not self.is_known(match[1], match[2], match[3]):
+                found = (int(match[1]), f"{match[3]}: {match[4]}")
+                process.send_signal(signal.SIGINT)
             elif match := re.match(r"(\d+) graphs, ", line):
                 graphs = int(match[1])
-                if stops and found:
-                    process.send_signal(signal.SIGINT)
         process.wait()
         return found, graphs
 
@@ -205,16 +215,15 @@ class Copy:
         return before
 
 
-def run_fault(copy, fault, arguments, first, known):
+def run_fault(copy, fault, arguments, first):
     before = copy.apply(fault)
     try:
         if error := copy.make():
-            return "does not build", error.strip().splitlines()[-1][:150]
-        found, graphs = copy.fuzz(arguments, known, stops=True)
+            return "no build", next((line for line in error.splitlines() if "error" in line), error)[:150]
+        found, graphs = copy.fuzz(arguments)
         if not found:
             return "not found", f"in {graphs} graphs"
-        seed, configuration, text = min(found)
-        return "found", f"at graph {seed - first + 1}, {configuration}: {text[:110]}"
+        return "found", f"at graph {found[0] - first + 1}, {found[1][:140]}"
     finally:
         for path, text in before.items():
             path.write_text(text)
@@ -245,12 +254,11 @@ def main():
     if error := copy.make():
         sys.exit("the tree without faults does not build:\n" + error)
     arguments = ["--seed", str(options.seed), "--count", str(options.count)]
-    known, graphs = copy.fuzz(arguments, set(), stops=False)
-    say(f"without an edit: {len(known)} faults in {graphs} graphs")
+    copy.keep()
     results = {}
     for number in numbers:
         begin = time.time()
-        verdict, text = run_fault(copy, FAULTS[number - 1], arguments, options.seed, {fault[:2] for fault in known})
+        verdict, text = run_fault(copy, FAULTS[number - 1], arguments, options.seed)
         results[number] = verdict
         say(f"{number:2} {verdict:9} {FAULTS[number - 1].name} ({time.time() - begin:.0f} s)\n             {text}")
     say(f"{sum(v == 'found' for v in results.values())} of {len(results)} found")

@@ -11,6 +11,11 @@
 namespace byoc::fuzz {
 namespace {
 
+std::string& plugin_folder() {
+  static std::string& folder = *new std::string(BYOC_BUILD_DIR "/lib/byoc/plugins");
+  return folder;
+}
+
 Result<std::vector<Tensor>> outputs_of(const Session& session) {
   std::vector<Tensor> out;
   for (const NamedTensor& named : session.outputs()) {
@@ -128,10 +133,12 @@ std::string_view kind_name(Outcome::Kind kind) {
   return kNames[kind];
 }
 
+void set_plugin_folder(std::string folder) { plugin_folder() = std::move(folder); }
+
 std::shared_ptr<const PluginSet> load_plugins() {
   setenv("BYOC_CANARY", "1", 1);  // arenas and workspaces begin as NaN
   PluginSearch search;
-  search.folders = {std::string(BYOC_BUILD_DIR) + "/lib/byoc/plugins"};
+  search.folders = {plugin_folder()};
   return PluginSet::load(search);
 }
 

@@ -25,6 +25,8 @@ struct Outcome {
 };
 std::string_view kind_name(Outcome::Kind kind);
 
+/// Makes load_plugins search this folder instead of the build's.
+void set_plugin_folder(std::string folder);
 /// The plugins of the build. To be called in a child process: plugins may start threads.
 std::shared_ptr<const PluginSet> load_plugins();
 
