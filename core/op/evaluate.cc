@@ -38,6 +38,10 @@ Result<std::vector<std::shared_ptr<const Buffer>>> evaluate(const OpDef& op, con
     sizes.push_back(static_cast<size_t>(size));
     memory.push_back(std::move(bytes));
   }
+  if (op.check) {
+    BYOC_TRY(ValueCheck check, op.check(inputs, attrs));
+    BYOC_TRY_STATUS(check(in.data()));
+  }
   BYOC_TRY(RefKernel kernel, op.reference(inputs, outputs, attrs));
   kernel(in.data(), out.data());
   std::vector<std::shared_ptr<const Buffer>> results;

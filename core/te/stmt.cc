@@ -5,6 +5,8 @@
 namespace byoc::te {
 namespace {
 
+constexpr std::string_view kIndexError = "index_error.";
+
 template <class Kind>
 Stmt make(Kind kind) {
   return Stmt(std::make_shared<const StmtNode>(StmtNode{std::move(kind)}));
@@ -73,6 +75,17 @@ Stmt make_intrinsic(std::string name, std::vector<Place> places, Exprs args,
   for (const Place& place : places) check_indices(place.tensor, place.indices);
   return make(
       Intrinsic{std::move(name), std::move(places), std::move(args), std::move(declaration)});
+}
+
+Stmt make_index_error(std::string_view op, Expr index, Expr low, Expr extent) {
+  return make_intrinsic(cat(kIndexError, op), {},
+                        {std::move(index), std::move(low), std::move(extent)});
+}
+
+std::string_view index_error_op(const Intrinsic& intrinsic) {
+  std::string_view name = intrinsic.name;
+  if (intrinsic.declaration || !name.starts_with(kIndexError)) return {};
+  return name.substr(kIndexError.size());
 }
 
 }  // namespace byoc::te

@@ -24,7 +24,9 @@ class Compiler {
   };
   struct Op {
     RefKernel kernel;
+    ValueCheck check;
     std::vector<uint32_t> in, out;
+    int64_t node;
   };
   Result<uint32_t> add_value(Home home, TypeId type) {
     BYOC_TRY(int64_t bytes, size_bytes(*type));
@@ -59,13 +61,17 @@ Status Compiler::add_op(const Function& function, const Node& node,
   if (!call.op->reference) return unimplemented(cat(call.op->name, " has no reference kernel"));
   Result<RefKernel> kernel = call.op->reference(in, out, *call.attrs);
   if (!kernel.ok()) return std::move(kernel).status();
+  ValueCheck check;
+  if (call.op->check) {
+    BYOC_TRY(check, call.op->check(in, *call.attrs));
+  }
   for (TypeId type : out) {
     BYOC_TRY(uint32_t value, add_value({}, type));
     values_[value].first = values_[value].last = static_cast<uint32_t>(ops_.size());
     outs.push_back(value);
   }
   for (uint32_t value : args) values_[value].last = static_cast<uint32_t>(ops_.size());
-  ops_.push_back({*std::move(kernel), args, outs});
+  ops_.push_back({*std::move(kernel), std::move(check), args, outs, node_});
   return {};
 }
 
@@ -137,7 +143,7 @@ Interpreter Compiler::write(const std::vector<uint32_t>& results) const {
     for (uint32_t value : op.in) out.table_.push_back(values_[value].home);
     uint32_t first_out = static_cast<uint32_t>(out.table_.size());
     for (uint32_t value : op.out) out.table_.push_back(values_[value].home);
-    out.steps_.push_back({op.kernel, in, first_out});
+    out.steps_.push_back({op.kernel, op.check, in, first_out, op.node});
   }
   for (uint32_t k = 0; k < results.size(); ++k) {
     const Value& value = values_[results[k]];
@@ -177,8 +183,8 @@ std::vector<bool> Interpreter::constants_used(size_t n) const {
   return used;
 }
 
-void Interpreter::run(const void* const* inputs, const void* const* constants, void* const* outputs,
-                      void* workspace) const {
+Status Interpreter::run(const void* const* inputs, const void* const* constants,
+                        void* const* outputs, void* workspace, int64_t& node) const {
   char* arena = static_cast<char*>(workspace);
   auto address = [&](const Home& home) -> void* {
     switch (home.kind) {
@@ -195,10 +201,15 @@ void Interpreter::run(const void* const* inputs, const void* const* constants, v
   };
   void** table = reinterpret_cast<void**>(arena + table_offset_);
   for (size_t k = 0; k < table_.size(); ++k) table[k] = address(table_[k]);
-  for (const Step& step : steps_) step.kernel(table + step.in, table + step.out);
+  for (const Step& step : steps_) {
+    node = step.node;
+    if (step.check) BYOC_TRY_STATUS(step.check(table + step.in));
+    step.kernel(table + step.in, table + step.out);
+  }
   for (const OutputCopy& copy : copies_) {
     if (copy.bytes > 0) std::memcpy(outputs[copy.output], address(copy.from), copy.bytes);
   }
+  return {};
 }
 
 }  // namespace byoc::json_plugin

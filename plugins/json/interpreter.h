@@ -16,9 +16,10 @@ class Interpreter {
   uint64_t workspace_bytes() const { return table_offset_ + table_.size() * sizeof(void*); }
   std::vector<bool> constants_used(size_t n) const;  // of the graph's n constants
   /// `constants[k]`: the bytes of constant k, if it is used. Any number of runs at a time, each
-  /// with a workspace of its own, aligned to 64. Allocates nothing.
-  void run(const void* const* inputs, const void* const* constants, void* const* outputs,
-           void* workspace) const;
+  /// with a workspace of its own, aligned to 64. Allocates nothing but an error. Errors: those of
+  /// OpDef::check; `node` is then the node of the graph, also where it calls a composite.
+  Status run(const void* const* inputs, const void* const* constants, void* const* outputs,
+             void* workspace, int64_t& node) const;
 
  private:
   friend class Compiler;
@@ -30,7 +31,9 @@ class Interpreter {
   };
   struct Step {
     RefKernel kernel;
+    ValueCheck check;          // empty: none
     uint32_t in = 0, out = 0;  // where its arguments begin in the table
+    int64_t node = -1;         // of the graph
   };
   struct OutputCopy {  // a result that no step writes to its place
     Home from;

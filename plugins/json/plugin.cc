@@ -43,7 +43,10 @@ class JsonKernel : public sdk::Kernel {
     void** out = in + n_in_;
     for (size_t k = 0; k < n_in_; ++k) in[k] = const_cast<char*>(call.in_data<char>(k));
     for (size_t k = 0; k < n_out_; ++k) out[k] = call.out_data<char>(k);
-    interpreter_.run(in, constants_.data(), out, workspace);
+    int64_t node = -1;
+    Status status = interpreter_.run(in, constants_.data(), out, workspace, node);
+    if (!status.ok())
+      throw sdk::Error(static_cast<uint32_t>(status.code()), status.message(), node);
   }
 
  private:

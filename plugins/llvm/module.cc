@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "byoc/base/index_error.h"
+
 namespace byoc::llvm_plugin {
 namespace {
 
@@ -75,13 +77,21 @@ class NativeModule::Kernel : public sdk::Kernel {
       *next++ = const_cast<char*>(call.in_data<char>(k));
     for (const char* constant : constants_) *next++ = const_cast<char*>(constant);
     for (uint32_t k = 0; k < signature_.n_out; ++k) *next++ = call.out_data<char>(k);
+    byoc_native_failure failure{};
+    failure.h = {sizeof failure, BYOC_TAG_NATIVE_FAILURE, nullptr};
     byoc_native_call native{{sizeof native, BYOC_TAG_NATIVE_CALL, nullptr},
                             data,
                             workspace,
                             sdk::host().table(),
-                            call.raw().call_id};
-    if (int32_t code = fn_.run(&native))
-      throw sdk::Error(BYOC_INTERNAL, "native code returned " + std::to_string(code));
+                            call.raw().call_id,
+                            &failure};
+    const int32_t code = fn_.run(&native);
+    if (code == BYOC_OUT_OF_RANGE && failure.op.n > 0) {
+      const std::string_view op(failure.op.p, failure.op.n);
+      const Status error = index_outside(op, failure.index, failure.low, failure.extent);
+      throw sdk::Error(BYOC_OUT_OF_RANGE, error.message());
+    }
+    if (code != 0) throw sdk::Error(BYOC_INTERNAL, "native code returned " + std::to_string(code));
   }
 
  private:

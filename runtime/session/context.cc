@@ -154,7 +154,9 @@ class ContextBuilder {
     bound.native = {.h = {sizeof(byoc_native_call), BYOC_TAG_NATIVE_CALL, nullptr},
                     .data = data.data() + first,
                     .workspace = context_->workspace.get(),
-                    .host = host_table()};
+                    .host = host_table(),
+                    .failure = &bound.failure};
+    bound.failure.h = {sizeof bound.failure, BYOC_TAG_NATIVE_FAILURE, nullptr};
   }
 
   const SessionState& session_;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "byoc/base/clock.h"
+#include "byoc/base/index_error.h"
 #include "runtime/host/host.h"
 #include "runtime/host/threads.h"
 #include "runtime/session/bind.h"
@@ -49,6 +50,10 @@ Status call_native(const StepKernel& kernel, const BoundStep& bound) {
   int32_t code = kernel.run_native(&bound.native);
   if (code == 0) [[likely]]
     return {};
+  if (code == BYOC_OUT_OF_RANGE && bound.failure.op.n > 0) {
+    const byoc_native_failure& f = bound.failure;
+    return index_outside({f.op.p, f.op.n}, f.index, f.low, f.extent);
+  }
   return Status(Code::kInternal, cat("native code returned ", code));
 }
 
@@ -72,6 +77,9 @@ Status call(const SessionState& session, size_t index, const BoundStep& bound) {
 
 Status step_failed(Status status, const Executable& executable, size_t index) {
   std::string slug = status.slug().empty() ? "run-failed" : status.slug();
+  if (status.code() == Code::kOutOfRange && status.help().empty())
+    status = std::move(status).with_help(
+        "see which inputs hold indices; random ones may be outside, --input NAME=VALUE sets them");
   return std::move(status)
       .with_slug(std::move(slug))
       .at(describe(executable, executable.program.steps[index]));

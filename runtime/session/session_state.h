@@ -50,6 +50,7 @@ using Memory = std::unique_ptr<std::byte, FreeMemory>;
 struct BoundStep {
   byoc_call call{};
   byoc_native_call native{};
+  byoc_native_failure failure{};
   DLTensor* tensors = nullptr;  // inputs, then outputs
 };
 

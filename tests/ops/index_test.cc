@@ -1,5 +1,6 @@
 // gather*, scatter*, one_hot. Expected values: numpy's take and take_along_axis, or worked out by
-// hand.
+// hand. ONNX (Gather, GatherElements, GatherND, ScatterElements, ScatterND): indices are in
+// [-s, s - 1] along an axis of size s, and it is an error if any of them is outside.
 #include "pattern.h"
 
 namespace byoc::testing {
@@ -18,8 +19,26 @@ TEST(Gather, PicksEntriesAlongAnAxis) {
   EXPECT_EQ(run_op1("gather", {f32({0, 2}, {}), i64({0}, {})}).type, f32_type({0, 2}));
 }
 
-TEST(Gather, StaysInsideWhateverTheIndices) {
-  expect_close(run_op1("gather", {range({3}), i64({3}, {7, -7, 9e15})}), f32({3}, {2, 0, 2}));
+std::string error_of(const char* op, const std::vector<Values>& inputs, Attrs attrs = {}) {
+  auto made = run_op(op, inputs, std::move(attrs));
+  if (made.ok()) return "no error";
+  EXPECT_EQ(made.status().code(), Code::kOutOfRange);
+  return made.status().message();
+}
+
+TEST(Gather, RefusesIndicesOutside) {
+  for (double index : {3.0, -4.0, 9e15, -9e15}) {
+    EXPECT_EQ(error_of("gather", {range({3}), i64({4}, {2, -3, index, 77})}),
+              cat("gather: index ", static_cast<int64_t>(index),
+                  " is outside of [-3, 3), the extent is 3"));
+  }
+  EXPECT_EQ(error_of("gather", {range({2, 3}), tensor(DType::kI32, {}, {-4})}, {{"axis", 1}}),
+            "gather: index -4 is outside of [-3, 3), the extent is 3");
+}
+
+TEST(Gather, RefusesIndicesOutsideOfAnEmptyTable) {
+  EXPECT_EQ(error_of("gather", {f32({3, 0}, {}), i64({1}, {3})}),
+            "gather: index 3 is outside of [-3, 3), the extent is 3");
 }
 
 TEST(Gather, RejectsWhatDoesNotFit) {
@@ -36,9 +55,16 @@ TEST(GatherElements, PicksOneEntryAnElement) {
   expect_close(run_op1("gather_elements", {range({3, 3}), i64({2, 3}, {1, 2, 0, 2, -3, 0})}),
                f32({2, 3}, {3, 7, 2, 6, 1, 2}));
   expect_close(
-      run_op1("gather_elements", {range({2, 2}), i64({2, 3}, {1, 0, 1, 0, 0, 9})}, {{"axis", 1}}),
+      run_op1("gather_elements", {range({2, 2}), i64({2, 3}, {1, 0, 1, 0, 0, 1})}, {{"axis", 1}}),
       f32({2, 3}, {1, 0, 1, 2, 2, 3}));
   EXPECT_EQ(run_op1("gather_elements", {range({2, 2}), i64({0, 2}, {})}).type, f32_type({0, 2}));
+}
+
+TEST(GatherElements, RefusesIndicesOutside) {
+  for (double index : {2.0, -3.0}) {
+    EXPECT_EQ(error_of("gather_elements", {range({2, 2}), i64({1, 2}, {0, index})}),
+              cat("gather_elements: index ", index, " is outside of [-2, 2), the extent is 2"));
+  }
 }
 
 TEST(GatherElements, RejectsWhatDoesNotFit) {
@@ -60,9 +86,16 @@ TEST(GatherNd, PicksSlices) {
                f32({2, 2}, {2, 3, 0, 1}));
   expect_close(run_op1("gather_nd", {range({2, 2, 2}), i64({2, 1}, {1, 0})}, {{"batch_dims", 1}}),
                f32({2, 2}, {2, 3, 4, 5}));
-  expect_close(run_op1("gather_nd", {range({2, 2}), i64({1, 2}, {-1, 9})}), f32({1}, {3}));
+  expect_close(run_op1("gather_nd", {range({2, 2}), i64({1, 2}, {-1, 1})}), f32({1}, {3}));
   expect_close(run_op1("gather_nd", {range({2, 2}), i64({1, 0}, {})}),
                f32({1, 2, 2}, {0, 1, 2, 3}));
+}
+
+TEST(GatherNd, RefusesIndicesOutsideOfTheirOwnDim) {
+  EXPECT_EQ(error_of("gather_nd", {range({4, 2}), i64({2, 2}, {3, 1, -4, 2})}),
+            "gather_nd: index 2 is outside of [-2, 2), the extent is 2");
+  EXPECT_EQ(error_of("gather_nd", {range({4, 2}), i64({2, 2}, {3, 1, -5, 0})}),
+            "gather_nd: index -5 is outside of [-4, 4), the extent is 4");
 }
 
 TEST(GatherNd, RejectsWhatDoesNotFit) {
@@ -103,12 +136,21 @@ TEST(ScatterElements, WritesOneElementEach) {
 }
 
 TEST(ScatterElements, ReducesInOrder) {
-  std::vector<Values> in = {f32({3}, {1, 2, 3}), i64({4}, {0, 2, 0, 7}), f32({4}, {5, -2, 4, 9})};
+  std::vector<Values> in = {f32({3}, {1, 2, 3}), i64({3}, {0, 2, 0}), f32({3}, {5, -2, 4})};
   expect_close(scattered("scatter_elements", in, "none"), f32({3}, {4, 2, -2}));
   expect_close(scattered("scatter_elements", in, "add"), f32({3}, {10, 2, 1}));
   expect_close(scattered("scatter_elements", in, "mul"), f32({3}, {20, 2, -6}));
   expect_close(scattered("scatter_elements", in, "max"), f32({3}, {5, 2, 3}));
   expect_close(scattered("scatter_elements", in, "min"), f32({3}, {1, 2, -2}));
+}
+
+TEST(ScatterElements, RefusesIndicesOutside) {
+  for (double index : {3.0, -4.0}) {
+    EXPECT_EQ(error_of("scatter_elements", {f32({3}, {1, 2, 3}), i64({1}, {index}), f32({1}, {9})}),
+              cat("scatter_elements: index ", index, " is outside of [-3, 3), the extent is 3"));
+  }
+  EXPECT_EQ(error_of("scatter_elements", {f32({0}, {}), i64({1}, {0}), f32({1}, {9})}),
+            "scatter_elements: index 0 is outside of [0, 0), the extent is 0");
 }
 
 TEST(ScatterElements, WorksOnAnyDtype) {
@@ -148,13 +190,19 @@ TEST(ScatterNd, WritesSlices) {
                           f32({4}, {9, 10, 11, 12})},
                          "none"),
                f32({8}, {1, 11, 3, 10, 9, 6, 7, 12}));
-  std::vector<Values> in = {range({3, 2}), i64({3, 1}, {-1, 0, 3}),
-                            f32({3, 2}, {5, 6, 7, 8, 9, 10})};
+  std::vector<Values> in = {range({3, 2}), i64({2, 1}, {-1, 0}), f32({2, 2}, {5, 6, 7, 8})};
   expect_close(scattered("scatter_nd", in, "none"), f32({3, 2}, {7, 8, 2, 3, 5, 6}));
   expect_close(scattered("scatter_nd", in, "add"), f32({3, 2}, {7, 9, 2, 3, 9, 11}));
   expect_close(
       scattered("scatter_nd", {range({2}), tensor(DType::kI32, {0, 1}, {}), f32({0}, {})}, "none"),
       range({2}));
+}
+
+TEST(ScatterNd, RefusesIndicesOutside) {
+  EXPECT_EQ(error_of("scatter_nd", {range({3, 2}), i64({1, 2}, {0, -3}), f32({1}, {5})}),
+            "scatter_nd: index -3 is outside of [-2, 2), the extent is 2");
+  EXPECT_EQ(error_of("scatter_nd", {f32({0, 2}, {}), i64({1, 1}, {0}), f32({1, 2}, {5, 6})}),
+            "scatter_nd: index 0 is outside of [0, 0), the extent is 0");
 }
 
 TEST(ScatterNd, RejectsWhatDoesNotFit) {

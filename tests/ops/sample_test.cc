@@ -99,8 +99,18 @@ TEST(RoiAlign, AveragesBinsOfBoxes) {
 TEST(RoiAlign, StaysInsideWhateverTheBoxes) {
   double nan = std::numeric_limits<double>::quiet_NaN();
   Values rois = f32({2, 4}, {-1e30, -1e30, 1e30, 1e30, nan, nan, nan, nan});
-  Values y = run_op1("roi_align", {pattern({1, 1, 2, 2}), rois, i64({2}, {-5, 7})});
+  Values y = run_op1("roi_align", {pattern({1, 1, 2, 2}), rois, i64({2}, {0, 0})});
   EXPECT_EQ(y.type, f32_type({2, 1, 1, 1}));
+}
+
+TEST(RoiAlign, RefusesImagesThatDoNotExist) {
+  for (double image : {-1.0, 2.0}) {
+    auto made =
+        run_op("roi_align", {pattern({2, 1, 2, 2}), f32({1, 4}, {0, 0, 1, 1}), i64({1}, {image})});
+    ASSERT_FALSE(made.ok());
+    EXPECT_EQ(made.status().message(),
+              cat("roi_align: index ", image, " is outside of [0, 2), the extent is 2"));
+  }
 }
 
 TEST(RoiAlignInfer, RejectsWhatDoesNotFit) {

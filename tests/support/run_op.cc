@@ -62,6 +62,10 @@ Result<std::vector<Values>> run_op(std::string_view name, const std::vector<Valu
     memory.emplace_back(static_cast<size_t>(*size_bytes(*type)), std::byte{0xa5});
   std::vector<void*> pointers;
   for (auto& bytes : memory) pointers.push_back(bytes.data());
+  if (op->check) {
+    BYOC_TRY(ValueCheck check, op->check(in_types, attrs));
+    BYOC_TRY_STATUS(check(pointers.data()));
+  }
   kernel(pointers.data(), pointers.data() + inputs.size());
   std::vector<Values> outputs;
   for (size_t k = 0; k < out_types.size(); ++k)

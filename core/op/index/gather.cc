@@ -1,5 +1,5 @@
-// Reading at computed places: gather, gather_elements, gather_nd, one_hot. Kernels cannot fail, so
-// an index outside of its dim is clamped into it; the importer refuses constant ones.
+// Reading at computed places: gather, gather_elements, gather_nd, one_hot. An index outside of its
+// dim is an error of the run, but for one_hot, where it gives no hot element.
 #include <algorithm>
 
 #include "byoc/op/registry.h"
@@ -41,13 +41,13 @@ Result<RefKernel> reference_gather(Types in, Types out, const Attrs& attrs) {
   AxisView view = around_axis(in[0], axis);
   int64_t picks = count(in[1]);
   return for_width(in[0]->dtype, [&]<class U>() -> RefKernel {
-    return [=, index_type = in[1]](const void* const* from, void* const* to) {
+    return [=, index_dtype = in[1]->dtype](const void* const* from, void* const* to) {
       const U* x = in_as<U>(from, 0);
       U* y = out_as<U>(to, 0);
-      Indices indices(index_type, from[1]);
+      Indices indices(index_dtype, from[1]);
       for (int64_t outer = 0; outer < view.outer; ++outer, x += view.extent * view.inner) {
         for (int64_t k = 0; k < picks; ++k) {
-          int64_t entry = clamped_index(indices[k], view.extent);
+          int64_t entry = from_front(indices[k], view.extent);
           y = std::copy_n(x + entry * view.inner, view.inner, y);
         }
       }
@@ -55,8 +55,9 @@ Result<RefKernel> reference_gather(Types in, Types out, const Attrs& attrs) {
   });
 }
 
-Expr entry(const Tensor& indices, const Exprs& at, int64_t extent) {
-  return clamped_entry(te::cast(DType::kI64, indices(at)), extent);
+Result<ValueCheck> check_gather(Types in, const Attrs& attrs) {
+  BYOC_TRY(size_t axis, normal_axis("gather", attrs.i("axis", 0), in[0]));
+  return index_check("gather", in[1], 1, {from_either_end(in[0]->shape[axis].extent())});
 }
 
 Result<Tensors> compute_gather(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
@@ -64,11 +65,12 @@ Result<Tensors> compute_gather(te::Builder& builder, Inputs in, Types out, const
   BYOC_TRY(size_t axis,
            normal_axis("gather", attrs.i("axis", 0), TensorType{in[0].dtype(), make_shape(x)}));
   size_t rank = in[1].rank();
+  Tensor indices = checked_indices(builder, "gather", in[1], {from_either_end(x[axis])});
   return one(builder.compute("gather", te::extents_of(*out[0]), [&](const Exprs& i) {
     auto begin = i.begin() + static_cast<ptrdiff_t>(axis),
          end = begin + static_cast<ptrdiff_t>(rank);
     Exprs from(i.begin(), begin);
-    from.push_back(entry(in[1], {begin, end}, x[axis]));
+    from.push_back(indices(Exprs(begin, end)));
     from.insert(from.end(), end, i.end());
     return in[0](from);
   }));
@@ -91,26 +93,32 @@ Result<RefKernel> reference_gather_elements(Types in, Types, const Attrs& attrs)
   strides[axis] = 0;
   Walk<1> walk(static_extents(in[1]->shape), {strides});
   return for_width(in[0]->dtype, [&]<class U>() -> RefKernel {
-    return [=, index_type = in[1]](const void* const* from, void* const* to) {
-      Indices indices(index_type, from[1]);
+    return [=, index_dtype = in[1]->dtype](const void* const* from, void* const* to) {
+      Indices indices(index_dtype, from[1]);
       int64_t next = 0;
       U* y = out_as<U>(to, 0);
       walk.for_rows([&](const auto& at, int64_t n, const auto& step) {
         const U* x = in_as<U>(from, 0) + at[0];
         for (int64_t k = 0; k < n; ++k)
-          *y++ = x[k * step[0] + clamped_index(indices[next++], extent) * step_axis];
+          *y++ = x[k * step[0] + from_front(indices[next++], extent) * step_axis];
       });
     };
   });
 }
 
+Result<ValueCheck> check_gather_elements(Types in, const Attrs& attrs) {
+  BYOC_TRY(size_t axis, normal_axis("gather_elements", attrs.i("axis", 0), in[0]));
+  return index_check("gather_elements", in[1], 1, {from_either_end(in[0]->shape[axis].extent())});
+}
+
 Result<Tensors> compute_gather_elements(te::Builder& builder, Inputs in, Types out,
                                         const Attrs& attrs) {
   BYOC_TRY(size_t axis, normal_axis("gather_elements", attrs.i("axis", 0), out[0]));
-  int64_t extent = extents(in[0])[axis];
+  Tensor indices =
+      checked_indices(builder, "gather_elements", in[1], {from_either_end(extents(in[0])[axis])});
   return one(builder.compute("gather_elements", te::extents_of(*out[0]), [&](const Exprs& i) {
     Exprs from = i;
-    from[axis] = entry(in[1], i, extent);
+    from[axis] = indices(i);
     return in[0](from);
   }));
 }
@@ -135,26 +143,34 @@ Result<RefKernel> reference_gather_nd(Types in, Types out, const Attrs& attrs) {
   if (count(out[0]) == 0) return RefKernel([](const void* const*, void* const*) {});
   TupleLoop loop(view, in[0], in[1]);
   return for_width(in[0]->dtype, [&]<class U>() -> RefKernel {
-    return [=, index_type = in[1]](const void* const* from, void* const* to) {
+    return [=, index_dtype = in[1]->dtype](const void* const* from, void* const* to) {
       U* y = out_as<U>(to, 0);
-      loop.for_tuples(Indices(index_type, from[1]), [&](int64_t offset, bool) {
+      loop.for_tuples(Indices(index_dtype, from[1]), [&](int64_t offset) {
         y = std::copy_n(in_as<U>(from, 0) + offset, loop.inner, y);
       });
     };
   });
 }
 
+Result<ValueCheck> check_gather_nd(Types in, const Attrs& attrs) {
+  BYOC_TRY(TupleView view, view_tuples("gather_nd", in[0], in[1], attrs.i("batch_dims", 0)));
+  return index_check("gather_nd", in[1], 1, TupleLoop(view, in[0], in[1]).ranges());
+}
+
 Result<Tensors> compute_gather_nd(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   Ints x = extents(in[0]), rows = extents(in[1]);
   auto batch = static_cast<size_t>(attrs.i("batch_dims", 0)), leading = rows.size() - 1;
   auto width = static_cast<size_t>(rows.back());
+  std::vector<IndexRange> ranges;
+  for (size_t k = 0; k < width; ++k) ranges.push_back(from_either_end(x[batch + k]));
+  Tensor indices = checked_indices(builder, "gather_nd", in[1], ranges);
   return one(builder.compute("gather_nd", te::extents_of(*out[0]), [&](const Exprs& i) {
     Exprs from(i.begin(), i.begin() + static_cast<ptrdiff_t>(batch));
     Exprs row(i.begin(), i.begin() + static_cast<ptrdiff_t>(leading));
     row.emplace_back();
     for (size_t k = 0; k < width; ++k) {
       row.back() = static_cast<int64_t>(k);
-      from.push_back(entry(in[1], row, x[batch + k]));
+      from.push_back(indices(row));
     }
     from.insert(from.end(), i.begin() + static_cast<ptrdiff_t>(leading), i.end());
     return in[0](from);
@@ -185,8 +201,8 @@ Result<RefKernel> reference_one_hot(Types in, Types out, const Attrs& attrs) {
   if (count(out[0]) == 0) return RefKernel([](const void* const*, void* const*) {});
   AxisView view = around_axis(out[0], axis);
   return for_width(out[0]->dtype, [&]<class U>() -> RefKernel {
-    return [=, index_type = in[0]](const void* const* from, void* const* to) {
-      Indices indices(index_type, from[0]);
+    return [=, index_dtype = in[0]->dtype](const void* const* from, void* const* to) {
+      Indices indices(index_dtype, from[0]);
       U off = in_as<U>(from, 1)[0], on = in_as<U>(from, 1)[1];
       U* y = out_as<U>(to, 0);
       for (int64_t outer = 0; outer < view.outer; ++outer) {
@@ -215,16 +231,19 @@ Result<Tensors> compute_one_hot(te::Builder& builder, Inputs in, Types out, cons
 }  // namespace
 
 void add_gather_ops(OpRegistry& ops) {
-  ops.add({.name = "gather",
-           .doc = "Entries `indices` of x along `axis`; negative ones count from the end, those "
-                  "outside are clamped.",
-           .kind = FusionKind::kInjective,
-           .inputs = {{"x", "any type, rank >= 1"}, {"indices", "i32 or i64"}},
-           .attrs = {{"axis", int64_t{0}, "in [-rank, rank)"}},
-           .infer = infer_gather,
-           .reference = reference_gather,
-           .compute = compute_gather,
-           .flops = no_flops});
+  ops.add(
+      {.name = "gather",
+       .doc =
+           "Entries `indices` of x along `axis`; negative ones count from the end, one outside is "
+           "an error of the run.",
+       .kind = FusionKind::kInjective,
+       .inputs = {{"x", "any type, rank >= 1"}, {"indices", "i32 or i64"}},
+       .attrs = {{"axis", int64_t{0}, "in [-rank, rank)"}},
+       .infer = infer_gather,
+       .reference = reference_gather,
+       .compute = compute_gather,
+       .flops = no_flops,
+       .check = check_gather});
   ops.add({.name = "gather_elements",
            .doc = "y[i, j, ...] = x[i, indices[i, j, ...], ...], the index standing at `axis`; "
                   "indices as in gather.",
@@ -234,7 +253,8 @@ void add_gather_ops(OpRegistry& ops) {
            .infer = infer_gather_elements,
            .reference = reference_gather_elements,
            .compute = compute_gather_elements,
-           .flops = no_flops});
+           .flops = no_flops,
+           .check = check_gather_elements});
   ops.add(
       {.name = "gather_nd",
        .doc =
@@ -245,7 +265,8 @@ void add_gather_ops(OpRegistry& ops) {
        .infer = infer_gather_nd,
        .reference = reference_gather_nd,
        .compute = compute_gather_nd,
-       .flops = no_flops});
+       .flops = no_flops,
+       .check = check_gather_nd});
   ops.add({.name = "one_hot",
            .doc = "values[1] where the position along the new dim equals the index (from -depth), "
                   "else values[0].",

@@ -1,5 +1,5 @@
 // Writing at computed places: scatter_elements, scatter_nd. Later updates win, or are reduced with
-// what is there; an index outside of its dim writes nothing, for kernels cannot fail.
+// what is there. An index outside of its dim is an error of the run.
 #include <algorithm>
 
 #include "byoc/op/registry.h"
@@ -88,16 +88,14 @@ Result<RefKernel> reference_scatter_elements(Types in, Types out, const Attrs& a
   return for_reduction(
       "scatter_elements", in[0]->dtype, attrs.s("reduction", "none"),
       [&]<class T>(auto combine) -> RefKernel {
-        return [=, index_type = in[1]](const void* const* from, void* const* to) {
+        return [=, index_dtype = in[1]->dtype](const void* const* from, void* const* to) {
           T* y = out_as<T>(to, 0);
           std::copy_n(in_as<T>(from, 0), n, y);
-          Indices indices(index_type, from[1]);
+          Indices indices(index_dtype, from[1]);
           int64_t row = 0;
           walk.for_rows([&](const auto& at, int64_t cells, const auto& step) {
             for (int64_t k = 0; k < cells; ++k, ++row) {
-              int64_t index = indices[row];
-              if (index < -extent || index >= extent) continue;
-              T& cell = y[at[0] + k * step[0] + clamped_index(index, extent) * step_axis];
+              T& cell = y[at[0] + k * step[0] + from_front(indices[row], extent) * step_axis];
               cell = combine(cell, in_as<T>(from, 2)[row]);
             }
           });
@@ -122,16 +120,16 @@ Result<RefKernel> reference_scatter_nd(Types in, Types out, const Attrs& attrs) 
   if (count(in[2]) == 0) loop.rows_per_batch = 0;
   return for_reduction("scatter_nd", in[0]->dtype, attrs.s("reduction", "none"),
                        [&]<class T>(auto combine) -> RefKernel {
-                         return [=, index_type = in[1]](const void* const* from, void* const* to) {
+                         return [=, index_dtype = in[1]->dtype](const void* const* from,
+                                                                void* const* to) {
                            T* y = out_as<T>(to, 0);
                            const T* update = in_as<T>(from, 2);
                            std::copy_n(in_as<T>(from, 0), n, y);
-                           loop.for_tuples(Indices(index_type, from[1]),
-                                           [&](int64_t offset, bool inside) {
-                                             for (int64_t k = 0; inside && k < loop.inner; ++k)
-                                               y[offset + k] = combine(y[offset + k], update[k]);
-                                             update += loop.inner;
-                                           });
+                           loop.for_tuples(Indices(index_dtype, from[1]), [&](int64_t offset) {
+                             for (int64_t k = 0; k < loop.inner; ++k)
+                               y[offset + k] = combine(y[offset + k], update[k]);
+                             update += loop.inner;
+                           });
                          };
                        });
 }
@@ -149,30 +147,33 @@ te::Stmt copied(const Tensor& x, const Tensor& y) {
   return nested_loops(extents(x), [&](const Exprs& i) { return te::make_store(y, i, x(i)); });
 }
 
-Expr is_entry(const Expr& index, int64_t extent) {
-  return Expr(-extent) <= index && index < extent;
-}
-Expr from_front(const Expr& index, int64_t extent) {
-  return select(index < 0, index + extent, index);
+Result<ValueCheck> check_scatter_elements(Types in, const Attrs& attrs) {
+  BYOC_TRY(size_t axis, normal_axis("scatter_elements", attrs.i("axis", 0), in[0]));
+  return index_check("scatter_elements", in[1], 1, {from_either_end(in[0]->shape[axis].extent())});
 }
 
 Result<Tensors> compute_scatter_elements(te::Builder& builder, Inputs in, Types out,
                                          const Attrs& attrs) {
   BYOC_TRY(size_t axis, normal_axis("scatter_elements", attrs.i("axis", 0), out[0]));
-  int64_t extent = out[0]->shape[axis].extent();
   std::string reduction = attrs.s("reduction", "none");
+  Tensor indices = checked_indices(builder, "scatter_elements", in[1],
+                                   {from_either_end(out[0]->shape[axis].extent())});
   return builder.procedure(
-      "scatter_elements", {*out[0]}, {in.begin(), in.end()}, [&](const Tensors& y) {
+      "scatter_elements", {*out[0]}, {in[0], indices, in[2]}, [&](const Tensors& y) {
         te::Stmt updates = nested_loops(extents(in[1]), [&](const Exprs& i) {
           te::Var index("index");
           Exprs to = i;
-          to[axis] = from_front(index, extent);
+          to[axis] = index;
           te::Stmt store = te::make_store(y[0], to, combined(reduction, y[0](to), in[2](i)));
-          return te::make_let(index, te::cast(DType::kI64, in[1](i)),
-                              te::make_if(is_entry(index, extent), store));
+          return te::make_let(index, indices(i), store);
         });
         return te::make_block({copied(in[0], y[0]), updates});
       });
+}
+
+Result<ValueCheck> check_scatter_nd(Types in, const Attrs&) {
+  BYOC_TRY(TupleView view, view_tuples("scatter_nd", in[0], in[1], 0));
+  return index_check("scatter_nd", in[1], 1, TupleLoop(view, in[0], in[1]).ranges());
 }
 
 Result<Tensors> compute_scatter_nd(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
@@ -181,38 +182,37 @@ Result<Tensors> compute_scatter_nd(te::Builder& builder, Inputs in, Types out, c
   rows.pop_back();
   Ints slice(x.begin() + static_cast<ptrdiff_t>(width), x.end());
   std::string reduction = attrs.s("reduction", "none");
+  std::vector<IndexRange> ranges;
+  for (size_t k = 0; k < width; ++k) ranges.push_back(from_either_end(x[k]));
+  Tensor indices = checked_indices(builder, "scatter_nd", in[1], ranges);
   auto update = [&](const Tensor& y, const Exprs& row) {
     std::vector<te::Var> vars(width);
-    Exprs begin, inside;
-    for (size_t k = 0; k < width; ++k) {
-      begin.push_back(from_front(vars[k], x[k]));
-      inside.push_back(is_entry(vars[k], x[k]));
-    }
+    Exprs begin(vars.begin(), vars.end());
     te::Stmt stmt = nested_loops(slice, [&](const Exprs& s) {
       Exprs to = begin, from = row;
       to.insert(to.end(), s.begin(), s.end());
       from.insert(from.end(), s.begin(), s.end());
       return te::make_store(y, to, combined(reduction, y(to), in[2](from)));
     });
-    stmt = te::make_if(all_of(inside), stmt);
     for (size_t k = width; k-- > 0;) {
       Exprs at = row;
       at.push_back(static_cast<int64_t>(k));
-      stmt = te::make_let(vars[k], te::cast(DType::kI64, in[1](at)), stmt);
+      stmt = te::make_let(vars[k], indices(at), stmt);
     }
     return stmt;
   };
-  return builder.procedure("scatter_nd", {*out[0]}, {in.begin(), in.end()}, [&](const Tensors& y) {
+  return builder.procedure("scatter_nd", {*out[0]}, {in[0], indices, in[2]}, [&](const Tensors& y) {
     te::Stmt updates = nested_loops(rows, [&](const Exprs& row) { return update(y[0], row); });
     return te::make_block({copied(in[0], y[0]), updates});
   });
 }
 
 OpDef scatter_op(std::string name, std::string doc, std::string indices, std::string updates,
-                 InferFn infer, ReferenceFn reference, ComputeFn compute) {
+                 InferFn infer, ReferenceFn reference, ComputeFn compute, ValueCheckFn check) {
   return {
       .name = std::move(name),
-      .doc = std::move(doc) + " Negative indices count from the end; those outside write nothing.",
+      .doc = std::move(doc) +
+             " Negative indices count from the end; one outside is an error of the run.",
       .inputs = {{"x", "any type, rank >= 1"},
                  {"indices", std::move(indices)},
                  {"updates", std::move(updates)}},
@@ -220,7 +220,8 @@ OpDef scatter_op(std::string name, std::string doc, std::string indices, std::st
       .infer = std::move(infer),
       .reference = std::move(reference),
       .compute = std::move(compute),
-      .flops = no_flops};
+      .flops = no_flops,
+      .check = std::move(check)};
 }
 
 }  // namespace
@@ -230,14 +231,14 @@ void add_scatter_ops(OpRegistry& ops) {
       "scatter_elements",
       "x with y[i, indices[i, j, ...], ...] = updates[i, j, ...], the index standing at `axis`.",
       "i32 or i64, rank of x", "as x, shape of indices", infer_scatter_elements,
-      reference_scatter_elements, compute_scatter_elements);
+      reference_scatter_elements, compute_scatter_elements, check_scatter_elements);
   elements.attrs.push_back({"axis", int64_t{0}, "in [-rank, rank)"});
   ops.add(std::move(elements));
   ops.add(
       scatter_op("scatter_nd",
                  "x with the slices named by the rows of `indices` replaced by those of `updates`.",
                  "i32 or i64 [..., k]", "as x: [..., x.shape[k:]]", infer_scatter_nd,
-                 reference_scatter_nd, compute_scatter_nd));
+                 reference_scatter_nd, compute_scatter_nd, check_scatter_nd));
 }
 
 }  // namespace byoc::op

@@ -84,11 +84,6 @@ Expr clamped(Expr index, int64_t low, int64_t high) {
   return min(max(std::move(index), low), high);
 }
 
-Expr clamped_entry(Expr index, int64_t extent) {
-  Expr from_front = select(index < 0, index + extent, index);
-  return clamped(std::move(from_front), 0, extent - 1);
-}
-
 // min and max give their second operand when one is NaN.
 Expr greatest_of(const Expr& a, const Expr& b) {
   if (a.dtype() == DType::kBool) return a || b;

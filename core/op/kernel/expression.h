@@ -37,8 +37,6 @@ Expr all_of(std::span<const Expr> conditions);
 /// 0 <= index < extent.
 Expr is_within(const Expr& index, int64_t extent);
 Expr clamped(Expr index, int64_t low, int64_t high);
-/// A negative index counts from the end; what is then outside goes to the nearest entry.
-Expr clamped_entry(Expr index, int64_t extent);
 /// The greater of two numbers, NaN if one of them is; the first of equals.
 Expr greatest_of(const Expr& a, const Expr& b);
 Expr least_of(const Expr& a, const Expr& b);

@@ -1,6 +1,102 @@
 #include "core/op/kernel/index.h"
 
+#include "byoc/base/index_error.h"
+
 namespace byoc::op {
+namespace {
+
+/// `count` indices, `step` apart. One unsigned comparison each: what is below `low` wraps around.
+template <class T>
+bool are_inside(const T* indices, int64_t count, int64_t step, IndexRange range) {
+  const auto low = static_cast<uint64_t>(range.low);
+  const uint64_t values = static_cast<uint64_t>(range.extent) - low;
+  bool inside = true;
+  for (int64_t k = 0; k < count; ++k)
+    inside &= static_cast<uint64_t>(static_cast<int64_t>(indices[k * step])) - low < values;
+  return inside;
+}
+
+template <class T>
+Status check_columns(const std::string& op, const T* indices, int64_t rows,
+                     const std::vector<IndexRange>& ranges) {
+  const auto columns = static_cast<int64_t>(ranges.size());
+  for (int64_t d = 0; d < columns; ++d) {
+    const IndexRange range = ranges[static_cast<size_t>(d)];
+    if (are_inside(indices + d, rows, columns, range)) [[likely]]
+      continue;
+    const T* at = indices + d;
+    while (*at >= range.low && *at < range.extent) at += columns;
+    return index_outside(op, *at, range.low, range.extent);
+  }
+  return {};
+}
+
+/// Loops over all indices around body(place, range).
+te::Stmt for_indices(const Ints& extents, const std::vector<IndexRange>& ranges,
+                     const std::function<te::Stmt(const Exprs&, IndexRange)>& body) {
+  if (ranges.size() == 1)
+    return nested_loops(extents, [&](const Exprs& i) { return body(i, ranges[0]); });
+  return nested_loops({extents.begin(), extents.end() - 1}, [&](const Exprs& row) {
+    std::vector<te::Stmt> columns;
+    for (size_t k = 0; k < ranges.size(); ++k) {
+      Exprs at = row;
+      at.push_back(static_cast<int64_t>(k));
+      columns.push_back(body(at, ranges[k]));
+    }
+    return te::make_block(std::move(columns));
+  });
+}
+
+}  // namespace
+
+ValueCheck index_check(std::string op, TypeId indices, size_t operand,
+                       std::vector<IndexRange> ranges) {
+  const int64_t n = count(indices);
+  if (n == 0 || ranges.empty()) return [](const void* const*) { return Status(); };
+  const int64_t rows = n / static_cast<int64_t>(ranges.size());
+  const bool is_wide = indices->dtype == DType::kI64;
+  return [=, op = std::move(op), ranges = std::move(ranges)](const void* const* in) {
+    return is_wide ? check_columns(op, in_as<int64_t>(in, operand), rows, ranges)
+                   : check_columns(op, in_as<int32_t>(in, operand), rows, ranges);
+  };
+}
+
+// Two passes: the first has no branches, so that it becomes vector code; the second runs when an
+// index is outside, and finds it.
+Tensor checked_indices(te::Builder& builder, std::string_view op, const Tensor& indices,
+                       const std::vector<IndexRange>& ranges) {
+  const Ints shape = extents(indices);
+  if (ranges.empty()) return indices;  // rows of no indices
+  auto value = [&](const Exprs& at) { return te::cast(DType::kI64, indices(at)); };
+  auto counted = [](const Expr& index, IndexRange range) {
+    return range.low < 0 ? select(index < 0, index + range.extent, index) : index;
+  };
+  Scalar outside("outside", DType::kI64);
+  auto made = builder.procedure(
+      cat(op, ".indices"), {{DType::kI64, make_shape(shape)}}, {indices}, [&](const Tensors& y) {
+        te::Stmt copy = for_indices(shape, ranges, [&](const Exprs& at, IndexRange range) {
+          te::Var index("index");
+          Expr is_outside = select(is_within(index, range.extent), Expr(0), Expr(1));
+          te::Stmt both = te::make_block(
+              {te::make_store(y[0], at, index),
+               outside.set(te::binary(te::BinaryOp::kOr, outside.get(), is_outside))});
+          return te::make_let(index, counted(value(at), range), both);
+        });
+        te::Stmt find = for_indices(shape, ranges, [&](const Exprs& at, IndexRange range) {
+          te::Stmt error = te::make_index_error(op, value(at), range.low, range.extent);
+          return te::make_if(is_within(y[0](at), range.extent), {}, error);
+        });
+        return outside.in(
+            te::make_block({outside.set(0), copy, te::make_if(outside.get() != Expr(0), find)}));
+      });
+  return made[0];
+}
+
+std::vector<IndexRange> TupleLoop::ranges() const {
+  std::vector<IndexRange> out;
+  for (int64_t extent : extents) out.push_back(from_either_end(extent));
+  return out;
+}
 
 Status expect_indices(std::string_view op, TypeId indices) {
   return expect_dtype(op, "indices", indices, {DType::kI32, DType::kI64});

@@ -2,6 +2,7 @@
 // What gathers and scatters share: indices of two types, rows of indices, checks.
 #include <algorithm>
 
+#include "core/op/kernel/expression.h"
 #include "core/op/kernel/kernel.h"
 
 namespace byoc::op {
@@ -14,7 +15,7 @@ Status expect_inside(std::string_view op, size_t axis, TypeId x, TypeId indices)
 /// Input k of a kernel as indices of either type.
 class Indices {
  public:
-  Indices(TypeId type, const void* data) : is_wide_(type->dtype == DType::kI64), data_(data) {}
+  Indices(DType dtype, const void* data) : is_wide_(dtype == DType::kI64), data_(data) {}
   int64_t operator[](int64_t k) const {
     return is_wide_ ? static_cast<const int64_t*>(data_)[k] : static_cast<const int32_t*>(data_)[k];
   }
@@ -24,12 +25,25 @@ class Indices {
   const void* data_;
 };
 
-/// A negative index counts from the end. What is then outside of [0, extent) goes to the nearest
-/// entry.
-inline int64_t clamped_index(int64_t index, int64_t extent) {
-  if (index < 0) index += extent;
-  return std::clamp<int64_t>(index, 0, extent - 1);
+/// A negative index counts from the end.
+inline int64_t from_front(int64_t index, int64_t extent) {
+  return index < 0 ? index + extent : index;
 }
+
+/// The values that an index may have: [low, extent), where low is 0 or -extent.
+struct IndexRange {
+  int64_t low = 0, extent = 0;
+};
+inline IndexRange from_either_end(int64_t extent) { return {-extent, extent}; }
+
+/// Returns a check of operand `operand`, of the type `indices`. `ranges`: one for all indices, or
+/// one per column of the last dim. O(indices), and without branches while all are inside.
+ValueCheck index_check(std::string op, TypeId indices, size_t operand,
+                       std::vector<IndexRange> ranges);
+/// Returns a stage that holds `indices` as i64, counted from the front. It ends the function with
+/// an error when one is outside of its range, before a stage that reads it is computed.
+Tensor checked_indices(te::Builder& builder, std::string_view op, const Tensor& indices,
+                       const std::vector<IndexRange>& ranges);
 
 /// `indices` [..., width] as rows that name the first dims of x after `batch_dims` shared ones.
 struct TupleView {
@@ -40,24 +54,21 @@ Result<TupleView> view_tuples(std::string_view op, TypeId x, TypeId indices, int
 /// Those rows at run time: where in x the slice of `inner` elements starts that each of them names.
 struct TupleLoop {
   int64_t batches = 1, rows_per_batch = 1, batch_step = 1, inner = 1;
-  std::vector<int64_t> extents, strides;  // of the named dims of x
+  std::vector<int64_t> extents, strides;   // of the named dims of x
+  std::vector<IndexRange> ranges() const;  // of the columns
 
   TupleLoop(const TupleView& view, TypeId x, TypeId indices);
 
-  /// tuple(offset of the slice, whether all indices were inside) for each row, in order.
+  /// tuple(offset of the slice) for each row, in order. All indices are inside.
   template <class OnTuple>
   void for_tuples(Indices indices, OnTuple&& tuple) const {
     int64_t next = 0;
     for (int64_t batch = 0; batch < batches; ++batch) {
       for (int64_t row = 0; row < rows_per_batch; ++row) {
         int64_t offset = batch * batch_step;
-        bool inside = true;
-        for (size_t d = 0; d < extents.size(); ++d) {
-          int64_t at = indices[next++];
-          inside = inside && at >= -extents[d] && at < extents[d];
-          offset += clamped_index(at, extents[d]) * strides[d];
-        }
-        tuple(offset, inside);
+        for (size_t d = 0; d < extents.size(); ++d)
+          offset += from_front(indices[next++], extents[d]) * strides[d];
+        tuple(offset);
       }
     }
   }

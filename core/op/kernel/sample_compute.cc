@@ -1,5 +1,6 @@
 // grid_sample and roi_align as expressions. Positions are in f64, as in the reference kernels: a
 // position rounded otherwise may belong to another cell.
+#include "core/op/kernel/index.h"
 #include "core/op/kernel/sample.h"
 
 namespace byoc::op {
@@ -168,8 +169,10 @@ Expr edge_bilinear(const PlaneExpr& plane, const Expr& y, const Expr& x) {
 
 // A procedure, as the number of samples may come from the boxes.
 Result<Tensors> compute_roi_align(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
-  const Tensor &x = in[0], &rois = in[1], &images = in[2];
-  Ints shape = extents(x), bins = static_extents(out[0]->shape);
+  const Tensor &x = in[0], &rois = in[1];
+  Ints shape = extents(x);
+  const Tensor images = checked_indices(builder, "roi_align", in[2], {{0, shape[0]}});
+  Ints bins = static_extents(out[0]->shape);
   bool half_pixel = attrs.b("half_pixel", true);
   RoiExpr roi{attrs.i("sampling_ratio", 0), attrs.f("spatial_scale", 1), half_pixel ? 0.5 : 0,
               half_pixel ? 0.0 : 1.0};
@@ -177,7 +180,7 @@ Result<Tensors> compute_roi_align(te::Builder& builder, Inputs in, Types out, co
   auto cell = [&](const Tensor& y, const Exprs& i) {
     BinExpr rows = roi.bin(roi.edge(rois, i[0], 1), roi.edge(rois, i[0], 3), i[2], bins[2]);
     BinExpr columns = roi.bin(roi.edge(rois, i[0], 0), roi.edge(rois, i[0], 2), i[3], bins[3]);
-    PlaneExpr plane{x, clamped(images(i[0]), 0, shape[0] - 1), i[1], shape[2], shape[3]};
+    PlaneExpr plane{x, images(i[0]), i[1], shape[2], shape[3]};
     auto position = [](const BinExpr& axis, const Expr& k) {
       return axis.start + axis.step * (te::cast(DType::kF64, k) + f64(0.5));
     };

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "byoc/op/registry.h"
+#include "core/op/kernel/index.h"
 #include "core/op/kernel/kernel.h"
 #include "core/op/kernel/move.h"
 #include "core/op/kernel/sample.h"
@@ -247,7 +248,7 @@ Result<RefKernel> reference_roi_align(Types in, Types out, const Attrs& attrs) {
     return [plan](const void* const* from, void* const* to) {
       T* result = out_as<T>(to, 0);
       for (int64_t r = 0; r < plan.rois; ++r) {
-        int64_t image = std::clamp<int64_t>(in_as<int64_t>(from, 2)[r], 0, plan.images - 1);
+        int64_t image = in_as<int64_t>(from, 2)[r];
         double box[4];  // x1, y1, x2, y2
         for (int k = 0; k < 4; ++k)
           box[k] = static_cast<double>(in_as<T>(from, 1)[r * 4 + k]) * plan.scale - plan.shift;
@@ -263,6 +264,10 @@ Result<RefKernel> reference_roi_align(Types in, Types out, const Attrs& attrs) {
       }
     };
   });
+}
+
+Result<ValueCheck> check_roi_align(Types in, const Attrs&) {
+  return index_check("roi_align", in[2], 2, {{0, in[0]->shape[0].extent()}});
 }
 
 }  // namespace
@@ -287,7 +292,8 @@ void add_sample_ops(OpRegistry& ops) {
            "The mean of bilinear samples in each of output_height x output_width bins of each box.",
        .inputs = {{"x", "float [n, c, h, w]"},
                   {"rois", "as x: [r, 4], x1 y1 x2 y2"},
-                  {"batch_indices", "i64 [r], the image of each box; clamped"}},
+                  {"batch_indices",
+                   "i64 [r], the image of each box; one outside is an error of the run"}},
        .outputs = {{"y", "[r, c, output_height, output_width]"}},
        .attrs = {{"output_height", int64_t{1}, "bins, at least 1"},
                  {"output_width", int64_t{1}, "bins, at least 1"},
@@ -298,7 +304,8 @@ void add_sample_ops(OpRegistry& ops) {
                   "cell k's centre is at k + 1/2, else at k and boxes are at least 1 wide"}},
        .infer = infer_roi_align,
        .reference = reference_roi_align,
-       .compute = compute_roi_align});
+       .compute = compute_roi_align,
+       .check = check_roi_align});
 }
 
 }  // namespace byoc::op

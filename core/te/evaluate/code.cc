@@ -103,6 +103,10 @@ StmtCode Compiler::store(const Store& v) {
 
 // The loops of the declaration, on the places of the call.
 StmtCode Compiler::intrinsic(const Intrinsic& v) {
+  if (const std::string_view op = index_error_op(v); !op.empty()) {
+    return {StmtCode::kIndexError, 0, expr(v.args[0]), expr(v.args[1]), expr(v.args[2]), 0, {},
+            std::string(op)};
+  }
   if (!v.declaration) return {StmtCode::kIntrinsic, 0, 0, 0, 0, 0, {}, v.name};
   const TensorIntrin& intrin = *v.declaration;
   auto outside = std::exchange(exprs_, {});  // what the declaration names is elsewhere next time

@@ -21,13 +21,13 @@ struct ExprCode {
 };
 
 struct StmtCode {
-  enum Kind : uint8_t { kFor, kStore, kIf, kLet, kAlloc, kBlock, kIntrinsic };
+  enum Kind : uint8_t { kFor, kStore, kIf, kLet, kAlloc, kBlock, kIntrinsic, kIndexError };
   Kind kind;
   uint32_t slot = 0;               // variable (kFor, kLet) or tensor (kStore, kAlloc)
-  uint32_t a = 0, b = 0;           // begin and extent; value; condition
-  uint32_t first = 0, count = 0;   // kStore: indices
+  uint32_t a = 0, b = 0;           // begin and extent; value; condition; index and low
+  uint32_t first = 0, count = 0;   // kStore: indices; kIndexError: the extent
   std::vector<uint32_t> children;  // statements
-  std::string name;                // kIntrinsic
+  std::string name;                // kIntrinsic; kIndexError: the op
   bool has_offset = false;         // kStore: as in ExprCode
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "byoc/base/check.h"
+#include "byoc/base/index_error.h"
 #include "core/te/evaluate/code.h"
 
 namespace byoc::te {
@@ -182,6 +183,9 @@ void Machine::run(uint32_t stmt) {
       return;
     case StmtCode::kIntrinsic:
       fail(unimplemented(cat("the interpreter has no intrinsic ", s.name)));
+      return;
+    case StmtCode::kIndexError:
+      fail(index_outside(s.name, value_of(s.a).i, value_of(s.b).i, value_of(s.first).i));
       return;
   }
 }

@@ -8,8 +8,8 @@ namespace byoc {
 
 /// The results of `op`, by its reference kernel, on compact tensors of the types `inputs`. An op
 /// that reads the types of its operands alone may get null data. Errors: kUnimplemented when there
-/// is no kernel for these types, kResourceExhausted when memory is not to be had, those of
-/// size_bytes.
+/// is no kernel for these types, kResourceExhausted when allocation fails, kOutOfRange for an index
+/// outside of its tensor, those of size_bytes.
 Result<std::vector<std::shared_ptr<const Buffer>>> evaluate(const OpDef& op, const Attrs& attrs,
                                                             Types inputs, Types outputs,
                                                             std::span<const Buffer* const> data);

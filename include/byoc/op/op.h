@@ -46,6 +46,11 @@ using InferFn = std::function<Result<std::vector<TensorType>>(Types inputs, cons
 /// One op on compact row-major tensors of known types, prepared once and run any number of times
 /// from any thread. `in` and `out` never alias. Allocates nothing.
 using RefKernel = std::function<void(const void* const* in, void* const* out)>;
+/// Checks the elements of the operands of one run: an op that has a check is run when it passes.
+/// `in` as for RefKernel; thread-safe. Errors: kOutOfRange naming the op, the index, the extent.
+using ValueCheck = std::function<Status(const void* const* in)>;
+/// Prepares a check. Types are static.
+using ValueCheckFn = std::function<Result<ValueCheck>(Types inputs, const Attrs&)>;
 /// Prepares: all attribute and shape work happens here. Types are static.
 /// Errors: kUnimplemented with the dtype in the message when this combination has no kernel.
 using ReferenceFn = std::function<Result<RefKernel>(Types inputs, Types outputs, const Attrs&)>;
@@ -65,8 +70,9 @@ struct OpDef {
   std::vector<AttrSpec> attrs;  // attributes are stored with defaults filled in
   InferFn infer;
   ReferenceFn reference;
-  ComputeFn compute;  // absent: no tensor expression, the op is not for the default codegen
-  FlopsFn flops;      // absent: one per output element
+  ComputeFn compute;   // absent: no tensor expression, the op is not for the default codegen
+  FlopsFn flops;       // absent: one per output element
+  ValueCheckFn check;  // absent: an operand may have any elements
   int64_t version = 1;
   bool is_annotation = false;  // compiler_begin / compiler_end
 };

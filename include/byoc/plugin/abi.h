@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 #define BYOC_ABI_MAJOR 1
-#define BYOC_ABI_MINOR 1 /* 1: the slots `layouts` and `show` */
+#define BYOC_ABI_MINOR 2 /* 1: the slots `layouts` and `show`; 2: byoc_native_call.failure */
 #define BYOC_ENTRY_SYMBOL "byoc_plugin_entry_v1"
 #define BYOC_NATIVE_ENTRY_SYMBOL "byoc_native_entry_v1"
 
@@ -68,7 +68,8 @@ enum byoc_tag { /* byoc_hdr.tag: catches garbage */
                 BYOC_TAG_NATIVE_CALL,
                 BYOC_TAG_NATIVE_FN,
                 BYOC_TAG_NATIVE_TABLE,
-                BYOC_TAG_LAYOUT
+                BYOC_TAG_LAYOUT,
+                BYOC_TAG_NATIVE_FAILURE
 };
 
 enum byoc_code { /* the 16 canonical codes, then ours */
@@ -339,16 +340,24 @@ __attribute__((visibility("default"))) byoc_status* byoc_plugin_entry_v1(
     const byoc_host*, const byoc_plugin** out) BYOC_NOEXCEPT;
 
 /* Native modules: an ELF shared object that the runtime loads without any plugin. */
+/* Which index was wrong, when run returns BYOC_OUT_OF_RANGE. Written by run; the text is static in
+ * the module. */
+typedef struct byoc_native_failure {
+  byoc_hdr h;
+  byoc_str op;                /* "gather" */
+  int64_t index, low, extent; /* index is outside of [low, extent) */
+} byoc_native_failure;
 typedef struct byoc_native_call {
   byoc_hdr h;
   void* const* data; /* inputs, constants, outputs */
   void* workspace;
   const byoc_host* host;
   uint64_t call_id;
+  byoc_native_failure* failure; /* since minor 2; optional: BYOC_HAS */
 } byoc_native_call;
 typedef struct byoc_native_fn {
   byoc_hdr h;
-  int32_t (*run)(const byoc_native_call*); /* 0 = ok */
+  int32_t (*run)(const byoc_native_call*); /* 0 = ok, else a byoc_code */
   uint64_t workspace_bytes, workspace_align;
 } byoc_native_fn;
 typedef struct byoc_native_table {
@@ -375,7 +384,8 @@ BYOC_ASSERT_NO_TAIL(byoc_sink, write);
 BYOC_ASSERT_NO_TAIL(byoc_save, packed);
 BYOC_ASSERT_NO_TAIL(byoc_plugin, show);
 BYOC_ASSERT_NO_TAIL(byoc_layout, block);
-BYOC_ASSERT_NO_TAIL(byoc_native_call, call_id);
+BYOC_ASSERT_NO_TAIL(byoc_native_failure, extent);
+BYOC_ASSERT_NO_TAIL(byoc_native_call, failure);
 BYOC_ASSERT_NO_TAIL(byoc_native_fn, workspace_align);
 BYOC_ASSERT_NO_TAIL(byoc_native_table, fns);
 

@@ -114,6 +114,12 @@ Stmt make_alloc(Tensor tensor, Scope scope, Stmt body);
 Stmt make_block(std::vector<Stmt> stmts);  // empty ones are left out, nested blocks dissolved
 Stmt make_intrinsic(std::string name, std::vector<Place> places, Exprs args,
                     std::shared_ptr<const TensorIntrin> declaration = nullptr);
+/// Ends the function with an error: `index`, an operand of `op`, is outside of [low, extent). Is not
+/// inside a parallel loop.
+Stmt make_index_error(std::string_view op, Expr index, Expr low, Expr extent);
+/// Returns the op of a statement that make_index_error made; "" for other intrinsics. The index, low
+/// and extent are its args.
+std::string_view index_error_op(const Intrinsic& intrinsic);
 /// A serial loop from 0: `loop("i", n, [&](Expr i) { return make_store(...); })`.
 template <class Body>
 Stmt loop(const std::string& name, Expr extent, Body&& body, LoopKind kind = LoopKind::kSerial) {

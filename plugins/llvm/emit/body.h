@@ -32,6 +32,8 @@ class Body {
   void set_memory(Value host, Value workspace, Value slot) {
     host_ = host, workspace_ = workspace, slot_ = slot;
   }
+  /// Sets the address of the byoc_native_call: there is none in a parallel loop.
+  void set_call(Value call) { call_ = call; }
   /// Emits `stmt`. Errors: kUnimplemented for an unknown intrinsic.
   Status emit(const te::Stmt& stmt);
   /// Emits the iterations [first, last) of `loop`, counted from its begin.
@@ -57,6 +59,7 @@ class Body {
   Status emit_alloc(const te::Alloc& alloc);
   Status emit_intrinsic(const te::Intrinsic& call);
   Status emit_fma_tile(const te::Intrinsic& call);
+  Status emit_index_error(const te::Intrinsic& error);
 
   bool can_vectorize(const te::Stmt& stmt);
   Range range_of(const te::For& loop);
@@ -80,7 +83,7 @@ class Body {
   llvm::IRBuilder<> builder_;
   Ops ops_;
   Values values_;
-  Value host_ = nullptr, workspace_ = nullptr, slot_ = nullptr;
+  Value host_ = nullptr, workspace_ = nullptr, slot_ = nullptr, call_ = nullptr;
   int64_t copies_ = 1;            // of the current statement, because of loops that are split
   bool is_parallel_ = false;      // inside a range of a parallel loop
   uint64_t vectors_written_ = 0;  // shows which loops hold vectors

@@ -9,12 +9,12 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-// Emits body(data..., host, workspace). Data and workspace do not alias.
+// Emits body(data..., host, workspace, call). Data and workspace do not alias.
 Result<llvm::Function*> make_body(Unit& unit, const te::LoopFunction& function) {
   size_t data = function.inputs.size() + function.outputs.size();
   auto* ptr = llvm::PointerType::getUnqual(unit.module.getContext());
   llvm::Function* out =
-      make_function(unit, unit.symbol + ".body", std::vector<llvm::Type*>(data + 2, ptr));
+      make_function(unit, unit.symbol + ".body", std::vector<llvm::Type*>(data + 3, ptr));
   for (unsigned k = 0; k < data; ++k) {
     out->addParamAttr(k, llvm::Attribute::NoAlias);
     if (k < function.inputs.size()) out->addParamAttr(k, llvm::Attribute::ReadOnly);
@@ -27,6 +27,7 @@ Result<llvm::Function*> make_body(Unit& unit, const te::LoopFunction& function) 
   for (const te::Tensor& tensor : function.outputs)
     body.values().set_base(tensor.id(), out->getArg(number++));
   body.set_memory(out->getArg(number), out->getArg(number + 1), nullptr);
+  body.set_call(out->getArg(number + 2));
   BYOC_TRY_STATUS(body.emit(function.body));
   body.finish();
   return out;
@@ -44,12 +45,13 @@ void make_entry(Unit& unit, llvm::Function* body) {
   };
   llvm::Value* data = field(offsetof(byoc_native_call, data));
   std::vector<llvm::Value*> args;
-  for (size_t k = 0; k + 2 < body->arg_size(); ++k) {
+  for (size_t k = 0; k + 3 < body->arg_size(); ++k) {
     llvm::Value* place = b.CreateConstGEP1_64(ptr, data, k);
     args.push_back(b.CreateAlignedLoad(ptr, place, llvm::Align(8)));
   }
   args.push_back(field(offsetof(byoc_native_call, host)));
   args.push_back(field(offsetof(byoc_native_call, workspace)));
+  args.push_back(entry->getArg(0));
   b.CreateRet(b.CreateCall(body, args));
 }
 

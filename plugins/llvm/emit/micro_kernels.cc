@@ -96,6 +96,7 @@ te::TensorIntrin fma_tile(int64_t rows, int64_t columns) {
 
 Status Body::emit_intrinsic(const te::Intrinsic& call) {
   if (call.declaration && call.name.starts_with("fma_tile_")) return emit_fma_tile(call);
+  if (!te::index_error_op(call).empty()) return emit_index_error(call);
   return unimplemented(cat("no micro-kernel is called ", call.name));
 }
 

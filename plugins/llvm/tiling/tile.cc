@@ -33,6 +33,13 @@ std::optional<size_t> fused_axis_of(const te::Tensor& sums, const te::Tensor& y)
   return std::nullopt;
 }
 
+// A procedure such as a check of indices stays a nest of its own, whatever is tiled.
+bool reads_inputs_alone(const Dag& dag, const te::Procedure& procedure) {
+  return std::ranges::all_of(procedure.inputs, [&](const te::Tensor& tensor) {
+    return std::ranges::find(dag.inputs, tensor) != dag.inputs.end();
+  });
+}
+
 std::string name(const char* prefix, size_t axis) { return cat(prefix, axis); }
 
 class Tiler {
@@ -265,7 +272,9 @@ std::optional<AnchorDag> find_anchor_stage(const Dag& dag) {
   if (dag.outputs.size() != 1) return std::nullopt;
   AnchorDag out{dag.stages.size(), te::stage_of(dag, dag.outputs[0]), 0};
   for (size_t s = 0; s < dag.stages.size(); ++s) {
-    if (std::holds_alternative<te::Procedure>(dag.stages[s].kind)) return std::nullopt;
+    auto* procedure = std::get_if<te::Procedure>(&dag.stages[s].kind);
+    if (procedure != nullptr && (s == out.result || !reads_inputs_alone(dag, *procedure)))
+      return std::nullopt;
     const te::Compute* compute = compute_of(dag.stages[s]);
     if (compute == nullptr || compute->reduce.empty()) continue;
     if (out.anchor < dag.stages.size()) return std::nullopt;

@@ -6,7 +6,7 @@
 namespace byoc::onnx_import {
 namespace {
 
-// Kernels clamp indices; what is wrong in the model itself is said here.
+// An index that is wrong in the model itself is an error of the import, not of the first run.
 Status check_constant_indices(Graph& graph, ValueId indices, Dim extent) {
   auto values = graph.const_ints(indices);
   if (!values || !extent.is_static()) return {};
