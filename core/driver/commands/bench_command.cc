@@ -293,7 +293,8 @@ void add_bench_options(cli::Command& command, Options& options) {
       {"--rounds", "N", "turns the configurations take (default 5)", &options.plan.rounds});
   all.push_back({"--no-check", "", "do not compare the outputs with the reference's first",
                  &options.no_check});
-  all.push_back({"--tolerance", "X", "allowed error as a part of the largest value; f32: 1e-4",
+  all.push_back({"--tolerance", "X",
+                 "allowed error as a part of the largest value but masks; f32: 1e-4",
                  &options.tolerance});
   all.push_back({"--no-native", "", "refuse native code in an artifact", &options.no_native});
 }

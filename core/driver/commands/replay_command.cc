@@ -155,7 +155,8 @@ cli::Command replay_command(const cli::CommonOptions& common) {
                  &options->folder, true});
   all.push_back({"--compiler", "ID", "the plugin that runs it", &options->compiler});
   add_plugin_options(command, options->plugins);
-  all.push_back({"--tolerance", "X", "allowed error as a part of the largest value; f32: 1e-4",
+  all.push_back({"--tolerance", "X",
+                 "allowed error as a part of the largest value but masks; f32: 1e-4",
                  &options->tolerance});
   command.notes =
       "The plugin that compiled the region is given the very graph that is stored. Another one is\n"

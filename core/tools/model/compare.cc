@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "byoc/base/json.h"
+#include "core/tools/model/value_scale.h"
 #include "runtime/base/element_type.h"
 
 namespace byoc::driver {
@@ -31,11 +32,12 @@ void compare_floats(const Tensor& got, const Tensor& wanted, const Allowed& allo
     double x = static_cast<double>(a[k]), y = static_cast<double>(b[k]);
     double error = error_of(x, y);
     if (error == 0) continue;
-    double excess = error - allowed(y);
+    // Where `wanted` is NaN or infinite, so is what is allowed of it: no tolerance applies.
+    double excess = std::isfinite(error) ? error - allowed(y) : INFINITY;
     if (excess > 0) out.is_equal = false;
-    out.max_error = std::max(out.max_error, error);
     if (excess <= worst_excess) continue;
     worst_excess = excess;
+    out.max_error = error;
     out.worst = k;
     out.got = x;
     out.wanted = y;
@@ -52,19 +54,6 @@ void compare_exactly(const Tensor& got, const Tensor& wanted, Difference& out) {
     if (a[k] == b[k] || (!out.is_equal && error <= out.max_error)) continue;
     out = {false, "", error, out.largest, k, static_cast<double>(a[k]), static_cast<double>(b[k])};
   }
-}
-
-double largest_magnitude(const Tensor& tensor) {
-  double largest = 0;
-  with_element_type(tensor.spec().dtype, [&](auto zero) {
-    auto* data = reinterpret_cast<const decltype(zero)*>(tensor.data());
-    int64_t n = num_elements(tensor.spec());
-    for (int64_t k = 0; k < n; ++k) {
-      double magnitude = std::abs(static_cast<double>(data[k]));
-      if (std::isfinite(magnitude)) largest = std::max(largest, magnitude);
-    }
-  });
-  return largest;
 }
 
 Difference compare(const Tensor& got, const Tensor& wanted, double largest,
@@ -102,12 +91,13 @@ std::string index_text(int64_t flat, const std::vector<int64_t>& dims) {
 }  // namespace
 
 Difference compare_to_largest(const Tensor& got, const Tensor& wanted, double tolerance) {
-  double largest = largest_magnitude(wanted);
-  return compare(got, wanted, largest, [&](double) { return tolerance * largest; });
+  double scale = value_scale(wanted);
+  return compare(got, wanted, scale,
+                 [&](double value) { return allowed_error(value, scale, tolerance); });
 }
 
 Difference compare_each(const Tensor& got, const Tensor& wanted, double relative, double absolute) {
-  return compare(got, wanted, largest_magnitude(wanted),
+  return compare(got, wanted, value_scale(wanted),
                  [&](double value) { return absolute + relative * std::abs(value); });
 }
 

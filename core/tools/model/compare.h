@@ -9,13 +9,14 @@ namespace byoc::driver {
 struct Difference {
   bool is_equal = true;
   std::string reason;                 // types differ; else empty
-  double max_error = 0, largest = 0;  // of the reference: its largest finite magnitude
+  double max_error = 0, largest = 0;  // at `worst`; value_scale of the reference
   int64_t worst = -1;                 // flat index of the worst element, -1: none differs
   double got = 0, wanted = 0;         // there
 };
 
-/// Floats: |got - wanted| <= tolerance * largest |wanted|; NaN equals NaN, infinities must be the
-/// same. Integers and bools: equal.
+/// Floats: |got - wanted| <= tolerance * max(value_scale(wanted), |wanted|) for each element, where
+/// value_scale is the largest |wanted|, masks left out (value_scale.h). NaN equals NaN, infinities
+/// must be the same. Integers and bools: equal.
 Difference compare_to_largest(const Tensor& got, const Tensor& wanted, double tolerance);
 /// Floats: |got - wanted| <= absolute + relative * |wanted| for each element, as numpy.allclose has
 /// it.
