@@ -26,6 +26,25 @@ std::string outputs_text(const Verification& verification) {
   return out;
 }
 
+std::string confirmation_text(const BadRegion& bad) {
+  switch (bad.confirmation) {
+    case Confirmation::kWrong:
+      return ", wrong in a new process too";
+    case Confirmation::kNoVerdict:
+      return cat(", not run in a new process: ", bad.why_no_verdict);
+    case Confirmation::kNotAsked:
+    case Confirmation::kRight:
+      return "";
+  }
+  return "";
+}
+
+/// true, false, or null where no new process ran it.
+Json confirmed(const BadRegion& bad) {
+  if (bad.confirmation == Confirmation::kWrong) return true;
+  return bad.confirmation == Confirmation::kRight ? Json(false) : Json();
+}
+
 std::string smallest_text(const BadRegion& bad) {
   constexpr size_t kShown = 12;
   std::string ops;
@@ -36,8 +55,12 @@ std::string smallest_text(const BadRegion& bad) {
   }
   if (bad.smallest.size() > kShown)
     ops += cat("  ... and ", bad.smallest.size() - kShown, " more\n");
-  return cat("smallest piece that is wrong by itself (", bad.from_ops, " -> ", bad.to_ops,
-             " nodes, ", bad.runs, " runs):\n", ops);
+  return cat(bad.confirmation == Confirmation::kRight
+                 ? "no piece is wrong in a new process, nor the whole region: what ran before it "
+                   "in this one matters ("
+                 : "smallest piece that is wrong by itself (",
+             bad.from_ops, " -> ", bad.to_ops, " nodes, ", bad.runs, " runs",
+             confirmation_text(bad), "):\n", ops);
 }
 
 std::string borders_text(const Verification& verification) {
@@ -108,7 +131,7 @@ Json to_json(const Verification& verification, const std::string& against) {
   json["bad_region"] = {{"function", bad.function}, {"plugin", bad.plugin},
                         {"index", bad.index},       {"output", to_json(bad.output)},
                         {"nodes", bad.from_ops},    {"runs", bad.runs},
-                        {"smallest", smallest}};
+                        {"smallest", smallest},     {"confirmed", confirmed(bad)}};
   return json;
 }
 
@@ -124,6 +147,7 @@ Result<IRModule> load(ModelOptions options, const std::string& against) {
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(IRModule module, load(options.model, options.request.against));
   VerifyRequest request = options.request;
+  request.program = "/proc/self/exe";
   BYOC_TRY(request.build, build_options(options.model, common));
   if (request.against.empty()) {
     BYOC_TRY(request.against, reference_plugin(*request.build.plugins));
@@ -163,7 +187,8 @@ cli::Command verify_command(const cli::CommonOptions& common) {
   all.push_back({"--input", "NAME=VALUE", "an input, as in byoc run; the others are random",
                  &request.inputs});
   all.push_back({"--seed", "N", "of the random inputs", &request.seed});
-  all.push_back({"--tolerance", "X", "allowed error as a part of the largest value; f32: 1e-4",
+  all.push_back({"--tolerance", "X",
+                 "allowed error as a part of the largest value but masks; f32: 1e-4",
                  &request.tolerance});
   all.push_back({"-o,--output", "DIR",
                  "where the smallest wrong piece goes (default verify-MODEL-HASH)",

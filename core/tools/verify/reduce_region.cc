@@ -87,6 +87,35 @@ class RegionReducer {
     size_t last = first_wrong();
     size_t first = last;
     while (first > 0 && !is_wrong(first, last)) first -= std::min(first, last - first + 1);
+    BYOC_TRY(ReducedRegion out, reduced(first, last));
+    while (test_.is_wrong_anew) {
+      confirm(out);
+      if (out.confirmation != Confirmation::kRight || out.to_ops == work_.size()) break;
+      widen(first, last);
+      BYOC_TRY(out, reduced(first, last));
+    }
+    return out;
+  }
+
+ private:
+  /// To twice as many nodes: earlier ones, and when there are none, later ones.
+  void widen(size_t& first, size_t& last) const {
+    const size_t more = last - first + 1;
+    if (first > 0) first -= std::min(first, more);
+    else last = std::min(last + more, work_.size() - 1);
+  }
+
+  void confirm(ReducedRegion& region) const {
+    Result<bool> is_wrong = test_.is_wrong_anew(region);
+    if (!is_wrong.ok()) {
+      region.confirmation = Confirmation::kNoVerdict;
+      region.why_no_verdict = is_wrong.status().message();
+    } else {
+      region.confirmation = *is_wrong ? Confirmation::kWrong : Confirmation::kRight;
+    }
+  }
+
+  Result<ReducedRegion> reduced(size_t first, size_t last) const {
     ReducedRegion out;
     SubRegion smallest = sub_region(first, last);
     for (ValueId read : smallest.reads) {
@@ -105,7 +134,6 @@ class RegionReducer {
     return out;
   }
 
- private:
   /// Computes all values of the region by the reference.
   Status compute_right_values(std::vector<Tensor> inputs) {
     Function probe = whole_;

@@ -5,6 +5,8 @@
 
 namespace byoc::driver {
 
+struct ReducedRegion;
+
 /// The two compilations that reduce_region compares, and how it compares them.
 struct RegionTest {
   PassContext ours, reference;  // `ours` compiles the region, `reference` computes right values
@@ -13,6 +15,17 @@ struct RegionTest {
   uint32_t threads = 1;
   /// True when two outputs are equal within the tolerance.
   std::function<bool(const Tensor& got, const Tensor& wanted)> agree;
+  /// Returns true when the reduced region is also wrong where nothing was computed before, in a new
+  /// process. Empty: not looked at.
+  std::function<Result<bool>(const ReducedRegion&)> is_wrong_anew = {};
+};
+
+/// What a run in a new process says of a reduced region.
+enum class Confirmation : uint8_t {
+  kNotAsked,
+  kWrong,      // there too
+  kRight,      // there: it depends on what this process computed before
+  kNoVerdict,  // it could not be run there
 };
 
 struct ReducedRegion {
@@ -20,11 +33,15 @@ struct ReducedRegion {
   Symbol region;
   std::vector<Tensor> inputs, outputs;  // right values of that region's parameters and results
   size_t from_ops = 0, to_ops = 0, runs = 0;  // a composite counts as one op
+  Confirmation confirmation = Confirmation::kNotAsked;
+  std::string why_no_verdict;
 };
 
 /// Finds a wrong node by bisection, then leaves out nodes before it while it stays wrong. Values of
 /// left-out nodes become parameters with their right values, so that fusion among the other nodes
-/// does not change. `inputs` are right values for the parameters of `region`.
+/// does not change. `inputs` are right values for the parameters of `region`. A result that is right
+/// in a new process is widened until it is wrong there, or is the whole region: libraries cache
+/// kernels, so that a wrong one may run again in pieces that would be right without it.
 /// Errors: those of compiling the whole region; a part that does not compile counts as right.
 Result<ReducedRegion> reduce_region(const IRModule& fused, Symbol region,
                                     std::vector<Tensor> inputs, const RegionTest& test);

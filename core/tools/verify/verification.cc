@@ -10,10 +10,19 @@
 #include "core/tools/model/execute.h"
 #include "core/tools/model/region_probe.h"
 #include "core/tools/replay/dump_region.h"
-#include "core/tools/verify/reduce_region.h"
+#include "core/tools/verify/new_process.h"
 
 namespace byoc::driver {
 namespace {
+
+Result<std::vector<Tensor>> copies_of(const std::vector<Tensor>& tensors) {
+  std::vector<Tensor> out;
+  for (const Tensor& tensor : tensors) {
+    BYOC_TRY(Tensor copy, tensor.copy());
+    out.push_back(std::move(copy));
+  }
+  return out;
+}
 
 class Verifier {
  public:
@@ -82,11 +91,7 @@ class Verifier {
   /// Compares every value between regions with the reference's. The regions do not change, so a
   /// mismatch of the outputs shows up in one of them.
   Status compare_regions() {
-    std::vector<Tensor> inputs;
-    for (const Tensor& input : inputs_) {
-      BYOC_TRY(Tensor copy, input.copy());
-      inputs.push_back(std::move(copy));
-    }
+    BYOC_TRY(auto inputs, copies_of(inputs_));
     BYOC_TRY(RegionValues values,
              RegionValues::compute(module_, build_, out_.reference, std::move(inputs)));
     const ProbedModule& probed = values.probed();
@@ -122,6 +127,12 @@ class Verifier {
                     [&](const Tensor& got, const Tensor& right) {
                       return compare("", got, right).difference.is_equal;
                     }};
+    if (!request_.program.empty()) {
+      test.is_wrong_anew = [&](const ReducedRegion& reduced) -> Result<bool> {
+        BYOC_TRY(ReplayCase replay, replay_of(values, reduced));
+        return fails_in_new_process(replay, {request_.program, build_.plugins->search().files});
+      };
+    }
     BYOC_TRY(auto inputs, values.inputs_of(region));
     BYOC_TRY(ReducedRegion reduced,
              reduce_region(values.fused(), region.function, std::move(inputs), test));
@@ -130,12 +141,21 @@ class Verifier {
     bad.to_ops = reduced.to_ops;
     bad.runs = reduced.runs;
     bad.smallest = placement_of(reduced.module).ops;
-    BYOC_TRY(bad.replay,
-             replay_case(reduced.module, reduced.region, values.ours(), out_.reference));
-    bad.replay.tolerance = request_.tolerance;
-    set_tensors(bad.replay, reduced.module.function(reduced.region), std::move(reduced.inputs),
-                std::move(reduced.outputs));
+    bad.confirmation = reduced.confirmation;
+    bad.why_no_verdict = reduced.why_no_verdict;
+    BYOC_TRY(bad.replay, replay_of(values, reduced));
     return {};
+  }
+
+  Result<ReplayCase> replay_of(const RegionValues& values, const ReducedRegion& reduced) const {
+    BYOC_TRY(ReplayCase out,
+             replay_case(reduced.module, reduced.region, values.ours(), out_.reference));
+    out.tolerance = request_.tolerance;
+    BYOC_TRY(auto inputs, copies_of(reduced.inputs));
+    BYOC_TRY(auto outputs, copies_of(reduced.outputs));
+    set_tensors(out, reduced.module.function(reduced.region), std::move(inputs),
+                std::move(outputs));
+    return out;
   }
 
   const VerifyRequest& request_;

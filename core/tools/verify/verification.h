@@ -7,6 +7,7 @@
 #include "core/tools/model/compare.h"
 #include "core/tools/replay/replay_case.h"
 #include "core/tools/show/placement.h"
+#include "core/tools/verify/reduce_region.h"
 
 namespace byoc::driver {
 
@@ -16,6 +17,7 @@ struct VerifyRequest {
   std::vector<std::string> inputs;  // as --input
   uint64_t seed = 0;
   double tolerance = -1;  // of the largest value; -1: by dtype
+  std::string program;    // the byoc command that runs the smallest piece anew; empty: none does
 };
 
 struct BadRegion {
@@ -24,7 +26,9 @@ struct BadRegion {
   ComparedValue output;
   size_t from_ops = 0, to_ops = 0, runs = 0;
   std::vector<PlacedOp> smallest;  // the ops of the reduced region
-  ReplayCase replay;               // the reduced region, for `byoc replay`
+  Confirmation confirmation = Confirmation::kNotAsked;
+  std::string why_no_verdict;
+  ReplayCase replay;  // the reduced region, for `byoc replay`
 };
 
 struct Verification {

@@ -6,8 +6,11 @@
 //                             that judge refuses, with the reason "told to refuse it"
 //   decline=exp               ops and composites with which compile declines the function
 //   spoil=tanh                ops whose f32 results come out 1 too large
+//   poison=exp,tanh           once a function with all of these was compiled in this process ...
+//   poisoned=tanh             ... these are spoiled in it and in all that is compiled after it
 //   layouts=conv2d:8,matmul:16  the blocks it lists, in order of preference
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -118,6 +121,8 @@ class Selective : public Plugin {
     refuse_ = split(options.get("refuse"));
     decline_ = split(options.get("decline"));
     spoil_ = split(options.get("spoil"));
+    poison_ = split(options.get("poison"));
+    poisoned_ = split(options.get("poisoned"));
     layouts_ = read_layouts(options.get("layouts"));
     for (const auto& row : nlohmann::json::parse(options.get("patterns", "[]"))) {
       patterns_.emplace_back(row["name"].get<std::string>(), op("relu"), row.value("priority", 0));
@@ -145,10 +150,19 @@ class Selective : public Plugin {
     };
     auto module = byoc::read_graph_json(function.graph_json, byoc::all_ops(), bytes_of);
     if (!module.ok()) throw Error(BYOC_BAD_GRAPH, module.status().to_string());
-    return std::make_unique<ReferenceKernel>(*std::move(module), spoil_);
+    return std::make_unique<ReferenceKernel>(*std::move(module), spoiled_in(function.graph));
   }
 
  private:
+  std::set<std::string> spoiled_in(const Graph& graph) {
+    static std::atomic<bool> is_poisoned = false;  // as a library's cache of kernels
+    std::set<std::string> here, out = spoil_;
+    for (const Node& node : graph.nodes) here.insert(node.op);
+    if (!poison_.empty() && std::includes(here.begin(), here.end(), poison_.begin(), poison_.end()))
+      is_poisoned = true;
+    if (is_poisoned) out.insert(poisoned_.begin(), poisoned_.end());
+    return out;
+  }
   // A composite is named by its pattern; its inner ops are not looked at.
   static bool names_one_of(const Graph& graph, const std::set<std::string>& names) {
     return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
@@ -158,7 +172,7 @@ class Selective : public Plugin {
       return names.contains(node.op + "/" + std::to_string(graph.type(node.args[0]).rank()));
     });
   }
-  std::set<std::string> ops_, refuse_, decline_, spoil_;
+  std::set<std::string> ops_, refuse_, decline_, spoil_, poison_, poisoned_;
   std::vector<Pattern> patterns_;
   std::vector<WantedLayout> layouts_;
 };

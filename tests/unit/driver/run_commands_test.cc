@@ -133,7 +133,50 @@ TEST(VerifyCommand, ReducesAMismatchToTheOpThatIsWrong) {
   EXPECT_THAT(ran.out,
               HasSubstr("FAIL region 1 of 1, a_main_0 (a), is the first that differs from json"));
   EXPECT_THAT(ran.out, HasSubstr("smallest piece that is wrong by itself (5 -> 1 nodes"));
+  EXPECT_THAT(ran.out, HasSubstr("runs, wrong in a new process too):"));
   EXPECT_THAT(ran.out, HasSubstr("\n  tanh \"c\"\nwrote " + byoc.file("piece") + "/ "));
+}
+
+/// tanh by itself is wrong in the process that has run the whole, and right in any other.
+TEST(VerifyCommand, WritesAPieceThatIsWrongInANewProcess) {
+  Byoc byoc;
+  const std::string options =
+      kPluginA + " --plugin-option a.poison=exp,tanh --plugin-option a.poisoned=tanh ";
+  Json json = byoc.json("verify " + byoc.write("m.ir", kFiveOps) + options + "--compiler a -o " +
+                        byoc.file("piece"));
+  EXPECT_EQ(json["bad_region"]["confirmed"], true);
+  std::vector<std::string> ops;
+  for (const Json& op : json["bad_region"]["smallest"]) ops.push_back(op["op"]);
+  EXPECT_THAT(ops, testing::Contains("exp"));
+  EXPECT_EQ(ops.back(), "tanh");
+  Json replay = byoc.json("replay " + byoc.file("piece") + kPluginA);
+  EXPECT_EQ(replay["passed"], false);
+}
+
+/// The region with tanh is wrong because of another region that has exp.
+TEST(VerifyCommand, SaysWhenARegionIsRightInANewProcess) {
+  Byoc byoc;
+  Ran ran = byoc("verify " + byoc.write("m.ir", kFiveOps) + kPluginA +
+                 " --compiler a --plugin-option a.ops=exp,add,sigmoid,tanh --plugin-option "
+                 "a.refuse=tanh --plugin-option a.poison=exp --plugin-option a.poisoned=add -o " +
+                 byoc.file("piece"));
+  EXPECT_EQ(ran.code, 1) << ran.err;
+  EXPECT_THAT(ran.out,
+              HasSubstr("no piece is wrong in a new process, nor the whole region: what ran"));
+}
+
+TEST(VerifyCommand, FindsAWrongValueBesideAMask) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", R"(fn main(%x: f32[8]) {
+  %m = const([-3.4028235e38, -3.4028235e38]) : f32[2]
+  %0 = tanh(%x)
+  %1 = concat(%0, %m) {axis=0}
+  return %1
+})");
+  Json json = byoc.json("verify " + model + kPluginA +
+                        " --compiler a --plugin-option a.spoil=tanh -o " + byoc.file("piece"));
+  EXPECT_EQ(json["outputs"][0]["equal"], false);
+  EXPECT_EQ(json["passed"], false);
 }
 
 TEST(VerifyCommand, FindsWhatTheOutputsHide) {
@@ -229,6 +272,24 @@ TEST(TestOnnxCommand, TellsPassedFailedAndUnsupportedApart) {
                                  "worst [0] 1 instead of 0.5"));
   EXPECT_THAT(ran.out, HasSubstr("(NoSuchOp, domain ai.onnx, opset 13)"));
   EXPECT_EQ(byoc("test-onnx " + byoc.file("cases/right")).code, 0);
+}
+
+// One output is its input, and no plugin is called for that: under --strict this is no merit of the plugin.
+TEST(TestOnnxCommand, CountsAsFoldedUnderStrictWhatNoPluginRan) {
+  Byoc byoc;
+  write_case(byoc, "cases/computed", "Relu", 1, 1);
+  write_case(byoc, "cases/folded", "Dropout", 1, 1);
+  write_case(byoc, "cases/wrong", "Dropout", 1, 0.5F);
+  std::string command = "test-onnx " + byoc.file("cases") + " --compiler json";
+  EXPECT_THAT(byoc(command).out, testing::EndsWith("2 passed, 1 failed, 0 unsupported\n"));
+  EXPECT_THAT(byoc(command + " --strict").out,
+              testing::EndsWith("1 passed, 1 folded, 1 failed, 0 unsupported\n"));
+  std::string right = " " + byoc.file("cases/folded") + " --compiler json --strict";
+  EXPECT_EQ(byoc("test-onnx" + right).code, 0);
+  Json report = byoc.json("test-onnx" + right);
+  EXPECT_EQ(report["folded"], 1);
+  EXPECT_EQ(report["passed"], 0);
+  EXPECT_EQ(report["cases"][0]["verdict"], "folded");
 }
 
 // A case that waits: its input is a pipe, which is refused once somebody writes to it.
