@@ -10,6 +10,20 @@ namespace {
 constexpr int64_t kMostElements = 6000;
 constexpr size_t kMostRank = 7;
 
+/// A value near `value`; lists keep their length.
+AttrValue other_value(Grower& g, const AttrValue& value) {
+  if (auto* flag = std::get_if<bool>(&value)) return !*flag;
+  if (auto* number = std::get_if<double>(&value))
+    return *number * g.real(0.5, 1.5) + g.real(0, 0.5);
+  if (auto* whole = std::get_if<int64_t>(&value)) return *whole + g.one_of<int64_t>({-1, 1});
+  auto* list = std::get_if<Ints>(&value);
+  if (list == nullptr || list->empty()) return value;
+  Ints out = *list;
+  if (g.chance(0.5)) std::reverse(out.begin(), out.end());
+  else out[g.pick(out.size())] += g.one_of<int64_t>({-1, 1});
+  return out;
+}
+
 double nan_share(const Known& known) {
   if (!is_float(known.type->dtype) || element_count(known.type) == 0) return 0;
   std::vector<double> values = elements(known.type, *known.right);
@@ -176,6 +190,22 @@ std::optional<Ref> Grower::call(std::string_view name, const std::vector<Ref>& a
   graph_.steps.push_back({op, intern(*std::move(complete)), args, *types, one_of(names_)});
   steps_.push_back(*std::move(results));
   return Ref{false, static_cast<uint32_t>(graph_.steps.size() - 1), 0};
+}
+
+std::optional<Ref> Grower::twin() {
+  if (graph_.steps.empty()) return std::nullopt;
+  const Step step = one_of(graph_.steps);
+  std::vector<Ref> args = step.args;
+  Attrs attrs = *step.attrs;
+  // Indices are in range, and name different cells, with these attributes alone.
+  const bool has_indices =
+      std::any_of(args.begin(), args.end(), [&](Ref arg) { return !is_float(type(arg)->dtype); }) &&
+      args.size() > 1 && step.op->kind != FusionKind::kBroadcast;
+  if (args.size() > 1 && !has_indices && chance(0.3)) std::swap(args[0], args[1]);
+  if (attrs.empty() || has_indices || chance(0.3)) return call(step.op->name, args, attrs);
+  const auto& [name, value] = *(attrs.begin() + static_cast<std::ptrdiff_t>(pick(attrs.size())));
+  attrs.set(name, other_value(*this, value));
+  return call(step.op->name, args, attrs);
 }
 
 Ref Grower::then(std::string_view op, const std::vector<Ref>& args, Attrs attrs) {

@@ -64,6 +64,10 @@ class Grower {
   /// The same, or `args[0]`, for chains in which a step may be left out.
   Ref then(std::string_view op, const std::vector<Ref>& args, Attrs attrs = {});
 
+  /// A call of an op that is there, on the same operands: with the same attributes, with another
+  /// one, or with two operands swapped. Passes tell such calls apart, or merge them.
+  std::optional<Ref> twin();
+
   size_t steps() const { return graph_.steps.size(); }
   /// Makes what nothing reads a result, and some other values.
   Case finish();

@@ -167,6 +167,7 @@ std::vector<Family> elementwise_families() {
   out.push_back(std::move(binary));
   out.push_back({"where", 0.5, grow_where, {"where"}});
   out.push_back({"chain", 1.5, grow_chain, {}});
+  out.push_back({"twin", 1.5, [](Grower& g) { return g.twin().has_value(); }, {}});
   return out;
 }
 

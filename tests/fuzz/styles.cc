@@ -25,6 +25,7 @@ void grow_noise(Grower& g) {
 
 void noise_now_and_then(Grower& g) {
   if (g.chance(0.15)) grow_any(g);
+  if (g.chance(0.15)) g.twin();
 }
 
 /// A parameter that is constant in most models.
