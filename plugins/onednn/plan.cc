@@ -50,8 +50,9 @@ const std::string& name_of(const Unit& unit) {
 
 class Planner {
  public:
-  Planner(const Graph& graph, sdk::Constants& constants, const dnnl::engine& engine)
-      : constants_(constants), engine_(engine), region_(read_region(graph)) {}
+  Planner(const Graph& graph, sdk::Constants& constants, const dnnl::engine& engine,
+          const ChainRules& rules)
+      : constants_(constants), engine_(engine), region_(read_region(graph, rules)) {}
   Plan make();
 
  private:
@@ -76,7 +77,7 @@ class Planner {
   Place place_of(const Argument& argument);
   void add_reorder(Place from, const Desc& from_desc, uint32_t to, const Desc& to_desc);
   void add_view(const Unit& unit, const Built& built);
-  void stand(const Unit& unit, Place at, const Desc& desc);
+  void stand(const Unit& unit, Place at, const Desc& made);
   bool may_move_into(int value, const Desc& desc) const;
   bool add_concat_in_place(const Unit& unit, const Built& built);
   void add_unit(size_t index);
@@ -231,7 +232,8 @@ void Planner::add_view(const Unit& unit, const Built& built) {
   stand(unit, {at.buffer, at.offset + built.offset}, built.out);
 }
 
-void Planner::stand(const Unit& unit, Place at, const Desc& desc) {
+void Planner::stand(const Unit& unit, Place at, const Desc& made) {
+  Desc desc = canonical(made, data_type(region_.type(unit.out).dtype));
   homes_[static_cast<size_t>(unit.out)] = {at, desc};
   formats_[static_cast<size_t>(unit.out)] = desc;
 }
@@ -320,8 +322,9 @@ Plan Planner::make() {
 
 }  // namespace
 
-Plan make_plan(const Graph& graph, sdk::Constants& constants, const dnnl::engine& engine) {
-  return Planner(graph, constants, engine).make();
+Plan make_plan(const Graph& graph, sdk::Constants& constants, const dnnl::engine& engine,
+               const ChainRules& rules) {
+  return Planner(graph, constants, engine, rules).make();
 }
 
 }  // namespace byoc::onednn

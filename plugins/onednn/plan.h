@@ -43,6 +43,7 @@ struct Plan {
 /// There are reorders only between primitives of different layouts, and for the region's inputs and
 /// outputs; constants are reordered here, once for all sessions; a residual is summed in place when
 /// no later step reads it. Throws Refusal.
-Plan make_plan(const Graph& graph, sdk::Constants& constants, const dnnl::engine& engine);
+Plan make_plan(const Graph& graph, sdk::Constants& constants, const dnnl::engine& engine,
+               const ChainRules& rules);
 
 }  // namespace byoc::onednn

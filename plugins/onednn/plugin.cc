@@ -4,12 +4,16 @@
 #include "kernel.h"
 #include "library/implementations.h"
 #include "patterns.h"
+#include "region/chain.h"
 
 namespace byoc::onednn {
 namespace {
 
 class OnednnPlugin : public sdk::Plugin {
  public:
+  void open(const sdk::Options& options) override {
+    keeps_nan_ = options.get_bool("keep_nan", false);
+  }
   std::vector<sdk::Pattern> patterns() const override { return pattern_table(); }
   sdk::Verdict judge(const Graph& candidate) const override;
   std::unique_ptr<sdk::Kernel> compile(sdk::Function& function) override;
@@ -23,6 +27,7 @@ class OnednnPlugin : public sdk::Plugin {
   sdk::Verdict slow(const Region& region, const Unit& unit, const Built& built,
                     const std::vector<Desc>& formats) const;
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
+  bool keeps_nan_ = false;
 };
 
 /// The primitive by oneDNN's name, and what a user would want to know of how it gets its weights.
@@ -35,6 +40,15 @@ std::string how(const Region& region, const Built& built) {
                                            : ", weights given at run time, reordered in each call";
   }
   return text;
+}
+
+// ", NaN becomes a number in relu": what README.md lists of post-ops.
+std::string losses(const Unit& unit) {
+  for (const Post& post : unit.posts) {
+    const ChainOp* row = find_chain_op(post.node->op);
+    if (row != nullptr && row->loses_nan) return ", NaN becomes a number in " + post.node->op;
+  }
+  return "";
 }
 
 // A concat by reference is one reorder per operand: as fast as it gets.
@@ -56,7 +70,7 @@ sdk::Verdict OnednnPlugin::slow(const Region& region, const Unit& unit, const Bu
 // compile.
 sdk::Verdict OnednnPlugin::judge(const Graph& candidate) const {
   try {
-    Region region = read_region(candidate);
+    Region region = read_region(candidate, {.keeps_nan = keeps_nan_});
     std::vector<Desc> formats;
     for (const Value& value : region.values) formats.push_back(plain_or_none(value.type));
     std::string implementations;
@@ -64,6 +78,7 @@ sdk::Verdict OnednnPlugin::judge(const Graph& candidate) const {
       Built built = build_unit(region, unit, formats, engine_);
       if (is_slow(unit, built)) return slow(region, unit, built, formats);
       implementations += (implementations.empty() ? "" : " + ") + how(region, built);
+      implementations += losses(unit);
     }
     return sdk::Verdict::yes(std::move(implementations));
   } catch (const Refusal& refusal) {
@@ -74,7 +89,8 @@ sdk::Verdict OnednnPlugin::judge(const Graph& candidate) const {
 std::unique_ptr<sdk::Kernel> OnednnPlugin::compile(sdk::Function& function) {
   ThreadScope threads(function.threads == 0 ? 1 : function.threads);
   try {
-    Plan plan = make_plan(function.graph, function.constants, engine_);
+    ChainRules rules{.keeps_nan = keeps_nan_ || (function.flags & BYOC_STRICT_FP) != 0};
+    Plan plan = make_plan(function.graph, function.constants, engine_, rules);
     return std::make_unique<OnednnKernel>(std::move(plan), engine_, function.threads);
   } catch (const Refusal& refusal) {
     throw sdk::Declined(refusal.reason);

@@ -23,7 +23,7 @@ class Posts {
     }
   }
   Node& node(size_t k) { return *std::next(nodes_.begin(), static_cast<ptrdiff_t>(k)); }
-  Chain read() { return read_chain(posts_, made_); }
+  Chain read(const ChainRules& rules = {}) { return read_chain(posts_, made_, rules); }
   std::vector<Post> posts_;
 
  private:
@@ -93,6 +93,25 @@ TEST(OnednnChain, HasALineAndAClipInPlaceOfHardSigmoid) {
   EXPECT_EQ(chain.fused[1].node->attrs.f("max"), 1.0);
   EXPECT_EQ(chain.fused[2].node->attrs.f("alpha"), 0.3);
   EXPECT_EQ(chain.fused[2].node->attrs.f("beta"), 0.4);
+}
+
+TEST(OnednnChain, WritesHardSigmoidAsALineAndAClipAfterTheCutToo) {
+  Posts posts{"elu", "hard_sigmoid"};
+  Chain chain = posts.read();
+  EXPECT_THAT(ops_of(chain.rest), ElementsAre("elu", "affine", "clip"));
+}
+
+// The table of README.md: post-ops that lose NaN.
+TEST(OnednnChain, IsCutBeforeAnOpThatLosesNanWhereTheRulesKeepIt) {
+  for (const char* op : {"relu", "clip", "maximum", "minimum"}) {
+    Posts posts{"add", "tanh", op, "add"};
+    Chain chain = posts.read({.keeps_nan = true});
+    EXPECT_THAT(ops_of(chain.fused), ElementsAre("add", "tanh"));
+    EXPECT_THAT(ops_of(chain.rest), ElementsAre(op, "add"));
+    EXPECT_THAT(posts.read().rest, IsEmpty()) << "without the rule";
+  }
+  Posts posts{"hard_sigmoid"};
+  EXPECT_THAT(ops_of(posts.read({.keeps_nan = true}).rest), ElementsAre("affine", "clip"));
 }
 
 // Graphs from artifacts: no pattern has let them through.

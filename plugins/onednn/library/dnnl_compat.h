@@ -51,7 +51,6 @@ inline std::string isa_text() {
 /// Where 2.x computes otherwise than the ops are defined and 3.x does not; README.md lists them,
 /// and what both have in common.
 constexpr bool kOneGeneratorPerFunction = DNNL_VERSION_MAJOR < 3;  // in a chain of post-ops
-constexpr bool kLogSoftmaxOfOneIsOff = DNNL_VERSION_MAJOR < 3;     // by 1e-6
 
 namespace compat {
 

@@ -14,14 +14,14 @@ Desc transposed_weights(const Dims& stored, int64_t groups, DataType type) {
   if (groups == 1) {
     std::swap(dims[0], dims[1]);
     std::swap(strides[0], strides[1]);
-    return Desc(dims, type, strides);
+    return strided_desc(dims, type, strides);
   }
   dims[0] /= groups;
   dims.insert(dims.begin(), groups);
   strides.insert(strides.begin(), strides[0] * dims[1]);
   std::swap(dims[1], dims[2]);
   std::swap(strides[1], strides[2]);
-  return Desc(dims, type, strides);
+  return strided_desc(dims, type, strides);
 }
 
 using Tag = dnnl::memory::format_tag;

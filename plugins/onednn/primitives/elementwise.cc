@@ -1,6 +1,9 @@
 #include <cmath>
 #include <limits>
 
+#include "exact/extrema.h"
+#include "exact/functions.h"
+#include "library/implementations.h"
 #include "primitives/loops.h"
 
 namespace byoc::onednn {
@@ -9,27 +12,63 @@ using dnnl::algorithm;
 
 namespace {
 
-// What oneDNN computes otherwise than the function is: infinity for e^NaN, the logarithm of a
-// denormal up to 17 % off, powers for 1 / sqrt(x), which differ for -0 and -infinity, and for elu
-// e^x - 1, which is 0 near 0.
-Loop again(const Node& node, const Desc& format) {
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+int64_t cells_of(const Desc& format) {
+  return static_cast<int64_t>(format.get_size() / sizeof(float));
+}
+
+// Without gaps between the cells, and without blocks that are filled up.
+bool is_dense(const Desc& format, const Type& type) {
+  return format.get_size() == static_cast<uint64_t>(type.bytes());
+}
+
+// Functions that oneDNN's kernel computes otherwise than they are defined nearly everywhere, or
+// that are as fast as a loop: relu and clip lose NaN.
+Loop instead(const Node& node, int64_t cells) {
   const std::string& op = node.op;
-  auto cells = static_cast<int64_t>(format.get_size() / sizeof(float));
+  if (op == "relu") return relu_loop(cells);
+  if (op == "log") return log_loop(cells);
+  if (op == "softplus") return softplus_loop(cells);
+  if (op != "clip") return {};
+  std::optional<Eltwise> bounds = find_eltwise(node);
+  BYOC_ONEDNN_CHECK(bounds, "clip has a row");
+  return clip_loop(cells, bounds->alpha, bounds->beta);
+}
+
+// Cells that oneDNN computes otherwise: infinity for e^NaN and 0 for what is below e^-87; powers
+// for 1 / sqrt(x), which differ for -0 and -infinity; NaN for the root of -infinity as a power;
+// for elu e^x - 1, which is 0 near 0; for mish a quotient that loses digits below 0.
+Loop again(const Node& node, int64_t cells) {
+  const std::string& op = node.op;
   if (op == "elu") return elu_again(cells, static_cast<float>(node.attrs.f("alpha", 1)));
-  if (op == "exp") {
+  if (op == "exp")
     return where_odd(
-        cells, [](float x) { return std::isnan(x); }, [](float x) { return x; });
-  }
-  if (op == "log") {
-    return where_odd(
-        cells, [](float x) { return x < std::numeric_limits<float>::min(); },
-        [](float x) { return std::log(x); });
-  }
-  if (op == "rsqrt") {
+        cells, [](float x) { return !(x > -87); }, [](float x) { return std::exp(x); });
+  if (op == "rsqrt")
     return where_odd(
         cells, [](float x) { return !(x > 0); }, [](float x) { return 1 / std::sqrt(x); });
+  if (op == "mish") {
+    return where_odd(
+        cells, [](float x) { return x < -1; },
+        [](float x) { return x * std::tanh(std::log1p(std::exp(x))); });
+  }
+  if (op == "scaled_power" && node.attrs.f("beta", 1) == 0.5 && node.attrs.f("alpha", 1) == 1) {
+    return where_odd(
+        cells, [](float x) { return x == -kInfinity; }, [](float) { return kInfinity; });
   }
   return {};
+}
+
+// The operand may have any layout without gaps; else it is brought to the plain one.
+Built loop_over_cells(const Builder& b, Loop loop) {
+  Built built;
+  built.inputs = {b.as_it_is(0, 0, b.format(0))};
+  built.out = b.format(0);
+  built.loop = std::move(loop);
+  built.in_place = b.unit.args[0];
+  built.implementation = kOwnLoop;
+  return built;
 }
 
 }  // namespace
@@ -38,14 +77,23 @@ Built build_eltwise(const Builder& b) {
   no_posts(b);
   std::optional<Eltwise> row = find_eltwise(*b.unit.node);
   BYOC_ONEDNN_CHECK(row, "build_with calls this for oneDNN's functions: " + b.unit.node->op);
+  const bool is_f32 = b.out_type().dtype == sdk::DType::kF32;
+  const int64_t cells = cells_of(b.format(0));
+  if (Loop loop = instead(*b.unit.node, cells); loop && is_f32) {
+    // relu leaves the zeros that fill up blocks of channels.
+    bool is_relu_of_blocks = b.unit.node->op == "relu" && !plain_strides_of(b.format(0));
+    if (!is_relu_of_blocks && !is_dense(b.format(0), b.type(0)))
+      throw Refusal{"the operand has gaps, or blocks that are filled up"};
+    return loop_over_cells(b, std::move(loop));
+  }
   auto pd =
       describe<dnnl::eltwise_forward>(b.engine, user_scratchpad(), kInference, row->how,
                                       b.format(0), result(b.format(0)), row->alpha, row->beta);
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc())};
   built.out = pd.dst_desc();
-  built.loop = again(*b.unit.node, pd.dst_desc());
-  if (built.loop && b.out_type().dtype != sdk::DType::kF32) throw Refusal{"only f32 is wired up"};
+  built.loop = again(*b.unit.node, cells_of(pd.dst_desc()));
+  if (built.loop && !is_f32) throw Refusal{"only f32 is wired up"};
   if (!built.loop) built.in_place = b.unit.args[0];
   return finish(pd, std::move(built));
 }
@@ -78,6 +126,30 @@ dnnl::primitive_attr turned_around(const std::string& op) {
 
 }  // namespace
 
+namespace {
+
+// maximum and minimum of f32: a loop, as oneDNN's kernels drop NaN.
+Built build_extrema(const Builder& b, size_t full, const Desc& first, const Desc& second) {
+  const bool is_max = b.unit.node->op == "maximum", is_one = b.type(1 - full).elements() == 1;
+  const bool is_same = b.type(1 - full).dims == b.out_type().dims;
+  const bool is_plain = first == plain_desc(b.out_type());
+  if (!is_plain && !((is_same || is_one) && is_dense(first, b.out_type())))
+    throw Refusal{"the operand has gaps or is broadcast to another layout"};
+  Loop loop = is_same || is_one ? extrema_loop(is_max, cells_of(first), is_one)
+                                : extrema_rows(is_max, b.out_type().dims, dims_of(second));
+  Built built = loop_over_cells(b, std::move(loop));
+  built.inputs = {b.as_it_is(0, full, first)};
+  if (is_same) built.inputs.push_back(b.as_it_is(1, 1 - full, second));
+  else built.inputs.push_back(b.reshaped(1, b.unit.args[1 - full], dims_of(second), second));
+  built.out = first;
+  built.in_place = b.unit.args[full];
+  return built;
+}
+
+bool is_extrema(const Node& node) { return node.op == "maximum" || node.op == "minimum"; }
+
+}  // namespace
+
 // oneDNN broadcasts its second operand alone: the full one goes first.
 Built build_binary(const Builder& b) {
   no_posts(b);
@@ -91,8 +163,13 @@ Built build_binary(const Builder& b) {
   Dims other = padded(b.type(1 - full).dims, out.size());
   bool same = b.type(1 - full).dims == out;  // of one rank as well, or seen through other dims
   Desc first = b.format(full), second = same ? first : plain_desc(other, b.data(1 - full));
+  if (is_extrema(*b.unit.node) && b.out_type().dtype == sdk::DType::kF32)
+    return build_extrema(b, full, first, second);
   bool is_truth = b.out_type().dtype == sdk::DType::kBool;
   Desc dst = is_truth ? plain_desc(b.out_type()) : first;
+  // oneDNN's kernel writes truths in the order in which it reads the operand, whatever the layout
+  // of the result.
+  if (is_truth && first != plain_desc(b.type(full))) throw Refusal{"the operand is not plain"};
   algorithm how = full == 0 ? row.how : row.swapped.value_or(row.how);
   if (how == algorithm::binary_gt || how == algorithm::binary_ge)
     throw Refusal{

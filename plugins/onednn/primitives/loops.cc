@@ -1,23 +1,14 @@
 #include "primitives/loops.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
+#include "exact/extrema.h"
 #include "library/implementations.h"
 
 namespace byoc::onednn {
-
-int loop_threads() {
-#if defined(__SANITIZE_THREAD__)
-  return 1;
-#else
-  return omp_get_max_threads();
-#endif
-}
 
 Broadcast::Broadcast(const Dims& dims, std::initializer_list<Dims> operands)
     : rank_(dims.size()), operands_(operands.size()) {
@@ -32,65 +23,121 @@ Broadcast::Broadcast(const Dims& dims, std::initializer_list<Dims> operands)
   }
 }
 
-Loop where_odd(int64_t cells, bool (*is_odd)(float), float (*f)(float)) {
-  return [=](const void* const* in, void* to) {
-    auto* x = static_cast<const float*>(in[0]);
-    auto* y = static_cast<float*>(to);
-    for (int64_t k = 0; k < cells; ++k) {
-      if (is_odd(x[k])) y[k] = f(x[k]);
-    }
+// Row by row: the last dims along which the second operand is one cell, or has as many.
+Loop extrema_rows(bool is_max, const Dims& dims, const Dims& second) {
+  BYOC_ONEDNN_CHECK(!dims.empty() && dims.size() == second.size(), "the second operand is padded");
+  const bool is_one = second.back() == 1;
+  size_t outer = dims.size();
+  int64_t length = 1;
+  while (outer > 0 && second[outer - 1] == (is_one ? 1 : dims[outer - 1])) length *= dims[--outer];
+  auto first_dims = [&](const Dims& all) {
+    return Dims(all.begin(), all.begin() + static_cast<ptrdiff_t>(outer));
   };
-}
-
-// The series of e^x - 1. At the border, -1/16, what it leaves out is 1e-9 of the result; what the
-// subtraction loses in oneDNN is 2e-6 there, and all of it near 0.
-Loop elu_again(int64_t cells, float alpha) {
+  Broadcast rows(first_dims(dims), {first_dims(second)});
+  const int64_t own = is_one ? 1 : length;
+  ExtremaCells cells = extrema_cells(is_max, is_one);
   return [=](const void* const* in, void* to) {
-    auto* x = static_cast<const float*>(in[0]);
-    auto* y = static_cast<float*>(to);
-#pragma omp simd
-    for (int64_t k = 0; k < cells; ++k) {
-      float z = x[k];
-      float sum = z * (1 + z * (1.0f / 2 + z * (1.0f / 6 + z * (1.0f / 24 + z * (1.0f / 120)))));
-      y[k] = z < 0 && z > -1.0f / 16 ? alpha * sum : y[k];
-    }
+    rows.walk([&](int64_t k, const int64_t* at) {
+      cells(static_cast<const float*>(in[0]) + k * length,
+            static_cast<const float*>(in[1]) + at[0] * own, static_cast<float*>(to) + k * length,
+            length);
+    });
   };
 }
 
 namespace {
 
+// The greatest of a row, NaN if there is one.
+float top_of(const float* in, int64_t length, int64_t step) {
+  float top = in[0];
+  for (int64_t k = 1; k < length; ++k) top = extreme(true, in[k * step], top);
+  return top;
+}
+
 // e^(x - m) / sum e^(x - m) of a row with NaN or infinities: what m, the maximum, makes of them.
 void softmax_row(const float* in, float* out, int64_t length, int64_t step) {
-  float most = -std::numeric_limits<float>::infinity(), sum = 0;
-  for (int64_t k = 0; k < length; ++k) {
-    float x = in[k * step];
-    most = x > most || std::isnan(x) ? x : most;
-  }
-  for (int64_t k = 0; k < length; ++k) sum += out[k * step] = std::exp(in[k * step] - most);
+  const float top = top_of(in, length, step);
+  float sum = 0;
+  for (int64_t k = 0; k < length; ++k) sum += out[k * step] = std::exp(in[k * step] - top);
   for (int64_t k = 0; k < length; ++k) out[k * step] /= sum;
+}
+
+void log_softmax_row(const float* in, float* out, int64_t length, int64_t step) {
+  const float top = top_of(in, length, step);
+  double sum = 0;  // of a vocabulary's length
+  for (int64_t k = 0; k < length; ++k) sum += static_cast<double>(std::exp(in[k * step] - top));
+  const auto log_of_sum = static_cast<float>(std::log(sum));
+  for (int64_t k = 0; k < length; ++k) out[k * step] = in[k * step] - top - log_of_sum;
+}
+
+// The rows of a tensor along an axis.
+struct Rows {
+  int64_t count, length, inner;
+  int64_t place(int64_t row) const { return row / inner * length * inner + row % inner; }
+};
+Rows rows_of(const Dims& dims, size_t axis) {
+  BYOC_ONEDNN_CHECK(axis < dims.size(), "softmax has an axis of its operand");
+  int64_t outer = 1, inner = 1;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (d < axis) outer *= dims[d];
+    if (d > axis) inner *= dims[d];
+  }
+  return {outer * inner, dims[axis], inner};
 }
 
 }  // namespace
 
 // oneDNN 2.6 takes NaN for a very small number.
 Loop softmax_again(const Dims& dims, size_t axis) {
-  BYOC_ONEDNN_CHECK(axis < dims.size(), "softmax has an axis of its operand");
-  int64_t outer = 1, length = dims[axis], inner = 1;
-  for (size_t d = 0; d < dims.size(); ++d) {
-    if (d < axis) outer *= dims[d];
-    if (d > axis) inner *= dims[d];
-  }
+  const Rows rows = rows_of(dims, axis);
   return [=](const void* const* in, void* to) {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
-    for (int64_t row = 0; row < outer * inner; ++row) {
-      int64_t place = row / inner * length * inner + row % inner;
+    for (int64_t row = 0; row < rows.count; ++row) {
+      const int64_t place = rows.place(row);
       auto* x = static_cast<const float*>(in[0]) + place;
       int is_odd = 0, is_some = 0;
-      for (int64_t k = 0; k < length; ++k) {
-        is_odd |= !(x[k * inner] < kInfinity);
-        is_some |= x[k * inner] > -kInfinity;
+      for (int64_t k = 0; k < rows.length; ++k) {
+        is_odd |= !(x[k * rows.inner] < kInfinity);
+        is_some |= x[k * rows.inner] > -kInfinity;
       }
-      if (is_odd || !is_some) softmax_row(x, static_cast<float*>(to) + place, length, inner);
+      if (is_odd || !is_some)
+        softmax_row(x, static_cast<float*>(to) + place, rows.length, rows.inner);
+    }
+  };
+}
+
+namespace {
+
+// The largest share is 1 / sum e^(x - top), so its logarithm is what the sum's takes away. Rows
+// with NaN or infinities go by the definition.
+inline __attribute__((always_inline)) void log_of_shares(const float* x, float* y, int64_t length,
+                                                         int64_t step) {
+  float top = x[0], share = y[0], sum = 0;
+#pragma omp simd reduction(max : top, share) reduction(+ : sum)
+  for (int64_t k = 0; k < length; ++k) {
+    top = x[k * step] > top ? x[k * step] : top;
+    share = y[k * step] > share ? y[k * step] : share;
+    sum += x[k * step] - x[k * step];  // NaN where one is NaN or infinite
+  }
+  if (sum != 0) return log_softmax_row(x, y, length, step);
+  const float log_of_share = std::log(share);
+#pragma omp simd
+  for (int64_t k = 0; k < length; ++k) y[k * step] = x[k * step] - top + log_of_share;
+}
+
+}  // namespace
+
+Loop log_after_softmax(const Dims& dims, size_t axis) {
+  const Rows rows = rows_of(dims, axis);
+  return [=](const void* const* in, void* to) {
+    const int threads = rows.count > 1 && rows.count * rows.length > 4096 ? loop_threads() : 1;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t row = 0; row < rows.count; ++row) {
+      const int64_t place = rows.place(row);
+      auto* x = static_cast<const float*>(in[0]) + place;
+      auto* y = static_cast<float*>(to) + place;
+      if (rows.inner == 1) log_of_shares(x, y, rows.length, 1);
+      else log_of_shares(x, y, rows.length, rows.inner);
     }
   };
 }

@@ -5,11 +5,6 @@
 
 namespace byoc::onednn {
 
-/// So many threads a loop may use: those oneDNN would, which wait in OpenMP's pool between two
-/// primitives. One under the thread sanitizer, which does not see the barriers of a libgomp that
-/// was not built for it.
-int loop_threads();
-
 /// Calls visit(k, places) for each cell k of `dims`, row by row; places[v]: of operand v, which is
 /// broadcast to `dims` from `operands[v]`.
 class Broadcast {
@@ -26,11 +21,11 @@ class Broadcast {
   int64_t strides_[kMaxOperands][kMaxRank] = {};
 };
 
-/// A loop after an elementwise primitive: f again where `is_odd` holds for the operand.
-Loop where_odd(int64_t cells, bool (*is_odd)(float), float (*f)(float));
-/// alpha * (e^x - 1) again where the subtraction would lose digits.
-Loop elu_again(int64_t cells, float alpha);
+/// The maximum or minimum of plain operands, the second broadcast to `dims`; NaN wins.
+Loop extrema_rows(bool is_max, const Dims& dims, const Dims& second);
 Loop softmax_again(const Dims& dims, size_t axis);
+/// log_softmax from the softmax that the result holds.
+Loop log_after_softmax(const Dims& dims, size_t axis);
 Loop prelu_again(const Dims& dims, const Dims& slopes);
 
 template <class Visit>

@@ -11,7 +11,7 @@ namespace {
 
 Desc transposed(const Dims& stored,
                 DataType type) {  // the view [n, k] -> [k, n] of memory stored [n, k]
-  return Desc({stored[1], stored[0]}, type, Dims{1, std::max<int64_t>(stored[1], 1)});
+  return strided_desc({stored[1], stored[0]}, type, {1, std::max<int64_t>(stored[1], 1)});
 }
 
 // Walked in rows or in columns, as oneDNN's matmul can: a transpose costs nothing then.
@@ -35,7 +35,7 @@ std::optional<Desc> in_columns(const Desc& wanted, const Desc& chosen) {
   Dims dims = dims_of(chosen);
   bool is_free = wanted == any_desc(dims, DataType::f32) && dims.size() == 2;
   if (!is_free || chosen != plain_desc(dims)) return std::nullopt;
-  return Desc(dims, kF32, Dims{1, std::max<int64_t>(dims[0], 1)});
+  return strided_desc(dims, kF32, {1, std::max<int64_t>(dims[0], 1)});
 }
 
 bool is_plain(const Desc& desc) { return desc == plain_desc(dims_of(desc)); }
@@ -62,7 +62,8 @@ std::optional<Built> product_as_convolution(const Builder& b, const Argument& sr
       results({1, columns, 1, rows}, kF32, Tag::nhwc);
   BYOC_ONEDNN_CHECK(plain_strides_of(weights.have), "a matrix is read through a view");
   Dims steps = *plain_strides_of(weights.have), ones = {1, 1}, none = {0, 0};
-  Desc matrix({columns, depth, 1, 1}, kF32, Dims{steps.back(), steps[steps.size() - 2], 1, 1});
+  Desc matrix =
+      strided_desc({columns, depth, 1, 1}, kF32, {steps.back(), steps[steps.size() - 2], 1, 1});
   Desc bias = posts.bias >= 0 ? any_desc({columns}, kF32) : Desc();
   auto pd = describe<dnnl::convolution_forward>(
       b.engine, posts.attr, kInference, algorithm::convolution_direct, pixels,

@@ -31,7 +31,7 @@ Desc in_order(const Desc& desc, const Order& order, DataType type) {
   Dims dims = dims_of(desc), strides(dims.size());
   int64_t stride = 1;
   for (size_t k = order.size(); k-- > 0; stride *= dims[order[k]]) strides[order[k]] = stride;
-  return Desc(dims, type, strides);
+  return strided_desc(dims, type, strides);
 }
 
 // Of operands in blocks and others in channels last, as primitives of oneDNN 3.x leave them, there
@@ -100,7 +100,7 @@ Dims operand_strides(const Builder& b) {
 }
 
 Desc strided(const Dims& dims, const Dims& strides, DataType type) {
-  return dims.empty() ? plain_desc(dims, type) : Desc(dims, type, strides);
+  return dims.empty() ? plain_desc(dims, type) : strided_desc(dims, type, strides);
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <optional>
 
+#include "exact/extrema.h"
 #include "library/implementations.h"
 #include "primitives/loops.h"
 
@@ -155,12 +157,64 @@ std::optional<Built> blocked_max_pool(const Builder& b, const Window& w) {
 
 }  // namespace
 
-Built build_max_pool(const Builder& b) {
-  Window w = read_window(b);
-  no_posts(b);
-  if (std::optional<Built> built = blocked_max_pool(b, w)) return *std::move(built);
-  return pool_with(b, algorithm::pooling_max, w);
+namespace {
+
+// The greatest cell of the window that gives result `cell` of a plain plane.
+float greatest(const Window& w, const Dims& in, const Dims& out, const float* plane, int64_t cell) {
+  const size_t rank = w.kernel.size();
+  int64_t taps = 1;
+  for (int64_t extent : w.kernel) taps *= extent;
+  float most = -std::numeric_limits<float>::infinity();
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    int64_t place = 0, stride = 1, rest_tap = tap, rest_cell = cell;
+    bool is_inside = true;
+    for (size_t d = rank; d-- > 0;) {
+      const int64_t at = rest_cell % out[d + 2] * w.strides[d] +
+                         rest_tap % w.kernel[d] * w.dilations[d] - w.begin[d];
+      is_inside = is_inside && at >= 0 && at < in[d + 2];
+      place += at * stride;
+      stride *= in[d + 2];
+      rest_tap /= w.kernel[d];
+      rest_cell /= out[d + 2];
+    }
+    if (is_inside) most = extreme(true, plane[place], most);
+  }
+  return most;
 }
+
+// oneDNN drops NaN, and takes -infinity for the lowest finite number: all again where the operand
+// has one.
+Loop max_pool_again(const Dims& in, const Dims& out, const Window& w) {
+  const int64_t planes = in[0] * in[1];
+  const int64_t from = std::accumulate(in.begin() + 2, in.end(), int64_t{1}, std::multiplies<>());
+  const int64_t to = std::accumulate(out.begin() + 2, out.end(), int64_t{1}, std::multiplies<>());
+  return [=](const void* const* operands, void* result) {
+    auto* x = static_cast<const float*>(operands[0]);
+    auto* y = static_cast<float*>(result);
+    if (!has_special(x, planes * from)) return;
+    for (int64_t cell = 0; cell < planes * to; ++cell)
+      y[cell] = greatest(w, in, out, x + cell / to * from, cell % to);
+  };
+}
+
+Built max_pool_with(const Builder& b, const Window& w) {
+  no_posts(b);
+  if (b.out_type().dtype != sdk::DType::kF32) return pool_with(b, algorithm::pooling_max, w);
+  if (std::optional<Built> built = blocked_max_pool(b, w)) return *std::move(built);
+  Desc from = plain_desc(b.type(0)), to = plain_desc(b.out_type());  // for the loop after it
+  auto pd = describe<PoolingForward>(b.engine, user_scratchpad(), kInference,
+                                     algorithm::pooling_max, from, to, w.strides, w.kernel,
+                                     minus_one(w.dilations), w.begin, w.end);
+  Built built;
+  built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, from)};
+  built.out = to;
+  built.loop = max_pool_again(b.type(0).dims, b.out_type().dims, w);
+  return finish(pd, std::move(built));
+}
+
+}  // namespace
+
+Built build_max_pool(const Builder& b) { return max_pool_with(b, read_window(b)); }
 
 Built build_average_pool(const Builder& b) {
   Window w = read_window(b);
@@ -174,21 +228,19 @@ Built build_average_pool(const Builder& b) {
 
 namespace {
 
-Built build_global_pool(const Builder& b, algorithm how) {
+Window whole_plane(const Builder& b) {
   BYOC_ONEDNN_CHECK(b.type(0).rank() >= 2, "pooling reads [n, c, spatial...]");
   Dims spatial(b.type(0).dims.begin() + 2, b.type(0).dims.end()), zeros(spatial.size(), 0),
       ones(spatial.size(), 1);
-  return pool_with(b, how, {spatial, ones, ones, zeros, zeros});
+  return {spatial, ones, ones, zeros, zeros};
 }
 
 }  // namespace
 
-Built build_global_max_pool(const Builder& b) {
-  return build_global_pool(b, algorithm::pooling_max);
-}
+Built build_global_max_pool(const Builder& b) { return max_pool_with(b, whole_plane(b)); }
 
 Built build_global_average_pool(const Builder& b) {
-  return build_global_pool(b, algorithm::pooling_avg_exclude_padding);
+  return pool_with(b, algorithm::pooling_avg_exclude_padding, whole_plane(b));
 }
 
 }  // namespace byoc::onednn

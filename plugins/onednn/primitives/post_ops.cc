@@ -72,7 +72,7 @@ const std::map<std::string, MakeRow, std::less<>> kEltwise = {
     {"sqrt", plain<algorithm::eltwise_sqrt>},
     {"swish", with_alpha<algorithm::eltwise_swish, 100>},
     {"tanh", plain<algorithm::eltwise_tanh>},
-    // Nodes of our own, and the log of a softmax over one element: 0, or NaN.
+    // Nodes of our own.
     {"affine",
      [](const Node& n) {
        return Eltwise{algorithm::eltwise_linear, f32(n, "alpha", 1), f32(n, "beta", 0)};
@@ -81,7 +81,6 @@ const std::map<std::string, MakeRow, std::less<>> kEltwise = {
      [](const Node& n) {
        return Eltwise{algorithm::eltwise_pow, f32(n, "alpha", 1), f32(n, "beta", 1)};
      }},
-    {"log_softmax", plain<algorithm::eltwise_linear>},
 };
 
 const std::map<std::string, Binary, std::less<>> kBinary = {

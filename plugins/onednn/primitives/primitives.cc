@@ -62,6 +62,22 @@ Desc plain_desc(const Dims& dims, DataType type) {
 
 Desc plain_desc(const Type& type) { return plain_desc(type.dims, data_type(type.dtype)); }
 
+Desc strided_desc(const Dims& dims, DataType type, Dims strides) {
+  BYOC_ONEDNN_CHECK(strides.size() == dims.size(), "there is a stride per dim");
+  int64_t span = 1;  // of the dims after d
+  for (size_t d = dims.size(); d-- > 0;) {
+    if (dims[d] == 1) strides[d] = span;
+    else span = std::max(span, strides[d] * dims[d]);
+  }
+  return Desc(dims, type, strides);
+}
+
+Desc canonical(const Desc& desc, DataType type) {
+  Dims dims = dims_of(desc);
+  std::optional<Dims> strides = plain_strides_of(desc);
+  return strides && !dims.empty() ? strided_desc(dims, type, *std::move(strides)) : desc;
+}
+
 Desc any_desc(const Dims& dims, DataType type) {
   return Desc(dims, type, dnnl::memory::format_tag::any);
 }

@@ -2,9 +2,9 @@
 // One unit of a region -> one oneDNN primitive. Formats are oneDNN's choice (`any`) where a choice
 // pays; what a primitive then wants of each argument is told to the kernel, which reorders only
 // where two disagree.
-#include <functional>
 #include <optional>
 
+#include "exact/loop.h"
 #include "library/dnnl_compat.h"
 #include "region/region.h"
 
@@ -19,9 +19,6 @@ struct Argument {
   Desc have;  // how the unit was told it stands, in those dims
   Desc want;
 };
-
-/// Reads the unit's operands in the order of Built::inputs, writes its result.
-using Loop = std::function<void(const void* const* in, void* out)>;
 
 struct Built {
   dnnl::primitive primitive;
@@ -50,6 +47,12 @@ Desc plain_or_none(const Type& type);  // plain; nothing where oneDNN has no suc
 Desc plain_desc(const Type& type);
 Desc plain_desc(const Dims& dims, DataType type = DataType::f32);
 Dims plain_strides(const Dims& dims);  // row-major, in elements
+/// The only way from strides to a descriptor. A dim of extent 1 gets as its stride the span of the
+/// dims after it, whatever a view left there: oneDNN's kernels read that stride to distinguish
+/// layouts, and its cache of primitives does not compare it.
+Desc strided_desc(const Dims& dims, DataType type, Dims strides);
+/// The same for a descriptor that oneDNN made; those with blocks are as they are.
+Desc canonical(const Desc& desc, DataType type);
 /// The strides with which strided memory reads row by row in other dims, as far as there are such.
 std::optional<Dims> reshaped_strides(const Dims& dims, const Dims& strides, const Dims& to);
 

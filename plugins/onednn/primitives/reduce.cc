@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
-#include "primitives/builder.h"
+#include "exact/extrema.h"
+#include "primitives/loops.h"
 
 namespace byoc::onednn {
 namespace {
@@ -38,6 +40,27 @@ Dims reduced(const Builder& b) {
 
 }  // namespace
 
+namespace {
+
+// Greatest or least values of rows with NaN or infinities, of which oneDNN drops NaN and takes
+// -infinity for the lowest finite number: all again where the operand has one.
+Loop extremes_again(bool is_max, const Dims& from, const Dims& to) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  Broadcast cells(from, {to});
+  int64_t count = 1, results = 1;
+  for (int64_t extent : from) count *= extent;
+  for (int64_t extent : to) results *= extent;
+  return [=](const void* const* in, void* out) {
+    auto* x = static_cast<const float*>(in[0]);
+    auto* y = static_cast<float*>(out);
+    if (!has_special(x, count)) return;
+    std::fill_n(y, results, is_max ? -kInfinity : kInfinity);
+    cells.walk([&](int64_t k, const int64_t* at) { y[at[0]] = extreme(is_max, y[at[0]], x[k]); });
+  };
+}
+
+}  // namespace
+
 // oneDNN's result keeps the reduced axes with extent 1, whatever `keepdims` is.
 Built build_reduction(const Builder& b) {
   no_posts(b);
@@ -51,12 +74,16 @@ Built build_reduction(const Builder& b) {
     if (row->p == 0) return build_view(b);
     throw Refusal{"nothing is reduced: all extents along the axes are 1"};
   }
-  auto pd = describe<dnnl::reduction>(b.engine, user_scratchpad(), row->how, b.format(0),
+  bool is_extreme = b.unit.node->op == "max" || b.unit.node->op == "min";
+  Desc source = is_extreme ? plain_desc(b.type(0)) : b.format(0);  // for the loop after it
+  auto pd = describe<dnnl::reduction>(b.engine, user_scratchpad(), row->how, source,
                                       plain_desc(dims, b.data(0)), row->p, 0.0f);
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc())};
   built.out = plain_desc(b.out_type());
   built.out_view = pd.dst_desc();
+  if (is_extreme && b.out_type().dtype == sdk::DType::kF32)
+    built.loop = extremes_again(b.unit.node->op == "max", b.type(0).dims, dims);
   return finish(pd, std::move(built));
 }
 

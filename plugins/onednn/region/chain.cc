@@ -38,13 +38,13 @@ constexpr auto kNearOne = Exactness::kNearOne, kWrongNearZero = Exactness::kWron
 constexpr bool kBinary = true;
 
 constexpr ChainOp kOps[] = {
-    {"relu"},
-    {"clip"},
+    {.op = "relu", .loses_nan = true},
+    {.op = "clip", .loses_nan = true},
     {"tanh"},
     {"gelu"},
     {"swish"},
     {"hard_swish"},
-    {.op = "hard_sigmoid", .replace = clipped_affine, .has_primitive = false},
+    {.op = "hard_sigmoid", .replace = clipped_affine, .has_primitive = false, .loses_nan = true},
     {.op = "sigmoid", .exactness = kNearOne, .replace = sigmoid_by_tanh},
     // e^x - 1, as oneDNN subtracts: its own primitive has a loop after it, see elu_again
     {.op = "elu", .exactness = kWrongNearZero},
@@ -53,8 +53,8 @@ constexpr ChainOp kOps[] = {
     {.op = "mish", .exactness = kNearOne},
     {"add", kBinary},
     {"multiply", kBinary},
-    {"maximum", kBinary},
-    {"minimum", kBinary},
+    {.op = "maximum", .is_binary = kBinary, .loses_nan = true},
+    {.op = "minimum", .is_binary = kBinary, .loses_nan = true},
     {"subtract", kBinary},
     {"divide", kBinary},
 };
@@ -69,18 +69,24 @@ const ChainOp* find_chain_op(std::string_view op) {
   return row == std::end(kOps) ? nullptr : row;
 }
 
-Chain read_chain(const std::vector<Post>& posts, std::list<Node>& made) {
+Chain read_chain(const std::vector<Post>& posts, std::list<Node>& made, const ChainRules& rules) {
   Chain chain;
+  auto append = [&](std::vector<Post>& to, const std::vector<const Node*>& nodes) {
+    for (const Node* node : nodes) to.push_back({node});
+  };
   for (const Post& post : posts) {
     const ChainOp* row = find_chain_op(post.node->op);
     if (row == nullptr || row->is_binary != (post.other >= 0))
       throw Refusal{post.node->op + " as a post-op is not wired up"};
-    if (!chain.rest.empty() || row->exactness == Exactness::kWrongNearZero) {
-      chain.rest.push_back(post);
+    bool is_cut =
+        row->exactness == Exactness::kWrongNearZero || (rules.keeps_nan && row->loses_nan);
+    if (!chain.rest.empty() || is_cut) {
+      if (row->has_primitive) chain.rest.push_back(post);
+      else append(chain.rest, row->replace(*post.node, made));
     } else if (row->replace == nullptr) {
       chain.fused.push_back(post);
     } else {
-      for (const Node* node : row->replace(*post.node, made)) chain.fused.push_back({node});
+      append(chain.fused, row->replace(*post.node, made));
     }
   }
   return chain;

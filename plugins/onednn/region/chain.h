@@ -21,6 +21,7 @@ struct ChainOp {
   /// one function.
   std::vector<const Node*> (*replace)(const Node& node, std::list<Node>& made) = nullptr;
   bool has_primitive = true;  // false: runs as a post-op alone
+  bool loses_nan = false;     // as a post-op: NaN becomes a number
 };
 
 /// The table. Each of these may follow each anchor of patterns.cc.
@@ -32,9 +33,10 @@ struct Chain {
   std::vector<Post> fused;  // run by the anchor's primitive
   std::vector<Post> rest;   // each a unit of its own, in this order
 };
-/// Reads a composite's chain by the table. It is cut before the first op that is wrong near 0; ops
-/// before the cut are replaced, ops after it are not, as their own primitives are exact. Throws
-/// Refusal for an op that the table does not have.
-Chain read_chain(const std::vector<Post>& posts, std::list<Node>& made);
+/// Reads a composite's chain by the table. It is cut before the first op that is wrong near 0, or
+/// that the rules forbid; ops before the cut are replaced, ops after it are not, as their own
+/// primitives are exact. Throws Refusal for an op that the table does not have.
+Chain read_chain(const std::vector<Post>& posts, std::list<Node>& made,
+                 const ChainRules& rules = {});
 
 }  // namespace byoc::onednn

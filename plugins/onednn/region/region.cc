@@ -55,7 +55,7 @@ void check_attributes(const Node& node) {
 
 class Reader {
  public:
-  explicit Reader(const Graph& graph) : graph_(graph) {}
+  Reader(const Graph& graph, const ChainRules& rules) : graph_(graph), rules_(rules) {}
   Region read();
 
  private:
@@ -86,6 +86,7 @@ class Reader {
   void add_chain(Unit unit, const Type& type);
 
   const Graph& graph_;
+  ChainRules rules_;
   Region region_;
   std::vector<int> node_values_;  // per node of the graph: of its first result, the others follow
 };
@@ -145,7 +146,7 @@ void Reader::add_unit(Unit unit, const Type& type) {
 
 // The anchor with the posts that it can run, then a unit for each of the others.
 void Reader::add_chain(Unit unit, const Type& type) {
-  Chain chain = read_chain(unit.posts, region_.made);
+  Chain chain = read_chain(unit.posts, region_.made, rules_);
   unit.posts = std::move(chain.fused);
   add_unit(std::move(unit), type);
   for (const Post& post : chain.rest) {
@@ -184,6 +185,8 @@ Region Reader::read() {
 
 }  // namespace
 
-Region read_region(const Graph& graph) { return Reader(graph).read(); }
+Region read_region(const Graph& graph, const ChainRules& rules) {
+  return Reader(graph, rules).read();
+}
 
 }  // namespace byoc::onednn

@@ -54,7 +54,12 @@ struct Region {
   const Type& type(int value) const { return at(value).type; }
 };
 
+/// How a chain of post-ops may be run.
+struct ChainRules {
+  bool keeps_nan = false;  // ops that lose NaN as post-ops are units of their own
+};
+
 /// Nodes point into `graph`. Throws Refusal where a composite is no chain after its first op.
-Region read_region(const Graph& graph);
+Region read_region(const Graph& graph, const ChainRules& rules);
 
 }  // namespace byoc::onednn
