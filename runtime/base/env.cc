@@ -15,6 +15,9 @@ constexpr EnvVariable kVariables[] = {
     {"BYOC_SKIP", "", "passes to leave out, comma-separated"},
     {"BYOC_STOP_AFTER", "", "the pass after which the pipeline stops"},
     {"BYOC_BENCH_MODELS", "", "folder of networks for bench_session and bench_subgraphs"},
+    {"BYOC_CANARY", "0",
+     "1: memory between the steps of a run is NaN before the first, so that reading what no step "
+     "wrote shows; set by verify, test-onnx and replay"},
     {"BYOC_LOG", "", "what plugins and passes may print: error, warning, info, debug or trace"},
 };
 }  // namespace

@@ -1,8 +1,10 @@
 // Everything that a run needs and that does not depend on the caller's pointers is laid out here,
 // once.
 #include <algorithm>
+#include <cstring>
 #include <new>
 
+#include "byoc/base/env.h"
 #include "byoc/base/memory.h"
 #include "runtime/session/session_state.h"
 
@@ -63,7 +65,17 @@ class ContextBuilder {
              allocate(session_.workspace_bytes, session_.workspace_align, "a workspace"));
     BYOC_TRY(context_->staging,
              allocate(staging, kAlignment, "inputs and outputs"));  // untouched until used
+    if (env_value("BYOC_CANARY") == "1") fill_with_nan();
     return {};
+  }
+
+  /// NaN as f16, bf16, f32 and f64, -1 as an integer.
+  void fill_with_nan() {
+    auto fill = [](const Memory& memory, uint64_t size) {
+      if (size != 0) std::memset(memory.get(), 0xFF, size);
+    };
+    fill(context_->arena, program_.arena_bytes);
+    fill(context_->workspace, session_.workspace_bytes);
   }
 
   void make_tensors() {

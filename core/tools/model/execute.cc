@@ -1,5 +1,8 @@
 #include "core/tools/model/execute.h"
 
+#include <cstdlib>
+#include <cstring>
+
 namespace byoc::driver {
 
 Result<std::vector<Tensor>> make_tensors(const std::vector<NamedTensor>& types) {
@@ -11,9 +14,21 @@ Result<std::vector<Tensor>> make_tensors(const std::vector<NamedTensor>& types) 
   return tensors;
 }
 
+namespace {
+
+// NaN in each float, another value than 0 in each integer: a kernel that leaves memory unwritten
+// shows.
+void fill_with_canary(Tensor& tensor) {
+  const int byte = is_float(tensor.spec().dtype) ? 0xFF : 0xA5;
+  if (tensor.size_bytes() != 0) std::memset(tensor.data(), byte, tensor.size_bytes());
+}
+
+}  // namespace
+
 Result<std::vector<Tensor>> execute(const Session& session, Context& context,
                                     std::span<const Tensor> inputs) {
   BYOC_TRY(std::vector<Tensor> outputs, make_tensors(session.outputs()));
+  for (Tensor& tensor : outputs) fill_with_canary(tensor);
   std::vector<DLTensor> in, out;
   for (const Tensor& tensor : inputs) in.push_back(tensor.view());
   for (const Tensor& tensor : outputs) out.push_back(tensor.view());
@@ -26,6 +41,7 @@ Result<std::vector<Tensor>> execute(Executable executable, std::shared_ptr<const
   BYOC_TRY(auto session,
            Session::load(std::move(executable), std::move(plugins), {.threads = threads}));
   BYOC_TRY_STATUS(session->check_externs());
+  ::setenv("BYOC_CANARY", "1", 0);  // memory between the steps, unless the user wants it otherwise
   BYOC_TRY(auto context, session->make_context());
   return execute(*session, *context, inputs);
 }
