@@ -31,7 +31,8 @@ Expr below_zero(const Expr& x, Expr below) {
   return select(x < zero(x.dtype()), std::move(below), x);
 }
 
-Expr unit_interval(const Expr& x) { return max(min(x, like(x, 1)), zero(x.dtype())); }
+// min and max give their second operand where one is NaN: it is kept.
+Expr unit_interval(const Expr& x) { return max(zero(x.dtype()), min(like(x, 1), x)); }
 
 // Every parameter is read in f64 and used in the type that elements are computed in.
 auto leaky_relu(const Attrs& attrs) {
@@ -80,7 +81,8 @@ ExprFn celu_expr(const Attrs& attrs) {
 auto hard_sigmoid(const Attrs& attrs) {
   return [alpha = attrs.f("alpha"), beta = attrs.f("beta")](auto x) {
     using T = decltype(x);
-    return std::max(T(0), std::min(T(1), T(alpha) * x + T(beta)));
+    T line = T(alpha) * x + T(beta);
+    return line < 0 ? T(0) : line > 1 ? T(1) : line;
   };
 }
 
