@@ -73,6 +73,21 @@ TEST(CompareEach, MeasuresErrorsAgainstEachValue) {
   EXPECT_FALSE(compare_each(floats({1.002F, 100}), floats({1, 100}), 1e-3, 1e-7).is_equal);
 }
 
+// What is allowed of an infinite value is infinite, and of NaN is NaN: neither excuses a number.
+TEST(CompareEach, TakesNanForNanAndNothingElse) {
+  EXPECT_TRUE(compare_each(floats({kNan, 1}), floats({kNan, 1}), 1e-3, 1e-7).is_equal);
+  EXPECT_FALSE(compare_each(floats({5, 1}), floats({kNan, 1}), 1e-3, 1e-7).is_equal);
+  EXPECT_FALSE(compare_each(floats({kNan, 1}), floats({5, 1}), 1e-3, 1e-7).is_equal);
+}
+
+TEST(CompareEach, WantsTheSameInfinities) {
+  EXPECT_TRUE(compare_each(floats({kInf, -kInf}), floats({kInf, -kInf}), 1e-3, 1e-7).is_equal);
+  EXPECT_FALSE(compare_each(floats({5}), floats({kInf}), 1e-3, 1e-7).is_equal);
+  EXPECT_FALSE(compare_each(floats({-kInf}), floats({kInf}), 1e-3, 1e-7).is_equal);
+  EXPECT_FALSE(compare_each(floats({kNan}), floats({kInf}), 1e-3, 1e-7).is_equal);
+  EXPECT_FALSE(compare_each(floats({kInf}), floats({5}), 1e-3, 1e-7).is_equal);
+}
+
 TEST(CompareEach, IsEqualForEmptyTensors) {
   EXPECT_TRUE(compare_each(floats({}), floats({}), 1e-3, 1e-7).is_equal);
 }
