@@ -1,8 +1,9 @@
 #pragma once
 // BYOC_PLUGIN(Class, "id", "1.0.0"[, .flags = BYOC_PLUGIN_DEFAULT, .priority = 10, ...]): once per
 // plugin. The table, the note and the one exported symbol; the C side of everything in plugin.h.
+#include <map>
 #include <mutex>
-#include <set>
+#include <thread>
 
 #include "byoc/plugin/manifest.h"
 #include "byoc/plugin/sdk/graph_module.h"
@@ -51,8 +52,8 @@ struct Instance {
   std::vector<byoc_pattern> raw;
   std::vector<const byoc_pattern*> pointers;
   std::mutex mutex;
-  std::set<std::string> reasons;      // they have to outlive judge
-  std::vector<WantedLayout> layouts;  // until the next call, with what points into it
+  std::map<std::thread::id, std::string> reasons;  // of each thread's last judge
+  std::vector<WantedLayout> layouts;               // until the next call, with what points into it
   std::vector<byoc_layout> raw_layouts;
   std::vector<const byoc_layout*> layout_pointers;
 };
@@ -144,7 +145,9 @@ struct Glue {
       io->packed_bytes = verdict.cost.packed_bytes;
       if (verdict.reason.empty()) return;
       std::lock_guard lock(self(i).mutex);
-      io->reason = to_str(*self(i).reasons.insert(std::move(verdict.reason)).first);
+      std::string& kept = self(i).reasons[std::this_thread::get_id()];
+      kept = std::move(verdict.reason);
+      io->reason = to_str(kept);
     });
   }
   /// A graph this SDK cannot read, or an attribute the plugin trips over, is a "no", not a failure.

@@ -1,0 +1,69 @@
+// What byoc_verdict::reason promises: valid until the next judge on this thread. Not longer, or a
+// process that compiles for years would keep every reason that it ever had.
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <atomic>
+#include <thread>
+
+#include "byoc/plugin/sdk.h"
+
+namespace byoc::sdk {
+namespace {
+
+constexpr std::string_view kGraph =
+    R"({"format":"byoc.graph","version":1,"types":[{"dtype":"f32","shape":[2]}],
+        "inputs":[{"name":"x","type":0}],
+        "nodes":[{"op":"relu","version":1,"args":[["i",0]],"types":[0],"attrs":{}}],
+        "outputs":[["n",0,0]]})";
+
+std::atomic<int> judged{0};
+
+/// Another reason for each call, of 1000 characters and more.
+class Refuses : public Plugin {
+ public:
+  std::vector<Pattern> patterns() const override { return {}; }
+  Verdict judge(const Graph&) const override {
+    return Verdict::no(std::string(1000, '.') + std::to_string(judged++));
+  }
+};
+using Table = detail::Glue<Refuses>;
+
+class Judge : public ::testing::Test {
+ protected:
+  Judge() {
+    byoc_host host{};
+    host.h = {sizeof host, BYOC_TAG_HOST, nullptr};
+    EXPECT_EQ(Table::open(&host, {}, &instance_), nullptr);
+  }
+  ~Judge() override { Table::close(instance_); }
+  byoc_str reason() {
+    byoc_verdict verdict{};
+    verdict.h = {sizeof verdict, BYOC_TAG_VERDICT, nullptr};
+    EXPECT_EQ(Table::judge(instance_, 0, to_str(kGraph), &verdict), nullptr);
+    EXPECT_EQ(verdict.accept, 0u);
+    return verdict.reason;
+  }
+
+ private:
+  byoc_instance* instance_ = nullptr;
+};
+
+TEST_F(Judge, KeepsOneReasonPerThread) {
+  reason();
+  const size_t before = ::mallinfo2().uordblks;
+  for (int k = 0; k < 10000; ++k) EXPECT_GT(reason().n, 1000u);
+  EXPECT_LT(::mallinfo2().uordblks, before + 10000);
+}
+
+TEST_F(Judge, KeepsAReasonUntilTheNextJudgeOfItsThread) {
+  byoc_str mine = reason();
+  const std::string text(to_view(mine));
+  std::jthread([&] {
+    for (int k = 0; k < 100; ++k) EXPECT_NE(to_view(reason()), text);
+  }).join();
+  EXPECT_EQ(to_view(mine), text);
+}
+
+}  // namespace
+}  // namespace byoc::sdk
