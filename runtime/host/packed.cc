@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -11,6 +12,10 @@
 #include "byoc/base/status.h"
 #include "byoc/host/plugins.h"
 #include "runtime/host/host.h"
+
+struct byoc_host_ctx {
+  std::string plugin;  // its id
+};
 
 namespace byoc {
 namespace {
@@ -98,12 +103,32 @@ byoc_status* fill_once(Packed& packed, byoc_fill_fn fill, void* u) {
 
 }  // namespace
 
-byoc_status* packed_get(byoc_host_ctx*, byoc_bytes key, uint64_t n, uint64_t align,
+const byoc_host* host_table_of(std::string_view plugin) {
+  struct Own {
+    byoc_host_ctx ctx;
+    byoc_host table;
+  };
+  static std::mutex mutex;
+  static auto& tables = *new std::map<std::string, Own, std::less<>>;  // plugins run until the end
+  std::lock_guard lock(mutex);
+  auto found = tables.find(plugin);
+  if (found != tables.end()) return &found->second.table;
+  Own& own = tables[std::string(plugin)];
+  own.ctx.plugin = plugin;
+  own.table = *host_table();
+  own.table.ctx = &own.ctx;
+  return &own.table;
+}
+
+byoc_status* packed_get(byoc_host_ctx* ctx, byoc_bytes key, uint64_t n, uint64_t align,
                         byoc_fill_fn fill, void* u, byoc_held* out) noexcept {
   try {
     if (n > INT64_MAX || key.n == 0)
       return refuse(BYOC_INVALID_ARGUMENT, "packed_get: no key, or a size that is none");
-    auto packed = find_or_make(std::string(static_cast<const char*>(key.p), key.n), n, align);
+    // No id contains '\0': different pairs of plugin and key give different names.
+    std::string name = ctx ? ctx->plugin : "";
+    name.append(1, '\0').append(static_cast<const char*>(key.p), key.n);
+    auto packed = find_or_make(std::move(name), n, align);
     if (packed->bytes != static_cast<int64_t>(n) || packed->align < align) {
       return refuse(BYOC_FAILED_PRECONDITION,
                     cat("packed_get: ", n, " bytes at ", align, " asked for under a key that has ",

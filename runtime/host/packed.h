@@ -1,8 +1,14 @@
 #pragma once
 // Constants in a plugin's own layout, made once per process and shared by all that ask (byoc_host).
+#include <string_view>
+
 #include "byoc/plugin/abi.h"
 
 namespace byoc {
+
+/// host_table() for the plugin of that id, which its entry and its instances get: keys of packed_get
+/// are the plugin's own. The same table in all of the process; one per id is kept.
+const byoc_host* host_table_of(std::string_view plugin);
 
 /// byoc_host::packed_get. The memory lives until the last holder releases it; a failing fill leaves
 /// nothing behind, so that the next caller tries again. fill must not ask for the same key.

@@ -13,6 +13,7 @@
 #include "byoc/base/shared_library.h"
 #include "byoc/host/plugins.h"
 #include "runtime/host/host.h"
+#include "runtime/host/packed.h"
 #include "runtime/host/plugin_shutdown.h"
 
 namespace byoc {
@@ -162,7 +163,8 @@ Result<byoc_plugin> load_plugin_table(const std::string& path, const PluginManif
         .with_help("define it extern \"C\" and exported; BYOC_PLUGIN does");
   }
   const byoc_plugin* raw = nullptr;
-  BYOC_TRY_STATUS(call_plugin(manifest.id, "the entry", [&] { return entry(host_table(), &raw); }));
+  BYOC_TRY_STATUS(call_plugin(manifest.id, "the entry",
+                              [&] { return entry(host_table_of(manifest.id), &raw); }));
   BYOC_TRY_STATUS(check_table_header(raw));
   byoc_plugin table = copy_table(*raw);
   BYOC_TRY_STATUS(check_table_abi(table, manifest));

@@ -5,6 +5,7 @@
 
 #include "runtime/host/host.h"
 #include "runtime/host/kernel_facts.h"
+#include "runtime/host/packed.h"
 #include "runtime/host/plugin_shutdown.h"
 
 namespace byoc {
@@ -43,7 +44,8 @@ Result<std::unique_ptr<Plugin>> Plugin::open(const std::string& path, const byoc
   plugin->version_ = text_of(table.version);
   plugin->options_json_ = std::move(options_json);
   BYOC_TRY_STATUS(call_plugin(plugin->id_, "open", [&] {
-    return table.open(host_table(), to_str(plugin->options_json_), &plugin->instance_);
+    return table.open(host_table_of(plugin->id_), to_str(plugin->options_json_),
+                      &plugin->instance_);
   }));
   if (!plugin->instance_) return plugin_defect(plugin->id_, "open gave no instance");
   count_opened(table);

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "byoc/host/plugins.h"
+#include "runtime/host/packed.h"
 #include "runtime/host/threads.h"
 
 namespace byoc {
@@ -218,6 +219,26 @@ TEST(PackedGet, RefusesOneKeyWithTwoSizes) {
   EXPECT_EQ(take_status(packed_get("k", 16, fill, other), "npu").message(),
             "npu: packed_get: 16 bytes at 64 asked for under a key that has 8 at 64");
   held.release(held.ctx);
+}
+
+TEST(PackedGet, KeepsKeysOfPluginsApart) {
+  Fill fill;
+  std::vector<byoc_held> held(3);
+  const std::string key = "8c:w";
+  const char* plugins[] = {"npu", "gpu", "npu"};
+  for (size_t k = 0; k < 3; ++k) {
+    const byoc_host& table = *host_table_of(plugins[k]);
+    // Another size under the same key would be refused if the plugin's id were not part of it.
+    uint64_t bytes = k == 1 ? 200 : 100;
+    ASSERT_EQ(table.packed_get(table.ctx, {key.data(), key.size()}, bytes, 64, Fill::fill, &fill,
+                               &held[k]),
+              nullptr);
+  }
+  EXPECT_EQ(fill.calls, 2);
+  EXPECT_EQ(held[0].view->data, held[2].view->data);
+  EXPECT_NE(held[0].view->data, held[1].view->data);
+  EXPECT_EQ(held[1].view->shape[0], 200);
+  for (byoc_held& one : held) one.release(one.ctx);
 }
 
 TEST(LogLevel, IsWarningUnlessBYOC_LOGSaysOtherwise) {
