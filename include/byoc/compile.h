@@ -5,6 +5,9 @@
 
 namespace byoc {
 
+/// Optimisation levels: 0 no fusion, 1 folding and fusion, 2 layouts and in-place as well.
+inline constexpr int kMinLevel = 0, kMaxLevel = 2;
+
 struct BuildOptions {
   std::shared_ptr<const PluginSet> plugins;
   /// In order of priority. Of those with the flag DEFAULT the last one named is the default
@@ -12,7 +15,7 @@ struct BuildOptions {
   /// codegen (and only the attribute's plugins, when functions carry `compiler`).
   std::vector<std::string> compilers;
   std::string default_codegen;  // --default; empty: chosen as above
-  int level = 2;
+  int level = 2;                // kMinLevel to kMaxLevel
   bool strict = false;
   bool exact_sums = false;    // kernels that round otherwise than the direct sum are forbidden
   bool compile_only = false;  // nothing of it is loaded in this process
@@ -24,7 +27,8 @@ struct BuildOptions {
   Report* report = nullptr;
 };
 
-/// Resolves the choice of plugins. Errors: slug "unknown-plugin", "no-default-codegen".
+/// Resolves the choice of plugins. Errors: slug "unknown-plugin", "no-default-codegen",
+/// "unknown-level".
 Result<PassContext> make_context(const IRModule& module, const BuildOptions& options);
 /// Section 2 of the architecture, up to and with partition_graph.
 Result<IRModule> partition_for(IRModule module, const BuildOptions& options);

@@ -116,5 +116,20 @@ INSTANTIATE_TEST_SUITE_P(Models, ThreeWays,
                                          Model{"residual", ""}),
                          [](const auto& info) { return std::string(info.param.name); });
 
+TEST(Level, ThatDoesNotExistIsRefused) {
+  for (int level : {-1, 3}) {
+    BuildOptions options;
+    options.plugins = built_plugins();
+    options.level = level;
+    IRModule module = parse("fn main(%x: f32[2]) { %0 = relu(%x) return %0 }");
+    const std::string message = cat("there is no optimisation level ", level, ", only 0 to 2");
+    for (const Status& status :
+         {build(module, options).status(), partition_for(module, options).status()}) {
+      EXPECT_EQ(status.slug(), "unknown-level");
+      EXPECT_EQ(status.message(), message);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace byoc::test

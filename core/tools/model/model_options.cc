@@ -66,6 +66,11 @@ Result<IRModule> load_ir(const std::string& path, const ModelOptions& options) {
   return bind_shapes(std::move(module), shapes, context);
 }
 
+Status check_level(int level) {
+  if (level >= kMinLevel && level <= kMaxLevel) return {};
+  return cli::usage_error(cat("-O is ", kMinLevel, " to ", kMaxLevel, ", not ", level));
+}
+
 }  // namespace
 
 void add_plugin_options(cli::Command& command, PluginFlags& flags) {
@@ -81,7 +86,8 @@ void add_build_options(cli::Command& command, ModelOptions& options) {
   all.push_back(
       {"--default", "ID", "the plugin that takes what nobody else took", &options.default_codegen});
   add_plugin_options(command, options.plugins);
-  all.push_back({"--threads", "N", "threads of a run; 0: all cores", &options.threads});
+  all.push_back(
+      {"--threads", "N", "threads of a run, and of compiling; 0: all cores", &options.threads});
   all.push_back({"--target", "CPU",
                  "the machine to compile for: native, x86-64-v2, -v3, -v4, aarch64",
                  &options.target});
@@ -91,7 +97,7 @@ void add_build_options(cli::Command& command, ModelOptions& options) {
                  "no kernel rounds otherwise than the direct sum, as Winograd does",
                  &options.exact_sums});
   all.push_back({"-O", "LEVEL",
-                 "0 no fusion, 1 folding and fusion, 2 layouts and in-place, 3 faster numerics",
+                 "0 no fusion, 1 folding and fusion, 2 (default) layouts and in-place as well",
                  &options.level});
 }
 
@@ -124,8 +130,7 @@ Result<std::shared_ptr<const PluginSet>> load_plugins(const PluginFlags& flags,
 }
 
 Result<BuildOptions> build_options(const ModelOptions& options, const cli::CommonOptions& common) {
-  if (options.level < 0 || options.level > 3)
-    return cli::usage_error(cat("-O wants 0 to 3, not ", options.level));
+  BYOC_TRY_STATUS(check_level(options.level));
   auto target = te::parse_target(options.target);
   if (!target.ok()) return cli::usage_error(cat("--target: ", target.status().message()));
   BuildOptions out;
@@ -159,6 +164,7 @@ Result<std::string> model_path(const std::string& model) {
 }
 
 Result<IRModule> load_model(const ModelOptions& options) {
+  BYOC_TRY_STATUS(check_level(options.level));  // also where nothing is built, as in `print`
   BYOC_TRY(std::string path, model_path(options.model));
   if (path.ends_with(".onnx")) return load_onnx(path, options);
   if (path.ends_with(".ir")) return load_ir(path, options);

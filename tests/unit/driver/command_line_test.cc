@@ -26,6 +26,15 @@ TEST(CommandLine, SuggestsTheOptionThatWasMeant) {
   EXPECT_THAT(ran.err, HasSubstr("no option --shap; did you mean \"--shape\"?"));
 }
 
+TEST(CommandLine, RefusesOptimisationLevelsThatDoNotExist) {
+  for (const char* level : {"-O 3", "-O -1"}) {
+    Ran ran = Byoc()(std::string("print x.onnx ") + level);
+    EXPECT_EQ(ran.code, 2) << level;
+    EXPECT_THAT(ran.err, HasSubstr("-O is 0 to 2, not ")) << level;
+  }
+  EXPECT_THAT(Byoc()("print --help").out, testing::Not(HasSubstr("3 faster numerics")));
+}
+
 TEST(CommandLine, TakesOptionsBeforeAndAfterTheCommand) {
   Byoc byoc;
   EXPECT_EQ(byoc("--json ops relu").out, byoc("ops relu --json").out);
