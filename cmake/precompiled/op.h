@@ -3,5 +3,5 @@
 #include <array>
 #include <cmath>
 
-#include "precompiled/core.h"
 #include <Eigen/Core>
+#include "precompiled/core.h"
