@@ -60,6 +60,11 @@ void follow(Grower& g, Ref y) {
     Ref b = g.weight(TensorType{dtype, bias});
     y = g.chance(0.8) ? g.then("add", {y, b}) : g.call("add", {b, y}).value_or(y);
   }
+  if (g.chance(0.15)) {
+    Shape factor(spatial + 1, Dim(1));
+    if (g.chance(0.7)) factor[0] = Dim(g.dim(y, 1));
+    y = g.then("multiply", {y, g.constant(TensorType{dtype, factor}, {0.5, 2})});
+  }
   if (g.chance(0.3)) {
     y = g.then("batch_norm", {y, g.constant(channels, {0.5, 2}), g.constant(channels),
                               g.constant(channels), g.constant(channels, {0.3, 2})});
