@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "byoc/ir/intern.h"
 #include "core/region/judge.h"
 
 namespace byoc {
@@ -119,7 +120,9 @@ Result<IRModule> partition_for(IRModule module, const BuildOptions& options) {
   return run_passes(std::move(module), partition_pipeline(context), context);
 }
 
-Result<Executable> build(IRModule module, const BuildOptions& options) {
+namespace {
+
+Result<Executable> build_all(IRModule module, const BuildOptions& options) {
   BYOC_TRY(PassContext context, make_context(module, options));
   BYOC_TRY_STATUS(check_static_inputs(module));
   std::vector<Pass> passes =
@@ -127,6 +130,17 @@ Result<Executable> build(IRModule module, const BuildOptions& options) {
   for (Pass& pass : codegen_pipeline(context)) passes.push_back(std::move(pass));
   BYOC_TRY(module, run_passes(std::move(module), passes, context));
   return make_executable(module);
+}
+
+}  // namespace
+
+Result<Executable> build(IRModule module, const BuildOptions& options) {
+  // An Executable contains no interned values. Remarks do, and instruments may keep modules.
+  if (options.report != nullptr || !options.instruments.empty())
+    return build_all(std::move(module), options);
+  InternArena arena;
+  InternScope scope(arena);
+  return build_all(std::move(module), options);
 }
 
 }  // namespace byoc

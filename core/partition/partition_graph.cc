@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "byoc/base/check.h"
+#include "byoc/ir/intern.h"
 #include "byoc/pass/partition.h"
 #include "core/region/quotient.h"
 
@@ -147,8 +148,9 @@ Symbol Cutter::other_name(const std::string& base) {
 
 // <plugin>_<function>_<number>, which differs from region to region.
 Symbol Cutter::add_function(const Region& region, Function body) {
-  static const Symbol kCompiler = "compiler", kGlobalSymbol = "global_symbol",
-                      kPrimitive = "primitive";
+  static const Symbol kCompiler = lasting_symbol("compiler"),
+                      kGlobalSymbol = lasting_symbol("global_symbol"),
+                      kPrimitive = lasting_symbol("primitive");
   std::string base = base_name(region);
   Symbol name = base;
   if (!is_free(name)) name = other_name(base);

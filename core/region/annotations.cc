@@ -3,6 +3,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "byoc/ir/intern.h"
 #include "byoc/op/op.h"
 
 namespace byoc {
@@ -97,7 +98,8 @@ uint32_t& Reader::index_of(int64_t number) {
 }
 
 Status Reader::read_annotation(uint32_t node, uint32_t& region) {
-  static const Symbol kCompiler = "compiler", kOpen = "open", kRegion = "region";
+  static const Symbol kCompiler = lasting_symbol("compiler"), kOpen = lasting_symbol("open"),
+                      kRegion = lasting_symbol("region");
   const Attrs& attrs = *std::get<Call>(function_.nodes[node].kind).attrs;
   Region now{attrs.i(kRegion), compiler_.read(attrs, kCompiler), attrs.b(kOpen, false)};
   uint32_t& known_index = index_of(now.number);

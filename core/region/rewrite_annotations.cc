@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "byoc/base/check.h"
+#include "byoc/ir/intern.h"
 #include "byoc/op/registry.h"
 
 namespace byoc {
@@ -65,7 +66,8 @@ class Writer {
 
 // Regions of one compiler share a form in which only the number changes.
 void Writer::make_attrs() {
-  static const Symbol kCompiler = "compiler", kOpen = "open", kRegion = "region";
+  static const Symbol kCompiler = lasting_symbol("compiler"), kOpen = lasting_symbol("open"),
+                      kRegion = lasting_symbol("region");
   attrs_.reserve(annotations_.regions.size());
   std::map<std::pair<uint32_t, bool>, Attrs> forms;
   for (const Region& region : annotations_.regions) {

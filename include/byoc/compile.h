@@ -33,7 +33,8 @@ Result<PassContext> make_context(const IRModule& module, const BuildOptions& opt
 /// Section 2 of the architecture, up to and with partition_graph.
 Result<IRModule> partition_for(IRModule module, const BuildOptions& options);
 /// All of it. Errors: slug "symbolic-shape" names inputs without static shapes; kCancelled, slug
-/// "interrupted".
+/// "interrupted". Names and types that it interns are freed when it returns, unless `report` or
+/// `instruments` may keep them; those of `module` are the caller's (byoc/ir/intern.h).
 Result<Executable> build(IRModule module, const BuildOptions& options);
 /// What a plugin receives of the function `name`, whose types are static.
 CompileFunction compile_input(const IRModule& module, Symbol name);

@@ -1,6 +1,7 @@
 // The json plugin: the reference. It takes every op that has a reference kernel, keeps the graph's
 // JSON as its artifact, and runs the kernels one after another. The smallest whole plugin, and the
 // oracle of all tests.
+#include "byoc/ir/intern.h"
 #include "byoc/plugin/sdk.h"
 #include "byoc/text/graph_json.h"
 #include "plugins/json/interpreter.h"
@@ -10,6 +11,8 @@ namespace {
 
 // Throws the reason, with the node, when some op cannot be interpreted.
 Interpreter read(const sdk::Graph& graph) {
+  InternArena arena;  // an Interpreter contains no interned values
+  InternScope scope(arena);
   Result<IRModule> module = read_graph_json(graph.json, all_ops(), nullptr);
   if (!module.ok()) throw sdk::Error(BYOC_BAD_GRAPH, module.status().message());
   int64_t node = -1;

@@ -1,5 +1,6 @@
 #include "plugins/llvm/lower.h"
 
+#include "byoc/ir/intern.h"
 #include "byoc/text/graph_json.h"
 #include "plugins/llvm/topi/anchors.h"
 #include "plugins/llvm/topi/depthwise.h"
@@ -11,7 +12,10 @@
 namespace byoc::llvm_plugin {
 namespace {
 
+/// Tensor expressions contain no interned values, so those of the graph can be freed.
 Result<te::Dag> translate(std::string_view graph_json, const te::Target& target) {
+  InternArena arena;
+  InternScope scope(arena);
   BYOC_TRY(IRModule module, read_graph_json(graph_json, all_ops(), nullptr));
   return te::translate_to_te(module, module.function(module.entry), target, te::by_level(),
                              topi::strategies());
