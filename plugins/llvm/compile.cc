@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
-#include <thread>
 
 namespace byoc::llvm_plugin {
 namespace {
@@ -32,16 +31,6 @@ Result<Kernel> guarded(const std::function<Result<Kernel>()>& job) {
 
 }  // namespace
 
-void on_threads(size_t n, uint32_t jobs, const std::function<void(size_t)>& work) {
-  std::atomic<size_t> next{0};
-  auto run = [&] {
-    for (size_t k = next++; k < n; k = next++) work(k);
-  };
-  std::vector<std::jthread> threads;
-  for (size_t t = 1; t < std::min<size_t>(n, jobs); ++t) threads.emplace_back(run);
-  run();
-}
-
 Compiled compile_kernels(std::span<const te::LoopFunction> functions, const Machine& machine,
                          const CompileOptions& options) {
   std::vector<std::string> symbols;
@@ -57,7 +46,7 @@ Compiled compile_kernels(std::span<const te::LoopFunction> functions, const Mach
   Compiled out{std::vector<std::shared_ptr<const Kernel>>(functions.size()),
                std::vector<Status>(functions.size())};
   std::atomic<uint32_t> done{0};
-  on_threads(distinct.size(), options.jobs, [&](size_t job) {
+  auto compile_one = [&](size_t job) {
     size_t k = distinct[job];
     auto kernel =
         guarded([&] { return find_or_compile(functions[k], symbols[k], machine, options); });
@@ -65,7 +54,12 @@ Compiled compile_kernels(std::span<const te::LoopFunction> functions, const Mach
     else out.errors[k] = std::move(kernel.status());
     if (options.set_progress)
       options.set_progress(static_cast<uint32_t>(1000 * ++done / distinct.size()));
-  });
+  };
+  if (options.for_each) {
+    options.for_each(distinct.size(), compile_one);
+  } else {
+    for (size_t job = 0; job < distinct.size(); ++job) compile_one(job);
+  }
   for (size_t k = 0; k < functions.size(); ++k) {
     size_t from = first.at(symbols[k]);
     if (from == k) continue;

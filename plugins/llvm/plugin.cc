@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <thread>
 
 #include "byoc/base/buffer.h"
 #include "byoc/base/file.h"
@@ -82,10 +81,17 @@ EmitOptions emit_options_of(const byoc_compile& raw) {
   return options;
 }
 
+/// On the host's threads, of which the user limits the number.
+void for_each(size_t n, const std::function<void(size_t)>& work) {
+  sdk::host().parallel_for(n, 1, [&](uint64_t begin, uint64_t end, uint32_t) {
+    for (uint64_t k = begin; k < end; ++k) work(k);
+  });
+}
+
 CompileOptions options_of(const sdk::CompileRequest& request, const KernelCache& cache) {
   CompileOptions options;
   options.emit = emit_options_of(request.raw);
-  options.jobs = std::max(std::thread::hardware_concurrency(), 1u);
+  options.for_each = for_each;
   options.cache = &cache;
   options.is_cancelled = [cancel = request.cancel()] { return cancel.is_requested(); };
   options.set_progress = [cancel = request.cancel()](uint32_t permille) {

@@ -5,6 +5,7 @@
 #include "byoc/base/check.h"
 #include "runtime/host/host.h"
 #include "runtime/host/kernel_facts.h"
+#include "runtime/host/threads.h"
 
 namespace byoc {
 namespace {
@@ -159,6 +160,7 @@ Status Plugin::compile_into(std::span<const CompileFunction> functions,
   std::lock_guard lock(mutex_);
   ModuleGuard guard{table_};
   Cancellation::Scope scope(options.cancel);
+  ThreadScope threads(options.threads);  // before the lock, as where modules are loaded
   Status status = call_plugin(
       id_, "compile", [&] { return table_.compile(instance_, &raw, &guard.module); },
       &result.function, &result.node);

@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <thread>
+
+#include "plugins/llvm/build_id.h"
 #include "plugins/llvm/compile.h"
 #include "plugins/llvm/machine/link.h"
 #include "run_loops.h"
@@ -153,7 +156,7 @@ TEST(CompileKernels, CompilesEqualFunctionsOnceAndFindsThemInTheCache) {
   KernelCache cache(folder.file("kernels"), "one");
   te::LoopFunction functions[] = {scale(8, 2), sine(), scale(8, 2, "again")};
   std::vector<uint32_t> progress;
-  CompileOptions options{.jobs = 1, .cache = &cache};
+  CompileOptions options{.cache = &cache};
   options.set_progress = [&](uint32_t permille) { progress.push_back(permille); };
   Compiled first = compile_kernels(functions, test::this_machine(), options);
   ASSERT_TRUE(first.kernels[0] && first.kernels[1]);
@@ -165,7 +168,11 @@ TEST(CompileKernels, CompilesEqualFunctionsOnceAndFindsThemInTheCache) {
 
 TEST(CompileKernels, StopsWhenCancelledAndSaysSoPerFunction) {
   te::LoopFunction functions[] = {scale(8, 2), sine()};
-  CompileOptions options{.jobs = 2};
+  CompileOptions options;
+  options.for_each = [](size_t n, const std::function<void(size_t)>& work) {
+    std::vector<std::jthread> threads;
+    for (size_t k = 0; k < n; ++k) threads.emplace_back([&work, k] { work(k); });
+  };
   options.is_cancelled = [] { return true; };
   Compiled out = compile_kernels(functions, test::this_machine(), options);
   EXPECT_EQ(out.errors[0].code(), Code::kCancelled);
