@@ -1,13 +1,11 @@
 // The llvm plugin: the default codegen. Functions become loops, loops become LLVM IR, and all of a
 // request becomes one native module, which the runtime loads without this plugin.
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstring>
 
 #include "byoc/base/buffer.h"
-#include "byoc/base/file.h"
 #include "byoc/plugin/sdk.h"
+#include "plugins/llvm/build_id.h"
 #include "plugins/llvm/compile.h"
 #include "plugins/llvm/lower.h"
 #include "plugins/llvm/module.h"
@@ -48,12 +46,11 @@ class LlvmPlugin : public sdk::Plugin {
   std::string cache_folder_;
 };
 
-/// The bytes of this library: another build of the plugin may make other code.
-std::string this_compiler() {
-  Dl_info info;
-  if (::dladdr(reinterpret_cast<const void*>(&this_compiler), &info) == 0) return "unknown";
-  auto file = MappedFile::open(info.dli_fname);
-  return file.ok() ? content_key((*file)->bytes()).hex() : "unknown";
+/// Another build of the plugin may make other code. The image that runs counts and not its file,
+/// which may be a newer build already. "": unknown, and nothing can be cached.
+const std::string& this_compiler() {
+  static const std::string id = build_id_at(reinterpret_cast<const void*>(&this_compiler));
+  return id;
 }
 
 te::Target target_of(std::string_view text) {
@@ -128,7 +125,7 @@ std::unique_ptr<sdk::Module> LlvmPlugin::compile_module(sdk::CompileRequest& req
   te::Target target = target_of(request.raw);
   Machine machine = value_of(machine_of(target));
   std::vector<te::LoopFunction> functions = lower_all(request, target);
-  KernelCache cache(cache_folder_, cache_folder_.empty() ? "" : this_compiler());
+  KernelCache cache(this_compiler().empty() ? "" : cache_folder_, this_compiler());
   CompileOptions options = options_of(request, cache);
   Compiled compiled = compile_kernels(functions, machine, options);
   std::vector<const Kernel*> kernels;

@@ -100,6 +100,27 @@ TEST(Listing, ShowsLlvmAndAssembly) {
   EXPECT_THAT(listed->assembly, HasSubstr("ret"));
 }
 
+TEST(BuildId, IsThatOfTheLoadedImage) {
+  static const int in_this_program = 0;
+  std::string id = build_id_at(&in_this_program);
+  ASSERT_FALSE(id.empty()) << "linked without --build-id";
+  FILE* readelf = ::popen("readelf -n /proc/$PPID/exe", "r");
+  ASSERT_NE(readelf, nullptr);
+  std::string notes(4096, '\0');
+  notes.resize(std::fread(notes.data(), 1, notes.size(), readelf));
+  ::pclose(readelf);
+  EXPECT_THAT(notes, HasSubstr("Build ID: " + id + "\n"));
+}
+
+TEST(BuildId, DiffersFromLibraryToLibraryAndIsEmptyWhereNothingIsLoaded) {
+  std::string libc = build_id_at(reinterpret_cast<const void*>(&std::fread));
+  static const int in_this_program = 0;
+  EXPECT_NE(libc, build_id_at(&in_this_program));
+  auto memory = std::make_unique<int>(0);
+  EXPECT_EQ(build_id_at(memory.get()), "");
+  EXPECT_EQ(build_id_at(nullptr), "");
+}
+
 TEST(KernelCache, FindsWhatWasPutForTheSameCompiler) {
   test::TempFolder folder;
   KernelCache cache(folder.file("kernels"), "one");

@@ -165,6 +165,71 @@ TEST(LlvmPlugin, CachesKernelsOfExactSumsApart) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.file("cache")), {}), 2);
 }
 
+// A rebuild puts another file in the place of the one that runs. What the old image compiles must
+// not be found by the new one, which would take it for its own.
+TEST(LlvmPlugin, CachesUnderTheBuildThatRunsWhateverItsFileIsNow) {
+  namespace fs = std::filesystem;
+  TempFolder folder;
+  const std::string library = folder.file("libbyoc_llvm.so"), cache = folder.file("cache");
+  fs::copy_file(cat(BYOC_PLUGIN_DIR, "/libbyoc_llvm.so"), library);
+  PluginSearch search;
+  search.files = {library};
+  search.options = {{"llvm", {{"cache_dir", cache}}}};
+  auto set = PluginSet::load(search);
+  ASSERT_NE(set->find("llvm"), nullptr);
+  auto compile = [&](std::string_view text) {
+    IRModule module = parse(text);
+    CompileFunction function = compile_input(module, module.entry);
+    EXPECT_TRUE(set->find("llvm")->compile({&function, 1}, {}).status.ok());
+  };
+  fs::copy_file(library, folder.file("rebuilt"));
+  put(folder.file("rebuilt"), get(library) + "another build");
+  fs::rename(folder.file("rebuilt"), library);
+  compile("fn main(%x: f32[5]) { %0 = relu(%x) return %0 }");
+  fs::copy_file(cat(BYOC_PLUGIN_DIR, "/libbyoc_llvm.so"), folder.file("rebuilt"));
+  put(folder.file("rebuilt"), get(library) + "a third build");
+  fs::rename(folder.file("rebuilt"), library);
+  compile("fn main(%x: f32[6]) { %0 = relu(%x) return %0 }");
+  std::set<std::string> compilers;
+  for (const auto& entry : fs::directory_iterator(cache)) {
+    std::string name = entry.path().filename().string();
+    compilers.insert(name.substr(name.find('-') + 1));
+  }
+  EXPECT_THAT(compilers, ::testing::SizeIs(1));
+  auto other = plugins(cache);  // the same build from its own file
+  set = other;
+  compile("fn main(%x: f32[5]) { %0 = relu(%x) return %0 }");
+  EXPECT_EQ(std::distance(fs::directory_iterator(cache), {}), 2) << "nothing new was compiled";
+}
+
+/// Threads of this process.
+size_t count_threads() {
+  return static_cast<size_t>(
+      std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
+}
+
+TEST(LlvmPlugin, CompilesOnAsManyThreadsAsItIsGivenAndNoMore) {
+  TempFolder folder;
+  auto set = plugins(folder.file("cache"));
+  std::vector<IRModule> modules;
+  std::vector<CompileFunction> functions;
+  for (int k = 0; k < 6; ++k) {
+    modules.push_back(parse(cat("fn main(%x: f32[", k + 3, "]) { %0 = tanh(%x) return %0 }")));
+    functions.push_back(compile_input(modules.back(), modules.back().entry));
+    functions.back().symbol = cat("f", k);
+  }
+  const size_t before = count_threads();
+  for (uint32_t threads : {1u, 3u}) {
+    Cancellation watched;
+    std::atomic<size_t> most{0};
+    watched.set_progress(
+        [&](uint32_t, std::string_view) { most = std::max(most.load(), count_threads()); });
+    CompileOptions options{.threads = threads, .cancel = &watched};
+    ASSERT_TRUE(set->find("llvm")->compile(functions, options).status.ok());
+    EXPECT_EQ(most, before + threads - 1);
+  }
+}
+
 TEST(LlvmPlugin, ReportsProgressPerKernelAndStopsWhenCancelled) {
   TempFolder folder;
   auto set = plugins(folder.file("cache"));
