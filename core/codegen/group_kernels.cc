@@ -58,7 +58,8 @@ class Grouper {
   void join(uint32_t node, uint32_t kernel);
   void visit(uint32_t node);
   void tell_producers(uint32_t node);
-  bool reads_again(uint32_t reader, ValueId value) const;
+  bool swells(uint32_t reader) const;
+  bool reads_again(uint32_t reader, ValueId value, bool swells) const;
   bool lets_in(uint32_t center, ValueId value) const;
 
   const Function& function_;
@@ -78,23 +79,27 @@ uint64_t Grouper::max_ops(uint32_t node) const {
   return plugin != nullptr && (plugin->flags() & BYOC_PLUGIN_ONE_ANCHOR) ? plugin->max_ops() : 0;
 }
 
+// Returns whether an op that moves elements makes more of them than it reads. O(operands).
+bool Grouper::swells(uint32_t reader) const {
+  if (call(reader).op->kind != FusionKind::kInjective) return false;
+  int64_t given = 0, made = 0;
+  for (ValueId arg : function_.args(function_.nodes[reader]))
+    given += elements(function_.type(arg));
+  for (size_t k = 0; k < function_.nodes[reader].types.size(); ++k)
+    made += elements(function_.nodes[reader].types[k]);
+  return made > given;
+}
+
 // Would an element of `value`, were it computed where it is read, be computed more than once?
-bool Grouper::reads_again(uint32_t reader, ValueId value) const {
-  int64_t from = elements(function_.type(value));
+bool Grouper::reads_again(uint32_t reader, ValueId value, bool swells) const {
   switch (call(reader).op->kind) {
     case FusionKind::kElementwise:
     case FusionKind::kReduction:
       return false;  // lets_in has looked at reductions
     case FusionKind::kBroadcast:
-      return size(reader) != from;
-    case FusionKind::kInjective: {
-      int64_t given = 0, made = 0;
-      for (ValueId arg : function_.args(function_.nodes[reader]))
-        given += elements(function_.type(arg));
-      for (size_t k = 0; k < function_.nodes[reader].types.size(); ++k)
-        made += elements(function_.nodes[reader].types[k]);
-      return made > given;
-    }
+      return size(reader) != elements(function_.type(value));
+    case FusionKind::kInjective:
+      return swells;
     default:
       return true;
   }
@@ -155,6 +160,8 @@ void Grouper::visit(uint32_t node) {
 void Grouper::tell_producers(uint32_t node) {
   const Member& reader = members_[node];
   if (is_annotation(function_.nodes[node])) return;
+  const bool is_call = std::holds_alternative<Call>(function_.nodes[node].kind);
+  const bool is_swelling = is_call && swells(node);
   for (ValueId arg : function_.args(function_.nodes[node])) {
     ValueId value = through_annotations(function_, arg);
     Member& producer = members_[value.node];
@@ -170,8 +177,8 @@ void Grouper::tell_producers(uint32_t node) {
     (before ? producer.is_before : producer.is_behind) = true;
     producer.is_aligned &= !before && reader.is_aligned && size(node) == kernels_[kernel].size &&
                            call(node).op->kind != FusionKind::kInjective;
-    producer.is_copied |=
-        reader.is_copied || reads_again(node, value) || (center && !lets_in(node, value));
+    producer.is_copied |= reader.is_copied || reads_again(node, value, is_swelling) ||
+                          (center && !lets_in(node, value));
   }
 }
 
