@@ -17,6 +17,8 @@ constexpr std::string_view kVerify = "0";
 
 constexpr PassOption kOptions[] = {
     {"verify", kVerify, "1: verify the module after every pass (the default of debug builds)"},
+    {"fold_mib", "64",
+     "MiB by which fold_constants may make a module larger, besides the size of its constants"},
 };
 
 Status check_options(const PassContext& context) {

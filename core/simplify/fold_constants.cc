@@ -1,8 +1,13 @@
 // Ops whose operands are all constants are computed now, by their reference kernels:
 //   %c = const[1,2] : i64[2]  %0 = add(%c, %c)      ->      %0 = const[2,4] : i64[2]
 // An op stays when it has no kernel for these types, when its results are larger than 64 MiB (a
-// broadcast value must not swell the model), when it would take seconds, and when an annotation
-// reads it: constants are never wrapped. The constants it read are left to eliminate_dead_code.
+// broadcast value must not swell the model), when all results together would be larger than the
+// model's constants and the option fold_mib (64 MiB) more, when it would take seconds, and when an
+// annotation reads it: constants are never wrapped. The constants it read are left to
+// eliminate_dead_code.
+#include <algorithm>
+#include <charconv>
+
 #include "byoc/base/check.h"
 #include "byoc/op/evaluate.h"
 #include "byoc/pass/simplify.h"
@@ -27,8 +32,10 @@ std::vector<bool> read_by_annotations(const Function& function) {
 
 class Folder {
  public:
-  Folder(IRModule& module, const Function& function)
+  /// Takes what it adds off `bytes_left`.
+  Folder(IRModule& module, const Function& function, int64_t& bytes_left)
       : rewriter_(function),
+        bytes_left_(bytes_left),
         to_(rewriter_.to()),
         constants_(module, to_),
         keep_(read_by_annotations(function)) {}
@@ -44,13 +51,14 @@ class Folder {
   Values compute(uint32_t node) const;  // empty: it cannot, or it takes too long
 
   Rewriter rewriter_;
+  int64_t& bytes_left_;
   Function& to_;
   ConstantNodes constants_;
   std::vector<bool> keep_;
 };
 
-bool has_small_results(const Node& node) {
-  int64_t left = kMaxResultBytes;
+// Returns whether the results have at most `left` bytes.
+bool has_small_results(const Node& node, int64_t left) {
   for (size_t output = 0; output < node.types.size(); ++output) {
     Result<int64_t> size = size_bytes(*node.types[output]);
     if (!size.ok() || *size > left) return false;
@@ -68,7 +76,7 @@ bool Folder::may_fold(uint32_t k) const {
       if (known(arg) == nullptr) return false;
     }
   }
-  return has_small_results(node);
+  return has_small_results(node, std::min(kMaxResultBytes, bytes_left_));
 }
 
 Folder::Values Folder::compute(uint32_t k) const {
@@ -96,17 +104,34 @@ Function Folder::run() && {
                node.types.size(), " outputs");
     if (values.empty()) rewriter_.copy(k);
     for (uint32_t output = 0; output < values.size(); ++output) {
+      bytes_left_ -= static_cast<int64_t>(values[output]->size());
       rewriter_.set({k, output}, constants_.add(values[output], node.types[output], node.loc));
     }
   }
   return std::move(rewriter_).finish();
 }
 
+// Returns the bytes that results may have in all.
+Result<int64_t> bytes_to_add(const IRModule& module, const PassContext& context) {
+  const std::string text = context.option("fold_mib");
+  uint32_t mib = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mib);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return invalid(cat("fold_mib is \"", text, "\"; expected a number of MiB"))
+        .with_slug("bad-option");
+  }
+  int64_t out = int64_t{mib} << 20;
+  for (const auto& [key, constant] : module.constants)
+    out += static_cast<int64_t>(constant->size());
+  return out;
+}
+
 }  // namespace
 
-Result<IRModule> fold_constants(IRModule module, const PassContext&) {
+Result<IRModule> fold_constants(IRModule module, const PassContext& context) {
+  BYOC_TRY(int64_t bytes_left, bytes_to_add(module, context));
   for (auto& [name, function] : module.functions) {
-    if (!is_settled(function)) function = Folder(module, function).run();
+    if (!is_settled(function)) function = Folder(module, function, bytes_left).run();
   }
   return module;
 }

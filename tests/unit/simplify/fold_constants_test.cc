@@ -35,6 +35,35 @@ TEST(FoldConstants, LeavesLargeResults) {
   EXPECT_EQ(count_calls(*folded, "add"), 1);
 }
 
+// Each sum has 24 MiB, and the constants have next to none.
+std::string four_large_sums() {
+  std::string text = "fn main() {\n  %b = const(1.0) : f32[1,4096]\n";
+  for (int k = 0; k < 4; ++k) text += cat("  %a", k, " = const(", k, ".0) : f32[1536,1]\n");
+  for (int k = 0; k < 4; ++k) text += cat("  %", k, " = add(%a", k, ", %b)\n");
+  return text + "  return %0, %1, %2, %3 }";
+}
+
+TEST(FoldConstants, LeavesResultsThatWouldSwellTheModelInAll) {
+  auto folded = after(module_of(four_large_sums()), "fold_constants");
+  ASSERT_TRUE(folded.ok());
+  EXPECT_EQ(count_calls(*folded, "add"), 2) << "64 MiB hold two of the four";
+}
+
+TEST(FoldConstants, AddsAsMuchAsTheOptionAllows) {
+  for (auto [mib, left] : {std::pair("0", 4), std::pair("24", 3), std::pair("1000", 0)}) {
+    PassContext context;
+    context.options["fold_mib"] = mib;
+    auto folded = fold_constants(module_of(four_large_sums()), context);
+    ASSERT_TRUE(folded.ok());
+    EXPECT_EQ(count_calls(*folded, "add"), left) << mib;
+  }
+  PassContext context;
+  context.options["fold_mib"] = "many";
+  auto refused = fold_constants(module_of(four_large_sums()), context);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.status().to_string().find("fold_mib is \"many\""), std::string::npos);
+}
+
 TEST(FoldConstants, LeavesWhatWouldTakeSeconds) {
   IRModule module =
       module_of("fn main() { %a = const(1.0) : f32[1000,1000]  %0 = matmul(%a, %a)  return %0 }");
