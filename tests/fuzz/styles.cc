@@ -36,7 +36,7 @@ Ref weights(Grower& g, std::vector<int64_t> dims, Domain domain = {-1, 1}) {
 Ref conv_block(Grower& g, Ref x) {
   const int64_t c = g.dim(x, 1);
   const bool depthwise = g.chance(0.2);
-  const int64_t o = depthwise ? c : g.chance(0.4) ? c : g.one_of<int64_t>({3, 4, 8, 12, 16});
+  const int64_t o = depthwise ? c : g.chance(0.4) ? c : g.one_of<int64_t>({3, 4, 8, 8, 16, 16, 24});
   const int64_t k = g.one_of<int64_t>({1, 3, 3, 5}), stride = g.chance(0.25) ? 2 : 1;
   Attrs attrs{{"pads", Ints(4, k / 2)},
               {"strides", Ints{stride, stride}},
@@ -85,10 +85,13 @@ Ref shuffle_channels(Grower& g, Ref x) {
 Ref pooled(Grower& g, Ref x) {
   if (g.dim(x, 2) < 3 || g.dim(x, 3) < 3) return x;
   const int64_t k = g.between(2, 3);
-  return g.then(g.chance(0.6) ? "max_pool" : "average_pool", {x},
-                {{"kernel_shape", Ints{k, k}},
-                 {"strides", Ints{2, 2}},
-                 {"pads", Ints(4, g.pick(2) ? k / 2 : 0)}});
+  Ints pads(4, g.chance(0.5) ? k / 2 : 0);
+  for (int64_t& pad : pads) {
+    if (g.chance(0.3)) pad = g.between(0, k - 1);
+  }
+  return g.then(
+      g.chance(0.6) ? "max_pool" : "average_pool", {x},
+      {{"kernel_shape", Ints{k, k}}, {"strides", Ints{2, g.between(1, 2)}}, {"pads", pads}});
 }
 
 Ref branched(Grower& g, Ref x) {
@@ -105,6 +108,7 @@ void grow_cnn(Grower& g) {
   for (int64_t k = g.between(1, 4); k > 0; --k) {
     switch (g.pick(8)) {
       case 0:
+      case 7:
         x = pooled(g, x);
         break;
       case 1:
