@@ -12,19 +12,13 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-/// Tensor expressions contain no interned values, so those of the graph can be freed.
-Result<te::Dag> translate(std::string_view graph_json, const te::Target& target) {
-  InternArena arena;
-  InternScope scope(arena);
-  BYOC_TRY(IRModule module, read_graph_json(graph_json, all_ops(), nullptr));
+Result<te::Dag> translate(const IRModule& module, const te::Target& target) {
   return te::translate_to_te(module, module.function(module.entry), target, te::by_level(),
                              topi::strategies());
 }
 
-}  // namespace
-
-Result<te::LoopFunction> loops_of_graph(std::string_view graph_json, const te::Target& target) {
-  BYOC_TRY(te::Dag dag, translate(graph_json, target));
+Result<te::LoopFunction> loops_of(const IRModule& module, const te::Target& target) {
+  BYOC_TRY(te::Dag dag, translate(module, target));
   const te::ScheduleProvider chain[] = {
       topi::stem_schedules(target), topi::depthwise_schedules(target), topi::pool_schedules(target),
       topi::anchor_schedules(target), topi::default_schedules(target)};
@@ -32,9 +26,51 @@ Result<te::LoopFunction> loops_of_graph(std::string_view graph_json, const te::T
   return te::lower(schedule);
 }
 
+IRModule module_of(Function piece) {
+  IRModule out;
+  out.functions[out.entry] = std::move(piece);
+  return out;
+}
+
+}  // namespace
+
+Result<IRModule> read_function(std::string_view graph_json) {
+  return read_graph_json(graph_json, all_ops(), nullptr);
+}
+
+Result<Lowered> lower_function(const IRModule& module, const te::Target& target, SplitWhen when) {
+  BYOC_TRY(std::optional<Split> split, split_function(module, target, when));
+  Lowered out;
+  if (!split) {
+    BYOC_TRY(te::LoopFunction loops, loops_of(module, target));
+    out.kernels.push_back(std::move(loops));
+    return out;
+  }
+  for (Function& piece : split->pieces) {
+    BYOC_TRY(te::LoopFunction loops, loops_of(module_of(std::move(piece)), target));
+    out.kernels.push_back(std::move(loops));
+  }
+  out.sequence = std::move(split->sequence);
+  return out;
+}
+
+// Tensor expressions contain no interned values, so those of the graph can be freed.
+Result<te::LoopFunction> loops_of_graph(std::string_view graph_json, const te::Target& target) {
+  InternArena arena;
+  InternScope scope(arena);
+  BYOC_TRY(IRModule module, read_function(graph_json));
+  return loops_of(module, target);
+}
+
 Status can_translate(std::string_view graph_json, const te::Target& target) {
-  Result<te::Dag> dag = translate(graph_json, target);
-  return dag.ok() ? Status() : std::move(dag.status());
+  InternArena arena;
+  InternScope scope(arena);
+  BYOC_TRY(IRModule module, read_function(graph_json));
+  BYOC_TRY(std::optional<Split> split, split_function(module, target));
+  if (!split) return translate(module, target).status();
+  for (Function& piece : split->pieces)
+    BYOC_TRY_STATUS(translate(module_of(std::move(piece)), target).status());
+  return {};
 }
 
 }  // namespace byoc::llvm_plugin

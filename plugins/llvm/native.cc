@@ -12,6 +12,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "plugins/llvm/fingerprint.h"
 #include "plugins/llvm/machine/link.h"
+#include "plugins/llvm/topi/code_size.h"
 
 namespace byoc::llvm_plugin {
 namespace {
@@ -25,12 +26,21 @@ struct Optimised {
   Emitted emitted;
 };
 
+// Kernels that are over in less time than their call takes.
+constexpr int64_t kBriefOperations = 1 << 13;
+
+Effort effort_for(const te::LoopFunction& function, const EmitOptions& options) {
+  bool is_brief = options.saves_effort && topi::operations_of(function) <= kBriefOperations;
+  return is_brief ? Effort::kSome : Effort::kMost;
+}
+
 Result<Optimised> emit_optimised(const te::LoopFunction& function, const std::string& symbol,
                                  const Machine& machine, const EmitOptions& options) {
+  const Effort effort = effort_for(function, options);
   auto context = std::make_unique<llvm::LLVMContext>();
-  BYOC_TRY(auto target, make_target_machine(machine));
+  BYOC_TRY(auto target, make_target_machine(machine, effort));
   BYOC_TRY(Emitted emitted, emit_function(function, symbol, machine, *target, options, *context));
-  optimise(*emitted.module, *target);
+  optimise(*emitted.module, *target, effort);
   return Optimised{std::move(context), std::move(target), std::move(emitted)};
 }
 
@@ -93,6 +103,7 @@ std::string kernel_symbol(const te::LoopFunction& function, const Machine& machi
   std::string text = cat(fingerprint(function), "|", machine.triple, "|", machine.tune_cpu, "|",
                          machine.feature_string(), "|", machine.vector_bits, "|", options.contract,
                          "|", options.threads, "|", llvm_version());
+  if (options.saves_effort) text += "|saves effort";
   return "k" + content_key(std::as_bytes(std::span(text))).hex();
 }
 
@@ -114,13 +125,17 @@ Result<Listings> list_kernel(const te::LoopFunction& function, const Machine& ma
   return out;
 }
 
-Result<std::string> link_native(std::span<const Kernel* const> functions, const Machine& machine) {
+Result<std::string> link_native(std::span<const Kernel* const> functions, const Machine& machine,
+                                std::span<const Kernel* const> callees) {
   TableModule table(machine);
   BYOC_TRY(std::string table_object, table.make(functions));
   std::vector<std::string> objects = {std::move(table_object)};
   std::set<std::string> taken;
-  for (const Kernel* kernel : functions) {
-    if (taken.insert(kernel->symbol).second) objects.push_back(kernel->object);
+  for (std::span<const Kernel* const> kernels : {functions, callees}) {
+    for (const Kernel* kernel : kernels) {
+      bool is_new = !kernel->object.empty() && taken.insert(kernel->symbol).second;
+      if (is_new) objects.push_back(kernel->object);
+    }
   }
   return link_shared(objects, BYOC_NATIVE_ENTRY_SYMBOL, machine);
 }

@@ -24,7 +24,9 @@ struct Listings {
 Result<Listings> list_kernel(const te::LoopFunction& function, const Machine& machine,
                              const EmitOptions& options);
 
-/// One function of the module per entry; the same kernel may stand there several times.
-Result<std::string> link_native(std::span<const Kernel* const> functions, const Machine& machine);
+/// One function of the module per entry; the same kernel may stand there several times. `callees`:
+/// kernels that functions call, and objects of functions that have none of their own (sequence.h).
+Result<std::string> link_native(std::span<const Kernel* const> functions, const Machine& machine,
+                                std::span<const Kernel* const> callees = {});
 
 }  // namespace byoc::llvm_plugin

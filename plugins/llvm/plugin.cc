@@ -2,13 +2,16 @@
 // request becomes one native module, which the runtime loads without this plugin.
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "byoc/base/buffer.h"
+#include "byoc/ir/intern.h"
 #include "byoc/plugin/sdk.h"
 #include "plugins/llvm/build_id.h"
 #include "plugins/llvm/compile.h"
 #include "plugins/llvm/lower.h"
 #include "plugins/llvm/module.h"
+#include "plugins/llvm/sequence.h"
 
 namespace byoc::llvm_plugin {
 namespace {
@@ -97,13 +100,29 @@ CompileOptions options_of(const sdk::CompileRequest& request, const KernelCache&
   return options;
 }
 
-std::vector<te::LoopFunction> lower_all(const sdk::CompileRequest& request,
-                                        const te::Target& target) {
-  std::vector<te::LoopFunction> out;
+// Different kernels of a few small ops each that are compiled one by one; with more of them all are
+// sequences of ops, whose code they share: thousands cost a minute of LLVM's time otherwise.
+constexpr size_t kMostSmallKernels = 256;
+
+// Loops contain no interned values, so those of the graphs can be freed.
+std::vector<Lowered> lower_all(const sdk::CompileRequest& request, const te::Target& target) {
+  InternArena arena;
+  InternScope scope(arena);
+  std::vector<IRModule> modules;
+  size_t small = 0;
+  for (const sdk::Function& function : request.functions) {
+    modules.push_back(
+        value_of(read_function(function.graph_json), static_cast<int64_t>(function.index)));
+    small += is_small_function(modules.back());
+  }
+  std::vector<Lowered> out;
   for (const sdk::Function& function : request.functions) {
     function.cancel.check();
-    out.push_back(value_of(loops_of_graph(function.graph_json, target),
-                           static_cast<int64_t>(function.index)));
+    const IRModule& module = modules[out.size()];
+    bool shares = small > kMostSmallKernels && is_small_function(module);
+    out.push_back(
+        value_of(lower_function(module, target, shares ? SplitWhen::kAlways : SplitWhen::kTooLarge),
+                 static_cast<int64_t>(function.index)));
   }
   return out;
 }
@@ -121,26 +140,75 @@ Signature signature_of(sdk::Function& function, uint64_t workspace_bytes) {
   return out;
 }
 
+/// The kernels of all functions, and those that sequences among them call.
+struct Kernels {
+  std::vector<std::shared_ptr<const Kernel>> of_function, callees;
+};
+
+std::vector<const Kernel*> pointers_to(std::span<const std::shared_ptr<const Kernel>> kernels) {
+  std::vector<const Kernel*> out;
+  for (const auto& kernel : kernels) out.push_back(kernel.get());
+  return out;
+}
+
+void add_sequences(std::vector<Lowered>& lowered, std::span<const LinkedSequence> sequences,
+                   const Machine& machine, Kernels& out) {
+  if (sequences.empty()) return;
+  CompiledSequences compiled = value_of(compile_sequences(sequences, machine));
+  size_t next = 0;
+  for (size_t f = 0; f < lowered.size(); ++f) {
+    if (!lowered[f].sequence) continue;
+    const auto& pieces = sequences[next].pieces;
+    out.callees.insert(out.callees.end(), pieces.begin(), pieces.end());
+    out.of_function[f] = std::make_shared<const Kernel>(std::move(compiled.functions[next++]));
+  }
+  out.callees.push_back(std::make_shared<const Kernel>(std::move(compiled.code)));
+}
+
+Kernels compile_all(const sdk::CompileRequest& request, const te::Target& target,
+                    const Machine& machine, CompileOptions options) {
+  std::vector<Lowered> lowered = lower_all(request, target);
+  std::vector<te::LoopFunction> all;
+  for (Lowered& function : lowered)
+    std::move(function.kernels.begin(), function.kernels.end(), std::back_inserter(all));
+  options.emit.saves_effort = std::any_of(lowered.begin(), lowered.end(),
+                                          [](const Lowered& f) { return f.sequence.has_value(); });
+  Compiled compiled = compile_kernels(all, machine, options);
+  Kernels out;
+  std::vector<LinkedSequence> sequences;
+  auto kernel = compiled.kernels.begin();
+  auto error = compiled.errors.begin();
+  for (size_t f = 0; f < lowered.size(); ++f) {
+    const auto n = static_cast<ptrdiff_t>(lowered[f].kernels.size());
+    for (ptrdiff_t k = 0; k < n; ++k, ++error) {
+      if (!error->ok()) fail(*error, static_cast<int64_t>(f));
+    }
+    out.of_function.push_back(lowered[f].sequence ? nullptr : *kernel);
+    if (lowered[f].sequence) sequences.push_back({*lowered[f].sequence, {kernel, kernel + n}});
+    kernel += n;
+  }
+  add_sequences(lowered, sequences, machine, out);
+  return out;
+}
+
 std::unique_ptr<sdk::Module> LlvmPlugin::compile_module(sdk::CompileRequest& request) {
   te::Target target = target_of(request.raw);
   Machine machine = value_of(machine_of(target));
-  std::vector<te::LoopFunction> functions = lower_all(request, target);
   KernelCache cache(this_compiler().empty() ? "" : cache_folder_, this_compiler());
   CompileOptions options = options_of(request, cache);
-  Compiled compiled = compile_kernels(functions, machine, options);
-  std::vector<const Kernel*> kernels;
+  Kernels kernels = compile_all(request, target, machine, options);
   std::vector<Signature> signatures;
   std::vector<std::vector<sdk::Held>> constants;
   for (sdk::Function& function : request.functions) {
-    size_t k = kernels.size();
-    if (!compiled.errors[k].ok()) fail(compiled.errors[k], static_cast<int64_t>(function.index));
-    kernels.push_back(compiled.kernels[k].get());
-    signatures.push_back(signature_of(function, kernels.back()->workspace_bytes));
+    const Kernel& kernel = *kernels.of_function[signatures.size()];
+    signatures.push_back(signature_of(function, kernel.workspace_bytes));
     std::vector<sdk::Held>& held = constants.emplace_back();
     for (size_t c = 0; c < function.constants.size(); ++c)
       held.push_back(function.constants.keep(c));
   }
-  return std::make_unique<NativeModule>(value_of(link_native(kernels, machine)), compat_of(machine),
+  std::string object = value_of(
+      link_native(pointers_to(kernels.of_function), machine, pointers_to(kernels.callees)));
+  return std::make_unique<NativeModule>(std::move(object), compat_of(machine),
                                         std::move(signatures), std::move(constants));
 }
 
@@ -150,9 +218,11 @@ std::string LlvmPlugin::show(sdk::CompileRequest& request, std::string_view form
   te::Target target = target_of(request.raw);
   Machine machine = value_of(machine_of(target));
   std::string out;
-  for (const te::LoopFunction& function : lower_all(request, target)) {
-    Listings code = value_of(list_kernel(function, machine, emit_options_of(request.raw)));
-    out += form == "llvm" ? code.llvm : code.assembly;
+  for (const Lowered& function : lower_all(request, target)) {
+    for (const te::LoopFunction& kernel : function.kernels) {
+      Listings code = value_of(list_kernel(kernel, machine, emit_options_of(request.raw)));
+      out += form == "llvm" ? code.llvm : code.assembly;
+    }
   }
   return out;
 }

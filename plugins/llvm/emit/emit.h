@@ -14,8 +14,9 @@ class Module;
 namespace byoc::llvm_plugin {
 
 struct EmitOptions {
-  bool contract = true;  // a product and a sum may become one operation
-  uint32_t threads = 1;  // of a run: parallel loops need workspace for each
+  bool contract = true;       // a product and a sum may become one operation
+  uint32_t threads = 1;       // of a run: parallel loops need workspace for each
+  bool saves_effort = false;  // of LLVM, on kernels that are over at once
 };
 struct Emitted {
   std::unique_ptr<llvm::Module> module;

@@ -17,6 +17,9 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
 
 namespace byoc::llvm_plugin {
 namespace {
@@ -126,9 +129,11 @@ Result<std::unique_ptr<llvm::TargetMachine>> make_target_machine(const Machine& 
                                                                  Effort effort) {
   BYOC_TRY(const llvm::Target* target, find_target(machine.triple));
   llvm::TargetOptions options;
+  constexpr llvm::CodeGenOptLevel kLevels[] = {
+      llvm::CodeGenOptLevel::None, llvm::CodeGenOptLevel::Less, llvm::CodeGenOptLevel::Aggressive};
   std::unique_ptr<llvm::TargetMachine> out(target->createTargetMachine(
       machine.triple, "", machine.feature_string(), options, llvm::Reloc::PIC_, std::nullopt,
-      effort == Effort::kMost ? llvm::CodeGenOptLevel::Aggressive : llvm::CodeGenOptLevel::None));
+      kLevels[static_cast<int>(effort)]));
   if (!out) return invalid(cat("LLVM makes no code for ", machine.triple));
   return out;
 }
@@ -138,7 +143,22 @@ void set_target(llvm::Module& module, const llvm::TargetMachine& target) {
   module.setDataLayout(target.createDataLayout());
 }
 
-void optimise(llvm::Module& module, llvm::TargetMachine& target) {
+namespace {
+
+// The passes of code that has no loops to speak of: its vectors are written already.
+llvm::ModulePassManager few_passes() {
+  llvm::FunctionPassManager functions;
+  functions.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  functions.addPass(llvm::EarlyCSEPass());
+  functions.addPass(llvm::SimplifyCFGPass());
+  llvm::ModulePassManager out;
+  out.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(functions)));
+  return out;
+}
+
+}  // namespace
+
+void optimise(llvm::Module& module, llvm::TargetMachine& target, Effort effort) {
   std::string error;
   llvm::raw_string_ostream errors(error);
   BYOC_CHECK(!llvm::verifyModule(module, &errors), "broken LLVM IR: ", error);
@@ -155,7 +175,10 @@ void optimise(llvm::Module& module, llvm::TargetMachine& target) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+  llvm::ModulePassManager passes =
+      effort == Effort::kMost ? builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
+                              : few_passes();
+  passes.run(module, modules);
 }
 
 Result<std::string> generate(llvm::Module& module, llvm::TargetMachine& target, CodeKind kind) {

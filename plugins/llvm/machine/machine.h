@@ -31,14 +31,15 @@ Result<Machine> machine_of(const te::Target& target);
 std::string compat_of(const Machine& machine);
 std::string llvm_version();
 
-enum class Effort { kLittle, kMost };  // of code generation; tables need none
+/// Of code generation: tables need little, code that is executed a few times per call some.
+enum class Effort { kLittle, kSome, kMost };
 Result<std::unique_ptr<llvm::TargetMachine>> make_target_machine(const Machine& machine,
                                                                  Effort effort = Effort::kMost);
 /// Sets the module's triple and data layout.
 void set_target(llvm::Module& module, const llvm::TargetMachine& target);
-/// LLVM's own passes, without vectorisers where loops say so. The module is verified before: a
-/// broken one is our bug and stops here.
-void optimise(llvm::Module& module, llvm::TargetMachine& target);
+/// LLVM's own passes, without vectorisers where loops say so; below kMost those alone that make
+/// values of memory. The module is verified before: a broken one is our bug and stops here.
+void optimise(llvm::Module& module, llvm::TargetMachine& target, Effort effort = Effort::kMost);
 enum class CodeKind { kObject, kAssembly };
 Result<std::string> generate(llvm::Module& module, llvm::TargetMachine& target, CodeKind kind);
 
