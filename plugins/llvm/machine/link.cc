@@ -12,6 +12,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <thread>
 
 #include "byoc/base/file.h"
 #include "lld/Common/Driver.h"
@@ -100,6 +101,16 @@ class HostSignals {
   stack_t stack_ = {};
 };
 
+/// Runs lld on a thread of its own, which is awaited: lld allocates in thread-local arenas that are
+/// freed when their thread ends, and grow by 7 KiB with each link until then.
+lld::Result run_lld(const std::vector<const char*>& arguments, llvm::raw_ostream& stream) {
+  lld::Result result{1, true};
+  std::jthread([&] {
+    result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
+  }).join();
+  return result;
+}
+
 Status lld(const std::vector<std::string>& arguments) {
   static std::mutex one_at_a_time;  // lld keeps what it works on in globals
   std::lock_guard lock(one_at_a_time);
@@ -110,7 +121,7 @@ Status lld(const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) raw.push_back(argument.c_str());
   std::string said;
   llvm::raw_string_ostream stream(said);
-  lld::Result result = lld::lldMain(raw, stream, stream, {{lld::Gnu, &lld::elf::link}});
+  lld::Result result = run_lld(raw, stream);
   broken = !result.canRunAgain;
   if (result.retCode == 0) return {};
   return {Code::kInternal, cat("lld: ", said)};

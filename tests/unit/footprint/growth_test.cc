@@ -95,7 +95,8 @@ TEST_P(Growth, StaysUnderOneMebibyteOverManyModels) {
 INSTANTIATE_TEST_SUITE_P(Compilers, Growth,
                          ::testing::Values(Case{"json", 1000, 9000, false},
                                            Case{"json", 200, 800, true},
-                                           Case{"onednn,json", 1000, 1000, true}),
+                                           Case{"onednn,json", 1000, 1000, true},
+                                           Case{"onednn,llvm", 500, 500, true}),
                          [](const auto& info) {
                            std::string name = info.param.compilers;
                            std::replace(name.begin(), name.end(), ',', '_');
