@@ -78,11 +78,11 @@ uint32_t compile_flags(const BuildOptions& options) {
 }  // namespace
 
 Result<PassContext> make_context(const IRModule& module, const BuildOptions& options) {
-  PassContext context;
   if (options.level < kMinLevel || options.level > kMaxLevel)
     return invalid(cat("there is no optimisation level ", options.level, ", only ", kMinLevel,
                        " to ", kMaxLevel))
         .with_slug("unknown-level");
+  PassContext context;
   context.plugins = options.plugins ? options.plugins : PluginSet::load({});
   BuildOptions resolved = options;
   resolved.plugins = context.plugins;
