@@ -28,6 +28,8 @@ function(byoc_precompiled kind)
   target_include_directories(byoc_precompiled_${kind} PRIVATE ${PROJECT_SOURCE_DIR}/cmake)
   target_precompile_headers(byoc_precompiled_${kind} PRIVATE   # by a name that is the same in every clone: see ccache
     "$<$<COMPILE_LANGUAGE:CXX>:<precompiled/${kind}.h$<ANGLE-R>>")
+  set_target_properties(byoc_precompiled_${kind} PROPERTIES
+    CXX_COMPILER_LAUNCHER "sh;${CMAKE_CURRENT_FUNCTION_LIST_DIR}/precompile.sh;${CMAKE_CXX_COMPILER_LAUNCHER}")
 endfunction()
 
 # byoc_precompile(TARGET KIND): TARGET's C++ sources start with that kind's header.
