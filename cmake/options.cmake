@@ -13,6 +13,11 @@ set(CMAKE_C_FLAGS_RELEASE "-O2")
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(BYOC_PLUGIN_DIR ${CMAKE_BINARY_DIR}/lib/byoc/plugins)
 
+# g++ collects garbage only above 512 MiB: that saves time and changes nothing else.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(--param=ggc-min-heapsize=524288 --param=ggc-min-expand=200)
+endif()
+
 # Paths in the cache are relative to the source folder, so that another clone of it finds the same objects; the
 # sloppiness is what ccache's manual wants for precompiled headers.
 find_program(CCACHE ccache)
