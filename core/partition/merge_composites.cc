@@ -9,10 +9,11 @@
 #include "byoc/base/check.h"
 #include "byoc/ir/composite.h"
 #include "byoc/pass/partition.h"
-#include "byoc/text/text.h"
 #include "core/region/annotate_function.h"
 #include "core/region/annotations.h"
+#include "core/region/function_key.h"
 #include "core/region/judge.h"
+#include "core/region/match.h"
 
 namespace byoc {
 namespace {
@@ -41,15 +42,20 @@ class CompositePool {
  public:
   explicit CompositePool(IRModule& module) : module_(module) {}
   Symbol add(const std::string& composite, Function body) {
+    auto [at, is_new] = by_key_.try_emplace(function_key(body, Locs::kCompared));
+    if (!is_new) return at->second;
     std::string base = composite;
     std::replace(base.begin(), base.end(), '.', '_');
-    auto [at, is_new] = by_text_.try_emplace(print(body, base));
-    if (is_new) at->second = fresh_name(base);
-    if (is_new) module_.functions.emplace(at->second, std::move(body));
+    last_ = at;
+    at->second = fresh_name(base);
+    module_.functions.emplace(at->second, std::move(body));
     return at->second;
   }
-  /// A body that is judged before it is known whether it stays.
-  void drop(Symbol name) { module_.functions.erase(name); }
+  /// The body added last, which was judged before it was known whether it stays.
+  void drop_last() {
+    module_.functions.erase(last_->second);
+    by_key_.erase(last_);
+  }
 
  private:
   Symbol fresh_name(const std::string& base) {
@@ -59,7 +65,9 @@ class CompositePool {
     return name;
   }
   IRModule& module_;
-  std::unordered_map<std::string, Symbol> by_text_;
+  using ByKey = std::unordered_map<std::string, Symbol>;
+  ByKey by_key_;
+  ByKey::iterator last_;
   std::unordered_map<std::string, uint32_t> next_;
 };
 
@@ -126,29 +134,33 @@ bool CompositeMerger::fits(const Match& match, const Plugin& plugin) const {
 }
 
 void CompositeMerger::find_candidates(const std::vector<const Plugin*>& plugins) {
+  struct Row {
+    uint32_t plugin, place;
+    int32_t priority;
+    bool competes;
+  };
+  std::vector<Row> rows;  // as PatternStates numbers them
   for (uint32_t p = 0; p < plugins.size(); ++p) {
-    const PatternTable& table = judge_.table(*plugins[p]);
-    std::vector<uint8_t> competes;  // per row
-    for (const PatternTable::Row& row : table.rows) {
-      competes.push_back(competes_alone(plugins, p, plugins[p]->patterns()[row.index].priority));
+    for (const PatternTable::Row& row : judge_.table(*plugins[p]).rows) {
+      int32_t priority = plugins[p]->patterns()[row.index].priority;
+      rows.push_back({p, row.index, priority, competes_alone(plugins, p, priority)});
     }
-    for (uint32_t root = 0; root < function_.nodes.size(); ++root) {
-      auto* call = std::get_if<Call>(&function_.nodes[root].kind);
-      if (call == nullptr) continue;
-      auto rows = table.by_root.find(call->op->name);
-      if (rows == table.by_root.end()) continue;
-      for (uint32_t row : rows->second) {
-        const PatternTable::Row& pattern = table.rows[row];
-        bool alone = pattern.pattern.min_ops() == 1 && competes[row];
-        if (pattern.pattern.max_ops() < 2 && !alone) continue;
-        for (Match& match : matches_at(pattern.pattern, function_, uses_, root, kAlternatives)) {
-          if ((match.nodes.size() < 2 && !alone) || !fits(match, *plugins[p])) continue;
-          candidates_.push_back(
-              {p, plugins[p]->patterns()[pattern.index].priority, pattern.index, std::move(match)});
-        }
+  }
+  PatternStates& states = judge_.cache().states(plugins, context_);
+  PatternSweep sweep(states, function_, uses_);
+  for (uint32_t root = 0; root < function_.nodes.size(); ++root) {
+    for (uint32_t k : sweep.patterns_at(root)) {
+      const Row& row = rows[k];
+      const Pattern& pattern = states.pattern(k);
+      bool alone = pattern.min_ops() == 1 && row.competes;
+      if (pattern.max_ops() < 2 && !alone) continue;
+      for (Match& match : sweep.matches(k, root, kAlternatives)) {
+        if ((match.nodes.size() < 2 && !alone) || !fits(match, *plugins[row.plugin])) continue;
+        candidates_.push_back({row.plugin, row.priority, row.place, std::move(match)});
       }
     }
   }
+  judge_.cache().pattern_steps += sweep.steps();
   std::stable_sort(candidates_.begin(), candidates_.end(), wins);
 }
 
@@ -230,7 +242,7 @@ void CompositeMerger::try_form(const Candidate& candidate, const Plugin& plugin)
   Symbol name = pool_.add(composite, std::move(now));
   bool is_new = module_.functions.size() > before;
   if (!accepts(candidate, plugin, name)) {
-    if (is_new) pool_.drop(name);
+    if (is_new) pool_.drop_last();
     return;
   }
   for (uint32_t node : candidate.match.nodes) taken_[node] = 1;

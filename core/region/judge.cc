@@ -1,17 +1,37 @@
 #include "core/region/judge.h"
 
 #include <algorithm>
+#include <mutex>
+#include <numeric>
 
 #include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
 #include "byoc/text/graph_json.h"
-#include "byoc/text/text.h"
-#include "core/region/pattern_tree.h"
+#include "core/region/function_key.h"
+#include "core/region/match.h"
 
 namespace byoc {
 namespace {
 
 constexpr int64_t kInlineElements = 64;
+
+// For each operand the place of the first that is the same value. Linear for many operands, without
+// an allocation for few.
+void first_places(std::span<const ValueId> args, std::vector<uint32_t>& out) {
+  out.resize(args.size());
+  if (args.size() <= 8) {
+    for (size_t k = 0; k < args.size(); ++k)
+      out[k] = static_cast<uint32_t>(std::find(args.begin(), args.end(), args[k]) - args.begin());
+    return;
+  }
+  std::iota(out.begin(), out.end(), 0);
+  std::ranges::stable_sort(out, {}, [&](uint32_t k) { return args[k]; });
+  std::vector<uint32_t> sorted = out;
+  for (size_t k = 0; k < sorted.size(); ++k) {
+    bool again = k > 0 && args[sorted[k]] == args[sorted[k - 1]];
+    out[sorted[k]] = again ? out[sorted[k - 1]] : sorted[k];
+  }
+}
 
 // One node alone: what it reads becomes parameters (each distinct value once) or constants.
 Function candidate(const Function& function, uint32_t node) {
@@ -19,16 +39,15 @@ Function candidate(const Function& function, uint32_t node) {
   const Node& n = function.nodes[node];
   std::span<const ValueId> args = function.args(n);
   std::vector<ValueId> mapped(args.size());
-  auto first_place = [&](size_t k) {
-    return static_cast<size_t>(std::find(args.begin(), args.end(), args[k]) - args.begin());
-  };
+  std::vector<uint32_t> first_place;
+  first_places(args, first_place);
   auto is_constant = [&](ValueId v) {
     return std::holds_alternative<Constant>(function.nodes[v.node].kind);
   };
   for (bool constants : {false, true}) {
     for (size_t k = 0; k < args.size(); ++k) {
       if (is_constant(args[k]) != constants) continue;
-      if (first_place(k) < k) mapped[k] = mapped[first_place(k)];
+      if (first_place[k] < k) mapped[k] = mapped[first_place[k]];
       else if (constants)
         mapped[k] = {out.add_constant(std::get<Constant>(function.nodes[args[k].node].kind).data,
                                       function.type(args[k])),
@@ -99,11 +118,29 @@ std::string composite_name(const Plugin& plugin, const PluginPattern& pattern) {
   return pattern.name.starts_with(prefix) ? pattern.name : prefix + pattern.name;
 }
 
+namespace {
+
+// Patterns are parsed once in a process; the texts that are kept are those of plugins, which few
+// processes load many of.
+constexpr size_t kMostTexts = 4096;
+
+Result<Pattern> parse_once(const std::string& dag_json) {
+  static std::mutex mutex;
+  static std::unordered_map<std::string, Pattern> parsed;
+  std::lock_guard lock(mutex);
+  auto known = parsed.find(dag_json);
+  if (known != parsed.end()) return known->second;
+  BYOC_TRY(Pattern pattern, Pattern::parse(dag_json));
+  if (parsed.size() == kMostTexts) parsed.clear();
+  parsed.emplace(dag_json, pattern);
+  return pattern;
+}
+
 PatternTable parse_patterns(const Plugin& plugin, const PassContext& context) {
   PatternTable table;
   for (uint32_t k = 0; k < plugin.patterns().size(); ++k) {
     const PluginPattern& row = plugin.patterns()[k];
-    Result<Pattern> pattern = Pattern::parse(row.dag_json);
+    Result<Pattern> pattern = parse_once(row.dag_json);
     if (!pattern.ok()) {
       context.remark({Report::Remark::kNote,
                       plugin.id(),
@@ -127,6 +164,26 @@ PatternTable parse_patterns(const Plugin& plugin, const PassContext& context) {
     });
   }
   return table;
+}
+
+}  // namespace
+
+const PatternTable& JudgeCache::table(const Plugin& plugin, const PassContext& context) {
+  auto [at, is_new] = tables_.try_emplace(&plugin);
+  if (is_new) at->second = parse_patterns(plugin, context);
+  return at->second;
+}
+
+PatternStates& JudgeCache::states(const std::vector<const Plugin*>& plugins,
+                                  const PassContext& context) {
+  auto known = states_.find(plugins);
+  if (known != states_.end()) return known->second;
+  std::vector<Pattern> patterns;
+  for (const Plugin* plugin : plugins) {
+    for (const PatternTable::Row& row : table(*plugin, context).rows)
+      patterns.push_back(row.pattern);
+  }
+  return states_.try_emplace(plugins, std::move(patterns)).first->second;
 }
 
 std::string composite_owner(const Function& function) {
@@ -169,20 +226,13 @@ Judge::Judge(const IRModule& module, const PassContext& context)
       context_(context),
       cache_(context.judge_cache ? context.judge_cache : std::make_shared<JudgeCache>()) {}
 
-const PatternTable& Judge::table(const Plugin& plugin) {
-  auto [at, is_new] = tables_.try_emplace(&plugin);
-  if (is_new) at->second = parse_patterns(plugin, context_);
-  return at->second;
-}
-
-// Equal bodies are equal candidates: the printed body, with locations and the composite's name left
-// out.
-Symbol Judge::canonical_body(Symbol composite) {
+// Equal bodies are equal candidates, wherever their ops come from.
+uint32_t Judge::canonical_body(Symbol composite) {
   auto [at, is_new] = bodies_.try_emplace(composite.id());
   if (is_new) {
-    Function body = module_.function(composite);
-    for (Node& node : body.nodes) node.loc = {};
-    at->second = print(body, "body");
+    std::string key = function_key(module_.function(composite), Locs::kIgnored);
+    uint32_t next = static_cast<uint32_t>(cache_->bodies.size());
+    at->second = cache_->bodies.try_emplace(std::move(key), next).first->second;
   }
   return at->second;
 }
@@ -199,12 +249,12 @@ void Judge::make_key(const Plugin& plugin, uint32_t pattern, const Function& fun
     append(key, reinterpret_cast<uintptr_t>(call->op));
     append(key, reinterpret_cast<uintptr_t>(call->attrs));
   } else {
-    append(key, uint64_t{1} << 40 | canonical_body(std::get<Invoke>(n.kind).function).id());
+    append(key, uint64_t{1} << 40 | canonical_body(std::get<Invoke>(n.kind).function));
   }
   std::span<const ValueId> args = function.args(n);
+  first_places(args, first_);
   for (size_t k = 0; k < args.size(); ++k) {
-    size_t first = static_cast<size_t>(std::find(args.begin(), args.end(), args[k]) - args.begin());
-    append(key, uint64_t{first} << 32 | function.type(args[k]).id());
+    append(key, uint64_t{first_[k]} << 32 | function.type(args[k]).id());
     auto* constant = std::get_if<Constant>(&function.nodes[args[k].node].kind);
     if (constant == nullptr) continue;
     Result<int64_t> elements = num_elements(function.type(args[k])->shape);
@@ -316,9 +366,7 @@ const Verdict& Judge::takes_composite(const Plugin& plugin, const Function& func
 namespace {
 bool matches_alone(const Pattern& pattern, const Function& function, const UseCounts& uses,
                    uint32_t node) {
-  std::vector<Match> matches = matches_at(pattern, function, uses, node, 4);
-  return std::any_of(matches.begin(), matches.end(),
-                     [](const Match& match) { return match.nodes.size() == 1; });
+  return !matches_at(pattern, function, uses, node, MatchSearch{.max_ops = 1}).empty();
 }
 }  // namespace
 

@@ -9,16 +9,9 @@
 #include <vector>
 
 #include "byoc/pass/pass.h"
-#include "byoc/pass/pattern.h"
+#include "core/region/pattern_states.h"
 
 namespace byoc {
-
-/// Verdicts by (plugin, pattern, canonical candidate): op, attributes, types, which operands are
-/// constant, the content of constants of at most 64 elements, never names. Not thread-safe.
-class JudgeCache {
- public:
-  std::unordered_map<std::string, Verdict> verdicts;
-};
 
 /// A plugin's patterns, parsed; those that do not parse are left out and told to the report.
 struct PatternTable {
@@ -32,7 +25,27 @@ struct PatternTable {
   std::unordered_set<std::string> ops;  // every op that some row names, at its root or inside
   bool lists_single_ops = false;        // some pattern can match one op alone
 };
-PatternTable parse_patterns(const Plugin& plugin, const PassContext& context);
+
+/// What one compilation knows of its plugins, for all functions and passes: parsed patterns, and
+/// verdicts by (plugin, pattern, canonical candidate), which is op, attributes, types, which
+/// operands are constant, the content of constants of at most 64 elements, never names. Plugins are
+/// known by their addresses. Not thread-safe.
+class JudgeCache {
+ public:
+  const PatternTable& table(const Plugin& plugin, const PassContext& context);
+
+  /// Where the patterns of all these plugins can match: the rows of their tables one after another,
+  /// the first plugin's first.
+  PatternStates& states(const std::vector<const Plugin*>& plugins, const PassContext& context);
+
+  std::unordered_map<std::string, Verdict> verdicts;
+  std::unordered_map<std::string, uint32_t> bodies;  // function_key of a composite -> a number
+  uint64_t pattern_steps = 0;  // parts of patterns that merge_composites tried
+
+ private:
+  std::unordered_map<const Plugin*, PatternTable> tables_;
+  std::map<std::vector<const Plugin*>, PatternStates> states_;
+};
 
 /// "onednn.conv2d_relu": the pattern's name with its plugin in front, once.
 std::string composite_name(const Plugin& plugin, const PluginPattern& pattern);
@@ -62,7 +75,8 @@ class Judge {
                                          uint32_t node);
   /// True for the call of a composite that belongs to another plugin than `plugin`.
   bool is_foreign(const Plugin& plugin, const Node& node) const;
-  const PatternTable& table(const Plugin& plugin);
+  const PatternTable& table(const Plugin& plugin) { return cache_->table(plugin, context_); }
+  JudgeCache& cache() { return *cache_; }
 
  private:
   const Verdict& takes_op(const Plugin& plugin, const Function& function, const UseCounts& uses,
@@ -72,17 +86,17 @@ class Judge {
   const Verdict& no_pattern_for(const Plugin& plugin, const OpDef& op);
   const Verdict& no(std::string reason);
   void make_key(const Plugin& plugin, uint32_t pattern, const Function& function, uint32_t node);
-  Symbol canonical_body(Symbol composite);
+  uint32_t canonical_body(Symbol composite);
 
   const IRModule& module_;
   const PassContext& context_;
   std::shared_ptr<JudgeCache> cache_;
-  std::unordered_map<const Plugin*, PatternTable> tables_;
   std::map<std::pair<const Plugin*, const OpDef*>, Verdict> no_pattern_;
   std::string key_;  // of the candidate at hand
-  Verdict no_;       // the last answer that was made for one question
+  std::vector<uint32_t> first_;
+  Verdict no_;  // the last answer that was made for one question
   bool has_called_plugin_ = false;
-  std::unordered_map<uint32_t, Symbol> bodies_;  // composite's symbol -> canonical text
+  std::unordered_map<uint32_t, uint32_t> bodies_;  // composite's symbol -> in cache_->bodies
 };
 
 /// The name of an op or of the composite a node calls; its locs, the body's for a composite.

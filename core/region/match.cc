@@ -1,21 +1,23 @@
 // Matching from the root down, with backtracking over operand orders, alternatives and chain
 // lengths. The search at one root is bounded by kMaxSteps, so that a sweep over a graph stays
 // linear whatever the pattern.
+#include "core/region/match.h"
+
 #include <algorithm>
+#include <array>
 
 #include "byoc/base/check.h"
 #include "byoc/op/op.h"
-#include "core/region/annotations.h"
-#include "core/region/pattern_tree.h"
 
 namespace byoc {
-namespace {
-
-constexpr int kMaxSteps = 4096;
 
 bool is_commutative(std::string_view op) {
   return op == "add" || op == "multiply" || op == "maximum" || op == "minimum" || op == "equal";
 }
+
+namespace {
+
+constexpr uint64_t kMaxSteps = 4096;  // at one root
 
 bool same_value(const AttrValue& have, const AttrValue& want) {
   if (attr_equal(have, want)) return true;
@@ -53,17 +55,54 @@ bool passes(const AttrTest& test, const Attrs& attrs) {
                      [&](const AttrValue& want) { return same_value(*have, want); });
 }
 
+}  // namespace
+
+bool passes_tests(const PatternNode::Op& want, const Call& call, const TensorType* type) {
+  auto contains = [](const auto& list, auto x) {
+    return list.empty() || std::find(list.begin(), list.end(), x) != list.end();
+  };
+  if (type != nullptr && (!contains(want.dtypes, type->dtype) ||
+                          !contains(want.ranks, static_cast<int64_t>(type->shape.size())))) {
+    return false;
+  }
+  return std::ranges::all_of(want.attrs,
+                             [&](const AttrTest& test) { return passes(test, *call.attrs); });
+}
+
+namespace {
+
+// A callable that is borrowed: continuations are lambdas of the callers. It must not be kept longer
+// than the lambda lives: to the end of the statement, for one without a name.
+template <class Signature>
+class Borrowed;
+template <class R, class... Args>
+class Borrowed<R(Args...)> {
+ public:
+  template <class F>
+  requires(!std::same_as<F, Borrowed>)
+      Borrowed(const F& f)  // NOLINT: implicit, as a lambda is given where one is wanted
+      : f_(&f), call_([](const void* g, Args... args) -> R {
+          return (*static_cast<const F*>(g))(args...);
+        }) {}
+  R operator()(Args... args) const { return call_(f_, args...); }
+
+ private:
+  const void* f_;
+  R (*call_)(const void*, Args...);
+};
+
 // Continuations instead of return values: each way to match calls `next` with what is captured so
 // far; false means "try another way". The depth is bounded by the pattern's size and its repeat
 // limits.
 class Matcher {
  public:
-  using Next = const std::function<bool()>&;
-  Matcher(const Function& function, const UseCounts& uses, size_t limit)
-      : function_(function), uses_(uses), limit_(limit) {}
+  using Next = const Borrowed<bool()>&;
+  Matcher(const Function& function, const UseCounts& uses, const MatchSearch& search)
+      : function_(function), uses_(uses), search_(search) {}
   std::vector<Match> run(const PatternNode& pattern, uint32_t root) {
     root_ = root;
     value(pattern, {root, 0}, nullptr, [&] { return accept(); });
+    if (search_.steps != nullptr) *search_.steps += steps_;
     return std::move(found_);
   }
 
@@ -73,7 +112,7 @@ class Matcher {
     ValueId value;
   };
   // How "$" goes on: with the value standing in its place.
-  using Dollar = std::function<bool(ValueId, Next)>;
+  using Dollar = Borrowed<bool(ValueId, Next)>;
 
   bool value(const PatternNode& p, ValueId v, const Dollar* dollar, Next next);
   bool op(const PatternNode& p, const PatternNode::Op& want, ValueId v, const Dollar* dollar,
@@ -95,9 +134,9 @@ class Matcher {
 
   const Function& function_;
   const UseCounts& uses_;
-  size_t limit_;
+  const MatchSearch& search_;
   uint32_t root_ = 0;
-  int steps_ = 0;
+  uint64_t steps_ = 0;
   std::vector<uint32_t> nodes_;  // ops matched so far
   std::vector<Capture> captures_;
   std::vector<ValueId> as_input_;  // values matched by any, const, same
@@ -105,6 +144,9 @@ class Matcher {
 };
 
 bool Matcher::value(const PatternNode& p, ValueId v, const Dollar* dollar, Next next) {
+  bool is_root = nodes_.empty();
+  if (search_.sweep != nullptr && !is_root && !search_.sweep->may_match(search_.pattern, p, v))
+    return false;
   if (++steps_ > kMaxSteps) return false;
   const Node& node = function_.nodes[v.node];
   return std::visit(
@@ -150,17 +192,9 @@ bool Matcher::op(const PatternNode& p, const PatternNode::Op& want, ValueId v, c
   const Node& node = function_.nodes[v.node];
   auto* call = std::get_if<Call>(&node.kind);
   if (call == nullptr || call->op->name != want.op || call->op->is_annotation) return false;
+  if (nodes_.size() == search_.max_ops) return false;
   if (std::find(nodes_.begin(), nodes_.end(), v.node) != nodes_.end()) return false;
-  const TensorType& type = *function_.type(v);
-  auto contains = [](const auto& list, auto x) {
-    return list.empty() || std::find(list.begin(), list.end(), x) != list.end();
-  };
-  if (!contains(want.dtypes, type.dtype) ||
-      !contains(want.ranks, static_cast<int64_t>(type.shape.size())))
-    return false;
-  for (const AttrTest& test : want.attrs) {
-    if (!passes(test, *call->attrs)) return false;
-  }
+  if (!passes_tests(want, *call, &*function_.type(v))) return false;
   std::span<const ValueId> values = function_.args(node);
   size_t inputs = as_input_.size();
   nodes_.push_back(v.node);
@@ -172,7 +206,7 @@ bool Matcher::op(const PatternNode& p, const PatternNode::Op& want, ValueId v, c
   } else if (values.size() == want.args.size()) {
     found = args(want.args, values, 0, dollar, after);
     if (!found && values.size() == 2 && is_commutative(want.op)) {
-      std::vector<ValueId> swapped = {values[1], values[0]};
+      std::array<ValueId, 2> swapped = {values[1], values[0]};
       found = args(want.args, swapped, 0, dollar, after);
     }
   }
@@ -193,9 +227,8 @@ bool Matcher::args(const std::vector<PatternNode>& patterns, std::span<const Val
 bool Matcher::optional(const PatternNode& p, const PatternNode::Optional& chain, ValueId v,
                        Next next) {
   auto after = [&] { return with_capture(p, v, next); };
-  Dollar dollar = [&](ValueId inner, Next rest) {
-    return value(chain.parts[1], inner, nullptr, rest);
-  };
+  auto on = [&](ValueId inner, Next rest) { return value(chain.parts[1], inner, nullptr, rest); };
+  Dollar dollar = on;
   return value(chain.parts[0], v, &dollar, after) || value(chain.parts[1], v, nullptr, after);
 }
 
@@ -204,9 +237,8 @@ bool Matcher::optional(const PatternNode& p, const PatternNode::Optional& chain,
 bool Matcher::repeat(const PatternNode& p, const PatternNode::Repeat& chain, ValueId v,
                      int64_t done, Next next) {
   if (done < chain.max) {
-    Dollar dollar = [&](ValueId inner, Next rest) {
-      return repeat(p, chain, inner, done + 1, rest);
-    };
+    auto longer = [&](ValueId inner, Next rest) { return repeat(p, chain, inner, done + 1, rest); };
+    Dollar dollar = longer;
     if (value(chain.parts[0], v, &dollar, [&] { return with_capture(p, v, next); })) return true;
   }
   return done >= chain.min && value(chain.parts[1], v, nullptr, next);
@@ -250,7 +282,7 @@ bool Matcher::accept() {
   match.inputs = outside_values(match.nodes);
   for (const Capture& capture : captures_) match.captures[*capture.name].push_back(capture.value);
   found_.push_back(std::move(match));
-  return found_.size() >= limit_;
+  return found_.size() >= search_.limit;
 }
 
 // Drops those of `candidates` that nobody reads, and what only they read among the candidates.
@@ -277,17 +309,33 @@ Function drop_unread(const Function& function, const std::vector<uint32_t>& cand
 }  // namespace
 
 std::vector<Match> matches_at(const Pattern& pattern, const Function& function,
+                              const UseCounts& uses, uint32_t root, const MatchSearch& search) {
+  return Matcher(function, uses, search).run(pattern.tree().root, root);
+}
+
+std::vector<Match> matches_at(const Pattern& pattern, const Function& function,
                               const UseCounts& uses, uint32_t root, size_t limit) {
-  return Matcher(function, uses, limit).run(pattern.tree().root, root);
+  return matches_at(pattern, function, uses, root, MatchSearch{.limit = limit});
+}
+
+PatternSweep::PatternSweep(PatternStates& states, const Function& function, const UseCounts& uses)
+    : states_(states), function_(function), uses_(uses), labels_(states.label(function, uses)) {}
+
+std::vector<Match> PatternSweep::matches(uint32_t pattern, uint32_t root, size_t limit) {
+  MatchSearch search{.limit = limit, .steps = &steps_, .sweep = this, .pattern = pattern};
+  return matches_at(states_.pattern(pattern), function_, uses_, root, search);
 }
 
 Result<Function> rewrite(const Function& function, const Pattern& pattern,
                          const Replacement& replace) {
   UseCounts uses(function);
+  PatternStates states({pattern});
+  PatternSweep sweep(states, function, uses);
   std::vector<std::optional<Match>> at_root(function.nodes.size());
   std::vector<uint8_t> taken(function.nodes.size(), 0);
   for (uint32_t root = static_cast<uint32_t>(function.nodes.size()); root-- > 0;) {
-    for (Match& match : matches_at(pattern, function, uses, root)) {
+    if (sweep.patterns_at(root).empty()) continue;
+    for (Match& match : sweep.matches(0, root, 1)) {
       if (std::any_of(match.nodes.begin(), match.nodes.end(), [&](uint32_t n) { return taken[n]; }))
         continue;
       for (uint32_t node : match.nodes) taken[node] = 1;

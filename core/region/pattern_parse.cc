@@ -1,5 +1,7 @@
 // Patterns from JSON. Depth is bounded by the JSON reader, so the recursion here is too.
 #include <algorithm>
+#include <span>
+#include <unordered_set>
 
 #include "byoc/base/json.h"
 #include "core/region/pattern_tree.h"
@@ -175,6 +177,18 @@ Result<PatternNode> Parser::pattern(const Json& json, const std::string& path, b
   return out;
 }
 
+// The parts of a node, of which most kinds have none.
+std::span<PatternNode> parts_of(PatternNode& node) {
+  if (auto* op = std::get_if<PatternNode::Op>(&node.kind)) return op->args;
+  if (auto* one = std::get_if<PatternNode::OneOf>(&node.kind)) return one->choices;
+  if (auto* optional = std::get_if<PatternNode::Optional>(&node.kind)) return optional->parts;
+  if (auto* repeat = std::get_if<PatternNode::Repeat>(&node.kind)) return repeat->parts;
+  return {};
+}
+std::span<const PatternNode> parts_of(const PatternNode& node) {
+  return parts_of(const_cast<PatternNode&>(node));
+}
+
 struct Extent {
   size_t min = 0, max = 0;
 };
@@ -226,6 +240,25 @@ void add_root_ops(const PatternNode& node, std::vector<std::string>& out) {
   }
 }
 
+void add_same_names(const PatternNode& node, std::unordered_set<std::string>& out) {
+  if (auto* same = std::get_if<PatternNode::Same>(&node.kind)) out.insert(same->as);
+  for (const PatternNode& part : parts_of(node)) add_same_names(part, out);
+}
+
+// `again`: the value at `node` is captured by a node above it and read elsewhere in the pattern.
+void number(PatternNode& node, const std::unordered_set<std::string>& same_names, bool again,
+            uint32_t& next) {
+  node.id = next++;
+  node.is_read_again = again || (!node.as.empty() && same_names.contains(node.as));
+  bool is_op = std::holds_alternative<PatternNode::Op>(node.kind);
+  bool is_repeat = std::holds_alternative<PatternNode::Repeat>(node.kind);
+  std::span<PatternNode> parts = parts_of(node);
+  for (size_t k = 0; k < parts.size(); ++k) {
+    bool is_base = is_repeat && k == 1;  // `as` of a repeat captures its links alone
+    number(parts[k], same_names, !is_op && (is_base ? again : node.is_read_again), next);
+  }
+}
+
 }  // namespace
 
 Result<Pattern> Pattern::parse(std::string_view dag_json) {
@@ -240,6 +273,9 @@ Result<Pattern> Pattern::parse(std::string_view dag_json) {
   tree->min_ops = ops.min;
   tree->max_ops = ops.max;
   if (ops.max == 0) return syntax("pattern", "a pattern needs an op");
+  std::unordered_set<std::string> same_names;
+  add_same_names(tree->root, same_names);
+  number(tree->root, same_names, false, tree->num_nodes);
   add_root_ops(tree->root, tree->root_ops);
   std::sort(tree->root_ops.begin(), tree->root_ops.end());
   tree->root_ops.erase(std::unique(tree->root_ops.begin(), tree->root_ops.end()),

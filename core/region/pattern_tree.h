@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "byoc/ir/attrs.h"
+#include "byoc/ir/type.h"
 #include "byoc/pass/pattern.h"
 
 namespace byoc {
@@ -44,12 +45,20 @@ struct PatternNode {
   };
 
   std::variant<Any, Op, Const, Dollar, OneOf, Optional, Repeat, Same> kind;
-  std::string as;  // capture name, may be empty
+  std::string as;   // capture name, may be empty
+  uint32_t id = 0;  // place in its pattern, from the root down
+  /// Matches a value that the pattern reads elsewhere too: a `same` names its capture.
+  bool is_read_again = false;
 };
+
+bool is_commutative(std::string_view op);
+/// Whether dtype, rank and attributes of an op are as wanted; a null type is not looked at.
+bool passes_tests(const PatternNode::Op& want, const Call& call, const TensorType* type);
 
 struct Pattern::Tree {
   PatternNode root;
   size_t min_ops = 0, max_ops = 0;
+  uint32_t num_nodes = 0;
   std::vector<std::string> root_ops;
 };
 

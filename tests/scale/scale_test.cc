@@ -2,10 +2,15 @@
 // graph does not come back from here. How long it takes is measured by bench/.
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "bench/support/graphs.h"
 #include "bench/support/onnx_graphs.h"
 #include "byoc/import.h"
 #include "byoc/op/registry.h"
+#include "byoc/pass/passes.h"
+#include "byoc/text/builder.h"
+#include "core/region/judge.h"
 #include "support/flow.h"
 #include "support/temp_folder.h"
 
@@ -57,6 +62,43 @@ TEST(AHundredThousandNodes, OfOnnxFilesGiveWhatArithmeticGives) {
     inputs.push_back(tensor_f32({1, 64}, std::vector<float>(64, 0.25f)));
     for (float y : floats(execute(*executable, options.plugins, inputs)[0]))
       ASSERT_NEAR(y, expected, 1e-5);  // both shapes contract: errors do not add up
+  }
+}
+
+// Chains of additions and products between convolutions are what patterns of residuals and of
+// functions in pieces could match in many ways.
+IRModule dense_module(uint32_t ops) {
+  IRModule module;
+  FunctionBuilder f(module, all_ops());
+  TensorType type{DType::kF32, {1, 2, 4, 4}};
+  std::vector<ValueId> values = {f.param("x", type), f.param("y", type)};
+  ValueId weight = f.constant_f32({2, 2, 1, 1}, {1, 2, 3, 4});
+  std::mt19937 random(5);
+  auto recent = [&] {
+    return values[values.size() - 1 - random() % std::min<size_t>(values.size(), 4)];
+  };
+  while (values.size() < ops + 2) {
+    uint32_t kind = random() % 8;
+    if (kind == 0) values.push_back(f.call("conv2d", {recent(), weight}));
+    else if (kind == 1) values.push_back(f.call("sigmoid", {recent()}));
+    else values.push_back(f.call(kind < 5 ? "add" : "multiply", {recent(), recent()}));
+  }
+  Status status = f.finish("main", {values.back()});
+  EXPECT_TRUE(status.ok()) << status.to_string();
+  return module;
+}
+
+// Clocks say nothing on a machine that is shared; parts of patterns tried for each op do.
+TEST(MergeComposites, OfOnednnTriesFewPartsOfPatternsForEachOp) {
+  for (uint32_t ops : {1000u, 10000u}) {
+    PassContext context;
+    context.plugins = built_plugins();
+    context.compilers = {"onednn", "json"};
+    context.judge_cache = std::make_shared<JudgeCache>();
+    Result<IRModule> merged = merge_composites(dense_module(ops), context.compilers, context);
+    ASSERT_TRUE(merged.ok()) << merged.status().to_string();
+    EXPECT_GT(merged->functions.size(), ops / 200) << "no composites, nothing was tried";
+    EXPECT_LT(context.judge_cache->pattern_steps, 8u * ops);
   }
 }
 
