@@ -1,6 +1,7 @@
-// Labelling, and annotate + merge + partition with three plugins through the ABI, at every size of
-// graph. The result is checked before it is timed: no op is lost, and calls of regions stand behind
-// what they read.
+// Labelling, the passes up to partition_graph, and code generation, through the ABI and at every size
+// of graph. `partition` is the pipeline of the commands with the plugins that ship; the others have
+// three test plugins that share a graph finely. The result is checked before it is timed: no op is
+// lost, and calls of regions stand behind what they read.
 #include <benchmark/benchmark.h>
 
 #include <sys/resource.h>
@@ -31,6 +32,20 @@ std::shared_ptr<const PluginSet> three_plugins() {
     return PluginSet::load(search);
   }();
   return plugins;
+}
+
+PassContext shipped_plugins() {
+  static auto plugins = [] {
+    PluginSearch search;
+    for (const char* id : {"onednn", "llvm", "json"})
+      search.files.push_back(cat(BYOC_PLUGIN_DIR "/libbyoc_", id, ".so"));
+    return PluginSet::load(search);
+  }();
+  PassContext context;
+  context.plugins = plugins;
+  context.compilers = {"onednn", "llvm", "json"};
+  context.judge_cache = std::make_shared<JudgeCache>();
+  return context;
 }
 
 PassContext context_with(Report* report) {
@@ -150,6 +165,31 @@ void passes(benchmark::State& state, Family family) {
   }
 }
 
+// From a typed module to its regions. `steps/op`: parts of patterns tried, `peak_mib` that of the
+// process so far.
+void pipeline(benchmark::State& state, Family family) {
+  IRModule model = make_graph(family, static_cast<uint32_t>(state.range(0)));
+  const uint64_t ops = count_ops(model);
+  for (auto _ : state) {
+    state.PauseTiming();
+    IRModule copy = model;
+    PassContext context = shipped_plugins();
+    std::vector<Pass> passes = partition_pipeline(context);
+    state.ResumeTiming();
+    Result<IRModule> out = run_passes(std::move(copy), passes, context);
+    state.PauseTiming();
+    if (!out.ok()) return state.SkipWithError(out.status().to_string().c_str());
+    const uint64_t left = count_ops(*out);  // equal ops became one
+    if (left > ops || left < ops / 2) return state.SkipWithError("ops were lost");
+    state.counters["ops"] = static_cast<double>(left);
+    state.counters["steps/op"] =
+        static_cast<double>(context.judge_cache->pattern_steps) / static_cast<double>(left);
+    state.counters["peak_mib"] = peak_mib();
+    out = IRModule();
+    state.ResumeTiming();
+  }
+}
+
 // What was cut out goes on to its plugins: fuse_ops, run_codegen, plan_memory. `peak_mib` is that
 // of the process so far.
 void codegen(benchmark::State& state, Family family) {
@@ -183,6 +223,9 @@ void register_all() {
           ->Unit(benchmark::kMillisecond);
       benchmark::RegisterBenchmark(cat("annotate_merge_partition/", family_name(family)).c_str(),
                                    passes, family)
+          ->Arg(ops)
+          ->Unit(benchmark::kMillisecond);
+      benchmark::RegisterBenchmark(cat("partition/", family_name(family)).c_str(), pipeline, family)
           ->Arg(ops)
           ->Unit(benchmark::kMillisecond);
       benchmark::RegisterBenchmark(cat("codegen/", family_name(family)).c_str(), codegen, family)
