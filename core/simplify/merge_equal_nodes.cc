@@ -74,7 +74,9 @@ size_t mix(size_t hash, size_t value) {
 class Merger {
  public:
   Merger(const Function& function, const std::set<Symbol>& reaches_extern)
-      : rewriter_(function), regions_(function), reaches_extern_(reaches_extern) {}
+      : rewriter_(function), regions_(function), reaches_extern_(reaches_extern) {
+    seen_.reserve(function.nodes.size());
+  }
   Function run() &&;
 
  private:
