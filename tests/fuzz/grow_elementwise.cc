@@ -160,7 +160,8 @@ std::vector<Family> elementwise_families() {
   unary.grow = [ops = unary.ops](Grower& g) { return grow_unary(g, g.one_of(ops)); };
   binary.grow = [ops = binary.ops](Grower& g) {
     // Arithmetic is what models are made of.
-    static const std::vector<std::string> kUsual = {"add", "multiply", "subtract", "maximum"};
+    static const std::vector<std::string> kUsual = {"add",    "multiply", "subtract", "maximum",
+                                                    "divide", "minimum",  "less"};
     return grow_binary(g, g.chance(0.5) ? g.one_of(kUsual) : g.one_of(ops));
   };
   out.push_back(std::move(unary));
