@@ -58,9 +58,19 @@ Result<Tensor> parse_elements(const TensorSpec& spec, std::string_view text) {
   return tensor;
 }
 
+template <class Int>
+void keep_lowest_bits(Tensor& tensor) {
+  auto* elements = reinterpret_cast<Int*>(tensor.data());
+  for (int64_t k = 0; k < num_elements(tensor.spec()); ++k) elements[k] &= 1;
+}
+
+// Integers of 32 and 64 bits are 0 or 1. They are masks, or indices, which are an error where they
+// are outside of their table; tables with one row are rare.
 Result<Tensor> random_tensor(const TensorSpec& spec, uint64_t seed) {
   BYOC_TRY(Tensor tensor, Tensor::make(spec));
   fill_random(tensor, seed);
+  if (spec.dtype == DType::kI32) keep_lowest_bits<int32_t>(tensor);
+  if (spec.dtype == DType::kI64) keep_lowest_bits<int64_t>(tensor);
   return tensor;
 }
 

@@ -34,7 +34,7 @@ struct NamedInput {
   std::string source;  // "a.npy", or "random, seed 3"
 };
 /// One tensor per input, in the model's order; those that no binding names are random, input k with
-/// seed + k. Errors: slug "unknown-input" with the nearest name, "input-twice", "input-dtype",
+/// seed + k, integers of 32 and 64 bits 0 or 1. Errors: slug "unknown-input" with the nearest name, "input-twice", "input-dtype",
 /// "input-shape".
 Result<std::vector<NamedInput>> make_inputs(const std::vector<NamedTensor>& wanted,
                                             const std::vector<std::string>& bindings, uint64_t seed,

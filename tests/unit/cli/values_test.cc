@@ -10,6 +10,10 @@
 namespace byoc::cli {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
@@ -47,6 +51,13 @@ TEST(Values, ATypeAloneIsRandomAndTheWantedTypeNeedNotBeSaid) {
   EXPECT_THAT(elements<int32_t>(*value("zeros", &wanted)), ElementsAre(0, 0));
   EXPECT_THAT(elements<int32_t>(*value("4,5", &wanted)), ElementsAre(4, 5));
   EXPECT_EQ(value("random", &wanted)->spec(), wanted);
+}
+
+TEST(Values, RandomIntegersAreMasksAndIndicesOfTablesWithTwoRows) {
+  auto zeros_and_ones = AllOf(Each(AnyOf(0, 1)), Contains(0), Contains(1));
+  EXPECT_THAT(elements<int64_t>(*value("i64[100]")), zeros_and_ones);
+  EXPECT_THAT(elements<int32_t>(*value("i32[100]")), zeros_and_ones);
+  EXPECT_THAT(elements<uint8_t>(*value("u8[100]")), Contains(testing::Gt(1)));
 }
 
 TEST(Values, SayWhatIsWrong) {
