@@ -45,7 +45,8 @@ class Graph {
   /// Input k of the node being converted. Must exist (has_input), else an error is recorded.
   virtual ValueId input(size_t k) = 0;
   virtual Value optional_input(size_t k) = 0;
-  virtual std::vector<ValueId> inputs() = 0;  // all that are given
+  /// All inputs of an operator that has no optional ones; an empty name is recorded as an error.
+  virtual std::vector<ValueId> inputs() = 0;
   /// Adds an op; the node's name becomes its loc. The first output; output k is ValueId{v.node, k}.
   /// An inference error is recorded and ends the import with the node's name.
   virtual ValueId call(std::string_view op, const std::vector<ValueId>& args, Attrs attrs = {}) = 0;

@@ -63,11 +63,16 @@ Value GraphBuilder::optional_input(size_t k) {
 }
 
 std::vector<ValueId> GraphBuilder::inputs() {
-  std::vector<ValueId> given;
-  for (const Value& operand : operands_) {
-    if (operand) given.push_back(*operand);
+  std::vector<ValueId> all;
+  for (size_t k = 0; k < operands_.size(); ++k) {
+    if (operands_[k]) {
+      all.push_back(*operands_[k]);
+      continue;
+    }
+    fail(invalid(cat("input ", k, " has an empty name; this operator has no optional inputs"))
+             .with_slug("onnx-graph"));
   }
-  return given;
+  return all;
 }
 
 ValueId GraphBuilder::call(std::string_view op, const std::vector<ValueId>& args, Attrs attrs) {

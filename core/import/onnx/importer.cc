@@ -4,6 +4,7 @@
 
 #include "byoc/base/check.h"
 #include "byoc/import.h"
+#include "core/import/onnx/file/dtypes.h"
 #include "core/import/onnx/file/graph_check.h"
 #include "core/import/onnx/file/model_file.h"
 #include "core/import/onnx/file/protobuf_text.h"
@@ -168,12 +169,12 @@ class Importer {
   Status convert(const onnx::NodeProto& proto) {
     NodeView node(proto, static_cast<int>(opset_of("")), folder_);
     std::vector<Value> operands;
-    for (size_t k = 0; k < node.num_inputs(); ++k) {
-      if (!node.has_input(k)) {
+    for (const std::string& name : proto.input()) {
+      if (name.empty()) {
         operands.push_back(std::nullopt);
         continue;
       }
-      BYOC_TRY(ValueId operand, value(node.input(k)));
+      BYOC_TRY(ValueId operand, value(name));
       operands.push_back(operand);
     }
     graph_.begin_node(operands, node.name());
@@ -201,11 +202,24 @@ class Importer {
     return {};
   }
 
+  /// A model without a type for an output leaves it to us. Shapes are not compared: exporters write
+  /// symbolic and outdated ones, and inputs may have been bound to other sizes.
+  static Status check_output_dtype(const onnx::ValueInfoProto& output, DType computed) {
+    const int32_t declared = output.type().tensor_type().elem_type();
+    if (declared == onnx::TensorProto::UNDEFINED || declared == dtype_to_onnx(computed)) return {};
+    return invalid(cat("the graph output ", in_quotes(output.name()), " is declared as ",
+                       onnx_dtype_name(declared), ", its value is ",
+                       onnx_dtype_name(dtype_to_onnx(computed))))
+        .with_slug("onnx-graph")
+        .with_help("export the model again, or correct the type of the output");
+  }
+
   Result<Function> finish() {
     std::vector<ValueId> results;
     Strings output_names;
     for (const auto& output : proto_.output()) {
       BYOC_TRY(ValueId result, value(output.name()));
+      BYOC_TRY_STATUS(check_output_dtype(output, graph_.type(result).dtype));
       results.push_back(result);
       output_names.push_back(output.name());
     }

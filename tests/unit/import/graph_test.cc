@@ -80,9 +80,15 @@ TEST_F(ImportGraph, RemembersTheFirstErrorAndGoesOnHarmlessly) {
 TEST_F(ImportGraph, ReportsAMissingOperand) {
   graph_.begin_node(std::vector<Value>{x_, std::nullopt}, "n");
   EXPECT_EQ(graph_.optional_input(1), std::nullopt);
-  EXPECT_EQ(graph_.inputs(), std::vector{x_});
   graph_.input(1);
   EXPECT_EQ(graph_.status().message(), "input 1 is missing");
+}
+
+TEST_F(ImportGraph, HasNoEmptyNamesAmongAllOperands) {
+  graph_.begin_node(std::vector<Value>{x_, std::nullopt}, "n");
+  graph_.inputs();
+  EXPECT_EQ(graph_.status().message(),
+            "input 1 has an empty name; this operator has no optional inputs");
 }
 
 TEST_F(ImportGraph, RefusesAConstantOfTheWrongSize) {

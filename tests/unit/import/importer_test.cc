@@ -189,6 +189,28 @@ TEST(ImportOnnx, RefusesContradictingOpsets) {
   EXPECT_ERROR(model.import(), "onnx-parse", "two opsets of domain \"\": 13 and 14");
 }
 
+TEST(ImportOnnx, RefusesAnOutputDeclaredWithAnotherDType) {
+  OnnxModel model;
+  model.input("x", {2}).output("y", onnx::TensorProto::DOUBLE);
+  model.node("Relu", {"x"}, {"y"});
+  EXPECT_ERROR(model.import(), "onnx-graph",
+               "the graph output \"y\" is declared as DOUBLE, its value is FLOAT");
+}
+
+TEST(ImportOnnx, RefusesAPassedInputDeclaredWithAnotherDType) {
+  OnnxModel model;
+  model.input("x", {2}, onnx::TensorProto::INT64).output("x", onnx::TensorProto::STRING);
+  EXPECT_ERROR(model.import(), "onnx-graph",
+               "the graph output \"x\" is declared as STRING, its value is INT64");
+}
+
+TEST(ImportOnnx, TakesOutputsOfTheDTypeThatIsComputed) {
+  OnnxModel model;
+  model.input("x", {2}).output("y", onnx::TensorProto::BOOL);
+  model.node("IsNaN", {"x"}, {"y"});
+  EXPECT_TRUE(model.import().ok());
+}
+
 TEST(ImportOnnx, RefusesSparseInitializers) {
   OnnxModel model = relu_model();
   model.graph().add_sparse_initializer();

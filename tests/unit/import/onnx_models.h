@@ -33,8 +33,9 @@ class OnnxModel {
     describe(*graph().add_input(), name, dims, dtype);
     return *this;
   }
-  OnnxModel& output(const std::string& name) {
-    describe(*graph().add_output(), name, {}, onnx::TensorProto::FLOAT);
+  /// Without a dtype the model leaves the output's type open.
+  OnnxModel& output(const std::string& name, int dtype = onnx::TensorProto::UNDEFINED) {
+    describe(*graph().add_output(), name, {}, dtype);
     return *this;
   }
   onnx::NodeProto& node(const std::string& op, const std::vector<std::string>& inputs,

@@ -10,6 +10,10 @@
 namespace byoc::onnx_import {
 namespace {
 
+/// That of ONNX 1.20. Versions 11 to 13 add element types, which are refused where they occur, and
+/// hints on devices, which change no result.
+constexpr int64_t kNewestIrVersion = 13;
+
 Status parse_error(std::string message) {
   return invalid(std::move(message))
       .with_slug("onnx-parse")
@@ -20,6 +24,12 @@ Status parse_error(std::string message) {
 Status check_model(const onnx::ModelProto& model) {
   if (!model.has_graph()) return parse_error("the file holds no ONNX graph");
   if (model.ir_version() < 1) return parse_error("the file states no ONNX IR version");
+  if (model.ir_version() > kNewestIrVersion) {
+    return unimplemented(cat("the file has ONNX IR version ", model.ir_version(),
+                             ", this byoc knows versions 1 to ", kNewestIrVersion))
+        .with_slug("onnx-unsupported")
+        .with_help("export the model again with an older ONNX; or the file is damaged");
+  }
   if (model.ir_version() >= 3 && model.opset_import_size() == 0) {
     return parse_error("the file states no opset");
   }

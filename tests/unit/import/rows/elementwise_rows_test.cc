@@ -55,6 +55,28 @@ TEST(Variadic, OfOneIsThatOne) {
   EXPECT_EQ(ops_of(model), "");
 }
 
+// An operand of any number cannot be left out: Max("a", "", "b") would be another op's result.
+TEST(Variadic, RefusesAnEmptyName) {
+  for (const char* op : {"Max", "Min", "Sum", "Mean", "Concat"}) {
+    for (size_t empty : {0u, 1u, 2u}) {
+      OnnxModel model;
+      model.input("a", {2}).input("b", {2}).output("y");
+      std::vector<std::string> names = {"a", "b"};
+      names.insert(names.begin() + static_cast<ptrdiff_t>(empty), "");
+      set(model.node(op, names, {"y"}, "the_node"), "axis", 0);
+      EXPECT_ERROR(model.import(), "onnx-graph", cat("input ", empty, " has an empty name"));
+      EXPECT_THAT(model.import().status().to_string(), testing::HasSubstr("node \"the_node\""));
+    }
+  }
+}
+
+TEST(Variadic, RefusesAnEmptyNameOfATwoOperandOp) {
+  OnnxModel model;
+  model.input("a", {2}).output("y");
+  model.node("Add", {"", "a"}, {"y"}, "the_node");
+  EXPECT_ERROR(model.import(), "onnx-graph", "input 0 has an empty name");
+}
+
 TEST(Mean, DividesTheSumByTheNumberOfOperands) {
   EXPECT_EQ(ops_of(two_inputs("Mean", 13, {2}, {2})),
             "%0 = add(%a, %b)\n%1 = const(2.0) : f32[]\n%2 = divide(%0, %1)\n");
