@@ -8,7 +8,7 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-constexpr std::string_view kTrailer = "byoc-llvm-module/1";
+constexpr std::string_view kTrailer = "byoc-llvm-module/2";
 
 void put_number(std::string& out, uint64_t x) {
   out.append(reinterpret_cast<const char*>(&x), sizeof x);
@@ -44,6 +44,8 @@ std::string pack(const std::vector<Signature>& functions) {
     for (uint64_t x : {uint64_t{f.n_in}, uint64_t{f.n_out}, f.workspace_bytes}) put_number(out, x);
     put_number(out, f.constants.size());
     for (const std::string& key : f.constants) out += key;
+    put_number(out, f.types.size());
+    out += f.types;
   }
   put_number(out, out.size());
   return out.append(kTrailer);
@@ -133,6 +135,7 @@ sdk::Module::Entry NativeModule::find(std::string_view symbol) {
   info.implementation = "llvm";
   info.n_in = found->n_in;
   info.n_out = found->n_out;
+  info.signature = found->types;
   info.const_use.assign(found->constants.size(), BYOC_CONST_KEPT);
   return {kernels_[k].get(), std::move(info)};
 }
@@ -161,6 +164,7 @@ SavedModule read_saved(std::string_view blob) {
     f.workspace_bytes = reader.number();
     for (uint64_t keys = reader.number(); keys > 0; --keys)
       f.constants.emplace_back(reader.text(sizeof byoc_const::key));
+    f.types = std::string(reader.text(reader.number()));
     out.functions.push_back(std::move(f));
   }
   return out;

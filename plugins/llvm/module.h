@@ -11,6 +11,7 @@ struct Signature {
   uint32_t n_in = 0, n_out = 0;
   uint64_t workspace_bytes = 0;
   std::vector<std::string> constants;  // keys, 16 bytes each
+  std::string types;                   // of inputs and outputs: byoc_kernel_info::signature
 };
 
 class NativeModule : public sdk::Module {

@@ -18,7 +18,7 @@ namespace byoc::llvm_plugin {
 namespace {
 
 // The newest minor of the ABI that changed a struct of native modules: an older runtime loads them.
-constexpr uint32_t kNativeMinor = 0;
+constexpr uint32_t kNativeMinor = 2;
 
 struct Optimised {
   std::unique_ptr<llvm::LLVMContext> context;
@@ -50,11 +50,13 @@ class TableModule {
  public:
   explicit TableModule(const Machine& machine) : machine_(machine), module_("table", context_) {}
 
-  Result<std::string> make(std::span<const Kernel* const> functions) {
+  Result<std::string> make(std::span<const Kernel* const> functions,
+                           std::span<const std::string> signatures) {
     BYOC_TRY(auto target, make_target_machine(machine_, Effort::kLittle));
     set_target(module_, *target);
     std::vector<llvm::Constant*> fns;
-    for (const Kernel* kernel : functions) fns.push_back(function_table(*kernel));
+    for (size_t k = 0; k < functions.size(); ++k)
+      fns.push_back(function_table(*functions[k], k < signatures.size() ? signatures[k] : ""));
     auto* list = llvm::ConstantArray::get(llvm::ArrayType::get(ptr(), fns.size()), fns);
     auto* table = global(llvm::ConstantStruct::getAnon(
         {header(sizeof(byoc_native_table), BYOC_TAG_NATIVE_TABLE), u32(BYOC_ABI_MAJOR),
@@ -82,13 +84,18 @@ class TableModule {
     return new llvm::GlobalVariable(module_, value->getType(), true,
                                     llvm::GlobalValue::InternalLinkage, value);
   }
-  llvm::Constant* function_table(const Kernel& kernel) {
+  llvm::Constant* text(const std::string& text) {  // the fields of a byoc_str
+    if (text.empty()) return llvm::ConstantPointerNull::get(ptr());
+    return global(llvm::ConstantDataArray::getString(context_, text, /*AddNull=*/false));
+  }
+  llvm::Constant* function_table(const Kernel& kernel, const std::string& signature) {
     auto* type = llvm::FunctionType::get(llvm::Type::getInt32Ty(context_), {ptr()}, false);
     auto* run =
         llvm::cast<llvm::Function>(module_.getOrInsertFunction(kernel.symbol, type).getCallee());
     run->setVisibility(llvm::GlobalValue::HiddenVisibility);
     return global(llvm::ConstantStruct::getAnon({header(sizeof(byoc_native_fn), BYOC_TAG_NATIVE_FN),
-                                                 run, u64(kernel.workspace_bytes), u64(64)}));
+                                                 run, u64(kernel.workspace_bytes), u64(64),
+                                                 text(signature), u64(signature.size())}));
   }
 
   const Machine& machine_;
@@ -126,9 +133,10 @@ Result<Listings> list_kernel(const te::LoopFunction& function, const Machine& ma
 }
 
 Result<std::string> link_native(std::span<const Kernel* const> functions, const Machine& machine,
+                                std::span<const std::string> signatures,
                                 std::span<const Kernel* const> callees) {
   TableModule table(machine);
-  BYOC_TRY(std::string table_object, table.make(functions));
+  BYOC_TRY(std::string table_object, table.make(functions, signatures));
   std::vector<std::string> objects = {std::move(table_object)};
   std::set<std::string> taken;
   for (std::span<const Kernel* const> kernels : {functions, callees}) {

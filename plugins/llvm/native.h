@@ -26,7 +26,9 @@ Result<Listings> list_kernel(const te::LoopFunction& function, const Machine& ma
 
 /// One function of the module per entry; the same kernel may stand there several times. `callees`:
 /// kernels that functions call, and objects of functions that have none of their own (sequence.h).
+/// signatures[k]: byoc_native_fn::signature of functions[k]; with none, functions give none.
 Result<std::string> link_native(std::span<const Kernel* const> functions, const Machine& machine,
+                                std::span<const std::string> signatures = {},
                                 std::span<const Kernel* const> callees = {});
 
 }  // namespace byoc::llvm_plugin

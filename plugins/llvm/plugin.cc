@@ -132,12 +132,21 @@ Signature signature_of(sdk::Function& function, uint64_t workspace_bytes) {
                 static_cast<uint32_t>(function.graph.inputs.size()),
                 static_cast<uint32_t>(function.graph.outputs.size()),
                 workspace_bytes,
-                {}};
+                {},
+                function.graph.signature()};
   for (size_t c = 0; c < function.constants.size(); ++c) {
     const byoc_const& raw = function.constants.raw(c);
     out.constants.emplace_back(reinterpret_cast<const char*>(raw.key), sizeof raw.key);
   }
   return out;
+}
+
+/// The types of byoc_native_call.data: constants follow the inputs.
+std::string native_signature(const sdk::Graph& graph) {
+  std::vector<sdk::Type> constants;
+  for (const sdk::Constant& constant : graph.constants)
+    constants.push_back(graph.types[constant.type]);
+  return graph.signature_with(constants);
 }
 
 /// The kernels of all functions, and those that sequences among them call.
@@ -198,16 +207,18 @@ std::unique_ptr<sdk::Module> LlvmPlugin::compile_module(sdk::CompileRequest& req
   CompileOptions options = options_of(request, cache);
   Kernels kernels = compile_all(request, target, machine, options);
   std::vector<Signature> signatures;
+  std::vector<std::string> native_signatures;
   std::vector<std::vector<sdk::Held>> constants;
   for (sdk::Function& function : request.functions) {
     const Kernel& kernel = *kernels.of_function[signatures.size()];
     signatures.push_back(signature_of(function, kernel.workspace_bytes));
+    native_signatures.push_back(native_signature(function.graph));
     std::vector<sdk::Held>& held = constants.emplace_back();
     for (size_t c = 0; c < function.constants.size(); ++c)
       held.push_back(function.constants.keep(c));
   }
-  std::string object = value_of(
-      link_native(pointers_to(kernels.of_function), machine, pointers_to(kernels.callees)));
+  std::string object = value_of(link_native(pointers_to(kernels.of_function), machine,
+                                            native_signatures, pointers_to(kernels.callees)));
   return std::make_unique<NativeModule>(std::move(object), compat_of(machine),
                                         std::move(signatures), std::move(constants));
 }
@@ -240,6 +251,8 @@ sdk::Held keep(const byoc_load& load, const std::string& key) {
 }
 
 std::unique_ptr<sdk::Module> LlvmPlugin::load_module(const byoc_load& load) {
+  if ((load.flags & BYOC_NO_NATIVE) != 0)
+    throw sdk::Error(BYOC_PERMISSION_DENIED, "the module is native code, which is not allowed");
   SavedModule saved = read_saved({static_cast<const char*>(load.blob.p), load.blob.n});
   std::vector<std::vector<sdk::Held>> constants;
   for (const Signature& function : saved.functions) {

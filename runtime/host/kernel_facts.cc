@@ -77,6 +77,7 @@ Result<Kernel> checked(const byoc_kernel_info& info, const KernelShape& shape) {
   kernel.workspace_align = std::max<uint64_t>(info.workspace_align, 1);
   kernel.flags = info.flags;
   kernel.implementation = text_of(info.implementation);
+  kernel.signature = text_of(info.signature);
   return kernel;
 }
 

@@ -65,9 +65,10 @@ LoadedModule::~LoadedModule() {
 
 Result<LoadedModule> Plugin::load(const ExternalModule& module,
                                   const std::vector<std::shared_ptr<const Buffer>>& constants,
-                                  uint32_t threads, const Cancellation* cancel) const {
+                                  uint32_t threads, const Cancellation* cancel,
+                                  bool allow_native) const {
   try {
-    return load_module(module, constants, threads, cancel);
+    return load_module(module, constants, threads, cancel, allow_native);
   } catch (const std::bad_alloc&) {
     return Status(Code::kResourceExhausted, cat(id_, ": out of memory"));
   }
@@ -75,7 +76,7 @@ Result<LoadedModule> Plugin::load(const ExternalModule& module,
 
 Result<LoadedModule> Plugin::load_module(
     const ExternalModule& module, const std::vector<std::shared_ptr<const Buffer>>& constants,
-    uint32_t threads, const Cancellation* cancel) const {
+    uint32_t threads, const Cancellation* cancel, bool allow_native) const {
   ConstantTable table;
   BYOC_TRY_STATUS(lend_constants(module, constants, table));
   auto raw = with_header<byoc_load>(BYOC_TAG_LOAD);
@@ -85,7 +86,8 @@ Result<LoadedModule> Plugin::load_module(
   raw.consts = table.data();
   raw.n_consts = table.size();
   raw.threads = threads;
-  raw.flags = static_cast<uint32_t>(module.flags >> 32);
+  raw.flags = static_cast<uint32_t>(module.flags >> 32) & BYOC_STRICT_FP;
+  if (!allow_native) raw.flags |= BYOC_NO_NATIVE;
   raw.cancel = cancel ? cancel->raw() : nullptr;
   std::lock_guard lock(mutex_);
   Cancellation::Scope scope(cancel);

@@ -9,6 +9,7 @@
 
 #include "runtime/artifact/check_executable.h"
 #include "runtime/host/threads.h"
+#include "runtime/session/check_signature.h"
 
 namespace byoc {
 namespace {
@@ -20,6 +21,10 @@ struct KeyHash {
     return hash;
   }
 };
+
+constexpr std::string_view kAnyTypes = "*";
+constexpr const char* kTrustHelp =
+    "native code can do all that you can: leave out --no-native if you trust the file";
 
 bool is_native(const ExternalModule& module) { return (module.flags & BYOC_MODULE_NATIVE) != 0; }
 
@@ -56,7 +61,11 @@ class ModuleLoader {
     BYOC_TRY_STATUS(check_modules());
     ThreadScope scope(session_.options.threads);  // plugins make primitives for this many
     for (const ExternalModule& module : executable_.modules) BYOC_TRY_STATUS(load_module(module));
-    for (const Step& step : executable_.program.steps) add_kernel(step);
+    for (const Step& step : executable_.program.steps) {
+      if (step.module != Step::kHostExtern)
+        BYOC_TRY_STATUS(check_types(step).at(cat("step ", step.symbol)));
+      add_kernel(step);
+    }
     release_constants();
     return {};
   }
@@ -86,8 +95,7 @@ class ModuleLoader {
     return Status(Code::kPermissionDenied, cat("this artifact holds native code, made by plugin \"",
                                                module.plugin, "\", for ", symbols_of(module)))
         .with_slug("native-refused")
-        .with_help(
-            "native code can do all that you can: leave out --no-native if you trust the file");
+        .with_help(kTrustHelp);
   }
 
   Status missing_plugins(const std::vector<const ExternalModule*>& modules) const {
@@ -142,13 +150,58 @@ class ModuleLoader {
       native = *std::move(result);
     } else {
       auto result = plugin_of(module)->load(module, constants_of(executable_, module),
-                                            session_.options.threads, session_.options.cancel);
-      if (!result.ok()) return std::move(result.status()).at(place());
+                                            session_.options.threads, session_.options.cancel,
+                                            session_.options.allow_native);
+      if (!result.ok()) return load_failed(std::move(result.status())).at(place());
       loaded = *std::move(result);
     }
     session_.loaded.push_back(std::move(loaded));
     session_.native.push_back(std::move(native));
     return {};
+  }
+
+  Status load_failed(Status status) const {
+    if (session_.options.allow_native || status.code() != Code::kPermissionDenied) return status;
+    return std::move(status).with_slug("native-refused").with_help(kTrustHelp);
+  }
+
+  /// Compares the types that the step passes with those that its kernel was compiled for. Kernels
+  /// go by their own types in every run, so that a manifest with others would let them read and
+  /// write past the tensors.
+  Status check_types(const Step& step) const {
+    const bool native = session_.native[step.module].has_value();
+    const std::string_view signature =
+        native ? session_.native[step.module]->signature(step.function)
+               : session_.loaded[step.module].kernels()[step.function].signature;
+    if (signature == kAnyTypes) return {};
+    if (!signature.empty())
+      return check_signature(signature, native ? native_types(step) : plugin_types(step));
+    if (session_.options.allow_native) return {};
+    return Status(
+               Code::kPermissionDenied,
+               cat("plugin \"", executable_.modules[step.module].plugin,
+                   "\" does not give the types of its arguments, so that they cannot be checked"))
+        .with_slug("native-refused")
+        .with_help(kTrustHelp);
+  }
+
+  static CallTypes plugin_types(const Step& step) {
+    const auto outputs = step.types.begin() + step.n_in;
+    return {{step.types.begin(), outputs}, {outputs, step.types.end()}};
+  }
+
+  /// Constants follow the inputs: those that are kept, then the packed ones.
+  CallTypes native_types(const Step& step) const {
+    CallTypes call = plugin_types(step);
+    const ExternalFunction& function = executable_.modules[step.module].functions[step.function];
+    for (const ExternalConstant& constant : function.constants) {
+      if (constant.use == BYOC_CONST_KEPT) call.reads.push_back(constant.type);
+    }
+    for (const auto& packed : function.packed) {
+      const auto bytes = static_cast<int64_t>(executable_.constants.at(packed.first)->size());
+      call.reads.push_back({DType::kU8, {bytes}});
+    }
+    return call;
   }
 
   void add_kernel(const Step& step) {

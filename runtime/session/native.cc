@@ -84,7 +84,8 @@ Result<SharedLibrary> open_object(std::span<const std::byte> object) {
 }
 
 Status check_function(const byoc_native_fn* fn) {
-  if (fn == nullptr || fn->h.tag != BYOC_TAG_NATIVE_FN || fn->h.size < sizeof *fn ||
+  constexpr size_t kSmallest = offsetof(byoc_native_fn, signature);
+  if (fn == nullptr || fn->h.tag != BYOC_TAG_NATIVE_FN || fn->h.size < kSmallest ||
       fn->run == nullptr) {
     return bad("a function of the native module is missing");
   }
@@ -135,6 +136,12 @@ Result<NativeModule> NativeModule::load(const ExternalModule& module) {
   const byoc_native_table* table = entry(host_table());
   BYOC_TRY_STATUS(check_table(table, module.functions.size()));
   return NativeModule(std::move(library), table);
+}
+
+std::string_view NativeModule::signature(size_t k) const {
+  const byoc_native_fn& fn = function(k);
+  if (fn.h.size < sizeof fn || fn.signature.p == nullptr) return {};
+  return {fn.signature.p, fn.signature.n};
 }
 
 }  // namespace byoc

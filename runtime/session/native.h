@@ -18,6 +18,8 @@ class NativeModule {
   /// says.
   static Result<NativeModule> load(const ExternalModule& module);
   const byoc_native_fn& function(size_t k) const { return *table_->fns[k]; }
+  /// The types of byoc_native_call.data, "" when the module does not give them.
+  std::string_view signature(size_t k) const;
 
  private:
   NativeModule(SharedLibrary library, const byoc_native_table* table)

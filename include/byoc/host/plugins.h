@@ -72,6 +72,7 @@ class LoadedModule {
     std::vector<std::pair<uint32_t, uint32_t>> inplace;  // (input, output)
     std::vector<uint8_t> const_use;                      // of the function's constants
     std::string implementation;
+    std::string signature;  // of the arguments; empty when the plugin gives none
   };
   LoadedModule() = default;
   LoadedModule(const byoc_plugin* table, byoc_module* module);
@@ -118,10 +119,12 @@ class Plugin {
     return compile(functions, CompileOptions{target_json, threads, flags});
   }
   /// `constants`: one buffer per distinct key of the module's functions, in order of first use.
-  /// Errors: the plugin's; kCancelled, slug "interrupted".
+  /// allow_native: whether the plugin may run machine code of the blob. Errors: the plugin's;
+  /// kCancelled, slug "interrupted".
   Result<LoadedModule> load(const ExternalModule& module,
                             const std::vector<std::shared_ptr<const Buffer>>& constants,
-                            uint32_t threads, const Cancellation* cancel = nullptr) const;
+                            uint32_t threads, const Cancellation* cancel = nullptr,
+                            bool allow_native = true) const;
   /// The layouts it computes in on that machine, in order of preference; none without the slot.
   /// Errors: kInternal, slug "plugin-defect", for rows that are no byoc_layout.
   Result<std::vector<WantedLayout>> layouts(const std::string& target_json) const;
@@ -142,7 +145,8 @@ class Plugin {
                       CompileResult& result) const;
   Result<LoadedModule> load_module(const ExternalModule& module,
                                    const std::vector<std::shared_ptr<const Buffer>>& constants,
-                                   uint32_t threads, const Cancellation* cancel) const;
+                                   uint32_t threads, const Cancellation* cancel,
+                                   bool allow_native) const;
   byoc_plugin table_{};  // a copy: fields it does not know are zero
   byoc_instance* instance_ = nullptr;
   mutable std::mutex mutex_;

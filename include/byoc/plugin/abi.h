@@ -26,7 +26,9 @@ extern "C" {
 #endif
 
 #define BYOC_ABI_MAJOR 1
-#define BYOC_ABI_MINOR 2 /* 1: the slots `layouts` and `show`; 2: byoc_native_call.failure */
+/* 1: the slots `layouts` and `show`. 2: byoc_native_call.failure, `signature` of kernels and native
+ * functions, the flag NO_NATIVE. */
+#define BYOC_ABI_MINOR 2
 #define BYOC_ENTRY_SYMBOL "byoc_plugin_entry_v1"
 #define BYOC_NATIVE_ENTRY_SYMBOL "byoc_native_entry_v1"
 
@@ -90,8 +92,9 @@ enum byoc_code { /* the 16 canonical codes, then ours */
                  BYOC_UNAVAILABLE = 14,
                  BYOC_DATA_LOSS = 15,
                  BYOC_UNAUTHENTICATED = 16,
-                 BYOC_DECLINED =
-                     17, /* compile: the function given by index goes to the default codegen */
+                 /* compile: the function given by index goes to the next plugin of the list that takes
+                  * it, and to the default codegen where none does */
+                 BYOC_DECLINED = 17,
                  BYOC_STALE_ARTIFACT = 18,
                  BYOC_BAD_GRAPH = 19
 };
@@ -188,6 +191,9 @@ typedef struct byoc_function {
  * kernel rounds otherwise than the direct sum of the op's definition, as Winograd and lower
  * precision do; the order of terms and fused multiply-add are the plugin's choice. */
 enum byoc_compile_flags { BYOC_COMPILE_ONLY = 1, BYOC_DETERMINISTIC = 2, BYOC_STRICT_FP = 4 };
+/* NO_NATIVE, of byoc_load alone: the user does not trust the bytes. A plugin whose blob holds
+ * machine code refuses it with PERMISSION_DENIED and runs nothing of it. */
+enum byoc_load_flags { BYOC_NO_NATIVE = 8 };
 typedef struct byoc_compile {
   byoc_hdr h;
   const byoc_function* const* functions;
@@ -203,7 +209,7 @@ typedef struct byoc_load {
   byoc_str compat, options_json;
   const byoc_const* const* consts; /* all its functions', each key once, in order of first use */
   uint64_t n_consts;
-  uint32_t threads, flags; /* of a run, at least 1 | STRICT_FP as it was at compile */
+  uint32_t threads, flags; /* of a run, at least 1 | STRICT_FP as it was at compile, NO_NATIVE */
   const byoc_cancel* cancel;
 } byoc_load;
 
@@ -227,6 +233,12 @@ typedef struct byoc_kernel_info { /* filled by info; pointers live with the kern
   uint64_t resident_bytes; /* reserved */
   DLDevice device;         /* kDLCPU or zeros; any other is refused */
   byoc_str implementation;
+  /* since minor 2. The types of byoc_call.args according to the kernel's own graph: inputs, "->",
+   * outputs, separated by single spaces, such as "f32[1,8] i64[] -> f32[1,8]"; or "*" when run goes
+   * by the views that it gets and refuses those that do not fit together. When a program is loaded,
+   * the host compares it with the types of every step that calls the kernel. Absent: nothing is
+   * compared, and loading with NO_NATIVE fails. Not needed at compile. */
+  byoc_str signature;
 } byoc_kernel_info;
 
 /* byoc_call.flags. SPANS: the host wants this call's spans; without it a plugin takes no times. */
@@ -359,6 +371,9 @@ typedef struct byoc_native_fn {
   byoc_hdr h;
   int32_t (*run)(const byoc_native_call*); /* 0 = ok, else a byoc_code */
   uint64_t workspace_bytes, workspace_align;
+  /* since minor 2, optional. The types of byoc_native_call.data, as in byoc_kernel_info: inputs and
+   * constants before "->", outputs after it. A packed constant of n bytes is u8[n]. */
+  byoc_str signature;
 } byoc_native_fn;
 typedef struct byoc_native_table {
   byoc_hdr h;
@@ -378,7 +393,7 @@ BYOC_ASSERT_NO_TAIL(byoc_verdict, reason);
 BYOC_ASSERT_NO_TAIL(byoc_function, n_consts);
 BYOC_ASSERT_NO_TAIL(byoc_compile, cancel);
 BYOC_ASSERT_NO_TAIL(byoc_load, cancel);
-BYOC_ASSERT_NO_TAIL(byoc_kernel_info, implementation);
+BYOC_ASSERT_NO_TAIL(byoc_kernel_info, signature);
 BYOC_ASSERT_NO_TAIL(byoc_call, out_shapes);
 BYOC_ASSERT_NO_TAIL(byoc_sink, write);
 BYOC_ASSERT_NO_TAIL(byoc_save, packed);
@@ -386,7 +401,7 @@ BYOC_ASSERT_NO_TAIL(byoc_plugin, show);
 BYOC_ASSERT_NO_TAIL(byoc_layout, block);
 BYOC_ASSERT_NO_TAIL(byoc_native_failure, extent);
 BYOC_ASSERT_NO_TAIL(byoc_native_call, failure);
-BYOC_ASSERT_NO_TAIL(byoc_native_fn, workspace_align);
+BYOC_ASSERT_NO_TAIL(byoc_native_fn, signature);
 BYOC_ASSERT_NO_TAIL(byoc_native_table, fns);
 
 #ifdef __cplusplus

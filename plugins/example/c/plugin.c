@@ -188,6 +188,7 @@ static byoc_status* find_kernel(byoc_module* handle, byoc_str symbol, byoc_kerne
 static byoc_status* info(const byoc_kernel* handle, byoc_kernel_info* io) {
   static const uint32_t in_place[] = {0, 0}; /* output 0 may be the memory of input 0 */
   byoc_str implementation = STR("plain loop");
+  byoc_str any_types = STR("*"); /* run reads the sizes from the views of each call */
   byoc_status* unknown = check_understood(((const kernel*)handle)->host, &io->h);
   if (unknown) return unknown;
   io->n_in = io->n_out = 1;
@@ -195,6 +196,8 @@ static byoc_status* info(const byoc_kernel* handle, byoc_kernel_info* io) {
   io->n_inplace = 1;
   io->device.device_type = kDLCPU;
   io->implementation = implementation;
+  if (io->h.size >= offsetof(byoc_kernel_info, signature) + sizeof io->signature)
+    io->signature = any_types; /* an older host has no such field */
   return NULL;
 }
 
@@ -210,6 +213,14 @@ static int32_t relu(void* u, uint64_t lo, uint64_t hi, uint32_t worker) {
   return 0;
 }
 
+/* The number of f32 elements, or -1 for another dtype. */
+static int64_t elements(const DLTensor* t) {
+  int64_t n = 1;
+  if (t->dtype.code != kDLFloat || t->dtype.bits != 32) return -1;
+  for (int32_t k = 0; k < t->ndim; ++k) n *= t->shape[k];
+  return n;
+}
+
 /* Any number of threads at once: nothing of a call is kept in the kernel, and nothing is allocated.
  */
 static byoc_status* run(byoc_kernel* handle, const byoc_call* call) {
@@ -219,11 +230,12 @@ static byoc_status* run(byoc_kernel* handle, const byoc_call* call) {
   if (unknown) return unknown;
   if (x->strides || y->strides) /* given only where the elements do not lie one after another */
     return fail(host, BYOC_INVALID_ARGUMENT, -1, "takes compact row-major tensors");
-  uint64_t n = 1;
-  for (int32_t k = 0; k < x->ndim; ++k) n *= (uint64_t)x->shape[k];
+  int64_t n = elements(x);
+  if (n < 0 || elements(y) != n) /* `info` promises that any views are safe */
+    return fail(host, BYOC_INVALID_ARGUMENT, -1, "takes f32 tensors of one size");
   span s = {(const float*)((const char*)x->data + x->byte_offset),
             (float*)((char*)y->data + y->byte_offset)};
-  if (host->parallel_for(host->ctx, n, 16384, relu, &s) == 0) return NULL;
+  if (host->parallel_for(host->ctx, (uint64_t)n, 16384, relu, &s) == 0) return NULL;
   return fail(host, BYOC_INTERNAL, -1, "the loop stopped early");
 }
 

@@ -64,4 +64,9 @@ TEST(Abi, HasTheLayoutThatMajor1Froze) {  // LP64, from the fields as abi.h decl
   EXPECT_EQ(offsetof(byoc_kernel_info, implementation), 96u);
 }
 
+TEST(Abi, AppendsTheSignaturesOfMinor2) {
+  EXPECT_EQ(offsetof(byoc_kernel_info, signature), 96u + sizeof(byoc_str));
+  EXPECT_EQ(offsetof(byoc_native_fn, signature), sizeof(byoc_hdr) + size_t{3} * 8);
+}
+
 }  // namespace

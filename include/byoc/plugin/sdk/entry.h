@@ -209,6 +209,8 @@ struct Glue {
     io.resident_bytes = info.resident_bytes;
     io.device = {kDLCPU, 0};
     io.implementation = to_str(info.implementation);
+    constexpr size_t kMinor2 = offsetof(byoc_kernel_info, signature) + sizeof io.signature;
+    if (io.h.size >= kMinor2) io.signature = to_str(info.signature);
   }
   static byoc_status* run(byoc_kernel* k, const byoc_call* call) noexcept {
     return guarded([&] {

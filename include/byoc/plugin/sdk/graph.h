@@ -221,6 +221,17 @@ struct Graph : Body {
   const Type& type(const Node& node, size_t output = 0) const { return types[node.types[output]]; }
   const Type& input_type(size_t k) const { return types[inputs[k].type]; }
   const Type& output_type(size_t k) const { return type(outputs[k]); }
+  /// "f32[1,8] f32[8] -> f32[1,8]": inputs and outputs, as byoc_kernel_info.
+  std::string signature() const { return signature_with({}); }
+  /// The same with the types of `more` after the inputs, as byoc_native_fn has constants.
+  std::string signature_with(const std::vector<Type>& more) const {
+    std::string out;
+    for (const Input& input : inputs) out += types[input.type].text() + " ";
+    for (const Type& one : more) out += one.text() + " ";
+    out += "->";
+    for (const Operand& output : outputs) out += " " + type(output).text();
+    return out;
+  }
   const Body* callee(const Node& node) const {
     return node.is_call() ? &functions[node.call] : nullptr;
   }

@@ -33,6 +33,7 @@ class GraphModule : public Module {
     one.info = one.kernel->info();
     one.info.n_in = static_cast<uint32_t>(function.graph.inputs.size());
     one.info.n_out = static_cast<uint32_t>(function.graph.outputs.size());
+    one.info.signature = function.graph.signature();
     if (one.info.const_use.empty()) one.info.const_use = function.constants.use();
     index_.emplace(one.symbol, functions_.size());
     functions_.push_back(std::move(one));

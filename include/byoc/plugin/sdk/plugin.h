@@ -175,6 +175,7 @@ struct KernelInfo {
   std::string implementation;                          // "jit:avx2", for reports
   // Filled in by the SDK for kernels that Plugin::compile made:
   uint32_t n_in = 0, n_out = 0;
+  std::string signature;           // Graph::signature
   std::vector<uint8_t> const_use;  // byoc_const_use per constant
 };
 

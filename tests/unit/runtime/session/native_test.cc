@@ -106,6 +106,35 @@ TEST(Native, CanBeRefused) {
                                             "code, made by plugin \"llvm\", for add_mul, copy"));
 }
 
+std::string types_error(Executable executable) {
+  Status status = Session::load(std::move(executable), nullptr).status();
+  EXPECT_EQ(status.slug(), "kernel-types") << status.to_string();
+  EXPECT_THAT(status.where(), HasSubstr("add_mul"));
+  return status.message();
+}
+
+TEST(Native, ComparesTheTypesOfTheModuleWithThoseOfTheCall) {
+  Executable executable = native_program(NATIVE_GOOD);
+  executable.program.steps[0].types[0] = executable.program.inputs[0].type = {DType::kF32, {3}};
+  EXPECT_EQ(types_error(executable),
+            "as argument 0 its kernel reads f32[4], the program has f32[3] there");
+  executable = native_program(NATIVE_GOOD);
+  executable.program.steps[0].types[1] = {DType::kF16, {4}};  // in the arena
+  EXPECT_EQ(types_error(executable),
+            "as output 0 its kernel writes f32[4], the program has f16[4] there");
+}
+
+TEST(Native, ComparesItsConstantsToo) {
+  Executable executable = native_program(NATIVE_GOOD);
+  executable.modules[0].functions[0].constants[1].use = BYOC_CONST_UNUSED;
+  EXPECT_EQ(types_error(executable),
+            "as argument 1 its kernel reads f32[4], the program has u8[16] there");
+  executable = native_program(NATIVE_GOOD);
+  executable.modules[0].functions[0].packed.clear();
+  EXPECT_EQ(types_error(executable),
+            "as argument 2 its kernel reads u8[16], the program has nothing there");
+}
+
 std::string error_of(Executable executable) {
   Status status = Session::load(std::move(executable), nullptr).status();
   EXPECT_EQ(status.slug(), "native-module") << status.to_string();

@@ -26,9 +26,13 @@ static int32_t copy(const byoc_native_call* call) {
   return call->host->parallel_for(call->host->ctx, 4, 1, copy_block, (void*)call);
 }
 
+static const char kTypes[] = "f32[4] f32[4] u8[16] -> f32[4]"; /* of x, k, p -> y */
 static const byoc_native_fn kAddMul = {
-    {sizeof kAddMul, BYOC_TAG_NATIVE_FN, NULL}, add_mul, 16, 256};
-static const byoc_native_fn kCopy = {{sizeof kCopy, BYOC_TAG_NATIVE_FN, NULL}, copy, 0, 0};
+    {sizeof kAddMul, BYOC_TAG_NATIVE_FN, NULL}, add_mul, 16, 256, {kTypes, sizeof kTypes - 1}};
+/* As modules of minor 1 are: without a signature. */
+enum { kMinor1 = offsetof(byoc_native_fn, signature) };
+static const byoc_native_fn kCopy = {
+    {kMinor1, BYOC_TAG_NATIVE_FN, NULL}, copy, 0, 0, {"read by nobody", 14}};
 #ifdef BYOC_BREAK_FUNCTION
 static const byoc_native_fn* const kFns[] = {&kAddMul, NULL};
 #else
