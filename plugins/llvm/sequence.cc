@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <unordered_map>
 
 #include "byoc/base/check.h"
@@ -211,12 +212,14 @@ Result<CompiledSequences> compile_sequences(std::span<const LinkedSequence> sequ
   CompiledSequences out;
   Interpreter interpreter(module);
   Pieces pieces;
+  std::map<std::pair<std::vector<int32_t>, std::vector<uint64_t>>, std::string> known;
   for (const LinkedSequence& linked : sequences) {
     BYOC_CHECK(!linked.sequence.calls.empty(), "a sequence makes its results");
     const Layout layout = layout_of(linked);
-    std::string symbol = cat("sequence_", out.functions.size());
-    interpreter.emit_entry(symbol, table_of(linked, pieces), layout);
-    out.functions.push_back({std::move(symbol), "", layout.bytes});
+    std::pair key(table_of(linked, pieces), std::vector{layout.arena, layout.inner});
+    auto [at, is_new] = known.emplace(std::move(key), cat("sequence_", known.size()));
+    if (is_new) interpreter.emit_entry(at->second, at->first.first, layout);
+    out.functions.push_back({at->second, "", layout.bytes});
   }
   interpreter.emit(pieces.symbols());
   BYOC_TRY(out.code.object, generate(module, *target, CodeKind::kObject));

@@ -11,7 +11,8 @@ struct LinkedSequence {
   Sequence sequence;
   std::vector<std::shared_ptr<const Kernel>> pieces;
 };
-/// One object for all sequences, with the symbols of their pieces left open.
+/// One object for all sequences, with the symbols of their pieces left open; equal sequences are one
+/// function of it.
 struct CompiledSequences {
   Kernel code;
   std::vector<Kernel> functions;  // per sequence: its symbol in `code`, and no object of its own

@@ -6,7 +6,7 @@
 
 #include "byoc/base/arena.h"
 #include "byoc/base/check.h"
-#include "byoc/op/registry.h"
+#include "byoc/text/graph_json.h"
 #include "byoc/translate/translate.h"
 #include "plugins/llvm/topi/code_size.h"
 #include "plugins/llvm/topi/strategies.h"
