@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <iterator>
+#include <random>
 #include <tuple>
 
 #include "byoc/base/check.h"
@@ -83,11 +85,102 @@ double add_ladder(Maker& maker, uint32_t ops, double x) {
   return left * right;
 }
 
+// A value of the random graph. `error` bounds its distance from the value in f32, in units of 2^-24.
+struct Known {
+  std::string name;
+  double value = 0, error = 0;
+};
+
+struct Unary {
+  const char* op;
+  double (*compute)(double);
+};
+constexpr Unary kUnary[] = {{"Relu", [](double x) { return std::max(x, 0.0); }},
+                            {"Tanh", [](double x) { return std::tanh(x); }},
+                            {"Sigmoid", sigmoid},
+                            {"Neg", [](double x) { return -x; }},
+                            {"Abs", [](double x) { return std::fabs(x); }},
+                            {"Sin", [](double x) { return std::sin(x); }},
+                            {"Atan", [](double x) { return std::atan(x); }},
+                            {"Erf", [](double x) { return std::erf(x); }}};
+struct Binary {
+  const char* op;
+  double (*compute)(double, double);
+};
+constexpr Binary kBinary[] = {{"Add", [](double a, double b) { return a + b; }},
+                              {"Sub", [](double a, double b) { return a - b; }},
+                              {"Mul", [](double a, double b) { return a * b; }},
+                              {"Max", [](double a, double b) { return std::max(a, b); }},
+                              {"Min", [](double a, double b) { return std::min(a, b); }}};
+constexpr size_t kNear = 32, kMostUnread = 16;
+constexpr double kMostError = 64, kMostValue = 4, kOpError = 4;
+
+class RandomGraph {
+ public:
+  RandomGraph(Maker& maker, double x) : maker_(maker), values_{{"x", x, 0}} {}
+  double add(uint32_t ops) {
+    while (maker_.count() < ops) add_op();
+    while (unread_.size() > 1) {
+      size_t a = take(), b = take();
+      push(add_binary(kBinary[3], values_[a], values_[b]));
+    }
+    return values_.back().value;
+  }
+
+ private:
+  void add_op() {
+    const Known a = values_[unread_.size() > kMostUnread ? take() : near()];
+    if (a.error > kMostError || std::fabs(a.value) > kMostValue) {
+      push({maker_.add("Mul", {a.name, "c"}), a.value / 8, a.error / 8 + kOpError});
+    } else if (random_() % 2 == 0) {
+      const Unary& unary = kUnary[random_() % std::size(kUnary)];
+      double slope = 1.13;  // of erf, the steepest
+      push({maker_.add(unary.op, {a.name}), unary.compute(a.value), slope * a.error + kOpError});
+    } else {
+      push(add_binary(kBinary[random_() % std::size(kBinary)], a, values_[near()]));
+    }
+  }
+  Known add_binary(const Binary& binary, const Known& a, const Known& b) {
+    double scale = std::max({1.0, std::fabs(a.value), std::fabs(b.value)});
+    bool is_product = binary.op[1] == 'u' && binary.op[0] == 'M';
+    double error = is_product ? scale * (a.error + b.error) : a.error + b.error;
+    return {maker_.add(binary.op, {a.name, b.name}), binary.compute(a.value, b.value),
+            error + kOpError * scale};
+  }
+  size_t near() {
+    size_t at = values_.size() - 1 - random_() % std::min(values_.size(), kNear);
+    std::erase(unread_, at);
+    return at;
+  }
+  size_t take() {
+    size_t first = unread_.front();
+    unread_.erase(unread_.begin());
+    return first;
+  }
+  void push(Known value) {
+    unread_.push_back(values_.size());
+    values_.push_back(std::move(value));
+  }
+  Maker& maker_;
+  std::mt19937 random_{1};
+  std::vector<Known> values_;
+  std::vector<size_t> unread_;  // a few at a time
+};
+
 }  // namespace
+
+std::optional<Shape> shape_of(std::string_view name) {
+  if (name == "chain") return Shape::kChain;
+  if (name == "ladder") return Shape::kLadder;
+  if (name == "random") return Shape::kRandom;
+  return std::nullopt;
+}
 
 double write_onnx_graph(const std::string& path, Shape shape, uint32_t ops, double x) {
   Maker maker;
-  double y = shape == Shape::kChain ? add_chain(maker, ops, x) : add_ladder(maker, ops, x);
+  double y = shape == Shape::kChain    ? add_chain(maker, ops, x)
+             : shape == Shape::kLadder ? add_ladder(maker, ops, x)
+                                       : RandomGraph(maker, x).add(ops);
   maker.finish(path);
   return y;
 }
