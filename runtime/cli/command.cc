@@ -9,6 +9,7 @@
 #include "byoc/base/check.h"
 #include "byoc/base/nearest.h"
 #include "byoc/base/version.h"
+#include "runtime/cli/fatal_signals.h"
 #include "runtime/cli/help.h"
 #include "runtime/cli/output.h"
 
@@ -183,6 +184,7 @@ void add_common_options(Command& root, CommonOptions& common) {
 
 int run_command_line(const Command& root, const CommonOptions& common, int argc,
                      const char* const* argv) {
+  report_fatal_signals();
   std::string path = root.name;
   Result<int> result = 0;
   try {

@@ -45,15 +45,57 @@ Status take_status(byoc_status* status, std::string_view plugin, int64_t* functi
 /// What a plugin threw across the C boundary, against the contract; to be called in a catch (...).
 Status escaped_exception(std::string_view plugin, std::string_view slot) noexcept;
 
+/// The slot of a plugin's table that is called, and the function it is called for, if any. The
+/// texts outlive the call.
+struct PluginSlot {
+  std::string_view name, function;
+  bool may_use_threads = true;  // the plugin may compute on threads that it starts
+  PluginSlot(const char* slot) : name(slot) {}
+  PluginSlot(std::string_view slot, std::string_view called_for = {}, bool threads = true)
+      : name(slot), function(called_for), may_use_threads(threads) {}
+};
+
+/// The innermost call of a plugin that a thread is in: what a report of a fatal signal reads.
+struct PluginCall {
+  std::string_view plugin;
+  PluginSlot slot;
+  const PluginCall* outer;
+};
+using PluginCallPointer = std::atomic<const PluginCall*>;
+static_assert(PluginCallPointer::is_always_lock_free, "signal handlers read it");
+inline constinit thread_local PluginCallPointer current_plugin_call{nullptr};
+/// The last of the calls with may_use_threads, for threads without a call of their own.
+inline constinit PluginCallPointer shared_plugin_call{nullptr};
+
+/// Records a call for as long as it lives; costs a few stores.
+class PluginCallScope {
+ public:
+  PluginCallScope(std::string_view plugin, PluginSlot slot)
+      : call_{plugin, slot, current_plugin_call.load(std::memory_order_relaxed)} {
+    set(&call_);
+  }
+  ~PluginCallScope() { set(call_.outer); }
+  PluginCallScope(const PluginCallScope&) = delete;
+  PluginCallScope& operator=(const PluginCallScope&) = delete;
+
+ private:
+  void set(const PluginCall* call) {
+    current_plugin_call.store(call, std::memory_order_release);
+    if (call_.slot.may_use_threads) shared_plugin_call.store(call, std::memory_order_release);
+  }
+  PluginCall call_;
+};
+
 /// Calls a slot of a plugin's table: `f` returns its byoc_status*.
 template <class F>
-Status call_plugin(std::string_view plugin, std::string_view slot, F&& f,
-                   int64_t* function = nullptr, int64_t* node = nullptr) {
+Status call_plugin(std::string_view plugin, PluginSlot slot, F&& f, int64_t* function = nullptr,
+                   int64_t* node = nullptr) {
   byoc_status* status = nullptr;
   try {
+    PluginCallScope scope(plugin, slot);
     status = f();
   } catch (...) {
-    return escaped_exception(plugin, slot);
+    return escaped_exception(plugin, slot.name);
   }
   return take_status(status, plugin, function, node);
 }

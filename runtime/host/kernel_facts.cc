@@ -92,11 +92,12 @@ Status plugin_defect(std::string_view id, std::string_view what) {
 Result<Kernel> read_kernel(const byoc_plugin& table, const std::string& id, byoc_module* module,
                            const KernelShape& shape) {
   byoc_kernel* handle = nullptr;
-  BYOC_TRY_STATUS(call_plugin(id, "kernel",
+  BYOC_TRY_STATUS(call_plugin(id, {"kernel", shape.symbol},
                               [&] { return table.kernel(module, to_str(shape.symbol), &handle); }));
   if (!handle) return plugin_defect(id, cat("gave no kernel for \"", shape.symbol, "\""));
   auto info = with_header<byoc_kernel_info>(BYOC_TAG_KERNEL_INFO);
-  BYOC_TRY_STATUS(call_plugin(id, "info", [&] { return table.info(handle, &info); }));
+  BYOC_TRY_STATUS(
+      call_plugin(id, {"info", shape.symbol}, [&] { return table.info(handle, &info); }));
   Result<Kernel> kernel = checked(info, shape);
   if (!kernel.ok())
     return plugin_defect(id, cat("kernel \"", shape.symbol, "\" ", kernel.status().message()));

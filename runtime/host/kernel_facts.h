@@ -14,6 +14,14 @@ struct KernelShape {
   size_t n_consts = 0;
 };
 
+/// "main_0" or "main_0 and 3 more": the functions of a call, each with a member `symbol`.
+template <class Functions>
+std::string symbols_of(const Functions& functions) {
+  if (functions.empty()) return {};
+  std::string first = functions.begin()->symbol;
+  return functions.size() == 1 ? first : cat(first, " and ", functions.size() - 1, " more");
+}
+
 /// Calls `kernel` and `info`. Errors: the plugin's own, or a defect that names kernel and value.
 Result<LoadedModule::Kernel> read_kernel(const byoc_plugin& table, const std::string& id,
                                          byoc_module* module, const KernelShape& shape);

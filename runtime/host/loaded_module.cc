@@ -59,7 +59,10 @@ LoadedModule& LoadedModule::operator=(LoadedModule&& other) noexcept {
 
 LoadedModule::~LoadedModule() {
   if (!module_) return;
-  table_->release(module_);
+  {
+    PluginCallScope scope({table_->id.p, table_->id.n}, "release");
+    table_->release(module_);
+  }
   --host_counts().modules;
 }
 
@@ -92,7 +95,9 @@ Result<LoadedModule> Plugin::load_module(
   std::lock_guard lock(mutex_);
   Cancellation::Scope scope(cancel);
   byoc_module* handle = nullptr;
-  Status status = call_plugin(id_, "load", [&] { return table_.load(instance_, &raw, &handle); });
+  const std::string symbols = symbols_of(module.functions);
+  Status status =
+      call_plugin(id_, {"load", symbols}, [&] { return table_.load(instance_, &raw, &handle); });
   LoadedModule loaded;
   if (status.ok() && handle) loaded = LoadedModule(&table_, handle);
   BYOC_TRY_STATUS(unless_cancelled(cancel, id_, std::move(status)));

@@ -17,7 +17,9 @@ struct ModuleGuard {
   const byoc_plugin& table;
   byoc_module* module = nullptr;
   ~ModuleGuard() {
-    if (module) table.release(module);
+    if (!module) return;
+    PluginCallScope scope({table.id.p, table.id.n}, "release");
+    table.release(module);
   }
 };
 
@@ -132,7 +134,8 @@ Status save_module(const byoc_plugin& table, const std::string& id, byoc_module*
   save.blob = &sink;
   save.u = &target;
   save.packed = SaveTarget::packed;
-  BYOC_TRY_STATUS(call_plugin(id, "save", [&] { return table.save(module, &save); }));
+  const std::string symbols = symbols_of(result.module.functions);
+  BYOC_TRY_STATUS(call_plugin(id, {"save", symbols}, [&] { return table.save(module, &save); }));
   result.module.compat = text_of(save.compat);
   result.module.flags |= save.flags & UINT32_MAX;
   result.module.blob = Buffer::copy(target.blob);
@@ -157,12 +160,13 @@ Status Plugin::compile_into(std::span<const CompileFunction> functions,
   CompileTable table;
   BYOC_TRY_STATUS(table.fill(functions));
   const byoc_compile raw = request(table.functions(), options_json_, options);
+  ThreadScope threads(options.threads);  // before the lock, as where modules are loaded
   std::lock_guard lock(mutex_);
   ModuleGuard guard{table_};
   Cancellation::Scope scope(options.cancel);
-  ThreadScope threads(options.threads);  // before the lock, as where modules are loaded
+  const std::string symbols = symbols_of(functions);
   Status status = call_plugin(
-      id_, "compile", [&] { return table_.compile(instance_, &raw, &guard.module); },
+      id_, {"compile", symbols}, [&] { return table_.compile(instance_, &raw, &guard.module); },
       &result.function, &result.node);
   status = unless_cancelled(options.cancel, id_, std::move(status));
   if (result.function >= static_cast<int64_t>(functions.size())) result.function = result.node = -1;
@@ -203,8 +207,8 @@ Result<std::string> Plugin::show(const CompileFunction& function, const CompileO
   };
   std::lock_guard lock(mutex_);
   Cancellation::Scope scope(options.cancel);
-  Status status =
-      call_plugin(id_, "show", [&] { return table_.show(instance_, &raw, to_str(form), &sink); });
+  Status status = call_plugin(id_, {"show", function.symbol},
+                              [&] { return table_.show(instance_, &raw, to_str(form), &sink); });
   BYOC_TRY_STATUS(unless_cancelled(options.cancel, id_, std::move(status)));
   return text;
 }

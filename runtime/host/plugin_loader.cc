@@ -155,6 +155,7 @@ Result<PluginManifest> inspect_plugin(const std::string& path, PluginManifest& s
 }
 
 Result<byoc_plugin> load_plugin_table(const std::string& path, const PluginManifest& manifest) {
+  PluginCallScope scope(manifest.id, "static constructors");
   BYOC_TRY(SharedLibrary library, SharedLibrary::open(path));
   auto entry = reinterpret_cast<byoc_plugin_entry_fn>(library.symbol(BYOC_ENTRY_SYMBOL));
   library.keep();  // it may have started threads already

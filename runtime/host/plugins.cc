@@ -30,7 +30,10 @@ Result<WantedLayout> read_layout(const byoc_layout* raw) {
 
 Plugin::~Plugin() {
   if (!instance_) return;
-  table_.close(instance_);
+  {
+    PluginCallScope scope(id_, "close");
+    table_.close(instance_);
+  }
   count_closed(table_);
   --host_counts().instances;
 }
@@ -83,12 +86,22 @@ uint64_t Plugin::max_ops() const { return table_.max_ops ? table_.max_ops : kDef
 uint64_t Plugin::max_bytes() const { return table_.max_bytes; }
 bool Plugin::has_judge() const { return table_.judge != nullptr; }
 
+/// The pattern, else the op of a candidate's one node.
+std::string_view Plugin::candidate_name(uint32_t pattern, std::string_view candidate_json) const {
+  if (pattern < patterns_.size()) return patterns_[pattern].name;
+  constexpr std::string_view kOp = "\"op\":\"";
+  const size_t at = candidate_json.find(kOp);
+  if (at == std::string_view::npos) return {};
+  candidate_json.remove_prefix(at + kOp.size());
+  return candidate_json.substr(0, candidate_json.find('"'));
+}
+
 Result<Verdict> Plugin::judge(uint32_t pattern, std::string_view candidate_json) const {
   if (!has_judge()) return Verdict{Verdict::kYes, 0, ""};
   auto raw = with_header<byoc_verdict>(BYOC_TAG_VERDICT);
-  BYOC_TRY_STATUS(call_plugin(id_, "judge", [&] {
-    return table_.judge(instance_, pattern, to_str(candidate_json), &raw);
-  }));
+  const PluginSlot slot("judge", candidate_name(pattern, candidate_json));
+  BYOC_TRY_STATUS(call_plugin(
+      id_, slot, [&] { return table_.judge(instance_, pattern, to_str(candidate_json), &raw); }));
   if (raw.accept > Verdict::kSlow)
     return plugin_defect(id_, cat("judge answered ", raw.accept, ", not 0, 1 or 2"));
   Verdict verdict{static_cast<Verdict::Accept>(raw.accept), raw.est_ns, text_of(raw.reason)};

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <mutex>
 
+#include "runtime/host/host.h"
+
 #if defined(__SANITIZE_THREAD__)
 #define BYOC_TSAN 1
 #elif defined(__has_feature)
@@ -50,6 +52,7 @@ struct Region {
   uint64_t n, grain, blocks;
   std::atomic<uint64_t> next{0};
   std::atomic<int32_t> result{0};
+  const PluginCall* call = current_plugin_call.load(std::memory_order_relaxed);
   char fork = 0, join = 0;  // addresses for the sanitizer
 };
 
@@ -72,7 +75,9 @@ void run_worker(void* data) {
   happens_after(&region.fork);
   int64_t outer = worker;
   worker = omp_get_thread_num();
+  current_plugin_call.store(region.call, std::memory_order_release);
   run_blocks(region, static_cast<uint32_t>(worker));
+  current_plugin_call.store(worker == 0 ? region.call : nullptr, std::memory_order_release);
   worker = outer;
   happens_before(&region.join);
 }

@@ -46,7 +46,14 @@ Status call_host(const ExternSlot& slot, const BoundStep& bound, uint32_t n_in) 
   }
 }
 
-Status call_native(const StepKernel& kernel, const BoundStep& bound) {
+/// For the report of a fatal signal. Sessions with one thread leave what all threads share alone.
+PluginSlot run_slot(const SessionState& session, const Step& step) {
+  return {"run", step.symbol, session.options.threads > 1};
+}
+
+Status call_native(const SessionState& session, const Step& step, const StepKernel& kernel,
+                   const BoundStep& bound) {
+  PluginCallScope scope(session.executable.modules[step.module].plugin, run_slot(session, step));
   int32_t code = kernel.run_native(&bound.native);
   if (code == 0) [[likely]]
     return {};
@@ -59,14 +66,14 @@ Status call_native(const StepKernel& kernel, const BoundStep& bound) {
 
 Status call_plugin_kernel(const SessionState& session, const Step& step, const StepKernel& kernel,
                           const BoundStep& bound) {
-  return call_plugin(session.executable.modules[step.module].plugin, "run",
+  return call_plugin(session.executable.modules[step.module].plugin, run_slot(session, step),
                      [&] { return kernel.run(kernel.kernel, &bound.call); });
 }
 
 Status call(const SessionState& session, size_t index, const BoundStep& bound) {
   const StepKernel& kernel = session.kernels[index];
   const Step& step = session.executable.program.steps[index];
-  if (kernel.kind == StepKernel::kNative) return call_native(kernel, bound);
+  if (kernel.kind == StepKernel::kNative) return call_native(session, step, kernel, bound);
   if (kernel.kind == StepKernel::kHost)
     return call_host(session.externs[kernel.host_extern], bound, step.n_in);
   if (kernel.serial == nullptr) [[likely]]

@@ -141,6 +141,7 @@ class Plugin {
   static Result<std::unique_ptr<Plugin>> open(const std::string& path, const byoc_plugin& table,
                                               std::string options_json);
   Status read_patterns();
+  std::string_view candidate_name(uint32_t pattern, std::string_view candidate_json) const;
   Status compile_into(std::span<const CompileFunction> functions, const CompileOptions& options,
                       CompileResult& result) const;
   Result<LoadedModule> load_module(const ExternalModule& module,

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 
 #include "command.h"
@@ -174,6 +175,70 @@ TEST_F(PluginCalls, TheRuntimeAloneShutsPluginsDownAsWell) {
   Ran ran = byoc_run(byoc.file("m.byoc") + " --plugin " + fault_path("closing_badly"));
   EXPECT_EQ(ran.code, 0);
   EXPECT_THAT(ran.err, HasSubstr("warning: shutdown failed: witness: a thread does not end"));
+}
+
+/// How `byoc COMMAND` ends when the plugin for relu crashes `in` that slot, by that signal.
+class PluginCrashes : public ::testing::Test {
+ protected:
+  PluginCrashes() { model = byoc.write("m.ir", kTwoOps); }
+  std::string crashing(const std::string& in, const std::string& signal) const {
+    return cat(" --plugin ", fault_path("crasher"), " --plugin-option crasher.in=", in,
+               " --plugin-option crasher.signal=", signal, " --compiler crasher,json ");
+  }
+  std::string error(const std::string& signal, const std::string& rest) const {
+    return cat("error[plugin-crash]: SIG", signal, " in plugin \"crasher\", ", rest,
+               "\n  help: a defect of the plugin; tell its author\n");
+  }
+
+  Byoc byoc;
+  std::string model;
+};
+
+TEST_F(PluginCrashes, EachFatalSignalIsReportedAndEndsTheProcess) {
+  const std::pair<const char*, int> signals[] = {
+      {"SEGV", SIGSEGV}, {"FPE", SIGFPE}, {"BUS", SIGBUS}, {"ILL", SIGILL}, {"ABRT", SIGABRT}};
+  for (auto [name, number] : signals) {
+    Ran ran = byoc("run " + model + crashing("compile", name));
+    EXPECT_THAT(ran.err, HasSubstr(error(name, "slot compile, function crasher_main_0")));
+    EXPECT_EQ(ran.code, 128 + number) << name;
+  }
+}
+
+TEST_F(PluginCrashes, EachSlotIsNamed) {
+  const std::pair<const char*, const char*> slots[] = {
+      {"open", "slot open"},
+      {"judge", "slot judge, function relu"},
+      {"load", "slot load, function crasher_main_0"},
+      {"run", "slot run, function crasher_main_0"},
+      {"close", "slot close"}};
+  for (auto [in, where] : slots) {
+    Ran ran = byoc("run " + model + crashing(in, "SEGV"));
+    EXPECT_THAT(ran.err, HasSubstr(error("SEGV", where))) << in;
+    EXPECT_EQ(ran.code, 128 + SIGSEGV) << in;
+  }
+}
+
+TEST_F(PluginCrashes, AWorkerThreadIsInItsCallersCall) {
+  Ran ran = byoc("run " + model + crashing("worker", "SEGV") + "--threads 2");
+  EXPECT_THAT(ran.err, HasSubstr(error("SEGV", "slot run, function crasher_main_0")));
+  EXPECT_EQ(ran.code, 128 + SIGSEGV);
+}
+
+TEST_F(PluginCrashes, AStackOverflowIsReportedToo) {
+  Ran ran = byoc("run " + model + crashing("compile", "overflow"));
+  EXPECT_THAT(ran.err, HasSubstr(error("SEGV", "slot compile, function crasher_main_0")));
+  EXPECT_EQ(ran.code, 128 + SIGSEGV);
+}
+
+TEST_F(PluginCrashes, TheRuntimeAloneReportsThemAsWell) {
+  std::string compiled = byoc.file("m.byoc");
+  ASSERT_EQ(byoc("compile " + model + crashing("nowhere", "SEGV") + "-o " + compiled).code, 0);
+  Byoc byoc_run(std::string(BYOC_BUILD_DIR) + "/bin/byoc-run");
+  ::setenv("BYOC_TEST_CRASH", "run", 1);
+  Ran ran = byoc_run(compiled + " --plugin " + fault_path("crasher"));
+  ::unsetenv("BYOC_TEST_CRASH");
+  EXPECT_THAT(ran.err, HasSubstr(error("SEGV", "slot run, function crasher_main_0")));
+  EXPECT_EQ(ran.code, 128 + SIGSEGV);
 }
 
 }  // namespace

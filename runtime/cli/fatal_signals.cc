@@ -1,0 +1,95 @@
+#include "runtime/cli/fatal_signals.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <iterator>
+
+#include "runtime/host/host.h"
+
+namespace byoc::cli {
+namespace {
+
+struct Watched {
+  int number;
+  std::string_view name;
+  struct sigaction before;  // what the process did with it
+};
+Watched watched[] = {{SIGSEGV, "SIGSEGV", {}},
+                     {SIGBUS, "SIGBUS", {}},
+                     {SIGFPE, "SIGFPE", {}},
+                     {SIGILL, "SIGILL", {}},
+                     {SIGABRT, "SIGABRT", {}}};
+alignas(64) char signal_stack[64 << 10];
+
+/// Text in memory of its own: a handler may not allocate.
+class Line {
+ public:
+  Line& operator<<(std::string_view text) {
+    const size_t n = std::min(text.size(), sizeof text_ - size_);
+    std::memcpy(text_ + size_, text.data(), n);
+    size_ += n;
+    return *this;
+  }
+  void print() const {
+    for (size_t at = 0; at < size_;) {
+      const ssize_t n = ::write(STDERR_FILENO, text_ + at, size_ - at);
+      if (n <= 0) return;
+      at += static_cast<size_t>(n);
+    }
+  }
+
+ private:
+  char text_[1024];
+  size_t size_ = 0;
+};
+
+void print(std::string_view signal, const PluginCall& call, bool is_own) {
+  constexpr size_t kLongest = 200;  // of a name, so that the line has room for the rest
+  Line line;
+  line << "error[plugin-crash]: " << signal << " in plugin \"" << call.plugin.substr(0, kLongest)
+       << "\", slot " << call.slot.name;
+  if (!call.slot.function.empty()) line << ", function " << call.slot.function.substr(0, kLongest);
+  if (!is_own) line << ", on a thread of its own";
+  line << "\n  help: a defect of the plugin; tell its author\n";
+  line.print();
+}
+
+// The handler from before comes next: a sanitizer's, the command's for SIGABRT, or the default one,
+// which ends the process.
+void on_fatal_signal(int number, siginfo_t* info, void*) {
+  Watched& signal = *std::find_if(std::begin(watched), std::end(watched),
+                                  [&](const Watched& w) { return w.number == number; });
+  const PluginCall* own = current_plugin_call.load(std::memory_order_acquire);
+  const PluginCall* call = own ? own : shared_plugin_call.load(std::memory_order_acquire);
+  struct sigaction next = signal.before;
+  if (call != nullptr) {
+    print(signal.name, *call, own != nullptr);
+    if (number == SIGABRT) next.sa_handler = SIG_DFL;  // an abort of the plugin is no bug of ours
+  }
+  ::sigaction(number, &next, nullptr);
+  const bool is_sent = info->si_code <= 0;  // by a process: returning does not repeat it
+  if (is_sent) ::raise(number);
+}
+
+}  // namespace
+
+void report_fatal_signals() {
+  const stack_t stack{.ss_sp = signal_stack, .ss_flags = 0, .ss_size = sizeof signal_stack};
+  ::sigaltstack(&stack, nullptr);
+  for (Watched& signal : watched) {
+    struct sigaction action {};
+    action.sa_sigaction = on_fatal_signal;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    ::sigemptyset(&action.sa_mask);
+    struct sigaction before;
+    if (::sigaction(signal.number, &action, &before) != 0) continue;
+    const bool is_ours =
+        (before.sa_flags & SA_SIGINFO) != 0 && before.sa_sigaction == on_fatal_signal;
+    if (!is_ours) signal.before = before;
+  }
+}
+
+}  // namespace byoc::cli
