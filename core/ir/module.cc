@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "byoc/base/check.h"
+#include "byoc/ir/external_symbols.h"
 
 namespace byoc {
 
@@ -49,12 +50,26 @@ const ExternalFunction* IRModule::find_external(std::string_view symbol) const {
 }
 
 Symbol IRModule::unique_name(std::string_view base) const {
+  const std::set<std::string_view> externals = external_symbols(*this);
   auto taken = [&](Symbol name) {
-    return find(name) != nullptr || find_external(name.text()) != nullptr;
+    return find(name) != nullptr || externals.contains(name.text());
   };
   Symbol name = base;
   for (int k = 1; taken(name); ++k) name = cat(base, "_", k);
   return name;
+}
+
+std::set<std::string_view> external_symbols(const IRModule& module) {
+  std::set<std::string_view> out;
+  for (const ExternalModule& compiled : module.external_mods) {
+    for (const ExternalFunction& function : compiled.functions) out.insert(function.symbol);
+  }
+  for (const auto& [name, function] : module.functions) {
+    for (const Node& node : function.nodes) {
+      if (auto* call = std::get_if<Extern>(&node.kind)) out.insert(call->symbol.text());
+    }
+  }
+  return out;
 }
 
 }  // namespace byoc

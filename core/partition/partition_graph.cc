@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "byoc/base/check.h"
+#include "byoc/ir/external_symbols.h"
 #include "byoc/ir/intern.h"
 #include "byoc/pass/partition.h"
 #include "core/region/quotient.h"
@@ -71,7 +72,7 @@ class Cutter {
   }
 
   const IRModule& module_;
-  const std::set<std::string_view>& externals_;  // names already compiled under
+  const std::set<std::string_view>& externals_;  // names of compiled and of the host's functions
   const Function& function_;
   Symbol name_;
   std::vector<uint32_t> first_;  // of each node, into the arrays by value
@@ -263,10 +264,7 @@ void insert(std::map<Symbol, Function>& functions,
 
 Result<IRModule> partition_graph(IRModule module, const PassContext&) {
   BYOC_TRY(std::vector<Symbol> order, callees_first(module, module.entry));
-  std::set<std::string_view> externals;
-  for (const ExternalModule& compiled : module.external_mods) {
-    for (const ExternalFunction& function : compiled.functions) externals.insert(function.symbol);
-  }
+  const std::set<std::string_view> externals = external_symbols(module);
   for (Symbol name : order) {
     const Function& function = module.function(name);
     if (function.attrs.has("composite") || function.attrs.has("primitive")) continue;

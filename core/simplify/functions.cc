@@ -1,6 +1,7 @@
 #include "core/simplify/functions.h"
 
 #include "byoc/base/check.h"
+#include "byoc/ir/external_symbols.h"
 
 namespace byoc::simplify {
 
@@ -11,9 +12,7 @@ void keep_functions(IRModule& module, const std::vector<Symbol>& keep) {
 
 FreshNames::FreshNames(const IRModule& module) {
   for (const auto& [name, function] : module.functions) taken_.insert(name);
-  for (const ExternalModule& external : module.external_mods) {
-    for (const ExternalFunction& function : external.functions) taken_.insert(function.symbol);
-  }
+  for (std::string_view symbol : external_symbols(module)) taken_.insert(symbol);
 }
 
 Symbol FreshNames::next(Symbol base) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <unordered_set>
 
 namespace byoc {
 namespace {
@@ -51,9 +52,14 @@ class Checker {
     for (size_t k = 0; k < executable_.modules.size(); ++k) {
       BYOC_TRY_STATUS(check_module(executable_.modules[k]).at(cat("module ", k)));
     }
+    const std::unordered_set<std::string_view> compiled = compiled_symbols();
     for (size_t k = 0; k < program_.steps.size(); ++k) {
       const Step& step = program_.steps[k];
       BYOC_TRY_STATUS(check_step(step).at(cat("step ", k, " (", step.symbol, ")")));
+      if (step.module == Step::kHostExtern && compiled.contains(step.symbol)) {
+        return bad(cat("step ", k, " calls the host's function \"", step.symbol,
+                       "\", which is also the name of a compiled one"));
+      }
     }
     for (size_t k = 0; k < program_.copies.size(); ++k) {
       BYOC_TRY_STATUS(check_copy(program_.copies[k]).at(cat("copy ", k)));
@@ -117,6 +123,14 @@ class Checker {
     if (function.workspace_bytes > uint64_t{1} << 48)
       return bad(cat("workspace of ", function.workspace_bytes, " bytes"));
     return {};
+  }
+
+  std::unordered_set<std::string_view> compiled_symbols() const {
+    std::unordered_set<std::string_view> out;
+    for (const ExternalModule& module : executable_.modules) {
+      for (const ExternalFunction& function : module.functions) out.insert(function.symbol);
+    }
+    return out;
   }
 
   Status check_step(const Step& step) {

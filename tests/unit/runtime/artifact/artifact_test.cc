@@ -188,6 +188,16 @@ TEST_F(HostileArtifact, ItsPlacesAndSizesAreChecked) {
   EXPECT_THAT(error_with(section, "\"size\":0"), HasSubstr("the hash does not fit"));
 }
 
+TEST_F(HostileArtifact, CannotCallTheHostByTheNameOfACompiledFunction) {
+  Executable executable = test::with_modules();
+  executable.program.steps[1].module = Step::kHostExtern;
+  Status status = save_artifact(executable, path_);
+  EXPECT_THAT(status.message(), HasSubstr("step 1 calls the host's function \"mul\", which is also "
+                                          "the name of a compiled one"));
+  EXPECT_THAT(error_with("\"module\":1", "\"module\":4294967295"),
+              HasSubstr("step 1 calls the host's function \"mul\""));
+}
+
 TEST_F(HostileArtifact, OfANewerVersionSaysSo) {
   std::string error = error_of(with_manifest(whole_, manifest_, 2));
   EXPECT_THAT(
