@@ -8,10 +8,12 @@
 
 #include "byoc/base/check.h"
 #include "byoc/compile.h"
+#include "byoc/ir/external_symbols.h"
 #include "byoc/op/op.h"
 #include "byoc/pass/codegen.h"
 #include "byoc/text/graph_json.h"
 #include "core/codegen/count_work.h"
+#include "core/codegen/declined.h"
 #include "core/codegen/fuse.h"
 #include "core/region/inline_call.h"
 #include "core/region/judge.h"
@@ -75,10 +77,12 @@ constexpr size_t kBatchFunctions = 4096, kBatchBytes = size_t{64} << 20, kRetrie
 class CodegenRun {
  public:
   CodegenRun(IRModule module, const PassContext& context)
-      : module_(std::move(module)), context_(context) {}
-  /// Compiles everything of that plugin; functions it declines stay in the module, dissolved into
-  /// ops, for the default codegens behind it.
-  Status run(const std::string& id);
+      : module_(std::move(module)), context_(context) {
+    for (std::string_view symbol : external_symbols(module_)) externals_.emplace(symbol);
+  }
+  /// Compiles everything of that plugin; functions it declines go to the plugins after it. True
+  /// when there was anything to compile.
+  Result<bool> run(const std::string& id);
   IRModule take() && { return std::move(module_); }
 
  private:
@@ -94,12 +98,14 @@ class CodegenRun {
   Status decline(const Plugin& plugin, Symbol name, const Status& why);
   void attach(CompileResult result, const std::vector<Symbol>& names);
   void replace_calls();
-  Status fuse_declined(const Plugin& plugin);
+  Status check_name(const std::string& id, Symbol name) const;
+  Status pass_on_declined(const Plugin& plugin);
 
   IRModule module_;
   const PassContext& context_;
+  std::set<std::string, std::less<>> externals_;  // external symbols of the module as it came
   std::unordered_set<Symbol> compiled_;  // by this plugin; their calls are still to be replaced
-  size_t declined_ = 0;
+  std::vector<Symbol> declined_;         // by this plugin
 };
 
 std::vector<Symbol> CodegenRun::functions_of(const std::string& id) const {
@@ -139,15 +145,19 @@ Status CodegenRun::decline(const Plugin& plugin, Symbol name, const Status& why)
   Function plain = inline_composites_in(module_, function, {});
   for (Symbol attr : {"compiler", "global_symbol", "primitive"}) plain.attrs.erase(attr);
   function = std::move(plain);
-  ++declined_;
+  declined_.push_back(name);
   return {};
 }
 
-// The default codegens behind this plugin take the ops of what it declined; without any, it stays
-// a plain function that the next inline_functions puts back into its caller.
-Status CodegenRun::fuse_declined(const Plugin& plugin) {
-  if (declined_ == 0 || context_.defaults.empty()) return {};
-  declined_ = 0;
+// The listed plugins after this one take the ops of what it declined, then the default codegens
+// after it. What none of them takes stays a plain function that the next inline_functions puts back
+// into its caller.
+Status CodegenRun::pass_on_declined(const Plugin& plugin) {
+  const std::vector<Symbol> names = std::exchange(declined_, {});
+  if (names.empty()) return {};
+  BYOC_TRY(module_, offer_functions(std::move(module_), names, plugins_after(plugin.id(), context_),
+                                    context_));
+  if (context_.defaults.empty()) return {};
   std::vector<std::string> rest = context_.defaults;
   auto self = std::find(rest.begin(), rest.end(), plugin.id());
   if (self != rest.end()) rest.erase(rest.begin(), self + 1);
@@ -250,41 +260,63 @@ Result<bool> CodegenRun::try_compile(const Plugin& plugin, Batch& batch) {
   return false;
 }
 
-Status CodegenRun::run(const std::string& id) {
+// The host's function of that name would be called in place of the compiled one, or the reverse.
+Status CodegenRun::check_name(const std::string& id, Symbol name) const {
+  if (!externals_.contains(name.text())) return {};
+  return invalid(cat("\"", id, "\" has to compile @", name,
+                     ", and the module calls an external function of that name"))
+      .with_slug("symbol-clash")
+      .with_help("rename one of the two");
+}
+
+Result<bool> CodegenRun::run(const std::string& id) {
   std::vector<Symbol> names = functions_of(id);
-  if (names.empty()) return {};
+  if (names.empty()) return false;
   if (!context_.plugins)
     return not_found(cat("no plugins are loaded, so \"", id, "\" cannot compile"))
         .with_slug("unknown-plugin");
   BYOC_TRY(const Plugin* plugin, context_.plugins->get(id));
+  for (Symbol name : names) BYOC_TRY_STATUS(check_name(id, name));
   for (size_t next = 0; next < names.size();) {
     BYOC_TRY(Batch batch, next_batch(names, next));
     BYOC_TRY_STATUS(compile(*plugin, std::move(batch)));
   }
   replace_calls();
-  return fuse_declined(*plugin);
+  BYOC_TRY_STATUS(pass_on_declined(*plugin));
+  return true;
+}
+
+// Listed plugins come first, in order of priority, and default codegens last: each before those
+// that take what it declines.
+std::vector<std::string> plugin_order(const IRModule& module, const PassContext& context) {
+  std::vector<std::string> order = context.compilers;
+  std::set<std::string> others;
+  for (const auto& [name, function] : module.functions) {
+    if (function.attrs.has("compiler") && name != module.entry)
+      others.insert(function.attr("compiler"));
+  }
+  for (const auto* known : {&context.compilers, &context.defaults}) {
+    for (const std::string& id : *known) others.erase(id);
+  }
+  order.insert(order.begin(), others.begin(), others.end());
+  order.insert(order.end(), context.defaults.begin(), context.defaults.end());
+  return order;
 }
 
 }  // namespace
 
 Result<IRModule> run_codegen(IRModule module, const std::vector<std::string>& plugins,
                              const PassContext& context) {
-  std::vector<std::string> order = plugins;
-  if (order.empty()) {
-    // The default codegens come last: they take what others decline.
-    std::set<std::string> ids;
-    for (const auto& [name, function] : module.functions) {
-      if (function.attrs.has("compiler") && name != module.entry)
-        ids.insert(function.attr("compiler"));
-    }
-    for (const std::string& id : ids) {
-      if (std::find(context.defaults.begin(), context.defaults.end(), id) == context.defaults.end())
-        order.push_back(id);
-    }
-    order.insert(order.end(), context.defaults.begin(), context.defaults.end());
-  }
+  const std::vector<std::string> order = plugins.empty() ? plugin_order(module, context) : plugins;
   CodegenRun run(std::move(module), context);
-  for (const std::string& id : order) BYOC_TRY_STATUS(run.run(id));
+  // Again until nothing is left: `plugins` may list a plugin before one whose declines it takes.
+  for (bool any = true; any;) {
+    any = false;
+    for (const std::string& id : order) {
+      BYOC_TRY(bool had_work, run.run(id));
+      any |= had_work;
+    }
+  }
   return std::move(run).take();
 }
 

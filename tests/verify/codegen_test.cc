@@ -181,6 +181,113 @@ TEST(ADecline, InsideACompositeSendsTheOpsToTheDefaultCodegen) {
             (std::vector<float>{1, 2, 4, 6}));
 }
 
+std::vector<std::string> declined_by(const Report& report) {
+  std::vector<std::string> out;
+  for (const Report::Remark& remark : report.remarks) {
+    if (remark.kind == Report::Remark::kDeclined) out.push_back(remark.plugin);
+  }
+  return out;
+}
+
+TEST(ADecline, GoesToTheNextListedPluginThatTakesIt) {
+  auto plugins = selective_plugins({{"a", {{"ops", "tanh,exp"}, {"decline", "tanh"}}},
+                                    {"b", {{"ops", "relu"}}},
+                                    {"c", {{"ops", "tanh"}}}});
+  constexpr std::string_view text = R"(fn main(%x: f32[2]) {
+  %0 = relu(%x)
+  %1 = tanh(%0)
+  %2 = exp(%1)
+  return %2 })";
+  Report report;
+  IRModule compiled =
+      built(parse(text), context_of(parse(text), plugins, {"a", "b", "c"}, &report));
+  EXPECT_THAT(external_symbols(compiled),
+              ElementsAre("b:b_main_0", "c:c_a_main_1_0", "json:json_a_main_1_0"));
+  EXPECT_THAT(declined_by(report), ElementsAre("a"));
+  std::vector<Tensor> inputs;
+  inputs.push_back(tensor_f32({2}, {0.5f, -1}));
+  std::vector<float> got = floats(execute(executable(compiled), plugins, inputs)[0]);
+  EXPECT_NEAR(got[0], std::exp(std::tanh(0.5)), 1e-6);
+  EXPECT_NEAR(got[1], 1, 1e-6);
+}
+
+// The next plugin sees its own patterns in what was declined, not those of the first.
+TEST(ADecline, IsMatchedAgainForTheNextPlugin) {
+  auto plugins = selective_plugins({{"a", {{"ops", "relu,add"}, {"decline", "add"}}},
+                                    {"b", {{"ops", "tanh"}, {"patterns", kReluAdd}}}});
+  Report report;
+  IRModule compiled = built(parse(kMixed), context_of(parse(kMixed), plugins, {"a", "b"}, &report));
+  EXPECT_THAT(declined_by(report), ElementsAre("a"));
+  const std::vector<std::string> symbols = external_symbols(compiled);
+  EXPECT_THAT(symbols, Contains("b:b_a_main_0_0"));
+  std::vector<Tensor> inputs;
+  inputs.push_back(tensor_f32({4}, {-1, 0, 1, 2}));
+  EXPECT_EQ(floats(execute(executable(compiled), plugins, inputs)[1]),
+            (std::vector<float>{1, 2, 4, 6}));
+}
+
+TEST(ADecline, OfEachPluginInTurnEndsAtTheDefaultCodegen) {
+  PluginOptions options;
+  for (const char* id : {"a", "b", "c"}) options[id] = {{"ops", "relu"}, {"decline", "relu"}};
+  auto plugins = selective_plugins(options);
+  constexpr std::string_view text = "fn main(%x: f32[2]) { %0 = relu(%x)  return %0 }";
+  Report report;
+  IRModule compiled =
+      built(parse(text), context_of(parse(text), plugins, {"c", "a", "b"}, &report));
+  EXPECT_THAT(declined_by(report), ElementsAre("c", "a", "b"));
+  EXPECT_EQ(compiled.external_mods.size(), 1u);
+  EXPECT_EQ(compiled.external_mods[0].plugin, "json");
+}
+
+// The host's function may have the very name that a region would get.
+TEST(ExternOfTheHost, IsNotReplacedByARegionOfItsName) {
+  auto plugins = selective_plugins({{"a", {{"ops", "tanh"}, {"decline", "tanh"}}}});
+  IRModule module = parse(R"(fn main(%x: f32[2]) {
+  %0 = call_dps_packed(@json_main_0, %x) : f32[2]
+  %1 = relu(%0)
+  %2 = call_dps_packed(@a_main_0, %1) : f32[2]
+  %3 = tanh(%2)
+  %4 = call_dps_packed(@json_a_main_0_1_0, %3) : f32[2]
+  return %4 })");
+  Executable compiled = executable(built(module, context_of(module, plugins, {"a"})));
+  std::vector<std::string> host;
+  for (const Step& step : compiled.program.steps) {
+    if (step.module == Step::kHostExtern) host.push_back(step.symbol);
+  }
+  EXPECT_THAT(host, ElementsAre("json_main_0", "a_main_0", "json_a_main_0_1_0"));
+  auto session = Session::load(compiled, plugins);
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  for (const std::string& symbol : host) {  // y = x + 1
+    auto add_one = [](std::span<const DLTensor> in, std::span<DLTensor> out) {
+      for (size_t k = 0; k < 2; ++k)
+        static_cast<float*>(out[0].data)[k] = static_cast<const float*>(in[0].data)[k] + 1;
+      return Status();
+    };
+    ASSERT_TRUE((*session)->register_extern(symbol, add_one).ok());
+  }
+  Tensor x = tensor_f32({2}, {0.5f, -3}), y = tensor_f32({2}, {0, 0});
+  DLTensor in = x.view(), out = y.view();
+  ASSERT_TRUE((*session)->run(**(*session)->make_context(), {&in, 1}, {&out, 1}).ok());
+  EXPECT_NEAR(floats(y)[0], std::tanh(0.5 + 1 + 1) + 1, 1e-6);
+  EXPECT_NEAR(floats(y)[1], std::tanh(1.0) + 1, 1e-6);
+}
+
+TEST(ExternOfTheHost, CannotHaveTheNameOfAFunctionToCompile) {
+  auto plugins = selective_plugins({{"a", {{"ops", "tanh"}}}});
+  IRModule module = parse(R"(
+fn mine(%x: f32[2]) {compiler="a"} { %0 = tanh(%x)  return %0 }
+fn main(%x: f32[2]) {
+  %0 = @mine(%x)
+  %1 = call_dps_packed(@mine, %0) : f32[2]
+  return %1 })");
+  BuildOptions options;
+  options.plugins = plugins;
+  Status status = build(module, options).status();
+  EXPECT_EQ(status.slug(), "symbol-clash");
+  EXPECT_THAT(status.message(), HasSubstr("\"a\" has to compile @mine, and the module calls an "
+                                          "external function of that name"));
+}
+
 // More functions than one batch holds, every second one declined.
 TEST(ADecline, OfThousandsOfFunctionsLosesNone) {
   constexpr int kRounds = 2100;

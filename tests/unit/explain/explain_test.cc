@@ -327,6 +327,20 @@ fn main(%x: f32[1,8,4,4], %w: f32[8,8,1,1]) { %0 = conv2d(%x, %w) loc("conv")  r
               HasSubstr(", run as conv2d_nchwc, with layout_transform in "));
 }
 
+TEST(ExplainRows, ADeclinedOpIsTheNextPluginsAndSaysWhoDeclined) {
+  Byoc byoc;
+  std::string arguments =
+      byoc.write("m.ir", "fn main(%x: f32[4]) { %0 = exp(%x) loc(\"e\")  return %0 }") +
+      plugin_file("a") + plugin_file("b") +
+      " --compiler a,b,json --plugin-option a.ops=exp --plugin-option a.decline=exp"
+      " --plugin-option b.ops=exp";
+  Json json = byoc.json("explain " + arguments);
+  EXPECT_THAT(rows_of(json), ElementsAre(Row{"exp", "e", "b"}));
+  EXPECT_EQ(opinion(json, "e", "a"), "declined in compile: told to decline it");
+  EXPECT_THAT(byoc("compile " + arguments + " -o " + byoc.file("m.byoc")).err,
+              HasSubstr("told to decline it"));
+}
+
 // The functions that explain names are those that the compiled model runs, declined ones included.
 TEST(ExplainRows, FunctionsAreThoseThatRun) {
   Byoc byoc;
