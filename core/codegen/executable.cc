@@ -1,5 +1,4 @@
 // From a planned module to the flat program the runtime walks.
-#include <algorithm>
 #include <unordered_map>
 
 #include "byoc/base/version.h"
@@ -32,6 +31,7 @@ class ProgramWriter {
   const Function& function_;
   std::unordered_map<std::string, Target> targets_;
   std::unordered_map<uint64_t, Place> places_;
+  std::unordered_map<uint64_t, uint32_t> output_of_;  // per result: the first output that it is
   Ints offsets_;
   size_t next_offset_ = 0;
   Executable out_;
@@ -59,6 +59,7 @@ Status ProgramWriter::name_inputs_and_outputs() {
   Strings names = function_.attrs.strings("output_names");
   for (uint32_t k = 0; k < function_.results.size(); ++k) {
     BYOC_TRY(TensorSpec type, spec(function_.results[k]));
+    output_of_.emplace(key(function_.results[k]), k);
     out_.program.outputs.push_back(
         {k < names.size() ? names[k] : cat("output", k), std::move(type)});
   }
@@ -84,10 +85,8 @@ Status ProgramWriter::add_step(uint32_t node) {
   for (uint32_t k = 0; k < n.types.size(); ++k) {
     BYOC_TRY(TensorSpec type, spec({node, k}));
     int64_t offset = offsets_[next_offset_++];
-    auto result = std::find(function_.results.begin(), function_.results.end(), ValueId{node, k});
     Place here{Place::kArena, 0, static_cast<uint64_t>(offset)};
-    if (offset < 0)
-      here = {Place::kOutput, static_cast<uint32_t>(result - function_.results.begin()), 0};
+    if (offset < 0) here = {Place::kOutput, output_of_.at(key({node, k})), 0};
     places_[key({node, k})] = here;
     step.args.push_back(here);
     step.types.push_back(std::move(type));
