@@ -159,56 +159,100 @@ std::optional<Built> blocked_max_pool(const Builder& b, const Window& w) {
 
 namespace {
 
-// The greatest cell of the window that gives result `cell` of a plain plane.
-float greatest(const Window& w, const Dims& in, const Dims& out, const float* plane, int64_t cell) {
+// An image and its strides, of which the memory holds nothing else.
+struct Image {
+  Dims dims, strides;
+  int64_t cells() const {
+    return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
+  }
+  int64_t planes() const { return dims[0] * dims[1]; }
+  int64_t plane_at(int64_t plane) const {
+    return plane / dims[1] * strides[0] + plane % dims[1] * strides[1];
+  }
+};
+std::optional<Image> dense_image(const Desc& desc, const Dims& dims) {
+  std::optional<Dims> strides = plain_strides_of(desc);
+  if (!strides) return std::nullopt;
+  Image image{dims, *std::move(strides)};
+  int64_t last = 0;
+  for (size_t d = 0; d < dims.size(); ++d) last += (dims[d] - 1) * image.strides[d];
+  if (last + 1 != image.cells()) return std::nullopt;
+  return image;
+}
+
+// The greatest cell of the window that gives cell `cell` of a plane of `out`.
+float greatest(const Window& w, const Image& in, const Image& out, const float* plane,
+               int64_t cell) {
   const size_t rank = w.kernel.size();
   int64_t taps = 1;
   for (int64_t extent : w.kernel) taps *= extent;
   float most = -std::numeric_limits<float>::infinity();
   for (int64_t tap = 0; tap < taps; ++tap) {
-    int64_t place = 0, stride = 1, rest_tap = tap, rest_cell = cell;
+    int64_t place = 0, rest_tap = tap, rest_cell = cell;
     bool is_inside = true;
     for (size_t d = rank; d-- > 0;) {
-      const int64_t at = rest_cell % out[d + 2] * w.strides[d] +
+      const int64_t at = rest_cell % out.dims[d + 2] * w.strides[d] +
                          rest_tap % w.kernel[d] * w.dilations[d] - w.begin[d];
-      is_inside = is_inside && at >= 0 && at < in[d + 2];
-      place += at * stride;
-      stride *= in[d + 2];
+      is_inside = is_inside && at >= 0 && at < in.dims[d + 2];
+      place += at * in.strides[d + 2];
       rest_tap /= w.kernel[d];
-      rest_cell /= out[d + 2];
+      rest_cell /= out.dims[d + 2];
     }
     if (is_inside) most = extreme(true, plane[place], most);
   }
   return most;
 }
 
+int64_t place_in_plane(const Image& image, int64_t cell) {
+  int64_t place = 0;
+  for (size_t d = image.dims.size(); d-- > 2; cell /= image.dims[d])
+    place += cell % image.dims[d] * image.strides[d];
+  return place;
+}
+
 // oneDNN drops NaN, and takes -infinity for the lowest finite number: all again where the operand
 // has one.
-Loop max_pool_again(const Dims& in, const Dims& out, const Window& w) {
-  const int64_t planes = in[0] * in[1];
-  const int64_t from = std::accumulate(in.begin() + 2, in.end(), int64_t{1}, std::multiplies<>());
-  const int64_t to = std::accumulate(out.begin() + 2, out.end(), int64_t{1}, std::multiplies<>());
+Loop max_pool_again(const Image& in, const Image& out, const Window& w) {
   return [=](const void* const* operands, void* result) {
     auto* x = static_cast<const float*>(operands[0]);
     auto* y = static_cast<float*>(result);
-    if (!has_special(x, planes * from)) return;
-    for (int64_t cell = 0; cell < planes * to; ++cell)
-      y[cell] = greatest(w, in, out, x + cell / to * from, cell % to);
+    if (!has_special(x, in.cells())) return;
+    const int64_t cells = out.planes() == 0 ? 0 : out.cells() / out.planes();
+    for (int64_t plane = 0; plane < out.planes(); ++plane) {
+      const float* from = x + in.plane_at(plane);
+      float* to = y + out.plane_at(plane);
+      for (int64_t cell = 0; cell < cells; ++cell)
+        to[place_in_plane(out, cell)] = greatest(w, in, out, from, cell);
+    }
   };
+}
+
+PoolingForward::primitive_desc describe_max_pool(const Builder& b, const Window& w,
+                                                 const Desc& from, const Desc& to) {
+  return describe<PoolingForward>(b.engine, user_scratchpad(), kInference, algorithm::pooling_max,
+                                  from, to, w.strides, w.kernel, minus_one(w.dilations), w.begin,
+                                  w.end);
 }
 
 Built max_pool_with(const Builder& b, const Window& w) {
   no_posts(b);
   if (b.out_type().dtype != sdk::DType::kF32) return pool_with(b, algorithm::pooling_max, w);
   if (std::optional<Built> built = blocked_max_pool(b, w)) return *std::move(built);
-  Desc from = plain_desc(b.type(0)), to = plain_desc(b.out_type());  // for the loop after it
-  auto pd = describe<PoolingForward>(b.engine, user_scratchpad(), kInference,
-                                     algorithm::pooling_max, from, to, w.strides, w.kernel,
-                                     minus_one(w.dilations), w.begin, w.end);
+  // As the operand stands, when the loop after the primitive can read it there: channels last, say.
+  const Dims &in = b.type(0).dims, &out = b.out_type().dims;
+  auto pd = describe_max_pool(b, w, b.format(0), any_desc(out, b.data(0)));
+  std::optional<Image> from = dense_image(b.format(0), in), to = dense_image(pd.dst_desc(), out);
+  if (!from || !to) {
+    const Desc plain_in = plain_desc(b.type(0)), plain_out = plain_desc(b.out_type());
+    pd = describe_max_pool(b, w, plain_in, plain_out);
+    from = dense_image(plain_in, in);
+    to = dense_image(plain_out, out);
+  }
+  BYOC_ONEDNN_CHECK(from && to, "plain images are dense");
   Built built;
-  built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, from)};
-  built.out = to;
-  built.loop = max_pool_again(b.type(0).dims, b.out_type().dims, w);
+  built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc())};
+  built.out = pd.dst_desc();
+  built.loop = max_pool_again(*from, *to, w);
   return finish(pd, std::move(built));
 }
 

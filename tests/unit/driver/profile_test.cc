@@ -50,17 +50,18 @@ TEST(OnednnProfile, HasAPrimitivePerConvolutionInItsFormat) {
   }
 }
 
-// oneDNN 2.6 has one kernel for all convolutions, in one format, and flattening wants plain memory.
-// 3.2 has the stem, of one channel, in blocks, and for the others a kernel ("brgconv") on channels
-// last: what stands between is reordered, and one pixel in channels last is flat.
-std::string reordered_for(const Json& spans) {
+// On AVX2 oneDNN 2.6 has one kernel for all convolutions, on blocks of channels, and flattening wants
+// plain memory. With AVX-512 the kernel ("brgconv") is on channels last, where one pixel is flat:
+// nothing is reordered. 3.2 has the stem, of one channel, in blocks, and the others on channels
+// last: what is between them is reordered.
+std::optional<std::string> reordered_for(const Json& spans) {
   auto is_channels_last = [&](const char* name) {
     return onednn::is_channels_last_convolution(
         span_of(spans, name)["details"]["implementation"].get<std::string>());
   };
-  bool has_two_kernels =
-      is_channels_last("/block/block.0/Conv") && !is_channels_last("/stem/stem.0/Conv");
-  return has_two_kernels ? "/block/block.0/Conv" : "/Flatten";
+  if (!is_channels_last("/block/block.0/Conv")) return "/Flatten";
+  if (is_channels_last("/stem/stem.0/Conv")) return std::nullopt;
+  return "/block/block.0/Conv";
 }
 
 // The residual is summed to where it stands, or where it was reordered to.
@@ -71,8 +72,10 @@ TEST(OnednnProfile, ShowsThatNothingIsReorderedInsideARegion) {
   for (const char* name : {"/conv/Conv", "/down/Conv", "/wide/wide.0/Conv", "/top/top.0/Conv"})
     EXPECT_EQ(span_of(spans, name)["details"]["dst"], format) << name;
   std::vector<Json> reorders = reorders_of(spans);
-  ASSERT_EQ(reorders.size(), 1u) << spans.dump(1);
-  EXPECT_EQ(reorders[0]["name"], reordered_for(spans));
+  std::optional<std::string> expected = reordered_for(spans);
+  ASSERT_EQ(reorders.size(), expected ? 1u : 0u) << spans.dump(1);
+  if (!expected) return;
+  EXPECT_EQ(reorders[0]["name"], *expected);
   if (reorders[0]["name"] == "/Flatten") {
     EXPECT_EQ(reorders[0]["details"]["dst"], "abcd");
   } else {
@@ -86,9 +89,12 @@ TEST(OnednnProfile, IsInBenchAsWell) {
   Json json = byoc.json(line);
   Json spans = json["configurations"][0]["spans"];
   EXPECT_EQ(span_of(spans, "/down/Conv")["calls_per_run"], 1.0);
-  EXPECT_EQ(reorders_of(spans).size(), 1u);
+  const bool has_reorder = reordered_for(spans).has_value();
+  EXPECT_EQ(reorders_of(spans).size(), has_reorder ? 1u : 0u);
   Ran ran = byoc(line);
-  EXPECT_THAT(ran.out, HasSubstr("inside the kernels: 11 primitives, 1 of them a reorder ("));
+  EXPECT_THAT(ran.out,
+              HasSubstr(has_reorder ? "inside the kernels: 11 primitives, 1 of them a reorder ("
+                                    : "inside the kernels: 10 primitives, 0 of them reorders ("));
   EXPECT_THAT(ran.out, HasSubstr("\nimplementation "));
 }
 
