@@ -39,6 +39,8 @@ double tolerance(DType dtype) {
   }
 }
 
+double flushed_below(DType dtype) { return dtype == DType::kBF16 ? 0x1p-126 : 0; }
+
 Comparison compare(const TensorType& type, const std::byte* got, const std::byte* wanted,
                    std::byte filled, bool exact_specials) {
   Comparison out;
@@ -64,6 +66,7 @@ Comparison compare(const TensorType& type, const std::byte* got, const std::byte
     bool same = is_float(type.dtype) &&
                 (a == b || (std::isnan(a) && std::isnan(b)) ||
                  (std::isfinite(b) && std::abs(a - b) <= tolerance(type.dtype) * largest) ||
+                 std::abs(a - b) < flushed_below(type.dtype) ||
                  (!exact_specials && !std::isfinite(a) && !std::isfinite(b)));
     if (same || all_bytes(g, size, filled)) continue;
     out.difference = cat("gives ", a, " instead of ", b, " at ", place(type.shape, k), " of ", type,

@@ -11,6 +11,10 @@ namespace byoc::conform {
 /// hundred terms in another order, and functions good to a few units in the last place; integers
 /// and bool are exact.
 double tolerance(DType dtype);
+/// Results that differ by less are equal: 0 but for bf16, where it is the smallest normal number.
+/// The x86 instruction that rounds to bf16 reads denormals as zero and writes zero for them (Intel
+/// 64 and IA-32 Architectures Software Developer's Manual, volume 2, VCVTNEPS2BF16).
+double flushed_below(DType dtype);
 
 struct Comparison {
   std::string difference;  // empty: equal enough
