@@ -9,7 +9,7 @@ uint64_t buffer_bytes(const Desc& desc);
 
 /// Gives each buffer of the arena its offset, and the plan the sizes of its arena and scratchpad.
 /// Buffers that are touched by overlapping ranges of steps do not overlap in memory.
-/// Up to 4096 buffers are placed largest first; more are placed in order of the steps, O(n log n).
+/// O(n^2) in the number of buffers.
 void place_arena(Plan& plan);
 
 }  // namespace byoc::onednn
