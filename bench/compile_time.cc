@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From an ONNX file to a Session that is ready to run, by the shipped plugins and without a cache:
 // chains, ladders and random graphs of 1e3 to 1e5 nodes. What the session computes is compared with
 // f64 arithmetic before anything is timed. Times are processor time of all threads; `wall_s` is the

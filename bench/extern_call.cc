@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the host adds to an external call: a chain of 1000 steps whose kernel writes one float, run
 // by a Session, beside bare calls of the same kernel through the plugin's table. Both write the
 // same numbers, which is checked first. The row `overhead` takes the two in turns and shows the

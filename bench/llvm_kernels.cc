@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The llvm plugin's kernels through the ABI, beside oneDNN's for the same shapes, in turns in one
 // process on one thread, with the f32 FMA peak measured in between. Each of ours is a Session of
 // one step in the layouts that stand inside a network: weights packed at compile, images in blocks

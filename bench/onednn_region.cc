@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the onednn plugin adds to oneDNN, and takes away: ResNet-50 as one region, run by a Session,
 // beside oneDNN's primitives in a row written by hand (onednn_resnet50.h), in turns in one process;
 // outputs are compared first. What the plugin runs by loops of its own is listed. Then two threads,

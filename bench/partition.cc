@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Labelling, the passes up to partition_graph, and code generation, through the ABI and at every size
 // of graph. `partition` is the pipeline of the commands with the plugins that ship; the others have
 // three test plugins that share a graph finely. The result is checked before it is timed: no op is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A model that stays loaded and runs when it is told to, so that a script can measure it in turns
 // with another program (peers/compare.py). One command per line on stdin, one line of JSON for each
 // on stdout: `run N` runs N times after one that is not counted, and gives the times in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each region of digits, ResNet-50 and BERT as one benchmark per plugin that runs all of it:
 // subgraph/<model>/<region>/<plugin>. Regions are those of the default partition; the plugin that
 // owns a region gets the graph as it is, another one its ops. Inputs are the values the region gets

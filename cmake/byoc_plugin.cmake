@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # byoc_add_plugin(NAME SOURCES a.cc ... [LINK libraries...] [OUTPUT_DIRECTORY dir])
 # Makes libNAME.so with the one exported symbol of the plugin ABI, as C11 or C++20. Works inside this tree
 # and, through find_package(byoc COMPONENTS plugin_sdk), outside of it. Inside, the plugin goes to the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cmake --install build --prefix DIR: commands in bin, plugins in lib/byoc/plugins, the headers, for authors
 # of plugins find_package(byoc COMPONENTS plugin_sdk), and for programs that compile or run models
 # themselves static libraries with find_package(byoc COMPONENTS compile import runtime).

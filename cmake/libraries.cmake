@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Libraries of others; each is used in the one room that names it. dlpack, CLI11, xxhash and Eigen are
 # headers in the system's include folder.
 find_package(Threads REQUIRED)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Sourced by demo and check: installs what is missing (Debian 12, as root or with sudo), configures, builds.
 # Nothing here is interactive; a second run with nothing to do takes seconds.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Rooms: folders of sources with walls between them. Sources name headers by their path from the top of the tree,
 # "core/region/judge.h", and a target finds the private headers of its own room and of the rooms it names, no
 # others: each room has an include folder in the build tree that holds one link, to that room. Which rooms may name

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every program of a build with the address and undefined sanitizers brings with it, whoever starts
 // it: the options of the environment come on top.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Times byoc and ONNX Runtime on the same models and inputs, in turns, and compares their outputs.
 
 Both run in processes that stay: in every round each of them runs a few times, in an order that

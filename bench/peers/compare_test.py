@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests of compare.py's own logic: what it is told, what it computes, and what it says without a peer."""
 
 import json

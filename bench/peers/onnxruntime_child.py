@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ONNX Runtime behind the same few commands as bench_serve, one line in and one line of JSON out.
 
 run N          N times after one that is not counted; the times in nanoseconds

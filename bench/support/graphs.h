@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Synthetic models of any size, of the shapes that networks have.
 #include "byoc/ir/module.h"

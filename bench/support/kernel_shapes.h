@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Shapes of kernels for benchmarks, their operands, and what they must give: sums in f64.
 #include <cmath>

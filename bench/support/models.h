@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The networks that benchmarks run: digits of the tree, and larger ones from a folder.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The layers as oneDNN's primitives in a row, as one would write it by hand: formats `any`, weights
 // reordered beforehand, bias, residual and relu fused, sums in place, memory of dead tensors used

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/support/onnx_graphs.h"
 
 #include <onnx/onnx_pb.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // ONNX files of any number of ops, whose outputs are known without running them.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // ResNet-50 (torchvision's, with the stride in the 3x3 convolutions, batch norms folded in): its
 // topology as a list and seeded weights. Two ways to run it are made of it: a module of byoc's, and

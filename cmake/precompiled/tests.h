@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What most tests include.
 #include <gmock/gmock.h>

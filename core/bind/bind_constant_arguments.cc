@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Constants that a function with `compiler` is called with move into it, so that its plugin sees
 // them:
 //   fn main(%x, %w) { %c = const<..>  %0 = @conv_relu(%x, %c)  %1 = @conv_relu(%0, %w)  return %1 }

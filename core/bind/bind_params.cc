@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Entry parameters become constants:
 //   bind_params(w = [1,2])    fn main(%x: f32[2], %w: f32[2]) { %0 = add(%x, %w)  return %0 }
 //                     ->      fn main(%x: f32[2]) { %w = const[1,2] : f32[2]  %0 = add(%x, %w) ...

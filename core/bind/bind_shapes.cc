@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Named sizes become numbers, everywhere:
 //   bind_shapes(N = 1)    fn main(%x: f32[N,8]) { %0 = @f(%x) ... }   fn f(%x: f32[N,8]) { ... }
 //                   ->    fn main(%x: f32[1,8]) { %0 = @f(%x) ... }   fn f(%x: f32[1,8]) { ... }

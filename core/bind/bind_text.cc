@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What users write after --shape and --bind, and as arguments of the passes bind_shapes and
 // bind_params.
 #include <charconv>

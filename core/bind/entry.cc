@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/bind/entry.h"
 
 #include "byoc/base/nearest.h"

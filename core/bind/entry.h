@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The entry function's inputs, as the user names them.
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the default codegens compile exchanges tensors with their channels in blocks, as far as
 // convolutions make and read them; a layout_transform stands where the two layouts meet.
 //   before: %0 = conv2d(%x, %w)  %1 = relu(%0)  %2 = conv2d(%1, %v)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How each op is written on tensors in blocks.
 #include "core/codegen/blocked_function.h"

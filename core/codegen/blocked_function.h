@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A function that is rewritten into blocks of channels, one node at a time.
 #include <span>

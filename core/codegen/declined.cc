@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A function that its plugin declined in compile is partitioned for the plugins after it.
 //   before: fn a_main_0(%i0) { %0 = relu(%i0)  %1 = tanh(%0)  return %1 }
 //   after:  fn a_main_0(%i0) { %0 = @b_a_main_0_0(%i0)  return %0 }

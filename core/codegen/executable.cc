@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a planned module to the flat program the runtime walks.
 #include <unordered_map>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What no plugin took is grouped into functions of the default codegens: foreign composites are
 // dissolved, each op is judged by the default codegen, then by the next, and what one takes is
 // grouped as a region is, or, for a plugin that wants one anchor a function, as kernels.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels of default codegens that want one anchor each.
 //   before: %0 = conv2d(%x, %w)  %1 = add(%0, %b)  %2 = relu(%1)  %3 = max_pool(%2), each an open
 //           region of llvm

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Liveness of what externs give -> one arena. The plan stands in attributes of the entry function:
 // `arena_offsets`, one number per extern result in order of the nodes (-1: written straight to an
 // output of the program), `arena_bytes`, `arena_peak_live`.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plugins compile the functions that carry their name; calls become externs.
 //   before: fn main(%x) { %0 = @onednn_main_0(%x)  return %0 }
 //   after:  fn main(%x) { %0 = call_dps_packed(@onednn_main_0, %x) : f32[1,8]  return %0 }

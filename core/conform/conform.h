@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The conformance kit: what a plugin promises (plugin/abi.h), each promise as one check. Whatever
 // loads the plugin's code happens in a child process with a time limit, so that a crash, a hang or

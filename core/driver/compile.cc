@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The whole flow on one page: which plugins, which passes, and what comes out.
 #include "byoc/compile.h"
 

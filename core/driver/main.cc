@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The `byoc` command.
 #include <unistd.h>
 #include <csignal>

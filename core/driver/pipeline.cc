@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of all passes, and the order in which a compilation runs them: one reason per row.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/graph_json/graph_values.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Small values of the graph JSON. Errors are thrown, as nlohmann's own are, and caught where the
 // graph is read (read_graph_json.cc): they pass through its parser.

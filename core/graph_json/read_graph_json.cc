@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graph JSON -> module. The text streams through nlohmann's parser: each node becomes a small tree,
 // is turned into a Node, and is dropped, so that memory is that of the module.
 #include "byoc/base/check.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Function -> graph JSON, appended piece by piece: no tree of the whole graph ever stands in
 // memory.
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The hash index behind the interning tables: numbers by hash in one flat array, so that a lookup
 // costs one cache miss, where a chained table costs three. The values lie with the caller.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The tables behind Symbol, Dim, TypeId, TypeIds and Attrs: values with numbers, and with owners.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Text inside text: names of the text form, bare when they are identifiers, and JSON strings.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one registration of ops: op_families.inc lists the families that the build found.
 #include "byoc/op/registry.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compiler_begin and compiler_end: a value crosses the border of region `region` of plugin
 // `compiler`.
 #include "byoc/op/registry.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Puts compiler_begin / compiler_end around what a plugin takes, each op or composite an open
 // region of its own.
 //   before: %0 = relu(%x)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls of composites become their ops again.
 //   before: %0 = @onednn_conv2d_relu_0(%x, %w)
 //   after:  %0 = conv2d(%x, %w)  %1 = relu(%0)

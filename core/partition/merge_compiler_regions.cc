@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Joins open regions (partition.md).
 //   before: %2 = compiler_end(relu(compiler_begin(compiler_end(conv2d(compiler_begin(%x)...)))))
 //   regions 0 and 1, open after:  %1 = compiler_end(relu(conv2d(compiler_begin(%x)...))) region 0

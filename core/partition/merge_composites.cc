@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matches of plugins' patterns become calls of composite functions.
 //   before: fn main(%x) { %0 = conv2d(%x, %w)  %1 = relu(%0)  return %1 }
 //   after:  fn main(%x) { %0 = @onednn_conv2d_relu_0(%x, %w)  return %0 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cuts every region, by its number, into a function of its own.
 //   before: fn main(%x) { ... %3 = compiler_end(relu(conv2d(compiler_begin(%x), %w))) ... } region
 //   0 of onednn after:  fn main(%x) { %0 = @onednn_main_0(%x)  return %0 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What can be watched around every pass.
 #include "byoc/pass/pass.h"

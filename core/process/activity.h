@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a child process is doing, in memory that it shares with its parent, so that the parent can
 // read it however the child ends.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Work in child processes: with a time limit, with its result and what it prints read through
 // pipes, so that a crash, a hang or an exit is a result and not the end of this process.

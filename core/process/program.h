@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Programs of the system, run as child processes: no shell, no temporary files, a time limit.
 #include <chrono>

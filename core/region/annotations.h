@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Reading annotations back: which op stands in which region, as the begin/end ops say.
 //

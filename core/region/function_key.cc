@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/region/function_key.h"
 
 #include "byoc/ir/visit.h"

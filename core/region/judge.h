@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Asking plugins: which single op or composite a plugin takes, with one cached verdict per distinct
 // candidate.

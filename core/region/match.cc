@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matching from the root down, with backtracking over operand orders, alternatives and chain
 // lengths. The search at one root is bounded by kMaxSteps, so that a sweep over a graph stays
 // linear whatever the pattern.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Matching with the knowledge of a whole function: what a bottom-up sweep rules out is not tried.
 #include "core/region/pattern_states.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Patterns from JSON. Depth is bounded by the JSON reader, so the recursion here is too.
 #include <algorithm>
 #include <span>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Where patterns can match, for all patterns of all plugins in one sweep over a function.
 #include <span>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The parsed form of a pattern: a tree of the eight node kinds of plugin-abi.md section 3.
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A function with its regions contracted: the graph that must be, and stay, acyclic.
 #include "core/region/annotations.h"

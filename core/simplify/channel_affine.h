@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // y = scale[c] * x + shift[c], one pair per channel c: what a batch_norm or a product or sum with
 // per-channel constants does, and what the weights of a convolution or matrix product can absorb.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An unread value goes, and with it what only it read:
 //   %0 = relu(%x)  %1 = tanh(%x)  %2 = exp(%1)  return %0      ->      %0 = relu(%x)  return %0
 // Parameters are the function's signature and annotations carry the partition: both stay, and so

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is linear per channel after a convolution or matrix product moves into its weights:
 //   %0 = conv2d(%x, %w)  %1 = batch_norm(%0, %scale, %bias, %mean, %var)  return %1
 //   ->  %0 = conv2d(%x, %w')  %1 = add(%0, %b')  return %1              with constants w' and b'

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops whose operands are all constants are computed now, by their reference kernels:
 //   %c = const[1,2] : i64[2]  %0 = add(%c, %c)      ->      %0 = const[2,4] : i64[2]
 // An op stays when it has no kernel for these types, when its results are larger than 64 MiB (a

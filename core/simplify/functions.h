@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the clean-up passes share: which functions they may touch, and rewriting parameters away.
 #include <map>

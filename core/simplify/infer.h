@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Inference on nodes of a function, for the passes that give them new types.
 #include "core/simplify/functions.h"

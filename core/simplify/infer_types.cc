@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Infers the types of all nodes from those of parameters and constants, callees first, so that the
 // results of a called function are known. Results of call_dps_packed keep their types.
 // The first pass of a compilation: it refuses values that do not exist, for modules built by hand.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls of plain functions are replaced by their bodies:
 //   fn main(%x) { %0 = @twice(%x)  return %0 }   fn twice(%x) { %0 = add(%x, %x)  return %0 }
 //   ->  fn main(%x) { %0 = add(%x, %x)  return %0 }

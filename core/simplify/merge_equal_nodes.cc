@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nodes that compute the same become one, and so do equal constants:
 //   %0 = relu(%x)  %1 = relu(%x)  %2 = add(%0, %1)      ->      %0 = relu(%x)  %1 = add(%0, %0)
 //

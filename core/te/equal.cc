@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Structural equality of expressions. Shared nodes are equal at once, so equal DAGs stay cheap.
 #include "byoc/base/check.h"
 #include "byoc/ir/visit.h"

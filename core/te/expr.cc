@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The factories of expressions: types are checked here, once.
 #include "byoc/te/expr.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One node for each expression: after interning, equal expressions are the same node.
 #include <unordered_map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writing a Dag without its names. Each distinct node is written once, with a number that others
 // refer to: "3 = binary 0 1 2" is the addition of nodes 1 and 2.
 #include "byoc/te/key.h"

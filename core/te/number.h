@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Arithmetic of every element type, as te/expr.h defines it: what the interpreter computes and what
 // the simplifier folds. Floats of each type are carried as doubles and rounded after each

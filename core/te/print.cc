@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of expressions, statements and Dags: for people and golden tests, not parsed back.
 #include <unordered_map>
 #include <unordered_set>

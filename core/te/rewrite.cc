@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/te/rewrite.h"
 
 namespace byoc::te {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Rebuilding expressions and statements. A node that several expressions share is rebuilt once, so
 // that work follows the number of nodes and not the size of the tree.

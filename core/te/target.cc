@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Targets by name, and that of this machine.
 // Source of the levels: the x86-64 psABI, "micro-architecture levels"; names as LLVM has them.
 #include "byoc/te/target.h"

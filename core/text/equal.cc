@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Structural equality of modules and functions, with the first difference in words.
 #include <cstring>
 

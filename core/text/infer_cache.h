@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Type inference remembered per (op, attributes, operand types): large graphs repeat themselves.
 #include <unordered_map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // x.ir and x.ir.weights. The side file: magic, count, then count x {key, offset, size}, then the
 // bytes, each section at a multiple of 64. All numbers little-endian; sections in the order of
 // their keys.

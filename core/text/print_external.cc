@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // external_mods=[{...}]: what plugins made, all of it but the blobs' bytes, which stand in the side
 // file under their key. symbols[k] and functions[k] belong together.
 #include "byoc/ir/attrs.h"

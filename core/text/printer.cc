@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IRModule -> text. Deterministic: functions in the order of their names, nodes in their own.
 #include "core/text/printer.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the printer and the writer of module files must agree on.
 #include "byoc/ir/module.h"

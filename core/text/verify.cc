@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every pass may rely on. Messages name function and node.
 #include <unordered_set>
 

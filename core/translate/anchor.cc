@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The op that a function is about, and a name that says what the function does.
 #include "byoc/translate/translate.h"
 

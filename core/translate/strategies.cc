@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who picks one of the ways to compute an op.
 #include <algorithm>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // translate_to_te: walks a function's nodes in order, and those of the functions it invokes in
 // their place; each call becomes the stages of the one strategy that the selector names.
 #include "byoc/translate/translate.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The whole flow: an IRModule goes in, an Executable comes out.
 #include "byoc/pass/pass.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A graph as a flat list of reference kernels on numbered places: all thinking happens before the
 // first run.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The json plugin: the reference. It takes every op that has a reference kernel, keeps the graph's
 // JSON as its artifact, and runs the kernels one after another. The smallest whole plugin, and the
 // oracle of all tests.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Which build of a library runs in this process, whatever its file has become since.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Kernels on disk, so that what was compiled once is not compiled again. A file is named by the
 // kernel's symbol, which is made of all that decides about its code, and by who compiled it, and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Many loop functions -> kernels, in parallel, equal ones once, from the cache where it has them.
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a loop function computes and how, as bytes that are equal for equal functions: names play no
 // part, nor where in memory its nodes lie.

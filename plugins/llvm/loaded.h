@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A native module, loaded here so that the plugin's own kernels can run it.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A function as it crosses the ABI -> loops: tensor expressions, a schedule, lowering.
 #include "byoc/translate/translate.h"

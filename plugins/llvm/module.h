@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What compile makes: a native module, its kernels ready to run here as well.
 #include "byoc/plugin/sdk/plugin.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Loop functions -> a native module: one shared object that the runtime loads by itself.
 #include <functional>

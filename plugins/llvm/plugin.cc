@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The llvm plugin: the default codegen. Functions become loops, loops become LLVM IR, and all of a
 // request becomes one native module, which the runtime loads without this plugin.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Code that calls kernels one after another, with the program as data: a table of which kernel is
 // called and where its operands are. The code is the same for a sequence of any length.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Functions that are too large for one kernel, as calls of smaller functions. The time that LLVM
 // needs grows faster than a kernel, and equal pieces are compiled once: a chain of 10,000 ops on

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The arena of a plan: one block of memory for all values between its steps.
 #include "plan.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A whole region in order: primitives, the reorders between them, and where every buffer lives.
 #include "primitives/primitives.h"

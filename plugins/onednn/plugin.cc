@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The onednn plugin: patterns as a table, verdicts from oneDNN itself, one kernel per region.
 #include "byoc/plugin/sdk.h"
 

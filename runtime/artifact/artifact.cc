@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The file: 64 bytes of header, the manifest, the sections; each begins at a multiple of 64, zeros
 // between.
 //   0  magic (8 bytes)      8  version (u32)      12  zero (u32)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/artifact/check_view.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A caller's view against the type a program wants.
 #include "byoc/runtime/artifact.h"

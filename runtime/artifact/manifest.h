@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The manifest of an artifact: an Executable as JSON, its bytes left to the sections.
 #include <string>

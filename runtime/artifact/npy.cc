@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NumPy's file format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #include <charconv>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Small questions about DLPack views, asked by npy, session and the commands.
 #include <dlpack/dlpack.h>

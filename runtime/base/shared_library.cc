@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "byoc/base/shared_library.h"
 
 #define BOOST_DLL_USE_STD_FS

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `byoc-run`: the runtime alone. It needs itself, the plugins that compiled the artifact, and the
 // artifact.
 #include <filesystem>

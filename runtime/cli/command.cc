@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CLI11 splits the command line; values, messages and help are ours, since it exits with codes of
 // its own and has other words for misspelt names.
 #include "runtime/cli/command.h"

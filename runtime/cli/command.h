@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Command lines as data: a tree of commands with options, parsed in one place, so that exit codes,
 // help and messages are the same everywhere.

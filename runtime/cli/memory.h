@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a session holds in memory, as `--profile` prints it.
 #include <nlohmann/json_fwd.hpp>

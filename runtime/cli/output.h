@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Results on stdout, everything else on stderr; numbers with units, tables, colour.
 #include <nlohmann/json_fwd.hpp>

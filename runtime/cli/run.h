@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The work of `byoc run` and `byoc-run` once there is a Session: inputs in, one run, outputs out.
 #include "byoc/runtime/session.h"

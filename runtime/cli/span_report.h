@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What happened inside of kernels, for people and as JSON; and a run as a trace to look at.
 #include <nlohmann/json_fwd.hpp>

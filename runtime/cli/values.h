@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Tensors as users write them: one grammar in all commands.
 //   x=a.npy  x=a.pb      a file, read by what its ending names

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The host's side of the plugin ABI: what the opaque types are, and statuses on their way in.
 #include <atomic>

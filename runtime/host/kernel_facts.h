@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a kernel says of itself, asked for and checked before anything relies on it.
 #include "byoc/host/plugins.h"

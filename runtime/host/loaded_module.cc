@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plugin::load and what it gives: kernels again, out of the bytes of an artifact.
 #include <algorithm>
 #include <map>

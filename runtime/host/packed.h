@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Constants in a plugin's own layout, made once per process and shared by all that ask (byoc_host).
 #include <string_view>

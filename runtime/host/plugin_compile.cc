@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plugin::compile: functions in, bytes out, nothing of the plugin left alive.
 #include <bit>
 #include <new>

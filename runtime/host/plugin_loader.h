@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // From a path to a plugin's checked table. Every check that can be made without running anything of
 // the file's comes first. Errors carry the reason as message and the cure as help, as `byoc

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/host/plugin_manifest.h"
 
 #include <elf.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a plugin file says of itself in its ELF note, read without loading it.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Which libraries have open instances, so that each can be shut down once, after all are closed. A
 // library is known by the address of its `shutdown`; those without the slot are not counted.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Where byoc_host::span ends up: one recorder per Context that is profiled, found by the call's id.
 #include <map>

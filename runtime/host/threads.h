@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The one thread pool of the process: teams of the distribution's libgomp, which oneDNN shares.
 #include <cstdint>

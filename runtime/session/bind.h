@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The caller's views as the arguments of one run.
 #include <span>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a kernel says of its arguments against what a program passes to it.
 #include "byoc/runtime/artifact.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Everything that a run needs and that does not depend on the caller's pointers is laid out here,
 // once.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Native modules: shared objects inside an artifact, which run with no plugin at all.
 #include "byoc/base/external.h"

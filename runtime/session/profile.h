@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What profiling has found, as rows for reports.
 #include <string>

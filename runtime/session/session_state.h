@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a Session and a Context hold: tables made at load and at make_context, so that a run only
 // follows pointers.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Adds an op, a pass and a plugin to a copy of the tree, and uses them.
 
 The places that each of them takes are the table PLACES: an op has four (source, test, importer row, conformance

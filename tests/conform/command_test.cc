@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the command behaves around its checks.
 #include "unit/driver/command.h"
 #include "core/conform/conform.h"

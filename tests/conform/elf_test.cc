@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kit reads files that it does not trust.
 #include "core/conform/process/elf.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every check finds what it is there for: a plugin with one broken promise fails exactly the check
 // of that promise, with words that say what is broken.
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plugins that keep what they promise pass every check at the core level, and the kit tries what
 // it says it tries.
 #include "core/conform/process/memory.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Copies SOURCE to FOLDER/source, builds it against the byoc in STAGE, and puts the .so into OUTPUT.
 file(COPY ${SOURCE}/ DESTINATION ${FOLDER}/source)
 foreach(arguments

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The example plugins dropped into the folder of an installed byoc, which is not rebuilt.
 #include <filesystem>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The example plugins as they come out of a build outside of this tree.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plugin for relu that ends the process: by the option `signal`, in the slot that the option `in`
 // or BYOC_TEST_CRASH names (byoc-run passes no options).
 #include <byoc/plugin/sdk.h>

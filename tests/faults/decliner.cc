@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Judges yes, then declines in compile whatever it is given: conv2d followed by relu as a
 // composite, and relu alone.
 #include <byoc/plugin/sdk.h>

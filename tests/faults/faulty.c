@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Broken plugins, one per way to be broken. What is wrong before `open` is chosen when this is
  * compiled (-DFAULT=...), what is wrong later by the option "fault". Without a fault it is a working
  * plugin for f32 relu, which adds the first element of its first constant, if any, to the result. */

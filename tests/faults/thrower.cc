@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plugin written with the SDK whose code throws, and one (-DRAW) whose table lets an exception
 // out, which no plugin may.
 #include <byoc/plugin/sdk.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The C++ example plugin, with one promise broken per build (-DFAULT_...=1): what `byoc
  * check-plugin` has to find. What the example does is reached through its table. */
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A test case: a graph of ops together with the values of its inputs. Plain data, so that a part of
 // it can be left out or replaced (reduce.h).

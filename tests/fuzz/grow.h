@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Grows a random graph op by op. Every value is computed as it is added, so that an op is added
 // where its results are determined (oracle.h), and indices are in range.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops on single elements and on pairs that broadcast.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops that move elements, by place or by index.
 #include <algorithm>
 #include <numeric>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // byoc_fuzz: random graphs by every choice of plugins against the reference kernels.
 #include <cstdio>
 #include <filesystem>

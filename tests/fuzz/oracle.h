@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The right values of a graph, and how far a correct program may be from them.
 //

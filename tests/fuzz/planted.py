@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Plants faults in a copy of the tree, one at a time, and counts those that byoc_fuzz finds.
 
 Each fault of FAULTS is a mistake that somebody could make: an edit of one or two places. The copy is built once; after

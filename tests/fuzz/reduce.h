@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Makes a failing graph smaller while it fails in the same way.
 #include "run.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Writes a failing graph as a folder that can be run again without the fuzzer.
 #include "run.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Compiles and runs a graph by a choice of plugins, and compares the results with the right ones.
 #include "byoc/compile.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs in the shapes of convolutional networks, of transformers, and of neither.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every <pass>/<case>.ir of this folder is a test; tests/support/golden.h describes the files.
 #include <gtest/gtest.h>
 

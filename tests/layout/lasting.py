@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks below ROOT that static variables hold no interned value that an InternArena may free.
 
 The first call of a function may happen under an InternScope, which then owns what its static variables intern, and the

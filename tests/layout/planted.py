@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Plants one fault at a time in a copy of the sources, and expects rooms.py to name it."""
 import shutil
 import sys

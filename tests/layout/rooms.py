@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks the sources below ROOT against the table of rooms in ROOT/docs/rooms.md.
 
 Prints one line per fault and exits with 1 when there is any: an include that the table has no arrow for, an arrow that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that a model's outputs are worth comparing. Each returns a share of the largest |output|."""
 
 import torch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests that checks.py refuses the models it is there to refuse."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes one ONNX backend-style folder: model.onnx, and test_data_set_0/ with inputs and torch's outputs."""
 
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Seeded weights that make an untrained network react to its input like a trained one.
 
 Fresh weights give outputs that hardly depend on the input, and a test on such outputs passes whatever

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Transformer parts written the way the common BERT and GPT-2 implementations write them.
 
 Attention is spelled out (matmul, softmax, matmul), so that exports hold the subgraphs users have.

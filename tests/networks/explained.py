@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks that what `byoc explain` says of a model is what `byoc compile` makes of it.
 
     python3 explained.py MODEL --byoc build/bin/byoc --compiler onednn,llvm --shape N=1

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks what a plugin takes of a model, and what it runs for it.
 
     python3 taken.py MODEL --byoc build/bin/byoc --plugin onednn --taken matmul softmax --regions 1

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions where their results are near zero, by each plugin, against the C++ library's long
 // double. The bound is in units in the last place of the result, so a result that is small must be
 // as exact as a large one.

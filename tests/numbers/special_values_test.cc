@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NaN and infinities through ops that choose between values, by each plugin, against the operators'
 // definitions (ONNX, numpy: NaN in an operand is NaN in each result that depends on it).
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise and binary ops of onednn on views with a dim of extent 1 in each place, against the
 // language's own arithmetic. Such a dim may have any stride: a kernel that reads it leaves memory
 // unwritten.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Artifacts of the onednn plugin: graphs and keys of weights, made runnable by the oneDNN that is
 // there when they are loaded; and the packed weights, which sessions share.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of post-ops and its reader: where a chain is cut, and what stands for an op inside it.
 #include "region/chain.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Broken invariants of the onednn plugin: a status, and the process goes on.
 #include "plugins/onednn/library/check.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What users are told of how onednn runs their ops, and that they get the right values from it.
 #include "byoc/runtime/tensor.h"
 #include "plugins/onednn/library/implementations.h"

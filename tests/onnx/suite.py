@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs ONNX's backend test cases: none may fail, and the counts of each folder are those of counts.txt.
 
 suite.py BYOC FOLDER COMPILER [more arguments of `byoc test-onnx`, such as --plugin FILE]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops of two inputs with broadcasting, and where.
 #include <limits>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expected values: torch 1.13 (conv1d, conv2d, conv3d, conv_transpose*) in f64 on the same
 // patterns.
 #include "pattern.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expected values: numpy's matmul in f64 on the same patterns.
 #include "pattern.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise ops of one input. Expected values: torch 1.13 in f64.
 #include <cmath>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // gather*, scatter*, one_hot. Expected values: numpy's take and take_along_axis, or worked out by
 // hand. ONNX (Gather, GatherElements, GatherND, ScatterElements, ScatterND): indices are in
 // [-s, s - 1] along an axis of size s, and it is an error if any of them is outside.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocked layouts. layout_transform: by hand, as numpy's reshape and transpose place the elements.
 // conv2d_nchwc: conv2d, whose expected values are torch's, between two transforms.
 #include "pattern.h"

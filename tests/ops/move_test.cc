@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // transpose, expand, tile, depth_to_space, space_to_depth, slice, reverse_sequence, pad, trilu,
 // eye_like. Expected values: numpy on arange.
 #include "pattern.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalisations. Expected values: torch 1.13 in f64, epsilon 1e-3.
 #include <cmath>
 

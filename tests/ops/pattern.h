@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Small integers in a fixed irregular order: products and sums of them are exact in f32.
 #include "support/run_op.h"

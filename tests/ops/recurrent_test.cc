@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expected values: torch 1.13 (nn.LSTM, nn.GRU, nn.RNN in f64, gates put into ONNX's order); gru
 // without linear_before_reset and peepholes: ONNX's equations in numpy.
 #include "pattern.h"

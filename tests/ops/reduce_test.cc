@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions, argmax and argmin, topk, the softmax family and cumsum.
 #include <cmath>
 #include <limits>

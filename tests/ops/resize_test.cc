@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expected values: torch 1.13 (nn.functional.interpolate) in f64 on the same patterns, unless said
 // otherwise.
 #include "pattern.h"

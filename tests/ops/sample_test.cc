@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expected values: torch 1.13 (nn.functional.grid_sample) and torchvision 0.14 (ops.roi_align) in
 // f64.
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // reshape, flatten, squeeze, unsqueeze, shape, concat, split. Expected: numpy's rules, worked out
 // by hand.
 #include "pattern.h"

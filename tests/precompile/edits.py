@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Sources are compiled with the headers as they are, not as ccache has them from an earlier edit.
 
 edits.py TREE FOLDER: builds a small project in FOLDER with the options and the precompiled headers of TREE. Its

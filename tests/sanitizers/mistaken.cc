@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mistaken leak|overread|freed|overflow|shift: one mistake, for the sanitizers to see. The operands
 // are volatile, so that the compiler neither sees nor removes it.
 #include <climits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Code generation of large graphs by the shipped plugins: what is compiled grows with the number of
 // different ops, what is written grows with the graph, and the numbers are right.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs far larger than anyone's, on the stack that every process has: what recurses over the
 // graph does not come back from here. How long it takes is measured by bench/.
 #include <gtest/gtest.h>

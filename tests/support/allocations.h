@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Allocations of a test's process: how many there are, and which libraries begin them. Link
 // allocations.cc into the test's executable.

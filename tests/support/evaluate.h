@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Runs modules node by node with the reference kernels: what a module means, for tests of passes.
 #include "byoc/ir/module.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Whole flows in tests: plugins with chosen tastes, models as text or files, sessions in one call.
 #include "byoc/compile.h"

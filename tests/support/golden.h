@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Golden tests: text in, passes, text out. A case is one file:
 //   // pass: annotate_target=json,merge_compiler_regions      why: may follow here

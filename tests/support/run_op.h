@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Runs one op's inference and reference kernel on small tensors written down in a test.
 #include <gmock/gmock.h>

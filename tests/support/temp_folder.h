@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A folder of one test's own, gone with it, and whole files in and out of it.
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A command under ptrace: every thread that it starts, and the most anonymous memory it ever holds.
 #include <cstdint>

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # run_page.sh PAGE.md PREFIX FOLDER: does what the page says, in FOLDER, with ~/byoc being a copy of the
 # byoc installed at PREFIX and $BYOC_TREE this source tree. The page's code blocks are all there is: what
 # follows ``` says what each means.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // run_codegen and what follows: functions with the attribute, several plugins in turn, plugins that
 // decline.
 #include <gmock/gmock.h>

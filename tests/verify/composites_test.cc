@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every pattern of onednn against the reference: each op with what may stand behind it, over shapes
 // that are small, odd, prime, one and empty. A row passes only when the pattern was formed, of all
 // of its ops, so that none passes by falling back.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Default codegens that list blocks, or refuse them, on whole networks: what is built runs on that
 // plugin alone, and gives what the reference plugin gives.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions as post-ops of onednn that need care, against their definitions in double: sigmoid
 // keeps NaN, elu is right near 0, mish is as exact as 1 is.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comparisons by onednn, against those of the language: equal values, NaN and infinities among the
 // operands, broadcast, extents of one, odd, prime and none.
 #include <gmock/gmock.h>

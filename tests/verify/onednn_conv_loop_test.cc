@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions of images in blocks of channels, which onednn runs by a loop of its own on AVX2:
 // whole numbers, so that the sums are exact in any order, against the definition (ONNX's Conv).
 #include <gmock/gmock.h>

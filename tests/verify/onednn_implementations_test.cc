@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The names of implementations: each one that onednn reports is known to the header that reads
 // them. The rows of onednn_ops_test.cc and onednn_conv_loop_test.cc are walked there.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The names of implementations that the onednn plugin reports for what it compiled.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every op of onednn's table against the reference, over shapes that are small, odd, prime, one and
 // empty, and inputs with strides. A row passes only when onednn ran all of it.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One table of programs, every plugin against the reference. What a plugin refuses goes to json and
 // is counted: the table says how many ops each must take, so that nothing falls out unseen.
 #include <gtest/gtest.h>

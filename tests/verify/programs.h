@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Programs as text, run by plugins and by the reference.
 #include "support/flow.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The three ways in give equal modules; the order of annotation, and clean-up passes between the
 // steps, change nothing.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Group 4: what the plugin says it can do, and how it takes what nobody can.
 #include <thread>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Group 5: what the sweep found, by promise.
 #include "core/conform/context/check_context.h"
 #include "core/conform/context/sweep_result.h"

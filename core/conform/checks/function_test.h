@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One function compiled and loaded by the plugin, and run in memory of several arrangements.
 #include "core/conform/context/loaded_plugin.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Group 2: loading leaves the process as it was.
 #include <dlfcn.h>
 

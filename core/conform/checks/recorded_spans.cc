@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/conform/checks/recorded_spans.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The spans that a plugin records during one run, checked against the ABI's rules for spans.
 #include <string>

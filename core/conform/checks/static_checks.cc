@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Group 1: what can be told without running anything of the plugin's. `imports` alone loads
 // something, the libraries that the plugin names, and does so in a child.
 #include <dlfcn.h>

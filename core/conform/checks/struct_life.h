@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One whole life of a plugin, from the entry to a run, in which every struct and string that the
 // host passes has a certain form.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Group 3: the table the entry gives, and one instance.
 #include "byoc/base/shared_library.h"
 #include "byoc/host/plugins.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What checks share: the file under test, what was found out about it so far, and child processes.
 #include <memory>

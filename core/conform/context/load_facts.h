@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What one child has found out, for all of group 2, by loading, opening and closing the plugin.
 #include <map>

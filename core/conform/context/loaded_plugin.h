@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The plugin under test, loaded in a child: as the host has it, and its bare table.
 #include <optional>

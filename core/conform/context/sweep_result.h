@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Group 5: every op that the plugin takes, on every sample, in memory of every arrangement, against
 // the reference kernels. One child runs them; after a sample that ends it, another one goes on.

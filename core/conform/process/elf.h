@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a shared object says of itself, read from its program headers alone: all that survives
 // `strip`.

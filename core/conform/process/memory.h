@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Memory between guard pages, which cannot be accessed; it can be made read-only. In a child that
 // has called name_faults, an access outside of it ends the child with the name of the memory.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The libraries that a plugin names, opened as the loader would find them for it. For children.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The state of this process, which plugins must not change.
 #include <cstdint>

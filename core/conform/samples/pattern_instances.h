@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Graphs made after a pattern: its ops on operands of fitting types, with attributes that it
 // allows, chosen from a seed.

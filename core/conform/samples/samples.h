@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // For every op, programs of one node that show it on operands of all kinds. The table is here and
 // not with the ops, which know what is allowed but not what is worth trying.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // byoc bench: how long a model or one of its regions takes, on outputs that were found right
 // before.
 #include <charconv>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // byoc check-plugin: the conformance kit for authors of plugins.
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One function per command, each in the file of its name. A command keeps its options alive itself;
 // `common` must outlive it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // byoc compile: a model becomes one file that runs without compiler, ONNX or protobuf.
 #include <chrono>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // byoc demo: a trained network, real images, and what the plugins that are found make of them.
 #include <algorithm>
 #include <cmath>

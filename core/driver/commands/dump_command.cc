@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // byoc dump: regions as folders that byoc replay runs again.
 #include "byoc/base/json.h"
 #include "byoc/base/version.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // byoc explain: for each op the plugin that takes it and the reasons of the others, grouped by
 // equal reasons.
 #include <algorithm>

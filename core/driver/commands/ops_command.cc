@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // byoc ops: the operator reference, from the table that the compiler itself uses.
 #include "byoc/base/json.h"
 #include "byoc/base/nearest.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // byoc opt: any passes, alone or in order.
 #include "byoc/base/json.h"
 #include "byoc/base/nearest.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // byoc partition: the partitioned module and a summary of who got what.
 #include <map>
 

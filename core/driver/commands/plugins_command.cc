@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // byoc plugins: what was found, from where, its patterns; or why it was refused.
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // byoc print: the IR as text, as it comes in or behind a pass of the pipeline; or the tensor
 // expressions and the code that its functions become.
 #include "byoc/base/json.h"

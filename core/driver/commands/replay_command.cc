@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // byoc replay: stored regions, run by the plugin they came from or by another.
 #include <algorithm>
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // byoc run: compile when need be, run once, show and write the outputs.
 #include "byoc/runtime/session.h"
 #include "core/driver/commands/commands.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // byoc test-onnx: ONNX's backend test folders, each case in a process of its own.
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // byoc verify: outputs and every value between regions, compared with a reference.
 #include <filesystem>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a row of the ONNX op tables sees: one ONNX node and the graph being built. No ONNX header
 // here, so that the op families compile quickly.

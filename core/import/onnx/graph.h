@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The function being built: inference at every step, small constants folded as they appear.
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Types of the graph's inputs: what the file says, narrowed by --shape and --bind.
 #include <onnx/onnx_pb.h>

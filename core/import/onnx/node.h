@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A NodeProto as the op tables read it.
 #include <onnx/onnx_pb.h>

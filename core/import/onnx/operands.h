@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Operands that are attributes in meaning: axes, pads, target shapes.
 #include "core/import/onnx/convert.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/import/onnx/same_op.h"
 
 #include "byoc/ir/visit.h"

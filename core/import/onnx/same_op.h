@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Most ONNX ops have an op of ours with another name, the same operands in the same order, and
 // attributes of the same names and defaults. Each is one row of a table:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // All op families in one look-up.
 #include "core/import/onnx/convert.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // kernel_shape, strides, dilations, pads and auto_pad: Conv, ConvTranspose and the pools share
 // them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix products: matmul (numpy's rules, batched) and gemm (two matrices). Neither takes a bias.
 #include "byoc/op/registry.h"
 #include "core/op/kernel/expression.h"

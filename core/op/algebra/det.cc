@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // det: the determinant of each matrix.
 #include <cmath>
 #include <utility>

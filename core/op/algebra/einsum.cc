@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // einsum: products of any number of tensors, summed over the labels that the result lacks.
 #include <algorithm>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lstm, gru, rnn over whole sequences. Source: ONNX opset 14, LSTM, GRU and RNN with default
 // activations.
 #include <algorithm>

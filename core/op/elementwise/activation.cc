@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activation functions: elementwise, of one input, parameters as attributes.
 #include "byoc/op/registry.h"
 #include "core/op/kernel/convert.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise ops of two inputs with numpy's broadcasting.
 #include <cmath>
 

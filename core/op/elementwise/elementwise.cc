@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise arithmetic of one input. Activations have their own file.
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // power: the two dtypes may differ, as in ONNX; the result has the base's.
 #include "byoc/op/registry.h"
 #include "core/op/kernel/convert.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Choice between two tensors, element by element.
 #include "byoc/op/registry.h"
 #include "core/op/kernel/expression.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading at computed places: gather, gather_elements, gather_nd, one_hot. An index outside of its
 // dim is an error of the run, but for one_hot, where it gives no hot element.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writing at computed places: scatter_elements, scatter_nd. Later updates win, or are reduced with
 // what is there. An index outside of its dim is an error of the run.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One row per op y = f(a, b) with broadcasting; f is a lambda over the type that elements are
 // computed in; and the same as an expression.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The loops of every convolution, transposed or not, over one to three spatial dims.
 #include <array>

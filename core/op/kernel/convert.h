@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // From one element type to another, by the rules of cast.
 #include <cmath>

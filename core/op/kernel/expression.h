@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What computes share: an op's results as tensor expressions (te/tensor.h). 16-bit floats are
 // loaded, computed with as f32, and cast back; integers wrap around in their own type.

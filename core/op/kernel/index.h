@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What gathers and scatters share: indices of two types, rows of indices, checks.
 #include <algorithm>

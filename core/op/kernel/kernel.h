@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Typed loops: from a DType to a C++ type once, then plain loops over raw pointers.
 // f16 and bf16 are Eigen's types; they are computed in f32.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The loops of a matrix product with any strides.
 #include "core/op/kernel/tile.h"

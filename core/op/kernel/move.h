@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Ops that move elements without looking at them: loops by element width instead of type.
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling as expressions: a reduction over the taps of each window, or over whole planes.
 #include "core/op/kernel/pool_kernel.h"
 

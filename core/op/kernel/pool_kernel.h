@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Walking the windows of a pooling op over one to three spatial dims.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // recurrent_compute.cc: lstm, gru and rnn as expressions.
 #include "core/op/kernel/expression.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lstm, gru and rnn: what the input makes of the gates is one product over all times, a stage of
 // its own; the steps are a procedure, for each waits for the one before.
 #include "core/op/kernel/recurrent.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How resize places output cells in the input: the reference kernel and the compute agree on it.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // resize as expressions: where each output cell of a dim reads is a small stage of its own, in f64
 // as in the reference kernel; the result then reads through these tables.
 #include "core/op/kernel/resize.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // sample_compute.cc: grid_sample and roi_align as expressions.
 #include <array>

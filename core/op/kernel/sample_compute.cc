@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // grid_sample and roi_align as expressions. Positions are in f64, as in the reference kernels: a
 // position rounded otherwise may belong to another cell.
 #include "core/op/kernel/index.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The one inner loop of convolution and matrix product: eight rows of sums over 64 lanes.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops over elements from their typed rows: what is the same for all element types.
 #include "core/op/kernel/binary.h"
 #include "core/op/kernel/unary.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What inference functions share: checks with one wording, axes, broadcasting. Typed loops:
 // kernel.h.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Windows that slide over the spatial extents of [n, c, spatial...]: convolutions and pooling share
 // them.

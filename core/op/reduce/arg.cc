@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the extreme is: argmax, argmin, and the k best with topk.
 #include "byoc/op/registry.h"
 #include "core/op/kernel/expression.h"

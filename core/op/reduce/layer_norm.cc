@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalisation over axes: layer_norm, rms_norm, mean_variance_norm, lp_norm.
 #include "byoc/op/registry.h"
 #include "core/op/reduce/norm.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalisation per channel: batch_norm, instance_norm, group_norm, lrn. Inputs are [n, c, ...].
 #include "core/op/reduce/norm.h"
 

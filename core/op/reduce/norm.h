@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the normalisations share: mean and spread of a row, parameters per channel.
 #include <cmath>

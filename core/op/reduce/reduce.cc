@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions over any axes: each is a state that elements are added to.
 #include "core/op/reduce/reduce.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Walking a tensor as kept positions, and at each of them the elements that are taken together.
 #include "core/op/kernel/util.h"

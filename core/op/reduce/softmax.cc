@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // softmax and its kin, and cumsum: along one axis, the shape stays.
 #include "byoc/op/registry.h"
 #include "core/op/kernel/convert.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Joining tensors along an axis, and cutting one into parts.
 #include <algorithm>
 #include <cstring>

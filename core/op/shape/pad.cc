@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pad: more cells around a tensor, or fewer.
 #include "byoc/op/registry.h"
 #include "core/op/kernel/expression.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops that give the same elements in the same order another shape: reshape, flatten, squeeze,
 // unsqueeze.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops whose output reads the input through strides: transpose, expand, tile, depth_to_space,
 // space_to_depth.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops on the diagonals of matrices: trilu, eye_like.
 #include "byoc/op/registry.h"
 #include "core/op/kernel/expression.h"

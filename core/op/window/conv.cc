@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions over one, two or three spatial dims; no op takes a bias (an `add` follows instead).
 #include <algorithm>
 

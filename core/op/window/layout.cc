@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocked layouts: channels in blocks as the innermost dim, so that code generators load vectors of
 // them. Types stay plain: NCHW8c of [n, c, h, w] is a tensor [n, c / 8, h, w, 8].
 #include <algorithm>

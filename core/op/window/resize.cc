@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // resize: nearest, linear and cubic interpolation over any dims, with ONNX's coordinate rules.
 // Source: ONNX opset 13, Resize, and its reference implementation (its output width is the
 // unrounded extent * scale where scales are given, which matters for align_corners).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading images between their cells: grid_sample, roi_align.
 // Source: ONNX opset 16, GridSample and RoiAlign; torch.nn.functional.grid_sample.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Step 4 of the partition: contracts edges between two regions of one backend that no other path
 // connects.

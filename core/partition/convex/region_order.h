@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // From a contraction to numbered regions: what every way of forming regions ends with.
 #include <vector>

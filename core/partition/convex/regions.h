@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Near-linear convex partition of a DAG for any number of backends (partition.md): on plain arrays,
 // so that it can be tested and timed alone.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Priority-greedy waves: the baseline that partitions are measured against, and what find_regions
 // falls back on where it is better.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resolving names: expressions and statements -> code.
 #include "core/te/evaluate/code.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A LoopFunction with every variable and tensor resolved to a slot, ready to be run.
 #include <unordered_map>

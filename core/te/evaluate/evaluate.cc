@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running code, one element at a time.
 #include "byoc/te/evaluate.h"
 

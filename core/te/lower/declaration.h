@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a TensorIntrin says, read for matching.
 #include "byoc/te/tensor.h"

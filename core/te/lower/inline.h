@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The values of stages with the inlined ones put in.
 #include "core/te/rewrite.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scheduled stages -> loops.
 #include <algorithm>
 #include <map>

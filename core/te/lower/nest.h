@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The loops of one stage, for a box of its elements.
 #include <functional>

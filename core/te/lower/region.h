@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a piece of loops reads of tensors, as boxes that may move with the loops around it.
 #include "byoc/te/tensor.h"

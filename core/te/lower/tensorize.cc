@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a nest of loops to the call of a micro-kernel: the same expression, up to the order of
 // operands of sums and products, on places that move with the loops as the declared ones do.
 #include "core/te/lower/tensorize.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Loops that compute what a micro-kernel is declared to, and the call that stands in their place.
 #include "core/te/schedule/state.h"

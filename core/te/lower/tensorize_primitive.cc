@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tensorize: the loops of a stage that a micro-kernel takes.
 #include "core/te/lower/tensorize.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Primitives that add a stage: cache_read, cache_write.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What primitives that add stages share.
 #include "core/te/rewrite.h"

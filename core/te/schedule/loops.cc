@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Primitives within one stage: split, fuse, reorder, tile, vectorize, unroll, parallel.
 #include <algorithm>
 

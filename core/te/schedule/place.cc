@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Primitives that say where a stage is computed: compute_at, compute_inline.
 #include <algorithm>
 #include <unordered_set>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Who reads what.
 #include "core/te/schedule/state.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // rfactor: partial results along one loop of a reduction.
 //   y[i] = sum over r of t(i, r),  r split into r.o and r.i,  rfactor(y, r.i):
 //   y.partial[i, r.i] = sum over r.o of t(i, r.o * factor + r.i)

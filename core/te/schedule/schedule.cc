@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stages as they are before any primitive, and what all primitives look up.
 #include <algorithm>
 

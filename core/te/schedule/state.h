@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a Schedule knows of its stages beside the Dag.
 #include <unordered_map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Interval analysis of integer and bool expressions.
 #include "byoc/te/simplify.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rules of integers: sums, divisions by positive constants, order.
 #include <algorithm>
 #include <numeric>

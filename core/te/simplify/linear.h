@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Integer expressions as sums: coefficient * term + ... + constant, modulo 2^bits.
 #include <unordered_set>

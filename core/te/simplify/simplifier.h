@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Simplifies many expressions in one context. Results are interned: equal ones are the same node.
 #include "core/te/interner.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rewrite rules, from the operands upwards.
 #include "byoc/te/simplify.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Simplifying the expressions of statements, in the ranges that their loops give.
 #include "core/te/rewrite.h"
 #include "core/te/simplify/simplifier.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Text -> tokens. Tokens are views of the text; strings are decoded when asked for.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // const<key> : type, const([1,2]) : type, const(0.5) : type
 #include <cstring>
 

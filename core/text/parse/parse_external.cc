@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // external_mods=[{plugin="...", symbols=[...], key="...", functions=[{...}]}]: one table of fields
 // per record, in the words of print_external.cc.
 #include "core/text/parse/parser.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fn name(%x: f32[1,3]) {attrs} { statements return %2 }
 #include <charconv>
 #include <unordered_map>

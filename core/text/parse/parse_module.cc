@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The whole text: module attributes, functions in any order, bodies read callees first.
 #include "byoc/base/check.h"
 #include "byoc/ir/visit.h"

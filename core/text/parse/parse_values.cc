@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Types, attributes, and the small words they are made of.
 #include <charconv>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The pieces of the parser. Two walks over the text: the first reads what callers need to know of
 // each function and skips its body, the second reads the bodies, callees first, inferring as it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Timing sessions: each is warmed up, then they take turns, so that a slow minute of the machine
 // affects all of them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Single steps of a compiled program, for measuring a region of an artifact by itself.
 #include "byoc/runtime/artifact.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What `byoc bench` found, for people and as JSON.
 #include <nlohmann/json_fwd.hpp>

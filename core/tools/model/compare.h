@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Are two tensors equal enough, and if not, where they differ most.
 #include <nlohmann/json_fwd.hpp>

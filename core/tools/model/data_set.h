@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // ONNX's test_data_set_* folders: input_0.pb, input_1.pb, ..., output_0.pb, ...
 #include "byoc/runtime/artifact.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Ctrl-C in long work: the first cancels work that polls, the second ends the process.
 #include "byoc/compile.h"

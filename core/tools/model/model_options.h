@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The flags of every command that takes MODEL, and what they make: a module and the choice of
 // plugins.

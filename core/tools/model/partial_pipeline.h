@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The passes before and after one pass of the pipeline, for commands that run them apart.
 #include "byoc/pass/pass.h"

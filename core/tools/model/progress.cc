@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/tools/model/progress.h"
 
 #include <sys/ioctl.h>

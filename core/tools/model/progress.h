@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How far long work is, on stderr: a line that is written over on a terminal, else one every ten
 // seconds.

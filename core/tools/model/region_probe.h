@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A partitioned module that also returns the results of its regions, so that they can be compared.
 #include "byoc/compile.h"

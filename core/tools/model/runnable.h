@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // From MODEL to something that runs: compiled here, or loaded when it is compiled already.
 #include "core/tools/model/model_options.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The magnitude that errors of a tensor's values are measured against.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Makes a ReplayCase from a region of a partitioned model, or from some nodes of one.
 #include "core/tools/replay/region_values.h"

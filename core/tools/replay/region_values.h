@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The inputs and the right results of the regions of a partitioned model, from a reference plugin.
 #include "core/tools/model/region_probe.h"

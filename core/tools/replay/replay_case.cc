@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/tools/replay/replay_case.h"
 
 #include <unordered_set>

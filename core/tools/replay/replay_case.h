@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A function as a plugin receives it, with inputs and right outputs, stored in a folder. It can be
 // run again, by this byoc or another, without its model.

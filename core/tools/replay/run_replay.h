@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Runs a stored function by the plugin that it came from, or by another.
 #include <optional>

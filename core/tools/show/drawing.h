@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The nodes, regions and edges that a picture of a partitioned module shows, without its layout.
 #include "byoc/ir/module.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // For each op of a model: which plugin runs it, and why each other plugin does not.
 #include "byoc/compile.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/tools/show/generated_code.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What plugins generate for the functions of a model, as `byoc print --llvm` and `--asm` show it.
 #include "core/tools/model/model_options.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Graphviz's `dot`, run as a child process: no shell, no temporary files, a time limit.
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/tools/show/op_labels.h"
 
 #include <unordered_map>

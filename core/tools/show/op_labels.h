@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A loc of its own for every op of a model: what passes make of an op can then be traced back to it.
 #include <vector>

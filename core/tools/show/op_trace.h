@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Follows the ops of a model through the pipeline: which function of which plugin computes each in
 // the end, and which pass removed the others.

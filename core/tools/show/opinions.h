@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What each plugin said about an op, out of the remarks of one run of the pipeline.
 #include "byoc/compile.h"

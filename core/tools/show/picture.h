@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A partitioned module as a graph in the dot language: ops coloured by plugin, a box per region.
 #include "byoc/ir/module.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Who runs what, read off a partitioned module: for `partition`, `explain` and `verify`.
 #include <nlohmann/json_fwd.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/tools/show/tensor_expressions.h"
 
 #include "byoc/ir/visit.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The tensor expressions of a module's functions, as `byoc print --te` shows them.
 #include <nlohmann/json.hpp>

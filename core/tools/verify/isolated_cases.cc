@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ONNX cases in child processes. The parent starts no threads before it forks: plugins are only
 // opened.
 #include "byoc/base/json.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A replay in a process of its own: what this process has computed before, and what libraries have
 // cached of it, has no part in the result.

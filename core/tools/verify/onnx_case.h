@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One case of ONNX's backend tests: a folder with model.onnx and test_data_set_*.
 #include "byoc/compile.h"

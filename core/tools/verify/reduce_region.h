@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Finds the smallest run of nodes of a region that is wrong when it is compiled by itself.
 #include "byoc/compile.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Compares the outputs of two compilations, or of one with stored outputs, then all values between
 // regions. Reports the first region that is wrong on right inputs, and which of its ops are.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Where intermediate tensors live in one block of memory, from their lifetimes alone.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Immutable bytes with a content key: weights, wherever they came from. Buffers are shared, never
 // copied; two buffers are equal exactly when their bytes are.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // BYOC_CHECK(condition, parts...): for our own bugs alone. Prints the place, the condition and the
 // parts, and aborts; it stays in release builds.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Element types. f16 and bf16 are stored as 16-bit patterns; bool is one byte, 0 or 1.
 #include <cstdint>

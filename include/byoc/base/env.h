@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Every environment variable byoc reads, in one table. Flags beat these, these beat defaults.
 #include <span>

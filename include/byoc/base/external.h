@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a plugin made of functions, as bytes without handles: shared by the IR (attribute
 // external_mods), the artifact and the runtime.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Files in and out: whole files mapped or read, and files that are written entirely or not at all.
 #include <cstddef>

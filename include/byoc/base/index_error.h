@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The error of a run that reads or writes at an index outside of its tensor, in the same words
 // whichever kernel finds it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // JSON from plugins, logs, artifacts and users comes in here and nowhere else: size and depth are
 // checked before the parser sees the text, so that hostile nesting cannot overflow the stack.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Single elements of constants as text, exact in both directions for every dtype.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // "Did you mean": the known name closest to a misspelt one.
 #include <span>

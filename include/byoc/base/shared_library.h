@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Boost.DLL behind one class: how byoc loads any shared object.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Errors as values. What a model, a file, a plugin or the machine causes comes back as Status or
 // Result<T>; what we caused ourselves stops in BYOC_CHECK (check.h). No exception crosses a public

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Cancelling long work of plugins from another thread or a signal handler, and seeing how far it is.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The plugins of this process. Files are found, checked before anything of theirs runs, opened, and
 // asked; a plugin that cannot be used is listed with its reason and never stops the others.

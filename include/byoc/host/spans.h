@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Spans: times inside one step, as its kernel reports them (byoc_host::span).
 #include <cstdint>

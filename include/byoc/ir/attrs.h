@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Attributes: small ordered maps from names to plain values, interned so that equal maps are one.
 #include <initializer_list>

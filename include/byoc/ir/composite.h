@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Composite functions: what a pattern matched, as a function with the attributes `composite` (the
 // pattern's name, "onednn.conv2d_relu") and `captures` (which nodes and inputs the pattern named).

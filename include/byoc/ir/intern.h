@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Ownership of interned values (Symbol, Dim, TypeId, TypeIds, Attrs) in processes that compile many
 // models:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A module: functions by name, the constants they share, and what plugins made of some of them.
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The graph: a function is a list of nodes in topological order, and an operand is the number of an
 // earlier node with one of its outputs. Plain data: a copy, a comparison, a file are trivial.

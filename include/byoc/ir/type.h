@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Names, dimensions and tensor types. Names and types are interned: they are numbers that compare
 // in one instruction. They live as long as the process, or as the InternArena whose scope they were

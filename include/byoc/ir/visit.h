@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Ways to walk: one lambda per node kind, and rebuilding a function with a map from old to new.
 #include "byoc/ir/module.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // compiler_begin and compiler_end, the ops that carry the partition.
 #include "byoc/op/op.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Computing one op on the spot: constant folding at import and as a pass, and the tests' evaluator.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What one op is: schema, type inference, cost, and a naive loop that is the truth in tests.
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The table of ops, passed as an argument; it outlives every module that points into it.
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Passes that bind inputs, sizes and arguments, and the values that they take.
 #include "byoc/pass/pass.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Passes that compile what is cut out and what is left.
 #include "byoc/pass/pass.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Passes that cut the regions of plugins out of functions.
 #include "byoc/pass/pass.h"

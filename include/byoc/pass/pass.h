@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A pass is a function from module to module: deterministic, and run twice it changes nothing more.
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Every public pass with its promise. All run on every function of the module (or those reachable
 // from the entry, where it says so), keep annotations, and change nothing when run a second time.

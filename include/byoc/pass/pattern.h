@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Graph patterns (plugin-abi.md section 3): parsed once, matched from the root down.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Passes that clean graphs up.
 #include "byoc/pass/pass.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef BYOC_PLUGIN_ABI_H
 #define BYOC_PLUGIN_ABI_H
 /* The byoc plugin ABI, major 1: plain C, one exported symbol, versioned append-only structs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef BYOC_PLUGIN_MANIFEST_H
 #define BYOC_PLUGIN_MANIFEST_H
 /* BYOC_MANIFEST("id", "1.0.0"): the plugin's manifest as an ELF note, once per plugin, in C or C++.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The C++ wrapper for plugin authors: headers alone, on top of the C ABI (abi.h). Derive from
 // byoc::sdk::Plugin, put BYOC_PLUGIN(Class, "id", "1.0.0") in one file, build with

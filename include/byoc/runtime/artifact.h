@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The Executable and its file form, model.byoc: program, weights once, every plugin's bytes.
 #include <map>

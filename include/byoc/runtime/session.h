@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Running an Executable: load once, then run from any number of threads, one Context each.
 #include <functional>

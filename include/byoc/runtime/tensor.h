@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Owned tensors for inputs and outputs, and their DLPack views.
 #include <dlpack/dlpack.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Runs loops one element at a time: slow, plain, and strict about what compiled code leaves
 // undefined. The oracle of tests of computes and schedules, and a way to look at a lowered

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Scalar expressions: cheap handles on immutable nodes, made by factories that check types. Shallow
 // by intent: what one element of a tensor is, or an index. Thread-safe to read and to copy.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Which Dags are the same but for names: for tuning records, and so that equal functions are
 // compiled once.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How the stages of a Dag are computed: loop transforms, each recorded in a trace that prints,
 // parses and replays. A Schedule starts with every stage in its own loops, in order (the generic

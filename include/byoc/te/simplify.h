@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Smaller expressions of the same value, and the values an expression can have.
 #include <limits>

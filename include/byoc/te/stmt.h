@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Tensors as places in memory, and statements: what lowering makes of scheduled stages, what
 // procedures are written in, and what code is emitted from. Immutable; nested as deep as the loops.

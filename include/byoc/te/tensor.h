@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Tensor expressions: what each element of a tensor is, and nothing about the order in which
 // elements are computed (te/schedule.h). A Dag is flat: stages in topological order.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Building functions in C++ with inference at every step.
 #include "byoc/ir/module.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The graph JSON that crosses the plugin ABI (format "byoc.graph", version 1).
 //

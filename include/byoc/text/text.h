@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The text form: prints and parses back to an equal module. Constants of at most 64 elements are
 // inline, `const([1.0,2.0]) : f32[2]`; larger ones are `const<key> : f32[...]` with their bytes in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Any function of ops -> a Dag of tensor expressions that nobody has scheduled. One choice per
 // call.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A whole plugin in plain C11, with no library but libc: f32 relu, one op to a region. It reads no
  * graph: the pattern tells op and dtype, and the shapes come with the tensors at run time. Copy
  * this folder, rename the id, and go on from here. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A whole plugin: relu, and add without broadcasting, on f32, each alone or as add followed by
 // relu. Copy this folder, rename the id, and go on from here. README.md walks through it.
 #include <byoc/plugin/sdk.h>

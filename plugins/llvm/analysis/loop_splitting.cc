@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "plugins/llvm/analysis/loop_splitting.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Splits a loop into prologue, body and epilogue, so that bounds checks run in the first and last
 // iterations only.

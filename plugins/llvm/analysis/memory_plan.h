@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The memory of the tensors of a loop function: arguments, the stack, or the call's workspace.
 // Tensors of the workspace whose live ranges do not overlap share memory.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What is known of an integer expression without running it: bounds and divisibility.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Every expression of a statement, shared ones once per statement.
 #include <unordered_set>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Emits statements as LLVM IR: one Body per LLVM function. The body of a parallel loop is a
 // function of its own.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Emits a loop function as one LLVM module with one external function,
 // int32_t symbol(const byoc_native_call*).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors of a run: what the runtime reads when a native function returns BYOC_OUT_OF_RANGE.
 #include <cstddef>
 

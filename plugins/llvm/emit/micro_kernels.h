@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Micro-kernels whose code is written here, for Schedule::tensorize.
 #include "byoc/te/tensor.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parallel loops: the body becomes a function that the host's threads call on ranges of iterations.
 // The values it uses from outside the loop (captures) are passed in a struct on the caller's stack.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vectorised loops: the iterations become the lanes of vectors.
 #include <algorithm>
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Objects -> one shared object, by lld inside this process: neither compiler nor linker has to be
 // installed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A processor as LLVM knows it, and LLVM modules made into objects for it.
 #include <memory>

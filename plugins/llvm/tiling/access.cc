@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "plugins/llvm/tiling/access.h"
 
 #include "byoc/te/simplify.h"

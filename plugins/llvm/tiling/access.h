@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How a stage reads its operands: what schedules look at.
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What sums cost, in cycles, and the cheapest of some hundred ways to part them.
 // Its constants were fitted to Zen 3 (bench_llvm_kernels); sources of the cache figures: AMD and
 // Intel optimisation manuals. Only the order of the candidates matters.

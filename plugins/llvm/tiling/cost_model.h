@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How sums of products are best parted, by a model of the registers and the first two caches.
 #include "byoc/te/target.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Tiles of sums in vector registers: `cells` times `vectors` of them take, for each term, one
 // multiply-add each of a cell's value, in all lanes, with a vector of weights.

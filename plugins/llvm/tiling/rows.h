@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Windows over images in blocks of channels, in tiles of cells side by side in one row. The image
 // is read where it lies: conditions guard its edges, and the loops around a tile come in parts, of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // An anchor in tiles that live in registers: sums of a tile are made first, then what stands behind
 // the anchor is computed from them and stored.

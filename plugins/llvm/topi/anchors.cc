@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which tile an anchor gets.
 #include "plugins/llvm/topi/anchors.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How much code a function becomes and how much of it is executed: what decides which functions are
 // split, and how much effort LLVM spends on them.

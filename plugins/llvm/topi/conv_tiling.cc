@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which tile, panels and chunks the sums of a convolution get.
 #include "plugins/llvm/topi/conv_tiling.h"
 

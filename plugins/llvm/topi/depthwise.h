@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Convolutions of every channel with itself, in blocks of channels.
 #include "byoc/te/schedule.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The default schedule of one Dag: what is inlined, where the rest is computed, and the loops of
 // each stage. A primitive that is refused is left out: the schedule stays right without it.

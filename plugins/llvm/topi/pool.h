@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Pooling of images in blocks of channels.
 #include "byoc/te/schedule.h"

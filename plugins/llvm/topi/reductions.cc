@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions of the default schedule: those whose operands are read again and again keep a tile of
 // sums in registers; those along memory sum in lanes.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "plugins/llvm/topi/schedule.h"
 
 #include "plugins/llvm/topi/planner.h"

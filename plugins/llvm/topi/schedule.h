@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How the stages of a Dag are computed when nothing better is known.
 #include "byoc/te/schedule.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Convolutions of images that are not in blocks of channels: the first of a network.
 #include "byoc/te/schedule.h"

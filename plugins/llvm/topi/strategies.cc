@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Other ways to compute an op than the direct one.
 #include "plugins/llvm/topi/strategies.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Between types, and between memory and registers.
 #include "byoc/base/check.h"
 #include "plugins/llvm/values/ops.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // exp, log, erf and tanh of f32 without branches, alike for scalars and vectors. The polynomials
 // are minimax fits of our own (weighted for relative error of the result), rounded to floats.
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Arithmetic of tensor expressions as LLVM instructions, alike on scalars and on vectors.
 #include "byoc/te/expr.h"

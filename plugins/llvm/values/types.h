@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How values of byoc's dtypes stand in memory and in registers. f16 and bf16 are computed with as
 // floats that are rounded to their type after every operation; bool is i1, in memory a byte.

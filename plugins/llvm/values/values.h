@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Expressions and memory accesses as LLVM values: scalars, or inside a vectorised loop vectors with
 // one lane per iteration. What does not depend on the loop stays a scalar there too.

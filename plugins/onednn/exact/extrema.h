@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Greatest and least values as they are defined: NaN wins, and -infinity is a value. oneDNN's
 // kernels drop NaN, and start from the lowest finite number.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Functions of one operand as they are defined, where oneDNN's kernels lose NaN or digits: the
 // whole function in the primitive's place, or some of its cells again after it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Loops of the plugin's own, in a primitive's place or after one.
 #include <omp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // BYOC_ONEDNN_CHECK(condition, message): an invariant of the plugin, for its own bugs alone. A
 // broken one throws, and the SDK makes the exception a status with the code BYOC_INTERNAL, the file

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // oneDNN 2.6 and 3.x in one spelling: all that differs between them, here and nowhere else.
 #include <dnnl.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Names of implementations: oneDNN's, as impl_info_str() returns them, and those of the plugin's
 // own loops and steps. No other file compares or searches such a name.

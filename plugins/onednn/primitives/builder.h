@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the rows share: a unit to be built, and the usual ways to describe its arguments.
 #include "primitives/post_ops.h"

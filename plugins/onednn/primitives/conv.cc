@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "library/implementations.h"
 #include "primitives/builder.h"
 #include "primitives/conv_loop.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "primitives/conv_loop.h"
 
 #if defined(__x86_64__)

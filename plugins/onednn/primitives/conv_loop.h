@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Convolutions of images in blocks of eight channels, as oneDNN lays them out for AVX2, by a loop
 // of our own. A tap's eight channels are written out once, where oneDNN 2.6 writes out whole rows

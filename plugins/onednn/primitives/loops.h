@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What oneDNN has no primitive for, or computes otherwise than the op is defined: plain loops over
 // memory, in a primitive's place or after it.

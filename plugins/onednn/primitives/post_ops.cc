@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "primitives/post_ops.h"
 
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Post-ops, built from the graph in the graph's order; bias is told from residual by its shape.
 #include <optional>

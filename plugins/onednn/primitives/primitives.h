@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One unit of a region -> one oneDNN primitive. Formats are oneDNN's choice (`any`) where a choice
 // pays; what a primitive then wants of each argument is told to the kernel, which reorders only

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Chains of post-ops: what may follow an op inside its primitive, and how exact oneDNN is there.
 #include <span>

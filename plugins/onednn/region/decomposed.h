@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Functions that exporters write out in primitive ops, read as the one op they are.
 #include "region/region.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A region as oneDNN runs it: composites dissolved into one unit each, an op with its post-ops.
 #include <list>

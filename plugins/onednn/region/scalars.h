@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Ops with a constant of one element that oneDNN has as a function of one operand: a power, and
 // what is subtracted from or divided by a value. Read as nodes of our own, "affine" and

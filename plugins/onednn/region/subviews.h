@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Ops whose result is a view of some of their operand's cells: slice, split, gather of one entry,
 // pad that only takes away. Read as nodes of one op of our own, "subview".

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Exports the blocks of this folder: each one a few layers with weights and torch's outputs.
 
     python3 make_blocks.py                      write all of them here

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Trains the digits CNN and writes everything in this folder but the text files.
 
     python3 train.py              retrain and write here (under a minute on one core)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gives a network weights with which its outputs depend on its inputs and on each of its layers.
 
 How a signal gets lost differs: in convolutions, in ReLUs that are never or always active and in gates that

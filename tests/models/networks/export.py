@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Exports the seventeen test networks as ONNX, each with torch's outputs beside it.
 
     python3 export.py --list                            names, opsets and what each is for

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Does a comparison with stored outputs notice a small mistake?
 
     python3 perturb.py build/nets/resnet18 --byoc build/bin/byoc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The seventeen networks, full size and small: topologies as torchvision has them, spelled out where it has none."""
 
 from functools import partial

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of networks: how each is made, at which opset it is exported, and what goes in."""
 
 from typing import Callable, Dict, NamedTuple, Tuple

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plugin "te": regions as tensor expressions, in their default loops, run by the interpreter of
 // loops. Slow; it is here so that whole models go through translation and lowering, whatever a
 // code generator makes of them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plugin that takes what its options say and computes it with the reference kernels:
 //   ops=relu,add              ops it lists as patterns of one node; "*" (the default): no patterns,
 //                             and judge is called for every op

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Artifacts whose manifest and blobs disagree, with hashes that fit: what somebody writes who means
 // harm. Kernels go by the types of their own graphs, so that a manifest with smaller tensors would
 // let them write past these.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared objects opened from memory. NATIVE_GOOD is one that defines the symbol below.
 #include "byoc/base/shared_library.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // 8 threads run one artifact at the same time; what they get is what one caller alone gets, bit for
 // bit. Under the thread sanitizer (`./check --tsan`) this is the test of runtime and plugins.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench: what it says was timed, what it refuses to time, and that its numbers are those of its
 // samples.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Running the `byoc` command as a user does: a process, its two streams, its exit code.
 #include <gmock/gmock.h>

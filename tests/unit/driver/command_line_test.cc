@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all commands share: usage, help, streams, exit codes.
 #include "command.h"
 

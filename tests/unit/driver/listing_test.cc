@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // plugins, ops, opt --list.
 #include "command.h"
 

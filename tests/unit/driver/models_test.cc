@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every small model of tests/models against the outputs that torch stored beside it, by every
 // choice of plugins.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // opt, print, partition, explain: modules in, modules and reports out.
 #include "command.h"
 #include "support/paths.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // byoc partition --svg: what is drawn, and what happens when it cannot be.
 #include <sys/stat.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What commands pass to plugins: flags, threads, cancellation on Ctrl-C, shutdown.
 #include <pty.h>
 #include <sys/wait.h>

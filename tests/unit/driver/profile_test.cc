@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // run --profile and bench: what a plugin tells of the inside of its regions, with the user's names.
 // The model is tests/models/digits: six convolutions, one of them in front of a residual add whose
 // other operand is read twice.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // dump and replay: regions as folders, run again by the same plugin, by another, and when files are
 // broken.
 #include <cmath>

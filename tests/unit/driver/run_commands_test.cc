@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile, run, verify, test-onnx: models in, numbers out.
 #include <onnx/onnx_pb.h>
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // explain: each op of a model is one row, whatever it is called and whatever passes make of it.
 #include <map>
 #include <set>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A process that compiles many different models needs no more memory for the ten-thousandth than
 // for the thousandth.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Weights are held once: in a plugin's layout where it packs them, in the mapped file where it
 // reads them as they are.
 #ifdef BYOC_MEASURES_MEMORY

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One thread asked for is one thread in the process: reading, compiling, loading and running.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/import/onnx/file/graph_check.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Small ONNX models made with ONNX's own protobuf classes.
 #include <gmock/gmock.h>

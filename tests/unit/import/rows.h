@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One ONNX node as a model: its attributes, and what became of it.
 #include "byoc/text/text.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/ir/flat_index.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Ops without a registry, for tests that need no inference.
 #include "byoc/ir/module.h"

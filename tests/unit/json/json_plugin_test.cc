@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The json plugin through the real ABI: text -> graph JSON -> compile -> save -> load -> run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

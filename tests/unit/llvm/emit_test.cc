@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops as machine code: hand-written loop functions, run on this machine, against plain C++.
 #include <gmock/gmock.h>
 

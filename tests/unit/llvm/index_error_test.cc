@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A loop function that ends with an error: what it returns and what it writes for the runtime.
 #include "byoc/host/plugins.h"
 #include "run_loops.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The loops of a packed GEMM, written by hand: what a schedule is to produce.
 #include "byoc/te/stmt.h"

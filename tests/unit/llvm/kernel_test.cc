@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The machine code of micro-kernels, disassembled: nothing but loads, broadcasts and multiply-adds
 // in the innermost loop.
 #include <gmock/gmock.h>

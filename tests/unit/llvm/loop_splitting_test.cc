@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops split where conditions on indices are constant in some of the iterations.
 #include "plugins/llvm/analysis/loop_splitting.h"
 

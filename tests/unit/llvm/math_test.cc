@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Our exp, log, erf and tanh against libm's in double precision, over a dense sweep of all floats,
 // and what they do at the edges.
 #include <gmock/gmock.h>

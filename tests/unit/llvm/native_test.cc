@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Objects, links and the cache of kernels.
 #include "plugins/llvm/native.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every scalar operation of every type, as machine code, scalar and vector, against the interpreter
 // of tensor expressions.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Loop functions, compiled for this machine and run on memory with guards around it.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sequences as code: one function for equal ones, and data for the rest.
 #include "plugins/llvm/sequence.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions too large for one kernel: how many pieces they have, and what their sequences read.
 #include "plugins/llvm/split.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The llvm plugin as the host sees it: native modules that need no plugin to run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // print --llvm, print --asm: what plugins generate for the functions of a model.
 #include <filesystem>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions too large for one kernel, compiled and run: what they compute, and what they share.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

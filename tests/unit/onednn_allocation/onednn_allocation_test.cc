@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Warm runs of onednn's kernels: oneDNN itself allocates inside execute, for which its kernels
 // carry MAY_ALLOC; nothing else does.
 #include <gmock/gmock.h>

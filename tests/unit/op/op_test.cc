@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "byoc/op/op.h"
 
 #include "support/run_op.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "byoc/op/registry.h"
 
 #include <gmock/gmock.h>

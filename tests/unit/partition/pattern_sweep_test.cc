@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sweep over a function must rule out nothing that matches, and its cost must be linear in the
 // function: counted in parts of patterns tried, not in seconds.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // 10,000 random DAGs with three plugins: after merge_compiler_regions the quotient, contracted here
 // by the region numbers that stand in the module, is acyclic (Kahn); after partition_graph each op
 // stands in exactly one function.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Graphs for the tests of regions, and what must hold of every partition of them.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How work in child processes is watched.
 #include "core/process/child.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs of the system as child processes: sh, which is always there.
 #include "core/process/program.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Hand-made programs for the tests of the runtime: no compiler is needed to run them.
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Functions that a host program provides, and float tensors to call with.
 #include <functional>

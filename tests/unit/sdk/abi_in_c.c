@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The ABI header as plain C11: what a host of another minor version sees. */
 #include "byoc/plugin/abi.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What byoc_verdict::reason promises: valid until the next judge on this thread. Not longer, or a
 // process that compiles for years would keep every reason that it ever had.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The clean-up passes together: on random graphs they keep the results, leave nothing to do for a
 // second run, and may run anywhere between annotation and partition.
 #include <random>

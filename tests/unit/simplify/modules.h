@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Modules written as text, and passes by name.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Small Dags with all that schedules must cope with.
 #include "byoc/te/tensor.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The interpreter of loops, element type by element type.
 #include <bit>
 #include <cmath>

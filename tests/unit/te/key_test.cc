@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Equal keys for Dags that differ in names alone.
 #include "byoc/te/key.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The generic schedule: every stage in loops of its own.
 #include <cmath>
 

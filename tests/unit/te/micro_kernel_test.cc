@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Micro-kernels come out of plain primitives: accumulators on the stack, no conditions inside.
 #include "dags.h"
 #include "run.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Running scheduled Dags on vectors.
 #include <gtest/gtest.h>

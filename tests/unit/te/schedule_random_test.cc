@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whatever primitives are applied, the loops compute what the generic schedule computes. Inputs are
 // small integers, so sums are exact in any order.
 #include <random>

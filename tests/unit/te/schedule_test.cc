@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each primitive does and what it refuses, in its own words.
 #include "dags.h"
 #include "run.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Smaller expressions of the same value: the rules one by one, and random expressions.
 #include "byoc/te/simplify.h"
 

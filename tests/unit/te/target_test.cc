@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Targets by name and as JSON.
 #include "byoc/te/target.h"
 

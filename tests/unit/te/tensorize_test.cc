@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops in whose place a micro-kernel stands: where it fits, where it does not, and what it
 // computes. Inputs are small integers, so sums are exact in any order.
 #include "intrins.h"

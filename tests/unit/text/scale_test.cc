@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A million ops in one chain: linear time, the default stack. Times are printed, not judged, except
 // by a bound that only a quadratic algorithm or a crash could miss.
 #include <gtest/gtest.h>

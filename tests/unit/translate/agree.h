@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One-op programs as tensor expressions and by the reference kernel.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A second scheduler for translated functions, reached through the public headers alone: it knows
 // no op but takes the rows of the last stage in tiles and computes whatever feeds them inside, so
 // that of two convolutions one after the other no whole image ever stands between them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every op's tensor expression against its reference kernel, on the programs of the conformance
 // kit: all dtypes, shapes and attributes that show the op. Stages run as their default loops in the
 // interpreter, which refuses whatever compiled code leaves undefined.

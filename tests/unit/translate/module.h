@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Modules from text, translated and run as loops.
 #include <gmock/gmock.h>

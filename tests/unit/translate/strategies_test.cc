@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who picks one of several ways to compute an op.
 #include "module.h"
 

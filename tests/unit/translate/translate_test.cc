@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions as Dags: what is asked of the selector, what stages know, what is refused.
 #include "module.h"
 

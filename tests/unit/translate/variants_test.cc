@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor expressions of what the conformance kit has no program for: every mode, padding and
 // optional operand that changes what a compute builds.
 #include "agree.h"

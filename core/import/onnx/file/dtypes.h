@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Element types as ONNX numbers them, without ONNX's headers.
 #include "byoc/base/dtype.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What must hold of an ONNX graph before its nodes are read one after the other.
 #include <onnx/onnx_pb.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // From a path to a checked ModelProto.
 #include <onnx/onnx_pb.h>

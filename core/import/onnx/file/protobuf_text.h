@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Names and numbers out of a model file, as people read them.
 #include <charconv>

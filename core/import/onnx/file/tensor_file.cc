@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/import/onnx/file/tensor_file.h"
 
 #include <exception>

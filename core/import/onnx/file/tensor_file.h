@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // ONNX's TensorProto files (.pb): test_data_set_*/input_0.pb, `--input x=a.pb`, `--output-format
 // pb`.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // TensorProto: every dtype of byoc, packed and raw, inside the file or beside it.
 #include <onnx/onnx_pb.h>

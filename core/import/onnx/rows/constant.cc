@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Constant, and ops that make constants of constants: ConstantOfShape, Range, Shape, Size.
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conv, ConvTranspose.
 #include "core/import/onnx/rows/conv.h"
 

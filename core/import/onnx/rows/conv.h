@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The convolution that Conv, ConvInteger and QLinearConv have in common.
 #include "core/import/onnx/convert.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MatMul, Gemm, Einsum, Det.
 #include "core/import/onnx/same_op.h"
 

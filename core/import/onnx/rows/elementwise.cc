@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise ops of one, two and any number of operands.
 #include <cfloat>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gather, Scatter and their kin, OneHot; ops whose result's shape depends on values are refused
 // here.
 #include "core/import/onnx/operands.h"

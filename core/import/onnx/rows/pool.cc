@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MaxPool, AveragePool, LpPool and their global forms; MaxUnpool.
 #include <algorithm>
 

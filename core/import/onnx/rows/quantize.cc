@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantised ops, as what they are made of: integers are shifted by their zero points, multiplied
 // exactly in i32, scaled as floats, rounded and clipped.
 #include "core/import/onnx/operands.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions, argmax and argmin, the softmax family, cumsum, topk.
 #include "core/import/onnx/operands.h"
 #include "core/import/onnx/same_op.h"

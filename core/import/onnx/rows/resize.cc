@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resize and its forerunner Upsample, GridSample, RoiAlign.
 #include "core/import/onnx/operands.h"
 #include "core/import/onnx/same_op.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops that reshape and move elements: Reshape, Transpose, Concat, Split, Slice, Pad, ...
 #include <algorithm>
 

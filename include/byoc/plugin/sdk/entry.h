@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // BYOC_PLUGIN(Class, "id", "1.0.0"[, .flags = BYOC_PLUGIN_DEFAULT, .priority = 10, ...]): once per
 // plugin. The table, the note and the one exported symbol; the C side of everything in plugin.h.

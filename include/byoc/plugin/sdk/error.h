@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Errors inside a plugin are exceptions; at the ABI they become byoc_status objects.
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The function a plugin is asked about or given, as plain data. Indices have been checked: operands
 // name earlier nodes, existing inputs, constants, outputs and types.

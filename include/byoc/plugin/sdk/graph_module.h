@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The module of a plugin that overrides Plugin::compile alone: its artifact is the graphs, and
 // loading compiles them again by the same code.

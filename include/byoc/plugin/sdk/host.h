@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the host does for a plugin: memory, threads, log, shared constants. Thread-safe.
 #include <atomic>

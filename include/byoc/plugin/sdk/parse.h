@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Graph JSON -> Graph. The one header of the SDK that needs nlohmann_json; sdk.h includes it for
 // the file that holds BYOC_PLUGIN, other files of a plugin can include plugin.h alone.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Patterns as one row each (plugin-abi.md section 3):
 //   {"conv2d_bias_relu",

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a plugin author writes: a Plugin, which makes Kernels. All of it may throw (error.h).
 #include <functional>

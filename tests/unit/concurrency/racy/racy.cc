@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // racy kernel | racy workers: a data race on purpose, in a plugin or in a function of parallel_for.
 #include <atomic>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of core/import/onnx/index.cc, resize.cc, recurrent.cc and quantize.cc.
 #include "unit/import/rows.h"
 

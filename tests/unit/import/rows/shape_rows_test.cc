@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of core/import/onnx/shape.cc, dense.cc and constant.cc.
 #include "unit/import/rows.h"
 

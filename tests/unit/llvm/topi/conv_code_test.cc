@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The machine code of ResNet-50's convolutions, as they are scheduled by default.
 #include <set>
 

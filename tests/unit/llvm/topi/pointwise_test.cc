@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions of one pixel each on plain images, whose channels make no blocks: as products of
 // matrices, against sums written out here.
 #include <random>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling of images in blocks of channels, against windows that are gone through one by one here.
 #include "plugins/llvm/topi/pool.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions in rows of cells, depthwise ones and those of plain images: sums against those
 // written out here, for images whose edges, tiles and parts of tiles fall in every way; and what
 // the loops around the taps consist of.

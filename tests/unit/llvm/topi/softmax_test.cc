@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax and layer norm by the default schedule: each row is read from memory once, its sums stand
 // in lanes, and the numbers are those of the definitions, written out here in f64.
 #include <gmock/gmock.h>

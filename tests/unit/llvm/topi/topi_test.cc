@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Anchors in tiles: convolutions and matrix products with what stands behind them, against sums
 // written out here; and what the innermost loops consist of.
 #include <random>

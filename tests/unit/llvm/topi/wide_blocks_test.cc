@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Channels in blocks of 16 and columns in panels of 32, as code for AVX-512 has them. The loops
 // come from the plugin's own chain of schedules and are run by the interpreter, since the machine
 // code needs AVX-512; sums are compared with those of plain tensors written out here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cancellation, progress and flags, as a plugin receives them.
 #include "byoc/host/cancellation.h"
 

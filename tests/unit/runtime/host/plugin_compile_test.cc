@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One plugin: judge, compile, load, run and compat, of plugins that keep the contract and of those
 // that do not.
 #include "byoc/host/plugins.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The slots of ABI minor 1: the layouts a plugin computes in, and its code as text.
 #include <gmock/gmock.h>
 

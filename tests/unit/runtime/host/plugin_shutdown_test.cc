@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // shutdown_plugins ends the use of a library for good, so each test has a process of its own.
 #include <gmock/gmock.h>
 

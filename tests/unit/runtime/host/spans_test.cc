@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What kernels tell of their inside while a Context is profiled. The plugin is
 // tests/faults/faulty.c: two kernels, each of which tells "load" and "store".
 #include "runtime/host/spans.h"

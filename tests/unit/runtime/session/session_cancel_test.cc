@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Session's cancellation reaches load and every run of its plugins.
 #include <gmock/gmock.h>
 

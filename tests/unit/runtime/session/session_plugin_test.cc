@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sessions that run a plugin's kernels; the plugin is tests/faults/faulty.c, whose option chooses a
 // fault.
 #include <gmock/gmock.h>

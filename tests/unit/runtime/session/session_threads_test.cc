@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What several threads see of one session, and what a session holds on to.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A native module as the llvm plugin would make it, and, by BYOC_BREAK, ones that break the
  * contract. */
 #include <string.h>
