@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts compiler_begin / compiler_end around what a plugin takes, each op or composite an open
-// region of its own.
+// Encloses every op and composite that a plugin takes between compiler_begin and compiler_end, as
+// an open region of its own.
 //   before: %0 = relu(%x)
 //   after:  %0 = compiler_begin(%x) {compiler="onednn", region=0, open=true}
 //           %1 = relu(%0)
@@ -15,8 +15,8 @@ namespace byoc {
 
 namespace {
 
-// A function can become a region as it stands when each result is the value of an op, and no two
-// are the same.
+// Returns whether a whole function can become a region: each result is the value of an op, and no
+// two results are the same.
 bool has_plain_results(const IRModule& module, const Function& function) {
   std::vector<ValueId> results = function.results;
   std::sort(results.begin(), results.end());

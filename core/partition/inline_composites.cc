@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of composites become their ops again.
+// Replaces calls of composites by their ops.
 //   before: %0 = @onednn_conv2d_relu_0(%x, %w)
-//   after:  %0 = conv2d(%x, %w)  %1 = relu(%0)
+//   after:  %0 = conv2d(%x, %w)
+//           %1 = relu(%0)
 #include "byoc/pass/partition.h"
 #include "core/region/inline_call.h"
 

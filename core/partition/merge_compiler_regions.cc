@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins open regions (partition.md).
-//   before: %2 = compiler_end(relu(compiler_begin(compiler_end(conv2d(compiler_begin(%x)...)))))
-//   regions 0 and 1, open after:  %1 = compiler_end(relu(conv2d(compiler_begin(%x)...))) region 0
+// Joins open regions and closes them (docs/partitioning.md, "How regions are found").
+//   before: %0 = compiler_begin(%x) {compiler="onednn", open=true, region=0}
+//           %1 = conv2d(%0, %w)
+//           %2 = compiler_end(%1) {compiler="onednn", open=true, region=0}
+//           %3 = compiler_begin(%2) {compiler="onednn", open=true, region=1}
+//           %4 = relu(%3)
+//           %5 = compiler_end(%4) {compiler="onednn", open=true, region=1}
+//   after:  %0 = compiler_begin(%x) {compiler="onednn", region=0}
+//           %1 = conv2d(%0, %w)
+//           %2 = relu(%1)
+//           %3 = compiler_end(%2) {compiler="onednn", region=0}
+// The weights %w are a constant.
 #include <algorithm>
 
 #include "byoc/pass/partition.h"
@@ -14,7 +23,7 @@
 namespace byoc {
 namespace {
 
-constexpr uint32_t kHost = 0;  // color of what no plugin takes
+constexpr uint32_t kHost = 0;  // color of ops that no plugin takes
 
 using RegionFinder = std::vector<uint32_t> (*)(const RegionGraph&, const RegionOptions&);
 
@@ -24,7 +33,7 @@ class RegionMerger {
                Symbol name)
       : module_(module), context_(context), function_(function), name_(name) {}
   Result<Function> run();
-  /// The regions that `find` makes of what is annotated. Errors: those of the annotations.
+  /// Returns the regions that `find` makes of the annotated ops. Errors: those of the annotations.
   Result<Annotations> merged(RegionFinder find);
 
  private:
@@ -64,8 +73,8 @@ uint32_t RegionMerger::color_of(Symbol compiler) {
   return at->second;
 }
 
-// A region written by hand or merged before, a call of a compiled function and an extern stay as
-// they are.
+// Returns true for items that are never joined: a region written by hand or merged before, a call
+// of a compiled function, and an extern.
 bool RegionMerger::is_alone(uint32_t item) const {
   if (quotient_.region[item] != kOutside) return true;
   const Node& node = function_.nodes[quotient_.member[quotient_.first_member[item]]];
@@ -100,7 +109,7 @@ void RegionMerger::add_item(uint32_t item) {
   graph_.bytes.push_back(bytes);
 }
 
-// Dense numbers of values: those of a node stand together.
+// Returns the number of a value. Numbers are dense, and those of one node are consecutive.
 uint32_t RegionMerger::tensor_of(ValueId value) {
   if (first_tensor_.empty()) {
     first_tensor_.push_back(0);
@@ -124,7 +133,7 @@ void RegionMerger::add_edges(uint32_t item) {
   graph_.first.push_back(static_cast<uint32_t>(graph_.source.size()));
 }
 
-// Regions get numbers in order of their first op, so that a second run finds them as they are.
+// Numbers regions in order of their first op, so that a second run changes nothing.
 Annotations RegionMerger::renumber(const std::vector<uint32_t>& region_of_item) const {
   Annotations out;
   out.region_of.assign(function_.nodes.size(), kOutside);

@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matches of plugins' patterns become calls of composite functions.
-//   before: fn main(%x) { %0 = conv2d(%x, %w)  %1 = relu(%0)  return %1 }
-//   after:  fn main(%x) { %0 = @onednn_conv2d_relu_0(%x, %w)  return %0 }
-//           fn onednn_conv2d_relu_0(%i0, %i1) {composite="onednn.conv2d_relu", owner="onednn", ...}
-//           { ... }
+// Replaces matches of plugins' patterns by calls of composite functions.
+//   before: fn main(%x) {
+//             %0 = conv2d(%x, %w)
+//             %1 = relu(%0)
+//             return %1
+//           }
+//   after:  fn main(%x) {
+//             %0 = @onednn_conv2d_relu_0(%x, %w)
+//             return %0
+//           }
+//           fn onednn_conv2d_relu_0(%i0, %i1) {composite="onednn.conv2d_relu", owner="onednn"} {
+//             %0 = conv2d(%i0, %i1)
+//             %1 = relu(%0)
+//             return %1
+//           }
 #include <algorithm>
 #include <unordered_map>
 
@@ -22,13 +32,14 @@ namespace {
 constexpr size_t kAlternatives = 4;  // per pattern and root
 
 struct Candidate {
-  uint32_t plugin;  // place in the list
+  uint32_t plugin;  // index in the list
   int32_t priority;
-  uint32_t place;  // of the pattern in the table
+  uint32_t place;  // index of the pattern in the table
   Match match;
 };
 
-// The order of plugin-abi.md section 3: plugin, priority, size, later root, place in the table.
+// Compares plugin, priority, size, later root and index in the table, in this order
+// (docs/patterns.md, "Which match wins").
 bool wins(const Candidate& a, const Candidate& b) {
   if (a.plugin != b.plugin) return a.plugin < b.plugin;
   if (a.priority != b.priority) return a.priority > b.priority;
@@ -38,7 +49,7 @@ bool wins(const Candidate& a, const Candidate& b) {
   return a.place < b.place;
 }
 
-// Composite functions of the whole module: equal bodies (with their locations) are one function.
+// The composite functions of a module. Equal bodies (with their locations) share one function.
 class CompositePool {
  public:
   explicit CompositePool(IRModule& module) : module_(module) {}
@@ -52,7 +63,7 @@ class CompositePool {
     module_.functions.emplace(at->second, std::move(body));
     return at->second;
   }
-  /// The body added last, which was judged before it was known whether it stays.
+  /// Removes the body that was added last, when its plugin refuses it.
   void drop_last() {
     module_.functions.erase(last_->second);
     by_key_.erase(last_);
@@ -111,8 +122,8 @@ class CompositeMerger {
   std::vector<uint8_t> taken_, won_alone_;       // per node
 };
 
-// A match of one op makes no composite, but what it wins no other pattern gets: it matters where a
-// composite that comes later in the order could want the op.
+// Returns whether a match of one op can take an op from a composite that comes later in the order.
+// Such a match makes no composite, but no other pattern gets an op that it wins.
 bool CompositeMerger::competes_alone(const std::vector<const Plugin*>& plugins, uint32_t plugin,
                                      int32_t priority) {
   for (uint32_t later = plugin; later < plugins.size(); ++later) {
@@ -125,7 +136,7 @@ bool CompositeMerger::competes_alone(const std::vector<const Plugin*>& plugins, 
   return false;
 }
 
-// All ops of a match stand in one region, and a region is its own compiler's.
+// Returns whether all ops of a match are in one region, and that region is the plugin's or outside.
 bool CompositeMerger::fits(const Match& match, const Plugin& plugin) const {
   uint32_t region = annotations_.region_of[match.root];
   for (uint32_t node : match.nodes) {
@@ -197,7 +208,7 @@ Function CompositeMerger::body(const Candidate& candidate, const std::string& co
 }
 
 bool CompositeMerger::accepts(const Candidate& candidate, const Plugin& plugin, Symbol composite) {
-  Function call;  // one node: the composite on what it would read
+  Function call;  // one node: the call of the composite on its future operands
   std::vector<ValueId> args;
   for (ValueId input : candidate.match.inputs) {
     if (!std::holds_alternative<Constant>(function_.nodes[input.node].kind)) {
@@ -230,8 +241,7 @@ void CompositeMerger::try_form(const Candidate& candidate, const Plugin& plugin)
   for (uint32_t node : candidate.match.nodes) {
     if (taken_[node]) return;
   }
-  if (candidate.match.nodes.size() ==
-      1) {  // annotate_target will ask again, and be answered the same
+  if (candidate.match.nodes.size() == 1) {  // annotate_target gets the same verdict from the cache
     won_alone_[candidate.match.root] = taken_[candidate.match.root] =
         judge_(plugin, candidate.place, function_, candidate.match.root).accept != Verdict::kNo;
     return;
@@ -250,8 +260,8 @@ void CompositeMerger::try_form(const Candidate& candidate, const Plugin& plugin)
   formed_[candidate.match.root] = {name, candidate.match.inputs};
 }
 
-// The call stands where the root stood: all it reads stands before. Inner values have no other
-// reader.
+// Puts the call in the place of the root, where all its operands are defined. Inner values have no
+// other reader.
 Function CompositeMerger::rewrite() const {
   Rewriter rewriter(function_);
   for (uint32_t node = 0; node < function_.nodes.size(); ++node) {

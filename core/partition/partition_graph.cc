@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts every region, by its number, into a function of its own.
-//   before: fn main(%x) { ... %3 = compiler_end(relu(conv2d(compiler_begin(%x), %w))) ... } region
-//   0 of onednn after:  fn main(%x) { %0 = @onednn_main_0(%x)  return %0 }
-//           fn onednn_main_0(%i0) {compiler="onednn", global_symbol="onednn_main_0",
-//           primitive=true} { ... }
+// Moves every region, in the order of their numbers, into a function of its own.
+//   before: fn main(%x) {
+//             %0 = compiler_begin(%x) {compiler="onednn", region=0}
+//             %1 = relu(%0)
+//             %2 = compiler_end(%1) {compiler="onednn", region=0}
+//             return %2
+//           }
+//   after:  fn main(%x) {
+//             %0 = @onednn_main_0(%x)
+//             return %0
+//           }
+//           fn onednn_main_0(%i0)
+//               {compiler="onednn", global_symbol="onednn_main_0", primitive=true} {
+//             %0 = relu(%i0)
+//             return %0
+//           }
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -34,7 +45,7 @@ class Cutter {
     inside_of_.assign(first_.back(), kNoItem);
   }
   Result<Function> run();
-  /// The regions' functions, to be called after run().
+  /// Returns the functions of the regions. To be called after run().
   std::vector<std::pair<Symbol, Function>> take_regions() { return std::move(regions_); }
 
  private:
@@ -81,7 +92,7 @@ class Cutter {
   Quotient quotient_;
   std::vector<ValueId> leaving_;  // those of region r: from leaving_first_[r] on
   std::vector<uint32_t> leaving_first_;
-  std::vector<ValueId> outside_;  // per value: in the function that is left
+  std::vector<ValueId> outside_;  // per value: in the remaining function
   std::vector<ValueId> inside_;   // per value: in the body of the item below
   std::vector<uint32_t> inside_of_;
   std::vector<ValueId> inputs_;  // of the region being cut
@@ -98,7 +109,8 @@ size_t Cutter::operand_count(uint32_t item) const {
   return count;
 }
 
-// First the values from outside, in order of first use; then copies of the constants and the ops.
+// Returns the function of a region: its parameters are the values from outside in order of first
+// use; copies of the constants and of the ops follow.
 Function Cutter::body(uint32_t item, std::span<const ValueId> outputs) {
   Function out;
   inputs_.clear();
@@ -135,7 +147,7 @@ Function Cutter::body(uint32_t item, std::span<const ValueId> outputs) {
   return out;
 }
 
-// A further number that is taken neither yet nor by another region's own name.
+// Returns `base` with a number after it that is neither in use nor another region's own name.
 Symbol Cutter::other_name(const std::string& base) {
   if (own_names_.empty()) {
     for (const Region& region : annotations_.regions) own_names_.insert(base_name(region));
@@ -148,7 +160,8 @@ Symbol Cutter::other_name(const std::string& base) {
   }
 }
 
-// <plugin>_<function>_<number>, which differs from region to region.
+// Adds the function of a region under the name <plugin>_<function>_<number>, which differs from
+// region to region.
 Symbol Cutter::add_function(const Region& region, Function body) {
   static const Symbol kCompiler = lasting_symbol("compiler"),
                       kGlobalSymbol = lasting_symbol("global_symbol"),
@@ -183,7 +196,7 @@ void Cutter::emit_op(uint32_t node) {
     outside_[slot({node, k})] = {now, k};
 }
 
-// What a compiler_end reads, per region, each value once, ascending.
+// Collects the operands of compiler_end ops per region, each value once, ascending.
 void Cutter::find_leaving() {
   std::vector<uint8_t> leaves(first_.back(), 0);
   for (const Node& node : function_.nodes) {
@@ -226,8 +239,8 @@ Result<Function> Cutter::run() {
   return std::move(out_);
 }
 
-// A function whose attribute `compiler` was set by the user and that is taken whole becomes the
-// region itself.
+// Turns a function that its plugin takes whole into a region. The user has set its attribute
+// `compiler`.
 void mark_whole(Function& function, Symbol name) {
   function.attrs.set("global_symbol", name.str());
   function.attrs.set("primitive", true);
@@ -248,7 +261,8 @@ Function without_unread_constants(Function function) {
   return std::move(rewriter).finish();
 }
 
-// In order of their names each goes in right behind the one before, which no search has to find.
+// Inserts the regions in order of their names, so that the position of one is the hint for the next
+// and no search is necessary.
 void insert(std::map<Symbol, Function>& functions,
             std::vector<std::pair<Symbol, Function>> regions) {
   std::vector<std::pair<std::string_view, size_t>> order;

@@ -24,7 +24,8 @@ PartitionMetrics measure_partition(const IRModule& module, const Function& funct
 /// Measures all functions of a module, before or after partition_graph. Errors: those of the
 /// annotations.
 Result<PartitionMetrics> measure_partition(const IRModule& module);
-/// The regions that the baseline (convex/waves.h) makes of one group, which may be unconnected.
+/// The regions that the baseline (core/partition/convex/waves.h) makes of one group, which may be
+/// unconnected.
 /// kConnected: each connected component is a region unless the plugin has the flag HORIZONTAL.
 /// kWhole: the group is one region.
 enum class WaveRegions { kConnected, kWhole };

@@ -23,7 +23,7 @@ Result<std::vector<const Plugin*>> plugins_for(const Function& function,
   std::vector<const Plugin*> out;
   for (const std::string& id : ids) {
     if (!context.plugins) {
-      return not_found(cat("no plugins are loaded, so \"", id, "\" cannot be asked"))
+      return not_found(cat("no plugins are loaded, so \"", id, "\" cannot be used"))
           .with_slug("unknown-plugin");
     }
     BYOC_TRY(const Plugin* plugin, context.plugins->get(id));
@@ -46,7 +46,8 @@ void remark_verdict(const PassContext& context, const IRModule& module, const Pl
       {kind, plugin.id(), op_label(module, node), op_locs(module, node), verdict.reason});
 }
 
-// A composite of another plugin is refused as a whole; the report has a reason for each of its ops.
+// Adds one remark per op of a composite that belongs to another plugin. `plugin` refuses such a
+// composite as a whole; the remarks give the reason for each op.
 void remark_inside(const PassContext& context, Judge& judge, const Plugin& plugin,
                    const Function& function, uint32_t node) {
   if (context.report == nullptr) return;
@@ -57,7 +58,8 @@ void remark_inside(const PassContext& context, Judge& judge, const Plugin& plugi
   }
 }
 
-// The place in `plugins` of the first that takes the node; their number when none does.
+// Returns the index in `plugins` of the first plugin that takes the node, or their number when none
+// does.
 size_t first_taker(Judge& judge, const IRModule& module, const PassContext& context,
                    const Function& function, const UseCounts& uses, uint32_t node,
                    const std::vector<const Plugin*>& plugins) {

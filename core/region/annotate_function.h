@@ -4,22 +4,22 @@
 
 namespace byoc {
 
-/// Plugins that may take ops of `function`: the one its attribute `compiler` names, else the listed
-/// ones. Errors: slug "unknown-plugin".
+/// Returns the plugins that may take ops of `function`: the one that its attribute `compiler`
+/// names, otherwise the listed ones. Errors: slug "unknown-plugin".
 Result<std::vector<const Plugin*>> plugins_for(const Function& function,
                                                const std::vector<std::string>& listed,
                                                const PassContext& context);
 
-/// True for ops and composites. Calls of plain or compiled functions, externs and annotations are
-/// left as they are.
+/// Returns true for ops and for calls of composites. Calls of plain or compiled functions, externs
+/// and annotations are left as they are.
 bool is_candidate(const IRModule& module, const Node& node);
 
 struct Taken {
   uint64_t ops = 0;               // taken now, composites counted by their ops
   std::vector<uint32_t> refused;  // nodes that no plugin took
 };
-/// `function` with every op outside regions that one of `plugins` takes annotated as an open
-/// region.
+/// Returns `function` with an open region around every op that lies outside regions and that one of
+/// `plugins` takes.
 Result<Function> annotate_function(const IRModule& module, const Function& function, Symbol name,
                                    const std::vector<const Plugin*>& plugins,
                                    const PassContext& context, Taken* taken = nullptr);

@@ -35,7 +35,8 @@ namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
 
-// A text attribute as a Symbol; neighbours mostly say the same, which then costs a comparison.
+// Reads a text attribute as a Symbol. Neighbours mostly have the same text; then the Symbol of the
+// last call is returned after one comparison.
 class TextAttr {
  public:
   Symbol read(const Attrs& attrs, Symbol name) {
@@ -50,7 +51,8 @@ class TextAttr {
   Symbol last_;
 };
 
-// Ops joined by direct edges, and what the begins and ends around them say.
+// Groups ops that are joined by direct edges, and takes each group's region from the begins and
+// ends around it.
 class Reader {
  public:
   Reader(const Function& function, Symbol name) : function_(function), name_(name) {}
@@ -91,7 +93,8 @@ class Reader {
   TextAttr compiler_;
 };
 
-// The index of region `number`; kNone the first time. Numbers that passes give are small.
+// Returns the slot with the index of region `number`; it holds kNone the first time. The numbers
+// that passes assign are small, so an array holds most of them.
 uint32_t& Reader::index_of(int64_t number) {
   if (number < 0 || static_cast<uint64_t>(number) >= by_small_number_.size())
     return by_number_.try_emplace(number, kNone).first->second;
@@ -125,7 +128,7 @@ Status Reader::assign(uint32_t op, uint32_t region, uint32_t at) {
   uint32_t& known = region_of_root_[find(op)];
   if (known == kNone) known = region;
   if (known == region) return {};
-  return error(cat("mixed regions: this op stands in region ", regions_[known].number,
+  return error(cat("mixed regions: this op is in region ", regions_[known].number,
                    " and in region ", regions_[region].number,
                    "; a compiler_end and a compiler_begin are missing between them"),
                at);
@@ -152,7 +155,8 @@ Status Reader::read_edges() {
   return {};
 }
 
-// Every value that an op inside reads comes from inside, from a begin, or is a constant.
+// Checks that every value that an op of a region reads is a constant, or comes from the same region
+// or from a begin.
 Status Reader::check_entries() {
   for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
     const Node& n = function_.nodes[node];
@@ -174,7 +178,7 @@ Status Reader::check_entries() {
       }
       if (is_end(n) && !is_op(arg.node)) {
         return error(cat("compiler_end of region ", regions_[annotation_region_[node]].number,
-                         " on ", node_name(function_, arg.node), ", which is no op of that region"),
+                         " on ", node_name(function_, arg.node), ", not an op of that region"),
                      node);
       }
       bool enters = std::holds_alternative<Param>(from.kind) || is_end(from);
@@ -188,7 +192,7 @@ Status Reader::check_entries() {
   return {};
 }
 
-// Every value that leaves a region leaves by compiler_end.
+// Checks that every value that leaves a region passes a compiler_end.
 Status Reader::check_exits() {
   for (ValueId result : function_.results) {
     const Node& from = function_.nodes[result.node];

@@ -8,9 +8,9 @@ namespace byoc {
 
 enum class Locs { kIgnored, kCompared };
 
-/// Bytes that are equal for functions that are equal node by node: ops, attributes, types, operands,
-/// constants, the function's attributes; never the names of parameters. Built from interned values,
-/// so it means something in this process alone. Linear.
+/// Returns bytes that are equal for functions that are equal node by node: in ops, attributes,
+/// types, operands, constants and the function's attributes, but not in the names of parameters.
+/// The bytes are made of interned values and are valid in this process only. Cost: linear.
 std::string function_key(const Function& function, Locs locs);
 
 }  // namespace byoc

@@ -6,12 +6,13 @@
 
 namespace byoc {
 
-/// Instead of copying old node `node`, an Invoke, copies the body of its callee.
+/// Copies the body of the callee in place of node `node` of the old function, which is an Invoke.
 void inline_call(Rewriter& rewriter, uint32_t node, const Function& body);
-/// `function` with the composites of `owners` (all when empty) dissolved.
+/// Returns `function` with the calls of composites that belong to `owners` (of all composites when
+/// it is empty) replaced by their bodies.
 Function inline_composites_in(const IRModule& module, const Function& function,
                               const std::vector<std::string>& owners);
-/// Composite functions that no function calls any more go.
+/// Removes the composite functions that no function calls.
 void drop_uncalled_composites(IRModule& module);
 
 }  // namespace byoc

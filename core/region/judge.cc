@@ -16,8 +16,8 @@ namespace {
 
 constexpr int64_t kInlineElements = 64;
 
-// For each operand the place of the first that is the same value. Linear for many operands, without
-// an allocation for few.
+// Sets `out[k]` to the index of the first operand that is the same value as operand k. Linear for
+// many operands; allocates nothing for few.
 void first_places(std::span<const ValueId> args, std::vector<uint32_t>& out) {
   out.resize(args.size());
   if (args.size() <= 8) {
@@ -34,7 +34,8 @@ void first_places(std::span<const ValueId> args, std::vector<uint32_t>& out) {
   }
 }
 
-// One node alone: what it reads becomes parameters (each distinct value once) or constants.
+// Returns a function with this node alone. Constant operands stay constants; each other distinct
+// operand becomes a parameter.
 Function candidate(const Function& function, uint32_t node) {
   Function out;
   const Node& n = function.nodes[node];
@@ -87,8 +88,8 @@ void collect_ops(const PatternNode& pattern, std::unordered_set<std::string>& ou
              pattern.kind);
 }
 
-// The body of the composite that `node` calls, on constants where the call has them and on
-// parameters elsewhere. Locs are kept.
+// Returns the body of the composite that `node` calls, with constants for the operands that are
+// constant in the call and parameters for the others. Locs are kept.
 Function opened_composite(const Function& function, uint32_t node, const Function& body) {
   Function out;
   std::span<const ValueId> args = function.args(function.nodes[node]);
@@ -121,8 +122,8 @@ std::string composite_name(const Plugin& plugin, const PluginPattern& pattern) {
 
 namespace {
 
-// Patterns are parsed once in a process; the texts that are kept are those of plugins, which few
-// processes load many of.
+// The most parsed patterns that a process keeps. Their texts come from plugins, and few processes
+// load many plugins.
 constexpr size_t kMostTexts = 4096;
 
 Result<Pattern> parse_once(const std::string& dag_json) {
@@ -227,7 +228,8 @@ Judge::Judge(const IRModule& module, const PassContext& context)
       context_(context),
       cache_(context.judge_cache ? context.judge_cache : std::make_shared<JudgeCache>()) {}
 
-// Equal bodies are equal candidates, wherever their ops come from.
+// Returns one number for all composites with equal bodies: locs are ignored, so equal bodies share
+// one verdict.
 uint32_t Judge::canonical_body(Symbol composite) {
   auto [at, is_new] = bodies_.try_emplace(composite.id());
   if (is_new) {
@@ -344,7 +346,7 @@ std::vector<Judge::InnerVerdict> Judge::takes_inside(const Plugin& plugin, const
   return out;
 }
 
-// The first refusal among the ops of the composite.
+// Returns the reason of the first refusal among the ops of the composite.
 std::string Judge::foreign_reason(const Plugin& plugin, const Function& function, uint32_t node) {
   std::vector<InnerVerdict> inner = takes_inside(plugin, function, node);
   for (const InnerVerdict& op : inner) {

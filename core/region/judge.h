@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Asking plugins: which single op or composite a plugin takes, with one cached verdict per distinct
+// Finds out which single op or composite a plugin takes, with one cached verdict per distinct
 // candidate.
 #include <map>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace byoc {
 
-/// A plugin's patterns, parsed; those that do not parse are left out and told to the report.
+/// A plugin's parsed patterns. Patterns that do not parse are left out; the report has a remark.
 struct PatternTable {
   struct Row {
     uint32_t index;  // in Plugin::patterns()
@@ -27,16 +27,17 @@ struct PatternTable {
   bool lists_single_ops = false;        // some pattern can match one op alone
 };
 
-/// What one compilation knows of its plugins, for all functions and passes: parsed patterns, and
-/// verdicts by (plugin, pattern, canonical candidate), which is op, attributes, types, which
-/// operands are constant, the content of constants of at most 64 elements, never names. Plugins are
-/// known by their addresses. Not thread-safe.
+/// Parsed patterns and verdicts of the plugins of one compilation, shared by its functions and
+/// passes. The key of a verdict is plugin, pattern and canonical candidate. A canonical candidate
+/// is made of op, attributes, types, which operands are constant, and the content of constants of
+/// at most 64 elements; it has no names. Plugins are identified by their addresses.
+/// Not thread-safe.
 class JudgeCache {
  public:
   const PatternTable& table(const Plugin& plugin, const PassContext& context);
 
-  /// Where the patterns of all these plugins can match: the rows of their tables one after another,
-  /// the first plugin's first.
+  /// Returns the automaton over the patterns of all these plugins. Patterns are numbered through
+  /// the rows of the plugins' tables, in the order of `plugins`.
   PatternStates& states(const std::vector<const Plugin*>& plugins, const PassContext& context);
 
   std::unordered_map<std::string, Verdict> verdicts;
@@ -48,21 +49,21 @@ class JudgeCache {
   std::map<std::vector<const Plugin*>, PatternStates> states_;
 };
 
-/// "onednn.conv2d_relu": the pattern's name with its plugin in front, once.
+/// Returns the pattern's name with exactly one prefix of its plugin: "onednn.conv2d_relu".
 std::string composite_name(const Plugin& plugin, const PluginPattern& pattern);
 
 class Judge {
  public:
   Judge(const IRModule& module, const PassContext& context);
-  /// Node `node` of `function`, an op or the call of a composite, as a candidate for `pattern`.
+  /// Judges node `node` of `function` as a candidate for `pattern`. The node is an op or the call
+  /// of a composite.
   const Verdict& operator()(const Plugin& plugin, uint32_t pattern, const Function& function,
                             uint32_t node);
-  /// Whether `plugin` takes that op or composite as one; the reason says why not. Remembers parsed
-  /// patterns.
-  /// The reference holds until the next question.
+  /// Returns whether `plugin` takes that op or composite as one, with the reason when it does not.
+  /// Parsed patterns are cached. The reference is valid until the next call.
   const Verdict& takes(const Plugin& plugin, const Function& function, const UseCounts& uses,
                        uint32_t node);
-  /// False when the last answer of takes() was found in the plugin's patterns alone.
+  /// Returns false when the last verdict of takes() followed from the plugin's patterns alone.
   bool has_called_plugin() const { return has_called_plugin_; }
   /// A plugin's answer about one op of a composite of another plugin.
   struct InnerVerdict {
@@ -70,11 +71,11 @@ class Judge {
     Report::Remark::Kind kind = Report::Remark::kRefused;  // or kNoPattern, kCovered
     std::string reason;
   };
-  /// Judges each op of the composite that `node` calls, with the call's constants, as an op outside
-  /// of composites.
+  /// Judges each op of the composite that `node` calls, with the call's constants, as if it were
+  /// outside composites.
   std::vector<InnerVerdict> takes_inside(const Plugin& plugin, const Function& function,
                                          uint32_t node);
-  /// True for the call of a composite that belongs to another plugin than `plugin`.
+  /// Returns true for the call of a composite that belongs to another plugin than `plugin`.
   bool is_foreign(const Plugin& plugin, const Node& node) const;
   const PatternTable& table(const Plugin& plugin) { return cache_->table(plugin, context_); }
   JudgeCache& cache() { return *cache_; }
@@ -95,17 +96,18 @@ class Judge {
   std::map<std::pair<const Plugin*, const OpDef*>, Verdict> no_pattern_;
   std::string key_;  // of the candidate at hand
   std::vector<uint32_t> first_;
-  Verdict no_;  // the last answer that was made for one question
+  Verdict no_;  // the last verdict that is not in the cache
   bool has_called_plugin_ = false;
   std::unordered_map<uint32_t, uint32_t> bodies_;  // composite's symbol -> in cache_->bodies
 };
 
-/// The name of an op or of the composite a node calls; its locs, the body's for a composite.
+/// Return the name of an op or of the composite that a node calls, and its locs; a composite has
+/// the locs of its body.
 std::string op_label(const IRModule& module, const Node& node);
 std::vector<Symbol> op_locs(const IRModule& module, const Node& node);
-/// The plugin a composite belongs to, "" for any other function.
+/// Returns the plugin that a composite belongs to, "" for any other function.
 std::string composite_owner(const Function& function);
-/// Ops a node stands for: those of a composite's body, else one.
+/// Returns the number of ops that a node represents: those of a composite's body, otherwise one.
 uint64_t op_count(const IRModule& module, const Node& node);
 
 }  // namespace byoc

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matching from the root down, with backtracking over operand orders, alternatives and chain
-// lengths. The search at one root is bounded by kMaxSteps, so that a sweep over a graph stays
-// linear whatever the pattern.
+// Matches patterns from the root down, with backtracking over operand orders, alternatives and
+// chain lengths. The search at one root is bounded by kMaxSteps, so that a sweep over a graph stays
+// linear for every pattern.
 #include "core/region/match.h"
 
 #include <algorithm>
@@ -72,8 +72,8 @@ bool passes_tests(const PatternNode::Op& want, const Call& call, const TensorTyp
 
 namespace {
 
-// A callable that is borrowed: continuations are lambdas of the callers. It must not be kept longer
-// than the lambda lives: to the end of the statement, for one without a name.
+// A callable that is borrowed: continuations are lambdas of the callers. It must not be used after
+// the lambda is destroyed, which for a lambda without a name is at the end of the statement.
 template <class Signature>
 class Borrowed;
 template <class R, class... Args>
@@ -81,7 +81,7 @@ class Borrowed<R(Args...)> {
  public:
   template <class F>
   requires(!std::same_as<F, Borrowed>)
-      Borrowed(const F& f)  // NOLINT: implicit, as a lambda is given where one is wanted
+      Borrowed(const F& f)  // NOLINT: implicit, so that a lambda can be passed as Borrowed
       : f_(&f), call_([](const void* g, Args... args) -> R {
           return (*static_cast<const F*>(g))(args...);
         }) {}
@@ -112,7 +112,7 @@ class Matcher {
     const std::string* name;
     ValueId value;
   };
-  // How "$" goes on: with the value standing in its place.
+  // Called at "$" with the value in its place.
   using Dollar = Borrowed<bool(ValueId, Next)>;
 
   bool value(const PatternNode& p, ValueId v, const Dollar* dollar, Next next);
@@ -233,8 +233,8 @@ bool Matcher::optional(const PatternNode& p, const PatternNode::Optional& chain,
   return value(chain.parts[0], v, &dollar, after) || value(chain.parts[1], v, nullptr, after);
 }
 
-// From the last op of the chain up to its base; the longest chain first. Captures of `as` are
-// pushed after what stands below them, so they come out in graph order.
+// Matches from the last op of the chain up to its base, and tries the longest chain first. Captures
+// of `as` are pushed after the captures of their operands, so they are in graph order.
 bool Matcher::repeat(const PatternNode& p, const PatternNode::Repeat& chain, ValueId v,
                      int64_t done, Next next) {
   if (done < chain.max) {
@@ -256,8 +256,9 @@ std::vector<ValueId> Matcher::outside_values(const std::vector<uint32_t>& nodes)
   return out;
 }
 
-// Called with a full assignment. A value matched as input must not also be an op of the match, and
-// inner values must be read inside alone. True ends the search.
+// Accepts or refuses a complete assignment. A value that is matched as an input must not also be an
+// op of the match, and inner values must be read only inside the match. Returns true to end the
+// search.
 bool Matcher::accept() {
   auto inside = [&](uint32_t node) {
     return std::find(nodes_.begin(), nodes_.end(), node) != nodes_.end();
@@ -286,7 +287,7 @@ bool Matcher::accept() {
   return found_.size() >= search_.limit;
 }
 
-// Drops those of `candidates` that nobody reads, and what only they read among the candidates.
+// Removes the nodes of `candidates` without readers, and the candidates that only such nodes read.
 Function drop_unread(const Function& function, const std::vector<uint32_t>& candidates) {
   std::vector<uint32_t> reads(function.nodes.size(), 0);
   for (const Node& node : function.nodes) {

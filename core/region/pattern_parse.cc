@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns from JSON. Depth is bounded by the JSON reader, so the recursion here is too.
+// Parses patterns from JSON. The JSON reader bounds the depth, so the recursion here is bounded.
 #include <algorithm>
 #include <span>
 #include <unordered_set>
@@ -20,12 +20,12 @@ Result<AttrValue> read_value(const Json& json, const std::string& path) {
   if (json.is_number()) return AttrValue(json.get<double>());
   if (json.is_string()) return AttrValue(json.get<std::string>());
   if (!json.is_array())
-    return syntax(path, "an attribute value is a number, string, bool or a list of one kind");
+    return syntax(path, "an attribute value must be a number, string, bool or a list of one kind");
   auto all = [&](auto is) { return std::all_of(json.begin(), json.end(), is); };
   if (all([](const Json& j) { return j.is_number_integer(); })) return AttrValue(json.get<Ints>());
   if (all([](const Json& j) { return j.is_number(); })) return AttrValue(json.get<Floats>());
   if (all([](const Json& j) { return j.is_string(); })) return AttrValue(json.get<Strings>());
-  return syntax(path, "a list of mixed kinds");
+  return syntax(path, "a list must have values of one kind");
 }
 
 class Parser {
@@ -41,7 +41,7 @@ class Parser {
 
 Result<std::vector<AttrTest>> Parser::attr_tests(const Json& json, const std::string& path) {
   std::vector<AttrTest> out;
-  if (!json.is_object()) return syntax(path, "`attrs` is an object");
+  if (!json.is_object()) return syntax(path, "`attrs` must be an object");
   for (const auto& [name, test] : json.items()) {
     std::string here = cat(path, "/", name);
     if (!test.is_object()) {
@@ -52,14 +52,14 @@ Result<std::vector<AttrTest>> Parser::attr_tests(const Json& json, const std::st
     for (const auto& [key, operand] : test.items()) {
       AttrTest now{name, AttrTest::kEquals, {}};
       if (key == "in") {
-        if (!operand.is_array()) return syntax(here, "`in` is a list of values");
+        if (!operand.is_array()) return syntax(here, "`in` must be a list of values");
         now.kind = AttrTest::kIn;
         for (const Json& member : operand) {
           BYOC_TRY(AttrValue value, read_value(member, here));
           now.values.push_back(std::move(value));
         }
       } else if (key == "min" || key == "max") {
-        if (!operand.is_number()) return syntax(here, cat("`", key, "` is a number"));
+        if (!operand.is_number()) return syntax(here, cat("`", key, "` must be a number"));
         now.kind = key == "min" ? AttrTest::kMin : AttrTest::kMax;
         now.values.push_back(operand.get<double>());
       } else {
@@ -84,7 +84,7 @@ Result<std::vector<PatternNode>> Parser::list(const Json& json, const std::strin
 
 Result<PatternNode::Op> Parser::op(const Json& json, const std::string& path, bool in_chain) {
   PatternNode::Op out;
-  if (!json["op"].is_string()) return syntax(path, "`op` is a string");
+  if (!json["op"].is_string()) return syntax(path, "`op` must be a string");
   out.op = json["op"].get<std::string>();
   if (json.contains("args")) {
     out.has_args = true;
@@ -103,7 +103,7 @@ Result<PatternNode::Op> Parser::op(const Json& json, const std::string& path, bo
   if (json.contains("rank")) {
     for (const Json& rank : json["rank"]) {
       if (!rank.is_number_integer())
-        return syntax(cat(path, "/rank"), "`rank` is a list of integers");
+        return syntax(cat(path, "/rank"), "`rank` must be a list of integers");
       out.ranks.push_back(rank.get<int64_t>());
     }
   }
@@ -148,11 +148,11 @@ Result<PatternNode> Parser::chain(const Json& json, const std::string& path, boo
 Result<PatternNode> Parser::pattern(const Json& json, const std::string& path, bool in_chain) {
   PatternNode out;
   if (json.is_string() && json.get<std::string>() == "$") {
-    if (!in_chain) return syntax(path, "\"$\" stands only inside `optional` and `repeat`");
+    if (!in_chain) return syntax(path, "\"$\" is only valid inside `optional` and `repeat`");
     out.kind = PatternNode::Dollar{};
     return out;
   }
-  if (!json.is_object()) return syntax(path, "a pattern is an object");
+  if (!json.is_object()) return syntax(path, "a pattern must be an object");
   if (json.contains("op")) {
     BYOC_TRY(out.kind, op(json, path, in_chain));
   } else if (json.contains("any")) {
@@ -166,19 +166,19 @@ Result<PatternNode> Parser::pattern(const Json& json, const std::string& path, b
   } else if (json.contains("optional") || json.contains("repeat")) {
     BYOC_TRY(out, chain(json, path, json.contains("repeat")));
   } else if (json.contains("same")) {
-    if (!json["same"].is_string()) return syntax(path, "`same` names a capture");
+    if (!json["same"].is_string()) return syntax(path, "`same` must be the name of a capture");
     out.kind = PatternNode::Same{json["same"].get<std::string>()};
   } else {
-    return syntax(path, "a pattern has one of op, any, const, one_of, optional, repeat, same");
+    return syntax(path, "a pattern needs one of op, any, const, one_of, optional, repeat, same");
   }
   if (json.contains("as")) {
-    if (!json["as"].is_string()) return syntax(path, "`as` is a string");
+    if (!json["as"].is_string()) return syntax(path, "`as` must be a string");
     out.as = json["as"].get<std::string>();
   }
   return out;
 }
 
-// The parts of a node, of which most kinds have none.
+// Returns the children of a node; most kinds have none.
 std::span<PatternNode> parts_of(PatternNode& node) {
   if (auto* op = std::get_if<PatternNode::Op>(&node.kind)) return op->args;
   if (auto* one = std::get_if<PatternNode::OneOf>(&node.kind)) return one->choices;
@@ -246,7 +246,8 @@ void add_same_names(const PatternNode& node, std::unordered_set<std::string>& ou
   for (const PatternNode& part : parts_of(node)) add_same_names(part, out);
 }
 
-// `again`: the value at `node` is captured by a node above it and read elsewhere in the pattern.
+// Numbers the nodes from the root down and sets is_read_again. `again`: the value at `node` is
+// captured by a node above it and read elsewhere in the pattern.
 void number(PatternNode& node, const std::unordered_set<std::string>& same_names, bool again,
             uint32_t& next) {
   node.id = next++;
@@ -267,7 +268,7 @@ Result<Pattern> Pattern::parse(std::string_view dag_json) {
   auto tree = std::make_shared<Tree>();
   try {
     BYOC_TRY(tree->root, Parser().pattern(json, "pattern", false));
-  } catch (const std::exception& e) {  // nlohmann on a kind nobody checked
+  } catch (const std::exception& e) {  // nlohmann, on a kind of value that no check covers
     return syntax("pattern", e.what());
   }
   Extent ops = ops_of(tree->root);
@@ -281,7 +282,7 @@ Result<Pattern> Pattern::parse(std::string_view dag_json) {
   std::sort(tree->root_ops.begin(), tree->root_ops.end());
   tree->root_ops.erase(std::unique(tree->root_ops.begin(), tree->root_ops.end()),
                        tree->root_ops.end());
-  if (tree->root_ops.empty()) return syntax("pattern", "an op must stand at the root");
+  if (tree->root_ops.empty()) return syntax("pattern", "the root must be an op");
   Pattern out;
   out.tree_ = std::move(tree);
   return out;

@@ -35,7 +35,8 @@ PatternStates::PatternStates(std::vector<Pattern> patterns) : patterns_(std::mov
   close(constants_);
 }
 
-// `dollar`: the bits of what "$" may be. As deep as the pattern's JSON, which is bounded.
+// Numbers the parts of a pattern. `dollar`: the bits of the parts that "$" may be. The recursion is
+// as deep as the pattern's JSON, which is bounded.
 void PatternStates::number(const PatternNode& node, uint32_t first,
                            const std::vector<uint32_t>& dollar) {
   uint32_t bit = first + node.id;
@@ -80,7 +81,7 @@ void PatternStates::number(const PatternNode& node, uint32_t first,
              node.kind);
 }
 
-// Parts that stand for one of others at the same value follow from those.
+// Adds each Choice one of whose alternatives can match at the same value.
 void PatternStates::close(Bits& bits) const {
   for (bool changed = true; changed;) {
     changed = false;
@@ -112,7 +113,8 @@ uint32_t PatternStates::intern_roots(const Bits& bits) {
   return static_cast<uint32_t>(at - root_lists_.begin());
 }
 
-// Which parts of patterns for that op hold for the node's own dtype, rank and attributes.
+// Returns a number for the set of the op's pattern parts that hold for the node's own dtype, rank
+// and attributes.
 uint32_t PatternStates::signature(const Function& function, uint32_t node, const OpParts& of_op) {
   const Call& call = std::get<Call>(function.nodes[node].kind);
   bool one_output = function.nodes[node].types.size() == 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where patterns can match, for all patterns of all plugins in one sweep over a function.
+// Finds where patterns can match, for all patterns of all plugins in one sweep over a function.
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -12,34 +12,34 @@
 namespace byoc {
 
 /// A bottom-up tree automaton over the nodes of many patterns, built while it is used (Hoffmann and
-/// O'Donnell, "Pattern Matching in Trees", 1982): the state of a value says which parts of which
+/// O'Donnell, "Pattern Matching in Trees", 1982): the state of a value lists which parts of which
 /// patterns can match there, and follows from its op and from the states of its operands by one
-/// lookup. It answers "may match": what it rules out cannot match; attributes, dtypes and single
-/// readers are checked, the identity of captures (`same`) and the bounds of `repeat` are not.
-/// States are kept, so that many functions share them. Not thread-safe.
+/// lookup. The result is an upper bound: a part that is ruled out cannot match. Attributes, dtypes
+/// and single readers are checked; the identity of captures (`same`) and the bounds of `repeat` are
+/// not. States are kept, so that many functions share them. Not thread-safe.
 class PatternStates {
  public:
   explicit PatternStates(std::vector<Pattern> patterns);
   PatternStates(const PatternStates&) = delete;
 
-  /// The state of every node of `function`, and the patterns that may match with it as their root.
+  /// The states of all nodes of a function, and the patterns that may match with a node as root.
   /// O(nodes + operands) lookups; memory grows with the number of different states alone.
   struct Labels {
     std::vector<uint32_t> view;   // per node: what readers see of it
     std::vector<uint32_t> roots;  // per node: for patterns_at()
   };
   Labels label(const Function& function, const UseCounts& uses);
-  /// Patterns, by their place in the list, that may match at a node with this entry of
+  /// Returns the patterns, by their index in the list, that may match at a node with this entry of
   /// Labels::roots; ascending.
   const std::vector<uint32_t>& patterns_at(uint32_t roots) const { return root_lists_[roots]; }
-  /// Whether the part `node` of pattern `pattern` may match inside a match at a value of that view.
+  /// Returns whether the part `node` of pattern `pattern` may match at a value with that view.
   bool may_match(uint32_t view, uint32_t pattern, const PatternNode& node) const {
     uint32_t bit = first_[pattern] + node.id;
     return views_[view][bit / 64] >> (bit % 64) & 1;
   }
   const Pattern& pattern(uint32_t k) const { return patterns_[k]; }
   size_t num_patterns() const { return patterns_.size(); }
-  /// How many different states were met.
+  /// Returns the number of distinct states that were met.
   size_t num_states() const { return transitions_.size(); }
 
  private:
@@ -49,12 +49,12 @@ class PatternStates {
     const PatternNode* node;
     const PatternNode::Op* op;
   };
-  struct OpParts {  // all of one op
+  struct OpParts {  // all parts of one op
     std::vector<OpPart> parts;
     size_t most_args = 0;
     bool tests_type = false, tests_attrs = false;
   };
-  struct Choice {  // a node that stands for one of others at the same value
+  struct Choice {  // a node that matches when one of several others matches at the same value
     uint32_t bit;
     std::vector<uint32_t> of;
   };
@@ -76,7 +76,7 @@ class PatternStates {
   std::vector<uint32_t> first_;  // per pattern: the bit of its root
   uint32_t num_bits_ = 0;
   std::vector<Choice> choices_;  // inner ones first
-  Bits anything_, constants_;    // of a value about which nothing is known; of a constant
+  Bits anything_, constants_;    // parts that a value of unknown origin and a constant can match
   std::unordered_map<std::string, OpParts> by_name_;
   std::unordered_map<const OpDef*, const OpParts*> by_op_;
   std::unordered_map<std::string, uint32_t> signature_of_, view_ids_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The parsed form of a pattern: a tree of the eight node kinds of plugin-abi.md section 3.
+// The parsed form of a pattern: a tree of the eight node kinds of docs/patterns.md.
 #include <optional>
 #include <string>
 #include <variant>
@@ -53,7 +53,8 @@ struct PatternNode {
 };
 
 bool is_commutative(std::string_view op);
-/// Whether dtype, rank and attributes of an op are as wanted; a null type is not looked at.
+/// Returns whether dtype, rank and attributes of an op are as `want` requires. A null type is not
+/// checked.
 bool passes_tests(const PatternNode::Op& want, const Call& call, const TensorType* type);
 
 struct Pattern::Tree {

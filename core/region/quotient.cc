@@ -79,7 +79,7 @@ void Contracter::make_edges() {
   for_each_edge([&](uint32_t from, uint32_t to) { out_[next[from]++] = to; });
 }
 
-// What waits after Kahn's algorithm contains a cycle: follow edges among the waiting backwards
+// Names a cycle among the items that remain after Kahn's algorithm: follows their edges backwards
 // until an item comes a second time.
 Status Contracter::cycle_error(const std::vector<uint32_t>& waiting) const {
   std::vector<uint32_t> before(region_.size(), kNoItem);
@@ -105,12 +105,12 @@ Status Contracter::cycle_error(const std::vector<uint32_t>& waiting) const {
     if (k < 8 || k == cycle.size()) path += cat(k ? " -> " : "", describe(item));
     else if (k == 8) path += " -> ...";
   }
-  std::string what = regions > 1 ? "regions depend on each other in a circle: "
+  std::string what = regions > 1 ? "regions depend on each other in a cycle: "
                                  : "a region is not convex, a value leaves it and comes back: ";
   return invalid(what + path)
       .with_slug("annotation")
       .at(cat("@", name_))
-      .with_help("split the region, or annotate what stands in between as well");
+      .with_help("split the region, or annotate the ops in between as well");
 }
 
 Result<Quotient> Contracter::run() {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A function with its regions contracted: the graph that must be, and stay, acyclic.
+// Contracts the regions of a function; the resulting graph must be acyclic.
 #include "core/region/annotations.h"
 
 namespace byoc {
 
 inline constexpr uint32_t kNoItem = UINT32_MAX;
 
-/// Items are the ops outside regions, one each, and the contracted regions. Numbered in a
-/// topological order, of several ready ones the one whose first op stands first.
+/// A function whose items are the ops outside regions, one each, and the contracted regions. Items
+/// are numbered in topological order; among several ready items, the one with the earliest first op
+/// comes next.
 struct Quotient {
   std::vector<uint32_t> item_of;               // per node; kNoItem: parameter, constant, annotation
   std::vector<uint32_t> region;                // per item: index of the region, or kOutside
@@ -16,7 +17,8 @@ struct Quotient {
   uint32_t size() const { return static_cast<uint32_t>(region.size()); }
 };
 
-/// `contract_open`: open regions too; otherwise their ops are items of their own.
+/// Returns the quotient of `function` by its regions. `contract_open`: contracts open regions too;
+/// otherwise each of their ops is an item.
 /// Errors, slug "annotation": regions that are not convex, or in a cycle with each other, by name.
 Result<Quotient> contract_regions(const Function& function, const Annotations& annotations,
                                   bool contract_open, Symbol name);

@@ -49,10 +49,10 @@ class Writer {
   const OpDef *begin_, *end_;
   std::vector<uint32_t> first_;
   std::vector<uint8_t> leaves_;            // per value: read outside its region
-  std::vector<ValueId> inside_, outside_;  // per value: the raw one, and behind its end
+  std::vector<ValueId> inside_, outside_;  // per value: before and after its end
   std::vector<const Attrs*> attrs_;        // per region
-  // The begins of a value hang on a chain, which lies close to the value's neighbours; those past
-  // kChain are found by hash, so that a value with many readers costs no more.
+  // The first kChain begins of a value form a linked list, close in memory to those of neighbouring
+  // values; the others are found by hash, so that lookups stay O(1) for a value with many readers.
   struct Begin {
     uint32_t region, next;
     ValueId value;
@@ -65,7 +65,8 @@ class Writer {
   Function out_;
 };
 
-// Regions of one compiler share a form in which only the number changes.
+// Makes the attributes of every region. Regions of one compiler share a form in which only the
+// number changes.
 void Writer::make_attrs() {
   static const Symbol kCompiler = lasting_symbol("compiler"), kOpen = lasting_symbol("open"),
                       kRegion = lasting_symbol("region");

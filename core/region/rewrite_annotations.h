@@ -5,10 +5,10 @@
 
 namespace byoc {
 
-/// The function with its annotation ops written anew from `annotations` (region_of indexes the
-/// nodes of `function`): one begin per region and value that enters, before its first reader; one
-/// end per value that leaves, behind the op that makes it. Constants are not wrapped. The same
-/// annotations give the same text, whatever ops expressed them before.
+/// Returns the function with its annotation ops written anew from `annotations` (region_of indexes
+/// the nodes of `function`): one begin per region and value that enters, before its first reader;
+/// one end per value that leaves, after the op that makes it. Constants are not wrapped. Equal
+/// annotations give equal text, independent of the annotation ops in `function`.
 Function rewrite_annotations(const Function& function, const Annotations& annotations,
                              const OpRegistry& ops);
 

@@ -60,8 +60,8 @@ class NodeSets {
 
 /// Contracts edges u -> v between regions of one joinable color, heaviest first, wherever a search
 /// bounded by rank and by options.refine_visits proves that no other path leads from u's region to
-/// v's. `order`: all nodes, regions contiguous and topologically sorted. True when anything was
-/// contracted.
+/// v's. `order`: all nodes, regions contiguous and topologically sorted. Returns whether any edge
+/// was contracted.
 bool contract_heavy_edges(const RegionGraph& graph, const std::vector<uint32_t>& out_first,
                           const std::vector<uint32_t>& out_target, const RegionOptions& options,
                           const std::vector<uint32_t>& order, NodeSets& regions);

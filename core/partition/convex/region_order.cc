@@ -22,8 +22,8 @@ Successors::Successors(const RegionGraph& graph)
   }
 }
 
-// Nodes ordered so that every region is contiguous and regions stand in a topological order of the
-// quotient: Kahn over regions, smallest first node first among those a finished region makes ready.
+// Orders the regions by Kahn's algorithm; of the regions that a finished region makes ready, the
+// one with the smallest first node comes first.
 std::vector<uint32_t> order_by_region(const RegionGraph& g, const Successors& out,
                                       NodeSets& regions) {
   uint32_t n = g.size();
@@ -57,8 +57,8 @@ std::vector<uint32_t> order_by_region(const RegionGraph& g, const Successors& ou
   return order;
 }
 
-// Numbers regions along that order and cuts those above the limits into runs of it (step 5): a
-// partition into intervals of one topological order is acyclic.
+// A partition into intervals of one topological order is acyclic, so a region above the limits is
+// cut into runs of `order` (step 5).
 std::vector<uint32_t> number_regions(const RegionGraph& g, const RegionOptions& options,
                                      const std::vector<uint32_t>& order, NodeSets& regions) {
   std::vector<uint32_t> number(g.size());

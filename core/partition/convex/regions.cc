@@ -8,13 +8,15 @@
 namespace byoc {
 namespace {
 
-// A node `alone` differs from every other node, even from one of its own color.
+// Returns the step s(u, v) of the labels. A node `alone` differs from every other node, even from
+// one of its own color.
 int32_t step(const RegionGraph& g, uint32_t u, uint32_t v) {
   return g.color[u] != g.color[v] || g.alone[u] || g.alone[v];
 }
 
-// The label inside [lo, hi] shared with the heaviest neighbours of the same backend; the current
-// one unless another is strictly heavier, and of equally heavy others the smallest.
+// Finds the label inside [lo, hi] that is shared with the heaviest neighbours of the same backend.
+// The current label stays unless another one is strictly heavier; among equally heavy others, the
+// smallest wins.
 class BestLabel {
  public:
   void clear() { votes_.clear(); }
@@ -86,8 +88,8 @@ std::vector<int32_t> label_with(const RegionGraph& g, const Successors& out, int
   return label;
 }
 
-// Union-find over edges whose ends share label and backend (step 3), all of one (label, color) when
-// the backend is horizontal.
+// Joins nodes that are connected by an edge and share label and backend (step 3); for a horizontal
+// backend, joins all nodes of one (label, color).
 void join_equal_labels(const RegionGraph& g, const RegionOptions& options,
                        const std::vector<int32_t>& label, NodeSets& regions) {
   auto may_join = [&](uint32_t v) { return !g.alone[v] && options.colors[g.color[v]].joins; };
@@ -119,7 +121,7 @@ std::vector<int32_t> label_nodes(const RegionGraph& graph, int sweeps) {
 
 namespace {
 
-// Regions joined so far, refined (step 4) and numbered (step 5).
+// Refines the regions joined so far (step 4) and numbers them (step 5).
 std::vector<uint32_t> finish(const RegionGraph& graph, const Successors& out,
                              const RegionOptions& options, NodeSets& regions) {
   std::vector<uint32_t> order = order_by_region(graph, out, regions);
@@ -129,7 +131,8 @@ std::vector<uint32_t> finish(const RegionGraph& graph, const Successors& out,
   return number_regions(graph, options, order, regions);
 }
 
-// Nothing more could be joined: no edge between regions has the same backend at both ends.
+// Returns true when no edge between regions has the same backend at both ends, so that nothing more
+// can be joined.
 bool is_coarsest(const RegionGraph& g, const RegionOptions& options,
                  const std::vector<uint32_t>& region) {
   for (uint32_t v = 0; v < g.size(); ++v) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Near-linear convex partition of a DAG for any number of backends (partition.md): on plain arrays,
-// so that it can be tested and timed alone.
+// Near-linear convex partition of a DAG for any number of backends, on plain arrays, so that it can
+// be tested and timed alone. docs/partitioning.md, "How regions are found", numbers the steps.
 #include <cstdint>
 #include <vector>
 
@@ -23,9 +23,9 @@ struct RegionGraph {
 
 struct ColorLimits {
   uint64_t max_ops = UINT64_MAX, max_bytes = UINT64_MAX;
-  bool horizontal = false;  // join all of one label, connected or not
+  bool horizontal = false;  // join all nodes of one label, connected or not
   bool joins = true;        // false: nodes of this color stay single
-  bool is_rest = false;     // what no backend takes: no regions, for measures
+  bool is_rest = false;     // nodes that no backend takes; measures count no regions for them
 };
 
 struct RegionOptions {
@@ -34,13 +34,14 @@ struct RegionOptions {
   std::vector<ColorLimits> colors;  // per color, in order of priority
 };
 
-/// Labels that never fall along an edge and rise where the backend changes (steps 1 and 2).
+/// Returns labels that never fall along an edge and rise where the backend changes (steps 1 and 2).
 std::vector<int32_t> label_nodes(const RegionGraph& graph, int sweeps);
 
-/// Region of every node (steps 1 to 5): dense numbers in a topological order of the quotient, which
-/// is acyclic. Where that has more regions or more border tensors than priority-greedy waves
-/// (waves.h), the waves are refined by step 4 instead: never more than they have of either.
-/// Deterministic. O((sweeps + colors + 2)(V + E) a(V) + E log E); no recursion.
+/// Returns the region of every node (steps 1 to 5): dense numbers in a topological order of the
+/// quotient, which is acyclic. When priority-greedy waves (waves.h) have fewer regions or fewer
+/// border tensors, the result is the waves, refined by step 4, which never adds to either.
+/// Deterministic, without recursion.
+/// Cost: O((sweeps + colors + 2)(V + E) a(V) + E log E), where a is the inverse Ackermann function.
 std::vector<uint32_t> find_regions(const RegionGraph& graph, const RegionOptions& options);
 
 }  // namespace byoc

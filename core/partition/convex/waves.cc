@@ -7,7 +7,8 @@
 namespace byoc {
 namespace {
 
-// One backend's groups, over the graph in which the regions of earlier ones are contracted.
+// Forms the groups of one backend, on the graph in which the regions of earlier backends are
+// contracted.
 class Waves {
  public:
   Waves(const RegionGraph& graph, const Successors& out, const RegionOptions& options,
@@ -35,7 +36,7 @@ class Waves {
   const Successors& out_;
   const RegionOptions& options_;
   NodeSets& regions_;
-  uint32_t color_ = 0, open_ = 0;     // the backend that is asked; its open group, from 1
+  uint32_t color_ = 0, open_ = 0;     // the current backend; its open group, from 1
   std::vector<uint32_t> waiting_;     // per region: edges from unvisited regions
   std::vector<uint32_t> group_;       // per node: 0 is none
   std::vector<uint32_t> reads_from_;  // per region: the last group it reads from
@@ -84,7 +85,7 @@ void Waves::visit_all() {
   }
   for (open_ = 1; !ready_.empty(); ++open_) {
     ready_next_.clear();
-    for (size_t k = 0; k < ready_.size(); ++k) {  // grows at its end: first come, first visited
+    for (size_t k = 0; k < ready_.size(); ++k) {  // grows at its end: visited in order of arrival
       uint32_t region = ready_[k];
       bool waits = !is_supported(region) && reads_from_[region] == open_;
       if (waits) ready_next_.push_back(region);

@@ -197,8 +197,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadPattern{"[", "not valid JSON"}, BadPattern{R"({"any":true})", "a pattern needs an op"},
         BadPattern{R"({"oops":1})",
-                   "a pattern has one of op, any, const, one_of, optional, repeat, same"},
-        BadPattern{R"({"op":"add","args":["$"]})", "\"$\" stands only inside"},
+                   "a pattern needs one of op, any, const, one_of, optional, repeat, same"},
+        BadPattern{R"({"op":"add","args":["$"]})", "\"$\" is only valid inside"},
         BadPattern{R"({"op":"add","args":["$"]})", "pattern/args/0"},
         BadPattern{R"({"op":"a","dtype":["f31"]})", "no dtype \"f31\""},
         BadPattern{R"({"op":"a","attrs":{"k":{"above":1}}})", "unknown test \"above\""},
@@ -208,7 +208,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "0 <= min <= max <= 64"},
         BadPattern{R"({"optional":{"op":"relu","args":["$"]}})", "`optional` needs `on`"},
         BadPattern{R"({"one_of":[]})", "`one_of` is empty"},
-        BadPattern{R"({"op":7})", "`op` is a string"}));
+        BadPattern{R"({"op":7})", "`op` must be a string"}));
 
 }  // namespace
 }  // namespace byoc

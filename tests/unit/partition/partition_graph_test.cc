@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"mixed", R"(fn main(%x: f32[2], %y: f32[2]) {
       %0 = compiler_begin(%x) {compiler="a", region=0}  %1 = compiler_begin(%y) {compiler="a", region=1}
       %2 = add(%0, %1)  %3 = compiler_end(%2) {compiler="a", region=0}  return %3 })",
-                "mixed regions: this op stands in region 0 and in region 1"},
+                "mixed regions: this op is in region 0 and in region 1"},
         Refusal{"two_compilers", R"(fn main(%x: f32[2]) {
       %0 = compiler_begin(%x) {compiler="a", region=0}  %1 = relu(%0)  %2 = compiler_end(%1) {compiler="b", region=0}  return %2 })",
                 "region 0 is of compiler \"a\" and of \"b\""},
@@ -154,7 +154,7 @@ INSTANTIATE_TEST_SUITE_P(
       %2 = compiler_begin(%b_end) {compiler="a", region=0}  %c = tanh(%2)  %c_end = compiler_end(%c) {compiler="a", region=0}
       %3 = compiler_begin(%a_end) {compiler="b", region=1}  %d = tanh(%3)  %d_end = compiler_end(%d) {compiler="b", region=1}
       return %c_end, %d_end })",
-                "regions depend on each other in a circle: region 0"}),
+                "regions depend on each other in a cycle: region 0"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 // The first case at the end of partition.md: a=A(p); b=A(p); h=host(a); k=host(b); c=A(b,h);
