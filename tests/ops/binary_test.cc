@@ -121,7 +121,7 @@ TEST(Divide, CutsIntegersTowardsZeroAndSurvivesZero) {
   expect_close(run_op1("divide", {a, b}), i32({3, -3, -3, 3, 0, -2147483648.0}));
 }
 
-// numpy.mod and numpy.fmod
+// Expected values: numpy.mod and numpy.fmod.
 TEST(Mod, TakesTheSignOfTheDivisorOrOfTheDividend) {
   Values a = i32({-4, 7, 5, 4, -7, 8}), b = i32({2, -3, 8, -2, 3, 5});
   expect_close(run_op1("mod", {a, b}), i32({0, -2, 5, 0, 2, 3}));

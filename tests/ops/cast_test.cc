@@ -50,7 +50,7 @@ TEST(Cast, TakesAnythingButZeroForTrue) {
                tensor(DType::kBool, {4}, {0, 1, 1, 1}));
 }
 
-// 1 + 2^-11 and 1 + 3 * 2^-11 lie halfway between f16 neighbours; 1 + 2^-8 between bf16 ones.
+// 1 + 2^-11 and 1 + 3 * 2^-11 are halfway between f16 numbers; 1 + 2^-8 is so between bf16 numbers.
 TEST(Cast, RoundsHalvesToEvenIn16Bits) {
   Values x = f32({3}, {1 + 0x1p-11, 1 + 3 * 0x1p-11, 65520});
   expect_near(cast(x, DType::kF16), tensor(DType::kF16, {3}, {1, 1 + 0x1p-9, kInf}), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expected values: torch 1.13 (conv1d, conv2d, conv3d, conv_transpose*) in f64 on the same
-// patterns.
+// Convolutions. Expected values: torch 1.13 (conv1d, conv2d, conv3d, conv_transpose*) in f64 on the
+// same patterns.
 #include "pattern.h"
 
 namespace byoc::testing {
@@ -120,7 +120,7 @@ TEST(Conv2d, TakesEmptyExtents) {
 }
 
 TEST(Conv2d, SumsHalvesInF32) {
-  // 4096 ones and one half: f16 itself has no 4096.5, and stops counting at 2048.
+  // 4096 ones and one half: 4096.5 is no f16 number, and a sum in f16 does not exceed 2048.
   Values x = tensor(DType::kF16, {1, 1, 1, 4097}, std::vector<double>(4097, 1));
   Values w = x;
   x.values[0] = 4;
@@ -139,7 +139,7 @@ TEST(Conv1d, StridesOverTheLastDim) {
   Values y = run_op1("conv1d", {pattern({2, 3, 11}), weights({4, 3, 4})},
                      {{"pads", Ints{2, 2}}, {"strides", Ints{3}}});
   std::vector<double> image = {11, -19, -19, -19, -4, 25, 26, 27, -12, -22, -20, -18, 22, 8, 4, 0};
-  std::vector<double> both = image;  // 33 elements of x are three periods of the pattern
+  std::vector<double> both = image;  // the 33 elements of x are three periods of the pattern
   both.insert(both.end(), image.begin(), image.end());
   expect_close(y, f32({2, 4, 4}, both));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expected values: numpy's matmul in f64 on the same patterns.
+// Matrix products. Expected values: numpy's matmul in f64 on the same patterns.
 #include "pattern.h"
 
 namespace byoc::testing {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// einsum and det. Expected values: numpy's einsum and linalg.det on the same patterns.
+// The ops einsum and det. Expected values: numpy's einsum and linalg.det on the same patterns.
 #include "pattern.h"
 
 namespace byoc::testing {

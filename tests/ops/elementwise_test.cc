@@ -140,7 +140,7 @@ const Case kCases[] = {
     {"relu", {-3, -1.25, -0.5, 0, 0.5, 1.25, 3}, {0, 0, 0, 0, 0.5, 1.25, 3}},
 };
 
-// Every x is exact in every dtype, so one rounding at the end is all that 16-bit floats add.
+// Every x is exact in every dtype, so 16-bit floats add one rounding, that of the result.
 TEST(Elementwise, AgreesWithPublishedValuesInEveryFloat) {
   for (const Case& row : kCases) {
     for (DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// gather*, scatter*, one_hot. Expected values: numpy's take and take_along_axis, or worked out by
-// hand. ONNX (Gather, GatherElements, GatherND, ScatterElements, ScatterND): indices are in
-// [-s, s - 1] along an axis of size s, and it is an error if any of them is outside.
+// gather*, scatter*, one_hot. Expected values: numpy's take and take_along_axis, or calculated by
+// hand. Source of the range of indices: ONNX (Gather, GatherElements, GatherND, ScatterElements,
+// ScatterND). Along an axis of size s they are in [-s, s - 1]; any other index is an error.
 #include "pattern.h"
 
 namespace byoc::testing {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocked layouts. layout_transform: by hand, as numpy's reshape and transpose place the elements.
-// conv2d_nchwc: conv2d, whose expected values are torch's, between two transforms.
+// Blocked layouts. Expected values of layout_transform: numpy's reshape and transpose, by hand.
+// conv2d_nchwc is compared with conv2d (tested in conv_test.cc) between two transforms.
 #include "pattern.h"
 
 namespace byoc::testing {
@@ -62,7 +62,7 @@ TEST(LayoutTransformInfer, RefusesWhatIsNoTransform) {
 
 struct ConvCase {
   Ints x, weight, strides, pads, dilations;
-  int64_t group, block, in_block, x_block;  // x_block 0: x is plain
+  int64_t group, block, in_block, x_block;  // x_block = 0: x has a plain layout
 };
 
 TEST(Conv2dNchwc, IsConv2dInBlocks) {

@@ -243,7 +243,7 @@ void expect_norm(const char* op, const std::vector<int64_t>& dims,
     std::vector<Values> inputs{tensor(dtype, dims, kX)};
     for (const auto& values : parameters)
       inputs.push_back(tensor(dtype, {static_cast<int64_t>(values.size())}, values));
-    // A mean in f16 is exact to its rounding; the division then doubles the error of the result.
+    // The mean in f16 has one rounding error; the division doubles the error of the result.
     expect_near(run_op1(op, inputs, attrs), tensor(dtype, dims, expected), 2 * rounding(dtype));
   }
 }
@@ -303,7 +303,8 @@ TEST(LrnInfer, ChecksSizeAndRank) {
             "lrn: x has rank 1, expects 2 or more (x f32[4])");
 }
 
-// torch's even window leans the other way: kLrn4 was made with the channels reversed.
+// An even window has its extra channel on the other side in torch than in ONNX, so torch computed
+// kLrn4 on reversed channels.
 TEST(Lrn, AgreesWithTorch) {
   Attrs attrs{{"size", 3}, {"alpha", 0.5}, {"beta", 0.75}, {"bias", 2.0}};
   expect_norm("lrn", {2, 4, 3}, {}, attrs, kLrn3);
@@ -343,7 +344,7 @@ TEST(LayerNorm, GivesItsStatistics) {
   expect_close(results[2], f32({2, 1, 1}, {0.60083122414881, 0.649699267863873}));
 }
 
-// In one pass, mean(x^2) - mean(x)^2 would lose all digits here.
+// The one-pass formula mean(x^2) - mean(x)^2 would lose all digits here.
 TEST(LayerNorm, KeepsTheSpreadBesideALargeMean) {
   double inv_std = 1 / std::sqrt(2.0 / 3 + 1e-5);
   expect_close(run_op1("layer_norm", {f32({3}, {99999, 100000, 100001})}),

@@ -5,8 +5,8 @@
 
 namespace byoc::testing {
 
-/// (k * step) % modulus - shift for element k; the generators of the expected values use the same
-/// rule.
+/// Returns a tensor with (k * step) % modulus - shift as element k. The generators of the expected
+/// values use the same rule.
 inline Values pattern(const std::vector<int64_t>& dims, int64_t step, int64_t modulus,
                       int64_t shift, DType dtype = DType::kF32) {
   int64_t n = *num_elements(make_shape(dims));
@@ -15,7 +15,7 @@ inline Values pattern(const std::vector<int64_t>& dims, int64_t step, int64_t mo
   return tensor(dtype, dims, std::move(values));
 }
 inline Values pattern(const std::vector<int64_t>& dims) { return pattern(dims, 7, 11, 5); }
-/// Another one, for weights.
+/// Returns a pattern that differs from the default one, for weights.
 inline Values weights(const std::vector<int64_t>& dims) { return pattern(dims, 5, 7, 3); }
 
 inline TensorType f32_type(const Shape& shape) { return {DType::kF32, shape}; }

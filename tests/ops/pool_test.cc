@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expected values: torch 1.13 (max_pool*, avg_pool*, lp_pool2d) in f64 on the same patterns, unless
-// said otherwise.
+// Pooling. Expected values: torch 1.13 (max_pool*, avg_pool*, lp_pool2d) in f64 on the same
+// patterns, unless a comment names another source.
 #include <cmath>
 #include <limits>
 

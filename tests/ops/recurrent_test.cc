@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expected values: torch 1.13 (nn.LSTM, nn.GRU, nn.RNN in f64, gates put into ONNX's order); gru
-// without linear_before_reset and peepholes: ONNX's equations in numpy.
+// Recurrent nets. Expected values: torch 1.13 (nn.LSTM, nn.GRU, nn.RNN) in f64, with the gates in
+// ONNX's order. For gru without linear_before_reset and for peepholes: ONNX's equations in numpy.
 #include "pattern.h"
 
 namespace byoc::testing {
@@ -13,7 +13,7 @@ Values eighths(Values values) {
   return values;
 }
 Values x() { return eighths(pattern({3, 2, 3})); }
-// w, r and b of hidden extent 2; h and c are initial states.
+// The weights w, r and b have the hidden extent 2; h and c are initial states.
 Values w(int64_t directions, int64_t gates) { return eighths(weights({directions, gates * 2, 3})); }
 Values r(int64_t directions, int64_t gates) {
   return eighths(pattern({directions, gates * 2, 2}, 3, 5, 2));

@@ -207,7 +207,7 @@ TEST(SoftmaxInfer, ChecksAxisAndDtype) {
 
 const std::vector<double> kRows = {-2, 1.5, -0.5, 3, 1, -1};  // [2, 3]
 
-// torch.softmax and torch.log_softmax in f64
+// Expected values: torch.softmax and torch.log_softmax in f64.
 TEST(Softmax, AgreesWithTorch) {
   for (DType dtype : kFloats) {
     Values x = tensor(dtype, {2, 3}, kRows);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expected values: torch 1.13 (nn.functional.interpolate) in f64 on the same patterns, unless said
-// otherwise.
+// resize. Expected values: torch 1.13 (nn.functional.interpolate) in f64 on the same patterns,
+// unless a comment names another source.
 #include "pattern.h"
 
 namespace byoc::testing {
@@ -27,7 +27,7 @@ TEST(Resize, InterpolatesLinearly) {
 }
 
 TEST(Resize, InterpolatesOverThreeDims) {
-  // An extent of 1 is where pytorch_half_pixel differs from half_pixel.
+  // pytorch_half_pixel differs from half_pixel at extents of 1 only.
   expect_near(resized(pattern({1, 1, 2, 2, 3}), {1, 1, 3, 1, 4}, "linear", "half_pixel"),
               f32({1, 1, 3, 1, 4}, {0, 0.9375, 0, -2.5, 1.75, 0.96875, -1, -3.5, 3.5, 1, -2, -4.5}),
               kSmall);
@@ -51,14 +51,14 @@ TEST(Resize, TakesTheNearestCell) {
   expect_close(
       resized(pattern({1, 1, 3, 4}), {1, 1, 5, 3}, "nearest", "asymmetric", {{"nearest", "floor"}}),
       f32({1, 1, 5, 3}, {-5, 2, -2, -5, 2, -2, 1, -3, 4, 1, -3, 4, -4, 3, -1}));
-  // torch's nearest-exact.
+  // Expected values: torch's mode nearest-exact.
   expect_close(resized(pattern({1, 1, 3, 5}), {1, 1, 2, 3}, "nearest", "half_pixel",
                        {{"nearest", "round_prefer_ceil"}}),
                f32({1, 1, 2, 3}, {-5, -2, 1, -1, 2, 5}));
 }
 
 TEST(Resize, RoundsFourWays) {
-  // Positions 0, 1/2, 1, 3/2 of cells 0, 1 (asymmetric, twice as many): worked out by hand.
+  // Calculated by hand: two cells become four, at the positions 0, 1/2, 1 and 3/2 (asymmetric).
   auto doubled = [](const char* nearest) {
     return resized(i64({2}, {10, 20}), {4}, "nearest", "asymmetric", {{"nearest", nearest}}).values;
   };
@@ -69,13 +69,13 @@ TEST(Resize, RoundsFourWays) {
 }
 
 TEST(Resize, PlacesCellsByScalesWhenBothAreGiven) {
-  // 3 cells by 0.8 are 2; cell 1 lies at 1 / 0.8 = 1.25, not at 1 / (2 / 3) = 1.5.
+  // 3 cells times 0.8 are 2; cell 1 is at position 1 / 0.8 = 1.25, not at 1 / (2 / 3) = 1.5.
   Values y = resized(f32({3}, {0, 4, 8}), {2}, "linear", "asymmetric", {{"scales", Floats{0.8}}});
   expect_near(y, f32({2}, {0, 5}), kSmall);
 }
 
 TEST(Resize, CropsAndExtrapolates) {
-  // From -0.5 to 1.5 of three cells in five steps: positions -1, 0, 1, 2, 3.
+  // The range -0.5 to 1.5 of three cells, in five steps: positions -1, 0, 1, 2, 3.
   Attrs crop = {{"roi", Floats{-0.5, 1.5}}, {"extrapolation_value", 9.0}};
   expect_near(resized(f32({3}, {1, 2, 3}), {5}, "linear", "tf_crop_and_resize", crop),
               f32({5}, {9, 1, 2, 3, 9}), kSmall);
@@ -84,8 +84,8 @@ TEST(Resize, CropsAndExtrapolates) {
 }
 
 TEST(Resize, LeavesOutTapsOutsideOfTheInput) {
-  // Position 1/4 - 1/2 lies between -1 and 0; without cell -1 all weight is on cell 0 (and 1, 2 for
-  // cubics).
+  // Position 1/4 - 1/2 is between cells -1 and 0. Without cell -1 all the weight is on cell 0, and
+  // for cubics also on cells 1 and 2.
   Values y = resized(f32({2}, {3, 5}), {4}, "linear", "half_pixel", {{"exclude_outside", true}});
   expect_near(y, f32({4}, {3, 3.5, 4.5, 5}), kSmall);
 }

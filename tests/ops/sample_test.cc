@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expected values: torch 1.13 (nn.functional.grid_sample) and torchvision 0.14 (ops.roi_align) in
-// f64.
+// grid_sample and roi_align. Expected values: torch 1.13 (nn.functional.grid_sample) and
+// torchvision 0.14 (ops.roi_align) in f64.
 #include <limits>
 
 #include "pattern.h"

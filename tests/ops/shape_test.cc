@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// reshape, flatten, squeeze, unsqueeze, shape, concat, split. Expected: numpy's rules, worked out
-// by hand.
+// reshape, flatten, squeeze, unsqueeze, shape, concat, split. Expected
+// values: numpy's rules, applied by hand.
 #include "pattern.h"
 
 namespace byoc::testing {
