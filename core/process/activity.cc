@@ -10,7 +10,7 @@
 namespace byoc::process {
 namespace {
 
-Activity own_page;  // of a process that no other one watches
+Activity own_page;  // used when the process has no parent that reads it
 Activity* page_in_use = &own_page;
 
 }  // namespace

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a child process is doing, in memory that it shares with its parent, so that the parent can
-// read it however the child ends.
+// The current activity of a child process, in memory that it shares with its parent, so that the
+// parent can read it even after the child has crashed.
 #include <atomic>
 #include <cstdint>
 #include <string_view>
 
 namespace byoc::process {
 
-/// Written by the child alone.
+/// The shared page. Only the child writes it.
 struct Activity {
   std::atomic<uint64_t> beats, item, done, total;
   char what[400];   // "judge, add f32[2,3] f32[3]"
-  char fault[200];  // an illegal access that has a name: "it wrote to input 0, which is read-only"
+  char fault[200];  // an illegal access: "it wrote to input 0, which is read-only,"
 };
 
-/// The page of this process; of a child, the one that its parent reads.
+/// Returns the page of this process; in a child it is the one that the parent reads.
 Activity& activity();
-/// Records what a child does from now on. Each call gives it the full time limit again.
+/// Records the activity that begins now. Each call restarts the time limit.
 void doing(std::string_view what);
-/// Records how far a child is, in items of its own counting.
+/// Records the progress of a child; `item` is the number that the child gives to its current work.
 void progress_to(uint64_t item, uint64_t done, uint64_t total);
 
-/// A page that is shared with the processes that this one forks; nullptr when mmap fails.
+/// Returns a page that is shared with the processes that this one forks; nullptr when mmap fails.
 Activity* new_activity();
 void delete_activity(Activity* page);
-/// Makes `page` the one of this process.
+/// Makes `page` the page of this process.
 void use_activity(Activity* page);
 
 }  // namespace byoc::process

@@ -24,12 +24,12 @@ using Work = std::function<std::string(size_t)>;
 
 constexpr size_t kMaxPrinted = 4096;
 constexpr std::chrono::milliseconds kStep{50};
-constexpr char kEnd = '\x04';  // after a whole result
+constexpr char kEnd = '\x04';  // ends a complete result
 volatile sig_atomic_t interrupt_seen = 0;
-int result_pipe = -1;  // in a child
+int result_pipe = -1;  // only in a child
 
-/// Runs the work and ends this process, which is a child. Handlers of the parent are reset, so that
-/// it sees the signal that ended the child. The child dies with its parent.
+/// Runs the work and ends this process, which is a child. Signal handlers of the parent are reset,
+/// so that the parent sees the signal that ended the child. The child is killed with its parent.
 [[noreturn]] void be_child(int result, int printed, const Work& work, size_t index) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (int fatal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL}) signal(fatal, SIG_DFL);
@@ -44,7 +44,7 @@ int result_pipe = -1;  // in a child
   _exit(write_all(result, text) ? 0 : 1);
 }
 
-/// A pipe from a child; this process reads without waiting.
+/// A pipe from a child. This process reads it without waiting.
 struct Pipe {
   int read = -1, write = -1;
   size_t most = SIZE_MAX;  // bytes that are kept
@@ -63,7 +63,7 @@ struct Pipe {
   }
   void close_read() { close_end(read); }
   void close_write() { close_end(write); }
-  /// Reads once, without waiting. Returns false when nothing was there.
+  /// Reads once, without waiting. Returns false when there was nothing to read.
   bool receive() {
     if (read < 0) return false;
     char buffer[4096];
@@ -76,7 +76,7 @@ struct Pipe {
   }
 };
 
-/// A child from its fork to its end, as its parent sees it.
+/// A child process from its fork to its end, in the parent.
 class RunningChild {
  public:
   RunningChild(size_t index, const ChildLimits& limits) : index_(index), limits_(limits) {}
@@ -87,7 +87,7 @@ class RunningChild {
     for (Pipe& pipe : pipes_) pipe.close_read();
   }
 
-  /// Returns false when it cannot be started; the result has the reason.
+  /// Forks the child. Returns false when that fails; the result has the reason.
   bool start(const Work& work) {
     if (interrupted()) {
       result_.end = {End::kInterrupted, 0};
@@ -112,8 +112,8 @@ class RunningChild {
     for (int fd : {pipes_[0].read, pipes_[1].read, handle_.fd()}) polled.push_back({fd, POLLIN, 0});
   }
 
-  /// Reads what has arrived, and ends the child when its time is over. Returns true once it has
-  /// ended, even if a process that it started still holds the pipes open.
+  /// Reads the bytes that have arrived, and ends the child when its time is over. Returns true once
+  /// the child has ended, even if a process that it started still holds the pipes open.
   bool step() {
     for (Pipe& pipe : pipes_) (void)pipe.receive();
     count_silence();
@@ -183,7 +183,7 @@ class RunningChild {
   EndHandle handle_;
   uint64_t beats_ = 0;
   Clock::time_point last_step_;
-  Clock::duration silence_{};  // since the last sign of life
+  Clock::duration silence_{};  // since the last change of the child's Activity
   bool timed_out_ = false;
   ChildResult result_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How a process ended that this one started.
+// The way in which a child process ended.
 #include <sys/types.h>
 
 namespace byoc::process {
@@ -23,7 +23,7 @@ class EndHandle {
   EndHandle(EndHandle&& other) noexcept;
   EndHandle& operator=(EndHandle&& other) noexcept;
   ~EndHandle();
-  /// -1, which poll ignores, when the kernel has none to give.
+  /// Returns the descriptor; -1, which poll ignores, when the kernel cannot make one.
   int fd() const { return fd_; }
 
  private:

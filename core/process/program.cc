@@ -15,7 +15,7 @@
 namespace byoc::process {
 namespace {
 
-/// A file in memory: the program reads or writes it without a pipe that could fill up.
+/// A file in memory. The program reads or writes it, so that no pipe can fill up.
 class MemoryFile {
  public:
   MemoryFile() : fd_(memfd_create("byoc", MFD_CLOEXEC)) {}
@@ -36,7 +36,7 @@ class MemoryFile {
   int fd_;
 };
 
-/// Waits for the process; ends it when the limit is over.
+/// Waits for the process, and ends it when the limit is over.
 End wait_for(pid_t pid, std::chrono::seconds limit) {
   EndHandle handle(pid);
   pollfd polled{handle.fd(), POLLIN, 0};
@@ -59,7 +59,7 @@ End wait_for(pid_t pid, std::chrono::seconds limit) {
   return is_late ? End{End::kTimedOut, 0} : end_of(status);
 }
 
-/// Returns 0 or an errno.
+/// Starts the program. Returns 0 or an errno.
 int start(std::vector<std::string>& argv, const MemoryFile (&files)[3], pid_t& pid) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Group 4: what the plugin says it can do, and how it takes what nobody can.
+// Group 4: the patterns of the plugin, its judge, and its refusal of graphs with unknown parts.
 #include <thread>
 
 #include "byoc/base/json.h"
@@ -12,7 +12,7 @@ namespace {
 
 using Findings = std::vector<std::string>;
 
-/// A check whose work needs the loaded plugin.
+/// Runs `work` on the loaded plugin, in a child process.
 template <class Work>
 Answer with_plugin(CheckContext& context, Work&& work) {
   return context.judged_in_child([&]() -> Findings {
@@ -71,7 +71,7 @@ std::vector<Candidate> candidates(const LoadedPlugin& tested) {
   return out;
 }
 
-/// The verdict as text, so that it can be compared and shown.
+/// Returns the verdict as text, which can be compared and shown.
 std::string judged(const LoadedPlugin& tested, byoc_instance* instance,
                    const Candidate& candidate) {
   auto io = with_header<byoc_verdict>(BYOC_TAG_VERDICT);
@@ -97,7 +97,7 @@ Findings differing(const std::vector<Candidate>& all, const std::vector<std::str
   Findings findings;
   for (size_t k = 0; k < all.size(); ++k) {
     if (a[k] != b[k])
-      findings.push_back(cat("judge of ", all[k].label, " says ", a[k], ", ", when, " ", b[k]));
+      findings.push_back(cat("judge of ", all[k].label, " returns ", a[k], ", ", when, " ", b[k]));
   }
   return findings;
 }
@@ -119,7 +119,7 @@ Answer check_repeatable(CheckContext& context) {
     auto all = candidates(tested);
     byoc_instance *one = opened(tested), *other = opened(tested);
     auto first = judged_all(tested, one, all, false);
-    auto again = differing(all, first, judged_all(tested, one, all, true), "asked again");
+    auto again = differing(all, first, judged_all(tested, one, all, true), "called again");
     auto elsewhere =
         differing(all, first, judged_all(tested, other, all, false), "on another instance");
     again.insert(again.end(), elsewhere.begin(), elsewhere.end());
@@ -149,7 +149,7 @@ Answer check_concurrent(CheckContext& context) {
     for (std::thread& thread : threads) thread.join();
     Findings findings;
     for (const auto& answers : seen) {
-      auto differ = differing(all, alone, answers, "beside other threads");
+      auto differ = differing(all, alone, answers, "with other threads running");
       findings.insert(findings.end(), differ.begin(), differ.end());
     }
     return findings;
@@ -172,8 +172,9 @@ Answer check_reasons(CheckContext& context) {
 
 using Change = void (*)(Json& graph);
 
-/// What comes of a graph that is changed into one that nobody can know: judge may say what it likes
-/// as long as it returns, compile has to refuse.
+/// Changes the graph of a program that the plugin takes into one with an unknown part, named
+/// `what`. The judge of a plugin without patterns must refuse it, other judges must only return.
+/// In every case compile must refuse it.
 Answer check_unknown(CheckContext& context, std::string_view what, Change change) {
   return with_plugin(context, [&](LoadedPlugin& tested) -> Findings {
     auto program = first_taken(tested);
@@ -187,10 +188,10 @@ Answer check_unknown(CheckContext& context, std::string_view what, Change change
     auto verdict = tested.plugin->judge(pattern, function.graph_json);
     bool asked_about_all = tested.plugin->patterns().empty() && tested.plugin->has_judge();
     if (asked_about_all && verdict.ok() && verdict->accept != Verdict::kNo)
-      return {cat("judge says yes to ", program->label, " with ", what)};
+      return {cat("judge accepts ", program->label, " with ", what)};
     process::doing(cat("compile, ", program->label, " with ", what));
     if (!tested.plugin->compile({&function, 1}, "{}", 1, 0).status.ok()) return {};
-    return {cat("compile takes ", program->label, " with ", what)};
+    return {cat("compile accepts ", program->label, " with ", what)};
   });
 }
 
@@ -213,20 +214,17 @@ Answer check_unknown_requires(CheckContext& context) {
 }
 
 const Check kChecks[] = {
-    {4, "patterns", "patterns can be read, and name ops that there are", "instance",
-     check_patterns},
-    {4, "matchable", "graphs made after a pattern are matched by it", "patterns", check_matchable},
+    {4, "patterns", "patterns can be read, and name ops that exist", "instance", check_patterns},
+    {4, "matchable", "graphs made from a pattern match it", "patterns", check_matchable},
     {4, "repeatable", "judge gives the same verdict again, and on another instance", "instance",
      check_repeatable},
-    {4, "concurrent", "judge gives it also to four threads at a time", "repeatable",
+    {4, "concurrent", "judge gives the same verdict to four threads at once", "repeatable",
      check_concurrent},
     {4, "reasons", "a verdict of no, or of slow, has a reason", "instance", check_reasons},
-    {4, "unknown_op", "an op that it does not know is refused", "instance", check_unknown_op},
-    {4, "unknown_dtype", "a dtype that it does not know is refused", "instance",
-     check_unknown_dtype},
-    {4, "unknown_attr", "an attribute that it does not know is refused", "instance",
-     check_unknown_attribute},
-    {4, "requires", "a requirement of the graph that it does not know is refused", "instance",
+    {4, "unknown_op", "an unknown op is refused", "instance", check_unknown_op},
+    {4, "unknown_dtype", "an unknown dtype is refused", "instance", check_unknown_dtype},
+    {4, "unknown_attr", "an unknown attribute is refused", "instance", check_unknown_attribute},
+    {4, "requires", "an unknown requirement of the graph is refused", "instance",
      check_unknown_requires},
 };
 

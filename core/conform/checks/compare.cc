@@ -42,7 +42,7 @@ double tolerance(DType dtype) {
 
 double flushed_below(DType dtype) { return dtype == DType::kBF16 ? 0x1p-126 : 0; }
 
-Comparison compare(const TensorType& type, const std::byte* got, const std::byte* wanted,
+Comparison compare(const TensorType& type, const std::byte* got, const std::byte* expected,
                    std::byte filled, bool exact_specials) {
   Comparison out;
   const size_t size = dtype_size(type.dtype);
@@ -52,12 +52,12 @@ Comparison compare(const TensorType& type, const std::byte* got, const std::byte
     return element_value(type.dtype, from + k * static_cast<int64_t>(size));
   };
   for (int64_t k = 0; k < n; ++k) {
-    double w = value(wanted, k);
+    double w = value(expected, k);
     if (std::isfinite(w)) largest = std::max(largest, std::abs(w));
   }
   for (int64_t k = 0; k < n; ++k) {
     const std::byte *g = got + k * static_cast<int64_t>(size),
-                    *w = wanted + k * static_cast<int64_t>(size);
+                    *w = expected + k * static_cast<int64_t>(size);
     if (std::memcmp(g, w, size) == 0) continue;
     if (out.unwritten < 0 && all_bytes(g, size, filled)) {
       out.unwritten = k;

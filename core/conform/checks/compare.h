@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A plugin's output against the reference kernel's.
+// Compares an output of a plugin with that of the reference kernel.
 #include <span>
 #include <string>
 
@@ -8,22 +8,24 @@
 
 namespace byoc::conform {
 
-/// Largest error allowed, as part of the largest magnitude of the reference. Floats: a sum of some
-/// hundred terms in another order, and functions good to a few units in the last place; integers
-/// and bool are exact.
+/// Returns the largest error allowed, relative to the largest magnitude of the reference. Floats
+/// allow for sums of some hundred terms in another order, and for functions with errors of a few
+/// units in the last place. Integers and bool are exact: 0.
 double tolerance(DType dtype);
-/// Results that differ by less are equal: 0 but for bf16, where it is the smallest normal number.
-/// The x86 instruction that rounds to bf16 reads denormals as zero and writes zero for them (Intel
-/// 64 and IA-32 Architectures Software Developer's Manual, volume 2, VCVTNEPS2BF16).
+/// Returns the bound below which a difference counts as none: the smallest normal number for bf16,
+/// 0 for other dtypes. The x86 instruction that rounds to bf16, VCVTNEPS2BF16, reads denormals as
+/// zero and writes zero for them (Intel 64 and IA-32 Architectures Software Developer's Manual,
+/// volume 2).
 double flushed_below(DType dtype);
 
 struct Comparison {
-  std::string difference;  // empty: equal enough
-  int64_t unwritten = -1;  // the first element that still holds what the output was filled with
+  std::string difference;  // empty: equal within the tolerance
+  int64_t unwritten = -1;  // the first element that still has the fill byte; -1: none
 };
-/// `filled`: the byte the output was filled with before. exact_specials: NaN and infinities must be
-/// the same; else a result that is not finite may be another that is not.
-Comparison compare(const TensorType& type, const std::byte* got, const std::byte* wanted,
+/// Compares two buffers of one type. `filled` is the byte that filled the output before the run.
+/// With exact_specials NaN and infinities must be equal; otherwise any value that is not finite may
+/// be replaced by any other such value.
+Comparison compare(const TensorType& type, const std::byte* got, const std::byte* expected,
                    std::byte filled, bool exact_specials);
 
 }  // namespace byoc::conform

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Group 5: what the sweep found, by promise.
+// Group 5: the findings of the sweep, one check per promise.
 #include "core/conform/context/check_context.h"
 #include "core/conform/context/sweep_result.h"
 #include "core/conform/samples/samples.h"
@@ -50,7 +50,7 @@ Answer check_constants(CheckContext& context) {
 }
 Answer check_guards(CheckContext& context) { return found(context, "guards", "nothing ran"); }
 Answer check_workspace(CheckContext& context) {
-  return found(context, "workspace", "asks for no workspace");
+  return found(context, "workspace", "requests no workspace");
 }
 Answer check_in_place(CheckContext& context) {
   return found(context, "in_place", "declares no in-place pair");
@@ -74,21 +74,21 @@ Answer check_coverage(CheckContext& context) {
 }
 
 const Check kChecks[] = {
-    {5, "compiles", "what judge takes, compile, save and load take", "instance", check_compiles},
+    {5, "compiles", "compile, save and load accept what judge accepts", "instance", check_compiles},
     {5, "values", "results are those of the reference kernels", "instance", check_values},
-    {5, "empty", "so are results on tensors without elements", "instance", check_empty},
-    {5, "special", "so are those on NaN, infinities and denormals", "instance", check_special},
-    {5, "misaligned", "so are those on tensors aligned to their elements alone", "instance",
+    {5, "empty", "results are right on tensors without elements", "instance", check_empty},
+    {5, "special", "results are right on NaN, infinities and denormals", "instance", check_special},
+    {5, "misaligned", "results are right on tensors aligned to their elements alone", "instance",
      check_misaligned},
-    {5, "offset", "byte_offset is honoured", "instance", check_offset},
-    {5, "strided", "strides are honoured, or refused", "instance", check_strided},
-    {5, "outputs", "outputs are written whole", "instance", check_outputs},
+    {5, "offset", "byte_offset is applied", "instance", check_offset},
+    {5, "strided", "strides are applied, or refused", "instance", check_strided},
+    {5, "outputs", "every element of every output is written", "instance", check_outputs},
     {5, "inputs", "inputs are not written to", "instance", check_inputs},
     {5, "constants", "constants are not written to", "instance", check_constants},
     {5, "guards", "nothing outside of tensors is touched", "instance", check_guards},
     {5, "workspace", "nothing outside of the workspace is touched", "instance", check_workspace},
     {5, "in_place", "declared in-place pairs may share memory", "instance", check_in_place},
-    {5, "composites", "graphs made after the patterns, taken as composites", "instance",
+    {5, "composites", "graphs made from the patterns, run as composites", "instance",
      check_composites},
     {5, "spans", "spans lie in their run, nest, and are recorded only on request", "instance",
      check_spans},

@@ -21,10 +21,10 @@ using Buffers = std::vector<std::shared_ptr<const Buffer>>;
 constexpr std::byte kFill{0xa5};
 constexpr size_t kOffsetBytes = 64;
 
-/// How the tensors of one run lie in memory.
+/// Describes where the tensors of one run are in memory.
 struct Arrangement {
   const char* name;
-  const char* check;  // a wrong value in it belongs to this one; null: FunctionTest::value_check
+  const char* check;  // that fails on a wrong value; null: FunctionTest::value_check
   Placement placement = Placement::kAtStart;
   bool offset = false, strided_inputs = false, strided_outputs = false, special = false;
   int in_place = -1;  // which declared pair shares memory
@@ -37,10 +37,10 @@ const Arrangement kOthers[] = {
     {"strided inputs", "strided", Placement::kAtStart, false, true},
     {"strided outputs", "strided", Placement::kAtStart, false, false, true},
     {"NaN, infinities and denormals", "special", Placement::kAtStart, false, false, false, true},
-    {"asked for spans", "spans", Placement::kAtStart, false, false, false, false, -1, true},
+    {"spans requested", "spans", Placement::kAtStart, false, false, false, false, -1, true},
 };
 
-/// One argument: its memory, and the view that the plugin gets.
+/// Holds the memory of one argument and the view that the plugin gets.
 class Argument {
  public:
   Argument(std::string name, TypeId type, const Arrangement& how, bool strided)
@@ -77,7 +77,7 @@ class Argument {
   }
   GuardedMemory& memory() { return memory_; }
   const DLTensor* view() const { return &view_; }
-  /// What lies between and before the elements is as it was.
+  /// Returns true when the bytes before and between the elements have not changed.
   bool gaps_are_whole() const {
     const std::byte *begin = memory_.data(), *end = begin + memory_.size();
     for (const std::byte* at = begin; at < end; ++at) {
@@ -116,7 +116,7 @@ class FunctionTestRun {
 
   FunctionTestEnd run() {
     if (!compile()) return declined_ ? FunctionTestEnd::kDeclined : FunctionTestEnd::kDone;
-    if (!try_in(kPlain)) return FunctionTestEnd::kDone;  // the rest would only say so again
+    if (!try_in(kPlain)) return FunctionTestEnd::kDone;  // other arrangements would fail likewise
     report_("outputs", "");
     report_("inputs", "");
     report_("guards", "");
@@ -181,7 +181,8 @@ class FunctionTestRun {
     return Buffer::adopt_keyed({memory->data(), buffer.size()}, memory, buffer.key());
   }
 
-  /// Floats in and floats or truths out.
+  /// Returns true when the results for special floats can be compared: some input is a float, every
+  /// output a float or bool.
   bool can_be_special() const {
     auto is_real = [](TypeId type) { return is_float(type->dtype); };
     return !is_empty_ && std::any_of(inputs_.begin(), inputs_.end(), is_real) &&
@@ -200,8 +201,8 @@ class FunctionTestRun {
     return out;
   }
 
-  /// What the ops' reference kernels give.
-  Result<Buffers> wanted(const Buffers& given) const {
+  /// Returns the results of the ops' reference kernels.
+  Result<Buffers> reference_results(const Buffers& given) const {
     std::vector<Buffers> values(main_.nodes.size());
     for (uint32_t n = 0; n < main_.nodes.size(); ++n) {
       const Node& node = main_.nodes[n];
@@ -226,11 +227,11 @@ class FunctionTestRun {
     return results;
   }
 
-  /// True when all is well in this arrangement.
+  /// Runs the function in this arrangement. Returns true when nothing is wrong.
   bool try_in(const Arrangement& how) {
     Buffers given = values(how.special);
     process::doing(cat("the reference kernel, ", test_.label));
-    auto expected = wanted(given);
+    auto expected = reference_results(given);
     if (!expected.ok()) return false;  // the reference has no such kernel
     std::vector<std::unique_ptr<Argument>> args = arguments(how, given);
     const auto& kernel = module_.kernels()[0];
@@ -277,7 +278,7 @@ class FunctionTestRun {
     return cat(test_.label, *how.name ? ", " : "", how.name, ": ");
   }
 
-  /// Which argument's memory stands for argument `k`: an in-place output has its input's.
+  /// Returns the argument whose memory argument `k` uses: for an in-place output, its input.
   size_t shared(const Arrangement& how, size_t k) const {
     if (how.in_place < 0) return k;
     auto [in, out] = module_.kernels()[0].inplace[static_cast<size_t>(how.in_place)];

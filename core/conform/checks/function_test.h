@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One function compiled and loaded by the plugin, and run in memory of several arrangements.
+// Compiles and loads one function by the plugin, and runs it with several arrangements of its
+// tensors in memory.
 #include "core/conform/context/loaded_plugin.h"
 #include "core/conform/process/memory.h"
 
@@ -11,9 +12,9 @@ struct FunctionTest {
   IRModule reference;  // `main` of ops alone
   IRModule compiled;   // the same, perhaps with composites
   std::vector<Domain> domains;
-  std::string value_check;  // the check that a wrong value belongs to
+  std::string value_check;  // the check that fails on a wrong value
   bool is_exact = false;    // NaN and infinities of its results are determined element by element
-  Special special = Special::kNans;  // the most that may be in its operands
+  Special special = Special::kNans;  // the last kind that its operands may contain
 };
 
 /// Receives the name of a check and what was found for it; an empty finding is a pass.

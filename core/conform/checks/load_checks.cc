@@ -24,7 +24,7 @@ Status open_and_close(const byoc_plugin& table, const std::string& id, const std
   process::doing("open");
   BYOC_TRY_STATUS(call_plugin(
       id, "open", [&] { return table.open(host_table(), to_str(options), &instance); }));
-  if (!instance) return {};  // group 3 says so
+  if (!instance) return {};  // group 3 reports it
   const byoc_pattern* const* patterns = nullptr;
   uint64_t n = 0;
   process::doing("patterns");
@@ -34,7 +34,8 @@ Status open_and_close(const byoc_plugin& table, const std::string& id, const std
   return {};
 }
 
-/// The entry's own failure is an error; what is wrong with its table is left to group 3.
+/// Loads the library, calls the entry, then open, patterns and close. Errors: loading or the entry
+/// fails. Defects of the table are left to group 3.
 Status load_and_open(const std::string& path, const std::string& id, const std::string& options) {
   process::doing("loading the library");
   BYOC_TRY(SharedLibrary library, SharedLibrary::open(path));
@@ -103,7 +104,7 @@ Answer check_cost(CheckContext& context) {
   const LoadFacts& facts = context.load_facts();
   std::string cost =
       cat(static_cast<uint64_t>(facts.wall_ns / 1e6), " ms, ", facts.memory_bytes >> 20, " MiB");
-  std::string broken;  // a load that takes too much memory is often slow as well: both are told
+  std::string broken;  // a load that needs too much memory is often slow as well: report both
   if (facts.wall_ns > kMaxLoadSeconds * 1e9) broken += cat("; at most ", kMaxLoadSeconds, " s");
   if (facts.memory_bytes > kMaxLoadBytes) broken += cat("; at most ", kMaxLoadBytes >> 20, " MiB");
   return broken.empty() ? pass(cost) : fail(cat("takes ", cost, " to load", broken));
@@ -113,7 +114,7 @@ constexpr const char *kThreads = "threads", *kEnvironment = "environment", *kFol
                      *kLocale = "locale", *kSignals = "signals", *kFloats = "floats";
 
 const Check kChecks[] = {
-    {2, "dependencies", "the libraries that it needs are there", "elf", check_dependencies},
+    {2, "dependencies", "the libraries that it needs can be loaded", "elf", check_dependencies},
     {2, "opens", "it can be loaded, and its entry succeeds",
      "file manifest abi dependencies imports", check_opens},
     {2, "quiet", "loading, opening and closing print nothing", "opens", check_quiet},

@@ -50,8 +50,9 @@ std::string RecordedSpans::defect_of(const SpanTime& time, int64_t nodes, uint64
   return "";
 }
 
-/// Returns a message when two spans of a thread overlap and neither contains the other. Sorted by
-/// begin, the longer first, each span lies inside of those that are open, or after them.
+/// Returns a message when two spans of a thread overlap and neither contains the other. The spans
+/// are sorted by begin, the longer first, so that each must be inside of those that are open, or
+/// after them.
 std::string RecordedSpans::crossing() const {
   std::vector<SpanTime> times = recorder_.log().times;
   std::sort(times.begin(), times.end(), [](const SpanTime& a, const SpanTime& b) {

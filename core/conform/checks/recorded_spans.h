@@ -9,13 +9,13 @@
 
 namespace byoc::conform {
 
-/// Records spans from its construction on. It is to be made just before a run, on the same thread.
+/// Records spans from its construction on. Construct it just before a run, on the same thread.
 class RecordedSpans {
  public:
-  /// Sets the flags and the id of `call`, which requests spans or does not.
+  /// Sets the id and the flags of `call`; the flags request spans when `is_requested`.
   explicit RecordedSpans(byoc_call& call, bool is_requested);
-  /// Returns what is wrong with the spans; to be called after the run. `nodes` is the number of
-  /// nodes of the function's graph.
+  /// Returns the defects of the spans. Call it after the run. `nodes` is the number of nodes of the
+  /// function's graph.
   std::vector<std::string> defects(int64_t nodes) const;
   bool has_any() const { return !recorder_.log().times.empty() || recorder_.log().refused > 0; }
 

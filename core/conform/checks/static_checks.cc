@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Group 1: what can be told without running anything of the plugin's. `imports` alone loads
-// something, the libraries that the plugin names, and does so in a child.
+// Group 1: the checks that run no code of the plugin. Only `imports` loads something, in a child:
+// the libraries that the plugin names.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ Answer check_elf(CheckContext& context) { return of(context.elf().status()); }
 Answer check_strip(CheckContext& context) {
   if (!context.elf()->has_loose_note) return pass();
   return fail(
-      "its manifest stands in a section that strip removes; BYOC_MANIFEST puts it in a segment");
+      "its manifest is in a section that strip removes; BYOC_MANIFEST puts it in a segment");
 }
 
 Answer check_manifest(CheckContext& context) {
@@ -58,16 +58,17 @@ Answer check_exports(CheckContext& context) {
   if (std::count(names.begin(), names.end(), BYOC_ENTRY_SYMBOL) == 0)
     return fail(cat("does not export ", BYOC_ENTRY_SYMBOL));
   std::erase(names, BYOC_ENTRY_SYMBOL);
-  return fail(cat("exports ", names.size(), names.size() == 1 ? " symbol" : " symbols", " beside ",
-                  BYOC_ENTRY_SYMBOL, ": ", listed(names), "; link it with byoc_add_plugin()"));
+  return fail(cat("exports ", names.size(), names.size() == 1 ? " symbol" : " symbols",
+                  " in addition to ", BYOC_ENTRY_SYMBOL, ": ", listed(names),
+                  "; link it with byoc_add_plugin()"));
 }
 
 Answer check_unique(CheckContext& context) {
   auto names =
       names_where(*context.elf(), [](const ElfSymbol& s) { return s.is_defined && s.is_unique; });
   if (names.empty()) return pass();
-  return fail(cat("has symbols that are one in the whole process: ", listed(names),
-                  "; compile with -fno-gnu-unique and hidden visibility"));
+  return fail(cat("has GNU unique symbols, which the loader shares in the whole process: ",
+                  listed(names), "; compile with -fno-gnu-unique and hidden visibility"));
 }
 
 std::vector<std::string> unresolved(const ElfImage& elf) {
@@ -108,7 +109,7 @@ Answer check_text_relocations(CheckContext& context) {
 
 Answer check_stack(CheckContext& context) {
   if (!context.elf()->has_executable_stack) return pass();
-  return fail("asks for an executable stack; link with -z noexecstack");
+  return fail("requests an executable stack; link with -z noexecstack");
 }
 
 Answer check_run_path(CheckContext& context) {
@@ -129,18 +130,18 @@ Answer check_openmp(CheckContext& context) {
 }
 
 const Check kChecks[] = {
-    {1, "file", "a regular file that nobody else may change", "", check_file},
+    {1, "file", "a regular file that other users cannot change", "", check_file},
     {1, "elf", "a shared object for this machine", "", check_elf},
-    {1, "strip", "nothing of what the host reads goes when it is stripped", "elf", check_strip},
-    {1, "manifest", "the note is there and says id, version and ABI", "elf strip", check_manifest},
+    {1, "strip", "strip removes nothing that the host reads", "elf", check_strip},
+    {1, "manifest", "the note exists and has id, version and ABI", "elf strip", check_manifest},
     {1, "abi", "the ABI that it needs is the one of this host", "manifest", check_manifest_abi},
     {1, "exports", "one exported symbol, the entry", "elf", check_exports},
-    {1, "unique", "no symbol that the loader makes one in the process", "elf", check_unique},
+    {1, "unique", "no GNU unique symbol", "elf", check_unique},
     {1, "imports", "every imported symbol comes from a library that it names", "elf dependencies",
      check_imports},
-    {1, "textrel", "code that is shared as it stands in the file", "elf", check_text_relocations},
+    {1, "textrel", "code that needs no changes when it is loaded", "elf", check_text_relocations},
     {1, "stack", "no executable stack", "elf", check_stack},
-    {1, "runpath", "libraries are searched beside it alone", "elf", check_run_path},
+    {1, "runpath", "libraries are searched in its own folder alone", "elf", check_run_path},
     {1, "openmp", "no second OpenMP runtime", "elf", check_openmp},
 };
 

@@ -75,7 +75,7 @@ class StructLife {
         program_(std::move(program)),
         function_(compile_function(program_.module, "conform_0")) {}
 
-  /// Calls every slot in the order of a life, as far as each succeeds. Returns the findings.
+  /// Calls the slots in the order in which a host does, until one fails. Returns the findings.
   std::vector<std::string> run_all() {
     if (enter() && judge() && compile() && save() && get_kernel(module_) && load() &&
         get_kernel(loaded_))
@@ -98,7 +98,7 @@ class StructLife {
       return status.ok();
     }
     if (status.ok()) {
-      findings_.push_back(cat(slot, " goes on although it does not know what it must understand"));
+      findings_.push_back(cat(slot, " accepts an unknown extension that must be understood"));
       return true;
     }
     structs_.set_form(StructForm::kOptional);
@@ -142,13 +142,13 @@ class StructLife {
     bool yes = status.ok() && verdict->accept != 0;
     if (yes == (form_ == StructForm::kRequired)) {
       findings_.push_back(
-          yes ? "judge says yes although it does not know what it must understand"
-              : cat("judge fails or says no: ", status.message(), text_of(verdict->reason)));
+          yes ? "judge accepts an unknown extension that must be understood"
+              : cat("judge fails or refuses: ", status.message(), text_of(verdict->reason)));
     }
     return true;
   }
 
-  /// The constants of the function, each in a struct of the form that is checked.
+  /// Returns the constants of the function, each in a struct of the form that is checked.
   const byoc_const* const* constants() {
     auto table = std::make_unique<ConstantTable>();
     for (size_t k = 0; k < function_.constants.size(); ++k)

@@ -16,7 +16,8 @@ namespace {
 
 constexpr int kMaxRestarts = 16;
 
-/// Lines of the child: "check\tfinding", "accepted\top\tdtype", "refused\top", "declined\t".
+/// Runs the sweep in a child, which sends lines: "check\tfinding", "accepted\top\tdtype",
+/// "refused\top", "declined\t".
 class SweepChild {
  public:
   SweepChild(const CheckContext& context, LoadedPlugin tested, uint64_t first)
@@ -38,8 +39,8 @@ class SweepChild {
   }
 
  private:
-  /// Lines about what has changed in the process since this object was made. Threads are left out:
-  /// they may wait for more work.
+  /// Returns lines about changes of the process since this object was constructed. Threads are left
+  /// out, because they may wait for more work.
   std::string changes() const {
     std::string text = "surroundings\t\n";
     for (const auto& [aspect, change] : differences(before_, read_process_state())) {
@@ -96,9 +97,9 @@ class SweepChild {
     const PluginPattern& row = tested_.plugin->patterns()[index];
     auto pattern = Pattern::parse(row.dag_json);
     if (!pattern.ok() || pattern->max_ops() < 2) return;
-    size_t wanted = context_.is_full() ? 64 : 16;
+    size_t count = context_.is_full() ? 64 : 16;
     process::doing(cat("making instances of pattern ", row.name));
-    for (Instance& instance : instances_of(*pattern, context_.options().seed, 4 * wanted, wanted)) {
+    for (Instance& instance : instances_of(*pattern, context_.options().seed, 4 * count, count)) {
       if (instance.ops > 1 && is_next()) try_instance(row, instance);
     }
   }
@@ -115,10 +116,10 @@ class SweepChild {
     bool whole = std::none_of(main.nodes.begin(), main.nodes.end(), [](const Node& node) {
       return std::holds_alternative<Call>(node.kind);
     });
-    if (!formed || !whole) return;  // judged no, or another pattern took a part
+    if (!formed || !whole) return;  // judge refused it, or another pattern matched a part
     FunctionTest test{cat(name, " as ", instance.label), instance.module, *std::move(merged),
                       instance.domains, "composites"};
-    // A NaN made inside of infinities would reach an op for which it is open.
+    // An op may compute NaN from infinities; the next op's result for NaN may be undetermined.
     for (const Node& node : instance.module.function("main").nodes) {
       auto* call = std::get_if<Call>(&node.kind);
       if (call && most_special(*call->op) != Special::kNans) test.special = Special::kDenormals;
@@ -132,7 +133,7 @@ class SweepChild {
   ProcessState before_ = read_process_state();
 };
 
-/// The check that fails when the child ends as it did.
+/// Returns the check that fails, given how the child ended.
 std::string_view check_of(const process::ChildResult& child) {
   auto has = [&](std::string_view part) { return child.fault.find(part) != std::string::npos; };
   auto doing_it = [&](std::string_view part) { return child.what.find(part) != std::string::npos; };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Group 3: the table the entry gives, and one instance.
+// Group 3: the table that the entry returns, and one instance.
 #include "byoc/base/shared_library.h"
 #include "byoc/host/plugins.h"
 #include "core/conform/checks/struct_life.h"
@@ -58,14 +58,14 @@ Answer check_structs(CheckContext& context) {
 const Check kChecks[] = {
     {3, "header", "the table has its tag, its size and no unknown requirement", "opens",
      check_header},
-    {3, "slots", "every required function is there", "header", check_slots},
+    {3, "slots", "every required function is present", "header", check_slots},
     {3, "identity", "id and version are those of the manifest", "header", check_identity},
     {3, "minor", "the table needs no newer host than this one", "header", check_minor},
     {3, "instance", "open gives an instance, and patterns a list of patterns",
      "slots identity minor", check_instance},
     {3, "ends", "nothing after the end of a struct or a string is read", "instance",
      check_structs<StructForm::kGuarded>},
-    {3, "longer", "structs of a newer host, which are longer, will do", "instance",
+    {3, "longer", "structs of a newer host, which are longer, are accepted", "instance",
      check_structs<StructForm::kLonger>},
     {3, "optional", "an unknown extension that may be ignored is ignored", "instance",
      check_structs<StructForm::kOptional>},

@@ -37,12 +37,13 @@ std::vector<std::string> lines(const std::string& text) {
   return out;
 }
 
-/// Runs checks, each once, after those it needs.
+/// Runs checks, each once and after those that it needs.
 class Runner {
  public:
   explicit Runner(CheckContext& context) : context_(context) {}
 
-  /// Recursion as deep as needs are nested, which is written down in the tables.
+  /// Runs the checks that `check` needs, then `check`. The depth of the recursion is that of the
+  /// needs in the tables.
   const Finished& finish(const Check& check) {
     if (auto known = finished_.find(check.name); known != finished_.end()) return known->second;
     Finished out{&check, {}, 0};

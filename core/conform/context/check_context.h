@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What checks share: the file under test, what was found out about it so far, and child processes.
+// The state that checks share: the file under test, facts about it, and child processes.
 #include <memory>
 #include <optional>
 
@@ -14,7 +14,7 @@ namespace byoc::conform {
 struct LoadFacts;
 struct SweepResult;
 
-/// The file under test and what has been found out about it, each on the first call.
+/// Holds the file under test and the facts about it. Each fact is found on the first call.
 class CheckContext {
  public:
   explicit CheckContext(const Options& options);
@@ -30,7 +30,7 @@ class CheckContext {
 
   /// Runs `work` in a child with the limits of the options.
   process::ChildResult in_child(const std::function<std::string()>& work) const;
-  /// Runs `work`, which returns findings, in a child. A child that does not finish is one too.
+  /// Runs `work`, which returns findings, in a child. A child that does not finish is a finding.
   Answer judged_in_child(const std::function<std::vector<std::string>()>& work) const;
 
  private:
@@ -41,9 +41,9 @@ class CheckContext {
   std::unique_ptr<SweepResult> sweep_;
 };
 
-/// The message and the help of `status` on one line.
+/// Returns the message and the help of `status` on one line.
 std::string sentence(const Status& status);
-/// The rows of each group, in their files.
+/// Return the checks of each group; each function is in the file of that name.
 std::span<const Check> static_checks();
 std::span<const Check> load_checks();
 std::span<const Check> table_checks();

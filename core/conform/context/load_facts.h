@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What one child has found out, for all of group 2, by loading, opening and closing the plugin.
+// The facts that group 2 checks. One child finds them by loading, opening and closing the plugin.
 #include <map>
 #include <string>
 
 namespace byoc::conform {
 
 struct LoadFacts {
-  std::string defect;  // how the child ended, when it did not finish
-  std::string error;   // what loading or the entry failed with
+  std::string defect;  // the way the child ended, when it did not finish
+  std::string error;   // of loading or of the entry
   std::string printed;
   std::map<std::string, std::string> changed;  // "threads" -> what was changed
   double wall_ns = 0;

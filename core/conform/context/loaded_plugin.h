@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The plugin under test, loaded in a child: as the host has it, and its bare table.
+// The plugin under test, loaded in a child: as the host represents it, and its table.
 #include <optional>
 
 #include "byoc/host/plugins.h"
@@ -16,22 +16,23 @@ struct LoadedPlugin {
   byoc_plugin table{};
   std::string options_json;
 };
-/// Loads the plugin that the context is about. Errors: the reason of the refusal.
+/// Loads the plugin of the context. Errors: the reason why the host refuses it.
 Result<LoadedPlugin> load_plugin(const CheckContext& context);
 
-/// A context for passes in which this plugin is the only compiler.
+/// Returns a context for passes in which this plugin is the only compiler.
 PassContext pass_context(const LoadedPlugin& tested);
-/// The plugin's verdict on the program's op, as a match of a pattern or, without patterns, alone.
+/// Returns the plugin's verdict on the program's op, as a match of a pattern or, when the plugin
+/// has no patterns, alone.
 Verdict verdict_on(const LoadedPlugin& tested, const Program& program);
-/// `main` of the module as the host passes it to compile, under the name `symbol`.
+/// Returns `main` of the module as the host passes it to compile, under the name `symbol`.
 CompileFunction compile_function(const IRModule& module, const std::string& symbol);
 TensorSpec spec_of(TypeId type);
-/// The first program that the plugin takes; one with constants when it takes any of these.
+/// Returns the first program that the plugin takes, preferring one with constants.
 std::optional<Program> first_taken(const LoadedPlugin& tested);
-/// The graph JSON that judge gets for the module's `main`, a function of one node.
+/// Returns the graph JSON that judge gets for the module's `main`, a function of one node.
 std::string candidate_json(const IRModule& module);
-/// The pattern that the op of `main` matches alone: BYOC_NO_PATTERN when there are no patterns,
-/// nothing when none matches.
+/// Returns the index of the pattern that the op of `main` matches alone; BYOC_NO_PATTERN when the
+/// plugin has no patterns, nothing when none matches.
 std::optional<uint32_t> pattern_of(const LoadedPlugin& tested, const IRModule& module);
 
 }  // namespace byoc::conform

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Group 5: every op that the plugin takes, on every sample, in memory of every arrangement, against
-// the reference kernels. One child runs them; after a sample that ends it, another one goes on.
+// The result of the sweep of group 5: every op that the plugin takes, on every sample, in every
+// memory arrangement, compared with the reference kernels. One child runs them; after a sample that
+// ends it, another child continues.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -13,10 +14,10 @@ namespace byoc::conform {
 
 struct SweepResult {
   std::map<std::string, std::vector<std::string>> findings;  // by the name of the check
-  std::map<std::string, uint64_t> tried;                     // likewise: runs that looked for it
+  std::map<std::string, uint64_t> tried;                     // by the name of the check: its runs
   std::map<std::string, OpCoverage> ops;
-  uint64_t declined = 0;  // by compile, after judge had said yes
-  std::string gave_up;    // why samples remain untried, or empty
+  uint64_t declined = 0;  // by compile, after judge had accepted
+  std::string gave_up;    // the reason why samples were not tried, or empty
 };
 
 }  // namespace byoc::conform

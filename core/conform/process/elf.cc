@@ -43,7 +43,7 @@ class Reader {
     std::memcpy(&value, bytes_.data() + offset, sizeof value);
     return value;
   }
-  /// Where in the file what will stand at `address` is.
+  /// Returns the offset in the file of the byte that is loaded at `address`; UINT64_MAX: none.
   uint64_t offset_of(uint64_t address) const {
     for (const Elf64_Phdr& s : segments_) {
       if (s.p_type == PT_LOAD && address >= s.p_vaddr && address - s.p_vaddr < s.p_filesz)
@@ -62,7 +62,7 @@ class Reader {
     return std::string(reinterpret_cast<const char*>(rest.data()),
                        static_cast<size_t>(end - rest.begin()));
   }
-  /// A name in the dynamic string table.
+  /// Returns a name from the dynamic string table.
   Result<std::string> name(uint64_t index) const {
     return text_at(offset_of(table_of(DT_STRTAB)) + index);
   }
@@ -102,7 +102,7 @@ class Reader {
     return {};
   }
 
-  /// The dynamic symbol table has no length of its own: its hash table tells.
+  /// Returns the number of dynamic symbols, from the hash table: the symbol table has no length.
   Result<uint64_t> symbol_count() const {
     if (uint64_t hash = table_of(DT_HASH)) {
       BYOC_TRY(auto count, at_address<uint32_t>(hash + 4));
@@ -142,7 +142,7 @@ class Reader {
     return {};
   }
 
-  /// Sections may have been stripped; only what is not in a segment is looked for here.
+  /// Searches the sections, when they are not stripped, for a note that is in no segment.
   void read_sections(const Elf64_Ehdr& header) {
     auto section = [&](uint64_t k) {
       return at<Elf64_Shdr>(header.e_shoff + k * sizeof(Elf64_Shdr));

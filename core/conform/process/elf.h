@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a shared object says of itself, read from its program headers alone: all that survives
-// `strip`.
+// Properties of a shared object, read from its program headers, which `strip` does not remove.
 #include <span>
 #include <string>
 #include <vector>
@@ -23,7 +22,8 @@ struct ElfImage {
   bool has_loose_note = false;  // a section .note.byoc that is in no segment
 };
 
-/// Errors: kInvalidArgument for what is no ELF shared object of this machine, or is cut short.
+/// Reads the file. Errors: kInvalidArgument when it is not an ELF shared object of this machine, or
+/// is cut short.
 Result<ElfImage> read_elf(const std::string& path);
 
 }  // namespace byoc::conform

@@ -17,7 +17,7 @@ namespace {
 constexpr std::byte kMargin{0xc3};
 constexpr size_t kMaxRanges = 256;
 
-/// What the handler searches: no locks, no allocation.
+/// A range in the table that the signal handler searches, without locks and without allocation.
 struct GuardedRange {
   const std::byte *begin, *end;  // guard pages included
   const std::byte *data, *data_end;
@@ -43,8 +43,8 @@ void describe_fault(const GuardedRange& range, const std::byte* address, char* t
   bool inside = address >= range.data && address < range.data_end;
   append(at, end,
          inside                 ? "it wrote to "
-         : address < range.data ? "it went in front of "
-                                : "it went past the end of ");
+         : address < range.data ? "it accessed memory before "
+                                : "it accessed memory past the end of ");
   append(at, end, range.name);
   if (inside) append(at, end, ", which is read-only,");
   *at = '\0';
@@ -107,7 +107,7 @@ bool GuardedMemory::margins_are_whole() const {
 }
 
 void name_faults() {
-  static char stack[1 << 14];  // the fault may be an overflow of the usual one
+  static char stack[1 << 14];  // the fault may be an overflow of the normal stack
   stack_t alternate{stack, 0, sizeof stack};
   sigaltstack(&alternate, nullptr);
   struct sigaction action {};

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Memory between guard pages, which cannot be accessed; it can be made read-only. In a child that
-// has called name_faults, an access outside of it ends the child with the name of the memory.
+// Memory between guard pages, which cannot be accessed. The memory can be made read-only. After
+// name_faults, an illegal access ends the child process and records the name of the memory.
 #include <cstddef>
 #include <memory>
 #include <string>
 
 namespace byoc::conform {
 
-/// Where the bytes are between the guard pages.
+/// The position of the bytes between the guard pages.
 enum class Placement {
   kAtStart,  // aligned to a page; the free bytes after them are filled and checked
   kAtEnd     // as close to the second guard page as `align` allows
@@ -16,7 +16,7 @@ enum class Placement {
 
 class GuardedMemory {
  public:
-  /// `name` is what messages call it, "input 0"; at least 1 byte is there.
+  /// Allocates at least 1 byte. Messages use `name`, as in "input 0".
   GuardedMemory(std::string name, size_t size, size_t align, Placement placement);
   GuardedMemory(GuardedMemory&& other) noexcept;
   GuardedMemory& operator=(GuardedMemory&&) = delete;
@@ -37,7 +37,7 @@ class GuardedMemory {
   size_t size_ = 0, place_ = 0;  // place_: in the table of guarded ranges
 };
 
-/// Installs the handler of illegal accesses in this process, which ought to be a child.
+/// Installs the handler of illegal accesses in this process, which must be a child.
 void name_faults();
 
 }  // namespace byoc::conform

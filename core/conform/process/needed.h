@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The libraries that a plugin names, opened as the loader would find them for it. For children.
+// Opens the libraries that a plugin names, as the loader finds them. For child processes.
 #include <string>
 
 namespace byoc::conform {
 
-/// $ORIGIN of a plugin at `path`, for open_needed.
+/// Makes the folder of `path` the $ORIGIN that open_needed uses.
 void enter_folder_of(const std::string& path);
-/// From beside the plugin, or from where the system has it; nullptr and dlerror() when it is not
-/// there.
+/// Opens a library in the plugin's folder, else in the system's folders. Returns nullptr when it
+/// cannot be loaded; dlerror() has the reason.
 void* open_needed(const std::string& library);
 
 }  // namespace byoc::conform

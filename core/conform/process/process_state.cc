@@ -33,7 +33,7 @@ uint64_t resident_bytes() {
   return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// The first that is in one list and not in the other.
+/// Returns the name of the first variable that is in one list and not in the other.
 std::string first_difference(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   std::vector<std::string> only;
   std::set_symmetric_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(only));

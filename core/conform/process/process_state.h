@@ -17,9 +17,9 @@ struct ProcessState {
   uint64_t float_mode = 0;
 };
 ProcessState read_process_state();
-/// The rounding mode and the treatment of denormals, without the flags of raised exceptions.
+/// Returns the rounding mode and the treatment of denormals, without the flags of exceptions.
 uint64_t float_mode();
-/// What has changed, by aspect: "threads" -> "leaves 1 thread running".
+/// Describes each change by its aspect: "threads" -> "leaves 1 thread running".
 std::map<std::string, std::string> differences(const ProcessState& before,
                                                const ProcessState& after);
 

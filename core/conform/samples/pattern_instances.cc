@@ -19,7 +19,7 @@ struct Value {
   TypeId type;
 };
 
-/// Made once: many graphs are made of one pattern.
+/// Returns the samples of an op. They are cached, because a pattern has many instances.
 const std::vector<Program>& samples_of(const OpDef& op) {
   static auto& samples = *new std::map<const OpDef*, std::vector<Program>>;
   auto [at, is_new] = samples.try_emplace(&op);
@@ -27,7 +27,8 @@ const std::vector<Program>& samples_of(const OpDef& op) {
   return at->second;
 }
 
-/// A pattern from the leaves up. Recursion as deep as the pattern is nested.
+/// Makes one instance of a pattern, from the leaves to the root. The depth of the recursion is that
+/// of the pattern.
 class Maker {
  public:
   Maker(uint64_t seed) : random_(seed) {}
@@ -40,7 +41,8 @@ class Maker {
   }
 
  private:
-  /// Parameters and constants come first in a function: ops are kept until all are known.
+  /// A parameter or a constant. These come first in a function, so that ops are stored in calls_
+  /// until all leaves are complete.
   struct Leaf {
     TypeId type;
     bool is_constant;
@@ -52,7 +54,7 @@ class Maker {
     std::vector<Value> args;
     std::vector<TypeId> types;
   };
-  static constexpr uint32_t kLeafBase = 1u << 20;  // numbers of leaves, before they have a place
+  static constexpr uint32_t kLeafBase = 1u << 20;  // added to the numbers of leaves until written()
 
   uint64_t pick(uint64_t n) { return random_() % n; }
 
@@ -61,7 +63,7 @@ class Maker {
     return {{kLeafBase + static_cast<uint32_t>(leaves_.size() - 1), 0}, type};
   }
 
-  /// The names that "same" speaks of: such a value is there before the op that reads it first.
+  /// Collects the names that "same" refers to: their values must exist before an op reads them.
   void find_shared(const PatternNode& p) {
     std::visit(overloaded{[](const PatternNode::Any&) {}, [](const PatternNode::Const&) {},
                           [](const PatternNode::Dollar&) {},
@@ -85,7 +87,8 @@ class Maker {
     return leaf(TensorType{DType::kF32, kShapes[pick(std::size(kShapes))]}, false, {});
   }
 
-  /// A value for `p`; `dollar` is what stands for "$". Nothing: a leaf whose type its op decides.
+  /// Makes a value for `p`, with `dollar` for "$". Returns nothing for a leaf whose type is decided
+  /// by the op that reads it.
   std::optional<Value> node(const PatternNode& p, const Value* dollar) {
     auto value = std::visit(
         overloaded{
@@ -116,7 +119,7 @@ class Maker {
     return value;
   }
 
-  /// parts: {Q, P}; Q `times` times on P.
+  /// Applies the pattern parts[0] `times` times to the value of parts[1].
   std::optional<Value> chained(const std::vector<PatternNode>& parts, uint64_t times) {
     std::optional<Value> value = node(parts[1], nullptr);
     for (uint64_t k = 0; k < times && value && !failed_; ++k) {
@@ -130,17 +133,17 @@ class Maker {
     return std::holds_alternative<PatternNode::Const>(p.kind);
   }
 
-  std::optional<Value> call(const PatternNode::Op& want, const Value* dollar) {
-    const OpDef* op = all_ops().find(want.op);
+  std::optional<Value> call(const PatternNode::Op& spec, const Value* dollar) {
+    const OpDef* op = all_ops().find(spec.op);
     if (op == nullptr) return fail();
     std::vector<std::optional<Value>> args;
     bool any_known = false;
-    for (const PatternNode& arg : want.args) {
+    for (const PatternNode& arg : spec.args) {
       args.push_back(node(arg, dollar));
       any_known |= args.back().has_value();
       if (failed_) return std::nullopt;
     }
-    return any_known ? complete(*op, want, args) : from_sample(*op, want);
+    return any_known ? complete(*op, spec, args) : from_sample(*op, spec);
   }
 
   std::optional<Value> fail() {
@@ -148,20 +151,20 @@ class Maker {
     return std::nullopt;
   }
 
-  /// All operands are leaves: their types are those of one of the op's samples.
-  std::optional<Value> from_sample(const OpDef& op, const PatternNode::Op& want) {
+  /// Makes a call whose operands are all leaves, with the types of one of the op's samples.
+  std::optional<Value> from_sample(const OpDef& op, const PatternNode::Op& spec) {
     std::vector<const Program*> programs;
     for (const Program& program : samples_of(op)) programs.push_back(&program);
     std::erase_if(programs, [&](const Program* candidate) {
       const Program& program = *candidate;
       const Function& main = program.module.function("main");
       const TensorType& result = *main.nodes.back().types[0];
-      bool dtype = want.dtypes.empty()
+      bool dtype = spec.dtypes.empty()
                        ? program.dtype == DType::kF32
-                       : std::count(want.dtypes.begin(), want.dtypes.end(), result.dtype) > 0;
-      bool rank = want.ranks.empty() || std::count(want.ranks.begin(), want.ranks.end(),
+                       : std::count(spec.dtypes.begin(), spec.dtypes.end(), result.dtype) > 0;
+      bool rank = spec.ranks.empty() || std::count(spec.ranks.begin(), spec.ranks.end(),
                                                    static_cast<int64_t>(result.shape.size()));
-      bool arity = !want.has_args || main.num_params() == want.args.size();
+      bool arity = !spec.has_args || main.num_params() == spec.args.size();
       return !dtype || !rank || !arity || *num_elements(result.shape) == 0;
     });
     if (programs.empty()) return fail();
@@ -169,18 +172,19 @@ class Maker {
     const Function& main = program.module.function("main");
     std::vector<Value> args;
     for (size_t k = 0; k < main.num_params(); ++k) {
-      bool constant = want.has_args && is_constant(want.args[k]);
+      bool constant = spec.has_args && is_constant(spec.args[k]);
       args.push_back(leaf(main.nodes[k].types[0], constant, program.domains[k]));
-      remember(want, k, args.back());
+      remember(spec, k, args.back());
     }
-    return finish(op, want, *std::get<Call>(main.nodes.back().kind).attrs, args);
+    return finish(op, spec, *std::get<Call>(main.nodes.back().kind).attrs, args);
   }
 
-  void remember(const PatternNode::Op& want, size_t k, const Value& value) {
-    if (want.has_args && !want.args[k].as.empty()) captured_[want.args[k].as] = value;
+  void remember(const PatternNode::Op& spec, size_t k, const Value& value) {
+    if (spec.has_args && !spec.args[k].as.empty()) captured_[spec.args[k].as] = value;
   }
 
-  /// What may stand beside a value: its own type, and what broadcasts or multiplies with it.
+  /// Returns types for the other operands of an op that reads a value of type `known`: the same
+  /// type, and types that broadcast or multiply with it.
   static std::vector<TypeId> partners(TypeId known) {
     const Shape& shape = known->shape;
     DType dtype = known->dtype;
@@ -197,9 +201,9 @@ class Maker {
     return out;
   }
 
-  /// Some operands are there; leaves beside them get the first types that the op allows, from a
-  /// place in the list that is chosen at random.
-  std::optional<Value> complete(const OpDef& op, const PatternNode::Op& want,
+  /// Makes a call of which some operands exist. The others become leaves of the first type that the
+  /// op allows, in the list of partners from a random start.
+  std::optional<Value> complete(const OpDef& op, const PatternNode::Op& spec,
                                 const std::vector<std::optional<Value>>& args) {
     auto known = std::find_if(args.begin(), args.end(), [](auto& arg) { return arg.has_value(); });
     std::vector<TypeId> choices = partners((*known)->type);
@@ -210,23 +214,23 @@ class Maker {
       TypeId choice = choices[(first + n) % choices.size()];
       std::vector<TypeId> types;
       for (const auto& arg : args) types.push_back(arg ? arg->type : choice);
-      auto results = infer_types(op, types, constrained(want, *attrs));
-      if (!results.ok() || (!want.args.empty() && (*results)[0] != (*known)->type &&
+      auto results = infer_types(op, types, constrained(spec, *attrs));
+      if (!results.ok() || (!spec.args.empty() && (*results)[0] != (*known)->type &&
                             op.kind == FusionKind::kBroadcast))
         continue;
       std::vector<Value> all;
       for (size_t k = 0; k < args.size(); ++k) {
-        all.push_back(args[k] ? *args[k] : leaf(choice, is_constant(want.args[k]), {}));
-        remember(want, k, all.back());
+        all.push_back(args[k] ? *args[k] : leaf(choice, is_constant(spec.args[k]), {}));
+        remember(spec, k, all.back());
       }
-      return finish(op, want, *attrs, all);
+      return finish(op, spec, *attrs, all);
     }
     return fail();
   }
 
-  /// `attrs` with what the pattern says of them.
-  Attrs constrained(const PatternNode::Op& want, Attrs attrs) {
-    for (const AttrTest& test : want.attrs) {
+  /// Returns `attrs` with the values that the pattern requires.
+  Attrs constrained(const PatternNode::Op& spec, Attrs attrs) {
+    for (const AttrTest& test : spec.attrs) {
       const AttrValue* have = attrs.find(test.name);
       if (test.kind == AttrTest::kEquals || test.kind == AttrTest::kIn) {
         attrs.set(test.name, test.values[pick(test.values.size())]);
@@ -249,9 +253,9 @@ class Maker {
     return attrs;
   }
 
-  std::optional<Value> finish(const OpDef& op, const PatternNode::Op& want, const Attrs& attrs,
+  std::optional<Value> finish(const OpDef& op, const PatternNode::Op& spec, const Attrs& attrs,
                               const std::vector<Value>& args) {
-    auto complete = complete_attrs(op, constrained(want, attrs));
+    auto complete = complete_attrs(op, constrained(spec, attrs));
     std::vector<TypeId> in;
     for (const Value& arg : args) in.push_back(arg.type);
     if (!complete.ok()) return fail();
@@ -334,10 +338,10 @@ std::vector<std::string> unknown_ops(const Pattern& pattern) {
 }
 
 std::vector<Instance> instances_of(const Pattern& pattern, uint64_t seed, size_t tries,
-                                   size_t wanted) {
+                                   size_t count) {
   std::vector<Instance> out;
   std::set<std::string> seen;
-  for (size_t k = 0; k < tries && out.size() < wanted; ++k) {
+  for (size_t k = 0; k < tries && out.size() < count; ++k) {
     auto instance = Maker(seed * 1000 + k).make(pattern.tree().root);
     if (!instance) continue;
     const Function& main = instance->module.function("main");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Graphs made after a pattern: its ops on operands of fitting types, with attributes that it
-// allows, chosen from a seed.
+// Makes graphs that match a pattern: its ops on operands of valid types, with attributes that it
+// allows, chosen by a seed.
 #include "byoc/pass/pattern.h"
 #include "core/conform/samples/samples.h"
 
@@ -16,10 +16,10 @@ struct Instance {
   size_t ops = 0;  // that the pattern matches
 };
 
-/// At most `wanted` different ones that the host's matcher accepts, out of `tries`.
+/// Makes `tries` graphs and returns at most `count` different ones that the host's matcher accepts.
 std::vector<Instance> instances_of(const Pattern& pattern, uint64_t seed, size_t tries,
-                                   size_t wanted);
-/// Ops that the pattern names and the registry lacks.
+                                   size_t count);
+/// Returns the ops that the pattern names and the registry does not have.
 std::vector<std::string> unknown_ops(const Pattern& pattern);
 
 }  // namespace byoc::conform

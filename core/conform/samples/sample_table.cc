@@ -5,7 +5,7 @@ namespace byoc::conform {
 namespace {
 
 const SampleRow kRows[] = {
-    // Functions that are defined in a part of the numbers.
+    // Functions whose domain is a part of the numbers.
     {"log sqrt rsqrt reciprocal", "T[2,3,5]:0.25..4 | T[7]:0.25..4 | T[]:0.25..4 | T[0,3]", ""},
     {"acosh", "T[2,3,5]:1..4 | T[7]:1..4 | T[1]:1..4 | T[0,3]", ""},
     {"asin acos atanh", "T[2,3,5]:-0.9..0.9 | T[7]:-0.9..0.9 | T[]:-0.9..0.9 | T[0,3]", ""},

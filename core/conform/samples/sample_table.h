@@ -5,15 +5,15 @@
 
 namespace byoc::conform {
 
-/// ops: names with spaces between. operands: alternatives with "|" between, each a list of types
-/// where T stands for the dtype that is tried and ":low..high" for the values; attrs: alternatives
-/// too. Every alternative of one goes with every one of the other.
+/// Samples of some ops. `ops` has names separated by spaces. `operands` has alternatives separated
+/// by "|", each a list of types: T is the dtype that is tried, ":low..high" the range of values.
+/// `attrs` has alternatives as well. Each alternative of operands is tried with each one of attrs.
 struct SampleRow {
   std::string_view ops, operands, attrs;
 };
 std::span<const SampleRow> sample_rows();
 
-/// What rules of the table use for ops of one operand, and of two with broadcasting.
+/// Operands for ops without a row: of one operand, of two with broadcasting, and of reductions.
 inline constexpr std::string_view kUnary = "T[2,3,5] | T[7] | T[1] | T[] | T[0,3] | T[3,1,1,1,2]";
 inline constexpr std::string_view kBinary =
     "T[2,3,5] T[2,3,5] | T[2,3,5] T[5] | T[2,1,5] T[3,1] | T[] T[3,5] | T[1] T[1] | T[0,5] T[5] | "

@@ -39,7 +39,7 @@ double number(std::string_view text) {
   return value;
 }
 
-/// "T[2,3]:0..4" for a dtype.
+/// The type and the values of an operand, parsed from "T[2,3]:0..4" for a dtype T.
 struct Operand {
   std::string type;
   Domain domain;
@@ -57,7 +57,8 @@ Operand parse_operand(std::string_view text, DType dtype) {
   return out;
 }
 
-/// Nothing when the op does not allow these types, or has no kernel for them.
+/// Makes a program of one op. Returns nothing when the op does not allow these types, or has no
+/// kernel for them.
 std::optional<Program> make(const OpDef& op, std::string_view operands, std::string_view attrs,
                             DType dtype) {
   Program out;
@@ -99,7 +100,7 @@ bool names(std::string_view list, std::string_view op) {
   return std::find(words.begin(), words.end(), op) != words.end();
 }
 
-/// Rows that name the op, else what its place in the table of ops says.
+/// Returns the rows that name the op; without any, rows that its fusion kind and operands allow.
 std::vector<SampleRow> rows_of(const OpDef& op) {
   std::vector<SampleRow> rows;
   for (const SampleRow& row : sample_rows()) {
@@ -110,7 +111,7 @@ std::vector<SampleRow> rows_of(const OpDef& op) {
   bool has_axes = std::any_of(op.attrs.begin(), op.attrs.end(),
                               [](const AttrSpec& attr) { return attr.name == "axes"; });
   if (open) return rows;
-  bool only_rows = !rows.empty() && rows[0].attrs.empty();  // of its own domain
+  bool only_rows = !rows.empty() && rows[0].attrs.empty();  // with a domain of their own
   if (op.kind == FusionKind::kElementwise && op.inputs.size() == 1 && !only_rows)
     rows.insert(rows.begin(), {op.name, kUnary, ""});
   if (!rows.empty()) return rows;
@@ -182,7 +183,7 @@ std::vector<std::string> ops_without_samples() {
 Special most_special(const OpDef& op) {
   constexpr std::string_view kChoosing =
       "relu leaky_relu prelu thresholded_relu clip maximum minimum max min hard_sigmoid hard_swish";
-  // Of a window that holds -inf alone oneDNN gives the lowest finite number, which it starts from.
+  // For a window of -inf alone oneDNN returns the lowest finite number, its initial value.
   constexpr std::string_view kWindows = "max_pool global_max_pool";
   if (names(kWindows, op.name)) return Special::kDenormals;
   return names(kChoosing, op.name) ? Special::kInfinities : Special::kNans;
