@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reading models of other formats.
+// Reads models of other formats.
 #include <map>
 #include <string>
 
@@ -10,19 +10,19 @@
 namespace byoc {
 
 struct ImportOptions {
-  /// "x" -> 1x3x224x224, or a named size "N" -> 1: known before shapes are needed.
+  /// "x" -> 1x3x224x224, or a named size "N" -> 1. They are used before shapes are inferred.
   std::map<std::string, std::vector<int64_t>> shapes;
   std::map<std::string, std::pair<TensorType, std::shared_ptr<const Buffer>>>
       bind;  // input -> constant
 };
 
-/// An ONNX file as a module with one function "main": ONNX's graph inputs that are no initializers
-/// become parameters in order, results in order. Shape arithmetic on known shapes folds away while
-/// reading. Names of nodes become locs (or the first output's name); names of inputs and outputs
-/// are kept in the function's attributes `input_names`, `output_names`, the opset in `opset`.
-/// External data is read only from inside the model's folder. Errors: slugs "model-file",
-/// "onnx-parse", "onnx-unsupported" (node, op, domain, opset), "onnx-graph" (cycles, order),
-/// "external-data", "input-shape".
+/// Reads an ONNX file as a module with one function "main". ONNX's graph inputs that are no
+/// initializers become parameters in order; results keep their order. Shape arithmetic on known
+/// shapes is folded while reading. Names of nodes (or of their first output) become locs; names of
+/// inputs and outputs are kept in the function's attributes `input_names` and `output_names`, the
+/// opset in `opset`. External data is read only from inside the model's folder. Errors: slugs
+/// "model-file", "onnx-parse", "onnx-unsupported" (node, op, domain, opset), "onnx-graph" (cycles,
+/// order), "external-data", "input-shape".
 Result<IRModule> import_onnx(const std::string& path, const OpRegistry& ops,
                              const ImportOptions& options = {});
 
@@ -34,8 +34,8 @@ struct ModelInput {
   std::vector<int64_t> dims;  // -1: not a number in the file
   bool has_default = false;   // an initializer: no parameter of "main"
 };
-/// The graph's inputs in order, without reading the rest into a module; for --bind, which needs
-/// their types before the import. Errors: as import_onnx.
+/// Returns the graph's inputs in order, without reading the rest into a module; for --bind, which
+/// needs their types before the import. Errors: as import_onnx.
 Result<std::vector<ModelInput>> onnx_inputs(const std::string& path);
 
 }  // namespace byoc

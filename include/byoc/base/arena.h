@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where intermediate tensors live in one block of memory, from their lifetimes alone.
+// Places intermediate tensors in one block of memory. The input is their lifetimes alone.
 #include <cstdint>
 #include <vector>
 
 namespace byoc {
 
-/// Bytes are multiples of the alignment; live from step `first` to step `last`, both included.
+/// The lifetime of one tensor, from step `first` to step `last`, both included. Sizes in bytes are
+/// multiples of the alignment.
 struct Lifetime {
   uint64_t bytes = 0;
   uint32_t first = 0, last = 0;
@@ -18,9 +19,9 @@ struct ArenaPlan {
   uint64_t peak_live_bytes = 0;  // no plan can be smaller
 };
 
-/// No two lifetimes that share a step overlap in memory. Deterministic. Up to a few thousand
-/// lifetimes several orders are tried and the smallest plan wins; beyond, one best-fit sweep in
-/// order of time, O(n log n).
+/// Gives each lifetime an offset. No two lifetimes that share a step overlap in memory.
+/// Deterministic. Up to a few thousand lifetimes several orders are tried and the smallest plan
+/// wins; for more there is one best-fit sweep in order of time, O(n log n).
 ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes);
 
 }  // namespace byoc

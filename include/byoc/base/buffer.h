@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Immutable bytes with a content key: weights, wherever they came from. Buffers are shared, never
+// Immutable bytes with a content key, used for weights of any origin. Buffers are shared, never
 // copied; two buffers are equal exactly when their bytes are.
 #include <array>
 #include <cstddef>
@@ -26,19 +26,20 @@ inline void print_to(std::string& out, const ContentKey& key) { out.append(key.h
 class Buffer {
  public:
   static constexpr size_t kAlignment = 64;
-  /// A copy of `bytes`, aligned.
+  /// Copies `bytes` to aligned memory.
   static std::shared_ptr<const Buffer> copy(std::span<const std::byte> bytes);
-  /// Memory of `size` bytes that `fill` writes before the key is computed.
+  /// Allocates `size` bytes, which `fill` writes before the key is computed.
   template <class Fill>
   static std::shared_ptr<const Buffer> make(size_t size, Fill&& fill) {
     auto memory = allocate(size);
     fill(memory.get());
     return adopt({memory.get(), size}, std::shared_ptr<const void>(memory));
   }
-  /// A view; `owner` lives as long as the buffer. `bytes` must be aligned to 64, else it is copied.
+  /// Makes a view; `owner` lives as long as the buffer. Bytes that are not aligned to 64
+  /// are copied.
   static std::shared_ptr<const Buffer> adopt(std::span<const std::byte> bytes,
                                              std::shared_ptr<const void> owner);
-  /// As adopt, for bytes whose key the caller has just verified or stored beside them.
+  /// Does the same as adopt for bytes whose key the caller has just verified or stored beside them.
   static std::shared_ptr<const Buffer> adopt_keyed(std::span<const std::byte> bytes,
                                                    std::shared_ptr<const void> owner,
                                                    const ContentKey& key);

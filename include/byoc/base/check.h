@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// BYOC_CHECK(condition, parts...): for our own bugs alone. Prints the place, the condition and the
-// parts, and aborts; it stays in release builds.
+// BYOC_CHECK(condition, parts...) is for byoc's own bugs alone. It prints the place, the condition
+// and the parts, and aborts; it stays in release builds.
 #include "byoc/base/status.h"
 
 namespace byoc {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Every environment variable byoc reads, in one table. Flags beat these, these beat defaults.
+// Every environment variable byoc reads, in one table. A flag overrides the variable, and the
+// variable overrides the default.
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,7 +12,7 @@ struct EnvVariable {
   std::string_view name, fallback, doc;
 };
 std::span<const EnvVariable> env_variables();
-/// The value, or the table's fallback when unset. `name` must stand in the table.
+/// Returns the value, or the table's fallback when unset. `name` must be in the table.
 std::string env_value(std::string_view name);
 bool env_is_set(std::string_view name);
 

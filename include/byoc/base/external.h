@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a plugin made of functions, as bytes without handles: shared by the IR (attribute
-// external_mods), the artifact and the runtime.
+// The result of compiling functions by a plugin, as bytes without handles. It is shared by the IR
+// (attribute external_mods), the artifact and the runtime.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,29 +13,29 @@
 
 namespace byoc {
 
-/// A type at run time: extents are numbers.
+/// The type of a tensor at run time: extents are numbers.
 struct TensorSpec {
   DType dtype = DType::kF32;
   std::vector<int64_t> dims;
   friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
 };
 void print_to(std::string& out, const TensorSpec& spec);  // "f32[1,3,32,32]"
-/// Reads what print_to writes. Errors: kInvalidArgument, slug "type-syntax", with what stands
-/// there.
+/// Reads the text that print_to writes. Errors: kInvalidArgument, slug "type-syntax", with the text
+/// that was found.
 Result<TensorSpec> parse_tensor_spec(std::string_view text);
-/// Bytes of a compact tensor. Errors: kOutOfRange when it does not fit in 63 bits.
+/// Returns the bytes of a compact tensor. Errors: kOutOfRange when it does not fit in 63 bits.
 Result<int64_t> size_bytes(const TensorSpec& spec);
 int64_t num_elements(const TensorSpec& spec);  // dims checked before
 
 struct ExternalConstant {
   std::string name;
-  ContentKey key;  // the bytes stand in the module's pool
+  ContentKey key;  // the bytes are in the module's pool
   TensorSpec type;
   uint8_t use = 2;  // 0 unused 1 copied 2 kept (byoc_kernel_info)
   friend bool operator==(const ExternalConstant&, const ExternalConstant&) = default;
 };
 
-/// All that calling and planning memory need, so that nobody has to ask the plugin again.
+/// Holds all that calling and planning memory need, so that the plugin is not called again for it.
 struct ExternalFunction {
   std::string symbol;
   uint32_t n_in = 0, n_out = 0;
@@ -43,7 +43,7 @@ struct ExternalFunction {
   std::vector<std::pair<ContentKey, uint64_t>> packed;  // save's packed constants, with alignment
   std::vector<std::pair<uint32_t, uint32_t>> inplace;   // (input, output) that may share memory
   uint64_t workspace_bytes = 0, workspace_align = 1, flags = 0;
-  std::string implementation;  // the plugin's words, may be empty
+  std::string implementation;  // in the plugin's words, may be empty
   double flops = 0;            // of the ops inside
   uint64_t ops = 0;
   std::vector<std::string> locs;  // the user's names of those ops, each once
@@ -58,7 +58,7 @@ struct ExternalModule {
   std::vector<ExternalFunction> functions;
   std::shared_ptr<const Buffer> blob;
 };
-/// By content: blobs are compared by bytes.
+/// Compares contents; blobs are compared by bytes.
 bool operator==(const ExternalModule& a, const ExternalModule& b);
 
 }  // namespace byoc

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The error of a run that reads or writes at an index outside of its tensor, in the same words
-// whichever kernel finds it.
+// The error of a run that reads or writes at an index outside of its tensor. All kernels report it
+// in the same words.
 #include "byoc/base/status.h"
 
 namespace byoc {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// JSON from plugins, logs, artifacts and users comes in here and nowhere else: size and depth are
-// checked before the parser sees the text, so that hostile nesting cannot overflow the stack.
+// The only entry for JSON from plugins, logs, artifacts and users. Size and depth are checked
+// before the parser reads the text, so that hostile nesting cannot overflow the stack.
 #include <nlohmann/json.hpp>
 
 #include "byoc/base/status.h"
@@ -13,10 +13,10 @@ using Json = nlohmann::ordered_json;
 inline constexpr size_t kJsonMaxBytes = size_t{1} << 31;
 inline constexpr int kJsonMaxDepth = 64;
 
-/// Errors: kInvalidArgument with slug "json-size", "json-depth" or "json-syntax".
+/// Parses `text`. Errors: kInvalidArgument with slug "json-size", "json-depth" or "json-syntax".
 Result<Json> parse_json(std::string_view text, size_t max_bytes = kJsonMaxBytes,
                         int max_depth = kJsonMaxDepth);
-/// The check alone, for readers that stream (SAX) instead of building a tree.
+/// Makes the checks alone, for readers that stream (SAX) instead of building a tree.
 Status scan_json(std::string_view text, size_t max_bytes = kJsonMaxBytes,
                  int max_depth = kJsonMaxDepth);
 

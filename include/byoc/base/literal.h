@@ -9,12 +9,13 @@
 
 namespace byoc {
 
-/// Shortest decimal that reads back equal, "inf", "-inf", "nan", "true", "false"; "0x..." gives the
-/// bits of what has no such form: other NaNs, bools that are neither 0 nor 1.
+/// Appends the shortest decimal that reads back equal, "inf", "-inf", "nan", "true" or
+/// "false". Values without such a form (other NaNs, bools that are neither 0 nor 1) are
+/// printed as bits, "0x...".
 void print_element(std::string& out, DType dtype, const std::byte* from);
-/// Writes one element; false when `text` is none of `dtype`, or does not fit.
+/// Writes one element; returns false when `text` is no element of `dtype`, or does not fit.
 bool parse_element(std::string_view text, DType dtype, std::byte* to);
-/// The element as a number; 64-bit integers are rounded.
+/// Returns the element as a number; 64-bit integers are rounded.
 double element_value(DType dtype, const std::byte* from);
 
 }  // namespace byoc

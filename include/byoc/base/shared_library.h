@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Boost.DLL behind one class: how byoc loads any shared object.
+// Loads shared objects. All uses of Boost.DLL are in this class.
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -11,23 +11,25 @@
 
 namespace byoc {
 
-/// Loaded with all symbols bound, and visible to nobody else. Closed when destroyed, unless kept.
+/// A library loaded with all symbols bound, and visible to no other library. Closed when destroyed,
+/// unless kept.
 class SharedLibrary {
  public:
-  /// path: absolute. Errors: kFailedPrecondition that names the missing library or symbol, with the
-  /// cure as help.
+  /// Opens the library at `path`, which is absolute. Errors: kFailedPrecondition that names the
+  /// missing library or symbol, with the remedy as help.
   static Result<SharedLibrary> open(const std::string& path);
-  /// Opens a shared object that is in memory: writes it to a private temporary file in $TMPDIR, /tmp
-  /// or /dev/shm, opens that and unlinks it. Folders may be full, read-only or mounted noexec, so
-  /// the first that works is taken. Each call opens a library of its own. `label` is a part of the
-  /// file's name; callers that have separate copies of this code in one process need different
-  /// labels. Errors: those of open and of writing the file, from the first folder that was tried.
+  /// Opens a shared object that is in memory: writes it to a private temporary file in $TMPDIR,
+  /// /tmp or /dev/shm, opens that file and unlinks it. Folders may be full, read-only or mounted
+  /// noexec, so the first that works is used. Each call opens a library of its own. `label` is a
+  /// part of the file's name; callers that have separate copies of this code in one process need
+  /// different labels. Errors: those of open and of writing the file, from the first folder that
+  /// was tried.
   static Result<SharedLibrary> open_bytes(std::span<const std::byte> object,
                                           std::string_view label);
   SharedLibrary(SharedLibrary&&) noexcept;
   SharedLibrary& operator=(SharedLibrary&&) noexcept;
   ~SharedLibrary();
-  /// nullptr when there is no such symbol.
+  /// Returns nullptr when there is no such symbol.
   void* symbol(const char* name) const;
   /// Leaves the library mapped until the process ends; this object is empty then.
   void keep();

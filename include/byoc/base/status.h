@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Errors as values. What a model, a file, a plugin or the machine causes comes back as Status or
-// Result<T>; what we caused ourselves stops in BYOC_CHECK (check.h). No exception crosses a public
-// function.
+// Errors as values. An error caused by a model, a file, a plugin or the machine is returned as
+// Status or Result<T>; a bug of byoc stops in BYOC_CHECK (check.h). No exception leaves a
+// public function.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace byoc {
 
-/// The 16 canonical codes and three of ours; the numbers are those of the plugin ABI.
+/// The 16 canonical codes and three of byoc's; the numbers are those of the plugin ABI.
 enum class Code : uint32_t {
   kOk = 0,
   kCancelled = 1,
@@ -37,8 +37,9 @@ enum class Code : uint32_t {
 };
 std::string_view code_name(Code code);  // "invalid-argument"
 
-/// Success, or what went wrong: the message says what and which value, `where` the file or node,
-/// `help` what to do next, `slug` is a stable short name that tests and users can match.
+/// Success, or an error: `message` describes the fault with the value at fault, `where` is the file
+/// or node, `help` is the next step for the user, `slug` is a stable short name that tests and
+/// users can match.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -58,7 +59,7 @@ class [[nodiscard]] Status {
   Status&& with_help(std::string help) &&;
   /// Adds a place; an outer place is put before an inner one: "model.onnx: node "Conv_0"".
   Status&& at(std::string_view place) &&;
-  /// "error[slug]: message\n  where\n  help: ...", as the commands print it.
+  /// Returns "error[slug]: message\n  where\n  help: ...", as the commands print it.
   std::string to_string() const;
 
  private:
@@ -88,8 +89,8 @@ class [[nodiscard]] Result {
   Status status_;
 };
 
-// Text of anything printable: numbers, strings, and types with `void print_to(std::string&, const
-// T&)`.
+// Appends the text of a printable value: numbers, strings, and types with `void
+// print_to(std::string&, const T&)`.
 inline void print_to(std::string& out, std::string_view text) { out.append(text); }
 inline void print_to(std::string& out, const std::string& text) { out.append(text); }
 inline void print_to(std::string& out, const char* text) { out.append(text); }

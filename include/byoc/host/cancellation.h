@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Cancelling long work of plugins from another thread or a signal handler, and seeing how far it is.
+// Cancels long work of plugins from another thread or a signal handler, and reports its progress.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,7 +10,7 @@ struct byoc_cancel;
 
 namespace byoc {
 
-/// Outlives the work it is given to. Thread-safe.
+/// Outlives the work that receives it. Thread-safe.
 class Cancellation {
  public:
   using ShowProgress = std::function<void(uint32_t permille, std::string_view what)>;
@@ -20,17 +20,18 @@ class Cancellation {
   Cancellation& operator=(const Cancellation&) = delete;
   ~Cancellation();
 
-  /// May be called in a signal handler. There is no way back.
+  /// Cancels for good. May be called in a signal handler.
   void cancel() noexcept;
   bool is_cancelled() const noexcept;
   /// Returns true while a Scope lives: cancelled work ends soon. May be called in a signal handler.
   bool is_polled() const noexcept;
-  /// `show` is called by one thread at a time, with what plugins report; null: by none.
+  /// Sets the function that receives the progress that plugins report; it is called by one thread
+  /// at a time. Null: none.
   void set_progress(ShowProgress show);
-  /// What plugins poll, as the ABI passes it.
+  /// Returns the struct that plugins poll, as the ABI passes it.
   const byoc_cancel* raw() const { return state_.get(); }
 
-  /// Marks work that looks at the cancellation. Null: no cancellation.
+  /// Marks work that polls the cancellation. Null: no cancellation.
   class Scope {
    public:
     explicit Scope(const Cancellation* cancellation);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The plugins of this process. Files are found, checked before anything of theirs runs, opened, and
-// asked; a plugin that cannot be used is listed with its reason and never stops the others.
-// All C ABI calls go through the classes here: statuses become Status, handles become RAII.
+// The plugins of this process. Files are found, checked before any of their code runs, opened and
+// queried; a plugin that cannot be used is listed with its reason and never stops the others. All C
+// ABI calls go through the classes here: statuses become Status, handles become RAII.
 #include <map>
 #include <memory>
 #include <mutex>
@@ -39,7 +39,7 @@ struct CompileFunction {
   uint32_t n_in = 0, n_out = 0;
 };
 
-/// How functions are compiled.
+/// Options of compiling functions.
 struct CompileOptions {
   std::string target_json = "{}";  // the machine; {}: this one
   uint32_t threads = 1;            // of a run
@@ -55,17 +55,17 @@ struct WantedLayout {
 };
 
 struct CompileResult {
-  Status status;                                      // code kDeclined: `function` goes elsewhere
+  Status status;                                      // kDeclined: `function` goes elsewhere
   int64_t function = -1, node = -1;                   // index where the status points, or -1
   ExternalModule module;                              // flops and ops of functions are the caller's
   std::vector<std::shared_ptr<const Buffer>> packed;  // bytes of the packed constants
 };
 
-/// Handles of a loaded external module; kernels live as long as it, and it no longer than the
-/// PluginSet. Movable only.
+/// Handles of a loaded external module. Its kernels live as long as it does, and it must not
+/// outlive the PluginSet. Movable only.
 class LoadedModule {
  public:
-  /// What a kernel said after this load; the workspace may differ from the one saved at compile,
+  /// The info of a kernel after this load; the workspace may differ from the one saved at compile,
   /// because it depends on the machine and on the number of threads.
   struct Kernel {
     byoc_kernel* handle = nullptr;
@@ -93,8 +93,8 @@ class LoadedModule {
   std::vector<Kernel> kernels_;
 };
 
-/// A usable plugin with one open instance. Thread-safe as plugin-abi.md says: calls on one instance
-/// are serialised here, except `judge`, which is pure.
+/// A usable plugin with one open instance. Thread-safe as stated in docs/plugin-abi.md ("Threads"):
+/// calls on one instance are serialised here, except `judge`, which is pure.
 class Plugin {
  public:
   ~Plugin();
@@ -109,31 +109,32 @@ class Plugin {
   uint64_t max_bytes() const;  // 0: no limit
   const std::vector<PluginPattern>& patterns() const { return patterns_; }
   bool has_judge() const;
-  /// pattern: index into patterns(), or BYOC_NO_PATTERN for a single op no pattern names.
+  /// Returns the plugin's verdict on a candidate. `pattern` is an index into patterns(), or
+  /// BYOC_NO_PATTERN for a single op that no pattern names.
   Result<Verdict> judge(uint32_t pattern, std::string_view candidate_json) const;
-  /// Compiles, reads kernel infos, saves: bytes come back and nothing of the plugin stays alive.
-  /// Status kCancelled, slug "interrupted", once options.cancel is cancelled.
+  /// Compiles, reads kernel infos and saves: returns bytes, and no object of the plugin stays
+  /// alive. Status kCancelled, slug "interrupted", once options.cancel is cancelled.
   CompileResult compile(std::span<const CompileFunction> functions,
                         const CompileOptions& options) const;
   CompileResult compile(std::span<const CompileFunction> functions, const std::string& target_json,
                         uint32_t threads, uint32_t flags) const {
     return compile(functions, CompileOptions{target_json, threads, flags});
   }
-  /// `constants`: one buffer per distinct key of the module's functions, in order of first use.
-  /// allow_native: whether the plugin may run machine code of the blob. Errors: the plugin's;
-  /// kCancelled, slug "interrupted".
+  /// Loads a module. `constants` has one buffer per distinct key of the module's functions, in
+  /// order of first use; `allow_native` permits the plugin to run machine code of the blob. Errors:
+  /// the plugin's; kCancelled, slug "interrupted".
   Result<LoadedModule> load(const ExternalModule& module,
                             const std::vector<std::shared_ptr<const Buffer>>& constants,
                             uint32_t threads, const Cancellation* cancel = nullptr,
                             bool allow_native = true) const;
-  /// The layouts it computes in on that machine, in order of preference; none without the slot.
-  /// Errors: kInternal, slug "plugin-defect", for rows that are no byoc_layout.
+  /// Returns the layouts that the plugin computes in on that machine, in order of preference; none
+  /// without the slot. Errors: kInternal, slug "plugin-defect", for rows that are no byoc_layout.
   Result<std::vector<WantedLayout>> layouts(const std::string& target_json) const;
-  /// The function's code as text; form: "llvm" or "asm". Errors: kUnimplemented when the plugin
-  /// shows none of that form; those of compiling.
+  /// Returns the function's code as text; `form` is "llvm" or "asm". Errors: kUnimplemented when
+  /// the plugin shows none of that form; those of compiling.
   Result<std::string> show(const CompileFunction& function, const CompileOptions& options,
                            std::string_view form) const;
-  /// 0 unknown 1 no 2 works, recompiling is better 3 best (byoc_plugin::compat).
+  /// Returns 0 unknown, 1 no, 2 works but recompiling is better, 3 best (byoc_plugin::compat).
   Result<uint32_t> compat(const std::string& compat) const;
 
  private:
@@ -149,7 +150,7 @@ class Plugin {
                                    const std::vector<std::shared_ptr<const Buffer>>& constants,
                                    uint32_t threads, const Cancellation* cancel,
                                    bool allow_native) const;
-  byoc_plugin table_{};  // a copy: fields it does not know are zero
+  byoc_plugin table_{};  // a copy: fields that its version lacks are zero
   byoc_instance* instance_ = nullptr;
   mutable std::mutex mutex_;
   std::string id_, version_, path_, options_json_;
@@ -165,21 +166,22 @@ struct PluginSearch {
   std::vector<std::string> files;    // --plugin FILE, first in the order
   std::vector<std::string> folders;  // searched after the files
   std::map<std::string, std::map<std::string, std::string>> options;  // id -> name -> value
-  /// Set: the only ids to open. Of files that hold others the manifest is read, and nothing runs.
+  /// Set: the only ids to open. Files with other ids have their manifest read, and none of their
+  /// code runs.
   std::optional<std::set<std::string>> ids;
 };
-/// BYOC_PLUGIN_PATH (ignored when the process is set-id), then <prefix>/lib/byoc/plugins relative
-/// to the running executable.
+/// Returns BYOC_PLUGIN_PATH (ignored when the process is set-id), then <prefix>/lib/byoc/plugins
+/// relative to the running executable.
 PluginSearch default_plugin_search();
 
 /// Made once, shared by compilations and Sessions; immutable afterwards.
 class PluginSet {
  public:
-  /// Never fails as a whole; see refused(). Options for an id nobody has are an error of `check`.
+  /// Never fails as a whole; see refused(). `check` reports options for an id that no plugin has.
   static std::shared_ptr<const PluginSet> load(const PluginSearch& search);
   const Plugin* find(std::string_view id) const;
-  /// Errors: kNotFound, slug "unknown-plugin", with the nearest id, the ids found, and why a plugin
-  /// of that id was refused.
+  /// Returns the plugin of that id. Errors: kNotFound, slug "unknown-plugin", with the nearest id,
+  /// the ids found, and the reason when a plugin of that id was refused.
   Result<const Plugin*> get(std::string_view id) const;
   std::span<const std::unique_ptr<Plugin>> all() const {
     return plugins_;
@@ -195,11 +197,11 @@ class PluginSet {
 };
 
 /// Ends the use of plugins in this process: calls the `shutdown` of every library that has one and
-/// whose instances are all closed, once. Later PluginSets refuse those libraries. Programs call it
-/// last, when no PluginSet is left. A failure is printed as a warning.
+/// has no open instance, once. Later PluginSets refuse those libraries. Programs call it last, when
+/// no PluginSet is left. A failure is printed as a warning.
 void shutdown_plugins();
 
-/// The host table handed to every plugin; threads, allocation, constants, log.
+/// Returns the host table handed to every plugin: threads, allocation, constants, log.
 const byoc_host* host_table();
 
 }  // namespace byoc

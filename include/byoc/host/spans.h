@@ -9,7 +9,8 @@
 
 namespace byoc {
 
-/// What a kernel told of its inside (byoc_host::span), once for all spans that only differ in time.
+/// The label of spans that a kernel reports (byoc_host::span); spans that differ only in time
+/// share one.
 struct SpanLabel {
   size_t step = 0;    // of the program
   int64_t node = -1;  // of the function's graph
@@ -23,9 +24,9 @@ struct SpanTime {
 };
 struct SpanLog {
   std::vector<SpanLabel> labels;  // in order of appearance
-  std::vector<SpanTime> times;    // in the order they were told
+  std::vector<SpanTime> times;    // in the order they were reported
   uint64_t refused = 0;           // ended before they began, or broken
-  uint64_t dropped = 0;           // beyond what is kept
+  uint64_t dropped = 0;           // more than are kept
 };
 
 }  // namespace byoc

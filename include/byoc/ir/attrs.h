@@ -27,7 +27,7 @@ void print_to(std::string& out, const AttrValue& value);  // as the text form wr
 bool attr_equal(const AttrValue& a, const AttrValue& b);  // NaN equals NaN
 std::string_view attr_kind(const AttrValue& value);       // "integer", "list of integers", ...
 
-/// Ordered by name. A copy costs its entries; nodes share one through `intern`.
+/// A map ordered by name. A copy costs O(entries); nodes share one through `intern`.
 class Attrs {
  public:
   using Entry = std::pair<Symbol, AttrValue>;
@@ -37,8 +37,8 @@ class Attrs {
   void erase(Symbol name);
   const AttrValue* find(Symbol name) const;  // nullptr when absent
   bool has(Symbol name) const { return find(name) != nullptr; }
-  /// Typed access. The op's schema has checked kinds, so a wrong kind or a missing name aborts;
-  /// the forms with a fallback allow absence alone.
+  /// Typed access. The op's schema has checked kinds, so a wrong kind or a missing name aborts; the
+  /// forms with a fallback permit absence alone.
   int64_t i(Symbol name) const;
   int64_t i(Symbol name, int64_t fallback) const;
   double f(Symbol name) const;
@@ -60,8 +60,8 @@ class Attrs {
 };
 void print_to(std::string& out, const Attrs& attrs);  // "{a=1, b=[2,3]}", nothing when empty
 
-/// The one shared copy of `attrs`, which lives as long as a Symbol made here would (type.h). Equal
-/// attributes give equal pointers. Thread-safe.
+/// Returns the one shared copy of `attrs`, which lives as long as a Symbol made here would
+/// (type.h). Equal attributes give equal pointers. Thread-safe.
 const Attrs* intern(Attrs attrs);
 
 }  // namespace byoc

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Composite functions: what a pattern matched, as a function with the attributes `composite` (the
-// pattern's name, "onednn.conv2d_relu") and `captures` (which nodes and inputs the pattern named).
-// In text: captures=["conv=n0", "post=n2,n3", "w=i1"].
+// Composite functions: the nodes that a pattern matched, as a function with the attributes
+// `composite` (the pattern's name, "onednn.conv2d_relu") and `captures` (the nodes and inputs that
+// the pattern named). In text: captures=["conv=n0", "post=n2,n3", "w=i1"].
 #include <map>
 
 #include "byoc/ir/node.h"
@@ -19,12 +19,13 @@ struct Capture {
 };
 using Captures = std::map<std::string, std::vector<Capture>>;
 
-/// Sets the attribute; takes it off when there are none.
+/// Sets the attribute; removes it when `captures` is empty.
 void set_captures(Function& function, const Captures& captures);
-/// Errors: kInvalidArgument, slug "captures", when the attribute is malformed or names a node or an
-/// input that the body does not have.
+/// Reads the attribute. Errors: kInvalidArgument, slug "captures", when the attribute is malformed
+/// or names a node or an input that the body does not have.
 Result<Captures> captures(const Function& function);
-/// Number of Call, Invoke and Extern nodes; node `k` of them is nodes[graph_nodes(f)[k]].
+/// Returns the indices of the Call, Invoke and Extern nodes: node `k` of them is
+/// nodes[graph_nodes(f)[k]].
 std::vector<uint32_t> graph_nodes(const Function& function);
 
 }  // namespace byoc

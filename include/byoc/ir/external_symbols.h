@@ -7,9 +7,9 @@
 
 namespace byoc {
 
-/// The symbols that no function of the module may be compiled under: those of compiled functions,
-/// and those that `call_dps_packed` nodes call, which the host program provides. Views of the
-/// module's texts. Cost: O(nodes).
+/// Returns the symbols that no function of the module may be compiled under: those of compiled
+/// functions, and those that `call_dps_packed` nodes call, which the host program provides. They
+/// are views of the module's texts. Cost: O(nodes).
 std::set<std::string_view> external_symbols(const IRModule& module);
 
 }  // namespace byoc

@@ -33,8 +33,8 @@ class InternArena {
   std::unique_ptr<Owned> owned_;
 };
 
-/// While it lives, what this thread interns is owned by `arena`. Scopes of a thread nest, and the
-/// innermost one counts. Other threads are not affected.
+/// A value that this thread interns while the scope lives is owned by `arena`. Scopes of a thread
+/// nest, and the innermost one counts. Other threads are not affected.
 class InternScope {
  public:
   explicit InternScope(InternArena& arena);
@@ -46,11 +46,11 @@ class InternScope {
   InternArena::Owned* outer_;
 };
 
-/// `text` as a Symbol that no arena frees: for static variables, which may be initialised inside a
-/// scope.
+/// Returns `text` as a Symbol that no arena frees: for static variables, which may be initialised
+/// inside a scope.
 Symbol lasting_symbol(std::string_view text);
 
-/// How many values are interned now.
+/// The numbers of values that are interned now.
 struct InternCounts {
   size_t symbols = 0, named_sizes = 0, types = 0, type_lists = 0, attrs = 0;
   friend bool operator==(const InternCounts&, const InternCounts&) = default;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A module: functions by name, the constants they share, and what plugins made of some of them.
+// A module: functions by name, the constants they share, and the external modules that plugins made
+// of some of them.
 #include <map>
 #include <memory>
 
@@ -29,8 +30,8 @@ class IRModule {
   const Function* find(Symbol name) const;
   Function& function(Symbol name);  // aborts when absent
   const Function& function(Symbol name) const;
-  /// `base`, or `base_1`, `base_2`, ... : the first that is neither a function nor an external
-  /// symbol.
+  /// Returns the first of `base`, `base_1`, `base_2`, ... that is neither a function nor an
+  /// external symbol.
   Symbol unique_name(std::string_view base) const;
   const ExternalFunction* find_external(std::string_view symbol) const;
 };

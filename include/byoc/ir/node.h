@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The graph: a function is a list of nodes in topological order, and an operand is the number of an
-// earlier node with one of its outputs. Plain data: a copy, a comparison, a file are trivial.
+// The graph: a function is a list of nodes in topological order, and an operand is the number of
+// an earlier node with one of its outputs. It is plain data, so copying, comparing and saving
+// are trivial.
 #include <compare>
 #include <span>
 #include <variant>
@@ -12,7 +13,7 @@ namespace byoc {
 
 struct OpDef;
 
-/// Means something in its own function only.
+/// Names a value of one function; it has no meaning in another.
 struct ValueId {
   uint32_t node = 0, output = 0;
   auto operator<=>(const ValueId&) const = default;
@@ -23,7 +24,7 @@ struct Operands {
   uint32_t begin = 0, count = 0;
 };
 
-struct Param {  // all of them stand before other nodes
+struct Param {  // all of them come before other nodes
   Symbol name;
 };
 struct Constant {
@@ -65,7 +66,7 @@ struct Function {
   std::vector<TypeId> result_types() const;
   std::string attr(Symbol name) const { return attrs.s(name); }  // "" when absent
 
-  /// Appending; args must be earlier nodes. Each returns the new node's number.
+  /// Append a node; args must be earlier nodes. Each returns the new node's number.
   uint32_t add_param(Symbol name, TypeId type, Symbol loc = {});
   uint32_t add_constant(const Buffer* data, TypeId type, Symbol loc = {});
   uint32_t add_call(const OpDef* op, const Attrs* attrs, std::span<const ValueId> args,
@@ -73,7 +74,7 @@ struct Function {
   uint32_t add_invoke(Symbol function, std::span<const ValueId> args, TypeIds types,
                       Symbol loc = {});
   uint32_t add_extern(Symbol symbol, std::span<const ValueId> args, TypeIds types, Symbol loc = {});
-  /// A copy of `node` of another function (or this one) with these args.
+  /// Appends a copy of `node` of another function (or this one) with these args.
   uint32_t add_copy(const Node& node, std::span<const ValueId> args);
 
  private:

@@ -54,8 +54,8 @@ void print_to(std::string& out, Dim dim);  // "3", "N", "N<=64", "2<=N<=64"
 using Shape = std::vector<Dim>;
 void print_to(std::string& out, const Shape& shape);  // "[1,3,N]"
 bool is_static(const Shape& shape);
-/// Product of the extents. Errors: kInvalidArgument when a dim is symbolic, kOutOfRange when the
-/// product, or its size at 8 bytes an element, does not fit in 63 bits.
+/// Returns the product of the extents. Errors: kInvalidArgument when a dim is symbolic, kOutOfRange
+/// when the product, or its size at 8 bytes an element, does not fit in 63 bits.
 Result<int64_t> num_elements(const Shape& shape);
 Shape make_shape(std::span<const int64_t> extents);
 std::vector<int64_t> static_extents(const Shape& shape);  // all dims must be static
@@ -68,7 +68,7 @@ struct TensorType {
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 void print_to(std::string& out, const TensorType& type);  // "f32[1,3,32,32]"
-/// Bytes of a compact tensor. Errors: as num_elements.
+/// Returns the bytes of a compact tensor. Errors: as num_elements.
 Result<int64_t> size_bytes(const TensorType& type);
 
 /// An interned TensorType.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Ways to walk: one lambda per node kind, and rebuilding a function with a map from old to new.
+// Walks and rebuilds functions: one lambda per node kind, and a copy with a map from old values
+// to new.
 #include "byoc/ir/module.h"
 
 namespace byoc {
@@ -14,7 +15,7 @@ struct overloaded : Fs... {
 template <class... Fs>
 overloaded(Fs...) -> overloaded<Fs...>;
 
-/// Copies a function node by node. `map(old)` is the value that now stands for the old one.
+/// Copies a function node by node. `map(old)` is the value that replaces the old one.
 class Rewriter {
  public:
   explicit Rewriter(const Function& from);
@@ -28,7 +29,7 @@ class Rewriter {
   uint32_t copy(uint32_t index);
   /// Maps every output of old node `index` to the outputs of new node `now`.
   void replace(uint32_t index, uint32_t now);
-  /// Maps the results, keeps the attributes, and gives the function away.
+  /// Maps the results, keeps the attributes, and moves the function out.
   Function finish() &&;
 
  private:
@@ -38,7 +39,7 @@ class Rewriter {
   std::vector<ValueId> map_;
 };
 
-/// How often each value is read, by operands and results: CSR over (node, output).
+/// Counts the reads of each value, by operands and results: CSR over (node, output).
 class UseCounts {
  public:
   explicit UseCounts(const Function& function);
@@ -49,10 +50,10 @@ class UseCounts {
   std::vector<uint32_t> first_, counts_;
 };
 
-/// Names of the functions an Invoke reaches from `root`, callees before callers. Iterative.
-/// Errors: kInvalidArgument for a missing function or recursion, naming the chain.
+/// Returns the names of the functions that `root` reaches by Invoke, callees before callers.
+/// Iterative. Errors: kInvalidArgument for a missing function or recursion, naming the chain.
 Result<std::vector<Symbol>> callees_first(const IRModule& module, Symbol root);
-/// All functions of the module, callees before callers.
+/// Returns all functions of the module, callees before callers.
 Result<std::vector<Symbol>> callees_first(const IRModule& module);
 
 }  // namespace byoc

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Computing one op on the spot: constant folding at import and as a pass, and the tests' evaluator.
+// Computes one op immediately: for constant folding at import and as a pass, and for the
+// tests' evaluator.
 #include <memory>
 
 #include "byoc/op/op.h"
 
 namespace byoc {
 
-/// The results of `op`, by its reference kernel, on compact tensors of the types `inputs`. An op
-/// that reads the types of its operands alone may get null data. Errors: kUnimplemented when there
-/// is no kernel for these types, kResourceExhausted when allocation fails, kOutOfRange for an index
-/// outside of its tensor, those of size_bytes.
+/// Returns the results of `op`, computed by its reference kernel on compact tensors of the types
+/// `inputs`. An op that reads the types of its operands alone may get null data. Errors:
+/// kUnimplemented when there is no kernel for these types, kResourceExhausted when allocation
+/// fails, kOutOfRange for an index outside of its tensor, those of size_bytes.
 Result<std::vector<std::shared_ptr<const Buffer>>> evaluate(const OpDef& op, const Attrs& attrs,
                                                             Types inputs, Types outputs,
                                                             std::span<const Buffer* const> data);
-/// Whether the op's results depend on the types of its operands and not on their elements: `shape`.
+/// Returns true when the op's results depend on the types of its operands and not on their
+/// elements: `shape`.
 bool reads_types_alone(const OpDef& op);
 
 }  // namespace byoc

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What one op is: schema, type inference, cost, and a naive loop that is the truth in tests.
+// The definition of one op: schema, type inference, cost, and a naive loop that is the reference
+// in tests.
 #include <functional>
 #include <span>
 
@@ -47,19 +48,21 @@ using InferFn = std::function<Result<std::vector<TensorType>>(Types inputs, cons
 /// One op on compact row-major tensors of known types, prepared once and run any number of times
 /// from any thread. `in` and `out` never alias. Allocates nothing.
 using RefKernel = std::function<void(const void* const* in, void* const* out)>;
-/// Checks the elements of the operands of one run: an op that has a check is run when it passes.
-/// `in` as for RefKernel; thread-safe. Errors: kOutOfRange naming the op, the index, the extent.
+/// Checks the elements of the operands of one run: an op that has a check is run only when it
+/// passes. `in` is as for RefKernel; thread-safe. Errors: kOutOfRange naming the op, the index,
+/// the extent.
 using ValueCheck = std::function<Status(const void* const* in)>;
 /// Prepares a check. Types are static.
 using ValueCheckFn = std::function<Result<ValueCheck>(Types inputs, const Attrs&)>;
-/// Prepares: all attribute and shape work happens here. Types are static.
-/// Errors: kUnimplemented with the dtype in the message when this combination has no kernel.
+/// Prepares a kernel: all attribute and shape work happens here. Types are static. Errors:
+/// kUnimplemented with the dtype in the message when this combination has no kernel.
 using ReferenceFn = std::function<Result<RefKernel>(Types inputs, Types outputs, const Attrs&)>;
-/// Floating-point (or integer) operations of one call; a multiply-add counts 2.
+/// Returns the floating-point (or integer) operations of one call; a multiply-add counts 2.
 using FlopsFn = std::function<double(Types inputs, Types outputs, const Attrs&)>;
 
-/// The results as tensor expressions of the inputs, whose types are static (te/tensor.h). One
-/// tensor per result, of its dtype and shape. Errors: kUnimplemented naming what has no expression.
+/// Returns the results as tensor expressions of the inputs, whose types are static (te/tensor.h):
+/// one tensor per result, of its dtype and shape. Errors: kUnimplemented naming the type or
+/// attribute that has no expression.
 using ComputeFn = std::function<Result<std::vector<te::Tensor>>(
     te::Builder&, std::span<const te::Tensor> inputs, Types outputs, const Attrs&)>;
 

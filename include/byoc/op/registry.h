@@ -10,7 +10,7 @@ namespace byoc {
 
 class OpRegistry {
  public:
-  /// Aborts on a second op of the same name: that is a bug in the table.
+  /// Adds an op. Aborts on a second op of the same name: that is a bug in the table.
   void add(OpDef op);
   const OpDef* find(std::string_view name) const;  // nullptr when absent
   /// Errors: kNotFound, slug "unknown-op", with the nearest name.
@@ -21,7 +21,7 @@ class OpRegistry {
   std::map<std::string, std::unique_ptr<OpDef>, std::less<>> ops_;
 };
 
-/// Every op byoc knows, made once. Immutable, thread-safe.
+/// Returns every op of byoc, in a table made once. Immutable, thread-safe.
 const OpRegistry& all_ops();
 
 }  // namespace byoc

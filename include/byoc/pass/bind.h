@@ -5,25 +5,26 @@
 
 namespace byoc {
 
-/// Entry parameters named in `values` become constants. Errors: unknown name, dtype or shape
-/// mismatch.
+/// Turns the entry parameters named in `values` into constants. Errors: unknown name, dtype or
+/// shape mismatch.
 struct BoundTensor {
   TensorType type;
   std::shared_ptr<const Buffer> data;
 };
 Result<IRModule> bind_params(IRModule, const std::map<std::string, BoundTensor>& values,
                              const PassContext&);
-/// "axes=[0,1]" or "k=3" for an input of the entry with its dtype: --bind without a file.
+/// Parses "axes=[0,1]" or "k=3" for an input of the entry with its dtype: --bind without a file.
 /// Errors: unknown input; slug "bind-syntax".
 Result<std::pair<std::string, BoundTensor>> parse_binding(const IRModule&, std::string_view text);
-/// Named sizes ("N" -> 1) or whole entry inputs ("x" -> 1x3x224x224) become numbers, everywhere.
-/// Errors: unknown name, a number outside the dim's bounds, dims that contradict.
+/// Replaces named sizes ("N" -> 1) or the shapes of whole entry inputs ("x" -> 1x3x224x224)
+/// by numbers, everywhere. Errors: unknown name, a number outside the dim's bounds, dims
+/// that contradict.
 Result<IRModule> bind_shapes(IRModule, const std::map<std::string, std::vector<int64_t>>& shapes,
                              const PassContext&);
-/// "N=1", "x=1x3x224x224", "x=" for a scalar: --shape. Errors: slug "shape-syntax".
+/// Parses "N=1", "x=1x3x224x224", "x=" for a scalar: --shape. Errors: slug "shape-syntax".
 Result<std::pair<std::string, std::vector<int64_t>>> parse_shape(std::string_view text);
-/// Arguments of calls of functions with `compiler` that are constants
-/// move into a copy of the function, one per distinct set of constants.
+/// Moves constant arguments in calls of functions with `compiler` into a copy of the function, one
+/// copy per distinct set of constants.
 Result<IRModule> bind_constant_arguments(IRModule, const PassContext&);
 
 }  // namespace byoc

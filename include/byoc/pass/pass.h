@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A pass is a function from module to module: deterministic, and run twice it changes nothing more.
+// A pass is a function from module to module. It is deterministic, and a second run changes
+// nothing more.
 #include <functional>
 #include <map>
 #include <set>
@@ -14,20 +15,20 @@
 
 namespace byoc {
 
-/// What plugins said about the user's ops, gathered while passes run; for `explain` and reports.
-/// Passes write it and never read it.
+/// The remarks of plugins about the user's ops, gathered while passes run; for `explain` and
+/// reports. Passes write it and never read it.
 struct Report {
   struct Remark {
     enum Kind {
-      kRefused,    // judge said no
+      kRefused,    // judge refused it
       kNoPattern,  // no pattern of the plugin fits the op; judge was not called
       kCovered,    // judge accepts the op alone, but a composite of another plugin contains it
-      kSlow,       // judge said yes, but slow
-      kDeclined,   // compile declined what judge took; it went to `plugin`'s successor
+      kSlow,       // judge accepted it, but as slow
+      kDeclined,   // compile declined an op that judge accepted; it went to `plugin`'s successor
       kNote        // anything else a user should hear
     };
     Kind kind = kRefused;
-    std::string plugin;        // who said it
+    std::string plugin;        // the source of the remark
     std::string op;            // "conv2d", or a composite's name
     std::vector<Symbol> locs;  // the user's ops it is about
     std::string reason;        // a sentence without a final stop
@@ -58,7 +59,7 @@ struct PassContext {
   const OpRegistry* ops = &all_ops();
   std::shared_ptr<const PluginSet> plugins;  // null: none
   std::vector<std::string> compilers;        // chosen, in order of priority
-  std::vector<std::string> defaults;         // default codegens, in the order they are asked
+  std::vector<std::string> defaults;         // default codegens, in the order they are tried
   int level = 2;                             // -O
   bool strict = false;
   uint32_t threads = 1;
@@ -69,43 +70,46 @@ struct PassContext {
   std::set<std::string> disabled;              // BYOC_SKIP
   std::vector<Instrument> instruments;
   Report* report = nullptr;
-  /// Verdicts shared by the passes of one compilation; null: each pass asks anew.
+  /// Verdicts shared by the passes of one compilation; null: each pass calls judge again.
   std::shared_ptr<JudgeCache> judge_cache;
 
   void remark(Report::Remark remark) const {
     if (report) report->remarks.push_back(std::move(remark));
   }
-  /// The value given, or the table's fallback. `name` must stand in pass_options().
+  /// Returns the value given, or the table's fallback. `name` must be in pass_options().
   std::string option(std::string_view name) const;
 };
 
-/// Every option that passes read, with its meaning: `options` of a PassContext may name these
-/// alone.
+/// An option that passes read, with its meaning. `options` of a PassContext may name only those of
+/// this table.
 struct PassOption {
   std::string_view name, fallback, doc;
 };
 std::span<const PassOption> pass_options();
 
-/// Runs them in order. A failing pass's Status is marked with the pass's name. Debug builds, and
-/// the option `verify`, verify the module after every pass; a pass that broke it is named
-/// (kInternal, slug "broken-module"), and the module before it goes to stderr. Honours BYOC_DUMP,
-/// BYOC_TIME, BYOC_SKIP, BYOC_STOP_AFTER. Errors: those of the passes, and slug "unknown-option".
+/// Runs the passes in order. The Status of a failing pass is marked with the pass's name. Debug
+/// builds, and the option `verify`, verify the module after every pass; a pass that broke it is
+/// named (kInternal, slug "broken-module"), and the module before it goes to stderr. Honours
+/// BYOC_DUMP, BYOC_TIME, BYOC_SKIP, BYOC_STOP_AFTER. Errors: those of the passes, and slug
+/// "unknown-option".
 Result<IRModule> run_passes(IRModule module, std::span<const Pass> passes,
                             const PassContext& context);
 
-/// The table of all passes, as `byoc opt --list` prints it.
+/// A row of the table of all passes, as `byoc opt --list` prints it.
 struct PassInfo {
   std::string name, args, doc;  // args: "PLUGIN+...", "" when it takes none
   PassFn run;
 };
 const std::vector<PassInfo>& all_passes();
-/// "a,b=x+y,c" -> passes; commas and pluses inside brackets separate nothing. Errors: kNotFound,
-/// slug "unknown-pass", with the nearest name; slug "pass-args" when a pass takes none and gets
-/// some.
+/// Parses "a,b=x+y,c" into passes; commas and pluses inside brackets separate nothing. Errors:
+/// kNotFound, slug "unknown-pass", with the nearest name; slug "pass-args" when a pass without
+/// arguments gets some.
 Result<std::vector<Pass>> parse_passes(std::string_view text);
-/// Names of passes in `disabled`, BYOC_SKIP and BYOC_STOP_AFTER exist. Errors: slug "unknown-pass".
+/// Checks that the passes named in `disabled`, BYOC_SKIP and BYOC_STOP_AFTER exist. Errors: slug
+/// "unknown-pass".
 Status check_pass_names(const PassContext& context);
-/// Section 2 of the architecture, up to and with partition_graph; then up to and with plan_memory.
+/// Return the passes of docs/ARCHITECTURE.md ("The flow") up to and including partition_graph, and
+/// those from there up to and including plan_memory.
 std::vector<Pass> partition_pipeline(const PassContext& context);
 std::vector<Pass> codegen_pipeline(const PassContext& context);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Graph patterns (plugin-abi.md section 3): parsed once, matched from the root down.
+// Graph patterns (docs/patterns.md): parsed once, matched from the root down.
 #include <memory>
 
 #include "byoc/ir/visit.h"
@@ -10,16 +10,17 @@ namespace byoc {
 /// One parsed pattern; immutable, cheap to copy.
 class Pattern {
  public:
-  /// Errors: kInvalidArgument, slug "pattern-syntax", with the JSON path of what is wrong.
+  /// Parses a pattern. Errors: kInvalidArgument, slug "pattern-syntax", with the JSON path of
+  /// the fault.
   static Result<Pattern> parse(std::string_view dag_json);
   struct Tree;
   const Tree& tree() const { return *tree_; }
-  /// Fewest and most ops a match can have.
+  /// The fewest and the most ops that a match can have.
   size_t min_ops() const;
   size_t max_ops() const;
-  /// One op by its name alone: fits every node of that op.
+  /// Returns true for a pattern that is one op by its name alone: it fits every node of that op.
   bool is_bare_op() const;
-  /// Ops that may stand at the root.
+  /// Returns the ops that can be the root.
   const std::vector<std::string>& root_ops() const;
 
  private:
@@ -34,15 +35,16 @@ struct Match {
   std::map<std::string, std::vector<ValueId>> captures;
 };
 
-/// Matches of `pattern` rooted at node `root`, best first, at most `limit`: inner values have no
-/// user outside the match and are no results of the function; annotation ops never match. The
-/// search for one root is bounded, so the cost of a sweep over a function is linear in its size.
+/// Returns the matches of `pattern` rooted at node `root`, best first, at most `limit`: inner
+/// values have no user outside the match and are no results of the function; annotation ops never
+/// match. The search for one root is bounded, so the cost of a sweep over a function is linear in
+/// its size.
 std::vector<Match> matches_at(const Pattern& pattern, const Function& function,
                               const UseCounts& uses, uint32_t root, size_t limit = 1);
 
-/// Rewriting with the same matcher, on the nodes of `function`: for every match, later roots first
-/// and no two overlapping, `replace` adds what takes the place of the root's value and returns it;
-/// nullopt leaves the match alone. Matched nodes nobody reads any more are dropped.
+/// Rewrites the nodes of `function` with the same matcher. For every match, later roots first and
+/// no two overlapping, `replace` adds the nodes that replace the root's value and returns the new
+/// value; nullopt leaves the match alone. Matched nodes that have no reader left are dropped.
 using Replacement = std::function<Result<std::optional<ValueId>>(const Match&, Rewriter& rewriter)>;
 Result<Function> rewrite(const Function& function, const Pattern& pattern,
                          const Replacement& replace);

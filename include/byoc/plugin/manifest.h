@@ -26,7 +26,7 @@
 #define BYOC_MANIFEST_TEXT_(x) #x
 #define BYOC_MANIFEST_TEXT(x) BYOC_MANIFEST_TEXT_(x)
 
-/* Any text as a note; both strings end in a null byte and are padded to four, as ELF wants. */
+/* Any text as a note; both strings end in a null byte and are padded to four bytes, as in ELF. */
 #define BYOC_MANIFEST_NOTE(text)                                                    \
   static const struct {                                                             \
     uint32_t name_bytes, text_bytes, type;                                          \

@@ -2,6 +2,6 @@
 #pragma once
 // The C++ wrapper for plugin authors: headers alone, on top of the C ABI (abi.h). Derive from
 // byoc::sdk::Plugin, put BYOC_PLUGIN(Class, "id", "1.0.0") in one file, build with
-// byoc_add_plugin(). plugins/example is a template to copy. Further files of a plugin can include
+// byoc_add_plugin(). plugins/example is a template to copy. Other files of a plugin can include
 // sdk/plugin.h alone.
 #include "byoc/plugin/sdk/entry.h"

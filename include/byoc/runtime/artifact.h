@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The Executable and its file form, model.byoc: program, weights once, every plugin's bytes.
+// The Executable and its file form, model.byoc: the program, weights once, every plugin's bytes.
 #include <map>
 
 #include "byoc/base/external.h"
@@ -12,7 +12,7 @@ struct NamedTensor {
   TensorSpec type;
 };
 
-/// Where a step finds one argument, or a copy its source.
+/// The place of one argument of a step, or of the source of a copy.
 struct Place {
   enum Kind : uint32_t { kInput, kOutput, kConstant, kArena };
   Kind kind = kArena;
@@ -48,7 +48,7 @@ struct Program {
   std::vector<Step> steps;                 // in order of execution
   std::vector<Copy> copies;                // after the steps
   uint64_t arena_bytes = 0;
-  uint64_t peak_live_bytes = 0;  // what the plan is measured against
+  uint64_t peak_live_bytes = 0;  // the least that any plan needs
 };
 
 struct Executable {
@@ -58,14 +58,14 @@ struct Executable {
       constants;         // all that program and modules name
   std::string producer;  // "byoc 0.1.0"
 
-  /// The user's names of what a step runs.
+  /// Returns the user's names of the ops that a step runs.
   const std::vector<std::string>& locs(const Step& step) const {
     return step.module == Step::kHostExtern ? step.locs
                                             : modules[step.module].functions[step.function].locs;
   }
 };
 
-/// Written to a temporary name beside `path`, synced, renamed: a failure leaves nothing. The same
+/// Writes to a temporary name beside `path`, syncs and renames: a failure leaves nothing. The same
 /// Executable gives the same bytes. Errors: name the path and the system's reason.
 Status save_artifact(const Executable& executable, const std::string& path);
 /// Maps the file; weights stay in it. Checks magic, version, sizes, and every section's hash before

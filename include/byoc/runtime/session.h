@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Running an Executable: load once, then run from any number of threads, one Context each.
+// Runs an Executable: load once, then run from any number of threads, one Context each.
 #include <functional>
 #include <span>
 #include <string>
@@ -22,7 +22,7 @@ struct SessionOptions {
   const Cancellation* cancel = nullptr;
 };
 
-/// Arguments: inputs, then outputs, as the call has them. Runs on the calling thread of `run`.
+/// Arguments are inputs, then outputs, as the call has them. Runs on the calling thread of `run`.
 using HostExtern =
     std::function<Status(std::span<const DLTensor> inputs, std::span<DLTensor> outputs)>;
 
@@ -34,8 +34,8 @@ struct StepProfile {
 struct SessionState;  // both are of runtime/ alone
 struct ContextState;
 
-/// Arena, workspace and tables of arguments of one caller. Made by Session::make_context; one run
-/// at a time; outlives no Session.
+/// The arena, workspace and tables of arguments of one caller. Made by Session::make_context. Has
+/// one run at a time, and must not outlive its Session.
 class Context {
  public:
   ~Context();
@@ -50,12 +50,12 @@ class Context {
 
 class Session {
  public:
-  /// Checks the executable, and that every plugin is there (else kNotFound, slug "missing-plugin",
-  /// with id, version, symbols, and why a plugin of that id was refused), asks `compat`
-  /// (kStaleArtifact, slug "stale-artifact"), loads every module; native ones without any plugin,
-  /// unless they are not allowed (kPermissionDenied, slug "native-refused"). Nothing is half-loaded
-  /// on failure. Constants that every kernel has copied, or does not use, are let go:
-  /// executable().constants holds those still read.
+  /// Checks the executable, and that every plugin exists (else kNotFound, slug "missing-plugin",
+  /// with id, version, symbols, and the reason when a plugin of that id was refused), calls
+  /// `compat` (kStaleArtifact, slug "stale-artifact") and loads every module; native ones are
+  /// loaded without any plugin, unless they are not allowed (kPermissionDenied, slug
+  /// "native-refused"). Nothing is half-loaded on failure. Constants that every kernel has copied,
+  /// or does not use, are released: executable().constants holds those still read.
   static Result<std::unique_ptr<Session>> load(Executable executable,
                                                std::shared_ptr<const PluginSet> plugins,
                                                const SessionOptions& options = {});
@@ -66,31 +66,35 @@ class Session {
   const Program& program() const;
   const Executable& executable() const;
   uint32_t threads() const;
-  /// Of one Context, beside the program's arena: what the most demanding step asks for.
+  /// Returns the workspace of one Context, without the program's arena: that of the step
+  /// with the largest.
   uint64_t workspace_bytes() const;
-  /// What load found worth telling, such as a module that another version of its plugin compiled.
+  /// Returns warnings of load, such as a module that another version of its plugin compiled.
   const std::vector<std::string>& warnings() const;
 
-  /// Before the first run. Errors: kNotFound when no step calls `symbol`.
+  /// Sets the function of an extern, before the first run. Errors: kNotFound when no
+  /// step calls `symbol`.
   Status register_extern(const std::string& symbol, HostExtern function);
-  /// Names every extern that nobody provides (slug "missing-extern").
+  /// Returns an error that names every extern without a function (slug "missing-extern").
   Status check_externs() const;
 
-  /// Errors: kResourceExhausted when there is no memory.
+  /// Errors: kResourceExhausted when allocation fails.
   Result<std::unique_ptr<Context>> make_context() const;
-  /// Inputs and outputs in the program's order; outputs are written in full. Inputs with strides,
-  /// inputs and outputs not aligned to 64 bytes, and inputs that overlap outputs go through compact
-  /// memory that the Context holds. Outputs are compact and overlap nothing. Re-entrant with one
-  /// Context per caller; allocates nothing, takes no lock (but for the one token per run of a
-  /// Session with several threads, and kernels that are SERIAL), looks nothing up. Errors: slug
-  /// "input-count", "input-dtype", "input-shape", "input-data", the same with "output-", and
-  /// "output-overlap"; a failing kernel gives its own words at its symbol (slug "run-failed").
+  /// Runs with inputs and outputs in the program's order; outputs are written in full. Inputs with
+  /// strides, inputs and outputs not aligned to 64 bytes, and inputs that overlap outputs go
+  /// through compact memory that the Context holds. Outputs are compact and overlap nothing.
+  /// Re-entrant with one Context per caller; allocates nothing, takes no lock (except for the one
+  /// token per run of a Session with several threads, and kernels that are SERIAL), looks nothing
+  /// up. Errors: slug "input-count", "input-dtype", "input-shape", "input-data", the same with
+  /// "output-", and "output-overlap"; the error of a failing kernel has its own words and its
+  /// symbol (slug "run-failed").
   Status run(Context& context, std::span<const DLTensor> inputs, std::span<DLTensor> outputs) const;
 
-  /// Per step, added up over the runs of this Context while profiling was on. Not during a run.
+  /// Profiles steps, added up over the runs of this Context while profiling was on.
+  /// Not during a run.
   void set_profiling(Context& context, bool on) const;
   std::span<const StepProfile> profile(const Context& context) const;
-  /// Of all runs of this Context while profiling was on. Not during a run.
+  /// Returns the spans of all runs of this Context while profiling was on. Not during a run.
   const SpanLog& spans(const Context& context) const;
 
  private:

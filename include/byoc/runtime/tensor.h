@@ -8,22 +8,22 @@
 namespace byoc {
 
 DLDataType to_dlpack(DType dtype);  // bool crosses as 8-bit unsigned
-/// Errors: kInvalidArgument for a DLPack type byoc has no name for.
+/// Errors: kInvalidArgument for a DLPack type that has no DType.
 Result<DType> from_dlpack(DLDataType type);
 
 /// Memory aligned to 64 bytes with a type. Movable; copy() is explicit.
 class Tensor {
  public:
   Tensor() = default;
-  /// Errors: kOutOfRange (slug "tensor-size") when the size overflows, kResourceExhausted when
-  /// memory is not to be had. Memory is zeroed.
+  /// Makes a tensor of zeros. Errors: kOutOfRange (slug "tensor-size") when the size overflows,
+  /// kResourceExhausted when allocation fails.
   static Result<Tensor> make(const TensorSpec& spec);
   Result<Tensor> copy() const;
   const TensorSpec& spec() const { return spec_; }
   std::byte* data() { return data_.get(); }
   const std::byte* data() const { return data_.get(); }
   uint64_t size_bytes() const { return size_bytes_; }
-  /// Valid until this tensor moves or dies. Compact: strides is null.
+  /// Valid until this tensor is moved or destroyed. Compact: strides is null.
   DLTensor view() const;
 
  private:
@@ -35,11 +35,12 @@ class Tensor {
   uint64_t size_bytes_ = 0;
 };
 
-/// NumPy .npy (format 1.0 to 3.0, C order, little endian; f4 f8 f2 i1..i8 u1..u8 b1).
-/// Errors name the file and what is wrong with it.
+/// Reads NumPy .npy (format 1.0 to 3.0, C order, little endian; f4 f8 f2 i1..i8 u1..u8 b1). Errors
+/// name the file and the fault.
 Result<Tensor> read_npy(const std::string& path);
 Status write_npy(const DLTensor& tensor, DType dtype, const std::string& path);
-/// Uniform in [-1, 1) for floats, small ints in [0, 8), bools; a function of seed and index alone.
+/// Fills with uniform values in [-1, 1) for floats, small ints in [0, 8), bools; a function of seed
+/// and index alone.
 void fill_random(Tensor& tensor, uint64_t seed);
 
 }  // namespace byoc

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Scalar expressions: cheap handles on immutable nodes, made by factories that check types. Shallow
-// by intent: what one element of a tensor is, or an index. Thread-safe to read and to copy.
+// Scalar expressions: cheap handles on immutable nodes, made by factories that check types. They
+// are shallow on purpose: an expression is one element of a tensor, or an index. Thread-safe to
+// read and to copy.
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,7 +27,7 @@ class Expr {
   bool is_empty() const { return node_ == nullptr; }
   const ExprNode& operator*() const { return *node_; }
   const ExprNode* operator->() const { return node_.get(); }
-  /// One node, not one meaning: `structural_equal` compares meanings.
+  /// Compares nodes, not meanings; `structural_equal` compares meanings.
   bool same_as(const Expr& other) const { return node_ == other.node_; }
   DType dtype() const;
 
@@ -82,7 +83,7 @@ enum class UnaryOp : uint8_t {
   kIsNan,  // -> bool
   kIsInf   // -> bool
 };
-/// Of two operands of one type. Comparisons give bool.
+/// Operations on two operands of one type. Comparisons give bool.
 enum class BinaryOp : uint8_t {
   kAdd,
   kSubtract,
@@ -131,7 +132,7 @@ struct Select {
 struct Cast {
   Expr x;
 };
-/// The same bits as another type of the same size.
+/// Reads the same bits as another type of the same size.
 struct Bitcast {
   Expr x;
 };
@@ -144,8 +145,8 @@ struct ExprNode {
       kind;
 };
 
-/// Factories. All abort when operand types do not fit: computes are our own code.
-/// A constant of any type, rounded to it.
+/// Factories. All abort when operand types do not fit, because computes are byoc's own code.
+/// `constant` makes a constant of any type, rounded to it.
 Expr constant(DType dtype, double value);
 Expr int_constant(DType dtype, int64_t value);
 Expr unary(UnaryOp op, Expr x);
@@ -173,9 +174,9 @@ Expr max(Expr a, Expr b);
 Expr floor_div(Expr a, Expr b);
 Expr floor_mod(Expr a, Expr b);
 
-/// The value of an integer constant.
+/// Returns the value of an integer constant.
 std::optional<int64_t> as_int(const Expr& x);
-/// Same structure, same vars, same tensors.
+/// Returns true for the same structure, the same vars and the same tensors.
 bool structural_equal(const Expr& a, const Expr& b);
 std::string print(const Expr& x);
 

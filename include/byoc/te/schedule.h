@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How the stages of a Dag are computed: loop transforms, each recorded in a trace that prints,
-// parses and replays. A Schedule starts with every stage in its own loops, in order (the generic
-// schedule), and every primitive keeps the meaning of the Dag or is refused.
+// Schedules define how the stages of a Dag are computed, by loop transforms, each recorded in a
+// trace that prints, parses and replays. A Schedule starts with every stage in its own loops, in
+// order (the generic schedule), and every primitive keeps the meaning of the Dag or is refused.
 #include "byoc/base/status.h"
 #include "byoc/te/tensor.h"
 
@@ -22,13 +22,13 @@ struct Trace {
   friend bool operator==(const Trace&, const Trace&) = default;
 };
 std::string print(const Trace& trace);  // "split(conv, i1, 8); vectorize(conv, i1.i)"
-/// Errors: kInvalidArgument with the place in the text.
+/// Errors: kInvalidArgument with the position in the text.
 Result<Trace> parse_trace(std::string_view text);
 
 struct ScheduleState;
 
 /// Thread-compatible. Errors of all primitives: kInvalidArgument naming the primitive, the stage,
-/// the loop, and why; the schedule is then as before.
+/// the loop, and the reason; the schedule is then as before.
 class Schedule {
  public:
   explicit Schedule(Dag dag);
@@ -40,47 +40,49 @@ class Schedule {
 
   const Dag& dag() const;  // cache_read, cache_write and rfactor add stages
   const Trace& trace() const;
-  /// Loops of a stage, outermost first; of reductions the reduce axes too.
+  /// Returns the loops of a stage, outermost first; for reductions the reduce axes too.
   std::vector<std::string> loops(const std::string& stage) const;
 
-  /// What follows is for a stage that the selector computes as `compute` (Stage::compute). Changes
-  /// nothing; refused where another was chosen, so that a trace is not replayed on a Dag that it
-  /// was not made for.
+  /// States that the following steps are for a stage that the selector computes as `compute`
+  /// (Stage::compute). Changes nothing; refused where another was chosen, so that a trace is not
+  /// replayed on a Dag that it was not made for.
   Status for_compute(const std::string& stage, const std::string& compute);
-  /// Into `loop`.o and `loop`.i, the inner of `factor` iterations. What is left over runs behind
-  /// the others, in loops of its own without conditions, as long as `loop`.o stays outside of
-  /// `loop`.i; otherwise a condition guards it.
+  /// Splits a loop into `loop`.o and `loop`.i, the inner of `factor` iterations. The remainder runs
+  /// after the other iterations, in loops of its own without conditions, as long as `loop`.o stays
+  /// outside of `loop`.i; otherwise a condition guards it.
   Status split(const std::string& stage, const std::string& loop, int64_t factor);
-  /// Neighbours, outer first, into `outer`.`inner`; both are spatial or both of the reduction.
+  /// Fuses neighbours, outer first, into `outer`.`inner`; both are spatial or both
+  /// of the reduction.
   Status fuse(const std::string& stage, const std::string& outer, const std::string& inner);
-  /// The named loops take each other's places in this order; the others stay.
+  /// Puts the named loops in this order, in the places that they have together; the others stay.
   Status reorder(const std::string& stage, const std::vector<std::string>& order);
-  /// split of two loops and reorder: outer pair, then inner pair.
+  /// Splits two loops and reorders: outer pair, then inner pair.
   Status tile(const std::string& stage, const std::string& a, const std::string& b,
               int64_t a_factor, int64_t b_factor);
-  /// The innermost loop alone, of constant extent, not of the reduction.
+  /// Vectorizes the innermost loop, which has a constant extent and is not of the reduction.
   Status vectorize(const std::string& stage, const std::string& loop);
   Status unroll(const std::string& stage, const std::string& loop);
-  /// Refused for a loop of the reduction, and inside or around another parallel loop.
+  /// Runs iterations on all threads. Refused for a loop of the reduction, and inside or around
+  /// another parallel loop.
   Status parallel(const std::string& stage, const std::string& loop);
-  /// The stage is computed inside `loop` of `consumer`, as much of it as is read there. Every stage
+  /// Computes the stage inside `loop` of `consumer`, as much of it as is read there. Every stage
   /// that reads it is the consumer or is computed inside that loop itself. Refused for results.
   Status compute_at(const std::string& stage, const std::string& consumer, const std::string& loop);
-  /// Its value stands wherever it is read. Refused for reductions, procedures and results.
+  /// Replaces every read of the stage by its value. Refused for reductions, procedures and results.
   Status compute_inline(const std::string& stage);
-  /// A copy of `stage`, which `reader` reads instead, as stage `stage`.cache; to be placed by
-  /// compute_at.
+  /// Makes a copy of `stage`, which `reader` reads instead, as stage `stage`.cache;
+  /// compute_at places it.
   Status cache_read(const std::string& stage, const std::string& reader);
-  /// `stage`.cache computes what `stage` did, and `stage` copies it. Before any other primitive of
-  /// the stage.
+  /// Moves the computation of `stage` to `stage`.cache, which `stage` copies. Refused after any
+  /// other primitive of the stage.
   Status cache_write(const std::string& stage);
-  /// The reduction over `loop` stays as the last axis of the new stage `stage`.partial; `stage`
+  /// Keeps the reduction over `loop` as the last axis of the new stage `stage`.partial; `stage`
   /// reduces over that alone.
   Status rfactor(const std::string& stage, const std::string& loop);
-  /// `loop` and all loops inside it become calls of the micro-kernel wherever they compute, in any
-  /// order of axes, what it is declared to: with its extents, and by memory in strides that it can
-  /// do. Rests of other extents stay loops. A reduction is initialised before. The loops are fixed
-  /// from then on. Refused when there is no place where it fits.
+  /// Replaces `loop` and all loops inside it by calls of the micro-kernel wherever they compute, in
+  /// any order of axes, what it is declared to: with its extents, and with memory in strides that
+  /// it supports. Remainders of other extents stay loops. A reduction is initialised before. The
+  /// loops are fixed from then on. Refused when there is no place where the micro-kernel fits.
   Status tensorize(const std::string& stage, const std::string& loop, const TensorIntrin& intrin);
 
  private:
@@ -88,21 +90,21 @@ class Schedule {
   std::unique_ptr<ScheduleState> state_;
 };
 
-/// A schedule of `dag` by the trace, whose micro-kernels are those of `intrins` by name. Errors:
-/// those of the primitives, with the number of the step.
+/// Replays the trace on `dag`; its micro-kernels are those of `intrins` by name. Errors: those of
+/// the primitives, with the number of the step.
 Result<Schedule> replay(Dag dag, const Trace& trace, std::span<const TensorIntrin> intrins = {});
 
-/// To loops: inlines, infers the extents that compute_at needs, parts loops whose last iteration is
-/// shorter. In what comes out every loop has a variable of its own; a reduction is an initialising
-/// nest, hoisted before the outermost reduce loop, and an accumulating one; results that a combiner
-/// gives several of are bound by Let before the first is stored; bodies of vectorized loops hold no
-/// conditions (If). Memory of up to 4 KiB inside a loop is Scope::kStack.
+/// Lowers a schedule to loops: inlines, infers the extents that compute_at needs, splits loops
+/// whose last iteration is shorter. In the result every loop has a variable of its own; a reduction
+/// is an initialising nest, hoisted before the outermost reduce loop, and an accumulating one;
+/// several results of one combiner are bound by Let before the first is stored; bodies of
+/// vectorized loops have no conditions (If). Memory of up to 4 KiB inside a loop is Scope::kStack.
 Result<LoopFunction> lower(const Schedule& schedule);
 
-/// Who gives the schedule of a Dag: the first of a chain {tuning history, sampler, default} that
-/// has one. nullopt: ask the next.
+/// Provides the schedule of a Dag; the first provider of a chain {tuning history, sampler, default}
+/// that has one is used. nullopt: the next one is called.
 using ScheduleProvider = std::function<std::optional<Result<Schedule>>(const Dag&)>;
-/// Errors: kNotFound when nobody has one.
+/// Returns the first schedule of the chain. Errors: kNotFound when no provider has one.
 Result<Schedule> schedule_by(std::span<const ScheduleProvider> chain, const Dag& dag);
 
 }  // namespace byoc::te

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Tensors as places in memory, and statements: what lowering makes of scheduled stages, what
-// procedures are written in, and what code is emitted from. Immutable; nested as deep as the loops.
+// Tensors as memory, and statements: the result of lowering scheduled stages, the language of
+// procedures, and the input of code generation. Immutable; nested as deep as the loops.
 #include <span>
 
 #include "byoc/te/expr.h"
@@ -19,7 +19,7 @@ class Tensor {
   size_t rank() const { return info_->shape.size(); }
   const void* id() const { return info_.get(); }
   bool is_empty() const { return info_ == nullptr; }
-  /// One element. As many indices as dims, i64.
+  /// Loads one element. Takes as many indices as dims, of type i64.
   Expr operator()(Exprs indices) const;
   template <class... Index>
   Expr operator()(Index... indices) const {
@@ -95,8 +95,8 @@ struct Place {
   Exprs indices;
 };
 struct TensorIntrin;  // te/tensor.h
-/// A micro-kernel of the code generator, by name; what it does to the places is the name's
-/// contract, or that of its declaration.
+/// A micro-kernel of the code generator, by name. The name, or its declaration, defines what it
+/// does to the places.
 struct Intrinsic {
   std::string name;
   std::vector<Place> places;
@@ -115,13 +115,13 @@ Stmt make_alloc(Tensor tensor, Scope scope, Stmt body);
 Stmt make_block(std::vector<Stmt> stmts);  // empty ones are left out, nested blocks dissolved
 Stmt make_intrinsic(std::string name, std::vector<Place> places, Exprs args,
                     std::shared_ptr<const TensorIntrin> declaration = nullptr);
-/// Ends the function with an error: `index`, an operand of `op`, is outside of [low, extent). Is not
-/// inside a parallel loop.
+/// Makes a statement that ends the function with an error: `index`, an operand of `op`, is outside
+/// of [low, extent). It must not be inside a parallel loop.
 Stmt make_index_error(std::string_view op, Expr index, Expr low, Expr extent);
-/// Returns the op of a statement that make_index_error made; "" for other intrinsics. The index, low
-/// and extent are its args.
+/// Returns the op of a statement that make_index_error made; "" for other intrinsics. The index,
+/// low and extent are its args.
 std::string_view index_error_op(const Intrinsic& intrinsic);
-/// A serial loop from 0: `loop("i", n, [&](Expr i) { return make_store(...); })`.
+/// Makes a serial loop from 0: `loop("i", n, [&](Expr i) { return make_store(...); })`.
 template <class Body>
 Stmt loop(const std::string& name, Expr extent, Body&& body, LoopKind kind = LoopKind::kSerial) {
   Var var(name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What code is made for.
+// The machine that code is generated for.
 #include <string>
 #include <vector>
 
@@ -19,10 +19,10 @@ struct Target {
   bool has(std::string_view feature) const;
   int64_t lanes(size_t bytes) const { return vector_bits / 8 / static_cast<int64_t>(bytes); }
 };
-/// "native", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64", or {"cpu":..., ...} as ABI calls
-/// give it. Errors: kInvalidArgument naming those that are known.
+/// Parses "native", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64", or {"cpu":..., ...} as ABI
+/// calls give it. Errors: kInvalidArgument naming the known ones.
 Result<Target> parse_target(std::string_view text);
-/// {"cpu":"x86-64-v3","features":[...],...}: parse_target gives the same again.
+/// Returns {"cpu":"x86-64-v3","features":[...],...}, which parse_target turns back into `target`.
 std::string print(const Target& target);
 
 }  // namespace byoc::te

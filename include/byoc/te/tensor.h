@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Tensor expressions: what each element of a tensor is, and nothing about the order in which
-// elements are computed (te/schedule.h). A Dag is flat: stages in topological order.
+// Tensor expressions define each element of a tensor, and not the order in which elements are
+// computed (te/schedule.h). A Dag is flat: stages in topological order.
 #include <functional>
 #include <unordered_map>
 
@@ -16,10 +16,10 @@ struct Axis {
   Expr extent;
 };
 
-/// How a reduction puts two partial results together; associative and commutative but for rounding.
+/// Combines two partial results of a reduction; associative and commutative except for rounding.
 /// Reductions of several results at once (argmax: value and index) have as many of each.
 struct Combiner {
-  std::vector<Var> lhs, rhs;  // what there is, what comes
+  std::vector<Var> lhs, rhs;  // the value so far, the next term
   Exprs identity, result;
 };
 Combiner sum_of(DType dtype);
@@ -27,17 +27,16 @@ Combiner product_of(DType dtype);
 Combiner min_of(DType dtype);  // identity: the greatest value, +infinity for floats
 Combiner max_of(DType dtype);
 
-/// Where inputs enter.
+/// An input of the Dag.
 struct Placeholder {};
-/// outputs[k](axes) = values[k]; with `reduce` axes: the combination over all of them, in any
-/// order.
+/// outputs[k](axes) = values[k]; with `reduce` axes it is combined over all of them, in any order.
 struct Compute {
   std::vector<Axis> axes, reduce;
-  Combiner combiner;  // of reductions
+  Combiner combiner;  // for reductions
   Exprs values;       // with reduce axes: one term
 };
-/// Written as loops, for what has no such form: sorting, running sums, recurrent nets. Writes every
-/// element of the outputs; reads `inputs`.
+/// A stage written as loops, for ops that have no Compute: sorting, running sums, recurrent nets.
+/// Writes every element of the outputs; reads `inputs`.
 struct Procedure {
   std::vector<Tensor> inputs;
   Stmt body;
@@ -56,23 +55,23 @@ struct Dag {
   std::vector<Stage> stages;            // producers first; placeholders too
   std::vector<Tensor> inputs, outputs;  // inputs: parameters, then constants
 };
-/// The stage that makes `tensor`. Errors: aborts when none does.
+/// Returns the stage that makes `tensor`. Aborts when none does.
 size_t stage_of(const Dag& dag, const Tensor& tensor);
 std::string print(const Dag& dag);
 
 /// A micro-kernel of a code generator, declared by what it computes: Schedule::tensorize puts it in
 /// the place of loops that compute the same.
-/// `dag`: placeholders and one Compute of one output. In its value every index is an axis by
-/// itself, every tensor is read at one place, and no axis stands anywhere else. Extents are
-/// numbers, or variables, which stand for any number. A reduction combines its terms with what the
-/// output holds. The Intrinsic's places are the first elements of the inputs, then of the output;
-/// its args the extents of the axes, then of the reduce axes, then per place and dimension the
+/// `dag` has placeholders and one Compute of one output. In its value every index is an axis by
+/// itself, every tensor is read at one place, and axes are used only as indices. Extents are
+/// numbers, or variables, which match any number. A reduction combines its terms with the old value
+/// of the output. The Intrinsic's places are the first elements of the inputs, then of the output;
+/// its args are the extents of the axes, then of the reduce axes, then per place and dimension the
 /// distance of neighbours in elements.
 struct TensorIntrin {
   static constexpr int64_t kAnyStride = INT64_MIN;
   std::string name;
   Dag dag;
-  /// Per place and dimension the only distance that the kernel can do; none given: any.
+  /// Per place and dimension the only distance that the kernel supports; none given: any.
   std::vector<std::vector<int64_t>> strides;
 };
 
@@ -81,7 +80,7 @@ using Indices = std::vector<Expr>;
 /// Makes a Dag, stage by stage. One thread.
 class Builder {
  public:
-  /// Stages made from here on belong to this op, compute and node.
+  /// Begins an op: the next stages belong to this op, compute and node.
   void begin_op(std::string op, std::string compute, uint32_t call);
 
   Tensor placeholder(std::string name, DType dtype, Exprs shape);
@@ -108,10 +107,10 @@ class Builder {
   Dag dag_;
   std::string op_, compute_;
   uint32_t call_ = 0;
-  std::unordered_map<std::string, uint32_t> names_;  // how often each was asked for
+  std::unordered_map<std::string, uint32_t> names_;  // uses of each name
 };
 
-/// Static extents as expressions.
+/// Returns static extents as expressions.
 Exprs extents_of(const TensorType& type);
 
 }  // namespace byoc::te

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Building functions in C++ with inference at every step.
+// Builds functions in C++, with type inference at every step.
 #include "byoc/ir/module.h"
 #include "byoc/op/registry.h"
 
@@ -20,9 +20,10 @@ class FunctionBuilder {
   ValueId constant_i64(const std::vector<int64_t>& dims, const std::vector<int64_t>& values);
   ValueId call(std::string_view op, const std::vector<ValueId>& args, Attrs attrs = {},
                Symbol loc = {});
-  /// The first output; output k is ValueId{v.node, k}.
+  /// Returns the first output; output k is ValueId{v.node, k}.
   ValueId invoke(Symbol function, const std::vector<ValueId>& args, Symbol loc = {});
-  /// compiler_begin / compiler_end around ops by hand: values entering and leaving region `region`.
+  /// Begin a region by hand: compiler_begin / compiler_end for values that enter
+  /// and leave `region`.
   ValueId begin_region(ValueId value, const std::string& compiler, int64_t region);
   ValueId end_region(ValueId value, const std::string& compiler, int64_t region);
   TypeId type(ValueId value) const;  // f32[] for a harmless value

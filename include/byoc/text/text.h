@@ -17,25 +17,25 @@ struct PrintOptions {
 };
 std::string print(const IRModule& module, const PrintOptions& options = {});
 std::string print(const Function& function, Symbol name, const PrintOptions& options = {});
-/// How messages name a node: "%3 (conv2d "Conv_0")"; %3 is the name `print` gives it.
+/// Returns the name of a node in messages: "%3 (conv2d "Conv_0")"; %3 is the name `print` gives it.
 std::string describe(const Function& function, uint32_t node);
 
-/// Where const<key> finds its bytes; null when the text has none.
+/// Finds the bytes of const<key>; null when the text has none.
 using ConstantSource = std::function<std::shared_ptr<const Buffer>(const ContentKey&)>;
-/// The entry is what `entry=` of the module names, else @main, else the only function.
-/// Errors: kInvalidArgument, slug "ir-syntax", "ir-constant" for a const<key> without bytes, or
-/// what callees and an op's inference say, at "line:column".
+/// Parses a module. The entry is the function that `entry=` of the module names, else @main, else
+/// the only function. Errors: kInvalidArgument, slug "ir-syntax", "ir-constant" for a const<key>
+/// without bytes, or the errors of callees and of an op's inference, at "line:column".
 Result<IRModule> parse_module(std::string_view text, const OpRegistry& ops,
                               const ConstantSource& constants = nullptr);
 
-/// x.ir and, when the module has large constants, x.ir.weights (and blobs of external modules).
-/// Written to temporary names and renamed.
+/// Writes x.ir and, when the module has large constants, x.ir.weights (and blobs of external
+/// modules). Both are written to temporary names and renamed.
 Status write_module(const IRModule& module, const std::string& path);
 Result<IRModule> read_module(const std::string& path, const OpRegistry& ops);
 
-/// Structural equality: entry, functions, nodes, operands, types, attributes, constants by content,
-/// external modules; locations too unless `ignore_loc`. On inequality `why` (when given) says
-/// where.
+/// Returns structural equality: entry, functions, nodes, operands, types, attributes, constants by
+/// content, external modules; locations too unless `ignore_loc`. On inequality `why` (when given)
+/// names the place.
 bool equal(const IRModule& a, const IRModule& b, std::string* why = nullptr,
            bool ignore_loc = false);
 bool equal(const Function& a, const Function& b, std::string* why = nullptr,
@@ -44,8 +44,7 @@ bool equal(const Function& a, const Function& b, std::string* why = nullptr,
 /// Checks everything the IR promises: an entry function, params first with distinct names, operand
 /// order, arity, complete attributes, types equal to inference, one meaning per named dim in a
 /// function, callee and extern signatures, no recursion, constants in the pool and of the right
-/// size, captures. Annotation structure is NOT checked here (see annotations in passes). Names
-/// function and node.
+/// size, captures. The structure of annotations is NOT checked here. Errors name function and node.
 Status verify(const IRModule& module);
 
 }  // namespace byoc

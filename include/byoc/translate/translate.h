@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Any function of ops -> a Dag of tensor expressions that nobody has scheduled. One choice per
-// call.
+// Translates a function of ops to a Dag of tensor expressions without a schedule. One strategy is
+// chosen per call.
 #include <map>
 
 #include "byoc/ir/module.h"
@@ -11,7 +11,7 @@
 
 namespace byoc::te {
 
-/// One call of an op, and where it stands: what a choice may look at.
+/// One call of an op with its types, on which a choice may depend.
 struct Site {
   const Function* function;
   uint32_t node;
@@ -31,28 +31,30 @@ struct Strategy {
   std::function<double(const Site&)> cost_ns;  // absent: unknown
   bool has_generic_schedule = true;            // runs well enough in plain loops
 };
-/// What there is for a call, in a fixed order; OpDef::compute is "direct" at level 10.
+/// Returns the strategies for a call, in a fixed order; OpDef::compute is "direct" at level 10.
 using StrategyTable = std::function<std::vector<Strategy>(const Site&)>;
 StrategyTable direct_strategies();
 
-/// Picks one of those that apply: its index. Asked exactly once per call.
+/// Returns the index of one of the strategies that apply. Called exactly once per call of an op.
 using StrategySelector = std::function<Result<size_t>(const Site&, std::span<const Strategy>)>;
 StrategySelector by_level();
 StrategySelector by_cost();                             // unknown costs last, then by level
 StrategySelector only_generic(StrategySelector inner);  // computes with a generic schedule
-/// What `chosen` names for the call's key (op, types, attributes), else `inner`'s choice.
+/// Uses the choice that `chosen` has for the call's key (op, types, attributes), else
+/// `inner`'s choice.
 StrategySelector from_history(std::map<std::string, std::string> chosen, StrategySelector inner);
 std::string site_key(const Site& site);
 
-/// Stages carry op, compute (the choice) and node. Composites are walked through; constants are
-/// inputs behind the parameters, in the order of their nodes.
+/// Translates a function. Stages carry op, compute (the choice) and node. Composites are walked
+/// through; constants are inputs after the parameters, in the order of their nodes.
 /// Errors: kUnimplemented naming an op that has no compute, or a dim that is not static;
 /// kFailedPrecondition naming a choice that does not apply.
 Result<Dag> translate_to_te(const IRModule& module, const Function& function, const Target& target,
                             const StrategySelector& selector,
                             const StrategyTable& strategies = direct_strategies());
 
-/// The op a function is about: the anchor or reduction with most flops, else its last op.
+/// The op that a function is named after: the anchor or reduction with most flops,
+/// else its last op.
 struct Anchor {
   uint32_t node = 0;
   std::string name;  // "conv2d_add_relu"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// BYOC_PLUGIN(Class, "id", "1.0.0"[, .flags = BYOC_PLUGIN_DEFAULT, .priority = 10, ...]): once per
-// plugin. The table, the note and the one exported symbol; the C side of everything in plugin.h.
+// BYOC_PLUGIN(Class, "id", "1.0.0"[, .flags = BYOC_PLUGIN_DEFAULT, .priority = 10, ...]), once per
+// plugin, defines the table, the note and the one exported symbol; the C side of all in plugin.h.
 #include <map>
 #include <mutex>
 #include <thread>
@@ -87,7 +87,10 @@ inline CompileRequest make_request(const byoc_compile& raw) {
       check_understood(f.h);
       check_constants_understood(f.consts, f.n_consts);
       Graph graph = parse_graph(to_view(f.graph_json));
-      if (graph.constants.size() != f.n_consts) bad_graph("constants given do not fit the graph's");
+      if (graph.constants.size() != f.n_consts) {
+        bad_graph("the graph has " + std::to_string(graph.constants.size()) + " constants, " +
+                  std::to_string(f.n_consts) + " were given");
+      }
       Constants constants({f.consts, f.consts + f.n_consts}, graph);
       request.functions.push_back({k, to_view(f.graph_json), std::move(graph), std::move(constants),
                                    raw.threads, raw.flags, to_view(raw.target_json), false,
@@ -151,7 +154,8 @@ struct Glue {
       io->reason = to_str(kept);
     });
   }
-  /// A graph this SDK cannot read, or an attribute the plugin trips over, is a "no", not a failure.
+  /// Turns a graph that this SDK cannot read, or an attribute the plugin fails on, into a "no",
+  /// not into a failure.
   static Verdict judged(const Plugin& plugin, std::string_view json) {
     try {
       return plugin.judge(parse_graph(json));
@@ -193,10 +197,10 @@ struct Glue {
   static byoc_status* info(const byoc_kernel* k, byoc_kernel_info* io) noexcept {
     return guarded([&] {
       check_understood(io->h);
-      tell(*reinterpret_cast<const KernelHandle*>(k), *io);
+      fill_info(*reinterpret_cast<const KernelHandle*>(k), *io);
     });
   }
-  static void tell(const KernelHandle& handle, byoc_kernel_info& io) {
+  static void fill_info(const KernelHandle& handle, byoc_kernel_info& io) {
     const KernelInfo& info = handle.info;
     io.n_in = info.n_in;
     io.n_out = info.n_out;

@@ -12,8 +12,8 @@
 
 namespace byoc::sdk {
 
-/// code: a byoc_code. function and node: indices in what is being compiled, -1 = none; the SDK
-/// fills in the function where it knows it.
+/// code: a byoc_code. function and node: indices in the request that is compiled, -1 = none; the
+/// SDK fills in the function where it has one.
 class Error : public std::exception {
  public:
   Error(uint32_t code, std::string message, int64_t node = -1, int64_t function = -1,
@@ -36,7 +36,8 @@ class Error : public std::exception {
   std::string message_;
 };
 
-/// Thrown in compile: this function is not for us after all; it goes to the default codegen.
+/// Thrown in compile: the plugin does not compile this function after all; it goes to the
+/// default codegen.
 class Declined : public Error {
  public:
   explicit Declined(std::string why, int64_t node = -1, int64_t function = -1,
@@ -53,7 +54,7 @@ namespace detail {
 inline constinit std::atomic<const byoc_host*> host_pointer{nullptr};
 inline const byoc_host* host_table() { return host_pointer.load(std::memory_order_relaxed); }
 
-/// A status the host made, on its way back to the host.
+/// Carries a status that the host made back to the host.
 class HostError : public std::exception {
  public:
   explicit HostError(byoc_status* status) : status_(status) {}
@@ -78,17 +79,17 @@ inline byoc_status* make_status(uint32_t code, const char* message, int64_t func
                                   to_str(message));
 }
 
-/// Throws when a struct carries an extension that must be understood: this SDK knows none.
+/// Throws when a struct carries an extension that must be understood, because this SDK has none.
 inline void check_understood(const byoc_hdr& header) {
   for (const byoc_ext* ext = header.ext; ext != nullptr; ext = ext->next) {
     if (!(ext->id & BYOC_EXT_MUST_UNDERSTAND)) continue;
-    throw Error(BYOC_UNIMPLEMENTED, "the host asks for extension " +
+    throw Error(BYOC_UNIMPLEMENTED, "the host requires extension " +
                                         std::to_string(ext->id & ~BYOC_EXT_MUST_UNDERSTAND) +
-                                        ", which this plugin does not know");
+                                        ", which this plugin does not have");
   }
 }
 
-/// Runs f; whatever it throws becomes a status.
+/// Runs f and turns an exception into a status.
 template <class F>
 byoc_status* guarded(F&& f) noexcept {
   try {

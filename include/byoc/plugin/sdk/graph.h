@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The function a plugin is asked about or given, as plain data. Indices have been checked: operands
+// The function that a plugin judges or compiles, as plain data. Indices have been checked: operands
 // name earlier nodes, existing inputs, constants, outputs and types.
 #include <algorithm>
 #include <cstdint>
@@ -100,16 +100,16 @@ class Attrs {
     return found == values_.end() ? nullptr : &found->second;
   }
   const auto& all() const { return values_; }
-  /// The first that is none of `known`, or "". An attribute may change what an op means: decline a
-  /// node with one that you do not know.
+  /// Returns the first attribute that is none of `known`, or "". An attribute may change the
+  /// meaning of an op: decline a node with one that the plugin does not handle.
   std::string_view unknown(std::initializer_list<std::string_view> known) const {
     for (const auto& [name, value] : values_) {
       if (std::find(known.begin(), known.end(), name) == known.end()) return name;
     }
     return "";
   }
-  /// The forms without a fallback throw when the attribute is absent; all do when it is of another
-  /// kind.
+  /// Return an attribute's value. The forms without a fallback throw when the attribute is absent;
+  /// all throw when it is of another kind.
   int64_t i(std::string_view n) const { return as<int64_t>(n, must_have(n)); }
   int64_t i(std::string_view n, int64_t fallback) const { return value_or<int64_t>(n, fallback); }
   double f(std::string_view n) const { return number(n, must_have(n)); }
@@ -140,7 +140,7 @@ class Attrs {
   static const T& as(std::string_view name, const Attr& value) {
     if (auto* typed = std::get_if<T>(&value)) return *typed;
     throw Error(BYOC_INVALID_ARGUMENT,
-                "attribute \"" + std::string(name) + "\" is of another kind");
+                "attribute \"" + std::string(name) + "\" is not of the type requested");
   }
   static double number(std::string_view name, const Attr& value) {
     if (auto* whole = std::get_if<int64_t>(&value)) return static_cast<double>(*whole);
@@ -202,7 +202,7 @@ struct Body {
 };
 
 struct Graph : Body {
-  std::string_view json;  // what it was read from: the host's, borrowed for the call
+  std::string_view json;  // the JSON of this graph: the host's, borrowed for the call
   std::string symbol;
   std::vector<Type> types;
   std::vector<Constant> constants;
@@ -222,9 +222,9 @@ struct Graph : Body {
   const Type& type(const Node& node, size_t output = 0) const { return types[node.types[output]]; }
   const Type& input_type(size_t k) const { return types[inputs[k].type]; }
   const Type& output_type(size_t k) const { return type(outputs[k]); }
-  /// "f32[1,8] f32[8] -> f32[1,8]": inputs and outputs, as byoc_kernel_info.
+  /// Returns "f32[1,8] f32[8] -> f32[1,8]": inputs and outputs, as byoc_kernel_info.
   std::string signature() const { return signature_with({}); }
-  /// The same with the types of `more` after the inputs, as byoc_native_fn has constants.
+  /// Returns the same with the types of `more` after the inputs, as byoc_native_fn has constants.
   std::string signature_with(const std::vector<Type>& more) const {
     std::string out;
     for (const Input& input : inputs) out += types[input.type].text() + " ";

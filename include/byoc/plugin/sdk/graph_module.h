@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The module of a plugin that overrides Plugin::compile alone: its artifact is the graphs, and
+// The module of a plugin that overrides Plugin::compile alone. Its artifact is the graphs, and
 // loading compiles them again by the same code.
 #include <cstring>
 
@@ -49,7 +49,7 @@ class GraphModule : public Module {
   struct Saved {
     std::string_view symbol, graph_json;
   };
-  /// Per function its symbol and its JSON, each behind its size: 8 bytes, little endian.
+  /// Writes per function its symbol and its JSON, each after its size: 8 bytes, little endian.
   void save(Saver& saver) const override {
     for (const One& one : functions_) {
       write_text(saver, one.symbol);
@@ -114,7 +114,7 @@ inline ConstantsByKey constants_by_key(const byoc_load& load) {
   return by_key;
 }
 
-/// The constants a graph names, out of those given for the whole module.
+/// Returns the constants that a graph names, out of those given for the whole module.
 inline Constants constants_of(const Graph& graph, const ConstantsByKey& by_key) {
   std::vector<const byoc_const*> raw;
   for (const Constant& constant : graph.constants) {
@@ -162,7 +162,7 @@ inline std::unique_ptr<Module> load_module(Plugin& plugin, const byoc_load& load
   return module;
 }
 
-/// 3: made with the same; 2: graphs all the same, to be made with what is here; 1: no graphs.
+/// Returns 3: same made_with; 2: graphs, but made with another library or CPU; 1: no graphs.
 inline uint32_t graph_module_level(const Plugin& plugin, std::string_view text) {
   if (text == graph_module_compat(plugin)) return 3;
   return text.substr(0, text.find(' ')) == kGraphModuleFormat ? 2 : 1;

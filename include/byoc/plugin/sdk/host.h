@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the host does for a plugin: memory, threads, log, shared constants. Thread-safe.
+// The host's services for a plugin: memory, threads, log, shared constants. Thread-safe.
 #include <atomic>
 #include <exception>
 #include <memory>
@@ -57,8 +57,8 @@ class Host {
     return Memory(memory, Free{table_});
   }
 
-  /// body(lo, hi, worker) over blocks of [0, n) of about `grain`; an exception stops the rest and
-  /// is thrown here. Allocates nothing.
+  /// Calls body(lo, hi, worker) over blocks of [0, n) of about `grain`; an exception stops the rest
+  /// and is thrown here. Allocates nothing.
   template <class Body>
   void parallel_for(uint64_t n, uint64_t grain, Body&& body) const {
     Range<std::remove_reference_t<Body>> range{&body, {}, {}};
@@ -67,8 +67,8 @@ class Host {
     throw Error(BYOC_INTERNAL, "a parallel loop stopped early");
   }
 
-  /// Memory of `bytes` that `fill(void* memory)` writes once in the process for `key`, shared by
-  /// all who ask for that key. key: a layout's name, then the constant's key.
+  /// Returns memory of `bytes` that `fill(void* memory)` writes once in the process for `key`; all
+  /// callers with that key share it. key: a layout's name, then the constant's key.
   template <class Fill>
   Held packed(std::string_view key, uint64_t bytes, uint64_t align, Fill&& fill) const {
     byoc_held held{};
@@ -102,7 +102,7 @@ class Host {
 
 inline Host host() { return Host(detail::host_table()); }
 
-/// Cancels long work, and shows how far it is. Thread-safe; valid during the call it came with.
+/// Cancels long work and reports its progress. Thread-safe; valid during the call it came with.
 class Cancel {
  public:
   Cancel() = default;  // work that cannot be cancelled
@@ -112,7 +112,7 @@ class Cancel {
   void check() const {
     if (is_requested()) throw Error(BYOC_CANCELLED, "cancelled");
   }
-  /// done of total units of work; `what`: a word on the work, "compiling".
+  /// Reports `done` of `total` units of work; `what` is a word for the work, "compiling".
   void progress(uint64_t done, uint64_t total, std::string_view what) const {
     if (!raw_ || total == 0) return;
     auto permille = static_cast<uint32_t>(1000.0 * static_cast<double>(done) / total);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Graph JSON -> Graph. The one header of the SDK that needs nlohmann_json; sdk.h includes it for
-// the file that holds BYOC_PLUGIN, other files of a plugin can include plugin.h alone.
+// Parses graph JSON into a Graph. It is the one header of the SDK that needs nlohmann_json;
+// sdk.h includes it for the file that holds BYOC_PLUGIN, other files of a plugin can
+// include plugin.h alone.
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -18,7 +19,8 @@ using Json = nlohmann::json;
   throw Error(BYOC_BAD_GRAPH, "graph JSON: " + what, node);
 }
 
-/// Before the parser sees the text: a tree of hostile depth overflows the stack when it is copied.
+/// Throws before the parser reads the text: a tree of hostile depth overflows the stack
+/// when it is copied.
 inline void check_depth(std::string_view text) {
   constexpr int kMaxDepth = 64;
   int depth = 0;
@@ -105,8 +107,8 @@ inline Type parse_type(const Json& value) {
   return type;
 }
 
-/// Numbers that JSON has none for are {"float":"nan"} in attributes and "nan" among a constant's
-/// elements, with "inf", "-inf" and "0x..." (the bits of another NaN) likewise.
+/// Returns the number for a name: attributes have {"float":"nan"} and elements of a constant "nan"
+/// where JSON has no number, with "inf", "-inf" and "0x..." (the bits of another NaN) likewise.
 inline double special_float(const Json& name) {
   if (name == "inf") return std::numeric_limits<double>::infinity();
   if (name == "-inf") return -std::numeric_limits<double>::infinity();
@@ -272,7 +274,7 @@ class GraphReader {
 
 }  // namespace detail
 
-/// Throws Error with code BYOC_BAD_GRAPH, which says what is wrong.
+/// Throws Error with code BYOC_BAD_GRAPH and a message that names the fault.
 inline Graph parse_graph(std::string_view json) {
   detail::Json tree = detail::parse_json(json);
   try {

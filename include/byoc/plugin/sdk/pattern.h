@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Patterns as one row each (plugin-abi.md section 3):
+// Patterns as one row each (docs/patterns.md):
 //   {"conv2d_bias_relu",
 //    repeat(one_of({op("relu", {prior()}), op("add", {prior(), any("r")})}),
 //           optional(op("add", {prior(), constant("b")}), op("conv2d", {any("x"),
 //           constant("w")}).as("conv")), "post")}
-// The host parses and matches them; what it says about a wrong one names the JSON path.
+// The host parses and matches them; its message about a malformed one names the JSON path.
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -35,7 +35,7 @@ class Dag {
     for (int64_t rank : ranks) list += (list.empty() ? "" : ",") + std::to_string(rank);
     return std::move(*this).with("rank", "[" + list + "]");
   }
-  /// condition: JSON, a value or {"in":[...]}, {"max":n}, {"min":n}; several calls add up.
+  /// Adds a condition: JSON, a value or {"in":[...]}, {"max":n}, {"min":n}; several calls add up.
   Dag attr(std::string_view name, std::string_view condition) && {
     attrs_ += (attrs_.empty() ? "" : ",") + quote(name) + ":" + std::string(condition);
     return std::move(*this);
@@ -64,7 +64,7 @@ inline std::string join(std::initializer_list<Dag> parts) {
 }  // namespace detail
 
 inline Dag op(std::string_view name) { return {"op", Dag::quote(name)}; }
-/// args fit the operands one for one.
+/// Makes an op; args correspond to the operands one for one.
 inline Dag op(std::string_view name, std::initializer_list<Dag> args) {
   return op(name).with("args", detail::join(args));
 }
@@ -85,7 +85,7 @@ inline Dag repeat(const Dag& q, const Dag& on, std::string_view capture, int min
       .as(capture);
 }
 
-/// Two or more ops: a composite of this name. One op: declares it supported.
+/// Two or more ops are a composite of this name. One op is declared as supported.
 struct Pattern {
   Pattern(std::string name, Dag dag, int32_t priority = 0)
       : name(std::move(name)), dag_json(dag.json()), priority(priority) {}
@@ -93,7 +93,7 @@ struct Pattern {
   int32_t priority = 0;
 };
 
-/// A pattern per op, each named as the op.
+/// Adds a pattern per op, each named as the op.
 inline void add_ops(std::vector<Pattern>& patterns, std::initializer_list<std::string_view> ops) {
   for (std::string_view name : ops) patterns.emplace_back(std::string(name), op(name));
 }

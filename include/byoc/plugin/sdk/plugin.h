@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a plugin author writes: a Plugin, which makes Kernels. All of it may throw (error.h).
+// The classes that a plugin author writes: a Plugin, which makes Kernels. All of it may
+// throw (error.h).
 #include <functional>
 #include <memory>
 #include <span>
@@ -12,7 +13,7 @@
 
 namespace byoc::sdk {
 
-/// --plugin-option ID.name=value. What is never asked for is refused by name after Plugin::open.
+/// --plugin-option ID.name=value. An option that Plugin::open did not read is refused by name.
 class Options {
  public:
   explicit Options(std::map<std::string, std::string, std::less<>> values)
@@ -27,7 +28,7 @@ class Options {
     if (value == "1" || value == "true") return true;
     if (value == "0" || value == "false") return false;
     throw Error(BYOC_INVALID_ARGUMENT,
-                "option \"" + std::string(name) + "\" is 0 or 1, not \"" + value + "\"");
+                "option \"" + std::string(name) + "\" must be 0 or 1, not \"" + value + "\"");
   }
   void check_all_known() const {
     for (const auto& [name, value] : values_) {
@@ -47,11 +48,11 @@ class Options {
 struct Cost {
   uint64_t est_ns = 0, workspace = 0, packed_bytes = 0;
 };
-/// The answer of judge: reasons reach the user, in reports and in `byoc explain`.
+/// The result of judge. Its reason reaches the user in reports and in `byoc explain`.
 struct Verdict {
   static Verdict yes() { return {1, {}, {}}; }
   static Verdict yes(Cost cost) { return {1, cost, {}}; }
-  /// how: what will run it, "jit:avx2".
+  /// how: the code that will run it, "jit:avx2".
   static Verdict yes(std::string how, Cost cost = {}) { return {1, cost, std::move(how)}; }
   static Verdict slow(std::string reason, Cost cost = {}) { return {2, cost, std::move(reason)}; }
   static Verdict no(std::string reason) { return {0, {}, std::move(reason)}; }
@@ -63,7 +64,7 @@ struct Verdict {
 /// The constants of one function, in the order of Graph::constants. Types are the graph's.
 class Constants {
  public:
-  /// raw[k]: the host's constant behind types[k]. Throws BYOC_BAD_GRAPH when sizes differ.
+  /// raw[k]: the host's constant for types[k]. Throws BYOC_BAD_GRAPH when sizes differ.
   Constants(std::vector<const byoc_const*> raw, const Graph& graph)
       : raw_(std::move(raw)), use_(raw_.size()) {
     for (size_t k = 0; k < raw_.size(); ++k) {
@@ -74,21 +75,22 @@ class Constants {
     }
   }
   size_t size() const { return raw_.size(); }
-  /// To be read or copied now: valid until compile returns.
+  /// Returns the elements, to be read or copied now: valid until compile returns.
   template <class T = void>
   const T* data(size_t k) {
     use_[k] = std::max<uint8_t>(use_[k], BYOC_CONST_COPIED);
     const DLTensor& view = *raw_[k]->view;
     return reinterpret_cast<const T*>(static_cast<const char*>(view.data) + view.byte_offset);
   }
-  /// The host's own memory, for as long as the result lives; no copy.
+  /// Returns the host's own memory, for as long as the result lives; no copy.
   Held keep(size_t k) {
     byoc_held held{};
     detail::check(detail::host_table()->const_keep(raw_[k]->ref, &held));
     use_[k] = BYOC_CONST_KEPT;
     return Held(held);
   }
-  /// The constant in another layout, made once per process: fill(void* memory) writes `bytes`.
+  /// Returns the constant in another layout, made once per process:
+  /// fill(void* memory) writes `bytes`.
   template <class Fill>
   Held packed(size_t k, std::string_view layout, uint64_t bytes, Fill&& fill, uint64_t align = 64) {
     use_[k] = std::max<uint8_t>(use_[k], BYOC_CONST_COPIED);
@@ -97,7 +99,7 @@ class Constants {
     return host().packed(key, bytes, align, std::forward<Fill>(fill));
   }
   const byoc_const& raw(size_t k) const { return *raw_[k]; }
-  const std::vector<uint8_t>& use() const { return use_; }  // byoc_const_use, as asked for so far
+  const std::vector<uint8_t>& use() const { return use_; }  // byoc_const_use so far
 
  private:
   static uint64_t bytes_of(const DLTensor& view) {
@@ -129,8 +131,8 @@ class Call {
   uint32_t n_out() const { return raw_.n_args - n_in_; }
   const DLTensor& in(size_t k) const { return *raw_.args[k]; }
   const DLTensor& out(size_t k) const { return *raw_.args[n_in_ + k]; }
-  /// The elements, one after another in row-major order; throws when they lie otherwise. A kernel
-  /// that takes strides reads them in in(k) and out(k).
+  /// Returns the elements, one after another in row-major order; throws when they lie otherwise. A
+  /// kernel that accepts strides reads them in in(k) and out(k).
   template <class T>
   const T* in_data(size_t k) const {
     return static_cast<const T*>(data(in(k), "input", k));
@@ -141,11 +143,12 @@ class Call {
   }
   void* workspace() const { return raw_.workspace; }
   bool cancelled() const { return Cancel(raw_.cancel).is_requested(); }
-  /// Whether somebody profiles this run. Where not, read no clock and tell no spans.
+  /// Returns true when this run is profiled. When it is false, read no clock and report no spans.
   bool wants_spans() const { return (raw_.flags & BYOC_CALL_SPANS) != 0; }
-  /// What the kernel did from begin_ns to end_ns (of host().now_ns()); see byoc_host::span.
-  /// details: keys and values in turn. Reports know "implementation", "src" and "dst" (formats of
-  /// memory) and "is_reorder" ("1": it only changes a format), and show others as they are.
+  /// Reports a span of the kernel from begin_ns to end_ns (of host().now_ns()); see
+  /// byoc_host::span. details: keys and values in turn. Reports interpret "implementation", "src"
+  /// and "dst" (formats of memory) and "is_reorder" ("1": it only changes a format), and show
+  /// others as they are.
   void span(int64_t node, byoc_str name, uint64_t begin_ns, uint64_t end_ns,
             std::span<const byoc_str> details = {}) const {
     const byoc_host* host = detail::host_table();
@@ -183,12 +186,12 @@ struct KernelInfo {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  virtual KernelInfo info() const { return {}; }  // asked once
-  /// Re-entrant unless info says SERIAL; allocates nothing unless it says MAY_ALLOC.
+  virtual KernelInfo info() const { return {}; }  // called once
+  /// Re-entrant unless info has SERIAL; allocates nothing unless info has MAY_ALLOC.
   virtual void run(const Call& call) const = 0;
 };
 
-/// What save writes to: the bytes that load will be given.
+/// Receives the bytes from save that load will be given.
 class Saver {
  public:
   explicit Saver(byoc_save& raw) : raw_(raw) {}
@@ -196,7 +199,7 @@ class Saver {
     detail::check(raw_.blob->write(raw_.blob->u, bytes.data(), bytes.size()));
   }
   void set_flags(uint64_t flags) { raw_.flags = flags; }  // byoc_module_flags
-  /// A constant in the layout native code wants; function: index in the request.
+  /// Saves a constant in the layout that native code reads; function: index in the request.
   void packed(uint64_t function, byoc_bytes data, uint64_t align) {
     detail::check(raw_.packed(raw_.u, function, data, align));
   }
@@ -205,7 +208,7 @@ class Saver {
   byoc_save& raw_;
 };
 
-/// What compile_module and load_module make. Most plugins never see it (Plugin::compile).
+/// The result of compile_module and load_module. Most plugins use Plugin::compile and never see it.
 class Module {
  public:
   struct Entry {
@@ -215,7 +218,7 @@ class Module {
   virtual ~Module() = default;
   virtual Entry find(std::string_view symbol) = 0;  // no kernel: unknown symbol
   virtual void save(Saver& saver) const = 0;
-  virtual std::string compat() const = 0;  // what Plugin::compat will be asked about
+  virtual std::string compat() const = 0;  // the text that Plugin::compat will get
 };
 
 struct CompileRequest {
@@ -236,8 +239,8 @@ class Plugin {
   virtual ~Plugin() = default;
   virtual void open(const Options&) {}
   virtual std::vector<Pattern> patterns() const = 0;
-  /// A graph of one node: an op, or the call of a composite (whose Body::pattern names the
-  /// pattern). Any number of threads at a time; asked once per distinct candidate.
+  /// Judges a graph of one node: an op, or the call of a composite (whose Body::pattern names the
+  /// pattern). Called by any number of threads at a time, once per distinct candidate.
   virtual Verdict judge(const Graph&) const { return Verdict::yes(); }
   /// Makes the kernel of one function. Also called to rebuild it from an artifact, which stores the
   /// graph.
@@ -245,24 +248,25 @@ class Plugin {
     throw Error(BYOC_UNIMPLEMENTED, "neither compile nor compile_module is overridden");
   }
 
-  /// What kernels hang on beside their graph: a library's version, the CPU. An artifact that was
-  /// saved under another text is loaded too, with the advice to compile again.
+  /// Returns what kernels depend on in addition to their graph: a library's version, the CPU. An
+  /// artifact that was saved under another text is loaded too, with the advice to compile again.
   virtual std::string made_with() const { return {}; }
 
   // For plugins whose artifact holds more than graphs, all three; none returns nothing then.
   virtual std::unique_ptr<Module> compile_module(CompileRequest&) { return nullptr; }
   virtual std::unique_ptr<Module> load_module(const byoc_load&) { return nullptr; }
-  /// Of Module::compat: 0 unknown, 1 no, 2 works but recompiling is better, 3 best.
+  /// Compares with Module::compat: 0 unknown, 1 no, 2 works but recompiling is better, 3 best.
   virtual std::optional<uint32_t> compat(std::string_view) const { return std::nullopt; }
 
-  /// The layouts this plugin computes in on the machine of target_json, in order of preference.
+  /// Returns the layouts this plugin computes in on the machine of target_json, in
+  /// order of preference.
   virtual std::vector<WantedLayout> layouts(std::string_view /*target_json*/) const { return {}; }
-  /// The code of the request's functions as text; form: "llvm" or "asm".
+  /// Returns the code of the request's functions as text; form: "llvm" or "asm".
   virtual std::string show(CompileRequest&, std::string_view form) {
     throw Error(BYOC_UNIMPLEMENTED, "shows no code of the form \"" + std::string(form) + "\"");
   }
 
-  // A class with a public `static void shutdown()` has it called as byoc_plugin::shutdown says.
+  // A class may have a public `static void shutdown()`; it is called as byoc_plugin::shutdown.
 };
 
 }  // namespace byoc::sdk
