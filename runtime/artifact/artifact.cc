@@ -29,7 +29,7 @@ constexpr uint32_t kVersion = 1;
 constexpr uint64_t kAlignment = Buffer::kAlignment;
 constexpr std::byte kZeros[kAlignment] = {};
 
-struct Header {  // as it stands in the file
+struct Header {  // the layout in the file
   char magic[8] = {'\x89', 'b',  'y',  'o',
                    'c',    '\r', '\n', '\x1a'};  // as PNG's: shows a transfer as text
   uint32_t version = kVersion, zero = 0;
@@ -50,13 +50,14 @@ ContentKey hash_of(const Header& header) {
 
 uint64_t padding_after(uint64_t size) { return (kAlignment - size % kAlignment) % kAlignment; }
 
-/// Walks over the file from part to part, and over nothing twice.
+/// Reads the file part after part; no byte belongs to two parts.
 class Parts {
  public:
   explicit Parts(Bytes file) : file_(file) {}
   bool at_end() const { return offset_ == file_.size(); }
 
-  /// The next `size` bytes, which begin at a multiple of 64, after zeros, and have this hash.
+  /// Returns the next `size` bytes, which begin at a multiple of 64 after zeros, and checks their
+  /// hash.
   Result<Bytes> next(const std::string& name, uint64_t size, const ContentKey& key) {
     BYOC_TRY_STATUS(skip_zeros());
     if (size > file_.size() - offset_) {
@@ -106,9 +107,9 @@ Result<Header> read_header(Bytes file) {
 
 using Pool = std::map<ContentKey, std::shared_ptr<const Buffer>>;
 
-/// A section of the mapped file, as the owner of a buffer. With the last holder of the buffer go
-/// its pages: what is read again from the mapping, a neighbour on a page they share, comes back
-/// from the file.
+/// A section of the mapped file, as the owner of a buffer. The destructor releases the section's
+/// pages when the last holder of the buffer is gone. A page shared with a neighbouring section is
+/// read again from the file when that section is next read.
 struct MappedSection {
   std::shared_ptr<const MappedFile> file;
   Bytes bytes;
@@ -121,7 +122,7 @@ struct MappedSection {
   }
 };
 
-/// Views of the sections; they keep the mapping alive.
+/// Returns views of the sections; they keep the mapping alive.
 Result<Pool> read_sections(Parts& parts, const std::vector<Section>& sections,
                            const std::shared_ptr<const MappedFile>& file) {
   Pool pool;

@@ -12,7 +12,7 @@ constexpr uint64_t kMaxWorkspaceAlign = 4096;
 
 Status bad(std::string message) { return invalid(std::move(message)).with_slug("executable"); }
 
-/// The bytes [begin, end) of the arena that an argument uses.
+/// The range [begin, end) of arena bytes that an argument uses.
 struct Range {
   uint64_t begin, end;
   size_t argument;
@@ -29,7 +29,7 @@ std::vector<Range> arena_ranges(const Step& step) {
   return ranges;
 }
 
-/// True when an output overlaps any other argument; inputs may overlap each other.
+/// Returns true when an output overlaps any other argument; inputs may overlap each other.
 bool outputs_overlap(std::vector<Range> ranges, size_t n_in) {
   std::sort(ranges.begin(), ranges.end(),
             [](const Range& a, const Range& b) { return a.begin < b.begin; });
@@ -112,14 +112,13 @@ class Checker {
     for (const auto& [key, align] : function.packed) {
       if (!executable_.constants.contains(key)) return bad(cat("no bytes for packed key ", key));
       if (!std::has_single_bit(align) || align > Buffer::kAlignment) {
-        return bad(
-            cat("packed constant aligned to ", align, ", a power of two up to 64 can be had"));
+        return bad(cat("packed constant aligned to ", align, ", expected a power of two up to 64"));
       }
     }
     if (!std::has_single_bit(function.workspace_align) ||
         function.workspace_align > kMaxWorkspaceAlign) {
       return bad(cat("workspace aligned to ", function.workspace_align,
-                     ", a power of two up to 4096 can be had"));
+                     ", expected a power of two up to 4096"));
     }
     if (function.workspace_bytes > uint64_t{1} << 48)
       return bad(cat("workspace of ", function.workspace_bytes, " bytes"));
@@ -219,9 +218,9 @@ class Checker {
         cat("output \"", program_.outputs[place.index].name, "\" is read before it is written"));
   }
 
-  /// Outputs share bytes with nothing, but for the declared pairs, which begin at the same byte.
-  /// Pairs are looked at one by one only where something overlaps, that is in steps that work in
-  /// place.
+  /// Checks that outputs share bytes with no other argument, except in the declared pairs, which
+  /// begin at the same byte. Pairs are compared one by one only where something overlaps, that is
+  /// in steps that work in place.
   Status check_overlaps(const Step& step, const ExternalFunction* function) {
     std::vector<Range> ranges = arena_ranges(step);
     if (!outputs_overlap(ranges, step.n_in)) return {};

@@ -10,7 +10,7 @@ Status refuse(const char* kind, const char* slug, std::string message) {
   return invalid(std::move(message)).with_slug(cat(kind, "-", slug));
 }
 
-/// A view's type as a user would write it.
+/// Returns a view's type as a user would write it.
 std::string describe(const DLTensor& view) {
   auto dtype = from_dlpack(view.dtype);
   std::string name = dtype.ok() ? cat(*dtype)
@@ -28,7 +28,7 @@ bool same_shape(const DLTensor& view, const std::vector<int64_t>& dims) {
 Status wrong_shape(const char* kind, const DLTensor& view, const NamedTensor& wanted) {
   Status status =
       refuse(kind, "shape",
-             cat("\"", wanted.name, "\" is ", describe(view), ", the model wants ", wanted.type));
+             cat("\"", wanted.name, "\" is ", describe(view), ", the model expects ", wanted.type));
   if (view.ndim != 4) return status;
   int64_t moved[] = {view.shape[0], view.shape[3], view.shape[1], view.shape[2]};
   if (!std::equal(moved, moved + 4, wanted.type.dims.begin(), wanted.type.dims.end()))
@@ -42,13 +42,13 @@ Status check_view(const char* kind, const DLTensor& view, const NamedTensor& wan
   if (view.device.device_type != kDLCPU) {
     return refuse(kind, "data",
                   cat("\"", wanted.name, "\" is on device ", int{view.device.device_type},
-                      ", the CPU's memory is wanted"));
+                      ", expected the CPU's memory"));
   }
   DLDataType dtype = to_dlpack(wanted.type.dtype);
   if (view.dtype.code != dtype.code || view.dtype.bits != dtype.bits || view.dtype.lanes != 1) {
     return refuse(
         kind, "dtype",
-        cat("\"", wanted.name, "\" is ", describe(view), ", the model wants ", wanted.type));
+        cat("\"", wanted.name, "\" is ", describe(view), ", the model expects ", wanted.type));
   }
   if (!same_shape(view, wanted.type.dims)) return wrong_shape(kind, view, wanted);
   bool empty =

@@ -99,7 +99,7 @@ void fields(Io& io, Section& s) {
   io("size", s.size);
 }
 
-// Writes as it goes: a program of a million steps is never held as a tree.
+// Writes the text directly: a program of a million steps is never held as a tree.
 class Writer {
  public:
   explicit Writer(std::string& out) : out_(out) { out_ += '{'; }
@@ -230,18 +230,18 @@ class Reader {
 
  private:
   static Status wrong(const Json& json, const char* wanted) {
-    return bad(cat("a ", json.type_name(), " stands where ", wanted, " belongs"));
+    return bad(cat("a ", json.type_name(), " where ", wanted, " is expected"));
   }
 
   const Json& json_;
   Status status_;
 };
 
-// Steps and functions, of which there may be a million, become structs as soon as the parser has
-// read them and are dropped from its tree; what is left of the text is small.
+// Turns steps and functions, of which there may be a million, into structs as soon as the parser
+// has read them and drops them from its tree; the rest of the text is small.
 class ListReader {
  public:
-  /// As nlohmann's parser_callback_t: false drops the value.
+  /// Has the signature of nlohmann's parser_callback_t: false drops the value.
   bool operator()(int depth, Json::parse_event_t event, Json& value) {
     if (event == Json::parse_event_t::key && depth < kDepths)
       key_[depth] = value.get_ref<const std::string&>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The manifest of an artifact: an Executable as JSON, its bytes left to the sections.
+// The manifest of an artifact: an Executable as JSON; the bytes are in the sections.
 #include <string>
 #include <string_view>
 
@@ -8,20 +8,22 @@
 
 namespace byoc {
 
-/// Bytes that stand once in the file, named by their content.
+/// Bytes that occur once in the file, named by their content.
 struct Section {
   ContentKey key;
   uint64_t size = 0;
 };
 
-/// Keys of all constants, packed ones too, that program and modules name; with repetitions.
+/// Returns the keys of all constants, packed ones too, that program and modules name, with
+/// repetitions.
 std::vector<ContentKey> constant_keys(const Executable& executable);
 
-/// The bytes that the executable names: constants, packed constants, blobs; each once, ordered by
-/// key. Errors: kInvalidArgument, slug "executable", for bytes that are missing.
+/// Returns the bytes that the executable names (constants, packed constants, blobs), each once,
+/// ordered by key. Errors: kInvalidArgument, slug "executable", for bytes that are missing.
 Result<std::vector<std::shared_ptr<const Buffer>>> sections_of(const Executable& executable);
 
-/// The same executable gives the same text. Text that is not UTF-8 gets replacement characters.
+/// Returns the same text for the same executable. Text that is not UTF-8 gets replacement
+/// characters.
 std::string write_manifest(const Executable& executable,
                            const std::vector<std::shared_ptr<const Buffer>>& sections);
 
@@ -30,7 +32,8 @@ struct Manifest {
   std::vector<ContentKey> blobs;  // of executable.modules
   std::vector<Section> sections;  // in file order
 };
-/// Errors: kDataLoss, slug "artifact-corrupt", with the path of the value that is wrong.
+/// Parses a manifest. Errors: kDataLoss, slug "artifact-corrupt", with the path of the value that
+/// is wrong.
 Result<Manifest> read_manifest(std::string_view text);
 
 }  // namespace byoc

@@ -17,7 +17,7 @@ struct Descr {
   std::string_view text;
   DType dtype;
 };
-// NumPy has no bfloat16; ml_dtypes saves its own as two raw bytes, and so do we.
+// NumPy has no bfloat16; ml_dtypes saves its own as two raw bytes, and so does this file.
 constexpr Descr kDescrs[] = {{"<f4", DType::kF32},  {"<f8", DType::kF64}, {"<f2", DType::kF16},
                              {"<V2", DType::kBF16}, {"|i1", DType::kI8},  {"|u1", DType::kU8},
                              {"<i2", DType::kI16},  {"<u2", DType::kU16}, {"<i4", DType::kI32},
@@ -118,7 +118,7 @@ Result<DType> dtype_of(std::string_view descr) {
   return bad(cat("byoc has no dtype for its type \"", descr, "\""));
 }
 
-/// The header's text and where the data begins.
+/// Returns the header's text and the offset at which the data begins.
 Result<std::pair<std::string_view, size_t>> find_header(std::string_view file) {
   if (!file.starts_with(kMagic)) return bad("it is not a .npy file: the magic number is missing");
   if (file.size() < 12) return bad("it is cut off in the header");
@@ -147,7 +147,7 @@ Result<Tensor> parse_npy(std::string_view file) {
   }
   BYOC_TRY(Tensor tensor, Tensor::make(spec));
   if (size != 0) std::memcpy(tensor.data(), file.data() + found.second, have);
-  if (dtype == DType::kBool) {  // any other byte is true to NumPy, 1 to us
+  if (dtype == DType::kBool) {  // any other byte is true to NumPy, 1 to byoc
     for (size_t k = 0; k < have; ++k)
       tensor.data()[k] = std::byte{tensor.data()[k] != std::byte{0}};
   }

@@ -10,7 +10,8 @@ namespace {
 
 constexpr size_t kAlignment = Buffer::kAlignment;
 
-/// SplitMix64 (Steele, Lea, Flood 2014) of one counter: no state, so any index can be asked for.
+/// SplitMix64 (Steele, Lea, Flood 2014) of one counter: without state, so that any index can be
+/// computed directly.
 uint64_t random_bits(uint64_t seed, uint64_t index) {
   uint64_t z = seed * 0xd1342543de82ef95 + (index + 1) * 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -18,14 +19,15 @@ uint64_t random_bits(uint64_t seed, uint64_t index) {
   return z ^ (z >> 31);
 }
 
-/// k * 2^-bits - 1 with k of bits + 1 bits: uniform in [-1, 1), and exact in a type whose
+/// Returns k * 2^-bits - 1 with k of bits + 1 bits: uniform in [-1, 1), and exact in a type whose
 /// significand has more than `bits` bits.
 double uniform(uint64_t random, int bits) {
   return static_cast<double>(random >> (63 - bits)) / static_cast<double>(uint64_t{1} << bits) -
          1.0;
 }
 
-/// The f32 bit pattern of a value that f16 represents exactly and normally, or of zero, as f16.
+/// Returns the f16 bit pattern of an f32 value that f16 represents exactly and normally, or of
+/// zero.
 uint16_t exact_half(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, 4);
@@ -96,7 +98,7 @@ DLTensor Tensor::view() const {
           .device = {kDLCPU, 0},
           .ndim = static_cast<int32_t>(spec_.dims.size()),
           .dtype = to_dlpack(spec_.dtype),
-          .shape = const_cast<int64_t*>(spec_.dims.data()),  // DLPack knows no const
+          .shape = const_cast<int64_t*>(spec_.dims.data()),  // DLPack has no const
           .strides = nullptr,
           .byte_offset = 0};
 }

@@ -6,7 +6,7 @@
 namespace byoc {
 namespace {
 
-/// One innermost row, element by element where its stride is not 1.
+/// Copies one innermost row, element by element where its stride is not 1.
 void copy_row(const std::byte* from, int64_t stride, int64_t n, size_t element, std::byte* to) {
   if (stride == 1) {
     std::memcpy(to, from, static_cast<size_t>(n) * element);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Small questions about DLPack views, asked by npy, session and the commands.
+// Helpers for DLPack views, shared by npy, session and the commands.
 #include <dlpack/dlpack.h>
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace byoc {
 
-/// Row-major without gaps; strides of extents of 1 mean nothing.
+/// Returns true for row-major without gaps; strides of extents of 1 are ignored.
 inline bool is_compact(const DLTensor& tensor) {
   if (tensor.strides == nullptr) return true;
   int64_t stride = 1;

@@ -20,7 +20,7 @@ struct Event {
   uint32_t index;
 };
 
-// Ends of one step come after its starts: both are live in that step.
+// Sorts ends of a step after its starts: both are live in that step.
 std::vector<Event> events(const std::vector<Lifetime>& lifetimes) {
   std::vector<Event> out;
   out.reserve(lifetimes.size() * 2);
@@ -43,7 +43,8 @@ uint64_t peak_live(const std::vector<Lifetime>& lifetimes) {
   return peak;
 }
 
-// Free blocks by offset and by size; the smallest that fits is taken, the end grows when none does.
+// Keeps free blocks by offset and by size; takes the smallest that fits, and grows the end when
+// none does.
 class FreeList {
  public:
   uint64_t take(uint64_t bytes) {
@@ -114,8 +115,8 @@ ArenaPlan plan_by_time(const std::vector<Lifetime>& lifetimes) {
   return plan;
 }
 
-// Tensors one after another in `order`, each at the lowest offset where nothing it lives with
-// stands.
+// Places tensors one after another in `order`, each at the lowest offset that no tensor with an
+// overlapping lifetime occupies.
 ArenaPlan plan_in_order(const std::vector<Lifetime>& lifetimes,
                         const std::vector<uint32_t>& order) {
   ArenaPlan plan;
@@ -147,7 +148,8 @@ std::vector<uint32_t> sorted_order(size_t n, Less&& less) {
   return order;
 }
 
-// Total bytes alive with each lifetime at its busiest step: those that meet the peak go first.
+// Returns, per lifetime, the total bytes alive at its busiest step: lifetimes that meet the peak
+// are placed first.
 std::vector<uint64_t> busiest(const std::vector<Lifetime>& lifetimes) {
   std::vector<uint64_t> out(lifetimes.size(), 0);
   std::vector<uint32_t> live;
@@ -165,7 +167,8 @@ std::vector<uint64_t> busiest(const std::vector<Lifetime>& lifetimes) {
   return out;
 }
 
-// What stands highest is placed earlier next time, as long as the budget lasts: n^2 a try.
+// Moves the tensor at the highest offset earlier in the order, as long as the budget lasts: O(n^2)
+// a try.
 template <class Consider>
 void promote_the_highest(const std::vector<Lifetime>& lifetimes, std::vector<uint32_t> order,
                          uint64_t peak, Consider&& consider) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From a DType to the C++ type of its elements.
+// Maps a DType to the C++ type of its elements.
 #include <Eigen/Core>  // half and bfloat16
 #include <cstdint>
 

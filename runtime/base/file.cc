@@ -24,7 +24,7 @@ class File {
     if (fd_ >= 0) ::close(fd_);
   }
   int get() const { return fd_; }
-  /// Reports what close says: on some file systems that is where a full disk shows.
+  /// Returns the error of close: some file systems report a full disk only there.
   int close() {
     int fd = std::exchange(fd_, -1);
     return ::close(fd);
@@ -72,7 +72,7 @@ bool write_pieces(int fd, std::span<const std::span<const std::byte>> pieces) {
   return true;
 }
 
-/// What is no regular file cannot be replaced by a rename without harm.
+/// Writes into the existing file. A rename would replace a device or a pipe by a regular file.
 Status write_in_place(const std::string& path, std::span<const std::span<const std::byte>> pieces) {
   File file(open_retrying(path.c_str(), O_WRONLY));
   if (file.get() < 0) return system_error("cannot open", path, errno);
@@ -81,7 +81,7 @@ Status write_in_place(const std::string& path, std::span<const std::span<const s
   return {};
 }
 
-/// An empty name when none could be made; errno says why.
+/// Returns an empty name when no file could be created; errno has the reason.
 std::string make_neighbour(const std::string& path, int& fd) {
   static std::atomic<unsigned> counter{0};
   for (int attempt = 0; attempt < 100; ++attempt) {

@@ -9,7 +9,7 @@
 namespace byoc {
 namespace {
 
-// Optimal string alignment distance, three rows of the table at a time.
+// Returns the optimal string alignment distance; keeps three rows of the table at a time.
 size_t edits(std::string_view a, std::string_view b) {
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) last[j] = j;

@@ -22,15 +22,15 @@ std::string_view before(std::string_view text, std::string_view mark) {
   return text.substr(0, text.find(mark));
 }
 
-/// glibc's words, "libx.so.3: cannot open shared object file: ..." or "/p/liba.so: undefined
-/// symbol: f", turned into a reason and a cure.
+/// Turns glibc's message, "libx.so.3: cannot open shared object file: ..." or "/p/liba.so:
+/// undefined symbol: f", into a reason and a cure.
 Status refused(const std::string& path, std::string_view words) {
   constexpr std::string_view kCannotOpen = ": cannot open shared object file",
                              kUndefined = "undefined symbol: ";
   if (words.find(kCannotOpen) != words.npos && before(words, kCannotOpen) != path) {
     return failed(cat("missing ", before(words, kCannotOpen)))
         .with_help(
-            "install that library, or put it beside the plugin, which is linked with RUNPATH "
+            "install that library, or put it into the folder of the plugin, linked with RUNPATH "
             "$ORIGIN");
   }
   if (size_t at = words.find(kUndefined); at != words.npos) {
@@ -43,8 +43,8 @@ Status refused(const std::string& path, std::string_view words) {
 }
 
 /// Opens `object` from a file in `folder` that no other user may read or write. Its name has a
-/// number, because the loader returns an earlier library for an equal name (as it does for a reused
-/// /proc/self/fd number, which is why there is a file at all).
+/// number, because the loader returns an earlier library for an equal name. A /proc/self/fd number
+/// would be reused in the same way, so the object needs a file.
 Result<SharedLibrary> open_in(const std::string& folder, std::span<const std::byte> object,
                               std::string_view label) {
   static std::atomic<uint64_t> counter{0};

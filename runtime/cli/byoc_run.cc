@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `byoc-run`: the runtime alone. It needs itself, the plugins that compiled the artifact, and the
-// artifact.
+// `byoc-run`: the runtime alone. It requires only its executable, the plugins that compiled the
+// artifact, and the artifact.
 #include <filesystem>
 
 #include "runtime/cli/output.h"
@@ -18,7 +18,7 @@ struct Flags {
   CommonOptions common;
 };
 
-/// Those that the modules ask for; native ones need none.
+/// Returns the ids of the plugins that the modules require; native modules require none.
 std::set<std::string> plugin_ids(const Executable& executable) {
   std::set<std::string> ids;
   for (const ExternalModule& module : executable.modules) {
@@ -27,8 +27,9 @@ std::set<std::string> plugin_ids(const Executable& executable) {
   return ids;
 }
 
-/// Plugins beside the executable come last, so that a folder can be handed on whole. One that the
-/// artifact does not name stays closed: opened, a compiler takes megabytes that nobody uses.
+/// Plugins in the executable's folder come last, so that a folder can be copied as a whole. A
+/// plugin that the artifact does not name is not opened: an opened compiler takes megabytes that no
+/// step uses.
 PluginSearch plugin_search(const Flags& flags, const Executable& executable) {
   PluginSearch search = default_plugin_search();
   search.files = flags.plugins;

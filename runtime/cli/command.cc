@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CLI11 splits the command line; values, messages and help are ours, since it exits with codes of
-// its own and has other words for misspelt names.
+// CLI11 only splits the command line. Values, messages and help are written here, because CLI11
+// exits with codes of its own and has other messages for misspelt names.
 #include "runtime/cli/command.h"
 
 #include <CLI/CLI.hpp>
@@ -27,7 +27,7 @@ struct Built {
 CLI::Option* add_option(CLI::App& app, const Option& option) {
   if (std::holds_alternative<bool*>(option.to)) return app.add_flag(option.names);
   if (std::holds_alternative<std::optional<std::string>*>(option.to)) {
-    std::string names;  // "--json{-}": what stands for a missing value
+    std::string names;  // "--json{-}": the value that replaces a missing one
     for (const std::string& name : names_of(option))
       names += cat(names.empty() ? "" : ",", name, "{-}");
     return app.add_flag(names);
@@ -44,7 +44,7 @@ CLI::Option* add_option(CLI::App& app, const Option& option) {
 }
 
 void build(const Command& command, CLI::App& app, std::vector<Built>& all) {
-  app.set_help_flag();  // ours comes after parsing
+  app.set_help_flag();  // help is printed after parsing
   app.allow_extras();
   Built built{&command, &app, {}};
   for (const Option& option : command.options) built.options.push_back(add_option(app, option));
@@ -57,8 +57,8 @@ template <class T>
 Status convert_number(const std::string& name, const std::string& text, T& out) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
   if (error == std::errc() && end == text.data() + text.size()) return {};
-  return usage_error(cat(name, " wants ", std::is_integral_v<T> ? "a whole number" : "a number",
-                         ", not \"", text, "\""));
+  return usage_error(cat(name, " expects ", std::is_integral_v<T> ? "a whole number" : "a number",
+                         ", got \"", text, "\""));
 }
 
 struct Store {
@@ -90,7 +90,7 @@ Status store(const Built& built) {
   return {};
 }
 
-/// A word that no option or argument took.
+/// Reports a word that no option or argument took.
 Status unexpected(const std::string& word, const Command& root, const Command& command) {
   std::vector<std::string> known;
   if (word.size() > 1 && word[0] == '-') {
@@ -138,7 +138,7 @@ class Line {
   const std::string& path() const { return path_; }
 
  private:
-  /// The innermost command that was named; later ones in the list are further inside.
+  /// Returns the innermost command that was named; later ones in the list are further inside.
   const Built& choose() {
     const Built* chosen = &all_[0];
     path_ = root_.name;
@@ -162,7 +162,7 @@ class Line {
   bool short_help_ = false, full_help_ = false, version_ = false;
 };
 
-/// A usage error may come before options are stored.
+/// Reads --json before the options are stored, because a usage error may come earlier.
 CommonOptions with_json_of(CommonOptions common, int argc, const char* const* argv) {
   for (int k = 1; k < argc && !common.json; ++k) {
     std::string_view word = argv[k];
@@ -192,8 +192,8 @@ int run_command_line(const Command& root, const CommonOptions& common, int argc,
     Line line(root);
     result = line.run(argc, argv);
     path = line.path().empty() ? root.name : line.path();
-  } catch (const std::exception& e) {  // none should come this far
-    print_error(Status(Code::kInternal, cat("a bug of byoc's: ", e.what())).with_slug("bug"),
+  } catch (const std::exception& e) {  // a last resort: each call catches its own
+    print_error(Status(Code::kInternal, cat("a defect of byoc: ", e.what())).with_slug("bug"),
                 common, path);
     return kBug;
   }

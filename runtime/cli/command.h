@@ -14,8 +14,8 @@ namespace byoc::cli {
 
 enum Exit : int { kDone = 0, kFailed = 1, kUsage = 2, kBug = 3, kInterrupted = 130 };
 
-/// Where an option's value goes. A bool is a flag; a vector may be given several times; the value
-/// of an optional may be left out, and then reads as "-": --json or --json=FILE.
+/// The variable that receives an option's value. A bool is a flag; a vector may be given several
+/// times; the value of an optional may be left out, and then reads as "-": --json or --json=FILE.
 using Target = std::variant<bool*, std::string*, int*, uint32_t*, uint64_t*, double*,
                             std::vector<std::string>*, std::optional<std::string>*>;
 
@@ -31,7 +31,7 @@ struct Example {
   std::string line, what;
 };
 
-/// What every command of the program knows.
+/// Options that every command of the program has.
 struct CommonOptions {
   std::optional<std::string> json;  // "-": stdout
   std::string color = "auto";
@@ -44,22 +44,22 @@ struct Command {
   std::vector<Option> options;    // positionals in their order
   std::vector<Command> commands;
   std::string notes;  // the end of --help
-  /// A Status is printed as the command's error, exit code 1, or 2 when its slug is "usage"; a
-  /// number is the exit code of a command that has printed what it found.
+  /// Does the command's work. A Status is printed as the command's error, exit code 1, or 2 when
+  /// its slug is "usage"; a number is the exit code of a command that has printed its findings.
   std::function<Result<int>()> run;
 };
 
-/// --json[=FILE], --color, -q, -v; for the root, whose options may stand before or after the
+/// Adds --json[=FILE], --color, -q, -v. Options of the root may be given before or after the
 /// command.
 void add_common_options(Command& root, CommonOptions& common);
 
-/// Parses, helps (-h short, --help full), runs, prints errors on stderr (with --json also as the
-/// one JSON value on stdout), and gives the exit code. Names are never abbreviated; a misspelt one
-/// gets a suggestion.
+/// Parses, prints help (-h short, --help full), runs, prints errors on stderr (with --json also as
+/// the one JSON value on stdout), and returns the exit code. Names are never abbreviated; a
+/// misspelt one gets a suggestion.
 int run_command_line(const Command& root, const CommonOptions& common, int argc,
                      const char* const* argv);
 
-/// Wrong use that is found after parsing; exit code 2.
+/// Returns the error for wrong use that is found after parsing; exit code 2.
 Status usage_error(std::string message);
 
 }  // namespace byoc::cli

@@ -16,7 +16,7 @@ namespace {
 struct Watched {
   int number;
   std::string_view name;
-  struct sigaction before;  // what the process did with it
+  struct sigaction before;  // the handler to restore
 };
 Watched watched[] = {{SIGSEGV, "SIGSEGV", {}},
                      {SIGBUS, "SIGBUS", {}},
@@ -25,7 +25,7 @@ Watched watched[] = {{SIGSEGV, "SIGSEGV", {}},
                      {SIGABRT, "SIGABRT", {}}};
 alignas(64) char signal_stack[64 << 10];
 
-/// Text in memory of its own: a handler may not allocate.
+/// Text in memory of its own, because a handler may not allocate.
 class Line {
  public:
   Line& operator<<(std::string_view text) {
@@ -54,12 +54,12 @@ void print(std::string_view signal, const PluginCall& call, bool is_own) {
        << "\", slot " << call.slot.name;
   if (!call.slot.function.empty()) line << ", function " << call.slot.function.substr(0, kLongest);
   if (!is_own) line << ", on a thread of its own";
-  line << "\n  help: a defect of the plugin; tell its author\n";
+  line << "\n  help: a defect of the plugin; report it to its author\n";
   line.print();
 }
 
-// The handler from before comes next: a sanitizer's, the command's for SIGABRT, or the default one,
-// which ends the process.
+// Reports the signal, then restores the earlier handler: a sanitizer's, the command's for SIGABRT,
+// or the default one, which ends the process.
 void on_fatal_signal(int number, siginfo_t* info, void*) {
   Watched& signal = *std::find_if(std::begin(watched), std::end(watched),
                                   [&](const Watched& w) { return w.number == number; });
@@ -68,7 +68,7 @@ void on_fatal_signal(int number, siginfo_t* info, void*) {
   struct sigaction next = signal.before;
   if (call != nullptr) {
     print(signal.name, *call, own != nullptr);
-    if (number == SIGABRT) next.sa_handler = SIG_DFL;  // an abort of the plugin is no bug of ours
+    if (number == SIGABRT) next.sa_handler = SIG_DFL;  // the plugin's abort is not byoc's defect
   }
   ::sigaction(number, &next, nullptr);
   const bool is_sent = info->si_code <= 0;  // by a process: returning does not repeat it

@@ -3,10 +3,11 @@
 
 namespace byoc::cli {
 
-/// From now on a fatal signal in a call of a plugin (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT)
-/// prints the plugin, the slot and the function on stderr before it ends the process. Elsewhere
-/// signals do what they did before. The calling thread gets a stack of its own for it, so that its
-/// stack overflows are reported as well. For commands: handlers are the whole process's.
+/// Installs handlers for SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT. Inside a call of a plugin
+/// they print the plugin, the slot and the function on stderr before the process ends. Elsewhere
+/// signals do what they did before. The calling thread gets a separate stack for the handlers, so
+/// that its stack overflows are reported as well. For commands only: handlers belong to the whole
+/// process.
 void report_fatal_signals();
 
 }  // namespace byoc::cli

@@ -87,7 +87,7 @@ std::string help_text(const Command& root, const Command& command, const std::st
            {{"0", "done"},
             {"1", "the work failed"},
             {"2", "wrong usage"},
-            {"3", "a bug of byoc's"},
+            {"3", "a defect of byoc"},
             {"130", "interrupted"}});
   return out;
 }

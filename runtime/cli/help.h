@@ -4,13 +4,14 @@
 
 namespace byoc::cli {
 
-/// `path`: the names of the commands down to this one, "byoc run". full: examples first, all
-/// options, exit codes; else usage and options. `root` gives the options that every command has.
+/// Returns the help of one command. `path`: the names of the commands down to this one, "byoc run".
+/// full: examples first, all options, exit codes; else usage and options. `root` gives the options
+/// that every command has.
 std::string help_text(const Command& root, const Command& command, const std::string& path,
                       bool full);
 
 bool is_positional(const Option& option);
-/// "-o", "--output" of "-o,--output".
+/// Returns "-o", "--output" for "-o,--output".
 std::vector<std::string> names_of(const Option& option);
 
 }  // namespace byoc::cli

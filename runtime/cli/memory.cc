@@ -11,7 +11,7 @@
 namespace byoc::cli {
 namespace {
 
-/// A line of /proc/self/status, in bytes; 0 where the kernel does not say.
+/// Returns the value of a line of /proc/self/status in bytes, 0 where the kernel has no such line.
 uint64_t status_field(const std::string& status, std::string_view name) {
   size_t at = status.find(name);
   if (at == std::string::npos) return 0;

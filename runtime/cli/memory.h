@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a session holds in memory, as `--profile` prints it.
+// The memory that a session holds, as `--profile` prints it.
 #include <nlohmann/json_fwd.hpp>
 
 #include "byoc/runtime/session.h"

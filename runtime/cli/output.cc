@@ -51,7 +51,7 @@ TimeUnit unit_for(double ns) {
   return {1e9, " s"};
 }
 
-/// So many that three digits are shown, of small values up to `most` of them.
+/// Returns the number of decimals that shows three digits, at most `most`.
 int decimals_for(double value, int most = 2) {
   int decimals = value < 100 ? value < 10 ? 2 : 1 : 0;
   for (double limit = 1; decimals < most && value < limit; limit /= 10) ++decimals;

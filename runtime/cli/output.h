@@ -11,32 +11,33 @@
 
 namespace byoc::cli {
 
-/// {"schema":"byoc.<what>/1","byoc":version,"ok":true, fields...} where --json wants it.
+/// Prints {"schema":"byoc.<what>/1","byoc":version,"ok":true, fields...} to the place that --json
+/// names.
 Status print_json(const CommonOptions& common, std::string_view what,
                   const nlohmann::ordered_json& fields);
-/// On stderr as Status::to_string has it, coloured; with --json also as a value with "ok":false.
-/// `command` is "byoc run".
+/// Prints an error on stderr as Status::to_string writes it, coloured; with --json also as a value
+/// with "ok":false. `command` is "byoc run".
 void print_error(const Status& status, const CommonOptions& common, std::string_view command);
-/// "warning: ..." on stderr, unless quiet.
+/// Prints "warning: ..." on stderr, unless quiet.
 void print_warning(std::string_view text, const CommonOptions& common);
-/// Text for people, on stdout; nothing when stdout holds JSON.
+/// Prints text for people on stdout; prints nothing when stdout holds JSON.
 void print_text(std::string_view text, const CommonOptions& common);
 
 enum class Stream { kOut, kErr };
-/// --color, then NO_COLOR, CLICOLOR_FORCE, then whether it is a terminal.
+/// Decides by --color, then by NO_COLOR, CLICOLOR_FORCE, then by the stream being a terminal.
 bool use_color(const CommonOptions& common, Stream stream);
-/// style: "31" red, "1" bold, ... as ANSI numbers them.
+/// Returns the text in a style: "31" red, "1" bold, ... as ANSI numbers them.
 std::string paint(std::string_view text, std::string_view style, bool color);
 
-/// 1234567 -> "1.23 ms": us below 1 ms, ms below 1 s, then s; at least three digits.
+/// Returns "1.23 ms" for 1234567: us below 1 ms, ms below 1 s, then s; at least three digits.
 std::string format_time(double ns);
-/// One unit for all, that of the largest.
+/// Formats all times in the unit of the largest.
 std::vector<std::string> format_times(std::span<const double> ns);
 std::string format_mib(uint64_t bytes);  // "1.25 MiB"
 std::string format_fixed(double value, int decimals);
 
-/// Columns that fit their widest cell. A column whose title begins with '>' is aligned to the
-/// right.
+/// Prints columns as wide as their widest cell. A column whose title begins with '>' is aligned to
+/// the right.
 class Table {
  public:
   explicit Table(std::vector<std::string> titles);

@@ -51,7 +51,7 @@ Result<Ran> run_once(const Session& session, std::vector<NamedInput> inputs,
 
 struct Summary {
   double min = NAN, max = NAN, mean = NAN;
-  uint64_t non_finite = 0;  // left out of the three
+  uint64_t non_finite = 0;  // not counted in the three values above
 };
 
 Summary summarize(const Tensor& tensor) {
@@ -65,7 +65,7 @@ Summary summarize(const Tensor& tensor) {
       ++summary.non_finite;
       continue;
     }
-    summary.min = std::fmin(summary.min, value);  // NAN gives way to a number
+    summary.min = std::fmin(summary.min, value);  // fmin prefers a number to NaN
     summary.max = std::fmax(summary.max, value);
     sum += value;
   }
@@ -162,7 +162,7 @@ void print_run(const Session& session, const Ran& ran, const CommonOptions& comm
   if (!ran.spans.empty()) print_text("\n" + span_text(ran.spans, common.verbose), common);
   print_text(cat("ran in ", format_time(ran.time_ns), ", ", session.threads(),
                  session.threads() == 1 ? " thread" : " threads",
-                 "; the first run, reading not counted\n"),
+                 "; first run, without reading the model\n"),
              common);
 }
 
@@ -175,8 +175,7 @@ void add_run_options(Command& command, RunFlags& flags) {
                      &flags.inputs});
   options.push_back(
       {"--output-dir", "DIR", "write each output and outputs.json there", &flags.output_dir});
-  options.push_back({"--profile", "",
-                     "time of every step, and of what kernels tell of their inside; memory",
+  options.push_back({"--profile", "", "time of every step and of the spans inside kernels; memory",
                      &flags.profile});
   options.push_back(
       {"--trace", "FILE", "the run as a trace, for chrome://tracing or Perfetto", &flags.trace});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The work of `byoc run` and `byoc-run` once there is a Session: inputs in, one run, outputs out.
+// The common part of `byoc run` and `byoc-run`: reads inputs into a Session, runs it once, writes
+// the outputs.
 #include "byoc/runtime/session.h"
 #include "runtime/cli/command.h"
 #include "runtime/cli/values.h"
@@ -16,7 +17,7 @@ struct RunFlags {
 };
 void add_run_options(Command& command, RunFlags& flags);
 
-/// How outputs are written: ".npy" and write_npy, or what a command puts in their place.
+/// The format of output files: ".npy" and write_npy, or another that a command supplies.
 struct OutputFormat {
   std::string ending = ".npy";
   std::function<Status(const NamedTensor& output, const Tensor& tensor, const std::string& path)>
@@ -24,21 +25,23 @@ struct OutputFormat {
 };
 OutputFormat npy_format();
 
-/// Reads and makes inputs, runs, writes outputs, prints: where inputs came from, a line per output,
-/// the profile when asked for. With --json: "byoc.run/1".
+/// Reads and makes inputs, runs, writes outputs, prints the source of each input, a line per
+/// output, and the profile when requested. With --json: "byoc.run/1".
 Status run_session(const Session& session, const std::string& model, const RunFlags& flags,
                    const CommonOptions& common, const TensorReaders& readers = npy_reader(),
                    const OutputFormat& format = npy_format());
 
-/// Each output as a file in `folder`, which is made, and outputs.json: name, dtype, dims, file, in
-/// order. Returns the files' names.
+/// Writes each output as a file into `folder`, which is created, and outputs.json with name, dtype,
+/// dims and file, in order. Returns the files' names.
 Result<std::vector<std::string>> write_outputs(const std::string& folder,
                                                const std::vector<NamedTensor>& outputs,
                                                const std::vector<Tensor>& tensors,
                                                const OutputFormat& format);
-/// Letters, digits, '-', '_' and '.' stay, the rest becomes '_'; neither hidden nor an option.
+/// Keeps letters, digits, '-', '_' and '.' and replaces the rest by '_'; the result is neither a
+/// hidden file nor an option.
 std::string safe_name(std::string name);
-/// Names as files: letters, digits, '-', '_' and '.' stay, the rest becomes '_'; no two are equal.
+/// Returns names for files: letters, digits, '-', '_' and '.' stay, the rest becomes '_'; no two
+/// are equal.
 std::vector<std::string> safe_file_names(const std::vector<NamedTensor>& tensors,
                                          std::string_view ending);
 

@@ -49,7 +49,7 @@ std::string headline(const std::vector<SpanRow>& rows) {
              share(reorder_ns, sum_of(rows)), " of ", format_time(sum_of(rows)), ")\n");
 }
 
-/// The slowest first; equal ones in their order.
+/// Sorts the slowest first; equal ones keep their order.
 template <class T, class Time>
 void sort_by_time(std::vector<T>& all, Time&& time) {
   std::stable_sort(all.begin(), all.end(),

@@ -24,7 +24,7 @@ std::string_view ending_of(std::string_view text) {
              : text.substr(dot);
 }
 
-/// "f32[1,3]=0.5" -> f32[1,3], "0.5".
+/// Splits "f32[1,3]=0.5" into f32[1,3] and "0.5".
 std::optional<TensorSpec> take_type(std::string_view& text) {
   auto spec = parse_tensor_spec(text.substr(0, text.find('=')));
   if (!spec.ok()) return std::nullopt;
@@ -32,13 +32,13 @@ std::optional<TensorSpec> take_type(std::string_view& text) {
   return *std::move(spec);
 }
 
-/// As constants are written, and 1 and 0 for bools.
+/// Reads an element in the form of constants, and also 1 and 0 for bools.
 bool store_element(DType dtype, std::string_view text, std::byte* to) {
   bool digit = dtype == DType::kBool && (text == "0" || text == "1");
   return parse_element(digit ? (text == "1" ? "true" : "false") : text, dtype, to);
 }
 
-/// One number for all elements, or as many as there are elements.
+/// Parses one number for all elements, or as many as there are elements.
 Result<Tensor> parse_elements(const TensorSpec& spec, std::string_view text) {
   BYOC_TRY(Tensor tensor, Tensor::make(spec));
   size_t size = dtype_size(spec.dtype), given = 0;
@@ -65,8 +65,8 @@ void keep_lowest_bits(Tensor& tensor) {
   for (int64_t k = 0; k < num_elements(tensor.spec()); ++k) elements[k] &= 1;
 }
 
-// Integers of 32 and 64 bits are 0 or 1. They are masks, or indices, which are an error where they
-// are outside of their table; tables with one row are rare.
+// Integers of 32 and 64 bits are 0 or 1, because they are masks or indices. An index outside of its
+// table is an error; tables with one row are rare.
 Result<Tensor> random_tensor(const TensorSpec& spec, uint64_t seed) {
   BYOC_TRY(Tensor tensor, Tensor::make(spec));
   fill_random(tensor, seed);
@@ -115,13 +115,13 @@ Result<Tensor> parse_value(std::string_view text, const TensorSpec* wanted, uint
   std::string_view rest = text;
   std::optional<TensorSpec> typed = take_type(rest);
   const TensorSpec* spec = typed ? &*typed : wanted;
-  if (spec == nullptr) return bad_value(cat("\"", text, "\" does not say its type"));
+  if (spec == nullptr) return bad_value(cat("\"", text, "\" has no type"));
   if (rest == "random" || (typed && rest.empty())) return random_tensor(*spec, seed);
   if (rest == "zeros") return Tensor::make(*spec);
   auto tensor = parse_elements(*spec, rest);
   if (!tensor.ok() && !typed)
     return bad_value(
-        cat("\"", text, "\" is no file that can be read, no type and no value of ", *spec));
+        cat("\"", text, "\" is not a readable file, not a type and not a value of ", *spec));
   return tensor;
 }
 

@@ -16,17 +16,17 @@
 
 namespace byoc::cli {
 
-/// By ending, ".npy" and what a command adds.
+/// Readers by file ending: ".npy" and those that a command adds.
 using TensorReaders = std::map<std::string, std::function<Result<Tensor>(const std::string& path)>>;
 TensorReaders npy_reader();
 
-/// "x=zeros" -> {"x", "zeros"}. A name that stands in `names` may hold any character; without a
-/// name, and with a value that begins with a type or names a file, `name` is empty.
+/// Splits "x=zeros" into {"x", "zeros"}. A name that occurs in `names` may hold any character;
+/// without a name, and with a value that begins with a type or names a file, `name` is empty.
 std::pair<std::string, std::string> split_binding(std::string_view text,
                                                   const std::vector<std::string>& names);
 
-/// The right-hand side alone. `wanted`: the type that is expected, or null when only the text says
-/// it. Errors: slug "input-value", naming the value; what a reader says.
+/// Parses the right-hand side alone. `wanted`: the expected type, or null when the text must give
+/// it. Errors: slug "input-value", naming the value; a reader's errors.
 Result<Tensor> parse_value(std::string_view text, const TensorSpec* wanted, uint64_t seed,
                            const TensorReaders& readers);
 
@@ -34,9 +34,9 @@ struct NamedInput {
   Tensor tensor;
   std::string source;  // "a.npy", or "random, seed 3"
 };
-/// One tensor per input, in the model's order; those that no binding names are random, input k with
-/// seed + k, integers of 32 and 64 bits 0 or 1. Errors: slug "unknown-input" with the nearest name, "input-twice", "input-dtype",
-/// "input-shape".
+/// Returns one tensor per input, in the model's order. An input that no binding names is random,
+/// input k with seed + k; its integers of 32 and 64 bits are 0 or 1. Errors: slug "unknown-input"
+/// with the nearest name, "input-twice", "input-dtype", "input-shape".
 Result<std::vector<NamedInput>> make_inputs(const std::vector<NamedTensor>& wanted,
                                             const std::vector<std::string>& bindings, uint64_t seed,
                                             const TensorReaders& readers);

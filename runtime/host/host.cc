@@ -29,8 +29,8 @@ constexpr std::string_view kLevels[] = {"error", "warning", "info", "debug", "tr
 
 std::string_view view_of(byoc_str text) { return text.p ? std::string_view(text.p, text.n) : ""; }
 
-/// Handed out when there is no memory for another; never freed. Its message fits in the string
-/// itself.
+/// Returns the status that is used when there is no memory for another; it is never freed. Its
+/// message fits in the string itself.
 byoc_status& out_of_memory() {
   static byoc_status& status =
       *new byoc_status{BYOC_RESOURCE_EXHAUSTED, -1, -1, "", "out of memory", 0};
@@ -49,7 +49,7 @@ byoc_status* status_new(byoc_host_ctx*, uint32_t code, int64_t function, int64_t
     status->message = view_of(message);
     ++host_counts().statuses;
     return status.release();
-  } catch (...) {  // no memory, or a length that is no length
+  } catch (...) {  // no memory, or a length out of range
     return &out_of_memory();
   }
 }
@@ -63,7 +63,7 @@ void status_free(byoc_status* status) noexcept {
 void log_from_plugin(byoc_host_ctx*, uint32_t level, byoc_str who, byoc_str message) noexcept {
   try {
     log_line(level, view_of(who), view_of(message));
-  } catch (...) {  // a line lost for want of memory
+  } catch (...) {  // no memory: the line is lost
   }
 }
 
@@ -97,7 +97,7 @@ void progress(const byoc_cancel* cancel, uint32_t permille, byoc_str what) noexc
   try {
     std::lock_guard lock(state->mutex);
     if (state->show) state->show(std::min(permille, 1000u), view_of(what));
-  } catch (...) {  // a line lost for want of memory
+  } catch (...) {  // no memory: the line is lost
   }
 }
 
@@ -108,7 +108,7 @@ void span(byoc_host_ctx*, uint64_t call_id, int64_t node, byoc_str name, uint64_
   record_span(call_id, {node, name, begin_ns, end_ns, details, n});
 }
 
-/// A constant kept: its own view, because the table it was lent from goes away.
+/// Keeps a constant: copies its view, because the table that lent it is destroyed.
 byoc_status* const_keep(byoc_const_ref* ref, byoc_held* out) noexcept {
   try {
     auto kept = std::make_unique<byoc_const_ref>(*ref);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The host's side of the plugin ABI: what the opaque types are, and statuses on their way in.
+// The host's side of the plugin ABI: definitions of the opaque types, and conversion of plugins'
+// statuses.
 #include <atomic>
 #include <mutex>
 #include <string_view>
@@ -30,7 +31,7 @@ namespace byoc {
 inline byoc_str to_str(std::string_view text) { return {text.data(), text.size()}; }
 inline std::string text_of(byoc_str text) { return text.p ? std::string(text.p, text.n) : ""; }
 
-/// An ABI struct to be filled in.
+/// Returns an ABI struct to be filled in.
 template <class T>
 T with_header(uint32_t tag) {
   T out{};
@@ -38,12 +39,13 @@ T with_header(uint32_t tag) {
   return out;
 }
 
-/// The plugin's words as ours, "onednn: no such primitive"; the object is freed. Null is success.
-/// function and node: where it points, or -1.
+/// Converts a plugin's status to a Status, "onednn: no such primitive", and frees the object. Null
+/// is success. function and node: the indices that the status names, or -1.
 Status take_status(byoc_status* status, std::string_view plugin, int64_t* function = nullptr,
                    int64_t* node = nullptr);
 
-/// What a plugin threw across the C boundary, against the contract; to be called in a catch (...).
+/// Returns the error for an exception that a plugin threw across the C boundary, against the
+/// contract; to be called in a catch (...).
 Status escaped_exception(std::string_view plugin, std::string_view slot) noexcept;
 
 /// The slot of a plugin's table that is called, and the function it is called for, if any. The
@@ -56,7 +58,7 @@ struct PluginSlot {
       : name(slot), function(called_for), may_use_threads(threads) {}
 };
 
-/// The innermost call of a plugin that a thread is in: what a report of a fatal signal reads.
+/// The innermost call of a plugin that a thread is in. The report of a fatal signal reads it.
 struct PluginCall {
   std::string_view plugin;
   PluginSlot slot;
@@ -101,11 +103,11 @@ Status call_plugin(std::string_view plugin, PluginSlot slot, F&& f, int64_t* fun
   return take_status(status, plugin, function, node);
 }
 
-/// The status of a slot that was given `cancel`: "interrupted" once that is cancelled, whatever the
-/// slot returned.
+/// Returns the status of a slot that was given `cancel`: "interrupted" once that is cancelled, else
+/// the slot's own.
 Status unless_cancelled(const Cancellation* cancel, std::string_view plugin, Status status);
 
-/// Constants as the ABI wants them; must not move between data() and the call.
+/// Constants in the form of the ABI; must not move between data() and the call.
 class ConstantTable {
  public:
   /// Errors: kInternal when the buffer is missing or too small for the type.
@@ -119,14 +121,15 @@ class ConstantTable {
   std::vector<const byoc_const*> pointers_;
 };
 
-/// The level up to which `who` may print under a BYOC_LOG of `setting`: "debug", "onednn=trace", or
-/// several of them with commas, the last that fits. Without one: errors and warnings.
+/// Returns the level up to which `who` may print under a BYOC_LOG of `setting`: "debug",
+/// "onednn=trace", or several of them with commas; the last that matches applies. Without one:
+/// errors and warnings.
 uint32_t log_level(std::string_view setting, std::string_view who);
-/// One line on stderr, when BYOC_LOG allows it.
+/// Prints one line on stderr, when BYOC_LOG allows it.
 void log_line(uint32_t level, std::string_view who, std::string_view message);
 
-/// Objects that plugins have and have not given back; packed_bytes: memory of the packed ones, each
-/// counted once however many share it.
+/// Counts of the objects that plugins have and have not given back. packed_bytes: memory of the
+/// packed ones, each counted once even when several share it.
 struct HostCounts {
   std::atomic<int64_t> statuses{0}, held{0}, packed{0}, allocations{0}, instances{0}, modules{0};
   std::atomic<int64_t> packed_bytes{0};

@@ -12,7 +12,7 @@ constexpr uint64_t kMaxWorkspace = uint64_t{1} << 46, kMaxAlign = 4096;
 
 using Kernel = LoadedModule::Kernel;
 
-/// Errors are what follows `kernel "main_0"`.
+/// Returns errors that continue the text `kernel "main_0"`.
 Status check_needs(const byoc_kernel_info& info, const KernelShape& shape) {
   if (info.n_in != shape.n_in || info.n_out != shape.n_out) {
     return invalid(cat("takes ", info.n_in, " inputs and gives ", info.n_out,
@@ -23,14 +23,14 @@ Status check_needs(const byoc_kernel_info& info, const KernelShape& shape) {
     return invalid(cat("aligns its workspace to ", align, ", no power of two up to ", kMaxAlign));
   }
   if (info.workspace_bytes > kMaxWorkspace) {
-    return invalid(cat("wants a workspace of ", info.workspace_bytes, " bytes"));
+    return invalid(cat("requires a workspace of ", info.workspace_bytes, " bytes"));
   }
   if (info.flags & BYOC_KERNEL_OUT_SHAPES) {
     return invalid("gives output shapes at run time, which this byoc does not offer");
   }
   if (info.device.device_type != kDLCPU && info.device.device_type != 0) {
     return invalid(
-        cat("wants device type ", int{info.device.device_type}, ", here is the CPU alone"));
+        cat("requires device type ", int{info.device.device_type}, ", only the CPU is supported"));
   }
   return {};
 }
@@ -58,11 +58,12 @@ Status read_const_use(const byoc_kernel_info& info, const KernelShape& shape, Ke
   if (info.n_consts == 0) return {};  // absent: all are kept
   if (info.n_consts != shape.n_consts || !info.const_use) {
     return invalid(
-        cat("tells the use of ", info.n_consts, " constants, its graph has ", shape.n_consts));
+        cat("reports the use of ", info.n_consts, " constants, its graph has ", shape.n_consts));
   }
   for (size_t k = 0; k < shape.n_consts; ++k) {
     if (info.const_use[k] > BYOC_CONST_KEPT) {
-      return invalid(cat("tells use ", info.const_use[k], " of constant ", k, ", not 0 to 2"));
+      return invalid(
+          cat("reports use ", info.const_use[k], " of constant ", k, ", expected 0 to 2"));
     }
     kernel.const_use[k] = info.const_use[k];
   }
@@ -87,7 +88,7 @@ Result<Kernel> checked(const byoc_kernel_info& info, const KernelShape& shape) {
 Status plugin_defect(std::string_view id, std::string_view what) {
   return Status(Code::kInternal, cat(id, ": ", what))
       .with_slug("plugin-defect")
-      .with_help("a defect of the plugin; tell its author");
+      .with_help("a defect of the plugin; report it to its author");
 }
 
 Result<Kernel> read_kernel(const byoc_plugin& table, const std::string& id, byoc_module* module,

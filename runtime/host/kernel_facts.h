@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a kernel says of itself, asked for and checked before anything relies on it.
+// Reads a kernel's description of itself and checks it before other code relies on it.
 #include "byoc/host/plugins.h"
 
 namespace byoc {
 
-/// A defect in what the plugin `id` gave us: kInternal, slug "plugin-defect".
+/// Returns the error for a defect in the results of plugin `id`: kInternal, slug "plugin-defect".
 Status plugin_defect(std::string_view id, std::string_view what);
 
-/// What the graph says about the kernel.
+/// The kernel's shape according to the graph.
 struct KernelShape {
   std::string_view symbol;
   uint32_t n_in = 0, n_out = 0;
   size_t n_consts = 0;
 };
 
-/// "main_0" or "main_0 and 3 more": the functions of a call, each with a member `symbol`.
+/// Returns "main_0" or "main_0 and 3 more": the functions of a call, each with a member `symbol`.
 template <class Functions>
 std::string symbols_of(const Functions& functions) {
   if (functions.empty()) return {};

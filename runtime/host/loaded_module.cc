@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plugin::load and what it gives: kernels again, out of the bytes of an artifact.
+// Plugin::load and its result: the kernels restored from the bytes of an artifact.
 #include <algorithm>
 #include <map>
 #include <new>
@@ -10,7 +10,7 @@
 namespace byoc {
 namespace {
 
-/// One constant per distinct key, in order of first use.
+/// Lends one constant per distinct key, in order of first use.
 Status lend_constants(const ExternalModule& module,
                       const std::vector<std::shared_ptr<const Buffer>>& buffers,
                       ConstantTable& table) {
@@ -25,7 +25,8 @@ Status lend_constants(const ExternalModule& module,
   return {};
 }
 
-/// Memory was planned with the pairs that the kernel gave at compile.
+/// Compares the in-place pairs with those that the kernel gave at compile, for which memory was
+/// planned.
 Status check_pairs_kept(const std::string& id, const ExternalFunction& function,
                         const LoadedModule::Kernel& kernel) {
   for (const auto& pair : function.inplace) {

@@ -76,9 +76,9 @@ byoc_status* refuse(uint32_t code, const std::string& message) {
 
 constexpr uint64_t kLargePage = uint64_t{2} << 20;
 
-// Weights are many megabytes that every run reads: pages of 2 MiB, where the system has them, take
-// a tenth of the page faults and of the translations. Only pages that the weights fill are asked
-// for.
+// Weights are many megabytes that every run reads: pages of 2 MiB, where the system has them, need
+// a tenth of the page faults and of the translations. Huge pages are requested only for whole pages
+// of weights.
 void* allocate(uint64_t bytes, uint64_t align) {
   if (bytes < kLargePage) return host_table()->alloc(nullptr, bytes, align);
   void* memory = host_table()->alloc(nullptr, bytes, std::max(align, kLargePage));
@@ -125,14 +125,15 @@ byoc_status* packed_get(byoc_host_ctx* ctx, byoc_bytes key, uint64_t n, uint64_t
                         byoc_fill_fn fill, void* u, byoc_held* out) noexcept {
   try {
     if (n > INT64_MAX || key.n == 0)
-      return refuse(BYOC_INVALID_ARGUMENT, "packed_get: no key, or a size that is none");
+      return refuse(BYOC_INVALID_ARGUMENT,
+                    "packed_get: the key is empty, or the size is 2^63 bytes or more");
     // No id contains '\0': different pairs of plugin and key give different names.
     std::string name = ctx ? ctx->plugin : "";
     name.append(1, '\0').append(static_cast<const char*>(key.p), key.n);
     auto packed = find_or_make(std::move(name), n, align);
     if (packed->bytes != static_cast<int64_t>(n) || packed->align < align) {
       return refuse(BYOC_FAILED_PRECONDITION,
-                    cat("packed_get: ", n, " bytes at ", align, " asked for under a key that has ",
+                    cat("packed_get: ", n, " bytes at ", align, " requested with a key that has ",
                         packed->bytes, " at ", packed->align));
     }
     if (byoc_status* status = fill_once(*packed, fill, u)) return status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plugin::compile: functions in, bytes out, nothing of the plugin left alive.
+// Plugin::compile: turns functions into bytes; no object of the plugin stays alive.
 #include <bit>
 #include <new>
 
@@ -11,7 +11,8 @@
 namespace byoc {
 namespace {
 
-/// A graph that load compiles again has to become the same kernel.
+/// The flags that the artifact records: a graph that load compiles again must become the same
+/// kernel.
 constexpr uint32_t kFlagsForLoad = BYOC_STRICT_FP;
 
 struct ModuleGuard {
@@ -24,7 +25,7 @@ struct ModuleGuard {
   }
 };
 
-/// The ABI's view of what is to be compiled.
+/// The ABI's view of the functions to compile.
 class CompileTable {
  public:
   Status fill(std::span<const CompileFunction> functions) {
@@ -56,7 +57,7 @@ class CompileTable {
   std::vector<const byoc_function*> pointers_;
 };
 
-/// Points into its arguments.
+/// Returns a request that points into its arguments.
 byoc_compile request(const std::vector<const byoc_function*>& functions,
                      const std::string& options_json, const CompileOptions& options) {
   auto raw = with_header<byoc_compile>(BYOC_TAG_COMPILE);
@@ -89,7 +90,7 @@ byoc_status* refuse(uint32_t code, std::string_view why) {
   return host_table()->status_new(nullptr, code, -1, -1, nullptr, 0, to_str(why));
 }
 
-/// What `save` writes to: the blob, and packed constants per function.
+/// The target of `save`: the blob, and packed constants per function.
 struct SaveTarget {
   std::vector<std::byte> blob;
   CompileResult* result;

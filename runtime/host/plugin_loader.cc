@@ -26,7 +26,7 @@ std::string mode_text(mode_t mode) {
   return text;
 }
 
-/// Once per folder: plugins come many to a folder.
+/// Warns once per folder, because a folder may hold many plugins.
 void warn_of_group(const std::string& folder, mode_t mode) {
   static std::mutex& mutex = *new std::mutex;
   static auto& warned = *new std::set<std::string>;
@@ -53,7 +53,7 @@ Status check_must_understand(const byoc_ext* ext) {
     if (k == 64) return invalid("its table has a chain of extensions without end");
     if (ext->id & BYOC_EXT_MUST_UNDERSTAND) {
       return unimplemented(cat("its table needs extension ", ext->id & ~BYOC_EXT_MUST_UNDERSTAND,
-                               ", which this byoc does not know"))
+                               ", which this byoc does not have"))
           .with_help("use a newer byoc");
     }
   }
@@ -106,12 +106,12 @@ Status check_table_slots(const byoc_plugin& table) {
 
 Status check_table_identity(const byoc_plugin& table, const PluginManifest& manifest) {
   if (text_of(table.id) != manifest.id) {
-    return invalid(cat("its table says id \"", text_of(table.id), "\", its manifest \"",
-                       manifest.id, "\""))
+    return invalid(cat("its table has id \"", text_of(table.id), "\", its manifest \"", manifest.id,
+                       "\""))
         .with_help("give both the same id; BYOC_PLUGIN does");
   }
   if (text_of(table.version) != manifest.version) {
-    return invalid(cat("its table says version \"", text_of(table.version), "\", its manifest \"",
+    return invalid(cat("its table has version \"", text_of(table.version), "\", its manifest \"",
                        manifest.version, "\""))
         .with_help("give both the same version; BYOC_PLUGIN does");
   }

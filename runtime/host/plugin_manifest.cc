@@ -40,7 +40,7 @@ std::string machine_name(uint16_t machine) {
   }
 }
 
-/// A struct of the file at `offset`; nullopt when the file ends before it does.
+/// Returns a struct of the file at `offset`; nullopt when the file ends before the struct does.
 template <class T>
 std::optional<T> read_at(std::span<const std::byte> file, uint64_t offset) {
   if (offset > file.size() || file.size() - offset < sizeof(T)) return std::nullopt;
@@ -72,7 +72,7 @@ Result<Elf64_Ehdr> read_header(std::span<const std::byte> file) {
 
 uint64_t round_up(uint64_t n, uint64_t align) { return (n + align - 1) / align * align; }
 
-/// The text of our note in one PT_NOTE segment.
+/// Returns the text of byoc's note in one PT_NOTE segment.
 std::optional<std::string> find_note(std::span<const std::byte> segment, uint64_t align) {
   align = align == 8 ? 8 : 4;
   for (uint64_t at = 0; auto note = read_at<Elf64_Nhdr>(segment, at);) {

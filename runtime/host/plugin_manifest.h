@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a plugin file says of itself in its ELF note, read without loading it.
+// The manifest in a plugin file's ELF note, read without loading the file.
 #include <cstddef>
 #include <span>
 #include <string>
@@ -14,14 +14,15 @@ struct PluginManifest {
   int64_t abi_major = 0, min_host_minor = 0;
 };
 
-/// Errors: kInvalidArgument, kFailedPrecondition for what is no ELF shared object of this machine.
+/// Errors: kInvalidArgument, kFailedPrecondition when the file is not an ELF shared object of this
+/// machine.
 Status check_shared_object(std::span<const std::byte> file);
-/// Errors say what the file is instead, with the cure as help: not an ELF shared object, another
-/// processor, no manifest, a malformed one.
+/// Reads the manifest. Errors name the actual kind of file, with the cure as help: not an ELF
+/// shared object, another processor, no manifest, a malformed one.
 Result<PluginManifest> read_manifest(std::span<const std::byte> file);
 /// Errors: kFailedPrecondition when this byoc is not the host that `manifest` needs.
 Status check_abi(const PluginManifest& manifest);
-/// [a-z][a-z0-9_-]*, at most 64 letters: ids stand in symbols, file names and commands.
+/// [a-z][a-z0-9_-]*, at most 64 letters: ids occur in symbols, file names and commands.
 bool is_plugin_id(std::string_view id);
 
 }  // namespace byoc

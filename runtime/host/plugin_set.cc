@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The .so files of a folder, in order of name.
+/// Returns the .so files of a folder, in order of name.
 Result<std::vector<std::string>> plugin_files(const std::string& folder) {
   std::error_code error;
   fs::directory_iterator at(folder, error);
@@ -91,7 +91,7 @@ class PluginCollector {
           path, {},
           not_found(cat("cannot be read: ", error.message())).with_help("check the path"));
     }
-    if (!seen_.insert(real).second) return;  // the same file by another way
+    if (!seen_.insert(real).second) return;  // the same file under another name
     PluginManifest manifest;
     Status inspected = inspect_plugin(real, manifest).status();
     if (inspected.ok() && search_.ids && !search_.ids->contains(manifest.id)) return;

@@ -20,7 +20,7 @@ struct Library {
   bool is_shut_down = false;
 };
 
-/// Never destroyed: plugins may be closed by static destructors of the program.
+/// Never destroyed, because static destructors of the program may close plugins.
 struct Libraries {
   std::mutex mutex;
   std::map<Shutdown, Library> all;

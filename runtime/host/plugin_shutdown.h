@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Which libraries have open instances, so that each can be shut down once, after all are closed. A
-// library is known by the address of its `shutdown`; those without the slot are not counted.
+// Counts the open instances of each library, so that each can be shut down once, after all are
+// closed. The address of its `shutdown` identifies a library; those without the slot are not
+// counted.
 #include "byoc/base/status.h"
 #include "byoc/plugin/abi.h"
 

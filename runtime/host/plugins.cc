@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kDefaultMaxOps = 4096, kMaxBlock = 64;
 
-/// Errors are what follows `layout 0`.
+/// Returns errors that continue the text `layout 0`.
 Result<WantedLayout> read_layout(const byoc_layout* raw) {
   if (!raw) return invalid("is a null pointer");
   if (raw->h.tag != BYOC_TAG_LAYOUT || raw->h.size < sizeof *raw)
@@ -87,7 +87,7 @@ uint64_t Plugin::max_ops() const { return table_.max_ops ? table_.max_ops : kDef
 uint64_t Plugin::max_bytes() const { return table_.max_bytes; }
 bool Plugin::has_judge() const { return table_.judge != nullptr; }
 
-/// The pattern, else the op of a candidate's one node.
+/// Returns the name of the pattern, else the op of a candidate's one node.
 std::string_view Plugin::candidate_name(uint32_t pattern, std::string_view candidate_json) const {
   if (pattern < patterns_.size()) return patterns_[pattern].name;
   constexpr std::string_view kOp = "\"op\":\"";
@@ -104,7 +104,7 @@ Result<Verdict> Plugin::judge(uint32_t pattern, std::string_view candidate_json)
   BYOC_TRY_STATUS(call_plugin(
       id_, slot, [&] { return table_.judge(instance_, pattern, to_str(candidate_json), &raw); }));
   if (raw.accept > Verdict::kSlow)
-    return plugin_defect(id_, cat("judge answered ", raw.accept, ", not 0, 1 or 2"));
+    return plugin_defect(id_, cat("judge returned ", raw.accept, ", expected 0, 1 or 2"));
   Verdict verdict{static_cast<Verdict::Accept>(raw.accept), raw.est_ns, text_of(raw.reason)};
   if (verdict.reason.empty() && verdict.accept != Verdict::kYes) verdict.reason = "no reason given";
   return verdict;
@@ -133,7 +133,7 @@ Result<uint32_t> Plugin::compat(const std::string& compat) const {
   std::lock_guard lock(mutex_);
   BYOC_TRY_STATUS(
       call_plugin(id_, "compat", [&] { return table_.compat(instance_, to_str(compat), &level); }));
-  if (level > 3) return plugin_defect(id_, cat("compat answered ", level, ", not 0 to 3"));
+  if (level > 3) return plugin_defect(id_, cat("compat returned ", level, ", expected 0 to 3"));
   return level;
 }
 

@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMostTimes = 1 << 20, kMostLabels = 1 << 16;
 constexpr uint64_t kMostDetails = 64, kMostText = 4096;
 
-/// The recorders that live. One lock for all: it is only taken while somebody profiles.
+/// The recorders in existence. One lock for all: it is only taken while a run is profiled.
 struct Registry {
   std::mutex mutex;
   uint32_t last_id = 0;
@@ -29,7 +29,7 @@ std::string_view view_of(byoc_str text) {
   return text.n == 0 ? "" : std::string_view(text.p, text.n);
 }
 
-/// Why it cannot be kept; empty when it can.
+/// Returns the reason for which a span cannot be kept; empty when it can.
 std::string defect_of(const RawSpan& span) {
   if (!is_text(span.name))
     return cat("a name of ", span.name.n, " bytes, which are not there or too many");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where byoc_host::span ends up: one recorder per Context that is profiled, found by the call's id.
+// The target of byoc_host::span: one recorder per Context that is profiled, found by the call's id.
 #include <map>
 #include <thread>
 
@@ -9,7 +9,7 @@
 
 namespace byoc {
 
-/// The arguments of byoc_host::span, as they come from a plugin: nothing is checked yet.
+/// The arguments of byoc_host::span, as they come from a plugin, unchecked.
 struct RawSpan {
   int64_t node;
   byoc_str name;
@@ -18,9 +18,9 @@ struct RawSpan {
   uint64_t n;
 };
 
-/// Any thread; never fails: what cannot be kept is counted in the log.
+/// Records a span; any thread may call it. Never fails: refused spans are counted in the log.
 void record_span(uint64_t call_id, const RawSpan& span) noexcept;
-/// Spans so far whose call nobody knows, in this process.
+/// Returns the number of spans in this process so far whose call has no recorder.
 uint64_t stray_spans();
 
 class SpanRecorder {
@@ -28,10 +28,11 @@ class SpanRecorder {
   explicit SpanRecorder(size_t steps);
   ~SpanRecorder();
   SpanRecorder(const SpanRecorder&) = delete;
-  /// Never 0, and no other recorder's.
+  /// Returns an id that is never 0 and belongs to this recorder alone.
   uint64_t call_id(size_t step) const { return uint64_t{id_} << 32 | step; }
   const SpanLog& log() const { return log_; }
-  /// Why the first of those refused was: `"load" ends 1 ns before it begins`. Empty without one.
+  /// Returns the reason of the first refusal: `"load" ends 1 ns before it begins`. Empty without
+  /// one.
   const std::string& refusal() const { return refusal_; }
 
  private:
@@ -44,7 +45,7 @@ class SpanRecorder {
   uint32_t id_;
   SpanLog log_;
   std::string refusal_;
-  uint32_t expected_ = 0;  // label: runs tell the same spans in the same order
+  uint32_t expected_ = 0;  // label: runs record the same spans in order
   std::map<std::string, uint32_t, std::less<>> labels_;
   std::vector<std::thread::id> threads_;
 };

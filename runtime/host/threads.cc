@@ -17,8 +17,8 @@
 #endif
 #endif
 
-// libgomp's own names: a plain function crosses, no pragma, so that no compiler brings a second
-// runtime.
+// libgomp's entry points, declared by name: calling these functions instead of using a pragma keeps
+// a compiler from adding a second OpenMP runtime.
 extern "C" {
 void GOMP_parallel(void (*fn)(void*), void* data, unsigned threads, unsigned flags);
 int omp_get_thread_num(void);
@@ -33,7 +33,8 @@ void __tsan_release(void* address);
 namespace byoc {
 namespace {
 
-// libgomp is not instrumented: the sanitizer has to be told that a fork and a join order memory.
+// libgomp is not instrumented: these calls declare to the sanitizer that a fork and a join order
+// memory.
 #ifdef BYOC_TSAN
 void happens_before(void* address) { __tsan_release(address); }
 void happens_after(void* address) { __tsan_acquire(address); }
@@ -70,7 +71,7 @@ void run_blocks(Region& region, uint32_t id) {
   }
 }
 
-/// One member of the team: libgomp calls it on every thread, the caller's own included.
+/// Runs one member of the team: libgomp calls it on every thread, the caller's own included.
 void run_worker(void* data) {
   Region& region = *static_cast<Region*>(data);
   happens_after(&region.fork);
@@ -126,8 +127,8 @@ int32_t parallel_for(uint64_t n, uint64_t grain, byoc_range_fn fn, void* u) {
     return region.result.load();
   }
   happens_before(&region.fork);
-  // Always the whole team, if need be idle: libgomp keeps a team for reuse, and allocates where
-  // sizes change.
+  // The whole team starts in every case, even when some members are idle: libgomp keeps a team for
+  // reuse, and allocates when its size changes.
   GOMP_parallel(run_worker, &region, scope_threads, 0);
   happens_after(&region.join);
   return region.result.load();

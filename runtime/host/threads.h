@@ -9,13 +9,14 @@ namespace byoc {
 
 inline constexpr uint32_t kMaxThreads = 1024;
 
-/// Cores this process may use (its affinity mask, not the machine's count); at least 1.
+/// Returns the number of cores this process may use (its affinity mask, not the machine's count);
+/// at least 1.
 uint32_t available_cores();
 
 /// While it lives, parallel work started by this thread runs on `threads` workers, the thread
-/// itself being one; OpenMP code on this thread (oneDNN) sees the same number. With more than one,
-/// it holds a token of which the process has one, so that teams do not oversubscribe the machine.
-/// Scopes nest: an inner one keeps the token of the outer; inside a worker of parallel_for
+/// itself being one; OpenMP code on this thread (oneDNN) sees the same number. With more than one
+/// worker, it holds a token of which the process has one, so that teams do not oversubscribe the
+/// machine. Scopes nest: an inner one keeps the token of the outer; inside a worker of parallel_for
 /// everything is inline and needs no token. 0 threads means all available cores.
 class ThreadScope {
  public:
@@ -30,15 +31,16 @@ class ThreadScope {
   bool holds_token_ = false;
 };
 
-/// Workers of a parallel_for started here: the scope's number inside a ThreadScope. Outside of one,
-/// where a plugin may ask at open, the number that no scope exceeds.
+/// Returns the number of workers of a parallel_for started here: the scope's number inside a
+/// ThreadScope. Outside of one, where a plugin may call it at open, returns the number that no
+/// scope exceeds.
 uint32_t max_workers();
 
-/// byoc_host.parallel_for: fn over the blocks [k * grain, (k + 1) * grain) of [0, n), 0 reads as 1;
-/// the caller joins in. Blocks are the same for any number of workers, so that sums per block are,
-/// too. Outside a ThreadScope, and nested in another parallel_for, it runs inline, with the id of
-/// the worker that it runs on. A nonzero return stops blocks not begun yet and is returned.
-/// Allocates nothing.
+/// Implements byoc_host.parallel_for: calls fn over the blocks [k * grain, (k + 1) * grain) of [0,
+/// n), where a grain of 0 reads as 1; the caller is one of the workers. Blocks do not depend on the
+/// number of workers, and neither do sums per block. Outside a ThreadScope, and nested in another
+/// parallel_for, it runs inline, with the id of the worker that it runs on. A nonzero return stops
+/// blocks not begun yet and is returned. Allocates nothing.
 int32_t parallel_for(uint64_t n, uint64_t grain, byoc_range_fn fn, void* u);
 
 }  // namespace byoc

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The caller's views as the arguments of one run.
+// Binds the caller's views as the arguments of one run.
 #include <span>
 
 #include "byoc/runtime/tensor.h"
@@ -13,7 +13,7 @@ struct ContextState;
 /// be used as they are. Allocates nothing unless it fails.
 Status bind_arguments(ContextState& context, std::span<const DLTensor> inputs,
                       std::span<const DLTensor> outputs);
-/// Outputs that went through staging memory, to where the caller wants them.
+/// Copies outputs from staging memory to the caller's views.
 void return_outputs(const ContextState& context, std::span<const DLTensor> outputs);
 
 }  // namespace byoc

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kArrow = "->";
 
-/// The words of a call's signature.
+/// Splits a call's types into the words of a signature.
 std::vector<std::string> words_of(const CallTypes& call) {
   std::vector<std::string> words;
   for (const TensorSpec& type : call.reads) words.push_back(cat(type));

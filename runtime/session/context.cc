@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that a run needs and that does not depend on the caller's pointers is laid out here,
-// once.
+// Allocates and fills in everything that a run needs and that does not depend on the caller's
+// pointers, once.
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -70,7 +70,7 @@ class ContextBuilder {
     return {};
   }
 
-  /// NaN as f16, bf16, f32 and f64, -1 as an integer.
+  /// Fills memory with NaN as f16, bf16, f32 and f64, which is -1 as an integer.
   void fill_with_nan() {
     auto fill = [](const Memory& memory, uint64_t size) {
       if (size != 0) std::memset(memory.get(), 0xFF, size);
@@ -120,14 +120,14 @@ class ContextBuilder {
               .device = {kDLCPU, 0},
               .ndim = static_cast<int32_t>(type.dims.size()),
               .dtype = to_dlpack(type.dtype),
-              .shape = const_cast<int64_t*>(type.dims.data()),  // DLPack knows no const
+              .shape = const_cast<int64_t*>(type.dims.data()),  // DLPack has no const
               .strides = nullptr,
               .byte_offset = 0};
     context_->pointers.push_back(&tensor);
     set(tensor.data, place);
   }
 
-  /// Now, or with every run.
+  /// Sets the slot now when the place is fixed, else with every run.
   void set(void*& slot, const Place& place) {
     uint32_t n_in = static_cast<uint32_t>(program_.inputs.size());
     switch (place.kind) {
@@ -151,7 +151,7 @@ class ContextBuilder {
         session_.executable.constants.at(key)->data());  // read-only by contract
   }
 
-  /// byoc_native_call::data is inputs, constants that are kept, packed constants, outputs.
+  /// Lays out byoc_native_call::data: inputs, constants that are kept, packed constants, outputs.
   void bind_native(const Step& step, BoundStep& bound) {
     std::vector<void*>& data = context_->native_data;
     size_t first = data.size();

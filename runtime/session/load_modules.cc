@@ -38,7 +38,7 @@ std::string symbols_of(const ExternalModule& module) {
   return n > kShown ? out + cat(" and ", n - kShown, " more") : out;
 }
 
-/// One buffer per distinct key of the module's functions, in order of first use.
+/// Returns one buffer per distinct key of the module's functions, in order of first use.
 std::vector<std::shared_ptr<const Buffer>> constants_of(const Executable& executable,
                                                         const ExternalModule& module) {
   std::vector<std::shared_ptr<const Buffer>> buffers;
@@ -76,7 +76,7 @@ class ModuleLoader {
     return session_.plugins ? session_.plugins->find(module.plugin) : nullptr;
   }
 
-  /// Before anything is loaded, and all that is missing at once.
+  /// Reports all that is missing at once, before anything is loaded.
   Status check_modules() {
     std::vector<const ExternalModule*> missing;
     for (const ExternalModule& module : executable_.modules) {
@@ -111,7 +111,7 @@ class ModuleLoader {
         .with_help("byoc plugins lists what was found and where; --plugin FILE adds one");
   }
 
-  /// Why a plugin of that id was refused.
+  /// Returns the reason for which a plugin of that id was refused.
   std::string reason_of(const std::string& id) const {
     if (!session_.plugins) return "";
     for (const RefusedPlugin& refused : session_.plugins->refused()) {
@@ -124,7 +124,7 @@ class ModuleLoader {
     enum : uint32_t { kUnknown, kNo, kRecompilingIsBetter };
     auto versions = [&] {
       return cat("plugin \"", module.plugin, "\" ", module.plugin_version, " compiled ",
-                 symbols_of(module), ", ", plugin.version(), " is here");
+                 symbols_of(module), ", ", plugin.version(), " is installed");
     };
     BYOC_TRY(uint32_t level, plugin.compat(module.compat));
     if (level == kNo) {
@@ -136,7 +136,7 @@ class ModuleLoader {
       session_.warnings.push_back(versions() +
                                   "; it works, compiling the model again would be better");
     } else if (level == kUnknown && module.plugin_version != plugin.version()) {
-      session_.warnings.push_back(versions() + ", and does not say whether it can run it");
+      session_.warnings.push_back(versions() + ", and has no check of whether it can run it");
     }
     return {};
   }
@@ -167,8 +167,8 @@ class ModuleLoader {
   }
 
   /// Compares the types that the step passes with those that its kernel was compiled for. Kernels
-  /// go by their own types in every run, so that a manifest with others would let them read and
-  /// write past the tensors.
+  /// use their own types in every run, so that a manifest with others would let them read and write
+  /// past the tensors.
   Status check_types(const Step& step) const {
     const bool native = session_.native[step.module].has_value();
     const std::string_view signature =
@@ -191,7 +191,8 @@ class ModuleLoader {
     return {{step.types.begin(), outputs}, {outputs, step.types.end()}};
   }
 
-  /// Constants follow the inputs: those that are kept, then the packed ones.
+  /// Returns the types in native order: constants follow the inputs, first those that are kept,
+  /// then the packed ones.
   CallTypes native_types(const Step& step) const {
     CallTypes call = plugin_types(step);
     const ExternalFunction& function = executable_.modules[step.module].functions[step.function];
@@ -226,9 +227,9 @@ class ModuleLoader {
     session_.kernels.push_back(kernel);
   }
 
-  /// Constants that kernels have copied, or never used, are not held twice: what stays is what the
-  /// program, native code and kernels that keep their constants read. Memory of the heap goes back
-  /// to the system, so that what is resident is what is in use.
+  /// Releases constants that kernels have copied or never use, so that they are not held twice; the
+  /// program, native code and kernels that keep their constants still read the rest. Memory of the
+  /// heap goes back to the system, so that resident memory is memory in use.
   void release_constants() {
     std::unordered_set<ContentKey, KeyHash> read;
     for (const ProgramConstant& constant : executable_.program.constants) read.insert(constant.key);
@@ -246,20 +247,20 @@ class ModuleLoader {
     ::malloc_trim(0);
   }
 
-  /// What the kernel said at this load; native code has said it at compile.
+  /// Returns the use that the kernel reported at this load; native code reported it at compile.
   uint8_t use_of(size_t module, size_t function, size_t constant) const {
     if (session_.native[module])
       return executable_.modules[module].functions[function].constants[constant].use;
     return session_.loaded[module].kernels()[function].const_use[constant];
   }
 
-  /// The workspace is the maximum over the steps.
+  /// Raises the workspace to the maximum over the steps.
   void add_workspace(uint64_t bytes, uint64_t align) {
     session_.workspace_bytes = std::max(session_.workspace_bytes, bytes);
     session_.workspace_align = std::max(session_.workspace_align, align);
   }
 
-  /// One lock per kernel that is not re-entrant, shared by its steps.
+  /// Returns the lock of a kernel that is not re-entrant, shared by its steps.
   std::mutex* serial_lock(const byoc_kernel* kernel) {
     std::mutex*& lock = locks_[kernel];
     if (lock == nullptr) lock = &session_.serial.emplace_back();

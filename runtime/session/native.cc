@@ -56,7 +56,7 @@ bool has_cpu_feature(std::string_view name) {
   return false;
 }
 
-/// The text up to `mark`, which is taken off with it.
+/// Returns the text up to `mark` and removes both from `text`.
 std::string_view take(std::string_view& text, char mark) {
   size_t end = std::min(text.find(mark), text.size());
   std::string_view word = text.substr(0, end);
@@ -93,7 +93,7 @@ Status check_function(const byoc_native_fn* fn) {
   bool aligned = fn->workspace_align == 0 ||
                  (std::has_single_bit(fn->workspace_align) && fn->workspace_align <= 4096);
   if (aligned && fn->workspace_bytes <= uint64_t{1} << 48) return {};
-  return bad(cat("a function of the native module wants a workspace of ", fn->workspace_bytes,
+  return bad(cat("a function of the native module requires a workspace of ", fn->workspace_bytes,
                  " bytes, aligned to ", fn->workspace_align));
 }
 

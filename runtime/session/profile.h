@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What profiling has found, as rows for reports.
+// The results of profiling, as rows for reports.
 #include <string>
 #include <vector>
 
@@ -20,12 +20,12 @@ struct ProfileRow {
   }
 };
 
-/// In order of execution; times are 0.
+/// Returns the steps in order of execution; times are 0.
 std::vector<ProfileRow> step_rows(const Session& session);
-/// The same with the times of that Context.
+/// Returns the same rows with the times of that Context.
 std::vector<ProfileRow> profile_rows(const Session& session, const Context& context);
 
-/// What a kernel told of its inside, over the runs of one Context: one row per label.
+/// The spans inside a kernel with one label, over the runs of one Context.
 struct SpanRow {
   SpanLabel label;
   uint64_t calls = 0;  // over all runs
@@ -35,7 +35,7 @@ struct SpanRow {
   bool is_reorder() const { return label.detail("is_reorder") == "1"; }
   double run_ns() const { return median_ns * calls_per_run; }
 };
-/// In the order in which the spans first appeared, which is that of execution.
+/// Returns rows in the order in which the spans first appeared, which is that of execution.
 std::vector<SpanRow> span_rows(const Session& session, const Context& context);
 
 }  // namespace byoc

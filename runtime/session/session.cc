@@ -15,7 +15,7 @@
 namespace byoc {
 namespace {
 
-/// `onednn_main_0 ("Conv_0", "Relu_1" and 3 more)`
+/// Returns `onednn_main_0 ("Conv_0", "Relu_1" and 3 more)`.
 std::string describe(const Executable& executable, const Step& step) {
   constexpr size_t kShown = 2;
   const std::vector<std::string>& locs = executable.locs(step);
@@ -30,8 +30,8 @@ Status missing_extern(const std::vector<std::string>& symbols) {
   std::string names;
   for (const std::string& symbol : symbols)
     names += cat(names.empty() ? "\"" : ", \"", symbol, "\"");
-  return not_found(
-             cat("nobody provides the external function", symbols.size() == 1 ? " " : "s ", names))
+  return not_found(cat("no implementation of the external function",
+                       symbols.size() == 1 ? " " : "s ", names))
       .with_slug("missing-extern")
       .with_help("session.register_extern(symbol, function) before the first run");
 }
@@ -47,7 +47,8 @@ Status call_host(const ExternSlot& slot, const BoundStep& bound, uint32_t n_in) 
   }
 }
 
-/// For the report of a fatal signal. Sessions with one thread leave what all threads share alone.
+/// Returns the slot for the report of a fatal signal. Sessions with one thread do not write the
+/// state that all threads share.
 PluginSlot run_slot(const SessionState& session, const Step& step) {
   return {"run", step.symbol, session.options.threads > 1};
 }
@@ -197,7 +198,7 @@ Status Session::run(Context& context, std::span<const DLTensor> inputs,
                     std::span<DLTensor> outputs) const {
   ContextState& state = *context.state_;
   if (state.session != state_.get())
-    return failed("the context is another session's").with_slug("context");
+    return failed("the context belongs to another session").with_slug("context");
   BYOC_TRY_STATUS(bind_arguments(state, inputs, outputs));
   for (const Patch& patch : state.patches) *patch.slot = state.values[patch.value];
   {

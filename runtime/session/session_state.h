@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a Session and a Context hold: tables made at load and at make_context, so that a run only
+// The data of a Session and a Context: tables made at load and at make_context, so that a run only
 // follows pointers.
 #include <cstdlib>
 #include <deque>
@@ -13,7 +13,7 @@
 
 namespace byoc {
 
-/// What runs one step.
+/// The kernel that runs one step.
 struct StepKernel {
   enum Kind : uint8_t { kPlugin, kNative, kHost };
   Kind kind = kHost;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command `byoc-run` itself, as a user runs it.
+// The command `byoc-run` as a child process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// A folder that holds the command, one plugin and an artifact, and nothing else.
+/// A folder that contains the command, one plugin and an artifact, and nothing else.
 class ByocRun : public ::testing::Test {
  protected:
   ByocRun() {
@@ -29,7 +29,7 @@ class ByocRun : public ::testing::Test {
     EXPECT_TRUE(save_artifact(test::two_relus(), folder_.file("m.byoc")).ok());
   }
 
-  /// Runs in the folder; keeps what was printed; gives the exit code.
+  /// Runs the command in the folder, stores its output, and returns the exit code.
   int run(const std::string& arguments) {
     std::string line = cat("cd ", folder_.path(), " && ./byoc-run ", arguments, " >",
                            scratch_.file("out"), " 2>", scratch_.file("err"));
@@ -61,12 +61,12 @@ TEST_F(ByocRun, SaysWhereInputsCameFromAndWhatCameOut) {
   EXPECT_THAT(out_, HasSubstr("Relu_1"));
 }
 
-// Its two kernels tell "load", a reorder of 10 ns, and "store" of 20 ns.
+// Each of the two kernels reports the spans "load", a reorder of 10 ns, and "store", of 20 ns.
 TEST_F(ByocRun, ProfileTellsWhatHappenedInsideOfKernels) {
   ASSERT_EQ(run("m.byoc --profile"), 0) << err_;
   EXPECT_THAT(out_, HasSubstr("inside the kernels: 4 primitives, 2 of them reorders (33.3 % of"));
   EXPECT_THAT(out_, HasSubstr("reorder a loop"));
-  EXPECT_LT(out_.find("store"), out_.find("load")) << "the slowest first: " << out_;
+  EXPECT_LT(out_.find("store"), out_.find("load")) << "expected the slowest first: " << out_;
   ASSERT_EQ(run("m.byoc"), 0) << err_;
   EXPECT_THAT(out_, Not(HasSubstr("inside the kernels")));
 }
@@ -99,7 +99,7 @@ TEST_F(ByocRun, TraceHasStepsAndWhatHappenedInsideThem) {
   }
   EXPECT_THAT(names,
               ElementsAre("faulty_main_0", "faulty_main_1", "load", "store", "load", "store"));
-  EXPECT_GT(step_begin, 0.0) << "the second step begins after the first";
+  EXPECT_GT(step_begin, 0.0) << "expected the second step to begin after the first";
   EXPECT_EQ(run("m.byoc --trace none/t.json"), 1);
   EXPECT_THAT(err_, HasSubstr("none/t.json"));
 }
@@ -113,8 +113,8 @@ TEST_F(ByocRun, WithJsonStdoutIsOneValue) {
   EXPECT_EQ((*json)["outputs"][0]["max"], 20.0);
   EXPECT_EQ((*json)["profile"].size(), 2u);
   EXPECT_EQ((*json)["memory"]["arena_bytes"], 64u);
-  EXPECT_EQ((*json)["memory"]["workspace_bytes"], 128u);  // the larger one of two steps
-  EXPECT_EQ((*json)["memory"]["constant_bytes"], 4u);     // kept, by both kernels
+  EXPECT_EQ((*json)["memory"]["workspace_bytes"], 128u);  // the maximum of the two steps
+  EXPECT_EQ((*json)["memory"]["constant_bytes"], 4u);     // kept by both kernels
   EXPECT_GT((*json)["memory"]["anonymous_bytes"], 0u);
   ASSERT_EQ(run("none.byoc --json"), 1);
   json = parse_json(out_);
@@ -131,7 +131,7 @@ TEST_F(ByocRun, APluginThatIsGoneIsAnErrorThatNamesIt) {
   EXPECT_EQ(run("m.byoc --plugin " + scratch_.file("p.so")), 0) << err_;
 }
 
-// The plugin "example" ends the process when it is opened.
+// Opening the plugin "example" ends the process.
 TEST_F(ByocRun, APluginThatTheArtifactDoesNotNameIsNotOpened) {
   fs::copy_file(test::fault_path("unruly_crashes"), folder_.file("libbyoc_example.so"));
   EXPECT_EQ(run("m.byoc"), 0) << err_;
@@ -139,14 +139,14 @@ TEST_F(ByocRun, APluginThatTheArtifactDoesNotNameIsNotOpened) {
   Executable executable = test::two_relus();
   executable.modules[0].plugin = "example";
   ASSERT_TRUE(save_artifact(executable, folder_.file("m.byoc")).ok());
-  EXPECT_NE(run("m.byoc"), 0) << "the test opens nothing: " << out_;
+  EXPECT_NE(run("m.byoc"), 0) << "the plugin was not opened, so the test has no effect: " << out_;
 }
 
 TEST_F(ByocRun, FailuresExitWith1AndWrongUseWith2) {
   EXPECT_EQ(run("m.byoc --input y=zeros"), 1);
   EXPECT_THAT(err_, HasSubstr("error[unknown-input]: no input \"y\""));
   EXPECT_EQ(run("m.byoc --input x=f32[5]"), 1);
-  EXPECT_THAT(err_, HasSubstr("error[input-shape]: \"x\" is f32[5], the model wants f32[4]"));
+  EXPECT_THAT(err_, HasSubstr("error[input-shape]: \"x\" is f32[5], the model expects f32[4]"));
   EXPECT_EQ(run(""), 2);
   EXPECT_EQ(run("m.byoc --no-nativ"), 2);
   EXPECT_THAT(err_, HasSubstr("did you mean \"--no-native\"?"));

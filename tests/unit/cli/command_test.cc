@@ -16,7 +16,7 @@ using ::testing::internal::CaptureStdout;
 using ::testing::internal::GetCapturedStderr;
 using ::testing::internal::GetCapturedStdout;
 
-/// A program with two commands that remember what they were given.
+/// A program with two commands that record their arguments.
 class CommandLine : public ::testing::Test {
  protected:
   int run(std::vector<const char*> words) {
@@ -109,7 +109,7 @@ TEST_F(CommandLine, WrongUseExitsWith2AndSuggests) {
   EXPECT_EQ(run({"build", "a", "b"}), 2);
   EXPECT_THAT(err_, HasSubstr("one argument too many: \"b\""));
   EXPECT_EQ(run({"build", "a", "--threads", "many"}), 2);
-  EXPECT_THAT(err_, HasSubstr("--threads wants a whole number, not \"many\""));
+  EXPECT_THAT(err_, HasSubstr("--threads expects a whole number, got \"many\""));
   EXPECT_EQ(run({"build", "a", "--threads", "-1"}), 2);
   EXPECT_EQ(run({"build", "a", "--tolerance", "1x"}), 2);
   EXPECT_EQ(run({"build", "a", "-o"}), 2);

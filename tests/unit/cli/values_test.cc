@@ -38,7 +38,7 @@ TEST(Values, ATypeAndNumbersMakeATensor) {
   EXPECT_EQ(value("f32[0,3]=0")->size_bytes(), 0u);
 }
 
-TEST(Values, HalvesAreRoundedAsIeeeSays) {  // bit patterns are those of numpy.float16
+TEST(Values, HalvesAreRoundedAsIeeeSays) {  // bit patterns: numpy.float16
   EXPECT_THAT(elements<uint16_t>(*value("f16[4]=1.5,-2,65504,1e-7")),
               ElementsAre(0x3e00, 0xc000, 0x7bff, 0x0002));
   EXPECT_THAT(elements<uint16_t>(*value("bf16[2]=1,-2.5")), ElementsAre(0x3f80, 0xc020));
@@ -66,10 +66,10 @@ TEST(Values, SayWhatIsWrong) {
               HasSubstr("error[input-value]: 2 elements given, f32[3] has 3"));
   EXPECT_THAT(value("u8[]=256").status().message(), HasSubstr("\"256\" is no number of type u8"));
   EXPECT_THAT(value("i32[2]=1,").status().message(), HasSubstr("\"\" is no number"));
-  EXPECT_THAT(value("zeros").status().message(), HasSubstr("does not say its type"));
+  EXPECT_THAT(value("zeros").status().message(), HasSubstr("has no type"));
   TensorSpec wanted{DType::kF32, {1}};
   EXPECT_THAT(value("a.png", &wanted).status().message(),
-              HasSubstr("\"a.png\" is no file that can be read, no type"));
+              HasSubstr("\"a.png\" is not a readable file, not a type"));
   EXPECT_THAT(value("/nowhere/a.npy", &wanted).status().message(), HasSubstr("No such file"));
 }
 
@@ -102,7 +102,7 @@ TEST(MakeInputs, ReadsFilesAndComparesThemWithTheModel) {
   ASSERT_TRUE(write_npy(nhwc->view(), DType::kF32, path).ok());
   Status status = make_inputs(kTwo, {"image=" + path}, 0, npy_reader()).status();
   EXPECT_EQ(status.slug(), "input-shape");
-  EXPECT_EQ(status.message(), "\"image\" is f32[1,2,2,3], the model wants f32[1,3,2,2]");
+  EXPECT_EQ(status.message(), "\"image\" is f32[1,2,2,3], the model expects f32[1,3,2,2]");
   EXPECT_EQ(status.where(), path + " -> input \"image\"");
   EXPECT_THAT(status.help(), HasSubstr("looks like NHWC"));
   EXPECT_EQ(make_inputs(kTwo, {"image=f64[1,3,2,2]"}, 0, npy_reader()).status().slug(),

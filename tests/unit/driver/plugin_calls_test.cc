@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What commands pass to plugins: flags, threads, cancellation on Ctrl-C, shutdown.
+// The values and events that commands pass to plugins: flags,
+// threads, cancellation on Ctrl-C, shutdown.
 #include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// relu goes to tests/faults/witness.cc, tanh to json.
+/// The plugin of tests/faults/witness.cc takes relu, json takes tanh.
 class PluginCalls : public ::testing::Test {
  protected:
   PluginCalls() { model = byoc.write("m.ir", kTwoOps); }
@@ -37,7 +38,7 @@ class PluginCalls : public ::testing::Test {
     }
     return out;
   }
-  /// Sends a signal to `byoc arguments` when the witness waits.
+  /// Runs `byoc arguments` and sends it a signal while the witness waits.
   Ran interrupted(const std::string& arguments, const std::string& signal = "INT") const {
     std::filesystem::remove(byoc.file("record"));
     std::string script =
@@ -178,7 +179,8 @@ TEST_F(PluginCalls, TheRuntimeAloneShutsPluginsDownAsWell) {
   EXPECT_THAT(ran.err, HasSubstr("warning: shutdown failed: witness: a thread does not end"));
 }
 
-/// How `byoc COMMAND` ends when the plugin for relu crashes `in` that slot, by that signal.
+/// Tests the exit of `byoc COMMAND` when the plugin for relu
+/// crashes in the slot `in`, by that signal.
 class PluginCrashes : public ::testing::Test {
  protected:
   PluginCrashes() { model = byoc.write("m.ir", kTwoOps); }
@@ -188,7 +190,7 @@ class PluginCrashes : public ::testing::Test {
   }
   std::string error(const std::string& signal, const std::string& rest) const {
     return cat("error[plugin-crash]: SIG", signal, " in plugin \"crasher\", ", rest,
-               "\n  help: a defect of the plugin; tell its author\n");
+               "\n  help: a defect of the plugin; report it to its author\n");
   }
 
   Byoc byoc;

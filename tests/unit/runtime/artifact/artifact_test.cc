@@ -164,7 +164,7 @@ TEST_F(HostileArtifact, ItsManifestIsCheckedValueByValue) {
               HasSubstr("program: steps: [0]: n_in"));
   EXPECT_THAT(error_with("\"use\":2", "\"use\":300"), HasSubstr("a number in range"));
   EXPECT_THAT(error_with("\"f32[4]\"", "\"f32[4\""), HasSubstr("is not a type like"));
-  EXPECT_THAT(error_with("\"f32[4]\"", "7"), HasSubstr("a number stands where a type belongs"));
+  EXPECT_THAT(error_with("\"f32[4]\"", "7"), HasSubstr("a number where a type is expected"));
   EXPECT_THAT(error_with("\"plugin\":", "\"plug\":"), HasSubstr("\"plugin\" is missing"));
   EXPECT_THAT(error_with("byoc.artifact", "byoc.artefact"), HasSubstr("no manifest"));
   EXPECT_THAT(error_of(with_manifest(whole_, "{")), HasSubstr("not valid JSON"));

@@ -218,7 +218,7 @@ TEST(PackedGet, RefusesOneKeyWithTwoSizes) {
   byoc_held held{}, other{};
   ASSERT_EQ(packed_get("k", 8, fill, held), nullptr);
   EXPECT_EQ(take_status(packed_get("k", 16, fill, other), "npu").message(),
-            "npu: packed_get: 16 bytes at 64 asked for under a key that has 8 at 64");
+            "npu: packed_get: 16 bytes at 64 requested with a key that has 8 at 64");
   held.release(held.ctx);
 }
 

@@ -88,7 +88,7 @@ TEST(PluginJudge, ReportsAFailureAndANonsenseAnswer) {
   EXPECT_EQ(fail->find("faulty")->judge(0, "{}").status().message(), "faulty: the judge is ill");
   auto nonsense = load_fault("faulty_none", "judge-answer");
   EXPECT_EQ(nonsense->find("faulty")->judge(0, "{}").status().message(),
-            "faulty: judge answered 9, not 0, 1 or 2");
+            "faulty: judge returned 9, expected 0, 1 or 2");
 }
 
 TEST(PluginJudge, MayBeAskedByManyThreadsAtOnce) {
@@ -217,13 +217,13 @@ const Defect kDefects[] = {
     {"kernel-null", "faulty: gave no kernel for \"f\""},
     {"counts", "faulty: kernel \"f\" takes 3 inputs and gives 1 outputs, its graph 1 and 1"},
     {"align", "faulty: kernel \"f\" aligns its workspace to 48, no power of two up to 4096"},
-    {"workspace", "faulty: kernel \"f\" wants a workspace of 18446744073709551615 bytes"},
+    {"workspace", "faulty: kernel \"f\" requires a workspace of 18446744073709551615 bytes"},
     {"inplace", "faulty: kernel \"f\" has the in-place pair (0, 5), out of range or used twice"},
-    {"const-use", "faulty: kernel \"f\" tells use 7 of constant 0, not 0 to 2"},
-    {"const-count", "faulty: kernel \"f\" tells the use of 5 constants, its graph has 1"},
+    {"const-use", "faulty: kernel \"f\" reports use 7 of constant 0, expected 0 to 2"},
+    {"const-count", "faulty: kernel \"f\" reports the use of 5 constants, its graph has 1"},
     {"out-shapes",
      "faulty: kernel \"f\" gives output shapes at run time, which this byoc does not offer"},
-    {"device", "faulty: kernel \"f\" wants device type 2, here is the CPU alone"},
+    {"device", "faulty: kernel \"f\" requires device type 2, only the CPU is supported"},
 };
 INSTANTIATE_TEST_SUITE_P(PluginCompile, CompileRefuses, testing::ValuesIn(kDefects),
                          [](const auto& info) {
@@ -352,7 +352,7 @@ TEST(PluginCompat, TellsTheLevel) {
   EXPECT_EQ(*set->find("faulty")->compat("faulty/0"), 1u);
   auto nonsense = load_fault("faulty_none", "compat");
   EXPECT_EQ(nonsense->find("faulty")->compat("x").status().message(),
-            "faulty: compat answered 9, not 0 to 3");
+            "faulty: compat returned 9, expected 0 to 3");
 }
 
 }  // namespace

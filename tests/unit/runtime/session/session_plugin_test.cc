@@ -117,7 +117,7 @@ TEST(PluginCompat, WhatCannotRunIsStaleWithACure) {
   EXPECT_EQ(status.code(), Code::kStaleArtifact);
   EXPECT_EQ(status.to_string(),
             "error[stale-artifact]: plugin \"faulty\" 0.9.0 compiled faulty_main_0, faulty_main_1, "
-            "1.0.0 is here, and "
+            "1.0.0 is installed, and "
             "cannot run it on this machine\n  help: compile the model again");
 }
 

@@ -89,21 +89,21 @@ TEST_F(AddMul, NamesWhatIsWrongWithTheArguments) {
   DLTensor bad = x_.view();
   bad.dtype = {kDLFloat, 64, 1};
   EXPECT_EQ(run({bad}, {y_.view(), z_.view()}).to_string(),
-            "error[input-dtype]: \"x\" is f64[4], the model wants f32[4]");
+            "error[input-dtype]: \"x\" is f64[4], the model expects f32[4]");
   bad.dtype = {kDLComplex, 64, 1};
   EXPECT_THAT(run({bad}, {y_.view(), z_.view()}).message(), HasSubstr("DLPack type 5/64/1[4]"));
   bad = x_.view();
   int64_t shape[] = {2, 2}, stride = 2;
   bad.shape = shape, bad.ndim = 2;
   EXPECT_EQ(run({bad}, {y_.view(), z_.view()}).to_string(),
-            "error[input-shape]: \"x\" is f32[2,2], the model wants f32[4]");
+            "error[input-shape]: \"x\" is f32[2,2], the model expects f32[4]");
   EXPECT_EQ(run({x_.view()}, {bad, z_.view()}).to_string(),
-            "error[output-shape]: \"y\" is f32[2,2], the model wants f32[4]");
+            "error[output-shape]: \"y\" is f32[2,2], the model expects f32[4]");
   bad = x_.view(), bad.data = nullptr;
   EXPECT_EQ(run({bad}, {y_.view(), z_.view()}).to_string(), "error[input-data]: \"x\" has no data");
   bad = x_.view(), bad.device.device_type = kDLCUDA;
   EXPECT_THAT(run({bad}, {y_.view(), z_.view()}).to_string(),
-              HasSubstr("on device 2, the CPU's memory is wanted"));
+              HasSubstr("on device 2, expected the CPU's memory"));
   bad = y_.view(), bad.strides = &stride;
   EXPECT_THAT(run({x_.view()}, {bad, z_.view()}).to_string(),
               HasSubstr("outputs are written compactly"));
@@ -157,7 +157,8 @@ TEST(Externs, ThoseThatNobodyProvidesAreNamed) {
   auto session = load(test::add_mul());
   EXPECT_THAT(
       session->check_externs().to_string(),
-      HasSubstr("error[missing-extern]: nobody provides the external functions \"add\", \"mul\""));
+      HasSubstr(
+          "error[missing-extern]: no implementation of the external functions \"add\", \"mul\""));
   test::provide(*session);
   EXPECT_TRUE(session->check_externs().ok());
   EXPECT_EQ(session->register_extern("sub", nullptr).slug(), "unknown-extern");
