@@ -9,7 +9,8 @@
 
 namespace byoc::json_plugin {
 
-// Values get numbers as they appear, composites dissolved; then lifetimes, an arena, and homes.
+// Numbers values as they appear, with composites dissolved, then computes lifetimes, an arena, and
+// homes.
 class Compiler {
  public:
   Compiler(const IRModule& graph, uint32_t n_inputs) : graph_(graph), n_inputs_(n_inputs) {}
@@ -48,7 +49,7 @@ class Compiler {
   std::vector<Value> values_;
   std::vector<Op> ops_;
   uint64_t arena_bytes_ = 0;
-  int64_t node_ = -1;  // of the graph itself, where we are
+  int64_t node_ = -1;  // the current node of the graph itself
 };
 
 constexpr int kMaxNesting = 32;  // composites that call composites
@@ -82,7 +83,7 @@ Status Compiler::walk_node(const Function& function, const Node& node,
   if (depth == 0) ++node_;
   return std::visit(
       overloaded{
-          [&](const Param&) -> Status { return unimplemented("a parameter behind other nodes"); },
+          [&](const Param&) -> Status { return unimplemented("a parameter after other nodes"); },
           [&](const Constant&) -> Status { return unimplemented("a constant inside a composite"); },
           [&](const Call&) { return add_op(function, node, args, outs); },
           [&](const Invoke& invoke) -> Status {
@@ -99,7 +100,7 @@ Status Compiler::walk_node(const Function& function, const Node& node,
       node.kind);
 }
 
-// Calls itself for the composites inside, which are walked through as if their ops stood here.
+// Calls itself for composites, which are walked as if their ops were written in the caller.
 Status Compiler::walk(const Function& function, const std::vector<uint32_t>& params, int depth,
                       std::vector<uint32_t>& results) {
   std::vector<std::vector<uint32_t>> values(function.nodes.size());
@@ -118,7 +119,7 @@ Status Compiler::walk(const Function& function, const std::vector<uint32_t>& par
   return {};
 }
 
-// A result is written straight to its output the first time it is one; other values share an arena.
+// Writes a result straight to its output the first time it is one; other values share an arena.
 void Compiler::place(const std::vector<uint32_t>& results) {
   for (uint32_t k = static_cast<uint32_t>(results.size()); k-- > 0;) {
     Home& home = values_[results[k]].home;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A graph as a flat list of reference kernels on numbered places: all thinking happens before the
+// A graph as a flat list of reference kernels on numbered places; everything is decided before the
 // first run.
 #include "byoc/ir/module.h"
 #include "byoc/op/op.h"
@@ -9,16 +9,16 @@ namespace byoc::json_plugin {
 
 class Interpreter {
  public:
-  /// `graph`: read without constants, so that constant k is parameter n_inputs + k of its entry.
-  /// Composites are walked through. Errors: kUnimplemented where an op has no reference kernel for
-  /// its types; `node` is the node of the graph where that was.
+  /// Makes an interpreter. `graph`: read without constants, so that constant k is parameter
+  /// n_inputs + k of its entry. Composites are walked through. Errors: kUnimplemented where an op
+  /// has no reference kernel for its types; `node` is then that node of the graph.
   static Result<Interpreter> make(const IRModule& graph, uint32_t n_inputs, int64_t& node);
 
   uint64_t workspace_bytes() const { return table_offset_ + table_.size() * sizeof(void*); }
   std::vector<bool> constants_used(size_t n) const;  // of the graph's n constants
-  /// `constants[k]`: the bytes of constant k, if it is used. Any number of runs at a time, each
-  /// with a workspace of its own, aligned to 64. Allocates nothing but an error. Errors: those of
-  /// OpDef::check; `node` is then the node of the graph, also where it calls a composite.
+  /// Runs the graph. `constants[k]`: the bytes of constant k, if it is used. Any number of runs at
+  /// a time, each with a workspace of its own, aligned to 64. Allocates only for errors. Errors:
+  /// those of OpDef::check; `node` is then the node of the graph, also where it calls a composite.
   Status run(const void* const* inputs, const void* const* constants, void* const* outputs,
              void* workspace, int64_t& node) const;
 
@@ -33,7 +33,7 @@ class Interpreter {
   struct Step {
     RefKernel kernel;
     ValueCheck check;          // empty: none
-    uint32_t in = 0, out = 0;  // where its arguments begin in the table
+    uint32_t in = 0, out = 0;  // the first of its arguments in the table
     int64_t node = -1;         // of the graph
   };
   struct OutputCopy {  // a result that no step writes to its place
@@ -44,7 +44,7 @@ class Interpreter {
   std::vector<Home> table_;  // arguments of all steps, one after another
   std::vector<Step> steps_;
   std::vector<OutputCopy> copies_;
-  uint64_t table_offset_ = 0;  // of the pointers, behind the arena
+  uint64_t table_offset_ = 0;  // of the pointers, after the arena
 };
 
 }  // namespace byoc::json_plugin

@@ -10,7 +10,7 @@
 namespace byoc::json_plugin {
 namespace {
 
-// Throws the reason, with the node, when some op cannot be interpreted.
+// Reads a graph; throws the reason, with the node, when some op cannot be interpreted.
 Interpreter read(const sdk::Graph& graph) {
   InternArena arena;  // an Interpreter contains no interned values
   InternScope scope(arena);
@@ -40,7 +40,8 @@ class JsonKernel : public sdk::Kernel {
     out.implementation = "reference";
     return out;
   }
-  /// The addresses of the arguments stand behind the interpreter's own part of the workspace.
+  /// Runs the kernel. The addresses of the arguments come after the interpreter's own part of the
+  /// workspace.
   void run(const sdk::Call& call) const override {
     char* workspace = static_cast<char*>(call.workspace());
     void** in = reinterpret_cast<void**>(workspace + interpreter_.workspace_bytes());
@@ -64,9 +65,9 @@ class JsonPlugin : public sdk::Plugin {
  public:
   std::vector<sdk::Pattern> patterns() const override {
     return {};
-  }  // judge is asked about every op
+  }  // the host calls judge for every op
   sdk::Verdict judge(const sdk::Graph& graph) const override {
-    read(graph);  // what it throws becomes the reason for a no
+    read(graph);  // its exception becomes the reason of a refusal
     return sdk::Verdict::yes();
   }
   std::unique_ptr<sdk::Kernel> compile(sdk::Function& function) override {

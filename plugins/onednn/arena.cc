@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint64_t kAlign = 64;
 
-// A buffer inside another is touched when that one is, and the other way round.
+// Extends live ranges: a buffer inside another is touched when that one is, and the reverse.
 void find_live_ranges(Plan& plan) {
   for (uint32_t s = 0; s < plan.steps.size(); ++s) {
     for (const Bound& bound : plan.steps[s].args) {
@@ -48,7 +48,7 @@ std::vector<uint32_t> largest_first(const Plan& plan) {
 
 uint64_t buffer_bytes(const Desc& desc) { return (desc.get_size() + kAlign - 1) / kAlign * kAlign; }
 
-// Each at the lowest offset that is free while it lives.
+// Places each buffer at the lowest offset that is free while it lives.
 void place_arena(Plan& plan) {
   find_live_ranges(plan);
   std::vector<uint32_t> placed;  // by offset

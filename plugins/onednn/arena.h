@@ -5,7 +5,7 @@
 
 namespace byoc::onednn {
 
-/// The size of a buffer for a value in this format: buffers begin at multiples of 64 bytes.
+/// Returns the size of a buffer for a value in this format: buffers begin at multiples of 64 bytes.
 uint64_t buffer_bytes(const Desc& desc);
 
 /// Gives each buffer of the arena its offset, and the plan the sizes of its arena and scratchpad.

@@ -24,7 +24,7 @@ ThreadScope::~ThreadScope() {
 }
 
 // Memory objects of one run and, per step, the argument list the C API takes: built once, so that a
-// run only sets the addresses that differ from those of the run before.
+// run only sets the addresses that differ from those of the previous run.
 struct OnednnKernel::State {
   struct Slot {
     dnnl::memory memory;
@@ -136,7 +136,7 @@ dnnl_status_t OnednnKernel::execute(const State& state, size_t step) const {
   return status;
 }
 
-// A stream of the CPU has done its work when execute returns.
+// Records the step's span. A stream of the CPU has finished its work when execute returns.
 void OnednnKernel::tell_span(const sdk::Call& call, size_t step, uint64_t begin_ns) const {
   const Step& done = plan_.steps[step];
   const Formats& formats = formats_[step];

@@ -7,8 +7,8 @@
 namespace byoc::onednn {
 
 /// Runs a plan. Re-entrant: every run takes a state of its own (memory objects and argument lists)
-/// from a pool, which grows to the number of runs that ever were under way at once. Beside what
-/// oneDNN's own execute allocates (MAY_ALLOC), only that growth allocates.
+/// from a pool, which grows to the largest number of simultaneous runs. Only that growth allocates,
+/// in addition to the allocations of oneDNN's own execute (MAY_ALLOC).
 class OnednnKernel : public sdk::Kernel {
  public:
   OnednnKernel(Plan plan, dnnl::engine engine, uint32_t threads);
@@ -35,8 +35,8 @@ class OnednnKernel : public sdk::Kernel {
   mutable std::vector<std::unique_ptr<State>> pool_;
 };
 
-/// The calling thread's OpenMP team has this size while the object lives: oneDNN asks OpenMP when a
-/// primitive is made and when it runs.
+/// Sets the size of the calling thread's OpenMP team while the object lives: oneDNN reads OpenMP's
+/// number when a primitive is made and when it runs.
 class ThreadScope {
  public:
   explicit ThreadScope(uint32_t threads);

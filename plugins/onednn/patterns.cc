@@ -9,7 +9,7 @@ namespace {
 
 using namespace sdk;  // the table reads as its own small language
 
-// Any chain of these after an op is computed before the result is stored.
+// Matches any chain of these after an op; it is computed before the result is stored.
 Dag post_ops(const Dag& on, std::string_view capture) {
   std::string choices;
   for (const ChainOp& row : chain_ops()) {
@@ -24,7 +24,8 @@ Dag biased(std::string_view anchor) {
   return optional(bias, op(anchor, {any("a"), any("b")}).as("anchor"));
 }
 
-// A decomposed function reads its operand twice or more: an op with its bias and a residual or two.
+// Matches a function whose operand is read twice or more: an op with its bias and up to two
+// residuals.
 Dag summed(std::string_view anchor) {
   Dag add = op("add", {prior(), any("other")});
   return one_of({repeat(add, biased(anchor), "before", 0, 2)}).as("x");

@@ -4,8 +4,8 @@
 
 namespace byoc::onednn {
 
-/// What the plugin takes, in order of priority: ops with what oneDNN can do before it stores their
-/// result, then ops alone.
+/// Returns the patterns in order of priority: ops followed by those that oneDNN can compute before
+/// it stores the result, then single ops.
 std::vector<sdk::Pattern> pattern_table();
 
 }  // namespace byoc::onednn

@@ -16,8 +16,8 @@ std::string layout_key(const Desc& from, const Desc& to) {
   return "onednn/" + dnnl_version_text() + "/" + layout_text(from) + " -> " + layout_text(to);
 }
 
-// Returns whether concat's operands, in the layouts it wants them, follow one another in its
-// result: the same layout, without padding, and no dim of more than one outside of the axis.
+// Returns whether concat's operands, in the layouts it requires, follow one another in its result:
+// the same layout, without padding, and no dim of more than one outside of the axis.
 bool lie_in_a_row(const Region& region, const Unit& unit, const Built& built) {
   const Dims& dims = region.type(unit.out).dims;
   int64_t axis = unit.node->attrs.i("axis", 0);
@@ -134,8 +134,8 @@ void Planner::add_reorder(Place from, const Desc& from_desc, uint32_t to, const 
        current_ < region_.units.size() ? region_.units[current_].graph_node : -1});
 }
 
-// A constant in the wanted layout: the host's own memory when that is what is wanted, else packed
-// once per process.
+// Returns a constant in the required layout: the host's own memory when it has that layout, else
+// memory packed once per process.
 uint32_t Planner::constant_in(const Argument& argument) {
   const Value& value = region_.at(argument.value);
   BYOC_ONEDNN_CHECK(argument.have.get_size() == static_cast<uint64_t>(value.type.bytes()),
@@ -182,7 +182,7 @@ Planner::Place Planner::place_of(const Argument& argument) {
   return copies_[key] = {to, 0};
 }
 
-// Returns the buffer of the value, or of a copy of it in the wanted layout, when no later unit
+// Returns the buffer of the value, or of a copy of it in the required layout, when no later unit
 // reads the value, this unit reads it once, and it is no result. Earlier readers do not matter.
 std::optional<uint32_t> Planner::buffer_to_take_over(int value, const Desc& desc,
                                                      size_t unit) const {
@@ -225,7 +225,7 @@ void Planner::copy_residual(const Built& built, uint32_t to) {
   add_reorder(place_of({0, built.sum, false, format, format}), format, to, built.out);
 }
 
-// The memory has two owners from here on: neither may be overwritten in place.
+// Adds a view. The memory then has two owners: neither may be overwritten in place.
 void Planner::add_view(const Unit& unit, const Built& built) {
   BYOC_ONEDNN_CHECK(built.inputs.size() == 1, "a view has one operand");
   Place at = place_of(built.inputs[0]);
@@ -239,8 +239,8 @@ void Planner::stand(const Unit& unit, Place at, const Desc& made) {
   formats_[static_cast<size_t>(unit.out)] = desc;
 }
 
-// A value that a unit makes in memory of its own, in this layout, can be made inside another buffer
-// instead.
+// Returns whether a value can be made inside another buffer: a unit makes it in memory of its own,
+// in this layout.
 bool Planner::may_move_into(int value, const Desc& desc) const {
   const Standing& home = homes_[static_cast<size_t>(value)];
   if (region_.values[static_cast<size_t>(value)].origin != Value::kUnit || home.desc != desc)
@@ -249,7 +249,7 @@ bool Planner::may_move_into(int value, const Desc& desc) const {
   return buffer.home == Buffer::kArena && !buffer.is_shared && buffer.whole == UINT32_MAX;
 }
 
-// The operands lie one after another in the result: the units that make them write them there.
+// Makes the operands one after another in the result: the units that make them write them there.
 // Operands that cannot move are copied.
 bool Planner::add_concat_in_place(const Unit& unit, const Built& built) {
   bool is_result =

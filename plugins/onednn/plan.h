@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A whole region in order: primitives, the reorders between them, and where every buffer lives.
+// A region as a sequence: primitives, the reorders between them, and the place of every buffer.
 #include "primitives/primitives.h"
 
 namespace byoc::onednn {
@@ -31,7 +31,7 @@ struct Step {
   bool is_reorder = false;
   std::string implementation, name;
   Loop loop;          // after the primitive, which may be none
-  int64_t node = -1;  // of the graph; of a reorder: of the primitive that reads its result
+  int64_t node = -1;  // of the graph; a reorder has that of the primitive that reads its result
 };
 
 struct Plan {
@@ -41,9 +41,9 @@ struct Plan {
   uint64_t arena_bytes = 0, scratchpad_bytes = 0, packed_bytes = 0;
 };
 
-/// There are reorders only between primitives of different layouts, and for the region's inputs and
-/// outputs; constants are reordered here, once for all sessions; a residual is summed in place when
-/// no later step reads it. Throws Refusal.
+/// Makes the plan of a region. Reorders are only between primitives of different layouts, and for
+/// the region's inputs and outputs; constants are reordered here, once for all sessions; a residual
+/// is summed in place when no later step reads it. Throws Refusal.
 Plan make_plan(const Graph& graph, sdk::Constants& constants, const dnnl::engine& engine,
                const ChainRules& rules);
 

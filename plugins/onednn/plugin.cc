@@ -18,8 +18,8 @@ class OnednnPlugin : public sdk::Plugin {
   std::vector<sdk::Pattern> patterns() const override { return pattern_table(); }
   sdk::Verdict judge(const Graph& candidate) const override;
   std::unique_ptr<sdk::Kernel> compile(sdk::Function& function) override;
-  /// The artifact holds graphs: formats are chosen again when it is loaded, by the oneDNN that is
-  /// there.
+  /// Returns the version of the loaded oneDNN. The artifact holds graphs, and that oneDNN chooses
+  /// formats again when they are loaded.
   std::string made_with() const override {
     return "oneDNN " + dnnl_version_text() + " " + isa_text();
   }
@@ -31,7 +31,7 @@ class OnednnPlugin : public sdk::Plugin {
   bool keeps_nan_ = false;
 };
 
-/// The primitive by oneDNN's name, and what a user would want to know of how it gets its weights.
+/// Returns oneDNN's name of the primitive, and the source of its weights.
 std::string how(const Region& region, const Built& built) {
   std::string text = built.implementation;
   for (const Argument& argument : built.inputs) {
@@ -43,7 +43,7 @@ std::string how(const Region& region, const Built& built) {
   return text;
 }
 
-// ", NaN becomes a number in relu": what README.md lists of post-ops.
+// Returns the differences of post-ops that README.md lists, ", NaN becomes a number in relu".
 std::string losses(const Unit& unit) {
   for (const Post& post : unit.posts) {
     const ChainOp* row = find_chain_op(post.node->op);
@@ -52,12 +52,14 @@ std::string losses(const Unit& unit) {
   return "";
 }
 
-// A concat by reference is one reorder per operand: as fast as it gets.
+// Returns whether a unit has only a slow kernel. A concat by reference is not slow: it is one
+// reorder per operand.
 bool is_slow(const Unit& unit, const Built& built) {
   return is_reference(built.implementation) && unit.node->op != "concat";
 }
 
-// Post-ops that cost an op its fast kernel are better off as ops of their own.
+// Returns the verdict on a slow unit. Post-ops that cost an op its fast kernel are refused, so that
+// they become ops of their own.
 sdk::Verdict OnednnPlugin::slow(const Region& region, const Unit& unit, const Built& built,
                                 const std::vector<Desc>& formats) const {
   Unit alone = unit;
@@ -67,8 +69,7 @@ sdk::Verdict OnednnPlugin::slow(const Region& region, const Unit& unit, const Bu
   return sdk::Verdict::slow(built.implementation + ", oneDNN has no fast kernel for it");
 }
 
-// A candidate is taken when oneDNN makes the primitive: what it refuses is refused here, never in
-// compile.
+// Accepts a candidate when oneDNN makes the primitive, so that no refusal is left to compile.
 sdk::Verdict OnednnPlugin::judge(const Graph& candidate) const {
   try {
     Region region = read_region(candidate, {.keeps_nan = keeps_nan_});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A whole plugin in plain C11, with no library but libc: f32 relu, one op to a region. It reads no
- * graph: the pattern tells op and dtype, and the shapes come with the tensors at run time. Copy
+ * graph: the pattern gives op and dtype, and the shapes come with the tensors at run time. Copy
  * this folder, rename the id, and go on from here. */
 #include <byoc/plugin/manifest.h>
 #include <stdlib.h>
@@ -35,11 +35,11 @@ static byoc_status* fail(const byoc_host* host, uint32_t code, int64_t function,
   return host->status_new(host->ctx, code, function, -1, __FILE__, __LINE__, text);
 }
 
-/* What may not be ignored and is not known must be refused: every struct may carry such a thing. */
+/* Refuses unknown extensions that must not be ignored; every struct may carry one. */
 static byoc_status* check_understood(const byoc_host* host, const byoc_hdr* header) {
   for (const byoc_ext* ext = header->ext; ext; ext = ext->next) {
     if (ext->id & BYOC_EXT_MUST_UNDERSTAND)
-      return fail(host, BYOC_UNIMPLEMENTED, -1, "the host asks for an unknown extension");
+      return fail(host, BYOC_UNIMPLEMENTED, -1, "the host requires an unknown extension");
   }
   return NULL;
 }
@@ -58,7 +58,7 @@ static byoc_status* open_plugin(const byoc_host* host, byoc_str options_json, by
 
 static void close_plugin(byoc_instance* self) { free(self); }
 
-/* What this plugin takes: the host does the matching. There is no `judge`, so every match is taken.
+/* The ops of this plugin; the host does the matching. Without `judge`, every match is taken.
  */
 static byoc_status* patterns(byoc_instance* self, const byoc_pattern* const** out, uint64_t* n) {
   static const byoc_pattern relu = {
@@ -100,7 +100,7 @@ static int add_kernel(module* m, const char* symbol, uint64_t length) {
   return 1;
 }
 
-/* How often `part` occurs in `text`. Quotes inside JSON strings are escaped, so a key cannot hide
+/* Counts `part` in `text`. Quotes inside JSON strings are escaped, so a key cannot hide
  * in one. */
 static int count(byoc_str text, const char* part) {
   int times = 0;
@@ -109,7 +109,7 @@ static int count(byoc_str text, const char* part) {
   return times;
 }
 
-/* An attribute or a requirement may change what the graph means: we know none. */
+/* Refuses attributes and requirements: each may change the meaning of the graph. */
 static int is_single_relu(byoc_str graph) {
   return count(graph, "\"args\":") == 1 && count(graph, "\"op\":\"relu\"") == 1 &&
          count(graph, "\"attrs\":") == 0 && count(graph, "\"requires\":[]") == 1 &&
@@ -140,7 +140,7 @@ static byoc_status* compile(byoc_instance* handle, const byoc_compile* in, byoc_
   return NULL;
 }
 
-/* What an artifact needs of us: the symbols, each with a null byte. */
+/* Saves the symbols, each with a null byte, into the artifact. */
 static byoc_status* save(const byoc_module* handle, byoc_save* io) {
   const module* m = (const module*)handle;
   byoc_str compat = STR("example_c/1");
@@ -214,7 +214,7 @@ static int32_t relu(void* u, uint64_t lo, uint64_t hi, uint32_t worker) {
   return 0;
 }
 
-/* The number of f32 elements, or -1 for another dtype. */
+/* Returns the number of f32 elements, or -1 for another dtype. */
 static int64_t elements(const DLTensor* t) {
   int64_t n = 1;
   if (t->dtype.code != kDLFloat || t->dtype.bits != 32) return -1;
@@ -222,7 +222,7 @@ static int64_t elements(const DLTensor* t) {
   return n;
 }
 
-/* Any number of threads at once: nothing of a call is kept in the kernel, and nothing is allocated.
+/* Any number of threads may call it at once: it keeps no state in the kernel and does not allocate.
  */
 static byoc_status* run(byoc_kernel* handle, const byoc_call* call) {
   const byoc_host* host = ((kernel*)handle)->host;

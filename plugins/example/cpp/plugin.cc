@@ -9,7 +9,7 @@
 namespace {
 using namespace byoc::sdk;
 
-/// out[k] for k in [lo, hi); `b` is null for ops of one operand.
+/// Computes out[k] for k in [lo, hi); `b` is null for ops of one operand.
 using Loop = void (*)(const float* a, const float* b, float* out, uint64_t lo, uint64_t hi);
 
 void relu(const float* a, const float*, float* out, uint64_t lo, uint64_t hi) {
@@ -23,10 +23,11 @@ void add_relu(const float* a, const float* b, float* out, uint64_t lo, uint64_t 
   relu(out, nullptr, out, lo, hi);
 }
 
-/// None of our ops has attributes: one we do not know may change what the op means.
+/// Returns true for nodes without attributes. The plugin's ops have none, and an unknown one may
+/// change the meaning of the op.
 bool is_plain(const Node& node) { return node.attrs.unknown({}).empty(); }
 
-/// What a node means: an op by its name, a composite by its pattern. Null: not ours.
+/// Returns the loop of an op, by its name, or of a composite, by its pattern; null for all others.
 Loop loop_of(const Graph& graph, const Node& node) {
   if (const Body* body = graph.callee(node)) {
     bool plain = std::all_of(body->nodes.begin(), body->nodes.end(), is_plain);
@@ -105,7 +106,8 @@ class ExampleKernel : public Kernel {
 };
 
 class Example : public Plugin {
-  /// One op: that op is supported. Several: they become one node, a composite of this name.
+  /// Declares the patterns. A single op becomes supported; several become one node, a composite of
+  /// this name.
   std::vector<Pattern> patterns() const override {
     return {
         {"relu", op("relu").dtype({"f32"})},
@@ -114,7 +116,7 @@ class Example : public Plugin {
     };
   }
 
-  /// Patterns say which ops; what they cannot say is decided here, and the reason reaches the user.
+  /// Checks what patterns cannot express, here shapes; the reason of a refusal reaches the user.
   Verdict judge(const Graph& match) const override {
     const Node& node = match.nodes.at(0);
     const Type& result = match.type(node);
@@ -128,7 +130,7 @@ class Example : public Plugin {
     return Verdict::yes({.est_ns = static_cast<uint64_t>(result.elements())});
   }
 
-  /// Also called to rebuild the kernel from an artifact.
+  /// Compiles a region; also called to rebuild the kernel from an artifact.
   std::unique_ptr<Kernel> compile(Function& function) override {
     return std::make_unique<ExampleKernel>(function);
   }

@@ -6,7 +6,7 @@
 namespace byoc::onednn {
 namespace {
 
-// step: 1, or 0 for a second operand of one cell.
+// Computes a row. step: 1, or 0 for a second operand of one cell.
 template <bool is_max, int64_t step>
 inline __attribute__((always_inline)) void extrema(const float* a, const float* b, float* y,
                                                    int64_t n) {
@@ -42,7 +42,7 @@ ExtremaCells best() {
 
 namespace {
 
-// Whether all bits of an exponent are set.
+// Returns whether all bits of an exponent are set.
 inline __attribute__((always_inline)) bool any_special(const float* x, int64_t n) {
   constexpr uint32_t kExponent = 0x7f800000;
   uint32_t found = 0;

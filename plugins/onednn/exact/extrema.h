@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Greatest and least values as they are defined: NaN wins, and -infinity is a value. oneDNN's
-// kernels drop NaN, and start from the lowest finite number.
+// Maxima and minima by the ops' definition: NaN is the result where one occurs, and -infinity is a
+// value. oneDNN's kernels drop NaN, and start from the lowest finite number.
 #include "exact/loop.h"
 
 namespace byoc::onednn {
 
-/// Whether one of the cells is NaN or infinite.
+/// Returns whether one of the cells is NaN or infinite.
 bool has_special(const float* x, int64_t cells);
 
 /// Returns a when it is NaN or before b in the order of `is_max`, else b, so NaN in either wins.
@@ -18,8 +18,8 @@ using ExtremaCells = void (*)(const float* a, const float* b, float* y, int64_t 
 /// Returns the function that computes n cells of the loop below.
 ExtremaCells extrema_cells(bool is_max, bool second_is_one);
 
-/// The maximum or minimum of two operands, cell by cell; may write over the first. The second has
-/// as many cells, or one.
+/// Computes the maximum or minimum of two operands, cell by cell; may write over the first. The
+/// second has as many cells, or one.
 Loop extrema_loop(bool is_max, int64_t cells, bool second_is_one);
 
 }  // namespace byoc::onednn

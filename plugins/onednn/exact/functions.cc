@@ -6,7 +6,7 @@
 namespace byoc::onednn {
 namespace {
 
-// y = f(x), compiled for AVX2 as well. `a` and `b` are parameters of the function.
+// Computes y = f(x), compiled for AVX2 as well. `a` and `b` are parameters of the function.
 using Cells = void (*)(const float* x, float* y, int64_t n, float a, float b);
 
 inline __attribute__((always_inline)) void relu(const float* x, float* y, int64_t n) {
@@ -80,8 +80,8 @@ Loop where_odd(int64_t cells, bool (*is_odd)(float), float (*f)(float)) {
   };
 }
 
-// The series of e^x - 1. At the border, -1/16, what it leaves out is 1e-9 of the result; what the
-// subtraction loses in oneDNN is 2e-6 there, and all of it near 0.
+// Computes e^x - 1 by its series near 0. At the border, -1/16, the omitted terms are 1e-9 of the
+// result. oneDNN's subtraction loses 2e-6 there, and all digits near 0.
 Loop elu_again(int64_t cells, float alpha) {
   return [=](const void* const* in, void* to) {
     auto* x = static_cast<const float*>(in[0]);

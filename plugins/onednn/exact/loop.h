@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Loops of the plugin's own, in a primitive's place or after one.
+// The plugin's own loops, which run instead of a primitive or after one.
 #include <omp.h>
 
 #include <algorithm>
@@ -9,12 +9,12 @@
 
 namespace byoc::onednn {
 
-/// Reads a unit's operands in the order of Built::inputs, writes its result.
+/// Reads a unit's operands in the order of Built::inputs, and writes its result.
 using Loop = std::function<void(const void* const* in, void* out)>;
 
-/// Returns the number of threads a loop may use: those oneDNN would, which wait in OpenMP's pool
-/// between two primitives. One under the thread sanitizer, which does not see the barriers of a
-/// libgomp that was not built for it.
+/// Returns the number of threads a loop may use: oneDNN's number, as its threads wait in OpenMP's
+/// pool between two primitives. Returns one under the thread sanitizer, which does not see the
+/// barriers of a libgomp that was not built for it.
 inline int loop_threads() {
 #if defined(__SANITIZE_THREAD__)
   return 1;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// BYOC_ONEDNN_CHECK(condition, message): an invariant of the plugin, for its own bugs alone. A
-// broken one throws, and the SDK makes the exception a status with the code BYOC_INTERNAL, the file
-// and the line: the process goes on. What a graph can get wrong is a Refusal instead.
+// BYOC_ONEDNN_CHECK(condition, message): an invariant of the plugin; it fails only for defects of
+// the plugin. A broken one throws, and the SDK makes the exception a status with the code
+// BYOC_INTERNAL, the file and the line: the process goes on. Graphs that cannot be run get a
+// Refusal instead.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,7 +24,7 @@ namespace byoc::onednn {
 
 }  // namespace byoc::onednn
 
-/// `message` says what holds, "gather has two operands"; it is evaluated only when it does not.
+/// `message` states the invariant, "gather has two operands"; it is evaluated only on failure.
 #define BYOC_ONEDNN_CHECK(condition, message)                                  \
   do {                                                                         \
     if (!(condition)) [[unlikely]]                                             \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// oneDNN 2.6 and 3.x in one spelling: all that differs between them, here and nowhere else.
+// One spelling for oneDNN 2.6 and 3.x. All differences between the two versions are in this file.
 #include <dnnl.hpp>
 #include <optional>
 #include <string>
@@ -20,14 +20,15 @@ using PoolingForward = dnnl::pooling_v2_forward;
 using SoftmaxForward = dnnl::softmax_v2_forward;
 #endif
 
-/// "2.6.3", of the library that is loaded, which need not be the one of the headers.
+/// Returns the version of the loaded library, "2.6.3", which may differ from that of the headers.
 inline std::string dnnl_version_text() {
   const dnnl_version_t& v = *dnnl_version();
   return std::to_string(v.major) + "." + std::to_string(v.minor) + "." + std::to_string(v.patch);
 }
 
-/// "avx2": the instruction set that oneDNN generates code for here, ONEDNN_MAX_CPU_ISA included.
-/// The numbers are the same in both versions; one without a name here is told as it is.
+/// Returns the instruction set that oneDNN generates code for on this machine, "avx2", including
+/// ONEDNN_MAX_CPU_ISA. The numbers are the same in both versions; one without a name here is
+/// returned as a number.
 inline std::string isa_text() {
   switch (int isa = dnnl_get_effective_cpu_isa(); isa) {
     case dnnl_cpu_isa_sse41:
@@ -49,8 +50,8 @@ inline std::string isa_text() {
   }
 }
 
-/// Where 2.x computes otherwise than the ops are defined and 3.x does not; README.md lists them,
-/// and what both have in common.
+/// Results of 2.x that differ from the ops' definition and those of 3.x do not; README.md lists
+/// them, and the differences that both versions have.
 constexpr bool kOneGeneratorPerFunction = DNNL_VERSION_MAJOR < 3;  // in a chain of post-ops
 
 namespace compat {
@@ -116,11 +117,11 @@ inline std::vector<int64_t> dims_of(const Desc& desc) {
 #endif
 }
 
-/// Strides of the outer dims, and the blocks that stand inside of them, outermost first.
+/// Strides of the outer dims, and the blocks inside of them, outermost first.
 struct Blocking {
   std::vector<int64_t> strides, block_sizes, block_dims;
 };
-/// Empty for layouts that are not of this kind.
+/// Returns the blocking; empty for layouts that are not of this kind.
 inline Blocking blocking_of(const Desc& desc) {
 #if DNNL_VERSION_MAJOR >= 3
   if (desc.get_format_kind() != dnnl::memory::format_kind::blocked) return {};
@@ -134,14 +135,14 @@ inline Blocking blocking_of(const Desc& desc) {
 #endif
 }
 
-/// In elements; nothing when the layout has blocks or is none.
+/// Returns strides in elements; nothing when the layout has blocks or is none.
 inline std::optional<std::vector<int64_t>> plain_strides_of(const Desc& desc) {
   Blocking layout = blocking_of(desc);
   if (layout.strides.empty() || !layout.block_sizes.empty()) return std::nullopt;
   return layout.strides;
 }
 
-/// Two layouts with the same text are the same, in this process.
+/// Returns a text that is equal for equal layouts, in this process.
 inline std::string layout_text(const Desc& desc) {
 #if DNNL_VERSION_MAJOR >= 3
   std::string text = std::to_string(static_cast<int>(desc.get_data_type())) + "/" +

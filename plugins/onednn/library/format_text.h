@@ -6,8 +6,8 @@
 
 namespace byoc::onednn {
 
-/// A layout in oneDNN's words: "abcd" is row-major, "acdb" has channels last, "aBcd8b" has them in
-/// blocks of eight. "opaque" where it is not of that kind.
+/// Returns a layout in oneDNN's notation: "abcd" is row-major, "acdb" has channels last, "aBcd8b"
+/// has them in blocks of eight. Returns "opaque" for other layouts.
 std::string format_text(const Desc& desc);
 
 }  // namespace byoc::onednn

@@ -12,8 +12,8 @@
 
 namespace byoc::onednn {
 
-/// The plugin's own: loops, and steps without a primitive. A reorder is a primitive, counted under
-/// one name.
+/// The plugin's own names: loops, and steps without a primitive. A reorder is a primitive, counted
+/// under one name.
 constexpr std::string_view kOwnLoop = "loop", kOwnLoopAvx2 = "loop:avx2", kViewStep = "view",
                            kNothingStep = "nothing", kReorderStep = "reorder";
 
@@ -21,31 +21,32 @@ constexpr bool is_own_loop(std::string_view name) {
   return name == kOwnLoop || name == kOwnLoopAvx2;
 }
 
-/// A kernel that oneDNN has for the definition's sake: judge reports such an op as slow. The loops
-/// that oneDNN compiles per primitive ("reduction_ref", "lrn_ref") do not count: 2.6 has no other
-/// kernel for many of these ops, and they are not refused.
+/// Returns true for a reference kernel of oneDNN: judge reports such an op as slow. The loops that
+/// oneDNN compiles per primitive ("reduction_ref", "lrn_ref") do not count: 2.6 has no other kernel
+/// for many of these ops, and they are not refused.
 constexpr bool is_reference(std::string_view name) { return name.starts_with("ref"); }
 
-/// A kernel that oneDNN generates when the primitive is made.
+/// Returns true for a kernel that oneDNN generates when the primitive is made.
 constexpr bool is_generated(std::string_view name) {
   return name.find("jit") != name.npos || name.starts_with("brg") || name.starts_with("brd");
 }
 
-/// The convolution for AVX2 on images and weights in blocks of eight channels. Primitives of other
-/// kinds have kernels of the same name.
+/// Returns true for the convolution for AVX2 on images and weights in blocks of eight channels.
+/// Primitives of other kinds have kernels of the same name.
 constexpr bool is_blocked_convolution_avx2(std::string_view name) { return name == "jit:avx2"; }
 
-/// The 1x1 convolution for AVX2 that takes channels last.
+/// Returns true for the 1x1 convolution for AVX2 that takes channels last.
 constexpr bool is_pointwise_convolution_avx2(std::string_view name) {
   return name == "jit_1x1:avx2";
 }
 
-/// The convolutions of oneDNN 3.x by small products, on images with channels last.
+/// Returns true for the convolutions of oneDNN 3.x by small products, on images with channels last.
 constexpr bool is_channels_last_convolution(std::string_view name) {
   return name.starts_with("brgconv");
 }
 
-/// The families that forward inference can get, of 2.6 and 3.2 for x86-64, and the plugin's own.
+/// The families of names that forward inference can have in 2.6 and 3.2 for x86-64, and the
+/// plugin's own.
 constexpr std::string_view kFamilies[] = {
     // generated code
     "bnorm_jit", "bnorm_tbb_jit", "brdgmm_dw", "brg", "brg_conv", "brg_fwd", "brgconv",

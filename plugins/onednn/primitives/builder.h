@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the rows share: a unit to be built, and the usual ways to describe its arguments.
+// The shared part of the rows: a unit to be built, and the usual ways to describe its arguments.
 #include "primitives/post_ops.h"
 #include "primitives/primitives.h"
 
@@ -24,7 +24,7 @@ struct Builder {
   const Type& type(size_t arg) const { return region.type(value(arg)); }
   const Type& out_type() const { return region.type(unit.out); }
   DataType data(size_t arg) const { return data_type(type(arg).dtype); }
-  /// As the operand stands, or will stand.
+  /// Returns the operand's present or planned layout.
   Desc format(size_t arg) const {
     return wants_plain ? plain_desc(type(arg)) : formats[static_cast<size_t>(unit.args[arg])];
   }
@@ -32,9 +32,9 @@ struct Builder {
   Argument as_it_is(int index, size_t arg, Desc want) const {
     return {index, unit.args[arg], wants_plain, format(arg), std::move(want)};
   }
-  /// The value seen in other dims, of as many elements.
+  /// Returns the value as an argument with other dims of as many elements.
   Argument reshaped(int index, int value, const Dims& dims, Desc want) const;
-  /// The same, wanted as plain as it is.
+  /// Returns the same as an argument whose required layout is plain.
   Argument vector(int index, size_t arg, const Dims& dims) const;
 };
 
@@ -43,19 +43,19 @@ Desc any_desc(const Dims& dims, DataType type);
 struct Blocks {
   int64_t size;  // channels
   Desc desc;
-  /// The same blocks of an image of other dims.
+  /// Returns the same blocks of an image of other dims.
   Desc with_dims(const Dims& dims) const;
 };
-/// f32 operand `arg` as it stands, when that is in blocks; nothing where it does not.
+/// Returns f32 operand `arg` as it is when its layout has blocks; nothing otherwise.
 std::optional<Blocks> find_blocks(const Builder& builder, size_t arg);
-/// Else, when it is plain, the blocks that this CPU's primitives take.
+/// Returns the same or, for a plain operand, the blocks that this CPU's primitives take.
 std::optional<Blocks> find_or_make_blocks(const Builder& builder, size_t arg);
-/// Dims with leading ones up to `rank`.
+/// Returns dims with leading ones up to `rank`.
 Dims padded(const Dims& dims, size_t rank);
 Dims halves(const Dims& pads, bool second);
-/// oneDNN counts the cells between taps, ONNX the distance.
+/// Converts ONNX's dilations, distances between taps, to oneDNN's, cells between taps.
 Dims minus_one(Dims dilations);
-/// An axis attribute as an index. The op's schema has checked its range.
+/// Returns an axis attribute as an index. The op's schema has checked its range.
 size_t axis_of(const Builder& builder, std::string_view name, int64_t fallback);
 dnnl::primitive_attr user_scratchpad();
 /// Throws Refusal when the unit has post-ops.
@@ -69,7 +69,7 @@ Built finish(const PrimitiveDesc& pd, Built built) {
   return built;
 }
 
-/// The bias and the operands of the post-ops.
+/// Appends the bias and the operands of the post-ops.
 void add_posts(const Builder& builder, const Posts& posts, const dnnl::primitive_desc_base& pd,
                const Dims& bias_dims, const Desc& bias, Built& built);
 template <class PrimitiveDesc>

@@ -9,7 +9,8 @@ using dnnl::algorithm;
 
 namespace {
 
-// ONNX keeps the weights as [c, o/group, k...], oneDNN wants [g, o/g, c/g, k...]: a view.
+// Returns weights as a view: ONNX stores them as [c, o/group, k...], oneDNN reads [g, o/g, c/g,
+// k...].
 Desc transposed_weights(const Dims& stored, int64_t groups, DataType type) {
   Dims dims = stored, strides = plain_strides(stored);
   if (groups == 1) {
@@ -27,7 +28,7 @@ Desc transposed_weights(const Dims& stored, int64_t groups, DataType type) {
 
 using Tag = dnnl::memory::format_tag;
 
-// A bias, a sum, and relu after them: the loop does these, too.
+// Returns whether a relu follows, alone or after a bias and a sum: the loop computes these, too.
 bool has_relu(const Unit& unit) {
   return !unit.posts.empty() && unit.posts.back().node->op == "relu";
 }
@@ -36,7 +37,8 @@ bool is_simple_chain(const Unit& unit, const Posts& posts) {
   return posts.inputs.empty() && unit.posts.size() == known;
 }
 
-// oneDNN's AVX2 kernel for images in blocks of channels, in the layouts it has them in.
+// Returns whether oneDNN would run its AVX2 kernel for images in blocks of channels, in that
+// kernel's layouts.
 bool is_blocked_avx2(const Builder& b, const dnnl::convolution_forward::primitive_desc& pd) {
   return is_blocked_convolution_avx2(pd.impl_info_str()) && b.type(1).rank() == 4 &&
          b.data(0) == DataType::f32 && b.attrs().i("group", 1) == 1 &&

@@ -7,7 +7,7 @@
 
 #include "primitives/loops.h"
 
-// The steps of a tap, written out: g++ 12 keeps one of twelve sums in memory, and addresses, which
+// The steps of a tap, as assembly: g++ 12 keeps one of twelve sums in memory, and addresses, which
 // costs up to half the speed. Distances fit a byte, which keeps the loop at 831 bytes.
 #define BYOC_SPREAD(i, cell, reg) "vbroadcastss 4*" #i cell ", %%ymm" #reg "\n\t"
 #define BYOC_WEIGHTS(i, block) "vmovups 32*" #i "-128" block ", %%ymm15\n\t"
@@ -77,20 +77,21 @@ BYOC_AVX2_INLINE void add_tap(const Steps& s, const float* x, const float* w, Su
   if constexpr (count == 1) asm(BYOC_TAP(1) : BYOC_IN_OUT(0) : BYOC_IN : BYOC_CLOBBERED);
 }
 
-/// Taps of a group of cells that are inside the image for the same ones of its cells, perhaps none.
+/// The taps of a group of cells that are inside the image for the same subset of its cells, which
+/// may be empty.
 struct Span {
   int64_t taps;
   int64_t x;              // bytes, from the group's first cell to that of the first tap
   uint32_t first, count;  // cells
 };
-/// Cells of a row of results that are summed up at a time: `repeats` groups of `cells`, one after
-/// another and with all taps inside, or one with some of them outside.
+/// Cells of a row of results that are summed at a time: either `repeats` groups of `cells`, one
+/// after another and with all taps inside, or one group with some taps outside.
 struct Group {
   int64_t column, cells, repeats;
   std::vector<Span> spans;  // of a group at the edge: its taps in order
 };
 
-/// What one row of results gets from one block of the operand's channels.
+/// The contribution of one block of the operand's channels to one row of results.
 struct Row {
   Steps steps;
   int64_t tap_rows, taps;  // tap rows: those inside the image
@@ -101,8 +102,8 @@ struct Row {
   bool from_result, has_relu;
 };
 
-/// Adds what the result has already at the end, where no sum waits for it. One question for all
-/// sums: three for each would take a tenth of the time.
+/// Adds the result's earlier value at the end, where no sum waits for it. One branch serves all
+/// sums: three branches for each would take a tenth of the time.
 template <size_t cells>
 BYOC_AVX2_INLINE void end(const Row& row, float* y, Sums<cells>& sums) {
   Unaligned* to[kTileBlocks];
@@ -138,7 +139,7 @@ BYOC_AVX2_INLINE void end(const Row& row, float* y, Sums<cells>& sums) {
   }
 }
 
-/// `count` groups of cells from `column` on, none of whose taps is outside.
+/// Computes `count` groups of cells from `column` on; all their taps are inside.
 template <size_t cells>
 BYOC_AVX2 void add_inside(const Row& row, int64_t column, int64_t count) {
   const Steps s = row.steps;
@@ -172,7 +173,7 @@ BYOC_AVX2_INLINE void add_some(const Steps& s, size_t first, size_t count, const
   }
 }
 
-/// One group of cells, some of whose taps are outside.
+/// Computes one group of cells, some of whose taps are outside.
 template <size_t cells>
 BYOC_AVX2 void add_edge(const Row& row, const Group& group) {
   const Steps s = row.steps;
@@ -205,7 +206,7 @@ void add_row(const Row& row, const std::vector<Group>& groups) {
 
 int64_t ceil_div(int64_t a, int64_t b) { return a > 0 ? (a + b - 1) / b : 0; }
 
-/// The number of cells from `column` on, `cells` at most, whose tap is left of `limit`.
+/// Returns the number of cells from `column` on, `cells` at most, whose tap is left of `limit`.
 int64_t cells_before(const ConvShape& c, int64_t column, int64_t tap, int64_t limit,
                      int64_t cells) {
   const int64_t at = column * c.stride_w - c.pad_w + tap * c.step_w;
@@ -241,7 +242,8 @@ void add_cells(const ConvShape& c, int64_t cells, int64_t end, int64_t& column,
   }
 }
 
-/// Threes, and twos for what is left: fewer than eight sums at a time would wait for one another.
+/// Splits a row into groups of three cells, and of two for the remainder: fewer than eight sums at
+/// a time would wait for one another.
 std::vector<Group> find_groups(const ConvShape& c) {
   const int64_t twos = c.out_w % 3 == 2 ? 1 : c.out_w % 3 == 1 && c.out_w > 1 ? 2 : 0;
   std::vector<Group> groups;
@@ -252,7 +254,7 @@ std::vector<Group> find_groups(const ConvShape& c) {
   return groups;
 }
 
-/// Of the taps' rows of one row of results, those inside the image.
+/// The taps' rows of one row of results that are inside the image.
 struct TapRows {
   int64_t first, last;
 };
@@ -268,7 +270,7 @@ struct Operands {
   float* y;
 };
 
-/// Of what comes next, the part that falls to this row: it arrives while this block is worked on.
+/// Prefetches this row's part of the next operand, which arrives while this block is computed.
 void prefetch_part(const float* from, int64_t floats, int64_t part, int64_t parts) {
   constexpr int64_t kLine = 16;
   const int64_t lines = floats / kLine;
@@ -276,8 +278,8 @@ void prefetch_part(const float* from, int64_t floats, int64_t part, int64_t part
     __builtin_prefetch(from + k * kLine, 0, 2);
 }
 
-/// Rows of results in four blocks of channels: the weights of a block of the operand's channels
-/// stay in the first cache for all of them.
+/// Computes rows of results in four blocks of channels: the weights of a block of the operand's
+/// channels stay in the first-level cache for all of them.
 void add_rows(const ConvShape& c, const std::vector<Group>& groups, const Operands& all,
               int64_t image, int64_t tile, int64_t first_row, int64_t last_row) {
   const int64_t in_blocks = c.in_channels / kBlock, out_blocks = c.out_channels / kBlock;
@@ -313,7 +315,7 @@ void add_rows(const ConvShape& c, const std::vector<Group>& groups, const Operan
   }
 }
 
-/// So many rows at a time that every thread gets a few tasks.
+/// Chooses the number of rows of a task so that every thread gets a few tasks.
 void convolve(const ConvShape& c, const std::vector<Group>& groups, const Operands& all) {
   const int64_t tiles = c.out_channels / (kTileBlocks * kBlock);
   const int threads = loop_threads();

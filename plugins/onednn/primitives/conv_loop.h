@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Convolutions of images in blocks of eight channels, as oneDNN lays them out for AVX2, by a loop
-// of our own. A tap's eight channels are written out once, where oneDNN 2.6 writes out whole rows
-// of taps, once for each edge of the image; the next block's weights are fetched ahead; and the
-// edges of a row cost no more than its middle. A block of channels is summed up and then added to
+// Convolutions of images in blocks of eight channels, as oneDNN lays them out for AVX2, by the
+// plugin's own loop. Its code unrolls the eight channels of a tap, where oneDNN 2.6 unrolls whole
+// rows of taps, once for each edge of the image. The loop prefetches the next block's weights, and
+// the edges of a row cost no more than its middle. A block of channels is summed and then added to
 // the result.
 #include <optional>
 
@@ -19,9 +19,10 @@ struct ConvShape {
   bool has_bias, adds_to_result, has_relu;
 };
 
-/// Reads x (nChw8c), weights (OIhw8i8o) and, where there is one, the bias; writes or adds to the
-/// result (nChw8c). Nothing where the CPU has no AVX2 and FMA, or where channels do not come in
-/// eights, results in 32s. Any thread may run it; it uses as many as OpenMP is told to.
+/// Returns a loop that reads x (nChw8c), weights (OIhw8i8o) and, where there is one, the bias;
+/// writes or adds to the result (nChw8c). Returns nothing where the CPU has no AVX2 and FMA, or
+/// where channels do not come in eights, results in 32s. Any thread may run it; it uses OpenMP's
+/// number of threads.
 std::optional<Loop> find_conv_loop(const ConvShape& shape);
 
 }  // namespace byoc::onednn

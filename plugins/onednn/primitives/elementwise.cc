@@ -19,13 +19,13 @@ int64_t cells_of(const Desc& format) {
   return static_cast<int64_t>(format.get_size() / sizeof(float));
 }
 
-// Without gaps between the cells, and without blocks that are filled up.
+// Returns true for a layout without gaps between cells and without padded blocks.
 bool is_dense(const Desc& format, const Type& type) {
   return format.get_size() == static_cast<uint64_t>(type.bytes());
 }
 
-// Functions that oneDNN's kernel computes otherwise than they are defined nearly everywhere, or
-// that are as fast as a loop: relu and clip lose NaN.
+// Returns a loop to replace the primitive: for functions where oneDNN's kernel differs from the
+// definition nearly everywhere, and for relu and clip, which lose NaN and are as fast as a loop.
 Loop instead(const Node& node, int64_t cells) {
   const std::string& op = node.op;
   if (op == "relu") return relu_loop(cells);
@@ -37,9 +37,10 @@ Loop instead(const Node& node, int64_t cells) {
   return clip_loop(cells, bounds->alpha, bounds->beta);
 }
 
-// Cells that oneDNN computes otherwise: infinity for e^NaN and 0 for what is below e^-87; powers
-// for 1 / sqrt(x), which differ for -0 and -infinity; NaN for the root of -infinity as a power;
-// for elu e^x - 1, which is 0 near 0; for mish a quotient that loses digits below 0.
+// Returns a loop for the cells where oneDNN differs from the definition: infinity for e^NaN and 0
+// for e^x with x below -87; powers for 1 / sqrt(x), which differ for -0 and -infinity; NaN for the
+// root of -infinity as a power; for elu e^x - 1, which is 0 near 0; for mish a quotient that loses
+// digits below 0.
 Loop again(const Node& node, int64_t cells) {
   const std::string& op = node.op;
   if (op == "elu") return elu_again(cells, static_cast<float>(node.attrs.f("alpha", 1)));
@@ -61,7 +62,8 @@ Loop again(const Node& node, int64_t cells) {
   return {};
 }
 
-// The operand may have any layout without gaps; else it is brought to the plain one.
+// Computes a loop over cells. The operand may have any layout without gaps; else it is brought to
+// the plain one.
 Built loop_over_cells(const Builder& b, Loop loop) {
   Built built;
   built.inputs = {b.as_it_is(0, 0, b.format(0))};
@@ -81,7 +83,7 @@ Built build_eltwise(const Builder& b) {
   const bool is_f32 = b.out_type().dtype == sdk::DType::kF32;
   const int64_t cells = cells_of(b.format(0));
   if (Loop loop = instead(*b.unit.node, cells); loop && is_f32) {
-    // relu leaves the zeros that fill up blocks of channels.
+    // relu keeps the zeros that pad blocks of channels.
     bool is_relu_of_blocks = b.unit.node->op == "relu" && !plain_strides_of(b.format(0));
     if (!is_relu_of_blocks && !is_dense(b.format(0), b.type(0)))
       throw Refusal{"the operand has gaps, or blocks that are filled up"};
@@ -115,7 +117,7 @@ Built build_prelu(const Builder& b) {
 
 namespace {
 
-// y - x = -(x - y), exactly; y / x = 1 / (x / y).
+// Reverses operands: y - x = -(x - y), exactly; y / x = 1 / (x / y).
 dnnl::primitive_attr turned_around(const std::string& op) {
   dnnl::primitive_attr attr = user_scratchpad();
   dnnl::post_ops ops;
@@ -129,7 +131,7 @@ dnnl::primitive_attr turned_around(const std::string& op) {
 
 namespace {
 
-// maximum and minimum of f32: a loop, as oneDNN's kernels drop NaN.
+// Computes maximum and minimum of f32 by a loop, as oneDNN's kernels drop NaN.
 Built build_extrema(const Builder& b, size_t full, const Desc& first, const Desc& second) {
   const bool is_max = b.unit.node->op == "maximum", is_one = b.type(1 - full).elements() == 1;
   const bool is_same = b.type(1 - full).dims == b.out_type().dims;
@@ -151,7 +153,7 @@ bool is_extrema(const Node& node) { return node.op == "maximum" || node.op == "m
 
 }  // namespace
 
-// oneDNN broadcasts its second operand alone: the full one goes first.
+// Puts the full operand first, because oneDNN broadcasts its second operand alone.
 Built build_binary(const Builder& b) {
   no_posts(b);
   const Dims& out = b.out_type().dims;

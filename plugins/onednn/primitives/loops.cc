@@ -24,7 +24,8 @@ Broadcast::Broadcast(const Dims& dims, std::initializer_list<Dims> operands)
   }
 }
 
-// Row by row: the last dims along which the second operand is one cell, or has as many.
+// Computes row by row; a row is the last dims along which the second operand is one cell, or has as
+// many.
 Loop extrema_rows(bool is_max, const Dims& dims, const Dims& second) {
   BYOC_ONEDNN_CHECK(!dims.empty() && dims.size() == second.size(), "the second operand is padded");
   const bool is_one = second.back() == 1;
@@ -48,14 +49,14 @@ Loop extrema_rows(bool is_max, const Dims& dims, const Dims& second) {
 
 namespace {
 
-// The greatest of a row, NaN if there is one.
+// Returns the greatest element of a row, NaN if there is one.
 float top_of(const float* in, int64_t length, int64_t step) {
   float top = in[0];
   for (int64_t k = 1; k < length; ++k) top = extreme(true, in[k * step], top);
   return top;
 }
 
-// e^(x - m) / sum e^(x - m) of a row with NaN or infinities: what m, the maximum, makes of them.
+// Computes e^(x - m) / sum e^(x - m), m being the maximum, of a row with NaN or infinities.
 void softmax_row(const float* in, float* out, int64_t length, int64_t step) {
   const float top = top_of(in, length, step);
   float sum = 0;
@@ -88,7 +89,7 @@ Rows rows_of(const Dims& dims, size_t axis) {
 
 }  // namespace
 
-// oneDNN 2.6 takes NaN for a very small number.
+// Computes rows with NaN again: oneDNN 2.6 takes NaN for a very small number.
 Loop softmax_again(const Dims& dims, size_t axis) {
   const Rows rows = rows_of(dims, axis);
   return [=](const void* const* in, void* to) {
@@ -109,8 +110,8 @@ Loop softmax_again(const Dims& dims, size_t axis) {
 
 namespace {
 
-// The largest share is 1 / sum e^(x - top), so its logarithm is what the sum's takes away. Rows
-// with NaN or infinities go by the definition.
+// Computes the logarithms. The largest share is 1 / sum e^(x - top), so the logarithm of the sum is
+// minus that of the share. Rows with NaN or infinities are computed by the definition.
 inline __attribute__((always_inline)) void log_of_shares(const float* x, float* y, int64_t length,
                                                          int64_t step) {
   float top = x[0], share = y[0], sum = 0;
@@ -143,7 +144,8 @@ Loop log_after_softmax(const Dims& dims, size_t axis) {
   };
 }
 
-// oneDNN gives NaN for denormals and infinities, and where a slope that is not read is no number.
+// Computes cells again where oneDNN gives NaN: for denormals and infinities, and where an unused
+// slope is NaN or infinite.
 Loop prelu_again(const Dims& dims, const Dims& slopes) {
   Broadcast cells(dims, {slopes});
   return [cells](const void* const* in, void* to) {
@@ -173,7 +175,7 @@ Built loop_of(const Builder& b, Loop loop) {
 
 }  // namespace
 
-// Elements are moved and never computed with: their size is all that counts.
+// Selects elements. They are moved and never computed with, so only their size matters.
 Built build_where(const Builder& b) {
   sdk::DType dtype = b.out_type().dtype;
   if (sdk::dtype_size(dtype) != sizeof(uint32_t))
@@ -195,7 +197,8 @@ struct Padding {
   Dims from, to, begin;
 };
 
-// A block of channels is a dim of its own after the others, which keep their places.
+// Returns the padding with a block of channels as a dim of its own after the others, which keep
+// their places.
 Padding in_blocks(const Padding& plain, int64_t block) {
   auto split = [&](Dims dims) {
     dims[1] /= block;
@@ -230,8 +233,8 @@ Loop pad_loop(const Padding& p, float value) {
 
 }  // namespace
 
-// Filled, then the operand's rows at their places: in blocks of channels where it stands so and no
-// channels are added.
+// Fills the result, then copies the operand's rows to their places: in blocks of channels where the
+// operand has them and no channels are added.
 Built build_pad(const Builder& b) {
   const Dims &dims = b.type(0).dims, &out = b.out_type().dims;
   Dims pads = b.attrs().ints("pads");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What oneDNN has no primitive for, or computes otherwise than the op is defined: plain loops over
-// memory, in a primitive's place or after it.
+// Plain loops over memory, for ops that oneDNN has no primitive for, or computes otherwise than the
+// op is defined. They run instead of a primitive or after it.
 #include "primitives/builder.h"
 
 namespace byoc::onednn {
@@ -22,10 +22,10 @@ class Broadcast {
   int64_t strides_[kMaxOperands][kMaxRank] = {};
 };
 
-/// The maximum or minimum of plain operands, the second broadcast to `dims`; NaN wins.
+/// Computes the maximum or minimum of plain operands, the second broadcast to `dims`; NaN is kept.
 Loop extrema_rows(bool is_max, const Dims& dims, const Dims& second);
 Loop softmax_again(const Dims& dims, size_t axis);
-/// log_softmax from the softmax that the result holds.
+/// Computes log_softmax from the softmax that the result holds.
 Loop log_after_softmax(const Dims& dims, size_t axis);
 Loop prelu_again(const Dims& dims, const Dims& slopes);
 

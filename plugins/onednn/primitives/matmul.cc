@@ -15,7 +15,8 @@ Desc transposed(const Dims& stored,
   return strided_desc({stored[1], stored[0]}, type, {1, std::max<int64_t>(stored[1], 1)});
 }
 
-// Walked in rows or in columns, as oneDNN's matmul can: a transpose costs nothing then.
+// Returns whether a matrix is stored in rows or in columns, as oneDNN's matmul reads both: a
+// transpose costs nothing then.
 bool is_matrix(const Desc& format) {
   auto strides = plain_strides_of(format);
   if (!strides || strides->size() < 2) return false;
@@ -28,10 +29,10 @@ Argument operand(const Builder& b, int index, size_t arg, size_t rank) {
   return b.vector(index, arg, padded(dims, rank));
 }
 
-// Where oneDNN is free to choose and takes rows, [k, n] row by row, its gemm is up to 1.8 times
-// faster with columns (2.6 on AVX2: 128x768x3072 13.8 -> 7.7 ms, 64x784x512 0.77 -> 0.58) and at
-// most a tenth slower, with one row to multiply. A gemm with trans_b has columns in its file:
-// nothing is copied then.
+// Returns the layout in columns. Where oneDNN is free to choose and takes rows, [k, n] row by row,
+// its gemm is up to 1.8 times faster with columns (2.6 on AVX2: 128x768x3072 13.8 -> 7.7 ms,
+// 64x784x512 0.77 -> 0.58) and at most a tenth slower, with one row to multiply. A gemm with
+// trans_b has columns in its file: no copy is made then.
 std::optional<Desc> in_columns(const Desc& wanted, const Desc& chosen) {
   Dims dims = dims_of(chosen);
   bool is_free = wanted == any_desc(dims, DataType::f32) && dims.size() == 2;
@@ -41,7 +42,8 @@ std::optional<Desc> in_columns(const Desc& wanted, const Desc& chosen) {
 
 bool is_plain(const Desc& desc) { return desc == plain_desc(dims_of(desc)); }
 
-// Rows of f32 by one constant matrix, with nothing after them but a bias, a sum and functions.
+// Returns whether a product is of f32 rows by one constant matrix, followed only by a bias, a sum
+// and functions.
 bool may_be_convolution(const Builder& b, const Argument& src, const Posts& posts, int64_t rows) {
   constexpr int64_t kFewRows = 8;
   return b.is_constant(1) && b.type(1).rank() == 2 && b.data(0) == DataType::f32 &&
@@ -49,9 +51,10 @@ bool may_be_convolution(const Builder& b, const Argument& src, const Posts& post
          is_plain(src.have) && b.format(0) == plain_desc(b.type(0));
 }
 
-// The rows as the pixels of an image with channels last. oneDNN's 1x1 convolution keeps the matrix
-// in blocks and is faster than its gemm (2.6 on AVX2: 128x768x768 71 -> 88 GFLOP/s, 128x768x3072 66
-// -> 82, 128x3072x768 61 -> 80, 197x768x3072 66 -> 82).
+// Builds the product as a convolution: the rows are the pixels of an image with channels last.
+// oneDNN's 1x1 convolution keeps the matrix in blocks and is faster than its gemm (2.6 on AVX2:
+// 128x768x768 71 -> 88 GFLOP/s, 128x768x3072 66 -> 82, 128x3072x768 61 -> 80, 197x768x3072 66 ->
+// 82).
 std::optional<Built> product_as_convolution(const Builder& b, const Argument& src,
                                             const Argument& weights, const Posts& posts,
                                             const Dims& out) try {
@@ -77,7 +80,7 @@ std::optional<Built> product_as_convolution(const Builder& b, const Argument& sr
   built.out = plain_desc(b.out_type());
   built.out_view = results;
   return finish(pd, std::move(built));
-} catch (const dnnl::error&) {  // what a convolution cannot do, a product perhaps can
+} catch (const dnnl::error&) {  // a product may still be possible
   return std::nullopt;
 }
 
@@ -106,7 +109,8 @@ Built finish_matmul(const Builder& b, Argument src, Argument weights, const Dims
 
 namespace {
 
-// oneDNN has no vectors: one row on the left, one column on the right, and the result without it.
+// Builds products of vectors, which oneDNN does not have: one row on the left, one column on the
+// right, and a result without that dim.
 Built build_vector_product(const Builder& b) {
   no_posts(b);
   Dims left = b.type(0).dims, right = b.type(1).dims, out = b.out_type().dims;

@@ -12,7 +12,7 @@ namespace {
 
 using Order = std::vector<size_t>;  // dims, outermost first
 
-// Of a layout without blocks and gaps that is not the plain one.
+// Returns the order of the dims in a layout without blocks and gaps that is not the plain one.
 std::optional<Order> order_of(const Desc& desc) {
   auto strides = plain_strides_of(desc);
   Dims dims = dims_of(desc);
@@ -35,8 +35,9 @@ Desc in_order(const Desc& desc, const Order& order, DataType type) {
   return strided_desc(dims, type, strides);
 }
 
-// Of operands in blocks and others in channels last, as primitives of oneDNN 3.x leave them, there
-// is only a reference kernel: all are brought to the order of the largest that is without blocks.
+// Brings all sources to the order of the largest one without blocks. For operands in blocks
+// together with others in channels last, as primitives of oneDNN 3.x leave them, oneDNN has only a
+// reference kernel.
 void bring_to_one_order(std::vector<Desc>& sources, DataType type) {
   bool are_alike = std::all_of(sources.begin(), sources.end(), [&](const Desc& source) {
     return format_text(source) == format_text(sources[0]);
@@ -81,8 +82,8 @@ Built build_concat(const Builder& b) {
 
 namespace {
 
-// No primitive: the operand's memory with other strides. Units that need another layout get a
-// reorder.
+// Returns the operand's memory with other strides, without a primitive. Units that need another
+// layout get a reorder.
 Built view_of(const Builder& b, const Desc& from, const Desc& to, uint64_t offset = 0) {
   no_posts(b);
   Built built;
@@ -94,7 +95,7 @@ Built view_of(const Builder& b, const Desc& from, const Desc& to, uint64_t offse
   return built;
 }
 
-// How the operand is read: as it stands where that is by strides, else plain.
+// Returns the operand's own strides where its layout has them, else those of the plain layout.
 Dims operand_strides(const Builder& b) {
   auto strides = plain_strides_of(b.format(0));
   return strides && b.type(0).rank() > 0 ? *strides : plain_strides(b.type(0).dims);
@@ -125,7 +126,7 @@ Built build_transpose(const Builder& b) {
   return view_of(b, strided(b.type(0).dims, from, b.data(0)), strided(dims, strides, b.data(0)));
 }
 
-// Cells start, start + step, ... of each dim, less the dim that goes.
+// Builds a view of cells start, start + step, ... of each dim, without the dim that is dropped.
 Built build_subview(const Builder& b) {
   Dims from = operand_strides(b), starts = b.attrs().ints("starts"),
        steps = b.attrs().ints("steps"), strides;

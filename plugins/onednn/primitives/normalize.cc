@@ -8,7 +8,7 @@ namespace byoc::onednn {
 using dnnl::algorithm;
 using Flags = dnnl::normalization_flags;
 
-// The means and variances are given, as the op's operands.
+// Builds batch_norm from means and variances that are the op's operands.
 Built build_batch_norm(const Builder& b) {
   no_posts(b);
   BYOC_ONEDNN_CHECK(b.type(0).rank() >= 2, "batch_norm reads [n, c, spatial...]");
@@ -25,7 +25,8 @@ Built build_batch_norm(const Builder& b) {
   return finish(pd, std::move(built));
 }
 
-// oneDNN normalises the last dim: those from `axis` on are seen as one, those before as another.
+// Builds layer_norm. oneDNN normalises the last dim: the dims from `axis` on are merged into one,
+// and those before into another.
 Built build_layer_norm(const Builder& b) {
   no_posts(b);
   if (b.attrs().b("stats", false)) throw Refusal{"mean and inv_std as results are not wired up"};
@@ -51,7 +52,8 @@ Built build_layer_norm(const Builder& b) {
 Built build_lrn(const Builder& b) {
   no_posts(b);
   int64_t size = b.attrs().i("size");
-  if (size % 2 == 0) throw Refusal{"an even size has no middle channel; oneDNN wants an odd one"};
+  if (size % 2 == 0)
+    throw Refusal{"an even size has no middle channel; oneDNN requires an odd one"};
   auto pd = describe<dnnl::lrn_forward>(
       b.engine, user_scratchpad(), kInference, algorithm::lrn_across_channels, b.format(0),
       result(b.format(0)), size, static_cast<float>(b.attrs().f("alpha", 1e-4)),
@@ -83,7 +85,8 @@ Built softmax_then(const Builder& b, Loop (*loop)(const Dims& dims, size_t axis)
 
 Built build_softmax(const Builder& b) { return softmax_then(b, softmax_again); }
 
-// oneDNN's own has a logarithm that is 1.4e-6 off near 1, and drops NaN.
+// Builds log_softmax after softmax: oneDNN's own has a logarithm that is 1.4e-6 off near 1, and
+// drops NaN.
 Built build_log_softmax(const Builder& b) { return softmax_then(b, log_after_softmax); }
 
 }  // namespace byoc::onednn

@@ -73,7 +73,7 @@ const std::map<std::string, MakeRow, std::less<>> kEltwise = {
     {"sqrt", plain<algorithm::eltwise_sqrt>},
     {"swish", with_alpha<algorithm::eltwise_swish, 100>},
     {"tanh", plain<algorithm::eltwise_tanh>},
-    // Nodes of our own.
+    // Nodes that the plugin makes.
     {"affine",
      [](const Node& n) {
        return Eltwise{algorithm::eltwise_linear, f32(n, "alpha", 1), f32(n, "beta", 0)};
@@ -113,7 +113,7 @@ std::optional<Binary> find_binary(const Node& node) {
 
 namespace {
 
-// [c,1,1] against [n,c,h,w]: ones everywhere but at `axis`.
+// Returns true for [c,1,1] against [n,c,h,w]: ones everywhere but at `axis`.
 bool is_per_channel(const Dims& dims, size_t rank, Channel channel) {
   if (dims.size() > rank) return false;
   size_t shift = rank - dims.size();
@@ -134,8 +134,8 @@ bool is_broadcast(const Dims& dims, const Dims& to) {
   return true;
 }
 
-// oneDNN 2.6 keeps one code generator per algorithm in a chain: a second relu with another slope
-// gets the first one's.
+// Appends functions to a chain. oneDNN 2.6 keeps one code generator per algorithm in a chain: a
+// second relu with another slope would get the first one's.
 class EltwiseChain {
  public:
   void append(const Eltwise& row, dnnl::post_ops& ops) {
@@ -173,7 +173,7 @@ class PostReader {
   EltwiseChain eltwise_;
 };
 
-// A constant of one element per channel that is added first.
+// Returns true for a constant of one element per channel that is added first.
 bool PostReader::is_bias(const Post& post, const Value& value) const {
   return &post == unit_.posts.data() && post.node->op == "add" && alpha_ == 1.0f &&
          value.origin == Value::kConstant &&
@@ -186,7 +186,7 @@ void PostReader::add_function(const Node& node) {
   eltwise_.append(*row, ops_);
 }
 
-// oneDNN has a fast sum at the head of a chain alone.
+// Appends a binary op. oneDNN has a fast sum at the head of a chain alone.
 void PostReader::add_operand(const Post& post) {
   const Value& value = region_.at(post.other);
   const Dims& dims = region_.type(unit_.out).dims;

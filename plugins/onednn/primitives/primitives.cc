@@ -117,7 +117,7 @@ std::optional<Blocks> find_or_make_blocks(const Builder& b, size_t arg) {
   return blocks_of(b, arg, 8);
 }
 
-// Runs of dims that follow each other without a gap are cut anew; dims of 1 are skipped.
+// Splits and merges runs of dims that follow each other without a gap; dims of 1 are skipped.
 std::optional<Dims> reshaped_strides(const Dims& dims, const Dims& strides, const Dims& to) {
   BYOC_ONEDNN_CHECK(count(dims) == count(to) && count(to) > 0,
                     "a reshape has as many elements as its operand, and some");
@@ -157,7 +157,7 @@ Argument Builder::vector(int index, size_t arg, const Dims& dims) const {
 
 void no_posts(const Builder& b) {
   if (!b.unit.posts.empty())
-    throw Refusal{"post-ops behind " + b.unit.node->op + " are not wired up"};
+    throw Refusal{"post-ops after " + b.unit.node->op + " are not wired up"};
 }
 
 Dims halves(const Dims& pads, bool second) {
@@ -247,8 +247,8 @@ const std::map<std::string, Built (*)(const Builder&), std::less<>> kRows = {
     {"identity", build_view},
 };
 
-// Integers are moved and chosen from: with those that oneDNN computes with it saturates, and the op
-// wraps around. f16 and bf16 are oneDNN's to refuse.
+// Returns whether an op may have integers: only those that move or choose elements. Where oneDNN
+// computes with integers it saturates, and the op wraps around. oneDNN itself refuses f16 and bf16.
 bool takes_integers(std::string_view op) {
   constexpr std::string_view kOps[] = {
       "max_pool", "global_max_pool", "relu",      "maximum",   "minimum", "concat",   "reshape",
@@ -300,7 +300,7 @@ Built build_with(const Builder& builder) {
                                      : " is not wired up")};
 }
 
-// A result without elements takes no primitive.
+// Returns a result without elements, which needs no primitive.
 Built nothing(const Type& type) {
   Built built;
   built.is_nothing = true;
@@ -309,7 +309,7 @@ Built nothing(const Type& type) {
   return built;
 }
 
-// oneDNN does not write the result of a sum over no elements.
+// Refuses empty operands: oneDNN does not write the result of a sum over no elements.
 void check_operands(const Region& region, const Unit& unit) {
   for (int arg : unit.args) {
     if (region.type(arg).elements() == 0 && unit.node->op != "concat")
@@ -325,8 +325,8 @@ bool all_plain(const Region& region, const Unit& unit, const std::vector<Desc>& 
 
 }  // namespace
 
-// Operands as they stand where oneDNN has a fast kernel for that, else brought to the plain layout,
-// on which judge has seen it work.
+// Builds with operands in their present layouts where oneDNN has a fast kernel for that, else in
+// the plain layout, for which judge has built the primitive.
 Built build_unit(const Region& region, const Unit& unit, const std::vector<Desc>& formats,
                  const dnnl::engine& engine) {
   check_types(region, unit);

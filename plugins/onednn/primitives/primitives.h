@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One unit of a region -> one oneDNN primitive. Formats are oneDNN's choice (`any`) where a choice
-// pays; what a primitive then wants of each argument is told to the kernel, which reorders only
-// where two disagree.
+// Builds one oneDNN primitive for one unit of a region. oneDNN chooses formats (`any`) where a
+// choice pays; the kernel then gets the format that a primitive requires of each argument, and
+// reorders only where two formats differ.
 #include <optional>
 
 #include "exact/loop.h"
@@ -14,10 +14,10 @@ namespace byoc::onednn {
 struct Argument {
   int index = 0;  // DNNL_ARG_...
   int value = -1;
-  /// The value seen in other dims than its own (grouped weights, a bias as a vector): it must be
-  /// plain then.
+  /// True for a value seen in other dims than its own (grouped weights, a bias as a vector): it
+  /// must be plain then.
   bool is_reshaped = false;
-  Desc have;  // how the unit was told it stands, in those dims
+  Desc have;  // the layout that the unit was given, in those dims
   Desc want;
 };
 
@@ -29,15 +29,15 @@ struct Built {
   bool is_view = false;          // no primitive: the result is the input's memory, seen as `out`
   bool is_nothing = false;       // no primitive: the result has no elements
   uint64_t offset = 0;           // of a view: bytes after the input's first
-  int sum = -1;                  // value that must stand in the result's memory before
+  int sum = -1;                  // value that the result's memory must hold before
   int in_place = -1;             // value whose memory the result may take over
   Desc scratchpad;
   std::string implementation;  // a name of library/implementations.h
   Loop loop;                   // after the primitive, which may be none
 };
 
-/// formats[v]: how value v stands at present. Throws Refusal with the reason, oneDNN's own where it
-/// is one.
+/// formats[v]: the present layout of value v. Throws Refusal with the reason, oneDNN's own where it
+/// has one.
 Built build_unit(const Region& region, const Unit& unit, const std::vector<Desc>& formats,
                  const dnnl::engine& engine);
 
@@ -48,13 +48,14 @@ Desc plain_or_none(const Type& type);  // plain; nothing where oneDNN has no suc
 Desc plain_desc(const Type& type);
 Desc plain_desc(const Dims& dims, DataType type = DataType::f32);
 Dims plain_strides(const Dims& dims);  // row-major, in elements
-/// The only way from strides to a descriptor. A dim of extent 1 gets as its stride the span of the
+/// Makes every descriptor that has strides. A dim of extent 1 gets as its stride the span of the
 /// dims after it, whatever a view left there: oneDNN's kernels read that stride to distinguish
 /// layouts, and its cache of primitives does not compare it.
 Desc strided_desc(const Dims& dims, DataType type, Dims strides);
-/// The same for a descriptor that oneDNN made; those with blocks are as they are.
+/// Does the same for a descriptor that oneDNN made; those with blocks are returned unchanged.
 Desc canonical(const Desc& desc, DataType type);
-/// The strides with which strided memory reads row by row in other dims, as far as there are such.
+/// Returns the strides with which strided memory reads row by row in other dims; nothing when there
+/// are none.
 std::optional<Dims> reshaped_strides(const Dims& dims, const Dims& strides, const Dims& to);
 
 }  // namespace byoc::onednn

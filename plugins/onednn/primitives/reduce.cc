@@ -43,8 +43,8 @@ Dims reduced(const Builder& b) {
 
 namespace {
 
-// Greatest or least values of rows with NaN or infinities, of which oneDNN drops NaN and takes
-// -infinity for the lowest finite number: all again where the operand has one.
+// Computes maxima or minima again, all of them, where the operand has NaN or infinities: oneDNN
+// drops NaN and takes -infinity for the lowest finite number.
 Loop extremes_again(bool is_max, const Dims& from, const Dims& to) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   Broadcast cells(from, {to});
@@ -62,7 +62,7 @@ Loop extremes_again(bool is_max, const Dims& from, const Dims& to) {
 
 }  // namespace
 
-// oneDNN's result keeps the reduced axes with extent 1, whatever `keepdims` is.
+// Builds a reduction. oneDNN's result keeps the reduced axes with extent 1, whatever `keepdims` is.
 Built build_reduction(const Builder& b) {
   no_posts(b);
   if (b.attrs().ints("axes").empty() && b.attrs().b("noop_with_empty_axes", false))

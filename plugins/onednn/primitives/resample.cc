@@ -10,7 +10,7 @@ using dnnl::algorithm;
 
 namespace {
 
-/// How the cells of one dim are placed in the operand, by the op's attributes.
+/// The places of one dim's cells in the operand, by the op's attributes.
 struct Axis {
   int64_t in, out;
   double scale;
@@ -27,7 +27,7 @@ struct Axis {
       return (at + 0.5) / scale - 0.5;
     throw Refusal{"oneDNN has no coordinates \"" + coordinates + "\""};
   }
-  /// oneDNN's: half pixels, and the ratio of the extents.
+  /// Returns oneDNN's position: half pixels, and the ratio of the extents.
   float onednn_position(int64_t cell) const {
     return (static_cast<float>(cell) + 0.5f) * static_cast<float>(in) / static_cast<float>(out) -
            0.5f;
@@ -43,7 +43,7 @@ int64_t nearest(double position, const std::string& rounding, int64_t extent) {
   return std::clamp<int64_t>(static_cast<int64_t>(below) + up, 0, extent - 1);
 }
 
-// Cell by cell: what differs is refused, whatever the attributes are called.
+// Compares positions cell by cell and refuses any difference, whatever the attributes are called.
 void check_same_cells(const Axis& axis, const std::string& mode, const std::string& rounding) {
   for (int64_t cell = 0; cell < axis.out; ++cell) {
     double want = axis.position(cell), have = axis.onednn_position(cell);

@@ -18,14 +18,14 @@ const Node* write(const Node& like, const char* op, Made& made) {
   return &made.emplace_back(std::move(node));
 }
 
-// oneDNN's logistic loses NaN as a post-op: 1/2 + tanh(x / 2) / 2 keeps it. The three functions
-// differ, because 2.6 has one code generator per function in a chain.
+// Writes sigmoid as 1/2 + tanh(x / 2) / 2, which keeps NaN; oneDNN's logistic loses NaN as a
+// post-op. The three functions differ, because 2.6 has one code generator per function in a chain.
 std::vector<const Node*> sigmoid_by_tanh(const Node& node, Made& made) {
   return {write_scaled(node, "scaled_power", 0.5, 1, made), write(node, "tanh", made),
           write_scaled(node, "affine", 0.5, 0.5, made)};
 }
 
-// min(max(alpha * x + beta, 0), 1), which 2.6 has in no function.
+// Writes min(max(alpha * x + beta, 0), 1), for which 2.6 has no function.
 std::vector<const Node*> clipped_affine(const Node& node, Made& made) {
   const Node* line =
       write_scaled(node, "affine", node.attrs.f("alpha", 0.2), node.attrs.f("beta", 0.5), made);

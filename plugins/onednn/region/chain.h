@@ -7,7 +7,7 @@
 
 namespace byoc::onednn {
 
-/// How far a function as a post-op may be from the op's definition.
+/// The distance of a function as a post-op from the op's definition.
 enum class Exactness {
   kAsDefined,      // no more than `byoc check-plugin` allows
   kNearOne,        // the error is relative to 1, not to a result near 0
@@ -16,18 +16,18 @@ enum class Exactness {
 
 struct ChainOp {
   std::string_view op;
-  bool is_binary = false;  // reads an operand beside the value so far
+  bool is_binary = false;  // reads an operand and the value so far
   Exactness exactness = Exactness::kAsDefined;
-  /// Writes the functions that stand for the op in a chain into `made`; null where oneDNN has it as
+  /// Writes the functions that replace the op in a chain into `made`; null where oneDNN has it as
   /// one function.
   std::vector<const Node*> (*replace)(const Node& node, std::list<Node>& made) = nullptr;
   bool has_primitive = true;  // false: runs as a post-op alone
   bool loses_nan = false;     // as a post-op: NaN becomes a number
 };
 
-/// The table. Each of these may follow each anchor of patterns.cc.
+/// Returns the table. Each of these may follow each anchor of patterns.cc.
 std::span<const ChainOp> chain_ops();
-/// Null where the table has no such op.
+/// Returns null where the table has no such op.
 const ChainOp* find_chain_op(std::string_view op);
 
 struct Chain {

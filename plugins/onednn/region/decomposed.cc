@@ -12,7 +12,7 @@ namespace {
 
 using namespace sdk;  // the patterns read as their own small language
 
-// f * x, times a half that may be the last factor, at f or at x. `f` has captured x.
+// Matches f * x, times a half that may be the last factor, at f or at x. `f` has captured x.
 Dag times_half_x(const Dag& f) {
   Dag half = constant("half");
   return one_of({op("multiply", {op("multiply", {f, same("x")}), half}),
@@ -83,7 +83,7 @@ class Reader {
   const Type& type(std::string_view name) const { return graph_.type(body_, captured(name)); }
   double scalar(std::string_view name) const;
   void expect(std::string_view name, double value) const;
-  /// As expect, where the pattern has such a constant.
+  /// Compares as expect does, where the pattern has such a constant.
   void may_have(std::string_view name, double value) const {
     if (has(name)) expect(name, value);
   }
@@ -119,7 +119,8 @@ double Reader::scalar(std::string_view name) const {
   throw Refusal{"its " + std::string(name) + " is no constant of one element"};
 }
 
-// Constants are f32, and some exporters compute with them: a few units in the last place.
+// Compares a constant. Constants are f32, and some exporters compute with them: the tolerance is a
+// few units in the last place.
 void Reader::expect(std::string_view name, double value) const {
   double given = scalar(name);
   if (std::abs(given - value) <= 3e-7 * std::abs(value)) return;
@@ -127,7 +128,7 @@ void Reader::expect(std::string_view name, double value) const {
                 std::to_string(value)};
 }
 
-// The mean is over this axis and all after it.
+// Returns the first axis of the mean, which is over this axis and all after it.
 size_t Reader::axis_of_mean(std::string_view name) const {
   const Node* mean = body_.captured(name);
   if (mean == nullptr) throw Refusal{body_.pattern + " has no " + std::string(name)};
@@ -214,7 +215,7 @@ const Node* Reader::make_function() {
   return node;
 }
 
-// Ops on the value so far, which is made inside: their other operand comes from outside.
+// Adds ops on the value so far, which is made inside: their other operand comes from outside.
 void Reader::add_posts(std::string_view name, Unit& unit) const {
   auto found = body_.captures.find(name);
   if (found == body_.captures.end()) return;

@@ -12,7 +12,8 @@
 namespace byoc::onednn {
 namespace {
 
-/// The attributes that the primitives honour; ops that are not named have none.
+/// Returns an attribute that the primitives do not honour. Each op lists those they do; unlisted
+/// ops have none.
 std::string_view unknown_attribute(const Node& node) {
   const auto& attrs = node.attrs;
   const std::string& op = node.op;
@@ -106,8 +107,8 @@ std::vector<Unit> Reader::read_op(const Node& node) {
   return {{&node, of(node.args), {}, -1, node.loc}};
 }
 
-// The body is a chain: each node after the first reads the value so far, once, and at most one
-// input beside it.
+// Reads a composite whose body is a chain: each node after the first reads the value so far, once,
+// and at most one further input.
 Unit Reader::read_composite(const Node& call, const sdk::Body& body) {
   std::vector<int> inputs = of(call.args);
   if (is_decomposed(body)) return read_decomposed(graph_, call, body, inputs, region_.made);
@@ -145,7 +146,7 @@ void Reader::add_unit(Unit unit, const Type& type) {
   region_.units.push_back(std::move(unit));
 }
 
-// The anchor with the posts that it can run, then a unit for each of the others.
+// Adds the anchor with the posts that it can run, then a unit for each of the others.
 void Reader::add_chain(Unit unit, const Type& type) {
   Chain chain = read_chain(unit.posts, region_.made, rules_);
   unit.posts = std::move(chain.fused);

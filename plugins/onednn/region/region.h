@@ -15,7 +15,7 @@ using sdk::Node;
 using sdk::Type;
 using Dims = std::vector<int64_t>;
 
-/// Why a unit cannot be run here; the text reaches the user.
+/// The reason for which a unit cannot be run by oneDNN; the text reaches the user.
 struct Refusal {
   std::string reason;
 };
@@ -28,7 +28,7 @@ struct Value {
   Type type;
 };
 
-/// What follows an op inside its composite, in the graph's order.
+/// An op that follows another inside its composite, in the graph's order.
 struct Post {
   const Node* node = nullptr;
   int other = -1;  // of a binary op: the value that is not the chain's
@@ -44,7 +44,7 @@ struct Unit {
 };
 
 struct Region {
-  std::list<Node> made;  // nodes that stand for several of the graph's
+  std::list<Node> made;  // nodes that replace several of the graph's
   std::vector<Value> values;
   std::vector<Unit> units;
   std::vector<int> outputs;  // values
@@ -55,12 +55,13 @@ struct Region {
   const Type& type(int value) const { return at(value).type; }
 };
 
-/// How a chain of post-ops may be run.
+/// Rules for running a chain of post-ops.
 struct ChainRules {
   bool keeps_nan = false;  // ops that lose NaN as post-ops are units of their own
 };
 
-/// Nodes point into `graph`. Throws Refusal where a composite is no chain after its first op.
+/// Reads a region. Nodes point into `graph`. Throws Refusal where a composite is no chain after its
+/// first op.
 Region read_region(const Graph& graph, const ChainRules& rules);
 
 }  // namespace byoc::onednn

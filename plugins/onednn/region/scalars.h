@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Ops with a constant of one element that oneDNN has as a function of one operand: a power, and
-// what is subtracted from or divided by a value. Read as nodes of our own, "affine" and
-// "scaled_power".
+// Ops with a constant of one element that oneDNN has as a function of one operand: a power, a
+// subtraction, a division. They are read as the plugin's own nodes, "affine" and "scaled_power".
 #include "region/region.h"
 
 namespace byoc::onednn {
@@ -11,14 +10,15 @@ namespace byoc::onednn {
 const Node* write_scaled(const Node& like, const char* op, double alpha, double beta,
                          std::list<Node>& made);
 
-/// The constant's only element, if the operand is one.
+/// Returns the constant's only element, if the operand is one.
 std::optional<double> scalar_of(const Graph& graph, const sdk::Operand& operand);
 
 struct WithScalar {
   const Node* node = nullptr;  // null: no such op
   sdk::Operand operand;        // the other one
 };
-/// alpha * x + beta, or alpha * x ^ beta: the attributes of the node, which is put into `made`.
+/// Reads an op as alpha * x + beta, or alpha * x ^ beta: these are attributes of the node, which is
+/// put into `made`.
 WithScalar read_with_scalar(const Graph& graph, const Node& node, std::list<Node>& made);
 
 }  // namespace byoc::onednn

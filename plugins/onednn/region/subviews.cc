@@ -92,7 +92,7 @@ std::vector<const Node*> read_split(const Graph& graph, const Node& node, const 
 
 bool is_subview(const Node& node) {
   if (node.op != "pad") return node.op == "slice" || node.op == "split" || node.op == "gather";
-  Dims pads = node.attrs.ints("pads");  // a pad that adds cells is no view
+  Dims pads = node.attrs.ints("pads");  // a pad that adds cells is not a view
   return std::all_of(pads.begin(), pads.end(), [](int64_t cells) { return cells <= 0; });
 }
 
