@@ -58,7 +58,7 @@ Result<std::unique_ptr<Session>> ready(const std::string& path,
   return Session::load(std::move(executable), plugins());
 }
 
-// The largest error of the session's outputs.
+// Returns the largest error of the session's outputs.
 double error_of(const Session& session, double expected) {
   std::vector<float> x(64, static_cast<float>(kX)), y(64);
   int64_t dims[] = {1, 64};
@@ -114,7 +114,7 @@ int write(char** argv) {
     return 2;
   }
   double y = write_onnx_graph(argv[4], *shape, static_cast<uint32_t>(std::atol(argv[3])), kX);
-  std::printf("wrote %s: y is %.7f everywhere where x is %.2f\n", argv[4], y, kX);
+  std::printf("wrote %s: y is %.7f where x is %.2f\n", argv[4], y, kX);
   return 0;
 }
 

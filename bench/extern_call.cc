@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host adds to an external call: a chain of 1000 steps whose kernel writes one float, run
-// by a Session, beside bare calls of the same kernel through the plugin's table. Both write the
-// same numbers, which is checked first. The row `overhead` takes the two in turns and shows the
-// difference per call_dps_packed, in the counter as a median.
+// Measures the host's overhead of an external call: a chain of 1000 steps whose kernel writes one
+// float, run by a Session, compared with bare calls of the same kernel through the plugin's table.
+// Both write the same numbers, which is checked first. The row `overhead` alternates between the
+// two and shows the difference per call_dps_packed, in the counter as a median.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ Executable chain(const Plugin& plugin) {
   return executable;
 }
 
-/// The chain twice: as steps of a Session, and as calls through the table.
+/// Runs the chain in two ways: as steps of a Session, and as calls through the table.
 class Chain {
  public:
   Chain() : plugins_(test::load_fault("faulty_none")) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The llvm plugin's kernels through the ABI, beside oneDNN's for the same shapes, in turns in one
-// process on one thread, with the f32 FMA peak measured in between. Each of ours is a Session of
-// one step in the layouts that stand inside a network: weights packed at compile, images in blocks
-// of channels. oneDNN's is one primitive in the layouts that it chose, its weights packed before.
-// Both are compared with sums in f64, written out here, before anything is timed.
+// Measures the llvm plugin's kernels through the ABI against oneDNN's for the same shapes, in turns
+// in one process on one thread, with the f32 FMA peak measured in between. Each llvm kernel is a
+// Session of one step in the layouts that are usual inside a network: weights packed at compile,
+// images in blocks of channels. Each oneDNN kernel is one primitive in the layouts that it chose,
+// its weights packed in advance. Both are compared with sums in f64, computed in this file, before
+// anything is timed.
 #include <omp.h>
 
 #include <cstdio>
@@ -32,13 +33,14 @@ T must(Result<T> result) {
   return *std::move(result);
 }
 
-// In the blocks of NCHW8c, so that no transform stands in the Session.
+// Images are in the blocks of NCHW8c, so that the Session has no layout transform.
 constexpr int64_t kBlock = 8;
 size_t in_blocks(int64_t c, int64_t cell, int64_t cells) {
   return static_cast<size_t>((c / kBlock * cells + cell) * kBlock + c % kBlock);
 }
 
-// What stands in the middle of a network; an image of few channels, where one begins, is plain.
+// Returns true for an image of few channels, where a network begins: it is plain. All others are in
+// blocks, as inside a network.
 bool is_plain(const Shape& s) { return s.c % kBlock != 0; }
 
 ValueId conv_of(FunctionBuilder& f, const Shape& s, const Data& data, ValueId x) {
@@ -114,7 +116,7 @@ std::unique_ptr<driver::TimedSession> ours(const Shape& s, const Data& data) {
   return must(driver::TimedSession::make(std::move(session), {&x, 1}));
 }
 
-/// One primitive of oneDNN's, everything in its layouts.
+/// One primitive of oneDNN, with all tensors in its own layouts.
 class Onednn {
  public:
   Onednn(const Shape& s, const Data& data) : shape_(s) {
@@ -192,7 +194,9 @@ class Onednn {
   void make_pool(const Data& data) {
     const Shape& s = shape_;
     const Dims x{1, s.c, s.size, s.size}, kernel(2, s.kernel), pads(2, s.pad());
-    const onednn::Desc image{x, kF32, dnnl::memory::format_tag::nChw8c};  // as convolutions give it
+    // The layout that convolutions give their results.
+    const onednn::Desc image{
+        x, kF32, dnnl::memory::format_tag::nChw8c};  // the layout of convolutions' results
     auto pd = onednn::describe<onednn::PoolingForward>(
         engine_, dnnl::primitive_attr(), dnnl::prop_kind::forward_inference,
         s.kind == Kind::kMean ? dnnl::algorithm::pooling_avg_exclude_padding

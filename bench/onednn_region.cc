@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the onednn plugin adds to oneDNN, and takes away: ResNet-50 as one region, run by a Session,
-// beside oneDNN's primitives in a row written by hand (onednn_resnet50.h), in turns in one process;
-// outputs are compared first. What the plugin runs by loops of its own is listed. Then two threads,
-// and what one call of a primitive costs beyond oneDNN's own. On a machine with AVX-512 the AVX2
-// figures come from a child with ONEDNN_MAX_CPU_ISA=AVX2.
+// Measures the time that the onednn plugin adds to oneDNN's: ResNet-50 as one region, run by a
+// Session, against a sequence of oneDNN's primitives written by hand (onednn_resnet50.h), in turns
+// in one process; outputs are compared first. The ops that the plugin runs by its own loops are
+// listed. Then the same with two threads, and the overhead of one call of a primitive. On a machine
+// with AVX-512 the AVX2 figures come from a child with ONEDNN_MAX_CPU_ISA=AVX2.
 #include <omp.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -64,7 +64,7 @@ Tensor random_tensor(const TensorSpec& spec) {
 }
 const float* floats(const Tensor& tensor) { return reinterpret_cast<const float*>(tensor.data()); }
 
-/// Largest error as a part of the largest value.
+/// Returns the largest error relative to the largest value.
 double error_of(const float* got, const float* right, size_t n) {
   double error = 0, largest = 0;
   for (size_t k = 0; k < n; ++k) {
@@ -77,7 +77,7 @@ double error_of(const float* got, const float* right, size_t n) {
 struct Pairs {
   std::vector<double> plugin, raw, ratio;
 };
-/// Both once per round, in an order that turns round.
+/// Runs both once per round; the order alternates.
 template <class A, class B>
 Pairs in_turns(uint32_t rounds, A&& plugin, B&& raw) {
   Pairs out;
@@ -107,7 +107,7 @@ void print_ratio(const char* what, const std::vector<double>& ratios) {
               ratios.size());
 }
 
-/// One thread count; returns the medians.
+/// Compares with one number of threads; returns the medians.
 std::pair<double, double> compare_resnet50(const std::vector<Layer>& layers, uint32_t threads,
                                            uint32_t rounds) {
   omp_set_num_threads(static_cast<int>(threads));
@@ -137,7 +137,7 @@ std::pair<double, double> compare_resnet50(const std::vector<Layer>& layers, uin
   return {median(pairs.plugin), median(pairs.raw)};
 }
 
-/// A chain of elementwise ops on a few numbers: hardly anything but the calls.
+/// Compares a chain of elementwise ops on a few numbers, whose time is almost all in the calls.
 void compare_calls(uint32_t rounds) {
   constexpr int kCalls = 256;
   omp_set_num_threads(1);
@@ -197,7 +197,8 @@ void run(const Options& options) {
   compare_calls(options.rounds);
 }
 
-/// The AVX2 figures of a machine with AVX-512: oneDNN reads the variable once, at its first call.
+/// Starts a child for the AVX2 figures of a machine with AVX-512: oneDNN reads the variable once,
+/// at its first call.
 int run_child(const char* self, uint32_t rounds) {
   std::fflush(stdout);
   pid_t child = fork();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Labelling, the passes up to partition_graph, and code generation, through the ABI and at every size
-// of graph. `partition` is the pipeline of the commands with the plugins that ship; the others have
-// three test plugins that share a graph finely. The result is checked before it is timed: no op is
-// lost, and calls of regions stand behind what they read.
+// Measures labelling, the passes up to partition_graph, and code generation, through the ABI and at
+// every size of graph. `partition` is the pipeline of the commands with the plugins that ship; the
+// others have three test plugins that share a graph finely. The result is checked before it is
+// timed: no op is lost, and calls of regions come after the values they read.
 #include <benchmark/benchmark.h>
 
 #include <sys/resource.h>
@@ -75,7 +75,7 @@ Result<IRModule> partition(IRModule module, const PassContext& context) {
   return partition_graph(std::move(module), context);
 }
 
-// The graph alone, as merge_compiler_regions hands it to the labels.
+// Returns the graph alone, as merge_compiler_regions passes it to the labels.
 RegionGraph region_graph(const IRModule& module) {
   const Function& f = module.function("main");
   RegionGraph g;
@@ -120,12 +120,12 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Regions and border tensors, and those of the baseline (core/partition/convex/waves.h) on the same
-// annotations; false, with an error, when ours are more of either.
+// Counts regions and border tensors, and those of the baseline (core/partition/convex/waves.h) on
+// the same annotations. Returns false, with an error, when byoc's are more of either.
 bool count_against_waves(benchmark::State& state, const IRModule& model, IRModule out) {
   PassContext context = context_with(nullptr);
   Result<PartitionMetrics> ours = measure_partition(out), waves = PartitionMetrics();
-  out = IRModule();  // so that this needs no more memory than partitioning did
+  out = IRModule();  // keeps this below the memory of partitioning
   Result<IRModule> annotated = annotate_target(model, context.compilers, context);
   if (annotated.ok()) waves = measure_waves(*annotated, context, WaveRegions::kConnected);
   if (!ours.ok() || !annotated.ok() || !waves.ok()) return state.SkipWithError("no counts"), false;
@@ -138,8 +138,8 @@ bool count_against_waves(benchmark::State& state, const IRModule& model, IRModul
   return !is_worse;
 }
 
-// The first run of a graph meets no name and no attribute that the process knows already; `first_s`
-// is its time, by the clock on the wall. `peak_mib` is that of the process so far.
+// Runs the passes. The first run of a graph creates all of its names and attributes in the process;
+// `first_s` is its wall time. `peak_mib` is the peak of the process so far.
 void passes(benchmark::State& state, Family family) {
   IRModule model = make_graph(family, static_cast<uint32_t>(state.range(0)));
   Report report;
@@ -166,8 +166,8 @@ void passes(benchmark::State& state, Family family) {
   }
 }
 
-// From a typed module to its regions. `steps/op`: parts of patterns tried, `peak_mib` that of the
-// process so far.
+// Runs the pipeline from a typed module to its regions. `steps/op`: parts of patterns tried,
+// `peak_mib`: the peak of the process so far.
 void pipeline(benchmark::State& state, Family family) {
   IRModule model = make_graph(family, static_cast<uint32_t>(state.range(0)));
   const uint64_t ops = count_ops(model);
@@ -191,7 +191,7 @@ void pipeline(benchmark::State& state, Family family) {
   }
 }
 
-// What was cut out goes on to its plugins: fuse_ops, run_codegen, plan_memory. `peak_mib` is that
+// Compiles the regions by their plugins: fuse_ops, run_codegen, plan_memory. `peak_mib` is the peak
 // of the process so far.
 void codegen(benchmark::State& state, Family family) {
   PassContext context = context_with(nullptr);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model that stays loaded and runs when it is told to, so that a script can measure it in turns
-// with another program (peers/compare.py). One command per line on stdin, one line of JSON for each
-// on stdout: `run N` runs N times after one that is not counted, and gives the times in
-// nanoseconds; `outputs DIR` writes what the last run gave as DIR/0.npy, DIR/1.npy, ...; the end of
-// stdin ends it.
+// Keeps a model loaded and runs it on command, so that a script can measure it in turns with
+// another program (peers/compare.py). One command per line on stdin, one line of JSON for each on
+// stdout: `run N` runs N times after one that is not counted, and gives the times in nanoseconds;
+// `outputs DIR` writes the outputs of the last run as DIR/0.npy, DIR/1.npy, ...; the end of stdin
+// ends the program.
 #include <iostream>
 
 #include "byoc/base/clock.h"
@@ -54,7 +54,7 @@ Status obey(driver::TimedSession& timed) {
     } else if (word == "outputs" && std::cin >> folder) {
       BYOC_TRY_STATUS(write_outputs(timed, folder));
     } else {
-      return invalid(cat("commands are `run N` and `outputs DIR`, not \"", word, "\""));
+      return invalid(cat("commands are `run N` and `outputs DIR`, got \"", word, "\""));
     }
   }
   return {};
@@ -81,7 +81,7 @@ Result<int> serve(const Options& options, const cli::CommonOptions& common) {
 int main(int argc, char** argv) {
   byoc::bench::Options options;
   byoc::cli::CommonOptions common;
-  byoc::cli::Command root{.name = "bench_serve", .about = "run a model whenever a line says so"};
+  byoc::cli::Command root{.name = "bench_serve", .about = "run a model once per command on stdin"};
   root.examples = {{"echo run 5 | bench_serve net.onnx --compiler onednn", "five times"}};
   byoc::driver::add_model_options(root, options.model, "an .onnx, .ir or .byoc file");
   root.options.push_back({"--input", "NAME=VALUE", "as in byoc run", &options.inputs});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From an artifact on disk to the first outputs: load_artifact (mapped, its hashes checked),
-// Session::load, a context, one run. The plugins are open before, as in a process that has run a
-// model. The outputs are compared with json's before anything is timed.
+// Measures the time from an artifact on disk to the first outputs: load_artifact (mapped, its
+// hashes checked), Session::load, a context, one run. The plugins are open in advance, as in a
+// process that has run a model. The outputs are compared with json's before anything is timed.
 #include <benchmark/benchmark.h>
 
 #include <unistd.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each region of digits, ResNet-50 and BERT as one benchmark per plugin that runs all of it:
-// subgraph/<model>/<region>/<plugin>. Regions are those of the default partition; the plugin that
-// owns a region gets the graph as it is, another one its ops. Inputs are the values the region gets
-// in the model; outputs are compared with json's before anything is timed.
+// Measures each region of digits, ResNet-50 and BERT as one benchmark per plugin that runs all of
+// it: subgraph/<model>/<region>/<plugin>. Regions are those of the default partition; the plugin
+// that owns a region gets its graph unchanged, another one its ops. Inputs are the values the
+// region gets in the model; outputs are compared with json's before anything is timed.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -18,9 +18,9 @@ namespace byoc::bench {
 namespace {
 
 constexpr const char* kReference = "json";
-bool any_wrong = false;  // some outputs were not json's: the exit code says so
+bool any_wrong = false;  // some outputs differ from json's: exit code 1
 
-/// The values of one model at a time: those of a large one take hundreds of megabytes.
+/// Returns the values of one model at a time: those of a large one take hundreds of megabytes.
 const driver::RegionValues& values_of(const Model& model) {
   static std::string current;
   static std::optional<driver::RegionValues> values;
@@ -35,7 +35,7 @@ const driver::RegionValues& values_of(const Model& model) {
   return *values;
 }
 
-/// The first output that differs, or "".
+/// Returns the first output that differs, or "".
 std::string first_mismatch(const driver::TimedSession& timed, const driver::ReplayCase& replay) {
   for (size_t k = 0; k < replay.outputs.size(); ++k) {
     auto compared = driver::compare_value(replay.outputs[k].name, timed.outputs()[k],
@@ -81,12 +81,14 @@ void run(benchmark::State& state, const Model& model, const std::string& region,
         benchmark::Counter(*flops, benchmark::Counter::kIsIterationInvariantRate);
 }
 
-/// A default codegen has what the others refused: they are not asked again.
+/// Returns whether a plugin is measured. A default codegen runs the ops that the others refused, so
+/// those others are not measured.
 bool may_take(const Plugin& plugin, const std::string& owner) {
   return plugin.is_default_codegen() || !(*bench_plugins()->get(owner))->is_default_codegen();
 }
 
-/// Names need the partition alone; values are computed when a benchmark of the model runs.
+/// Registers the benchmarks of a model. Names need the partition alone; values are computed when a
+/// benchmark of the model runs.
 void register_model(const Model& model) {
   LoadedModel loaded = load_bench_model(model);
   auto regions = driver::regions_of(std::move(loaded.module), {.plugins = bench_plugins()});

@@ -17,8 +17,8 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/byoc-config-version.cmake
 install(FILES ${CMAKE_BINARY_DIR}/byoc-config.cmake ${CMAKE_BINARY_DIR}/byoc-config-version.cmake
   DESTINATION lib/cmake/byoc COMPONENT plugin_sdk)
 
-# The rooms, each as byoc::<room>: a program names compile (passes, build), import (ONNX files) or runtime
-# (sessions), and gets what they stand on.
+# The rooms, each as byoc::<room>: a program links compile (passes, build), import (ONNX files) or
+# runtime (sessions), which link the others they need.
 set(byoc_libraries base artifact host session runtime ir te op translate text graph_json pass simplify bind region
   partition codegen compile import)
 foreach(library IN LISTS byoc_libraries)

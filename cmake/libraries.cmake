@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Libraries of others; each is used in the one room that names it. dlpack, CLI11, xxhash and Eigen are
-# headers in the system's include folder.
+# External libraries; each is used in the one room that names it. dlpack, CLI11, xxhash and Eigen
+# are headers in the system's include folder.
 find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)                # the distribution's libgomp, nothing else
 find_package(nlohmann_json 3.11 REQUIRED)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Language, warnings, output folders: what every target shares.
+# Language, warnings and output folders of every target.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -19,8 +19,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(--param=ggc-min-heapsize=524288 --param=ggc-min-expand=200)
 endif()
 
-# Paths in the cache are relative to the source folder, so that another clone of it finds the same objects; the
-# sloppiness is what ccache's manual wants for precompiled headers.
+# Paths in the cache are relative to the source folder, so that another clone of it finds the same
+# objects; ccache's manual prescribes this sloppiness for precompiled headers.
 find_program(CCACHE ccache)
 if(CCACHE)
   set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
@@ -35,7 +35,7 @@ foreach(sanitizer IN LISTS BYOC_SANITIZE)
 endforeach()
 if("address" IN_LIST BYOC_SANITIZE)
   add_compile_options(-O1)                                  # a quarter of the time that -O2 takes to build
-  if("undefined" IN_LIST BYOC_SANITIZE)                     # what address sees too; x86 has no alignment traps
+  if("undefined" IN_LIST BYOC_SANITIZE)                     # address checks these, too; x86 has no alignment traps
     add_compile_options(-fno-sanitize=null,object-size,alignment)
   endif()
   add_library(byoc_sanitizers OBJECT ${PROJECT_SOURCE_DIR}/cmake/sanitizers.cc)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Rooms: folders of sources with walls between them. Sources name headers by their path from the top of the tree,
-# "core/region/judge.h", and a target finds the private headers of its own room and of the rooms it names, no
-# others: each room has an include folder in the build tree that holds one link, to that room. Which rooms may name
-# which is in docs/rooms.md; tests/layout checks it.
+# Rooms: folders of sources with restricted includes. Sources name headers by their path from the
+# top of the tree, "core/region/judge.h", and a target finds only the private headers of its own
+# room and of the rooms it names: each room has an include folder in the build tree that holds one
+# link, to that room. docs/rooms.md lists which rooms may include which; tests/layout checks it.
 
 # byoc_uses(TARGET FOLDER...): lets TARGET include private headers of those folders (paths from the top of the tree).
 function(byoc_uses target)

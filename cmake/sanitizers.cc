@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every program of a build with the address and undefined sanitizers brings with it, whoever starts
-// it: the options of the environment come on top.
+// Options that are built into every program of a build with the address and undefined sanitizers;
+// options of the environment are added to them.
 
 #include <sys/resource.h>
 
@@ -9,9 +9,9 @@
 extern "C" {
 
 // The leak check of GCC 12 takes a thread's dynamic storage for a block of glibc 2.19's when its
-// address happens to look like one, and ends on a wild pointer ("Tracer caught signal 11"): always
-// with libgomp's workers. Without the interceptor it finds that storage as what it is, from malloc.
-// And memory that cannot be had is an error that byoc reports, not the end of the program.
+// address happens to look like one, and ends on a wild pointer ("Tracer caught signal 11");
+// libgomp's workers always cause that. Without the interceptor it finds that storage as memory from
+// malloc. A failed allocation returns null, because byoc reports it as an error.
 const char* __asan_default_options() {
   return "intercept_tls_get_addr=0:allocator_may_return_null=1";
 }
@@ -22,7 +22,7 @@ const char* __ubsan_default_options() { return "halt_on_error=1:print_stacktrace
 
 namespace {
 
-// With red zones around what it holds, a frame takes several times its size: so does the stack.
+// Enlarges the stack: with red zones around its variables, a frame takes several times its size.
 __attribute__((constructor)) void enlarge_stack() {
   rlimit limit{};
   ::getrlimit(RLIMIT_STACK, &limit);

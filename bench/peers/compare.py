@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times byoc and ONNX Runtime on the same models and inputs, in turns, and compares their outputs.
 
-Both run in processes that stay: in every round each of them runs a few times, in an order that
-turns round from one round to the next, so that a slow minute of the machine falls on all. The ratio
-of a round is that of the two medians in it; shown are the median of these ratios and their spread,
+Both run in processes that stay alive. In every round each of them runs a few times, and the order
+alternates from round to round, so that a slow minute of the machine affects all. The ratio of a
+round is that of the two medians in it; the report shows the median of these ratios and their spread,
 and the ratio of the shortest runs. All run on the same cores, as many as there are threads: one core
 of a shared machine may be slower than the next for minutes.
 """
@@ -25,14 +25,14 @@ EXAMPLES = """examples:
   compare.py networks/resnet50 networks/vgg16 --compiler onednn
   compare.py networks/mobilenet_v2/model.onnx --compiler llvm --compiler onednn,llvm --threads 1,2
   compare.py --models networks --compiler onednn --rounds 20 --json=peers.json
-  compare.py networks/resnet50 --compiler onednn --layers 15     # where the time goes, of both
+  compare.py networks/resnet50 --compiler onednn --layers 15     # the slowest layers of both
 
-ONNX Runtime comes from the Python package index, once, into a folder of its own (--venv). Where it
-cannot be installed this says so and ends with exit code 0: there is nothing to compare with."""
+ONNX Runtime is installed from the Python package index, once, into a separate folder (--venv). If
+that fails, the program prints the reason and ends with exit code 0: there is nothing to compare with."""
 
 
 class Failed(Exception):
-    """Said to the user as it is; exit code 1."""
+    """An error whose text is printed for the user; exit code 1."""
 
 
 def parse(arguments):
@@ -59,16 +59,16 @@ def parse(arguments):
     try:
         options.threads = [int(n) for n in options.threads.split(",")]
     except ValueError:
-        parser.error(f"--threads wants numbers, as in 1,2, not \"{options.threads}\"")
+        parser.error(f"--threads expects numbers, as in 1,2, got \"{options.threads}\"")
     if min(options.threads) < 1 or options.rounds < 1:
-        parser.error("--threads and --rounds want 1 or more")
+        parser.error("--threads and --rounds must be 1 or more")
     if not options.model and not options.models:
-        parser.error("which models? give files, folders, or --models DIR")
+        parser.error("no models: give files, folders, or --models DIR")
     return options
 
 
 def find_models(options):
-    """(name, file) of each, in the order given; those of a folder by name."""
+    """Returns (name, file) of each model in the given order; those of a folder by name."""
     found = []
     for given in map(Path, options.model):
         file = given / "model.onnx" if given.is_dir() else given
@@ -89,7 +89,7 @@ def has_onnxruntime(python):
 
 
 def find_python(options, say):
-    """A Python that has ONNX Runtime: this one, or that of the venv, made when need be. Or None and why."""
+    """Returns a Python that has ONNX Runtime (this one, or that of a venv, which is created if needed), or None and the reason."""
     own = options.venv / "bin" / "python"
     for python in (sys.executable, str(own)):
         if Path(python).exists() and has_onnxruntime(python):
@@ -107,7 +107,7 @@ def find_python(options, say):
 
 
 class Child:
-    """A process that answers every line with a line of JSON."""
+    """A process that replies to every line with a line of JSON."""
 
     def __init__(self, name, command, environment=None):
         self.name = name
@@ -139,13 +139,13 @@ CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else
 
 
 def keep_to_cores(threads):
-    """This process, and those it starts from here on. The last ones: the first get the interrupts."""
+    """Binds this process and its later children to the last cores; the first ones handle interrupts."""
     if CORES:
         os.sched_setaffinity(0, CORES[-threads:])
 
 
 def start(python, options, file, threads, folder):
-    """ONNX Runtime and one bench_serve per compiler, all with the same inputs; ONNX Runtime first."""
+    """Starts ONNX Runtime, then one bench_serve per compiler, all with the same inputs."""
     keep_to_cores(threads)
     peer = Child("ONNX Runtime", [python, str(HERE / "onnxruntime_child.py"),
                                   json.dumps({"model": str(file), "threads": threads})])
@@ -168,13 +168,13 @@ def start(python, options, file, threads, folder):
 
 
 def runs_per_turn(children, turn_ms):
-    """So many that the slower one takes about a turn."""
+    """Returns the number of runs for which the slowest child takes about a turn."""
     slowest = max(min(child.ask("run 2")["ns"]) for child in children)
     return max(1, min(1000, round(turn_ms * 1e6 / slowest)))
 
 
 def measure(children, options):
-    """samples[c][r]: the times of child c in round r. Between turns the pools of threads come to rest."""
+    """samples[c][r]: the times of child c in round r. Waits between turns until thread pools are idle."""
     samples = [[] for _ in children]
     count = runs_per_turn(children, options.turn_ms)
     for k in range(options.rounds):
@@ -197,7 +197,7 @@ def ratios(ours, theirs):
 
 
 def fastest_ratio(ours, theirs):
-    """Of the shortest runs of all rounds: what a machine with other work on it disturbs least."""
+    """Returns the ratio of the shortest runs of all rounds, which other work on the machine disturbs least."""
     return min(map(min, ours)) / min(map(min, theirs))
 
 
@@ -210,7 +210,7 @@ def check(peer, child, tolerance):
 
 
 def layers_of(python, options, file, threads, folder):
-    """The slowest of both, each by its own profiler, in runs of their own."""
+    """Returns the slowest layers of both, each by its own profiler, in separate runs."""
     peer = Child("ONNX Runtime", [python, str(HERE / "onnxruntime_child.py"), json.dumps(
         {"model": str(file), "threads": threads, "profile": str(Path(folder) / "ort")})])
     inputs = peer.ask(f"inputs {folder}")["inputs"]
@@ -263,7 +263,7 @@ def ratio_text(s):
 
 
 def lines_of(result):
-    """One line per compiler: times, ratio to ONNX Runtime, and to the first compiler."""
+    """Yields one line per compiler: times, ratio to ONNX Runtime, and to the first compiler."""
     theirs = result["onnxruntime"]["time_ns"]["median"] / 1e6
     for row in result["byoc"]:
         error = "outputs differ in shape" if row["error"] is None else f"max error {row['error']:.1e} of max"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of compare.py's own logic: what it is told, what it computes, and what it says without a peer."""
+"""Tests of compare.py's own logic: its options, its figures, and its messages without a peer."""
 
 import json
 import os
@@ -85,7 +85,7 @@ class WithoutOnnxruntime(unittest.TestCase):
 
 
 class Talker:
-    """Answers `run N` with N times."""
+    """Replies to `run N` with N times."""
 
     def __init__(self, name, ns, log):
         self.name, self.ns, self.log = name, ns, log

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ONNX Runtime behind the same few commands as bench_serve, one line in and one line of JSON out.
+"""Runs ONNX Runtime with the commands of bench_serve: one line in, one line of JSON out.
 
-run N          N times after one that is not counted; the times in nanoseconds
+run N          runs N times after one that is not counted; gives the times in nanoseconds
 inputs DIR     writes the inputs as .npy files; their names, files and dims
 compare DIR    reads DIR/0.npy, ... and gives the largest error as a part of the largest value
-layers         times of ONNX Runtime's own profiler, in microseconds per run, slowest first
+layers         gives the times of ONNX Runtime's own profiler, in microseconds per run, slowest first
 """
 
 import json
@@ -20,7 +20,7 @@ DTYPES = {"tensor(float)": numpy.float32, "tensor(double)": numpy.float64, "tens
 
 
 def fields(data):
-    """(number, value) of each field of a protobuf message; values are numbers or bytes."""
+    """Yields (number, value) of each field of a protobuf message; values are numbers or bytes."""
     at = 0
 
     def varint():
@@ -46,7 +46,7 @@ def fields(data):
 
 
 def read_pb(path):
-    """An ONNX TensorProto: dims 1, data type 2, name 8, raw data 9; ONNX's test data has raw data."""
+    """Reads an ONNX TensorProto: dims 1, data type 2, name 8, raw data 9; ONNX's test data has raw data."""
     dims, name, raw, dtype = [], "", None, None
     for number, value in fields(path.read_bytes()):
         if number == 1:
@@ -72,7 +72,7 @@ def unpack(data):
 
 
 def make_inputs(session, model):
-    """Those of test_data_set_0 beside the model, else seeded: normal floats, zeros for the rest."""
+    """Returns the inputs of test_data_set_0 beside the model, else seeded: normal floats, else zeros."""
     stored = {}
     for path in sorted((Path(model).parent / "test_data_set_0").glob("input_*.pb")):
         name, value = read_pb(path)

@@ -11,8 +11,8 @@ namespace {
 constexpr uint64_t kTurns = 2'000'000;
 constexpr int kChains = 12, kRuns = 15;
 
-// Written in assembly, so that what is measured is what stands here: per turn twelve FMAs that do
-// not wait for each other, a decrement and a jump. Registers 12 and 13 hold zeros.
+// Assembly, so that the measured instructions are exactly these: per iteration twelve independent
+// FMAs, a decrement and a jump. Registers 12 and 13 hold zeros.
 #define CHAINS(bits)                                    \
   "1:\n"                                                \
   "vfmadd231ps %%" bits "mm12, %%" bits "mm13, %%" bits \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Synthetic models of any size, of the shapes that networks have.
+// Synthetic models of any size, in the forms that networks have.
 #include "byoc/ir/module.h"
 
 namespace byoc::bench {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Shapes of kernels for benchmarks, their operands, and what they must give: sums in f64.
+// Shapes of kernels for benchmarks, their operands, and the expected results: sums in f64.
 #include <cmath>
 #include <cstdint>
 #include <random>
@@ -79,7 +79,7 @@ inline std::vector<float> random_values(size_t n, uint32_t seed) {
   return out;
 }
 
-// The greatest element or the mean of a window that starts at cell (i / out, i % out).
+// Returns the greatest element or the mean of a window that starts at cell (i / out, i % out).
 inline double pooled_at(const Shape& s, const Data& data, int64_t i, int64_t o) {
   double sum = 0, greatest = -INFINITY;
   for (int64_t tap = 0; tap < s.kernel * s.kernel; ++tap) {
@@ -92,7 +92,7 @@ inline double pooled_at(const Shape& s, const Data& data, int64_t i, int64_t o) 
   return s.kind == Kind::kMaxPool ? greatest : sum / static_cast<double>(s.kernel * s.kernel);
 }
 
-// One result: the terms of matrix row i, or of cell (i / out, i % out), with channel o.
+// Returns one result: the terms of matrix row i, or of cell (i / out, i % out), with channel o.
 inline double sum_at(const Shape& s, const Data& data, int64_t i, int64_t o) {
   if (!s.has_weights()) return pooled_at(s, data, i, o);
   double sum = data.bias[static_cast<size_t>(o)];
@@ -132,7 +132,8 @@ inline Data make_data(const Shape& s) {
   return out;
 }
 
-/// `value(o, i)`: the result at channel o and cell i. The largest error, of the largest value.
+/// Returns the largest error relative to the largest value. `value(o, i)`: the result at channel o
+/// and cell i.
 template <class Value>
 double error_of(const Shape& s, const Data& data, Value&& value) {
   double error = 0, largest = 0;

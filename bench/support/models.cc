@@ -19,7 +19,7 @@ namespace byoc::bench {
 namespace fs = std::filesystem;
 namespace {
 
-/// --models DIR or --models=DIR, which Google Benchmark must not see.
+/// Removes --models DIR or --models=DIR, which Google Benchmark must not see.
 std::string take_models_flag(int& argc, char** argv) {
   std::string folder;
   int kept = 0;

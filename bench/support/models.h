@@ -14,18 +14,19 @@ struct Model {
   std::string data;        // a test_data_set folder, or empty
 };
 
-/// digits, then DIR/resnet50/model.onnx and DIR/bert*/model.onnx, DIR being --models DIR (taken out
-/// of the arguments) or BYOC_BENCH_MODELS. What is missing is said on stderr.
+/// Returns digits, then DIR/resnet50/model.onnx and DIR/bert*/model.onnx, DIR being --models DIR
+/// (removed from the arguments) or BYOC_BENCH_MODELS. Reports missing models on stderr.
 std::vector<Model> bench_models(int& argc, char** argv);
 
-/// All plugins of the build.
+/// Returns all plugins of the build.
 std::shared_ptr<const PluginSet> bench_plugins();
 
 struct LoadedModel {
   IRModule module;
   std::vector<Tensor> inputs;  // stored ones, else random with seed 0
 };
-/// Extents that the file leaves open are those of the stored inputs, or 1. Aborts with the error.
+/// Loads a model. Extents that the file leaves open are those of the stored inputs, or 1. Aborts
+/// with the error.
 LoadedModel load_bench_model(const Model& model);
 
 }  // namespace byoc::bench

@@ -93,7 +93,7 @@ void OnednnSequence::free_dead(int layer) {
   }
 }
 
-// A residual's memory becomes the result's: nobody reads it afterwards.
+// Writes the result into the residual's memory, which no later layer reads.
 OnednnSequence::Memory OnednnSequence::result_of(const Layer& layer, const Desc& desc) {
   size_t index = homes_.size();
   if (layer.residual >= 0) {

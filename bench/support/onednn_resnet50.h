@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The layers as oneDNN's primitives in a row, as one would write it by hand: formats `any`, weights
-// reordered beforehand, bias, residual and relu fused, sums in place, memory of dead tensors used
-// again, scratchpads the user's.
+// The layers as a sequence of oneDNN's primitives, written by hand: formats `any`, weights
+// reordered in advance, bias, residual and relu fused, sums in place, memory of dead tensors
+// reused, scratchpads supplied by the caller.
 #include "bench/support/resnet50.h"
 #include "plugins/onednn/library/dnnl_compat.h"
 
@@ -32,9 +32,9 @@ class OnednnSequence {
   void add_dense(const Layer& layer);
   void add(dnnl::primitive primitive, const onednn::Desc& scratchpad,
            std::unordered_map<int, Memory> args);
-  /// The layer's input in that format: as it is, or reordered.
+  /// Returns the layer's input in that format: unchanged, or reordered.
   Memory source(const Layer& layer, const onednn::Desc& want);
-  /// The plain values, reordered now.
+  /// Returns the plain values, reordered now.
   Memory packed(const std::vector<float>& values, const std::vector<int64_t>& dims,
                 const onednn::Desc& want);
   Memory result_of(const Layer& layer, const onednn::Desc& desc);

@@ -27,7 +27,7 @@ class Topology {
     if (kind == Layer::kMaxPool) layer.kernel = 3, layer.stride = 2, layer.pad = 1;
     return add(std::move(layer));
   }
-  /// 1x1, 3x3, 1x1 back to four times as many channels, added to what came in.
+  /// Appends 1x1, 3x3, and 1x1 back to four times as many channels, added to the block's input.
   void bottleneck(const std::string& name, int64_t channels, int64_t stride, bool project) {
     int in = last();
     int a = conv(name + ".conv1", in, channels, 1, 1, true);
@@ -52,7 +52,8 @@ class Topology {
     layers_.push_back(std::move(layer));
     return last();
   }
-  // Of a variance that keeps that of the activations, less where a residual is added.
+  // Fills the weights with a variance that keeps that of the activations, smaller where a residual
+  // is added.
   void fill(Layer& layer) {
     int64_t fan_in = layer.channels_in * layer.kernel * layer.kernel;
     double deviation = std::sqrt((layer.residual < 0 ? 2.0 : 0.2) / static_cast<double>(fan_in));

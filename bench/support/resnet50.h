@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // ResNet-50 (torchvision's, with the stride in the 3x3 convolutions, batch norms folded in): its
-// topology as a list and seeded weights. Two ways to run it are made of it: a module of byoc's, and
-// oneDNN's primitives in a row (onednn_resnet50.h).
+// topology as a list and seeded weights. It is run in two ways: as a module of byoc's, and as a
+// sequence of oneDNN's primitives (onednn_resnet50.h).
 #include <string>
 #include <vector>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the commands and their tools include.
+// Headers that the commands and their tools include.
 #include <fstream>
 
 #include "byoc/base/json.h"

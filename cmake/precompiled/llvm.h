@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What most sources of plugins/llvm include.
+// Headers that most sources of plugins/llvm include.
 #include <algorithm>
 #include <functional>
 #include <map>

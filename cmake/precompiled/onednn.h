@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What most sources of plugins/onednn include.
+// Headers that most sources of plugins/onednn include.
 #include <algorithm>
 #include <functional>
 #include <list>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What most sources of core/op include.
+// Headers that most sources of core/op include.
 #include <array>
 #include <cmath>
 

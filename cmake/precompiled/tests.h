@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What most tests include.
+// Headers that most tests include.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
