@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constants that a function with `compiler` is called with move into it, so that its plugin sees
-// them:
-//   fn main(%x, %w) { %c = const<..>  %0 = @conv_relu(%x, %c)  %1 = @conv_relu(%0, %w)  return %1 }
-//   ->  fn main(%x, %w) { %0 = @conv_relu_1(%x)  %1 = @conv_relu(%0, %w)  return %1 }
-//       fn conv_relu_1(%x) {compiler="onednn"} { %w = const<..>  ... }
-// One copy per distinct set of constants. The form with run-time arguments keeps the name; if no
-// call uses it, a single copy does, and with several copies it goes. The callers' constants become
-// dead and are left to eliminate_dead_code.
+// Moves constant arguments of a function with `compiler` into that function, so that its plugin
+// sees them.
+//   before: fn main(%x, %w) {
+//             %c = const<..>
+//             %0 = @conv_relu(%x, %c)
+//             %1 = @conv_relu(%0, %w)
+//             return %1
+//           }
+//   after:  fn main(%x, %w) {
+//             %0 = @conv_relu_1(%x)
+//             %1 = @conv_relu(%0, %w)
+//             return %1
+//           }
+//           fn conv_relu_1(%x) {compiler="onednn"} {
+//             %w = const<..>
+//             ...
+//           }
+// There is one copy per distinct set of constants. The form with run-time arguments keeps the name.
+// When no call uses that form, a single copy keeps the name; when there are several copies, the
+// name is removed. The callers' constants become dead and are left to eliminate_dead_code.
 #include "byoc/base/check.h"
 #include "byoc/pass/bind.h"
 #include "core/simplify/functions.h"
@@ -25,7 +37,7 @@ struct Variant {
   std::vector<Site> sites;
 };
 
-// All calls of one function, by the constants they give, in the order they are met.
+// All calls of one function, grouped by their constant arguments, in the order of first use.
 class Calls {
  public:
   void add(BoundParams bound, Site site) {
@@ -82,7 +94,7 @@ void Binder::find_calls(Symbol caller) {
   }
 }
 
-// The names under which function `name` goes on.
+// Replaces function `name` by one function per distinct set of constants. Returns their names.
 std::vector<Symbol> Binder::make_variants(Symbol name) {
   auto at = calls_.find(name);
   if (at == calls_.end()) return {name};
@@ -124,7 +136,7 @@ void Binder::redirect(Symbol caller, const std::map<uint32_t, Target>& targets) 
 }
 
 void Binder::run(const std::vector<Symbol>& callees_first) {
-  // Callers first: a constant bound into a function may go on into one it calls.
+  // Callers come first: a constant that is bound into a function may be an argument of its calls.
   for (size_t k = callees_first.size(); k-- > 0;) {
     for (Symbol name : make_variants(callees_first[k])) find_calls(name);
   }

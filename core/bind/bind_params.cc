@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry parameters become constants:
-//   bind_params(w = [1,2])    fn main(%x: f32[2], %w: f32[2]) { %0 = add(%x, %w)  return %0 }
-//                     ->      fn main(%x: f32[2]) { %w = const[1,2] : f32[2]  %0 = add(%x, %w) ...
-//                     }
-// A parameter with named sizes gets its extents from the tensor, and so does every other use of the
-// name.
+// Replaces parameters of the entry function by constants. With w = [1,2]:
+//   before: fn main(%x: f32[2], %w: f32[2]) {
+//             %0 = add(%x, %w)
+//             return %0
+//           }
+//   after:  fn main(%x: f32[2]) {
+//             %w = const[1,2] : f32[2]
+//             %0 = add(%x, %w)
+//             return %0
+//           }
+// A parameter with named sizes gets its extents from the tensor, and so does every other use of
+// these names.
 #include "byoc/base/check.h"
 #include "byoc/pass/bind.h"
 #include "core/bind/entry.h"
@@ -18,8 +24,8 @@ Status check_tensor(const std::string& name, TypeId expected, const BoundTensor&
   bool fits =
       expected->dtype == tensor.type.dtype && expected->shape.size() == tensor.type.shape.size();
   for (size_t d = 0; fits && d < tensor.type.shape.size(); ++d) {
-    Dim want = expected->shape[d], have = tensor.type.shape[d];
-    fits = have.is_static() && (!want.is_static() || want == have);
+    Dim dim = expected->shape[d], given = tensor.type.shape[d];
+    fits = given.is_static() && (!dim.is_static() || dim == given);
   }
   if (!fits) {
     return invalid(cat("\"", name, "\" is ", expected, ", the tensor to bind is ", tensor.type))
@@ -34,7 +40,7 @@ Status check_tensor(const std::string& name, TypeId expected, const BoundTensor&
       .with_slug("bind-type");
 }
 
-// The entry's signature is about to change, so nobody may call it.
+// Checks that no function calls the entry: its signature is about to change.
 Status check_no_caller(const IRModule& module) {
   for (const auto& [name, function] : module.functions) {
     for (const Node& node : function.nodes) {

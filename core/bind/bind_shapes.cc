@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Named sizes become numbers, everywhere:
-//   bind_shapes(N = 1)    fn main(%x: f32[N,8]) { %0 = @f(%x) ... }   fn f(%x: f32[N,8]) { ... }
-//                   ->    fn main(%x: f32[1,8]) { %0 = @f(%x) ... }   fn f(%x: f32[1,8]) { ... }
+// Replaces named sizes by numbers in all functions. With N = 1:
+//   before: fn main(%x: f32[N,8]) { %0 = @f(%x) ... }
+//           fn f(%x: f32[N,8]) { ... }
+//   after:  fn main(%x: f32[1,8]) { %0 = @f(%x) ... }
+//           fn f(%x: f32[1,8]) { ... }
 // A whole input (x = 1x8) binds the names in its type. Results are inferred again from the entry
-// down (specialise.h), so a function that is then called with different shapes gets a copy for
-// each.
+// down (specialise.h), so a function that is then called with several different shapes gets one
+// copy per shape.
 #include <algorithm>
 #include <unordered_map>
 
@@ -26,7 +28,7 @@ std::string shown(const Extents& extents) {
   return extents.empty() ? "a scalar" : out;
 }
 
-// The named sizes in the parameters of all functions, and the numbers they get.
+// The named sizes in the parameters of all functions, with the numbers that replace them.
 class NamedSizes {
  public:
   explicit NamedSizes(const IRModule& module);
@@ -60,7 +62,7 @@ Status NamedSizes::bind_size(Symbol name, int64_t extent) {
     return invalid(cat("\"", name, "\" cannot be ", extent)).with_slug("shape-bounds");
   for (Dim dim : dims_[name]) {
     if (dim.min() <= extent && extent <= dim.max()) continue;
-    return invalid(cat("\"", name, "\" cannot be ", extent, ": the model says ", dim))
+    return invalid(cat("\"", name, "\" cannot be ", extent, ": the model has ", dim))
         .with_slug("shape-bounds");
   }
   auto [at, is_new] = bound_.try_emplace(name, extent);
@@ -86,8 +88,8 @@ Status NamedSizes::bind_input(const std::string& name, TypeId type, const Extent
   return {};
 }
 
-// One number for a name that is both an input and a size means the size, unless the input has
-// rank 1.
+// Returns whether `name` means an input. A name can be an input and a size; one number then means
+// the size, unless the input has rank 1.
 bool NamedSizes::is_input(const Function& entry, const std::string& name, size_t rank) const {
   std::optional<uint32_t> input = input_number(entry, name);
   bool is_size = dims_.contains(name) && rank == 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What users write after --shape and --bind, and as arguments of the passes bind_shapes and
-// bind_params.
+// Parses the values of --shape and --bind, which are also the arguments of the passes bind_shapes
+// and bind_params.
 #include <charconv>
 
 #include "byoc/base/check.h"
@@ -13,7 +13,7 @@ namespace {
 
 using namespace simplify;
 
-// The last "=" parts them: names may hold one, shapes and numbers never do.
+// Splits at the last "=": a name may contain one, shapes and numbers do not.
 Result<std::pair<std::string, std::string_view>> split(std::string_view text, const char* slug,
                                                        std::string_view example) {
   size_t at = text.rfind('=');
@@ -38,7 +38,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// n elements for an input: its own shape where that has n, [n] for rank 1 with a named size.
+// Returns the type of n elements for an input: the input's own type when that has n elements, and
+// shape [n] when the input has rank 1 and a named size.
 Result<TensorType> type_for(const std::string& name, TypeId input, size_t n, bool is_list) {
   if (!is_list && input->shape.empty()) return *input;
   if (is_list && input->shape.size() == 1 && !is_static(input->shape)) {
@@ -64,7 +65,7 @@ Result<std::pair<std::string, std::vector<int64_t>>> parse_shape(std::string_vie
       extents.push_back(extent);
       continue;
     }
-    return invalid(cat("\"", part, "\" in \"", text, "\" is no size")).with_slug("shape-syntax");
+    return invalid(cat("\"", part, "\" in \"", text, "\" is not a size")).with_slug("shape-syntax");
   }
   return std::pair(name, extents);
 }
@@ -85,7 +86,7 @@ Result<std::pair<std::string, BoundTensor>> parse_binding(const IRModule& module
   for (size_t k = 0; k < elements.size(); ++k) {
     if (parse_element(trimmed(elements[k]), type.dtype, bytes.data() + k * dtype_size(type.dtype)))
       continue;
-    return invalid(cat("\"", elements[k], "\" in \"", text, "\" is no ", type.dtype))
+    return invalid(cat("\"", elements[k], "\" in \"", text, "\" is not a value of ", type.dtype))
         .with_slug("bind-syntax");
   }
   BYOC_CHECK(*size_bytes(type) == static_cast<int64_t>(bytes.size()), bytes.size(), " bytes for ",

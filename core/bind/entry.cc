@@ -37,7 +37,7 @@ Status unknown_input(std::string_view what, const std::string& name,
   for (const std::string& one : known) list += cat(list.empty() ? "" : ", ", one);
   return not_found(cat("the model has no ", what, " \"", name, "\"", did_you_mean(name, known)))
       .with_slug("unknown-input")
-      .with_help(list.empty() ? "the model has none" : cat("there are: ", list));
+      .with_help(list.empty() ? "the model has none" : cat("the model has: ", list));
 }
 
 }  // namespace byoc::simplify

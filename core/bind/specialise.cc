@@ -9,7 +9,7 @@
 namespace byoc::simplify {
 namespace {
 
-// Depth first over calls, with a stack of our own.
+// Visits calls depth first with an explicit stack instead of recursion.
 class Specialiser {
  public:
   Specialiser(IRModule& module, const TypeMap& map) : module_(module), map_(map), fresh_(module) {}
@@ -34,10 +34,10 @@ class Specialiser {
   Status retype(Frame& frame, Node& node);
   Status check_call(const Frame& frame, const Invoke& invoke) const;
 
-  IRModule& module_;  // as it was, until all is made
+  IRModule& module_;  // unchanged until all functions are made
   const TypeMap& map_;
   FreshNames fresh_;
-  std::set<Symbol> in_use_;  // originals whose name is given
+  std::set<Symbol> in_use_;  // original functions whose name a specialised one has
   std::map<Symbol, Function> made_;
   std::map<Signature, Symbol> names_;
   std::vector<Frame> stack_;
@@ -117,7 +117,7 @@ Status Specialiser::finish(Symbol root) {
 Status Specialiser::run() {
   BYOC_TRY(std::vector<Symbol> order, callees_first(module_));
   if (module_.find(module_.entry)) BYOC_TRY_STATUS(finish(module_.entry));
-  for (size_t k = order.size(); k-- > 0;) {  // callers first: they know the types
+  for (size_t k = order.size(); k-- > 0;) {  // callers first: they have the types
     if (!made_.contains(order[k])) BYOC_TRY_STATUS(finish(order[k]));
   }
   module_.functions = std::move(made_);

@@ -37,7 +37,7 @@ void write_real(std::byte* to, size_t k, double value, DType dtype) {
   else std::memcpy(to + k * sizeof rounded, &rounded, sizeof rounded);
 }
 
-// One number per channel from a constant that has C elements, or one for all.
+// Returns one number per channel. The constant has one element per channel, or one for all.
 std::vector<double> channel_values(const Function& function, ValueId value, size_t channels) {
   std::vector<double> out;
   const Buffer* data = data_of(function, value);
@@ -62,7 +62,8 @@ LinearOp along_axis(const Shape& weights, size_t axis, size_t channel_axis) {
   return op;
 }
 
-// Weights [c, o / group, ...] of a transposed convolution.
+// Returns the op of a transposed convolution with weights [c, o / group, ...], where c and o are
+// its input and output channels.
 LinearOp transposed(const Shape& weights, int64_t group) {
   LinearOp op = along_axis(weights, 1, 1);
   BYOC_CHECK(group > 0 && op.outer % group == 0, group, " groups of ", op.outer, " channels");
@@ -81,7 +82,7 @@ bool is_per_channel(const Shape& shape, size_t rank, size_t axis) {
 
 bool is_batch_norm(const Call& call) { return call.op->name == "batch_norm"; }
 
-// multiply and add commute: which of the two operands is the constant.
+// Returns which operand is the constant: multiply and add commute.
 size_t constant_operand(const Function& function, const Call& call) {
   return data_of(function, function.args(call.args)[1]) != nullptr ? 1 : 0;
 }

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// An unread value goes, and with it what only it read:
-//   %0 = relu(%x)  %1 = tanh(%x)  %2 = exp(%1)  return %0      ->      %0 = relu(%x)  return %0
-// Parameters are the function's signature and annotations carry the partition: both stay, and so
-// does an op that reads a compiler_begin, because a region without ops would be refused later.
-// call_dps_packed has no effect but its results, so an unread one goes too.
+// Removes nodes whose results are not read, and the nodes that only those read.
+//   before: %0 = relu(%x)
+//           %1 = tanh(%x)
+//           %2 = exp(%1)
+//           return %0
+//   after:  %0 = relu(%x)
+//           return %0
+// Parameters are the function's signature and annotations describe the partition: both stay. An op
+// that reads a compiler_begin stays too, because a region without ops is refused later.
+// call_dps_packed has no effect except its results, so it is removed when these are not read.
 #include <set>
 
 #include "byoc/base/check.h"
@@ -48,7 +53,7 @@ Function drop_dead_nodes(Function function) {
   return std::move(rewriter).finish();
 }
 
-// The keys of all constants that something in the module still names.
+// The keys of all constants that the module still uses.
 class UsedConstants {
  public:
   explicit UsedConstants(const IRModule& module) {
@@ -89,7 +94,7 @@ Result<IRModule> eliminate_dead_code(IRModule module, const PassContext&) {
   for (auto& [name, function] : module.functions) {
     if (!is_settled(function)) function = drop_dead_nodes(std::move(function));
   }
-  // A function that only dead nodes called.
+  // Removes functions that only dead nodes called.
   BYOC_TRY(reachable, callees_first(module, module.entry));
   keep_functions(module, reachable);
   UsedConstants used(module);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is linear per channel after a convolution or matrix product moves into its weights:
-//   %0 = conv2d(%x, %w)  %1 = batch_norm(%0, %scale, %bias, %mean, %var)  return %1
-//   ->  %0 = conv2d(%x, %w')  %1 = add(%0, %b')  return %1              with constants w' and b'
-// A chain starts at such an op and goes on through batch_norm, multiply and add with constants,
-// while each value has one reader. It is folded when there is something to gain: a batch_norm, a
-// product, or two sums. Factors are computed in double; where one is not finite, the chain stays as
-// it is.
+// Folds per-channel linear ops after a convolution or matrix product into its weights.
+//   before: %0 = conv2d(%x, %w)
+//           %1 = batch_norm(%0, %scale, %bias, %mean, %var)
+//           return %1
+//   after:  %0 = conv2d(%x, %w')
+//           %1 = add(%0, %b')        with constants w' and b'
+//           return %1
+// A chain starts at such an op and continues through batch_norm, multiply and add with constants,
+// as long as each value has one reader. It is folded when that removes ops: when it has a
+// batch_norm, a product, or two sums. Factors are computed in double; when one is not finite, the
+// chain stays as it is.
 #include <algorithm>
 
 #include "byoc/base/check.h"
@@ -28,7 +32,7 @@ struct Chain {
   bool is_worth_folding() const { return products > 0 || sums > 1; }
 };
 
-// The chains of a function, by their first node.
+// The chains of a function, indexed by their first node.
 class Chains {
  public:
   explicit Chains(const Function& function) : function_(function), uses_(function) {
@@ -52,7 +56,7 @@ class Chains {
 
   const Function& function_;
   UseCounts uses_;
-  std::vector<uint32_t> first_of_;  // of the chain a node belongs to
+  std::vector<uint32_t> first_of_;  // per node: first node of its chain
   std::map<uint32_t, Chain> chains_;
 };
 
@@ -99,7 +103,8 @@ class Folder {
   Chains chains_;
 };
 
-// The convolution or product with its new weights; false when they cannot hold the factors.
+// Writes the convolution or product with its new weights. Returns false when a new weight is not
+// finite.
 bool Folder::write_first(uint32_t node, const Chain& chain) {
   const Function& from = rewriter_.from();
   auto args = from.args(from.nodes[node]);
@@ -114,7 +119,7 @@ bool Folder::write_first(uint32_t node, const Chain& chain) {
   return true;
 }
 
-// The sum that is left at the end of the chain, or nothing when it would add zeros.
+// Writes the sum that remains at the end of the chain, or nothing when it would add zeros.
 Status Folder::write_last(uint32_t node, const Chain& chain) {
   const Node& last = rewriter_.from().nodes[node];
   ValueId value = rewriter_.map({chains_.first_of(node), 0});

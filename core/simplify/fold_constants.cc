@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops whose operands are all constants are computed now, by their reference kernels:
-//   %c = const[1,2] : i64[2]  %0 = add(%c, %c)      ->      %0 = const[2,4] : i64[2]
-// An op stays when it has no kernel for these types, when its results are larger than 64 MiB (a
-// broadcast value must not swell the model), when all results together would be larger than the
-// model's constants and the option fold_mib (64 MiB) more, when it would take seconds, and when an
-// annotation reads it: constants are never wrapped. The constants it read are left to
-// eliminate_dead_code.
+// Computes ops whose operands are all constants, by their reference kernels.
+//   before: %c = const[1,2] : i64[2]
+//           %0 = add(%c, %c)
+//   after:  %0 = const[2,4] : i64[2]
+// An op stays in each of these cases:
+// - It has no kernel for these types.
+// - Its results are larger than 64 MiB, so that a broadcast value does not enlarge the model.
+// - All results together would exceed the size of the model's constants by more than the option
+//   fold_mib (64 MiB).
+// - It would run for seconds.
+// - An annotation reads it, because constants are never wrapped.
+// The constants that it read are left to eliminate_dead_code.
 #include <algorithm>
 #include <charconv>
 
@@ -33,7 +38,7 @@ std::vector<bool> read_by_annotations(const Function& function) {
 
 class Folder {
  public:
-  /// Takes what it adds off `bytes_left`.
+  /// Subtracts the size of the constants that it adds from `bytes_left`.
   Folder(IRModule& module, const Function& function, int64_t& bytes_left)
       : rewriter_(function),
         bytes_left_(bytes_left),
@@ -49,7 +54,7 @@ class Folder {
     return constant ? constant->data : nullptr;
   }
   bool may_fold(uint32_t node) const;
-  Values compute(uint32_t node) const;  // empty: it cannot, or it takes too long
+  Values compute(uint32_t node) const;  // empty: not possible, or too slow
 
   Rewriter rewriter_;
   int64_t& bytes_left_;
@@ -112,7 +117,7 @@ Function Folder::run() && {
   return std::move(rewriter_).finish();
 }
 
-// Returns the bytes that results may have in all.
+// Returns the number of bytes that all results together may have.
 Result<int64_t> bytes_to_add(const IRModule& module, const PassContext& context) {
   const std::string text = context.option("fold_mib");
   uint32_t mib = 0;

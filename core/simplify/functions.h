@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the clean-up passes share: which functions they may touch, and rewriting parameters away.
+// Functions that the clean-up passes share: which functions they may change, and the replacement of
+// parameters by constants.
 #include <map>
 #include <set>
 
@@ -10,20 +11,22 @@
 namespace byoc::simplify {
 
 inline bool is_constant(const Node& node) { return std::holds_alternative<Constant>(node.kind); }
-/// A plugin has been promised this body as it is: captures name its nodes, or a region was cut.
+/// Returns true when the body must stay as it is, because a plugin relies on it: captures name its
+/// nodes, or it is a region of the partition.
 inline bool is_settled(const Function& function) {
   return function.attrs.has("composite") || function.attrs.has("primitive");
 }
-/// Called as a unit: its body is not taken apart into its callers.
+/// Returns true when the function is called as a unit: it is never inlined into its callers.
 inline bool is_unit(const Function& function) {
   return is_settled(function) || function.attrs.has("compiler");
 }
 
-/// Drops every function that is not in `keep`.
+/// Removes every function that is not in `keep`.
 void keep_functions(IRModule& module, const std::vector<Symbol>& keep);
 
-/// Names for copies of functions: `base_1`, `base_2`, ... that are neither functions of the module
-/// as it was, nor external symbols, nor given before. Near constant time each.
+/// Makes names for copies of functions: `base_1`, `base_2`, ... A name is neither a function of the
+/// module at construction, nor an external symbol, nor one returned before.
+/// Cost: nearly constant per name.
 class FreshNames {
  public:
   explicit FreshNames(const IRModule& module);
@@ -33,10 +36,10 @@ class FreshNames {
   std::set<Symbol> taken_;
   std::map<Symbol, int> last_;
 };
-/// What a copy that is now called `name` must say about itself.
+/// Updates the attributes of a copy that is now called `name`.
 void rename(Function& copy, Symbol name);
 
-/// Adds constants to one function, each distinct one once. Borrows both.
+/// Adds constants to one function, each distinct one once. Borrows the module and the function.
 class ConstantNodes {
  public:
   ConstantNodes(IRModule& module, Function& to) : module_(module), to_(to) {}
@@ -52,10 +55,10 @@ class ConstantNodes {
 /// or is not a list of strings (byoc opt --set makes it a string).
 Strings input_names_of(const Function& function);
 
-/// A parameter, by its number, and the constant it becomes.
+/// Parameters, by their number, with the constants that replace them.
 using BoundParams = std::map<uint32_t, std::pair<const Buffer*, TypeId>>;
-/// `function` without the bound parameters; what read them reads constants. Constants are never
-/// wrapped, so a compiler_begin on a bound parameter goes with it.
+/// Returns `function` without the bound parameters; their readers read constants. Constants are
+/// never wrapped, so a compiler_begin on a bound parameter is removed too.
 Function bind_parameters(const Function& function, const BoundParams& bound);
 
 }  // namespace byoc::simplify

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Infers the types of all nodes from those of parameters and constants, callees first, so that the
-// results of a called function are known. Results of call_dps_packed keep their types.
-// The first pass of a compilation: it refuses values that do not exist, for modules built by hand.
+// result types of called functions are available. Results of call_dps_packed keep their types.
+//   before: %0 = add(%x, %x) : f32[1]      with %x: f32[2]
+//   after:  %0 = add(%x, %x) : f32[2]
+// This is the first pass of a compilation. It refuses operands that no node computes, which modules
+// built by hand may have.
 #include <optional>
 
 #include "byoc/pass/simplify.h"

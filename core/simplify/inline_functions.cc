@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of plain functions are replaced by their bodies:
-//   fn main(%x) { %0 = @twice(%x)  return %0 }   fn twice(%x) { %0 = add(%x, %x)  return %0 }
-//   ->  fn main(%x) { %0 = add(%x, %x)  return %0 }
-// Functions with `compiler` or `composite` stay, but what they call is inlined into them. A body
-// with annotations brings its regions along: a number that its caller has already used becomes the
-// next free one, so that two calls never melt into one region. Functions no longer reachable go.
+// Replaces calls of plain functions by their bodies.
+//   before: fn main(%x) {
+//             %0 = @twice(%x)
+//             return %0
+//           }
+//           fn twice(%x) {
+//             %0 = add(%x, %x)
+//             return %0
+//           }
+//   after:  fn main(%x) {
+//             %0 = add(%x, %x)
+//             return %0
+//           }
+// Functions with `compiler` or `composite` stay, but the functions that they call are inlined into
+// them. A body with annotations keeps its regions: a number that its caller has already used
+// becomes the next free one, so that two calls never become one region. Functions that are no
+// longer reachable are removed.
 #include <set>
 
 #include "byoc/base/check.h"
@@ -16,8 +27,8 @@ namespace {
 
 using namespace simplify;
 
-// Functions that call each other twice double at every level; this many nodes are no model any
-// more.
+// A limit for functions that call each other twice, whose size doubles at every level. No real
+// model has this many nodes.
 constexpr uint64_t kMaxNodes = uint64_t{1} << 26;
 
 bool is_inlined(const IRModule& module, const Node& node) {
@@ -37,7 +48,7 @@ std::set<int64_t> regions_of(const Function& function) {
   return out;
 }
 
-// Writes one caller anew; callees have been written before.
+// Rewrites one caller; its callees have been rewritten before.
 class Inliner {
  public:
   Inliner(const IRModule& module, const Function& function)
@@ -51,7 +62,7 @@ class Inliner {
   const IRModule& module_;
   Rewriter rewriter_;
   std::set<int64_t> taken_;  // region numbers of the new function
-  int64_t free_ = 0;         // smaller ones are taken
+  int64_t free_ = 0;         // smaller ones are in use
 };
 
 Node Inliner::renumbered(const Node& annotation, std::map<int64_t, int64_t>& regions) {
@@ -102,7 +113,7 @@ Function Inliner::run() && {
   return std::move(rewriter_).finish();
 }
 
-// Nodes of every function once everything is inlined, before anything is.
+// Checks the number of nodes that every function will have, before any call is inlined.
 Status check_sizes(const IRModule& module, const std::vector<Symbol>& order) {
   std::map<Symbol, uint64_t> sizes;
   for (Symbol name : order) {

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes that compute the same become one, and so do equal constants:
-//   %0 = relu(%x)  %1 = relu(%x)  %2 = add(%0, %1)      ->      %0 = relu(%x)  %1 = add(%0, %0)
+// Merges nodes that compute the same, and equal constants.
+//   before: %0 = relu(%x)
+//           %1 = relu(%x)
+//           %2 = add(%0, %1)
+//   after:  %0 = relu(%x)
+//           %1 = add(%0, %0)
 //
-// Annotations are never merged, so ops under two compiler_begins of one value read different
-// operands and stay apart. That leaves ops that read constants alone. A direct edge between two ops
-// keeps both in one region, so ops joined by direct edges form a block, and the begins and ends at
-// its border name its region; ops are merged only when their blocks stand in the same region, or
-// both outside. call_dps_packed stays, as does a call of a function that makes one: nobody has said
-// that two calls of an external function may be one.
+// Annotations are never merged, so ops that read two compiler_begins of one value have different
+// operands and are not merged. Only ops whose operands are all constants could leave their region.
+// A direct edge between two ops keeps both in one region, so ops joined by direct edges form a
+// block, and the begins and ends at its border name its region. Ops are merged only when their
+// blocks are in the same region, or both outside. call_dps_packed stays, as does a call of a
+// function that contains one: two calls of an external function need not be equivalent to one.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -25,7 +29,7 @@ using namespace simplify;
 
 constexpr int64_t kOutside = std::numeric_limits<int64_t>::min();
 
-// The region of every op, by its number; kOutside for the rest.
+// Finds the region number of every op; kOutside for other nodes.
 class Regions {
  public:
   explicit Regions(const Function& function) : function_(function), block_(function.nodes.size()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The op that a function is about, and a name that says what the function does.
+// Finds the anchor of a function, which is its anchor op or reduction with the most flops, and
+// makes a name of the function from its ops.
 #include "byoc/translate/translate.h"
 
 namespace byoc::te {

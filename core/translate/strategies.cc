@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who picks one of the ways to compute an op.
+// The strategies to compute an op, and selectors that choose one of them.
 #include <algorithm>
 #include <limits>
 
@@ -79,7 +79,7 @@ StrategySelector from_history(std::map<std::string, std::string> chosen, Strateg
     for (const Strategy& strategy : strategies)
       known += cat(known.empty() ? "" : ", ", strategy.name);
     return failed(cat("the history chose \"", at->second, "\" for ", at->first,
-                      ", which does not apply; what does: ", known))
+                      ", which does not apply; those that apply: ", known))
         .with_slug("no-strategy");
   };
 }

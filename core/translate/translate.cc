@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// translate_to_te: walks a function's nodes in order, and those of the functions it invokes in
-// their place; each call becomes the stages of the one strategy that the selector names.
+// Visits the nodes of a function in order, and the nodes of an invoked function in place of the
+// Invoke. Each call becomes the stages of the one strategy that the selector names.
 #include "byoc/translate/translate.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace byoc::te {
 namespace {
 
-// A function being walked. Stages of functions that it invokes belong to the node that does.
+// A function that is being visited. The stages of an invoked function belong to the Invoke node.
 struct Frame {
   const Function* function;
   std::vector<Tensor> params;
@@ -153,7 +153,7 @@ class Translator {
     return site;
   }
 
-  // What a compute promises: one tensor per result, of its type.
+  // Checks the contract of a compute: one tensor per result, of the result's type.
   static void check_results(const Site& site, const std::string& name,
                             const std::vector<Tensor>& made) {
     BYOC_CHECK(made.size() == site.outputs.size(), site.op->name, ", ", name, " makes ",
@@ -166,8 +166,8 @@ class Translator {
     }
   }
 
-  // An output is written by one stage and is nobody else's: inputs, and results that stand twice,
-  // are copied.
+  // Makes the Dag. Each output is written by one stage of its own, so results that are inputs, or
+  // that are listed twice, are copied.
   Result<Dag> finish(const std::vector<Tensor>& results) {
     inputs_.insert(inputs_.end(), constants_.begin(), constants_.end());
     std::vector<Tensor> outputs;

@@ -31,7 +31,7 @@ TEST(BindParams, KeepsTheOrderAndNamesOfTheOthers) {
       "fn main(%a: f32[1], %b: f32[1], %c: f32[1]) {input_names=[\"in a\",\"in b\",\"in c\"]} {\n"
       "  %0 = add(%a, %b)  %1 = multiply(%0, %c)  return %1 }",
       "bind_params=in b=2");
-  ASSERT_FALSE(bound.ok());  // f32[1] wants a list
+  ASSERT_FALSE(bound.ok());  // f32[1] requires a list
   bound = after(
       "fn main(%a: f32[1], %b: f32[1], %c: f32[1]) {input_names=[\"in a\",\"in b\",\"in c\"]} {\n"
       "  %0 = add(%a, %b)  %1 = multiply(%0, %c)  return %1 }",
@@ -78,7 +78,7 @@ TEST(BindParams, TakesNamesOfParametersWhenInputNamesIsNoList) {
 TEST(BindParams, RefusesAnUnknownName) {
   Status status = status_of(kScale, {{"ww", tensor({2}, {3, 4})}});
   EXPECT_EQ(status.message(), "the model has no input \"ww\"; did you mean \"w\"?");
-  EXPECT_EQ(status.help(), "there are: x, w");
+  EXPECT_EQ(status.help(), "the model has: x, w");
   EXPECT_EQ(status.slug(), "unknown-input");
 }
 
@@ -132,7 +132,7 @@ TEST(ParseBinding, RefusesWhatDoesNotFit) {
   EXPECT_EQ(binding("s=[1,2]"), "\"s\" is f32[], it cannot be a list of 2");
   EXPECT_EQ(binding("m=[1,2]"), "\"m\" is f32[2,2], it cannot be a list of 2");
   EXPECT_EQ(binding("m=1"), "\"m\" is f32[2,2], it cannot be one number");
-  EXPECT_EQ(binding("axes=[1.5]"), "\"1.5\" in \"axes=[1.5]\" is no i64");
+  EXPECT_EQ(binding("axes=[1.5]"), "\"1.5\" in \"axes=[1.5]\" is not a value of i64");
   EXPECT_EQ(binding("axis=[1]"), "the model has no input \"axis\"; did you mean \"axes\"?");
 }
 

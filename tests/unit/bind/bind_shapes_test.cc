@@ -40,7 +40,7 @@ TEST(BindShapes, TakesOneNumberForANameThatIsInputAndSize) {
 }
 
 TEST(BindShapes, CopiesAFunctionCalledWithSeveralShapes) {
-  // Before, inference could only give both calls the same named sizes; after, they differ.
+  // The two calls of h have equal symbolic sizes before the pass, and different numbers after it.
   IRModule module = module_of(
       "fn main(%a: f32[N], %b: f32[M]) { %0 = @f(%a)  %1 = @g(%b)  return %0, %1 }\n"
       "fn f(%x: f32[N]) { %0 = @h(%x)  return %0 }\n"
@@ -68,11 +68,11 @@ TEST(BindShapes, MapsTheTypesOfExterns) {
 TEST(BindShapes, RefusesAnUnknownName) {
   Status status = bind_shapes(module_of(kBatch), {{"n", {1}}}, {}).status();
   EXPECT_EQ(status.message(), "the model has no input or named size \"n\"; did you mean \"x\"?");
-  EXPECT_EQ(status.help(), "there are: x, y, M, N");
+  EXPECT_EQ(status.help(), "the model has: x, y, M, N");
 }
 
 TEST(BindShapes, RefusesANumberOutsideTheBounds) {
-  EXPECT_EQ(error_of(kBatch, {{"N", {9}}}), "shape-bounds: \"N\" cannot be 9: the model says N<=8");
+  EXPECT_EQ(error_of(kBatch, {{"N", {9}}}), "shape-bounds: \"N\" cannot be 9: the model has N<=8");
   EXPECT_EQ(error_of(kBatch, {{"N", {-1}}}), "shape-bounds: \"N\" cannot be -1");
 }
 
@@ -123,8 +123,8 @@ TEST(ParseShape, ReadsNamesAndExtents) {
 TEST(ParseShape, RefusesWhatIsNoShape) {
   EXPECT_EQ(shape("N"), "\"N\" is not of the form NAME=1x3x224x224");
   EXPECT_EQ(shape("=1"), "\"=1\" is not of the form NAME=1x3x224x224");
-  EXPECT_EQ(shape("N=1xx2"), "\"\" in \"N=1xx2\" is no size");
-  EXPECT_EQ(shape("N=-1"), "\"-1\" in \"N=-1\" is no size");
+  EXPECT_EQ(shape("N=1xx2"), "\"\" in \"N=1xx2\" is not a size");
+  EXPECT_EQ(shape("N=-1"), "\"-1\" in \"N=-1\" is not a size");
 }
 
 }  // namespace
