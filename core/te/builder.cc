@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making a Dag, stage by stage.
+// Makes a Dag, stage by stage.
 #include <algorithm>
 #include <limits>
 
@@ -14,7 +14,7 @@ Combiner combiner_of(DType dtype, Expr identity, Expr (*combine)(Expr, Expr)) {
   return {{lhs}, {rhs}, {std::move(identity)}, {combine(lhs, rhs)}};
 }
 
-// The least value (sign -1) or the greatest (sign 1) of a type.
+// Returns the least value (sign -1) or the greatest (sign 1) of a type.
 Expr extreme(DType dtype, int sign) {
   if (is_float(dtype)) return constant(dtype, sign * std::numeric_limits<double>::infinity());
   if (dtype == DType::kBool) return int_constant(dtype, sign > 0);
@@ -72,7 +72,7 @@ void Builder::begin_op(std::string op, std::string compute, uint32_t call) {
   call_ = call;
 }
 
-// name, name_1, name_2, ...
+// Returns the first free one of name, name_1, name_2, ...
 std::string Builder::unique(std::string name) {
   if (name.empty()) name = "t";
   if (names_.try_emplace(name, 0).second) return name;

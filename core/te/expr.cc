@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The factories of expressions: types are checked here, once.
+// The factories of expressions, which check types once.
 #include "byoc/te/expr.h"
 
 #include "byoc/base/check.h"

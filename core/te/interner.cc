@@ -8,7 +8,7 @@
 namespace byoc::te {
 namespace {
 
-// The parts of a node that tell it from others; operands by address, as they are interned.
+// The parts of a node that distinguish it from others; operands by address, as they are interned.
 using Parts = std::vector<uint64_t>;
 
 uint64_t number(const void* at) { return reinterpret_cast<uintptr_t>(at); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One node for each expression: after interning, equal expressions are the same node.
+// Interns expressions: afterwards equal expressions are the same node.
 #include <unordered_map>
 #include <unordered_set>
 
@@ -10,7 +10,7 @@ namespace byoc::te {
 
 class Interner {
  public:
-  /// The node that stands for `x`. Nodes that are interned already cost nothing.
+  /// Returns the node of `x`. Nodes that are interned already cost nothing.
   Expr operator()(const Expr& x);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing a Dag without its names. Each distinct node is written once, with a number that others
+// Writes a Dag without its names. Each distinct node is written once, with a number that others
 // refer to: "3 = binary 0 1 2" is the addition of nodes 1 and 2.
 #include "byoc/te/key.h"
 
@@ -114,7 +114,7 @@ void Writer::stage(const Stage& s) {
   }
 }
 
-// The kind, what it names, its expressions, then the statements inside.
+// Writes the kind, the tensors and variables, the expressions, then the statements inside.
 void Writer::stmt(const Stmt& s) {
   if (s.is_empty()) {
     out += "nothing\n";

@@ -11,7 +11,7 @@
 namespace byoc::te {
 namespace {
 
-// To `precision` significant bits, exponents from `least` to 1 - least.
+// Rounds to `precision` significant bits, exponents from `least` to 1 - least.
 double rounded_to(double x, int precision, int least) {
   if (x == 0 || !std::isfinite(x)) return x;
   int exponent = std::max(std::ilogb(x), least);
@@ -150,7 +150,7 @@ std::optional<Number> apply_to_floats(BinaryOp op, DType dtype, double a, double
   }
 }
 
-// What depends on the sign: T is int64_t, or uint64_t for unsigned types.
+// Computes the operations that depend on the sign: T is int64_t, or uint64_t for unsigned types.
 template <class T>
 std::optional<T> divided(BinaryOp op, T a, T b) {
   if (b == 0) return std::nullopt;
@@ -216,7 +216,7 @@ std::optional<int64_t> apply_to_ints(BinaryOp op, DType dtype, int64_t a, int64_
   return apply_signed<uint64_t>(op, bits, x, y);
 }
 
-// The range of an integer type: 2^bits values from `least` on, as doubles.
+// Returns true within the range of an integer type: 2^bits values from `least` on, as doubles.
 bool is_within(DType to, double x) {
   const int bits = static_cast<int>(8 * dtype_size(to));
   if (!is_signed_int(to)) return x > -1 && x < std::ldexp(1.0, bits);
@@ -291,7 +291,7 @@ void write_number(DType dtype, void* at, Number value) {
     default:
       break;
   }
-  std::memcpy(at, &value.i, dtype_size(dtype));  // little-endian, as every host of byoc
+  std::memcpy(at, &value.i, dtype_size(dtype));  // little-endian, as all hosts of byoc
 }
 
 Number apply(UnaryOp op, DType dtype, Number x) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Arithmetic of every element type, as te/expr.h defines it: what the interpreter computes and what
-// the simplifier folds. Floats of each type are carried as doubles and rounded after each
-// operation: that is exact for + - * / and sqrt of f32 and narrower types, as 53 >= 2 * 24 + 2
-// bits.
+// Arithmetic of every element type as defined in te/expr.h, for the interpreter and for folding by
+// the simplifier. Floats of each type are carried as doubles and rounded after each operation: that
+// is exact for + - * / and sqrt of f32 and narrower types, as 53 >= 2 * 24 + 2 bits.
 #include <optional>
 
 #include "byoc/te/expr.h"
@@ -18,18 +17,18 @@ union Number {
 inline Number float_number(double f) { return {.f = f}; }
 inline Number int_number(int64_t i) { return {.i = i}; }
 
-/// The nearest value of the type; of two equally near ones the even.
+/// Returns the nearest value of the type, and of two equally near ones the even one.
 double rounded(DType dtype, double value);
-/// The value modulo 2^bits, within the type. bool: != 0.
+/// Returns the value modulo 2^bits, within the type. bool: != 0.
 int64_t wrapped(DType dtype, int64_t value);
 
 Number read_number(DType dtype, const void* at);
 void write_number(DType dtype, void* at, Number value);
 
 Number apply(UnaryOp op, DType dtype, Number x);
-/// nullopt where the result is undefined: division by 0, a shift by too many bits.
+/// Returns nullopt where the result is undefined: division by 0, a shift by too many bits.
 std::optional<Number> apply(BinaryOp op, DType dtype, Number a, Number b);
-/// nullopt where the result is undefined: a float outside the range of an integer type.
+/// Returns nullopt where the result is undefined: a float outside the range of an integer type.
 std::optional<Number> converted(DType to, DType from, Number x);
 Number bits_as(DType to, DType from, Number x);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of expressions, statements and Dags: for people and golden tests, not parsed back.
+// Prints expressions, statements and Dags for people and golden tests. The text is not parsed back.
 #include <unordered_map>
 #include <unordered_set>
 
@@ -26,7 +26,7 @@ constexpr BinaryName kBinaryNames[] = {
     {"==", true},         {"!=", true},         {"<", true},    {"<=", true}};
 static_assert(std::size(kBinaryNames) == static_cast<size_t>(BinaryOp::kLessEqual) + 1);
 
-// Gives each variable and tensor a name of its own; different ones may have been called the same.
+// Gives each variable and tensor a distinct name, as several may have the same one.
 class Printer {
  public:
   std::string out;
@@ -41,7 +41,7 @@ class Printer {
   void stage(const Stage& stage);
 
  private:
-  std::string name(const void* id, const std::string& wanted);
+  std::string name(const void* id, const std::string& suggested);
   void binary(const Binary& x);
   void for_loop(const For& loop, int depth);
   void axes(const std::vector<Axis>& axes);
@@ -51,10 +51,10 @@ class Printer {
   std::unordered_set<std::string> taken_;
 };
 
-std::string Printer::name(const void* id, const std::string& wanted) {
+std::string Printer::name(const void* id, const std::string& suggested) {
   std::string& known = names_[id];
   if (!known.empty()) return known;
-  std::string base = wanted.empty() ? "v" : wanted;
+  std::string base = suggested.empty() ? "v" : suggested;
   known = base;
   for (int k = 1; !taken_.insert(known).second; ++k) known = cat(base, "'", k);
   return known;

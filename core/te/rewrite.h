@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Rebuilding expressions and statements. A node that several expressions share is rebuilt once, so
-// that work follows the number of nodes and not the size of the tree.
+// Rebuilds expressions and statements. A node that several expressions share is rebuilt once, so
+// the cost is linear in the number of nodes and not in the size of the tree.
 #include <unordered_map>
 
 #include "byoc/ir/visit.h"
@@ -9,7 +9,7 @@
 
 namespace byoc::te {
 
-/// `x` with `map` of each operand in the place of the operand; `x` itself when none changes.
+/// Returns `x` with each operand replaced by `map` of it; `x` itself when none changes.
 template <class Map>
 Expr map_operands(const Expr& x, Map&& map) {
   return std::visit(
@@ -51,7 +51,8 @@ Expr map_operands(const Expr& x, Map&& map) {
       x->kind);
 }
 
-/// `s` with `expr` of each expression and `stmt` of each inner statement.
+/// Returns `s` with each expression replaced by `expr` of it and each inner statement
+/// by `stmt` of it.
 template <class MapExpr, class MapStmt>
 Stmt map_parts(const Stmt& s, MapExpr&& expr, MapStmt&& stmt) {
   auto list = [&](const Exprs& xs) {
@@ -84,7 +85,7 @@ Stmt map_parts(const Stmt& s, MapExpr&& expr, MapStmt&& stmt) {
       s->kind);
 }
 
-/// What stands for each variable, by Var::id().
+/// The replacement of each variable, by Var::id().
 using VarMap = std::unordered_map<const void*, Expr>;
 
 /// Replaces variables in any number of expressions.

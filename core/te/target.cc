@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Targets by name, and that of this machine.
-// Source of the levels: the x86-64 psABI, "micro-architecture levels"; names as LLVM has them.
+// Targets by name, and the target of this machine.
+// Source of the levels: the x86-64 psABI, "micro-architecture levels"; names as in LLVM.
 #include "byoc/te/target.h"
 
 #include <unistd.h>
@@ -24,7 +24,7 @@ const Names kV3 = {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"
 const Names kV4 = {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"};
 constexpr std::string_view kKnown = "native, x86-64-v2, x86-64-v3, x86-64-v4 and aarch64";
 
-// Features of the level and of those below it, sorted.
+// Returns the features of the level and of those below it, sorted.
 Names up_to_level(int level) {
   Names all;
   const Names* levels[] = {&kV1, &kV2, &kV3, &kV4};
@@ -53,13 +53,14 @@ Target aarch64() {
 }
 
 #if defined(__x86_64__)
-// What the builtin does not tell: bits of cpuid's leaf, register c.
+// Reads features that the builtin does not have: bits of cpuid's leaf, register c.
 bool has_bit(unsigned leaf, unsigned bit) {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(leaf, &a, &b, &c, &d) != 0 && (c >> bit & 1) != 0;
 }
 
-// The builtin asks the operating system too whether it saves the wide registers.
+// Returns the level of this machine. The builtin also checks that the operating system saves
+// the wide registers.
 int host_level() {
   __builtin_cpu_init();
   bool v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt") &&
@@ -113,8 +114,8 @@ Status read(const Json& json, const char* name, T& to) {
   return {};
 }
 
-// Members that are absent are those of the named cpu, or of this machine. A cpu that has no entry
-// here needs the list of its features.
+// Parses a target. Members that are absent are those of the named cpu, or of this machine. A cpu
+// that has no entry here needs the list of its features.
 Result<Target> from_json(const Json& json) {
   std::string cpu = "native", arch;
   BYOC_TRY_STATUS(read(json, "cpu", cpu));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resolving names: expressions and statements -> code.
+// Resolves names: turns expressions and statements into code.
 #include "core/te/evaluate/code.h"
 
 #include "byoc/ir/visit.h"
@@ -81,7 +81,7 @@ uint32_t Compiler::node(const Expr& x) {
   return static_cast<uint32_t>(code.exprs.size() - 1);
 }
 
-// The indices of `first`, and how far behind it the element at `indices` lies.
+// Returns the indices of `first`, then the distance from it to the element at `indices`.
 Exprs Compiler::with_offset(const Place& first, const Exprs& strides, const Exprs& indices) {
   Expr offset = 0;
   for (size_t k = 0; k < indices.size(); ++k) offset = offset + indices[k] * strides[k];
@@ -102,7 +102,7 @@ StmtCode Compiler::store(const Store& v) {
   return out;
 }
 
-// The loops of the declaration, on the places of the call.
+// Compiles the loops of the declaration, on the places of the call.
 StmtCode Compiler::intrinsic(const Intrinsic& v) {
   if (const std::string_view op = index_error_op(v); !op.empty()) {
     return {StmtCode::kIndexError, 0, expr(v.args[0]), expr(v.args[1]), expr(v.args[2]), 0, {},
@@ -110,7 +110,7 @@ StmtCode Compiler::intrinsic(const Intrinsic& v) {
   }
   if (!v.declaration) return {StmtCode::kIntrinsic, 0, 0, 0, 0, 0, {}, v.name};
   const TensorIntrin& intrin = *v.declaration;
-  auto outside = std::exchange(exprs_, {});  // what the declaration names is elsewhere next time
+  auto outside = std::exchange(exprs_, {});  // the next call has other places
   const std::vector<Axis> axes = axes_of(intrin);
   const std::vector<std::vector<Var>> places = place_axes(intrin);
   size_t arg = axes.size();

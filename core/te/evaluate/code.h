@@ -8,15 +8,15 @@
 
 namespace byoc::te {
 
-/// One node of an expression; operands are earlier nodes. A node that several read is computed once
-/// per statement, so that shared expressions do not cost what their tree would.
+/// One node of an expression; operands are earlier nodes. A node with several readers is computed
+/// once per statement, so that shared expressions cost no more than their nodes.
 struct ExprCode {
   enum Kind : uint8_t { kConstant, kVar, kUnary, kBinary, kSelect, kCast, kBitcast, kLoad };
   Kind kind;
   DType dtype, from;             // of the result, of the (first) operand
   uint8_t op = 0;                // UnaryOp or BinaryOp
-  bool is_shared = false;        // several read it
-  bool has_offset = false;       // kLoad: behind the indices stands a distance in elements
+  bool is_shared = false;        // it has several readers
+  bool has_offset = false;       // kLoad: a distance in elements follows the indices
   uint32_t a = 0, b = 0, c = 0;  // operands; kVar: its slot; kLoad: tensor, first index, count
   Number value = {.i = 0};       // kConstant
 };
@@ -55,7 +55,7 @@ class Compiler {
   uint32_t tensor(const Tensor& t);
 
  private:
-  uint32_t list(const Exprs& xs);  // where it starts
+  uint32_t list(const Exprs& xs);  // the position of its first element
   uint32_t node(const Expr& x);
   StmtCode stmt_of(const StmtNode& s);
   StmtCode store(const Store& v);

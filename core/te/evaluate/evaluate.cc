@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running code, one element at a time.
+// Runs code, one element at a time.
 #include "byoc/te/evaluate.h"
 
 #include <algorithm>
@@ -136,8 +136,8 @@ void Machine::place(uint32_t tensor, const void* data) {
   memory.extents.clear();
   for (uint32_t k = 0; k < info.count; ++k)
     memory.extents.push_back(value_of(code_.lists[info.first + k]).i);
-  // The interpreter writes to outputs and to its own memory alone: the cast is never used on
-  // inputs.
+  // Removes const, because outputs and inputs share this struct: the interpreter writes to outputs
+  // and to its own memory alone.
   memory.data = static_cast<std::byte*>(const_cast<void*>(data));
   if (data == nullptr) memory.data = nowhere_;  // of a tensor without elements
 }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxAxes = 6;  // all orders of them are tried
 
-// The loads of an expression, and whether variables stand elsewhere than in their indices.
+// Collects the loads of an expression, and checks that variables occur only in their indices.
 class Loads {
  public:
   std::map<const void*, Exprs> indices;  // by tensor, as it was first read
@@ -106,11 +106,11 @@ Status check_declaration(const TensorIntrin& intrin) {
   if (compute_stage(intrin) == nullptr) return wrong("it is not one compute of one output");
   const std::vector<Axis> axes = axes_of(intrin);
   if (axes.empty() || axes.size() > kMaxAxes || !std::all_of(axes.begin(), axes.end(), is_extent))
-    return wrong("it wants 1 to 6 axes, of extents above 1 or variables");
+    return wrong("it needs 1 to 6 axes, of extents above 1 or variables");
   Loads loads;
   loads(compute_of(intrin).values[0]);
   if (!loads.is_plain)
-    return wrong("a tensor is read at two places, or an axis stands elsewhere than as an index");
+    return wrong("a tensor is read at two places, or an axis is used other than as an index");
   bool reads_all = loads.indices.size() == intrin.dag.inputs.size();
   for (const Tensor& input : intrin.dag.inputs)
     reads_all = reads_all && loads.indices.contains(input.id());

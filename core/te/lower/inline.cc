@@ -30,7 +30,7 @@ Expr Inliner::operator()(const Expr& x) {
   return result;
 }
 
-// The same element however its index is written.
+// Reads the element with simplified indices, so that equal elements are equal nodes.
 Expr Inliner::read(const Load& load) {
   Exprs indices;
   for (const Expr& index : load.indices) indices.push_back(simplify_(index));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The values of stages with the inlined ones put in.
+// Replaces reads of inlined stages by their values.
 #include "core/te/rewrite.h"
 #include "core/te/schedule/state.h"
 #include "core/te/simplify/simplifier.h"

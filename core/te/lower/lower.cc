@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scheduled stages -> loops.
+// Lowers scheduled stages to loops.
 #include <algorithm>
 #include <map>
 
@@ -31,7 +31,7 @@ struct Window {
 };
 using Windows = std::unordered_map<const void*, Window>;  // by tensor
 
-// Reads and writes of tensors in their windows.
+// Rewrites reads and writes of tensors to their windows.
 class Rebase {
  public:
   Rebase(const Windows& windows, Simplifier& simplify) : windows_(windows), simplify_(simplify) {}
@@ -85,7 +85,7 @@ class Lowering {
     }
   }
   LoopFunction run();
-  /// What became of the loops that are to be micro-kernels, by stage.
+  /// The results for the loops that tensorize names, by stage.
   const std::unordered_map<size_t, Tensorized>& tensorized() const { return tensorized_; }
 
  private:
@@ -136,8 +136,8 @@ Stmt Lowering::whole(size_t stage) {
   return nest(stage, std::move(box));
 }
 
-// What the body reads of the stages computed here decides how much of each is computed; the last of
-// them first, as it may read the others.
+// Adds the stages computed here, the last of them first, as it may read the others. The reads of
+// the body determine how much of each is computed.
 Stmt Lowering::host(size_t stage, uint32_t iter, Stmt body) {
   auto hosted = hosted_.find({stage, iter});
   if (hosted == hosted_.end() || body.is_empty()) return body;
@@ -190,7 +190,7 @@ std::vector<bool> Lowering::needed() const {
   return out;
 }
 
-// An output that is an input, or another output once more, is a copy in a tensor of its own.
+// Makes a copy in a tensor of its own for an output that is an input, or another output once more.
 void Lowering::name_outputs(LoopFunction& function, std::vector<Stmt>& copies) const {
   std::unordered_set<const void*> taken;
   for (const Tensor& input : function.inputs) taken.insert(input.id());
@@ -237,7 +237,7 @@ LoopFunction Lowering::run() {
   return out;
 }
 
-// Last of all, when every tensor stands in the memory it has in the end.
+// Puts in the calls of micro-kernels. Runs last, when every tensor has its final memory.
 Stmt Lowering::put_kernels(const Stmt& s) {
   const For* loop = s.is_empty() ? nullptr : std::get_if<For>(&s->kind);
   auto marked = loop ? marked_.find(loop->var.id()) : marked_.end();

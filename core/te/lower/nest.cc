@@ -20,7 +20,7 @@ bool has_condition(const Stmt& s) {
   return found;
 }
 
-// All loops that `iter` became.
+// Appends the positions of all loops that `iter` became.
 void add_leaves(const StageState& state, uint32_t iter, std::vector<size_t>& positions) {
   if (std::optional<size_t> at = position_of(state, iter)) positions.push_back(*at);
   for (const Relation& r : state.relations) {
@@ -65,7 +65,7 @@ Stmt Nest::emit() {
   return loops(0, std::move(frame));
 }
 
-// A split whose last iteration is shorter, and not yet dealt with.
+// Returns true for a split whose last iteration is shorter and that is not settled yet.
 bool Nest::is_open(const Frame& frame, size_t relation) const {
   const Relation& r = state_.relations[relation];
   return r.is_split && !frame.is_settled[relation] && !frame.extents[r.whole].is_empty();
@@ -103,7 +103,7 @@ void Nest::find_extents(Frame& frame) const {
   }
 }
 
-// From the loops to the axes: what is made last is undone first.
+// Computes the axes from the loops: relations are undone in reverse order.
 void Nest::find_values(Frame& frame) const {
   for (size_t k = state_.relations.size(); k-- > 0;) {
     const Relation& r = state_.relations[k];
@@ -117,7 +117,7 @@ void Nest::find_values(Frame& frame) const {
   }
 }
 
-// Before the last iteration of the outer loop, and in it.
+// Returns the frames of the iterations before the last one of the outer loop, and of the last one.
 std::pair<Nest::Frame, Nest::Frame> Nest::parted(const Frame& frame, size_t relation) const {
   const Relation& r = state_.relations[relation];
   std::pair<Frame, Frame> out(frame, frame);
@@ -128,7 +128,8 @@ std::pair<Nest::Frame, Nest::Frame> Nest::parted(const Frame& frame, size_t rela
   return out;
 }
 
-// What is initialised before: a micro-kernel has no place for it inside.
+// Returns true for a loop before which the reduction is initialised: the first reduce loop, or a
+// micro-kernel, which has no place for it inside.
 bool Nest::begins_reduction(uint32_t iter) const {
   const Iter& loop = state_.iters[iter];
   return loop.is_reduce || (loop.intrin && !compute_.reduce.empty());
@@ -177,7 +178,7 @@ Stmt Nest::range(size_t position, Frame frame, const Expr& begin, const Expr& co
   return make_for(std::move(var), begin, count, kind, std::move(body));
 }
 
-// The body of the loop at `position`, whose value is known now.
+// Makes the body of the loop at `position`, whose value is known now.
 Stmt Nest::inside(size_t position, Frame frame) {
   find_values(frame);
   for (size_t k = 0; k < state_.relations.size(); ++k) {
@@ -197,7 +198,7 @@ Stmt Nest::inside(size_t position, Frame frame) {
   return condition.is_empty() ? body : make_if(condition, std::move(body));
 }
 
-// What must hold of the values known by now; empty for nothing.
+// Returns the conditions on the values known so far; empty when there is none.
 Expr Nest::guards(Frame& frame) const {
   Expr all;
   for (size_t k = 0; k < state_.relations.size(); ++k) {
@@ -234,7 +235,8 @@ Stmt Nest::store_all(const Exprs& indices, const Exprs& values) {
   return make_block(std::move(stores));
 }
 
-// Every combined value is known before the first is stored: the combiner may read them all.
+// Combines and stores. Every combined value is computed before the first is stored, because the
+// combiner may read them all.
 Stmt Nest::combine(const Exprs& indices, const Exprs& terms) {
   VarMap operands;
   const Combiner& combiner = compute_.combiner;

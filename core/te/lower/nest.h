@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The loops of one stage, for a box of its elements.
+// Makes the loops of one stage, for a box of its elements.
 #include <functional>
 
 #include "core/te/lower/region.h"
@@ -8,9 +8,9 @@
 
 namespace byoc::te {
 
-/// Puts what is computed at a loop in front of the loop's body: stage, loop, body.
+/// Puts the stages that are computed at a loop before the loop's body: stage, loop, body.
 using Host = std::function<Stmt(uint32_t iter, Stmt body)>;
-/// Hears of the outermost loops that are to be a micro-kernel.
+/// Called with the outermost loops that tensorize names.
 using Mark = std::function<void(uint32_t iter, const Var& var)>;
 
 class Nest {
@@ -21,8 +21,8 @@ class Nest {
   Stmt emit();
 
  private:
-  /// What is known on the way to a place in the loops. Of each iter: its value and extent, empty
-  /// while unknown; of each split: whether a shorter last iteration has been dealt with.
+  /// The values on the way to a place in the loops: for each iter its value and extent, empty while
+  /// unknown; for each split whether its shorter last iteration is settled.
   struct Frame {
     Exprs values, extents;
     std::vector<bool> is_settled;

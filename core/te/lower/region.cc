@@ -8,7 +8,7 @@
 namespace byoc::te {
 namespace {
 
-constexpr int64_t kWide = int64_t{1} << 40;  // wider reaches are all of a dimension
+constexpr int64_t kWide = int64_t{1} << 40;  // wider reaches are the whole dimension
 
 }  // namespace
 
@@ -60,7 +60,7 @@ void RegionFinder::add(size_t stage, const Exprs& indices) {
   for (size_t k = 0; k < reaches.size(); ++k) known->second[k] = join(known->second[k], reaches[k]);
 }
 
-// The distance of the two must be known, at least within constants.
+// Returns the union of two reaches, whose distance must be known, at least within constants.
 std::optional<Reach> RegionFinder::join(const std::optional<Reach>& a,
                                         const std::optional<Reach>& b) {
   if (!a || !b) return std::nullopt;
@@ -79,7 +79,8 @@ std::optional<std::vector<Range>> RegionFinder::region(size_t stage, const Exprs
   return out;
 }
 
-// A box that would leave the dimension is moved, not cut: its extent stays constant.
+// Limits a box to the dimension. A box that would leave it is moved, not cut: its
+// extent stays constant.
 Range RegionFinder::within(const std::optional<Reach>& reach, const Expr& extent) {
   const std::optional<int64_t> size = as_int(extent);
   if (!size || !reach || reach->width + 1 >= *size) return {0, extent};

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a piece of loops reads of tensors, as boxes that may move with the loops around it.
+// Finds the parts of tensors that loops read, as boxes that may move with the enclosing loops.
 #include "byoc/te/tensor.h"
 #include "core/te/simplify/simplifier.h"
 
 namespace byoc::te {
 
-/// From `lo` on, at most `width` further; `lo` names variables of the loops around alone.
+/// The indices from `lo` to `lo + width`; `lo` names variables of enclosing loops alone.
 struct Reach {
   Expr lo;
   int64_t width = 0;
 };
-/// Of one dimension: nullopt stands for all of it.
+/// The reach per dimension; nullopt is the whole dimension.
 using Reaches = std::vector<std::optional<Reach>>;
 
-/// One dimension of what is computed of a stage at a place.
+/// One dimension of the part of a stage that is computed at a place.
 struct Range {
   Expr begin, extent;
 };
 
-/// Collects what statements read. All loops must have variables of their own.
+/// Collects the reads of statements. All loops must have variables of their own.
 class RegionFinder {
  public:
   explicit RegionFinder(Simplifier& simplifier) : simplify_(simplifier) {}
-  /// From now on reads of `tensor` count as reads of `stage`.
+  /// Counts later reads of `tensor` as reads of `stage`.
   void watch(const Tensor& tensor, size_t stage) { watched_[tensor.id()] = stage; }
   void scan(const Stmt& stmt);
-  /// Boxes within `shape` that hold all that was read, of constant extent where the shape is
-  /// constant; nullopt when nothing was.
+  /// Returns boxes within `shape` that contain all reads, of constant extent where the shape is
+  /// constant; nullopt without reads.
   std::optional<std::vector<Range>> region(size_t stage, const Exprs& shape);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a nest of loops to the call of a micro-kernel: the same expression, up to the order of
+// Replaces a nest of loops by the call of a micro-kernel: the same expression, up to the order of
 // operands of sums and products, on places that move with the loops as the declared ones do.
 #include "core/te/lower/tensorize.h"
 
@@ -25,7 +25,7 @@ Result<PerfectNest> perfect_nest(const For& outermost) {
     loop = body.is_empty() ? nullptr : std::get_if<For>(&body->kind);
     if (loop) continue;
     if (!body.is_empty() && std::holds_alternative<If>(body->kind))
-      return invalid("a condition stands inside its loops");
+      return invalid("a condition is inside its loops");
     out.store = body.is_empty() ? nullptr : std::get_if<Store>(&body->kind);
     if (out.store == nullptr) return invalid("its loops hold more than one statement");
   }
@@ -34,7 +34,7 @@ Result<PerfectNest> perfect_nest(const For& outermost) {
 
 using Bindings = std::unordered_map<const void*, const Load*>;  // by declared tensor
 
-// Whether `x` is the declared expression, each declared tensor standing for one load.
+// Returns true when `x` is the declared expression; each declared tensor matches one load.
 bool unify(const Expr& declared, const Expr& x, Bindings& bindings);
 
 bool unify_load(const Load& declared, const Load& x, Bindings& bindings) {
@@ -83,7 +83,7 @@ bool unify(const Expr& declared, const Expr& x, Bindings& bindings) {
       declared->kind);
 }
 
-// Where an access begins, and by how many elements it moves with each loop.
+// The place where an access begins, and the number of elements by which it moves with each loop.
 struct Steps {
   Place first;
   std::vector<int64_t> by_loop;
@@ -101,12 +101,12 @@ class Matcher {
 
   Result<Stmt> match() {
     if (nest_.loops.size() != axes_.size())
-      return invalid(cat(intrin_->name, " wants ", axes_.size(), " loops, and these are ",
-                         nest_.loops.size()));
+      return invalid(
+          cat(intrin_->name, " needs ", axes_.size(), " loops, found ", nest_.loops.size()));
     BYOC_TRY_STATUS(find_places());
     std::vector<size_t> order(axes_.size());  // the loop of each axis
     std::iota(order.begin(), order.end(), size_t{0});
-    Status why;  // of the order that comes closest
+    Status why;  // the error of the order that comes closest
     size_t most = 0;
     do {
       size_t passed = 0;
@@ -165,8 +165,8 @@ Expr Matcher::offset_of(const Tensor& tensor, const Exprs& indices) {
   return simplify_(out);
 }
 
-// The place as a constant multiple of each loop's variable: what is left when those are taken away
-// must not depend on the loops.
+// Writes the place as a constant multiple of each loop's variable; the rest must not
+// depend on the loops.
 Result<Steps> Matcher::steps_of(const Tensor& tensor, const Exprs& indices) {
   VarMap zeros;
   for (const For* loop : nest_.loops) zeros[loop->var.id()] = 0;
@@ -195,18 +195,18 @@ Status Matcher::check_extents(const std::vector<size_t>& order) const {
   std::unordered_map<const void*, Expr> sizes;  // of the declaration's variables
   for (size_t a = 0; a < axes_.size(); ++a) {
     const For& loop = *nest_.loops[order[a]];
-    const Expr& wanted = axes_[a].extent;
+    const Expr& expected = axes_[a].extent;
     bool fits = as_int(loop.begin) == 0;
-    if (const VarRef* size = std::get_if<VarRef>(&wanted->kind)) {
+    if (const VarRef* size = std::get_if<VarRef>(&expected->kind)) {
       auto [known, is_new] = sizes.try_emplace(size->var.id(), loop.extent);
       fits = fits && structural_equal(known->second, loop.extent);
     } else {
-      fits = fits && structural_equal(wanted, loop.extent);
+      fits = fits && structural_equal(expected, loop.extent);
     }
     if (!fits)
       return invalid(cat("no order of its loops has the extents of ", intrin_->name, ": ",
                          loop.var.name(), " runs ", print(loop.extent), " times, ",
-                         axes_[a].var.name(), " ", print(wanted), " times"));
+                         axes_[a].var.name(), " ", print(expected), " times"));
   }
   return {};
 }
@@ -222,15 +222,15 @@ Status Matcher::check_step(size_t place, size_t axis, const std::vector<size_t>&
   const Steps& steps = places_[place];
   const int64_t step = steps.by_loop[order[axis]];
   const std::optional<size_t> dimension = dimension_of(place, axis);
-  int64_t wanted = dimension ? TensorIntrin::kAnyStride : 0;
-  if (dimension && !intrin_->strides.empty()) wanted = intrin_->strides[place][*dimension];
+  int64_t stride = dimension ? TensorIntrin::kAnyStride : 0;
+  if (dimension && !intrin_->strides.empty()) stride = intrin_->strides[place][*dimension];
   const bool is_output = place + 1 == places_.size();
-  const bool fits = wanted == TensorIntrin::kAnyStride ? step != 0 || !is_output : step == wanted;
+  const bool fits = stride == TensorIntrin::kAnyStride ? step != 0 || !is_output : step == stride;
   if (fits) return {};
   return invalid(cat(
       steps.first.tensor.name(), " moves by ", step, " elements along ",
-      nest_.loops[order[axis]]->var.name(), ", and ", intrin_->name, " wants ",
-      wanted == TensorIntrin::kAnyStride ? "another place each time" : cat("steps of ", wanted)));
+      nest_.loops[order[axis]]->var.name(), ", and ", intrin_->name, " needs ",
+      stride == TensorIntrin::kAnyStride ? "another place each time" : cat("steps of ", stride)));
 }
 
 Status Matcher::check(const std::vector<size_t>& order, size_t& passed) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tensorize: the loops of a stage that a micro-kernel takes.
+// The primitive tensorize: replaces loops of a stage by calls of a micro-kernel.
 #include "core/te/lower/tensorize.h"
 
 namespace byoc::te {
@@ -13,7 +13,7 @@ void set_intrin(StageState& stage, size_t position, std::shared_ptr<const Tensor
 
 }  // namespace
 
-// Lowering decides whether the loops fit: it is tried once.
+// Lowers the schedule once to find out whether the loops fit.
 Status Schedule::tensorize(const std::string& stage, const std::string& loop,
                            const TensorIntrin& intrin) {
   Primitive call{*state_, cat("tensorize(", stage, ", ", loop, ", ", intrin.name, ")")};

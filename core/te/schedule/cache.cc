@@ -81,7 +81,7 @@ Status Schedule::cache_write(const std::string& stage) {
 
 namespace {
 
-// Whether `reader` may read a copy of stage `source` instead.
+// Checks that `reader` may read a copy of stage `source` instead.
 Status check_copy(const Primitive& call, size_t source, const std::string& reader) {
   const ScheduleState& state = call.state;
   const std::string& stage = state.dag.stages[source].name;
@@ -96,7 +96,7 @@ Status check_copy(const Primitive& call, size_t source, const std::string& reade
   return {};
 }
 
-// A stage that copies the outputs of `source`.
+// Returns a stage that copies the outputs of `source`.
 Stage copy_of(const Stage& source, const std::string& name) {
   Stage out;
   out.name = name;

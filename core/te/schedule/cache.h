@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What primitives that add stages share.
+// Helpers of the primitives that add stages.
 #include "core/te/rewrite.h"
 #include "core/te/schedule/reads.h"
 
@@ -9,11 +9,12 @@ namespace byoc::te {
 std::vector<Axis> fresh_axes(const std::vector<Axis>& axes);
 VarMap renaming(const std::vector<Axis>& from, const std::vector<Axis>& to);
 Exprs vars_of(const std::vector<Axis>& axes);
-/// Tensors of the same types, named `name`, `name`#1, ...
+/// Returns tensors of the same types, named `name`, `name`#1, ...
 std::vector<Tensor> tensors_like(const std::vector<Tensor>& outputs, const std::string& name);
-/// A stage that `stage` reads, perhaps through inlined ones, and that is computed at some loop.
+/// Returns a stage that `stage` reads, perhaps through inlined ones, and that is
+/// computed at some loop.
 std::optional<std::string> placed_producer(const ScheduleState& state, const std::string& stage);
-/// `to` reads what `from` did, and `from` reads `to`.
+/// Gives `to` the reads of `from`, and makes `from` read `to`.
 void move_reads(ScheduleState& state, const std::string& from, const std::string& to);
 
 }  // namespace byoc::te

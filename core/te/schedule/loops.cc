@@ -8,13 +8,13 @@
 namespace byoc::te {
 namespace {
 
-std::string unused_loop(const StageState& stage, const std::string& wanted) {
+std::string unused_loop(const StageState& stage, const std::string& base) {
   auto is_taken = [&](const std::string& name) {
     return std::any_of(stage.iters.begin(), stage.iters.end(),
                        [&](const Iter& iter) { return iter.name == name; });
   };
-  std::string name = wanted;
-  for (int k = 1; is_taken(name); ++k) name = cat(wanted, "_", k);
+  std::string name = base;
+  for (int k = 1; is_taken(name); ++k) name = cat(base, "_", k);
   return name;
 }
 
@@ -23,7 +23,7 @@ uint32_t add_iter(StageState& stage, const std::string& name, bool is_reduce) {
   return static_cast<uint32_t>(stage.iters.size() - 1);
 }
 
-// `iter` becomes two loops; both come back.
+// Replaces `iter` by two loops and returns both.
 std::pair<uint32_t, uint32_t> split_loop(StageState& stage, uint32_t iter, int64_t factor) {
   const std::string name = stage.iters[iter].name;
   const bool is_reduce = stage.iters[iter].is_reduce;
@@ -36,7 +36,8 @@ std::pair<uint32_t, uint32_t> split_loop(StageState& stage, uint32_t iter, int64
   return {outer, inner};
 }
 
-// The loops at the places of those in `order`, in that order.
+// Returns the loops of the stage with those of `order` in that order, at the places
+// they have together.
 std::vector<uint32_t> reordered(const StageState& stage, const std::vector<uint32_t>& order) {
   std::vector<uint32_t> out = stage.leaves;
   size_t next = 0;
@@ -52,7 +53,7 @@ bool has_constant_extents(const Compute& compute) {
          std::all_of(compute.reduce.begin(), compute.reduce.end(), is_constant);
 }
 
-// Those of its loops at which other stages are computed, outermost first.
+// Returns the loops at which other stages are computed, outermost first.
 std::vector<uint32_t> host_loops(const ScheduleState& state, const StageState& stage,
                                  const std::vector<uint32_t>& leaves) {
   std::vector<uint32_t> used, out;
@@ -178,9 +179,9 @@ Status Schedule::parallel(const std::string& stage, const std::string& loop) {
     BYOC_TRY_STATUS(call.plain_loop(s, loop).status());
   }
   if (std::optional<std::string> other = parallel_around(*state_, stage))
-    return call.refuse(cat("it would stand inside or around the parallel loop ", *other));
+    return call.refuse(cat("it would be inside or around the parallel loop ", *other));
   if (std::optional<std::string> other = parallel_within(*state_, stage))
-    return call.refuse(cat("it would stand inside or around the parallel loop ", *other));
+    return call.refuse(cat("it would be inside or around the parallel loop ", *other));
   mine.kind = LoopKind::kParallel;
   state_->trace.steps.push_back({"parallel", stage, {loop}, {}});
   return {};

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Parallel loops do not nest.
+// Checks that parallel loops do not nest.
 #include "core/te/schedule/state.h"
 
 namespace byoc::te {
 
-/// A parallel loop of the stage or of those at whose loops it is computed: "conv.i0".
+/// Returns a parallel loop of the stage or of those at whose loops it is computed: "conv.i0".
 std::optional<std::string> parallel_around(const ScheduleState& state, const std::string& stage);
-/// A parallel loop of the stage or of those that are computed at its loops.
+/// Returns a parallel loop of the stage or of those that are computed at its loops.
 std::optional<std::string> parallel_within(const ScheduleState& state, const std::string& stage);
 
 }  // namespace byoc::te

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Primitives that say where a stage is computed: compute_at, compute_inline.
+// Primitives that set where a stage is computed: compute_at, compute_inline.
 #include <algorithm>
 #include <unordered_set>
 
@@ -16,7 +16,7 @@ std::optional<std::string> parallel_loop(const ScheduleState& state, const std::
   return std::nullopt;
 }
 
-// Whether what `stage` reads is read inside loop `iter` of `host`.
+// Returns true when `stage` is computed inside loop `iter` of `host`, directly or through others.
 bool is_inside(const ScheduleState& state, std::string stage, const std::string& host,
                uint32_t iter) {
   const StageState& place = state.of(host);
@@ -30,7 +30,7 @@ bool is_inside(const ScheduleState& state, std::string stage, const std::string&
   return true;
 }
 
-// The stages whose loops read `stage`: its readers, and theirs where they are inlined.
+// Returns the stages whose loops read `stage`: its readers, and the readers of inlined ones.
 std::vector<std::string> effective_readers(const ScheduleState& state, const std::string& stage) {
   std::vector<std::string> out, open = {stage};
   std::unordered_set<std::string> seen;
@@ -86,7 +86,7 @@ Status Schedule::compute_at(const std::string& stage, const std::string& consume
   if (state_->stages[c].iters[iter].kind == LoopKind::kVectorized)
     return call.refuse(cat(loop, " is vectorized"));
   const std::vector<std::string> readers = effective_readers(*state_, stage);
-  if (readers.empty()) return call.refuse(cat("nobody reads ", stage));
+  if (readers.empty()) return call.refuse(cat("no stage reads ", stage));
   for (const std::string& reader : readers) {
     if (!is_inside(*state_, reader, consumer, iter))
       return call.refuse(cat(reader, " reads ", stage, " too, and is not computed inside ", loop,
@@ -95,7 +95,7 @@ Status Schedule::compute_at(const std::string& stage, const std::string& consume
   std::optional<std::string> around = parallel_around(*state_, consumer);
   std::optional<std::string> within = parallel_within(*state_, stage);
   if (around && within)
-    return call.refuse(cat("the parallel loop ", *within, " would stand inside ", *around));
+    return call.refuse(cat("the parallel loop ", *within, " would be inside ", *around));
   mine.place = StageState::kAt;
   mine.at_stage = consumer;
   mine.at_iter = iter;

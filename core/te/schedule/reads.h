@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Who reads what.
+// Finds and replaces the tensors that stages read.
 #include "core/te/schedule/state.h"
 
 namespace byoc::te {
 
-/// The tensors that a stage loads, each once, in the order of its expressions.
+/// Returns the tensors that a stage loads, each once, in the order of its expressions.
 std::vector<Tensor> tensors_read(const Stage& stage);
-/// The same expressions with other tensors in the place of some, by Tensor::id().
+/// Returns the expressions with some tensors replaced, by Tensor::id().
 Exprs with_tensors(const Exprs& values, const std::unordered_map<const void*, Tensor>& tensors);
 
 void add_read(ScheduleState& state, const std::string& producer, const std::string& reader);

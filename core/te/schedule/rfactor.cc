@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rfactor: partial results along one loop of a reduction.
+// The primitive rfactor: partial results along one loop of a reduction.
 //   y[i] = sum over r of t(i, r),  r split into r.o and r.i,  rfactor(y, r.i):
 //   y.partial[i, r.i] = sum over r.o of t(i, r.o * factor + r.i)
 //   y[i] = sum over r.i of y.partial[i, r.i]
@@ -10,7 +10,7 @@
 namespace byoc::te {
 namespace {
 
-// The reduction as the new stage sees it: its loops become axes.
+// The reduction of the new stage, in which its loops are axes.
 class Factoring {
  public:
   Factoring(const Compute& compute, const StageState& state) : compute_(compute), state_(state) {
@@ -23,7 +23,8 @@ class Factoring {
 
   Exprs extents() const { return extents_; }
   void set_value(uint32_t iter, Expr value) { values_[iter] = std::move(value); }
-  // Of the axes, from those of the loops; and what must hold where splits leave a rest.
+  // Computes the values of the axes from those of the loops, and the condition where splits
+  // leave a remainder.
   void find_values();
   const Exprs& values() const { return values_; }
   const Expr& condition() const { return condition_; }
@@ -69,7 +70,7 @@ bool has_constant_reduction(const Compute& compute) {
                      [](const Axis& axis) { return as_int(axis.extent).has_value(); });
 }
 
-// Reduces over `loop` no more: it is the last axis.
+// Returns the compute without the reduction over `loop`, which becomes the last axis.
 Compute partial_of(const Compute& compute, const StageState& state, uint32_t loop) {
   Factoring factoring(compute, state);
   const Exprs extents = factoring.extents();
@@ -96,8 +97,8 @@ Compute partial_of(const Compute& compute, const StageState& state, uint32_t loo
   return out;
 }
 
-// The stage that is left: its reduce loops go, one over the partial results comes behind the
-// others.
+// Removes the reduce loops of the remaining stage; one loop over the partial results
+// follows the others.
 void reduce_partials(StageState& state, const Compute& before, const std::string& loop) {
   const size_t axes = before.axes.size();
   StageState old = state;
@@ -127,7 +128,7 @@ void reduce_partials(StageState& state, const Compute& before, const std::string
   }
 }
 
-// A stage of the partial results of `stage`, with an axis more.
+// Returns a stage of the partial results of `stage`, with one more axis.
 Stage partial_stage(const Stage& stage, std::string name, Compute partial) {
   Stage out = stage;
   out.outputs.clear();
@@ -142,7 +143,7 @@ Stage partial_stage(const Stage& stage, std::string name, Compute partial) {
   return out;
 }
 
-// The reduction over the partial results alone.
+// Returns the reduction over the partial results alone.
 Compute outer_reduction(const Compute& compute, const Stage& partial, const std::string& loop) {
   Compute out;
   out.axes = compute.axes;

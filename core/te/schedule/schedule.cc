@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stages as they are before any primitive, and what all primitives look up.
+// The state of stages before any primitive, and the look-ups of all primitives.
 #include <algorithm>
 
 #include "byoc/base/nearest.h"
@@ -55,9 +55,9 @@ StageState& ScheduleState::insert(size_t before, Stage stage) {
   return stages[before];
 }
 
-std::string ScheduleState::unused_name(const std::string& wanted) const {
-  std::string name = wanted;
-  for (int k = 1; numbers.contains(name); ++k) name = cat(wanted, "_", k);
+std::string ScheduleState::unused_name(const std::string& base) const {
+  std::string name = base;
+  for (int k = 1; numbers.contains(name); ++k) name = cat(base, "_", k);
   return name;
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a Schedule knows of its stages beside the Dag.
+// The state of a Schedule: its Dag and the loops of each stage.
 #include <unordered_map>
 
 #include "byoc/te/schedule.h"
 
 namespace byoc::te {
 
-/// One iteration variable of a stage: an axis, or what split and fuse made of others.
+/// One iteration variable of a stage: an axis, or a result of split or fuse.
 struct Iter {
   std::string name;
   bool is_reduce = false;
@@ -23,7 +23,8 @@ struct Relation {
   int64_t factor;                // of split
 };
 
-/// Axes, then reduce axes, are the first iters; relations stand in the order they were made.
+/// The first iters are the axes, then the reduce axes; relations are in the order
+/// of their creation.
 struct StageState {
   enum Place { kRoot, kInline, kAt };
   std::vector<Iter> iters;
@@ -48,30 +49,30 @@ struct ScheduleState {
   const Compute* compute_of(const std::string& name) const {
     return std::get_if<Compute>(&dag.stages[numbers.at(name)].kind);
   }
-  /// Adds a stage before another; who reads what is up to the caller.
+  /// Adds a stage before another; the caller updates the readers.
   StageState& insert(size_t before, Stage stage);
-  std::string unused_name(const std::string& wanted) const;
+  std::string unused_name(const std::string& base) const;
 };
 
-/// The loops of a Compute that nobody has scheduled.
+/// Gives a Compute the loops it has before any primitive.
 void reset_loops(StageState& state, const Compute& compute);
 
-/// Where a primitive stands, for its errors, and what it looks up.
+/// A call of a primitive: its look-ups, and its place for errors.
 struct Primitive {
   ScheduleState& state;
   std::string call;  // "split(conv, i0)"
 
   Status refuse(std::string why) const { return invalid(cat(call, ": ", why)); }
-  /// The number of a stage that is a Compute and not inlined.
+  /// Returns the number of a stage that is a Compute and not inlined.
   Result<size_t> stage(const std::string& name) const;
-  /// The iter of a loop of the stage.
+  /// Returns the iter of a loop of the stage.
   Result<uint32_t> loop(size_t stage, const std::string& name) const;
-  /// The same of a serial loop at which nothing is computed: one that may be changed.
+  /// Returns the iter of a serial loop at which nothing is computed: one that may be changed.
   Result<uint32_t> plain_loop(size_t stage, const std::string& name) const;
 };
 
 std::optional<size_t> position_of(const StageState& stage, uint32_t iter);
-/// The extent of each axis and reduce axis; empty Exprs for other iters.
+/// Returns the extent of each axis and reduce axis; empty Exprs for other iters.
 Exprs root_extents(const Compute& compute, const StageState& state);
 bool is_untouched(const StageState& state);
 bool is_tensorized(const StageState& state);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of traces, and replaying them.
+// Prints, parses and replays traces.
 #include <algorithm>
 #include <charconv>
 
@@ -15,7 +15,7 @@ bool is_word(char c) {
 }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// As it is, or in quotes when it has other letters or could be a number.
+// Returns the name as it is, or in quotes when it has other letters or could be a number.
 std::string quoted(const std::string& name) {
   bool is_plain =
       !name.empty() && !is_digit(name[0]) && std::all_of(name.begin(), name.end(), is_word);
@@ -49,7 +49,7 @@ class Parser {
   Result<Step> step() {
     Step out;
     BYOC_TRY(out.primitive, name());
-    if (!take('(')) return wrong(cat("expected ( behind ", out.primitive));
+    if (!take('(')) return wrong(cat("expected ( after ", out.primitive));
     BYOC_TRY(out.stage, name());
     while (take(',')) {
       skip();
@@ -59,7 +59,7 @@ class Parser {
         out.numbers.push_back(value);
         continue;
       }
-      if (!out.numbers.empty()) return wrong("a name behind a number");
+      if (!out.numbers.empty()) return wrong("a name after a number");
       BYOC_TRY(std::string value, name());
       out.names.push_back(std::move(value));
     }
@@ -169,7 +169,7 @@ Status apply(Schedule& schedule, const Step& step, std::span<const TensorIntrin>
                 (primitive.names == kAny || step.names.size() == primitive.names);
     if (!fits)
       return invalid(cat(step.primitive, " of ", step.names.size(), " names and ",
-                         step.numbers.size(), " numbers behind the stage"));
+                         step.numbers.size(), " numbers after the stage"));
     return primitive.apply(schedule, step);
   }
   return invalid(

@@ -15,7 +15,7 @@ Wide floor_divided(Wide a, Wide b) {
   return quotient - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
 }
 
-// The least and the greatest of what `f` makes of the ends.
+// Returns the least and the greatest result of `f` at the ends.
 template <class F>
 Interval corners(DType dtype, Interval a, Interval b, F&& f) {
   const Wide at[] = {f(a.lo, b.lo), f(a.lo, b.hi), f(a.hi, b.lo), f(a.hi, b.hi)};
@@ -28,7 +28,7 @@ Interval modulo(DType dtype, Interval a, Interval b) {
   return within(dtype, 0, b.hi - 1);
 }
 
-// Of kDivide: the sign is that of the dividend.
+// Returns the interval of kDivide's remainder, whose sign is that of the dividend.
 Interval remainder(DType dtype, Interval a, Interval b) {
   if (b.lo <= 0) return all_of(dtype);
   return within(dtype, a.lo >= 0 ? 0 : std::max<Wide>(a.lo, -Wide{b.hi} + 1),

@@ -7,9 +7,10 @@ namespace byoc::te {
 
 __extension__ typedef __int128 Wide;  // holds every sum and product of two int64_t
 
-/// [lo, hi] when a value of the type can be all of it, else all there is.
+/// Returns [lo, hi] when all of it is within the type, else the interval of the type.
 Interval within(DType dtype, Wide lo, Wide hi);
-/// Every value of the type; of u64, whose upper half Interval cannot say, the default.
+/// Returns the interval of every value of the type; for u64, whose upper half Interval cannot
+/// represent, the default.
 Interval all_of(DType dtype);
 
 /// Bounds of many expressions under one set of ranges, which may grow by new variables.

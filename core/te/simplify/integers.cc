@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of integers: sums, divisions by positive constants, order.
+// Rules for integers: sums, divisions by positive constants, order.
 #include <algorithm>
 #include <numeric>
 
@@ -30,7 +30,7 @@ Expr Simplifier::sum(const Expr& x) {
   return sum.expr();
 }
 
-// f*c * floor_div(y, c) + f * floor_mod(y, c) = f * y.
+// Replaces f*c * floor_div(y, c) + f * floor_mod(y, c) by f * y.
 void Simplifier::join_divisions(Linear& sum) {
   for (size_t k = 0; k < sum.terms.size(); ++k) {
     const Linear::Term modulo = sum.terms[k];
@@ -57,15 +57,16 @@ Expr Simplifier::divide(const Expr& x, const Expr& dividend, int64_t divisor, bo
   if (divisor == 1) return is_modulo ? int_constant(x.dtype(), 0) : dividend;
   std::optional<Quotient> parts = divide(linear(dividend), divisor);
   if (!parts) return x;
-  const Linear& wanted = is_modulo ? parts->remainder : parts->quotient;
-  for (const Linear::Term& term : wanted.terms) {
+  const Linear& result_form = is_modulo ? parts->remainder : parts->quotient;
+  for (const Linear::Term& term : result_form.terms) {
     if (term.x.same_as(x)) return x;  // nothing to do
   }
-  Expr result = wanted.expr();
+  Expr result = result_form.expr();
   return (*this)(result);
 }
 
-// x = divisor * quotient + remainder, 0 <= remainder < divisor; nullopt when something may wrap.
+// Finds x = divisor * quotient + remainder, 0 <= remainder < divisor; nullopt when
+// something may wrap.
 std::optional<Simplifier::Quotient> Simplifier::divide(const Linear& x, int64_t divisor) {
   if (!is_exact(x, bounds_)) return std::nullopt;
   Linear whole{x.dtype, {}, floor_divided(x.constant, divisor)};
@@ -89,7 +90,7 @@ std::optional<Simplifier::Quotient> Simplifier::divide(const Linear& x, int64_t 
   return Quotient{whole, parts->remainder};
 }
 
-// x = g * y + s with 0 <= s < g and g a divisor of the divisor: only y needs to be divided.
+// Finds x = g * y + s with 0 <= s < g and g a divisor of the divisor: only y needs to be divided.
 std::optional<Simplifier::Quotient> Simplifier::divide_parts(const Linear& x, int64_t divisor) {
   std::vector<int64_t> common;
   for (const Linear::Term& term : x.terms) common.push_back(std::gcd(term.factor, divisor));
@@ -120,7 +121,7 @@ Simplifier::Quotient Simplifier::divide_rest(const Linear& x, int64_t divisor) {
           linear(divide_term(dividend, divisor, true))};
 }
 
-// Divisions of divisions, by constants.
+// Joins divisions of divisions, by constants.
 Expr Simplifier::divide_term(const Expr& x, int64_t divisor, bool is_modulo) {
   const DType dtype = x.dtype();
   const Expr by = int_constant(dtype, divisor);

@@ -8,7 +8,7 @@
 namespace byoc::te {
 namespace {
 
-// a * b modulo 2^64.
+// Returns a * b modulo 2^64.
 int64_t times(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Integer expressions as sums: coefficient * term + ... + constant, modulo 2^bits.
+// Writes integer expressions as sums: coefficient * term + ... + constant, modulo 2^bits.
 #include <unordered_set>
 
 #include "core/te/simplify/bounds.h"
@@ -17,20 +17,20 @@ struct Linear {
   int64_t constant = 0;
 
   void add(const Linear& other, int64_t times);
-  /// As an expression: terms by the size of their factors, the constant last.
+  /// Returns the sum as an expression: terms by the size of their factors, the constant last.
   Expr expr() const;
 };
 
-/// Of an interned expression whose operands are simplified. Those in `opaque` are terms as they
-/// are.
+/// Returns the sum of an interned expression whose operands are simplified. Expressions in `opaque`
+/// are terms as they are.
 Linear linear_of(const Expr& x, const std::unordered_set<const void*>& opaque);
 
-/// The values a sum has as far as none wraps around; nullopt when they are too large to tell.
+/// The values of a sum while none wraps around; nullopt when they do not fit.
 struct WideInterval {
   Wide lo, hi;
 };
 std::optional<WideInterval> range_of(const Linear& sum, Bounds& bounds);
-/// Whether the sum never wraps around.
+/// Returns true when the sum never wraps around.
 bool is_exact(const Linear& sum, Bounds& bounds);
 
 }  // namespace byoc::te

@@ -14,7 +14,7 @@ class Simplifier {
 
   Expr operator()(const Expr& x);
   Interval bounds(const Expr& x) { return bounds_(x); }
-  /// What is known of a variable that no expression has named so far.
+  /// Sets the range of a variable that no expression has named so far.
   void set(const Var& var, Interval range) { ranges_[var.id()] = range; }
   const Ranges& ranges() const { return ranges_; }
 
@@ -49,7 +49,7 @@ class Simplifier {
   Ranges ranges_;
   Bounds bounds_;
   Interner interner_;
-  std::unordered_set<const void*> opaque_;  // sums too long to be taken apart
+  std::unordered_set<const void*> opaque_;  // sums too long to be split into terms
   std::unordered_map<const void*, std::pair<Expr, Expr>> done_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rewrite rules, from the operands upwards.
+// Applies rewrite rules, from the operands upwards.
 #include "byoc/te/simplify.h"
 
 #include <cmath>
@@ -26,7 +26,7 @@ bool is_constant(const Expr& x, double value) {
   return v != nullptr && v->value == value && std::signbit(v->value) == std::signbit(value);
 }
 
-// Functions that every correct implementation computes alike.
+// Returns true for functions that every correct implementation computes alike.
 bool is_exact(UnaryOp op) {
   return op <= UnaryOp::kSqrt || op == UnaryOp::kFloor || op == UnaryOp::kCeil ||
          op == UnaryOp::kTrunc || op == UnaryOp::kRound || op == UnaryOp::kIsNan ||

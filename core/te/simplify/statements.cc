@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simplifying the expressions of statements, in the ranges that their loops give.
+// Simplifies the expressions of statements, with the ranges that their loops give.
 #include "core/te/rewrite.h"
 #include "core/te/simplify/simplifier.h"
 
 namespace byoc::te {
 namespace {
 
-// Two loops may name one variable, so ranges are given up behind each loop: expressions are
-// simplified by a fresh Simplifier per loop body.
+// Two loops may name one variable, so ranges end with each loop: each loop body has a
+// Simplifier of its own.
 class Statements {
  public:
   explicit Statements(Ranges ranges) : ranges_(std::move(ranges)) {}

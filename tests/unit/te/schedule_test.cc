@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each primitive does and what it refuses, in its own words.
+// The effect of each primitive, and the messages of its refusals.
 #include "dags.h"
 #include "run.h"
 
@@ -18,7 +18,7 @@ TEST(Split, NamesTheLoopsOuterAndInner) {
   EXPECT_EQ(s.loops("t"), (std::vector<std::string>{"i0.o", "i0.i.o", "i0.i.i"}));
 }
 
-// The inner loop outside of the outer one: no part of either can be set aside.
+// The inner loop is outside of the outer one, so the remainder cannot be split off.
 TEST(Split, GuardsTheRestWhenTheInnerLoopStandsOutside) {
   Schedule s(chain(10));
   ASSERT_TRUE(s.split("t", "i0", 4).ok());
@@ -37,11 +37,11 @@ TEST(ComputeAt, ComputesTheRowsThatATileReads) {
   ASSERT_TRUE(s.compute_at("conv", "relu", "i1.o").ok());
   ASSERT_TRUE(s.compute_at("pad", "relu", "i1.o").ok());
   const std::string text = text_of(s);
-  EXPECT_TRUE(has(text, "stack pad: f32[2, 6, 8]")) << text;  // 4 rows, one more at each end
+  EXPECT_TRUE(has(text, "stack pad: f32[2, 6, 8]")) << text;  // 4 rows and one at each end
   EXPECT_TRUE(has(text, "stack conv: f32[1, 4, 6]")) << text;
 }
 
-// The window moves back into the tensor at its ends, and stays as large as elsewhere.
+// At the ends of the tensor the window is shifted to be inside; its size does not change.
 TEST(ComputeAt, MovesWindowsThatWouldLeaveTheTensor) {
   Builder b;
   Tensor x = b.placeholder("x", DType::kF32, {10});
@@ -68,7 +68,7 @@ TEST(ComputeAt, TakesWorkspaceBeyondFourKibibytes) {
   }
 }
 
-// One pass: maximum, exponentials, sum and quotient row by row.
+// There is one pass over the rows: maximum, exponentials, sum and quotient of each row.
 TEST(ComputeAt, FusesASoftmaxRowByRow) {
   Schedule s(softmax_like(4, 6));
   for (const char* stage : {"sum", "exp", "max"})
@@ -90,7 +90,8 @@ TEST(ComputeInline, LeavesNoTraceOfTheStage) {
             "  }\n}\n");
 }
 
-// Each stage reads the one before it twice, at indices written twice: as a tree 2^1000 nodes.
+// Each stage reads its predecessor twice, and its indices are shared. As
+// a tree the result has 2^1000 nodes.
 TEST(ComputeInline, KeepsAThousandDiamondsSmall) {
   Builder b;
   Tensor x = b.placeholder("x", DType::kF64, {2});
@@ -130,7 +131,7 @@ TEST(CacheRead, CopiesWhatATileReads) {
   EXPECT_TRUE(has(text_of(s), "stack w.cache: f32[3, 4]")) << text_of(s);
 }
 
-// Four sums at a time, then their sum: what a vector unit does.
+// Computes four partial sums at a time and then adds them, like a vector unit.
 TEST(Rfactor, SumsInLanes) {
   Builder b;
   Tensor x = b.placeholder("x", DType::kF32, {10});
@@ -163,8 +164,8 @@ TEST(TraceText, IsRefusedWithThePlace) {
   auto error = [](const char* text) { return parse_trace(text).status().message(); };
   EXPECT_EQ(error("split(a, i0, 4) split(b, i0, 4)"),
             "trace: expected ; between steps at letter 16, before \"split(b, i0, 4)\"");
-  EXPECT_EQ(error("split a"), "trace: expected ( behind split at letter 6, before \"a\"");
-  EXPECT_EQ(error("split(a, 4, i0)"), "trace: a name behind a number at letter 12, before \"i0)\"");
+  EXPECT_EQ(error("split a"), "trace: expected ( after split at letter 6, before \"a\"");
+  EXPECT_EQ(error("split(a, 4, i0)"), "trace: a name after a number at letter 12, before \"i0)\"");
   EXPECT_EQ(error("split(a, i0"), "trace: expected , or ) at letter 11, before \"\"");
   EXPECT_EQ(error("split(\"a"), "trace: a name without closing quote at letter 8, before \"\"");
   EXPECT_EQ(error("(a)"), "trace: expected a name at letter 0, before \"(a)\"");
@@ -180,12 +181,12 @@ TEST(Replay, NamesTheStepThatFails) {
   EXPECT_EQ(error("split(t, i0, 4); splat(t, i0.o, 2)"),
             "step 2 of the trace: there is no primitive splat; did you mean \"split\"?");
   EXPECT_EQ(error("split(t, i0)"),
-            "step 1 of the trace: split of 1 names and 0 numbers behind the stage");
+            "step 1 of the trace: split of 1 names and 0 numbers after the stage");
   EXPECT_EQ(error("split(t, i1, 4)"),
             "step 1 of the trace: split(t, i1, 4): t has no loop i1; it has i0");
 }
 
-// relu(-x) by a compute that a selector chose.
+// Returns relu(-x) with the compute `compute`, as if a selector chose it.
 Dag chosen(const char* compute) {
   Builder b;
   Tensor x = b.placeholder("x", DType::kF32, {4});
@@ -212,23 +213,23 @@ TEST(ForCompute, KeepsATraceFromADagOfAnotherChoice) {
 }
 
 TEST(ScheduleBy, AsksOneAfterTheOther) {
-  int asked = 0;
+  int calls = 0;
   ScheduleProvider nothing = [&](const Dag&) -> std::optional<Result<Schedule>> {
-    ++asked;
+    ++calls;
     return std::nullopt;
   };
   ScheduleProvider generic = [](const Dag& dag) { return Result<Schedule>(Schedule(dag)); };
   ScheduleProvider wrong = [](const Dag&) { return Result<Schedule>(failed("broken history")); };
   const ScheduleProvider found[] = {nothing, generic, wrong}, broken[] = {wrong, generic};
   EXPECT_TRUE(schedule_by(found, chain(4)).ok());
-  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(calls, 1);
   EXPECT_EQ(schedule_by(broken, chain(4)).status().message(), "broken history");
   Result<Schedule> none = schedule_by(std::span(found, 1), chain(4));
   EXPECT_EQ(none.status().code(), Code::kNotFound);
   EXPECT_EQ(none.status().message(), "none of 1 schedule providers has a schedule for chain");
 }
 
-// Every refusal, in its words; the schedule is as before.
+// Checks the message of every refusal, and that the schedule is unchanged.
 class Refusals : public testing::Test {
  protected:
   Schedule s{matmul_bias_relu(4, 6, 8)};
@@ -305,12 +306,12 @@ TEST_F(Refusals, OfParallel) {
   ASSERT_TRUE(s.compute_at("add", "relu", "i0").ok());
   ASSERT_TRUE(s.parallel("relu", "i0").ok());
   refuses(s.parallel("relu", "i1"),
-          "parallel(relu, i1): it would stand inside or around the parallel loop i0 of relu");
+          "parallel(relu, i1): it would be inside or around the parallel loop i0 of relu");
   refuses(s.parallel("add", "i1"),
-          "parallel(add, i1): it would stand inside or around the parallel loop i0 of relu");
+          "parallel(add, i1): it would be inside or around the parallel loop i0 of relu");
   ASSERT_TRUE(s.parallel("matmul", "i0").ok());
   refuses(s.compute_at("matmul", "relu", "i0"),
-          "compute_at(matmul, relu, i0): the parallel loop i0 of matmul would stand inside i0 of "
+          "compute_at(matmul, relu, i0): the parallel loop i0 of matmul would be inside i0 of "
           "relu");
 }
 

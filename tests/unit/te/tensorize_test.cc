@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops in whose place a micro-kernel stands: where it fits, where it does not, and what it
-// computes. Inputs are small integers, so sums are exact in any order.
+// Loops that are replaced by a micro-kernel: when it matches, when it does not, and its results.
+// Inputs are small integers, so sums are exact in any order.
 #include "intrins.h"
 #include "run.h"
 
@@ -24,7 +24,7 @@ std::vector<float> counting(int64_t n) {
   return out;
 }
 
-// relu(x w + bias), row by row and sum by sum.
+// Computes relu(x w + bias) with plain loops.
 std::vector<float> expected(int64_t m, int64_t k, int64_t n) {
   const auto x = counting(m * k), w = counting(k * n), bias = counting(n);
   std::vector<float> out;
@@ -49,7 +49,7 @@ std::vector<float> result_of(const Schedule& s, int64_t m, int64_t k, int64_t n)
     ASSERT_TRUE(status_.ok()) << status_.to_string(); \
   } while (false)
 
-// Tiles of 4 x 8 sums that one call adds all of the reduction to.
+// Schedules tiles of 4 x 8 sums. One call per tile computes the whole reduction.
 void schedule_tiles(Schedule& s) {
   BYOC_APPLY(s.tile("matmul", "i0", "i1", 4, 8));
   BYOC_APPLY(s.tensorize("matmul", "i0.i", tile_4x8()));
@@ -80,7 +80,7 @@ TEST(Tensorize, LeavesRestsAsLoops) {
   Schedule s(matmul_bias_relu(10, 5, 19));
   ASSERT_NO_FATAL_FAILURE(schedule_tiles(s));
   EXPECT_EQ(count(text_of(s), "tile_4x8("), 1u);
-  EXPECT_EQ(count(text_of(s), "(x["), 3u);  // below, to the right, in the corner
+  EXPECT_EQ(count(text_of(s), "(x["), 3u);  // rows, columns and corner
   EXPECT_EQ(result_of(s, 10, 5, 19), expected(10, 5, 19));
 }
 
@@ -155,7 +155,7 @@ TEST(Tensorize, IsDroppedWhereLaterPrimitivesMoveWhatItReads) {
   ASSERT_NO_FATAL_FAILURE(schedule_tiles(s));
   BYOC_APPLY(s.cache_read("w", "matmul"));
   BYOC_APPLY(s.compute_at("w.cache", "matmul", "i1.o"));
-  EXPECT_EQ(count(text_of(s), "tile_4x8("), 1u) << "copies of w are as dense";
+  EXPECT_EQ(count(text_of(s), "tile_4x8("), 1u) << "a copy of w is dense, too";
   EXPECT_EQ(result_of(s, 8, 5, 16), expected(8, 5, 16));
 }
 
@@ -186,7 +186,7 @@ TEST_F(TensorizeRefusal, OfLoopsThatComputeSomethingElse) {
 
 TEST_F(TensorizeRefusal, OfOtherNumbersOfLoopsAndExtents) {
   refuses(s.tensorize("matmul", "i1", tile_4x8()),
-          "tensorize(matmul, i1, tile_4x8): tile_4x8 wants 3 loops, and these are 2");
+          "tensorize(matmul, i1, tile_4x8): tile_4x8 needs 3 loops, found 2");
   refuses(s.tensorize("matmul", "i0", tile_4x8()),
           "tensorize(matmul, i0, tile_4x8): no order of its loops has the extents of tile_4x8: i0 "
           "runs 8 times, i0 4 times");
@@ -201,7 +201,7 @@ TEST_F(TensorizeRefusal, OfStridesThatTheKernelCannotDo) {
                [&](const Indices& i, const Indices& r) { return x(i[0], r[0]) * w(i[1], r[0]); });
   Schedule transposed(b.finish("f", {x, w}, {y}));
   refuses(transposed.tensorize("y", "i0", square),
-          "tensorize(y, i0, square): w moves by 5 elements along i1, and square wants steps of 1");
+          "tensorize(y, i0, square): w moves by 5 elements along i1, and square needs steps of 1");
 }
 
 TEST_F(TensorizeRefusal, OfPlacesThatAreNoMultiplesOfTheLoops) {
@@ -224,7 +224,7 @@ TEST_F(TensorizeRefusal, OfLoopsThatHoldMore) {
   ASSERT_TRUE(guarded.split("relu", "i1", 2).ok());
   ASSERT_TRUE(guarded.reorder("relu", {"i1.i", "i1.o"}).ok());
   refuses(guarded.tensorize("relu", "i1.o", clamp()),
-          "tensorize(relu, i1.o, clamp): a condition stands inside its loops");
+          "tensorize(relu, i1.o, clamp): a condition is inside its loops");
 }
 
 TEST_F(TensorizeRefusal, OfWhateverWouldChangeItsLoops) {
@@ -249,7 +249,7 @@ TEST_F(TensorizeRefusal, OfDeclarationsThatSayNothing) {
   Tensor c = b.compute("c", {n}, [&](const Indices& i) { return a(i[0] + 1); });
   refuses(s.tensorize("relu", "i1", {"shift", b.finish("f", {a}, {c}), {}}),
           "tensorize(relu, i1, shift): micro-kernel shift is declared wrongly: a tensor is read at "
-          "two places, or an axis stands elsewhere than as an index");
+          "two places, or an axis is used other than as an index");
   TensorIntrin short_one = clamp();
   short_one.strides = {{1}};
   refuses(s.tensorize("relu", "i1", short_one),
