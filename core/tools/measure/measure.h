@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Timing sessions: each is warmed up, then they take turns, so that a slow minute of the machine
-// affects all of them.
+// Times sessions. Each is warmed up, then all are measured in turns, so that a slow minute of the
+// machine affects all of them.
 #include <functional>
 #include <span>
 
@@ -9,8 +9,7 @@
 
 namespace byoc::driver {
 
-/// Times of one thing in the order they were taken; one sample is the mean of `runs_per_sample`
-/// runs.
+/// Times in the order of measurement. One sample is the mean of `runs_per_sample` runs.
 struct Samples {
   std::vector<double> ns;
   uint64_t runs_per_sample = 1;
@@ -19,14 +18,14 @@ struct Samples {
 struct Spread {
   double median = 0, p5 = 0, p95 = 0, min = 0;  // nanoseconds
 };
-/// Percentiles between two samples are interpolated, as numpy.percentile does. All 0 without
-/// samples.
+/// Returns the percentiles of the samples, interpolated between two samples as numpy.percentile
+/// does; all 0 when there are no samples.
 Spread spread_of(std::vector<double> ns);
 
 /// A session with its inputs, its outputs and the times of its runs.
 class TimedSession {
  public:
-  /// Runs once; `first_run_ns` is that run's time.
+  /// Makes a context and tensors, and runs once; `first_run_ns` is the time of that run.
   static Result<std::unique_ptr<TimedSession>> make(std::unique_ptr<Session> session,
                                                     std::span<const Tensor> inputs);
   Status run() { return session_->run(*context_, in_, out_); }
@@ -49,15 +48,15 @@ class TimedSession {
 };
 
 struct TimingPlan {
-  double warmup_s = 0.2, min_time_s = 1;  // of each session
-  uint32_t rounds = 5;                    // in so many turns
+  double warmup_s = 0.2, min_time_s = 1;  // seconds for each session
+  uint32_t rounds = 5;                    // the number of turns of each session
 };
 
 /// Called with the current phase and its progress; returns false to stop.
 using Watch = std::function<bool(std::string_view what, uint64_t done, uint64_t total)>;
 
 /// Fills samples and steps of all sessions. Errors: those of a run; kCancelled, slug "interrupted",
-/// when `watch` returned false: what was measured until then stays.
+/// when `watch` returns false. The sessions keep the samples measured until then.
 Status measure(std::span<TimedSession* const> sessions, const TimingPlan& plan, const Watch& watch);
 
 }  // namespace byoc::driver

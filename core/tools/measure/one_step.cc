@@ -6,7 +6,8 @@
 namespace byoc::driver {
 namespace {
 
-/// A place, where nothing that is empty hides what begins at its offset.
+/// Identifies the value at a place: kind, offset or index, and whether it has no elements. A value
+/// without elements can have the offset of another value.
 using Key = std::tuple<Place::Kind, uint64_t, bool>;
 
 Key key(const Step& step, size_t k) {
@@ -19,7 +20,7 @@ Key key(const Step& step, size_t k) {
 
 Result<std::vector<std::vector<Source>>> sources_of_steps(const Program& program) {
   std::vector<std::vector<Source>> out;
-  std::map<Key, uint32_t> now;  // which result stands at a place
+  std::map<Key, uint32_t> now;  // the result that was last written to a place
   uint32_t results = 0;
   for (const Step& step : program.steps) {
     auto& sources = out.emplace_back();
@@ -69,7 +70,7 @@ Executable one_step(const Executable& executable, size_t index) {
   program.steps = {executable.program.steps[index]};
   Step& step = program.steps[0];
   if (step.module != Step::kHostExtern) {
-    out.modules = {executable.modules[step.module]};  // the others need not be loaded
+    out.modules = {executable.modules[step.module]};  // the step uses no other module
     step.module = 0;
   }
   for (size_t k = 0; k < step.args.size(); ++k) {

@@ -31,14 +31,14 @@ std::string gflops_text(const std::optional<double>& flops, double ns) {
 
 Json number(std::optional<double> value) { return value ? Json(*value) : Json(); }
 
-/// One step of the program, measured.
+/// The times of one step of the program.
 struct Row {
   ProfileRow step;
   Spread spread;
   std::optional<double> flops;
 };
 
-/// None when the work was interrupted before the steps were timed.
+/// Returns the samples of a step; none when the work was interrupted before the steps were timed.
 const Samples& samples_of(const TimedSession& timed, size_t step) {
   static const Samples kNone;
   return step < timed.steps.size() ? timed.steps[step] : kNone;
@@ -78,7 +78,8 @@ std::string short_words(const std::string& text) {
   return text.size() <= kMost ? text : text.substr(0, kMost - 3) + "...";
 }
 
-/// The slowest first; all of them, or the first twenty and how many are left.
+/// Returns a table of the regions, the slowest first: all of them, or the first twenty and the
+/// number of the others.
 std::string region_table(const std::vector<Row>& rows, bool all) {
   double sum = sum_of_medians(rows);
   std::vector<size_t> order(rows.size());
@@ -109,7 +110,7 @@ std::string region_table(const std::vector<Row>& rows, bool all) {
                             " together (-v or --json has them)\n");
 }
 
-/// Rows of regions added up by what `name` gives, the slowest first.
+/// Returns a table of the regions' times, added up per result of `name`, the slowest first.
 template <class Name>
 std::string sums_table(const std::vector<Row>& rows, const std::string& title, Name&& name) {
   struct Sum {
@@ -146,7 +147,7 @@ std::string runner_table(const std::vector<Row>& rows) {
   return sums_table(rows, "run by", [](const ProfileRow& step) { return step.runner; });
 }
 
-/// What plugins say their kernels are made of.
+/// Returns a table of the times by the implementations that the plugins report.
 std::string kernel_table(const std::vector<Row>& rows) {
   return sums_table(rows, "kernel", [](const ProfileRow& step) {
     return cat(step.runner, ": ", short_words(step.implementation));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What `byoc bench` found, for people and as JSON.
+// The results of `byoc bench`, as text and as JSON.
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
@@ -14,7 +14,7 @@ namespace byoc::driver {
 /// One configuration that was measured.
 struct Benched {
   uint32_t threads = 1;
-  std::optional<double> compile_ns;  // of what was not compiled already
+  std::optional<double> compile_ns;  // empty for an artifact, which is compiled already
   double load_ns = 0;
   std::unique_ptr<TimedSession> timed;
   std::vector<ComparedValue> outputs;  // empty when nothing was compared
@@ -24,13 +24,13 @@ struct BenchReport {
   std::string model, region;  // region empty: all of the model
   std::vector<NamedTensor> input_types;
   std::vector<cli::NamedInput> inputs;
-  std::string reference;     // the plugin the outputs were compared with; empty: none
-  std::string why_no_check;  // when there is none
+  std::string reference;     // the plugin whose outputs were compared; empty: none
+  std::string why_no_check;  // the reason why `reference` is empty
   TimingPlan plan;
   std::vector<Benched> all;
 };
 
-/// Flops of one run; nothing when some step is run by the host, of which nothing is known.
+/// Returns the flops of one run; nothing when the host runs a step, whose flops are not known.
 std::optional<double> flops_of(const Session& session);
 std::string bench_text(const BenchReport& report, bool all_regions);
 nlohmann::ordered_json bench_json(const BenchReport& report);

@@ -7,7 +7,7 @@
 namespace byoc::driver {
 namespace {
 
-/// "axes=a.npy": the reader for its ending; null when the value stands in the text.
+/// Returns the reader for the file of "axes=a.npy"; null when the text itself has the value.
 const std::function<Result<Tensor>(const std::string&)>* reader_for(
     const std::string& text, const cli::TensorReaders& readers) {
   for (const auto& [ending, reader] : readers) {
@@ -23,7 +23,7 @@ Result<std::pair<std::string, BoundTensor>> parse_one(const std::string& text,
   if (read == nullptr) return parse_binding(model, text);
   size_t equals = text.find('=');
   if (equals == text.npos || equals == 0)
-    return cli::usage_error(cat("--bind wants NAME=VALUE, not \"", text, "\""));
+    return cli::usage_error(cat("--bind expects NAME=VALUE, not \"", text, "\""));
   BYOC_TRY(Tensor tensor, (*read)(text.substr(equals + 1)));
   return std::pair(text.substr(0, equals), bound_tensor(tensor));
 }

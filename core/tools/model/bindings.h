@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What --shape and --bind say.
+// Parses the arguments of --shape and --bind.
 #include <map>
 
 #include "byoc/import.h"
@@ -10,16 +10,16 @@
 
 namespace byoc::driver {
 
-/// .npy and .pb.
+/// Returns the readers of .npy and .pb files.
 cli::TensorReaders tensor_readers();
-/// "x=1x3x224x224" and "N=1". Errors: slug "usage".
+/// Parses "x=1x3x224x224" and "N=1". Errors: slug "usage".
 Result<std::map<std::string, std::vector<int64_t>>> parse_shapes(
     const std::vector<std::string>& texts);
-/// "axes=[0,1]" as parse_binding takes it, and "axes=a.npy"; `model` has the inputs in its entry
-/// function.
+/// Parses "axes=[0,1]", as parse_binding does, and "axes=a.npy". The inputs are those of the entry
+/// function of `model`.
 Result<std::map<std::string, BoundTensor>> parse_bindings(const std::vector<std::string>& texts,
                                                           const IRModule& model);
-/// A module with these inputs and nothing else.
+/// Returns a module with these inputs and no ops.
 IRModule signature_module(const std::vector<ModelInput>& inputs);
 BoundTensor bound_tensor(const Tensor& tensor);
 

@@ -12,28 +12,28 @@
 namespace byoc::driver {
 namespace {
 
-/// How far `got` may lie from `wanted`.
-using Allowed = std::function<double(double wanted)>;
+/// Returns the largest difference that is allowed for an expected value.
+using Allowed = std::function<double(double expected)>;
 
-/// The error of one element: 0 when they are the same, infinite when no tolerance covers it.
-double error_of(double got, double wanted) {
-  if (got == wanted || (std::isnan(got) && std::isnan(wanted))) return 0;
-  double error = std::abs(got - wanted);
+/// Returns the error of one element: 0 when both are equal, infinite when no tolerance applies.
+double error_of(double got, double expected) {
+  if (got == expected || (std::isnan(got) && std::isnan(expected))) return 0;
+  double error = std::abs(got - expected);
   return std::isfinite(error) ? error : INFINITY;
 }
 
 template <class T>
-void compare_floats(const Tensor& got, const Tensor& wanted, const Allowed& allowed,
+void compare_floats(const Tensor& got, const Tensor& expected, const Allowed& allowed,
                     Difference& out) {
   auto* a = reinterpret_cast<const T*>(got.data());
-  auto* b = reinterpret_cast<const T*>(wanted.data());
-  int64_t n = num_elements(wanted.spec());
+  auto* b = reinterpret_cast<const T*>(expected.data());
+  int64_t n = num_elements(expected.spec());
   double worst_excess = -INFINITY;
   for (int64_t k = 0; k < n; ++k) {
     double x = static_cast<double>(a[k]), y = static_cast<double>(b[k]);
     double error = error_of(x, y);
     if (error == 0) continue;
-    // Where `wanted` is NaN or infinite, so is what is allowed of it: no tolerance applies.
+    // An infinite error is never allowed, although allowed(y) may be infinite when y is.
     double excess = std::isfinite(error) ? error - allowed(y) : INFINITY;
     if (excess > 0) out.is_equal = false;
     if (excess <= worst_excess) continue;
@@ -41,15 +41,15 @@ void compare_floats(const Tensor& got, const Tensor& wanted, const Allowed& allo
     out.max_error = error;
     out.worst = k;
     out.got = x;
-    out.wanted = y;
+    out.expected = y;
   }
 }
 
 template <class T>
-void compare_exactly(const Tensor& got, const Tensor& wanted, Difference& out) {
+void compare_exactly(const Tensor& got, const Tensor& expected, Difference& out) {
   auto* a = reinterpret_cast<const T*>(got.data());
-  auto* b = reinterpret_cast<const T*>(wanted.data());
-  int64_t n = num_elements(wanted.spec());
+  auto* b = reinterpret_cast<const T*>(expected.data());
+  int64_t n = num_elements(expected.spec());
   for (int64_t k = 0; k < n; ++k) {
     double error = std::abs(static_cast<double>(a[k]) - static_cast<double>(b[k]));
     if (a[k] == b[k] || (!out.is_equal && error <= out.max_error)) continue;
@@ -57,19 +57,19 @@ void compare_exactly(const Tensor& got, const Tensor& wanted, Difference& out) {
   }
 }
 
-Difference compare(const Tensor& got, const Tensor& wanted, double largest,
+Difference compare(const Tensor& got, const Tensor& expected, double largest,
                    const Allowed& allowed) {
   Difference out;
-  if (got.spec() != wanted.spec()) {
+  if (got.spec() != expected.spec()) {
     out.is_equal = false;
-    out.reason = cat("it is ", got.spec(), ", ", wanted.spec(), " is wanted");
+    out.reason = cat("it is ", got.spec(), ", expected ", expected.spec());
     return out;
   }
   out.largest = largest;
   with_element_type(got.spec().dtype, [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_integral_v<T>) compare_exactly<T>(got, wanted, out);
-    else compare_floats<T>(got, wanted, allowed, out);
+    if constexpr (std::is_integral_v<T>) compare_exactly<T>(got, expected, out);
+    else compare_floats<T>(got, expected, allowed, out);
   });
   return out;
 }
@@ -91,14 +91,15 @@ std::string index_text(int64_t flat, const std::vector<int64_t>& dims) {
 
 }  // namespace
 
-Difference compare_to_largest(const Tensor& got, const Tensor& wanted, double tolerance) {
-  double scale = value_scale(wanted);
-  return compare(got, wanted, scale,
+Difference compare_to_largest(const Tensor& got, const Tensor& expected, double tolerance) {
+  double scale = value_scale(expected);
+  return compare(got, expected, scale,
                  [&](double value) { return allowed_error(value, scale, tolerance); });
 }
 
-Difference compare_each(const Tensor& got, const Tensor& wanted, double relative, double absolute) {
-  return compare(got, wanted, value_scale(wanted),
+Difference compare_each(const Tensor& got, const Tensor& expected, double relative,
+                        double absolute) {
+  return compare(got, expected, value_scale(expected),
                  [&](double value) { return absolute + relative * std::abs(value); });
 }
 
@@ -111,23 +112,24 @@ std::string describe(const Difference& difference, const TensorSpec& spec) {
           : "";
   return cat("max error ", short_number(difference.max_error), of_max, ", worst ",
              index_text(difference.worst, spec.dims), " ", short_number(difference.got),
-             " instead of ", short_number(difference.wanted));
+             " instead of ", short_number(difference.expected));
 }
 
 namespace {
-/// Sixteen-bit floats round to 2^-11 (f16) and 2^-8 (bf16) at every step.
-double tolerance_for(DType dtype, double wanted) {
-  if (wanted >= 0) return wanted;
+/// Returns the tolerance for a dtype. Floats of 16 bits are rounded at every step, with relative
+/// errors up to 2^-11 (f16) and 2^-8 (bf16).
+double tolerance_for(DType dtype, double expected) {
+  if (expected >= 0) return expected;
   if (dtype == DType::kF16) return 5e-3;
   if (dtype == DType::kBF16) return 4e-2;
   return 1e-4;
 }
 }  // namespace
 
-ComparedValue compare_value(std::string name, const Tensor& got, const Tensor& wanted,
+ComparedValue compare_value(std::string name, const Tensor& got, const Tensor& expected,
                             double tolerance) {
-  double allowed = tolerance_for(wanted.spec().dtype, tolerance);
-  return {std::move(name), got.spec(), allowed, compare_to_largest(got, wanted, allowed)};
+  double allowed = tolerance_for(expected.spec().dtype, tolerance);
+  return {std::move(name), got.spec(), allowed, compare_to_largest(got, expected, allowed)};
 }
 
 std::string value_text(const ComparedValue& value) {

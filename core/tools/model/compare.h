@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Are two tensors equal enough, and if not, where they differ most.
+// Compares two tensors within a tolerance, and finds the element that differs most.
 #include <nlohmann/json_fwd.hpp>
 
 #include "byoc/runtime/tensor.h"
@@ -9,21 +9,23 @@ namespace byoc::driver {
 
 struct Difference {
   bool is_equal = true;
-  std::string reason;                 // types differ; else empty
+  std::string reason;                 // when the types differ; else empty
   double max_error = 0, largest = 0;  // at `worst`; value_scale of the reference
   int64_t worst = -1;                 // flat index of the worst element, -1: none differs
-  double got = 0, wanted = 0;         // there
+  double got = 0, expected = 0;       // at `worst`
 };
 
-/// Floats: |got - wanted| <= tolerance * max(value_scale(wanted), |wanted|) for each element, where
-/// value_scale is the largest |wanted|, masks left out (value_scale.h). NaN equals NaN, infinities
-/// must be the same. Integers and bools: equal.
-Difference compare_to_largest(const Tensor& got, const Tensor& wanted, double tolerance);
-/// Floats: |got - wanted| <= absolute + relative * |wanted| for each element, as numpy.allclose has
-/// it.
-Difference compare_each(const Tensor& got, const Tensor& wanted, double relative, double absolute);
-/// "max error 0.31 (2.4e-1 of max), worst [0,17] 3.12 instead of 2.81", or why they cannot be
-/// compared.
+/// Compares two tensors. Floats are equal when for each element
+///   |got - expected| <= tolerance * max(value_scale(expected), |expected|)
+/// where value_scale is the largest |expected| without masks (value_scale.h). NaN equals NaN,
+/// infinities must be equal. Integers and bools must be equal.
+Difference compare_to_largest(const Tensor& got, const Tensor& expected, double tolerance);
+/// Compares likewise, with |got - expected| <= absolute + relative * |expected| for each element,
+/// as numpy.allclose does.
+Difference compare_each(const Tensor& got, const Tensor& expected, double relative,
+                        double absolute);
+/// Returns "max error 0.31 (2.4e-1 of max), worst [0,17] 3.12 instead of 2.81", or the reason why
+/// they cannot be compared.
 std::string describe(const Difference& difference, const TensorSpec& spec);
 
 struct ComparedValue {
@@ -32,11 +34,11 @@ struct ComparedValue {
   double allowed = 0;  // of the largest value
   Difference difference;
 };
-/// compare_to_largest with `tolerance`, or when that is negative with what fits the dtype: 1e-4,
-/// more for sixteen-bit floats.
-ComparedValue compare_value(std::string name, const Tensor& got, const Tensor& wanted,
+/// Calls compare_to_largest with `tolerance`. When that is negative, the tolerance depends on the
+/// dtype: 1e-4, more for floats of 16 bits.
+ComparedValue compare_value(std::string name, const Tensor& got, const Tensor& expected,
                             double tolerance);
-/// "f32[1,10]: max error ..., allowed 0.0001 of max".
+/// Returns "f32[1,10]: max error ..., allowed 0.0001 of max".
 std::string value_text(const ComparedValue& value);
 nlohmann::ordered_json to_json(const ComparedValue& value);
 

@@ -24,34 +24,36 @@ Result<std::vector<PbTensor>> read_numbered(const std::string& folder, std::stri
   }
 }
 
-/// NumPy has no bfloat16: ONNX writes such tensors as the 16-bit integers that hold their bits.
-bool is_bfloat_as_bits(const TensorSpec& stored, const TensorSpec& wanted) {
-  return stored.dtype == DType::kU16 && wanted.dtype == DType::kBF16 && stored.dims == wanted.dims;
+/// Returns true for a bfloat16 tensor stored as u16. NumPy has no bfloat16, so ONNX writes such
+/// tensors as integers that have their bits.
+bool is_bfloat_as_bits(const TensorSpec& stored, const TensorSpec& expected) {
+  return stored.dtype == DType::kU16 && expected.dtype == DType::kBF16 &&
+         stored.dims == expected.dims;
 }
 
-Result<Tensor> copy_as(const Tensor& stored, const TensorSpec& wanted) {
-  if (!is_bfloat_as_bits(stored.spec(), wanted)) return stored.copy();
-  BYOC_TRY(Tensor tensor, Tensor::make(wanted));
+Result<Tensor> copy_as(const Tensor& stored, const TensorSpec& expected) {
+  if (!is_bfloat_as_bits(stored.spec(), expected)) return stored.copy();
+  BYOC_TRY(Tensor tensor, Tensor::make(expected));
   BYOC_CHECK(tensor.size_bytes() == stored.size_bytes(), tensor.spec(), " from ", stored.spec());
   std::memcpy(tensor.data(), stored.data(), stored.size_bytes());
   return tensor;
 }
 
 Result<std::vector<Tensor>> match(std::vector<PbTensor> tensors,
-                                  const std::vector<NamedTensor>& wanted, std::string_view what) {
+                                  const std::vector<NamedTensor>& expected, std::string_view what) {
   std::vector<Tensor> matched;
-  for (size_t k = 0; k < wanted.size(); ++k) {
+  for (size_t k = 0; k < expected.size(); ++k) {
     auto found = std::find_if(tensors.begin(), tensors.end(),
-                              [&](const PbTensor& t) { return t.name == wanted[k].name; });
-    if (found == tensors.end() && tensors.size() == wanted.size())
+                              [&](const PbTensor& t) { return t.name == expected[k].name; });
+    if (found == tensors.end() && tensors.size() == expected.size())
       found = tensors.begin() + static_cast<std::ptrdiff_t>(k);
     if (found == tensors.end()) {
-      return data_set_error(cat("the data set has no ", what, " \"", wanted[k].name, "\""));
+      return data_set_error(cat("the data set has no ", what, " \"", expected[k].name, "\""));
     }
-    BYOC_TRY(Tensor copy, copy_as(found->tensor, wanted[k].type));
-    if (what == "input" && copy.spec() != wanted[k].type) {
-      return data_set_error(cat(what, " \"", wanted[k].name, "\" of the data set is ", copy.spec(),
-                                ", the model wants ", wanted[k].type));
+    BYOC_TRY(Tensor copy, copy_as(found->tensor, expected[k].type));
+    if (what == "input" && copy.spec() != expected[k].type) {
+      return data_set_error(cat(what, " \"", expected[k].name, "\" of the data set is ",
+                                copy.spec(), ", the model expects ", expected[k].type));
     }
     matched.push_back(std::move(copy));
   }
@@ -71,13 +73,13 @@ Result<std::vector<PbTensor>> read_stored_outputs(const std::string& folder) {
 }
 
 Result<std::vector<Tensor>> match_inputs(std::vector<PbTensor> tensors,
-                                         const std::vector<NamedTensor>& wanted) {
-  return match(std::move(tensors), wanted, "input");
+                                         const std::vector<NamedTensor>& expected) {
+  return match(std::move(tensors), expected, "input");
 }
 
 Result<std::vector<Tensor>> match_outputs(std::vector<PbTensor> tensors,
-                                          const std::vector<NamedTensor>& wanted) {
-  return match(std::move(tensors), wanted, "output");
+                                          const std::vector<NamedTensor>& expected) {
+  return match(std::move(tensors), expected, "output");
 }
 
 }  // namespace byoc::driver

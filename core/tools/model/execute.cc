@@ -17,8 +17,8 @@ Result<std::vector<Tensor>> make_tensors(const std::vector<NamedTensor>& types) 
 
 namespace {
 
-// NaN in each float, another value than 0 in each integer: a kernel that leaves memory unwritten
-// shows.
+// Fills a tensor with NaN, or with integers that are not 0, so that elements that a kernel does not
+// write are found.
 void fill_with_canary(Tensor& tensor) {
   const int byte = is_float(tensor.spec().dtype) ? 0xFF : 0xA5;
   if (tensor.size_bytes() != 0) std::memset(tensor.data(), byte, tensor.size_bytes());
@@ -42,7 +42,7 @@ Result<std::vector<Tensor>> execute(Executable executable, std::shared_ptr<const
   BYOC_TRY(auto session,
            Session::load(std::move(executable), std::move(plugins), {.threads = threads}));
   BYOC_TRY_STATUS(session->check_externs());
-  ::setenv("BYOC_CANARY", "1", 0);  // memory between the steps, unless the user wants it otherwise
+  ::setenv("BYOC_CANARY", "1", 0);  // likewise for memory between steps, unless the user has set it
   BYOC_TRY(auto context, session->make_context());
   return execute(*session, *context, inputs);
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Running what was built, once.
+// Runs a compiled program once.
 #include <span>
 
 #include "byoc/runtime/session.h"
 
 namespace byoc::driver {
 
-/// Outputs in the program's order; inputs likewise.
+/// Runs the session on `inputs` and returns the outputs, both in the program's order.
 Result<std::vector<Tensor>> execute(const Session& session, Context& context,
                                     std::span<const Tensor> inputs);
-/// Loads, runs, unloads.
+/// Loads the program, runs it once and unloads it.
 Result<std::vector<Tensor>> execute(Executable executable, std::shared_ptr<const PluginSet> plugins,
                                     uint32_t threads, std::span<const Tensor> inputs);
 Result<std::vector<Tensor>> make_tensors(const std::vector<NamedTensor>& types);

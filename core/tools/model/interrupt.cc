@@ -11,7 +11,7 @@
 namespace byoc::driver {
 namespace {
 
-std::atomic<bool> watched{false}, asked{false};
+std::atomic<bool> watched{false}, signalled{false};
 std::atomic<Cancellation*> cancellation{nullptr};
 static_assert(std::atomic<bool>::is_always_lock_free &&
                   std::atomic<Cancellation*>::is_always_lock_free,
@@ -20,7 +20,7 @@ static_assert(std::atomic<bool>::is_always_lock_free &&
 extern "C" void on_signal(int) {
   Cancellation* polled = cancellation.load();
   if (polled != nullptr && !polled->is_polled()) polled = nullptr;
-  if ((watched.load() || polled != nullptr) && !asked.exchange(true)) {
+  if ((watched.load() || polled != nullptr) && !signalled.exchange(true)) {
     if (polled != nullptr) polled->cancel();
     return;
   }
@@ -49,11 +49,11 @@ Cancellation& user_cancellation() {
 }
 
 Interrupt::Interrupt() {
-  asked = watched = false;
+  signalled = watched = false;
   install_handlers();
 }
 Interrupt::~Interrupt() { watched = false; }
-bool Interrupt::requested() const { return asked; }
+bool Interrupt::requested() const { return signalled; }
 void Interrupt::set_watched(bool on) { watched = on; }
 
 }  // namespace byoc::driver

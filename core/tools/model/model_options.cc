@@ -21,7 +21,7 @@ Status model_error(std::string message) {
   return invalid(std::move(message)).with_slug("model-file");
 }
 
-/// "A,B" and repeated flags alike.
+/// Splits the arguments of a repeated flag at commas: "A,B" is the same as two flags.
 std::vector<std::string> split_list(const std::vector<std::string>& texts) {
   std::vector<std::string> out;
   for (const std::string& text : texts) {
@@ -37,7 +37,7 @@ std::vector<std::string> split_list(const std::vector<std::string>& texts) {
 Status add_plugin_option(const std::string& text, PluginSearch& search) {
   size_t dot = text.find('.'), equals = text.find('=');
   if (dot == 0 || dot == text.npos || equals == text.npos || equals <= dot + 1) {
-    return cli::usage_error(cat("--plugin-option wants PLUGIN.NAME=VALUE, not \"", text, "\""));
+    return cli::usage_error(cat("--plugin-option expects PLUGIN.NAME=VALUE, not \"", text, "\""));
   }
   search.options[text.substr(0, dot)][text.substr(dot + 1, equals - dot - 1)] =
       text.substr(equals + 1);
@@ -84,8 +84,8 @@ void add_plugin_options(cli::Command& command, PluginFlags& flags) {
 void add_build_options(cli::Command& command, ModelOptions& options) {
   auto& all = command.options;
   all.push_back({"--compiler", "A,B", "plugins in order of priority", &options.compilers});
-  all.push_back(
-      {"--default", "ID", "the plugin that takes what nobody else took", &options.default_codegen});
+  all.push_back({"--default", "ID", "the plugin that takes what no other plugin took",
+                 &options.default_codegen});
   add_plugin_options(command, options.plugins);
   all.push_back(
       {"--threads", "N", "threads of a run, and of compiling; 0: all cores", &options.threads});
@@ -119,8 +119,8 @@ Result<std::shared_ptr<const PluginSet>> load_plugins(const PluginFlags& flags,
   for (const std::string& text : flags.options) BYOC_TRY_STATUS(add_plugin_option(text, search));
   auto plugins = PluginSet::load(search);
   for (const RefusedPlugin& refused : plugins->refused()) {
-    // Those of the folders are listed by `byoc plugins`; a file the user named is worth a word at
-    // once.
+    // `byoc plugins` lists refused plugins of the folders; a file that the user named is reported
+    // at once.
     bool named =
         std::find(flags.files.begin(), flags.files.end(), refused.path) != flags.files.end();
     if (named)
@@ -160,7 +160,7 @@ Result<std::string> model_path(const std::string& model) {
   }
   if (error) return model_error(cat("cannot read ", model, ": ", error.message()));
   if (found.size() == 1) return found[0];
-  return model_error(cat("the folder ", model, " holds ", found.size(), " models; one is wanted"))
+  return model_error(cat("the folder ", model, " holds ", found.size(), " models, expected one"))
       .with_help("name the file");
 }
 
@@ -170,7 +170,7 @@ Result<IRModule> load_model(const ModelOptions& options) {
   if (path.ends_with(".onnx")) return load_onnx(path, options);
   if (path.ends_with(".ir")) return load_ir(path, options);
   if (is_artifact(path)) {
-    return model_error(cat(path, " is compiled already; this command wants .onnx or .ir"))
+    return model_error(cat(path, " is compiled already; this command reads .onnx or .ir"))
         .with_help(cat("byoc run ", path));
   }
   if (std::error_code error; !fs::exists(path, error)) return model_error(cat("no file ", path));

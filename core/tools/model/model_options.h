@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The flags of every command that takes MODEL, and what they make: a module and the choice of
-// plugins.
+// Declares the flags of every command that takes MODEL, and makes a module and the choice of
+// plugins from them.
 #include "byoc/compile.h"
 #include "runtime/cli/command.h"
 
@@ -21,22 +21,23 @@ struct ModelOptions {
   bool strict = false, exact_sums = false;
 };
 
-/// --plugin and --plugin-option alone.
+/// Adds --plugin and --plugin-option.
 void add_plugin_options(cli::Command& command, PluginFlags& flags);
-/// How to compile: --compiler, --default, --plugin, --threads, --target, --strict, --exact-sums, -O.
+/// Adds the flags for compiling: --compiler, --default, --plugin, --threads, --target, --strict,
+/// --exact-sums, -O.
 void add_build_options(cli::Command& command, ModelOptions& options);
-/// MODEL and all flags of the model; they point into `options`.
+/// Adds MODEL and all its flags, which point into `options`.
 void add_model_options(cli::Command& command, ModelOptions& options, const std::string& model_doc);
 
-/// Searches for plugins; what an explicit --plugin FILE was refused for is said as a warning.
+/// Searches for plugins. Prints a warning with the reason when a --plugin FILE is refused.
 /// Errors: slug "plugin-option".
 Result<std::shared_ptr<const PluginSet>> load_plugins(const PluginFlags& flags,
                                                       const cli::CommonOptions& common);
-/// Loads the plugins; Ctrl-C cancels what is compiled with the options (interrupt.h). Errors of
-/// usage for what the flags cannot mean.
+/// Loads the plugins and returns the options. Ctrl-C cancels compiling with them (interrupt.h).
+/// Errors: slug "usage" for flags that are not valid.
 Result<BuildOptions> build_options(const ModelOptions& options, const cli::CommonOptions& common);
 
-/// The file MODEL means: itself, or the only model in it when it is a folder.
+/// Returns the file of MODEL: `model` itself, or the only model in it when it is a folder.
 Result<std::string> model_path(const std::string& model);
 bool is_artifact(const std::string& path);  // ends in .byoc
 /// Reads .onnx or .ir with --shape and --bind applied. Errors: slug "model-file" for other files.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The passes before and after one pass of the pipeline, for commands that run them apart.
+// Splits the pipeline at one pass, for commands that run the two parts separately.
 #include "byoc/pass/pass.h"
 
 namespace byoc::driver {

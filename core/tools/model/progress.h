@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How far long work is, on stderr: a line that is written over on a terminal, else one every ten
-// seconds.
+// Shows the progress of long work on stderr: a line that is overwritten on a terminal, otherwise a
+// line every ten seconds.
 #include <chrono>
 #include <string_view>
 
@@ -13,9 +13,9 @@ namespace byoc::driver {
 class Progress {
  public:
   explicit Progress(const cli::CommonOptions& common);
-  /// total 0: unknown.
+  /// Shows that `done` of `total` is done; with total 0 the total is unknown.
   void show(std::string_view what, uint64_t done, uint64_t total);
-  /// Before anything else is printed.
+  /// Removes the line. Call it before anything else is printed.
   void clear();
 
  private:
@@ -24,7 +24,8 @@ class Progress {
   Clock::time_point next_;
 };
 
-/// While it lives, what plugins report through `cancellation` while they compile is shown.
+/// Shows the progress that plugins report through `cancellation` while they compile, during the
+/// lifetime of this object.
 class CompileProgress {
  public:
   CompileProgress(Cancellation& cancellation, const cli::CommonOptions& common);

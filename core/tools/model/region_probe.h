@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A partitioned module that also returns the results of its regions, so that they can be compared.
+// Makes a partitioned module that also returns the results of its regions, so that they can be
+// compared with those of another plugin.
 #include "byoc/compile.h"
 #include "byoc/runtime/tensor.h"
 

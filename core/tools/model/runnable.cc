@@ -11,7 +11,7 @@ Status check_artifact_flags(const ModelOptions& options) {
                   !options.default_codegen.empty() || options.exact_sums;
   if (!compiles) return {};
   return cli::usage_error(
-      "--shape, --bind, --compiler, --default and --exact-sums say how to compile; the model is "
+      "--shape, --bind, --compiler, --default and --exact-sums change compiling; the model is "
       "compiled already");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From MODEL to something that runs: compiled here, or loaded when it is compiled already.
+// Makes a MODEL ready to run: compiles it, or loads it when it is compiled already.
 #include "core/tools/model/model_options.h"
 
 namespace byoc::driver {
@@ -10,9 +10,10 @@ struct Runnable {
   std::shared_ptr<const PluginSet> plugins;
 };
 
-/// An artifact is compiled already: flags that say how to compile are an error of usage.
+/// Checks that no flag for compiling is given, since an artifact is compiled already. Errors of
+/// usage when one is.
 Status check_artifact_flags(const ModelOptions& options);
-/// `path` is what model_path gave.
+/// Compiles or loads the model at `path`, the result of model_path.
 Result<Runnable> make_runnable(const ModelOptions& options, const std::string& path,
                                const cli::CommonOptions& common);
 

@@ -12,9 +12,9 @@ namespace {
 
 constexpr int kOctaves = 1025;       // [2^k, 2^(k+1)) for each k of a finite double from 0 on
 constexpr int kFirstLarge = 10;      // 1024: networks' own values are seldom greater
-constexpr double kLargestStep = 64;  // between neighbours in size that are values of one kind
+constexpr double kLargestStep = 64;  // between consecutive magnitudes of values of one kind
 
-/// The magnitudes below 1024 as one range, the others by octave.
+/// The ranges of magnitudes: one range below 1024, and one per octave from there on.
 struct Magnitudes {
   struct Range {
     double least = INFINITY, most = 0;

@@ -6,11 +6,11 @@
 
 namespace byoc::driver {
 
-/// Stores function `name` of `module` as its plugin receives it, without tensors. Options and
-/// version of the plugin are those of the context's plugins.
+/// Makes a case of the function `name` of `module` as its plugin receives it, without tensors. The
+/// options and version of the plugin are those in the context.
 Result<ReplayCase> replay_case(const IRModule& module, Symbol name, const PassContext& context,
                                const std::string& reference);
-/// Stores a whole region with its tensors.
+/// Makes a case of a whole region with its tensors.
 Result<ReplayCase> replay_case(const RegionValues& values, const RegionCall& region,
                                const std::string& reference);
 /// Names the tensors after the function's parameters, and results output0, output1, ...

@@ -13,7 +13,7 @@ constexpr std::string_view kSchema = "byoc.replay-folder/1";
 
 Status bad(std::string message) { return data_loss(std::move(message)).with_slug("replay-folder"); }
 
-/// Typed members of a JSON object; what is missing or of another kind is an error that names it.
+/// Reads typed members of a JSON object. Errors name a member that is missing or of another kind.
 class Members {
  public:
   Members(const Json& json, std::string where) : json_(json), where_(std::move(where)) {}
@@ -33,17 +33,17 @@ class Members {
     if (!std::in_range<uint32_t>(value->get<uint64_t>())) return wrong(name, "a small number");
     return value->get<uint32_t>();
   }
-  Status wrong(const char* name, const char* wanted) const {
-    return bad(cat("\"", name, "\" is not ", wanted)).at(where_);
+  Status wrong(const char* name, const char* expected) const {
+    return bad(cat("\"", name, "\" is not ", expected)).at(where_);
   }
 
  private:
   Result<const Json*> member(const char* name, bool (Json::*is)() const noexcept,
-                             const char* wanted) const {
+                             const char* expected) const {
     auto found = json_.is_object() ? json_.find(name) : json_.end();
     if (!json_.is_object() || found == json_.end())
       return bad(cat("\"", name, "\" is missing")).at(where_);
-    if (!((*found).*is)()) return wrong(name, wanted);
+    if (!((*found).*is)()) return wrong(name, expected);
     return &*found;
   }
 
@@ -114,7 +114,7 @@ class FolderReader {
     return {};
   }
 
-  /// Files of the folder alone.
+  /// Returns the path of a file in the folder. Errors: the file is not inside of the folder.
   Result<std::string> path_of(const std::string& file) const {
     fs::path path(file);
     bool leaves = path.is_absolute() || file.empty();
@@ -138,7 +138,7 @@ class FolderReader {
     BYOC_TRY(out.path, path_of(file));
     BYOC_TRY(out.tensor, read_npy(out.path));
     if (out.tensor.spec() == *spec) return out;
-    return bad(cat("it holds ", out.tensor.spec(), ", the manifest says ", *spec)).at(out.path);
+    return bad(cat("it holds ", out.tensor.spec(), ", the manifest has ", *spec)).at(out.path);
   }
 
   Result<std::vector<ReplayTensor>> read_tensors(const Members& members, const char* kind) const {
@@ -162,7 +162,7 @@ class FolderReader {
       auto buffer = Buffer::copy({entry.tensor.data(), entry.tensor.size_bytes()});
       if (!ContentKey::parse(hex, constant.key)) return bad("\"key\" is no key").at(where);
       if (buffer->key() != constant.key) {
-        return bad(cat("its bytes have the key ", buffer->key(), ", the graph wants ", constant.key,
+        return bad(cat("its bytes have the key ", buffer->key(), ", the graph has ", constant.key,
                        ": it was changed"))
             .at(entry.path);
       }
@@ -186,28 +186,29 @@ class FolderReader {
   }
 
   /// Plugins read constants by their index, so order and types must be those of the graph.
-  Status check_constants(const std::vector<ConstantRef>& wanted) const {
-    if (wanted.size() != out_.constants.size()) {
-      return bad(cat("it has ", wanted.size(), " constants, the manifest ", out_.constants.size()));
+  Status check_constants(const std::vector<ConstantRef>& expected) const {
+    if (expected.size() != out_.constants.size()) {
+      return bad(
+          cat("it has ", expected.size(), " constants, the manifest ", out_.constants.size()));
     }
-    for (size_t k = 0; k < wanted.size(); ++k) {
+    for (size_t k = 0; k < expected.size(); ++k) {
       const ExternalConstant& stored = out_.constants[k];
-      if (stored.key == wanted[k].key && cat(stored.type) == cat(*wanted[k].type)) continue;
-      return bad(cat("constant ", k, " is ", *wanted[k].type, " of key ", wanted[k].key,
+      if (stored.key == expected[k].key && cat(stored.type) == cat(*expected[k].type)) continue;
+      return bad(cat("constant ", k, " is ", *expected[k].type, " of key ", expected[k].key,
                      ", the manifest has ", stored.type, " of key ", stored.key));
     }
     return {};
   }
 
-  static Status check_types(const char* what, const std::vector<TypeId>& wanted,
+  static Status check_types(const char* what, const std::vector<TypeId>& expected,
                             const std::vector<ReplayTensor>& stored) {
-    if (wanted.size() != stored.size()) {
-      return bad(cat("it has ", wanted.size(), " ", what, "s, the manifest ", stored.size()));
+    if (expected.size() != stored.size()) {
+      return bad(cat("it has ", expected.size(), " ", what, "s, the manifest ", stored.size()));
     }
-    for (size_t k = 0; k < wanted.size(); ++k) {
-      if (cat(*wanted[k]) == cat(stored[k].tensor.spec())) continue;
+    for (size_t k = 0; k < expected.size(); ++k) {
+      if (cat(*expected[k]) == cat(stored[k].tensor.spec())) continue;
       return bad(
-          cat(what, " ", k, " is ", *wanted[k], ", ", stored[k].tensor.spec(), " is stored"));
+          cat(what, " ", k, " is ", *expected[k], ", ", stored[k].tensor.spec(), " is stored"));
     }
     return {};
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The inputs and the right results of the regions of a partitioned model, from a reference plugin.
+// Computes the inputs and the right results of the regions of a partitioned model. A reference
+// plugin computes them.
 #include "core/tools/model/region_probe.h"
 
 namespace byoc::driver {
@@ -8,8 +9,7 @@ namespace byoc::driver {
 class RegionValues {
  public:
   /// Partitions and fuses `module` with `build`, then runs it on `inputs` with every region
-  /// assigned to the plugin `reference`. The functions do not change, so plugins compile them as
-  /// before.
+  /// assigned to the plugin `reference`. The functions do not change by that.
   static Result<RegionValues> compute(IRModule module, const BuildOptions& build,
                                       const std::string& reference, std::vector<Tensor> inputs);
 
@@ -17,13 +17,13 @@ class RegionValues {
   const ProbedModule& probed() const { return probed_; }
   const PassContext& ours() const { return ours_; }            // compiles the regions
   const PassContext& reference() const { return reference_; }  // compiles them for the reference
-  /// All results of all regions, in the order of the probed module's outputs.
+  /// Returns all results of all regions, in the order of the probed module's outputs.
   const std::vector<Tensor>& right() const { return right_; }
   /// Copies the right values of the region's parameters and of its results.
   Result<std::vector<Tensor>> inputs_of(const RegionCall& region) const;
   Result<std::vector<Tensor>> outputs_of(const RegionCall& region) const;
   /// Finds a region by its symbol, or by its number in order of execution. Errors: slug
-  /// "unknown-region", with the nearest.
+  /// "unknown-region", with the nearest name.
   Result<const RegionCall*> find(const std::string& region) const;
 
  private:
@@ -40,7 +40,7 @@ BuildOptions all_by(const std::string& plugin, BuildOptions build);
 /// Returns the inputs of the entry function. Errors: slug "symbolic-shape".
 Result<std::vector<NamedTensor>> entry_inputs(const IRModule& module);
 /// Returns the index in `names` of a name or a number. Errors: slug "unknown-region", with the
-/// nearest.
+/// nearest name.
 Result<size_t> find_region(const std::string& region, const std::vector<std::string>& names);
 
 }  // namespace byoc::driver

@@ -2,8 +2,8 @@
 #pragma once
 // A function as a plugin receives it, with inputs and right outputs, stored in a folder. It can be
 // run again, by this byoc or another, without its model.
-//   DIR/manifest.json   what the files are, who compiled the function and with which options
-//   DIR/graph.json      the function as it crosses the plugin ABI (byoc/ir/graph_json.h)
+//   DIR/manifest.json   types of the files; the plugin that compiled the function, and its options
+//   DIR/graph.json      the function as it crosses the plugin ABI (docs/graph-json.md)
 //   DIR/inputs, DIR/constants, DIR/outputs     .npy files
 #include "byoc/runtime/artifact.h"
 #include "byoc/runtime/tensor.h"
@@ -22,7 +22,7 @@ struct ReplayCase {
   std::map<std::string, std::string> plugin_options;
   std::string reference, target_json = "{}";  // reference: the plugin that computed the outputs
   uint32_t threads = 1;
-  double tolerance = -1;           // of the largest value; -1: by dtype
+  double tolerance = -1;           // relative to the largest value; -1: by dtype
   std::vector<std::string> nodes;  // the names of its nodes in the model
   std::string graph_json;
   std::vector<ReplayTensor> inputs, outputs;
@@ -33,8 +33,8 @@ struct ReplayCase {
 /// Fills graph, constants and nodes from a function of a module.
 void set_function(ReplayCase& to, const IRModule& module, Symbol function);
 
-/// Writes the folder, the manifest last, so that an incomplete folder is not taken for one. Errors:
-/// slug "replay-exists" when the path exists and is no such folder; those of writing.
+/// Writes the folder, the manifest last, so that an incomplete folder is not a replay folder.
+/// Errors: slug "replay-exists" when the path exists and is no such folder; those of writing.
 Status write_replay(const ReplayCase& replay, const std::string& folder);
 bool is_replay_folder(const std::string& folder);
 /// Reads and checks a folder: all files exist, are complete and have the types of graph and

@@ -34,7 +34,7 @@ class ReplayCompiler {
   }
 
  private:
-  /// Records the verdict of judge on each node. The graph is compiled even where it refuses.
+  /// Records the verdict of judge on each node. The graph is compiled even if judge refuses nodes.
   void judge(IRModule module) {
     for (auto& [name, function] : module.functions) {
       if (function.attrs.has("composite")) function.attrs.set("owner", plugin_.id());

@@ -20,7 +20,7 @@ std::string shape_text(const TensorType& type) {
   return out;
 }
 
-/// "conv2d + add + relu", broken into lines.
+/// Joins words as in "conv2d + add + relu", and breaks the text into lines.
 std::string joined(const std::vector<std::string>& words) {
   std::string out, line;
   for (const std::string& word : words) {
@@ -66,11 +66,11 @@ class DrawingMaker {
     if (from == kNoNode || from == to) return;
     const Drawn &a = drawing_.nodes[from], &b = drawing_.nodes[to];
     bool is_border = a.region != b.region && a.look != Drawn::kInput && b.look != Drawn::kOutput;
-    if (folded_ && !joined_.emplace(from, to).second) return;  // one line for all between two
+    if (folded_ && !joined_.emplace(from, to).second) return;  // one edge for all between two nodes
     drawing_.edges.push_back({from, to, is_border, folded_ ? "" : cat(type)});
   }
 
-  /// Appends the ops of a call, in order, and the user's names of them.
+  /// Appends the ops of a call, in order, and the user's names for them.
   void describe(const Function& function, uint32_t node, std::vector<std::string>& ops,
                 std::vector<std::string>& names) const {
     const Node& n = function.nodes[node];
@@ -130,7 +130,7 @@ bool is_op(const Node& node) {
   return !std::holds_alternative<Param>(node.kind) && !std::holds_alternative<Constant>(node.kind);
 }
 
-/// The region that a node of the entry function calls; null for others.
+/// Returns the region that a node of the entry function calls; null for other nodes.
 const Function* region_of(const IRModule& module, const Node& node) {
   auto* invoke = std::get_if<Invoke>(&node.kind);
   const Function* callee = invoke ? module.find(invoke->function) : nullptr;

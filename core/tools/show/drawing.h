@@ -32,13 +32,13 @@ struct Drawing {
   size_t ops_outside = 0;
 };
 
-/// The number of nodes of the whole drawing, and of the one with a node per region.
+/// The number of nodes of the whole drawing, and of the folded drawing with a node per region.
 struct DrawingSize {
   size_t nodes = 0, folded_nodes = 0;
 };
 DrawingSize drawing_size(const IRModule& partitioned);
-/// Draws each composite as one node and no constants. When folded, two nodes have at most one edge
-/// between them. O(nodes + edges).
+/// Makes a drawing with one node per composite and without constants. When folded, two nodes have
+/// at most one edge between them. Cost: O(nodes + edges).
 Drawing make_drawing(const IRModule& partitioned, bool folded);
 
 }  // namespace byoc::driver

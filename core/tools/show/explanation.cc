@@ -18,7 +18,7 @@ std::vector<std::string> asked_plugins(const PassContext& context) {
   return out;
 }
 
-/// Makes a row of each op of the model that runs, in the order of the functions that run them.
+/// Makes a row for each op of the model that runs, in the order of the functions that run them.
 class Rows {
  public:
   explicit Rows(const OpTrace& trace)
@@ -38,7 +38,7 @@ class Rows {
   }
 
  private:
-  /// True for a change of layout around an op, which has the loc of that op.
+  /// Returns true for a change of layout that a pass added around an op, with the loc of that op.
   bool is_helper(const PlacedOp& op, uint32_t label) const {
     return op.op.text() == "layout_transform" && trace_.labels().ops()[label].op != op.op;
   }
@@ -63,7 +63,7 @@ class Rows {
   std::vector<ExplainedOp> rows_;
 };
 
-/// A region per function that runs, with the ops of the model in it.
+/// Returns a region per function that runs, with the ops of the model in it.
 std::vector<PlacedRegion> regions_of(const Explanation& explanation, const Placement& ran) {
   std::unordered_map<uint32_t, size_t> known;
   std::vector<PlacedRegion> regions;

@@ -13,8 +13,8 @@ struct RunOp {
 };
 
 struct ExplainedOp {
-  PlacedOp placed;          // name and op as the model has them
-  std::vector<RunOp> runs;  // what computes it: first the op itself, then those that layouts add
+  PlacedOp placed;                // name and op as the model has them
+  std::vector<RunOp> runs;        // the ops that compute it: itself, then changes of layout
   std::vector<Opinion> opinions;  // in the order of the plugins
 };
 
@@ -22,7 +22,7 @@ struct ExplainedOp {
 struct RemovedOp {
   Symbol op, name;
   Symbol how, pass;  // how: "folded", "merged" or "removed"
-  Symbol into;       // merged: the name of the equal op, where it is known
+  Symbol into;       // merged: the name of the equal op, when it is known
   std::string reason;
 };
 
@@ -32,12 +32,12 @@ struct Explanation {
   std::vector<RemovedOp> removed;
   std::vector<RunOp> added;          // ops that passes add and that come from no op of the model
   std::vector<std::string> plugins;  // in the order of priority, default codegens last
-  std::string uncompiled;            // why code generation failed; else empty
+  std::string uncompiled;            // the reason why code generation failed; else empty
 };
 
-/// Runs the pipeline of build() on `module` with an instrument, and gathers what plugins said. Ops
-/// are told apart by node, whatever their names. Errors: those of the passes up to partition_graph;
-/// `uncompiled` has those of later ones. Cost: a build, and O(nodes) per pass.
+/// Runs the pipeline of build() on `module` with an instrument, and collects the plugins' remarks.
+/// Ops are identified by node, since names need not be unique. Errors: those of the passes up to
+/// partition_graph; `uncompiled` has those of later ones. Cost: a build, and O(nodes) per pass.
 Result<Explanation> explain(IRModule module, BuildOptions options);
 
 }  // namespace byoc::driver

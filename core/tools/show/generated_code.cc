@@ -10,7 +10,7 @@
 namespace byoc::driver {
 namespace {
 
-/// Returns the functions that plugins compile, in order: all, or `only`.
+/// Returns the functions that plugins compile, in order: all of them, or `only`.
 Result<std::vector<Symbol>> regions_of(const IRModule& module, const std::string& only) {
   std::vector<Symbol> out;
   std::vector<std::string> known;
@@ -28,7 +28,7 @@ Result<std::vector<Symbol>> regions_of(const IRModule& module, const std::string
       .at(cat("compiled functions: ", all.empty() ? "none" : all));
 }
 
-/// Returns the text, empty when the plugin has none of that form or declines the function.
+/// Returns the code as text; empty when the plugin has none of that form or declines the function.
 Result<std::string> code_of(const IRModule& module, Symbol name, const Plugin& plugin,
                             CodeForm form, const PassContext& context) {
   auto text =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What plugins generate for the functions of a model, as `byoc print --llvm` and `--asm` show it.
+// The code that plugins generate for the functions of a model, for `byoc print --llvm` and `--asm`.
 #include "core/tools/model/model_options.h"
 
 namespace byoc::driver {

@@ -13,7 +13,8 @@ Status graphviz_error(std::string message) {
   return failed(std::move(message)).with_slug("graphviz");
 }
 
-// JSON's form is almost dot's: well-formed UTF-8, with quotes and backslashes escaped alike.
+// Escapes a text by way of JSON, whose strings are almost those of dot: well-formed UTF-8, with the
+// same escapes of quotes and backslashes.
 std::string escaped(std::string_view text, std::string_view backslash) {
   std::string json, out;
   print_json_string(json, text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Graphviz's `dot`, run as a child process: no shell, no temporary files, a time limit.
+// Runs Graphviz's `dot` as a child process: no shell, no temporary files, a time limit.
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -9,12 +9,12 @@
 
 namespace byoc::driver {
 
-/// `text` as a quoted string of the dot language, safe whatever it holds; entities are not read.
+/// Returns any `text` as a quoted string of the dot language. Entities are not interpreted.
 std::string dot_string(std::string_view text);
-/// The same as the value of `tooltip`, in which dot replaces escapes (\N is the node) twice.
+/// Returns the string for a `tooltip`, in which dot replaces escapes such as \N, the node, twice.
 std::string dot_tooltip(std::string_view text);
-/// What `dot -Tsvg` makes of a graph in the dot language. Errors, slug "graphviz": `dot` is not on
-/// PATH, fails (with its words), or takes longer than `limit` and is ended.
+/// Returns the output of `dot -Tsvg` for a graph in the dot language. Errors, slug "graphviz":
+/// `dot` is not on PATH, fails (with its message), or is ended because it runs longer than `limit`.
 Result<std::string> dot_to_svg(std::string_view graph, std::chrono::seconds limit);
 
 }  // namespace byoc::driver

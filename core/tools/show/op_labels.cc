@@ -10,7 +10,7 @@
 namespace byoc::driver {
 namespace {
 
-/// Locs that are in use, and the numbers that were tried for each.
+/// Makes unique locs. Holds the locs in use, and the last number that was tried for each.
 class UniqueLocs {
  public:
   explicit UniqueLocs(const IRModule& module) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A loc of its own for every op of a model: what passes make of an op can then be traced back to it.
+// Gives every op of a model a unique loc, by which the ops that passes make from it can be found.
 #include <vector>
 
 #include "byoc/ir/module.h"
 
 namespace byoc::driver {
 
-/// An op as the user's model has it; `name` is its loc there.
+/// An op of the user's model; `name` is its loc there.
 struct ModelOp {
   Symbol op, name;
 };
@@ -15,8 +15,8 @@ struct ModelOp {
 class OpLabels {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
-  /// Changes locs so that no op shares its loc with another node of any function. An op whose loc is
-  /// unique keeps it; so does the first of several, and the others get a number after a "#".
+  /// Changes locs so that no op shares its loc with another node of any function. An op keeps its
+  /// loc unless an earlier op, or a node without an op, has it; then it gets a number after a "#".
   /// Cost: O(nodes).
   IRModule label(IRModule module);
   /// Returns the index in ops() of the op that label() gave this loc, or kNone.
@@ -28,7 +28,7 @@ class OpLabels {
   std::vector<uint32_t> by_loc_;  // index: a Symbol's id
 };
 
-/// The op of a node that computes something: null for annotations and for all that is no Call.
+/// Returns the op of a node; null for annotations and for nodes that are not a Call.
 const OpDef* op_of(const Node& node);
 
 }  // namespace byoc::driver

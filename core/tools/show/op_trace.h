@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Follows the ops of a model through the pipeline: which function of which plugin computes each in
-// the end, and which pass removed the others.
+// Follows the ops of a model through the pipeline: finds the function and plugin that compute each
+// op in the end, and the pass that removed each of the others.
 #include "byoc/compile.h"
 #include "core/tools/show/op_labels.h"
 #include "core/tools/show/placement.h"
 
 namespace byoc::driver {
 
-/// One use: add passes() and instrument() to one run of the pipeline, then read the results.
+/// Traces one run of the pipeline: add with_labels() and instrument() to it, then read the results.
 /// Instruments and passes refer to the trace, which must outlive the run.
 class OpTrace {
  public:
   struct Removal {
     Symbol pass;                      // "": the op was not removed
-    uint32_t into = OpLabels::kNone;  // the equal op that stays, where it is known
+    uint32_t into = OpLabels::kNone;  // the equal op that remains, when it is known
   };
 
   OpTrace() = default;
   OpTrace(const OpTrace&) = delete;
   OpTrace& operator=(const OpTrace&) = delete;
 
-  /// Adds a pass that labels the ops once each call of a plain function is a copy of its body, so
-  /// that the ops of two calls are two ops.
+  /// Adds a pass that labels the ops after calls of plain functions are inlined, so that the ops of
+  /// two calls are two ops.
   std::vector<Pass> with_labels(std::vector<Pass> passes);
   Instrument instrument();
 
   const OpLabels& labels() const { return labels_; }
-  /// True once partition_graph has run.
+  /// Returns true once partition_graph has run.
   bool has_placement() const { return has_placement_; }
-  /// The ops that run, with their labels as names: after code generation, or after the last pass
-  /// that placed ops when the pipeline failed after it.
+  /// Returns the ops that run, with their labels as names: after code generation, or after the last
+  /// pass that placed ops when the pipeline failed after it.
   const Placement& placement() const { return placement_; }
-  /// By label.
+  /// Returns the removals, indexed by label.
   const std::vector<Removal>& removals() const { return removals_; }
 
  private:

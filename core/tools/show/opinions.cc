@@ -6,7 +6,7 @@ namespace {
 
 using Remark = Report::Remark;
 
-/// Without the plugin's name in front, which is printed beside it anyway.
+/// Returns the reason without the plugin's name before it, which is printed separately.
 std::string words_of(const Remark& remark) {
   std::string_view reason = remark.reason, prefix = remark.plugin;
   bool named = reason.starts_with(prefix) && reason.substr(prefix.size()).starts_with(": ");
@@ -25,27 +25,28 @@ Opinions::Opinions(const Report& report, const OpLabels& labels, const OpRegistr
   }
 }
 
-// kOther: about an op that a pass added beside this one, such as a change of layout.
+// Returns kOther for a remark about an op that a pass added, such as a change of layout.
 Opinions::Scope Opinions::scope_of(const Remark& remark, uint32_t label, Symbol runs) const {
   if (remark.op == labels_.ops()[label].op.text() || remark.op == runs.text()) return Scope::kOp;
   return ops_.find(remark.op) == nullptr ? Scope::kComposite : Scope::kOther;
 }
 
-// The last remark of the narrowest scope.
+// Returns the last remark of the narrowest scope.
 const Remark* Opinions::how_it_runs(uint32_t label, Symbol plugin, Symbol runs) const {
-  const Remark* said = nullptr;
+  const Remark* found = nullptr;
   for (const Remark* remark : by_label_[label]) {
     bool is_how = remark->kind == Remark::kNote || remark->kind == Remark::kSlow;
     if (!is_how || remark->plugin != plugin.text()) continue;
-    if (said == nullptr || scope_of(*remark, label, runs) >= scope_of(*said, label, runs))
-      said = remark;
+    if (found == nullptr || scope_of(*remark, label, runs) >= scope_of(*found, label, runs))
+      found = remark;
   }
-  return said;
+  return found;
 }
 
-// A plugin that declined took the op before: that is its last word. What judge said about the op
-// itself comes before what it said about a composite, of which the first has the highest priority;
-// where no pattern fits the op alone, the refused composite is the reason. "": it said nothing.
+// Returns the reason why a plugin does not run an op; "" without a remark. A remark that it
+// declined comes first, because it is the latest. Next is the verdict on the op itself, then the
+// one on a composite, the first of which has the highest priority. When no pattern matches the op
+// alone, the refusal of the composite is the reason.
 std::string Opinions::why_not(uint32_t label, Symbol plugin, Symbol runs,
                               Opinion::Kind& kind) const {
   const Remark *declined = nullptr, *alone = nullptr, *composite = nullptr, *other = nullptr;
@@ -77,9 +78,9 @@ std::vector<Opinion> Opinions::about(uint32_t label, const PlacedOp& placed, Sym
   for (Symbol plugin : plugins) {
     if (plugin == placed.plugin) {
       is_taken = true;
-      if (const Remark* said = how_it_runs(label, plugin, runs)) {
-        bool is_slow = said->kind == Remark::kSlow;
-        out.push_back({is_slow ? Opinion::kSlow : Opinion::kTaken, plugin, words_of(*said)});
+      if (const Remark* found = how_it_runs(label, plugin, runs)) {
+        bool is_slow = found->kind == Remark::kSlow;
+        out.push_back({is_slow ? Opinion::kSlow : Opinion::kTaken, plugin, words_of(*found)});
       }
       continue;
     }

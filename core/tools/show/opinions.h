@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What each plugin said about an op, out of the remarks of one run of the pipeline.
+// Collects the opinion of each plugin about an op from the remarks of one run of the pipeline.
 #include "byoc/compile.h"
 #include "core/tools/show/op_labels.h"
 #include "core/tools/show/placement.h"
@@ -9,23 +9,23 @@ namespace byoc::driver {
 
 struct Opinion {
   enum Kind {
-    kRefused,    // by judge, or because no pattern fits
+    kRefused,    // by judge, or because no pattern matches
     kCovered,    // it takes the op alone, but another plugin's composite contains it
     kSlow,       // it runs the op, slowly
-    kDeclined,   // compile declined what judge took
-    kTaken,      // it runs the op; the reason says how
-    kNotReached  // it was not called about the op; the reason says who has it
+    kDeclined,   // judge accepted the op, compile declined it
+    kTaken,      // it runs the op; the reason has the implementation
+    kNotReached  // it was not called for the op; the reason names the plugin that has it
   };
   Kind kind = kRefused;
   Symbol plugin, reason;
 };
 
-/// Remarks by op. The report and the labels must outlive it.
+/// Holds the remarks by op. The report and the labels must outlive it.
 class Opinions {
  public:
   Opinions(const Report& report, const OpLabels& labels, const OpRegistry& ops);
-  /// One opinion per plugin, in the order of `plugins`; none of a plugin that runs the op without a
-  /// word about it. `runs`: the op that computes it in the end, which passes may have changed.
+  /// Returns one opinion per plugin, in the order of `plugins`; none for a plugin that runs the op
+  /// without a remark. `runs` is the op that computes it in the end, which passes may have changed.
   /// Cost: O(remarks about the op * plugins).
   std::vector<Opinion> about(uint32_t label, const PlacedOp& placed, Symbol runs,
                              const std::vector<std::string>& plugins) const;

@@ -11,7 +11,8 @@
 namespace byoc::driver {
 namespace {
 
-/// Okabe and Ito's colours, told apart with any colour vision; boxes have the light ones.
+/// A colour of Okabe and Ito's palette, which can be distinguished with any colour vision. Boxes
+/// have the light variant.
 struct Colour {
   std::string_view strong, light, text = "#000000";
 };
@@ -21,7 +22,8 @@ constexpr Colour kColours[] = {{"#56b4e9", "#e6f3fb"}, {"#e69f00", "#fdf3df"},
                                {"#d55e00", "#fbe8dc"}};
 constexpr Colour kGrey = {"#d9d9d9", "#f2f2f2"};
 
-/// Plugins in order of their names; more than there are colours begin anew, with dashed boxes.
+/// Assigns colours to plugins in the order of their names. When there are more plugins than
+/// colours, colours are used again, with dashed boxes.
 class Palette {
  public:
   explicit Palette(const Drawing& drawing) {

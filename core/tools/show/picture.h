@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A partitioned module as a graph in the dot language: ops coloured by plugin, a box per region.
+// Draws a partitioned module in the dot language: ops coloured by plugin, a box per region.
 #include "byoc/ir/module.h"
 
 namespace byoc::driver {
 
-/// More than that takes Graphviz minutes, and no reader sees it.
+/// The largest number of nodes in a picture. Graphviz needs minutes for more, and the picture
+/// cannot be read.
 inline constexpr size_t kDrawnNodes = 2000;
 
 struct Picture {
@@ -15,8 +16,9 @@ struct Picture {
   size_t unfolded_nodes = 0;
 };
 
-/// Composites are one node each, constants none. With more than `max_nodes` nodes each region
-/// becomes one node. Deterministic, linear. Errors: slug "too-large" when those are too many too.
+/// Draws each composite as one node and no constants. With more than `max_nodes` nodes each region
+/// becomes one node. Deterministic. Cost: O(nodes + edges). Errors: slug "too-large" when those are
+/// more than `max_nodes` as well.
 Result<Picture> draw(const IRModule& partitioned, const std::string& title,
                      size_t max_nodes = kDrawnNodes);
 

@@ -16,7 +16,7 @@ double flops_of(const Function& function, const Node& node, const Call& call) {
   std::vector<TypeId> inputs, outputs;
   for (ValueId arg : function.args(node)) inputs.push_back(function.type(arg));
   for (size_t k = 0; k < node.types.size(); ++k) outputs.push_back(node.types[k]);
-  // A count needs numbers.
+  // Flops are not known for shapes with named extents.
   for (const auto* types : {&inputs, &outputs}) {
     for (TypeId type : *types) {
       if (!is_static(type->shape)) return 0;
@@ -53,7 +53,7 @@ class Walk {
  private:
   struct Job {
     Symbol name;
-    Symbol plugin, composite;  // of the functions around
+    Symbol plugin, composite;  // of the enclosing functions
     size_t region = SIZE_MAX;
   };
 
@@ -87,7 +87,7 @@ class Walk {
                      }},
           node.kind);
     }
-    pending_.insert(pending_.end(), inner.rbegin(), inner.rend());  // taken from the back: in order
+    pending_.insert(pending_.end(), inner.rbegin(), inner.rend());  // popped from the end: in order
   }
 
   void add(const Job& job, const Function& function, const Node& node, const Call& call) {
@@ -160,11 +160,11 @@ std::string percent_text(double part, double whole) {
   return cat(cli::format_fixed(whole > 0 ? 100 * part / whole : 0, 1), " %");
 }
 
-std::string plugin_table(const Placement& placement, const std::string& nobody) {
+std::string plugin_table(const Placement& placement, const std::string& unplaced) {
   double total = total_flops(placement);
   cli::Table table({"plugin", ">regions", ">ops", ">flops"});
   for (const auto& [plugin, share] : shares_of(placement)) {
-    table.add({plugin.empty() ? nobody : plugin.str(), plugin.empty() ? "" : cat(share.regions),
+    table.add({plugin.empty() ? unplaced : plugin.str(), plugin.empty() ? "" : cat(share.regions),
                cat(share.ops), percent_text(share.flops, total)});
   }
   return table.text();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX cases in child processes. The parent starts no threads before it forks: plugins are only
-// opened.
+// Runs ONNX cases in child processes. The parent starts no threads before it forks; it only opens
+// the plugins.
 #include "byoc/base/json.h"
 #include "core/process/child.h"
 #include "core/tools/verify/onnx_case.h"
@@ -15,7 +15,7 @@ std::string to_text(const CaseResult& result) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Returns false for what to_text has not written.
+/// Parses the text of to_text. Returns false for any other text.
 bool from_text(const std::string& text, CaseResult& result) {
   auto json = parse_json(text);
   if (!json.ok() || !json->contains("verdict")) return false;

@@ -15,9 +15,9 @@ namespace byoc::driver {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr double kRelative = 1e-3, kAbsolute = 1e-7;  // onnx/backend/test/runner
+constexpr double kRelative = 1e-3, kAbsolute = 1e-7;  // as in onnx/backend/test/runner
 
-/// Which inputs become constants, from none to all that may be shapes, axes or sizes.
+/// The inputs that become constants, from none to all that may be shapes, axes or sizes.
 enum class Binding { kNone, kSmallIntegers, kSmall };
 constexpr Binding kBindings[] = {Binding::kNone, Binding::kSmallIntegers, Binding::kSmall};
 constexpr int64_t kSmallElements = 64;
@@ -46,7 +46,7 @@ std::vector<std::string> data_sets(const std::string& folder) {
   return found;
 }
 
-/// Files of old cases carry no names, or others than the model: then position counts.
+/// Names the tensors by position when their names are not those of inputs, as in old files.
 void name_by_position(std::vector<PbTensor>& tensors, const std::vector<ModelInput>& inputs) {
   std::vector<std::string> names;
   for (const ModelInput& input : inputs) {
@@ -105,18 +105,18 @@ Result<Compiled> compile(const std::string& model, const std::vector<PbTensor>& 
   return last;
 }
 
-/// bfloat16 has 8 bits of precision: neighbours differ by up to 2^-7, and cases exist whose stored
-/// outputs are cut off where casts round. (ONNX's own runner compares the bits as integers, 1e-3 of
-/// about 16,000.)
+/// Returns the relative tolerance. bfloat16 has 8 bits of precision: neighbours differ by up to
+/// 2^-7, and the stored outputs of some cases are truncated where casts round. (ONNX's own runner
+/// compares the bits as integers, with 1e-3 of about 16,000.)
 double relative_tolerance(DType dtype) { return dtype == DType::kBF16 ? 0x1p-7 : kRelative; }
 
-Status compare_outputs(const std::vector<Tensor>& got, const std::vector<Tensor>& wanted,
+Status compare_outputs(const std::vector<Tensor>& got, const std::vector<Tensor>& expected,
                        const std::vector<NamedTensor>& names) {
-  BYOC_CHECK(got.size() == wanted.size() && got.size() == names.size(), got.size(), " outputs, ",
-             wanted.size(), " are stored");
+  BYOC_CHECK(got.size() == expected.size() && got.size() == names.size(), got.size(), " outputs, ",
+             expected.size(), " are stored");
   for (size_t k = 0; k < got.size(); ++k) {
     Difference difference =
-        compare_each(got[k], wanted[k], relative_tolerance(got[k].spec().dtype), kAbsolute);
+        compare_each(got[k], expected[k], relative_tolerance(got[k].spec().dtype), kAbsolute);
     if (difference.is_equal) continue;
     return failed(cat("output \"", names[k].name, "\" ", got[k].spec(), ": ",
                       describe(difference, got[k].spec())))
@@ -125,15 +125,15 @@ Status compare_outputs(const std::vector<Tensor>& got, const std::vector<Tensor>
   return {};
 }
 
-/// Some cases store inputs of other shapes than their model states: no run could be right.
+/// Reports a case whose stored inputs have other shapes than its model, so that no run is right.
 Status check_consistency(const std::vector<PbTensor>& data, const std::vector<ModelInput>& inputs) {
   for (const PbTensor& tensor : data) {
     for (const ModelInput& input : inputs) {
       if (input.name != tensor.name || !input.has_rank) continue;
       const auto& dims = tensor.tensor.spec().dims;
-      bool fits =
-          std::equal(dims.begin(), dims.end(), input.dims.begin(), input.dims.end(),
-                     [](int64_t given, int64_t wanted) { return wanted < 0 || given == wanted; });
+      bool fits = std::equal(
+          dims.begin(), dims.end(), input.dims.begin(), input.dims.end(),
+          [](int64_t given, int64_t expected) { return expected < 0 || given == expected; });
       if (fits) continue;
       return unimplemented(cat("the case contradicts itself: input \"", input.name,
                                "\" is stored as ", tensor.tensor.spec(),
@@ -144,8 +144,8 @@ Status check_consistency(const std::vector<PbTensor>& data, const std::vector<Mo
   return {};
 }
 
-/// What the case stores as outputs is read last: where it is no tensor, the model has said so
-/// before.
+/// Runs one data set. The stored outputs are read last: a model whose outputs are not tensors fails
+/// before, with a better message.
 Status run_data_set(const std::string& model, const std::string& folder,
                     const BuildOptions& options, CaseResult& result, bool& ran_kernels) {
   BYOC_TRY(auto inputs, onnx_inputs(model));
@@ -158,10 +158,10 @@ Status run_data_set(const std::string& model, const std::string& folder,
   std::vector<NamedTensor> outputs = compiled.executable.program.outputs;
   BYOC_TRY(auto in, match_inputs(std::move(data), compiled.executable.program.inputs));
   BYOC_TRY(auto stored, read_stored_outputs(folder));
-  BYOC_TRY(auto wanted, match_outputs(std::move(stored), outputs));
+  BYOC_TRY(auto expected, match_outputs(std::move(stored), outputs));
   auto got = execute(std::move(compiled.executable), options.plugins, options.threads, in);
   if (!got.ok()) return std::move(got.status()).at("while running");
-  return compare_outputs(*got, wanted, outputs);
+  return compare_outputs(*got, expected, outputs);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One case of ONNX's backend tests: a folder with model.onnx and test_data_set_*.
+// Runs one case of ONNX's backend tests: a folder with model.onnx and test_data_set_*.
 #include "byoc/compile.h"
 
 namespace byoc::driver {
@@ -10,22 +10,21 @@ struct CaseResult {
   /// time, so that no plugin ran.
   enum Verdict { kPassed, kFolded, kFailed, kUnsupported };
   Verdict verdict = kFailed;
-  std::string reason;              // of what did not pass
-  std::vector<std::string> bound;  // inputs taken as constants: shapes, axes, ...
+  std::string reason;              // why the case did not pass
+  std::vector<std::string> bound;  // inputs bound as constants: shapes, axes, ...
 };
 
-/// Folders with a model.onnx: each of `folders` itself, or those in it at any depth. Sorted.
-/// Errors: kNotFound when one of them holds none.
+/// Returns the folders with a model.onnx, sorted: each of `folders` itself, or those in it at any
+/// depth. Errors: kNotFound when one of them has none.
 Result<std::vector<std::string>> find_cases(const std::vector<std::string>& folders);
 
 /// Compiles the model and compares its outputs with every data set's as ONNX's own runner does
-/// (relative 1e-3, absolute 1e-7). "Unsupported" is what the importer or the plugins say before
-/// anything runs. Where the importer wants operands as constants (shapes, axes) that the case gives
-/// as inputs, they are bound to the data set's values.
+/// (relative 1e-3, absolute 1e-7). The verdict is kUnsupported when the importer or the plugins
+/// refuse the model before anything runs. Inputs that the importer requires as constants (shapes,
+/// axes) are bound to the data set's values.
 CaseResult run_case(const std::string& folder, const BuildOptions& options);
 
-/// The same in a process of its own each, `jobs` at a time: a crash and a timeout are failures.
-/// `done` hears of each case as it ends.
+/// Runs each case in a process of its own, `jobs` at a time. A crash and a timeout are failures.
 std::vector<CaseResult> run_cases_isolated(const std::vector<std::string>& folders,
                                            const BuildOptions& options, uint32_t jobs,
                                            uint32_t timeout_s);

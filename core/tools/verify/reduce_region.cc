@@ -17,8 +17,8 @@ bool is_work(const Node& node) {
   return !std::holds_alternative<Param>(node.kind) && !std::holds_alternative<Constant>(node.kind);
 }
 
-/// Some nodes of a region as a function of their own. It returns the results of the last node; the
-/// values that it reads from other nodes are its parameters.
+/// A function of some nodes of a region. It returns the results of the last node; the values that
+/// it reads from other nodes are its parameters.
 struct SubRegion {
   Function function;
   std::vector<ValueId> reads;  // the region's value for each parameter
@@ -99,7 +99,7 @@ class RegionReducer {
   }
 
  private:
-  /// To twice as many nodes: earlier ones, and when there are none, later ones.
+  /// Doubles the number of nodes: adds earlier nodes, or later ones when there are no earlier ones.
   void widen(size_t& first, size_t& last) const {
     const size_t more = last - first + 1;
     if (first > 0) first -= std::min(first, more);
@@ -135,7 +135,7 @@ class RegionReducer {
     return out;
   }
 
-  /// Computes all values of the region by the reference.
+  /// Computes all values of the region with the reference.
   Status compute_right_values(std::vector<Tensor> inputs) {
     Function probe = whole_;
     std::vector<ValueId> values;

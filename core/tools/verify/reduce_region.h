@@ -15,18 +15,18 @@ struct RegionTest {
   std::shared_ptr<const PluginSet> plugins;
   uint32_t threads = 1;
   /// True when two outputs are equal within the tolerance.
-  std::function<bool(const Tensor& got, const Tensor& wanted)> agree;
-  /// Returns true when the reduced region is also wrong where nothing was computed before, in a new
-  /// process. Empty: not looked at.
+  std::function<bool(const Tensor& got, const Tensor& expected)> agree;
+  /// Returns true when the reduced region is also wrong in a new process, in which nothing was
+  /// computed before. Empty: not checked.
   std::function<Result<bool>(const ReducedRegion&)> is_wrong_anew = {};
 };
 
-/// What a run in a new process says of a reduced region.
+/// The verdict of a run of the reduced region in a new process.
 enum class Confirmation : uint8_t {
   kNotAsked,
-  kWrong,      // there too
-  kRight,      // there: it depends on what this process computed before
-  kNoVerdict,  // it could not be run there
+  kWrong,      // wrong there, too
+  kRight,      // right there: it depends on earlier computations of this process
+  kNoVerdict,  // it cannot be run there
 };
 
 struct ReducedRegion {
@@ -38,11 +38,11 @@ struct ReducedRegion {
   std::string why_no_verdict;
 };
 
-/// Finds a wrong node by bisection, then leaves out nodes before it while it stays wrong. Values of
-/// left-out nodes become parameters with their right values, so that fusion among the other nodes
-/// does not change. `inputs` are right values for the parameters of `region`. A result that is right
-/// in a new process is widened until it is wrong there, or is the whole region: libraries cache
-/// kernels, so that a wrong one may run again in pieces that would be right without it.
+/// Finds a wrong node by bisection, then removes nodes before it while it stays wrong. Values of
+/// removed nodes become parameters with their right values, so that fusion among the other nodes
+/// does not change. `inputs` are right values for the parameters of `region`. A result that is
+/// right in a new process is widened until it is wrong there, or is the whole region: libraries
+/// cache kernels, so that a wrong kernel may run again in pieces that are right without it.
 /// Errors: those of compiling the whole region; a part that does not compile counts as right.
 Result<ReducedRegion> reduce_region(const IRModule& fused, Symbol region,
                                     std::vector<Tensor> inputs, const RegionTest& test);

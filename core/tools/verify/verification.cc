@@ -56,8 +56,8 @@ class Verifier {
     std::vector<NamedTensor> names = executable.program.outputs;
     BYOC_TRY(auto got, execute_here(std::move(executable)));
     BYOC_TRY(Executable reference, build(module_, all_by(id, build_)));
-    BYOC_TRY(auto wanted, execute_here(std::move(reference)));
-    compare_outputs(names, got, wanted);
+    BYOC_TRY(auto expected, execute_here(std::move(reference)));
+    compare_outputs(names, got, expected);
     return {};
   }
 
@@ -67,9 +67,9 @@ class Verifier {
     BYOC_TRY(Executable executable, build(module_, build_));
     std::vector<NamedTensor> names = executable.program.outputs;
     BYOC_TRY(inputs_, match_inputs(std::move(stored_inputs), executable.program.inputs));
-    BYOC_TRY(auto wanted, match_outputs(std::move(stored_outputs), names));
+    BYOC_TRY(auto expected, match_outputs(std::move(stored_outputs), names));
     BYOC_TRY(auto got, execute_here(std::move(executable)));
-    compare_outputs(names, got, wanted);
+    compare_outputs(names, got, expected);
     return {};
   }
 
@@ -77,20 +77,20 @@ class Verifier {
     return execute(std::move(executable), build_.plugins, build_.threads, inputs_);
   }
 
-  ComparedValue compare(std::string name, const Tensor& got, const Tensor& wanted) const {
-    return compare_value(std::move(name), got, wanted, request_.tolerance);
+  ComparedValue compare(std::string name, const Tensor& got, const Tensor& expected) const {
+    return compare_value(std::move(name), got, expected, request_.tolerance);
   }
 
   void compare_outputs(const std::vector<NamedTensor>& names, const std::vector<Tensor>& got,
-                       const std::vector<Tensor>& wanted) {
-    BYOC_CHECK(names.size() == got.size() && wanted.size() == got.size(), got.size(), " outputs, ",
-               wanted.size(), " are right");
+                       const std::vector<Tensor>& expected) {
+    BYOC_CHECK(names.size() == got.size() && expected.size() == got.size(), got.size(),
+               " outputs, ", expected.size(), " are right");
     for (size_t k = 0; k < got.size(); ++k)
-      out_.outputs.push_back(compare(names[k].name, got[k], wanted[k]));
+      out_.outputs.push_back(compare(names[k].name, got[k], expected[k]));
   }
 
-  /// Compares every value between regions with the reference's. The regions do not change, so a
-  /// mismatch of the outputs shows up in one of them.
+  /// Compares every value between regions with that of the reference. The regions do not change, so
+  /// that a mismatch of the outputs is found in one of them.
   Status compare_regions() {
     BYOC_TRY(auto inputs, copies_of(inputs_));
     BYOC_TRY(RegionValues values,
@@ -106,11 +106,12 @@ class Verifier {
   }
 
   void compare_region(const RegionCall& region, size_t index, const std::vector<Tensor>& got,
-                      const std::vector<Tensor>& wanted) {
+                      const std::vector<Tensor>& expected) {
     for (size_t k = 0; k < region.num_outputs && !out_.bad; ++k) {
       size_t value = region.first_output + k;
-      BYOC_CHECK(value < got.size() && value < wanted.size(), "output ", value, " of ", got.size());
-      ComparedValue compared = compare(cat("output ", k), got[value], wanted[value]);
+      BYOC_CHECK(value < got.size() && value < expected.size(), "output ", value, " of ",
+                 got.size());
+      ComparedValue compared = compare(cat("output ", k), got[value], expected[value]);
       if (compared.difference.is_equal) continue;
       out_.bad = BadRegion{.function = region.function.str(),
                            .plugin = region.plugin,

@@ -17,8 +17,8 @@ struct VerifyRequest {
   std::string against;              // a plugin's id, or a test_data_set folder
   std::vector<std::string> inputs;  // as --input
   uint64_t seed = 0;
-  double tolerance = -1;  // of the largest value; -1: by dtype
-  std::string program;    // the byoc command that runs the smallest piece anew; empty: none does
+  double tolerance = -1;  // relative to the largest value; -1: by dtype
+  std::string program;    // the byoc command that runs the smallest piece again; empty: none
 };
 
 struct BadRegion {

@@ -59,7 +59,7 @@ TEST(CompareToLargest, ComparesIntegersExactly) {
 }
 
 TEST(CompareToLargest, ComparesHalves) {
-  // 0x3c00 is 1.0, 0x3c01 the next half: 1 + 2^-10.
+  // 0x3c00 is 1.0 in f16, 0x3c01 the next number, 1 + 2^-10.
   auto one = tensor<uint16_t>(DType::kF16, {0x3c00}),
        next = tensor<uint16_t>(DType::kF16, {0x3c01});
   EXPECT_TRUE(compare_to_largest(next, one, 1.1 / 1024).is_equal);
@@ -69,7 +69,7 @@ TEST(CompareToLargest, ComparesHalves) {
 TEST(CompareToLargest, RefusesOtherTypes) {
   auto difference = compare_to_largest(floats({1}), floats({1, 2}), 1e-4);
   EXPECT_FALSE(difference.is_equal);
-  EXPECT_EQ(describe(difference, {DType::kF32, {1}}), "it is f32[1], f32[2] is wanted");
+  EXPECT_EQ(describe(difference, {DType::kF32, {1}}), "it is f32[1], expected f32[2]");
 }
 
 TEST(CompareEach, MeasuresErrorsAgainstEachValue) {
@@ -77,7 +77,8 @@ TEST(CompareEach, MeasuresErrorsAgainstEachValue) {
   EXPECT_FALSE(compare_each(floats({1.002F, 100}), floats({1, 100}), 1e-3, 1e-7).is_equal);
 }
 
-// What is allowed of an infinite value is infinite, and of NaN is NaN: neither excuses a number.
+// The tolerance of an infinite value is infinite, and that of NaN is NaN.
+// Neither makes a finite result acceptable.
 TEST(CompareEach, TakesNanForNanAndNothingElse) {
   EXPECT_TRUE(compare_each(floats({kNan, 1}), floats({kNan, 1}), 1e-3, 1e-7).is_equal);
   EXPECT_FALSE(compare_each(floats({5, 1}), floats({kNan, 1}), 1e-3, 1e-7).is_equal);
@@ -96,7 +97,7 @@ TEST(CompareEach, IsEqualForEmptyTensors) {
   EXPECT_TRUE(compare_each(floats({}), floats({}), 1e-3, 1e-7).is_equal);
 }
 
-// The scale that errors are measured against: expected values follow from the definition.
+// Tests of the scale that errors are relative to. Expected values follow from its definition.
 
 constexpr float kLowest = std::numeric_limits<float>::lowest();
 double scale_of(const std::vector<float>& values) { return value_scale(floats(values)); }
@@ -125,7 +126,7 @@ TEST(ValueScale, IsAtLeast1BesideMasks) {
 
 TEST(ValueScale, KeepsLargeValuesThatOthersLeadUpTo) {
   EXPECT_EQ(scale_of({2e5F, -3e4F, 700, 9}), 2e5);
-  EXPECT_EQ(scale_of({63, 4000}), 4000);  // less than 64 times as large
+  EXPECT_EQ(scale_of({63, 4000}), 4000);  // 4000 is less than 64 times 63
   EXPECT_EQ(scale_of({kLowest}), -static_cast<double>(kLowest));
   EXPECT_EQ(scale_of({5e4F, -6e4F}), 6e4);
 }
@@ -141,7 +142,7 @@ TEST(ValueScale, MakesAWrongValueBesideAMaskADifference) {
   EXPECT_EQ(difference.largest, 12);
 }
 
-/// The mask itself is compared with itself as the scale.
+/// For masks, the scale is the value of the mask.
 TEST(ValueScale, MeasuresMasksAgainstThemselves) {
   const std::vector<float> right = {12, -1e9F};
   EXPECT_TRUE(driver::compare_to_largest(floats({12, -1.00005e9F}), floats(right), 1e-4).is_equal);

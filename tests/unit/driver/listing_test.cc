@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plugins, ops, opt --list.
+// The commands that list something: plugins, ops, opt --list.
 #include "command.h"
 
 namespace byoc::test {
@@ -32,7 +32,7 @@ TEST(PluginsCommand, SaysWhereItSearchedAndWhyAFileWasRefused) {
 TEST(PluginsCommand, RefusesAnOptionThatIsNone) {
   Ran ran = Byoc()("plugins --plugin-option verbose");
   EXPECT_EQ(ran.code, 2);
-  EXPECT_THAT(ran.err, HasSubstr("--plugin-option wants PLUGIN.NAME=VALUE, not \"verbose\""));
+  EXPECT_THAT(ran.err, HasSubstr("--plugin-option expects PLUGIN.NAME=VALUE, not \"verbose\""));
 }
 
 TEST(OpsCommand, DescribesAnOp) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// opt, print, partition, explain: modules in, modules and reports out.
+// The commands opt, print, partition and explain, which print modules and reports.
 #include "command.h"
 #include "support/paths.h"
 
@@ -145,11 +145,11 @@ TEST(PrintCommand, RefusesWhatIsNoModel) {
 TEST(PrintCommand, TakesAFolderWithOneModelInIt) {
   Byoc byoc;
   std::filesystem::create_directory(byoc.file("net"));
-  EXPECT_THAT(byoc("print " + byoc.file("net")).err, HasSubstr("holds 0 models; one is wanted"));
+  EXPECT_THAT(byoc("print " + byoc.file("net")).err, HasSubstr("holds 0 models, expected one"));
   byoc.write("net/m.ir", kTwoOps);
   EXPECT_EQ(byoc("print " + byoc.file("net")).code, 0);
   byoc.write("net/n.ir", kTwoOps);
-  EXPECT_THAT(byoc("print " + byoc.file("net")).err, HasSubstr("holds 2 models; one is wanted"));
+  EXPECT_THAT(byoc("print " + byoc.file("net")).err, HasSubstr("holds 2 models, expected one"));
 }
 
 TEST(PartitionCommand, CountsOpsByPlugin) {
@@ -193,8 +193,7 @@ TEST(PartitionCommand, PrintsRegionsAndBordersBesideThoseOfTheBaseline) {
   EXPECT_THAT(out, testing::ContainsRegex("priority-greedy waves +3 +3 "));
 }
 
-// Stored models, and plugins of adverse tastes: every op but one kind, one kind alone, and three
-// plugins that cut each other's regions.
+// Partitions stored models for lists of plugins that cut each other's regions.
 TEST(PartitionCommand, HasNeverMoreRegionsOrBorderTensorsThanTheBaseline) {
   const std::string three = cat(" --compiler a,b,c,json --plugin ", BYOC_BUILD_DIR,
                                 "/tests/support/plugins/libbyoc_a.so --plugin ", BYOC_BUILD_DIR,
@@ -248,7 +247,7 @@ TEST(ExplainCommand, SaysOfEachOpWhoTookIt) {
   EXPECT_THAT(byoc("explain " + model + " --op secnd").err, HasSubstr("did you mean \"second\"?"));
 }
 
-// relus and tanhs in turn; the plugin takes relus alone.
+// Returns a model in which relu and tanh alternate. The plugin takes relu only.
 std::string relus_and_tanhs(int pairs) {
   std::string text = "fn main(%x: f32[2]) {\n", last = "%x";
   for (int k = 0; k < 2 * pairs; ++k) {
@@ -273,7 +272,7 @@ TEST(ExplainCommand, GroupsEqualReasonsWithTheFirstNames) {
   EXPECT_THAT(ran.out, HasSubstr("borders: 17 tensors"));
 }
 
-// Every op a reason of its own, as a plugin may give them: an op and a reason make a row.
+// Every op has its own reason. The report has one row per pair of op and reason.
 TEST(ExplainCommand, PrintsABoundedNumberOfLines) {
   Byoc byoc;
   std::string text = "fn main(%x: f32[2,2]) {\n", last = "%x";
@@ -302,7 +301,7 @@ TEST(ExplainCommand, OpSelectsVerdictsInJsonToo) {
   EXPECT_EQ(byoc.json(line)["ops"].size(), 6u);
 }
 
-// Ops of one location are answered together: with a search each, this would take minutes.
+// Ops of one location are looked up together. A search per op would take minutes here.
 TEST(ExplainCommand, ManyOpsOfOneLocationTakeLinearTime) {
   Byoc byoc;
   std::string text = "fn main(%x: f32[2]) {\n", last = "%x";

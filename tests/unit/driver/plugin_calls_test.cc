@@ -86,7 +86,7 @@ TEST_F(PluginCalls, ExactSumsAreNoFlagOfACompiledModel) {
   recorded("compile " + model + compiling() + "-o " + byoc.file("m.byoc"));
   Ran ran = byoc("run " + byoc.file("m.byoc") + " --exact-sums");
   EXPECT_EQ(ran.code, 2);
-  EXPECT_THAT(ran.err, HasSubstr("--exact-sums say how to compile; the model is compiled already"));
+  EXPECT_THAT(ran.err, HasSubstr("--exact-sums change compiling; the model is compiled already"));
 }
 
 TEST_F(PluginCalls, PrintShowsTheCodeOfAPluginThatHasTheSlot) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// dump and replay: regions as folders, run again by the same plugin, by another, and when files are
-// broken.
+// The commands dump and replay: a region is written to a folder and run again by the same plugin,
+// by another plugin, and after its files were damaged.
 #include <cmath>
 #include <filesystem>
 
@@ -21,7 +21,7 @@ std::string plugin(const std::string& id) {
 }
 const std::string kDigits = std::string(BYOC_TEST_DATA) + "/models/digits/model.onnx --shape N=1";
 
-/// A weight larger than what graph.json holds inline, so that it stands in a file.
+/// A model with a weight that is too large to be inline in graph.json, so it is in a separate file.
 constexpr const char* kTanhAdd = R"(fn main(%x: f32[2,3]) {
   %c = const(0.5) : f32[33,2,3]
   %0 = relu(%x) loc("first")
@@ -30,7 +30,7 @@ constexpr const char* kTanhAdd = R"(fn main(%x: f32[2,3]) {
   return %2
 })";
 
-/// The region of kTanhAdd as plugin a has it, in folder r.
+/// Dumps the region of kTanhAdd that plugin a takes, and returns its folder.
 std::string dumped(const Byoc& byoc, const std::string& flags = "") {
   std::string folder = byoc.file("r");
   Ran ran = byoc("dump " + byoc.write("m.ir", kTanhAdd) + plugin("a") +
@@ -88,7 +88,7 @@ TEST(ReplayCommand, AnotherPluginIsShownTheOps) {
   EXPECT_EQ(one["verdicts"][0]["node"], "first");
   EXPECT_EQ(one["verdicts"][0]["reason"], "it has no pattern for relu");
   Ran ran = byoc("replay " + folder + plugin("b") + " --plugin-option b.ops=conv2d");
-  EXPECT_EQ(ran.code, 1) << "the plugin of --plugin is meant";
+  EXPECT_EQ(ran.code, 1) << "expected the plugin of --plugin to run";
   EXPECT_THAT(ran.out, HasSubstr("FAIL b takes none of it"));
 }
 
@@ -114,14 +114,14 @@ TEST(ReplayCommand, SaysWhatThePluginDoesNotTakeAnyMore) {
   Byoc byoc;
   std::string line = "replay " + dumped(byoc) + plugin("a") + " --plugin-option ";
   Ran ran = byoc(line + "a.refuse=tanh");
-  EXPECT_EQ(ran.code, 0) << "the graph is compiled whatever judge says";
+  EXPECT_EQ(ran.code, 0) << "the graph is compiled whatever the verdicts are";
   EXPECT_THAT(ran.out, HasSubstr("judge: 2 yes, 1 other\n  no  tanh \"second\": told to refuse"));
   ran = byoc(line + "a.decline=tanh");
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.out, HasSubstr("FAIL declined in compile: a: told to decline it"));
 }
 
-/// Applies `damage` to one file of a whole folder; what replay then says.
+/// Applies `damage` to one file of a dumped folder and runs replay on it.
 Ran after(const Byoc& byoc, const std::string& file,
           const std::function<void(const std::string& path)>& damage) {
   fs::remove_all(byoc.file("r"));
@@ -165,7 +165,7 @@ TEST(ReplayCommand, ChecksTheManifestAgainstTheFiles) {
   EXPECT_THAT(with_manifest(byoc, "inputs/0.npy", "../../x.npy").err,
               HasSubstr("\"../../x.npy\" is no file of this folder"));
   EXPECT_THAT(with_manifest(byoc, "\"f32[2,3]\"", "\"f32[3,2]\"").err,
-              HasSubstr("it holds f32[2,3], the manifest says f32[3,2]"));
+              HasSubstr("it holds f32[2,3], the manifest has f32[3,2]"));
   EXPECT_THAT(with_manifest(byoc, "\"symbol\": \"a_main_0\"", "\"symbol\": \"other\"").err,
               HasSubstr("it is a graph of \"a_main_0\", not of \"other\""));
   EXPECT_THAT(with_manifest(byoc, "\"threads\": 1", "\"threads\": -1").err,
@@ -181,11 +181,11 @@ TEST(ReplayCommand, SeesThatAConstantWasChanged) {
     bytes.back() = static_cast<char>(bytes.back() ^ 1);
     put(path, bytes);
   });
-  EXPECT_THAT(ran.err, HasSubstr("the graph wants"));
+  EXPECT_THAT(ran.err, HasSubstr("the graph has"));
   EXPECT_THAT(ran.err, HasSubstr("constants/0.npy"));
 }
 
-/// Two constants of one size and different values; plugins tell them apart by their index.
+/// Two constants of equal size and different values, which plugins distinguish by their index.
 constexpr const char* kTwoConstants = R"(fn main(%x: f32[2,3]) {
   %c = const(0.5) : f32[33,2,3]
   %d = const(2.5) : f32[33,2,3]
@@ -241,7 +241,7 @@ TEST(DumpCommand, LeavesOtherFoldersAlone) {
   EXPECT_EQ(get(byoc.file("mine/file")), "precious");
   EXPECT_THAT(byoc("dump " + byoc.file("m.ir") + " --region x_0 -o " + byoc.file("new")).err,
               HasSubstr("error[unknown-region]"));
-  EXPECT_EQ(byoc("dump " + byoc.file("m.ir")).code, 2) << "it wants a place";
+  EXPECT_EQ(byoc("dump " + byoc.file("m.ir")).code, 2) << "dump without -o";
 }
 
 TEST(DumpCommand, RefusesARegionThatReadsWhatNoRegionComputes) {
@@ -268,8 +268,8 @@ TEST(VerifyCommand, WritesTheSmallestWrongPieceForReplay) {
                                  plugin("a") + "\n"));
   std::string graph = get(folder + "/graph.json");
   EXPECT_THAT(graph, HasSubstr("\"tanh\""));
-  EXPECT_EQ(graph.find("\"relu\""), graph.npos) << "what is right was left out";
-  EXPECT_EQ(byoc("replay " + quoted + plugin("a")).code, 1) << "the same failure";
+  EXPECT_EQ(graph.find("\"relu\""), graph.npos) << "expected the correct ops to be left out";
+  EXPECT_EQ(byoc("replay " + quoted + plugin("a")).code, 1) << "expected the same failure";
   EXPECT_EQ(byoc("replay " + quoted + plugin("a") + " --plugin-option a.spoil=").code, 0);
   EXPECT_EQ(byoc("replay " + quoted + " --compiler json").code, 0);
 }
