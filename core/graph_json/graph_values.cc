@@ -84,7 +84,7 @@ AttrValue read_list(const Json& list) {
   throw BadGraph(cat("a list of mixed values ", list.dump()));
 }
 
-// An element as its text form, which parse_element reads.
+// Returns an element as its text form, which parse_element reads.
 std::string element_text(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number_float()) return cat(value.get<double>());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Small values of the graph JSON. Errors are thrown, as nlohmann's own are, and caught where the
-// graph is read (read_graph_json.cc): they pass through its parser.
+// Small values of the graph JSON. Errors are exceptions, like nlohmann's own, because they pass
+// through its parser; read_graph_json.cc catches them.
 #include <stdexcept>
 
 #include "byoc/base/json.h"
@@ -27,7 +27,7 @@ uint32_t read_index(const Json& value);
 ContentKey read_key(const Json& value);
 AttrValue read_attr(const Json& value, const TypeTable& types);
 Captures read_captures(const Json& captures);
-/// "value" of a constant.
+/// Reads "value" of a constant.
 std::shared_ptr<const Buffer> read_elements(const Json& values, DType dtype);
 
 }  // namespace byoc::graph

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graph JSON -> module. The text streams through nlohmann's parser: each node becomes a small tree,
-// is turned into a Node, and is dropped, so that memory is that of the module.
+// Reads graph JSON as a module. The text streams through nlohmann's parser: each node becomes a
+// small tree, is turned into a Node, and is dropped, so memory use is that of the module.
 #include "byoc/base/check.h"
 #include "byoc/base/json.h"
 #include "byoc/base/literal.h"
@@ -18,10 +18,10 @@ using graph::BadGraph;
 struct GraphConstant {
   Symbol loc;
   TypeId type;
-  std::shared_ptr<const Buffer> data;  // null: not at hand
+  std::shared_ptr<const Buffer> data;  // null: the reader has no bytes
 };
 
-// One function in the making, and what its operands refer to.
+// One function under construction, and the nodes that its operands refer to.
 struct Body {
   Function function;
   std::vector<ValueId> inputs;
@@ -56,7 +56,7 @@ class GraphReader {
   ValueId constant_value(Body& body, uint32_t index);
   std::vector<ValueId> read_values(Body& body, const Json& values);
   Attrs read_attrs(const Json& attrs);
-  Symbol free_param_name(const Body& body, const std::string& wanted) const;
+  Symbol free_param_name(const Body& body, const std::string& base) const;
   void finish();
   void name_callees(Function& function);
 
@@ -67,12 +67,13 @@ class GraphReader {
   std::vector<GraphConstant> constants_;
   Body main_, inner_;
   std::vector<Symbol> functions_;         // names of "functions"
-  std::string member_, function_member_;  // where in the text we are
+  std::string member_, function_member_;  // the members of the text that are being read
   bool has_format_ = false;
 };
 
-// Depth counts open brackets: 1 for members of the graph, 2 for nodes and functions, 3 for members
-// of a function, 4 for its nodes. What has been turned into IR is dropped by returning false.
+// Reads what is complete at an event. Depth counts open brackets: 1 for members of the graph, 2 for
+// nodes and functions, 3 for members of a function, 4 for its nodes. Returns false for values that
+// have been turned into IR, which drops them.
 bool GraphReader::on_event(int depth, Event event, Json& parsed) {
   switch (event) {
     case Event::key:
@@ -119,7 +120,7 @@ void GraphReader::on_member(const std::string& name, const Json& value) {
     if (value != 1) throw BadGraph(cat("version ", value.dump(), ", this build reads 1"));
   } else if (name == "requires") {
     if (!value.empty())
-      throw BadGraph(cat("it requires ", value[0].dump(), ", which this build does not know"));
+      throw BadGraph(cat("it requires ", value[0].dump(), ", which this build does not support"));
   } else if (name == "symbol") {
     module_.entry = value.get<std::string>();
   } else if (name == "types") {
@@ -151,14 +152,15 @@ void GraphReader::on_function(const Json& value) {
   inner_ = {};
 }
 
-// Parameters are the first nodes of a function, so "inputs" comes before what makes other nodes.
+// Refuses members after the nodes. Parameters are the first nodes of a function, so "inputs" comes
+// before all members that make other nodes.
 void check_before_nodes(const Function& function, std::string_view member) {
   if (function.num_params() != function.nodes.size())
     throw BadGraph(cat("\"", member, "\" comes after the nodes"));
 }
 
-// Names of inputs are the user's; in a function they must differ.
-Symbol GraphReader::free_param_name(const Body& body, const std::string& wanted) const {
+// Returns a name for a parameter. Names of inputs are the user's; in a function they must differ.
+Symbol GraphReader::free_param_name(const Body& body, const std::string& base) const {
   auto taken = [&](Symbol name) {
     for (const Node& node : body.function.nodes) {
       auto* param = std::get_if<Param>(&node.kind);
@@ -166,8 +168,8 @@ Symbol GraphReader::free_param_name(const Body& body, const std::string& wanted)
     }
     return name.empty();
   };
-  Symbol name = wanted;
-  for (int k = 0; taken(name); ++k) name = cat(wanted, "_", k);
+  Symbol name = base;
+  for (int k = 0; taken(name); ++k) name = cat(base, "_", k);
   return name;
 }
 
@@ -205,7 +207,7 @@ std::shared_ptr<const Buffer> GraphReader::constant_data(const Json& constant, T
   ContentKey key = graph::read_key(constant.at("key"));
   if (constants_of_) {
     auto data = constants_of_(key);
-    if (data == nullptr) throw BadGraph(cat("constant ", key, " is not at hand"));
+    if (data == nullptr) throw BadGraph(cat("constant ", key, " has no bytes here"));
     return data;
   }
   return constant.contains("value") ? graph::read_elements(constant["value"], type->dtype)
@@ -233,7 +235,7 @@ ValueId GraphReader::constant_value(Body& body, uint32_t index) {
   BYOC_CHECK(&body != &main_, "constant ", index, " was not placed");
   const GraphConstant& constant = constants_[index];
   if (constant.data == nullptr)
-    throw BadGraph("a function inside uses a large constant, whose bytes are not at hand");
+    throw BadGraph("a function inside uses a large constant, which has no bytes here");
   uint32_t node =
       body.function.add_constant(module_.add_constant(constant.data), constant.type, constant.loc);
   return body.constants.emplace(index, ValueId{node, 0}).first->second;
@@ -247,7 +249,7 @@ ValueId GraphReader::read_value(Body& body, const Json& value) {
   if (!is_node && kind != "i") throw BadGraph(cat("an operand of kind ", kind));
   size_t count = is_node ? body.nodes.size() : body.inputs.size();
   if (index >= count)
-    throw BadGraph(cat(is_node ? "node " : "input ", index, " is read, ", count, " stand before"));
+    throw BadGraph(cat(is_node ? "node " : "input ", index, " is read, ", count, " come before"));
   if (!is_node) return body.inputs[index];
   ValueId out{body.nodes[index], graph::read_index(value.at(2))};
   if (out.output >= body.function.nodes[out.node].types.size()) {
@@ -292,8 +294,7 @@ uint32_t GraphReader::add_call(Body& body, const Json& node, std::span<const Val
   if (!op.ok()) throw BadGraph(op.status().message());
   uint32_t version = node.contains("version") ? graph::read_index(node["version"]) : 1;
   if (version > (*op)->version) {
-    throw BadGraph(
-        cat((*op)->name, " of version ", version, ", this build knows ", (*op)->version));
+    throw BadGraph(cat((*op)->name, " of version ", version, ", this build has ", (*op)->version));
   }
   auto attrs = complete_attrs(**op, node.contains("attrs") ? read_attrs(node["attrs"]) : Attrs());
   if (!attrs.ok()) throw BadGraph(attrs.status().message());
@@ -306,7 +307,7 @@ Attrs GraphReader::read_attrs(const Json& attrs) {
     AttrValue read = graph::read_attr(value, types_);
     if (auto* constant = std::get_if<ConstantRef>(&read)) {
       auto data = constants_of_ ? constants_of_(constant->key) : nullptr;
-      if (data == nullptr) throw BadGraph(cat("constant ", constant->key, " is not at hand"));
+      if (data == nullptr) throw BadGraph(cat("constant ", constant->key, " has no bytes here"));
       module_.add_constant(std::move(data));
     }
     out.set(name, std::move(read));
@@ -337,7 +338,7 @@ void GraphReader::finish() {
 }
 
 IRModule GraphReader::read(std::string_view json) {
-  // What is left is the skeleton of the text.
+  // Parses with callbacks: what remains is the skeleton of the text.
   Json rest = Json::parse(json, [this](int depth, Event event, Json& parsed) {
     return on_event(depth, event, parsed);
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Function -> graph JSON, appended piece by piece: no tree of the whole graph ever stands in
-// memory.
+// Writes a function as graph JSON, appended piece by piece: there is never a tree of the whole
+// graph in memory.
 #include <cmath>
 #include <unordered_map>
 #include <unordered_set>
@@ -15,7 +15,7 @@
 namespace byoc {
 namespace {
 
-// The functions that `function` invokes, directly or not, callees before callers.
+// Returns the functions that `function` invokes, directly or not, callees before callers.
 std::vector<Symbol> invoked_functions(const IRModule& module, const Function& function) {
   std::vector<Symbol> out;
   std::unordered_set<Symbol> seen;
@@ -54,7 +54,7 @@ struct AttrPrinter {
   }
 };
 
-// 3, or {"symbol":"N","min":1,"max":64}; bounds that bind nothing are left out.
+// Appends 3, or {"symbol":"N","min":1,"max":64}; bounds that bind nothing are left out.
 void print_json_dim(std::string& out, Dim dim) {
   if (dim.is_static()) return print_to(out, dim.extent());
   out += "{\"symbol\":";
@@ -73,7 +73,7 @@ class GraphWriter {
   void write(Symbol symbol);
 
  private:
-  // How operands of one function are written.
+  // The text of operands of one function.
   struct Reference {
     char kind;  // i, c, n
     uint32_t index;
@@ -201,7 +201,7 @@ std::vector<GraphWriter::Reference> GraphWriter::references(const Function& func
   return out;
 }
 
-// "nodes" and "outputs".
+// Writes "nodes" and "outputs".
 void GraphWriter::write_body(const Function& function) {
   references_ = references(function);
   out_ += "\"nodes\":[";

@@ -11,7 +11,7 @@
 namespace byoc {
 namespace {
 
-// A float always shows that it is one: "1.0", never "1".
+// Prints a float so that it differs from an integer: "1.0", never "1".
 void print_float(std::string& out, double value) {
   size_t from = out.size();
   print_to(out, value);
@@ -46,7 +46,7 @@ size_t hash_value(const AttrValue& value) {
   return std::hash<std::string>()(text) + value.index();
 }
 
-// Integers are added at the end: regions, which are numbered upwards, get neighbouring hashes.
+// Adds integers at the end: regions, which are numbered upwards, get neighbouring hashes.
 size_t hash_attrs(const Attrs& attrs) {
   size_t hash = attrs.size(), sum = 0;
   for (const auto& [name, value] : attrs) {

@@ -14,7 +14,7 @@ Status malformed(const std::string& entry, std::string_view reason) {
   return invalid(cat("captures: ", reason, " in \"", entry, "\"")).with_slug("captures");
 }
 
-// "n2" or "i1".
+// Parses "n2" or "i1".
 bool parse_capture(std::string_view text, Capture& out) {
   if (text.size() < 2 || (text[0] != 'n' && text[0] != 'i')) return false;
   out.kind = text[0] == 'n' ? Capture::kNode : Capture::kInput;
@@ -23,12 +23,12 @@ bool parse_capture(std::string_view text, Capture& out) {
   return result.ec == std::errc() && result.ptr == end;
 }
 
-// "post=n2,n3"; a capture's name may hold any byte, so the last '=' divides.
+// Parses "post=n2,n3". A capture's name may hold any byte, so the last '=' divides.
 Status parse_entry(const std::string& entry, size_t nodes, size_t inputs, Captures& out) {
   size_t equals = entry.rfind('=');
   if (equals == std::string::npos) return malformed(entry, "expected name=n0,i1,...");
   auto [at, is_new] = out.try_emplace(entry.substr(0, equals));
-  if (!is_new) return malformed(entry, "a name that stands there twice");
+  if (!is_new) return malformed(entry, "the name occurs twice");
   std::string_view rest = std::string_view(entry).substr(equals + 1);
   while (!rest.empty()) {
     std::string_view item = rest.substr(0, rest.find(','));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The hash index behind the interning tables: numbers by hash in one flat array, so that a lookup
-// costs one cache miss, where a chained table costs three. The values lie with the caller.
+// The hash index of the interning tables: numbers by hash in one flat array, so that a lookup costs
+// one cache miss, where a chained table costs three. The caller holds the values.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -13,7 +13,7 @@ namespace byoc {
 class FlatIndex {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
-  /// The number stored under `hash` for which `is_equal(number)` holds, or kNone.
+  /// Returns the number stored under `hash` for which `is_equal(number)` is true, or kNone.
   template <class IsEqual>
   uint32_t find(uint64_t hash, IsEqual&& is_equal) const {
     if (slots_.empty()) return kNone;
@@ -24,7 +24,7 @@ class FlatIndex {
     }
   }
 
-  /// `number` (not kNone) under `hash`; it must not be there yet.
+  /// Stores `number` (not kNone) under `hash`; it must not be there yet.
   void insert(uint64_t hash, uint32_t number) {
     if (2 * ++size_ > slots_.size()) grow();
     place({fold(hash), number});
@@ -54,9 +54,9 @@ class FlatIndex {
     uint32_t hash = 0, number = kNone;
   };
   std::size_t mask() const { return slots_.size() - 1; }
-  // Eight neighbouring hashes share a cache line, so that whoever counts upwards stays in cache;
-  // the lines are spread, or two who count in overlapping ranges would probe each other's runs to
-  // the end. 32 bits of the hash are kept, so that growing needs no value.
+  // Maps eight neighbouring hashes to a cache line, so that callers that count upwards stay in
+  // cache. The lines are spread; without that, callers that count in overlapping ranges would probe
+  // each other's runs to the end. 32 bits of the hash are kept, so that growing needs no value.
   std::size_t home(uint32_t hash) const {
     std::size_t line = static_cast<std::size_t>((hash >> 3) * uint64_t{0x9e3779b97f4a7c15} >> 32);
     return (line << 3 | (hash & 7)) & mask();

@@ -36,7 +36,7 @@ Operands Function::append(std::span<const ValueId> list) {
   Operands slice{static_cast<uint32_t>(operands.size()), static_cast<uint32_t>(list.size())};
   if (!list.empty() && list.data() >= operands.data() &&
       list.data() < operands.data() + operands.size()) {
-    std::vector<ValueId> own(list.begin(), list.end());  // a slice of this very array
+    std::vector<ValueId> own(list.begin(), list.end());  // `list` may be a slice of this very array
     operands.insert(operands.end(), own.begin(), own.end());
   } else {
     operands.insert(operands.end(), list.begin(), list.end());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The tables behind Symbol, Dim, TypeId, TypeIds and Attrs: values with numbers, and with owners.
+// The tables of Symbol, Dim, TypeId, TypeIds and Attrs: values with numbers, and with owners.
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -21,7 +21,7 @@ namespace byoc {
 enum class InternTable : uint8_t { kAttrs, kTypeLists, kTypes, kNamedSizes, kSymbols };
 inline constexpr size_t kInternTables = 5;
 
-/// What one arena owns: numbers per table.
+/// The values that one arena owns: numbers per table.
 struct InternArena::Owned {
   struct Numbers {
     FlatIndex index;
@@ -29,7 +29,7 @@ struct InternArena::Owned {
   };
   std::array<Numbers, kInternTables> tables;
 
-  /// False: it is there already.
+  /// Returns false when it was there already.
   bool add(InternTable table, uint32_t number) {
     Numbers& numbers = tables[static_cast<size_t>(table)];
     auto is_number = [&](uint32_t other) { return other == number; };
@@ -56,17 +56,18 @@ void release_named_sizes(std::span<const uint32_t> numbers);
 void release_symbols(std::span<const uint32_t> numbers);
 size_t count_attrs();
 
-/// A table that lives as long as the process. Values have numbers, which are used again after a value was freed. A value's owners are the
-/// arenas under whose scope it was interned; interned without a scope, it is pinned for the life of
-/// the process. Thread-safe. Reading a value by its number takes no lock: chunks never move, and a
-/// number is handed out after its value is written.
+/// A table that lives as long as the process. Values have numbers, which are used again after
+/// a value was freed. A value's owners are the arenas under whose scope it was interned; a
+/// value interned without a scope is pinned for the life of the process. Thread-safe. Reading
+/// a value by its number takes no lock: chunks never move, and a number is handed out after
+/// its value is written.
 template <class T, class Key, class Hash>
 class Interner {
  public:
   explicit Interner(InternTable table) : table_(table) {}
 
-  /// The number of `key`. A new value is make(). own_parts() is called when the current arena
-  /// becomes an owner: it owns what the value contains.
+  /// Returns the number of `key`. Calls make() for a new value, and own_parts() when the current
+  /// arena becomes an owner: it then owns what the value contains.
   template <class Make, class OwnParts>
   uint32_t intern(const Key& key, Make&& make, OwnParts&& own_parts) {
     const uint64_t hash = Hash()(key);
@@ -88,7 +89,7 @@ class Interner {
     return number;
   }
 
-  /// Makes the current arena an owner of a value that has one. False: it was before.
+  /// Makes the current arena an owner of a value that has one. Returns false when it was before.
   bool add_owner(uint32_t number) {
     std::atomic<uint32_t>& owners = entry(number).owners;
     if (owners.load(std::memory_order_relaxed) & kPinned) return false;
@@ -99,7 +100,7 @@ class Interner {
     return true;
   }
 
-  /// Takes an owner from each.
+  /// Removes one owner from each value.
   void release(std::span<const uint32_t> numbers) {
     std::vector<T> freed;  // destroyed after the lock
     freed.reserve(numbers.size());
@@ -158,7 +159,7 @@ class Interner {
   std::vector<uint32_t> free_;
 };
 
-/// While it lives, this thread has no scope: what it interns is pinned.
+/// While it lives, this thread has no scope: a value that it interns is pinned.
 class WithoutScope {
  public:
   WithoutScope();

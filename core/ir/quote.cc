@@ -10,8 +10,8 @@ bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// Length of the well-formed UTF-8 sequence at the start (Unicode 15, table 3-7); 0 when there is
-// none.
+// Returns the length of the well-formed UTF-8 sequence at the start (Unicode 15, table 3-7); 0
+// when there is none.
 size_t utf8_length(std::string_view text) {
   auto byte = [&](size_t k) { return k < text.size() ? static_cast<unsigned char>(text[k]) : 0u; };
   auto in = [&](size_t k, unsigned low, unsigned high) {

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Text inside text: names of the text form, bare when they are identifiers, and JSON strings.
+// Quotes text inside text: names of the text form, bare when they are identifiers,
+// and JSON strings.
 #include <string>
 #include <string_view>
 
 namespace byoc {
 
-/// [A-Za-z_][A-Za-z0-9_]*
+/// Returns true for [A-Za-z_][A-Za-z0-9_]*
 bool is_identifier(std::string_view text);
-/// "text" with \" \\ \n \t and \xNN for other control bytes; the lexer undoes it byte for byte.
+/// Appends "text" with \" \\ \n \t and \xNN for other control bytes; the lexer restores every byte.
 void print_quoted(std::string& out, std::string_view text);
-/// Bare or quoted.
+/// Appends the name, bare or quoted.
 void print_name(std::string& out, std::string_view text);
-/// Quoted and escaped for JSON; bytes that are no UTF-8 become U+FFFD, for JSON has no other text.
+/// Appends the text quoted and escaped for JSON; bytes that are no UTF-8 become U+FFFD, because
+/// JSON has no other text.
 void print_json_string(std::string& out, std::string_view text);
-/// "[a,b]"; print(item) appends one item.
+/// Appends "[a,b]"; print(item) appends one item.
 template <class List, class Print>
 void print_list(std::string& out, const List& list, Print&& print) {
   out += '[';

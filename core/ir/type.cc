@@ -42,7 +42,7 @@ struct HashList {
   }
 };
 
-// Leaked on purpose: values are read until the last moment of the process.
+// Never destroyed, on purpose: values are read until the end of the process.
 auto& symbols() {
   static auto* table = [] {
     auto* t = new Interner<std::string, std::string_view, std::hash<std::string_view>>(
@@ -74,7 +74,7 @@ auto& type_lists() {
   return *table;
 }
 
-// Interning again adds the owner.
+// Adds the current owner by interning the names again.
 void own_named_sizes(const Shape& shape) {
   for (Dim dim : shape) {
     if (!dim.is_static()) Dim::symbol(dim.name(), dim.min(), dim.max());

@@ -71,7 +71,7 @@ uint32_t UseCounts::of_node(uint32_t node) const {
 
 namespace {
 
-// Depth-first over Invokes with a stack of our own: call chains may be long.
+// Walks Invokes depth-first with a stack on the heap, because call chains may be long.
 class CallOrder {
  public:
   explicit CallOrder(const IRModule& module) : module_(module) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What can be watched around every pass.
+// Instruments that run around every pass.
 #include "byoc/pass/pass.h"
 
 namespace byoc {
@@ -10,7 +10,7 @@ Instrument verify_each();
 /// Writes NNN_<pass>.ir into `folder` for every pass that changed something. NNN counts through the
 /// process, so that the pipelines of one compilation do not overwrite each other's files.
 Instrument dump_changes(std::string folder);
-/// One line on stderr per pass: its name, its time, the nodes of the module after it.
+/// Prints one line on stderr per pass: its name, its time, the nodes of the module after it.
 Instrument print_times();
 
 }  // namespace byoc

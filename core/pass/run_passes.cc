@@ -51,7 +51,7 @@ std::vector<Instrument> instruments_of(const PassContext& context) {
     out.push_back(dump_changes(folder));
   }
   if (context.option("verify") == "1")
-    out.push_back(verify_each());  // last: dumps show the culprit
+    out.push_back(verify_each());  // last, so that dumps show the module at fault
   return out;
 }
 
@@ -94,7 +94,7 @@ Result<IRModule> run_passes(IRModule module, std::span<const Pass> passes,
   std::set<std::string> skip = skipped(context);
   std::vector<Instrument> instruments = instruments_of(context);
   std::string stop_after = env_value("BYOC_STOP_AFTER");
-  // Or the first pass would be blamed for what it was given.
+  // Verifies the input, so that the first pass is not named for an error of its input.
   if (context.option("verify") == "1") BYOC_TRY_STATUS(verify(module));
   for (const Pass& pass : passes) {
     if (skip.count(pass.name)) continue;

@@ -5,7 +5,7 @@
 
 namespace byoc {
 
-// Runs `make(types of args)` unless something went wrong before; remembers its error under `what`.
+// Runs `make(types of args)` unless an earlier call failed; remembers its error under `what`.
 template <class Make>
 ValueId FunctionBuilder::add(std::string_view what, const std::vector<ValueId>& args, Make&& make) {
   if (!status_.ok()) return {};
@@ -91,12 +91,12 @@ ValueId FunctionBuilder::invoke(Symbol callee, const std::vector<ValueId>& args,
     const Function* function = module_.find(callee);
     if (function == nullptr)
       return not_found(cat("the module has no function @", callee)).with_slug("unknown-function");
-    FunctionSignature wanted = signature(*function);
-    if (inputs != wanted.params) {
+    FunctionSignature expected = signature(*function);
+    if (inputs != expected.params) {
       return invalid(cat("the types of the operands are not those of @", callee))
           .with_slug("builder");
     }
-    return function_.add_invoke(callee, args, wanted.results, loc);
+    return function_.add_invoke(callee, args, expected.results, loc);
   });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structural equality of modules and functions, with the first difference in words.
+// Structural equality of modules and functions. Describes the first difference in words.
 #include <cstring>
 
 #include "byoc/ir/visit.h"
@@ -19,7 +19,7 @@ bool same_bytes(const Buffer* a, const Buffer* b) {
   return a->size() == 0 || std::memcmp(a->data(), b->data(), a->size()) == 0;
 }
 
-// Both are of the kind of `a`.
+// Compares two nodes whose kinds are that of `a`.
 std::string difference_of_kind(const Node& a, const Node& b) {
   return std::visit(
       overloaded{
@@ -50,7 +50,7 @@ std::string difference_of_kind(const Node& a, const Node& b) {
       a.kind);
 }
 
-// "" when the nodes are the same.
+// Returns "" when the nodes are the same.
 std::string difference(const Function& f, const Function& g, uint32_t index, bool ignore_loc) {
   const Node &a = f.nodes[index], &b = g.nodes[index];
   if (a.kind.index() != b.kind.index()) return cat(describe(f, index), " and ", describe(g, index));

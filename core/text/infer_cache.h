@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Type inference remembered per (op, attributes, operand types): large graphs repeat themselves.
+// Caches type inference per (op, attributes, operand types), because large graphs
+// repeat themselves.
 #include <unordered_map>
 
 #include "byoc/op/op.h"
 
 namespace byoc {
 
-/// For one walk over a module. Not thread-safe.
+/// A cache for one walk over a module. Not thread-safe.
 class InferCache {
  public:
-  /// As infer_types of op.h; `attrs` must be interned.
+  /// Same as infer_types of op.h; `attrs` must be interned.
   Result<TypeIds> infer(const OpDef& op, const Attrs* attrs, Types inputs);
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// x.ir and x.ir.weights. The side file: magic, count, then count x {key, offset, size}, then the
-// bytes, each section at a multiple of 64. All numbers little-endian; sections in the order of
-// their keys.
+// Reads and writes x.ir and x.ir.weights. The side file has magic, count, then count x {key,
+// offset, size}, then the bytes, each section at a multiple of 64. All numbers are little-endian;
+// sections are in the order of their keys.
 #include <cstring>
 #include <filesystem>
 
@@ -25,13 +25,13 @@ struct Header {
   char magic[8];
   uint64_t count;
 };
-static_assert(sizeof(Section) == 32 && sizeof(Header) == 16, "the file is what memory is");
+static_assert(sizeof(Section) == 32 && sizeof(Header) == 16, "the file has the layout of memory");
 
 uint64_t align_up(uint64_t offset) {
   return (offset + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
 }
 
-// Everything that the text names by key alone.
+// Collects the bytes that the text names by key alone.
 class Collector {
  public:
   explicit Collector(const IRModule& module) : module_(module) {}

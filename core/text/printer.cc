@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// IRModule -> text. Deterministic: functions in the order of their names, nodes in their own.
+// Prints an IRModule. Deterministic: functions in the order of their names, nodes in their own.
 #include "core/text/printer.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace byoc {
 namespace {
 
-// Also prints modules that verify would refuse: they are what a bug report shows.
+// Also prints modules that verify would refuse, because bug reports show them.
 class FunctionPrinter {
  public:
   FunctionPrinter(std::string& out, const Function& function, const PrintOptions& options)
@@ -72,7 +72,8 @@ void FunctionPrinter::print_params() {
   out_ += ')';
 }
 
-// Parameters go by the user's name, all else by number; a name made of digits is quoted.
+// Prints the user's name for a parameter, and a number for all else; a name made of
+// digits is quoted.
 void FunctionPrinter::print_value_name(ValueId value) {
   out_ += '%';
   const Param* param =

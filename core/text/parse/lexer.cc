@@ -89,7 +89,7 @@ bool Lexer::at_number() const {
          (is_digit(rest[1]) || rest.substr(1).starts_with("inf"));
 }
 
-// Generous: what a number may be is for its reader to say.
+// Accepts more than numbers: the caller decides which numbers are valid.
 void Lexer::lex_number() {
   bool is_hex = text_.substr(at_).starts_with("0x");
   for (++at_; at_ < text_.size(); ++at_) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Text -> tokens. Tokens are views of the text; strings are decoded when asked for.
+// Splits text into tokens. Tokens are views of the text; strings are decoded on request.
 #include <string>
 #include <string_view>
 
@@ -17,7 +17,7 @@ struct Token {
     kValue,   // %x, %"input.1", %3
     kSymbol,  // @f, @"my net"
     kPunct,   // ( ) { } [ ] < > , : = # and <=
-    kBad      // what no token starts with
+    kBad      // a character with which no token starts
   };
   Kind kind = kEnd;
   std::string_view text;  // with its sigil and quotes
@@ -34,12 +34,14 @@ class Lexer {
   void advance();
   bool take_if(std::string_view punct_or_name);
   Status expect(std::string_view punct_or_name);
-  /// The name of a kName, kString, kValue or kSymbol token, without sigil, quotes and escapes.
+  /// Returns the name of a kName, kString, kValue or kSymbol token, without sigil,
+  /// quotes and escapes.
   std::string name(const Token& token) const;
-  /// slug "ir-syntax", "expected X, found Y", at the token's place.
+  /// Returns an error with slug "ir-syntax", "expected X, found Y", at the token's place.
   Status expected(std::string_view what) const;
   Status error(const Token& token, std::string message) const;
-  /// "line:column", both from 1; counts from the start, so for errors alone.
+  /// Returns "line:column", both from 1. Counts from the start of the text, so use it
+  /// for errors alone.
   std::string place(const Token& token) const;
 
  private:

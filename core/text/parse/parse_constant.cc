@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// const<key> : type, const([1,2]) : type, const(0.5) : type
+// Parses const<key> : type, const([1,2]) : type, const(0.5) : type.
 #include <cstring>
 
 #include "byoc/base/check.h"
@@ -9,13 +9,14 @@
 namespace byoc {
 namespace {
 
-// What one value written by hand may be repeated to; a typing error should not take all memory.
+// The limit to which one value written by hand may be repeated: a typing error must
+// not use all memory.
 constexpr int64_t kMaxRepeatedBytes = int64_t{1} << 30;
 
 Status no_bytes(const Lexer& in, const Token& token, const ContentKey& key) {
   return invalid(cat("const<", key, "> has no bytes here"))
       .with_slug("ir-constant")
-      .with_help("large constants stand in a file x.ir.weights beside x.ir")
+      .with_help("large constants are in a file x.ir.weights beside x.ir")
       .at(in.place(token));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn name(%x: f32[1,3]) {attrs} { statements return %2 }
+// Parses fn name(%x: f32[1,3]) {attrs} { statements return %2 }.
 #include <charconv>
 #include <unordered_map>
 
@@ -110,18 +110,18 @@ Result<uint32_t> BodyParser::parse_invoke() {
   std::vector<ValueId> args;
   BYOC_TRY_STATUS(in_.expect("("));
   BYOC_TRY_STATUS(parse_values_until_close(args));
-  FunctionSignature wanted = signature(context_.module.function(name));
-  if (wanted.params.size() != args.size()) {
-    return in_.error(callee, cat("@", name, " takes ", wanted.params.size(), " values, ",
+  FunctionSignature callee_type = signature(context_.module.function(name));
+  if (callee_type.params.size() != args.size()) {
+    return in_.error(callee, cat("@", name, " takes ", callee_type.params.size(), " values, ",
                                  args.size(), " are given"));
   }
   for (size_t k = 0; k < args.size(); ++k) {
     TypeId given = function_.type(args[k]);
-    if (given == wanted.params[k]) continue;
-    return in_.error(callee, cat("operand ", k, " of @", name, " is ", wanted.params[k], ", ",
+    if (given == callee_type.params[k]) continue;
+    return in_.error(callee, cat("operand ", k, " of @", name, " is ", callee_type.params[k], ", ",
                                  given, " is given"));
   }
-  return function_.add_invoke(name, args, wanted.results);
+  return function_.add_invoke(name, args, callee_type.results);
 }
 
 Result<uint32_t> BodyParser::parse_extern() {

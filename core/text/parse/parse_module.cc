@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole text: module attributes, functions in any order, bodies read callees first.
+// Parses the whole text: module attributes, functions in any order, bodies callees first.
 #include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
 #include "core/text/parse/parser.h"
@@ -29,7 +29,7 @@ class ModuleParser {
   Lexer in_;
   IRModule module_;
   ParseContext context_;
-  IRModule calls_;  // who calls whom: functions of Invokes alone
+  IRModule calls_;  // the calls between functions: Invokes alone
   std::vector<Callee> callees_;
   std::map<Symbol, FunctionText> texts_;
   bool has_braces_ = false, has_entry_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types, attributes, and the small words they are made of.
+// Parses types, attributes, and the names and numbers in them.
 #include <charconv>
 
 #include "core/text/parse/parser.h"
@@ -19,7 +19,7 @@ bool is_integer_text(std::string_view text) {
   return text.find_first_not_of("+-0123456789") == std::string_view::npos;
 }
 
-// N, N<=64, 2<=N, 2<=N<=64; `min` has been read when there is one.
+// Parses N, N<=64, 2<=N, 2<=N<=64; the caller has read `min` when there is one.
 Result<Dim> parse_named_dim(Lexer& in, NamedDims& dims, int64_t min) {
   Token token = in.token();
   if (token.kind != Token::kName && token.kind != Token::kString) return in.expected("a dim");
@@ -52,7 +52,7 @@ Result<double> parse_double(Lexer& in) {
   return value;
 }
 
-// Numbers, strings, bools, dtypes, constants: what stands alone and in lists.
+// Parses numbers, strings, bools, dtypes and constants: the values that occur alone and in lists.
 Result<AttrValue> parse_scalar(Lexer& in, ParseContext& context) {
   const Token token = in.token();
   if (token.kind == Token::kString) {
@@ -88,7 +88,7 @@ std::optional<std::vector<T>> all_of_kind(const std::vector<AttrValue>& values) 
   return out;
 }
 
-// One float makes a list of floats.
+// Returns floats when one value is a float and all are numbers.
 std::optional<Floats> all_numbers(const std::vector<AttrValue>& values) {
   Floats out;
   for (const AttrValue& value : values) {
@@ -192,7 +192,7 @@ Result<Attrs> parse_attrs(Lexer& in, ParseContext& context, const SpecialEntry& 
       BYOC_TRY(bool taken, special(name));
       if (taken) continue;
     }
-    if (attrs.has(name)) return in.error(token, cat("attribute ", name, " stands there twice"));
+    if (attrs.has(name)) return in.error(token, cat("attribute ", name, " occurs twice"));
     BYOC_TRY(AttrValue value, parse_attr_value(in, context));
     attrs.set(name, std::move(value));
     if (!in.token().is(",") && !in.token().is("}")) return in.expected("',' or '}'");

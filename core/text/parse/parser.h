@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The pieces of the parser. Two walks over the text: the first reads what callers need to know of
-// each function and skips its body, the second reads the bodies, callees first, inferring as it
-// goes.
+// The parts of the parser. It walks over the text twice: the first walk reads the signature of each
+// function and skips its body, the second reads the bodies, callees first, with type inference.
 #include <map>
 
 #include "byoc/text/text.h"
@@ -18,18 +17,19 @@ struct ParseContext {
   InferCache types;
 };
 
-/// A named dim means one thing in a function.
+/// The named dims of a function; a name has one meaning in it.
 using NamedDims = std::map<Symbol, Dim>;
 
 // parse_values.cc
 Result<TensorType> parse_type(Lexer& in, NamedDims& dims);
 Result<int64_t> parse_integer(Lexer& in, int64_t min, int64_t max);
 Result<std::string> parse_string(Lexer& in);
-/// 1, 1.5, true, "text", f32, const<key> : type, or a list of what stands alone, without constants.
+/// Parses 1, 1.5, true, "text", f32, const<key> : type, or a list of single values
+/// without constants.
 Result<AttrValue> parse_attr_value(Lexer& in, ParseContext& context);
-/// True at "{name=" and "{}": attributes, and not a body.
+/// Returns true at "{name=" and "{}": attributes, and not a body.
 bool at_attrs(const Lexer& in);
-/// "{a=1, b=[2,3]}"; `special` may take an entry itself and then returns true.
+/// Parses "{a=1, b=[2,3]}"; `special` may read an entry itself and then returns true.
 using SpecialEntry = std::function<Result<bool>(const std::string& name)>;
 Result<Attrs> parse_attrs(Lexer& in, ParseContext& context, const SpecialEntry& special = nullptr);
 
@@ -40,7 +40,7 @@ struct ParsedConstant {
 };
 /// Parses a constant after the word `const`.
 Result<ParsedConstant> parse_constant(Lexer& in, ParseContext& context);
-/// A key, in quotes or bare, and its bytes, from the module's pool or the source.
+/// Reads a key, in quotes or bare, and its bytes, from the module's pool or the source.
 Result<std::shared_ptr<const Buffer>> parse_stored_key(Lexer& in, ParseContext& context);
 
 // parse_external.cc
@@ -48,7 +48,7 @@ Result<std::shared_ptr<const Buffer>> parse_stored_key(Lexer& in, ParseContext& 
 Status parse_external_modules(Lexer& in, ParseContext& context);
 
 // parse_function.cc
-/// Names that statements have given to nodes.
+/// The signature of a function, with the place of its body.
 struct FunctionText {
   Symbol name;
   Function function;  // parameters and attributes
@@ -57,9 +57,9 @@ struct FunctionText {
 };
 /// Parses a function after `fn`, up to the opening brace of its body.
 Result<FunctionText> parse_signature(Lexer& in, ParseContext& context);
-/// Statements up to and with the closing brace.
+/// Parses statements up to and including the closing brace.
 Result<Function> parse_body(FunctionText text, ParseContext& context);
-/// `loc("...")` or nothing.
+/// Parses `loc("...")` or nothing.
 Result<Symbol> parse_loc(Lexer& in);
 
 }  // namespace byoc

@@ -40,7 +40,7 @@ constexpr const char* kComposite = R"(
   fn p_0(%a: f32[2,2<=N<=8], %b: f32[2,1]) {composite="json.add_relu", captures=["add=n0","b=i1","post=n1"]} {
     %0 = add(%a, %b)  %1 = relu(%0)  return %1 })";
 
-// Against the example of plugin-abi.md section 2, member by member.
+// Compares every member with the format that docs/graph-json.md defines.
 TEST(WriteGraphJson, HasTheDocumentedShape) {
   IRModule module = parse(kComposite);
   auto json = parse_json(json_of(module));
@@ -84,7 +84,7 @@ TEST(GraphJson, ReadsBackEqual) {
 }
 
 TEST(GraphJson, KeepsAttributesOfEveryKind) {
-  // No op of ours has all kinds; a registry of the test's own has.
+  // No op of byoc has attributes of all kinds, so the test has its own registry.
   OpRegistry ops;
   OpDef op;
   op.name = "everything";
@@ -146,7 +146,7 @@ TEST(ReadGraphJson, IgnoresUnknownMembers) {
   EXPECT_EQ(module->function("f").nodes.size(), 2u);
 }
 
-// The message for a graph of one relu with one member changed.
+// Returns the error for a graph of one relu after one of its members was changed.
 std::string refusal(const std::string& member, const std::string& value) {
   Json graph = Json::parse(R"({"format":"byoc.graph","version":1,"requires":[],"symbol":"f",
     "types":[{"dtype":"f32","shape":[2]}],"inputs":[{"name":"x","type":0}],"constants":[],
@@ -163,7 +163,7 @@ TEST(ReadGraphJson, SaysWhatIsWrong) {
   EXPECT_EQ(refusal("format", "\"other\""), "graph JSON: \"format\" is not \"byoc.graph\"");
   EXPECT_EQ(refusal("version", "2"), "graph JSON: version 2, this build reads 1");
   EXPECT_EQ(refusal("requires", "[\"loops\"]"),
-            "graph JSON: it requires \"loops\", which this build does not know");
+            "graph JSON: it requires \"loops\", which this build does not support");
   EXPECT_EQ(refusal("symbol", "\"\""), "graph JSON: it has no symbol");
   EXPECT_EQ(refusal("types", R"([{"dtype":"f31","shape":[2]}])"), "graph JSON: dtype \"f31\"");
   EXPECT_EQ(refusal("types", R"([{"dtype":"f32","shape":[-2]}])"), "graph JSON: dim -2");
@@ -173,13 +173,13 @@ TEST(ReadGraphJson, SaysWhatIsWrong) {
             "graph JSON: the size of a tensor of ");
   EXPECT_EQ(refusal("inputs", R"([{"name":"x","type":1}])"), "graph JSON: type 1 of 1");
   EXPECT_EQ(refusal("nodes", R"([{"op":"relu","args":[["i",1]],"types":[0]}])"),
-            "graph JSON: node 0: input 1 is read, 1 stand before");
+            "graph JSON: node 0: input 1 is read, 1 come before");
   EXPECT_EQ(refusal("nodes", R"([{"op":"relu","args":[["n",0,0]],"types":[0]}])"),
-            "graph JSON: node 0: node 0 is read, 0 stand before");
+            "graph JSON: node 0: node 0 is read, 0 come before");
   EXPECT_EQ(refusal("nodes", R"([{"op":"relu","args":[["q",0]],"types":[0]}])"),
             "graph JSON: node 0: an operand of kind q");
   EXPECT_EQ(refusal("nodes", R"([{"op":"relu","version":2,"args":[["i",0]],"types":[0]}])"),
-            "graph JSON: node 0: relu of version 2, this build knows 1");
+            "graph JSON: node 0: relu of version 2, this build has 1");
   EXPECT_EQ(refusal("nodes", R"([{"op":"relu","args":[["i",0]],"types":[]}])"),
             "graph JSON: output 0 of node 0 does not exist");
   EXPECT_EQ(refusal("nodes", R"([{"call":0,"args":[["i",0]],"types":[0]}])"),
@@ -217,7 +217,7 @@ TEST(ReadGraphJson, ChecksTypesAgainstInference) {
       refusal("nodes", R"([{"op":"relu","args":[["i",0],["i",0]],"types":[0]}])").substr(0, 17),
       "@f: %0 (relu): re");
   EXPECT_EQ(refusal("nodes", R"([{"op":"relu","args":[["i",0]],"types":[0,0]}])"),
-            "@f: %0 (relu): its type is f32[2], f32[2], inference says f32[2]");
+            "@f: %0 (relu): its type is f32[2], f32[2], inference gives f32[2]");
 }
 
 TEST(ReadGraphJson, RefusesWhatIsNoJson) {

@@ -41,8 +41,7 @@ TEST(Captures, RefuseMalformedEntries) {
             "captures: expected n<node> or i<input> in \"post=n0,7\"");
   EXPECT_EQ(refusal(Strings{"post=n2"}), "captures: n2 does not exist in \"post=n2\"");
   EXPECT_EQ(refusal(Strings{"w=i1"}), "captures: i1 does not exist in \"w=i1\"");
-  EXPECT_EQ(refusal(Strings{"w=i0", "w=n0"}),
-            "captures: a name that stands there twice in \"w=n0\"");
+  EXPECT_EQ(refusal(Strings{"w=i0", "w=n0"}), "captures: the name occurs twice in \"w=n0\"");
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace byoc {
 namespace {
 
-// The module, after it has been printed and parsed once more and found equal.
+// Parses a module, prints and parses it again, checks that both are equal, and returns it.
 IRModule round_trip(std::string_view text, const ConstantSource& constants = nullptr) {
   auto first = parse_module(text, all_ops(), constants);
   EXPECT_TRUE(first.ok()) << first.status().to_string() << "\n" << text;
@@ -26,7 +26,7 @@ IRModule round_trip(std::string_view text, const ConstantSource& constants = nul
   return *std::move(first);
 }
 
-// "slug place message", what a user gets to read.
+// Returns "slug place message" of the error for `text`.
 std::string refusal(std::string_view text) {
   auto module = parse_module(text, all_ops());
   if (module.ok()) return "accepted";
@@ -200,8 +200,7 @@ TEST(ParseErrors, NameUndefinedAndDoublyDefinedThings) {
             "ir-syntax 1:20 two parameters are called %x");
   EXPECT_EQ(refusal("fn main() { return } fn main() { return }"),
             "ir-syntax 1:25 @main is defined twice");
-  EXPECT_EQ(refusal("fn main() {a=1, a=2} { return }"),
-            "ir-syntax 1:17 attribute a stands there twice");
+  EXPECT_EQ(refusal("fn main() {a=1, a=2} { return }"), "ir-syntax 1:17 attribute a occurs twice");
   EXPECT_EQ(refusal("fn main(%0: f32[]) { return }"),
             "ir-syntax 1:9 expected a parameter such as %x: f32[1,3] (quote a name that is a "
             "number: %\"0\"), found \"%0\"");
@@ -277,8 +276,8 @@ TEST(ParseErrors, RefuseExternalModulesThatDoNotFit) {
             "and gives 1");
 }
 
-// Every prefix and many one-byte changes of a text with all of the grammar: no crash, an error or a
-// module.
+// Parses every prefix and many one-byte changes of a text that uses the whole grammar. The result
+// must be a module or an error, not a crash.
 TEST(ParseErrors, SurviveTruncatedAndChangedText) {
   std::string text =
       R"(module {entry="m", external_mods=[{plugin="p", symbols=["s"], functions=[{n_in=0, n_out=1}]}]} {
