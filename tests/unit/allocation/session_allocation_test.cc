@@ -22,12 +22,12 @@ TEST(CountAllocations, SeesNewMallocAndAlignedMemory) {
   EXPECT_GE(allocations() - before, 3u);
 }
 
-/// Allocations of 100 runs after one that warms up.
+/// Returns the number of allocations of 100 runs after one warm-up run.
 uint64_t allocations_of_runs(Session& session, std::span<const DLTensor> in,
                              std::span<DLTensor> out, bool profiling = false) {
   auto context = *session.make_context();
   session.set_profiling(*context, profiling);
-  EXPECT_TRUE(session.run(*context, in, out).ok());  // libgomp makes its team, once per thread
+  EXPECT_TRUE(session.run(*context, in, out).ok());  // libgomp creates its team, once per thread
   uint64_t before = allocations();
   bool ok = true;
   for (int k = 0; k < 100; ++k) ok &= session.run(*context, in, out).ok();

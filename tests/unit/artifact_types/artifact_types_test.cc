@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Artifacts whose manifest and blobs disagree, with hashes that fit: what somebody writes who means
-// harm. Kernels go by the types of their own graphs, so that a manifest with smaller tensors would
-// let them write past these.
+// Artifacts whose manifest and blobs disagree although all hashes are right, as an attacker would
+// write them. Kernels use the types of their own graphs, so with a manifest that declares smaller
+// tensors they would write past the end of them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ Executable compiled_by(const std::string& plugin) {
 
 using Change = void (*)(TensorSpec&);
 
-/// The program with every type `from` changed: it fits together, and the blobs are as they were.
+/// Returns the program with every type `from` changed. It is consistent; its blobs are unchanged.
 Executable with_types(Executable executable, const TensorSpec& from, Change change) {
   auto visit = [&](TensorSpec& type) {
     if (type == from) change(type);
@@ -49,7 +49,7 @@ Executable with_types(Executable executable, const TensorSpec& from, Change chan
   return executable;
 }
 
-/// Through the file, as a user loads it.
+/// Loads the program from a file, as a user does.
 Status load(const Executable& executable, bool allow_native) {
   TempFolder folder;
   Status saved = save_artifact(executable, folder.file("m.byoc"));
@@ -72,7 +72,8 @@ class ArtifactTypes : public testing::TestWithParam<const char*> {
     ASSERT_EQ(executable.modules.size(), 1u);
     ASSERT_EQ(executable.modules[0].plugin, GetParam());
   }
-  /// With and without --no-native; native code is refused then whatever its types are.
+  /// Checks the refusal with and without --no-native. That option refuses all native code, whatever
+  /// its types are.
   void expect_refused(const TensorSpec& from, Change change, const std::string& text) const {
     Executable changed = with_types(executable, from, change);
     Status status = load(changed, true);
@@ -138,7 +139,7 @@ TEST_P(ArtifactTypes, OfOutputsAreCompared) {
               HasSubstr("as output 0 its kernel writes f32[2,3], the program has f32[1] there"));
 }
 
-// A constant of another size in the place of the one that the kernel was compiled with.
+// The constant is replaced by one of another size than the kernel was compiled with.
 TEST_P(ArtifactTypes, OfConstantsAreCompared) {
   Executable changed = executable;
   auto other = Buffer::copy(std::vector<std::byte>(4));
@@ -162,7 +163,7 @@ TEST_P(ArtifactTypes, OfConstantsAreCompared) {
 INSTANTIATE_TEST_SUITE_P(Plugins, ArtifactTypes, testing::Values("json", "onednn", "llvm"),
                          [](const auto& info) { return std::string(info.param); });
 
-// The flag that says that a blob is native code stands in the manifest as well.
+// The manifest repeats the flag that marks a blob as native code. Here the manifest denies it.
 TEST(NoNative, RefusesNativeCodeThatItsManifestHides) {
   if (built_plugins()->find("llvm") == nullptr) GTEST_SKIP() << "llvm is not built";
   Executable executable = compiled_by("llvm");

@@ -8,7 +8,7 @@
 namespace byoc {
 namespace {
 
-// Overlap in memory of any two lifetimes that share a step.
+// Returns whether no two lifetimes that share a step overlap in memory.
 bool is_sound(const std::vector<Lifetime>& lifetimes, const ArenaPlan& plan) {
   for (size_t a = 0; a < lifetimes.size(); ++a) {
     if (plan.offsets[a] + lifetimes[a].bytes > plan.bytes) return false;
@@ -35,15 +35,16 @@ TEST(PlanArena, AChainNeedsTwoBuffers) {
 TEST(PlanArena, NothingLivesInNoMemory) { EXPECT_EQ(plan_arena({}).bytes, 0u); }
 
 TEST(PlanArena, ReusesAHoleForTwoSmallOnes) {
-  // One of 256 dies, then two of 128 live beside one of 64 that outlives it.
+  // The two buffers of 128 bytes fit where the one of 256 was. One of 64 is live at the same
+  // time as each of them.
   std::vector<Lifetime> lifetimes = {{256, 0, 1}, {64, 1, 3}, {128, 2, 3}, {128, 2, 3}};
   ArenaPlan plan = plan_arena(lifetimes);
   EXPECT_EQ(plan.bytes, 320u);
   EXPECT_TRUE(is_sound(lifetimes, plan));
 }
 
-// Shapes of networks: chains with residuals of varying span. 1.15 is the contract of the
-// architecture, section 7.
+// Graphs like those of networks: chains with residuals of varying span. The arena may be at most
+// 1.15 times as large as the peak of live bytes.
 TEST(PlanArena, StaysWithin115PercentOfThePeakOnNetworkLikeGraphs) {
   std::mt19937 random(3);
   for (int round = 0; round < 300; ++round) {
@@ -75,7 +76,7 @@ TEST(PlanArena, SoundOnArbitraryLifetimesAndDeterministic) {
   }
 }
 
-// A million lifetimes take the sweep in order of time: the test's time limit is the check.
+// The plan is one sweep in order of time. Anything slower than that exceeds the test's time limit.
 TEST(PlanArena, AMillionLifetimes) {
   std::vector<Lifetime> lifetimes;
   for (uint32_t k = 0; k < 1000000; ++k) lifetimes.push_back({64 * (1 + k % 7), k, k + 1 + k % 5});

@@ -33,7 +33,7 @@ std::string read_slowly(int fd, size_t size) {
   return out;
 }
 
-// A signal that interrupts a write in progress makes it return the bytes written until then, or
+// A write that a signal interrupts returns the number of bytes written before it, or fails with
 // EINTR when there are none.
 TEST(WriteAll, WritesTheRestAfterSignals) {
   Pipe pipe;
@@ -43,7 +43,7 @@ TEST(WriteAll, WritesTheRestAfterSignals) {
   sigset_t alarms;
   sigemptyset(&alarms);
   sigaddset(&alarms, SIGALRM);
-  ::pthread_sigmask(SIG_BLOCK, &alarms, nullptr);  // the reader inherits this
+  ::pthread_sigmask(SIG_BLOCK, &alarms, nullptr);  // the reader thread inherits the mask
   std::thread reader([&] { got = read_slowly(pipe.ends[0], text.size()); });
   ::pthread_sigmask(SIG_UNBLOCK, &alarms, nullptr);
   static volatile sig_atomic_t signals;

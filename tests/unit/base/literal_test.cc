@@ -85,7 +85,7 @@ TEST(ElementValue, IsTheNumberOfEveryDtype) {
   auto value = [](DType dtype, uint64_t bits) {
     return element_value(dtype, reinterpret_cast<const std::byte*>(&bits));
   };
-  EXPECT_EQ(value(DType::kF32, 0xc0200000), -2.5);  // bit patterns as IEEE 754 has them
+  EXPECT_EQ(value(DType::kF32, 0xc0200000), -2.5);  // bit patterns: IEEE 754
   EXPECT_EQ(value(DType::kF64, 0x3ff8000000000000), 1.5);
   EXPECT_EQ(value(DType::kF16, 0x3e00), 1.5);
   EXPECT_EQ(value(DType::kBF16, 0x3fc0), 1.5);

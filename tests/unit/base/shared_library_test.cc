@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared objects opened from memory. NATIVE_GOOD is one that defines the symbol below.
+// Shared objects opened from memory. NATIVE_GOOD is the path of one that defines the symbol below.
 #include "byoc/base/shared_library.h"
 
 #include <gmock/gmock.h>
@@ -52,7 +52,7 @@ TEST(OpenBytes, ReportsTheReasonOfTheFirstFolder) {
   Folder folder;
   Status status = open_bytes(test::get(NATIVE_GOOD).substr(0, 32)).status();
   EXPECT_THAT(status.message(), HasSubstr("cannot be loaded: " + folder.path() + "/byoc-test-"));
-  EXPECT_THAT(status.message(), HasSubstr("file too short"));  // glibc's words
+  EXPECT_THAT(status.message(), HasSubstr("file too short"));  // the message of glibc
   ::setenv("TMPDIR", "/nowhere", 1);
   status = open_bytes("no object").status();
   EXPECT_THAT(status.message(), HasSubstr("cannot create /nowhere/byoc-test-"));

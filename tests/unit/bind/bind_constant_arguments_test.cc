@@ -5,7 +5,7 @@
 namespace byoc {
 namespace {
 
-// The module every user of byoc starts from: one kernel, weights known here and unknown there.
+// One kernel that is called twice: with constant weights, and with weights that are an input.
 constexpr std::string_view kConvRelu =
     "fn main(%x: f32[1,2,4,4], %w: f32[2,2,3,3]) {\n"
     "  %c = const(0.5) : f32[2,2,3,3]\n"
@@ -37,7 +37,7 @@ TEST(BindConstantArguments, LeavesRegionsAndCompositesAlone) {
 }
 
 TEST(BindConstantArguments, TakesTimeInProportionToTheCalls) {
-  // 20,000 calls with 20,000 distinct constants: looking for names or copies one by one would hang.
+  // 20,000 calls with distinct constants: a linear search per call would exceed the time limit.
   IRModule module = module_of(
       "fn main(%x: f32[1]) { %0 = @f(%x, %x)  return %0 }\n"
       "fn f(%x: f32[1], %w: f32[1]) {compiler=\"p\"} { %0 = add(%x, %w)  return %0 }");
@@ -53,7 +53,7 @@ TEST(BindConstantArguments, TakesTimeInProportionToTheCalls) {
   main.results = {last};
   auto bound = after(module, "bind_constant_arguments,eliminate_dead_code");
   ASSERT_TRUE(bound.ok()) << bound.status().to_string();
-  EXPECT_EQ(bound->functions.size(), 20001u);  // main and the copies; f is dead
+  EXPECT_EQ(bound->functions.size(), 20001u);  // main and the copies; f is dead code
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ TEST(Units, MemoryIsInMebibytes) { EXPECT_EQ(format_mib(1310720), "1.25 MiB"); }
 TEST(Table, AlignsColumnsByTheirTitles) {
   Table table({"id", ">ops", "note"});
   table.add({"json", "131", ""});
-  table.add({"größer", "7", "x"});  // width is letters, not bytes
+  table.add({"größer", "7", "x"});  // the width counts letters, not bytes
   EXPECT_EQ(table.text(), "id      ops  note\njson    131\ngrößer    7  x\n");
 }
 

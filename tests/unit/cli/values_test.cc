@@ -25,8 +25,8 @@ std::vector<T> elements(const Tensor& tensor) {
   return {data, data + tensor.size_bytes() / sizeof(T)};
 }
 
-Result<Tensor> value(const std::string& text, const TensorSpec* wanted = nullptr) {
-  return parse_value(text, wanted, 0, npy_reader());
+Result<Tensor> value(const std::string& text, const TensorSpec* expected = nullptr) {
+  return parse_value(text, expected, 0, npy_reader());
 }
 
 TEST(Values, ATypeAndNumbersMakeATensor) {
@@ -45,13 +45,13 @@ TEST(Values, HalvesAreRoundedAsIeeeSays) {  // bit patterns: numpy.float16
 }
 
 TEST(Values, ATypeAloneIsRandomAndTheWantedTypeNeedNotBeSaid) {
-  TensorSpec wanted{DType::kI32, {2}};
+  TensorSpec expected{DType::kI32, {2}};
   auto random = Tensor::make({DType::kF32, {2, 3}});
   fill_random(*random, 0);
   EXPECT_EQ(std::memcmp(value("f32[2,3]")->data(), random->data(), 24), 0);
-  EXPECT_THAT(elements<int32_t>(*value("zeros", &wanted)), ElementsAre(0, 0));
-  EXPECT_THAT(elements<int32_t>(*value("4,5", &wanted)), ElementsAre(4, 5));
-  EXPECT_EQ(value("random", &wanted)->spec(), wanted);
+  EXPECT_THAT(elements<int32_t>(*value("zeros", &expected)), ElementsAre(0, 0));
+  EXPECT_THAT(elements<int32_t>(*value("4,5", &expected)), ElementsAre(4, 5));
+  EXPECT_EQ(value("random", &expected)->spec(), expected);
 }
 
 TEST(Values, RandomIntegersAreMasksAndIndicesOfTablesWithTwoRows) {
@@ -67,10 +67,10 @@ TEST(Values, SayWhatIsWrong) {
   EXPECT_THAT(value("u8[]=256").status().message(), HasSubstr("\"256\" is no number of type u8"));
   EXPECT_THAT(value("i32[2]=1,").status().message(), HasSubstr("\"\" is no number"));
   EXPECT_THAT(value("zeros").status().message(), HasSubstr("has no type"));
-  TensorSpec wanted{DType::kF32, {1}};
-  EXPECT_THAT(value("a.png", &wanted).status().message(),
+  TensorSpec expected{DType::kF32, {1}};
+  EXPECT_THAT(value("a.png", &expected).status().message(),
               HasSubstr("\"a.png\" is not a readable file, not a type"));
-  EXPECT_THAT(value("/nowhere/a.npy", &wanted).status().message(), HasSubstr("No such file"));
+  EXPECT_THAT(value("/nowhere/a.npy", &expected).status().message(), HasSubstr("No such file"));
 }
 
 TEST(SplitBinding, KnowsNamesWithEqualSignsAndValuesWithout) {

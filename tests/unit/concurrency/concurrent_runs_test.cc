@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// 8 threads run one artifact at the same time; what they get is what one caller alone gets, bit for
-// bit. Under the thread sanitizer (`./check --tsan`) this is the test of runtime and plugins.
+// 8 threads run one artifact at the same time. Their results are equal, bit for bit, to those of a
+// single caller. `./check --tsan` runs this test under the thread sanitizer.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -86,7 +86,8 @@ class ConcurrentRuns : public ::testing::TestWithParam<Case> {
 
   static constexpr uint64_t seed(size_t caller, size_t round) { return 100 * caller + round; }
 
-  /// What one caller gets for the inputs of all: by caller, then round.
+  /// Returns the results of a single caller for the inputs of all callers, ordered by caller and
+  /// then by round.
   static std::vector<Values> serial_results(const Session& session) {
     std::vector<Values> expected;
     auto context = *session.make_context();
@@ -97,7 +98,7 @@ class ConcurrentRuns : public ::testing::TestWithParam<Case> {
     return expected;
   }
 
-  /// Runs of one caller whose results are those expected of it.
+  /// Returns how many runs of one caller have the expected results.
   static size_t right_runs(const Session& session, const std::vector<Values>& expected,
                            size_t caller) {
     size_t right = 0;
@@ -110,7 +111,7 @@ class ConcurrentRuns : public ::testing::TestWithParam<Case> {
     return right;
   }
 
-  /// f(caller) on 8 threads, none of which begins before all are there.
+  /// Calls f(caller) on 8 threads, none of which begins before all are created.
   template <class F>
   static void on_callers(F f) {
     std::atomic<size_t> waiting{kCallers};
@@ -133,7 +134,7 @@ TEST_P(ConcurrentRuns, OfOneSessionGiveTheSerialResults) {
   auto session = load();
   ASSERT_NE(session, nullptr);
   std::vector<Values> expected = serial_results(*session);
-  EXPECT_FALSE(same_bytes(expected[0].outputs, expected[1].outputs)) << "inputs do not matter";
+  EXPECT_FALSE(same_bytes(expected[0].outputs, expected[1].outputs)) << "results are constant";
   std::vector<size_t> right(kCallers);
   on_callers([&](size_t k) { right[k] = right_runs(*session, expected, k); });
   EXPECT_THAT(right, ::testing::Each(kRounds));
@@ -143,7 +144,7 @@ TEST_P(ConcurrentRuns, OfSessionsLoadedAtTheSameTimeGiveTheSerialResults) {
   auto first = load();
   ASSERT_NE(first, nullptr);
   std::vector<Values> expected = serial_results(*first);
-  first.reset();  // nothing packed is left: the callers' loads race to pack it again
+  first.reset();  // frees all packed constants: the callers' loads pack them again, concurrently
   std::vector<size_t> right(kCallers);
   on_callers([&](size_t k) {
     if (auto session = load()) right[k] = right_runs(*session, expected, k);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench: what it says was timed, what it refuses to time, and that its numbers are those of its
-// samples.
+// The command bench: its report of what was timed, its refusals, and its statistics of the samples.
 #include <algorithm>
 
 #include "command.h"
@@ -76,7 +75,7 @@ TEST(BenchCommand, HasTheRawSamplesInItsJson) {
   ASSERT_EQ(json["configurations"].size(), 1u);
   const Json& one = json["configurations"][0];
   auto samples = one["samples_ns"].get<std::vector<double>>();
-  ASSERT_GE(samples.size(), 2u) << "a sample in every round";
+  ASSERT_GE(samples.size(), 2u) << "expected a sample in every round";
   EXPECT_THAT(samples, Each(Ge(0)));
   EXPECT_DOUBLE_EQ(one["median_ns"].get<double>(), median(samples));
   EXPECT_DOUBLE_EQ(one["min_ns"].get<double>(), *std::min_element(samples.begin(), samples.end()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Running the `byoc` command as a user does: a process, its two streams, its exit code.
+// Runs the `byoc` command as a child process and captures its output streams and exit code.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -23,19 +23,19 @@ class Byoc {
   explicit Byoc(std::string program = std::string(BYOC_BUILD_DIR) + "/bin/byoc")
       : program_(std::move(program)) {}
   std::string file(const std::string& name) const { return folder_.file(name); }
-  /// A file in the test's folder, for the command line.
+  /// Writes a file in the test's folder and returns its path.
   std::string write(const std::string& name, const std::string& text) const {
     put(file(name), text);
     return file(name);
   }
-  /// `arguments` as the shell reads them.
+  /// Runs `byoc arguments` in a shell.
   Ran operator()(const std::string& arguments) const {
     std::string line = program_ + " " + arguments + " >" + file(".out") + " 2>" + file(".err");
     int status = std::system(line.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), get(file(".out")),
             get(file(".err"))};
   }
-  /// The one JSON value on stdout.
+  /// Runs `byoc arguments` and returns the JSON value that it prints.
   Json json(const std::string& arguments) const {
     auto value = parse_json((*this)(arguments + " --json").out);
     EXPECT_TRUE(value.ok()) << arguments << ": " << value.status().to_string();
@@ -47,7 +47,7 @@ class Byoc {
   TempFolder folder_;
 };
 
-/// Two ops that every codegen knows.
+/// A model of two ops that every plugin supports.
 inline constexpr const char* kTwoOps = R"(fn main(%x: f32[2,3]) {
   %0 = relu(%x) loc("first")
   %1 = tanh(%0) loc("second")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all commands share: usage, help, streams, exit codes.
+// The behaviour that all commands share: usage, help, streams, exit codes.
 #include "command.h"
 
 namespace byoc::test {

@@ -77,8 +77,8 @@ TEST(CompareEach, MeasuresErrorsAgainstEachValue) {
   EXPECT_FALSE(compare_each(floats({1.002F, 100}), floats({1, 100}), 1e-3, 1e-7).is_equal);
 }
 
-// The tolerance of an infinite value is infinite, and that of NaN is NaN.
-// Neither makes a finite result acceptable.
+// The tolerance of an infinite value is infinite, and that of NaN is NaN. Neither makes a
+// finite result acceptable.
 TEST(CompareEach, TakesNanForNanAndNothingElse) {
   EXPECT_TRUE(compare_each(floats({kNan, 1}), floats({kNan, 1}), 1e-3, 1e-7).is_equal);
   EXPECT_FALSE(compare_each(floats({5, 1}), floats({kNan, 1}), 1e-3, 1e-7).is_equal);

@@ -29,7 +29,7 @@ TEST(DemoCommand, GivesTheTrainersAnswersWithEveryChoiceOfPlugins) {
   }
 }
 
-// As after removing libbyoc_onednn.so: a prefix of its own that holds the command and json.
+// Uses an install prefix that contains the command and the json plugin, but no libbyoc_onednn.so.
 TEST(DemoCommand, WithoutOnednnTheAnswersAreTheSameAndTheTableSaysWhoTookTheWork) {
   TempFolder prefix;
   namespace fs = std::filesystem;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every small model of tests/models against the outputs that torch stored beside it, by every
-// choice of plugins.
+// Compares every small model of tests/models with the outputs of torch that are stored next to it,
+// for every choice of plugins.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// byoc partition --svg: what is drawn, and what happens when it cannot be.
+// byoc partition --svg: the picture, and the errors when it cannot be drawn.
 #include <sys/stat.h>
 
 #include "command.h"
@@ -21,7 +21,7 @@ size_t count(const std::string& text, const std::string& word) {
   return n;
 }
 
-// A program named dot that a PATH of its own leads to first.
+// Writes a program named dot and returns a PATH in which its folder is the first.
 std::string fake_dot(const Byoc& byoc, const std::string& script) {
   std::filesystem::create_directories(byoc.file("bin"));
   byoc.write("bin/dot", "#!/bin/sh\n" + script + "\n");
@@ -50,7 +50,7 @@ TEST(PartitionPicture, HasABoxPerRegionANodePerOpAndALegend) {
   EXPECT_EQ(count(svg, "class=\"node\""), 6u);  // four ops, an input, an output
   EXPECT_EQ(count(svg, "class=\"cluster\""), 2u);
   EXPECT_EQ(count(svg, "class=\"edge\""), 5u);
-  EXPECT_EQ(count(svg, "stroke-width=\"2.2\" d="), 2u) << "into tanh and out of it";
+  EXPECT_EQ(count(svg, "stroke-width=\"2.2\" d="), 2u) << "into and out of tanh";
   for (const char* text :
        {"a · 2 ops", "a · 1 op", "a: 3 ops", "in no region: 1 op", "2×3", "xlink:title=\"second\""})
     EXPECT_THAT(svg, HasSubstr(text));
@@ -74,7 +74,7 @@ TEST(PartitionPicture, IsTheSameEveryTime) {
   EXPECT_EQ(byoc(line).out, byoc(line).out);
 }
 
-// A chain of relus cut by tanhs: `pairs` regions of `length` ops and as many ops outside.
+// Returns a chain of relus cut by tanhs: `pairs` regions of `length` ops, and `pairs` ops outside.
 std::string chain(size_t pairs, size_t length) {
   std::string text = "fn main(%x: f32[2]) {\n", last = "%x";
   size_t n = 0;
@@ -98,7 +98,7 @@ TEST(PartitionPicture, OfMoreThanTwoThousandNodesHasANodePerRegion) {
 
 TEST(PartitionPicture, WithANodePerRegionHasOneLineBetweenTwo) {
   Byoc byoc;
-  std::string text = chain(1, 2100);  // its last op, a tanh, reads the region; so does another
+  std::string text = chain(1, 2100);  // its last op, a tanh, reads the region; %2101 does so, too
   std::string last = "return %2100 }";
   text.replace(text.find(last), last.size(),
                "%2101 = tanh(%1500) %2102 = add(%2101, %2100) %2103 = exp(%2102) "
@@ -106,7 +106,7 @@ TEST(PartitionPicture, WithANodePerRegionHasOneLineBetweenTwo) {
   std::string line = "partition " + byoc.write("m.ir", text) + kWithA + "relu,tanh,exp --svg -";
   std::string svg = byoc(line).out;
   EXPECT_EQ(count(svg, "class=\"node\""), 6u);  // x, relus and tanhs, add, exp, multiply, output
-  EXPECT_EQ(count(svg, "class=\"edge\""), 6u) << "two tensors go from the tanhs into add";
+  EXPECT_EQ(count(svg, "class=\"edge\""), 6u) << "two tensors from tanh to add";
 }
 
 TEST(PartitionPicture, TooLargeEvenSoIsAnErrorThatSaysWhatElseThereIs) {

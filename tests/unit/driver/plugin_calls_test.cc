@@ -179,8 +179,8 @@ TEST_F(PluginCalls, TheRuntimeAloneShutsPluginsDownAsWell) {
   EXPECT_THAT(ran.err, HasSubstr("warning: shutdown failed: witness: a thread does not end"));
 }
 
-/// Tests the exit of `byoc COMMAND` when the plugin for relu
-/// crashes in the slot `in`, by that signal.
+/// Tests the exit of `byoc COMMAND` when the plugin for relu crashes in the slot
+/// `in`, by that signal.
 class PluginCrashes : public ::testing::Test {
  protected:
   PluginCrashes() { model = byoc.write("m.ir", kTwoOps); }

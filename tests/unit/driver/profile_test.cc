@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// run --profile and bench: what a plugin tells of the inside of its regions, with the user's names.
-// The model is tests/models/digits: six convolutions, one of them in front of a residual add whose
-// other operand is read twice.
+// run --profile and bench: the spans that a plugin reports for the inside of its regions, with the
+// names of the user's nodes. The model is tests/models/digits: six convolutions. The result of one
+// is added to a residual that is read twice.
 #include <algorithm>
 
 #include "command.h"
@@ -36,7 +36,7 @@ Json span_of(const Json& spans, const std::string& name) {
 TEST(OnednnProfile, HasAPrimitivePerConvolutionInItsFormat) {
   Byoc byoc;
   Json json = byoc.json("run " + kDigits + " --profile");
-  ASSERT_EQ(json["profile"].size(), 1u) << "one region";
+  ASSERT_EQ(json["profile"].size(), 1u) << "expected one region";
   for (const char* name : {"/stem/stem.0/Conv", "/block/block.0/Conv", "/conv/Conv", "/down/Conv",
                            "/wide/wide.0/Conv", "/top/top.0/Conv"}) {
     Json span = span_of(json["spans"], name);
@@ -51,10 +51,12 @@ TEST(OnednnProfile, HasAPrimitivePerConvolutionInItsFormat) {
   }
 }
 
-// On AVX2 oneDNN 2.6 has one kernel for all convolutions, on blocks of channels, and flattening wants
-// plain memory. With AVX-512 the kernel ("brgconv") is on channels last, where one pixel is flat:
-// nothing is reordered. 3.2 has the stem, of one channel, in blocks, and the others on channels
-// last: what is between them is reordered.
+// Returns the node whose operand oneDNN reorders, if any. It depends on the layouts of the kernels:
+// - oneDNN 2.6 with AVX2: all convolutions use blocks of channels, and /Flatten needs plain memory.
+// - oneDNN 2.6 with AVX-512: all kernels ("brgconv") are channels-last, in which one pixel is flat
+//   already, so nothing is reordered.
+// - oneDNN 3.2: the stem, which has one channel, uses blocks, the others are channels-last, so the
+//   tensor between them is reordered.
 std::optional<std::string> reordered_for(const Json& spans) {
   auto is_channels_last = [&](const char* name) {
     return onednn::is_channels_last_convolution(
@@ -65,7 +67,7 @@ std::optional<std::string> reordered_for(const Json& spans) {
   return "/block/block.0/Conv";
 }
 
-// The residual is summed to where it stands, or where it was reordered to.
+// The convolution adds its result to the residual in place, or to the reordered copy of it.
 TEST(OnednnProfile, ShowsThatNothingIsReorderedInsideARegion) {
   Byoc byoc;
   Json spans = byoc.json("run " + kDigits + " --profile")["spans"];
@@ -101,7 +103,7 @@ TEST(OnednnProfile, IsInBenchAsWell) {
 
 TEST(OnednnProfile, IsNotThereUnlessAskedFor) {
   Byoc byoc;
-  EXPECT_EQ(byoc.json("run " + kDigits)["spans"].size(), 0u) << "nobody asked";
+  EXPECT_EQ(byoc.json("run " + kDigits)["spans"].size(), 0u) << "spans without --profile";
 }
 
 }  // namespace

@@ -115,10 +115,10 @@ TEST(ReplayCommand, SaysWhatThePluginDoesNotTakeAnyMore) {
   std::string line = "replay " + dumped(byoc) + plugin("a") + " --plugin-option ";
   Ran ran = byoc(line + "a.refuse=tanh");
   EXPECT_EQ(ran.code, 0) << "the graph is compiled whatever the verdicts are";
-  EXPECT_THAT(ran.out, HasSubstr("judge: 2 yes, 1 other\n  no  tanh \"second\": told to refuse"));
+  EXPECT_THAT(ran.out, HasSubstr("judge: 2 yes, 1 other\n  no  tanh \"second\": refused by its"));
   ran = byoc(line + "a.decline=tanh");
   EXPECT_EQ(ran.code, 1);
-  EXPECT_THAT(ran.out, HasSubstr("FAIL declined in compile: a: told to decline it"));
+  EXPECT_THAT(ran.out, HasSubstr("FAIL declined in compile: a: declined by its options"));
 }
 
 /// Applies `damage` to one file of a dumped folder and runs replay on it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// compile, run, verify, test-onnx: models in, numbers out.
+// The commands compile, run, verify and test-onnx, which compute with models.
 #include <onnx/onnx_pb.h>
 #include <sys/stat.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A plugin whose taste is set by options, which computes with the reference kernels.
+/// A plugin that computes with the reference kernels. Options select the ops that it takes.
 const std::string kPluginA =
     std::string(" --plugin ") + BYOC_BUILD_DIR + "/tests/support/plugins/libbyoc_a.so";
 
@@ -138,7 +138,7 @@ TEST(VerifyCommand, ReducesAMismatchToTheOpThatIsWrong) {
   EXPECT_THAT(ran.out, HasSubstr("\n  tanh \"c\"\nwrote " + byoc.file("piece") + "/ "));
 }
 
-/// tanh by itself is wrong in the process that has run the whole, and right in any other.
+/// tanh alone is wrong in the process that has run the whole region, and right in any other.
 TEST(VerifyCommand, WritesAPieceThatIsWrongInANewProcess) {
   Byoc byoc;
   const std::string options =
@@ -154,7 +154,7 @@ TEST(VerifyCommand, WritesAPieceThatIsWrongInANewProcess) {
   EXPECT_EQ(replay["passed"], false);
 }
 
-/// The region with tanh is wrong because of another region that has exp.
+/// The region with add is wrong only in a process that has run the region with exp before.
 TEST(VerifyCommand, SaysWhenARegionIsRightInANewProcess) {
   Byoc byoc;
   Ran ran = byoc("verify " + byoc.write("m.ir", kFiveOps) + kPluginA +
@@ -219,7 +219,7 @@ TEST(ExplainCommand, ShowsWhatWasDeclinedWhereItEnded) {
   for (const Json& op : json["ops"]) {
     EXPECT_EQ(op["plugin"], "json") << op;
     EXPECT_EQ(op["opinions"][0]["verdict"], "declined in compile") << op;
-    EXPECT_EQ(op["opinions"][0]["reason"], "told to decline it") << op;
+    EXPECT_EQ(op["opinions"][0]["reason"], "declined by its options") << op;
   }
 }
 
@@ -228,10 +228,10 @@ TEST(ExplainCommand, GroupsEqualRefusals) {
   Ran ran = byoc("explain " + byoc.write("m.ir", kFiveOps) + kPluginA +
                  " --compiler a --default json --plugin-option a.refuse=tanh,exp");
   EXPECT_THAT(ran.out, HasSubstr("refused by a, taken by json (2)\n"));
-  EXPECT_THAT(ran.out, HasSubstr("1  exp   told to refuse it  \"b\"\n"));
+  EXPECT_THAT(ran.out, HasSubstr("1  exp   refused by its options  \"b\"\n"));
 }
 
-/// One op on x as ONNX, with a data set whose output is `stored`.
+/// Writes an ONNX test case of one op on x, with a data set whose output is `stored`.
 std::string write_case(const Byoc& byoc, const std::string& name, const std::string& op, float x,
                        float stored) {
   onnx::ModelProto model;
@@ -275,7 +275,8 @@ TEST(TestOnnxCommand, TellsPassedFailedAndUnsupportedApart) {
   EXPECT_EQ(byoc("test-onnx " + byoc.file("cases/right")).code, 0);
 }
 
-// One output is its input, and no plugin is called for that: under --strict this is no merit of the plugin.
+// One output is its input, so no plugin is called for it. --strict does not count it
+// as run by the plugin.
 TEST(TestOnnxCommand, CountsAsFoldedUnderStrictWhatNoPluginRan) {
   Byoc byoc;
   write_case(byoc, "cases/computed", "Relu", 1, 1);
@@ -293,7 +294,7 @@ TEST(TestOnnxCommand, CountsAsFoldedUnderStrictWhatNoPluginRan) {
   EXPECT_EQ(report["cases"][0]["verdict"], "folded");
 }
 
-// A case that waits: its input is a pipe, which is refused once somebody writes to it.
+// Writes a test case that waits: its input is a pipe, which is refused once it has a writer.
 std::string write_waiting_case(const Byoc& byoc, const std::string& name) {
   std::string folder = write_case(byoc, name, "Transpose", 1, 1);
   std::string input = folder + "/test_data_set_0/input_0.pb";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// explain: each op of a model is one row, whatever it is called and whatever passes make of it.
+// The command explain: each op of a model has one row, whatever its
+// name is and whatever passes do with it.
 #include <map>
 #include <set>
 
@@ -16,7 +17,7 @@ std::string plugin_file(const char* id) {
   return cat(" --plugin ", BYOC_BUILD_DIR, "/tests/support/plugins/libbyoc_", id, ".so");
 }
 
-/// Plugin a takes relu and multiply of one dimension; json has the rest.
+/// Plugin a takes relu and multiply of one dimension; json takes the rest.
 const std::string kRankOne =
     plugin_file("a") +
     " --compiler a,json --plugin-option 'a.patterns="
@@ -36,12 +37,12 @@ std::vector<Row> rows_of(const Json& explained) {
   return rows;
 }
 
-/// What `plugin` said about the op of that name, as "verdict: reason".
+/// Returns the opinion of `plugin` about the op of that name, as "verdict: reason".
 std::string opinion(const Json& explained, const std::string& name, const std::string& plugin) {
   for (const Json& op : explained["ops"]) {
-    for (const Json& said : op["opinions"]) {
-      if (op["name"] == name && said["plugin"] == plugin)
-        return said["verdict"].get<std::string>() + ": " + said["reason"].get<std::string>();
+    for (const Json& entry : op["opinions"]) {
+      if (op["name"] == name && entry["plugin"] == plugin)
+        return entry["verdict"].get<std::string>() + ": " + entry["reason"].get<std::string>();
     }
   }
   return "";
@@ -60,15 +61,16 @@ TEST(ExplainRows, EqualNamesAreToldApart) {
                                                            Row{"relu", "same", "a"}));
   size_t refusals = 0;
   for (const Json& op : json["ops"]) {
-    for (const Json& said : op["opinions"]) refusals += said["plugin"] == "a";
+    for (const Json& entry : op["opinions"]) refusals += entry["plugin"] == "a";
     if (op["plugin"] == "a") {
       EXPECT_EQ(op["function"], "a_main_0");
     }
   }
-  EXPECT_EQ(refusals, 2u) << "of json's relu and of reshape";
+  EXPECT_EQ(refusals, 2u) << "expected refusals of relu and of reshape";
 }
 
-// As the importer does for nodes that are several ops here: normalisation, recurrent nets.
+// The importer makes several ops of one location for nodes such as
+// normalisations and recurrent nets.
 TEST(ExplainRows, OpsOfOneNodeAreToldApart) {
   Byoc byoc;
   std::string model = byoc.write("m.ir", R"(fn main(%x: f32[2,3], %y: f32[3]) {
@@ -86,7 +88,7 @@ TEST(ExplainRows, OpsOfOneNodeAreToldApart) {
   EXPECT_THAT(text, HasSubstr("multiply \"Norm_1\": taken by json in json_main_0\n"));
 }
 
-// Both are the first op of a function, so that both get the name "relu_1".
+// Both ops are the first of their function, so both have the default name "relu_1".
 TEST(ExplainRows, UnnamedOpsOfTwoFunctionsAreToldApart) {
   Byoc byoc;
   Json json = byoc.json("explain " + byoc.write("m.ir", R"(
@@ -99,7 +101,8 @@ fn main(%x: f32[2]) { %0 = relu(%x)  %1 = @part(%0)  return %1 })") +
     EXPECT_EQ(op["function"], op["plugin"] == "a" ? "part" : "json_main_0") << op;
 }
 
-// A number that tells two ops apart in the pipeline is no part of the name, and takes no other's.
+// The numbers that distinguish ops in the pipeline are not part of their names, even when a name of
+// the user looks like one with a number.
 TEST(ExplainRows, NamesStayTheUsers) {
   Byoc byoc;
   std::string model = byoc.write("m.ir", R"(fn main(%x: f32[2]) {
@@ -114,7 +117,8 @@ TEST(ExplainRows, NamesStayTheUsers) {
                           Row{"exp", "a", "json"}, Row{"exp", "a#1", "json"}));
 }
 
-// Each call is a copy of the body: two run in places of their own, and one is known beforehand.
+// Each call has its own copy of the body. Two copies run in different functions, and the third has
+// constant operands and is folded.
 TEST(ExplainRows, AFunctionCalledSeveralTimesHasARowPerCall) {
   Byoc byoc;
   Json json = byoc.json("explain " + byoc.write("m.ir", R"(
@@ -166,7 +170,7 @@ TEST(ExplainRemoved, FoldedOpsAreSaidToBe) {
   EXPECT_EQ(json["removed"][0]["pass"], "fold_constants");
 }
 
-// A reader of a merged op may be merged itself: "fourth" reads "second", and is a result.
+// A reader of a merged op may be merged, too: "fourth" reads "second", and is a result.
 TEST(ExplainRemoved, MergedOpsNameTheOneThatStays) {
   Byoc byoc;
   Json json = byoc.json("explain " + byoc.write("m.ir", kRemoved) + " --compiler json");
@@ -189,7 +193,7 @@ TEST(ExplainRemoved, DeadOpsAreSaidToBe) {
             "it\n");
 }
 
-// What is left of a batch_norm is a sum, which is the batch_norm of the model.
+// Folding leaves an add of the batch_norm. Its row has the name and op of the model.
 TEST(ExplainRemoved, AFoldedBatchNormKeepsItsNameAndSaysWhatRuns) {
   Byoc byoc;
   std::string model = byoc.write("m.ir", R"(fn main(%x: f32[1,2,4,4]) {
@@ -205,7 +209,7 @@ TEST(ExplainRemoved, AFoldedBatchNormKeepsItsNameAndSaysWhatRuns) {
       << ran.err;
 }
 
-/// a has a pattern add_relu; what it lists besides is up to the test.
+/// Returns the options that load plugin `id` with a pattern add_relu.
 std::string composites_of(const char* id) {
   return cat(plugin_file(id), " --plugin-option '", id,
              R"(.patterns=[{"name":"add_relu","dag":{"op":"relu","args":[{"op":"add"}]}}]')");
@@ -217,7 +221,7 @@ constexpr const char* kAddRelu = R"(fn main(%x: f32[2]) {
   return %1
 })";
 
-// Earlier: "part of b.add_relu, which is "b"'s" about both.
+// The reasons are those of each op, not one text about the composite b.add_relu.
 TEST(ExplainReasons, InsideACompositeOfAnotherPluginEachOpHasItsOwn) {
   Byoc byoc;
   Json json =
@@ -226,7 +230,7 @@ TEST(ExplainReasons, InsideACompositeOfAnotherPluginEachOpHasItsOwn) {
                 " --plugin-option a.refuse=relu");
   EXPECT_THAT(rows_of(json), ElementsAre(Row{"add", "sum", "b"}, Row{"relu", "rest", "b"}));
   EXPECT_EQ(opinion(json, "sum", "a"), "refused: it has no pattern for add");
-  EXPECT_EQ(opinion(json, "rest", "a"), "refused: told to refuse it");
+  EXPECT_EQ(opinion(json, "rest", "a"), "refused: refused by its options");
 }
 
 TEST(ExplainReasons, AnOpThatAnEarlierPluginTakesAloneMayBeInACompositeOfALaterOne) {
@@ -239,7 +243,7 @@ TEST(ExplainReasons, AnOpThatAnEarlierPluginTakesAloneMayBeInACompositeOfALaterO
   EXPECT_THAT(byoc(line).out, HasSubstr("taken by b as part of a composite, not given to a (2)\n"));
 }
 
-// Weights that are constants outside of the composite are constants in the question about an op.
+// Weights that are constants outside of the composite are constants when one op of it is judged.
 TEST(ExplainReasons, OpsInsideCompositesAreJudgedWithTheirConstants) {
   Byoc byoc;
   Json json =
@@ -253,7 +257,7 @@ TEST(ExplainReasons, OpsInsideCompositesAreJudgedWithTheirConstants) {
                 " --compiler a,b,json --plugin-option 'a.patterns="
                 R"([{"name":"bias","dag":{"op":"add","args":[{"any":true},{"const":true}]}}]')"
                 " --plugin-option a.refuse=add --plugin-option a.ops=exp");
-  EXPECT_EQ(opinion(json, "sum", "a"), "refused: told to refuse it");
+  EXPECT_EQ(opinion(json, "sum", "a"), "refused: refused by its options");
   EXPECT_EQ(opinion(json, "rest", "a"), "refused: it has no pattern for relu");
 }
 
@@ -264,7 +268,7 @@ TEST(ExplainReasons, ARefusedCompositeIsTheReasonWhereNoPatternFitsTheOpAlone) {
                         " --plugin-option a.refuse=a.add_relu");
   EXPECT_THAT(rows_of(json), ElementsAre(Row{"add", "sum", "json"}, Row{"relu", "rest", "json"}));
   for (const char* name : {"sum", "rest"})
-    EXPECT_EQ(opinion(json, name, "a"), "refused: as part of a.add_relu: told to refuse it");
+    EXPECT_EQ(opinion(json, name, "a"), "refused: as part of a.add_relu: refused by its options");
 }
 
 TEST(ExplainReasons, WhatJudgeSaidOfTheOpComesBeforeARefusedComposite) {
@@ -272,7 +276,7 @@ TEST(ExplainReasons, WhatJudgeSaidOfTheOpComesBeforeARefusedComposite) {
   Json json = byoc.json("explain " + byoc.write("m.ir", kAddRelu) + composites_of("a") +
                         " --compiler a,json --plugin-option a.ops=relu"
                         " --plugin-option a.refuse=a.add_relu,relu");
-  EXPECT_EQ(opinion(json, "rest", "a"), "refused: told to refuse it");
+  EXPECT_EQ(opinion(json, "rest", "a"), "refused: refused by its options");
 }
 
 TEST(ExplainReasons, AnOpThatPatternsHaveInsideIsNotCalledUnknown) {
@@ -310,7 +314,8 @@ fn main(%x: f32[2]) { %0 = tanh(%x)  %1 = @part(%0)  return %1 })") +
               "not reached: annotations in the model give the op to b");
 }
 
-// The weights and the input come from outside: their changes of layout are of no op of the model.
+// The weights and the input come from outside. Their layout_transforms belong
+// to no op of the model.
 TEST(ExplainRows, OpsThatLayoutsAddBelongToTheOpTheyComeFrom) {
   Byoc byoc;
   std::string line = "explain " + byoc.write("m.ir", R"(
@@ -337,12 +342,13 @@ TEST(ExplainRows, ADeclinedOpIsTheNextPluginsAndSaysWhoDeclined) {
       " --plugin-option b.ops=exp";
   Json json = byoc.json("explain " + arguments);
   EXPECT_THAT(rows_of(json), ElementsAre(Row{"exp", "e", "b"}));
-  EXPECT_EQ(opinion(json, "e", "a"), "declined in compile: told to decline it");
+  EXPECT_EQ(opinion(json, "e", "a"), "declined in compile: declined by its options");
   EXPECT_THAT(byoc("compile " + arguments + " -o " + byoc.file("m.byoc")).err,
-              HasSubstr("told to decline it"));
+              HasSubstr("declined by its options"));
 }
 
-// The functions that explain names are those that the compiled model runs, declined ones included.
+// The functions in the report of explain are those that the compiled model runs, also after a
+// plugin declined one.
 TEST(ExplainRows, FunctionsAreThoseThatRun) {
   Byoc byoc;
   std::string arguments = byoc.write("m.ir", R"(fn main(%x: f32[4]) {

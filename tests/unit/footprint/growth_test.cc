@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that compiles many different models needs no more memory for the ten-thousandth than
-// for the thousandth.
+// The memory of a process that compiles many different models stays bounded: it is as large after
+// ten thousand models as after one thousand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 namespace byoc::test {
 namespace {
 
-/// Pages of memory that are this process's own, in bytes.
+/// Returns the size in bytes of the pages that are private to this process.
 int64_t own_bytes() {
   int64_t total = 0, resident = 0, shared = 0;
   std::ifstream("/proc/self/statm") >> total >> resident >> shared;
@@ -28,14 +28,14 @@ std::shared_ptr<const PluginSet> plugins_of(const std::string& compilers) {
     if (compilers.find(id) != std::string::npos)
       search.files.push_back(cat(BYOC_PLUGIN_DIR, "/libbyoc_", id, ".so"));
   }
-  search.options["llvm"]["cache"] = "0";  // kernels on disk are bounded by themselves
+  search.options["llvm"]["cache"] = "0";  // the cache on disk has its own bound
   if (compilers.find("llvm") == std::string::npos) search.options.clear();
   auto set = PluginSet::load(search);
   for (const RefusedPlugin& refused : set->refused()) ADD_FAILURE() << refused.reason;
   return set;
 }
 
-/// A small model; its names, shapes, attributes and constants are those of no other k.
+/// Returns small model number k. Its names, shapes, attributes and constants are unique.
 std::string model(int k) {
   const int rows = k % 97 + 2, columns = k / 97 + 1;
   const std::string x = cat("%input_", k);
@@ -45,16 +45,16 @@ std::string model(int k) {
              "  %1 = leaky_relu(%0) {alpha=0.", k + 1, "} loc(\"Relu_", k, "\")\n",
              "  %2 = split(%1) {axis=0, split=[", rows - rows / 2, ",", rows / 2, "]}\n",
              "  %3 = softmax(%2#0) {axis=1}\n",
-             "  %4 = sin(%0)\n",  // not by onednn
+             "  %4 = sin(%0)\n",  // onednn does not take it
              "  return %2#1, %3, %4\n}");
 }
 
 struct Case {
   std::string compilers;
-  // Built before and while memory is watched. oneDNN keeps its last 1024 primitives: that cache
-  // has to be full before.
+  // The numbers of models built before memory is measured, and between the two measurements. oneDNN
+  // caches its last 1024 primitives; that cache must be full at the first measurement.
   int warm, models;
-  bool runs;  // each is loaded and run as well
+  bool runs;  // whether each model is also loaded and run
 };
 
 class Growth : public ::testing::TestWithParam<Case> {
@@ -82,8 +82,9 @@ class Growth : public ::testing::TestWithParam<Case> {
   BuildOptions options_;
 };
 
-// Interned names, types and attributes that are kept are more than 1 KiB per model; libraries' own
-// caches and the allocator's holes stay below the bound however many models there are.
+// Interned names, types and attributes would be more than 1 KiB per model if they were not
+// freed. The caches of libraries and the holes of the allocator stay below the bound for
+// any number of models.
 TEST_P(Growth, StaysUnderOneMebibyteOverManyModels) {
   const auto [compilers, warm, models, runs] = GetParam();
   for (int k = 0; k < warm && !HasFatalFailure(); ++k) compile(k);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights are held once: in a plugin's layout where it packs them, in the mapped file where it
-// reads them as they are.
+// Weights are in memory once: in the plugin's layout when the plugin
+// packs them, or else in the mapped file.
 #ifdef BYOC_MEASURES_MEMORY
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
-/// Weights that differ from each other, of the size that keeps values where they are.
+/// Adds a constant of random values. Every seed gives different values, so no two are merged.
 ValueId weight(FunctionBuilder& f, const std::vector<int64_t>& dims, uint64_t seed) {
   Tensor tensor = *Tensor::make({DType::kF32, dims});
   fill_random(tensor, seed);
@@ -25,7 +25,7 @@ ValueId weight(FunctionBuilder& f, const std::vector<int64_t>& dims, uint64_t se
                     Buffer::copy({tensor.data(), tensor.size_bytes()}));
 }
 
-/// 8 convolutions on few pixels: 72 MiB of weights, half a MiB of anything else.
+/// Returns 8 convolutions of few pixels, with 72 MiB of weights and 0.5 MiB of other tensors.
 IRModule convolutions() {
   IRModule module;
   FunctionBuilder f(module, all_ops());
@@ -38,7 +38,7 @@ IRModule convolutions() {
   return module;
 }
 
-/// 5 products with a row: 80 MiB of weights.
+/// Returns 5 products of a row and a matrix, with 80 MiB of weights.
 IRModule products() {
   IRModule module;
   FunctionBuilder f(module, all_ops());
@@ -54,7 +54,7 @@ struct Footprint {
   uint64_t peak_anonymous = 0;                                   // as the system sees it
 };
 
-/// Of `byoc-run` on what `compiler` makes of the module.
+/// Measures `byoc-run` on the artifact that `compiler` makes of the module.
 Footprint footprint(IRModule module, const std::string& compiler) {
   TempFolder folder;
   auto executable = build(std::move(module), {.plugins = built_plugins(), .compilers = {compiler}});
@@ -75,18 +75,18 @@ TEST(Memory, PackedWeightsAreHeldOnceAndTheOriginalsLetGo) {
   Footprint f = footprint(convolutions(), "onednn");
   EXPECT_GE(f.packed, 72 * kMiB);
   EXPECT_LE(f.packed, 80 * kMiB);  // a layout may round channels up; not a second copy
-  EXPECT_GE(f.peak_anonymous, f.packed) << "the measure misses what is certainly there";
+  EXPECT_GE(f.peak_anonymous, f.packed) << "the measurement misses packed weights";
   EXPECT_LE(f.peak_anonymous, 1.15 * static_cast<double>(f.packed + f.arena + f.workspace));
   EXPECT_LE(f.constants, kMiB);
-  EXPECT_LT(f.file, 72 * kMiB) << "pages of the artifact stay";  // what is there is code of plugins
+  EXPECT_LT(f.file, 72 * kMiB) << "the artifact is still resident";  // expected: code of plugins
 }
 
 TEST(Memory, WeightsReadAsTheyAreStayInTheMappedFile) {
   Footprint f = footprint(products(), "json");
   EXPECT_EQ(f.packed, 0u);
   EXPECT_EQ(f.constants, 80 * kMiB);
-  EXPECT_GE(f.file, 80 * kMiB) << "kept constants were let go";
-  EXPECT_LE(f.peak_anonymous, 8 * kMiB) << "weights, or plugins that nobody asked for";
+  EXPECT_GE(f.file, 80 * kMiB) << "constants in use were released";
+  EXPECT_LE(f.peak_anonymous, 8 * kMiB) << "copied weights or unused plugins";
 }
 
 }  // namespace

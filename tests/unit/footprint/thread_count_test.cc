@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread asked for is one thread in the process: reading, compiling, loading and running.
+// With --threads 1 the process has one thread while it reads, compiles, loads and runs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,14 +30,14 @@ Traced traced(std::vector<std::string> command, const std::vector<std::string>& 
 
 class ThreadCount : public ::testing::TestWithParam<std::string> {  // --compiler
  protected:
-  /// Threads that `byoc run` on the model starts.
+  /// Returns the number of threads that `byoc run` starts for the model.
   uint64_t started_by_run(const Model& model, const std::string& threads) {
     return traced(
                {kBin + "byoc", "run", model.path, "--compiler", GetParam(), "--threads", threads},
                model.flags)
         .threads_started;
   }
-  /// Threads that `byoc-run` on its artifact starts.
+  /// Returns the number of threads that `byoc-run` starts for the model's artifact.
   uint64_t started_by_artifact(const Model& model, const std::string& threads) {
     std::string artifact = folder_.file("m.byoc");
     traced({kBin + "byoc", "compile", model.path, "-o", artifact, "--compiler", GetParam()},
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Compilers, ThreadCount, ::testing::Values("json", "oned
                          });
 
 using TwoThreads = ThreadCount;
-TEST_P(TwoThreads, AreOneMoreThread) {  // so that the test above would see one
+TEST_P(TwoThreads, AreOneMoreThread) {  // shows that the test above would detect a thread
   EXPECT_EQ(started_by_run(kResnetBlock, "2"), 1u);
   EXPECT_EQ(started_by_artifact(kResnetBlock, "2"), 1u);
 }

@@ -23,7 +23,7 @@ class ExternalData : public testing::Test {
         {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
   }
 
-  /// A model that returns w[3], which is at `location`.
+  /// Imports a model that returns w[3], whose data is at `location`.
   Result<IRModule> import(const std::string& location, const std::string& offset = "4",
                           const std::string& length = "12") {
     OnnxModel model;

@@ -9,7 +9,7 @@
 namespace byoc::test {
 namespace {
 
-/// The module as text without its attributes' order in the way, or the error.
+/// Returns the module as text, or the error.
 std::string text_of(const Result<IRModule>& module) {
   return module.ok() ? print(*module) : module.status().to_string();
 }

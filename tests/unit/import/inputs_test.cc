@@ -8,7 +8,7 @@
 namespace byoc::test {
 namespace {
 
-/// "f32[N,3] f32[N]", or the error.
+/// Returns the types of the inputs, such as "f32[N,3] f32[N]", or the error.
 std::string types(const OnnxModel& model, const ImportOptions& options = {}) {
   std::vector<const onnx::ValueInfoProto*> inputs;
   for (const auto& input : model.proto.graph().input()) inputs.push_back(&input);

@@ -52,7 +52,7 @@ TEST(ModelFile, RefusesIrVersionsOfTheFuture) {
   model.proto.set_ir_version(9999);
   EXPECT_ERROR(model.import(), "onnx-unsupported",
                "the file has ONNX IR version 9999, this byoc knows versions 1 to 13");
-  for (int64_t version : {3, 8, 10, 13}) {  // of ONNX 1.0, 1.12, 1.17 and 1.20
+  for (int64_t version : {3, 8, 10, 13}) {  // those of ONNX 1.0, 1.12, 1.17, 1.20
     model.proto.set_ir_version(version);
     EXPECT_TRUE(model.import().ok()) << version;
   }
@@ -68,7 +68,7 @@ TEST(ModelFile, RefusesEveryTruncation) {
   std::string bytes = relu_model().proto.SerializeAsString();
   for (size_t size = 1; size < bytes.size(); ++size) {
     auto module = import_bytes(bytes.substr(0, size));
-    ASSERT_FALSE(module.ok()) << size << " of " << bytes.size() << " bytes were taken";
+    ASSERT_FALSE(module.ok()) << size << " of " << bytes.size() << " bytes were accepted";
     EXPECT_EQ(module.status().slug(), "onnx-parse") << size;
     EXPECT_THAT(module.status().help(), testing::HasSubstr("truncated")) << size;
   }

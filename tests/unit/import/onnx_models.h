@@ -13,7 +13,7 @@
 
 namespace byoc::test {
 
-using DimSpec = std::variant<int, const char*>;  // an extent, a name, "" for an unnamed one
+using DimSpec = std::variant<int, const char*>;  // an extent, a name, or "" when unnamed
 
 class OnnxModel {
  public:
@@ -34,7 +34,7 @@ class OnnxModel {
     describe(*graph().add_input(), name, dims, dtype);
     return *this;
   }
-  /// Without a dtype the model leaves the output's type open.
+  /// Adds an output. Without a dtype the model does not declare its type.
   OnnxModel& output(const std::string& name, int dtype = onnx::TensorProto::UNDEFINED) {
     describe(*graph().add_output(), name, {}, dtype);
     return *this;
@@ -83,7 +83,7 @@ class OnnxModel {
   }
 };
 
-/// x[2,3] -> Relu -> y, what tests of everything but ops need.
+/// Returns the model x[2,3] -> Relu -> y, for tests that do not depend on the op.
 inline OnnxModel relu_model(int opset = 13) {
   OnnxModel model(opset);
   model.input("x", {2, 3}).output("y");
@@ -91,7 +91,7 @@ inline OnnxModel relu_model(int opset = 13) {
   return model;
 }
 
-/// The error has this slug and its full text contains `text`.
+/// Checks that `result` is an error with this slug, and that its full text contains `text`.
 #define EXPECT_ERROR(result, expected_slug, text)                                 \
   do {                                                                            \
     auto&& checked_result = (result);                                             \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One ONNX node as a model: its attributes, and what became of it.
+// Builds a model of one ONNX node, and prints the ops that it is imported as.
 #include "byoc/text/text.h"
 #include "onnx_models.h"
 
@@ -41,7 +41,7 @@ inline onnx::TensorProto& ints(OnnxModel& model, const std::string& name,
   return *tensor;
 }
 
-/// One node on f32 inputs "a", "b", ... of these shapes, with outputs "y0", "y1", ...
+/// A model of one node with f32 inputs "a", "b", ... of these shapes and outputs "y0", "y1", ...
 class OneNode {
  public:
   OneNode(const char* op, int opset, const std::vector<std::vector<DimSpec>>& inputs,
@@ -63,7 +63,7 @@ class OneNode {
     set(*model.graph().mutable_node(0), attr, value);
     return *this;
   }
-  /// The next input is a constant; left out when `name` is empty.
+  /// Adds a constant as the next input. An empty `name` means that this input is omitted.
   OneNode& constant(const std::string& name, const std::vector<int64_t>& values) {
     if (!name.empty()) ints(model, name, values);
     model.graph().mutable_node(0)->add_input(name);
@@ -78,7 +78,7 @@ class OneNode {
   OnnxModel model;
 };
 
-/// The ops of "main", one a line, without locations; or the error.
+/// Returns the ops of "main", one per line and without locations, or the error.
 inline std::string ops_of(const OnnxModel& model) {
   auto module = model.import();
   if (!module.ok()) return module.status().to_string();

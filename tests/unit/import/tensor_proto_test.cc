@@ -21,11 +21,11 @@ TensorProto proto(TensorProto::DataType dtype, const std::vector<int64_t>& dims)
 }
 
 template <class T>
-std::vector<T> read(const TensorProto& tensor, DType want) {
+std::vector<T> read(const TensorProto& tensor, DType expected) {
   auto read = onnx_import::read_tensor(tensor, {});
   EXPECT_TRUE(read.ok()) << read.status().to_string();
   if (!read.ok()) return {};
-  EXPECT_EQ(read->first.dtype, want);
+  EXPECT_EQ(read->first.dtype, expected);
   std::vector<T> values(read->second->size() / sizeof(T));
   std::memcpy(values.data(), read->second->data(), read->second->size());
   return values;
@@ -38,7 +38,7 @@ TensorProto raw(TensorProto::DataType dtype, const std::vector<T>& values) {
   return tensor;
 }
 
-// The field that carries each dtype is what onnx.proto says about it.
+// The field that contains the values of each dtype is defined in onnx.proto.
 TEST(TensorProto, ReadsFloatsAndDoubles) {
   auto floats = proto(TensorProto::FLOAT, {2});
   floats.add_float_data(1.5);

@@ -22,7 +22,8 @@ TEST(FlatIndex, TellsValuesOfEqualHashApart) {
   EXPECT_EQ(index.find(5, [](uint32_t) { return false; }), FlatIndex::kNone);
 }
 
-// Interned attributes of numbered regions: several counters from bases of their own.
+// The hashes are like those of the attributes of numbered regions: several counters with
+// different first values.
 TEST(FlatIndex, StaysFastWhenCountersOverlap) {
   FlatIndex index;
   std::vector<uint64_t> hashes;
@@ -45,7 +46,7 @@ TEST(FlatIndex, AgreesWithAMapThroughManyGrowths) {
   std::vector<uint64_t> hashes;
   std::mt19937_64 random(1);
   for (uint32_t k = 0; k < 50000; ++k) {
-    uint64_t hash = k % 3 ? random() : k;  // small ones as well, which differ in few bits
+    uint64_t hash = k % 3 ? random() : k;  // small ones differ in few bits
     if (!expected.emplace(hash, static_cast<uint32_t>(hashes.size())).second) continue;
     index.insert(hash, static_cast<uint32_t>(hashes.size()));
     hashes.push_back(hash);
@@ -61,7 +62,8 @@ TEST(FlatIndex, AgreesWithAMapWhileNumbersComeAndGo) {
   FlatIndex index;
   std::unordered_map<uint32_t, uint64_t> expected;  // hash of each number
   std::mt19937_64 random(2);
-  // Few distinct hashes, so that runs are long, wrap around and mix homes.
+  // Few distinct hashes make runs of slots long; they wrap around and mix entries
+  // of different hashes.
   auto hash_of = [&] { return random() % 2 ? random() % 64 : random() % 8 << 40; };
   auto find = [&](uint32_t number, uint64_t hash) {
     return index.find(hash, [&](uint32_t other) { return other == number; });

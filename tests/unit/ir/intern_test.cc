@@ -11,7 +11,7 @@
 namespace byoc {
 namespace {
 
-/// One value of each kind, all of which contain the name `text`.
+/// Interns one value of each kind, all of which contain the name `text`.
 void intern_values(const std::string& text, int64_t extent) {
   Symbol name = text;
   TypeId type = TensorType{DType::kF16, {Dim::symbol(name, 1, extent), extent}};
@@ -78,7 +78,7 @@ TEST(InternArena, KeepsWhatWasInternedWithoutAScopeLater) {
     InternArena arena;
     InternScope scope(arena);
     intern({{"pinned_late", TypeId(TensorType{DType::kI16, {903}})->shape[0].extent()}});
-    // Another thread has no scope; attributes keep the names in them as well.
+    // Another thread has no scope, so its attributes last, and so do the names in them.
     std::thread([&] { attrs = intern({{"pinned_late", 903}}); }).join();
   }
   InternArena arena;
@@ -136,7 +136,7 @@ TEST(LastingSymbol, OutlivesTheScopeItWasMadeIn) {
   EXPECT_EQ(lasting, Symbol("lasting_name"));
 }
 
-// Values that threads share and values of their own, while arenas come and go on all of them.
+// Threads intern shared and private values while all of them create and destroy arenas.
 TEST(InternArena, ManyThreadsShareValues) {
   const InternCounts before = intern_counts();
   auto work = [](int thread) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Ops without a registry, for tests that need no inference.
+// Ops that are in no registry, for tests that need no type inference.
 #include "byoc/ir/module.h"
 #include "byoc/op/op.h"
 
@@ -17,7 +17,7 @@ inline std::shared_ptr<const Buffer> f32_buffer(const std::vector<float>& values
   return Buffer::copy(std::as_bytes(std::span(values)));
 }
 
-/// x -> relu -> add(relu, w) -> returned; w is [1.5, nan].
+/// Returns a module that computes add(relu(x), w), where w is [1.5, nan].
 inline IRModule small_module() {
   IRModule module;
   Function f;

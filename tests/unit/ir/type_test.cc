@@ -9,7 +9,7 @@ namespace byoc {
 namespace {
 
 TEST(Symbol, IsItsTextAndSortsByIt) {
-  Symbol late = "zebra", early = "apple";  // made in the other order
+  Symbol late = "zebra", early = "apple";  // interned in the opposite order
   EXPECT_EQ(late.text(), "zebra");
   EXPECT_EQ(late, Symbol(std::string("zebra")));
   EXPECT_TRUE(early < late);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The json plugin through the real ABI: text -> graph JSON -> compile -> save -> load -> run.
+// The json plugin, called through the ABI: text -> graph JSON -> compile -> save -> load -> run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ IRModule parse(std::string_view text) {
 
 TensorSpec spec_of(TypeId type) { return {type->dtype, static_extents(type->shape)}; }
 
-// What a host keeps to compile and to run @main.
+// The data that a host has in order to compile and run @main.
 struct Compiled {
   explicit Compiled(std::string_view text)
       : module(parse(text)), main(module.function(module.entry)) {
@@ -57,7 +57,7 @@ struct Compiled {
   CompileResult result;
 };
 
-// A loaded kernel with tensors of its own.
+// A loaded kernel, with tensors for its arguments.
 class LoadedRun {
  public:
   explicit LoadedRun(const Compiled& compiled) : compiled_(compiled) {
@@ -124,7 +124,7 @@ TEST(JsonPlugin, ComputesAChainWithAConstant) {
 }
 
 TEST(JsonPlugin, WritesEveryKindOfOutput) {
-  // A result read again inside, the same twice, an input passed through, a constant.
+  // The results are: one that is read inside, the same one again, an input, and a constant.
   Compiled compiled(
       "fn main(%x: f32[2]) { %0 = const([7,8]) : f32[2]  %1 = relu(%x)  %2 = add(%1, %1)"
       "  return %1, %2, %1, %x, %0 }");
@@ -169,7 +169,7 @@ TEST(JsonPlugin, HonoursByteOffsets) {
 }
 
 std::string message_of(byoc_status* status) {
-  // The status is the host's own object, opaque here; only that there is one can be told.
+  // The status is an object of the host and opaque here, so it is only compared with null.
   if (status == nullptr) return "";
   host_table()->status_free(status);
   return "a status";
@@ -248,7 +248,7 @@ TEST(JsonPlugin, JudgesByTheReferenceKernels) {
   EXPECT_EQ(
       judged("fn main(%x: f32[2]) { %0 = const(1) : f32[100,2]  %1 = add(%x, %0)  return %1 }")
           .accept,
-      Verdict::kYes);  // the constant's bytes do not cross
+      Verdict::kYes);  // judge gets no bytes of constants
   Verdict symbolic = judged("fn main(%x: f32[N]) { %0 = relu(%x)  return %0 }");
   EXPECT_EQ(symbolic.accept, Verdict::kNo);
   EXPECT_THAT(symbolic.reason, HasSubstr("dim N is symbolic"));

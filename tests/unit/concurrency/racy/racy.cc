@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// racy kernel | racy workers: a data race on purpose, in a plugin or in a function of parallel_for.
+// `racy kernel` has a deliberate data race in a plugin, `racy workers` one in a function that
+// parallel_for calls.
 #include <atomic>
 #include <cstdio>
 #include <string_view>
@@ -16,7 +17,7 @@ namespace {
 
 constexpr int kRounds = 1000;
 
-/// Two callers of one kernel that counts its runs without a lock.
+/// Calls one kernel, which counts its runs without a lock, from two threads.
 bool race_in_kernel() {
   auto session = Session::load(test::two_relus(), test::load_fault("faulty_none", "race"));
   if (!session.ok()) return std::puts(session.status().to_string().c_str()), false;
@@ -34,10 +35,10 @@ bool race_in_kernel() {
 
 struct Sum {
   uint64_t total = 0;
-  std::atomic<uint32_t> workers{0};  // that have come; relaxed, so that it orders nothing
+  std::atomic<uint32_t> workers{0};  // those in add_up; relaxed, so that it orders no access
 };
 
-/// Two blocks, one for each worker: none is left before both have come.
+/// Adds to the total without a lock. Each worker waits for the other, so each runs one block.
 int32_t add_up(void* u, uint64_t lo, uint64_t, uint32_t) {
   Sum& sum = *static_cast<Sum*>(u);
   sum.workers.fetch_add(1, std::memory_order_relaxed);
@@ -46,7 +47,7 @@ int32_t add_up(void* u, uint64_t lo, uint64_t, uint32_t) {
   return 0;
 }
 
-/// Two workers that add to one number.
+/// Runs two workers that add to one number.
 bool race_between_workers() {
   ThreadScope scope(2);
   Sum sum;

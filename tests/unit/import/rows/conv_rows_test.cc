@@ -33,7 +33,7 @@ TEST(ConvRow, ResolvesAutoPad) {
                       .with("strides", List{2})
                       .with("auto_pad", auto_pad));
   };
-  // 7 / 2 rounded up is 4 cells, which reach over (4 - 1) * 2 + 4 = 10: three cells of padding.
+  // 7 / 2 rounded up is 4 cells, which cover (4 - 1) * 2 + 4 = 10 cells of x: 3 cells of padding.
   EXPECT_THAT(padded("SAME_UPPER", 7), HasSubstr("pads=[1,2]"));
   EXPECT_THAT(padded("SAME_LOWER", 7), HasSubstr("pads=[2,1]"));
   EXPECT_THAT(padded("SAME_UPPER", 8), HasSubstr("pads=[1,1]"));
@@ -74,7 +74,7 @@ TEST(ConvTransposeRow, FitsTheOutputShape) {
     OneNode node("ConvTranspose", 13, {{1, 1, 3, 3}, {1, 2, 3, 3}});
     return ops_of(node.with("strides", List{3, 2}).with("output_shape", output_shape));
   };
-  // Full extents are 9 and 7.
+  // The extents without padding are 9 and 7.
   EXPECT_THAT(fitted({9, 7}), Not(HasSubstr("pads")));
   EXPECT_THAT(fitted({6, 7}), HasSubstr("pads=[2,0,1,0]"));
   EXPECT_THAT(fitted({10, 8}), HasSubstr("output_padding=[1,1]"));

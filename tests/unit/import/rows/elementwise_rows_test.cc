@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of core/import/onnx/elementwise.cc that do more than rename.
+// Rows of core/import/onnx/elementwise.cc that do more than rename an op.
 #include "unit/import/rows.h"
 
 namespace byoc::test {
@@ -56,7 +56,7 @@ TEST(Variadic, OfOneIsThatOne) {
   EXPECT_EQ(ops_of(model), "");
 }
 
-// An operand of any number cannot be left out: Max("a", "", "b") would be another op's result.
+// A variadic operand cannot be omitted: Max("a", "", "b") is not the same as Max("a", "b").
 TEST(Variadic, RefusesAnEmptyName) {
   for (const char* op : {"Max", "Min", "Sum", "Mean", "Concat"}) {
     for (size_t empty : {0u, 1u, 2u}) {
@@ -96,7 +96,7 @@ TEST(Clip, TakesAttributesUpToOpset10) {
   auto& node = model.node("Clip", {"a"}, {"y"});
   set(node, "max", 6.0f);
   EXPECT_EQ(ops_of(model), "%0 = clip(%a) {max=6.0}\n");
-  set(node, "min", -3.402823466e+38f);  // the default written out: no bound
+  set(node, "min", -3.402823466e+38f);  // the explicit default: no bound
   EXPECT_EQ(ops_of(model), "%0 = clip(%a) {max=6.0}\n");
 }
 
