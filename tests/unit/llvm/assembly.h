@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What tests look for in assembly text.
+// Searches assembly text for loops and instructions.
 #include <algorithm>
 #include <regex>
 #include <sstream>
@@ -9,7 +9,7 @@
 
 namespace byoc::test {
 
-/// The loops of assembly text: from a label to the jump back to it, innermost ones alone.
+/// Returns the innermost loops of assembly text: the lines from a label to the jump back to it.
 inline std::vector<std::vector<std::string>> innermost_loops(const std::string& assembly) {
   std::vector<std::string> lines;
   std::istringstream text(assembly);
@@ -21,7 +21,7 @@ inline std::vector<std::vector<std::string>> innermost_loops(const std::string& 
     std::string label = match[1].str() + ":";
     for (size_t begin = end; begin-- > 0;) {
       if (lines[begin].starts_with(".L") && !lines[begin].starts_with(label)) {
-        bool is_loop_too = false;  // another label in between: not innermost, or no loop at all
+        bool is_loop_too = false;  // whether the label between is that of a loop found before
         for (const auto& other : out) is_loop_too |= !other.empty() && other[0] == lines[begin];
         if (is_loop_too) break;
       }
@@ -34,7 +34,7 @@ inline std::vector<std::vector<std::string>> innermost_loops(const std::string& 
   return out;
 }
 
-/// How many of the lines match.
+/// Returns how many of the lines match.
 inline size_t count(const std::vector<std::string>& lines, const std::string& pattern) {
   std::regex regex(pattern);
   return static_cast<size_t>(

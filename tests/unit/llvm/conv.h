@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Convolutions as the plugin gets them.
+// Convolutions as tensor expressions of the llvm plugin.
 #include <gtest/gtest.h>
 
 #include "byoc/text/builder.h"
@@ -15,7 +15,8 @@ struct Conv {
   int64_t ow() const { return (w + 2 * pad - kernel) / stride + 1; }
 };
 
-/// relu(conv(x, w) + bias), by the computes that the plugin chooses; channels in blocks of 8.
+/// Returns relu(conv(x, w) + bias) with the computes that the plugin selects and
+/// channels in blocks of 8.
 inline te::Dag translated(const Conv& conv, const te::Target& target) {
   IRModule module;
   FunctionBuilder f(module, all_ops());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops as machine code: hand-written loop functions, run on this machine, against plain C++.
+// Compiles hand-written loop functions to machine code, runs them, and compares with plain C++.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ std::vector<float> counting(size_t n) {
   return out;
 }
 
-/// y[i] = value(x, i) for i < n, in one loop.
+/// Returns one loop that computes y[i] = value(x, i) for i < n.
 te::LoopFunction map(int64_t n, int64_t size, LoopKind kind,
                      const std::function<te::Expr(const Tensor&, te::Expr)>& value) {
   Tensor x("x", DType::kF32, {size}), y("y", DType::kF32, {n});
@@ -40,7 +40,7 @@ TEST(EmitLoops, EveryKindOfLoopComputesTheSame) {
   }
 }
 
-TEST(EmitLoops, VectorsOfAnyExtentStayInsideTheirTensors) {  // behind each is a guard page
+TEST(EmitLoops, VectorsOfAnyExtentStayInsideTheirTensors) {  // a guard page follows each
   for (int64_t n : {1, 2, 3, 7, 8, 9, 15, 16, 31, 64, 65, 100, 1000}) {
     auto function =
         map(n, n, LoopKind::kVectorized, [](const Tensor& x, te::Expr i) { return x(i) + x(i); });
@@ -69,7 +69,7 @@ TEST(EmitLoops, LoadsWithStridesAndThroughIndices) {
   }
 }
 
-TEST(EmitSelect, GuardsLoadsOutsideOfTheirTensor) {  // padding by 5 in front and 4 behind
+TEST(EmitSelect, GuardsLoadsOutsideOfTheirTensor) {  // padding: 5 before, 4 after
   for (LoopKind kind : {LoopKind::kSerial, LoopKind::kVectorized}) {
     for (DType dtype : {DType::kF32, DType::kI8, DType::kF64}) {
       Tensor x("x", dtype, {11}), y("y", dtype, {20});
@@ -98,7 +98,7 @@ TEST(EmitSelect, GuardsLoadsOutsideOfTheirTensor) {  // padding by 5 in front an
   }
 }
 
-TEST(EmitSelect, GuardsOneValueForAllLanes) {  // a load that no lane wants is not done
+TEST(EmitSelect, GuardsOneValueForAllLanes) {  // no lane uses it: no load
   auto function = map(16, 4, LoopKind::kVectorized, [](const Tensor& x, te::Expr i) {
     te::Expr far = te::cast(DType::kI64, x(0)) * (int64_t{1} << 40);
     return te::select(i < te::Expr(0), x(far), x(1));
@@ -133,7 +133,7 @@ TEST(EmitLoops, ABodyThatVectorsCannotDoRunsAllTheSame) {  // a sum: every lane 
               ElementsAre(30));
 }
 
-/// c[m][n] = sum over k of a[m][k] b[k][n], with the sums of a row on the stack.
+/// Returns c[m][n] = sum over k of a[m][k] b[k][n], with the sums of a row on the stack.
 te::LoopFunction row_sums(int64_t m, int64_t k, int64_t n, te::Scope scope, LoopKind outer) {
   Tensor a("a", DType::kF32, {m, k}), b("b", DType::kF32, {k, n}), c("c", DType::kF32, {m, n});
   auto body = te::loop(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loop function that ends with an error: what it returns and what it writes for the runtime.
+// A loop function that ends with an error: its return code, and the failure that it writes.
 #include "byoc/host/plugins.h"
 #include "run_loops.h"
 
@@ -8,7 +8,7 @@ namespace {
 
 using te::Tensor;
 
-/// y[0] = x[0], unless x[0] is 3 or more.
+/// Returns a function that computes y[0] = x[0], and fails when x[0] is 3 or more.
 te::LoopFunction checked_copy() {
   Tensor x("x", DType::kI64, {1}), y("y", DType::kI64, {1});
   te::Stmt error = te::make_index_error("gather", x(0), -3, 3);
@@ -31,7 +31,7 @@ class IndexError : public ::testing::Test {
     loaded_ = *std::move(loaded);
     failure_.h = {sizeof failure_, BYOC_TAG_NATIVE_FAILURE, nullptr};
   }
-  /// `size`: of the call, as an older or a newer runtime has it.
+  /// Runs the function. `size` is sizeof(byoc_native_call) in the version of the runtime.
   int32_t run(int64_t x, byoc_native_failure* failure, uint32_t size = sizeof(byoc_native_call)) {
     x_ = x;
     void* data[] = {&x_, &y_};

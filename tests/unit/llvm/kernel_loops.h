@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The loops of a packed GEMM, written by hand: what a schedule is to produce.
+// The loops of a packed GEMM, written by hand, as a schedule should produce them.
 #include "byoc/te/stmt.h"
 
 namespace byoc::test {
 
 constexpr int64_t kTileM = 6, kTileN = 16, kLanes = 8;
 
-/// For t over the 6 x 16 entries of a tile, as 6 x 2 vectors.
+/// Returns `body(i, j)` for the 6 x 16 entries of a tile, as 6 x 2 vectors of 8 lanes.
 inline te::Stmt tile(const std::function<te::Stmt(te::Expr, te::Expr)>& body) {
   return te::loop(
       "i", kTileM,
@@ -24,10 +24,10 @@ inline te::Stmt tile(const std::function<te::Stmt(te::Expr, te::Expr)>& body) {
       te::LoopKind::kUnrolled);
 }
 
-/// c [m, n] = a b with a packed as [m/6][k][6] and b as [n/16][k][16]; k in chunks of `kc`, so that
-/// a chunk of b's panel stays in the first cache, and `block` tiles of rows at a time, so that
-/// theirs of a stay in the second. The last tile may have rows that c has not: they are computed
-/// and not stored.
+/// Returns loops for c [m, n] = a b, with a packed as [m/6][k][6] and b as [n/16][k][16]. k is
+/// split into chunks of `kc`, so that a chunk of a panel of b stays in the L1 cache. Rows are split
+/// into blocks of `block` tiles, so that their part of a stays in the L2 cache. The last tile may
+/// have more rows than c; these are computed but not stored.
 inline te::LoopFunction packed_gemm(int64_t m, int64_t n, int64_t k, int64_t kc,
                                     int64_t block = 16) {
   int64_t mt = (m + kTileM - 1) / kTileM, nt = n / kTileN;

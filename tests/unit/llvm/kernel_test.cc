@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine code of micro-kernels, disassembled: nothing but loads, broadcasts and multiply-adds
-// in the innermost loop.
+// The machine code of micro-kernels: the innermost loop contains only
+// loads, broadcasts and multiply-adds.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -57,7 +57,7 @@ TEST(MicroKernel, MultipliesPackedMatrices) {
   }
 }
 
-// relu(a b), as tiles of 6 x 16 sums that stand on the stack.
+// Returns relu(a b) in tiles of 6 x 16 sums, which are on the stack.
 te::LoopFunction tensorized_product(int64_t m, int64_t n, int64_t k) {
   te::Builder builder;
   te::Tensor a = builder.placeholder("a", DType::kF32, {m, k});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops split where conditions on indices are constant in some of the iterations.
+// Loops are split where conditions on indices are constant in a part of the iterations.
 #include "plugins/llvm/analysis/loop_splitting.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ using test::Data;
 
 Expr inside(const Expr& at, int64_t extent) { return Expr(0) <= at && at < extent; }
 
-// y[i] = x[i + shift] where that is inside, else -1.
+// Returns y[i] = x[i + shift] where that is inside of x, else -1.
 Stmt shifted(const Tensor& x, const Tensor& y, int64_t n, int64_t shift) {
   return te::loop("i", n, [&](const Expr& i) {
     Expr value = select(inside(i + shift, n), x(i + shift), te::constant(x.dtype(), -1));
@@ -49,7 +49,7 @@ TEST(SplitLoop, StartsARangeWhereAConditionChanges) {
 
 TEST(SplitLoop, KeepsTheLongestRangeAsBody) {
   Tensor x("x", DType::kF32, {8, 40}), y("y", DType::kF32, {40});
-  // The window of 5 leaves the image for 4 of 40 cells, in a different way each.
+  // At 4 of the 40 cells the window of 5 exceeds the image, each time by a different amount.
   Stmt loop = te::loop("i", 40, [&](const Expr& i) {
     return te::loop("k", 5, [&](const Expr& k) {
       Expr value = select(inside(i + k - 2, 40), x(k, i + k - 2), te::constant(DType::kF32, 0));
@@ -92,15 +92,15 @@ void expect_shifted(DType dtype) {
     SCOPED_TRACE(cat(dtype, " by ", shift));
     const int64_t n = 13;
     Tensor x("x", dtype, {n}), y("y", dtype, {n});
-    std::vector<T> from, want;
+    std::vector<T> from, expected;
     for (int64_t i = 0; i < n; ++i) from.push_back(static_cast<T>(3 * i + 1));
     for (int64_t i = 0; i < n; ++i) {
       const int64_t at = i + shift;
-      want.push_back(at < 0 || at >= n ? static_cast<T>(-1) : from[static_cast<size_t>(at)]);
+      expected.push_back(at < 0 || at >= n ? static_cast<T>(-1) : from[static_cast<size_t>(at)]);
     }
     auto got = test::run_loops({"shift", {x}, {y}, shifted(x, y, n, shift)},
-                               {Data::of(dtype, from)});  // guard pages are around
-    EXPECT_EQ(got[0].template as<T>(), want);
+                               {Data::of(dtype, from)});  // between guard pages
+    EXPECT_EQ(got[0].template as<T>(), expected);
   }
 }
 
@@ -111,7 +111,7 @@ TEST(SplitLoop, ComputesWhatTheWholeLoopDoes) {
   expect_shifted<int64_t>(DType::kI64);
 }
 
-// Splitting decides no condition on values in memory: elements outside are still not read.
+// Splitting does not change conditions on values in memory: elements outside are not read.
 template <class T>
 void expect_guarded(DType dtype) {
   const int64_t n = 64;
@@ -124,16 +124,16 @@ void expect_guarded(DType dtype) {
         },
         kind);
     std::vector<int64_t> places;
-    std::vector<T> from, want;
+    std::vector<T> from, expected;
     for (int64_t k = 0; k < 8; ++k) from.push_back(static_cast<T>(k + 20));
     for (int64_t i = 0; i < n; ++i) {
       places.push_back(i % 3 == 0 ? i % 8 : (i % 3 == 1 ? -1 : 1) * i * 1000003);
       const bool is_inside = places.back() >= 0 && places.back() < 8;
-      want.push_back(is_inside ? from[static_cast<size_t>(places.back())] : static_cast<T>(9));
+      expected.push_back(is_inside ? from[static_cast<size_t>(places.back())] : static_cast<T>(9));
     }
     auto got = test::run_loops({"guarded", {at, x}, {y}, body},
                                {Data::of(DType::kI64, places), Data::of(dtype, from)});
-    EXPECT_EQ(got[0].template as<T>(), want) << cat(dtype);
+    EXPECT_EQ(got[0].template as<T>(), expected) << cat(dtype);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our exp, log, erf and tanh against libm's in double precision, over a dense sweep of all floats,
-// and what they do at the edges.
+// Compares our exp, log, erf and tanh with those of libm in double precision, for a dense sweep of
+// all floats and for special values.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -30,7 +30,7 @@ te::LoopFunction loops_of(const Function& function, int64_t n, te::LoopKind kind
   return {function.name, {x}, {y}, body};
 }
 
-/// In units of the last place of the float nearest to the truth.
+/// Returns the error of `got` in units of the last place of the float nearest to `truth`.
 double ulp_error(float got, double truth) {
   float near = static_cast<float>(truth);
   if (got == near || (std::isnan(got) && std::isnan(near))) return 0;
@@ -44,7 +44,8 @@ double ulp_error(float got, double truth) {
   return std::fabs(got - truth) / unit;
 }
 
-/// Every 1009th float, of both signs, and those near 0, 1 and the edges of our ranges.
+/// Returns every 1009th float, of both signs, and more of those near 0, 1 and
+/// the ends of our ranges.
 std::vector<float> sweep() {
   std::vector<float> out;
   for (uint64_t bits = 0; bits < 0xff800000u; bits += 1009) {

@@ -60,7 +60,7 @@ TEST(NativeLink, GivesEqualBytesAndOneExportedSymbol) {
   EXPECT_EQ(*first, *second);
   EXPECT_THAT(*first, HasSubstr("byoc_native_entry_v1"));
   EXPECT_THAT(*first, HasSubstr("libm.so.6"));
-  EXPECT_EQ(first->find(a.symbol), std::string::npos) << "hidden and stripped";
+  EXPECT_EQ(first->find(a.symbol), std::string::npos) << "expected no symbol, it is stripped";
 }
 
 TEST(NativeLink, NamesOnlyLibrariesThatAreNeeded) {
@@ -104,7 +104,7 @@ TEST(Listing, ShowsLlvmAndAssembly) {
 TEST(BuildId, IsThatOfTheLoadedImage) {
   static const int in_this_program = 0;
   std::string id = build_id_at(&in_this_program);
-  ASSERT_FALSE(id.empty()) << "linked without --build-id";
+  ASSERT_FALSE(id.empty()) << "the test is linked without --build-id";
   FILE* readelf = ::popen("readelf -n /proc/$PPID/exe", "r");
   ASSERT_NE(readelf, nullptr);
   std::string notes(4096, '\0');
@@ -145,10 +145,10 @@ TEST(KernelCache, DoesNotBelieveAChangedOrForeignFile) {
   bytes.back() ^= 1;
   test::put(path, bytes);
   EXPECT_TRUE(cache.find("k1"));
-  test::put(folder.file("kernels/k2-one"), bytes);  // another's kernel under this name
+  test::put(folder.file("kernels/k2-one"), bytes);  // the kernel of another key
   EXPECT_FALSE(cache.find("k2"));
   ::chmod(path.c_str(), 0666);
-  EXPECT_FALSE(cache.find("k1")) << "anybody may have written it";
+  EXPECT_FALSE(cache.find("k1")) << "the file is writable for all users";
 }
 
 TEST(KernelCache, DoesNotUseAFolderThatOthersMayWriteTo) {
@@ -166,7 +166,7 @@ TEST(KernelCache, DeletesWhatHasNotBeenUsedForLongest) {
     struct timespec times[] = {{1000 + k, 0}, {1000 + k, 0}};
     ::utimensat(AT_FDCWD, folder.file(cat("kernels/k", k, "-one")).c_str(), times, 0);
   }
-  EXPECT_TRUE(cache.find("k0"));  // used now
+  EXPECT_TRUE(cache.find("k0"));  // makes k0 the last one used
   cache.trim();
   EXPECT_TRUE(cache.find("k0"));
   EXPECT_TRUE(cache.find("k5"));

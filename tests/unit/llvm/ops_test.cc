@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every scalar operation of every type, as machine code, scalar and vector, against the interpreter
-// of tensor expressions.
+// Compares the machine code of every scalar operation of every type, for scalars and vectors, with
+// the interpreter of tensor expressions.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -19,9 +19,9 @@ using te::UnaryOp;
 constexpr DType kTypes[] = {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI8,
                             DType::kU8,  DType::kI16, DType::kU16, DType::kI32,  DType::kU32,
                             DType::kI64, DType::kU64, DType::kBool};
-constexpr int64_t kCount = 61;  // no multiple of any number of lanes
+constexpr int64_t kCount = 61;  // not a multiple of any number of lanes
 
-/// Small numbers of both signs, as that type's bytes; for divisors none is 0.
+/// Returns small numbers of both signs as bytes of `dtype`. For divisors, none is 0.
 test::Data numbers(DType dtype, uint32_t seed, bool with_zero = true) {
   std::minstd_rand random(seed);
   te::Tensor y("y", dtype, {kCount});
@@ -59,18 +59,22 @@ bool close(double a, double b, double tolerance) {
   return a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= tolerance * std::fabs(b);
 }
 
-/// libm's and our functions differ from one another in the last places; all else is exact.
-void expect_same(const test::Data& got, const test::Data& want, double tolerance,
+/// Compares floats with `tolerance`, because the functions of libm and ours differ in the last
+/// digits. Other types are compared exactly.
+void expect_same(const test::Data& got, const test::Data& expected, double tolerance,
                  const std::string& what) {
   if (got.dtype == DType::kF32 && tolerance > 0) {
     for (size_t k = 0; k < kCount; ++k)
-      EXPECT_TRUE(close(got.as<float>()[k], want.as<float>()[k], tolerance)) << what << " " << k;
+      EXPECT_TRUE(close(got.as<float>()[k], expected.as<float>()[k], tolerance))
+          << what << " " << k;
   } else if (got.dtype == DType::kF64 && tolerance > 0) {
     for (size_t k = 0; k < kCount; ++k)
-      EXPECT_TRUE(close(got.as<double>()[k], want.as<double>()[k], tolerance)) << what << " " << k;
+      EXPECT_TRUE(close(got.as<double>()[k], expected.as<double>()[k], tolerance))
+          << what << " " << k;
   } else {
     for (size_t k = 0; k < got.bytes.size(); ++k)
-      ASSERT_EQ(got.bytes[k], want.bytes[k]) << what << ", element " << k / dtype_size(got.dtype);
+      ASSERT_EQ(got.bytes[k], expected.bytes[k])
+          << what << ", element " << k / dtype_size(got.dtype);
   }
 }
 
@@ -81,7 +85,7 @@ struct Case {
   std::function<te::Expr(te::Expr, te::Expr)> value;
 };
 
-/// y_k[i] = value_k(a[i], b[i]), a loop per case, all in one function.
+/// Checks y_k[i] = value_k(a[i], b[i]) for each case k. All loops are in one function.
 void check(DType in, const std::vector<Case>& cases) {
   std::vector<test::Data> inputs = {numbers(in, 1), numbers(in, 2, false)};
   for (LoopKind kind : {LoopKind::kSerial, LoopKind::kVectorized}) {
@@ -95,9 +99,9 @@ void check(DType in, const std::vector<Case>& cases) {
       loops.push_back(te::loop("i", kCount, store, kind));
     }
     function.body = te::make_block(loops);
-    auto got = test::run_loops(function, inputs), want = interpret(function, inputs);
+    auto got = test::run_loops(function, inputs), expected = interpret(function, inputs);
     for (size_t k = 0; k < cases.size(); ++k)
-      expect_same(got[k], want[k], cases[k].tolerance, cases[k].what);
+      expect_same(got[k], expected[k], cases[k].tolerance, cases[k].what);
   }
 }
 
@@ -114,7 +118,7 @@ bool has_binary(BinaryOp op, DType dtype) {
       return is_int(dtype);
     case BinaryOp::kShiftLeft:
     case BinaryOp::kShiftRight:
-      return false;  // their second operand has a range of its own: below
+      return false;  // their second operand has another range, see below
     case BinaryOp::kPower:
       return dtype == DType::kF32 || dtype == DType::kF64;
     case BinaryOp::kAnd:
@@ -230,7 +234,7 @@ TEST(HalfFloats, RoundToNearestEvenWithAndWithoutInstructionsForThem) {
   auto with = test::run_loops(function, {test::f32(values)})[0].as<uint16_t>();
   auto without =
       test::run_loops(function, {test::f32(values)}, {.without = {"f16c"}})[0].as<uint16_t>();
-  for (size_t k = 0; k < values.size(); ++k) {  // the processor's rounding is the truth
+  for (size_t k = 0; k < values.size(); ++k) {  // the processor's rounding is the reference
     bool is_nan = (with[k] & 0x7fff) > 0x7c00;
     ASSERT_TRUE(is_nan ? (without[k] & 0x7fff) > 0x7c00 : with[k] == without[k]) << values[k];
   }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kPage = 4096;
 
-/// Memory whose last byte is the last one of a page, with a page behind it that nobody may touch.
+/// Memory whose last byte is the last one of a page. The next page is not accessible.
 class Guarded {
  public:
   explicit Guarded(size_t bytes)

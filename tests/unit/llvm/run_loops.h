@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Loop functions, compiled for this machine and run on memory with guards around it.
+// Compiles loop functions for this machine and runs them on memory between guard pages.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -34,12 +34,12 @@ inline Data f32(const std::vector<float>& values) { return Data::of(DType::kF32,
 
 struct RunOptions {
   uint32_t threads = 1;
-  std::vector<std::string> without = {};  // features of this machine that the code may not use
+  std::vector<std::string> without = {};  // features of this machine that are disabled
 };
-/// Compiles, loads and runs. Outputs are filled with 0xcd before. Ends the test where that fails.
+/// Compiles, loads and runs `function`. Outputs are filled with 0xcd before. Errors fail the test.
 std::vector<Data> run_loops(const te::LoopFunction& function, const std::vector<Data>& inputs,
                             const RunOptions& options = {});
-/// For one input and one output of f32.
+/// Runs a function of one input and one output, both f32.
 std::vector<float> run_f32(const te::LoopFunction& function, const std::vector<float>& input);
 
 llvm_plugin::Machine this_machine(const std::vector<std::string>& without = {});

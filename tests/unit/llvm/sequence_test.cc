@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sequences as code: one function for equal ones, and data for the rest.
+// The code of sequences: equal pieces share one function, and the calls are data.
 #include "plugins/llvm/sequence.h"
 
 #include "run_loops.h"

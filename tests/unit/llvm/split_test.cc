@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions too large for one kernel: how many pieces they have, and what their sequences read.
+// Functions that are too large for one kernel: the number of pieces, and the
+// operands of the calls in the sequence.
 #include "plugins/llvm/split.h"
 
 #include <gtest/gtest.h>
@@ -73,7 +74,7 @@ TEST(Split, AChainHasAPieceForEachDifferentOpHoweverLongItIs) {
     ASSERT_TRUE(out);
     EXPECT_EQ(out->pieces.size(), 4u);
     EXPECT_EQ(out->sequence.calls.size(), n);
-    EXPECT_EQ(out->sequence.arena_bytes, 2u * 256) << "what is read and what is written";
+    EXPECT_EQ(out->sequence.arena_bytes, 2u * 256) << "one operand and one result";
   }
 }
 
@@ -81,14 +82,15 @@ TEST(Split, ARandomDagSharesPiecesToo) {
   for (size_t n : {1000u, 10000u}) {
     auto out = split(random_dag(n));
     ASSERT_TRUE(out);
-    // Unary ops, binary ops of two values, and binary ops of one value twice.
+    // There are unary ops, binary ops of two values, and binary ops of one value twice.
     EXPECT_LE(out->pieces.size(), 6u + 2 * 4u);
     EXPECT_LE(out->sequence.calls.size(), n);
     EXPECT_LE(out->sequence.arena_bytes, 40u * 256);
   }
 }
 
-// Runs the sequence on names of memory: a place that is read holds what was last written to it.
+// Follows the sequence: every place that is read was written before, and no call overwrites a
+// place that it reads.
 TEST(Split, ReadsWhatWasWritten) {
   IRModule module = random_dag(2000);
   auto out = split(module);
@@ -143,7 +145,7 @@ TEST(Split, ConcatsOfManyOperandsBecomeTrees) {
   ASSERT_TRUE(f.finish("main", {y}).ok());
   auto out = split(module);
   ASSERT_TRUE(out);
-  EXPECT_EQ(out->sequence.calls.size(), 79u + 2 + 1);  // of 64, of 64 of those, of the two
+  EXPECT_EQ(out->sequence.calls.size(), 79u + 2 + 1);  // one per 64 inputs, per 64 of these, all
   for (const Function& piece : out->pieces) EXPECT_LE(piece.num_params(), 64u);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The llvm plugin as the host sees it: native modules that need no plugin to run.
+// The llvm plugin, called by the host: it makes native modules, which run without a plugin.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,7 +68,7 @@ TEST(LlvmPlugin, RunsFromAnArtifactUnlessNativeCodeIsRefused) {
   EXPECT_EQ(refused.status().code(), Code::kPermissionDenied);
 }
 
-// Both define byoc_native_entry_v1; each has to be asked for its own functions.
+// Both modules define byoc_native_entry_v1. The host must call that of the right module.
 constexpr std::string_view kTwice = R"(fn first(%x: f32[64]) {compiler="llvm"} {
   %0 = exp(%x)
   return %0
@@ -101,7 +101,7 @@ TEST(LlvmPlugin, TwoNativeModulesRunFromOneArtifactWithTheRuntimeAlone) {
   std::vector<Tensor> y = execute(two, nullptr, x);
   for (float value : floats(y[0])) EXPECT_NEAR(value, 4.9461638, 1e-6);  // 3 e^(1/2)
 
-  TempFolder empty;  // neither plugins nor anything else beside the runtime and the artifact
+  TempFolder empty;  // gets byoc-run and the artifact, no plugins
   std::filesystem::copy(cat(BYOC_BUILD_DIR, "/bin/byoc-run"), empty.path());
   ASSERT_TRUE(save_artifact(two, empty.file("m.byoc")).ok());
   Byoc runtime(cat("cd ", empty.path(), " && env -i ./byoc-run"));
@@ -166,8 +166,8 @@ TEST(LlvmPlugin, CachesKernelsOfExactSumsApart) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.file("cache")), {}), 2);
 }
 
-// A rebuild puts another file in the place of the one that runs. What the old image compiles must
-// not be found by the new one, which would take it for its own.
+// A rebuild replaces the file of the plugin that is loaded. The new build must not use the cache
+// entries of the old one, so their key is the build ID of the loaded image.
 TEST(LlvmPlugin, CachesUnderTheBuildThatRunsWhateverItsFileIsNow) {
   namespace fs = std::filesystem;
   TempFolder folder;
@@ -197,13 +197,13 @@ TEST(LlvmPlugin, CachesUnderTheBuildThatRunsWhateverItsFileIsNow) {
     compilers.insert(name.substr(name.find('-') + 1));
   }
   EXPECT_THAT(compilers, ::testing::SizeIs(1));
-  auto other = plugins(cache);  // the same build from its own file
+  auto other = plugins(cache);  // the same build, from another file
   set = other;
   compile("fn main(%x: f32[5]) { %0 = relu(%x) return %0 }");
-  EXPECT_EQ(std::distance(fs::directory_iterator(cache), {}), 2) << "nothing new was compiled";
+  EXPECT_EQ(std::distance(fs::directory_iterator(cache), {}), 2) << "expected no new kernel";
 }
 
-/// Threads of this process.
+/// Returns the number of threads of this process.
 size_t count_threads() {
   return static_cast<size_t>(
       std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));

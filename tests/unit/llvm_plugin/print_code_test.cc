@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// print --llvm, print --asm: what plugins generate for the functions of a model.
+// print --llvm and print --asm, which print the code that plugins generate for a model.
 #include <filesystem>
 
 #include "support/paths.h"
@@ -12,7 +12,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// Two functions of the default codegen: an anchor, and a reduction that needs all of its result.
+// A model of two functions of the default codegen: an anchor, and a reduction of its whole result.
 constexpr const char* kTwoFunctions = R"(fn main(%x: f32[2,3]) {
   %0 = const(0.5) : f32[3,4]
   %1 = matmul(%x, %0)
@@ -20,7 +20,7 @@ constexpr const char* kTwoFunctions = R"(fn main(%x: f32[2,3]) {
   return %2
 })";
 
-/// The folder for temporary files has to be empty in the end.
+/// Checks that the folder for temporary files is empty at the end.
 class PrintCode : public ::testing::Test {
  protected:
   PrintCode() : byoc(cat("env TMPDIR=", scratch.path(), " ", BYOC_BUILD_DIR, "/bin/byoc")) {
@@ -112,7 +112,7 @@ TEST_F(PrintCode, RefusesFunctionsThatAreNotThereAndFlagsThatDoNotGoTogether) {
   EXPECT_THAT(ran.err, HasSubstr("compiled functions: llvm_main_0, llvm_main_1"));
   ran = print("--llvm --asm");
   EXPECT_EQ(ran.code, 2);
-  EXPECT_THAT(ran.err, HasSubstr("--te, --llvm and --asm are three things to print; name one"));
+  EXPECT_THAT(ran.err, HasSubstr("--te, --llvm and --asm exclude each other; give one"));
   EXPECT_EQ(print("--llvm --after fuse_ops").code, 2);
 }
 

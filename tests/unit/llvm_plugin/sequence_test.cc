@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions too large for one kernel, compiled and run: what they compute, and what they share.
+// Functions that are too large for one kernel: their results, and the code that they share.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,8 +30,7 @@ Result<Executable> built(IRModule module, uint32_t threads = 1) {
   return build(std::move(module), options);
 }
 
-// A graph of small ops beside what it gives, computed by the C++ library in f64. Every value is the
-// same in all elements but for their number in x.
+// A graph of elementwise ops, and its result for `inputs()`, computed by the C++ library in f64.
 struct Known {
   IRModule module;
   std::vector<double> y;
@@ -65,8 +64,8 @@ std::vector<float> inputs() {
   return x;
 }
 
-// All five functions have slopes of at most 1, so errors of an op of at most 3 units in the last
-// place of 1 add up at worst.
+// All five functions have slopes of at most 1, so errors are not amplified. An op adds at most 3
+// units in the last place of 1.
 TEST(Sequence, OfAThousandOpsComputesWhatTheOpsDo) {
   for (size_t ops : {9u, 1000u, 5000u}) {
     Known known = chain(ops);
@@ -84,7 +83,7 @@ TEST(Sequence, GrowsByDataAndNotByCode) {
   Result<Executable> small = built(chain(1000).module), large = built(chain(4000).module);
   ASSERT_TRUE(small.ok() && large.ok());
   uint64_t more = large->modules[0].blob->size() - small->modules[0].blob->size();
-  EXPECT_LE(more, 3000u * 4 * sizeof(int32_t) + 8192) << "a call is four numbers";
+  EXPECT_LE(more, 3000u * 4 * sizeof(int32_t) + 8192) << "expected four numbers per call";
 }
 
 TEST(Sequence, IsTheSameEachTime) {

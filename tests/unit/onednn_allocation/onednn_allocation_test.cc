@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Warm runs of onednn's kernels: oneDNN itself allocates inside execute, for which its kernels
-// carry MAY_ALLOC; nothing else does.
+// Warm runs of the onednn plugin's kernels. oneDNN allocates inside of execute, so the kernels have
+// the flag MAY_ALLOC. No other library allocates.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,8 @@ Executable digits_by(const std::string& compiler, uint32_t threads) {
   return executable.ok() ? *std::move(executable) : Executable();
 }
 
-/// Who began the allocations of 20 runs after one that warms up.
+/// Returns the number of allocations per library that caused them, in 20 runs
+/// after one warm-up run.
 std::map<std::string, uint64_t> origins_of_runs(Executable executable, uint32_t threads) {
   auto loaded = Session::load(std::move(executable), built_plugins(), {.threads = threads});
   EXPECT_TRUE(loaded.ok()) << loaded.status().to_string();
@@ -64,7 +65,7 @@ TEST(OnednnRun, AllocatesNothingOutsideOfOnednn) {
         EXPECT_NE(function.flags & BYOC_KERNEL_MAY_ALLOC, 0u) << function.symbol;
       }
     }
-    EXPECT_GT(regions, 0u) << "the test would show nothing";
+    EXPECT_GT(regions, 0u) << "no region runs on onednn, so the test has no effect";
     for (const auto& [library, count] : origins_of_runs(std::move(executable), threads)) {
       EXPECT_THAT(library, AnyOf(StartsWith("libdnnl"), StartsWith("libgomp")))
           << count << " allocations in 20 runs, " << threads << " threads";

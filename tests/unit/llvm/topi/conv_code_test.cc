@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine code of ResNet-50's convolutions, as they are scheduled by default.
+// The machine code of the convolutions of ResNet-50 with the default schedules.
 #include <set>
 
 #include "plugins/llvm/native.h"
@@ -10,7 +10,7 @@
 namespace byoc {
 namespace {
 
-// Of the usual AVX2 machine, whatever this one has.
+// Returns a usual target with AVX2, independent of the machine that runs the test.
 te::Target avx2_target() {
   te::Target target;
   target.cpu = "x86-64-v3";
@@ -18,7 +18,7 @@ te::Target avx2_target() {
   return target;
 }
 
-// The registers that sums are added to.
+// Returns the number of registers that the multiply-adds of the loop accumulate in.
 size_t sums_in(const std::vector<std::string>& loop) {
   std::set<std::string> out;
   const std::regex fma(R"(vfmadd\S+.*(%ymm\d+)\s*$)");
@@ -46,7 +46,7 @@ TEST(ConvCode, TouchesNoStackInItsInnermostLoops) {
     ASSERT_TRUE(loops.ok());
     auto listed = llvm_plugin::list_kernel(*loops, *machine, {});
     ASSERT_TRUE(listed.ok()) << listed.status().message();
-    // Where it is no frame, rbp is a register like others.
+    // Without a frame pointer, rbp is an ordinary register.
     const bool has_frame = listed->assembly.find("%rsp, %rbp") != std::string::npos;
     const char* stack = has_frame ? "%rsp|\\(%rbp" : "%rsp";
     size_t most_sums = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions of one pixel each on plain images, whose channels make no blocks: as products of
-// matrices, against sums written out here.
+// 1x1 convolutions of plain images whose channels do not divide into blocks. They are computed as
+// matrix products and compared with loops in this file.
 #include <random>
 
 #include "byoc/text/builder.h"
@@ -22,7 +22,7 @@ std::vector<float> small_integers(int64_t n, uint32_t seed) {
   return out;
 }
 
-// relu(conv(x, w) + bias)
+// Returns relu(conv(x, w) + bias).
 te::Dag translated(const Shape& s, Ints strides = {1, 1}, int64_t kernel = 1) {
   IRModule module;
   FunctionBuilder f(module, all_ops());

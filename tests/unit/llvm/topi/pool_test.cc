@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pooling of images in blocks of channels, against windows that are gone through one by one here.
+// Pooling of images in blocks of channels, compared with plain loops over the windows in this file.
 #include "plugins/llvm/topi/pool.h"
 
 #include <cmath>
@@ -37,7 +37,8 @@ te::LoopFunction pool(const std::string& op, const Shape& s) {
   return *te::lower(**schedule);
 }
 
-// The greatest, NaN above all, or the mean of what lies inside of the image.
+// Returns the maximum, or the mean, of the part of each window that is inside of the image. NaN
+// is the largest value.
 std::vector<float> expected(const std::string& op, const Shape& s, const std::vector<float>& x) {
   std::vector<float> out;
   for (int64_t n = 0; n < s.blocks * s.oh() * s.ow() * 8; ++n) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions in rows of cells, depthwise ones and those of plain images: sums against those
-// written out here, for images whose edges, tiles and parts of tiles fall in every way; and what
-// the loops around the taps consist of.
+// Depthwise convolutions and convolutions of plain images, which are computed in rows of cells.
+// Results are compared with plain loops for all kinds of remainders at edges and tiles. The
+// instructions of the loops over the taps are counted.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -19,7 +19,8 @@ using te::Expr;
 using te::Exprs;
 using te::Tensor;
 
-// o results of every channel; o = 0: each channel has its own alone.
+// The result has o channels, each of which reads all c channels. With o = 0 the
+// convolution is depthwise.
 struct Shape {
   int64_t c, o, h, w, kernel, stride, pad, dilation = 1;
   bool is_depthwise() const { return o == 0; }
@@ -29,7 +30,8 @@ struct Shape {
   int64_t ow() const { return (w + 2 * pad - reach()) / stride + 1; }
 };
 
-// Depthwise ones read channels in blocks of 8, the others plain images.
+// Returns x with zeros at its edges. Depthwise convolutions have channels in blocks of 8,
+// others have plain images.
 Tensor padded(te::Builder& builder, const Shape& s, const Tensor& x) {
   Exprs shape = x.shape();
   shape[2] = s.h + 2 * s.pad, shape[3] = s.w + 2 * s.pad;
@@ -41,7 +43,7 @@ Tensor padded(te::Builder& builder, const Shape& s, const Tensor& x) {
   });
 }
 
-// conv(x, w) + bias; `with_bias` false: the sums alone.
+// Returns conv(x, w) + bias, or conv(x, w) without `with_bias`.
 te::Dag conv(const Shape& s, bool with_bias) {
   te::Builder builder;
   const int64_t c = s.is_depthwise() ? 1 : s.c;
@@ -75,7 +77,7 @@ std::vector<float> small_integers(int64_t n, uint32_t seed) {
   return out;
 }
 
-// The same sums, one after the other: exact, since all numbers are small integers.
+// Computes the same sums with plain loops. All numbers are small integers, so results are exact.
 std::vector<float> expected(const Shape& s, const std::vector<float>& x,
                             const std::vector<float>& w, const std::vector<float>& bias) {
   std::vector<float> out;
@@ -168,7 +170,7 @@ TEST(ConvsInRows, AreThoseTwoAlone) {
   EXPECT_FALSE(llvm_plugin::topi::stem_schedules(target)(dag).has_value());
 }
 
-// From a label to the jump back to it, without another label or jump in between.
+// Returns the text from each label to the jump back to it, if no other label or jump is between.
 std::vector<std::string> innermost_loops(const std::string& assembly) {
   std::vector<std::string> out;
   std::istringstream text(assembly);
@@ -193,7 +195,8 @@ size_t count(const std::string& text, const std::string& pattern) {
       std::distance(std::sregex_iterator(text.begin(), text.end(), regex), {}));
 }
 
-// Those of the loops that hold multiply-adds which have no conditions; no loop touches the stack.
+// Returns the loops with multiply-adds and without conditions. Checks that no
+// loop accesses the stack.
 std::vector<std::string> plain_kernels(const Shape& s) {
   te::Target target = llvm_plugin::host_target();
   target.cpu = "x86-64-v3";
@@ -214,7 +217,7 @@ std::vector<std::string> plain_kernels(const Shape& s) {
 TEST(ConvsInRows, KeepSumsAndWeightsInRegistersAndConditionsOutside) {
   const std::pair<Shape, size_t> kernels[] = {
       {{64, 0, 56, 56, 3, 1, 1}, 24},     // 3 taps of 8 cells
-      {{96, 0, 56, 56, 3, 2, 1}, 21},     // of 7 cells
+      {{96, 0, 56, 56, 3, 2, 1}, 21},     // 3 taps of 7 cells
       {{3, 32, 112, 112, 3, 2, 1}, 24},   // 3 taps of 4 cells of 2 blocks
       {{3, 64, 112, 112, 7, 2, 3}, 12}};  // a tap of 6 cells of 2 blocks
   for (const auto& [shape, multiply_adds] : kernels) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax and layer norm by the default schedule: each row is read from memory once, its sums stand
-// in lanes, and the numbers are those of the definitions, written out here in f64.
+// Softmax and layer_norm with the default schedule: each row is read from memory once and summed in
+// the lanes of vectors. Results are compared with the definitions, which are computed here in f64.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -36,7 +36,7 @@ TEST(SoftmaxRows, AreReadOnceAndSummedInLanes) {
   for (std::string op : {"softmax", "log_softmax", "layer_norm", "rms_norm"}) {
     const std::string text = te::print(loops_of(op, 16, 768));
     EXPECT_EQ(count(text, "\n  for "), 1u) << text;
-    // What runs along a row runs over vectors.
+    // All loops along a row are vectorized.
     EXPECT_GE(count(text, "vectorized i1"), 1u) << text;
     EXPECT_EQ(count(text, " for i1"), count(text, " for i1.o")) << text;
     EXPECT_GE(count(text, "vectorized r0.i in 0..32 {"), 1u) << text;
@@ -81,7 +81,7 @@ void expect_rows(const std::string& op, Row (*definition)(const Row&), const std
   }
 }
 
-constexpr int64_t kLengths[] = {2, 5, 16, 63, 64, 259, 1003};  // with rests of all kinds
+constexpr int64_t kLengths[] = {2, 5, 16, 63, 64, 259, 1003};  // with remainders of all kinds
 
 std::vector<float> normal(int64_t n, float middle, float scale, uint32_t seed) {
   std::mt19937 random(seed);
@@ -96,11 +96,11 @@ TEST(SoftmaxRows, OfSoftmaxKeepInfinitiesNansAndLargeNumbers) {
     std::vector<float> x = normal(9 * n, 0, 3, 1);
     auto row = [&](int64_t r) { return std::span(x).subspan(static_cast<size_t>(r * n)); };
     auto size = static_cast<size_t>(n);
-    for (size_t k = 1; k < size; ++k) row(1)[k] = -kInf;     // all but one are masked
-    for (size_t k = 0; k < size; k += 2) row(2)[k] = -kInf;  // every other one
-    for (size_t k = 0; k < size; ++k) row(3)[k] = -kInf;     // all: no number
-    row(4)[size - 1] = kNan;                                 // no number
-    row(5)[size / 2] = kInf;                                 // no number
+    for (size_t k = 1; k < size; ++k) row(1)[k] = -kInf;     // one element is not masked
+    for (size_t k = 0; k < size; k += 2) row(2)[k] = -kInf;  // every other element
+    for (size_t k = 0; k < size; ++k) row(3)[k] = -kInf;     // all masked: NaN
+    row(4)[size - 1] = kNan;                                 // NaN
+    row(5)[size / 2] = kInf;                                 // NaN
     for (size_t k = 0; k < size; ++k) row(6)[k] = k % 2 ? 3e38f : -3e38f;
     for (size_t k = 0; k < size; ++k) row(7)[k] = 1e4f;
     for (size_t k = 0; k < size; ++k) row(8)[k] = -88 - static_cast<float>(k);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Anchors in tiles: convolutions and matrix products with what stands behind them, against sums
-// written out here; and what the innermost loops consist of.
+// Tiled anchors: convolutions and matrix products with the ops fused after them, compared with
+// plain loops in this file. The instructions of the innermost loops are checked, too.
 #include <random>
 
 #include "plugins/llvm/tiling/tile.h"
@@ -17,7 +17,7 @@ using te::Tensor;
 
 using test::Conv;
 
-// relu(conv(x, w) + bias), channels in blocks of 8.
+// Returns relu(conv(x, w) + bias) with channels in blocks of 8.
 te::Dag conv_bias_relu(const Conv& conv) {
   te::Builder builder;
   const int64_t i = conv.is_depthwise ? 1 : 8, c = conv.is_depthwise ? 1 : conv.c / 8;
@@ -60,7 +60,7 @@ std::vector<float> small_integers(size_t n, uint32_t seed) {
   return out;
 }
 
-// The same sums, one after the other: exact, since all numbers are small integers.
+// Computes the same sums with plain loops. All numbers are small integers, so results are exact.
 std::vector<float> expected(const Conv& conv, const std::vector<float>& x,
                             const std::vector<float>& w, const std::vector<float>& bias) {
   std::vector<float> out;
@@ -119,7 +119,8 @@ TEST(TiledConv, ComputesTheSums) {
   }
 }
 
-// Any tile, in any panels, in any chunks of a divisor of the blocks of channels.
+// Returns a random tile, in random panels. The chunks of the reduction divide
+// the blocks of channels.
 llvm_plugin::topi::Tiling random_tiling(const Conv& conv, bool is_pointwise,
                                         std::minstd_rand& random) {
   auto up_to = [&](int64_t most) { return 1 + static_cast<int64_t>(random() % most); };
@@ -185,7 +186,7 @@ TEST(PointwiseConv, ComputesTheSums) {
   }
 }
 
-// Vectors of 4, 8 and 16 lanes; the code runs on this machine whatever the schedule is for.
+// The targets have vectors of 4, 8 and 16 lanes. All code is compiled for this machine.
 TEST(TiledConv, HasTilesForEveryTarget) {
   for (const char* cpu : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"}) {
     const te::Target target = *te::parse_target(cpu);
@@ -226,7 +227,7 @@ TEST(PointwiseConv, IsForOnePixelEach) {
   }
 }
 
-// a b + bias, b in blocks of 16 columns.
+// Returns a b + bias, with b in blocks of 16 columns.
 te::Dag matmul_bias(int64_t m, int64_t n, int64_t k) {
   te::Builder builder;
   Tensor a = builder.placeholder("a", DType::kF32, {m, k});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Channels in blocks of 16 and columns in panels of 32, as code for AVX-512 has them. The loops
-// come from the plugin's own chain of schedules and are run by the interpreter, since the machine
-// code needs AVX-512; sums are compared with those of plain tensors written out here.
+// Channels in blocks of 16 and columns in panels of 32, which are the layouts for AVX-512. The
+// loops are those of the plugin's schedules. The interpreter runs them, because their machine code
+// requires AVX-512, and results are compared with plain loops in this file.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -22,13 +22,14 @@ namespace {
 
 using Floats = std::vector<float>;
 
-// Blocks of the image, 1: it is plain, and of the result.
+// A convolution. in_block and out_block are the channels per block of image and result; in_block =
+// 1 means a plain image.
 struct Conv {
   int64_t c, o, h, w, kernel, stride, pad, group, in_block, out_block;
   int64_t oh() const { return (h + 2 * pad - kernel) / stride + 1; }
   int64_t ow() const { return (w + 2 * pad - kernel) / stride + 1; }
   int64_t group_c() const { return c / group; }
-  int64_t inner() const { return std::min(in_block, group_c()); }  // of the weight
+  int64_t inner() const { return std::min(in_block, group_c()); }  // weight's block of inputs
 };
 
 te::Target avx512() { return *te::parse_target("x86-64-v4"); }
@@ -40,7 +41,7 @@ Floats small_integers(int64_t n, uint32_t seed) {
   return out;
 }
 
-// [outer * block, inner] -> [outer, inner, block]
+// Reorders [outer * block, inner] to [outer, inner, block].
 Floats in_blocks(const Floats& x, int64_t inner, int64_t block) {
   Floats out;
   const auto rows = static_cast<int64_t>(x.size()) / inner;
@@ -51,7 +52,7 @@ Floats in_blocks(const Floats& x, int64_t inner, int64_t block) {
   return out;
 }
 
-// [o, i, taps] -> [o / outer, i / inner, taps, inner, outer]
+// Reorders [o, i, taps] to [o / outer, i / inner, taps, inner, outer].
 Floats weight_in_blocks(const Floats& w, const Conv& conv) {
   const int64_t per = conv.group_c() * conv.kernel * conv.kernel;
   Floats rows;
@@ -84,7 +85,7 @@ Floats interpreted(const te::LoopFunction& loops, const std::vector<Floats>& inp
   return y;
 }
 
-// relu(conv(x, w) + bias)
+// Returns the loops of relu(conv(x, w) + bias).
 te::LoopFunction loops_of(const Conv& conv) {
   IRModule module;
   FunctionBuilder f(module, all_ops());
@@ -106,7 +107,7 @@ te::LoopFunction loops_of(const Conv& conv) {
   return loops_of(module);
 }
 
-// Exact, since all numbers are small integers.
+// Computes the convolution with plain loops. All numbers are small integers, so results are exact.
 Floats expected(const Conv& conv, const Floats& x, const Floats& w, const Floats& bias) {
   Floats out;
   for (int64_t o = 0; o < conv.o; ++o)
@@ -136,8 +137,8 @@ TEST(WideBlocks, ComputeTheSumsOfConvolutions) {
                         {3, 32, 9, 8, 3, 2, 1, 1, 1, 16},     // a plain image
                         {32, 32, 6, 9, 3, 1, 1, 32, 16, 16},  // a channel each
                         {24, 24, 6, 9, 3, 1, 1, 24, 8, 8},    // a channel each, half a vector
-                        {32, 24, 5, 4, 3, 1, 1, 1, 16, 8},    // from blocks of 16 to those of 8
-                        {24, 32, 5, 4, 1, 1, 0, 1, 8, 16},    // and back
+                        {32, 24, 5, 4, 3, 1, 1, 1, 16, 8},    // from blocks of 16 to 8
+                        {24, 32, 5, 4, 1, 1, 0, 1, 8, 16},    // from blocks of 8 to 16
                         {64, 64, 3, 4, 3, 1, 1, 4, 16, 16}};  // groups
   for (const Conv& conv : cases) {
     SCOPED_TRACE(cat(conv.c, " to ", conv.o, " channels, ", conv.kernel, "x", conv.kernel,
@@ -151,7 +152,7 @@ TEST(WideBlocks, ComputeTheSumsOfConvolutions) {
   }
 }
 
-// 2x2 windows, stride 2, and means of planes.
+// Max pools of 2x2 windows with stride 2, and averages of whole planes.
 TEST(WideBlocks, PoolAndAverage) {
   const int64_t c = 32, h = 6, w = 14;
   const Floats x = small_integers(c * h * w, 1);
@@ -185,7 +186,7 @@ TEST(WideBlocks, PoolAndAverage) {
             means);
 }
 
-// The rows of a pool are vectors or halves of them; smaller blocks would waste the registers.
+// The rows of a pool are whole or half vectors. Smaller blocks would waste registers.
 TEST(WideBlocks, PoolInRowsOfAVectorOrHalfOfOne) {
   for (auto [block, is_in_rows] :
        {std::pair(16, true), std::pair(8, true), std::pair(4, false), std::pair(32, false)}) {
@@ -202,7 +203,7 @@ TEST(WideBlocks, PoolInRowsOfAVectorOrHalfOfOne) {
   }
 }
 
-// b is the transposed matrix, [n, k]: in panels it is [n / panel, k, panel].
+// Returns the loops of a b. b is transposed, [n, k]; in panels it is [n / panel, k, panel].
 te::LoopFunction loops_of_product(int64_t m, int64_t n, int64_t k, int64_t panel) {
   IRModule module;
   FunctionBuilder f(module, all_ops());
@@ -227,7 +228,7 @@ TEST(WideBlocks, ComputeTheSumsOfProducts) {
 }
 
 struct Code {
-  size_t sums = 0;    // the most registers that an innermost loop adds to
+  size_t sums = 0;    // maximum number of registers that an innermost loop adds to
   size_t narrow = 0;  // multiply-adds on half vectors
   std::vector<std::string> spills;
 };
