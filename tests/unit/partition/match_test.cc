@@ -20,7 +20,8 @@ Pattern pattern(std::string_view json) {
 struct Matched {
   IRModule module;
   const Function& main() const { return module.function("main"); }
-  // The ops of the best match at the node with that loc, by their locs; empty: no match.
+  // Returns the locs of the ops of the best match at the node with loc `root`;
+  // empty if none matches.
   std::vector<std::string> at(std::string_view json, std::string_view root,
                               size_t which = 0) const {
     std::vector<std::string> out;
@@ -88,7 +89,7 @@ TEST(MatchesAt, AnInnerValueReadOutsideEndsTheMatch) {
   EXPECT_THAT(g.at(R"({"op":"relu","args":[{"op":"tanh"}]})", "r"), ElementsAre());
 }
 
-// x * sigmoid(x): a DAG, not a chain. Op names alone would take the second form as well.
+// x * sigmoid(x) is a DAG, not a chain. A comparison of op names would match the second form, too.
 TEST(MatchesAt, FollowsSharedValues) {
   constexpr std::string_view swish =
       R"({"op":"multiply","args":[{"any":true,"as":"x"},{"op":"sigmoid","args":[{"same":"x"}]}]})";

@@ -15,9 +15,9 @@ IRModule parse(std::string_view text) {
   return module.ok() ? *std::move(module) : IRModule();
 }
 
-void expect_equal(const IRModule& got, std::string_view want) {
+void expect_equal(const IRModule& got, std::string_view expected) {
   std::string why;
-  EXPECT_TRUE(equal(got, parse(want), &why)) << why << "\n" << print(got);
+  EXPECT_TRUE(equal(got, parse(expected), &why)) << why << "\n" << print(got);
 }
 
 Result<IRModule> merge_and_partition(IRModule module) {
@@ -81,7 +81,7 @@ fn main(%x: f32[2]) {
   EXPECT_EQ(cut->functions.size(), 3u) << print(*cut);
 }
 
-// Cut by number: two parts without any edge between them are one region when they say so.
+// Regions are defined by their number: two parts without an edge between them are one region.
 TEST(PartitionGraph, CutsByNumberAndNotByConnectivity) {
   Result<IRModule> cut = merge_and_partition(parse(R"(
 fn main(%x: f32[2], %y: f32[2]) {
@@ -157,16 +157,16 @@ INSTANTIATE_TEST_SUITE_P(
                 "regions depend on each other in a cycle: region 0"}),
     [](const auto& info) { return std::string(info.param.name); });
 
-// The first case at the end of partition.md: a=A(p); b=A(p); h=host(a); k=host(b); c=A(b,h);
-// d=A(k,a). {a,d} and {b,c} would be a cycle; in every order of the nodes nothing of the kind comes
-// out.
+// The graph is a=A(p); b=A(p); h=host(a); k=host(b); c=A(b,h); d=A(k,a). The regions {a,d} and
+// {b,c} would form a cycle. The result must be acyclic for every order of the nodes.
 std::string in_order(const std::vector<std::string>& nodes, const std::vector<size_t>& order) {
   std::string body;
   for (size_t k : order) body += nodes[k];
   return body;
 }
 
-// Depends on the text of the merged module alone: contract each function called, then Kahn.
+// Returns whether each node of the entry function reads only nodes before it. A region is one call,
+// so the order of nodes is a topological order of the quotient.
 bool is_acyclic_after_partition(const IRModule& module) {
   const Function& main = module.function(module.entry);
   for (uint32_t node = 0; node < main.nodes.size(); ++node) {

@@ -15,8 +15,8 @@ IRModule parsed(const char* text) {
   return *std::move(module);
 }
 
-// relu is read by tanh, exp and region 1, and is a result: one border tensor. exp is read by region
-// 1: another. tanh's value is read by nobody, add's leaves the model.
+// There are two border tensors: that of relu, which tanh, exp and region 1 read, and that of exp,
+// which region 1 reads. The results of tanh and add are outputs of the model only.
 constexpr const char* kTwoRegions = R"(fn main(%x: f32[2]) {
   %0 = compiler_begin(%x) {compiler="a", region=0}
   %1 = relu(%0)
@@ -59,7 +59,8 @@ TEST(CountBorders, InputsConstantsAndOpsOutsideRegionsMakeNone) {
   EXPECT_EQ(count->tensors, 0u);
 }
 
-// a0(A) -> h(rest) -> a2(A), and a1(A) -> a2: the waves take a1 at once and cut it from a2.
+// a0(A) -> h(rest) -> a2(A), and a1(A) -> a2. The waves take a1 into the first group,
+// so it is cut from a2.
 constexpr const char* kEager = R"(fn main(%x: f32[2]) {
   %0 = compiler_begin(%x) {compiler="a", region=0, open=true}
   %1 = relu(%0)
@@ -83,7 +84,7 @@ TEST(CountWaves, CountsWhatTheBaselineWouldMake) {
   EXPECT_EQ(apart->tensors, 3u);  // relu, tanh, exp
   auto together = measure_waves(module, PassContext(), WaveRegions::kWhole);
   ASSERT_TRUE(together.ok());
-  EXPECT_EQ(together->regions, 2u);  // relu and exp stand in one group
+  EXPECT_EQ(together->regions, 2u);  // relu and exp are in one group
   EXPECT_EQ(together->tensors, 3u);
 }
 

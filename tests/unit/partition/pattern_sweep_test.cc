@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sweep over a function must rule out nothing that matches, and its cost must be linear in the
-// function: counted in parts of patterns tried, not in seconds.
+// The sweep over a function must exclude no match, and its cost must be linear in the size of the
+// function. The cost is the number of pattern parts tried, not a time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ Pattern pattern(std::string_view json) {
   return *parsed;
 }
 
-// As plugins write them: chains after an anchor, in both orders of operands, residuals, a function
-// in pieces that reads its operand twice, alternatives, tests of attributes and ranks.
+// Returns patterns like those of plugins: chains after an anchor, residuals, a function of several
+// ops that reads its operand twice, alternatives, and conditions on attributes and ranks.
 std::vector<Pattern> patterns() {
   std::string posts =
       R"({"repeat":{"one_of":[{"op":"relu","args":["$"]},{"op":"tanh","args":["$"]},
@@ -64,7 +64,7 @@ IRModule random_module(std::mt19937& random, uint32_t ops, uint32_t reach) {
   };
   for (uint32_t k = 0; k < ops; ++k) {
     ValueId left = pick();
-    switch (random() % 6) {  // two kinds at random, and the starts of what the patterns want
+    switch (random() % 6) {  // two random kinds, and ops that begin a match
       case 0:
         left = f.call("exp", {left});
         break;
@@ -113,7 +113,7 @@ TEST(PatternSweep, GivesTheMatchesOfASearchThatTriesEverything) {
         uint64_t steps = 0;
         MatchSearch everything{.limit = 3, .steps = &steps};
         std::vector<Match> expected = matches_at(all[k], function, uses, root, everything);
-        ASSERT_LT(steps, 4096u) << "the search without a sweep was cut short";
+        ASSERT_LT(steps, 4096u) << "the search without a sweep reached its limit";
         std::span<const uint32_t> possible = sweep.patterns_at(root);
         std::vector<Match> got;
         if (std::ranges::binary_search(possible, k)) got = sweep.matches(k, root, 3);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// 10,000 random DAGs with three plugins: after merge_compiler_regions the quotient, contracted here
-// by the region numbers that stand in the module, is acyclic (Kahn); after partition_graph each op
-// stands in exactly one function.
+// 10,000 random DAGs with three plugins. After merge_compiler_regions the quotient by the
+// region numbers in the module is acyclic, by Kahn's algorithm. After partition_graph
+// each op is in exactly one function.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -16,8 +16,8 @@ namespace {
 
 const TensorType kType{DType::kF32, {2}};
 
-// Ops with a loc of their own; each either of one of three plugins, in an open region of its own,
-// or of nobody.
+// Returns a module of ops with distinct locs. Each op either belongs to one of three plugins and
+// has its own open region, or is outside of all regions.
 IRModule random_module(std::mt19937& random) {
   const OpDef *add = all_ops().find("add"), *begin = all_ops().find("compiler_begin"),
               *end = all_ops().find("compiler_end");
@@ -51,8 +51,8 @@ IRModule random_module(std::mt19937& random) {
   return module;
 }
 
-// Each begin, end and op of `main` is contracted into its region's number; ops of nobody stay
-// alone.
+// Returns whether the quotient is acyclic. Each begin, end and op of `main` is contracted into its
+// region; an op outside of all regions is a node of its own.
 bool quotient_is_acyclic(const Function& f) {
   std::map<uint32_t, std::string> item;  // node -> its place in the quotient
   auto name_of = [](const Node& node) { return std::get<Call>(node.kind).op->name; };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Graphs for the tests of regions, and what must hold of every partition of them.
+// Graphs for the tests of regions, and the invariants of their partitions.
 #include <algorithm>
 #include <numeric>
 #include <random>
@@ -37,7 +37,8 @@ inline RegionOptions options_for(uint32_t colors) {
   return options;
 }
 
-// Kahn's algorithm on the quotient, written apart from the code under test.
+// Checks with Kahn's algorithm that the quotient is acyclic. Shares no code with
+// the code under test.
 inline bool quotient_is_acyclic(const RegionGraph& g, const std::vector<uint32_t>& region) {
   uint32_t count = *std::max_element(region.begin(), region.end()) + 1;
   std::set<std::pair<uint32_t, uint32_t>> edges;

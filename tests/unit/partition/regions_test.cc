@@ -34,7 +34,7 @@ TEST(FindRegions, AcyclicAndPureOnTenThousandRandomGraphs) {
   }
 }
 
-// Numbers rise along edges, so regions can be emitted in their order.
+// Numbers increase along edges, so regions can be emitted in the order of their numbers.
 TEST(FindRegions, NumbersAreATopologicalOrderOfTheQuotient) {
   std::mt19937 random(2);
   for (int round = 0; round < 1000; ++round) {
@@ -53,23 +53,24 @@ TEST(FindRegions, ChainOfOneBackendIsOneRegion) {
 }
 
 TEST(FindRegions, NeverJoinsAcrossAPathThroughAnotherBackend) {
-  // a(A) -> h(host) -> c(A), a -> c
+  // a(A) -> h(host) -> c(A), and a -> c.
   RegionGraph g = make_graph({0, 1, 0}, {{0, 1}, {1, 2}, {0, 2}});
   std::vector<uint32_t> region = find_regions(g, options_for(2));
   EXPECT_NE(region[0], region[2]);
 }
 
-// partition.md's measure: a node that could join either side goes where the heavier edge is.
+// A node that may join either side joins the side with the heavier edge (docs/partitioning.md, "How
+// regions are found", step 2).
 TEST(LabelNodes, SweepsMoveANodeTowardsItsHeaviestNeighbour) {
-  // a0(A) -> h(H) -> a2(A);  a1(A) -> a2: a1 starts at label 0 and belongs with a2 at label 2
+  // a0(A) -> h(H) -> a2(A); a1(A) -> a2. The sweeps move a1 from label 0 to 2, that of a2.
   RegionGraph g = make_graph({0, 1, 0, 0}, {{0, 1}, {1, 3}, {2, 3}});
   EXPECT_EQ(label_nodes(g, 0)[2], 0);
   EXPECT_EQ(label_nodes(g, 4)[2], 2);
 }
 
 TEST(FindRegions, RefinementJoinsAcrossLabelsWhereNoSecondPathExists) {
-  // x(A) -> h(H) -> a(A); a -> b(A); b(A) also reads c(A), which another H reads: labels differ, no
-  // path between.
+  // x(A) -> h(H) -> a(A) -> b(A); c(A) is read by b and by another H. The labels of b and c differ,
+  // but no second path connects them.
   RegionGraph g = make_graph({0, 1, 0, 0, 1, 0}, {{0, 1}, {1, 2}, {3, 4}, {3, 5}, {2, 5}});
   RegionOptions without = options_for(2);
   without.refine_visits = 0;
@@ -80,9 +81,9 @@ TEST(FindRegions, RefinementJoinsAcrossLabelsWhereNoSecondPathExists) {
   EXPECT_EQ(find_regions(g, with)[3], find_regions(g, with)[5]);
 }
 
-// The adversary of partition.md: a three-colour chain with same-colour skips. With a bounded search
-// this takes well under a second; unbounded it takes minutes, so the test's time limit is the
-// check.
+// The worst case of step 4 in docs/partitioning.md: a chain of three colours with edges between
+// nodes of equal colour. With the limit on the search this takes less than a second. Without it, it
+// takes minutes and exceeds the test's time limit.
 TEST(FindRegions, BoundedOnTheAdversary) {
   constexpr uint32_t n = 100000, skip = 4998;  // a multiple of 3
   std::vector<uint32_t> color(n);

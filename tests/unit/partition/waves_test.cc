@@ -15,7 +15,7 @@ namespace {
 
 using Regions = std::vector<uint32_t>;
 
-// Color 0 is what no backend takes; 1 and 2 are A and B, A first.
+// Color 0 means that no backend takes the node; 1 and 2 are the backends A and B. A is first.
 RegionOptions two_backends() {
   RegionOptions options = options_for(3);
   options.colors[0] = {.joins = false, .is_rest = true};
@@ -27,7 +27,7 @@ TEST(Waves, AChainIsCutWhereAnotherStandsBetween) {
   EXPECT_EQ(find_wave_regions(g, two_backends()), (Regions{0, 0, 1, 2}));
 }
 
-// x(A); h(rest); a(A) reads both: h reads nothing of the group, so it does not close it.
+// a(A) reads x(A) and h(rest). h reads nothing of the group {x}, so it does not close the group.
 TEST(Waves, AnUnsupportedNodeThatReadsNothingOfTheGroupDoesNotCloseIt) {
   RegionGraph g = make_graph({1, 0, 1}, {{0, 2}, {1, 2}});
   Regions region = find_wave_regions(g, two_backends());
@@ -35,15 +35,15 @@ TEST(Waves, AnUnsupportedNodeThatReadsNothingOfTheGroupDoesNotCloseIt) {
   EXPECT_NE(region[1], region[2]);
 }
 
-// partition.md's trap with two plugins: a(A); x(rest) reads a; y(B); n(A) reads a and y; m(B)
-// reads x and y. A is asked first: x waits outside {a, n}. For B that group is one node that reads
-// y, so it closes y's group, and m comes after x: {a, n}, {y}, {m}, in the order y, an, x, m.
+// A graph of two backends: a(A); x(rest) reads a; y(B); n(A) reads a and y; m(B) reads x and y. A
+// comes first and takes {a, n}; x is outside. For B this group is one node that reads y, so it
+// closes the group of y, and m comes after x. The groups are {y}, {a, n}, {m}; x is before m.
 TEST(Waves, TheSecondBackendSeesTheGroupsOfTheFirstAsNodes) {
   RegionGraph g = make_graph({1, 0, 2, 1, 2}, {{0, 1}, {0, 3}, {2, 3}, {1, 4}, {2, 4}});
   EXPECT_EQ(find_wave_regions(g, two_backends()), (Regions{1, 2, 0, 1, 3}));
 }
 
-// With the priorities exchanged B keeps {y, m} and A gets {a} and {n}.
+// When the priorities are exchanged, B has {y, m}, and A has {a} and {n}.
 TEST(Waves, PriorityDecidesWhoIsCut) {
   RegionGraph g = make_graph({2, 0, 1, 2, 1}, {{0, 1}, {0, 3}, {2, 3}, {1, 4}, {2, 4}});
   Regions region = find_wave_regions(g, two_backends());
@@ -51,8 +51,8 @@ TEST(Waves, PriorityDecidesWhoIsCut) {
   EXPECT_NE(region[0], region[3]);
 }
 
-// Waves are eager: u stands in the first group though it would save more to wait for v. After
-// a0(A) -> h(rest) -> v(A), the node u(A) -> v is cut from v; labels and refinement join them.
+// Waves are eager: u is in the first group, although v would be the better group for it. In a0(A)
+// -> h(rest) -> v(A), u(A) -> v, waves separate u from v; labels and refinement join them.
 TEST(Waves, AreEagerWhereLabelsWait) {
   RegionGraph g = make_graph({1, 0, 1, 1}, {{0, 1}, {1, 3}, {2, 3}});
   Regions waves = find_wave_regions(g, two_backends());
@@ -95,8 +95,9 @@ TEST(Waves, AMillionNodesAreLinear) {
   EXPECT_TRUE(colors_are_pure(g, find_wave_regions(g, two_backends())));
 }
 
-// The definition once more, word by word and with sets: one graph per backend, in which what is
-// already grouped is a node. The groups of nodes, each group's connected pieces apart.
+// A second implementation of the waves, which follows the definition and uses sets. There is one
+// graph per backend, in which each group made before is one node. Each connected piece of a
+// group becomes a region.
 class ByDefinition {
  public:
   ByDefinition(const RegionGraph& g, uint32_t colors) : node_(g.size()) {
@@ -166,17 +167,17 @@ TEST(Waves, FollowTheDefinitionOnRandomGraphs) {
     if (random() % 4 == 0) g.alone[random() % g.size()] = 1;
     RegionOptions options = options_for(4);
     options.colors[0].joins = false;
-    Regions ours = find_wave_regions(g, options), want = ByDefinition(g, 4).regions();
+    Regions ours = find_wave_regions(g, options), expected = ByDefinition(g, 4).regions();
     ASSERT_TRUE(quotient_is_acyclic(g, ours)) << "round " << round;
     for (uint32_t u = 0; u < g.size(); ++u) {
       for (uint32_t v = 0; v < u; ++v)
-        ASSERT_EQ(ours[u] == ours[v], want[u] == want[v])
+        ASSERT_EQ(ours[u] == ours[v], expected[u] == expected[v])
             << "round " << round << ": " << v << ", " << u;
     }
   }
 }
 
-// Regions and distinct crossing tensors, counted with sets.
+// Counts regions and the distinct tensors between them with sets.
 PartitionSize by_sets(const RegionGraph& g, const Regions& region) {
   std::set<uint32_t> regions;
   std::set<uint32_t> crossing;
@@ -210,7 +211,7 @@ TEST(FindRegions, NeverMoreRegionsOrBorderTensorsThanTheWavesOnTenThousandRandom
 }
 
 TEST(Measure, CountsATensorReadInTwoPlacesOnceAndTheRestAsOnePlace) {
-  // a(A) is read by two regions of B and by the rest; r1(rest) -> r2(rest) crosses nothing.
+  // a(A) is read by two regions of B and by the rest. r1(rest) -> r2(rest) crosses no border.
   RegionGraph g = make_graph({1, 2, 2, 0, 0}, {{0, 1}, {0, 2}, {0, 3}, {3, 4}});
   PartitionSize size = measure(g, two_backends(), {0, 1, 2, 3, 4});
   EXPECT_EQ(size.regions, 3u);

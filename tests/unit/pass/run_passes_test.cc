@@ -35,7 +35,7 @@ Result<IRModule> keep(IRModule module, const PassContext&, const PassArgs&) { re
 
 Pass nothing(const std::string& name) { return {name, keep, {}}; }
 
-// Notes its name in the module, where a test can see who ran in which order.
+// Returns a pass that appends its name to the module, so that a test can check the order of passes.
 Pass note(const std::string& name) {
   return {name,
           [name](IRModule module, const PassContext&, const PassArgs&) -> Result<IRModule> {

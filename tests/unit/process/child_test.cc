@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How work in child processes is watched.
+// Work in child processes: results, crashes and time limits.
 #include "core/process/child.h"
 
 #include <gmock/gmock.h>
@@ -88,7 +88,7 @@ TEST(Child, ThatCrashesOrExitsIsReportedWithWhatItWasDoing) {
   EXPECT_EQ(left.end.code, 3);
 }
 
-// As when a machine goes to sleep, or a shell stops a job: the clock goes on, no process runs.
+// The clock goes on while no process runs, as when a machine sleeps or a shell stops a job.
 TEST(Child, ThatWasStoppedWithItsParentHasItsWholeTimeLeft) {
   constexpr int kRunsMs = 400, kStoppedMs = 1500;
   pid_t parent = ::fork();
@@ -126,7 +126,7 @@ TEST(Children, GiveResultsInOrderWhateverEndsFirst) {
                                          Field(&ChildResult::finished, true))));
 }
 
-/// Counts, in memory that children share, how many run at a time.
+/// Counts the children that run at the same time, in memory that they share.
 class Crowd {
  public:
   ~Crowd() { delete_activity(page_); }
@@ -159,7 +159,7 @@ TEST(Children, RunAtTheSameTime) {
   Crowd crowd;
   auto results = run_in_children({.timeout_s = 60}, 4, 4, [&](size_t) {
     crowd.enter();
-    while (crowd.now() < 4) sleep_ms(5);  // for ever, if the others had to wait for this one
+    while (crowd.now() < 4) sleep_ms(5);  // without end if the others waited for this one
     return std::string("met");
   });
   for (const ChildResult& result : results) EXPECT_EQ(result.result, "met") << result.defect;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs of the system as child processes: sh, which is always there.
+// Programs of the system as child processes. The tests run sh, which every system has.
 #include "core/process/program.h"
 
 #include <gmock/gmock.h>

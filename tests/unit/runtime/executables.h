@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Hand-made programs for the tests of the runtime: no compiler is needed to run them.
+// Hand-written programs for the tests of the runtime, which link no compiler.
 #include <cstring>
 
 #include "byoc/runtime/artifact.h"
@@ -16,7 +16,7 @@ inline Place out(uint32_t k) { return {Place::kOutput, k, 0}; }
 inline Place constant(uint32_t k) { return {Place::kConstant, k, 0}; }
 inline Place arena(uint64_t offset) { return {Place::kArena, 0, offset}; }
 
-/// A step whose arguments all have one type.
+/// Returns a step whose arguments all have one type.
 inline Step host_step(std::string symbol, uint32_t n_in, std::vector<Place> args,
                       const TensorSpec& type) {
   Step step;
@@ -27,7 +27,7 @@ inline Step host_step(std::string symbol, uint32_t n_in, std::vector<Place> args
   return step;
 }
 
-/// y = (x + c) * c, z = y, all f32[4], in two steps `add` and `mul` that the host provides.
+/// Returns y = (x + c) * c, z = y, all f32[4], in two steps `add` and `mul` that the host provides.
 inline Executable add_mul() {
   const TensorSpec type{DType::kF32, {4}};
   auto c = floats({1, 2, 3, 4});
@@ -47,7 +47,7 @@ inline Executable add_mul() {
   return executable;
 }
 
-/// As add_mul, with modules that use every field of the manifest. No plugin can load them.
+/// Returns add_mul() with modules that use every field of the manifest. No plugin can load them.
 inline Executable with_modules() {
   Executable executable = add_mul();
   auto packed = floats({4, 3, 2, 1, 0.5});
@@ -80,8 +80,8 @@ inline Executable with_modules() {
   return executable;
 }
 
-/// y = relu(relu(x) + 10) + 10 as the plugin of tests/faults/faulty.c runs it, in place in the
-/// arena.
+/// Returns y = relu(relu(x) + 10) + 10 for the plugin of tests/faults/faulty.c,
+/// in place in the arena.
 inline Executable two_relus() {
   const TensorSpec type{DType::kF32, {4}};
   auto ten = floats({10});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The ABI header as plain C11: what a host of another minor version sees. */
+/* Uses the ABI header in plain C11, with tables of other minor versions. */
 #include "byoc/plugin/abi.h"
 
 int can_judge(const byoc_plugin* table);

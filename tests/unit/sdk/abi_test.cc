@@ -32,12 +32,12 @@ TEST(Abi, TakesANullSlotAsAbsent) {
 
 TEST(Abi, ReadsNothingBehindTheEndOfAShorterStruct) {
   byoc_plugin table{};
-  table.judge = judge;  // garbage, as far as a shorter struct goes
+  table.judge = judge;  // after the end of the shorter struct
   table.h.size = offsetof(byoc_plugin, judge) + sizeof(table.judge) - 1;
   EXPECT_EQ(can_judge(&table), 0);
 }
 
-TEST(Abi, AppendsTheSlotsOfMinor1BehindThoseOfMinor0) {  // 8 bytes a slot, 14 of minor 0
+TEST(Abi, AppendsTheSlotsOfMinor1BehindThoseOfMinor0) {  // 8 bytes per slot, 14 in minor 0
   EXPECT_EQ(BYOC_ABI_MINOR, 2);
   EXPECT_EQ(offsetof(byoc_plugin, shutdown), 120u + 8 * 13);
   EXPECT_EQ(offsetof(byoc_plugin, layouts), 120u + 8 * 14);
@@ -48,14 +48,14 @@ TEST(Abi, AppendsTheSlotsOfMinor1BehindThoseOfMinor0) {  // 8 bytes a slot, 14 o
 
 TEST(Abi, TakesASlotOfMinor1AsAbsentInATableOfMinor0) {
   byoc_plugin table{};
-  table.show = show;  // garbage, as far as a table of minor 0 goes
+  table.show = show;  // after the end of a table of minor 0
   table.h.size = offsetof(byoc_plugin, layouts);
   EXPECT_EQ(can_show(&table), 0);
   table.h.size = sizeof table;
   EXPECT_EQ(can_show(&table), 1);
 }
 
-TEST(Abi, HasTheLayoutThatMajor1Froze) {  // LP64, from the fields as abi.h declares them
+TEST(Abi, HasTheLayoutThatMajor1Froze) {  // LP64, from the fields in abi.h
   EXPECT_EQ(sizeof(byoc_hdr), 16u);
   EXPECT_EQ(offsetof(byoc_host, status_new), 48u);
   EXPECT_EQ(offsetof(byoc_plugin, open), 120u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What byoc_verdict::reason promises: valid until the next judge on this thread. Not longer, or a
-// process that compiles for years would keep every reason that it ever had.
+// byoc_verdict::reason is valid until the next call of judge on the same thread. It is freed then,
+// so that the memory of a process that compiles many models stays bounded.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -20,7 +20,7 @@ constexpr std::string_view kGraph =
 
 std::atomic<int> judged{0};
 
-/// Another reason for each call, of 1000 characters and more.
+/// Refuses each call with a different reason of at least 1000 characters.
 class Refuses : public Plugin {
  public:
   std::vector<Pattern> patterns() const override { return {}; }

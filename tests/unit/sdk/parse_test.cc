@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// The example of plugin-abi.md, section 2, with every kind of attribute added.
+/// A graph in the format of docs/graph-json.md, with every kind of attribute.
 const std::string kGraph = R"({
   "format":"byoc.graph", "version":1, "requires":[], "symbol":"onednn_main_0", "unknown":{"is":["ignored"]},
   "types":[{"dtype":"f32","shape":[1,3,32,32]}, {"dtype":"f32","shape":[16,3,3,3]}, {"dtype":"i64","shape":[]},
@@ -77,7 +77,7 @@ TEST(SdkGraph, ReadsConstantsAndSmallValuesExactly) {
   EXPECT_EQ(graph.constants[0].key, "9f2c");
   EXPECT_FALSE(graph.constants[0].value.has_value());
   EXPECT_THAT(std::get<Ints>(*graph.constants[1].value), ElementsAre(9007199254740993))
-      << "no double holds it";
+      << "expected an integer that no double represents";
 }
 
 TEST(SdkAttrs, ReadsEveryKind) {
@@ -87,7 +87,7 @@ TEST(SdkAttrs, ReadsEveryKind) {
   EXPECT_THAT(attrs.ints("split"), ElementsAre(8, 8));
   EXPECT_EQ(attrs.f("eps"), 1e-5);
   EXPECT_EQ(attrs.f("whole"), 1.0);
-  EXPECT_EQ(attrs.f("axis"), 1.0) << "an integer reads as a float";
+  EXPECT_EQ(attrs.f("axis"), 1.0) << "expected the integer to be read as a float";
   EXPECT_EQ(attrs.s("mode"), "cubic");
   EXPECT_TRUE(attrs.b("keep", false));
   EXPECT_TRUE(attrs.ints("none").empty());
@@ -188,7 +188,7 @@ TEST(SdkGraph, SurvivesTruncationAndDamage) {
   auto survives = [](const std::string& text) {
     try {
       parse_graph(text);
-    } catch (const Error&) {  // the only way out
+    } catch (const Error&) {  // the only exception allowed
     }
   };
   for (size_t size = 0; size < kGraph.size(); size += 3) survives(kGraph.substr(0, size));

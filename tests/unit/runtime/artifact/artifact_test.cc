@@ -110,7 +110,7 @@ TEST(Artifact, AFlippedBitInAnyByteIsAnError) {
   }
 }
 
-/// The file with this manifest and hashes that fit, as somebody who means harm would write it.
+/// Returns the file with this manifest and with correct hashes, as an attacker would write it.
 std::string with_manifest(const std::string& file, const std::string& manifest,
                           uint32_t version = 1) {
   uint64_t old_size;
@@ -228,7 +228,7 @@ TEST(ArtifactSave, LeavesTheOldFileWhenTheDiskIsFull) {
   rlimit old_limit, small{.rlim_cur = 256, .rlim_max = RLIM_INFINITY};
   ::getrlimit(RLIMIT_FSIZE, &old_limit);
   small.rlim_max = old_limit.rlim_max;
-  ::setrlimit(RLIMIT_FSIZE, &small);  // writing fails half-way, as on a full disk
+  ::setrlimit(RLIMIT_FSIZE, &small);  // writing fails in the middle, as on a full disk
   Status status = save_artifact(test::with_modules(), folder.file("m.byoc"));
   ::setrlimit(RLIMIT_FSIZE, &old_limit);
   EXPECT_EQ(status.code(), Code::kResourceExhausted);

@@ -29,7 +29,7 @@ std::string npy(const std::string& magic, const std::string& dict, const std::st
 
 const std::string kMagic = "934e554d505901007600";  // version 1.0, header of 118 bytes
 
-/// What numpy.save of NumPy 1.24 wrote.
+/// A file that numpy.save of NumPy 1.24 wrote.
 struct Case {
   TensorSpec spec;
   std::string file;

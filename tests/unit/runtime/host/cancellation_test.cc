@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cancellation, progress and flags, as a plugin receives them.
+// Cancellation, progress and flags that a plugin receives.
 #include "byoc/host/cancellation.h"
 
 #include <gmock/gmock.h>

@@ -50,7 +50,8 @@ TEST(HostStatus, NullIsSuccess) {
   EXPECT_EQ(function, -1);
 }
 
-/// Two statuses of words of `length` bytes, which nobody reads, are the one that is always there.
+/// Makes two statuses with a message of `length` bytes, which is too long to be copied, and checks
+/// that both are the status that exists from the start.
 void expect_the_one_made_before(uint64_t length) {
   byoc_str impossible{"x", length};
   byoc_status* a = host().status_new(host().ctx, BYOC_INTERNAL, -1, -1, nullptr, 0, impossible);
@@ -59,13 +60,13 @@ void expect_the_one_made_before(uint64_t length) {
   Status status = take_status(a, "npu");
   EXPECT_EQ(status.code(), Code::kResourceExhausted);
   EXPECT_EQ(status.message(), "npu: out of memory");
-  EXPECT_EQ(take_status(b, "npu").message(), "npu: out of memory") << "never freed";
+  EXPECT_EQ(take_status(b, "npu").message(), "npu: out of memory") << "the status was freed";
 }
 
 TEST(HostStatus, OfWordsWithoutEndIsTheOneMadeBefore) { expect_the_one_made_before(UINT64_MAX); }
 
-// The operator new of the sanitizers ends the process where the library's throws, whatever
-// allocator_may_return_null says.
+// When allocation fails, the operator new of the sanitizers ends the process instead of throwing,
+// whatever the value of allocator_may_return_null is.
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 TEST(HostStatus, ThatFindsNoMemoryIsTheOneMadeBefore) {
   expect_the_one_made_before(uint64_t{1} << 62);
@@ -88,7 +89,7 @@ TEST(HostAlloc, AlignsAndCounts) {
 TEST(HostAlloc, RefusesWhatCannotBe) {
   EXPECT_EQ(host().alloc(host().ctx, UINT64_MAX, 64), nullptr);
   EXPECT_EQ(host().alloc(host().ctx, uint64_t{1} << 60, 64), nullptr);
-  EXPECT_EQ(host().alloc(host().ctx, 8, 48), nullptr) << "no power of two";
+  EXPECT_EQ(host().alloc(host().ctx, 8, 48), nullptr) << "the alignment is no power of two";
 }
 
 TEST(HostParallelFor, CoversTheRangeOnce) {
@@ -229,7 +230,7 @@ TEST(PackedGet, KeepsKeysOfPluginsApart) {
   const char* plugins[] = {"npu", "gpu", "npu"};
   for (size_t k = 0; k < 3; ++k) {
     const byoc_host& table = *host_table_of(plugins[k]);
-    // Another size under the same key would be refused if the plugin's id were not part of it.
+    // Another size under the same key would be refused if the key did not include the plugin's id.
     uint64_t bytes = k == 1 ? 200 : 100;
     ASSERT_EQ(table.packed_get(table.ctx, {key.data(), key.size()}, bytes, 64, Fill::fill, &fill,
                                &held[k]),

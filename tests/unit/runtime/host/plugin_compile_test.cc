@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One plugin: judge, compile, load, run and compat, of plugins that keep the contract and of those
-// that do not.
+// The slots judge, compile, load, run and compat, for plugins that keep the
+// contract and for plugins that break it.
 #include "byoc/host/plugins.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ std::shared_ptr<const Buffer> floats(const std::vector<float>& values) {
   return Buffer::copy(std::as_bytes(std::span(values)));
 }
 
-/// relu of x: f32[4], under the name `symbol`, with the constants given.
+/// Returns relu of x: f32[4] as a function `symbol` with the given constants.
 CompileFunction relu_function(const std::string& symbol,
                               const std::vector<std::shared_ptr<const Buffer>>& constants = {}) {
   CompileFunction function;
@@ -141,7 +141,7 @@ TEST(PluginCompile, LeavesNothingOfThePluginAlive) {
     CompileResult result = compile(*set->find("faulty"), {relu_function("f", {weight})});
     EXPECT_EQ(host_counts().held, held) << "after compile";
     auto loaded = set->find("faulty")->load(result.module, {weight}, 1);
-    EXPECT_EQ(host_counts().held, held + 1) << "the kernel keeps its constant";
+    EXPECT_EQ(host_counts().held, held + 1) << "expected the kernel to hold its constant";
     EXPECT_EQ(host_counts().modules, modules + 1);
   }
   EXPECT_EQ(host_counts().held, held);
@@ -157,7 +157,7 @@ TEST(PluginCompile, KeepsConstantsWithoutACopy) {
   auto loaded = set->find("faulty")->load(result.module, {weight}, 1);
   std::vector<float> x(4), y(4);
   float* inside = reinterpret_cast<float*>(const_cast<std::byte*>(weight->data()));
-  *inside = 7;  // seen by the kernel: it reads the host's memory
+  *inside = 7;  // the kernel reads the host's memory
   ASSERT_TRUE(run(*set->find("faulty"), *loaded, 0, x, y).ok());
   EXPECT_EQ(y[0], 7);
 }
@@ -203,7 +203,7 @@ TEST_P(CompileRefuses, WithAClearError) {
   CompileResult result = compile(*set->find("faulty"), {relu_function("f", {floats({1})})});
   EXPECT_EQ(result.status.message(), GetParam().message);
   EXPECT_EQ(host_counts().statuses, statuses);
-  EXPECT_EQ(host_counts().held, held) << "the module was released";
+  EXPECT_EQ(host_counts().held, held) << "expected the module to be released";
 }
 
 const Defect kDefects[] = {

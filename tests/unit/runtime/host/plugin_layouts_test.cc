@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The slots of ABI minor 1: the layouts a plugin computes in, and its code as text.
+// The slots of ABI minor 1: `layouts` and `show`.
 #include <gmock/gmock.h>
 
 #include "byoc/host/plugins.h"

@@ -84,7 +84,7 @@ TEST(Loader, RunsNothingOfAPluginWhoseManifestDoesNotFit) {
     EXPECT_EQ(std::getenv("BYOC_TEST_FAULTY_RAN"), nullptr) << fault;
   }
   load_fault("faulty_null_table");
-  EXPECT_NE(std::getenv("BYOC_TEST_FAULTY_RAN"), nullptr) << "the trace itself is broken";
+  EXPECT_NE(std::getenv("BYOC_TEST_FAULTY_RAN"), nullptr) << "the plugin sets no variable";
 }
 
 TEST(Loader, TellsIdAndVersionOfARefusedPluginWhereTheyCouldBeRead) {
@@ -94,7 +94,7 @@ TEST(Loader, TellsIdAndVersionOfARefusedPluginWhereTheyCouldBeRead) {
   EXPECT_EQ(set->refused()[0].version, "1.0.0");
 }
 
-/// A copy of the working plugin, in a folder of the test's own.
+/// A copy of the working plugin in a temporary folder.
 class FileChecks : public testing::Test {
  protected:
   void SetUp() override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// shutdown_plugins ends the use of a library for good, so each test has a process of its own.
+// A library cannot be used after shutdown_plugins, so each test has a separate process.
 #include <gmock/gmock.h>
 
 #include "byoc/host/plugins.h"

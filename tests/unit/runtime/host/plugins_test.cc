@@ -28,7 +28,7 @@ TEST(PluginSet, LoadsAPluginAndTellsWhatItIs) {
   EXPECT_EQ(plugin.id(), "faulty");
   EXPECT_EQ(plugin.version(), "1.0.0");
   EXPECT_EQ(plugin.path(), fs::canonical(fault_path("faulty_none")).string());
-  EXPECT_EQ(plugin.max_ops(), 4096u) << "0 in the table";
+  EXPECT_EQ(plugin.max_ops(), 4096u) << "the default for 0 in the table";
   EXPECT_FALSE(plugin.is_default_codegen());
   ASSERT_EQ(plugin.patterns().size(), 1u);
   EXPECT_EQ(plugin.patterns()[0].name, "relu");
@@ -78,7 +78,7 @@ TEST(PluginSet, OpensThoseOfTheWantedIdsAlone) {
   auto set = PluginSet::load(search);  // unruly_exits would end this process
   ASSERT_EQ(set->all().size(), 1u);
   EXPECT_EQ(set->all()[0]->id(), "thrower");
-  ASSERT_EQ(set->refused().size(), 2u) << "what cannot be read is told, and what is wanted";
+  ASSERT_EQ(set->refused().size(), 2u) << "expected the unreadable plugin and \"faulty\"";
   EXPECT_EQ(set->refused()[1].id, "faulty");
 }
 
@@ -180,7 +180,7 @@ TEST(DefaultPluginSearch, ReadsTheEnvironmentVariable) {
 }
 
 TEST(DefaultPluginSearch, FindsThePluginsFolderBesideTheExecutable) {
-  fs::create_directories(BYOC_PLUGIN_DIR);  // the build tree is laid out as an installed one
+  fs::create_directories(BYOC_PLUGIN_DIR);  // same layout as an install tree
   auto folders = default_plugin_search().folders;
   ASSERT_EQ(folders.size(), 1u);
   EXPECT_EQ(fs::canonical(folders[0]), fs::canonical(BYOC_PLUGIN_DIR));

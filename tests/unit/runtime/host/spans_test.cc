@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels tell of their inside while a Context is profiled. The plugin is
-// tests/faults/faulty.c: two kernels, each of which tells "load" and "store".
+// The spans that kernels report while a Context is profiled. The plugin is tests/faults/faulty.c.
+// It has two kernels, each of which reports "load" and "store".
 #include "runtime/host/spans.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ Profiled make(const std::string& fault, bool profiling = true) {
   return out;
 }
 
-void tell(uint64_t call_id, std::string_view name) {
+void report(uint64_t call_id, std::string_view name) {
   host_table()->span(nullptr, call_id, -1, to_str(name), 1, 2, nullptr, 0);
 }
 
@@ -121,19 +121,19 @@ TEST(Spans, ToldAfterTheirContextIsGoneAreDropped) {
   {
     SpanRecorder recorder(1);
     call_id = recorder.call_id(0);
-    tell(call_id, "in time");
+    report(call_id, "in time");
     EXPECT_EQ(recorder.log().times.size(), 1u);
-    tell(call_id + 1, "of a step that is not there");
+    report(call_id + 1, "of a step that is not there");
   }
-  tell(call_id, "late");
+  report(call_id, "late");
   EXPECT_EQ(stray_spans() - before, 2u);
 }
 
 TEST(Spans, TellThreadsApart) {
   SpanRecorder recorder(1);
-  tell(recorder.call_id(0), "here");
-  std::thread([&] { tell(recorder.call_id(0), "there"); }).join();
-  tell(recorder.call_id(0), "here");
+  report(recorder.call_id(0), "here");
+  std::thread([&] { report(recorder.call_id(0), "there"); }).join();
+  report(recorder.call_id(0), "here");
   std::vector<uint32_t> threads;
   for (const SpanTime& time : recorder.log().times) threads.push_back(time.thread);
   EXPECT_THAT(threads, ElementsAre(0, 1, 0));
@@ -142,7 +142,7 @@ TEST(Spans, TellThreadsApart) {
 TEST(Spans, BeyondWhatIsKeptAreCounted) {
   SpanRecorder recorder(1);
   constexpr uint64_t kMany = (1 << 20) + 5;
-  for (uint64_t k = 0; k < kMany; ++k) tell(recorder.call_id(0), "again");
+  for (uint64_t k = 0; k < kMany; ++k) report(recorder.call_id(0), "again");
   EXPECT_EQ(recorder.log().times.size(), kMany - 5);
   EXPECT_EQ(recorder.log().dropped, 5u);
 }

@@ -12,7 +12,7 @@
 namespace byoc {
 namespace {
 
-/// A lambda as the C function that parallel_for takes.
+/// Passes a lambda to parallel_for, which takes a C function.
 template <class F>
 int32_t run(uint64_t n, uint64_t grain, F f) {
   return parallel_for(
@@ -111,13 +111,13 @@ TEST(ParallelFor, RunsInlineOutsideAScope) {
 }
 
 TEST(ThreadScope, NestsAndGivesBackWhatWasThere) {
-  EXPECT_EQ(max_workers(), kMaxThreads);  // what a plugin may count on at open
+  EXPECT_EQ(max_workers(), kMaxThreads);  // the maximum for plugins at open
   {
     ThreadScope outer(4);
     {
       ThreadScope inner(1);
       EXPECT_EQ(max_workers(), 1u);
-      ThreadScope innermost(2);  // the outermost one's token will do
+      ThreadScope innermost(2);  // uses the token of the outermost
       EXPECT_EQ(max_workers(), 2u);
     }
     EXPECT_EQ(max_workers(), 4u);

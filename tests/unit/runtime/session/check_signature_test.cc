@@ -54,7 +54,7 @@ TEST(CheckSignature, TakesNothingThatIsNoSignature) {
     error(text);
 }
 
-// What is not known cannot be checked: with --no-native that is too little.
+// Types that the plugin does not give cannot be checked, so --no-native refuses it.
 TEST(NoNative, RefusesAPluginThatGivesNoTypes) {
   auto plugins = test::load_fault("faulty_none");
   EXPECT_TRUE(Session::load(test::two_relus(), plugins).ok());

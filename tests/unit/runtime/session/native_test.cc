@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 const TensorSpec kType{DType::kF32, {4}};
 
-/// y = copy((x + k) * p), as native/native_module.c computes it from that file's object.
+/// Returns y = copy((x + k) * p), computed by the object of native/native_module.c.
 Executable native_program(const std::string& object) {
   auto k = test::floats({1, 2, 3, 4}), p = test::floats({2, 2, 2, 10}), unused = test::floats({9});
   ExternalFunction add_mul{
@@ -79,7 +79,7 @@ TEST(Native, RunsFromAnArtifact) {
   EXPECT_THAT(y.values(), ElementsAre(2, 6, 10, 70));
 }
 
-TEST(Native, TwoModulesDoNotBecomeOne) {  // and each is closed with its session
+TEST(Native, TwoModulesDoNotBecomeOne) {  // each is closed with its session
   auto first = Session::load(native_program(NATIVE_GOOD), nullptr);
   Executable both = native_program(NATIVE_GOOD);
   both.modules.push_back(both.modules[0]);

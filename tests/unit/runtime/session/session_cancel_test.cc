@@ -15,7 +15,7 @@ namespace {
 
 using test::Floats;
 
-/// Two relus by tests/faults/witness.cc, which waits for cancellation in `slot`.
+/// A session of two relus by tests/faults/witness.cc, which waits for cancellation in `slot`.
 class CancelledSession : public testing::Test {
  protected:
   Result<std::unique_ptr<Session>> load(const std::string& slot) {
@@ -33,7 +33,7 @@ class CancelledSession : public testing::Test {
     EXPECT_TRUE(compiled.status.ok()) << compiled.status.to_string();
     Executable executable = test::two_relus();
     executable.modules[0] = compiled.module;
-    executable.program.arena_bytes = 128;  // its kernels do not work in place
+    executable.program.arena_bytes = 128;  // its kernels do not run in place
     executable.program.steps[1].args[1].offset = executable.program.copies[0].from.offset = 64;
     return Session::load(std::move(executable), plugins, {.cancel = &cancellation_});
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions that run a plugin's kernels; the plugin is tests/faults/faulty.c, whose option chooses a
-// fault.
+// Sessions that run the kernels of a plugin, which is
+// tests/faults/faulty.c. Its option selects a fault.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -65,9 +65,9 @@ TEST(PluginSession, AnExceptionOutOfAKernelIsAnError) {
   CompileResult compiled = PluginSet::load(search)->find("thrower")->compile(functions, "{}", 1, 0);
   ASSERT_TRUE(compiled.status.ok()) << compiled.status.to_string();
   executable.modules[0] = compiled.module;
-  executable.program.arena_bytes = 128;  // its kernels do not work in place
+  executable.program.arena_bytes = 128;  // its kernels do not run in place
   executable.program.steps[1].args[1].offset = executable.program.copies[0].from.offset = 64;
-  search.files = {test::fault_path("thrower_raw")};  // of the same id; its run throws
+  search.files = {test::fault_path("thrower_raw")};  // has the same id; its run throws
   auto session = Session::load(std::move(executable), PluginSet::load(search));
   ASSERT_TRUE(session.ok()) << session.status().to_string();
   Floats x({1, 2, 3, 4}), y = x;

@@ -23,7 +23,7 @@ std::unique_ptr<Session> load(Executable executable, uint32_t threads = 1) {
   return std::move(*session);
 }
 
-/// add_mul with its two functions provided.
+/// A session of add_mul() with its two functions provided.
 class AddMul : public ::testing::Test {
  protected:
   AddMul() : session_(load(test::add_mul())) {
@@ -239,7 +239,7 @@ TEST(SessionLoad, NamesAllPluginsThatAreMissingAndWhatNeedsThem) {
   EXPECT_THAT(status.help(), HasSubstr("--plugin FILE"));
 }
 
-/// What check_executable says when one thing is changed.
+/// Returns the error of check_executable after `change`.
 std::string refused(const std::function<void(Executable&)>& change) {
   Executable executable = test::with_modules();
   change(executable);

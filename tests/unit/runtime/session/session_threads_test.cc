@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What several threads see of one session, and what a session holds on to.
+// Runs of one session on several threads, and the memory that a session keeps.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ std::unique_ptr<Session> load(const std::string& fault, uint32_t threads) {
   return session.ok() ? *std::move(session) : nullptr;
 }
 
-/// Runs that go as they should: y = x + 20, or for a negative x the plugin's own error.
+/// Counts correct runs: y = x + 20, or the plugin's error when x is negative.
 int good_runs(const Session& session, float x, const std::string& error) {
   int good = 0;
   auto context = *session.make_context();
@@ -75,7 +75,7 @@ TEST(SessionThreads, AContextWhoseRunFailedRunsAgain) {
 }
 
 TEST(SessionConstants, ThatNoKernelReadsAnyMoreAreLetGo) {
-  Executable executable = test::two_relus();  // whose kernels keep their constant
+  Executable executable = test::two_relus();  // its kernels keep their constant
   auto more = test::floats({1, 2, 3});
   ContentKey kept = executable.constants.begin()->first;
   executable.constants.emplace(more->key(), more);
@@ -96,7 +96,7 @@ TEST(SessionConstants, OfAMappedArtifactStayReadableWhenItsNeighboursAreLetGo) {
   ASSERT_TRUE(loaded.ok()) << loaded.status().to_string();
   auto last = loaded->constants.rbegin()->second;
   std::vector<std::byte> bytes(last->bytes().begin(), last->bytes().end());
-  loaded = Executable();  // all else is gone, pages that it shared with them too
+  loaded = Executable();  // frees all others, which shared its pages
   EXPECT_TRUE(std::ranges::equal(last->bytes(), bytes));
 }
 

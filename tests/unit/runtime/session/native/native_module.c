@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A native module as the llvm plugin would make it, and, by BYOC_BREAK, ones that break the
- * contract. */
+/* A native module like those of the llvm plugin. Each macro BYOC_BREAK_... makes it violate
+ * the contract in one place. */
 #include <string.h>
 
 #include "byoc/plugin/abi.h"
 
-/* data: x f32[4], kept constant k f32[4], packed constant p f32[4], y f32[4]: y = (x + k) * p, by
- * way of the workspace, which is aligned to 256. */
+/* Computes y = (x + k) * p. The data are x f32[4], kept constant k f32[4], packed constant p f32[4]
+ * and y f32[4]. The sum is in the workspace, which is aligned to 256 bytes. */
 static int32_t add_mul(const byoc_native_call* call) {
   const float *x = call->data[0], *k = call->data[1], *p = call->data[2];
   float *y = call->data[3], *sum = call->workspace;
@@ -16,7 +16,7 @@ static int32_t add_mul(const byoc_native_call* call) {
   return x[0] < 0 ? 42 : 0;
 }
 
-/* y = x, on all workers. */
+/* Copies a block of x to y. */
 static int32_t copy_block(void* u, uint64_t lo, uint64_t hi, uint32_t worker) {
   const byoc_native_call* call = u;
   (void)worker;
@@ -30,10 +30,10 @@ static int32_t copy(const byoc_native_call* call) {
 static const char kTypes[] = "f32[4] f32[4] u8[16] -> f32[4]"; /* of x, k, p -> y */
 static const byoc_native_fn kAddMul = {
     {sizeof kAddMul, BYOC_TAG_NATIVE_FN, NULL}, add_mul, 16, 256, {kTypes, sizeof kTypes - 1}};
-/* As modules of minor 1 are: without a signature. */
+/* The struct of ABI minor 1, which has no signature. */
 enum { kMinor1 = offsetof(byoc_native_fn, signature) };
 static const byoc_native_fn kCopy = {
-    {kMinor1, BYOC_TAG_NATIVE_FN, NULL}, copy, 0, 0, {"read by nobody", 14}};
+    {kMinor1, BYOC_TAG_NATIVE_FN, NULL}, copy, 0, 0, {"not to be read", 14}};
 #ifdef BYOC_BREAK_FUNCTION
 static const byoc_native_fn* const kFns[] = {&kAddMul, NULL};
 #else
