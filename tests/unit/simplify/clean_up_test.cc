@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clean-up passes together: on random graphs they keep the results, leave nothing to do for a
-// second run, and may run anywhere between annotation and partition.
+// The clean-up passes together, on random graphs: they keep the results, a second run changes
+// nothing, and they may run anywhere between annotation and partition.
 #include <random>
 
 #include "byoc/ir/visit.h"
@@ -14,7 +14,7 @@ const std::string kCleanUp =
     "infer_types,inline_functions,bind_constant_arguments,fold_constants,eliminate_dead_code,"
     "merge_equal_nodes,fold_batch_norm,eliminate_dead_code,merge_equal_nodes";
 
-// One function of matrices [3, 3] with dead ops, equal ops, constants and chains that fold.
+// A function on matrices [3, 3] with dead ops, equal ops, constants and chains that fold.
 class RandomModule {
  public:
   explicit RandomModule(uint64_t seed) : next_(seed) {}
@@ -29,7 +29,7 @@ class RandomModule {
  private:
   inline static const TypeId kType = TensorType{DType::kF32, {Dim(3), Dim(3)}};
   size_t pick(size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(next_); }
-  // Late values more often than early ones, so that chains grow.
+  // Returns late values more often than early ones, so that chains grow.
   ValueId value() { return values_[values_.size() - 1 - std::min(pick(6), values_.size() - 1)]; }
   ValueId constant(const std::vector<int64_t>& dims) {
     testing::Values values = testing::random_values({DType::kF32, make_shape(dims)}, pick(3));
@@ -65,7 +65,7 @@ class RandomModule {
   std::vector<ValueId> values_;
 };
 
-// As annotate_target does it: every op of a plugin gets a region of its own, open for merging.
+// Annotates like annotate_target: every op of a plugin gets its own region, which is open.
 class Annotator {
  public:
   Annotator(const Function& function, uint64_t seed) : rewriter_(function), next_(seed) {}
@@ -114,7 +114,8 @@ class CleanUp : public ::testing::TestWithParam<uint64_t> {};
 
 TEST_P(CleanUp, KeepsTheResults) {
   IRModule module = RandomModule(GetParam()).make();
-  // Values stay below 100; a dozen products of 3x3 matrices in a row, each rounded once more.
+  // Values are below 100. Up to a dozen products of 3x3 matrices in a chain have
+  // one more rounding each.
   testing::expect_same_results(module, cleaned(GetParam()), 1e-5);
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 using testing::random_values;
 
-// A constant of random values as text of the IR.
+// Returns a constant of random values as text of the IR.
 std::string constant(const std::string& name, const std::vector<int64_t>& dims, uint64_t seed,
                      double offset = 0) {
   testing::Values values = random_values({DType::kF32, make_shape(dims)}, seed);
@@ -17,7 +17,7 @@ std::string constant(const std::string& name, const std::vector<int64_t>& dims, 
   return cat("  %", name, " = const([", list, "]) : ", values.type, "\n");
 }
 
-// gamma, beta, mean and variance of c channels; variances are positive.
+// Returns constants for gamma, beta, mean and variance of c channels. Variances are positive.
 std::string norm_constants(int64_t c) {
   return constant("g", {c}, 11) + constant("b", {c}, 12) + constant("m", {c}, 13) +
          constant("v", {c}, 14, 1.5);
@@ -25,9 +25,9 @@ std::string norm_constants(int64_t c) {
 
 constexpr std::string_view kNorm = "batch_norm(%0, %g, %b, %m, %v)";
 
-// `text` becomes one linear op and at most one add, with the same results. A result is a sum of
-// some tens of products, and folding rounds each weight once more: 64 units in the last place of
-// the largest value leave room for both.
+// Checks that `text` becomes one linear op and at most one add, with equal results up to rounding.
+// A result is a sum of some tens of products, and folding adds a rounding of each weight. The
+// tolerance of 64 units in the last place of the largest value covers both.
 void expect_folds(const std::string& text, int adds = 1) {
   IRModule module = module_of(text);
   auto folded = after(module, "fold_batch_norm,eliminate_dead_code");
@@ -135,9 +135,9 @@ TEST(FoldBatchNorm, LeavesWhatHasNoConstantWeights) {
 }
 
 TEST(FoldBatchNorm, LeavesAnotherAxis) {
-  // The channels of a batch_norm are axis 1, the columns of this product axis 2.
+  // The channels of a batch_norm are axis 1; the columns of this product are axis 2.
   expect_stays(norm_after("f32[2,3,4]", constant("w", {4, 5}, 1), "matmul(%x, %w)", 3));
-  // One factor per row.
+  // There is one factor per row.
   expect_stays("fn main(%x: f32[3,8]) {\n" + constant("w", {8, 5}, 1) + constant("s", {3, 1}, 2) +
                "  %0 = matmul(%x, %w)\n  %1 = multiply(%0, %s)\n  return %1 }");
   // The factor makes the result larger.
@@ -150,7 +150,7 @@ TEST(FoldBatchNorm, LeavesFactorsThatAreNotFinite) {
   expect_stays(
       "fn main(%x: f32[1,2]) { %w = const(1.0) : f32[2,1]  %s = const([inf]) : f32[1]\n"
       "  %0 = matmul(%x, %w)  %1 = multiply(%0, %s)  return %1 }");
-  // Finite in double, not in f32.
+  // The folded weight is finite in f64, but not in f32.
   expect_stays(
       "fn main(%x: f32[1,2]) { %w = const(1e30) : f32[2,1]  %s = const([1e30]) : f32[1]\n"
       "  %0 = matmul(%x, %w)  %1 = multiply(%0, %s)  return %1 }");

@@ -36,7 +36,7 @@ TEST(FoldConstants, LeavesLargeResults) {
   EXPECT_EQ(count_calls(*folded, "add"), 1);
 }
 
-// Each sum has 24 MiB, and the constants have next to none.
+// Returns a module of four sums of 24 MiB each. The constants are small.
 std::string four_large_sums() {
   std::string text = "fn main() {\n  %b = const(1.0) : f32[1,4096]\n";
   for (int k = 0; k < 4; ++k) text += cat("  %a", k, " = const(", k, ".0) : f32[1536,1]\n");
@@ -47,7 +47,7 @@ std::string four_large_sums() {
 TEST(FoldConstants, LeavesResultsThatWouldSwellTheModelInAll) {
   auto folded = after(module_of(four_large_sums()), "fold_constants");
   ASSERT_TRUE(folded.ok());
-  EXPECT_EQ(count_calls(*folded, "add"), 2) << "64 MiB hold two of the four";
+  EXPECT_EQ(count_calls(*folded, "add"), 2) << "two of the four fit into 64 MiB";
 }
 
 TEST(FoldConstants, AddsAsMuchAsTheOptionAllows) {

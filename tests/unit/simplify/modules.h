@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Modules written as text, and passes by name.
+// Parses modules from text and runs passes by name.
 #include <gmock/gmock.h>
 
 #include "byoc/pass/passes.h"
@@ -14,7 +14,7 @@ inline IRModule module_of(std::string_view text) {
   return module.ok() ? *std::move(module) : IRModule();
 }
 
-/// Runs "a,b=x" with every pass verified.
+/// Runs passes such as "a,b=x", and verifies the module after each.
 inline Result<IRModule> after(IRModule module, const std::string& passes) {
   BYOC_TRY(std::vector<Pass> parsed, parse_passes(passes));
   PassContext context;
@@ -25,7 +25,7 @@ inline Result<IRModule> after(std::string_view text, const std::string& passes) 
   return after(module_of(text), passes);
 }
 
-/// The modules are equal, or the test says where they differ and prints both.
+/// Checks that the modules are equal. A failure has the first difference and both modules.
 inline void expect_equal(const IRModule& got, const IRModule& expected) {
   std::string why;
   EXPECT_TRUE(equal(got, expected, &why)) << why << "\n" << print(got) << print(expected);
@@ -35,7 +35,7 @@ inline void expect_equal(const Result<IRModule>& got, std::string_view expected)
   expect_equal(*got, module_of(expected));
 }
 
-/// How often `op` is called in all functions.
+/// Returns the number of calls of `op` in all functions.
 inline int count_calls(const IRModule& module, std::string_view op) {
   int n = 0;
   for (const auto& [name, function] : module.functions) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Small Dags with all that schedules must cope with.
+// Small Dags for the tests of schedules: reductions, shared stages, windows and reshapes.
 #include "byoc/te/tensor.h"
 
 namespace byoc::te {
 
 inline Expr f32(double value) { return constant(DType::kF32, value); }
 
-/// relu(x [m, k] x w [k, n] + bias [n]).
+/// Returns relu(x [m, k] x w [k, n] + bias [n]).
 inline Dag matmul_bias_relu(int64_t m, int64_t k, int64_t n) {
   Builder b;
   Tensor x = b.placeholder("x", DType::kF32, {m, k}), w = b.placeholder("w", DType::kF32, {k, n});
@@ -20,7 +20,7 @@ inline Dag matmul_bias_relu(int64_t m, int64_t k, int64_t n) {
   return b.finish("matmul_bias_relu", {x, w, bias}, {out});
 }
 
-/// exp(-|x|) * 2 + x, each in a stage of its own.
+/// Returns exp(-|x|) * 2 + x, with one stage per operation.
 inline Dag chain(int64_t n) {
   Builder b;
   Tensor x = b.placeholder("x", DType::kF32, {n});
@@ -30,7 +30,8 @@ inline Dag chain(int64_t n) {
   return b.finish("chain", {x}, {t});
 }
 
-/// Two readers of one stage that meet again, and a transposition: [m, n] -> [n, m].
+/// Returns a Dag [m, n] -> [n, m] in which one stage has two readers whose results are
+/// combined and transposed.
 inline Dag diamond(int64_t m, int64_t n) {
   Builder b;
   Tensor x = b.placeholder("x", DType::kF32, {m, n});
@@ -42,7 +43,7 @@ inline Dag diamond(int64_t m, int64_t n) {
   return b.finish("diamond", {x}, {out});
 }
 
-/// 3x3 convolution of [c, h, w] with [o, c, 3, 3], padded by one, and relu.
+/// Returns relu of a 3x3 convolution of [c, h, w] with [o, c, 3, 3], padded by one.
 inline Dag conv_relu(int64_t c, int64_t h, int64_t w, int64_t o) {
   Builder b;
   Tensor x = b.placeholder("x", DType::kF32, {c, h, w});
@@ -59,7 +60,8 @@ inline Dag conv_relu(int64_t c, int64_t h, int64_t w, int64_t o) {
   return b.finish("conv_relu", {x, weight}, {out});
 }
 
-/// Along the last axis of [m, n]; exponentials are replaced by squares so that all is exact.
+/// Returns a softmax along the last axis of [m, n]. Squares replace the exponentials, so that
+/// all results are exact.
 inline Dag softmax_like(int64_t m, int64_t n) {
   Builder b;
   Tensor x = b.placeholder("x", DType::kF32, {m, n});
@@ -75,7 +77,7 @@ inline Dag softmax_like(int64_t m, int64_t n) {
   return b.finish("softmax_like", {x}, {out});
 }
 
-/// Value and place of the first greatest element of each row of [m, n].
+/// Returns the value and the index of the first largest element of each row of [m, n].
 inline Dag argmax(int64_t m, int64_t n) {
   Builder b;
   Tensor x = b.placeholder("x", DType::kF32, {m, n});
@@ -92,7 +94,7 @@ inline Dag argmax(int64_t m, int64_t n) {
   return b.finish("argmax", {x}, {y[0], y[1]});
 }
 
-/// Two matrix products in a row: (x [m, k] x w [k, n]) x v [n, p].
+/// Returns two consecutive matrix products: (x [m, k] x w [k, n]) x v [n, p].
 inline Dag two_matmuls(int64_t m, int64_t k, int64_t n, int64_t p) {
   Builder b;
   Tensor x = b.placeholder("x", DType::kF32, {m, k}), w = b.placeholder("w", DType::kF32, {k, n});
@@ -106,7 +108,8 @@ inline Dag two_matmuls(int64_t m, int64_t k, int64_t n, int64_t p) {
   return b.finish("two_matmuls", {x, w, v}, {z});
 }
 
-/// A reshape [m, n] -> [m * n] -> [n, m] between elementwise stages: divisions in the indices.
+/// Returns elementwise stages with reshapes [m, n] -> [m * n] -> [n, m] between them, so that
+/// indices have divisions.
 inline Dag reshapes(int64_t m, int64_t n) {
   Builder b;
   Tensor x = b.placeholder("x", DType::kF32, {m, n});

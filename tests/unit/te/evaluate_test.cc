@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interpreter of loops, element type by element type.
+// The interpreter of loops, tested for each element type.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -11,7 +11,7 @@ namespace {
 
 Tensor scalar(const char* name, DType dtype) { return Tensor(name, dtype, {}); }
 
-// to(value of x), stored in a scalar of type `to`.
+// Returns `value` of x after conversion to the type `to`.
 template <class To, class From>
 To cast_of(DType to, DType from, From value) {
   Tensor x = scalar("x", from), y = scalar("y", to);
@@ -24,19 +24,19 @@ To cast_of(DType to, DType from, From value) {
   return result;
 }
 
-// Bit patterns as IEEE 754 gives them for binary16.
+// Source of the bit patterns: IEEE 754, binary16.
 TEST(Evaluate, RoundsToF16AsIeeeDoes) {
   auto f16 = [](float x) { return cast_of<uint16_t>(DType::kF16, DType::kF32, x); };
   EXPECT_EQ(f16(1.0f), 0x3c00);
   EXPECT_EQ(f16(-2.0f), 0xc000);
   EXPECT_EQ(f16(65504.0f), 0x7bff);
   EXPECT_EQ(f16(65519.96f), 0x7bff);
-  EXPECT_EQ(f16(65520.0f), 0x7c00);      // the tie above the greatest goes to infinity
-  EXPECT_EQ(f16(0x1p-24f), 0x0001);      // the least subnormal
+  EXPECT_EQ(f16(65520.0f), 0x7c00);      // the tie above the largest number: infinity
+  EXPECT_EQ(f16(0x1p-24f), 0x0001);      // the smallest subnormal
   EXPECT_EQ(f16(0x1p-25f), 0x0000);      // a tie, to even
   EXPECT_EQ(f16(0x1.8p-24f), 0x0002);    // 1.5 units, to even
-  EXPECT_EQ(f16(0x1.ff8p-15f), 0x03ff);  // the greatest subnormal
-  EXPECT_EQ(f16(0x1.ffcp-15f), 0x0400);  // rounds up into the normal ones
+  EXPECT_EQ(f16(0x1.ff8p-15f), 0x03ff);  // the largest subnormal
+  EXPECT_EQ(f16(0x1.ffcp-15f), 0x0400);  // rounds up to the smallest normal
   EXPECT_EQ(f16(1 + 0x1p-11f), 0x3c00);  // a tie, to even
   EXPECT_EQ(f16(1 + 0x3p-11f), 0x3c02);  // a tie, to even, upwards
   EXPECT_EQ(f16(-0.0f), 0x8000);
@@ -65,7 +65,8 @@ TEST(Evaluate, RoundsToBf16ToNearestEven) {
   EXPECT_EQ(cast_of<float>(DType::kF32, DType::kBF16, uint16_t{0x4049}), 3.140625f);
 }
 
-// 2048 + 1 has no f16; the sum rounds back to 2048 although f32 would hold it.
+// 2048 + 1 is not representable in f16. The sum is rounded to 2048, although
+// f32 could represent it.
 TEST(Evaluate, RoundsAfterEachOperationOfANarrowType) {
   Tensor y = scalar("y", DType::kF16);
   Expr sum = constant(DType::kF16, 2048) + constant(DType::kF16, 1) + constant(DType::kF16, 1);
@@ -177,7 +178,7 @@ TEST(Evaluate, TakesExtentsFromBindings) {
   EXPECT_EQ(result[2], 6);
 }
 
-// As a tree this has 2^60 nodes.
+// Written as a tree, the expression has 2^60 nodes.
 TEST(Evaluate, ComputesSharedNodesOnce) {
   Expr x = 1;
   for (int k = 0; k < 60; ++k) x = x + x;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Micro-kernels, declared.
+// Declarations of micro-kernels.
 #include "dags.h"
 
 namespace byoc::te {
 
-/// c[m, n] += a[m, k] * b[k, n]; of any extents where none are given, b and c dense along n.
+/// Returns c[m, n] += a[m, k] * b[k, n]. Variables as extents match any extent. With
+/// `is_dense`, b and c are dense along n.
 inline TensorIntrin multiply_tile(std::string name, Expr m, Expr n, Expr k, bool is_dense) {
   Builder builder;
   Tensor a = builder.placeholder("a", DType::kF32, {m, k});
@@ -23,7 +24,7 @@ inline TensorIntrin tile_of_any() {
   return multiply_tile("tile_of_any", Var("m"), Var("n"), Var("k"), false);
 }
 
-/// c += sum of a[k] * b[k].
+/// Returns c += sum of a[k] * b[k].
 inline TensorIntrin dot() {
   Builder builder;
   Var k("k");
@@ -34,7 +35,7 @@ inline TensorIntrin dot() {
   return {"dot", builder.finish("dot", {a, b}, {c}), {}};
 }
 
-/// c[n] = max(a[n], 0).
+/// Returns c[n] = max(a[n], 0).
 inline TensorIntrin clamp() {
   Builder builder;
   Var n("n");
@@ -43,7 +44,7 @@ inline TensorIntrin clamp() {
   return {"clamp", builder.finish("clamp", {a}, {c}), {}};
 }
 
-/// c[m, n] = a[n, m] + 1, as transposing units do it.
+/// Returns c[m, n] = a[n, m] + 1, like an instruction that transposes.
 inline TensorIntrin next_transposed() {
   Builder builder;
   Var m("m"), n("n");
@@ -52,7 +53,7 @@ inline TensorIntrin next_transposed() {
   return {"next_transposed", builder.finish("next", {a}, {c}), {}};
 }
 
-/// The greatest of c and all a[k].
+/// Returns c = the maximum of c and all a[k].
 inline TensorIntrin greatest() {
   Builder builder;
   Var k("k");

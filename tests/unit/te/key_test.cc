@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Equal keys for Dags that differ in names alone.
+// Dags that differ only in names have equal keys.
 #include "byoc/te/key.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace byoc::te {
 namespace {
 
-// max(x + value, 0) of [n], as stages of these names.
+// Returns max(x + value, 0) of [n], in stages with these names.
 Dag named(const char* x_name, const char* y_name, double value, int64_t n, const char* choice,
           DType dtype = DType::kF32) {
   Builder b;
@@ -69,7 +69,7 @@ TEST(Key, LooksIntoProcedures) {
   EXPECT_NE(key_of(make(2, LoopKind::kSerial, "a")), key_of(make(2, LoopKind::kSerial, "b")));
 }
 
-// As a tree this has 2^60 nodes.
+// Written as a tree, the expression has 2^60 nodes.
 TEST(Key, WritesSharedNodesOnce) {
   Builder b;
   Tensor x = b.placeholder("x", DType::kF32, {4});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The generic schedule: every stage in loops of its own.
+// The generic schedule: every stage has its own loops.
 #include <cmath>
 
 #include "run.h"
@@ -55,8 +55,8 @@ TEST(Lower, ReducesNothingToTheIdentity) {
   EXPECT_EQ(run<float>(Schedule(b.finish("f", {x}, {y})), {{}}), (Floats{-INFINITY, -INFINITY}));
 }
 
-// The index depends on the value that is replaced in the same step: both must be known before
-// either is stored. First of the greatest: 2, at 1.
+// The index depends on the value that the same step replaces, so both must be computed before
+// either is stored. The first maximum is 2, at index 1.
 TEST(Lower, CombinesAllResultsBeforeItStoresOne) {
   Builder b;
   Tensor x = b.placeholder("x", DType::kF32, {4});
@@ -95,7 +95,7 @@ TEST(Lower, CopiesAnInputThatIsAnOutputAndAnOutputThatIsTwo) {
   EXPECT_EQ(out[2], out[1]);
 }
 
-// Running sums of 1 2 3 are 1 3 6; the stage behind doubles them.
+// The running sums of 1 2 3 are 1 3 6; the next stage doubles them.
 TEST(Lower, RunsProceduresInTheirPlace) {
   Builder b;
   Tensor x = b.placeholder("x", DType::kI32, {3});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Micro-kernels come out of plain primitives: accumulators on the stack, no conditions inside.
+// Plain primitives produce micro-kernels with accumulators on the stack and without conditions.
 #include "dags.h"
 #include "run.h"
 
@@ -12,7 +12,7 @@ namespace {
     ASSERT_TRUE(status_.ok()) << status_.to_string(); \
   } while (false)
 
-// 6 rows x 2 vectors of 8; the epilogue is computed from the accumulators.
+// Schedules tiles of 6 rows x 2 vectors of 8. The epilogue reads the accumulators.
 void schedule_tile(Schedule& s) {
   BYOC_APPLY(s.compute_inline("add"));
   BYOC_APPLY(s.tile("relu", "i0", "i1", 6, 16));
@@ -78,7 +78,7 @@ size_t count(const std::string& text, const std::string& word) {
   return n;
 }
 
-// 14 = 2 x 6 + 2 rows, 20 = 16 + 4 columns: four kernels of their own.
+// 14 = 2 x 6 + 2 rows and 20 = 16 + 4 columns, so there are four kernels.
 TEST(MicroKernel, PartsWhatIsLeftOverInsteadOfGuardingIt) {
   Schedule s(matmul_bias_relu(14, 3, 20));
   ASSERT_NO_FATAL_FAILURE(schedule_tile(s));
@@ -90,8 +90,8 @@ TEST(MicroKernel, PartsWhatIsLeftOverInsteadOfGuardingIt) {
   EXPECT_EQ(count(text, "select"), 0u) << text;
 }
 
-// Outer loops fused into a parallel one: which of them are at their end is asked outside of the
-// kernels, once per kernel.
+// When the outer loops are fused into a parallel loop, the conditions for remainders are outside of
+// the kernels, one per kernel.
 TEST(MicroKernel, AsksOutsideOfItWhichKernelIsDueWhenOuterLoopsAreFused) {
   Schedule s(matmul_bias_relu(14, 3, 20));
   BYOC_APPLY(s.compute_inline("add"));
@@ -103,10 +103,10 @@ TEST(MicroKernel, AsksOutsideOfItWhichKernelIsDueWhenOuterLoopsAreFused) {
   EXPECT_EQ(count(text, "parallel i0.o.i1.o in 0..6"), 1u) << text;
   EXPECT_EQ(count(text, "if (floor_div(i0.o.i1.o, 2) < 2) {"), 1u) << text;
   EXPECT_EQ(count(text, "vectorized"), 4u) << text;
-  EXPECT_EQ(count(text, "if "), 3u) << text;  // rows, and columns of either
+  EXPECT_EQ(count(text, "if "), 3u) << text;  // rows, and columns for both
 }
 
-// The copy of a cached stage is the last nest of the tile: accumulators leave registers once.
+// The copy of a cached stage is the last loop nest of the tile, so accumulators are stored once.
 TEST(MicroKernel, CopiesCachedResultsBehindTheReduction) {
   Builder b;
   Tensor x = b.placeholder("x", DType::kF32, {4, 3}), w = b.placeholder("w", DType::kF32, {3, 8});
@@ -138,8 +138,8 @@ TEST(MicroKernel, CopiesCachedResultsBehindTheReduction) {
 )");
 }
 
-// Blocks of k: what a block of rows and columns reads stays in the caches, and each tile still has
-// its sums in registers for the length of a block.
+// The reduction is split into blocks of k, so that the operands of a block stay in the caches. The
+// sums of a tile are in registers during one block.
 TEST(MicroKernel, AddsUpBlocksOfTheReduction) {
   Builder b;
   Tensor x = b.placeholder("x", DType::kF32, {8, 12}),

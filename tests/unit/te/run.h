@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Running scheduled Dags on vectors.
+// Runs scheduled Dags on vectors.
 #include <gtest/gtest.h>
 
 #include "byoc/te/evaluate.h"
@@ -14,7 +14,7 @@ inline int64_t elements(const Tensor& tensor) {
   return count;
 }
 
-/// Outputs of the schedule's loops, each as the bytes of its elements.
+/// Runs the loops of the schedule and returns the bytes of each output.
 inline std::vector<std::vector<std::byte>> run_bytes(
     const Schedule& schedule, const std::vector<std::vector<std::byte>>& inputs) {
   Result<LoopFunction> loops = lower(schedule);
@@ -43,7 +43,7 @@ std::vector<T> values_of(const std::vector<std::byte>& bytes) {
   return {data, data + bytes.size() / sizeof(T)};
 }
 
-/// The first output, inputs and output all of elements T.
+/// Runs the loops and returns the first output. All inputs and outputs have elements of type T.
 template <class T>
 std::vector<T> run(const Schedule& schedule, const std::vector<std::vector<T>>& inputs) {
   std::vector<std::vector<std::byte>> in;

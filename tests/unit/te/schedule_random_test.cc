@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever primitives are applied, the loops compute what the generic schedule computes. Inputs are
+// Applies random primitives and compares the results with those of the generic schedule. Inputs are
 // small integers, so sums are exact in any order.
 #include <random>
 
@@ -98,7 +98,7 @@ std::vector<std::vector<std::byte>> inputs_of(const Dag& dag, uint32_t seed) {
 struct Case {
   const char* name;
   Dag (*make)();
-  int tensorized;  // at least so many times
+  int tensorized;  // minimum number of times
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 

@@ -90,8 +90,8 @@ TEST(ComputeInline, LeavesNoTraceOfTheStage) {
             "  }\n}\n");
 }
 
-// Each stage reads its predecessor twice, and its indices are shared. As
-// a tree the result has 2^1000 nodes.
+// Each stage reads its predecessor twice, and its indices are shared. As a tree the
+// result has 2^1000 nodes.
 TEST(ComputeInline, KeepsAThousandDiamondsSmall) {
   Builder b;
   Tensor x = b.placeholder("x", DType::kF64, {2});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Smaller expressions of the same value: the rules one by one, and random expressions.
+// Simplified expressions have the same value. Tests each rule, and random expressions.
 #include "byoc/te/simplify.h"
 
 #include <cmath>
@@ -63,7 +63,7 @@ TEST_F(Simplify, DecidesComparisonsMinAndMaxByRanges) {
 
 TEST_F(Simplify, KnowsNothingOfVariablesWithoutRange) {
   Var n("n");
-  EXPECT_EQ(text(n < n + 1), "(n < (n + 1))");  // false for the greatest
+  EXPECT_EQ(text(n < n + 1), "(n < (n + 1))");  // false for the largest n
   EXPECT_EQ(text(floor_div(n * 4, 4)), "floor_div((n * 4), 4)");
 }
 
@@ -73,7 +73,7 @@ TEST_F(Simplify, FoldsFloatsWhereBitsAgree) {
   EXPECT_EQ(text(x() * f(1)), "x[]");
   EXPECT_EQ(text(x() + f(-0.0)), "x[]");
   EXPECT_EQ(text(x() + f(0)), "(x[] + 0)");  // -0 + 0 is +0
-  EXPECT_EQ(text(x() * f(0)), "(x[] * 0)");  // of infinity and NaN it is NaN
+  EXPECT_EQ(text(x() * f(0)), "(x[] * 0)");  // NaN for infinity and NaN
   EXPECT_EQ(text(f(0.1) + f(0.2)), print(f(0.1f + 0.2f)));
   EXPECT_EQ(text(unary(UnaryOp::kExp, f(1))), "exp(1)");  // implementations differ
   EXPECT_EQ(text(unary(UnaryOp::kSqrt, f(2))), print(f(std::sqrt(2.0f))));
@@ -115,7 +115,7 @@ TEST(SimplifyStmt, DropsLoopsOfOneIterationAndBranchesNeverTaken) {
   EXPECT_EQ(print(simplify(s)), "for i in 0..8 {\n  y[i] = 0\n}\n");
 }
 
-// As a tree this has 2^60 nodes.
+// Written as a tree, the expression has 2^60 nodes.
 TEST(SimplifyShared, CostsWhatTheNodesCost) {
   Tensor x("x", DType::kF32, {});
   Expr value = x();
@@ -123,7 +123,7 @@ TEST(SimplifyShared, CostsWhatTheNodesCost) {
   EXPECT_EQ(simplify(value).dtype(), DType::kF32);
 }
 
-// Index expressions as computes and splits make them, of three variables.
+// Random expressions of three variables, like the indices of computes and splits.
 class RandomExpr {
  public:
   RandomExpr(uint32_t seed, std::vector<Var> vars) : random_(seed), vars_(std::move(vars)) {}
@@ -195,7 +195,7 @@ TEST(SimplifyRandom, KeepsTheValueForAllValuesOfTheVariables) {
   }
 }
 
-// Integers of 8 bits wrap around all the time.
+// Most values here exceed 8 bits, so these integers wrap around.
 TEST(SimplifyRandom, KeepsTheValueWhereIntegersWrapAround) {
   for (DType dtype : {DType::kI8, DType::kU8}) {
     Var a("a", dtype), b("b", dtype);

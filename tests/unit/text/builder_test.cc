@@ -35,12 +35,12 @@ TEST(FunctionBuilder, BuildsWhatTheTextSays) {
   EXPECT_TRUE(verify(built).ok()) << verify(built).to_string();
 }
 
-// What finish says after `build`.
+// Returns the error of finish after `build`.
 std::string refusal(const std::function<ValueId(FunctionBuilder&)>& build) {
   IRModule module;
   FunctionBuilder b(module, all_ops());
   ValueId result = build(b);
-  result = b.call("relu", {result});  // harmless behind an error
+  result = b.call("relu", {result});  // has no effect after an error
   b.type(result);
   Status status = b.finish("f", {result});
   EXPECT_TRUE(module.functions.empty());

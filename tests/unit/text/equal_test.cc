@@ -9,7 +9,7 @@
 namespace byoc {
 namespace {
 
-// What `equal` says about a small module and what `change` makes of it.
+// Returns the difference that `equal` reports between a small module and a copy after `change`.
 std::string difference(const std::function<void(IRModule&, Function&)>& change,
                        bool ignore_loc = false) {
   IRModule a = small_module(), b = small_module();
@@ -68,7 +68,7 @@ TEST(Equal, IgnoresLocationsWhenAsked) {
 
 TEST(Equal, IgnoresHowOperandsAreStored) {
   auto move = [](IRModule&, Function& f) {
-    f.operands.insert(f.operands.begin(), ValueId{0, 0});  // an entry nobody uses
+    f.operands.insert(f.operands.begin(), ValueId{0, 0});  // an unused entry
     std::get<Call>(f.nodes[2].kind).args.begin += 1;
     std::get<Call>(f.nodes[3].kind).args.begin += 1;
   };

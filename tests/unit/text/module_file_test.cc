@@ -33,7 +33,8 @@ std::shared_ptr<const Buffer> bytes_of(size_t n, int seed) {
   });
 }
 
-// Large constants, a blob, constants and packed constants of an external module.
+// Returns a module with large constants, and an external module with a blob, constants
+// and packed constants.
 IRModule full_module() {
   IRModule module;
   FunctionBuilder b(module, all_ops());

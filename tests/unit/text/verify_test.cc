@@ -7,7 +7,7 @@
 namespace byoc {
 namespace {
 
-// What verify says after `change` has broken a sound module.
+// Returns the error of verify after `change` was applied to a valid module.
 std::string refusal(const std::function<void(IRModule&, Function&)>& change) {
   auto module = parse_module(R"(
     fn main(%x: f32[2], %y: f32[2]) { %0 = const([1,2]) : f32[2]  %1 = add(%x, %0) loc("Add_0")  %2 = @f(%1)  return %2 }
@@ -47,7 +47,7 @@ TEST(Verify, WantsOperandsFromEarlierNodes) {
 
 TEST(Verify, WantsTypesThatInferenceGives) {
   EXPECT_EQ(refusal([](IRModule&, Function& f) { f.nodes[3].types = TypeIds(TypeId()); }),
-            "ir-invalid @main: %1 (add \"Add_0\") | its type is f32[], inference says f32[2]");
+            "ir-invalid @main: %1 (add \"Add_0\") | its type is f32[], inference gives f32[2]");
   EXPECT_EQ(refusal([](IRModule&, Function& f) { f.nodes[4].types = TypeIds(TypeId()); }),
             "ir-invalid @main: %2 (@f) | its type is f32[], @f returns f32[2]");
   EXPECT_EQ(refusal([](IRModule& m, Function&) {
@@ -81,13 +81,12 @@ TEST(Verify, WantsNamedParametersInFront) {
   EXPECT_EQ(refusal([](IRModule&, Function& f) { f.nodes[1].kind = Param{}; }),
             "ir-invalid @main: %\"\" (parameter) | a parameter has no name");
   EXPECT_EQ(refusal([](IRModule&, Function& f) { f.nodes[3].kind = Param{"z"}; }),
-            "ir-invalid @main: %1 (parameter \"Add_0\") | a parameter stands behind other nodes");
+            "ir-invalid @main: %1 (parameter \"Add_0\") | a parameter comes after other nodes");
 }
 
 TEST(Verify, WantsConstantsOfTheRightSizeInThePool) {
-  EXPECT_EQ(
-      refusal([](IRModule& m, Function&) { m.constants.clear(); }),
-      "ir-invalid @main: %0 (const) | its bytes do not stand in the module's pool of constants");
+  EXPECT_EQ(refusal([](IRModule& m, Function&) { m.constants.clear(); }),
+            "ir-invalid @main: %0 (const) | its bytes are not in the module's pool of constants");
   EXPECT_EQ(refusal([](IRModule&, Function& f) {
               f.nodes[2].types = TypeIds(TensorType{DType::kF32, {3}});
             }),
@@ -137,8 +136,8 @@ TEST(Verify, WantsAttributesOfFunctionsOfTheKindThatPassesRead) {
             "integers");
   EXPECT_EQ(with("opset", std::string("13")),
             "ir-invalid @main | attribute opset: expected integer, got string");
-  EXPECT_EQ(with("output_names", Strings{}), "ok") << "an empty list has no kind";
-  EXPECT_EQ(with("made_by", int64_t{3}), "ok") << "an attribute that is not read";
+  EXPECT_EQ(with("output_names", Strings{}), "ok") << "the kind of an empty list is unknown";
+  EXPECT_EQ(with("made_by", int64_t{3}), "ok") << "this attribute is not read";
 }
 
 TEST(Verify, WantsSoundCaptures) {

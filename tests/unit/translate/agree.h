@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One-op programs as tensor expressions and by the reference kernel.
+// Runs programs of one op as tensor expressions and compares with the reference kernel.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -17,9 +17,9 @@ namespace byoc::testing {
 using conform::Program;
 using conform::Special;
 
-// Ops whose floats may be rounded otherwise than the reference kernel's, within conform::tolerance:
-// that sums in f64 or in another order, or calls libm's f32 function where the interpreter rounds
-// that of f64. All others must give the same bits.
+// Ops whose floats may differ from the reference kernel's by conform::tolerance. Their kernels sum
+// in f64 or in another order, or call the f32 function of libm, while the interpreter rounds the
+// f64 function. All other ops must give the same bits.
 inline const std::set<std::string> kRounded = {"acos",
                                                "acosh",
                                                "asin",
@@ -132,35 +132,35 @@ inline Result<std::vector<Bytes>> run_expression(const Program& program,
   return out;
 }
 
-// The first element with other bits; one NaN is as good as another.
-inline std::string other_bits(const TensorType& type, const Bytes& got, const Bytes& wanted) {
+// Describes the first element whose bits differ; "" if there is none. All NaNs are equal.
+inline std::string other_bits(const TensorType& type, const Bytes& got, const Bytes& expected) {
   const size_t size = dtype_size(type.dtype);
   for (size_t at = 0; at + size < got.size(); at += size) {
-    if (std::memcmp(&got[at], &wanted[at], size) == 0) continue;
-    double g = element_value(type.dtype, &got[at]), w = element_value(type.dtype, &wanted[at]);
+    if (std::memcmp(&got[at], &expected[at], size) == 0) continue;
+    double g = element_value(type.dtype, &got[at]), w = element_value(type.dtype, &expected[at]);
     if (g != g && w != w) continue;
     return cat("gives ", g, " instead of ", w, " at element ", at / size, " of ", type);
   }
   return "";
 }
 
-// "" when the result is right.
+// Describes the first wrong element; "" if the result is right.
 inline std::string difference(const Program& program, const TensorType& type, const Bytes& got,
-                              const Bytes& wanted) {
+                              const Bytes& expected) {
   bool may_round = is_float(type.dtype) && kRounded.count(program.op->name) != 0;
-  if (!may_round) return other_bits(type, got, wanted);
-  return conform::compare(type, got.data(), wanted.data(), std::byte{0}, true).difference;
+  if (!may_round) return other_bits(type, got, expected);
+  return conform::compare(type, got.data(), expected.data(), std::byte{0}, true).difference;
 }
 
 inline std::string check(const Program& program, Special special) {
   std::vector<Bytes> inputs = filled_inputs(program, special);
-  auto wanted = run_reference(program, inputs);
-  if (!wanted.ok()) return wanted.status().to_string();
+  auto expected = run_reference(program, inputs);
+  if (!expected.ok()) return expected.status().to_string();
   auto got = run_expression(program, inputs);
   if (!got.ok()) return got.status().to_string();
   std::vector<TypeId> types = program.module.function("main").result_types();
   for (size_t k = 0; k < types.size(); ++k) {
-    std::string text = difference(program, *types[k], (*got)[k], (*wanted)[k]);
+    std::string text = difference(program, *types[k], (*got)[k], (*expected)[k]);
     if (!text.empty()) return cat("result ", k, ": ", text);
   }
   return "";

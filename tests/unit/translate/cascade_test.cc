@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A second scheduler for translated functions, reached through the public headers alone: it knows
-// no op but takes the rows of the last stage in tiles and computes whatever feeds them inside, so
-// that of two convolutions one after the other no whole image ever stands between them.
+// A second scheduler for translated functions, which uses public headers only. It has no rules per
+// op: it tiles the rows of the last stage and computes all other stages inside of the loop over
+// tiles. So of two consecutive convolutions, the image between them is never in memory as a whole.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ Result<te::Dag> two_convs() {
   return te::translate_to_te(module, module.function("main"), target, te::by_level());
 }
 
-/// Rows of the last stage in tiles of `rows`, everything before it inside the loop over them.
+/// Tiles the last stage by `rows` and computes all stages before it inside of the loop over tiles.
 Result<te::Schedule> cascade(te::Dag dag, int64_t rows) {
   std::vector<std::string> stages;
   for (const te::Stage& stage : dag.stages) {
@@ -49,7 +49,7 @@ Result<te::Schedule> cascade(te::Dag dag, int64_t rows) {
   return schedule;
 }
 
-// Elements of every tensor that the statements allocate, by its name.
+// Adds the number of elements of every tensor that the statements allocate to `sizes`, by name.
 void measure(const te::Stmt& stmt, std::map<std::string, int64_t>& sizes) {
   if (stmt.is_empty()) return;
   std::visit(overloaded{

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every op's tensor expression against its reference kernel, on the programs of the conformance
-// kit: all dtypes, shapes and attributes that show the op. Stages run as their default loops in the
-// interpreter, which refuses whatever compiled code leaves undefined.
+// Compares the tensor expression of every op with its reference kernel, on the programs of the
+// conformance kit: all dtypes, shapes and attributes of the op. The interpreter runs the default
+// loops of the stages. It refuses operations that are undefined in compiled code.
 #include "agree.h"
 
 namespace byoc {
@@ -11,7 +11,7 @@ using conform::Program;
 using conform::Special;
 using testing::check;
 
-// No compute, and why.
+// Ops without a compute, each with its reason.
 const std::set<std::string> kWithoutCompute = {};
 
 class Computes : public ::testing::TestWithParam<std::string> {};
@@ -26,7 +26,7 @@ TEST_P(Computes, GiveWhatTheReferenceKernelGives) {
       std::string text = check(program, special);
       failures += !text.empty();
       EXPECT_EQ(text, "") << program.label << (special == Special::kNone ? "" : ", special values");
-      if (failures > 5) FAIL() << "and more of " << op->name;
+      if (failures > 5) FAIL() << "more failures of " << op->name;
     }
   }
   EXPECT_GT(programs, 0) << "the conformance kit has no program of this op";

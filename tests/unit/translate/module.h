@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Modules from text, translated and run as loops.
+// Translates modules to tensor expressions and runs their loops.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ inline Result<te::Dag> translate(const IRModule& module,
   return te::translate_to_te(module, module.function("main"), te::Target{}, selector, table);
 }
 
-/// Every constant in the order in which translation meets it.
+/// Appends every constant in the order in which translation visits them.
 inline void append_constants(const IRModule& module, Symbol name,
                              std::vector<std::vector<std::byte>>& out) {
   for (const Node& node : module.function(name).nodes) {
@@ -36,7 +36,7 @@ inline void append_constants(const IRModule& module, Symbol name,
   }
 }
 
-/// The stages as their default loops, on these parameters.
+/// Runs the default loops of the stages on these inputs and returns the outputs.
 inline std::vector<Values> run_translated(const IRModule& module,
                                           const std::vector<Values>& inputs) {
   Result<te::Dag> dag = translate(module);
@@ -64,14 +64,14 @@ inline std::vector<Values> run_translated(const IRModule& module,
   return values;
 }
 
-/// What the stages give is what the reference kernels give node by node.
+/// Checks that the stages compute the same results as the reference kernels do node by node.
 inline void expect_same_meaning(const IRModule& module, double relative = 1e-5) {
   std::vector<Values> inputs = random_inputs(module, 3);
-  auto wanted = evaluate(module, inputs);
-  ASSERT_TRUE(wanted.ok()) << wanted.status().to_string();
+  auto expected = evaluate(module, inputs);
+  ASSERT_TRUE(expected.ok()) << expected.status().to_string();
   std::vector<Values> got = run_translated(module, inputs);
-  ASSERT_EQ(got.size(), wanted->size());
-  for (size_t k = 0; k < got.size(); ++k) expect_near(got[k], (*wanted)[k], relative);
+  ASSERT_EQ(got.size(), expected->size());
+  for (size_t k = 0; k < got.size(); ++k) expect_near(got[k], (*expected)[k], relative);
 }
 
 }  // namespace byoc::testing

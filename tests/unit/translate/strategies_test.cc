@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who picks one of several ways to compute an op.
+// Selectors, which choose one of several strategies to compute an op.
 #include "module.h"
 
 namespace byoc {
@@ -9,7 +9,7 @@ using te::Site;
 using te::Strategy;
 using ::testing::HasSubstr;
 
-// relu of f32[3] as a site.
+// A site with a relu of f32[3].
 class Selectors : public ::testing::Test {
  protected:
   Selectors() : module_(testing::parse("fn main(%x: f32[3]) { %0 = relu(%x)  return %0 }")) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions as Dags: what is asked of the selector, what stages know, what is refused.
+// Translation of functions to Dags: the calls of the selector, the data of stages, and refusals.
 #include "module.h"
 
 namespace byoc {
@@ -22,7 +22,8 @@ constexpr std::string_view kTwoConvs = R"(
     return %5
   })";
 
-// One head, scaled, masked by a constant; queries, keys and values from one input.
+// An attention of one head, scaled and masked by a constant. One input gives
+// queries, keys and values.
 constexpr std::string_view kAttention = R"(
   fn main(%x: f32[2,5,8], %wq: f32[8,8], %wk: f32[8,8], %wv: f32[8,8]) {
     %0 = matmul(%x, %wq)
@@ -72,19 +73,19 @@ TEST(TranslateToTe, TakesManyReductionsInOneFunction) {
     auto* compute = std::get_if<te::Compute>(&stage.kind);
     reductions += compute != nullptr && !compute->reduce.empty();
   }
-  EXPECT_EQ(reductions, 9u);  // five products, top and sum of softmax, two sums of layer_norm
+  EXPECT_EQ(reductions, 9u);  // 5 products, maximum and sum of softmax, 2 sums of layer_norm
 }
 
 TEST(TranslateToTe, AsksTheSelectorOncePerCallAndNotPerName) {
   for (auto [text, calls] : {std::pair{kTwoConvs, 4}, {kAttention, 10}, {kComposite, 6}}) {
     IRModule module = parse(text);
-    std::vector<std::pair<const Function*, uint32_t>> asked;
+    std::vector<std::pair<const Function*, uint32_t>> sites;
     auto dag = translate(module, [&](const te::Site& site, std::span<const te::Strategy>) {
-      asked.emplace_back(site.function, site.node);
+      sites.emplace_back(site.function, site.node);
       return Result<size_t>(0);
     });
     ASSERT_TRUE(dag.ok()) << dag.status().to_string();
-    EXPECT_EQ(asked.size(), static_cast<size_t>(calls)) << text;
+    EXPECT_EQ(sites.size(), static_cast<size_t>(calls)) << text;
   }
 }
 
@@ -111,7 +112,7 @@ TEST(TranslateToTe, RecordsOpChoiceAndNodeOnEachStage) {
         {.name = "second", .level = 5, .compute = site.op->compute},
     };
   };
-  // The first convolution one way, the second the other.
+  // Selects one strategy for the first convolution, and the other one for the second.
   auto selector = [](const te::Site& site, std::span<const te::Strategy>) -> Result<size_t> {
     return site.node == 5 ? 1 : 0;
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor expressions of what the conformance kit has no program for: every mode, padding and
-// optional operand that changes what a compute builds.
+// Tensor expressions for which the conformance kit has no program: every mode, padding and optional
+// operand that changes the expression.
 #include "agree.h"
 #include "byoc/text/text.h"
 
@@ -11,14 +11,15 @@ using conform::Domain;
 using conform::Program;
 using conform::Special;
 
-// ops of "T[2,3] i64[2]" with domains, attributes, as one program. T stands for each dtype given.
+// A program of one op: operands such as "T[2,3]" and "i64[2]", attributes, and domains of the
+// operands. T means each dtype of `dtypes`.
 struct Variant {
   const char* op;
   std::vector<const char*> operands;
   const char* attrs;
   std::vector<DType> dtypes = {DType::kF32, DType::kF16, DType::kF64};
   Domain domain = {-2, 2};
-  Domain indices = {-2, 2};  // of operands of integer type that do not say T
+  Domain indices = {-2, 2};  // of operands whose type is not T
 };
 
 void PrintTo(const Variant& v, std::ostream* out) { *out << v.op << " {" << v.attrs << "}"; }
@@ -70,7 +71,8 @@ TEST_P(Variants, GiveWhatTheReferenceKernelGives) {
 
 auto suite(std::vector<Variant> variants) { return ::testing::ValuesIn(std::move(variants)); }
 
-// Integers at the ends of their range, zero divisors, shifts beyond the width.
+// The operands include integers at the ends of their range, zero divisors, and shifts by
+// more than the width.
 INSTANTIATE_TEST_SUITE_P(
     Arithmetic, Variants,
     suite({
