@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a row of the ONNX op tables sees: one ONNX node and the graph being built. No ONNX header
-// here, so that the op families compile quickly.
+// The interface for rows of the ONNX op tables: one ONNX node and the graph being built. It
+// includes no ONNX header, so that the op families compile quickly.
 #include <memory>
 #include <optional>
 
@@ -10,11 +10,11 @@
 
 namespace byoc::onnx_import {
 
-/// A value of the graph being built; `none` stands for an omitted optional input.
+/// A value of the graph being built; empty for an omitted optional input.
 using Value = std::optional<ValueId>;
 
-/// One node as ONNX wrote it. Attribute access with fallbacks; a wrong kind is an error of the
-/// model that the importer reports after the conversion.
+/// One node of the ONNX file. Attributes are read with a fallback; the importer reports an
+/// attribute of the wrong kind as an error of the model after the conversion.
 class OnnxNode {
  public:
   virtual ~OnnxNode() = default;
@@ -24,7 +24,7 @@ class OnnxNode {
   virtual size_t num_inputs() const = 0;
   virtual size_t num_outputs() const = 0;  // trailing omitted ones not counted
   virtual bool has_input(size_t k) const = 0;
-  virtual bool has_output(size_t k) const = 0;  // named, so somebody may read it
+  virtual bool has_output(size_t k) const = 0;  // named, so it may be read
   virtual bool has(std::string_view attr) const = 0;
   virtual int64_t i(std::string_view attr, int64_t fallback) const = 0;
   virtual double f(std::string_view attr, double fallback) const = 0;
@@ -32,38 +32,39 @@ class OnnxNode {
   virtual Ints ints(std::string_view attr) const = 0;  // absent: empty
   virtual Floats floats(std::string_view attr) const = 0;
   virtual Strings strings(std::string_view attr) const = 0;
-  /// A tensor attribute ("value" of Constant). Errors: absent, unsupported dtype, bad data.
+  /// Returns a tensor attribute ("value" of Constant). Errors: absent, unsupported dtype, bad data.
   virtual Result<std::pair<TensorType, std::shared_ptr<const Buffer>>> tensor(
       std::string_view attr) const = 0;
 };
 
-/// The function being built. Every op is inferred as it is added, and folded at once when all its
-/// operands are known constants of at most 4096 elements (shape arithmetic) — so `const_ints` sees
-/// through chains of Shape, Gather, Concat, ...
+/// The function being built. Every op is inferred when it is added. When all its operands are known
+/// constants of at most 4096 elements (shape arithmetic), it is folded too, so `const_ints` returns
+/// the results of chains of Shape, Gather, Concat, ...
 class Graph {
  public:
   virtual ~Graph() = default;
-  /// Input k of the node being converted. Must exist (has_input), else an error is recorded.
+  /// Returns input k of the node being converted. Records an error when it is absent (has_input).
   virtual ValueId input(size_t k) = 0;
   virtual Value optional_input(size_t k) = 0;
-  /// All inputs of an operator that has no optional ones; an empty name is recorded as an error.
+  /// Returns all inputs of an operator without optional ones. Records an error for an empty name.
   virtual std::vector<ValueId> inputs() = 0;
-  /// Adds an op; the node's name becomes its loc. The first output; output k is ValueId{v.node, k}.
-  /// An inference error is recorded and ends the import with the node's name.
+  /// Adds an op; the node's name becomes its loc. Returns the first output v; output k is
+  /// ValueId{v.node, k}. An inference error is recorded and ends the import with the node's name.
   virtual ValueId call(std::string_view op, const std::vector<ValueId>& args, Attrs attrs = {}) = 0;
   virtual ValueId constant(const TensorType& type, std::shared_ptr<const Buffer> data) = 0;
   virtual ValueId constant_ints(const Ints& values) = 0;  // i64[n]
   virtual ValueId scalar(DType dtype, double value) = 0;  // rank 0, any dtype
   virtual const TensorType& type(ValueId value) = 0;
   size_t rank(ValueId value) { return type(value).shape.size(); }
-  /// The values when `value` is a known constant of an integer (or bool) type; floats likewise.
+  /// Return the elements when `value` is a known constant of an integer or bool type, or of a float
+  /// type for the second function.
   virtual std::optional<Ints> const_ints(ValueId value) = 0;
   virtual std::optional<Floats> const_floats(ValueId value) = 0;
   virtual const OpRegistry& ops() = 0;
 };
 
-/// Outputs in ONNX's order, as many as the node names; or the reason why this node cannot be taken:
-/// unimplemented("...") gives "onnx-unsupported" with node, op, domain and opset around it.
+/// The outputs in ONNX's order, as many as the node names, or the reason why this node is refused:
+/// the importer turns unimplemented("...") into "onnx-unsupported" with node, op, domain and opset.
 using Converted = Result<std::vector<ValueId>>;
 using Convert = Converted (*)(Graph&, const OnnxNode&);
 

@@ -12,9 +12,9 @@
 namespace byoc::onnx_import {
 namespace {
 
-constexpr ValueId kNowhere{UINT32_MAX, 0};  // what calls return after an error
+constexpr ValueId kNowhere{UINT32_MAX, 0};  // calls return it after an error
 
-/// All elements as To.
+/// Returns all elements as To.
 template <class To>
 std::vector<To> elements(DType dtype, std::span<const std::byte> bytes) {
   std::vector<To> out(bytes.size() / dtype_size(dtype));
@@ -87,7 +87,7 @@ Result<ValueId> GraphBuilder::add(std::string_view name, const std::vector<Value
   BYOC_TRY(const OpDef* op, ops_.get(name));
   std::vector<TypeId> types;
   for (ValueId arg : args) {
-    if (!is_valid(arg)) return invalid(cat(name, ": an operand is no value of the graph"));
+    if (!is_valid(arg)) return invalid(cat(name, ": an operand is not a value of the graph"));
     types.push_back(function_.type(arg));
   }
   BYOC_TRY(attrs, complete_attrs(*op, std::move(attrs)));
@@ -97,7 +97,7 @@ Result<ValueId> GraphBuilder::add(std::string_view name, const std::vector<Value
     std::vector<const Buffer*> operands;
     for (ValueId arg : args) operands.push_back(data(arg));
     auto folded = evaluate(*op, attrs, types, results, operands);
-    if (folded.ok()) values = *std::move(folded);  // else it stays an op; later steps say why
+    if (folded.ok()) values = *std::move(folded);  // else it stays an op; later steps report why
   }
   BYOC_CHECK(values.empty() || values.size() == results.size(), name, ": ", values.size(),
              " values for ", results.size(), " results");
@@ -113,7 +113,7 @@ bool GraphBuilder::is_foldable(const OpDef& op, const std::vector<ValueId>& args
   for (TypeId result : results) {
     if (!is_small(result)) return false;
   }
-  // The shape of a tensor whose extents are numbers is known whatever the tensor holds.
+  // Ops such as shape read the type only: static extents are enough to fold them.
   if (reads_types_alone(op)) return args.size() == 1 && is_static(function_.type(args[0])->shape);
   for (ValueId arg : args) {
     if (data(arg) == nullptr || !is_small(function_.type(arg))) return false;
@@ -148,7 +148,7 @@ ValueId GraphBuilder::scalar(DType dtype, double value) {
 }
 
 const TensorType& GraphBuilder::type(ValueId value) {
-  static const TensorType kScalar;  // of what an error left behind
+  static const TensorType kScalar;  // the type of kNowhere
   return is_valid(value) ? *function_.type(value) : kScalar;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The function being built: inference at every step, small constants folded as they appear.
+// Builds a function op by op: infers each op when it is added, and folds small constants.
 #include <map>
 #include <span>
 
@@ -15,14 +15,14 @@ class GraphBuilder final : public Graph {
 
   GraphBuilder(IRModule& module, const OpRegistry& ops) : module_(module), ops_(ops) {}
   ValueId param(const std::string& name, const TensorType& type);
-  /// What the next calls are about: the node's operands (nullopt: left out) and its name.
+  /// Begins a node, to which the next calls belong. `operands`: nullopt for an omitted one.
   void begin_node(std::span<const Value> operands, const std::string& name);
-  /// The first error since begin_node; ok when there was none.
+  /// Returns the first error since begin_node; ok when there was none.
   const Status& status() const { return status_; }
-  /// Takes the function, without the constants that nobody reads any more.
+  /// Moves the function out, without the constants that have no readers.
   Function finish(const std::vector<ValueId>& results) &&;
 
-  /// True when `value` is an output of a node of the function.
+  /// Returns true when `value` is an output of a node of the function.
   bool is_valid(ValueId value) const;
 
   ValueId input(size_t k) override;
@@ -39,7 +39,7 @@ class GraphBuilder final : public Graph {
 
  private:
   ValueId fail(Status status);
-  /// The bytes of a known constant, else null.
+  /// Returns the bytes of a known constant, otherwise null.
   const Buffer* data(ValueId value) const;
   Result<ValueId> add(std::string_view op, const std::vector<ValueId>& args, Attrs attrs);
   bool is_foldable(const OpDef& op, const std::vector<ValueId>& args,

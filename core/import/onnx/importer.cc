@@ -24,7 +24,7 @@ Status unsupported(std::string message) {
   return unimplemented(std::move(message)).with_slug("onnx-unsupported");
 }
 
-/// One model being read; used once.
+/// Imports one model. An object is used once.
 class Importer {
  public:
   Importer(onnx::ModelProto& model, const std::string& path, const OpRegistry& ops,
@@ -60,20 +60,20 @@ class Importer {
     }
     int64_t opset = opset_of("");
     if (opset > kNewestOpset) {
-      return unsupported(cat("the model uses opset ", opset, ", this byoc knows opsets up to ",
+      return unsupported(cat("the model uses opset ", opset, ", this byoc supports opsets up to ",
                              kNewestOpset))
           .with_help("export again with an older opset, 17 for example");
     }
     return {};
   }
 
-  /// 0 when the model does not import the domain.
+  /// Returns 0 when the model does not import the domain.
   int64_t opset_of(const std::string& domain) const {
     auto found = opsets_.find(is_default_domain(domain) ? "" : domain);
     return found == opsets_.end() ? 0 : found->second;
   }
 
-  /// Why the node cannot be taken, whatever its operands are; "" when it can.
+  /// Returns the reason why the node is refused for any operands; "" when it is accepted.
   std::string refusal(const onnx::NodeProto& node) const {
     int64_t opset = opset_of(node.domain());
     if (std::string attr = subgraph_attribute(node); !attr.empty()) {
@@ -98,8 +98,8 @@ class Importer {
                opset_of(node.domain()), ")");
   }
 
-  /// Everything that cannot be taken is found before any work is done, and told in one message,
-  /// equal reasons once.
+  /// Finds all unsupported nodes before any work is done. One message lists them; nodes of the same
+  /// op share a line.
   Status check_support() const {
     if (proto_.sparse_initializer_size() > 0)
       return unsupported("the model has sparse initializers");
@@ -146,7 +146,8 @@ class Importer {
     return {};
   }
 
-  /// A value by its ONNX name; initializers and bound inputs become constants when first read.
+  /// Returns a value by its ONNX name. Makes constants of initializers and bound inputs at their
+  /// first use.
   Result<ValueId> value(const std::string& name) {
     auto found = values_.find(name);
     if (found != values_.end()) return found->second;
@@ -158,7 +159,7 @@ class Importer {
       BYOC_CHECK(initializer != initializers_.end(), "no value ", name);
       onnx::TensorProto& proto = *initializer->second;
       BYOC_TRY(tensor, read_tensor(proto, folder_));
-      proto.clear_raw_data();  // weights stand in memory once
+      proto.clear_raw_data();  // so that weights are in memory once
     }
     graph_.begin_node({}, name);
     ValueId constant = graph_.constant(tensor.first, std::move(tensor.second));
@@ -191,7 +192,7 @@ class Importer {
 
   Status convert(const NodeView& node, Convert row) {
     Converted outputs = row(graph_, node);
-    BYOC_TRY_STATUS(Status(node.status()));  // the causes before what follows from them
+    BYOC_TRY_STATUS(Status(node.status()));  // errors of the node come before their consequences
     BYOC_TRY_STATUS(Status(graph_.status()));
     BYOC_TRY_STATUS(std::move(outputs.status()));
     for (size_t k = 0; k < node.num_outputs(); ++k) {
@@ -203,8 +204,9 @@ class Importer {
     return {};
   }
 
-  /// A model without a type for an output leaves it to us. Shapes are not compared: exporters write
-  /// symbolic and outdated ones, and inputs may have been bound to other sizes.
+  /// Checks the declared dtype of an output; an output without a declared type is accepted. Shapes
+  /// are not compared: exporters write symbolic and outdated ones, and inputs may be bound to other
+  /// sizes.
   static Status check_output_dtype(const onnx::ValueInfoProto& output, DType computed) {
     const int32_t declared = output.type().tensor_type().elem_type();
     if (declared == onnx::TensorProto::UNDEFINED || declared == dtype_to_onnx(computed)) return {};
@@ -237,7 +239,7 @@ class Importer {
   const ImportOptions& options_;
   IRModule module_;
   GraphBuilder graph_;
-  std::map<std::string, int64_t> opsets_;  // by domain, "" the default one
+  std::map<std::string, int64_t> opsets_;  // by domain; "" is the default domain
   std::unordered_map<std::string, onnx::TensorProto*> initializers_;
   std::unordered_map<std::string, ValueId> values_;
   Strings input_names_;
@@ -248,7 +250,7 @@ Result<IRModule> import_checked(const std::string& path, const OpRegistry& ops,
   try {
     BYOC_TRY(auto model, read_model_file(path));
     return Importer(*model, path, ops, options).run();
-  } catch (const std::exception& e) {  // out of memory, in a library's hands
+  } catch (const std::exception& e) {  // allocation fails in a library
     return Status(Code::kResourceExhausted, cat("reading the model failed: ", e.what()))
         .with_slug("model-file");
   }

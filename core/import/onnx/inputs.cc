@@ -16,7 +16,7 @@ Status shape_error(std::string message) {
   return invalid(std::move(message)).with_slug("input-shape");
 }
 
-/// A size name as the text form can print it: letters, digits, underscores.
+/// Returns a size name that the text form can print: letters, digits, underscores.
 std::string identifier(const std::string& name) {
   std::string out;
   for (char c : name) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
@@ -86,17 +86,17 @@ class InputTypes {
                            extent, " in another"));
   }
 
-  /// `given` becomes the shape of `input`.
+  /// Sets the shape of `input` to `given`.
   Status set_shape(Input& input, const std::vector<int64_t>& given) {
-    std::string wants = cat(in_quotes(input.name), " is given ", make_shape_text(given),
-                            ", the model wants ", describe(input));
+    std::string text = cat(in_quotes(input.name), " is given ", make_shape_text(given),
+                           ", the model has ", describe(input));
     if (!input.has_rank) input.sizes.assign(given.size(), Size{});
     input.has_rank = true;
     BYOC_TRY_STATUS(check_rank(input));
-    if (given.size() != input.sizes.size()) return shape_error(wants);
+    if (given.size() != input.sizes.size()) return shape_error(text);
     for (size_t k = 0; k < given.size(); ++k) {
       Size& size = input.sizes[k];
-      if (given[k] < 0 || (size.extent >= 0 && size.extent != given[k])) return shape_error(wants);
+      if (given[k] < 0 || (size.extent >= 0 && size.extent != given[k])) return shape_error(text);
       if (!size.param.empty()) BYOC_TRY_STATUS(set_param(size.param, given[k]));
       size.extent = given[k];
     }
@@ -120,13 +120,14 @@ class InputTypes {
     for (const auto& [name, value] : options_.bind) {
       Input* input = find(name);
       if (input == nullptr) {
-        return not_found(cat("--bind names ", in_quotes(name), ", which is no input of the model"))
+        return not_found(
+                   cat("--bind names ", in_quotes(name), ", which is not an input of the model"))
             .with_slug("input-name")
             .with_help(inputs_text());
       }
       const TensorType& type = value.first;
       if (type.dtype != input->dtype) {
-        return invalid(cat(in_quotes(name), " is bound to ", type, ", the model wants ",
+        return invalid(cat(in_quotes(name), " is bound to ", type, ", the model has ",
                            describe(*input)))
             .with_slug("input-dtype");
       }
@@ -150,13 +151,13 @@ class InputTypes {
     }
     for (const Input& input : inputs_) {
       if (input.has_rank) continue;
-      return shape_error(cat("the model gives ", in_quotes(input.name), " no shape"))
-          .with_help(cat("give it one: --shape ", input.name, "=1x3x224x224"));
+      return shape_error(cat("the model has no shape for ", in_quotes(input.name)))
+          .with_help(cat("set it: --shape ", input.name, "=1x3x224x224"));
     }
     return {};
   }
 
-  /// The file's name of a size, by that name or by the one the text form prints.
+  /// Returns the file's name of a size, found by that name or by the one that the text form prints.
   std::string find_param(const std::string& name) const {
     for (const Input& input : inputs_) {
       for (const Size& size : input.sizes) {
@@ -173,7 +174,7 @@ class InputTypes {
     return out;
   }
 
-  /// Distinct sizes get distinct symbols, whatever characters their names have.
+  /// Gives distinct symbols to distinct sizes, for all characters that names may have.
   void name_open_sizes() {
     for (const Input& input : inputs_) {
       for (const Size& size : input.sizes) {
@@ -183,8 +184,8 @@ class InputTypes {
     }
   }
 
-  std::string fresh(const std::string& wanted) {
-    std::string base = identifier(wanted), name = base;
+  std::string fresh(const std::string& preferred) {
+    std::string base = identifier(preferred), name = base;
     for (int k = 1; !taken_.insert(name).second; ++k) name = cat(base, "_", k);
     return name;
   }
@@ -210,8 +211,8 @@ class InputTypes {
 
   const ImportOptions& options_;
   std::vector<Input> inputs_;
-  std::map<std::string, int64_t> known_;        // sizes that got a number
-  std::map<std::string, std::string> symbols_;  // the file's name -> ours
+  std::map<std::string, int64_t> known_;        // sizes with a number
+  std::map<std::string, std::string> symbols_;  // the file's name -> the symbol's name
   std::set<std::string> taken_;
 };
 
@@ -219,7 +220,7 @@ class InputTypes {
 
 Result<ModelInput> describe_input(const onnx::ValueInfoProto& info) {
   if (!info.type().has_tensor_type()) {
-    return unimplemented(cat("input ", in_quotes(info.name()), " is no tensor"))
+    return unimplemented(cat("input ", in_quotes(info.name()), " is not a tensor"))
         .with_slug("onnx-unsupported");
   }
   const auto& type = info.type().tensor_type();
@@ -228,7 +229,7 @@ Result<ModelInput> describe_input(const onnx::ValueInfoProto& info) {
   if (!dtype.ok()) return std::move(dtype.status()).at(cat("input ", in_quotes(info.name())));
   input.dtype = *dtype;
   for (const auto& dim : type.shape().dim()) {
-    // Some exporters write -1 for what they do not know; an extent of zero is meant.
+    // Some exporters write -1 for an unknown extent; an extent of zero is a real extent.
     input.dims.push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? dim.dim_value() : -1);
   }
   return input;

@@ -29,7 +29,7 @@ Result<std::vector<ModelInput>> onnx_inputs(const std::string& path) {
     auto inputs = read_inputs(path);
     if (!inputs.ok()) return std::move(inputs.status()).at(path);
     return inputs;
-  } catch (const std::exception& e) {  // out of memory, in a library's hands
+  } catch (const std::exception& e) {  // allocation fails in a library
     return Status(Code::kResourceExhausted, cat("reading ", path, " failed: ", e.what()))
         .with_slug("model-file");
   }

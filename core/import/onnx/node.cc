@@ -10,7 +10,8 @@ namespace {
 
 using onnx::AttributeProto;
 
-/// The stated kind; files of IR version 1 state none, there the field that is present tells.
+/// Returns the stated kind. Files of IR version 1 state none; the kind is then that of the field
+/// that is present.
 AttributeProto::AttributeType kind_of(const AttributeProto& attr) {
   if (attr.type() != AttributeProto::UNDEFINED) return attr.type();
   if (attr.has_f()) return AttributeProto::FLOAT;
@@ -60,12 +61,12 @@ const AttributeProto* NodeView::find(std::string_view attr,
                                      AttributeProto::AttributeType kind) const {
   const AttributeProto* found = find(attr);
   if (found == nullptr || kind_of(*found) == kind) return found;
-  // An empty list of a file without kinds reads as any list.
+  // In a file without kinds, an empty list is a list of any kind.
   if (kind_of(*found) == AttributeProto::UNDEFINED) return nullptr;
   if (status_.ok()) {
     status_ = invalid(cat("attribute ", in_quotes(attr), " is ",
                           AttributeProto::AttributeType_Name(kind_of(*found)), ", ", op_type(),
-                          " wants ", AttributeProto::AttributeType_Name(kind)))
+                          " expects ", AttributeProto::AttributeType_Name(kind)))
                   .with_slug("onnx-parse");
   }
   return nullptr;

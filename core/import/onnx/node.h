@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A NodeProto as the op tables read it.
+// Implements OnnxNode, the interface of the op tables, for a NodeProto.
 #include <onnx/onnx_pb.h>
 
 #include "core/import/onnx/convert.h"
@@ -10,7 +10,7 @@ namespace byoc::onnx_import {
 
 class NodeView final : public OnnxNode {
  public:
-  /// Borrows both.
+  /// Borrows `node` and `folder`.
   NodeView(const onnx::NodeProto& node, int opset, const ExternalFolder& folder);
   const std::string& op_type() const override { return node_.op_type(); }
   const std::string& name() const override { return name_; }
@@ -31,7 +31,7 @@ class NodeView final : public OnnxNode {
 
   const std::string& input(size_t k) const;
   const std::string& output(size_t k) const;
-  /// The first attribute that was read as a kind it has not; ok when there is none.
+  /// Returns an error for the first attribute that was read as a wrong kind; ok when there is none.
   const Status& status() const { return status_; }
 
  private:
@@ -47,7 +47,7 @@ class NodeView final : public OnnxNode {
   mutable Status status_;
 };
 
-/// Attributes that hold graphs: "If" and its like. The name of the first, or "".
+/// Returns the name of the first attribute that holds a graph, as those of "If" do, or "".
 std::string subgraph_attribute(const onnx::NodeProto& node);
 
 }  // namespace byoc::onnx_import

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Most ONNX ops have an op of ours with another name, the same operands in the same order, and
+// Most ONNX ops have an op of byoc with another name, the same operands in the same order, and
 // attributes of the same names and defaults. Each is one row of a table:
 //   {"LeakyRelu", 1, kNewest, renamed<"leaky_relu">}
 #include <algorithm>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// All op families in one look-up.
+// Looks up rows in the tables of all op families.
 #include "core/import/onnx/convert.h"
 
 namespace byoc::onnx_import {
 
-/// The newest opset of the default domain whose changes the tables follow.
+/// The newest opset of the default domain that the tables support.
 inline constexpr int kNewestOpset = 22;
 
-/// The row for an op of the default domain at `opset`; null when there is none.
+/// Returns the row for an op of the default domain at `opset`; null when there is none.
 const Row* find_row(std::string_view op_type, int opset);
-/// "opsets 11 to 17" of what is there for the op, or "" when the op has no row at all.
+/// Returns the opsets of the op's rows, "opset 11 to 12, 13 and up", or "" when it has no row.
 std::string known_opsets(std::string_view op_type);
 
 }  // namespace byoc::onnx_import

@@ -19,7 +19,7 @@ Status fill(Ints& list, std::string_view name, size_t size, int64_t value) {
   return {};
 }
 
-// As many output cells as strides fit into the input.
+// Sets pads so that the result has ceil(extent / stride) cells.
 Status pad_to_same(WindowAttrs& window, const TensorType& x, bool odd_at_begin) {
   for (size_t d = 0; d < window.kernel.size(); ++d) {
     int64_t reach = (window.kernel[d] - 1) * window.dilations[d] + 1, stride = window.strides[d];

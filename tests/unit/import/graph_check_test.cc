@@ -42,7 +42,7 @@ TEST(GraphCheck, TellsNodesInTheWrongOrderFromACycle) {
   model.node("Relu", {"x"}, {"a"}, "early");
   EXPECT_ERROR(
       model.import(), "onnx-graph",
-      "the nodes are not in order: \"late\" reads \"a\", which \"early\" computes further down");
+      "the nodes are not in order: \"late\" reads \"a\", which \"early\" computes later");
 }
 
 TEST(GraphCheck, RefusesAValueNobodyDefines) {

@@ -181,7 +181,7 @@ TEST(ImportOnnx, RefusesFunctionsOfTheModel) {
 
 TEST(ImportOnnx, RefusesOpsetsOfTheFuture) {
   EXPECT_ERROR(relu_model(99).import(), "onnx-unsupported",
-               "the model uses opset 99, this byoc knows opsets up to");
+               "the model uses opset 99, this byoc supports opsets up to");
 }
 
 TEST(ImportOnnx, RefusesContradictingOpsets) {

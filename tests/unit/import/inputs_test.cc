@@ -63,13 +63,13 @@ TEST(InputTypes, TakeTheShapeOfABoundInput) {
 TEST(InputTypes, RefuseAnotherRank) {
   EXPECT_THAT(
       types(two_inputs(), {.shapes = {{"x", {4, 3}}}}),
-      testing::HasSubstr("error[input-shape]: \"x\" is given [4,3], the model wants f32[N,3,?]"));
+      testing::HasSubstr("error[input-shape]: \"x\" is given [4,3], the model has f32[N,3,?]"));
 }
 
 TEST(InputTypes, RefuseANumberAgainstTheModelsOwn) {
   EXPECT_THAT(
       types(two_inputs(), {.shapes = {{"x", {4, 5, 1}}}}),
-      testing::HasSubstr("error[input-shape]: \"x\" is given [4,5,1], the model wants f32[N,3,?]"));
+      testing::HasSubstr("error[input-shape]: \"x\" is given [4,5,1], the model has f32[N,3,?]"));
 }
 
 TEST(InputTypes, RefuseNumbersThatContradict) {
@@ -87,14 +87,14 @@ TEST(InputTypes, RefuseUnknownNamesAndListTheInputs) {
 TEST(InputTypes, RefuseToBindWhatIsNoInput) {
   TensorType type{DType::kF32, {2}};
   EXPECT_THAT(types(two_inputs(), {.bind = {{"z", {type, nullptr}}}}),
-              testing::HasSubstr("error[input-name]: --bind names \"z\", which is no input"));
+              testing::HasSubstr("error[input-name]: --bind names \"z\", which is not an input"));
 }
 
 TEST(InputTypes, RefuseToBindAnotherDtype) {
   TensorType type{DType::kI64, {2}};
   EXPECT_THAT(
       types(two_inputs(), {.bind = {{"y", {type, nullptr}}}}),
-      testing::HasSubstr("error[input-dtype]: \"y\" is bound to i64[2], the model wants f32[N]"));
+      testing::HasSubstr("error[input-dtype]: \"y\" is bound to i64[2], the model has f32[N]"));
 }
 
 TEST(InputTypes, WantAShapeWhereTheModelGivesNone) {
@@ -102,7 +102,7 @@ TEST(InputTypes, WantAShapeWhereTheModelGivesNone) {
   model.input("x", {});
   model.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->clear_shape();
   EXPECT_THAT(types(model),
-              testing::HasSubstr("error[input-shape]: the model gives \"x\" no shape"));
+              testing::HasSubstr("error[input-shape]: the model has no shape for \"x\""));
   EXPECT_EQ(types(model, {.shapes = {{"x", {2, 2}}}}), "f32[2,2]");
   EXPECT_THAT(
       types(model, {.shapes = {{"x", std::vector<int64_t>(kMaxRank + 1, 1)}}}),
@@ -113,7 +113,7 @@ TEST(InputTypes, RefuseSequencesAndStrings) {
   OnnxModel model;
   model.input("x", {}).graph().mutable_input(0)->mutable_type()->mutable_sequence_type();
   EXPECT_THAT(types(model),
-              testing::HasSubstr("error[onnx-unsupported]: input \"x\" is no tensor"));
+              testing::HasSubstr("error[onnx-unsupported]: input \"x\" is not a tensor"));
   OnnxModel text;
   text.input("x", {1}, onnx::TensorProto::STRING);
   EXPECT_THAT(types(text), testing::HasSubstr("error[onnx-unsupported]: element type STRING"));

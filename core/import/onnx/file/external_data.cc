@@ -45,7 +45,7 @@ Result<ExternalFolder::Slice> ExternalFolder::find(const std::string& location, 
   if (relative.is_absolute())
     return refused(cat(name, " is an absolute path; only files in the model's folder are read"));
   if (std::find(relative.begin(), relative.end(), "..") != relative.end()) {
-    return refused(cat(name, " climbs with \"..\"; only files in the model's folder are read"));
+    return refused(cat(name, " contains \"..\"; only files in the model's folder are read"));
   }
   std::error_code error;
   fs::path path = fs::canonical(folder_ / relative, error);
@@ -57,15 +57,15 @@ Result<ExternalFolder::Slice> ExternalFolder::find(const std::string& location, 
   uint64_t file_size = fs::file_size(path, error);
   if (error) return refused(cat(name, " cannot be read: ", error.message()));
   if (offset > file_size || size > file_size - offset) {
-    return refused(cat(name, ": ", size, " bytes at offset ", offset, " are wanted, the file has ",
-                       file_size));
+    return refused(
+        cat(name, ": expected ", size, " bytes at offset ", offset, ", the file has ", file_size));
   }
   return Slice{std::move(path), offset, size};
 }
 
 Status ExternalFolder::read(const Slice& slice, std::byte* out) {
   BYOC_CHECK(slice.path.is_absolute(), slice.path.string(), " was not found by find()");
-  // O_NOFOLLOW: the path was canonical when it was checked; a link put there since then is refused.
+  // O_NOFOLLOW refuses a link that replaced the file after find() checked its path.
   int fd = open(slice.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0)
     return refused(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Weights that stand in files beside the model.
+// Reads weights from files next to the model.
 #include <filesystem>
 #include <string>
 
@@ -8,14 +8,14 @@
 
 namespace byoc::onnx_import {
 
-/// Where external data may lie. Only files inside the folder are read: a location that is absolute,
-/// climbs with "..", or leaves the folder through a symbolic link is refused (slug
-/// "external-data").
+/// The folder of external data. Only files inside it are read: a location that is absolute,
+/// contains "..", or leaves the folder through a symbolic link is refused (slug "external-data").
 class ExternalFolder {
  public:
   ExternalFolder() = default;  // none: all external data is refused
   explicit ExternalFolder(const std::string& model_path);
-  /// Checks that `size` bytes lie at `offset` of `location`; then read() fills them in.
+  /// Checked bytes of a file. find() checks that `location` has `size` bytes at `offset`; read()
+  /// copies them.
   struct Slice {
     std::filesystem::path path;
     uint64_t offset = 0, size = 0;

@@ -52,7 +52,7 @@ Status add_node_outputs(const onnx::GraphProto& graph, Definitions& defined) {
   return {};
 }
 
-/// For each node, the nodes whose values it reads.
+/// Returns for each node the nodes whose values it reads.
 std::vector<std::vector<int>> predecessors(const onnx::GraphProto& graph,
                                            const Definitions& defined) {
   std::vector<std::vector<int>> before(static_cast<size_t>(graph.node_size()));
@@ -65,8 +65,7 @@ std::vector<std::vector<int>> predecessors(const onnx::GraphProto& graph,
   return before;
 }
 
-/// Marks the nodes that can run after all of their predecessors have. The others are on a cycle or
-/// after one.
+/// Marks the nodes that are not on a cycle and not after one.
 std::vector<bool> runnable_nodes(const std::vector<std::vector<int>>& before) {
   std::vector<std::vector<int>> after(before.size());
   std::vector<size_t> waiting(before.size());
@@ -88,7 +87,7 @@ std::vector<bool> runnable_nodes(const std::vector<std::vector<int>>& before) {
   return runs;
 }
 
-/// Walks backwards from a node that cannot run until a node comes up again.
+/// Follows operands backwards from a node that cannot run until a node comes up again.
 std::vector<int> find_cycle(const std::vector<std::vector<int>>& before,
                             const std::vector<bool>& runs) {
   int node = static_cast<int>(std::find(runs.begin(), runs.end(), false) - runs.begin());
@@ -126,8 +125,8 @@ Status order_error(const onnx::GraphProto& graph, const Definitions& defined, in
   }
   return bad_graph(cat("the nodes are not in order: ", node_label(graph.node(reader)), " reads ",
                        in_quotes(value), ", which ", node_label(graph.node(producer)),
-                       " computes further down"))
-      .with_help("ONNX wants nodes sorted, each behind those it reads");
+                       " computes later"))
+      .with_help("ONNX requires sorted nodes: each one after those whose values it reads");
 }
 
 Status check_reads(const onnx::GraphProto& graph, const Definitions& defined) {

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What must hold of an ONNX graph before its nodes are read one after the other.
+// Checks an ONNX graph before its nodes are read one after the other.
 #include <onnx/onnx_pb.h>
 
 #include "byoc/base/status.h"
 
 namespace byoc::onnx_import {
 
-/// "Conv_0" in quotes: the node's name, else its first output's.
+/// Returns the node's name in quotes, or that of its first output when the node has no name.
 std::string node_label(const onnx::NodeProto& node);
 
-/// Every value is defined once, every value read is defined by an earlier node, an input or an
-/// initializer, every graph output exists. Linear. Errors: slug "onnx-graph", naming values and
-/// nodes; cycles are told from nodes in the wrong order.
+/// Checks that every value is defined once, that every value read is defined by an earlier node, an
+/// input or an initializer, and that every graph output exists. Cost: linear.
+/// Errors: slug "onnx-graph", naming values and nodes; a cycle and a wrong order of nodes have
+/// different messages.
 Status check_graph(const onnx::GraphProto& graph);
 
 }  // namespace byoc::onnx_import

@@ -11,23 +11,23 @@
 namespace byoc::onnx_import {
 namespace {
 
-/// That of ONNX 1.20. Versions 11 to 13 add element types, which are refused where they occur, and
-/// hints on devices, which change no result.
+/// The IR version of ONNX 1.20. Versions 11 to 13 add element types, which are refused where they
+/// occur, and hints on devices, which change no result.
 constexpr int64_t kNewestIrVersion = 13;
 
 Status parse_error(std::string message) {
   return invalid(std::move(message))
       .with_slug("onnx-parse")
-      .with_help("the file is truncated or no ONNX model; export or copy it again");
+      .with_help("the file is truncated or not an ONNX model; export or copy it again");
 }
 
-/// What protobuf cannot know: fields that every model has.
+/// Checks the fields that every model has. protobuf accepts a file without them.
 Status check_model(const onnx::ModelProto& model) {
   if (!model.has_graph()) return parse_error("the file holds no ONNX graph");
   if (model.ir_version() < 1) return parse_error("the file states no ONNX IR version");
   if (model.ir_version() > kNewestIrVersion) {
     return unimplemented(cat("the file has ONNX IR version ", model.ir_version(),
-                             ", this byoc knows versions 1 to ", kNewestIrVersion))
+                             ", this byoc supports versions 1 to ", kNewestIrVersion))
         .with_slug("onnx-unsupported")
         .with_help("export the model again with an older ONNX; or the file is damaged");
   }
@@ -47,7 +47,8 @@ Status parse_file(const std::string& path, std::string_view what,
   auto bytes = (*file)->bytes();
   if (bytes.empty()) return invalid(cat("the ", what, " file is empty")).with_slug(slug);
   if (bytes.size() > INT_MAX) {
-    return invalid(cat("the ", what, " file has ", bytes.size(), " bytes; protobuf ends at 2 GiB"))
+    return invalid(
+               cat("the ", what, " file has ", bytes.size(), " bytes; protobuf reads up to 2 GiB"))
         .with_slug(slug)
         .with_help("export again with the weights as external data");
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From a path to a checked ModelProto.
+// Reads a path into a checked ModelProto.
 #include <onnx/onnx_pb.h>
 
 #include <memory>
@@ -9,14 +9,14 @@
 
 namespace byoc::onnx_import {
 
-/// Parses a whole file; `what` it should be: "model", "tensor".
+/// Parses a whole file. `what` is its expected content for messages: "model" or "tensor".
 /// Errors: slug "model-file" or "tensor-file" (cannot be read, empty, over 2 GiB), "onnx-parse".
 Status parse_file(const std::string& path, std::string_view what,
                   google::protobuf::MessageLite& message);
 
 /// Reads and parses `path`. protobuf accepts an empty file, and many files of other formats, as a
-/// valid message with nothing in it, so what must be there is checked here. Errors: slug
-/// "model-file" (cannot be read, empty, over 2 GiB), "onnx-parse" (truncated, not ONNX).
+/// valid message with nothing in it, so required fields are checked here. Errors: slug "model-file"
+/// (cannot be read, empty, over 2 GiB), "onnx-parse" (truncated, not ONNX).
 Result<std::unique_ptr<onnx::ModelProto>> read_model_file(const std::string& path);
 
 }  // namespace byoc::onnx_import

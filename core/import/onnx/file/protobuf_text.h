@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Names and numbers out of a model file, as people read them.
+// Formats names and numbers of a model file for messages and printed modules.
 #include <charconv>
 #include <string>
 #include <string_view>
 
 namespace byoc::onnx_import {
 
-/// In quotes for messages: control characters escaped, no longer than a line.
+/// Returns `name` in quotes for messages, with control characters escaped, cut to one line.
 inline std::string in_quotes(std::string_view name) {
   constexpr size_t kLongest = 120;
   static constexpr char kDigits[] = "0123456789abcdef";
@@ -27,8 +27,8 @@ inline std::string in_quotes(std::string_view name) {
   return out + "\"";
 }
 
-/// ONNX numbers are 32-bit; 0.01f becomes 0.01 and not 0.009999999776: the shortest decimal that is
-/// this float, so that printed modules are readable. Back in 32 bits it is the same number.
+/// Returns the shortest decimal that rounds to this float, so that printed modules are readable:
+/// 0.01f becomes 0.01 and not 0.009999999776. Rounded to 32 bits, it is the same number.
 inline double shortest_double(float value) {
   char text[32];
   auto end = std::to_chars(text, text + sizeof text, value).ptr;

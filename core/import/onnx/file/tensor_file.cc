@@ -10,12 +10,12 @@
 namespace byoc {
 namespace {
 
-using namespace onnx_import;  // NOLINT: its tensor functions are all there is here
+using namespace onnx_import;  // NOLINT: this file only wraps its tensor functions
 
 Result<PbTensor> read_checked(const std::string& path) {
   onnx::TensorProto proto;
   BYOC_TRY_STATUS(parse_file(path, "tensor", proto));
-  const ExternalFolder no_folder;  // a tensor file carries its own data
+  const ExternalFolder no_folder;  // a tensor file has no external data
   BYOC_TRY(TensorSpec spec, tensor_spec(proto, no_folder));
   PbTensor out{proto.name(), {}};
   BYOC_TRY(out.tensor, Tensor::make(spec));
@@ -43,7 +43,7 @@ Status write_pb(const Tensor& tensor, const std::string& name, const std::string
     for (int64_t dim : tensor.spec().dims) proto.add_dims(dim);
     proto.set_raw_data(tensor.data(), tensor.size_bytes());
     std::string bytes;
-    if (!proto.SerializeToString(&bytes)) {  // protobuf ends at 2 GiB
+    if (!proto.SerializeToString(&bytes)) {  // protobuf writes up to 2 GiB
       return Status(Code::kOutOfRange, cat(tensor.spec(), " is too large for a .pb file")).at(path);
     }
     return write_file(path, bytes);

@@ -36,7 +36,7 @@ struct ExternalEntry {
 };
 
 Result<uint64_t> parse_size(const std::string& key, const std::string& text) {
-  constexpr size_t kMostDigits = 18;  // below 2^63 whatever they are
+  constexpr size_t kMostDigits = 18;  // every such number is below 2^63
   if (text.empty() || text.size() > kMostDigits ||
       text.find_first_not_of("0123456789") != text.npos) {
     return invalid(cat("external data: ", key, " is ", in_quotes(text), ", not a size"))
@@ -70,7 +70,7 @@ Result<ExternalFolder::Slice> external_slice(const TensorProto& tensor, uint64_t
   return folder.find(entry.location, entry.offset, size);
 }
 
-/// How many elements the typed field for `dtype` holds.
+/// Returns the number of elements in the typed field for `dtype`.
 int64_t field_size(const TensorProto& tensor, DType dtype) {
   switch (dtype) {
     case DType::kF32:
@@ -87,7 +87,7 @@ int64_t field_size(const TensorProto& tensor, DType dtype) {
   }
 }
 
-/// Elements of the field as T, each of which must fit.
+/// Copies the elements of the field as T. Errors: an element that does not fit.
 template <class T, class Field>
 Status copy_field(const Field& field, DType dtype, std::byte* out) {
   T* to = reinterpret_cast<T*>(out);
@@ -140,7 +140,7 @@ Status read_field(const TensorProto& tensor, DType dtype, std::byte* out) {
 Status check_size(const TensorProto& tensor, const TensorSpec& spec, int64_t size,
                   const ExternalFolder& folder) {
   if (tensor.has_segment())
-    return unimplemented("a tensor in segments").with_slug("onnx-unsupported");
+    return unimplemented("tensors in segments are not supported").with_slug("onnx-unsupported");
   if (tensor.data_location() == TensorProto::EXTERNAL) {
     return std::move(external_slice(tensor, static_cast<uint64_t>(size), folder)).status();
   }
@@ -149,9 +149,9 @@ Status check_size(const TensorProto& tensor, const TensorSpec& spec, int64_t siz
     return bad_tensor(
         cat(spec, " needs ", size, " bytes, its raw data has ", tensor.raw_data().size()));
   }
-  int64_t want = num_elements(spec), have = field_size(tensor, spec.dtype);
-  if (want == have) return {};
-  return bad_tensor(cat(spec, " needs ", want, " elements, the file holds ", have));
+  int64_t expected = num_elements(spec), given = field_size(tensor, spec.dtype);
+  if (expected == given) return {};
+  return bad_tensor(cat(spec, " needs ", expected, " elements, the file holds ", given));
 }
 
 Result<TensorSpec> checked_spec(const TensorProto& tensor, const ExternalFolder& folder) {

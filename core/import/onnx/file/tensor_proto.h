@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// TensorProto: every dtype of byoc, packed and raw, inside the file or beside it.
+// Reads and writes TensorProto: all dtypes of byoc, packed and raw, in the file or external.
 #include <onnx/onnx_pb.h>
 
 #include <memory>
@@ -12,10 +12,10 @@
 
 namespace byoc::onnx_import {
 
-/// The type, after checking that the data is there in exactly the size that the type needs: whoever
-/// allocates for it allocates no more than the file holds. Errors name the tensor.
+/// Returns the type after a check that the data has exactly the size of the type, so that callers
+/// allocate no more than the file has. Errors name the tensor.
 Result<TensorSpec> tensor_spec(const onnx::TensorProto& tensor, const ExternalFolder& folder);
-/// Writes the elements, compact and row-major; `spec` is what tensor_spec gave.
+/// Writes the elements to `out`, compact and row-major. `spec` is the result of tensor_spec().
 Status read_elements(const onnx::TensorProto& tensor, const TensorSpec& spec,
                      const ExternalFolder& folder, std::byte* out);
 

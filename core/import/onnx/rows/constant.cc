@@ -8,7 +8,7 @@
 namespace byoc::onnx_import {
 namespace {
 
-/// A rank-0 or rank-1 constant of `values`, the bytes of which are elements of `dtype`.
+/// Adds a rank-0 or rank-1 constant of `values`, the bytes of which are elements of `dtype`.
 template <class T>
 ValueId small_constant(Graph& graph, DType dtype, const std::vector<T>& values, bool is_scalar) {
   Shape shape;
@@ -18,7 +18,8 @@ ValueId small_constant(Graph& graph, DType dtype, const std::vector<T>& values, 
 
 std::vector<float> to_floats(const Floats& values) { return {values.begin(), values.end()}; }
 
-/// One of `value`, `value_float(s)`, `value_int(s)`; strings and sparse tensors have no byoc type.
+/// Converts one of `value`, `value_float(s)`, `value_int(s)`; byoc has no type for strings and
+/// sparse tensors.
 Converted constant(Graph& graph, const OnnxNode& node) {
   if (node.has("value")) {
     BYOC_TRY(auto tensor, node.tensor("value"));
@@ -41,7 +42,7 @@ Converted constant(Graph& graph, const OnnxNode& node) {
   return unimplemented("the constant is a string, a sparse tensor, or nothing");
 }
 
-// One value (0 of f32 unless given), repeated.
+// Repeats one value (0 of f32 unless given).
 Converted constant_of_shape(Graph& graph, const OnnxNode& node) {
   BYOC_TRY(Ints shape, constant_ints(graph, node, 0, "input"));
   ValueId value = graph.scalar(DType::kF32, 0);
@@ -54,7 +55,7 @@ Converted constant_of_shape(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.call("expand", {value}, {{"shape", shape}})};
 }
 
-// How many of start, start + delta, ... lie before the limit.
+// Returns the number of values start, start + delta, ... before the limit.
 Result<int64_t> range_length(double start, double limit, double delta) {
   double n = std::ceil((limit - start) / delta);
   if (!(std::abs(n) < 0x1p53))
@@ -76,7 +77,7 @@ Result<int64_t> range_length(int64_t start, int64_t limit, int64_t delta) {
 // T is f64 for float dtypes, i64 for integers; the result is cast to the dtype of the operands.
 template <class T>
 Converted make_range(Graph& graph, DType dtype, const std::vector<T>& operands) {
-  constexpr int64_t kMost = int64_t{1} << 28;  // 2 GiB: a model file that asks for more is wrong
+  constexpr int64_t kMost = int64_t{1} << 28;  // elements, 2 GiB of i64: a model with more is wrong
   BYOC_TRY(int64_t n, range_length(operands[0], operands[1], operands[2]));
   if (n > kMost) return Status(Code::kOutOfRange, cat("its length ", n, " is beyond 2^28"));
   std::vector<T> values;
@@ -97,7 +98,7 @@ Converted range(Graph& graph, const OnnxNode&) {
       ints.push_back(whole->front());
     } else {
       return unimplemented(
-          "its operands are computed at run time, and with them the shape of its result");
+          "its operands are computed at run time, so the shape of its result is not known");
     }
   }
   if (floats.size() == 3) return make_range(graph, dtype, floats);

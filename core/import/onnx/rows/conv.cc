@@ -7,7 +7,7 @@
 namespace byoc::onnx_import {
 namespace {
 
-// The extents of the weight's kernel, which kernel_shape must repeat where it is given.
+// Returns the extents of the weight's kernel. kernel_shape must be equal to them when it is given.
 Result<Ints> kernel_of(const OnnxNode& node, const TensorType& weight) {
   if (weight.shape.size() < 3 || weight.shape.size() > 5) {
     return unimplemented(
@@ -33,16 +33,17 @@ Converted conv(Graph& graph, const OnnxNode& node) {
   return finish(graph, node, y);
 }
 
-// output_shape fixes the extents: the pads are what is too much, output_padding what is missing.
+// Sets pads or output_padding so that the result has the extents of output_shape: surplus cells are
+// cut by pads, missing ones are added by output_padding.
 Status fit_output(const OnnxNode& node, const TensorType& x, WindowAttrs& window,
                   Ints& output_padding) {
   size_t spatial = window.kernel.size();
   std::string auto_pad = node.s("auto_pad", "NOTSET");
   bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
-  Ints wanted = node.ints("output_shape");
-  if (wanted.empty() && !same) return {};
-  if (!wanted.empty() && wanted.size() != spatial) {
-    return invalid(cat("output_shape has ", wanted.size(), " entries, expected ", spatial));
+  Ints output_shape = node.ints("output_shape");
+  if (output_shape.empty() && !same) return {};
+  if (!output_shape.empty() && output_shape.size() != spatial) {
+    return invalid(cat("output_shape has ", output_shape.size(), " entries, expected ", spatial));
   }
   for (size_t d = 0; d < spatial; ++d) {
     Dim in = x.shape[2 + d];
@@ -51,7 +52,8 @@ Status fit_output(const OnnxNode& node, const TensorType& x, WindowAttrs& window
     if (in.extent() >= int64_t{1} << 31) return invalid(cat("dim ", 2 + d, " of x is ", in));
     int64_t reach = (window.kernel[d] - 1) * window.dilations[d] + 1;
     int64_t full = (in.extent() - 1) * window.strides[d] + reach + output_padding[d];
-    int64_t total = full - (wanted.empty() ? in.extent() * window.strides[d] : wanted[d]);
+    int64_t total =
+        full - (output_shape.empty() ? in.extent() * window.strides[d] : output_shape[d]);
     if (total < 0) output_padding[d] -= total;
     split_padding(window.pads, d, std::max<int64_t>(total, 0), auto_pad != "SAME_UPPER");
   }

@@ -5,7 +5,7 @@
 namespace byoc::onnx_import {
 namespace {
 
-// alpha * A' * B' + beta * C; a C that adds nothing is left out.
+// Converts alpha * A' * B' + beta * C; a C that adds nothing is omitted.
 Converted gemm(Graph& graph, const OnnxNode& node) {
   ValueId y = graph.call("gemm", {graph.input(0), graph.input(1)},
                          {{"trans_a", node.i("transA", 0) != 0},

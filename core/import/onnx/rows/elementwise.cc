@@ -9,14 +9,14 @@
 namespace byoc::onnx_import {
 namespace {
 
-// Up to opset 6 `axis` says at which dim of the first operand the second one's dims begin; from 7
-// on they are aligned at the end.
+// Aligns b with a for opsets up to 6, where `axis` is the dim of a at which the dims of b begin.
+// From opset 7 on, dims are aligned at the end.
 ValueId aligned_from_axis(Graph& graph, const OnnxNode& node, ValueId a, ValueId b) {
   if (!node.has("axis")) return b;
   auto rank = static_cast<int64_t>(graph.rank(a)), own = static_cast<int64_t>(graph.rank(b));
   int64_t axis = node.i("axis", 0);
   if (axis < 0) axis += rank;
-  Ints added;  // dims of extent 1 behind b's own
+  Ints added;  // dims of extent 1 after b's own
   for (int64_t d = own; axis >= 0 && d < rank - axis; ++d) added.push_back(d);
   return added.empty() ? b : graph.call("unsqueeze", {b}, {{"axes", added}});
 }
@@ -27,7 +27,7 @@ Converted by_axis(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.call(op.text, {a, aligned_from_axis(graph, node, a, b)})};
 }
 
-// Up to opset 6 the slopes are one per channel (dim 1), or a single one.
+// Converts PRelu up to opset 6, which has one slope per channel (dim 1), or a single slope.
 Converted prelu_per_channel(Graph& graph, const OnnxNode&) {
   ValueId x = graph.input(0), slope = graph.input(1);
   const Shape& given = graph.type(slope).shape;
@@ -48,7 +48,7 @@ ValueId chain(Graph& graph, std::string_view op) {
   return result;
 }
 
-// Any number of operands: a chain.
+// Converts an op of any number of operands into a chain of binary ops.
 template <OpName op>
 Converted variadic(Graph& graph, const OnnxNode&) {
   return std::vector{chain(graph, op.text)};
@@ -61,20 +61,20 @@ Converted mean_of_operands(Graph& graph, const OnnxNode&) {
   return std::vector{graph.call("divide", {total, number})};
 }
 
-// Before opset 6 the two constants were rounded to five digits.
+// Converts Selu before opset 6, where its two constants were rounded to five digits.
 Converted selu_rounded(Graph& graph, const OnnxNode& node) {
   Attrs attrs{{"alpha", node.f("alpha", 1.6732)}, {"gamma", node.f("gamma", 1.0507)}};
   return std::vector{graph.call("selu", {graph.input(0)}, attrs)};
 }
 
 Converted clip_by_attributes(Graph& graph, const OnnxNode& node) {
-  Attrs attrs;  // the bounds that ONNX assumes are the ends of f32's range: they bind nothing
+  Attrs attrs;  // ONNX's defaults are the ends of f32's range and have no effect
   if (node.has("min") && node.f("min", 0) > -FLT_MAX) attrs.set("min", node.f("min", 0));
   if (node.has("max") && node.f("max", 0) < FLT_MAX) attrs.set("max", node.f("max", 0));
   return std::vector{graph.call("clip", {graph.input(0)}, attrs)};
 }
 
-// The bound as a number, when it is a constant that an f64 holds exactly.
+// Returns the bound as a number when it is a constant that an f64 holds exactly.
 std::optional<double> known_bound(Graph& graph, ValueId bound) {
   if (auto ints = graph.const_ints(bound); ints && ints->size() == 1) {
     bool is_exact = std::abs(static_cast<double>((*ints)[0])) < 0x1p53;
@@ -85,7 +85,7 @@ std::optional<double> known_bound(Graph& graph, ValueId bound) {
   return is_number ? std::optional<double>((*floats)[0]) : std::nullopt;
 }
 
-// Known bounds become attributes; a bound that is computed at run time becomes maximum or minimum.
+// Turns known bounds into attributes, and bounds computed at run time into maximum or minimum.
 Converted clip(Graph& graph, const OnnxNode&) {
   Value low = graph.optional_input(1), high = graph.optional_input(2);
   Attrs attrs;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gather, Scatter and their kin, OneHot; ops whose result's shape depends on values are refused
-// here.
+// The families of Gather and Scatter, and OneHot. Ops with a result whose shape depends on values
+// are refused here.
 #include "core/import/onnx/operands.h"
 #include "core/import/onnx/same_op.h"
 
 namespace byoc::onnx_import {
 namespace {
 
-// An index that is wrong in the model itself is an error of the import, not of the first run.
+// Checks constant indices, so that a wrong one is an error of the import and not of the first run.
 Status check_constant_indices(Graph& graph, ValueId indices, Dim extent) {
   auto values = graph.const_ints(indices);
   if (!values || !extent.is_static()) return {};
@@ -18,7 +18,8 @@ Status check_constant_indices(Graph& graph, ValueId indices, Dim extent) {
   return {};
 }
 
-// Gather, GatherElements, Scatter, ScatterElements: x, indices, perhaps updates, along an axis.
+// Converts Gather, GatherElements, Scatter, ScatterElements: x, indices, updates for the last two,
+// along an axis.
 template <OpName op>
 Converted along_axis(Graph& graph, const OnnxNode& node) {
   ValueId x = graph.input(0);
@@ -27,7 +28,7 @@ Converted along_axis(Graph& graph, const OnnxNode& node) {
   return call_same_op(graph, node, op.text);
 }
 
-// The one value of input k, of any numeric type.
+// Returns the single value of input k, which may have any numeric type.
 Result<int64_t> constant_int(Graph& graph, const OnnxNode& node, size_t k, const char* what) {
   if (!node.has_input(k)) return invalid(cat("its input \"", what, "\" is missing"));
   if (auto floats = graph.const_floats(graph.input(k)); floats && floats->size() == 1) {

@@ -8,7 +8,7 @@
 namespace byoc::onnx_import {
 namespace {
 
-// x, and scale, bias, mean, var in its dtype (from opset 15 on they may have another one).
+// Returns x, and scale, bias, mean, var cast to its dtype (from opset 15 on they may have another).
 std::vector<ValueId> in_one_dtype(Graph& graph) {
   std::vector<ValueId> operands = graph.inputs();
   if (operands.empty()) return operands;
@@ -20,7 +20,7 @@ std::vector<ValueId> in_one_dtype(Graph& graph) {
   return operands;
 }
 
-// The running statistic after this batch: running * momentum + batch * (1 - momentum).
+// Adds the running statistic after this batch: running * momentum + batch * (1 - momentum).
 ValueId blended(Graph& graph, ValueId running, ValueId batch, double momentum) {
   DType dtype = graph.type(running).dtype;
   if (graph.type(batch).dtype != dtype) batch = graph.call("cast", {batch}, {{"to", dtype}});
@@ -29,7 +29,7 @@ ValueId blended(Graph& graph, ValueId running, ValueId batch, double momentum) {
   return graph.call("add", {kept, added});
 }
 
-// Training: the batch's own mean and variance, and the running ones moved towards them.
+// Converts training: normalises by the batch's own mean and variance, and updates the running ones.
 Converted batch_norm_training(Graph& graph, const OnnxNode& node) {
   std::vector<ValueId> operands = in_one_dtype(graph);
   if (operands.size() != 5) return invalid(cat("it has ", operands.size(), " inputs, expects 5"));
@@ -54,7 +54,7 @@ Converted batch_norm(Graph& graph, const OnnxNode& node) {
     return unimplemented("spatial=0, statistics per pixel instead of per channel");
   if (opset < 7 && node.i("is_test", 0) == 0) return unimplemented("is_test=0, training");
   if (opset < 14 && node.num_outputs() > 1)
-    return unimplemented("outputs of training are asked for");
+    return unimplemented("outputs of training are not supported");
   Attrs attrs{{"epsilon", node.f("epsilon", 1e-5)}};
   return std::vector{graph.call("batch_norm", in_one_dtype(graph), attrs)};
 }
@@ -68,12 +68,11 @@ Converted layer_norm(Graph& graph, const OnnxNode& node) {
   return outputs;
 }
 
-// Nothing is dropped: the mask is true everywhere (a tensor of x's own type up to opset 9).
+// Adds a mask that drops no element: it is true everywhere (of x's own dtype up to opset 9).
 Converted full_mask(Graph& graph, const OnnxNode& node, ValueId x) {
   TensorType type = graph.type(x);
   auto n = num_elements(type.shape);
-  if (!n.ok())
-    return unimplemented(cat("its mask is asked for, and the shape ", type.shape, " is not known"));
+  if (!n.ok()) return unimplemented(cat("its mask needs a known shape, the shape is ", type.shape));
   type.dtype = DType::kBool;
   auto fill = [&](std::byte* out) { std::memset(out, 1, static_cast<size_t>(*n)); };
   ValueId mask = graph.constant(type, Buffer::make(static_cast<size_t>(*n), fill));
@@ -81,7 +80,7 @@ Converted full_mask(Graph& graph, const OnnxNode& node, ValueId x) {
   return std::vector{mask};
 }
 
-// Random when it trains with a ratio above 0, and only then.
+// Returns whether the results are random, which is so in training with a ratio above 0.
 Result<bool> is_random(Graph& graph, const OnnxNode& node) {
   if (node.opset() < 7) return node.i("is_test", 0) == 0;
   if (node.opset() < 12 || !node.has_input(2)) return false;

@@ -43,8 +43,8 @@ Converted lp_pool(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.call("lp_pool", {graph.input(0)}, attrs)};
 }
 
-// Scatters x back to where MaxPool found it. Indices count in the plain result shape; an
-// output_shape that is larger adds zeros at the ends.
+// Scatters x back to the positions where MaxPool found it. Indices refer to the result's shape
+// without output_shape; a larger output_shape adds zeros at the ends.
 Converted max_unpool(Graph& graph, const OnnxNode& node) {
   ValueId x = graph.input(0);
   const TensorType type = graph.type(x);
@@ -61,12 +61,12 @@ Converted max_unpool(Graph& graph, const OnnxNode& node) {
     if (extent < 0) return invalid(cat("dim ", 2 + d, " of the result would be ", extent));
   }
   if (node.has_input(2)) {
-    BYOC_TRY(Ints wanted, constant_ints(graph, node, 2, "output_shape"));
-    if (wanted.size() != rank)
-      return invalid(cat("output_shape has ", wanted.size(), " entries, expected ", rank));
+    BYOC_TRY(Ints expected, constant_ints(graph, node, 2, "output_shape"));
+    if (expected.size() != rank)
+      return invalid(cat("output_shape has ", expected.size(), " entries, expected ", rank));
     for (size_t d = 0; d < rank; ++d) {
-      if (wanted[d] < 0) return invalid(cat("output_shape holds ", wanted[d]));
-      missing[rank + d] = wanted[d] - shape[d];
+      if (expected[d] < 0) return invalid(cat("output_shape holds ", expected[d]));
+      missing[rank + d] = expected[d] - shape[d];
     }
   }
   BYOC_TRY(int64_t cells, num_elements(make_shape(shape)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantised ops, as what they are made of: integers are shifted by their zero points, multiplied
+// Quantised ops, converted into their steps: integers are shifted by their zero points, multiplied
 // exactly in i32, scaled as floats, rounded and clipped.
 #include "core/import/onnx/operands.h"
 #include "core/import/onnx/rows/conv.h"
@@ -20,7 +20,7 @@ ValueId along(Graph& graph, ValueId list, size_t axis, size_t rank) {
   return graph.call("reshape", {list}, {{"shape", shape}});
 }
 
-// x - zero_point in i32; `zero_point` may be missing.
+// Adds x - zero_point in i32; `zero_point` may be absent.
 ValueId shifted(Graph& graph, ValueId x, Value zero_point, size_t axis) {
   ValueId wide = cast(graph, x, DType::kI32);
   if (!zero_point) return wide;
@@ -28,7 +28,7 @@ ValueId shifted(Graph& graph, ValueId x, Value zero_point, size_t axis) {
   return graph.call("subtract", {wide, zero});
 }
 
-// clip(round(x / scale) + zero_point); without a zero point the result is u8.
+// Adds clip(round(x / scale) + zero_point); without a zero point the result is u8.
 Result<ValueId> quantized(Graph& graph, ValueId x, ValueId scale, Value zero_point, size_t axis) {
   DType to = zero_point ? graph.type(*zero_point).dtype : DType::kU8;
   if (to != DType::kU8 && to != DType::kI8)
@@ -44,7 +44,8 @@ Result<ValueId> quantized(Graph& graph, ValueId x, ValueId scale, Value zero_poi
   return graph.call("cast", {y}, {{"to", to}});
 }
 
-// The axis of per-axis scales; one that does not exist matters only where there are such scales.
+// Returns the axis of per-axis scales. An axis that does not exist is an error only with such
+// scales.
 Result<size_t> scale_axis(Graph& graph, const OnnxNode& node) {
   bool per_axis = graph.rank(graph.input(1)) == 1 && graph.type(graph.input(1)).shape[0] != Dim(1);
   if (!per_axis) return size_t{0};
@@ -66,7 +67,7 @@ Converted dequantize_linear(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.call("multiply", {y, along(graph, scale, axis, graph.rank(x))})};
 }
 
-// The range [min(x, 0), max(x, 0)] in 255 steps.
+// Quantises the range [min(x, 0), max(x, 0)] in 255 steps.
 Converted dynamic_quantize_linear(Graph& graph, const OnnxNode&) {
   ValueId x = graph.input(0), zero = graph.scalar(DType::kF32, 0);
   Attrs all{{"keepdims", false}};
@@ -82,7 +83,7 @@ Converted dynamic_quantize_linear(Graph& graph, const OnnxNode&) {
   return std::vector{y, scale, zero_point};
 }
 
-// Zero points of a stand per row, those of b per column.
+// Adds the product of a and b in i32. `a_zero` has one value per row, `b_zero` one per column.
 ValueId integer_product(Graph& graph, ValueId a, Value a_zero, ValueId b, Value b_zero) {
   size_t rows = graph.rank(a) < 2 ? 0 : graph.rank(a) - 2,
          columns = graph.rank(b) == 0 ? 0 : graph.rank(b) - 1;
@@ -102,7 +103,7 @@ Converted conv_integer(Graph& graph, const OnnxNode& node) {
   return std::vector{y};
 }
 
-// An exact i32 product scaled back to the scale of y (inputs 6 and 7).
+// Scales an exact i32 product to the scale of y (inputs 6 and 7).
 Converted rescaled(Graph& graph, ValueId product, ValueId a_scale, ValueId b_scale) {
   ValueId scale = graph.call("multiply", {a_scale, b_scale});
   ValueId real = graph.call("multiply", {cast(graph, product, DType::kF32), scale});

@@ -9,9 +9,9 @@ namespace {
 
 struct Kind {
   const char* op;
-  std::vector<std::string> activations;  // the defaults, of one direction
+  std::vector<std::string> activations;  // the defaults of one direction
   int64_t gates;
-  size_t operands;  // of the op: w, r, b and what follows
+  size_t operands;  // of the op: w, r, b and those after them
 };
 
 bool equal_ignoring_case(const std::string& a, const std::string& b) {
@@ -32,7 +32,7 @@ Status refuse_variants(const OnnxNode& node, const Kind& kind) {
   return {};
 }
 
-// All sequences as long as x is what is supported; constant lengths may say just that.
+// Refuses sequence lengths, except constant ones that are all equal to the length of x.
 Status refuse_lengths(Graph& graph, const OnnxNode& node, Dim time) {
   if (!node.has_input(4)) return {};
   auto lengths = graph.const_ints(graph.input(4));
@@ -48,15 +48,15 @@ ValueId transposed(Graph& graph, ValueId value, const Ints& perm) {
   return graph.call("transpose", {value}, {{"perm", perm}});
 }
 
-// Zeros where an operand before a given one is left out.
+// Adds zeros in place of an omitted operand that comes before a given one.
 Result<ValueId> zeros(Graph& graph, const Shape& shape, DType dtype) {
   if (!is_static(shape))
     return unimplemented(cat("an omitted operand of shape ", shape, " needs known sizes"));
   return graph.call("expand", {graph.scalar(dtype, 0)}, {{"shape", static_extents(shape)}});
 }
 
-// x, w, r, b, initial_h, initial_c, p in the op's layout, without trailing ones that are not given.
-// ONNX has sequence_lens as input 4, which the op has not.
+// Returns x, w, r, b, initial_h, initial_c, p in the op's layout, without omitted ones at the end.
+// Input 4 of ONNX is sequence_lens, which is not an operand of the op.
 Result<std::vector<ValueId>> operands_of(Graph& graph, const OnnxNode& node, const Kind& kind,
                                          bool batch_first) {
   ValueId x = graph.input(0), r = graph.input(2);

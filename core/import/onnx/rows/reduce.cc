@@ -6,7 +6,7 @@
 namespace byoc::onnx_import {
 namespace {
 
-// Axes are an attribute up to opset `last_attr` and an input after that.
+// Converts a reduction whose axes are an attribute up to opset `last_attr` and an input after that.
 Converted reduction(Graph& graph, const OnnxNode& node, std::string_view op, int last_attr) {
   BYOC_TRY(Ints axes, ints_attr_or_input(graph, node, "axes", last_attr, 1));
   Attrs attrs{{"axes", axes},
@@ -24,7 +24,7 @@ Converted reduce_sum(Graph& graph, const OnnxNode& node) {
   return reduction(graph, node, "sum", 12);
 }
 
-// As an attribute of reshape: at most one extent may be unknown.
+// Returns `shape` as an attribute of reshape, where at most one extent may be unknown.
 Result<Ints> target_of(const Shape& shape) {
   Ints target;
   bool has_open = false;
@@ -37,7 +37,7 @@ Result<Ints> target_of(const Shape& shape) {
   return target;
 }
 
-// Before opset 13: over `axis` and all axes after it, taken as one.
+// Converts the softmax family before opset 13: `axis` and all axes after it are flattened into one.
 template <OpName op>
 Converted over_trailing_axes(Graph& graph, const OnnxNode& node) {
   ValueId x = graph.input(0);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resize and its forerunner Upsample, GridSample, RoiAlign.
+// Resize and the older Upsample, GridSample, RoiAlign.
 #include "core/import/onnx/operands.h"
 #include "core/import/onnx/same_op.h"
 
 namespace byoc::onnx_import {
 namespace {
 
-// Input k as floats; none when it is not given or empty.
+// Returns input k as floats; empty when it is absent.
 Result<Floats> float_list(Graph& graph, const OnnxNode& node, size_t k, const char* what) {
   if (!node.has_input(k)) return Floats{};
   if (auto floats = graph.const_floats(graph.input(k))) return *std::move(floats);
@@ -15,7 +15,7 @@ Result<Floats> float_list(Graph& graph, const OnnxNode& node, size_t k, const ch
       cat("its input \"", what, "\" is computed at run time; only constants are supported"));
 }
 
-// Lists that name some axes as lists of all axes; `rest` is what the others have.
+// Returns a list for some axes as a list for all axes; the other axes have the values of `rest`.
 template <class List>
 Result<List> spread(const List& list, const Ints& axes,
                     const std::vector<typename List::value_type>& rest) {
@@ -90,7 +90,8 @@ Converted resize(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.call("resize", {x}, attrs)};
 }
 
-// Upsample, and Resize before opset 11: cells lie at y / scale, nearest takes the one below.
+// Converts Upsample, and Resize before opset 11: result cell y is at y / scale in x, and `nearest`
+// rounds down.
 Converted by_scales(Graph& graph, const OnnxNode& node) {
   bool by_attr = node.opset() <= 8;
   BYOC_TRY(Floats scales,

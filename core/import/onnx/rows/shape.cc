@@ -42,7 +42,7 @@ Converted concat(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.call("concat", graph.inputs(), {{"axis", node.i("axis", 1)}})};
 }
 
-// Without sizes: as equal as possible; the last part is the smaller one where they cannot be equal.
+// Returns the sizes of a split into equal parts, of which only the last one may be smaller.
 Result<Ints> equal_parts(const OnnxNode& node, Dim extent) {
   if (!extent.is_static())
     return unimplemented(cat("the extent of the axis must be known, it is ", extent));
@@ -90,7 +90,7 @@ Converted slice(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.call("slice", {graph.input(0)}, attrs)};
 }
 
-// Pads of the named axes as pads of all axes.
+// Returns pads of the named axes as pads of all axes.
 Result<Ints> spread_pads(const Ints& pads, const Ints& axes, size_t rank) {
   if (pads.size() != 2 * axes.size()) {
     return invalid(cat("pads has ", pads.size(), " entries, expected ", 2 * axes.size()));
@@ -104,7 +104,7 @@ Result<Ints> spread_pads(const Ints& pads, const Ints& axes, size_t rank) {
   return all;
 }
 
-// The one element of input k as a float; 0 when it is not given.
+// Returns the single element of input k as a float; 0 when it is absent.
 Result<double> pad_value(Graph& graph, const OnnxNode& node, size_t k) {
   if (!node.has_input(k)) return 0.0;
   auto floats = graph.const_floats(graph.input(k));
