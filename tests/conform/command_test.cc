@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the command behaves around its checks.
+// Tests of the command itself: its options, its output and its exit codes.
 #include "unit/driver/command.h"
 #include "core/conform/conform.h"
 #include "support/faults.h"
@@ -28,7 +28,7 @@ TEST(CheckPluginCommand, RunsTheChosenGroupsByNumberOrName) {
   EXPECT_THAT(ran.out, HasSubstr("3 table\n"));
   ran = byoc("check-plugin " + plugin + " --group 1,9");
   EXPECT_EQ(ran.code, 2);
-  EXPECT_THAT(ran.err, HasSubstr("--group knows no \"9\""));
+  EXPECT_THAT(ran.err, HasSubstr("--group: there is no group \"9\""));
 }
 
 TEST(CheckPluginCommand, TellsWrongUse) {

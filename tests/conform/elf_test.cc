@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kit reads files that it does not trust.
+// The kit reads ELF files without trusting their contents.
 #include "core/conform/process/elf.h"
 
 #include <random>

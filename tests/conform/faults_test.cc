@@ -112,7 +112,7 @@ const Case kCases[] = {
     {"unruly_values", "values", "instead of"},
     {"unruly_empty", "empty", "run fails: example: there is nothing to do"},
     {"unruly_special", "special", "gives 0 instead of nan"},
-    {"unruly_misaligned", "misaligned", "run fails: example: wants tensors aligned to 64"},
+    {"unruly_misaligned", "misaligned", "run fails: example: requires tensors aligned to 64"},
     {"unruly_offset", "offset", "tensors with a byte_offset: gives"},
     {"unruly_strided", "strided", "strided inputs: gives"},
     {"unruly_outputs", "outputs", "of output 0 f32[2,3,5] unwritten"},

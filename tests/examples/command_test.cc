@@ -28,7 +28,7 @@ class DroppedIn : public testing::Test {
   TempFolder prefix_;
 };
 
-/// How many ops `byoc partition --json` says a plugin got.
+/// Returns the number of ops that `byoc partition --json` reports for a plugin.
 uint64_t ops_of(const Json& parts, const std::string& plugin) {
   for (const Json& row : parts["plugins"]) {
     if (row["plugin"] == plugin) return row["ops"];

@@ -28,7 +28,7 @@ std::string graph(const std::string& symbol, const std::string& rest) {
          rest + "}";
 }
 
-/// relu(add(x, y)) as a composite.
+/// Returns relu(add(x, y)) as a composite.
 std::string add_relu_graph() {
   return graph(
       "example_main_0",
@@ -41,7 +41,7 @@ std::string add_relu_graph() {
       R"({"op":"relu","version":1,"args":[["n",0,0]],"types":[0]}],"outputs":[["n",1,0]]}])");
 }
 
-/// (add(x, w), relu of that): a constant, and an inner value that is an output too.
+/// Returns (add(x, w), relu of that): a constant, and an inner value that is an output too.
 std::string two_output_graph(const ContentKey& key) {
   return graph("example_main_1",
                R"("inputs":[{"name":"x","type":0}],"constants":[{"name":"w","type":0,"key":")" +
@@ -158,7 +158,7 @@ TEST(CppExample, RefusesADamagedArtifact) {
   CompileResult result =
       plugin.compile(std::vector{CompileFunction{"f", relu_graph("f"), {}, {}, 1, 1}}, "{}", 1, 0);
   ASSERT_TRUE(result.status.ok());
-  const auto whole = result.module.blob;  // which the module lets go of
+  const auto whole = result.module.blob;  // a copy, because the module releases it
   for (size_t size = 1; size < whole->bytes().size(); size += 13) {
     result.module.blob = Buffer::copy(whole->bytes().first(size));
     EXPECT_FALSE(plugin.load(result.module, {}, 1).ok()) << size;

@@ -24,7 +24,8 @@ using namespace byoc::sdk;
   std::abort();
 }
 
-/// Uses up the stack: no stack has room for `depth` frames. The sum keeps it from becoming a loop.
+/// Uses up the stack: no stack has room for `depth` frames. The sum keeps the compiler from making
+/// it a loop.
 int overflow(volatile char* outer, uint64_t depth) {
   volatile char here[1024];
   here[0] = outer[0];

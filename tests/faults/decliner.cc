@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges yes, then declines in compile whatever it is given: conv2d followed by relu as a
-// composite, and relu alone.
+// Judges yes, then declines every function in compile: conv2d followed by relu as a composite, and
+// relu alone.
 #include <byoc/plugin/sdk.h>
 
 namespace {

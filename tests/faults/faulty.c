@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Broken plugins, one per way to be broken. What is wrong before `open` is chosen when this is
- * compiled (-DFAULT=...), what is wrong later by the option "fault". Without a fault it is a working
+/* Broken plugins, one per way to be broken. Faults before `open` are chosen when this is
+ * compiled (-DFAULT=...), later ones by the option "fault". Without a fault it is a working
  * plugin for f32 relu, which adds the first element of its first constant, if any, to the result. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ void symbol_that_nobody_defines(void);
 void function_of_gone(void);
 #endif
 
-/* Leaves a trace, so that a test can tell whether anything of this file ever ran. */
+/* Sets a variable, so that a test can detect that code of this file has run. */
 __attribute__((constructor)) static void trace(void) { setenv("BYOC_TEST_FAULTY_RAN", "1", 1); }
 
 #define STR(text) ((byoc_str){text, sizeof(text) - 1})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plugin written with the SDK whose code throws, and one (-DRAW) whose table lets an exception
-// out, which no plugin may.
+// out, which is forbidden.
 #include <byoc/plugin/sdk.h>
 #include <stdexcept>
 

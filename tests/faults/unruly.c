@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The C++ example plugin, with one promise broken per build (-DFAULT_...=1): what `byoc
- * check-plugin` has to find. What the example does is reached through its table. */
+/* The C++ example plugin, with one promise broken per build (-DFAULT_...=1): input for `byoc
+ * check-plugin`. It calls the example through the example's table. */
 #define _GNU_SOURCE
 #include <fenv.h>
 #include <locale.h>
@@ -39,7 +39,7 @@ __asm__(".text\n.quad byoc_plugin_entry_v1\n");
 void function_of_another_openmp(void);
 #endif
 
-/* Group 2: what happens when it is opened. */
+/* Group 2: faults when it is opened. */
 #if FAULT_THREADS
 static void* sleep_forever(void* unused) {
   for (;;) pause();
@@ -72,7 +72,7 @@ static byoc_status* open_badly(const byoc_host* host, byoc_str options, byoc_ins
   return good->open(host, options, out);
 }
 
-/* Group 4: patterns beside the example's own. */
+/* Group 4: patterns in addition to the example's own. */
 #if FAULT_PATTERN_SYNTAX
 #define EXTRA_PATTERN "{\"op\":\"relu\",\"args\":["
 #elif FAULT_PATTERN_OP
@@ -118,13 +118,13 @@ static byoc_status* judge_badly(byoc_instance* self, uint32_t pattern, byoc_str 
   return status;
 }
 
-/* Groups 3 to 5: what it makes of functions. */
+/* Groups 3 to 5: faults when it compiles functions. */
 static int has(byoc_str text, const char* part) {
   return memmem(text.p, text.n, part, strlen(part)) != NULL;
 }
 static int is_composite; /* the function that was compiled last */
 
-/* What a plugin does that looks at nothing but the number of inputs: a relu, whatever was asked. */
+/* Runs as a plugin that reads only the number of inputs: a relu, whatever the graph is. */
 __attribute__((unused)) static byoc_status* compile_anything(byoc_instance* self,
                                                              const byoc_compile* in,
                                                              byoc_module** out) {
@@ -232,7 +232,7 @@ static byoc_status* run_badly(byoc_kernel* kernel, const byoc_call* call) {
 #elif FAULT_STRIDED
     if (k < n_in) views[k].strides = NULL;
 #elif FAULT_MISALIGNED
-    if ((uintptr_t)views[k].data % 64) return refuse(STR("wants tensors aligned to 64"));
+    if ((uintptr_t)views[k].data % 64) return refuse(STR("requires tensors aligned to 64"));
 #endif
   }
 #if FAULT_RUN_PRINTS

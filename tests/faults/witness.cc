@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plugin for f32 relu that writes what the host calls and passes to a file, a line per call. By an
-// option it waits, in compile, load or run, until it is cancelled.
+// A plugin for f32 relu that writes the host's calls and their arguments to a file, a line per
+// call. With an option it waits, in compile, load or run, until it is cancelled.
 #include <byoc/plugin/sdk.h>
 
 #include <chrono>

@@ -124,14 +124,14 @@ Result<Case> with_types(Case graph) {
     std::vector<TypeId> in;
     for (Ref arg : step.args) {
       if (!arg.is_leaf && arg.output >= graph.steps[arg.index].types.size())
-        return invalid("an output is no more");
+        return invalid("an output no longer exists");
       in.push_back(graph.type(arg));
     }
     BYOC_TRY(step.types, infer_types(*step.op, in, *step.attrs));
   }
   for (Ref result : graph.results) {
     if (!result.is_leaf && result.output >= graph.steps[result.index].types.size())
-      return invalid("a result is no more");
+      return invalid("a result no longer exists");
   }
   return graph;
 }

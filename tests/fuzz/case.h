@@ -10,7 +10,7 @@ namespace byoc::fuzz {
 
 using Bytes = std::shared_ptr<const Buffer>;
 
-/// A leaf, or one output of a step.
+/// A reference to a leaf, or to one output of a step.
 struct Ref {
   bool is_leaf = true;
   uint32_t index = 0, output = 0;
@@ -52,12 +52,12 @@ Result<std::vector<Tensor>> inputs_of(const Case& graph);
 /// Returns `graph` without steps that no result depends on, and without unused leaves.
 Case without_unused(const Case& graph);
 /// Infers all types anew, after an operand or a leaf has changed its type. Errors: those of
-/// inference, when the graph is valid no more.
+/// inference, when the graph is no longer valid.
 Result<Case> with_types(Case graph);
 
-/// The elements as f64; integers beyond 2^53 are rounded.
+/// Returns the elements as f64; integers beyond 2^53 are rounded.
 std::vector<double> elements(TypeId type, const Buffer& data);
-/// A buffer of elements of `type` from f64 values, rounded to nearest, integers saturated.
+/// Makes a buffer of elements of `type` from f64 values, rounded to nearest, integers saturated.
 Bytes from_elements(TypeId type, const std::vector<double>& values);
 int64_t element_count(TypeId type);
 

@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kMostElements = 6000;
 constexpr size_t kMostRank = 7;
 
-/// A value near `value`; lists keep their length.
+/// Returns a value near `value`; lists keep their length.
 AttrValue other_value(Grower& g, const AttrValue& value) {
   if (auto* flag = std::get_if<bool>(&value)) return !*flag;
   if (auto* number = std::get_if<double>(&value))
@@ -93,7 +93,7 @@ Bytes Grower::random_data(TypeId type, const Domain& domain) {
   return from_elements(type, values);
 }
 
-// Integers of the whole range: sums wrap around, and signs matter.
+// Draws integers of the whole range: sums wrap around, and signs matter.
 Bytes Grower::random_bits(TypeId type) {
   const size_t size = static_cast<size_t>(element_count(type)) * dtype_size(type->dtype);
   return Buffer::make(size, [&](std::byte* to) {

@@ -11,7 +11,7 @@
 
 namespace byoc::fuzz {
 
-/// The elements that a leaf gets.
+/// The range of the elements that a leaf gets.
 struct Domain {
   double low = -2, high = 2;
   bool is_whole = false;      // whole numbers, of floats too
@@ -22,7 +22,7 @@ class Grower {
  public:
   explicit Grower(uint64_t seed, DType main_dtype);
 
-  // Chance. Deterministic for a seed, on every machine.
+  // Random choices; deterministic for a seed, on every machine.
   uint64_t pick(uint64_t n);  // in [0, n)
   int64_t between(int64_t low, int64_t high);
   bool chance(double probability);
@@ -37,19 +37,19 @@ class Grower {
   Shape shape(size_t rank);
   Shape shape() { return shape(pick(7)); }
 
-  // Values that are there.
+  // These return values of the graph.
   Ref parameter(TypeId type, const Domain& domain = {});
   Ref constant(TypeId type, const Domain& domain = {});
-  /// Either of them, or the leaf of the same type that is there already: shared weights.
+  /// Returns either of them, or an existing leaf of the same type: shared weights.
   Ref weight(TypeId type, const Domain& domain = {});
   Ref constant_ints(DType dtype, const std::vector<int64_t>& extents,
                     const std::vector<double>& values);
-  /// A value that fits, recent ones preferred.
+  /// Returns a value that fits, preferably a recent one.
   std::optional<Ref> find(const std::function<bool(const TensorType&)>& fits);
-  /// A value of the graph, or a new leaf; often seen through a view.
+  /// Returns a value of the graph, or a new leaf; often seen through a view.
   Ref any();
   Ref any_float();
-  /// `value` after a random op that moves elements, such as transpose, or as it is.
+  /// Returns `value` after a random op that moves elements, such as transpose, or unchanged.
   Ref viewed(Ref value);
   TypeId type(Ref ref) const { return graph_.type(ref); }
   const Shape& shape_of(Ref ref) const { return type(ref)->shape; }
@@ -59,18 +59,18 @@ class Grower {
     return ref.is_leaf ? leaves_[ref.index] : steps_[ref.index][ref.output];
   }
 
-  /// Adds a call, and gives its first output. Nothing when the op does not take the operands, when
-  /// its results are not determined, or are mostly NaN.
+  /// Adds a call and returns its first output. Returns nothing when the op does not take the
+  /// operands, or when its results are not determined or mostly NaN.
   std::optional<Ref> call(std::string_view op, const std::vector<Ref>& args, Attrs attrs = {});
-  /// The same, or `args[0]`, for chains in which a step may be left out.
+  /// Returns the same, or `args[0]`, for chains in which a step may be left out.
   Ref then(std::string_view op, const std::vector<Ref>& args, Attrs attrs = {});
 
-  /// A call of an op that is there, on the same operands: with the same attributes, with another
-  /// one, or with two operands swapped. Passes tell such calls apart, or merge them.
+  /// Repeats a call of the graph on the same operands: with the same attributes, with another one,
+  /// or with two operands swapped. Passes either keep such calls distinct or merge them.
   std::optional<Ref> twin();
 
   size_t steps() const { return graph_.steps.size(); }
-  /// Makes what nothing reads a result, and some other values.
+  /// Makes each value without readers a result, and some other values.
   Case finish();
 
  private:
@@ -93,7 +93,7 @@ class Grower {
 using Growth = std::function<bool(Grower&)>;
 struct Family {
   std::string name;
-  double weight;  // how often it is chosen, beside others
+  double weight;  // how often it is chosen, relative to the others
   Growth grow;
   std::vector<std::string> ops;  // that it makes
 };
@@ -101,16 +101,16 @@ std::vector<Family> elementwise_families();
 std::vector<Family> shape_families();
 std::vector<Family> window_families();
 std::vector<Family> algebra_families();
-/// All of them.
+/// Returns all families.
 const std::vector<Family>& all_families();
 
-/// A random broadcast partner's shape: some dims 1, leading ones left out.
+/// Returns a random broadcast partner's shape: some dims 1, leading ones left out.
 Shape partner_shape(Grower& g, const Shape& shape);
-/// A random axis of `rank` dims, negative half of the time.
+/// Returns a random axis of `rank` dims, negative half of the time.
 int64_t random_axis(Grower& g, size_t rank);
 
 enum class Style { kCnn, kTransformer, kNoise };
-/// The graph of a seed.
+/// Returns the graph of a seed.
 Case random_case(uint64_t seed, Style style);
 
 }  // namespace byoc::fuzz

@@ -7,7 +7,7 @@
 namespace byoc::fuzz {
 namespace {
 
-/// A value of floats, or sometimes of integers, with elements.
+/// Returns a value of floats, or sometimes of integers, with elements.
 Ref numbers(Grower& g, size_t low, size_t high, bool floats_only) {
   auto there = g.find([&](const TensorType& t) {
     return t.shape.size() >= low && t.shape.size() <= high && *num_elements(t.shape) > 0 &&
@@ -26,7 +26,7 @@ Ref numbers(Grower& g, size_t low, size_t high, bool floats_only) {
   return g.parameter(TensorType{dtype, shape}, {.has_specials = true});
 }
 
-/// Bias, activation, residual after a product.
+/// Adds bias, activation and residual after a product.
 void follow(Grower& g, Ref y) {
   if (g.rank(y) == 0) return;
   TypeId row = TensorType{g.type(y)->dtype, {g.shape_of(y).back()}};

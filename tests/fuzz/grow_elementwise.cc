@@ -7,7 +7,8 @@
 namespace byoc::fuzz {
 namespace {
 
-/// Attributes of ops on one element. Those not named here have none, or keep their defaults.
+/// Returns attributes of ops on one element. Ops that are not listed have none, or keep their
+/// defaults.
 Attrs random_attrs(Grower& g, std::string_view op) {
   if (op == "clip") {
     double low = g.real(-1.5, 1), high = g.real(low, 2);
@@ -56,7 +57,7 @@ DType dtype_for(Grower& g, std::string_view op) {
   }
 }
 
-/// A value, or a new parameter, of a dtype that the op takes.
+/// Returns a value, or a new parameter, of a dtype that the op takes.
 Ref operand(Grower& g, std::string_view op) {
   Ref x = g.any();
   if (is_for(op, g.type(x)->dtype)) return x;
@@ -74,7 +75,7 @@ bool grow_unary(Grower& g, const std::string& op) {
   return g.call(op, {x}, random_attrs(g, op)).has_value();
 }
 
-/// Something that broadcasts with `x`: a value that is there, `x` itself, or a leaf.
+/// Returns a value that broadcasts with `x`: one of the graph, `x` itself, or a leaf.
 Ref partner(Grower& g, Ref x, const Domain& domain) {
   const DType dtype = g.type(x)->dtype;
   if (g.chance(0.03)) return x;
@@ -128,7 +129,7 @@ bool grow_where(Grower& g) {
       .has_value();
 }
 
-/// A chain that a code generator fuses.
+/// Grows a chain that a code generator fuses.
 bool grow_chain(Grower& g) {
   static const std::vector<std::string> kOps = {
       "relu",       "sigmoid", "tanh",    "add",    "multiply", "subtract",
@@ -160,7 +161,7 @@ std::vector<Family> elementwise_families() {
   }
   unary.grow = [ops = unary.ops](Grower& g) { return grow_unary(g, g.one_of(ops)); };
   binary.grow = [ops = binary.ops](Grower& g) {
-    // Arithmetic is what models are made of.
+    // Models consist mostly of arithmetic.
     static const std::vector<std::string> kUsual = {"add",    "multiply", "subtract", "maximum",
                                                     "divide", "minimum",  "less"};
     return grow_binary(g, g.chance(0.5) ? g.one_of(kUsual) : g.one_of(ops));

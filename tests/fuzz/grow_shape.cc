@@ -143,7 +143,7 @@ bool grow_rearranged(Grower& g, const std::string& op) {
   return g.call("tile", {x}, {{"repeats", repeats}}).has_value();
 }
 
-/// A value of rank `low` or more with elements, or a new parameter.
+/// Returns a value of rank `low` or more with elements, or a new parameter.
 Ref of_rank(Grower& g, size_t low, size_t high) {
   auto there = g.find([&](const TensorType& t) {
     return t.shape.size() >= low && t.shape.size() <= high && *num_elements(t.shape) > 0;
@@ -156,7 +156,7 @@ Ref of_rank(Grower& g, size_t low, size_t high) {
   return g.parameter(TensorType{g.any_dtype(), shape});
 }
 
-/// Indices into an axis of `n`, some of them negative.
+/// Returns indices into an axis of `n`, some of them negative.
 std::vector<double> random_indices(Grower& g, size_t count, int64_t n) {
   std::vector<double> out(count);
   for (double& index : out) index = static_cast<double>(g.between(g.chance(0.3) ? -n : 0, n - 1));
@@ -187,8 +187,8 @@ bool grow_gather_elements(Grower& g) {
   return g.call("gather_elements", {x, indices}, {{"axis", axis}}).has_value();
 }
 
-/// Rows of indices into the first `k` dims of x; different rows when each names a cell that is
-/// written.
+/// Returns rows of indices into the first `k` dims of x; the rows differ when each names a cell
+/// that is written.
 Ref index_rows(Grower& g, Ref x, size_t first, size_t k, Ints shape, bool different) {
   size_t rows = 1;
   for (int64_t d : shape) rows *= static_cast<size_t>(d);
@@ -248,7 +248,7 @@ bool grow_scatter_elements(Grower& g) {
   size_t axis = g.pick(g.rank(x));
   Ints shape = static_extents(g.shape_of(x));
   for (int64_t& d : shape) d = g.between(1, std::min<int64_t>(d, 5));
-  // Along the axis a row of different indices, the same for all rows, so that no cell is written
+  // A row along the axis has different indices, the same for all rows, so that no cell is written
   // twice.
   std::vector<double> row;
   int64_t n = g.dim(x, axis);

@@ -7,8 +7,8 @@
 namespace byoc::fuzz {
 namespace {
 
-/// A float image [n, c, spatial...] with elements: one that is there, or another value in that
-/// shape, or a new parameter.
+/// Returns a float image [n, c, spatial...] with elements: one of the graph, or another value in
+/// that shape, or a new parameter.
 Ref image(Grower& g, size_t spatial) {
   auto there = g.find([&](const TensorType& t) {
     return is_float(t.dtype) && t.shape.size() == spatial + 2 && *num_elements(t.shape) > 0;
@@ -19,7 +19,7 @@ Ref image(Grower& g, size_t spatial) {
   return g.parameter(TensorType{g.main_dtype(), shape});
 }
 
-/// Window attributes that fit the image.
+/// Returns window attributes that fit the image.
 Attrs window(Grower& g, Ref x, const Ints& kernel, bool is_pool) {
   const size_t n = kernel.size();
   Ints strides(n, 1), dilations(n, 1), pads(2 * n, 0);
@@ -50,7 +50,7 @@ Ints random_kernel(Grower& g, Ref x, size_t spatial) {
   return kernel;
 }
 
-/// What follows a convolution in models: bias, batch norm, activation, residual.
+/// Adds the ops that follow a convolution in models: bias, batch norm, activation, residual.
 void follow(Grower& g, Ref y) {
   const size_t spatial = g.rank(y) - 2;
   const DType dtype = g.type(y)->dtype;
@@ -224,7 +224,7 @@ bool grow_roi_align(Grower& g) {
       .has_value();
 }
 
-/// The blocked forms, which the pass assign_layouts writes.
+/// Grows the blocked forms, which the pass assign_layouts writes.
 bool grow_blocked_conv(Grower& g) {
   const int64_t b = g.one_of<int64_t>({4, 8}), c = b * g.between(1, 2), o = b * g.between(1, 2),
                 k = g.between(1, 3);

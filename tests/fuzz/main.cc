@@ -30,12 +30,12 @@ struct Options {
 };
 
 Result<Style> style_of(const Options& options, uint64_t seed, std::string& name) {
-  // Noise makes every second graph: it is what has all ops.
+  // Every second graph is noise, the style that has all ops.
   name = options.style.empty() ? kStyles[std::min<uint64_t>(seed % 4, 2)] : options.style;
   for (size_t k = 0; k < kStyles.size(); ++k) {
     if (kStyles[k] == name) return static_cast<Style>(k);
   }
-  return cli::usage_error(cat("--style is cnn, transformer or noise, not \"", name, "\""));
+  return cli::usage_error(cat("--style is cnn, transformer or noise, got \"", name, "\""));
 }
 
 Case case_of(const Options& options, uint64_t seed) {
@@ -50,7 +50,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return out;
 }
 
-/// The configurations that the options leave.
+/// Returns the configurations that the options leave.
 std::vector<Configuration> choices_of(const Options& options) {
   std::vector<Configuration> out;
   for (Configuration configuration : all_configurations()) {
@@ -64,7 +64,7 @@ std::vector<Configuration> choices_of(const Options& options) {
   return out;
 }
 
-/// Numbers of the configurations that a graph meets: the next ones in a round of all.
+/// Returns the numbers of a graph's configurations: the next ones in a cycle through all.
 std::vector<size_t> chosen(const Options& options, uint64_t seed, size_t choices) {
   std::set<size_t> out;
   for (uint64_t k = 0; k < options.configurations; ++k)
@@ -79,7 +79,7 @@ std::string one_line(std::string text) {
   return text;
 }
 
-/// Seeds [begin, end), in a child process. Sends "graph" for each, and "fault" with its
+/// Runs seeds [begin, end) in a child process. Sends "graph" for each, and "fault" with its
 /// configuration, kind and difference.
 std::string run_batch(const Options& options, const std::vector<Configuration>& choices,
                       uint64_t begin, uint64_t end) {
@@ -129,7 +129,7 @@ void add_lines(const Options& options, const std::vector<Configuration>& choices
   }
 }
 
-/// The seed and the configuration at which a child ended.
+/// Adds the seed and the configuration at which a child ended.
 void add_crash(const Options& options, const std::vector<Configuration>& choices,
                const process::ChildResult& child, Tally& tally) {
   const uint64_t seed = child.item >> 8, k = child.item & 0xff;
@@ -141,7 +141,7 @@ void add_crash(const Options& options, const std::vector<Configuration>& choices
   tally.faults.push_back(std::move(fault));
 }
 
-/// As they are found: reducing comes at the end.
+/// Prints faults as they are found; they are reduced at the end.
 void print_faults(const std::vector<Fault>& faults) {
   for (const Fault& fault : faults) {
     std::printf("fault: seed %llu (%s) %s: %s: %s\n", static_cast<unsigned long long>(fault.seed),
@@ -155,7 +155,7 @@ struct Range {
   uint64_t begin, end;
 };
 
-/// Runs all seeds in batches. What follows a crash in its batch is run in another process.
+/// Runs all seeds in batches. The seeds after a crash in its batch are run in another process.
 Tally run_all(const Options& options, const std::vector<Configuration>& choices) {
   std::vector<Range> ranges;
   const uint64_t end = options.seed + options.count;

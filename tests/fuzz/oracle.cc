@@ -16,8 +16,8 @@ namespace {
 constexpr size_t kEvaluations = 3;
 constexpr double kSafety = 8;  // errors allowed per error seen, as few evaluations see few
 
-/// What arithmetic in a dtype looks like. `unit` is the relative error of one op: eight units in
-/// the last place for f32 and f64, because functions such as tanh are approximations, and two for
+/// The error of arithmetic in a dtype. `unit` is the relative error of one op: eight units in the
+/// last place for f32 and f64, because functions such as tanh are approximations, and two for
 /// formats of sixteen bits, which are computed in f32 and rounded.
 struct Precision {
   double unit, tiny, largest, unclear;  // unclear: relative error from which nothing is compared
@@ -29,7 +29,8 @@ Precision precision_of(DType dtype) {
   return {0x1p-21, 1e-36, 1e10, 1e-2};
 }
 
-/// Ops that round nothing: their results are elements of their operands, or decided by comparisons.
+/// Returns true for ops that round nothing: their results are elements of their operands, or
+/// decided by comparisons.
 bool is_exact_op(const OpDef& op) {
   static const std::set<std::string_view> kExact = {"abs",
                                                     "negative",
@@ -71,7 +72,7 @@ bool is_exact_op(const OpDef& op) {
   return op.kind == FusionKind::kInjective && op.name != "resize";
 }
 
-/// Ops whose results jump: a small error of an operand may change them by much.
+/// Returns true for ops whose results jump: a small error of an operand may change them by much.
 bool jumps(const OpDef& op, const std::vector<TypeId>& types) {
   static const std::set<std::string_view> kJumping = {
       "floor", "ceil", "round", "sign",      "hardmax",     "thresholded_relu", "shrink",
@@ -83,8 +84,8 @@ bool jumps(const OpDef& op, const std::vector<TypeId>& types) {
 
 double symmetric(std::mt19937_64& next) { return static_cast<double>(next() >> 11) * 0x1p-52 - 1; }
 
-/// Functions that a plugin may compute with an error relative to 1 where they follow an op that it
-/// fuses them with: plugins/onednn/region/chain.cc.
+/// Returns true for functions that a plugin may compute with an error relative to 1 after an op
+/// that it fuses them with: plugins/onednn/region/chain.cc.
 bool is_near_one(const OpDef& op) { return op.name == "sigmoid" || op.name == "mish"; }
 
 /// Moves every element by at most one unit. A zero that was computed gets a sign at random.
@@ -115,7 +116,7 @@ Result<Buffers> run(const OpDef& op, const Attrs& attrs, const std::vector<TypeI
   return byoc::evaluate(op, attrs, in, out, data);
 }
 
-/// The middle magnitude of the finite elements.
+/// Returns the middle magnitude of the finite elements.
 double middle(const std::vector<double>& values) {
   std::vector<double> magnitudes;
   for (double value : values) {
@@ -145,15 +146,15 @@ double largest_finite(const Known& known) {
   return largest;
 }
 
-/// Numbers as large as the -3.4e38 of a mask pass through ops on single elements and softmax. Other
-/// ops may square and add them, and order and format of that are open.
+/// Returns true for ops on single elements and softmax, which may get numbers as large as the
+/// -3.4e38 of a mask. Other ops may square and add them, and the order and format of that are open.
 bool takes_masks(const OpDef& op) {
   return op.kind == FusionKind::kElementwise || op.kind == FusionKind::kBroadcast ||
          op.kind == FusionKind::kInjective || is_exact_op(op) || op.name == "softmax" ||
          op.name == "log_softmax";
 }
 
-/// The numbers stay in a range where no order of the sums inside an op overflows.
+/// Checks that the numbers stay in a range where no order of the sums inside an op overflows.
 Status check_range(const OpDef& op, const std::vector<const Known*>& args,
                    const std::vector<Known>& results) {
   double largest = 0;
@@ -171,7 +172,7 @@ Status check_range(const OpDef& op, const std::vector<const Known*>& args,
   return {};
 }
 
-/// All evaluations agree as far as a comparison needs it.
+/// Checks that all evaluations agree as far as a comparison requires.
 Status check_agreement(const OpDef& op, const Known& known) {
   std::vector<double> right = elements(known.type, *known.right);
   if (!is_float(known.type->dtype)) {
@@ -195,7 +196,7 @@ Status check_agreement(const OpDef& op, const Known& known) {
   return {};
 }
 
-/// A jump is far from operands that are as wrong as they are allowed to be.
+/// Checks that a jump is far from operands with their largest allowed error.
 Status check_jumps(const OpDef& op, const Attrs& attrs, const std::vector<const Known*>& args,
                    const std::vector<Known>& results, std::mt19937_64& next) {
   std::vector<TypeId> in, out;
@@ -225,7 +226,7 @@ Status check_jumps(const OpDef& op, const Attrs& attrs, const std::vector<const 
   return {};
 }
 
-/// One evaluation with rounding errors.
+/// Evaluates once with rounding errors.
 Result<Buffers> evaluate_moved(const OpDef& op, const Attrs& attrs,
                                const std::vector<const Known*>& args,
                                const std::vector<TypeId>& types, size_t trial,
@@ -334,7 +335,7 @@ std::vector<double> allowed_errors(const Known& known) {
       if (std::isfinite(error)) seen[k] = std::max(seen[k], error);
     }
   }
-  // Three evaluations may all miss the error of one element, but not that of half of them.
+  // All three evaluations may miss the error of one element, but not that of half of them.
   const Precision precision = precision_of(known.type->dtype);
   const double usual = middle(seen) / 2;
   for (size_t k = 0; k < seen.size(); ++k) {

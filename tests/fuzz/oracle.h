@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The right values of a graph, and how far a correct program may be from them.
+// Computes the right values of a graph, and the allowed error of a correct program.
 //
-// Right values are those of the reference kernels. The distance comes from the graph itself: it is
+// Right values are those of the reference kernels. The error comes from the graph itself: it is
 // evaluated several times with operands and results of every op that rounds moved at random by some
 // units in the last place. Where the evaluations differ, rounding matters, and by as much as they
-// differ. What no rounding reaches (integers, moved elements, a maximum) must be equal.
+// differ. Values without rounding (integers, moved elements, a maximum) must be equal.
 //
 // A graph is refused where such a small movement changes much: a comparison of nearly equal values,
-// the floor of what may be 2.9999 or 3, a quotient by a cancelled difference. Its results are not
+// the floor of a value near an integer, a quotient by a cancelled difference. Its results are not
 // determined, and so are never compared.
 #include "case.h"
 
@@ -24,20 +24,20 @@ struct Known {
 
 Known exact(TypeId type, Bytes data);
 
-/// The results of one op. Errors: those of the reference kernel; kFailedPrecondition when the
-/// results are not determined, or too large to stay so.
+/// Returns the results of one op. Errors: those of the reference kernel; kFailedPrecondition when
+/// the results are not determined, or too large to stay so.
 Result<std::vector<Known>> evaluate_step(const OpDef& op, const Attrs& attrs,
                                          const std::vector<const Known*>& args,
                                          const std::vector<TypeId>& types, uint64_t seed);
-/// Of the rounding errors of a whole graph.
+/// The seed of the rounding errors of a whole graph.
 inline constexpr uint64_t kOracleSeed = 1;
-/// The results of a graph. Errors: as evaluate_step.
+/// Returns the results of a graph. Errors: as evaluate_step.
 Result<std::vector<Known>> evaluate_case(const Case& graph, uint64_t seed);
 
-/// How far each element may be from the right one. Empty: all of them must be equal.
+/// Returns the allowed error of each element. Empty: all of them must be equal.
 std::vector<double> allowed_errors(const Known& known);
-/// "" when `got` is right, else the worst element: "[1,2] is 3 instead of 4, allowed error 1e-6".
-/// NaN equals NaN, an infinity equals itself alone.
+/// Returns "" when `got` is right, else the worst element: "[1,2] is 3 instead of 4, allowed error
+/// 1e-6". NaN equals NaN, an infinity equals itself alone.
 std::string difference(const std::byte* got, const Known& wanted);
 
 }  // namespace byoc::fuzz

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plants faults in a copy of the tree, one at a time, and counts those that byoc_fuzz finds.
 
-Each fault of FAULTS is a mistake that somebody could make: an edit of one or two places. The copy is built once; after
+Each fault of FAULTS is a plausible mistake: an edit of one or two places. The copy is built once; after
 an edit ninja rebuilds what it touches. byoc_fuzz then runs at most --count graphs and is stopped at the first fault
 that the program without the edit does not have.
 
@@ -42,7 +42,7 @@ DNNL_PLAN, DNNL = "plugins/onednn/plan.cc", "plugins/onednn/primitives/"
 LLVM_OPS, LLVM_MEMORY = "plugins/llvm/values/ops.cc", "plugins/llvm/values/memory.cc"
 
 FAULTS = [
-    # Passes and the memory plan.
+    # Faults in passes and the memory plan.
     Fault("plan_memory: sizes are rounded down to the alignment", PLAN,
           "(static_cast<uint64_t>(bytes) + kAlign - 1) / kAlign * kAlign", "static_cast<uint64_t>(bytes) / kAlign * kAlign"),
     Fault("executable: a value that is two results is written once", "core/codegen/executable.cc",
@@ -62,7 +62,7 @@ FAULTS = [
           "return constant->data->size() == std::get<Constant>(y.kind).data->size();",
           ((EQUAL, "hash = mix(mix(hash, std::hash<const void*>()(constant->data)), node.types[0].id());",
             "hash = mix(mix(hash, constant->data->size()), node.types[0].id());"),)),
-    Fault("merge_equal_nodes: outputs of one node are not told apart", EQUAL,
+    Fault("merge_equal_nodes: outputs of one node are not distinguished", EQUAL,
           "return std::ranges::equal(to_.args(x), to_.args(y));",
           "return std::ranges::equal(to_.args(x), to_.args(y), {}, &ValueId::node, &ValueId::node);",
           ((EQUAL, "hash = mix(mix(hash, arg.node), arg.output);", "hash = mix(hash, arg.node);"),)),
@@ -85,7 +85,7 @@ FAULTS = [
           "if (call_.attrs->i(\"axis\") != 1 && call_.attrs->i(\"axis\") != -3) return false;", ""),
     Fault("group_kernels: a value that is read twice is let into one reader's kernel", "core/codegen/group_kernels.cc",
           "    if (producer.readers != kernel || kernel == kMixed) {", "    if (kernel == kMixed) {"),
-    # onednn.
+    # Faults in onednn.
     Fault("onednn: the residual is not copied before a sum", DNNL_PLAN, "  if (built.sum < 0) return;", "  return;"),
     Fault("onednn: memory that a later unit reads is taken over", DNNL_PLAN,
           "if (is_result || last_reader_[static_cast<size_t>(value)] != unit)", "if (is_result)"),
@@ -120,7 +120,7 @@ FAULTS = [
           "static_cast<float>(attrs.f(\"alpha\", 1.0))", "static_cast<float>(attrs.f(\"alpha\", 1.0) * 0 + 1)"),
     Fault("onednn: max pooling in blocks loses NaN", DNNL + "pool.cc",
           "most = (cell > most) | (cell != cell) ? cell : most;", "most = cell > most ? cell : most;"),
-    # llvm, and the tensor expressions that it compiles.
+    # Faults in llvm, and in the tensor expressions that it compiles.
     Fault("llvm: round takes halves away from zero", LLVM_OPS, "llvm::Intrinsic::roundeven", "llvm::Intrinsic::round"),
     Fault("llvm: not_equal is false for NaN", LLVM_OPS, "llvm::CmpInst::FCMP_UNE", "llvm::CmpInst::FCMP_ONE"),
     Fault("llvm: unsigned integers are compared as signed ones", LLVM_OPS,
@@ -177,12 +177,12 @@ class Copy:
                        stdout=subprocess.DEVNULL)
 
     def make(self):
-        """None, or what the compiler says."""
+        """Builds the copy; returns None, or the compiler's errors."""
         done = subprocess.run(["nice", "ninja", "-C", self.build, f"-j{self.jobs}", "byoc_fuzz"], capture_output=True, text=True)
         return None if done.returncode == 0 else done.stdout
 
     def keep(self):
-        """Keeps the program and the plugins without an edit: what they report too is no planted fault."""
+        """Keeps the program and the plugins without an edit: a fault that they report as well is not a planted one."""
         shutil.rmtree(self.clean, ignore_errors=True)
         shutil.copytree(self.build / "lib/byoc/plugins", self.clean / "plugins")
         shutil.copy(self.build / "bin/byoc_fuzz", self.clean)
@@ -193,7 +193,7 @@ class Copy:
         return subprocess.run(command, capture_output=True).returncode != 0
 
     def fuzz(self, arguments):
-        """The first fault that is not in the tree without the edit, as (seed, text), or None; the number of graphs."""
+        """Returns the first fault that is not in the tree without the edit, as (seed, text), or None; the number of graphs."""
         command = ["nice", self.build / "bin/byoc_fuzz", "--most-faults", "0", "--jobs", str(self.jobs), *arguments]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         found, graphs = None, 0

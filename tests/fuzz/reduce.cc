@@ -19,7 +19,7 @@ void replace(Case& graph, const std::function<Ref(Ref)>& now) {
   for (Ref& result : graph.results) result = now(result);
 }
 
-/// All values of the steps, by the reference kernels. Nothing when they are not determined.
+/// Returns all values of the steps, by the reference kernels. Nothing when they are not determined.
 std::optional<std::vector<std::vector<Known>>> step_values(const Case& graph) {
   Case all = graph;
   all.results.clear();
@@ -58,7 +58,7 @@ class Reducer {
  private:
   bool is_over() const { return best_.tries >= most_tries_ || process::interrupted(); }
 
-  /// Keeps the graph when it fails as the first one did.
+  /// Keeps the graph when it fails in the same way as the first one.
   bool try_graph(const Case& graph) {
     if (is_over()) return false;
     ++best_.tries;
@@ -87,7 +87,7 @@ class Reducer {
     return smaller;
   }
 
-  /// Steps [begin, end) become parameters with the right values.
+  /// Replaces steps [begin, end) by parameters with the right values.
   bool cut(size_t begin, size_t end) {
     auto values = step_values(best_.graph);
     if (!values) return false;
@@ -104,7 +104,7 @@ class Reducer {
       }
       return at->second;
     });
-    // What was a result and is a parameter now says nothing.
+    // A former result that is now a parameter has no information.
     std::erase_if(graph.results, [](Ref result) { return result.is_leaf; });
     if (graph.results.empty()) return false;
     graph = without_unused(graph);
@@ -127,7 +127,7 @@ class Reducer {
     return smaller;
   }
 
-  /// Uses of a step's result become uses of an operand of the same type.
+  /// Replaces uses of a step's result by uses of an operand of the same type.
   bool bypass_steps() {
     bool smaller = false;
     for (size_t k = best_.graph.steps.size(); k-- > 0;) {
@@ -149,8 +149,8 @@ class Reducer {
     return smaller;
   }
 
-  /// `graph` with every extent `from` of a leaf made `to`, and with attributes of that value too
-  /// when `attrs` is set.
+  /// Returns `graph` with every extent `from` of a leaf made `to`, and with attributes of that
+  /// value too when `attrs` is set.
   static std::optional<Case> resized(Case graph, int64_t from, int64_t to, bool attrs) {
     for (Leaf& leaf : graph.leaves) {
       Shape shape = leaf.type->shape;
@@ -179,7 +179,7 @@ class Reducer {
     return typed.ok() ? std::optional(*std::move(typed)) : std::nullopt;
   }
 
-  /// The elements of a leaf that are inside of smaller extents.
+  /// Returns the elements of a leaf that are inside of smaller extents.
   static Bytes first_part(const Leaf& leaf, const std::vector<int64_t>& old, TypeId type) {
     std::vector<double> from = elements(leaf.type, *leaf.data), to;
     std::vector<int64_t> now = static_extents(type->shape);

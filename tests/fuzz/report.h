@@ -12,13 +12,14 @@ struct Fault {
   Outcome outcome;
 };
 
-/// The command that makes and runs the graph of the fault again.
+/// Returns the command that makes and runs the graph of the fault again.
 std::string command_of(const Fault& fault);
-/// "relu add": the ops of a graph, in order.
+/// Returns the ops of a graph, in order: "relu add".
 std::string ops_of(const Case& graph);
-/// Writes a replay folder with the inputs and the right outputs, beside them model.ir for other
-/// commands, and fault.txt with what differs and how to repeat it. The folder has the graph as it
-/// is, so its plugin is the reference, and `byoc replay FOLDER --plugin ID` partitions it.
+/// Writes a replay folder with the inputs and the right outputs, and into it model.ir for other
+/// commands, and fault.txt with the difference and the command to repeat it. The folder has the
+/// graph unchanged, so its plugin is the reference, and `byoc replay FOLDER --plugin ID` partitions
+/// it.
 Status write_fault(const Fault& fault, const Case& reduced, const std::string& folder);
 
 }  // namespace byoc::fuzz

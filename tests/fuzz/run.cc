@@ -21,7 +21,7 @@ Result<std::vector<Tensor>> outputs_of(const Session& session) {
   std::vector<Tensor> out;
   for (const NamedTensor& named : session.outputs()) {
     BYOC_TRY(Tensor tensor, Tensor::make(named.type));
-    // A NaN as a float, and no small number as an integer.
+    // These bytes are a NaN as a float, and no small number as an integer.
     if (tensor.size_bytes() > 0) std::memset(tensor.data(), 0xff, tensor.size_bytes());
     out.push_back(std::move(tensor));
   }
@@ -51,7 +51,7 @@ Outcome compare(const std::vector<Tensor>& got, const std::vector<Known>& wanted
   return {};
 }
 
-/// Tensors of zeros, which are indices that every gather has.
+/// Returns tensors of zeros, which are valid indices of every gather.
 Result<std::vector<Tensor>> zeros_like(const std::vector<Tensor>& tensors) {
   std::vector<Tensor> out;
   for (const Tensor& tensor : tensors) {
@@ -92,7 +92,7 @@ Result<Outcome> compile_and_run(const Case& graph, const Configuration& configur
   return run_and_compare(*session, std::move(inputs), wanted);
 }
 
-/// "wrong\nresult 0: ...", to cross a pipe.
+/// Writes "wrong\nresult 0: ...", which is sent through a pipe.
 std::string to_text(const Outcome& outcome) {
   return cat(static_cast<int>(outcome.kind), "\n", outcome.what);
 }

@@ -13,9 +13,9 @@ struct Configuration {
   int level = 2;
   uint32_t threads = 1;
 };
-/// "--compiler onednn,llvm -O2 --threads 1", as the commands of byoc take it.
+/// Returns "--compiler onednn,llvm -O2 --threads 1", options of byoc's commands.
 std::string flags_of(const Configuration& configuration);
-/// Every order of every subset of the shipped plugins, at all levels.
+/// Returns every order of every subset of the shipped plugins, at all levels.
 std::vector<Configuration> all_configurations();
 
 struct Outcome {
@@ -28,7 +28,7 @@ std::string_view kind_name(Outcome::Kind kind);
 
 /// Makes load_plugins search this folder instead of the build's.
 void set_plugin_folder(std::string folder);
-/// The plugins of the build. To be called in a child process: plugins may start threads.
+/// Returns the plugins of the build. To be called in a child process: plugins may start threads.
 std::shared_ptr<const PluginSet> load_plugins();
 
 /// Runs the graph three times in one context: on its inputs, on zeros, and on its inputs again. The
@@ -36,7 +36,7 @@ std::shared_ptr<const PluginSet> load_plugins();
 /// before each run.
 Outcome check(const Case& graph, const Configuration& configuration,
               const std::vector<Known>& wanted, const std::shared_ptr<const PluginSet>& plugins);
-/// The same in a process of its own, so that a crash or a hang is an outcome.
+/// Does the same in a separate process, so that a crash or a hang is an outcome.
 Outcome check_in_child(const Case& graph, const Configuration& configuration, uint32_t timeout_s);
 
 }  // namespace byoc::fuzz

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs in the shapes of convolutional networks, of transformers, and of neither.
+// Graphs in the style of convolutional networks, of transformers, and of neither.
 #include <algorithm>
 
 #include "grow.h"
@@ -29,7 +29,7 @@ void noise_now_and_then(Grower& g) {
   if (g.chance(0.15)) g.twin();
 }
 
-/// A parameter that is constant in most models.
+/// Returns a parameter that is constant in most models.
 Ref weights(Grower& g, std::vector<int64_t> dims, Domain domain = {-1, 1}) {
   return g.weight(TensorType{g.main_dtype(), make_shape(dims)}, domain);
 }
@@ -152,7 +152,7 @@ Ref norm(Grower& g, Ref x) {
   return g.then("layer_norm", {x, weights(g, {d}, {0.5, 2}), weights(g, {d})});
 }
 
-/// [b, t, d] -> [b, heads, t, d / heads]
+/// Splits [b, t, d] into [b, heads, t, d / heads].
 Ref heads_of(Grower& g, Ref x, int64_t heads) {
   const int64_t b = g.dim(x, 0), t = g.dim(x, 1), d = g.dim(x, 2);
   Ref y = g.then("reshape", {x}, {{"shape", Ints{b, t, heads, d / heads}}});
@@ -248,8 +248,8 @@ Case grown(uint64_t seed, Style style) {
 
 }  // namespace
 
-// Steps are checked as they are added, with other rounding errors than the whole graph: one in
-// fifty is found to be near a decision then, and another graph takes its place.
+// Checks steps as they are added, with other rounding errors than the whole graph: one in fifty is
+// found to be near a decision then, and another graph replaces it.
 Case random_case(uint64_t seed, Style style) {
   for (uint64_t attempt = 0;; ++attempt) {
     Case graph = grown(seed + (attempt << 40), style);

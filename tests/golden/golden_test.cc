@@ -15,15 +15,15 @@ namespace {
 
 const std::string kFolder = BYOC_TEST_DATA "/golden";
 
-// Of the build's plugins, or one of the selective ones (tests/support/plugins).
+// Returns the file of one of the build's plugins, or of a selective one (tests/support/plugins).
 std::string plugin_file(const std::string& id) {
   std::string file = cat("libbyoc_", id, ".so"), built = cat(BYOC_PLUGIN_DIR "/", file);
   return std::filesystem::exists(built) ? built
                                         : cat(BYOC_BUILD_DIR "/tests/support/plugins/", file);
 }
 
-// The plugins a case names are its compilers, in that order; those that may, are its default
-// codegens.
+// Makes the plugins that a case names its compilers, in that order; those with the flag become its
+// default codegens.
 PassContext context_for(const std::vector<GoldenPlugin>& plugins) {
   PassContext context;
   if (plugins.empty()) return context;
@@ -100,7 +100,7 @@ TEST(GoldenRunner, SeesASecondRunThatChangesMore) {
 TEST(GoldenRunner, ComparesErrors) {
   EXPECT_EQ(result_of("// pass: fail\nfn main() { return }\n// ---- error\non purpose\n"), "");
   EXPECT_NE(result_of("// pass: fail\nfn main() { return }\n// ---- error\nby chance\n")
-                .find("does not say"),
+                .find("does not contain"),
             std::string::npos);
   EXPECT_EQ(result_of("// pass: same\nfn main() { return }\n// ---- error\nx"),
             "no error, expected one with: x");

@@ -16,7 +16,7 @@ DECLARATION = re.compile(r"\([^)\"]*\)\s*(?:const)?\s*(?:\{|$)|\(\s*\)")  # of a
 
 
 def faults_of(text):
-    """The static variables in `text` that a scope may own."""
+    """Returns the static variables in `text` that a scope may own."""
     found = []
     for match in VARIABLE.finditer(text):
         value = match.group(1)

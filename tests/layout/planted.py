@@ -25,7 +25,7 @@ def private_include(root):
 
 
 def cycle(root):
-    """An arrow back that the table allows is a cycle all the same."""
+    """Plants an arrow back that the table allows; it is a cycle nevertheless."""
     plant_include(root, "core/te/schedule/state.h", "core/te/lower/tensorize.h")
     table = root / "docs/rooms.md"
     lines = table.read_text().splitlines()

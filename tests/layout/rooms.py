@@ -16,7 +16,7 @@ OUTSIDE = ("llvm/", "lld/", "op_families.inc", "onnx_rows.inc", "support/paths.h
 
 
 def read_table(root):
-    """Room -> (rooms it may include, whether it may hold any number of sources)."""
+    """Returns room -> (rooms it may include, whether it may hold any number of sources)."""
     rooms = {}
     for line in (root / "docs/rooms.md").read_text().splitlines():
         cells = [cell.strip() for cell in line.split("|")[1:-1]]
@@ -32,7 +32,7 @@ def room_of(folder, rooms):
 
 
 def target_of(include, source, root):
-    """The file that a quoted include names, as a path from `root`; None when there is none."""
+    """Returns the file that a quoted include names, as a path from `root`; None when there is none."""
     plugin = "/".join(source.split("/")[:2])
     for path in (f"include/{include}", include, f"{plugin}/{include}"):
         if (root / path).is_file():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that what `byoc explain` says of a model is what `byoc compile` makes of it.
+"""Checks the report of `byoc explain` on a model against the result of `byoc compile`.
 
     python3 explained.py MODEL --byoc build/bin/byoc --compiler onednn,llvm --shape N=1
 
@@ -43,7 +43,7 @@ def attribute(attrs, name):
 
 
 def read_functions(text):
-    """name -> (plugin, composite, [(op or @function, loc)])."""
+    """Returns name -> (plugin, composite, [(op or @function, loc)])."""
     functions, nodes = {}, None
     for line in text.splitlines():
         begins = FUNCTION.match(line)
@@ -60,7 +60,7 @@ def read_functions(text):
 
 
 def ops_of(functions, name):
-    """(op, node, composite) of a function and of the composites that it calls."""
+    """Yields (op, node, composite) of a function and of the composites that it calls."""
     _, composite, nodes = functions[name]
     for op, loc in nodes:
         if op.startswith("@"):
@@ -70,7 +70,7 @@ def ops_of(functions, name):
 
 
 def explained_functions(explained):
-    """function -> its plugin, its ops, and those that come from no op of the model."""
+    """Returns function -> its plugin, its ops, and those that come from no op of the model."""
     plugins, ops, added = {}, defaultdict(Counter), defaultdict(Counter)
     for row in explained["ops"]:
         for run in row["runs"]:
@@ -100,7 +100,7 @@ def wrong_ops(functions, explained):
 
 
 def read_manifest(path):
-    """The JSON after the header of 64 bytes; bytes 24 to 31 hold its size (runtime/artifact/artifact.cc)."""
+    """Returns the JSON after the header of 64 bytes; bytes 24 to 31 hold its size (runtime/artifact/artifact.cc)."""
     data = Path(path).read_bytes()
     (size,) = struct.unpack_from("<Q", data, 24)
     return json.loads(data[64:64 + size])

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what a plugin takes of a model, and what it runs for it.
+"""Checks which ops of a model a plugin takes, and the kernels that it runs for them.
 
     python3 taken.py MODEL --byoc build/bin/byoc --plugin onednn --taken matmul softmax --regions 1
     python3 taken.py MODEL --byoc build/bin/byoc --plugin onednn --inside erf=gelu_erf_pieces --shape N=1
 
 --taken OP...       every such op, of which there is at least one, is the plugin's
---inside OP=PART    every such op, of which there is at least one, stands in a composite whose name ends in PART
+--inside OP=PART    every such op, of which there is at least one, is in a composite whose name ends in PART
 --regions N         the plugin has so many regions, and no other plugin has any
 --reorders N        its kernels reorder at most N times, by the text with which they describe themselves
 """

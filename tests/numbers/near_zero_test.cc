@@ -26,13 +26,13 @@ Real sigmoid(Real x) { return 1 / (1 + std::exp(-x)); }
 Real softplus(Real x) { return std::log1p(std::exp(x)); }
 Real expm1_below_zero(Real x) { return x < 0 ? std::expm1(x) : x; }
 
-/// A unit in the last place of 1, of which gelu's definition loses up to a few: x (1 + erf(x/√2)) is
-/// a difference of nearly equal numbers far below 0. ONNX defines it so, and so it is computed by
-/// numpy in f32.
+/// The tolerance is a unit in the last place of 1, of which gelu's definition loses up to a few: x
+/// (1 + erf(x/√2)) is a difference of nearly equal numbers far below 0. ONNX defines it so, and
+/// numpy in f32 computes it so.
 constexpr double kUnit = FLT_EPSILON;
 
-// Four units are what a few operations in f32 lose. elu and mish: e^x - 1 below -1/16 and a quotient
-// above -1 lose up to four bits by onednn.
+// A few operations in f32 lose four units. elu and mish: e^x - 1 below -1/16 and a quotient above
+// -1 lose up to four bits in onednn.
 const Function kFunctions[] = {
     {"log", "log(x)", [](Real x) { return std::log(x); }, 4},
     {"exp", "exp(x)", [](Real x) { return std::exp(x); }, 8},
@@ -65,7 +65,8 @@ const Function kFunctions[] = {
     {"reciprocal", "reciprocal(x)", [](Real x) { return 1 / x; }, 1},
 };
 
-/// Both sides of 0 and of 1 from 1e-7 off on, both sides of multiples of pi, and the tails.
+/// Returns operands on both sides of 0 and of 1 from a distance of 1e-7 on, on both sides of
+/// multiples of pi, and in the tails.
 std::vector<float> operands() {
   std::vector<float> out = {0.0f, 1.0f};
   for (double distance = 1e-7; distance < 0.9; distance *= 1.19) {
@@ -102,7 +103,7 @@ class NearZero : public testing::TestWithParam<Function> {
     for (size_t k = 0; k < x.size(); ++k) {
       const Real right = GetParam().f(x[k]);
       if (!std::isfinite(static_cast<float>(right))) continue;  // special_values_test.cc
-      // Below FLT_MIN digits are lost by definition, and times x after that.
+      // Below FLT_MIN digits are lost by definition, and so are those of a product with x.
       const Real ulp = std::max(std::abs(right), Real(FLT_MIN)) * Real(FLT_EPSILON);
       const Real allowed = GetParam().ulps * ulp + GetParam().of_operand * std::abs(Real(x[k])) +
                            Real(FLT_MIN) * std::max(Real(1), std::abs(Real(x[k])));
@@ -127,8 +128,8 @@ TEST_P(NearZero, IsAsExactAsElsewhere) {
 INSTANTIATE_TEST_SUITE_P(Functions, NearZero, testing::ValuesIn(kFunctions),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// x_i - m - ln sum e^(x_j - m): where one x is far above the others its result is near 0, and as
-// exact as the sum of small numbers that it is: a unit of 1 is lost there by each plugin.
+// log_softmax is x_i - m - ln sum e^(x_j - m). Where one x is far above the others its result is
+// near 0, and as exact as the sum of small numbers that it is: each plugin loses a unit of 1 there.
 TEST(NearZero, LogSoftmaxIsAsExactAsOneIs) {
   const std::vector<float> rows = {0, -3, -9, 0, -20, -30, 5, 5, 5, 1e-3f, 0, -1e-3f, 0, -1, 40};
   auto plugins = built_plugins();

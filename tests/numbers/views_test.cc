@@ -17,8 +17,8 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-/// oneDNN's cache gives a primitive that was made for other strides to whoever comes next, so that
-/// the order of tests would decide what they see.
+/// Turns oneDNN's cache of primitives off. It returns a primitive that was made for other strides,
+/// so that results would depend on the order of tests.
 class WithoutPrimitiveCache : public testing::Environment {
  public:
   void SetUp() override { setenv("DNNL_PRIMITIVE_CACHE_CAPACITY", "0", 1); }
@@ -35,7 +35,8 @@ struct View {
   }
 };
 
-/// All orders of the dims of each base; extents are 1, odd, and a multiple of the vectors' width.
+/// Returns all orders of the dims of each base; extents are 1, odd, and a multiple of the vectors'
+/// width.
 std::vector<View> views() {
   const std::vector<Dims> kBases = {{1, 5, 16},    {5, 1, 16},    {5, 16, 1},    {3, 5, 16},
                                     {1, 5, 4, 16}, {5, 1, 16, 4}, {5, 16, 1, 3}, {2, 5, 16, 1}};
@@ -62,7 +63,7 @@ std::string list(const Dims& dims) {
 /// A program with a parameter per shape, and the values that it is run on.
 class Graph {
  public:
-  /// The parameter of that shape; different shapes have different values.
+  /// Returns the parameter of that shape; different shapes have different values.
   std::string param(const std::string& kind, const Dims& dims) {
     auto [at, is_new] = names_.try_emplace({kind, dims}, cat("%", kind, names_.size()));
     if (!is_new) return at->second;
@@ -95,7 +96,7 @@ class Graph {
   int nodes_ = 0;
 };
 
-/// The cells of a view, row by row.
+/// Returns the cells of a view, row by row.
 std::vector<float> seen(const View& view, const std::vector<float>& base) {
   Dims dims = view.dims(), strides(dims.size());
   for (size_t d = 0; d < dims.size(); ++d) {
@@ -112,7 +113,8 @@ std::vector<float> seen(const View& view, const std::vector<float>& base) {
   return out;
 }
 
-/// Results are rounded once, or within a few units in the last place of a result of about 1.
+/// Expects results that are rounded once, or within a few units in the last place of a result of
+/// about 1.
 void expect_near(const std::vector<float>& got, const std::vector<float>& wanted,
                  const std::string& what) {
   ASSERT_EQ(got.size(), wanted.size()) << what;
@@ -137,8 +139,8 @@ const BinaryOp kBinary[] = {
 
 class OnednnViews : public testing::TestWithParam<BinaryOp> {
  protected:
-  /// The view's op with a scalar, with a vector along the last dim, and with an operand of its own
-  /// shape.
+  /// Adds the view's op with a scalar, with a vector along the last dim, and with an operand of the
+  /// same shape.
   void add(const View& view) {
     std::string base = graph_.param("x", view.base);
     std::string x = graph_.node(cat("transpose(", base, ") {perm=[", list(view.perm), "]}"));
@@ -205,7 +207,7 @@ const UnaryOp kUnary[] = {
     {"rsqrt(x)", [](double x) { return 1 / std::sqrt(x); }},
 };
 
-// Each function of a view of its own, all in one graph.
+// Computes each function on a separate view, all in one graph.
 TEST(OnednnViews, AreReadByFunctionsWhateverTheStrideOfADimOfOne) {
   Graph graph;
   std::vector<std::vector<float>> wanted;
@@ -242,7 +244,7 @@ const Comparison kComparisons[] = {
     {"less_equal", [](float x, float y) { return x <= y; }},
 };
 
-// Truths lie in another order than the operand: byte by byte in that of the result.
+// Results of comparisons are in another order than the operand: byte by byte in that of the result.
 TEST(OnednnViews, AreComparedInTheOrderOfTheResult) {
   Graph graph;
   std::vector<std::vector<int>> wanted;
@@ -273,7 +275,7 @@ TEST(OnednnViews, AreComparedInTheOrderOfTheResult) {
   }
 }
 
-// The fault as it was reported: 79 of 80 values were 0.
+// Repeats the reported fault: 79 of 80 values were 0.
 TEST(OnednnViews, TransposeThenMultiplyByAScalar) {
   auto plugins = built_plugins();
   Executable onednn =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Artifacts of the onednn plugin: graphs and keys of weights, made runnable by the oneDNN that is
-// there when they are loaded; and the packed weights, which sessions share.
+// Artifacts of the onednn plugin: graphs and keys of weights, which the loaded oneDNN makes
+// runnable; and the packed weights, which sessions share.
 #include <gmock/gmock.h>
 
 #include "byoc/pass/passes.h"
@@ -34,7 +34,7 @@ ExternalModule& onednn_module(Executable& executable) {
   return none;
 }
 
-/// x * w, w of n x n random numbers.
+/// Returns x * w, w of n x n random numbers.
 IRModule product(int64_t n) {
   IRModule module = parse(cat("fn main(%x: f32[3,", n, "], %w: f32[", n, ",", n,
                               "]) { %0 = matmul(%x, %w)  %1 = relu(%0)  return %1 }"));
@@ -102,7 +102,7 @@ TEST(OnednnArtifact, OfAnotherFormatIsRefused) {
               HasSubstr("stale-artifact"));
 }
 
-// Whatever the machine has: oneDNN generates code for SSE4.1 alone when told so.
+// On any machine, oneDNN generates code for SSE4.1 alone when the variable requires it.
 TEST(OnednnArtifact, RunsOnAnOlderProcessorThanItWasCompiledFor) {
   Byoc byoc;
   std::string model = std::string(BYOC_TEST_DATA) + "/models/digits/model.onnx";
@@ -138,7 +138,7 @@ TEST(OnednnPackedWeights, AreSharedBySessionsAndFreedWithTheLast) {
   auto plugins = built_plugins();
   auto first = *Session::load(executable, plugins);
   const int64_t one = host_counts().packed - before;
-  EXPECT_GT(one, 0) << "nothing is packed, the test would show nothing";
+  EXPECT_GT(one, 0) << "nothing is packed, so the test has no effect";
   auto second = *Session::load(executable, plugins);
   EXPECT_EQ(host_counts().packed - before, one) << "the second session made copies of its own";
   first.reset();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of post-ops and its reader: where a chain is cut, and what stands for an op inside it.
+// The table of post-ops and its reader: where a chain is cut, and the functions that replace an op
+// inside it.
 #include "region/chain.h"
 
 #include <gmock/gmock.h>
@@ -11,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// Posts on a value, by their ops; "add" and the other binary ops read value 7 as well.
+/// Makes posts on a value, by their ops; "add" and the other binary ops read value 7 as well.
 class Posts {
  public:
   explicit Posts(std::initializer_list<const char*> ops) {
@@ -102,7 +103,7 @@ TEST(OnednnChain, WritesHardSigmoidAsALineAndAClipAfterTheCutToo) {
   EXPECT_THAT(ops_of(chain.rest), ElementsAre("elu", "affine", "clip"));
 }
 
-// The table of README.md: post-ops that lose NaN.
+// Tests the table of README.md: post-ops that lose NaN.
 TEST(OnednnChain, IsCutBeforeAnOpThatLosesNanWhereTheRulesKeepIt) {
   for (const char* op : {"relu", "clip", "maximum", "minimum"}) {
     Posts posts{"add", "tanh", op, "add"};
@@ -115,7 +116,7 @@ TEST(OnednnChain, IsCutBeforeAnOpThatLosesNanWhereTheRulesKeepIt) {
   EXPECT_THAT(ops_of(posts.read({.keeps_nan = true}).rest), ElementsAre("affine", "clip"));
 }
 
-// Graphs from artifacts: no pattern has let them through.
+// Graphs from artifacts have not been matched by a pattern.
 TEST(OnednnChain, RefusesWhatTheTableDoesNotHave) {
   EXPECT_EQ(refusal_of(Posts{"relu", "log"}), "log as a post-op is not wired up");
   Posts without_operand{"add"};

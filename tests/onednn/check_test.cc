@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Broken invariants of the onednn plugin: a status, and the process goes on.
+// A broken invariant of the onednn plugin becomes a status, and the process goes on.
 #include "plugins/onednn/library/check.h"
 
 #include <gmock/gmock.h>

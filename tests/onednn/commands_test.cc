@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What users are told of how onednn runs their ops, and that they get the right values from it.
+// Messages to users about how onednn runs their ops, and the right values from it.
 #include "byoc/runtime/tensor.h"
 #include "plugins/onednn/library/implementations.h"
 #include "support/paths.h"
@@ -18,7 +18,7 @@ constexpr const char* kConv = R"(fn main(%x: f32[1,16,8,8], %w: f32[16,16,3,3]) 
   return %2
 })";
 
-/// The text after `before`, up to a space or a comma.
+/// Returns the text after `before`, up to a space or a comma.
 std::string word_after(const std::string& text, const std::string& before) {
   size_t at = text.find(before);
   if (at == text.npos) return "";
@@ -53,7 +53,7 @@ TEST(ExplainOnednn, SaysThatWeightsGivenAtRunTimeAreReorderedInTheCall) {
               Not(HasSubstr("run time")));
 }
 
-// Nothing is folded at -O0: what the plugin gets is the graph as it was read.
+// At -O0 no op is folded: the plugin gets the graph that was read.
 TEST(RunOnednn, GivesTheSameWithoutOptimisation) {
   Byoc byoc;
   for (const char* model : {"digits", "blocks/resnet_basic_bn", "blocks/transformer_17"}) {
@@ -66,7 +66,7 @@ TEST(RunOnednn, GivesTheSameWithoutOptimisation) {
   }
 }
 
-// oneDNN 2.6 gets both of these wrong, 3.x does not: whatever the version, the values are right.
+// oneDNN 2.6 computes both of these wrong, 3.x does not; the plugin's values are right with either.
 TEST(RunOnednn, HonoursBothSlopesOfTwoRelusInOneChain) {
   Byoc byoc;
   std::string model = byoc.write("m.ir", R"(fn main(%x: f32[3,5], %v: f32[5,7]) {

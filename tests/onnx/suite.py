@@ -18,7 +18,7 @@ MOST_SHOWN = 20  # cases of a kind, one line each
 
 
 def pinned(compiler):
-    """{folder: counts} of COMPILER's rows in counts.txt."""
+    """Returns {folder: counts} of COMPILER's rows in counts.txt."""
     counts = {}
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "counts.txt")) as table:
         for line in table:
@@ -29,7 +29,7 @@ def pinned(compiler):
 
 
 def cases(byoc, compiler, folders, more):
-    """{(folder, case): verdict and reason} as the command reports them."""
+    """Returns {(folder, case): verdict and reason} as the command reports them."""
     command = [byoc, "test-onnx", *folders, "--compiler", compiler, "--strict", "--json", *more]
     ran = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     report = json.loads(ran.stdout)

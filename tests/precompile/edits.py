@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Sources are compiled with the headers as they are, not as ccache has them from an earlier edit.
+"""Checks that sources are compiled with the present headers, not with ccache's of an earlier edit.
 
 edits.py TREE FOLDER: builds a small project in FOLDER with the options and the precompiled headers of TREE. Its
 header is edited, a second build folder starts from the header before the edit, and then another edit is made.

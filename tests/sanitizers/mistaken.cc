@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// mistaken leak|overread|freed|overflow|shift: one mistake, for the sanitizers to see. The operands
-// are volatile, so that the compiler neither sees nor removes it.
+// mistaken leak|overread|freed|overflow|shift: makes one mistake, which the sanitizers must report.
+// The operands are volatile, so that the compiler neither detects nor removes it.
 #include <climits>
 #include <cstdio>
 #include <string_view>
@@ -28,7 +28,7 @@ int mistake(std::string_view name) {
 int main(int count, char** arguments) {
   if (count != 2) return 2;
   int result = mistake(arguments[1]);
-  if (arguments[1] != std::string_view("leak"))  // which is seen at the end
+  if (arguments[1] != std::string_view("leak"))  // which is reported at the end
     std::printf("went on with %d\n", result);
   return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code generation of large graphs by the shipped plugins: what is compiled grows with the number of
-// different ops, what is written grows with the graph, and the numbers are right.
+// Code generation of large graphs by the shipped plugins: the compiled code grows with the number
+// of different ops, the artifact grows with the graph, and the numbers are right.
 #include <gtest/gtest.h>
 
 #include "bench/support/onnx_graphs.h"
@@ -28,7 +28,7 @@ struct Compiled {
   uint64_t ops = 0, functions = 0, code_bytes = 0;
 };
 
-// Compiles a graph, and compares what it gives with arithmetic in f64.
+// Compiles a graph, and compares its outputs with arithmetic in f64.
 Compiled compile(Shape shape, uint32_t ops, const std::vector<std::string>& compilers) {
   TempFolder folder;
   std::string path = folder.file("model.onnx");

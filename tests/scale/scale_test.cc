@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs far larger than anyone's, on the stack that every process has: what recurses over the
-// graph does not come back from here. How long it takes is measured by bench/.
+// Graphs far larger than usual, on the default stack of a process: code that recurses over the
+// graph overflows it. bench/ measures the times.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -42,7 +42,8 @@ TEST(AMillionOps, InAChainArePrintedParsedPartitionedAndFreed) {
   Result<IRModule> cut = partition_for(std::move(module), options);
   ASSERT_TRUE(cut.ok()) << cut.status().to_string();
   EXPECT_EQ(count_ops(*cut), kOps);
-  // relu, tanh, exp, relu, ...: tanh, which json takes later, keeps all the others apart.
+  // The ops are relu, tanh, exp, relu, ...: tanh, which json takes later, keeps all the others
+  // apart.
   EXPECT_EQ(cut->functions.size() - 1, (kOps + 2) / 3 + kOps / 3);
 }
 
@@ -66,7 +67,7 @@ TEST(AHundredThousandNodes, OfOnnxFilesGiveWhatArithmeticGives) {
   }
 }
 
-// Chains of additions and products between convolutions are what patterns of residuals and of
+// Makes chains of additions and products between convolutions, which patterns of residuals and of
 // functions in pieces could match in many ways.
 IRModule dense_module(uint32_t ops) {
   IRModule module;
@@ -89,7 +90,8 @@ IRModule dense_module(uint32_t ops) {
   return module;
 }
 
-// Clocks say nothing on a machine that is shared; parts of patterns tried for each op do.
+// The test counts parts of patterns tried for each op, because times on a shared machine are not
+// reliable.
 TEST(MergeComposites, OfOnednnTriesFewPartsOfPatternsForEachOp) {
   for (uint32_t ops : {1000u, 10000u}) {
     PassContext context;

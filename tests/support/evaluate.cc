@@ -36,7 +36,7 @@ Result<Buffers> run_node(const IRModule& module, const Function& function, const
   return unimplemented("an extern cannot be evaluated");
 }
 
-// Recursion as deep as functions call each other, which in tests is not deep.
+// Recurses as deep as functions call each other, which in tests is not deep.
 Result<Buffers> run(const IRModule& module, const Function& function, const Buffers& inputs) {
   std::vector<Buffers> values;
   for (uint32_t k = 0; k < function.nodes.size(); ++k) {

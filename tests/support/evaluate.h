@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Runs modules node by node with the reference kernels: what a module means, for tests of passes.
+// Runs modules node by node with the reference kernels, to compare modules in tests of passes.
 #include "byoc/ir/module.h"
 #include "run_op.h"
 
 namespace byoc::testing {
 
-/// The results of the entry. Annotations pass values on; calls of functions are followed; an extern
-/// is an error (kUnimplemented), because only its plugin knows what it does.
+/// Returns the results of the entry. Annotations pass values on; calls of functions are followed;
+/// an extern is an error (kUnimplemented), because only its plugin can compute it.
 Result<std::vector<Values>> evaluate(const IRModule& module, const std::vector<Values>& inputs);
-/// A tensor of `type` that depends on `seed` alone: floats in [-1, 1), integers in [0, 8), bools.
+/// Returns a tensor of `type` that depends on `seed` alone: floats in [-1, 1), integers in [0, 8),
+/// bools.
 Values random_values(const TensorType& type, uint64_t seed);
-/// One per parameter of the entry.
+/// Returns one tensor per parameter of the entry.
 std::vector<Values> random_inputs(const IRModule& module, uint64_t seed);
-/// Both modules give results within `relative` of the largest on the same random inputs.
+/// Expects both modules to give results within `relative` of the largest on the same random inputs.
 void expect_same_results(const IRModule& a, const IRModule& b, double relative, uint64_t seed = 1);
 
 }  // namespace byoc::testing

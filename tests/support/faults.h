@@ -8,12 +8,12 @@
 
 namespace byoc::test {
 
-/// "faulty_no_entry" -> the path of that plugin.
+/// Returns the path of a broken plugin, such as "faulty_no_entry".
 inline std::string fault_path(const std::string& name) {
   return std::string(BYOC_BUILD_DIR) + "/tests/faults/" + name + "/libbyoc_" + name + ".so";
 }
 
-/// A set of that plugin alone, with the option "fault" when one is given.
+/// Returns a set of that plugin alone, with the option "fault" when one is given.
 inline std::shared_ptr<const PluginSet> load_fault(const std::string& name,
                                                    const std::string& fault = "") {
   PluginSearch search;

@@ -96,7 +96,7 @@ std::vector<Tensor> execute(const Executable& executable, std::shared_ptr<const 
   for (const Tensor& tensor : used) in.push_back(tensor.view());
   for (const NamedTensor& output : (*session)->outputs()) {
     outputs.push_back(*Tensor::make(output.type));
-    // NaN in each float: an output that is not written in full shows.
+    // NaN in each float makes an output visible that is not written in full.
     std::memset(outputs.back().data(), 0xFF, outputs.back().size_bytes());
   }
   for (const Tensor& tensor : outputs) out.push_back(tensor.view());

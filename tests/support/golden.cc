@@ -15,7 +15,7 @@ std::string_view trim(std::string_view text) {
   return text.substr(from, text.find_last_not_of(" \t\r\n") - from + 1);
 }
 
-// What follows `name` on its line, without a remark "why: ..." behind it.
+// Returns the text after `name` on its line, without a remark "why: ..." after it.
 std::optional<std::string_view> header(std::string_view text, std::string_view name) {
   size_t at = text.find(name);
   if (at == std::string_view::npos) return std::nullopt;
@@ -24,7 +24,7 @@ std::optional<std::string_view> header(std::string_view text, std::string_view n
   return trim(line.substr(0, line.find("why:")));
 }
 
-// "a ops=relu,add refuse=tanh".
+// Parses "a ops=relu,add refuse=tanh".
 GoldenPlugin parse_plugin(std::string_view line) {
   std::stringstream words{std::string(line)};
   GoldenPlugin out;
@@ -58,7 +58,7 @@ Status check_error(const Status& status, std::string_view expected) {
   if (status.ok()) return invalid(cat("no error, expected one with: ", expected));
   std::string text = status.to_string();
   if (text.find(expected) != std::string::npos) return {};
-  return invalid(cat("the error does not say \"", expected, "\":\n", text));
+  return invalid(cat("the error does not contain \"", expected, "\":\n", text));
 }
 
 }  // namespace

@@ -30,9 +30,9 @@ Result<GoldenCase> parse_golden(std::string_view text);
 /// Runs the comma-separated passes on a module.
 using RunPasses = std::function<Result<IRModule>(IRModule, const std::string& passes)>;
 /// Checks that the passes turn input into expected, that they change nothing when run again, and
-/// that the result prints and parses back equal. The message holds what came out instead.
+/// that the result prints and parses back equal. The message holds the actual result.
 Status check_golden(const GoldenCase& golden, const OpRegistry& ops, const RunPasses& run);
-/// All *.ir under `folder`, relative to it, sorted.
+/// Returns all *.ir under `folder`, relative to it, sorted.
 std::vector<std::string> golden_files(const std::string& folder);
 
 }  // namespace byoc

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Runs one op's inference and reference kernel on small tensors written down in a test.
+// Runs one op's inference and reference kernel on small tensors written in a test.
 #include <gmock/gmock.h>
 
 #include "byoc/op/registry.h"
@@ -24,23 +24,26 @@ inline TensorType type_of(DType dtype, const std::vector<int64_t>& dims) {
   return {dtype, make_shape(dims)};
 }
 
-/// The bytes of a tensor of `values.type`, and back.
+/// Returns the bytes of a tensor of `values.type`, and the reverse.
 std::vector<std::byte> to_bytes(const Values& values);
 Values from_bytes(const TensorType& type, const std::byte* bytes);
 
-/// Completes the attributes, infers, prepares and runs. Every input and output has its own memory
-/// of exactly its size, so that the address sanitizer sees a step outside.
+/// Completes the attributes, infers, prepares and runs. Every input and output has separate memory
+/// of exactly its size, so that the address sanitizer reports an access outside.
 Result<std::vector<Values>> run_op(std::string_view op, const std::vector<Values>& inputs,
                                    Attrs attrs = {});
-/// The only (or first) output; a failure is reported to the test.
+/// Returns the only (or first) output; a failure is reported to the test.
 Values run_op1(std::string_view op, const std::vector<Values>& inputs, Attrs attrs = {});
 
-/// The result types, or the error, as text: "f32[2,3]", "f32[2] i64[2]", "add: dims 2 and 3 ...".
+/// Returns the result types, or the error, as text: "f32[2,3]", "f32[2] i64[2]", "add: dims 2 and 3
+/// ...".
 std::string infer(std::string_view op, const std::vector<TensorType>& inputs, Attrs attrs = {});
 
-/// The same type, and every value within `relative` of the largest expected one, or both NaN.
+/// Expects the same type, and every value within `relative` of the largest expected one, or both
+/// NaN.
 void expect_near(const Values& got, const Values& expected, double relative);
-/// A tolerance that fits the dtype's rounding: a few units in the last place of the largest value.
+/// Returns a tolerance that fits the dtype's rounding: a few units in the last place of the largest
+/// value.
 double rounding(DType dtype);
 inline void expect_close(const Values& got, const Values& expected) {
   expect_near(got, expected, rounding(expected.type.dtype));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A folder of one test's own, gone with it, and whole files in and out of it.
+// A folder that belongs to one test and is deleted with it; reads and writes whole files in it.
 #include <stdlib.h>
 
 #include <filesystem>

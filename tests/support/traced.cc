@@ -30,7 +30,7 @@ namespace {
   ::_exit(127);
 }
 
-/// "RssAnon:" and the like of a process, in bytes.
+/// Returns "RssAnon:" and similar fields of a process, in bytes.
 uint64_t field(const std::string& status, const std::string& name) {
   size_t at = status.find(name);
   return at == std::string::npos ? 0 : std::stoull(status.substr(at + name.size())) * 1024;
@@ -63,7 +63,7 @@ class Tracer {
     return true;
   }
 
-  /// Looks at why it stopped; the signal, if any, that the thread is to get.
+  /// Returns the signal, if any, that a stopped thread is to get.
   int signal_of(pid_t thread, int status) {
     constexpr int kSyscall = SIGTRAP | 0x80;
     if (status >> 8 == (SIGTRAP | PTRACE_EVENT_CLONE << 8)) ++traced_.threads_started;

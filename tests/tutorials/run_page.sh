@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# run_page.sh PAGE.md PREFIX FOLDER: does what the page says, in FOLDER, with ~/byoc being a copy of the
-# byoc installed at PREFIX and $BYOC_TREE this source tree. The page's code blocks are all there is: what
-# follows ``` says what each means.
+# run_page.sh PAGE.md PREFIX FOLDER: follows the page, in FOLDER, with ~/byoc being a copy of the
+# byoc installed at PREFIX and $BYOC_TREE this source tree. The page's code blocks are all its input; the
+# words after ``` give the kind of each.
 #   ```cpp main.cc     a language and a file name: the file is written
 #   ```sh              the commands are run, and must succeed; "sh fails": and must fail
-#   ```text            must be what the commands before it printed; a line "..." stands for any lines,
+#   ```text            must be what the commands before it printed; a line "..." matches any lines,
 #                      "..." in a line for any text
 set -euo pipefail
 BYOC_TREE=$(realpath "$(dirname "$0")/../..")
@@ -16,7 +16,8 @@ mkdir -p "$folder/home" "$folder/work" "$folder/blocks"
 folder=$(realpath "$folder")
 cp -r "$prefix" "$folder/home/byoc"
 
-# One file per block, NUMBER-KIND with its text and NUMBER-KIND.info with what stands behind the language.
+# Writes one file per block: NUMBER-KIND with its text, and NUMBER-KIND.info with the word after the
+# language.
 awk -v out="$folder/blocks" '
   /^```/ && inside { inside = 0; close(file); next }
   /^```/ {
@@ -32,7 +33,7 @@ awk -v out="$folder/blocks" '
   END { if (inside) exit 1 }
 ' "$page"
 
-# matches WANTED GOT: line by line, with the dots of the head comment.
+# matches WANTED GOT: compares line by line; "..." matches as in the head comment.
 matches() {
   awk -v wanted="$1" -v got="$2" '
     function fits(pattern, text,   parts, n, k, at) {   # "..." is any text
@@ -51,7 +52,7 @@ matches() {
       while ((getline line < wanted) > 0) w[++nw] = line
       while ((getline line < got) > 0) g[++ng] = line
       for (i = j = 1; i <= nw; ++i) {
-        if (w[i] == "...") {                              # as few lines as the next wanted line lets it be
+        if (w[i] == "...") {                              # as few lines as the next expected line allows
           if (i == nw) exit 0
           while (j <= ng && !fits(w[i + 1], g[j])) ++j
         } else if (j > ng || !fits(w[i], g[j++])) {
@@ -82,7 +83,7 @@ for block in "$folder"/blocks/*; do
       if [ -n "$info" ]; then cp "$block" "$info"; continue; fi
       checked=$((checked + 1))
       if ! matches "$block" "$folder/printed"; then
-        echo "$page: the page says:"; cat "$block"; echo "printed was:"; cat "$folder/printed"
+        echo "$page: expected:"; cat "$block"; echo "printed was:"; cat "$folder/printed"
         exit 1
       fi ;;
     *)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// run_codegen and what follows: functions with the attribute, several plugins in turn, plugins that
-// decline.
+// run_codegen and the passes after it: functions with the attribute, several plugins in turn,
+// plugins that decline.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,8 +37,8 @@ Executable executable(const IRModule& module) {
   return out.ok() ? *std::move(out) : Executable();
 }
 
-// A 3x3 kernel with 2 in its middle doubles; one with -1 negates: relu(2x), then relu(-(that)) and
-// so on, by hand.
+// A 3x3 kernel with 2 in its middle doubles; one with -1 negates. The expected values relu(2x),
+// then relu(-(that)) and so on, are computed by hand.
 constexpr std::string_view kConvRelu = R"(
 fn conv_relu(%x: f32[1,1,2,2], %w: f32[1,1,3,3]) {compiler="onednn"} {
   %0 = conv2d(%x, %w) {pads=[1,1,1,1]}
@@ -135,7 +135,7 @@ TEST(RunCodegen, OnePluginThenCleanUpThenAnother) {
   }
 }
 
-// One call in text holds several nodes of the user; constants have names too, which are no work.
+// One call in text holds several nodes of the user; constants have names too, which are not work.
 TEST(RunCodegen, AnExternalFunctionNamesTheUsersNodesOnce) {
   auto plugins = selective_plugins({{"a", {{"ops", "relu,add,tanh"}}}});
   IRModule module = parse(R"(
@@ -155,7 +155,7 @@ fn main(%x: f32[4]) {
   EXPECT_EQ(executable(compiled).locs(executable(compiled).program.steps[0]).size(), 2u);
 }
 
-// "a" says yes to the composite and then declines it in compile.
+// Plugin "a" accepts the composite and then declines it in compile.
 constexpr const char* kReluAdd =
     R"([{"name":"relu_add","dag":{"op":"add","args":[{"op":"relu"},{"any":true}]}}])";
 
@@ -172,7 +172,7 @@ TEST(ADecline, InsideACompositeSendsTheOpsToTheDefaultCodegen) {
     if (remark.kind != Report::Remark::kDeclined) continue;
     is_told = true;
     EXPECT_EQ(remark.plugin, "a");
-    EXPECT_THAT(remark.reason, HasSubstr("told to decline it"));
+    EXPECT_THAT(remark.reason, HasSubstr("declined by its options"));
     EXPECT_THAT(remark.locs, testing::IsSupersetOf({Symbol("r"), Symbol("s")}));
   }
   EXPECT_TRUE(is_told);
@@ -240,7 +240,7 @@ TEST(ADecline, OfEachPluginInTurnEndsAtTheDefaultCodegen) {
   EXPECT_EQ(compiled.external_mods[0].plugin, "json");
 }
 
-// The host's function may have the very name that a region would get.
+// A function of the host may have the name that a region would get.
 TEST(ExternOfTheHost, IsNotReplacedByARegionOfItsName) {
   auto plugins = selective_plugins({{"a", {{"ops", "tanh"}, {"decline", "tanh"}}}});
   IRModule module = parse(R"(fn main(%x: f32[2]) {
@@ -289,7 +289,7 @@ fn main(%x: f32[2]) {
                                           "external function of that name"));
 }
 
-// More functions than one batch holds, every second one declined.
+// Compiles more functions than one batch holds, every second one declined.
 TEST(ADecline, OfThousandsOfFunctionsLosesNone) {
   constexpr int kRounds = 2100;
   std::string text = "fn main(%x: f32[2]) {\n";
@@ -331,7 +331,7 @@ TEST(ADecline, IsAnErrorWhenStrict) {
   Result<Executable> out = build(parse(kMixed), options);
   ASSERT_FALSE(out.ok());
   EXPECT_EQ(out.status().slug(), "strict");
-  EXPECT_THAT(out.status().message(), HasSubstr("told to decline it"));
+  EXPECT_THAT(out.status().message(), HasSubstr("declined by its options"));
 }
 
 TEST(ARefusedCheck, GivesWayToTheNextCandidate) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every pattern of onednn against the reference: each op with what may stand behind it, over shapes
-// that are small, odd, prime, one and empty. A row passes only when the pattern was formed, of all
-// of its ops, so that none passes by falling back.
+// Every pattern of onednn against the reference: each op with the ops that may follow it, over
+// shapes that are small, odd, prime, one and empty. A row passes only when the pattern was formed
+// of all of its ops, so that no row passes by falling back.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// What is computed first. `w...` are constants.
+/// The first op of a program. `w...` are constants.
 struct Case {
   const char* operands;  // of the op
   const char* attrs;
@@ -74,11 +74,11 @@ const Anchor kAnchors[] = {
       {"%x: f32[0,3], %w: f32[3,2]", "", "0,2", "2"}}},
 };
 
-/// What follows it: each op reads "$", the value before, or "$k", the k-th value. BIAS is a
+/// The ops after the first: each op reads "$", the value before, or "$k", the k-th value. BIAS is a
 /// constant per channel, %r and %s have the result's shape, numbers are constants of no dim.
 struct Tail {
   const char* name;
-  const char* pattern;  // behind the anchor's name; empty: the anchor alone
+  const char* pattern;  // after the anchor's name; empty: the anchor alone
   std::vector<const char*> ops;
 };
 
@@ -153,7 +153,8 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-// "$2" -> "%v2", "$" -> the value before; numbers between "(" or ", " and ")" or "," -> constants.
+// Writes "%v2" for "$2" and the value before for "$"; numbers between "(" or ", " and ")" or ","
+// become constants.
 class Writer {
  public:
   Writer(const Anchor& anchor, const Case& c) : anchor_(anchor), case_(c) {}
@@ -204,8 +205,9 @@ class Composites : public testing::TestWithParam<Row> {
   static const Tail& tail() { return *std::get<1>(GetParam()); }
 };
 
-/// oneDNN 3.2 has only a reference kernel for convolutions by gemm with an operand as large as the
-/// result behind them. The plugin refuses that chain, and the shorter one and the rest are its own.
+/// Returns true for oneDNN 3.2, which has only a reference kernel for convolutions by gemm followed
+/// by an op with an operand as large as the result. The plugin refuses that chain and takes the
+/// shorter one and the rest.
 bool has_shorter_chains(const Executable& onednn) {
   return std::any_of(onednn.modules.begin(), onednn.modules.end(), [](const auto& module) {
     return module.plugin == "onednn" && module.compat.find("oneDNN 3.") != std::string::npos;
@@ -243,7 +245,7 @@ INSTANTIATE_TEST_SUITE_P(Onednn, Composites, testing::ValuesIn(rows()), [](const
   return cat(std::get<0>(info.param)->op, "_then_", std::get<1>(info.param)->name);
 });
 
-/// Functions in pieces that stand alone.
+/// Functions in pieces without an anchor.
 struct Alone {
   const char* pattern;
   const char* text;
@@ -290,7 +292,8 @@ TEST_P(PiecesAlone, AreFormedAndAgreeWithTheReference) {
 INSTANTIATE_TEST_SUITE_P(Onednn, PiecesAlone, testing::ValuesIn(kAlone),
                          [](const auto& info) { return std::string(info.param.pattern); });
 
-/// Layer norm in pieces: what is squared and divided how, with or without a scale and a bias.
+/// Layer norm in pieces: variants of the square and of the division, with or without a scale and a
+/// bias.
 struct LayerNorm {
   const char* name;
   const char* square;

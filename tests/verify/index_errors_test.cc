@@ -15,7 +15,7 @@
 namespace byoc::test {
 namespace {
 
-/// A program whose last index may be any; the others are 0.
+/// A program whose last index may have any value; the others are 0.
 struct Indexed {
   const char *op, *text;  // I: the indices' dtype
   int64_t low, extent;    // of the last index
@@ -45,7 +45,7 @@ const Indexed kPrograms[] = {
     {"scatter_elements",
      "fn main(%x: f32[0], %i: I[1], %u: f32[1]) { %0 = scatter_elements(%x, %i, %u)  return %0 }",
      0, 0},
-    // Beside other ops in one kernel, after ops that compute the indices, and after an anchor.
+    // Other ops are in the same kernel: before the index, after it, or as an anchor.
     {"gather",
      "fn main(%x: f32[5,3], %i: I[4]) { %0 = gather(%x, %i)  %1 = relu(%0)  %2 = softmax(%1)  "
      "return %2 }",
@@ -118,8 +118,8 @@ void expect_index_error(const Status& status, const Indexed& program, int64_t in
   EXPECT_NE(status.message().find(message), std::string::npos) << status.to_string();
 }
 
-/// Indices at the ends of the range are right, those next to them are errors, and an error spoils
-/// nothing of the runs after it.
+/// Checks that indices at the ends of the range are right, that those next to them are errors, and
+/// that an error does not affect later runs.
 void check_ends(const Indexed& program, Runner& runner) {
   const int64_t s = program.extent;
   for (int64_t index : {s, -s - 1, s + 1000000}) {
@@ -177,7 +177,7 @@ TEST(IndexErrors, RoiAlignCountsImagesFromTheFront) {
   }
 }
 
-/// onednn takes a gather of one constant entry as a view: one outside is another plugin's.
+/// onednn takes a gather of one constant entry as a view; an index outside goes to another plugin.
 TEST(IndexErrors, ConstantIndicesFailAtTheRunToo) {
   auto plugins = built_plugins();
   for (const Config& config : kConfigs) {
@@ -206,7 +206,7 @@ TEST(IndexErrors, EmptyIndicesAreNone) {
   }
 }
 
-/// Native code is run by the runtime alone, without the plugin that made it.
+/// The runtime alone runs native code, without the plugin that made it.
 TEST(IndexErrors, ArtifactsReportThemWithoutPlugins) {
   TempFolder folder;
   auto plugins = built_plugins();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Default codegens that list blocks, or refuse them, on whole networks: what is built runs on that
-// plugin alone, and gives what the reference plugin gives.
+// Default codegens that list blocks, or refuse them, on whole networks: the executable runs on that
+// plugin alone, and gives the outputs of the reference plugin.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -98,7 +98,8 @@ TEST(ADefaultCodegen, MayRefuseAnyOpInBlocks) {
   }
 }
 
-// What one run of assign_layouts costs on a chain of `n` convolutions whose relus are refused.
+// Returns the cost of one run of assign_layouts on a chain of `n` convolutions whose relus are
+// refused.
 Report cost_of_chain(int n) {
   auto plugins = selective_plugins({{"kernels", {{"layouts", "conv2d:4"}, {"refuse", "relu/5"}}}});
   std::string text = "fn main(%x: f32[1,4,2,2], %w: f32[4,4,1,1]) {\n", last = "%x";
@@ -120,7 +121,7 @@ TEST(AssignLayouts, JudgesOpsInProportionAndEachKindOnce) {
   EXPECT_EQ(many.judge_calls, 8 * few.judge_calls);
 }
 
-// Rows are "op:block".
+// Returns rows of the form "op:block".
 std::vector<std::string> rows_of(const Plugin& plugin, const std::string& target) {
   Result<std::vector<WantedLayout>> rows = plugin.layouts(target);
   EXPECT_TRUE(rows.ok()) << rows.status().to_string();

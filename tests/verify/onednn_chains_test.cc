@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions as post-ops of onednn that need care, against their definitions in double: sigmoid
-// keeps NaN, elu is right near 0, mish is as exact as 1 is.
+// Functions whose post-ops in onednn need care, against their definitions in double: sigmoid keeps
+// NaN, elu is right near 0, mish is as exact as 1 is.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using testing::ElementsAre;
 const std::vector<float> kValues = {-30.0f, -8.0f,   -1.0f, -0.1f, -0.05f, -1e-3f, -1e-6f, 0.0f,
                                     1e-6f,  0.0625f, 0.5f,  1.0f,  3.0f,   8.0f,   30.0f};
 
-/// op(x * 1), x a column: the product leaves the values as they are.
+/// Runs op(x * 1), x a column: the product leaves the values unchanged.
 class OnednnChains : public testing::Test {
  protected:
   std::vector<float> after_a_product(const std::string& op, const std::vector<float>& values) {
@@ -34,7 +34,7 @@ class OnednnChains : public testing::Test {
   std::shared_ptr<const PluginSet> plugins_ = built_plugins();
 };
 
-// (1 + tanh(x / 2)) / 2: a few units in the last place of 1.
+// The definition is (1 + tanh(x / 2)) / 2: a few units in the last place of 1.
 TEST_F(OnednnChains, SigmoidIsAsExactAsOneIsAndKeepsNaN) {
   constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
   std::vector<float> values = kValues;
@@ -50,8 +50,8 @@ TEST_F(OnednnChains, SigmoidIsAsExactAsOneIsAndKeepsNaN) {
   }
 }
 
-// Above -1/16 a series; below, what e^x - 1 loses by subtracting: 2^-24 of 1 at least, of a result
-// of 0.06 at most, so 1e-6 of it, and as much for an e^x that is a few units off.
+// Above -1/16 a series is exact. Below, e^x - 1 loses 2^-24 of 1 at least by subtracting, of a
+// result of 0.06 at most, so 1e-6 of it, and as much for an e^x that is a few units off.
 TEST_F(OnednnChains, EluIsRelativelyExactNearZero) {
   std::vector<float> results = after_a_product("elu", kValues);
   for (size_t k = 0; k < kValues.size(); ++k) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparisons by onednn, against those of the language: equal values, NaN and infinities among the
-// operands, broadcast, extents of one, odd, prime and none.
+// Comparisons by onednn, against those of C++: equal values, NaN and infinities among the operands,
+// broadcast, extents of one, odd, prime and none.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,8 +24,8 @@ const std::vector<Pair> kSame = {{{2, 3, 5}, {2, 3, 5}},
 const std::vector<Pair> kSecondSpread = {
     {{2, 3, 5}, {5}}, {{2, 3, 5}, {3, 1}}, {{7}, {}}, {{1, 1, 1, 3, 2}, {3, 2}}, {{0, 5}, {5}}};
 
-/// oneDNN spreads its second operand alone, and its greater holds for NaN: `x > y` is its `y < x`.
-/// Where there is nothing to compare no primitive is asked for, and all is taken.
+/// oneDNN broadcasts its second operand alone, and its greater holds for NaN: `x > y` is its `y <
+/// x`. Where there is nothing to compare no primitive is made, and onednn takes all.
 struct Comparison {
   const char* op;
   bool (*holds)(float x, float y);
@@ -45,7 +45,7 @@ size_t elements(const Dims& dims) {
   return n;
 }
 
-/// Few values, so that equal ones meet; `step` is prime to their number.
+/// Returns few different values, so that equal ones meet; `step` is prime to their number.
 std::vector<float> values(const Dims& dims, size_t step) {
   const float kValues[] = {0, -1.5f, NAN, 2, -0.0f, INFINITY, 2, -INFINITY, 1e-40f};
   std::vector<float> out;
@@ -53,7 +53,7 @@ std::vector<float> values(const Dims& dims, size_t step) {
   return out;
 }
 
-/// The element of an operand of `dims` that stands at element `k` of `full`.
+/// Returns the index in an operand of `dims` for element `k` of `full`.
 size_t spread(size_t k, const Dims& full, const Dims& dims) {
   size_t at = 0, stride = 1;
   for (size_t back = 1; back <= full.size(); ++back) {

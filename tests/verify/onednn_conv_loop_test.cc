@@ -64,7 +64,7 @@ const Conv kConvs[] = {
     {"residual_alone", 2, 16, 32, 5, 8, 3, 3, {1, 1, 1, 1}, {1, 1}, {1, 1}, false, true, false},
 };
 
-/// Small whole numbers, of both signs.
+/// Returns small whole numbers, of both signs.
 std::vector<float> whole_numbers(int64_t count, uint64_t seed) {
   std::vector<float> out;
   for (int64_t k = 0; k < count; ++k) {
@@ -84,7 +84,8 @@ Operands operands_of(const Conv& c) {
           whole_numbers(c.images * c.results * c.out_h() * c.out_w(), 4)};
 }
 
-/// The sum over the taps inside the image, where the result's cell (h, w) begins at (top, left).
+/// Returns the sum over the taps inside the image, where the result's cell (h, w) begins at (top,
+/// left).
 double sum_at(const Conv& c, const Operands& all, int64_t image, int64_t result, int64_t top,
               int64_t left) {
   double sum = 0;
@@ -125,7 +126,8 @@ std::string listed(const int64_t* values, int count) {
   return out;
 }
 
-/// relu(conv(x, v) + bias + r * r): the residual is made in the region, and so summed to in place.
+/// Returns relu(conv(x, v) + bias + r * r): the residual is made in the region, and so summed to in
+/// place.
 std::string text_of(const Conv& c, const Operands& all) {
   std::string bias;
   for (float b : all.bias) bias += (bias.empty() ? "" : ",") + std::to_string(b);
@@ -179,7 +181,7 @@ TEST_P(OnednnConvLoop, GivesThemByThreeThreads) {
   EXPECT_EQ(floats(execute(onednn_, plugins_, inputs(), 1, 3)[0]), right());
 }
 
-// The loop takes the place of oneDNN's kernel for AVX2.
+// The loop runs instead of oneDNN's kernel for AVX2.
 TEST_P(OnednnConvLoop, IsWhatRuns) {
   ASSERT_EQ(onednn_.modules.size(), 1u);
   for (const std::string& name : onednn_names(onednn_))

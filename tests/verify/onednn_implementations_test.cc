@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of implementations: each one that onednn reports is known to the header that reads
-// them. The rows of onednn_ops_test.cc and onednn_conv_loop_test.cc are walked there.
+// The names of implementations: the header that reads them has each one that onednn reports. The
+// rows of onednn_ops_test.cc and onednn_conv_loop_test.cc are checked there.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,8 @@ struct Shape {
 
 void PrintTo(const Shape& shape, std::ostream* to) { *to << shape.name; }
 
-// What decides about a convolution's or a product's kernel: channels, groups, taps, steps, rows.
+// The properties that select a convolution's or a product's kernel: channels, groups, taps, steps,
+// rows.
 const Shape kShapes[] = {
     {"image", "conv2d", "%x: f32[1,3,16,16], %w: f32[32,3,3,3]", "pads=[1,1,1,1]"},
     {"blocks", "conv2d", "%x: f32[1,32,8,8], %w: f32[32,32,3,3]", "pads=[1,1,1,1]"},
@@ -48,7 +49,7 @@ const Shape kShapes[] = {
      "%x: f32[1,16,8,8], %a: f32[16], %b: f32[16], %m: f32[16], %v: f32[16]", ""},
 };
 
-/// "%x, %w" for "%x: f32[2], %w: f32[3]".
+/// Returns "%x, %w" for "%x: f32[2], %w: f32[3]".
 std::string names_of(std::string_view operands) {
   std::string out;
   for (size_t at = 0; (at = operands.find('%', at)) != operands.npos; ++at)
@@ -67,7 +68,7 @@ TEST_P(OnednnImplementations, HaveNamesThatAreKnown) {
     SCOPED_TRACE(rest);
     IRModule module = with_constants(cat("fn main(", shape.operands, ") { ", op, " ", rest, " }"));
     Executable built = built_by(built_plugins(), module, {"onednn", "json"}, 2);
-    EXPECT_THAT(onednn_names(built), Not(IsEmpty())) << "nothing was walked";
+    EXPECT_THAT(onednn_names(built), Not(IsEmpty())) << "no function was checked";
     EXPECT_THAT(unknown_names(built), IsEmpty());
   }
 }

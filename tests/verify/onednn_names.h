@@ -10,7 +10,7 @@
 
 namespace byoc::test {
 
-/// The names in "jit:avx2 x2, reorder": "jit:avx2" and "reorder".
+/// Returns the names in "jit:avx2 x2, reorder": "jit:avx2" and "reorder".
 inline std::vector<std::string> names_in(const std::string& list) {
   constexpr std::string_view kComma = ", ", kTimes = " x";
   std::vector<std::string> out;
@@ -22,7 +22,7 @@ inline std::vector<std::string> names_in(const std::string& list) {
   return out;
 }
 
-/// The names in all of onednn's functions.
+/// Returns the names in all of onednn's functions.
 inline std::vector<std::string> onednn_names(const Executable& executable) {
   std::vector<std::string> out;
   for (const ExternalModule& module : executable.modules) {
@@ -34,8 +34,8 @@ inline std::vector<std::string> onednn_names(const Executable& executable) {
   return out;
 }
 
-/// Those of them that library/implementations.h does not know: none, with a oneDNN that it was
-/// written for.
+/// Returns those names that library/implementations.h does not have: none, with a oneDNN that it
+/// was written for.
 inline std::vector<std::string> unknown_names(const Executable& executable) {
   std::vector<std::string> out;
   for (std::string& name : onednn_names(executable)) {

@@ -147,7 +147,7 @@ struct Domain {
   const char* name;
   const char* text;
 };
-// Operands are random in [-1, 1]: some ops want others.
+// Operands are random in [-1, 1]; these ops need others.
 const Domain kPrograms[] = {
     {"power",
      "fn main(%x: f32[2,17]) { %three = const([3.0]) : f32[] %0 = power(%x, %three) return %0 }"},

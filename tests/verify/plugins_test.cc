@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One table of programs, every plugin against the reference. What a plugin refuses goes to json and
-// is counted: the table says how many ops each must take, so that nothing falls out unseen.
+// One table of programs, every plugin against the reference. Refused ops go to json and are
+// counted: the table has the number of ops that each plugin must take, so that a lost op fails the
+// test.
 #include <gtest/gtest.h>
 
 #include <algorithm>

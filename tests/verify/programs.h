@@ -7,7 +7,7 @@ namespace byoc::test {
 
 /// Parses `text`; parameters named w... become random constants.
 IRModule with_constants(const std::string& text);
-/// Ops that `plugin` runs.
+/// Returns the number of ops that `plugin` runs.
 uint64_t ops_of(const Executable& executable, const std::string& plugin);
 Executable built_by(std::shared_ptr<const PluginSet> plugins, const IRModule& module,
                     std::vector<std::string> compilers, int level);
@@ -18,7 +18,8 @@ struct Formed {
   std::vector<std::string> ops;
 };
 Formed formed_by_onednn(std::shared_ptr<const PluginSet> plugins, const IRModule& module);
-/// The outputs on inputs that lie in every second cell of their memory, backwards in no dim.
+/// Returns the outputs on inputs that occupy every second cell of their memory; no stride is
+/// negative.
 std::vector<Tensor> execute_strided(const Executable& executable,
                                     std::shared_ptr<const PluginSet> plugins, uint64_t seed = 1);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three ways in give equal modules; the order of annotation, and clean-up passes between the
-// steps, change nothing.
+// The three ways to partition give equal modules; the order of annotation, and clean-up passes
+// between the steps, change nothing.
 #include <gtest/gtest.h>
 
 #include "support/flow.h"

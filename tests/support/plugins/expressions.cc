@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plugin "te": regions as tensor expressions, in their default loops, run by the interpreter of
-// loops. Slow; it is here so that whole models go through translation and lowering, whatever a
-// code generator makes of them.
+// loops. It is slow; with it whole models go through translation and lowering without a code
+// generator.
 #include "byoc/plugin/sdk.h"
 #include "byoc/te/evaluate.h"
 #include "byoc/text/graph_json.h"
@@ -10,7 +10,7 @@
 namespace byoc {
 namespace {
 
-// Throws the reason when the graph has no tensor expression. Constants are its last inputs.
+// Reads a graph; throws the reason when it has no tensor expression. Constants are its last inputs.
 te::LoopFunction read(const sdk::Graph& graph) {
   Result<IRModule> module = read_graph_json(graph.json, all_ops(), nullptr);
   if (!module.ok()) throw sdk::Error(BYOC_BAD_GRAPH, module.status().message());
@@ -49,7 +49,7 @@ class Expressions : public sdk::Plugin {
  public:
   std::vector<sdk::Pattern> patterns() const override { return {}; }
   sdk::Verdict judge(const sdk::Graph& graph) const override {
-    read(graph);  // what it throws becomes the reason for a no
+    read(graph);  // its exception becomes the reason of a refusal
     return sdk::Verdict::yes();
   }
   std::unique_ptr<sdk::Kernel> compile(sdk::Function& function) override {

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plugin that takes what its options say and computes it with the reference kernels:
+// A plugin that takes the ops of its options and computes them with the reference kernels:
 //   ops=relu,add              ops it lists as patterns of one node; "*" (the default): no patterns,
 //                             and judge is called for every op
 //   patterns=[{"name":"conv_relu","dag":{...},"priority":3}, ...]
 //   refuse=tanh,max_pool/5,a.conv_relu   ops, ops whose first operand has that rank, and composites
-//                             that judge refuses, with the reason "told to refuse it"
+//                             that judge refuses, with the reason "refused by its options"
 //   decline=exp               ops and composites with which compile declines the function
 //   spoil=tanh                ops whose f32 results come out 1 too large
 //   poison=exp,tanh           once a function with all of these was compiled in this process ...
 //   poisoned=tanh             ... these are spoiled in it and in all that is compiled after it
 //   layouts=conv2d:8,matmul:16  the blocks it lists, in order of preference
+//   count=1                   implementations are called "function 1", "function 2", ...: the number
+//                             of functions that compile was called with so far; declines have it too
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -93,9 +95,13 @@ Buffers evaluate(const byoc::IRModule& module, const byoc::Function& f, const Bu
 
 class ReferenceKernel : public Kernel {
  public:
-  ReferenceKernel(byoc::IRModule module, std::set<std::string> spoiled)
-      : module_(std::move(module)), spoiled_(std::move(spoiled)) {}
-  KernelInfo info() const override { return {.flags = BYOC_KERNEL_MAY_ALLOC}; }
+  ReferenceKernel(byoc::IRModule module, std::set<std::string> spoiled, std::string name)
+      : module_(std::move(module)), spoiled_(std::move(spoiled)), name_(std::move(name)) {}
+  KernelInfo info() const override {
+    KernelInfo info{.flags = BYOC_KERNEL_MAY_ALLOC};
+    info.implementation = name_;
+    return info;
+  }
   void run(const Call& call) const override {
     const byoc::Function& f = module_.function(module_.entry);
     Buffers inputs;
@@ -113,6 +119,7 @@ class ReferenceKernel : public Kernel {
  private:
   byoc::IRModule module_;
   std::set<std::string> spoiled_;
+  std::string name_;
 };
 
 class Selective : public Plugin {
@@ -125,6 +132,7 @@ class Selective : public Plugin {
     poison_ = split(options.get("poison"));
     poisoned_ = split(options.get("poisoned"));
     layouts_ = read_layouts(options.get("layouts"));
+    counts_ = options.get("count") == "1";
     for (const auto& row : nlohmann::json::parse(options.get("patterns", "[]"))) {
       patterns_.emplace_back(row["name"].get<std::string>(), op("relu"), row.value("priority", 0));
       patterns_.back().dag_json = row["dag"].dump();
@@ -136,10 +144,12 @@ class Selective : public Plugin {
   std::vector<Pattern> patterns() const override { return patterns_; }
   std::vector<WantedLayout> layouts(std::string_view) const override { return layouts_; }
   Verdict judge(const Graph& graph) const override {
-    return names_one_of(graph, refuse_) ? Verdict::no("told to refuse it") : Verdict::yes();
+    return names_one_of(graph, refuse_) ? Verdict::no("refused by its options") : Verdict::yes();
   }
   std::unique_ptr<Kernel> compile(Function& function) override {
-    if (names_one_of(function.graph, decline_)) throw Declined("told to decline it");
+    const std::string name = counts_ ? "function " + std::to_string(++compiled_) : "";
+    if (names_one_of(function.graph, decline_))
+      throw Declined("declined by its options" + (counts_ ? " (" + name + ")" : ""));
     auto bytes_of = [&](const byoc::ContentKey& key) -> std::shared_ptr<const byoc::Buffer> {
       for (size_t k = 0; k < function.constants.size(); ++k) {
         if (function.graph.constants[k].key != key.hex()) continue;
@@ -151,12 +161,12 @@ class Selective : public Plugin {
     };
     auto module = byoc::read_graph_json(function.graph_json, byoc::all_ops(), bytes_of);
     if (!module.ok()) throw Error(BYOC_BAD_GRAPH, module.status().to_string());
-    return std::make_unique<ReferenceKernel>(*std::move(module), spoiled_in(function.graph));
+    return std::make_unique<ReferenceKernel>(*std::move(module), spoiled_in(function.graph), name);
   }
 
  private:
   std::set<std::string> spoiled_in(const Graph& graph) {
-    static std::atomic<bool> is_poisoned = false;  // as a library's cache of kernels
+    static std::atomic<bool> is_poisoned = false;  // like a library's cache of kernels
     std::set<std::string> here, out = spoil_;
     for (const Node& node : graph.nodes) here.insert(node.op);
     if (!poison_.empty() && std::includes(here.begin(), here.end(), poison_.begin(), poison_.end()))
@@ -164,7 +174,8 @@ class Selective : public Plugin {
     if (is_poisoned) out.insert(poisoned_.begin(), poisoned_.end());
     return out;
   }
-  // A composite is named by its pattern; its inner ops are not looked at.
+  // Returns true when a node of the graph is in the set. A composite is named by its pattern; its
+  // inner ops are not compared.
   static bool names_one_of(const Graph& graph, const std::set<std::string>& names) {
     return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
       if (const Body* callee = graph.callee(node)) return names.contains(callee->pattern);
@@ -176,6 +187,8 @@ class Selective : public Plugin {
   std::set<std::string> ops_, refuse_, decline_, spoil_, poison_, poisoned_;
   std::vector<Pattern> patterns_;
   std::vector<WantedLayout> layouts_;
+  bool counts_ = false;
+  size_t compiled_ = 0;  // calls of compile are serialised
 };
 
 }  // namespace
