@@ -8,14 +8,14 @@
 
 int main(int argc, char** argv) {
   using namespace byoc::driver;  // NOLINT: the commands are all there is here
-  // BYOC_CHECK has printed what is wrong with us; the exit code says whose fault it is.
+  // BYOC_CHECK has printed the failed check; the exit code means a bug in byoc.
   std::signal(SIGABRT, [](int) { _exit(byoc::cli::kBug); });
   byoc::cli::CommonOptions common;
   byoc::cli::Command root;
   root.name = "byoc";
   root.about = "compile neural networks by handing their parts to plugins";
   root.examples = {
-      {"byoc explain net.onnx", "who takes which op, and why others do not"},
+      {"byoc explain net.onnx", "which plugin runs each op, and why the others do not"},
       {"byoc compile net.onnx -o net.byoc", "one file that runs anywhere the plugins are"},
       {"byoc run net.byoc --input x=a.npy --output-dir out", "run it"}};
   byoc::cli::add_common_options(root, common);

@@ -61,11 +61,11 @@ std::vector<PassInfo> make_table() {
       {"bind_constant_arguments", "",
        "constants given to functions with `compiler` move into copies of them",
        plain(bind_constant_arguments)},
-      {"fold_constants", "", "ops on constants are computed now", plain(fold_constants)},
+      {"fold_constants", "", "ops on constants become constants", plain(fold_constants)},
       {"fold_batch_norm", "",
        "batch_norm and per-channel factors move into the weights before them",
        plain(fold_batch_norm)},
-      {"eliminate_dead_code", "", "values nobody reads and functions nobody calls go",
+      {"eliminate_dead_code", "", "unread values and uncalled functions are removed",
        plain(eliminate_dead_code)},
       {"merge_equal_nodes", "", "nodes that compute the same become one", plain(merge_equal_nodes)},
       {"merge_composites", "PLUGIN+...",
@@ -74,15 +74,15 @@ std::vector<PassInfo> make_table() {
        "composites of these plugins (none named: all) become ops again",
        of_plugins(inline_composites)},
       {"annotate_target", "PLUGIN+...",
-       "what the plugins take (none named: what attributes say) is put between annotations",
+       "ops that the plugins take (none named: as attributes state) get annotations around them",
        of_plugins(annotate_target)},
       {"merge_compiler_regions", "", "open regions of one plugin are joined and numbered",
        plain(merge_compiler_regions)},
       {"partition_graph", "", "each region becomes a function", plain(partition_graph)},
       {"assign_layouts", "",
-       "what is left exchanges tensors in the layouts that the default codegen wants",
+       "the other ops exchange tensors in the layouts that the default codegen requests",
        plain(assign_layouts)},
-      {"fuse_ops", "", "what is left becomes functions of the default codegens", plain(fuse_ops)},
+      {"fuse_ops", "", "the other ops become functions of the default codegens", plain(fuse_ops)},
       {"run_codegen", "PLUGIN+...",
        "functions of these plugins (none named: all) are compiled, their calls become externs",
        of_plugins(run_codegen)},
@@ -104,14 +104,14 @@ constexpr Row kPartition[] = {
     {"infer_types", 0, Args::kNone, "every later pass reads types"},
     {"inline_functions", 0, Args::kNone, "plugins and patterns see whole bodies"},
     {"bind_constant_arguments", 0, Args::kNone, "a plugin sees its weights as constants"},
-    {"fold_constants", 1, Args::kNone, "before matching: what is known is a constant"},
+    {"fold_constants", 1, Args::kNone, "results of ops on constants are constants before matching"},
     {"eliminate_dead_code", 0, Args::kNone, "a dead reader keeps a batch_norm from folding"},
     {"merge_equal_nodes", 0, Args::kNone, "and so does a second equal one"},
     {"fold_batch_norm", 1, Args::kNone, "before matching: patterns see weights and a bias"},
     {"eliminate_dead_code", 0, Args::kNone, "folding leaves the old weights unread"},
     {"merge_equal_nodes", 0, Args::kNone, "folding makes equal constants"},
-    {"merge_composites", 1, Args::kCompilers, "a plugin takes what it does at once as one"},
-    {"annotate_target", 0, Args::kCompilers, "who takes which op, in order of priority"},
+    {"merge_composites", 1, Args::kCompilers, "a plugin takes as one what it runs as one"},
+    {"annotate_target", 0, Args::kCompilers, "each op goes to the first plugin that takes it"},
     {"merge_compiler_regions", 0, Args::kNone, "few large regions cost fewer calls"},
     {"partition_graph", 0, Args::kNone, "a plugin compiles functions"},
 };
@@ -120,7 +120,7 @@ constexpr Row kCodegen[] = {
     {"inline_functions", 0, Args::kNone, "functions annotated inside are plain by now"},
     {"assign_layouts", 2, Args::kNone, "before fusing: blocks go through whole networks"},
     {"fold_constants", 2, Args::kNone, "a bias in blocks is a constant"},
-    {"fuse_ops", 0, Args::kNone, "somebody has to take what is left"},
+    {"fuse_ops", 0, Args::kNone, "a codegen has to take the other ops"},
     {"run_codegen", 0, Args::kNone, "all regions and groups are functions by now"},
     {"inline_functions", 0, Args::kNone,
      "what a plugin declined was fused in a function of its own"},
@@ -152,7 +152,7 @@ Result<const PassInfo*> find_pass(std::string_view name) {
       .with_help("byoc opt --list");
 }
 
-// The parts of `text` between separators that stand in no brackets.
+// Returns the parts of `text` between separators that are outside of brackets.
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> out(1);
   int depth = 0;

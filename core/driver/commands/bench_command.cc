@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// byoc bench: how long a model or one of its regions takes, on outputs that were found right
-// before.
+// byoc bench: times a model or one of its regions, after comparing its outputs with a reference's.
 #include <charconv>
 #include <chrono>
 
@@ -29,7 +28,7 @@ struct Options {
   bool no_check = false, no_native = false;
 };
 
-/// "1,2" -> 1, 2.
+/// Parses "1,2" as 1, 2.
 Result<std::vector<uint32_t>> parse_threads(const std::string& text) {
   std::vector<uint32_t> out;
   for (size_t begin = 0; begin <= text.size();) {
@@ -37,7 +36,7 @@ Result<std::vector<uint32_t>> parse_threads(const std::string& text) {
     uint32_t threads = 0;
     auto parsed = std::from_chars(text.data() + begin, text.data() + end, threads);
     if (parsed.ec != std::errc() || parsed.ptr != text.data() + end || begin == end)
-      return cli::usage_error(cat("--threads wants numbers, as in 1,2, not \"", text, "\""));
+      return cli::usage_error(cat("--threads expects numbers, as in 1,2, not \"", text, "\""));
     out.push_back(threads);
     begin = end + 1;
   }
@@ -46,15 +45,15 @@ Result<std::vector<uint32_t>> parse_threads(const std::string& text) {
 
 Status check_plan(const TimingPlan& plan) {
   if (!(plan.warmup_s >= 0) || !(plan.min_time_s >= 0))
-    return cli::usage_error("--warmup and --min-time want seconds, 0 or more");
-  return plan.rounds > 0 ? Status() : cli::usage_error("--rounds wants 1 or more");
+    return cli::usage_error("--warmup and --min-time expect seconds, 0 or more");
+  return plan.rounds > 0 ? Status() : cli::usage_error("--rounds expects 1 or more");
 }
 
 double seconds_to_ns(std::chrono::steady_clock::duration time) {
   return std::chrono::duration<double, std::nano>(time).count();
 }
 
-/// What one configuration runs, and how long it took to compile it.
+/// The program of one configuration, and the time that compiling it took.
 struct Compiled {
   Executable executable;
   std::optional<double> compile_ns;
@@ -68,8 +67,8 @@ Result<Compiled> timed_compile(F&& compile) {
   return Compiled{std::move(executable), seconds_to_ns(std::chrono::steady_clock::now() - begin)};
 }
 
-/// All that is measured, whatever MODEL is: a way to compile it for a number of threads, inputs,
-/// and the outputs that are right when somebody knows them.
+/// The work to measure, for any kind of MODEL: a function that compiles it for a number of threads,
+/// the inputs, and the right outputs, which are empty when there is no reference.
 struct Work {
   Compile compile;
   std::shared_ptr<const PluginSet> plugins;
@@ -147,8 +146,8 @@ class Bench {
     return work;
   }
 
-  /// The region on the values it gets in the model; the reference has to compute them, checked or
-  /// not.
+  /// Makes the work of one region, on the values that it gets in the model. The reference computes
+  /// them, with --no-check as well.
   Result<Work> region_work(IRModule module, const BuildOptions& build_with, Work work) {
     BYOC_TRY(std::string reference, reference_plugin(*build_with.plugins));
     progress_.show(cat("running ", reference, " for the region's inputs"), 0, 0);
@@ -189,7 +188,7 @@ class Bench {
     return work;
   }
 
-  /// One step, with the inputs that a run of the whole gives it.
+  /// Returns a program of one step, and fills its inputs from a run of the whole program.
   Result<Executable> step_work(const Executable& executable, Work& work) {
     std::vector<std::string> names;
     for (const Step& step : executable.program.steps) names.push_back(step.symbol);
@@ -210,7 +209,7 @@ class Bench {
     return one_step(executable, index);
   }
 
-  // ---- both
+  // ---- both kinds of model
   Status add(const Work& work, uint32_t threads) {
     progress_.show(cat("compiling for --threads ", threads), 0, 0);
     BYOC_TRY(Compiled compiled, work.compile(threads));
@@ -295,7 +294,7 @@ void add_bench_options(cli::Command& command, Options& options) {
   all.push_back({"--no-check", "", "do not compare the outputs with the reference's first",
                  &options.no_check});
   all.push_back({"--tolerance", "X",
-                 "allowed error as a part of the largest value but masks; f32: 1e-4",
+                 "allowed error, relative to the largest value without masks; f32: 1e-4",
                  &options.tolerance});
   all.push_back({"--no-native", "", "refuse native code in an artifact", &options.no_native});
 }

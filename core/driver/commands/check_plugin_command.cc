@@ -48,7 +48,7 @@ Result<std::vector<int>> chosen_groups(const std::string& text) {
       return cat(group.number) == word || group.name == word;
     });
     if (found == known.end()) {
-      return cli::usage_error(cat("--group knows no \"", word, "\""))
+      return cli::usage_error(cat("--group: there is no group \"", word, "\""))
           .with_help("byoc check-plugin --list");
     }
     groups.push_back(found->number);
@@ -73,7 +73,7 @@ Result<conform::Options> kit_options(const Options& options) {
     size_t equals = text.find('=');
     size_t dot = text.find('.');
     if (equals == text.npos || dot == text.npos || dot > equals) {
-      return cli::usage_error(cat("--plugin-option wants ID.NAME=VALUE, not \"", text, "\""));
+      return cli::usage_error(cat("--plugin-option expects ID.NAME=VALUE, not \"", text, "\""));
     }
     std::string name = text.substr(dot + 1, equals - dot - 1);
     out.options[text.substr(0, dot)][name] = text.substr(equals + 1);
@@ -81,7 +81,7 @@ Result<conform::Options> kit_options(const Options& options) {
   return out;
 }
 
-/// Prints results as they come, with a title before the first of each group.
+/// Prints each result when its check ends, with a title before the first of each group.
 class Lines {
  public:
   explicit Lines(const cli::CommonOptions& common)
@@ -132,7 +132,7 @@ std::string coverage_text(const Outcomes& outcomes, bool verbose) {
     if (!table.empty()) out += table.text();
   }
   if (!outcomes.not_covered.empty())
-    out += cat("not covered, for want of a sample: ", joined(outcomes.not_covered), "\n");
+    out += cat("not covered, since there is no sample: ", joined(outcomes.not_covered), "\n");
   return out;
 }
 
@@ -165,7 +165,7 @@ Json to_json(const Options& options, const Outcomes& outcomes, double wall_ns) {
 }
 
 Result<int> list_checks(const cli::CommonOptions& common) {
-  cli::Table table({">group", "check", "what it asks"});
+  cli::Table table({">group", "check", "what it checks"});
   Json checks = Json::array();
   for (const Check& check : conform::all_checks()) {
     table.add({cat(check.group), std::string(check.name), std::string(check.about)});
@@ -219,7 +219,7 @@ cli::Command check_plugin_command(const cli::CommonOptions& common) {
   auto options = std::make_shared<Options>();
   cli::Command command;
   command.name = "check-plugin";
-  command.about = "does a plugin keep what plugins promise";
+  command.about = "check that a plugin keeps the rules of the plugin ABI";
   command.examples = {{"byoc check-plugin build/libmychip.so", "all checks at the core level"},
                       {"byoc check-plugin build/libmychip.so --group 1,3", "two groups of them"},
                       {"byoc check-plugin build/libmychip.so --group correctness --level full -v",
@@ -230,15 +230,15 @@ cli::Command check_plugin_command(const cli::CommonOptions& common) {
       {"--level", "LEVEL", "core (default) or full: more dtypes, shapes and instances",
        &options->level},
       {"--group", "N,...", "these groups alone, by number or name", &options->groups},
-      {"--list", "", "the checks, and what each asks", &options->list},
+      {"--list", "", "list the checks with a line on each", &options->list},
       {"--plugin-option", "ID.NAME=VALUE", "an option for the plugin", &options->plugin_options},
       {"--timeout", "SECONDS", "for one call into the plugin; longer is a failure (10)",
        &options->timeout_s},
       {"--seed", "N", "of the operands' values (1)", &options->seed}};
   command.notes =
-      "Whatever loads the plugin's code runs in a process of its own.\n"
-      "The exit code is 1 when a check failed. What a check needs of an earlier one that did not "
-      "pass makes it \"skip\".";
+      "The plugin's code is loaded in child processes only.\n"
+      "The exit code is 1 when a check failed. A check is skipped when an earlier check that it "
+      "needs did not pass.";
   command.run = [options, &common] { return run(*options, common); };
   return command;
 }

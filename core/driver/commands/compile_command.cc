@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// byoc compile: a model becomes one file that runs without compiler, ONNX or protobuf.
+// byoc compile: compiles a model into one file that runs without compiler, ONNX or protobuf.
 #include <chrono>
 
 #include "byoc/base/json.h"
@@ -65,7 +65,7 @@ Result<Executable> build_shown(IRModule module, const BuildOptions& options,
   return build(std::move(module), options);
 }
 
-/// An interrupted save ends with the whole file or with none.
+/// Writes the artifact. An interruption leaves the complete new file or changes nothing.
 Status save(const Executable& executable, const std::string& path) {
   Cancellation::Scope finishes_first(&user_cancellation());
   BYOC_TRY_STATUS(save_artifact(executable, path));

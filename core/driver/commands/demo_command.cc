@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// byoc demo: a trained network, real images, and what the plugins that are found make of them.
+// byoc demo: classifies real images with a trained network and the plugins that are found.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -16,7 +16,7 @@
 namespace byoc::driver {
 namespace {
 
-constexpr double kTolerance = 1e-4;  // of the largest value, as `byoc verify`
+constexpr double kTolerance = 1e-4;  // relative to the largest value, as in `byoc verify`
 constexpr size_t kShownDigits = 6;
 
 struct Options {
@@ -26,11 +26,11 @@ struct Options {
 
 struct Digits {
   std::string model;
-  Tensor images, labels, outputs;  // outputs: what the trainer computed
+  Tensor images, labels, outputs;  // outputs: as the trainer computed them
   int64_t count() const { return images.spec().dims[0]; }
 };
 
-/// --data, else share/byoc/digits beside the folder of the executable.
+/// Returns --data, else ../share/byoc/digits relative to the folder of the executable.
 std::string data_folder(const Options& options) {
   if (!options.data.empty()) return options.data;
   std::error_code ignored;
@@ -49,7 +49,7 @@ Result<Digits> read_digits(const std::string& folder) {
               out.labels.spec() == TensorSpec{DType::kI64, {n}} &&
               out.outputs.spec() == TensorSpec{DType::kF32, {n, 10}} && n > 0;
   if (fits) return out;
-  return invalid(cat("the images, labels and outputs in ", folder, " do not fit each other"))
+  return invalid(cat("the images, labels and outputs in ", folder, " do not have matching shapes"))
       .with_slug("demo-data");
 }
 
@@ -68,7 +68,7 @@ int64_t correct(const Tensor& probabilities, const Digits& digits) {
   return n;
 }
 
-/// The first images side by side, darker where there is more ink, with what the network says.
+/// Draws the first images in a row, with darker characters for more ink and the network's answers.
 std::string drawing(const Digits& digits, const std::vector<int64_t>& answer) {
   static constexpr std::string_view kShades = " .:-=+*#%@";
   const float* pixels = reinterpret_cast<const float*>(digits.images.data());
@@ -114,8 +114,8 @@ Result<Ran> run_with(const IRModule& model, const Digits& digits, BuildOptions o
   return out;
 }
 
-/// Everything that is found, in order of priority, and the last default codegen alone: the
-/// reference.
+/// Returns the lists of plugins to run with: all plugins that are found, in order of priority, and
+/// the reference alone, which is the last default codegen.
 std::vector<std::vector<std::string>> choices(const PluginSet& plugins) {
   std::vector<std::string> all, reference;
   for (const auto& plugin : plugins.all()) {
@@ -131,12 +131,12 @@ std::vector<std::vector<std::string>> choices(const PluginSet& plugins) {
 }
 
 std::string summary(const Explanation& explanation) {
-  std::string out = plugin_table(explanation.placement, "(nobody)");
+  std::string out = plugin_table(explanation.placement, "(no plugin)");
   for (const ExplainedOp& op : explanation.ops) {
     for (const Opinion& opinion : op.opinions) {
       if (opinion.kind == Opinion::kNotReached) continue;
-      out += cat("  ", op.placed.op, " \"", op.placed.name, "\" is run by ", op.placed.plugin, ": ",
-                 opinion.plugin, " says: ", opinion.reason, "\n");
+      out += cat("  ", op.placed.op, " \"", op.placed.name, "\" is run by ", op.placed.plugin, "; ",
+                 opinion.plugin, ": ", opinion.reason, "\n");
     }
   }
   return out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// byoc dump: regions as folders that byoc replay runs again.
+// byoc dump: writes regions as folders that byoc replay runs again.
 #include "byoc/base/json.h"
 #include "byoc/base/version.h"
 #include "core/driver/commands/commands.h"

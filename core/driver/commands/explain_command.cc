@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// byoc explain: for each op the plugin that takes it and the reasons of the others, grouped by
-// equal reasons.
+// byoc explain: shows for each op the plugin that runs it and the reasons of the others, grouped
+// by equal reasons.
 #include <algorithm>
 #include <map>
 
@@ -22,9 +22,9 @@ struct Options {
   std::string op;
 };
 
-/// What is known of the model before anything is made of it.
+/// Facts about the imported model.
 struct Facts {
-  int64_t opset = 0;  // 0: the file is no ONNX
+  int64_t opset = 0;  // 0: the file is not ONNX
   uint64_t weight_bytes = 0;
 };
 
@@ -52,7 +52,7 @@ std::string_view verb(Opinion::Kind kind) {
 }
 
 std::string_view taker_of(const ExplainedOp& op) {
-  return op.placed.plugin.empty() ? "nobody" : op.placed.plugin.text();
+  return op.placed.plugin.empty() ? "no plugin" : op.placed.plugin.text();
 }
 
 std::string title(const Opinion& opinion, std::string_view taker) {
@@ -68,7 +68,7 @@ std::string title(const Opinion& opinion, std::string_view taker) {
   }
 }
 
-/// What a plugin, or a model, has to say may be long; a table row is not.
+/// Returns at most `limit` bytes of a reason or name, so that a row of the table stays short.
 std::string shortened(std::string_view text, size_t limit) {
   if (text.size() <= limit) return std::string(text);
   size_t end = limit;
@@ -76,17 +76,18 @@ std::string shortened(std::string_view text, size_t limit) {
   return cat(text.substr(0, end), "...");
 }
 
-/// "refused by onednn, taken by json (11)", with a row per op and reason, the largest first.
-/// However large the model is, a bounded number of lines.
+/// Groups ops as in "refused by onednn, taken by json (11)", with a row per op and reason, the
+/// largest first. The number of lines is bounded for models of any size.
 class Groups {
  public:
   void add(const ExplainedOp& op) {
     for (const Opinion& opinion : op.opinions) {
-      if (opinion.kind == Opinion::kNotReached) continue;  // for every op that an earlier one took
+      if (opinion.kind == Opinion::kNotReached)
+        continue;  // for every op that an earlier plugin took
       add(title(opinion, taker_of(op)), op.placed.op, op.placed.name, opinion.reason);
     }
     if (op.opinions.empty() && op.placed.plugin.empty())
-      add("taken by nobody", op.placed.op, op.placed.name, "");
+      add("taken by no plugin", op.placed.op, op.placed.name, "");
   }
   void add(const RemovedOp& op) {
     Symbol reason = op.how.text() == "merged" ? Symbol() : Symbol(op.reason);  // names other ops
@@ -191,16 +192,16 @@ std::string op_text(const ExplainedOp& op) {
   return out;
 }
 
-/// All verdicts about the ops of one name.
+/// Returns all verdicts about the ops of one name.
 Result<std::string> one_op_text(const Explanation& explanation, const std::string& name) {
   std::string out;
   size_t found = 0;
-  Symbol wanted = name;
+  Symbol selected = name;
   for (const ExplainedOp& op : explanation.ops) {
-    if (op.placed.name == wanted && ++found <= kShownOps) out += op_text(op);
+    if (op.placed.name == selected && ++found <= kShownOps) out += op_text(op);
   }
   for (const RemovedOp& op : explanation.removed) {
-    if (op.name == wanted && ++found <= kShownOps)
+    if (op.name == selected && ++found <= kShownOps)
       out += cat(op.op, " \"", name, "\": ", op.how, " by ", op.pass, ": ", op.reason, "\n");
   }
   if (found > kShownOps)
@@ -249,8 +250,8 @@ Json to_json(const Explanation& explanation, const Options& options, const Facts
   json["order"] = explanation.plugins;
   json["uncompiled"] = explanation.uncompiled;
   for (const char* list : {"ops", "removed", "added"}) json[list] = Json::array();
-  auto is_wanted = [&, wanted = Symbol(options.op)](Symbol name) {
-    return options.op.empty() || name == wanted;
+  auto is_wanted = [&, selected = Symbol(options.op)](Symbol name) {
+    return options.op.empty() || name == selected;
   };
   for (const ExplainedOp& op : explanation.ops) {
     if (is_wanted(op.placed.name)) json["ops"].push_back(op_json(op));
@@ -266,7 +267,7 @@ std::string whole_text(const Explanation& explanation, const Options& options, c
   Groups groups, removed;
   for (const ExplainedOp& op : explanation.ops) groups.add(op);
   for (const RemovedOp& op : explanation.removed) removed.add(op);
-  return header(options, explanation, facts) + plugin_table(explanation.placement, "(nobody)") +
+  return header(options, explanation, facts) + plugin_table(explanation.placement, "(no plugin)") +
          groups.text() + removed.text() + border_text(explanation.placement) +
          "next: --op NAME (all verdicts) | --json\n";
 }
@@ -281,7 +282,8 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY_STATUS(text.status());
   cli::print_text(*text, common);
   if (!explanation.uncompiled.empty())
-    cli::print_warning(cat("this model does not compile so: ", explanation.uncompiled), common);
+    cli::print_warning(
+        cat("this model does not compile with these flags: ", explanation.uncompiled), common);
   if (common.json)
     BYOC_TRY_STATUS(cli::print_json(common, "explain", to_json(explanation, options, facts)));
   return cli::kDone;
@@ -293,7 +295,7 @@ cli::Command explain_command(const cli::CommonOptions& common) {
   auto options = std::make_shared<Options>();
   cli::Command command;
   command.name = "explain";
-  command.about = "per op who took it, and why each other plugin did not";
+  command.about = "show which plugin runs each op, and why the others do not";
   command.examples = {{"byoc explain net.onnx --compiler onednn", "equal reasons are grouped"},
                       {"byoc explain net.onnx --op Conv_3", "all verdicts about one node"},
                       {"byoc explain net.onnx --json", "every op with every verdict"}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// byoc ops: the operator reference, from the table that the compiler itself uses.
+// byoc ops: prints the operator reference, from the table that the compiler itself uses.
 #include "byoc/base/json.h"
 #include "byoc/base/nearest.h"
 #include "byoc/op/registry.h"

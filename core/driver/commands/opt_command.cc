@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// byoc opt: any passes, alone or in order.
+// byoc opt: runs any passes, alone or in order.
 #include "byoc/base/json.h"
 #include "byoc/base/nearest.h"
 #include "byoc/text/text.h"
@@ -29,11 +29,11 @@ Result<int> list_passes(const cli::CommonOptions& common) {
   return cli::kDone;
 }
 
-/// "conv_relu.compiler=onednn"; an empty value takes the attribute off.
+/// Sets an attribute as in "conv_relu.compiler=onednn". An empty value removes the attribute.
 Status set_attribute(IRModule& module, const std::string& text) {
   size_t equals = text.find('='), dot = text.rfind('.', equals);
   if (equals == text.npos || dot == text.npos || dot == 0 || dot + 1 >= equals) {
-    return cli::usage_error(cat("--set wants FUNCTION.ATTRIBUTE=VALUE, not \"", text, "\""));
+    return cli::usage_error(cat("--set expects FUNCTION.ATTRIBUTE=VALUE, not \"", text, "\""));
   }
   std::string name = text.substr(0, dot), value = text.substr(equals + 1);
   Function* function = module.find(name);
@@ -91,7 +91,7 @@ cli::Command opt_command(const cli::CommonOptions& common) {
   add_model_options(command, options->model, "an .onnx or .ir file");
   command.options[0].required = false;  // --list needs none
   command.options.push_back(
-      {"--passes", "A,B=X+Y", "passes in order, with arguments behind =", &options->passes});
+      {"--passes", "A,B=X+Y", "passes in order, with arguments after =", &options->passes});
   command.options.push_back(
       {"--set", "FN.ATTR=VALUE", "set an attribute of a function first", &options->sets});
   command.options.push_back(

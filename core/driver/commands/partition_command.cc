@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// byoc partition: the partitioned module and a summary of who got what.
+// byoc partition: prints the partitioned module and a summary of the ops of each plugin.
 #include <map>
 
 #include "byoc/base/file.h"
@@ -21,7 +21,7 @@ struct Options {
   std::string output, svg;
 };
 
-/// The partitioned module, and what the baseline would have made of the same annotations.
+/// The partitioned module, and the metrics of the baseline for the same annotations.
 struct Compared {
   IRModule module;
   PartitionMetrics baseline, unconnected;  // unconnected: a whole group is one region
@@ -60,7 +60,7 @@ std::string comparison(const PartitionMetrics& ours, const PartitionMetrics& bas
 constexpr std::chrono::seconds kDrawingLimit{60};
 
 struct Drawing {
-  std::string svg, about;  // about: a line on what was drawn
+  std::string svg, about;  // about: a line about the picture
 };
 
 Result<Drawing> draw_module(const IRModule& module, const Options& options) {
@@ -94,7 +94,7 @@ Json to_json(const Placement& placement, const Compared& compared, const Options
 
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   if (options.svg == "-" && (options.output == "-" || common.json == "-"))
-    return cli::usage_error("--svg - wants stdout for itself; give the other a file");
+    return cli::usage_error("--svg - must be the only output on stdout; give the other a file");
   BYOC_TRY(IRModule model, load_model(options.model));
   BYOC_TRY(BuildOptions build_with, build_options(options.model, common));
   BYOC_TRY(Compared compared, partition_and_compare(with_names(std::move(model)), build_with));
@@ -120,7 +120,7 @@ cli::Command partition_command(const cli::CommonOptions& common) {
   auto options = std::make_shared<Options>();
   cli::Command command;
   command.name = "partition";
-  command.about = "cut a model into regions and show who got what";
+  command.about = "cut a model into regions and show the ops of each plugin";
   command.examples = {{"byoc partition net.onnx --compiler onednn", "the summary"},
                       {"byoc partition net.onnx -o parts.ir", "the module as well"},
                       {"byoc partition net.onnx -o -", "the module as text"},
@@ -133,9 +133,9 @@ cli::Command partition_command(const cli::CommonOptions& common) {
                              &options->svg});
   command.notes =
       "A border tensor is a distinct tensor that goes from one region into another, or between a\n"
-      "region and the ops that stand in none; inputs and outputs of the model are stated apart.\n"
-      "Priority-greedy waves are the partition that ONNX Runtime's way of asking its execution\n"
-      "providers gives: in order of priority, each takes what it supports of what is left.";
+      "region and an op outside of all regions; inputs and outputs of the model are listed\n"
+      "separately. Priority-greedy waves are the partition that ONNX Runtime makes: its execution\n"
+      "providers, in order of priority, each take the ops they support among those left.";
   command.run = [options, &common] { return run(*options, common); };
   return command;
 }

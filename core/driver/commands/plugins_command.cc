@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// byoc plugins: what was found, from where, its patterns; or why it was refused.
+// byoc plugins: lists the plugins that were found, with folders and patterns, and those refused.
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
 #include "core/tools/model/model_options.h"

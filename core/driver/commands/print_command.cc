@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// byoc print: the IR as text, as it comes in or behind a pass of the pipeline; or the tensor
-// expressions and the code that its functions become.
+// byoc print: prints the IR as text, as imported or after a pass of the pipeline; or the tensor
+// expressions and the code of its functions.
 #include "byoc/base/json.h"
 #include "byoc/text/text.h"
 #include "core/driver/commands/commands.h"
@@ -33,7 +33,7 @@ Result<int> print_te(const IRModule& module, const Options& options,
   return cli::kDone;
 }
 
-// Headings are comments, so that the text can be given to other tools as it is.
+// Headings are comments, so that other tools can read the text.
 Result<int> print_code(IRModule module, const Options& options, const cli::CommonOptions& common) {
   const CodeForm form = options.llvm ? CodeForm::kLlvm : CodeForm::kAssembly;
   const char* mark = options.llvm ? ";" : "#";
@@ -56,10 +56,10 @@ Result<int> print_code(IRModule module, const Options& options, const cli::Commo
 
 Status check_flags(const Options& options) {
   if (options.te + options.llvm + options.assembly > 1)
-    return cli::usage_error("--te, --llvm and --asm are three things to print; name one");
+    return cli::usage_error("--te, --llvm and --asm exclude each other; give one");
   if (!options.after.empty() && (options.llvm || options.assembly))
     return cli::usage_error(
-        "--llvm and --asm are of compiled functions; --after PASS stops before");
+        "--llvm and --asm show compiled functions; --after PASS stops before these exist");
   return {};
 }
 
@@ -90,7 +90,7 @@ cli::Command print_command(const cli::CommonOptions& common) {
   auto options = std::make_shared<Options>();
   cli::Command command;
   command.name = "print";
-  command.about = "the IR of a model as text, or the code that becomes of it";
+  command.about = "print the IR of a model as text, or the code that is generated from it";
   command.examples = {
       {"byoc print net.onnx", "as imported"},
       {"byoc print net.onnx --after partition_graph --fn main", "one function, partitioned"},

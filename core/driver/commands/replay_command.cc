@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// byoc replay: stored regions, run by the plugin they came from or by another.
+// byoc replay: runs stored regions by the plugin that compiled them or by another.
 #include <algorithm>
 #include <filesystem>
 
@@ -19,7 +19,7 @@ struct Options {
   double tolerance = -1;
 };
 
-/// The folder itself, or those in it. Errors: slug "replay-folder" when there is none.
+/// Returns the replay folders in `folder`; `folder` itself when it is one or contains none.
 Result<std::vector<std::string>> folders_of(const std::string& folder) {
   std::vector<std::string> out;
   std::error_code error;
@@ -28,12 +28,12 @@ Result<std::vector<std::string>> folders_of(const std::string& folder) {
       if (is_replay_folder(entry.path().string())) out.push_back(entry.path().string());
     }
   }
-  if (out.empty()) out.push_back(folder);  // reading it says what is wrong
+  if (out.empty()) out.push_back(folder);  // reading it reports the error
   std::sort(out.begin(), out.end());
   return out;
 }
 
-/// --compiler ID, else the plugin of --plugin FILE, else the one that compiled it.
+/// Returns the plugin of --compiler ID, else that of --plugin FILE, else the one that compiled it.
 Result<const Plugin*> choose(const Options& options, const ReplayCase& replay,
                              const PluginSet& plugins) {
   if (!options.compiler.empty()) return plugins.get(options.compiler);
@@ -46,8 +46,8 @@ Result<const Plugin*> choose(const Options& options, const ReplayCase& replay,
   return plugins.get(replay.plugin);
 }
 
-/// With the options it was compiled with, where its plugin is at hand; those of the command line
-/// win.
+/// Loads the plugins. The one that compiled the case gets its stored options; options of the
+/// command line have precedence.
 Result<std::shared_ptr<const PluginSet>> plugins_for(const Options& options,
                                                      const ReplayCase& replay,
                                                      const cli::CommonOptions& common) {
@@ -65,7 +65,7 @@ const char* accept_text(Verdict::Accept accept) {
   return accept == Verdict::kNo ? "no" : accept == Verdict::kSlow ? "slow" : "yes";
 }
 
-/// "3 yes", and a line per "no" and "slow".
+/// Returns the number of "yes", and a line per "no" and "slow".
 std::string verdicts_text(const Replayed& replayed) {
   constexpr size_t kShown = 12;
   std::string lines;
@@ -148,7 +148,7 @@ cli::Command replay_command(const cli::CommonOptions& common) {
   command.name = "replay";
   command.about = "run a dumped region again and compare with its stored outputs";
   command.examples = {
-      {"byoc replay regions/onednn_main_0", "by the plugin that it came from"},
+      {"byoc replay regions/onednn_main_0", "by the plugin that compiled it"},
       {"byoc replay regions --compiler json", "all folders in regions/, by another plugin"},
       {"byoc replay r0 --plugin build/libmychip.so", "by a plugin under development"}};
   auto& all = command.options;
@@ -157,12 +157,12 @@ cli::Command replay_command(const cli::CommonOptions& common) {
   all.push_back({"--compiler", "ID", "the plugin that runs it", &options->compiler});
   add_plugin_options(command, options->plugins);
   all.push_back({"--tolerance", "X",
-                 "allowed error as a part of the largest value but masks; f32: 1e-4",
+                 "allowed error, relative to the largest value without masks; f32: 1e-4",
                  &options->tolerance});
   command.notes =
-      "The plugin that compiled the region is given the very graph that is stored. Another one is\n"
-      "shown the ops, as byoc compile --compiler ID would; what it refuses is listed and goes to\n"
-      "the default codegen. Exit code 1 when outputs differ or the plugin takes nothing.";
+      "The plugin that compiled the region gets the stored graph. Another one gets the ops, as\n"
+      "with byoc compile --compiler ID; ops that it refuses are listed and go to the default\n"
+      "codegen. The exit code is 1 when outputs differ or the plugin takes nothing.";
   command.run = [options, &common] { return run(*options, common); };
   return command;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// byoc run: compile when need be, run once, show and write the outputs.
+// byoc run: compiles a model if necessary, runs it once, and shows and writes the outputs.
 #include "byoc/runtime/session.h"
 #include "core/driver/commands/commands.h"
 #include "core/import/onnx/file/tensor_file.h"
@@ -26,7 +26,7 @@ Result<cli::OutputFormat> output_format(const std::string& name) {
           return write_pb(tensor, output.name, path);
         }};
   }
-  return cli::usage_error(cat("--output-format knows npy and pb, not \"", name, "\""));
+  return cli::usage_error(cat("--output-format is npy or pb, not \"", name, "\""));
 }
 
 Result<int> run(const Options& options, const cli::CommonOptions& common) {

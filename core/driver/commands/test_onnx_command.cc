@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// byoc test-onnx: ONNX's backend test folders, each case in a process of its own.
+// byoc test-onnx: runs ONNX's backend test folders, each case in a process of its own.
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
 #include "core/tools/model/model_options.h"
@@ -19,7 +19,7 @@ constexpr std::string_view kVerdicts[] = {"passed", "folded", "failed", "unsuppo
 
 struct Counts {
   size_t of[std::size(kVerdicts)] = {};
-  size_t bound = 0;  // right, with inputs taken as constants
+  size_t bound = 0;  // passed with inputs bound as constants
 };
 
 Counts count(const std::vector<CaseResult>& results) {
@@ -88,7 +88,7 @@ cli::Command test_onnx_command(const cli::CommonOptions& common) {
       {"byoc test-onnx test_shape --strict",
        "\"folded\": the core computed all of it at compile time, no plugin ran"}};
   command.options = {
-      {"DIR", "", "case folders, or folders that hold some", &options->folders, true}};
+      {"DIR", "", "case folders, or folders that contain some", &options->folders, true}};
   add_build_options(command, options->model);
   command.options.push_back({"--jobs", "N", "cases at a time", &options->jobs});
   command.options.push_back(

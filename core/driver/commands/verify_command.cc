@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// byoc verify: outputs and every value between regions, compared with a reference.
+// byoc verify: compares outputs and every value between regions with a reference.
 #include <filesystem>
 
 #include "byoc/base/json.h"
@@ -40,7 +40,7 @@ std::string confirmation_text(const BadRegion& bad) {
   return "";
 }
 
-/// true, false, or null where no new process ran it.
+/// Returns true or false; null when no new process ran it.
 Json confirmed(const BadRegion& bad) {
   if (bad.confirmation == Confirmation::kWrong) return true;
   return bad.confirmation == Confirmation::kRight ? Json(false) : Json();
@@ -77,14 +77,14 @@ std::string borders_text(const Verification& verification) {
                                : cat(agree, ": the reference differs as well\n");
 }
 
-/// "verify-net-7c1e": the model, and what of it is wrong.
+/// Returns "verify-net-7c1e": the stem of the model's file, and part of a key of the wrong piece.
 std::string folder_name(const std::string& model, const ReplayCase& replay) {
   std::string stem = cli::safe_name(std::filesystem::path(model).stem().string());
   auto bytes = std::as_bytes(std::span(replay.graph_json));
   return cat("verify-", stem, "-", content_key(bytes).hex().substr(0, 4));
 }
 
-/// Writes the smallest piece; a folder that cannot be written changes nothing about the verdict.
+/// Writes the smallest piece. A folder that cannot be written does not change the verdict.
 std::string write_piece(const Options& options, BadRegion& bad, const cli::CommonOptions& common) {
   bad.replay.model = options.model.model;
   std::string folder =
@@ -96,7 +96,7 @@ std::string write_piece(const Options& options, BadRegion& bad, const cli::Commo
   return folder;
 }
 
-/// As a shell reads it back.
+/// Returns the word with quotes when a shell needs them.
 std::string shell_word(const std::string& word) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=+,@-";
@@ -106,7 +106,7 @@ std::string shell_word(const std::string& word) {
   return out + "'";
 }
 
-/// The flags that find the plugin again.
+/// Returns the command that replays the piece, with the flags that find the plugin.
 std::string replay_line(const Options& options, const std::string& folder) {
   std::string line = cat("byoc replay ", shell_word(folder));
   for (const std::string& file : options.model.plugins.files)
@@ -136,7 +136,7 @@ Json to_json(const Verification& verification, const std::string& against) {
   return json;
 }
 
-/// What the user says comes first; what is left open follows the stored inputs.
+/// Loads the model. Extents that the user leaves open are those of the stored inputs.
 Result<IRModule> load(ModelOptions options, const std::string& against) {
   BYOC_TRY(std::string path, model_path(options.model));
   if (options.shapes.empty() && is_data_set(against) && path.ends_with(".onnx")) {
@@ -183,13 +183,13 @@ cli::Command verify_command(const cli::CommonOptions& common) {
   add_model_options(command, options->model, "an .onnx or .ir file");
   auto& all = command.options;
   VerifyRequest& request = options->request;
-  all.push_back({"--against", "PLUGIN|DIR", "what is right: a plugin, or a test_data_set folder",
+  all.push_back({"--against", "PLUGIN|DIR", "the reference: a plugin, or a test_data_set folder",
                  &request.against});
   all.push_back({"--input", "NAME=VALUE", "an input, as in byoc run; the others are random",
                  &request.inputs});
   all.push_back({"--seed", "N", "of the random inputs", &request.seed});
   all.push_back({"--tolerance", "X",
-                 "allowed error as a part of the largest value but masks; f32: 1e-4",
+                 "allowed error, relative to the largest value without masks; f32: 1e-4",
                  &request.tolerance});
   all.push_back({"-o,--output", "DIR",
                  "where the smallest wrong piece goes (default verify-MODEL-HASH)",
