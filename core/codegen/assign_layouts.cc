@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the default codegens compile exchanges tensors with their channels in blocks, as far as
-// convolutions make and read them; a layout_transform stands where the two layouts meet.
-//   before: %0 = conv2d(%x, %w)  %1 = relu(%0)  %2 = conv2d(%1, %v)
-//   after:  %0 = conv2d_nchwc(%x, %w)  %1 = relu(%0)  %2 = conv2d_nchwc(%1, %v)
+// Stores tensors between convolutions of the default codegens with their channels in blocks, and
+// adds a layout_transform wherever a tensor in blocks is read as a plain one or the reverse.
+//   before: %0 = conv2d(%x, %w)
+//           %1 = relu(%0)
+//           %2 = conv2d(%1, %v)
+//   after:  %0 = conv2d_nchwc(%x, %w)
+//           %1 = relu(%0)
+//           %2 = conv2d_nchwc(%1, %v)
 //           %3 = layout_transform(%2) {src_layout="NCHW8c", dst_layout="NCHW"}
-// Weights are brought into the blocks that kernels read; those that are constants are folded then.
+// Weights are transformed into the blocks that kernels read; constant weights are folded later.
 // Types are plain: a tensor [n, c, h, w] in blocks is [n, c / 8, h, w, 8].
 //
-// The sizes of blocks are those that a plugin lists (Plugin::layouts). An op belongs to the first
-// default codegen that takes it, rewritten or as it is, and it is rewritten only if that plugin
-// takes each op of the rewriting; otherwise it stays plain.
+// Each plugin lists its block sizes (Plugin::layouts). An op belongs to the first default codegen
+// that takes it, rewritten or as it is. It is rewritten only if that plugin takes each of the new
+// ops; otherwise it stays plain.
 #include <algorithm>
 
 #include "byoc/ir/visit.h"
@@ -19,7 +23,7 @@
 namespace byoc {
 namespace {
 
-// One entry per default codegen, in order, up to the last one that lists blocks.
+// Returns one entry per default codegen, in order, up to the last one that lists blocks.
 Result<std::vector<WantedBlocks>> wanted_blocks(const PassContext& context) {
   std::vector<WantedBlocks> out;
   size_t used = 0;

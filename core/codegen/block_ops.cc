@@ -6,14 +6,14 @@
 namespace byoc {
 namespace {
 
-// f32 [n, c, h, w] of known extents.
+// Returns true for f32 [n, c, h, w] of known extents.
 bool is_image(TypeId type) {
   return type->dtype == DType::kF32 && type->shape.size() == 4 && is_static(type->shape);
 }
 
 bool divides(int64_t block, int64_t extent) { return extent > 0 && extent % block == 0; }
 
-// The first block that divides `extent`, or 0.
+// Returns the first block size that divides `extent`, or 0.
 int64_t first_of(std::span<const int64_t> blocks, int64_t extent) {
   auto at = std::ranges::find_if(blocks, [&](int64_t block) { return divides(block, extent); });
   return at == blocks.end() ? 0 : *at;
@@ -59,7 +59,8 @@ class BlockedOp {
   const Call& call_;
 };
 
-// Groups must not cut blocks: one group, or whole blocks in each, or a channel each.
+// Groups must not cut blocks: there is one group, or each group has whole blocks, or each group has
+// one channel.
 bool BlockedOp::conv() {
   TypeId x = type(args()[0]), weight = type(args()[1]);
   if (!is_image(result()) || !is_image(x) || !is_static(weight->shape)) return false;
@@ -74,8 +75,8 @@ bool BlockedOp::conv() {
   return add_packed("conv2d_nchwc", *call_.attrs, {in, blocks}, outer);
 }
 
-// [o, i, h, w] -> [o / outer, i / inner, h, w, inner, outer]: the weights of one tap are
-// contiguous.
+// Reorders weights [o, i, h, w] -> [o / outer, i / inner, h, w, inner, outer], where o and i are
+// output and input channels: the weights of one tap are contiguous.
 ValueId BlockedOp::packed_weight(int64_t inner, int64_t outer) {
   Symbol loc = to_.from().nodes[args()[1].node].loc;
   ValueId now = to_.move("layout_transform",
@@ -85,8 +86,8 @@ ValueId BlockedOp::packed_weight(int64_t inner, int64_t outer) {
                   {{"src_layout", "OIHWJ"}, {"dst_layout", cat("OIHWJ", outer, "o")}}, now, loc);
 }
 
-// A product with a constant matrix reads its columns in panels; gemm's transposed b is read in the
-// order in which it is stored.
+// Rewrites a product with a constant matrix so that it reads the matrix in panels of columns. A
+// transposed b of gemm is read in the order in which it is stored.
 bool BlockedOp::matmul() {
   const bool is_gemm = is("gemm");
   ValueId a = args()[0], b = args()[1];
@@ -109,7 +110,7 @@ bool BlockedOp::matmul() {
   return true;
 }
 
-// True for the result's shape, a value per channel, and one value.
+// Returns true for operands of the result's shape, with one value per channel, or with one value.
 bool BlockedOp::can_be_operand(TypeId operand) const {
   if (operand == result()) return true;
   const size_t rank = operand->shape.size();
@@ -147,7 +148,7 @@ bool BlockedOp::elementwise() {
   return add_packed(call_.op->name, *call_.attrs, std::move(in), block);
 }
 
-// The dim within blocks is one more spatial dim, with windows of one cell.
+// Rewrites pooling: the dim within blocks becomes one more spatial dim, with windows of one cell.
 bool BlockedOp::pool() {
   const int64_t block = old().types.size() == 1 ? block_of(args()[0]) : 0;
   if (block == 0) return false;
@@ -197,7 +198,7 @@ bool BlockedOp::concat() {
   return false;
 }
 
-// Images of one cell are the same in memory in every form: [n, c / 8, 1, 1, 8] is [n, c].
+// Rewrites a view of an image of one cell as a reshape: in memory, [n, c / 8, 1, 1, 8] is [n, c].
 bool BlockedOp::view() {
   ValueId arg = args()[0];
   const int64_t block = block_of(arg);

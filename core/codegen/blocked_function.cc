@@ -10,7 +10,7 @@ namespace byoc {
 namespace {
 
 constexpr int64_t kMaxFoldedBytes = int64_t{64} << 20;  // fold_constants leaves larger results
-constexpr int64_t kMaxShownElements = 64;               // the judge sees no others of a constant
+constexpr int64_t kMaxShownElements = 64;               // the judge sees no larger constants
 
 Attrs transform(std::string from, std::string to) {
   return {{"src_layout", std::move(from)}, {"dst_layout", std::move(to)}};
@@ -73,8 +73,8 @@ Result<BlockedFunction::Op> BlockedFunction::infer(std::string_view op, Attrs at
   return out;
 }
 
-// Judges the op alone, as it will be when constants are folded. Large constants show their types
-// and no elements, so the bytes that a transform has yet to move do as well as those it makes.
+// Judges the op alone, in the state after constants are folded. The judge sees the types of large
+// constants but not their elements, so bytes before a transform serve as well as those after it.
 bool BlockedFunction::is_taken(const Op& op, std::span<const ValueId> args) const {
   Function alone;
   std::vector<ValueId> operands(args.size());
@@ -107,7 +107,7 @@ ValueId BlockedFunction::add(std::string_view op, Attrs attrs, std::vector<Value
   return is_refused_ ? kNowhere : append(*inferred, args, loc);
 }
 
-// Returns what fold_constants makes of a move; null: it stays an op.
+// Returns the constant that fold_constants makes of a move; null when the move stays an op.
 const Buffer* BlockedFunction::fold(const Op& op, ValueId arg) {
   const Buffer* known = known_[arg.node];
   Result<int64_t> bytes = size_bytes(*op.types[0]), elements = num_elements(op.types[0]->shape);
@@ -129,7 +129,7 @@ ValueId BlockedFunction::move(std::string_view op, Attrs attrs, ValueId arg, Sym
   return is_refused_ ? kNowhere : append(*inferred, args, loc, known);
 }
 
-// The transform of an image in blocks, a value of the new function, into the plain one.
+// Returns the transform of an image in blocks, a value of the new function, into the plain image.
 BlockedFunction::Op BlockedFunction::unpack(ValueId now) const {
   const ValueId args[] = {now};
   const int64_t block = to_.type(now)->shape.back().extent();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A function that is rewritten into blocks of channels, one node at a time.
+// Rewrites a function into blocks of channels, one node at a time.
 #include <span>
 #include <vector>
 
@@ -15,7 +15,7 @@ namespace byoc {
 /// A node is rewritten in an attempt: begin(), the calls that add its ops, commit(). Each op is
 /// judged by the plugin of the attempt, and commit() takes all of them back when it refuses one.
 /// Moves of constants are not judged: fold_constants computes them before any plugin sees them.
-/// Costs O(ops added), whether they stay or not.
+/// Cost: O(ops added), whether they stay or not.
 class BlockedFunction {
  public:
   /// `blocks`: every block size that attempts may use.
@@ -29,21 +29,21 @@ class BlockedFunction {
   void copy(uint32_t node);
   Function finish() &&;
 
-  /// Adds an op on values of the new function. A refused op, and all ops after it, are nowhere:
-  /// what is returned then may be given to the functions of this class and to nothing else.
+  /// Adds an op on values of the new function. When an op is refused, it and all later ops are not
+  /// added; the value returned then is only valid as an argument of functions of this class.
   ValueId add(std::string_view op, Attrs attrs, std::vector<ValueId> args, Symbol loc);
   /// Adds a layout_transform or a reshape.
   ValueId move(std::string_view op, Attrs attrs, ValueId arg, Symbol loc);
-  /// These return `old`, a value of the old function, in one form.
+  /// Return `old`, a value of the old function, in one form: plain, or in blocks of `block`.
   ValueId plain(ValueId old);
   ValueId packed(ValueId old, int64_t block);
   void set_plain(uint32_t node, ValueId now);
-  /// The attempt fails where the plugin would refuse to make `now` plain again: later nodes may
-  /// need that.
+  /// Sets the result of `node` to `now`, in blocks. The attempt fails when the plugin refuses the
+  /// op that makes `now` plain again, because later nodes may need it.
   void set_packed(uint32_t node, ValueId now, int64_t block);
 
   bool has_plain(ValueId old) const { return forms_[slot(old)] != kNowhere; }
-  /// Returns the first of `blocks` in which `old` is there, or 0.
+  /// Returns the first of `blocks` in which `old` is available, or 0.
   int64_t block_of(ValueId old, std::span<const int64_t> blocks) const;
 
  private:
@@ -71,7 +71,7 @@ class BlockedFunction {
   Function to_;
   std::vector<const Buffer*> known_;  // by new node: its value after fold_constants, or null
   std::vector<std::shared_ptr<const Buffer>> folded_;  // owns some of them
-  // The attempt: where it began, which forms it set, and if an op was refused.
+  // The attempt: its first node and operand, the forms that it set, and whether an op was refused.
   const Plugin* plugin_ = nullptr;
   size_t first_node_ = 0, first_operand_ = 0;
   std::vector<size_t> set_;

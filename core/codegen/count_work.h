@@ -4,7 +4,7 @@
 
 namespace byoc {
 
-/// Adds the flops and ops of a function to `out`, those of its composites included.
+/// Adds the flops and ops of a function, including those of its composites, to `out`.
 void count_work(const IRModule& module, const Function& function, ExternalFunction& out);
 
 }  // namespace byoc

@@ -1,8 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// A function that its plugin declined in compile is partitioned for the plugins after it.
-//   before: fn a_main_0(%i0) { %0 = relu(%i0)  %1 = tanh(%0)  return %1 }
-//   after:  fn a_main_0(%i0) { %0 = @b_a_main_0_0(%i0)  return %0 }
-//           fn b_a_main_0_0(%i0) {compiler="b", ...} { %0 = relu(%i0)  %1 = tanh(%0)  return %1 }
+// Partitions a function that its plugin declined in compile for the plugins after that one.
+//   before: fn a_main_0(%i0) {
+//             %0 = relu(%i0)
+//             %1 = tanh(%0)
+//             return %1
+//           }
+//   after:  fn a_main_0(%i0) {
+//             %0 = @b_a_main_0_0(%i0)
+//             return %0
+//           }
+//           fn b_a_main_0_0(%i0) {compiler="b", ...} {
+//             %0 = relu(%i0)
+//             %1 = tanh(%0)
+//             return %1
+//           }
 #include "core/codegen/declined.h"
 
 #include <algorithm>
@@ -15,7 +26,8 @@ namespace {
 
 constexpr std::string_view kPrimitive = "primitive";
 
-// The passes leave functions with the attribute `primitive` alone.
+// Sets the attribute `primitive` on all functions but `names`, so that the passes do not change
+// them. Returns the functions that had no such attribute.
 std::vector<Symbol> hide_all_but(const std::set<Symbol>& names, IRModule& module) {
   std::vector<Symbol> hidden;
   for (auto& [name, function] : module.functions) {

@@ -4,11 +4,12 @@
 
 namespace byoc {
 
-/// The plugins that may take what `plugin` declined: those after it in the list of chosen ones.
+/// Returns the plugins that may take what `plugin` declined: those after it in the list of chosen
+/// plugins.
 std::vector<std::string> plugins_after(const std::string& plugin, const PassContext& context);
 
-/// Partitions the plain functions `names`, and nothing else, for `plugins`: what these take becomes
-/// functions with the attribute `compiler`, the rest stays.
+/// Partitions the plain functions `names`, and no others, for `plugins`. Ops that these take move
+/// into functions with the attribute `compiler`; the other ops stay.
 Result<IRModule> offer_functions(IRModule module, const std::vector<Symbol>& names,
                                  const std::vector<std::string>& plugins,
                                  const PassContext& context);

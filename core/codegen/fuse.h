@@ -4,7 +4,7 @@
 
 namespace byoc {
 
-/// fuse_ops with these default codegens, in the order they are asked.
+/// Runs fuse_ops with these default codegens, in order of priority.
 Result<IRModule> fuse_ops_with(IRModule module, const std::vector<std::string>& defaults,
                                const PassContext& context);
 

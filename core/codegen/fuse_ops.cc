@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// What no plugin took is grouped into functions of the default codegens: foreign composites are
-// dissolved, each op is judged by the default codegen, then by the next, and what one takes is
-// grouped as a region is, or, for a plugin that wants one anchor a function, as kernels.
-//   before: fn main(%x) { %0 = @onednn_main_0(%x)  %1 = tanh(%0)  %2 = exp(%1)  return %2 }
-//   after:  fn main(%x) { %0 = @onednn_main_0(%x)  %1 = @llvm_main_0(%0)  return %1 }
+// Groups the ops that no plugin took into functions of the default codegens. Composites of other
+// plugins are replaced by their ops. The default codegens judge each op one after the other, and
+// the ops that one of them takes are grouped into regions, or into kernels for a plugin with the
+// flag ONE_ANCHOR.
+//   before: fn main(%x) {
+//             %0 = @onednn_main_0(%x)
+//             %1 = tanh(%0)
+//             %2 = exp(%1)
+//             return %2
+//           }
+//   after:  fn main(%x) {
+//             %0 = @onednn_main_0(%x)
+//             %1 = @llvm_main_0(%0)
+//             return %1
+//           }
 #include <algorithm>
 
 #include "byoc/pass/codegen.h"
@@ -18,14 +28,14 @@
 namespace byoc {
 namespace {
 
-constexpr size_t kNamed = 8;  // ops an error lists
+constexpr size_t kNamed = 8;  // ops that an error lists
 
 Result<std::vector<const Plugin*>> default_plugins(const std::vector<std::string>& ids,
                                                    const PassContext& context) {
   std::vector<const Plugin*> out;
   for (const std::string& id : ids) {
     if (!context.plugins)
-      return not_found(cat("no plugins are loaded, so \"", id, "\" cannot be asked"))
+      return not_found(cat("no plugins are loaded, so \"", id, "\" cannot be used"))
           .with_slug("unknown-plugin");
     BYOC_TRY(const Plugin* plugin, context.plugins->get(id));
     out.push_back(plugin);
@@ -40,7 +50,7 @@ std::string type_list(const Function& function, uint32_t node) {
   return out;
 }
 
-// Names the ops that nobody takes, each with the last refusal's reason.
+// Returns an error with the ops that no plugin takes, each with the reason of every plugin.
 Status no_codegen(const IRModule& module, const Function& function, Symbol name,
                   const std::vector<uint32_t>& refused, const std::vector<const Plugin*>& plugins,
                   const PassContext& context) {
@@ -62,7 +72,8 @@ Status no_codegen(const IRModule& module, const Function& function, Symbol name,
                      : "see: byoc plugins, byoc explain MODEL");
 }
 
-// --strict: what the first default codegen refuses is an error, though another would take it.
+// Checks --strict: an op that the first default codegen refuses is an error, even when another one
+// takes it.
 Status check_strict(const Function& annotated, Symbol name, const std::string& first) {
   BYOC_TRY(Annotations annotations, read_annotations(annotated, name));
   for (uint32_t node = 0; node < annotated.nodes.size(); ++node) {

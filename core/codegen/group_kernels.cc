@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of default codegens that want one anchor each.
-//   before: %0 = conv2d(%x, %w)  %1 = add(%0, %b)  %2 = relu(%1)  %3 = max_pool(%2), each an open
-//           region of llvm
-//   after:  conv2d, add and relu in one region, max_pool in another, both closed
+// Groups ops into kernels for default codegens with the flag ONE_ANCHOR.
+//   before: %0 = conv2d(%x, %w)      region 0 of llvm, open
+//           %1 = add(%0, %b)         region 1 of llvm, open
+//           %2 = relu(%1)            region 2 of llvm, open
+//           %3 = max_pool(%2)        region 3 of llvm, open
+//   after:  %0 = conv2d(%x, %w)      region 0 of llvm
+//           %1 = add(%0, %b)         region 0 of llvm
+//           %2 = relu(%1)            region 0 of llvm
+//           %3 = max_pool(%2)        region 1 of llvm
 #include "core/codegen/group_kernels.h"
 
 #include "byoc/host/plugins.h"
@@ -21,7 +26,8 @@ int64_t elements(TypeId type) {
   return n.ok() ? *n : -1;
 }
 
-// Nodes are visited from the last to the first, so that a node's readers have their kernels.
+// Visits nodes from the last to the first, so that the readers of a node have their kernels before
+// the node is visited.
 class Grouper {
  public:
   Grouper(const Function& function, const Annotations& annotations, const PassContext& context)
@@ -37,14 +43,14 @@ class Grouper {
     int64_t size;     // elements of its last op
     uint64_t ops = 1, max_ops;
     bool has_center = false;  // an anchor or a reduction
-    bool is_closed = false;   // takes no more
+    bool is_closed = false;   // no more ops may join
   };
   struct Member {
     uint32_t kernel = kUnread;   // its own
     uint32_t readers = kUnread;  // that of all its readers, or kMixed
     uint32_t reads = 0;          // by readers in that kernel
-    bool is_before = false;      // some reader is the center or stands before it
-    bool is_behind = false;      // some reader stands behind the center, or where one may still be
+    bool is_before = false;      // some reader is the center or comes before it
+    bool is_after = false;       // some reader comes after the center, or a center may still join
     bool is_aligned = true;      // every reader has the kernel's size, up to its last op
     bool is_copied = false;      // some reader may read an element more than once
   };
@@ -58,7 +64,7 @@ class Grouper {
   bool may_join(uint32_t node, const Kernel& kernel) const;
   void join(uint32_t node, uint32_t kernel);
   void visit(uint32_t node);
-  void tell_producers(uint32_t node);
+  void update_producers(uint32_t node);
   bool swells(uint32_t reader) const;
   bool reads_again(uint32_t reader, ValueId value, bool swells) const;
   bool lets_in(uint32_t center, ValueId value) const;
@@ -70,7 +76,7 @@ class Grouper {
   std::vector<Kernel> kernels_;
 };
 
-// 0: the node is not to be grouped.
+// Returns the limit of ops in the node's kernel; 0 when the node must not be grouped.
 uint64_t Grouper::max_ops(uint32_t node) const {
   uint32_t region = annotations_.region_of[node];
   if (region == kOutside || !annotations_.regions[region].open ||
@@ -91,12 +97,13 @@ bool Grouper::swells(uint32_t reader) const {
   return made > given;
 }
 
-// Would an element of `value`, were it computed where it is read, be computed more than once?
+// Returns whether an element of `value` would be computed more than once if the reader computed it
+// at each read.
 bool Grouper::reads_again(uint32_t reader, ValueId value, bool swells) const {
   switch (call(reader).op->kind) {
     case FusionKind::kElementwise:
     case FusionKind::kReduction:
-      return false;  // lets_in has looked at reductions
+      return false;  // lets_in has checked reductions
     case FusionKind::kBroadcast:
       return size(reader) != elements(function_.type(value));
     case FusionKind::kInjective:
@@ -106,7 +113,8 @@ bool Grouper::reads_again(uint32_t reader, ValueId value, bool swells) const {
   }
 }
 
-// A reduction reads each element of its greatest input once, unless it slides a window.
+// Returns whether the center reads each element of `value` only once. A reduction does so for an
+// input with as many elements as its first operand, unless it slides a window.
 bool Grouper::lets_in(uint32_t center, ValueId value) const {
   if (call(center).op->kind != FusionKind::kReduction || call(center).attrs->has("kernel_shape"))
     return false;
@@ -123,7 +131,7 @@ bool Grouper::may_join(uint32_t node, const Kernel& kernel) const {
   if (is_center(node))
     return !kernel.has_center && member.is_aligned && !member.is_before &&
            size(node) == kernel.size;
-  if (member.is_before && member.is_behind) return false;
+  if (member.is_before && member.is_after) return false;
   switch (call(node).op->kind) {
     case FusionKind::kElementwise:
     case FusionKind::kBroadcast:
@@ -155,10 +163,10 @@ void Grouper::visit(uint32_t node) {
                           call(node).op->kind == FusionKind::kOpaque});
     }
   }
-  tell_producers(node);
+  update_producers(node);
 }
 
-void Grouper::tell_producers(uint32_t node) {
+void Grouper::update_producers(uint32_t node) {
   const Member& reader = members_[node];
   if (is_annotation(function_.nodes[node])) return;
   const bool is_call = std::holds_alternative<Call>(function_.nodes[node].kind);
@@ -175,7 +183,7 @@ void Grouper::tell_producers(uint32_t node) {
     ++producer.reads;
     bool center = is_center(node);
     bool before = center || reader.is_before;
-    (before ? producer.is_before : producer.is_behind) = true;
+    (before ? producer.is_before : producer.is_after) = true;
     producer.is_aligned &= !before && reader.is_aligned && size(node) == kernels_[kernel].size &&
                            call(node).op->kind != FusionKind::kInjective;
     producer.is_copied |= reader.is_copied || reads_again(node, value, is_swelling) ||

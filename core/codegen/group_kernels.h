@@ -4,17 +4,20 @@
 
 namespace byoc {
 
-/// Closes the open regions of plugins with the flag ONE_ANCHOR as kernels: an op and, going up from
-/// it, every op all of whose readers stand in the kernel already, as far as one loop nest can hold
-/// them (below). So a kernel has one op whose results leave, is convex, and computes nothing twice.
-/// Other regions stay open. Linear.
+/// Closes the open regions of plugins with the flag ONE_ANCHOR as kernels. A kernel is an op with
+/// those predecessors whose readers are all in the kernel, as long as one loop nest can compute
+/// them (below). So only one op of a kernel has results that leave it, the kernel is convex, and it
+/// computes nothing twice. Other regions stay open. Cost: linear.
 ///
-/// A kernel holds at most one anchor or reduction. Behind it stand elementwise, broadcast and
-/// injective ops on as many elements as it has; before a reduction whose windows do not overlap
-/// elementwise and broadcast ops on as many elements as it reads, and before an anchor none, since
-/// it reads an element more than once. Without an anchor or reduction: elementwise, broadcast and
-/// injective ops of any size; but what is computed must not be read from a larger place, where it
-/// would be computed again. Opaque ops stand alone. At most `max_ops` ops of the plugin's table.
+/// A kernel has at most one anchor or reduction and at most the plugin's `max_ops` ops:
+/// - After an anchor or reduction: elementwise, broadcast and injective ops on as many elements as
+///   it has.
+/// - Before a reduction whose windows do not overlap: elementwise and broadcast ops on as many
+///   elements as it reads.
+/// - Before an anchor: no ops, because an anchor reads an element more than once.
+/// - Without an anchor or reduction: elementwise, broadcast and injective ops of any size. An op
+///   with more elements must not read a computed value, which it would compute more than once.
+/// - An opaque op is a kernel of its own.
 Result<Function> group_kernels(Function function, Symbol name, const PassContext& context);
 
 }  // namespace byoc
