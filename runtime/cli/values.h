@@ -3,7 +3,7 @@
 // Tensors as users write them: one grammar in all commands.
 //   x=a.npy  x=a.pb      a file, read by what its ending names
 //   x=f32[1,3,224,224]   random       f32[1,3]=0.5  every element       f32[3]=1,2,3  bool[2]=1,0
-//   i64[]=7 x=zeros  x=random  x=0.5  x=1,2,3     with the type that is wanted
+//   i64[]=7 x=zeros  x=random  x=0.5  x=1,2,3     with the expected type
 // A single input needs no name.
 #include <functional>
 #include <map>

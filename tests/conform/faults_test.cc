@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every check finds what it is there for: a plugin with one broken promise fails exactly the check
-// of that promise, with words that say what is broken.
+// Every check finds its fault: a plugin with one broken promise fails exactly the check of that
+// promise, with a message that names the fault.
 #include <sys/stat.h>
 
 #include <algorithm>
