@@ -12,7 +12,7 @@ namespace op {
 }  // namespace op
 
 const OpRegistry& all_ops() {
-  // Never freed: modules point into it until the last moment of the process.
+  // Never freed, because modules point into it until the process ends.
   static const OpRegistry* const table = [] {
     auto* ops = new OpRegistry;
 #define FAMILY(name) op::add_##name##_ops(*ops);

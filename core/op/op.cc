@@ -23,7 +23,7 @@ Status unknown_attr(const OpDef& op, Symbol name) {
 
 bool is_list(const AttrValue& value) { return attr_kind(value).starts_with("list"); }
 
-// `value` as `spec` wants it: an integer serves as a float, an empty list as any list.
+// Returns `value` in the kind of `spec`: an integer becomes a float, an empty list any list.
 Result<AttrValue> coerce(const OpDef& op, const AttrSpec& spec, const AttrValue& value) {
   const AttrValue& due = spec.fallback;
   if (value.index() == due.index()) return value;

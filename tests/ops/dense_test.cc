@@ -24,7 +24,7 @@ TEST(MatmulInfer, RejectsWhatDoesNotFit) {
   EXPECT_EQ(infer("matmul", {f32_type({2, 3, 4}), f32_type({3, 4, 5})}),
             "matmul: the leading dims do not broadcast (a f32[2,3,4], b f32[3,4,5])");
   EXPECT_EQ(infer("matmul", {f32_type({}), f32_type({4, 5})}),
-            "matmul: operands have rank 1 or more (a f32[], b f32[4,5])");
+            "matmul: operands must have rank 1 or more (a f32[], b f32[4,5])");
   EXPECT_EQ(infer("matmul", {f32_type({2, 4}), type_of(DType::kF64, {4, 5})}),
             "matmul: inputs 0 and 1 are f32[2,4] and f64[4,5], expects one dtype");
   EXPECT_EQ(

@@ -70,10 +70,10 @@ TEST(GatherElements, RefusesIndicesOutside) {
 
 TEST(GatherElements, RejectsWhatDoesNotFit) {
   EXPECT_EQ(infer("gather_elements", {f32_type({2, 2}), i64_type({3, 3})}),
-            "gather_elements: indices must have x's rank and lie inside of it but for dim 0 (x "
+            "gather_elements: indices must have x's rank and lie inside of it except for dim 0 (x "
             "f32[2,2], indices i64[3,3])");
   EXPECT_EQ(infer("gather_elements", {f32_type({2, 2}), i64_type({2})}),
-            "gather_elements: indices must have x's rank and lie inside of it but for dim 0 (x "
+            "gather_elements: indices must have x's rank and lie inside of it except for dim 0 (x "
             "f32[2,2], indices i64[2])");
   EXPECT_EQ(infer("gather_elements", {f32_type({0, 2}), i64_type({2, 2})}),
             "gather_elements: dim 0 has no entries to choose from (x f32[0,2], indices i64[2,2])");

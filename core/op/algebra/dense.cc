@@ -10,7 +10,7 @@ namespace {
 
 std::string shown(Types in) { return cat(" (a ", in[0], ", b ", in[1], ")"); }
 
-// Floats are summed in their computing type, integers wrap around.
+// Sums floats in their computing type; integers wrap around.
 template <class T>
 using ProductSum = std::conditional_t<std::is_integral_v<T>, uint64_t, Compute<T>>;
 
@@ -25,10 +25,10 @@ Status check_inner(std::string_view op, Dim a, Dim b, Types in) {
       .with_slug("op-shape");
 }
 
-// A vector as a is a row, as b a column; both are [1, k] and [k, 1] here.
+// The operands as matrices: a vector a is a row, a vector b a column, here [1, k] and [k, 1].
 struct MatmulShape {
   Shape a, b;                        // rank >= 2
-  bool row = false, column = false;  // the dim that was added leaves y again
+  bool row = false, column = false;  // y loses the dim that was added
 };
 
 MatmulShape matrices_of(Types in) {
@@ -46,7 +46,8 @@ Result<std::vector<TensorType>> infer_matmul(Types in, const Attrs&) {
   BYOC_TRY_STATUS(check_operands("matmul", in));
   for (TypeId type : in) {
     if (type->shape.empty())
-      return invalid(cat("matmul: operands have rank 1 or more", shown(in))).with_slug("op-shape");
+      return invalid(cat("matmul: operands must have rank 1 or more", shown(in)))
+          .with_slug("op-shape");
   }
   MatmulShape s = matrices_of(in);
   BYOC_TRY_STATUS(check_inner("matmul", s.a.back(), s.b[s.b.size() - 2], in));
@@ -88,7 +89,7 @@ Result<RefKernel> reference_matmul(Types in, Types out, const Attrs&) {
   });
 }
 
-// The index of an operand whose leading dims broadcast to `batch`, then its matrix indices.
+// Returns the index of an operand whose leading dims broadcast to `batch`, then its matrix indices.
 Exprs batched(const Tensor& x, const Exprs& batch, const Exprs& matrix) {
   size_t leading = x.rank() - matrix.size(), shift = batch.size() - leading;
   Exprs at;
@@ -189,7 +190,7 @@ void add_dense_ops(OpRegistry& ops) {
        .compute = compute_matmul,
        .flops = flops_matmul});
   ops.add({.name = "gemm",
-           .doc = "y = alpha * a' * b', where ' transposes if asked. No bias: a multiply and an "
+           .doc = "y = alpha * a' * b', transposed by trans_a, trans_b. No bias: a multiply and an "
                   "add follow.",
            .kind = FusionKind::kAnchor,
            .inputs = {{"a", "number [m, k], or [k, m] with trans_a"},

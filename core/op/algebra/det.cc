@@ -11,7 +11,7 @@
 namespace byoc::op {
 namespace {
 
-constexpr int64_t kMost = 64;  // a kernel has its stack and nothing else
+constexpr int64_t kMost = 64;  // a kernel has no memory but its stack
 
 Result<std::vector<TensorType>> infer_det(Types in, const Attrs&) {
   BYOC_TRY_STATUS(expect_dtype("det", "x", in[0], dtypes_of(FloatTypes{})));
@@ -22,7 +22,7 @@ Result<std::vector<TensorType>> infer_det(Types in, const Attrs&) {
   return one_result({in[0]->dtype, {x.begin(), x.end() - 2}});
 }
 
-// Gaussian elimination with row pivots; destroys `a`.
+// Returns the determinant by Gaussian elimination with row pivots; destroys `a`.
 double eliminate(double* a, int64_t n) {
   double det = 1;
   for (int64_t k = 0; k < n; ++k) {
@@ -61,7 +61,7 @@ Result<RefKernel> reference_det(Types in, Types out, const Attrs&) {
   });
 }
 
-// The same elimination as statements, on a copy of the matrix in f64.
+// Writes the same elimination as statements, on a copy of the matrix in f64.
 struct DetLoops {
   Tensor a;
   int64_t n;

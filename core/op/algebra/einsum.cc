@@ -10,8 +10,8 @@
 namespace byoc::op {
 namespace {
 
-// "ij,jk->ik" taken apart. Labels are letters; the dims of an ellipsis get labels of their own, the
-// last one 256, the one before it 257, ..., so that they broadcast from the right.
+// The labels of the terms of "ij,jk->ik". Labels are letters; the dims of an ellipsis get labels of
+// their own, the last one 256, the one before it 257, ..., so that they broadcast from the right.
 using Labels = std::vector<int>;
 struct Equation {
   std::vector<Labels> operands;
@@ -27,7 +27,7 @@ Status equation_error(const std::string& equation, std::string message, Types in
 
 constexpr int kEllipsis = 256;
 
-// The labels of one term; an ellipsis stands for as many dims as `rank` leaves over.
+// Returns the labels of one term; an ellipsis has the dims of the operand that no letter names.
 Result<Labels> parse_term(const std::string& equation, std::string_view term, size_t ellipsis_rank,
                           Types in) {
   Labels labels;
@@ -61,7 +61,8 @@ std::vector<std::string> split_terms(std::string_view text) {
   return terms;
 }
 
-// The result without "->": the ellipsis, then the labels that stand once, in alphabetical order.
+// Returns the result without "->": the ellipsis, then the labels that occur once, in
+// alphabetical order.
 Labels implicit_result(const std::vector<Labels>& operands) {
   std::map<int, int> uses;
   for (const Labels& labels : operands) {
@@ -147,8 +148,8 @@ Result<std::vector<TensorType>> infer_einsum(Types in, const Attrs& attrs) {
   return one_result(std::move(y));
 }
 
-// Counts through index space; every operand has its step per label, 0 where the label is not its
-// own.
+// Counts through index space. Every operand has a step per label, 0 for labels that
+// it does not have.
 struct Counter {
   std::vector<int64_t> extents;
   std::vector<std::vector<int64_t>> steps;  // [operand][label]
@@ -170,7 +171,7 @@ Counter make_counter(const Equation& e, const Labels& labels, Types in) {
   return counter;
 }
 
-// visit(index) for every index, the last label fastest; once when there are no labels.
+// Calls visit(index) for every index, the last label fastest; once when there are no labels.
 template <class Visit>
 void for_indices(const Counter& counter, Visit&& visit) {
   std::array<int64_t, kMaxRank> index{};
@@ -243,8 +244,8 @@ Result<Tensors> compute_einsum(te::Builder& builder, Inputs in, Types out, const
                        sum_over(builder, "einsum", shape, over, dtype, product)));
 }
 
-// A multiplication per operand for every index of all labels; the first one's place is taken by the
-// sum.
+// Returns one multiplication per operand for every index of all labels; the addition replaces
+// the first one's.
 double flops_einsum(Types in, Types, const Attrs& attrs) {
   auto e = read_equation(in, attrs);
   if (!e.ok()) return 0;
@@ -259,7 +260,7 @@ void add_einsum_ops(OpRegistry& ops) {
   ops.add({.name = "einsum",
            .doc = "The product of the operands, summed over labels that the result lacks, as in "
                   "\"bij,bjk->bik\"; "
-                  "\"...\" stands for leading dims that broadcast.",
+                  "\"...\" is any number of leading dims, which broadcast.",
            .kind = FusionKind::kAnchor,
            .inputs = {{.name = "x", .doc = "number, all of one type", .variadic = true}},
            .attrs = {{"equation", "", "terms of letters, one per operand", AttrSpec::kRequired}},

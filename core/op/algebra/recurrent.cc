@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// lstm, gru, rnn over whole sequences. Source: ONNX opset 14, LSTM, GRU and RNN with default
-// activations.
+// lstm, gru and rnn over whole sequences. Source: ONNX opset 14, LSTM, GRU and RNN with
+// default activations.
 #include <algorithm>
 #include <cmath>
 
@@ -11,11 +11,12 @@
 namespace byoc::op {
 namespace {
 
-// x [time, batch, input]; per direction d: w [gates * hidden, input], r [gates * hidden, hidden],
-// b [2 * gates * hidden], state [batch, hidden]. A missing operand counts as zeros.
+// The shapes: x [time, batch, input], and per direction d:
+// w [gates * hidden, input], r [gates * hidden, hidden], b [2 * gates * hidden], state [batch,
+// hidden]. A missing operand counts as zeros.
 struct RecurrentShape {
   int64_t gates = 1, time = 0, batch = 0, input = 0, hidden = 0, directions = 1;
-  bool starts_at_end = false;  // of the first direction; the second always does
+  bool starts_at_end = false;  // the first direction; the second always does
 };
 
 std::string shown(Types in) {
@@ -39,7 +40,7 @@ Result<int64_t> directions_of(const std::string& op, const Attrs& attrs) {
       cat(op, ": direction is \"", direction, "\", expected forward, reverse or bidirectional"));
 }
 
-// Errors: shapes that do not fit. Returns w's hidden extent.
+// Returns w's hidden extent. Errors: shapes that do not fit.
 Result<int64_t> check_recurrent(const std::string& op, int64_t gates, Types in,
                                 const Attrs& attrs) {
   BYOC_TRY(int64_t directions, directions_of(op, attrs));
@@ -63,7 +64,7 @@ Result<int64_t> check_recurrent(const std::string& op, int64_t gates, Types in,
   return hidden;
 }
 
-// y [time, directions, batch, hidden] and as many final states [directions, batch, hidden].
+// Infers y [time, directions, batch, hidden] and `states` final states [directions, batch, hidden].
 InferFn infer_recurrent(std::string op, int64_t gates, size_t states) {
   return [=](Types in, const Attrs& attrs) -> Result<std::vector<TensorType>> {
     BYOC_TRY(int64_t hidden, check_recurrent(op, gates, in, attrs));
@@ -103,10 +104,10 @@ double dot(const T* a, const T* b, int64_t n) {
   return sum;
 }
 
-// One step of one direction and batch entry, as a cell sees it.
+// The data of one step of one direction and batch entry.
 template <class T>
 struct Step {
-  const T *w, *r, *b, *p;  // of this direction; b and p may be null
+  const T *w, *r, *b, *p;  // for this direction; b and p may be null
   const T *x, *h;          // h is null at a start without initial state
   int64_t input, hidden, gates;
   T *y, *state;  // y: the new h. state: lstm's c, gru's scratch
@@ -130,7 +131,7 @@ struct Step {
   double old(int64_t j) const { return h ? static_cast<double>(h[j]) : 0; }
 };
 
-// Gates in ONNX's order: i, o, f, c; peepholes i, o, f.
+// Computes the gates in ONNX's order: i, o, f, c; peepholes i, o, f.
 template <class T>
 void lstm_cell(const Step<T>& s) {
   for (int64_t j = 0; j < s.hidden; ++j) {
@@ -144,8 +145,8 @@ void lstm_cell(const Step<T>& s) {
   }
 }
 
-// Gates in ONNX's order: z, r, h. The reset gate scales h before r is applied, or what r makes of
-// it.
+// Computes the gates in ONNX's order: z, r, h. The reset gate scales h before r is applied, or
+// the result of r.
 template <class T>
 void gru_cell(const Step<T>& s, bool linear_before_reset) {
   for (int64_t j = 0; j < s.hidden; ++j)
@@ -164,7 +165,8 @@ void rnn_cell(const Step<T>& s) {
   for (int64_t j = 0; j < s.hidden; ++j) s.y[j] = static_cast<T>(std::tanh(s.both(0, j)));
 }
 
-// Operand k of direction d, which holds `size` elements per direction; null when it is missing.
+// Returns operand k of direction d, which holds `size` elements per direction; null
+// when it is missing.
 template <class T>
 const T* operand(const void* const* in, size_t given, size_t k, int64_t offset) {
   return k < given ? in_as<T>(in, k) + offset : nullptr;
@@ -176,8 +178,8 @@ void or_zeros(const T* from, int64_t n, T* to) {
   else std::fill_n(to, n, T(0));
 }
 
-// cell(step) for every direction, batch entry and time; `last_state` is the output that holds
-// Step::state.
+// Calls cell(step) for every direction, batch entry and time; `last_state` is the output that
+// holds Step::state.
 template <class T, class Cell>
 void run_cells(const RecurrentShape& n, size_t given, size_t last_state, const void* const* in,
                void* const* out, Cell&& cell) {
@@ -240,7 +242,7 @@ Result<RefKernel> reference_rnn(Types in, Types, const Attrs& attrs) {
   });
 }
 
-// The matrix products alone.
+// Counts the matrix products alone.
 double flops_recurrent(Types in, Types, const Attrs&) {
   const Shape& x = in[0]->shape;
   double steps = static_cast<double>(x[0].extent()) * static_cast<double>(x[1].extent());
@@ -273,14 +275,14 @@ OpDef recurrent_op(std::string name, std::string doc, int64_t gates, size_t stat
 }  // namespace
 
 void add_recurrent_ops(OpRegistry& ops) {
-  OpDef lstm = recurrent_op("lstm", "Long short-term memory; gates stand in the order i, o, f, c.",
-                            4, 2, reference_lstm, compute_lstm);
+  OpDef lstm = recurrent_op("lstm", "Long short-term memory; gates are in the order i, o, f, c.", 4,
+                            2, reference_lstm, compute_lstm);
   lstm.inputs.push_back({.name = "initial_c", .doc = "as initial_h", .optional = true});
   lstm.inputs.push_back(
       {.name = "p", .doc = "peepholes i, o, f: [directions, 3 * hidden]", .optional = true});
   lstm.outputs.push_back({"c", "the last: as h"});
   ops.add(std::move(lstm));
-  OpDef gru = recurrent_op("gru", "Gated recurrent unit; gates stand in the order z, r, h.", 3, 1,
+  OpDef gru = recurrent_op("gru", "Gated recurrent unit; gates are in the order z, r, h.", 3, 1,
                            reference_gru, compute_gru);
   gru.attrs.push_back(
       {"linear_before_reset", false, "the reset gate scales r * h + its bias instead of h"});

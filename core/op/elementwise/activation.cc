@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activation functions: elementwise, of one input, parameters as attributes.
+// Activation functions: elementwise, with one input and parameters as attributes.
 #include "byoc/op/registry.h"
 #include "core/op/kernel/convert.h"
 #include "core/op/kernel/unary.h"
@@ -27,15 +27,15 @@ Expr softplus_expr(const Expr& x) {
   return max(zero(x.dtype()), x) + log_1p(te::unary(UnaryOp::kExp, -te::unary(UnaryOp::kAbs, x)));
 }
 
-// x below 0: `below`, else x.
+// Returns `below` where x is below 0, else x.
 Expr below_zero(const Expr& x, Expr below) {
   return select(x < zero(x.dtype()), std::move(below), x);
 }
 
-// min and max give their second operand where one is NaN: it is kept.
+// Keeps NaN: min and max return their second operand where one is NaN.
 Expr unit_interval(const Expr& x) { return max(zero(x.dtype()), min(like(x, 1), x)); }
 
-// Every parameter is read in f64 and used in the type that elements are computed in.
+// Reads every parameter in f64 and uses it in the type that elements are computed in.
 auto leaky_relu(const Attrs& attrs) {
   return [alpha = attrs.f("alpha")](auto x) { return x < 0 ? decltype(x)(alpha) * x : x; };
 }
@@ -162,7 +162,7 @@ OpDef gelu_op() {
   return op;
 }
 
-// An absent bound is infinite; for integers the end of their range.
+// Clips to the bounds. An absent bound is infinite; for integers it is the end of their range.
 auto clip(const Attrs& attrs) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   return [least = attrs.f("min", -kInfinity), most = attrs.f("max", kInfinity)](auto x) {
@@ -187,7 +187,7 @@ ExprFn clip_expr(const Attrs& attrs) {
 
 OpDef clip_op() {
   OpDef op =
-      unary_with("clip", "y = min(max(x, min), max); an absent bound does not bind", NumericTypes{},
+      unary_with("clip", "y = min(max(x, min), max); an absent bound has no effect", NumericTypes{},
                  {{"min", 0.0, "lower bound", AttrSpec::kOptional},
                   {"max", 0.0, "upper bound", AttrSpec::kOptional}},
                  clip, clip_expr);

@@ -10,7 +10,8 @@ namespace {
 
 using te::BinaryOp;
 
-// Integers wrap around: computed as unsigned 64-bit numbers and cut to their own width.
+// The type to compute in. Integers are computed as unsigned 64-bit numbers and cut to their own
+// width, so that they wrap around.
 template <class T>
 using Wrapping = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
 
@@ -19,7 +20,7 @@ T wrapped(T a, T b, F f) {
   return static_cast<T>(f(static_cast<Wrapping<T>>(a), static_cast<Wrapping<T>>(b)));
 }
 
-// Division by zero gives 0 for integers: the processor would stop the process.
+// Returns 0 for integer division by zero, because the processor would stop the process.
 template <class T>
 T quotient(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) return a / b;
@@ -28,7 +29,7 @@ T quotient(T a, T b) {
   else return static_cast<T>(a / b);
 }
 
-// NaN in either wins, as in numpy.
+// Returns NaN when either is NaN, as numpy does.
 template <class T>
 T least(T a, T b) {
   return a != a || a < b ? a : b;
@@ -38,7 +39,7 @@ T greatest(T a, T b) {
   return a != a || a > b ? a : b;
 }
 
-// The sign of the divisor, as in Python; x mod 0 = 0 for integers.
+// Returns the remainder with the sign of the divisor, as in Python; x mod 0 = 0 for integers.
 template <class T>
 T modulo(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -51,7 +52,7 @@ T modulo(T a, T b) {
   }
 }
 
-// The sign of the dividend, as in C.
+// Returns the remainder with the sign of the dividend, as in C.
 template <class T>
 T remainder_of(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) return std::fmod(a, b);
@@ -59,7 +60,7 @@ T remainder_of(T a, T b) {
   else return static_cast<T>(a % b);
 }
 
-// A divisor that is safe to divide by: whether it is 0 or -1 is asked apart.
+// Returns a divisor that is safe to divide by. The cases 0 and -1 are selected separately.
 Expr safe_divisor(const Expr& b) {
   Expr bad = b == zero(b.dtype());
   if (is_signed_int(b.dtype())) bad = bad || b == like(b, -1);
@@ -73,7 +74,7 @@ Expr quotient_expr(Expr a, Expr b) {
   return select(b == none, none, y);
 }
 
-// Of integers: the rest of a / 0 is 0, and so is that of a / -1.
+// Returns the remainder; for integers it is 0 for a / 0 and for a / -1.
 Expr remainder_expr(Expr a, Expr b) {
   if (is_float(a.dtype())) return te::binary(BinaryOp::kRemainder, a, b);
   Expr rest = te::binary(BinaryOp::kRemainder, a, safe_divisor(b));
@@ -117,7 +118,7 @@ auto mod(const Attrs& attrs) {
 auto bit_shift(const Attrs& attrs) {
   return [left = attrs.s("direction") == "left"](auto a, auto b) {
     using T = decltype(a);
-    if (b >= sizeof(T) * 8) return T(0);  // C leaves it open
+    if (b >= sizeof(T) * 8) return T(0);  // undefined in C
     return static_cast<T>(left ? uint64_t{a} << b : uint64_t{a} >> b);
   };
 }

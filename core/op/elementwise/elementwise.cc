@@ -10,7 +10,7 @@ namespace {
 
 using te::UnaryOp;
 
-// Integers wrap around: the arithmetic is that of the unsigned type of the same width.
+// Computes integers in the unsigned type of the same width, so that they wrap around.
 template <class T>
 T negated(T x) {
   if constexpr (std::is_integral_v<T>) return static_cast<T>(-static_cast<uint64_t>(x));
@@ -24,7 +24,7 @@ T absolute(T x) {
   else return std::abs(x);
 }
 
-// NaN is neither and stays.
+// Keeps NaN, which is neither above nor below 0.
 template <class T>
 T sign_of(T x) {
   if constexpr (std::is_unsigned_v<T>) return x > 0;
@@ -50,9 +50,9 @@ Expr sign_expr(Expr x) {
 ExprFn is_inf_expr(const Attrs& attrs) {
   bool negative = attrs.b("detect_negative", true), positive = attrs.b("detect_positive", true);
   return [=](Expr x) {
-    Expr wanted = select(x < zero(x.dtype()), te::int_constant(DType::kBool, negative),
-                         te::int_constant(DType::kBool, positive));
-    return te::unary(UnaryOp::kIsInf, x) && wanted;
+    Expr has_sign = select(x < zero(x.dtype()), te::int_constant(DType::kBool, negative),
+                           te::int_constant(DType::kBool, positive));
+    return te::unary(UnaryOp::kIsInf, x) && has_sign;
   };
 }
 
@@ -160,7 +160,7 @@ void add_predicates(OpRegistry& ops) {
       [](const Attrs&) { return [](auto x) { return std::isnan(x); }; },
       always(applied(UnaryOp::kIsNan))));
   ops.add(predicate_with(
-      "is_inf", "y = x is infinite, of a sign that is asked for", FloatTypes{},
+      "is_inf", "y = x is infinite, of a sign that the attributes name", FloatTypes{},
       {{"detect_negative", true, "-inf counts"}, {"detect_positive", true, "+inf counts"}},
       is_inf_for, is_inf_expr));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// power: the two dtypes may differ, as in ONNX; the result has the base's.
+// power: the two dtypes may differ, as in ONNX; the result has the dtype of the base.
 #include "byoc/op/registry.h"
 #include "core/op/kernel/convert.h"
 #include "core/op/kernel/expression.h"
@@ -7,7 +7,8 @@
 namespace byoc::op {
 namespace {
 
-// By squaring; wraps around like a product. A negative exponent gives the quotient cut towards 0.
+// Computes by squaring; wraps around like a product. A negative exponent gives the
+// quotient cut towards 0.
 template <class T>
 T integer_power(T base, int64_t exponent) {
   if (exponent < 0) {
@@ -41,7 +42,8 @@ double element(const void* data, int64_t k) {
   return static_cast<double>(Compute<T>(static_cast<const T*>(data)[k]));
 }
 
-// Exponents of another dtype than the base are few and slow anyway: one switch per element.
+// Reads an exponent of another dtype than the base. These are few and slow, so one switch per
+// element is acceptable.
 double element_of(DType dtype, const void* data, int64_t k) {
   switch (dtype) {
     case DType::kF32:
@@ -126,7 +128,7 @@ Result<RefKernel> reference_power(Types inputs, Types outputs, const Attrs&) {
   return broadcast_kernel(inputs, outputs, row, std::make_shared<decltype(power)>(power));
 }
 
-// integer_power as statements: by squaring, where few exponents have more than four bits.
+// Writes integer_power as statements: by squaring, because few exponents have more than four bits.
 te::Stmt integer_power(const Expr& base, const Expr& exponent, const auto& give) {
   Scalar result("result", base.dtype()), square("square", base.dtype());
   Expr one = like(base, 1), none = zero(base.dtype());
@@ -147,7 +149,7 @@ te::Stmt integer_power(const Expr& base, const Expr& exponent, const auto& give)
   return te::make_if(exponent < 0, give(reciprocal), result.in(square.in(positive)));
 }
 
-// One element of integers to any power; `give(value)` stores it.
+// Computes one element of integers to any power; `give(value)` stores it.
 te::Stmt integer_element(const Expr& base, const Expr& exponent, const auto& give) {
   if (base.dtype() == exponent.dtype())
     return integer_power(base, te::cast(DType::kI64, exponent), give);

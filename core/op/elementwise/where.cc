@@ -16,7 +16,7 @@ Result<std::vector<TensorType>> infer_where(Types inputs, const Attrs&) {
   return one_result({inputs[1]->dtype, std::move(shape)});
 }
 
-// Elements are moved and never computed with, so their size is all that counts.
+// Moves elements without computing with them, so only their size counts.
 template <class T>
 RefKernel choose(Types inputs, Types outputs) {
   const Shape& to = outputs[0]->shape;

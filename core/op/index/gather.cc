@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading at computed places: gather, gather_elements, gather_nd, one_hot. An index outside of its
-// dim is an error of the run, but for one_hot, where it gives no hot element.
+// Ops that read at computed places: gather, gather_elements, gather_nd, one_hot. An index outside
+// of its dim is an error of the run, except for one_hot, where it gives no hot element.
 #include <algorithm>
 
 #include "byoc/op/registry.h"
@@ -17,7 +17,7 @@ bool is_empty(const Shape& shape) {
   return std::find(shape.begin(), shape.end(), Dim(0)) != shape.end();
 }
 
-// Errors: indices into a dim without entries.
+// Returns an error for indices into a dim without entries.
 Status has_entries(std::string_view op, size_t d, Types in) {
   if (in[0]->shape[d] != Dim(0) || is_empty(in[1]->shape)) return {};
   return index_error(cat(op, ": dim ", d, " has no entries to choose from"), in[0], in[1]);
@@ -246,7 +246,7 @@ void add_gather_ops(OpRegistry& ops) {
        .flops = no_flops,
        .check = check_gather});
   ops.add({.name = "gather_elements",
-           .doc = "y[i, j, ...] = x[i, indices[i, j, ...], ...], the index standing at `axis`; "
+           .doc = "y[i, j, ...] = x[i, indices[i, j, ...], ...], the index is at position `axis`; "
                   "indices as in gather.",
            .kind = FusionKind::kInjective,
            .inputs = {{"x", "any type, rank >= 1"}, {"indices", "i32 or i64, rank of x"}},
@@ -274,7 +274,7 @@ void add_gather_ops(OpRegistry& ops) {
            .kind = FusionKind::kInjective,
            .inputs = {{"indices", "i32 or i64"}, {"values", "any type [2]: off, on"}},
            .attrs = {{"depth", int64_t{0}, "extent of the new dim", AttrSpec::kRequired},
-                     {"axis", int64_t{-1}, "where the new dim stands in y"}},
+                     {"axis", int64_t{-1}, "position of the new dim in y"}},
            .infer = infer_one_hot,
            .reference = reference_one_hot,
            .compute = compute_one_hot,

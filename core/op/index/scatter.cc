@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing at computed places: scatter_elements, scatter_nd. Later updates win, or are reduced with
-// what is there. An index outside of its dim is an error of the run.
+// Ops that write at computed places: scatter_elements, scatter_nd. Later updates win, or are
+// reduced with the old value. An index outside of its dim is an error of the run.
 #include <algorithm>
 
 #include "byoc/op/registry.h"
@@ -48,13 +48,13 @@ T product(T a, T b) {
   else return static_cast<T>(static_cast<Compute<T>>(a) * static_cast<Compute<T>>(b));
 }
 
-// What is stored where `old` was.
+// A function that returns the value to store in the place of `old`.
 template <class T>
 using Combine = T (*)(T old, T update);
 
 template <class T>
 Combine<T> combine_of(const std::string& reduction) {
-  if constexpr (!std::is_same_v<T, bool>) {  // inference lets no reduction of bools through
+  if constexpr (!std::is_same_v<T, bool>) {  // inference refuses reductions of bools
     if (reduction == "add") return sum<T>;
     if (reduction == "mul") return product<T>;
     if (reduction == "max") return [](T a, T b) { return b > a ? b : a; };
@@ -63,7 +63,7 @@ Combine<T> combine_of(const std::string& reduction) {
   return [](T, T update) { return update; };
 }
 
-// make.operator()<T>(combine).
+// Calls make.operator()<T>(combine).
 template <class Make>
 Result<RefKernel> for_reduction(std::string_view op, DType dtype, const std::string& reduction,
                                 Make&& make) {
@@ -135,7 +135,7 @@ Result<RefKernel> reference_scatter_nd(Types in, Types out, const Attrs& attrs) 
                        });
 }
 
-// What is stored where `old` stands and `update` comes, in the type of both.
+// Returns the value to store in the place of `old` for `update`, in the type of both.
 Expr combined(const std::string& reduction, const Expr& old, const Expr& update) {
   if (reduction == "none") return update;
   Expr a = widened(old), b = widened(update);
@@ -217,7 +217,7 @@ OpDef scatter_op(std::string name, std::string doc, std::string indices, std::st
       .inputs = {{"x", "any type, rank >= 1"},
                  {"indices", std::move(indices)},
                  {"updates", std::move(updates)}},
-      .attrs = {{"reduction", "none", "with what is there: none (replace), add, mul, max or min"}},
+      .attrs = {{"reduction", "none", "with the old value: none (replace), add, mul, max or min"}},
       .infer = std::move(infer),
       .reference = std::move(reference),
       .compute = std::move(compute),
@@ -230,7 +230,7 @@ OpDef scatter_op(std::string name, std::string doc, std::string indices, std::st
 void add_scatter_ops(OpRegistry& ops) {
   OpDef elements = scatter_op(
       "scatter_elements",
-      "x with y[i, indices[i, j, ...], ...] = updates[i, j, ...], the index standing at `axis`.",
+      "x with y[i, indices[i, j, ...], ...] = updates[i, j, ...], the index is at position `axis`.",
       "i32 or i64, rank of x", "as x, shape of indices", infer_scatter_elements,
       reference_scatter_elements, compute_scatter_elements, check_scatter_elements);
   elements.attrs.push_back({"axis", int64_t{0}, "in [-rank, rank)"});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One row per op y = f(a, b) with broadcasting; f is a lambda over the type that elements are
-// computed in; and the same as an expression.
+// computed in, and is also given as an expression.
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/kernel.h"
 
@@ -20,7 +20,7 @@ OpDef binary_op(BinaryParts parts);
 /// Infers the broadcast shape; both dtypes are one of `allowed` and equal. `result`: kept, or bool.
 InferFn infer_binary(std::string name, DTypes allowed, bool to_bool);
 
-/// `make(attrs)` returns f, `expression(attrs)` what f is of Exprs.
+/// `make(attrs)` returns f, `expression(attrs)` returns f as a function of Exprs.
 template <class List, class Make>
 OpDef binary_with(std::string name, std::string doc, List list, std::vector<AttrSpec> attrs,
                   Make make, std::function<ExprFn2(const Attrs&)> expression) {

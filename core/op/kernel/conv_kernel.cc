@@ -6,7 +6,8 @@
 namespace byoc::op {
 namespace {
 
-// Cells of one output row: x[q] = what tap k reads for output cell first + q, as Acc.
+// Loads cells of one output row: x[q] is the value that tap k reads for output cell
+// first + q, as Acc.
 template <class T, class Acc>
 void gather_row(const T* line, const ConvAxis& axis, int64_t k, int64_t first, int64_t count,
                 Acc* x) {
@@ -24,12 +25,12 @@ void gather_row(const T* line, const ConvAxis& axis, int64_t k, int64_t first, i
   }
 }
 
-// Output cells first .. first + count of one plane, in row-major order over (d, h, w).
+// The output cells first .. first + count of one plane, in row-major order over (d, h, w).
 struct Cells {
   int64_t first = 0, count = 0;
 };
 
-// What tap (kd, kh, kw) reads for these cells.
+// Loads the values that tap (kd, kh, kw) reads for these cells.
 template <class T, class Acc>
 void gather(const T* plane, const ConvPlan& plan, std::array<int64_t, 3> tap, Cells cells, Acc* x) {
   const auto& [d, h, w] = plan.axes;
@@ -46,7 +47,7 @@ void gather(const T* plane, const ConvPlan& plan, std::array<int64_t, 3> tap, Ce
   }
 }
 
-// Sums of up to eight output channels over these cells; `weight` is at the first of the channels.
+// Sums up to eight output channels over these cells; `weight` is at the first of the channels.
 template <class T, class Acc>
 void convolve_tile(const T* x, const T* weight, const ConvPlan& plan, int64_t rows, Cells cells,
                    Tile<Acc>& tile) {
@@ -69,7 +70,7 @@ void convolve_tile(const T* x, const T* weight, const ConvPlan& plan, int64_t ro
   }
 }
 
-// One image, one group.
+// Computes one group of one image.
 template <class T, class Acc>
 void convolve_group(const T* x, const T* weight, const ConvPlan& plan, T* y) {
   const auto& [d, h, w] = plan.axes;

@@ -10,10 +10,10 @@
 
 namespace byoc::op {
 
-/// Which input cell tap k of output cell y reads along one spatial dim: t / divide, where
+/// The input cell that tap k of output cell y reads along one spatial dim: cell t / divide, where
 /// t = y * multiply + offset + k * step; none when t is no multiple of `divide` or the cell lies
 /// outside of [0, in). A plain convolution multiplies by its stride, a transposed one divides by
-/// it: that is all in which they differ.
+/// it; they do not differ otherwise.
 struct ConvAxis {
   int64_t in = 1, out = 1, kernel = 1;
   int64_t multiply = 1, divide = 1, offset = 0, step = 1;
@@ -27,19 +27,20 @@ struct ConvPlan {
   std::array<ConvAxis, 3> axes;        // the last ones; missing ones have extent 1
 };
 
-/// The plan of x [n, c, in...] -> y [n, o, out...]; `windows` are those of the spatial dims.
+/// Returns the plan of x [n, c, in...] -> y [n, o, out...]; `windows` are those of
+/// the spatial dims.
 ConvPlan make_conv_plan(const TensorType& x, const TensorType& weight, const TensorType& y,
                         std::span<const Window> windows, int64_t groups, bool transposed);
 
-/// What convolutions compute in. f16 and bf16 are summed in f32; i32 (quantised networks) wraps
-/// around.
+/// The types that convolutions compute in. f16 and bf16 are summed in f32; i32 (quantised
+/// networks) wraps around.
 using ConvTypes = decltype(FloatTypes{} + TypeList<int32_t>{});
 
-/// in = {x, weight} of one of these types.
+/// Returns a kernel with in = {x, weight} of one of these types.
 Result<RefKernel> conv_kernel(std::string_view op, DType dtype, const ConvPlan& plan);
 
-/// x [n, c, spatial..., ...] with zeros around its planes, as a stage of its own; x itself where
-/// the windows have no pads.
+/// Returns x [n, c, spatial..., ...] with zeros around its planes, as a stage of its own; x itself
+/// where the windows have no pads.
 Tensor padded(te::Builder& builder, const Tensor& x, const std::vector<Window>& windows);
 
 }  // namespace byoc::op

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From one element type to another, by the rules of cast.
+// Converts one element type to another, by the rules of cast.
 #include <cmath>
 #include <limits>
 
@@ -8,7 +8,8 @@
 
 namespace byoc::op {
 
-/// `value` cut towards zero to an integer of type T; the ends of T's range beyond it, 0 for NaN.
+/// Returns `value` cut towards zero to an integer of type T; the ends of T's range
+/// beyond it, 0 for NaN.
 template <class T>
 T saturated(double value) {
   using Limits = std::numeric_limits<T>;
@@ -18,7 +19,8 @@ T saturated(double value) {
   return static_cast<T>(value);
 }
 
-/// Integers wrap around between each other; floats saturate; anything but 0 is true.
+/// Converts an element. Integers wrap around between each other; floats saturate;
+/// all but 0 is true.
 template <class To, class From>
 To converted(From from) {
   const Compute<From> value(from);

@@ -24,8 +24,8 @@ Expr widened(Expr x) {
 
 namespace {
 
-// The ends of an integer type, as literals of it and as numbers of the float type of x, rounded as
-// saturated() rounds them.
+// Casts with saturation. The ends of an integer type are literals of it and numbers of the float
+// type of x, rounded as saturated() rounds them.
 Expr saturating_cast(DType to, const Expr& x) {
   return *for_dtype<Expr>("cast", to, IntTypes{}, [&]<class T>() -> Expr {
     using Limits = std::numeric_limits<T>;
@@ -85,7 +85,7 @@ Expr clamped(Expr index, int64_t low, int64_t high) {
   return min(max(std::move(index), low), high);
 }
 
-// min and max give their second operand when one is NaN.
+// Selects explicitly, because min and max return their second operand when one is NaN.
 Expr greatest_of(const Expr& a, const Expr& b) {
   if (a.dtype() == DType::kBool) return a || b;
   if (!is_float(a.dtype())) return max(a, b);
@@ -97,13 +97,14 @@ Expr least_of(const Expr& a, const Expr& b) {
   return select(is_nan(b), b, min(b, a));
 }
 
-// W. Kahan's quotient: what 1 + x lost to rounding, the logarithm of the rounded sum makes good.
+// Returns W. Kahan's quotient, in which the logarithm of the rounded sum corrects the
+// rounding of 1 + x.
 Expr log_1p(const Expr& x) {
   Expr one = like(x, 1), sum = one + x;
   return select(sum == one, x, te::unary(UnaryOp::kLog, sum) * x / (sum - one));
 }
 
-// e^x - 1 = tanh(x / 2) (e^x + 1), which cancels nothing.
+// Returns e^x - 1 as tanh(x / 2) (e^x + 1), which has no cancellation.
 Expr exp_m1(const Expr& x) {
   return te::unary(UnaryOp::kTanh, x * like(x, 0.5)) * (unary(UnaryOp::kExp, x) + like(x, 1));
 }
@@ -140,7 +141,7 @@ Exprs unflattened(const Expr& flat, const Ints& extents) {
   size_t first = 0;
   while (first < extents.size() && extents[first] == 1) ++first;
   for (size_t d = extents.size(); d-- > first;) {
-    if (extents[d] <= 1) continue;  // of an empty tensor nothing is read
+    if (extents[d] <= 1) continue;  // an empty tensor is never read
     Expr at = step == 1 ? flat : floor_div(flat, step);
     out[d] = d == first ? at : floor_mod(at, extents[d]);  // nothing wraps around in the outermost
     step *= extents[d];
@@ -152,7 +153,7 @@ Exprs reshaped_index(const Exprs& at, const Ints& to, const Ints& from) {
   Exprs out(from.size(), Expr(0));
   size_t t = 0, f = 0;
   while (f < from.size() || t < to.size()) {
-    // The fewest dims of both that hold the same elements.
+    // Find the fewest dims of both that hold the same elements.
     size_t t_end = std::min(t + 1, to.size()), f_end = std::min(f + 1, from.size());
     int64_t t_count = t < to.size() ? to[t] : 1, f_count = f < from.size() ? from[f] : 1;
     while (t_count != f_count) {
@@ -195,7 +196,7 @@ te::Combiner folding(DType dtype, te::Combiner base, Expr (*combine)(const Expr&
   return {base.lhs, base.rhs, base.identity, {combine(base.lhs[0], base.rhs[0])}};
 }
 
-// The combiner of a bool is written here: bools have neither min nor max.
+// Returns a combiner of bools, which have neither min nor max.
 te::Combiner of_bools(bool identity, bool any) {
   Var lhs("lhs", DType::kBool), rhs("rhs", DType::kBool);
   Expr a = lhs, b = rhs;
@@ -214,7 +215,7 @@ te::Combiner least_combiner(DType dtype) {
 
 int64_t no_position(bool last) { return last ? -1 : std::numeric_limits<int64_t>::max(); }
 
-// NaN is the greatest of all values, so it is also where a search for the least one starts.
+// Treats NaN as the greatest of all values, so a search for the least one starts there.
 te::Combiner arg_combiner(DType dtype, bool greatest, bool last) {
   Var value("value", dtype), at("at"), other("other", dtype), other_at("other_at");
   Expr a = value, b = other;

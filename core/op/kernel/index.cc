@@ -6,7 +6,8 @@
 namespace byoc::op {
 namespace {
 
-/// `count` indices, `step` apart. One unsigned comparison each: what is below `low` wraps around.
+/// Checks `count` indices, `step` apart. One unsigned comparison each: an index below
+/// `low` wraps around.
 template <class T>
 bool are_inside(const T* indices, int64_t count, int64_t step, IndexRange range) {
   const auto low = static_cast<uint64_t>(range.low);
@@ -32,7 +33,7 @@ Status check_columns(const std::string& op, const T* indices, int64_t rows,
   return {};
 }
 
-/// Loops over all indices around body(place, range).
+/// Makes loops over all indices around body(place, range).
 te::Stmt for_indices(const Ints& extents, const std::vector<IndexRange>& ranges,
                      const std::function<te::Stmt(const Exprs&, IndexRange)>& body) {
   if (ranges.size() == 1)
@@ -62,8 +63,8 @@ ValueCheck index_check(std::string op, TypeId indices, size_t operand,
   };
 }
 
-// Two passes: the first has no branches, so that it becomes vector code; the second runs when an
-// index is outside, and finds it.
+// Checks in two passes: the first has no branches, so that it becomes vector code; the second runs
+// when an index is outside, and finds it.
 Tensor checked_indices(te::Builder& builder, std::string_view op, const Tensor& indices,
                        const std::vector<IndexRange>& ranges) {
   const Ints shape = extents(indices);
@@ -116,7 +117,8 @@ Status expect_inside(std::string_view op, size_t axis, TypeId x, TypeId indices)
   }
   if (fits) return {};
   return index_error(
-      cat(op, ": indices must have x's rank and lie inside of it but for dim ", axis), x, indices);
+      cat(op, ": indices must have x's rank and lie inside of it except for dim ", axis), x,
+      indices);
 }
 
 Result<TupleView> view_tuples(std::string_view op, TypeId x, TypeId indices, int64_t batch_dims) {

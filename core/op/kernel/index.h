@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What gathers and scatters share: indices of two types, rows of indices, checks.
+// Helpers of gathers and scatters: indices of two types, rows of indices, checks.
 #include <algorithm>
 
 #include "core/op/kernel/expression.h"
@@ -10,10 +10,10 @@ namespace byoc::op {
 
 Status expect_indices(std::string_view op, TypeId indices);
 Status index_error(std::string message, TypeId x, TypeId indices);
-/// `indices` has x's rank, and no dim but `axis` is longer than x's.
+/// Checks that `indices` has x's rank, and that no dim but `axis` is longer than x's.
 Status expect_inside(std::string_view op, size_t axis, TypeId x, TypeId indices);
 
-/// Input k of a kernel as indices of either type.
+/// Reads input k of a kernel as indices of either type.
 class Indices {
  public:
   Indices(DType dtype, const void* data) : is_wide_(dtype == DType::kI64), data_(data) {}
@@ -26,7 +26,7 @@ class Indices {
   const void* data_;
 };
 
-/// A negative index counts from the end.
+/// Returns the index from 0; a negative one counts from the end.
 inline int64_t from_front(int64_t index, int64_t extent) {
   return index < 0 ? index + extent : index;
 }
@@ -46,21 +46,22 @@ ValueCheck index_check(std::string op, TypeId indices, size_t operand,
 Tensor checked_indices(te::Builder& builder, std::string_view op, const Tensor& indices,
                        const std::vector<IndexRange>& ranges);
 
-/// `indices` [..., width] as rows that name the first dims of x after `batch_dims` shared ones.
+/// A view of `indices` [..., width] as rows that name the first dims of x after
+/// `batch_dims` shared ones.
 struct TupleView {
   size_t batch_dims = 0, width = 0;
 };
 Result<TupleView> view_tuples(std::string_view op, TypeId x, TypeId indices, int64_t batch_dims);
 
-/// Those rows at run time: where in x the slice of `inner` elements starts that each of them names.
+/// The same rows at run time: each names the place in x where a slice of `inner` elements starts.
 struct TupleLoop {
   int64_t batches = 1, rows_per_batch = 1, batch_step = 1, inner = 1;
-  std::vector<int64_t> extents, strides;   // of the named dims of x
-  std::vector<IndexRange> ranges() const;  // of the columns
+  std::vector<int64_t> extents, strides;   // of the dims of x that rows name
+  std::vector<IndexRange> ranges() const;  // one per column
 
   TupleLoop(const TupleView& view, TypeId x, TypeId indices);
 
-  /// tuple(offset of the slice) for each row, in order. All indices are inside.
+  /// Calls tuple(offset of the slice) for each row, in order. All indices are inside.
   template <class OnTuple>
   void for_tuples(Indices indices, OnTuple&& tuple) const {
     int64_t next = 0;

@@ -54,10 +54,10 @@ constexpr DTypes dtypes_of(TypeList<Ts...>) {
 
 template <class T>
 inline constexpr bool is_half = std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
-/// What an element is computed in: f32 for the two 16-bit floats, else its own type.
+/// The type that an element is computed in: f32 for the two 16-bit floats, else its own type.
 template <class T>
 using Compute = std::conditional_t<is_half<T>, float, T>;
-/// What sums of T are kept in: f64 for floats; integers wrap around, as unsigned numbers do.
+/// The type of sums of T: f64 for floats; integers wrap around, as unsigned numbers do.
 template <class T>
 using Sum = std::conditional_t<is_half<T> || std::is_floating_point_v<T>, double, uint64_t>;
 
@@ -70,8 +70,8 @@ T* out_as(void* const* out, size_t k) {
   return static_cast<T*>(out[k]);
 }
 
-/// What make.operator()<T>() gives for the C++ type T of `dtype`: a kernel, or a loop for one.
-/// Errors: kUnimplemented when `dtype` is not in the list.
+/// Returns make.operator()<T>() for the C++ type T of `dtype`: a kernel, or a loop for one. Errors:
+/// kUnimplemented when `dtype` is not in the list.
 template <class Made = RefKernel, class... Ts, class Make>
 Result<Made> for_dtype(std::string_view op, DType dtype, TypeList<Ts...> list, Make&& make) {
   Result<Made> made = Status(Code::kUnimplemented, "");
@@ -80,17 +80,17 @@ Result<Made> for_dtype(std::string_view op, DType dtype, TypeList<Ts...> list, M
   return unimplemented(cat(op, " has no kernel for ", dtype, ", only for ", dtypes_of(list)));
 }
 
-/// Typed loops over one row; `f` points at the function object that the kernel holds. What is made
-/// once per op and element type is this small; the rest of a kernel is made once.
+/// Typed loops over one row; `f` points at the function object that the kernel holds. Only these
+/// are compiled per op and element type; the rest of a kernel is compiled once.
 using MapRow = void (*)(const void* f, const void* x, void* y, int64_t n);
 using BroadcastRow = void (*)(const void* f, const void* a, const void* b, void* y, int64_t n,
                               const std::array<int64_t, 2>& step);
 RefKernel map_kernel(int64_t n, MapRow row, std::shared_ptr<const void> f);
-/// y = f(a, b) with numpy's broadcasting; both inputs have one dtype.
+/// Returns the kernel of y = f(a, b) with numpy's broadcasting; both inputs have one dtype.
 RefKernel broadcast_kernel(Types inputs, Types outputs, BroadcastRow row,
                            std::shared_ptr<const void> f);
 
-/// The function object at `f`; one without state is made anew, and `f` is not read.
+/// Returns the function object at `f`; one without state is constructed, and `f` is not read.
 template <class F>
 decltype(auto) function_at(const void* f) {
   if constexpr (std::is_empty_v<F> && std::is_default_constructible_v<F>) return F{};
@@ -146,7 +146,7 @@ DTypes dtypes_of(const TypedRows<Row>& rows) {
   for (const TypedRow<Row>& row : rows) out.add(row.dtype);
   return out;
 }
-/// Errors: kUnimplemented when no row is for `dtype`.
+/// Returns the row for `dtype`. Errors: kUnimplemented when there is none.
 template <class Row>
 Result<Row> row_for(std::string_view op, DType dtype, const TypedRows<Row>& rows) {
   for (const TypedRow<Row>& row : rows) {

@@ -5,13 +5,13 @@
 
 namespace byoc::op {
 
-/// a [m, k] times b [k, n] -> y [m, n], y compact; strides in elements.
+/// The extents and strides of a [m, k] times b [k, n] -> y [m, n], y compact; strides in elements.
 struct MatrixProduct {
   int64_t m = 0, k = 0, n = 0;
   int64_t a_m = 0, a_k = 0, b_k = 0, b_n = 0;
 };
 
-/// y = finish(sum over k of A(a) * B(b)), the sum kept in Acc; A and B convert to Acc.
+/// Computes y = finish(sum over k of A(a) * B(b)), the sum in Acc; A and B convert to Acc.
 template <class Acc, class A, class B, class Y, class Finish>
 void multiply_matrices(const A* a, const B* b, const MatrixProduct& p, Y* y, Finish&& finish) {
   using Sums = Tile<Acc>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Ops that move elements without looking at them: loops by element width instead of type.
+// Moves elements without reading their values: loops by element width instead of type.
 #include <vector>
 
 #include "core/op/kernel/util.h"
@@ -22,22 +22,24 @@ RefKernel for_width(DType dtype, Make&& make) {
   }
 }
 
-/// y, in row-major order over `extents`, reads x at offset + sum of index * stride (in elements).
+/// Returns a kernel that writes y in row-major order over `extents` and reads x at offset + sum of
+/// index * stride (in elements).
 RefKernel strided_kernel(DType dtype, const std::vector<int64_t>& extents,
                          const std::vector<int64_t>& strides, int64_t offset = 0);
 
-/// y[i, j, ...] = x[tables[0][i] + tables[1][j] + ...], or `fill` where one of the entries is
-/// negative. Entries are offsets in elements; each table is as long as its dim of y.
+/// Returns the kernel of y[i, j, ...] = x[tables[0][i] + tables[1][j] + ...], or `fill`
+/// where one of the entries is negative. Entries are offsets in elements; each table is as
+/// long as its dim of y.
 RefKernel table_kernel(DType dtype, const std::vector<std::vector<int64_t>>& tables,
                        uint64_t fill = 0);
 
-/// The bytes of one element, in the low bytes.
+/// Returns the bytes of one element, in the low bytes.
 uint64_t bits_of(DType dtype, double value);
 
-/// "message (x f32[2,3])", slug "op-shape".
+/// Returns "message (x f32[2,3])", slug "op-shape".
 Status shape_error(std::string message, TypeId x);
 
-/// No arithmetic.
+/// Returns 0, for ops without arithmetic.
 inline double no_flops(Types, Types, const Attrs&) { return 0; }
 
 }  // namespace byoc::op

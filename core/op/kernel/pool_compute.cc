@@ -11,7 +11,7 @@ struct PoolExpr {
   Exprs shape, taps;
   DType dtype;  // of x
 
-  // The element that tap r of the window of output cell i reads.
+  // Returns the index of the element that tap r of the window of output cell i reads.
   Exprs cell(const Exprs& i, const Exprs& r) const {
     Exprs at = {i[0], i[1]};
     for (size_t d = 0; d < axes.size(); ++d) {
@@ -27,7 +27,7 @@ struct PoolExpr {
     const Window& w = axes[d].window;
     return (axes[d].out - 1) * w.stride - w.pad_begin + w.reach() > end;
   }
-  // Whether that element is one of x.
+  // Returns the conditions for that element to be one of x.
   Exprs inside(const Exprs& at) const {
     Exprs conditions;
     for (size_t d = 0; d < axes.size(); ++d) {
@@ -36,7 +36,7 @@ struct PoolExpr {
     }
     return conditions;
   }
-  // `value` of the element, or `none` where there is none.
+  // Returns `value` of the element, or `none` where there is none.
   Expr guarded(const Exprs& at, const Expr& value, const Expr& none) const {
     Exprs conditions = inside(at);
     return conditions.empty() ? value : select(all_of(conditions), value, none);
@@ -54,7 +54,7 @@ Result<PoolExpr> pool_expr(std::string_view op, Inputs in, Types out, const Attr
   return pool;
 }
 
-// The taps of output cell y of one dim that lie in [begin, end), as the expression of Taps.
+// Counts the taps of output cell y of one dim that lie in [begin, end), like Taps.
 Expr count_taps(const PoolAxis& axis, const Expr& y, int64_t begin, int64_t end) {
   const Window& w = axis.window;
   Expr start = y * w.stride - w.pad_begin;
@@ -79,7 +79,7 @@ Expr count_in_window(const PoolExpr& pool, const Exprs& i, bool include_pad) {
   return count * known;
 }
 
-// The number of a cell in all of x, as `storage_order` counts.
+// Returns the number of a cell in all of x, as `storage_order` counts.
 Expr number_of(const PoolExpr& pool, const Exprs& at, bool column_major) {
   Ints x = extents(pool.x);
   Exprs order = at;
@@ -109,7 +109,7 @@ Result<Tensors> max_pool_with_indices(te::Builder& builder, const PoolExpr& pool
   return Tensors{stored_as(builder, "max_pool", out[0]->dtype, found[0]), indices};
 }
 
-// |x|^p and the root of its sum; p is most often 1 or 2.
+// Returns |x|^p; p is most often 1 or 2.
 Expr power_of_magnitude(const Expr& x, int64_t p) {
   Expr size = te::unary(te::UnaryOp::kAbs, x);
   if (p == 1) return size;
@@ -124,7 +124,7 @@ Expr root(const Expr& x, int64_t p) {
 
 using Fold = std::function<Expr(Expr)>;
 
-// The fold of each plane of x [n, c, ...].
+// Folds each plane of x [n, c, ...].
 Tensor fold_planes(te::Builder& builder, const Tensor& x, const std::string& name, Exprs shape,
                    const std::function<te::Combiner(DType)>& combiner, const Fold& term) {
   Exprs over(x.shape().begin() + 2, x.shape().end());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Walking the windows of a pooling op over one to three spatial dims.
+// Walks the windows of a pooling op over one to three spatial dims.
 #include <array>
 
 #include "core/op/kernel/expression.h"
@@ -9,8 +9,8 @@
 
 namespace byoc::op {
 
-/// Taps first .. last - 1 of a window, starting at input cell `start` (which may lie in the
-/// padding).
+/// The taps first .. last - 1 of a window that starts at input cell `start` (which may lie
+/// in the padding).
 struct Taps {
   int64_t start = 0, first = 0, last = 0;
 };
@@ -18,9 +18,10 @@ struct Taps {
 struct PoolAxis {
   int64_t in = 1, out = 1;
   Window window;
-  /// The taps of output cell y that fall into [0, in).
+  /// Returns the taps of output cell y that fall into [0, in).
   Taps inside(int64_t y) const { return within(y, 0, in); }
-  /// Those that fall into the padded input: all, save where ceil_mode lets a window stick out.
+  /// Returns those that fall into the padded input: all, except where ceil_mode lets a window
+  /// extend beyond it.
   Taps padded(int64_t y) const { return within(y, -window.pad_begin, in + window.pad_end); }
 
  private:
@@ -32,15 +33,15 @@ struct PoolAxis {
   }
 };
 
-/// x [planes, in...] -> y [planes, out...]; the last axes are the spatial dims, missing ones have
-/// extent 1.
+/// The plan of x [planes, in...] -> y [planes, out...]; the last axes are the spatial dims, missing
+/// ones have extent 1.
 struct PoolPlan {
   int64_t planes = 0;
   std::array<PoolAxis, 3> axes;
 
   int64_t in_cells() const { return axes[0].in * axes[1].in * axes[2].in; }
 
-  /// window(plane, taps of the three axes) for every output cell, in order.
+  /// Calls window(plane, taps of the three axes) for every output cell, in order.
   template <class OnWindow>
   void for_windows(OnWindow&& window) const {
     for (int64_t plane = 0; plane < planes; ++plane) {
@@ -52,7 +53,8 @@ struct PoolPlan {
     }
   }
 
-  /// tap(number of the input cell within its plane) for every tap inside of the input, in order.
+  /// Calls tap(number of the input cell within its plane) for every tap inside of the
+  /// input, in order.
   template <class OnTap>
   void for_taps(const std::array<int64_t, 3>& y, OnTap&& tap) const {
     const auto& [d, h, w] = axes;
@@ -67,7 +69,7 @@ struct PoolPlan {
   }
 };
 
-/// The plan of a window pool. Errors: those of inference.
+/// Returns the plan of a window pool. Errors: those of inference.
 Result<PoolPlan> make_pool_plan(std::string_view op, Types in, Types out, const Attrs& attrs);
 
 // pool_compute.cc: the same as expressions.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// lstm, gru and rnn: what the input makes of the gates is one product over all times, a stage of
-// its own; the steps are a procedure, for each waits for the one before.
+// lstm, gru and rnn as expressions. The product of the input and w over all times is a stage of its
+// own; the steps are a procedure, because each depends on the one before.
 #include "core/op/kernel/recurrent.h"
 
 namespace byoc::op {
@@ -26,7 +26,7 @@ struct Recurrent {
     if (in.size() <= 3) return zero(from_x.dtype());
     return widened(in[3](d, j + (part * gates + gate) * hidden));
   }
-  // Numbers of type T are widened where they are read.
+  // Returns a peephole's term. Numbers of type T are widened where they are read.
   Expr peephole(const Expr& d, int64_t gate, const Expr& j, const Expr& c) const {
     if (in.size() <= 6) return zero(from_x.dtype());
     return widened(in[6](d, j + gate * hidden)) * c;
@@ -68,13 +68,13 @@ struct StepExpr {
   Expr from_input(int64_t gate, const Expr& j) const {
     return n.from_x(d, time, b, j + gate * n.hidden) + n.bias(d, 0, gate, j);
   }
-  // After `dot`.
+  // Returns the gate's product with the state; valid after `dot`.
   Expr from_state(int64_t gate, const Expr& j) const {
     return n.sums(gate) + n.bias(d, 1, gate, j);
   }
   Expr both(int64_t gate, const Expr& j) const { return from_input(gate, j) + from_state(gate, j); }
   Expr old(const Expr& j) const { return widened(h(d, b, j)); }
-  // sums[gate] = r's row of each of these gates times state(k).
+  // Sets sums[gate] to r's row of each of these gates times state(k).
   Stmt dot(std::vector<int64_t> gates, const Expr& j, const Expr& terms,
            const std::function<Expr(Expr)>& state) const {
     std::vector<Stmt> starts;
@@ -112,7 +112,7 @@ Stmt start_state(const Recurrent& n, const Tensor& state, size_t initial, const 
   });
 }
 
-// `step` for every direction, batch entry and time; results[0] is y, the others are states.
+// Runs `step` for every direction, batch entry and time; results[0] is y, the others are states.
 Result<Tensors> run_steps(te::Builder& builder, const std::string& name, const Recurrent& n,
                           Types out,
                           const std::function<Stmt(const StepExpr&, const Tensors&)>& step) {
@@ -140,7 +140,7 @@ Result<Tensors> run_steps(te::Builder& builder, const std::string& name, const R
 
 }  // namespace
 
-// Gates in ONNX's order: i, o, f, c; peepholes i, o, f.
+// Computes the gates in ONNX's order: i, o, f, c; peepholes i, o, f.
 Result<Tensors> compute_lstm(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   Recurrent n = recurrent(builder, "lstm", in, 4, attrs);
   return run_steps(builder, "lstm", n, out, [&](const StepExpr& s, const Tensors& results) {
@@ -160,8 +160,8 @@ Result<Tensors> compute_lstm(te::Builder& builder, Inputs in, Types out, const A
   });
 }
 
-// Gates in ONNX's order: z, r, h. The reset gate scales h before r is applied, or what r makes of
-// it.
+// Computes the gates in ONNX's order: z, r, h. The reset gate scales h before r is applied, or
+// the result of r.
 Result<Tensors> compute_gru(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   Recurrent n = recurrent(builder, "gru", in, 3, attrs);
   return run_steps(builder, "gru", n, out, [&](const StepExpr& s, const Tensors&) {

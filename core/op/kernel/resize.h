@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How resize places output cells in the input: the reference kernel and the compute agree on it.
+// Positions of output cells of resize in the input, shared by the reference kernel and the compute.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace byoc::op {
 
-// How output cells of one dim map to positions in the input.
+// Maps output cells of one dim to positions in the input.
 struct AxisMap {
   int64_t in = 0, out = 0;
   double scale = 1, width = 0;  // width: out before rounding
@@ -30,7 +30,7 @@ struct AxisMap {
     if (width <= 1) return (roi_begin + roi_end) * last / 2;
     return at * (roi_end - roi_begin) * last / (width - 1) + roi_begin * last;
   }
-  /// The cell at or below a position, no further than four cells from the input.
+  /// Returns the cell at or below a position, no further than four cells from the input.
   int64_t floor_cell(double position) const {
     double below = std::floor(position);
     if (!(below > -4)) return -4;
@@ -43,7 +43,7 @@ struct AxisMap {
 };
 
 AxisMap make_map(size_t d, TypeId x, TypeId y, const Attrs& attrs);
-/// The input cell that a position is rounded to.
+/// Returns the input cell that a position is rounded to.
 int64_t nearest_cell(const AxisMap& map, double position, const std::string& rounding);
 
 /// resize_compute.cc: the same as expressions.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// resize as expressions: where each output cell of a dim reads is a small stage of its own, in f64
-// as in the reference kernel; the result then reads through these tables.
+// resize as expressions. The cells that each output cell of a dim reads are a small stage of their
+// own, in f64 as in the reference kernel; the result reads through these tables.
 #include "core/op/kernel/resize.h"
 
 namespace byoc::op {
@@ -10,7 +10,7 @@ using te::UnaryOp;
 
 Expr f64(double value) { return te::constant(DType::kF64, value); }
 
-// AxisMap::position of an expression.
+// Returns AxisMap::position of an expression.
 Expr position_of(const AxisMap& map, const Expr& y) {
   Expr at = te::cast(DType::kF64, y);
   double last = static_cast<double>(map.in - 1);
@@ -46,7 +46,7 @@ Expr nearest_cell(const AxisMap& map, const Expr& position, const std::string& r
   return clamped(floor_cell(map, position) + te::cast(DType::kI64, up), 0, map.in - 1);
 }
 
-// Whether any output cell lies outside of x, and gets the extrapolation value.
+// Returns true when output cells may lie outside of x, and get the extrapolation value.
 bool crops(const AxisMap& map) { return map.coordinates == "tf_crop_and_resize"; }
 Expr is_outside(const AxisMap& map, const Expr& y) {
   Expr at = position_of(map, y);
@@ -55,7 +55,7 @@ Expr is_outside(const AxisMap& map, const Expr& y) {
 
 using Cell = std::function<Expr(const Expr& y)>;
 
-// Cells as y / factor or y * factor when that is what they are; else from a table.
+// Returns cells as y / factor or y * factor where that is exact; else from a table.
 Cell nearest_cells(te::Builder& builder, const AxisMap& map, const std::string& rounding) {
   bool divides = map.in > 0 && map.out % map.in == 0,
        multiplies = map.out > 0 && map.in % map.out == 0;

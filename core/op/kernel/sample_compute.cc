@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // grid_sample and roi_align as expressions. Positions are in f64, as in the reference kernels: a
-// position rounded otherwise may belong to another cell.
+// position with another rounding may belong to another cell.
 #include "core/op/kernel/index.h"
 #include "core/op/kernel/sample.h"
 
@@ -11,12 +11,13 @@ using te::UnaryOp;
 
 Expr f64(double value) { return te::constant(DType::kF64, value); }
 Expr as_f64(Expr x) { return te::cast(DType::kF64, widened(std::move(x))); }
-// std::clamp: NaN stays.
+// Clamps like std::clamp: NaN stays.
 Expr clamped_position(const Expr& x, double low, double high) {
   return select(x < f64(low), f64(low), select(f64(high) < x, f64(high), x));
 }
 
-// A position as a cell number, near enough to the plane for arithmetic; NaN goes far outside.
+// Returns a position as a cell number, near enough to the plane for arithmetic; NaN
+// goes far outside.
 Expr floor_cell(const Expr& position) {
   Expr far = f64(0x1p40);
   Expr near = te::unary(UnaryOp::kFloor, min(far, position));
@@ -44,7 +45,7 @@ struct PlaneExpr {
   }
 };
 
-// One dim of the plane, and how positions outside of it are taken back.
+// One dim of the plane, and the rule that brings positions outside of it back.
 struct SampleAxisExpr {
   int64_t size;
   bool align_corners;
@@ -130,7 +131,7 @@ Result<Tensors> compute_grid_sample(te::Builder& builder, Inputs in, Types out,
 
 namespace {
 
-// The samples of one dim of one bin: start + step * (k + 1/2).
+// The samples of one dim of one bin, at start + step * (k + 1/2).
 struct BinExpr {
   Expr start, step, count;
 };
@@ -139,7 +140,7 @@ struct RoiExpr {
   int64_t ratio;
   double scale, shift, least;
 
-  // A coordinate of box r.
+  // Returns a coordinate of box r.
   Expr edge(const Tensor& rois, const Expr& r, int64_t k) const {
     return as_f64(rois(r, k)) * f64(scale) - f64(shift);
   }
@@ -158,7 +159,8 @@ struct RoiExpr {
   }
 };
 
-// Positions up to one cell outside belong to the edge cell; further out there is nothing.
+// Samples a position. Up to one cell outside it belongs to the edge cell; further
+// out the value is 0.
 Expr edge_bilinear(const PlaneExpr& plane, const Expr& y, const Expr& x) {
   double row = static_cast<double>(plane.h - 1), column = static_cast<double>(plane.w - 1);
   Expr near = f64(-1) <= y && y <= f64(row + 1) && f64(-1) <= x && x <= f64(column + 1);
@@ -168,7 +170,7 @@ Expr edge_bilinear(const PlaneExpr& plane, const Expr& y, const Expr& x) {
 
 }  // namespace
 
-// A procedure, as the number of samples may come from the boxes.
+// Computes by a procedure, as the number of samples may come from the boxes.
 Result<Tensors> compute_roi_align(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   const Tensor &x = in[0], &rois = in[1];
   Ints shape = extents(x);

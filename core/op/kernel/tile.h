@@ -6,11 +6,11 @@
 
 namespace byoc::op {
 
-/// total[r][l] = sum of weight[r] * x[l] over the steps of a reduction. Lives on the stack (4 KiB
-/// of f32). Lanes are worked on in full blocks of 16 with a constant trip count, which compilers
-/// vectorise; lanes beyond the wanted ones hold leftovers that nobody reads. Runs of 64 steps are
-/// summed on their own, so that rounding errors grow with the number of runs and not with the
-/// number of steps.
+/// Sums total[r][l] = sum of weight[r] * x[l] over the steps of a reduction. Lives on the stack (4
+/// KiB of f32). Lanes are processed in full blocks of 16 with a constant trip count, which
+/// compilers vectorise; lanes beyond the last needed one have values that are never read. Runs of
+/// 64 steps are summed separately, so that rounding errors grow with the number of runs and not
+/// with the number of steps.
 template <class Acc>
 class Tile {
  public:
@@ -22,7 +22,7 @@ class Tile {
     steps_ = 0;
   }
 
-  /// One step. `x` is readable up to `lanes` rounded up to a full block.
+  /// Adds one step. `x` is readable up to `lanes` rounded up to a full block.
   void add(const Acc* weight, int64_t rows, const Acc* x, int64_t lanes) {
     for (int64_t r = 0; r < rows; ++r) {
       const Acc w = weight[r];
@@ -33,7 +33,7 @@ class Tile {
     if (++steps_ % kRun == 0) end_run(rows);
   }
 
-  /// After the last step, for each row.
+  /// Returns the sums of a row, after the last step.
   const Acc* finish(int64_t row) {
     for (int64_t l = 0; l < kLanes; ++l) total_[row][l] += run_[row][l];
     return total_[row];

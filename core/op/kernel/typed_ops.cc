@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops over elements from their typed rows: what is the same for all element types.
+// Makes ops from their typed rows: the part that is the same for all element types.
 #include "core/op/kernel/binary.h"
 #include "core/op/kernel/unary.h"
 

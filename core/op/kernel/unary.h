@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One row per op y[k] = f(x[k]): its name, formula, element types and f, a lambda over the type
-// that elements are computed in; and the same as an expression.
+// that elements are computed in, which is also given as an expression.
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/kernel.h"
 
@@ -29,8 +29,8 @@ OpDef unary(std::string name, std::string doc, List list, F, ExprFn expression) 
                    always(std::move(expression))});
 }
 
-/// `make(attrs)` returns f; all attributes are read there, once. `expression(attrs)` returns what f
-/// is of an Expr.
+/// `make(attrs)` returns f; all attributes are read there, once. `expression(attrs)` returns f as a
+/// function of an Expr.
 template <class List, class Make>
 OpDef unary_with(std::string name, std::string doc, List list, std::vector<AttrSpec> attrs,
                  Make make, std::function<ExprFn(const Attrs&)> expression) {

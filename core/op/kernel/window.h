@@ -15,15 +15,15 @@ struct Window {
   int64_t reach() const { return (kernel - 1) * dilation + 1; }  // cells from first to last tap
 };
 
-/// One window per entry of `kernel`, from the attributes strides, dilations (empty or absent: all
-/// 1) and pads (begins, then ends; empty: all 0). Errors: kInvalidArgument naming `op` and the
-/// attribute.
+/// Reads one window per entry of `kernel`, from the attributes strides, dilations (empty or
+/// absent: all 1) and pads (begins, then ends; empty: all 0). Errors: kInvalidArgument naming `op`
+/// and the attribute.
 Result<std::vector<Window>> read_windows(std::string_view op, const Attrs& attrs,
                                          std::span<const int64_t> kernel);
 
-/// floor((in + pad_begin + pad_end - reach) / stride) + 1. With `ceil_mode` the division rounds up,
-/// and a last window that would start in the end padding is dropped. A symbolic extent passes
-/// unchanged through windows that keep every extent, and is refused by others.
+/// Returns floor((in + pad_begin + pad_end - reach) / stride) + 1. With `ceil_mode` the division
+/// rounds up, and a last window that would start in the end padding is dropped. A symbolic extent
+/// passes unchanged through windows that keep every extent, and is refused by others.
 Result<Dim> window_extent(std::string_view op, Dim in, const Window& window,
                           bool ceil_mode = false);
 

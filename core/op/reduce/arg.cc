@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the extreme is: argmax, argmin, and the k best with topk.
+// The positions of extremes: argmax, argmin, and the k best with topk.
 #include "byoc/op/registry.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/kernel.h"
@@ -7,7 +7,7 @@
 namespace byoc::op {
 namespace {
 
-// A strict order of all values in which NaN is the greatest, as in numpy.
+// A strict order of all values, in which NaN is the greatest, as in numpy.
 template <class T>
 bool is_less(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) return a < b || (b != b && a == a);
@@ -108,7 +108,7 @@ Result<std::vector<TensorType>> infer_topk(Types inputs, const Attrs& attrs) {
   return std::vector<TensorType>{{x->dtype, shape}, {DType::kI64, shape}};
 }
 
-// The k best so far as a heap in the output itself, the worst at its root: no scratch memory.
+// Keeps the k best so far as a heap in the output itself, the worst at its root: no scratch memory.
 template <class T>
 struct TopHeap {
   T* values;
@@ -178,10 +178,10 @@ RefKernel topk_kernel(AxisView view, int64_t k, bool largest) {
   };
 }
 
-// The same heap as statements.
+// Writes the same heap as statements.
 struct HeapLoops {
   Tensor values, indices;
-  Exprs at;  // of the line, whose place along `axis` is to be filled in
+  Exprs at;  // the line; its index along `axis` is set later
   size_t axis;
   bool largest;
 
@@ -190,7 +190,7 @@ struct HeapLoops {
     i[axis] = j;
     return i;
   }
-  // In the order of the result.
+  // Returns the order of the result.
   Expr before(const Expr& a, const Expr& a_index, const Expr& b, const Expr& b_index) const {
     Expr u = widened(a), v = widened(b);
     auto less = [](const Expr& x, const Expr& y) {
@@ -212,7 +212,7 @@ struct HeapLoops {
         te::make_block({set(a, values(place(b)), indices(place(b))), set(b, value, index)});
     return te::make_let(value, values(place(a)), te::make_let(index, indices(place(a)), moves));
   }
-  // `levels` is as often as an entry can sink in the whole heap.
+  // `levels` is the number of times an entry can sink in the whole heap.
   te::Stmt sift_down(const Expr& from, const Expr& size, int64_t levels) const {
     Scalar now("now", DType::kI64), worst("worst", DType::kI64);
     te::Stmt sink = te::loop("level", levels, [&](Expr) {
@@ -267,14 +267,14 @@ Result<Tensors> compute_topk(te::Builder& builder, Inputs in, Types out, const A
 OpDef topk() {
   OpDef op{.name = "topk",
            .doc =
-               "the k best of x along `axis`, the best first, and where they were; "
+               "the k best of x along `axis`, the best first, and their positions; "
                "the earlier of equals first"};
   op.inputs = {{"x", "any number, rank >= 1"}};
   op.outputs = {{"values", "dtype of x"}, {"indices", "i64"}};
   op.attrs = {{"k", 1, "how many, at most the extent of the axis", AttrSpec::kRequired},
               {"axis", -1, "in [-rank, rank)"},
               {"largest", true, "the greatest are the best, else the least"},
-              {"sorted", true, "false: any order will do (it is sorted all the same)"}};
+              {"sorted", true, "false: any order is valid (it is sorted anyway)"}};
   op.infer = infer_topk;
   op.reference = [](Types inputs, Types, const Attrs& attrs) -> Result<RefKernel> {
     BYOC_TRY(size_t axis, normal_axis("topk", attrs.i("axis"), inputs[0]));
@@ -291,8 +291,8 @@ OpDef topk() {
 }  // namespace
 
 void add_arg_ops(OpRegistry& ops) {
-  ops.add(arg_op<true>("argmax", "y = where x is greatest along `axis`; NaN is the greatest"));
-  ops.add(arg_op<false>("argmin", "y = where x is least along `axis`; NaN is the greatest"));
+  ops.add(arg_op<true>("argmax", "y = index of the greatest x along `axis`; NaN is the greatest"));
+  ops.add(arg_op<false>("argmin", "y = index of the least x along `axis`; NaN is the greatest"));
   ops.add(topk());
 }
 

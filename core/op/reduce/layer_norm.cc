@@ -7,7 +7,7 @@
 namespace byoc::op {
 namespace {
 
-// x as rows: what stands before `axis`, times what is normalised together.
+// x as rows: the extents before `axis`, times the elements that are normalised together.
 struct Rows {
   int64_t outer, size;
   double epsilon;
@@ -17,7 +17,7 @@ Rows rows_of(TypeId x, size_t axis, double epsilon) {
   return {view.outer, view.extent * view.inner, epsilon};
 }
 
-// Scale and bias have the shape of a row.
+// Checks that scale and bias have the shape of a row.
 Result<size_t> check_rows(std::string_view op, Types inputs, const Attrs& attrs) {
   static constexpr const char* kNames[] = {"x", "scale", "bias"};
   TypeId x = inputs[0];
@@ -96,7 +96,7 @@ struct RowsExpr {
     std::fill(i.begin() + static_cast<ptrdiff_t>(axis), i.end(), Expr(0));
     return i;
   }
-  // Scale or bias of the element at `i`.
+  // Returns scale or bias of the element at `i`.
   Expr parameter(const Tensor& given, const Exprs& i) const {
     return widened(given(Exprs(i.begin() + static_cast<ptrdiff_t>(axis), i.end())));
   }
@@ -217,7 +217,7 @@ OpDef rms_norm() {
   return op;
 }
 
-// y = (x - mean) * factor over the elements of `walk` taken together.
+// Computes y = (x - mean) * factor over the elements that `walk` takes together.
 template <class T, class Factor>
 RefKernel scaled_kernel(ReduceWalk walk, Factor factor) {
   return [walk = std::move(walk), factor](const void* const* in, void* const* out) {
@@ -232,7 +232,7 @@ RefKernel scaled_kernel(ReduceWalk walk, Factor factor) {
   };
 }
 
-// The mean, and 1 / (deviation + 1e-9), as ONNX spells the function out.
+// Returns the mean, and 1 / (deviation + 1e-9), as in ONNX's definition of the function.
 template <class T>
 RowStats mean_and_deviation(const T* x, const ReduceWalk& walk, int64_t base) {
   double sum = 0, squares = 0, n = static_cast<double>(walk.n_taken);
@@ -245,7 +245,7 @@ RowStats mean_and_deviation(const T* x, const ReduceWalk& walk, int64_t base) {
   return {mean, 1 / (std::sqrt(squares / n) + 1e-9)};
 }
 
-// One value per position that is left when `axes` are taken together: those extents are 1.
+// One value per position that remains when `axes` are reduced: those extents are 1.
 struct TakenExpr {
   Exprs shape, over;
   std::vector<size_t> axes;
@@ -311,7 +311,7 @@ OpDef mean_variance_norm() {
   return op;
 }
 
-// 1 / norm, or 0 where the norm is 0.
+// Returns 1 / norm, or 0 where the norm is 0.
 auto inverse_norm(bool by_magnitude) {
   return [by_magnitude](const auto* x, const ReduceWalk& walk, int64_t base) -> RowStats {
     double total = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the normalisations share: mean and spread of a row, parameters per channel.
+// Helpers of the normalisations: mean and variance of a row, parameters per channel.
 #include <cmath>
 
 #include "core/op/kernel/expression.h"
@@ -8,7 +8,8 @@
 
 namespace byoc::op {
 
-/// y = (x - mean) * inv_std; in f64, in two passes, so that a large mean does not eat the spread.
+/// The statistics for y = (x - mean) * inv_std. They are computed in f64, in two passes, so that a
+/// large mean does not cancel the variance.
 struct RowStats {
   double mean, inv_std;
 };
@@ -24,8 +25,8 @@ RowStats row_stats(const T* x, int64_t n, double epsilon) {
   return {mean, 1 / std::sqrt(squares / static_cast<double>(n) + epsilon)};
 }
 
-/// Input `k` has shape [channels]: "batch_norm: x has 3 channels, mean has shape [4] (x ..., mean
-/// ...)".
+/// Checks that input `k` has shape [channels]: "batch_norm: x has 3 channels, mean has shape [4] (x
+/// ..., mean ...)".
 inline Status expect_per_channel(std::string_view op, std::string_view name, TypeId x, TypeId given,
                                  Dim channels) {
   if (given->shape == Shape{channels}) return {};
@@ -34,7 +35,7 @@ inline Status expect_per_channel(std::string_view op, std::string_view name, Typ
       .with_slug("op-shape");
 }
 
-/// [n, c, ...]: "batch_norm: x has rank 1, expects 2 or more (x f32[3])".
+/// Checks for [n, c, ...]: "batch_norm: x has rank 1, expects 2 or more (x f32[3])".
 inline Status expect_channels(std::string_view op, TypeId x, size_t rank = 2) {
   if (x->shape.size() >= rank) return {};
   return invalid(
@@ -42,7 +43,7 @@ inline Status expect_channels(std::string_view op, TypeId x, size_t rank = 2) {
       .with_slug("op-shape");
 }
 
-/// What all of them start with: floats, one dtype.
+/// Checks that all inputs are floats of one dtype.
 inline Status expect_floats(std::string_view op, Types inputs) {
   BYOC_TRY_STATUS(expect_dtype(op, "x", inputs[0], dtypes_of(FloatTypes{})));
   return expect_same_dtype(op, inputs);
@@ -68,7 +69,7 @@ inline MomentStages moments_of(te::Builder& builder, const Exprs& shape, const E
       });
   return {mean, divided("variance", squares)};
 }
-/// 1 / (x + epsilon)^(1/2)
+/// Returns 1 / (x + epsilon)^(1/2).
 inline Expr inverse_root(const Expr& x, double epsilon) {
   return like(x, 1) / te::unary(te::UnaryOp::kSqrt, x + like(x, epsilon));
 }

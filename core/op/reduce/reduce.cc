@@ -34,7 +34,7 @@ Shape reduced_shape(const Shape& x, const std::vector<size_t>& axes, bool keepdi
 
 namespace {
 
-// Floats are summed in f64. `result(n)` is asked once, after n elements.
+// Sums floats in f64. `result(n)` is called once, after n elements.
 template <class T>
 struct SumOf {
   Sum<T> total = 0;
@@ -51,7 +51,7 @@ struct MeanOf : SumOf<T> {
   }
 };
 
-// NaN wins. Of no elements: the neutral one.
+// The result is NaN when an element is NaN, and the neutral element when there are none.
 template <class T>
 struct MaxOf {
   using C = Compute<T>;
@@ -107,7 +107,7 @@ struct LogSumOf {
   double result(int64_t) const { return std::log(total); }
 };
 
-// sum e^(x - top), rescaled when the top rises, so that nothing overflows.
+// Sums e^(x - top), rescaled when the top rises, so that nothing overflows.
 template <class T>
 struct LogSumExpOf {
   double top = -std::numeric_limits<double>::infinity(), total = 0;
@@ -123,7 +123,7 @@ struct LogSumExpOf {
   double result(int64_t) const { return top + std::log(total); }
 };
 
-// No axes mean all of them, unless the attribute says that they mean none.
+// Returns the axes. An empty list means all of them, unless the attribute makes it mean none.
 Result<std::vector<size_t>> axes_of(std::string_view op, TypeId x, const Attrs& attrs) {
   BYOC_TRY(std::vector<size_t> axes, normal_axes(op, attrs.ints("axes"), x));
   if (!axes.empty() || attrs.b("noop_with_empty_axes", false)) return axes;
@@ -131,7 +131,7 @@ Result<std::vector<size_t>> axes_of(std::string_view op, TypeId x, const Attrs& 
   return axes;
 }
 
-// One element of the result, from the elements taken together at `x`.
+// Computes one element of the result from the elements at `x` that are reduced together.
 using ReduceOne = void (*)(const ReduceWalk& walk, const void* x, void* y);
 
 template <class T, class State>
@@ -154,7 +154,7 @@ RefKernel reduce_kernel(TypeId x, const std::vector<size_t>& axes, ReduceOne red
 }
 
 // A reduction as expressions: `term` of one element, folded by `combiner`, then `finish` of the
-// result and the number of elements. All of the type that `state_dtype` gives for x's type.
+// result and the number of elements. All have the type that `state_dtype` gives for x's type.
 struct ReduceExpr {
   DType (*state_dtype)(DType) = computing_dtype;
   ExprFn term = [](Expr x) { return x; };
@@ -163,9 +163,9 @@ struct ReduceExpr {
 };
 
 DType float_dtype(DType x) { return is_float(x) ? computing_dtype(x) : DType::kF64; }
-// Squares of f32 are neither too large nor too small for f64.
+// Returns f64, in which squares of f32 neither overflow nor underflow.
 DType double_dtype(DType) { return DType::kF64; }
-// Integers are counted in 64 bits where more is asked of them than to wrap around.
+// Returns a 64-bit type for integers, for reductions that do more than wrap around.
 DType wide_dtype(DType x) {
   if (is_float(x)) return computing_dtype(x);
   return is_signed_int(x) ? DType::kI64 : DType::kU64;
@@ -187,7 +187,7 @@ std::function<Expr(Expr, int64_t)> finished_by(te::UnaryOp op) {
   return [op](Expr state, int64_t) { return te::unary(op, std::move(state)); };
 }
 
-// Where the elements of x stand that are taken together at `kept` of the result.
+// Maps a position `kept` of the result to the elements of x that are reduced together there.
 struct ReduceShape {
   std::vector<bool> taken;
   bool keepdims;
@@ -235,7 +235,8 @@ Tensor reduced(te::Builder& builder, const std::string& name, const Tensor& x,
   });
 }
 
-// ln sum e^x as top + ln sum e^(x - top); a top of -infinity or NaN is taken out of nothing.
+// Returns ln sum e^x as top + ln sum e^(x - top); elements equal to top count as e^0,
+// also for infinity.
 Tensor log_sum_exp(te::Builder& builder, const Tensor& x, const ReduceShape& shape, TypeId y) {
   DType dtype = float_dtype(x.dtype());
   Exprs extents = te::extents_of(*y);
@@ -314,7 +315,7 @@ void add_reduce_ops(OpRegistry& ops) {
                                  kNumeric, {.term = square}));
   ops.add(reduction<LogSumOf>("log_sum", "y = ln of the sum of x over `axes`", kNumeric,
                               {.state_dtype = float_dtype, .finish = finished_by(UnaryOp::kLog)}));
-  // Of one element ln e^x is x: what is left when no axes are reduced.
+  // For one element ln e^x is x, the result when no axes are reduced.
   ops.add(reduction<LogSumExpOf>("log_sum_exp", "y = ln of the sum of e^x over `axes`", kNumeric));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Walking a tensor as kept positions, and at each of them the elements that are taken together.
+// Walks a tensor as kept positions, each with the elements that are reduced together there.
 #include "core/op/kernel/util.h"
 
 namespace byoc::op {
@@ -12,7 +12,7 @@ struct ReduceWalk {
 };
 ReduceWalk reduce_walk(TypeId x, const std::vector<size_t>& axes);
 
-/// The shape of x with `axes` (sorted) made 1, or left out.
+/// Returns the shape of x with `axes` (sorted) made 1, or left out.
 Shape reduced_shape(const Shape& x, const std::vector<size_t>& axes, bool keepdims);
 
 /// Calls visit(offset) for every kept position, in the order of the output.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// softmax and its kin, and cumsum: along one axis, the shape stays.
+// softmax, related ops and cumsum: they work along one axis, and the shape stays.
 #include "byoc/op/registry.h"
 #include "core/op/kernel/convert.h"
 #include "core/op/kernel/expression.h"
@@ -25,7 +25,7 @@ Compute<T> greatest(Line<const T> x) {
   return top;
 }
 
-// sum e^(x - top)
+// Returns sum e^(x - top).
 template <class T>
 double sum_exp(Line<const T> x, Compute<T> top) {
   double sum = 0;
@@ -139,7 +139,7 @@ Tensor compute_log_softmax(te::Builder& builder, const std::string& name, const 
   });
 }
 
-// A NaN is greater than nothing and less than nothing: only one that stands first is chosen.
+// Treats NaN as neither greater nor less than any value: it is chosen only when it is the first.
 Tensor compute_hardmax(te::Builder& builder, const std::string& name, const Tensor& x,
                        const Lines& lines) {
   DType dtype = computing_dtype(x.dtype());
@@ -179,7 +179,7 @@ OpDef softmax_op(std::string name, std::string doc, double flops_per_element, Li
   return op;
 }
 
-// `exclusive` leaves x[k] out of y[k].
+// Sums along a line; `exclusive` leaves x[k] out of y[k].
 template <class T>
 RefKernel cumsum_kernel(AxisView view, bool exclusive, bool reverse) {
   return line_kernel<T>(view, [=](Line<const T> x, Line<T> y) {
@@ -193,7 +193,7 @@ RefKernel cumsum_kernel(AxisView view, bool exclusive, bool reverse) {
   });
 }
 
-// Sums are kept in f64, as the reference kernel keeps them.
+// Keeps sums in f64, as the reference kernel does.
 Result<Tensors> compute_cumsum(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   BYOC_TRY(size_t axis, normal_axis("cumsum", attrs.i("axis"), out[0]));
   bool exclusive = attrs.b("exclusive", false), reverse = attrs.b("reverse", false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joining tensors along an axis, and cutting one into parts.
+// Joins tensors along an axis, and cuts one into parts.
 #include <algorithm>
 #include <cstring>
 
@@ -53,7 +53,7 @@ Result<std::vector<TensorType>> infer_concat(Types in, const Attrs& attrs) {
   return one_result(std::move(y));
 }
 
-// Bytes of one tensor's part of a row: the rows run over the dims before the axis.
+// Returns the bytes of one tensor's part of a row: the rows run over the dims before the axis.
 size_t row_bytes(TypeId type, size_t axis) {
   AxisView view = around_axis(type, axis);
   return static_cast<size_t>(view.extent * view.inner) * dtype_size(type->dtype);
@@ -76,8 +76,8 @@ Result<RefKernel> reference_concat(Types in, Types out, const Attrs& attrs) {
   });
 }
 
-// Element `at` of inputs first .. last - 1, of which input k begins at begins[k]: a search tree, so
-// that many inputs cost few comparisons.
+// Returns element `at` of inputs first .. last - 1, of which input k begins at begins[k]: a search
+// tree, so that many inputs cost few comparisons.
 Expr concat_element(Inputs in, const Ints& begins, size_t axis, const Exprs& at, size_t first,
                     size_t last) {
   if (last - first == 1) {
@@ -177,7 +177,7 @@ void add_concat_ops(OpRegistry& ops) {
            .compute = compute_concat,
            .flops = no_flops});
   ops.add({.name = "split",
-           .doc = "One output per entry of `split`: the next so many entries of x along `axis`.",
+           .doc = "One output per entry of `split`: that many entries of x along `axis`.",
            .kind = FusionKind::kInjective,
            .inputs = {{"x", "any type, rank >= 1"}},
            .outputs = {{"y", "as many as `split` has entries"}},

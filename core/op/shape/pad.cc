@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pad: more cells around a tensor, or fewer.
+// pad adds cells around a tensor, or removes some.
 #include "byoc/op/registry.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/move.h"
@@ -11,7 +11,7 @@ constexpr std::string_view kModes[] = {"constant", "reflect", "edge", "wrap"};
 
 struct Padding {
   std::string mode;
-  Ints begins, ends;  // per dim; negative ones take cells away
+  Ints begins, ends;  // per dim; negative ones remove cells
 };
 
 Result<Padding> read_padding(TypeId x, const Attrs& attrs) {
@@ -29,7 +29,7 @@ Result<Padding> read_padding(TypeId x, const Attrs& attrs) {
       cat("pad: mode is \"", padding.mode, "\", expected constant, reflect, edge or wrap"), x);
 }
 
-// Errors: a mode that copies cells where there are none, or fewer than it needs.
+// Returns an error for a mode that copies more cells than there are.
 Status check_source(const std::string& mode, int64_t n, int64_t begin, int64_t end, size_t d,
                     TypeId x) {
   if (mode == "constant" || (begin <= 0 && end <= 0)) return {};
@@ -63,7 +63,7 @@ Result<std::vector<TensorType>> infer_pad(Types in, const Attrs& attrs) {
   return one_result(std::move(y));
 }
 
-// The cell of [0, n) that stands at position `at` outside of it; -1: none.
+// Returns the cell of [0, n) whose value is at position `at` outside of it; -1: none.
 int64_t source_cell(const std::string& mode, int64_t at, int64_t n) {
   if (at >= 0 && at < n) return at;
   if (mode == "edge") return at < 0 ? 0 : n - 1;
@@ -86,8 +86,8 @@ Result<RefKernel> reference_pad(Types in, Types out, const Attrs& attrs) {
   return table_kernel(in[0]->dtype, tables, bits_of(in[0]->dtype, attrs.f("value", 0)));
 }
 
-// The cell that stands at position `at`, which may be outside of [0, n) as far as the pads reach;
-// for mode constant a position outside is no cell.
+// Returns the cell whose value is at position `at`, which may be outside of [0, n) as far as the
+// pads reach; for mode constant a position outside has no cell.
 Expr source_cell(const std::string& mode, const Expr& at, int64_t n) {
   if (mode == "edge") return clamped(at, 0, n - 1);
   if (mode == "wrap") return floor_mod(at, n);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that give the same elements in the same order another shape: reshape, flatten, squeeze,
-// unsqueeze.
+// Ops that change the shape and keep the elements and their order: reshape, flatten,
+// squeeze, unsqueeze.
 #include <algorithm>
 #include <cstring>
 
@@ -28,7 +28,7 @@ Result<Elements> elements_of(std::string_view op, std::span<const Dim> dims, Typ
   return elements;
 }
 
-// Takes the named sizes of `part` out of `whole`; those that are not in there stay in `part`.
+// Removes the named sizes of `part` from `whole`; those that `whole` does not have stay in `part`.
 void cancel_named(Elements& whole, Elements& part) {
   std::erase_if(part.named, [&](Dim dim) {
     auto at = std::find(whole.named.begin(), whole.named.end(), dim);
@@ -44,7 +44,7 @@ std::string shown(const Ints& list) {
   return text;
 }
 
-// What -1 stands for, when the other dims hold `rest` and x holds `whole`.
+// Returns the extent for -1 when the other dims hold `rest` and x holds `whole`.
 Result<Dim> remaining_dim(Elements whole, Elements rest, const Ints& target, TypeId x) {
   cancel_named(whole, rest);
   bool is_number = whole.named.empty() && rest.named.empty();
@@ -151,7 +151,7 @@ Result<std::vector<TensorType>> infer_unsqueeze(Types in, const Attrs& attrs) {
 
 // ---- shape: the extents of x as numbers
 
-// Dims start .. end - 1; negative numbers count from the end, all are clamped.
+// Returns dims start .. end - 1; negative numbers count from the end, all are clamped.
 std::pair<size_t, size_t> dims_asked(TypeId x, const Attrs& attrs) {
   auto rank = static_cast<int64_t>(x->shape.size());
   int64_t start = attrs.i("start", 0), end = attrs.i("end", rank);
@@ -220,10 +220,10 @@ void add_shape_ops(OpRegistry& ops) {
   ops.add(same_bytes("flatten", "A matrix: dims before `axis` times dims from `axis` on.",
                      {{"axis", int64_t{1}, "in [-rank, rank]"}}, infer_flatten));
   ops.add(same_bytes("squeeze", "x without dims of extent 1.",
-                     {{"axes", Ints{}, "the dims that go; empty: all of extent 1"}},
+                     {{"axes", Ints{}, "the dims to remove; empty: all of extent 1"}},
                      infer_squeeze));
   ops.add(same_bytes("unsqueeze", "x with more dims of extent 1.",
-                     {{"axes", Ints{}, "where they stand in y", AttrSpec::kRequired}},
+                     {{"axes", Ints{}, "their positions in y", AttrSpec::kRequired}},
                      infer_unsqueeze));
   ops.add({.name = "shape",
            .doc = "The extents of x's dims from `start` on, before `end`. x's values are not read.",

@@ -15,7 +15,8 @@ struct Range {
   int64_t start = 0, count = 0, step = 1;
 };
 
-// Starts and ends count from the end when negative and are clamped to the dim, as numpy does it.
+// Clamps a range: starts and ends count from the end when negative and are clamped to the
+// dim, as in numpy.
 Range clamp_range(int64_t n, int64_t start, int64_t end, int64_t step) {
   if (start < 0) start += n;
   if (end < 0) end += n;

@@ -162,8 +162,8 @@ Result<std::vector<TensorType>> infer_depth_to_space(Types in, const Attrs& attr
   return one_result({in[0]->dtype, {x[0], x[1].extent() / (block * block), h, w}});
 }
 
-// y[n, c, h * block + i, w * block + j] is x at channel (i * block + j) * C + c (DCR: depth,
-// column, row) or c * block^2 + i * block + j (CRD), C being the channels of y.
+// Reads y[n, c, h * block + i, w * block + j] from x at channel (i * block + j) * C + c (DCR:
+// depth, column, row) or c * block^2 + i * block + j (CRD), where C is the number of channels of y.
 Result<RefKernel> reference_depth_to_space(Types in, Types out, const Attrs& attrs) {
   int64_t block = attrs.i("blocksize"), c = out[0]->shape[1].extent();
   bool depth_first = attrs.s("mode", "DCR") == "DCR";
@@ -198,8 +198,8 @@ Result<std::vector<TensorType>> infer_space_to_depth(Types in, const Attrs& attr
   return one_result({in[0]->dtype, {x[0], c, x[2].extent() / block, x[3].extent() / block}});
 }
 
-// y[n, (i * block + j) * C + c, h, w] = x[n, c, h * block + i, w * block + j], C being the channels
-// of x.
+// Computes y[n, (i * block + j) * C + c, h, w] = x[n, c, h * block + i, w * block + j], where C is
+// the number of channels of x.
 Result<RefKernel> reference_space_to_depth(Types in, Types out, const Attrs& attrs) {
   int64_t block = attrs.i("blocksize");
   std::vector<int64_t> x = static_extents(in[0]->shape), y = static_extents(out[0]->shape),

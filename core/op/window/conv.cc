@@ -135,7 +135,7 @@ Result<RefKernel> reference_conv(std::string_view op, Types in, Types out, const
       make_conv_plan(conv.x, conv.weight, *out[0], conv.windows, conv.group, transposed));
 }
 
-// Channel `c` of the group that output channel `o` is in, there being `per_group` of these.
+// Returns channel `c` of the group of output channel `o`, of which a group has `per_group`.
 Expr group_channel(const Expr& o, int64_t per_group, const Expr& c, int64_t c_per_group,
                    int64_t groups) {
   if (groups == 1) return c;
@@ -171,8 +171,8 @@ Result<Tensors> compute_conv(const std::string& op, te::Builder& builder, Inputs
   return one(stored_as(builder, op, out[0]->dtype, y));
 }
 
-// Tap k of output cell q meets input cell t / stride, t = q + pad - k * dilation, where that is
-// whole and inside.
+// Reads input cell t / stride with tap k of output cell q, t = q + pad - k * dilation, where that
+// is a whole number and inside.
 Result<Tensors> compute_conv_transpose(const std::string& op, te::Builder& builder, Inputs in,
                                        Types out, const Attrs& attrs, size_t spatial) {
   std::vector<TypeId> types;
@@ -202,7 +202,7 @@ Result<Tensors> compute_conv_transpose(const std::string& op, te::Builder& build
   return one(stored_as(builder, op, out[0]->dtype, y));
 }
 
-// A multiply-add per output element, input channel of its group and tap.
+// Counts a multiply-add per output element, input channel of its group and tap.
 double flops_conv(Types in, Types out, const Attrs&) {
   double per_output = 1;
   for (int64_t extent : static_extents(in[1]->shape)) per_output *= static_cast<double>(extent);
@@ -210,7 +210,8 @@ double flops_conv(Types in, Types out, const Attrs&) {
   return o == 0 ? 0 : 2 * flop_count(out[0]) * per_output / o;
 }
 
-// Every input element meets every weight of its channel once (edges counted as if they did).
+// Counts a multiply-add per input element and weight of its channel (edges counted
+// like other cells).
 double flops_conv_transpose(Types in, Types, const Attrs&) {
   double per_input = 1;
   for (int64_t extent : static_extents(in[1]->shape)) per_input *= static_cast<double>(extent);

@@ -14,7 +14,8 @@ namespace {
 
 constexpr int64_t kMaxBlock = 64;
 
-// "NCHW8c": the letters of the dims in order, then the blocked dim's in lower case with its factor.
+// The dims of "NCHW8c": their letters in order, then the blocked dim's in lower case
+// with its factor.
 struct Layout {
   std::string dims;
   char blocked = 0;  // upper case; 0: none
@@ -57,7 +58,7 @@ Result<Transform> read_transform(const Attrs& attrs) {
                      attrs.s("dst_layout"), "; expected the same dims, blocked on one side alone"));
 }
 
-// The dims of `x` in the order of the result's letters.
+// Returns the dims of `x` in the order of the result's letters.
 Shape permuted(const Transform& t, TypeId x) {
   Shape out;
   for (char letter : t.to.dims) out.push_back(x->shape[t.from.dims.find(letter)]);
@@ -92,8 +93,7 @@ Result<std::vector<TensorType>> infer_layout_transform(Types in, const Attrs& at
   return one_result({in[0]->dtype, shape});
 }
 
-// A walk over y in its order. A dim that is blocked in x is two loops of y, and the other way
-// round.
+// Walks over y in its order. A dim that is blocked in x is two loops of y, and the other way round.
 Result<RefKernel> reference_layout_transform(Types in, Types, const Attrs& attrs) {
   BYOC_TRY(Transform t, read_transform(attrs));
   const int64_t block = t.packed().block;
@@ -133,12 +133,12 @@ OpDef layout_transform() {
   return {
       .name = "layout_transform",
       .doc =
-          "x in another layout, as NCHW and NCHW8c: of the dim in lower case blocks stand "
+          "x in another layout, as NCHW and NCHW8c: blocks of the dim in lower case are "
           "innermost, [n, c, h, w] -> [n, c / 8, h, w, 8], or back; dims may change places.",
       .kind = FusionKind::kInjective,
       .inputs = {{"x", "any type, of the source's rank"}},
       .attrs = {{"src_layout", std::string(), "layout of x", AttrSpec::kRequired},
-                {"dst_layout", std::string(), "of y; one of both has no block",
+                {"dst_layout", std::string(), "layout of y; one of both has no block",
                  AttrSpec::kRequired}},
       .infer = infer_layout_transform,
       .reference = reference_layout_transform,
@@ -147,7 +147,8 @@ OpDef layout_transform() {
   };
 }
 
-// x is [n, c, h, w] or [n, c / b, h, w, b]; weight [o / bo, c / group / bi, kh, kw, bi, bo].
+// The shapes: x is [n, c, h, w] or [n, c / b, h, w, b]; weight is [o / bo, c / group / bi,
+// kh, kw, bi, bo].
 struct PackedConv {
   int64_t n, c, h, w, x_block;
   int64_t o, out_block, group, group_c, in_block;
@@ -187,7 +188,7 @@ Result<std::vector<TensorType>> infer_conv2d_nchwc(Types in, const Attrs& attrs)
   return one_result({in[0]->dtype, {c.n, c.o / c.out_block, c.oh, c.ow, c.out_block}});
 }
 
-// One output element, summed in f64.
+// Computes one output element, summed in f64.
 template <class T>
 T packed_conv_at(const PackedConv& p, const T* x, const T* weight, int64_t o, int64_t oh,
                  int64_t ow) {
@@ -283,7 +284,7 @@ OpDef conv2d_nchwc() {
   };
 }
 
-// a [..., m, k], b [n / block, k, block].
+// The shapes: a [..., m, k], b [n / block, k, block].
 struct PackedMatmul {
   int64_t m = 1, k = 0, blocks = 0, block = 1;
 };

@@ -61,15 +61,15 @@ T lowest() {
   else return static_cast<T>(-std::numeric_limits<float>::infinity());
 }
 
-// A NaN wins over numbers, and over all that come after it.
+// Returns true when `value` replaces `best`: it is greater, or it is the first NaN.
 template <class T>
 bool wins(T value, T best) {
   if constexpr (std::is_integral_v<T>) return value > best;
   else return value > best || (value != value && best == best);
 }
 
-// The cell's number in x, counted along the last dim first, or (column major) along the first
-// spatial one.
+// Returns the cell's number in x, counted along the last dim first, or (column major) along the
+// first spatial one.
 int64_t index_of(const PoolPlan& plan, int64_t plane, int64_t cell, bool column_major) {
   if (cell >= 0 && column_major) {
     const auto& [d, h, w] = plan.axes;
@@ -79,8 +79,7 @@ int64_t index_of(const PoolPlan& plan, int64_t plane, int64_t cell, bool column_
   return cell < 0 ? -1 : plane * plan.in_cells() + cell;
 }
 
-// The first of equal values wins. A window without any cell gives the lowest value
-// and index -1.
+// Keeps the first of equal values. A window without any cell gives the lowest value and index -1.
 Result<RefKernel> reference_max_pool(Types in, Types out, const Attrs& attrs) {
   BYOC_TRY(PoolPlan plan, make_pool_plan("max_pool", in, out, attrs));
   bool with_indices = out.size() == 2, column_major = attrs.i("storage_order", 0) == 1;
@@ -158,7 +157,7 @@ Result<RefKernel> reference_lp_pool(Types in, Types out, const Attrs& attrs) {
   });
 }
 
-// [n, c, spatial...] -> [n, c, 1...].
+// Infers [n, c, spatial...] -> [n, c, 1...].
 InferFn infer_global(std::string op, bool may_be_empty) {
   return [=](Types in, const Attrs& attrs) -> Result<std::vector<TensorType>> {
     BYOC_TRY_STATUS(expect_dtype(op, "x", in[0], dtypes_of(FloatTypes{})));
@@ -181,8 +180,8 @@ InferFn infer_global(std::string op, bool may_be_empty) {
   };
 }
 
-// `fold` makes the state of one more value, `finish` the result of the state and the number of
-// cells.
+// Pools whole planes. `fold` makes the state of one more value, `finish` the result of the state
+// and the number of cells.
 template <class Fold, class Finish>
 ReferenceFn reference_global(std::string op, double start, Fold fold, Finish finish) {
   return [=](Types in, Types out, const Attrs& attrs) -> Result<RefKernel> {
@@ -245,7 +244,7 @@ OpDef max_pool() {
                 {"indices", "with_indices alone: i64, the number of the value's cell in all of x"}};
   op.attrs.push_back({"with_indices", false, "give the second output"});
   op.attrs.push_back(
-      {"storage_order", int64_t{0}, "indices count 0: row-major, 1: column-major spatial dims"});
+      {"storage_order", int64_t{0}, "order of indices: 0 row-major, 1 column-major spatial dims"});
   op.infer = infer_max_pool;
   return op;
 }

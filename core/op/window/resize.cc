@@ -23,7 +23,7 @@ AxisMap make_map(size_t d, TypeId x, TypeId y, const Attrs& attrs) {
   return map;
 }
 
-// The input cell that a position is rounded to.
+// Returns the input cell that a position is rounded to.
 int64_t nearest_cell(const AxisMap& map, double position, const std::string& rounding) {
   double part = position - std::floor(position);
   bool up = part > 0.5;
@@ -70,7 +70,7 @@ Status check_attrs(TypeId x, const Attrs& attrs) {
   return {};
 }
 
-// floor(in * scale) in f32, the precision that scales have in models.
+// Returns floor(in * scale) in f32, the precision that scales have in models.
 Result<Dim> scaled_extent(Dim in, double scale, size_t d, TypeId x) {
   if (!(scale > 0))
     return shape_error(cat("resize: scale ", scale, " of dim ", d, " is not positive"), x);
@@ -121,7 +121,7 @@ RefKernel nearest_kernel(TypeId x, TypeId y, const Attrs& attrs) {
   return table_kernel(x->dtype, tables, bits_of(x->dtype, attrs.f("extrapolation_value", 0)));
 }
 
-// The cells (as offsets) and weights that make up each output cell of one dim; count of them each.
+// The cells (as offsets) and weights of each output cell of one dim; `count` of them each.
 struct AxisTaps {
   size_t count = 1;
   std::vector<int64_t> offsets;
@@ -217,7 +217,7 @@ Result<RefKernel> reference_resize(Types in, Types out, const Attrs& attrs) {
   });
 }
 
-// A multiply-add per tap of the dims that change.
+// Counts a multiply-add per tap of the dims that change.
 double flops_resize(Types in, Types out, const Attrs& attrs) {
   std::string mode = attrs.s("mode", "nearest");
   double per_output = mode == "nearest" ? 0 : 2;

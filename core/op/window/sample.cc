@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading images between their cells: grid_sample, roi_align.
+// Ops that read images between their cells: grid_sample, roi_align.
 // Source: ONNX opset 16, GridSample and RoiAlign; torch.nn.functional.grid_sample.
 #include <algorithm>
 #include <cmath>
@@ -32,7 +32,8 @@ struct Plane {
   }
 };
 
-// A position as a cell number, near enough to the plane for arithmetic; NaN goes far outside.
+// Returns a position as a cell number, near enough to the plane for arithmetic; NaN
+// goes far outside.
 int64_t floor_cell(double position) {
   constexpr double kFar = 0x1p40;
   if (!(position > -kFar)) return -(int64_t{1} << 40);
@@ -69,13 +70,13 @@ Result<std::vector<TensorType>> infer_grid_sample(Types in, const Attrs& attrs) 
   return one_result({in[0]->dtype, {x[0], x[1], grid[1], grid[2]}});
 }
 
-// One dim of the plane, and how positions outside of it are taken back.
+// One dim of the plane, and the rule that brings positions outside of it back.
 struct SampleAxis {
   int64_t size = 0;
   bool align_corners = false;
   std::string padding;
 
-  // From [-1, 1] to cells; -1 and 1 are centres of the outer cells, or their outer edges.
+  // Converts [-1, 1] to cells; -1 and 1 are centres of the outer cells, or their outer edges.
   double position(double g) const {
     double n = static_cast<double>(size);
     return align_corners ? (g + 1) / 2 * (n - 1) : ((g + 1) * n - 1) / 2;
@@ -191,14 +192,14 @@ struct RoiPlan {
   double least;         // extent of a region
 };
 
-// The samples of one dim of one bin: start + step * (k + 1/2).
+// The samples of one dim of one bin, at start + step * (k + 1/2).
 struct BinAxis {
   double start = 0, step = 0;
   int64_t count = 1;
 };
 
 BinAxis bin_axis(double begin, double end, int64_t bin, int64_t bins, const RoiPlan& plan) {
-  constexpr double kMostSamples = 1024;  // of one bin: boxes come from data, and may be absurd
+  constexpr double kMostSamples = 1024;  // per bin: boxes come from data and may be huge
   double extent = std::max(end - begin, plan.least), size = extent / static_cast<double>(bins);
   BinAxis axis{.count = plan.ratio};
   if (plan.ratio == 0)
@@ -208,7 +209,8 @@ BinAxis bin_axis(double begin, double end, int64_t bin, int64_t bins, const RoiP
   return axis;
 }
 
-// Positions up to one cell outside belong to the edge cell; further out there is nothing.
+// Samples a position. Up to one cell outside it belongs to the edge cell; further
+// out the value is 0.
 template <class T>
 double edge_bilinear(const Plane<T>& plane, double y, double x) {
   double last_row = static_cast<double>(plane.h - 1),
