@@ -4,8 +4,7 @@
 
 namespace byoc {
 
-/// Returns the plugins that may take what `plugin` declined: those after it in the list of chosen
-/// plugins.
+/// Returns the plugins that may take what `plugin` declined: the chosen ones after it.
 std::vector<std::string> plugins_after(const std::string& plugin, const PassContext& context);
 
 /// Partitions the plain functions `names`, and no others, for `plugins`. Ops that these take move

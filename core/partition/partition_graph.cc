@@ -239,8 +239,8 @@ Result<Function> Cutter::run() {
   return std::move(out_);
 }
 
-// Turns a function that its plugin takes whole into a region. The user has set its attribute
-// `compiler`.
+// Turns a function whose attribute `compiler` the user has set into a region. Its plugin takes it
+// whole, so no op is moved.
 void mark_whole(Function& function, Symbol name) {
   function.attrs.set("global_symbol", name.str());
   function.attrs.set("primitive", true);

@@ -21,8 +21,8 @@ struct PartitionMetrics {
 
 PartitionMetrics measure_partition(const IRModule& module, const Function& function,
                                    const Annotations& annotations);
-/// Measures all functions of a module, before or after partition_graph. Errors: those of the
-/// annotations.
+/// Measures all functions of a module, before or after partition_graph.
+/// Errors: those of the annotations.
 Result<PartitionMetrics> measure_partition(const IRModule& module);
 /// The regions that the baseline (core/partition/convex/waves.h) makes of one group, which may be
 /// unconnected.

@@ -58,8 +58,7 @@ void remark_inside(const PassContext& context, Judge& judge, const Plugin& plugi
   }
 }
 
-// Returns the index in `plugins` of the first plugin that takes the node, or their number when none
-// does.
+// Returns the index of the first of `plugins` that takes the node, or their number if none does.
 size_t first_taker(Judge& judge, const IRModule& module, const PassContext& context,
                    const Function& function, const UseCounts& uses, uint32_t node,
                    const std::vector<const Plugin*>& plugins) {

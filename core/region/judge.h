@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Finds out which single op or composite a plugin takes, with one cached verdict per distinct
-// candidate.
+// Judges which single ops and composites a plugin takes; caches a verdict per distinct candidate.
 #include <map>
 #include <memory>
 #include <string>

@@ -257,8 +257,7 @@ std::vector<ValueId> Matcher::outside_values(const std::vector<uint32_t>& nodes)
 }
 
 // Accepts or refuses a complete assignment. A value that is matched as an input must not also be an
-// op of the match, and inner values must be read only inside the match. Returns true to end the
-// search.
+// op of the match, and inner values must be read only inside the match. True ends the search.
 bool Matcher::accept() {
   auto inside = [&](uint32_t node) {
     return std::find(nodes_.begin(), nodes_.end(), node) != nodes_.end();

@@ -53,8 +53,7 @@ struct PatternNode {
 };
 
 bool is_commutative(std::string_view op);
-/// Returns whether dtype, rank and attributes of an op are as `want` requires. A null type is not
-/// checked.
+/// Returns whether dtype, rank and attributes of an op fit `want`. A null type is not checked.
 bool passes_tests(const PatternNode::Op& want, const Call& call, const TensorType* type);
 
 struct Pattern::Tree {

@@ -103,8 +103,8 @@ class Folder {
   Chains chains_;
 };
 
-// Writes the convolution or product with its new weights. Returns false when a new weight is not
-// finite.
+// Writes the convolution or product with its new weights. Returns false when a new weight or a sum
+// is not finite.
 bool Folder::write_first(uint32_t node, const Chain& chain) {
   const Function& from = rewriter_.from();
   auto args = from.args(from.nodes[node]);

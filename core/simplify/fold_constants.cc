@@ -8,7 +8,9 @@
 // - Its results are larger than 64 MiB, so that a broadcast value does not enlarge the model.
 // - All results together would exceed the size of the model's constants by more than the option
 //   fold_mib (64 MiB).
-// - It would run for seconds.
+// - It takes more element operations than are left of the module's budget: the option fold_mops
+//   (100 million) and one per byte of the model's constants. Elementwise ops take one per element,
+//   convolutions and products two per multiply-add. Later ops that fit are still computed.
 // - An annotation reads it, because constants are never wrapped.
 // The constants that it read are left to eliminate_dead_code.
 #include <algorithm>
@@ -25,7 +27,12 @@ namespace {
 using namespace simplify;
 
 constexpr int64_t kMaxResultBytes = int64_t{64} << 20;
-constexpr double kMaxFlops = 1e9;  // about a second for the naive loops
+
+/// What all functions of a module may still add and compute.
+struct Budget {
+  int64_t bytes;  // of results
+  double work;    // element operations
+};
 
 std::vector<bool> read_by_annotations(const Function& function) {
   std::vector<bool> read(function.nodes.size());

@@ -74,7 +74,7 @@ class Translator {
     return {};
   }
 
-  // May push a frame, so no reference into `frames` outlives it.
+  // Adds the stages of one node. May push a frame, so no reference into `frames` outlives it.
   Status visit(std::vector<Frame>& frames, uint32_t index) {
     Frame& top = frames.back();
     const Function& function = *top.function;

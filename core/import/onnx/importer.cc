@@ -205,8 +205,7 @@ class Importer {
   }
 
   /// Checks the declared dtype of an output; an output without a declared type is accepted. Shapes
-  /// are not compared: exporters write symbolic and outdated ones, and inputs may be bound to other
-  /// sizes.
+  /// are not compared: exporters write symbolic and outdated ones, and --bind may change sizes.
   static Status check_output_dtype(const onnx::ValueInfoProto& output, DType computed) {
     const int32_t declared = output.type().tensor_type().elem_type();
     if (declared == onnx::TensorProto::UNDEFINED || declared == dtype_to_onnx(computed)) return {};

@@ -100,8 +100,8 @@ std::vector<EdgeContractor::Edge> EdgeContractor::candidates() {
   return edges;
 }
 
-// Searches forward from u over regions ranked before v. Also returns true when the budget is used
-// up.
+// Searches forward from u over regions ranked before v. Returns true when it finds another path,
+// and when the budget is used up.
 bool EdgeContractor::has_other_path(uint32_t u, uint32_t v) {
   ++stamp_;
   reached_.clear();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Step 4 of the partition: contracts edges between two regions of one backend that no other path
-// connects.
+// Step 4 of the partition: contracts edges between regions of one backend when no other path leads
+// from one region to the other.
 #include <numeric>
 #include <vector>
 

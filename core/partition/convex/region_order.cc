@@ -57,8 +57,8 @@ std::vector<uint32_t> order_by_region(const RegionGraph& g, const Successors& ou
   return order;
 }
 
-// A partition into intervals of one topological order is acyclic, so a region above the limits is
-// cut into runs of `order` (step 5).
+// Cuts a region above the limits into runs of `order` (step 5). The result is acyclic, because it
+// is a partition into intervals of one topological order.
 std::vector<uint32_t> number_regions(const RegionGraph& g, const RegionOptions& options,
                                      const std::vector<uint32_t>& order, NodeSets& regions) {
   std::vector<uint32_t> number(g.size());

@@ -7,8 +7,7 @@
 namespace byoc {
 namespace {
 
-// Forms the groups of one backend, on the graph in which the regions of earlier backends are
-// contracted.
+// Forms the groups of one backend. The regions of earlier backends are already contracted.
 class Waves {
  public:
   Waves(const RegionGraph& graph, const Successors& out, const RegionOptions& options,

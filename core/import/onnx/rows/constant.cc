@@ -74,7 +74,8 @@ Result<int64_t> range_length(int64_t start, int64_t limit, int64_t delta) {
   return static_cast<int64_t>(n);
 }
 
-// T is f64 for float dtypes, i64 for integers; the result is cast to the dtype of the operands.
+// Makes the values in T, which is f64 for float dtypes and i64 for integers, and casts the result
+// to the dtype of the operands.
 template <class T>
 Converted make_range(Graph& graph, DType dtype, const std::vector<T>& operands) {
   constexpr int64_t kMost = int64_t{1} << 28;  // elements, 2 GiB of i64: a model with more is wrong

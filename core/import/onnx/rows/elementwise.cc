@@ -114,7 +114,7 @@ Converted cast_like(Graph& graph, const OnnxNode&) {
 Converted bit_shift(Graph& graph, const OnnxNode& node) {
   std::string direction = node.s("direction", "");
   if (direction != "LEFT" && direction != "RIGHT")
-    return invalid(cat("its direction is \"", direction, "\", expects \"LEFT\" or \"RIGHT\""));
+    return invalid(cat("its direction is \"", direction, "\", expected \"LEFT\" or \"RIGHT\""));
   Attrs attrs{{"direction", direction == "LEFT" ? "left" : "right"}};
   return std::vector{graph.call("bit_shift", {graph.input(0), graph.input(1)}, attrs)};
 }

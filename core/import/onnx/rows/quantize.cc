@@ -44,8 +44,7 @@ Result<ValueId> quantized(Graph& graph, ValueId x, ValueId scale, Value zero_poi
   return graph.call("cast", {y}, {{"to", to}});
 }
 
-// Returns the axis of per-axis scales. An axis that does not exist is an error only with such
-// scales.
+// Returns the axis of per-axis scales. A wrong axis is an error only if there are such scales.
 Result<size_t> scale_axis(Graph& graph, const OnnxNode& node) {
   bool per_axis = graph.rank(graph.input(1)) == 1 && graph.type(graph.input(1)).shape[0] != Dim(1);
   if (!per_axis) return size_t{0};

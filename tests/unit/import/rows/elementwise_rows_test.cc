@@ -149,7 +149,7 @@ TEST(BitShift, RefusesAnUnknownDirection) {
       .output("y");
   auto& node = model.node("BitShift", {"a", "b"}, {"y"}, "n");
   set(node, "direction", "UP");
-  EXPECT_THAT(ops_of(model), HasSubstr("its direction is \"UP\", expects \"LEFT\" or \"RIGHT\""));
+  EXPECT_THAT(ops_of(model), HasSubstr("its direction is \"UP\", expected \"LEFT\" or \"RIGHT\""));
   node.mutable_attribute(0)->set_s("LEFT");
   EXPECT_EQ(ops_of(model), "%0 = bit_shift(%a, %b) {direction=\"left\"}\n");
 }
