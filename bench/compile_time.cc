@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From an ONNX file to a Session that is ready to run, by the shipped plugins and without a cache:
+// Measures compiling from an ONNX file to a Session, by the shipped plugins and without a cache:
 // chains, ladders and random graphs of 1e3 to 1e5 nodes. What the session computes is compared with
 // f64 arithmetic before anything is timed. Times are processor time of all threads; `wall_s` is the
 // time by the clock of the run that is checked, `peak_mib` the memory of the process so far.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Precompiled headers: cmake/precompiled/<kind>.h, compiled once for all targets of one kind.
-# Sources still include the headers they use: sanitizer builds, and -DBYOC_PRECOMPILE=OFF, compile
-# without.
+# Precompiled headers: cmake/precompiled/<kind>.h, compiled once for all targets of one
+# kind. Sources still include the headers they use: sanitizer builds, and
+# -DBYOC_PRECOMPILE=OFF, compile without.
 option(BYOC_PRECOMPILE "Use precompiled headers" ON)
 
 # byoc_precompiled(KIND LINK libraries... [OPTIONS compile options...] [EXECUTABLE] [HIDDEN]): defines a kind. Its

@@ -3,9 +3,9 @@
 
 namespace byoc::bench {
 
-/// Returns f32 GFLOP/s of one core: twelve chains of fused multiply-adds that stay in registers, of
-/// 256 bits, or 512 with `wide`. The best of several short runs. 0 where the CPU has no such
-/// instructions.
+/// Returns f32 GFLOP/s of one core: twelve chains of fused multiply-adds that stay in
+/// registers, of 256 bits, or 512 with `wide`. The best of several short runs. 0 where the CPU
+/// has no such instructions.
 double fma_peak(bool wide);
 /// Returns the rate of one such run, of some milliseconds: the core's present speed.
 double fma_rate(bool wide);

@@ -9,8 +9,8 @@
 
 namespace byoc::json_plugin {
 
-// Numbers values as they appear, with composites dissolved, then computes lifetimes, an arena, and
-// homes.
+// Numbers values as they appear, with composites dissolved, then computes lifetimes, an
+// arena, and homes.
 class Compiler {
  public:
   Compiler(const IRModule& graph, uint32_t n_inputs) : graph_(graph), n_inputs_(n_inputs) {}

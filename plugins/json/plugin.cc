@@ -40,8 +40,8 @@ class JsonKernel : public sdk::Kernel {
     out.implementation = "reference";
     return out;
   }
-  /// Runs the kernel. The addresses of the arguments come after the interpreter's own part of the
-  /// workspace.
+  /// Runs the kernel. The addresses of the arguments come after the interpreter's own part
+  /// of the workspace.
   void run(const sdk::Call& call) const override {
     char* workspace = static_cast<char*>(call.workspace());
     void** in = reinterpret_cast<void**>(workspace + interpreter_.workspace_bytes());

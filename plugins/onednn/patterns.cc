@@ -24,8 +24,8 @@ Dag biased(std::string_view anchor) {
   return optional(bias, op(anchor, {any("a"), any("b")}).as("anchor"));
 }
 
-// Matches a function whose operand is read twice or more: an op with its bias and up to two
-// residuals.
+// Matches a function whose operand is read twice or more: an op with its bias and up
+// to two residuals.
 Dag summed(std::string_view anchor) {
   Dag add = op("add", {prior(), any("other")});
   return one_of({repeat(add, biased(anchor), "before", 0, 2)}).as("x");

@@ -56,8 +56,8 @@ class Parts {
   explicit Parts(Bytes file) : file_(file) {}
   bool at_end() const { return offset_ == file_.size(); }
 
-  /// Returns the next `size` bytes, which begin at a multiple of 64 after zeros, and checks their
-  /// hash.
+  /// Returns the next `size` bytes, which begin at a multiple of 64 after zeros, and
+  /// checks their hash.
   Result<Bytes> next(const std::string& name, uint64_t size, const ContentKey& key) {
     BYOC_TRY_STATUS(skip_zeros());
     if (size > file_.size() - offset_) {

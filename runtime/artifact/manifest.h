@@ -14,16 +14,16 @@ struct Section {
   uint64_t size = 0;
 };
 
-/// Returns the keys of all constants, packed ones too, that program and modules name, with
-/// repetitions.
+/// Returns the keys of all constants, packed ones too, that program and modules
+/// name, with repetitions.
 std::vector<ContentKey> constant_keys(const Executable& executable);
 
 /// Returns the bytes that the executable names (constants, packed constants, blobs), each once,
 /// ordered by key. Errors: kInvalidArgument, slug "executable", for bytes that are missing.
 Result<std::vector<std::shared_ptr<const Buffer>>> sections_of(const Executable& executable);
 
-/// Returns the same text for the same executable. Text that is not UTF-8 gets replacement
-/// characters.
+/// Returns the same text for the same executable. Text that is not UTF-8
+/// gets replacement characters.
 std::string write_manifest(const Executable& executable,
                            const std::vector<std::shared_ptr<const Buffer>>& sections);
 

@@ -26,8 +26,8 @@ double uniform(uint64_t random, int bits) {
          1.0;
 }
 
-/// Returns the f16 bit pattern of an f32 value that f16 represents exactly and normally, or of
-/// zero.
+/// Returns the f16 bit pattern of an f32 value that f16 represents exactly and normally,
+/// or of zero.
 uint16_t exact_half(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, 4);

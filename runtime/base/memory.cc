@@ -11,9 +11,9 @@ namespace {
 
 constexpr uintptr_t kHugePage = uintptr_t{2} << 20;
 
-// Advises huge pages for the pages that lie wholly inside. The kernel may ignore the advice. The
-// advice outlives the memory where free() keeps that, so use it for memory that lives as long as a
-// session.
+// Advises huge pages for the pages that lie wholly inside. The kernel may ignore the advice.
+// The advice outlives the memory where free() keeps that, so use it for memory that lives as
+// long as a session.
 void ask_for_huge_pages(void* memory, size_t size) {
   const uintptr_t from = reinterpret_cast<uintptr_t>(memory);
   const uintptr_t first = (from + kHugePage - 1) / kHugePage * kHugePage;

@@ -49,8 +49,8 @@ struct Command {
   std::function<Result<int>()> run;
 };
 
-/// Adds --json[=FILE], --color, -q, -v. Options of the root may be given before or after the
-/// command.
+/// Adds --json[=FILE], --color, -q, -v. Options of the root may be given before or
+/// after the command.
 void add_common_options(Command& root, CommonOptions& common);
 
 /// Parses, prints help (-h short, --help full), runs, prints errors on stderr (with --json also as

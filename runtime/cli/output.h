@@ -11,8 +11,8 @@
 
 namespace byoc::cli {
 
-/// Prints {"schema":"byoc.<what>/1","byoc":version,"ok":true, fields...} to the place that --json
-/// names.
+/// Prints {"schema":"byoc.<what>/1","byoc":version,"ok":true, fields...} to the place
+/// that --json names.
 Status print_json(const CommonOptions& common, std::string_view what,
                   const nlohmann::ordered_json& fields);
 /// Prints an error on stderr as Status::to_string writes it, coloured; with --json also as a value

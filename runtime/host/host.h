@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The host's side of the plugin ABI: definitions of the opaque types, and conversion of plugins'
-// statuses.
+// The host's side of the plugin ABI: definitions of the opaque types, and conversion
+// of plugins' statuses.
 #include <atomic>
 #include <mutex>
 #include <string_view>

@@ -25,8 +25,8 @@ Status lend_constants(const ExternalModule& module,
   return {};
 }
 
-/// Compares the in-place pairs with those that the kernel gave at compile, for which memory was
-/// planned.
+/// Compares the in-place pairs with those that the kernel gave at compile, for which
+/// memory was planned.
 Status check_pairs_kept(const std::string& id, const ExternalFunction& function,
                         const LoadedModule::Kernel& kernel) {
   for (const auto& pair : function.inplace) {

@@ -7,9 +7,9 @@
 
 namespace byoc {
 
-/// Returns host_table() for the plugin of that id, which its entry and its instances get: keys of
-/// packed_get are the plugin's own. The process keeps one table per id and always returns the same
-/// one.
+/// Returns host_table() for the plugin of that id, which its entry and its instances get: keys
+/// of packed_get are the plugin's own. The process keeps one table per id and always returns
+/// the same one.
 const byoc_host* host_table_of(std::string_view plugin);
 
 /// Implements byoc_host::packed_get. The memory lives until the last holder releases it. A failing

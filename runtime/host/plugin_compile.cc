@@ -11,8 +11,8 @@
 namespace byoc {
 namespace {
 
-/// The flags that the artifact records: a graph that load compiles again must become the same
-/// kernel.
+/// The flags that the artifact records: a graph that load compiles again must become
+/// the same kernel.
 constexpr uint32_t kFlagsForLoad = BYOC_STRICT_FP;
 
 struct ModuleGuard {

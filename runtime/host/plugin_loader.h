@@ -16,8 +16,8 @@ Status check_plugin_file(const std::string& path);
 /// Checks the owner alone; user ids.
 Status check_owner(const std::string& path, uint32_t owner, uint32_t caller);
 
-/// Reads the manifest of a file that this byoc may load; `seen` is filled as soon as it could be
-/// read.
+/// Reads the manifest of a file that this byoc may load; `seen` is filled as soon as it
+/// could be read.
 Result<PluginManifest> inspect_plugin(const std::string& path, PluginManifest& seen);
 
 /// Check a table in parts, in this order.

@@ -14,8 +14,8 @@ struct PluginManifest {
   int64_t abi_major = 0, min_host_minor = 0;
 };
 
-/// Errors: kInvalidArgument, kFailedPrecondition when the file is not an ELF shared object of this
-/// machine.
+/// Errors: kInvalidArgument, kFailedPrecondition when the file is not an ELF shared object
+/// of this machine.
 Status check_shared_object(std::span<const std::byte> file);
 /// Reads the manifest. Errors name the actual kind of file, with the cure as help: not an ELF
 /// shared object, another processor, no manifest, a malformed one.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Counts the open instances of each library, so that each can be shut down once, after all are
-// closed. The address of its `shutdown` identifies a library; those without the slot are not
-// counted.
+// Counts the open instances of each library, so that each can be shut down once, after all
+// are closed. The address of its `shutdown` identifies a library; those without the slot
+// are not counted.
 #include "byoc/base/status.h"
 #include "byoc/plugin/abi.h"
 

@@ -31,8 +31,8 @@ class SpanRecorder {
   /// Returns an id that is never 0 and belongs to this recorder alone.
   uint64_t call_id(size_t step) const { return uint64_t{id_} << 32 | step; }
   const SpanLog& log() const { return log_; }
-  /// Returns the reason of the first refusal: `"load" ends 1 ns before it begins`. Empty without
-  /// one.
+  /// Returns the reason of the first refusal: `"load" ends 1 ns before it begins`.
+  /// Empty without one.
   const std::string& refusal() const { return refusal_; }
 
  private:

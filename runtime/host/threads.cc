@@ -33,8 +33,8 @@ void __tsan_release(void* address);
 namespace byoc {
 namespace {
 
-// libgomp is not instrumented: these calls declare to the sanitizer that a fork and a join order
-// memory.
+// libgomp is not instrumented: these calls declare to the sanitizer that a fork and a
+// join order memory.
 #ifdef BYOC_TSAN
 void happens_before(void* address) { __tsan_release(address); }
 void happens_after(void* address) { __tsan_acquire(address); }

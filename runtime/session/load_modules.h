@@ -4,8 +4,8 @@
 
 namespace byoc {
 
-/// Checks session.executable, loads its modules with session.plugins, finds the kernel of each
-/// step.
+/// Checks session.executable, loads its modules with session.plugins, finds the kernel
+/// of each step.
 Status load_modules(SessionState& session);
 
 }  // namespace byoc

@@ -7,17 +7,17 @@
 
 namespace byoc {
 
-/// Checks a native module's compat string, "cpu=avx2,fma" among words of the form name=value.
-/// Errors: kStaleArtifact, slug "stale-artifact", when it requires a feature that this processor
-/// lacks.
+/// Checks a native module's compat string, "cpu=avx2,fma" among words of the form
+/// name=value. Errors: kStaleArtifact, slug "stale-artifact", when it requires a feature
+/// that this processor lacks.
 Status check_cpu(std::string_view compat);
 
 /// A loaded native module; closed when destroyed. Its functions may run at the same time.
 class NativeModule {
  public:
   /// Opens the object by SharedLibrary::open_bytes. Errors: kFailedPrecondition, slug
-  /// "native-module", when it is no shared object for this machine or its table does not follow the
-  /// ABI.
+  /// "native-module", when it is no shared object for this machine or its table does not
+  /// follow the ABI.
   static Result<NativeModule> load(const ExternalModule& module);
   const byoc_native_fn& function(size_t k) const { return *table_->fns[k]; }
   /// Returns the types of byoc_native_call.data, "" when the module does not give them.

@@ -67,7 +67,7 @@ typedef struct {
   const byoc_host* host;
   char fault[32];
 } instance;
-typedef struct {            /* what the blob holds of a function, as a line of text */
+typedef struct {            /* a function in the blob, as a line of text */
   char symbol[64], key[33]; /* of the first constant, in hex */
   unsigned n_consts;
 } record;

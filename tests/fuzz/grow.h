@@ -93,7 +93,7 @@ class Grower {
 using Growth = std::function<bool(Grower&)>;
 struct Family {
   std::string name;
-  double weight;  // how often it is chosen, relative to the others
+  double weight;  // its share of the choices, relative to the others
   Growth grow;
   std::vector<std::string> ops;  // that it makes
 };

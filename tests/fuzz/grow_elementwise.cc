@@ -7,8 +7,8 @@
 namespace byoc::fuzz {
 namespace {
 
-/// Returns attributes of ops on one element. Ops that are not listed have none, or keep their
-/// defaults.
+/// Returns attributes of ops on one element. Ops that are not listed have none, or
+/// keep their defaults.
 Attrs random_attrs(Grower& g, std::string_view op) {
   if (op == "clip") {
     double low = g.real(-1.5, 1), high = g.real(low, 2);

@@ -248,8 +248,8 @@ bool grow_scatter_elements(Grower& g) {
   size_t axis = g.pick(g.rank(x));
   Ints shape = static_extents(g.shape_of(x));
   for (int64_t& d : shape) d = g.between(1, std::min<int64_t>(d, 5));
-  // A row along the axis has different indices, the same for all rows, so that no cell is written
-  // twice.
+  // A row along the axis has different indices, the same for all rows, so that no cell
+  // is written twice.
   std::vector<double> row;
   int64_t n = g.dim(x, axis);
   std::vector<int64_t> order(static_cast<size_t>(n));

@@ -16,10 +16,10 @@ struct Fault {
 std::string command_of(const Fault& fault);
 /// Returns the ops of a graph, in order: "relu add".
 std::string ops_of(const Case& graph);
-/// Writes a replay folder with the inputs and the right outputs, and into it model.ir for other
-/// commands, and fault.txt with the difference and the command to repeat it. The folder has the
-/// graph unchanged, so its plugin is the reference, and `byoc replay FOLDER --plugin ID` partitions
-/// it.
+/// Writes a replay folder with the inputs and the right outputs, and into it model.ir for
+/// other commands, and fault.txt with the difference and the command to repeat it. The folder
+/// has the graph unchanged, so its plugin is the reference, and `byoc replay FOLDER --plugin
+/// ID` partitions it.
 Status write_fault(const Fault& fault, const Case& reduced, const std::string& folder);
 
 }  // namespace byoc::fuzz

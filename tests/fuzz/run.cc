@@ -122,7 +122,7 @@ std::vector<Configuration> all_configurations() {
     }
   } while (std::next_permutation(ids.begin(), ids.end()));
   std::vector<Configuration> out;
-  for (int level : {2, 0, 2, 1}) {  // what users run, twice
+  for (int level : {2, 0, 2, 1}) {  // 2, the default, occurs twice
     for (uint32_t k = 0; k < orders.size(); ++k) out.push_back({orders[k], level, 1 + k % 2});
   }
   return out;

@@ -19,7 +19,7 @@ struct Function {
   const char* text;  // of x
   Real (*f)(Real x);
   double ulps;            // of the result, in f32
-  double of_operand = 0;  // what else is allowed, of |x|: where the definition subtracts
+  double of_operand = 0;  // an addition to the error, times |x|: where the definition subtracts
 };
 
 Real sigmoid(Real x) { return 1 / (1 + std::exp(-x)); }

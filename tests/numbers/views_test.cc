@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise and binary ops of onednn on views with a dim of extent 1 in each place, against the
-// language's own arithmetic. Such a dim may have any stride: a kernel that reads it leaves memory
-// unwritten.
+// Elementwise and binary ops of onednn on views with a dim of extent 1 in each place, against
+// the language's own arithmetic. Such a dim may have any stride: a kernel that reads it
+// leaves memory unwritten.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,8 +35,8 @@ struct View {
   }
 };
 
-/// Returns all orders of the dims of each base; extents are 1, odd, and a multiple of the vectors'
-/// width.
+/// Returns all orders of the dims of each base; extents are 1, odd, and a multiple of
+/// the vectors' width.
 std::vector<View> views() {
   const std::vector<Dims> kBases = {{1, 5, 16},    {5, 1, 16},    {5, 16, 1},    {3, 5, 16},
                                     {1, 5, 4, 16}, {5, 1, 16, 4}, {5, 16, 1, 3}, {2, 5, 16, 1}};

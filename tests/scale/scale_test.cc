@@ -42,8 +42,8 @@ TEST(AMillionOps, InAChainArePrintedParsedPartitionedAndFreed) {
   Result<IRModule> cut = partition_for(std::move(module), options);
   ASSERT_TRUE(cut.ok()) << cut.status().to_string();
   EXPECT_EQ(count_ops(*cut), kOps);
-  // The ops are relu, tanh, exp, relu, ...: tanh, which json takes later, keeps all the others
-  // apart.
+  // The ops are relu, tanh, exp, relu, ...: tanh, which json takes later, keeps all
+  // the others apart.
   EXPECT_EQ(cut->functions.size() - 1, (kOps + 2) / 3 + kOps / 3);
 }
 
@@ -90,8 +90,8 @@ IRModule dense_module(uint32_t ops) {
   return module;
 }
 
-// The test counts parts of patterns tried for each op, because times on a shared machine are not
-// reliable.
+// The test counts parts of patterns tried for each op, because times on a shared machine
+// are not reliable.
 TEST(MergeComposites, OfOnednnTriesFewPartsOfPatternsForEachOp) {
   for (uint32_t ops : {1000u, 10000u}) {
     PassContext context;

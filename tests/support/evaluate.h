@@ -9,8 +9,8 @@ namespace byoc::testing {
 /// Returns the results of the entry. Annotations pass values on; calls of functions are followed;
 /// an extern is an error (kUnimplemented), because only its plugin can compute it.
 Result<std::vector<Values>> evaluate(const IRModule& module, const std::vector<Values>& inputs);
-/// Returns a tensor of `type` that depends on `seed` alone: floats in [-1, 1), integers in [0, 8),
-/// bools.
+/// Returns a tensor of `type` that depends on `seed` alone: floats in [-1, 1), integers in
+/// [0, 8), bools.
 Values random_values(const TensorType& type, uint64_t seed);
 /// Returns one tensor per parameter of the entry.
 std::vector<Values> random_inputs(const IRModule& module, uint64_t seed);

@@ -9,8 +9,8 @@ namespace byoc::test {
 
 using PluginOptions = std::map<std::string, std::map<std::string, std::string>>;
 
-/// Returns test plugins "a", "b", "c" (support/plugins) named in `options`, and json as the default
-/// codegen.
+/// Returns test plugins "a", "b", "c" (support/plugins) named in `options`, and json as
+/// the default codegen.
 std::shared_ptr<const PluginSet> selective_plugins(const PluginOptions& options);
 /// Returns the plugins in the build's plugins folder.
 std::shared_ptr<const PluginSet> built_plugins();

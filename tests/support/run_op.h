@@ -35,15 +35,15 @@ Result<std::vector<Values>> run_op(std::string_view op, const std::vector<Values
 /// Returns the only (or first) output; a failure is reported to the test.
 Values run_op1(std::string_view op, const std::vector<Values>& inputs, Attrs attrs = {});
 
-/// Returns the result types, or the error, as text: "f32[2,3]", "f32[2] i64[2]", "add: dims 2 and 3
-/// ...".
+/// Returns the result types, or the error, as text: "f32[2,3]", "f32[2] i64[2]", "add: dims 2
+/// and 3 ...".
 std::string infer(std::string_view op, const std::vector<TensorType>& inputs, Attrs attrs = {});
 
-/// Expects the same type, and every value within `relative` of the largest expected one, or both
-/// NaN.
+/// Expects the same type, and every value within `relative` of the largest expected one,
+/// or both NaN.
 void expect_near(const Values& got, const Values& expected, double relative);
-/// Returns a tolerance that fits the dtype's rounding: a few units in the last place of the largest
-/// value.
+/// Returns a tolerance that fits the dtype's rounding: a few units in the last place of
+/// the largest value.
 double rounding(DType dtype);
 inline void expect_close(const Values& got, const Values& expected) {
   expect_near(got, expected, rounding(expected.type.dtype));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Runs a command under ptrace and counts every thread that it starts, and its peak of anonymous
-// memory.
+// Runs a command under ptrace and counts every thread that it starts, and its peak
+// of anonymous memory.
 #include <cstdint>
 #include <string>
 #include <vector>

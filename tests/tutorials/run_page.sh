@@ -16,8 +16,8 @@ mkdir -p "$folder/home" "$folder/work" "$folder/blocks"
 folder=$(realpath "$folder")
 cp -r "$prefix" "$folder/home/byoc"
 
-# Writes one file per block: NUMBER-KIND with its text, and NUMBER-KIND.info with the word after the
-# language.
+# Writes one file per block: NUMBER-KIND with its text, and NUMBER-KIND.info with the word
+# after the language.
 awk -v out="$folder/blocks" '
   /^```/ && inside { inside = 0; close(file); next }
   /^```/ {

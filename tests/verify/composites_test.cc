@@ -292,8 +292,8 @@ TEST_P(PiecesAlone, AreFormedAndAgreeWithTheReference) {
 INSTANTIATE_TEST_SUITE_P(Onednn, PiecesAlone, testing::ValuesIn(kAlone),
                          [](const auto& info) { return std::string(info.param.pattern); });
 
-/// Layer norm in pieces: variants of the square and of the division, with or without a scale and a
-/// bias.
+/// Layer norm in pieces: variants of the square and of the division, with or without a scale
+/// and a bias.
 struct LayerNorm {
   const char* name;
   const char* square;

@@ -98,8 +98,8 @@ TEST(ADefaultCodegen, MayRefuseAnyOpInBlocks) {
   }
 }
 
-// Returns the cost of one run of assign_layouts on a chain of `n` convolutions whose relus are
-// refused.
+// Returns the cost of one run of assign_layouts on a chain of `n` convolutions whose
+// relus are refused.
 Report cost_of_chain(int n) {
   auto plugins = selective_plugins({{"kernels", {{"layouts", "conv2d:4"}, {"refuse", "relu/5"}}}});
   std::string text = "fn main(%x: f32[1,4,2,2], %w: f32[4,4,1,1]) {\n", last = "%x";

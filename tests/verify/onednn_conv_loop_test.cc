@@ -84,8 +84,8 @@ Operands operands_of(const Conv& c) {
           whole_numbers(c.images * c.results * c.out_h() * c.out_w(), 4)};
 }
 
-/// Returns the sum over the taps inside the image, where the result's cell (h, w) begins at (top,
-/// left).
+/// Returns the sum over the taps inside the image, where the result's cell (h, w) begins
+/// at (top, left).
 double sum_at(const Conv& c, const Operands& all, int64_t image, int64_t result, int64_t top,
               int64_t left) {
   double sum = 0;
@@ -126,8 +126,8 @@ std::string listed(const int64_t* values, int count) {
   return out;
 }
 
-/// Returns relu(conv(x, v) + bias + r * r): the residual is made in the region, and so summed to in
-/// place.
+/// Returns relu(conv(x, v) + bias + r * r): the residual is made in the region, and so summed
+/// to in place.
 std::string text_of(const Conv& c, const Operands& all) {
   std::string bias;
   for (float b : all.bias) bias += (bias.empty() ? "" : ",") + std::to_string(b);

@@ -23,8 +23,8 @@ struct Shape {
 
 void PrintTo(const Shape& shape, std::ostream* to) { *to << shape.name; }
 
-// The properties that select a convolution's or a product's kernel: channels, groups, taps, steps,
-// rows.
+// The properties that select a convolution's or a product's kernel: channels, groups,
+// taps, steps, rows.
 const Shape kShapes[] = {
     {"image", "conv2d", "%x: f32[1,3,16,16], %w: f32[32,3,3,3]", "pads=[1,1,1,1]"},
     {"blocks", "conv2d", "%x: f32[1,32,8,8], %w: f32[32,32,3,3]", "pads=[1,1,1,1]"},

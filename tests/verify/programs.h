@@ -18,8 +18,8 @@ struct Formed {
   std::vector<std::string> ops;
 };
 Formed formed_by_onednn(std::shared_ptr<const PluginSet> plugins, const IRModule& module);
-/// Returns the outputs on inputs that occupy every second cell of their memory; no stride is
-/// negative.
+/// Returns the outputs on inputs that occupy every second cell of their memory; no
+/// stride is negative.
 std::vector<Tensor> execute_strided(const Executable& executable,
                                     std::shared_ptr<const PluginSet> plugins, uint64_t seed = 1);
 

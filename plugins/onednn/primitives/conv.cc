@@ -9,8 +9,8 @@ using dnnl::algorithm;
 
 namespace {
 
-// Returns weights as a view: ONNX stores them as [c, o/group, k...], oneDNN reads [g, o/g, c/g,
-// k...].
+// Returns weights as a view: ONNX stores them as [c, o/group, k...], oneDNN reads [g,
+// o/g, c/g, k...].
 Desc transposed_weights(const Dims& stored, int64_t groups, DataType type) {
   Dims dims = stored, strides = plain_strides(stored);
   if (groups == 1) {

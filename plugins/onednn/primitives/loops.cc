@@ -24,8 +24,8 @@ Broadcast::Broadcast(const Dims& dims, std::initializer_list<Dims> operands)
   }
 }
 
-// Computes row by row; a row is the last dims along which the second operand is one cell, or has as
-// many.
+// Computes row by row; a row is the last dims along which the second operand is one cell, or
+// has as many.
 Loop extrema_rows(bool is_max, const Dims& dims, const Dims& second) {
   BYOC_ONEDNN_CHECK(!dims.empty() && dims.size() == second.size(), "the second operand is padded");
   const bool is_one = second.back() == 1;

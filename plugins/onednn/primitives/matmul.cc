@@ -52,9 +52,9 @@ bool may_be_convolution(const Builder& b, const Argument& src, const Posts& post
 }
 
 // Builds the product as a convolution: the rows are the pixels of an image with channels last.
-// oneDNN's 1x1 convolution keeps the matrix in blocks and is faster than its gemm (2.6 on AVX2:
-// 128x768x768 71 -> 88 GFLOP/s, 128x768x3072 66 -> 82, 128x3072x768 61 -> 80, 197x768x3072 66 ->
-// 82).
+// oneDNN's 1x1 convolution keeps the matrix in blocks and is faster than its gemm (2.6 on
+// AVX2: 128x768x768 71 -> 88 GFLOP/s, 128x768x3072 66 -> 82, 128x3072x768 61 -> 80,
+// 197x768x3072 66 -> 82).
 std::optional<Built> product_as_convolution(const Builder& b, const Argument& src,
                                             const Argument& weights, const Posts& posts,
                                             const Dims& out) try {

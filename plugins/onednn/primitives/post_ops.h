@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Post-ops, built from the graph in the graph's order. The shape distinguishes a bias from a
-// residual.
+// Post-ops, built from the graph in the graph's order. The shape distinguishes a bias
+// from a residual.
 #include <optional>
 
 #include "library/dnnl_compat.h"

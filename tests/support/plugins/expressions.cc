@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plugin "te": regions as tensor expressions, in their default loops, run by the interpreter of
-// loops. It is slow; with it whole models go through translation and lowering without a code
-// generator.
+// The plugin "te": regions as tensor expressions, in their default loops, run by the
+// interpreter of loops. It is slow; with it whole models go through translation and lowering
+// without a code generator.
 #include "byoc/plugin/sdk.h"
 #include "byoc/te/evaluate.h"
 #include "byoc/text/graph_json.h"
