@@ -80,7 +80,7 @@ TEST(GatherElements, RejectsWhatDoesNotFit) {
 }
 
 TEST(GatherNd, PicksSlices) {
-  // ONNX's examples 1, 2 and 5.
+  // Source: examples 1, 2 and 5 of ONNX.
   expect_close(run_op1("gather_nd", {f32({2, 2}, {0, 1, 2, 3}), i64({2, 2}, {0, 0, 1, 1})}),
                f32({2}, {0, 3}));
   expect_close(run_op1("gather_nd", {f32({2, 2}, {0, 1, 2, 3}), i64({2, 1}, {1, 0})}),
@@ -123,7 +123,7 @@ Values scattered(const char* op, std::vector<Values> in, const char* reduction, 
 }
 
 TEST(ScatterElements, WritesOneElementEach) {
-  // ONNX's two examples.
+  // Source: the two examples of ONNX.
   expect_close(scattered("scatter_elements",
                          {f32({3, 3}, std::vector<double>(9, 0)), i64({2, 3}, {1, 0, 2, 0, 2, 1}),
                           f32({2, 3}, {1, 1.1, 1.2, 2, 2.1, 2.2})},
@@ -185,7 +185,7 @@ TEST(ScatterElements, RejectsWhatDoesNotFit) {
 }
 
 TEST(ScatterNd, WritesSlices) {
-  // ONNX's example 1, and slices of two elements.
+  // Source: example 1 of ONNX. The second case has slices of two elements.
   expect_close(scattered("scatter_nd",
                          {f32({8}, {1, 2, 3, 4, 5, 6, 7, 8}), i64({4, 1}, {4, 3, 1, 7}),
                           f32({4}, {9, 10, 11, 12})},

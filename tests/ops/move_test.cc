@@ -150,7 +150,7 @@ TEST(Slice, RejectsWhatDoesNotFit) {
 }
 
 TEST(ReverseSequence, ReversesEachBeginning) {
-  // ONNX's examples for both layouts.
+  // Source: the examples of ONNX for both layouts.
   Values x = f32({4, 4}, {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15});
   expect_close(run_op1("reverse_sequence", {x, i64({4}, {4, 3, 2, 1})}),
                f32({4, 4}, {3, 6, 9, 12, 2, 5, 8, 13, 1, 4, 10, 14, 0, 7, 11, 15}));

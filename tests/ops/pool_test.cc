@@ -70,7 +70,7 @@ TEST(MaxPool, FindsValuesAndTheirPlaces) {
   ASSERT_TRUE(y.ok()) << y.status().to_string();
   expect_close((*y)[0], f32({1, 2, 3, 4}, {1, 2, 3, 3, 4, 5, 6, 4, 5, 6, 6, 4,
                                            5, 6, 1, 1, 6, 6, 4, 5, 6, 4, 5, 5}));
-  // torch counts within a plane of 35 cells, ONNX over all of x.
+  // Indices of torch are within a plane of 35 cells, those of ONNX are within the whole of x.
   expect_close((*y)[1], i64({1, 2, 3, 4}, {1,       3,       5,       5,       7,       9,
                                            11,      20,      22,      24,      24,      33,
                                            35 + 0,  35 + 2,  35 + 5,  35 + 5,  35 + 15, 35 + 15,
@@ -96,7 +96,7 @@ TEST(MaxPool, WorksOverOneAndThreeDims) {
 }
 
 TEST(MaxPool, CountsPlacesColumnByColumn) {
-  // ONNX's case maxpool_with_argmax_2d_precomputed_strides: 1..25 in a 5 x 5 image.
+  // Source: ONNX's test maxpool_with_argmax_2d_precomputed_strides. x is 1..25 in a 5 x 5 image.
   auto y = run_op("max_pool", {pattern({1, 1, 5, 5}, 1, 100, -1)},
                   {{"kernel_shape", Ints{2, 2}},
                    {"strides", Ints{2, 2}},

@@ -118,7 +118,7 @@ TEST(Reduce, ComputesInIntegers) {
   expect_close(run_op1("max", {tensor(DType::kBool, {2}, {0, 1})}), tensor(DType::kBool, {1}, {1}));
 }
 
-// A running f16 sum would stop at 2048.
+// A running sum in f16 would not exceed 2048.
 TEST(Reduce, SumsHalvesWithoutLosingThem) {
   Values x = tensor(DType::kF16, {4096}, std::vector<double>(4096, 1));
   expect_close(run_op1("sum", {x}), tensor(DType::kF16, {1}, {4096}));

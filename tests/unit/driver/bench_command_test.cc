@@ -19,7 +19,7 @@ const std::string kPluginA =
     std::string(" --plugin ") + BYOC_BUILD_DIR + "/tests/support/plugins/libbyoc_a.so";
 const std::string kShort = " --warmup 0 --min-time 0.02 --rounds 2";
 
-/// 2 * 8 * 16 * 4 = 1024 flops in the product, 32 in the relu.
+/// A model with 2 * 8 * 16 * 4 = 1024 flops in the product and 32 in the relu.
 constexpr const char* kProduct = R"(fn main(%x: f32[8,16], %w: f32[16,4]) {
   %0 = matmul(%x, %w) loc("/fc/MatMul")
   %1 = relu(%0) loc("/fc/Relu")

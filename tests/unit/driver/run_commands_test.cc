@@ -201,7 +201,7 @@ TEST(VerifyCommand, CountsTheValuesBetweenRegions) {
   Ran ran = byoc("verify " + byoc.write("m.ir", kFiveOps) + kPluginA +
                  " --compiler a --plugin-option a.ops=exp,sigmoid");
   EXPECT_EQ(ran.code, 0) << ran.err;
-  // json's relu feeds a's exp and json's add; exp feeds tanh; add feeds sigmoid, the result
+  // The values are those of relu, exp, add and sigmoid. tanh and add are one region of json.
   EXPECT_THAT(ran.out, HasSubstr("ok   all 4 regions agree with json, 4 values compared\n"));
 }
 
@@ -311,7 +311,7 @@ TEST(TestOnnxCommand, EndsACaseThatTakesTooLong) {
 }
 
 TEST(TestOnnxCommand, DoesNotCountTheTimeInWhichItWasStopped) {
-  Byoc byoc("setsid " BYOC_BUILD_DIR "/bin/byoc");  // a process group of its own
+  Byoc byoc("setsid " BYOC_BUILD_DIR "/bin/byoc");  // a separate process group
   std::string folder = write_waiting_case(byoc, "waits");
   byoc("test-onnx " + folder + " --timeout 2 >" + byoc.file("out") +
        " & pid=$!; sleep 0.4; kill -STOP -$pid; sleep 3; kill -CONT -$pid; timeout 5 sh -c 'cat " +

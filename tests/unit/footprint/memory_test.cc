@@ -49,9 +49,9 @@ IRModule products() {
 }
 
 struct Footprint {
-  uint64_t packed = 0, arena = 0, workspace = 0, constants = 0;  // as --profile prints them
-  uint64_t file = 0;                                             // resident pages, after the run
-  uint64_t peak_anonymous = 0;                                   // as the system sees it
+  uint64_t packed = 0, arena = 0, workspace = 0, constants = 0;  // from --profile
+  uint64_t file = 0;                                             // resident pages after the run
+  uint64_t peak_anonymous = 0;                                   // measured by the system
 };
 
 /// Measures `byoc-run` on the artifact that `compiler` makes of the module.
@@ -74,7 +74,7 @@ Footprint footprint(IRModule module, const std::string& compiler) {
 TEST(Memory, PackedWeightsAreHeldOnceAndTheOriginalsLetGo) {
   Footprint f = footprint(convolutions(), "onednn");
   EXPECT_GE(f.packed, 72 * kMiB);
-  EXPECT_LE(f.packed, 80 * kMiB);  // a layout may round channels up; not a second copy
+  EXPECT_LE(f.packed, 80 * kMiB);  // a layout may round channels up; no second copy
   EXPECT_GE(f.peak_anonymous, f.packed) << "the measurement misses packed weights";
   EXPECT_LE(f.peak_anonymous, 1.15 * static_cast<double>(f.packed + f.arena + f.workspace));
   EXPECT_LE(f.constants, kMiB);

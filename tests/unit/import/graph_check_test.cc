@@ -14,7 +14,7 @@ TEST(GraphCheck, NamesTheNodesOfACycle) {
   model.node("Add", {"x", "c"}, {"a"}, "first");
   model.node("Relu", {"a"}, {"b"}, "second");
   model.node("Relu", {"b"}, {"c"}, "third");
-  model.node("Relu", {"c"}, {"d"}, "behind");
+  model.node("Relu", {"c"}, {"d"}, "after");
   EXPECT_ERROR(model.import(), "onnx-graph",
                "the graph has a cycle: \"first\" -> \"second\" -> \"third\" -> \"first\"");
 }
@@ -40,9 +40,8 @@ TEST(GraphCheck, TellsNodesInTheWrongOrderFromACycle) {
   model.input("x", {2}).output("b");
   model.node("Relu", {"a"}, {"b"}, "late");
   model.node("Relu", {"x"}, {"a"}, "early");
-  EXPECT_ERROR(
-      model.import(), "onnx-graph",
-      "the nodes are not in order: \"late\" reads \"a\", which \"early\" computes later");
+  EXPECT_ERROR(model.import(), "onnx-graph",
+               "the nodes are not in order: \"late\" reads \"a\", which \"early\" computes later");
 }
 
 TEST(GraphCheck, RefusesAValueNobodyDefines) {

@@ -122,7 +122,7 @@ TEST(EmitIf, StoresUnderAMask) {
   for (size_t k = 0; k < 16; ++k) EXPECT_EQ(y_values[k], values[k] < 0 ? -1 : values[k]);
 }
 
-TEST(EmitLoops, ABodyThatVectorsCannotDoRunsAllTheSame) {  // a sum: every lane stores to one place
+TEST(EmitLoops, ABodyThatVectorsCannotDoRunsAllTheSame) {  // a sum: all lanes store to one element
   Tensor x("x", DType::kF32, {20}), y("y", DType::kF32, {1});
   auto body =
       te::make_block({te::make_store(y, {0}, te::constant(DType::kF32, 0)),

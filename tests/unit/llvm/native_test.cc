@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects, links and the cache of kernels.
+// Object files, linking, build IDs and the cache of kernels.
 #include "plugins/llvm/native.h"
 
 #include <fcntl.h>

@@ -126,7 +126,7 @@ TEST(PatternSweep, GivesTheMatchesOfASearchThatTriesEverything) {
   for (uint32_t k = 0; k < all.size(); ++k) EXPECT_GT(found[k], 40u) << "pattern " << k;
 }
 
-// Without the sweep these take up to 4096 steps for each root and pattern.
+// Without the sweep, these graphs take up to 4096 steps for each root and pattern.
 TEST(PatternSweep, TriesFewPartsOfPatternsForEachOp) {
   std::vector<Pattern> all = patterns();
   for (uint32_t ops : {1000u, 10000u}) {

@@ -7,7 +7,7 @@
 
 namespace byoc::test {
 
-/// Owned, aligned floats with a view; a copy has memory of its own.
+/// Owned, aligned floats with a view. A copy has separate memory.
 class Floats {
  public:
   Floats(std::initializer_list<float> values)
@@ -24,7 +24,7 @@ class Floats {
   Tensor tensor_;
 };
 
-/// out = f(a, b), element by element.
+/// Returns a host function that computes out = f(a, b) for each element.
 template <class F>
 HostExtern elementwise(F f) {
   return [f](std::span<const DLTensor> in, std::span<DLTensor> out) -> Status {
@@ -36,7 +36,7 @@ HostExtern elementwise(F f) {
   };
 }
 
-/// `add` and `mul` of add_mul().
+/// Provides the functions `add` and `mul` of add_mul().
 inline void provide(Session& session) {
   (void)session.register_extern("add", elementwise(std::plus<float>()));
   (void)session.register_extern("mul", elementwise(std::multiplies<float>()));

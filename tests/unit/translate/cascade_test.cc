@@ -106,7 +106,7 @@ std::vector<float> run(const te::Schedule& schedule) {
 TEST(Cascade, GivesWhatStageByStageGives) {
   auto dag = two_convs();
   ASSERT_TRUE(dag.ok()) << dag.status().to_string();
-  for (int64_t rows : {1, 4, 7, 20}) {  // 7 leaves a shorter tile
+  for (int64_t rows : {1, 4, 7, 20}) {  // 20 rows in tiles of 7 leave a remainder
     auto schedule = cascade(*dag, rows);
     ASSERT_TRUE(schedule.ok()) << schedule.status().to_string();
     EXPECT_EQ(run(*schedule), run(te::Schedule(*dag))) << rows;
@@ -119,7 +119,7 @@ TEST(Cascade, StoresTheRowsOfATileAndNotTheImageBetween) {
   auto whole = memory_of(te::Schedule(*dag)), tiled = memory_of(*cascade(*dag, 4));
   EXPECT_EQ(whole["conv2d"], 4 * 20 * 9);
   EXPECT_EQ(whole["relu"], 4 * 20 * 9);
-  // Four rows of the second convolution read six of the first.
+  // Four rows of the second convolution read six rows of the first.
   EXPECT_LE(tiled["conv2d"], 4 * 6 * 9);
   EXPECT_LE(tiled["relu"], 4 * 6 * 9);
   EXPECT_GT(tiled["relu"], 0);

@@ -69,13 +69,13 @@ void expect_pooled(const std::string& op, bool with_nan) {
     std::vector<float> x(static_cast<size_t>(s.blocks * s.h * s.w * 8));
     for (float& value : x) value = static_cast<float>(static_cast<int>(random() % 64) - 70);
     if (with_nan) x[x.size() / 2] = x[x.size() / 3] = NAN;
-    auto want = expected(op, s, x);
+    auto reference = expected(op, s, x);
     for (uint32_t threads : {1u, 3u}) {
       auto got = test::run_loops(pool(op, s), {test::f32(x)}, {threads, {}})[0].as<float>();
-      ASSERT_EQ(got.size(), want.size());
+      ASSERT_EQ(got.size(), reference.size());
       for (size_t k = 0; k < got.size(); ++k) {
-        if (std::isnan(want[k])) EXPECT_TRUE(std::isnan(got[k])) << k;
-        else EXPECT_FLOAT_EQ(got[k], want[k]) << k;
+        if (std::isnan(reference[k])) EXPECT_TRUE(std::isnan(got[k])) << k;
+        else EXPECT_FLOAT_EQ(got[k], reference[k]) << k;
       }
     }
   }
