@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One whole life of a plugin, from the entry to a run, in which every struct and string that the
-// host passes has a certain form.
+// Calls a plugin from its entry to a run, with structs and strings that all have a certain form.
 #include "core/conform/context/loaded_plugin.h"
 
 namespace byoc::conform {

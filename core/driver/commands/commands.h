@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One function per command, each in the file of its name. A command keeps its options alive itself;
+// Each function makes one command and is in the file of that name. A command owns its options;
 // `common` must outlive it.
 #include "runtime/cli/command.h"
 

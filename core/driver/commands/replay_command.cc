@@ -86,7 +86,7 @@ std::string text_of(const ReplayCase& replay, const std::string& folder, const R
                         replay.plugin, " ", replay.plugin_version, "\n");
   out += cat("run by ", replayed.plugin, " ", replayed.version, ", ", replayed.taken, " of ",
              replayed.ops, replayed.ops == 1 ? " op" : " ops",
-             replayed.as_stored ? ", the graph as it is stored\n" : ", partitioned anew\n");
+             replayed.as_stored ? ", the graph as it is stored\n" : ", partitioned again\n");
   out += verdicts_text(replayed);
   if (!replayed.declined.empty()) out += cat("FAIL declined in compile: ", replayed.declined, "\n");
   else if (replayed.taken == 0) out += cat("FAIL ", replayed.plugin, " takes none of it\n");

@@ -11,7 +11,7 @@
 
 namespace byoc::driver {
 
-/// One configuration that was measured.
+/// A configuration and its measurements.
 struct Benched {
   uint32_t threads = 1;
   std::optional<double> compile_ns;  // empty for an artifact, which is compiled already

@@ -17,7 +17,7 @@ struct ReplayVerdict {
 
 struct Replayed {
   std::string plugin, version;
-  bool as_stored = false;               // ran the stored graph, not its ops partitioned anew
+  bool as_stored = false;               // ran the stored graph, not its ops partitioned again
   size_t ops = 0, taken = 0;            // ops after inlining composites; those it ran
   std::vector<ReplayVerdict> verdicts;  // of judge, per node of the graph (as stored), or refusals
   std::string declined;                 // the reason why compile declined; then nothing was run

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// For each op of a model: which plugin runs it, and why each other plugin does not.
+// Explains for each op of a model which plugin runs it, and why the others do not.
 #include "byoc/compile.h"
 #include "core/tools/show/opinions.h"
 #include "core/tools/show/placement.h"
