@@ -11,8 +11,8 @@ namespace byoc::bench {
 enum class Kind {
   kConv,     // relu(conv(x, w) + bias) with one image
   kMatmul,   // relu(x w + bias): [size, c] times [c, o], a row of m cells
-  kMaxPool,  // of one image; group is c
-  kMean,     // of the image's planes; group is c
+  kMaxPool,  // a pool of one image; group is c
+  kMean,     // the means of the image's planes; group is c
 };
 struct Shape {
   const char* name;

@@ -135,7 +135,7 @@ class RandomGraph {
       push({maker_.add("Mul", {a.name, "c"}), a.value / 8, a.error / 8 + kOpError});
     } else if (random_() % 2 == 0) {
       const Unary& unary = kUnary[random_() % std::size(kUnary)];
-      double slope = 1.13;  // of erf, the steepest
+      double slope = 1.13;  // erf's, the steepest
       push({maker_.add(unary.op, {a.name}), unary.compute(a.value), slope * a.error + kOpError});
     } else {
       push(add_binary(kBinary[random_() % std::size(kBinary)], a, values_[near()]));

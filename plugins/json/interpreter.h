@@ -15,7 +15,7 @@ class Interpreter {
   static Result<Interpreter> make(const IRModule& graph, uint32_t n_inputs, int64_t& node);
 
   uint64_t workspace_bytes() const { return table_offset_ + table_.size() * sizeof(void*); }
-  std::vector<bool> constants_used(size_t n) const;  // of the graph's n constants
+  std::vector<bool> constants_used(size_t n) const;  // one flag per constant of the graph
   /// Runs the graph. `constants[k]`: the bytes of constant k, if it is used. Any number of runs at
   /// a time, each with a workspace of its own, aligned to 64. Allocates only for errors. Errors:
   /// those of OpDef::check; `node` is then the node of the graph, also where it calls a composite.
@@ -34,7 +34,7 @@ class Interpreter {
     RefKernel kernel;
     ValueCheck check;          // empty: none
     uint32_t in = 0, out = 0;  // the first of its arguments in the table
-    int64_t node = -1;         // of the graph
+    int64_t node = -1;         // the graph's node
   };
   struct OutputCopy {  // a result that no step writes to its place
     Home from;
@@ -44,7 +44,7 @@ class Interpreter {
   std::vector<Home> table_;  // arguments of all steps, one after another
   std::vector<Step> steps_;
   std::vector<OutputCopy> copies_;
-  uint64_t table_offset_ = 0;  // of the pointers, after the arena
+  uint64_t table_offset_ = 0;  // the pointers come after the arena
 };
 
 }  // namespace byoc::json_plugin

@@ -12,7 +12,7 @@
 namespace byoc::onednn {
 namespace {
 
-constexpr size_t kMostOperands = 3;  // of a loop
+constexpr size_t kMostOperands = 3;  // the operands of a loop
 
 }  // namespace
 

@@ -31,7 +31,7 @@ class OnednnKernel : public sdk::Kernel {
     std::string src, dst;
   };
   std::vector<Formats> formats_;  // per step, for spans
-  mutable std::mutex mutex_;      // of the pool, held for a push or a pop
+  mutable std::mutex mutex_;      // guards the pool; held for a push or a pop
   mutable std::vector<std::unique_ptr<State>> pool_;
 };
 

@@ -59,7 +59,7 @@ class Planner {
  private:
   struct Place {
     uint32_t buffer = UINT32_MAX;
-    uint64_t offset = 0;  // of a view: bytes after the buffer's first
+    uint64_t offset = 0;  // a view's bytes after the buffer's first
   };
   struct Standing {  // a value in one format
     Place at;

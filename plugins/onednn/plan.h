@@ -9,7 +9,7 @@ namespace byoc::onednn {
 struct Buffer {
   enum Home { kInput, kOutput, kConstant, kArena };
   Home home = kArena;
-  uint32_t index = 0;                     // of the input, output or held constant
+  uint32_t index = 0;                     // the input, output or held constant
   uint64_t offset = 0, bytes = 0;         // in the arena
   uint32_t first = UINT32_MAX, last = 0;  // steps that touch it
   bool is_shared = false;                 // two values are in it, one a view of the other
@@ -31,7 +31,7 @@ struct Step {
   bool is_reorder = false;
   std::string implementation, name;
   Loop loop;          // after the primitive, which may be none
-  int64_t node = -1;  // of the graph; a reorder has that of the primitive that reads its result
+  int64_t node = -1;  // a reorder has the node of the primitive that reads its result
 };
 
 struct Plan {

@@ -263,7 +263,7 @@ class ListReader {
 
   std::vector<Step> steps;
   std::vector<ModuleRecord> modules;
-  std::vector<ExternalFunction> functions;  // of the module that is being read
+  std::vector<ExternalFunction> functions;  // the functions of the present module
   Status status;                            // the first error
 
  private:

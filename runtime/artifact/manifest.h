@@ -29,7 +29,7 @@ std::string write_manifest(const Executable& executable,
 
 struct Manifest {
   Executable executable;          // without buffers
-  std::vector<ContentKey> blobs;  // of executable.modules
+  std::vector<ContentKey> blobs;  // one per module of the executable
   std::vector<Section> sections;  // in file order
 };
 /// Parses a manifest. Errors: kDataLoss, slug "artifact-corrupt", with the path of the value that

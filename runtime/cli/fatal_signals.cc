@@ -48,7 +48,7 @@ class Line {
 };
 
 void print(std::string_view signal, const PluginCall& call, bool is_own) {
-  constexpr size_t kLongest = 200;  // of a name, so that the line has room for the rest
+  constexpr size_t kLongest = 200;  // a name is cut, so that the line has room for the rest
   Line line;
   line << "error[plugin-crash]: " << signal << " in plugin \"" << call.plugin.substr(0, kLongest)
        << "\", slot " << call.slot.name;

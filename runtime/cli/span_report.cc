@@ -161,7 +161,7 @@ Status write_trace(const std::string& path, const Session& session, const Contex
   const SpanLog& log = session.spans(context);
   size_t threads = 0;
   for (const SpanTime& time : log.times) {
-    if (time.begin_ns < origin) continue;  // of an earlier run
+    if (time.begin_ns < origin) continue;  // an earlier run's
     const SpanLabel& label = log.labels[time.label];
     Json span =
         event(label.name, "kernel", time.thread + size_t{1}, time.begin_ns, time.end_ns, origin);

@@ -14,7 +14,7 @@ struct ProfileRow {
   std::string implementation;  // the plugin's words
   std::vector<std::string> locs;
   uint64_t runs = 0, total_ns = 0, min_ns = 0;
-  double flops = 0;  // of one run; 0 when not known
+  double flops = 0;  // per run; 0 when not known
   double mean_ns() const {
     return runs == 0 ? 0 : static_cast<double>(total_ns) / static_cast<double>(runs);
   }
@@ -31,7 +31,7 @@ struct SpanRow {
   uint64_t calls = 0;  // over all runs
   double calls_per_run = 0;
   uint64_t total_ns = 0;
-  double median_ns = 0, min_ns = 0;  // of one call
+  double median_ns = 0, min_ns = 0;  // per call
   bool is_reorder() const { return label.detail("is_reorder") == "1"; }
   double run_ns() const { return median_ns * calls_per_run; }
 };

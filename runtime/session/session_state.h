@@ -21,7 +21,7 @@ struct StepKernel {
   byoc_status* (*run)(byoc_kernel*, const byoc_call*) = nullptr;
   byoc_kernel* kernel = nullptr;
   int32_t (*run_native)(const byoc_native_call*) = nullptr;
-  std::mutex* serial = nullptr;  // of a kernel that is not re-entrant
+  std::mutex* serial = nullptr;  // the lock of a kernel that is not re-entrant
 };
 
 struct ExternSlot {
@@ -71,11 +71,11 @@ struct ContextState {
   std::vector<uint64_t> staging_offsets;  // per input, then per output
   std::vector<uint64_t> output_bytes;     // per output
   std::vector<const void*> constants;     // per constant of the program
-  std::vector<void*> values;              // of this run: inputs, then outputs
-  std::vector<ByteRange> output_ranges;   // of this run, sorted
-  std::vector<DLTensor> tensors;          // of all steps, one after another
+  std::vector<void*> values;              // this run's: inputs, then outputs
+  std::vector<ByteRange> output_ranges;   // this run's, sorted
+  std::vector<DLTensor> tensors;          // those of all steps, one after another
   std::vector<const DLTensor*> pointers;  // to each of them
-  std::vector<void*> native_data;         // of all native steps
+  std::vector<void*> native_data;         // those of all native steps
   std::vector<BoundStep> steps;
   std::vector<Patch> patches;
   std::vector<StepProfile> profile;

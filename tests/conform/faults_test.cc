@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 struct Case {
-  const char* plugin;  // of tests/faults
+  const char* plugin;  // its name in tests/faults
   const char* check;   // the one that fails
   const char* message;
   const char* arguments = "";

@@ -68,7 +68,7 @@ typedef struct {
   char fault[32];
 } instance;
 typedef struct {            /* a function in the blob, as a line of text */
-  char symbol[64], key[33]; /* of the first constant, in hex */
+  char symbol[64], key[33]; /* the first constant's key, in hex */
   unsigned n_consts;
 } record;
 typedef struct {
@@ -298,7 +298,7 @@ static byoc_status* plugin_run(byoc_kernel* kernel, const byoc_call* call) {
   const function* f = (const function*)kernel;
   if (is(f->owner, "run")) return fail(f->owner, BYOC_INTERNAL, -1, STR("the kernel panicked"));
   static volatile uint64_t runs;
-  if (is(f->owner, "race")) ++runs; /* of all callers, without a lock */
+  if (is(f->owner, "race")) ++runs; /* shared by all callers, without a lock */
   const DLTensor* x = call->args[0];
   const float* from = (const float*)((const char*)x->data + x->byte_offset);
   float* to = (float*)((char*)call->args[1]->data + call->args[1]->byte_offset);

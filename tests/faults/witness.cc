@@ -10,7 +10,7 @@
 namespace {
 using namespace byoc::sdk;
 
-std::string& record_file() {  // of the instance opened last: shutdown has none
+std::string& record_file() {  // the last opened instance's: shutdown has none
   static std::string& path = *new std::string;
   return path;
 }

@@ -16,9 +16,9 @@ using Real = long double;
 
 struct Function {
   const char* name;
-  const char* text;  // of x
+  const char* text;  // an op on x
   Real (*f)(Real x);
-  double ulps;            // of the result, in f32
+  double ulps;            // units of error in the result, in f32
   double of_operand = 0;  // an addition to the error, times |x|: where the definition subtracts
 };
 

@@ -183,7 +183,7 @@ INSTANTIATE_TEST_SUITE_P(Rows, OnednnViews, testing::ValuesIn(kBinary),
                          [](const auto& info) { return std::string(info.param.name); });
 
 struct UnaryOp {
-  const char* text;  // of x
+  const char* text;  // an op on x
   double (*f)(double x);
 };
 const UnaryOp kUnary[] = {

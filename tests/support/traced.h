@@ -9,7 +9,7 @@
 namespace byoc::test {
 
 struct Traced {
-  int code = -1;                      // of the exit; -1 when it was killed
+  int code = -1;                      // the exit code; -1 when it was killed
   uint64_t threads_started = 0;       // in addition to the first one
   uint64_t peak_anonymous_bytes = 0;  // resident and not backed by a file
   std::string out;                    // stdout and stderr

@@ -20,7 +20,7 @@ using testing::IsEmpty;
 
 /// The first op of a program. `w...` are constants.
 struct Case {
-  const char* operands;  // of the op
+  const char* operands;  // the op's
   const char* attrs;
   const char* result;  // shape
   const char* bias;    // shape of the constant added per channel

@@ -18,7 +18,7 @@ namespace {
 /// A program whose last index may have any value; the others are 0.
 struct Indexed {
   const char *op, *text;  // I: the indices' dtype
-  int64_t low, extent;    // of the last index
+  int64_t low, extent;    // the last index's
 };
 
 const Indexed kPrograms[] = {

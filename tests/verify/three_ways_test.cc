@@ -10,7 +10,7 @@ namespace {
 
 struct Model {
   const char* name;
-  const char* path;  // of tests/models; empty: the text below
+  const char* path;  // a path in tests/models; empty: the text below
 };
 
 constexpr std::string_view kResidual = R"(

@@ -42,18 +42,18 @@ namespace {
 #define BYOC_AVX2_INLINE inline __attribute__((always_inline, target("avx2,fma")))
 
 constexpr int64_t kBlock = 8;       // channels
-constexpr int64_t kTileBlocks = 4;  // of results, held in registers
+constexpr int64_t kTileBlocks = 4;  // blocks of results, held in registers
 constexpr int64_t kTap = 64;        // weights of a tap, one block to another
 constexpr int64_t kBytes = sizeof(float);
-constexpr int64_t kMostRows = 32;  // of results, that one task makes
+constexpr int64_t kMostRows = 32;  // rows of results that one task makes
 using Lanes = float __attribute__((vector_size(32)));
 using Unaligned = float __attribute__((vector_size(32), aligned(4)));
 
 /// Distances in bytes.
 struct Steps {
-  int64_t next_cell;  // of the operand, from one result to the next
+  int64_t next_cell;  // in the operand, from one result to the next
   int64_t next_tap, next_tap_row;
-  int64_t next_block;  // of weights, from one block of results to the next
+  int64_t next_block;  // in the weights, from one block of results to the next
   int64_t next_out_block;
 };
 
@@ -88,7 +88,7 @@ struct Span {
 /// after another and with all taps inside, or one group with some taps outside.
 struct Group {
   int64_t column, cells, repeats;
-  std::vector<Span> spans;  // of a group at the edge: its taps in order
+  std::vector<Span> spans;  // the taps of a group at the edge, in order
 };
 
 /// The contribution of one block of the operand's channels to one row of results.

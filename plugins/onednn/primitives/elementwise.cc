@@ -164,7 +164,7 @@ Built build_binary(const Builder& b) {
   if (b.type(full).dims != out) throw Refusal{"both operands are broadcast; oneDNN broadcasts one"};
   if (out.empty()) throw Refusal{"scalars are not wired up"};
   Dims other = padded(b.type(1 - full).dims, out.size());
-  bool same = b.type(1 - full).dims == out;  // of one rank as well, or seen through other dims
+  bool same = b.type(1 - full).dims == out;  // also has the same rank; else seen in other dims
   Desc first = b.format(full), second = same ? first : plain_desc(other, b.data(1 - full));
   if (is_extrema(*b.unit.node) && b.out_type().dtype == sdk::DType::kF32)
     return build_extrema(b, full, first, second);

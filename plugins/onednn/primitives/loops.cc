@@ -66,7 +66,7 @@ void softmax_row(const float* in, float* out, int64_t length, int64_t step) {
 
 void log_softmax_row(const float* in, float* out, int64_t length, int64_t step) {
   const float top = top_of(in, length, step);
-  double sum = 0;  // of a vocabulary's length
+  double sum = 0;  // f64, as a row may have a vocabulary's length
   for (int64_t k = 0; k < length; ++k) sum += static_cast<double>(std::exp(in[k * step] - top));
   const auto log_of_sum = static_cast<float>(std::log(sum));
   for (int64_t k = 0; k < length; ++k) out[k * step] = in[k * step] - top - log_of_sum;

@@ -19,7 +19,7 @@ std::optional<Eltwise> find_eltwise(const Node& node);
 
 struct Binary {
   dnnl::algorithm how;
-  std::optional<dnnl::algorithm> swapped;  // of the operands in the other order
+  std::optional<dnnl::algorithm> swapped;  // for the operands in the other order
 };
 std::optional<Binary> find_binary(const Node& node);
 
@@ -27,7 +27,7 @@ struct PostInput {
   int index;  // DNNL_ARG_...
   int value;
   Dims dims;           // as the post-op sees it
-  bool whole = false;  // of the result's dims, in a layout that oneDNN chooses
+  bool whole = false;  // has the result's dims, in a layout that oneDNN chooses
 };
 
 struct Posts {
@@ -39,7 +39,7 @@ struct Posts {
 
 struct Channel {
   int64_t count;  // elements of a bias
-  int64_t axis;   // of the result
+  int64_t axis;   // the result's
 };
 /// Reads the unit's chain, whose ops are those of region/chain.h. alpha: factor of the op itself.
 /// Throws Refusal.

@@ -65,7 +65,7 @@ Desc plain_desc(const Type& type) { return plain_desc(type.dims, data_type(type.
 
 Desc strided_desc(const Dims& dims, DataType type, Dims strides) {
   BYOC_ONEDNN_CHECK(strides.size() == dims.size(), "there is a stride per dim");
-  int64_t span = 1;  // of the dims after d
+  int64_t span = 1;  // the span of the dims after d
   for (size_t d = dims.size(); d-- > 0;) {
     if (dims[d] == 1) strides[d] = span;
     else span = std::max(span, strides[d] * dims[d]);

@@ -24,11 +24,11 @@ struct Argument {
 struct Built {
   dnnl::primitive primitive;
   std::vector<Argument> inputs;
-  Desc out;                      // of the result, in its own dims
+  Desc out;                      // the result's layout, in its own dims
   std::optional<Desc> out_view;  // the same memory as the primitive sees it, in other dims
   bool is_view = false;          // no primitive: the result is the input's memory, seen as `out`
   bool is_nothing = false;       // no primitive: the result has no elements
-  uint64_t offset = 0;           // of a view: bytes after the input's first
+  uint64_t offset = 0;           // a view's bytes after the input's first
   int sum = -1;                  // value that the result's memory must hold before
   int in_place = -1;             // value whose memory the result may take over
   Desc scratchpad;

@@ -14,7 +14,7 @@ using dnnl::algorithm;
 struct Row {
   const char* op;
   algorithm how;
-  float p;  // of the norms
+  float p;  // the norms' parameter
 };
 constexpr Row kReductions[] = {
     {"mean", algorithm::reduction_mean, 0},

@@ -24,14 +24,14 @@ struct Refusal {
 struct Value {
   enum Origin { kInput, kConstant, kUnit };
   Origin origin = kInput;
-  uint32_t index = 0;  // of the input, the constant or the unit
+  uint32_t index = 0;  // the input, the constant or the unit
   Type type;
 };
 
 /// An op that follows another inside its composite, in the graph's order.
 struct Post {
   const Node* node = nullptr;
-  int other = -1;  // of a binary op: the value that is not the chain's
+  int other = -1;  // a binary op's value that is not the chain's
 };
 
 struct Unit {
