@@ -24,7 +24,7 @@ std::string to_hex(std::string_view bytes) {
   return out;
 }
 
-/// The build id among the notes of one PT_NOTE segment, or "".
+/// Returns the build id among the notes of one PT_NOTE segment, or "".
 std::string find_build_id(std::string_view notes, uint64_t align) {
   align = align == 8 ? 8 : 4;  // man 5 elf: 4 where p_align is 0 or 1
   auto round_up = [&](uint64_t n) { return (n + align - 1) / align * align; };

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kMagic = "byoc-kernel/1\n";
 
-/// magic, hash of the rest, symbol, '\n', 8 bytes of workspace_bytes, object.
+/// Returns magic, hash of the rest, symbol, '\n', 8 bytes of workspace_bytes, object.
 std::string pack(const Kernel& kernel) {
   std::string rest = kernel.symbol + "\n";
   rest.append(reinterpret_cast<const char*>(&kernel.workspace_bytes), sizeof(uint64_t));
@@ -52,14 +52,14 @@ std::optional<std::string> read_ours(const std::string& path) {
   if (::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && is_ours_alone(info)) {
     out.emplace(static_cast<size_t>(info.st_size), '\0');
     if (::read(fd, out->data(), out->size()) != info.st_size) out.reset();
-    ::futimens(fd, nullptr);  // used now
+    ::futimens(fd, nullptr);  // marks the file as used now
   }
   ::close(fd);
   return out;
 }
 
-/// To a name of its own, then renamed: nobody ever sees half a file. Not synced: a file that a
-/// crash cut short has the wrong hash.
+/// Writes to a name of its own, then renames, so that no process reads half a file. Not synced: a
+/// file that a crash cut short has the wrong hash.
 void write_ours(const std::string& path, std::string_view bytes) {
   static std::atomic<uint64_t> counter{0};
   std::string temporary = cat(path, ".", ::getpid(), ".", counter++);
@@ -118,7 +118,7 @@ void KernelCache::trim() const {
   uint64_t total = 0;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
-    std::error_code gone;  // another process trims too
+    std::error_code gone;  // another process may trim at the same time
     if (!entry.is_regular_file(gone)) continue;
     files.push_back({entry.last_write_time(gone), entry.path(), entry.file_size(gone)});
     if (gone) files.pop_back();
@@ -128,7 +128,7 @@ void KernelCache::trim() const {
   std::sort(files.begin(), files.end(),
             [](const File& a, const File& b) { return a.used < b.used; });
   for (const File& file : files) {
-    if (total <= max_bytes_ / 4 * 3) return;  // some room, so that not every compile trims
+    if (total <= max_bytes_ / 4 * 3) return;  // leaves room, so that not every compile trims
     if (std::filesystem::remove(file.path, error)) total -= file.bytes;
   }
 }

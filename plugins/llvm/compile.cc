@@ -19,7 +19,8 @@ Result<Kernel> find_or_compile(const te::LoopFunction& function, const std::stri
   return kernel;
 }
 
-/// What a job throws, for want of memory, is its error: no exception may leave a thread.
+/// Turns exceptions of a job, such as failed allocations, into errors, because no exception
+/// may leave a thread.
 Result<Kernel> guarded(const std::function<Result<Kernel>()>& job) {
   try {
     return job();
@@ -35,7 +36,7 @@ Result<Kernel> guarded(const std::function<Result<Kernel>()>& job) {
 Compiled compile_kernels(std::span<const te::LoopFunction> functions, const Machine& machine,
                          const CompileOptions& options) {
   std::vector<std::string> symbols;
-  std::map<std::string, size_t> first;  // function of each symbol
+  std::map<std::string, size_t> first;  // the first function with each symbol
   for (const te::LoopFunction& function : functions) {
     symbols.push_back(kernel_symbol(function, machine, options.emit));
     first.emplace(symbols.back(), symbols.size() - 1);

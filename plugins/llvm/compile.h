@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Many loop functions -> kernels, in parallel, equal ones once, from the cache where it has them.
+// Compiles many loop functions to kernels, in parallel, equal ones once, and uses the cache.
 #include <functional>
 
 #include "plugins/llvm/cache.h"
@@ -17,7 +17,7 @@ struct CompileOptions {
   std::function<bool()> is_cancelled;          // called between kernels
   std::function<void(uint32_t)> set_progress;  // permille; from any of the threads
 };
-/// Per function its kernel; equal functions have the same one.
+/// The kernel of each function; equal functions have the same one.
 struct Compiled {
   std::vector<std::shared_ptr<const Kernel>> kernels;
   std::vector<Status> errors;  // per function

@@ -9,8 +9,8 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-// Each distinct node, variable and tensor gets a number where it is first met; a node that comes
-// again is its number.
+// Gives each distinct node, variable and tensor a number at its first use; later uses
+// write that number.
 class Writer {
  public:
   std::string out;
@@ -36,7 +36,7 @@ class Writer {
   void stmt(const te::Stmt& s);
 
  private:
-  /// False: known, and its number is written.
+  /// Returns false when `id` has a number, which is then written.
   bool begin(const void* id) {
     auto [known, is_new] = ids_.emplace(id, ids_.size());
     number(known->second);

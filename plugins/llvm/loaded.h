@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A native module, loaded here so that the plugin's own kernels can run it.
+// A native module, loaded into this process so that the plugin's own kernels can run it.
 #include <memory>
 #include <string_view>
 
@@ -12,7 +12,7 @@ namespace byoc::llvm_plugin {
 /// Unloaded when destroyed. Functions may run at the same time.
 class LoadedObject {
  public:
-  /// Errors: kFailedPrecondition with the loader's reason.
+  /// Loads a module. Errors: kFailedPrecondition with the loader's reason.
   static Result<std::unique_ptr<LoadedObject>> load(std::string_view object, const byoc_host* host);
   LoadedObject(const LoadedObject&) = delete;
   LoadedObject& operator=(const LoadedObject&) = delete;

@@ -55,7 +55,7 @@ Result<Lowered> lower_function(const IRModule& module, const te::Target& target,
   return out;
 }
 
-// Tensor expressions contain no interned values, so those of the graph can be freed.
+// Frees the interned values of the graph: tensor expressions contain none.
 Result<te::LoopFunction> loops_of_graph(std::string_view graph_json, const te::Target& target) {
   InternArena arena;
   InternScope scope(arena);

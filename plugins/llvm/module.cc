@@ -52,7 +52,8 @@ std::string pack(const std::vector<Signature>& functions) {
   return out.append(kTrailer);
 }
 
-/// Of the addresses that run hands to the code, behind the code's own part of the workspace.
+/// Returns the offset of the addresses that run hands to the code, after the code's own part
+/// of the workspace.
 uint64_t table_offset(const Signature& s) { return (s.workspace_bytes + 63) / 64 * 64; }
 
 class Unloadable : public sdk::Kernel {
@@ -113,7 +114,7 @@ NativeModule::NativeModule(std::string object, std::string compat, std::vector<S
 
 NativeModule::~NativeModule() = default;
 
-// Code for another processor can be saved, and not loaded here.
+// Makes the kernel of function k. Code for another processor can be saved, and not loaded here.
 std::unique_ptr<sdk::Kernel> NativeModule::make_kernel(size_t k) {
   if (!loaded_ && load_error_.empty()) {
     auto result = LoadedObject::load(object_, sdk::host().table());

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What compile makes: a native module, its kernels ready to run here as well.
+// The result of compile: a native module with kernels that are ready to run here as well.
 #include "byoc/plugin/sdk/plugin.h"
 #include "plugins/llvm/loaded.h"
 
 namespace byoc::llvm_plugin {
 
-/// How one function of the module is called.
+/// The call signature of one function of the module.
 struct Signature {
   std::string symbol;
   uint32_t n_in = 0, n_out = 0;
@@ -22,7 +22,7 @@ class NativeModule : public sdk::Module {
                std::vector<std::vector<sdk::Held>> constants);
   ~NativeModule() override;
   Entry find(std::string_view symbol) override;
-  /// The shared object; behind it, where loaders do not look, the signatures.
+  /// Saves the shared object, then the signatures, in bytes that loaders do not read.
   void save(sdk::Saver& saver) const override;
   std::string compat() const override { return compat_; }
 
@@ -38,7 +38,7 @@ class NativeModule : public sdk::Module {
   std::string load_error_;
 };
 
-/// Of what save wrote. Throws BYOC_DATA_LOSS.
+/// Reads the bytes that save wrote. Throws BYOC_DATA_LOSS.
 struct SavedModule {
   std::string object;
   std::vector<Signature> functions;

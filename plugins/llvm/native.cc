@@ -27,7 +27,7 @@ struct Optimised {
   Emitted emitted;
 };
 
-// Kernels that are over in less time than their call takes.
+// The limit for kernels that take less time than their call.
 constexpr int64_t kBriefOperations = 1 << 13;
 
 Effort effort_for(const te::LoopFunction& function, const EmitOptions& options) {
@@ -45,8 +45,8 @@ Result<Optimised> emit_optimised(const te::LoopFunction& function, const std::st
   return Optimised{std::move(context), std::move(target), std::move(emitted)};
 }
 
-/// The tables of the module: byoc_native_fn per kernel, byoc_native_table, and the entry that gives
-/// it.
+/// Emits the tables of the module: byoc_native_fn per kernel, byoc_native_table, and the entry
+/// that returns it.
 class TableModule {
  public:
   explicit TableModule(const Machine& machine) : machine_(machine), module_("table", context_) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Loop functions -> a native module: one shared object that the runtime loads by itself.
+// Compiles loop functions to a native module: one shared object that the runtime loads by itself.
 #include <functional>
 #include <span>
 
@@ -13,21 +13,22 @@ struct Kernel {
   std::string symbol, object;
   uint64_t workspace_bytes = 0;
 };
-/// A name made of what the function is and of how it is compiled: equal ones have equal code.
+/// Returns a name made of the function and of the options it is compiled with: equal names
+/// have equal code.
 std::string kernel_symbol(const te::LoopFunction& function, const Machine& machine,
                           const EmitOptions& options);
 Result<Kernel> compile_kernel(const te::LoopFunction& function, const std::string& symbol,
                               const Machine& machine, const EmitOptions& options);
-/// For people: LLVM's text after its passes, and the assembly made of it.
+/// Listings for people: LLVM's text after its passes, and the assembly of it.
 struct Listings {
   std::string llvm, assembly;
 };
 Result<Listings> list_kernel(const te::LoopFunction& function, const Machine& machine,
                              const EmitOptions& options);
 
-/// One function of the module per entry; the same kernel may stand there several times. `callees`:
+/// Links a module with one function per entry; the same kernel may occur several times. `callees`:
 /// kernels that functions call, and objects of functions that have none of their own (sequence.h).
-/// signatures[k]: byoc_native_fn::signature of functions[k]; with none, functions give none.
+/// signatures[k]: byoc_native_fn::signature of functions[k]; when empty, functions have none.
 Result<std::string> link_native(std::span<const Kernel* const> functions, const Machine& machine,
                                 std::span<const std::string> signatures = {},
                                 std::span<const Kernel* const> callees = {});

@@ -17,7 +17,8 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-/// What a failure in compile is to the host: a function that has no code goes to another codegen.
+/// Throws the error of compile that the host expects: a function that has no code goes to
+/// another codegen.
 [[noreturn]] void fail(const Status& status, int64_t function) {
   if (status.code() == Code::kUnimplemented) throw sdk::Declined(status.message(), -1, function);
   throw sdk::Error(static_cast<uint32_t>(status.code()), status.message(), -1, function);
@@ -35,7 +36,7 @@ class LlvmPlugin : public sdk::Plugin {
     std::string folder = options.get("cache_dir", KernelCache::default_folder());
     cache_folder_ = options.get_bool("cache", true) ? folder : "";
   }
-  std::vector<sdk::Pattern> patterns() const override { return {}; }  // judge sees every op
+  std::vector<sdk::Pattern> patterns() const override { return {}; }  // judge gets every op
   sdk::Verdict judge(const sdk::Graph& graph) const override {
     Status status = can_translate(graph.json, host_target());
     return status.ok() ? sdk::Verdict::yes() : sdk::Verdict::no(status.message());
@@ -50,8 +51,9 @@ class LlvmPlugin : public sdk::Plugin {
   std::string cache_folder_;
 };
 
-/// Another build of the plugin may make other code. The image that runs counts and not its file,
-/// which may be a newer build already. "": unknown, and nothing can be cached.
+/// Returns the build id of the plugin, because another build may make other code. The image
+/// that runs counts, and not its file, which may be a newer build already. "": unknown, and
+/// nothing can be cached.
 const std::string& this_compiler() {
   static const std::string id = build_id_at(reinterpret_cast<const void*>(&this_compiler));
   return id;
@@ -61,8 +63,8 @@ te::Target target_of(std::string_view text) {
   return text.empty() ? host_target() : value_of(te::parse_target(text));
 }
 
-// A block of channels is a vector of f32, or two where vectors are short; a panel of columns is
-// two blocks. What these do not divide gets smaller ones.
+// Returns blocks of channels, which are a vector of f32, or two where vectors are short, and panels
+// of columns, which are two blocks. Extents that these do not divide get smaller ones.
 std::vector<sdk::WantedLayout> LlvmPlugin::layouts(std::string_view target_json) const {
   if (target_of(target_json).lanes(sizeof(float)) < 16)
     return {{"conv2d", 8}, {"matmul", 16}, {"matmul", 8}};
@@ -82,7 +84,7 @@ EmitOptions emit_options_of(const byoc_compile& raw) {
   return options;
 }
 
-/// On the host's threads, of which the user limits the number.
+/// Runs work on the host's threads, whose number the user limits.
 void for_each(size_t n, const std::function<void(size_t)>& work) {
   sdk::host().parallel_for(n, 1, [&](uint64_t begin, uint64_t end, uint32_t) {
     for (uint64_t k = begin; k < end; ++k) work(k);
@@ -101,11 +103,12 @@ CompileOptions options_of(const sdk::CompileRequest& request, const KernelCache&
   return options;
 }
 
-// Different kernels of a few small ops each that are compiled one by one; with more of them all are
-// sequences of ops, whose code they share: thousands cost a minute of LLVM's time otherwise.
+// The largest number of different kernels of a few small ops each that are compiled one by one.
+// With more of them all become sequences of ops, which share code: thousands of kernels would cost
+// a minute of LLVM's time.
 constexpr size_t kMostSmallKernels = 256;
 
-// Loops contain no interned values, so those of the graphs can be freed.
+// Lowers all functions and frees the interned values of the graphs: loops contain none.
 std::vector<Lowered> lower_all(const sdk::CompileRequest& request, const te::Target& target) {
   InternArena arena;
   InternScope scope(arena);
@@ -142,7 +145,7 @@ Signature signature_of(sdk::Function& function, uint64_t workspace_bytes) {
   return out;
 }
 
-/// The types of byoc_native_call.data: constants follow the inputs.
+/// Returns the types of byoc_native_call.data: constants follow the inputs.
 std::string native_signature(const sdk::Graph& graph) {
   std::vector<sdk::Type> constants;
   for (const sdk::Constant& constant : graph.constants)
@@ -150,7 +153,7 @@ std::string native_signature(const sdk::Graph& graph) {
   return graph.signature_with(constants);
 }
 
-/// The kernels of all functions, and those that sequences among them call.
+/// The kernels of all functions, and those that their sequences call.
 struct Kernels {
   std::vector<std::shared_ptr<const Kernel>> of_function, callees;
 };
@@ -224,7 +227,7 @@ std::unique_ptr<sdk::Module> LlvmPlugin::compile_module(sdk::CompileRequest& req
                                         std::move(signatures), std::move(constants));
 }
 
-/// Compiled for this alone, so that it is the same whatever the cache has.
+/// Compiles without the cache, so that the text is the same whatever the cache has.
 std::string LlvmPlugin::show(sdk::CompileRequest& request, std::string_view form) {
   if (form != "llvm" && form != "asm") return Plugin::show(request, form);
   te::Target target = target_of(request.raw);
@@ -239,7 +242,7 @@ std::string LlvmPlugin::show(sdk::CompileRequest& request, std::string_view form
   return out;
 }
 
-/// The host's constant with that key, held.
+/// Returns the host's constant with that key, held.
 sdk::Held keep(const byoc_load& load, const std::string& key) {
   for (uint64_t k = 0; k < load.n_consts; ++k) {
     const byoc_const& raw = *load.consts[k];
@@ -265,7 +268,7 @@ std::unique_ptr<sdk::Module> LlvmPlugin::load_module(const byoc_load& load) {
                                         std::move(saved.functions), std::move(constants));
 }
 
-/// As the runtime does: every feature the code uses is one the processor has.
+/// Checks like the runtime: every feature that the code uses is one that the processor has.
 std::optional<uint32_t> LlvmPlugin::compat(std::string_view text) const {
   if (!text.starts_with("cpu=")) return 0;
   const te::Target here = host_target();

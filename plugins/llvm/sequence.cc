@@ -35,7 +35,7 @@ class Pieces {
   std::vector<std::string> symbols_;
 };
 
-// Per call: the piece, the number of arguments, the arguments.
+// Returns per call: the piece, the number of arguments, the arguments.
 std::vector<int32_t> table_of(const LinkedSequence& linked, Pieces& pieces) {
   std::vector<int32_t> out;
   for (const Sequence::Call& call : linked.sequence.calls) {
@@ -132,8 +132,8 @@ Interpreter::Value Interpreter::functions(const std::vector<std::string>& pieces
   return global(llvm::ConstantArray::get(llvm::ArrayType::get(b_.getPtrTy(), out.size()), out));
 }
 
-// The struct may be smaller than this ABI's, or larger: as much is copied as both have, and its
-// size says so.
+// Copies the call. The struct may be smaller or larger than this ABI's: the common part is copied,
+// and the size in it is set to that.
 Interpreter::Value Interpreter::copy_call() {
   Value call = run_->getArg(0);
   Value own = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), sizeof(byoc_native_call) / 8));
@@ -161,7 +161,7 @@ void Interpreter::emit_operands(Value at, Value count) {
   Value place = entry_of_table(b_.CreateAdd(at, b_.CreateAdd(k, b_.getInt64(2))));
   place = b_.CreateSExt(place, b_.getInt64Ty());
   Value is_arena = b_.CreateICmpSLT(place, b_.getInt64(0));
-  // Operand 0 is there whenever an operand is read, so that the load needs no branch.
+  // Operand 0 exists whenever an operand is read, so that the load needs no branch.
   Value number = b_.CreateSelect(is_arena, b_.getInt64(0), place);
   Value given = b_.CreateLoad(b_.getPtrTy(), b_.CreateGEP(b_.getPtrTy(), data_, number));
   Value offset = b_.CreateMul(b_.CreateNot(place), b_.getInt64(Sequence::kUnit));

@@ -12,14 +12,14 @@ struct LinkedSequence {
   Sequence sequence;
   std::vector<std::shared_ptr<const Kernel>> pieces;
 };
-/// One object for all sequences, with the symbols of their pieces left open; equal sequences are one
-/// function of it.
+/// One object for all sequences, with the symbols of their pieces left open; equal sequences are
+/// one function of it.
 struct CompiledSequences {
   Kernel code;
   std::vector<Kernel> functions;  // per sequence: its symbol in `code`, and no object of its own
 };
-/// A call that fails ends its sequence with the same error. The workspace of a sequence holds the
-/// operands of one call, the arena, and the workspace of the pieces.
+/// Compiles sequences. A call that fails ends its sequence with the same error. The workspace of a
+/// sequence holds the operands of one call, the arena, and the workspace of the pieces.
 Result<CompiledSequences> compile_sequences(std::span<const LinkedSequence> sequences,
                                             const Machine& machine);
 

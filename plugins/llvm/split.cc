@@ -34,8 +34,8 @@ class Key {
   std::string bytes_;
 };
 
-// Copies a function without what pieces cannot have: concats of very many operands become trees of
-// concats, and each result is the value of an op and no other result's.
+// Copies a function without constructs that pieces cannot have: concats of very many operands
+// become trees of concats, and each result becomes the value of an op and no other result's.
 class Normalizer {
  public:
   explicit Normalizer(const Function& from) : from_(from) {}
@@ -110,7 +110,7 @@ class Splitter {
  public:
   Splitter(const Function& function, const te::Target& target)
       : function_(function), target_(target) {}
-  /// False: one kernel holds it.
+  /// Returns false when one kernel holds it.
   Result<bool> is_too_large();
   Result<Split> run();
 
@@ -146,7 +146,7 @@ void add_call_key(Key& key, const Function& function, uint32_t node) {
   key.add(function.nodes[node].types);
 }
 
-// The code of an op alone; equal ops are translated once.
+// Estimates the code of an op alone; equal ops are translated once.
 Result<int64_t> Splitter::size_of(uint32_t node) {
   Key key;
   add_call_key(key, function_, node);
@@ -178,9 +178,10 @@ Result<bool> Splitter::is_too_large() {
   return size > kMostInstructions;
 }
 
-// Chunks are runs of nodes in their order, so they depend on earlier chunks alone. Ops on small
-// tensors stand alone, so that equal ones share code; larger tensors are worth fewer trips to
-// memory: ops of equal size share a chunk, up to an anchor or reduction each.
+// Cuts the nodes into chunks, runs of nodes in their order, so they depend on earlier chunks
+// alone. Ops on small tensors are chunks of their own, so that equal ones share code. Larger
+// tensors benefit from fewer trips to memory: ops of equal size share a chunk, up to an anchor
+// or reduction each.
 Result<std::vector<uint32_t>> Splitter::cut() {
   std::vector<uint32_t> out(function_.nodes.size(), UINT32_MAX);
   uint32_t chunks = 0;
@@ -220,7 +221,8 @@ void Splitter::find_lives() {
   for (ValueId result : function_.results) escapes_[value(result)] = 1;
 }
 
-// Parameters and results are the caller's; other values that cross chunks live in the arena.
+// Places values. Parameters and results are the caller's; other values that cross chunks
+// are in the arena.
 void Splitter::place_values() {
   constexpr int32_t kNowhere = INT32_MIN;
   place_.assign(first_value_.back(), kNowhere);
@@ -287,7 +289,7 @@ uint32_t Splitter::piece_of(uint32_t begin, uint32_t end, const std::vector<Valu
   return at->second;
 }
 
-// A chunk whose values are read nowhere is left out.
+// Adds a chunk as a piece, unless its values are never read.
 void Splitter::add_piece(uint32_t begin, uint32_t end) {
   std::vector<ValueId> params, results;
   std::map<ValueId, bool> known;

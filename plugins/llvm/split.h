@@ -29,16 +29,17 @@ struct Split {
   Sequence sequence;
 };
 
-/// What is split: functions too large for one kernel, or all of them, so that they share pieces.
+/// The functions to split: those too large for one kernel, or all of them, so that
+/// they share pieces.
 enum class SplitWhen { kTooLarge, kAlways };
 
 /// Splits the entry of a module that read_graph_json made, constants as parameters. nullopt: it is
-/// one kernel, or it invokes other functions. Linear, but for the arena's plan.
+/// one kernel, or it invokes other functions. Linear, except for the arena's plan.
 /// Errors: those of translate_to_te for one of the ops.
 Result<std::optional<Split>> split_function(const IRModule& module, const te::Target& target,
                                             SplitWhen when = SplitWhen::kTooLarge);
-/// Returns whether the entry has several ops, all on tensors that stay in the first cache: split,
-/// it is about as fast.
+/// Returns true when the entry has several ops, all on tensors that stay in the first cache. Such a
+/// function is about as fast when it is split.
 bool is_small_function(const IRModule& module);
 
 }  // namespace byoc::llvm_plugin

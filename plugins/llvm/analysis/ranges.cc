@@ -99,7 +99,7 @@ std::optional<bool> Ranges::decide(const te::Expr& x) const {
   if (binary == nullptr || x.dtype() != DType::kBool) return std::nullopt;
   if (binary->op != BinaryOp::kAnd && binary->op != BinaryOp::kOr)
     return decide_comparison(*binary);
-  const bool settles = binary->op == BinaryOp::kOr;  // what one operand alone decides to
+  const bool settles = binary->op == BinaryOp::kOr;  // the value that decides the result alone
   const std::optional<bool> a = decide(binary->a), b = decide(binary->b);
   if (a == settles || b == settles) return settles;
   return a && b ? std::optional(!settles) : std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What is known of an integer expression without running it: bounds and divisibility.
+// Facts about an integer expression that hold without running it: bounds and divisibility.
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
@@ -9,7 +9,7 @@
 
 namespace byoc::llvm_plugin {
 
-/// Both ends included. Ends at or beyond +-2^62 mean: unknown.
+/// A range with both ends included. Ends at or beyond +-2^62 mean: unknown.
 struct Range {
   static constexpr int64_t kUnknown = int64_t{1} << 62;
   int64_t low = -kUnknown, high = kUnknown;
@@ -19,16 +19,17 @@ struct Range {
 class Ranges {
  public:
   void set(const te::Var& var, Range range) { vars_[var.id()] = range; }
-  /// `factor`: what the variable is a multiple of.
+  /// States that the variable is a multiple of `factor`.
   void set_factor(const te::Var& var, int64_t factor) { factors_[var.id()] = factor; }
   Range of(const te::Expr& x) const;
-  /// A number that every value of `x` is a multiple of; 0: x is 0.
+  /// Returns a number that every value of `x` is a multiple of; 0: x is 0.
   int64_t factor_of(const te::Expr& x) const;
-  /// What a condition comes to wherever its variables are in their ranges; nullopt: it depends.
+  /// Returns the value that a condition has wherever its variables are in their ranges;
+  /// nullopt: it differs.
   std::optional<bool> decide(const te::Expr& condition) const;
-  /// The same value, for all that is known of its variables here.
+  /// Returns an expression of the same value for the facts about its variables here.
   te::Expr simplified(const te::Expr& x) const;
-  /// Every index lies in its dim.
+  /// Returns true when every index lies in its dim.
   bool is_inside(const te::Load& load) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Every expression of a statement, shared ones once per statement.
+// Walks over every expression of a statement, shared ones once per statement.
 #include <unordered_set>
 
 #include "byoc/ir/visit.h"
@@ -10,7 +10,7 @@ namespace byoc::llvm_plugin {
 
 using Seen = std::unordered_set<const te::ExprNode*>;
 
-/// Calls visit(node) for `x` and all below it that are not in `seen` yet; operands last.
+/// Calls visit(node) for `x` and all nodes below it that are not in `seen` yet; operands last.
 template <class Visit>
 void walk_expr(const te::Expr& x, Seen& seen, Visit&& visit) {
   if (x.is_empty() || !seen.insert(&*x).second) return;
@@ -32,7 +32,7 @@ void walk_expr(const te::Expr& x, Seen& seen, Visit&& visit) {
              x->kind);
 }
 
-/// The expressions that stand in `node` itself, not in statements inside it.
+/// Calls visit for the expressions of `node` itself, not for those of statements inside it.
 template <class Visit>
 void for_each_expr(const te::StmtNode& node, Visit&& visit) {
   std::visit(overloaded{

@@ -17,14 +17,14 @@ Status Body::emit_index_error(const te::Intrinsic& error) {
   auto at = [&](Value base, size_t offset) {
     return builder_.CreateConstGEP1_64(builder_.getInt8Ty(), base, offset);
   };
-  llvm::BasicBlock *ask = block("has_failure"), *write = block("failure"), *leave = block("leave"),
+  llvm::BasicBlock *test = block("has_failure"), *write = block("failure"), *leave = block("leave"),
                    *after = block("after");
   constexpr size_t kField = offsetof(byoc_native_call, failure);
   Value size = builder_.CreateAlignedLoad(i32, at(call_, offsetof(byoc_hdr, size)), llvm::Align(8));
   builder_.CreateCondBr(
       builder_.CreateICmpUGE(size, builder_.getInt32(kField + sizeof(byoc_native_call::failure))),
-      ask, leave);
-  builder_.SetInsertPoint(ask);
+      test, leave);
+  builder_.SetInsertPoint(test);
   Value failure =
       builder_.CreateAlignedLoad(builder_.getPtrTy(), at(call_, kField), llvm::Align(8));
   builder_.CreateCondBr(builder_.CreateIsNotNull(failure), write, leave);

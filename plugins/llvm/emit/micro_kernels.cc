@@ -7,9 +7,9 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-constexpr int64_t kLanes = 8;  // vectors of other widths are LLVM's to make of these
+constexpr int64_t kLanes = 8;  // LLVM makes vectors of other widths from these
 
-// The args of a call, as TensorIntrin has them.
+// The args of a call, in the order of TensorIntrin.
 struct FmaTile {
   int64_t rows, vectors;
   te::Expr depth;
@@ -28,7 +28,7 @@ struct FmaTile {
   }
 };
 
-// One iteration of the loop over k, and what stands around it.
+// Emits one iteration of the loop over k, and the code before and after the loop.
 class FmaTileCode {
  public:
   using Value = llvm::Value*;
@@ -101,7 +101,8 @@ Status Body::emit_intrinsic(const te::Intrinsic& call) {
   return unimplemented(cat("no micro-kernel is called ", call.name));
 }
 
-// The sums are values of the loop, so that they stay in registers whatever memory they come from.
+// Emits fma_tile. The sums are values of the loop, so that they stay in registers whatever
+// memory they come from.
 Status Body::emit_fma_tile(const te::Intrinsic& call) {
   values_.begin_statement();
   const FmaTile tile(call);
@@ -111,7 +112,7 @@ Status Body::emit_fma_tile(const te::Intrinsic& call) {
   const std::vector<Value> before = code.load_sums(c);
   llvm::BasicBlock *entry = builder_.GetInsertBlock(), *inside = block("fma_tile"),
                    *after = block("after");
-  builder_.CreateBr(inside);  // a loop of a nest runs at least twice
+  builder_.CreateBr(inside);  // a loop of a nest has at least two iterations
   builder_.SetInsertPoint(inside);
   auto phi = [&](Value first) {
     llvm::PHINode* out = builder_.CreatePHI(first->getType(), 2);

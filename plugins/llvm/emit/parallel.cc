@@ -17,7 +17,7 @@ struct Body::Captures {
     bool is_tensor;
   };
   std::vector<One> ones;
-  std::vector<llvm::Type*> types;  // of ones, then host, slots
+  std::vector<llvm::Type*> types;  // of captures, then host, slots
 };
 
 constexpr uint64_t kBlocksPerWorker = 4;  // small blocks: no thread waits long for the slowest
@@ -70,7 +70,7 @@ Body::Captures Body::capture(const te::For& loop) {
   return out;
 }
 
-// range(captures..., host, slot, first, last)
+// Makes range(captures..., host, slot, first, last).
 llvm::Function* Body::make_range_function(const te::For& loop, const Captures& captures,
                                           Status& status) {
   std::vector<llvm::Type*> parameters = captures.types;
@@ -92,9 +92,9 @@ llvm::Function* Body::make_range_function(const te::For& loop, const Captures& c
   return range;
 }
 
-// thunk(context, lo, hi, worker) as byoc_range_fn. With slots, lo and hi count slots: slot s runs
-// the iterations [s n / slots, (s + 1) n / slots), so no other thread uses its memory at the same
-// time.
+// Makes thunk(context, lo, hi, worker) as byoc_range_fn. With slots, lo and hi count slots:
+// slot s runs the iterations [s n / slots, (s + 1) n / slots), so no other thread uses its
+// memory at the same time.
 llvm::Function* Body::make_thunk(llvm::Function* range, const Captures& captures,
                                  const ParallelPlan& plan) {
   llvm::Type *ptr = builder_.getPtrTy(), *i64 = builder_.getInt64Ty();
@@ -146,12 +146,12 @@ llvm::Value* Body::store_context(const std::vector<Value>& fields) {
   return context;
 }
 
-// Blocks small enough that no thread waits long for the slowest.
+// Returns a block size so small that no thread waits long for the slowest.
 llvm::Value* Body::grain_of(Value extent, Value context) {
-  Value ask = host_field(offsetof(byoc_host, max_workers), builder_.getPtrTy());
+  Value get_workers = host_field(offsetof(byoc_host, max_workers), builder_.getPtrTy());
   auto* type = llvm::FunctionType::get(builder_.getInt32Ty(), {builder_.getPtrTy()}, false);
   Value workers =
-      builder_.CreateZExt(builder_.CreateCall(type, ask, {context}), builder_.getInt64Ty());
+      builder_.CreateZExt(builder_.CreateCall(type, get_workers, {context}), builder_.getInt64Ty());
   Value blocks = builder_.CreateMul(workers, builder_.getInt64(kBlocksPerWorker));
   blocks = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, blocks, builder_.getInt64(1));
   return builder_.CreateUDiv(extent, blocks);

@@ -39,8 +39,8 @@ bool has_room(const std::string& folder, uint64_t bytes) {
   return ::statvfs(folder.c_str(), &info) == 0 && info.f_bavail * info.f_frsize >= bytes;
 }
 
-/// A folder of our own that goes away with all that is in it. In memory where there is room: files
-/// of a disk cost small modules more than all the rest of a link.
+/// A private folder that is deleted with all that is in it. It is in memory where there is room,
+/// because files of a disk cost small modules more than the rest of a link.
 class PrivateFolder {
  public:
   static Result<std::unique_ptr<PrivateFolder>> make(uint64_t bytes) {
@@ -69,7 +69,7 @@ class PrivateFolder {
   std::vector<std::string> files_;
 };
 
-/// Without write_file's sync: nobody reads it after a crash.
+/// Writes without write_file's sync, because the file is of no use after a crash.
 Status write_temporary(const std::string& path, std::string_view bytes) {
   std::ofstream file(path, std::ios::binary);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -77,8 +77,8 @@ Status write_temporary(const std::string& path, std::string_view bytes) {
   return file ? Status() : system_error("cannot write", path, errno);
 }
 
-/// LLVM takes signals to delete what it was writing, and keeps them: they are the host's. Its stack
-/// for them is this thread's alone.
+/// Restores the host's signal handlers. LLVM installs its own to delete unfinished files, and keeps
+/// them. Its stack for signals is that of this thread alone.
 class HostSignals {
  public:
   HostSignals() {
@@ -102,8 +102,8 @@ class HostSignals {
   stack_t stack_ = {};
 };
 
-/// Runs lld on a thread of its own, which is awaited: lld allocates in thread-local arenas that are
-/// freed when their thread ends, and grow by 7 KiB with each link until then.
+/// Runs lld on a thread of its own and waits for it: lld allocates in thread-local arenas, which
+/// are freed when their thread ends, and grow by 7 KiB with each link until then.
 lld::Result run_lld(const std::vector<const char*>& arguments, llvm::raw_ostream& stream) {
   lld::Result result{1, true};
   std::jthread([&] {
@@ -113,19 +113,19 @@ lld::Result run_lld(const std::vector<const char*>& arguments, llvm::raw_ostream
 }
 
 Status lld(const std::vector<std::string>& arguments) {
-  static std::mutex one_at_a_time;  // lld keeps what it works on in globals
+  static std::mutex one_at_a_time;  // lld keeps its state in globals
   std::lock_guard lock(one_at_a_time);
   HostSignals keep;
   static bool broken = false;
-  if (broken) return {Code::kInternal, "lld failed badly earlier in this process"};
+  if (broken) return {Code::kInternal, "lld cannot run again after a failure in this process"};
   std::vector<const char*> raw;
   for (const std::string& argument : arguments) raw.push_back(argument.c_str());
-  std::string said;
-  llvm::raw_string_ostream stream(said);
+  std::string messages;
+  llvm::raw_string_ostream stream(messages);
   lld::Result result = run_lld(raw, stream);
   broken = !result.canRunAgain;
   if (result.retCode == 0) return {};
-  return {Code::kInternal, cat("lld: ", said)};
+  return {Code::kInternal, cat("lld: ", messages)};
 }
 
 std::vector<std::string> base_arguments(const Machine& machine) {
@@ -147,25 +147,25 @@ std::vector<std::string> base_arguments(const Machine& machine) {
           "-Bsymbolic"};
 }
 
-/// What the objects call and none of them defines.
+/// Returns the functions that the objects call and none of them defines.
 Result<std::set<std::string>> undefined_symbols(std::span<const std::string> objects) {
-  std::set<std::string> wanted, defined;
+  std::set<std::string> needed, defined;
   for (const std::string& bytes : objects) {
     auto object = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(bytes, ""));
-    if (!object) return data_loss(cat("no object: ", llvm::toString(object.takeError())));
+    if (!object) return data_loss(cat("unreadable object: ", llvm::toString(object.takeError())));
     for (const llvm::object::SymbolRef& symbol : (*object)->symbols()) {
       auto name = symbol.getName();
       auto flags = symbol.getFlags();
       if (!name || !flags) return data_loss("an object with a broken symbol table");
       bool undefined = (*flags & llvm::object::SymbolRef::SF_Undefined) != 0;
-      if (!name->empty()) (undefined ? wanted : defined).insert(name->str());
+      if (!name->empty()) (undefined ? needed : defined).insert(name->str());
     }
   }
-  std::erase_if(wanted, [&](const std::string& name) { return defined.contains(name); });
-  return wanted;
+  std::erase_if(needed, [&](const std::string& name) { return defined.contains(name); });
+  return needed;
 }
 
-/// A library of that name with those functions and nothing in them: enough to link against.
+/// Makes a library of that name with those functions, all empty: enough to link against.
 Result<std::string> make_stub(const std::string& soname, const std::vector<std::string>& symbols,
                               const Machine& machine) {
   llvm::LLVMContext context;
@@ -196,8 +196,8 @@ std::vector<std::string> symbols_of(const std::string& soname) {
   return out;
 }
 
-/// The stub of a library with all that code may call, made once in a process for each kind of
-/// machine.
+/// Returns the stub of a library with all functions that code may call. It is made once per process
+/// and kind of machine.
 Result<std::string> stub_of(const std::string& soname, const Machine& machine) {
   static std::mutex mutex;
   static std::map<std::pair<std::string, std::string>, std::string> made;
@@ -209,13 +209,13 @@ Result<std::string> stub_of(const std::string& soname, const Machine& machine) {
   return stub;
 }
 
-/// Stubs of the libraries that are needed; gives their files.
-Result<std::vector<std::string>> write_stubs(const std::set<std::string>& wanted,
+/// Writes stubs of the libraries that are needed and returns their files.
+Result<std::vector<std::string>> write_stubs(const std::set<std::string>& needed,
                                              const Machine& machine, PrivateFolder& folder) {
   std::set<std::string> libraries;
-  for (const std::string& symbol : wanted) {
+  for (const std::string& symbol : needed) {
     if (!is_libc(symbol) && !is_libm(symbol))
-      return unimplemented(cat("generated code calls ", symbol, ", which no library has"));
+      return unimplemented(cat("generated code calls ", symbol, ", which no known library has"));
     libraries.insert(is_libc(symbol) ? "libc.so.6" : "libm.so.6");
   }
   std::vector<std::string> out;
@@ -241,11 +241,11 @@ bool is_libc(std::string_view symbol) {
 
 Result<std::string> link_shared(std::span<const std::string> objects, const std::string& exported,
                                 const Machine& machine) {
-  BYOC_TRY(std::set<std::string> wanted, undefined_symbols(objects));
+  BYOC_TRY(std::set<std::string> needed, undefined_symbols(objects));
   uint64_t bytes = 0;
   for (const std::string& object : objects) bytes += object.size();
   BYOC_TRY(auto folder, PrivateFolder::make(4 * bytes));
-  BYOC_TRY(std::vector<std::string> libraries, write_stubs(wanted, machine, *folder));
+  BYOC_TRY(std::vector<std::string> libraries, write_stubs(needed, machine, *folder));
   std::vector<std::string> arguments = base_arguments(machine);
   for (size_t k = 0; k < objects.size(); ++k) {
     std::string path = folder->file(cat(k, ".o"));

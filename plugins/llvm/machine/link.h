@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Objects -> one shared object, by lld inside this process: neither compiler nor linker has to be
-// installed.
+// Links objects to one shared object by lld inside this process, so neither compiler nor linker has
+// to be installed.
 #include <span>
 #include <string>
 
@@ -9,14 +9,14 @@
 
 namespace byoc::llvm_plugin {
 
-/// The functions outside of the object that code may call: those of libm and what LLVM makes of
-/// loops that copy or fill.
+/// Returns true for functions outside of the object that code may call: those of libm, and those
+/// that LLVM calls for loops that copy or fill.
 bool is_libm(std::string_view symbol);
 bool is_libc(std::string_view symbol);
 
-/// A shared object whose one dynamic symbol is `exported`. Libraries it needs are named in it
-/// (libm.so.6, libc.so.6) when `objects` call them, and are not looked at: equal objects give equal
-/// bytes on every machine. One link at a time in the process; thread-safe.
+/// Returns a shared object whose one dynamic symbol is `exported`. Libraries it needs are named in
+/// it (libm.so.6, libc.so.6) when `objects` call them, and their files are not read: equal objects
+/// give equal bytes on every machine. One link at a time in the process; thread-safe.
 /// Errors: kInternal with lld's own words; kUnimplemented naming a function of no known library.
 Result<std::string> link_shared(std::span<const std::string> objects, const std::string& exported,
                                 const Machine& machine);

@@ -25,7 +25,7 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-// Those that runtime/session/native.cc can ask a processor for.
+// The features that runtime/session/native.cc can check.
 constexpr std::string_view kCheckedFeatures[] = {
     "sse2",     "sse3",     "ssse3",    "sse4.1",   "sse4.2",    "popcnt", "avx",
     "avx2",     "fma",      "f16c",     "bmi",      "bmi2",      "lzcnt",  "avx512f",
@@ -36,9 +36,9 @@ bool is_checked(std::string_view feature) {
          std::end(kCheckedFeatures);
 }
 
-// The code generator's loop strength reduction gives every access of an unrolled tile a pointer of
-// its own, more than there are registers, where one with displacements is what emit/ wrote. As the
-// option's default, since lld sets all options back to theirs.
+// Disables the code generator's loop strength reduction. It gives every access of an unrolled tile
+// a pointer of its own, more than there are registers, where emit/ wrote one pointer with
+// displacements. Sets the option's default, because lld sets all options back to their defaults.
 void disable_strength_reduction() {
   auto& options = llvm::cl::getRegisteredOptions();
   auto found = options.find("disable-lsr");
@@ -146,7 +146,7 @@ void set_target(llvm::Module& module, const llvm::TargetMachine& target) {
 
 namespace {
 
-// The passes of code that has no loops to speak of: its vectors are written already.
+// Returns the passes for code with hardly any loops: its vectors are written already.
 llvm::ModulePassManager few_passes() {
   llvm::FunctionPassManager functions;
   functions.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
@@ -165,7 +165,7 @@ void optimise(llvm::Module& module, llvm::TargetMachine& target, Effort effort) 
   BYOC_CHECK(!llvm::verifyModule(module, &errors), "broken LLVM IR: ", error);
   llvm::PipelineTuningOptions tuning;
   tuning.SLPVectorization = false;
-  tuning.LoopVectorization = true;  // loops with vectors of ours carry "no"
+  tuning.LoopVectorization = true;  // loops with emitted vectors carry "no"
   llvm::PassBuilder builder(&target, tuning);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A processor as LLVM knows it, and LLVM modules made into objects for it.
+// A processor as LLVM describes it, and the compilation of LLVM modules to objects for it.
 #include <memory>
 #include <string>
 
@@ -13,33 +13,35 @@ class TargetMachine;
 
 namespace byoc::llvm_plugin {
 
-/// Code uses the features that are listed and no others: the runtime asks the processor for them by
-/// name (compat_of). The CPU's name decides about scheduling alone.
+/// A kind of processor. Code uses the features that are listed and no others: the runtime checks
+/// the processor for them by name (compat_of). The CPU's name affects scheduling alone.
 struct Machine {
   std::string triple;
-  std::string tune_cpu;               // "" when LLVM does not know the name
+  std::string tune_cpu;               // "" when LLVM has no such name
   std::vector<std::string> features;  // "avx2", "fma", ...
   int vector_bits = 128;
   bool has(std::string_view feature) const;
   std::string feature_string() const;  // "+avx2,+fma"
 };
-/// What the processor here can do, as far as the runtime can check it.
+/// Returns the features of this processor, as far as the runtime can check them.
 te::Target host_target();
-/// An empty cpu means the one here. Errors: kInvalidArgument naming an architecture that is not
-/// known.
+/// Returns the machine of a target; an empty cpu means this one. Errors: kInvalidArgument naming an
+/// unknown architecture.
 Result<Machine> machine_of(const te::Target& target);
-/// "cpu=avx2,fma", what a native module's compat string says of it.
+/// Returns "cpu=avx2,fma", the machine in the compat string of a native module.
 std::string compat_of(const Machine& machine);
 std::string llvm_version();
 
-/// Of code generation: tables need little, code that is executed a few times per call some.
+/// The effort of code generation: tables need little, code that is executed a few
+/// times per call some.
 enum class Effort { kLittle, kSome, kMost };
 Result<std::unique_ptr<llvm::TargetMachine>> make_target_machine(const Machine& machine,
                                                                  Effort effort = Effort::kMost);
 /// Sets the module's triple and data layout.
 void set_target(llvm::Module& module, const llvm::TargetMachine& target);
-/// LLVM's own passes, without vectorisers where loops say so; below kMost those alone that make
-/// values of memory. The module is verified before: a broken one is our bug and stops here.
+/// Runs LLVM's passes, without vectorisers for loops that are marked so; below kMost only the
+/// passes that turn memory into values. Verifies the module first: a broken one is a bug of
+/// byoc and stops here.
 void optimise(llvm::Module& module, llvm::TargetMachine& target, Effort effort = Effort::kMost);
 enum class CodeKind { kObject, kAssembly };
 Result<std::string> generate(llvm::Module& module, llvm::TargetMachine& target, CodeKind kind);

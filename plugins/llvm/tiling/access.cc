@@ -48,7 +48,8 @@ std::vector<const te::Load*> loads_of(const te::Compute& compute) {
   return out;
 }
 
-// The indices as one, in elements; pixels that are counted through are whole again in it.
+// Returns the stride of all indices as one, in elements; divisions that split pixels
+// cancel out in it.
 std::optional<int64_t> stride_of(const te::Load& load, const te::Var& var) {
   te::Expr offset = 0;
   int64_t step = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How a stage reads its operands: what schedules look at.
+// How a stage reads its operands, as input for schedules.
 #include <optional>
 #include <vector>
 
@@ -8,17 +8,18 @@
 
 namespace byoc::llvm_plugin::topi {
 
-/// The distinct loads in the values of a stage.
+/// Returns the distinct loads in the values of a stage.
 std::vector<const te::Load*> loads_of(const te::Compute& compute);
-/// By how many elements the place of `load` moves when `var` goes up by one; nullopt: by no
-/// constant.
+/// Returns the number of elements by which the place of `load` moves when `var` goes up by one;
+/// nullopt: not constant.
 std::optional<int64_t> stride_of(const te::Load& load, const te::Var& var);
-/// Every index is the axis of the same number: element i reads element i.
+/// Returns true when every index is the axis of the same number: element i reads element i.
 bool is_elementwise(const te::Load& load, const std::vector<te::Axis>& axes);
 
 int64_t extent_of(const te::Axis& axis);  // -1: no number
 int64_t elements_of(const te::Tensor& tensor);
-/// Operations per element: nodes of the values that compute, those of libm's kind counting more.
+/// Returns the operations per element: nodes of the values that compute; those of libm's
+/// kind count more.
 int64_t work_of(const te::Compute& compute);
 
 }  // namespace byoc::llvm_plugin::topi

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sums cost, in cycles, and the cheapest of some hundred ways to part them.
-// Its constants were fitted to Zen 3 (bench_llvm_kernels); sources of the cache figures: AMD and
+// Estimates the cost of sums, in cycles, and finds the cheapest of some hundred ways to split them.
+// The constants were fitted to Zen 3 (bench_llvm_kernels); sources of the cache figures: AMD and
 // Intel optimisation manuals. Only the order of the candidates matters.
 #include "plugins/llvm/tiling/cost_model.h"
 
@@ -11,15 +11,15 @@ namespace byoc::llvm_plugin::topi {
 namespace {
 
 constexpr double kL2PerByte = 0.025;     // cycles that a byte from the second cache adds
-constexpr double kL2InRow = 0.008;       // one of many that are read in a row, as weights are
-constexpr double kMemoryPerByte = 0.06;  // one from behind it
-constexpr double kPieceCycles = 40;      // for a piece of memory that stands elsewhere
+constexpr double kL2InRow = 0.008;       // for one of many that are read in a row, as weights are
+constexpr double kMemoryPerByte = 0.06;  // for one from memory
+constexpr double kPieceCycles = 40;      // for each separate piece of memory
 constexpr double kTileCycles = 30;       // to begin a tile
 constexpr double kChunkVector = 2.0;     // to add a vector of a chunk's sums to those before
-constexpr double kChunkRowVector = 8.0;  // where it stands in a row of a matrix
+constexpr double kChunkRowVector = 8.0;  // the same in a row of a matrix
 constexpr double kPassVector = 2.0;      // to read, finish and write one in a pass of its own
 
-// What tiles of one kind cost to fill a panel of `o` vectors and `units`.
+// The cost of filling a panel of `o` vectors and `units` with tiles of one kind.
 struct Fill {
   double cycles = 0, tiles = 0, sums = 0;  // cycles of one term; sums: vectors
 };
@@ -76,14 +76,14 @@ class Cost {
     double total = fill.cycles * static_cast<double>(sums_.c * sums_.taps);
     total += fill.tiles * chunks * kTileCycles;
     if (plan.chunk < sums_.c) total += fill.sums * (chunks * chunk_cycles() + kPassVector);
-    // Weights of a tile come once for a panel, or, where they do not stay in the first cache, again
-    // for each tile beside it.
+    // Weights of a tile are read once for a panel. When they do not stay in the first cache, they
+    // are read again for each tile beside it.
     const int64_t weights = sums_.weight_bytes(std::min(plan.tile.vectors, o), plan.chunk);
     const int64_t input = sums_.input_bytes(units, plan.chunk);
     const auto o_tiles = static_cast<double>(parts(o, plan.tile.vectors));
     const bool stays = weights <= target_.l1_bytes * 3 / 8;
     total += kL2InRow * chunks * (stays ? o_tiles : fill.tiles) * static_cast<double>(weights);
-    // So does a panel's input, for the next channels.
+    // A panel's input is read again too, for the next channels.
     const int64_t sums = plan.chunk < sums_.c ? o * units * sum_bytes() : 0;
     const int64_t in_use = input + 2 * weights + sums;
     if (in_use > target_.l2_bytes / 2)
@@ -93,9 +93,9 @@ class Cost {
     return total;
   }
 
-  // What all panels of an image read from behind the second cache, at least once. Of a strided one
-  // the cells of a panel stand side by side, those of the next block elsewhere: nothing fetches
-  // them ahead.
+  // Returns the cost of reading from memory, which all panels of an image do at least once. In a
+  // strided image the cells of a panel are adjacent and those of the next block are not, so the
+  // hardware does not prefetch them.
   double memory_cycles(const Plan& plan, int64_t o_parts, int64_t u_parts) const {
     const int64_t l2 = target_.l2_bytes / 2;
     const int64_t input = sums_.input_bytes(sums_.units, sums_.c);
@@ -120,7 +120,7 @@ class Cost {
   const te::Target& target_;
 };
 
-// The whole, and fractions of it rounded up to a multiple of `step`.
+// Returns the whole, and fractions of it rounded up to a multiple of `step`.
 std::vector<int64_t> fractions(int64_t whole, int64_t step) {
   std::vector<int64_t> out = {whole};
   for (int64_t k : {2, 3, 4, 6, 8, 12, 16, 24, 32, 64}) {

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How sums of products are best parted, by a model of the registers and the first two caches.
+// Finds the best split of sums of products, by a model of the registers and the first two caches.
 #include "byoc/te/target.h"
 #include "plugins/llvm/tiling/register_tile.h"
 
 namespace byoc::llvm_plugin::topi {
 
-/// n images of `units` units, of which each holds `cells` cells: rows of pixels, or single pixels,
-/// or rows of a matrix. Of every cell there are o blocks of sums, each over c blocks of terms.
+/// The sums to compute: n images of `units` units, of which each holds `cells` cells: rows of
+/// pixels, or single pixels, or rows of a matrix. Every cell has o blocks of sums, each over c
+/// blocks of terms.
 struct Sums {
   int64_t n = 1, o = 1, units = 1, cells = 1, c = 1;
   int64_t taps = 1;         // terms in a block
-  int64_t lanes = 8;        // sums in a block of o, all of which one vectorised loop makes
-  int64_t registers = 1;    // that they fill
+  int64_t lanes = 8;        // sums in a block of o, all from one vectorised loop
+  int64_t registers = 1;    // registers that they fill
   int64_t block_bytes = 4;  // of a cell's input, for a block of terms
   /// The input of a panel of units, in units: (units - 1) * step + reach, of input_cells cells.
   int64_t step = 1, reach = 1, input_cells = 1;
   bool is_flat = false;         // a unit is one cell, and tiles span several
-  bool is_strided = false;      // blocks of c stand apart, cells of one side by side
-  bool may_join_blocks = true;  // tiles of several blocks of o
+  bool is_strided = false;      // blocks of c are apart, cells of one adjacent
+  bool may_join_blocks = true;  // a tile may have several blocks of o
   int64_t input_bytes(int64_t panel_units, int64_t blocks) const {
     return ((panel_units - 1) * step + reach) * input_cells * blocks * block_bytes;
   }
@@ -27,8 +28,8 @@ struct Sums {
   }
 };
 
-/// Panels of `o_panel` blocks and `units`, in which all tiles add up one chunk of terms before they
-/// begin the next.
+/// A split: panels of `o_panel` blocks and `units`, in which all tiles add up one chunk of terms
+/// before they begin the next.
 struct Plan {
   RegisterTile tile;               // vectors: blocks of o
   int64_t chunk = 0;               // blocks of terms, a divisor of c

@@ -7,8 +7,8 @@
 namespace byoc::llvm_plugin::topi {
 namespace {
 
-constexpr double kLoad = 0.6;     // two a cycle, now and then in each other's way
-constexpr double kLatency = 4.6;  // of a multiply-add, 4, and what the schedule falls short of it
+constexpr double kLoad = 0.6;     // two a cycle, with occasional conflicts
+constexpr double kLatency = 4.6;  // of a multiply-add, 4, and losses of the schedule
 
 double cycles_of_row(int64_t cells, int64_t width, int64_t vectors) {
   double out = static_cast<double>(cells / width) * cycles_per_term(width, vectors);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Tiles of sums in vector registers: `cells` times `vectors` of them take, for each term, one
-// multiply-add each of a cell's value, in all lanes, with a vector of weights.
+// Tiles of sums in vector registers, `cells` times `vectors`: for each term, each sum takes one
+// multiply-add of a cell's value, in all lanes, with a vector of weights.
 #include <cstdint>
 #include <vector>
 
@@ -11,16 +11,16 @@ struct RegisterTile {
   int64_t cells = 1, vectors = 1;
 };
 
-/// Cycles for one term: two multiply-adds a cycle, each waits for the one before it, two loads a
-/// cycle. Source: Zen 3 and Skylake, Agner Fog's instruction tables; other AVX2 machines differ
-/// little.
+/// Returns the cycles for one term: two multiply-adds a cycle, each waits for the one before it,
+/// two loads a cycle. Source: Zen 3 and Skylake, Agner Fog's instruction tables; other AVX2
+/// machines differ little.
 double cycles_per_term(int64_t cells, int64_t vectors);
 
-/// The tile with the fewest cycles for rows of `cells` by `vectors` vectors, whole vectors a tile.
-/// The registers hold the sums, the vectors of one term and a cell.
+/// Returns the tile with the fewest cycles for rows of `cells` by `vectors` vectors, whole vectors
+/// a tile. The registers hold the sums, the vectors of one term and a cell.
 RegisterTile best_tile(int64_t cells, int64_t vectors, int registers);
 
-/// Those within a tenth of the best, best first, where tiles at both ends may be smaller and the
+/// Returns the tiles within a tenth of the best, best first. Tiles at both ends may be smaller. The
 /// registers hold the sums, the shorter side's operands of a term, and one of the longer side's.
 std::vector<RegisterTile> good_tiles(int64_t cells, int64_t vectors, int registers);
 

@@ -29,7 +29,7 @@ class RowTiler {
   std::string sums_, result_;  // stages
 };
 
-// Padding stands where the image is read, and what follows where the sums are.
+// Inlines padding where the image is read, and the stages after the sums where the sums are.
 Status RowTiler::inline_others() {
   for (size_t s = 0; s < dag_.stages.size(); ++s) {
     auto* compute = std::get_if<te::Compute>(&dag_.stages[s].kind);
@@ -39,7 +39,8 @@ Status RowTiler::inline_others() {
   return {};
 }
 
-// The greatest divisor of the rows that gives enough parts: the fewer parts, the fewer edges.
+// Returns the greatest divisor of the rows that gives enough parts: the fewer parts,
+// the fewer edges.
 int64_t RowTiler::rows_of_part() const {
   const auto& axes = std::get<te::Compute>(dag_.stages[what_.anchor].kind).axes;
   const int64_t h = extent_of(axes[2]);

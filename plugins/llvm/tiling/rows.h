@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Windows over images in blocks of channels, in tiles of cells side by side in one row. The image
-// is read where it lies: conditions guard its edges, and the loops around a tile come in parts, of
-// which the midst has none.
+// Schedules windows over images in blocks of channels, in tiles of adjacent cells in one row. The
+// image is read in place: conditions guard its edges, and the loops around a tile are split into
+// prologue, body and epilogue, of which the body has no conditions.
 #include "plugins/llvm/tiling/tile.h"
 
 namespace byoc::llvm_plugin::topi {
 
-/// Of a conv2d_nchwc: y[n, blocks, h, w, lanes] sums over [c, kh, kw, inner].
+/// The extents of a conv2d_nchwc: y[n, blocks, h, w, lanes] sums over [c, kh, kw, inner].
 struct ConvExtents {
   int64_t n, blocks, h, w, lanes, c, kh, kw, inner;
 };
-/// nullopt: the stage is no such convolution of f32, or extents are not known.
+/// Returns nullopt when the stage is no such convolution of f32, or extents are not known.
 std::optional<ConvExtents> conv_extents(const te::Stage& stage);
 
 /// The taps of one row of the window: in a loop, or written out around the cells of a tile, or for
@@ -19,15 +19,15 @@ std::optional<ConvExtents> conv_extents(const te::Stage& stage);
 enum class Taps { kLoop, kAroundCells, kInCells };
 
 struct RowTiling {
-  int64_t cells, vectors;  // of a tile: cells of a row, blocks of channels
+  int64_t cells, vectors;  // per tile: cells of a row, blocks of channels
   Taps taps;
-  std::vector<std::string> around = {"r0", "r3", "r1"};  // loops of the reduction but for
+  std::vector<std::string> around = {"r0", "r3", "r1"};  // loops of the reduction except
   std::string columns = "r2";                            // the columns of the window
 };
-/// Errors: those of the primitives.
+/// Tiles the rows. Errors: those of the primitives.
 Result<te::Schedule> tile_rows(const te::Dag& dag, const AnchorDag& what, const RowTiling& tiling);
 
-/// At most `most`, and such that the last tile is not much shorter than the others.
+/// Returns a size of at most `most`, with a last tile that is not much shorter than the others.
 int64_t even_tile(int64_t extent, int64_t most);
 
 }  // namespace byoc::llvm_plugin::topi

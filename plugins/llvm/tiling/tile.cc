@@ -15,7 +15,7 @@ const te::Compute* compute_of(const te::Stage& stage) {
   return std::get_if<te::Compute>(&stage.kind);
 }
 
-// The axis of `sums` that `y` has as two, the rank of both when they have one shape.
+// Returns the axis of `sums` that `y` has as two, the rank of both when they have one shape.
 std::optional<size_t> fused_axis_of(const te::Tensor& sums, const te::Tensor& y) {
   const te::Exprs &a = sums.shape(), &b = y.shape();
   const size_t more = b.size() - a.size();
@@ -34,7 +34,8 @@ std::optional<size_t> fused_axis_of(const te::Tensor& sums, const te::Tensor& y)
   return std::nullopt;
 }
 
-// A procedure such as a check of indices stays a nest of its own, whatever is tiled.
+// Returns true when the procedure reads inputs of the Dag alone. Such a procedure, for example a
+// check of indices, stays a nest of its own whatever is tiled.
 bool reads_inputs_alone(const Dag& dag, const te::Procedure& procedure) {
   return std::ranges::all_of(procedure.inputs, [&](const te::Tensor& tensor) {
     return std::ranges::find(dag.inputs, tensor) != dag.inputs.end();
@@ -84,7 +85,7 @@ const Tiling::Part* Tiler::in_panel(size_t axis) const {
   return found == tiling_.panel.end() ? nullptr : &*found;
 }
 
-// The loop of the result over the anchor's `axis`.
+// Returns the loop of the result over the anchor's `axis`.
 std::string Tiler::result_loop(size_t axis) const {
   if (axis < what_.fused_axis) return name("i", axis);
   if (axis > what_.fused_axis) return name("i", axis + 1);
@@ -97,8 +98,8 @@ std::vector<size_t> Tiler::panel_axes() const {
   return out;
 }
 
-// Elementwise stages stand where they are read; what comes before the anchor, in the order of the
-// Dag, stays a stage of its own.
+// Inlines elementwise stages. Stages that come before the anchor in the Dag stay
+// stages of their own.
 Status Tiler::inline_others() {
   for (size_t s = what_.anchor + 1; s < dag_.stages.size(); ++s) {
     const te::Stage& stage = dag_.stages[s];
@@ -113,7 +114,7 @@ Status Tiler::fuse_result() {
   return axis == rank() ? Status() : schedule_.fuse(result_, name("i", axis), name("i", axis + 1));
 }
 
-// The result's loops around panels, and in `inner` those within, by the order of the panel.
+// Returns the result's loops around panels, and in `inner` those within, by the order of the panel.
 Result<std::vector<std::string>> Tiler::panels(std::vector<std::string>& inner) {
   std::vector<std::string> outer;
   for (size_t axis = 0; axis < rank(); ++axis) {
@@ -132,7 +133,8 @@ Result<std::vector<std::string>> Tiler::panels(std::vector<std::string>& inner) 
   return outer;
 }
 
-// The first `count` of these loops as one, over the thread pool; its name.
+// Fuses the first `count` of these loops, runs the result over the thread pool, and
+// returns its name.
 Result<std::string> Tiler::parallelise(const std::vector<std::string>& outer, size_t count) {
   std::string fused = outer[0];
   for (size_t k = 1; k < count; ++k) {
@@ -143,7 +145,8 @@ Result<std::string> Tiler::parallelise(const std::vector<std::string>& outer, si
   return fused;
 }
 
-// `first`, then the loops of `axes` around tiles, in which `tile` is computed, and the tiles'.
+// Orders the loops: `first`, the loops of `axes` around tiles, in which `tile` is computed, and
+// the tiles' loops.
 Status Tiler::tile_loops(const std::string& stage, const std::vector<std::string>& first,
                          const std::vector<size_t>& axes, const std::vector<std::string>& loops) {
   std::vector<std::string> order = first, inner;
@@ -166,7 +169,7 @@ Status Tiler::tile_loops(const std::string& stage, const std::vector<std::string
   return schedule_.vectorize(stage, inner.back());
 }
 
-// result: panels, tiles; the sums of a tile, then what becomes of them.
+// Orders the result: panels, tiles; the sums of a tile, then the stages after them.
 Status Tiler::order_at_once() {
   tile_ = sums_;
   std::vector<std::string> inner;
@@ -182,7 +185,8 @@ Status Tiler::order_at_once() {
   return outer.size() > 1 ? parallelise(outer, outer.size() - 1).status() : Status();
 }
 
-// result: panels of sums, made chunk by chunk, then a pass over the panel as it is stored.
+// Orders the result: panels of sums, made chunk by chunk, then a pass over the panel
+// as it is stored.
 Status Tiler::order_in_chunks() {
   const std::string terms = name("r", tiling_.chunk.axis);
   BYOC_TRY_STATUS(schedule_.split(sums_, terms, tiling_.chunk.factor));
@@ -207,7 +211,7 @@ Status Tiler::order_in_chunks() {
   return tile_loops(sums_, {terms + ".o"}, axes, loops);
 }
 
-// Terms outside, a tile inside.
+// Orders the sums: terms outside, a tile inside.
 Status Tiler::order_tile() {
   std::vector<std::string> order, inner;
   for (size_t axis = 0; axis < rank(); ++axis) {
@@ -228,7 +232,8 @@ Status Tiler::order_tile() {
   return schedule_.vectorize(tile_, inner.back());
 }
 
-// Padding and the like: copied once, ahead of the tiles, its rows over the thread pool.
+// Schedules producers, such as padding: they run once, before the tiles, their rows over
+// the thread pool.
 Status Tiler::finish_producers() {
   for (size_t s = 0; s < what_.anchor; ++s) {
     const te::Compute* compute = compute_of(dag_.stages[s]);

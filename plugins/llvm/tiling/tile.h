@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// An anchor in tiles that live in registers: sums of a tile are made first, then what stands behind
-// the anchor is computed from them and stored.
+// Schedules an anchor in tiles that stay in registers: the sums of a tile are computed first, then
+// the stages after the anchor are computed from them and stored.
 #include "byoc/te/schedule.h"
 
 namespace byoc::llvm_plugin::topi {
@@ -16,25 +16,26 @@ struct Tiling {
   std::vector<size_t> unrolled_reduce;  // reduce axes
 
   /// The result is made panel by panel: parts of these axes, outer first, 0 for the whole axis. The
-  /// tiles of a panel follow each other in the same order of axes. What no panel names stays
+  /// tiles of a panel follow each other in the same order of axes. Axes that no panel names stay
   /// outside of them.
   std::vector<Part> panel;
-  /// Long sums in chunks of terms, so that what a chunk reads stays in the caches: all tiles of a
-  /// panel add up one chunk, then the next. No factor: each tile is summed at once.
+  /// Long sums are made in chunks of terms, so that the data of a chunk stays in the caches: all
+  /// tiles of a panel add up one chunk, then the next. No factor: each tile is summed at once.
   Part chunk{0, 0};  // a reduce axis, which the factor divides
 };
 
-/// What a Dag with one anchor consists of.
+/// The stages of a Dag with one anchor.
 struct AnchorDag {
   size_t anchor;  // the reduction of most terms
-  size_t result;  // the stage of the only result: the anchor itself, or elementwise behind it
+  size_t result;  // the stage of the only result: the anchor, or elementwise after it
   /// The anchor's axis that the result has as two, which follow each other; its rank: none.
   size_t fused_axis;
 };
-/// nullopt: several results, procedures, another reduction, or a result of another shape.
+/// Returns nullopt for several results, procedures, another reduction, or a result
+/// of another shape.
 std::optional<AnchorDag> find_anchor_stage(const te::Dag& dag);
 
-/// Errors: those of the primitives.
+/// Schedules an anchor. Errors: those of the primitives.
 Result<te::Schedule> tile_anchor(const te::Dag& dag, const AnchorDag& what, const Tiling& tiling);
 
 }  // namespace byoc::llvm_plugin::topi

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tile an anchor gets.
+// Chooses the tile of an anchor.
 #include "plugins/llvm/topi/anchors.h"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ std::vector<int64_t> shape_of(const te::Stage& stage) {
   return out;
 }
 
-// How many columns of the matrix stand in a block: the last extent of the operand that all rows
-// share.
+// Returns the number of columns of the matrix in a block: the last extent of the operand
+// that all rows share.
 int64_t block_of(const te::Compute& compute) {
   const te::Var& row = compute.axes[compute.axes.size() - 2].var;
   for (const te::Load* load : loads_of(compute)) {
@@ -28,7 +28,7 @@ int64_t block_of(const te::Compute& compute) {
   return 1;
 }
 
-// [..., m, n] by matrices of which `block` columns stand in blocks.
+// Tiles [..., m, n] by matrices with blocks of `block` columns.
 Tiling packed_tiling(const std::vector<int64_t>& shape, int64_t k, int64_t block,
                      const te::Target& target) {
   constexpr int64_t kTaps = 8;
@@ -49,7 +49,7 @@ Tiling packed_tiling(const std::vector<int64_t>& shape, int64_t k, int64_t block
   return out;
 }
 
-// [..., m, n]: rows as cells.
+// Tiles [..., m, n] with rows as cells.
 std::optional<Tiling> matrix_tiling(const te::Stage& anchor, const te::Target& target) {
   std::vector<int64_t> shape = shape_of(anchor);
   if (shape.size() < 2) return std::nullopt;

@@ -5,8 +5,8 @@
 
 namespace byoc::llvm_plugin::topi {
 
-/// Convolutions and matrix products of floats: tiles of sums in registers, as many as hide the
-/// latency of a multiply-add. Has none for other Dags.
+/// Schedules convolutions and matrix products of floats: tiles of as many sums in registers as hide
+/// the latency of a multiply-add. Has none for other Dags.
 te::ScheduleProvider anchor_schedules(const te::Target& target);
 
 }  // namespace byoc::llvm_plugin::topi

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kFunction = 30;    // instructions of exp, log, erf and tanh of a vector
 constexpr int64_t kLibmCall = 4;     // instructions of a call, per lane
-constexpr int64_t kProcedure = 100;  // loops that an op writes itself, as sorting has them
+constexpr int64_t kProcedure = 100;  // loops that an op writes itself, such as sorting
 constexpr int64_t kMostVectors = 8;  // written out; more become a loop (emit/vectorize.cc)
 
 bool is_ours(const te::Unary& unary) {

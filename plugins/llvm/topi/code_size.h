@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How much code a function becomes and how much of it is executed: what decides which functions are
-// split, and how much effort LLVM spends on them.
+// Estimates the code of a function and how much of it is executed. The estimate decides which
+// functions are split, and the effort of LLVM.
 #include "byoc/te/stmt.h"
 #include "byoc/te/target.h"
 #include "byoc/te/tensor.h"

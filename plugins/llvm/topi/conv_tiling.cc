@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tile, panels and chunks the sums of a convolution get.
+// Chooses the tile, panels and chunks for the sums of a convolution.
 #include "plugins/llvm/topi/conv_tiling.h"
 
 #include <algorithm>
@@ -10,7 +10,8 @@
 namespace byoc::llvm_plugin::topi {
 namespace {
 
-// Multiply-adds in a row. In a longer body LLVM loads operands so early that sums are spilled.
+// The limit of consecutive multiply-adds. In a longer body LLVM loads operands so early that
+// sums are spilled.
 constexpr int64_t kLongestBody = 256;
 
 std::optional<Sums> sums_of(const te::Stage& anchor, const te::Target& target) {
@@ -50,7 +51,7 @@ std::optional<Tiling> conv_tiling(const te::Stage& anchor, const te::Target& tar
   const Plan plan = best_plan(*conv, target);
   const size_t row = 2, column = conv->is_flat ? 2 : 3, lane = column + 1;
   Tiling out;
-  // The shorter side inside: its operands stay in registers while the longer one goes by.
+  // The shorter side is inside: its operands stay in registers while the longer one goes by.
   out.unrolled = {{column, plan.tile.cells}, {1, plan.tile.vectors}};
   if (plan.tile.cells < plan.tile.vectors) std::swap(out.unrolled[0], out.unrolled[1]);
   out.vectorized = {lane, conv->lanes};

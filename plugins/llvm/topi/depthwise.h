@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Convolutions of every channel with itself, in blocks of channels.
+// Schedules convolutions of every channel with itself, in blocks of channels.
 #include "byoc/te/schedule.h"
 #include "byoc/te/target.h"
 
 namespace byoc::llvm_plugin::topi {
 
-/// nullopt: the Dag is not about one.
+/// Has no schedule (nullopt) for other Dags.
 te::ScheduleProvider depthwise_schedules(const te::Target& target);
 
 }  // namespace byoc::llvm_plugin::topi

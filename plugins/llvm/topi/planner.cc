@@ -30,7 +30,7 @@ size_t loads_from(const te::Compute& reader, const te::Stage& from) {
   }));
 }
 
-/// How often the values of a stage are computed in all.
+/// Returns the number of times that the values of a stage are computed in all.
 int64_t points_of(const te::Stage& stage, const te::Compute& compute) {
   int64_t out = elements_of(stage.outputs[0]);
   for (const te::Axis& axis : compute.reduce) out *= std::max<int64_t>(extent_of(axis), 1);
@@ -80,9 +80,9 @@ std::vector<const te::Stage*> Planner::readers(const te::Stage& from) const {
   return out;
 }
 
-// Moves of elements cost nothing wherever they stand, but for conditions in the midst of a
-// reduction. What computes is put where it is read when that is one place, which needs each element
-// once.
+// Returns true when a stage should be inlined. A move of elements costs nothing in any place,
+// except for a select inside a reduction. A stage with arithmetic is inlined where it has one
+// reader that needs each element once.
 bool Planner::is_worth_inlining(const te::Stage& from) const {
   auto* own = std::get_if<te::Compute>(&from.kind);
   if (!own || !own->reduce.empty() || is_result(from)) return false;
@@ -106,7 +106,7 @@ void Planner::inline_stages() {
   }
 }
 
-// The outermost loops are divided among threads where there is enough to do.
+// Divides the outermost loops among threads where there is enough work.
 void Planner::parallelize(const std::string& name, std::vector<std::string> outer) {
   const te::Stage& own = stage(name);
   if (target_.threads <= 1 || outer.empty()) return;
@@ -157,7 +157,7 @@ size_t Planner::flat_from(const te::Compute& own) const {
   return flat;
 }
 
-// Short rows are joined where they can be; long ones may host what stands before them.
+// Joins short rows where that is possible. Rows that stay may contain the stages before them.
 void Planner::plan_elementwise(const std::string& name) {
   const te::Compute& own = *compute(name);
   std::vector<std::string> loops = schedule_.loops(name);
@@ -173,7 +173,7 @@ void Planner::plan_elementwise(const std::string& name) {
     loops = schedule_.loops(name);
   const bool has_rows = host_rows(name);
   std::string inner = loops.back();
-  // What is left to do of a row in the first cache waits for nothing: four vectors at a time.
+  // The remaining work on a row in the first cache has no dependences: four vectors at a time.
   const bool is_long = extent_of(compute(name)->axes.back()) >= 8 * lanes;
   if (has_rows && is_long && schedule_.split(name, inner, 4 * lanes).ok()) inner += ".i";
   (void)schedule_.vectorize(name, inner).ok();
@@ -183,7 +183,7 @@ void Planner::plan_elementwise(const std::string& name) {
 bool Planner::reads_rows_of(const std::string& producer, const te::Stage& reader) const {
   const te::Stage& from = stage(producer);
   auto& own = std::get<te::Compute>(reader.kind);
-  const size_t rank = from.outputs[0].rank();  // partial results have an axis more, the last
+  const size_t rank = from.outputs[0].rank();  // partial results have one more axis, the last
   for (const te::Load* load : loads_of(own)) {
     if (std::find(from.outputs.begin(), from.outputs.end(), load->tensor) == from.outputs.end())
       continue;
@@ -242,7 +242,7 @@ te::Schedule Planner::plan() && {
     const te::Compute* own = compute(name);
     if (own && !own->reduce.empty()) (void)plan_tiles(name);
   }
-  // Before rows are computed where they are read: partial results are refused there.
+  // Sum in lanes before rows are computed where they are read: partial results are refused then.
   for (const std::string& name : all) {
     const te::Compute* own = compute(name);
     bool is_planned = std::find(planned_.begin(), planned_.end(), name) != planned_.end();

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The default schedule of one Dag: what is inlined, where the rest is computed, and the loops of
+// The default schedule of one Dag: the stages to inline, the places of the others, and the loops of
 // each stage. A primitive that is refused is left out: the schedule stays right without it.
 #include "byoc/te/schedule.h"
 #include "byoc/te/target.h"
 
 namespace byoc::llvm_plugin::topi {
 
-/// The axes of a reduction that a tile of its results spans: what stays in registers.
+/// The axes of a reduction that a tile of its results spans, which stays in registers.
 struct Tile {
   size_t lanes_axis = 0;         // the axis of the vectors
-  int64_t lanes = 1;             // of it, a vector or two
+  int64_t lanes = 1;             // of that axis, a vector or two
   std::vector<size_t> axes;      // written out, outer first
   std::vector<int64_t> factors;  // of those
 };
@@ -23,7 +23,8 @@ class Planner {
  private:
   void inline_stages();
   bool is_worth_inlining(const te::Stage& stage) const;
-  /// A reduction with its results' last step: computed tile by tile. False: it does not fit.
+  /// Computes a reduction tile by tile, with the last step of its results. Returns false when
+  /// it does not fit.
   bool plan_tiles(const std::string& reduction);
   std::optional<Tile> find_tile(const te::Compute& reduction, DType dtype) const;
   std::vector<std::string> tile_loops(const std::string& stage, const Tile& tile);
@@ -34,16 +35,17 @@ class Planner {
     const te::Load* load;
     const std::vector<te::Axis>* axes;
   };
-  /// What a stage reads once inlined stages stand in its values; nullopt where one of those is not
-  /// read element by element.
+  /// Returns the loads of a stage after inlining; nullopt where an inlined stage is not read
+  /// element by element.
   std::optional<std::vector<Read>> reads_of(const te::Compute& own) const;
-  /// The first axis from which on all are as good as one: every read moves evenly through them.
+  /// Returns the first axis from which on all are equivalent to one: every read moves
+  /// evenly through them.
   size_t flat_from(const te::Compute& own) const;
   void plan_reduction(const std::string& stage);
   void sum_in_lanes(const std::string& stage);
   std::string split_into_lanes(const std::string& stage, const std::string& loop, int64_t width);
-  /// Those before it row by row: P is computed inside the rows of `stage` that read it. False:
-  /// none.
+  /// Computes producers row by row, inside the rows of `stage` that read them. Returns false
+  /// when there are none.
   bool host_rows(const std::string& stage);
   bool reads_rows_of(const std::string& producer, const te::Stage& reader) const;
   void parallelize(const std::string& stage, std::vector<std::string> outer);

@@ -10,9 +10,9 @@ namespace byoc::llvm_plugin::topi {
 namespace {
 
 constexpr int64_t kMostColumns = 5;  // of a window: they are written out
-constexpr int64_t kCells = 6;        // results of their own, each of which waits for the one before
+constexpr int64_t kCells = 6;        // separate results, each with a chain of dependent steps
 
-// y[n, blocks, h, w, lanes] over [rows, columns, 1] of a window, f32.
+// Returns true for y[n, blocks, h, w, lanes] over [rows, columns, 1] of a window, f32.
 bool is_pool(const te::Stage& stage) {
   if (stage.op != "max_pool" && stage.op != "average_pool") return false;
   const te::Compute& compute = std::get<te::Compute>(stage.kind);

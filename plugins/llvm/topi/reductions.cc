@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of the default schedule: those whose operands are read again and again keep a tile of
-// sums in registers; those along memory sum in lanes.
+// Schedules reductions by default: those whose operands are read repeatedly keep a tile of sums in
+// registers; those along memory sum in lanes.
 #include <algorithm>
 
 #include "plugins/llvm/tiling/access.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kAccumulators = 12;  // of 16 vector registers; operands need the others
 
-/// Of at most `most` and not far below, so that little is left over.
+/// Returns a factor of at most `most` and not far below, so that the remainder is small.
 int64_t tile_factor(int64_t extent, int64_t most) {
   if (extent <= most) return extent;
   int64_t best = most;
@@ -31,7 +31,7 @@ bool may_load_lanes(const std::vector<const te::Load*>& loads, const te::Var& ax
   });
 }
 
-/// Whether a load that moves by `step` along `lanes` stays where it is along `axis`.
+/// Returns true when a load that moves by `step` along `lanes` does not move along `axis`.
 bool is_reused(const std::vector<const te::Load*>& loads, const te::Var& lanes, int64_t step,
                const te::Var& axis) {
   return std::any_of(loads.begin(), loads.end(), [&](const te::Load* load) {
@@ -65,14 +65,14 @@ std::optional<Tile> Planner::find_tile(const te::Compute& own, DType dtype) cons
     tile.factors.push_back(tile_factor(extent_of(own.axes[axis]), most));
     left /= tile.factors.back();
   };
-  if (tile.lanes <= lanes) {  // a second vector, beside the first, that shares the scalars
+  if (tile.lanes <= lanes) {  // a second vector, which shares the scalars
     if (auto axis = find_axis(0)) add(*axis, 2);
   }
   if (auto axis = find_axis(1)) add(*axis, left);
   return tile;
 }
 
-// The tile's loops inside, the last of them vectorised; gives the loops outside.
+// Moves the tile's loops inside, vectorises the last of them, and returns the loops outside.
 std::vector<std::string> Planner::tile_loops(const std::string& name, const Tile& tile) {
   std::vector<std::string> before = schedule_.loops(name), outer, inner;
   for (size_t k = 0; k < before.size(); ++k) {
@@ -102,7 +102,7 @@ bool Planner::plan_tiles(const std::string& name) {
   if (own.values.size() != 1 || own.axes.empty()) return false;
   std::optional<Tile> tile = find_tile(own, stage(name).outputs[0].dtype());
   if (!tile) return false;
-  // Where the sums go: the one stage that reads them element by element, or a copy of them.
+  // The sums go to the one stage that reads them element by element, or to a copy of them.
   std::vector<const te::Stage*> by = readers(stage(name));
   std::string sums = name, last = name;
   bool has_last_step = !is_result(stage(name)) && by.size() == 1 && is_result(*by[0]);
@@ -139,8 +139,8 @@ bool Planner::plan_tiles(const std::string& name) {
   return true;
 }
 
-// The reduction over `loop` stays, in vectors of `width` lanes: the stage of the partial results,
-// or "" where there can be none.
+// Keeps the reduction over `loop` in vectors of `width` lanes and returns the stage of the partial
+// results, or "" where there can be none.
 std::string Planner::split_into_lanes(const std::string& name, const std::string& loop,
                                       int64_t width) {
   if (!schedule_.split(name, loop, width).ok()) return "";
@@ -158,8 +158,8 @@ std::string Planner::split_into_lanes(const std::string& name, const std::string
   return partial;
 }
 
-// Partial sums, one per lane, of what lies side by side along the last axis of the reduction: in
-// four vectors at once, which do not wait for each other, then in one.
+// Keeps partial sums, one per lane, over the adjacent elements of the last axis of the reduction:
+// in four independent vectors, then in one.
 void Planner::sum_in_lanes(const std::string& name) {
   const te::Compute& own = *compute(name);
   const te::Axis along = own.reduce.back();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How the stages of a Dag are computed when nothing better is known.
+// Schedules the stages of a Dag when no better schedule exists.
 #include "byoc/te/schedule.h"
 #include "byoc/te/target.h"
 

@@ -19,8 +19,8 @@ bool reads_plain_image(const te::Stage& anchor) {
 
 constexpr int64_t kFewTaps = 3;
 
-// As many sums as hide the latency of a multiply-add, with the weights of one tap; where taps are
-// written out, also the elements of the image that the next tap reads again.
+// Returns a tiling with as many sums as hide the latency of a multiply-add, with the weights of one
+// tap; where taps are written out, also the elements of the image that the next tap reads again.
 RowTiling tiling_of(const ConvExtents& e) {
   const bool is_narrow = e.kw <= kFewTaps;
   const Taps taps = is_narrow ? Taps::kAroundCells : Taps::kLoop;

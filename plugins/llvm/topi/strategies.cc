@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other ways to compute an op than the direct one.
+// Ways to compute an op other than the direct one.
 #include "plugins/llvm/topi/strategies.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ constexpr int kPreferred = 20;  // above OpDef::compute
 
 int64_t extent(const Tensor& tensor, size_t dim) { return *te::as_int(tensor.shape()[dim]); }
 
-// weight [o / b, c / i, 1, 1, i, b], x [n, c / i, h, w, i], nothing padded.
+// Returns true for weight [o / b, c / i, 1, 1, i, b] and x [n, c / i, h, w, i] without padding.
 bool is_pointwise(const te::Site& site) {
   if (site.op->name != "conv2d_nchwc" || site.inputs[0]->dtype != DType::kF32) return false;
   const Shape &x = site.inputs[0]->shape, &weight = site.inputs[1]->shape;
@@ -26,9 +26,11 @@ bool is_pointwise(const te::Site& site) {
          std::all_of(pads.begin(), pads.end(), [](int64_t pad) { return pad == 0; });
 }
 
-// sums[n, o, p, b] over pixels p = h * width + w, so that tiles need not end where rows do:
+// Computes sums[n, o, p, b] over pixels p = h * width + w, so that tiles need not
+// end where rows do:
 //   y[n, o, h, w, b] = sums[n, o, h * width + w, b]
-// With strides the pixels that are read are a stage of their own, which schedules put side by side.
+// With strides, the pixels that are read are a stage of their own, which schedules
+// store contiguously.
 Result<std::vector<Tensor>> compute_pointwise(te::Builder& builder, std::span<const Tensor> in,
                                               Types out, const Attrs& attrs) {
   const Tensor x = in[0], weight = in[1];
@@ -68,7 +70,7 @@ bool has_one_tap(const te::Site& site) {
          all("strides", 1);
 }
 
-// The same of a plain image, a product of matrices with the pixels as columns:
+// Computes the same of a plain image, a product of matrices with the pixels as columns:
 //   y[n, o, h, w] = sums[n, o, h * width + w], sums[n, o, p] over c
 Result<std::vector<Tensor>> compute_plain_pointwise(te::Builder& builder,
                                                     std::span<const Tensor> in, Types out,

@@ -4,8 +4,8 @@
 
 namespace byoc::llvm_plugin::topi {
 
-/// What the llvm plugin chooses from: the direct computes, and "pointwise" for f32 convolutions, in
-/// blocked layouts or plain, that look at one pixel each.
+/// Returns the strategies of the llvm plugin: the direct computes, and "pointwise" for f32
+/// convolutions, in blocked layouts or plain, that read one pixel each.
 te::StrategyTable strategies();
 
 }  // namespace byoc::llvm_plugin::topi

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between types, and between memory and registers.
+// Casts between types, and between memory and registers.
 #include "byoc/base/check.h"
 #include "plugins/llvm/values/ops.h"
 
@@ -19,7 +19,8 @@ llvm::Value* Ops::float_of_bfloat(Value bits) {
   return b_.CreateBitCast(b_.CreateShl(wide, 16), like(bits, b_.getFloatTy()));
 }
 
-// Half of the last place that stays is added, and one less than half where the kept part is even.
+// Rounds by adding half of the last place that stays, and one less than half where the
+// kept part is even.
 llvm::Value* Ops::bfloat_bits(Value x) {
   Value bits = b_.CreateBitCast(x, like(x, b_.getInt32Ty()));
   Value odd = b_.CreateAnd(b_.CreateLShr(bits, 16), 1);
@@ -29,7 +30,7 @@ llvm::Value* Ops::bfloat_bits(Value x) {
   return b_.CreateTrunc(b_.CreateLShr(out, 16), like(x, b_.getInt16Ty()));
 }
 
-// The exponent moves from bias 15 to bias 127 by a multiplication, which makes subnormal halves
+// Moves the exponent from bias 15 to bias 127 by a multiplication, which makes subnormal halves
 // normal; infinities and NaNs get the greatest exponent back.
 llvm::Value* Ops::float_of_half(Value bits) {
   llvm::Type* f32 = like(bits, b_.getFloatTy());
@@ -46,8 +47,8 @@ llvm::Value* Ops::float_of_half(Value bits) {
   return b_.CreateBitCast(b_.CreateOr(b_.CreateSelect(is_special, special, finite), sign), f32);
 }
 
-// Normal halves: rounded in integers. Subnormal ones: the addition of 2^-1 * 2^... leaves exactly
-// the bits that stay, rounded by the processor. Greater ones: infinity; NaN: a quiet NaN.
+// Rounds normal halves in integers. For subnormal ones the addition of 2^-1 * 2^... leaves exactly
+// the bits that stay, rounded by the processor. Greater ones become infinity; NaN a quiet NaN.
 llvm::Value* Ops::half_bits(Value x) {
   llvm::Type* i16 = like(x, b_.getInt16Ty());
   if (machine_.has("f16c"))
@@ -103,7 +104,7 @@ llvm::Value* Ops::narrowed(Value x) {
   return b_.CreateBitCast(out, near->getType());
 }
 
-// Integers of fewer than 32 bits go through i32 as they do in C on this machine.
+// Converts integers of fewer than 32 bits through i32, as C does on this machine.
 llvm::Value* Ops::float_to_int(DType to, Value x) {
   llvm::Type* type = like(x, value_type(b_.getContext(), to));
   if (to == DType::kBool) return b_.CreateFCmpUNE(x, llvm::ConstantFP::get(x->getType(), 0));

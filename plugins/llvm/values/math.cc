@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// exp, log, erf and tanh of f32 without branches, alike for scalars and vectors. The polynomials
-// are minimax fits of our own (weighted for relative error of the result), rounded to floats.
+// exp, log, erf and tanh of f32 without branches, equal for scalars and vectors. The polynomials
+// are minimax fits made for byoc (weighted for relative error of the result), rounded to floats.
 #include <cmath>
 
 #include "plugins/llvm/values/ops.h"
@@ -25,7 +25,7 @@ class Floats {
     b.setFastMathFlags(flags);
     return b.CreateFAdd(b.CreateFMul(x, y), z);
   }
-  /// c[0] + x c[1] + x^2 c[2] + ...
+  /// Returns c[0] + x c[1] + x^2 c[2] + ...
   template <size_t n>
   Value polynomial(Value x, const double (&c)[n]) {
     Value out = number(c[n - 1]);
@@ -39,7 +39,7 @@ class Floats {
   Value bits(Value x) { return b.CreateBitCast(x, bits_); }
   Value float_of_bits(Value x) { return b.CreateBitCast(x, type_); }
   Value select(Value condition, Value yes, Value no) { return b.CreateSelect(condition, yes, no); }
-  /// 2^n of an integer n in [-126, 127].
+  /// Returns 2^n of an integer n in [-126, 127].
   Value power_of_two(Value n) {
     return float_of_bits(b.CreateShl(b.CreateAdd(n, integer(127)), 23));
   }
@@ -52,9 +52,9 @@ class Floats {
 
 constexpr double kLn2High = 0x1.63p-1, kLn2Low = -2.12194440054690583e-4;  // 9 bits, and the rest
 
-// e^x = 2^n e^r with |r| <= ln(2)/2. n is found by adding 1.5 * 2^23, which pushes the fraction out
-// of the float; 2^n is multiplied in two steps, so that results may be subnormal or infinite. A NaN
-// passes through: the clamp keeps it.
+// Computes e^x = 2^n e^r with |r| <= ln(2)/2. n is found by adding 1.5 * 2^23, which pushes the
+// fraction out of the float; 2^n is multiplied in two steps, so that results may be subnormal or
+// infinite. A NaN passes through, because the clamp keeps it.
 Value exp_of(Floats& f, Value x) {
   auto& b = f.b;
   Value low = f.number(-104), high = f.number(89), magic = f.number(0x1.8p23);
@@ -78,7 +78,8 @@ Value exp_of(Floats& f, Value x) {
   return f.mul(f.mul_add(tail, scale, scale), rest);
 }
 
-// x = 2^e (1 + g) with 1 + g in [sqrt(1/2), sqrt(2)); log x = e ln 2 + g - g^2/2 + g^3 P(g).
+// Computes log x = e ln 2 + g - g^2/2 + g^3 P(g) for x = 2^e (1 + g), 1 + g in
+// [sqrt(1/2), sqrt(2)).
 Value log_of(Floats& f, Value x) {
   auto& b = f.b;
   Value is_tiny = b.CreateFCmpOLT(x, f.number(0x1p-126));
@@ -116,7 +117,7 @@ llvm::Value* emit_log(llvm::IRBuilder<>& b, llvm::Value* x) {
   return log_of(f, x);
 }
 
-// Near 0 an odd polynomial; else 1 - 2 / (e^(2|x|) + 1), which is 1 from 9.1 on.
+// Uses an odd polynomial near 0; else 1 - 2 / (e^(2|x|) + 1), which is 1 from 9.1 on.
 llvm::Value* emit_tanh(llvm::IRBuilder<>& b, llvm::Value* x) {
   Floats f(b, x);
   Value a = f.abs(x), square = f.mul(x, x);
@@ -129,7 +130,7 @@ llvm::Value* emit_tanh(llvm::IRBuilder<>& b, llvm::Value* x) {
   return f.with_sign_of(f.select(b.CreateFCmpOLT(a, f.number(0.625)), near, far), x);
 }
 
-// Near 0 an odd polynomial; else 1 - e^-L(|x|), L a polynomial, which is 1 from 4 on.
+// Uses an odd polynomial near 0; else 1 - e^-L(|x|), L a polynomial, which is 1 from 4 on.
 llvm::Value* emit_erf(llvm::IRBuilder<>& b, llvm::Value* x) {
   Floats f(b, x);
   Value a = f.abs(x), square = f.mul(x, x);

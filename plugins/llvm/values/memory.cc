@@ -19,12 +19,13 @@ bool has_division(const te::Expr& index) {
 
 }  // namespace
 
-// What the runtime guarantees is the dtype's own alignment: arguments may be views into tensors.
+// Returns the dtype's own alignment, which the runtime guarantees: arguments may be
+// views into tensors.
 llvm::Align Values::align_of(const Home& home) const {
   return llvm::Align(dtype_size(home.tensor.dtype()));
 }
 
-// Of an index in the first lane, times `factor`: what is constant stands apart, so that accesses
+// Adds `x * factor`, in the first lane, to `at`. Constant terms go to `at.constant`, so accesses
 // that differ by a constant share one address and differ in the displacement alone.
 void Values::add_index(const te::Expr& x, int64_t factor, Place& at) {
   auto add = [&](Value term) {
@@ -51,8 +52,8 @@ void Values::add_index(const te::Expr& x, int64_t factor, Place& at) {
   add(first_of(x));
 }
 
-// Loops that were fused are taken apart by divisions in the indices: as one index they mostly join
-// again.
+// Returns the indices as one. Divisions in the indices split loops that were fused; in one index
+// they mostly cancel out.
 te::Exprs Values::joined(const Home& home, const te::Exprs& indices) {
   te::Expr sum = 0;
   for (size_t k = 0; k < indices.size(); ++k) sum = sum + indices[k] * home.strides[k];
@@ -105,7 +106,8 @@ llvm::Value* Values::address_of(const te::Place& element) {
   return address(at, at.offset);
 }
 
-// With lanes off, an access of all of them may be outside: the first element is read instead.
+// Loads a scalar. With lanes off, an access of all of them may be outside: the first element
+// is read instead.
 llvm::Value* Values::load_scalar(const Place& at) {
   Value offset = at.offset;
   if (mask_ && !at.is_inside) offset = b_.CreateSelect(any_lane(mask_), offset, first_element(at));
@@ -122,7 +124,7 @@ llvm::Value* Values::load_contiguous(const Place& at) {
                              llvm::Constant::getNullValue(type));
 }
 
-// One scalar load per lane.
+// Loads one scalar per lane.
 llvm::Value* Values::load_lanes(const Place& at) {
   llvm::Type* element = storage_type(b_.getContext(), at.home->tensor.dtype());
   Value offsets = at.offset;
@@ -153,8 +155,8 @@ llvm::Value* Values::load(const te::Load& x) {
   return ops_.from_storage(dtype, out);
 }
 
-// Of an element, or lanes side by side, that may be outside of the tensor, or else a constant: one
-// load without branches, from either place. null: it is no such load.
+// Loads an element, or adjacent lanes, that may be outside of the tensor, or else a constant: one
+// load without branches, from either place. Returns null when it is no such load.
 llvm::Value* Values::load_or_constant(const te::Select& x, Value condition) {
   auto* load = std::get_if<std::shared_ptr<const te::Load>>(&x.yes->kind);
   const bool is_constant = std::holds_alternative<te::FloatImm>(x.no->kind) ||

@@ -16,7 +16,7 @@ namespace {
 
 bool is_small_float(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
 
-// Functions of libm by UnaryOp; "" where an instruction or our own code does it.
+// Returns the libm function of a UnaryOp; "" where an instruction or byoc's own code computes it.
 llvm::StringRef libm_name(UnaryOp op) {
   switch (op) {
     case UnaryOp::kExp:
@@ -78,7 +78,7 @@ llvm::Value* Ops::intrinsic(llvm::Intrinsic::ID id, Value x) {
   return b_.CreateUnaryIntrinsic(id, x);
 }
 
-// One call per lane: libm has no vectors.
+// Calls libm once per lane, because it has no vectors.
 llvm::Value* Ops::libm(llvm::StringRef name, llvm::ArrayRef<Value> args) {
   llvm::Type* type = args[0]->getType()->getScalarType();
   std::vector<llvm::Type*> parameters(args.size(), type);
@@ -220,7 +220,8 @@ llvm::Value* Ops::compare(BinaryOp op, DType dtype, Value a, Value b) {
   return b_.CreateICmp(predicate, a, b);
 }
 
-// No division traps: one by 0 gives something, and the least integer divided by -1 wraps around.
+// Divides without traps: a division by 0 gives some value, and the least integer divided by
+// -1 wraps around.
 llvm::Value* Ops::divide(BinaryOp op, bool is_signed, Value a, Value b) {
   bool wants_quotient = op == BinaryOp::kDivide;
   Value one = llvm::ConstantInt::get(b->getType(), 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Arithmetic of tensor expressions as LLVM instructions, alike on scalars and on vectors.
+// Arithmetic of tensor expressions as LLVM instructions, equal on scalars and on vectors.
 #include "byoc/te/expr.h"
 #include "plugins/llvm/machine/machine.h"
 #include "plugins/llvm/values/types.h"
@@ -15,16 +15,16 @@ class Ops {
 
   Value constant(DType dtype, double value);
   Value int_constant(DType dtype, int64_t value);
-  /// Operands and result as value_type has them; `dtype` is the operands'.
+  /// Operands and result have the form of value_type; `dtype` is the operands'.
   Value unary(te::UnaryOp op, DType dtype, Value x);
   Value binary(te::BinaryOp op, DType dtype, Value a, Value b);
-  /// Of integers known to be at least 0, with b above 0.
+  /// Divides integers known to be at least 0, with b above 0.
   Value natural_division(te::BinaryOp op, Value a, Value b);
   Value cast(DType from, DType to, Value x);
   Value bitcast(DType from, DType to, Value x);
   Value from_storage(DType dtype, Value x);
   Value to_storage(DType dtype, Value x);
-  /// b first, so that a NaN in either gives b: what minps and maxps do.
+  /// Compares with b first, so that a NaN in either gives b, as minps and maxps do.
   Value min_or_max(bool is_min, Value a, Value b);
   Value splat(Value x, unsigned lanes);
   llvm::IRBuilder<>& builder() { return b_; }
@@ -45,15 +45,15 @@ class Ops {
   Value float_of_bfloat(Value bits);
   Value narrowed(Value x);  // f64 to f32, rounded to odd: rounding it again rounds once
   Value float_to_int(DType to, Value x);
-  Value to_float(DType from, Value x);  // of an integer, as f32 or f64, exact enough for f16, bf16
+  Value to_float(DType from, Value x);  // an integer as f32 or f64, exact enough for f16, bf16
 
   llvm::IRBuilder<>& b_;
   const Machine& machine_;
   bool contract_;
 };
 
-/// Our own functions of f32, scalar or vector; `b` makes no fast-math assumptions. Errors against
-/// the true value, in units in the last place, as math_test measures them over all of f32:
+/// Emit byoc's own functions of f32, scalar or vector; `b` makes no fast-math assumptions. Errors
+/// against the true value, in units in the last place, as math_test measures them over all of f32:
 llvm::Value* emit_exp(llvm::IRBuilder<>& b, llvm::Value* x);   // 1.0
 llvm::Value* emit_log(llvm::IRBuilder<>& b, llvm::Value* x);   // 1.0
 llvm::Value* emit_erf(llvm::IRBuilder<>& b, llvm::Value* x);   // 2.0

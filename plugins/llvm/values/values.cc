@@ -91,17 +91,18 @@ bool Values::varies(const te::Expr& x) {
   return out;
 }
 
-// Where the lanes stay within one multiple of the divisor, or step over whole multiples.
+// Returns a stride where the lanes stay within one multiple of the divisor, or step over
+// whole multiples.
 std::optional<int64_t> Values::stride_of_division(const te::Binary& x) {
   auto divisor = te::as_int(x.b);
   auto stride = stride_of(x.a);
   if (!divisor || *divisor <= 0 || !stride) return std::nullopt;
-  bool wants_quotient = x.op == BinaryOp::kFloorDivide;
-  if (*stride % *divisor == 0) return wants_quotient ? *stride / *divisor : 0;
+  bool is_quotient = x.op == BinaryOp::kFloorDivide;
+  if (*stride % *divisor == 0) return is_quotient ? *stride / *divisor : 0;
   int64_t step = std::gcd(ranges_.factor_of(x.a), *divisor);
   int64_t reach = *stride * (static_cast<int64_t>(lanes_) - 1);
   if (*stride < 0 || step <= reach) return std::nullopt;
-  return wants_quotient ? 0 : *stride;
+  return is_quotient ? 0 : *stride;
 }
 
 std::optional<int64_t> Values::stride_of(const te::Expr& x) {
@@ -128,7 +129,7 @@ std::optional<int64_t> Values::stride_of(const te::Expr& x) {
   return std::nullopt;
 }
 
-// Mirrors stride_of.
+// Returns the value in the first lane. Mirrors stride_of.
 llvm::Value* Values::first_of(const te::Expr& x) {
   if (auto* var = std::get_if<te::VarRef>(&x->kind)) return vars_.at(var->var.id()).value;
   auto* binary = std::get_if<te::Binary>(&x->kind);
@@ -207,21 +208,22 @@ llvm::Value* Values::make_binary(const te::Binary& x) {
   }
   Value a = value(x.a), b = value(x.b);
   if (is_natural_division(x)) return division(x, a, b);
-  if (x.op == BinaryOp::kPower) {  // of which x * x is the exact case that matters
+  if (x.op == BinaryOp::kPower) {  // x * x is the exact case that matters
     auto* imm = std::get_if<te::FloatImm>(&x.b->kind);
     if (imm && imm->value == 2) return ops_.binary(BinaryOp::kMultiply, dtype, a, a);
   }
   return ops_.binary(x.op, dtype, a, b);
 }
 
-// base + lane * stride OP 0 as lane * stride OP -base, in 32 bits and with a constant on the left.
+// Compares base + lane * stride OP 0 as lane * stride OP -base, in 32 bits and with a
+// constant on the left.
 llvm::Value* Values::compare_indices(const te::Binary& x, int64_t stride) {
   Value base = b_.CreateSub(first_of(x.b), first_of(x.a));
   Value limit = splat(b_.CreateTrunc(base, b_.getInt32Ty()));
   return ops_.binary(x.op, DType::kI32, iota(b_.getInt32Ty(), stride), limit);
 }
 
-// Lanes of a small index are cheaper in 32 bits on the way to another type.
+// Casts in 32 bits where the lanes of a small index allow it, because that is cheaper.
 llvm::Value* Values::make_cast(DType to, const te::Expr& x) {
   auto stride = x.dtype() == DType::kI64 && varies(x) ? stride_of(x) : std::nullopt;
   if (!stride || !ranges_.of(x).is_within(-(1 << 30), 1 << 30))

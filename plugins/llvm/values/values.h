@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Expressions and memory accesses as LLVM values: scalars, or inside a vectorised loop vectors with
-// one lane per iteration. What does not depend on the loop stays a scalar there too.
+// one lane per iteration. A value that does not depend on the loop stays a scalar there too.
 #include <optional>
 #include <vector>
 
@@ -20,9 +20,10 @@ class Values {
   Ranges& ranges() { return ranges_; }
   void bind(const te::Var& var, Value scalar) { bind_id(var.id(), scalar); }
   void bind_id(const void* var, Value scalar) { vars_[var] = {scalar, 0, true}; }
-  /// As it is, scalar or vector. `value` may be an affine index: its lanes stay known as such.
+  /// Binds the value as it is, scalar or vector. `value` may be an affine index: its lanes
+  /// stay known as such.
   void bind_value(const te::Var& var, const te::Expr& value);
-  /// As bind_value, to ask about what depends on it; nothing is emitted.
+  /// Binds like bind_value, to find out which values depend on it; nothing is emitted.
   void assume(const te::Var& var, const te::Expr& value);
   void unbind(const te::Var& var) { vars_.erase(var.id()); }
   Value bound(const void* var) const;  // null: not bound, or no scalar
@@ -30,23 +31,23 @@ class Values {
   void forget_base(const void* tensor) { bases_.erase(tensor); }
   Value base(const void* tensor) const;
 
-  /// From here on `var` is first, first + 1, ... in `lanes` lanes, until end_lanes.
+  /// Makes `var` first, first + 1, ... in `lanes` lanes, until end_lanes.
   void begin_lanes(const te::Var& var, Value first, unsigned lanes);
   void end_lanes();
   unsigned lanes() const { return lanes_; }
 
-  /// Memory may have changed: nothing that was computed before is used again.
+  /// Forgets all values computed before, because memory may have changed.
   void begin_statement();
-  /// Values computed in between are forgotten afterwards: those of one branch.
+  /// Forgets the values computed until leave_branch: those of one branch.
   void enter_branch() { known_.emplace_back(); }
   void leave_branch() { known_.pop_back(); }
-  /// Lanes that are off neither load nor store; returns what was before. null: all are on.
+  /// Sets the lanes that load and store, and returns the mask before. null: all do.
   Value set_mask(Value mask) { return std::exchange(mask_, mask); }
   Value mask() const { return mask_; }
   Value mask_and(Value condition);
   Value any_lane(Value mask);
 
-  bool varies(const te::Expr& x);                       // from lane to lane
+  bool varies(const te::Expr& x);                       // differs between lanes
   std::optional<int64_t> stride_of(const te::Expr& x);  // of an index, from lane to lane
   Value value(const te::Expr& x);                       // scalar or vector
   Value splat(Value x) { return ops_.splat(x, lanes_); }
@@ -59,13 +60,13 @@ class Values {
     int64_t stride = 0;
     bool is_affine = true;
   };
-  struct Place {  // of an access
+  struct Place {  // the place of an access
     const Home* home;
     Value base;
     std::optional<int64_t> stride;  // in elements; nullopt: `offset` is a vector
     Value offset;
     int64_t constant;  // to be added to the offset
-    bool is_inside;    // surely
+    bool is_inside;    // certainly
   };
   Value make(const te::Expr& x);
   Value make_binary(const te::Binary& x);
@@ -76,18 +77,18 @@ class Values {
   Value value_under(const te::Expr& x, Value condition);
   Value compare_indices(const te::Binary& x, int64_t stride);
   Value lanes_of_binding(const Binding& binding);
-  Value first_of(const te::Expr& x);  // of an affine one: the value in the first lane
+  Value first_of(const te::Expr& x);  // the value in the first lane of an affine expression
   std::optional<int64_t> stride_of_division(const te::Binary& x);
   Value division(const te::Binary& x, Value a, Value b);
   bool is_natural_division(const te::Binary& x) const;
-  bool needs_guard(const te::Expr& x);  // loads what may lie outside of its tensor
+  bool needs_guard(const te::Expr& x);  // loads that may lie outside of their tensor
 
   Place place(const te::Tensor& tensor, const te::Exprs& indices);
   void place_by(const te::Exprs& indices, const std::vector<int64_t>& steps, Place& at);
   te::Exprs joined(const Home& home, const te::Exprs& indices);
   void add_index(const te::Expr& x, int64_t factor, Place& at);
   Value address(const Place& at, Value offset);
-  Value first_element(const Place& at);  // the offset that leads there
+  Value first_element(const Place& at);  // the offset of the first element
   Value load(const te::Load& x);
   Value load_scalar(const Place& at);
   Value load_lanes(const Place& at);
@@ -107,7 +108,7 @@ class Values {
   std::unordered_map<const void*, Value> bases_;
   std::vector<std::unordered_map<const te::ExprNode*, Value>> known_;
   std::unordered_map<const te::ExprNode*, bool> varies_, needs_guard_;
-  std::vector<te::Expr> kept_;  // made here: what is known of an expression goes by its address
+  std::vector<te::Expr> kept_;  // made here: values of an expression are found by its address
   unsigned lanes_ = 0;
   Value mask_ = nullptr;
 };
