@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How a stage reads its operands, as input for schedules.
+// Describes how a stage reads its operands, as input for schedules.
 #include <optional>
 #include <vector>
 
