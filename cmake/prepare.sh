@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by demo and check: installs what is missing (Debian 12, as root or with sudo), configures, builds.
-# Nothing here is interactive; a second run with nothing to do takes seconds.
+# Sourced by demo and check: installs missing packages (Debian 12, as root or with sudo),
+# configures, builds. Nothing here is interactive; a second run with nothing to do takes seconds.
 
 byoc_packages=(g++ cmake ninja-build ccache pkg-config libdnnl-dev llvm-19-dev liblld-19-dev ocl-icd-opencl-dev libonnx-dev libprotobuf-dev protobuf-compiler
   libboost-dev nlohmann-json3-dev libdlpack-dev libcli11-dev libxxhash-dev libeigen3-dev libgtest-dev libgmock-dev
@@ -9,7 +9,7 @@ byoc_test_packages=(graphviz libonnx-testdata python3-torch python3-torchvision 
 
 say() { printf '%s\n' "$*" >&2; }
 
-# byoc_install PACKAGE...: those that are not there yet.
+# byoc_install PACKAGE...: installs the packages that are missing.
 byoc_install() {
   local missing=() package sudo=()
   for package in "$@"; do
@@ -25,27 +25,81 @@ byoc_install() {
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
+# byoc_lock FOLDER [targets...]: keeps FOLDER for this script until it ends. Waits, with a message, while another
+# script builds there, or runs what would have to be built again.
+declare -A byoc_locks
+byoc_lock() {
+  local folder=$1 fd=${byoc_locks[$1]:-}
+  shift
+  if [ -z "$fd" ]; then
+    exec {fd}>>"$folder/.lock"
+    byoc_locks[$folder]=$fd
+  fi
+  if ! flock --nonblock "$fd"; then
+    if flock --nonblock --shared "$fd" && [[ $(ninja -C "$folder" -n "$@" 2>&1) == *"no work to do"* ]]; then
+      return 1                                             # the other script only runs what is built
+    fi
+    say "waiting: $(tail -n 1 "$folder/.lock") uses the folder $folder"
+    flock "$fd"
+  fi
+  echo "$0 (process $$)" >"$folder/.lock"
+}
+
+# byoc_progress LOG WHAT: prints how far ninja is until the standard input ends. A terminal gets one line that is
+# written again every second, a file a line every ten seconds.
+byoc_progress_seconds=10
+byoc_progress() {
+  local log=$1 what=$2 begin=$SECONDS pause=$byoc_progress_seconds line head=$'\n' far
+  if [ -t 2 ]; then pause=1 head=$'\r\033[K'; fi
+  while read -rt "$pause" || [ $? -gt 128 ]; do            # above 128: nothing was read in this time
+    line=$(grep -a '^\[' "$log" | tail -n 1 || true)       # "[ 12% 41/345] Building ...", see NINJA_STATUS
+    far=${line%%]*}
+    far=${far#[}
+    line="building $what:${far:+ $far steps,} $((SECONDS - begin)) s"
+    if [ -t 2 ]; then printf '%s%s' "$head" "$line" >&2; else say "$line"; fi
+  done
+  if [ -t 2 ]; then printf '%s' "$head" >&2; fi
+}
+
+# byoc_first_error LOG: prints the first failure, without the command line that ran.
+byoc_first_error() {
+  awk '
+    /^FAILED: / && !begun { begun = 1; print; getline; next }              # the next line is the command
+    /^CMake Error/ && !begun { begun = 2 }
+    begun == 1 && (/^\[/ || /^FAILED: / || /^ninja: /) { exit }
+    begun == 2 && n > 0 && /^(CMake |-- |Call Stack)/ { exit }
+    begun { text[n++] = $0 }
+    END {
+      if (!begun) exit 1
+      for (at = 0; at < n - 1 && text[at] !~ /error|undefined reference|multiple definition/; ++at);
+      for (k = at > 3 ? at - 3 : 0; k < n && k < at + 20; ++k) print text[k]
+    }' "$1" >&2 || tail -n 20 "$1" >&2
+  say "the whole log: $1"
+}
+
 # byoc_build FOLDER [cmake options...] [-- targets...]: configures (again only when something changed)
-# and builds, all or the targets alone.
+# and builds, all or the targets alone. Afterwards other scripts may run what is in FOLDER, but not build there.
 byoc_build() {
-  local folder=$1 log options=()
+  local folder=$1 options=()
   shift
   while [ $# -gt 0 ] && [ "$1" != -- ]; do options+=("$1"); shift; done
   [ $# -gt 0 ] && shift
   mkdir -p "$folder"
-  log=$folder/configure.log
-  if ! cmake -S . -B "$folder" -G Ninja "${options[@]}" >"$log" 2>&1; then
-    cat "$log" >&2
+  byoc_lock "$folder" "$@" || return 0
+  if ! cmake -S . -B "$folder" -G Ninja "${options[@]}" >"$folder/configure.log" 2>&1; then
+    byoc_first_error "$folder/configure.log"
     return 1
   fi
-  if [ -t 2 ]; then
-    ninja -C "$folder" "$@" 1>&2
-  else
-    log=$folder/build.log
-    say "building $folder"
-    if ! ninja -C "$folder" "$@" >"$log" 2>&1; then
-      grep -v '^\[' "$log" | tail -n 100 >&2
-      return 1
-    fi
+  say "building $folder"
+  local code=0 pipe watcher
+  exec {pipe}> >(byoc_progress "$folder/build.log" "$folder")
+  watcher=$!
+  NINJA_STATUS='[%p %f/%t] ' ninja -C "$folder" "$@" >"$folder/build.log" 2>&1 || code=$?
+  exec {pipe}>&-                                           # which ends the progress
+  wait "$watcher" || true
+  if [ $code -ne 0 ]; then
+    byoc_first_error "$folder/build.log"
+    return 1
   fi
+  flock --shared "${byoc_locks[$folder]}"
 }

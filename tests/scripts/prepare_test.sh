@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# prepare_test.sh PREPARE.sh FOLDER: builds projects of a few commands with byoc_build.
+set -euo pipefail
+prepare=$1
+rm -rf "$2"
+mkdir -p "$2"
+cd "$2"
+
+# project COMMAND...: a project that runs them one by one, each a step of ninja.
+project() {
+  printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(few LANGUAGES NONE)' >CMakeLists.txt
+  local k=0 command
+  for command in "$@"; do
+    printf 'add_custom_target(step%s ALL COMMAND sh -c [[%s]] VERBATIM)\n' "$k" "$command" >>CMakeLists.txt
+    [ "$k" -eq 0 ] || printf 'add_dependencies(step%s step%s)\n' "$k" $((k - 1)) >>CMakeLists.txt
+    k=$((k + 1))
+  done
+}
+
+# build FOLDER [NAME]: returns its exit code; its messages are in the file `printed`, or in NAME. A script
+# of that NAME lasts as long as there is a file NAME.runs.
+build() {
+  local code=0
+  bash -euo pipefail -c '. "$1"; byoc_progress_seconds=1; byoc_build "$2"; touch "$0.built"
+    while [ -e "$0.runs" ]; do sleep 0.05; done' "./${2:-printed}" "$prepare" "$1" 2>"${2:-printed}" || code=$?
+  return $code
+}
+# until_there COMMAND...: waits until it succeeds.
+until_there() {
+  until "$@"; do sleep 0.05; done
+}
+
+expect() {
+  grep -qF -- "$1" printed || { echo "not printed: $1, but:"; cat printed; exit 1; }
+}
+expect_not() {
+  ! grep -qF -- "$1" printed || { echo "printed: $1, in:"; cat printed; exit 1; }
+}
+
+echo "a build that works, with its progress"
+project true 'sleep 2.5' true
+build build || { cat printed; exit 1; }
+grep -qE '^building build: +33% 1/3 steps, [12] s$' printed || { cat printed; exit 1; }
+expect_not "the whole log"
+
+echo "a build that fails"
+project 'echo one.cc:1:1: error: the first; exit 1' 'echo never'
+! build build || { echo "it is taken for a success"; exit 1; }
+expect "one.cc:1:1: error: the first"
+expect "the whole log: build/build.log"
+expect_not "build stopped"
+expect_not "sh -c"
+
+echo "the error is found after many lines of notes"
+project 'for k in 1 2 3 4 5 6 7 8 9; do echo in file included from a$k; done; echo b.cc:7: error: late; exit 1'
+! build build
+expect "b.cc:7: error: late"
+expect_not "included from a5"
+
+echo "a configuration that fails"
+printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(few LANGUAGES NONE)' 'message(STATUS many)' \
+  'message(FATAL_ERROR "no such library")' >CMakeLists.txt
+! build build
+expect "CMake Error at CMakeLists.txt:4 (message):"
+expect "no such library"
+expect_not "many"
+
+echo "a build waits for one that uses its folder, and names it"
+project "echo begin >>'$PWD/order'; while [ -e '$PWD/slow' ]; do sleep 0.05; done; echo end >>'$PWD/order'"
+touch slow
+build first other &
+until_there test -s order
+build first &
+until_there grep -q "waiting: ./other (process .*) uses the folder first" printed
+rm slow
+wait
+[ "$(tr '\n' ' ' <order)" = "begin end begin end " ] || { cat order; exit 1; }
+
+echo "two scripts run what is built; none builds while another runs"
+printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(few LANGUAGES NONE)' \
+  'add_custom_command(OUTPUT made COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/source made DEPENDS source)' \
+  'add_custom_target(copies ALL DEPENDS made)' >CMakeLists.txt
+echo one >source
+rm -f other.built
+touch other.runs
+build first other &
+until_there test -e other.built
+build first
+expect_not "waiting"
+echo two >source
+build first &
+until_there grep -q "waiting: " printed
+[ "$(<first/made)" = one ]
+rm other.runs
+wait
+[ "$(<first/made)" = two ]
