@@ -9,11 +9,12 @@
 
 namespace byoc {
 
+/// Options for reading a file as a module.
 struct ImportOptions {
   /// "x" -> 1x3x224x224, or a named size "N" -> 1. They are used before shapes are inferred.
   std::map<std::string, std::vector<int64_t>> shapes;
   std::map<std::string, std::pair<TensorType, std::shared_ptr<const Buffer>>>
-      bind;  // input -> constant
+      bind;  ///< input -> constant
 };
 
 /// Reads an ONNX file as a module with one function "main". ONNX's graph inputs that are no
@@ -28,11 +29,11 @@ Result<IRModule> import_onnx(const std::string& path, const OpRegistry& ops,
 
 /// An input as the file states it.
 struct ModelInput {
-  std::string name;
-  DType dtype = DType::kF32;
-  bool has_rank = true;
-  std::vector<int64_t> dims;  // -1: not a number in the file
-  bool has_default = false;   // an initializer: no parameter of "main"
+  std::string name;           ///< as in the file
+  DType dtype = DType::kF32;  ///< element type
+  bool has_rank = true;       ///< false: `dims` is unknown
+  std::vector<int64_t> dims;  ///< -1: not a number in the file
+  bool has_default = false;   ///< an initializer: no parameter of "main"
 };
 /// Returns the graph's inputs in order, without reading the rest into a module; for --bind, which
 /// needs their types before the import. Errors: as import_onnx.

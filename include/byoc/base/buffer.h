@@ -13,19 +13,22 @@ namespace byoc {
 
 /// XXH3-128 of the bytes, big-endian, so that its hex text sorts as the key does.
 struct ContentKey {
-  std::array<uint8_t, 16> bytes{};
+  std::array<uint8_t, 16> bytes{};  ///< the hash, most significant byte first
   auto operator<=>(const ContentKey&) const = default;
-  std::string hex() const;  // 32 lower-case digits
+  std::string hex() const;  ///< 32 lower-case digits
+  /// Reads what hex() returns; false when `hex` is no key.
   static bool parse(const std::string& hex, ContentKey& out);
 };
+/// Returns the key of the bytes. Cost: O(bytes).
 ContentKey content_key(std::span<const std::byte> bytes);
+/// Appends the 32 digits.
 inline void print_to(std::string& out, const ContentKey& key) { out.append(key.hex()); }
 
 /// Memory aligned to 64 bytes, or a view of memory that `owner` keeps alive (a mapped file).
 /// Immutable after creation, so any number of threads may read it.
 class Buffer {
  public:
-  static constexpr size_t kAlignment = 64;
+  static constexpr size_t kAlignment = 64;  ///< the alignment of data(), in bytes
   /// Copies `bytes` to aligned memory.
   static std::shared_ptr<const Buffer> copy(std::span<const std::byte> bytes);
   /// Allocates `size` bytes, which `fill` writes before the key is computed.
@@ -44,10 +47,12 @@ class Buffer {
                                                    std::shared_ptr<const void> owner,
                                                    const ContentKey& key);
 
+  /// The contents; they live as long as the Buffer.
   std::span<const std::byte> bytes() const { return bytes_; }
+  /// The first byte, aligned to kAlignment.
   const std::byte* data() const { return bytes_.data(); }
-  size_t size() const { return bytes_.size(); }
-  const ContentKey& key() const { return key_; }
+  size_t size() const { return bytes_.size(); }   ///< in bytes
+  const ContentKey& key() const { return key_; }  ///< the hash of the contents
 
  private:
   static std::shared_ptr<std::byte> allocate(size_t size);

@@ -5,6 +5,7 @@
 #include "byoc/base/status.h"
 
 namespace byoc {
+/// Prints the place, the condition and the message, and stops the process. BYOC_CHECK calls it.
 [[noreturn]] void check_failed(const char* file, int line, const char* condition,
                                const std::string& message);
 }  // namespace byoc

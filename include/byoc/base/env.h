@@ -8,12 +8,15 @@
 
 namespace byoc {
 
+/// A variable of the environment that byoc reads.
 struct EnvVariable {
+  /// The name, the value when it is unset, a sentence for help.
   std::string_view name, fallback, doc;
 };
-std::span<const EnvVariable> env_variables();
+std::span<const EnvVariable> env_variables();  ///< Returns the table of all variables.
 /// Returns the value, or the table's fallback when unset. `name` must be in the table.
 std::string env_value(std::string_view name);
+/// Returns true when the variable is set, also to an empty text.
 bool env_is_set(std::string_view name);
 
 }  // namespace byoc

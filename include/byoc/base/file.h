@@ -22,6 +22,7 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();
+  /// The file's contents; they live as long as the MappedFile.
   std::span<const std::byte> bytes() const { return bytes_; }
 
  private:
@@ -37,12 +38,13 @@ Result<std::string> read_file(const std::string& path, size_t max_bytes = size_t
 /// no regular file (/dev/null) is written in place. Errors: name the path and the system's reason;
 /// slug "file".
 Status write_file(const std::string& path, std::span<const std::span<const std::byte>> pieces);
+/// Writes a text. Errors: as for pieces.
 Status write_file(const std::string& path, std::string_view text);
 
 /// Writes all of `bytes` to `fd`, in as many writes as that takes. Returns false when one of them
 /// fails; errno then has the reason.
 [[nodiscard]] bool write_all(int fd, std::span<const std::byte> bytes);
-[[nodiscard]] bool write_all(int fd, std::string_view text);
+[[nodiscard]] bool write_all(int fd, std::string_view text);  ///< Writes a text, as for bytes.
 
 /// Returns "cannot open a.npy: No such file or directory", with the code that fits `error`
 /// (an errno).

@@ -8,10 +8,11 @@
 
 namespace byoc {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;  ///< JSON whose members keep their order.
 
+/// The most bytes of a text that is parsed.
 inline constexpr size_t kJsonMaxBytes = size_t{1} << 31;
-inline constexpr int kJsonMaxDepth = 64;
+inline constexpr int kJsonMaxDepth = 64;  ///< the most brackets inside of each other
 
 /// Parses `text`. Errors: kInvalidArgument with slug "json-size", "json-depth" or "json-syntax".
 Result<Json> parse_json(std::string_view text, size_t max_bytes = kJsonMaxBytes,

@@ -26,8 +26,8 @@ class SharedLibrary {
   /// was tried.
   static Result<SharedLibrary> open_bytes(std::span<const std::byte> object,
                                           std::string_view label);
-  SharedLibrary(SharedLibrary&&) noexcept;
-  SharedLibrary& operator=(SharedLibrary&&) noexcept;
+  SharedLibrary(SharedLibrary&&) noexcept;             ///< Moves; the source then has no library.
+  SharedLibrary& operator=(SharedLibrary&&) noexcept;  ///< Closes its own library, then moves.
   ~SharedLibrary();
   /// Returns nullptr when there is no such symbol.
   void* symbol(const char* name) const;

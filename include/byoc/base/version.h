@@ -3,5 +3,5 @@
 #include <string_view>
 
 namespace byoc {
-std::string_view version();  // "0.1.0", from the project file
+std::string_view version();  ///< "0.1.0", from the project file
 }  // namespace byoc

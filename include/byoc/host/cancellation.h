@@ -13,6 +13,7 @@ namespace byoc {
 /// Outlives the work that receives it. Thread-safe.
 class Cancellation {
  public:
+  /// Shows how far work is, 0 to 1000, with a word such as "compiling".
   using ShowProgress = std::function<void(uint32_t permille, std::string_view what)>;
 
   Cancellation();
@@ -22,7 +23,7 @@ class Cancellation {
 
   /// Cancels for good. May be called in a signal handler.
   void cancel() noexcept;
-  bool is_cancelled() const noexcept;
+  bool is_cancelled() const noexcept;  ///< true after cancel()
   /// Returns true while a Scope lives: cancelled work ends soon. May be called in a signal handler.
   bool is_polled() const noexcept;
   /// Sets the function that receives the progress that plugins report; it is called by one thread
@@ -34,6 +35,7 @@ class Cancellation {
   /// Marks work that polls the cancellation. Null: no cancellation.
   class Scope {
    public:
+    /// Begins the stretch; null: of no cancellation.
     explicit Scope(const Cancellation* cancellation);
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;

@@ -18,47 +18,51 @@
 
 namespace byoc {
 
+/// A pattern as the plugin declared it (byoc_pattern).
 struct PluginPattern {
-  std::string name, dag_json;
-  int32_t priority = 0;
-  uint32_t flags = 0;
+  std::string name, dag_json;  ///< the name; the pattern as JSON
+  int32_t priority = 0;        ///< higher goes first among the plugin's patterns
+  uint32_t flags = 0;          ///< reserved
 };
 
+/// The answer of a plugin about a candidate (byoc_verdict).
 struct Verdict {
+  /// The kinds of answers; kSlow is a yes with a remark.
   enum Accept : uint32_t { kNo = 0, kYes = 1, kSlow = 2 };
-  Accept accept = kNo;
-  uint64_t est_ns = 0;
-  std::string reason;  // present with kNo and kSlow
+  Accept accept = kNo;  ///< the answer
+  uint64_t est_ns = 0;  ///< reserved, ns
+  std::string reason;   ///< present with kNo and kSlow
 };
 
 /// One function to compile: constants in the order of the graph's "constants".
 struct CompileFunction {
-  std::string symbol, graph_json;
-  std::vector<ExternalConstant> constants;
-  std::vector<std::shared_ptr<const Buffer>> buffers;
-  uint32_t n_in = 0, n_out = 0;
+  std::string symbol, graph_json;                      ///< the name; the graph as JSON
+  std::vector<ExternalConstant> constants;             ///< in the order of the graph
+  std::vector<std::shared_ptr<const Buffer>> buffers;  ///< the bytes of `constants`
+  uint32_t n_in = 0, n_out = 0;                        ///< the numbers of inputs and outputs
 };
 
 /// Options of compiling functions.
 struct CompileOptions {
-  std::string target_json = "{}";  // the machine; {}: this one
-  uint32_t threads = 1;            // of a run
-  uint32_t flags = 0;              // byoc_compile_flags
-  const Cancellation* cancel = nullptr;
+  std::string target_json = "{}";        ///< the machine; {}: this one
+  uint32_t threads = 1;                  ///< workers of a run
+  uint32_t flags = 0;                    ///< byoc_compile_flags
+  const Cancellation* cancel = nullptr;  ///< null: cannot be cancelled
 };
 
 /// A layout a plugin computes in (byoc_layout).
 struct WantedLayout {
-  std::string op;
-  int64_t block = 0;
+  std::string op;     ///< "conv2d" or "matmul"
+  int64_t block = 0;  ///< elements; a power of two up to 64
   friend bool operator==(const WantedLayout&, const WantedLayout&) = default;
 };
 
+/// The outcome of compiling a batch of functions.
 struct CompileResult {
-  Status status;                                      // kDeclined: `function` goes elsewhere
-  int64_t function = -1, node = -1;                   // index where the status points, or -1
-  ExternalModule module;                              // flops and ops of functions are the caller's
-  std::vector<std::shared_ptr<const Buffer>> packed;  // bytes of the packed constants
+  Status status;                     ///< kDeclined: `function` goes elsewhere
+  int64_t function = -1, node = -1;  ///< index where the status points, or -1
+  ExternalModule module;             ///< flops and ops of functions are the caller's
+  std::vector<std::shared_ptr<const Buffer>> packed;  ///< bytes of the packed constants
 };
 
 /// Handles of a loaded external module. Its kernels live as long as it does, and it must not
@@ -68,20 +72,25 @@ class LoadedModule {
   /// The info of a kernel after this load; the workspace may differ from the one saved at compile,
   /// because it depends on the machine and on the number of threads.
   struct Kernel {
-    byoc_kernel* handle = nullptr;
+    byoc_kernel* handle = nullptr;  ///< the plugin's; lives as long as the module
+    /// Scratch memory of a run, bytes; byoc_kernel_flags.
     uint64_t workspace_bytes = 0, workspace_align = 1, flags = 0;
-    std::vector<std::pair<uint32_t, uint32_t>> inplace;  // (input, output)
-    std::vector<uint8_t> const_use;                      // of the function's constants
-    std::string implementation;
-    std::string signature;  // of the arguments; empty when the plugin gives none
+    std::vector<std::pair<uint32_t, uint32_t>> inplace;  ///< (input, output)
+    /// The use of each constant of the function.
+    std::vector<uint8_t> const_use;
+    std::string implementation;  ///< a name for reports, may be empty
+    std::string signature;       ///< the arguments' types; empty when the plugin gives none
   };
   LoadedModule() = default;
+  /// Owns a module that `table` made.
   LoadedModule(const byoc_plugin* table, byoc_module* module);
-  LoadedModule(LoadedModule&&) noexcept;
-  LoadedModule& operator=(LoadedModule&&) noexcept;
+  LoadedModule(LoadedModule&&) noexcept;             ///< Moves; the source is empty.
+  LoadedModule& operator=(LoadedModule&&) noexcept;  ///< Releases its own module, then moves.
   ~LoadedModule();
-  const byoc_plugin* table() const { return table_; }
+  const byoc_plugin* table() const { return table_; }  ///< the plugin's table
+  /// The kernel of the function with that index.
   byoc_kernel* kernel(size_t function) const { return kernels_[function].handle; }
+  /// Returns all kernels, in the order of the module's functions.
   const std::vector<Kernel>& kernels() const {
     return kernels_;
   }  // one per function of the ExternalModule
@@ -98,17 +107,18 @@ class LoadedModule {
 class Plugin {
  public:
   ~Plugin();
-  const std::string& id() const { return id_; }
-  const std::string& version() const { return version_; }
-  const std::string& path() const { return path_; }
-  int64_t priority() const;
-  uint32_t flags() const;
-  bool is_default_codegen() const;  // has BYOC_PLUGIN_DEFAULT
-  bool is_horizontal() const;
-  uint64_t max_ops() const;    // 0 in the table reads as 4096
-  uint64_t max_bytes() const;  // 0: no limit
+  const std::string& id() const { return id_; }            ///< as in the manifest
+  const std::string& version() const { return version_; }  ///< as in the manifest
+  const std::string& path() const { return path_; }        ///< the file
+  int64_t priority() const;                                ///< higher goes first
+  uint32_t flags() const;                                  ///< byoc_plugin_flags
+  bool is_default_codegen() const;                         ///< has BYOC_PLUGIN_DEFAULT
+  bool is_horizontal() const;                              ///< has BYOC_PLUGIN_HORIZONTAL
+  uint64_t max_ops() const;                                ///< 0 in the table reads as 4096
+  uint64_t max_bytes() const;                              ///< 0: no limit
+  /// The declared patterns.
   const std::vector<PluginPattern>& patterns() const { return patterns_; }
-  bool has_judge() const;
+  bool has_judge() const;  ///< false: every match is taken
   /// Returns the plugin's verdict on a candidate. `pattern` is an index into patterns(), or
   /// BYOC_NO_PATTERN for a single op that no pattern names.
   Result<Verdict> judge(uint32_t pattern, std::string_view candidate_json) const;
@@ -116,6 +126,7 @@ class Plugin {
   /// alive. Status kCancelled, slug "interrupted", once options.cancel is cancelled.
   CompileResult compile(std::span<const CompileFunction> functions,
                         const CompileOptions& options) const;
+  /// Compiles without a way to cancel.
   CompileResult compile(std::span<const CompileFunction> functions, const std::string& target_json,
                         uint32_t threads, uint32_t flags) const {
     return compile(functions, CompileOptions{target_json, threads, flags});
@@ -157,20 +168,22 @@ class Plugin {
   std::vector<PluginPattern> patterns_;
 };
 
+/// A plugin that was found and cannot be used.
 struct RefusedPlugin {
-  std::string path, id, version;  // id and version when they could be read
-  std::string reason, help;
+  std::string path, id, version;  ///< id and version when they could be read
+  std::string reason, help;       ///< the fault, and the next step for the user
 };
 
+/// The places to search for plugins, and the plugins' options.
 struct PluginSearch {
-  std::vector<std::string> files;    // --plugin FILE, first in the order
-  std::vector<std::string> folders;  // searched after the files
-  std::map<std::string, std::map<std::string, std::string>> options;  // id -> name -> value
+  std::vector<std::string> files;    ///< --plugin FILE, first in the order
+  std::vector<std::string> folders;  ///< searched after the files
+  std::map<std::string, std::map<std::string, std::string>> options;  ///< id -> name -> value
   /// Set: the only ids to open. Files with other ids have their manifest read, and none of their
   /// code runs.
   std::optional<std::set<std::string>> ids;
 };
-/// Returns BYOC_PLUGIN_PATH (ignored when the process is set-id), then <prefix>/lib/byoc/plugins
+/// Returns BYOC_PLUGIN_PATH (ignored when the process is set-id), then `PREFIX/lib/byoc/plugins`
 /// relative to the running executable.
 PluginSearch default_plugin_search();
 
@@ -179,16 +192,16 @@ class PluginSet {
  public:
   /// Never fails as a whole; see refused(). `check` reports options for an id that no plugin has.
   static std::shared_ptr<const PluginSet> load(const PluginSearch& search);
-  const Plugin* find(std::string_view id) const;
+  const Plugin* find(std::string_view id) const;  ///< null when there is none of that id
   /// Returns the plugin of that id. Errors: kNotFound, slug "unknown-plugin", with the nearest id,
   /// the ids found, and the reason when a plugin of that id was refused.
   Result<const Plugin*> get(std::string_view id) const;
-  std::span<const std::unique_ptr<Plugin>> all() const {
-    return plugins_;
-  }  // by (priority desc, id)
+  /// Returns all usable plugins, by descending priority, then by id.
+  std::span<const std::unique_ptr<Plugin>> all() const { return plugins_; }
+  /// In the order they were found.
   std::span<const RefusedPlugin> refused() const { return refused_; }
-  const PluginSearch& search() const { return search_; }
-  Status check_options() const;
+  const PluginSearch& search() const { return search_; }  ///< as it was passed to load
+  Status check_options() const;  ///< Reports options for an id that no plugin has.
 
  private:
   std::vector<std::unique_ptr<Plugin>> plugins_;

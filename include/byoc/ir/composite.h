@@ -12,11 +12,13 @@ namespace byoc {
 /// A node or an input of the body. Nodes are counted as the graph JSON counts them: Call, Invoke
 /// and Extern nodes alone, parameters and constants left out.
 struct Capture {
+  /// A node of the composite, or one of its inputs.
   enum Kind { kNode, kInput };
-  Kind kind = kNode;
-  uint32_t index = 0;
+  Kind kind = kNode;   ///< the kind of the captured thing
+  uint32_t index = 0;  ///< the index of the node or the input
   friend bool operator==(const Capture&, const Capture&) = default;
 };
+/// Maps the pattern's name of a capture to the captured nodes and inputs.
 using Captures = std::map<std::string, std::vector<Capture>>;
 
 /// Sets the attribute; removes it when `captures` is empty.

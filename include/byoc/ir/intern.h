@@ -26,8 +26,8 @@ class InternArena {
   InternArena& operator=(const InternArena&) = delete;
   ~InternArena();  // O(values owned)
 
-  struct Owned;  // private to core/ir
-  Owned& owned() { return *owned_; }
+  struct Owned;                       // private to core/ir
+  Owned& owned() { return *owned_; }  ///< used by core/ir alone
 
  private:
   std::unique_ptr<Owned> owned_;
@@ -37,7 +37,7 @@ class InternArena {
 /// nest, and the innermost one counts. Other threads are not affected.
 class InternScope {
  public:
-  explicit InternScope(InternArena& arena);
+  explicit InternScope(InternArena& arena);  ///< Interns in `arena` until the scope ends.
   InternScope(const InternScope&) = delete;
   InternScope& operator=(const InternScope&) = delete;
   ~InternScope();
@@ -52,9 +52,10 @@ Symbol lasting_symbol(std::string_view text);
 
 /// The numbers of values that are interned now.
 struct InternCounts {
+  /// One number per kind.
   size_t symbols = 0, named_sizes = 0, types = 0, type_lists = 0, attrs = 0;
   friend bool operator==(const InternCounts&, const InternCounts&) = default;
 };
-InternCounts intern_counts();
+InternCounts intern_counts();  ///< Counts what is interned. Cost: O(1).
 
 }  // namespace byoc

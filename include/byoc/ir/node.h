@@ -15,64 +15,79 @@ struct OpDef;
 
 /// Names a value of one function; it has no meaning in another.
 struct ValueId {
-  uint32_t node = 0, output = 0;
+  uint32_t node = 0, output = 0;  ///< the node, and which of its results
   auto operator<=>(const ValueId&) const = default;
 };
 
 /// A slice of Function::operands.
 struct Operands {
-  uint32_t begin = 0, count = 0;
+  uint32_t begin = 0, count = 0;  ///< the first, and how many
 };
 
-struct Param {  // all of them come before other nodes
-  Symbol name;
+/// A parameter. All of them come before other nodes.
+struct Param {
+  Symbol name;  ///< the parameter's name
 };
+/// A constant.
 struct Constant {
-  const Buffer* data;  // owned by the module's constant pool
+  const Buffer* data;  ///< owned by the module's constant pool
 };
-struct Call {  // an op
-  const OpDef* op;
-  const Attrs* attrs;  // interned; never null
-  Operands args;
+/// The call of an op.
+struct Call {
+  const OpDef* op;     ///< in the registry; never null
+  const Attrs* attrs;  ///< interned; never null
+  Operands args;       ///< the operands
 };
-struct Invoke {  // a function of the module
-  Symbol function;
-  Operands args;
+/// The call of a function of the module.
+struct Invoke {
+  Symbol function;  ///< its name
+  Operands args;    ///< the operands
 };
-struct Extern {  // call_dps_packed(@symbol, args...)
-  Symbol symbol;
-  Operands args;
+/// A function outside of the module, printed as `call_dps_packed(@symbol, ...)`.
+struct Extern {
+  Symbol symbol;  ///< the name of an ExternalFunction or of a function of the host program
+  Operands args;  ///< the inputs
 };
+/// The kinds of nodes, which are closed.
 using Kind = std::variant<Param, Constant, Call, Invoke, Extern>;
 
+/// A node: operands are earlier nodes.
 struct Node {
-  Kind kind;
-  TypeIds types;
-  Symbol loc;  // the user's name for it, may be empty
+  Kind kind;      ///< the kind of node
+  TypeIds types;  ///< a type per result
+  Symbol loc;     ///< the user's name for it, may be empty
 };
 static_assert(sizeof(Node) <= 64, "a million nodes must be cheap");
 
+/// A function: nodes in topological order.
 struct Function {
-  std::vector<Node> nodes;
+  std::vector<Node> nodes;  ///< parameters first; operands come before their readers
+  /// Slices of all nodes; the values that the function returns.
   std::vector<ValueId> operands, results;
-  Attrs attrs;
+  Attrs attrs;  ///< such as `compiler` and `composite`
 
+  /// The operands of a slice.
   std::span<const ValueId> args(Operands slice) const {
     return {operands.data() + slice.begin, slice.count};
   }
-  std::span<const ValueId> args(const Node& node) const;  // empty for Param and Constant
-  size_t num_params() const;                              // O(params)
+  std::span<const ValueId> args(const Node& node) const;  ///< empty for Param and Constant
+  size_t num_params() const;                              ///< O(params)
+  /// The type of one value.
   TypeId type(ValueId value) const { return nodes[value.node].types[value.output]; }
-  std::vector<TypeId> result_types() const;
-  std::string attr(Symbol name) const { return attrs.s(name); }  // "" when absent
+  std::vector<TypeId> result_types() const;                      ///< in the order of `results`
+  std::string attr(Symbol name) const { return attrs.s(name); }  ///< "" when absent
 
   /// Append a node; args must be earlier nodes. Each returns the new node's number.
   uint32_t add_param(Symbol name, TypeId type, Symbol loc = {});
+  /// The bytes are in the module's pool.
   uint32_t add_constant(const Buffer* data, TypeId type, Symbol loc = {});
+  /// The types are those that infer_types returned.
   uint32_t add_call(const OpDef* op, const Attrs* attrs, std::span<const ValueId> args,
                     TypeIds types, Symbol loc = {});
+  /// The types are the results of that function.
   uint32_t add_invoke(Symbol function, std::span<const ValueId> args, TypeIds types,
                       Symbol loc = {});
+  /// The types are those of the external function's outputs.
   uint32_t add_extern(Symbol symbol, std::span<const ValueId> args, TypeIds types, Symbol loc = {});
   /// Appends a copy of `node` of another function (or this one) with these args.
   uint32_t add_copy(const Node& node, std::span<const ValueId> args);

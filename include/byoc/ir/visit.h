@@ -13,18 +13,21 @@ struct overloaded : Fs... {
   using Fs::operator()...;
 };
 template <class... Fs>
-overloaded(Fs...) -> overloaded<Fs...>;
+overloaded(Fs...) -> overloaded<Fs...>;  ///< Deduces the lambdas' types.
 
 /// Copies a function node by node. `map(old)` is the value that replaces the old one.
 class Rewriter {
  public:
+  /// Starts an empty function; `from` must outlive the Rewriter.
   explicit Rewriter(const Function& from);
-  Function& to() { return to_; }
-  const Function& from() const { return from_; }
+  Function& to() { return to_; }                  ///< the new function
+  const Function& from() const { return from_; }  ///< the old function
+  /// The new value of an old one; it must have been set.
   ValueId map(ValueId old) const { return map_[first_[old.node] + old.output]; }
+  /// Sets the new value of an old one.
   void set(ValueId old, ValueId now) { map_[first_[old.node] + old.output] = now; }
-  std::vector<ValueId> map(std::span<const ValueId> olds) const;
-  std::vector<ValueId> mapped_args(uint32_t old_node) const;
+  std::vector<ValueId> map(std::span<const ValueId> olds) const;  ///< the new values of old ones
+  std::vector<ValueId> mapped_args(uint32_t old_node) const;  ///< the new operands of an old node
   /// Copies old node `index` with mapped args and maps its outputs; returns the new node's number.
   uint32_t copy(uint32_t index);
   /// Maps every output of old node `index` to the outputs of new node `now`.
@@ -42,9 +45,11 @@ class Rewriter {
 /// Counts the reads of each value, by operands and results: CSR over (node, output).
 class UseCounts {
  public:
+  /// Counts the readers of each value. Cost: O(nodes + operands).
   explicit UseCounts(const Function& function);
+  /// The readers of one value, results of the function included.
   uint32_t operator()(ValueId value) const { return counts_[first_[value.node] + value.output]; }
-  uint32_t of_node(uint32_t node) const;  // sum over its outputs
+  uint32_t of_node(uint32_t node) const;  ///< sum over its outputs
 
  private:
   std::vector<uint32_t> first_, counts_;

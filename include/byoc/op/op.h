@@ -14,6 +14,7 @@ class Builder;
 class Tensor;
 }  // namespace te
 
+/// The way in which an op may be fused with its neighbours.
 enum class FusionKind : uint8_t {
   kElementwise,
   kBroadcast,
@@ -22,27 +23,31 @@ enum class FusionKind : uint8_t {
   kAnchor,
   kOpaque
 };
-std::string_view fusion_kind_name(FusionKind kind);
+std::string_view fusion_kind_name(FusionKind kind);  ///< "elementwise", "broadcast", ...
 
+/// An operand of an op.
 struct InputSpec {
-  std::string name, doc;  // "x", "f32, rank >= 1"
-  bool optional = false;  // only trailing inputs may be left out
-  bool variadic = false;  // only the last; one or more
+  std::string name, doc;  ///< "x", "f32, rank >= 1"
+  bool optional = false;  ///< only trailing inputs may be left out
+  bool variadic = false;  ///< only the last; one or more
 };
+/// A result of an op.
 struct OutputSpec {
-  std::string name, doc;
+  std::string name, doc;  ///< "y", "the type of x"
 };
 /// kRequired: must be given. kOptional: may be absent, no default value. Otherwise `fallback` holds
 /// the default, and its kind is the attribute's kind.
 struct AttrSpec {
+  /// The effect of a call that lacks the attribute.
   enum Need { kHasDefault, kRequired, kOptional };
-  std::string name;
-  AttrValue fallback;  // for the kind also when required/optional
-  std::string doc;
-  Need need = kHasDefault;
+  std::string name;         ///< "axis"
+  AttrValue fallback;       ///< for the kind also when required/optional
+  std::string doc;          ///< a sentence for the reference of ops
+  Need need = kHasDefault;  ///< the effect of its absence
 };
 
-using Types = std::span<const TypeId>;
+using Types = std::span<const TypeId>;  ///< Types of operands or results, in order.
+/// Returns the types of the results, or what is wrong with the operands.
 using InferFn = std::function<Result<std::vector<TensorType>>(Types inputs, const Attrs&)>;
 
 /// One op on compact row-major tensors of known types, prepared once and run any number of times
@@ -66,19 +71,20 @@ using FlopsFn = std::function<double(Types inputs, Types outputs, const Attrs&)>
 using ComputeFn = std::function<Result<std::vector<te::Tensor>>(
     te::Builder&, std::span<const te::Tensor> inputs, Types outputs, const Attrs&)>;
 
+/// The definition of an op: schema, types, reference kernel, tensor expression.
 struct OpDef {
-  std::string name, doc;
-  FusionKind kind = FusionKind::kOpaque;
-  std::vector<InputSpec> inputs;
-  std::vector<OutputSpec> outputs = {{"y", ""}};
-  std::vector<AttrSpec> attrs;  // attributes are stored with defaults filled in
-  InferFn infer;
-  ReferenceFn reference;
-  ComputeFn compute;   // absent: no tensor expression, the op is not for the default codegen
-  FlopsFn flops;       // absent: one per output element
-  ValueCheckFn check;  // absent: an operand may have any elements
-  int64_t version = 1;
-  bool is_annotation = false;  // compiler_begin / compiler_end
+  std::string name, doc;                          ///< "conv2d"; a sentence for the reference of ops
+  FusionKind kind = FusionKind::kOpaque;          ///< the way it may be fused
+  std::vector<InputSpec> inputs;                  ///< in order
+  std::vector<OutputSpec> outputs = {{"y", ""}};  ///< in order
+  std::vector<AttrSpec> attrs;                    ///< attributes are stored with defaults filled in
+  InferFn infer;                                  ///< required
+  ReferenceFn reference;                          ///< required but for annotations
+  ComputeFn compute;    ///< absent: no tensor expression, the op is not for the default codegen
+  FlopsFn flops;        ///< absent: one per output element
+  ValueCheckFn check;   ///< absent: an operand may have any elements
+  int64_t version = 1;  ///< crosses the ABI in the graph JSON; changes with the meaning of the op
+  bool is_annotation = false;  ///< compiler_begin / compiler_end
 };
 
 /// Fills defaults, checks names and kinds (an integer is accepted where a float is due).
@@ -86,6 +92,7 @@ struct OpDef {
 Result<Attrs> complete_attrs(const OpDef& op, Attrs given);
 /// Checks the number of inputs, then infers. Every result's byte size fits in 63 bits.
 Result<std::vector<TypeId>> infer_types(const OpDef& op, Types inputs, const Attrs& attrs);
+/// Returns the number of operations of a call, by `flops` of the op or one per output element.
 double flops(const OpDef& op, Types inputs, Types outputs, const Attrs& attrs);
 
 }  // namespace byoc

@@ -8,14 +8,15 @@
 
 namespace byoc {
 
+/// All ops, by name.
 class OpRegistry {
  public:
   /// Adds an op. Aborts on a second op of the same name: that is a bug in the table.
   void add(OpDef op);
-  const OpDef* find(std::string_view name) const;  // nullptr when absent
+  const OpDef* find(std::string_view name) const;  ///< nullptr when absent
   /// Errors: kNotFound, slug "unknown-op", with the nearest name.
   Result<const OpDef*> get(std::string_view name) const;
-  std::vector<const OpDef*> all() const;  // by name
+  std::vector<const OpDef*> all() const;  ///< by name
 
  private:
   std::map<std::string, std::unique_ptr<OpDef>, std::less<>> ops_;

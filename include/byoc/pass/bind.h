@@ -8,9 +8,10 @@ namespace byoc {
 /// Turns the entry parameters named in `values` into constants. Errors: unknown name, dtype or
 /// shape mismatch.
 struct BoundTensor {
-  TensorType type;
-  std::shared_ptr<const Buffer> data;
+  TensorType type;                     ///< dtype and shape
+  std::shared_ptr<const Buffer> data;  ///< the elements, compact
 };
+/// Replaces parameters of the entry function by constants. Errors: an unknown name, another type.
 Result<IRModule> bind_params(IRModule, const std::map<std::string, BoundTensor>& values,
                              const PassContext&);
 /// Parses "axes=[0,1]" or "k=3" for an input of the entry with its dtype: --bind without a file.

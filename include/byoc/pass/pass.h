@@ -18,61 +18,69 @@ namespace byoc {
 /// The remarks of plugins about the user's ops, gathered while passes run; for `explain` and
 /// reports. Passes write it and never read it.
 struct Report {
+  /// A remark for users about some ops.
   struct Remark {
+    /// The kinds of remarks.
     enum Kind {
       kRefused,    // judge refused it
-      kNoPattern,  // no pattern of the plugin fits the op; judge was not called
+      kNoPattern,  ///< no pattern of the plugin fits the op; judge was not called
       kCovered,    // judge accepts the op alone, but a composite of another plugin contains it
       kSlow,       // judge accepted it, but as slow
       kDeclined,   // compile declined an op that judge accepted; it went to `plugin`'s successor
       kNote        // anything else a user should hear
     };
-    Kind kind = kRefused;
-    std::string plugin;        // the source of the remark
-    std::string op;            // "conv2d", or a composite's name
-    std::vector<Symbol> locs;  // the user's ops it is about
-    std::string reason;        // a sentence without a final stop
+    Kind kind = kRefused;      ///< the kind of remark
+    std::string plugin;        ///< the source of the remark
+    std::string op;            ///< "conv2d", or a composite's name
+    std::vector<Symbol> locs;  ///< the user's ops it is about
+    std::string reason;        ///< a sentence without a final stop
   };
-  std::vector<Remark> remarks;
+  std::vector<Remark> remarks;  ///< in the order they were made
+  /// Calls of judge, and distinct candidates among them.
   uint64_t judge_calls = 0, judge_distinct = 0;
 };
 
 class JudgeCache;
 struct PassContext;
-using PassArgs = std::vector<std::string>;  // "annotate_target=onednn+json": two
+using PassArgs = std::vector<std::string>;  ///< "annotate_target=onednn+json": two
+/// A pass: a module in, a module out.
 using PassFn = std::function<Result<IRModule>(IRModule, const PassContext&, const PassArgs&)>;
 
+/// A pass with its arguments.
 struct Pass {
-  std::string name;
-  PassFn run;
-  PassArgs args;
+  std::string name;  ///< as in the table of passes
+  PassFn run;        ///< does the work
+  PassArgs args;     ///< the parts after "="
 };
 
 /// Called around every pass: for dumps, timing, verification, progress.
 struct Instrument {
-  std::function<void(const Pass&, const IRModule& before)> before;
+  std::function<void(const Pass&, const IRModule& before)> before;  ///< called before the pass
+  /// Called after the pass, with the time that it took.
   std::function<Status(const Pass&, const IRModule& before, const IRModule& after, uint64_t ns)>
       after;
 };
 
+/// The input of all passes; they write `report` alone.
 struct PassContext {
-  const OpRegistry* ops = &all_ops();
-  std::shared_ptr<const PluginSet> plugins;  // null: none
-  std::vector<std::string> compilers;        // chosen, in order of priority
-  std::vector<std::string> defaults;         // default codegens, in the order they are tried
-  int level = 2;                             // -O
-  bool strict = false;
-  uint32_t threads = 1;
-  uint32_t compile_flags = 0;  // byoc_compile_flags, for every Plugin::compile
-  std::string target_json = "{}";
-  const Cancellation* cancel = nullptr;        // null: compiling cannot be cancelled
-  std::map<std::string, std::string> options;  // by name; see pass_options()
-  std::set<std::string> disabled;              // BYOC_SKIP
-  std::vector<Instrument> instruments;
-  Report* report = nullptr;
+  const OpRegistry* ops = &all_ops();          ///< the ops that names refer to
+  std::shared_ptr<const PluginSet> plugins;    ///< null: none
+  std::vector<std::string> compilers;          ///< chosen, in order of priority
+  std::vector<std::string> defaults;           ///< default codegens, in the order they are tried
+  int level = 2;                               ///< -O
+  bool strict = false;                         ///< a function that its plugin declines is an error
+  uint32_t threads = 1;                        ///< workers of a run
+  uint32_t compile_flags = 0;                  ///< byoc_compile_flags, for every Plugin::compile
+  std::string target_json = "{}";              ///< the machine to compile for; {}: this one
+  const Cancellation* cancel = nullptr;        ///< null: compiling cannot be cancelled
+  std::map<std::string, std::string> options;  ///< by name; see pass_options()
+  std::set<std::string> disabled;              ///< BYOC_SKIP
+  std::vector<Instrument> instruments;         ///< called in order, around every pass
+  Report* report = nullptr;                    ///< null: remarks are dropped
   /// Verdicts shared by the passes of one compilation; null: each pass calls judge again.
   std::shared_ptr<JudgeCache> judge_cache;
 
+  /// Adds a remark when there is a report.
   void remark(Report::Remark remark) const {
     if (report) report->remarks.push_back(std::move(remark));
   }
@@ -83,9 +91,9 @@ struct PassContext {
 /// An option that passes read, with its meaning. `options` of a PassContext may name only those of
 /// this table.
 struct PassOption {
-  std::string_view name, fallback, doc;
+  std::string_view name, fallback, doc;  ///< the name, the value without it, a sentence for help
 };
-std::span<const PassOption> pass_options();
+std::span<const PassOption> pass_options();  ///< the table of all options
 
 /// Runs the passes in order. The Status of a failing pass is marked with the pass's name. Debug
 /// builds, and the option `verify`, verify the module after every pass; a pass that broke it is
@@ -97,10 +105,10 @@ Result<IRModule> run_passes(IRModule module, std::span<const Pass> passes,
 
 /// A row of the table of all passes, as `byoc opt --list` prints it.
 struct PassInfo {
-  std::string name, args, doc;  // args: "PLUGIN+...", "" when it takes none
-  PassFn run;
+  std::string name, args, doc;  ///< args: "PLUGIN+...", "" when it takes none
+  PassFn run;                   ///< does the work
 };
-const std::vector<PassInfo>& all_passes();
+const std::vector<PassInfo>& all_passes();  ///< the table of all passes
 /// Parses "a,b=x+y,c" into passes; commas and pluses inside brackets separate nothing. Errors:
 /// kNotFound, slug "unknown-pass", with the nearest name; slug "pass-args" when a pass without
 /// arguments gets some.
@@ -111,6 +119,7 @@ Status check_pass_names(const PassContext& context);
 /// Return the passes of docs/ARCHITECTURE.md ("The flow") up to and including partition_graph, and
 /// those from there up to and including plan_memory.
 std::vector<Pass> partition_pipeline(const PassContext& context);
+/// Returns the passes of code generation.
 std::vector<Pass> codegen_pipeline(const PassContext& context);
 
 }  // namespace byoc

@@ -14,10 +14,10 @@ class Pattern {
   /// the fault.
   static Result<Pattern> parse(std::string_view dag_json);
   struct Tree;
-  const Tree& tree() const { return *tree_; }
+  const Tree& tree() const { return *tree_; }  ///< the parsed form, for core/region
   /// The fewest and the most ops that a match can have.
   size_t min_ops() const;
-  size_t max_ops() const;
+  size_t max_ops() const;  ///< see min_ops
   /// Returns true for a pattern that is one op by its name alone: it fits every node of that op.
   bool is_bare_op() const;
   /// Returns the ops that can be the root.
@@ -27,10 +27,11 @@ class Pattern {
   std::shared_ptr<const Tree> tree_;
 };
 
+/// A match at one root.
 struct Match {
-  uint32_t root = 0;
-  std::vector<uint32_t> nodes;  // ops of the match, ascending
-  std::vector<ValueId> inputs;  // values from outside, in order of first use
+  uint32_t root = 0;            ///< the node whose value is matched
+  std::vector<uint32_t> nodes;  ///< ops of the match, ascending
+  std::vector<ValueId> inputs;  ///< values from outside, in order of first use
   /// capture name -> values: an op's node (output 0) in graph order, or an outside value.
   std::map<std::string, std::vector<ValueId>> captures;
 };
@@ -46,6 +47,7 @@ std::vector<Match> matches_at(const Pattern& pattern, const Function& function,
 /// no two overlapping, `replace` adds the nodes that replace the root's value and returns the new
 /// value; nullopt leaves the match alone. Matched nodes that have no reader left are dropped.
 using Replacement = std::function<Result<std::optional<ValueId>>(const Match&, Rewriter& rewriter)>;
+/// Rewrites all matches, from the first node to the last.
 Result<Function> rewrite(const Function& function, const Pattern& pattern,
                          const Replacement& replace);
 

@@ -10,8 +10,8 @@ Result<IRModule> infer_types(IRModule, const PassContext&);
 /// Replaces calls of plain functions by their bodies; functions with `compiler` or `composite`
 /// stay. Functions no longer reachable from the entry are removed.
 Result<IRModule> inline_functions(IRModule, const PassContext&);
-/// Replaces ops whose operands are all constants by constants (results up to 64 MiB), by
-/// reference kernels.
+/// Replaces ops whose operands are all constants by constants, by reference kernels. Results of one
+/// op have at most 64 MiB; the options fold_mib and fold_mops limit bytes and work of a module.
 Result<IRModule> fold_constants(IRModule, const PassContext&);
 /// Folds batch_norm, multiply and add by per-channel constants into the weights of the convolution,
 /// gemm or matmul before them; one add remains.

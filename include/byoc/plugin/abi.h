@@ -44,8 +44,8 @@ extern "C" {
 /// A link of the list of extensions of a struct. Owned by the writer of the struct. Minor 2 defines
 /// no extension.
 typedef struct byoc_ext {
-  uint32_t size;                ///< of the extension that this begins, in bytes
-  uint32_t id;                  ///< which extension; bit 31 is BYOC_EXT_MUST_UNDERSTAND
+  uint32_t size;                ///< the size of the extension that this begins, in bytes
+  uint32_t id;                  ///< the kind of extension; bit 31 is BYOC_EXT_MUST_UNDERSTAND
   const struct byoc_ext* next;  ///< the next link, or NULL
 } byoc_ext;
 /// Bit 31 of byoc_ext.id: a reader that does not support the extension refuses the struct.
@@ -53,20 +53,18 @@ typedef struct byoc_ext {
 
 /// The head of every struct with a version. The writer of the struct fills it.
 typedef struct byoc_hdr {
-  uint32_t size;        ///< of the whole struct in bytes, in the version of its writer
+  uint32_t size;        ///< the size of the whole struct in bytes, in the version of its writer
   uint32_t tag;         ///< the kind of struct, a byoc_tag; a wrong one means a wrong pointer
   const byoc_ext* ext;  ///< the extensions of the struct, usually NULL
 } byoc_hdr;
 
-/// UTF-8 text without a terminating null byte. Lives as long as what it is a field of, or as the
-/// call that it is an argument of.
+/// UTF-8 text without a terminating null byte. Lives as long as the struct or the call that has it.
 typedef struct byoc_str {
   const char* p;  ///< the first byte; NULL is allowed when n is 0
   uint64_t n;     ///< the length in bytes
 } byoc_str;
 
-/// Bytes. They live as long as what they are a field of, or as the call that they are an argument
-/// of.
+/// Bytes. They live as long as the struct or the call that has them.
 typedef struct byoc_bytes {
   const void* p;  ///< the first byte; NULL is allowed when n is 0
   uint64_t n;     ///< the length in bytes
@@ -107,20 +105,20 @@ enum byoc_code {
   BYOC_DEADLINE_EXCEEDED = 4,    ///< the work took too long
   BYOC_NOT_FOUND = 5,            ///< for instance, from `kernel`: the module has no such symbol
   BYOC_ALREADY_EXISTS = 6,       ///< a name is taken
-  BYOC_PERMISSION_DENIED = 7,    ///< from `load`: native code is not allowed (BYOC_NO_NATIVE)
+  BYOC_PERMISSION_DENIED = 7,    ///< `load`: native code is not allowed (BYOC_NO_NATIVE)
   BYOC_RESOURCE_EXHAUSTED = 8,   ///< memory is short
   BYOC_FAILED_PRECONDITION = 9,  ///< the state does not allow the call
   BYOC_ABORTED = 10,             ///< the work was given up
-  BYOC_OUT_OF_RANGE = 11,        ///< from `run`: an index outside of its tensor
+  BYOC_OUT_OF_RANGE = 11,        ///< `run`: an index outside of its tensor
   BYOC_UNIMPLEMENTED = 12,       ///< not supported, for instance a form of `show`
   BYOC_INTERNAL = 13,            ///< a defect of the plugin
   BYOC_UNAVAILABLE = 14,         ///< a device or service is missing
-  BYOC_DATA_LOSS = 15,           ///< from `load`: the blob is damaged
+  BYOC_DATA_LOSS = 15,           ///< `load`: the blob is damaged
   BYOC_UNAUTHENTICATED = 16,     ///< not used
-  /// From `compile`: the function given by the status's index goes to the next plugin of the list
-  /// that accepts it, and to the default codegen when there is none.
+  /// `compile`: the function given by the status's index goes to the next plugin of the list that
+  /// accepts it, and to the default codegen when there is none.
   BYOC_DECLINED = 17,
-  BYOC_STALE_ARTIFACT = 18,  ///< from `load`: the blob was made for something else, compile again
+  BYOC_STALE_ARTIFACT = 18,  ///< `load`: the blob was made for something else, compile again
   BYOC_BAD_GRAPH = 19        ///< the graph JSON cannot be read
 };
 
@@ -133,9 +131,9 @@ typedef struct byoc_host_ctx byoc_host_ctx;
 typedef struct byoc_cancel byoc_cancel;
 /// The host's handle of a constant. Borrowed for the call that it comes with.
 typedef struct byoc_const_ref byoc_const_ref;
-/// What `open` made: the plugin's state for one PluginSet. Owned by the plugin, freed by `close`.
+/// The plugin's state for one PluginSet, made by `open`. Owned by the plugin, freed by `close`.
 typedef struct byoc_instance byoc_instance;
-/// What `compile` or `load` made. Owned by the plugin, freed by `release`.
+/// Compiled functions, made by `compile` or `load`. Owned by the plugin, freed by `release`.
 typedef struct byoc_module byoc_module;
 /// One function of a module. Owned by the plugin; lives as long as its module.
 typedef struct byoc_kernel byoc_kernel;
@@ -162,7 +160,7 @@ typedef struct byoc_host {
   uint32_t abi_major;  ///< BYOC_ABI_MAJOR of the host
   uint32_t abi_minor;  ///< BYOC_ABI_MINOR of the host
   byoc_host_ctx* ctx;  ///< the first argument of the functions that have one of this type
-  byoc_str version;    ///< of byoc, such as "0.1.0"
+  byoc_str version;    ///< the version of byoc, such as "0.1.0"
   /// Makes a status; its owner is the plugin until it returns it. function: an index in
   /// byoc_compile.functions, node: an index in the graph's "nodes", -1 = none. `file` may be NULL;
   /// it and `line` are logged as debug. Never NULL: when memory is short it returns a preallocated
@@ -222,11 +220,11 @@ typedef struct byoc_const {
 
 /// The `pattern` of judge for a single op of a plugin that lists no pattern.
 #define BYOC_NO_PATTERN 0xffffffffu
-/// What a plugin can run: one op, or several that become one node. Owned by the instance; the host
+/// Ops that a plugin can run: one, or several that become one node. Owned by the instance; the host
 /// copies the texts before its next call.
 typedef struct byoc_pattern {
   byoc_hdr h;          ///< tag: BYOC_TAG_PATTERN
-  byoc_str name;       ///< of the pattern; a composite is called ID.NAME
+  byoc_str name;       ///< the pattern's name; a composite is called ID.NAME
   byoc_str dag_json;   ///< the pattern, in the grammar of docs/patterns.md
   int32_t priority;    ///< among the patterns of this plugin: higher goes first
   uint32_t flags;      ///< reserved
@@ -277,7 +275,7 @@ enum byoc_load_flags {
 /// The request of `compile` and `show`. Owned by the host and valid until the call returns.
 typedef struct byoc_compile {
   byoc_hdr h;                             ///< tag: BYOC_TAG_COMPILE
-  const byoc_function* const* functions;  ///< what to compile
+  const byoc_function* const* functions;  ///< the functions to compile
   uint64_t n_functions;                   ///< the number of `functions`
   byoc_str options_json;                  ///< the options, as `open` received them
   byoc_str target_json;                   ///< the machine to compile for; "{}": this one
@@ -289,7 +287,7 @@ typedef struct byoc_compile {
 /// The request of `load`. Owned by the host and valid until the call returns.
 typedef struct byoc_load {
   byoc_hdr h;             ///< tag: BYOC_TAG_LOAD
-  byoc_bytes blob;        ///< what `save` wrote; the host has checked its hash
+  byoc_bytes blob;        ///< the bytes that `save` wrote; the host has checked their hash
   byoc_str compat;        ///< the text that `save` set
   byoc_str options_json;  ///< the options at compile, as the artifact has them
   /// The constants of all functions of the module, each key once, in order of first use.
@@ -307,7 +305,7 @@ enum byoc_kernel_flags {
   BYOC_KERNEL_OWN_THREADS = 4,  ///< reserved
   BYOC_KERNEL_OUT_SHAPES = 8    ///< reserved, and refused
 };
-/// What a kernel does with a constant. The host frees its copy of constants that no kernel keeps.
+/// A kernel's use of a constant. The host frees its copy of constants that no kernel keeps.
 enum byoc_const_use {
   BYOC_CONST_UNUSED = 0,  ///< the kernel does not read it
   BYOC_CONST_COPIED = 1,  ///< it was read at compile or load and is not needed any more
@@ -357,7 +355,7 @@ typedef struct byoc_call {
   int64_t* const* out_shapes;  ///< reserved, with BYOC_KERNEL_OUT_SHAPES
 } byoc_call;
 
-/// Where a plugin writes bytes or text. Owned by the host and valid until the call returns.
+/// A place to write bytes or text to. Owned by the host and valid until the call returns.
 typedef struct byoc_sink {
   byoc_hdr h;  ///< tag: BYOC_TAG_SINK
   void* u;     ///< the first argument of `write`
@@ -369,7 +367,7 @@ typedef struct byoc_sink {
 enum byoc_module_flags {
   BYOC_MODULE_NATIVE = 1  ///< the blob is a native module, see byoc_native_table
 };
-/// What save reads and fills. Owned by the host and valid until the call returns.
+/// The request of save, and its results. Owned by the host and valid until the call returns.
 typedef struct byoc_save {
   byoc_hdr h;             ///< tag: BYOC_TAG_SAVE
   uint64_t flags;         ///< set by the plugin: byoc_module_flags
@@ -403,10 +401,10 @@ enum byoc_plugin_flags {
   BYOC_PLUGIN_ONE_ANCHOR = 4
 };
 
-/// What a plugin is: numbers and slots. In static storage of the plugin; the host copies it. Slots
-/// marked optional may be NULL. No function throws. The calls on one instance do not overlap, but
-/// for those of judge, run and release. Each function that returns a byoc_status* returns NULL for
-/// success; the host owns any other.
+/// The table of a plugin: numbers and slots. In static storage of the plugin; the host copies it.
+/// Slots marked optional may be NULL. No function throws. The calls on one instance do not overlap,
+/// but for those of judge, run and release. Each function that returns a byoc_status* returns NULL
+/// for success; the host owns any other.
 typedef struct byoc_plugin {
   byoc_hdr h;               ///< tag: BYOC_TAG_PLUGIN
   uint32_t abi_major;       ///< BYOC_ABI_MAJOR of the plugin's header; must be the host's
@@ -441,8 +439,8 @@ typedef struct byoc_plugin {
   /// Makes a module from the bytes of save. Called once per module when an executable is loaded, on
   /// the thread that loads it. kernel and info follow.
   byoc_status* (*load)(byoc_instance*, const byoc_load*, byoc_module** out);
-  /// Writes the bytes of a module for the artifact. Called once per compiled module, on the thread
-  /// of compile.
+  /// Writes the bytes of a module for the artifact. Called once per compiled module, on the same
+  /// thread as compile.
   byoc_status* (*save)(const byoc_module*, byoc_save* io);
   /// Returns the kernel of a function; it lives as long as the module. Called once per function
   /// after compile and after load, on the same thread.
@@ -484,7 +482,7 @@ typedef byoc_status* (*byoc_plugin_entry_fn)(const byoc_host*, const byoc_plugin
 __attribute__((visibility("default"))) byoc_status* byoc_plugin_entry_v1(
     const byoc_host*, const byoc_plugin** out) BYOC_NOEXCEPT;
 
-/// Which index was wrong, when the run of a native function returns BYOC_OUT_OF_RANGE. Owned by the
+/// The wrong index, when the run of a native function returns BYOC_OUT_OF_RANGE. Owned by the
 /// runtime, filled by run.
 typedef struct byoc_native_failure {
   byoc_hdr h;      ///< tag: BYOC_TAG_NATIVE_FAILURE

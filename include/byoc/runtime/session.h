@@ -15,9 +15,10 @@
 
 namespace byoc {
 
+/// Options for loading a program.
 struct SessionOptions {
-  uint32_t threads = 1;      // 0: all cores; fixed at load
-  bool allow_native = true;  // --no-native
+  uint32_t threads = 1;      ///< 0: all cores; fixed at load
+  bool allow_native = true;  ///< --no-native
   /// Outlives the Session. A cancelled load or run ends with kCancelled, slug "interrupted".
   const Cancellation* cancel = nullptr;
 };
@@ -26,9 +27,11 @@ struct SessionOptions {
 using HostExtern =
     std::function<Status(std::span<const DLTensor> inputs, std::span<DLTensor> outputs)>;
 
+/// The times of one step over all profiled runs.
 struct StepProfile {
+  /// The number of runs; the sum and the smallest of their times, in ns.
   uint64_t runs = 0, total_ns = 0, min_ns = UINT64_MAX;
-  uint64_t last_begin_ns = 0, last_ns = 0;  // of the last run; steady clock
+  uint64_t last_begin_ns = 0, last_ns = 0;  ///< the last run; steady clock
 };
 
 struct SessionState;  // both are of runtime/ alone
@@ -48,6 +51,7 @@ class Context {
   std::unique_ptr<ContextState> state_;
 };
 
+/// A program that is loaded; immutable. Contexts have what changes.
 class Session {
  public:
   /// Checks the executable, and that every plugin exists (else kNotFound, slug "missing-plugin",
@@ -61,11 +65,11 @@ class Session {
                                                const SessionOptions& options = {});
   ~Session();
 
-  const std::vector<NamedTensor>& inputs() const;
-  const std::vector<NamedTensor>& outputs() const;
-  const Program& program() const;
-  const Executable& executable() const;
-  uint32_t threads() const;
+  const std::vector<NamedTensor>& inputs() const;   ///< in the order of run
+  const std::vector<NamedTensor>& outputs() const;  ///< in the order of run
+  const Program& program() const;                   ///< the steps
+  const Executable& executable() const;             ///< as it was loaded
+  uint32_t threads() const;                         ///< workers of a run
   /// Returns the workspace of one Context, without the program's arena: that of the step
   /// with the largest.
   uint64_t workspace_bytes() const;
@@ -93,6 +97,7 @@ class Session {
   /// Profiles steps, added up over the runs of this Context while profiling was on.
   /// Not during a run.
   void set_profiling(Context& context, bool on) const;
+  /// Per step of the program.
   std::span<const StepProfile> profile(const Context& context) const;
   /// Returns the spans of all runs of this Context while profiling was on. Not during a run.
   const SpanLog& spans(const Context& context) const;

@@ -7,7 +7,7 @@
 
 namespace byoc {
 
-DLDataType to_dlpack(DType dtype);  // bool crosses as 8-bit unsigned
+DLDataType to_dlpack(DType dtype);  ///< bool crosses as 8-bit unsigned
 /// Errors: kInvalidArgument for a DLPack type that has no DType.
 Result<DType> from_dlpack(DLDataType type);
 
@@ -18,11 +18,11 @@ class Tensor {
   /// Makes a tensor of zeros. Errors: kOutOfRange (slug "tensor-size") when the size overflows,
   /// kResourceExhausted when allocation fails.
   static Result<Tensor> make(const TensorSpec& spec);
-  Result<Tensor> copy() const;
-  const TensorSpec& spec() const { return spec_; }
-  std::byte* data() { return data_.get(); }
-  const std::byte* data() const { return data_.get(); }
-  uint64_t size_bytes() const { return size_bytes_; }
+  Result<Tensor> copy() const;                           ///< a tensor with memory of its own
+  const TensorSpec& spec() const { return spec_; }       ///< dtype and dims
+  std::byte* data() { return data_.get(); }              ///< the elements, aligned to 64 bytes
+  const std::byte* data() const { return data_.get(); }  ///< the elements, aligned to 64 bytes
+  uint64_t size_bytes() const { return size_bytes_; }    ///< the size of the elements
   /// Valid until this tensor is moved or destroyed. Compact: strides is null.
   DLTensor view() const;
 
@@ -38,6 +38,7 @@ class Tensor {
 /// Reads NumPy .npy (format 1.0 to 3.0, C order, little endian; f4 f8 f2 i1..i8 u1..u8 b1). Errors
 /// name the file and the fault.
 Result<Tensor> read_npy(const std::string& path);
+/// Writes an .npy file; strides are followed. Errors: slug "file".
 Status write_npy(const DLTensor& tensor, DType dtype, const std::string& path);
 /// Fills with uniform values in [-1, 1) for floats, small ints in [0, 8), bools; a function of seed
 /// and index alone.

@@ -11,17 +11,18 @@ namespace byoc::te {
 /// One primitive with its arguments, in names: stages and loops as the schedule names them.
 /// A stage's loops are named as its axes; split gives "i0.o" and "i0.i", fuse "i0.i1".
 struct Step {
-  std::string primitive;
-  std::string stage;
-  std::vector<std::string> names;
-  std::vector<int64_t> numbers;
+  std::string primitive;           ///< "split", "reorder", ...
+  std::string stage;               ///< the stage it changes
+  std::vector<std::string> names;  ///< loops, in the order of the primitive's parameters
+  std::vector<int64_t> numbers;    ///< factors, in the order of the primitive's parameters
   friend bool operator==(const Step&, const Step&) = default;
 };
+/// The steps of a schedule, which can be run again.
 struct Trace {
-  std::vector<Step> steps;
+  std::vector<Step> steps;  ///< in order
   friend bool operator==(const Trace&, const Trace&) = default;
 };
-std::string print(const Trace& trace);  // "split(conv, i1, 8); vectorize(conv, i1.i)"
+std::string print(const Trace& trace);  ///< "split(conv, i1, 8); vectorize(conv, i1.i)"
 /// Errors: kInvalidArgument with the position in the text.
 Result<Trace> parse_trace(std::string_view text);
 
@@ -31,15 +32,15 @@ struct ScheduleState;
 /// the loop, and the reason; the schedule is then as before.
 class Schedule {
  public:
-  explicit Schedule(Dag dag);
+  explicit Schedule(Dag dag);  ///< Begins with the plain loops of every stage.
   ~Schedule();
-  Schedule(const Schedule&);
-  Schedule(Schedule&&) noexcept;
-  Schedule& operator=(const Schedule&);
-  Schedule& operator=(Schedule&&) noexcept;
+  Schedule(const Schedule&);                 ///< Copies loops and trace.
+  Schedule(Schedule&&) noexcept;             ///< Moves loops and trace.
+  Schedule& operator=(const Schedule&);      ///< Copies loops and trace.
+  Schedule& operator=(Schedule&&) noexcept;  ///< Moves loops and trace.
 
-  const Dag& dag() const;  // cache_read, cache_write and rfactor add stages
-  const Trace& trace() const;
+  const Dag& dag() const;      ///< cache_read, cache_write and rfactor add stages
+  const Trace& trace() const;  ///< all steps so far
   /// Returns the loops of a stage, outermost first; for reductions the reduce axes too.
   std::vector<std::string> loops(const std::string& stage) const;
 
@@ -61,6 +62,7 @@ class Schedule {
               int64_t a_factor, int64_t b_factor);
   /// Vectorizes the innermost loop, which has a constant extent and is not of the reduction.
   Status vectorize(const std::string& stage, const std::string& loop);
+  /// Writes the iterations of a loop out; its extent is constant.
   Status unroll(const std::string& stage, const std::string& loop);
   /// Runs iterations on all threads. Refused for a loop of the reduction, and inside or around
   /// another parallel loop.

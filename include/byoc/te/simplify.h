@@ -10,6 +10,7 @@ namespace byoc::te {
 
 /// All values from `lo` to `hi`. The default is the interval of an unknown value.
 struct Interval {
+  /// Both ends are included.
   int64_t lo = std::numeric_limits<int64_t>::min(), hi = std::numeric_limits<int64_t>::max();
   friend bool operator==(const Interval&, const Interval&) = default;
 };

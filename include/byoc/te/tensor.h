@@ -12,52 +12,55 @@ namespace byoc::te {
 
 /// One loop of a stage; runs from 0.
 struct Axis {
-  Var var;
-  Expr extent;
+  Var var;      ///< the index
+  Expr extent;  ///< the number of iterations
 };
 
 /// Combines two partial results of a reduction; associative and commutative except for rounding.
 /// Reductions of several results at once (argmax: value and index) have as many of each.
 struct Combiner {
-  std::vector<Var> lhs, rhs;  // the value so far, the next term
-  Exprs identity, result;
+  std::vector<Var> lhs, rhs;  ///< the value so far, the next term
+  Exprs identity, result;     ///< one per output: where it starts, and how both are joined
 };
-Combiner sum_of(DType dtype);
-Combiner product_of(DType dtype);
-Combiner min_of(DType dtype);  // identity: the greatest value, +infinity for floats
-Combiner max_of(DType dtype);
+Combiner sum_of(DType dtype);      ///< identity: 0
+Combiner product_of(DType dtype);  ///< identity: 1
+Combiner min_of(DType dtype);      ///< identity: the greatest value, +infinity for floats
+Combiner max_of(DType dtype);      ///< identity: the smallest value, -infinity for floats
 
 /// An input of the Dag.
 struct Placeholder {};
 /// outputs[k](axes) = values[k]; with `reduce` axes it is combined over all of them, in any order.
 struct Compute {
-  std::vector<Axis> axes, reduce;
-  Combiner combiner;  // for reductions
-  Exprs values;       // with reduce axes: one term
+  std::vector<Axis> axes, reduce;  ///< the loops of the outputs, and those that are combined over
+  Combiner combiner;               ///< for reductions
+  Exprs values;                    ///< with reduce axes: one term
 };
 /// A stage written as loops, for ops that have no Compute: sorting, running sums, recurrent nets.
 /// Writes every element of the outputs; reads `inputs`.
 struct Procedure {
-  std::vector<Tensor> inputs;
-  Stmt body;
+  std::vector<Tensor> inputs;  ///< the tensors that it reads
+  Stmt body;                   ///< the loops
 };
 
+/// One step of a computation.
 struct Stage {
-  std::string name;             // unique in the Dag
-  std::vector<Tensor> outputs;  // of one shape when the stage is a Compute
-  std::variant<Placeholder, Compute, Procedure> kind;
-  std::string op, compute;  // the op, and the choice of the selector; "" for placeholders
-  uint32_t call = 0;        // node of the function
+  std::string name;  ///< unique in the Dag
+  /// Outputs have one shape when the stage is a Compute.
+  std::vector<Tensor> outputs;
+  std::variant<Placeholder, Compute, Procedure> kind;  ///< the work of the stage
+  std::string op, compute;  ///< the op, and the choice of the selector; "" for placeholders
+  uint32_t call = 0;        ///< node of the function
 };
 
+/// Stages that compute outputs from inputs.
 struct Dag {
-  std::string name;
-  std::vector<Stage> stages;            // producers first; placeholders too
-  std::vector<Tensor> inputs, outputs;  // inputs: parameters, then constants
+  std::string name;                     ///< the name of the function
+  std::vector<Stage> stages;            ///< producers first; placeholders too
+  std::vector<Tensor> inputs, outputs;  ///< inputs: parameters, then constants
 };
 /// Returns the stage that makes `tensor`. Aborts when none does.
 size_t stage_of(const Dag& dag, const Tensor& tensor);
-std::string print(const Dag& dag);
+std::string print(const Dag& dag);  ///< Returns the stages as text, for tests and messages.
 
 /// A micro-kernel of a code generator, declared by what it computes: Schedule::tensorize puts it in
 /// the place of loops that compute the same.
@@ -68,14 +71,14 @@ std::string print(const Dag& dag);
 /// its args are the extents of the axes, then of the reduce axes, then per place and dimension the
 /// distance of neighbours in elements.
 struct TensorIntrin {
-  static constexpr int64_t kAnyStride = INT64_MIN;
-  std::string name;
-  Dag dag;
+  static constexpr int64_t kAnyStride = INT64_MIN;  ///< an entry of the distances: any
+  std::string name;                                 ///< the name of the kernel
+  Dag dag;                                          ///< the computation that it replaces
   /// Per place and dimension the only distance that the kernel supports; none given: any.
   std::vector<std::vector<int64_t>> strides;
 };
 
-using Indices = std::vector<Expr>;
+using Indices = std::vector<Expr>;  ///< The indices of one element.
 
 /// Makes a Dag, stage by stage. One thread.
 class Builder {
@@ -83,15 +86,19 @@ class Builder {
   /// Begins an op: the next stages belong to this op, compute and node.
   void begin_op(std::string op, std::string compute, uint32_t call);
 
+  /// Adds an input of that shape.
   Tensor placeholder(std::string name, DType dtype, Exprs shape);
-  Tensor placeholder(std::string name, const TensorType& type);  // static shape
+  Tensor placeholder(std::string name, const TensorType& type);  ///< static shape
 
+  /// Adds a stage of one output: value(indices) per element.
   Tensor compute(std::string name, Exprs shape, const std::function<Expr(const Indices&)>& value);
+  /// Adds a stage of several outputs of one shape.
   std::vector<Tensor> compute_all(std::string name, Exprs shape,
                                   const std::function<Exprs(const Indices&)>& values);
   /// `term(i, r)`: i over `shape`, r over `extents`.
   Tensor reduce(std::string name, Exprs shape, Exprs extents, Combiner combiner,
                 const std::function<Expr(const Indices&, const Indices&)>& term);
+  /// Adds a reduction to several outputs of one shape.
   std::vector<Tensor> reduce_all(std::string name, Exprs shape, Exprs extents, Combiner combiner,
                                  const std::function<Exprs(const Indices&, const Indices&)>& terms);
   /// `body(outputs)`: statements that write them.
@@ -99,6 +106,7 @@ class Builder {
                                 std::vector<Tensor> inputs,
                                 const std::function<Stmt(const std::vector<Tensor>&)>& body);
 
+  /// Returns the Dag; the Builder is empty afterwards.
   Dag finish(std::string name, std::vector<Tensor> inputs, std::vector<Tensor> outputs);
 
  private:

@@ -11,19 +11,22 @@
 
 namespace byoc {
 
+/// Options for printing a module.
 struct PrintOptions {
-  size_t elide = SIZE_MAX;  // inline at most this many elements
-  Symbol only_function;     // empty: the whole module
+  size_t elide = SIZE_MAX;  ///< inline at most this many elements
+  Symbol only_function;     ///< empty: the whole module
 };
+/// Returns the text form, which parses back to an equal module when nothing is elided.
 std::string print(const IRModule& module, const PrintOptions& options = {});
+/// Returns the text form of one function.
 std::string print(const Function& function, Symbol name, const PrintOptions& options = {});
 /// Returns the name of a node in messages: "%3 (conv2d "Conv_0")"; %3 is the name `print` gives it.
 std::string describe(const Function& function, uint32_t node);
 
-/// Finds the bytes of const<key>; null when the text has none.
+/// Finds the bytes of `const<key>`; null when the text has none.
 using ConstantSource = std::function<std::shared_ptr<const Buffer>(const ContentKey&)>;
-/// Parses a module. The entry is the function that `entry=` of the module names, else @main, else
-/// the only function. Errors: kInvalidArgument, slug "ir-syntax", "ir-constant" for a const<key>
+/// Parses a module. The entry is the function that `entry=` of the module names, else `@main`, else
+/// the only function. Errors: kInvalidArgument, slug "ir-syntax", "ir-constant" for a `const<key>`
 /// without bytes, or the errors of callees and of an op's inference, at "line:column".
 Result<IRModule> parse_module(std::string_view text, const OpRegistry& ops,
                               const ConstantSource& constants = nullptr);
@@ -31,6 +34,7 @@ Result<IRModule> parse_module(std::string_view text, const OpRegistry& ops,
 /// Writes x.ir and, when the module has large constants, x.ir.weights (and blobs of external
 /// modules). Both are written to temporary names and renamed.
 Status write_module(const IRModule& module, const std::string& path);
+/// Reads what write_module wrote. Errors: slug "file", or that of the fault in the text.
 Result<IRModule> read_module(const std::string& path, const OpRegistry& ops);
 
 /// Returns structural equality: entry, functions, nodes, operands, types, attributes, constants by
@@ -38,6 +42,7 @@ Result<IRModule> read_module(const std::string& path, const OpRegistry& ops);
 /// names the place.
 bool equal(const IRModule& a, const IRModule& b, std::string* why = nullptr,
            bool ignore_loc = false);
+/// Compares two functions in the same way.
 bool equal(const Function& a, const Function& b, std::string* why = nullptr,
            bool ignore_loc = false);
 

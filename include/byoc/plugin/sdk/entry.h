@@ -11,11 +11,12 @@
 
 namespace byoc::sdk {
 
+/// The last arguments of BYOC_PLUGIN: fields of byoc_plugin.
 struct PluginTraits {
-  uint32_t flags = 0;                   // byoc_plugin_flags
-  int64_t priority = 0;                 // among plugins; higher goes first
-  uint64_t max_ops = 0, max_bytes = 0;  // of one region; 0: 4096 ops, no byte limit
-  std::string_view vendor = "", build = "";
+  uint32_t flags = 0;                        ///< byoc_plugin_flags
+  int64_t priority = 0;                      ///< among plugins; higher goes first
+  uint64_t max_ops = 0, max_bytes = 0;       ///< limits of one region; 0: 4096 ops, no byte limit
+  std::string_view vendor = "", build = "";  ///< reserved
 };
 
 namespace detail {

@@ -16,6 +16,7 @@ namespace byoc::sdk {
 /// SDK fills in the function where it has one.
 class Error : public std::exception {
  public:
+  /// Makes an error. Indices: node in the graph, function in the request, -1: none.
   Error(uint32_t code, std::string message, int64_t node = -1, int64_t function = -1,
         const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE())
       : code(code),
@@ -24,13 +25,14 @@ class Error : public std::exception {
         file(file),
         line(line),
         message_(std::move(message)) {}
-  const char* what() const noexcept override { return message_.c_str(); }
+  const char* what() const noexcept override { return message_.c_str(); }  ///< the message
+  /// The fault, and the next step for the user.
   const std::string& message() const { return message_; }
 
-  uint32_t code;
-  int64_t node, function;
-  const char* file;
-  uint32_t line;
+  uint32_t code;           ///< a byoc_code
+  int64_t node, function;  ///< indices, -1: none
+  const char* file;        ///< the source that threw; for the log
+  uint32_t line;           ///< its line
 
  private:
   std::string message_;
@@ -40,12 +42,15 @@ class Error : public std::exception {
 /// default codegen.
 class Declined : public Error {
  public:
+  /// Declines with a reason that users read. Indices as for Error.
   explicit Declined(std::string why, int64_t node = -1, int64_t function = -1,
                     const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE())
       : Error(BYOC_DECLINED, std::move(why), node, function, file, line) {}
 };
 
+/// Borrows the text.
 constexpr byoc_str to_str(std::string_view text) { return {text.data(), text.size()}; }
+/// Borrows the text.
 constexpr std::string_view to_view(byoc_str text) { return {text.p ? text.p : "", text.n}; }
 
 namespace detail {

@@ -45,8 +45,11 @@ inline constexpr DTypeRow kDTypes[] = {
     {"bool", kDLUInt, 8}};
 }  // namespace detail
 
+/// Returns "f32" and the like.
 inline std::string_view dtype_name(DType d) { return detail::kDTypes[static_cast<int>(d)].name; }
+/// Returns the size of an element in bytes.
 inline size_t dtype_size(DType d) { return detail::kDTypes[static_cast<int>(d)].bits / 8; }
+/// Returns the type that DLPack has for it; bool crosses as 8-bit unsigned.
 inline DLDataType to_dlpack(DType d) {
   const detail::DTypeRow& row = detail::kDTypes[static_cast<int>(d)];
   return {row.code, row.bits, 1};
@@ -54,24 +57,28 @@ inline DLDataType to_dlpack(DType d) {
 
 /// A dim that is not a number yet; its place in `dims` is kSymbolic.
 struct SymbolicDim {
-  size_t axis;
-  std::string name;
-  int64_t min, max;
+  size_t axis;       ///< its place in Type::dims
+  std::string name;  ///< such as "N"
+  int64_t min, max;  ///< its bounds
 };
+/// The type of a value.
 struct Type {
-  static constexpr int64_t kSymbolic = -1;
-  DType dtype = DType::kF32;
-  std::vector<int64_t> dims;
-  std::vector<SymbolicDim> symbols;
-  size_t rank() const { return dims.size(); }
-  bool is_static() const { return symbols.empty(); }
-  int64_t elements() const {  // of a static type; the host has checked it
+  static constexpr int64_t kSymbolic = -1;            ///< in `dims`: not a number yet
+  DType dtype = DType::kF32;                          ///< element type
+  std::vector<int64_t> dims;                          ///< the extents
+  std::vector<SymbolicDim> symbols;                   ///< the dims that are kSymbolic
+  size_t rank() const { return dims.size(); }         ///< the number of dims
+  bool is_static() const { return symbols.empty(); }  ///< true when all dims are numbers
+  /// The number of elements of a static type; the host has checked that it fits.
+  int64_t elements() const {
     int64_t n = 1;
     for (int64_t dim : dims) n *= dim;
     return n;
   }
+  /// The size of a static type.
   int64_t bytes() const { return elements() * static_cast<int64_t>(dtype_size(dtype)); }
-  std::string text() const {  // "f32[1,3,N]"
+  /// "f32[1,3,N]"
+  std::string text() const {
     std::string out = std::string(dtype_name(dtype)) + "[";
     for (size_t k = 0, s = 0; k < dims.size(); ++k) {
       out += (k ? "," : "") + (dims[k] == kSymbolic ? symbols[s++].name : std::to_string(dims[k]));
@@ -80,26 +87,31 @@ struct Type {
   }
 };
 
-using Ints = std::vector<int64_t>;
-using Floats = std::vector<double>;
-using Strings = std::vector<std::string>;
-using Bools = std::vector<bool>;
-struct ConstantKey {  // an attribute that names a constant
-  std::string hex;
+using Ints = std::vector<int64_t>;         ///< a list of integers; an empty list of any type
+using Floats = std::vector<double>;        ///< a list of floats
+using Strings = std::vector<std::string>;  ///< a list of texts
+using Bools = std::vector<bool>;           ///< a list of bools
+/// An attribute that names a constant.
+struct ConstantKey {
+  std::string hex;  ///< the key, 32 digits
 };
 /// A list written [] is an empty Ints and reads as an empty list of any type.
 using Attr = std::variant<int64_t, double, bool, std::string, DType, Ints, Floats, Strings, Bools,
                           ConstantKey>;
 
+/// The attributes of a node, by name.
 class Attrs {
  public:
+  /// Adds the attribute or replaces its value.
   void set(std::string name, Attr value) { values_[std::move(name)] = std::move(value); }
+  /// True when it is present.
   bool has(std::string_view name) const { return values_.find(name) != values_.end(); }
-  const Attr* find(std::string_view name) const {  // nullptr when absent
+  /// The value; nullptr when absent.
+  const Attr* find(std::string_view name) const {
     auto found = values_.find(name);
     return found == values_.end() ? nullptr : &found->second;
   }
-  const auto& all() const { return values_; }
+  const auto& all() const { return values_; }  ///< a map from names to values
   /// Returns the first attribute that is none of `known`, or "". An attribute may change the
   /// meaning of an op: decline a node with one that the plugin does not handle.
   std::string_view unknown(std::initializer_list<std::string_view> known) const {
@@ -110,22 +122,31 @@ class Attrs {
   }
   /// Return an attribute's value. The forms without a fallback throw when the attribute is absent;
   /// all throw when it is of another kind.
+  /// throws when absent
   int64_t i(std::string_view n) const { return as<int64_t>(n, must_have(n)); }
+  /// The fallback when absent.
   int64_t i(std::string_view n, int64_t fallback) const { return value_or<int64_t>(n, fallback); }
-  double f(std::string_view n) const { return number(n, must_have(n)); }
+  double f(std::string_view n) const { return number(n, must_have(n)); }  ///< throws when absent
+  /// The fallback when absent.
   double f(std::string_view n, double fallback) const { return has(n) ? f(n) : fallback; }
+  /// The fallback when absent.
   bool b(std::string_view n, bool fallback) const { return value_or<bool>(n, fallback); }
+  /// The fallback when absent.
   std::string s(std::string_view n, std::string fallback = "") const {
     return value_or<std::string>(n, std::move(fallback));
   }
+  /// Throws when absent.
   DType dtype(std::string_view n) const { return as<DType>(n, must_have(n)); }
+  /// The fallback when absent.
   Ints ints(std::string_view n, Ints fallback = {}) const {
     return value_or<Ints>(n, std::move(fallback));
   }
+  /// The fallback when absent; integers become floats.
   Floats floats(std::string_view n, Floats fallback = {}) const {
     if (const Ints* whole = list_of_integers(n)) return {whole->begin(), whole->end()};
     return value_or<Floats>(n, std::move(fallback));
   }
+  /// The fallback when absent.
   Strings strings(std::string_view n, Strings fallback = {}) const {
     if (const Ints* none = list_of_integers(n); none && none->empty()) return {};
     return value_or<Strings>(n, std::move(fallback));
@@ -158,40 +179,46 @@ class Attrs {
   std::map<std::string, Attr, std::less<>> values_;
 };
 
+/// An operand of a node, or an output of the graph.
 struct Operand {
+  /// An input or constant of the graph, or a result of a node.
   enum Kind : uint8_t { kInput, kConstant, kNode };
-  Kind kind = kInput;
-  uint32_t index = 0, output = 0;  // output: of a node
+  Kind kind = kInput;              ///< the kind of operand
+  uint32_t index = 0, output = 0;  ///< output: of a node
   friend bool operator==(const Operand&, const Operand&) = default;
 };
 
+/// An input.
 struct Input {
-  std::string name;
-  uint32_t type = 0;
+  std::string name;   ///< as in the JSON
+  uint32_t type = 0;  ///< index in Graph::types
 };
+/// A constant.
 struct Constant {
-  std::string name;
-  uint32_t type = 0;
-  std::string key;            // 32 hex digits; equal keys, equal bytes
-  std::optional<Attr> value;  // Ints, Floats or Bools; up to 64 elements
+  std::string name;           ///< as in the JSON, "c0"
+  uint32_t type = 0;          ///< index in Graph::types
+  std::string key;            ///< 32 hex digits; equal keys, equal bytes
+  std::optional<Attr> value;  ///< Ints, Floats or Bools; up to 64 elements
 };
+/// An op, or the call of a composite.
 struct Node {
-  std::string op;                  // empty: it calls a composite
-  int64_t version = 1, call = -1;  // call: index in Graph::functions
-  std::vector<Operand> args;
-  std::vector<uint32_t> types;  // one per output
-  Attrs attrs;
-  std::string loc;  // the user's name for it
-  bool is_call() const { return call >= 0; }
+  std::string op;                             ///< empty: it calls a composite
+  int64_t version = 1, call = -1;             ///< call: index in Graph::functions
+  std::vector<Operand> args;                  ///< the operands, in order
+  std::vector<uint32_t> types;                ///< one per output
+  Attrs attrs;                                ///< those of the op, defaults filled in
+  std::string loc;                            ///< the user's name for it
+  bool is_call() const { return call >= 0; }  ///< true for the call of a composite
 };
 
 /// The nodes of the graph itself, or of a composite; a composite has no constants of its own.
 struct Body {
-  std::string name, pattern;  // of a composite
+  std::string name, pattern;  ///< the names of a composite and of its pattern
+  /// The captured operands, by the pattern's names.
   std::map<std::string, std::vector<Operand>, std::less<>> captures;
-  std::vector<Input> inputs;
-  std::vector<Node> nodes;
-  std::vector<Operand> outputs;
+  std::vector<Input> inputs;     ///< in order
+  std::vector<Node> nodes;       ///< operands come before their readers
+  std::vector<Operand> outputs;  ///< in order
   /// The first node captured under `name`, or nullptr.
   const Node* captured(std::string_view name) const {
     auto found = captures.find(name);
@@ -201,13 +228,15 @@ struct Body {
   }
 };
 
+/// A function as it crosses the ABI: its body, types, constants and composites.
 struct Graph : Body {
-  std::string_view json;  // the JSON of this graph: the host's, borrowed for the call
-  std::string symbol;
-  std::vector<Type> types;
-  std::vector<Constant> constants;
-  std::vector<Body> functions;  // composites, called by nodes
+  std::string_view json;            ///< the JSON of this graph: the host's, borrowed for the call
+  std::string symbol;               ///< the name of the function
+  std::vector<Type> types;          ///< the types of all values; equal types once
+  std::vector<Constant> constants;  ///< in order
+  std::vector<Body> functions;      ///< composites, called by nodes
 
+  /// The type of an operand in a body of this graph.
   const Type& type(const Body& body, const Operand& operand) const {
     switch (operand.kind) {
       case Operand::kInput:
@@ -218,9 +247,13 @@ struct Graph : Body {
         return types[body.nodes[operand.index].types[operand.output]];
     }
   }
+  /// The type of an operand of the graph itself.
   const Type& type(const Operand& operand) const { return type(*this, operand); }
+  /// The type of one result.
   const Type& type(const Node& node, size_t output = 0) const { return types[node.types[output]]; }
+  /// The type of input `k`.
   const Type& input_type(size_t k) const { return types[inputs[k].type]; }
+  /// The type of output `k`.
   const Type& output_type(size_t k) const { return type(outputs[k]); }
   /// Returns "f32[1,8] f32[8] -> f32[1,8]": inputs and outputs, as byoc_kernel_info.
   std::string signature() const { return signature_with({}); }
@@ -233,6 +266,7 @@ struct Graph : Body {
     for (const Operand& output : outputs) out += " " + type(output).text();
     return out;
   }
+  /// The body of the composite that a node calls; nullptr for an op.
   const Body* callee(const Node& node) const {
     return node.is_call() ? &functions[node.call] : nullptr;
   }

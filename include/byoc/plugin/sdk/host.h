@@ -14,8 +14,10 @@ namespace byoc::sdk {
 class Held {
  public:
   Held() = default;
-  explicit Held(byoc_held held) : held_(held) {}
+  explicit Held(byoc_held held) : held_(held) {}  ///< Owns the tensor.
+  /// Moves; the source is empty.
   Held(Held&& other) noexcept : held_(std::exchange(other.held_, {})) {}
+  /// Moves; the source has what this held.
   Held& operator=(Held&& other) noexcept {
     std::swap(held_, other.held_);
     return *this;
@@ -23,8 +25,10 @@ class Held {
   ~Held() {
     if (held_.release) held_.release(held_.ctx);
   }
+  /// True when a tensor is held.
   explicit operator bool() const { return held_.view != nullptr; }
-  const DLTensor& view() const { return *held_.view; }
+  const DLTensor& view() const { return *held_.view; }  ///< the tensor; there must be one
+  /// The first element, with byte_offset applied.
   template <class T>
   const T* data() const {
     return reinterpret_cast<const T*>(static_cast<const char*>(view().data) + view().byte_offset);
@@ -34,23 +38,30 @@ class Held {
   byoc_held held_{};
 };
 
+/// The services of the host. Cheap to copy; every call may be made from any thread.
 class Host {
  public:
+  /// The levels of log.
   enum Level : uint32_t { kError, kWarning, kInfo, kDebug, kTrace };
-  explicit Host(const byoc_host* table) : table_(table) {}
-  const byoc_host* table() const { return table_; }
+  explicit Host(const byoc_host* table) : table_(table) {}  ///< Wraps the table.
+  const byoc_host* table() const { return table_; }         ///< the table itself
 
+  /// Prints a line on stderr when BYOC_LOG allows the level.
   void log(Level level, std::string_view who, std::string_view message) const {
     table_->log(table_->ctx, level, to_str(who), to_str(message));
   }
-  uint64_t now_ns() const { return table_->now_ns(table_->ctx); }
+  uint64_t now_ns() const { return table_->now_ns(table_->ctx); }  ///< the steady clock
+  /// Workers of a parallel_for that starts here.
   uint32_t max_workers() const { return table_->max_workers(table_->ctx); }
 
+  /// Frees memory of alloc.
   struct Free {
-    void operator()(void* memory) const { table->free(table->ctx, memory); }
-    const byoc_host* table = nullptr;
+    void operator()(void* memory) const { table->free(table->ctx, memory); }  ///< the deleter
+    const byoc_host* table = nullptr;                                         ///< the host's table
   };
+  /// Memory of the host, freed when it goes out of scope.
   using Memory = std::unique_ptr<void, Free>;
+  /// Allocates `bytes` bytes; `align` is a power of two. Throws when memory is short.
   Memory alloc(uint64_t bytes, uint64_t align = 64) const {
     void* memory = table_->alloc(table_->ctx, bytes, align);
     if (!memory) throw std::bad_alloc();
@@ -100,13 +111,16 @@ class Host {
   const byoc_host* table_;
 };
 
+/// The host of this plugin; valid once its entry was called.
 inline Host host() { return Host(detail::host_table()); }
 
 /// Cancels long work and reports its progress. Thread-safe; valid during the call it came with.
 class Cancel {
  public:
   Cancel() = default;  // work that cannot be cancelled
+  /// Wraps what a request or a call has; may be null.
   explicit Cancel(const byoc_cancel* raw) : raw_(raw) {}
+  /// True once the user has interrupted the work.
   bool is_requested() const { return raw_ && detail::host_table()->cancelled(raw_) != 0; }
   /// Throws BYOC_CANCELLED when the user has interrupted the work.
   void check() const {

@@ -16,13 +16,16 @@ namespace byoc::sdk {
 /// --plugin-option ID.name=value. An option that Plugin::open did not read is refused by name.
 class Options {
  public:
+  /// Takes the values by name.
   explicit Options(std::map<std::string, std::string, std::less<>> values)
       : values_(std::move(values)) {}
+  /// Returns the value, or the fallback when it is not given.
   std::string get(std::string_view name, std::string fallback = "") const {
     known_.emplace_back(name);
     auto found = values_.find(name);
     return found == values_.end() ? std::move(fallback) : found->second;
   }
+  /// Returns the value of an option that is 0 or 1. Throws for another text.
   bool get_bool(std::string_view name, bool fallback) const {
     std::string value = get(name, fallback ? "1" : "0");
     if (value == "1" || value == "true") return true;
@@ -30,6 +33,7 @@ class Options {
     throw Error(BYOC_INVALID_ARGUMENT,
                 "option \"" + std::string(name) + "\" must be 0 or 1, not \"" + value + "\"");
   }
+  /// Throws when an option was given that get has not read.
   void check_all_known() const {
     for (const auto& [name, value] : values_) {
       if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
@@ -45,20 +49,22 @@ class Options {
   mutable std::vector<std::string> known_;
 };
 
+/// An estimate; reserved: nothing is decided by it.
 struct Cost {
-  uint64_t est_ns = 0, workspace = 0, packed_bytes = 0;
+  uint64_t est_ns = 0, workspace = 0, packed_bytes = 0;  ///< ns, bytes, bytes
 };
 /// The result of judge. Its reason reaches the user in reports and in `byoc explain`.
 struct Verdict {
-  static Verdict yes() { return {1, {}, {}}; }
-  static Verdict yes(Cost cost) { return {1, cost, {}}; }
+  static Verdict yes() { return {1, {}, {}}; }             ///< accepts
+  static Verdict yes(Cost cost) { return {1, cost, {}}; }  ///< accepts, with an estimate
   /// how: the code that will run it, "jit:avx2".
   static Verdict yes(std::string how, Cost cost = {}) { return {1, cost, std::move(how)}; }
+  /// Accepts, with a remark.
   static Verdict slow(std::string reason, Cost cost = {}) { return {2, cost, std::move(reason)}; }
-  static Verdict no(std::string reason) { return {0, {}, std::move(reason)}; }
-  uint32_t accept = 0;  // as byoc_verdict
-  Cost cost;
-  std::string reason;
+  static Verdict no(std::string reason) { return {0, {}, std::move(reason)}; }  ///< refuses
+  uint32_t accept = 0;                                                          ///< as byoc_verdict
+  Cost cost;                                                                    ///< reserved
+  std::string reason;  ///< the reason; with yes, the implementation
 };
 
 /// The constants of one function, in the order of Graph::constants. Types are the graph's.
@@ -74,7 +80,7 @@ class Constants {
                   "constant \"" + graph.constants[k].name + "\" is not " + type.text());
     }
   }
-  size_t size() const { return raw_.size(); }
+  size_t size() const { return raw_.size(); }  ///< the number of constants
   /// Returns the elements, to be read or copied now: valid until compile returns.
   template <class T = void>
   const T* data(size_t k) {
@@ -98,8 +104,8 @@ class Constants {
     key.append(reinterpret_cast<const char*>(raw_[k]->key), sizeof raw_[k]->key);
     return host().packed(key, bytes, align, std::forward<Fill>(fill));
   }
-  const byoc_const& raw(size_t k) const { return *raw_[k]; }
-  const std::vector<uint8_t>& use() const { return use_; }  // byoc_const_use so far
+  const byoc_const& raw(size_t k) const { return *raw_[k]; }  ///< as the host passed it
+  const std::vector<uint8_t>& use() const { return use_; }    ///< byoc_const_use so far
 
  private:
   static uint64_t bytes_of(const DLTensor& view) {
@@ -113,23 +119,25 @@ class Constants {
 
 /// One function to compile, or to rebuild from an artifact.
 struct Function {
-  uint64_t index = 0;  // in the request
-  std::string_view graph_json;
-  Graph graph;
-  Constants constants;
-  uint32_t threads = 1, flags = 0;  // workers a run may use | byoc_compile_flags
-  std::string_view target_json;     // empty when rebuilt
-  bool from_artifact = false;
-  Cancel cancel = {};  // to be polled in long work
+  uint64_t index = 0;               ///< in the request
+  std::string_view graph_json;      ///< valid until compile returns
+  Graph graph;                      ///< the graph to compile
+  Constants constants;              ///< in the order of the graph
+  uint32_t threads = 1, flags = 0;  ///< workers a run may use | byoc_compile_flags
+  std::string_view target_json;     ///< empty when rebuilt
+  bool from_artifact = false;       ///< true when `load` rebuilds the kernel
+  Cancel cancel = {};               ///< to be polled in long work
 };
 
 /// The arguments of one run; everything is borrowed for the call.
 class Call {
  public:
+  /// Wraps a call of a kernel with `n_in` inputs.
   Call(const byoc_call& raw, uint32_t n_in) : raw_(raw), n_in_(n_in) {}
-  uint32_t n_in() const { return n_in_; }
-  uint32_t n_out() const { return raw_.n_args - n_in_; }
-  const DLTensor& in(size_t k) const { return *raw_.args[k]; }
+  uint32_t n_in() const { return n_in_; }                       ///< the number of inputs
+  uint32_t n_out() const { return raw_.n_args - n_in_; }        ///< the number of outputs
+  const DLTensor& in(size_t k) const { return *raw_.args[k]; }  ///< the view of an input
+  /// The view of an output.
   const DLTensor& out(size_t k) const { return *raw_.args[n_in_ + k]; }
   /// Returns the elements, one after another in row-major order; throws when they lie otherwise. A
   /// kernel that accepts strides reads them in in(k) and out(k).
@@ -137,11 +145,13 @@ class Call {
   const T* in_data(size_t k) const {
     return static_cast<const T*>(data(in(k), "input", k));
   }
+  /// Returns the elements to write; throws when they are not compact.
   template <class T>
   T* out_data(size_t k) const {
     return static_cast<T*>(data(out(k), "output", k));
   }
-  void* workspace() const { return raw_.workspace; }
+  void* workspace() const { return raw_.workspace; }  ///< as info requested
+  /// True once the user has interrupted the run.
   bool cancelled() const { return Cancel(raw_.cancel).is_requested(); }
   /// Returns true when this run is profiled. When it is false, read no clock and report no spans.
   bool wants_spans() const { return (raw_.flags & BYOC_CALL_SPANS) != 0; }
@@ -155,7 +165,7 @@ class Call {
     host->span(host->ctx, raw_.call_id, node, name, begin_ns, end_ns, details.data(),
                details.size());
   }
-  const byoc_call& raw() const { return raw_; }
+  const byoc_call& raw() const { return raw_; }  ///< as the host passed it
 
  private:
   static void* data(const DLTensor& t, const char* what, size_t k) {
@@ -171,22 +181,24 @@ class Call {
   uint32_t n_in_;
 };
 
+/// The facts about a kernel (byoc_kernel_info).
 struct KernelInfo {
-  uint64_t workspace_bytes = 0, workspace_align = 64;
-  uint64_t flags = 0;                                  // byoc_kernel_flags
-  std::vector<std::pair<uint32_t, uint32_t>> inplace;  // (input, output) that may be one memory
-  uint64_t resident_bytes = 0;                         // memory of its own, packed weights and all
-  std::string implementation;                          // "jit:avx2", for reports
-  // Filled in by the SDK for kernels that Plugin::compile made:
+  uint64_t workspace_bytes = 0, workspace_align = 64;  ///< scratch memory of a run
+  uint64_t flags = 0;                                  ///< byoc_kernel_flags
+  std::vector<std::pair<uint32_t, uint32_t>> inplace;  ///< (input, output) that may be one memory
+  uint64_t resident_bytes = 0;  ///< memory of its own, packed weights and all
+  std::string implementation;   ///< "jit:avx2", for reports
+  /// Filled in by the SDK for kernels that Plugin::compile made:
   uint32_t n_in = 0, n_out = 0;
-  std::string signature;           // Graph::signature
-  std::vector<uint8_t> const_use;  // byoc_const_use per constant
+  std::string signature;           ///< Graph::signature
+  std::vector<uint8_t> const_use;  ///< byoc_const_use per constant
 };
 
+/// A compiled function; run may be called by several threads at once.
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  virtual KernelInfo info() const { return {}; }  // called once
+  virtual KernelInfo info() const { return {}; }  ///< called once
   /// Re-entrant unless info has SERIAL; allocates nothing unless info has MAY_ALLOC.
   virtual void run(const Call& call) const = 0;
 };
@@ -194,11 +206,12 @@ class Kernel {
 /// Receives the bytes from save that load will be given.
 class Saver {
  public:
-  explicit Saver(byoc_save& raw) : raw_(raw) {}
+  explicit Saver(byoc_save& raw) : raw_(raw) {}  ///< Wraps the request.
+  /// Appends to the blob.
   void write(std::string_view bytes) {
     detail::check(raw_.blob->write(raw_.blob->u, bytes.data(), bytes.size()));
   }
-  void set_flags(uint64_t flags) { raw_.flags = flags; }  // byoc_module_flags
+  void set_flags(uint64_t flags) { raw_.flags = flags; }  ///< byoc_module_flags
   /// Saves a constant in the layout that native code reads; function: index in the request.
   void packed(uint64_t function, byoc_bytes data, uint64_t align) {
     detail::check(raw_.packed(raw_.u, function, data, align));
@@ -211,33 +224,37 @@ class Saver {
 /// The result of compile_module and load_module. Most plugins use Plugin::compile and never see it.
 class Module {
  public:
+  /// A kernel and its facts.
   struct Entry {
-    const Kernel* kernel = nullptr;  // owned by the module
-    KernelInfo info;
+    const Kernel* kernel = nullptr;  ///< owned by the module
+    KernelInfo info;                 ///< the facts
   };
   virtual ~Module() = default;
-  virtual Entry find(std::string_view symbol) = 0;  // no kernel: unknown symbol
-  virtual void save(Saver& saver) const = 0;
-  virtual std::string compat() const = 0;  // the text that Plugin::compat will get
+  virtual Entry find(std::string_view symbol) = 0;  ///< no kernel: unknown symbol
+  virtual void save(Saver& saver) const = 0;  ///< Writes the bytes that load_module will read.
+  virtual std::string compat() const = 0;     ///< the text that Plugin::compat will get
 };
 
+/// The request of compile_module.
 struct CompileRequest {
-  std::vector<Function> functions;
-  std::string_view options_json;
-  const byoc_compile& raw;
-  Cancel cancel() const { return Cancel(raw.cancel); }
+  std::vector<Function> functions;                      ///< the functions to compile
+  std::string_view options_json;                        ///< the options, as `open` received them
+  const byoc_compile& raw;                              ///< as the host passed it
+  Cancel cancel() const { return Cancel(raw.cancel); }  ///< to be polled in long work
 };
 
 /// A row of Plugin::layouts, as byoc_layout.
 struct WantedLayout {
-  std::string op;  // "conv2d" or "matmul"
-  uint64_t block = 0;
+  std::string op;      ///< "conv2d" or "matmul"
+  uint64_t block = 0;  ///< elements; a power of two up to 64
 };
 
+/// A plugin: derive from it, and name the class in BYOC_PLUGIN.
 class Plugin {
  public:
   virtual ~Plugin() = default;
-  virtual void open(const Options&) {}
+  virtual void open(const Options&) {}  ///< Reads options; throw to be refused with a reason.
+  /// Lists what the plugin can run. Called once.
   virtual std::vector<Pattern> patterns() const = 0;
   /// Judges a graph of one node: an op, or the call of a composite (whose Body::pattern names the
   /// pattern). Called by any number of threads at a time, once per distinct candidate.
@@ -252,8 +269,9 @@ class Plugin {
   /// artifact that was saved under another text is loaded too, with the advice to compile again.
   virtual std::string made_with() const { return {}; }
 
-  // For plugins whose artifact holds more than graphs, all three; none returns nothing then.
+  /// For plugins whose artifact holds more than graphs, all three; none returns nothing then.
   virtual std::unique_ptr<Module> compile_module(CompileRequest&) { return nullptr; }
+  /// Makes a module from the bytes of Module::save; nullptr: the default.
   virtual std::unique_ptr<Module> load_module(const byoc_load&) { return nullptr; }
   /// Compares with Module::compat: 0 unknown, 1 no, 2 works but recompiling is better, 3 best.
   virtual std::optional<uint32_t> compat(std::string_view) const { return std::nullopt; }
