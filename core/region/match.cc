@@ -93,8 +93,8 @@ class Borrowed<R(Args...)> {
 };
 
 // Continuations instead of return values: each way to match calls `next` with what is captured so
-// far; false means "try another way". The depth is bounded by the pattern's size and its repeat
-// limits.
+// far; false means "try another way". The depth is bounded by the pattern's size and its
+// repeat limits.
 class Matcher {
  public:
   using Next = const Borrowed<bool()>&;

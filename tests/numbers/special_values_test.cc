@@ -193,17 +193,29 @@ Values pooled(const Pool& p, const Values& x) {
   return out;
 }
 
+std::string pool_text(const Pool& p, std::string_view parameter, std::string_view operand) {
+  return cat("fn main(%x: f32[", parameter, "]) { ", operand, " %1 = max_pool(%0) {kernel_shape=[",
+             p.kernel, ",", p.kernel, "], strides=[", p.stride, ",", p.stride, "], pads=[", p.pad,
+             ",", p.pad, ",", p.pad, ",", p.pad, "], dilations=[", p.dilation, ",", p.dilation,
+             "]} return %1 }");
+}
+
+// In row-major order, and as a view of an image whose channels come last.
 TEST_F(SpecialValues, WinInMaxPool) {
-  for (const Pool& p : {Pool{3, 9, 7, 3, 1, 1, 1}, Pool{3, 9, 8, 2, 2, 0, 2},
-                        Pool{16, 9, 7, 3, 2, 1, 1}, Pool{5, 4, 4, 2, 1, 0, 1}}) {
-    Values x = with_few_specials(static_cast<size_t>(p.channels * p.h * p.w));
-    std::fill_n(x.begin(), p.h * p.w / 2, -kInf);  // windows of nothing else
-    expect_by_each(
-        cat("fn main(%x: f32[1,", p.channels, ",", p.h, ",", p.w,
-            "]) { %0 = max_pool(%x) {kernel_shape=[", p.kernel, ",", p.kernel, "], strides=[",
-            p.stride, ",", p.stride, "], pads=[", p.pad, ",", p.pad, ",", p.pad, ",", p.pad,
-            "], dilations=[", p.dilation, ",", p.dilation, "]} return %0 }"),
-        {{{1, p.channels, p.h, p.w}, x}}, pooled(p, x));
+  for (const Pool& p :
+       {Pool{3, 9, 7, 3, 1, 1, 1}, Pool{3, 9, 8, 2, 2, 0, 2}, Pool{16, 9, 7, 3, 2, 1, 1},
+        Pool{5, 4, 4, 2, 1, 0, 1}, Pool{27, 5, 6, 3, 2, 1, 1}, Pool{1, 5, 6, 3, 2, 1, 1}}) {
+    const auto channels = static_cast<size_t>(p.channels), cells = static_cast<size_t>(p.h * p.w);
+    Values x = with_few_specials(channels * cells);
+    std::fill_n(x.begin(), cells / 2, -kInf);  // windows of nothing else
+    Values last(x.size());
+    for (size_t c = 0; c < channels; ++c)
+      for (size_t cell = 0; cell < cells; ++cell) last[cell * channels + c] = x[c * cells + cell];
+    expect_by_each(pool_text(p, cat("1,", p.channels, ",", p.h, ",", p.w), "%0 = identity(%x)"),
+                   {{{1, p.channels, p.h, p.w}, x}}, pooled(p, x));
+    expect_by_each(pool_text(p, cat("1,", p.h, ",", p.w, ",", p.channels),
+                             "%0 = transpose(%x) {perm=[0,3,1,2]}"),
+                   {{{1, p.h, p.w, p.channels}, last}}, pooled(p, x));
   }
 }
 
@@ -230,7 +242,7 @@ TEST_F(SpecialValues, WinInGlobalMaxPoolAndInPoolsOfLinesAndVolumes) {
       {{{1, 1, 3, 2, 2}, volume}}, {kNaN, 8, -1});
 }
 
-// Of a row with NaN or +infinity, or with -infinity alone, the definition gives NaN.
+// The definition gives NaN for a row with NaN or +infinity, or with -infinity alone.
 TEST_F(SpecialValues, MakeRowsOfSoftmaxNaN) {
   const Values x = {0, 1, kNaN, -kInf, -kInf, -kInf, -kInf, 0, -kInf, kInf, 1, 2, 1, 1, 1};
   const float third = 1.0f / 3;
@@ -319,7 +331,7 @@ TEST_P(PostOps, KeepNanWithExactSums) {
   expect_same(run(*executable, operands()), wanted());
 }
 
-// What the table says, cell by cell: numbers are right, and a NaN may have become one.
+// Each cell is as the table has it: numbers are right, and a NaN may have become one.
 TEST_P(PostOps, LoseNothingButNan) {
   Executable executable = built_by(plugins_, parse(text()), {"onednn", "json"}, 2);
   EXPECT_EQ(ops_of(executable, "json"), 0u);

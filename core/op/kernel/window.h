@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Windows that slide over the spatial extents of [n, c, spatial...]: convolutions and pooling share
-// them.
+// Windows that slide over the spatial extents of [n, c, spatial...]: convolutions and pooling
+// share them.
 #include <span>
 #include <string_view>
 

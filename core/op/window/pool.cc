@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pooling over the spatial dims of [n, c, spatial...], one to three of them: windows, and whole
-// planes.
+// Pooling over the spatial dims of [n, c, spatial...], one to three of them: windows, and
+// whole planes.
 #include <cmath>
 #include <limits>
 

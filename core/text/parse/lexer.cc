@@ -65,8 +65,8 @@ void Lexer::skip_blank() {
   }
 }
 
-// Reads a string, with both quotes; the token is kBad when the string does not end or has a bad
-// escape.
+// Reads a string, with both quotes; the token is kBad when the string does not end or has a
+// bad escape.
 void Lexer::lex_quoted() {
   for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
     if (text_[at_] == '\n') break;

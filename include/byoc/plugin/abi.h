@@ -163,8 +163,8 @@ typedef struct byoc_host {
   byoc_str version;    ///< the version of byoc, such as "0.1.0"
   /// Makes a status; its owner is the plugin until it returns it. function: an index in
   /// byoc_compile.functions, node: an index in the graph's "nodes", -1 = none. `file` may be NULL;
-  /// it and `line` are logged as debug. Never NULL: when memory is short it returns a preallocated
-  /// status.
+  /// it and `line` are logged as debug. Never NULL: when memory is short it returns a
+  /// preallocated status.
   byoc_status* (*status_new)(byoc_host_ctx*, uint32_t code, int64_t function, int64_t node,
                              const char* file, uint32_t line, byoc_str msg);
   /// Frees a status that the plugin does not return. NULL is allowed.
@@ -445,8 +445,8 @@ typedef struct byoc_plugin {
   /// Returns the kernel of a function; it lives as long as the module. Called once per function
   /// after compile and after load, on the same thread.
   byoc_status* (*kernel)(byoc_module*, byoc_str symbol, byoc_kernel** out);
-  /// Describes a kernel. Called once per kernel, after `kernel` and before any run, on the same
-  /// thread.
+  /// Describes a kernel. Called once per kernel, after `kernel` and before any run, on the
+  /// same thread.
   byoc_status* (*info)(const byoc_kernel*, byoc_kernel_info* io);
   /// Computes the outputs. Called per step of a run, from any thread and any number of them at
   /// once; one run at a time when info has BYOC_KERNEL_SERIAL. Keeps nothing of the call.

@@ -3,8 +3,8 @@
 #define BYOC_PLUGIN_MANIFEST_H
 /* BYOC_MANIFEST("id", "1.0.0"): the plugin's manifest as an ELF note, once per plugin, in C or C++.
  * The host reads it from the file before it loads anything, so that a plugin for another ABI or
- * processor never runs. id and version are string literals; the id is [a-z][a-z0-9_-]*, at most 64
- * long. */
+ * processor never runs. id and version are string literals; the id is [a-z][a-z0-9_-]*, at most
+ * 64 characters long. */
 #include <stdint.h>
 
 #include "byoc/plugin/abi.h"

@@ -88,7 +88,7 @@ def is_current(network, small, folder):
 
 
 def report(network, small, folder):
-    """Exports unless it is there; says what was done. Returns whether all is well."""
+    """Exports unless it is there, and prints what was done. Returns true without faults."""
     if is_current(network, small, folder):
         print(f"{network.name:16} up to date", flush=True)
         return True

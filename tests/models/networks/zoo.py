@@ -45,11 +45,11 @@ class Network(NamedTuple):
     outputs: Tuple[str, ...] = ("logits",)
     dynamic_axes: Dict[str, Dict[int, str]] = {}  # dimensions that have a name instead of an extent
     recipe: Callable = calibrate.convolutions
-    # What norms add before a ReLU, see seeding.py. Small variants get more: their last maps have four cells,
+    # The shift that norms add before a ReLU, see seeding.py. Small variants get more: their last maps have four cells,
     # and at 1 a filter in six is cut off in all of them.
     shift: float = 1.0
     small_shift: float = 2.0
-    # How much the means of the full network's outputs differ, in deviations of one output. It makes the largest
+    # The difference of the full network's mean outputs, in deviations of one output. It makes the largest
     # output larger, and what rounding does a smaller share of it.
     head_spread: float = 0.0
 

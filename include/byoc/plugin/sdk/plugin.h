@@ -259,8 +259,8 @@ class Plugin {
   /// Judges a graph of one node: an op, or the call of a composite (whose Body::pattern names the
   /// pattern). Called by any number of threads at a time, once per distinct candidate.
   virtual Verdict judge(const Graph&) const { return Verdict::yes(); }
-  /// Makes the kernel of one function. Also called to rebuild it from an artifact, which stores the
-  /// graph.
+  /// Makes the kernel of one function. Also called to rebuild it from an artifact, which stores
+  /// the graph.
   virtual std::unique_ptr<Kernel> compile(Function&) {
     throw Error(BYOC_UNIMPLEMENTED, "neither compile nor compile_module is overridden");
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of core/import/onnx/conv.cc, pool.cc and window.cc.
+// Rows of core/import/onnx/rows/conv.cc, pool.cc and window.cc.
 #include "unit/import/rows.h"
 
 namespace byoc::test {

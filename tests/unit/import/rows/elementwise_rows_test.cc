@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of core/import/onnx/elementwise.cc that do more than rename an op.
+// Rows of core/import/onnx/rows/elementwise.cc that do more than rename an op.
 #include "unit/import/rows.h"
 
 namespace byoc::test {

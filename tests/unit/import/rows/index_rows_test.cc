@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of core/import/onnx/index.cc, resize.cc, recurrent.cc and quantize.cc.
+// Rows of core/import/onnx/rows/index.cc, resize.cc, recurrent.cc and quantize.cc.
 #include "unit/import/rows.h"
 
 namespace byoc::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of core/import/onnx/reduce.cc.
+// Rows of core/import/onnx/rows/reduce.cc.
 #include "unit/import/rows.h"
 
 namespace byoc::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of core/import/onnx/shape.cc, dense.cc and constant.cc.
+// Rows of core/import/onnx/rows/shape.cc, dense.cc and constant.cc.
 #include "unit/import/rows.h"
 
 namespace byoc::test {
