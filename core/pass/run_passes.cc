@@ -20,6 +20,9 @@ constexpr PassOption kOptions[] = {
     {"verify", kVerify, "1: verify the module after every pass (the default of debug builds)"},
     {"fold_mib", "64",
      "MiB by which fold_constants may make a module larger, besides the size of its constants"},
+    {"fold_mops", "100",
+     "millions of element operations that fold_constants may compute, besides one per byte of the "
+     "module's constants; other ops on constants are computed at run time"},
 };
 
 Status check_options(const PassContext& context) {

@@ -28,7 +28,7 @@ using namespace simplify;
 
 constexpr int64_t kMaxResultBytes = int64_t{64} << 20;
 
-/// What all functions of a module may still add and compute.
+/// The results and the work that all functions of a module may still add.
 struct Budget {
   int64_t bytes;  // of results
   double work;    // element operations
@@ -45,10 +45,10 @@ std::vector<bool> read_by_annotations(const Function& function) {
 
 class Folder {
  public:
-  /// Subtracts the size of the constants that it adds from `bytes_left`.
-  Folder(IRModule& module, const Function& function, int64_t& bytes_left)
+  /// Subtracts what it adds and computes from `budget`.
+  Folder(IRModule& module, const Function& function, Budget& budget)
       : rewriter_(function),
-        bytes_left_(bytes_left),
+        budget_(budget),
         to_(rewriter_.to()),
         constants_(module, to_),
         keep_(read_by_annotations(function)) {}
@@ -61,10 +61,10 @@ class Folder {
     return constant ? constant->data : nullptr;
   }
   bool may_fold(uint32_t node) const;
-  Values compute(uint32_t node) const;  // empty: not possible, or too slow
+  Values compute(uint32_t node);  // empty: not possible, or too slow
 
   Rewriter rewriter_;
-  int64_t& bytes_left_;
+  Budget& budget_;
   Function& to_;
   ConstantNodes constants_;
   std::vector<bool> keep_;
@@ -89,10 +89,21 @@ bool Folder::may_fold(uint32_t k) const {
       if (known(arg) == nullptr) return false;
     }
   }
-  return has_small_results(node, std::min(kMaxResultBytes, bytes_left_));
+  return has_small_results(node, std::min(kMaxResultBytes, budget_.bytes));
 }
 
-Folder::Values Folder::compute(uint32_t k) const {
+// Returns the element operations of an op: its flops, and at least one per element of its results.
+double work_of(const Call& call, const std::vector<TypeId>& inputs,
+               const std::vector<TypeId>& outputs) {
+  double elements = 0;
+  for (TypeId type : outputs) {
+    Result<int64_t> count = num_elements(type->shape);
+    if (count.ok()) elements += static_cast<double>(*count);  // has_small_results has checked them
+  }
+  return std::max(elements, flops(*call.op, inputs, outputs, *call.attrs));
+}
+
+Folder::Values Folder::compute(uint32_t k) {
   const Function& from = rewriter_.from();
   const Node& node = from.nodes[k];
   const Call& call = std::get<Call>(node.kind);
@@ -104,7 +115,9 @@ Folder::Values Folder::compute(uint32_t k) const {
   }
   for (size_t output = 0; output < node.types.size(); ++output)
     outputs.push_back(node.types[output]);
-  if (flops(*call.op, inputs, outputs, *call.attrs) > kMaxFlops) return {};
+  const double work = work_of(call, inputs, outputs);
+  if (work > budget_.work) return {};
+  budget_.work -= work;
   auto values = evaluate(*call.op, *call.attrs, inputs, outputs, data);
   return values.ok() ? *std::move(values) : Values();
 }
@@ -117,34 +130,38 @@ Function Folder::run() && {
                node.types.size(), " outputs");
     if (values.empty()) rewriter_.copy(k);
     for (uint32_t output = 0; output < values.size(); ++output) {
-      bytes_left_ -= static_cast<int64_t>(values[output]->size());
+      budget_.bytes -= static_cast<int64_t>(values[output]->size());
       rewriter_.set({k, output}, constants_.add(values[output], node.types[output], node.loc));
     }
   }
   return std::move(rewriter_).finish();
 }
 
-// Returns the number of bytes that all results together may have.
-Result<int64_t> bytes_to_add(const IRModule& module, const PassContext& context) {
-  const std::string text = context.option("fold_mib");
-  uint32_t mib = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mib);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return invalid(cat("fold_mib is \"", text, "\"; expected a number of MiB"))
-        .with_slug("bad-option");
-  }
-  int64_t out = int64_t{mib} << 20;
+Result<uint32_t> number_of(const PassContext& context, std::string_view option,
+                           std::string_view unit) {
+  const std::string text = context.option(option);
+  uint32_t number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size()) return number;
+  return invalid(cat(option, " is \"", text, "\"; expected a number of ", unit))
+      .with_slug("bad-option");
+}
+
+Result<Budget> budget_of(const IRModule& module, const PassContext& context) {
+  BYOC_TRY(uint32_t mib, number_of(context, "fold_mib", "MiB"));
+  BYOC_TRY(uint32_t mops, number_of(context, "fold_mops", "million operations"));
+  int64_t constants = 0;
   for (const auto& [key, constant] : module.constants)
-    out += static_cast<int64_t>(constant->size());
-  return out;
+    constants += static_cast<int64_t>(constant->size());
+  return Budget{(int64_t{mib} << 20) + constants, mops * 1e6 + static_cast<double>(constants)};
 }
 
 }  // namespace
 
 Result<IRModule> fold_constants(IRModule module, const PassContext& context) {
-  BYOC_TRY(int64_t bytes_left, bytes_to_add(module, context));
+  BYOC_TRY(Budget budget, budget_of(module, context));
   for (auto& [name, function] : module.functions) {
-    if (!is_settled(function)) function = Folder(module, function, bytes_left).run();
+    if (!is_settled(function)) function = Folder(module, function, budget).run();
   }
   return module;
 }

@@ -73,6 +73,51 @@ TEST(FoldConstants, LeavesWhatWouldTakeSeconds) {
   EXPECT_EQ(count_calls(*folded, "matmul"), 1);  // 2e9 operations
 }
 
+// The products have 128 million operations each, and the constants 5 MB in all.
+TEST(FoldConstants, LeavesWorkThatWouldTakeSecondsInAll) {
+  std::string text = "fn main() {\n";
+  for (int k = 0; k < 8; ++k)
+    text += cat("  %a", k, " = const(", k, ".0) : f32[400,400]  %", k, " = matmul(%a", k, ", %a", k,
+                ")\n");
+  IRModule module = module_of(text + "  return %0, %1, %2, %3, %4, %5, %6, %7 }");
+  for (auto [mops, left] : {std::pair("0", 8), std::pair("130", 7), std::pair("300", 6)}) {
+    PassContext context;
+    context.options["fold_mops"] = mops;
+    auto folded = fold_constants(module, context);
+    ASSERT_TRUE(folded.ok());
+    EXPECT_EQ(count_calls(*folded, "matmul"), left) << mops;
+  }
+}
+
+// The second convolution has 0.9e9 operations, and constants of 3 MB.
+TEST(FoldConstants, LeavesAConvolutionThatIsLargerThanItsConstants) {
+  IRModule module = module_of(
+      "fn main() { %x = const(1.0) : f32[1,64,32,32]  %w = const(0.5) : f32[64,64,3,3]\n"
+      "  %0 = conv2d(%x, %w) {pads=[1,1,1,1]}  %1 = relu(%w)  return %0, %1 }");
+  auto folded = after(module, "fold_constants");
+  ASSERT_TRUE(folded.ok());
+  EXPECT_EQ(count_calls(*folded, "conv2d"), 0) << "0.08e9 operations";
+  module = module_of(
+      "fn main() { %x = const(1.0) : f32[1,64,112,112]  %w = const(0.5) : f32[64,64,3,3]\n"
+      "  %0 = conv2d(%x, %w) {pads=[1,1,1,1]}  %1 = relu(%w)  return %0, %1 }");
+  folded = after(module, "fold_constants");
+  ASSERT_TRUE(folded.ok());
+  EXPECT_EQ(count_calls(*folded, "conv2d"), 1);
+  EXPECT_EQ(count_calls(*folded, "relu"), 0) << "later ops that fit are computed";
+}
+
+// A transpose has no flops, and moves its elements: work grows with what the model has.
+TEST(FoldConstants, ComputesOpsOnWeightsOfAnySize) {
+  PassContext context;
+  context.options["fold_mops"] = "0";
+  auto folded = fold_constants(
+      module_of("fn main() { %w = const(0.5) : f32[512,512]  %0 = transpose(%w) {perm=[1,0]}\n"
+                "  %1 = relu(%0)  %2 = transpose(%1) {perm=[1,0]}  return %2 }"),
+      context);
+  ASSERT_TRUE(folded.ok());
+  EXPECT_EQ(count_calls(*folded, "transpose") + count_calls(*folded, "relu"), 0);
+}
+
 TEST(FoldConstants, KnowsTheShapeOfWhatItDoesNotKnow) {
   expect_equal(after("fn main(%x: f32[2,3]) { %0 = relu(%x)  %1 = shape(%0)  return %1 }",
                      "fold_constants,eliminate_dead_code"),
