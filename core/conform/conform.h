@@ -47,6 +47,7 @@ struct Check {
   std::string_view name, about;
   std::string_view needs;  // names of checks that must have passed first, with spaces between
   Answer (*run)(CheckContext&);
+  std::string_view cure;  // for the author of a plugin that fails
 };
 /// Returns the table of checks, in the order of groups.
 std::span<const Check> all_checks();

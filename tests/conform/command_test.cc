@@ -18,6 +18,22 @@ TEST(CheckPluginCommand, ExitsWith1WhenACheckFails) {
   EXPECT_THAT(ran.out, HasSubstr("9 passed, 1 failed, 0 skipped (core, "));
 }
 
+TEST(CheckPluginCommand, SaysHowToCureAFailedCheck) {
+  Byoc byoc;
+  std::string line = "check-plugin " + fault_path("unruly_prints") + " --group 2";
+  EXPECT_THAT(byoc(line).out,
+              HasSubstr("prints \"hello from the plugin\"; use the host's log\n"
+                        "                       cure: print through the host's log, "
+                        "which BYOC_LOG controls\n"));
+  for (const Json& check : byoc.json(line)["checks"])
+    EXPECT_EQ(check["cure"].is_string(), check["outcome"] == "fail") << check;
+}
+
+TEST(Checks, HaveACureEach) {
+  for (const conform::Check& check : conform::all_checks())
+    EXPECT_FALSE(check.cure.empty()) << check.name;
+}
+
 TEST(CheckPluginCommand, RunsTheChosenGroupsByNumberOrName) {
   Byoc byoc;
   std::string plugin = fault_path("unruly_none");

@@ -55,6 +55,14 @@ TEST(UnbrokenFault, PassesEveryCheck) {
   EXPECT_THAT(named(json, "skip"), testing::ElementsAre("in_place", "spans"));
 }
 
+TEST(PatternsOfSeveralOps, PassEveryCheck) {
+  Json json = checked(fault_path("pairs"));
+  EXPECT_THAT(named(json, "fail"), IsEmpty()) << json.dump(1);
+  for (const char* check : {"ends", "longer", "optional", "required", "unknown_op", "unknown_dtype",
+                            "unknown_attr", "requires", "compiles", "composites", "offset"})
+    EXPECT_THAT(named(json, "pass"), Contains(check));
+}
+
 TEST(SoundSpans, PassEveryCheck) {
   Json json = checked(fault_path("unruly_spans_sound"));
   EXPECT_THAT(named(json, "fail"), IsEmpty()) << json.dump(1);

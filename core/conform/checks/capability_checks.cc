@@ -3,8 +3,7 @@
 #include <thread>
 
 #include "byoc/base/json.h"
-#include "core/conform/context/loaded_plugin.h"
-#include "core/conform/samples/pattern_instances.h"
+#include "core/conform/checks/taken_sample.h"
 #include "runtime/host/host.h"
 
 namespace byoc::conform {
@@ -59,7 +58,7 @@ struct Candidate {
   uint32_t pattern;
 };
 
-std::vector<Candidate> candidates(const LoadedPlugin& tested) {
+std::vector<Candidate> candidates(const CheckContext& context, const LoadedPlugin& tested) {
   std::vector<Candidate> out;
   for (const OpDef* op : ops_to_check()) {
     process::doing(cat("making candidates of ", op->name));
@@ -68,6 +67,9 @@ std::vector<Candidate> candidates(const LoadedPlugin& tested) {
       if (pattern) out.push_back({program.label, candidate_json(program.module), *pattern});
     }
   }
+  constexpr size_t kPerPattern = 4;
+  for (TakenSample& sample : taken_composites(tested, context.options().seed, kPerPattern))
+    out.push_back({sample.label, candidate_json(sample.module), sample.pattern});
   return out;
 }
 
@@ -114,9 +116,9 @@ std::vector<std::string> judged_all(const LoadedPlugin& tested, byoc_instance* i
 }
 
 Answer check_repeatable(CheckContext& context) {
-  return with_plugin(context, [](LoadedPlugin& tested) -> Findings {
+  return with_plugin(context, [&](LoadedPlugin& tested) -> Findings {
     if (!tested.table.judge) return {};
-    auto all = candidates(tested);
+    auto all = candidates(context, tested);
     byoc_instance *one = opened(tested), *other = opened(tested);
     auto first = judged_all(tested, one, all, false);
     auto again = differing(all, first, judged_all(tested, one, all, true), "called again");
@@ -128,10 +130,10 @@ Answer check_repeatable(CheckContext& context) {
 }
 
 Answer check_concurrent(CheckContext& context) {
-  return with_plugin(context, [](LoadedPlugin& tested) -> Findings {
+  return with_plugin(context, [&](LoadedPlugin& tested) -> Findings {
     constexpr size_t kThreads = 4;
     if (!tested.table.judge) return {};
-    auto all = candidates(tested);
+    auto all = candidates(context, tested);
     byoc_instance* instance = opened(tested);
     auto alone = judged_all(tested, instance, all, false);
     process::doing("judge, from four threads");
@@ -157,10 +159,10 @@ Answer check_concurrent(CheckContext& context) {
 }
 
 Answer check_reasons(CheckContext& context) {
-  return with_plugin(context, [](LoadedPlugin& tested) {
+  return with_plugin(context, [&](LoadedPlugin& tested) {
     Findings findings;
     if (!tested.table.judge) return findings;
-    auto all = candidates(tested);
+    auto all = candidates(context, tested);
     auto answers = judged_all(tested, opened(tested), all, false);
     for (size_t k = 0; k < all.size(); ++k) {
       bool mute = !answers[k].starts_with("yes") && answers[k].ends_with(" \"\"");
@@ -176,28 +178,38 @@ using Change = void (*)(Json& graph);
 /// `what`. The judge of a plugin without patterns must refuse it, other judges must only return.
 /// In every case compile must refuse it.
 Answer check_unknown(CheckContext& context, std::string_view what, Change change) {
-  return with_plugin(context, [&](LoadedPlugin& tested) -> Findings {
-    auto program = first_taken(tested);
-    if (!program) return {"takes none of the kit's samples, so that there is nothing to change"};
-    CompileFunction function = compile_function(program->module, "conform_0");
+  return skipped_without_sample(with_plugin(context, [&](LoadedPlugin& tested) -> Findings {
+    auto sample = first_taken(tested, context.options().seed);
+    if (!sample) return {kTakesNothing};
+    CompileFunction function = compile_function(sample->module, "conform_0");
     auto graph = parse_json(function.graph_json);
     change(*graph);
     function.graph_json = graph->dump();
-    process::doing(cat("judge, ", program->label, " with ", what));
-    uint32_t pattern = pattern_of(tested, program->module).value_or(BYOC_NO_PATTERN);
-    auto verdict = tested.plugin->judge(pattern, function.graph_json);
+    process::doing(cat("judge, ", sample->label, " with ", what));
+    auto verdict = tested.plugin->judge(sample->pattern, function.graph_json);
     bool asked_about_all = tested.plugin->patterns().empty() && tested.plugin->has_judge();
     if (asked_about_all && verdict.ok() && verdict->accept != Verdict::kNo)
-      return {cat("judge accepts ", program->label, " with ", what)};
-    process::doing(cat("compile, ", program->label, " with ", what));
+      return {cat("judge accepts ", sample->label, " with ", what)};
+    process::doing(cat("compile, ", sample->label, " with ", what));
     if (!tested.plugin->compile({&function, 1}, "{}", 1, 0).status.ok()) return {};
-    return {cat("compile accepts ", program->label, " with ", what)};
-  });
+    return {cat("compile accepts ", sample->label, " with ", what)};
+  }));
+}
+
+/// Returns the first op: the graph's node, or the first of the composite that the node calls.
+Json& first_op(Json& graph) {
+  Json& node = graph["nodes"][0];
+  if (!node.contains("call")) return node;
+  return graph["functions"][node["call"].get<size_t>()]["nodes"][0];
 }
 
 Answer check_unknown_op(CheckContext& context) {
-  return check_unknown(context, "an unknown op",
-                       [](Json& graph) { graph["nodes"][0]["op"] = "conform_unknown"; });
+  return check_unknown(context, "an unknown op", [](Json& graph) {
+    Json& node = graph["nodes"][0];
+    node.erase("call");  // of a composite
+    node["op"] = "conform_unknown";
+    node["version"] = 1;
+  });
 }
 Answer check_unknown_dtype(CheckContext& context) {
   return check_unknown(context, "an unknown dtype", [](Json& graph) {
@@ -206,7 +218,7 @@ Answer check_unknown_dtype(CheckContext& context) {
 }
 Answer check_unknown_attribute(CheckContext& context) {
   return check_unknown(context, "an unknown attribute",
-                       [](Json& graph) { graph["nodes"][0]["attrs"]["conform_unknown"] = 1; });
+                       [](Json& graph) { first_op(graph)["attrs"]["conform_unknown"] = 1; });
 }
 Answer check_unknown_requires(CheckContext& context) {
   return check_unknown(context, "an unknown requirement",
@@ -214,18 +226,25 @@ Answer check_unknown_requires(CheckContext& context) {
 }
 
 const Check kChecks[] = {
-    {4, "patterns", "patterns can be read, and name ops that exist", "instance", check_patterns},
-    {4, "matchable", "graphs made from a pattern match it", "patterns", check_matchable},
+    {4, "patterns", "patterns can be read, and name ops that exist", "instance", check_patterns,
+     "correct the pattern as docs/patterns.md has it; `byoc ops` lists the ops"},
+    {4, "matchable", "graphs made from a pattern match it", "patterns", check_matchable,
+     "correct operands, attributes, dtypes and ranks of the pattern, which contradict each other"},
     {4, "repeatable", "judge gives the same verdict again, and on another instance", "instance",
-     check_repeatable},
+     check_repeatable, "compute the verdict from the candidate alone, without state between calls"},
     {4, "concurrent", "judge gives the same verdict to four threads at once", "repeatable",
-     check_concurrent},
-    {4, "reasons", "a verdict of no, or of slow, has a reason", "instance", check_reasons},
-    {4, "unknown_op", "an unknown op is refused", "instance", check_unknown_op},
-    {4, "unknown_dtype", "an unknown dtype is refused", "instance", check_unknown_dtype},
-    {4, "unknown_attr", "an unknown attribute is refused", "instance", check_unknown_attribute},
+     check_concurrent, "protect or remove state that judge writes; any number of threads call it"},
+    {4, "reasons", "a verdict of no, or of slow, has a reason", "instance", check_reasons,
+     "return Verdict::no(\"why\"), in C a text in `reason`"},
+    {4, "unknown_op", "an unknown op is refused", "instance", check_unknown_op,
+     "in compile, decline a node whose op or pattern it does not implement"},
+    {4, "unknown_dtype", "an unknown dtype is refused", "instance", check_unknown_dtype,
+     "in compile, decline types whose dtype it does not implement"},
+    {4, "unknown_attr", "an unknown attribute is refused", "instance", check_unknown_attribute,
+     "decline when node.attrs.unknown({...}) is not empty; judge and compile both"},
     {4, "requires", "an unknown requirement of the graph is refused", "instance",
-     check_unknown_requires},
+     check_unknown_requires,
+     "decline a graph whose `requires` has an unknown name; the C++ SDK does"},
 };
 
 }  // namespace

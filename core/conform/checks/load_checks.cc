@@ -114,19 +114,27 @@ constexpr const char *kThreads = "threads", *kEnvironment = "environment", *kFol
                      *kLocale = "locale", *kSignals = "signals", *kFloats = "floats";
 
 const Check kChecks[] = {
-    {2, "dependencies", "the libraries that it needs can be loaded", "elf", check_dependencies},
+    {2, "dependencies", "the libraries that it needs can be loaded", "elf", check_dependencies,
+     "install the library, or put it in the folder of the plugin"},
     {2, "opens", "it can be loaded, and its entry succeeds",
-     "file manifest abi dependencies imports", check_opens},
-    {2, "quiet", "loading, opening and closing print nothing", "opens", check_quiet},
-    {2, kThreads, "no thread is left running", "opens", check_unchanged<kThreads>},
+     "file manifest abi dependencies imports", check_opens,
+     "return an error from the entry or from open with a message, and do not crash there"},
+    {2, "quiet", "loading, opening and closing print nothing", "opens", check_quiet,
+     "print through the host's log, which BYOC_LOG controls"},
+    {2, kThreads, "no thread is left running", "opens", check_unchanged<kThreads>,
+     "use the host's parallel_for; end own threads in close"},
     {2, kEnvironment, "the environment variables stay as they were", "opens",
-     check_unchanged<kEnvironment>},
-    {2, kFolder, "the current folder stays as it was", "opens", check_unchanged<kFolder>},
-    {2, kLocale, "the locale stays as it was", "opens", check_unchanged<kLocale>},
+     check_unchanged<kEnvironment>, "pass settings as plugin options, and call no setenv"},
+    {2, kFolder, "the current folder stays as it was", "opens", check_unchanged<kFolder>,
+     "use absolute paths, and call no chdir"},
+    {2, kLocale, "the locale stays as it was", "opens", check_unchanged<kLocale>,
+     "call no setlocale; std::from_chars and std::to_chars need none"},
     {2, kSignals, "signal handlers and the mask stay as they were", "opens",
-     check_unchanged<kSignals>},
-    {2, kFloats, "rounding and denormals stay as they were", "opens", check_unchanged<kFloats>},
-    {2, "cost", "loading takes at most 2 s and 256 MiB", "opens", check_cost},
+     check_unchanged<kSignals>, "install no handlers; return errors instead"},
+    {2, kFloats, "rounding and denormals stay as they were", "opens", check_unchanged<kFloats>,
+     "restore the mode: fegetenv before the code that changes it, fesetenv after it"},
+    {2, "cost", "loading takes at most 2 s and 256 MiB", "opens", check_cost,
+     "move work from loading to the first compile, and load large data on demand"},
 };
 
 }  // namespace

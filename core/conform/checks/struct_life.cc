@@ -7,6 +7,7 @@
 
 #include "byoc/base/shared_library.h"
 #include "byoc/runtime/tensor.h"
+#include "core/conform/checks/taken_sample.h"
 #include "core/conform/process/memory.h"
 #include "runtime/host/host.h"
 #include "runtime/host/plugin_loader.h"
@@ -67,13 +68,13 @@ class StructMaker {
 
 class StructLife {
  public:
-  StructLife(const CheckContext& context, LoadedPlugin tested, Program program, StructForm form)
+  StructLife(const CheckContext& context, LoadedPlugin tested, TakenSample sample, StructForm form)
       : context_(context),
         form_(form),
         structs_(form),
         tested_(std::move(tested)),
-        program_(std::move(program)),
-        function_(compile_function(program_.module, "conform_0")) {}
+        sample_(std::move(sample)),
+        function_(compile_function(sample_.module, "conform_0")) {}
 
   /// Calls the slots in the order in which a host does, until one fails. Returns the findings.
   std::vector<std::string> run_all() {
@@ -91,7 +92,7 @@ class StructLife {
   /// to succeed. Returns false when no later slot can be checked.
   template <class F>
   bool call(const char* slot, F&& f) {
-    process::doing(cat(slot, ", ", program_.label));
+    process::doing(cat(slot, ", ", sample_.label));
     Status status = call_plugin(id(), slot, f);
     if (form_ != StructForm::kRequired) {
       if (!status.ok()) findings_.push_back(cat(slot, " fails: ", status.message()));
@@ -132,12 +133,12 @@ class StructLife {
 
   bool judge() {
     if (!table_.judge) return true;
-    std::string json = candidate_json(program_.module);
-    uint32_t pattern = pattern_of(tested_, program_.module).value_or(BYOC_NO_PATTERN);
-    process::doing(cat("judge, ", program_.label));
+    std::string json = candidate_json(sample_.module);
+    process::doing(cat("judge, ", sample_.label));
     auto* verdict = structs_.make("byoc_verdict", with_header<byoc_verdict>(BYOC_TAG_VERDICT));
     Status status = call_plugin(id(), "judge", [&] {
-      return table_.judge(instance_, pattern, structs_.text("candidate_json", json), verdict);
+      return table_.judge(instance_, sample_.pattern, structs_.text("candidate_json", json),
+                          verdict);
     });
     bool yes = status.ok() && verdict->accept != 0;
     if (yes == (form_ == StructForm::kRequired)) {
@@ -236,7 +237,7 @@ class StructLife {
   }
 
   void run() {
-    const Function& main = program_.module.function("main");
+    const Function& main = sample_.module.function("main");
     std::vector<Tensor> tensors;
     for (size_t k = 0; k < main.num_params(); ++k)
       tensors.push_back(*Tensor::make(spec_of(main.nodes[k].types[0])));
@@ -261,7 +262,7 @@ class StructLife {
   StructForm form_;
   StructMaker structs_;
   LoadedPlugin tested_;
-  Program program_;
+  TakenSample sample_;
   CompileFunction function_;
   byoc_plugin table_{};
   byoc_instance* instance_ = nullptr;
@@ -281,9 +282,9 @@ std::vector<std::string> check_struct_life(const CheckContext& context, StructFo
   name_faults();
   auto tested = load_plugin(context);
   if (!tested.ok()) return {sentence(tested.status())};
-  auto program = first_taken(*tested);
-  if (!program) return {"takes none of the kit's samples, so that there is nothing to compile"};
-  return StructLife(context, *std::move(tested), *std::move(program), form).run_all();
+  auto sample = first_taken(*tested, context.options().seed);
+  if (!sample) return {kTakesNothing};
+  return StructLife(context, *std::move(tested), *std::move(sample), form).run_all();
 }
 
 }  // namespace byoc::conform

@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <charconv>
 
-#include "byoc/pass/partition.h"
 #include "core/conform/checks/function_test.h"
+#include "core/conform/checks/taken_sample.h"
 #include "core/conform/context/check_context.h"
 #include "core/conform/process/process_state.h"
-#include "core/conform/samples/pattern_instances.h"
 #include "core/process/child.h"
 
 namespace byoc::conform {
@@ -105,20 +104,11 @@ class SweepChild {
   }
 
   void try_instance(const PluginPattern& row, const Instance& instance) {
-    PassContext context = pass_context(tested_);
-    process::doing(cat("judge, ", instance.label));
-    auto merged = merge_composites(instance.module, {tested_.plugin->id()}, context);
+    auto merged = as_composite(tested_, row, instance);
     if (!merged.ok()) return process::send_line(cat("composites\t", merged.status().message()));
-    std::string name = composite_name(*tested_.plugin, row);
-    bool formed = std::any_of(merged->functions.begin(), merged->functions.end(),
-                              [&](auto& entry) { return entry.second.attr("composite") == name; });
-    const Function& main = merged->function("main");
-    bool whole = std::none_of(main.nodes.begin(), main.nodes.end(), [](const Node& node) {
-      return std::holds_alternative<Call>(node.kind);
-    });
-    if (!formed || !whole) return;  // judge refused it, or another pattern matched a part
-    FunctionTest test{cat(name, " as ", instance.label), instance.module, *std::move(merged),
-                      instance.domains, "composites"};
+    if (!*merged) return;
+    FunctionTest test{cat(composite_name(*tested_.plugin, row), " as ", instance.label),
+                      instance.module, **std::move(merged), instance.domains, "composites"};
     // An op may compute NaN from infinities; the next op's result for NaN may be undetermined.
     for (const Node& node : instance.module.function("main").nodes) {
       auto* call = std::get_if<Call>(&node.kind);

@@ -3,6 +3,7 @@
 #include "byoc/base/shared_library.h"
 #include "byoc/host/plugins.h"
 #include "core/conform/checks/struct_life.h"
+#include "core/conform/checks/taken_sample.h"
 #include "core/conform/context/check_context.h"
 #include "runtime/host/host.h"
 #include "runtime/host/plugin_loader.h"
@@ -52,25 +53,35 @@ Answer check_instance(CheckContext& context) {
 
 template <StructForm kForm>
 Answer check_structs(CheckContext& context) {
-  return context.judged_in_child([&] { return check_struct_life(context, kForm); });
+  return skipped_without_sample(
+      context.judged_in_child([&] { return check_struct_life(context, kForm); }));
 }
 
 const Check kChecks[] = {
     {3, "header", "the table has its tag, its size and no unknown requirement", "opens",
-     check_header},
-    {3, "slots", "every required function is present", "header", check_slots},
-    {3, "identity", "id and version are those of the manifest", "header", check_identity},
-    {3, "minor", "the table needs no newer host than this one", "header", check_minor},
+     check_header,
+     "set h.tag and h.size, and no extension that must be understood; BYOC_PLUGIN does"},
+    {3, "slots", "every required function is present", "header", check_slots,
+     "implement the function and set it in the table; BYOC_PLUGIN does"},
+    {3, "identity", "id and version are those of the manifest", "header", check_identity,
+     "use one id and one version in the manifest and in the table; BYOC_PLUGIN does"},
+    {3, "minor", "the table needs no newer host than this one", "header", check_minor,
+     "require an older host, or use a newer byoc"},
     {3, "instance", "open gives an instance, and patterns a list of patterns",
-     "slots identity minor", check_instance},
+     "slots identity minor", check_instance,
+     "return an instance from open, and a list of byoc_pattern from patterns"},
     {3, "ends", "nothing after the end of a struct or a string is read", "instance",
-     check_structs<StructForm::kGuarded>},
+     check_structs<StructForm::kGuarded>,
+     "read h.size bytes of a struct and n bytes of a byoc_str, which has no final zero"},
     {3, "longer", "structs of a newer host, which are longer, are accepted", "instance",
-     check_structs<StructForm::kLonger>},
+     check_structs<StructForm::kLonger>,
+     "accept structs with a larger h.size, and ignore what follows the known fields"},
     {3, "optional", "an unknown extension that may be ignored is ignored", "instance",
-     check_structs<StructForm::kOptional>},
+     check_structs<StructForm::kOptional>,
+     "skip extensions without BYOC_EXT_MUST_UNDERSTAND in their id"},
     {3, "required", "an unknown extension that must be understood is refused", "instance",
-     check_structs<StructForm::kRequired>},
+     check_structs<StructForm::kRequired>,
+     "return BYOC_UNIMPLEMENTED for an unknown extension with BYOC_EXT_MUST_UNDERSTAND"},
 };
 
 }  // namespace

@@ -59,23 +59,6 @@ CompileFunction compile_function(const IRModule& module, const std::string& symb
   return out;
 }
 
-std::optional<Program> first_taken(const LoadedPlugin& tested) {
-  std::optional<Program> found;
-  for (const OpDef* op : ops_to_check()) {
-    for (Program& program : programs_of(*op, Level::kCore)) {
-      bool is_empty =
-          *num_elements(program.module.function("main").nodes.back().types[0]->shape) == 0;
-      if (is_empty || verdict_on(tested, program).accept == Verdict::kNo) continue;
-      Program constant = with_constants(program, 7);
-      bool has_constants = !constant.module.constants.empty();
-      if (has_constants && verdict_on(tested, constant).accept != Verdict::kNo) return constant;
-      if (!found) found = std::move(program);
-      break;
-    }
-  }
-  return found;
-}
-
 std::string candidate_json(const IRModule& module) {
   std::string json;
   write_graph_json(module, module.function("main"), "candidate", json);

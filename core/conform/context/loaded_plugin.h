@@ -27,8 +27,6 @@ Verdict verdict_on(const LoadedPlugin& tested, const Program& program);
 /// Returns `main` of the module as the host passes it to compile, under the name `symbol`.
 CompileFunction compile_function(const IRModule& module, const std::string& symbol);
 TensorSpec spec_of(TypeId type);
-/// Returns the first program that the plugin takes, preferring one with constants.
-std::optional<Program> first_taken(const LoadedPlugin& tested);
 /// Returns the graph JSON that judge gets for the module's `main`, a function of one node.
 std::string candidate_json(const IRModule& module);
 /// Returns the index of the pattern that the op of `main` matches alone; BYOC_NO_PATTERN when the

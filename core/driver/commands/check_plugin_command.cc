@@ -30,6 +30,7 @@ struct Options {
 
 constexpr std::string_view kWords[] = {"pass", "fail", "skip"};
 constexpr std::string_view kColors[] = {"32", "31", "33"};
+constexpr std::string_view kIndent = "                       ";  // the column of reasons
 
 std::string group_title(int group) {
   for (const conform::Group& row : conform::all_groups()) {
@@ -98,9 +99,10 @@ class Lines {
     text += cat("  ", cli::paint(kWords[outcome], kColors[outcome], color_), "  ", name);
     text += one.answer.reason.empty() ? std::string(check.about) : one.answer.reason;
     text += "\n";
+    if (one.answer.outcome == Outcome::kFail) text += cat(kIndent, "cure: ", check.cure, "\n");
     if (common_.verbose) {
       for (size_t k = 1; k < one.answer.findings.size(); ++k)
-        text += cat("                       ", one.answer.findings[k], "\n");
+        text += cat(kIndent, one.answer.findings[k], "\n");
     }
     cli::print_text(text, common_);
   }
@@ -139,11 +141,13 @@ std::string coverage_text(const Outcomes& outcomes, bool verbose) {
 Json to_json(const Options& options, const Outcomes& outcomes, double wall_ns) {
   Json checks = Json::array(), ops = Json::array();
   for (const Finished& one : outcomes.checks) {
+    bool is_failure = one.answer.outcome == Outcome::kFail;
     checks.push_back({{"group", one.check->group},
                       {"name", one.check->name},
                       {"about", one.check->about},
                       {"outcome", kWords[static_cast<size_t>(one.answer.outcome)]},
                       {"reason", one.answer.reason},
+                      {"cure", is_failure ? Json(one.check->cure) : Json()},
                       {"findings", one.answer.findings},
                       {"wall_ns", one.wall_ns}});
   }
