@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "byoc/base/check.h"
+#include "byoc/base/json.h"
 #include "byoc/base/nearest.h"
 #include "byoc/base/version.h"
 #include "runtime/cli/fatal_signals.h"
@@ -108,10 +109,31 @@ Status unexpected(const std::string& word, const Command& root, const Command& c
   return usage_error(cat("no command \"", word, "\"", did_you_mean(word, known)));
 }
 
+/// Reads --json before the options are stored, because a usage error may come earlier.
+CommonOptions with_json_of(CommonOptions common, int argc, const char* const* argv) {
+  for (int k = 1; k < argc && !common.json; ++k) {
+    std::string_view word = argv[k];
+    if (word == "--json") common.json = "-";
+    if (word.starts_with("--json=")) common.json = std::string(word.substr(7));
+  }
+  return common;
+}
+
+/// Reads "byoc help compile" as "byoc compile --help".
+std::vector<const char*> words_of(const Command& root, int argc, const char* const* argv) {
+  std::vector<const char*> words(argv, argv + argc);
+  bool is_help = argc > 1 && !root.commands.empty() && std::string_view(argv[1]) == "help";
+  if (!is_help) return words;
+  words.erase(words.begin() + 1);
+  words.push_back("--help");
+  return words;
+}
+
 /// One run of a program.
 class Line {
  public:
-  explicit Line(const Command& root) : root_(root), app_("", root.name) {
+  Line(const Command& root, const CommonOptions& common)
+      : root_(root), common_(common), app_("", root.name) {
     build(root, app_, all_);
     app_.add_flag("-h", short_help_);
     app_.add_flag("--help", full_help_);
@@ -119,15 +141,15 @@ class Line {
   }
 
   Result<int> run(int argc, const char* const* argv) {
+    std::vector<const char*> words = words_of(root_, argc, argv);
     try {
-      app_.parse(argc, argv);
+      app_.parse(static_cast<int>(words.size()), words.data());
     } catch (const CLI::ParseError& e) {
       return usage_error(e.what());
     }
     const Built& chosen = choose();
-    if (short_help_ || full_help_)
-      return print(help_text(root_, *chosen.command, path_, full_help_));
-    if (version_) return print(cat(root_.name, " ", version(), "\n"));
+    if (short_help_ || full_help_) return print_help(chosen);
+    if (version_) return print_version(with_json_of(common_, argc, argv));
     BYOC_TRY_STATUS(store(all_[0]));
     if (auto rest = app_.remaining(true); !rest.empty())
       return unexpected(rest[0], root_, *chosen.command);
@@ -150,27 +172,28 @@ class Line {
     return *chosen;
   }
 
-  static int print(const std::string& text) {
+  Result<int> print_help(const Built& chosen) const {
+    auto rest = app_.remaining(true);
+    bool is_misspelt = !rest.empty() && rest[0][0] != '-' && !chosen.command->commands.empty();
+    if (is_misspelt) return unexpected(rest[0], root_, *chosen.command);
+    std::string text = help_text(root_, *chosen.command, path_, full_help_);
     std::fwrite(text.data(), 1, text.size(), stdout);
     return kDone;
   }
 
+  Result<int> print_version(const CommonOptions& common) const {
+    print_text(cat(root_.name, " ", version(), "\n"), common);
+    BYOC_TRY_STATUS(print_json(common, "version", {{"program", root_.name}}));
+    return kDone;
+  }
+
   const Command& root_;
+  const CommonOptions& common_;
   CLI::App app_;
   std::vector<Built> all_;
   std::string path_;
   bool short_help_ = false, full_help_ = false, version_ = false;
 };
-
-/// Reads --json before the options are stored, because a usage error may come earlier.
-CommonOptions with_json_of(CommonOptions common, int argc, const char* const* argv) {
-  for (int k = 1; k < argc && !common.json; ++k) {
-    std::string_view word = argv[k];
-    if (word == "--json") common.json = "-";
-    if (word.starts_with("--json=")) common.json = std::string(word.substr(7));
-  }
-  return common;
-}
 
 }  // namespace
 
@@ -189,7 +212,7 @@ int run_command_line(const Command& root, const CommonOptions& common, int argc,
   std::string path = root.name;
   Result<int> result = 0;
   try {
-    Line line(root);
+    Line line(root, common);
     result = line.run(argc, argv);
     path = line.path().empty() ? root.name : line.path();
   } catch (const std::exception& e) {  // a last resort: each call catches its own

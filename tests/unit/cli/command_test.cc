@@ -157,6 +157,29 @@ TEST_F(CommandLine, KnowsItsVersion) {
   EXPECT_THAT(out_, ::testing::MatchesRegex("tool [0-9]+.[0-9]+.[0-9]+\n"));
 }
 
+TEST_F(CommandLine, HelpIsACommandToo) {
+  EXPECT_EQ(run({"build", "--help"}), 0);
+  const std::string wanted = out_;
+  EXPECT_EQ(run({"help", "build"}), 0);
+  EXPECT_EQ(out_, wanted);
+  EXPECT_EQ(run({"help"}), 0);
+  EXPECT_THAT(out_, HasSubstr("  check  look at files"));
+  EXPECT_EQ(run({"help", "biuld"}), 2);
+  EXPECT_THAT(err_, HasSubstr("no command \"biuld\"; did you mean \"build\"?"));
+}
+
+TEST_F(CommandLine, TheVersionIsJsonOnRequest) {
+  for (std::vector<const char*> words :
+       {std::vector{"--version", "--json"}, std::vector{"--json", "--version"}}) {
+    EXPECT_EQ(run(words), 0);
+    auto json = parse_json(out_);
+    ASSERT_TRUE(json.ok()) << out_;
+    EXPECT_EQ((*json)["schema"], "byoc.version/1");
+    EXPECT_EQ((*json)["ok"], true);
+    EXPECT_EQ((*json)["program"], "tool");
+  }
+}
+
 TEST_F(CommandLine, AnExceptionIsABugOfOurs) {
   root_.commands[0].run = []() -> Result<int> { throw std::runtime_error("oops"); };
   EXPECT_EQ(run({"build", "m"}), 3);
