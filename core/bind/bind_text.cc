@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parses the values of --shape and --bind, which are also the arguments of the passes bind_shapes
 // and bind_params.
+#include <algorithm>
 #include <charconv>
 
 #include "byoc/base/check.h"
@@ -38,6 +39,18 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+// Returns the form in which users write the values of an input of that type.
+std::string form_of(const std::string& name, TypeId input) {
+  std::string file = cat("a file: ", name, "=a.npy");
+  if (input->shape.empty()) return cat("give one number: ", name, "=1");
+  if (input->shape.size() == 1 && !is_static(input->shape))
+    return cat("give its elements in brackets: ", name, "=[1,2,...], or ", file);
+  Result<int64_t> n = num_elements(input->shape);
+  if (!n.ok()) return cat("give ", file);
+  std::string_view some = *n == 1 ? "1" : *n == 2 ? "1,2" : "1,2,...";
+  return cat("give all its elements (", *n, ") in brackets: ", name, "=[", some, "], or ", file);
+}
+
 // Returns the type of n elements for an input: the input's own type when that has n elements, and
 // shape [n] when the input has rank 1 and a named size.
 Result<TensorType> type_for(const std::string& name, TypeId input, size_t n, bool is_list) {
@@ -49,7 +62,16 @@ Result<TensorType> type_for(const std::string& name, TypeId input, size_t n, boo
   if (is_list && expected.ok() && static_cast<size_t>(*expected) == n) return *input;
   std::string given = is_list ? cat("a list of ", n) : "one number";
   return invalid(cat("\"", name, "\" is ", input, ", it cannot be ", given))
-      .with_slug("bind-syntax");
+      .with_slug("bind-syntax")
+      .with_help(form_of(name, input));
+}
+
+// "1,1,8,8" -> "1x1x8x8"; where that does not help, an example.
+std::string with_x(std::string_view list) {
+  std::string out(list);
+  std::replace(out.begin(), out.end(), ',', 'x');
+  bool is_shape = out.find_first_not_of("0123456789x") == out.npos && out.find("xx") == out.npos;
+  return is_shape && out != list ? out : "1x3x224x224";
 }
 
 }  // namespace
@@ -65,7 +87,9 @@ Result<std::pair<std::string, std::vector<int64_t>>> parse_shape(std::string_vie
       extents.push_back(extent);
       continue;
     }
-    return invalid(cat("\"", part, "\" in \"", text, "\" is not a size")).with_slug("shape-syntax");
+    return invalid(cat("\"", part, "\" in \"", text, "\" is not a size"))
+        .with_slug("shape-syntax")
+        .with_help(cat("sizes are whole numbers with x between them: ", name, "=", with_x(list)));
   }
   return std::pair(name, extents);
 }

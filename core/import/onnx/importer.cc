@@ -24,6 +24,8 @@ Status unsupported(std::string message) {
   return unimplemented(std::move(message)).with_slug("onnx-unsupported");
 }
 
+constexpr const char* kReplace = "replace the operator before the export by those of ai.onnx";
+
 /// Imports one model. An object is used once.
 class Importer {
  public:
@@ -73,23 +75,31 @@ class Importer {
     return found == opsets_.end() ? 0 : found->second;
   }
 
-  /// Returns the reason why the node is refused for any operands; "" when it is accepted.
-  std::string refusal(const onnx::NodeProto& node) const {
+  struct Refusal {
+    std::string reason, cure;
+  };
+
+  /// Returns why the node is refused for any operands; an empty reason when it is accepted.
+  Refusal refusal(const onnx::NodeProto& node) const {
     int64_t opset = opset_of(node.domain());
     if (std::string attr = subgraph_attribute(node); !attr.empty()) {
-      return cat("it runs a graph of its own (attribute ", in_quotes(attr),
-                 "); control flow is not supported");
+      return {cat("it runs a graph of its own (attribute ", in_quotes(attr),
+                  "); control flow is not supported"),
+              "export the model without control flow: trace it with example inputs, which decides "
+              "branches and unrolls loops"};
     }
     for (const auto& function : model_.functions()) {
-      if (function.name() == node.op_type() && function.domain() == node.domain()) {
-        return "it is a function of the model; export the model with its functions inlined";
-      }
+      if (function.name() == node.op_type() && function.domain() == node.domain())
+        return {"it is a function of the model", "export the model with its functions inlined"};
     }
-    if (!is_default_domain(node.domain())) return "operators of this domain are not known";
-    if (opset < 1) return "the model imports no opset of its domain";
-    if (find_row(node.op_type(), static_cast<int>(opset))) return "";
+    if (!is_default_domain(node.domain()))
+      return {"operators of this domain are not known", kReplace};
+    if (opset < 1)
+      return {"the model imports no opset of its domain", "export the model with its opset"};
+    if (find_row(node.op_type(), static_cast<int>(opset))) return {};
     std::string known = known_opsets(node.op_type());
-    return known.empty() ? "no such operator is known" : cat("it is known in ", known);
+    if (known.empty()) return {"no such operator is known", kReplace};
+    return {cat("it is known in ", known), "export the model with one of the known opsets"};
   }
 
   std::string describe(const onnx::NodeProto& node) const {
@@ -102,29 +112,31 @@ class Importer {
   /// op share a line.
   Status check_support() const {
     if (proto_.sparse_initializer_size() > 0)
-      return unsupported("the model has sparse initializers");
-    struct Refusal {
+      return unsupported("the model has sparse initializers")
+          .with_help("export the model with dense initializers");
+    struct Group {
       const onnx::NodeProto* first;
-      std::string reason;
+      Refusal refusal;
       size_t more = 0;
     };
-    std::vector<Refusal> refusals;
-    std::map<std::pair<std::string, std::string>, size_t> known;  // (domain, op) -> refusal
+    std::vector<Group> groups;
+    std::map<std::pair<std::string, std::string>, size_t> known;  // (domain, op) -> group
     for (const auto& node : proto_.node()) {
-      std::string reason = refusal(node);
-      if (reason.empty()) continue;
-      auto [found, fresh] =
-          known.emplace(std::pair(node.domain(), node.op_type()), refusals.size());
-      if (fresh) refusals.push_back({&node, std::move(reason)});
-      else ++refusals[found->second].more;
+      Refusal now = refusal(node);
+      if (now.reason.empty()) continue;
+      auto [found, fresh] = known.emplace(std::pair(node.domain(), node.op_type()), groups.size());
+      if (fresh) groups.push_back({&node, std::move(now)});
+      else ++groups[found->second].more;
     }
-    std::string text;
-    for (const Refusal& r : refusals) {
-      text += cat(text.empty() ? "" : "\n  ", describe(*r.first));
-      if (r.more) text += cat(" and ", r.more, " more");
-      text += cat(": ", r.reason);
+    std::string text, cures;
+    for (const Group& g : groups) {
+      text += cat(text.empty() ? "" : "\n  ", describe(*g.first));
+      if (g.more) text += cat(" and ", g.more, " more");
+      text += cat(": ", g.refusal.reason);
+      if (cures.find(g.refusal.cure) == cures.npos)
+        cures += cat(cures.empty() ? "" : "; ", g.refusal.cure);
     }
-    return text.empty() ? Status() : unsupported(text);
+    return text.empty() ? Status() : unsupported(text).with_help(cures);
   }
 
   Status add_inputs() {

@@ -1,11 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tools/model/bindings.h"
 
+#include <algorithm>
+
 #include "core/import/onnx/file/tensor_file.h"
 #include "runtime/cli/command.h"
 
 namespace byoc::driver {
 namespace {
+
+/// Splits "batch=1,seq=16" when every part has the form NAME=EXTENTS; a name may contain commas.
+std::vector<std::string> shapes_of(const std::string& text) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= text.size();) {
+    size_t end = std::min(text.find(',', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  bool are_shapes = std::all_of(parts.begin(), parts.end(),
+                                [](const std::string& part) { return parse_shape(part).ok(); });
+  return are_shapes ? parts : std::vector{text};
+}
 
 /// Returns the reader for the file of "axes=a.npy"; null when the text itself has the value.
 const std::function<Result<Tensor>(const std::string&)>* reader_for(
@@ -43,10 +58,15 @@ Result<std::map<std::string, std::vector<int64_t>>> parse_shapes(
     const std::vector<std::string>& texts) {
   std::map<std::string, std::vector<int64_t>> shapes;
   for (const std::string& text : texts) {
-    auto shape = parse_shape(text);
-    if (!shape.ok()) return cli::usage_error(cat("--shape: ", shape.status().message()));
-    if (!shapes.insert(*shape).second)
-      return cli::usage_error(cat("--shape names \"", shape->first, "\" twice"));
+    for (const std::string& part : shapes_of(text)) {
+      auto shape = parse_shape(part);
+      if (!shape.ok()) {
+        return cli::usage_error(cat("--shape: ", shape.status().message()))
+            .with_help(shape.status().help());
+      }
+      if (!shapes.insert(*shape).second)
+        return cli::usage_error(cat("--shape names \"", shape->first, "\" twice"));
+    }
   }
   return shapes;
 }

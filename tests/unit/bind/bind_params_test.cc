@@ -136,5 +136,22 @@ TEST(ParseBinding, RefusesWhatDoesNotFit) {
   EXPECT_EQ(binding("axis=[1]"), "the model has no input \"axis\"; did you mean \"axes\"?");
 }
 
+TEST(ParseBinding, SaysHowTheValueIsWritten) {
+  auto help = [](std::string_view text) {
+    IRModule module = module_of(
+        "fn main(%s: f32[], %c: f32[1], %two: f32[2], %m: f32[2,2], %axes: i64[K], "
+        "%open: f32[N,2]) { return %s }");
+    return parse_binding(module, text).status().help();
+  };
+  EXPECT_EQ(help("s=[1,2]"), "give one number: s=1");
+  EXPECT_EQ(help("c=1"), "give all its elements (1) in brackets: c=[1], or a file: c=a.npy");
+  EXPECT_EQ(help("two=1"),
+            "give all its elements (2) in brackets: two=[1,2], or a file: two=a.npy");
+  EXPECT_EQ(help("m=[1]"),
+            "give all its elements (4) in brackets: m=[1,2,...], or a file: m=a.npy");
+  EXPECT_EQ(help("axes=1"), "give its elements in brackets: axes=[1,2,...], or a file: axes=a.npy");
+  EXPECT_EQ(help("open=1"), "give a file: open=a.npy");
+}
+
 }  // namespace
 }  // namespace byoc

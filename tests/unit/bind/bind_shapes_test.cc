@@ -127,5 +127,13 @@ TEST(ParseShape, RefusesWhatIsNoShape) {
   EXPECT_EQ(shape("N=-1"), "\"-1\" in \"N=-1\" is not a size");
 }
 
+TEST(ParseShape, SaysHowAShapeIsWritten) {
+  auto help = [](std::string_view text) { return parse_shape(text).status().help(); };
+  const std::string form = "sizes are whole numbers with x between them: ";
+  EXPECT_EQ(help("image=1,1,8,8"), form + "image=1x1x8x8");
+  EXPECT_EQ(help("N=a"), form + "N=1x3x224x224");
+  EXPECT_EQ(help("N=1xx2"), form + "N=1x3x224x224");
+}
+
 }  // namespace
 }  // namespace byoc

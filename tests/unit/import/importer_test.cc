@@ -169,6 +169,21 @@ TEST(ImportOnnx, RefusesNodesWithGraphsOfTheirOwn) {
                "(attribute \"then_branch\")");
 }
 
+TEST(ImportOnnx, SaysHowToExportWhatIsRefused) {
+  OnnxModel model;
+  model.input("c", {}, onnx::TensorProto::BOOL).output("y");
+  for (const char* name : {"choose", "choose_again"}) {
+    auto* branch = model.node("If", {"c"}, {name}, name).add_attribute();
+    branch->set_name("then_branch");
+    branch->set_type(onnx::AttributeProto::GRAPH);
+  }
+  model.node("Frobnicate", {"choose"}, {"y"}, "frob");
+  EXPECT_EQ(model.import().status().help(),
+            "export the model without control flow: trace it with example inputs, which decides "
+            "branches and unrolls loops; replace the operator before the export by those of "
+            "ai.onnx");
+}
+
 TEST(ImportOnnx, RefusesFunctionsOfTheModel) {
   OnnxModel model;
   model.set_opset("local", 1).input("x", {2}).output("y");
