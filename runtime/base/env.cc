@@ -11,7 +11,6 @@ constexpr EnvVariable kVariables[] = {
     {"BYOC_PLUGIN_PATH", "",
      "folders with plugins, colon-separated; ignored when the process is set-id"},
     {"BYOC_DUMP", "", "folder for the text of the module after every pass that changed something"},
-    {"BYOC_EXPLAIN", "", "`partition`: print the plugin of each op and why the others refused"},
     {"BYOC_TIME", "0", "1: print the time of every pass"},
     {"BYOC_SKIP", "", "passes to leave out, comma-separated"},
     {"BYOC_STOP_AFTER", "", "the pass after which the pipeline stops"},

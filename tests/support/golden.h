@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Golden tests: text in, passes, text out. A case is one file:
-//   // pass: annotate_target=json,merge_compiler_regions      why: may follow here
-//   // plugins: onednn,json                                  of the build's plugin folder; may be
-//   left out
+//   // pass: annotate_target=a,merge_compiler_regions         why: may follow here
+//   // plugin: a ops=relu,add refuse=tanh                     a test plugin and its options; any
+//   //                                                        number of lines, also none
 //   // why: what a reader should see in it
 //   fn main(...) { ... }
 //   // ---- expect                                            or  // ---- error
