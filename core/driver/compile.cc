@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole flow on one page: which plugins, which passes, and what comes out.
+// The whole flow on one page: the plugins, the passes, and the compiled program.
 #include "byoc/compile.h"
 
 #include <algorithm>
@@ -25,8 +25,8 @@ bool has_compiler_attribute(const IRModule& module) {
   });
 }
 
-/// --default, else the last plugin of the list that has the flag, else the usable one of highest
-/// priority.
+/// Returns --default, else the last plugin of --compiler with the flag DEFAULT, else the usable
+/// plugin with that flag of highest priority.
 Result<std::string> choose_default(const BuildOptions& options) {
   if (!options.default_codegen.empty()) {
     BYOC_TRY(const Plugin* plugin, options.plugins->get(options.default_codegen));
@@ -44,37 +44,29 @@ Result<std::string> choose_default(const BuildOptions& options) {
   return all.empty() ? std::string() : all.front();
 }
 
-/// Code generation needs numbers; said once, about the inputs that lack them, and not about every
-/// op behind.
-Status check_static_inputs(const IRModule& module) {
-  const Function* entry = module.find(module.entry);
-  if (entry == nullptr)
-    return invalid(cat("the module has no function @", module.entry)).with_slug("unknown-function");
-  std::set<std::string> sizes;
-  std::string inputs;
-  for (uint32_t k = 0; k < entry->num_params(); ++k) {
-    const TensorType& type = *entry->nodes[k].types[0];
-    for (Dim dim : type.shape) {
-      if (!dim.is_static()) sizes.insert(dim.name().str());
-    }
-    if (!is_static(type.shape))
-      inputs +=
-          cat(inputs.empty() ? "" : ", ", std::get<Param>(entry->nodes[k].kind).name, " ", type);
-  }
-  if (sizes.empty()) return {};
-  std::string help = "give them with";
-  for (const std::string& size : sizes) help += cat(" --shape ", size, "=1");
-  return invalid(cat("code generation needs numbers; not known are the sizes of: ", inputs))
-      .with_slug("symbolic-shape")
-      .with_help(std::move(help));
-}
-
 uint32_t compile_flags(const BuildOptions& options) {
   uint32_t flags = 0;
   if (options.exact_sums) flags |= BYOC_STRICT_FP;
   if (options.compile_only) flags |= BYOC_COMPILE_ONLY;
   return flags;
 }
+
+/// Joins the first items of a list: messages stay short for models with many inputs.
+class ShortList {
+ public:
+  explicit ShortList(std::string separator) : separator_(std::move(separator)) {}
+  void add(const std::string& item) {
+    if (++size_ <= kShown) text_ += cat(text_.empty() ? "" : separator_, item);
+  }
+  std::string text() const {
+    return size_ <= kShown ? text_ : cat(text_, " and ", size_ - kShown, " more");
+  }
+
+ private:
+  static constexpr size_t kShown = 4;
+  std::string separator_, text_;
+  size_t size_ = 0;
+};
 
 }  // namespace
 
@@ -112,8 +104,30 @@ Result<PassContext> make_context(const IRModule& module, const BuildOptions& opt
   context.instruments = options.instruments;
   context.report = options.report;
   context.judge_cache = std::make_shared<JudgeCache>();
-  BYOC_TRY_STATUS(check_pass_names(context));  // a misspelt BYOC_SKIP would be ignored in silence
+  BYOC_TRY_STATUS(check_pass_names(context));  // a misspelt BYOC_SKIP would have no effect
   return context;
+}
+
+// One message about the inputs, before the ops that depend on them fail one by one.
+Status check_static_inputs(const IRModule& module) {
+  const Function* entry = module.find(module.entry);
+  if (entry == nullptr)
+    return invalid(cat("the module has no function @", module.entry)).with_slug("unknown-function");
+  std::set<std::string> sizes;
+  ShortList inputs(", "), flags(" ");
+  for (uint32_t k = 0; k < entry->num_params(); ++k) {
+    const TensorType& type = *entry->nodes[k].types[0];
+    for (Dim dim : type.shape) {
+      if (!dim.is_static()) sizes.insert(dim.name().str());
+    }
+    if (!is_static(type.shape))
+      inputs.add(cat(std::get<Param>(entry->nodes[k].kind).name, " ", type));
+  }
+  if (sizes.empty()) return {};
+  for (const std::string& size : sizes) flags.add(cat("--shape ", size, "=1"));
+  return invalid(cat("code generation needs numbers; not known are the sizes of: ", inputs.text()))
+      .with_slug("symbolic-shape")
+      .with_help(cat("give them with ", flags.text()));
 }
 
 Result<IRModule> partition_for(IRModule module, const BuildOptions& options) {

@@ -7,39 +7,44 @@
 namespace byoc {
 
 /// Optimisation levels: 0 no fusion, 1 folding and fusion, 2 layouts and in-place as well.
-inline constexpr int kMinLevel = 0, kMaxLevel = 2;
+inline constexpr int kMinLevel = 0, kMaxLevel = 2;  ///< the range of BuildOptions::level
 
+/// Options of the whole flow.
 struct BuildOptions {
-  std::shared_ptr<const PluginSet> plugins;
-  /// In order of priority. Of those with the flag DEFAULT the last one named is the default
-  /// codegen. Empty: every usable plugin without DEFAULT, highest priority first, then the default
-  /// codegen (and only the attribute's plugins, when functions carry `compiler`).
+  std::shared_ptr<const PluginSet> plugins;  ///< null: none
+  /// The plugins in order of priority. Of those with the flag DEFAULT the last one named is the
+  /// default codegen. Empty: every usable plugin without DEFAULT, highest priority first, then the
+  /// default codegen (and only the attribute's plugins, when functions carry `compiler`).
   std::vector<std::string> compilers;
-  std::string default_codegen;  // --default; empty: chosen as above
-  int level = 2;                // kMinLevel to kMaxLevel
-  bool strict = false;
-  bool exact_sums = false;    // kernels that round otherwise than the direct sum are forbidden
-  bool compile_only = false;  // nothing of it is loaded in this process
-  const Cancellation* cancel = nullptr;  // null: cannot be cancelled
-  uint32_t threads = 1;
-  std::string target_json = "{}";
-  std::map<std::string, std::string> options;
-  std::vector<Instrument> instruments;
-  Report* report = nullptr;
+  std::string default_codegen;  ///< --default; empty: chosen as above
+  int level = 2;                ///< kMinLevel to kMaxLevel
+  bool strict = false;          ///< a function that its plugin declines is an error
+  bool exact_sums = false;    ///< kernels that round differently from the direct sum are forbidden
+  bool compile_only = false;  ///< no part of the result is loaded in this process
+  const Cancellation* cancel = nullptr;        ///< null: cannot be cancelled
+  uint32_t threads = 1;                        ///< workers of a run
+  std::string target_json = "{}";              ///< the machine; {}: this one
+  std::map<std::string, std::string> options;  ///< by name; see pass_options()
+  std::vector<Instrument> instruments;         ///< called around every pass
+  Report* report = nullptr;                    ///< null: no report
 };
 
 /// Resolves the choice of plugins. Errors: slug "unknown-plugin", "no-default-codegen",
 /// "unknown-level".
 Result<PassContext> make_context(const IRModule& module, const BuildOptions& options);
-/// Section 2 of the architecture, up to and with partition_graph.
+/// Returns an error with the slug "symbolic-shape" when inputs of the entry have named sizes. Code
+/// generation requires numbers; the help has the flags that set them.
+Status check_static_inputs(const IRModule& module);
+/// Runs the passes of docs/ARCHITECTURE.md ("The flow") up to and including partition_graph.
 Result<IRModule> partition_for(IRModule module, const BuildOptions& options);
-/// All of it. Errors: slug "symbolic-shape" names inputs without static shapes; kCancelled, slug
-/// "interrupted". Names and types that it interns are freed when it returns, unless `report` or
-/// `instruments` may keep them; those of `module` are the caller's (byoc/ir/intern.h).
+/// Runs the whole flow. Errors: slug "symbolic-shape" names inputs without static shapes;
+/// kCancelled, slug "interrupted". Names and types that it interns are freed when it returns,
+/// unless `report` or `instruments` may keep them; those of `module` are the caller's
+/// (byoc/ir/intern.h).
 Result<Executable> build(IRModule module, const BuildOptions& options);
-/// What a plugin receives of the function `name`, whose types are static.
+/// Returns the data that a plugin receives of the function `name`, whose types are static.
 CompileFunction compile_input(const IRModule& module, Symbol name);
-/// The last step alone: a module whose entry function is planned externs.
+/// Runs the last step alone, on a module whose entry function consists of planned externs.
 Result<Executable> make_executable(const IRModule& planned);
 
 }  // namespace byoc

@@ -3,6 +3,7 @@
 // artifact, and the artifact.
 #include <filesystem>
 
+#include "runtime/cli/named_plugins.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/run.h"
 
@@ -40,9 +41,22 @@ PluginSearch plugin_search(const Flags& flags, const Executable& executable) {
   return search;
 }
 
+/// Models that are not compiled need a compiler, and this program has none.
+Status check_compiled(const std::string& path) {
+  std::filesystem::path artifact(path);
+  std::string ending = artifact.extension().string();
+  if (ending != ".onnx" && ending != ".ir") return {};
+  artifact.replace_extension(".byoc");
+  return invalid(cat(path, " is not compiled, and byoc-run runs compiled models"))
+      .with_slug("not-compiled")
+      .with_help(cat("byoc compile ", path, " -o ", artifact.filename().string()));
+}
+
 Result<int> run(const Flags& flags) {
+  BYOC_TRY_STATUS(check_compiled(flags.artifact));
   BYOC_TRY(Executable executable, load_artifact(flags.artifact));
   auto plugins = PluginSet::load(plugin_search(flags, executable));
+  BYOC_TRY_STATUS(check_named_plugins(*plugins, flags.plugins));
   SessionOptions options{.threads = flags.threads, .allow_native = !flags.no_native};
   auto session = Session::load(std::move(executable), std::move(plugins), options);
   if (!session.ok()) return std::move(session.status()).at(flags.artifact);

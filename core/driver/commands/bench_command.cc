@@ -119,7 +119,7 @@ class Bench {
   // ---- .onnx and .ir
   Result<Work> model_work() {
     BYOC_TRY(IRModule module, load_model(options_.model));
-    BYOC_TRY(BuildOptions build_with, build_options(options_.model, common_));
+    BYOC_TRY(BuildOptions build_with, build_options(options_.model));
     BYOC_TRY(std::vector<NamedTensor> types, entry_inputs(module));
     Work work{.plugins = build_with.plugins};
     BYOC_TRY(work.inputs, make_inputs(types));

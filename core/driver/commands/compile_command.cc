@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // byoc compile: compiles a model into one file that runs without compiler, ONNX or protobuf.
 #include <chrono>
+#include <filesystem>
 
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
 #include "core/tools/model/interrupt.h"
 #include "core/tools/model/model_options.h"
 #include "core/tools/model/progress.h"
+#include "core/tools/model/runnable.h"
 #include "core/tools/show/placement.h"
 #include "runtime/cli/output.h"
 
@@ -18,17 +20,30 @@ struct Options {
   std::string output;
 };
 
+struct Work {
+  double flops = 0;
+  uint64_t ops = 0;
+};
+
+/// Returns the work of one run per module. Several steps may run the same function.
+std::vector<Work> work_of_modules(const Executable& executable) {
+  std::vector<Work> out(executable.modules.size());
+  for (const Step& step : executable.program.steps) {
+    if (step.module == Step::kHostExtern) continue;
+    const ExternalFunction& function = executable.modules[step.module].functions[step.function];
+    out[step.module].flops += function.flops;
+    out[step.module].ops += function.ops;
+  }
+  return out;
+}
+
 std::string modules_text(const Executable& executable) {
   cli::Table table({"plugin", "version", ">functions", ">ops", ">flops", ">code"});
-  for (const ExternalModule& module : executable.modules) {
-    double flops = 0;
-    uint64_t ops = 0;
-    for (const ExternalFunction& function : module.functions) {
-      flops += function.flops;
-      ops += function.ops;
-    }
-    table.add({module.plugin, module.plugin_version, cat(module.functions.size()), cat(ops),
-               flops_text(flops), cli::format_mib(module.blob ? module.blob->size() : 0)});
+  const std::vector<Work> work = work_of_modules(executable);
+  for (size_t k = 0; k < work.size(); ++k) {
+    const ExternalModule& module = executable.modules[k];
+    table.add({module.plugin, module.plugin_version, cat(module.functions.size()), cat(work[k].ops),
+               flops_text(work[k].flops), cli::format_mib(module.blob ? module.blob->size() : 0)});
   }
   return table.text();
 }
@@ -74,9 +89,19 @@ Status save(const Executable& executable, const std::string& path) {
       .with_slug("interrupted");
 }
 
+/// Reports a missing model before a missing --output.
+Status check_output(const Options& options) {
+  BYOC_TRY(std::string path, model_path(options.model.model));
+  if (!options.output.empty()) return {};
+  std::string artifact = std::filesystem::path(path).stem().string() + ".byoc";
+  return cli::usage_error("the option --output is needed: the file that is written")
+      .with_help(cat("byoc compile ", options.model.model, " -o ", artifact));
+}
+
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
+  BYOC_TRY_STATUS(check_output(options));
   BYOC_TRY(IRModule module, load_model(options.model));
-  BYOC_TRY(BuildOptions build_with, build_options(options.model, common));
+  BYOC_TRY(BuildOptions build_with, build_options(options.model));
   Report report;
   build_with.report = &report;
   auto begin = std::chrono::steady_clock::now();
@@ -86,6 +111,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
       std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
   BYOC_TRY_STATUS(save(executable, options.output));
   warn_declined(report, common);
+  warn_unused_plugins(plugins_of(executable), *build_with.plugins, options.model, common);
   Json json = fields(executable, options.output, ns);
   cli::print_text(
       cat(modules_text(executable), "wrote ", options.output, ": ", executable.program.steps.size(),
@@ -108,8 +134,7 @@ cli::Command compile_command(const cli::CommonOptions& common) {
                       {"byoc compile net.onnx --compiler onednn --shape N=1 -o net.byoc",
                        "onednn, then the default codegen"}};
   add_model_options(command, options->model, "an .onnx or .ir file");
-  command.options.push_back(
-      {"-o,--output", "FILE", "the artifact, model.byoc", &options->output, true});
+  command.options.push_back({"-o,--output", "FILE", "the artifact, model.byoc", &options->output});
   command.run = [options, &common] { return run(*options, common); };
   return command;
 }

@@ -144,7 +144,7 @@ std::string summary(const Explanation& explanation) {
 
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(Digits digits, read_digits(data_folder(options)));
-  BYOC_TRY(auto plugins, load_plugins(options.plugins, common));
+  BYOC_TRY(auto plugins, load_plugins(options.plugins));
   ImportOptions import_options;
   import_options.shapes["N"] = {digits.count()};
   BYOC_TRY(IRModule model, import_onnx(digits.model, all_ops(), import_options));

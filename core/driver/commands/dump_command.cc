@@ -21,10 +21,9 @@ struct Options {
   uint64_t seed = 0;
 };
 
-Result<RegionValues> values_of(const Options& options, const cli::CommonOptions& common,
-                               std::string& reference) {
+Result<RegionValues> values_of(const Options& options, std::string& reference) {
   BYOC_TRY(IRModule module, load_model(options.model));
-  BYOC_TRY(BuildOptions build_with, build_options(options.model, common));
+  BYOC_TRY(BuildOptions build_with, build_options(options.model));
   BYOC_TRY(reference, reference_plugin(*build_with.plugins));
   BYOC_TRY(auto types, entry_inputs(module));
   BYOC_TRY(auto made, cli::make_inputs(types, options.inputs, options.seed, tensor_readers()));
@@ -37,7 +36,7 @@ Result<RegionValues> values_of(const Options& options, const cli::CommonOptions&
 
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   std::string reference;
-  BYOC_TRY(RegionValues values, values_of(options, common, reference));
+  BYOC_TRY(RegionValues values, values_of(options, reference));
   std::vector<const RegionCall*> chosen;
   if (!options.region.empty()) {
     BYOC_TRY(const RegionCall* region, values.find(options.region));

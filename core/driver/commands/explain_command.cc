@@ -14,7 +14,8 @@
 namespace byoc::driver {
 namespace {
 
-constexpr size_t kShownNames = 2, kShownRows = 20, kShownGroups = 20, kShownOps = 50;
+constexpr size_t kShownNames = 2, kShownRows = 20, kShownGroups = 20, kShownOps = 50,
+                 kShownAlike = 5;
 constexpr size_t kNameWidth = 60, kReasonWidth = 100;
 
 struct Options {
@@ -45,6 +46,8 @@ std::string_view verb(Opinion::Kind kind) {
       return "declined in compile";
     case Opinion::kTaken:
       return "taken";
+    case Opinion::kAccepted:
+      return "accepted, came second";
     case Opinion::kNotReached:
       break;
   }
@@ -59,6 +62,8 @@ std::string title(const Opinion& opinion, std::string_view taker) {
   switch (opinion.kind) {
     case Opinion::kTaken:
       return cat("taken by ", opinion.plugin, ", run by");
+    case Opinion::kAccepted:
+      return cat("taken by ", taker, ", also accepted by ", opinion.plugin);
     case Opinion::kSlow:
       return cat("taken by ", opinion.plugin, ", slow");
     case Opinion::kCovered:
@@ -192,6 +197,25 @@ std::string op_text(const ExplainedOp& op) {
   return out;
 }
 
+/// Reports a name that no op has, with ops whose name or kind is like it.
+Status unknown_node(const Explanation& explanation, const std::string& name) {
+  std::vector<std::string> known;
+  std::string alike;
+  size_t found = 0;
+  auto add = [&](Symbol op, Symbol node) {
+    known.push_back(node.str());
+    bool is_alike = op.text() == name || node.text().find(name) != std::string_view::npos;
+    if (is_alike && ++found <= kShownAlike) alike += cat(found > 1 ? ", " : "", "\"", node, "\"");
+  };
+  for (const ExplainedOp& op : explanation.ops) add(op.placed.op, op.placed.name);
+  for (const RemovedOp& op : explanation.removed) add(op.op, op.name);
+  if (found > kShownAlike) alike += cat(" and ", found - kShownAlike, " more");
+  return not_found(cat("no op is named \"", name, "\"", did_you_mean(name, known)))
+      .with_slug("unknown-node")
+      .with_help(found > 0 ? cat("there are: ", alike)
+                           : "byoc explain MODEL --json lists the name of every op");
+}
+
 /// Returns all verdicts about the ops of one name.
 Result<std::string> one_op_text(const Explanation& explanation, const std::string& name) {
   std::string out;
@@ -207,11 +231,7 @@ Result<std::string> one_op_text(const Explanation& explanation, const std::strin
   if (found > kShownOps)
     out += cat("... and ", found - kShownOps, " more ops of that name; all with --json\n");
   if (found > 0) return out;
-  std::vector<std::string> known;
-  for (const ExplainedOp& op : explanation.ops) known.push_back(op.placed.name.str());
-  for (const RemovedOp& op : explanation.removed) known.push_back(op.name.str());
-  return not_found(cat("no op is named \"", name, "\"", did_you_mean(name, known)))
-      .with_slug("unknown-node");
+  return unknown_node(explanation, name);
 }
 
 Json run_json(const RunOp& run) {
@@ -274,7 +294,7 @@ std::string whole_text(const Explanation& explanation, const Options& options, c
 
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(IRModule module, load_model(options.model));
-  BYOC_TRY(BuildOptions build_with, build_options(options.model, common));
+  BYOC_TRY(BuildOptions build_with, build_options(options.model));
   Facts facts = facts_of(module);
   BYOC_TRY(Explanation explanation, explain(std::move(module), std::move(build_with)));
   Result<std::string> text = options.op.empty() ? whole_text(explanation, options, facts)

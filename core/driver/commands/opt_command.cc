@@ -62,7 +62,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(auto passes, parse_passes(options.passes));
   BYOC_TRY(IRModule module, load_model(options.model));
   for (const std::string& text : options.sets) BYOC_TRY_STATUS(set_attribute(module, text));
-  BYOC_TRY(BuildOptions build, build_options(options.model, common));
+  BYOC_TRY(BuildOptions build, build_options(options.model));
   BYOC_TRY(PassContext context, make_context(module, build));
   BYOC_TRY(module, run_passes(std::move(module), passes, context));
   BYOC_TRY_STATUS(write_result(module, options.output, common));

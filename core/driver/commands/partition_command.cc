@@ -96,7 +96,8 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   if (options.svg == "-" && (options.output == "-" || common.json == "-"))
     return cli::usage_error("--svg - must be the only output on stdout; give the other a file");
   BYOC_TRY(IRModule model, load_model(options.model));
-  BYOC_TRY(BuildOptions build_with, build_options(options.model, common));
+  Status inputs = check_static_inputs(model);
+  BYOC_TRY(BuildOptions build_with, build_options(options.model));
   BYOC_TRY(Compared compared, partition_and_compare(with_names(std::move(model)), build_with));
   Placement placement = placement_of(compared.module);
   std::string text = plugin_table(placement, "(not in a region)") +
@@ -110,6 +111,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   if (options.output == "-") text = print(compared.module);
   else if (!options.output.empty()) BYOC_TRY_STATUS(write_module(compared.module, options.output));
   cli::print_text(text, common);
+  if (!inputs.ok()) cli::print_warning(cat(inputs.message(), "; ", inputs.help()), common);
   BYOC_TRY_STATUS(cli::print_json(common, "partition", to_json(placement, compared, options)));
   return cli::kDone;
 }

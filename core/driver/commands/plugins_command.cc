@@ -3,6 +3,7 @@
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
 #include "core/tools/model/model_options.h"
+#include "runtime/cli/named_plugins.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {
@@ -12,9 +13,19 @@ struct Options {
   PluginFlags plugins;
 };
 
+struct FlagName {
+  uint32_t flag;
+  std::string_view name;
+};
+constexpr FlagName kFlags[] = {{BYOC_PLUGIN_DEFAULT, "default"},
+                               {BYOC_PLUGIN_HORIZONTAL, "horizontal"},
+                               {BYOC_PLUGIN_ONE_ANCHOR, "one_anchor"}};
+
 std::string flags_text(const Plugin& plugin) {
-  std::string out = plugin.is_default_codegen() ? "default" : "";
-  if (plugin.is_horizontal()) out += out.empty() ? "horizontal" : ", horizontal";
+  std::string out;
+  for (const FlagName& row : kFlags) {
+    if (plugin.flags() & row.flag) out += cat(out.empty() ? "" : ", ", row.name);
+  }
   return out;
 }
 
@@ -23,19 +34,42 @@ Json plugin_json(const Plugin& plugin) {
   for (const PluginPattern& pattern : plugin.patterns()) {
     patterns.push_back({{"name", pattern.name}, {"priority", pattern.priority}});
   }
-  return {{"id", plugin.id()},
-          {"version", plugin.version()},
-          {"priority", plugin.priority()},
-          {"default", plugin.is_default_codegen()},
-          {"horizontal", plugin.is_horizontal()},
-          {"judges", plugin.has_judge()},
-          {"max_ops", plugin.max_ops()},
-          {"max_bytes", plugin.max_bytes()},
-          {"library", plugin.path()},
-          {"patterns", patterns}};
+  Json json = {{"id", plugin.id()}, {"version", plugin.version()}, {"priority", plugin.priority()}};
+  for (const FlagName& row : kFlags) json[std::string(row.name)] = (plugin.flags() & row.flag) != 0;
+  json["judges"] = plugin.has_judge();
+  json["max_ops"] = plugin.max_ops();
+  json["max_bytes"] = plugin.max_bytes();
+  json["library"] = plugin.path();
+  json["patterns"] = patterns;
+  return json;
 }
 
-Json fields(const PluginSet& set) {
+/// The plugins that are offered ops, in order, and then the default codegens.
+struct Order {
+  std::vector<std::string> compilers, defaults;
+};
+
+Result<Order> order_of(std::shared_ptr<const PluginSet> set) {
+  BuildOptions options;
+  options.plugins = std::move(set);
+  BYOC_TRY(PassContext context, make_context({}, options));
+  return Order{context.compilers, context.defaults};
+}
+
+std::string joined(const std::vector<std::string>& ids, std::string_view none) {
+  std::string out;
+  for (const std::string& id : ids) out += cat(out.empty() ? "" : ", ", id);
+  return out.empty() ? std::string(none) : out;
+}
+
+std::string order_text(const Order& order) {
+  return cat("order: ", joined(order.compilers, "none"),
+             " (highest priority first; --compiler A,B sets another order)\n",
+             "rest:  ", joined(order.defaults, "none"),
+             " (plugins with the flag default; --default ID sets the first)\n");
+}
+
+Json fields(const PluginSet& set, const Order& order) {
   Json plugins = Json::array(), refused = Json::array();
   for (const auto& plugin : set.all()) plugins.push_back(plugin_json(*plugin));
   for (const RefusedPlugin& r : set.refused()) {
@@ -47,6 +81,8 @@ Json fields(const PluginSet& set) {
   }
   return {{"plugins", plugins},
           {"refused", refused},
+          {"order", order.compilers},
+          {"defaults", order.defaults},
           {"searched", {{"files", set.search().files}, {"folders", set.search().folders}}}};
 }
 
@@ -77,10 +113,16 @@ std::string searched_text(const PluginSearch& search) {
 }
 
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
-  BYOC_TRY(auto set, load_plugins(options.plugins, common));
-  cli::print_text(usable_text(*set) + refused_text(*set) + searched_text(set->search()), common);
-  BYOC_TRY_STATUS(cli::print_json(common, "plugins", fields(*set)));
-  return cli::kDone;
+  BYOC_TRY(auto set, find_plugins(options.plugins));
+  BYOC_TRY(Order order, order_of(set));
+  cli::print_text(
+      cat(usable_text(*set), order_text(order), refused_text(*set), searched_text(set->search())),
+      common);
+  BYOC_TRY_STATUS(cli::print_json(common, "plugins", fields(*set, order)));
+  BYOC_TRY_STATUS(set->check_options());
+  Status named = cli::check_named_plugins(*set, options.plugins.files);
+  if (!named.ok()) cli::print_warning(named.message(), common);
+  return named.ok() ? cli::kDone : cli::kFailed;
 }
 
 }  // namespace

@@ -49,16 +49,15 @@ Result<const Plugin*> choose(const Options& options, const ReplayCase& replay,
 /// Loads the plugins. The one that compiled the case gets its stored options; options of the
 /// command line have precedence.
 Result<std::shared_ptr<const PluginSet>> plugins_for(const Options& options,
-                                                     const ReplayCase& replay,
-                                                     const cli::CommonOptions& common) {
-  BYOC_TRY(auto plugins, load_plugins(options.plugins, common));
+                                                     const ReplayCase& replay) {
+  BYOC_TRY(auto plugins, load_plugins(options.plugins));
   if (replay.plugin_options.empty() || plugins->find(replay.plugin) == nullptr) return plugins;
   PluginFlags flags{options.plugins.files, {}};
   for (const auto& [name, value] : replay.plugin_options)
     flags.options.push_back(cat(replay.plugin, ".", name, "=", value));
   const auto& given = options.plugins.options;
   flags.options.insert(flags.options.end(), given.begin(), given.end());
-  return load_plugins(flags, common);
+  return load_plugins(flags);
 }
 
 const char* accept_text(Verdict::Accept accept) {
@@ -126,7 +125,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   size_t passed = 0;
   for (const std::string& folder : folders) {
     BYOC_TRY(ReplayCase replay, read_replay(folder));
-    BYOC_TRY(auto plugins, plugins_for(options, replay, common));
+    BYOC_TRY(auto plugins, plugins_for(options, replay));
     BYOC_TRY(const Plugin* plugin, choose(options, replay, *plugins));
     auto replayed = run_replay(replay, *plugin, plugins, options.tolerance);
     if (!replayed.ok()) return std::move(replayed.status()).at(folder);

@@ -66,7 +66,7 @@ Json to_json(const std::vector<std::string>& folders, const std::vector<CaseResu
 
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(auto folders, find_cases(options.folders));
-  BYOC_TRY(BuildOptions build_with, build_options(options.model, common));
+  BYOC_TRY(BuildOptions build_with, build_options(options.model));
   auto results = run_cases_isolated(folders, build_with, options.jobs, options.timeout_s);
   Counts counts = count(results);
   cli::print_text(text_of(folders, results, counts, build_with.strict, common.verbose), common);

@@ -4,7 +4,10 @@
 
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
+#include "core/tools/model/interrupt.h"
 #include "core/tools/model/model_options.h"
+#include "core/tools/model/progress.h"
+#include "core/tools/model/runnable.h"
 #include "core/tools/verify/verification.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/run.h"
@@ -145,15 +148,30 @@ Result<IRModule> load(ModelOptions options, const std::string& against) {
   return load_model(options);
 }
 
+Result<Verification> verify_shown(IRModule module, const VerifyRequest& request,
+                                  const cli::CommonOptions& common) {
+  CompileProgress progress(user_cancellation(), common);
+  return verify_model(std::move(module), request);
+}
+
+/// A --shape may contradict the stored inputs, which would set open sizes without it.
+Status with_cure(Status status, const Options& options) {
+  if (status.slug() != "data-set" || options.model.shapes.empty()) return status;
+  return std::move(status).with_help("leave out --shape: open sizes follow the data set");
+}
+
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(IRModule module, load(options.model, options.request.against));
   VerifyRequest request = options.request;
   request.program = "/proc/self/exe";
-  BYOC_TRY(request.build, build_options(options.model, common));
+  BYOC_TRY(request.build, build_options(options.model));
   if (request.against.empty()) {
     BYOC_TRY(request.against, reference_plugin(*request.build.plugins));
   }
-  BYOC_TRY(Verification verification, verify_model(std::move(module), request));
+  Result<Verification> verified = verify_shown(std::move(module), request, common);
+  if (!verified.ok()) return with_cure(std::move(verified.status()), options);
+  Verification& verification = *verified;
+  warn_unused_plugins(verification.plugins, *request.build.plugins, options.model, common);
   std::string inputs =
       is_data_set(request.against) ? "" : cat(", inputs not given are random, seed ", request.seed);
   std::string folder = verification.bad ? write_piece(options, *verification.bad, common) : "";

@@ -4,18 +4,23 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "byoc/base/nearest.h"
 #include "byoc/import.h"
 #include "byoc/te/target.h"
 #include "byoc/text/text.h"
 #include "core/tools/model/bindings.h"
 #include "core/tools/model/interrupt.h"
-#include "runtime/cli/output.h"
+#include "runtime/cli/named_plugins.h"
 
 namespace byoc::driver {
 namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kModelEndings[] = {".onnx", ".ir", ".byoc"};
+
+bool is_model_file(const fs::path& path) {
+  return std::count(std::begin(kModelEndings), std::end(kModelEndings), path.extension().string());
+}
 
 Status model_error(std::string message) {
   return invalid(std::move(message)).with_slug("model-file");
@@ -67,6 +72,21 @@ Result<IRModule> load_ir(const std::string& path, const ModelOptions& options) {
   return bind_shapes(std::move(module), shapes, context);
 }
 
+/// Reports a missing file, with the nearest name of a model in its folder.
+Status check_exists(const std::string& path) {
+  std::error_code error;
+  if (fs::exists(path, error)) return {};
+  fs::path file(path), folder = file.has_parent_path() ? file.parent_path() : ".";
+  if (!fs::is_directory(folder, error))
+    return model_error(cat("no file ", path, ": there is no folder ", folder.string()));
+  std::vector<std::string> models;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (is_model_file(entry.path())) models.push_back(entry.path().filename().string());
+  }
+  std::sort(models.begin(), models.end());
+  return model_error(cat("no file ", path, did_you_mean(file.filename().string(), models)));
+}
+
 Status check_level(int level) {
   if (level >= kMinLevel && level <= kMaxLevel) return {};
   return cli::usage_error(cat("-O is ", kMinLevel, " to ", kMaxLevel, ", not ", level));
@@ -112,30 +132,27 @@ void add_model_options(cli::Command& command, ModelOptions& options, const std::
   add_build_options(command, options);
 }
 
-Result<std::shared_ptr<const PluginSet>> load_plugins(const PluginFlags& flags,
-                                                      const cli::CommonOptions& common) {
+Result<std::shared_ptr<const PluginSet>> find_plugins(const PluginFlags& flags) {
+  user_cancellation();  // from here on Ctrl-C is reported
   PluginSearch search = default_plugin_search();
   search.files.insert(search.files.begin(), flags.files.begin(), flags.files.end());
   for (const std::string& text : flags.options) BYOC_TRY_STATUS(add_plugin_option(text, search));
-  auto plugins = PluginSet::load(search);
-  for (const RefusedPlugin& refused : plugins->refused()) {
-    // `byoc plugins` lists refused plugins of the folders; a file that the user named is reported
-    // at once.
-    bool named =
-        std::find(flags.files.begin(), flags.files.end(), refused.path) != flags.files.end();
-    if (named)
-      cli::print_warning(cat("--plugin ", refused.path, " is not used: ", refused.reason), common);
-  }
+  return PluginSet::load(search);
+}
+
+Result<std::shared_ptr<const PluginSet>> load_plugins(const PluginFlags& flags) {
+  BYOC_TRY(auto plugins, find_plugins(flags));
+  BYOC_TRY_STATUS(cli::check_named_plugins(*plugins, flags.files));
   BYOC_TRY_STATUS(plugins->check_options());
   return plugins;
 }
 
-Result<BuildOptions> build_options(const ModelOptions& options, const cli::CommonOptions& common) {
+Result<BuildOptions> build_options(const ModelOptions& options) {
   BYOC_TRY_STATUS(check_level(options.level));
   auto target = te::parse_target(options.target);
   if (!target.ok()) return cli::usage_error(cat("--target: ", target.status().message()));
   BuildOptions out;
-  BYOC_TRY(out.plugins, load_plugins(options.plugins, common));
+  BYOC_TRY(out.plugins, load_plugins(options.plugins));
   out.compilers = split_list(options.compilers);
   out.default_codegen = options.default_codegen;
   out.level = options.level;
@@ -151,12 +168,13 @@ bool is_artifact(const std::string& path) { return path.ends_with(".byoc"); }
 
 Result<std::string> model_path(const std::string& model) {
   std::error_code error;
-  if (!fs::is_directory(model, error)) return model;
+  if (!fs::is_directory(model, error)) {
+    BYOC_TRY_STATUS(check_exists(model));
+    return model;
+  }
   std::vector<std::string> found;
   for (const auto& entry : fs::directory_iterator(model, error)) {
-    std::string ending = entry.path().extension().string();
-    if (std::count(std::begin(kModelEndings), std::end(kModelEndings), ending))
-      found.push_back(entry.path().string());
+    if (is_model_file(entry.path())) found.push_back(entry.path().string());
   }
   if (error) return model_error(cat("cannot read ", model, ": ", error.message()));
   if (found.size() == 1) return found[0];
@@ -165,6 +183,7 @@ Result<std::string> model_path(const std::string& model) {
 }
 
 Result<IRModule> load_model(const ModelOptions& options) {
+  user_cancellation();  // as in find_plugins: reading a large file takes time
   BYOC_TRY_STATUS(check_level(options.level));  // also where nothing is built, as in `print`
   BYOC_TRY(std::string path, model_path(options.model));
   if (path.ends_with(".onnx")) return load_onnx(path, options);
@@ -173,7 +192,6 @@ Result<IRModule> load_model(const ModelOptions& options) {
     return model_error(cat(path, " is compiled already; this command reads .onnx or .ir"))
         .with_help(cat("byoc run ", path));
   }
-  if (std::error_code error; !fs::exists(path, error)) return model_error(cat("no file ", path));
   return model_error(cat("\"", path, "\" ends in none of .onnx, .ir, .byoc"));
 }
 

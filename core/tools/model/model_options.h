@@ -29,15 +29,17 @@ void add_build_options(cli::Command& command, ModelOptions& options);
 /// Adds MODEL and all its flags, which point into `options`.
 void add_model_options(cli::Command& command, ModelOptions& options, const std::string& model_doc);
 
-/// Searches for plugins. Prints a warning with the reason when a --plugin FILE is refused.
-/// Errors: slug "plugin-option".
-Result<std::shared_ptr<const PluginSet>> load_plugins(const PluginFlags& flags,
-                                                      const cli::CommonOptions& common);
+/// Searches for plugins. Errors: slug "plugin-option".
+Result<std::shared_ptr<const PluginSet>> find_plugins(const PluginFlags& flags);
+/// Searches for plugins. Errors: those of find_plugins; slug "plugin-refused" when a --plugin FILE
+/// cannot be used.
+Result<std::shared_ptr<const PluginSet>> load_plugins(const PluginFlags& flags);
 /// Loads the plugins and returns the options. Ctrl-C cancels compiling with them (interrupt.h).
 /// Errors: slug "usage" for flags that are not valid.
-Result<BuildOptions> build_options(const ModelOptions& options, const cli::CommonOptions& common);
+Result<BuildOptions> build_options(const ModelOptions& options);
 
-/// Returns the file of MODEL: `model` itself, or the only model in it when it is a folder.
+/// Returns the file of MODEL: `model` itself, or the only model in it when it is a folder. Errors:
+/// slug "model-file", with the nearest name when there is no such file.
 Result<std::string> model_path(const std::string& model);
 bool is_artifact(const std::string& path);  // ends in .byoc
 /// Reads .onnx or .ir with --shape and --bind applied. Errors: slug "model-file" for other files.

@@ -28,12 +28,14 @@ void print(const std::string& text) {
 Progress::Progress(const cli::CommonOptions& common)
     : quiet_(common.quiet),
       terminal_(isatty(STDERR_FILENO) == 1),
-      next_(Clock::now() + (terminal_ ? kPause : kPlainPause)) {}
+      begin_(Clock::now()),
+      next_(begin_ + (terminal_ ? kPause : kPlainPause)) {}
 
 void Progress::show(std::string_view what, uint64_t done, uint64_t total) {
   if (quiet_ || Clock::now() < next_) return;
   next_ = Clock::now() + (terminal_ ? kPause : kPlainPause);
   std::string line = total ? cat(100 * done / total, " %  ", what) : std::string(what);
+  line += cat("  ", (Clock::now() - begin_) / std::chrono::seconds(1), " s");
   if (!terminal_) return print(line + "\n");
   line.resize(std::min(line.size(), terminal_width() - 1));
   print(cat("\r\x1b[K", line));

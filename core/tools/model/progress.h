@@ -21,7 +21,7 @@ class Progress {
  private:
   using Clock = std::chrono::steady_clock;
   bool quiet_, terminal_, shown_ = false;
-  Clock::time_point next_;
+  Clock::time_point begin_, next_;
 };
 
 /// Shows the progress that plugins report through `cancellation` while they compile, during the

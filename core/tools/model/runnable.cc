@@ -3,6 +3,8 @@
 
 #include "core/tools/model/interrupt.h"
 #include "core/tools/model/progress.h"
+#include "runtime/cli/named_plugins.h"
+#include "runtime/cli/output.h"
 
 namespace byoc::driver {
 
@@ -20,16 +22,39 @@ Result<Runnable> make_runnable(const ModelOptions& options, const std::string& p
   Runnable out;
   if (is_artifact(path)) {
     BYOC_TRY_STATUS(check_artifact_flags(options));
-    BYOC_TRY(out.plugins, load_plugins(options.plugins, common));
+    BYOC_TRY(out.plugins, load_plugins(options.plugins));
     BYOC_TRY(out.executable, load_artifact(path));
+    warn_unused_plugins(plugins_of(out.executable), *out.plugins, options, common);
     return out;
   }
   BYOC_TRY(IRModule module, load_model(options));
-  BYOC_TRY(BuildOptions build_with, build_options(options, common));
+  BYOC_TRY(BuildOptions build_with, build_options(options));
   out.plugins = build_with.plugins;
-  CompileProgress progress(user_cancellation(), common);
-  BYOC_TRY(out.executable, build(std::move(module), build_with));
+  {
+    CompileProgress progress(user_cancellation(), common);
+    BYOC_TRY(out.executable, build(std::move(module), build_with));
+  }
+  warn_unused_plugins(plugins_of(out.executable), *out.plugins, options, common);
   return out;
+}
+
+std::set<std::string> plugins_of(const Executable& executable) {
+  std::set<std::string> ids;
+  for (const ExternalModule& module : executable.modules) ids.insert(module.plugin);
+  return ids;
+}
+
+void warn_unused_plugins(const std::set<std::string>& used, const PluginSet& plugins,
+                         const ModelOptions& options, const cli::CommonOptions& common) {
+  const char* cure = is_artifact(options.model) ? "it was compiled without this plugin"
+                                                : "byoc explain has the reasons";
+  for (const std::string& file : options.plugins.files) {
+    for (const auto& plugin : plugins.all()) {
+      if (used.contains(plugin->id()) || !cli::is_same_file(plugin->path(), file)) continue;
+      cli::print_warning(
+          cat("--plugin ", file, ": ", plugin->id(), " runs nothing of the model; ", cure), common);
+    }
+  }
 }
 
 }  // namespace byoc::driver

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Makes a MODEL ready to run: compiles it, or loads it when it is compiled already.
+#include <set>
+
 #include "core/tools/model/model_options.h"
 
 namespace byoc::driver {
@@ -16,5 +18,12 @@ Status check_artifact_flags(const ModelOptions& options);
 /// Compiles or loads the model at `path`, the result of model_path.
 Result<Runnable> make_runnable(const ModelOptions& options, const std::string& path,
                                const cli::CommonOptions& common);
+
+/// Returns the ids of the plugins that run steps of `executable`.
+std::set<std::string> plugins_of(const Executable& executable);
+/// Prints a warning for each --plugin FILE whose plugin is not among the `used`: the user would take
+/// the results for those of that plugin.
+void warn_unused_plugins(const std::set<std::string>& used, const PluginSet& plugins,
+                         const ModelOptions& options, const cli::CommonOptions& common);
 
 }  // namespace byoc::driver

@@ -2,6 +2,7 @@
 #include "core/tools/show/explanation.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "core/tools/model/partial_pipeline.h"
@@ -104,6 +105,70 @@ RemovedOp removed_op(const OpTrace& trace, uint32_t label) {
   return out;
 }
 
+/// With open sizes each op fails by itself; the inputs are the cause.
+std::string why_uncompiled(const IRModule& module, const Status& status) {
+  Status inputs = check_static_inputs(module);
+  if (inputs.ok()) return status.to_string();
+  return cat(inputs.message(), "; ", inputs.help());
+}
+
+/// Partitions the model with `plugin` as the only compiler. Returns by label whether it gets the
+/// op. The passes run outside of run_passes, so that dumps and times are those of the real run.
+Result<std::vector<bool>> taken_alone(IRModule module, BuildOptions options,
+                                      const std::string& plugin) {
+  options.report = nullptr;
+  options.instruments.clear();
+  options.compilers = {plugin};
+  OpTrace trace;
+  BYOC_TRY(PassContext context, make_context(module, options));
+  for (const Pass& pass : trace.with_labels(partition_pipeline(context))) {
+    BYOC_TRY(module, pass.run(std::move(module), context, pass.args));
+  }
+  std::vector<bool> taken(trace.labels().ops().size());
+  for (const PlacedOp& op : placement_of(module).ops) {
+    uint32_t label = trace.labels().find(op.name);
+    if (label != OpLabels::kNone && op.plugin.text() == plugin) taken[label] = true;
+  }
+  return taken;
+}
+
+/// Finds the plugins that would run an op if no other plugin came before them.
+class Seconds {
+ public:
+  Seconds(const IRModule& module, const BuildOptions& options, const PassContext& context)
+      : module_(module), options_(options), context_(context) {}
+
+  /// Changes kNotReached to kAccepted where the plugin takes the op of that label.
+  Status find(uint32_t label, const PlacedOp& placed, std::vector<Opinion>& opinions) {
+    for (Opinion& opinion : opinions) {
+      std::string id = opinion.plugin.str();
+      bool is_offered = std::count(context_.compilers.begin(), context_.compilers.end(), id) > 0;
+      if (opinion.kind != Opinion::kNotReached || !is_offered) continue;
+      auto [at, is_new] = taken_.try_emplace(id);
+      if (is_new) {
+        BYOC_TRY(at->second, taken_alone(module_, options_, id));
+      }
+      if (label >= at->second.size() || !at->second[label]) continue;
+      opinion.kind = Opinion::kAccepted;
+      opinion.reason = reason(placed.plugin.str(), id);
+    }
+    return {};
+  }
+
+ private:
+  std::string reason(const std::string& first, const std::string& second) const {
+    const Plugin *a = context_.plugins->find(first), *b = context_.plugins->find(second);
+    std::string text = cat(first, " comes before it in the order");
+    if (!options_.compilers.empty() || a == nullptr || b == nullptr) return text;
+    return cat(text, ": priority ", a->priority(), " and ", b->priority());
+  }
+
+  const IRModule& module_;
+  const BuildOptions& options_;
+  const PassContext& context_;
+  std::map<std::string, std::vector<bool>> taken_;  // by plugin; by label
+};
+
 }  // namespace
 
 Result<Explanation> explain(IRModule module, BuildOptions options) {
@@ -114,19 +179,21 @@ Result<Explanation> explain(IRModule module, BuildOptions options) {
   module = with_names(std::move(module));
   BYOC_TRY(PassContext context, make_context(module, options));
   std::vector<Pass> passes = trace.with_labels(whole_pipeline(context));
-  Status compiled = run_passes(std::move(module), passes, context).status();
+  Status compiled = run_passes(module, passes, context).status();
   if (!compiled.ok() && !trace.has_placement()) return compiled;
   Explanation out;
   out.placement = trace.placement();
   out.plugins = asked_plugins(context);
-  if (!compiled.ok()) out.uncompiled = compiled.to_string();
+  if (!compiled.ok()) out.uncompiled = why_uncompiled(module, compiled);
   out.ops = Rows(trace).take(out.added);
   Opinions opinions(report, trace.labels(), *context.ops);
+  Seconds seconds(module, options, context);
   out.placement.ops.clear();
   for (ExplainedOp& op : out.ops) {
     uint32_t label = trace.labels().find(op.placed.name);
     op.placed.name = trace.labels().ops()[label].name;
     op.opinions = opinions.about(label, op.placed, op.runs[0].op, out.plugins);
+    BYOC_TRY_STATUS(seconds.find(label, op.placed, op.opinions));
     out.placement.ops.push_back(op.placed);
   }
   out.placement.regions = regions_of(out, trace.placement());

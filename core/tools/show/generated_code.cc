@@ -58,9 +58,9 @@ Status check_any(const std::vector<GeneratedCode>& codes) {
 }  // namespace
 
 Result<std::vector<GeneratedCode>> generated_code(IRModule module, const std::string& function,
-                                                  CodeForm form, const ModelOptions& options,
-                                                  const cli::CommonOptions& common) {
-  BYOC_TRY(BuildOptions build, build_options(options, common));
+                                                  CodeForm form, const ModelOptions& options) {
+  BYOC_TRY_STATUS(check_static_inputs(module));
+  BYOC_TRY(BuildOptions build, build_options(options));
   BYOC_TRY(PassContext context, make_context(module, build));
   BYOC_TRY(auto passes, passes_until("fuse_ops", context));
   BYOC_TRY(module, run_passes(std::move(module), passes, context));

@@ -14,10 +14,9 @@ struct GeneratedCode {
 
 /// Partitions the model with the flags of `options`, and returns the code that Plugin::show writes
 /// for every function, or for `function` alone, in the order they are compiled.
-/// Errors: those of the passes and of show; slug "unknown-function"; slug "no-code" when no plugin
-/// shows any.
+/// Errors: those of the passes and of show; slug "symbolic-shape"; slug "unknown-function"; slug
+/// "no-code" when no plugin shows any.
 Result<std::vector<GeneratedCode>> generated_code(IRModule module, const std::string& function,
-                                                  CodeForm form, const ModelOptions& options,
-                                                  const cli::CommonOptions& common);
+                                                  CodeForm form, const ModelOptions& options);
 
 }  // namespace byoc::driver

@@ -14,6 +14,7 @@ struct Opinion {
     kSlow,       // it runs the op, slowly
     kDeclined,   // judge accepted the op, compile declined it
     kTaken,      // it runs the op; the reason has the implementation
+    kAccepted,   // it would run the op if no plugin came before it; the reason names that plugin
     kNotReached  // it was not called for the op; the reason names the plugin that has it
   };
   Kind kind = kRefused;

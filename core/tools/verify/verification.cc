@@ -99,7 +99,10 @@ class Verifier {
     BYOC_TRY(Executable ours, compile_regions(probed.module, values.ours()));
     BYOC_TRY(auto got, execute_here(std::move(ours)));
     out_.regions = probed.regions.size();
-    for (const RegionCall& region : probed.regions) out_.borders += region.num_outputs;
+    for (const RegionCall& region : probed.regions) {
+      out_.borders += region.num_outputs;
+      out_.plugins.insert(region.plugin);
+    }
     for (size_t r = 0; r < probed.regions.size() && !out_.bad; ++r)
       compare_region(probed.regions[r], r, got, values.right());
     return out_.bad ? reduce(values, probed.regions[out_.bad->index]) : Status();

@@ -3,6 +3,7 @@
 // Compares the outputs of two compilations, or of one with stored outputs, then all values between
 // regions. Reports the first region that is wrong on right inputs, and which of its ops are.
 #include <optional>
+#include <set>
 
 #include "byoc/compile.h"
 #include "core/tools/model/compare.h"
@@ -33,7 +34,8 @@ struct BadRegion {
 };
 
 struct Verification {
-  std::string reference;  // the plugin that computed the right values between regions
+  std::string reference;          // the plugin that computed the right values between regions
+  std::set<std::string> plugins;  // those that compiled a region
   std::vector<ComparedValue> outputs;
   size_t regions = 0, borders = 0;  // borders: results of all regions
   std::optional<BadRegion> bad;

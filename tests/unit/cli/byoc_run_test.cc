@@ -142,6 +142,22 @@ TEST_F(ByocRun, APluginThatTheArtifactDoesNotNameIsNotOpened) {
   EXPECT_NE(run("m.byoc"), 0) << "the plugin was not opened, so the test has no effect: " << out_;
 }
 
+TEST_F(ByocRun, AModelThatIsNotCompiledIsAnErrorWithTheCommandThatCompilesIt) {
+  for (std::string model : {"some/net.onnx", "net.ir"}) {
+    EXPECT_EQ(run(model), 1);
+    EXPECT_THAT(err_, HasSubstr("error[not-compiled]: " + model + " is not compiled"));
+    EXPECT_THAT(err_, HasSubstr("help: byoc compile " + model + " -o net.byoc\n"));
+  }
+}
+
+TEST_F(ByocRun, ANamedPluginThatCannotBeUsedIsAnError) {
+  test::put(folder_.file("text.so"), "no library");
+  EXPECT_EQ(run("m.byoc --plugin ./text.so"), 1) << out_;
+  EXPECT_THAT(err_, HasSubstr("error[plugin-refused]: --plugin ./text.so cannot be used: "));
+  EXPECT_EQ(run("m.byoc --plugin gone.so"), 1) << out_;
+  EXPECT_THAT(err_, HasSubstr("--plugin gone.so cannot be used: cannot be read: No such file"));
+}
+
 TEST_F(ByocRun, FailuresExitWith1AndWrongUseWith2) {
   EXPECT_EQ(run("m.byoc --input y=zeros"), 1);
   EXPECT_THAT(err_, HasSubstr("error[unknown-input]: no input \"y\""));

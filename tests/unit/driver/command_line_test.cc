@@ -70,5 +70,78 @@ TEST(CommandLine, PrintsNoColourIntoFiles) {
   EXPECT_THAT(Byoc()("print none.onnx").err, StartsWith("error[model-file]: "));
 }
 
+// Another plugin would do the work, and the user would take the result for that of the named one.
+TEST(NamedPlugins, ThatCannotBeUsedAreAnErrorOfEveryCommand) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kTwoOps), text = byoc.write("text.so", "no library");
+  const std::string compile = "compile -o " + byoc.file("m.byoc") + " ";
+  for (const std::string& command :
+       std::vector<std::string>{"run ", compile, "verify ", "explain ", "partition "}) {
+    Ran ran = byoc(command + model + " --plugin " + text);
+    EXPECT_EQ(ran.code, 1) << command << ran.out;
+    EXPECT_THAT(ran.err, HasSubstr("error[plugin-refused]: --plugin " + text + " cannot be used: "))
+        << command;
+    EXPECT_THAT(ran.err, HasSubstr("\n  help: ")) << command;
+  }
+  // A path that is not the canonical one.
+  std::filesystem::create_directory(byoc.file("d"));
+  Ran ran = byoc("run " + model + " --plugin " + byoc.file("d/../text.so"));
+  EXPECT_THAT(ran.err, HasSubstr("error[plugin-refused]: --plugin " + byoc.file("d/../text.so")));
+}
+
+TEST(NamedPlugins, ThatRunNothingAreNamedInAWarning) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kTwoOps), artifact = byoc.file("m.byoc");
+  const std::string a = cat(BYOC_BUILD_DIR, "/tests/support/plugins/libbyoc_a.so");
+  const std::string warning = cat("warning: --plugin ", a, ": a runs nothing of the model; ");
+  const std::string takes_nothing = cat(" --plugin ", a, " --plugin-option a.ops=none");
+  ASSERT_EQ(byoc("compile " + model + " -o " + artifact).code, 0);
+  for (std::string command :
+       {"run " + model, "verify " + model, "compile " + model + " -o " + byoc.file("other.byoc")}) {
+    Ran ran = byoc(command + takes_nothing);
+    EXPECT_EQ(ran.code, 0) << command << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr(warning + "byoc explain has the reasons")) << command;
+  }
+  Ran ran = byoc("run " + artifact + takes_nothing);
+  EXPECT_THAT(ran.err, HasSubstr(warning + "it was compiled without this plugin"));
+  EXPECT_EQ(byoc("run " + model + cat(" --plugin ", a, " --compiler a,json")).err, "");
+}
+
+TEST(Models, ThatAreMissingAreReportedWithTheNearestName) {
+  Byoc byoc;
+  byoc.write("net.onnx", "");
+  EXPECT_THAT(byoc("print " + byoc.file("nett.onnx")).err,
+              HasSubstr("no file " + byoc.file("nett.onnx") + "; did you mean \"net.onnx\"?"));
+  EXPECT_THAT(byoc("print " + byoc.file("none/net.onnx")).err, HasSubstr("there is no folder "));
+  Ran ran = byoc("compile " + byoc.file("missing.onnx"));
+  EXPECT_EQ(ran.code, 1) << "the file is missing, and --output as well";
+  EXPECT_THAT(ran.err, HasSubstr("error[model-file]: no file " + byoc.file("missing.onnx")));
+}
+
+TEST(Shapes, MayBeAListAndAreExplained) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", "fn main(%x: f32[N,M]) { %0 = relu(%x)  return %0 }");
+  EXPECT_THAT(byoc("print " + model + " --shape N=4,M=5").out, HasSubstr("%x: f32[4,5]"));
+  Ran ran = byoc("print " + model + " --shape x=4,5");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("help: sizes are whole numbers with x between them: x=4x5\n"));
+  EXPECT_THAT(byoc("print " + model + " --bind x=1").err, HasSubstr("help: give a file: x=a.npy"));
+}
+
+TEST(Shapes, ThatAreOpenAreNamedWhereTheyMatter) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", "fn main(%x: f32[N,3]) { %0 = relu(%x)  return %0 }");
+  for (std::string command : {"print --te ", "print --asm ", "run ", "compile -o out.byoc "}) {
+    EXPECT_THAT(byoc(command + model).err, HasSubstr("help: give them with --shape N=1\n"))
+        << command;
+  }
+  Ran ran = byoc("partition " + model);
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.err,
+            "warning: code generation needs numbers; not known are the sizes of: x f32[N,3]; give "
+            "them with --shape N=1\n");
+  EXPECT_EQ(byoc("partition " + model + " --shape N=1").err, "");
+}
+
 }  // namespace
 }  // namespace byoc::test

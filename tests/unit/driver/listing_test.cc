@@ -22,11 +22,30 @@ TEST(PluginsCommand, SaysWhereItSearchedAndWhyAFileWasRefused) {
   Byoc byoc;
   std::string file = byoc.write("libnone.so", "not an ELF file");
   Ran ran = byoc("plugins --plugin " + file);
-  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.code, 1) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("refused (1)"));
   EXPECT_THAT(ran.out, HasSubstr(file));
   EXPECT_THAT(ran.out, HasSubstr("searched: --plugin (1)"));
-  EXPECT_THAT(ran.err, HasSubstr("warning: --plugin " + file + " is not used: "));
+  EXPECT_THAT(ran.err, HasSubstr("warning: --plugin " + file + " cannot be used: "));
+}
+
+TEST(PluginsCommand, PrintsEveryFlagAndTheOrderInWhichOpsAreOffered) {
+  Byoc byoc;
+  auto plugin = [](const char* id) {
+    return cat(" --plugin ", BYOC_BUILD_DIR, "/tests/support/plugins/libbyoc_", id, ".so");
+  };
+  std::string line = "plugins" + plugin("a") + plugin("b") + plugin("kernels");
+  Ran ran = byoc(line);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, testing::ContainsRegex("kernels +1.0.0 +0 +default, one_anchor "));
+  EXPECT_THAT(ran.out, testing::ContainsRegex(
+                           "\norder: .*a, b \\(highest priority first; --compiler A,B sets"));
+  EXPECT_THAT(ran.out, testing::ContainsRegex("\nrest:  .*json.* \\(plugins with the flag def"));
+  Json json = byoc.json(line);
+  EXPECT_THAT(json["order"].dump(), HasSubstr("\"a\",\"b\""));
+  EXPECT_THAT(json["defaults"].dump(), HasSubstr("\"kernels\""));
+  for (const Json& one : json["plugins"])
+    EXPECT_EQ(one["one_anchor"], one["id"] == "kernels" || one["id"] == "llvm");
 }
 
 TEST(PluginsCommand, RefusesAnOptionThatIsNone) {

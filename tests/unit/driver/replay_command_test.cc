@@ -92,6 +92,15 @@ TEST(ReplayCommand, AnotherPluginIsShownTheOps) {
   EXPECT_THAT(ran.out, HasSubstr("FAIL b takes none of it"));
 }
 
+TEST(ReplayCommand, DoesNotReplaceANamedPluginThatCannotBeUsed) {
+  Byoc byoc;
+  std::string folder = dumped(byoc), text = byoc.write("text.so", "no library");
+  Ran ran = byoc("replay " + folder + plugin("a") + " --plugin " + text);
+  EXPECT_EQ(ran.code, 1) << ran.out;
+  EXPECT_EQ(ran.out, "");
+  EXPECT_THAT(ran.err, HasSubstr("error[plugin-refused]: --plugin " + text + " cannot be used: "));
+}
+
 TEST(ReplayCommand, FailsWhenThePluginComputesSomethingElse) {
   Byoc byoc;
   std::string line = "replay " + dumped(byoc) + plugin("a");

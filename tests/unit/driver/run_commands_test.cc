@@ -98,7 +98,10 @@ TEST(CompileCommand, CompilesTwiceToTheSameBytes) {
 
 TEST(CompileCommand, WantsAPlaceForTheArtifact) {
   Byoc byoc;
-  EXPECT_EQ(byoc("compile " + byoc.write("m.ir", kTwoOps)).code, 2);
+  Ran ran = byoc("compile " + byoc.write("m.ir", kTwoOps));
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("the option --output is needed"));
+  EXPECT_THAT(ran.err, HasSubstr("help: byoc compile " + byoc.file("m.ir") + " -o m.byoc\n"));
 }
 
 constexpr const char* kFiveOps = R"(fn main(%x: f32[8]) {
@@ -337,6 +340,23 @@ TEST(VerifyCommand, ComparesWithStoredOutputs) {
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.out,
               HasSubstr("FAIL \"y\" f32[1]: max error 0.5 (1 of max), worst [0] 1 instead of 0.5"));
+}
+
+TEST(VerifyCommand, SaysThatAShapeContradictsTheStoredInputs) {
+  Byoc byoc;
+  std::string folder = write_case(byoc, "case", "Transpose", 1, 1);
+  onnx::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(get(folder + "/model.onnx")));
+  for (auto* info :
+       {model.mutable_graph()->mutable_input(0), model.mutable_graph()->mutable_output(0)})
+    info->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param(
+        "N");
+  put(folder + "/model.onnx", model.SerializeAsString());
+  std::string line = "verify " + folder + "/model.onnx --against " + folder + "/test_data_set_0";
+  EXPECT_EQ(byoc(line).code, 0);
+  Ran ran = byoc(line + " --shape N=8");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("help: leave out --shape: open sizes follow the data set\n"));
 }
 
 }  // namespace

@@ -294,7 +294,7 @@ TEST(ExplainReasons, AnOpThatPatternsHaveInsideIsNotCalledUnknown) {
 TEST(ExplainReasons, APluginAfterTheTakerWasNotReached) {
   Byoc byoc;
   std::string line = "explain " + byoc.write("m.ir", kAddRelu) + plugin_file("a") +
-                     plugin_file("b") + " --compiler a,b,json";
+                     plugin_file("b") + " --compiler a,b,json --plugin-option b.ops=exp";
   Json json = byoc.json(line);
   for (const char* plugin : {"b", "json"})
     EXPECT_EQ(opinion(json, "sum", plugin), "not reached: a, earlier in the list, took it");

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command explain about plugins that came second, open sizes, and names that no op has.
+#include "support/paths.h"
+#include "unit/driver/command.h"
+
+namespace byoc::test {
+namespace {
+
+using testing::HasSubstr;
+
+std::string plugin_file(const char* id) {
+  return cat(" --plugin ", BYOC_BUILD_DIR, "/tests/support/plugins/libbyoc_", id, ".so");
+}
+
+/// Returns the opinion of `plugin` about the op of that name, as "verdict: reason".
+std::string opinion(const Json& explained, const std::string& name, const std::string& plugin) {
+  for (const Json& op : explained["ops"]) {
+    for (const Json& entry : op["opinions"]) {
+      if (op["name"] == name && entry["plugin"] == plugin)
+        return entry["verdict"].get<std::string>() + ": " + entry["reason"].get<std::string>();
+    }
+  }
+  return "";
+}
+
+TEST(ExplainSecond, NamesThePluginThatAcceptedAndCameSecond) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kTwoOps);
+  const std::string line = cat("explain ", model, plugin_file("a"), plugin_file("b"),
+                               " --plugin-option a.ops=relu --plugin-option b.ops=relu,tanh");
+  Json json = byoc.json(line + " --compiler a,b,json");
+  EXPECT_EQ(opinion(json, "first", "b"), "accepted, came second: a comes before it in the order");
+  EXPECT_EQ(opinion(json, "second", "a"), "refused: it has no pattern for tanh");
+  Ran ran = byoc(line + " --compiler a,b,json");
+  EXPECT_THAT(ran.out, HasSubstr("taken by a, also accepted by b (1)\n"
+                                 "  1  relu  a comes before it in the order  \"first\"\n"));
+}
+
+TEST(ExplainSecond, SaysThePrioritiesWhereTheyDecide) {
+  Byoc byoc;
+  Json json =
+      byoc.json(cat("explain ", byoc.write("m.ir", kTwoOps), plugin_file("a"), plugin_file("b"),
+                    " --plugin-option a.ops=softplus --plugin-option b.ops=relu,tanh"));
+  std::string first, reason;
+  for (const Json& op : json["ops"]) {
+    if (op["name"] == "first") first = op["plugin"];
+  }
+  // Where onednn is built it has priority 50, b has 0.
+  if (first == "b") GTEST_SKIP() << "no plugin of a higher priority takes relu";
+  EXPECT_EQ(opinion(json, "first", "b"), cat("accepted, came second: ", first,
+                                             " comes before it in the order: priority 50 and 0"));
+}
+
+TEST(ExplainWithoutShapes, IsShortAboutOpenSizes) {
+  Byoc byoc;
+  std::string params, args;
+  for (int k = 0; k < 40; ++k) params += cat(k ? ", " : "", "%x", k, ": f32[N", k, ",3]");
+  std::string text = cat("fn main(", params, ") { %0 = relu(%x0)  %1 = tanh(%x1)  return %0, %1 }");
+  Ran ran = byoc("explain " + byoc.write("m.ir", text));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("not known are the sizes of: x0 f32[N0,3], x1 f32[N1,3], x2 "
+                                 "f32[N2,3], x3 f32[N3,3] and 36 more; give them with --shape "
+                                 "N0=1 --shape N1=1 --shape N10=1 --shape N11=1 and 36 more"));
+  EXPECT_LT(ran.err.size(), 400u);
+}
+
+TEST(ExplainOp, ListsOpsOfALikeNameOrKind) {
+  Byoc byoc;
+  const std::string line = "explain " + byoc.write("m.ir", R"(fn main(%x: f32[2]) {
+  %0 = relu(%x) loc("stem/conv/relu")
+  %1 = tanh(%0) loc("head")
+  return %1
+})") + " --compiler json --op ";
+  EXPECT_THAT(byoc(line + "stem").err, HasSubstr("help: there are: \"stem/conv/relu\"\n"));
+  EXPECT_THAT(byoc(line + "tanh").err, HasSubstr("help: there are: \"head\"\n"));
+  EXPECT_THAT(byoc(line + "none").err,
+              HasSubstr("help: byoc explain MODEL --json lists the name of every op\n"));
+}
+
+}  // namespace
+}  // namespace byoc::test
