@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #ifndef BYOC_PLUGIN_MANIFEST_H
 #define BYOC_PLUGIN_MANIFEST_H
-/* BYOC_MANIFEST("id", "1.0.0"): the plugin's manifest as an ELF note, once per plugin, in C or C++.
- * The host reads it from the file before it loads anything, so that a plugin for another ABI or
- * processor never runs. id and version are string literals; the id is [a-z][a-z0-9_-]*, at most
- * 64 characters long. */
 #include <stdint.h>
 
 #include "byoc/plugin/abi.h"
 
+/// The name of the note.
 #define BYOC_MANIFEST_NOTE_NAME "byoc"
+/// The type of the note.
 #define BYOC_MANIFEST_NOTE_TYPE 1
+/// The member `schema` of the manifest.
 #define BYOC_MANIFEST_SCHEMA "byoc.plugin/1"
 
 #if defined(__x86_64__)
+/// The processor that this is compiled for, the member `arch` of the manifest.
 #define BYOC_MANIFEST_ARCH "x86_64"
 #elif defined(__aarch64__)
 #define BYOC_MANIFEST_ARCH "aarch64"
@@ -24,9 +24,10 @@
 #endif
 
 #define BYOC_MANIFEST_TEXT_(x) #x
+/// The value of a macro as a string literal. Used in this header.
 #define BYOC_MANIFEST_TEXT(x) BYOC_MANIFEST_TEXT_(x)
 
-/* Any text as a note; both strings end in a null byte and are padded to four bytes, as in ELF. */
+/// Any text as a note; both strings end in a null byte and are padded to four bytes, as in ELF.
 #define BYOC_MANIFEST_NOTE(text)                                                    \
   static const struct {                                                             \
     uint32_t name_bytes, text_bytes, type;                                          \
@@ -36,6 +37,10 @@
       sizeof(BYOC_MANIFEST_NOTE_NAME), sizeof(text), BYOC_MANIFEST_NOTE_TYPE,       \
       BYOC_MANIFEST_NOTE_NAME, text}
 
+/// BYOC_MANIFEST("id", "1.0.0"): the plugin's manifest as an ELF note, once per plugin, in C or
+/// C++. The host reads it from the file before it loads anything, so that a plugin for another ABI
+/// or processor never runs. id and version are string literals; the id is [a-z][a-z0-9_-]*, at
+/// most 64 characters long.
 #define BYOC_MANIFEST(id, version)                                                               \
   BYOC_MANIFEST_NOTE("{\"schema\":\"" BYOC_MANIFEST_SCHEMA "\",\"id\":\"" id                     \
                      "\",\"version\":\"" version "\",\"abi\":{\"major\":" BYOC_MANIFEST_TEXT(    \

@@ -289,6 +289,8 @@ struct Glue {
 }  // namespace detail
 }  // namespace byoc::sdk
 
+/// BYOC_PLUGIN(Class, "id", "1.0.0", .priority = 1): the manifest, the table and the entry of a
+/// plugin, once per plugin. Class is a Plugin; the last arguments are fields of PluginTraits.
 #define BYOC_PLUGIN(Class, id, version, ...)                                             \
   BYOC_MANIFEST(id, version);                                                            \
   extern "C" byoc_status* byoc_plugin_entry_v1(const byoc_host* host,                    \
