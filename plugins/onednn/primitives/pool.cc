@@ -46,6 +46,12 @@ Window read_window(const Builder& b) {
   return w;
 }
 
+Desc channels_last(const Dims& dims) {
+  const int64_t h = std::max<int64_t>(dims[2], 1), w = std::max<int64_t>(dims[3], 1),
+                c = std::max<int64_t>(dims[1], 1);
+  return strided_desc(dims, kF32, {h * w * c, 1, w * c, c});
+}
+
 PoolingForward::primitive_desc describe_pool(const Builder& b, algorithm how, const Window& w,
                                              const Desc& operand) {
   return describe<PoolingForward>(b.engine, user_scratchpad(), kInference, how, operand,
@@ -69,13 +75,14 @@ Built pool_with(const Builder& b, algorithm how, const Window& w) {
 
 namespace {
 
-// Images in blocks of channels: planes of h x w cells, each a block.
-struct BlockedPool {
-  int64_t planes, block, in_h, in_w, out_h, out_w;
+// Images of h x w cells with `width` channels each: the blocks of a plane, or all channels of an
+// image whose channels come last.
+struct CellPool {
+  int64_t planes, width, in_h, in_w, out_h, out_w;
   int64_t kernel_h, kernel_w, stride_h, stride_w, step_h, step_w, pad_h, pad_w;
 };
 
-// Of a window that begins at `begin`, the cells inside: from `first` below `last` in steps.
+// The cells of a window that lie inside the image: from `first`, below `last`.
 struct Cells {
   int64_t first, last;
 };
@@ -84,72 +91,102 @@ inline Cells cells_of(int64_t begin, int64_t kernel, int64_t step, int64_t exten
   return {begin + outside * step, std::min(begin + kernel * step, extent)};
 }
 
-using Lanes = float __attribute__((vector_size(32), aligned(4)));
+// g++ 12 ignores the attribute where the size depends on a template parameter.
+using Lanes8 = float __attribute__((vector_size(32), aligned(4)));
+using Lanes16 = float __attribute__((vector_size(64), aligned(4)));
 
-// One plane. The greatest of the cells of a window that lie inside, NaN if one is: eight channels
-// at a time.
-inline __attribute__((always_inline)) void pool_plane(const BlockedPool& p, const float* x,
-                                                      float* y) {
-  for (int64_t row = 0; row < p.out_h; ++row) {
-    const Cells top = cells_of(row * p.stride_h - p.pad_h, p.kernel_h, p.step_h, p.in_h);
-    for (int64_t column = 0; column < p.out_w; ++column) {
-      const Cells left = cells_of(column * p.stride_w - p.pad_w, p.kernel_w, p.step_w, p.in_w);
-      for (int64_t lane = 0; lane < p.block; lane += 8, y += 8) {
-        Lanes most = Lanes{} - std::numeric_limits<float>::infinity();
-        for (int64_t h = top.first; h < top.last; h += p.step_h) {
-          const float* line = x + h * p.in_w * p.block + lane;
-          for (int64_t w = left.first; w < left.last; w += p.step_w) {
-            Lanes cell = *reinterpret_cast<const Lanes*>(line + w * p.block);
-            most = (cell > most) | (cell != cell) ? cell : most;
-          }
-        }
-        *reinterpret_cast<Lanes*>(y) = most;
-      }
+// Pools the channels at `x`, as many as Lanes has, over one window; NaN if a cell is.
+template <class Lanes>
+inline __attribute__((always_inline)) void pool_window(const CellPool& p, Cells top, Cells left,
+                                                       const float* x, float* y) {
+  Lanes most = Lanes{} - std::numeric_limits<float>::infinity();
+  for (int64_t h = top.first; h < top.last; h += p.step_h) {
+    const float* line = x + h * p.in_w * p.width;
+    for (int64_t w = left.first; w < left.last; w += p.step_w) {
+      Lanes cell = *reinterpret_cast<const Lanes*>(line + w * p.width);
+      most = (cell > most) | (cell != cell) ? cell : most;
     }
   }
+  *reinterpret_cast<Lanes*>(y) = most;
 }
-#if defined(__x86_64__)
-__attribute__((target("avx2"))) void pool_plane_avx2(const BlockedPool& p, const float* x,
-                                                     float* y) {
-  pool_plane(p, x, y);
-}
-#endif
-void pool_plane_anywhere(const BlockedPool& p, const float* x, float* y) { pool_plane(p, x, y); }
 
-// In blocks of channels a loop of ours: it takes two thirds of the time of oneDNN 2.6's on AVX2
-// (the largest pool of SqueezeNet, one thread), and keeps NaN.
-std::optional<Built> blocked_max_pool(const Builder& b, const Window& w) {
-  const Dims &in = b.type(0).dims, &out = b.out_type().dims;
-  std::optional<Blocks> blocks = find_or_make_blocks(b, 0);
-  if (!blocks) return std::nullopt;
-  BlockedPool p{in[0] * in[1] / blocks->size,
-                blocks->size,
-                in[2],
-                in[3],
-                out[2],
-                out[3],
-                w.kernel[0],
-                w.kernel[1],
-                w.strides[0],
-                w.strides[1],
-                w.dilations[0],
-                w.dilations[1],
-                w.begin[0],
-                w.begin[1]};
-  auto pool = pool_plane_anywhere;
+// Pools row `row` of one plane: sixteen channels at a time, then eight, then one.
+inline __attribute__((always_inline)) void pool_row(const CellPool& p, int64_t row, const float* x,
+                                                    float* y) {
+  const Cells top = cells_of(row * p.stride_h - p.pad_h, p.kernel_h, p.step_h, p.in_h);
+  for (int64_t column = 0; column < p.out_w; ++column, y += p.width) {
+    const Cells left = cells_of(column * p.stride_w - p.pad_w, p.kernel_w, p.step_w, p.in_w);
+    int64_t lane = 0;
+    for (; lane + 16 <= p.width; lane += 16) pool_window<Lanes16>(p, top, left, x + lane, y + lane);
+    for (; lane + 8 <= p.width; lane += 8) pool_window<Lanes8>(p, top, left, x + lane, y + lane);
+    for (; lane < p.width; ++lane) pool_window<float>(p, top, left, x + lane, y + lane);
+  }
+}
+using PoolRow = void (*)(const CellPool&, int64_t row, const float* x, float* y);
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) pool = pool_plane_avx2;
+__attribute__((target("avx512f,avx512vl"))) void pool_row_avx512(const CellPool& p, int64_t row,
+                                                                 const float* x, float* y) {
+  pool_row(p, row, x, y);
+}
+__attribute__((target("avx2"))) void pool_row_avx2(const CellPool& p, int64_t row, const float* x,
+                                                   float* y) {
+  pool_row(p, row, x, y);
+}
 #endif
+void pool_row_anywhere(const CellPool& p, int64_t row, const float* x, float* y) {
+  pool_row(p, row, x, y);
+}
+PoolRow pool_row_of_this_cpu() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512vl")) return pool_row_avx512;
+  if (__builtin_cpu_supports("avx2")) return pool_row_avx2;
+#endif
+  return pool_row_anywhere;
+}
+
+bool has_channels_last(const Builder& b) {
+  const Dims& dims = b.type(0).dims;
+  return dims.size() == 4 && dims[1] > 0 && b.format(0) == channels_last(dims);
+}
+
+// Max pooling by byoc's own loop, in blocks of channels or with channels last. It takes two thirds of
+// the time of oneDNN 2.6's on AVX2 (the largest pool of SqueezeNet, one thread), and keeps NaN.
+std::optional<Built> max_pool_of_cells(const Builder& b, const Window& w) {
+  const Dims &in = b.type(0).dims, &out = b.out_type().dims;
   Built built;
-  built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, blocks->desc)};
-  built.out = blocks->with_dims(out);
-  built.loop = [p, pool](const void* const* from, void* to) {
+  int64_t width = 0;
+  if (has_channels_last(b)) {
+    width = in[1];
+    built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, b.format(0))};
+    built.out = channels_last(out);
+  } else {
+    std::optional<Blocks> blocks = find_or_make_blocks(b, 0);
+    if (!blocks) return std::nullopt;
+    width = blocks->size;
+    built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, blocks->desc)};
+    built.out = blocks->with_dims(out);
+  }
+  CellPool p{in[0] * in[1] / width,
+             width,
+             in[2],
+             in[3],
+             out[2],
+             out[3],
+             w.kernel[0],
+             w.kernel[1],
+             w.strides[0],
+             w.strides[1],
+             w.dilations[0],
+             w.dilations[1],
+             w.begin[0],
+             w.begin[1]};
+  built.loop = [p, pool = pool_row_of_this_cpu()](const void* const* from, void* to) {
     const int threads = loop_threads();
-    const int64_t in_plane = p.in_h * p.in_w * p.block, out_plane = p.out_h * p.out_w * p.block;
+    const int64_t in_plane = p.in_h * p.in_w * p.width, out_row = p.out_w * p.width;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int64_t plane = 0; plane < p.planes; ++plane) {
-      pool(p, static_cast<const float*>(from[0]) + plane * in_plane,
-           static_cast<float*>(to) + plane * out_plane);
+    for (int64_t row = 0; row < p.planes * p.out_h; ++row) {
+      pool(p, row % p.out_h, static_cast<const float*>(from[0]) + row / p.out_h * in_plane,
+           static_cast<float*>(to) + row * out_row);
     }
   };
   built.implementation = kOwnLoop;
@@ -238,8 +275,8 @@ PoolingForward::primitive_desc describe_max_pool(const Builder& b, const Window&
 Built max_pool_with(const Builder& b, const Window& w) {
   no_posts(b);
   if (b.out_type().dtype != sdk::DType::kF32) return pool_with(b, algorithm::pooling_max, w);
-  if (std::optional<Built> built = blocked_max_pool(b, w)) return *std::move(built);
-  // As the operand stands, when the loop after the primitive can read it there: channels last, say.
+  if (std::optional<Built> built = max_pool_of_cells(b, w)) return *std::move(built);
+  // In the operand's layout, when the loop after the primitive can read it there.
   const Dims &in = b.type(0).dims, &out = b.out_type().dims;
   auto pd = describe_max_pool(b, w, b.format(0), any_desc(out, b.data(0)));
   std::optional<Image> from = dense_image(b.format(0), in), to = dense_image(pd.dst_desc(), out);
