@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command bench: its report of what was timed, its refusals, and its statistics of the samples.
 #include <algorithm>
+#include <future>
 
 #include "command.h"
 #include "core/tools/measure/measure.h"
@@ -188,14 +189,17 @@ TEST(BenchCommand, RefusesWhatItCannotMean) {
 }
 
 TEST(BenchCommand, ShowsWhatItHasWhenItIsInterrupted) {
-  Byoc byoc;
-  std::string model = byoc.write("m.ir", kProduct);
-  Byoc timeout("timeout --preserve-status -s INT 4 " + std::string(BYOC_BUILD_DIR) + "/bin/byoc");
-  Ran ran = timeout("bench " + model + " --min-time 300 --rounds 100");
+  const auto interrupted = [](const std::string& flags) {
+    Byoc timeout("timeout --preserve-status -s INT 4 " + std::string(BYOC_BUILD_DIR) + "/bin/byoc");
+    std::string model = timeout.write("m.ir", kProduct);
+    return timeout("bench " + model + " --min-time 300 --rounds 100" + flags);
+  };
+  auto as_json = std::async(std::launch::async, interrupted, " --json");
+  Ran ran = interrupted("");
   EXPECT_EQ(ran.code, 130);
   EXPECT_THAT(ran.out, HasSubstr("timed: Session::run"));
   EXPECT_THAT(ran.err, HasSubstr("error[interrupted]"));
-  ran = timeout("bench " + model + " --min-time 300 --rounds 100 --json");
+  ran = as_json.get();
   EXPECT_EQ(ran.code, 130);
   auto json = parse_json(ran.out);
   ASSERT_TRUE(json.ok()) << ran.out;
