@@ -72,7 +72,7 @@ TEST_F(Selectors, FromHistoryRefusesWhatDoesNotApply) {
   EXPECT_EQ(choice.status().code(), Code::kFailedPrecondition);
   EXPECT_THAT(choice.status().to_string(),
               HasSubstr("the history chose \"winograd\" for relu(f32[3]), which does not apply; "
-                        "what does: direct, packed"));
+                        "those that apply: direct, packed"));
 }
 
 TEST_F(Selectors, SeeOnlyStrategiesThatApply) {
