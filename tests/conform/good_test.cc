@@ -63,6 +63,14 @@ TEST(PatternsOfSeveralOps, PassEveryCheck) {
     EXPECT_THAT(named(json, "pass"), Contains(check));
 }
 
+TEST(PatternsWithConstants, PassEveryCheck) {
+  Json json = checked(fault_path("bias"));
+  EXPECT_THAT(named(json, "fail"), IsEmpty()) << json.dump(1);
+  for (const char* check :
+       {"ends", "required", "unknown_op", "unknown_attr", "values", "constants"})
+    EXPECT_THAT(named(json, "pass"), Contains(check));
+}
+
 TEST(SoundSpans, PassEveryCheck) {
   Json json = checked(fault_path("unruly_spans_sound"));
   EXPECT_THAT(named(json, "fail"), IsEmpty()) << json.dump(1);

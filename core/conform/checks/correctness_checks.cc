@@ -19,7 +19,7 @@ Answer found(CheckContext& context, std::string_view check, std::string_view why
 }
 
 Answer check_compiles(CheckContext& context) {
-  Answer answer = found(context, "compiles", "takes none of the kit's samples");
+  Answer answer = found(context, "compiles", "takes no op of the kit's samples");
   uint64_t declined = context.sweep().declined;
   if (answer.outcome == Outcome::kPass && declined > 0)
     answer.reason += cat(", ", declined, " declined after a yes");
@@ -27,7 +27,7 @@ Answer check_compiles(CheckContext& context) {
 }
 
 Answer check_values(CheckContext& context) {
-  Answer answer = found(context, "values", "takes none of the kit's samples");
+  Answer answer = found(context, "values", "takes no op of the kit's samples");
   if (answer.outcome != Outcome::kPass) return answer;
   size_t ops = 0;
   for (const auto& [op, row] : context.sweep().ops) ops += row.accepted > 0;

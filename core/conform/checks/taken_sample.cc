@@ -14,12 +14,12 @@ std::optional<Program> first_op(const LoadedPlugin& tested) {
     for (Program& program : programs_of(*op, Level::kCore)) {
       bool is_empty =
           *num_elements(program.module.function("main").nodes.back().types[0]->shape) == 0;
-      if (is_empty || verdict_on(tested, program).accept == Verdict::kNo) continue;
+      if (is_empty) continue;
       Program constant = with_constants(program, 7);
       bool has_constants = !constant.module.constants.empty();
       if (has_constants && verdict_on(tested, constant).accept != Verdict::kNo) return constant;
-      if (!found) found = std::move(program);
-      break;
+      if (found || verdict_on(tested, program).accept == Verdict::kNo) continue;
+      found = std::move(program);
     }
   }
   return found;
