@@ -26,8 +26,17 @@ byoc_install() {
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
+# byoc_is_built FOLDER [targets...]: succeeds when FOLDER has these targets and no source is newer.
+byoc_is_built() {
+  local folder=$1 built
+  shift
+  built=$(cat "$folder/.built" 2>/dev/null) || return 1
+  [ "$built" = all ] || [ "$built" = "$*" ] || return 1
+  [ -z "$(find . -mindepth 1 \( -path './build*' -o -path ./.git \) -prune -o -newer "$folder/.built" -print -quit)" ]
+}
+
 # byoc_lock FOLDER [targets...]: keeps FOLDER for this script until it ends. Waits, with a message, while another
-# script builds there, or runs what would have to be built again.
+# script builds there, or runs what would have to be built again. Fails when nothing has to be built.
 declare -A byoc_locks
 byoc_lock() {
   local folder=$1 fd=${byoc_locks[$1]:-}
@@ -37,9 +46,7 @@ byoc_lock() {
     byoc_locks[$folder]=$fd
   fi
   if ! flock --nonblock "$fd"; then
-    if flock --nonblock --shared "$fd" && [[ $(ninja -C "$folder" -n "$@" 2>&1) == *"no work to do"* ]]; then
-      return 1                                             # the other script only runs what is built
-    fi
+    if flock --nonblock --shared "$fd" && byoc_is_built "$folder" "$@"; then return 1; fi
     say "waiting: $(tail -n 1 "$folder/.lock") uses the folder $folder"
     flock "$fd"
   fi
@@ -87,6 +94,7 @@ byoc_build() {
   [ $# -gt 0 ] && shift
   mkdir -p "$folder"
   byoc_lock "$folder" "$@" || return 0
+  echo "${*:-all}" >"$folder/.building"                    # its time is that of the sources
   if ! cmake -S . -B "$folder" -G Ninja "${options[@]}" >"$folder/configure.log" 2>&1; then
     byoc_first_error "$folder/configure.log"
     return 1
@@ -102,5 +110,6 @@ byoc_build() {
     byoc_first_error "$folder/build.log"
     return 1
   fi
+  mv "$folder/.building" "$folder/.built"
   flock --shared "${byoc_locks[$folder]}"
 }

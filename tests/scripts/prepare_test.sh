@@ -4,26 +4,26 @@
 set -euo pipefail
 prepare=$1
 rm -rf "$2"
-mkdir -p "$2"
+mkdir -p "$2/project"
 cd "$2"
 
 # project COMMAND...: a project that runs them one by one, each a step of ninja.
 project() {
-  printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(few LANGUAGES NONE)' >CMakeLists.txt
+  printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(few LANGUAGES NONE)' >project/CMakeLists.txt
   local k=0 command
   for command in "$@"; do
-    printf 'add_custom_target(step%s ALL COMMAND sh -c [[%s]] VERBATIM)\n' "$k" "$command" >>CMakeLists.txt
-    [ "$k" -eq 0 ] || printf 'add_dependencies(step%s step%s)\n' "$k" $((k - 1)) >>CMakeLists.txt
+    printf 'add_custom_target(step%s ALL COMMAND sh -c [[%s]] VERBATIM)\n' "$k" "$command" >>project/CMakeLists.txt
+    [ "$k" -eq 0 ] || printf 'add_dependencies(step%s step%s)\n' "$k" $((k - 1)) >>project/CMakeLists.txt
     k=$((k + 1))
   done
 }
 
 # build FOLDER [NAME]: returns its exit code; its messages are in the file `printed`, or in NAME. A script
-# of that NAME lasts as long as there is a file NAME.runs.
+# of that NAME lasts as long as there is a file NAME.runs. Sources are in project/, and nothing else is.
 build() {
   local code=0
-  bash -euo pipefail -c '. "$1"; byoc_progress_seconds=1; byoc_build "$2"; touch "$0.built"
-    while [ -e "$0.runs" ]; do sleep 0.05; done' "./${2:-printed}" "$prepare" "$1" 2>"${2:-printed}" || code=$?
+  bash -euo pipefail -c 'cd project; . "$1"; byoc_progress_seconds=1; byoc_build "$2"; touch "$0.built"
+    while [ -e "$0.runs" ]; do sleep 0.05; done' "$PWD/${2:-printed}" "$prepare" "$1" 2>"${2:-printed}" || code=$?
   return $code
 }
 # until_there COMMAND...: waits until it succeeds.
@@ -60,7 +60,7 @@ expect_not "included from a5"
 
 echo "a configuration that fails"
 printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(few LANGUAGES NONE)' 'message(STATUS many)' \
-  'message(FATAL_ERROR "no such library")' >CMakeLists.txt
+  'message(FATAL_ERROR "no such library")' >project/CMakeLists.txt
 ! build build
 expect "CMake Error at CMakeLists.txt:4 (message):"
 expect "no such library"
@@ -69,10 +69,10 @@ expect_not "many"
 echo "a build waits for one that uses its folder, and names it"
 project "echo begin >>'$PWD/order'; while [ -e '$PWD/slow' ]; do sleep 0.05; done; echo end >>'$PWD/order'"
 touch slow
-build first other &
+build build-first other &
 until_there test -s order
-build first &
-until_there grep -q "waiting: ./other (process .*) uses the folder first" printed
+build build-first &
+until_there grep -q "waiting: .*/other (process .*) uses the folder build-first" printed
 rm slow
 wait
 [ "$(tr '\n' ' ' <order)" = "begin end begin end " ] || { cat order; exit 1; }
@@ -80,18 +80,18 @@ wait
 echo "two scripts run what is built; none builds while another runs"
 printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(few LANGUAGES NONE)' \
   'add_custom_command(OUTPUT made COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/source made DEPENDS source)' \
-  'add_custom_target(copies ALL DEPENDS made)' >CMakeLists.txt
-echo one >source
+  'add_custom_target(copies ALL DEPENDS made)' >project/CMakeLists.txt
+echo one >project/source
 rm -f other.built
 touch other.runs
-build first other &
+build build-first other &
 until_there test -e other.built
-build first
+build build-first
 expect_not "waiting"
-echo two >source
-build first &
+echo two >project/source
+build build-first &
 until_there grep -q "waiting: " printed
-[ "$(<first/made)" = one ]
+[ "$(<project/build-first/made)" = one ]
 rm other.runs
 wait
-[ "$(<first/made)" = two ]
+[ "$(<project/build-first/made)" = two ]
