@@ -32,3 +32,7 @@ foreach(command byoc byoc-run)
     install(TARGETS ${command} RUNTIME DESTINATION bin COMPONENT commands)
   endif()
 endforeach()
+
+# The network of `byoc demo`, with its images.
+install(FILES tests/models/digits/model.onnx tests/models/digits/images.npy tests/models/digits/labels.npy
+  tests/models/digits/outputs.npy DESTINATION share/byoc/digits COMPONENT commands)

@@ -80,6 +80,7 @@ std::string help_text(const Command& root, const Command& command, const std::st
   if (&command != &root) add_rows(out, "options:", option_rows(command.options, false));
   auto common = option_rows(root.options, false);
   common.emplace_back("-h, --help", "short help, full help");
+  if (&command == &root) common.emplace_back("--version", "the version");
   add_rows(out, &command == &root ? "options:" : "options of every command:", common);
   if (!full) return out;
   if (!command.notes.empty()) out += cat("\n", command.notes, "\n");

@@ -41,6 +41,11 @@ std::string data_folder(const Options& options) {
 Result<Digits> read_digits(const std::string& folder) {
   Digits out;
   out.model = folder + "/model.onnx";
+  if (std::error_code error; !std::filesystem::is_directory(folder, error)) {
+    return not_found(cat("no folder ", folder, " with a network and its images"))
+        .with_slug("demo-data")
+        .with_help("byoc demo --data tests/models/digits, in the sources of byoc");
+  }
   BYOC_TRY(out.images, read_npy(folder + "/images.npy"));
   BYOC_TRY(out.labels, read_npy(folder + "/labels.npy"));
   BYOC_TRY(out.outputs, read_npy(folder + "/outputs.npy"));

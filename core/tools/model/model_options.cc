@@ -84,7 +84,12 @@ Status check_exists(const std::string& path) {
     if (is_model_file(entry.path())) models.push_back(entry.path().filename().string());
   }
   std::sort(models.begin(), models.end());
-  return model_error(cat("no file ", path, did_you_mean(file.filename().string(), models)));
+  constexpr size_t kShown = 5;
+  std::string listed;
+  for (size_t k = 0; k < models.size() && k < kShown; ++k) listed += cat(k ? ", " : "", models[k]);
+  if (models.size() > kShown) listed += cat(" and ", models.size() - kShown, " more");
+  return model_error(cat("no file ", path, did_you_mean(file.filename().string(), models)))
+      .with_help(cat("models in ", folder.string(), ": ", models.empty() ? "none" : listed));
 }
 
 Status check_level(int level) {

@@ -164,6 +164,7 @@ TEST_F(CommandLine, HelpIsACommandToo) {
   EXPECT_EQ(out_, wanted);
   EXPECT_EQ(run({"help"}), 0);
   EXPECT_THAT(out_, HasSubstr("  check  look at files"));
+  EXPECT_THAT(out_, HasSubstr("  --version "));
   EXPECT_EQ(run({"help", "biuld"}), 2);
   EXPECT_THAT(err_, HasSubstr("no command \"biuld\"; did you mean \"build\"?"));
 }

@@ -112,6 +112,8 @@ TEST(Models, ThatAreMissingAreReportedWithTheNearestName) {
   byoc.write("net.onnx", "");
   EXPECT_THAT(byoc("print " + byoc.file("nett.onnx")).err,
               HasSubstr("no file " + byoc.file("nett.onnx") + "; did you mean \"net.onnx\"?"));
+  EXPECT_THAT(byoc("print " + byoc.file("other.onnx")).err,
+              testing::ContainsRegex("help: models in .*: net.onnx\n"));
   EXPECT_THAT(byoc("print " + byoc.file("none/net.onnx")).err, HasSubstr("there is no folder "));
   Ran ran = byoc("compile " + byoc.file("missing.onnx"));
   EXPECT_EQ(ran.code, 1) << "the file is missing, and --output as well";

@@ -47,9 +47,14 @@ TEST(DemoCommand, WithoutOnednnTheAnswersAreTheSameAndTheTableSaysWhoTookTheWork
 }
 
 TEST(DemoCommand, NamesTheFileThatIsMissing) {
-  Ran ran = Byoc()("demo --data /nowhere");
+  TempFolder empty;
+  Ran ran = Byoc()("demo --data " + empty.path());
   EXPECT_EQ(ran.code, 1);
-  EXPECT_THAT(ran.err, HasSubstr("/nowhere/images.npy"));
+  EXPECT_THAT(ran.err, HasSubstr(empty.path() + "/images.npy"));
+  ran = Byoc()("demo --data /nowhere");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("error[demo-data]: no folder /nowhere"));
+  EXPECT_THAT(ran.err, HasSubstr("help: byoc demo --data tests/models/digits"));
 }
 
 }  // namespace
