@@ -206,7 +206,8 @@ void codegen(benchmark::State& state, Family family) {
     if (!out.ok()) return state.SkipWithError(out.status().to_string().c_str());
     compiled = 0;
     for (const ExternalModule& module : out->external_mods) {
-      for (const ExternalFunction& function : module.functions) compiled += function.ops;
+      for (const ExternalFunction& function : module.functions)
+        compiled += function.ops * (1 + function.aliases.size());
     }
     out = IRModule();
     state.ResumeTiming();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a planned module to the flat program the runtime walks.
+// Turns a planned module into the flat program that the runtime executes.
 #include <unordered_map>
 
 #include "byoc/base/version.h"
@@ -10,8 +10,10 @@
 namespace byoc {
 namespace {
 
+// The kernel of a symbol; the locs of an alias, which its steps have to hold themselves.
 struct Target {
   uint32_t module, function;
+  const std::vector<std::string>* alias_locs = nullptr;
 };
 
 class ProgramWriter {
@@ -22,6 +24,7 @@ class ProgramWriter {
 
  private:
   Status name_inputs_and_outputs();
+  void find_targets();
   Result<TensorSpec> spec(ValueId value) const;
   Status add_step(uint32_t node);
   Place place(ValueId value) const { return places_.at(key(value)); }
@@ -32,17 +35,29 @@ class ProgramWriter {
   const Function& function_;
   std::unordered_map<std::string, Target> targets_;
   std::unordered_map<uint64_t, Place> places_;
-  std::unordered_map<uint64_t, uint32_t> output_of_;  // per result: the first output that it is
+  std::unordered_map<uint64_t, uint32_t> output_of_;  // per result: its first place in the outputs
   Ints offsets_;
   size_t next_offset_ = 0;
   Executable out_;
 };
 
+void ProgramWriter::find_targets() {
+  for (uint32_t m = 0; m < out_.modules.size(); ++m) {
+    for (uint32_t f = 0; f < out_.modules[m].functions.size(); ++f) {
+      const ExternalFunction& external = module_.external_mods[m].functions[f];
+      targets_[external.symbol] = {m, f};
+      for (const ExternalAlias& alias : external.aliases)
+        targets_[alias.symbol] = {m, f, &alias.locs};
+      out_.modules[m].functions[f].aliases.clear();
+    }
+  }
+}
+
 Result<TensorSpec> ProgramWriter::spec(ValueId value) const {
   const TensorType& type = *function_.type(value);
   if (!is_static(type.shape)) {
     return invalid(cat(node_name(function_, value.node), " has type ", type,
-                       ", which is not known in numbers"))
+                       ", which has a size without a number"))
         .with_slug("symbolic-shape")
         .with_help("bind the sizes, as in --shape N=1");
   }
@@ -76,6 +91,7 @@ Status ProgramWriter::add_step(uint32_t node) {
   if (target != targets_.end()) {
     step.module = target->second.module;
     step.function = target->second.function;
+    if (target->second.alias_locs != nullptr) step.locs = *target->second.alias_locs;
   } else if (!n.loc.empty()) step.locs.push_back(n.loc.str());
   for (ValueId arg : function_.args(n)) {
     BYOC_TRY(TensorSpec type, spec(arg));
@@ -96,8 +112,8 @@ Status ProgramWriter::add_step(uint32_t node) {
   return {};
 }
 
-// What the modules keep and what the program reads itself; a constant that plugins only copied at
-// compile is still given again at load.
+// Collects the constants that the modules keep and those that the program reads. A constant that a
+// plugin only copied at compile is passed to it again at load.
 void ProgramWriter::collect_constants() {
   auto add = [&](const ContentKey& k) { out_.constants[k] = module_.constants.at(k); };
   for (const ProgramConstant& constant : out_.program.constants) add(constant.key);
@@ -112,10 +128,7 @@ void ProgramWriter::collect_constants() {
 Result<Executable> ProgramWriter::run() {
   offsets_ = function_.attrs.ints("arena_offsets");
   out_.modules = module_.external_mods;
-  for (uint32_t m = 0; m < out_.modules.size(); ++m) {
-    for (uint32_t f = 0; f < out_.modules[m].functions.size(); ++f)
-      targets_[out_.modules[m].functions[f].symbol] = {m, f};
-  }
+  find_targets();
   BYOC_TRY_STATUS(name_inputs_and_outputs());
   for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
     const Kind& kind = function_.nodes[node].kind;

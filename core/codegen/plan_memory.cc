@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Liveness of what externs give -> one arena. The plan stands in attributes of the entry function:
-// `arena_offsets`, one number per extern result in order of the nodes (-1: written straight to an
-// output of the program), `arena_bytes`, `arena_peak_live`.
-//   before: fn main(%x) { %0 = call_dps_packed(@a, %x) : f32[8]  %1 = call_dps_packed(@b, %0) :
-//   f32[8]  return %1 } after:  fn main(%x) {arena_bytes=64, arena_offsets=[0,-1],
-//   arena_peak_live=64} { ... }
+// Places the results of externs in one arena by their live ranges. The plan is in attributes of the
+// entry function: `arena_offsets`, one number per extern result in order of the nodes (-1: written
+// directly to an output of the program), `arena_bytes`, `arena_peak_live`.
+//   before: fn main(%x) {
+//             %0 = call_dps_packed(@a, %x) : f32[8]
+//             %1 = call_dps_packed(@b, %0) : f32[8]
+//             return %1
+//           }
+//   after:  fn main(%x) {arena_bytes=64, arena_offsets=[0,-1], arena_peak_live=64} {
+//             ...
+//           }
+#include <unordered_map>
+
 #include "byoc/base/arena.h"
 #include "byoc/pass/codegen.h"
 #include "core/region/annotations.h"
@@ -30,8 +37,8 @@ Status check_plannable(const Function& function, Symbol name) {
         .with_slug("not-compiled")
         .at(cat("@", name))
         .with_help(
-            "run fuse_ops and run_codegen first; without a default codegen, an op nobody takes "
-            "stays as it is");
+            "run fuse_ops and run_codegen first; without a default codegen, an op that no "
+            "plugin takes stays as it is");
   }
   return {};
 }
@@ -48,10 +55,10 @@ class Planner {
 
   const IRModule& module_;
   const Function& function_;
-  std::map<std::string, const ExternalFunction*, std::less<>> externals_;
-  std::vector<uint32_t> last_read_;  // per value
+  std::unordered_map<std::string_view, const ExternalFunction*> externals_;  // aliases too
+  std::vector<uint32_t> last_read_;                                          // per value
   std::vector<uint8_t> is_result_;
-  std::vector<uint8_t> taken_over_;  // per value: its memory went on in place
+  std::vector<uint8_t> taken_over_;  // per value: an output reuses its memory in place
   Blocks blocks_;
 };
 
@@ -69,7 +76,8 @@ void Planner::find_last_reads() {
     is_result_[blocks_.first[result.node] + result.output] = 1;
 }
 
-// The block of an input that this output may take over: read here for the last time, and once.
+// Returns the block of an input that this output may reuse: the node is the last reader of the
+// input and reads it once.
 uint32_t Planner::reusable(uint32_t node, uint32_t output, uint64_t bytes) {
   auto found = externals_.find(std::get<Extern>(function_.nodes[node].kind).symbol.text());
   if (found == externals_.end()) return kNoBlock;
@@ -90,8 +98,10 @@ uint32_t Planner::reusable(uint32_t node, uint32_t output, uint64_t bytes) {
 
 Result<Blocks> Planner::run() {
   for (const ExternalModule& compiled : module_.external_mods) {
-    for (const ExternalFunction& external : compiled.functions)
+    for (const ExternalFunction& external : compiled.functions) {
       externals_[external.symbol] = &external;
+      for (const ExternalAlias& alias : external.aliases) externals_[alias.symbol] = &external;
+    }
   }
   blocks_.first.assign(function_.nodes.size() + 1, 0);
   for (size_t k = 0; k < function_.nodes.size(); ++k) {

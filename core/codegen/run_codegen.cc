@@ -1,61 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plugins compile the functions that carry their name; calls become externs.
-//   before: fn main(%x) { %0 = @onednn_main_0(%x)  return %0 }
-//   after:  fn main(%x) { %0 = call_dps_packed(@onednn_main_0, %x) : f32[1,8]  return %0 }
-//           and external_mods of the module has one entry more
+// Compiles each function with the plugin that its attribute `compiler` names, and replaces calls
+// of these functions by externs. Each compiled batch adds one entry to the module's external_mods.
+// Equal functions are compiled once; the others become aliases of the first.
+//   before: fn main(%x) {
+//             %0 = @onednn_main_0(%x)
+//             return %0
+//           }
+//   after:  fn main(%x) {
+//             %0 = call_dps_packed(@onednn_main_0, %x) : f32[1,8]
+//             return %0
+//           }
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "byoc/base/check.h"
 #include "byoc/compile.h"
 #include "byoc/ir/external_symbols.h"
-#include "byoc/op/op.h"
 #include "byoc/pass/codegen.h"
-#include "byoc/text/graph_json.h"
+#include "core/codegen/compile_input.h"
 #include "core/codegen/count_work.h"
 #include "core/codegen/declined.h"
 #include "core/codegen/fuse.h"
+#include "core/region/function_key.h"
 #include "core/region/inline_call.h"
 #include "core/region/judge.h"
 
 namespace byoc {
-
-void count_work(const IRModule& module, const Function& function, ExternalFunction& out) {
-  for (const Node& node : function.nodes) {
-    if (auto* call = std::get_if<Call>(&node.kind)) {
-      std::vector<TypeId> in, results;
-      for (ValueId arg : function.args(node)) in.push_back(function.type(arg));
-      for (size_t k = 0; k < node.types.size(); ++k) results.push_back(node.types[k]);
-      out.flops += flops(*call->op, in, results, *call->attrs);
-      ++out.ops;
-    } else if (auto* invoke = std::get_if<Invoke>(&node.kind)) {
-      count_work(module, module.function(invoke->function), out);  // composites do not nest
-    }
-  }
-}
-
-namespace {
-
-TensorSpec spec_of(const TensorType& type) { return {type.dtype, static_extents(type.shape)}; }
-
-}  // namespace
-
-CompileFunction compile_input(const IRModule& module, Symbol name) {
-  const Function& function = module.function(name);
-  CompileFunction out;
-  out.symbol = name.str();
-  write_graph_json(module, function, name, out.graph_json);
-  for (const ConstantRef& constant : graph_constants(module, function)) {
-    out.constants.push_back(
-        {cat("c", out.constants.size()), constant.key, spec_of(*constant.type)});
-    out.buffers.push_back(module.constants.at(constant.key));
-  }
-  out.n_in = static_cast<uint32_t>(function.num_params());
-  out.n_out = static_cast<uint32_t>(function.results.size());
-  return out;
-}
-
 namespace {
 
 Status check_static(const Function& function, Symbol name) {
@@ -71,9 +43,12 @@ Status check_static(const Function& function, Symbol name) {
   return {};
 }
 
-// What goes to a plugin at a time: both sides hold the JSON and what they made of it until the call
-// returns, and a decline compiles the rest of the batch again.
+// The limits of one call of compile: host and plugin keep the JSON and the results in memory until
+// the call returns, and after a decline the rest of the batch is compiled again.
 constexpr size_t kBatchFunctions = 4096, kBatchBytes = size_t{64} << 20, kRetries = 8;
+
+// A function that is to be compiled. Iterators of the map stay valid, and need no search by name.
+using Region = std::map<Symbol, Function>::iterator;
 
 class CodegenRun {
  public:
@@ -81,45 +56,74 @@ class CodegenRun {
       : module_(std::move(module)), context_(context) {
     for (std::string_view symbol : external_symbols(module_)) externals_.emplace(symbol);
   }
-  /// Compiles everything of that plugin; functions it declines go to the plugins after it. True
-  /// when there was anything to compile.
+  /// Compiles all functions of that plugin; functions that it declines go to the plugins after it.
+  /// Returns whether there was a function to compile.
   Result<bool> run(const std::string& id);
   IRModule take() && { return std::move(module_); }
 
  private:
   struct Batch {
-    std::vector<Symbol> names;
+    std::vector<Region> regions;
     std::vector<CompileFunction> inputs;
   };
-  std::vector<Symbol> functions_of(const std::string& id) const;
-  Result<Batch> next_batch(const std::vector<Symbol>& names, size_t& next) const;
+  std::vector<Region> regions_of(const std::string& id);
+  Result<Batch> next_batch(const std::vector<Region>& regions, size_t& next) const;
   static Batch split_off_half(Batch& batch);
   Status compile(const Plugin& plugin, Batch whole);
   Result<bool> try_compile(const Plugin& plugin, Batch& batch);
-  Status decline(const Plugin& plugin, Symbol name, const Status& why);
-  void attach(CompileResult result, const std::vector<Symbol>& names);
+  Status decline(const Plugin& plugin, Region region, const Status& why);
+  std::vector<Region> distinct_of(const std::vector<Region>& regions);
+  void attach(CompileResult result, const std::vector<Region>& regions);
+  void attach_alias(ExternalFunction& kernel, Region region);
+  void remove(Region region);
   void replace_calls();
   Status check_name(const std::string& id, Symbol name) const;
   Status pass_on_declined(const Plugin& plugin);
 
   IRModule module_;
   const PassContext& context_;
-  std::set<std::string, std::less<>> externals_;  // external symbols of the module as it came
+  std::set<std::string, std::less<>> externals_;  // external symbols of the input module
   std::unordered_set<Symbol> compiled_;  // by this plugin; their calls are still to be replaced
   std::vector<Symbol> declined_;         // by this plugin
+  struct Place {
+    size_t module, function;  // in external_mods
+  };
+  std::unordered_map<Symbol, Place> kernels_;         // by compiled function
+  std::unordered_map<std::string, Symbol> first_of_;  // by region_key, which has the plugin in it
+  std::unordered_map<Symbol, std::vector<Region>> equal_;  // by the first: the others, not compiled
 };
 
-std::vector<Symbol> CodegenRun::functions_of(const std::string& id) const {
-  std::vector<Symbol> out;
-  for (const auto& [name, function] : module_.functions) {
+std::vector<Region> CodegenRun::regions_of(const std::string& id) {
+  std::vector<Region> out;
+  for (Region at = module_.functions.begin(); at != module_.functions.end(); ++at) {
+    const auto& [name, function] = *at;
     bool is_region =
         function.attrs.has("compiler") && name != module_.entry && !function.attrs.has("composite");
-    if (is_region && function.attr("compiler") == id) out.push_back(name);
+    if (is_region && function.attr("compiler") == id) out.push_back(at);
   }
   return out;
 }
 
-// Each once: one node of the user's may have become several ops.
+// Returns the first function of each key. The others wait for its kernel, or share it at once when
+// it was compiled before.
+std::vector<Region> CodegenRun::distinct_of(const std::vector<Region>& regions) {
+  std::vector<Region> out;
+  for (Region region : regions) {
+    auto [at, is_new] = first_of_.try_emplace(region_key(module_, region->second), region->first);
+    const Symbol first = at->second;
+    if (is_new) {
+      out.push_back(region);
+    } else if (auto known = kernels_.find(first); known != kernels_.end()) {
+      auto [module, function] = known->second;
+      attach_alias(module_.external_mods[module].functions[function], region);
+    } else {
+      equal_[first].push_back(region);
+    }
+  }
+  return out;
+}
+
+// Returns each loc once: one node of the user's model may have become several ops.
 std::vector<Symbol> all_locs(const IRModule& module, const Function& function) {
   std::vector<Symbol> out;
   std::unordered_set<uint32_t> seen;
@@ -133,9 +137,15 @@ std::vector<Symbol> all_locs(const IRModule& module, const Function& function) {
   return out;
 }
 
-// The function's composites are dissolved, and it becomes a plain function.
-Status CodegenRun::decline(const Plugin& plugin, Symbol name, const Status& why) {
-  Function& function = module_.function(name);
+std::vector<std::string> texts_of(const std::vector<Symbol>& symbols) {
+  std::vector<std::string> out;
+  for (Symbol symbol : symbols) out.push_back(symbol.str());
+  return out;
+}
+
+// Replaces the function's composites by their ops and makes it a plain function.
+Status CodegenRun::decline(const Plugin& plugin, Region region, const Status& why) {
+  auto& [name, function] = *region;
   context_.remark({Report::Remark::kDeclined, plugin.id(), name.str(), all_locs(module_, function),
                    why.message()});
   if (context_.strict) {
@@ -150,9 +160,9 @@ Status CodegenRun::decline(const Plugin& plugin, Symbol name, const Status& why)
   return {};
 }
 
-// The listed plugins after this one take the ops of what it declined, then the default codegens
-// after it. What none of them takes stays a plain function that the next inline_functions puts back
-// into its caller.
+// Offers the ops of declined functions to the listed plugins after this one, then to the default
+// codegens after it. Ops that none of them takes stay in a plain function, which the next
+// inline_functions moves back into its caller.
 Status CodegenRun::pass_on_declined(const Plugin& plugin) {
   const std::vector<Symbol> names = std::exchange(declined_, {});
   if (names.empty()) return {};
@@ -162,23 +172,36 @@ Status CodegenRun::pass_on_declined(const Plugin& plugin) {
   std::vector<std::string> rest = context_.defaults;
   auto self = std::find(rest.begin(), rest.end(), plugin.id());
   if (self != rest.end()) rest.erase(rest.begin(), self + 1);
-  PassContext lenient = context_;  // strictness was decided above
+  PassContext lenient = context_;  // decline() has applied --strict
   lenient.strict = false;
   BYOC_TRY(module_, fuse_ops_with(std::move(module_), rest, lenient));
   return {};
 }
 
-void CodegenRun::attach(CompileResult result, const std::vector<Symbol>& names) {
-  for (size_t k = 0; k < names.size(); ++k) {
-    const Function& function = module_.function(names[k]);
-    count_work(module_, function, result.module.functions[k]);
-    for (Symbol loc : all_locs(module_, function))
-      result.module.functions[k].locs.push_back(loc.str());
+void CodegenRun::attach(CompileResult result, const std::vector<Region>& regions) {
+  for (size_t k = 0; k < regions.size(); ++k) {
+    const auto& [name, function] = *regions[k];
+    ExternalFunction& kernel = result.module.functions[k];
+    count_work(module_, function, kernel);
+    kernel.locs = texts_of(all_locs(module_, function));
+    kernels_[name] = {module_.external_mods.size(), k};
+    if (auto equal = equal_.extract(name); !equal.empty()) {
+      for (Region other : equal.mapped()) attach_alias(kernel, other);
+    }
+    remove(regions[k]);
   }
   for (const auto& packed : result.packed) module_.add_constant(packed);
   module_.external_mods.push_back(std::move(result.module));
-  for (Symbol name : names) module_.functions.erase(name);
-  compiled_.insert(names.begin(), names.end());
+}
+
+void CodegenRun::attach_alias(ExternalFunction& kernel, Region region) {
+  kernel.aliases.push_back({region->first.str(), texts_of(all_locs(module_, region->second))});
+  remove(region);
+}
+
+void CodegenRun::remove(Region region) {
+  compiled_.insert(region->first);
+  module_.functions.erase(region);
 }
 
 void CodegenRun::replace_calls() {
@@ -193,15 +216,16 @@ void CodegenRun::replace_calls() {
   drop_uncalled_composites(module_);
 }
 
-Result<CodegenRun::Batch> CodegenRun::next_batch(const std::vector<Symbol>& names,
+Result<CodegenRun::Batch> CodegenRun::next_batch(const std::vector<Region>& regions,
                                                  size_t& next) const {
   Batch batch;
   size_t bytes = 0;
-  while (next < names.size() && batch.names.size() < kBatchFunctions && bytes < kBatchBytes) {
-    Symbol name = names[next++];
-    BYOC_TRY_STATUS(check_static(module_.function(name), name));
-    batch.names.push_back(name);
-    batch.inputs.push_back(compile_input(module_, name));
+  while (next < regions.size() && batch.regions.size() < kBatchFunctions && bytes < kBatchBytes) {
+    Region region = regions[next++];
+    const auto& [name, function] = *region;
+    BYOC_TRY_STATUS(check_static(function, name));
+    batch.regions.push_back(region);
+    batch.inputs.push_back(input_of(module_, function, name));
     bytes += batch.inputs.back().graph_json.size();
   }
   return batch;
@@ -209,25 +233,25 @@ Result<CodegenRun::Batch> CodegenRun::next_batch(const std::vector<Symbol>& name
 
 CodegenRun::Batch CodegenRun::split_off_half(Batch& batch) {
   Batch half;
-  auto middle = static_cast<ptrdiff_t>(batch.names.size() / 2);
-  half.names.assign(batch.names.begin() + middle, batch.names.end());
+  auto middle = static_cast<ptrdiff_t>(batch.regions.size() / 2);
+  half.regions.assign(batch.regions.begin() + middle, batch.regions.end());
   half.inputs.assign(std::make_move_iterator(batch.inputs.begin() + middle),
                      std::make_move_iterator(batch.inputs.end()));
-  batch.names.erase(batch.names.begin() + middle, batch.names.end());
+  batch.regions.erase(batch.regions.begin() + middle, batch.regions.end());
   batch.inputs.erase(batch.inputs.begin() + middle, batch.inputs.end());
   return half;
 }
 
-// Compiles a batch, or finds the functions in it that the plugin declines. After kRetries of those
-// the rest goes on as two halves: n functions cost O(n log n), even where all are declined.
+// Compiles a batch, or finds the functions in it that the plugin declines. After kRetries declines
+// the rest is split in two halves: n functions cost O(n log n), even when all are declined.
 Status CodegenRun::compile(const Plugin& plugin, Batch whole) {
   std::vector<Batch> waiting;
   waiting.push_back(std::move(whole));
   while (!waiting.empty()) {
     Batch batch = std::move(waiting.back());
     waiting.pop_back();
-    for (size_t retry = 0; !batch.names.empty(); ++retry) {
-      if (retry > kRetries && batch.names.size() > 1) {
+    for (size_t retry = 0; !batch.regions.empty(); ++retry) {
+      if (retry > kRetries && batch.regions.size() > 1) {
         waiting.push_back(split_off_half(batch));
         waiting.push_back(std::move(batch));
         break;
@@ -239,29 +263,34 @@ Status CodegenRun::compile(const Plugin& plugin, Batch whole) {
   return {};
 }
 
-// True: all were compiled. False: one was declined, and is no longer in the batch.
+// Returns true when all functions were compiled, and false when one was declined; it is removed
+// from the batch.
 Result<bool> CodegenRun::try_compile(const Plugin& plugin, Batch& batch) {
   CompileResult result = plugin.compile(batch.inputs, {context_.target_json, context_.threads,
                                                        context_.compile_flags, context_.cancel});
   if (result.status.ok()) {
-    attach(std::move(result), batch.names);
+    attach(std::move(result), batch.regions);
     return true;
   }
   auto at = result.function;
-  bool points = at >= 0 && static_cast<size_t>(at) < batch.names.size();
+  bool points = at >= 0 && static_cast<size_t>(at) < batch.regions.size();
   if (result.status.code() != Code::kDeclined || !points) {
     return std::move(result.status)
-        .at(points ? cat("@", batch.names[static_cast<size_t>(at)])
+        .at(points ? cat("@", batch.regions[static_cast<size_t>(at)]->first)
                    : cat("compiling for ", plugin.id()));
   }
-  Symbol declined = batch.names[static_cast<size_t>(at)];
-  batch.names.erase(batch.names.begin() + at);
+  Region declined = batch.regions[static_cast<size_t>(at)];
+  batch.regions.erase(batch.regions.begin() + at);
   batch.inputs.erase(batch.inputs.begin() + at);
   BYOC_TRY_STATUS(decline(plugin, declined, result.status));
+  if (auto equal = equal_.extract(declined->first); !equal.empty()) {
+    for (Region region : equal.mapped()) BYOC_TRY_STATUS(decline(plugin, region, result.status));
+  }
   return false;
 }
 
-// The host's function of that name would be called in place of the compiled one, or the reverse.
+// Checks that no external function of the module has the name of a compiled one: one would be
+// called in place of the other.
 Status CodegenRun::check_name(const std::string& id, Symbol name) const {
   if (!externals_.contains(name.text())) return {};
   return invalid(cat("\"", id, "\" has to compile @", name,
@@ -271,24 +300,26 @@ Status CodegenRun::check_name(const std::string& id, Symbol name) const {
 }
 
 Result<bool> CodegenRun::run(const std::string& id) {
-  std::vector<Symbol> names = functions_of(id);
-  if (names.empty()) return false;
+  const std::vector<Region> regions = regions_of(id);
+  if (regions.empty()) return false;
   if (!context_.plugins)
     return not_found(cat("no plugins are loaded, so \"", id, "\" cannot compile"))
         .with_slug("unknown-plugin");
   BYOC_TRY(const Plugin* plugin, context_.plugins->get(id));
-  for (Symbol name : names) BYOC_TRY_STATUS(check_name(id, name));
-  for (size_t next = 0; next < names.size();) {
-    BYOC_TRY(Batch batch, next_batch(names, next));
+  for (Region region : regions) BYOC_TRY_STATUS(check_name(id, region->first));
+  const std::vector<Region> distinct = distinct_of(regions);
+  for (size_t next = 0; next < distinct.size();) {
+    BYOC_TRY(Batch batch, next_batch(distinct, next));
     BYOC_TRY_STATUS(compile(*plugin, std::move(batch)));
   }
+  std::erase_if(first_of_, [&](const auto& item) { return !kernels_.contains(item.second); });
   replace_calls();
   BYOC_TRY_STATUS(pass_on_declined(*plugin));
   return true;
 }
 
-// Listed plugins come first, in order of priority, and default codegens last: each before those
-// that take what it declines.
+// Returns the plugins in the order of compilation: the listed ones in order of priority, then the
+// default codegens. Each one comes before those that take what it declines.
 std::vector<std::string> plugin_order(const IRModule& module, const PassContext& context) {
   std::vector<std::string> order = context.compilers;
   std::set<std::string> others;
@@ -310,7 +341,7 @@ Result<IRModule> run_codegen(IRModule module, const std::vector<std::string>& pl
                              const PassContext& context) {
   const std::vector<std::string> order = plugins.empty() ? plugin_order(module, context) : plugins;
   CodegenRun run(std::move(module), context);
-  // Again until nothing is left: `plugins` may list a plugin before one whose declines it takes.
+  // Repeats until nothing is left: a plugin may come before one whose declined functions it takes.
   for (bool any = true; any;) {
     any = false;
     for (const std::string& id : order) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "byoc/ir/module.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "byoc/base/check.h"
@@ -44,7 +45,9 @@ const Function& IRModule::function(Symbol name) const {
 const ExternalFunction* IRModule::find_external(std::string_view symbol) const {
   for (const ExternalModule& module : external_mods) {
     for (const ExternalFunction& function : module.functions) {
-      if (function.symbol == symbol) return &function;
+      auto is_called_so = [&](const ExternalAlias& alias) { return alias.symbol == symbol; };
+      if (function.symbol == symbol || std::ranges::any_of(function.aliases, is_called_so))
+        return &function;
     }
   }
   return nullptr;
@@ -63,7 +66,10 @@ Symbol IRModule::unique_name(std::string_view base) const {
 std::set<std::string_view> external_symbols(const IRModule& module) {
   std::set<std::string_view> out;
   for (const ExternalModule& compiled : module.external_mods) {
-    for (const ExternalFunction& function : compiled.functions) out.insert(function.symbol);
+    for (const ExternalFunction& function : compiled.functions) {
+      out.insert(function.symbol);
+      for (const ExternalAlias& alias : function.aliases) out.insert(alias.symbol);
+    }
   }
   for (const auto& [name, function] : module.functions) {
     for (const Node& node : function.nodes) {

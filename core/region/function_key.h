@@ -13,4 +13,10 @@ enum class Locs { kIgnored, kCompared };
 /// The bytes are made of interned values and are valid in this process only. Cost: linear.
 std::string function_key(const Function& function, Locs locs);
 
+/// Returns bytes that are equal for regions that their plugin compiles to the same kernel: those
+/// with equal plugins and equal graphs, including the bodies of the functions they invoke. Symbols,
+/// locs, names of parameters and of invoked functions are ignored. Constants are compared by
+/// content. Valid in this process, for regions of one module. Cost: linear.
+std::string region_key(const IRModule& module, const Function& region);
+
 }  // namespace byoc

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// external_mods=[{...}]: what plugins made, all of it but the blobs' bytes, which stand in the side
-// file under their key. symbols[k] and functions[k] belong together.
+// Prints external_mods=[{...}]: all of each external module except the bytes of blobs, which are in
+// the side file under their key. symbols[k] and functions[k] belong together.
 #include "byoc/ir/attrs.h"
 #include "core/ir/quote.h"
 #include "core/text/printer.h"
@@ -72,7 +72,13 @@ void print_function(std::string& out, const ExternalFunction& function) {
   record.text("implementation", function.implementation);
   if (function.flops != 0) print_to(record.name("flops"), AttrValue(function.flops));
   record.number("ops", function.ops);
-  record.list("locs", function.locs, [&](const std::string& loc) { print_quoted(out, loc); });
+  auto print_loc = [&](const std::string& loc) { print_quoted(out, loc); };
+  record.list("locs", function.locs, print_loc);
+  record.list("aliases", function.aliases, [&](const ExternalAlias& alias) {
+    RecordPrinter inner(out);
+    inner.text("symbol", alias.symbol);
+    inner.list("locs", alias.locs, print_loc);
+  });
 }
 
 void print_module(std::string& out, const ExternalModule& module) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every pass may rely on. Messages name function and node.
+// Verifies the properties that every pass may rely on. Messages name function and node.
 #include <unordered_set>
 
 #include "byoc/base/check.h"
@@ -101,7 +101,7 @@ Status FunctionVerifier::check_args(uint32_t index, Operands slice) {
 }
 
 Status FunctionVerifier::check(const Param& param, uint32_t index) {
-  if (index >= params_) return wrong("a parameter stands behind other nodes");
+  if (index >= params_) return wrong("a parameter comes after other nodes");
   if (param.name.empty()) return wrong("a parameter has no name");
   if (!names_.insert(param.name).second)
     return wrong(cat("two parameters are called \"", param.name, "\""));
@@ -115,7 +115,7 @@ Status FunctionVerifier::check(const Constant& constant, uint32_t index) {
   if (constant.data == nullptr) return wrong("a constant has no bytes");
   auto stored = module_.constants.find(constant.data->key());
   if (stored == module_.constants.end() || stored->second.get() != constant.data) {
-    return wrong("its bytes do not stand in the module's pool of constants");
+    return wrong("its bytes are not in the module's pool of constants");
   }
   BYOC_TRY(int64_t bytes, size_bytes(*types[0]));
   if (static_cast<size_t>(bytes) == constant.data->size()) return {};
@@ -133,7 +133,7 @@ Status FunctionVerifier::check(const Call& call, uint32_t index) {
   BYOC_TRY(TypeIds types, types_.infer(*call.op, call.attrs, arg_types(call.args)));
   TypeIds have = function_.nodes[index].types;
   if (types == have) return {};
-  return wrong(cat("its type is ", words(have), ", inference says ", words(types)));
+  return wrong(cat("its type is ", words(have), ", inference gives ", words(types)));
 }
 
 Status FunctionVerifier::check(const Invoke& invoke, uint32_t index) {
@@ -174,7 +174,7 @@ Status FunctionVerifier::check_dims(TypeIds types) {
   return {};
 }
 
-// Attributes of functions that passes and plugins read by their kind.
+// An attribute of functions that passes and plugins read, with its kind.
 struct AttrKind {
   std::string_view name;
   AttrValue example;
@@ -220,14 +220,21 @@ std::vector<TypeId> FunctionVerifier::arg_types(Operands slice) const {
   return types;
 }
 
+Status add_names(const IRModule& module, const ExternalFunction& function, Externals& out) {
+  auto add = [&](const std::string& symbol) -> Status {
+    if (out.emplace(symbol, &function).second && module.find(symbol) == nullptr) return {};
+    return wrong(cat("two functions are called @", symbol));
+  };
+  BYOC_TRY_STATUS(add(function.symbol));
+  for (const ExternalAlias& alias : function.aliases) BYOC_TRY_STATUS(add(alias.symbol));
+  return {};
+}
+
 Result<Externals> external_functions(const IRModule& module) {
   Externals out;
   for (const ExternalModule& external : module.external_mods) {
     for (const ExternalFunction& function : external.functions) {
-      if (!out.emplace(function.symbol, &function).second ||
-          module.find(function.symbol) != nullptr) {
-        return wrong(cat("two functions are called @", function.symbol));
-      }
+      BYOC_TRY_STATUS(add_names(module, function, out));
       for (const ExternalConstant& constant : function.constants) {
         if (module.constants.contains(constant.key)) continue;
         return wrong(cat("constant ", constant.name, " of @", function.symbol,

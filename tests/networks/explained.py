@@ -106,18 +106,28 @@ def read_manifest(path):
     return json.loads(data[64:64 + size])
 
 
+def compiled_functions(manifest):
+    """Returns plugin, number of ops and node names of each function; equal functions share a kernel."""
+    compiled = {}
+    for step in manifest["program"]["steps"]:
+        module = manifest["modules"][step["module"]]
+        function = module["functions"][step["function"]]
+        nodes = function["locs"] if function["symbol"] == step["symbol"] else step["locs"]
+        compiled[step["symbol"]] = module["plugin"], function["ops"], nodes
+    return compiled
+
+
 def wrong_functions(manifest, explained):
     plugins, ops, added = explained_functions(explained)
-    compiled = {function["symbol"]: (module["plugin"], function)
-                for module in manifest["modules"] for function in module["functions"]}
-    if {name: plugin for name, (plugin, _) in compiled.items()} != plugins:
+    compiled = compiled_functions(manifest)
+    if {name: plugin for name, (plugin, _, _) in compiled.items()} != plugins:
         yield f"compiled are {sorted(compiled)}, explained are {sorted(plugins.items())}"
     for name in set(compiled) & set(plugins):
-        function = compiled[name][1]
+        _, number, locs = compiled[name]
         count = ops[name].total() + added[name].total()
-        if function["ops"] != count:
-            yield f"@{name} has {function['ops']} ops, not {count}"
-        nodes, there = {node for _, node, _ in ops[name]}, set(function["locs"])
+        if number != count:
+            yield f"@{name} has {number} ops, not {count}"
+        nodes, there = {node for _, node, _ in ops[name]}, set(locs)
         # Ops that come from no op of the model may have the name of an input or of a constant.
         if not nodes <= there or (there != nodes and not added[name]):
             yield f"@{name} is of the nodes {sorted(there)}, not of {sorted(nodes)}"

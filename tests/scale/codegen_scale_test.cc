@@ -49,8 +49,9 @@ Compiled compile(Shape shape, uint32_t ops, const std::vector<std::string>& comp
   for (const ExternalModule& made : out.executable.modules) {
     out.functions += made.functions.size();
     out.code_bytes += made.blob->size();
-    for (const ExternalFunction& function : made.functions) out.ops += function.ops;
   }
+  for (const Step& step : out.executable.program.steps)
+    out.ops += out.executable.modules[step.module].functions[step.function].ops;
   return out;
 }
 

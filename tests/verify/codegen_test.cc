@@ -289,36 +289,43 @@ fn main(%x: f32[2]) {
                                           "external function of that name"));
 }
 
-// Compiles more functions than one batch holds, every second one declined.
-TEST(ADecline, OfThousandsOfFunctionsLosesNone) {
-  constexpr int kRounds = 2100;
-  std::string text = "fn main(%x: f32[2]) {\n";
+// Compiles more functions than one batch holds, all different, every 128th declined.
+TEST(ADecline, OfSomeOfThousandsOfFunctionsLosesNone) {
+  constexpr int kRounds = 4200, kDeclined = kRounds / 128;
+  std::string text = "fn main(%x: f32[2]) {\n", from = "%x";
   double expected[] = {0.25, -0.5};
   for (int k = 0; k < kRounds; ++k) {
-    std::string from = k == 0 ? "%x" : cat("%", 3 * k - 1);
-    text += cat("%", 3 * k, " = relu(", from, ") %", 3 * k + 1, " = exp(%", 3 * k, ") %", 3 * k + 2,
-                " = tanh(%", 3 * k + 1, ")\n");
-    for (double& v : expected) v = std::tanh(std::exp(std::max(v, 0.0)));
+    const double alpha = 0.875 + k / 65536.0;
+    const bool is_declined = k % 128 == 127;
+    text += cat("%", 2 * k, " = ", is_declined ? "elu" : "leaky_relu", "(", from,
+                ") {alpha=", alpha, "} %", 2 * k + 1, " = tanh(%", 2 * k, ")\n");
+    from = cat("%", 2 * k + 1);
+    for (double& v : expected) {
+      double negative = is_declined ? std::expm1(v) : v;
+      v = std::tanh(v < 0 ? alpha * negative : v);
+    }
   }
-  IRModule module = parse(cat(text, "return %", 3 * kRounds - 1, " }"));
+  IRModule module = parse(cat(text, "return ", from, " }"));
   auto plugins = selective_plugins(
-      {{"a", {{"ops", "relu,tanh"}, {"decline", "tanh"}}}, {"b", {{"ops", "exp"}}}});
+      {{"a", {{"ops", "leaky_relu,elu"}, {"decline", "elu"}}}, {"b", {{"ops", "tanh"}}}});
   Report report;
   PassContext context = context_of(module, plugins, {"a", "b"}, &report);
   context.level = 0;  // every op a function of its own
   IRModule compiled = built(std::move(module), context);
   std::map<std::string, uint64_t> ops;
-  for (const ExternalModule& part : compiled.external_mods) {
-    for (const ExternalFunction& function : part.functions) ops[part.plugin] += function.ops;
+  const Executable made = executable(compiled);
+  for (const Step& step : made.program.steps) {
+    const ExternalModule& part = made.modules[step.module];
+    ops[part.plugin] += part.functions[step.function].ops;
   }
-  EXPECT_THAT(ops, ElementsAre(testing::Pair("a", kRounds), testing::Pair("b", kRounds),
-                               testing::Pair("json", kRounds)));
+  EXPECT_THAT(ops, ElementsAre(testing::Pair("a", kRounds - kDeclined), testing::Pair("b", kRounds),
+                               testing::Pair("json", kDeclined)));
   EXPECT_EQ(std::count_if(report.remarks.begin(), report.remarks.end(),
                           [](const auto& r) { return r.kind == Report::Remark::kDeclined; }),
-            kRounds);
+            kDeclined);
   std::vector<Tensor> inputs;
   inputs.push_back(tensor_f32({2}, {0.25f, -0.5f}));
-  std::vector<float> got = floats(execute(executable(compiled), plugins, inputs)[0]);
+  std::vector<float> got = floats(execute(made, plugins, inputs)[0]);
   for (size_t k = 0; k < 2; ++k) EXPECT_NEAR(got[k], expected[k], 1e-5);
 }
 

@@ -28,9 +28,10 @@ IRModule with_constants(const std::string& text) {
 
 uint64_t ops_of(const Executable& executable, const std::string& plugin) {
   uint64_t ops = 0;
-  for (const ExternalModule& module : executable.modules) {
-    for (const ExternalFunction& function : module.functions)
-      ops += module.plugin == plugin ? function.ops : 0;
+  for (const Step& step : executable.program.steps) {
+    if (step.module == Step::kHostExtern) continue;
+    const ExternalModule& module = executable.modules[step.module];
+    if (module.plugin == plugin) ops += module.functions[step.function].ops;
   }
   return ops;
 }

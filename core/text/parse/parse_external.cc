@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// external_mods=[{plugin="...", symbols=[...], key="...", functions=[{...}]}]: one table of fields
-// per record, in the words of print_external.cc.
+// Parses external_mods=[{plugin="...", symbols=[...], key="...", functions=[{...}]}]: one table of
+// fields per record, with the names that print_external.cc prints.
 #include "core/text/parse/parser.h"
 
 namespace byoc {
@@ -10,7 +10,7 @@ namespace {
 using Field = std::function<Status()>;
 using Fields = std::map<std::string_view, Field>;
 
-// `{name=value, ...}`: any order, each at most once, all may be left out.
+// Parses `{name=value, ...}`: any order, each at most once, all may be left out.
 Status parse_record(Lexer& in, Fields fields) {
   BYOC_TRY_STATUS(in.expect("{"));
   for (bool first = true; !in.take_if("}"); first = false) {
@@ -96,9 +96,18 @@ Status parse_flops(Lexer& in, ParseContext& context, double& flops) {
   return {};
 }
 
+// A list of the user's names.
+Field names(Lexer& in, std::vector<std::string>& to) {
+  return [&] { return parse_items(in, [&] { return text(in, to.emplace_back())(); }); };
+}
+
+Status parse_alias(Lexer& in, ExternalFunction& function) {
+  ExternalAlias& alias = function.aliases.emplace_back();
+  return parse_record(in, {{"symbol", text(in, alias.symbol)}, {"locs", names(in, alias.locs)}});
+}
+
 Status parse_function(Lexer& in, ParseContext& context, ExternalFunction& function) {
   auto list = [&](auto parse) { return [&in, parse] { return parse_items(in, parse); }; };
-  auto loc = [&] { return text(in, function.locs.emplace_back())(); };
   return parse_record(
       in, {{"n_in", number(in, function.n_in)},
            {"n_out", number(in, function.n_out)},
@@ -111,7 +120,8 @@ Status parse_function(Lexer& in, ParseContext& context, ExternalFunction& functi
            {"implementation", text(in, function.implementation)},
            {"flops", [&] { return parse_flops(in, context, function.flops); }},
            {"ops", number(in, function.ops)},
-           {"locs", list(loc)}});
+           {"locs", names(in, function.locs)},
+           {"aliases", list([&] { return parse_alias(in, function); })}});
 }
 
 Status parse_module_record(Lexer& in, ParseContext& context) {

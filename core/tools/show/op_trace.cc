@@ -69,8 +69,8 @@ uint32_t OpTrace::label_of(const Node& node) const {
   return op_of(node) ? labels_.find(node.loc) : OpLabels::kNone;
 }
 
-// The last op that reads a node and the place of the operand; for nodes that no op reads, the place
-// in the function's results.
+// Returns per node the last op that reads it and the place of the operand; for nodes that no op
+// reads, the place in the function's results.
 std::vector<OpTrace::Reader> OpTrace::readers_of(const Function& function) const {
   std::vector<Reader> readers(function.nodes.size());
   for (uint32_t k = 0; k < function.results.size(); ++k)
@@ -84,8 +84,8 @@ std::vector<OpTrace::Reader> OpTrace::readers_of(const Function& function) const
   return readers;
 }
 
-// What read a merged op reads the op that stays, at the same place. Readers come after what they
-// read, so that they are visited first: they may have been merged as well.
+// Finds the op that remains for each merged op: the reader of the merged op reads it at the same
+// place. Nodes are visited from last to first, so readers come first; they may be merged as well.
 void OpTrace::find_survivors(Symbol pass, const Function& before, const Function& after) {
   std::unordered_map<uint32_t, uint32_t> now;  // label -> node of `after`
   for (uint32_t k = 0; k < after.nodes.size(); ++k) {
@@ -106,8 +106,8 @@ void OpTrace::find_survivors(Symbol pass, const Function& before, const Function
   }
 }
 
-// Functions that a plugin declined were fused anew: their ops are found by the locs of the compiled
-// functions that were not there before.
+// Places the ops of functions that a plugin declined and that were fused again. They are found by
+// the locs of the compiled functions that did not exist before.
 void OpTrace::follow_declined(const IRModule& compiled, size_t first_module) {
   struct Homes {
     std::vector<std::pair<Symbol, Symbol>> functions;  // plugin, function
@@ -117,12 +117,16 @@ void OpTrace::follow_declined(const IRModule& compiled, size_t first_module) {
   for (const PlacedOp& op : placement_.ops) placed.insert(op.function.id());
   std::unordered_map<uint32_t, Homes> homes;  // by label
   for (size_t k = first_module; k < compiled.external_mods.size(); ++k) {
-    for (const ExternalFunction& function : compiled.external_mods[k].functions) {
-      Symbol symbol = function.symbol;
+    const ExternalModule& module = compiled.external_mods[k];
+    auto keep = [&](Symbol symbol, const std::vector<std::string>& locs) {
       kept.insert(symbol.id());
-      if (placed.contains(symbol.id())) continue;
-      for (const std::string& loc : function.locs)
-        homes[labels_.find(loc)].functions.push_back({compiled.external_mods[k].plugin, symbol});
+      if (placed.contains(symbol.id())) return;
+      for (const std::string& loc : locs)
+        homes[labels_.find(loc)].functions.push_back({module.plugin, symbol});
+    };
+    for (const ExternalFunction& function : module.functions) {
+      keep(function.symbol, function.locs);
+      for (const ExternalAlias& alias : function.aliases) keep(alias.symbol, alias.locs);
     }
   }
   for (PlacedOp& op : placement_.ops) {

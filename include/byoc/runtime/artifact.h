@@ -7,61 +7,70 @@
 
 namespace byoc {
 
+/// An input or output of a program.
 struct NamedTensor {
-  std::string name;
-  TensorSpec type;
+  std::string name;  ///< as in the model
+  TensorSpec type;   ///< dtype and extents
 };
 
 /// The place of one argument of a step, or of the source of a copy.
 struct Place {
+  /// The memory that holds a tensor.
   enum Kind : uint32_t { kInput, kOutput, kConstant, kArena };
-  Kind kind = kArena;
-  uint32_t index = 0;   // of the input, output or constant
-  uint64_t offset = 0;  // in the arena, a multiple of 64
+  Kind kind = kArena;   ///< the kind of memory
+  uint32_t index = 0;   ///< the number of the input, output or constant
+  uint64_t offset = 0;  ///< in the arena, a multiple of 64
   friend bool operator==(const Place&, const Place&) = default;
 };
 
+/// The call of one function.
 struct Step {
+  /// The value of `module` for functions of the host program.
   static constexpr uint32_t kHostExtern = UINT32_MAX;
-  uint32_t module = kHostExtern;  // kHostExtern: the host program provides it
-  uint32_t function = 0;          // in the module
-  std::string symbol;
-  uint32_t n_in = 0;  // args: inputs, then outputs
-  std::vector<Place> args;
-  std::vector<TensorSpec> types;  // of args
-  std::vector<std::string> locs;  // the user's names, of a host extern
+  uint32_t module = kHostExtern;  ///< kHostExtern: the host program provides it
+  uint32_t function = 0;          ///< in the module
+  std::string symbol;       ///< differs from its function's when equal functions share a kernel
+  uint32_t n_in = 0;        ///< args: inputs, then outputs
+  std::vector<Place> args;  ///< inputs, then outputs
+  std::vector<TensorSpec> types;  ///< a type per arg
+  std::vector<std::string> locs;  ///< the user's names, when `symbol` is not its function's
 };
 
-struct Copy {  // pass-through and repeated outputs
-  Place from;
-  uint32_t output = 0;
+/// An output that no step writes: passed through, or repeated.
+struct Copy {
+  Place from;           ///< the source
+  uint32_t output = 0;  ///< index of the output
 };
 
+/// A constant that steps or copies read.
 struct ProgramConstant {
-  ContentKey key;
-  TensorSpec type;
+  ContentKey key;   ///< the hash of its bytes
+  TensorSpec type;  ///< dtype and extents
 };
 
+/// The part of an artifact that a Session runs.
 struct Program {
-  std::vector<NamedTensor> inputs, outputs;
-  std::vector<ProgramConstant> constants;  // read by steps and copies directly
-  std::vector<Step> steps;                 // in order of execution
-  std::vector<Copy> copies;                // after the steps
-  uint64_t arena_bytes = 0;
-  uint64_t peak_live_bytes = 0;  // the least that any plan needs
+  std::vector<NamedTensor> inputs, outputs;  ///< the values of a run, in order
+  std::vector<ProgramConstant> constants;    ///< read by steps and copies directly
+  std::vector<Step> steps;                   ///< in order of execution
+  std::vector<Copy> copies;                  ///< after the steps
+  uint64_t arena_bytes = 0;                  ///< the size of the memory for tensors between steps
+  uint64_t peak_live_bytes = 0;              ///< the least that any plan needs
 };
 
+/// The contents of an artifact.
 struct Executable {
-  Program program;
-  std::vector<ExternalModule> modules;
+  Program program;                      ///< the steps
+  std::vector<ExternalModule> modules;  ///< the results of the plugins' compile
   std::map<ContentKey, std::shared_ptr<const Buffer>>
-      constants;         // all that program and modules name
-  std::string producer;  // "byoc 0.1.0"
+      constants;         ///< all that program and modules name
+  std::string producer;  ///< "byoc 0.1.0"
 
   /// Returns the user's names of the ops that a step runs.
   const std::vector<std::string>& locs(const Step& step) const {
-    return step.module == Step::kHostExtern ? step.locs
-                                            : modules[step.module].functions[step.function].locs;
+    if (step.module == Step::kHostExtern) return step.locs;
+    const ExternalFunction& function = modules[step.module].functions[step.function];
+    return function.symbol == step.symbol ? function.locs : step.locs;
   }
 };
 

@@ -57,6 +57,13 @@ TEST(PlanMemory, HonoursInPlacePairs) {
   EXPECT_EQ(module.function("main").attrs.ints("arena_offsets"), (Ints{0, 0, -1}));
 }
 
+TEST(PlanMemory, HonoursInPlacePairsOfAliases) {
+  ExternalFunction kernel = external("d", {{0, 0}});
+  kernel.aliases = {{"b", {}}};
+  IRModule module = planned(kChain, {kernel});
+  EXPECT_EQ(module.function("main").attrs.ints("arena_offsets"), (Ints{0, 0, -1}));
+}
+
 TEST(PlanMemory, NeverInPlaceWhereTheInputIsReadAgain) {
   IRModule module = planned(R"(
 fn main(%x: f32[16]) {

@@ -40,10 +40,12 @@ TEST(IRModule, FindsNamesNobodyHas) {
   IRModule module = small_module();
   ExternalModule external;
   external.functions.push_back({.symbol = "main_1"});
+  external.functions[0].aliases = {{"main_2", {}}};
   module.external_mods.push_back(external);
   EXPECT_EQ(module.unique_name("f"), Symbol("f"));
-  EXPECT_EQ(module.unique_name("main"), Symbol("main_2"));
+  EXPECT_EQ(module.unique_name("main"), Symbol("main_3"));
   EXPECT_EQ(module.find_external("main_1")->symbol, "main_1");
+  EXPECT_EQ(module.find_external("main_2")->symbol, "main_1") << "an alias";
   EXPECT_EQ(module.find_external("main"), nullptr);
 }
 

@@ -52,6 +52,7 @@ IRModule full_module() {
   f.flops = 1e12;
   f.ops = 3;
   f.locs = {"/layer1/conv1", "a \"quoted\" name"};
+  f.aliases = {{"f_1", {"/layer2/conv1", "x"}}, {"f_2", {}}};
   ExternalModule external{"plug", "1.2", "c\x01", "{}", 1, {f}, bytes_of(333, 5)};
   module.external_mods = {external, {.plugin = "empty"}};
   return module;

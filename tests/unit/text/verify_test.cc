@@ -123,6 +123,11 @@ TEST(Verify, WantsOneFunctionPerSymbol) {
               m.external_mods.emplace_back().functions.push_back({.symbol = "f"});
             }),
             "ir-invalid  | two functions are called @f");
+  EXPECT_EQ(refusal([](IRModule& m, Function&) {
+              m.external_mods.emplace_back().functions.push_back({.symbol = "k"});
+              m.external_mods[0].functions[0].aliases = {{"f", {}}};
+            }),
+            "ir-invalid  | two functions are called @f");
 }
 
 TEST(Verify, WantsAttributesOfFunctionsOfTheKindThatPassesRead) {

@@ -283,6 +283,19 @@ TEST(SessionLoad, RefusesAProgramThatDoesNotHoldTogether) {
               HasSubstr("has 16 bytes, f32[5] needs 20"));
 }
 
+// Equal functions share a kernel, and their steps have names and locs of their own.
+TEST(SessionLoad, AcceptsAStepThatRunsTheKernelOfAnEqualFunction) {
+  Executable executable = test::with_modules();
+  Step& step = executable.program.steps[0];
+  EXPECT_EQ(executable.locs(step), executable.modules[0].functions[0].locs);
+  step.symbol = "add_of_another_name";
+  step.locs = {"Add_7"};
+  EXPECT_EQ(executable.locs(step), std::vector<std::string>{"Add_7"});
+  step.locs.clear();
+  EXPECT_TRUE(executable.locs(step).empty()) << "the model has no names for its ops";
+  EXPECT_EQ(Session::load(std::move(executable), nullptr).status().slug(), "missing-plugin");
+}
+
 TEST(SessionLoad, OutputsMayOverlapInputsInDeclaredPairsOnly) {
   auto in_place = [](uint64_t from) {
     return [from](Executable& e) {

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/codegen/count_work.h"
+
+#include "byoc/op/op.h"
+
+namespace byoc {
+
+void count_work(const IRModule& module, const Function& function, ExternalFunction& out) {
+  for (const Node& node : function.nodes) {
+    if (auto* call = std::get_if<Call>(&node.kind)) {
+      std::vector<TypeId> in, results;
+      for (ValueId arg : function.args(node)) in.push_back(function.type(arg));
+      for (size_t k = 0; k < node.types.size(); ++k) results.push_back(node.types[k]);
+      out.flops += flops(*call->op, in, results, *call->attrs);
+      ++out.ops;
+    } else if (auto* invoke = std::get_if<Invoke>(&node.kind)) {
+      count_work(module, module.function(invoke->function), out);  // composites do not nest
+    }
+  }
+}
+
+}  // namespace byoc
