@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `byoc-run`: the runtime alone. It requires only its executable, the plugins that compiled the
 // artifact, and the artifact.
+#include <algorithm>
 #include <filesystem>
 
 #include "runtime/cli/named_plugins.h"
@@ -52,11 +53,25 @@ Status check_compiled(const std::string& path) {
       .with_help(cat("byoc compile ", path, " -o ", artifact.filename().string()));
 }
 
+/// A plugin that the artifact does not name is not opened; one that the user named is reported.
+void warn_unused(const PluginSet& plugins, const Flags& flags) {
+  for (const std::string& file : flags.plugins) {
+    bool is_open = std::any_of(plugins.all().begin(), plugins.all().end(), [&](const auto& plugin) {
+      return is_same_file(plugin->path(), file);
+    });
+    if (is_open) continue;
+    print_warning(
+        cat("--plugin ", file, " is not used: the model was compiled without this plugin"),
+        flags.common);
+  }
+}
+
 Result<int> run(const Flags& flags) {
   BYOC_TRY_STATUS(check_compiled(flags.artifact));
   BYOC_TRY(Executable executable, load_artifact(flags.artifact));
   auto plugins = PluginSet::load(plugin_search(flags, executable));
   BYOC_TRY_STATUS(check_named_plugins(*plugins, flags.plugins));
+  warn_unused(*plugins, flags);
   SessionOptions options{.threads = flags.threads, .allow_native = !flags.no_native};
   auto session = Session::load(std::move(executable), std::move(plugins), options);
   if (!session.ok()) return std::move(session.status()).at(flags.artifact);

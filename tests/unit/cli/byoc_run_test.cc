@@ -135,7 +135,10 @@ TEST_F(ByocRun, APluginThatIsGoneIsAnErrorThatNamesIt) {
 TEST_F(ByocRun, APluginThatTheArtifactDoesNotNameIsNotOpened) {
   fs::copy_file(test::fault_path("unruly_crashes"), folder_.file("libbyoc_example.so"));
   EXPECT_EQ(run("m.byoc"), 0) << err_;
+  EXPECT_EQ(err_, "");
   EXPECT_EQ(run("m.byoc --plugin libbyoc_example.so"), 0) << err_;
+  EXPECT_THAT(err_, HasSubstr("warning: --plugin libbyoc_example.so is not used: the model was "
+                              "compiled without this plugin\n"));
   Executable executable = test::two_relus();
   executable.modules[0].plugin = "example";
   ASSERT_TRUE(save_artifact(executable, folder_.file("m.byoc")).ok());
