@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares the names that include/byoc/plugin/abi.h declares with those that docs/plugin-abi.md describes, both ways.
+
+Names are macros, enumerators with their values, types, functions, and the fields of each struct. A field is described
+in a table of its struct's section, in a sentence "A `byoc_x` has the fields `a` and `b`", or, for a slot, in a
+paragraph of its own. Prints one line per fault and exits with 1 when there is any.
+"""
+import re
+import sys
+from collections import defaultdict
+
+import tree
+
+HEADER, PAGE = "include/byoc/plugin/abi.h", "docs/plugin-abi.md"
+ELSEWHERE = {  # names of the page that other files define
+    "BYOC_PLUGIN": "include/byoc/plugin/sdk/entry.h",
+    "BYOC_MANIFEST": "include/byoc/plugin/manifest.h",
+    "BYOC_PLUGIN_PATH": "runtime/base/env.cc",
+    "BYOC_LOG": "runtime/base/env.cc",
+    "byoc_add_plugin": "cmake/byoc_plugin.cmake",
+}
+
+
+def declared(header):
+    """(names -> value or None, struct -> its fields in order) of the header's text."""
+    code = re.sub(r"//[^\n]*|/\*.*?\*/", "", header, flags=re.S).replace("\\\n", " ")
+    names = dict.fromkeys(re.findall(r"^\s*#\s*define (BYOC_\w+)", code, re.M))
+    names.update(dict.fromkeys(re.findall(r'#\s*define BYOC_\w+ "(byoc_\w+)"', code)))
+    del names["BYOC_PLUGIN_ABI_H"]
+    for match in re.finditer(r"#\s*define (BYOC_ABI_M\w+) (\d+)", code):
+        names[match[1]] = int(match[2])
+    code = re.sub(r"^\s*#.*$", "", code, flags=re.M)
+    for name, body in re.findall(r"\benum (byoc_\w+) \{(.*?)\}", code, re.S):
+        names[name], value = None, -1
+        for item in filter(None, (item.strip() for item in body.split(","))):
+            constant, _, given = (part.strip() for part in item.partition("="))
+            names[constant] = value = int(given, 0) if given else value + 1
+    names.update(dict.fromkeys(re.findall(r"\btypedef struct (byoc_\w+)", code)))
+    names.update(dict.fromkeys(re.findall(r"\btypedef [^;{]*\(\*(byoc_\w+)\)\(", code)))
+    names.update(dict.fromkeys(re.findall(r"\* (byoc_\w+)\(", code)))
+    structs = {}
+    for name, body in re.findall(r"\btypedef struct (byoc_\w+) \{(.*?)\n\}", code, re.S):
+        fields = [field.strip() for field in body.split(";") if field.strip()]
+        found = [re.search(r"\(\*(\w+)\)\(|(\w+)(?:\[\d+\])?$", field) for field in fields]
+        structs[name] = [match[1] or match[2] for match in found]
+    return names, structs
+
+
+def code_names(text):
+    return re.findall(r"`(\w+)[^`]*`", text)
+
+
+def described_fields(page):
+    """Struct -> the fields that the page describes, with the number of the line."""
+    fields, struct, table = defaultdict(dict), None, None
+    for number, line in tree.outside_of_blocks(page):
+        if line.startswith("#"):
+            named = [name for name in code_names(line) if name.startswith("byoc_")]
+            struct = named[0] if named else struct if line.startswith("###") else None
+            table = None
+        elif line.startswith("| field"):
+            table = (code_names(line) or [struct])[0]
+        elif not line.startswith("|"):
+            table = None
+        elif table:
+            fields[table].update(dict.fromkeys(code_names(line.split("|")[1]), number))
+        if match := re.match(r"\*\*`(\w+)\(.*?\)`\*\*", line):
+            fields[struct][match[1]] = number
+    text = re.sub(r"\s+", " ", page)
+    sentence = r"\bAn? ((?:`byoc_\w+`(?: and a )?)+) ha(?:s|ve) the fields ((?:[^.`]|`[^`]*`)*)\."
+    for owners, names in re.findall(sentence, text):
+        for owner in code_names(owners):
+            fields[owner].update(dict.fromkeys(code_names(names), 0))
+    return fields
+
+
+def name_faults(root, page, names, structs):
+    found = set(re.findall(r"\b(?:BYOC|byoc)_\w+", " ".join(re.findall(r"`[^`\n]+`", page))))
+    for name in sorted(set(names) - found):
+        yield f"{HEADER}: declares {name}, and {PAGE} does not describe it"
+    for name in sorted(found - set(names)):
+        place = ELSEWHERE.get(name)
+        if place is None or name not in tree.read(root, place):
+            yield f"{PAGE}: describes {name}, and {HEADER} does not declare it"
+    for name, value in re.findall(r"^\| `(BYOC_\w+)` \| (\d+) \|", page, re.M):
+        if names.get(name) != int(value):
+            yield f"{PAGE}: has the value {value} for {name}, and {HEADER} {names.get(name)}"
+    for word, value in re.findall(r"\b(major|minor) (\d+)", page.split("\n\n")[1]):
+        if names[f"BYOC_ABI_{word.upper()}"] != int(value):
+            yield f"{PAGE}: is about {word} {value}, and {HEADER} has {names[f'BYOC_ABI_{word.upper()}']}"
+
+
+def field_faults(page, structs):
+    described = described_fields(page)
+    for struct, fields in structs.items():
+        for field in fields:
+            if field != "h" and field not in described[struct]:
+                yield f"{HEADER}: {struct} has the field {field}, and {PAGE} does not describe it"
+    for struct in sorted(set(described) - {None}):
+        for field, line in described[struct].items():
+            if field not in structs.get(struct, ()):
+                yield f"{PAGE}:{line or ''} describes the field {field} of {struct}, and {HEADER} does not declare it"
+
+
+def check(root):
+    names, structs = declared(tree.read(root, HEADER))
+    page = tree.read(root, PAGE)
+    return [*name_faults(root, page, names, structs), *field_faults(page, structs)]
+
+
+if __name__ == "__main__":
+    found = check(sys.argv[1] if len(sys.argv) > 1 else ".")
+    print("\n".join(found) if found else f"abi: {PAGE} describes what {HEADER} declares, and nothing else")
+    sys.exit(bool(found))

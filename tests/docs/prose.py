@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the prose below ROOT: comments and string literals of all sources, and all pages.
+
+The words to avoid are the words in backticks of the line "Words to avoid" in ROOT/docs/STYLE.md. Words in backticks are
+names of code and pass everywhere, as does the table of examples in that page. A comment also must not begin with one of
+the words of the line "First words to avoid", and must not end in a line of one short word after a full line.
+
+Prints one line per fault and exits with 1 when there is any.
+"""
+import re
+import sys
+
+import tree
+
+STYLE = "docs/STYLE.md"
+FULL_LINE = 88     # columns; a line of code has at most 100
+SHORT_WORD = 10    # characters
+SOURCES = tree.SOURCES + tree.SCRIPTS + (".in", ".dox", ".ir", ".supp")
+
+
+def words_to_avoid(root, begin):
+    """The words that the line of the page that begins with `begin` has in backticks, up to the end of its paragraph."""
+    match = re.search(rf"^- {begin}:(.*?)(?=^- |^$)", tree.read(root, STYLE), re.M | re.S)
+    found = re.findall(r"`([^`]+)`", match[1]) if match else []
+    if not found:
+        raise SystemExit(f'{STYLE}: has no line "- {begin}:" with words in backticks')
+    return found
+
+
+def plain(text):
+    """The text without names of code and variables, and without links' targets."""
+    return re.sub(r"`[^`\n]*`|\$\{[^}]*\}|\]\([^)\s]*\)|https?://\S+", "``", text)
+
+
+def word_faults(path, first, lines, avoid):
+    return [f'{path}:{number}: "{match[0]}" is a word to avoid, see {STYLE}' for number, line in enumerate(lines, first)
+            for match in avoid.finditer(plain(line))]
+
+
+def page_faults(root, path, avoid):
+    lines = tree.read(root, path).split("\n")
+    if path == STYLE:
+        lines = ["" if line.startswith("|") else line for line in lines]
+    return word_faults(path, 1, lines, avoid)
+
+
+def comment_faults(path, text, first_words):
+    """Faults of one comment besides its words."""
+    faults, head, last = [], text.lines[0].split(" ")[0], text.lines[-1].strip()
+    if head in first_words:
+        faults.append(f'{path}:{text.first}: a comment begins with "{head}", see {STYLE}')
+    if text.width >= FULL_LINE and last and " " not in last and len(last) <= SHORT_WORD and text.lines[-2].strip():
+        number = text.first + len(text.lines) - 1
+        faults.append(f'{path}:{number}: the last line of a comment is the one word "{last}": rewrap it')
+    return faults
+
+
+def check(root):
+    avoid = re.compile(rf"(?<![\w-])(?:{'|'.join(words_to_avoid(root, 'Words to avoid'))})(?![\w-])", re.I)
+    first_words = words_to_avoid(root, "First words to avoid")
+    faults = []
+    for path in tree.files(root, ".md"):
+        faults += page_faults(root, path, avoid)
+    for path in tree.files(root, *SOURCES):
+        for text in tree.texts_of(path, tree.read(root, path)):
+            if path.endswith(".ir") and text.kind == "text":
+                continue
+            faults += word_faults(path, text.first, text.lines, avoid)
+            if text.kind == "comment":
+                faults += comment_faults(path, text, first_words)
+    return faults
+
+
+if __name__ == "__main__":
+    found = check(sys.argv[1] if len(sys.argv) > 1 else ".")
+    print("\n".join(found) if found else "prose: no word to avoid in comments, messages and pages")
+    sys.exit(bool(found))
