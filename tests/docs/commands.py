@@ -16,13 +16,11 @@ from concurrent.futures import ThreadPoolExecutor
 import run_page
 import tree
 
-TOPS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/", "plugins/", "tests/", "bench/")
 OWN_TESTS = "tests/tutorials/"
 
 
 def pages_with_commands():
-    pages = [page for page in tree.files(run_page.TREE, ".md")
-             if page.startswith(TOPS) and not page.startswith(OWN_TESTS)]
+    pages = [page for page in tree.files(run_page.TREE, ".md") if not page.startswith(OWN_TESTS)]
     texts = {page: tree.read(run_page.TREE, page) for page in pages}
     return [page for page, text in texts.items() if "```" in text or any(
         run_page.COMMAND.match(line.strip()) for line in text.split("\n") if line.startswith("    "))]

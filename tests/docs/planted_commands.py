@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Plants one fault at a time in a page with commands, and expects run_page.py to name it."""
+"""Plants one fault at a time in a page with commands, and expects run_page.py to name it; and faults in commands of
+prose, which options.py must name."""
 import sys
 import tempfile
 from pathlib import Path
 
+import options
 import run_page
 
 PAGE = """# A page
@@ -75,6 +77,32 @@ FAULTS = [  # what is replaced, by what, and what must be printed
 ]
 
 
+IN_PROSE = [  # code, and what is wrong with it, with a `byoc` whose help has the option --level
+    ("byoc --level 2", ""),
+    ("byoc opt MODEL --level 2", ""),
+    ("byoc opt MODEL --lever 2", "the help has no option --lever"),
+    ("byoc optimise", "error[unknown-command]"),
+    ("byoc-run MODEL", "the build has no program byoc-run"),
+    ("./check --nothing", "the help has no option --nothing"),
+    ("./check --docs", ""),
+    ("BYOC_LOG=debug", ""),
+]
+BYOC = """#!/bin/sh
+case $1 in opt|--help) echo "  --level LEVEL" ;; *) echo "error[unknown-command]: $1" ;; esac
+"""
+
+
+def prose_faults(folder):
+    """The entries of IN_PROSE for which options.py reports something else."""
+    program = folder / "bin/byoc"
+    program.parent.mkdir()
+    program.write_text(BYOC)
+    program.chmod(0o755)
+    found = [(code, expected, options.code_fault(run_page.TREE, str(folder), code) or "")
+             for code, expected in IN_PROSE]
+    return [entry for entry in found if entry[1] not in entry[2] or bool(entry[1]) != bool(entry[2])]
+
+
 def fault_of(page, folder):
     """What run_page reports on the page, with a build that has one variable; "" when it is right."""
     (folder / "build/bin").mkdir(parents=True)
@@ -97,10 +125,14 @@ def main():
         missed += not is_right
         name = f"{old!r} -> {new!r}"
         print(name if is_right else f"MISSED {name}: expected {expected!r}, found {found!r}")
+    with tempfile.TemporaryDirectory() as folder:
+        for entry in prose_faults(Path(folder)):
+            missed += 1
+            print("MISSED", entry)
     return missed
 
 
 if __name__ == "__main__":
     count = main()
-    print(f"{len(FAULTS)} changes, {count} missed")
+    print(f"{len(FAULTS) + len(IN_PROSE)} changes, {count} missed")
     sys.exit(bool(count))

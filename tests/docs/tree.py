@@ -8,7 +8,7 @@ import tokenize
 from collections import namedtuple
 
 C_LIKE = (".cc", ".c", ".h", ".in", ".ir", ".dox")
-SOURCES = (".cc", ".c", ".h", ".py", ".sh", ".cmake")
+SOURCES = (".cc", ".c", ".h", ".py", ".sh", ".awk", ".cmake")
 SCRIPTS = ("CMakeLists.txt", "check", "demo", "Doxyfile")
 
 # One comment block or string: `first` and `last` are line numbers, `lines` the text of each line without its marks, and
