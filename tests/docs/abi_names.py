@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the names that include/byoc/plugin/abi.h declares with those that docs/plugin-abi.md describes, both ways.
+"""Compares the names that include/byoc/plugin/abi.h declares with those that docs/plugin-abi.md describes, both ways,
+and checks that each has a comment in the header.
 
 Names are macros, enumerators with their values, types, functions, and the fields of each struct. A field is described
 in a table of its struct's section, in a sentence "A `byoc_x` has the fields `a` and `b`", or, for a slot, in a
@@ -103,10 +104,21 @@ def field_faults(page, structs):
                 yield f"{PAGE}:{line or ''} describes the field {field} of {struct}, and {HEADER} does not declare it"
 
 
+def comment_faults(header):
+    """Fields, enumerators and other declarations of the header without a comment on their line or above them."""
+    above = ""
+    for number, line in enumerate(header.split("\n"), 1):
+        is_name = re.match(r"  (?!BYOC_STATIC_ASSERT)\w|(?:typedef|enum|#define) (?!BYOC_PLUGIN_ABI_H)\w", line)
+        if is_name and "///<" not in line and not above.lstrip().startswith("///"):
+            yield f"{HEADER}:{number}: has no comment: {line.strip()}"
+        above = line
+
+
 def check(root):
     names, structs = declared(tree.read(root, HEADER))
     page = tree.read(root, PAGE)
-    return [*name_faults(root, page, names, structs), *field_faults(page, structs)]
+    return [*name_faults(root, page, names, structs), *field_faults(page, structs),
+            *comment_faults(tree.read(root, HEADER))]
 
 
 if __name__ == "__main__":

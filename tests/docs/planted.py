@@ -69,6 +69,7 @@ FAULTS = [  # script, fault, what it must print
     (prose, put(RUN, '"runs"', word('"t_old to run"')), f'core/run.py:4: "{word("t_old")}" is a word to avoid'),
     (prose, put(CMAKE, "adds", word("as w_anted")), f'core/CMakeLists.txt:2: "{word("w_anted")}"'),
     (prose, put("core/README.md", "See", word("It takes p_art. See")), f'"{word("takes p_art")}" is a word to avoid'),
+    (prose, put(SUM, "int sum", word("// They take\n// p_art in it\nint sum")), f'"{word("take p_art")}" is a word to avoid'),
     (prose, put(SUM, "// one", "// Of two"), 'core/sum.cc:3: a comment begins with "Of"'),
     (prose, put(SUM, "int sum", f"{FULL}\n// line.\nint sum"), 'core/sum.cc:4: the last line of a comment is'),
     (abi_names, header("uint64_t n_functions;", "uint64_t n_functions, more;"), "byoc_compile has the field more"),
@@ -80,6 +81,8 @@ FAULTS = [  # script, fault, what it must print
     (abi_names, header("#define BYOC_NO_PATTERN", "#define BYOC_ALL 1\n#define BYOC_NO_PATTERN"), "declares BYOC_ALL"),
     (abi_names, header("typedef struct byoc_module ", "typedef struct byoc_more byoc_more;\ntypedef struct byoc_m "),
      "declares byoc_more"),
+    (abi_names, header("  BYOC_ABORTED = 10,             ///<", "  BYOC_ABORTED = 10,  //"), "has no comment: BYOC_ABORTED"),
+    (abi_names, header("  /// Frees memory", "  // Frees memory"), "has no comment: void (*free)"),
     (abi_names, put(abi_names.PAGE, "| `graph_json` |", "| `graph_text` |"), "the field graph_text of byoc_function"),
     (abi_names, put(abi_names.PAGE, "minor 2", "minor 1"), "is about minor 1"),
 ]

@@ -34,8 +34,15 @@ def plain(text):
 
 
 def word_faults(path, first, lines, avoid):
-    return [f'{path}:{number}: "{match[0]}" is a word to avoid, see {STYLE}' for number, line in enumerate(lines, first)
-            for match in avoid.finditer(plain(line))]
+    """Faults of the words of some lines, and of two words that a line break parts."""
+    faults, last = [], ""
+    for number, line in enumerate(map(plain, lines), first):
+        found = [match[0] for match in avoid.finditer(line)]
+        broken = " ".join((last.split() or [""])[-1:] + line.split()[:1])
+        found += [match[0] for match in avoid.finditer(broken) if " " in match[0]]
+        faults += [f'{path}:{number}: "{word}" is a word to avoid, see {STYLE}' for word in found]
+        last = line
+    return faults
 
 
 def page_faults(root, path, avoid):
