@@ -15,6 +15,7 @@
 //             return %1
 //           }
 #include <algorithm>
+#include <unordered_set>
 
 #include "byoc/pass/codegen.h"
 #include "byoc/pass/partition.h"
@@ -109,8 +110,12 @@ Result<IRModule> fuse_ops_with(IRModule module, const std::vector<std::string>& 
   }
   std::sort(foreign.begin(), foreign.end());
   foreign.erase(std::unique(foreign.begin(), foreign.end()), foreign.end());
+  std::unordered_set<Symbol> plain;
+  for (const auto& [name, function] : module.functions) {
+    if (is_plain(function)) plain.insert(name);
+  }
   for (Symbol name : order) {
-    if (!is_plain(module.function(name))) continue;
+    if (!plain.contains(name)) continue;
     Function function = foreign.empty()
                             ? module.function(name)
                             : inline_composites_in(module, module.function(name), foreign);

@@ -2,6 +2,7 @@
 #include "core/region/inline_call.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "core/region/judge.h"
 
@@ -41,7 +42,7 @@ Function inline_composites_in(const IRModule& module, const Function& function,
 }
 
 void drop_uncalled_composites(IRModule& module) {
-  std::set<Symbol> called;
+  std::unordered_set<Symbol> called;
   for (const auto& [name, function] : module.functions) {
     for (const Node& node : function.nodes) {
       if (auto* invoke = std::get_if<Invoke>(&node.kind)) called.insert(invoke->function);

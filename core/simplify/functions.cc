@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/simplify/functions.h"
 
+#include <unordered_set>
+
 #include "byoc/base/check.h"
 #include "byoc/ir/external_symbols.h"
 
 namespace byoc::simplify {
 
 void keep_functions(IRModule& module, const std::vector<Symbol>& keep) {
-  std::set<Symbol> kept(keep.begin(), keep.end());
+  std::unordered_set<Symbol> kept(keep.begin(), keep.end());
   std::erase_if(module.functions, [&](const auto& entry) { return !kept.contains(entry.first); });
 }
 

@@ -17,6 +17,8 @@
 // becomes the next free one, so that two calls never become one region. Functions that are no
 // longer reachable are removed.
 #include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "byoc/base/check.h"
 #include "byoc/pass/simplify.h"
@@ -31,10 +33,21 @@ using namespace simplify;
 // model has this many nodes.
 constexpr uint64_t kMaxNodes = uint64_t{1} << 26;
 
-bool is_inlined(const IRModule& module, const Node& node) {
-  auto* invoke = std::get_if<Invoke>(&node.kind);
-  return invoke != nullptr && !is_unit(module.function(invoke->function));
-}
+// The functions of a module by what happens to them, so that no call needs a search by name.
+struct Kinds {
+  std::unordered_set<Symbol> units, settled;
+
+  explicit Kinds(const IRModule& module) {
+    for (const auto& [name, function] : module.functions) {
+      if (is_unit(function)) units.insert(name);
+      if (is_settled(function)) settled.insert(name);
+    }
+  }
+  bool is_inlined(const Node& node) const {
+    auto* invoke = std::get_if<Invoke>(&node.kind);
+    return invoke != nullptr && !units.contains(invoke->function);
+  }
+};
 
 int64_t region_of(const Node& annotation) {
   return std::get<Call>(annotation.kind).attrs->i("region");
@@ -51,8 +64,8 @@ std::set<int64_t> regions_of(const Function& function) {
 // Rewrites one caller; its callees have been rewritten before.
 class Inliner {
  public:
-  Inliner(const IRModule& module, const Function& function)
-      : module_(module), rewriter_(function), taken_(regions_of(function)) {}
+  Inliner(const IRModule& module, const Kinds& kinds, const Function& function)
+      : module_(module), kinds_(kinds), rewriter_(function), taken_(regions_of(function)) {}
   Function run() &&;
 
  private:
@@ -60,6 +73,7 @@ class Inliner {
   Node renumbered(const Node& annotation, std::map<int64_t, int64_t>& regions);
 
   const IRModule& module_;
+  const Kinds& kinds_;
   Rewriter rewriter_;
   std::set<int64_t> taken_;  // region numbers of the new function
   int64_t free_ = 0;         // smaller ones are in use
@@ -107,24 +121,25 @@ void Inliner::inline_call(uint32_t index) {
 
 Function Inliner::run() && {
   for (uint32_t k = 0; k < rewriter_.from().nodes.size(); ++k) {
-    if (is_inlined(module_, rewriter_.from().nodes[k])) inline_call(k);
+    if (kinds_.is_inlined(rewriter_.from().nodes[k])) inline_call(k);
     else rewriter_.copy(k);
   }
   return std::move(rewriter_).finish();
 }
 
-// Checks the number of nodes that every function will have, before any call is inlined.
-Status check_sizes(const IRModule& module, const std::vector<Symbol>& order) {
-  std::map<Symbol, uint64_t> sizes;
+// Checks the number of nodes that every function of `order` will have, before any call is inlined.
+Status check_sizes(const IRModule& module, const Kinds& kinds, const std::vector<Symbol>& order) {
+  std::unordered_map<Symbol, uint64_t> sizes;
   for (Symbol name : order) {
-    uint64_t& size = sizes[name];
+    uint64_t size = 0;
     for (const Node& node : module.function(name).nodes) {
-      size += is_inlined(module, node) ? sizes[std::get<Invoke>(node.kind).function] : 1;
+      size += kinds.is_inlined(node) ? sizes.at(std::get<Invoke>(node.kind).function) : 1;
       if (size <= kMaxNodes) continue;
       return Status(Code::kResourceExhausted, cat("@", name, " would have more than ", kMaxNodes,
                                                   " nodes once the functions it calls are inlined"))
           .with_slug("inline-size");
     }
+    sizes.emplace(name, size);
   }
   return {};
 }
@@ -133,10 +148,12 @@ Status check_sizes(const IRModule& module, const std::vector<Symbol>& order) {
 
 Result<IRModule> inline_functions(IRModule module, const PassContext&) {
   BYOC_TRY(std::vector<Symbol> order, callees_first(module, module.entry));
-  BYOC_TRY_STATUS(check_sizes(module, order));
+  const Kinds kinds(module);
+  std::erase_if(order, [&](Symbol name) { return kinds.settled.contains(name); });
+  BYOC_TRY_STATUS(check_sizes(module, kinds, order));
   for (Symbol name : order) {
     Function& function = module.function(name);
-    if (!is_settled(function)) function = Inliner(module, function).run();
+    function = Inliner(module, kinds, function).run();
   }
   BYOC_TRY(order, callees_first(module, module.entry));
   keep_functions(module, order);

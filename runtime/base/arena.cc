@@ -20,17 +20,22 @@ struct Event {
   uint32_t index;
 };
 
-// Sorts ends of a step after its starts: both are live in that step.
+// Sorts ends of a step after its starts: both are live in that step. Linear in lifetimes and steps.
 std::vector<Event> events(const std::vector<Lifetime>& lifetimes) {
-  std::vector<Event> out;
-  out.reserve(lifetimes.size() * 2);
-  for (uint32_t k = 0; k < lifetimes.size(); ++k) {
-    out.push_back({lifetimes[k].first, true, k});
-    out.push_back({lifetimes[k].last, false, k});
+  uint32_t steps = 0;
+  for (const Lifetime& lifetime : lifetimes) steps = std::max(steps, lifetime.last + 1);
+  auto slot = [](uint32_t step, bool is_start) { return size_t{2} * step + (is_start ? 0 : 1); };
+  std::vector<uint32_t> next(size_t{2} * steps + 1, 0);
+  for (const Lifetime& lifetime : lifetimes) {
+    ++next[slot(lifetime.first, true) + 1];
+    ++next[slot(lifetime.last, false) + 1];
   }
-  std::stable_sort(out.begin(), out.end(), [](const Event& a, const Event& b) {
-    return a.step != b.step ? a.step < b.step : a.is_start > b.is_start;
-  });
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  std::vector<Event> out(lifetimes.size() * 2);
+  for (uint32_t k = 0; k < lifetimes.size(); ++k) {
+    out[next[slot(lifetimes[k].first, true)]++] = {lifetimes[k].first, true, k};
+    out[next[slot(lifetimes[k].last, false)]++] = {lifetimes[k].last, false, k};
+  }
   return out;
 }
 
@@ -195,7 +200,7 @@ ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes) {
   auto consider = [&](ArenaPlan plan) {
     if (plan.bytes < best.bytes) best = std::move(plan);
   };
-  if (lifetimes.size() <= kTryOrders) {
+  if (lifetimes.size() <= kTryOrders && best.bytes > peak) {
     auto bytes = [&](uint32_t k) { return lifetimes[k].bytes; };
     auto span = [&](uint32_t k) { return uint64_t{lifetimes[k].last} - lifetimes[k].first + 1; };
     std::vector<uint64_t> busy = busiest(lifetimes);

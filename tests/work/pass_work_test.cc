@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The work of every pass is linear in the graph: counted in basic blocks, not in seconds, for
+// chains, ladders and random graphs of 1e3 and 1e4 ops.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "byoc/compile.h"
+#include "graphs.h"
+#include "slow_passes.h"
+#include "support/flow.h"
+#include "work.h"
+
+namespace byoc::test {
+namespace {
+
+constexpr uint32_t kSmall = 1000, kLarge = 10000;
+constexpr double kMostGrowth = 10.5;
+
+// clang has other blocks than g++, and sanitizers add some.
+#if defined(__clang__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kHasBounds = false;
+#else
+constexpr bool kHasBounds = true;
+#endif
+
+// Basic blocks per op of the graph, about half again as many as there are with g++ 12 and -O0.
+struct Bound {
+  std::string_view pass;
+  double blocks;
+};
+constexpr Bound kBounds[] = {
+    {"infer_types", 3000},
+    {"inline_functions", 5800},
+    {"bind_constant_arguments", 120},
+    {"fold_constants", 1700},
+    {"eliminate_dead_code", 1700},
+    {"merge_equal_nodes", 3500},
+    {"fold_batch_norm", 3000},
+    {"merge_composites", 20000},
+    {"annotate_target", 12000},
+    {"merge_compiler_regions", 19000},
+    {"partition_graph", 15000},
+    {"assign_layouts", 1},
+    {"fuse_ops", 41000},
+    {"run_codegen", 15000},
+    {"plan_memory", 3000},
+    {"make_executable", 3600},
+};
+
+const char* name_of(Shape shape) {
+  return shape == Shape::kChain ? "chain" : shape == Shape::kLadder ? "ladder" : "random";
+}
+
+std::shared_ptr<const PluginSet> plugins() {
+  constexpr const char* kConvRelu =
+      R"([{"name":"conv_relu","priority":1,"dag":{"op":"relu","args":[{"optional":{"op":"add",
+          "args":["$",{"const":true}]},"on":{"op":"conv2d"}}]}}])";
+  constexpr const char* kSwish =
+      R"([{"name":"gate","dag":{"op":"multiply","args":[{"op":"sigmoid"},{"any":true}]}}])";
+  return selective_plugins({{"a", {{"ops", "relu,add,conv2d"}, {"patterns", kConvRelu}}},
+                            {"b", {{"ops", "tanh,multiply"}, {"patterns", kSwish}}}});
+}
+
+struct PassWork {
+  std::string pass;
+  uint64_t blocks;
+};
+
+/// Returns the work of each pass of the pipeline, and of make_executable.
+std::vector<PassWork> work_of_passes(Shape shape, uint32_t ops) {
+  IRModule module = make_graph(shape, ops);
+  PassContext context = context_of(module, plugins(), {"a", "b"});
+  std::vector<Pass> passes = partition_pipeline(context);
+  for (Pass& pass : codegen_pipeline(context)) passes.push_back(std::move(pass));
+  std::vector<PassWork> out;
+  for (const Pass& pass : passes) {
+    const uint64_t before = work_done();
+    Result<IRModule> result = pass.run(std::move(module), context, pass.args);
+    out.push_back({pass.name, work_done() - before});
+    EXPECT_TRUE(result.ok()) << pass.name << ": " << result.status().to_string();
+    if (!result.ok()) return {};
+    module = *std::move(result);
+  }
+  const uint64_t before = work_done();
+  Result<Executable> executable = make_executable(module);
+  EXPECT_TRUE(executable.ok()) << executable.status().to_string();
+  out.push_back({"make_executable", work_done() - before});
+  return out;
+}
+
+double growth(uint64_t small, uint64_t large) {
+  return static_cast<double>(large) / static_cast<double>(std::max<uint64_t>(small, 1));
+}
+
+double most_blocks(std::string_view pass) {
+  auto bound = std::ranges::find(kBounds, pass, &Bound::pass);
+  EXPECT_NE(bound, std::end(kBounds)) << pass << " has no bound";
+  return bound == std::end(kBounds) ? 0 : bound->blocks;
+}
+
+TEST(PassWork, IsLinearInTheGraph) {
+  for (Shape shape : {Shape::kChain, Shape::kLadder, Shape::kRandom}) {
+    auto small = work_of_passes(shape, kSmall), large = work_of_passes(shape, kLarge);
+    ASSERT_EQ(small.size(), large.size());
+    for (size_t k = 0; k < large.size(); ++k) {
+      const double per_op = static_cast<double>(large[k].blocks) / kLarge;
+      SCOPED_TRACE(cat(name_of(shape), ", pass ", k, " ", large[k].pass, ": ", per_op, " per op"));
+      EXPECT_LE(growth(small[k].blocks, large[k].blocks), kMostGrowth);
+      if (kHasBounds) {
+        EXPECT_LE(per_op, most_blocks(large[k].pass));
+      }
+    }
+  }
+}
+
+// The counts show each way in which a pass becomes quadratic.
+TEST(PassWork, OfAQuadraticPassGrowsTooFast) {
+  using SlowPass = Result<IRModule> (*)(IRModule, const PassContext&);
+  for (SlowPass pass : {&search_readers, &copy_per_node, &erase_from_front}) {
+    uint64_t work[2] = {};
+    for (int k = 0; k < 2; ++k) {
+      IRModule module = make_graph(Shape::kChain, k == 0 ? 100 : 1000);
+      const uint64_t before = work_done();
+      ASSERT_TRUE(pass(std::move(module), PassContext()).ok());
+      work[k] = work_done() - before;
+    }
+    EXPECT_GT(growth(work[0], work[1]), 2 * kMostGrowth);
+  }
+}
+
+}  // namespace
+}  // namespace byoc::test
