@@ -54,10 +54,16 @@ def check_program(command, tree, build):
 
 
 def check_tests(command, tree, build):
-    """There are tests of that name."""
+    """There is a test of that name, one that needs no program to list its names."""
     name = re.search(r"-R (\S+)", command)
-    text = output_of("ctest", "--test-dir", build, "-N", *(["-R", name[1]] if name else []))
-    return None if re.search(r"Total Tests: [1-9]", text) else "no test has that name"
+    if name is None:
+        return None
+    tests = []
+    for folder, _, files in os.walk(os.path.join(build, "tests")):
+        if "CTestTestfile.cmake" in files:
+            with open(os.path.join(folder, "CTestTestfile.cmake"), encoding="utf-8") as file:
+                tests += re.findall(r"^add_test\(\[?=*\[?([^\]\s]+)", file.read(), re.M)
+    return None if any(re.search(name[1], test) for test in tests) else f"no test has the name {name[1]}"
 
 
 def check_nothing(command, tree, build):

@@ -57,6 +57,7 @@ typedef struct byoc_bytes {
 ```sh
 ./check --docs   # is checked, and not run
 cmake -S . -B build -G Ninja -DBYOC_BENCH=OFF
+ctest --test-dir build -R layout.rooms
 ```
 """
 FAULTS = [  # what is replaced, by what, and what must be printed
@@ -73,7 +74,8 @@ FAULTS = [  # what is replaced, by what, and what must be printed
     ("# A page\n", "# A page\n\n    ./demo\n", "3: a command outside of a block"),
     ("--docs ", "--dots ", "./check --help has no option --dots"),
     ("BYOC_BENCH", "BYOC_PENCH", "the build has no variable BYOC_PENCH"),
-    ("=OFF\n```", "=OFF\n", "46: a block without an end"),
+    ("layout.rooms", "layout.room_s", "no test has the name layout.room_s"),
+    ("rooms\n```", "rooms\n", "46: a block without an end"),
 ]
 
 
@@ -107,6 +109,8 @@ def fault_of(page, folder):
     """What run_page reports on the page, with a build that has one variable; "" when it is right."""
     (folder / "build/bin").mkdir(parents=True)
     (folder / "build/CMakeCache.txt").write_text("BYOC_BENCH:BOOL=ON\n")
+    (folder / "build/tests").mkdir()
+    (folder / "build/tests/CTestTestfile.cmake").write_text("add_test([=[layout.rooms]=] \"python3\" \"rooms.py\")\n")
     (folder / "page.md").write_text(page)
     try:
         run_page.run_page(folder / "page.md", folder / "run", None, str(folder / "build"))
