@@ -51,7 +51,7 @@ FAULTS = [
           "last_read_[blocks_.first[arg.node] + arg.output] = node;", "last_read_[blocks_.first[arg.node] + arg.output] = node - 1;"),
     Fault("arena: values of one step overlap", ARENA,
           "there.first > now.last || there.last < now.first", "there.first >= now.last || there.last <= now.first",
-          ((ARENA, "a.is_start > b.is_start", "a.is_start < b.is_start"),
+          ((ARENA, "(is_start ? 0 : 1)", "(is_start ? 1 : 0)"),
            (ARENA, "  BYOC_CHECK(best.bytes >= peak,", "  BYOC_CHECK(true || best.bytes >= peak,"))),
     Fault("merge_equal_nodes: attributes are not compared", EQUAL,
           "if (call->op != other.op || call->attrs != other.attrs) return false;", "if (call->op != other.op) return false;",
