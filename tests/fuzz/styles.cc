@@ -97,8 +97,10 @@ Ref pooled(Grower& g, Ref x) {
 
 Ref branched(Grower& g, Ref x) {
   Ref a = conv_block(g, x), b = g.chance(0.5) ? conv_block(g, x) : x;
-  if (g.type(a) == g.type(b) && g.chance(0.7)) return g.then("relu", {g.then("add", {a, b})});
-  return g.then("concat", {a, b}, {{"axis", int64_t{1}}});
+  const bool is_equal = g.type(a) == g.type(b);
+  if (is_equal && g.chance(0.6)) return g.then("relu", {g.then("add", {a, b})});
+  const int64_t axis = is_equal ? g.one_of<int64_t>({1, 1, 0, 2, 3, -3, -1}) : 1;
+  return g.then("concat", {a, b}, {{"axis", axis}});
 }
 
 void grow_cnn(Grower& g) {
