@@ -84,11 +84,14 @@ class CallOrder {
     const Function* function = nullptr;
     size_t next = 0;
   };
+  const Function* find(Symbol name);
   Status push(Symbol name, Symbol caller);
   std::string chain(Symbol last) const;
 
   const IRModule& module_;
-  std::unordered_map<Symbol, bool> done_;  // false: still open
+  size_t searches_ = 0;
+  std::unordered_map<Symbol, const Function*> by_name_;  // filled after many searches
+  std::unordered_map<Symbol, bool> done_;                // false: still open
   std::vector<Frame> stack_;
   std::vector<Symbol> order_;
 };
@@ -103,6 +106,17 @@ std::string CallOrder::chain(Symbol last) const {
   return cat(out, "@", last);
 }
 
+// Searches the module until that has cost as much as hashing all its functions would.
+const Function* CallOrder::find(Symbol name) {
+  if (++searches_ * 8 < module_.functions.size()) return module_.find(name);
+  if (by_name_.empty()) {
+    by_name_.reserve(module_.functions.size());
+    for (const auto& [known, function] : module_.functions) by_name_.emplace(known, &function);
+  }
+  auto at = by_name_.find(name);
+  return at == by_name_.end() ? nullptr : at->second;
+}
+
 Status CallOrder::push(Symbol name, Symbol caller) {
   auto [state, is_new] = done_.try_emplace(name, false);
   if (!is_new && state->second) return {};
@@ -110,7 +124,7 @@ Status CallOrder::push(Symbol name, Symbol caller) {
     return invalid(cat("functions call each other in a circle: ", chain(name)))
         .with_slug("recursion");
   }
-  const Function* function = module_.find(name);
+  const Function* function = find(name);
   if (function == nullptr) {
     std::string missing =
         caller.empty() ? cat("the module has no function @", name)

@@ -16,6 +16,7 @@
 // them. A body with annotations keeps its regions: a number that its caller has already used
 // becomes the next free one, so that two calls never become one region. Functions that are no
 // longer reachable are removed.
+#include <algorithm>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -149,13 +150,20 @@ Status check_sizes(const IRModule& module, const Kinds& kinds, const std::vector
 Result<IRModule> inline_functions(IRModule module, const PassContext&) {
   BYOC_TRY(std::vector<Symbol> order, callees_first(module, module.entry));
   const Kinds kinds(module);
-  std::erase_if(order, [&](Symbol name) { return kinds.settled.contains(name); });
-  BYOC_TRY_STATUS(check_sizes(module, kinds, order));
-  for (Symbol name : order) {
+  std::vector<Symbol> callers = order;
+  std::erase_if(callers, [&](Symbol name) { return kinds.settled.contains(name); });
+  BYOC_TRY_STATUS(check_sizes(module, kinds, callers));
+  bool has_changed = false;
+  for (Symbol name : callers) {
     Function& function = module.function(name);
+    auto is_inlined = [&](const Node& node) { return kinds.is_inlined(node); };
+    if (std::ranges::none_of(function.nodes, is_inlined)) continue;
     function = Inliner(module, kinds, function).run();
+    has_changed = true;
   }
-  BYOC_TRY(order, callees_first(module, module.entry));
+  if (has_changed) {
+    BYOC_TRY(order, callees_first(module, module.entry));
+  }
   keep_functions(module, order);
   return module;
 }
