@@ -125,7 +125,7 @@ Status check_static_inputs(const IRModule& module) {
   }
   if (sizes.empty()) return {};
   for (const std::string& size : sizes) flags.add(cat("--shape ", size, "=1"));
-  return invalid(cat("code generation needs numbers; not known are the sizes of: ", inputs.text()))
+  return invalid(cat("inputs have open sizes: ", inputs.text()))
       .with_slug("symbolic-shape")
       .with_help(cat("give them with ", flags.text()));
 }

@@ -140,7 +140,7 @@ TEST(Shapes, ThatAreOpenAreNamedWhereTheyMatter) {
   Ran ran = byoc("partition " + model);
   EXPECT_EQ(ran.code, 0);
   EXPECT_EQ(ran.err,
-            "warning: code generation needs numbers; not known are the sizes of: x f32[N,3]; give "
+            "warning: inputs have open sizes: x f32[N,3]; give "
             "them with --shape N=1\n");
   EXPECT_EQ(byoc("partition " + model + " --shape N=1").err, "");
 }
