@@ -37,8 +37,8 @@ std::vector<Case> cases() {
   return out;
 }
 
-/// Returns products by one weight in turn with sums: at level 0 twelve functions that share two
-/// kernels.
+/// Returns products by one weight in turn with sums. At level 0 they are twelve functions, which
+/// share two kernels.
 std::string equal_regions() {
   std::string text = "fn main(%x: f32[16,16], %w: f32[16,16]) {\n", last = "%x";
   for (int k = 0; k < 6; ++k) {
