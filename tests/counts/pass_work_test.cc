@@ -14,7 +14,7 @@
 namespace byoc::test {
 namespace {
 
-// A power of two apart, so that arrays that double are equally full.
+// Their ratio is a power of two, so that arrays that double are equally full.
 constexpr uint32_t kSmall = 1250, kLarge = 10000;
 // The most that the work may grow for modules that grow once. Sorts and searches by name, which grow
 // by 1.3 between these sizes, have to be a small part of a pass. A random graph is not the same at
