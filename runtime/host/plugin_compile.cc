@@ -49,6 +49,7 @@ class CompileTable {
     raw.graph_json = to_str(function.graph_json);
     raw.consts = constants.data();
     raw.n_consts = constants.size();
+    raw.point = to_str(function.point_json);
     functions_.push_back(raw);
     return {};
   }
@@ -190,29 +191,51 @@ Status Plugin::compile_into(std::span<const CompileFunction> functions,
   return save_module(table_, id_, guard.module, result);
 }
 
-Result<std::string> Plugin::show(const CompileFunction& function, const CompileOptions& options,
-                                 std::string_view form) const {
-  if (!table_.show) return unimplemented(cat(id_, ": shows no code"));
+namespace {
+
+byoc_status* append_text(void* u, const void* bytes, uint64_t n) noexcept {
+  try {
+    static_cast<std::string*>(u)->append(static_cast<const char*>(bytes), n);
+    return nullptr;
+  } catch (...) {
+    return refuse(BYOC_RESOURCE_EXHAUSTED, "no memory for the text");
+  }
+}
+
+}  // namespace
+
+Result<std::string> Plugin::text_of_slot(
+    const CompileFunction& function, const CompileOptions& options, std::string_view slot,
+    const std::function<byoc_status*(const byoc_compile&, const byoc_sink&)>& call) const {
   CompileTable table;
   BYOC_TRY_STATUS(table.fill({&function, 1}));
   const byoc_compile raw = request(table.functions(), options_json_, options);
   std::string text;
   auto sink = with_header<byoc_sink>(BYOC_TAG_SINK);
   sink.u = &text;
-  sink.write = [](void* u, const void* bytes, uint64_t n) noexcept -> byoc_status* {
-    try {
-      static_cast<std::string*>(u)->append(static_cast<const char*>(bytes), n);
-      return nullptr;
-    } catch (...) {
-      return refuse(BYOC_RESOURCE_EXHAUSTED, "no memory for the code as text");
-    }
-  };
+  sink.write = append_text;
+  ThreadScope threads(options.threads);  // before the lock, as in compile
   std::lock_guard lock(mutex_);
   Cancellation::Scope scope(options.cancel);
-  Status status = call_plugin(id_, {"show", function.symbol},
-                              [&] { return table_.show(instance_, &raw, to_str(form), &sink); });
+  Status status = call_plugin(id_, {slot, function.symbol}, [&] { return call(raw, sink); });
   BYOC_TRY_STATUS(unless_cancelled(options.cancel, id_, std::move(status)));
   return text;
+}
+
+Result<std::string> Plugin::show(const CompileFunction& function, const CompileOptions& options,
+                                 std::string_view form) const {
+  if (!table_.show) return unimplemented(cat(id_, ": shows no code"));
+  return text_of_slot(function, options, "show", [&](const auto& raw, const auto& sink) {
+    return table_.show(instance_, &raw, to_str(form), &sink);
+  });
+}
+
+Result<std::string> Plugin::knobs(const CompileFunction& function,
+                                  const CompileOptions& options) const {
+  if (!table_.knobs) return std::string();
+  return text_of_slot(function, options, "knobs", [&](const auto& raw, const auto& sink) {
+    return table_.knobs(instance_, &raw, &sink);
+  });
 }
 
 }  // namespace byoc

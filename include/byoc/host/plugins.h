@@ -3,6 +3,7 @@
 // The plugins of this process. Files are found, checked before any of their code runs, opened and
 // queried; a plugin that cannot be used is listed with its reason and never stops the others. All C
 // ABI calls go through the classes here: statuses become Status, handles become RAII.
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -40,6 +41,7 @@ struct CompileFunction {
   std::vector<ExternalConstant> constants;             ///< in the order of the graph
   std::vector<std::shared_ptr<const Buffer>> buffers;  ///< the bytes of `constants`
   uint32_t n_in = 0, n_out = 0;                        ///< the numbers of inputs and outputs
+  std::string point_json;                              ///< byoc_function.point; "": none
 };
 
 /// Options of compiling functions.
@@ -145,6 +147,9 @@ class Plugin {
   /// the plugin shows none of that form; those of compiling.
   Result<std::string> show(const CompileFunction& function, const CompileOptions& options,
                            std::string_view form) const;
+  /// Returns the function's knob space as the plugin wrote it (tune/space.h parses it); "" when the
+  /// plugin has no choice or no slot for it. Errors: the plugin's; kCancelled.
+  Result<std::string> knobs(const CompileFunction& function, const CompileOptions& options) const;
   /// Returns 0 unknown, 1 no, 2 works but recompiling is better, 3 best (byoc_plugin::compat).
   Result<uint32_t> compat(const std::string& compat) const;
 
@@ -155,6 +160,10 @@ class Plugin {
                                               std::string options_json);
   Status read_patterns();
   std::string_view candidate_name(uint32_t pattern, std::string_view candidate_json) const;
+  /// Calls a slot that writes text about one function.
+  Result<std::string> text_of_slot(
+      const CompileFunction& function, const CompileOptions& options, std::string_view slot,
+      const std::function<byoc_status*(const byoc_compile&, const byoc_sink&)>& call) const;
   Status compile_into(std::span<const CompileFunction> functions, const CompileOptions& options,
                       CompileResult& result) const;
   Result<LoadedModule> load_module(const ExternalModule& module,

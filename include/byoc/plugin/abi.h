@@ -34,14 +34,15 @@ extern "C" {
 /// Changes with anything that an existing plugin would notice. Host and plugin have the same one.
 #define BYOC_ABI_MAJOR 1
 /// Grows with each addition. 1: the slots `layouts` and `show`. 2: byoc_native_call.failure,
-/// `signature` of kernels and native functions, the flag BYOC_NO_NATIVE.
-#define BYOC_ABI_MINOR 2
+/// `signature` of kernels and native functions, the flag BYOC_NO_NATIVE. 3: the slot `knobs`,
+/// byoc_function.point.
+#define BYOC_ABI_MINOR 3
 /// The name of a plugin's one exported symbol, a byoc_plugin_entry_fn.
 #define BYOC_ENTRY_SYMBOL "byoc_plugin_entry_v1"
 /// The name of the one exported symbol of a native module, a byoc_native_entry_fn.
 #define BYOC_NATIVE_ENTRY_SYMBOL "byoc_native_entry_v1"
 
-/// A link of the list of extensions of a struct. Owned by the writer of the struct. Minor 2 defines
+/// A link of the list of extensions of a struct. Owned by the writer of the struct. Minor 3 defines
 /// no extension.
 typedef struct byoc_ext {
   uint32_t size;                ///< the size of the extension that this begins, in bytes
@@ -253,6 +254,10 @@ typedef struct byoc_function {
   byoc_str graph_json;              ///< the body, in the format of docs/graph-json.md
   const byoc_const* const* consts;  ///< in the order of the graph's "constants"
   uint64_t n_consts;                ///< the number of `consts`
+  /// Since minor 3. A point of the function's knob space: an object with a string per knob, as in
+  /// docs/plugin-abi.md ("Knobs"). Absent, empty: the plugin's own choice. A point outside of the
+  /// space is BYOC_INVALID_ARGUMENT. Empty in the requests of `knobs`.
+  byoc_str point;
 } byoc_function;
 
 /// The bits of byoc_compile.flags.
@@ -472,6 +477,11 @@ typedef struct byoc_plugin {
   /// `byoc print --llvm` and `--asm`, on the thread that compiles; form: "llvm" or "asm".
   /// BYOC_UNIMPLEMENTED for a form that the plugin lacks.
   byoc_status* (*show)(byoc_instance*, const byoc_compile*, byoc_str form, const byoc_sink* out);
+  /// Optional, since minor 3. Writes the knob space of the request's one function as JSON
+  /// (docs/plugin-abi.md, "Knobs"), or nothing when the plugin has no choice there. Depends on the
+  /// request alone, and not on the values of constants. Called on the thread that compiles or
+  /// tunes, before compile.
+  byoc_status* (*knobs)(byoc_instance*, const byoc_compile*, const byoc_sink* out);
 } byoc_plugin;
 
 /// The type of a plugin's entry. It sets *out to a table in static storage. Called once per
@@ -539,14 +549,14 @@ BYOC_ASSERT_NO_TAIL(byoc_host, packed_get);
 BYOC_ASSERT_NO_TAIL(byoc_const, flags);
 BYOC_ASSERT_NO_TAIL(byoc_pattern, gbytes_s);
 BYOC_ASSERT_NO_TAIL(byoc_verdict, reason);
-BYOC_ASSERT_NO_TAIL(byoc_function, n_consts);
+BYOC_ASSERT_NO_TAIL(byoc_function, point);
 BYOC_ASSERT_NO_TAIL(byoc_compile, cancel);
 BYOC_ASSERT_NO_TAIL(byoc_load, cancel);
 BYOC_ASSERT_NO_TAIL(byoc_kernel_info, signature);
 BYOC_ASSERT_NO_TAIL(byoc_call, out_shapes);
 BYOC_ASSERT_NO_TAIL(byoc_sink, write);
 BYOC_ASSERT_NO_TAIL(byoc_save, packed);
-BYOC_ASSERT_NO_TAIL(byoc_plugin, show);
+BYOC_ASSERT_NO_TAIL(byoc_plugin, knobs);
 BYOC_ASSERT_NO_TAIL(byoc_layout, block);
 BYOC_ASSERT_NO_TAIL(byoc_native_failure, extent);
 BYOC_ASSERT_NO_TAIL(byoc_native_call, failure);

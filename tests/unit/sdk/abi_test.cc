@@ -5,6 +5,7 @@
 
 extern "C" int can_judge(const byoc_plugin* table);
 extern "C" int can_show(const byoc_plugin* table);
+extern "C" int has_knobs(const byoc_plugin* table);
 extern "C" int max_ops_or_zero(const byoc_plugin* table);
 
 namespace {
@@ -12,6 +13,7 @@ namespace {
 byoc_status* show(byoc_instance*, const byoc_compile*, byoc_str, const byoc_sink*) {
   return nullptr;
 }
+byoc_status* knobs(byoc_instance*, const byoc_compile*, const byoc_sink*) { return nullptr; }
 byoc_status* judge(byoc_instance*, uint32_t, byoc_str, byoc_verdict*) { return nullptr; }
 
 TEST(Abi, SeesASlotThatIsThere) {
@@ -38,7 +40,7 @@ TEST(Abi, ReadsNothingBehindTheEndOfAShorterStruct) {
 }
 
 TEST(Abi, AppendsTheSlotsOfMinor1BehindThoseOfMinor0) {  // 8 bytes per slot, 14 in minor 0
-  EXPECT_EQ(BYOC_ABI_MINOR, 2);
+  EXPECT_EQ(BYOC_ABI_MINOR, 3);
   EXPECT_EQ(offsetof(byoc_plugin, shutdown), 120u + 8 * 13);
   EXPECT_EQ(offsetof(byoc_plugin, layouts), 120u + 8 * 14);
   EXPECT_EQ(offsetof(byoc_plugin, show), 120u + 8 * 15);
@@ -63,6 +65,21 @@ TEST(Abi, HasTheLayoutThatMajor1Froze) {  // LP64, from the fields in abi.h
   EXPECT_EQ(offsetof(byoc_verdict, reason), 48u);
   EXPECT_EQ(offsetof(byoc_call, out_shapes), 72u);
   EXPECT_EQ(offsetof(byoc_kernel_info, implementation), 96u);
+}
+
+TEST(Abi, AppendsTheKnobsOfMinor3) {
+  EXPECT_EQ(offsetof(byoc_plugin, knobs), 120u + 8 * 16);
+  EXPECT_EQ(offsetof(byoc_function, point), sizeof(byoc_hdr) + 2 * sizeof(byoc_str) + 2 * 8);
+  EXPECT_EQ(sizeof(byoc_function), offsetof(byoc_function, point) + sizeof(byoc_str));
+}
+
+TEST(Abi, TakesTheSlotOfMinor3AsAbsentInATableOfMinor2) {
+  byoc_plugin table{};
+  table.knobs = knobs;  // after the end of a table of minor 2
+  table.h.size = offsetof(byoc_plugin, knobs);
+  EXPECT_EQ(has_knobs(&table), 0);
+  table.h.size = sizeof table;
+  EXPECT_EQ(has_knobs(&table), 1);
 }
 
 TEST(Abi, AppendsTheSignaturesOfMinor2) {

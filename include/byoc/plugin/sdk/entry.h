@@ -80,6 +80,18 @@ inline void check_constants_understood(const byoc_const* const* constants, uint6
   for (uint64_t k = 0; k < n; ++k) check_understood(constants[k]->h);
 }
 
+inline std::string print_space(const KnobSpace& space) {
+  if (space.knobs.empty()) return {};
+  Json knobs = Json::array();
+  for (const Knob& knob : space.knobs)
+    knobs.push_back({{"name", knob.name}, {"values", knob.values}});
+  Json guesses = Json::array();
+  for (const Point& point : space.guesses) guesses.push_back(point);
+  return Json{{"task", space.task},   {"kind", space.kind}, {"flops", space.flops},
+              {"bytes", space.bytes}, {"knobs", knobs},     {"guesses", guesses}}
+      .dump();
+}
+
 inline CompileRequest make_request(const byoc_compile& raw) {
   CompileRequest request{{}, to_view(raw.options_json), raw};
   for (uint64_t k = 0; k < raw.n_functions; ++k) {
@@ -93,10 +105,19 @@ inline CompileRequest make_request(const byoc_compile& raw) {
                   std::to_string(f.n_consts) + " were given");
       }
       Constants constants({f.consts, f.consts + f.n_consts}, graph);
-      request.functions.push_back({k, to_view(f.graph_json), std::move(graph), std::move(constants),
-                                   raw.threads, raw.flags, to_view(raw.target_json), false,
-                                   Cancel(raw.cancel)});
+      request.functions.push_back({k,
+                                   to_view(f.graph_json),
+                                   std::move(graph),
+                                   std::move(constants),
+                                   raw.threads,
+                                   raw.flags,
+                                   to_view(raw.target_json),
+                                   false,
+                                   Cancel(raw.cancel),
+                                   {}});
       request.functions.back().graph.symbol = std::string(to_view(f.symbol));
+      if (f.h.size >= offsetof(byoc_function, point) + sizeof f.point)
+        request.functions.back().point = parse_point(to_view(f.point));
     } catch (Error& e) {
       e.function = static_cast<int64_t>(k);
       throw;
@@ -263,6 +284,20 @@ struct Glue {
     });
   }
 
+  static byoc_status* knobs(byoc_instance* i, const byoc_compile* raw,
+                            const byoc_sink* out) noexcept {
+    return guarded([&] {
+      check_understood(raw->h);
+      check_understood(out->h);
+      CompileRequest request = make_request(*raw);
+      if (request.functions.size() != 1)
+        throw Error(BYOC_INVALID_ARGUMENT,
+                    "knobs expects one function, got " + std::to_string(request.functions.size()));
+      std::string text = print_space(self(i).plugin->knobs(request));
+      detail::check(out->write(out->u, text.data(), text.size()));
+    });
+  }
+
   static constexpr byoc_plugin table(std::string_view id, std::string_view version,
                                      PluginTraits traits) {
     byoc_plugin t{};
@@ -280,7 +315,7 @@ struct Glue {
     t.open = open, t.close = close, t.patterns = patterns, t.judge = judge;
     t.compile = compile, t.load = load, t.save = save, t.release = release;
     t.kernel = kernel, t.info = info, t.run = run, t.compat = compat;
-    t.layouts = layouts, t.show = show;
+    t.layouts = layouts, t.show = show, t.knobs = knobs;
     if constexpr (requires { P::shutdown(); }) t.shutdown = shutdown;
     return t;
   }

@@ -9,19 +9,30 @@
 
 namespace byoc::sdk::detail {
 
+/// The formats of the blob. The second one has points, and is written when a function has one.
 inline constexpr std::string_view kGraphModuleFormat = "byoc-graphs/1";
+inline constexpr std::string_view kPointModuleFormat = "byoc-graphs-points/1";
 
-inline std::string graph_module_compat(const Plugin& plugin) {
+inline std::string graph_module_compat(const Plugin& plugin, std::string_view format) {
   std::string made_with = plugin.made_with();
-  return std::string(kGraphModuleFormat) + (made_with.empty() ? "" : " ") + made_with;
+  return std::string(format) + (made_with.empty() ? "" : " ") + made_with;
+}
+inline std::string_view format_of(std::string_view compat) {
+  return compat.substr(0, compat.find(' '));
 }
 
 class GraphModule : public Module {
  public:
-  explicit GraphModule(const Plugin& plugin) : compat_(graph_module_compat(plugin)) {}
+  explicit GraphModule(const Plugin& plugin)
+      : compat_(graph_module_compat(plugin, kGraphModuleFormat)) {}
   /// Compiles `function`; an error is given its index.
   void add(Plugin& plugin, Function& function) {
-    One one{function.graph.symbol, std::string(function.graph_json), nullptr, {}};
+    One one{function.graph.symbol, std::string(function.graph_json), {}, nullptr, {}};
+    if (!function.point.empty()) {
+      one.point_json = Json(function.point).dump();
+      if (!has_points_) compat_ = graph_module_compat(plugin, kPointModuleFormat);
+      has_points_ = true;
+    }
     try {
       one.kernel = plugin.compile(function);
     } catch (Error& e) {
@@ -47,28 +58,32 @@ class GraphModule : public Module {
   }
   std::string compat() const override { return compat_; }
   struct Saved {
-    std::string_view symbol, graph_json;
+    std::string_view symbol, graph_json, point_json;
   };
-  /// Writes per function its symbol and its JSON, each after its size: 8 bytes, little endian.
+  /// Writes per function its symbol, its JSON and, in a module with points, its point, each after
+  /// its size: 8 bytes, little endian.
   void save(Saver& saver) const override {
     for (const One& one : functions_) {
       write_text(saver, one.symbol);
       write_text(saver, one.graph_json);
+      if (has_points_) write_text(saver, one.point_json);
     }
   }
-  static std::vector<Saved> read(byoc_bytes blob) {
+  /// Reads what save wrote under the text `compat`.
+  static std::vector<Saved> read(byoc_bytes blob, std::string_view compat) {
+    const bool has_points = format_of(compat) == kPointModuleFormat;
     std::string_view rest(static_cast<const char*>(blob.p), blob.n);
     std::vector<Saved> saved;
     while (!rest.empty()) {
-      std::string_view symbol = read_text(rest);
-      saved.push_back({symbol, read_text(rest)});
+      std::string_view symbol = read_text(rest), graph_json = read_text(rest);
+      saved.push_back({symbol, graph_json, has_points ? read_text(rest) : std::string_view()});
     }
     return saved;
   }
 
  private:
   struct One {
-    std::string symbol, graph_json;
+    std::string symbol, graph_json, point_json;
     std::unique_ptr<Kernel> kernel;
     KernelInfo info;
   };
@@ -93,9 +108,25 @@ class GraphModule : public Module {
     return text;
   }
   std::string compat_;
+  bool has_points_ = false;
   std::vector<One> functions_;
   std::map<std::string, size_t, std::less<>> index_;  // by symbol
 };
+
+/// Reads byoc_function.point; empty for an empty text.
+inline Point parse_point(std::string_view json) {
+  Point out;
+  if (json.empty()) return out;
+  check_depth(json);
+  const Json object = Json::parse(json, nullptr, false);
+  if (!object.is_object()) throw Error(BYOC_INVALID_ARGUMENT, "the point is no JSON object");
+  for (const auto& [name, value] : object.items()) {
+    if (!value.is_string())
+      throw Error(BYOC_INVALID_ARGUMENT, "knob \"" + name + "\" of the point is no string");
+    out[name] = value.template get<std::string>();
+  }
+  return out;
+}
 
 inline std::string hex(const uint8_t (&key)[16]) {
   std::string out;
@@ -142,7 +173,7 @@ inline std::unique_ptr<Module> load_module(Plugin& plugin, const byoc_load& load
   auto module = std::make_unique<GraphModule>(plugin);
   const ConstantsByKey by_key = constants_by_key(load);
   uint64_t index = 0;
-  for (const GraphModule::Saved& saved : GraphModule::read(load.blob)) {
+  for (const GraphModule::Saved& saved : GraphModule::read(load.blob, to_view(load.compat))) {
     Graph graph = parse_graph(saved.graph_json);
     graph.symbol = std::string(saved.symbol);
     Constants constants = constants_of(graph, by_key);
@@ -156,7 +187,8 @@ inline std::unique_ptr<Module> load_module(Plugin& plugin, const byoc_load& load
                       load.flags,
                       {},
                       true,
-                      cancel};
+                      cancel,
+                      parse_point(saved.point_json)};
     module->add(plugin, function);
   }
   return module;
@@ -164,8 +196,9 @@ inline std::unique_ptr<Module> load_module(Plugin& plugin, const byoc_load& load
 
 /// Returns 3: same made_with; 2: graphs, but made with another library or CPU; 1: no graphs.
 inline uint32_t graph_module_level(const Plugin& plugin, std::string_view text) {
-  if (text == graph_module_compat(plugin)) return 3;
-  return text.substr(0, text.find(' ')) == kGraphModuleFormat ? 2 : 1;
+  const std::string_view format = format_of(text);
+  if (format != kGraphModuleFormat && format != kPointModuleFormat) return 1;
+  return text == graph_module_compat(plugin, format) ? 3 : 2;
 }
 inline uint32_t compat(const Plugin& plugin, std::string_view text) {
   if (std::optional<uint32_t> level = plugin.compat(text)) return *level;

@@ -117,6 +117,24 @@ class Constants {
   std::vector<uint8_t> use_;
 };
 
+/// A value per knob, by name.
+using Point = std::map<std::string, std::string, std::less<>>;
+/// One choice that a plugin has for a function.
+struct Knob {
+  std::string name;                 ///< unique in the space
+  std::vector<std::string> values;  ///< at least one; numbers in ascending order
+};
+/// The choices of a plugin for one function (byoc_plugin::knobs).
+struct KnobSpace {
+  /// The computation without names: functions with equal texts share measurements.
+  std::string task;
+  std::string kind;             ///< spaces of one kind have the same knobs
+  double flops = 0, bytes = 0;  ///< operations of one run, and bytes of operands and results
+  std::vector<Knob> knobs;      ///< none: no choice
+  /// Some points, best first. The first one is what compile does without a point.
+  std::vector<Point> guesses;
+};
+
 /// One function to compile, or to rebuild from an artifact.
 struct Function {
   uint64_t index = 0;               ///< in the request
@@ -127,6 +145,9 @@ struct Function {
   std::string_view target_json;     ///< empty when rebuilt
   bool from_artifact = false;       ///< true when `load` rebuilds the kernel
   Cancel cancel = {};               ///< to be polled in long work
+  /// A point of the function's knob space; empty: the plugin's own choice. The kernel that an
+  /// artifact's graph is compiled to again gets the point of the first time.
+  Point point = {};
 };
 
 /// The arguments of one run; everything is borrowed for the call.
@@ -279,6 +300,8 @@ class Plugin {
   /// Returns the layouts this plugin computes in on the machine of target_json, in
   /// order of preference.
   virtual std::vector<WantedLayout> layouts(std::string_view /*target_json*/) const { return {}; }
+  /// Returns the choices for the request's one function; without knobs: there is no choice.
+  virtual KnobSpace knobs(CompileRequest&) { return {}; }
   /// Returns the code of the request's functions as text; form: "llvm" or "asm".
   virtual std::string show(CompileRequest&, std::string_view form) {
     throw Error(BYOC_UNIMPLEMENTED, "shows no code of the form \"" + std::string(form) + "\"");

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Finds the best known point of a task: apply_history_best.
+#include <memory>
+#include <mutex>
+#include <span>
+
+#include "byoc/tune/record.h"
+
+namespace byoc::tune {
+
+/// The reason for a choice, in the order in which they are tried.
+enum class Origin : uint8_t {
+  kExact,  ///< the same task, target and threads
+  /// The same task with other threads, or on another target whose features this machine has.
+  kCompatible,
+  kTransfer,  ///< a task of the same kind with another shape, whose point is in this space
+  kMiss       ///< no record: the plugin's own choice
+};
+std::string_view name_of(Origin origin);  ///< "exact", "compatible", "transfer", "miss"
+
+/// The answer for one function.
+struct Choice {
+  Origin origin = Origin::kMiss;
+  Point point;         ///< empty for a miss
+  double best_ns = 0;  ///< of the record; scaled by the flops of both tasks for a transfer
+  std::string log;     ///< the name of the log that has the record
+};
+
+/// The request for one function.
+struct Query {
+  const std::string& plugin;
+  const Space& space;
+  const std::string& target;  ///< as Record::target
+  uint32_t threads = 1;
+};
+
+/// An immutable index of logs. Thread-safe.
+class History {
+ public:
+  /// Reads logs; their order has no effect. Errors: those of read_log. `notes` gets one sentence
+  /// per log with lines that were skipped.
+  static Result<std::shared_ptr<const History>> load(std::span<const std::string> paths,
+                                                     std::vector<std::string>* notes = nullptr);
+  /// Makes an index of records in memory, as if they were a log called `name`.
+  static std::shared_ptr<const History> of(std::vector<Record> records,
+                                           std::string name = "memory");
+  ~History();
+  /// Returns the best choice. Expected cost: O(1) for an exact hit and for a miss without records
+  /// of the same kind. A record whose text of the task differs, or whose point is outside of the
+  /// space, is not used.
+  Choice find(const Query& query) const;
+  size_t size() const;  ///< usable records
+
+ private:
+  struct Index;
+  explicit History(std::unique_ptr<const Index> index);  ///< Owns the index.
+  std::unique_ptr<const Index> index_;
+};
+
+/// Collects the choices of one compilation. Thread-safe.
+class HistoryReport {
+ public:
+  /// One function that had a space.
+  struct Entry {
+    std::string symbol, plugin, kind;
+    Choice choice;
+    double weight = 0;  ///< estimated ns of all its calls
+  };
+  void add(Entry entry);
+  std::vector<Entry> entries() const;  ///< in the order of compilation
+  /// Returns "12 hits (94.1 % of the weight), 1 transfer (2.0 %), 3 misses (3.9 %)". Hits are
+  /// exact and compatible ones; parts without functions are left out.
+  std::string summary() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<Entry> entries_;
+};
+
+/// A scope in which compilations of this thread use a history. Scopes nest: the inner one is tried
+/// first, and a task that it lacks goes to the outer one. BuildOptions::history comes after all
+/// scopes. A transfer is used when none of them has the task. Destroy in reverse order of creation,
+/// on the same thread.
+class ApplyHistoryBest {
+ public:
+  explicit ApplyHistoryBest(std::shared_ptr<const History> history);
+  ~ApplyHistoryBest();
+  ApplyHistoryBest(const ApplyHistoryBest&) = delete;
+  ApplyHistoryBest& operator=(const ApplyHistoryBest&) = delete;
+  /// Returns the histories of this thread's scopes, innermost first.
+  static std::vector<std::shared_ptr<const History>> active();
+};
+
+}  // namespace byoc::tune
