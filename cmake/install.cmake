@@ -19,8 +19,8 @@ install(FILES ${CMAKE_BINARY_DIR}/byoc-config.cmake ${CMAKE_BINARY_DIR}/byoc-con
 
 # The rooms, each as byoc::<room>: a program links compile (passes, build), import (ONNX files) or
 # runtime (sessions), which link the others they need.
-set(byoc_libraries base artifact host session runtime ir te op translate text graph_json pass simplify bind region
-  partition codegen compile import)
+set(byoc_libraries base artifact host session runtime ir te op translate text graph_json tune pass simplify bind region
+  partition codegen compile import tuner)
 foreach(library IN LISTS byoc_libraries)
   set_target_properties(byoc_${library} PROPERTIES EXPORT_NAME ${library})
   install(TARGETS byoc_${library} EXPORT byoc_libraries ARCHIVE DESTINATION lib COMPONENT libraries)
@@ -36,3 +36,6 @@ endforeach()
 # The network of `byoc demo`, with its images.
 install(FILES tests/models/digits/model.onnx tests/models/digits/images.npy tests/models/digits/labels.npy
   tests/models/digits/outputs.npy DESTINATION share/byoc/digits COMPONENT commands)
+
+# The format of tuning logs, for other programs that read or write them.
+install(FILES core/tune/tuning-record.schema.json DESTINATION share/byoc/schemas COMPONENT commands)

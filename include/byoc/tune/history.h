@@ -69,8 +69,8 @@ class HistoryReport {
   };
   void add(Entry entry);
   std::vector<Entry> entries() const;  ///< in the order of compilation
-  /// Returns "12 hits (94.1 % of the weight), 1 transfer (2.0 %), 3 misses (3.9 %)". Hits are
-  /// exact and compatible ones; parts without functions are left out.
+  /// Returns "12 hits (94.1 % of the weight), 3 misses (5.9 % of the weight)". Hits are exact and
+  /// compatible ones. Transfers and misses are left out when there are none.
   std::string summary() const;
 
  private:

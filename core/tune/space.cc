@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "byoc/tune/space.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "byoc/base/json.h"
+
+namespace byoc::tune {
+namespace {
+
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Status bad(std::string message) { return invalid(std::move(message)).with_slug("knob-space"); }
+
+Json to_json(const Point& point) {
+  Json out = Json::object();
+  for (const auto& [name, value] : point) out[name] = value;
+  return out;
+}
+
+Result<Point> point_of(const Json& json) {
+  if (!json.is_object())
+    return invalid(cat("a point is an object, not ", dump(json))).with_slug("point");
+  Point out;
+  for (const auto& [name, value] : json.items()) {
+    if (!value.is_string()) {
+      return invalid(cat("knob \"", name, "\" of a point is ", dump(value), ", not a string"))
+          .with_slug("point");
+    }
+    out[name] = value.get<std::string>();
+  }
+  return out;
+}
+
+constexpr const char* kMembers[] = {"task", "kind", "flops", "bytes", "knobs", "guesses"};
+
+Status check_members(const Json& json) {
+  if (!json.is_object()) return bad("a knob space is a JSON object");
+  for (const auto& [name, value] : json.items()) {
+    if (std::ranges::find(kMembers, name) == std::end(kMembers))
+      return bad(cat("unknown field \"", name, "\""));
+  }
+  for (const char* name : kMembers) {
+    if (!json.contains(name)) return bad(cat("the field \"", name, "\" is missing"));
+  }
+  return {};
+}
+
+Result<std::string> text_in(const Json& json, const char* name) {
+  const Json& value = json[name];
+  if (!value.is_string() || value.get_ref<const std::string&>().empty())
+    return bad(cat("the field \"", name, "\" is ", dump(value), ", expected a text"));
+  return value.get<std::string>();
+}
+
+Result<double> amount_in(const Json& json, const char* name) {
+  const Json& value = json[name];
+  if (value.is_number() && value.get<double>() >= 0 && std::isfinite(value.get<double>()))
+    return value.get<double>();
+  return bad(cat("the field \"", name, "\" is ", dump(value), ", expected a number from 0"));
+}
+
+Result<Knob> knob_of(const Json& json) {
+  if (!json.is_object() || json.size() != 2 || !json.contains("name") || !json.contains("values"))
+    return bad(cat("\"knobs\" has ", dump(json), ", expected \"name\" and \"values\""));
+  Knob out;
+  BYOC_TRY(out.name, text_in(json, "name"));
+  if (!json["values"].is_array() || json["values"].empty())
+    return bad(cat("knob \"", out.name, "\" has no values"));
+  std::set<std::string> seen;
+  for (const Json& value : json["values"]) {
+    if (!value.is_string())
+      return bad(cat("knob \"", out.name, "\" has the value ", dump(value), ", not a string"));
+    out.values.push_back(value.get<std::string>());
+    if (!seen.insert(out.values.back()).second)
+      return bad(cat("knob \"", out.name, "\" has the value \"", out.values.back(), "\" twice"));
+  }
+  return out;
+}
+
+Result<std::vector<Knob>> knobs_of(const Json& json) {
+  if (!json.is_array() || json.empty()) return bad("the field \"knobs\" is no list, or empty");
+  std::vector<Knob> out;
+  std::set<std::string> seen;
+  for (const Json& entry : json) {
+    BYOC_TRY(Knob knob, knob_of(entry));
+    if (!seen.insert(knob.name).second) return bad(cat("knob \"", knob.name, "\" is there twice"));
+    out.push_back(std::move(knob));
+  }
+  return out;
+}
+
+Result<std::vector<Point>> guesses_of(const Json& json, const Space& space) {
+  if (!json.is_array() || json.empty()) return bad("the field \"guesses\" is no list, or empty");
+  std::vector<Point> out;
+  for (const Json& entry : json) {
+    Result<Point> point = point_of(entry);
+    if (!point.ok()) return bad(cat("\"guesses\": ", point.status().message()));
+    if (!contains(space, *point))
+      return bad(cat("the guess ", print(*point), " is outside of the space"));
+    out.push_back(*std::move(point));
+  }
+  return out;
+}
+
+}  // namespace
+
+double size_of(const Space& space) {
+  double out = 1;
+  for (const Knob& knob : space.knobs) out *= static_cast<double>(knob.values.size());
+  return out;
+}
+
+bool contains(const Space& space, const Point& point) {
+  if (point.size() != space.knobs.size()) return false;
+  return std::ranges::all_of(space.knobs, [&](const Knob& knob) {
+    auto at = point.find(knob.name);
+    return at != point.end() && std::ranges::find(knob.values, at->second) != knob.values.end();
+  });
+}
+
+double estimated_ns(const Space& space) {
+  constexpr double kFlopsPerNs = 50, kBytesPerNs = 10;  // one core with AVX2, and its L3 or memory
+  return std::max({space.flops / kFlopsPerNs, space.bytes / kBytesPerNs, 1.0});
+}
+
+ContentKey key_of(const std::string& plugin, const std::string& task) {
+  const std::string text = plugin + '\0' + task;
+  return content_key(std::as_bytes(std::span(text)));
+}
+
+ContentKey key_of(const std::string& plugin, const Space& space) {
+  return key_of(plugin, space.task);
+}
+
+std::string print(const Point& point) { return dump(to_json(point)); }
+
+Result<Point> parse_point(std::string_view json) {
+  auto parsed = parse_json(json);
+  if (!parsed.ok()) return invalid(parsed.status().message()).with_slug("point");
+  return point_of(*parsed);
+}
+
+std::string print(const Space& space) {
+  Json knobs = Json::array(), guesses = Json::array();
+  for (const Knob& knob : space.knobs)
+    knobs.push_back({{"name", knob.name}, {"values", knob.values}});
+  for (const Point& point : space.guesses) guesses.push_back(to_json(point));
+  return dump({{"task", space.task},
+               {"kind", space.kind},
+               {"flops", space.flops},
+               {"bytes", space.bytes},
+               {"knobs", knobs},
+               {"guesses", guesses}});
+}
+
+Result<Space> parse_space(std::string_view text) {
+  auto json = parse_json(text);
+  if (!json.ok()) return bad(json.status().message());
+  BYOC_TRY_STATUS(check_members(*json));
+  Space out;
+  BYOC_TRY(out.task, text_in(*json, "task"));
+  BYOC_TRY(out.kind, text_in(*json, "kind"));
+  BYOC_TRY(out.flops, amount_in(*json, "flops"));
+  BYOC_TRY(out.bytes, amount_in(*json, "bytes"));
+  BYOC_TRY(out.knobs, knobs_of((*json)["knobs"]));
+  BYOC_TRY(out.guesses, guesses_of((*json)["guesses"], out));
+  return out;
+}
+
+}  // namespace byoc::tune
