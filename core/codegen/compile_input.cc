@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/codegen/compile_input.h"
 
+#include <unordered_set>
+
 #include "byoc/compile.h"
 #include "byoc/text/graph_json.h"
+#include "core/region/judge.h"
 
 namespace byoc {
 namespace {
@@ -22,6 +25,23 @@ CompileFunction input_of(const IRModule& module, const Function& function, Symbo
   }
   out.n_in = static_cast<uint32_t>(function.num_params());
   out.n_out = static_cast<uint32_t>(function.results.size());
+  return out;
+}
+
+bool is_region(const IRModule& module, Symbol name, const Function& function) {
+  return function.attrs.has("compiler") && name != module.entry && !function.attrs.has("composite");
+}
+
+std::vector<Symbol> all_locs(const IRModule& module, const Function& function) {
+  std::vector<Symbol> out;
+  std::unordered_set<uint32_t> seen;
+  for (const Node& node : function.nodes) {
+    if (std::holds_alternative<Param>(node.kind) || std::holds_alternative<Constant>(node.kind))
+      continue;
+    for (Symbol loc : op_locs(module, node)) {
+      if (seen.insert(loc.id()).second) out.push_back(loc);
+    }
+  }
   return out;
 }
 

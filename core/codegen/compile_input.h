@@ -8,4 +8,10 @@ namespace byoc {
 /// Returns what a plugin receives for `function`, a function of `module`, under the symbol `name`.
 CompileFunction input_of(const IRModule& module, const Function& function, Symbol name);
 
+/// Returns true when a plugin compiles the function `name`: it has the attribute `compiler` and is
+/// neither the entry nor a composite.
+bool is_region(const IRModule& module, Symbol name, const Function& function);
+/// Returns each loc once: one node of the user's model may have become several ops.
+std::vector<Symbol> all_locs(const IRModule& module, const Function& function);
+
 }  // namespace byoc

@@ -19,4 +19,14 @@ void count_work(const IRModule& module, const Function& function, ExternalFuncti
   }
 }
 
+std::unordered_map<Symbol, size_t> count_calls(const IRModule& module) {
+  std::unordered_map<Symbol, size_t> out;
+  for (const auto& [name, function] : module.functions) {
+    for (const Node& node : function.nodes) {
+      if (const auto* invoke = std::get_if<Invoke>(&node.kind)) ++out[invoke->function];
+    }
+  }
+  return out;
+}
+
 }  // namespace byoc

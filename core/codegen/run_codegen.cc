@@ -23,6 +23,7 @@
 #include "core/codegen/count_work.h"
 #include "core/codegen/declined.h"
 #include "core/codegen/fuse.h"
+#include "core/codegen/tuned_points.h"
 #include "core/region/function_key.h"
 #include "core/region/inline_call.h"
 #include "core/region/judge.h"
@@ -53,7 +54,7 @@ using Region = std::map<Symbol, Function>::iterator;
 class CodegenRun {
  public:
   CodegenRun(IRModule module, const PassContext& context)
-      : module_(std::move(module)), context_(context) {
+      : module_(std::move(module)), context_(context), points_(context) {
     for (std::string_view symbol : external_symbols(module_)) externals_.emplace(symbol);
   }
   /// Compiles all functions of that plugin; functions that it declines go to the plugins after it.
@@ -62,18 +63,22 @@ class CodegenRun {
   IRModule take() && { return std::move(module_); }
 
  private:
+  using TunedChoice = std::optional<tune::HistoryReport::Entry>;
   struct Batch {
     std::vector<Region> regions;
     std::vector<CompileFunction> inputs;
+    std::vector<TunedChoice> choices;
+    void erase(size_t k);
+    Batch split_off_half();
   };
   std::vector<Region> regions_of(const std::string& id);
-  Result<Batch> next_batch(const std::vector<Region>& regions, size_t& next) const;
-  static Batch split_off_half(Batch& batch);
+  Result<Batch> next_batch(const Plugin& plugin, const std::vector<Region>& regions, size_t& next);
+  Result<TunedChoice> choose(const Plugin& plugin, CompileFunction& input, Region region);
   Status compile(const Plugin& plugin, Batch whole);
   Result<bool> try_compile(const Plugin& plugin, Batch& batch);
   Status decline(const Plugin& plugin, Region region, const Status& why);
   std::vector<Region> distinct_of(const std::vector<Region>& regions);
-  void attach(CompileResult result, const std::vector<Region>& regions);
+  void attach(CompileResult result, Batch& batch);
   void attach_alias(ExternalFunction& kernel, Region region);
   void remove(Region region);
   void replace_calls();
@@ -82,6 +87,8 @@ class CodegenRun {
 
   IRModule module_;
   const PassContext& context_;
+  TunedPoints points_;
+  std::unordered_map<Symbol, size_t> calls_;      // of functions, when there are points to choose
   std::set<std::string, std::less<>> externals_;  // external symbols of the input module
   std::unordered_set<Symbol> compiled_;  // by this plugin; their calls are still to be replaced
   std::vector<Symbol> declined_;         // by this plugin
@@ -97,9 +104,7 @@ std::vector<Region> CodegenRun::regions_of(const std::string& id) {
   std::vector<Region> out;
   for (Region at = module_.functions.begin(); at != module_.functions.end(); ++at) {
     const auto& [name, function] = *at;
-    bool is_region =
-        function.attrs.has("compiler") && name != module_.entry && !function.attrs.has("composite");
-    if (is_region && function.attr("compiler") == id) out.push_back(at);
+    if (is_region(module_, name, function) && function.attr("compiler") == id) out.push_back(at);
   }
   return out;
 }
@@ -118,20 +123,6 @@ std::vector<Region> CodegenRun::distinct_of(const std::vector<Region>& regions) 
       attach_alias(module_.external_mods[module].functions[function], region);
     } else {
       equal_[first].push_back(region);
-    }
-  }
-  return out;
-}
-
-// Returns each loc once: one node of the user's model may have become several ops.
-std::vector<Symbol> all_locs(const IRModule& module, const Function& function) {
-  std::vector<Symbol> out;
-  std::unordered_set<uint32_t> seen;
-  for (const Node& node : function.nodes) {
-    if (std::holds_alternative<Param>(node.kind) || std::holds_alternative<Constant>(node.kind))
-      continue;
-    for (Symbol loc : op_locs(module, node)) {
-      if (seen.insert(loc.id()).second) out.push_back(loc);
     }
   }
   return out;
@@ -178,9 +169,11 @@ Status CodegenRun::pass_on_declined(const Plugin& plugin) {
   return {};
 }
 
-void CodegenRun::attach(CompileResult result, const std::vector<Region>& regions) {
-  for (size_t k = 0; k < regions.size(); ++k) {
-    const auto& [name, function] = *regions[k];
+void CodegenRun::attach(CompileResult result, Batch& batch) {
+  for (size_t k = 0; k < batch.regions.size(); ++k) {
+    const Region region = batch.regions[k];
+    const auto& [name, function] = *region;
+    if (batch.choices[k]) points_.report(*std::move(batch.choices[k]));
     ExternalFunction& kernel = result.module.functions[k];
     count_work(module_, function, kernel);
     kernel.locs = texts_of(all_locs(module_, function));
@@ -188,7 +181,7 @@ void CodegenRun::attach(CompileResult result, const std::vector<Region>& regions
     if (auto equal = equal_.extract(name); !equal.empty()) {
       for (Region other : equal.mapped()) attach_alias(kernel, other);
     }
-    remove(regions[k]);
+    remove(region);
   }
   for (const auto& packed : result.packed) module_.add_constant(packed);
   module_.external_mods.push_back(std::move(result.module));
@@ -216,8 +209,18 @@ void CodegenRun::replace_calls() {
   drop_uncalled_composites(module_);
 }
 
-Result<CodegenRun::Batch> CodegenRun::next_batch(const std::vector<Region>& regions,
-                                                 size_t& next) const {
+Result<CodegenRun::TunedChoice> CodegenRun::choose(const Plugin& plugin, CompileFunction& input,
+                                                   Region region) {
+  if (!points_.is_active()) return TunedChoice();
+  size_t calls = calls_[region->first];
+  if (auto equal = equal_.find(region->first); equal != equal_.end()) {
+    for (Region other : equal->second) calls += calls_[other->first];
+  }
+  return points_.choose(plugin, input, calls);
+}
+
+Result<CodegenRun::Batch> CodegenRun::next_batch(const Plugin& plugin,
+                                                 const std::vector<Region>& regions, size_t& next) {
   Batch batch;
   size_t bytes = 0;
   while (next < regions.size() && batch.regions.size() < kBatchFunctions && bytes < kBatchBytes) {
@@ -226,20 +229,29 @@ Result<CodegenRun::Batch> CodegenRun::next_batch(const std::vector<Region>& regi
     BYOC_TRY_STATUS(check_static(function, name));
     batch.regions.push_back(region);
     batch.inputs.push_back(input_of(module_, function, name));
+    BYOC_TRY(TunedChoice choice, choose(plugin, batch.inputs.back(), region));
+    batch.choices.push_back(std::move(choice));
     bytes += batch.inputs.back().graph_json.size();
   }
   return batch;
 }
 
-CodegenRun::Batch CodegenRun::split_off_half(Batch& batch) {
-  Batch half;
-  auto middle = static_cast<ptrdiff_t>(batch.regions.size() / 2);
-  half.regions.assign(batch.regions.begin() + middle, batch.regions.end());
-  half.inputs.assign(std::make_move_iterator(batch.inputs.begin() + middle),
-                     std::make_move_iterator(batch.inputs.end()));
-  batch.regions.erase(batch.regions.begin() + middle, batch.regions.end());
-  batch.inputs.erase(batch.inputs.begin() + middle, batch.inputs.end());
-  return half;
+void CodegenRun::Batch::erase(size_t k) {
+  const auto at = static_cast<ptrdiff_t>(k);
+  regions.erase(regions.begin() + at);
+  inputs.erase(inputs.begin() + at);
+  choices.erase(choices.begin() + at);
+}
+
+CodegenRun::Batch CodegenRun::Batch::split_off_half() {
+  auto take_half = [](auto& all) {
+    const auto middle = all.begin() + static_cast<ptrdiff_t>(all.size() / 2);
+    std::decay_t<decltype(all)> half(std::make_move_iterator(middle),
+                                     std::make_move_iterator(all.end()));
+    all.erase(middle, all.end());
+    return half;
+  };
+  return {take_half(regions), take_half(inputs), take_half(choices)};
 }
 
 // Compiles a batch, or finds the functions in it that the plugin declines. After kRetries declines
@@ -252,7 +264,7 @@ Status CodegenRun::compile(const Plugin& plugin, Batch whole) {
     waiting.pop_back();
     for (size_t retry = 0; !batch.regions.empty(); ++retry) {
       if (retry > kRetries && batch.regions.size() > 1) {
-        waiting.push_back(split_off_half(batch));
+        waiting.push_back(batch.split_off_half());
         waiting.push_back(std::move(batch));
         break;
       }
@@ -263,25 +275,26 @@ Status CodegenRun::compile(const Plugin& plugin, Batch whole) {
   return {};
 }
 
-// Returns true when all functions were compiled, and false when one was declined; it is removed
-// from the batch.
+// Returns true when all functions were compiled, and false when the batch is to be tried again: one
+// was declined and is removed from it, or the plugin refused its point.
 Result<bool> CodegenRun::try_compile(const Plugin& plugin, Batch& batch) {
   CompileResult result = plugin.compile(batch.inputs, {context_.target_json, context_.threads,
                                                        context_.compile_flags, context_.cancel});
   if (result.status.ok()) {
-    attach(std::move(result), batch.regions);
+    attach(std::move(result), batch);
     return true;
   }
-  auto at = result.function;
-  bool points = at >= 0 && static_cast<size_t>(at) < batch.regions.size();
-  if (result.status.code() != Code::kDeclined || !points) {
-    return std::move(result.status)
-        .at(points ? cat("@", batch.regions[static_cast<size_t>(at)]->first)
-                   : cat("compiling for ", plugin.id()));
+  const auto at = static_cast<size_t>(result.function);
+  const Code code = result.status.code();
+  if (result.function < 0 || at >= batch.regions.size())
+    return std::move(result.status).at(cat("compiling for ", plugin.id()));
+  if (code == Code::kInvalidArgument && !batch.inputs[at].point_json.empty()) {
+    BYOC_TRY_STATUS(points_.drop(plugin, batch.inputs[at], *batch.choices[at], result.status));
+    return false;
   }
-  Region declined = batch.regions[static_cast<size_t>(at)];
-  batch.regions.erase(batch.regions.begin() + at);
-  batch.inputs.erase(batch.inputs.begin() + at);
+  Region declined = batch.regions[at];
+  if (code != Code::kDeclined) return std::move(result.status).at(cat("@", declined->first));
+  batch.erase(at);
   BYOC_TRY_STATUS(decline(plugin, declined, result.status));
   if (auto equal = equal_.extract(declined->first); !equal.empty()) {
     for (Region region : equal.mapped()) BYOC_TRY_STATUS(decline(plugin, region, result.status));
@@ -308,8 +321,9 @@ Result<bool> CodegenRun::run(const std::string& id) {
   BYOC_TRY(const Plugin* plugin, context_.plugins->get(id));
   for (Region region : regions) BYOC_TRY_STATUS(check_name(id, region->first));
   const std::vector<Region> distinct = distinct_of(regions);
+  if (points_.is_active()) calls_ = count_calls(module_);
   for (size_t next = 0; next < distinct.size();) {
-    BYOC_TRY(Batch batch, next_batch(distinct, next));
+    BYOC_TRY(Batch batch, next_batch(*plugin, distinct, next));
     BYOC_TRY_STATUS(compile(*plugin, std::move(batch)));
   }
   std::erase_if(first_of_, [&](const auto& item) { return !kernels_.contains(item.second); });

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "byoc/ir/intern.h"
+#include "byoc/tune/history.h"
 #include "core/region/judge.h"
 
 namespace byoc {
@@ -103,6 +104,10 @@ Result<PassContext> make_context(const IRModule& module, const BuildOptions& opt
   context.options = options.options;
   context.instruments = options.instruments;
   context.report = options.report;
+  context.histories = tune::ApplyHistoryBest::active();
+  if (options.history) context.histories.push_back(options.history);
+  context.require_tuned = options.require_tuned;
+  context.history_report = options.history_report;
   context.judge_cache = std::make_shared<JudgeCache>();
   BYOC_TRY_STATUS(check_pass_names(context));  // a misspelt BYOC_SKIP would have no effect
   return context;

@@ -27,6 +27,12 @@ struct BuildOptions {
   std::map<std::string, std::string> options;  ///< by name; see pass_options()
   std::vector<Instrument> instruments;         ///< called around every pass
   Report* report = nullptr;                    ///< null: no report
+  /// Measurements that choose among a plugin's kernels (byoc/tune/history.h); null: only those of
+  /// the thread's ApplyHistoryBest scopes, which come first.
+  std::shared_ptr<const tune::History> history;
+  /// A function that has choices and no record in a history is an error, slug "not-tuned".
+  bool require_tuned = false;
+  tune::HistoryReport* history_report = nullptr;  ///< null: choices are not reported
 };
 
 /// Resolves the choice of plugins. Errors: slug "unknown-plugin", "no-default-codegen",

@@ -13,6 +13,11 @@
 #include "byoc/ir/module.h"
 #include "byoc/op/registry.h"
 
+namespace byoc::tune {
+class History;
+class HistoryReport;
+}  // namespace byoc::tune
+
 namespace byoc {
 
 /// The remarks of plugins about the user's ops, gathered while passes run; for `explain` and
@@ -77,6 +82,10 @@ struct PassContext {
   std::set<std::string> disabled;              ///< BYOC_SKIP
   std::vector<Instrument> instruments;         ///< called in order, around every pass
   Report* report = nullptr;                    ///< null: remarks are dropped
+  /// Where run_codegen finds points of knob spaces, first one first; empty: plugins choose.
+  std::vector<std::shared_ptr<const tune::History>> histories;
+  bool require_tuned = false;                     ///< a function without a record is an error
+  tune::HistoryReport* history_report = nullptr;  ///< null: choices are not reported
   /// Verdicts shared by the passes of one compilation; null: each pass calls judge again.
   std::shared_ptr<JudgeCache> judge_cache;
 

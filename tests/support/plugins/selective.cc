@@ -12,6 +12,10 @@
 //   layouts=conv2d:8,matmul:16  the blocks it lists, in order of preference
 //   count=1                   implementations are called "function 1", "function 2", ...: the number
 //                             of functions that compile was called with so far; declines have it too
+//   loops=1,2,4               every function has a knob "loop" with these values, first guess first;
+//                             implementations are called "loop 2", and results are the same
+//   bad_loop=4                compile refuses this value of the knob as an invalid argument
+//   knobs=fail | knobs=bad    knobs returns an error | a space whose guess is outside of it
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -37,6 +41,26 @@ std::set<std::string> split(const std::string& text) {
     out.insert(text.substr(from, to - from));
     from = to + 1;
   }
+  return out;
+}
+
+// Returns the ops and types of the graph: no names, and no values of constants.
+std::string task_of(const Graph& graph) {
+  std::string out;
+  for (const Node& node : graph.nodes) {
+    out += node.is_call() ? graph.callee(node)->pattern : node.op;
+    for (const Operand& arg : node.args)
+      out += " " + std::to_string(static_cast<int>(arg.kind)) + ":" + std::to_string(arg.index) +
+             ":" + graph.type(arg).text();
+    out += " -> " + graph.type(node).text() + "\n";
+  }
+  return out;
+}
+
+std::vector<std::string> in_order(const std::string& text) {
+  std::vector<std::string> out;
+  std::stringstream values(text);
+  for (std::string value; std::getline(values, value, ',');) out.push_back(value);
   return out;
 }
 
@@ -133,6 +157,9 @@ class Selective : public Plugin {
     poisoned_ = split(options.get("poisoned"));
     layouts_ = read_layouts(options.get("layouts"));
     counts_ = options.get("count") == "1";
+    loops_ = in_order(options.get("loops"));
+    bad_loop_ = options.get("bad_loop");
+    knobs_ = options.get("knobs");
     for (const auto& row : nlohmann::json::parse(options.get("patterns", "[]"))) {
       patterns_.emplace_back(row["name"].get<std::string>(), op("relu"), row.value("priority", 0));
       patterns_.back().dag_json = row["dag"].dump();
@@ -146,8 +173,20 @@ class Selective : public Plugin {
   Verdict judge(const Graph& graph) const override {
     return names_one_of(graph, refuse_) ? Verdict::no("refused by its options") : Verdict::yes();
   }
+  KnobSpace knobs(CompileRequest& request) override {
+    if (knobs_ == "fail") throw Error(BYOC_INTERNAL, "knobs fails by its options");
+    if (loops_.empty()) return {};
+    const Graph& graph = request.functions[0].graph;
+    KnobSpace out{task_of(graph), graph.nodes[0].op, 0, 0, {{"loop", loops_}}, {}};
+    for (const Node& node : graph.nodes)
+      out.flops += static_cast<double>(graph.type(node).elements());
+    out.bytes = 8 * out.flops;
+    out.guesses = {{{"loop", knobs_ == "bad" ? "none" : loops_[0]}}};
+    return out;
+  }
   std::unique_ptr<Kernel> compile(Function& function) override {
-    const std::string name = counts_ ? "function " + std::to_string(++compiled_) : "";
+    std::string name = counts_ ? "function " + std::to_string(++compiled_) : "";
+    if (!loops_.empty()) name = "loop " + loop_of(function);
     if (names_one_of(function.graph, decline_))
       throw Declined("declined by its options" + (counts_ ? " (" + name + ")" : ""));
     auto bytes_of = [&](const byoc::ContentKey& key) -> std::shared_ptr<const byoc::Buffer> {
@@ -165,6 +204,15 @@ class Selective : public Plugin {
   }
 
  private:
+  std::string loop_of(const Function& function) const {
+    if (function.point.empty()) return loops_[0];
+    const auto at = function.point.find("loop");
+    const bool is_known = function.point.size() == 1 && at != function.point.end() &&
+                          std::count(loops_.begin(), loops_.end(), at->second) == 1;
+    if (is_known && at->second != bad_loop_) return at->second;
+    throw Error(BYOC_INVALID_ARGUMENT, "the point is not in the space", -1,
+                static_cast<int64_t>(function.index));
+  }
   std::set<std::string> spoiled_in(const Graph& graph) {
     static std::atomic<bool> is_poisoned = false;  // like a library's cache of kernels
     std::set<std::string> here, out = spoil_;
@@ -187,6 +235,8 @@ class Selective : public Plugin {
   std::set<std::string> ops_, refuse_, decline_, spoil_, poison_, poisoned_;
   std::vector<Pattern> patterns_;
   std::vector<WantedLayout> layouts_;
+  std::vector<std::string> loops_;
+  std::string bad_loop_, knobs_;
   bool counts_ = false;
   size_t compiled_ = 0;  // calls of compile are serialised
 };

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+
+#include "byoc/pass/pass.h"
+#include "byoc/tune/history.h"
+
+namespace byoc {
+
+/// Chooses points for the functions of one compilation, from the histories of its context.
+class TunedPoints {
+ public:
+  explicit TunedPoints(const PassContext& context) : context_(context) {}
+  /// Returns true when choices are to be made. Otherwise no plugin is called.
+  bool is_active() const { return !context_.histories.empty() || context_.require_tuned; }
+  /// Returns the choice for a function, nothing when the plugin has none there, and sets its point.
+  /// `calls`: in one run of the model. Errors: those of the plugin, slug "knob-space",
+  /// "not-tuned".
+  Result<std::optional<tune::HistoryReport::Entry>> choose(const Plugin& plugin,
+                                                           CompileFunction& input, size_t calls);
+  /// Reports the choice of a function that was compiled.
+  void report(tune::HistoryReport::Entry entry) const;
+  /// Removes the point, which the plugin refused as `why` states. Errors: slug "not-tuned".
+  Status drop(const Plugin& plugin, CompileFunction& input, tune::HistoryReport::Entry& entry,
+              const Status& why) const;
+
+ private:
+  Status check_tuned(const tune::HistoryReport::Entry& entry, std::string_view why) const;
+
+  const PassContext& context_;
+  std::string target_;  // as Record::target; empty: not computed yet
+};
+
+/// Returns the space that the plugin has for a function, nothing when it has no choice there.
+Result<std::optional<tune::Space>> knob_space(const Plugin& plugin, const CompileFunction& input,
+                                              const PassContext& context);
+/// Returns the best choice of all histories. A task that one of them has is taken from the first
+/// such one; a transfer only when none has the task.
+tune::Choice best_choice(const PassContext& context, const tune::Query& query);
+/// Returns the workers of a run; 0 in the context is all cores.
+uint32_t threads_of_runs(const PassContext& context);
+
+}  // namespace byoc
