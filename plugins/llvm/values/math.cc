@@ -3,6 +3,7 @@
 // are minimax fits made for byoc (weighted for relative error of the result), rounded to floats.
 #include <cmath>
 
+#include "plugins/llvm/values/floats.h"
 #include "plugins/llvm/values/ops.h"
 
 namespace byoc::llvm_plugin {
@@ -10,58 +11,14 @@ namespace {
 
 using Value = llvm::Value*;
 
-/// Plain arithmetic on floats; a product and a sum may be fused.
-class Floats {
- public:
-  Floats(llvm::IRBuilder<>& b, Value shape)
-      : b(b), type_(shape->getType()), bits_(like(shape, b.getInt32Ty())) {}
-  Value number(double x) { return llvm::ConstantFP::get(type_, x); }
-  Value integer(int64_t x) { return llvm::ConstantInt::get(bits_, static_cast<uint64_t>(x), true); }
-  Value mul(Value x, Value y) { return b.CreateFMul(x, y); }
-  Value mul_add(Value x, Value y, Value z) {
-    llvm::IRBuilder<>::FastMathFlagGuard guard(b);
-    llvm::FastMathFlags flags;
-    flags.setAllowContract(true);
-    b.setFastMathFlags(flags);
-    return b.CreateFAdd(b.CreateFMul(x, y), z);
-  }
-  /// Returns c[0] + x c[1] + x^2 c[2] + ...
-  template <size_t n>
-  Value polynomial(Value x, const double (&c)[n]) {
-    Value out = number(c[n - 1]);
-    for (size_t k = n - 1; k-- > 0;) out = mul_add(out, x, number(c[k]));
-    return out;
-  }
-  Value abs(Value x) { return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x); }
-  Value with_sign_of(Value magnitude, Value x) {
-    return b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, magnitude, x);
-  }
-  Value bits(Value x) { return b.CreateBitCast(x, bits_); }
-  Value float_of_bits(Value x) { return b.CreateBitCast(x, type_); }
-  Value select(Value condition, Value yes, Value no) { return b.CreateSelect(condition, yes, no); }
-  /// Returns 2^n of an integer n in [-126, 127].
-  Value power_of_two(Value n) {
-    return float_of_bits(b.CreateShl(b.CreateAdd(n, integer(127)), 23));
-  }
-
-  llvm::IRBuilder<>& b;
-
- private:
-  llvm::Type *type_, *bits_;
-};
-
 constexpr double kLn2High = 0x1.63p-1, kLn2Low = -2.12194440054690583e-4;  // 9 bits, and the rest
 
-// Computes e^x = 2^n e^r with |r| <= ln(2)/2. n is found by adding 1.5 * 2^23, which pushes the
-// fraction out of the float; 2^n is multiplied in two steps, so that results may be subnormal or
+// Computes e^x = 2^n e^r with |r| <= ln(2)/2; 2^n is multiplied in two steps, so that results may be subnormal or
 // infinite. A NaN passes through, because the clamp keeps it.
 Value exp_of(Floats& f, Value x) {
   auto& b = f.b;
-  Value low = f.number(-104), high = f.number(89), magic = f.number(0x1.8p23);
-  x = f.select(b.CreateFCmpOGT(low, x), low, x);
-  x = f.select(b.CreateFCmpOLT(high, x), high, x);
-  Value pushed = f.mul_add(x, f.number(1.44269504088896341), magic);
-  Value n = b.CreateFSub(pushed, magic);
+  x = f.clamp(x, -104, 89);
+  const auto [n, power] = f.rounded_product(x, f.number(1.44269504088896341));
   Value r = f.mul_add(n, f.number(-kLn2High), x);
   r = f.mul_add(n, f.number(-kLn2Low), r);
   constexpr double kTerms[] = {0.5,
@@ -71,7 +28,6 @@ Value exp_of(Floats& f, Value x) {
                                0.0013944943202659488,
                                0.000197900619241409};
   Value tail = f.mul_add(f.mul(r, r), f.polynomial(r, kTerms), r);
-  Value power = b.CreateSub(f.bits(pushed), f.bits(magic));
   Value half = b.CreateAShr(power, 1);
   Value scale = f.power_of_two(half);
   Value rest = f.power_of_two(b.CreateSub(power, half));

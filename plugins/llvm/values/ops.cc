@@ -6,6 +6,7 @@
 #include "byoc/base/check.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/Module.h"
+#include "plugins/llvm/values/math64.h"
 
 namespace byoc::llvm_plugin {
 
@@ -19,14 +20,8 @@ bool is_small_float(DType dtype) { return dtype == DType::kF16 || dtype == DType
 // Returns the libm function of a UnaryOp; "" where an instruction or byoc's own code computes it.
 llvm::StringRef libm_name(UnaryOp op) {
   switch (op) {
-    case UnaryOp::kExp:
-      return "exp";
-    case UnaryOp::kLog:
-      return "log";
     case UnaryOp::kErf:
       return "erf";
-    case UnaryOp::kTanh:
-      return "tanh";
     case UnaryOp::kSin:
       return "sin";
     case UnaryOp::kCos:
@@ -124,23 +119,26 @@ llvm::Value* Ops::float_unary(UnaryOp op, DType dtype, Value x) {
       return b_.CreateFCmpOEQ(intrinsic(llvm::Intrinsic::fabs, x),
                               llvm::ConstantFP::getInfinity(x->getType()));
     case UnaryOp::kExp:
-      if (is_f32) return emit_exp(b_, x);
-      break;
+      return is_f32 ? emit_exp(b_, x) : emit_exp_f64(b_, x);
     case UnaryOp::kLog:
-      if (is_f32) return emit_log(b_, x);
-      break;
+      return is_f32 ? emit_log(b_, x) : emit_log_f64(b_, x);
     case UnaryOp::kErf:
       if (is_f32) return emit_erf(b_, x);
       break;
     case UnaryOp::kTanh:
-      if (is_f32) return emit_tanh(b_, x);
-      break;
+      return is_f32 ? emit_tanh(b_, x) : emit_tanh_f64(b_, x);
     default:
       break;
   }
   llvm::StringRef name = libm_name(op);
   BYOC_CHECK(!name.empty(), "unary op ", static_cast<int>(op), " of ", dtype);
-  return libm(name, {x});
+  if (!is_f32) return libm(name, {x});
+  Value fast = emit_in_f64(b_, op, x);
+  if (op > UnaryOp::kTan) return fast;
+  Value size = intrinsic(llvm::Intrinsic::fabs, x);
+  Value is_large = b_.CreateFCmpOGT(size, llvm::ConstantFP::get(x->getType(), kLargestAngle));
+  Value is_finite = b_.CreateFCmpONE(size, llvm::ConstantFP::getInfinity(x->getType()));
+  return libm_where(b_.CreateAnd(is_large, is_finite), fast, name, {x});
 }
 
 llvm::Value* Ops::unary(UnaryOp op, DType dtype, Value x) {
@@ -191,9 +189,7 @@ llvm::Value* Ops::float_binary(BinaryOp op, Value a, Value b) {
     case BinaryOp::kDivide:
       return b_.CreateFDiv(a, b);
     case BinaryOp::kRemainder:
-      return libm("fmod", {a, b});
-    case BinaryOp::kPower:
-      return libm("pow", {a, b});
+      return remainder(a, b);
     case BinaryOp::kMin:
     case BinaryOp::kMax:
       return min_or_max(op == BinaryOp::kMin, a, b);
@@ -302,6 +298,10 @@ llvm::Value* Ops::bool_or_int_binary(BinaryOp op, DType dtype, Value a, Value b)
 }
 
 llvm::Value* Ops::binary(BinaryOp op, DType dtype, Value a, Value b) {
+  if (op == BinaryOp::kPower) {
+    Value out = power(a, b);
+    return is_small_float(dtype) ? rounded(dtype, out) : out;
+  }
   unsigned lanes = std::max(lanes_of(a), lanes_of(b));
   a = splat(a, lanes);
   b = splat(b, lanes);

@@ -36,7 +36,13 @@ class Ops {
   Value divide(te::BinaryOp op, bool is_signed, Value a, Value b);
   Value floor_divide(te::BinaryOp op, bool is_signed, Value a, Value b);
   Value compare(te::BinaryOp op, DType dtype, Value a, Value b);
+  Value power(Value a, Value b);  // b may be a scalar that all lanes share
+  Value power_by_scalar(Value a, Value b);
+  Value any_power(Value a, Value b);
+  Value remainder(Value a, Value b);
   Value libm(llvm::StringRef name, llvm::ArrayRef<Value> args);  // "tan": tanf of floats
+  /// Returns `fast` except in the lanes where `is_slow` is true; branches around the call.
+  Value libm_where(Value is_slow, Value fast, llvm::StringRef name, llvm::ArrayRef<Value> args);
   Value intrinsic(llvm::Intrinsic::ID id, Value x);
   Value rounded(DType dtype, Value x);  // a float to the nearest that the type has
   Value half_bits(Value x);             // of a float, as i16, rounded to nearest even

@@ -208,10 +208,6 @@ llvm::Value* Values::make_binary(const te::Binary& x) {
   }
   Value a = value(x.a), b = value(x.b);
   if (is_natural_division(x)) return division(x, a, b);
-  if (x.op == BinaryOp::kPower) {  // x * x is the exact case that matters
-    auto* imm = std::get_if<te::FloatImm>(&x.b->kind);
-    if (imm && imm->value == 2) return ops_.binary(BinaryOp::kMultiply, dtype, a, a);
-  }
   return ops_.binary(x.op, dtype, a, b);
 }
 
