@@ -3,11 +3,8 @@
 
 #include "byoc/ir/intern.h"
 #include "byoc/text/graph_json.h"
-#include "plugins/llvm/topi/anchors.h"
-#include "plugins/llvm/topi/depthwise.h"
-#include "plugins/llvm/topi/pool.h"
+#include "plugins/llvm/knobs.h"
 #include "plugins/llvm/topi/schedule.h"
-#include "plugins/llvm/topi/stem.h"
 #include "plugins/llvm/topi/strategies.h"
 
 namespace byoc::llvm_plugin {
@@ -20,10 +17,8 @@ Result<te::Dag> translate(const IRModule& module, const te::Target& target) {
 
 Result<te::LoopFunction> loops_of(const IRModule& module, const te::Target& target) {
   BYOC_TRY(te::Dag dag, translate(module, target));
-  const te::ScheduleProvider chain[] = {
-      topi::stem_schedules(target), topi::depthwise_schedules(target), topi::pool_schedules(target),
-      topi::anchor_schedules(target), topi::default_schedules(target)};
-  BYOC_TRY(te::Schedule schedule, te::schedule_by(chain, dag));
+  const topi::Template schedules = topi::template_of(dag, target);
+  BYOC_TRY(te::Schedule schedule, schedules.at(schedules.first));
   return te::lower(schedule);
 }
 
@@ -39,9 +34,15 @@ Result<IRModule> read_function(std::string_view graph_json) {
   return read_graph_json(graph_json, all_ops(), nullptr);
 }
 
-Result<Lowered> lower_function(const IRModule& module, const te::Target& target, SplitWhen when) {
-  BYOC_TRY(std::optional<Split> split, split_function(module, target, when));
+Result<Lowered> lower_function(const IRModule& module, const te::Target& target, SplitWhen when,
+                               const topi::Point& point) {
   Lowered out;
+  if (!point.empty()) {
+    BYOC_TRY(te::LoopFunction loops, loops_at(module, target, point));
+    out.kernels.push_back(std::move(loops));
+    return out;
+  }
+  BYOC_TRY(std::optional<Split> split, split_function(module, target, when));
   if (!split) {
     BYOC_TRY(te::LoopFunction loops, loops_of(module, target));
     out.kernels.push_back(std::move(loops));

@@ -3,6 +3,7 @@
 // Lowers a function in the ABI's form to loops: tensor expressions, a schedule, lowering.
 #include "byoc/translate/translate.h"
 #include "plugins/llvm/split.h"
+#include "plugins/llvm/topi/space.h"
 
 namespace byoc::llvm_plugin {
 
@@ -14,9 +15,11 @@ struct Lowered {
 
 /// Reads a function. Errors: kBadGraph.
 Result<IRModule> read_function(std::string_view graph_json);
-/// Lowers a function. Splits it when it is too large for one kernel, or always.
-/// Errors: kUnimplemented where an op has no tensor expression or is not static.
-Result<Lowered> lower_function(const IRModule& module, const te::Target& target, SplitWhen when);
+/// Lowers a function. Splits it when it is too large for one kernel, or always. A point of its knob
+/// space chooses its schedule, and it is then one kernel. Errors: kUnimplemented where an op has no
+/// tensor expression or is not static; those of loops_at.
+Result<Lowered> lower_function(const IRModule& module, const te::Target& target, SplitWhen when,
+                               const topi::Point& point = {});
 /// Lowers the whole function as one kernel, whatever its size. Errors: those of both.
 Result<te::LoopFunction> loops_of_graph(std::string_view graph_json, const te::Target& target);
 /// Returns an error when translation fails, which is checked without a schedule.

@@ -10,6 +10,7 @@
 #include "byoc/plugin/sdk.h"
 #include "plugins/llvm/build_id.h"
 #include "plugins/llvm/compile.h"
+#include "plugins/llvm/knobs.h"
 #include "plugins/llvm/lower.h"
 #include "plugins/llvm/module.h"
 #include "plugins/llvm/sequence.h"
@@ -46,6 +47,7 @@ class LlvmPlugin : public sdk::Plugin {
   std::unique_ptr<sdk::Module> load_module(const byoc_load& load) override;
   std::optional<uint32_t> compat(std::string_view text) const override;
   std::string show(sdk::CompileRequest& request, std::string_view form) override;
+  sdk::KnobSpace knobs(sdk::CompileRequest& request) override;
 
  private:
   std::string cache_folder_;
@@ -125,7 +127,8 @@ std::vector<Lowered> lower_all(const sdk::CompileRequest& request, const te::Tar
     const IRModule& module = modules[out.size()];
     bool shares = small > kMostSmallKernels && is_small_function(module);
     out.push_back(
-        value_of(lower_function(module, target, shares ? SplitWhen::kAlways : SplitWhen::kTooLarge),
+        value_of(lower_function(module, target, shares ? SplitWhen::kAlways : SplitWhen::kTooLarge,
+                                function.point),
                  static_cast<int64_t>(function.index)));
   }
   return out;
@@ -239,6 +242,20 @@ std::string LlvmPlugin::show(sdk::CompileRequest& request, std::string_view form
       out += form == "llvm" ? code.llvm : code.assembly;
     }
   }
+  return out;
+}
+
+sdk::KnobSpace LlvmPlugin::knobs(sdk::CompileRequest& request) {
+  InternArena arena;
+  InternScope scope(arena);
+  const sdk::Function& function = request.functions.at(0);
+  const IRModule module = value_of(read_function(function.graph_json), 0);
+  std::optional<FunctionSpace> space = value_of(space_of(module, target_of(request.raw)), 0);
+  if (!space) return {};
+  sdk::KnobSpace out{space->task, space->kind, space->flops, space->bytes, {}, {}};
+  for (topi::Knob& knob : space->choices.knobs)
+    out.knobs.push_back({std::move(knob.name), std::move(knob.values)});
+  out.guesses = std::move(space->choices.guesses);
   return out;
 }
 

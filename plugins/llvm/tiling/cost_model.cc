@@ -147,23 +147,39 @@ std::vector<RegisterTile> tiles_for(const Sums& sums, const te::Target& target) 
   return {{std::clamp<int64_t>(most, 1, cells), 1}};
 }
 
-}  // namespace
-
-Plan best_plan(const Sums& sums, const te::Target& target) {
+template <class F>
+void for_each_plan(const Sums& sums, const te::Target& target, F&& f) {
   const Cost cost(sums, target);
-  Plan best;
-  double least = INFINITY;
   for (const RegisterTile& tile : tiles_for(sums, target)) {
     for (int64_t o_panel : fractions(sums.o, tile.vectors)) {
       for (int64_t units : fractions(sums.units, sums.is_flat ? tile.cells : 1)) {
         for (int64_t chunk : chunks_of(sums.c)) {
           const Plan plan{tile, chunk, o_panel, units};
-          if (const double total = cost(plan); total < least) least = total, best = plan;
+          f(plan, cost(plan));
         }
       }
     }
   }
+}
+
+}  // namespace
+
+Plan best_plan(const Sums& sums, const te::Target& target) {
+  Plan best;
+  double least = INFINITY;
+  for_each_plan(sums, target, [&](const Plan& plan, double cost) {
+    if (cost < least) least = cost, best = plan;
+  });
   return best;
+}
+
+std::vector<Plan> ranked_plans(const Sums& sums, const te::Target& target) {
+  std::vector<std::pair<double, Plan>> all;
+  for_each_plan(sums, target, [&](const Plan& plan, double cost) { all.emplace_back(cost, plan); });
+  std::ranges::stable_sort(all, {}, &std::pair<double, Plan>::first);
+  std::vector<Plan> out;
+  for (const auto& [cost, plan] : all) out.push_back(plan);
+  return out;
 }
 
 }  // namespace byoc::llvm_plugin::topi

@@ -35,6 +35,9 @@ struct Plan {
   int64_t chunk = 0;               // blocks of terms, a divisor of c
   int64_t o_panel = 0, units = 0;  // of a panel
 };
+/// Returns the plan of least cost; of equal ones the first.
 Plan best_plan(const Sums& sums, const te::Target& target);
+/// Returns all plans that best_plan compares, by rising cost.
+std::vector<Plan> ranked_plans(const Sums& sums, const te::Target& target);
 
 }  // namespace byoc::llvm_plugin::topi

@@ -36,7 +36,7 @@ RegisterTile best_tile(int64_t cells, int64_t vectors, int registers) {
   return best;
 }
 
-std::vector<RegisterTile> good_tiles(int64_t cells, int64_t vectors, int registers) {
+std::vector<RegisterTile> good_tiles(int64_t cells, int64_t vectors, int registers, double slack) {
   std::vector<std::pair<double, RegisterTile>> all;
   for (int64_t v = 1; v <= vectors; ++v) {
     for (int64_t c = 1; c <= cells && c * v + std::min(c, v) + 1 <= registers; ++c) {
@@ -45,10 +45,11 @@ std::vector<RegisterTile> good_tiles(int64_t cells, int64_t vectors, int registe
       all.emplace_back(total, RegisterTile{c, v});
     }
   }
+  if (all.empty()) return {RegisterTile()};  // blocks that fill the registers
   std::ranges::stable_sort(all, {}, &std::pair<double, RegisterTile>::first);
   std::vector<RegisterTile> out;
   for (const auto& [total, tile] : all) {
-    if (total <= 1.1 * all[0].first) out.push_back(tile);
+    if (total <= slack * all[0].first) out.push_back(tile);
   }
   return out;
 }

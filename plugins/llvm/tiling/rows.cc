@@ -39,16 +39,11 @@ Status RowTiler::inline_others() {
   return {};
 }
 
-// Returns the greatest divisor of the rows that gives enough parts: the fewer parts,
-// the fewer edges.
 int64_t RowTiler::rows_of_part() const {
   const auto& axes = std::get<te::Compute>(dag_.stages[what_.anchor].kind).axes;
   const int64_t h = extent_of(axes[2]);
-  const int64_t others = extent_of(axes[0]) * (extent_of(axes[1]) / tiling_.vectors);
-  for (int64_t rows = h; rows > 1; --rows) {
-    if (h % rows == 0 && others * (h / rows) >= kParallelism) return rows;
-  }
-  return 1;
+  if (tiling_.row_parts > 0) return h / tiling_.row_parts;
+  return h / usual_row_parts(extent_of(axes[0]) * (extent_of(axes[1]) / tiling_.vectors), h);
 }
 
 Status RowTiler::order_result() {
@@ -107,6 +102,13 @@ std::optional<ConvExtents> conv_extents(const te::Stage& stage) {
 
 Result<te::Schedule> tile_rows(const te::Dag& dag, const AnchorDag& what, const RowTiling& tiling) {
   return RowTiler(dag, what, tiling).run();
+}
+
+int64_t usual_row_parts(int64_t others, int64_t h) {
+  for (int64_t rows = h; rows > 1; --rows) {
+    if (h % rows == 0 && others * (h / rows) >= kParallelism) return h / rows;
+  }
+  return h;
 }
 
 int64_t even_tile(int64_t extent, int64_t most) {

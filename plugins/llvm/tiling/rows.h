@@ -23,7 +23,10 @@ struct RowTiling {
   Taps taps;
   std::vector<std::string> around = {"r0", "r3", "r1"};  // loops of the reduction except
   std::string columns = "r2";                            // the columns of the window
+  int64_t row_parts = 0;  // that threads share: a divisor of the rows; 0: the usual number
 };
+/// Returns the number of parts of h rows, the same for each of `others`: few parts have few edges.
+int64_t usual_row_parts(int64_t others, int64_t h);
 /// Tiles the rows. Errors: those of the primitives.
 Result<te::Schedule> tile_rows(const te::Dag& dag, const AnchorDag& what, const RowTiling& tiling);
 

@@ -5,9 +5,8 @@
 #include <algorithm>
 
 #include "plugins/llvm/tiling/access.h"
-#include "plugins/llvm/tiling/cost_model.h"
-#include "plugins/llvm/tiling/tile.h"
 #include "plugins/llvm/topi/conv_tiling.h"
+#include "plugins/llvm/topi/points.h"
 
 namespace byoc::llvm_plugin::topi {
 namespace {
@@ -28,9 +27,8 @@ int64_t block_of(const te::Compute& compute) {
   return 1;
 }
 
-// Tiles [..., m, n] by matrices with blocks of `block` columns.
-Tiling packed_tiling(const std::vector<int64_t>& shape, int64_t k, int64_t block,
-                     const te::Target& target) {
+Sums packed_sums(const std::vector<int64_t>& shape, int64_t k, int64_t block,
+                 const te::Target& target) {
   constexpr int64_t kTaps = 8;
   Sums sums{.units = shape[shape.size() - 2], .is_flat = true, .may_join_blocks = false};
   sums.registers = std::max<int64_t>(block / target.lanes(4), 1);
@@ -40,33 +38,84 @@ Tiling packed_tiling(const std::vector<int64_t>& shape, int64_t k, int64_t block
   sums.taps = k % kTaps == 0 ? kTaps : 1;
   sums.c = k / sums.taps;
   sums.block_bytes = sums.taps * 4;
-  const Plan plan = best_plan(sums, target);
-  Tiling out;
-  out.unrolled = {{shape.size() - 2, plan.tile.cells}};
-  out.vectorized = {shape.size() - 1, sums.lanes};
-  out.panel = {{shape.size() - 1, plan.o_panel * sums.lanes}, {shape.size() - 2, plan.units}};
-  if (plan.chunk < sums.c) out.chunk = {0, plan.chunk * sums.taps};
-  return out;
+  return sums;
 }
 
-// Tiles [..., m, n] with rows as cells.
-std::optional<Tiling> matrix_tiling(const te::Stage& anchor, const te::Target& target) {
+// Tiles [..., m, n] by matrices with blocks of columns.
+TilingTemplate packed_tiling(const Sums& sums, size_t rank, const te::Target& target) {
+  auto at = [sums, rank](const Point& point) {
+    const Plan plan = plan_at(sums, point);
+    Tiling out;
+    out.unrolled = {{rank - 2, plan.tile.cells}};
+    out.vectorized = {rank - 1, sums.lanes};
+    out.panel = {{rank - 1, plan.o_panel * sums.lanes}, {rank - 2, plan.units}};
+    if (plan.chunk < sums.c) out.chunk = {0, plan.chunk * sums.taps};
+    return out;
+  };
+  return {"matmul_packed", point_of(sums, best_plan(sums, target)),
+          [sums, target] { return plan_choices(sums, target); }, at};
+}
+
+/// Rows by vectors of columns.
+struct Matrix {
+  size_t rank;
+  int64_t m, n, lanes;
+  int64_t vectors() const { return std::max<int64_t>(n / lanes, 1); }
+};
+
+Choices matrix_choices(const Matrix& matrix, const Point& first, int registers) {
+  Knob tiles{"tile", {}};
+  std::vector<Point> guesses = {first};
+  for (const RegisterTile& tile : good_tiles(matrix.m, matrix.vectors(), registers, 1.6)) {
+    if (tiles.values.size() == 32) break;
+    tiles.values.push_back(text_of(tile));
+    for (const char* panels : {"0", "1"})
+      guesses.push_back({{"tile", tiles.values.back()}, {"col_panels", panels}});
+  }
+  std::vector<int64_t> panels = {0};
+  for (int64_t count : {1, 2, 4, 8, 16}) {
+    if (count <= matrix.vectors()) panels.push_back(count);
+  }
+  return complete({tiles, knob_of("col_panels", panels)}, guesses);
+}
+
+// Tiles [..., m, n] with rows as cells. The knob "col_panels" is the number of panels of columns,
+// in which rows are inside: 0 means that columns are inside of rows.
+TilingTemplate matrix_tiling(const Matrix& matrix, const std::string& kind,
+                             const te::Target& target) {
+  auto at = [matrix](const Point& point) {
+    const RegisterTile tile = tile_at(point, matrix.m, matrix.vectors());
+    const int64_t width = tile.vectors * matrix.lanes;
+    Tiling out;
+    out.unrolled = {{matrix.rank - 2, tile.cells}};
+    out.vectorized = {matrix.rank - 1, width};
+    const int64_t panels = number_at(point, "col_panels");
+    if (panels == 0) return out;
+    const int64_t columns = part_of(matrix.n, panels, width);
+    out.panel = {{matrix.rank - 1, columns}, {matrix.rank - 2, 0}};
+    return out;
+  };
+  const RegisterTile tile = best_tile(matrix.m, matrix.vectors(), target.vector_registers);
+  const Point first = {{"tile", text_of(tile)}, {"col_panels", "0"}};
+  const int registers = target.vector_registers;
+  return {kind, first, [=] { return matrix_choices(matrix, first, registers); }, at};
+}
+
+std::optional<TilingTemplate> product_tiling(const te::Stage& anchor, const te::Target& target) {
   std::vector<int64_t> shape = shape_of(anchor);
   if (shape.size() < 2) return std::nullopt;
   const int64_t m = shape[shape.size() - 2], n = shape.back(), lanes = target.lanes(4);
   if (n < lanes) return std::nullopt;
   const te::Compute& compute = std::get<te::Compute>(anchor.kind);
   const int64_t k = *te::as_int(compute.reduce[0].extent);
-  if (anchor.op == "matmul_packed" && m > 1 && k > 0)
-    return packed_tiling(shape, k, block_of(compute), target);
-  RegisterTile tile = best_tile(m, std::max<int64_t>(n / lanes, 1), target.vector_registers);
-  Tiling out;
-  out.unrolled = {{shape.size() - 2, tile.cells}};
-  out.vectorized = {shape.size() - 1, tile.vectors * lanes};
-  return out;
+  const bool is_packed = anchor.op == "matmul_packed";
+  if (is_packed && m > 1 && k > 0)
+    return packed_tiling(packed_sums(shape, k, block_of(compute), target), shape.size(), target);
+  return matrix_tiling({shape.size(), m, n, lanes}, is_packed ? "matmul_packed_row" : "matmul",
+                       target);
 }
 
-std::optional<Tiling> tiling_of(const te::Stage& anchor, const te::Target& target) {
+std::optional<TilingTemplate> tiling_of(const te::Stage& anchor, const te::Target& target) {
   const te::Tensor& y = anchor.outputs[0];
   for (const te::Expr& extent : y.shape()) {
     if (te::as_int(extent).value_or(0) < 1) return std::nullopt;
@@ -74,20 +123,21 @@ std::optional<Tiling> tiling_of(const te::Stage& anchor, const te::Target& targe
   if (y.dtype() != DType::kF32) return std::nullopt;
   if (anchor.op == "conv2d_nchwc") return conv_tiling(anchor, target);
   if (anchor.op == "matmul" || anchor.op == "gemm" || anchor.op == "matmul_packed")
-    return matrix_tiling(anchor, target);
+    return product_tiling(anchor, target);
   return std::nullopt;
 }
 
 }  // namespace
 
-te::ScheduleProvider anchor_schedules(const te::Target& target) {
-  return [target](const te::Dag& dag) -> std::optional<Result<te::Schedule>> {
-    std::optional<AnchorDag> what = find_anchor_stage(dag);
-    if (!what) return std::nullopt;
-    std::optional<Tiling> tiling = tiling_of(dag.stages[what->anchor], target);
-    if (!tiling) return std::nullopt;
-    return tile_anchor(dag, *what, *tiling);
+std::optional<Template> anchor_template(const te::Dag& dag, const te::Target& target) {
+  std::optional<AnchorDag> what = find_anchor_stage(dag);
+  if (!what) return std::nullopt;
+  std::optional<TilingTemplate> tiling = tiling_of(dag.stages[what->anchor], target);
+  if (!tiling) return std::nullopt;
+  auto at = [&dag, what = *what, tiling = tiling->at](const Point& point) {
+    return tile_anchor(dag, what, tiling(point));
   };
+  return Template{tiling->kind, tiling->first, tiling->choices, at};
 }
 
 }  // namespace byoc::llvm_plugin::topi

@@ -88,4 +88,36 @@ int64_t code_size_of(const te::Dag& dag, const te::Target& target) {
   return out;
 }
 
+double flops_of(const te::Dag& dag) {
+  double out = 0;
+  for (const te::Stage& stage : dag.stages) {
+    auto* compute = std::get_if<te::Compute>(&stage.kind);
+    if (compute == nullptr) continue;
+    int64_t own = compute->reduce.empty() ? 0 : 1;
+    Seen seen;
+    for (const te::Expr& value : compute->values) {
+      walk_expr(value, seen, [&](const te::Expr& x) {
+        const bool is_arithmetic = std::holds_alternative<te::Unary>(x->kind) ||
+                                   std::holds_alternative<te::Binary>(x->kind);
+        own += is_arithmetic && is_float(x.dtype());
+      });
+    }
+    auto points = static_cast<double>(elements_of(stage.outputs[0]));
+    for (const te::Axis& axis : compute->reduce) points *= static_cast<double>(extent_of(axis));
+    out += points * static_cast<double>(own);
+  }
+  return out;
+}
+
+double bytes_of(const te::Dag& dag) {
+  double out = 0;
+  for (const auto* tensors : {&dag.inputs, &dag.outputs}) {
+    for (const te::Tensor& tensor : *tensors) {
+      out += static_cast<double>(elements_of(tensor)) *
+             static_cast<double>(dtype_size(tensor.dtype()));
+    }
+  }
+  return out;
+}
+
 }  // namespace byoc::llvm_plugin::topi

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "byoc/te/target.h"
 #include "plugins/llvm/tiling/tile.h"
+#include "plugins/llvm/topi/space.h"
 
 namespace byoc::llvm_plugin::topi {
 
-/// Returns the tiling of a conv2d_nchwc, [n, o / b, h, w, b] or "pointwise" [n, o / b, p, b]: the
-/// tile, panels and chunk that a model of the caches finds fastest. nullopt: it has no constant
-/// extents, or is another kind of sum.
-std::optional<Tiling> conv_tiling(const te::Stage& anchor, const te::Target& target);
+/// Tilings of an anchor as points of knobs.
+struct TilingTemplate {
+  std::string kind;
+  Point first;
+  std::function<Choices()> choices;
+  std::function<Tiling(const Point&)> at;
+};
+
+/// Returns the tilings of a conv2d_nchwc, [n, o / b, h, w, b] or "pointwise" [n, o / b, p, b]: the
+/// tile, panels and chunk, of which a model of the caches finds the fastest, and the loops over
+/// terms that are written out. nullopt: it has no constant extents, or is another kind of sum.
+std::optional<TilingTemplate> conv_tiling(const te::Stage& anchor, const te::Target& target);
 
 }  // namespace byoc::llvm_plugin::topi

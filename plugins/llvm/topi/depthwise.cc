@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/llvm/topi/depthwise.h"
 
-#include "plugins/llvm/tiling/rows.h"
+#include "plugins/llvm/topi/points.h"
 
 namespace byoc::llvm_plugin::topi {
 namespace {
@@ -14,14 +14,13 @@ constexpr int64_t kCells = 8;
 
 }  // namespace
 
-te::ScheduleProvider depthwise_schedules(const te::Target&) {
-  return [](const te::Dag& dag) -> std::optional<Result<te::Schedule>> {
-    std::optional<AnchorDag> what = find_anchor_stage(dag);
-    if (!what) return std::nullopt;
-    std::optional<ConvExtents> e = conv_extents(dag.stages[what->anchor]);
-    if (!e || e->c * e->inner != 1 || e->kw > kMostColumns) return std::nullopt;
-    return tile_rows(dag, *what, {even_tile(e->w, kCells), 1, Taps::kInCells});
-  };
+std::optional<Template> depthwise_template(const te::Dag& dag, const te::Target& target) {
+  std::optional<AnchorDag> what = find_anchor_stage(dag);
+  if (!what) return std::nullopt;
+  std::optional<ConvExtents> e = conv_extents(dag.stages[what->anchor]);
+  if (!e || e->c * e->inner != 1 || e->kw > kMostColumns) return std::nullopt;
+  const RowTiling first{even_tile(e->w, kCells), 1, Taps::kInCells};
+  return row_template("depthwise", dag, *what, {e->n, e->blocks, e->h, e->w, e->kw}, first, target);
 }
 
 }  // namespace byoc::llvm_plugin::topi

@@ -9,9 +9,8 @@
 namespace byoc::llvm_plugin::topi {
 namespace {
 
-constexpr int64_t kParallelWork =
-    1 << 15;                      // operations; less is over before a second thread is there
-constexpr int64_t kBlock = 4096;  // elements of a parallel part of a flat loop
+constexpr int64_t kCheap = 4;        // operations per element of a stage that may be repeated
+constexpr size_t kMostRepeated = 4;  // such stages: each may double the code
 
 bool has_select(const te::Compute& compute) {
   bool out = false;
@@ -83,7 +82,7 @@ std::vector<const te::Stage*> Planner::readers(const te::Stage& from) const {
 // Returns true when a stage should be inlined. A move of elements costs nothing in any place,
 // except for a select inside a reduction. A stage with arithmetic is inlined where it has one
 // reader that needs each element once.
-bool Planner::is_worth_inlining(const te::Stage& from) const {
+bool Planner::is_worth_inlining(const te::Stage& from) {
   auto* own = std::get_if<te::Compute>(&from.kind);
   if (!own || !own->reduce.empty() || is_result(from)) return false;
   std::vector<const te::Stage*> by = readers(from);
@@ -94,9 +93,27 @@ bool Planner::is_worth_inlining(const te::Stage& from) const {
     into_reduction |= !compute->reduce.empty();
   }
   if (work_of(*own) == 1) return !has_select(*own) || !into_reduction;
-  if (by.size() != 1) return false;
-  auto& reader = std::get<te::Compute>(by[0]->kind);
-  return loads_from(reader, from) == 1 && points_of(*by[0], reader) <= elements_of(from.outputs[0]);
+  if (rules_.inlining == Inlining::kMoves) return false;
+  if (by.size() == 1) {
+    auto& reader = std::get<te::Compute>(by[0]->kind);
+    if (loads_from(reader, from) == 1 && points_of(*by[0], reader) <= elements_of(from.outputs[0]))
+      return true;
+  }
+  return rules_.inlining == Inlining::kRepeated && is_worth_repeating(from);
+}
+
+// Counts the stage when it returns true.
+bool Planner::is_worth_repeating(const te::Stage& from) {
+  if (work_of(std::get<te::Compute>(from.kind)) > kCheap || repeated_ == kMostRepeated)
+    return false;
+  int64_t times = 0;
+  for (const te::Stage* reader : readers(from)) {
+    auto& compute = std::get<te::Compute>(reader->kind);
+    times += static_cast<int64_t>(loads_from(compute, from)) * points_of(*reader, compute);
+  }
+  const bool is_cheap = times <= 4 * elements_of(from.outputs[0]);
+  repeated_ += is_cheap;
+  return is_cheap;
 }
 
 void Planner::inline_stages() {
@@ -114,7 +131,7 @@ void Planner::parallelize(const std::string& name, std::vector<std::string> oute
   for (const te::Stage& other : schedule_.dag().stages) {  // what is computed inside
     if (auto* c = std::get_if<te::Compute>(&other.kind)) work += points_of(other, *c);
   }
-  if (work < kParallelWork) return;
+  if (work < rules_.grain) return;
   (void)schedule_.parallel(name, outer[0]).ok();
 }
 
@@ -168,16 +185,26 @@ void Planner::plan_elementwise(const std::string& name) {
   while ((flat == 0 || has_odd_rows) && loops.size() > flat + 1 &&
          schedule_.fuse(name, loops[flat], loops[flat + 1]).ok())
     loops = schedule_.loops(name);
-  bool is_wide = loops.size() == 1 && elements_of(stage(name).outputs[0]) >= 2 * kBlock;
-  if (is_wide && target_.threads > 1 && schedule_.split(name, loops[0], kBlock).ok())
+  bool is_wide = loops.size() == 1 && elements_of(stage(name).outputs[0]) >= 2 * rules_.block;
+  if (is_wide && target_.threads > 1 && schedule_.split(name, loops[0], rules_.block).ok())
     loops = schedule_.loops(name);
-  const bool has_rows = host_rows(name);
-  std::string inner = loops.back();
-  // The remaining work on a row in the first cache has no dependences: four vectors at a time.
-  const bool is_long = extent_of(compute(name)->axes.back()) >= 8 * lanes;
-  if (has_rows && is_long && schedule_.split(name, inner, 4 * lanes).ok()) inner += ".i";
-  (void)schedule_.vectorize(name, inner).ok();
+  vectorize_inner(name, rules_.has_rows && host_rows(name));
   if (loops.size() > 1) parallelize(name, {loops.begin(), loops.end() - 1});
+}
+
+// Vectorises the innermost loop, in iterations of several vectors where these have no dependences,
+// such as the remaining work on a row in the first cache.
+void Planner::vectorize_inner(const std::string& name, bool has_rows) {
+  std::string inner = schedule_.loops(name).back();
+  const int64_t lanes = target_.lanes(dtype_size(stage(name).outputs[0].dtype()));
+  const bool is_flat = schedule_.loops(name).size() == 1;
+  const int64_t row =
+      is_flat ? elements_of(stage(name).outputs[0]) : extent_of(compute(name)->axes.back());
+  const bool is_long_row = has_rows && row >= 8 * lanes;
+  const int64_t vectors = rules_.vectors > 0 ? rules_.vectors : is_long_row ? 4 : 0;
+  const bool is_long = is_long_row || (rules_.vectors > 0 && row >= 2 * vectors * lanes);
+  if (vectors > 0 && is_long && schedule_.split(name, inner, vectors * lanes).ok()) inner += ".i";
+  (void)schedule_.vectorize(name, inner).ok();
 }
 
 bool Planner::reads_rows_of(const std::string& producer, const te::Stage& reader) const {

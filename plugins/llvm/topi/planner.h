@@ -15,14 +15,35 @@ struct Tile {
   std::vector<int64_t> factors;  // of those
 };
 
+/// The stages before another that are computed where it reads them.
+enum class Inlining {
+  kMoves,    // those that move elements
+  kUsual,    // also arithmetic that has one reader, which needs each element once
+  kRepeated  // also cheap arithmetic that is then computed several times
+};
+
+/// The numbers of the default schedule; by default those that are usually fast.
+struct PlanRules {
+  int64_t vectors = 0;  // of an iteration of an elementwise loop; 0: one, or four of a row
+  Inlining inlining = Inlining::kUsual;
+  bool has_rows = true;      // producers are computed row by row where they are read
+  int64_t sums = 12;         // vectors of a tile of sums; operands need the other registers
+  int64_t tile_vectors = 2;  // of a row of a tile
+  int64_t partials = 4;      // vectors of partial sums along a row
+  int64_t grain = 1 << 15;   // operations; less is over before a second thread is there
+  int64_t block = 4096;      // elements of a parallel part of a flat loop
+};
+
 class Planner {
  public:
-  Planner(const te::Dag& dag, const te::Target& target) : schedule_(dag), target_(target) {}
+  Planner(const te::Dag& dag, const te::Target& target, const PlanRules& rules = {})
+      : schedule_(dag), target_(target), rules_(rules) {}
   te::Schedule plan() &&;
 
  private:
   void inline_stages();
-  bool is_worth_inlining(const te::Stage& stage) const;
+  bool is_worth_inlining(const te::Stage& stage);
+  bool is_worth_repeating(const te::Stage& stage);
   /// Computes a reduction tile by tile, with the last step of its results. Returns false when
   /// it does not fit.
   bool plan_tiles(const std::string& reduction);
@@ -30,6 +51,7 @@ class Planner {
   std::vector<std::string> tile_loops(const std::string& stage, const Tile& tile);
   void plan_stage(const std::string& stage);
   void plan_elementwise(const std::string& stage);
+  void vectorize_inner(const std::string& stage, bool has_rows);
   /// A load, in terms of these axes.
   struct Read {
     const te::Load* load;
@@ -59,6 +81,8 @@ class Planner {
 
   te::Schedule schedule_;
   const te::Target& target_;
+  const PlanRules rules_;
+  size_t repeated_ = 0;  // stages that are inlined although they are then computed several times
   std::vector<std::string> inlined_, planned_;
 };
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "plugins/llvm/tiling/access.h"
-#include "plugins/llvm/tiling/rows.h"
+#include "plugins/llvm/topi/points.h"
 
 namespace byoc::llvm_plugin::topi {
 namespace {
@@ -25,17 +25,16 @@ bool is_pool(const te::Stage& stage) {
 
 }  // namespace
 
-te::ScheduleProvider pool_schedules(const te::Target& target) {
-  return [target](const te::Dag& dag) -> std::optional<Result<te::Schedule>> {
-    std::optional<AnchorDag> what = find_anchor_stage(dag);
-    if (!what || !is_pool(dag.stages[what->anchor])) return std::nullopt;
-    const auto& axes = std::get<te::Compute>(dag.stages[what->anchor].kind).axes;
-    const int64_t block = extent_of(axes[4]), lanes = target.lanes(4);
-    if (block != lanes && (block != lanes / 2 || block < 8)) return std::nullopt;
-    const RowTiling tiling{
-        even_tile(extent_of(axes[3]), kCells), 1, Taps::kInCells, {"r2", "r0"}, "r1"};
-    return tile_rows(dag, *what, tiling);
-  };
+std::optional<Template> pool_template(const te::Dag& dag, const te::Target& target) {
+  std::optional<AnchorDag> what = find_anchor_stage(dag);
+  if (!what || !is_pool(dag.stages[what->anchor])) return std::nullopt;
+  const te::Compute& pool = std::get<te::Compute>(dag.stages[what->anchor].kind);
+  const int64_t block = extent_of(pool.axes[4]), lanes = target.lanes(4);
+  if (block != lanes && (block != lanes / 2 || block < 8)) return std::nullopt;
+  const RowShape shape{extent_of(pool.axes[0]), extent_of(pool.axes[1]), extent_of(pool.axes[2]),
+                       extent_of(pool.axes[3]), extent_of(pool.reduce[1])};
+  const RowTiling first{even_tile(shape.w, kCells), 1, Taps::kInCells, {"r2", "r0"}, "r1"};
+  return row_template("pool", dag, *what, shape, first, target);
 }
 
 }  // namespace byoc::llvm_plugin::topi

@@ -9,8 +9,6 @@
 namespace byoc::llvm_plugin::topi {
 namespace {
 
-constexpr int64_t kAccumulators = 12;  // of 16 vector registers; operands need the others
-
 /// Returns a factor of at most `most` and not far below, so that the remainder is small.
 int64_t tile_factor(int64_t extent, int64_t most) {
   if (extent <= most) return extent;
@@ -50,8 +48,9 @@ std::optional<Tile> Planner::find_tile(const te::Compute& own, DType dtype) cons
   const te::Axis& inner = own.axes[tile.lanes_axis];
   int64_t extent = extent_of(inner), lanes = target_.lanes(dtype_size(dtype));
   if (lanes < 2 || extent < 2 || !may_load_lanes(loads, inner.var)) return std::nullopt;
-  tile.lanes = extent >= 2 * lanes ? 2 * lanes : std::min(extent, lanes);
-  int64_t left = kAccumulators / std::max<int64_t>(1, tile.lanes / lanes);
+  const int64_t width = rules_.tile_vectors * lanes;
+  tile.lanes = extent >= width ? width : std::min(extent, lanes);
+  int64_t left = std::max<int64_t>(1, rules_.sums / std::max<int64_t>(1, tile.lanes / lanes));
   auto find_axis = [&](int64_t step) -> std::optional<size_t> {
     for (size_t k = own.axes.size(); k-- > 0;) {
       bool is_taken = std::find(tile.axes.begin(), tile.axes.end(), k) != tile.axes.end();
@@ -159,7 +158,7 @@ std::string Planner::split_into_lanes(const std::string& name, const std::string
 }
 
 // Keeps partial sums, one per lane, over the adjacent elements of the last axis of the reduction:
-// in four independent vectors, then in one.
+// in several independent vectors, then in one.
 void Planner::sum_in_lanes(const std::string& name) {
   const te::Compute& own = *compute(name);
   const te::Axis along = own.reduce.back();
@@ -168,12 +167,13 @@ void Planner::sum_in_lanes(const std::string& name) {
   if (!may_load_lanes(loads_of(own), along.var)) return;
   const size_t spatial = own.axes.size();
   const std::string loop = schedule_.loops(name).back();
-  const bool is_long = extent_of(along) >= 8 * lanes;
-  std::vector<std::string> partials = {split_into_lanes(name, loop, is_long ? 4 * lanes : lanes)};
+  const int64_t width = rules_.partials * lanes;
+  const bool is_long = rules_.partials > 1 && extent_of(along) >= 2 * width;
+  std::vector<std::string> partials = {split_into_lanes(name, loop, is_long ? width : lanes)};
   if (is_long && !partials[0].empty()) {
-    std::string four = split_into_lanes(name, loop + ".i", lanes);
-    if (!four.empty()) (void)schedule_.unroll(four, loop + ".i.o").ok();
-    partials.insert(partials.begin(), four);
+    std::string several = split_into_lanes(name, loop + ".i", lanes);
+    if (!several.empty()) (void)schedule_.unroll(several, loop + ".i.o").ok();
+    partials.insert(partials.begin(), several);
   }
   for (const std::string& partial : partials) {
     if (spatial > 0 && !partial.empty())

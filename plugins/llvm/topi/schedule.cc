@@ -1,14 +1,136 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/llvm/topi/schedule.h"
 
+#include <algorithm>
+
+#include "plugins/llvm/topi/anchors.h"
+#include "plugins/llvm/topi/depthwise.h"
 #include "plugins/llvm/topi/planner.h"
+#include "plugins/llvm/topi/pool.h"
+#include "plugins/llvm/topi/stem.h"
 
 namespace byoc::llvm_plugin::topi {
+namespace {
 
-te::ScheduleProvider default_schedules(const te::Target& target) {
-  return [target](const te::Dag& dag) -> std::optional<Result<te::Schedule>> {
-    return Result<te::Schedule>(Planner(dag, target).plan());
+constexpr size_t kMostStages = 64;  // of Dags for which all choices are compared
+constexpr const char* kInlining[] = {"moves", "usual", "repeated"};
+
+Point point_of(const PlanRules& rules) {
+  return {{"vectors", cat(rules.vectors)},
+          {"inlining", kInlining[static_cast<size_t>(rules.inlining)]},
+          {"rows", rules.has_rows ? "1" : "0"},
+          {"sums", cat(rules.sums)},
+          {"tile_vectors", cat(rules.tile_vectors)},
+          {"partials", cat(rules.partials)},
+          {"grain", cat(rules.grain)},
+          {"block", cat(rules.block)}};
+}
+
+PlanRules rules_at(const Point& point) {
+  PlanRules out;
+  out.vectors = number_at(point, "vectors");
+  for (size_t k = 0; k < std::size(kInlining); ++k) {
+    if (point.at("inlining") == kInlining[k]) out.inlining = static_cast<Inlining>(k);
+  }
+  out.has_rows = number_at(point, "rows") != 0;
+  out.sums = number_at(point, "sums");
+  out.tile_vectors = number_at(point, "tile_vectors");
+  out.partials = number_at(point, "partials");
+  out.grain = number_at(point, "grain");
+  out.block = number_at(point, "block");
+  return out;
+}
+
+te::Schedule schedule_at(const te::Dag& dag, const te::Target& target, const Point& point) {
+  return Planner(dag, target, rules_at(point)).plan();
+}
+
+std::vector<Knob> all_knobs(const te::Target& target) {
+  std::vector<int64_t> sums = {4, 6, 8, 12};
+  for (int64_t more : {16, 20, 24}) {
+    if (more + 4 <= target.vector_registers) sums.push_back(more);
+  }
+  std::vector<Knob> out = {knob_of("vectors", {0, 1, 2, 4, 8}),
+                           {"inlining", {std::begin(kInlining), std::end(kInlining)}},
+                           knob_of("rows", {0, 1}),
+                           knob_of("sums", sums),
+                           knob_of("tile_vectors", {1, 2, 4}),
+                           knob_of("partials", {1, 2, 4, 8})};
+  const bool is_parallel = target.threads > 1;
+  out.push_back(knob_of("grain", is_parallel ? std::vector<int64_t>{1 << 13, 1 << 15, 1 << 17}
+                                             : std::vector<int64_t>{}));
+  out.push_back(knob_of(
+      "block", is_parallel ? std::vector<int64_t>{1024, 4096, 16384} : std::vector<int64_t>{}));
+  return out;
+}
+
+// Keeps the values of a knob that change the schedule when the other knobs have the usual ones, of
+// equal schedules the first. Returns the points with one such value, that of the last one first.
+std::vector<Point> keep_values(const te::Dag& dag, const te::Target& target, const Point& first,
+                               const std::string& usual, Knob& knob) {
+  std::vector<Point> out;
+  std::vector<std::string> values = {first.at(knob.name)}, texts = {usual};
+  for (const std::string& value : knob.values) {
+    Point point = first;
+    point[knob.name] = value;
+    std::string text = te::print(schedule_at(dag, target, point).trace());
+    if (std::ranges::find(texts, text) != texts.end()) continue;
+    values.push_back(value);
+    texts.push_back(std::move(text));
+    out.insert(out.begin(), std::move(point));
+  }
+  knob.values = std::move(values);
+  return out;
+}
+
+Choices default_choices(const te::Dag& dag, const te::Target& target) {
+  const Point first = point_of(PlanRules());
+  std::vector<Knob> knobs = all_knobs(target);
+  std::vector<Point> guesses = {first};
+  if (dag.stages.size() > kMostStages) return complete(std::move(knobs), guesses);
+  const std::string usual = te::print(schedule_at(dag, target, first).trace());
+  std::vector<std::vector<Point>> others;
+  size_t most = 0;
+  for (Knob& knob : knobs) {
+    others.push_back(keep_values(dag, target, first, usual, knob));
+    most = std::max(most, others.back().size());
+  }
+  for (size_t k = 0; k < most; ++k) {  // one of each knob, then the next of each
+    for (const std::vector<Point>& points : others) {
+      if (k < points.size()) guesses.push_back(points[k]);
+    }
+  }
+  return complete(std::move(knobs), guesses);
+}
+
+// Returns "conv2d" for those in plain layouts, which have several computes.
+std::string kind_of(const te::Dag& dag) {
+  std::string out = "elementwise";
+  for (const te::Stage& stage : dag.stages) {
+    auto* compute = std::get_if<te::Compute>(&stage.kind);
+    if (compute == nullptr || compute->reduce.empty()) continue;
+    if (stage.op == "conv2d") return "conv2d";
+    out = "reduction";
+  }
+  return out;
+}
+
+}  // namespace
+
+Template default_template(const te::Dag& dag, const te::Target& target) {
+  Template out{kind_of(dag), point_of(PlanRules()), {}, {}};
+  out.choices = [&dag, target] { return default_choices(dag, target); };
+  out.at = [&dag, target](const Point& point) {
+    return Result<te::Schedule>(schedule_at(dag, target, point));
   };
+  return out;
+}
+
+Template template_of(const te::Dag& dag, const te::Target& target) {
+  for (auto* maker : {stem_template, depthwise_template, pool_template, anchor_template}) {
+    if (std::optional<Template> found = maker(dag, target)) return *std::move(found);
+  }
+  return default_template(dag, target);
 }
 
 }  // namespace byoc::llvm_plugin::topi

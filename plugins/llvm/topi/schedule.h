@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Schedules the stages of a Dag when no better schedule exists.
-#include "byoc/te/schedule.h"
-#include "byoc/te/target.h"
+// Schedules the stages of a Dag.
+#include "plugins/llvm/topi/space.h"
 
 namespace byoc::llvm_plugin::topi {
 
-/// Has a schedule for every Dag: the last of a chain.
-te::ScheduleProvider default_schedules(const te::Target& target);
+/// Schedules stage by stage, for Dags that no better template exists for. Has a template for
+/// every Dag.
+Template default_template(const te::Dag& dag, const te::Target& target);
+/// Returns the template that is made for the Dag, or the default one. The Dag outlives it.
+Template template_of(const te::Dag& dag, const te::Target& target);
 
 }  // namespace byoc::llvm_plugin::topi

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "plugins/llvm/tiling/access.h"
-#include "plugins/llvm/tiling/rows.h"
+#include "plugins/llvm/topi/points.h"
 
 namespace byoc::llvm_plugin::topi {
 namespace {
@@ -31,14 +31,13 @@ RowTiling tiling_of(const ConvExtents& e) {
 
 }  // namespace
 
-te::ScheduleProvider stem_schedules(const te::Target&) {
-  return [](const te::Dag& dag) -> std::optional<Result<te::Schedule>> {
-    std::optional<AnchorDag> what = find_anchor_stage(dag);
-    if (!what || !reads_plain_image(dag.stages[what->anchor])) return std::nullopt;
-    std::optional<ConvExtents> e = conv_extents(dag.stages[what->anchor]);
-    if (!e) return std::nullopt;
-    return tile_rows(dag, *what, tiling_of(*e));
-  };
+std::optional<Template> stem_template(const te::Dag& dag, const te::Target& target) {
+  std::optional<AnchorDag> what = find_anchor_stage(dag);
+  if (!what || !reads_plain_image(dag.stages[what->anchor])) return std::nullopt;
+  std::optional<ConvExtents> e = conv_extents(dag.stages[what->anchor]);
+  if (!e) return std::nullopt;
+  return row_template("stem", dag, *what, {e->n, e->blocks, e->h, e->w, e->kw}, tiling_of(*e),
+                      target);
 }
 
 }  // namespace byoc::llvm_plugin::topi

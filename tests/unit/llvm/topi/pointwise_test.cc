@@ -66,8 +66,8 @@ TEST(PlainPointwiseConv, ComputesTheSums) {
     SCOPED_TRACE(cat(s.c, " to ", s.o, " channels, ", s.h, "x", s.w));
     const te::Dag dag = translated(s);
     EXPECT_TRUE(is_pointwise(dag));
-    auto schedule = llvm_plugin::topi::default_schedules(llvm_plugin::host_target())(dag);
-    auto loops = te::lower(**schedule);
+    const auto usual = llvm_plugin::topi::default_template(dag, llvm_plugin::host_target());
+    auto loops = te::lower(*usual.at(usual.first));
     ASSERT_TRUE(loops.ok()) << loops.status().message();
     auto x = small_integers(s.n * s.c * s.h * s.w, 1), w = small_integers(s.o * s.c, 2);
     auto bias = small_integers(s.o, 3);

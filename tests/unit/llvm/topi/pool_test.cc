@@ -31,7 +31,8 @@ te::LoopFunction pool(const std::string& op, const Shape& s) {
   target.features = {"avx", "avx2", "fma"};  // 8 lanes
   auto dag = te::translate_to_te(module, module.function("main"), target, te::by_level());
   EXPECT_TRUE(dag.ok()) << dag.status().message();
-  auto schedule = llvm_plugin::topi::pool_schedules(target)(*dag);
+  auto schedule =
+      llvm_plugin::topi::first_schedules(llvm_plugin::topi::pool_template, target)(*dag);
   EXPECT_TRUE(schedule.has_value());
   EXPECT_TRUE(schedule->ok()) << schedule->status().message();
   return *te::lower(**schedule);

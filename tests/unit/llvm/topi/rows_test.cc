@@ -102,9 +102,9 @@ std::vector<float> expected(const Shape& s, const std::vector<float>& x,
 
 te::LoopFunction scheduled(const te::Dag& dag, const Shape& s) {
   const te::Target target = llvm_plugin::host_target();
-  auto provider = s.is_depthwise() ? llvm_plugin::topi::depthwise_schedules(target)
-                                   : llvm_plugin::topi::stem_schedules(target);
-  auto schedule = provider(dag);
+  namespace topi = llvm_plugin::topi;
+  auto* maker = s.is_depthwise() ? &topi::depthwise_template : &topi::stem_template;
+  auto schedule = topi::first_schedules(maker, target)(dag);
   EXPECT_TRUE(schedule.has_value());
   EXPECT_TRUE(schedule->ok()) << schedule->status().message();
   auto loops = te::lower(**schedule);
@@ -166,8 +166,8 @@ TEST(ConvsInRows, AreThoseTwoAlone) {
                             });
   const te::Target target = llvm_plugin::host_target();
   const te::Dag dag = builder.finish("conv", {x, w}, {y});
-  EXPECT_FALSE(llvm_plugin::topi::depthwise_schedules(target)(dag).has_value());
-  EXPECT_FALSE(llvm_plugin::topi::stem_schedules(target)(dag).has_value());
+  EXPECT_FALSE(llvm_plugin::topi::depthwise_template(dag, target).has_value());
+  EXPECT_FALSE(llvm_plugin::topi::stem_template(dag, target).has_value());
 }
 
 // Returns the text from each label to the jump back to it, if no other label or jump is between.

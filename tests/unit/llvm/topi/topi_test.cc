@@ -92,9 +92,13 @@ std::vector<float> expected(const Conv& conv, const std::vector<float>& x,
   return out;
 }
 
+std::optional<Result<te::Schedule>> first_schedule(const te::Dag& dag, const te::Target& target) {
+  namespace topi = llvm_plugin::topi;
+  return topi::first_schedules(topi::anchor_template, target)(dag);
+}
+
 te::LoopFunction in_tiles(const te::Dag& dag) {
-  auto provider = llvm_plugin::topi::anchor_schedules(llvm_plugin::host_target());
-  auto schedule = provider(dag);
+  auto schedule = first_schedule(dag, llvm_plugin::host_target());
   EXPECT_TRUE(schedule.has_value());
   EXPECT_TRUE(schedule->ok()) << schedule->status().message();
   auto loops = te::lower(**schedule);
@@ -192,7 +196,7 @@ TEST(TiledConv, HasTilesForEveryTarget) {
     const te::Target target = *te::parse_target(cpu);
     for (const Conv& conv : {Conv{32, 40, 7, 9, 3, 1, 1}, Conv{48, 56, 5, 7, 1, 1, 0}}) {
       SCOPED_TRACE(cat(cpu, ", ", conv.kernel, "x", conv.kernel));
-      auto schedule = llvm_plugin::topi::anchor_schedules(target)(test::translated(conv, target));
+      auto schedule = first_schedule(test::translated(conv, target), target);
       ASSERT_TRUE(schedule && schedule->ok());
       auto x = small_integers(static_cast<size_t>(conv.c * conv.h * conv.w), 1);
       auto w = small_integers(static_cast<size_t>(conv.o * conv.kernel * conv.kernel * conv.c), 2);
@@ -207,7 +211,7 @@ TEST(TiledConv, HasTilesForEveryTarget) {
 TEST(PointwiseConv, HasSchedulesOfItsOwn) {
   const Conv conv = {16, 16, 6, 6, 1, 1, 0};
   const te::Target target = llvm_plugin::host_target();
-  auto schedule = llvm_plugin::topi::anchor_schedules(target)(test::translated(conv, target));
+  auto schedule = first_schedule(test::translated(conv, target), target);
   ASSERT_TRUE(schedule && schedule->ok());
   te::Dag direct = conv_bias_relu(conv);
   for (te::Stage& stage : direct.stages) {

@@ -199,7 +199,7 @@ TEST(WideBlocks, PoolInRowsOfAVectorOrHalfOfOne) {
     auto dag = te::translate_to_te(module, module.function("main"), avx512(), te::by_level(),
                                    llvm_plugin::topi::strategies());
     ASSERT_TRUE(dag.ok()) << dag.status().message();
-    EXPECT_EQ(llvm_plugin::topi::pool_schedules(avx512())(*dag).has_value(), is_in_rows) << block;
+    EXPECT_EQ(llvm_plugin::topi::pool_template(*dag, avx512()).has_value(), is_in_rows) << block;
   }
 }
 

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/llvm/knobs.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "byoc/te/key.h"
+#include "byoc/translate/translate.h"
+#include "plugins/llvm/split.h"
+#include "plugins/llvm/topi/code_size.h"
+#include "plugins/llvm/topi/schedule.h"
+#include "plugins/llvm/topi/strategies.h"
+
+namespace byoc::llvm_plugin {
+namespace {
+
+constexpr const char* kCompute = "compute";
+
+/// A function with one compute of its ops.
+struct Variant {
+  std::string compute;
+  te::Dag dag;
+  topi::Template schedules;  // of `dag`
+};
+using Variants = std::vector<std::unique_ptr<Variant>>;  // of one kind, the usual one first
+
+/// The computes of each call that has several, by the call's key; the usual one first.
+using Computes = std::map<std::string, std::vector<std::string>>;
+
+// Returns a selector that also fills `out`, which outlives it.
+te::StrategySelector recording(Computes& out) {
+  return [&out, usual = te::by_level()](const te::Site& site,
+                                        std::span<const te::Strategy> all) -> Result<size_t> {
+    BYOC_TRY(size_t choice, usual(site, all));
+    if (all.size() < 2) return choice;
+    std::vector<std::string> names = {all[choice].name};
+    for (size_t k = 0; k < all.size(); ++k) {
+      if (k != choice) names.push_back(all[k].name);
+    }
+    out[te::site_key(site)] = std::move(names);
+    return choice;
+  };
+}
+
+Result<te::Dag> translate(const IRModule& module, const te::Target& target,
+                          const te::StrategySelector& selector) {
+  return te::translate_to_te(module, module.function(module.entry), target, selector,
+                             topi::strategies());
+}
+
+std::unique_ptr<Variant> variant_of(std::string compute, te::Dag dag, const te::Target& target) {
+  auto out = std::make_unique<Variant>(Variant{std::move(compute), std::move(dag), {}});
+  out->schedules = topi::template_of(out->dag, target);
+  return out;
+}
+
+// Returns the function with the usual computes, and with each other compute that some of its calls
+// have, as long as that is scheduled with the same knobs.
+Result<Variants> variants_of(const IRModule& module, const te::Target& target) {
+  Computes computes;
+  BYOC_TRY(te::Dag dag, translate(module, target, recording(computes)));
+  const std::string usual = computes.empty() ? "direct" : computes.begin()->second[0];
+  Variants out;
+  out.push_back(variant_of(usual, std::move(dag), target));
+  std::map<std::string, std::map<std::string, std::string>> others;  // compute -> key -> compute
+  for (const auto& [key, names] : computes) {
+    for (const std::string& name : names) {
+      if (name != usual) others[name][key] = name;
+    }
+  }
+  for (const auto& [name, chosen] : others) {
+    BYOC_TRY(te::Dag other, translate(module, target, te::from_history(chosen, te::by_level())));
+    auto variant = variant_of(name, std::move(other), target);
+    if (variant->schedules.kind == out[0]->schedules.kind) out.push_back(std::move(variant));
+  }
+  return out;
+}
+
+bool has_computes(const std::string& kind) { return kind == "conv2d" || kind == "conv2d_nchwc"; }
+
+topi::Choices choices_of(const Variants& variants) {
+  topi::Choices out;
+  for (const auto& variant : variants) {
+    topi::Choices own = variant->schedules.choices();
+    if (has_computes(variant->schedules.kind)) {
+      own.knobs.push_back({kCompute, {variant->compute}});
+      for (topi::Point& guess : own.guesses) guess[kCompute] = variant->compute;
+    }
+    out = out.knobs.empty() ? std::move(own) : topi::joined(out, own);
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::optional<FunctionSpace>> space_of(const IRModule& module, const te::Target& target) {
+  BYOC_TRY(std::optional<Split> split, split_function(module, target));
+  if (split) return std::optional<FunctionSpace>();
+  BYOC_TRY(Variants variants, variants_of(module, target));
+  FunctionSpace out;
+  out.kind = variants[0]->schedules.kind;
+  out.choices = choices_of(variants);
+  if (topi::size_of(out.choices) < 2) return std::optional<FunctionSpace>();
+  BYOC_TRY(te::Dag direct, te::translate_to_te(module, module.function(module.entry), target,
+                                               te::by_level(), te::direct_strategies()));
+  out.task = te::canonical_text(direct);
+  out.flops = topi::flops_of(direct);
+  out.bytes = topi::bytes_of(direct);
+  return std::optional(std::move(out));
+}
+
+Result<te::LoopFunction> loops_at(const IRModule& module, const te::Target& target,
+                                  const topi::Point& point) {
+  BYOC_TRY(std::optional<Split> split, split_function(module, target));
+  if (split)
+    return invalid("a point for a function that is compiled as several kernels, which has no knobs")
+        .with_slug("bad-point");
+  BYOC_TRY(Variants variants, variants_of(module, target));
+  BYOC_TRY_STATUS(topi::check_point(choices_of(variants), point));
+  const auto compute = point.find(kCompute);
+  auto chosen = std::ranges::find_if(variants, [&](const auto& variant) {
+    return compute == point.end() || variant->compute == compute->second;
+  });
+  BYOC_TRY(te::Schedule schedule, (*chosen)->schedules.at(point));
+  return te::lower(schedule);
+}
+
+}  // namespace byoc::llvm_plugin
