@@ -5,6 +5,7 @@
 #include "byoc/base/check.h"
 #include "byoc/te/stmt.h"
 #include "core/te/number.h"
+#include "core/te/typing.h"
 
 namespace byoc::te {
 namespace {
@@ -15,44 +16,36 @@ Expr make(DType dtype, decltype(ExprNode::kind) kind) {
 
 bool is_comparison(BinaryOp op) { return op >= BinaryOp::kEqual; }
 
-void check_unary(UnaryOp op, DType dtype) {
-  bool fits = op == UnaryOp::kNot          ? dtype == DType::kBool
-              : op == UnaryOp::kBitwiseNot ? is_int(dtype)
-              : op <= UnaryOp::kAbs        ? dtype != DType::kBool
-                                           : is_float(dtype);
-  BYOC_CHECK(fits, "unary op ", static_cast<int>(op), " of ", dtype);
+}  // namespace
+
+bool fits(UnaryOp op, DType dtype) {
+  if (op == UnaryOp::kNot) return dtype == DType::kBool;
+  if (op == UnaryOp::kBitwiseNot) return is_int(dtype);
+  return op <= UnaryOp::kAbs ? dtype != DType::kBool : is_float(dtype);
 }
 
-void check_binary(BinaryOp op, DType dtype) {
-  bool fits = true;
+bool fits(BinaryOp op, DType dtype) {
   switch (op) {
     case BinaryOp::kFloorDivide:
     case BinaryOp::kFloorModulo:
     case BinaryOp::kShiftLeft:
     case BinaryOp::kShiftRight:
-      fits = is_int(dtype);
-      break;
+      return is_int(dtype);
     case BinaryOp::kPower:
-      fits = is_float(dtype);
-      break;
+      return is_float(dtype);
     case BinaryOp::kAnd:
     case BinaryOp::kOr:
     case BinaryOp::kXor:
-      fits = !is_float(dtype);
-      break;
+      return !is_float(dtype);
     case BinaryOp::kEqual:
     case BinaryOp::kNotEqual:
     case BinaryOp::kLess:
     case BinaryOp::kLessEqual:
-      break;
+      return true;
     default:
-      fits = dtype != DType::kBool;
-      break;
+      return dtype != DType::kBool;
   }
-  BYOC_CHECK(fits, "binary op ", static_cast<int>(op), " of ", dtype);
 }
-
-}  // namespace
 
 Expr::Expr(int64_t value) : Expr(int_constant(DType::kI64, value)) {}
 DType Expr::dtype() const { return node_->dtype; }
@@ -72,7 +65,7 @@ Expr constant(DType dtype, double value) {
 }
 
 Expr unary(UnaryOp op, Expr x) {
-  check_unary(op, x.dtype());
+  BYOC_CHECK(fits(op, x.dtype()), "unary op ", static_cast<int>(op), " of ", x.dtype());
   bool gives_bool = op == UnaryOp::kIsNan || op == UnaryOp::kIsInf;
   DType dtype = gives_bool ? DType::kBool : x.dtype();
   return make(dtype, Unary{op, std::move(x)});
@@ -81,7 +74,7 @@ Expr unary(UnaryOp op, Expr x) {
 Expr binary(BinaryOp op, Expr a, Expr b) {
   BYOC_CHECK(a.dtype() == b.dtype(), "binary op ", static_cast<int>(op), " of ", a.dtype(), " and ",
              b.dtype());
-  check_binary(op, a.dtype());
+  BYOC_CHECK(fits(op, a.dtype()), "binary op ", static_cast<int>(op), " of ", a.dtype());
   DType dtype = is_comparison(op) ? DType::kBool : a.dtype();
   return make(dtype, Binary{op, std::move(a), std::move(b)});
 }

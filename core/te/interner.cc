@@ -45,14 +45,18 @@ size_t hash_of(const Parts& parts) {
 
 Expr Interner::operator()(const Expr& x) {
   if (interned_.contains(&*x)) return x;
+  if (auto known = others_.find(&*x); known != others_.end()) return known->second.second;
   Expr node = map_operands(x, *this);
   const Parts parts = parts_of(*node);
   const size_t hash = hash_of(parts);
   for (auto [at, end] = nodes_.equal_range(hash); at != end; ++at) {
-    if (parts_of(*at->second) == parts) return at->second;
+    if (parts_of(*at->second) != parts) continue;
+    others_.emplace(&*x, std::pair(x, at->second));
+    return at->second;
   }
   nodes_.emplace(hash, node);
   interned_.insert(&*node);
+  if (!node.same_as(x)) others_.emplace(&*x, std::pair(x, node));
   return node;
 }
 

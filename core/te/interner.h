@@ -15,7 +15,8 @@ class Interner {
 
  private:
   std::unordered_set<const void*> interned_;
-  std::unordered_multimap<size_t, Expr> nodes_;  // by hash
+  std::unordered_multimap<size_t, Expr> nodes_;                    // by hash
+  std::unordered_map<const void*, std::pair<Expr, Expr>> others_;  // node -> itself, its equal
 };
 
 }  // namespace byoc::te

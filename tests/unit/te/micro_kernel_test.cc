@@ -46,7 +46,7 @@ TEST(MicroKernel, OfAMatrixProductHasItsEpilogueInRegisters) {
       unrolled i0 in 0..6 {
         unrolled i1.o'1 in 0..2 {
           vectorized i1.i in 0..8 {
-            matmul[i0, ((i1.o'1 * 8) + i1.i)] = 0
+            matmul[i0, ((i1.o'1 * 8) + i1.i)] = 0.0
           }
         }
       }
@@ -62,7 +62,7 @@ TEST(MicroKernel, OfAMatrixProductHasItsEpilogueInRegisters) {
       unrolled i0.i in 0..6 {
         unrolled i1.i.o in 0..2 {
           vectorized i1.i.i in 0..8 {
-            relu[((i0.o * 6) + i0.i), (((i1.o * 16) + (i1.i.o * 8)) + i1.i.i)] = max((matmul[i0.i, ((i1.i.o * 8) + i1.i.i)] + bias[(((i1.o * 16) + (i1.i.o * 8)) + i1.i.i)]), 0)
+            relu[((i0.o * 6) + i0.i), (((i1.o * 16) + (i1.i.o * 8)) + i1.i.i)] = max((matmul[i0.i, ((i1.i.o * 8) + i1.i.i)] + bias[(((i1.o * 16) + (i1.i.o * 8)) + i1.i.i)]), 0.0)
           }
         }
       }
@@ -123,7 +123,7 @@ TEST(MicroKernel, CopiesCachedResultsBehindTheReduction) {
   for i0 in 0..4 {
     stack y.cache: f32[1, 8]
     vectorized i1 in 0..8 {
-      y.cache[0, i1] = 0
+      y.cache[0, i1] = 0.0
     }
     for r0 in 0..3 {
       vectorized i1'1 in 0..8 {
@@ -160,7 +160,7 @@ TEST(MicroKernel, AddsUpBlocksOfTheReduction) {
     for i1.o in 0..2 {
       for i0.i in 0..4 {
         vectorized i1.i in 0..8 {
-          y[((i0.o * 4) + i0.i), ((i1.o * 8) + i1.i)] = 0
+          y[((i0.o * 4) + i0.i), ((i1.o * 8) + i1.i)] = 0.0
         }
       }
     }
@@ -171,7 +171,7 @@ TEST(MicroKernel, AddsUpBlocksOfTheReduction) {
         stack y.partial: f32[4, 8, 1]
         for i0 in 0..4 {
           for i1 in 0..8 {
-            y.partial[i0, i1, 0] = 0
+            y.partial[i0, i1, 0] = 0.0
           }
         }
         for r0.i in 0..6 {

@@ -86,7 +86,7 @@ TEST(ComputeInline, LeavesNoTraceOfTheStage) {
   EXPECT_EQ(text_of(s),
             "loops chain(x: f32[4]) -> (t: f32[4]) {\n"
             "  for i0 in 0..4 {\n"
-            "    t[i0] = ((-(abs(x[i0])) * 2) + x[i0])\n"
+            "    t[i0] = ((-(abs(x[i0])) * 2.0) + x[i0])\n"
             "  }\n}\n");
 }
 

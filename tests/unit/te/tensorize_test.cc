@@ -61,12 +61,16 @@ TEST(Tensorize, PutsACallInThePlaceOfTheLoops) {
   EXPECT_EQ(
       text_of(s).substr(0, text_of(s).find("  workspace add")),
       R"(loops matmul_bias_relu(x: f32[8, 5], w: f32[5, 16], bias: f32[16]) -> (relu: f32[8, 16]) {
+  kernel tile_4x8: (a: f32[4, k], b: f32[k, 8]) -> (c: f32[4, 8]) strides [any, any], [any, 1], [any, 1] {
+    for i0 < 4, i1 < 8 over r0 < k: (a[i0, r0] * b[r0, i1])
+    combine (lhs, rhs) to (lhs + rhs) from 0.0
+  }
   workspace matmul: f32[8, 16]
   for i0.o in 0..2 {
     for i1.o in 0..2 {
       for i0.i in 0..4 {
         for i1.i in 0..8 {
-          matmul[((i0.o * 4) + i0.i), ((i1.o * 8) + i1.i)] = 0
+          matmul[((i0.o * 4) + i0.i), ((i1.o * 8) + i1.i)] = 0.0
         }
       }
       tile_4x8(&x[(i0.o * 4), 0], &w[0, (i1.o * 8)], &matmul[(i0.o * 4), (i1.o * 8)], 4, 8, 5, 5, 1, 16, 1, 16, 1)
@@ -181,7 +185,7 @@ TEST_F(TensorizeRefusal, OfLoopsThatComputeSomethingElse) {
       "and greatest computes max(c[], a[r0])");
   refuses(s.tensorize("add", "i1", clamp()),
           "tensorize(add, i1, clamp): it computes (matmul[i0, i1] + bias[i1]), and clamp computes "
-          "max(a[i0], 0)");
+          "max(a[i0], 0.0)");
 }
 
 TEST_F(TensorizeRefusal, OfOtherNumbersOfLoopsAndExtents) {
