@@ -11,3 +11,5 @@ find_package(Eigen3 REQUIRED)
 find_path(DLPACK_INCLUDE_DIR dlpack/dlpack.h REQUIRED)
 find_path(CLI11_INCLUDE_DIR CLI/CLI.hpp REQUIRED)
 find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
+find_path(XGBOOST_INCLUDE_DIR xgboost/c_api.h)              # without it, core/tuner/search has ridge regression
+find_library(XGBOOST_LIBRARY xgboost)
