@@ -329,6 +329,49 @@ TEST(ADecline, OfSomeOfThousandsOfFunctionsLosesNone) {
   for (size_t k = 0; k < 2; ++k) EXPECT_NEAR(got[k], expected[k], 1e-5);
 }
 
+// Returns the number of functions that the plugin's compile was called with while it compiled `n`
+// different functions of one op and declined every second one.
+size_t compiled_with_declines(int n) {
+  std::string text = "fn main(%x: f32[2]) {\n", from = "%x";
+  for (int k = 0; k < n; ++k) {
+    text += cat("%", k, " = ", k % 2 ? "elu" : "leaky_relu", "(", from,
+                ") {alpha=", 0.875 + k / 65536.0, "}\n");
+    from = cat("%", k);
+  }
+  IRModule module = parse(cat(text, "return ", from, " }"));
+  auto plugins =
+      selective_plugins({{"a", {{"ops", "leaky_relu,elu"}, {"decline", "elu"}, {"count", "1"}}}});
+  Report report;
+  PassContext context = context_of(module, plugins, {"a"}, &report);
+  context.level = 0;  // every op a function of its own
+  const IRModule compiled = built(std::move(module), context);
+  size_t most = 0, taken = 0;
+  auto note = [&](const std::string& text) {
+    constexpr std::string_view kWord = "function ";
+    const size_t at = text.find(kWord);
+    ASSERT_NE(at, std::string::npos) << text;
+    most = std::max<size_t>(most, std::stoul(text.substr(at + kWord.size())));
+  };
+  for (const ExternalModule& part : compiled.external_mods) {
+    if (part.plugin != "a") continue;
+    taken += part.functions.size();
+    for (const ExternalFunction& function : part.functions) note(function.implementation);
+  }
+  EXPECT_EQ(taken, static_cast<size_t>(n / 2));
+  for (const Report::Remark& remark : report.remarks) {
+    if (remark.kind == Report::Remark::kDeclined) note(remark.reason);
+  }
+  return most;
+}
+
+// The batch is split in halves after some declines. One call per decline with all functions that
+// are left would be n * n / 8: 32,768 for 512 functions.
+TEST(ADecline, OfEverySecondFunctionCompilesEachOneALogarithmicNumberOfTimes) {
+  const size_t small = compiled_with_declines(256), large = compiled_with_declines(512);
+  EXPECT_LE(large, 512u * (9 + 9));  // log2(512) halvings, and the first tries
+  EXPECT_LE(large, small * 5 / 2);
+}
+
 TEST(ADecline, IsAnErrorWhenStrict) {
   auto plugins = selective_plugins({{"a", {{"ops", "tanh"}, {"decline", "tanh"}}}});
   BuildOptions options;
