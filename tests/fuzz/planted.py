@@ -255,7 +255,7 @@ def main():
     copy.configure()
     if error := copy.make():
         sys.exit("the tree without faults does not build:\n" + error)
-    arguments = ["--seed", str(options.seed), "--count", str(options.count)]
+    arguments = ["--seed", str(options.seed), "--count", str(options.count), "--configurations", "6"]
     copy.keep()
     results = {}
     for number in numbers:

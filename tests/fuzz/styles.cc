@@ -37,7 +37,7 @@ Ref weights(Grower& g, std::vector<int64_t> dims, Domain domain = {-1, 1}) {
 Ref conv_block(Grower& g, Ref x) {
   const int64_t c = g.dim(x, 1);
   const bool depthwise = g.chance(0.2);
-  const int64_t o = depthwise ? c : g.chance(0.4) ? c : g.one_of<int64_t>({3, 4, 8, 8, 16, 16, 24});
+  const int64_t o = depthwise ? c : g.chance(0.4) ? c : g.one_of<int64_t>({3, 4, 8, 16, 16, 24, 32});
   const int64_t k = g.one_of<int64_t>({1, 3, 3, 5}), stride = g.chance(0.25) ? 2 : 1;
   Attrs attrs{{"pads", Ints(4, k / 2)},
               {"strides", Ints{stride, stride}},
@@ -84,6 +84,7 @@ Ref shuffle_channels(Grower& g, Ref x) {
 }
 
 Ref pooled(Grower& g, Ref x) {
+  if (g.chance(0.5)) x = conv_block(g, x);  // whose result may be in blocks
   if (g.dim(x, 2) < 3 || g.dim(x, 3) < 3) return x;
   const int64_t k = g.between(2, 3);
   Ints pads(4, g.chance(0.5) ? k / 2 : 0);
@@ -97,6 +98,7 @@ Ref pooled(Grower& g, Ref x) {
 
 Ref branched(Grower& g, Ref x) {
   Ref a = conv_block(g, x), b = g.chance(0.5) ? conv_block(g, x) : x;
+  if (g.chance(0.4)) b = g.then("tanh", {a});  // of the same type, and perhaps in the same blocks
   const bool is_equal = g.type(a) == g.type(b);
   if (is_equal && g.chance(0.6)) return g.then("relu", {g.then("add", {a, b})});
   const int64_t axis = is_equal ? g.one_of<int64_t>({1, 1, 0, 2, 3, -3, -1}) : 1;
