@@ -38,7 +38,8 @@ std::vector<Genes> TaskSearch::begin_round(size_t n, const Score* score) {
   if (grid_.size() == 0) n = 0;
   take_starts(n, out);
   const auto free = static_cast<double>(n - out.size());
-  const auto random = static_cast<size_t>(std::ceil(free * options_.random_share));
+  const double share = std::clamp(options_.random_share, 0.0, 1.0);
+  const auto random = static_cast<size_t>(std::ceil(free * share));
   if (score) {
     take_scored(n - out.size() - random, *score, out);
   } else {

@@ -12,7 +12,7 @@ namespace byoc::tune {
 /// The numbers of a search in one space.
 struct RoundOptions {
   size_t guesses = 8;         ///< of the plugin, at most
-  double random_share = 0.1;  ///< of the points of a round, after the starts
+  double random_share = 0.1;  ///< 0 to 1, of the points of a round after the starts
   double near_share = 0.4;    ///< of the others, that differ from the best point in one knob
   EvolutionOptions evolution;
 };

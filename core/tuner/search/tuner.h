@@ -23,7 +23,7 @@ struct SearchOptions {
   size_t batch = 16;          ///< proposals of a round; at least 1
   size_t guesses = 8;         ///< of the plugin that are tried first, at most
   size_t transfers = 8;       ///< best points of other tasks of the kind that come next, at most
-  double random_share = 0.1;  ///< of the proposals of a round, after guesses and transfers
+  double random_share = 0.1;  ///< 0 to 1, of a round's proposals after guesses and transfers
   CostModel model;            ///< without a trainer: best_model(seed)
 };
 

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <iostream>
 
 #include "core/tuner/search/samples.h"
@@ -66,6 +67,20 @@ TEST(CostModel, GivesTheSameBitsEachTime) {
     const auto a = (*model.train(data.rows, data.scores))(data.rows);
     const auto b = (*model.train(data.rows, data.scores))(data.rows);
     EXPECT_EQ(*a, *b) << model.name;
+  }
+}
+
+TEST(CostModel, StartsNoThread) {
+  const auto threads = [] {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return std::distance(begin(tasks), end(tasks));
+  };
+  const Data data = line_data();
+  const auto before = threads();
+  for (const CostModel& model : all_models()) {
+    const auto predictor = model.train(data.rows, data.scores);
+    EXPECT_TRUE((*predictor)(data.rows).ok());
+    EXPECT_EQ(threads(), before) << model.name;
   }
 }
 

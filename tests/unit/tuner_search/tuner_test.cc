@@ -167,6 +167,16 @@ TEST(TuningSearch, SpendsMostTrialsOnTheHeavyTaskThatImproves) {
   EXPECT_LE(search.trials(1), 64u);
 }
 
+TEST(TuningSearch, TakesAnyShareOfRandomPoints) {
+  const auto tasks = one(bowl(3, 5));
+  for (double share : {-1.0, 0.0, 1.0, 7.0}) {
+    SearchOptions options = options_of(1, 64);
+    options.random_share = share;
+    TuningSearch search({tasks[0].space.get()}, {1.0}, options);
+    EXPECT_THAT(run(search, tasks), SizeIs(64)) << share;
+  }
+}
+
 TEST(TuningSearch, EndsEarlyWhenNothingIsGained) {
   auto tasks = one(bowl(3, 5));
   tasks[0].time_ns = [](const Point&) { return 100.0; };
