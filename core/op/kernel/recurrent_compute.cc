@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// lstm, gru and rnn as expressions. The product of the input and w over all times is a stage of its
-// own; the steps are a procedure, because each depends on the one before.
+// lstm, gru and rnn as expressions: two procedures, of which the first computes the product of the
+// input and w for all times.
+//   for each step: from_h = h r'       // all units of all gates, in tiles (row_products.h)
+//                  c, h = cells(...)   // vectors of units
 #include "core/op/kernel/recurrent.h"
+
+#include "core/op/kernel/row_products.h"
 
 namespace byoc::op {
 namespace {
 
+using te::LoopKind;
 using te::Stmt;
 using te::UnaryOp;
+
+// Multiply-adds that are worth a team of threads.
+constexpr int64_t kParallelTerms = 1 << 17;
 
 Expr sigmoid(const Expr& x) { return like(x, 1) / (like(x, 1) + te::unary(UnaryOp::kExp, -x)); }
 Expr tanh(const Expr& x) { return te::unary(UnaryOp::kTanh, x); }
@@ -16,10 +24,10 @@ struct Recurrent {
   Inputs in;
   int64_t gates, directions, time, batch, input, hidden;
   bool starts_at_end, linear_before_reset;
-  DType dtype;     // of all operands
-  Tensor from_x;   // [directions, time, batch, gates * hidden], in the computing type
-  Tensor sums;     // one per gate
-  Tensor scratch;  // [hidden]
+  DType dtype;    // of all operands
+  Tensor from_x;  // [directions, time * batch, gates * hidden], in the computing type
+  Tensor from_h;  // [batch, gates * hidden], of one step, in the computing type
+  Tensor reset;   // [batch, hidden], of gru
 
   const Tensor* operand(size_t k) const { return k < in.size() ? &in[k] : nullptr; }
   Expr bias(const Expr& d, int64_t part, int64_t gate, const Expr& j) const {
@@ -31,7 +39,42 @@ struct Recurrent {
     if (in.size() <= 6) return zero(from_x.dtype());
     return widened(in[6](d, j + gate * hidden)) * c;
   }
+  // Returns loops over the batch and, in vectors, the units.
+  Stmt each_unit(const std::function<Stmt(Expr b, Expr j)>& body) const {
+    const int64_t lanes = 64 / static_cast<int64_t>(dtype_size(from_x.dtype()));
+    const int64_t vectors = hidden / lanes, rest = hidden % lanes;
+    return te::loop("b", batch, [&](Expr b) {
+      auto vector = [&](const Expr& first, int64_t count) {
+        return te::loop(
+            "j", count, [&](Expr j) { return body(b, first + j); }, LoopKind::kVectorized);
+      };
+      Stmt full = te::loop("v", vectors, [&](Expr v) { return vector(v * lanes, lanes); });
+      return te::make_block(
+          {vectors == 0 ? Stmt() : full, rest == 0 ? Stmt() : vector(vectors * lanes, rest)});
+    });
+  }
 };
+
+// Returns x [time, batch, input] times w [gates * hidden, input] for each direction.
+Tensor input_products(te::Builder& builder, const std::string& name, const Recurrent& n) {
+  const int64_t rows = n.gates * n.hidden, columns = n.time * n.batch;
+  const TensorType type{computing_dtype(n.dtype), {n.directions, columns, rows}};
+  auto body = [&](const Tensors& out) {
+    return te::loop("d", n.directions, [&](Expr d) {
+      RowProducts products{type.dtype, rows, columns, n.input, {}, {}, {}};
+      products.a = [&](Expr row, Expr k) { return widened(n.in[1](d, row, k)); };
+      products.x = [&](Expr column, Expr k) {
+        return widened(n.in[0](floor_div(column, n.batch), floor_mod(column, n.batch), k));
+      };
+      products.give = [&](Expr row, Expr column, Expr sum) {
+        return te::make_store(out[0], {d, column, row}, sum);
+      };
+      products.kind = LoopKind::kParallel;
+      return products.stmt();
+    });
+  };
+  return builder.procedure(name, {type}, {n.in[0], n.in[1]}, body)[0];
+}
 
 Recurrent recurrent(te::Builder& builder, const std::string& name, Inputs in, int64_t gates,
                     const Attrs& attrs) {
@@ -49,70 +92,72 @@ Recurrent recurrent(te::Builder& builder, const std::string& name, Inputs in, in
               {},
               {},
               {}};
-  n.from_x = sum_over(builder, name + "_input", {n.directions, n.time, n.batch, gates * n.hidden},
-                      {n.input}, n.dtype, [&](const Exprs& i, const Exprs& k) {
-                        return widened(in[0](i[1], i[2], k[0])) * widened(in[1](i[0], i[3], k[0]));
-                      });
-  n.sums = Tensor("sums", n.from_x.dtype(), {gates});
-  n.scratch = Tensor("scratch", n.dtype, {n.hidden});
+  n.from_x = input_products(builder, name + "_input", n);
+  n.from_h = Tensor("from_h", n.from_x.dtype(), {n.batch, gates * n.hidden});
+  n.reset = Tensor("reset", n.dtype, {n.batch, n.hidden});
   return n;
 }
 
-// One step of one direction and batch entry.
+// One step of one direction.
 struct StepExpr {
   const Recurrent& n;
-  Expr d, b, time;
+  Expr d, time;
   Tensor y, h;    // h [directions, batch, hidden]: the state before this step
-  Expr h_hidden;  // elements of h that count: none at a start without initial state
+  Expr has_h;     // false at a start without initial state, which counts as zeros
+  LoopKind rows;  // of the product's loop over rows
+  // True at every other step: the rows of r that were read last are in the caches and come first.
+  Expr from_last;
 
-  Expr from_input(int64_t gate, const Expr& j) const {
-    return n.from_x(d, time, b, j + gate * n.hidden) + n.bias(d, 0, gate, j);
+  Expr from_input(const Expr& b, int64_t gate, const Expr& j) const {
+    return n.from_x(d, time * n.batch + b, j + gate * n.hidden) + n.bias(d, 0, gate, j);
   }
-  // Returns the gate's product with the state; valid after `dot`.
-  Expr from_state(int64_t gate, const Expr& j) const {
-    return n.sums(gate) + n.bias(d, 1, gate, j);
+  // Returns the gate's product with the state; valid after `products`.
+  Expr from_state(const Expr& b, int64_t gate, const Expr& j) const {
+    return n.from_h(b, j + gate * n.hidden) + n.bias(d, 1, gate, j);
   }
-  Expr both(int64_t gate, const Expr& j) const { return from_input(gate, j) + from_state(gate, j); }
-  Expr old(const Expr& j) const { return widened(h(d, b, j)); }
-  // Sets sums[gate] to r's row of each of these gates times state(k).
-  Stmt dot(std::vector<int64_t> gates, const Expr& j, const Expr& terms,
-           const std::function<Expr(Expr)>& state) const {
-    std::vector<Stmt> starts;
-    for (int64_t gate : gates)
-      starts.push_back(te::make_store(n.sums, {gate}, zero(n.sums.dtype())));
-    Stmt add = te::loop("k", terms, [&](Expr k) {
-      std::vector<Stmt> adds;
-      for (int64_t gate : gates) {
-        Expr weight = widened(n.in[2](d, j + gate * n.hidden, k));
-        adds.push_back(te::make_store(n.sums, {gate}, n.sums(gate) + weight * state(k)));
-      }
-      return te::make_block(std::move(adds));
+  Expr both(const Expr& b, int64_t gate, const Expr& j) const {
+    return from_input(b, gate, j) + from_state(b, gate, j);
+  }
+  Expr old(const Expr& b, const Expr& j) const { return widened(h(d, b, j)); }
+  // Sets from_h of the gates [first, last) to the product of r and state(b, k).
+  Stmt products(int64_t first, int64_t last, const std::function<Expr(Expr, Expr)>& state) const {
+    const int64_t begin = first * n.hidden, rows_in_all = (last - first) * n.hidden;
+    RowProducts out{n.from_h.dtype(), rows_in_all, n.batch, n.hidden, {}, state, {}, rows};
+    out.from_last = from_last;
+    out.a = [&](Expr row, Expr k) { return widened(n.in[2](d, row + begin, k)); };
+    out.give = [&](Expr row, Expr b, Expr sum) {
+      return te::make_store(n.from_h, {b, row + begin}, sum);
+    };
+    Stmt clear = n.each_unit([&](Expr b, Expr j) {
+      std::vector<Stmt> zeros;
+      for (int64_t gate = first; gate < last; ++gate)
+        zeros.push_back(te::make_store(n.from_h, {b, j + gate * n.hidden}, zero(out.dtype)));
+      return te::make_block(std::move(zeros));
     });
-    starts.push_back(add);
-    return te::make_block(std::move(starts));
+    return n.operand(4) ? out.stmt() : te::make_if(has_h, out.stmt(), clear);
   }
-  Stmt dot_h(std::vector<int64_t> gates, const Expr& j) const {
-    return dot(std::move(gates), j, h_hidden, [&](Expr k) { return old(k); });
+  Stmt products_of_h(int64_t first, int64_t last) const {
+    return products(first, last, [&](Expr b, Expr k) { return old(b, k); });
   }
-  Stmt give(const Expr& j, const Expr& value) const {
+  Stmt give(const Expr& b, const Expr& j, const Expr& value) const {
     return te::make_store(y, {time, d, b, j}, converted_to(n.dtype, value));
   }
   Stmt keep() const {  // y is the next step's state
-    return te::loop("j", n.hidden, [&](Expr j) {
+    return n.each_unit([&](Expr b, Expr j) {
       return te::make_store(h, {d, b, j}, y(time, d, b, j));
     });
   }
 };
 
-Stmt start_state(const Recurrent& n, const Tensor& state, size_t initial, const Expr& d,
-                 const Expr& b) {
+Stmt start_state(const Recurrent& n, const Tensor& state, size_t initial, const Expr& d) {
   const Tensor* given = n.operand(initial);
-  return te::loop("j", n.hidden, [&](Expr j) {
+  return n.each_unit([&](Expr b, Expr j) {
     return te::make_store(state, {d, b, j}, given ? (*given)(d, b, j) : zero(n.dtype));
   });
 }
 
-// Runs `step` for every direction, batch entry and time; results[0] is y, the others are states.
+// Runs `step` for every direction and time; results[0] is y, the others are states. Directions run
+// at the same time; a single one divides the rows of its products among threads where that pays.
 Result<Tensors> run_steps(te::Builder& builder, const std::string& name, const Recurrent& n,
                           Types out,
                           const std::function<Stmt(const StepExpr&, const Tensors&)>& step) {
@@ -120,21 +165,25 @@ Result<Tensors> run_steps(te::Builder& builder, const std::string& name, const R
   for (TypeId type : out) types.push_back(*type);
   Tensors inputs = {n.from_x};
   inputs.insert(inputs.end(), n.in.begin() + 2, n.in.end());
+  const bool is_large =
+      n.gates * n.hidden * n.hidden >= kParallelTerms / std::max<int64_t>(n.batch, 1);
+  const LoopKind rows = n.directions == 1 && is_large ? LoopKind::kParallel : LoopKind::kSerial;
   return builder.procedure(name, types, inputs, [&](const Tensors& results) {
-    Stmt body = nested_loops({n.directions, n.batch}, [&](const Exprs& i) {
-      std::vector<Stmt> stmts = {start_state(n, results[1], 4, i[0], i[1])};
-      if (results.size() > 2) stmts.push_back(start_state(n, results[2], 5, i[0], i[1]));
+    auto direction = [&](Expr d) {
+      std::vector<Stmt> stmts = {start_state(n, results[1], 4, d)};
+      if (results.size() > 2) stmts.push_back(start_state(n, results[2], 5, d));
       stmts.push_back(te::loop("t", n.time, [&](Expr t) {
         Expr backwards = Expr(n.time - 1) - t, time = n.starts_at_end ? backwards : t;
-        if (n.directions == 2) time = select(i[0] == Expr(1), backwards, time);
-        Expr h_hidden = n.operand(4) ? Expr(n.hidden) : select(t == Expr(0), Expr(0), n.hidden);
-        StepExpr now{n, i[0], i[1], time, results[0], results[1], h_hidden};
+        if (n.directions == 2) time = select(d == Expr(1), backwards, time);
+        StepExpr now{n,          d,           time, results[0],
+                     results[1], Expr(0) < t, rows, floor_mod(t, 2) == Expr(1)};
         return te::make_block({step(now, results), now.keep()});
       }));
-      return te::make_block(std::move(stmts));
-    });
-    body = te::make_alloc(n.scratch, te::Scope::kWorkspace, body);
-    return te::make_alloc(n.sums, te::Scope::kStack, body);
+      Stmt body = te::make_alloc(n.reset, te::Scope::kWorkspace, te::make_block(std::move(stmts)));
+      return te::make_alloc(n.from_h, te::Scope::kWorkspace, body);
+    };
+    return te::loop("d", n.directions, direction,
+                    n.directions == 2 ? LoopKind::kParallel : LoopKind::kSerial);
   });
 }
 
@@ -145,18 +194,18 @@ Result<Tensors> compute_lstm(te::Builder& builder, Inputs in, Types out, const A
   Recurrent n = recurrent(builder, "lstm", in, 4, attrs);
   return run_steps(builder, "lstm", n, out, [&](const StepExpr& s, const Tensors& results) {
     const Tensor& state = results[2];
-    return te::loop("j", n.hidden, [&](Expr j) {
+    Stmt cells = n.each_unit([&](Expr b, Expr j) {
       te::Var old_var("old", n.from_x.dtype()), now_var("now", n.from_x.dtype());
       Expr old = old_var, now = now_var;
-      Expr i = sigmoid(s.both(0, j) + n.peephole(s.d, 0, j, old));
-      Expr f = sigmoid(s.both(2, j) + n.peephole(s.d, 2, j, old));
-      Expr o = sigmoid(s.both(1, j) + n.peephole(s.d, 1, j, now));
-      Stmt end = te::make_block({te::make_store(state, {s.d, s.b, j}, converted_to(n.dtype, now)),
-                                 s.give(j, o * tanh(now))});
-      end = te::make_let(now_var, f * old + i * tanh(s.both(3, j)), end);
-      end = te::make_let(old_var, widened(state(s.d, s.b, j)), end);
-      return te::make_block({s.dot_h({0, 1, 2, 3}, j), end});
+      Expr i = sigmoid(s.both(b, 0, j) + n.peephole(s.d, 0, j, old));
+      Expr f = sigmoid(s.both(b, 2, j) + n.peephole(s.d, 2, j, old));
+      Expr o = sigmoid(s.both(b, 1, j) + n.peephole(s.d, 1, j, now));
+      Stmt end = te::make_block({te::make_store(state, {s.d, b, j}, converted_to(n.dtype, now)),
+                                 s.give(b, j, o * tanh(now))});
+      end = te::make_let(now_var, f * old + i * tanh(s.both(b, 3, j)), end);
+      return te::make_let(old_var, widened(state(s.d, b, j)), end);
     });
+    return te::make_block({s.products_of_h(0, 4), cells});
   });
 }
 
@@ -165,31 +214,27 @@ Result<Tensors> compute_lstm(te::Builder& builder, Inputs in, Types out, const A
 Result<Tensors> compute_gru(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   Recurrent n = recurrent(builder, "gru", in, 3, attrs);
   return run_steps(builder, "gru", n, out, [&](const StepExpr& s, const Tensors&) {
-    Stmt reset = te::loop("j", n.hidden, [&](Expr j) {
-      Expr gate = sigmoid(s.both(1, j));
-      Expr kept = converted_to(n.dtype, n.linear_before_reset ? gate : gate * s.old(j));
-      return te::make_block({s.dot_h({1}, j), te::make_store(n.scratch, {j}, kept)});
+    auto reset = [&](Expr b, Expr k) { return widened(n.reset(b, k)); };
+    Stmt resets = n.each_unit([&](Expr b, Expr j) {
+      return te::make_store(n.reset, {b, j},
+                            converted_to(n.dtype, sigmoid(s.both(b, 1, j)) * s.old(b, j)));
     });
-    Stmt update = te::loop("j", n.hidden, [&](Expr j) {
-      auto scratch = [&](Expr k) { return widened(n.scratch(k)); };
-      Expr z = sigmoid(s.both(0, j)), recurrent = s.from_state(2, j);
-      if (n.linear_before_reset) recurrent = scratch(j) * recurrent;
-      Expr value = (like(z, 1) - z) * tanh(s.from_input(2, j) + recurrent) + z * s.old(j);
-      Stmt dots = n.linear_before_reset
-                      ? s.dot_h({0, 2}, j)
-                      : te::make_block({s.dot_h({0}, j), s.dot({2}, j, n.hidden, scratch)});
-      return te::make_block({dots, s.give(j, value)});
+    Stmt cells = n.each_unit([&](Expr b, Expr j) {
+      Expr z = sigmoid(s.both(b, 0, j)), recurrent = s.from_state(b, 2, j);
+      if (n.linear_before_reset) recurrent = sigmoid(s.both(b, 1, j)) * recurrent;
+      Expr value = (like(z, 1) - z) * tanh(s.from_input(b, 2, j) + recurrent) + z * s.old(b, j);
+      return s.give(b, j, value);
     });
-    return te::make_block({reset, update});
+    if (n.linear_before_reset) return te::make_block({s.products_of_h(0, 3), cells});
+    return te::make_block({s.products_of_h(0, 2), resets, s.products(2, 3, reset), cells});
   });
 }
 
 Result<Tensors> compute_rnn(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   Recurrent n = recurrent(builder, "rnn", in, 1, attrs);
   return run_steps(builder, "rnn", n, out, [&](const StepExpr& s, const Tensors&) {
-    return te::loop("j", n.hidden, [&](Expr j) {
-      return te::make_block({s.dot_h({0}, j), s.give(j, tanh(s.both(0, j)))});
-    });
+    Stmt cells = n.each_unit([&](Expr b, Expr j) { return s.give(b, j, tanh(s.both(b, 0, j))); });
+    return te::make_block({s.products_of_h(0, 1), cells});
   });
 }
 

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machine code of lstm, gru and rnn, with operands between guard pages, against the reference
+// kernels, which tests/ops compares with torch. Extents are 0, 1, and no multiples of vectors and
+// tiles.
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "assembly.h"
+#include "byoc/op/evaluate.h"
+#include "byoc/op/registry.h"
+#include "byoc/te/schedule.h"
+#include "run_loops.h"
+
+namespace byoc {
+namespace {
+
+struct Net {
+  std::string op;
+  int64_t time, batch, input, hidden;
+  std::string direction = "forward";
+  size_t operands = 3;  // x, w, r, b, initial_h, initial_c, p
+  bool linear_before_reset = false;
+  DType dtype = DType::kF32;
+  uint32_t threads = 1;
+};
+void PrintTo(const Net& net, std::ostream* os) {
+  *os << net.op << " " << net.time << "x" << net.batch << "x" << net.input << " -> " << net.hidden
+      << " " << net.direction << " of " << net.operands << " operands, " << dtype_name(net.dtype);
+}
+
+int64_t gates_of(const Net& net) { return net.op == "lstm" ? 4 : net.op == "gru" ? 3 : 1; }
+
+std::vector<TensorType> types_of(const Net& net) {
+  const int64_t d = net.direction == "bidirectional" ? 2 : 1, g = gates_of(net), h = net.hidden;
+  std::vector<TensorType> out = {{net.dtype, {net.time, net.batch, net.input}},
+                                 {net.dtype, {d, g * h, net.input}},
+                                 {net.dtype, {d, g * h, h}},
+                                 {net.dtype, {d, 2 * g * h}},
+                                 {net.dtype, {d, net.batch, h}},
+                                 {net.dtype, {d, net.batch, h}},
+                                 {net.dtype, {d, 3 * h}}};
+  out.resize(net.operands);
+  return out;
+}
+
+int64_t elements_of(const TensorType& type) {
+  int64_t out = 1;
+  for (Dim dim : type.shape) out *= dim.extent();
+  return out;
+}
+
+// Returns numbers in [-1, 1) over sqrt(terms), so that gates stay away from saturation.
+test::Data numbers(const TensorType& type, uint32_t seed, int64_t terms) {
+  const auto n = static_cast<size_t>(elements_of(type));
+  const double scale = 1 / std::sqrt(static_cast<double>(std::max<int64_t>(terms, 1)));
+  std::vector<float> floats(n);
+  std::vector<double> doubles(n);
+  for (size_t k = 0; k < n; ++k) {
+    seed = seed * 1664525 + 1013904223;
+    doubles[k] = (static_cast<double>(seed >> 8) / (1 << 23) - 1) * scale;
+    floats[k] = static_cast<float>(doubles[k]);
+  }
+  return type.dtype == DType::kF64 ? test::Data::of(type.dtype, doubles)
+                                   : test::Data::of(type.dtype, floats);
+}
+
+std::vector<double> as_doubles(const test::Data& data) {
+  if (data.dtype == DType::kF64) return data.as<double>();
+  const std::vector<float> floats = data.as<float>();
+  return {floats.begin(), floats.end()};
+}
+
+class RecurrentCode : public ::testing::TestWithParam<Net> {
+ protected:
+  RecurrentCode() : op_(*all_ops().find(GetParam().op)) {
+    attrs_ = {{"direction", GetParam().direction}};
+    if (GetParam().op == "gru") attrs_.set("linear_before_reset", GetParam().linear_before_reset);
+    for (const TensorType& type : types_of(GetParam())) inputs_.push_back(type);
+    auto results = op_.infer(inputs_, attrs_);
+    EXPECT_TRUE(results.ok()) << results.status().to_string();
+    for (const TensorType& type : *results) outputs_.push_back(type);
+    for (size_t k = 0; k < inputs_.size(); ++k) {
+      const int64_t terms = k == 1 ? GetParam().input : k == 2 ? GetParam().hidden : 1;
+      data_.push_back(numbers(*inputs_[k], static_cast<uint32_t>(k + 1), terms));
+    }
+  }
+
+  std::vector<test::Data> reference() const {
+    std::vector<std::shared_ptr<const Buffer>> owned;
+    std::vector<const Buffer*> in;
+    for (const test::Data& data : data_) {
+      owned.push_back(Buffer::copy(data.bytes));
+      in.push_back(owned.back().get());
+    }
+    auto results = evaluate(op_, attrs_, inputs_, outputs_, in);
+    EXPECT_TRUE(results.ok()) << results.status().to_string();
+    std::vector<test::Data> out;
+    for (const auto& buffer : *results) {
+      auto bytes = buffer->bytes();
+      out.push_back({GetParam().dtype, {bytes.begin(), bytes.end()}});
+    }
+    return out;
+  }
+
+  te::LoopFunction loops() const {
+    te::Builder builder;
+    std::vector<te::Tensor> in;
+    for (size_t k = 0; k < inputs_.size(); ++k)
+      in.push_back(builder.placeholder(cat("x", k), *inputs_[k]));
+    builder.begin_op(GetParam().op, "direct", 0);
+    auto out = op_.compute(builder, in, outputs_, attrs_);
+    EXPECT_TRUE(out.ok()) << out.status().to_string();
+    auto loops = te::lower(te::Schedule(builder.finish("main", in, *out)));
+    EXPECT_TRUE(loops.ok()) << loops.status().to_string();
+    return *std::move(loops);
+  }
+  std::vector<test::Data> compiled() const {
+    return test::run_loops(loops(), data_, {.threads = GetParam().threads});
+  }
+
+  const OpDef& op_;
+  Attrs attrs_;
+  std::vector<TypeId> inputs_, outputs_;
+  std::vector<test::Data> data_;
+};
+
+TEST_P(RecurrentCode, AgreesWithTheReference) {
+  const auto expected = reference(), got = compiled();
+  // Sums of up to 70 terms below 1 in f32, and functions with errors of 2 units.
+  const double tolerance = GetParam().dtype == DType::kF64 ? 1e-13 : 4e-6;
+  ASSERT_EQ(got.size(), expected.size());
+  for (size_t k = 0; k < got.size(); ++k) {
+    const auto a = as_doubles(got[k]), b = as_doubles(expected[k]);
+    ASSERT_EQ(a.size(), b.size());
+    for (size_t e = 0; e < a.size(); ++e)
+      ASSERT_NEAR(a[e], b[e], tolerance) << "output " << k << ", element " << e;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Lstm, RecurrentCode,
+    ::testing::Values(Net{"lstm", 1, 1, 1, 1}, Net{"lstm", 3, 1, 5, 13, "reverse", 5},
+                      Net{"lstm", 4, 2, 40, 32, "bidirectional", 6},
+                      Net{"lstm", 5, 3, 17, 67, "forward", 7},
+                      Net{"lstm", 2, 7, 8, 6, "bidirectional", 7},
+                      Net{"lstm", 3, 4, 0, 8, "forward", 4}, Net{"lstm", 0, 2, 3, 5, "forward", 6},
+                      Net{"lstm", 2, 0, 3, 5}, Net{"lstm", 2, 3, 4, 0},
+                      Net{"lstm", 50, 2, 3, 3, "forward", 4},
+                      Net{"lstm", 3, 2, 9, 11, "bidirectional", 7, false, DType::kF64}));
+INSTANTIATE_TEST_SUITE_P(
+    Gru, RecurrentCode,
+    ::testing::Values(Net{"gru", 3, 2, 5, 19}, Net{"gru", 3, 1, 24, 32, "reverse", 5},
+                      Net{"gru", 4, 3, 7, 10, "bidirectional", 5, true},
+                      Net{"gru", 4, 4, 7, 10, "bidirectional", 4, true},
+                      Net{"gru", 2, 1, 3, 1, "bidirectional", 5},
+                      Net{"gru", 3, 5, 6, 7, "forward", 5, false, DType::kF64}));
+INSTANTIATE_TEST_SUITE_P(Rnn, RecurrentCode,
+                         ::testing::Values(Net{"rnn", 6, 1, 12, 2}, Net{"rnn", 3, 2, 9, 45},
+                                           Net{"rnn", 2, 5, 4, 8, "bidirectional", 5}));
+// Rows of large products, and directions, are divided among threads.
+INSTANTIATE_TEST_SUITE_P(
+    Threads, RecurrentCode,
+    ::testing::Values(Net{"lstm", 2, 3, 9, 112, "forward", 5, false, DType::kF32, 3},
+                      Net{"gru", 3, 2, 30, 40, "bidirectional", 4, false, DType::kF32, 2}));
+
+using RecurrentAssembly = RecurrentCode;
+
+TEST_P(RecurrentAssembly, KeepsATileOfSumsInRegisters) {
+  auto target = te::parse_target("x86-64-v4");  // with 16 registers LLVM spills in some copies
+  ASSERT_TRUE(target.ok());
+  auto machine = llvm_plugin::machine_of(*target);
+  ASSERT_TRUE(machine.ok());
+  auto listed = llvm_plugin::list_kernel(loops(), *machine, {});
+  ASSERT_TRUE(listed.ok()) << listed.status().message();
+  size_t tiles = 0;
+  for (const auto& loop : test::innermost_loops(listed->assembly)) {
+    if (test::count(loop, "vfmadd.*ymm") != 12) continue;
+    ++tiles;
+    EXPECT_EQ(test::count(loop, "%rsp|%rbp"), 0u) << test::joined(loop);
+    EXPECT_LE(loop.size(), 30u) << test::joined(loop);
+  }
+  EXPECT_GE(tiles, 2u) << "of the input and of the state\n" << listed->assembly;
+}
+INSTANTIATE_TEST_SUITE_P(Tiles, RecurrentAssembly,
+                         ::testing::Values(Net{"lstm", 8, 3, 64, 64, "forward", 4},
+                                           Net{"gru", 8, 3, 64, 64, "forward", 4, true}));
+
+}  // namespace
+}  // namespace byoc
