@@ -21,5 +21,15 @@ cli::Command dump_command(const cli::CommonOptions& common);
 cli::Command replay_command(const cli::CommonOptions& common);
 cli::Command test_onnx_command(const cli::CommonOptions& common);
 cli::Command demo_command(const cli::CommonOptions& common);
+cli::Command report_command(const cli::CommonOptions& common);
+cli::Command tune_command(const cli::CommonOptions& common);
+/// The child processes of `byoc tune`; not among the commands that help lists.
+cli::Command tune_worker_command();
+cli::Command doctor_command(const cli::CommonOptions& common);
+cli::Command new_plugin_command(const cli::CommonOptions& common);
+
+/// Makes the command `byoc` with all of the above; `common` receives --json and the other options
+/// of every command.
+cli::Command byoc_command(cli::CommonOptions& common);
 
 }  // namespace byoc::driver

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A whole plugin in plain C11, with no library but libc: f32 relu, one op to a region. It reads no
- * graph: the pattern gives op and dtype, and the shapes come with the tensors at run time. Copy
- * this folder, rename the id, and go on from here. */
+ * graph: the pattern gives op and dtype, and the shapes come with the tensors at run time.
+ * `byoc new-plugin NAME --c` makes a copy of it under another name to start from. */
 #include <byoc/plugin/manifest.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,13 +140,14 @@ static byoc_status* compile(byoc_instance* handle, const byoc_compile* in, byoc_
   return NULL;
 }
 
+static const byoc_str saved_form = STR("example_c/1"); /* names the form of what `save` writes */
+
 /* Saves the symbols, each with a null byte, into the artifact. */
 static byoc_status* save(const byoc_module* handle, byoc_save* io) {
   const module* m = (const module*)handle;
-  byoc_str compat = STR("example_c/1");
   byoc_status* unknown = check_understood(m->host, &io->h);
   if (unknown) return unknown;
-  io->compat = compat;
+  io->compat = saved_form;
   for (uint64_t k = 0; k < m->n; ++k) {
     const char* symbol = m->kernels[k].symbol;
     byoc_status* status = io->blob->write(io->blob->u, symbol, strlen(symbol) + 1);
@@ -242,7 +243,8 @@ static byoc_status* run(byoc_kernel* handle, const byoc_call* call) {
 
 static byoc_status* compat(byoc_instance* self, byoc_str text, uint32_t* level) {
   (void)self;
-  *level = text.n == 11 && memcmp(text.p, "example_c/1", 11) == 0 ? 3 : 1;
+  int is_same = text.n == saved_form.n && memcmp(text.p, saved_form.p, text.n) == 0;
+  *level = is_same ? 3 : 1;
   return NULL;
 }
 

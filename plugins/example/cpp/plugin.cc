@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A whole plugin: relu, and add without broadcasting, on f32, each alone or as add followed by
-// relu. Copy this folder, rename the id, and go on from here. README.md walks through it.
+// relu. `byoc new-plugin NAME` makes a copy of it under another name to start from.
 #include <byoc/plugin/sdk.h>
 
 #include <algorithm>
@@ -12,30 +12,71 @@ using namespace byoc::sdk;
 /// Computes out[k] for k in [lo, hi); `b` is null for ops of one operand.
 using Loop = void (*)(const float* a, const float* b, float* out, uint64_t lo, uint64_t hi);
 
+/// Calls body(k) for k in [lo, hi), kUnroll times per round of the loop.
+template <uint64_t kUnroll, class Body>
+void for_each(uint64_t lo, uint64_t hi, Body&& body) {
+  for (; lo + kUnroll <= hi; lo += kUnroll) {
+    for (uint64_t k = 0; k < kUnroll; ++k) body(lo + k);
+  }
+  for (; lo < hi; ++lo) body(lo);
+}
+
+template <uint64_t kUnroll>
 void relu(const float* a, const float*, float* out, uint64_t lo, uint64_t hi) {
-  for (uint64_t k = lo; k < hi; ++k) out[k] = a[k] < 0 ? 0 : a[k];
+  for_each<kUnroll>(lo, hi, [=](uint64_t k) { out[k] = a[k] < 0 ? 0 : a[k]; });
 }
+template <uint64_t kUnroll>
 void add(const float* a, const float* b, float* out, uint64_t lo, uint64_t hi) {
-  for (uint64_t k = lo; k < hi; ++k) out[k] = a[k] + b[k];
+  for_each<kUnroll>(lo, hi, [=](uint64_t k) { out[k] = a[k] + b[k]; });
 }
+template <uint64_t kUnroll>
 void add_relu(const float* a, const float* b, float* out, uint64_t lo, uint64_t hi) {
-  add(a, b, out, lo, hi);
-  relu(out, nullptr, out, lo, hi);
+  add<kUnroll>(a, b, out, lo, hi);
+  relu<kUnroll>(out, nullptr, out, lo, hi);
 }
 
 /// Returns true for nodes without attributes. The plugin's ops have none, and an unknown one may
 /// change the meaning of the op.
 bool is_plain(const Node& node) { return node.attrs.unknown({}).empty(); }
 
-/// Returns the loop of an op, by its name, or of a composite, by its pattern; null for all others.
-Loop loop_of(const Graph& graph, const Node& node) {
+/// Returns the name of an op, or of a composite's pattern; empty for what the plugin does not run.
+std::string name_of(const Graph& graph, const Node& node) {
   if (const Body* body = graph.callee(node)) {
     bool plain = std::all_of(body->nodes.begin(), body->nodes.end(), is_plain);
-    return plain && body->pattern == "example.add_relu" ? add_relu : nullptr;
+    return plain && body->pattern == "example.add_relu" ? body->pattern : "";
   }
-  if (!is_plain(node)) return nullptr;
-  if (node.op == "relu") return relu;
-  return node.op == "add" ? add : nullptr;
+  return is_plain(node) && (node.op == "relu" || node.op == "add") ? node.op : "";
+}
+
+template <uint64_t kUnroll>
+Loop unrolled_loop(const std::string& name) {
+  if (name == "example.add_relu") return add_relu<kUnroll>;
+  return name == "relu" ? relu<kUnroll> : add<kUnroll>;
+}
+Loop loop_of(const std::string& name, const std::string& unroll) {
+  return unroll == "4" ? unrolled_loop<4>(name) : unrolled_loop<1>(name);
+}
+
+/// Returns the choices for a graph: elements per block of a parallel loop, and rounds unrolled. The
+/// task has ops, operands and types, but no names and no values.
+KnobSpace space_of(const Graph& graph) {
+  KnobSpace space{
+      .kind = "example.loop",
+      .knobs = {{"block", {"4096", "16384", "65536"}}, {"unroll", {"1", "4"}}},
+      .guesses = {{{"block", "16384"}, {"unroll", "1"}}, {{"block", "16384"}, {"unroll", "4"}}}};
+  for (const Node& node : graph.nodes) {
+    const Type& result = graph.type(node);
+    const std::string name = name_of(graph, node);
+    space.task += name + " " + result.text();
+    for (const Operand& operand : node.args)
+      space.task += " " + std::string(1, "icn"[static_cast<int>(operand.kind)]) +
+                    std::to_string(operand.index);
+    space.task += "\n";
+    const auto elements = static_cast<double>(result.elements());
+    space.flops += (name == "example.add_relu" ? 2 : 1) * elements;
+    space.bytes += static_cast<double>(sizeof(float) * (node.args.size() + 1)) * elements;
+  }
+  return space;
 }
 
 /// A region as a list of steps. compile and load decide everything; run walks the list and
@@ -44,12 +85,19 @@ class ExampleKernel : public Kernel {
  public:
   explicit ExampleKernel(Function& function) : outputs_(function.graph.outputs) {
     const Graph& graph = function.graph;
+    KnobSpace space = space_of(graph);
+    space.check(function.point);
+    const Point& point = function.point.empty() ? space.guesses[0] : function.point;
+    const std::string& unroll = point.at("unroll");
+    block_ = std::stoull(point.at("block"));
+    if (unroll != "1") name_ = "loops unrolled by " + unroll;
     for (size_t k = 0; k < graph.constants.size(); ++k)
       constants_.push_back(function.constants.keep(k));
     for (size_t k = 0; k < graph.nodes.size(); ++k) {
       const Node& node = graph.nodes[k];
-      Loop loop = loop_of(graph, node);
-      if (!loop) throw Declined("no loop for \"" + node.op + "\"", static_cast<int64_t>(k));
+      const std::string name = name_of(graph, node);
+      if (name.empty()) throw Declined("no loop for \"" + node.op + "\"", static_cast<int64_t>(k));
+      Loop loop = loop_of(name, unroll);
       auto elements = static_cast<uint64_t>(graph.type(node).elements());
       steps_.push_back({loop, node.args[0], node.args.back(), elements, workspace_bytes_});
       workspace_bytes_ += (elements * sizeof(float) + 63) / 64 * 64;
@@ -60,7 +108,7 @@ class ExampleKernel : public Kernel {
   KernelInfo info() const override {
     KernelInfo info;
     info.workspace_bytes = workspace_bytes_;
-    info.implementation = "plain loops";
+    info.implementation = name_;
     return info;
   }
 
@@ -68,9 +116,9 @@ class ExampleKernel : public Kernel {
     for (const Step& step : steps_) {
       const float *a = source(call, step.a), *b = source(call, step.b);
       float* out = result(call, step);
-      host().parallel_for(step.elements, 16384, [&](uint64_t lo, uint64_t hi, uint32_t /*worker*/) {
-        step.loop(a, b, out, lo, hi);
-      });
+      host().parallel_for(
+          step.elements, block_,
+          [&](uint64_t lo, uint64_t hi, uint32_t /*worker*/) { step.loop(a, b, out, lo, hi); });
     }
     for (size_t k = 0; k < outputs_.size(); ++k) {
       if (output_bytes_[k] == 0) continue;  // a tensor of no elements may have no memory
@@ -102,7 +150,8 @@ class ExampleKernel : public Kernel {
   std::vector<Step> steps_;
   std::vector<Operand> outputs_;
   std::vector<uint64_t> output_bytes_;
-  uint64_t workspace_bytes_ = 0;
+  uint64_t workspace_bytes_ = 0, block_ = 0;
+  std::string name_ = "plain loops";
 };
 
 class Example : public Plugin {
@@ -129,6 +178,9 @@ class Example : public Plugin {
     }
     return Verdict::yes({.est_ns = static_cast<uint64_t>(result.elements())});
   }
+
+  /// Publishes the choices that `byoc tune` measures.
+  KnobSpace knobs(CompileRequest& request) override { return space_of(request.functions[0].graph); }
 
   /// Compiles a region; also called to rebuild the kernel from an artifact.
   std::unique_ptr<Kernel> compile(Function& function) override {

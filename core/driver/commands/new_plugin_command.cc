@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// byoc new-plugin: a folder with a plugin that builds and passes check-plugin as it is.
+#include <filesystem>
+
+#include "byoc/base/json.h"
+#include "core/driver/commands/commands.h"
+#include "core/tools/new_plugin/new_plugin.h"
+#include "runtime/cli/output.h"
+
+namespace byoc::driver {
+namespace fs = std::filesystem;
+namespace {
+
+struct Options {
+  std::string name, folder;
+  bool c = false;
+};
+
+/// Returns the prefix that this command is installed in; "" when it has no files for plugins.
+std::string installed_prefix() {
+  std::error_code error;
+  fs::path prefix = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
+  bool is_installed = fs::exists(prefix / "lib/cmake/byoc/byoc-config.cmake", error);
+  return is_installed ? prefix.string() : "";
+}
+
+std::string next_steps(const std::string& name, const std::string& folder) {
+  std::string prefix = installed_prefix();
+  std::string installed = prefix.empty() ? "PREFIX" : prefix;
+  std::string text =
+      cat("next:\n  cd ", folder, "\n  cmake -S . -B build -DCMAKE_PREFIX_PATH=", installed,
+          " && cmake --build build\n  byoc check-plugin build/libbyoc_", name, ".so\n");
+  if (prefix.empty()) {
+    text +=
+        "PREFIX is the folder of an installed byoc; in its tree: cmake --install build --prefix "
+        "PREFIX\n";
+  }
+  return text;
+}
+
+Result<int> run(const Options& options, const cli::CommonOptions& common) {
+  BYOC_TRY_STATUS(check_plugin_name(options.name));
+  std::string folder = options.folder.empty() ? options.name : options.folder;
+  auto language = options.c ? PluginLanguage::kC : PluginLanguage::kCpp;
+  std::vector<NewFile> files = new_plugin_files(options.name, language);
+  BYOC_TRY_STATUS(write_new_plugin(folder, files));
+  Json names = Json::array();
+  std::string text;
+  for (const NewFile& file : files) {
+    names.push_back(file.name);
+    text += cat("wrote ", (fs::path(folder) / file.name).string(), "\n");
+  }
+  cli::print_text(text + next_steps(options.name, folder), common);
+  BYOC_TRY_STATUS(cli::print_json(common, "new-plugin",
+                                  {{"id", options.name},
+                                   {"language", options.c ? "c" : "c++"},
+                                   {"folder", folder},
+                                   {"files", names},
+                                   {"library", cat("build/libbyoc_", options.name, ".so")}}));
+  return cli::kDone;
+}
+
+}  // namespace
+
+cli::Command new_plugin_command(const cli::CommonOptions& common) {
+  auto options = std::make_shared<Options>();
+  cli::Command command;
+  command.name = "new-plugin";
+  command.about = "make a folder with a plugin that builds and passes check-plugin, to start from";
+  command.examples = {{"byoc new-plugin mychip", "C++, in the folder mychip"},
+                      {"byoc new-plugin mychip --c -o work/chip", "plain C, in another folder"}};
+  command.options = {
+      {"NAME", "", "the plugin's id: a to z, 0 to 9, _ and -", &options->name, true},
+      {"--c", "", "plain C11 on the ABI itself; otherwise C++20 on the SDK", &options->c},
+      {"-o,--output", "DIR", "the folder, new or empty (default NAME)", &options->folder}};
+  command.notes =
+      "The folder is a copy of byoc's own example plugin under the new name. It needs an "
+      "installed\n"
+      "byoc to build, and no other file of byoc's tree.";
+  command.run = [options, &common] { return run(*options, common); };
+  return command;
+}
+
+}  // namespace byoc::driver

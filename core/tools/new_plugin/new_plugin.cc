@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tools/new_plugin/new_plugin.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "byoc/base/file.h"
+#include "core/tools/new_plugin/example_files.h"
+
+namespace byoc::driver {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr size_t kLongestName = 64;
+constexpr std::string_view kShipped[] = {"json", "llvm", "onednn"};
+
+bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_word(char c) { return is_lower(c) || is_digit(c) || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+Status name_error(std::string message) {
+  return invalid(std::move(message)).with_slug("plugin-name");
+}
+
+/// Returns "MyChip" for "my-chip".
+std::string class_name(const std::string& name) {
+  std::string out;
+  bool begins = true;
+  for (char c : name) {
+    if (c == '-' || c == '_') {
+      begins = true;
+      continue;
+    }
+    out += begins && is_lower(c) ? static_cast<char>(c - 'a' + 'A') : c;
+    begins = false;
+  }
+  return out;
+}
+
+/// Replaces `from` where it is a whole identifier.
+std::string with_word(std::string_view text, std::string_view from, std::string_view to) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    size_t found = std::min(text.find(from, at), text.size());
+    out += text.substr(at, found - at);
+    if (found == text.size()) break;
+    size_t end = found + from.size();
+    bool is_whole =
+        (found == 0 || !is_word(text[found - 1])) && (end == text.size() || !is_word(text[end]));
+    out += is_whole ? to : from;
+    at = end;
+  }
+  return out;
+}
+
+/// Returns the example's text under the new name.
+std::string renamed(std::string_view text, const std::string& name, PluginLanguage language) {
+  bool is_c = language == PluginLanguage::kC;
+  std::string id = is_c ? "example_c" : "example";
+  std::string out = with_word(text, "byoc_" + id, "byoc_" + name);
+  out = with_word(out, id, name);
+  out = with_word(out, "ExampleKernel", class_name(name) + "Kernel");
+  return with_word(out, "Example", class_name(name) + "Plugin");
+}
+
+std::string readme(const std::string& name, PluginLanguage language) {
+  bool is_c = language == PluginLanguage::kC;
+  std::string source = is_c ? "plugin.c" : "plugin.cc";
+  std::string library = cat("build/libbyoc_", name, ".so");
+  return cat(
+      "# ", name, "\n\nA plugin for byoc in ", is_c ? "C11" : "C++20", ", in `", source, "`. ",
+      is_c
+          ? "It runs f32 `relu`, one op at a time."
+          : "It runs f32 `relu` and `add` without broadcasting, each alone or one after the other.",
+      " Replace these ops by your own.\n\nIt needs CMake 3.25, a compiler, `libdlpack-dev`",
+      is_c ? "" : ", `nlohmann-json3-dev`",
+      " and an installed byoc, here in `~/byoc`:\n\n```sh\n"
+      "cmake -S . -B build -DCMAKE_PREFIX_PATH=~/byoc && cmake --build build\n"
+      "~/byoc/bin/byoc plugins --plugin ",
+      library, "\n~/byoc/bin/byoc check-plugin ", library,
+      "\n```\n\n`byoc plugins` lists the plugin, or has the reason of its refusal. `check-plugin` "
+      "tries "
+      "each promise of the\nABI, and compares all results with the reference. Run both after every "
+      "change.\n\nTo use it without `--plugin`, copy the library to `~/byoc/lib/byoc/plugins`, or "
+      "run\n`cmake --install build --prefix ~/byoc`. `byoc explain MODEL` then has the ops that it "
+      "takes, and the\nreasons for those that it refuses. The priority in `",
+      source,
+      "` decides who gets an op that two plugins accept.\n\nThe whole contract is in the header "
+      "`byoc/plugin/abi.h`",
+      is_c ? "" : ", the classes are in `byoc/plugin/sdk/plugin.h`", ".\n");
+}
+
+/// Checks that the folder can be made or is empty.
+Status check_folder(const std::string& folder) {
+  std::error_code error;
+  fs::file_status status = fs::status(folder, error);
+  if (!fs::exists(status)) return {};
+  bool is_folder = fs::is_directory(status);
+  if (is_folder && fs::is_empty(folder, error) && !error) return {};
+  std::string what = is_folder ? cat("the folder ", folder, " holds files already")
+                               : cat(folder, " exists and is no folder");
+  return Status(Code::kAlreadyExists, std::move(what))
+      .with_slug("plugin-folder")
+      .with_help("choose another one with -o DIR");
+}
+
+}  // namespace
+
+Status check_plugin_name(const std::string& name) {
+  constexpr const char* kExample = "for example my_chip";
+  bool is_good =
+      !name.empty() && is_lower(name[0]) && std::all_of(name.begin(), name.end(), [](char c) {
+        return is_lower(c) || is_digit(c) || c == '_' || c == '-';
+      });
+  if (!is_good) {
+    return name_error(
+               cat("\"", name,
+                   "\" is no name for a plugin: it begins with a letter a to z, and a to z, 0 "
+                   "to 9, _ and - follow"))
+        .with_help(kExample);
+  }
+  if (name.size() > kLongestName) {
+    return name_error(
+        cat("the name has ", name.size(), " characters, at most ", kLongestName, " are allowed"));
+  }
+  if (std::count(std::begin(kShipped), std::end(kShipped), name)) {
+    return name_error(cat("\"", name, "\" is the id of a plugin that comes with byoc"))
+        .with_help(cat("choose another name, ", kExample));
+  }
+  return {};
+}
+
+std::vector<NewFile> new_plugin_files(const std::string& name, PluginLanguage language) {
+  std::string folder = language == PluginLanguage::kC ? "c/" : "cpp/";
+  std::vector<NewFile> files = {{"README.md", readme(name, language)}};
+  for (const ExampleFile& file : example_files()) {
+    if (!file.path.starts_with(folder)) continue;
+    files.push_back(
+        {std::string(file.path.substr(folder.size())), renamed(file.text, name, language)});
+  }
+  std::sort(files.begin(), files.end(), [](auto& a, auto& b) { return a.name < b.name; });
+  return files;
+}
+
+Status write_new_plugin(const std::string& folder, const std::vector<NewFile>& files) {
+  BYOC_TRY_STATUS(check_folder(folder));
+  std::error_code error;
+  bool is_new = !fs::exists(folder, error);
+  fs::create_directories(folder, error);
+  if (error) return system_error("cannot make", folder, error.value()).with_slug("file");
+  for (const NewFile& file : files) {
+    Status written = write_file((fs::path(folder) / file.name).string(), file.text);
+    if (written.ok()) continue;
+    for (const NewFile& one : files) fs::remove(fs::path(folder) / one.name, error);
+    if (is_new) fs::remove(folder, error);
+    return written;
+  }
+  return {};
+}
+
+}  // namespace byoc::driver

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A new plugin: a copy of an example under another name.
+#include <string>
+#include <vector>
+
+#include "byoc/base/status.h"
+
+namespace byoc::driver {
+
+enum class PluginLanguage { kCpp, kC };
+
+/// Checks that `name` can be the id of a new plugin: [a-z][a-z0-9_-]*, at most 64 characters, and
+/// none of the plugins that come with byoc. Errors: slug "plugin-name".
+Status check_plugin_name(const std::string& name);
+
+struct NewFile {
+  std::string name, text;  // name: relative to the plugin's folder
+};
+/// Returns the plugin's files: CMakeLists.txt, its source and README.md, sorted by name.
+std::vector<NewFile> new_plugin_files(const std::string& name, PluginLanguage language);
+
+/// Writes the files into `folder`, which it makes unless it exists and is empty; a failure leaves
+/// nothing. Errors: slug "plugin-folder" when the folder holds files or is no folder; slug "file".
+Status write_new_plugin(const std::string& folder, const std::vector<NewFile>& files);
+
+}  // namespace byoc::driver
