@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// byoc doctor: each kind of fault, made on purpose, is named with a cure and decides the exit code.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "support/faults.h"
+#include "unit/driver/command.h"
+
+namespace byoc::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+/// Runs the command with a cache folder of its own, so that the state of the machine does not matter.
+class Doctor : public testing::Test {
+ protected:
+  Doctor() {
+    fs::permissions(folder_.path(), fs::perms(0755));
+    fs::create_directory(cache());
+  }
+  std::string cache() const { return folder_.file("cache"); }
+  std::string file(const std::string& name) const { return folder_.file(name); }
+  /// Returns the command with variables before it; root becomes a user without privileges, who
+  /// cannot write where the mode forbids it.
+  Byoc byoc(const std::string& variables = "", bool as_user = false) const {
+    bool drops = as_user && ::geteuid() == 0;
+    return Byoc(cat("env -u BYOC_PLUGIN_PATH XDG_CACHE_HOME=", cache(), " ", variables,
+                    drops ? " setpriv --reuid=65534 --regid=65534 --clear-groups " : " ",
+                    BYOC_BUILD_DIR, "/bin/byoc"));
+  }
+  TempFolder folder_;
+};
+
+/// Returns the findings about one topic.
+std::vector<Json> about(const Json& json, const std::string& topic) {
+  std::vector<Json> out;
+  for (const Json& finding : json["findings"]) {
+    if (finding["topic"] == topic) out.push_back(finding);
+  }
+  return out;
+}
+
+TEST_F(Doctor, FindsNothingWrongInASoundInstallation) {
+  Ran ran = byoc()("doctor --min-free 0");
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("nothing is wrong\n"));
+  EXPECT_THAT(ran.out, HasSubstr("plugin ABI 1."));
+  EXPECT_THAT(ran.out, HasSubstr("\n  json "));
+  EXPECT_THAT(ran.out, HasSubstr("libgomp.so.1"));
+  Json json = byoc().json("doctor --min-free 0");
+  EXPECT_TRUE(json["findings"].empty()) << json["findings"].dump(1);
+  ASSERT_EQ(json["openmp"].size(), 1u) << json["openmp"].dump(1);
+  EXPECT_EQ(json["openmp"][0]["library"], "libgomp.so.1");
+  EXPECT_EQ(json["caches"][0]["path"], cache() + "/byoc");
+}
+
+TEST_F(Doctor, ListsTheTargetsOfThisMachine) {
+  Json machine = byoc().json("doctor")["machine"];
+  ASSERT_EQ(machine["targets"].size(), 4u);
+  for (const Json& target : machine["targets"])
+    EXPECT_NE(target["allowed"].get<bool>(), !target["why_not"].get<std::string>().empty());
+#if defined(__x86_64__)
+  // the compiler's own look at the processor
+  EXPECT_EQ(machine["targets"][1]["allowed"].get<bool>(),
+            __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
+  EXPECT_EQ(machine["targets"][2]["allowed"].get<bool>(), __builtin_cpu_supports("avx512vl") != 0);
+  EXPECT_FALSE(machine["targets"][3]["allowed"].get<bool>());
+#endif
+}
+
+TEST_F(Doctor, NamesABrokenPluginAndItsCure) {
+  std::string line = "doctor --plugin " + fault_path("faulty_no_entry");
+  Ran ran = byoc()(line);
+  EXPECT_EQ(ran.code, 1) << ran.out;
+  EXPECT_THAT(ran.out, HasSubstr("libbyoc_faulty_no_entry.so is refused: no entry symbol"));
+  EXPECT_THAT(ran.out, HasSubstr("  cure: define it extern \"C\""));
+  Json json = byoc().json(line);
+  ASSERT_EQ(about(json, "plugins").size(), 1u);
+  EXPECT_EQ(about(json, "plugins")[0]["level"], "problem");
+  EXPECT_EQ(json["refused"].size(), 1u);
+}
+
+TEST_F(Doctor, NamesASecondOpenMpRuntimeAndWhoBringsIt) {
+  std::string line = "doctor --min-free 0 --plugin " + fault_path("unruly_openmp");
+  Ran ran = byoc()(line);
+  EXPECT_EQ(ran.code, 0) << "a warning: " << ran.out;
+  EXPECT_THAT(ran.out, HasSubstr("warning: 2 OpenMP runtimes"));
+  EXPECT_THAT(ran.out, HasSubstr("libgomp.so.1 of "));
+  EXPECT_THAT(ran.out, HasSubstr("libomp.so.5 of example"));
+  EXPECT_THAT(ran.out, HasSubstr("  cure: "));
+  ASSERT_EQ(about(byoc().json(line), "openmp").size(), 1u);
+}
+
+TEST_F(Doctor, NamesACacheThatCannotBeWritten) {
+  fs::create_directory(cache() + "/byoc");
+  fs::permissions(cache() + "/byoc", fs::perms(0555));
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown((cache() + "/byoc").c_str(), 65534, 65534), 0);
+  }
+  Json json = byoc("", true).json("doctor");
+  ASSERT_EQ(about(json, "caches").size(), 1u) << json.dump(1);
+  EXPECT_EQ(about(json, "caches")[0]["level"], "problem");
+  EXPECT_THAT(about(json, "caches")[0]["what"].get<std::string>(),
+              HasSubstr("/cache/byoc is not used: no file can be made in it"));
+  EXPECT_FALSE(json["caches"][0]["usable"].get<bool>());
+  EXPECT_EQ(byoc("", true)("doctor").code, 1);
+  fs::permissions(cache() + "/byoc", fs::perms(0777));
+  EXPECT_THAT(byoc("", true)("doctor").out, HasSubstr("other users may write to it"));
+}
+
+TEST_F(Doctor, NamesACacheThatCannotBeMade) {
+  Ran ran = byoc("XDG_CACHE_HOME=/proc/self")("doctor");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out, HasSubstr("/proc/self/byoc is not used: it cannot be made in /proc/"));
+  ran = byoc("XDG_CACHE_HOME= HOME=")("doctor");
+  EXPECT_THAT(ran.out, HasSubstr("warning: there is no cache folder"));
+}
+
+TEST_F(Doctor, CountsTheFilesOfACache) {
+  fs::create_directories(cache() + "/byoc/llvm/deep");
+  for (const char* folder : {"/byoc", "/byoc/llvm"})
+    fs::permissions(cache() + folder, fs::perms(0700));
+  put(cache() + "/byoc/llvm/a", std::string(1000, 'a'));
+  put(cache() + "/byoc/llvm/deep/b", std::string(24, 'b'));
+  Json caches = byoc().json("doctor")["caches"];
+  ASSERT_EQ(caches.size(), 2u);
+  EXPECT_EQ(caches[1]["path"], cache() + "/byoc/llvm");
+  EXPECT_EQ(caches[1]["files"], 2);
+  EXPECT_EQ(caches[1]["bytes"], 1024);
+  EXPECT_TRUE(caches[1]["usable"].get<bool>()) << caches.dump(1);
+}
+
+TEST_F(Doctor, WarnsWhenAFileSystemIsAlmostFull) {
+  Ran ran = byoc()("doctor --min-free 18446744073709551615");
+  EXPECT_EQ(ran.code, 0) << "a warning: " << ran.out;
+  EXPECT_THAT(ran.out, HasSubstr("warning: the file system of " + cache() + " has "));
+  EXPECT_THAT(ran.out, HasSubstr(" MiB free, less than "));
+  EXPECT_TRUE(about(byoc().json("doctor --min-free 0"), "space").empty());
+}
+
+TEST_F(Doctor, ReadsTheEnvironment) {
+  Byoc with = byoc("BYOC_LOG=error BYOC_DMUP=x BYOC_PLUGIN_PATH=/nowhere/at/all");
+  Json json = with.json("doctor");
+  auto findings = about(json, "environment");
+  ASSERT_EQ(findings.size(), 2u) << json.dump(1);
+  EXPECT_EQ(findings[0]["what"], "byoc reads no variable BYOC_DMUP; did you mean \"BYOC_DUMP\"?");
+  EXPECT_EQ(findings[1]["what"], "BYOC_PLUGIN_PATH names /nowhere/at/all, which is no folder");
+  EXPECT_THAT(with("doctor").out, HasSubstr("\n  BYOC_LOG=error  ("));
+  EXPECT_EQ(with("doctor").code, 1);
+}
+
+}  // namespace
+}  // namespace byoc::test
