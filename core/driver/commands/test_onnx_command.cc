@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // byoc test-onnx: runs ONNX's backend test folders, each case in a process of its own.
+#include <algorithm>
+
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
 #include "core/tools/model/model_options.h"
+#include "core/tools/model/progress.h"
 #include "core/tools/verify/onnx_case.h"
 #include "runtime/cli/output.h"
 
@@ -15,7 +18,7 @@ struct Options {
   uint32_t jobs = 2, timeout_s = 60;
 };
 
-constexpr std::string_view kVerdicts[] = {"passed", "folded", "failed", "unsupported"};
+constexpr std::string_view kVerdicts[] = {"passed", "folded", "failed", "unsupported", "not_run"};
 
 struct Counts {
   size_t of[std::size(kVerdicts)] = {};
@@ -45,8 +48,24 @@ std::string text_of(const std::vector<std::string>& folders, const std::vector<C
     out += cat(counts.bound, " passed with operands bound to the data set's values\n");
   out += cat(counts.of[CaseResult::kPassed], " passed, ");
   if (strict) out += cat(counts.of[CaseResult::kFolded], " folded, ");
-  return out + cat(counts.of[CaseResult::kFailed], " failed, ", counts.of[CaseResult::kUnsupported],
-                   " unsupported\n");
+  out += cat(counts.of[CaseResult::kFailed], " failed, ", counts.of[CaseResult::kUnsupported],
+             " unsupported");
+  size_t left = counts.of[CaseResult::kNotRun];
+  return out + (left ? cat(", ", left, " not run\n") : "\n");
+}
+
+std::vector<CaseResult> run_shown(const std::vector<std::string>& folders,
+                                  const BuildOptions& build_with, const Options& options,
+                                  const cli::CommonOptions& common) {
+  Progress progress(common);
+  uint64_t furthest = 0;  // cases that run at the same time report in turns
+  auto results = run_cases_isolated(folders, build_with, options.jobs, options.timeout_s,
+                                    [&](std::string_view folder, uint64_t done, uint64_t total) {
+                                      furthest = std::max(furthest, done);
+                                      progress.show(folder, furthest, total);
+                                    });
+  progress.clear();
+  return results;
 }
 
 Json to_json(const std::vector<std::string>& folders, const std::vector<CaseResult>& results,
@@ -67,9 +86,14 @@ Json to_json(const std::vector<std::string>& folders, const std::vector<CaseResu
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(auto folders, find_cases(options.folders));
   BYOC_TRY(BuildOptions build_with, build_options(options.model));
-  auto results = run_cases_isolated(folders, build_with, options.jobs, options.timeout_s);
+  auto results = run_shown(folders, build_with, options, common);
   Counts counts = count(results);
   cli::print_text(text_of(folders, results, counts, build_with.strict, common.verbose), common);
+  if (size_t left = counts.of[CaseResult::kNotRun]; left > 0) {
+    return Status(Code::kCancelled, cat("interrupted after ", folders.size() - left, " of ",
+                                        folders.size(), " cases"))
+        .with_slug("interrupted");
+  }
   BYOC_TRY_STATUS(cli::print_json(common, "test-onnx", to_json(folders, results, counts)));
   return counts.of[CaseResult::kFailed] ? cli::kFailed : cli::kDone;
 }

@@ -1,14 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Shows the progress of long work on stderr: a line that is overwritten on a terminal, otherwise a
+// Shows the progress of long work on stderr: a bar that is overwritten on a terminal, otherwise a
 // line every ten seconds.
 #include <chrono>
+#include <string>
 #include <string_view>
 
 #include "byoc/compile.h"
 #include "runtime/cli/command.h"
 
 namespace byoc::driver {
+
+/// The state of some work.
+struct Progressed {
+  std::string_view what;
+  uint64_t done = 0, total = 0;  // total 0: unknown
+  double seconds = 0;            // since the work began
+  double phase_seconds = 0;      // since `done` was last 0 or fell, for the estimate
+};
+/// Returns "[#####...............]  25 %  compiling  10 s, about 30 s left", cut to `width` columns;
+/// without a total no bar, no share and no estimate.
+std::string bar_line(const Progressed& progressed, size_t width);
+/// Returns the same without the bar, for logs.
+std::string plain_line(const Progressed& progressed);
 
 class Progress {
  public:
@@ -21,7 +35,8 @@ class Progress {
  private:
   using Clock = std::chrono::steady_clock;
   bool quiet_, terminal_, shown_ = false;
-  Clock::time_point begin_, next_;
+  uint64_t last_done_ = 0;
+  Clock::time_point begin_, phase_, next_;
 };
 
 /// Shows the progress that plugins report through `cancellation` while they compile, during the

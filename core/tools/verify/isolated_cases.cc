@@ -27,6 +27,7 @@ bool from_text(const std::string& text, CaseResult& result) {
 
 CaseResult case_result(const process::ChildResult& child, uint32_t timeout_s) {
   CaseResult result;
+  if (child.end.kind == process::End::kInterrupted) result.verdict = CaseResult::kNotRun;
   if (child.end.kind == process::End::kTimedOut)
     result.reason = cat("timed out after ", timeout_s, " s");
   else if (!child.finished) result.reason = child.defect;
@@ -38,11 +39,16 @@ CaseResult case_result(const process::ChildResult& child, uint32_t timeout_s) {
 
 std::vector<CaseResult> run_cases_isolated(const std::vector<std::string>& folders,
                                            const BuildOptions& options, uint32_t jobs,
-                                           uint32_t timeout_s) {
+                                           uint32_t timeout_s, const CaseProgress& progress) {
   std::vector<CaseResult> results;
-  auto children = process::run_in_children(
-      {.timeout_s = timeout_s, .captures_output = false}, folders.size(), jobs,
-      [&](size_t k) { return to_text(run_case(folders[k], options)); });
+  process::catch_interrupts();
+  process::ChildLimits limits{
+      .timeout_s = timeout_s, .captures_output = false, .progress = progress};
+  auto children = process::run_in_children(limits, folders.size(), jobs, [&](size_t k) {
+    process::doing(folders[k]);
+    process::progress_to(k, k, folders.size());
+    return to_text(run_case(folders[k], options));
+  });
   for (const process::ChildResult& child : children)
     results.push_back(case_result(child, timeout_s));
   return results;
