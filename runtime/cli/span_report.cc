@@ -143,7 +143,7 @@ Json span_json(const std::vector<SpanRow>& rows) {
   return out;
 }
 
-Status write_trace(const std::string& path, const Session& session, const Context& context) {
+Json trace_json(const Session& session, const Context& context) {
   std::span<const StepProfile> profile = session.profile(context);
   uint64_t origin = profile.empty() ? 0 : profile[0].last_begin_ns;
   std::vector<ProfileRow> steps = step_rows(session);
@@ -172,8 +172,11 @@ Status write_trace(const std::string& path, const Session& session, const Contex
   }
   for (size_t k = 0; k < threads; ++k)
     events.push_back(track_name(k + 1, cat("inside the kernels, thread ", k)));
-  return write_file(path,
-                    Json{{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}}.dump(1));
+  return {{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};
+}
+
+Status write_trace(const std::string& path, const Session& session, const Context& context) {
+  return write_file(path, trace_json(session, context).dump(1));
 }
 
 }  // namespace byoc::cli

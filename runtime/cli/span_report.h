@@ -14,9 +14,11 @@ std::string span_text(const std::vector<SpanRow>& rows, bool all);
 /// Returns one object per row, in order of execution.
 nlohmann::ordered_json span_json(const std::vector<SpanRow>& rows);
 
-/// Writes the last run of `context`, which was profiled, in the Trace Event Format that
-/// chrome://tracing and Perfetto read: steps on one track, spans inside kernels on one track per
-/// thread. Errors: those of writing the file.
+/// Returns the last run of `context`, which was profiled, in the Trace Event Format that
+/// chrome://tracing and Perfetto read: steps on one track, the spans inside of kernels on one track
+/// per thread.
+nlohmann::ordered_json trace_json(const Session& session, const Context& context);
+/// Writes trace_json. Errors: those of writing the file.
 Status write_trace(const std::string& path, const Session& session, const Context& context);
 
 }  // namespace byoc::cli

@@ -8,7 +8,7 @@
 #include "byoc/base/nearest.h"
 #include "core/driver/commands/commands.h"
 #include "core/tools/model/model_options.h"
-#include "core/tools/show/explanation.h"
+#include "core/tools/show/explanation_json.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {
@@ -22,37 +22,6 @@ struct Options {
   ModelOptions model;
   std::string op;
 };
-
-/// Facts about the imported model.
-struct Facts {
-  int64_t opset = 0;  // 0: the file is not ONNX
-  uint64_t weight_bytes = 0;
-};
-
-Facts facts_of(const IRModule& module) {
-  const Function* entry = module.find(module.entry);
-  return {entry && entry->attrs.has("opset") ? entry->attrs.i("opset") : 0, constant_bytes(module)};
-}
-
-std::string_view verb(Opinion::Kind kind) {
-  switch (kind) {
-    case Opinion::kRefused:
-      return "refused";
-    case Opinion::kCovered:
-      return "covered";
-    case Opinion::kSlow:
-      return "slow";
-    case Opinion::kDeclined:
-      return "declined in compile";
-    case Opinion::kTaken:
-      return "taken";
-    case Opinion::kAccepted:
-      return "accepted, came second";
-    case Opinion::kNotReached:
-      break;
-  }
-  return "not reached";
-}
 
 std::string_view taker_of(const ExplainedOp& op) {
   return op.placed.plugin.empty() ? "no plugin" : op.placed.plugin.text();
@@ -69,7 +38,7 @@ std::string title(const Opinion& opinion, std::string_view taker) {
     case Opinion::kCovered:
       return cat("taken by ", taker, " as part of a composite, not given to ", opinion.plugin);
     default:
-      return cat(verb(opinion.kind), " by ", opinion.plugin, ", taken by ", taker);
+      return cat(verdict_text(opinion.kind), " by ", opinion.plugin, ", taken by ", taker);
   }
 }
 
@@ -171,7 +140,8 @@ class Groups {
   std::map<std::string, Content> groups_;
 };
 
-std::string header(const Options& options, const Explanation& explanation, const Facts& facts) {
+std::string header(const Options& options, const Explanation& explanation,
+                   const ModelFacts& facts) {
   std::string opset = facts.opset > 0 ? cat("opset ", facts.opset, ", ") : "";
   uint32_t threads = options.model.threads;
   return cat(
@@ -193,7 +163,7 @@ std::string op_text(const ExplainedOp& op) {
   }
   out += "\n";
   for (const Opinion& opinion : op.opinions)
-    out += cat("  ", opinion.plugin, ": ", verb(opinion.kind), ": ", opinion.reason, "\n");
+    out += cat("  ", opinion.plugin, ": ", verdict_text(opinion.kind), ": ", opinion.reason, "\n");
   return out;
 }
 
@@ -234,56 +204,8 @@ Result<std::string> one_op_text(const Explanation& explanation, const std::strin
   return unknown_node(explanation, name);
 }
 
-Json run_json(const RunOp& run) {
-  return {{"op", run.op.text()}, {"plugin", run.plugin.text()}, {"function", run.function.text()}};
-}
-
-Json op_json(const ExplainedOp& op) {
-  Json opinions = Json::array(), runs = Json::array();
-  for (const RunOp& run : op.runs) runs.push_back(run_json(run));
-  for (const Opinion& o : op.opinions) {
-    opinions.push_back(
-        {{"plugin", o.plugin.text()}, {"verdict", verb(o.kind)}, {"reason", o.reason.text()}});
-  }
-  return {{"op", op.placed.op.text()},
-          {"name", op.placed.name.text()},
-          {"plugin", op.placed.plugin.text()},
-          {"function", op.placed.function.text()},
-          {"composite", op.placed.composite.text()},
-          {"flops", op.placed.flops},
-          {"runs", runs},
-          {"opinions", opinions}};
-}
-
-Json removed_json(const RemovedOp& op) {
-  return {{"op", op.op.text()},     {"name", op.name.text()}, {"how", op.how.text()},
-          {"pass", op.pass.text()}, {"into", op.into.text()}, {"reason", op.reason}};
-}
-
-Json to_json(const Explanation& explanation, const Options& options, const Facts& facts) {
-  Json json = {
-      {"model", options.model.model},       {"opset", facts.opset > 0 ? Json(facts.opset) : Json()},
-      {"target", options.model.target},     {"threads", options.model.threads},
-      {"weight_bytes", facts.weight_bytes}, {"flops", total_flops(explanation.placement)}};
-  Json placed = placement_json(explanation.placement);
-  for (const auto& [name, value] : placed.items()) json[name] = value;
-  json["order"] = explanation.plugins;
-  json["uncompiled"] = explanation.uncompiled;
-  for (const char* list : {"ops", "removed", "added"}) json[list] = Json::array();
-  auto is_wanted = [&, selected = Symbol(options.op)](Symbol name) {
-    return options.op.empty() || name == selected;
-  };
-  for (const ExplainedOp& op : explanation.ops) {
-    if (is_wanted(op.placed.name)) json["ops"].push_back(op_json(op));
-  }
-  for (const RemovedOp& op : explanation.removed) {
-    if (is_wanted(op.name)) json["removed"].push_back(removed_json(op));
-  }
-  for (const RunOp& run : explanation.added) json["added"].push_back(run_json(run));
-  return json;
-}
-
-std::string whole_text(const Explanation& explanation, const Options& options, const Facts& facts) {
+std::string whole_text(const Explanation& explanation, const Options& options,
+                       const ModelFacts& facts) {
   Groups groups, removed;
   for (const ExplainedOp& op : explanation.ops) groups.add(op);
   for (const RemovedOp& op : explanation.removed) removed.add(op);
@@ -295,7 +217,7 @@ std::string whole_text(const Explanation& explanation, const Options& options, c
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(IRModule module, load_model(options.model));
   BYOC_TRY(BuildOptions build_with, build_options(options.model));
-  Facts facts = facts_of(module);
+  ModelFacts facts = facts_of(module);
   BYOC_TRY(Explanation explanation, explain(std::move(module), std::move(build_with)));
   Result<std::string> text = options.op.empty() ? whole_text(explanation, options, facts)
                                                 : one_op_text(explanation, options.op);
@@ -305,7 +227,8 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
     cli::print_warning(
         cat("this model does not compile with these flags: ", explanation.uncompiled), common);
   if (common.json)
-    BYOC_TRY_STATUS(cli::print_json(common, "explain", to_json(explanation, options, facts)));
+    BYOC_TRY_STATUS(cli::print_json(
+        common, "explain", explanation_json(explanation, options.model, facts, options.op)));
   return cli::kDone;
 }
 

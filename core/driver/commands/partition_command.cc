@@ -4,11 +4,11 @@
 
 #include "byoc/base/file.h"
 #include "byoc/base/json.h"
+#include "byoc/pass/codegen.h"
 #include "byoc/pass/simplify.h"
 #include "byoc/text/text.h"
 #include "core/driver/commands/commands.h"
 #include "core/tools/model/model_options.h"
-#include "core/tools/show/graphviz.h"
 #include "core/tools/show/picture.h"
 #include "core/tools/show/placement.h"
 #include "runtime/cli/output.h"
@@ -57,18 +57,19 @@ std::string comparison(const PartitionMetrics& ours, const PartitionMetrics& bas
   return table.text();
 }
 
-constexpr std::chrono::seconds kDrawingLimit{60};
-
-struct Drawing {
+struct DrawnFile {
   std::string svg, about;  // about: a line about the picture
 };
 
-Result<Drawing> draw_module(const IRModule& module, const Options& options) {
-  BYOC_TRY(IRModule whole, inline_functions(module, PassContext()));
-  BYOC_TRY(Picture picture, draw(whole, options.model.model));
-  Drawing out;
-  BYOC_TRY(out.svg, dot_to_svg(picture.dot, kDrawingLimit));
-  out.about = cat("wrote ", options.svg, ": ", picture.nodes, " nodes");
+/// Draws the regions, and the functions that the default codegens would get. Where none of them
+/// takes all that is left, or sizes are open, ops are drawn in no region.
+Result<DrawnFile> draw_module(const IRModule& module, const BuildOptions& build_with,
+                              const Options& options) {
+  BYOC_TRY(PassContext context, make_context(module, build_with));
+  BYOC_TRY(IRModule whole, inline_functions(module, context));
+  Result<IRModule> fused = fuse_ops(whole, context);
+  BYOC_TRY(Picture picture, draw(fused.ok() ? *fused : whole, options.model.model));
+  DrawnFile out{std::move(picture.svg), cat("wrote ", options.svg, ": ", picture.nodes, " nodes")};
   if (picture.is_folded) {
     out.about += cat(", one per region; drawn whole it has ", picture.unfolded_nodes,
                      ", more than the ", kDrawnNodes, " that can be read");
@@ -103,10 +104,10 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   std::string text = plugin_table(placement, "(not in a region)") +
                      comparison(placement.borders, compared.baseline) + ends_text(placement);
   if (!options.svg.empty()) {
-    BYOC_TRY(Drawing drawing, draw_module(compared.module, options));
-    if (options.svg == "-") text = drawing.svg;
-    else BYOC_TRY_STATUS(write_file(options.svg, drawing.svg));
-    if (options.svg != "-") text += drawing.about;
+    BYOC_TRY(DrawnFile drawn, draw_module(compared.module, build_with, options));
+    if (options.svg == "-") text = drawn.svg;
+    else BYOC_TRY_STATUS(write_file(options.svg, drawn.svg));
+    if (options.svg != "-") text += drawn.about;
   }
   if (options.output == "-") text = print(compared.module);
   else if (!options.output.empty()) BYOC_TRY_STATUS(write_module(compared.module, options.output));
@@ -130,9 +131,8 @@ cli::Command partition_command(const cli::CommonOptions& common) {
   add_model_options(command, options->model, "an .onnx or .ir file");
   command.options.push_back(
       {"-o,--output", "FILE", "write the partitioned module; - is stdout", &options->output});
-  command.options.push_back({"--svg", "FILE",
-                             "draw it, ops coloured by plugin, with Graphviz; - is stdout",
-                             &options->svg});
+  command.options.push_back(
+      {"--svg", "FILE", "draw it, ops coloured by plugin; - is stdout", &options->svg});
   command.notes =
       "A border tensor is a distinct tensor that goes from one region into another, or between a\n"
       "region and an op outside of all regions; inputs and outputs of the model are listed\n"

@@ -2,7 +2,6 @@
 #include "core/tools/show/drawing.h"
 
 #include <algorithm>
-#include <set>
 
 #include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
@@ -36,7 +35,7 @@ std::string joined(const std::vector<std::string>& words) {
 
 class DrawingMaker {
  public:
-  DrawingMaker(const IRModule& module, bool folded) : module_(module), folded_(folded) {}
+  explicit DrawingMaker(const IRModule& module) : module_(module) {}
 
   Drawing run();
 
@@ -63,20 +62,16 @@ class DrawingMaker {
   }
 
   void connect(size_t from, size_t to, const TensorType& type) {
-    if (from == kNoNode || from == to) return;
-    const Drawn &a = drawing_.nodes[from], &b = drawing_.nodes[to];
-    bool is_border = a.region != b.region && a.look != Drawn::kInput && b.look != Drawn::kOutput;
-    if (folded_ && !joined_.emplace(from, to).second) return;  // one edge for all between two nodes
-    drawing_.edges.push_back({from, to, is_border, folded_ ? "" : cat(type)});
+    if (from != kNoNode && from != to) drawing_.edges.push_back({from, to, cat(type)});
   }
 
   /// Appends the ops of a call, in order, and the user's names for them.
   void describe(const Function& function, uint32_t node, std::vector<std::string>& ops,
-                std::vector<std::string>& names) const {
+                std::vector<Symbol>& names) const {
     const Node& n = function.nodes[node];
     if (auto* call = std::get_if<Call>(&n.kind)) {
       ops.push_back(call->op->name);
-      if (!n.loc.empty()) names.push_back(n.loc.str());
+      if (!n.loc.empty()) names.push_back(n.loc);
       return;
     }
     if (auto* compiled = std::get_if<Extern>(&n.kind)) return ops.push_back(compiled->symbol.str());
@@ -87,26 +82,30 @@ class DrawingMaker {
       if (auto* invoke = std::get_if<Invoke>(&inner.kind)) ops.push_back(invoke->function.str());
       bool is_op = !std::holds_alternative<Param>(inner.kind) &&
                    !std::holds_alternative<Constant>(inner.kind);
-      if (is_op && !inner.loc.empty()) names.push_back(inner.loc.str());
+      if (is_op && !inner.loc.empty()) names.push_back(inner.loc);
     }
   }
 
   size_t add_op(const Function& function, uint32_t node, size_t region) {
-    std::vector<std::string> ops, names;
+    std::vector<std::string> ops;
+    std::vector<Symbol> names;
     describe(function, node, ops, names);
     const Node& n = function.nodes[node];
     std::string label = joined(ops), tooltip;
     for (size_t k = 0; k < n.types.size() && k < 2; ++k) label += "\n" + shape_text(*n.types[k]);
     if (n.types.size() > 2) label += cat("\n... ", n.types.size(), " outputs");
     for (size_t k = 0; k < names.size() && k < kTooltipNames; ++k)
-      tooltip += (k ? "\n" : "") + names[k];
+      tooltip += cat(k ? "\n" : "", names[k]);
     if (names.size() > kTooltipNames)
       tooltip += cat("\nand ", names.size() - kTooltipNames, " more");
     if (size_t constants = count_constants(function, n); constants > 0)
       tooltip +=
           cat(tooltip.empty() ? "" : "\n", constants, " constant", constants == 1 ? "" : "s");
     (region == kNoRegion ? drawing_.ops_outside : drawing_.regions[region].ops) += ops.size();
-    return add({Drawn::kOp, region, label, tooltip});
+    Drawn drawn{Drawn::kOp, region, label, tooltip, std::move(names), {}, {}};
+    for (ValueId arg : function.args(n)) drawn.inputs.push_back(function.type(arg));
+    for (size_t k = 0; k < n.types.size(); ++k) drawn.outputs.push_back(n.types[k]);
+    return add(std::move(drawn));
   }
 
   static size_t count_constants(const Function& function, const Node& node) {
@@ -118,12 +117,9 @@ class DrawingMaker {
 
   void walk_op(const Function& function, uint32_t node, size_t region, Values& values);
   void walk_region(const Function& function, uint32_t call, Values& values);
-  void fold_region(const Function& function, uint32_t call, Values& values);
 
   const IRModule& module_;
-  bool folded_;
   Drawing drawing_;
-  std::set<std::pair<size_t, size_t>> joined_;  // when folded
 };
 
 bool is_op(const Node& node) {
@@ -160,68 +156,49 @@ void DrawingMaker::walk_region(const Function& function, uint32_t call, Values& 
   for (uint32_t k = 0; k < body.results.size(); ++k) values[{call, k}] = inside[body.results[k]];
 }
 
-void DrawingMaker::fold_region(const Function& function, uint32_t call, Values& values) {
-  const Node& n = function.nodes[call];
-  const Function& body = *region_of(module_, n);
-  size_t region = drawing_.regions.size(), ops = 0;
-  for (const Node& inner : body.nodes) {
-    auto* invoke = std::get_if<Invoke>(&inner.kind);
-    const Function* callee = invoke ? module_.find(invoke->function) : nullptr;
-    ops +=
-        callee
-            ? static_cast<size_t>(std::count_if(callee->nodes.begin(), callee->nodes.end(), is_op))
-            : is_op(inner);
-  }
-  std::string function_name = std::get<Invoke>(n.kind).function.str();
-  drawing_.regions.push_back({body.attr("compiler"), function_name, ops});
-  size_t drawn =
-      add({Drawn::kRegion, region, cat(body.attr("compiler"), "\n", ops, ops == 1 ? " op" : " ops"),
-           function_name});
-  for (ValueId arg : function.args(n)) connect(values[arg], drawn, *function.type(arg));
-  for (uint32_t k = 0; k < n.types.size(); ++k) values[{call, k}] = drawn;
-}
-
 Drawing DrawingMaker::run() {
   const Function& entry = module_.function(module_.entry);
   Values values(entry);
+  auto end = [&](Drawn::Look look, std::string_view name, TypeId type) {
+    Drawn drawn{look, kNoRegion, cat(name, "\n", shape_text(*type)), "", {}, {}, {}};
+    drawn.tooltip = look == Drawn::kInput ? "input" : "output";
+    (look == Drawn::kInput ? drawn.outputs : drawn.inputs).push_back(type);
+    return add(std::move(drawn));
+  };
   for (uint32_t node = 0; node < entry.nodes.size(); ++node) {
     const Node& n = entry.nodes[node];
     if (auto* param = std::get_if<Param>(&n.kind)) {
-      values[{node, 0}] =
-          add({Drawn::kInput, kNoRegion, cat(param->name, "\n", shape_text(*n.types[0])), "input"});
-    } else if (is_op(n) && !region_of(module_, n)) {
-      walk_op(entry, node, kNoRegion, values);
+      values[{node, 0}] = end(Drawn::kInput, param->name.text(), n.types[0]);
     } else if (is_op(n)) {
-      folded_ ? fold_region(entry, node, values) : walk_region(entry, node, values);
+      region_of(module_, n) ? walk_region(entry, node, values)
+                            : walk_op(entry, node, kNoRegion, values);
     }
   }
+  Strings names = entry.attrs.strings("output_names");
   for (size_t k = 0; k < entry.results.size(); ++k) {
     ValueId result = entry.results[k];
-    size_t node = add({Drawn::kOutput, kNoRegion,
-                       cat("output ", k, "\n", shape_text(*entry.type(result))), "output"});
-    connect(values[result], node, *entry.type(result));
+    TypeId type = entry.type(result);
+    size_t node = end(Drawn::kOutput, k < names.size() ? names[k] : cat("output", k), type);
+    connect(values[result], node, *type);
   }
   return std::move(drawing_);
 }
 
 }  // namespace
 
-DrawingSize drawing_size(const IRModule& module) {
+size_t drawn_nodes(const IRModule& module) {
   const Function& entry = module.function(module.entry);
-  DrawingSize size{entry.results.size(), entry.results.size()};
+  size_t nodes = entry.results.size();
   for (const Node& node : entry.nodes) {
     if (std::holds_alternative<Constant>(node.kind)) continue;
-    ++size.folded_nodes;
     const Function* body = region_of(module, node);
-    size.nodes +=
-        body ? static_cast<size_t>(std::count_if(body->nodes.begin(), body->nodes.end(), is_op))
-             : 1;
+    nodes += body
+                 ? static_cast<size_t>(std::count_if(body->nodes.begin(), body->nodes.end(), is_op))
+                 : 1;
   }
-  return size;
+  return nodes;
 }
 
-Drawing make_drawing(const IRModule& module, bool folded) {
-  return DrawingMaker(module, folded).run();
-}
+Drawing make_drawing(const IRModule& module) { return DrawingMaker(module).run(); }
 
 }  // namespace byoc::driver

@@ -8,10 +8,12 @@ namespace byoc::driver {
 inline constexpr size_t kNoRegion = SIZE_MAX;
 
 struct Drawn {
-  enum Look { kOp, kInput, kOutput, kRegion };
+  enum Look { kOp, kInput, kOutput };
   Look look = kOp;
   size_t region = kNoRegion;  // index in Drawing::regions
   std::string label, tooltip;
+  std::vector<Symbol> locs;             // of its ops, in order; kOp only
+  std::vector<TypeId> inputs, outputs;  // the types of operands and results, with constants
 };
 
 struct DrawnRegion {
@@ -21,24 +23,20 @@ struct DrawnRegion {
 
 struct DrawnEdge {
   size_t from, to;
-  bool is_border;  // a border tensor (core/partition/partition_metrics.h)
   std::string tooltip;
 };
 
 struct Drawing {
-  std::vector<Drawn> nodes;  // in topological order
+  std::vector<Drawn> nodes;  // in topological order; those of a region follow each other
   std::vector<DrawnRegion> regions;
   std::vector<DrawnEdge> edges;
   size_t ops_outside = 0;
 };
 
-/// The number of nodes of the whole drawing, and of the folded drawing with a node per region.
-struct DrawingSize {
-  size_t nodes = 0, folded_nodes = 0;
-};
-DrawingSize drawing_size(const IRModule& partitioned);
-/// Makes a drawing with one node per composite and without constants. When folded, two nodes have
-/// at most one edge between them. Cost: O(nodes + edges).
-Drawing make_drawing(const IRModule& partitioned, bool folded);
+/// Returns the number of nodes of a drawing, without making it. Cost: O(nodes).
+size_t drawn_nodes(const IRModule& partitioned);
+/// Makes a drawing with one node per composite and without constants. Inputs and outputs have the
+/// model's names. Cost: O(nodes + edges).
+Drawing make_drawing(const IRModule& partitioned);
 
 }  // namespace byoc::driver

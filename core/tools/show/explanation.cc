@@ -191,6 +191,7 @@ Result<Explanation> explain(IRModule module, BuildOptions options) {
   out.placement.ops.clear();
   for (ExplainedOp& op : out.ops) {
     uint32_t label = trace.labels().find(op.placed.name);
+    op.label = op.placed.name;
     op.placed.name = trace.labels().ops()[label].name;
     op.opinions = opinions.about(label, op.placed, op.runs[0].op, out.plugins);
     BYOC_TRY_STATUS(seconds.find(label, op.placed, op.opinions));

@@ -14,6 +14,7 @@ struct RunOp {
 
 struct ExplainedOp {
   PlacedOp placed;                // name and op as the model has them
+  Symbol label;                   // its loc in the modules that instruments are given; unique
   std::vector<RunOp> runs;        // the ops that compute it: itself, then changes of layout
   std::vector<Opinion> opinions;  // in the order of the plugins
 };
