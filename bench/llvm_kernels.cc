@@ -11,13 +11,13 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "bench/support/fma_peak.h"
 #include "bench/support/kernel_shapes.h"
 #include "byoc/base/check.h"
 #include "byoc/base/clock.h"
 #include "byoc/compile.h"
 #include "byoc/runtime/tensor.h"
 #include "byoc/text/builder.h"
+#include "core/tools/measure/fma_peak.h"
 #include "core/tools/measure/measure.h"
 #include "plugins/onednn/library/dnnl_compat.h"
 #include "support/paths.h"
@@ -238,7 +238,7 @@ void compare(const Shape& s, int rounds) {
   auto run_ours = [&] { BYOC_CHECK(timed->run().ok(), "a run failed"); };
   std::vector<double> our_share, their_share, ratio, rate, peaks;
   for (int k = 0; k < rounds; ++k) {
-    const double a = time_of(run_ours), b = time_of([&] { onednn.run(); }), peak = fma_rate(false);
+    const double a = time_of(run_ours), b = time_of([&] { onednn.run(); }), peak = driver::fma_rate(false);
     rate.push_back(s.flops() / a), peaks.push_back(peak), ratio.push_back(b / a);
     our_share.push_back(100 * s.flops() / a / peak);
     their_share.push_back(100 * s.flops() / b / peak);
@@ -274,7 +274,7 @@ int run(int argc, char** argv) {
       "one thread; medians of %d rounds; GFLOP/s, shares of what this loop gives in the same "
       "round:\n"
       "%s\n%-24s %6s  %-31s  %-31s  %s\n",
-      rounds, fma_loop(), "", "peak", "llvm", "oneDNN", "oneDNN's time / llvm's");
+      rounds, driver::fma_loop(), "", "peak", "llvm", "oneDNN", "oneDNN's time / llvm's");
   for (const Shape& shape : kShapes) {
     if (std::string(shape.name).find(only) != std::string::npos) compare(shape, rounds);
   }

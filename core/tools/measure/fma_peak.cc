@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/support/fma_peak.h"
+#include "core/tools/measure/fma_peak.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 
-namespace byoc::bench {
+namespace byoc::driver {
 namespace {
 
 constexpr uint64_t kTurns = 2'000'000;
@@ -70,4 +70,4 @@ double fma_peak(bool wide) {
   return best;
 }
 
-}  // namespace byoc::bench
+}  // namespace byoc::driver

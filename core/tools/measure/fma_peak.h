@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+// The f32 peak of a core, measured by assembly.
 
-namespace byoc::bench {
+namespace byoc::driver {
 
 /// Returns f32 GFLOP/s of one core: twelve chains of fused multiply-adds that stay in
 /// registers, of 256 bits, or 512 with `wide`. The best of several short runs. 0 where the CPU
@@ -13,4 +14,4 @@ double fma_rate(bool wide);
 const char* fma_loop();
 bool has_avx512();
 
-}  // namespace byoc::bench
+}  // namespace byoc::driver

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tools/measure/peaks.h"
+
+#include <algorithm>
+#include <barrier>
+#include <thread>
+#include <vector>
+
+#include "byoc/base/clock.h"
+#include "core/tools/measure/fma_peak.h"
+
+namespace byoc::driver {
+namespace {
+
+constexpr int kRuns = 5;
+constexpr size_t kReadBytes = size_t{256} << 20;  // of all threads; larger than caches
+
+using Lanes = uint64_t __attribute__((vector_size(32)));
+
+/// Returns the sum of the elements, which depends on all of them, with four independent sums.
+uint64_t read_all(const Lanes* data, size_t n) {
+  Lanes sums[4] = {};
+  for (size_t k = 0; k + 4 <= n; k += 4) {
+    for (size_t lane = 0; lane < 4; ++lane) sums[lane] += data[k + lane];
+  }
+  Lanes sum = sums[0] + sums[1] + sums[2] + sums[3];
+  return sum[0] + sum[1] + sum[2] + sum[3];
+}
+
+/// Runs `work(thread)` on all threads at once, several times, and returns the shortest time in
+/// nanoseconds from the common start to the end of the last thread.
+template <class Work>
+double shortest_ns(uint32_t threads, Work&& work) {
+  double best = 0;
+  uint64_t begin = 0;
+  int run = 0;
+  std::barrier start(threads, [&]() noexcept { begin = now_ns(); });
+  std::barrier finish(threads, [&]() noexcept {
+    double ns = ns_since(begin);
+    best = run++ == 0 ? ns : std::min(best, ns);
+  });
+  auto loop = [&](uint32_t thread) {
+    for (int k = 0; k < kRuns; ++k) {
+      start.arrive_and_wait();
+      work(thread);
+      finish.arrive_and_wait();
+    }
+  };
+  std::vector<std::thread> others;
+  for (uint32_t thread = 1; thread < threads; ++thread) others.emplace_back(loop, thread);
+  loop(0);
+  for (std::thread& other : others) other.join();
+  return best;
+}
+
+}  // namespace
+
+Peaks measure_peaks(uint32_t threads) {
+  Peaks peaks{threads > 0 ? threads : std::max(1u, std::thread::hardware_concurrency()), 0, 0};
+  std::vector<double> rates(peaks.threads);
+  shortest_ns(peaks.threads, [&](uint32_t thread) {
+    rates[thread] = std::max({rates[thread], fma_rate(false), fma_rate(true)});
+  });
+  for (double rate : rates) peaks.gflop_per_s += rate;
+  const size_t share = kReadBytes / sizeof(Lanes) / peaks.threads;
+  std::vector<Lanes> data(share * peaks.threads, Lanes{1, 2, 3, 4});
+  std::vector<uint64_t> sums(peaks.threads);
+  double ns = shortest_ns(peaks.threads, [&](uint32_t thread) {
+    sums[thread] += read_all(data.data() + share * thread, share);
+  });
+  double bytes = static_cast<double>(share * peaks.threads * sizeof(Lanes));
+  // Dividing by a sum that is never 0 keeps the reads.
+  peaks.gb_per_s = sums[0] == 0 ? 0 : bytes / ns;
+  return peaks;
+}
+
+}  // namespace byoc::driver
