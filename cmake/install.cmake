@@ -39,3 +39,6 @@ install(FILES tests/models/digits/model.onnx tests/models/digits/images.npy test
 
 # The format of tuning logs, for other programs that read or write them.
 install(FILES core/tune/tuning-record.schema.json DESTINATION share/byoc/schemas COMPONENT commands)
+
+# The form of what each command prints with --json.
+install(DIRECTORY share/byoc/schemas DESTINATION share/byoc COMPONENT commands FILES_MATCHING PATTERN "*.json")
