@@ -10,6 +10,7 @@
 #include "runtime/cli/memory.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/span_report.h"
+#include "runtime/cli/steady.h"
 #include "runtime/session/profile.h"
 
 namespace byoc::cli {
@@ -22,8 +23,22 @@ struct Ran {
   std::vector<ProfileRow> profile;  // empty without --profile
   std::optional<MemoryUse> memory;  // with --profile
   std::vector<SpanRow> spans;       // the same
-  double time_ns = 0;
+  std::vector<double> first_ns;     // the same: of each step in the first run
+  SteadyProfile steady;             // the same
+  double time_ns = 0;               // of the first run
 };
+
+/// Fills in the parts of a profile: the first run, which `context` recorded, and later ones.
+Status add_profile(const Session& session, const Context& context, std::span<const DLTensor> in,
+                   std::span<DLTensor> out, Ran& ran) {
+  for (const StepProfile& step : session.profile(context))
+    ran.first_ns.push_back(static_cast<double>(step.last_ns));
+  BYOC_TRY(ran.steady, profile_steady(session, in, out, ran.time_ns));
+  ran.profile = profile_rows(session, *ran.steady.context);
+  ran.spans = span_rows(session, *ran.steady.context);
+  ran.memory = memory_use(session);
+  return {};
+}
 
 Result<Ran> run_once(const Session& session, std::vector<NamedInput> inputs,
                      const RunFlags& flags) {
@@ -42,10 +57,7 @@ Result<Ran> run_once(const Session& session, std::vector<NamedInput> inputs,
   ran.time_ns =
       std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
   if (!flags.trace.empty()) BYOC_TRY_STATUS(write_trace(flags.trace, session, *context));
-  if (!flags.profile) return ran;
-  ran.profile = profile_rows(session, *context);
-  ran.spans = span_rows(session, *context);
-  ran.memory = memory_use(session);
+  if (flags.profile) BYOC_TRY_STATUS(add_profile(session, *context, in, out, ran));
   return ran;
 }
 
@@ -100,21 +112,30 @@ std::string output_table(const Session& session, const Ran& ran) {
   return table.text();
 }
 
-std::string profile_table(const std::vector<ProfileRow>& rows) {
-  std::vector<double> means;
-  double sum = 0;
-  for (const ProfileRow& row : rows) means.push_back(row.mean_ns()), sum += row.mean_ns();
-  std::vector<std::string> times = format_times(means);
-  Table table({">step", "symbol", "run by", ">time", ">share", ">GFLOP/s", "nodes"});
-  for (size_t k = 0; k < rows.size(); ++k) {
-    const ProfileRow& row = rows[k];
+std::string share_text(double part, double whole) {
+  return whole > 0 ? format_fixed(100 * part / whole, 1) + " %" : "";
+}
+
+/// Returns a table of the steps, whose times add up to its last row.
+std::string profile_table(const Ran& ran) {
+  const SteadyProfile& steady = ran.steady;
+  std::vector<double> all = steady.steps_ns;
+  all.insert(all.end(), {steady.outside_ns, steady.total_ns});
+  std::vector<std::string> times = format_times(all), first = format_times(ran.first_ns);
+  Table table({">step", "symbol", "run by", ">time", ">share", ">GFLOP/s", ">first run", "nodes"});
+  for (size_t k = 0; k < ran.profile.size(); ++k) {
+    const ProfileRow& row = ran.profile[k];
+    double ns = steady.steps_ns[k];
     std::string nodes = row.locs.empty() ? "" : row.locs[0];
     if (row.locs.size() > 1) nodes += cat(" and ", row.locs.size() - 1, " more");
-    table.add({cat(k), row.symbol, row.runner, times[k],
-               sum > 0 ? format_fixed(100 * means[k] / sum, 1) + " %" : "",
-               row.flops > 0 && means[k] > 0 ? format_fixed(row.flops / means[k], 2) : "", nodes});
+    table.add({cat(k), row.symbol, row.runner, times[k], share_text(ns, steady.total_ns),
+               row.flops > 0 && ns > 0 ? format_fixed(row.flops / ns, 2) : "", first[k], nodes});
   }
-  return table.text();
+  table.add({"", "outside of the steps", "", times[all.size() - 2],
+             share_text(steady.outside_ns, steady.total_ns), "", "", ""});
+  table.add({"", "a run", "", times.back(), "", "", "", ""});
+  return cat("per step, ", steady.runs,
+             " runs after a warm-up, the middle third by time averaged:\n", table.text());
 }
 
 Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
@@ -141,10 +162,19 @@ Json to_json(const Session& session, const std::string& model, const Ran& ran) {
                                {"file", ran.files.empty() ? Json() : Json(ran.files[k])}});
   }
   if (ran.memory) json["memory"] = to_json(*ran.memory);
-  for (const ProfileRow& row : ran.profile) {
+  json["steady"] = nullptr;
+  if (!ran.profile.empty()) {
+    json["steady"] = {{"runs", ran.steady.runs},
+                      {"time_ns", ran.steady.total_ns},
+                      {"outside_ns", ran.steady.outside_ns}};
+  }
+  for (size_t k = 0; k < ran.profile.size(); ++k) {
+    const ProfileRow& row = ran.profile[k];
     json["profile"].push_back({{"symbol", row.symbol},
                                {"run_by", row.runner},
                                {"implementation", row.implementation},
+                               {"time_ns", ran.steady.steps_ns[k]},
+                               {"first_ns", ran.first_ns[k]},
                                {"runs", row.runs},
                                {"total_ns", row.total_ns},
                                {"min_ns", row.min_ns},
@@ -157,12 +187,14 @@ Json to_json(const Session& session, const std::string& model, const Ran& ran) {
 void print_run(const Session& session, const Ran& ran, const CommonOptions& common) {
   if (!common.quiet) print_text(input_lines(session, ran), common);
   print_text(output_table(session, ran), common);
-  if (!ran.profile.empty()) print_text("\n" + profile_table(ran.profile), common);
+  if (!ran.profile.empty()) print_text("\n" + profile_table(ran), common);
   if (ran.memory) print_text(memory_line(*ran.memory), common);
   if (!ran.spans.empty()) print_text("\n" + span_text(ran.spans, common.verbose), common);
+  std::string steady =
+      ran.profile.empty() ? "" : cat("; later runs ", format_time(ran.steady.total_ns));
   print_text(cat("ran in ", format_time(ran.time_ns), ", ", session.threads(),
                  session.threads() == 1 ? " thread" : " threads",
-                 "; first run, without reading the model\n"),
+                 "; first run, without reading the model", steady, "\n"),
              common);
 }
 
@@ -175,7 +207,8 @@ void add_run_options(Command& command, RunFlags& flags) {
                      &flags.inputs});
   options.push_back(
       {"--output-dir", "DIR", "write each output and outputs.json there", &flags.output_dir});
-  options.push_back({"--profile", "", "time of every step and of the spans inside kernels; memory",
+  options.push_back({"--profile", "",
+                     "more runs: time of every step and of the spans inside kernels; memory",
                      &flags.profile});
   options.push_back(
       {"--trace", "FILE", "the run as a trace, for chrome://tracing or Perfetto", &flags.trace});
@@ -184,7 +217,7 @@ void add_run_options(Command& command, RunFlags& flags) {
 
 Status run_session(const Session& session, const std::string& model, const RunFlags& flags,
                    const CommonOptions& common, const TensorReaders& readers,
-                   const OutputFormat& format) {
+                   const OutputFormat& format, const nlohmann::ordered_json* more) {
   for (const std::string& warning : session.warnings()) print_warning(warning, common);
   BYOC_TRY_STATUS(session.check_externs());
   auto inputs = make_inputs(session.inputs(), flags.inputs, flags.seed, readers);
@@ -194,7 +227,9 @@ Status run_session(const Session& session, const std::string& model, const RunFl
     BYOC_TRY(ran.files, write_outputs(flags.output_dir, session.outputs(), ran.outputs, format));
   }
   print_run(session, ran, common);
-  return print_json(common, "run", to_json(session, model, ran));
+  Json json = to_json(session, model, ran);
+  if (more != nullptr) json.update(*more);
+  return print_json(common, "run", json);
 }
 
 }  // namespace byoc::cli

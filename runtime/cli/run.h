@@ -2,6 +2,8 @@
 #pragma once
 // The common part of `byoc run` and `byoc-run`: reads inputs into a Session, runs it once, writes
 // the outputs.
+#include <nlohmann/json_fwd.hpp>
+
 #include "byoc/runtime/session.h"
 #include "runtime/cli/command.h"
 #include "runtime/cli/values.h"
@@ -26,10 +28,12 @@ struct OutputFormat {
 OutputFormat npy_format();
 
 /// Reads and makes inputs, runs, writes outputs, prints the source of each input, a line per
-/// output, and the profile when requested. With --json: "byoc.run/1".
+/// output, and the profile when requested. With --json: "byoc.run/1", with the members of `more`,
+/// which may be null.
 Status run_session(const Session& session, const std::string& model, const RunFlags& flags,
                    const CommonOptions& common, const TensorReaders& readers = npy_reader(),
-                   const OutputFormat& format = npy_format());
+                   const OutputFormat& format = npy_format(),
+                   const nlohmann::ordered_json* more = nullptr);
 
 /// Writes each output as a file into `folder`, which is created, and outputs.json with name, dtype,
 /// dims and file, in order. Returns the files' names.

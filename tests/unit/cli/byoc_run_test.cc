@@ -57,7 +57,7 @@ TEST_F(ByocRun, SaysWhereInputsCameFromAndWhatCameOut) {
   EXPECT_THAT(out_, HasSubstr("input x f32[4]: random, seed 0"));
   EXPECT_THAT(out_, HasSubstr("y       f32[4]"));
   ASSERT_EQ(run("m.byoc --profile --input zeros"), 0) << err_;
-  EXPECT_THAT(out_, HasSubstr("faulty_main_1  faulty"));
+  EXPECT_THAT(out_, HasSubstr("faulty_main_1         faulty"));
   EXPECT_THAT(out_, HasSubstr("Relu_1"));
 }
 

@@ -106,5 +106,27 @@ TEST(OnednnProfile, IsNotThereUnlessAskedFor) {
   EXPECT_EQ(byoc.json("run " + kDigits)["spans"].size(), 0u) << "spans without --profile";
 }
 
+// The first run makes kernels and touches pages for the first time, so it is shown apart.
+TEST(SteadyProfile, AddsUpToTheWholeAndShowsTheFirstRunApart) {
+  Byoc byoc;
+  Json json = byoc.json("run " + kDigits + " --profile");
+  double sum = json["steady"]["outside_ns"].get<double>(), total = json["steady"]["time_ns"];
+  for (const Json& step : json["profile"]) {
+    sum += step["time_ns"].get<double>();
+    EXPECT_GT(step["first_ns"].get<double>(), 0);
+  }
+  EXPECT_NEAR(sum, total, 1e-6 * total);
+  EXPECT_LT(json["steady"]["outside_ns"].get<double>(), 0.02 * total)
+      << "the steps alone are within 2 % of the whole";
+  EXPECT_GE(json["steady"]["runs"], 5);
+  EXPECT_EQ(json["profile"][0]["runs"], json["steady"]["runs"])
+      << "the first run is not among them";
+  Ran ran = byoc("run " + kDigits + " --profile");
+  EXPECT_THAT(ran.out, HasSubstr("runs after a warm-up, the middle third by time averaged:"));
+  EXPECT_THAT(ran.out, HasSubstr("outside of the steps"));
+  EXPECT_THAT(ran.out, HasSubstr("; later runs "));
+  EXPECT_EQ(byoc.json("run " + kDigits)["steady"], nullptr);
+}
+
 }  // namespace
 }  // namespace byoc::test
