@@ -19,11 +19,13 @@
 #include "byoc/compile.h"
 #include "byoc/ir/external_symbols.h"
 #include "byoc/pass/codegen.h"
+#include "byoc/te/module.h"
 #include "core/codegen/compile_input.h"
 #include "core/codegen/count_work.h"
 #include "core/codegen/declined.h"
 #include "core/codegen/fuse.h"
 #include "core/codegen/tuned_points.h"
+#include "core/region/assign_loops.h"
 #include "core/region/function_key.h"
 #include "core/region/inline_call.h"
 #include "core/region/judge.h"
@@ -134,7 +136,8 @@ std::vector<std::string> texts_of(const std::vector<Symbol>& symbols) {
   return out;
 }
 
-// Replaces the function's composites by their ops and makes it a plain function.
+// Replaces the function's composites by their ops and makes it a plain function. Loops go to the
+// next plugin that takes loops.
 Status CodegenRun::decline(const Plugin& plugin, Region region, const Status& why) {
   auto& [name, function] = *region;
   context_.remark({Report::Remark::kDeclined, plugin.id(), name.str(), all_locs(module_, function),
@@ -144,6 +147,8 @@ Status CodegenRun::decline(const Plugin& plugin, Region region, const Status& wh
                       " and declined it in compile: ", why.message()))
         .with_slug("strict");
   }
+  if (te::has_loops(function))
+    return reassign_loops(function, name, plugin.id(), why, context_);
   Function plain = inline_composites_in(module_, function, {});
   for (Symbol attr : {"compiler", "global_symbol", "primitive"}) plain.attrs.erase(attr);
   function = std::move(plain);

@@ -6,6 +6,7 @@
 #include "byoc/base/literal.h"
 #include "byoc/ir/composite.h"
 #include "byoc/ir/visit.h"
+#include "byoc/te/module.h"
 #include "byoc/text/graph_json.h"
 #include "byoc/text/text.h"
 #include "core/graph_json/graph_values.h"
@@ -68,7 +69,7 @@ class GraphReader {
   Body main_, inner_;
   std::vector<Symbol> functions_;         // names of "functions"
   std::string member_, function_member_;  // the members of the text that are being read
-  bool has_format_ = false;
+  bool has_format_ = false, requires_loops_ = false;
 };
 
 // Reads what is complete at an event. Depth counts open brackets: 1 for members of the graph, 2 for
@@ -119,8 +120,14 @@ void GraphReader::on_member(const std::string& name, const Json& value) {
   } else if (name == "version") {
     if (value != 1) throw BadGraph(cat("version ", value.dump(), ", this build reads 1"));
   } else if (name == "requires") {
-    if (!value.empty())
-      throw BadGraph(cat("it requires ", value[0].dump(), ", which this build does not support"));
+    for (const Json& feature : value) {
+      if (feature != "loops")
+        throw BadGraph(cat("it requires ", feature.dump(), ", which this build does not support"));
+      requires_loops_ = true;
+    }
+  } else if (name == "loops") {
+    main_.function.attrs.set("loops", value.get<std::string>());
+    main_.function.attrs.set("primitive", true);
   } else if (name == "symbol") {
     module_.entry = value.get<std::string>();
   } else if (name == "types") {
@@ -331,6 +338,12 @@ void GraphReader::finish() {
   if (!has_format_) throw BadGraph("\"format\" is not \"byoc.graph\"");
   for (auto& [name, function] : module_.functions) name_callees(function);
   name_callees(main_.function);
+  if (requires_loops_ != te::has_loops(main_.function))
+    throw BadGraph("\"loops\" and \"requires\" do not fit together");
+  if (requires_loops_) {
+    Status status = te::check_loops(main_.function);
+    if (!status.ok()) throw BadGraph(cat("loops: ", status.message(), " ", status.where()));
+  }
   if (module_.entry.empty()) throw BadGraph("it has no symbol");
   if (!module_.functions.emplace(module_.entry, std::move(main_.function)).second) {
     throw BadGraph(cat("two functions are called \"", module_.entry, "\""));

@@ -117,9 +117,16 @@ void GraphWriter::write_list(std::string_view name, const List& list, Write&& wr
 }
 
 void GraphWriter::write(Symbol symbol) {
-  out_ += R"({"format":"byoc.graph","version":1,"requires":[],"symbol":)";
+  const std::string loops = root_.attrs.s("loops");
+  out_ += R"({"format":"byoc.graph","version":1,"requires":[)";
+  out_ += cat(loops.empty() ? "" : "\"loops\"", R"(],"symbol":)");
   print_json_string(out_, symbol.text());
   out_ += ",\n";
+  if (!loops.empty()) {
+    out_ += "\"loops\":";
+    print_json_string(out_, loops);
+    out_ += ",\n";
+  }
   write_types();
   write_inputs(root_);
   write_constants();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves every region, in the order of their numbers, into a function of its own.
+// Moves every region, in the order of their numbers, into a function of its own, and gives functions
+// with loops their plugin.
 //   before: fn main(%x) {
 //             %0 = compiler_begin(%x) {compiler="onednn", region=0}
 //             %1 = relu(%0)
@@ -24,6 +25,7 @@
 #include "byoc/ir/external_symbols.h"
 #include "byoc/ir/intern.h"
 #include "byoc/pass/partition.h"
+#include "core/region/assign_loops.h"
 #include "core/region/quotient.h"
 
 namespace byoc {
@@ -277,7 +279,8 @@ void insert(std::map<Symbol, Function>& functions,
 
 }  // namespace
 
-Result<IRModule> partition_graph(IRModule module, const PassContext&) {
+Result<IRModule> partition_graph(IRModule module, const PassContext& context) {
+  BYOC_TRY_STATUS(assign_loops(module, context));
   BYOC_TRY(std::vector<Symbol> order, callees_first(module, module.entry));
   const std::set<std::string_view> externals = external_symbols(module);
   for (Symbol name : order) {

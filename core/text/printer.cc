@@ -22,6 +22,7 @@ class FunctionPrinter {
         params_(function.num_params()),
         inline_(std::min(options.elide, kInlineElements)) {}
   void print(Symbol name, std::string_view indent);
+  void print_loops(Symbol name, std::string_view text, std::string_view indent);
   void print_value_name(ValueId value);
 
  private:
@@ -40,7 +41,26 @@ class FunctionPrinter {
   size_t params_, inline_;
 };
 
+// Prints a function whose body is loops; what else it has follows from their text.
+void FunctionPrinter::print_loops(Symbol name, std::string_view text, std::string_view indent) {
+  out_ += cat(indent, "loops ");
+  print_name(out_, name.text());
+  for (char c : text) {
+    out_ += c;
+    if (c == '\n') out_ += indent;
+  }
+  Attrs shown = function_.attrs;
+  shown.erase("loops");
+  shown.erase("primitive");
+  if (!shown.empty()) out_ += ' ';
+  print_to(out_, shown);
+  out_ += '\n';
+}
+
 void FunctionPrinter::print(Symbol name, std::string_view indent) {
+  const AttrValue* loops = function_.attrs.find("loops");
+  if (const auto* text = loops ? std::get_if<std::string>(loops) : nullptr)
+    return print_loops(name, *text, indent);
   out_ += indent;
   out_ += "fn ";
   print_name(out_, name.text());

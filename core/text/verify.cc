@@ -5,6 +5,7 @@
 #include "byoc/base/check.h"
 #include "byoc/ir/composite.h"
 #include "byoc/ir/visit.h"
+#include "byoc/te/module.h"
 #include "byoc/text/text.h"
 #include "core/text/infer_cache.h"
 
@@ -67,6 +68,7 @@ Status FunctionVerifier::verify() {
   }
   BYOC_TRY_STATUS(check_attr_kinds());
   BYOC_TRY_STATUS(check_attr_constants(function_.attrs));
+  if (te::has_loops(function_)) BYOC_TRY_STATUS(te::check_loops(function_));
   auto known = captures(function_);
   return known.ok() ? Status() : std::move(known.status());
 }
@@ -182,11 +184,12 @@ struct AttrKind {
 
 std::span<const AttrKind> attr_kinds() {
   static const AttrKind kinds[] = {
-      {"compiler", std::string()},   {"composite", std::string()},
-      {"owner", std::string()},      {"global_symbol", std::string()},
-      {"input_names", Strings{"x"}}, {"output_names", Strings{"y"}},
-      {"opset", int64_t{1}},         {"arena_offsets", Ints{0}},
-      {"arena_bytes", int64_t{0}},   {"arena_peak_live", int64_t{0}},
+      {"compiler", std::string()},     {"composite", std::string()},
+      {"owner", std::string()},        {"global_symbol", std::string()},
+      {"input_names", Strings{"x"}},   {"output_names", Strings{"y"}},
+      {"opset", int64_t{1}},           {"arena_offsets", Ints{0}},
+      {"loops", std::string()},        {"arena_bytes", int64_t{0}},
+      {"arena_peak_live", int64_t{0}},
   };
   return kinds;
 }

@@ -94,6 +94,11 @@ class Translator {
             [&](const Call& call) { return translate(frames, index, call); },
             [&](const Invoke& invoke) { return enter(frames, index, invoke); },
             [&](const Extern& external) -> Status {
+              if (function.attrs.has("loops")) {
+                return unimplemented(cat(place_of(function, index),
+                                         " is written as loops, which byoc print shows"))
+                    .with_slug("no-compute");
+              }
               return unimplemented(cat(place_of(function, index), " calls the external symbol ",
                                        external.symbol, ", which has no tensor expression"))
                   .with_slug("no-compute");

@@ -4,6 +4,8 @@
 // oracle of all tests.
 #include "byoc/ir/intern.h"
 #include "byoc/plugin/sdk.h"
+#include "byoc/te/evaluate.h"
+#include "byoc/te/module.h"
 #include "byoc/text/graph_json.h"
 #include "plugins/json/interpreter.h"
 
@@ -21,6 +23,42 @@ Interpreter read(const sdk::Graph& graph) {
   if (!interpreter.ok()) throw sdk::Declined(interpreter.status().message(), node);
   return *std::move(interpreter);
 }
+
+// Reads the loops of a graph that is a loop function.
+te::LoopFunction read_loops(const sdk::Graph& graph) {
+  InternArena arena;
+  InternScope scope(arena);
+  Result<IRModule> module = read_graph_json(graph.json, all_ops(), nullptr);
+  if (!module.ok()) throw sdk::Error(BYOC_BAD_GRAPH, module.status().message());
+  auto loops = te::loops_of(module->function(module->entry), graph.symbol);
+  if (!loops.ok()) throw sdk::Error(BYOC_BAD_GRAPH, loops.status().message());
+  return *std::move(loops);
+}
+
+// Runs loops one element at a time, with an error where an index leaves its tensor.
+class LoopKernel : public sdk::Kernel {
+ public:
+  explicit LoopKernel(te::LoopFunction loops) : loops_(std::move(loops)) {}
+  sdk::KernelInfo info() const override {
+    sdk::KernelInfo out;
+    out.implementation = "reference loops";
+    return out;
+  }
+  /// Runs the kernel. Allocates, as the interpreter numbers the statements anew.
+  void run(const sdk::Call& call) const override {
+    std::vector<const void*> in;
+    std::vector<void*> out;
+    for (size_t k = 0; k < loops_.inputs.size(); ++k) in.push_back(call.in_data<char>(k));
+    for (size_t k = 0; k < loops_.outputs.size(); ++k) out.push_back(call.out_data<char>(k));
+    Status status = te::evaluate(loops_, in, out);
+    if (!status.ok())
+      throw sdk::Error(static_cast<uint32_t>(status.code()),
+                       cat(status.where(), ": ", status.message()));
+  }
+
+ private:
+  te::LoopFunction loops_;
+};
 
 class JsonKernel : public sdk::Kernel {
  public:
@@ -71,6 +109,8 @@ class JsonPlugin : public sdk::Plugin {
     return sdk::Verdict::yes();
   }
   std::unique_ptr<sdk::Kernel> compile(sdk::Function& function) override {
+    if (!function.graph.loops.empty())
+      return std::make_unique<LoopKernel>(read_loops(function.graph));
     return std::make_unique<JsonKernel>(read(function.graph), function.graph, function.constants);
   }
 };
@@ -78,5 +118,5 @@ class JsonPlugin : public sdk::Plugin {
 }  // namespace
 }  // namespace byoc::json_plugin
 
-BYOC_PLUGIN(byoc::json_plugin::JsonPlugin, "json", "0.1.0", .flags = BYOC_PLUGIN_DEFAULT,
-            .priority = 10)
+BYOC_PLUGIN(byoc::json_plugin::JsonPlugin, "json", "0.1.0",
+            .flags = BYOC_PLUGIN_DEFAULT | BYOC_PLUGIN_LOOPS, .priority = 10)

@@ -2,7 +2,9 @@
 #include "plugins/llvm/lower.h"
 
 #include "byoc/ir/intern.h"
+#include "byoc/te/module.h"
 #include "byoc/text/graph_json.h"
+#include "plugins/llvm/analysis/written_loops.h"
 #include "plugins/llvm/knobs.h"
 #include "plugins/llvm/topi/schedule.h"
 #include "plugins/llvm/topi/strategies.h"
@@ -37,6 +39,13 @@ Result<IRModule> read_function(std::string_view graph_json) {
 Result<Lowered> lower_function(const IRModule& module, const te::Target& target, SplitWhen when,
                                const topi::Point& point) {
   Lowered out;
+  if (te::has_loops(module.function(module.entry))) {
+    if (!point.empty())
+      return invalid("a point for a loop function, which has no knobs").with_slug("bad-point");
+    BYOC_TRY(te::LoopFunction loops, written_loops(module));
+    out.kernels.push_back(std::move(loops));
+    return out;
+  }
   if (!point.empty()) {
     BYOC_TRY(te::LoopFunction loops, loops_at(module, target, point));
     out.kernels.push_back(std::move(loops));

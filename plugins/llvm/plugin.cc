@@ -249,6 +249,7 @@ sdk::KnobSpace LlvmPlugin::knobs(sdk::CompileRequest& request) {
   InternArena arena;
   InternScope scope(arena);
   const sdk::Function& function = request.functions.at(0);
+  if (!function.graph.loops.empty()) return {};  // written as they are to run
   const IRModule module = value_of(read_function(function.graph_json), 0);
   std::optional<FunctionSpace> space = value_of(space_of(module, target_of(request.raw)), 0);
   if (!space) return {};
@@ -303,5 +304,6 @@ std::optional<uint32_t> LlvmPlugin::compat(std::string_view text) const {
 }  // namespace byoc::llvm_plugin
 
 BYOC_PLUGIN(byoc::llvm_plugin::LlvmPlugin, "llvm", "0.1.0",
-            .flags = BYOC_PLUGIN_DEFAULT | BYOC_PLUGIN_ONE_ANCHOR, .priority = 100,
+            .flags = BYOC_PLUGIN_DEFAULT | BYOC_PLUGIN_ONE_ANCHOR | BYOC_PLUGIN_LOOPS,
+            .priority = 100,
             .max_ops = 1 << 20)  // large functions are split here (split.h)

@@ -19,7 +19,8 @@ struct FlagName {
 };
 constexpr FlagName kFlags[] = {{BYOC_PLUGIN_DEFAULT, "default"},
                                {BYOC_PLUGIN_HORIZONTAL, "horizontal"},
-                               {BYOC_PLUGIN_ONE_ANCHOR, "one_anchor"}};
+                               {BYOC_PLUGIN_ONE_ANCHOR, "one_anchor"},
+                               {BYOC_PLUGIN_LOOPS, "loops"}};
 
 std::string flags_text(const Plugin& plugin) {
   std::string out;

@@ -8,8 +8,9 @@
 namespace byoc::te {
 
 Result<LoopFunction> Parser::function() {
+  if (in_.take_word("te")) return te_function();
   LoopFunction out;
-  if (!in_.take_word("loops")) return in_.expected("'loops'");
+  if (!in_.take_word("loops")) return in_.expected("'loops' or 'te'");
   BYOC_TRY(out.name, in_.name("the name of a function", true));
   BYOC_TRY_STATUS(tensors(out.inputs, true));
   BYOC_TRY_STATUS(in_.expect("->"));
@@ -115,11 +116,12 @@ Result<std::vector<Axis>> Parser::axes() {
   return out;
 }
 
-// Parses for i < 4 over r < k: value combine (a, b) to a + b from 0.0.
-Result<Compute> Parser::compute() {
+// Parses for i < 4 over r < k: value combine (a, b) to a + b from 0.0; the last part is left out
+// when the combiner is known.
+Result<Compute> Parser::compute(bool has_combiner) {
   Compute out;
   if (!in_.take_word("for")) return in_.expected("'for'");
-  if (in_.word() != "over") {
+  if (in_.word() != "over" && !in_.is_at(":")) {
     BYOC_TRY(out.axes, axes());
   }
   if (in_.take_word("over")) {
@@ -128,7 +130,7 @@ Result<Compute> Parser::compute() {
   BYOC_TRY_STATUS(in_.expect(":"));
   BYOC_TRY(Expr value, expression());
   out.values.push_back(std::move(value));
-  if (!out.reduce.empty()) BYOC_TRY_STATUS(combiner(out));
+  if (!out.reduce.empty() && !has_combiner) BYOC_TRY_STATUS(combiner(out));
   return out;
 }
 

@@ -28,6 +28,8 @@ class Body {
   std::vector<Stmt> reversed_;
 };
 
+}  // namespace
+
 bool is_countable(const Tensor& tensor) {
   int64_t bytes = static_cast<int64_t>(dtype_size(tensor.dtype()));
   for (const Expr& extent : tensor.shape()) {
@@ -38,8 +40,6 @@ bool is_countable(const Tensor& tensor) {
   }
   return true;
 }
-
-}  // namespace
 
 Result<Stmt> Parser::block() {
   const size_t vars = vars_.mark(), memory = tensors_.mark();

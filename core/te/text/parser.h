@@ -40,6 +40,9 @@ class Scopes {
   std::vector<std::pair<std::string, Value>> hidden_;
 };
 
+/// Returns false for tensors of a negative or an enormous size.
+bool is_countable(const Tensor& tensor);
+
 class Parser {
  public:
   Parser(std::string_view text, size_t at) : in_(text, at) {}
@@ -104,10 +107,15 @@ class Parser {
   Status tensors(std::vector<Tensor>& out, bool is_input);
   Status kernel();
   Status strides(TensorIntrin& intrin);
-  Result<Compute> compute();
+  Result<Compute> compute(bool has_combiner = false);
   Result<std::vector<Axis>> axes();
   Status combiner(Compute& compute);
   static Status check_types(const TensorIntrin& intrin);
+
+  // parse_te.cc
+  Result<LoopFunction> te_function();
+  Result<LoopFunction> scheduled(Dag dag, size_t at);
+  Status stage(Dag& dag);
 
   Reader in_;
   Scopes<Variable> vars_;

@@ -84,7 +84,8 @@ void Printer::for_loop(const For& loop, int depth) {
   line(depth);
   out += cat(kLoopNames[static_cast<size_t>(loop.kind)], " ", introduce(loop.var), " in ");
   expr(loop.begin);
-  out += as_int(loop.begin) == 0 ? ".." : "..+";
+  const bool is_from_zero = as_int(loop.begin) == 0 && as_int(loop.extent).value_or(0) >= 0;
+  out += is_from_zero ? ".." : "..+";
   expr(loop.extent);
   forget();
   out += " {";

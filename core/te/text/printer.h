@@ -37,7 +37,7 @@ class Printer {
   void compute(const Compute& compute, int depth);
 
  private:
-  // What one statement reads: the readers of each node, and the size of its text.
+  // The readers of a node in one statement, and the size of its text.
   struct Shared {
     uint32_t readers = 0;
     uint64_t size = 0;

@@ -170,9 +170,19 @@ Status Lexer::error(const Token& token, std::string message) const {
   return invalid(std::move(message)).with_slug("ir-syntax").at(place(token));
 }
 
-std::string Lexer::place(const Token& token) const {
+size_t Lexer::offset(const Token& token) const {
   auto offset = static_cast<size_t>(token.text.data() - text_.data());
   BYOC_CHECK(offset <= text_.size(), "a token of another text");
+  return offset;
+}
+
+void Lexer::jump(size_t offset) {
+  at_ = offset;
+  advance();
+}
+
+std::string Lexer::place(const Token& token) const {
+  const size_t offset = this->offset(token);
   std::string_view before = text_.substr(0, offset);
   size_t line = static_cast<size_t>(std::count(before.begin(), before.end(), '\n')) + 1;
   size_t newline = before.rfind('\n');

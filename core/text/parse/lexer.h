@@ -40,6 +40,10 @@ class Lexer {
   /// Returns an error with slug "ir-syntax", "expected X, found Y", at the token's place.
   Status expected(std::string_view what) const;
   Status error(const Token& token, std::string message) const;
+  std::string_view text() const { return text_; }  // all of it
+  size_t offset(const Token& token) const;         // where the token begins
+  /// Continues at that place, which another parser has reached.
+  void jump(size_t offset);
   /// Returns "line:column", both from 1. Counts from the start of the text, so use it
   /// for errors alone.
   std::string place(const Token& token) const;

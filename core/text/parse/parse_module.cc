@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses the whole text: module attributes, functions in any order, bodies callees first.
+// Parses the whole text: module attributes, functions in any order, bodies callees first. Loop
+// functions call nothing, so they are complete when they have been scanned.
 #include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
+#include "byoc/te/module.h"
+#include "byoc/te/text.h"
 #include "core/text/parse/parser.h"
 
 namespace byoc {
@@ -17,6 +20,8 @@ class ModuleParser {
   Status parse_header();
   Status scan_functions();
   Status scan_function();
+  Status scan_loops();
+  Status check_new(Symbol name, const Token& start) const;
   Status skip_body(Symbol caller);
   Status check_callees();
   Status parse_bodies();
@@ -54,11 +59,15 @@ Status ModuleParser::parse_header() {
 }
 
 Status ModuleParser::scan_functions() {
-  while (in_.take_if("fn")) BYOC_TRY_STATUS(scan_function());
-  if (!has_braces_) {
-    return in_.token().kind == Token::kEnd ? Status() : in_.expected("'fn'");
+  while (true) {
+    if (in_.take_if("fn")) BYOC_TRY_STATUS(scan_function());
+    else if (in_.token().is("loops") || in_.token().is("te")) BYOC_TRY_STATUS(scan_loops());
+    else break;
   }
-  if (!in_.take_if("}")) return in_.expected("'fn' or '}'");
+  if (!has_braces_) {
+    return in_.token().kind == Token::kEnd ? Status() : in_.expected("'fn' or 'loops'");
+  }
+  if (!in_.take_if("}")) return in_.expected("'fn', 'loops' or '}'");
   return in_.token().kind == Token::kEnd ? Status() : in_.expected("the end of the text");
 }
 
@@ -66,9 +75,39 @@ Status ModuleParser::scan_function() {
   Token start = in_.token();
   BYOC_TRY(FunctionText text, parse_signature(in_, context_));
   Symbol name = text.name;
-  if (!texts_.emplace(name, std::move(text)).second)
-    return in_.error(start, cat("@", name, " is defined twice"));
+  BYOC_TRY_STATUS(check_new(name, start));
+  texts_.emplace(name, std::move(text));
   return skip_body(name);
+}
+
+Status ModuleParser::check_new(Symbol name, const Token& start) const {
+  if (!texts_.contains(name) && module_.find(name) == nullptr) return {};
+  return in_.error(start, cat("@", name, " is defined twice"));
+}
+
+// Parses loops f(x: f32[8]) -> (y: f32[8]) { ... } {compiler="llvm"}, or tensor expressions that
+// become loops; attributes come last.
+Status ModuleParser::scan_loops() {
+  const Token start = in_.token();
+  size_t at = in_.offset(start);
+  BYOC_TRY(te::LoopFunction loops, te::parse_loops(in_.text(), at));
+  in_.jump(at);
+  Attrs attrs;
+  if (in_.token().is("{")) {
+    BYOC_TRY(attrs, parse_attrs(in_, context_));
+  }
+  const Symbol name = loops.name;
+  BYOC_TRY_STATUS(check_new(name, start));
+  Result<Function> function = te::function_of(loops);
+  if (!function.ok()) return std::move(function.status()).at(in_.place(start));
+  for (const auto& [key, value] : attrs) {
+    if (function->attrs.has(key))
+      return in_.error(start, cat("the attribute ", key, " of loops is not for users"));
+    function->attrs.set(key, value);
+  }
+  module_.functions.emplace(name, *std::move(function));
+  calls_.functions[name];
+  return {};
 }
 
 Status ModuleParser::skip_body(Symbol caller) {
@@ -103,7 +142,7 @@ Status ModuleParser::parse_bodies() {
   BYOC_TRY(std::vector<Symbol> order, callees_first(calls_));
   for (Symbol name : order) {
     auto text = texts_.extract(name);
-    BYOC_CHECK(!text.empty(), "@", name, " has no text");
+    if (text.empty()) continue;  // loops
     auto function = parse_body(std::move(text.mapped()), context_);
     if (!function.ok()) return std::move(function.status());
     module_.functions.emplace(name, *std::move(function));

@@ -6,6 +6,7 @@
 #include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
 #include "byoc/pass/partition.h"
+#include "byoc/te/module.h"
 #include "core/codegen/count_work.h"
 #include "core/region/judge.h"
 #include "core/tools/model/execute.h"
@@ -28,8 +29,9 @@ class ReplayCompiler {
 
   Result<ReplayProgram> run() {
     BYOC_TRY(IRModule module, module_of(case_));
-    BYOC_TRY_STATUS(out_.as_stored ? compile_as_stored(module)
-                                   : compile_by_other(std::move(module)));
+    has_loops_ = te::has_loops(module.function(module.entry));  // these have no ops to partition
+    BYOC_TRY_STATUS(out_.as_stored || has_loops_ ? compile_as_stored(module)
+                                                 : compile_by_other(std::move(module)));
     return std::move(program_);
   }
 
@@ -57,7 +59,8 @@ class ReplayCompiler {
   }
 
   Status compile_as_stored(const IRModule& module) {
-    judge(module);
+    if (has_loops_) out_.ops = 1;
+    else judge(module);
     CompileFunction function{case_.symbol,
                              case_.graph_json,
                              case_.constants,
@@ -139,6 +142,7 @@ class ReplayCompiler {
   const Plugin& plugin_;
   std::shared_ptr<const PluginSet> plugins_;
   ReplayProgram program_;
+  bool has_loops_ = false;
   Replayed& out_;
 };
 

@@ -115,6 +115,7 @@ class Plugin {
   int64_t priority() const;                                ///< higher goes first
   uint32_t flags() const;                                  ///< byoc_plugin_flags
   bool is_default_codegen() const;                         ///< has BYOC_PLUGIN_DEFAULT
+  bool takes_loops() const;                                ///< has BYOC_PLUGIN_LOOPS
   bool is_horizontal() const;                              ///< has BYOC_PLUGIN_HORIZONTAL
   uint64_t max_ops() const;                                ///< 0 in the table reads as 4096
   uint64_t max_bytes() const;                              ///< 0: no limit

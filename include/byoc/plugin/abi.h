@@ -35,7 +35,7 @@ extern "C" {
 #define BYOC_ABI_MAJOR 1
 /// Grows with each addition. 1: the slots `layouts` and `show`. 2: byoc_native_call.failure,
 /// `signature` of kernels and native functions, the flag BYOC_NO_NATIVE. 3: the slot `knobs`,
-/// byoc_function.point.
+/// byoc_function.point, the flag BYOC_PLUGIN_LOOPS.
 #define BYOC_ABI_MINOR 3
 /// The name of a plugin's one exported symbol, a byoc_plugin_entry_fn.
 #define BYOC_ENTRY_SYMBOL "byoc_plugin_entry_v1"
@@ -403,7 +403,10 @@ enum byoc_plugin_flags {
   BYOC_PLUGIN_HORIZONTAL = 2,  ///< regions may join without a value between them
   /// As the default codegen the plugin gets functions of one anchor or reduction each, with the
   /// ops that fuse into it, and no larger regions.
-  BYOC_PLUGIN_ONE_ANCHOR = 4
+  BYOC_PLUGIN_ONE_ANCHOR = 4,
+  /// Since minor 3. The plugin compiles functions that are written as loops: a graph that requires
+  /// "loops", whose member "loops" is the text (docs/te.md). `judge` is not called for them.
+  BYOC_PLUGIN_LOOPS = 8
 };
 
 /// The table of a plugin: numbers and slots. In static storage of the plugin; the host copies it.

@@ -2,6 +2,7 @@
 #include "plugins/llvm/emit/micro_kernels.h"
 
 #include "byoc/base/check.h"
+#include "byoc/te/key.h"
 #include "plugins/llvm/emit/body.h"
 
 namespace byoc::llvm_plugin {
@@ -95,8 +96,33 @@ te::TensorIntrin fma_tile(int64_t rows, int64_t columns) {
           {{kAny, kAny}, {kAny, 1}, {kAny, 1}}};
 }
 
+namespace {
+
+// Checks that a call is one of fma_tile as it is declared here: a user may have written it.
+Status check_fma_tile(const te::Intrinsic& call) {
+  auto wrong = [&](std::string_view why) { return unimplemented(cat(call.name, " ", why)); };
+  if (call.args.size() != 9) return wrong("is not declared as here");
+  constexpr int64_t kMostElements = 1024;
+  for (size_t k : {0, 1, 3, 4, 5, 6, 7, 8}) {  // 2: the depth
+    if (!te::as_int(call.args[k])) return wrong("has a size or a distance that is no number");
+  }
+  const int64_t rows = *te::as_int(call.args[0]), columns = *te::as_int(call.args[1]);
+  if (rows < 2 || columns < 1 || columns % kLanes != 0 || rows > kMostElements / columns)
+    return wrong(cat("of ", rows, " x ", columns, " elements does not exist"));
+  const te::TensorIntrin own = fma_tile(rows, columns);
+  const bool is_own = own.name == call.name && own.strides == call.declaration->strides &&
+                      te::key_of(own.dag) == te::key_of(call.declaration->dag);
+  const bool is_dense = te::as_int(call.args[6]) == 1 && te::as_int(call.args[8]) == 1;
+  return is_own && is_dense ? Status() : wrong("is not declared as here");
+}
+
+}  // namespace
+
 Status Body::emit_intrinsic(const te::Intrinsic& call) {
-  if (call.declaration && call.name.starts_with("fma_tile_")) return emit_fma_tile(call);
+  if (call.declaration && call.name.starts_with("fma_tile_")) {
+    BYOC_TRY_STATUS(check_fma_tile(call));
+    return emit_fma_tile(call);
+  }
   if (!te::index_error_op(call).empty()) return emit_index_error(call);
   return unimplemented(cat("no micro-kernel is called ", call.name));
 }

@@ -162,8 +162,8 @@ std::string refusal(const std::string& member, const std::string& value) {
 TEST(ReadGraphJson, SaysWhatIsWrong) {
   EXPECT_EQ(refusal("format", "\"other\""), "graph JSON: \"format\" is not \"byoc.graph\"");
   EXPECT_EQ(refusal("version", "2"), "graph JSON: version 2, this build reads 1");
-  EXPECT_EQ(refusal("requires", "[\"loops\"]"),
-            "graph JSON: it requires \"loops\", which this build does not support");
+  EXPECT_EQ(refusal("requires", "[\"loans\"]"),
+            "graph JSON: it requires \"loans\", which this build does not support");
   EXPECT_EQ(refusal("symbol", "\"\""), "graph JSON: it has no symbol");
   EXPECT_EQ(refusal("types", R"([{"dtype":"f31","shape":[2]}])"), "graph JSON: dtype \"f31\"");
   EXPECT_EQ(refusal("types", R"([{"dtype":"f32","shape":[-2]}])"), "graph JSON: dim -2");

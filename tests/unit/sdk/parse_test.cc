@@ -148,7 +148,8 @@ TEST_P(RefusesAGraph, WithTheReason) {
 const Bad kBad[] = {
     {"\"byoc.graph\"", "\"onnx\"", "not a byoc.graph"},
     {"\"version\":1", "\"version\":2", "version 2, this SDK reads 1"},
-    {"\"requires\":[]", "\"requires\":[\"loops\"]", "requires \"loops\", unknown to this SDK"},
+    {"\"requires\":[]", "\"requires\":[\"loops\"]", "\"loops\" is required and missing"},
+    {"\"requires\":[]", "\"requires\":[\"loans\"]", "requires \"loans\", unknown to this SDK"},
     {"\"dtype\":\"bool\"", "\"dtype\":\"f8\"", "unknown dtype \"f8\""},
     {"[1,3,32,32]", "[1,-3,32,32]", "a dim is negative"},
     {"[1,3,32,32]", "[1,3.5,32,32]", "a dim is not an integer"},

@@ -149,6 +149,7 @@ TEST(Text, HasBeginsConditionsAndErrors) {
       make_block({make_for(i, 1, 3, LoopKind::kSerial,
                            make_if(Expr(i) < 2, make_store(y, {i}, x(i)), make_store(y, {i}, 0))),
                   make_if(x(0) < 0, make_index_error("gather", x(0), 0, 4))});
+  expect_round_trip({"f", {x}, {y}, make_for(i, 0, -3, LoopKind::kSerial, make_store(y, {i}, 1))});
   const LoopFunction function{"f", {x}, {y}, body};
   EXPECT_NE(print(function).find("for i in 1..+3 {"), std::string::npos) << print(function);
   LoopFunction parsed = expect_round_trip(function);
@@ -238,6 +239,50 @@ TEST(Text, IsReadAsPeopleWriteIt) {
   }
 }
 )");
+}
+
+TEST(Text, HasTensorExpressionsWithASchedule) {
+  auto loops = parse_loops(R"te(
+    te f(x: f32[3, 4], w: f32[4]) -> (y, best) {
+      t = sum for i < 3 over k < 4: x[i, k] * w[k]
+      y = for i < 3: max(t[i], 0.0)
+      best = for over k < 4: w[k] combine (a, b) to max(a, b) from -inf
+    } schedule "split(y, i, 2); compute_at(t, y, i.o); unroll(t, k)"
+  )te");
+  ASSERT_TRUE(loops.ok()) << loops.status().to_string();
+  EXPECT_NE(print(*loops).find("unrolled k in 0..4"), std::string::npos) << print(*loops);
+  expect_round_trip(*loops);
+  const float x[] = {1, 2, 3, 4, -1, -2, -3, -4, 0, 1, 0, 1}, w[] = {1, 10, 100, 1000};
+  float y[3], best = 0;
+  const void* inputs[] = {x, w};
+  void* outputs[] = {y, &best};
+  ASSERT_TRUE(evaluate(*loops, inputs, outputs).ok());
+  EXPECT_EQ(std::vector<float>(y, y + 3), (std::vector<float>{4321, 0, 1010}));
+  EXPECT_EQ(best, 1000);
+}
+
+TEST(TextErrors, OfTensorExpressions) {
+  auto fault = [](const std::string& rest) {
+    auto loops = parse_loops("te f(x: f32[4], b: bool[4]) -> (y) {\n" + rest);
+    EXPECT_FALSE(loops.ok()) << rest;
+    return loops.ok() ? "" : cat(loops.status().where(), " ", loops.status().message());
+  };
+  EXPECT_EQ(fault("}"), "1:33 there is no tensor y here");
+  EXPECT_EQ(fault("x = for i < 4: 1.0 }"), "2:1 two tensors are called x");
+  EXPECT_EQ(fault("y = for i < -1: 1.0 }"), "2:1 the extent of axis i is no number");
+  EXPECT_EQ(fault("y = sum for i < 4: 1.0 }"),
+            "2:1 sum is over numbers: for i < 4 over k < 8: x[i, k]");
+  EXPECT_EQ(fault("y = sum for over k < 4: b[k] }"),
+            "2:1 sum is over numbers: for i < 4 over k < 8: x[i, k]");
+  EXPECT_EQ(fault("y = for i < 4: x[i] } schedule \"vectorize(y)\""),
+            "2:32 vectorize of 0 names and 0 numbers after the stage, step 1 of the trace");
+  EXPECT_EQ(fault("y = for i < 4: x[i] } schedule \"vectorize(\""),
+            "2:32 trace: expected a name at letter 10, before \"\"");
+  EXPECT_EQ(fault("y = for i < 4: x[k] }"), "2:18 there is no variable k here");
+  EXPECT_EQ(fault("y = for over k < 4: x[k] combine (a, b) to a from 1 }"),
+            "2:26 the combiner is not of f32");
+  auto input = parse_loops("te f(x: f32[4]) -> (x) { }");
+  EXPECT_EQ(input.status().message(), "x is an input and no result");
 }
 
 struct Wrong {

@@ -232,6 +232,9 @@ struct Body {
 struct Graph : Body {
   std::string_view json;            ///< the JSON of this graph: the host's, borrowed for the call
   std::string symbol;               ///< the name of the function
+  /// The loops that the function is, as text without its name; else empty. Plugins with the flag
+  /// BYOC_PLUGIN_LOOPS alone get some. The only node is a call that gives the results their types.
+  std::string loops;
   std::vector<Type> types;          ///< the types of all values; equal types once
   std::vector<Constant> constants;  ///< in order
   std::vector<Body> functions;      ///< composites, called by nodes

@@ -176,6 +176,7 @@ class GraphReader {
  public:
   Graph read(const Json& json) {
     check_header(json);
+    graph_.loops = text(json, "loops");
     graph_.symbol = text(json, "symbol");
     for (const Json& type : list(json, "types")) graph_.types.push_back(parse_type(type));
     for (const Json& constant : list(json, "constants")) read_constant(constant);
@@ -191,8 +192,10 @@ class GraphReader {
     if (int64_t version = integer(member(json, "version"), "version"); version != 1) {
       bad_graph("version " + std::to_string(version) + ", this SDK reads 1");
     }
-    for (const Json& name : list(json, "requires"))
-      bad_graph("requires " + name.dump() + ", unknown to this SDK");
+    for (const Json& name : list(json, "requires")) {
+      if (name != "loops") bad_graph("requires " + name.dump() + ", unknown to this SDK");
+      if (text(json, "loops").empty()) bad_graph("\"loops\" is required and missing");
+    }
   }
   void read_constant(const Json& json) {
     Constant constant;
@@ -229,7 +232,7 @@ class GraphReader {
   }
   void read_node(const Json& json, Body& body, size_t callable) {
     Node node;
-    node.op = text(json, "op");
+    node.op = text(json, graph_.loops.empty() ? "op" : "extern");
     node.loc = text(json, "loc");
     if (auto version = json.find("version"); version != json.end())
       node.version = integer(*version, "version");
