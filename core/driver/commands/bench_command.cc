@@ -1,31 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// byoc bench: times a model or one of its regions, after comparing its outputs with a reference's.
-#include <charconv>
-#include <chrono>
+// byoc bench: times a model, a region, an op, or two configurations in turns, after comparing the
+// outputs with a reference's.
+#include <sys/resource.h>
 
+#include <charconv>
+#include <map>
+
+#include "byoc/base/clock.h"
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
-#include "core/tools/measure/one_step.h"
 #include "core/tools/measure/report.h"
-#include "core/tools/model/bindings.h"
-#include "core/tools/model/execute.h"
+#include "core/tools/measure/subject.h"
 #include "core/tools/model/interrupt.h"
 #include "core/tools/model/progress.h"
-#include "core/tools/model/runnable.h"
-#include "core/tools/replay/region_values.h"
-#include "core/tools/verify/verification.h"
+#include "core/tools/model/tuning.h"
 
 namespace byoc::driver {
 namespace {
 
 struct Options {
-  ModelOptions model;
-  std::string threads = "1", region;
-  std::vector<std::string> inputs;
-  uint64_t seed = 0;
+  SubjectRequest subject;
+  std::string threads = "1", versus;
   TimingPlan plan;
   double tolerance = -1;
-  bool no_check = false, no_native = false;
+  bool no_native = false, no_peaks = false;
 };
 
 /// Parses "1,2" as 1, 2.
@@ -49,31 +47,27 @@ Status check_plan(const TimingPlan& plan) {
   return plan.rounds > 0 ? Status() : cli::usage_error("--rounds expects 1 or more");
 }
 
-double seconds_to_ns(std::chrono::steady_clock::duration time) {
-  return std::chrono::duration<double, std::nano>(time).count();
+uint64_t peak_rss_bytes() {
+  rusage usage{};
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<uint64_t>(usage.ru_maxrss) * 1024 : 0;
 }
 
-/// The program of one configuration, and the time that compiling it took.
-struct Compiled {
-  Executable executable;
-  std::optional<double> compile_ns;
-};
-using Compile = std::function<Result<Compiled>(uint32_t threads)>;
-
-template <class F>
-Result<Compiled> timed_compile(F&& compile) {
-  auto begin = std::chrono::steady_clock::now();
-  BYOC_TRY(Executable executable, compile());
-  return Compiled{std::move(executable), seconds_to_ns(std::chrono::steady_clock::now() - begin)};
+/// Checks that there is one thing to measure, and that --vs is not combined with what it cannot be.
+Status check_request(const Options& options, size_t thread_counts) {
+  const SubjectRequest& subject = options.subject;
+  bool has_op = !subject.op.op.empty();
+  if (has_op != subject.model.model.empty())
+    return cli::usage_error(has_op ? "--op is the model: leave out MODEL"
+                                   : "no MODEL given, and no --op");
+  if (!has_op && !(subject.op.attrs.empty() && subject.op.weights.empty()))
+    return cli::usage_error("--attr and --weight are for --op");
+  if (has_op && !(subject.region.empty() && subject.model.bind.empty()))
+    return cli::usage_error("--op takes no --region and no --bind; see --weight");
+  if (options.versus.empty()) return {};
+  if (!subject.region.empty())
+    return cli::usage_error("--vs takes no --region: configurations have different regions");
+  return thread_counts == 1 ? Status() : cli::usage_error("--vs takes one number of threads");
 }
-
-/// The work to measure, for any kind of MODEL: a function that compiles it for a number of threads,
-/// the inputs, and the right outputs, which are empty when there is no reference.
-struct Work {
-  Compile compile;
-  std::shared_ptr<const PluginSet> plugins;
-  std::vector<Tensor> inputs, right;
-};
 
 class Bench {
  public:
@@ -83,153 +77,96 @@ class Bench {
   Result<int> run() {
     BYOC_TRY_STATUS(check_plan(options_.plan));
     BYOC_TRY(std::vector<uint32_t> threads, parse_threads(options_.threads));
-    BYOC_TRY(report_.model, model_path(options_.model.model));
+    BYOC_TRY_STATUS(check_request(options_, threads.size()));
     report_.plan = options_.plan;
-    BYOC_TRY(Work work, is_artifact(report_.model) ? artifact_work() : model_work());
-    for (uint32_t count : threads) BYOC_TRY_STATUS(add(work, count));
+    SubjectRequest request = options_.subject;
+    if (!request.op.op.empty()) request.op.shapes = std::exchange(request.model.shapes, {});
+    request.op.seed = request.seed;
+    BYOC_TRY(Subject subject, make(request));
+    BYOC_TRY_STATUS(options_.versus.empty() ? add_all(subject, threads)
+                                            : add_both(subject, request, threads[0]));
+    take_facts(subject);
     if (!passed()) return print_mismatch();
     Status measured = measure_all();
     progress_.clear();
-    if (!measured.ok() && measured.slug() != "interrupted") return measured;
-    bool has_samples = !report_.all.back().timed->samples.ns.empty();
-    if (measured.ok() || has_samples)
-      cli::print_text(bench_text(report_, common_.verbose), common_);
-    BYOC_TRY_STATUS(std::move(measured));
-    BYOC_TRY_STATUS(cli::print_json(common_, "bench", bench_json(report_)));
-    return cli::kDone;
+    return print(std::move(measured));
   }
 
  private:
-  Result<std::vector<Tensor>> make_inputs(const std::vector<NamedTensor>& types) {
-    report_.input_types = types;
-    BYOC_TRY(report_.inputs,
-             cli::make_inputs(types, options_.inputs, options_.seed, tensor_readers()));
-    return copies(report_.inputs);
+  Result<Subject> make(const SubjectRequest& request) {
+    return make_subject(request, common_,
+                        [this](const std::string& what) { progress_.show(what, 0, 0); });
   }
 
-  static Result<std::vector<Tensor>> copies(const std::vector<cli::NamedInput>& inputs) {
-    std::vector<Tensor> out;
-    for (const cli::NamedInput& input : inputs) {
-      BYOC_TRY(Tensor copy, input.tensor.copy());
-      out.push_back(std::move(copy));
-    }
-    return out;
+  Status add_all(const Subject& subject, const std::vector<uint32_t>& threads) {
+    for (uint32_t count : threads) BYOC_TRY_STATUS(add(subject, count, ""));
+    return {};
   }
 
-  // ---- .onnx and .ir
-  Result<Work> model_work() {
-    BYOC_TRY(IRModule module, load_model(options_.model));
-    BYOC_TRY(BuildOptions build_with, build_options(options_.model));
-    BYOC_TRY(std::vector<NamedTensor> types, entry_inputs(module));
-    Work work{.plugins = build_with.plugins};
-    BYOC_TRY(work.inputs, make_inputs(types));
-    std::string reference;
-    if (options_.no_check) {
-      report_.why_no_check = "--no-check";
+  /// Adds A, B, and A again, which is the control. Two turns of each are a block.
+  Status add_both(Subject& a, const SubjectRequest& request, uint32_t threads) {
+    uint32_t threads_of_b = threads;
+    BYOC_TRY(SubjectRequest other, other_request(request, options_.versus, threads_of_b));
+    other.no_check = true;  // the right outputs are those of A
+    BYOC_TRY(Subject b, make(other));
+    report_.plan.rounds = 2 * std::max(options_.plan.rounds, 2u);
+    BYOC_TRY_STATUS(add(a, threads, "A"));
+    if (a.right.empty() && !options_.subject.no_check) {
+      for (const Tensor& output : report_.all[0].timed->outputs()) {
+        BYOC_TRY(Tensor copy, output.copy());
+        b.right.push_back(std::move(copy));
+      }
     } else {
-      BYOC_TRY(reference, reference_plugin(*build_with.plugins));
-      report_.reference = reference;
+      b.right = std::move(a.right);
+      a.right.clear();
     }
-    if (!options_.region.empty())
-      return region_work(std::move(module), build_with, std::move(work));
-    if (!reference.empty()) {
-      progress_.show(cat("running ", reference, " for the right outputs"), 0, 0);
-      BYOC_TRY(Executable right, build(module, all_by(reference, build_with)));
-      BYOC_TRY(work.right,
-               execute(std::move(right), work.plugins, build_with.threads, work.inputs));
-    }
-    work.compile = [module = std::move(module), build_with](uint32_t threads) {
-      BuildOptions here = build_with;
-      here.threads = threads;
-      return timed_compile([&] { return build(module, here); });
-    };
-    return work;
+    BYOC_TRY_STATUS(check_same_inputs(a, b));
+    BYOC_TRY_STATUS(add(b, threads_of_b, "B"));
+    return add(a, threads, std::string(kControl));
   }
 
-  /// Makes the work of one region, on the values that it gets in the model. The reference computes
-  /// them, with --no-check as well.
-  Result<Work> region_work(IRModule module, const BuildOptions& build_with, Work work) {
-    BYOC_TRY(std::string reference, reference_plugin(*build_with.plugins));
-    progress_.show(cat("running ", reference, " for the region's inputs"), 0, 0);
-    BYOC_TRY(RegionValues values, RegionValues::compute(std::move(module), build_with, reference,
-                                                        std::move(work.inputs)));
-    BYOC_TRY(const RegionCall* region, values.find(options_.region));
-    report_.region = region->function.str();
-    BYOC_TRY(work.inputs, values.inputs_of(*region));
-    if (!options_.no_check) {
-      BYOC_TRY(work.right, values.outputs_of(*region));
-    }
-    IRModule alone =
-        module_calling(values.fused(), region->function, values.fused().function(region->function));
-    work.compile = [alone = std::move(alone), build_with](uint32_t threads) -> Result<Compiled> {
-      BuildOptions here = build_with;
-      here.threads = threads;
-      BYOC_TRY(PassContext context, make_context(alone, here));
-      return timed_compile([&] { return compile_regions(alone, context); });
-    };
-    return work;
+  /// Both get the same values, so that their outputs can be compared.
+  static Status check_same_inputs(const Subject& a, const Subject& b) {
+    bool same = a.inputs.size() == b.inputs.size();
+    for (size_t k = 0; same && k < a.inputs.size(); ++k)
+      same = a.inputs[k].spec() == b.inputs[k].spec();
+    return same ? Status() : cli::usage_error("--vs: the models have different inputs");
   }
 
-  // ---- .byoc
-  Result<Work> artifact_work() {
-    BYOC_TRY(Runnable runnable, make_runnable(options_.model, report_.model, common_));
-    report_.why_no_check = options_.no_check
-                               ? "--no-check"
-                               : "a compiled model holds no graph that a reference could run";
-    Work work{.plugins = runnable.plugins};
-    BYOC_TRY(work.inputs, make_inputs(runnable.executable.program.inputs));
-    Executable executable = std::move(runnable.executable);
-    if (!options_.region.empty()) {
-      BYOC_TRY(executable, step_work(executable, work));
-    }
-    work.compile = [executable = std::move(executable)](uint32_t) -> Result<Compiled> {
-      return Compiled{executable, std::nullopt};
-    };
-    return work;
-  }
-
-  /// Returns a program of one step, and fills its inputs from a run of the whole program.
-  Result<Executable> step_work(const Executable& executable, Work& work) {
-    std::vector<std::string> names;
-    for (const Step& step : executable.program.steps) names.push_back(step.symbol);
-    BYOC_TRY(size_t index, find_region(options_.region, names));
-    report_.region = names[index];
-    BYOC_TRY(auto sources, sources_of_steps(executable.program));
-    BYOC_TRY(Executable probe, with_all_results(executable));
-    BYOC_TRY(auto results, execute(std::move(probe), work.plugins, 1, work.inputs));
-    std::vector<Tensor> inputs;
-    for (const Source& source : sources[index]) {
-      if (source.kind == Source::kConstant) continue;
-      const Tensor& from =
-          source.kind == Source::kInput ? work.inputs[source.index] : results[source.index];
-      BYOC_TRY(Tensor copy, from.copy());
-      inputs.push_back(std::move(copy));
-    }
-    work.inputs = std::move(inputs);
-    return one_step(executable, index);
-  }
-
-  // ---- both kinds of model
-  Status add(const Work& work, uint32_t threads) {
+  Status add(const Subject& subject, uint32_t threads, std::string name) {
     progress_.show(cat("compiling for --threads ", threads), 0, 0);
-    BYOC_TRY(Compiled compiled, work.compile(threads));
-    Benched benched{.threads = threads, .compile_ns = compiled.compile_ns};
-    auto begin = std::chrono::steady_clock::now();
+    BYOC_TRY(Compiled compiled, subject.compile(threads));
+    Benched benched{.threads = threads, .name = std::move(name), .compile_ns = compiled.compile_ns};
+    const uint64_t begin_ns = now_ns();
     SessionOptions session_options{.threads = threads, .allow_native = !options_.no_native};
     BYOC_TRY(auto session,
-             Session::load(std::move(compiled.executable), work.plugins, session_options));
-    benched.load_ns = seconds_to_ns(std::chrono::steady_clock::now() - begin);
+             Session::load(std::move(compiled.executable), subject.plugins, session_options));
+    benched.load_ns = ns_since(begin_ns);
     for (const std::string& warning : session->warnings()) cli::print_warning(warning, common_);
     BYOC_TRY_STATUS(session->check_externs());
     benched.threads = session->threads();
-    BYOC_TRY(benched.timed, TimedSession::make(std::move(session), work.inputs));
+    BYOC_TRY(benched.timed, TimedSession::make(std::move(session), subject.inputs));
     const TimedSession& timed = *benched.timed;
-    for (size_t k = 0; k < work.right.size(); ++k) {
+    benched.memory = cli::memory_use(timed.session());
+    if (!subject.right.empty() && subject.right.size() != timed.outputs().size())
+      return cli::usage_error("--vs: the models have different outputs");
+    for (size_t k = 0; k < subject.right.size(); ++k) {
       benched.outputs.push_back(compare_value(timed.session().outputs()[k].name, timed.outputs()[k],
-                                              work.right[k], options_.tolerance));
+                                              subject.right[k], options_.tolerance));
     }
     report_.all.push_back(std::move(benched));
     return {};
+  }
+
+  void take_facts(Subject& subject) {
+    report_.model = subject.model;
+    report_.region = subject.region;
+    report_.reference = subject.reference;
+    report_.why_no_check = subject.why_no_check;
+    if (report_.reference.empty() && report_.all.size() > 1 && !report_.all[1].outputs.empty())
+      report_.reference = "A";
+    report_.input_types = std::move(subject.input_types);
+    report_.inputs = std::move(subject.sources);
   }
 
   bool passed() const {
@@ -260,11 +197,48 @@ class Bench {
     interrupt_.set_watched(true);
     std::vector<TimedSession*> sessions;
     for (const Benched& benched : report_.all) sessions.push_back(benched.timed.get());
-    return measure(sessions, options_.plan,
-                   [&](std::string_view what, uint64_t done, uint64_t total) {
-                     progress_.show(what, done, total);
-                     return !interrupt_.requested();
-                   });
+    Status measured =
+        measure(sessions, report_.plan, [&](std::string_view what, uint64_t done, uint64_t total) {
+          progress_.show(what, done, total);
+          return !interrupt_.requested();
+        });
+    report_.peak_rss_bytes = peak_rss_bytes();
+    if (!measured.ok()) return measured;
+    if (!options_.versus.empty()) add_versus();
+    if (!options_.no_peaks) add_peaks();
+    return {};
+  }
+
+  void add_versus() {
+    std::vector<double> a = block_times(report_.all[0].timed->samples);
+    std::vector<double> b = block_times(report_.all[1].timed->samples);
+    std::vector<double> again = block_times(report_.all[2].timed->samples);
+    report_.versus = Versus{options_.versus, a.size(), ratio_of(a, b), ratio_of(a, again)};
+  }
+
+  /// Measures the peaks once per number of threads.
+  void add_peaks() {
+    std::map<uint32_t, Peaks> known;
+    for (Benched& benched : report_.all) {
+      progress_.show("measuring the peaks of the machine", 0, 0);
+      auto found = known.find(benched.threads);
+      if (found == known.end())
+        found = known.emplace(benched.threads, measure_peaks(benched.threads)).first;
+      benched.peaks = found->second;
+    }
+  }
+
+  Result<int> print(Status measured) {
+    if (!measured.ok() && measured.slug() != "interrupted") return measured;
+    bool has_samples = !report_.all.back().timed->samples.ns.empty();
+    if (measured.ok() || has_samples)
+      cli::print_text(
+          cat(tuning_text(options_.subject.model), bench_text(report_, common_.verbose)), common_);
+    BYOC_TRY_STATUS(std::move(measured));
+    Json json = bench_json(report_);
+    add_tuning_json(options_.subject.model, json);
+    BYOC_TRY_STATUS(cli::print_json(common_, "bench", json));
+    return cli::kDone;
   }
 
   const Options& options_;
@@ -276,23 +250,40 @@ class Bench {
 
 void add_bench_options(cli::Command& command, Options& options) {
   for (cli::Option& option : command.options) {
+    if (option.names == "MODEL") option.required = false;
     if (option.names != "--threads") continue;
     option = {"--threads", "N,M", "thread counts of runs, measured in turns (default 1)",
               &options.threads};
   }
   auto& all = command.options;
-  all.push_back({"--region", "R", "one region alone, by its symbol or number", &options.region});
+  SubjectRequest& subject = options.subject;
+  all.push_back({"--op", "OP",
+                 "a single op as the model; --shape gives its operands, f32 if not "
+                 "as x=i64[8]",
+                 &subject.op.op});
   all.push_back(
-      {"--input", "NAME=VALUE", "as in byoc run; those not given are random", &options.inputs});
-  all.push_back({"--seed", "N", "of the random inputs (default 0)", &options.seed});
+      {"--attr", "NAME=VALUE", "an attribute of --op, pads=[1,1,1,1]", &subject.op.attrs});
+  all.push_back({"--weight", "NAME", "this operand of --op is a constant, of random values",
+                 &subject.op.weights});
+  all.push_back({"--vs", "CONFIG",
+                 "a second configuration, \"compiler=llvm level=1\", in turns with "
+                 "the first, and the first again as a control",
+                 &options.versus});
+  all.push_back({"--region", "R", "one region alone, by its symbol or number", &subject.region});
+  all.push_back(
+      {"--input", "NAME=VALUE", "as in byoc run; those not given are random", &subject.inputs});
+  all.push_back({"--seed", "N", "of the random inputs (default 0)", &subject.seed});
   all.push_back(
       {"--warmup", "S", "seconds of runs before measuring (default 0.2)", &options.plan.warmup_s});
   all.push_back({"--min-time", "S", "seconds of measured runs of each configuration (default 1)",
                  &options.plan.min_time_s});
-  all.push_back(
-      {"--rounds", "N", "turns the configurations take (default 5)", &options.plan.rounds});
+  all.push_back({"--rounds", "N",
+                 "turns of each configuration; with --vs blocks of two (default 5)",
+                 &options.plan.rounds});
   all.push_back({"--no-check", "", "do not compare the outputs with the reference's first",
-                 &options.no_check});
+                 &subject.no_check});
+  all.push_back(
+      {"--no-peaks", "", "do not measure the machine's peaks afterwards", &options.no_peaks});
   all.push_back({"--tolerance", "X",
                  "allowed error, relative to the largest value without masks; f32: 1e-4",
                  &options.tolerance});
@@ -309,13 +300,21 @@ cli::Command bench_command(const cli::CommonOptions& common) {
   command.examples = {
       {"byoc bench net.onnx --compiler onednn --threads 1,2", "latency, spread, GFLOP/s, regions"},
       {"byoc bench net.onnx --region onednn_main_0", "one region on the values it gets in net"},
-      {"byoc bench net.byoc --input x=a.npy --json=bench.json", "raw samples as well"}};
-  add_model_options(command, options->model, "an .onnx, .ir or .byoc file");
+      {"byoc bench net.byoc --input x=a.npy --json=bench.json",
+       "raw samples as well, in a file that Google Benchmark's compare.py reads"},
+      {"byoc bench net.onnx --compiler onednn --vs compiler=llvm", "a ratio with its interval"},
+      {"byoc bench --op conv2d --shape x=1x64x56x56 --shape weight=64x64x3x3", "one op"},
+      {"byoc bench regions/onednn_main_0 --compiler llvm", "a region that byoc dump wrote"}};
+  add_model_options(command, options->subject.model,
+                    "an .onnx, .ir or .byoc file, or a folder of byoc dump");
+  add_tuning_options(command, options->subject.model);
   add_bench_options(command, *options);
   command.notes =
       "Configurations take turns, so that a slow minute of the machine falls on all of them. A\n"
       "sample is one run, or the mean of several when a run is short. Times of regions come from\n"
-      "runs of their own, with a clock around every region. Ctrl-C prints what was measured.";
+      "runs of their own, with a clock around every region. Ctrl-C prints what was measured.\n"
+      "Bytes are the least that a region moves: its inputs, outputs and constants once. Peaks are\n"
+      "measured after the runs, with as many threads.";
   command.run = [options, &common] { return Bench(*options, common).run(); };
   return command;
 }

@@ -79,6 +79,7 @@ class Stopwatch {
     BYOC_TRY_STATUS(run("measuring"));
     const double turn_ns = plan_.min_time_s * 1e9 / std::max(plan_.rounds, 1u);
     const uint64_t turn_begin_ns = now_ns();
+    timed_.samples.turns.push_back(timed_.samples.ns.size());
     do {
       const uint64_t begin_ns = now_ns();
       for (uint64_t k = 0; k < timed_.samples.runs_per_sample; ++k) BYOC_TRY_STATUS(timed_.run());
@@ -130,17 +131,21 @@ Status measure(std::span<TimedSession* const> sessions, const TimingPlan& plan,
                const Watch& watch) {
   std::vector<Stopwatch> watches;
   for (TimedSession* timed : sessions) watches.emplace_back(*timed, plan, watch);
+  std::vector<Stopwatch*> order;
+  for (Stopwatch& stopwatch : watches) order.push_back(&stopwatch);
   uint64_t done = 0, total = sessions.size() * (plan.rounds + uint64_t{2});
   auto each = [&](auto&& phase) -> Status {
-    for (Stopwatch& stopwatch : watches) {
-      stopwatch.set_progress(done++, total);
-      BYOC_TRY_STATUS(phase(stopwatch));
+    for (Stopwatch* stopwatch : order) {
+      stopwatch->set_progress(done++, total);
+      BYOC_TRY_STATUS(phase(*stopwatch));
     }
     return {};
   };
   BYOC_TRY_STATUS(each([](Stopwatch& s) { return s.warm_up(); }));
-  for (uint32_t round = 0; round < plan.rounds; ++round)
+  for (uint32_t round = 0; round < plan.rounds; ++round) {
     BYOC_TRY_STATUS(each([](Stopwatch& s) { return s.take_turn(); }));
+    std::reverse(order.begin(), order.end());
+  }
   return each([](Stopwatch& s) { return s.profile_steps(); });
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Times sessions. Each is warmed up, then all are measured in turns, so that a slow minute of the
-// machine affects all of them.
+// machine affects all of them. Every second round has the opposite order: two rounds are A B B A.
 #include <functional>
 #include <span>
 
@@ -13,6 +13,7 @@ namespace byoc::driver {
 struct Samples {
   std::vector<double> ns;
   uint64_t runs_per_sample = 1;
+  std::vector<size_t> turns = {};  // the first sample of each turn
 };
 
 struct Spread {

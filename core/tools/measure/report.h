@@ -4,20 +4,34 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
-#include "core/tools/measure/measure.h"
+#include "core/tools/measure/peaks.h"
+#include "core/tools/measure/versus.h"
 #include "core/tools/model/compare.h"
+#include "runtime/cli/memory.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/values.h"
 
 namespace byoc::driver {
 
+inline constexpr std::string_view kControl = "A again";
+
 /// A configuration and its measurements.
 struct Benched {
   uint32_t threads = 1;
+  std::string name = {};             // with --vs: "A", "B" and kControl
   std::optional<double> compile_ns;  // empty for an artifact, which is compiled already
   double load_ns = 0;
+  cli::MemoryUse memory;  // of the session and of the process, before anything was timed
   std::unique_ptr<TimedSession> timed;
   std::vector<ComparedValue> outputs;  // empty when nothing was compared
+  std::optional<Peaks> peaks;          // of the machine with as many threads
+};
+
+/// The comparison of two configurations that took turns.
+struct Versus {
+  std::string configuration;  // of B, as the user gave it
+  size_t blocks = 0;
+  Ratio ratio, control;  // B against A, and A against itself
 };
 
 struct BenchReport {
@@ -28,11 +42,15 @@ struct BenchReport {
   std::string why_no_check;  // the reason why `reference` is empty
   TimingPlan plan;
   std::vector<Benched> all;
+  std::optional<Versus> versus;
+  uint64_t peak_rss_bytes = 0;  // of the process, until everything was measured
 };
 
 /// Returns the flops of one run; nothing when the host runs a step, whose flops are not known.
 std::optional<double> flops_of(const Session& session);
 std::string bench_text(const BenchReport& report, bool all_regions);
+/// Returns the report, with the members "context" and "benchmarks" of Google Benchmark's files, so
+/// that its compare.py reads it: an entry per turn and configuration, and one per region.
 nlohmann::ordered_json bench_json(const BenchReport& report);
 
 }  // namespace byoc::driver

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <charconv>
+#include <functional>
+#include <map>
+#include <sstream>
+
+#include "core/tools/measure/subject.h"
+
+namespace byoc::driver {
+namespace {
+
+Status word_error(const std::string& word, const std::string& why) {
+  return cli::usage_error(cat("--vs: \"", word, "\" ", why))
+      .with_help(
+          "words: compiler=A,B default=ID level=N threads=N target=CPU exact-sums strict "
+          "plugin-option=ID.NAME=VALUE model=FILE");
+}
+
+template <class T>
+bool parse_number(const std::string& text, T& out) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+using Setter = std::function<bool(const std::string& value)>;
+
+/// Returns a setter for each word; it returns false when the value is not valid.
+std::map<std::string, Setter> setters(SubjectRequest& to, uint32_t& threads) {
+  ModelOptions& model = to.model;
+  auto text = [](std::string& target) {
+    return [&target](const std::string& value) { return target = value, !value.empty(); };
+  };
+  auto flag = [](bool& target) {
+    return [&target](const std::string& value) { return target = true, value.empty(); };
+  };
+  return {
+      {"compiler",
+       [&model](const std::string& value) { return model.compilers = {value}, !value.empty(); }},
+      {"default", text(model.default_codegen)},
+      {"target", text(model.target)},
+      {"model", text(model.model)},
+      {"level", [&model](const std::string& value) { return parse_number(value, model.level); }},
+      {"threads", [&threads](const std::string& value) { return parse_number(value, threads); }},
+      {"exact-sums", flag(model.exact_sums)},
+      {"strict", flag(model.strict)},
+      {"plugin-option", [&model](const std::string& value) {
+         return model.plugins.options.push_back(value), !value.empty();
+       }}};
+}
+
+}  // namespace
+
+Result<SubjectRequest> other_request(const SubjectRequest& request, const std::string& text,
+                                     uint32_t& threads) {
+  SubjectRequest out = request;
+  auto known = setters(out, threads);
+  std::istringstream words(text);
+  bool is_empty = true;
+  for (std::string word; words >> word; is_empty = false) {
+    size_t equals = std::min(word.find('='), word.size());
+    auto found = known.find(word.substr(0, equals));
+    if (found == known.end()) return word_error(word, "is no setting");
+    if (!found->second(word.substr(std::min(equals + 1, word.size()))))
+      return word_error(word, "has no valid value");
+  }
+  if (is_empty) return word_error(text, "names no other configuration");
+  return out;
+}
+
+}  // namespace byoc::driver

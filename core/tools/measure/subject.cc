@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tools/measure/subject.h"
+
+#include "byoc/base/clock.h"
+#include "core/tools/measure/one_step.h"
+#include "core/tools/model/bindings.h"
+#include "core/tools/model/execute.h"
+#include "core/tools/model/runnable.h"
+#include "core/tools/replay/region_values.h"
+#include "core/tools/replay/run_replay.h"
+#include "core/tools/verify/verification.h"
+
+namespace byoc::driver {
+namespace {
+
+template <class F>
+Result<Compiled> timed_compile(F&& compile) {
+  const uint64_t begin_ns = now_ns();
+  BYOC_TRY(Executable executable, compile());
+  return Compiled{std::move(executable), ns_since(begin_ns)};
+}
+
+/// Makes one Subject.
+class Maker {
+ public:
+  Maker(const SubjectRequest& request, const cli::CommonOptions& common,
+        const std::function<void(const std::string&)>& doing)
+      : request_(request), common_(common), doing_(doing) {}
+
+  Result<Subject> make() {
+    if (!request_.op.op.empty()) {
+      subject_.model = cat("op ", request_.op.op);
+      BYOC_TRY(IRModule module, single_op_module(request_.op));
+      BYOC_TRY_STATUS(model_work(std::move(module)));
+    } else if (is_replay_folder(request_.model.model)) {
+      subject_.model = request_.model.model;
+      BYOC_TRY_STATUS(replay_work());
+    } else {
+      BYOC_TRY(subject_.model, model_path(request_.model.model));
+      BYOC_TRY_STATUS(is_artifact(subject_.model) ? artifact_work() : file_work());
+    }
+    return std::move(subject_);
+  }
+
+ private:
+  Status make_inputs(const std::vector<NamedTensor>& types) {
+    subject_.input_types = types;
+    BYOC_TRY(subject_.sources,
+             cli::make_inputs(types, request_.inputs, request_.seed, tensor_readers()));
+    for (const cli::NamedInput& input : subject_.sources) {
+      BYOC_TRY(Tensor copy, input.tensor.copy());
+      subject_.inputs.push_back(std::move(copy));
+    }
+    return {};
+  }
+
+  // ---- .onnx, .ir and --op
+  Status file_work() {
+    BYOC_TRY(IRModule module, load_model(request_.model));
+    return model_work(std::move(module));
+  }
+
+  Status model_work(IRModule module) {
+    BYOC_TRY(BuildOptions build_with, build_options(request_.model));
+    BYOC_TRY(std::vector<NamedTensor> types, entry_inputs(module));
+    subject_.plugins = build_with.plugins;
+    BYOC_TRY_STATUS(make_inputs(types));
+    if (request_.no_check) {
+      subject_.why_no_check = "--no-check";
+    } else {
+      BYOC_TRY(subject_.reference, reference_plugin(*build_with.plugins));
+    }
+    if (!request_.region.empty()) return region_work(std::move(module), build_with);
+    if (!subject_.reference.empty()) {
+      doing_(cat("running ", subject_.reference, " for the right outputs"));
+      BYOC_TRY(Executable right, build(module, all_by(subject_.reference, build_with)));
+      BYOC_TRY(subject_.right,
+               execute(std::move(right), subject_.plugins, build_with.threads, subject_.inputs));
+    }
+    subject_.compile = [module = std::move(module), build_with](uint32_t threads) {
+      BuildOptions here = build_with;
+      here.threads = threads;
+      return timed_compile([&] { return build(module, here); });
+    };
+    return {};
+  }
+
+  /// Makes the work of one region, on the values that it gets in the model. The reference computes
+  /// them, with --no-check as well.
+  Status region_work(IRModule module, const BuildOptions& build_with) {
+    BYOC_TRY(std::string reference, reference_plugin(*build_with.plugins));
+    doing_(cat("running ", reference, " for the region's inputs"));
+    BYOC_TRY(RegionValues values, RegionValues::compute(std::move(module), build_with, reference,
+                                                        std::move(subject_.inputs)));
+    BYOC_TRY(const RegionCall* region, values.find(request_.region));
+    subject_.region = region->function.str();
+    BYOC_TRY(subject_.inputs, values.inputs_of(*region));
+    if (!request_.no_check) {
+      BYOC_TRY(subject_.right, values.outputs_of(*region));
+    }
+    IRModule alone =
+        module_calling(values.fused(), region->function, values.fused().function(region->function));
+    subject_.compile = [alone = std::move(alone),
+                        build_with](uint32_t threads) -> Result<Compiled> {
+      BuildOptions here = build_with;
+      here.threads = threads;
+      BYOC_TRY(PassContext context, make_context(alone, here));
+      return timed_compile([&] { return compile_regions(alone, context); });
+    };
+    return {};
+  }
+
+  // ---- .byoc
+  Status artifact_work() {
+    BYOC_TRY(Runnable runnable, make_runnable(request_.model, subject_.model, common_));
+    subject_.why_no_check = request_.no_check
+                                ? "--no-check"
+                                : "a compiled model holds no graph that a reference could run";
+    subject_.plugins = runnable.plugins;
+    BYOC_TRY_STATUS(make_inputs(runnable.executable.program.inputs));
+    Executable executable = std::move(runnable.executable);
+    if (!request_.region.empty()) {
+      BYOC_TRY(executable, step_work(executable));
+    }
+    subject_.compile = [executable = std::move(executable)](uint32_t) -> Result<Compiled> {
+      return Compiled{executable, std::nullopt};
+    };
+    return {};
+  }
+
+  /// Returns a program of one step, and fills its inputs from a run of the whole program.
+  Result<Executable> step_work(const Executable& executable) {
+    std::vector<std::string> names;
+    for (const Step& step : executable.program.steps) names.push_back(step.symbol);
+    BYOC_TRY(size_t index, find_region(request_.region, names));
+    subject_.region = names[index];
+    BYOC_TRY(auto sources, sources_of_steps(executable.program));
+    BYOC_TRY(Executable probe, with_all_results(executable));
+    BYOC_TRY(auto results, execute(std::move(probe), subject_.plugins, 1, subject_.inputs));
+    std::vector<Tensor> inputs;
+    for (const Source& source : sources[index]) {
+      if (source.kind == Source::kConstant) continue;
+      const Tensor& from =
+          source.kind == Source::kInput ? subject_.inputs[source.index] : results[source.index];
+      BYOC_TRY(Tensor copy, from.copy());
+      inputs.push_back(std::move(copy));
+    }
+    subject_.inputs = std::move(inputs);
+    return one_step(executable, index);
+  }
+
+  // ---- a folder of byoc dump
+  Status replay_work() {
+    if (!request_.region.empty() || !request_.inputs.empty() || !request_.model.shapes.empty())
+      return cli::usage_error(
+          "a stored region has its inputs and shapes: leave out --region, "
+          "--input and --shape");
+    BYOC_TRY(ReplayCase replay, read_replay(request_.model.model));
+    BYOC_TRY(BuildOptions build_with, build_options(request_.model));
+    subject_.plugins = build_with.plugins;
+    std::string id = build_with.compilers.empty() ? replay.plugin : build_with.compilers.front();
+    BYOC_TRY(const Plugin* plugin, subject_.plugins->get(id));
+    subject_.region = replay.symbol;
+    subject_.reference = request_.no_check ? "" : replay.reference;
+    subject_.why_no_check = request_.no_check ? "--no-check" : "";
+    for (const ReplayTensor& input : replay.inputs) {
+      BYOC_TRY(Tensor copy, input.tensor.copy());
+      subject_.inputs.push_back(std::move(copy));
+      BYOC_TRY(Tensor shown, input.tensor.copy());
+      subject_.input_types.push_back({input.name, input.tensor.spec()});
+      subject_.sources.push_back({std::move(shown), "stored"});
+    }
+    for (const ReplayTensor& output : replay.outputs) {
+      if (request_.no_check) break;
+      BYOC_TRY(Tensor copy, output.tensor.copy());
+      subject_.right.push_back(std::move(copy));
+    }
+    auto stored = std::make_shared<ReplayCase>(std::move(replay));
+    subject_.compile = [stored, plugin, plugins = subject_.plugins](uint32_t threads) {
+      stored->threads = threads;
+      return timed_compile([&]() -> Result<Executable> {
+        BYOC_TRY(ReplayProgram program, compile_replay(*stored, *plugin, plugins));
+        if (program.executable) return std::move(*program.executable);
+        return failed(cat(plugin->id(), " takes nothing of it: ", program.facts.declined))
+            .with_slug("replay-declined");
+      });
+    };
+    return {};
+  }
+
+  const SubjectRequest& request_;
+  const cli::CommonOptions& common_;
+  const std::function<void(const std::string&)>& doing_;
+  Subject subject_;
+};
+
+}  // namespace
+
+Result<Subject> make_subject(const SubjectRequest& request, const cli::CommonOptions& common,
+                             const std::function<void(const std::string&)>& doing) {
+  return Maker(request, common, doing).make();
+}
+
+}  // namespace byoc::driver

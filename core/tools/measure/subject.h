@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The work that `byoc bench` measures, for each kind of MODEL: a model, one of its regions, a single
+// op, a compiled model, or a stored region.
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/tools/measure/single_op.h"
+#include "core/tools/model/model_options.h"
+#include "runtime/cli/values.h"
+
+namespace byoc::driver {
+
+struct SubjectRequest {
+  ModelOptions model;               // model.model is empty with --op, and model.shapes are the op's
+  SingleOp op;                      // op.op is empty without --op
+  std::string region;               // empty: all of it
+  std::vector<std::string> inputs;  // as --input
+  uint64_t seed = 0;
+  bool no_check = false;
+};
+
+/// A program for a number of threads, and the time that compiling it took: nothing when it was
+/// compiled already.
+struct Compiled {
+  Executable executable;
+  std::optional<double> compile_ns;
+};
+
+struct Subject {
+  std::string model, region;            // for the report
+  std::string reference, why_no_check;  // one of them is empty
+  std::vector<NamedTensor> input_types;
+  std::vector<cli::NamedInput> sources;  // of the model's inputs
+  std::function<Result<Compiled>(uint32_t threads)> compile;
+  std::shared_ptr<const PluginSet> plugins;
+  std::vector<Tensor> inputs, right;  // right: empty when there is no reference
+};
+
+/// Reads the model, makes its inputs and computes the right outputs. `doing` is called before work
+/// that takes time. Errors: slug "usage", those of reading, compiling and running.
+Result<Subject> make_subject(const SubjectRequest& request, const cli::CommonOptions& common,
+                             const std::function<void(const std::string&)>& doing);
+
+/// Returns the request of a second configuration: `text` holds words such as "compiler=llvm",
+/// "level=1", "default=json", "target=x86-64-v3", "exact-sums", "plugin-option=llvm.cache=0" and
+/// "model=other.byoc" that replace the first one's. `threads` receives that of "threads=2". Errors:
+/// slug "usage", naming the word.
+Result<SubjectRequest> other_request(const SubjectRequest& request, const std::string& text,
+                                     uint32_t& threads);
+
+}  // namespace byoc::driver

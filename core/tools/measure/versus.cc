@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tools/measure/versus.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace byoc::driver {
+namespace {
+
+/// Returns the 0.975 quantile of Student's t for n degrees of freedom, 1 or more. Source: tables of
+/// the distribution; between and above the rows the next smaller n, which errs to the wide side.
+double student(size_t n) {
+  constexpr double kRows[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
+                              2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
+                              2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064,
+                              2.060,  2.056, 2.052, 2.048, 2.045, 2.042};
+  return kRows[std::min(n, std::size(kRows)) - 1];
+}
+
+}  // namespace
+
+Ratio ratio_of(const std::vector<double>& a, const std::vector<double>& b) {
+  size_t n = std::min(a.size(), b.size());
+  double mean = 0, squares = 0;
+  for (size_t k = 0; k < n; ++k) mean += std::log(b[k] / a[k]) / static_cast<double>(n);
+  if (n < 2) return {std::exp(mean), 0, std::numeric_limits<double>::infinity()};
+  for (size_t k = 0; k < n; ++k) {
+    double off = std::log(b[k] / a[k]) - mean;
+    squares += off * off;
+  }
+  double error = std::sqrt(squares / static_cast<double>(n - 1) / static_cast<double>(n));
+  double half = student(n - 1) * error;
+  return {std::exp(mean), std::exp(mean - half), std::exp(mean + half)};
+}
+
+std::vector<double> block_times(const Samples& samples) {
+  std::vector<double> medians, out;
+  for (size_t k = 0; k < samples.turns.size(); ++k) {
+    size_t end = k + 1 < samples.turns.size() ? samples.turns[k + 1] : samples.ns.size();
+    auto first = samples.ns.begin() + static_cast<std::ptrdiff_t>(samples.turns[k]);
+    medians.push_back(
+        spread_of({first, samples.ns.begin() + static_cast<std::ptrdiff_t>(end)}).median);
+  }
+  for (size_t k = 0; k + 1 < medians.size(); k += 2)
+    out.push_back((medians[k] + medians[k + 1]) / 2);
+  return out;
+}
+
+}  // namespace byoc::driver

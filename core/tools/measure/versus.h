@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The ratio of two configurations that were measured in turns, with its uncertainty.
+#include <vector>
+
+#include "core/tools/measure/measure.h"
+
+namespace byoc::driver {
+
+/// A ratio of times, and the interval that holds its true value in 95 of 100 measurements.
+struct Ratio {
+  double ratio = 1, low = 1, high = 1;
+  bool holds(double value) const { return low <= value && value <= high; }
+};
+
+/// Returns the geometric mean of b[k] / a[k], with Student's interval of the logarithms. Needs two
+/// or more pairs; with fewer the interval is that of nothing known, 0 to infinity.
+Ratio ratio_of(const std::vector<double>& a, const std::vector<double>& b);
+
+/// Returns a time per block of two turns, of which one was measured in each order (ABBA): the mean
+/// of their medians, so that a steady drift of the machine cancels out.
+std::vector<double> block_times(const Samples& samples);
+
+}  // namespace byoc::driver
