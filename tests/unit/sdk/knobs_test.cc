@@ -35,13 +35,15 @@ class Tunable : public Plugin {
   std::vector<Pattern> patterns() const override { return {}; }
   KnobSpace knobs(CompileRequest& request) override {
     if (!request.functions[0].point.empty()) throw Error(BYOC_INTERNAL, "knobs got a point");
+    return space();
+  }
+  static KnobSpace space() {
     return {"relu 2", "loop", 2, 16, {{"block", {"1", "8"}}}, {{{"block", "8"}}}};
   }
   std::unique_ptr<Kernel> compile(Function& function) override {
     if (function.point.empty()) return std::make_unique<Named>("own");
-    const std::string& block = function.point.at("block");
-    if (block != "1" && block != "8") throw Error(BYOC_INVALID_ARGUMENT, "no block " + block);
-    return std::make_unique<Named>("block " + block);
+    space().check(function.point);
+    return std::make_unique<Named>("block " + function.point.at("block"));
   }
 };
 using Table = detail::Glue<Tunable>;
@@ -196,6 +198,25 @@ TEST_F(Knobs, RefuseWhatIsNoPoint) {
     EXPECT_NE(Table::compile(instance_, &request.raw, &module), nullptr) << point;
     EXPECT_EQ(last_code, uint32_t{BYOC_INVALID_ARGUMENT}) << point;
   }
+}
+
+TEST(KnobSpace, NamesTheKnobOfAPointOutsideOfIt) {
+  const KnobSpace space = Tunable::space();
+  auto refusal = [&](const Point& point) -> std::string {
+    try {
+      space.check(point);
+      return "";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code, uint32_t{BYOC_INVALID_ARGUMENT});
+      return e.message();
+    }
+  };
+  EXPECT_EQ(refusal({}), "");
+  EXPECT_EQ(refusal({{"block", "8"}}), "");
+  const std::string begin = "the point is outside of the knob space: ";
+  EXPECT_EQ(refusal({{"block", "3"}}), begin + "\"block\" is \"3\", and not one of 1, 8");
+  EXPECT_EQ(refusal({{"more", "3"}}), begin + "it has no value for \"block\"");
+  EXPECT_EQ(refusal({{"block", "1"}, {"more", "3"}}), begin + "it has a knob that the space lacks");
 }
 
 TEST_F(Knobs, AreKeptInTheArtifact) {

@@ -2,7 +2,9 @@
 #pragma once
 // The classes that a plugin author writes: a Plugin, which makes Kernels. All of it may
 // throw (error.h).
+#include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <utility>
@@ -127,12 +129,31 @@ struct Knob {
 /// The choices of a plugin for one function (byoc_plugin::knobs).
 struct KnobSpace {
   /// The computation without names: functions with equal texts share measurements.
-  std::string task;
-  std::string kind;             ///< spaces of one kind have the same knobs
-  double flops = 0, bytes = 0;  ///< operations of one run, and bytes of operands and results
-  std::vector<Knob> knobs;      ///< none: no choice
+  std::string task = {};
+  std::string kind = {};         ///< spaces of one kind have the same knobs
+  double flops = 0, bytes = 0;   ///< operations of one run, and bytes of operands and results
+  std::vector<Knob> knobs = {};  ///< none: no choice
   /// Some points, best first. The first one is what compile does without a point.
-  std::vector<Point> guesses;
+  std::vector<Point> guesses = {};
+
+  /// Throws BYOC_INVALID_ARGUMENT, which names the knob, for a point outside of the space. An empty
+  /// point, the plugin's own choice, is no error.
+  void check(const Point& point) const {
+    auto refuse = [](const std::string& why) {
+      throw Error(BYOC_INVALID_ARGUMENT, "the point is outside of the knob space: " + why);
+    };
+    if (point.empty()) return;
+    for (const Knob& knob : knobs) {
+      const auto at = point.find(knob.name);
+      if (at == point.end()) refuse("it has no value for \"" + knob.name + "\"");
+      if (std::find(knob.values.begin(), knob.values.end(), at->second) != knob.values.end())
+        continue;
+      std::string known;
+      for (const std::string& value : knob.values) known += (known.empty() ? "" : ", ") + value;
+      refuse("\"" + knob.name + "\" is \"" + at->second + "\", and not one of " + known);
+    }
+    if (point.size() != knobs.size()) refuse("it has a knob that the space lacks");
+  }
 };
 
 /// One function to compile, or to rebuild from an artifact.
