@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// byoc tune-worker: a process of `byoc tune`. It is no command for people, so help does not list it.
+#include "core/driver/commands/commands.h"
+#include "core/tools/model/model_options.h"
+#include "core/tuner/measure/worker.h"
+
+namespace byoc::driver {
+namespace {
+
+struct Options {
+  std::string role;
+  PluginFlags plugins;
+};
+
+Result<int> run(const Options& options) {
+  const bool is_runner = options.role == "runner";
+  if (!is_runner && options.role != "builder")
+    return cli::usage_error(cat("--role is builder or runner, not \"", options.role, "\""));
+  tune::confine_worker(is_runner ? tune::Role::kRunner : tune::Role::kBuilder);
+  BYOC_TRY(auto plugins, find_plugins(options.plugins));
+  BYOC_TRY_STATUS(tune::serve_requests(plugins));
+  return cli::kDone;
+}
+
+}  // namespace
+
+cli::Command tune_worker_command() {
+  auto options = std::make_shared<Options>();
+  cli::Command command;
+  command.name = "tune-worker";
+  command.about = "build or run points for byoc tune; requests are lines on standard input";
+  command.examples = {{"byoc tune-worker --role runner", "byoc tune starts it in this way"}};
+  command.options.push_back({"--role", "ROLE", "builder or runner", &options->role, true});
+  add_plugin_options(command, options->plugins);
+  command.run = [options] { return run(*options); };
+  return command;
+}
+
+}  // namespace byoc::driver

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tuner/measure/loaded_point.h"
+
+#include <cstring>
+
+#include "core/tools/model/compare.h"
+#include "core/tools/model/execute.h"
+
+namespace byoc::tune {
+namespace {
+
+bool is_same(const Tensor& a, const Tensor& b) {
+  return a.size_bytes() == 0 || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LoadedPoint>> LoadedPoint::load(
+    const std::string& artifact, const driver::ReplayCase& replay,
+    const std::shared_ptr<const PluginSet>& plugins) {
+  std::unique_ptr<LoadedPoint> out(new LoadedPoint(replay));
+  BYOC_TRY(Executable executable, load_artifact(artifact));
+  BYOC_TRY(out->session_,
+           Session::load(std::move(executable), plugins, {.threads = replay.threads}));
+  BYOC_TRY(out->context_, out->session_->make_context());
+  for (const driver::ReplayTensor& input : replay.inputs) {
+    BYOC_TRY(Tensor copy, input.tensor.copy());
+    out->inputs_.push_back(std::move(copy));
+  }
+  BYOC_TRY(out->outputs_, driver::make_tensors(out->session_->outputs()));
+  for (const Tensor& tensor : out->inputs_) out->in_.push_back(tensor.view());
+  for (const Tensor& tensor : out->outputs_) out->out_.push_back(tensor.view());
+  return out;
+}
+
+Status LoadedPoint::check() {
+  for (Tensor& output : outputs_) {
+    const int canary = is_float(output.spec().dtype) ? 0xFF : 0xA5;
+    if (output.size_bytes() != 0) std::memset(output.data(), canary, output.size_bytes());
+  }
+  BYOC_TRY_STATUS(run());
+  for (size_t k = 0; k < outputs_.size(); ++k) {
+    const driver::ReplayTensor& right = replay_.outputs[k];
+    auto compared = driver::compare_value(right.name, outputs_[k], right.tensor, replay_.tolerance);
+    if (!compared.difference.is_equal)
+      return data_loss(cat("wrong: ", right.name, " ", driver::value_text(compared)));
+  }
+  for (size_t k = 0; k < inputs_.size(); ++k) {
+    if (!is_same(inputs_[k], replay_.inputs[k].tensor))
+      return data_loss(cat("wrong: a run changes its input ", replay_.inputs[k].name));
+  }
+  return {};
+}
+
+Result<KernelClock> LoadedPoint::clock(ClockOptions options) {
+  options.counts_thread_time = session_->threads() == 1;
+  KernelClock clock([this] { return run(); }, options);
+  BYOC_TRY_STATUS(clock.calibrate());
+  return clock;
+}
+
+}  // namespace byoc::tune

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tuner/measure/task_folder.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+
+#include "byoc/base/file.h"
+#include "byoc/base/version.h"
+#include "core/tools/replay/run_replay.h"
+#include "runtime/cli/values.h"
+
+namespace byoc::tune {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kFolderPrefix = "byoc-tune-";
+
+TensorSpec spec_of(TypeId type) { return {type->dtype, static_extents(type->shape)}; }
+
+/// Fills the inputs with random values as commands do, and the outputs with zeros.
+Status add_tensors(driver::ReplayCase& to, uint64_t seed) {
+  BYOC_TRY(IRModule module, driver::module_of(to));
+  const Function& function = module.function(module.entry);
+  std::vector<NamedTensor> types;
+  for (size_t k = 0; k < function.num_params(); ++k) {
+    types.push_back(
+        {std::get<Param>(function.nodes[k].kind).name.str(), spec_of(function.nodes[k].types[0])});
+  }
+  BYOC_TRY(auto inputs, cli::make_inputs(types, {}, seed, {}));
+  for (size_t k = 0; k < inputs.size(); ++k)
+    to.inputs.push_back({types[k].name, std::move(inputs[k].tensor)});
+  for (TypeId type : function.result_types()) {
+    BYOC_TRY(Tensor zeros, Tensor::make(spec_of(type)));
+    to.outputs.push_back({cat("output", to.outputs.size()), std::move(zeros)});
+  }
+  return {};
+}
+
+/// Returns true for a folder of a tuner that has ended and that did not change for a while: the
+/// tuner may belong to another container with numbers of its own.
+bool is_leftover(const fs::directory_entry& entry) {
+  constexpr std::chrono::minutes kWhile{10};
+  const std::string name = entry.path().filename().string();
+  if (!name.starts_with(kFolderPrefix)) return false;
+  pid_t pid = 0;
+  std::from_chars(name.data() + kFolderPrefix.size(), name.data() + name.size(), pid);
+  if (pid <= 0 || kill(pid, 0) == 0 || errno != ESRCH) return false;
+  std::error_code error;
+  const auto changed = entry.last_write_time(error);
+  return !error && fs::file_time_type::clock::now() - changed > kWhile;
+}
+
+void delete_leftovers(const fs::path& parent) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(parent, error)) {
+    std::error_code ignored;
+    if (is_leftover(entry)) fs::remove_all(entry.path(), ignored);
+  }
+}
+
+}  // namespace
+
+Result<driver::ReplayCase> case_of(const Task& task, const BuildOptions& build,
+                                   const std::string& reference, uint64_t seed) {
+  BYOC_TRY(const Plugin* plugin, build.plugins->get(task.plugin));
+  driver::ReplayCase out;
+  out.producer = cat("byoc ", version());
+  out.symbol = task.input.symbol;
+  out.plugin = task.plugin;
+  out.plugin_version = plugin->version();
+  const auto& options = build.plugins->search().options;
+  if (auto found = options.find(task.plugin); found != options.end())
+    out.plugin_options = found->second;
+  out.reference = reference;
+  out.target_json = build.target_json;
+  out.threads = build.threads;
+  out.nodes = task.locs;
+  out.graph_json = task.input.graph_json;
+  out.constants = task.input.constants;
+  out.buffers = task.input.buffers;
+  BYOC_TRY_STATUS(add_tensors(out, seed));
+  return out;
+}
+
+bool is_bound_by_weights(const Task& task) {
+  constexpr double kMostFlopsPerByte = 1, kLeastShare = 0.5, kFewBytes = 64 << 10;
+  double weights = 0;
+  for (const auto& buffer : task.input.buffers) weights += static_cast<double>(buffer->size());
+  return weights > kFewBytes && weights >= kLeastShare * task.space.bytes &&
+         task.space.flops <= kMostFlopsPerByte * weights;
+}
+
+Result<std::unique_ptr<ScratchFolder>> ScratchFolder::make() {
+  std::error_code error;
+  const fs::path parent = fs::temp_directory_path(error);
+  if (error) return system_error("cannot find", "a folder for temporary files", error.value());
+  delete_leftovers(parent);
+  std::string path = (parent / cat(kFolderPrefix, getpid(), "-XXXXXX")).string();
+  if (mkdtemp(path.data()) == nullptr) return system_error("cannot make folder", path, errno);
+  return std::unique_ptr<ScratchFolder>(new ScratchFolder(std::move(path)));
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+}  // namespace byoc::tune

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Tasks as replay folders, which workers read.
+#include "byoc/compile.h"
+#include "byoc/tune/task.h"
+#include "core/tools/replay/replay_case.h"
+
+namespace byoc::tune {
+
+/// Returns the case of a task: random inputs of `seed`, and outputs that are all 0 until a worker
+/// has computed the right ones. Errors: those of the graph; memory.
+Result<driver::ReplayCase> case_of(const Task& task, const BuildOptions& build,
+                                   const std::string& reference, uint64_t seed);
+/// Returns true when a run takes its time to read weights that are not cached, because each is used
+/// once or twice, as in a product of a vector and a matrix.
+bool is_bound_by_weights(const Task& task);
+
+/// A temporary folder, deleted with this object. Folders of tuners that were killed are deleted when
+/// one is made.
+class ScratchFolder {
+ public:
+  /// Errors: the system's.
+  static Result<std::unique_ptr<ScratchFolder>> make();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  ~ScratchFolder();
+  std::string file(std::string_view name) const { return cat(path_, "/", name); }
+
+ private:
+  explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+}  // namespace byoc::tune

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A sitting as text and as JSON.
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/tuner/sitting/sitting.h"
+
+namespace byoc::tune {
+
+/// Returns the current task with its best time, trials per second, and what is left of a budget.
+std::string progress_text(const std::vector<Task>& tasks, const SittingReport& report,
+                          const SittingOptions& options);
+/// Returns a table of the tasks, the sum over the model, and how the log is used.
+std::string report_text(const std::vector<Task>& tasks, const SittingReport& report,
+                        const SittingOptions& options);
+nlohmann::ordered_json report_json(const std::vector<Task>& tasks, const SittingReport& report,
+                                   const SittingOptions& options);
+
+}  // namespace byoc::tune
