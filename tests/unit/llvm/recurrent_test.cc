@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The machine code of lstm, gru and rnn, with operands between guard pages, against the reference
-// kernels, which tests/ops compares with torch. Extents are 0, 1, and no multiples of vectors and
-// tiles.
+// kernels, which tests/ops compares with torch. Among the extents are 0, 1, and those that vectors
+// and tiles do not divide.
 #include <gmock/gmock.h>
 
 #include <cmath>
