@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tools/report/configuration.h"
+
+#include "byoc/base/clock.h"
+#include "byoc/base/json.h"
+#include "core/tools/measure/report.h"
+#include "core/tools/report/graph_json.h"
+#include "core/tools/report/machine_json.h"
+#include "core/tools/report/memory_json.h"
+#include "core/tools/show/explanation_json.h"
+#include "runtime/cli/span_report.h"
+
+namespace byoc::driver {
+namespace {
+
+/// Keeps the module that a pass leaves in the run of explain().
+class Capture {
+ public:
+  Instrument instrument() {
+    return {.before = nullptr,
+            .after = [this](const Pass& pass, const IRModule&, const IRModule& after,
+                            uint64_t) -> Status {
+              if (pass.name == "partition_graph" || pass.name == "fuse_ops") module_ = after;
+              return {};
+            }};
+  }
+  const IRModule& module() const { return module_; }
+
+ private:
+  IRModule module_;
+};
+
+Status interrupted() { return Status(Code::kCancelled, "interrupted").with_slug("interrupted"); }
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += cat(out.empty() ? "" : ", ", word);
+  return out;
+}
+
+class Configuration {
+ public:
+  Configuration(SubjectRequest request, const ReportPlan& plan)
+      : request_(std::move(request)), plan_(plan) {}
+
+  /// Explains the model, and compiles it when it compiles.
+  Status prepare(const Watch& watch);
+  Benched* benched() { return bench_.all.empty() ? nullptr : &bench_.all[0]; }
+  const PluginSet& plugins() const { return *build_.plugins; }
+  Result<Json> json() const;
+
+ private:
+  Status explain_model();
+  Status load(const Watch& watch);
+
+  SubjectRequest request_;
+  const ReportPlan& plan_;
+  IRModule module_;
+  BuildOptions build_;
+  Explanation explanation_;
+  Json graph_;
+  BenchReport bench_;
+};
+
+Status Configuration::prepare(const Watch& watch) {
+  BYOC_TRY(module_, load_model(request_.model));
+  BYOC_TRY(build_, build_options(request_.model));
+  if (!watch("explaining", 0, 0)) return interrupted();
+  BYOC_TRY_STATUS(explain_model());
+  bool is_run = !plan_.no_run && explanation_.uncompiled.empty();
+  return is_run ? load(watch) : Status();
+}
+
+Status Configuration::explain_model() {
+  Capture capture;
+  BuildOptions options = build_;
+  options.instruments.push_back(capture.instrument());
+  BYOC_TRY(explanation_, explain(module_, options));
+  graph_ = graph_json(make_drawing(capture.module()), explanation_);
+  return {};
+}
+
+Status Configuration::load(const Watch& watch) {
+  bool is_wanted = true;
+  auto doing = [&](const std::string& what) { is_wanted = watch(what, 0, 0) && is_wanted; };
+  BYOC_TRY(Subject subject, make_subject(request_, plan_.common, doing));
+  doing("compiling");
+  if (!is_wanted) return interrupted();
+  BYOC_TRY(Compiled compiled, subject.compile(request_.model.threads));
+  Benched benched{.compile_ns = compiled.compile_ns};
+  uint64_t begin_ns = now_ns();
+  BYOC_TRY(auto session, Session::load(std::move(compiled.executable), subject.plugins,
+                                       SessionOptions{.threads = request_.model.threads}));
+  benched.load_ns = ns_since(begin_ns);
+  BYOC_TRY_STATUS(session->check_externs());
+  benched.threads = session->threads();
+  BYOC_TRY(benched.timed, TimedSession::make(std::move(session), subject.inputs));
+  benched.memory = cli::memory_use(benched.timed->session());
+  const std::vector<NamedTensor>& outputs = benched.timed->session().outputs();
+  for (size_t k = 0; k < subject.right.size(); ++k) {
+    benched.outputs.push_back(compare_value(outputs[k].name, benched.timed->outputs()[k],
+                                            subject.right[k], plan_.tolerance));
+  }
+  bench_.model = subject.model;
+  bench_.reference = subject.reference;
+  bench_.why_no_check = subject.why_no_check;
+  bench_.input_types = std::move(subject.input_types);
+  bench_.inputs = std::move(subject.sources);
+  bench_.plan = plan_.timing;
+  bench_.all.push_back(std::move(benched));
+  return {};
+}
+
+Result<Json> Configuration::json() const {
+  Json json = {{"name", joined(explanation_.plugins)},
+               {"explain", explanation_json(explanation_, request_.model, facts_of(module_))},
+               {"graph", graph_}};
+  for (const char* part : {"bench", "trace", "memory", "steps"}) json[part] = Json();
+  if (bench_.all.empty()) return json;
+  const TimedSession& timed = *bench_.all[0].timed;
+  json["bench"] = bench_json(bench_);
+  json["trace"] = cli::trace_json(timed.session(), timed.context());
+  BYOC_TRY(json["memory"], memory_json(timed.session().program()));
+  json["steps"] = steps_json(timed.session().executable());
+  return json;
+}
+
+}  // namespace
+
+Result<Json> report_json(const SubjectRequest& request, const std::vector<std::string>& others,
+                         const ReportPlan& plan, const Watch& watch) {
+  std::vector<Configuration> all;
+  all.emplace_back(request, plan);
+  for (const std::string& text : others) {
+    uint32_t threads = request.model.threads;
+    BYOC_TRY(SubjectRequest other, other_request(request, text, threads));
+    other.model.threads = threads;
+    all.emplace_back(std::move(other), plan);
+  }
+  std::vector<TimedSession*> timed;
+  for (Configuration& configuration : all) {
+    BYOC_TRY_STATUS(configuration.prepare(watch));
+    if (Benched* benched = configuration.benched()) timed.push_back(benched->timed.get());
+  }
+  if (!timed.empty()) BYOC_TRY_STATUS(measure(timed, plan.timing, watch));
+  Peaks peaks{request.model.threads, 0, 0};
+  for (Configuration& configuration : all) {
+    Benched* benched = configuration.benched();
+    if (benched == nullptr) continue;
+    if (peaks.gb_per_s == 0 || peaks.threads != benched->threads)
+      peaks = measure_peaks(benched->threads);
+    benched->peaks = peaks;
+  }
+  Json json = {{"model", request.model.model},
+               {"machine", machine_json()},
+               {"plugins", plugins_json(all[0].plugins())},
+               {"configurations", Json::array()}};
+  for (const Configuration& configuration : all) {
+    BYOC_TRY(Json part, configuration.json());
+    json["configurations"].push_back(std::move(part));
+  }
+  return json;
+}
+
+}  // namespace byoc::driver

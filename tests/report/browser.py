@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Opens reports in headless Chromium and uses them as a reader would. No network is used.
+
+    browser.py BUILD --chromium FILE --driver FILE [unittest words]
+"""
+import argparse
+import itertools
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+try:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+except ImportError:
+    sys.exit("browser.py: python3-selenium is missing; ./check installs it")
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from figures import model_text  # noqa: E402
+
+ARGUMENTS = None
+CHAIN_OPS = 2000
+
+
+def chain_text(ops):
+    """A network of many regions: every tenth op belongs to another plugin, and there are edges over many rows."""
+    lines, kinds = [], itertools.cycle(["relu"] * 9 + ["sin"])
+    for k, kind in zip(range(ops), kinds):
+        last = f"%{k - 1}" if k else "%x"
+        lines.append(f'  %{k} = add({last}, %{k - 25}) loc("join{k}")' if k >= 25 and k % 25 == 0
+                     else f'  %{k} = {kind}({last}) loc("{kind}{k}")')
+    return "fn main(%x: f32[8,16]) {\n" + "\n".join(lines) + f"\n  return %{ops - 1}\n}}\n"
+
+
+def make_report(folder, name, text, *words):
+    model, page = folder / f"{name}.ir", folder / f"{name}.html"
+    model.write_text(text)
+    subprocess.run([ARGUMENTS.build / "bin/byoc", "report", model, "-o", page, "--min-time", "0.02", "--warmup", "0.01",
+                    *words], check=True, stdout=subprocess.DEVNULL)
+    return page
+
+
+def open_browser(folder):
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(ARGUMENTS.chromium)
+    words = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,1000",
+             f"--user-data-dir={folder}/profile", "--host-resolver-rules=MAP * ~NOTFOUND"]
+    for word in words + (["--no-sandbox"] if os.geteuid() == 0 else []):
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver.Chrome(service=Service(str(ARGUMENTS.driver)), options=options)
+
+
+class ReportTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        folder = pathlib.Path(cls.temporary.name)
+        cls.small = make_report(folder, "small", model_text(), "--compiler", "onednn,json")
+        cls.both = make_report(folder, "both", model_text(), "--compiler", "onednn,json", "--vs", "compiler=json")
+        cls.large = make_report(folder, "large", chain_text(CHAIN_OPS), "--compiler", "onednn,json", "--no-run")
+        cls.open = make_report(folder, "open", "fn main(%x: f32[N,4]) { %0 = sin(%x) return %0 }")
+        cls.browser = open_browser(folder)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.quit()
+        cls.temporary.cleanup()
+
+    def tearDown(self):
+        self.assertEqual([entry["message"] for entry in self.browser.get_log("browser")], [])
+
+    def show(self, page):
+        begin = time.monotonic()
+        self.browser.get(page.as_uri())
+        self.assertEqual(self.browser.find_element(By.TAG_NAME, "body").get_attribute("data-ready"), "yes")
+        return time.monotonic() - begin
+
+    def data(self):
+        return json.loads(self.browser.execute_script("return document.getElementById('data').textContent"))
+
+    def all(self, css):
+        return self.browser.find_elements(By.CSS_SELECTOR, css)
+
+    def one(self, css):
+        return self.browser.find_element(By.CSS_SELECTOR, css)
+
+    def node(self, text):
+        for element in self.all(".graph [data-node]"):
+            if text in element.find_element(By.TAG_NAME, "title").get_attribute("textContent"):
+                return element
+        raise AssertionError(f"no node is called {text}")
+
+    def details(self):
+        return self.one("#details").text
+
+    def test_click_on_a_node_shows_what_explain_has(self):
+        self.show(self.small)
+        self.node("wave").click()
+        self.assertIn('sin "wave"', self.details())
+        op = next(op for op in self.data()["configurations"][0]["explain"]["ops"] if op["name"] == "wave")
+        for text in [op["plugin"], op["function"]] + [opinion["reason"] for opinion in op["opinions"]]:
+            self.assertIn(text, self.details())
+        self.assertIn("f32[1,8,16,16]", self.details())
+        self.assertEqual(len(self.all(".n.chosen")), 1)
+
+    def test_times_are_those_of_the_data(self):
+        self.show(self.small)
+        configuration = self.data()["configurations"][0]
+        self.node("stem/conv").click()
+        region = next(r for r in configuration["bench"]["configurations"][0]["regions"] if "stem/conv" in r["nodes"])
+        shown = self.browser.execute_script("return document.querySelector('#details').textContent")
+        expected = self.browser.execute_script(
+            "const ns = arguments[0]; return ns >= 1e6 ? (ns / 1e6).toPrecision(3) + ' ms' : ns >= 1e5 ? "
+            "(ns / 1e3).toFixed(1) + ' us' : (ns / 1e3).toPrecision(3) + ' us'", region["median_ns"])
+        self.assertIn(expected, shown)
+        self.assertIn(f"{region['gflop_per_s']:.2f} GFLOP/s", shown)
+
+    def test_filter_by_plugin_dims_the_others(self):
+        self.show(self.small)
+        self.one(".filter[data-plugin=json]").click()
+        self.assertIn("dim", self.node("stem/conv").get_attribute("class"))
+        self.assertNotIn("dim", self.node("wave").get_attribute("class"))
+        self.one(".filter[data-plugin=json]").click()
+        self.assertEqual(self.all(".dim"), [])
+
+    def test_a_reason_leads_to_all_ops_that_have_it(self):
+        self.show(self.small)
+        self.node("wave").click()
+        reason = self.one("#details .reason")
+        text = reason.text
+        reason.click()
+        ops = self.data()["configurations"][0]["explain"]["ops"]
+        expected = [op["name"] for op in ops if any(o["reason"] == text for o in op["opinions"])]
+        same = self.one("#same")
+        self.assertIn("wave", expected)
+        for name in expected:
+            self.assertIn(name, same.text)
+        self.assertGreaterEqual(len(self.all(".n.same")), 1)
+        same.find_element(By.CSS_SELECTOR, "li button").click()
+        self.assertIn(f'"{expected[0]}"', self.details())
+
+    def test_search_finds_an_op(self):
+        self.show(self.large)
+        self.one("#search").send_keys(f"sin{CHAIN_OPS - 1}", Keys.ENTER)
+        self.assertIn(f'sin "sin{CHAIN_OPS - 1}"', self.details())
+        chosen = self.one(".n.chosen").rect
+        graph = self.one(".graph").rect
+        self.assertTrue(graph["y"] <= chosen["y"] <= graph["y"] + graph["height"], (chosen, graph))
+
+    def test_a_large_graph_opens_in_two_seconds_with_its_regions_collapsed(self):
+        seconds = min(self.show(self.large) for _ in range(3))
+        self.assertLess(seconds, 2)
+        closed = len(self.all(".n.closed"))
+        self.assertEqual(closed, len(self.data()["configurations"][0]["graph"]["regions"]))
+        self.assertGreater(closed, 100)
+        self.one("button[aria-label='expand all regions']").click()
+        self.assertEqual(self.all(".n.closed"), [])
+        self.assertEqual(len(self.all("[data-node]")), CHAIN_OPS + 2)
+
+    def test_one_region_is_expanded_and_nothing_overlaps(self):
+        self.show(self.large)
+        self.browser.execute_script(
+            "document.querySelector('.n.closed').dispatchEvent(new MouseEvent('dblclick', {bubbles: true}))")
+        self.assertEqual(len(self.all(".cluster")), 1)
+        overlaps = self.browser.execute_script("""
+            const boxes = [...document.querySelectorAll('.cluster, .n')].filter((e) => !e.classList.contains('cluster'))
+              .map((e) => e.querySelector('rect').getBBox()).sort((a, b) => a.y - b.y);
+            let n = 0;
+            boxes.forEach((a, i) => boxes.slice(i + 1, i + 60).forEach((b) => {
+              if (b.y < a.y + a.height - .1 && b.x < a.x + a.width - .1 && a.x < b.x + b.width - .1) ++n;
+            }));
+            return n;""")
+        self.assertEqual(overlaps, 0)
+
+    def test_wheel_zooms_and_buttons_fit(self):
+        self.show(self.small)
+        matrix = lambda: self.one(".graph svg > g").get_attribute("transform")
+        before = matrix()
+        self.browser.execute_script("document.querySelector('.graph svg').dispatchEvent("
+                                    "new WheelEvent('wheel', {deltaY: -300, clientX: 300, clientY: 400}))")
+        self.assertNotEqual(matrix(), before)
+        self.one("button[aria-label='show all']").click()
+        graph = self.one(".graph").rect
+        for element in self.all(".n"):
+            rect = element.rect
+            self.assertGreaterEqual(rect["x"], graph["x"])
+            self.assertLessEqual(rect["y"] + rect["height"], graph["y"] + graph["height"] + 1)
+
+    def test_two_configurations_are_beside_each_other(self):
+        self.show(self.both)
+        first, second = (element.rect for element in self.all(".graph"))
+        self.assertEqual(first["y"], second["y"])
+        self.assertGreater(second["x"], first["x"] + first["width"])
+        self.assertEqual(len(self.all(".tiles .tile")), 2)
+        self.assertIn("times that of onednn, json", self.all(".tiles .tile")[1].text)
+
+    def test_charts_lead_to_regions(self):
+        self.show(self.small)
+        for label in ("timeline of one run", "roofline of the kernels", "memory over the steps"):
+            chart = self.one(f"svg[aria-label='{label}'] .hit")
+            self.browser.execute_script("arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))", chart)
+            self.assertRegex(self.one("#details h2").text, "_main_|conv2d|sin|add", label)
+
+    def test_a_model_that_does_not_compile_has_a_graph_and_the_reason(self):
+        self.show(self.open)
+        self.assertIn("does not compile", self.one(".tile").text)
+        self.node("sin").click()
+        self.assertIn("sin", self.details())
+
+    def test_nothing_is_wider_than_the_window(self):
+        for page, width in itertools.product((self.small, self.both, self.large), (1280, 800)):
+            self.browser.set_window_size(width, 1000)
+            self.show(page)
+            wide = self.browser.execute_script("return document.documentElement.scrollWidth - innerWidth")
+            self.assertLessEqual(wide, 0, (page.name, width))
+        self.browser.set_window_size(1280, 1000)
+
+    def test_light_and_dark_differ_and_both_can_be_read(self):
+        for scheme, is_dark in (("light", False), ("dark", True)):
+            self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia",
+                                         {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+            self.show(self.small)
+            colours = self.browser.execute_script(
+                "const s = getComputedStyle(document.body); return [s.backgroundColor, s.color]")
+            back, text = (sum(map(int, colour[colour.index("(") + 1:-1].split(",")[:3])) for colour in colours)
+            self.assertEqual(back < text, is_dark)
+            self.assertGreater(abs(back - text), 500)
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def main():
+    global ARGUMENTS
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build", type=lambda text: pathlib.Path(text).resolve())
+    parser.add_argument("--chromium", type=pathlib.Path, required=True)
+    parser.add_argument("--driver", type=pathlib.Path, required=True)
+    ARGUMENTS, rest = parser.parse_known_args()
+    unittest.main(argv=[sys.argv[0], *rest])
+
+
+if __name__ == "__main__":
+    main()
