@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// byoc tune as a process: usage, logs, Ctrl-C, and being killed at any moment.
+#include <signal.h>
+#include <spawn.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <map>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "byoc/tune/record.h"
+#include "unit/driver/command.h"
+
+namespace byoc::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using namespace std::chrono_literals;
+
+constexpr const char* kRelu = "fn main(%x: f32[4096]) {\n  %0 = relu(%x)\n  return %0\n}\n";
+
+/// The flags for the plugin knobby; `how` and `work` are the values of its knobs.
+std::string flags(const std::string& how, const std::string& work) {
+  return std::string(" --compiler knobby --default json --plugin ") + BYOC_BUILD_DIR +
+         "/tests/unit/tuner_measure/libbyoc_knobby.so --plugin-option knobby.how=" + how +
+         " --plugin-option knobby.work=" + work + " --run-limit 20 ";
+}
+
+std::vector<tune::Record> records_of(const std::string& log) {
+  std::vector<tune::Record> out;
+  auto read = tune::read_log(log, [&](tune::Record record) { out.push_back(std::move(record)); });
+  EXPECT_TRUE(read.ok()) << read.status().to_string();
+  return out;
+}
+
+/// Starts a command in a shell that becomes it, with its output in a file.
+class Started {
+ public:
+  Started(const Byoc& byoc, const std::string& arguments) : out_(byoc.file("started.out")) {
+    std::string line =
+        std::string("exec ") + BYOC_BUILD_DIR + "/bin/byoc " + arguments + " >" + out_ + " 2>&1";
+    std::string shell = "/bin/sh", flag = "-c";
+    char* argv[] = {shell.data(), flag.data(), line.data(), nullptr};
+    EXPECT_EQ(posix_spawn(&pid_, shell.c_str(), nullptr, nullptr, argv, environ), 0);
+  }
+  pid_t pid() const { return pid_; }
+  /// Returns the children's numbers.
+  std::vector<pid_t> children() const {
+    std::ifstream file("/proc/" + std::to_string(pid_) + "/task/" + std::to_string(pid_) +
+                       "/children");
+    return {std::istream_iterator<pid_t>(file), {}};
+  }
+  /// Sends the signal and waits for the end. Returns the exit code, or 128 and the signal.
+  int end(int signal) {
+    if (signal != 0) ::kill(pid_, signal);
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  std::string output() const { return get(out_); }
+
+ private:
+  std::string out_;
+  pid_t pid_ = -1;
+};
+
+bool becomes_true(const std::function<bool()>& condition, std::chrono::seconds limit = 60s) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(10ms);
+  }
+  return true;
+}
+
+TEST(TuneCommand, TunesAModelAndPrintsATable) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kRelu), log = byoc.file("t.jsonl");
+  Ran ran = byoc("tune " + model + " --log " + log + flags("right,segv", "100000,10000"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("4 trials"));
+  EXPECT_THAT(ran.out, HasSubstr("--tuning-log " + log));
+  std::map<std::string, double> best;
+  size_t errors = 0;
+  for (const tune::Record& record : records_of(log)) {
+    if (record.is_ok()) best[record.point.at("work")] = record.best_ns();
+    else errors += record.error == "crash: signal 11";
+  }
+  EXPECT_EQ(errors, 2U);
+  EXPECT_GT(best["100000"], 3 * best["10000"]);
+}
+
+TEST(TuneCommand, PrintsJson) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kRelu), log = byoc.file("t.jsonl");
+  const Json json = byoc.json("tune " + model + " --log " + log + flags("right", "100000,10000"));
+  EXPECT_EQ(json["schema"], "byoc.tune/1");
+  EXPECT_EQ(json["end"], "done");
+  ASSERT_EQ(json["tasks"].size(), 1U);
+  EXPECT_EQ(json["tasks"][0]["best"]["work"], "10000");
+  EXPECT_EQ(json["tasks"][0]["count"], 1);
+  EXPECT_GT(json["untuned_ns"].get<double>(), json["best_ns"].get<double>());
+  const Json list = byoc.json("tune --list " + log);
+  EXPECT_EQ(list["tasks"][0]["best"]["work"], "10000");
+}
+
+TEST(TuneCommand, ListsAndCompactsALog) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kRelu), log = byoc.file("t.jsonl");
+  ASSERT_EQ(byoc("tune " + model + " --log " + log + flags("right", "9000,3000")).code, 0);
+  EXPECT_THAT(byoc("tune --list " + log).out, HasSubstr("\"work\":\"3000\""));
+  EXPECT_EQ(byoc("tune --compact " + log).code, 0);
+  EXPECT_THAT(byoc("tune --list " + log).out, HasSubstr("\"work\":\"3000\""));
+}
+
+TEST(TuneCommand, RefusesWrongUsage) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kRelu);
+  auto error = [&](const std::string& arguments, int code) {
+    Ran ran = byoc("tune " + arguments);
+    EXPECT_EQ(ran.code, code) << arguments << ": " << ran.err;
+    return ran.err;
+  };
+  const std::string log = " --log " + byoc.file("t.jsonl");
+  EXPECT_THAT(error("", 2), HasSubstr("MODEL"));
+  EXPECT_THAT(error(model, 2), HasSubstr("--log"));
+  EXPECT_THAT(error(model + log + " --quick --deep", 2), HasSubstr("exclude"));
+  EXPECT_THAT(error(model + log + " --run-limit 0", 2), HasSubstr("--run-limit"));
+  EXPECT_THAT(error(model + log + " --budget=-1", 2), HasSubstr("--budget"));
+  EXPECT_THAT(error(model + log + " --task '['" + flags("right", "1"), 2), HasSubstr("--task"));
+  EXPECT_THAT(error(model + log + " --task conv" + flags("right", "1"), 1), HasSubstr("conv"));
+  EXPECT_THAT(error(model + log + " --compiler json", 1), HasSubstr("nothing to tune"));
+  EXPECT_THAT(error("--list " + byoc.file("none.jsonl"), 1), HasSubstr("none.jsonl"));
+}
+
+TEST(TuneCommand, RefusesALogThatIsNone) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kRelu);
+  const std::string log = byoc.write("t.jsonl", "hello\n{}\n");
+  Ran ran = byoc("tune " + model + " --log " + log + flags("right", "1"));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("t.jsonl"));
+  EXPECT_EQ(get(log), "hello\n{}\n") << "it is not changed";
+}
+
+TEST(TuneCommand, HidesItsWorkers) {
+  Byoc byoc;
+  EXPECT_THAT(byoc("--help").out, HasSubstr("tune "));
+  EXPECT_THAT(byoc("--help").out, Not(HasSubstr("tune-worker")));
+  EXPECT_EQ(byoc("tune-worker --role none").code, 2);
+  Ran ran = byoc("tune-worker --role builder </dev/null");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "ready\n");
+}
+
+TEST(TuneCommand, KeepsItsMeasurementsOnCtrlC) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kRelu), log = byoc.file("t.jsonl");
+  put(log, "");
+  Started started(byoc, "tune " + model + " --log " + log + flags("right,hang", "10,20,30,40,50"));
+  ASSERT_TRUE(becomes_true([&] { return !records_of(log).empty(); })) << started.output();
+  EXPECT_EQ(started.end(SIGINT), 130) << started.output();
+  EXPECT_THAT(started.output(), HasSubstr("interrupted"));
+  EXPECT_THAT(started.output(), HasSubstr("trials in"));
+  EXPECT_FALSE(records_of(log).empty());
+}
+
+TEST(TuneCommand, ItsWorkersEndWithIt) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kRelu), log = byoc.file("t.jsonl");
+  Started started(byoc, "tune " + model + " --log " + log + flags("hang", "10,20"));
+  std::vector<pid_t> workers;
+  ASSERT_TRUE(becomes_true([&] { return (workers = started.children()).size() >= 2; }));
+  std::this_thread::sleep_for(500ms);  // the runner hangs in a kernel by now
+  EXPECT_EQ(started.end(SIGKILL), 128 + SIGKILL);
+  EXPECT_TRUE(becomes_true([&] {
+    return std::ranges::all_of(workers, [](pid_t worker) {
+      const std::string state = get("/proc/" + std::to_string(worker) + "/stat");
+      return state.empty() || state.find(") Z ") != state.npos;
+    });
+  }));
+}
+
+TEST(TuneCommand, LosesNoMeasurementWhenItIsKilled) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kRelu), log = byoc.file("t.jsonl");
+  std::string work;
+  for (int k = 1; k <= 400; ++k) work += (k == 1 ? "" : ",") + std::to_string(k * 10);
+  const std::string arguments = "tune " + model + " --log " + log + flags("right,segv", work);
+  put(log, "");
+  std::mt19937 random(7);
+  size_t before = 0;
+  for (int round = 0; round < 20; ++round) {
+    Started started(byoc, arguments + " --trials 800");
+    // At least one more measurement, then any moment.
+    ASSERT_TRUE(becomes_true([&] { return records_of(log).size() > before; })) << started.output();
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 200));
+    const size_t seen = records_of(log).size();
+    EXPECT_EQ(started.end(SIGKILL), 128 + SIGKILL);
+    before = records_of(log).size();  // the log is readable
+    EXPECT_GE(before, seen);
+  }
+  // Points are measured once; champions of duels, and points after a drift, have more records.
+  std::map<tune::Point, size_t> failed;
+  for (const tune::Record& record : records_of(log)) failed[record.point] += !record.is_ok();
+  for (const auto& [point, count] : failed) EXPECT_LE(count, 1U) << tune::print(point);
+}
+
+}  // namespace
+}  // namespace byoc::test
