@@ -54,7 +54,7 @@ Result<std::optional<Entry>> TunedPoints::choose(const Plugin& plugin, CompileFu
   if (target_.empty()) {
     BYOC_TRY(target_, tune::record_target(context_.target_json));
   }
-  Entry entry{input.symbol, plugin.id(), space->kind, {}, 0};
+  Entry entry{input.symbol, plugin.id(), space->kind, {}};
   entry.choice = best_choice(context_, {plugin.id(), *space, target_, threads_of_runs(context_)});
   const bool is_miss = entry.choice.origin == Origin::kMiss;
   const double ns = is_miss ? tune::estimated_ns(*space) : entry.choice.best_ns;
@@ -70,12 +70,9 @@ void TunedPoints::report(Entry entry) const {
 
 Status TunedPoints::drop(const Plugin& plugin, CompileFunction& input, Entry& entry,
                          const Status& why) const {
-  context_.remark({Report::Remark::kNote,
-                   plugin.id(),
-                   input.symbol,
-                   {},
-                   cat("the point ", input.point_json, " of ", entry.choice.log,
-                       " was refused and is not used: ", why.message())});
+  entry.note = cat("the point ", input.point_json, " of ", entry.choice.log,
+                   " was refused: ", why.message());
+  context_.remark({Report::Remark::kNote, plugin.id(), input.symbol, {}, entry.note});
   input.point_json.clear();
   entry.choice = {};
   return check_tuned(entry, cat("the plugin refused the one of the log: ", why.message()));

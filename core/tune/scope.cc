@@ -43,7 +43,9 @@ Histories ApplyHistoryBest::active() { return {scopes().rbegin(), scopes().rend(
 
 void HistoryReport::add(Entry entry) {
   std::lock_guard lock(mutex_);
-  entries_.push_back(std::move(entry));
+  auto [at, is_new] = index_.try_emplace({entry.plugin, entry.symbol}, entries_.size());
+  if (is_new) entries_.push_back(std::move(entry));
+  else entries_[at->second] = std::move(entry);
 }
 
 std::vector<HistoryReport::Entry> HistoryReport::entries() const {

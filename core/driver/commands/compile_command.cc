@@ -9,6 +9,7 @@
 #include "core/tools/model/model_options.h"
 #include "core/tools/model/progress.h"
 #include "core/tools/model/runnable.h"
+#include "core/tools/model/tuning.h"
 #include "core/tools/show/placement.h"
 #include "runtime/cli/output.h"
 
@@ -113,12 +114,13 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   warn_declined(report, common);
   warn_unused_plugins(plugins_of(executable), *build_with.plugins, options.model, common);
   Json json = fields(executable, options.output, ns);
-  cli::print_text(
-      cat(modules_text(executable), "wrote ", options.output, ": ", executable.program.steps.size(),
-          " steps, ", cli::format_mib(json["constant_bytes"].get<uint64_t>()), " constants, ",
-          cli::format_mib(executable.program.arena_bytes), " arena; compiled in ",
-          cli::format_time(ns), "\n"),
-      common);
+  add_tuning_json(options.model, json);
+  cli::print_text(cat(modules_text(executable), tuning_text(options.model), "wrote ",
+                      options.output, ": ", executable.program.steps.size(), " steps, ",
+                      cli::format_mib(json["constant_bytes"].get<uint64_t>()), " constants, ",
+                      cli::format_mib(executable.program.arena_bytes), " arena; compiled in ",
+                      cli::format_time(ns), "\n"),
+                  common);
   BYOC_TRY_STATUS(cli::print_json(common, "compile", json));
   return cli::kDone;
 }
@@ -134,6 +136,7 @@ cli::Command compile_command(const cli::CommonOptions& common) {
                       {"byoc compile net.onnx --compiler onednn --shape N=1 -o net.byoc",
                        "onednn, then the default codegen"}};
   add_model_options(command, options->model, "an .onnx or .ir file");
+  add_tuning_options(command, options->model);
   command.options.push_back({"-o,--output", "FILE", "the artifact, model.byoc", &options->output});
   command.run = [options, &common] { return run(*options, common); };
   return command;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // byoc run: compiles a model if necessary, runs it once, and shows and writes the outputs.
+#include "byoc/base/json.h"
 #include "byoc/runtime/session.h"
 #include "core/driver/commands/commands.h"
 #include "core/import/onnx/file/tensor_file.h"
 #include "core/tools/model/bindings.h"
 #include "core/tools/model/interrupt.h"
 #include "core/tools/model/runnable.h"
+#include "core/tools/model/tuning.h"
+#include "runtime/cli/output.h"
 #include "runtime/cli/run.h"
 
 namespace byoc::driver {
@@ -39,7 +42,11 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(auto session,
            Session::load(std::move(runnable.executable), runnable.plugins, session_options));
   BYOC_TRY_STATUS(session->check_externs());
-  BYOC_TRY_STATUS(cli::run_session(*session, path, options.run, common, tensor_readers(), format));
+  cli::print_text(tuning_text(options.model), common);
+  Json more = Json::object();
+  add_tuning_json(options.model, more);
+  BYOC_TRY_STATUS(
+      cli::run_session(*session, path, options.run, common, tensor_readers(), format, &more));
   return cli::kDone;
 }
 
@@ -56,6 +63,7 @@ cli::Command run_command(const cli::CommonOptions& common) {
       {"byoc run net.onnx --shape N=1 --compiler onednn --profile", "random inputs, time per step"},
       {"byoc run net.byoc --input x=f32[1,8]=0.5", "a compiled model"}};
   add_model_options(command, options->model, "an .onnx, .ir or .byoc file");
+  add_tuning_options(command, options->model);
   cli::add_run_options(command, options->run);
   command.options.push_back({"--output-format", "FORMAT", "npy or pb", &options->format});
   command.options.push_back(

@@ -8,6 +8,7 @@
 #include "core/tools/model/model_options.h"
 #include "core/tools/model/progress.h"
 #include "core/tools/model/runnable.h"
+#include "core/tools/model/tuning.h"
 #include "core/tools/verify/verification.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/run.h"
@@ -178,11 +179,12 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   std::string replay =
       folder.empty() ? ""
                      : cat("wrote ", folder, "/   replay: ", replay_line(options, folder), "\n");
-  cli::print_text(cat("against ", request.against, inputs, "\n", outputs_text(verification),
-                      borders_text(verification), replay),
+  cli::print_text(cat(tuning_text(options.model), "against ", request.against, inputs, "\n",
+                      outputs_text(verification), borders_text(verification), replay),
                   common);
   Json json = to_json(verification, request.against);
   json["replay_folder"] = folder.empty() ? Json() : Json(folder);
+  add_tuning_json(options.model, json);
   BYOC_TRY_STATUS(cli::print_json(common, "verify", json));
   return verification.passed() ? cli::kDone : cli::kFailed;
 }
@@ -199,6 +201,7 @@ cli::Command verify_command(const cli::CommonOptions& common) {
       {"byoc verify net.onnx --against json", "against a plugin by name"},
       {"byoc verify net.onnx --against test_data_set_0", "against stored outputs"}};
   add_model_options(command, options->model, "an .onnx or .ir file");
+  add_tuning_options(command, options->model);
   auto& all = command.options;
   VerifyRequest& request = options->request;
   all.push_back({"--against", "PLUGIN|DIR", "the reference: a plugin, or a test_data_set folder",

@@ -10,6 +10,7 @@
 #include "byoc/text/text.h"
 #include "core/tools/model/bindings.h"
 #include "core/tools/model/interrupt.h"
+#include "core/tools/model/tuning.h"
 #include "runtime/cli/named_plugins.h"
 
 namespace byoc::driver {
@@ -166,6 +167,7 @@ Result<BuildOptions> build_options(const ModelOptions& options) {
   out.cancel = &user_cancellation();
   out.threads = options.threads;
   if (options.target != "native") out.target_json = te::print(*target);
+  BYOC_TRY_STATUS(use_tuning_logs(options, out));
   return out;
 }
 

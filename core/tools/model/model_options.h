@@ -11,6 +11,8 @@ struct PluginFlags {
   std::vector<std::string> files, options;  // --plugin FILE, --plugin-option id.name=value
 };
 
+struct TuningUse;
+
 struct ModelOptions {
   std::string model;
   std::vector<std::string> shapes, bind, compilers;
@@ -19,6 +21,9 @@ struct ModelOptions {
   uint32_t threads = 1;
   int level = 2;
   bool strict = false, exact_sums = false;
+  std::vector<std::string> tuning_logs;  // --tuning-log and --require-tuned, see tuning.h
+  bool require_tuned = false;
+  std::shared_ptr<TuningUse> tuning;
 };
 
 /// Adds --plugin and --plugin-option.
@@ -35,7 +40,7 @@ Result<std::shared_ptr<const PluginSet>> find_plugins(const PluginFlags& flags);
 /// cannot be used.
 Result<std::shared_ptr<const PluginSet>> load_plugins(const PluginFlags& flags);
 /// Loads the plugins and returns the options. Ctrl-C cancels compiling with them (interrupt.h).
-/// Errors: slug "usage" for flags that are not valid.
+/// Errors: slug "usage" for flags that are not valid; those of use_tuning_logs (tuning.h).
 Result<BuildOptions> build_options(const ModelOptions& options);
 
 /// Returns the file of MODEL: `model` itself, or the only model in it when it is a folder. Errors:

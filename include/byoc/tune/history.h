@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Finds the best known point of a task: apply_history_best.
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -65,10 +66,12 @@ class HistoryReport {
   struct Entry {
     std::string symbol, plugin, kind;
     Choice choice;
-    double weight = 0;  ///< estimated ns of all its calls
+    double weight = 0;      ///< estimated ns of all its calls
+    std::string note = {};  ///< the reason why the plugin refused a record's point; may be empty
   };
+  /// Adds an entry, or replaces that of the same symbol and plugin: a command may compile twice.
   void add(Entry entry);
-  std::vector<Entry> entries() const;  ///< in the order of compilation
+  std::vector<Entry> entries() const;  ///< in the order of the first compilation
   /// Returns "12 hits (94.1 % of the weight), 3 misses (5.9 % of the weight)". Hits are exact and
   /// compatible ones. Transfers and misses are left out when there are none.
   std::string summary() const;
@@ -76,6 +79,7 @@ class HistoryReport {
  private:
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;
+  std::map<std::pair<std::string, std::string>, size_t> index_;  // by plugin and symbol
 };
 
 /// A scope in which compilations of this thread use a history. Scopes nest: the inner one is tried

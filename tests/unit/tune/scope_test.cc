@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <thread>
 
 #include "byoc/tune/history.h"
@@ -39,7 +40,8 @@ TEST(ApplyHistoryBest, BelongsToItsThread) {
 }
 
 HistoryReport::Entry entry(Origin origin, double weight) {
-  return {"f", "llvm", "conv", {origin, {}, 1, "log"}, weight};
+  static std::atomic<int> number = 0;
+  return {cat("f", ++number), "llvm", "conv", {origin, {}, 1, "log"}, weight};
 }
 
 TEST(HistoryReport, SummarisesByWeight) {
@@ -62,6 +64,18 @@ TEST(HistoryReport, LeavesOutPartsWithoutFunctions) {
   HistoryReport missed;
   missed.add(entry(Origin::kMiss, 3));
   EXPECT_EQ(missed.summary(), "0 hits (0.0 % of the weight), 1 miss (100.0 % of the weight)");
+}
+
+TEST(HistoryReport, HasOneEntryPerFunction) {
+  HistoryReport report;
+  HistoryReport::Entry first = entry(Origin::kMiss, 3), again = first;
+  report.add(first);
+  again.choice.origin = Origin::kExact;
+  report.add(again);
+  EXPECT_EQ(report.summary(), "1 hit (100.0 % of the weight)");
+  again.plugin = "json";
+  report.add(again);
+  EXPECT_EQ(report.entries().size(), 2u);
 }
 
 TEST(HistoryReport, MayBeFilledByManyThreads) {

@@ -153,6 +153,9 @@ TEST_F(TunedBuild, DropsAPointThatThePluginRefuses) {
   EXPECT_THAT(remarks.remarks[0].reason, HasSubstr(R"({"loop":"4"} of t.jsonl)"));
   EXPECT_THAT(remarks.remarks[0].reason, HasSubstr("not in the space"));
   EXPECT_THAT(report_.summary(), HasSubstr("1 miss"));
+  EXPECT_EQ(
+      std::ranges::count(report_.entries(), remarks.remarks[0].reason, &HistoryReport::Entry::note),
+      1);
 }
 
 TEST_F(TunedBuild, DropsManyRefusedPoints) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Plugin "a" with a knob "loop", a model for it, and records of its tasks.
+#include <gtest/gtest.h>
+
 #include "byoc/tune/history.h"
 #include "byoc/tune/task.h"
 #include "support/flow.h"

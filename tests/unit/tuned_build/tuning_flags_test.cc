@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// --tuning-log and --require-tuned of the commands that compile.
+#include "tuned.h"
+#include "unit/driver/command.h"
+
+namespace byoc::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::string_view kModel = R"(fn main(%x: f32[4], %y: f32[8]) {
+  %0 = relu(%x) loc("small")
+  %1 = relu(%y) loc("wide")
+  %2 = tanh(%0)
+  %3 = tanh(%1)
+  return %2, %3
+})";
+
+class TuningFlags : public testing::Test {
+ protected:
+  TuningFlags() {
+    model_ = byoc_.write("m.ir", std::string(kModel));
+    flags_ = cat(" --plugin ", BYOC_BUILD_DIR, "/tests/support/plugins/libbyoc_a.so",
+                 " --plugin-option a.ops=relu --plugin-option a.loops=1,2,4 --compiler a ");
+    small_ = log("small.jsonl", 4, "4");
+    wide_ = log("wide.jsonl", 8, "2");
+  }
+  /// Writes a log with a record of the task with so many flops.
+  std::string log(const std::string& name, double flops, const std::string& loop) {
+    const auto tasks = tasks_of(parse(kModel), tuned_options(tuned_plugins()));
+    auto writer = tune::LogWriter::open(byoc_.file(name));
+    EXPECT_TRUE(writer.ok() &&
+                writer->append(record_for(task_with_flops(tasks, flops), loop, 100)).ok());
+    return byoc_.file(name);
+  }
+  Ran run(const std::string& command, const std::string& more) {
+    return byoc_(command + " " + model_ + flags_ + more);
+  }
+  Byoc byoc_;
+  std::string model_, flags_, small_, wide_;
+};
+
+const std::map<std::string, std::string> kCommands = {
+    {"run", ""}, {"verify", ""}, {"bench", " --warmup 0 --min-time 0.001 --rounds 1 "}};
+
+TEST_F(TuningFlags, PrintTheSummary) {
+  for (auto [command, more] : kCommands) {
+    const Ran ran = run(command, cat(more, " --tuning-log ", small_, " --tuning-log ", wide_));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("tuning: 2 hits (100.0 % of the weight)\n")) << command;
+    EXPECT_THAT(run(command, more).out, Not(HasSubstr("tuning:"))) << command;
+  }
+}
+
+TEST_F(TuningFlags, AreInTheJson) {
+  for (auto [command, more] : kCommands) {
+    const Json json = byoc_.json(cat(command, " ", model_, flags_, more, " --tuning-log ", small_));
+    ASSERT_TRUE(json.contains("tuning")) << command << json.dump();
+    const Json& functions = json["tuning"]["functions"];
+    ASSERT_EQ(functions.size(), 2u);
+    for (const Json& function : functions) {
+      EXPECT_EQ(function["plugin"], "a");
+      EXPECT_EQ(function["log"], small_);
+      EXPECT_EQ(function["point"]["loop"], "4") << "the one of 8 elements is a transfer";
+    }
+    EXPECT_THAT(json["tuning"]["summary"].get<std::string>(), HasSubstr("1 transfer"));
+    EXPECT_FALSE(byoc_.json(cat(command, " ", model_, flags_, more)).contains("tuning"));
+  }
+}
+
+TEST_F(TuningFlags, CompileAnArtifactWithThePoints) {
+  const std::string artifact = byoc_.file("m.byoc");
+  const Ran ran = run("compile", cat("--tuning-log ", small_, " --tuning-log ", wide_,
+                                     " --require-tuned -o ", artifact));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("tuning: 2 hits"));
+  Result<Executable> loaded = load_artifact(artifact);
+  ASSERT_TRUE(loaded.ok());
+  std::set<std::string> implementations;
+  for (const ExternalModule& module : loaded->modules) {
+    for (const ExternalFunction& function : module.functions)
+      implementations.insert(function.implementation);
+  }
+  EXPECT_TRUE(implementations.contains("loop 4") && implementations.contains("loop 2"));
+  const Ran again = byoc_(cat("run ", artifact, " --tuning-log ", small_));
+  EXPECT_NE(again.code, 0);
+  EXPECT_THAT(again.err, HasSubstr("compiled already"));
+}
+
+TEST_F(TuningFlags, NameAFunctionThatIsNotTuned) {
+  put(byoc_.file("empty.jsonl"), "");
+  const Ran ran = run("run", cat("--require-tuned --tuning-log ", byoc_.file("empty.jsonl")));
+  EXPECT_NE(ran.code, 0);
+  EXPECT_THAT(ran.err, HasSubstr("error[not-tuned]"));
+  EXPECT_THAT(ran.err, HasSubstr("@a_main_0"));
+  EXPECT_THAT(ran.err, HasSubstr("help: byoc tune"));
+}
+
+TEST_F(TuningFlags, NeedALogThatCanBeRead) {
+  EXPECT_THAT(run("run", "--require-tuned").err, HasSubstr("--tuning-log FILE"));
+  EXPECT_THAT(run("run", "--tuning-log none.jsonl").err, HasSubstr("none.jsonl"));
+  put(byoc_.file("bad.jsonl"), "{}\n");
+  const Ran ran = run("run", cat("--tuning-log ", byoc_.file("bad.jsonl")));
+  EXPECT_NE(ran.code, 0);
+  EXPECT_THAT(ran.err, HasSubstr("line 1 is no record"));
+}
+
+TEST_F(TuningFlags, PrintThePointsThatWereRefused) {
+  const Ran ran = run("run", cat("--plugin-option a.bad_loop=4 --tuning-log ", small_));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("the point {\"loop\":\"4\"} of " + small_ + " was refused: "));
+}
+
+TEST_F(TuningFlags, NoteLinesThatWereSkipped) {
+  put(small_, get(small_) + "{\"v\":1,\"pl");
+  const Ran ran = run("run", cat("--tuning-log ", small_));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("small.jsonl: skipped an incomplete last line"));
+}
+
+}  // namespace
+}  // namespace byoc::test
