@@ -139,6 +139,11 @@ const Case kCases[] = {
     {"unruly_run_prints", "surroundings", "prints \"seven elements\"; use the host's log"},
     {"unruly_run_rounding", "surroundings", "relu f32[7]: run leaves the floating-point mode"},
     {"unruly_run_locale", "surroundings", "it changes the locale from C to C.UTF-8"},
+    {"unruly_knobs", "knobs", "the field \"kind\" is missing"},
+    {"unruly_knobs_repeat", "knobs_repeat", "the knob space of a second call is another"},
+    {"unruly_points", "points", "{\"block\":\"16384\",\"unroll\":\"4\"}"},
+    {"unruly_outside", "outside", "\"unroll\":\"1\"} is compiled"},
+    {"unruly_first_guess", "first_guess", "is not the one without a point"},
 };
 
 std::string test_name(const testing::TestParamInfo<Case>& info) {

@@ -123,6 +123,7 @@ static int has(byoc_str text, const char* part) {
   return memmem(text.p, text.n, part, strlen(part)) != NULL;
 }
 static int is_composite; /* the function that was compiled last */
+__attribute__((unused)) static int is_unrolled;
 
 /* Runs as a plugin that reads only the number of inputs: a relu, whatever the graph is. */
 __attribute__((unused)) static byoc_status* compile_anything(byoc_instance* self,
@@ -162,11 +163,47 @@ static byoc_status* compile_badly(byoc_instance* self, const byoc_compile* in, b
   if (has(graph, "\"requires\":[\"")) return compile_anything(self, in, out);
 #elif FAULT_COMPILES
   if (has(graph, "[3,1,1,1,2]")) return refuse(STR("ran out of registers"));
+#elif FAULT_POINTS
+  is_unrolled = has(in->functions[0]->point, "\"unroll\":\"4\"");
+#elif FAULT_OUTSIDE
+  byoc_function f = *in->functions[0];
+  const byoc_function* list[] = {&f};
+  byoc_compile request = *in;
+  f.point = (byoc_str){NULL, 0};
+  request.functions = list;
+  return good->compile(self, &request, out);
 #elif FAULT_CONSTANTS
   if (in->functions[0]->n_consts) *(volatile char*)in->functions[0]->consts[0]->view->data += 1;
 #endif
   return good->compile(self, in, out);
 }
+
+/* Group 6. */
+#if FAULT_KNOBS
+static byoc_status* knobs_badly(byoc_instance* self, const byoc_compile* in, const byoc_sink* out) {
+  (void)self, (void)in;
+  return out->write(out->u, "{\"task\":\"t\"}", 12);
+}
+#elif FAULT_KNOBS_REPEAT
+static byoc_status* knobs_badly(byoc_instance* self, const byoc_compile* in, const byoc_sink* out) {
+  static int calls;
+  char text[400];
+  int n = snprintf(
+      text, sizeof text,
+      "{\"task\":\"t\",\"kind\":\"k\",\"flops\":%d,\"bytes\":8,\"knobs\":[{\"name\":\"block\","
+      "\"values\":[\"4096\",\"16384\"]},{\"name\":\"unroll\",\"values\":[\"1\",\"4\"]}],"
+      "\"guesses\":[{\"block\":\"16384\",\"unroll\":\"1\"}]}",
+      ++calls);
+  (void)self, (void)in;
+  return out->write(out->u, text, (uint64_t)n);
+}
+#elif FAULT_FIRST_GUESS
+static byoc_status* show_badly(byoc_instance* self, const byoc_compile* in, byoc_str form,
+                               const byoc_sink* out) {
+  (void)self, (void)form;
+  return out->write(out->u, in->functions[0]->point.p, in->functions[0]->point.n);
+}
+#endif
 
 static byoc_status* info_badly(const byoc_kernel* kernel, byoc_kernel_info* io) {
   byoc_status* status = good->info(kernel, io);
@@ -275,6 +312,8 @@ static byoc_status* run_badly(byoc_kernel* kernel, const byoc_call* call) {
   if (n == 7 && n_in == 1) data(y)[n] = 0;
 #elif FAULT_COMPOSITES
   if (is_composite) data(y)[0] += 1;
+#elif FAULT_POINTS
+  if (is_unrolled) data(y)[0] += 1;
 #endif
   (void)x;
   return status;
@@ -287,6 +326,11 @@ static void spoil(void) {
   table.compile = compile_badly;
   table.info = info_badly;
   table.run = run_badly;
+#if FAULT_KNOBS || FAULT_KNOBS_REPEAT
+  table.knobs = knobs_badly;
+#elif FAULT_FIRST_GUESS
+  table.show = show_badly;
+#endif
 }
 
 byoc_status* byoc_plugin_entry_v1(const byoc_host* host, const byoc_plugin** out) {

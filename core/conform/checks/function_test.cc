@@ -117,6 +117,7 @@ class FunctionTestRun {
   FunctionTestEnd run() {
     if (!compile()) return declined_ ? FunctionTestEnd::kDeclined : FunctionTestEnd::kDone;
     if (!try_in(kPlain)) return FunctionTestEnd::kDone;  // other arrangements would fail likewise
+    if (test_.is_plain) return FunctionTestEnd::kDone;
     report_("outputs", "");
     report_("inputs", "");
     report_("guards", "");
@@ -146,6 +147,7 @@ class FunctionTestRun {
 
   bool compile() {
     CompileFunction function = compile_function(test_.compiled, "conform_0");
+    function.point_json = test_.point_json;
     for (size_t k = 0; k < function.buffers.size(); ++k)
       function.buffers[k] = read_only(*function.buffers[k], cat("constant ", k));
     if (auto graph = parse_json(function.graph_json); graph.ok())

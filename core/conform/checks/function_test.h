@@ -15,6 +15,8 @@ struct FunctionTest {
   std::string value_check;  // the check that fails on a wrong value
   bool is_exact = false;    // NaN and infinities of its results are determined element by element
   Special special = Special::kNans;  // the last kind that its operands may contain
+  std::string point_json = {};       // of the function's knob space; empty: none
+  bool is_plain = false;             // with compact, aligned tensors alone
 };
 
 /// Receives the name of a check and what was found for it; an empty finding is a pass.

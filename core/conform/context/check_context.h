@@ -49,5 +49,6 @@ std::span<const Check> load_checks();
 std::span<const Check> table_checks();
 std::span<const Check> capability_checks();
 std::span<const Check> correctness_checks();
+std::span<const Check> knob_checks();
 
 }  // namespace byoc::conform
