@@ -12,11 +12,16 @@ struct Options {
   PluginFlags plugins;
 };
 
+Result<tune::Role> role_of(const std::string& name) {
+  if (name == "builder") return tune::Role::kBuilder;
+  if (name == "runner") return tune::Role::kRunner;
+  if (name == "wide-runner") return tune::Role::kWideRunner;
+  return cli::usage_error(cat("--role is builder, runner or wide-runner, not \"", name, "\""));
+}
+
 Result<int> run(const Options& options) {
-  const bool is_runner = options.role == "runner";
-  if (!is_runner && options.role != "builder")
-    return cli::usage_error(cat("--role is builder or runner, not \"", options.role, "\""));
-  tune::confine_worker(is_runner ? tune::Role::kRunner : tune::Role::kBuilder);
+  BYOC_TRY(const tune::Role role, role_of(options.role));
+  tune::confine_worker(role);
   BYOC_TRY(auto plugins, find_plugins(options.plugins));
   BYOC_TRY_STATUS(tune::serve_requests(plugins));
   return cli::kDone;
@@ -30,7 +35,8 @@ cli::Command tune_worker_command() {
   command.name = "tune-worker";
   command.about = "build or run points for byoc tune; requests are lines on standard input";
   command.examples = {{"byoc tune-worker --role runner", "byoc tune starts it in this way"}};
-  command.options.push_back({"--role", "ROLE", "builder or runner", &options->role, true});
+  command.options.push_back(
+      {"--role", "ROLE", "builder, runner or wide-runner", &options->role, true});
   add_plugin_options(command, options->plugins);
   command.run = [options] { return run(*options); };
   return command;

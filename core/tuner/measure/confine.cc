@@ -42,6 +42,7 @@ void be_first_without_memory() {
 /// Leaves the last processor to the runner. Failure changes nothing but the noise of the times.
 void choose_processors(Role role) {
   cpu_set_t set;
+  if (role == Role::kWideRunner) return;
   if (sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) < 2) return;
   int last = CPU_SETSIZE - 1;
   while (!CPU_ISSET(last, &set)) --last;

@@ -40,7 +40,8 @@ Measurer::Measurer(const std::vector<Task>& tasks, const BuildOptions& build,
       options_(std::move(options)),
       scratch_(std::move(scratch)),
       states_(tasks.size()),
-      pool_(command_of(options_, "builder"), options_.builders, command_of(options_, "runner")) {
+      pool_(command_of(options_, "builder"), options_.builders,
+            command_of(options_, build.threads == 1 ? "runner" : "wide-runner")) {
   for (size_t k = 0; k < tasks.size(); ++k) states_[k].is_cold = is_bound_by_weights(tasks[k]);
 }
 

@@ -9,8 +9,9 @@ namespace byoc::tune {
 
 /// The kinds of workers differ in the processors that they use.
 enum class Role : uint8_t {
-  kBuilder,  ///< all but the last of this process, when it has several
-  kRunner    ///< the last one alone, for kernels of one thread
+  kBuilder,    ///< all but the last of this process, when it has several
+  kRunner,     ///< the last one alone, for kernels of one thread
+  kWideRunner  ///< all
 };
 
 /// Does the requests of one worker. Keeps the tensors of the last task.

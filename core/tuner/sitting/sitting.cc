@@ -16,9 +16,8 @@
 namespace byoc::tune {
 namespace {
 
-constexpr size_t kBatch = 16;            // trials between two runs of the reference loop
-constexpr double kMostDrift = 0.03;      // of the reference loop within a batch
-constexpr double kWorthRepeating = 1.3;  // of the best time: others do not matter
+constexpr size_t kBatch = 16;        // trials between two runs of the reference loop
+constexpr double kMostDrift = 0.03;  // of the reference loop within a batch
 constexpr double kFailed = std::numeric_limits<double>::infinity();
 
 std::vector<const Space*> spaces_of(const std::vector<Task>& tasks) {
@@ -172,18 +171,19 @@ class Sitting {
     return {};
   }
 
-  /// Measures the good points of a batch again when the reference loop shows that the machine became
-  /// faster or slower meanwhile.
+  /// Measures points of a batch again when the reference loop shows that the machine became faster
+  /// or slower meanwhile: those that would be the best if they were wrong by that much.
   Status repeat_after_drift(const std::vector<Trial>& trials) {
     auto going = [this] { return keep_going(); };
     const double before = reference_ns_;
     BYOC_TRY(reference_ns_, measurer_->reference_ns(going));
-    if (std::abs(reference_ns_ / before - 1) <= kMostDrift) return {};
+    const double drift = std::max(reference_ns_ / before, before / reference_ns_) - 1;
+    if (drift <= kMostDrift) return {};
     std::vector<Trial> again;
     for (const Trial& trial : trials) {
       const double best = report_.tasks[trial.task].best_ns;
       const double ns = known_.ns(trial.task, trial.point);
-      if (ns < kFailed && ns <= kWorthRepeating * best) again.push_back(trial);
+      if (ns < kFailed && ns <= (1 + 2 * drift) * best) again.push_back(trial);
     }
     report_.repeated += again.size();
     return measurer_->measure(again, going, [&](const Measured& one) {

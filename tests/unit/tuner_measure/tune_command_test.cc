@@ -107,6 +107,17 @@ TEST(TuneCommand, PrintsJson) {
   EXPECT_EQ(list["tasks"][0]["best"]["work"], "10000");
 }
 
+TEST(TuneCommand, MeasuresRunsOfSeveralThreads) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kRelu), log = byoc.file("t.jsonl");
+  Ran ran = byoc("tune " + model + " --threads 2 --log " + log + flags("right", "100000,10000"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  for (const tune::Record& record : records_of(log)) {
+    EXPECT_EQ(record.threads, 2U);
+    EXPECT_EQ(record.error, "");
+  }
+}
+
 TEST(TuneCommand, ListsAndCompactsALog) {
   Byoc byoc;
   const std::string model = byoc.write("m.ir", kRelu), log = byoc.file("t.jsonl");
