@@ -80,7 +80,8 @@ Result<std::vector<tune::Task>> tasks_of(const Options& options, const BuildOpti
                "no plugin has choices for a function of this model, so there is nothing to "
                "tune")
         .with_slug("no-task")
-        .with_help(cat("byoc explain ", options.model.model, " shows which plugin runs each op"));
+        .with_help(cat("byoc explain ", options.model.model,
+                       " shows which plugin runs each op; --compiler chooses others"));
   }
   return chosen(std::move(tasks), options.task);
 }
