@@ -128,33 +128,59 @@ Result<Compute> Parser::compute(bool has_combiner) {
     BYOC_TRY(out.reduce, axes());
   }
   BYOC_TRY_STATUS(in_.expect(":"));
-  BYOC_TRY(Expr value, expression());
-  out.values.push_back(std::move(value));
+  short_.clear();
+  while (is_at_definition()) BYOC_TRY_STATUS(short_name());
+  BYOC_TRY(out.values, list_of_values());
+  short_.clear();
   if (!out.reduce.empty() && !has_combiner) BYOC_TRY_STATUS(combiner(out));
+  return out;
+}
+
+// Returns true at "$0 =".
+bool Parser::is_at_definition() {
+  if (!in_.is_at("$")) return false;
+  Reader ahead = in_;
+  ahead.advance(1);
+  ahead.advance(ahead.number_length());
+  return ahead.is_at("=") && !ahead.is_at("==");
+}
+
+Result<Exprs> Parser::list_of_values() {
+  Exprs out;
+  do {
+    BYOC_TRY(Expr value, expression());
+    out.push_back(std::move(value));
+  } while (in_.take(","));
   return out;
 }
 
 Status Parser::combiner(Compute& compute) {
   const size_t at = (in_.rest(), in_.at());
-  const DType dtype = compute.values[0].dtype();
+  Combiner& out = compute.combiner;
   if (!in_.take_word("combine")) return in_.expected("'combine'");
   BYOC_TRY_STATUS(in_.expect("("));
-  for (std::vector<Var>* side : {&compute.combiner.lhs, &compute.combiner.rhs}) {
-    if (side == &compute.combiner.rhs) BYOC_TRY_STATUS(in_.expect(","));
-    BYOC_TRY(std::string name, in_.name("a value to combine"));
-    side->emplace_back(name, dtype);
-    vars_.add(name, {Expr(side->back())});
+  for (std::vector<Var>* side : {&out.lhs, &out.rhs}) {
+    for (const Expr& value : compute.values) {
+      if (!out.lhs.empty()) BYOC_TRY_STATUS(in_.expect(","));
+      BYOC_TRY(std::string name, in_.name("a value to combine"));
+      side->emplace_back(name, value.dtype());
+      vars_.add(name, {Expr(side->back())});
+    }
   }
   BYOC_TRY_STATUS(in_.expect(")"));
   if (!in_.take_word("to")) return in_.expected("'to'");
-  BYOC_TRY(Expr result, expression());
+  BYOC_TRY(out.result, list_of_values());
   if (!in_.take_word("from")) return in_.expected("'from'");
-  BYOC_TRY(Expr identity, expression());
-  if (result.dtype() != dtype || identity.dtype() != dtype)
-    return in_.wrong(at, cat("the combiner is not of ", dtype));
-  compute.combiner.result.push_back(std::move(result));
-  compute.combiner.identity.push_back(std::move(identity));
-  return {};
+  BYOC_TRY(out.identity, list_of_values());
+  const size_t n = compute.values.size();
+  bool fits = out.result.size() == n && out.identity.size() == n;
+  for (size_t k = 0; fits && k < n; ++k) {
+    const DType dtype = compute.values[k].dtype();
+    fits = out.result[k].dtype() == dtype && out.identity[k].dtype() == dtype;
+  }
+  if (fits) return {};
+  return in_.wrong(at, n == 1 ? cat("the combiner is not of ", compute.values[0].dtype())
+                              : cat("the combiner is not of the ", n, " values"));
 }
 
 Result<LoopFunction> parse_loops(std::string_view text, size_t& at) {

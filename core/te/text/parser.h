@@ -4,9 +4,10 @@
 // returns is as well-formed as what the factories make.
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
-#include "byoc/te/tensor.h"
+#include "byoc/te/text.h"
 #include "core/te/text/reader.h"
 
 namespace byoc::te {
@@ -47,6 +48,7 @@ class Parser {
  public:
   Parser(std::string_view text, size_t at) : in_(text, at) {}
   Result<LoopFunction> function();
+  Result<ScheduledDag> te();
   size_t at() const { return in_.at(); }
 
  private:
@@ -110,18 +112,28 @@ class Parser {
   Result<Compute> compute(bool has_combiner = false);
   Result<std::vector<Axis>> axes();
   Status combiner(Compute& compute);
+  bool is_at_definition();
+  Result<Exprs> list_of_values();
   static Status check_types(const TensorIntrin& intrin);
 
   // parse_te.cc
   Result<LoopFunction> te_function();
   Result<LoopFunction> scheduled(Dag dag, size_t at);
   Status stage(Dag& dag);
+  Result<Compute> stage_compute(const std::vector<std::string>& names, size_t at);
+  Status procedure(Stage& stage);
+  Status origin(Stage& stage);
+  Result<Dag> dag();
+  Result<Trace> trace();
+  Status place_input(Dag& dag, size_t at);
+  static Stage input_stage(const Tensor& input);
 
   Reader in_;
   Scopes<Variable> vars_;
   Scopes<Memory> tensors_;
   std::vector<Deep> short_;  // $0, $1, ... of the next statement
   std::unordered_map<std::string, Kernel> kernels_;
+  std::unordered_set<const void*> placed_;  // inputs of a Dag that have a line
   int nesting_ = 0;
   bool declares_ = false;  // names in shapes that have no meaning yet become variables
   bool is_parallel_ = false;

@@ -23,16 +23,34 @@ void Printer::compute(const Compute& compute, int depth) {
   }
   out += ": ";
   list(compute.values);
-  if (compute.reduce.empty()) return;
+  if (!compute.reduce.empty()) combiner(compute.combiner, depth);
+}
+
+void Printer::combiner(const Combiner& combiner, int depth) {
   line(depth);
   out += "combine (";
-  for (const Var& var : compute.combiner.lhs) out += cat(name(var), ", ");
-  for (const Var& var : compute.combiner.rhs) out += cat(name(var), ", ");
+  for (const Var& var : combiner.lhs) out += cat(name(var), ", ");
+  for (const Var& var : combiner.rhs) out += cat(name(var), ", ");
   out.resize(out.size() - 2);
   out += ") to ";
-  list(compute.combiner.result);
+  list(combiner.result);
   out += " from ";
-  list(compute.combiner.identity);
+  list(combiner.identity);
+}
+
+void Printer::shared_compute(const Compute& compute) {
+  out += " for ";
+  axes(compute.axes);
+  if (!compute.reduce.empty()) {
+    out += compute.axes.empty() ? "over " : " over ";
+    axes(compute.reduce);
+  }
+  out += ": ";
+  define({&compute.values}, [&] { line(2); });
+  if (!numbers_.empty()) line(2);
+  list(compute.values);
+  forget();
+  if (!compute.reduce.empty()) combiner(compute.combiner, 2);
 }
 
 namespace {

@@ -24,7 +24,11 @@ bool is_leaf(const Expr& x) {
 }  // namespace
 
 std::string quoted_name(const std::string& name) {
-  if (plain_name_length(name) == name.size() && !name.empty() && !is_reserved(name)) return name;
+  const bool is_plain = plain_name_length(name) == name.size() && !name.empty();
+  return is_plain && !is_reserved(name) ? name : quoted_text(name);
+}
+
+std::string quoted_text(std::string_view name) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string out = "\"";
   for (char c : name) {
@@ -36,14 +40,24 @@ std::string quoted_name(const std::string& name) {
   return out + "\"";
 }
 
-std::string Printer::name(const void* id, const std::string& suggested) {
+std::string Printer::name(const void* id, const std::string& suggested, bool is_scoped) {
   std::string& known = names_[id];
   if (!known.empty()) return known;
   const std::string base = suggested.empty() ? "v" : suggested;
   std::string unused = base;
   while (!taken_.try_emplace(unused, 0).second) unused = cat(base, "'", ++taken_[base]);
   known = quoted_name(unused);
+  if (is_scoped) scoped_.emplace_back(id, unused);
   return known;
+}
+
+void Printer::end_scope() {
+  for (const auto& [id, name] : scoped_) {
+    taken_.erase(name);
+    names_.erase(id);
+  }
+  scoped_.clear();
+  is_scope_ = false;
 }
 
 void Printer::list(const Exprs& xs) {
@@ -130,6 +144,11 @@ uint64_t Printer::count(const Expr& x, std::vector<Expr>& order) {
 
 // Prints the parts of a statement's expressions that get names.
 void Printer::share(std::initializer_list<const Exprs*> lists, int depth) {
+  define(lists, [&] { line(depth); });
+}
+
+void Printer::define(std::initializer_list<const Exprs*> lists,
+                     const std::function<void()>& before) {
   forget();
   std::vector<Expr> order;
   for (const Exprs* list : lists) {
@@ -138,7 +157,7 @@ void Printer::share(std::initializer_list<const Exprs*> lists, int depth) {
   for (const Expr& x : order) {
     const Shared& known = shared_.at(&*x);
     if (known.readers < 2 || known.size <= kLongText) continue;
-    line(depth);
+    before();
     const auto number = static_cast<uint32_t>(numbers_.size());
     out += cat("$", number, " = ");
     node(x);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Prints expressions and statements.
+#include <functional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -10,6 +11,9 @@ namespace byoc::te {
 
 /// Returns the name, in quotes where it would be read as something else.
 std::string quoted_name(const std::string& name);
+
+/// Returns the text in quotes.
+std::string quoted_text(std::string_view text);
 
 /// Gives each variable and tensor a distinct name, as several may have the same one.
 class Printer {
@@ -24,7 +28,7 @@ class Printer {
   /// Prints "x: f32[2], y: f32[3]".
   void tensors(const std::vector<Tensor>& tensors);
   void line(int depth) { out += '\n', out.append(static_cast<size_t>(2 * depth), ' '); }
-  std::string name(const Var& var) { return name(var.id(), var.name()); }
+  std::string name(const Var& var) { return name(var.id(), var.name(), is_scope_); }
   std::string name(const Tensor& tensor) { return name(tensor.id(), tensor.name()); }
   /// Returns the name of what a statement introduces: a new one when it had one before.
   template <class Named>
@@ -35,6 +39,11 @@ class Printer {
   /// Declares the micro-kernels that a statement calls, each once.
   void kernels_of(const Stmt& body);
   void compute(const Compute& compute, int depth);
+  /// Prints the compute of a stage, with names for long parts that have several readers.
+  void shared_compute(const Compute& compute);
+  /// Frees the names that variables got since begin_scope().
+  void begin_scope() { is_scope_ = true; }
+  void end_scope();
 
  private:
   // The readers of a node in one statement, and the size of its text.
@@ -42,11 +51,12 @@ class Printer {
     uint32_t readers = 0;
     uint64_t size = 0;
   };
-  std::string name(const void* id, const std::string& suggested);
+  std::string name(const void* id, const std::string& suggested, bool is_scoped = false);
   void binary(const Binary& x);
   void node(const Expr& x);
   void float_value(double value, DType dtype);
   uint64_t count(const Expr& x, std::vector<Expr>& order);
+  void define(std::initializer_list<const Exprs*> lists, const std::function<void()>& before);
   void share(std::initializer_list<const Exprs*> lists, int depth);
   void forget() { shared_.clear(), numbers_.clear(); }
 
@@ -56,6 +66,7 @@ class Printer {
   void branch(const If& branch, int depth);
   void intrinsic(const Intrinsic& call, int depth);
   void axes(const std::vector<Axis>& axes);
+  void combiner(const Combiner& combiner, int depth);
   void kernel(const TensorIntrin& intrin);
 
   std::unordered_map<const void*, std::string> names_;
@@ -63,6 +74,8 @@ class Printer {
   std::unordered_map<const void*, Shared> shared_;
   std::unordered_map<const void*, uint32_t> numbers_;  // of nodes that are printed as $0, $1, ...
   std::unordered_set<const void*> introduced_;
+  std::vector<std::pair<const void*, std::string>> scoped_;  // variables and their names
+  bool is_scope_ = false;
   std::unordered_set<std::string> kernels_;
 };
 

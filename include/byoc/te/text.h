@@ -17,7 +17,7 @@
 //   } schedule "vectorize(z, i)"
 // docs/te.md has the whole of it.
 #include "byoc/base/status.h"
-#include "byoc/te/stmt.h"
+#include "byoc/te/schedule.h"
 
 namespace byoc::te {
 
@@ -28,5 +28,16 @@ Result<LoopFunction> parse_loops(std::string_view text);
 /// Parses a function that begins at letter `at` of a longer text, and sets `at` to the place after
 /// its closing brace. Errors count lines from the start of `text`.
 Result<LoopFunction> parse_loops(std::string_view text, size_t& at);
+
+/// A Dag and the steps of its schedule.
+struct ScheduledDag {
+  Dag dag;      ///< the stages
+  Trace trace;  ///< for replay(); empty: the plain loops
+};
+/// Returns the text `te f(x: f32[8]) -> (y) { ... } schedule "..."` of a Dag: all of its stages,
+/// with the op and choice that each was made for. Axes keep their names, which the steps use.
+std::string print_te(const Dag& dag, const Trace& trace = {});
+/// Parses what print_te returns. Linear. Errors: those of parse_loops.
+Result<ScheduledDag> parse_te(std::string_view text);
 
 }  // namespace byoc::te

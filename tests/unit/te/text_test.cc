@@ -261,6 +261,24 @@ TEST(Text, HasTensorExpressionsWithASchedule) {
   EXPECT_EQ(best, 1000);
 }
 
+TEST(Text, HasAllOfDagsAndTraces) {
+  auto trace = parse_trace("split(relu, i0, 4); vectorize(relu, i1)");
+  for (const Dag& dag :
+       {matmul_bias_relu(5, 4, 3), chain(7), diamond(3, 4), conv_relu(2, 5, 6, 3),
+        softmax_like(3, 5), argmax(3, 4), two_matmuls(2, 3, 4, 5), reshapes(3, 4)}) {
+    const std::string text = print_te(dag, *trace);
+    auto parsed = parse_te(text);
+    ASSERT_TRUE(parsed.ok()) << parsed.status().to_string() << "\n" << text;
+    EXPECT_EQ(canonical_text(parsed->dag), canonical_text(dag)) << text;
+    EXPECT_EQ(print_te(parsed->dag, parsed->trace), text);
+    EXPECT_EQ(parsed->trace, *trace);
+    if (dag.name != "matmul_bias_relu") continue;
+    auto schedule = replay(parsed->dag, parsed->trace), own = replay(dag, *trace);
+    ASSERT_TRUE(schedule.ok()) << schedule.status().to_string();
+    EXPECT_EQ(print(*lower(*schedule)), print(*lower(*own)));
+  }
+}
+
 TEST(TextErrors, OfTensorExpressions) {
   auto fault = [](const std::string& rest) {
     auto loops = parse_loops("te f(x: f32[4], b: bool[4]) -> (y) {\n" + rest);
@@ -275,7 +293,7 @@ TEST(TextErrors, OfTensorExpressions) {
   EXPECT_EQ(fault("y = sum for over k < 4: b[k] }"),
             "2:1 sum is over numbers: for i < 4 over k < 8: x[i, k]");
   EXPECT_EQ(fault("y = for i < 4: x[i] } schedule \"vectorize(y)\""),
-            "2:32 vectorize of 0 names and 0 numbers after the stage, step 1 of the trace");
+            "2:23 vectorize of 0 names and 0 numbers after the stage, step 1 of the trace");
   EXPECT_EQ(fault("y = for i < 4: x[i] } schedule \"vectorize(\""),
             "2:32 trace: expected a name at letter 10, before \"\"");
   EXPECT_EQ(fault("y = for i < 4: x[k] }"), "2:18 there is no variable k here");
@@ -359,15 +377,16 @@ TEST(TextErrors, HaveLineAndColumnAndTheFault) {
 
 // Every text that begins like a function gives a function or an error, and the latter has a place.
 TEST(TextErrors, AreForEveryPrefixAndEveryLostCharacter) {
-  Schedule s(conv_relu(2, 5, 6, 3));
-  const std::string text = print(lowered(s));
-  for (size_t k = 0; k + 2 < text.size(); ++k) {
-    Result<LoopFunction> cut = parse_loops(text.substr(0, k));
-    ASSERT_FALSE(cut.ok()) << k;
-    EXPECT_FALSE(cut.status().where().empty());
-    Result<LoopFunction> without = parse_loops(text.substr(0, k) + text.substr(k + 1));
-    if (without.ok()) expect_round_trip(*without);
-  }
+  const std::string texts[] = {print(lowered(Schedule(softmax_like(3, 5)))), print_te(argmax(3, 4)),
+                               print_te(conv_relu(2, 5, 6, 3))};
+  for (const std::string& text : texts)
+    for (size_t k = 0; k + 2 < text.size(); ++k) {
+      Result<LoopFunction> cut = parse_loops(text.substr(0, k));
+      ASSERT_FALSE(cut.ok()) << k;
+      EXPECT_FALSE(cut.status().where().empty());
+      Result<LoopFunction> without = parse_loops(text.substr(0, k) + text.substr(k + 1));
+      if (without.ok()) expect_round_trip(*without);
+    }
 }
 
 }  // namespace

@@ -26,6 +26,12 @@ std::string fault_of(const conform::Program& program) {
   const Function& main = program.module.function("main");
   auto dag = te::translate_to_te(program.module, main, te::Target{}, te::by_level());
   if (!dag.ok()) return dag.status().to_string();
+  const std::string stages = te::print_te(*dag);
+  auto read = te::parse_te(stages);
+  if (!read.ok()) return cat(read.status().to_string(), "\n", stages);
+  if (te::print_te(read->dag) != stages ||
+      te::canonical_text(read->dag) != te::canonical_text(*dag))
+    return cat("printed again:\n", te::print_te(read->dag), stages);
   auto loops = te::lower(te::Schedule(*std::move(dag)));
   if (!loops.ok()) return loops.status().to_string();
   const std::string text = te::print(*loops);
@@ -35,7 +41,7 @@ std::string fault_of(const conform::Program& program) {
   return canonical(*parsed) == canonical(*loops) ? "" : cat("another canonical text:\n", text);
 }
 
-TEST(Text, HasTheLoopsOfEveryOp) {
+TEST(Text, HasTheStagesAndLoopsOfEveryOp) {
   size_t ops = 0, programs = 0;
   for (const OpDef* op : conform::ops_to_check()) {
     if (!op->compute) continue;
