@@ -152,7 +152,9 @@ Result<IRModule> load(ModelOptions options, const std::string& against) {
 Result<Verification> verify_shown(IRModule module, const VerifyRequest& request,
                                   const cli::CommonOptions& common) {
   CompileProgress progress(user_cancellation(), common);
-  return verify_model(std::move(module), request);
+  VerifyRequest shown = request;
+  shown.doing = [&progress](std::string_view what) { progress.show(what); };
+  return verify_model(std::move(module), shown);
 }
 
 /// A --shape may contradict the stored inputs, which would set open sizes without it.

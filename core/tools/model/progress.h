@@ -47,6 +47,8 @@ class CompileProgress {
   CompileProgress(const CompileProgress&) = delete;
   CompileProgress& operator=(const CompileProgress&) = delete;
   ~CompileProgress();
+  /// Shows work of which no progress is reported.
+  void show(std::string_view what) { progress_.show(what, 0, 0); }
 
  private:
   Cancellation& cancellation_;

@@ -48,13 +48,20 @@ class Verifier {
   }
 
  private:
+  void doing(const std::string& what) const {
+    if (request_.doing) request_.doing(what);
+  }
+
   Status compare_with_plugin(const std::string& id) {
+    doing("compiling the model");
     BYOC_TRY(Executable executable, build(module_, build_));
     BYOC_TRY(auto made, cli::make_inputs(executable.program.inputs, request_.inputs, request_.seed,
                                          tensor_readers()));
     for (auto& input : made) inputs_.push_back(std::move(input.tensor));
     std::vector<NamedTensor> names = executable.program.outputs;
+    doing("running the model");
     BYOC_TRY(auto got, execute_here(std::move(executable)));
+    doing(cat("running it by ", id));
     BYOC_TRY(Executable reference, build(module_, all_by(id, build_)));
     BYOC_TRY(auto expected, execute_here(std::move(reference)));
     compare_outputs(names, got, expected);
@@ -92,10 +99,12 @@ class Verifier {
   /// Compares every value between regions with that of the reference. The regions do not change, so
   /// that a mismatch of the outputs is found in one of them.
   Status compare_regions() {
+    doing(cat("running each region by ", out_.reference));
     BYOC_TRY(auto inputs, copies_of(inputs_));
     BYOC_TRY(RegionValues values,
              RegionValues::compute(module_, build_, out_.reference, std::move(inputs)));
     const ProbedModule& probed = values.probed();
+    doing("running all regions");
     BYOC_TRY(Executable ours, compile_regions(probed.module, values.ours()));
     BYOC_TRY(auto got, execute_here(std::move(ours)));
     out_.regions = probed.regions.size();
@@ -124,6 +133,7 @@ class Verifier {
   }
 
   Status reduce(const RegionValues& values, const RegionCall& region) {
+    doing(cat("finding the smallest part of ", region.function, " that is wrong"));
     RegionTest test{values.ours(),
                     values.reference(),
                     out_.reference,

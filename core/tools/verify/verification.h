@@ -2,6 +2,7 @@
 #pragma once
 // Compares the outputs of two compilations, or of one with stored outputs, then all values between
 // regions. Reports the first region that is wrong on right inputs, and which of its ops are.
+#include <functional>
 #include <optional>
 #include <set>
 
@@ -20,6 +21,7 @@ struct VerifyRequest {
   uint64_t seed = 0;
   double tolerance = -1;  // relative to the largest value; -1: by dtype
   std::string program;    // the byoc command that runs the smallest piece again; empty: none
+  std::function<void(std::string_view)> doing;  // called before work that takes time; may be empty
 };
 
 struct BadRegion {
