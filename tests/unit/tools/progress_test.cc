@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bar of long commands: its text, a terminal, a pipe, and Ctrl-C.
+#include <algorithm>
+#include <filesystem>
+
 #include "core/tools/model/progress.h"
 #include "unit/driver/command.h"
 
@@ -47,6 +50,32 @@ TEST(Progress, IsABarOnATerminalThatIsRemovedAtTheEnd) {
   EXPECT_LT(last_bar, report) << "the bar is gone before the report";
   EXPECT_THAT(byoc("bench " + model + kLine).err, Not(HasSubstr("\x1b")))
       << "a pipe gets no control characters";
+}
+
+TEST(Progress, IsALineEveryTenSecondsInAPipe) {
+  Byoc byoc;
+  Ran ran = byoc("bench " + byoc.write("m.ir", kTwoOps) +
+                 " --warmup 0 --min-time 11 --rounds 40 --no-peaks");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err,
+              testing::ContainsRegex("^[0-9]+ %  measuring  1[0-9] s, about [0-9]+ s left\n"));
+  EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+  EXPECT_THAT(byoc("bench " + byoc.file("m.ir") + kLine + " -q").err, testing::IsEmpty());
+}
+
+TEST(Interrupted, TestOnnxPrintsTheCasesThatItHas) {
+  constexpr const char* kCases = "/usr/share/libonnx-testdata/data/node";
+  if (!std::filesystem::is_directory(kCases)) GTEST_SKIP() << "libonnx-testdata is not installed";
+  Ran ran;
+  for (int seconds = 1; ran.out.empty() && seconds <= 32;
+       seconds *= 2) {  // a busy machine starts late
+    Byoc timeout(
+        cat("timeout --preserve-status -s INT ", seconds, " ", BYOC_BUILD_DIR, "/bin/byoc"));
+    ran = timeout(cat("test-onnx ", kCases, " --compiler json"));
+  }
+  EXPECT_EQ(ran.code, 130) << "expected more cases than fit into this time";
+  EXPECT_THAT(ran.out, testing::ContainsRegex("[0-9]+ passed, 0 failed, .* not run\n"));
+  EXPECT_THAT(ran.err, HasSubstr("error[interrupted]: interrupted after "));
 }
 
 }  // namespace
