@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kMostColumns = 5;  // of a window: they are written out
 constexpr int64_t kCells = 6;        // separate results, each with a chain of dependent steps
+constexpr int64_t kCellsOfManyRegisters = 8;
 
 // Returns true for y[n, blocks, h, w, lanes] over [rows, columns, 1] of a window, f32.
 bool is_pool(const te::Stage& stage) {
@@ -33,7 +34,12 @@ std::optional<Template> pool_template(const te::Dag& dag, const te::Target& targ
   if (block != lanes && (block != lanes / 2 || block < 8)) return std::nullopt;
   const RowShape shape{extent_of(pool.axes[0]), extent_of(pool.axes[1]), extent_of(pool.axes[2]),
                        extent_of(pool.axes[3]), extent_of(pool.reduce[1])};
-  const RowTiling first{even_tile(shape.w, kCells), 1, Taps::kInCells, {"r2", "r0"}, "r1"};
+  // Steps of different cells, one after the other, do not wait for each other, but need a register
+  // for each element of the image.
+  const bool has_many = target.vector_registers >= 32;
+  const int64_t cells = even_tile(shape.w, has_many ? kCellsOfManyRegisters : kCells);
+  const Taps taps = has_many ? Taps::kAroundCells : Taps::kInCells;
+  const RowTiling first{cells, 1, taps, {"r2", "r0"}, "r1"};
   return row_template("pool", dag, *what, shape, first, target);
 }
 

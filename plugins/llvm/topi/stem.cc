@@ -21,8 +21,10 @@ constexpr int64_t kFewTaps = 3;
 
 // Returns a tiling with as many sums as hide the latency of a multiply-add, with the weights of one
 // tap; where taps are written out, also the elements of the image that the next tap reads again.
-RowTiling tiling_of(const ConvExtents& e) {
+RowTiling tiling_of(const ConvExtents& e, const te::Target& target) {
   const bool is_narrow = e.kw <= kFewTaps;
+  if (is_narrow && e.blocks % 2 == 0 && target.vector_registers >= 32)
+    return {even_tile(e.w, 8), 2, Taps::kInCells};
   const Taps taps = is_narrow ? Taps::kAroundCells : Taps::kLoop;
   if (e.blocks % 2 == 0) return {even_tile(e.w, is_narrow ? 4 : 6), 2, taps};
   if (e.blocks % 3 == 0) return {even_tile(e.w, is_narrow ? 3 : 4), 3, taps};
@@ -36,8 +38,8 @@ std::optional<Template> stem_template(const te::Dag& dag, const te::Target& targ
   if (!what || !reads_plain_image(dag.stages[what->anchor])) return std::nullopt;
   std::optional<ConvExtents> e = conv_extents(dag.stages[what->anchor]);
   if (!e) return std::nullopt;
-  return row_template("stem", dag, *what, {e->n, e->blocks, e->h, e->w, e->kw}, tiling_of(*e),
-                      target);
+  return row_template("stem", dag, *what, {e->n, e->blocks, e->h, e->w, e->kw},
+                      tiling_of(*e, target), target);
 }
 
 }  // namespace byoc::llvm_plugin::topi
