@@ -99,13 +99,10 @@ std::vector<Program> programs_of_rows() {
            "fn main(%x: f32[128,3072], %b: f32[3072]) {\n  %0 = add(%x, %b)\n  %1 = gelu(%0)\n  "
            "return %1\n}"},
           {"add 64@56 in rows",
-           "fn main(%x: f32[1,64,56,56], %y: f32[1,64,56,56], %s: f32[64,1,1]) {\n  %0 = "
+           "fn main(%x: f32[1,64,56,56], %s: f32[64,1,1], %y: f32[1,64,56,56]) {\n  %0 = "
            "multiply(%x, %s)\n  %1 = add(%0, %y)\n  %2 = relu(%1)\n  return %2\n}"},
           {"transpose 512x768",
-           "fn main(%x: f32[512,768]) {\n  %0 = transpose(%x) {perm=[1,0]}\n  return %0\n}"},
-          {"conv plain 3x3 32@28",
-           "fn main(%x: f32[1,32,28,28], %w: f32[32,32,3,3]) {\n  %0 = conv2d(%x, %w) "
-           "{pads=[1,1,1,1]}\n  return %0\n}"}};
+           "fn main(%x: f32[512,768]) {\n  %0 = transpose(%x) {perm=[1,0]}\n  return %0\n}"}};
 }
 
 std::shared_ptr<const PluginSet> plugins() {
@@ -131,7 +128,7 @@ class Bench {
     usual_ = must(build(module_, options));
     BYOC_CHECK(usual_.program.steps.size() == 1, name_, " has several steps");
   }
-  void run(size_t random_points, int rounds, uint32_t seed);
+  void run(size_t random_points, int rounds, uint32_t seed, size_t listed);
 
  private:
   CompileFunction function_at(const std::string& point) const;
@@ -139,6 +136,7 @@ class Bench {
   void compare() const;
   void time(int rounds);
   void report(const Json& space, size_t guesses) const;
+  void list(size_t most);
 
   std::string name_;
   IRModule module_;
@@ -225,7 +223,16 @@ void Bench::report(const Json& space, size_t guesses) const {
   std::fflush(stdout);
 }
 
-void Bench::run(size_t random_points, int rounds, uint32_t seed) {
+// Prints the fastest points.
+void Bench::list(size_t most) {
+  const double first_ns = points_[0].best();
+  std::sort(points_.begin(), points_.end(),
+            [](const Measured& a, const Measured& b) { return a.best() < b.best(); });
+  for (size_t k = 0; k < std::min(most, points_.size()); ++k)
+    std::printf("    %6.3f  %s\n", points_[k].best() / first_ns, points_[k].point.dump().c_str());
+}
+
+void Bench::run(size_t random_points, int rounds, uint32_t seed, size_t listed) {
   const std::string text = must(plugins()->find("llvm")->knobs(function_at(""), {}));
   if (text.empty()) {
     std::printf("%-26s has no choice\n", name_.c_str());
@@ -250,11 +257,12 @@ void Bench::run(size_t random_points, int rounds, uint32_t seed) {
   compare();
   time(rounds);
   report(space, guesses);
+  list(listed);
 }
 
 struct Arguments {
   int rounds = 15;
-  size_t points = 32;
+  size_t points = 32, listed = 0;
   uint32_t seed = 1;
   std::string only;
   bool has_help = false;
@@ -271,6 +279,7 @@ std::optional<Arguments> parse_arguments(int argc, char** argv) {
     const char* value = argv[++k];
     if (name == "--rounds") out.rounds = std::max(8, std::atoi(value));
     else if (name == "--points") out.points = std::strtoull(value, nullptr, 10);
+    else if (name == "--list") out.listed = std::strtoull(value, nullptr, 10);
     else if (name == "--seed") out.seed = static_cast<uint32_t>(std::strtoul(value, nullptr, 10));
     else if (name == "--only") out.only = value;
     else return std::nullopt;
@@ -294,8 +303,9 @@ int run(int argc, char** argv) {
   const std::optional<Arguments> arguments = parse_arguments(argc, argv);
   if (!arguments || arguments->has_help) {
     std::fprintf(arguments ? stdout : stderr,
-                 "usage: bench_llvm_points [--points N] [--rounds N] [--seed N] [--only TEXT]\n\n"
-                 "  bench_llvm_points --only 3x3 --points 100\n");
+                 "usage: bench_llvm_points [--points N] [--rounds N] [--seed N] [--only TEXT]\n"
+                 "       [--list N]\n\n"
+                 "  bench_llvm_points --only 3x3 --points 100 --list 10\n");
     return arguments ? 0 : 2;
   }
   std::printf(
@@ -304,7 +314,7 @@ int run(int argc, char** argv) {
       arguments->points, arguments->rounds, "", "points", "first us", "guess", "best", "GFLOP/s");
   for (const Program& program : all_programs()) {
     if (program.name.find(arguments->only) != std::string::npos)
-      Bench(program).run(arguments->points, arguments->rounds, arguments->seed);
+      Bench(program).run(arguments->points, arguments->rounds, arguments->seed, arguments->listed);
   }
   return 0;
 }
