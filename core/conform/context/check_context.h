@@ -27,6 +27,8 @@ class CheckContext {
   const Result<PluginManifest>& manifest();
   const LoadFacts& load_facts();  // load_checks.cc
   const SweepResult& sweep();     // sweep.cc
+  /// Returns the result of sweep; null when no check has called it.
+  const SweepResult* finished_sweep() const { return sweep_.get(); }
 
   /// Runs `work` in a child with the limits of the options.
   process::ChildResult in_child(const std::function<std::string()>& work) const;
