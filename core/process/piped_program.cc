@@ -98,7 +98,7 @@ End PipedProgram::stop() {
   // A program that crashes closes its sockets before its end can be waited for, and a signal that
   // is sent meanwhile does not change the way in which it ends.
   int status = 0;
-  kill(pid_, SIGKILL);
+  kill(-pid_, SIGKILL);  // also the processes that it has started
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;

@@ -12,7 +12,8 @@
 namespace byoc::process {
 
 /// A child process whose standard input and output are one socket to this process. It has a process
-/// group of its own, so that Ctrl-C on the terminal does not reach it. The destructor kills it.
+/// group of its own, so that Ctrl-C on the terminal does not reach it. The destructor ends
+/// it by stop.
 class PipedProgram {
  public:
   /// Starts argv[0], which is searched on PATH. Its standard error is that of this process, or
@@ -32,7 +33,8 @@ class PipedProgram {
   /// Returns a descriptor that polls as readable when lines have arrived or the program has ended.
   int fd() const { return fd_; }
   pid_t pid() const { return pid_; }
-  /// Kills the program unless it has ended, and returns the way in which it ended.
+  /// Kills the processes of its group, and the program unless it has ended. Returns the way in
+  /// which it ended.
   End stop();
 
  private:

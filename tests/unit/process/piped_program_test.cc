@@ -5,6 +5,11 @@
 #include <poll.h>
 #include <signal.h>
 
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
 namespace byoc::process {
 namespace {
 
@@ -63,6 +68,23 @@ TEST(PipedProgram, EndsAProgramThatDoesNotEnd) {
   const pid_t pid = program->pid();
   program.reset();
   EXPECT_NE(kill(pid, 0), 0);
+}
+
+TEST(PipedProgram, EndsTheProcessesThatTheProgramHasStarted) {
+  auto program = shell("sleep 600 & echo $!; wait");
+  const auto lines = wait_for_lines(*program);
+  ASSERT_EQ(lines.size(), 1U);
+  const std::string stat = "/proc/" + lines[0] + "/stat";
+  ASSERT_TRUE(std::filesystem::exists(stat));
+  program.reset();
+  auto is_over = [&] {
+    std::ifstream file(stat);
+    std::string text((std::istreambuf_iterator<char>(file)), {});
+    return text.empty() || text.find(") Z ") != text.npos;
+  };
+  for (int k = 0; k < 500 && !is_over(); ++k)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(is_over());
 }
 
 TEST(PipedProgram, ReportsAMissingProgram) {
