@@ -83,11 +83,15 @@ def main():
         model, page = folder / "net.ir", folder / "net.html"
         model.write_text(model_text())
         flags = [str(model), "--compiler", "onednn,json", "--min-time", "0.02", "--warmup", "0.01"]
-        report = value(build, "report", *flags, "-o", page, "--vs", "compiler=json")
+        compilers = ["onednn,json", "json"]
+        if any(plugin["id"] == "llvm" for plugin in value(build, "plugins")["plugins"]):
+            compilers.append("llvm")
+        others = [word for compiler in compilers[1:] for word in ("--vs", f"compiler={compiler}")]
+        report = value(build, "report", *flags, "-o", page, *others)
         check("the page and --json", page_data(page), report, faults)
         for part in report["configurations"]:
             check("name", part["name"], ", ".join(part["explain"]["order"]), faults)
-        for part, compiler in zip(report["configurations"], ("onednn,json", "json")):
+        for part, compiler in zip(report["configurations"], compilers):
             plain = [str(model), "--compiler", compiler]
             explained = without(value(build, "explain", *plain), "schema", "byoc", "ok")
             check("explain", part["explain"], explained, faults)

@@ -151,6 +151,33 @@ TEST(Place, AChainIsAStraightLine) {
   for (double x : placed.x) EXPECT_NEAR(x, 30, 1e-6);
 }
 
+TEST(Place, SkipConnectionsLeaveAChainStraight) {
+  std::vector<Edge> edges;
+  std::vector<Size> sizes(60, Size{60, 20});
+  for (size_t k = 1; k < sizes.size(); ++k) edges.push_back({k - 1, k});
+  for (size_t k = 0; k + 3 < sizes.size(); k += 3) edges.push_back({k, k + 3});
+  Placed placed = place(make_layers(sizes.size(), edges), edges, sizes);
+  for (size_t k = 0; k < sizes.size(); ++k) EXPECT_NEAR(placed.x[k], placed.x[0], 0.1) << k;
+}
+
+// Modules of four branches, the first of which is one node shorter than the others.
+TEST(Place, RepeatedBranchesOfUnequalLengthDoNotLean) {
+  auto width = [](size_t modules) {
+    std::vector<Edge> edges;
+    size_t last = 0;
+    for (size_t module = 0; module < modules; ++module, last += 8) {
+      for (size_t branch = 1; branch <= 4; ++branch) {
+        edges.push_back({last, last + branch});
+        if (branch > 1) edges.push_back({last + branch, last + branch + 3});
+        edges.push_back({branch > 1 ? last + branch + 3 : last + 1, last + 8});
+      }
+    }
+    std::vector<Size> sizes(last + 1, Size{60, 20});
+    return place(make_layers(sizes.size(), edges), edges, sizes).size.width;
+  };
+  EXPECT_LT(width(20), 1.2 * width(1));
+}
+
 TEST(Place, BendsAreOutsideOfBoxes) {
   Graph graph = random_graph(1500, 5);
   Layers layers = make_layers(graph.sizes.size(), graph.edges);

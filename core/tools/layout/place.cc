@@ -8,7 +8,6 @@ namespace {
 
 constexpr int kSweeps = 10;
 constexpr double kBendWeight = 1e-6;  // boxes are centred, and long edges give way
-constexpr double kOtherKind = 1e-3;   // the weight of a node for a bend, and the other way
 
 class Placer {
  public:
@@ -18,7 +17,11 @@ class Placer {
   Placed run() {
     out_.x.assign(layers_.row.size(), 0);
     for (const auto& row : layers_.rows) settle(row, [](uint32_t) { return 0.0; });
-    for (int sweep = 0; sweep < kSweeps; ++sweep) sweep % 2 == 0 ? sweep_down() : sweep_up();
+    for (int sweep = 0; sweep < kSweeps; ++sweep) {
+      sweep % 2 == 0 ? sweep_down() : sweep_up();
+      if (sweep >= kSweeps - 2) keep_if_narrow();
+    }
+    out_.x = std::move(narrow_);
     place_rows();
     place_edges(shift_right());
     return std::move(out_);
@@ -32,15 +35,19 @@ class Placer {
   }
   double weight(uint32_t cell) const { return cell < layers_.nodes ? 1 : kBendWeight; }
 
-  // Returns the mean x of the neighbours, or that of the cell itself when there are none. Those of
-  // its own kind count more: nodes form columns, and long edges are straight beside them.
+  // Returns the x of the only neighbour that is a node, or for a bend the mean of the bends, so that
+  // chains and long edges are straight. Without such neighbours: the mean of all, or its own x.
   double mean(uint32_t cell, const std::vector<std::vector<uint32_t>>& neighbours) const {
-    double sum = 0, weight = 0;
+    double same = 0, all = 0;
+    size_t n_same = 0;
+    const bool is_node = cell < layers_.nodes;
     for (uint32_t other : neighbours[cell]) {
-      double w = (other < layers_.nodes) == (cell < layers_.nodes) ? 1 : kOtherKind;
-      sum += w * out_.x[other], weight += w;
+      all += out_.x[other];
+      if ((other < layers_.nodes) == is_node) same += out_.x[other], ++n_same;
     }
-    return weight > 0 ? sum / weight : out_.x[cell];
+    if (is_node ? n_same == 1 : n_same > 0) return same / static_cast<double>(n_same);
+    size_t n = neighbours[cell].size();
+    return n > 0 ? all / static_cast<double>(n) : out_.x[cell];
   }
   void sweep_down() {
     for (const auto& row : layers_.rows)
@@ -49,6 +56,17 @@ class Placer {
   void sweep_up() {
     for (size_t r = layers_.rows.size(); r-- > 0;)
       settle(layers_.rows[r], [&](uint32_t cell) { return mean(cell, layers_.below); });
+  }
+
+  // Some graphs lean to a side in one direction of the sweeps; the last two are compared.
+  void keep_if_narrow() {
+    double width = 0;
+    if (!out_.x.empty()) {
+      auto [left, right] = std::minmax_element(out_.x.begin(), out_.x.end());
+      width = *right - *left;
+    }
+    if (!narrow_.empty() && narrow_width_ <= width) return;
+    narrow_ = out_.x, narrow_width_ = width;
   }
 
   template <class Wish>
@@ -60,6 +78,8 @@ class Placer {
   const Layers& layers_;
   std::span<const Edge> edges_;
   std::span<const Size> sizes_;
+  std::vector<double> narrow_;
+  double narrow_width_ = 0;
   Placed out_;
 };
 

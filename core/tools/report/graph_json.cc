@@ -46,33 +46,52 @@ double bytes_of(const std::vector<TypeId>& types) {
 /// Finds the explained ops of nodes by their locs.
 class OpIndex {
  public:
-  explicit OpIndex(const Explanation& explanation) {
+  explicit OpIndex(const Explanation& explanation) : explanation_(explanation) {
     for (size_t k = 0; k < explanation.ops.size(); ++k)
       by_loc_.emplace(explanation.ops[k].label.id(), k);
   }
-  Json find(const std::vector<Symbol>& locs) const {
-    Json out = Json::array();
-    for (Symbol loc : locs) {
-      auto at = by_loc_.find(loc.id());
-      if (at != by_loc_.end()) out.push_back(at->second);
+  /// Adds "ops", the explained ops among those of a node, and "added_for", the explained ops for
+  /// which a pass added the node's op: changes of layout have the loc of their op.
+  void find(const std::vector<DrawnOp>& all, Json& node) const {
+    node["ops"] = node["added_for"] = Json::array();
+    for (const DrawnOp& one : all) {
+      auto at = by_loc_.find(one.loc.id());
+      if (at == by_loc_.end()) continue;
+      bool is_run = explanation_.ops[at->second].runs[0].op == one.op || one.op.text() != kHelper;
+      node[is_run ? "ops" : "added_for"].push_back(at->second);
     }
-    return out;
   }
 
  private:
+  static constexpr std::string_view kHelper = "layout_transform";
+  const Explanation& explanation_;
   std::unordered_map<uint32_t, size_t> by_loc_;
 };
 
 Json nodes_json(const Drawing& drawing, const OpIndex& index) {
   Json out = Json::array();
   for (const Drawn& node : drawing.nodes) {
-    out.push_back({{"look", look_text(node.look)},
-                   {"region", index_json(node.region)},
-                   {"label", lines_of(node.label)},
-                   {"ops", index.find(node.locs)},
-                   {"inputs", types_json(node.inputs)},
-                   {"outputs", types_json(node.outputs)},
-                   {"bytes", bytes_of(node.inputs) + bytes_of(node.outputs)}});
+    Json json = {{"look", look_text(node.look)},
+                 {"region", index_json(node.region)},
+                 {"label", lines_of(node.label)},
+                 {"inputs", types_json(node.inputs)},
+                 {"outputs", types_json(node.outputs)},
+                 {"bytes", bytes_of(node.inputs) + bytes_of(node.outputs)}};
+    index.find(node.ops, json);
+    out.push_back(std::move(json));
+  }
+  return out;
+}
+
+/// Counts the ops of the model in each region, as the explanation does, without added ones.
+Json regions_json(const Drawing& drawing, const Json& nodes) {
+  std::vector<size_t> ops(drawing.regions.size());
+  for (const Json& node : nodes)
+    if (!node["region"].is_null()) ops[node["region"].get<size_t>()] += node["ops"].size();
+  Json out = Json::array();
+  for (size_t k = 0; k < ops.size(); ++k) {
+    const DrawnRegion& region = drawing.regions[k];
+    out.push_back({{"plugin", region.plugin}, {"function", region.function}, {"ops", ops[k]}});
   }
   return out;
 }
@@ -147,14 +166,10 @@ Json layout_json(const Drawing& drawing) {
 }  // namespace
 
 Json graph_json(const Drawing& drawing, const Explanation& explanation) {
-  Json regions = Json::array(), edges = Json::array();
-  for (const DrawnRegion& region : drawing.regions) {
-    regions.push_back(
-        {{"plugin", region.plugin}, {"function", region.function}, {"ops", region.ops}});
-  }
+  Json nodes = nodes_json(drawing, OpIndex(explanation)), edges = Json::array();
   for (const DrawnEdge& edge : drawing.edges) edges.push_back({edge.from, edge.to, edge.tooltip});
-  return {{"nodes", nodes_json(drawing, OpIndex(explanation))},
-          {"regions", regions},
+  return {{"nodes", nodes},
+          {"regions", regions_json(drawing, nodes)},
           {"edges", edges},
           {"layout", layout_json(drawing)}};
 }

@@ -33,6 +33,10 @@ std::string joined(const std::vector<std::string>& words) {
   return out + line;
 }
 
+bool is_op(const Node& node) {
+  return !std::holds_alternative<Param>(node.kind) && !std::holds_alternative<Constant>(node.kind);
+}
+
 class DrawingMaker {
  public:
   explicit DrawingMaker(const IRModule& module) : module_(module) {}
@@ -67,42 +71,43 @@ class DrawingMaker {
 
   /// Appends the ops of a call, in order, and the user's names for them.
   void describe(const Function& function, uint32_t node, std::vector<std::string>& ops,
-                std::vector<Symbol>& names) const {
+                std::vector<DrawnOp>& named) const {
     const Node& n = function.nodes[node];
     if (auto* call = std::get_if<Call>(&n.kind)) {
       ops.push_back(call->op->name);
-      if (!n.loc.empty()) names.push_back(n.loc);
+      if (!n.loc.empty()) named.push_back({call->op->name, n.loc});
       return;
     }
     if (auto* compiled = std::get_if<Extern>(&n.kind)) return ops.push_back(compiled->symbol.str());
     const Function* callee = module_.find(std::get<Invoke>(n.kind).function);
     BYOC_CHECK(callee, "no function @", std::get<Invoke>(n.kind).function);
     for (const Node& inner : callee->nodes) {
-      if (auto* call = std::get_if<Call>(&inner.kind)) ops.push_back(call->op->name);
-      if (auto* invoke = std::get_if<Invoke>(&inner.kind)) ops.push_back(invoke->function.str());
-      bool is_op = !std::holds_alternative<Param>(inner.kind) &&
-                   !std::holds_alternative<Constant>(inner.kind);
-      if (is_op && !inner.loc.empty()) names.push_back(inner.loc);
+      auto* call = std::get_if<Call>(&inner.kind);
+      auto* invoke = std::get_if<Invoke>(&inner.kind);
+      if (call) ops.push_back(call->op->name);
+      if (invoke) ops.push_back(invoke->function.str());
+      if (is_op(inner) && !inner.loc.empty())
+        named.push_back({call ? Symbol(call->op->name) : Symbol(), inner.loc});
     }
   }
 
   size_t add_op(const Function& function, uint32_t node, size_t region) {
     std::vector<std::string> ops;
-    std::vector<Symbol> names;
-    describe(function, node, ops, names);
+    std::vector<DrawnOp> named;
+    describe(function, node, ops, named);
     const Node& n = function.nodes[node];
     std::string label = joined(ops), tooltip;
     for (size_t k = 0; k < n.types.size() && k < 2; ++k) label += "\n" + shape_text(*n.types[k]);
     if (n.types.size() > 2) label += cat("\n... ", n.types.size(), " outputs");
-    for (size_t k = 0; k < names.size() && k < kTooltipNames; ++k)
-      tooltip += cat(k ? "\n" : "", names[k]);
-    if (names.size() > kTooltipNames)
-      tooltip += cat("\nand ", names.size() - kTooltipNames, " more");
+    for (size_t k = 0; k < named.size() && k < kTooltipNames; ++k)
+      tooltip += cat(k ? "\n" : "", named[k].loc);
+    if (named.size() > kTooltipNames)
+      tooltip += cat("\nand ", named.size() - kTooltipNames, " more");
     if (size_t constants = count_constants(function, n); constants > 0)
       tooltip +=
           cat(tooltip.empty() ? "" : "\n", constants, " constant", constants == 1 ? "" : "s");
     (region == kNoRegion ? drawing_.ops_outside : drawing_.regions[region].ops) += ops.size();
-    Drawn drawn{Drawn::kOp, region, label, tooltip, std::move(names), {}, {}};
+    Drawn drawn{Drawn::kOp, region, label, tooltip, std::move(named), {}, {}};
     for (ValueId arg : function.args(n)) drawn.inputs.push_back(function.type(arg));
     for (size_t k = 0; k < n.types.size(); ++k) drawn.outputs.push_back(n.types[k]);
     return add(std::move(drawn));
@@ -121,10 +126,6 @@ class DrawingMaker {
   const IRModule& module_;
   Drawing drawing_;
 };
-
-bool is_op(const Node& node) {
-  return !std::holds_alternative<Param>(node.kind) && !std::holds_alternative<Constant>(node.kind);
-}
 
 /// Returns the region that a node of the entry function calls; null for other nodes.
 const Function* region_of(const IRModule& module, const Node& node) {

@@ -7,12 +7,17 @@ namespace byoc::driver {
 
 inline constexpr size_t kNoRegion = SIZE_MAX;
 
+/// An op with a loc.
+struct DrawnOp {
+  Symbol op, loc;
+};
+
 struct Drawn {
   enum Look { kOp, kInput, kOutput };
   Look look = kOp;
   size_t region = kNoRegion;  // index in Drawing::regions
   std::string label, tooltip;
-  std::vector<Symbol> locs;             // of its ops, in order; kOp only
+  std::vector<DrawnOp> ops;             // in order; kOp only
   std::vector<TypeId> inputs, outputs;  // the types of operands and results, with constants
 };
 

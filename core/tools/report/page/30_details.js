@@ -11,9 +11,13 @@ const link = (text, action) => make("button", { class: "link", onclick: action }
 function nodeOfOp(configuration, op) {
   return configurations[configuration].graph.nodes.findIndex((node) => node.ops.includes(op));
 }
+function opName(configuration, index) {
+  const op = configurations[configuration].explain.ops[index];
+  return `${op.op} ${op.name}`;
+}
 function nodeName(configuration, node) {
-  const { graph, explain } = configurations[configuration], { ops, label } = graph.nodes[node];
-  return ops.length ? `${explain.ops[ops[0]].op} ${explain.ops[ops[0]].name}` : label[0];
+  const { ops, label } = configurations[configuration].graph.nodes[node];
+  return ops.length ? opName(configuration, ops[0]) : label[0];
 }
 
 // The times of a region, as `byoc bench` has them.
@@ -101,7 +105,9 @@ function nodePart(configuration, node) {
     pairs([["inputs", drawn.inputs.join(", ")], ["outputs", drawn.outputs.join(", ")]]),
     inside.length ? pairs(inside) : null,
     drawn.ops.map((op) => opPart(configuration, op)),
-    drawn.look === "op" && !drawn.ops.length ? make("p", { class: "faint" }, "A pass of byoc added this op.") : null,
+    drawn.look === "op" && !drawn.ops.length ? make("p", {}, "A pass added this op",
+      drawn.added_for.map((op, k) => [k ? ", " : " for ",
+        link(opName(configuration, op), () => chooseNode(configuration, nodeOfOp(configuration, op)))])) : null,
     rows.length ? [make("h3", {}, "its region"), pairs(rows)] : null,
     neighbours(configuration, node),
   ].flat();
