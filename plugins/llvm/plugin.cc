@@ -105,10 +105,10 @@ CompileOptions options_of(const sdk::CompileRequest& request, const KernelCache&
   return options;
 }
 
-// The largest number of different kernels of a few small ops each that are compiled one by one.
-// With more of them all become sequences of ops, which share code: thousands of kernels would cost
-// a minute of LLVM's time.
-constexpr size_t kMostSmallKernels = 256;
+// The largest number of different kernels of a few small ops each that are compiled one by one, at
+// about 10 ms each. With more of them all become sequences of ops, which share code: thousands of
+// kernels would cost a minute of LLVM's time.
+constexpr size_t kMostSmallKernels = 64;
 
 // Lowers all functions and frees the interned values of the graphs: loops contain none.
 std::vector<Lowered> lower_all(const sdk::CompileRequest& request, const te::Target& target) {

@@ -37,7 +37,9 @@ Ref weights(Grower& g, std::vector<int64_t> dims, Domain domain = {-1, 1}) {
 Ref conv_block(Grower& g, Ref x) {
   const int64_t c = g.dim(x, 1);
   const bool depthwise = g.chance(0.2);
-  const int64_t o = depthwise ? c : g.chance(0.4) ? c : g.one_of<int64_t>({3, 4, 8, 16, 16, 24, 32});
+  const int64_t o = depthwise       ? c
+                    : g.chance(0.4) ? c
+                                    : g.one_of<int64_t>({3, 4, 8, 16, 16, 24, 32});
   const int64_t k = g.one_of<int64_t>({1, 3, 3, 5}), stride = g.chance(0.25) ? 2 : 1;
   Attrs attrs{{"pads", Ints(4, k / 2)},
               {"strides", Ints{stride, stride}},
