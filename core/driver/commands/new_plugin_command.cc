@@ -27,9 +27,10 @@ std::string installed_prefix() {
 std::string next_steps(const std::string& name, const std::string& folder) {
   std::string prefix = installed_prefix();
   std::string installed = prefix.empty() ? "PREFIX" : prefix;
+  std::string byoc = prefix.empty() ? "byoc" : prefix + "/bin/byoc";  // it may not be on PATH
   std::string text =
       cat("next:\n  cd ", folder, "\n  cmake -S . -B build -DCMAKE_PREFIX_PATH=", installed,
-          " && cmake --build build\n  byoc check-plugin build/libbyoc_", name, ".so\n");
+          " && cmake --build build\n  ", byoc, " check-plugin build/libbyoc_", name, ".so\n");
   if (prefix.empty()) {
     text +=
         "PREFIX is the folder of an installed byoc; in its tree: cmake --install build --prefix "
