@@ -36,12 +36,13 @@ std::vector<tune::Record> records_of(const std::string& log) {
   return out;
 }
 
-/// Starts a command in a shell that becomes it, with its output in a file.
+/// Starts a command in a shell that becomes it, with its output in a file. When it is killed, its
+/// temporary files stay in the test's folder.
 class Started {
  public:
   Started(const Byoc& byoc, const std::string& arguments) : out_(byoc.file("started.out")) {
-    std::string line =
-        std::string("exec ") + BYOC_BUILD_DIR + "/bin/byoc " + arguments + " >" + out_ + " 2>&1";
+    std::string line = "exec env TMPDIR=" + byoc.file("") + " " + BYOC_BUILD_DIR + "/bin/byoc " +
+                       arguments + " >" + out_ + " 2>&1";
     std::string shell = "/bin/sh", flag = "-c";
     char* argv[] = {shell.data(), flag.data(), line.data(), nullptr};
     EXPECT_EQ(posix_spawn(&pid_, shell.c_str(), nullptr, nullptr, argv, environ), 0);
