@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // byoc report: writes one page that shows a model, its regions, reasons, times and memory.
+#include <filesystem>
+
 #include "byoc/base/file.h"
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
@@ -27,7 +29,11 @@ Status check(const Options& options, const cli::CommonOptions& common) {
     return cli::usage_error("--warmup and --min-time expect seconds, --rounds 1 or more");
   if (options.output == "-" && common.json == "-")
     return cli::usage_error("-o - must be the only output on stdout; give --json a file");
-  return {};
+  std::filesystem::path folder = std::filesystem::path(options.output).parent_path();
+  std::error_code error;
+  if (folder.empty() || std::filesystem::is_directory(folder, error)) return {};
+  return failed(cat("cannot create ", options.output, ": there is no folder ", folder.string()))
+      .with_slug("file");
 }
 
 std::string summary(const Json& data, const std::string& path) {

@@ -54,6 +54,7 @@ std::string path_of(const std::vector<layout::Point>& points) {
   std::string out = cat("M", number(points[0].x), " ", number(points[0].y));
   for (size_t k = 1; k < points.size(); ++k) {
     const layout::Point &a = points[k - 1], &b = points[k];
+    if (std::abs(a.x - b.x) < 0.05 && std::abs(a.y - b.y) < 0.05) continue;  // it turns the arrow
     if (std::abs(a.x - b.x) < 0.5) {
       out += cat("L", number(b.x), " ", number(b.y));
       continue;

@@ -11,6 +11,7 @@ function pathOf(points) {
   let path = `M${points[0][0]} ${points[0][1]}`;
   for (let k = 1; k < points.length; ++k) {
     const [ax, ay] = points[k - 1], [bx, by] = points[k], middle = (ay + by) / 2;
+    if (Math.abs(ax - bx) + Math.abs(ay - by) < 0.2) continue;  // a line without length turns the arrow
     path += Math.abs(ax - bx) < 0.5 ? `L${bx} ${by}` : `C${ax} ${middle} ${bx} ${middle} ${bx} ${by}`;
   }
   return path;
