@@ -52,8 +52,11 @@ const std::string& name_of(const Unit& unit) {
 class Planner {
  public:
   Planner(const Graph& graph, sdk::Constants& constants, const dnnl::engine& engine,
-          const ChainRules& rules)
-      : constants_(constants), engine_(engine), region_(read_region(graph, rules)) {}
+          const ChainRules& rules, const Choices& choices)
+      : constants_(constants),
+        engine_(engine),
+        choices_(choices),
+        region_(read_region(graph, rules)) {}
   Plan make();
 
  private:
@@ -89,6 +92,7 @@ class Planner {
 
   sdk::Constants& constants_;
   const dnnl::engine& engine_;
+  const Choices& choices_;
   Region region_;
   Plan plan_;
   size_t current_ = 0;           // unit that is being added; all are, when outputs are finished
@@ -280,7 +284,7 @@ bool Planner::add_concat_in_place(const Unit& unit, const Built& built) {
 
 void Planner::add_unit(size_t index) {
   const Unit& unit = region_.units[index];
-  Built built = build_unit(region_, unit, formats_, engine_);
+  Built built = build_unit(region_, unit, formats_, engine_, choices_);
   if (built.is_view) return add_view(unit, built);
   if (add_concat_in_place(unit, built)) return;
   if (built.is_nothing) return stand(unit, {new_buffer(Buffer::kArena, 0, built.out)}, built.out);
@@ -324,8 +328,8 @@ Plan Planner::make() {
 }  // namespace
 
 Plan make_plan(const Graph& graph, sdk::Constants& constants, const dnnl::engine& engine,
-               const ChainRules& rules) {
-  return Planner(graph, constants, engine, rules).make();
+               const ChainRules& rules, const Choices& choices) {
+  return Planner(graph, constants, engine, rules, choices).make();
 }
 
 }  // namespace byoc::onednn

@@ -45,6 +45,6 @@ struct Plan {
 /// the region's inputs and outputs; constants are reordered here, once for all sessions; a residual
 /// is summed in place when no later step reads it. Throws Refusal.
 Plan make_plan(const Graph& graph, sdk::Constants& constants, const dnnl::engine& engine,
-               const ChainRules& rules);
+               const ChainRules& rules, const Choices& choices);
 
 }  // namespace byoc::onednn

@@ -2,7 +2,10 @@
 // The onednn plugin: patterns as a table, verdicts from oneDNN itself, one kernel per region.
 #include "byoc/plugin/sdk.h"
 
+#include <algorithm>
+
 #include "kernel.h"
+#include "knobs.h"
 #include "library/implementations.h"
 #include "patterns.h"
 #include "region/chain.h"
@@ -18,6 +21,7 @@ class OnednnPlugin : public sdk::Plugin {
   std::vector<sdk::Pattern> patterns() const override { return pattern_table(); }
   sdk::Verdict judge(const Graph& candidate) const override;
   std::unique_ptr<sdk::Kernel> compile(sdk::Function& function) override;
+  sdk::KnobSpace knobs(sdk::CompileRequest& request) override;
   /// Returns the version of the loaded oneDNN. The artifact holds graphs, and that oneDNN chooses
   /// formats again when they are loaded.
   std::string made_with() const override {
@@ -25,6 +29,10 @@ class OnednnPlugin : public sdk::Plugin {
   }
 
  private:
+  ChainRules rules_of(const sdk::Function& function) const {
+    return {.keeps_nan = keeps_nan_ || (function.flags & BYOC_STRICT_FP) != 0};
+  }
+  Choices choices_for(const sdk::Function& function) const;
   sdk::Verdict slow(const Region& region, const Unit& unit, const Built& built,
                     const std::vector<Desc>& formats) const;
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
@@ -88,11 +96,37 @@ sdk::Verdict OnednnPlugin::judge(const Graph& candidate) const {
   }
 }
 
-std::unique_ptr<sdk::Kernel> OnednnPlugin::compile(sdk::Function& function) {
-  ThreadScope threads(function.threads == 0 ? 1 : function.threads);
+uint32_t threads_of(const sdk::Function& function) {
+  return std::max<uint32_t>(function.threads, 1);
+}
+
+// Returns the choices of the function's point. An artifact may be loaded by another oneDNN, for
+// another CPU or with more threads, where the space differs: the choices hold all the same.
+Choices OnednnPlugin::choices_for(const sdk::Function& function) const {
+  if (!function.point.empty() && !function.from_artifact)
+    space_of(function.graph, rules_of(function), engine_, threads_of(function))
+        .check(function.point);
+  return choices_of(function.point);
+}
+
+// A region that compile will decline has no space.
+sdk::KnobSpace OnednnPlugin::knobs(sdk::CompileRequest& request) {
+  const sdk::Function& function = request.functions[0];
+  ThreadScope threads(threads_of(function));
   try {
-    ChainRules rules{.keeps_nan = keeps_nan_ || (function.flags & BYOC_STRICT_FP) != 0};
-    Plan plan = make_plan(function.graph, function.constants, engine_, rules);
+    return space_of(function.graph, rules_of(function), engine_, threads_of(function));
+  } catch (const Refusal&) {
+    return {};
+  } catch (const dnnl::error&) {
+    return {};
+  }
+}
+
+std::unique_ptr<sdk::Kernel> OnednnPlugin::compile(sdk::Function& function) {
+  ThreadScope threads(threads_of(function));
+  try {
+    const Choices choices = choices_for(function);
+    Plan plan = make_plan(function.graph, function.constants, engine_, rules_of(function), choices);
     return std::make_unique<OnednnKernel>(std::move(plan), engine_, function.threads);
   } catch (const Refusal& refusal) {
     throw sdk::Declined(refusal.reason);

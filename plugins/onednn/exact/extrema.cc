@@ -78,7 +78,7 @@ ExtremaCells extrema_cells(bool is_max, bool second_is_one) {
   return second_is_one ? best<false, 0>() : best<false, 1>();
 }
 
-Loop extrema_loop(bool is_max, int64_t cells, bool second_is_one) {
+Loop extrema_loop(bool is_max, const Pieces& cells, bool second_is_one) {
   ExtremaCells f = extrema_cells(is_max, second_is_one);
   return [=](const void* const* in, void* to) {
     visit_pieces(cells, [&](int64_t first, int64_t count) {

@@ -20,6 +20,6 @@ ExtremaCells extrema_cells(bool is_max, bool second_is_one);
 
 /// Computes the maximum or minimum of two operands, cell by cell; may write over the first. The
 /// second has as many cells, or one.
-Loop extrema_loop(bool is_max, int64_t cells, bool second_is_one);
+Loop extrema_loop(bool is_max, const Pieces& cells, bool second_is_one);
 
 }  // namespace byoc::onednn

@@ -51,7 +51,7 @@ void softplus_cells(const float* x, float* y, int64_t n, float, float) {
     y[k] = (x[k] < 0 ? 0 : x[k]) + std::log1p(std::exp(-std::abs(x[k])));
 }
 
-Loop over(int64_t cells, Cells f, float a = 0, float b = 0) {
+Loop over(const Pieces& cells, Cells f, float a = 0, float b = 0) {
   return [=](const void* const* in, void* to) {
     visit_pieces(cells, [&](int64_t first, int64_t count) {
       f(static_cast<const float*>(in[0]) + first, static_cast<float*>(to) + first, count, a, b);
@@ -61,14 +61,14 @@ Loop over(int64_t cells, Cells f, float a = 0, float b = 0) {
 
 }  // namespace
 
-Loop relu_loop(int64_t cells) { return over(cells, has_avx2() ? relu_avx2 : relu_anywhere); }
-Loop clip_loop(int64_t cells, float low, float high) {
+Loop relu_loop(const Pieces& cells) { return over(cells, has_avx2() ? relu_avx2 : relu_anywhere); }
+Loop clip_loop(const Pieces& cells, float low, float high) {
   return over(cells, has_avx2() ? clip_avx2 : clip_anywhere, low, high);
 }
-Loop log_loop(int64_t cells) { return over(cells, log_cells); }
-Loop softplus_loop(int64_t cells) { return over(cells, softplus_cells); }
+Loop log_loop(const Pieces& cells) { return over(cells, log_cells); }
+Loop softplus_loop(const Pieces& cells) { return over(cells, softplus_cells); }
 
-Loop where_odd(int64_t cells, bool (*is_odd)(float), float (*f)(float)) {
+Loop where_odd(const Pieces& cells, bool (*is_odd)(float), float (*f)(float)) {
   return [=](const void* const* in, void* to) {
     auto* x = static_cast<const float*>(in[0]);
     auto* y = static_cast<float*>(to);

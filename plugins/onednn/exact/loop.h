@@ -23,15 +23,21 @@ inline int loop_threads() {
 #endif
 }
 
-/// Calls visit(first, count) for pieces of `cells` cells, on several threads where there are many.
+/// Cells of memory, and the number of them in each piece, which one thread computes.
+struct Pieces {
+  int64_t cells = 0;
+  int64_t each = int64_t{1} << 14;
+  int64_t count() const { return (cells + each - 1) / each; }
+};
+
+/// Calls visit(first, count) for each piece, on several threads where there are several.
 template <class Visit>
-void visit_pieces(int64_t cells, const Visit& visit) {
-  constexpr int64_t kPiece = 1 << 14;
-  const int64_t pieces = (cells + kPiece - 1) / kPiece;
+void visit_pieces(const Pieces& all, const Visit& visit) {
+  const int64_t pieces = all.count();
   const int threads = pieces > 1 ? loop_threads() : 1;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
   for (int64_t piece = 0; piece < pieces; ++piece)
-    visit(piece * kPiece, std::min(kPiece, cells - piece * kPiece));
+    visit(piece * all.each, std::min(all.each, all.cells - piece * all.each));
 }
 
 }  // namespace byoc::onednn

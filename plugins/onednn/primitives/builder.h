@@ -14,6 +14,7 @@ struct Builder {
   const Unit& unit;
   const std::vector<Desc>& formats;
   const dnnl::engine& engine;
+  const Choices& choices;
   bool wants_plain = false;  // the operands are brought to the plain layout first
 
   const sdk::Attrs& attrs() const { return unit.node->attrs; }

@@ -28,6 +28,45 @@ Desc transposed_weights(const Dims& stored, int64_t groups, DataType type) {
 
 using Tag = dnnl::memory::format_tag;
 
+// Describes images in a layout, at any rank: "blocked" (blocks of channels, as many as a vector has
+// elements), "nhwc" (channels last), "plain", or oneDNN's own.
+Desc image_desc(const std::string& layout, const Dims& dims, DataType type) {
+  if (layout == "plain") return plain_desc(dims, type);
+  if (dims.size() < 3 || dims.size() > 5) return any_desc(dims, type);
+  constexpr Tag kChannelsLast[] = {Tag::nwc, Tag::nhwc, Tag::ndhwc},
+                kEights[] = {Tag::nCw8c, Tag::nChw8c, Tag::nCdhw8c},
+                kSixteens[] = {Tag::nCw16c, Tag::nChw16c, Tag::nCdhw16c};
+  const bool is_wide = isa_text().starts_with("avx512");
+  const size_t row = dims.size() - 3;
+  if (layout == "nhwc") return Desc(dims, type, kChannelsLast[row]);
+  if (layout == "blocked" && dims[1] % (is_wide ? 16 : 8) == 0)
+    return Desc(dims, type, (is_wide ? kSixteens : kEights)[row]);
+  return any_desc(dims, type);
+}
+
+// Describes a convolution in the layout that was chosen, or in oneDNN's where it has only a
+// reference kernel for the chosen one.
+template <class Convolution>
+typename Convolution::primitive_desc describe_images(const Builder& b, algorithm how,
+                                                     const Desc& weights, const Desc& bias,
+                                                     const dnnl::primitive_attr& attr) {
+  const sdk::Attrs& attrs = b.attrs();
+  auto in = [&](const std::string& layout) {
+    return describe<Convolution>(
+        b.engine, attr, kInference, how, image_desc(layout, b.type(0).dims, b.data(0)), weights,
+        bias, image_desc(layout, b.out_type().dims, b.data(0)), attrs.ints("strides"),
+        minus_one(attrs.ints("dilations")), halves(attrs.ints("pads"), false),
+        halves(attrs.ints("pads"), true));
+  };
+  if (b.choices.convolution == "any" || b.choices.convolution == "loop") return in("any");
+  try {
+    auto pd = in(b.choices.convolution);
+    if (!is_reference(pd.impl_info_str())) return pd;
+  } catch (const dnnl::error&) {
+  }
+  return in("any");
+}
+
 // Returns whether a relu follows, alone or after a bias and a sum: the loop computes these, too.
 bool has_relu(const Unit& unit) {
   return !unit.posts.empty() && unit.posts.back().node->op == "relu";
@@ -49,7 +88,8 @@ bool is_blocked_avx2(const Builder& b, const dnnl::convolution_forward::primitiv
 
 std::optional<Loop> find_loop(const Builder& b, const Posts& posts,
                               const dnnl::convolution_forward::primitive_desc& pd) {
-  if (!is_blocked_avx2(b, pd) || !is_simple_chain(b.unit, posts)) return std::nullopt;
+  if (b.choices.convolution != "loop" || !is_blocked_avx2(b, pd) || !is_simple_chain(b.unit, posts))
+    return std::nullopt;
   const Dims &in = b.type(0).dims, &out = b.out_type().dims, &kernel = b.type(1).dims;
   Dims strides = b.attrs().ints("strides"), steps = b.attrs().ints("dilations"),
        pads = b.attrs().ints("pads");
@@ -75,12 +115,8 @@ Built build_conv(const Builder& b) {
   int64_t channels = b.out_type().dims[1];
   Posts posts = read_posts(b.region, b.unit, Channel{channels, 1});
   Desc bias = posts.bias >= 0 ? any_desc({channels}, b.data(0)) : Desc();
-  auto pd = describe<dnnl::convolution_forward>(
-      b.engine, posts.attr, kInference, algorithm::convolution_direct,
-      any_desc(b.type(0).dims, b.data(0)), any_desc(weight, b.data(1)), bias,
-      any_desc(b.out_type().dims, b.data(0)), attrs.ints("strides"),
-      minus_one(attrs.ints("dilations")), halves(attrs.ints("pads"), false),
-      halves(attrs.ints("pads"), true));
+  auto pd = describe_images<dnnl::convolution_forward>(
+      b, algorithm::convolution_direct, any_desc(weight, b.data(1)), bias, posts.attr);
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc()),
                   b.reshaped(DNNL_ARG_WEIGHTS, b.unit.args[1], weight, pd.weights_desc())};
@@ -101,12 +137,8 @@ Built build_conv_transpose(const Builder& b) {
   int64_t channels = b.out_type().dims[1];
   Posts posts = read_posts(b.region, b.unit, Channel{channels, 1});
   Desc bias = posts.bias >= 0 ? any_desc({channels}, b.data(0)) : Desc();
-  auto pd = describe<dnnl::deconvolution_forward>(
-      b.engine, posts.attr, kInference, algorithm::deconvolution_direct,
-      any_desc(b.type(0).dims, b.data(0)), any_desc(dims_of(view), b.data(1)), bias,
-      any_desc(b.out_type().dims, b.data(0)), attrs.ints("strides"),
-      minus_one(attrs.ints("dilations")), halves(attrs.ints("pads"), false),
-      halves(attrs.ints("pads"), true));
+  auto pd = describe_images<dnnl::deconvolution_forward>(
+      b, algorithm::deconvolution_direct, any_desc(dims_of(view), b.data(1)), bias, posts.attr);
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc()),
                   {DNNL_ARG_WEIGHTS, b.unit.args[1], true, view, pd.weights_desc()}};

@@ -24,9 +24,13 @@ bool is_dense(const Desc& format, const Type& type) {
   return format.get_size() == static_cast<uint64_t>(type.bytes());
 }
 
+Pieces pieces_of(const Builder& b, const Desc& format) {
+  return {cells_of(format), b.choices.piece};
+}
+
 // Returns a loop to replace the primitive: for functions where oneDNN's kernel differs from the
 // definition nearly everywhere, and for relu and clip, which lose NaN and are as fast as a loop.
-Loop instead(const Node& node, int64_t cells) {
+Loop instead(const Node& node, const Pieces& cells) {
   const std::string& op = node.op;
   if (op == "relu") return relu_loop(cells);
   if (op == "log") return log_loop(cells);
@@ -41,9 +45,9 @@ Loop instead(const Node& node, int64_t cells) {
 // for e^x with x below -87; powers for 1 / sqrt(x), which differ for -0 and -infinity; NaN for the
 // root of -infinity as a power; for elu e^x - 1, which is 0 near 0; for mish a quotient that loses
 // digits below 0.
-Loop again(const Node& node, int64_t cells) {
+Loop again(const Node& node, const Pieces& cells) {
   const std::string& op = node.op;
-  if (op == "elu") return elu_again(cells, static_cast<float>(node.attrs.f("alpha", 1)));
+  if (op == "elu") return elu_again(cells.cells, static_cast<float>(node.attrs.f("alpha", 1)));
   if (op == "exp")
     return where_odd(
         cells, [](float x) { return !(x > -87); }, [](float x) { return std::exp(x); });
@@ -81,13 +85,15 @@ Built build_eltwise(const Builder& b) {
   std::optional<Eltwise> row = find_eltwise(*b.unit.node);
   BYOC_ONEDNN_CHECK(row, "build_with calls this for oneDNN's functions: " + b.unit.node->op);
   const bool is_f32 = b.out_type().dtype == sdk::DType::kF32;
-  const int64_t cells = cells_of(b.format(0));
+  const Pieces cells = pieces_of(b, b.format(0));
   if (Loop loop = instead(*b.unit.node, cells); loop && is_f32) {
     // relu keeps the zeros that pad blocks of channels.
     bool is_relu_of_blocks = b.unit.node->op == "relu" && !plain_strides_of(b.format(0));
     if (!is_relu_of_blocks && !is_dense(b.format(0), b.type(0)))
       throw Refusal{"the operand has gaps, or blocks that are filled up"};
-    return loop_over_cells(b, std::move(loop));
+    Built built = loop_over_cells(b, std::move(loop));
+    built.pieces = cells.count();
+    return built;
   }
   auto pd =
       describe<dnnl::eltwise_forward>(b.engine, user_scratchpad(), kInference, row->how,
@@ -95,7 +101,7 @@ Built build_eltwise(const Builder& b) {
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc())};
   built.out = pd.dst_desc();
-  built.loop = again(*b.unit.node, cells_of(pd.dst_desc()));
+  built.loop = again(*b.unit.node, pieces_of(b, pd.dst_desc()));
   if (built.loop && !is_f32) throw Refusal{"only f32 is wired up"};
   if (!built.loop) built.in_place = b.unit.args[0];
   return finish(pd, std::move(built));
@@ -138,9 +144,10 @@ Built build_extrema(const Builder& b, size_t full, const Desc& first, const Desc
   const bool is_plain = first == plain_desc(b.out_type());
   if (!is_plain && !((is_same || is_one) && is_dense(first, b.out_type())))
     throw Refusal{"the operand has gaps or is broadcast to another layout"};
-  Loop loop = is_same || is_one ? extrema_loop(is_max, cells_of(first), is_one)
+  Loop loop = is_same || is_one ? extrema_loop(is_max, pieces_of(b, first), is_one)
                                 : extrema_rows(is_max, b.out_type().dims, dims_of(second));
   Built built = loop_over_cells(b, std::move(loop));
+  if (is_same || is_one) built.pieces = pieces_of(b, first).count();
   built.inputs = {b.as_it_is(0, full, first)};
   if (is_same) built.inputs.push_back(b.as_it_is(1, 1 - full, second));
   else built.inputs.push_back(b.reshaped(1, b.unit.args[1 - full], dims_of(second), second));

@@ -46,9 +46,9 @@ bool is_plain(const Desc& desc) { return desc == plain_desc(dims_of(desc)); }
 // and functions.
 bool may_be_convolution(const Builder& b, const Argument& src, const Posts& posts, int64_t rows) {
   constexpr int64_t kFewRows = 8;
-  return b.is_constant(1) && b.type(1).rank() == 2 && b.data(0) == DataType::f32 &&
-         b.data(1) == DataType::f32 && posts.inputs.empty() && rows >= kFewRows &&
-         is_plain(src.have) && b.format(0) == plain_desc(b.type(0));
+  return b.choices.product == "convolution" && b.is_constant(1) && b.type(1).rank() == 2 &&
+         b.data(0) == DataType::f32 && b.data(1) == DataType::f32 && posts.inputs.empty() &&
+         rows >= kFewRows && is_plain(src.have) && b.format(0) == plain_desc(b.type(0));
 }
 
 // Builds the product as a convolution: the rows are the pixels of an image with channels last.
@@ -134,13 +134,16 @@ Built build_vector_product(const Builder& b) {
   return finish(pd, std::move(built));
 }
 
+// Returns whether the right operand is brought to the layout that oneDNN prefers, once.
+bool is_packed(const Builder& b) { return b.is_constant(1) && b.choices.product != "plain"; }
+
 }  // namespace
 
 Built build_matmul(const Builder& b) {
   size_t rank = b.out_type().rank();
   if (b.type(0).rank() < 2 || b.type(1).rank() < 2) return build_vector_product(b);
   Argument weights = operand(b, DNNL_ARG_WEIGHTS, 1, rank);
-  if (b.is_constant(1)) weights.want = any_desc(dims_of(weights.want), b.data(1));
+  if (is_packed(b)) weights.want = any_desc(dims_of(weights.want), b.data(1));
   return finish_matmul(b, operand(b, DNNL_ARG_SRC, 0, rank), std::move(weights), b.out_type().dims,
                        1.0f);
 }
@@ -155,7 +158,7 @@ Built build_gemm(const Builder& b) {
                     view};  // read from plain memory through a view
   };
   Argument weights = matrix(DNNL_ARG_WEIGHTS, 1, attrs.b("trans_b", false));
-  if (b.is_constant(1)) weights.want = any_desc(dims_of(weights.have), b.data(1));
+  if (is_packed(b)) weights.want = any_desc(dims_of(weights.have), b.data(1));
   return finish_matmul(b, matrix(DNNL_ARG_SRC, 0, attrs.b("trans_a", false)), std::move(weights),
                        b.out_type().dims, static_cast<float>(attrs.f("alpha", 1.0)));
 }

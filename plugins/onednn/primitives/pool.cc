@@ -272,10 +272,26 @@ PoolingForward::primitive_desc describe_max_pool(const Builder& b, const Window&
                                   w.end);
 }
 
+// Runs oneDNN's kernel in the layouts of `own`, a loop, and that loop after it alone where the
+// operand has NaN or infinities. Returns `own` where oneDNN has only a reference kernel.
+Built primitive_before_loop(const Builder& b, const Window& w, Built own) {
+  auto pd = describe_max_pool(b, w, own.inputs[0].want, own.out);
+  if (is_reference(pd.impl_info_str())) return own;
+  own.loop = [cells = b.type(0).elements(), loop = std::move(own.loop)](const void* const* operands,
+                                                                        void* result) {
+    if (has_special(static_cast<const float*>(operands[0]), cells)) loop(operands, result);
+  };
+  own.inputs[0].index = DNNL_ARG_SRC;
+  return finish(pd, std::move(own));
+}
+
 Built max_pool_with(const Builder& b, const Window& w) {
   no_posts(b);
   if (b.out_type().dtype != sdk::DType::kF32) return pool_with(b, algorithm::pooling_max, w);
-  if (std::optional<Built> built = max_pool_of_cells(b, w)) return *std::move(built);
+  if (std::optional<Built> built = max_pool_of_cells(b, w)) {
+    if (b.choices.max_pool != "primitive") return *std::move(built);
+    return primitive_before_loop(b, w, *std::move(built));
+  }
   // In the operand's layout, when the loop after the primitive can read it there.
   const Dims &in = b.type(0).dims, &out = b.out_type().dims;
   auto pd = describe_max_pool(b, w, b.format(0), any_desc(out, b.data(0)));

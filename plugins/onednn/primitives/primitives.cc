@@ -328,11 +328,11 @@ bool all_plain(const Region& region, const Unit& unit, const std::vector<Desc>& 
 // Builds with operands in their present layouts where oneDNN has a fast kernel for that, else in
 // the plain layout, for which judge has built the primitive.
 Built build_unit(const Region& region, const Unit& unit, const std::vector<Desc>& formats,
-                 const dnnl::engine& engine) {
+                 const dnnl::engine& engine, const Choices& choices) {
   check_types(region, unit);
   if (region.type(unit.out).elements() == 0) return nothing(region.type(unit.out));
   check_operands(region, unit);
-  Builder builder{region, unit, formats, engine};
+  Builder builder{region, unit, formats, engine, choices};
   if (all_plain(region, unit, formats)) return build_with(builder);
   try {
     Built built = build_with(builder);

@@ -7,6 +7,7 @@
 
 #include "exact/loop.h"
 #include "library/dnnl_compat.h"
+#include "primitives/choices.h"
 #include "region/region.h"
 
 namespace byoc::onednn {
@@ -34,12 +35,13 @@ struct Built {
   Desc scratchpad;
   std::string implementation;  // a name of library/implementations.h
   Loop loop;                   // after the primitive, which may be none
+  int64_t pieces = 0;          // of a loop that Choices::piece cuts; else 0
 };
 
 /// formats[v]: the present layout of value v. Throws Refusal with the reason, oneDNN's own where it
-/// has one.
+/// has one. Any choice builds what the default builds.
 Built build_unit(const Region& region, const Unit& unit, const std::vector<Desc>& formats,
-                 const dnnl::engine& engine);
+                 const dnnl::engine& engine, const Choices& choices = {});
 
 using DataType = dnnl::memory::data_type;
 /// Throws Refusal where oneDNN has no such type.
