@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // byoc report: its options and errors. tests/report has the figures and the page.
-#include "command.h"
+#include "unit/driver/command.h"
 #include "support/paths.h"
 
 namespace byoc::test {
