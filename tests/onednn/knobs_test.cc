@@ -42,16 +42,22 @@ IRModule with_weights(std::string_view text, uint64_t seed = 7) {
   return *std::move(bound);
 }
 
-BuildOptions options_of(std::vector<std::string> compilers, uint32_t threads = 1) {
+struct Rules {
+  uint32_t threads = 1;
+  bool exact_sums = false;  // no kernel loses NaN
+};
+
+BuildOptions options_of(std::vector<std::string> compilers, Rules rules = {}) {
   BuildOptions options;
   options.plugins = built_plugins();
   options.compilers = std::move(compilers);
-  options.threads = threads;
+  options.threads = rules.threads;
+  options.exact_sums = rules.exact_sums;
   return options;
 }
 
-std::vector<tune::Task> tasks_of(const IRModule& module, uint32_t threads = 1) {
-  auto tasks = tune::extract_tasks(module, options_of({"onednn", "json"}, threads));
+std::vector<tune::Task> tasks_of(const IRModule& module, Rules rules = {}) {
+  auto tasks = tune::extract_tasks(module, options_of({"onednn", "json"}, rules));
   EXPECT_TRUE(tasks.ok()) << tasks.status().to_string();
   return tasks.ok() ? *std::move(tasks) : std::vector<tune::Task>();
 }
@@ -82,15 +88,15 @@ std::vector<Point> all_points(const tune::Space& space) {
 
 // Builds the module with a history whose only record is the point.
 Executable at_point(const IRModule& module, const tune::Task& task, const Point& point,
-                    uint32_t threads) {
+                    Rules rules) {
   tune::Record record;
   record.plugin = task.plugin, record.task = task.space.task, record.kind = task.space.kind;
   record.key = task.key;
   record.target = *tune::record_target("{}");
-  record.threads = threads;
+  record.threads = rules.threads;
   record.point = point;
   record.samples_ns = {1};
-  BuildOptions options = options_of({"onednn", "json"}, threads);
+  BuildOptions options = options_of({"onednn", "json"}, rules);
   options.history = tune::History::of({record});
   options.require_tuned = true;
   auto executable = build(module, options);
@@ -107,8 +113,8 @@ const ExternalModule& onednn_module(const Executable& executable) {
   return none;
 }
 
-Executable usual(const IRModule& module, std::vector<std::string> compilers, uint32_t threads) {
-  auto executable = build(module, options_of(std::move(compilers), threads));
+Executable usual(const IRModule& module, std::vector<std::string> compilers, Rules rules) {
+  auto executable = build(module, options_of(std::move(compilers), rules));
   EXPECT_TRUE(executable.ok()) << executable.status().to_string();
   return executable.ok() ? *std::move(executable) : Executable();
 }
@@ -139,24 +145,24 @@ void expect_same(const std::vector<Tensor>& got, const std::vector<Tensor>& expe
 // Expects the reference's results at every point, and equal kernels without one and at the first
 // guess. Returns the number of points, 1 where the machine has one kernel for the region.
 size_t check_points(const IRModule& module, const std::vector<Tensor>& inputs = {},
-                    uint32_t threads = 1) {
-  const std::vector<tune::Task> tasks = tasks_of(module, threads);
+                    Rules rules = {}) {
+  const std::vector<tune::Task> tasks = tasks_of(module, rules);
   EXPECT_THAT(tasks, SizeIs(Le(1)));
   if (tasks.empty()) return 1;
   const auto expected =
-      execute(usual(module, {"json"}, threads), built_plugins(), inputs, 3, threads);
-  const Executable own = usual(module, {"onednn", "json"}, threads);
+      execute(usual(module, {"json"}, rules), built_plugins(), inputs, 3, rules.threads);
+  const Executable own = usual(module, {"onednn", "json"}, rules);
   const tune::Space& space = tasks[0].space;
   const std::vector<Point> points = all_points(space);
   EXPECT_THAT(points, Contains(space.guesses[0]));
   for (const Point& point : points) {
-    const Executable executable = at_point(module, tasks[0], point, threads);
+    const Executable executable = at_point(module, tasks[0], point, rules);
     EXPECT_THAT(onednn_module(executable).compat, HasSubstr("byoc-graphs-points/1"));
-    expect_same(execute(executable, built_plugins(), inputs, 3, threads), expected,
+    expect_same(execute(executable, built_plugins(), inputs, 3, rules.threads), expected,
                 tune::print(point));
   }
   EXPECT_THAT(onednn_module(own).compat, Not(HasSubstr("points")));
-  const Executable first = at_point(module, tasks[0], space.guesses[0], threads);
+  const Executable first = at_point(module, tasks[0], space.guesses[0], rules);
   auto name = [](const Executable& e) { return onednn_module(e).functions[0].implementation; };
   EXPECT_EQ(name(first), name(own));
   return points.size();
@@ -246,6 +252,18 @@ TEST(OnednnKnobs, OfPoolsKeepNanAndInfinities) {
             2u);
 }
 
+TEST(OnednnKnobs, KeepNanInReluWhereNoKernelMayLoseIt) {
+  std::vector<float> values(1 * 16 * 6 * 6, 0.5f);
+  values[100] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_GE(check_points(with_weights(R"(fn main(%x: f32[1,16,6,6], %w: f32[32,16,3,3]) {
+  %0 = conv2d(%x, %w)
+  %1 = relu(%0)
+  return %1
+})"),
+                         only(tensor_f32({1, 16, 6, 6}, values)), {.exact_sums = true}),
+            3u);
+}
+
 TEST(OnednnKnobs, OfProductsAllGiveTheReference) {
   const IRModule rows = with_weights(R"(fn main(%x: f32[24,40], %w: f32[40,70], %b: f32[70]) {
   %0 = matmul(%x, %w)
@@ -269,12 +287,12 @@ TEST(OnednnKnobs, ShareWorkAmongThreadsFromTheChosenSize) {
   %1 = clip(%0) {min=0.25, max=0.5}
   return %1
 })");
-  EXPECT_THAT(tasks_of(module, 1), IsEmpty());
-  EXPECT_THAT(values_of(tasks_of(module, 2), "piece"), ElementsAre("4096", "16384"));
+  EXPECT_THAT(tasks_of(module), IsEmpty());
+  EXPECT_THAT(values_of(tasks_of(module, {.threads = 2}), "piece"), ElementsAre("4096", "16384"));
   std::vector<float> values(15000, 0.375f);
   values[4096] = std::numeric_limits<float>::quiet_NaN();
   values[14999] = -1;
-  EXPECT_EQ(check_points(module, only(tensor_f32({3, 5000}, values)), 2), 2u);
+  EXPECT_EQ(check_points(module, only(tensor_f32({3, 5000}, values)), {.threads = 2}), 2u);
 }
 
 TEST(OnednnKnobs, AreAbsentWithoutChoice) {
