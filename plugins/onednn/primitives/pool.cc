@@ -91,23 +91,23 @@ inline Cells cells_of(int64_t begin, int64_t kernel, int64_t step, int64_t exten
   return {begin + outside * step, std::min(begin + kernel * step, extent)};
 }
 
-// g++ 12 ignores the attribute where the size depends on a template parameter.
-using Lanes8 = float __attribute__((vector_size(32), aligned(4)));
-using Lanes16 = float __attribute__((vector_size(64), aligned(4)));
-
-// Pools the channels at `x`, as many as Lanes has, over one window; NaN if a cell is.
-template <class Lanes>
+// Pools `lanes` channels at `x` over one window; NaN if a cell is. The loops over the lanes become
+// vectors where they are inlined: g++ 12 divides vector types into scalars here, before it inlines,
+// because the machine that this function itself is compiled for lacks them.
+template <int lanes>
 inline __attribute__((always_inline)) void pool_window(const CellPool& p, Cells top, Cells left,
                                                        const float* x, float* y) {
-  Lanes most = Lanes{} - std::numeric_limits<float>::infinity();
+  float most[lanes];
+  for (int k = 0; k < lanes; ++k) most[k] = -std::numeric_limits<float>::infinity();
   for (int64_t h = top.first; h < top.last; h += p.step_h) {
     const float* line = x + h * p.in_w * p.width;
     for (int64_t w = left.first; w < left.last; w += p.step_w) {
-      Lanes cell = *reinterpret_cast<const Lanes*>(line + w * p.width);
-      most = (cell > most) | (cell != cell) ? cell : most;
+      const float* cell = line + w * p.width;
+      for (int k = 0; k < lanes; ++k)
+        most[k] = (cell[k] > most[k]) | (cell[k] != cell[k]) ? cell[k] : most[k];
     }
   }
-  *reinterpret_cast<Lanes*>(y) = most;
+  for (int k = 0; k < lanes; ++k) y[k] = most[k];
 }
 
 // Pools row `row` of one plane: sixteen channels at a time, then eight, then one.
@@ -117,9 +117,9 @@ inline __attribute__((always_inline)) void pool_row(const CellPool& p, int64_t r
   for (int64_t column = 0; column < p.out_w; ++column, y += p.width) {
     const Cells left = cells_of(column * p.stride_w - p.pad_w, p.kernel_w, p.step_w, p.in_w);
     int64_t lane = 0;
-    for (; lane + 16 <= p.width; lane += 16) pool_window<Lanes16>(p, top, left, x + lane, y + lane);
-    for (; lane + 8 <= p.width; lane += 8) pool_window<Lanes8>(p, top, left, x + lane, y + lane);
-    for (; lane < p.width; ++lane) pool_window<float>(p, top, left, x + lane, y + lane);
+    for (; lane + 16 <= p.width; lane += 16) pool_window<16>(p, top, left, x + lane, y + lane);
+    for (; lane + 8 <= p.width; lane += 8) pool_window<8>(p, top, left, x + lane, y + lane);
+    for (; lane < p.width; ++lane) pool_window<1>(p, top, left, x + lane, y + lane);
   }
 }
 using PoolRow = void (*)(const CellPool&, int64_t row, const float* x, float* y);
