@@ -128,16 +128,20 @@ struct StepExpr {
     out.give = [&](Expr row, Expr b, Expr sum) {
       return te::make_store(n.from_h, {b, row + begin}, sum);
     };
+    return out.stmt();
+  }
+  // Does the same with the state h. Without an initial one the first products are zeros, also where
+  // r has infinities.
+  Stmt products_of_h(int64_t first, int64_t last) const {
+    Stmt all = products(first, last, [&](Expr b, Expr k) { return old(b, k); });
+    if (n.operand(4)) return all;
     Stmt clear = n.each_unit([&](Expr b, Expr j) {
       std::vector<Stmt> zeros;
       for (int64_t gate = first; gate < last; ++gate)
-        zeros.push_back(te::make_store(n.from_h, {b, j + gate * n.hidden}, zero(out.dtype)));
+        zeros.push_back(te::make_store(n.from_h, {b, j + gate * n.hidden}, zero(n.from_h.dtype())));
       return te::make_block(std::move(zeros));
     });
-    return n.operand(4) ? out.stmt() : te::make_if(has_h, out.stmt(), clear);
-  }
-  Stmt products_of_h(int64_t first, int64_t last) const {
-    return products(first, last, [&](Expr b, Expr k) { return old(b, k); });
+    return te::make_if(has_h, all, clear);
   }
   Stmt give(const Expr& b, const Expr& j, const Expr& value) const {
     return te::make_store(y, {time, d, b, j}, converted_to(n.dtype, value));

@@ -164,6 +164,36 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Net{"lstm", 2, 3, 9, 112, "forward", 5, false, DType::kF32, 3},
                       Net{"gru", 3, 2, 30, 40, "bidirectional", 4, false, DType::kF32, 2}));
 
+using RecurrentSpecials = RecurrentCode;
+
+// Without an initial state h is 0 at the start and its product with r is no term, but the reset
+// gate's result times r is: 0 * infinity is NaN.
+TEST_P(RecurrentSpecials, AreWhereTheReferenceHasThem) {
+  for (size_t operand : {0, 1, 2}) {
+    for (float special : {std::numeric_limits<float>::infinity(), std::nanf("")}) {
+      const test::Data before = data_[operand];
+      std::vector<float> values = data_[operand].as<float>();
+      values[values.size() / 2] = special;
+      data_[operand] = test::Data::of(DType::kF32, values);
+      const auto expected = reference(), got = compiled();
+      data_[operand] = before;
+      for (size_t k = 0; k < got.size(); ++k) {
+        const auto a = as_doubles(got[k]), b = as_doubles(expected[k]);
+        for (size_t e = 0; e < a.size(); ++e) {
+          ASSERT_EQ(std::isnan(a[e]), std::isnan(b[e])) << "operand " << operand << ", " << e;
+          if (std::isnan(b[e])) continue;
+          ASSERT_NEAR(a[e], b[e], 4e-6) << "operand " << operand;
+        }
+      }
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Nets, RecurrentSpecials,
+                         ::testing::Values(Net{"gru", 3, 2, 4, 5},
+                                           Net{"gru", 3, 2, 4, 5, "reverse", 5},
+                                           Net{"gru", 3, 2, 4, 5, "forward", 4, true},
+                                           Net{"lstm", 3, 2, 4, 5}, Net{"rnn", 3, 2, 4, 5}));
+
 using RecurrentAssembly = RecurrentCode;
 
 TEST_P(RecurrentAssembly, KeepsATileOfSumsInRegisters) {
