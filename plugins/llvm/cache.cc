@@ -104,11 +104,13 @@ std::optional<Kernel> KernelCache::find(const std::string& symbol) const {
 }
 
 void KernelCache::put(const Kernel& kernel) const {
-  if (is_usable()) write_ours(path_of(kernel.symbol), pack(kernel));
+  if (!is_usable()) return;
+  write_ours(path_of(kernel.symbol), pack(kernel));
+  has_new_ = true;
 }
 
 void KernelCache::trim() const {
-  if (!is_usable()) return;
+  if (!is_usable() || !has_new_.exchange(false)) return;
   struct File {
     std::filesystem::file_time_type used;
     std::filesystem::path path;

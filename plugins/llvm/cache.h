@@ -3,6 +3,7 @@
 // Keeps kernels on disk, so that a kernel is compiled only once. A file is named by the
 // kernel's symbol, which is made of everything its code depends on, and by its compiler, and
 // holds a hash of itself.
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,13 +26,15 @@ class KernelCache {
   bool is_usable() const { return !folder_.empty(); }
   std::optional<Kernel> find(const std::string& symbol) const;
   void put(const Kernel& kernel) const;
-  /// Deletes the least recently used files until the rest fits.
+  /// Deletes the least recently used files until the rest fits. Does nothing when no kernel was put
+  /// since the last call: it reads the size of every file of the folder.
   void trim() const;
 
  private:
   std::string path_of(const std::string& symbol) const;
   std::string folder_, compiler_;  // folder "": none
   uint64_t max_bytes_;
+  mutable std::atomic<bool> has_new_ = false;  // a kernel was put
 };
 
 }  // namespace byoc::llvm_plugin

@@ -173,6 +173,17 @@ TEST(KernelCache, DeletesWhatHasNotBeenUsedForLongest) {
   EXPECT_FALSE(cache.find("k1"));
 }
 
+TEST(KernelCache, ReadsTheSizesOfFilesOnlyAfterAKernelWasPut) {
+  test::TempFolder folder;
+  KernelCache(folder.file("kernels"), "one").put({"k1", std::string(1000, 'x'), 0});
+  KernelCache small(folder.file("kernels"), "one", 500);
+  small.trim();
+  EXPECT_TRUE(small.find("k1"));
+  small.put({"k2", "x", 0});
+  small.trim();
+  EXPECT_FALSE(small.find("k1"));
+}
+
 TEST(CompileKernels, CompilesEqualFunctionsOnceAndFindsThemInTheCache) {
   test::TempFolder folder;
   KernelCache cache(folder.file("kernels"), "one");
