@@ -119,7 +119,7 @@ FAULTS = [
     Fault("onednn: alpha of a gemm is dropped", DNNL + "matmul.cc",
           "static_cast<float>(attrs.f(\"alpha\", 1.0))", "static_cast<float>(attrs.f(\"alpha\", 1.0) * 0 + 1)"),
     Fault("onednn: max pooling in blocks loses NaN", DNNL + "pool.cc",
-          "most = (cell > most) | (cell != cell) ? cell : most;", "most = cell > most ? cell : most;"),
+          "(cell[k] > most[k]) | (cell[k] != cell[k]) ? cell[k] : most[k];", "cell[k] > most[k] ? cell[k] : most[k];"),
     # Faults in llvm, and in the tensor expressions that it compiles.
     Fault("llvm: round takes halves away from zero", LLVM_OPS, "llvm::Intrinsic::roundeven", "llvm::Intrinsic::round"),
     Fault("llvm: not_equal is false for NaN", LLVM_OPS, "llvm::CmpInst::FCMP_UNE", "llvm::CmpInst::FCMP_ONE"),
