@@ -17,24 +17,33 @@ std::vector<int64_t> shape_of(const te::Stage& stage) {
   return out;
 }
 
+// Returns the axis of the rows of [..., m, n], all of which are multiplied by one matrix: the last one
+// before the columns with several. Exporters write tokens as [tokens, 1, n].
+size_t row_axis(const std::vector<int64_t>& shape) {
+  for (size_t d = shape.size() - 1; d-- > 0;) {
+    if (shape[d] > 1) return d;
+  }
+  return shape.size() - 2;
+}
+
 // Returns the number of columns of the matrix in a block: the last extent of the operand
 // that all rows share.
-int64_t block_of(const te::Compute& compute) {
-  const te::Var& row = compute.axes[compute.axes.size() - 2].var;
+int64_t block_of(const te::Compute& compute, size_t rows) {
+  const te::Var& row = compute.axes[rows].var;
   for (const te::Load* load : loads_of(compute)) {
     if (stride_of(*load, row) == 0) return te::as_int(load->tensor.shape().back()).value_or(1);
   }
   return 1;
 }
 
-Sums packed_sums(const std::vector<int64_t>& shape, int64_t k, int64_t block,
+Sums packed_sums(const std::vector<int64_t>& shape, size_t rows, int64_t k, int64_t block,
                  const te::Target& target) {
   constexpr int64_t kTaps = 8;
-  Sums sums{.units = shape[shape.size() - 2], .is_flat = true, .may_join_blocks = false};
+  Sums sums{.units = shape[rows], .is_flat = true, .may_join_blocks = false};
   sums.registers = std::max<int64_t>(block / target.lanes(4), 1);
   sums.lanes = block;
   sums.o = shape.back() / block;
-  for (size_t d = 0; d + 2 < shape.size(); ++d) sums.n *= shape[d];
+  for (size_t d = 0; d < rows; ++d) sums.n *= shape[d];
   sums.taps = k % kTaps == 0 ? kTaps : 1;
   sums.c = k / sums.taps;
   sums.block_bytes = sums.taps * 4;
@@ -42,13 +51,13 @@ Sums packed_sums(const std::vector<int64_t>& shape, int64_t k, int64_t block,
 }
 
 // Tiles [..., m, n] by matrices with blocks of columns.
-TilingTemplate packed_tiling(const Sums& sums, size_t rank, const te::Target& target) {
-  auto at = [sums, rank](const Point& point) {
+TilingTemplate packed_tiling(const Sums& sums, size_t rows, size_t rank, const te::Target& target) {
+  auto at = [sums, rows, rank](const Point& point) {
     const Plan plan = plan_at(sums, point);
     Tiling out;
-    out.unrolled = {{rank - 2, plan.tile.cells}};
+    out.unrolled = {{rows, plan.tile.cells}};
     out.vectorized = {rank - 1, sums.lanes};
-    out.panel = {{rank - 1, plan.o_panel * sums.lanes}, {rank - 2, plan.units}};
+    out.panel = {{rank - 1, plan.o_panel * sums.lanes}, {rows, plan.units}};
     if (plan.chunk < sums.c) out.chunk = {0, plan.chunk * sums.taps};
     return out;
   };
@@ -109,8 +118,11 @@ std::optional<TilingTemplate> product_tiling(const te::Stage& anchor, const te::
   const te::Compute& compute = std::get<te::Compute>(anchor.kind);
   const int64_t k = *te::as_int(compute.reduce[0].extent);
   const bool is_packed = anchor.op == "matmul_packed";
-  if (is_packed && m > 1 && k > 0)
-    return packed_tiling(packed_sums(shape, k, block_of(compute), target), shape.size(), target);
+  const size_t rows = row_axis(shape);
+  if (is_packed && shape[rows] > 1 && k > 0) {
+    const Sums sums = packed_sums(shape, rows, k, block_of(compute, rows), target);
+    return packed_tiling(sums, rows, shape.size(), target);
+  }
   return matrix_tiling({shape.size(), m, n, lanes}, is_packed ? "matmul_packed_row" : "matmul",
                        target);
 }

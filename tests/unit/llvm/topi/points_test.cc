@@ -107,6 +107,12 @@ fn main(%a: f32[128,64], %b: f32[6,64,16]) {
   %1 = relu(%0)
   return %1
 })"},
+    {"MatmulPackedTokensFirst", "matmul_packed", kV4, R"(
+fn main(%a: f32[2,19,1,24], %b: f32[3,24,32], %c: f32[96]) {
+  %0 = matmul_packed(%a, %b)
+  %1 = add(%0, %c)
+  return %1
+})"},
     {"MatmulPackedPrimes", "matmul_packed", kV3, R"(
 fn main(%a: f32[13,19], %b: f32[7,19,8]) {
   %0 = matmul_packed(%a, %b)
