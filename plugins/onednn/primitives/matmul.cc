@@ -84,11 +84,32 @@ std::optional<Built> product_as_convolution(const Builder& b, const Argument& sr
   return std::nullopt;
 }
 
-Built finish_matmul(const Builder& b, Argument src, Argument weights, const Dims& out,
-                    float alpha) {
+// Returns whether the right operand is brought to the layout that oneDNN prefers, once.
+bool is_packed(const Builder& b) { return b.is_constant(1) && b.choices.product != "plain"; }
+
+Argument matrix_of(const Builder& b, size_t rank) {
+  Argument weights = operand(b, DNNL_ARG_WEIGHTS, 1, rank);
+  if (is_packed(b)) weights.want = any_desc(dims_of(weights.want), b.data(1));
+  return weights;
+}
+
+// Returns whether [..., m, k] x [k, n] may be computed as one product of all rows. oneDNN computes a
+// product per index of the leading dims, and exporters write tokens as [tokens, 1, k].
+bool has_rows_alone(const Builder& b, const Posts& posts) {
+  return b.out_type().rank() > 2 && b.type(1).rank() == 2 && posts.inputs.empty() &&
+         b.out_type().elements() > 0 && b.format(0) == plain_desc(b.type(0));
+}
+
+Built finish_matmul(const Builder& b, Argument src, Argument weights, Dims out, float alpha) {
   Posts posts = read_posts(b.region, b.unit,
                            Channel{out.back(), static_cast<int64_t>(out.size()) - 1}, alpha);
   if (auto built = product_as_convolution(b, src, weights, posts, out)) return *std::move(built);
+  const bool is_flat = has_rows_alone(b, posts);
+  if (is_flat) {
+    out = {b.out_type().elements() / out.back(), out.back()};
+    src = b.vector(DNNL_ARG_SRC, 0, {out.front(), b.type(1).dims.front()});
+    weights = matrix_of(b, 2);
+  }
   Dims bias_dims(out.size(), 1);
   bias_dims.back() = out.back();
   Desc dst = plain_desc(out, b.data(0));
@@ -101,7 +122,8 @@ Built finish_matmul(const Builder& b, Argument src, Argument weights, const Dims
   Built built;
   built.inputs = {std::move(src), std::move(weights)};
   add_posts(b, posts, pd, bias_dims, bias_of(pd, posts), built);
-  built.out = pd.dst_desc();
+  built.out = is_flat ? plain_desc(b.out_type()) : pd.dst_desc();
+  if (is_flat) built.out_view = pd.dst_desc();
   return finish(pd, std::move(built));
 }
 
@@ -134,17 +156,12 @@ Built build_vector_product(const Builder& b) {
   return finish(pd, std::move(built));
 }
 
-// Returns whether the right operand is brought to the layout that oneDNN prefers, once.
-bool is_packed(const Builder& b) { return b.is_constant(1) && b.choices.product != "plain"; }
-
 }  // namespace
 
 Built build_matmul(const Builder& b) {
   size_t rank = b.out_type().rank();
   if (b.type(0).rank() < 2 || b.type(1).rank() < 2) return build_vector_product(b);
-  Argument weights = operand(b, DNNL_ARG_WEIGHTS, 1, rank);
-  if (is_packed(b)) weights.want = any_desc(dims_of(weights.want), b.data(1));
-  return finish_matmul(b, operand(b, DNNL_ARG_SRC, 0, rank), std::move(weights), b.out_type().dims,
+  return finish_matmul(b, operand(b, DNNL_ARG_SRC, 0, rank), matrix_of(b, rank), b.out_type().dims,
                        1.0f);
 }
 
