@@ -153,6 +153,19 @@ const Program kPrograms[] = {
      "fn main(%x: f32[3,11,16], %w: f32[16,24], %w1: f32[24]) { %0 = matmul(%x, %w)  %1 = add(%0, "
      "%w1)  %2 = gelu(%1)  return %2 }",
      3},
+    {"matmul_of_tokens_first_bias_gelu",
+     "fn main(%x: f32[3,11,1,16], %w: f32[16,24], %w1: f32[24]) { %0 = matmul(%x, %w)  %1 = "
+     "add(%0, "
+     "%w1)  %2 = gelu(%1)  return %2 }",
+     3},
+    {"matmul_of_tokens_first_bias_residual",
+     "fn main(%x: f32[17,1,16], %w: f32[16,32], %w1: f32[32], %r: f32[17,1,32]) { %0 = matmul(%x, "
+     "%w)  %1 = add(%0, %w1)  %2 = add(%1, %r)  return %2 }",
+     3},
+    {"matmul_of_tokens_first_scaled_by_token",
+     "fn main(%x: f32[17,1,16], %w: f32[16,32], %d: f32[17,1,1]) { %0 = matmul(%x, %w)  %1 = "
+     "multiply(%0, %d)  return %1 }",
+     2},
     {"matmul_of_many_rows_bias_residual_relu",
      "fn main(%x: f32[17,16], %w: f32[16,32], %w1: f32[32], %r: f32[17,32]) { %0 = matmul(%x, %w)  "
      "%1 = add(%0, %w1)  %2 = add(%1, %r)  %3 = relu(%2)  return %3 }",
