@@ -2,8 +2,7 @@
 #pragma once
 // The default schedule of one Dag: the stages to inline, the places of the others, and the loops of
 // each stage. A primitive that is refused is left out: the schedule stays right without it.
-#include "byoc/te/schedule.h"
-#include "byoc/te/target.h"
+#include "plugins/llvm/tiling/staged_schedule.h"
 
 namespace byoc::llvm_plugin::topi {
 
@@ -13,13 +12,6 @@ struct Tile {
   int64_t lanes = 1;             // of that axis, a vector or two
   std::vector<size_t> axes;      // written out, outer first
   std::vector<int64_t> factors;  // of those
-};
-
-/// The stages before another that are computed where it reads them.
-enum class Inlining {
-  kMoves,    // those that move elements
-  kUsual,    // also arithmetic that has one reader, which needs each element once
-  kRepeated  // also cheap arithmetic that is then computed several times
 };
 
 /// The numbers of the default schedule; by default those that are usually fast.
@@ -34,16 +26,13 @@ struct PlanRules {
   int64_t block = 4096;      // elements of a parallel part of a flat loop
 };
 
-class Planner {
+class Planner : StagedSchedule {
  public:
   Planner(const te::Dag& dag, const te::Target& target, const PlanRules& rules = {})
-      : schedule_(dag), target_(target), rules_(rules) {}
+      : StagedSchedule(dag, target), rules_(rules) {}
   te::Schedule plan() &&;
 
  private:
-  void inline_stages();
-  bool is_worth_inlining(const te::Stage& stage);
-  bool is_worth_repeating(const te::Stage& stage);
   /// Computes a reduction tile by tile, with the last step of its results. Returns false when
   /// it does not fit.
   bool plan_tiles(const std::string& reduction);
@@ -64,26 +53,11 @@ class Planner {
   /// evenly through them.
   size_t flat_from(const te::Compute& own) const;
   void plan_reduction(const std::string& stage);
-  void sum_in_lanes(const std::string& stage);
-  std::string split_into_lanes(const std::string& stage, const std::string& loop, int64_t width);
   /// Computes producers row by row, inside the rows of `stage` that read them. Returns false
   /// when there are none.
   bool host_rows(const std::string& stage);
-  bool reads_rows_of(const std::string& producer, const te::Stage& reader) const;
-  void parallelize(const std::string& stage, std::vector<std::string> outer);
 
-  const te::Stage& stage(const std::string& name) const;
-  const te::Compute* compute(const std::string& name) const;
-  std::vector<std::string> names() const;
-  std::vector<const te::Stage*> readers(const te::Stage& stage) const;
-  bool is_result(const te::Stage& stage) const;
-  bool is_inlined(const std::string& name) const;
-
-  te::Schedule schedule_;
-  const te::Target& target_;
   const PlanRules rules_;
-  size_t repeated_ = 0;  // stages that are inlined although they are then computed several times
-  std::vector<std::string> inlined_, planned_;
 };
 
 }  // namespace byoc::llvm_plugin::topi

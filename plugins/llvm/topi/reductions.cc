@@ -1,44 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Schedules reductions by default: those whose operands are read repeatedly keep a tile of sums in
-// registers; those along memory sum in lanes.
+// registers.
 #include <algorithm>
 
 #include "plugins/llvm/tiling/access.h"
 #include "plugins/llvm/topi/planner.h"
 
 namespace byoc::llvm_plugin::topi {
-namespace {
-
-/// Returns a factor of at most `most` and not far below, so that the remainder is small.
-int64_t tile_factor(int64_t extent, int64_t most) {
-  if (extent <= most) return extent;
-  int64_t best = most;
-  double best_cost = 1e9;
-  for (int64_t f = most; f > 1 && 2 * f >= most; --f) {
-    double full = static_cast<double>(extent / f), rest = extent % f != 0;
-    double cost = (full + rest) * static_cast<double>(f + 2);  // 2: the operands that all share
-    if (cost < best_cost) best = f, best_cost = cost;
-  }
-  return best;
-}
-
-bool may_load_lanes(const std::vector<const te::Load*>& loads, const te::Var& axis) {
-  return std::all_of(loads.begin(), loads.end(), [&](const te::Load* load) {
-    auto stride = stride_of(*load, axis);
-    return stride == 0 || stride == 1;
-  });
-}
-
-/// Returns true when a load that moves by `step` along `lanes` does not move along `axis`.
-bool is_reused(const std::vector<const te::Load*>& loads, const te::Var& lanes, int64_t step,
-               const te::Var& axis) {
-  return std::any_of(loads.begin(), loads.end(), [&](const te::Load* load) {
-    return stride_of(*load, lanes) == step && stride_of(*load, axis) == 0;
-  });
-}
-
-}  // namespace
-
 std::optional<Tile> Planner::find_tile(const te::Compute& own, DType dtype) const {
   auto loads = loads_of(own);
   Tile tile;
@@ -101,21 +69,9 @@ bool Planner::plan_tiles(const std::string& name) {
   if (own.values.size() != 1 || own.axes.empty()) return false;
   std::optional<Tile> tile = find_tile(own, stage(name).outputs[0].dtype());
   if (!tile) return false;
-  // The sums go to the one stage that reads them element by element, or to a copy of them.
-  std::vector<const te::Stage*> by = readers(stage(name));
-  std::string sums = name, last = name;
-  bool has_last_step = !is_result(stage(name)) && by.size() == 1 && is_result(*by[0]);
-  if (has_last_step) {
-    auto* reader = std::get_if<te::Compute>(&by[0]->kind);
-    has_last_step = reader && reader->reduce.empty() && reader->axes.size() == own.axes.size();
-    for (const te::Load* load : reader ? loads_of(*reader) : std::vector<const te::Load*>{}) {
-      bool is_sum = load->tensor == stage(name).outputs[0];
-      has_last_step = has_last_step && (!is_sum || is_elementwise(*load, reader->axes));
-    }
-  }
-  if (has_last_step) last = by[0]->name;
-  else if (schedule_.cache_write(name).ok()) sums = name + ".cache";
-  else return false;
+  std::optional<SumStages> stages = with_last_step(name);
+  if (!stages) return false;
+  const auto& [sums, last] = *stages;
   std::vector<std::string> outer = tile_loops(last, *tile);
   planned_.push_back(last);
   planned_.push_back(sums);
@@ -134,57 +90,15 @@ bool Planner::plan_tiles(const std::string& name) {
   if (!schedule_.reorder(sums, order).ok()) return true;
   for (size_t axis : tile->axes) (void)schedule_.unroll(sums, loops[axis]).ok();
   (void)schedule_.vectorize(sums, loops[tile->lanes_axis]).ok();
-  parallelize(last, outer);
+  parallelize(last, outer, rules_.grain);
   return true;
-}
-
-// Keeps the reduction over `loop` in vectors of `width` lanes and returns the stage of the partial
-// results, or "" where there can be none.
-std::string Planner::split_into_lanes(const std::string& name, const std::string& loop,
-                                      int64_t width) {
-  if (!schedule_.split(name, loop, width).ok()) return "";
-  if (!schedule_.rfactor(name, loop + ".i").ok()) return "";
-  std::vector<std::string> all = names();
-  std::string partial = *(std::find(all.begin(), all.end(), name) - 1);
-  planned_.push_back(partial);
-  const size_t lanes = compute(name)->axes.size();  // its last axis
-  std::vector<std::string> loops = schedule_.loops(partial), order;
-  for (size_t k = 0; k < loops.size(); ++k) {
-    if (k != lanes) order.push_back(loops[k]);
-  }
-  order.push_back(loops[lanes]);
-  if (schedule_.reorder(partial, order).ok()) (void)schedule_.vectorize(partial, order.back()).ok();
-  return partial;
-}
-
-// Keeps partial sums, one per lane, over the adjacent elements of the last axis of the reduction:
-// in several independent vectors, then in one.
-void Planner::sum_in_lanes(const std::string& name) {
-  const te::Compute& own = *compute(name);
-  const te::Axis along = own.reduce.back();
-  int64_t lanes = target_.lanes(dtype_size(stage(name).outputs[0].dtype()));
-  if (own.values.size() != 1 || lanes < 2 || extent_of(along) < 2 * lanes) return;
-  if (!may_load_lanes(loads_of(own), along.var)) return;
-  const size_t spatial = own.axes.size();
-  const std::string loop = schedule_.loops(name).back();
-  const int64_t width = rules_.partials * lanes;
-  const bool is_long = rules_.partials > 1 && extent_of(along) >= 2 * width;
-  std::vector<std::string> partials = {split_into_lanes(name, loop, is_long ? width : lanes)};
-  if (is_long && !partials[0].empty()) {
-    std::string several = split_into_lanes(name, loop + ".i", lanes);
-    if (!several.empty()) (void)schedule_.unroll(several, loop + ".i.o").ok();
-    partials.insert(partials.begin(), several);
-  }
-  for (const std::string& partial : partials) {
-    if (spatial > 0 && !partial.empty())
-      (void)schedule_.compute_at(partial, name, schedule_.loops(name)[spatial - 1]).ok();
-  }
 }
 
 void Planner::plan_reduction(const std::string& name) {
   std::vector<std::string> loops = schedule_.loops(name);
   size_t spatial = compute(name)->axes.size();
-  if (is_result(stage(name)) && spatial > 0) parallelize(name, {loops.begin(), loops.begin() + 1});
+  if (is_result(stage(name)) && spatial > 0)
+    parallelize(name, {loops.begin(), loops.begin() + 1}, rules_.grain);
 }
 
 }  // namespace byoc::llvm_plugin::topi

@@ -13,11 +13,10 @@ namespace byoc::llvm_plugin::topi {
 namespace {
 
 constexpr size_t kMostStages = 64;  // of Dags for which all choices are compared
-constexpr const char* kInlining[] = {"moves", "usual", "repeated"};
 
 Point point_of(const PlanRules& rules) {
   return {{"vectors", cat(rules.vectors)},
-          {"inlining", kInlining[static_cast<size_t>(rules.inlining)]},
+          {"inlining", name_of(rules.inlining)},
           {"rows", rules.has_rows ? "1" : "0"},
           {"sums", cat(rules.sums)},
           {"tile_vectors", cat(rules.tile_vectors)},
@@ -29,9 +28,7 @@ Point point_of(const PlanRules& rules) {
 PlanRules rules_at(const Point& point) {
   PlanRules out;
   out.vectors = number_at(point, "vectors");
-  for (size_t k = 0; k < std::size(kInlining); ++k) {
-    if (point.at("inlining") == kInlining[k]) out.inlining = static_cast<Inlining>(k);
-  }
+  out.inlining = inlining_of(point.at("inlining"));
   out.has_rows = number_at(point, "rows") != 0;
   out.sums = number_at(point, "sums");
   out.tile_vectors = number_at(point, "tile_vectors");
@@ -51,7 +48,7 @@ std::vector<Knob> all_knobs(const te::Target& target) {
     if (more + 4 <= target.vector_registers) sums.push_back(more);
   }
   std::vector<Knob> out = {knob_of("vectors", {0, 1, 2, 4, 8}),
-                           {"inlining", {std::begin(kInlining), std::end(kInlining)}},
+                           {"inlining", inlining_names()},
                            knob_of("rows", {0, 1}),
                            knob_of("sums", sums),
                            knob_of("tile_vectors", {1, 2, 4}),

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/llvm/tiling/staged_schedule.h"
+
+#include <algorithm>
+
+#include "plugins/llvm/analysis/walk.h"
+#include "plugins/llvm/tiling/access.h"
+
+namespace byoc::llvm_plugin::topi {
+namespace {
+
+constexpr int64_t kCheap = 4;        // operations per element of a stage that may be repeated
+constexpr size_t kMostRepeated = 4;  // such stages: each may double the code
+
+constexpr const char* kInlining[] = {"moves", "usual", "repeated"};
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool has_select(const te::Compute& compute) {
+  bool out = false;
+  Seen seen;
+  for (const te::Expr& value : compute.values) {
+    walk_expr(value, seen,
+              [&](const te::Expr& x) { out = out || std::holds_alternative<te::Select>(x->kind); });
+  }
+  return out;
+}
+
+size_t loads_from(const te::Compute& reader, const te::Stage& from) {
+  auto loads = loads_of(reader);
+  return static_cast<size_t>(std::count_if(loads.begin(), loads.end(), [&](const te::Load* load) {
+    return std::find(from.outputs.begin(), from.outputs.end(), load->tensor) != from.outputs.end();
+  }));
+}
+
+}  // namespace
+
+std::vector<std::string> inlining_names() { return {std::begin(kInlining), std::end(kInlining)}; }
+std::string name_of(Inlining inlining) { return kInlining[static_cast<size_t>(inlining)]; }
+
+Inlining inlining_of(std::string_view name) {
+  const auto found = std::ranges::find(kInlining, name);
+  if (found == std::end(kInlining)) return Inlining::kUsual;
+  return static_cast<Inlining>(found - std::begin(kInlining));
+}
+
+int64_t points_of(const te::Stage& stage, const te::Compute& compute) {
+  int64_t out = elements_of(stage.outputs[0]);
+  for (const te::Axis& axis : compute.reduce) out *= std::max<int64_t>(extent_of(axis), 1);
+  return out;
+}
+
+bool may_load_lanes(const std::vector<const te::Load*>& loads, const te::Var& axis) {
+  return std::all_of(loads.begin(), loads.end(), [&](const te::Load* load) {
+    auto stride = stride_of(*load, axis);
+    return stride == 0 || stride == 1;
+  });
+}
+
+bool is_reused(const std::vector<const te::Load*>& loads, const te::Var& lanes, int64_t step,
+               const te::Var& axis) {
+  return std::any_of(loads.begin(), loads.end(), [&](const te::Load* load) {
+    return stride_of(*load, lanes) == step && stride_of(*load, axis) == 0;
+  });
+}
+
+int64_t tile_factor(int64_t extent, int64_t most) {
+  if (extent <= most) return extent;
+  int64_t best = most;
+  double best_cost = 1e9;
+  for (int64_t f = most; f > 1 && 2 * f >= most; --f) {
+    double full = static_cast<double>(extent / f), rest = extent % f != 0;
+    double cost = (full + rest) * static_cast<double>(f + 2);  // 2: the operands that all share
+    if (cost < best_cost) best = f, best_cost = cost;
+  }
+  return best;
+}
+
+const te::Stage& StagedSchedule::stage(const std::string& name) const {
+  const te::Dag& dag = schedule_.dag();
+  return *std::find_if(dag.stages.begin(), dag.stages.end(),
+                       [&](const te::Stage& s) { return s.name == name; });
+}
+
+const te::Compute* StagedSchedule::compute(const std::string& name) const {
+  return std::get_if<te::Compute>(&stage(name).kind);
+}
+
+std::vector<std::string> StagedSchedule::names() const {
+  std::vector<std::string> out;
+  for (const te::Stage& s : schedule_.dag().stages) out.push_back(s.name);
+  return out;
+}
+
+bool StagedSchedule::is_inlined(const std::string& name) const { return contains(inlined_, name); }
+bool StagedSchedule::is_planned(const std::string& name) const { return contains(planned_, name); }
+
+int64_t StagedSchedule::lanes_of(const std::string& name) const {
+  return target_.lanes(dtype_size(stage(name).outputs[0].dtype()));
+}
+
+bool StagedSchedule::is_result(const te::Stage& stage) const {
+  const auto& outputs = schedule_.dag().outputs;
+  return std::any_of(stage.outputs.begin(), stage.outputs.end(), [&](const te::Tensor& tensor) {
+    return std::find(outputs.begin(), outputs.end(), tensor) != outputs.end();
+  });
+}
+
+std::vector<const te::Stage*> StagedSchedule::readers(const te::Stage& from) const {
+  std::vector<const te::Stage*> out;
+  for (const te::Stage& reader : schedule_.dag().stages) {
+    auto* compute = std::get_if<te::Compute>(&reader.kind);
+    auto* procedure = std::get_if<te::Procedure>(&reader.kind);
+    bool reads = compute && loads_from(*compute, from) > 0;
+    for (const te::Tensor& tensor : procedure ? procedure->inputs : std::vector<te::Tensor>{})
+      reads = reads ||
+              std::find(from.outputs.begin(), from.outputs.end(), tensor) != from.outputs.end();
+    if (reads) out.push_back(&reader);
+  }
+  return out;
+}
+
+void StagedSchedule::state_computes() {
+  for (const std::string& name : names()) {
+    const te::Compute* own = compute(name);
+    const std::string& choice = stage(name).compute;
+    if (own && !own->reduce.empty() && !choice.empty())
+      (void)schedule_.for_compute(name, choice).ok();
+  }
+}
+
+// Returns true when a stage should be inlined. A move of elements costs nothing in any place,
+// except for a select inside a reduction. A stage with arithmetic is inlined where it has one
+// reader that needs each element once.
+bool StagedSchedule::is_worth_inlining(const te::Stage& from, Inlining inlining) {
+  auto* own = std::get_if<te::Compute>(&from.kind);
+  if (!own || !own->reduce.empty() || is_result(from)) return false;
+  std::vector<const te::Stage*> by = readers(from);
+  bool into_reduction = false;
+  for (const te::Stage* reader : by) {
+    auto* compute = std::get_if<te::Compute>(&reader->kind);
+    if (!compute) return false;
+    into_reduction |= !compute->reduce.empty();
+  }
+  if (work_of(*own) == 1) return !has_select(*own) || !into_reduction;
+  if (inlining == Inlining::kMoves) return false;
+  if (by.size() == 1) {
+    auto& reader = std::get<te::Compute>(by[0]->kind);
+    if (loads_from(reader, from) == 1 && points_of(*by[0], reader) <= elements_of(from.outputs[0]))
+      return true;
+  }
+  return inlining == Inlining::kRepeated && is_worth_repeating(from);
+}
+
+// Counts the stage when it returns true.
+bool StagedSchedule::is_worth_repeating(const te::Stage& from) {
+  if (work_of(std::get<te::Compute>(from.kind)) > kCheap || repeated_ == kMostRepeated)
+    return false;
+  int64_t times = 0;
+  for (const te::Stage* reader : readers(from)) {
+    auto& compute = std::get<te::Compute>(reader->kind);
+    times += static_cast<int64_t>(loads_from(compute, from)) * points_of(*reader, compute);
+  }
+  const bool is_cheap = times <= 4 * elements_of(from.outputs[0]);
+  repeated_ += is_cheap;
+  return is_cheap;
+}
+
+void StagedSchedule::inline_stages(Inlining inlining) {
+  for (const std::string& name : names()) {
+    if (is_worth_inlining(stage(name), inlining) && schedule_.compute_inline(name).ok())
+      inlined_.push_back(name);
+  }
+}
+
+bool StagedSchedule::reads_rows_of(const std::string& producer, const te::Stage& reader,
+                                   size_t depth) const {
+  const te::Stage& from = stage(producer);
+  auto& own = std::get<te::Compute>(reader.kind);
+  for (const te::Load* load : loads_of(own)) {
+    if (std::find(from.outputs.begin(), from.outputs.end(), load->tensor) == from.outputs.end())
+      continue;
+    if (own.axes.size() < depth || load->indices.size() < depth) return false;
+    for (size_t k = 0; k < depth; ++k) {
+      auto* ref = std::get_if<te::VarRef>(&load->indices[k]->kind);
+      bool is_one = extent_of(own.axes[k]) == 1;
+      if (!is_one && (!ref || !(ref->var == own.axes[k].var))) return false;
+    }
+  }
+  return true;
+}
+
+std::optional<SumStages> StagedSchedule::with_last_step(const std::string& name) {
+  const te::Tensor sum = stage(name).outputs[0];
+  std::vector<const te::Stage*> by = readers(stage(name));
+  if (!is_result(stage(name)) && by.size() == 1 && is_result(*by[0])) {
+    auto* reader = std::get_if<te::Compute>(&by[0]->kind);
+    bool is_last = reader && reader->reduce.empty() && reader->axes.size() == sum.rank();
+    for (const te::Load* load : is_last ? loads_of(*reader) : std::vector<const te::Load*>{})
+      is_last = is_last && (load->tensor != sum || is_elementwise(*load, reader->axes));
+    if (is_last) return SumStages{name, by[0]->name};
+  }
+  if (!schedule_.cache_write(name).ok()) return std::nullopt;
+  return SumStages{name + ".cache", name};
+}
+
+void StagedSchedule::parallelize(const std::string& name, const std::vector<std::string>& outer,
+                                 int64_t grain) {
+  const te::Stage& own = stage(name);
+  if (target_.threads <= 1 || outer.empty()) return;
+  int64_t work = work_of(*compute(name)) * points_of(own, *compute(name));
+  for (const te::Stage& other : schedule_.dag().stages) {  // what is computed inside
+    if (auto* c = std::get_if<te::Compute>(&other.kind)) work += points_of(other, *c);
+  }
+  if (work >= grain) (void)schedule_.parallel(name, outer[0]).ok();
+}
+
+// Keeps the reduction over `loop` in vectors of `width` lanes and returns the stage of the partial
+// results, or "" where there can be none.
+std::string StagedSchedule::split_into_lanes(const std::string& name, const std::string& loop,
+                                             int64_t width) {
+  if (!schedule_.split(name, loop, width).ok()) return "";
+  if (!schedule_.rfactor(name, loop + ".i").ok()) return "";
+  std::vector<std::string> all = names();
+  std::string partial = *(std::find(all.begin(), all.end(), name) - 1);
+  planned_.push_back(partial);
+  const size_t lanes = compute(name)->axes.size();  // its last axis
+  std::vector<std::string> loops = schedule_.loops(partial), order;
+  for (size_t k = 0; k < loops.size(); ++k) {
+    if (k != lanes) order.push_back(loops[k]);
+  }
+  order.push_back(loops[lanes]);
+  if (schedule_.reorder(partial, order).ok()) (void)schedule_.vectorize(partial, order.back()).ok();
+  return partial;
+}
+
+void StagedSchedule::sum_in_lanes(const std::string& name, int64_t partials, int64_t least) {
+  const te::Compute& own = *compute(name);
+  const te::Axis along = own.reduce.back();
+  const int64_t lanes = lanes_of(name);
+  if (own.values.size() != 1 || lanes < 2 || extent_of(along) < least * lanes) return;
+  if (!may_load_lanes(loads_of(own), along.var)) return;
+  const size_t spatial = own.axes.size();
+  const std::string loop = schedule_.loops(name).back();
+  const int64_t width = partials * lanes;
+  const bool is_long = partials > 1 && extent_of(along) >= 2 * width;
+  std::vector<std::string> made = {split_into_lanes(name, loop, is_long ? width : lanes)};
+  if (is_long && !made[0].empty()) {
+    std::string several = split_into_lanes(name, loop + ".i", lanes);
+    if (!several.empty()) (void)schedule_.unroll(several, loop + ".i.o").ok();
+    made.insert(made.begin(), several);
+  }
+  for (const std::string& partial : made) {
+    if (spatial > 0 && !partial.empty())
+      (void)schedule_.compute_at(partial, name, schedule_.loops(name)[spatial - 1]).ok();
+  }
+}
+
+}  // namespace byoc::llvm_plugin::topi
