@@ -40,6 +40,16 @@ def chain_text(ops):
     return "fn main(%x: f32[8,16]) {\n" + "\n".join(lines) + f"\n  return %{ops - 1}\n}}\n"
 
 
+# The slowest op by far is one that onednn refuses.
+REFUSED = """fn main(%x: f32[64,512]) {
+  %w = const(0.125) : f32[512,4]
+  %0 = sin(%x) loc("/body/Sin")
+  %1 = matmul(%0, %w) loc("/head/MatMul")
+  return %1
+}
+"""
+
+
 def make_report(folder, name, text, *words):
     model, page = folder / f"{name}.ir", folder / f"{name}.html"
     model.write_text(text)
@@ -66,6 +76,7 @@ class ReportTest(unittest.TestCase):
         folder = pathlib.Path(cls.temporary.name)
         cls.small = make_report(folder, "small", model_text(), "--compiler", "onednn,json")
         cls.both = make_report(folder, "both", model_text(), "--compiler", "onednn,json", "--vs", "compiler=json")
+        cls.refused = make_report(folder, "refused", REFUSED, "--compiler", "onednn,json")
         cls.large = make_report(folder, "large", chain_text(CHAIN_OPS), "--compiler", "onednn,json", "--no-run")
         cls.open = make_report(folder, "open", "fn main(%x: f32[N,4]) { %0 = sin(%x) return %0 }")
         cls.browser = open_browser(folder)
@@ -147,6 +158,78 @@ class ReportTest(unittest.TestCase):
         self.assertGreaterEqual(len(self.all(".n.same")), 1)
         same.find_element(By.CSS_SELECTOR, "li button").click()
         self.assertIn(f'"{expected[0]}"', self.details())
+
+    def test_the_slowest_op_its_plugin_and_the_refusal_are_two_clicks_away(self):
+        self.show(self.refused)
+        configuration = self.data()["configurations"][0]
+        regions = configuration["bench"]["configurations"][0]["regions"]
+        slowest = max(regions, key=lambda region: region["median_ns"])
+        ops = configuration["explain"]["ops"]
+        heavy = next(op for op in ops if op["function"] == slowest["region"])
+        refusal = next(o for o in heavy["opinions"] if o["plugin"] == "onednn")
+        self.assertEqual((heavy["plugin"], refusal["verdict"]), ("json", "refused"))
+        row = self.one(".ops tbody tr")                     # the first row of the table is the answer already
+        for text in (heavy["op"], heavy["name"], "json", "onednn refused"):
+            self.assertIn(text, row.text)
+        row.click()
+        for text in (f'{heavy["op"]} "{heavy["name"]}"', "json", refusal["reason"]):
+            self.assertIn(text, self.details())
+        next(e for e in self.all("#details .reason") if e.text == refusal["reason"]).click()
+        expected = [op["name"] for op in ops if refusal in op["opinions"]]
+        for name in expected:
+            self.assertIn(name, self.one("#same").text)
+
+    def test_slowest_ops_add_up_to_the_time_of_the_regions(self):
+        self.show(self.small)
+        shares = [float(e.text.split()[0]) for e in self.all(".ops tbody td:nth-child(5)")]
+        self.assertEqual(shares[0], max(shares))
+        self.assertAlmostEqual(sum(shares), 100, delta=0.06 * len(shares))
+
+    def test_slowest_ops_follow_the_filter(self):
+        self.show(self.refused)
+        runners = lambda: {e.text for e in self.all(".ops tbody td:nth-child(3)")}
+        self.assertEqual(runners(), {"json", "onednn"})
+        self.one(".filter[data-plugin=onednn]").click()
+        self.assertEqual(runners(), {"onednn"})
+
+    def test_ops_that_differ_are_those_of_explain_diff(self):
+        self.show(self.both)
+        first, second = self.data()["configurations"]
+        self.assertIsNone(first["changes"])
+        moved = [change for change in second["changes"]["ops"] if change["change"] == "moved"]
+        self.assertGreater(len(moved), 0)
+        heading = next(e for e in self.all("h2") if e.text == "Ops that differ")
+        table = heading.find_element(By.XPATH, "following::table[1]")
+        for change in moved:
+            for text in (change["name"], change["before"]["plugin"], change["after"]["plugin"], change["reason"]):
+                self.assertIn(text, table.text)
+        table.find_element(By.CSS_SELECTOR, "tbody tr").click()
+        self.assertIn("in onednn, json", self.details())    # and how the other configuration runs it
+        self.one("#details dd .link:not(.reason)").click()
+
+    def test_a_map_shows_where_the_panel_is(self):
+        self.show(self.large)
+        place = self.one(".map")
+        self.assertTrue(place.is_displayed())
+        top = lambda: self.browser.execute_script("""
+            const { x, y, height } = document.querySelector('.graph svg').getBoundingClientRect();
+            return [...document.querySelectorAll('.n')].map((e) => e.getBoundingClientRect())
+              .findIndex((r) => r.bottom > y && r.top < y + height)""")
+        before = top()
+        webdriver.ActionChains(self.browser).move_to_element_with_offset(place, 0, 200).click().perform()
+        self.assertGreater(top(), before + 20)
+        self.show(self.small)
+        self.assertFalse(self.one(".map").is_displayed())
+
+    def test_keys_move_the_graph(self):
+        self.show(self.large)
+        matrix = lambda: self.one(".graph svg > g").get_attribute("transform")
+        before = matrix()
+        self.one(".graph svg").send_keys(Keys.ARROW_DOWN)
+        moved = matrix()
+        self.assertNotEqual(moved, before)
+        self.one(".graph svg").send_keys("+")
+        self.assertNotEqual(matrix(), moved)
 
     def test_search_finds_an_op(self):
         self.show(self.large)

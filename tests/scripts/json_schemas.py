@@ -38,6 +38,7 @@ print m.ir
 print m.ir --te
 partition m.ir
 explain m.ir
+explain m.ir --compiler onednn --diff compiler=json
 compile m.ir -o m.byoc
 run m.ir --profile
 run m.byoc
@@ -55,6 +56,7 @@ doctor
 new-plugin chip
 report m.ir -o m.html {bench}
 report m.ir -o m.html --no-run
+report m.ir -o m.html --compiler onednn --vs compiler=json {bench}
 tune m.ir --log t.jsonl --trials 2 --compiler llvm
 tune --list t.jsonl
 tune --compact t.jsonl
@@ -127,6 +129,17 @@ def check_value(line, value, schemas):
     return faults
 
 
+def check_report(line, value, schemas):
+    """The parts of a report that are the JSON of other commands."""
+    faults = []
+    for part in value.get("configurations", []):
+        for member, name in (("explain", "explain"), ("bench", "bench"), ("changes", "explain-diff")):
+            if part[member] is not None:
+                whole = {"schema": f"byoc.{name}/1", "byoc": value["byoc"], "ok": True, **part[member]}
+                faults += check_value(f"{line}: {member}", whole, schemas)
+    return faults
+
+
 def commands_of(byoc):
     text = subprocess.run([byoc, "--help"], capture_output=True, text=True, check=True).stdout
     part = text.split("commands:\n", 1)[1].split("\n\n", 1)[0]
@@ -153,6 +166,8 @@ def main(build, source, folder):
             continue
         used.add(name_of(value))
         faults += check_value(line, value, schemas)
+        if name_of(value) == "report":
+            faults += check_report(line, value, schemas)
     for schema in schemas.values():
         jsonschema.Draft202012Validator.check_schema(schema)
     faults += [f"no line uses the schema {name}" for name in schemas if name not in used]

@@ -7,6 +7,7 @@
 #include "byoc/base/json.h"
 #include "byoc/base/nearest.h"
 #include "core/driver/commands/commands.h"
+#include "core/driver/commands/explain_diff.h"
 #include "core/tools/model/model_options.h"
 #include "core/tools/show/explanation_json.h"
 #include "runtime/cli/output.h"
@@ -20,7 +21,7 @@ constexpr size_t kNameWidth = 60, kReasonWidth = 100;
 
 struct Options {
   ModelOptions model;
-  std::string op;
+  std::string op, diff;
 };
 
 std::string_view taker_of(const ExplainedOp& op) {
@@ -219,6 +220,9 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(BuildOptions build_with, build_options(options.model));
   ModelFacts facts = facts_of(module);
   BYOC_TRY(Explanation explanation, explain(std::move(module), std::move(build_with)));
+  if (!options.diff.empty())
+    return run_explain_diff(options.diff, options.model,
+                            explanation_json(explanation, options.model, facts), common);
   Result<std::string> text = options.op.empty() ? whole_text(explanation, options, facts)
                                                 : one_op_text(explanation, options.op);
   BYOC_TRY_STATUS(text.status());
@@ -241,9 +245,17 @@ cli::Command explain_command(const cli::CommonOptions& common) {
   command.about = "show which plugin runs each op, and why the others do not";
   command.examples = {{"byoc explain net.onnx --compiler onednn", "equal reasons are grouped"},
                       {"byoc explain net.onnx --op Conv_3", "all verdicts about one node"},
-                      {"byoc explain net.onnx --json", "every op with every verdict"}};
+                      {"byoc explain net.onnx --json", "every op with every verdict"},
+                      {"byoc explain net.onnx --diff compiler=llvm",
+                       "the ops that llvm alone ran otherwise, and why"},
+                      {"byoc explain --diff old.json net.onnx",
+                       "what changed since byoc explain --json=old.json"}};
   add_model_options(command, options->model, "an .onnx or .ir file");
   command.options.push_back({"--op", "NAME", "only the ops of this node", &options->op});
+  command.options.push_back({"--diff", "BEFORE",
+                             "only what is otherwise than before: a file of explain --json, a "
+                             "model, or settings as in byoc bench --vs",
+                             &options->diff});
   command.run = [options, &common] { return run(*options, common); };
   return command;
 }

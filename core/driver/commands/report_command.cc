@@ -7,6 +7,7 @@
 #include "core/driver/commands/commands.h"
 #include "core/tools/model/interrupt.h"
 #include "core/tools/model/progress.h"
+#include "core/tools/model/tuning.h"
 #include "core/tools/report/configuration.h"
 #include "core/tools/report/page.h"
 #include "runtime/cli/output.h"
@@ -80,7 +81,9 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   cli::print_text(summary(*data, options.output), common);
   warn(*data, common);
   BYOC_TRY_STATUS(cli::print_json(common, "report", *data));
-  return cli::kDone;
+  if (!(*data)["interrupted"].get<bool>()) return cli::kDone;
+  cli::print_warning("interrupted: the page has what was done until then", common);
+  return cli::kInterrupted;
 }
 
 void add_report_options(cli::Command& command, Options& options) {
@@ -120,10 +123,12 @@ cli::Command report_command(const cli::CommonOptions& common) {
       {"byoc report net.onnx --vs compiler=llvm -o net.html", "two configurations side by side"},
       {"byoc report net.onnx --no-run", "graph and reasons, no times"}};
   add_model_options(command, options->subject.model, "an .onnx or .ir file");
+  add_tuning_options(command, options->subject.model);
   add_report_options(command, *options);
   command.notes =
       "Reasons are those of byoc explain, times those of byoc bench: configurations take turns,\n"
-      "and times of regions come from runs of their own. Ctrl-C ends without a page.";
+      "and times of regions come from runs of their own. After Ctrl-C the page has what was done\n"
+      "until then; the exit code is 130.";
   command.run = [options, &common] { return run(*options, common); };
   return command;
 }

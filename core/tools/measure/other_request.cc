@@ -5,15 +5,16 @@
 #include <sstream>
 
 #include "core/tools/measure/subject.h"
+#include "core/tools/model/tuning.h"
 
 namespace byoc::driver {
 namespace {
 
-Status word_error(const std::string& word, const std::string& why) {
-  return cli::usage_error(cat("--vs: \"", word, "\" ", why))
+Status word_error(const std::string& flag, const std::string& word, const std::string& why) {
+  return cli::usage_error(cat(flag, ": \"", word, "\" ", why))
       .with_help(
           "words: compiler=A,B default=ID level=N threads=N target=CPU exact-sums strict "
-          "plugin-option=ID.NAME=VALUE model=FILE");
+          "plugin-option=ID.NAME=VALUE tuning-log=FILE model=FILE");
 }
 
 template <class T>
@@ -39,6 +40,8 @@ std::map<std::string, Setter> setters(SubjectRequest& to, uint32_t& threads) {
       {"default", text(model.default_codegen)},
       {"target", text(model.target)},
       {"model", text(model.model)},
+      {"tuning-log",
+       [&model](const std::string& value) { return model.tuning_logs = {value}, !value.empty(); }},
       {"level", [&model](const std::string& value) { return parse_number(value, model.level); }},
       {"threads", [&threads](const std::string& value) { return parse_number(value, threads); }},
       {"exact-sums", flag(model.exact_sums)},
@@ -51,19 +54,20 @@ std::map<std::string, Setter> setters(SubjectRequest& to, uint32_t& threads) {
 }  // namespace
 
 Result<SubjectRequest> other_request(const SubjectRequest& request, const std::string& text,
-                                     uint32_t& threads) {
+                                     uint32_t& threads, const std::string& flag) {
   SubjectRequest out = request;
+  out.model.tuning = std::make_shared<TuningUse>();  // of this configuration alone
   auto known = setters(out, threads);
   std::istringstream words(text);
   bool is_empty = true;
   for (std::string word; words >> word; is_empty = false) {
     size_t equals = std::min(word.find('='), word.size());
     auto found = known.find(word.substr(0, equals));
-    if (found == known.end()) return word_error(word, "is no setting");
+    if (found == known.end()) return word_error(flag, word, "is no setting");
     if (!found->second(word.substr(std::min(equals + 1, word.size()))))
-      return word_error(word, "has no valid value");
+      return word_error(flag, word, "has no valid value");
   }
-  if (is_empty) return word_error(text, "names no other configuration");
+  if (is_empty) return word_error(flag, text, "names no other configuration");
   return out;
 }
 

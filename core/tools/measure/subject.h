@@ -45,10 +45,10 @@ Result<Subject> make_subject(const SubjectRequest& request, const cli::CommonOpt
                              const std::function<void(const std::string&)>& doing);
 
 /// Returns the request of a second configuration: `text` holds words such as "compiler=llvm",
-/// "level=1", "default=json", "target=x86-64-v3", "exact-sums", "plugin-option=llvm.cache=0" and
-/// "model=other.byoc" that replace the first one's. `threads` receives that of "threads=2". Errors:
-/// slug "usage", naming the word.
+/// "level=1", "default=json", "target=x86-64-v3", "exact-sums", "plugin-option=llvm.cache=0",
+/// "tuning-log=net.jsonl" and "model=other.byoc" that replace the first one's. `threads` receives
+/// that of "threads=2". Errors, which name `flag`: slug "usage", with the word.
 Result<SubjectRequest> other_request(const SubjectRequest& request, const std::string& text,
-                                     uint32_t& threads);
+                                     uint32_t& threads, const std::string& flag = "--vs");
 
 }  // namespace byoc::driver

@@ -3,7 +3,9 @@
 
 #include "byoc/base/clock.h"
 #include "byoc/base/json.h"
+#include "core/tools/diff/explanation_diff.h"
 #include "core/tools/measure/report.h"
+#include "core/tools/model/tuning.h"
 #include "core/tools/report/graph_json.h"
 #include "core/tools/report/machine_json.h"
 #include "core/tools/report/memory_json.h"
@@ -47,6 +49,7 @@ class Configuration {
   Status prepare(const Watch& watch);
   Benched* benched() { return bench_.all.empty() ? nullptr : &bench_.all[0]; }
   const PluginSet& plugins() const { return *build_.plugins; }
+  const Json& explained() const { return explained_; }
   Result<Json> json() const;
 
  private:
@@ -58,15 +61,19 @@ class Configuration {
   IRModule module_;
   BuildOptions build_;
   Explanation explanation_;
-  Json graph_;
+  Json explained_, graph_;  // null until the model is explained
   BenchReport bench_;
 };
 
 Status Configuration::prepare(const Watch& watch) {
+  request_.model.tuning = std::make_shared<TuningUse>();
   BYOC_TRY(module_, load_model(request_.model));
   BYOC_TRY(build_, build_options(request_.model));
   if (!watch("explaining", 0, 0)) return interrupted();
   BYOC_TRY_STATUS(explain_model());
+  bool is_complete = watch("explaining", 0, 0) || explanation_.uncompiled.empty();
+  if (!is_complete) explained_ = Json();  // the build in it was interrupted
+  if (!is_complete) return interrupted();
   bool is_run = !plan_.no_run && explanation_.uncompiled.empty();
   return is_run ? load(watch) : Status();
 }
@@ -77,10 +84,13 @@ Status Configuration::explain_model() {
   options.instruments.push_back(capture.instrument());
   BYOC_TRY(explanation_, explain(module_, options));
   graph_ = graph_json(make_drawing(capture.module()), explanation_);
+  explained_ = explanation_json(explanation_, request_.model, facts_of(module_));
+  add_tuning_json(request_.model, explained_);
   return {};
 }
 
 Status Configuration::load(const Watch& watch) {
+  request_.model.tuning = std::make_shared<TuningUse>();  // of this compilation alone
   bool is_wanted = true;
   auto doing = [&](const std::string& what) { is_wanted = watch(what, 0, 0) && is_wanted; };
   BYOC_TRY(Subject subject, make_subject(request_, plan_.common, doing));
@@ -112,16 +122,81 @@ Status Configuration::load(const Watch& watch) {
 }
 
 Result<Json> Configuration::json() const {
-  Json json = {{"name", joined(explanation_.plugins)},
-               {"explain", explanation_json(explanation_, request_.model, facts_of(module_))},
-               {"graph", graph_}};
-  for (const char* part : {"bench", "trace", "memory", "steps"}) json[part] = Json();
+  Json json = {{"name", joined(explanation_.plugins)}, {"explain", explained_}, {"graph", graph_}};
+  for (const char* part : {"bench", "trace", "memory", "steps", "changes"}) json[part] = Json();
   if (bench_.all.empty()) return json;
   const TimedSession& timed = *bench_.all[0].timed;
   json["bench"] = bench_json(bench_);
+  add_tuning_json(request_.model, json["bench"]);
   json["trace"] = cli::trace_json(timed.session(), timed.context());
   BYOC_TRY(json["memory"], memory_json(timed.session().program()));
   json["steps"] = steps_json(timed.session().executable());
+  return json;
+}
+
+/// Explains, compiles and times the configurations until all is done or the user stops it.
+class Work {
+ public:
+  Work(const ReportPlan& plan, const Watch& watch) : plan_(plan), watch_(watch) {}
+
+  void add(SubjectRequest request) { all_.emplace_back(std::move(request), plan_); }
+  /// Errors: those of the work; an interruption is one when no model was explained before it.
+  Status run() {
+    Status done = prepare_all();
+    if (done.ok()) done = time_all();
+    is_interrupted_ = done.slug() == "interrupted";
+    while (is_interrupted_ && !all_.empty() && all_.back().explained().is_null()) all_.pop_back();
+    return is_interrupted_ && !all_.empty() ? Status() : done;
+  }
+  Result<Json> json(const std::string& model) const;
+
+ private:
+  Status prepare_all() {
+    for (Configuration& configuration : all_) BYOC_TRY_STATUS(configuration.prepare(watch_));
+    return {};
+  }
+
+  Status time_all() {
+    std::vector<TimedSession*> timed;
+    for (Configuration& configuration : all_) {
+      if (Benched* benched = configuration.benched()) timed.push_back(benched->timed.get());
+    }
+    if (timed.empty()) return {};
+    BYOC_TRY_STATUS(measure(timed, plan_.timing, watch_));
+    Peaks peaks;
+    for (Configuration& configuration : all_) {
+      Benched* benched = configuration.benched();
+      if (benched == nullptr) continue;
+      if (peaks.gb_per_s == 0 || peaks.threads != benched->threads)
+        peaks = measure_peaks(benched->threads);
+      benched->peaks = peaks;
+    }
+    return {};
+  }
+
+  const ReportPlan& plan_;
+  const Watch& watch_;
+  std::vector<Configuration> all_;
+  bool is_interrupted_ = false;
+};
+
+Result<Json> Work::json(const std::string& model) const {
+  std::vector<const PluginSet*> sets;
+  for (const Configuration& configuration : all_) sets.push_back(&configuration.plugins());
+  Json json = {{"model", model},
+               {"machine", machine_json()},
+               {"plugins", plugins_json(sets)},
+               {"interrupted", is_interrupted_},
+               {"configurations", Json::array()}};
+  for (const Configuration& configuration : all_) {
+    BYOC_TRY(Json part, configuration.json());
+    if (&configuration != &all_[0]) {
+      BYOC_TRY(ExplanationDiff diff,
+               explanation_diff(all_[0].explained(), configuration.explained()));
+      part["changes"] = diff_json(diff);
+    }
+    json["configurations"].push_back(std::move(part));
+  }
   return json;
 }
 
@@ -129,37 +204,16 @@ Result<Json> Configuration::json() const {
 
 Result<Json> report_json(const SubjectRequest& request, const std::vector<std::string>& others,
                          const ReportPlan& plan, const Watch& watch) {
-  std::vector<Configuration> all;
-  all.emplace_back(request, plan);
+  Work work(plan, watch);
+  work.add(request);
   for (const std::string& text : others) {
     uint32_t threads = request.model.threads;
     BYOC_TRY(SubjectRequest other, other_request(request, text, threads));
     other.model.threads = threads;
-    all.emplace_back(std::move(other), plan);
+    work.add(std::move(other));
   }
-  std::vector<TimedSession*> timed;
-  for (Configuration& configuration : all) {
-    BYOC_TRY_STATUS(configuration.prepare(watch));
-    if (Benched* benched = configuration.benched()) timed.push_back(benched->timed.get());
-  }
-  if (!timed.empty()) BYOC_TRY_STATUS(measure(timed, plan.timing, watch));
-  Peaks peaks{request.model.threads, 0, 0};
-  for (Configuration& configuration : all) {
-    Benched* benched = configuration.benched();
-    if (benched == nullptr) continue;
-    if (peaks.gb_per_s == 0 || peaks.threads != benched->threads)
-      peaks = measure_peaks(benched->threads);
-    benched->peaks = peaks;
-  }
-  Json json = {{"model", request.model.model},
-               {"machine", machine_json()},
-               {"plugins", plugins_json(all[0].plugins())},
-               {"configurations", Json::array()}};
-  for (const Configuration& configuration : all) {
-    BYOC_TRY(Json part, configuration.json());
-    json["configurations"].push_back(std::move(part));
-  }
-  return json;
+  BYOC_TRY_STATUS(work.run());
+  return work.json(request.model.model);
 }
 
 }  // namespace byoc::driver

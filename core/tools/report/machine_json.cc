@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 
 #include <fstream>
+#include <map>
 #include <thread>
 
 #include "byoc/base/json.h"
@@ -35,17 +36,20 @@ Json machine_json() {
           {"system", system_name()}};
 }
 
-Json plugins_json(const PluginSet& plugins) {
+Json plugins_json(std::span<const PluginSet* const> sets) {
+  std::map<std::string, const Plugin*> plugins;
   std::set<std::string> ids;
-  for (const auto& plugin : plugins.all()) ids.insert(plugin->id());
+  for (const PluginSet* set : sets) {
+    for (const auto& plugin : set->all()) plugins.emplace(plugin->id(), plugin.get());
+  }
+  for (const auto& [id, plugin] : plugins) ids.insert(id);
   Palette palette(ids);
   Json out = Json::array();
-  for (const std::string& id : ids) {
-    const Plugin& plugin = *plugins.find(id);
+  for (const auto& [id, plugin] : plugins) {
     const Colour& colour = palette.colour(id);
     out.push_back({{"id", id},
-                   {"version", plugin.version()},
-                   {"library", plugin.path()},
+                   {"version", plugin->version()},
+                   {"library", plugin->path()},
                    {"colour", colour.strong},
                    {"text", colour.text},
                    {"is_dashed", palette.is_dashed(id)}});

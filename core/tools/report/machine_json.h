@@ -2,6 +2,7 @@
 #pragma once
 // The machine and the plugins of a report.
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 
 #include "byoc/host/plugins.h"
 
@@ -9,7 +10,8 @@ namespace byoc::driver {
 
 /// Returns the processor's name, its number of cores and the system.
 nlohmann::ordered_json machine_json();
-/// Returns id, version, file, colour and the colour of text on it of all usable plugins, by id.
-nlohmann::ordered_json plugins_json(const PluginSet& plugins);
+/// Returns id, version, file, colour and the colour of text on it of the usable plugins of all sets,
+/// by id.
+nlohmann::ordered_json plugins_json(std::span<const PluginSet* const> sets);
 
 }  // namespace byoc::driver

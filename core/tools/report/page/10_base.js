@@ -69,6 +69,14 @@ function columns(render) {
       render(configuration, index))));
 }
 
+// All configurations one below the other, for wide tables.
+function stacked(render) {
+  return configurations.map((configuration, index) => {
+    const part = render(configuration, index);
+    return part && configurations.length > 1 ? [make("h3", {}, configuration.name), part] : [part];
+  }).flat().filter(Boolean);
+}
+
 // The figures of a region: those of `byoc bench`, and the types of its arguments.
 function regionFigures(configuration) {
   const figures = new Map();

@@ -4,6 +4,7 @@
 
 const kMostExpanded = 1000;  // nodes; a larger graph is shown with its regions collapsed
 const kNodeLine = 13;
+const kLeastReadable = 0.35;  // scale; texts are left out below it
 
 // The path through points. It is straight between points with equal x, else a curve that is
 // vertical at both ends.
@@ -30,6 +31,7 @@ class Graph {
     this.layout.boxes.forEach((box, k) => {
       for (let n = 0; n < box.count; ++n) this.boxOf[box.first + n] = k;
     });
+    this.boxOfRegion = new Map(this.layout.boxes.map((box, k) => [box.region, k]));
     this.view = { x: 0, y: 0, scale: 1 };
     this.build();
     listeners.push((changes) => this.onChange(changes));
@@ -44,12 +46,14 @@ class Graph {
     const tool = (text, title, action) =>
       make("button", { title, "aria-label": title, onclick: action }, text);
     this.element = make("div", { class: "graph" });
-    this.element.innerHTML = '<svg role="img" aria-label="graph of the model"><defs>' +
+    this.element.innerHTML = '<svg role="img" tabindex="0" aria-label="graph of the model"><defs>' +
       `<marker id="arrow${this.index}" viewBox="0 0 6 6" refX="5.5" refY="3" markerWidth="6" markerHeight="6" ` +
       'markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L6 3L0 6z" fill="var(--edge)"/></marker></defs>' +
       "<g></g></svg>";
-    this.svg = this.element.firstChild;
+    this.svg = this.element.lastChild;
     this.group = this.svg.querySelector("g");
+    this.map = new GraphMap(this);
+    this.element.prepend(this.map.canvas);
     if (configurations.length > 1)
       this.element.append(make("div", { class: "name" }, configurations[this.index].name));
     this.element.append(make("div", { class: "tools" },
@@ -200,6 +204,7 @@ class Graph {
       element.classList.toggle("near",
         node !== undefined && ((from !== "" && +from === node) || (to !== "" && +to === node)));
     }
+    this.map.redraw();
   }
 
   onChange(changes) {
@@ -226,6 +231,8 @@ class Graph {
   apply() {
     const { x, y, scale } = this.view;
     this.group.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
+    this.group.classList.toggle("far", scale < kLeastReadable);
+    this.map.frame();
   }
   center(x, y) {
     const { clientWidth: width, clientHeight: height } = this.svg;
@@ -235,6 +242,7 @@ class Graph {
   }
   // Shows the begin of the graph, as wide as the panel but readable.
   start() {
+    this.map.resize();
     const { clientWidth: width } = this.svg;
     const scale = Math.min(1, Math.max(0.55, (width - 30) / this.size[0]));
     const first = this.layout.boxes.length ? this.x(0) : 0;
@@ -283,6 +291,17 @@ class Graph {
       if (node !== undefined) chooseNode(this.index, +node);
       else change({ chosen: { configuration: this.index, region: +region } });
     });
+    const keys = { ArrowUp: [0, 60], ArrowDown: [0, -60], ArrowLeft: [60, 0], ArrowRight: [-60, 0] };
+    this.svg.addEventListener("keydown", (event) => {
+      const [dx, dy] = keys[event.key] || [0, 0];
+      if (event.key === "+" || event.key === "-") this.zoom(event.key === "+" ? 1.3 : 1 / 1.3);
+      else if (!dx && !dy) return;
+      event.preventDefault();
+      this.view.x += dx;
+      this.view.y += dy;
+      this.apply();
+    });
+    window.addEventListener("resize", () => { this.map.resize(); this.apply(); });
     this.svg.addEventListener("dblclick", (event) => {
       const hit = event.target.closest("[data-region]");
       if (hit) this.toggle(+hit.dataset.region);

@@ -20,6 +20,11 @@ function nodeName(configuration, node) {
   return ops.length ? opName(configuration, ops[0]) : label[0];
 }
 
+function tunedText(configuration, region) {
+  const used = configurations[configuration].explain.tuning, one = used && used.functions.find((f) => f.symbol === region);
+  return one ? `${one.origin}${one.log ? `, ${one.log}` : ""}` : "";
+}
+
 // The times of a region, as `byoc bench` has them.
 function figureRows(configuration, name) {
   const { figures, total } = configurations[configuration], figure = figures.get(name);
@@ -33,6 +38,7 @@ function figureRows(configuration, name) {
     ["intensity", figure.flop_per_byte ? `${fixed(figure.flop_per_byte, 2)} FLOP per byte` : ""],
     ["run by", figure.run_by], ["kernel", figure.kernel], ["step", String(figure.step)],
     ["is given", figure.inputs.join(", ")], ["gives", figure.outputs.join(", ")],
+    ["tuning", tunedText(configuration, name)],
     ["workspace", figure.workspace_bytes ? formatBytes(figure.workspace_bytes) : ""],
   ];
 }
@@ -73,12 +79,14 @@ function opPart(configuration, index) {
       ["taken by", pluginName(op.plugin)],
       ["region", op.function ? link(op.function, () => chooseRegion(configuration, op.function)) : ""],
       ["part of", op.composite], ["work", op.flops ? formatFlops(op.flops) : ""],
+      ...otherRows(configuration, index),
       ["runs as", op.runs.length && op.runs[0].op !== op.op ? op.runs[0].op : ""], ["with", extra.join(", ")],
     ]),
     op.opinions.length ? list(op.opinions.map((opinion) => [
       make("b", {}, opinion.plugin), ` ${opinion.verdict}: `,
       make("button", { class: "link reason", title: "show all ops with this reason",
         onclick: () => followReason(configuration, opinion) }, opinion.reason),
+      estimateOf(opinion) ? ` (${estimateOf(opinion)})` : "",
     ])) : null);
 }
 
@@ -150,7 +158,15 @@ function detailsPanel() {
           : regionPart(chosen.configuration, chosen.region)).filter(Boolean));
     panel.scrollTop = 0;
   };
-  listeners.push(show);
+  // A click in a table or chart far below brings the panel back into the window.
+  const reveal = () => {
+    const { top, bottom } = panel.getBoundingClientRect();
+    if (top > window.innerHeight - 60 || bottom < 60) panel.scrollIntoView({ block: "nearest" });
+  };
+  listeners.push((changes) => {
+    show();
+    if (changes.chosen) reveal();
+  });
   show();
   return panel;
 }

@@ -168,7 +168,8 @@ function memory(configuration, index) {
   const { arena_bytes: arena, peak_live_bytes: least, steps, values } = configuration.memory;
   const note = make("p", { class: "faint" },
     `arena ${formatBytes(arena)}; no plan needs less than ${formatBytes(least)}; ` +
-    `${values.length} values in ${steps} steps`);
+    `${values.length} values in ${steps} steps; the largest workspace of a kernel is ` +
+    formatBytes(configuration.steps.reduce((most, step) => Math.max(most, step.workspace_bytes || 0), 0)));
   if (!values.length) return note;
   const [left, top, width, height] = [62, 8, 640, 260], hits = [], parts = [];
   const x = (step) => left + (step / steps) * (width - left - 8);

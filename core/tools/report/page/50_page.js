@@ -9,7 +9,8 @@ function tile(configuration) {
   const box = make("section", { class: "tile" }, make("h3", {}, configuration.name));
   if (!result) {
     const why = configuration.explain.uncompiled;
-    box.append(make("p", { class: why ? "bad" : "faint" }, why ? `does not compile: ${why}` : "made with --no-run"));
+    box.append(make("p", { class: why ? "bad" : "faint" }, why ? `does not compile: ${why}`
+      : data.interrupted ? "not run" : "made with --no-run"));
     return box;
   }
   const { bench } = configuration, isRight = result.outputs.every((output) => output.equal);
@@ -34,6 +35,7 @@ function header() {
     machine.processor];
   return make("header", {}, make("h1", {}, data.model),
     make("p", { class: "faint" }, facts.filter(Boolean).join(" \u00b7 ")),
+    data.interrupted ? make("p", { class: "bad" }, "Interrupted: the page has what was done until then.") : null,
     make("div", { class: "tiles" }, configurations.map(tile)));
 }
 
@@ -106,20 +108,23 @@ function removed(configuration) {
 }
 
 function versions() {
-  const { machine } = data;
-  return make("div", { class: "columns" }, make("div", { class: "scroll" }, table(["plugin", "version", "file"],
+  const { machine } = data, timed = configurations.filter((c) => c.result && c.peaks.gflop_per_s);
+  const peaks = new Set(timed.map(({ peaks, result }) => `${fixed(peaks.gflop_per_s, 1)} GFLOP/s, ` +
+    `${fixed(peaks.gb_per_s, 1)} GB/s, measured, threads: ${result.threads}`));
+  return make("div", { class: "tiles" }, make("div", { class: "scroll" }, table(["plugin", "version", "file"],
     data.plugins.map((plugin) => [pluginName(plugin.id), plugin.version, plugin.library]))),
   make("div", {}, pairs([["processor", machine.processor], ["cores", String(machine.cores)],
     ["system", machine.system], ["byoc", data.byoc],
-    ...configurations.filter((c) => c.result).map((c) => ["peaks", `${fixed(c.peaks.gflop_per_s, 1)} GFLOP/s, ` +
-      `${fixed(c.peaks.gb_per_s, 1)} GB/s, measured, threads: ${c.result.threads}`])])));
+    ...[...peaks].map((text) => ["peaks", text])])));
 }
 
 document.documentElement.style.setProperty("--configurations", configurations.length);
-const parts = [["Graph", graphPart], ["Coverage", () => columns(coverage)],
+const parts = [["Graph", graphPart], ["Slowest ops", () => stacked(slowest)],
+  ...(configurations.length > 1 ? [["Ops that differ", () => stacked(changes)]] : []),
+  ["Coverage", () => columns(coverage)],
   ["Timeline of one run", () => columns(timeline)],
-  ["Kernels", () => columns(kernels)], ["Roofline", () => columns(roofline)], ["Memory", () => columns(memory)],
-  ["Ops that passes changed", () => columns(removed)], ["Versions and machine", versions]];
+  ["Kernels", () => stacked(kernels)], ["Roofline", () => columns(roofline)], ["Memory", () => columns(memory)],
+  ["Tuning", () => columns(tuning)], ["Ops that passes changed", () => columns(removed)], ["Versions and machine", versions]];
 const page = document.getElementById("page");
 page.append(header());
 for (const [title, part] of parts) page.append(make("h2", {}, title), ...[part()].flat());
