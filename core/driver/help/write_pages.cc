@@ -7,6 +7,7 @@
 #include "byoc/base/file.h"
 #include "core/driver/commands/commands.h"
 #include "core/driver/help/pages.h"
+#include "runtime/program/program.h"
 
 namespace {
 
@@ -23,7 +24,9 @@ byoc::Status write_all(const std::filesystem::path& folder) {
                         byoc::driver::bash_completion(root)));
   BYOC_TRY_STATUS(
       write(folder / "zsh/site-functions" / ("_" + root.name), byoc::driver::zsh_completion(root)));
-  for (const byoc::driver::ManualPage& page : byoc::driver::manual_pages(root))
+  byoc::cli::ProgramFlags flags;
+  const byoc::cli::Command programs[] = {byoc::cli::program_command(flags)};
+  for (const byoc::driver::ManualPage& page : byoc::driver::manual_pages(root, programs))
     BYOC_TRY_STATUS(write(folder / "man/man1" / page.file, page.text));
   return {};
 }

@@ -5,6 +5,7 @@
 #include "core/driver/commands/commands.h"
 #include "core/driver/help/pages.h"
 #include "runtime/cli/help.h"
+#include "runtime/program/program.h"
 #include "unit/driver/command.h"
 
 namespace byoc::test {
@@ -16,7 +17,9 @@ using testing::Not;
 
 class HelpPages : public testing::Test {
  protected:
-  HelpPages() : root_(driver::byoc_command(common_)) {}
+  HelpPages() : root_(driver::byoc_command(common_)) {
+    programs_.push_back(cli::program_command(flags_));
+  }
 
   /// Returns what bash offers for the last of `words`, one per line.
   std::string offered(const std::string& words) {
@@ -31,7 +34,9 @@ class HelpPages : public testing::Test {
   }
 
   cli::CommonOptions common_;
+  cli::ProgramFlags flags_;
   cli::Command root_;
+  std::vector<cli::Command> programs_;
   TempFolder folder_;
 };
 
@@ -54,7 +59,7 @@ TEST_F(HelpPages, CompleteFilesWhereTheyAreDue) {
 
 TEST_F(HelpPages, HaveEveryOptionOfEveryCommand) {
   std::string bash = driver::bash_completion(root_), zsh = driver::zsh_completion(root_);
-  auto pages = driver::manual_pages(root_);
+  auto pages = driver::manual_pages(root_, programs_);
   ASSERT_EQ(pages.size(), root_.commands.size() + 1);
   for (size_t k = 0; k < root_.commands.size(); ++k) {
     const cli::Command& command = root_.commands[k];
@@ -76,7 +81,7 @@ TEST_F(HelpPages, HaveEveryOptionOfEveryCommand) {
 TEST_F(HelpPages, AreReadByManWithoutWarnings) {
   if (std::system("command -v man >/dev/null && command -v groff >/dev/null") != 0)
     GTEST_SKIP() << "man or groff is not installed";
-  for (const driver::ManualPage& page : driver::manual_pages(root_)) {
+  for (const driver::ManualPage& page : driver::manual_pages(root_, programs_)) {
     std::string file = folder_.file(page.file), out = folder_.file("shown");
     put(file, page.text);
     std::string line = cat("LC_ALL=C MANWIDTH=100 man --warnings=w -P cat -l ", file, " >", out,
@@ -85,6 +90,30 @@ TEST_F(HelpPages, AreReadByManWithoutWarnings) {
     EXPECT_EQ(get(out + ".err"), "") << page.file;
     EXPECT_THAT(get(out), HasSubstr("EXIT STATUS")) << page.file;
   }
+}
+
+TEST_F(HelpPages, OfACommandAndAProgramOfOneNameAreOnePage) {
+  auto pages = driver::manual_pages(root_, programs_);
+  std::vector<std::string> found;
+  for (const driver::ManualPage& page : pages) {
+    if (page.file == "byoc-run.1") found.push_back(page.text);
+  }
+  ASSERT_EQ(found.size(), 1u);
+  std::erase(found[0], '\\');
+  EXPECT_THAT(found[0], HasSubstr("fBbyocfR fBrunfR fIMODELfR"));
+  EXPECT_THAT(found[0], HasSubstr("fBbyoc-runfR fIMODEL.byocfR"));
+  for (const cli::Option& option : programs_[0].options) {
+    for (const std::string& name : cli::names_of(option)) EXPECT_THAT(found[0], HasSubstr(name));
+  }
+  EXPECT_THAT(found[0], HasSubstr("the folder of byoc-run itself")) << "its notes";
+}
+
+TEST_F(HelpPages, OfOtherProgramsAreTheirOwn) {
+  programs_[0].name = "byoc-other";
+  auto pages = driver::manual_pages(root_, programs_);
+  EXPECT_EQ(pages.size(), root_.commands.size() + 2);
+  EXPECT_EQ(pages.back().file, "byoc-other.1");
+  EXPECT_THAT(pages.back().text, HasSubstr(".SH NAME\nbyoc\\-other"));
 }
 
 TEST_F(HelpPages, AreReadByZsh) {
@@ -103,7 +132,7 @@ TEST_F(HelpPages, QuoteWhatShellsWouldRead) {
   std::string zsh = driver::zsh_completion(root);
   EXPECT_THAT(zsh, HasSubstr(R"(--x'[it'\''s \[a\] test\: \\]:V:')"));
   EXPECT_THAT(zsh, HasSubstr(R"('(-f --flag)'{-f,--flag}'[.dot]')"));
-  std::string page = driver::manual_pages(root)[1].text;
+  std::string page = driver::manual_pages(root, {})[1].text;
   EXPECT_THAT(page, HasSubstr("\\&.dot")) << "a line that begins with a dot is a request";
   EXPECT_THAT(page, HasSubstr("\\e"));
   EXPECT_THAT(page, Not(HasSubstr("\n.dot")));

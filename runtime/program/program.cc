@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `byoc-run`: the runtime alone. It requires only its executable, the plugins that compiled the
-// artifact, and the artifact.
+#include "runtime/program/program.h"
+
 #include <algorithm>
 #include <filesystem>
 
@@ -11,14 +11,7 @@
 namespace byoc::cli {
 namespace {
 
-struct Flags {
-  std::string artifact;
-  std::vector<std::string> plugins;
-  bool no_native = false;
-  uint32_t threads = 1;
-  RunFlags run;
-  CommonOptions common;
-};
+using Flags = ProgramFlags;
 
 /// Returns the ids of the plugins that the modules require; native modules require none.
 std::set<std::string> plugin_ids(const Executable& executable) {
@@ -79,7 +72,9 @@ Result<int> run(const Flags& flags) {
   return static_cast<int>(kDone);
 }
 
-Command command(Flags& flags) {
+}  // namespace
+
+Command program_command(ProgramFlags& flags) {
   Command root{.name = "byoc-run", .about = "run a compiled model"};
   root.examples = {
       {"byoc-run model.byoc", "with random inputs"},
@@ -96,17 +91,8 @@ Command command(Flags& flags) {
   root.notes =
       "plugins are looked for in BYOC_PLUGIN_PATH, in ../lib/byoc/plugins and in the folder of "
       "byoc-run itself; those that the artifact does not name are not opened";
-  root.run = [&] { return run(flags); };
+  root.run = [&flags] { return run(flags); };
   return root;
 }
 
-}  // namespace
 }  // namespace byoc::cli
-
-int main(int argc, char** argv) {
-  byoc::cli::Flags flags;
-  byoc::cli::Command root = byoc::cli::command(flags);
-  int code = byoc::cli::run_command_line(root, flags.common, argc, argv);
-  byoc::shutdown_plugins();
-  return code;
-}
