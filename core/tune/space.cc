@@ -37,11 +37,12 @@ Result<Point> point_of(const Json& json) {
 }
 
 constexpr const char* kMembers[] = {"task", "kind", "flops", "bytes", "knobs", "guesses"};
+constexpr const char* kCosts = "cost_ns";  // may be missing
 
 Status check_members(const Json& json) {
   if (!json.is_object()) return bad("a knob space is a JSON object");
   for (const auto& [name, value] : json.items()) {
-    if (std::ranges::find(kMembers, name) == std::end(kMembers))
+    if (std::ranges::find(kMembers, name) == std::end(kMembers) && name != kCosts)
       return bad(cat("unknown field \"", name, "\""));
   }
   for (const char* name : kMembers) {
@@ -107,7 +108,56 @@ Result<std::vector<Point>> guesses_of(const Json& json, const Space& space) {
   return out;
 }
 
+const Knob* knob_named(const Space& space, const std::string& name) {
+  auto at = std::ranges::find(space.knobs, name, &Knob::name);
+  return at == space.knobs.end() ? nullptr : &*at;
+}
+
+bool has_value(const Knob& knob, const std::string& value) {
+  return std::ranges::find(knob.values, value) != knob.values.end();
+}
+
+Status read_costs(const Json& json, Space& space) {
+  if (!json.is_object()) return bad(cat("the field \"", kCosts, "\" is no object"));
+  for (const auto& [name, costs] : json.items()) {
+    const Knob* knob = knob_named(space, name);
+    if (knob == nullptr || !costs.is_object())
+      return bad(cat("\"", kCosts, "\" has \"", name, "\", expected a knob with its values"));
+    auto& by_value = space.cost_ns[name];
+    for (const auto& [value, ns] : costs.items()) {
+      if (!has_value(*knob, value))
+        return bad(cat("\"", kCosts, "\" has a cost of \"", value, "\", which knob \"", name,
+                       "\" does not have"));
+      BYOC_TRY(by_value[value], amount_in(costs, value.c_str()));
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+Result<Space> narrowed(Space space, const std::string& name, const std::string& value) {
+  const Knob* knob = knob_named(space, name);
+  const std::string text = cat(name, " \"", value, "\"");
+  if (knob == nullptr) {
+    return not_found(cat("there is no ", text, ": the function has no such choice"))
+        .with_slug("unknown-compute");
+  }
+  std::erase_if(space.guesses, [&](const Point& guess) { return guess.at(name) != value; });
+  if (space.guesses.empty()) {
+    std::string known;
+    for (const std::string& other : knob->values) known += cat(known.empty() ? "" : ", ", other);
+    return not_found(cat("there is no ", text, " for the function"))
+        .with_slug("unknown-compute")
+        .with_help(cat("it has ", known));
+  }
+  for (Knob& other : space.knobs) {
+    if (other.name == name) other.values = {value};
+  }
+  if (auto costs = space.cost_ns.find(name); costs != space.cost_ns.end())
+    std::erase_if(costs->second, [&](const auto& cost) { return cost.first != value; });
+  return space;
+}
 
 double size_of(const Space& space) {
   double out = 1;
@@ -119,7 +169,7 @@ bool contains(const Space& space, const Point& point) {
   if (point.size() != space.knobs.size()) return false;
   return std::ranges::all_of(space.knobs, [&](const Knob& knob) {
     auto at = point.find(knob.name);
-    return at != point.end() && std::ranges::find(knob.values, at->second) != knob.values.end();
+    return at != point.end() && has_value(knob, at->second);
   });
 }
 
@@ -150,12 +200,10 @@ std::string print(const Space& space) {
   for (const Knob& knob : space.knobs)
     knobs.push_back({{"name", knob.name}, {"values", knob.values}});
   for (const Point& point : space.guesses) guesses.push_back(to_json(point));
-  return dump({{"task", space.task},
-               {"kind", space.kind},
-               {"flops", space.flops},
-               {"bytes", space.bytes},
-               {"knobs", knobs},
-               {"guesses", guesses}});
+  Json out = {{"task", space.task},   {"kind", space.kind}, {"flops", space.flops},
+              {"bytes", space.bytes}, {"knobs", knobs},     {"guesses", guesses}};
+  if (!space.cost_ns.empty()) out[kCosts] = space.cost_ns;
+  return dump(out);
 }
 
 Result<Space> parse_space(std::string_view text) {
@@ -169,6 +217,7 @@ Result<Space> parse_space(std::string_view text) {
   BYOC_TRY(out.bytes, amount_in(*json, "bytes"));
   BYOC_TRY(out.knobs, knobs_of((*json)["knobs"]));
   BYOC_TRY(out.guesses, guesses_of((*json)["guesses"], out));
+  if (json->contains(kCosts)) BYOC_TRY_STATUS(read_costs((*json)[kCosts], out));
   return out;
 }
 

@@ -33,11 +33,16 @@ struct Space {
   std::vector<Knob> knobs;
   /// The plugin's own ranking, best first. The first one is compiled when no point is given.
   std::vector<Point> guesses;
+  /// The plugin's estimates of ns per run, by knob and value; any may be missing.
+  std::map<std::string, std::map<std::string, double>> cost_ns;
   friend bool operator==(const Space&, const Space&) = default;
 };
 
 /// Returns the product of the numbers of values.
 double size_of(const Space& space);
+/// Returns the part of the space where the knob has that value. Errors: kNotFound, slug
+/// "unknown-compute", naming the values, when it has not, or when no guess has it.
+Result<Space> narrowed(Space space, const std::string& knob, const std::string& value);
 /// Returns true when the point has exactly the space's knobs, each with one of its values.
 bool contains(const Space& space, const Point& point);
 /// Returns a rough time of one run in ns, from flops and bytes alone: at least 1. It weighs tasks
@@ -54,7 +59,7 @@ Result<Point> parse_point(std::string_view json);
 std::string print(const Space& space);  ///< JSON in one line, as byoc_plugin::knobs writes it
 /// Parses what byoc_plugin::knobs wrote. Errors: kInvalidArgument, slug "knob-space", naming the
 /// field: an unknown or missing one, a knob twice, a knob without values or with equal ones, a
-/// guess outside of the space, no guess.
+/// guess outside of the space, no guess, a cost of something else.
 Result<Space> parse_space(std::string_view json);
 
 }  // namespace byoc::tune

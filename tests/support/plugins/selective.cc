@@ -5,6 +5,7 @@
 //   patterns=[{"name":"conv_relu","dag":{...},"priority":3}, ...]
 //   refuse=tanh,max_pool/5,a.conv_relu   ops, ops whose first operand has that rank, and composites
 //                             that judge refuses, with the reason "refused by its options"
+//   est=relu:500,a.conv_relu:90  what judge estimates for ops and composites, ns
 //   decline=exp               ops and composites with which compile declines the function
 //   spoil=tanh                ops whose f32 results come out 1 too large
 //   poison=exp,tanh           once a function with all of these was compiled in this process ...
@@ -14,6 +15,7 @@
 //                             of functions that compile was called with so far; declines have it too
 //   loops=1,2,4               every function has a knob "loop" with these values, first guess first;
 //                             implementations are called "loop 2", and results are the same
+//   computes=direct,fast      the same with a knob "compute"; costs=direct:20,fast:10 are its costs
 //   bad_loop=4                compile refuses this value of the knob as an invalid argument
 //   knobs=fail | knobs=bad    knobs returns an error | a space whose guess is outside of it
 #include <algorithm>
@@ -158,6 +160,12 @@ class Selective : public Plugin {
     layouts_ = read_layouts(options.get("layouts"));
     counts_ = options.get("count") == "1";
     loops_ = in_order(options.get("loops"));
+    if (const std::string all = options.get("computes"); !all.empty())
+      knob_ = "compute", loops_ = in_order(all);
+    for (const std::string& cost : in_order(options.get("costs")))
+      costs_[cost.substr(0, cost.find(':'))] = std::stod(cost.substr(cost.find(':') + 1));
+    for (const std::string& est : in_order(options.get("est")))
+      est_[est.substr(0, est.find(':'))] = std::stoull(est.substr(est.find(':') + 1));
     bad_loop_ = options.get("bad_loop");
     knobs_ = options.get("knobs");
     for (const auto& row : nlohmann::json::parse(options.get("patterns", "[]"))) {
@@ -171,22 +179,29 @@ class Selective : public Plugin {
   std::vector<Pattern> patterns() const override { return patterns_; }
   std::vector<WantedLayout> layouts(std::string_view) const override { return layouts_; }
   Verdict judge(const Graph& graph) const override {
-    return names_one_of(graph, refuse_) ? Verdict::no("refused by its options") : Verdict::yes();
+    if (names_one_of(graph, refuse_)) return Verdict::no("refused by its options");
+    for (const auto& [name, ns] : est_) {
+      if (names_one_of(graph, {name})) return Verdict::yes({.est_ns = ns});
+    }
+    return Verdict::yes();
   }
   KnobSpace knobs(CompileRequest& request) override {
     if (knobs_ == "fail") throw Error(BYOC_INTERNAL, "knobs fails by its options");
     if (loops_.empty()) return {};
     const Graph& graph = request.functions[0].graph;
-    KnobSpace out{task_of(graph), graph.nodes[0].op, 0, 0, {{"loop", loops_}}, {}};
+    KnobSpace out{task_of(graph), graph.nodes[0].op, 0, 0, {{knob_, loops_}}, {}};
     for (const Node& node : graph.nodes)
       out.flops += static_cast<double>(graph.type(node).elements());
     out.bytes = 8 * out.flops;
-    out.guesses = {{{"loop", knobs_ == "bad" ? "none" : loops_[0]}}};
+    out.guesses = {{{knob_, knobs_ == "bad" ? "none" : loops_[0]}}};
+    for (size_t k = 1; k < loops_.size() && knob_ == "compute"; ++k)
+      out.guesses.push_back({{knob_, loops_[k]}});
+    if (!costs_.empty()) out.cost_ns[knob_] = costs_;
     return out;
   }
   std::unique_ptr<Kernel> compile(Function& function) override {
     std::string name = counts_ ? "function " + std::to_string(++compiled_) : "";
-    if (!loops_.empty()) name = "loop " + loop_of(function);
+    if (!loops_.empty()) name = knob_ + " " + loop_of(function);
     if (names_one_of(function.graph, decline_))
       throw Declined("declined by its options" + (counts_ ? " (" + name + ")" : ""));
     auto bytes_of = [&](const byoc::ContentKey& key) -> std::shared_ptr<const byoc::Buffer> {
@@ -206,7 +221,7 @@ class Selective : public Plugin {
  private:
   std::string loop_of(const Function& function) const {
     if (function.point.empty()) return loops_[0];
-    const auto at = function.point.find("loop");
+    const auto at = function.point.find(knob_);
     const bool is_known = function.point.size() == 1 && at != function.point.end() &&
                           std::count(loops_.begin(), loops_.end(), at->second) == 1;
     if (is_known && at->second != bad_loop_) return at->second;
@@ -236,7 +251,9 @@ class Selective : public Plugin {
   std::vector<Pattern> patterns_;
   std::vector<WantedLayout> layouts_;
   std::vector<std::string> loops_;
-  std::string bad_loop_, knobs_;
+  std::string bad_loop_, knobs_, knob_ = "loop";
+  std::map<std::string, double> costs_;
+  std::map<std::string, uint64_t> est_;
   bool counts_ = false;
   size_t compiled_ = 0;  // calls of compile are serialised
 };

@@ -76,6 +76,37 @@ TEST(Space, ReadsWhatItPrints) {
   EXPECT_EQ(print(space).find('\n'), std::string::npos);
 }
 
+TEST(Space, ReadsCostsThatItPrints) {
+  Space space = space_of("t");
+  space.cost_ns = {{"unroll", {{"1", 1250.5}, {"4", 900}}}, {"tile", {}}};
+  Result<Space> back = parse_space(print(space));
+  ASSERT_TRUE(back.ok()) << back.status().to_string();
+  EXPECT_EQ(*back, space);
+}
+
+TEST(Space, NarrowedHasOneValueOfTheKnobAndItsGuesses) {
+  Space space = space_of("t");
+  space.guesses = {point("4", "1"), point("8", "4"), point("4", "4")};
+  space.cost_ns = {{"unroll", {{"1", 10}, {"4", 20}}}};
+  Result<Space> narrow = narrowed(space, "unroll", "4");
+  ASSERT_TRUE(narrow.ok()) << narrow.status().to_string();
+  EXPECT_EQ(narrow->guesses, (std::vector<Point>{point("8", "4"), point("4", "4")}));
+  EXPECT_EQ(narrow->cost_ns.at("unroll"), (std::map<std::string, double>{{"4", 20}}));
+  EXPECT_TRUE(contains(*narrow, point("8", "4")));
+  EXPECT_FALSE(contains(*narrow, point("8", "1")));
+  EXPECT_EQ(size_of(*narrow) * 2, size_of(space));
+}
+
+TEST(Space, NarrowedRefusesWhatItDoesNotHave) {
+  Space space = space_of("t");
+  EXPECT_THAT(narrowed(space, "unroll", "9").status().to_string(),
+              testing::AllOf(HasSubstr("there is no unroll \"9\""), HasSubstr("it has 1, 4")));
+  EXPECT_THAT(narrowed(space, "compute", "direct").status().to_string(),
+              HasSubstr("there is no compute \"direct\": the function has no such choice"));
+  space.guesses = {point("4", "1")};  // none has the value
+  EXPECT_EQ(narrowed(space, "unroll", "4").status().code(), Code::kNotFound);
+}
+
 struct Bad {
   const char *from, *to, *message;
 };
@@ -112,6 +143,10 @@ const Bad kBad[] = {
     {"{\"tile\":\"4\",\"unroll\":\"1\"}", "{\"tile\":\"4\"}", "is outside of the space"},
     {"{\"tile\":\"4\",\"unroll\":\"1\"}", "3", "\"guesses\": a point is an object"},
     {"]}", "]", ""},
+    {"\"flops\":1000.0", "\"cost_ns\":3,\"flops\":1", "\"cost_ns\" is no object"},
+    {"\"flops\":1000.0", "\"cost_ns\":{\"x\":{}},\"flops\":1", "\"cost_ns\" has \"x\""},
+    {"\"flops\":1000.0", "\"cost_ns\":{\"tile\":{\"99\":1}},\"flops\":1", "a cost of \"99\""},
+    {"\"flops\":1000.0", "\"cost_ns\":{\"unroll\":{\"4\":-1}},\"flops\":1", "\"4\" is -1"},
 };
 INSTANTIATE_TEST_SUITE_P(Space, RefusesASpace, testing::ValuesIn(kBad));
 

@@ -87,9 +87,10 @@ inline std::string print_space(const KnobSpace& space) {
     knobs.push_back({{"name", knob.name}, {"values", knob.values}});
   Json guesses = Json::array();
   for (const Point& point : space.guesses) guesses.push_back(point);
-  return Json{{"task", space.task},   {"kind", space.kind}, {"flops", space.flops},
-              {"bytes", space.bytes}, {"knobs", knobs},     {"guesses", guesses}}
-      .dump();
+  Json out = {{"task", space.task},   {"kind", space.kind}, {"flops", space.flops},
+              {"bytes", space.bytes}, {"knobs", knobs},     {"guesses", guesses}};
+  if (!space.cost_ns.empty()) out["cost_ns"] = space.cost_ns;
+  return out.dump();
 }
 
 inline CompileRequest make_request(const byoc_compile& raw) {
