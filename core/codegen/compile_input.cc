@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "byoc/compile.h"
+#include "byoc/te/module.h"
 #include "byoc/text/graph_json.h"
 #include "core/region/judge.h"
 
@@ -34,6 +35,10 @@ bool is_region(const IRModule& module, Symbol name, const Function& function) {
 
 std::vector<Symbol> all_locs(const IRModule& module, const Function& function) {
   std::vector<Symbol> out;
+  if (te::has_loops(function)) {  // the attribute is there when they were made of ops
+    for (const std::string& loc : function.attrs.strings("locs")) out.push_back(loc);
+    return out;
+  }
   std::unordered_set<uint32_t> seen;
   for (const Node& node : function.nodes) {
     if (std::holds_alternative<Param>(node.kind) || std::holds_alternative<Constant>(node.kind))

@@ -20,6 +20,7 @@
 #include "byoc/ir/external_symbols.h"
 #include "byoc/pass/codegen.h"
 #include "byoc/te/module.h"
+#include "core/codegen/choose_for_new_functions.h"
 #include "core/codegen/compile_input.h"
 #include "core/codegen/count_work.h"
 #include "core/codegen/declined.h"
@@ -65,17 +66,17 @@ class CodegenRun {
   IRModule take() && { return std::move(module_); }
 
  private:
-  using TunedChoice = std::optional<tune::HistoryReport::Entry>;
   struct Batch {
     std::vector<Region> regions;
     std::vector<CompileFunction> inputs;
-    std::vector<TunedChoice> choices;
+    std::vector<std::optional<TunedChoice>> choices;
     void erase(size_t k);
     Batch split_off_half();
   };
   std::vector<Region> regions_of(const std::string& id);
   Result<Batch> next_batch(const Plugin& plugin, const std::vector<Region>& regions, size_t& next);
-  Result<TunedChoice> choose(const Plugin& plugin, CompileFunction& input, Region region);
+  Result<std::optional<TunedChoice>> choose(const Plugin& plugin, CompileFunction& input,
+                                            Region region);
   Status compile(const Plugin& plugin, Batch whole);
   Result<bool> try_compile(const Plugin& plugin, Batch& batch);
   Status decline(const Plugin& plugin, Region region, const Status& why);
@@ -86,6 +87,7 @@ class CodegenRun {
   void replace_calls();
   Status check_name(const std::string& id, Symbol name) const;
   Status pass_on_declined(const Plugin& plugin);
+  Status choose_computes_again();
 
   IRModule module_;
   const PassContext& context_;
@@ -147,10 +149,10 @@ Status CodegenRun::decline(const Plugin& plugin, Region region, const Status& wh
                       " and declined it in compile: ", why.message()))
         .with_slug("strict");
   }
-  if (te::has_loops(function))
-    return reassign_loops(function, name, plugin.id(), why, context_);
+  if (te::has_loops(function)) return reassign_loops(function, name, plugin.id(), why, context_);
   Function plain = inline_composites_in(module_, function, {});
-  for (Symbol attr : {"compiler", "global_symbol", "primitive"}) plain.attrs.erase(attr);
+  for (Symbol attr : {"compiler", "global_symbol", "primitive", kComputeKnob})
+    plain.attrs.erase(attr);
   function = std::move(plain);
   declined_.push_back(name);
   return {};
@@ -164,23 +166,30 @@ Status CodegenRun::pass_on_declined(const Plugin& plugin) {
   if (names.empty()) return {};
   BYOC_TRY(module_, offer_functions(std::move(module_), names, plugins_after(plugin.id(), context_),
                                     context_));
-  if (context_.defaults.empty()) return {};
+  if (context_.defaults.empty()) return choose_computes_again();
   std::vector<std::string> rest = context_.defaults;
   auto self = std::find(rest.begin(), rest.end(), plugin.id());
   if (self != rest.end()) rest.erase(rest.begin(), self + 1);
   PassContext lenient = context_;  // decline() has applied --strict
   lenient.strict = false;
   BYOC_TRY(module_, fuse_ops_with(std::move(module_), rest, lenient));
-  return {};
+  return choose_computes_again();
+}
+
+// "llvm" with the compute "direct" becomes "llvm: direct".
+std::string with_compute(const std::string& implementation, const std::string& compute) {
+  return implementation.empty() ? compute : cat(implementation, ": ", compute);
 }
 
 void CodegenRun::attach(CompileResult result, Batch& batch) {
   for (size_t k = 0; k < batch.regions.size(); ++k) {
     const Region region = batch.regions[k];
     const auto& [name, function] = *region;
-    if (batch.choices[k]) points_.report(*std::move(batch.choices[k]));
+    if (batch.choices[k]) points_.report(std::move(batch.choices[k]->entry));
     ExternalFunction& kernel = result.module.functions[k];
     count_work(module_, function, kernel);
+    if (function.attrs.has(kComputeKnob))
+      kernel.implementation = with_compute(kernel.implementation, function.attr(kComputeKnob));
     kernel.locs = texts_of(all_locs(module_, function));
     kernels_[name] = {module_.external_mods.size(), k};
     if (auto equal = equal_.extract(name); !equal.empty()) {
@@ -195,6 +204,12 @@ void CodegenRun::attach(CompileResult result, Batch& batch) {
 void CodegenRun::attach_alias(ExternalFunction& kernel, Region region) {
   kernel.aliases.push_back({region->first.str(), texts_of(all_locs(module_, region->second))});
   remove(region);
+}
+
+Status CodegenRun::choose_computes_again() {
+  if (context_.policies.empty()) return {};
+  BYOC_TRY(module_, choose_for_new_functions(std::move(module_), context_));
+  return {};
 }
 
 void CodegenRun::remove(Region region) {
@@ -214,14 +229,17 @@ void CodegenRun::replace_calls() {
   drop_uncalled_composites(module_);
 }
 
-Result<CodegenRun::TunedChoice> CodegenRun::choose(const Plugin& plugin, CompileFunction& input,
-                                                   Region region) {
-  if (!points_.is_active()) return TunedChoice();
+// The attribute `compute` of loops names what they were made by, and is no choice of the plugin.
+Result<std::optional<TunedChoice>> CodegenRun::choose(const Plugin& plugin, CompileFunction& input,
+                                                      Region region) {
+  const Function& function = region->second;
+  const std::string compute = te::has_loops(function) ? "" : function.attr(kComputeKnob);
+  if (!points_.is_active() && compute.empty()) return std::optional<TunedChoice>();
   size_t calls = calls_[region->first];
   if (auto equal = equal_.find(region->first); equal != equal_.end()) {
     for (Region other : equal->second) calls += calls_[other->first];
   }
-  return points_.choose(plugin, input, calls);
+  return points_.choose(plugin, input, compute, calls);
 }
 
 Result<CodegenRun::Batch> CodegenRun::next_batch(const Plugin& plugin,
@@ -234,7 +252,7 @@ Result<CodegenRun::Batch> CodegenRun::next_batch(const Plugin& plugin,
     BYOC_TRY_STATUS(check_static(function, name));
     batch.regions.push_back(region);
     batch.inputs.push_back(input_of(module_, function, name));
-    BYOC_TRY(TunedChoice choice, choose(plugin, batch.inputs.back(), region));
+    BYOC_TRY(auto choice, choose(plugin, batch.inputs.back(), region));
     batch.choices.push_back(std::move(choice));
     bytes += batch.inputs.back().graph_json.size();
   }

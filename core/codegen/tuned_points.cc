@@ -9,6 +9,15 @@ namespace byoc {
 using tune::Choice;
 using tune::Origin;
 using Entry = tune::HistoryReport::Entry;
+namespace {
+
+// Returns the point for the value of the knob that `space` was narrowed to; "" where the plugin
+// compiles that without a point.
+std::string fallback_of(const tune::Space& whole, const tune::Space& narrow) {
+  return whole.guesses[0] == narrow.guesses[0] ? "" : tune::print(narrow.guesses[0]);
+}
+
+}  // namespace
 
 uint32_t threads_of_runs(const PassContext& context) {
   return context.threads > 0 ? context.threads : std::max(1U, std::thread::hardware_concurrency());
@@ -47,33 +56,52 @@ Status TunedPoints::check_tuned(const Entry& entry, std::string_view why) const 
       .with_help("byoc tune MODEL --log FILE with the same flags measures it");
 }
 
-Result<std::optional<Entry>> TunedPoints::choose(const Plugin& plugin, CompileFunction& input,
-                                                 size_t calls) {
+Result<std::optional<TunedChoice>> TunedPoints::choose(const Plugin& plugin, CompileFunction& input,
+                                                       const std::string& compute, size_t calls) {
   BYOC_TRY(std::optional<tune::Space> space, knob_space(plugin, input, context_));
-  if (!space) return std::optional<Entry>();
+  if (!space && compute.empty()) return std::optional<TunedChoice>();
+  TunedChoice out;
+  if (!compute.empty()) {
+    Result<tune::Space> narrow =
+        tune::narrowed(space ? *space : tune::Space(), kComputeKnob, compute);
+    if (!narrow.ok())
+      return std::move(narrow.status())
+          .at(cat("@", input.symbol, " of plugin \"", plugin.id(), "\""));
+    out.fallback_json = fallback_of(*space, *narrow);
+    space = *std::move(narrow);
+  }
+  input.point_json = out.fallback_json;
+  out.entry = {input.symbol, plugin.id(), space->kind, {}};
+  if (!is_active()) return std::optional(std::move(out));
   if (target_.empty()) {
     BYOC_TRY(target_, tune::record_target(context_.target_json));
   }
-  Entry entry{input.symbol, plugin.id(), space->kind, {}};
+  Entry& entry = out.entry;
   entry.choice = best_choice(context_, {plugin.id(), *space, target_, threads_of_runs(context_)});
   const bool is_miss = entry.choice.origin == Origin::kMiss;
   const double ns = is_miss ? tune::estimated_ns(*space) : entry.choice.best_ns;
   entry.weight = static_cast<double>(calls) * ns;
   if (is_miss) BYOC_TRY_STATUS(check_tuned(entry, "no log has a record for it"));
   else input.point_json = tune::print(entry.choice.point);
-  return std::optional(std::move(entry));
+  return std::optional(std::move(out));
 }
 
 void TunedPoints::report(Entry entry) const {
-  if (context_.history_report != nullptr) context_.history_report->add(std::move(entry));
+  if (is_active() && context_.history_report != nullptr)
+    context_.history_report->add(std::move(entry));
 }
 
-Status TunedPoints::drop(const Plugin& plugin, CompileFunction& input, Entry& entry,
+Status TunedPoints::drop(const Plugin& plugin, CompileFunction& input, TunedChoice& choice,
                          const Status& why) const {
+  if (input.point_json == choice.fallback_json) {
+    return Status(why).at(cat("@", input.symbol, " at the point ", input.point_json,
+                              ", the first guess of plugin \"", plugin.id(), "\""));
+  }
+  Entry& entry = choice.entry;
   entry.note = cat("the point ", input.point_json, " of ", entry.choice.log,
                    " was refused: ", why.message());
   context_.remark({Report::Remark::kNote, plugin.id(), input.symbol, {}, entry.note});
-  input.point_json.clear();
+  input.point_json = choice.fallback_json;
   entry.choice = {};
   return check_tuned(entry, cat("the plugin refused the one of the log: ", why.message()));
 }

@@ -7,21 +7,32 @@
 
 namespace byoc {
 
-/// Chooses points for the functions of one compilation, from the histories of its context.
+/// The knob, and the attribute of a function, that names the way to compute the function's anchor.
+inline constexpr const char* kComputeKnob = "compute";
+
+/// The choice for one function.
+struct TunedChoice {
+  tune::HistoryReport::Entry entry;
+  std::string fallback_json;  ///< the point when the plugin refuses that of the record; "": none
+};
+
+/// Chooses points for the functions of one compilation: by their attribute `compute`, and from the
+/// histories of its context.
 class TunedPoints {
  public:
   explicit TunedPoints(const PassContext& context) : context_(context) {}
-  /// Returns true when choices are to be made. Otherwise no plugin is called.
+  /// Returns true when choices are to be made from histories.
   bool is_active() const { return !context_.histories.empty() || context_.require_tuned; }
   /// Returns the choice for a function, nothing when the plugin has none there, and sets its point.
-  /// `calls`: in one run of the model. Errors: those of the plugin, slug "knob-space",
-  /// "not-tuned".
-  Result<std::optional<tune::HistoryReport::Entry>> choose(const Plugin& plugin,
-                                                           CompileFunction& input, size_t calls);
+  /// `compute`: the only value of kComputeKnob that is used; "": any. `calls`: in one run of the
+  /// model. Errors: those of the plugin, slug "knob-space", "not-tuned", "unknown-compute".
+  Result<std::optional<TunedChoice>> choose(const Plugin& plugin, CompileFunction& input,
+                                            const std::string& compute, size_t calls);
   /// Reports the choice of a function that was compiled.
   void report(tune::HistoryReport::Entry entry) const;
-  /// Removes the point, which the plugin refused as `why` states. Errors: slug "not-tuned".
-  Status drop(const Plugin& plugin, CompileFunction& input, tune::HistoryReport::Entry& entry,
+  /// Puts the fallback in the place of the point, which the plugin refused as `why` states. Errors:
+  /// slug "not-tuned"; `why`, when the fallback itself was refused.
+  Status drop(const Plugin& plugin, CompileFunction& input, TunedChoice& choice,
               const Status& why) const;
 
  private:

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "byoc/ir/intern.h"
+#include "byoc/translate/policies.h"
 #include "byoc/tune/history.h"
 #include "core/region/judge.h"
 
@@ -108,6 +109,8 @@ Result<PassContext> make_context(const IRModule& module, const BuildOptions& opt
   if (options.history) context.histories.push_back(options.history);
   context.require_tuned = options.require_tuned;
   context.history_report = options.history_report;
+  context.policies = te::ApplyPolicies::active();
+  if (options.policies) context.policies.push_back(options.policies);
   context.judge_cache = std::make_shared<JudgeCache>();
   BYOC_TRY_STATUS(check_pass_names(context));  // a misspelt BYOC_SKIP would have no effect
   return context;

@@ -88,7 +88,7 @@ std::string function_key(const Function& function, Locs locs) {
 std::string region_key(const IRModule& module, const Function& region) {
   Callees callees;
   std::unordered_map<std::string, uint64_t> bodies;
-  std::string out = region.attr("compiler") + '\0';
+  std::string out = region.attr("compiler") + '\0' + region.attr("compute") + '\0';
   Key key(out, &callees);
   for (Symbol name : invoked_by(module, region)) {
     const Function& callee = module.function(name);

@@ -12,6 +12,12 @@ Status nothing_to_choose(const Site& site) {
   return failed(cat("nothing to choose from for ", site.op->name)).with_slug("no-strategy");
 }
 
+std::string names_of(std::span<const Strategy> strategies) {
+  std::string out;
+  for (const Strategy& strategy : strategies) out += cat(out.empty() ? "" : ", ", strategy.name);
+  return out;
+}
+
 }  // namespace
 
 StrategyTable direct_strategies() {
@@ -48,22 +54,51 @@ StrategySelector by_cost() {
   };
 }
 
-StrategySelector only_generic(StrategySelector inner) {
-  return [inner = std::move(inner)](const Site& site,
-                                    std::span<const Strategy> strategies) -> Result<size_t> {
-    std::vector<Strategy> generic;
+StrategySelector only(std::function<bool(const Site&, const Strategy&)> allows,
+                      StrategySelector inner) {
+  return [allows = std::move(allows), inner = std::move(inner)](
+             const Site& site, std::span<const Strategy> strategies) -> Result<size_t> {
+    std::vector<Strategy> allowed;
     std::vector<size_t> index;
     for (size_t k = 0; k < strategies.size(); ++k) {
-      if (!strategies[k].has_generic_schedule) continue;
-      generic.push_back(strategies[k]);
+      if (!allows(site, strategies[k])) continue;
+      allowed.push_back(strategies[k]);
       index.push_back(k);
     }
-    if (generic.empty())
-      return failed(cat("no compute of ", site.op->name, " has a generic schedule"))
+    if (allowed.empty()) {
+      return failed(cat("no compute of ", site.op->name, " is allowed; there are ",
+                        names_of(strategies)))
           .with_slug("no-strategy");
-    BYOC_TRY(size_t choice, inner(site, generic));
+    }
+    BYOC_TRY(size_t choice, inner(site, allowed));
     if (choice >= index.size()) return nothing_to_choose(site);
     return index[choice];
+  };
+}
+
+StrategySelector only_generic(StrategySelector inner) {
+  auto is_generic = [](const Site&, const Strategy& s) { return s.has_generic_schedule; };
+  return [is_generic, chosen = only(is_generic, std::move(inner))](
+             const Site& site, std::span<const Strategy> strategies) -> Result<size_t> {
+    if (std::ranges::none_of(strategies, &Strategy::has_generic_schedule))
+      return failed(cat("no compute of ", site.op->name, " has a generic schedule"))
+          .with_slug("no-strategy");
+    return chosen(site, strategies);
+  };
+}
+
+StrategySelector prefer(std::string name, StrategySelector inner) {
+  return [name = std::move(name), inner = std::move(inner)](
+             const Site& site, std::span<const Strategy> strategies) -> Result<size_t> {
+    auto at = std::ranges::find(strategies, name, &Strategy::name);
+    if (at == strategies.end()) return inner(site, strategies);
+    return static_cast<size_t>(at - strategies.begin());
+  };
+}
+
+StrategySelector from_history(StrategySelector inner) {
+  return [inner = std::move(inner)](const Site& site, std::span<const Strategy> strategies) {
+    return prefer(site.recorded, inner)(site, strategies);
   };
 }
 
@@ -75,11 +110,8 @@ StrategySelector from_history(std::map<std::string, std::string> chosen, Strateg
     for (size_t k = 0; k < strategies.size(); ++k) {
       if (strategies[k].name == at->second) return k;
     }
-    std::string known;
-    for (const Strategy& strategy : strategies)
-      known += cat(known.empty() ? "" : ", ", strategy.name);
     return failed(cat("the history chose \"", at->second, "\" for ", at->first,
-                      ", which does not apply; those that apply: ", known))
+                      ", which does not apply; those that apply: ", names_of(strategies)))
         .with_slug("no-strategy");
   };
 }

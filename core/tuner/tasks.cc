@@ -76,6 +76,10 @@ class Gathering {
     CompileFunction input = input_of(module_, *region.function, region.name);
     BYOC_TRY(std::optional<Space> space, knob_space(*plugin, input, context_));
     if (!space) return {};
+    if (std::string compute = region.function->attr(kComputeKnob); !compute.empty()) {
+      BYOC_TRY(*space, narrowed(*std::move(space), kComputeKnob, compute));
+      if (size_of(*space) < 2) return {};  // no choice is left
+    }
     const ContentKey key = key_of(plugin->id(), *space);
     auto [at, is_new] = tasks_.try_emplace(key);
     Task& task = at->second;

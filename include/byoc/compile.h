@@ -33,6 +33,10 @@ struct BuildOptions {
   /// A function that has choices and no record in a history is an error, slug "not-tuned".
   bool require_tuned = false;
   tune::HistoryReport* history_report = nullptr;  ///< null: choices are not reported
+  /// Computes and schedules of the program's own, and the choice of them
+  /// (byoc/translate/policies.h); null: only those of the thread's ApplyPolicies scopes, which come
+  /// first.
+  std::shared_ptr<const te::Policies> policies;
 };
 
 /// Resolves the choice of plugins. Errors: slug "unknown-plugin", "no-default-codegen",

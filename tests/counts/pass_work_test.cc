@@ -47,6 +47,7 @@ constexpr Bound kBounds[] = {
     {"partition_graph", 15000},
     {"assign_layouts", 1},
     {"fuse_ops", 41000},
+    {"choose_computes", 1},
     {"run_codegen", 15000},
     {"plan_memory", 3000},
     {"make_executable", 3600},

@@ -8,6 +8,7 @@
 #include "byoc/import.h"
 #include "byoc/te/target.h"
 #include "byoc/text/text.h"
+#include "byoc/translate/policies.h"
 #include "core/tools/model/bindings.h"
 #include "core/tools/model/interrupt.h"
 #include "core/tools/model/tuning.h"
@@ -98,6 +99,14 @@ Status check_level(int level) {
   return cli::usage_error(cat("-O is ", kMinLevel, " to ", kMaxLevel, ", not ", level));
 }
 
+Status use_compute_rules(const ModelOptions& options, BuildOptions& build) {
+  if (options.compute.empty()) return {};
+  Result<te::Policies> rules = te::parse_rules(options.compute, all_ops());
+  if (!rules.ok()) return cli::usage_error(cat("--compute: ", rules.status().message()));
+  build.policies = std::make_shared<const te::Policies>(*std::move(rules));
+  return {};
+}
+
 }  // namespace
 
 void add_plugin_options(cli::Command& command, PluginFlags& flags) {
@@ -123,6 +132,10 @@ void add_build_options(cli::Command& command, ModelOptions& options) {
   all.push_back({"--exact-sums", "",
                  "no kernel rounds otherwise than the direct sum, as Winograd does",
                  &options.exact_sums});
+  all.push_back({"--compute", "RULE",
+                 "the way to compute ops: direct, conv2d=direct, Conv_3=direct, by-cost, by-level, "
+                 "only-generic; may be repeated",
+                 &options.compute});
   all.push_back({"-O", "LEVEL",
                  "0 no fusion, 1 folding and fusion, 2 (default) layouts and in-place as well",
                  &options.level});
@@ -168,6 +181,7 @@ Result<BuildOptions> build_options(const ModelOptions& options) {
   out.threads = options.threads;
   if (options.target != "native") out.target_json = te::print(*target);
   BYOC_TRY_STATUS(use_tuning_logs(options, out));
+  BYOC_TRY_STATUS(use_compute_rules(options, out));
   return out;
 }
 

@@ -15,7 +15,7 @@ struct TuningUse;
 
 struct ModelOptions {
   std::string model;
-  std::vector<std::string> shapes, bind, compilers;
+  std::vector<std::string> shapes, bind, compilers, compute;
   std::string default_codegen, target = "native";
   PluginFlags plugins;
   uint32_t threads = 1;
@@ -29,7 +29,7 @@ struct ModelOptions {
 /// Adds --plugin and --plugin-option.
 void add_plugin_options(cli::Command& command, PluginFlags& flags);
 /// Adds the flags for compiling: --compiler, --default, --plugin, --threads, --target, --strict,
-/// --exact-sums, -O.
+/// --exact-sums, --compute, -O.
 void add_build_options(cli::Command& command, ModelOptions& options);
 /// Adds MODEL and all its flags, which point into `options`.
 void add_model_options(cli::Command& command, ModelOptions& options, const std::string& model_doc);

@@ -11,11 +11,11 @@ namespace byoc::driver {
 Status check_artifact_flags(const ModelOptions& options) {
   bool compiles = !options.shapes.empty() || !options.bind.empty() || !options.compilers.empty() ||
                   !options.default_codegen.empty() || options.exact_sums ||
-                  !options.tuning_logs.empty() || options.require_tuned;
+                  !options.compute.empty() || !options.tuning_logs.empty() || options.require_tuned;
   if (!compiles) return {};
   return cli::usage_error(
-      "--shape, --bind, --compiler, --default, --tuning-log, --require-tuned and --exact-sums "
-      "change compiling; the model is compiled already");
+      "--shape, --bind, --compiler, --default, --tuning-log, --require-tuned, --compute and "
+      "--exact-sums change compiling; the model is compiled already");
 }
 
 Result<Runnable> make_runnable(const ModelOptions& options, const std::string& path,

@@ -39,6 +39,7 @@ void OpTrace::see(const Pass& pass, const IRModule& before, const IRModule& afte
     follow_declined(after, before.external_mods.size());
     return;
   }
+  if (pass.name == "choose_computes") return;  // ops in loops are still computed
   note_removed(pass.name, before, after);
   if (pass.name != "partition_graph" && pass.name != "fuse_ops") return;
   placement_ = placement_of(after);

@@ -11,6 +11,12 @@ namespace byoc {
 Result<IRModule> assign_layouts(IRModule, const PassContext&);
 /// Groups the ops outside of regions into functions of the default codegens.
 Result<IRModule> fuse_ops(IRModule, const PassContext&);
+/// Chooses computes and schedules by the policies of the context (byoc/translate/policies.h), before
+/// which `rules` count, as te::parse_rules reads them. Functions get the attribute `compute`, or
+/// become loops. Without policies nothing changes. Errors: those of the policies, with the
+/// function; slug "provider-loops" for the schedule of another computation.
+Result<IRModule> choose_computes(IRModule, const std::vector<std::string>& rules,
+                                 const PassContext&);
 /// Compiles the functions with `compiler` of one of `plugins` (all when empty); their calls
 /// become externs.
 Result<IRModule> run_codegen(IRModule, const std::vector<std::string>& plugins, const PassContext&);

@@ -17,6 +17,9 @@ namespace byoc::tune {
 class History;
 class HistoryReport;
 }  // namespace byoc::tune
+namespace byoc::te {
+struct Policies;
+}  // namespace byoc::te
 
 namespace byoc {
 
@@ -86,6 +89,8 @@ struct PassContext {
   std::vector<std::shared_ptr<const tune::History>> histories;
   bool require_tuned = false;                     ///< a function without a record is an error
   tune::HistoryReport* history_report = nullptr;  ///< null: choices are not reported
+  /// Computes and schedules of the program, for choose_computes; the first ones come first.
+  std::vector<std::shared_ptr<const te::Policies>> policies;
   /// Verdicts shared by the passes of one compilation; null: each pass calls judge again.
   std::shared_ptr<JudgeCache> judge_cache;
 

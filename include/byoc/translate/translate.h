@@ -20,6 +20,8 @@ struct Site {
   std::vector<TypeId> inputs, outputs;  ///< types of operands and of results
   std::vector<bool> is_constant;        ///< per input
   const Target* target;                 ///< the machine to compile for
+  /// The compute in the best record that a tuning history has for the function; empty: none.
+  std::string recorded = {};
 };
 
 /// One way to compute an op: "direct", "packed", "winograd", ...
@@ -43,6 +45,14 @@ StrategySelector only_generic(StrategySelector inner);  ///< computes with a gen
 /// Uses the choice that `chosen` has for the call's key (op, types, attributes), else
 /// `inner`'s choice.
 StrategySelector from_history(std::map<std::string, std::string> chosen, StrategySelector inner);
+/// Uses the compute that a tuning history has for the call (Site::recorded), else `inner`'s choice.
+StrategySelector from_history(StrategySelector inner);
+/// Chooses among the strategies for which `allows` is true. Errors: slug "no-strategy" when there
+/// is none.
+StrategySelector only(std::function<bool(const Site&, const Strategy&)> allows,
+                      StrategySelector inner);
+/// Uses the strategy of that name where there is one, else `inner`'s choice.
+StrategySelector prefer(std::string name, StrategySelector inner);
 /// Returns the text that from_history looks up: op, operands with their types, and attributes.
 std::string site_key(const Site& site);
 

@@ -85,7 +85,8 @@ TEST(PartitionPipeline, FoldsNothingAtLevelZero) {
 TEST(CodegenPipeline, EndsWithTheMemoryPlan) {
   EXPECT_THAT(names(codegen_pipeline({})),
               ElementsAre("inline_functions", "assign_layouts", "fold_constants", "fuse_ops",
-                          "run_codegen", "inline_functions", "eliminate_dead_code", "plan_memory"));
+                          "choose_computes", "run_codegen", "inline_functions",
+                          "eliminate_dead_code", "plan_memory"));
 }
 
 TEST(CheckPassNames, FindsAMisspeltNameInContextAndEnvironment) {

@@ -66,6 +66,35 @@ TEST_F(Selectors, FromHistoryPicksWhatItNamesForTheKey) {
   EXPECT_EQ(pick(te::from_history({{"relu(f32[4])", "tuned"}}, te::by_level()), s), "direct");
 }
 
+TEST_F(Selectors, FromHistoryPicksWhatIsRecordedForTheCall) {
+  std::vector<Strategy> s = {{.name = "direct", .level = 10}, {.name = "tuned", .level = 1}};
+  EXPECT_EQ(pick(te::from_history(te::by_level()), s), "direct");
+  site_.recorded = "tuned";
+  EXPECT_EQ(pick(te::from_history(te::by_level()), s), "tuned");
+  EXPECT_EQ(pick(te::by_level(), s), "direct");
+  site_.recorded = "gone";
+  EXPECT_EQ(pick(te::from_history(te::by_level()), s), "direct");
+}
+
+TEST_F(Selectors, PreferPicksTheNameWhereItIs) {
+  std::vector<Strategy> s = {{.name = "direct", .level = 10}, {.name = "fast", .level = 1}};
+  EXPECT_EQ(pick(te::prefer("fast", te::by_level()), s), "fast");
+  EXPECT_EQ(pick(te::prefer("faster", te::by_level()), s), "direct");
+}
+
+TEST_F(Selectors, OnlyPicksAmongTheAllowed) {
+  std::vector<Strategy> s = {{.name = "a", .level = 30}, {.name = "b"}, {.name = "c", .level = 20}};
+  auto without_a = [](const Site&, const Strategy& strategy) { return strategy.name != "a"; };
+  EXPECT_EQ(pick(te::only(without_a, te::by_level()), s), "c");
+  auto none = [](const Site&, const Strategy&) { return false; };
+  EXPECT_THAT(pick(te::only(none, te::by_level()), s),
+              HasSubstr("no compute of relu is allowed; there are a, b, c"));
+  te::StrategySelector wrong = [](const Site&, std::span<const Strategy> all) -> Result<size_t> {
+    return all.size();
+  };
+  EXPECT_THAT(pick(te::only(without_a, wrong), s), HasSubstr("nothing to choose from"));
+}
+
 TEST_F(Selectors, FromHistoryRefusesWhatDoesNotApply) {
   std::vector<Strategy> s = {{.name = "direct"}, {.name = "packed"}};
   auto choice = te::from_history({{"relu(f32[3])", "winograd"}}, te::by_level())(site_, s);
