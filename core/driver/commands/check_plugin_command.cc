@@ -90,6 +90,7 @@ class Lines {
 
   void print(const Finished& one) {
     const Check& check = *one.check;
+    ++counts_[static_cast<size_t>(one.answer.outcome)];
     std::string text;
     if (check.group != group_) text = cat(group_title(check.group), "\n");
     group_ = check.group;
@@ -107,10 +108,18 @@ class Lines {
     cli::print_text(text, common_);
   }
 
+  /// Returns "10 passed, 1 failed, 2 skipped".
+  std::string counts_text() const {
+    auto of = [&](Outcome outcome) { return counts_[static_cast<size_t>(outcome)]; };
+    return cat(of(Outcome::kPass), " passed, ", of(Outcome::kFail), " failed, ", of(Outcome::kSkip),
+               " skipped");
+  }
+
  private:
   const cli::CommonOptions& common_;
   bool color_;
   int group_ = 0;
+  size_t counts_[std::size(kWords)] = {};
 };
 
 size_t count(const Outcomes& outcomes, Outcome outcome) {
@@ -201,7 +210,9 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   });
   progress.clear();
   if (!outcomes.ok() && outcomes.status().code() == Code::kCancelled) {
-    cli::print_error(outcomes.status(), common, "byoc check-plugin");
+    Status why = Status(Code::kCancelled, cat("interrupted; until then ", lines.counts_text()))
+                     .with_slug("interrupted");
+    cli::print_error(why, common, "byoc check-plugin");
     return cli::kInterrupted;
   }
   BYOC_TRY_STATUS(outcomes.status());

@@ -22,9 +22,9 @@ struct Options {
   VerifyRequest request;
 };
 
-std::string outputs_text(const Verification& verification) {
+std::string outputs_text(const std::vector<ComparedValue>& outputs) {
   std::string out;
-  for (const ComparedValue& value : verification.outputs) {
+  for (const ComparedValue& value : outputs) {
     out += cat(value.difference.is_equal ? "ok   " : "FAIL ", "\"", value.name, "\" ",
                value_text(value), "\n");
   }
@@ -149,11 +149,22 @@ Result<IRModule> load(ModelOptions options, const std::string& against) {
   return load_model(options);
 }
 
+/// Prints the verdict on the outputs as soon as it is known: narrowing a mismatch takes long, and
+/// Ctrl-C may end it.
 Result<Verification> verify_shown(IRModule module, const VerifyRequest& request,
-                                  const cli::CommonOptions& common) {
+                                  const Options& options, const cli::CommonOptions& common) {
   CompileProgress progress(user_cancellation(), common);
   VerifyRequest shown = request;
   shown.doing = [&progress](std::string_view what) { progress.show(what); };
+  shown.outputs_compared = [&](const std::vector<ComparedValue>& outputs) {
+    progress.clear();
+    std::string inputs = is_data_set(request.against)
+                             ? ""
+                             : cat(", inputs not given are random, seed ", request.seed);
+    cli::print_text(cat(tuning_text(options.model), "against ", request.against, inputs, "\n",
+                        outputs_text(outputs)),
+                    common);
+  };
   return verify_model(std::move(module), shown);
 }
 
@@ -171,19 +182,15 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   if (request.against.empty()) {
     BYOC_TRY(request.against, reference_plugin(*request.build.plugins));
   }
-  Result<Verification> verified = verify_shown(std::move(module), request, common);
+  Result<Verification> verified = verify_shown(std::move(module), request, options, common);
   if (!verified.ok()) return with_cure(std::move(verified.status()), options);
   Verification& verification = *verified;
   warn_unused_plugins(verification.plugins, *request.build.plugins, options.model, common);
-  std::string inputs =
-      is_data_set(request.against) ? "" : cat(", inputs not given are random, seed ", request.seed);
   std::string folder = verification.bad ? write_piece(options, *verification.bad, common) : "";
   std::string replay =
       folder.empty() ? ""
                      : cat("wrote ", folder, "/   replay: ", replay_line(options, folder), "\n");
-  cli::print_text(cat(tuning_text(options.model), "against ", request.against, inputs, "\n",
-                      outputs_text(verification), borders_text(verification), replay),
-                  common);
+  cli::print_text(cat(borders_text(verification), replay), common);
   Json json = to_json(verification, request.against);
   json["replay_folder"] = folder.empty() ? Json() : Json(folder);
   add_tuning_json(options.model, json);
@@ -217,6 +224,8 @@ cli::Command verify_command(const cli::CommonOptions& common) {
   all.push_back({"-o,--output", "DIR",
                  "where the smallest wrong piece goes (default verify-MODEL-HASH)",
                  &options->output});
+  command.notes =
+      "The verdict on the outputs comes before that on the regions, so that Ctrl-C leaves it.";
   command.run = [options, &common] { return run(*options, common); };
   return command;
 }

@@ -49,6 +49,8 @@ class CompileProgress {
   ~CompileProgress();
   /// Shows work of which no progress is reported.
   void show(std::string_view what) { progress_.show(what, 0, 0); }
+  /// Removes the line. Call it before anything else is printed.
+  void clear() { progress_.clear(); }
 
  private:
   Cancellation& cancellation_;

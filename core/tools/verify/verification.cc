@@ -43,6 +43,7 @@ class Verifier {
         BYOC_TRY(out_.reference, reference_plugin(*build_.plugins));
       }
     }
+    if (request_.outputs_compared) request_.outputs_compared(out_.outputs);
     BYOC_TRY_STATUS(compare_regions());
     return std::move(out_);
   }

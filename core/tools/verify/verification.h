@@ -22,6 +22,8 @@ struct VerifyRequest {
   double tolerance = -1;  // relative to the largest value; -1: by dtype
   std::string program;    // the byoc command that runs the smallest piece again; empty: none
   std::function<void(std::string_view)> doing;  // called before work that takes time; may be empty
+  /// Called when the outputs are compared, before the regions are; may be empty.
+  std::function<void(const std::vector<ComparedValue>&)> outputs_compared;
 };
 
 struct BadRegion {

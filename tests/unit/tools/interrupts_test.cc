@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ctrl-C ends long work with exit code 130, and what was done until then is printed.
+#include "unit/driver/command.h"
+
+namespace byoc::test {
+namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+/// Runs a command with SIGINT after more and more time, until `is_due` is true of what it printed.
+/// Gives up when the command ends by itself or the time is over.
+template <class IsDue>
+Ran interrupted(const std::string& arguments, IsDue is_due) {
+  Ran ran;
+  for (double seconds = 0.2; seconds < 100; seconds *= 1.2) {
+    Byoc timeout(
+        cat("timeout --preserve-status -s INT ", seconds, " ", BYOC_BUILD_DIR, "/bin/byoc"));
+    ran = timeout(arguments);
+    if (ran.code != 130 || is_due(ran)) break;
+  }
+  return ran;
+}
+
+/// A product that the reference computes for about a second.
+constexpr const char* kLarge = R"(fn main(%x: f32[512,1024], %y: f32[1024,1024]) {
+  %0 = matmul(%x, %y) loc("product")
+  return %0
+})";
+
+TEST(Interrupts, OfVerifyLeaveTheVerdictOnTheOutputs) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", kLarge);
+  Ran ran = interrupted("verify " + model + " --compiler onednn,json --against json",
+                        [](const Ran& one) { return !one.out.empty(); });
+  ASSERT_EQ(ran.code, 130) << ran.out << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("against json, inputs not given are random, seed 0\nok   "));
+  EXPECT_THAT(ran.out, testing::Not(HasSubstr("regions agree")));
+  EXPECT_THAT(ran.err, HasSubstr("interrupted"));
+}
+
+TEST(Interrupts, OfCheckPluginCountTheChecksUntilThen) {
+  std::string plugin = std::string(BYOC_BUILD_DIR) + "/lib/byoc/plugins/libbyoc_json.so";
+  Ran ran = interrupted("check-plugin " + plugin,
+                        [](const Ran& one) { return one.out.find("pass") != std::string::npos; });
+  ASSERT_EQ(ran.code, 130) << ran.out << ran.err;
+  EXPECT_THAT(ran.err,
+              ContainsRegex("interrupted; until then [1-9][0-9]* passed, 0 failed, 0 skipped"));
+}
+
+TEST(Interrupts, OfReportLeaveAPage) {
+  Byoc byoc;
+  std::string line = "report " + byoc.write("m.ir", kTwoOps) + " --compiler json --min-time 300" +
+                     " --vs level=0 -o " + byoc.file("m.html") + " --json";
+  Ran ran = interrupted(
+      line, [](const Ran& one) { return one.out.find("\"ok\": true") != std::string::npos; });
+  ASSERT_EQ(ran.code, 130) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("interrupted: the page has what was done until then"));
+  EXPECT_THAT(get(byoc.file("m.html")), HasSubstr("\"interrupted\":true"));
+  auto data = parse_json(ran.out);
+  ASSERT_TRUE(data.ok()) << data.status().to_string();
+  ASSERT_GE((*data)["configurations"].size(), 1u);
+  EXPECT_EQ((*data)["configurations"][0]["explain"]["ops"].size(), 2u);
+}
+
+}  // namespace
+}  // namespace byoc::test
