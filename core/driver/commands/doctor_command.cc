@@ -211,7 +211,7 @@ cli::Command doctor_command(const cli::CommonOptions& common) {
                              &options->min_free_mib});
   command.notes =
       "The exit code is 1 when there is a problem: a plugin is refused, a cache cannot be used, a\n"
-      "variable names no folder. Warnings do not change it.";
+      "file system is full, a variable names no folder. Warnings do not change it.";
   command.run = [options, &common] { return run(*options, common); };
   return command;
 }

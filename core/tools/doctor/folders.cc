@@ -15,14 +15,22 @@ namespace byoc::driver {
 namespace fs = std::filesystem;
 namespace {
 
-/// Returns the reason why no file can be made in a folder that exists; "" when one can.
+constexpr size_t kProbeBytes = 4096;
+constexpr uint64_t kFullBytes = uint64_t{1} << 20;  // with less, no artifact can be written
+
+/// Returns the reason why no file can be written in a folder that exists; "" when one can. On a full
+/// file system files can be made, and stay empty.
 std::string why_not_writable(const std::string& folder) {
   std::string name = folder + "/.byoc-doctor-XXXXXX";
   int fd = ::mkstemp(name.data());
   if (fd < 0) return cat("no file can be made in it: ", std::strerror(errno));
-  ::close(fd);
+  const char block[kProbeBytes] = {};
+  ssize_t written = ::write(fd, block, sizeof block);
+  std::string why = written < 0 ? std::strerror(errno) : "";
+  if (written >= 0 && written < static_cast<ssize_t>(sizeof block)) why = std::strerror(ENOSPC);
+  if (::close(fd) != 0 && why.empty()) why = std::strerror(errno);
   ::unlink(name.c_str());
-  return "";
+  return why.empty() ? "" : cat("no file can be written in it: ", why);
 }
 
 /// Returns the reason why byoc would not trust the files of a folder; "" when it does.
@@ -105,8 +113,8 @@ std::vector<CacheFolder> examine_caches(std::vector<Finding>& findings) {
     if (out.back().usable) continue;
     findings.push_back({Finding::kProblem, "caches",
                         cat("the cache ", path, " is not used: ", out.back().why_not),
-                        cat("make it a folder of yours (chmod 700), or name another with "
-                            "XDG_CACHE_HOME")});
+                        "make it a folder of yours (chmod 700) with free space, or name another "
+                        "with XDG_CACHE_HOME"});
   }
   return out;
 }
@@ -126,9 +134,11 @@ std::vector<Volume> examine_space(uint64_t min_free_bytes, std::vector<Finding>&
     if (error || !seen.insert(info.st_dev).second) continue;
     out.push_back({folder, space.available});
     if (space.available >= min_free_bytes) continue;
-    findings.push_back({Finding::kWarning, "space",
-                        cat("the file system of ", folder, " has ", space.available >> 20,
-                            " MiB free, less than ", min_free_bytes >> 20, " MiB"),
+    bool is_full = space.available < kFullBytes;
+    findings.push_back({is_full ? Finding::kProblem : Finding::kWarning, "space",
+                        is_full ? cat("the file system of ", folder, " is full")
+                                : cat("the file system of ", folder, " has ", space.available >> 20,
+                                      " MiB free, less than ", min_free_bytes >> 20, " MiB"),
                         "delete files, or name another folder with XDG_CACHE_HOME or TMPDIR"});
   }
   return out;

@@ -146,6 +146,31 @@ TEST_F(Doctor, WarnsWhenAFileSystemIsAlmostFull) {
   EXPECT_TRUE(about(byoc().json("doctor --min-free 0"), "space").empty());
 }
 
+// The disk is a file system in memory of 1 MiB, which this process's namespace alone has.
+TEST_F(Doctor, NamesAFullDiskAndTheCacheThatIsOnIt) {
+  std::string disk = file("disk"), script = file("script");
+  fs::create_directory(disk);
+  std::string mount = "mount -t tmpfs -o size=1m none " + disk;
+  if (std::system(("unshare -rm " + mount + " 2>/dev/null").c_str()) != 0)
+    GTEST_SKIP() << "this system lets no user mount a file system of his own";
+  put(script, cat(mount, " && mkdir ", disk, "/byoc && chmod 700 ", disk, "/byoc\n",
+                  "dd if=/dev/zero of=", disk, "/filled bs=4096 2>", file("dd"), "\n",
+                  "env -u BYOC_PLUGIN_PATH XDG_CACHE_HOME=", disk, " ", BYOC_BUILD_DIR,
+                  "/bin/byoc \"$@\"\n"));
+  Byoc on_disk("unshare -rm sh " + script);
+  Ran ran = on_disk("doctor --min-free 1");
+  EXPECT_EQ(ran.code, 1) << ran.out << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("problem: the file system of " + disk + "/byoc is full\n"));
+  EXPECT_THAT(ran.out, HasSubstr("problem: the cache " + disk +
+                                 "/byoc is not used: no file can be "
+                                 "written in it: No space left on device\n"));
+  EXPECT_THAT(ran.out, HasSubstr("  cure: delete files, or name another folder"));
+  Json json = on_disk.json("doctor --min-free 1");
+  ASSERT_EQ(about(json, "space").size(), 1u);
+  EXPECT_EQ(about(json, "space")[0]["level"], "problem");
+  EXPECT_EQ(json["caches"][0]["usable"], false);
+}
+
 TEST_F(Doctor, ReadsTheEnvironment) {
   Byoc with = byoc("BYOC_LOG=error BYOC_DMUP=x BYOC_PLUGIN_PATH=/nowhere/at/all");
   Json json = with.json("doctor");
