@@ -68,7 +68,9 @@ Result<DrawnFile> draw_module(const IRModule& module, const BuildOptions& build_
   BYOC_TRY(PassContext context, make_context(module, build_with));
   BYOC_TRY(IRModule whole, inline_functions(module, context));
   Result<IRModule> fused = fuse_ops(whole, context);
-  BYOC_TRY(Picture picture, draw(fused.ok() ? *fused : whole, options.model.model));
+  std::set<std::string> plugins;  // all of them, so that the colours are those of byoc report
+  for (const auto& plugin : build_with.plugins->all()) plugins.insert(plugin->id());
+  BYOC_TRY(Picture picture, draw(fused.ok() ? *fused : whole, options.model.model, plugins));
   DrawnFile out{std::move(picture.svg), cat("wrote ", options.svg, ": ", picture.nodes, " nodes")};
   if (picture.is_folded) {
     out.about += cat(", one per region; drawn whole it has ", picture.unfolded_nodes,

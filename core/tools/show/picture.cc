@@ -30,8 +30,8 @@ std::map<std::string, size_t> plugins_of(const Drawing& drawing) {
   return ops;
 }
 
-std::set<std::string> names_of(const std::map<std::string, size_t>& plugins) {
-  std::set<std::string> names;
+std::set<std::string> with_names_of(std::set<std::string> names,
+                                    const std::map<std::string, size_t>& plugins) {
   for (const auto& [plugin, ops] : plugins) names.insert(plugin);
   return names;
 }
@@ -39,12 +39,13 @@ std::set<std::string> names_of(const std::map<std::string, size_t>& plugins) {
 /// Writes the picture: a legend, then boxes, lines and nodes in this order: no box hides a line.
 class PictureWriter {
  public:
-  PictureWriter(const Drawing& drawing, const layout::GroupedLayout& layout, layout::Mode mode)
+  PictureWriter(const Drawing& drawing, const layout::GroupedLayout& layout, layout::Mode mode,
+                const std::set<std::string>& known)
       : drawing_(drawing),
         layout_(layout),
         mode_(mode),
         plugins_(plugins_of(drawing)),
-        palette_(names_of(plugins_)) {}
+        palette_(with_names_of(known, plugins_)) {}
 
   std::string run(const std::string& title) {
     legend(title);
@@ -204,8 +205,8 @@ layout::GroupedLayout layout_of(const Drawing& drawing) {
   return layout::make_grouped_layout(graph);
 }
 
-Result<Picture> draw(const IRModule& module, const std::string& title, size_t max_nodes,
-                     size_t max_boxes) {
+Result<Picture> draw(const IRModule& module, const std::string& title,
+                     const std::set<std::string>& known, size_t max_nodes, size_t max_boxes) {
   Picture picture;
   picture.unfolded_nodes = drawn_nodes(module);
   picture.is_folded = picture.unfolded_nodes > max_nodes;
@@ -222,7 +223,7 @@ Result<Picture> draw(const IRModule& module, const std::string& title, size_t ma
             "is printed, and -o FILE writes the module");
   }
   picture.svg =
-      PictureWriter(drawing, layout, picture.is_folded ? kCollapsed : kExpanded).run(title);
+      PictureWriter(drawing, layout, picture.is_folded ? kCollapsed : kExpanded, known).run(title);
   return picture;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Draws a partitioned module as SVG: ops coloured by plugin, a box per region.
+#include <set>
+
 #include "byoc/ir/module.h"
 #include "core/tools/layout/grouped_layout.h"
 #include "core/tools/show/drawing.h"
@@ -20,9 +22,12 @@ struct Picture {
 
 /// Draws each composite as one node and no constants. With more than `max_nodes` nodes each region
 /// becomes one node. Deterministic. Cost: O(n log n) for n = nodes + edges. Errors: slug
-/// "too-large" when there are more than `max_boxes` nodes then as well.
+/// "too-large" when there are more than `max_boxes` nodes then as well. Colours are those of a
+/// palette of `known` and the plugins in the picture, so that pictures and pages with equal `known`
+/// have equal colours.
 Result<Picture> draw(const IRModule& partitioned, const std::string& title,
-                     size_t max_nodes = kDrawnNodes, size_t max_boxes = kDrawnBoxes);
+                     const std::set<std::string>& known = {}, size_t max_nodes = kDrawnNodes,
+                     size_t max_boxes = kDrawnBoxes);
 
 /// Returns the layout of a drawing, whose groups are its regions. Sizes are in pixels.
 layout::GroupedLayout layout_of(const Drawing& drawing);
