@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "byoc/te/target.h"
+#include "byoc/tune/duels.h"
 
 namespace byoc::tune {
 namespace {
@@ -32,6 +33,7 @@ struct Group {
   uint32_t threads = 1;
   double flops = 0, bytes = 0;
   std::vector<Entry> entries;
+  Duels duels;
 };
 
 std::string group_key(const ContentKey& task, const std::string& target, uint32_t threads) {
@@ -49,11 +51,21 @@ struct KeyHash {
   }
 };
 
-// Returns the best record whose point is in the space.
+// Returns the best record of the point; nullptr without one.
+const Entry* entry_of(const Group& group, const Point& point) {
+  auto at = std::ranges::find(group.entries, point, &Entry::point);
+  return at == group.entries.end() ? nullptr : &*at;
+}
+
+// Returns the best record whose point is in the space, or that of the point that won against it.
 const Entry* first_in(const Group& group, const Space& space) {
   auto at = std::ranges::find_if(group.entries,
                                  [&](const Entry& entry) { return contains(space, entry.point); });
-  return at == group.entries.end() ? nullptr : &*at;
+  if (at == group.entries.end()) return nullptr;
+  if (group.duels.winners_of(at->point).empty()) return &*at;
+  return entry_of(group, group.duels.choose(at->point, [&](const Point& point) {
+    return contains(space, point) && entry_of(group, point) != nullptr;
+  }));
 }
 
 // Returns true when code for `made_for` runs on `here`.
@@ -120,6 +132,7 @@ struct History::Index {
   std::unordered_map<ContentKey, std::vector<size_t>, KeyHash> by_task;
   std::unordered_map<std::string, std::vector<size_t>> by_kind;
   size_t size = 0;
+  HistoryOptions options;
 
   Choice exact(const Query& query, const ContentKey& key) const;
   Choice compatible(const Query& query, const ContentKey& key, Targets& targets) const;
@@ -194,6 +207,7 @@ class Gathering {
     if (is_first || std::tie(record.kind, record.flops, record.bytes) <
                         std::tie(group.kind, group.flops, group.bytes))
       group.kind = record.kind, group.flops = record.flops, group.bytes = record.bytes;
+    if (!record.lost_to.empty()) group.duels.add(entry.point, record.lost_to);
     group.entries.push_back(std::move(entry));
   }
   template <class Index>
@@ -226,7 +240,8 @@ History::History(std::unique_ptr<const Index> index) : index_(std::move(index)) 
 History::~History() = default;
 
 Result<std::shared_ptr<const History>> History::load(std::span<const std::string> paths,
-                                                     std::vector<std::string>* notes) {
+                                                     std::vector<std::string>* notes,
+                                                     HistoryOptions options) {
   Gathering gathering;
   for (const std::string& path : paths) {
     BYOC_TRY(LogReport report,
@@ -235,6 +250,7 @@ Result<std::shared_ptr<const History>> History::load(std::span<const std::string
       notes->push_back(note_on(path, report));
   }
   auto index = std::make_unique<Index>();
+  index->options = options;
   gathering.move_to(*index);
   return std::shared_ptr<const History>(new History(std::move(index)));
 }
@@ -256,7 +272,8 @@ Choice History::find(const Query& query) const {
   if (choice.origin != Origin::kMiss) return choice;
   Targets targets(query.target);
   choice = index_->compatible(query, key, targets);
-  return choice.origin != Origin::kMiss ? choice : index_->transfer(query, targets);
+  if (choice.origin != Origin::kMiss || !index_->options.has_transfers) return choice;
+  return index_->transfer(query, targets);
 }
 
 size_t History::size() const { return index_->size; }

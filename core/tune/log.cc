@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <deque>
 #include <map>
+#include <set>
 
 #include "byoc/base/file.h"
 #include "byoc/tune/record.h"
@@ -171,9 +173,34 @@ Result<LogReport> read_lines(std::string_view text, const std::function<void(Rec
 struct Line {
   std::string text;
   double best_ns = 0;
+  Point point, lost_to;
+  bool is_kept = false;
 };
 
-// Chooses the records to keep: per task and target the best ones, and every hundredth other one.
+// Keeps the duels of points that are kept, and the best record of those that won them: without
+// them another point would be chosen. `lines` are sorted.
+void keep_duels(std::vector<Line>& lines) {
+  std::map<Point, std::vector<Line*>> by_point;
+  std::deque<Point> kept;
+  for (Line& line : lines) {
+    by_point[line.point].push_back(&line);
+    if (line.is_kept) kept.push_back(line.point);
+  }
+  for (std::set<Point> visited; !kept.empty(); kept.pop_front()) {
+    if (!visited.insert(kept.front()).second) continue;
+    for (Line* line : by_point[kept.front()]) {
+      if (line->lost_to.empty()) continue;
+      line->is_kept = true;
+      auto winner = by_point.find(line->lost_to);
+      if (winner == by_point.end()) continue;
+      winner->second.front()->is_kept = true;
+      kept.push_back(winner->first);
+    }
+  }
+}
+
+// Chooses the records to keep: per task and target the best ones with their duels, and every
+// hundredth other one.
 std::vector<std::string> compacted(std::map<std::string, std::vector<Line>> groups, size_t keep) {
   constexpr size_t kEvery = 100;
   std::vector<std::string> out;
@@ -182,9 +209,11 @@ std::vector<std::string> compacted(std::map<std::string, std::vector<Line>> grou
     std::ranges::sort(lines, [](const Line& a, const Line& b) {
       return std::tie(a.best_ns, a.text) < std::tie(b.best_ns, b.text);
     });
-    for (size_t k = 0; k < lines.size(); ++k) {
-      const bool is_best = k < keep && std::isfinite(lines[k].best_ns);
-      if (is_best || others++ % kEvery == 0) out.push_back(std::move(lines[k].text));
+    for (size_t k = 0; k < lines.size(); ++k)
+      lines[k].is_kept = k < keep && std::isfinite(lines[k].best_ns);
+    keep_duels(lines);
+    for (Line& line : lines) {
+      if (line.is_kept || others++ % kEvery == 0) out.push_back(std::move(line.text));
     }
   }
   return out;
@@ -247,7 +276,8 @@ Result<size_t> compact_log(const std::string& path, size_t keep) {
     BYOC_TRY_STATUS(read_log(path, [&](Record record) {
                       const std::string group =
                           cat(record.key, " ", record.threads, " ", record.target);
-                      groups[group].push_back({print(record), record.best_ns()});
+                      groups[group].push_back(
+                          {print(record), record.best_ns(), record.point, record.lost_to});
                     }).status());
     const std::vector<std::string> lines = compacted(std::move(groups), keep);
     std::string text;

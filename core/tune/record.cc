@@ -114,6 +114,13 @@ void for_members(R& record, Visit&& visit) {
   visit("worker", record.worker);
 }
 
+// Calls visit for the members that a line may lack.
+template <class R, class Visit>
+void for_optional_members(R& record, Visit&& visit) {
+  visit("machine", record.machine);
+  visit("lost_to", record.lost_to);
+}
+
 }  // namespace
 
 double Record::best_ns() const {
@@ -136,6 +143,9 @@ std::string print(const Record& record) {
       json[name] = member.hex();
     else json[name] = member;
   });
+  for_optional_members(record, [&](const char* name, const auto& member) {
+    if (!member.empty()) json[name] = member;
+  });
   return dump(json);
 }
 
@@ -153,6 +163,9 @@ Result<Record> parse_record(std::string_view line) {
   Record out;
   Reader reader(*json);
   for_members(out, [&](const char* name, auto& member) { reader.read(name, member); });
+  for_optional_members(out, [&](const char* name, auto& member) {
+    if (json->contains(name)) reader.read(name, member);
+  });
   if (out.key != key_of(out.plugin, out.task))
     reader.fail("key", (*json)["key"], "that of plugin and task");
   BYOC_TRY_STATUS(reader.status());

@@ -10,6 +10,9 @@ namespace {
 constexpr EnvVariable kVariables[] = {
     {"BYOC_PLUGIN_PATH", "",
      "folders with plugins, colon-separated; ignored when the process is set-id"},
+    {"BYOC_TUNING_PATH", "",
+     "folders with logs of tuning, KIND.jsonl, that commands use without --tuning-log, "
+     "colon-separated; empty: none; unset: <prefix>/share/byoc/tuning"},
     {"BYOC_DUMP", "", "folder for the text of the module after every pass that changed something"},
     {"BYOC_TIME", "0", "1: print the time of every pass"},
     {"BYOC_SKIP", "", "passes to leave out, comma-separated"},

@@ -36,20 +36,28 @@ struct Query {
   uint32_t threads = 1;
 };
 
+/// The use of a history.
+struct HistoryOptions {
+  /// Records of a task serve other tasks of the same kind too. Without, only tasks that were
+  /// measured get a point.
+  bool has_transfers = true;
+};
+
 /// An immutable index of logs. Thread-safe.
 class History {
  public:
   /// Reads logs; their order has no effect. Errors: those of read_log. `notes` gets one sentence
   /// per log with lines that were skipped.
   static Result<std::shared_ptr<const History>> load(std::span<const std::string> paths,
-                                                     std::vector<std::string>* notes = nullptr);
+                                                     std::vector<std::string>* notes = nullptr,
+                                                     HistoryOptions options = {});
   /// Makes an index of records in memory, as if they were a log called `name`.
   static std::shared_ptr<const History> of(std::vector<Record> records,
                                            std::string name = "memory");
   ~History();
-  /// Returns the best choice. Expected cost: O(1) for an exact hit and for a miss without records
-  /// of the same kind. A record whose text of the task differs, or whose point is outside of the
-  /// space, is not used.
+  /// Returns the best choice: the point with the smallest time, unless it lost a duel (duels.h).
+  /// Expected cost: O(1) for an exact hit and for a miss without records of the same kind. A record
+  /// whose text of the task differs, or whose point is outside of the space, is not used.
   Choice find(const Query& query) const;
   size_t size() const;  ///< usable records
 

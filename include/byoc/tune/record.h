@@ -25,6 +25,10 @@ struct Record {
   double build_ns = 0, ref_ns = 0;     ///< time to compile; time of the reference kernel nearby
   int64_t time = 0;                    ///< seconds since 1970
   std::string worker;                  ///< the process or machine that measured
+  /// The processor that measured, in more detail than the target: its name, caches and cores. Times
+  /// of different ones do not compare. Empty in old logs.
+  std::string machine;
+  Point lost_to;  ///< the point that won a duel against this one, see Duels; empty: none
   bool is_ok() const { return error.empty() && !samples_ns.empty(); }  ///< has a time
   double best_ns() const;  ///< the smallest sample; infinity without one
   friend bool operator==(const Record&, const Record&) = default;

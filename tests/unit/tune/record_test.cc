@@ -64,6 +64,20 @@ TEST(Record, HasNoTimeWithAnErrorOrWithoutSamples) {
   EXPECT_FALSE(both.is_ok());
 }
 
+TEST(Record, MayLackWhatOldLogsDoNotHave) {
+  Record record = record_of("t", point("4"), 1);
+  record.machine = "a processor", record.lost_to = point("8");
+  EXPECT_EQ(*parse_record(print(record)), record);
+  Json json = *parse_json(print(record));
+  json.erase("machine"), json.erase("lost_to");
+  const auto old = parse_record(json.dump());
+  ASSERT_TRUE(old.ok()) << old.status().to_string();
+  EXPECT_EQ(old->machine, "");
+  EXPECT_TRUE(old->lost_to.empty());
+  json["lost_to"] = 3;
+  EXPECT_THAT(parse_record(json.dump()).status().message(), testing::HasSubstr("lost_to"));
+}
+
 TEST(Record, OfAnotherVersionIsNotImplemented) {
   std::string line = print(record_of("t", point("1"), 1));
   line.replace(line.find("\"v\":1"), 5, "\"v\":2");
@@ -197,11 +211,15 @@ TEST_F(Schema, HoldsForRecords) {
 
 TEST_F(Schema, ListsTheMembersOfARecord) {
   std::set<std::string> printed, required, described;
-  const Json record = *parse_json(print(record_of("t", point("4"), 1)));
+  Record whole = record_of("t", point("4"), 1);
+  whole.machine = "a processor", whole.lost_to = point("8");
+  const Json record = *parse_json(print(whole));
   for (const auto& [name, value] : record.items()) printed.insert(name);
+  EXPECT_THAT(faults(schema_, record, ""), testing::IsEmpty());
   for (const auto& [name, value] : schema_["properties"].items()) described.insert(name);
   for (const Json& name : schema_["required"]) required.insert(name.get<std::string>());
   EXPECT_EQ(described, printed);
+  for (const char* optional : {"machine", "lost_to"}) EXPECT_EQ(printed.erase(optional), 1u);
   EXPECT_EQ(required, printed);
 }
 
