@@ -305,6 +305,9 @@ class ReportTest(unittest.TestCase):
             self.show(page)
             wide = self.browser.execute_script("return document.documentElement.scrollWidth - innerWidth")
             self.assertLessEqual(wide, 0, (page.name, width))
+            cut = self.browser.execute_script(
+                "return [...document.querySelectorAll('.ops')].map((box) => box.scrollWidth - box.clientWidth)")
+            self.assertLessEqual(max(cut, default=0), 0, (page.name, width))
         self.browser.set_window_size(1280, 1000)
 
     def test_light_and_dark_differ_and_both_can_be_read(self):
