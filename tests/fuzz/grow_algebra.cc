@@ -145,7 +145,7 @@ bool grow_along_axis(Grower& g, const std::string& op) {
     attrs.set("select_last_index", g.chance(0.3));
   }
   if (op == "lp_norm") attrs.set("p", g.between(1, 2));
-  if (op == "cumsum") {
+  if (op == "cumsum" || op == "cumprod") {
     attrs.set("exclusive", g.chance(0.4));
     attrs.set("reverse", g.chance(0.4));
   }
@@ -199,6 +199,36 @@ bool grow_recurrent(Grower& g, const std::string& op) {
   return g.call(op, args, attrs).has_value();
 }
 
+bool grow_dft(Grower& g) {
+  const bool inverse = g.chance(0.4), onesided = g.chance(0.5);
+  const int64_t parts = onesided ? (inverse ? 2 : 1) : g.between(1, 2);
+  Ref x = g.parameter(
+      TensorType{g.main_dtype(), {Dim(g.between(1, 3)), Dim(g.between(2, 9)), Dim(parts)}});
+  Attrs attrs{{"axis", g.one_of<int64_t>({1, -2})}, {"inverse", inverse}, {"onesided", onesided}};
+  if (g.chance(0.4)) attrs.set("length", g.between(1, 11));
+  return g.call("dft", {x}, attrs).has_value();
+}
+
+bool grow_linear_attention(Grower& g) {
+  const std::string rule = g.one_of<std::string>({"linear", "gated", "delta", "gated_delta"});
+  const int64_t n = g.between(1, 2), t = g.between(0, 4), heads = g.between(1, 3),
+                group = g.between(1, 2), k = g.between(1, 5), v = g.between(1, 5);
+  const DType dtype = g.main_dtype();
+  auto leaf = [&](std::vector<int64_t> dims, Domain domain) {
+    return g.parameter(TensorType{dtype, make_shape(dims)}, domain);
+  };
+  const Domain small{-0.7, 0.7};
+  std::vector<Ref> in = {leaf({n, t, heads * group * k}, small), leaf({n, t, heads * k}, small),
+                         leaf({n, t, heads * v}, small), leaf({n, heads, k, v}, small)};
+  if (rule.starts_with("gated"))
+    in.push_back(leaf({n, t, g.chance(0.5) ? heads : heads * k}, {-1, 0}));
+  if (rule.ends_with("delta")) in.push_back(leaf({n, t, g.chance(0.5) ? heads : 1}, {0, 1}));
+  return g
+      .call("linear_attention", in,
+            {{"rule", rule}, {"q_heads", heads * group}, {"kv_heads", heads}})
+      .has_value();
+}
+
 }  // namespace
 
 std::vector<Family> algebra_families() {
@@ -211,11 +241,13 @@ std::vector<Family> algebra_families() {
   add("matmul_packed", 0.2, grow_matmul_packed);
   add("einsum", 0.5, grow_einsum);
   add("det", 0.2, grow_det);
+  add("dft", 0.2, grow_dft);
+  add("linear_attention", 0.2, grow_linear_attention);
   for (const char* op :
        {"sum", "mean", "max", "min", "prod", "l1", "l2", "log_sum", "log_sum_exp", "sum_square"})
     add(op, 0.35, [op](Grower& g) { return grow_reduction(g, op); });
-  for (const char* op :
-       {"softmax", "log_softmax", "hardmax", "lp_norm", "argmax", "argmin", "topk", "cumsum"})
+  for (const char* op : {"softmax", "log_softmax", "hardmax", "lp_norm", "argmax", "argmin", "topk",
+                         "cumsum", "cumprod"})
     add(op, op == std::string("softmax") ? 0.7 : 0.35,
         [op](Grower& g) { return grow_along_axis(g, op); });
   for (const char* op : {"layer_norm", "rms_norm", "mean_variance_norm"})

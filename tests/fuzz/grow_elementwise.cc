@@ -23,6 +23,9 @@ Attrs random_attrs(Grower& g, std::string_view op) {
     }
   }
   if (op == "cast") return {{"to", static_cast<DType>(g.pick(kDTypeCount))}};
+  if (op == "encode_float" || op == "decode_float")
+    return {{"format", g.one_of<std::string>({"f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz",
+                                              "f8e8m0", "f6e2m3", "f6e3m2", "f4e2m1"})}};
   if (op == "gelu" && g.chance(0.5)) return {{"approximate", std::string("tanh")}};
   if (op == "is_inf" && g.chance(0.6))
     return {{"detect_negative", g.chance(0.5)}, {"detect_positive", g.chance(0.5)}};
@@ -48,8 +51,18 @@ Domain domain_of(std::string_view op) {
 bool is_for(std::string_view op, DType dtype) {
   if (op.starts_with("logical_")) return dtype == DType::kBool;
   if (op.starts_with("bitwise_")) return is_int(dtype);
-  if (op == "bit_shift") return is_int(dtype) && !is_signed_int(dtype);
+  if (op == "bit_shift") return is_int(dtype);
+  if (op == "decode_float") return dtype == DType::kU8;
+  if (op == "encode_float") return is_float(dtype);
   return true;
+}
+
+/// Returns an integer type of as many bits: the bits of integers are seldom those of useful floats.
+DType integer_of_size(Grower& g, size_t size) {
+  for (;;) {
+    auto dtype = static_cast<DType>(g.pick(kDTypeCount));
+    if (is_int(dtype) && dtype_size(dtype) == size) return dtype;
+  }
 }
 DType dtype_for(Grower& g, std::string_view op) {
   for (;;) {
@@ -72,7 +85,9 @@ bool grow_unary(Grower& g, const std::string& op) {
     return g.call(op, {g.parameter(TensorType{g.main_dtype(), g.shape()}, domain)}).has_value();
   const bool takes_floats = is_for(op, DType::kF32);
   Ref x = takes_floats && g.chance(0.8) ? g.any_float() : operand(g, op);
-  return g.call(op, {x}, random_attrs(g, op)).has_value();
+  Attrs attrs = random_attrs(g, op);
+  if (op == "bit_cast") attrs.set("to", integer_of_size(g, dtype_size(g.type(x)->dtype)));
+  return g.call(op, {x}, attrs).has_value();
 }
 
 /// Returns a value that broadcasts with `x`: one of the graph, `x` itself, or a leaf.

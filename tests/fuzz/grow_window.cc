@@ -183,6 +183,7 @@ bool grow_resize(Grower& g) {
   attrs.set("coordinates",
             g.one_of<std::string>({"half_pixel", "pytorch_half_pixel", "half_pixel_symmetric",
                                    "align_corners", "asymmetric"}));
+  if (attrs.s("mode", "") != "nearest") attrs.set("antialias", g.chance(0.3));
   attrs.set("nearest",
             g.one_of<std::string>({"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}));
   if (g.chance(0.2)) attrs.set("exclude_outside", true);
@@ -203,6 +204,47 @@ bool grow_grid_sample(Grower& g) {
       .has_value();
 }
 
+bool grow_deform(Grower& g) {
+  const size_t spatial = 1 + g.pick(2);
+  const int64_t groups = g.between(1, 2), kernel = g.between(1, 2), n = g.between(1, 2);
+  const auto dims = static_cast<int64_t>(spatial);
+  int64_t taps = 1;
+  Shape x = {Dim(n), Dim(groups * g.between(1, 2))}, cells = {Dim(n), Dim(0)};
+  for (size_t d = 0; d < spatial; ++d) {
+    taps *= kernel;
+    x.push_back(Dim(kernel + g.between(0, 4)));
+    cells.push_back(Dim(x.back().extent() - kernel + 1));
+  }
+  const DType dtype = g.main_dtype();
+  cells[1] = Dim(groups * taps * dims);
+  std::vector<Ref> in = {g.parameter(TensorType{dtype, x}),
+                         g.parameter(TensorType{dtype, cells}, {-1.3, 1.3})};
+  cells[1] = Dim(groups * taps);
+  if (g.chance(0.5)) in.push_back(g.parameter(TensorType{dtype, cells}));
+  return g
+      .call("deform_columns", in,
+            {{"kernel_shape", Ints(spatial, kernel)}, {"offset_group", groups}})
+      .has_value();
+}
+
+bool grow_col2im(Grower& g) {
+  const size_t spatial = 1 + g.pick(2);
+  Ints image, block, strides;
+  int64_t taps = 1, blocks = 1;
+  for (size_t d = 0; d < spatial; ++d) {
+    block.push_back(g.between(1, 3));
+    strides.push_back(g.between(1, 3));
+    image.push_back(block.back() + g.between(0, 5));
+    taps *= block.back();
+    blocks *= (image.back() - block.back()) / strides.back() + 1;
+  }
+  Ref x = g.parameter(
+      TensorType{g.main_dtype(), {Dim(g.between(1, 2)), Dim(taps * g.between(1, 3)), Dim(blocks)}});
+  return g
+      .call("col2im", {x}, {{"image_shape", image}, {"block_shape", block}, {"strides", strides}})
+      .has_value();
+}
+
 bool grow_roi_align(Grower& g) {
   Ref x = image(g, 2);
   int64_t r = g.between(1, 3);
@@ -220,6 +262,7 @@ bool grow_roi_align(Grower& g) {
              {"output_width", g.between(1, 3)},
              {"sampling_ratio", g.between(0, 2)},
              {"spatial_scale", g.real(0.5, 1.2)},
+             {"mode", g.one_of<std::string>({"average", "max"})},
              {"half_pixel", g.chance(0.5)}})
       .has_value();
 }
@@ -263,6 +306,8 @@ std::vector<Family> window_families() {
     out.push_back({op, 0.5, [op](Grower& g) { return grow_channel_norm(g, op); }, {op}});
   out.push_back({"resize", 0.7, grow_resize, {"resize"}});
   out.push_back({"grid_sample", 0.3, grow_grid_sample, {"grid_sample"}});
+  out.push_back({"deform_columns", 0.2, grow_deform, {"deform_columns"}});
+  out.push_back({"col2im", 0.2, grow_col2im, {"col2im"}});
   out.push_back({"roi_align", 0.2, grow_roi_align, {"roi_align"}});
   out.push_back({"conv2d_nchwc", 0.2, grow_blocked_conv, {"conv2d_nchwc"}});
   return out;

@@ -64,6 +64,9 @@ bool is_exact_op(const OpDef& op) {
                                                     "logical_xor",
                                                     "logical_not",
                                                     "cast",
+                                                    "bit_cast",
+                                                    "encode_float",
+                                                    "decode_float",
                                                     "global_max_pool",
                                                     "thresholded_relu",
                                                     "shape",
@@ -75,8 +78,9 @@ bool is_exact_op(const OpDef& op) {
 /// Returns true for ops whose results jump: a small error of an operand may change them by much.
 bool jumps(const OpDef& op, const std::vector<TypeId>& types) {
   static const std::set<std::string_view> kJumping = {
-      "floor", "ceil", "round", "sign",      "hardmax",     "thresholded_relu", "shrink",
-      "mod",   "topk", "cast",  "roi_align", "grid_sample", "lp_norm"};
+      "floor",   "ceil",     "round",       "sign", "hardmax",   "thresholded_relu",
+      "shrink",  "mod",      "topk",        "cast", "roi_align", "grid_sample",
+      "lp_norm", "bit_cast", "encode_float"};
   bool decides =
       std::any_of(types.begin(), types.end(), [](TypeId type) { return !is_float(type->dtype); });
   return decides || kJumping.contains(op.name);

@@ -165,6 +165,16 @@ TEST(BitShift, LeavesZeroWhenAllBitsAreGone) {
   expect_close(run_op1("bit_shift", {a, b}, {{"direction", "right"}}), u8({8, 1, 0, 0}));
 }
 
+// ONNX opset 28: beyond the bits of a, only copies of the sign are left.
+TEST(BitShift, KeepsTheSignToTheRight) {
+  Values a = tensor(DType::kI8, {7}, {-128, -1, 127, -7, 1, -5, 5}),
+         b = tensor(DType::kI8, {7}, {7, 3, 2, 1, 8, -1, -1});
+  EXPECT_EQ(run_op1("bit_shift", {a, b}, {{"direction", "right"}}).values,
+            (std::vector<double>{-1, -1, 31, -4, 0, -1, 0}));
+  EXPECT_EQ(run_op1("bit_shift", {a, b}, {{"direction", "left"}}).values,
+            (std::vector<double>{0, -8, -4, -14, 0, 0, 0}));
+}
+
 TEST(PRelu, ScalesBelowZero) {
   Values x = f32({1, 2, 2}, {-2, 3, -4, 5});
   expect_close(run_op1("prelu", {x, f32({2, 1}, {0.5, 0.25})}), f32({1, 2, 2}, {-1, 3, -1, 5}));

@@ -58,5 +58,21 @@ TEST(Cast, RoundsHalvesToEvenIn16Bits) {
               tensor(DType::kBF16, {2}, {1, 1 + 0x1p-6}), 0);
 }
 
+TEST(BitCast, KeepsTheBits) {  // IEEE 754: 1.0 is 0x3f800000, -2.0 is 0xc0000000
+  EXPECT_EQ(run_op1("bit_cast", {f32({2}, {1, -2})}, {{"to", DType::kI32}}).values,
+            (std::vector<double>{0x3f800000, -0x40000000}));
+  EXPECT_EQ(run_op1("bit_cast", {tensor(DType::kU16, {1}, {0x3c00})}, {{"to", DType::kF16}}).values,
+            (std::vector<double>{1}));
+  EXPECT_EQ(run_op1("bit_cast", {tensor(DType::kBool, {2}, {1, 0})}, {{"to", DType::kU8}}).values,
+            (std::vector<double>{1, 0}));
+}
+
+TEST(BitCastInfer, RejectsOtherWidthsAndBools) {
+  EXPECT_EQ(infer("bit_cast", {type_of(DType::kF32, {2})}, {{"to", DType::kI64}}),
+            "bit_cast: x is f32[2], an element of 32 bits is not one of i64, which has 64");
+  EXPECT_EQ(infer("bit_cast", {type_of(DType::kU8, {2})}, {{"to", DType::kBool}}),
+            "bit_cast: x is u8[2], only a bool has the bits of a bool");
+}
+
 }  // namespace
 }  // namespace byoc::testing

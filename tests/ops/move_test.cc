@@ -111,6 +111,17 @@ Values sliced(const Values& x, Ints starts, Ints ends, Ints axes, Ints steps) {
                  {{"starts", starts}, {"ends", ends}, {"axes", axes}, {"steps", steps}});
 }
 
+// The inverse of depth_to_space in the same mode.
+TEST(SpaceToDepth, OrdersChannelsByMode) {
+  Values x = f32({1, 2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7});
+  EXPECT_EQ(run_op1("space_to_depth", {x}, {{"blocksize", 2}}).values,
+            (std::vector<double>{0, 4, 1, 5, 2, 6, 3, 7}));
+  EXPECT_EQ(run_op1("space_to_depth", {x}, {{"blocksize", 2}, {"mode", "CRD"}}).values,
+            (std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(infer("space_to_depth", {x.type}, {{"blocksize", 2}, {"mode", "RCD"}}),
+            "space_to_depth: mode is \"RCD\", expected DCR or CRD (x f32[1,2,2,2])");
+}
+
 TEST(Slice, StepsBothWays) {
   expect_close(sliced(range({4, 5}), {1, -1}, {4, INT64_MIN}, {0, 1}, {2, -2}),
                f32({2, 3}, {9, 7, 5, 19, 17, 15}));

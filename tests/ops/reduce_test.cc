@@ -208,6 +208,18 @@ TEST(SoftmaxInfer, ChecksAxisAndDtype) {
 const std::vector<double> kRows = {-2, 1.5, -0.5, 3, 1, -1};  // [2, 3]
 
 // Expected values: torch.softmax and torch.log_softmax in f64.
+TEST(CumProd, MultipliesAlongALine) {
+  Values x = f32({2, 3}, {1, 2, 3, 4, 5, 6});
+  expect_close(run_op1("cumprod", {x}, {{"axis", 1}}), f32({2, 3}, {1, 2, 6, 4, 20, 120}));
+  expect_close(run_op1("cumprod", {x}, {{"axis", 0}}), f32({2, 3}, {1, 2, 3, 4, 10, 18}));
+  expect_close(run_op1("cumprod", {x}, {{"axis", 1}, {"exclusive", true}}),
+               f32({2, 3}, {1, 1, 2, 1, 4, 20}));
+  expect_close(run_op1("cumprod", {x}, {{"axis", 1}, {"exclusive", true}, {"reverse", true}}),
+               f32({2, 3}, {6, 3, 1, 30, 6, 1}));
+  EXPECT_EQ(run_op1("cumprod", {tensor(DType::kI8, {3}, {100, 2, 2})}, {{"axis", 0}}).values,
+            (std::vector<double>{100, -56, -112}));  // wraps around
+}
+
 TEST(Softmax, AgreesWithTorch) {
   for (DType dtype : kFloats) {
     Values x = tensor(dtype, {2, 3}, kRows);

@@ -142,5 +142,38 @@ TEST(Resize, CountsTapsOfTheDimsThatChange) {
   EXPECT_EQ(flops(op, in, out, {{"mode", "nearest"}}), 0);
 }
 
+// torch divides by the weights inside of the image, as exclude_outside does, and its cubic kernel has
+// a = -0.5. Expected values: torch 1.13 (nn.functional.interpolate with antialias) in f64.
+TEST(Resize, WidensItsKernelWhereItShrinks) {
+  Attrs attrs{{"sizes", Ints{1, 1, 3, 4}},
+              {"mode", "linear"},
+              {"antialias", true},
+              {"exclude_outside", true}};
+  expect_near(
+      run_op1("resize", {pattern({1, 1, 8, 8})}, attrs),
+      f32({1, 1, 3, 4}, {-0.4661654, -0.3256579, 0.0690789, 0.9022556, -0.4285714, -0.0744048,
+                         0.3720238, 0.0714286, -0.3909774, 0.6282895, -0.2796053, -0.7593985}),
+      2e-6);
+  attrs.set("mode", "cubic");
+  attrs.set("cubic_coeff_a", -0.5);
+  expect_near(
+      run_op1("resize", {pattern({1, 1, 8, 8})}, attrs),
+      f32({1, 1, 3, 4}, {-0.4207908, -0.3168496, 0.0200291, 0.9668533, -0.4434333, -0.1747063,
+                         0.4806884, -0.0066738, -0.5343686, 0.8664581, -0.3981939, -0.7675828}),
+      2e-6);
+}
+
+TEST(Resize, AntialiasChangesNothingWhereItGrows) {
+  Attrs plain{{"sizes", Ints{7, 5}}, {"mode", "linear"}}, smooth = plain;
+  smooth.set("antialias", true);
+  Values x = pattern({3, 4});
+  expect_close(run_op1("resize", {x}, smooth), run_op1("resize", {x}, plain));
+}
+
+TEST(ResizeInfer, RejectsAntialiasOfTheNearestCell) {
+  EXPECT_EQ(infer("resize", {f32_type({4})}, {{"sizes", Ints{2}}, {"antialias", true}}),
+            "resize: antialias requires the mode linear or cubic (x f32[4])");
+}
+
 }  // namespace
 }  // namespace byoc::testing

@@ -47,6 +47,30 @@ TEST(GridSample, InterpolatesWithCubics) {
                  {-5, 3.105618, -3.126141, 0.2124463, 0.5, -3.489742});
 }
 
+TEST(GridSample, InterpolatesInVolumes) {
+  Values x = pattern({1, 1, 2, 3, 4}),
+         cells = f32({1, 1, 1, 5, 3},
+                     {-1, -1, -1, 0.3, -0.2, 0.5, 1.4, 0.9, -0.1, 0, 0, 0, 0.25, 0.5, -0.75});
+  auto expect = [&](const char* padding, bool align, std::vector<double> expected) {
+    SCOPED_TRACE(cat(padding, " ", align));
+    expect_near(
+        run_op1("grid_sample", {x, cells}, {{"padding_mode", padding}, {"align_corners", align}}),
+        f32({1, 1, 1, 1, 5}, std::move(expected)), kSmall);
+  };
+  expect("zeros", false, {-0.625, 1.1, 0, 1.25, 0.1875});
+  expect("zeros", true, {-5, 1.4575, -0.738, 1.25, 0.8984375});
+  expect("border", false, {-5, 1.1, -2.2, 1.25, 0.25});
+  expect("reflection", true, {-5, 1.4575, -2.118, 1.25, 0.8984375});
+}
+
+TEST(GridSample, InterpolatesOnLines) {
+  Values x = f32({1, 1, 3}, {1, 2, 4}), at = f32({1, 3, 1}, {-1, 0.25, 1});
+  expect_close(run_op1("grid_sample", {x, at}, {{"align_corners", true}}),
+               f32({1, 1, 3}, {1, 2.5, 4}));
+  expect_close(run_op1("grid_sample", {x, at}, {{"align_corners", true}, {"mode", "nearest"}}),
+               f32({1, 1, 3}, {1, 2, 4}));
+}
+
 TEST(GridSample, StaysInsideWhateverTheGrid) {
   double inf = std::numeric_limits<double>::infinity(),
          nan = std::numeric_limits<double>::quiet_NaN();
@@ -73,6 +97,11 @@ TEST(GridSampleInfer, RejectsWhatDoesNotFit) {
       "grid_sample: grid must be [n, h, w, 2] with x's n (x f32[2,3,5,5], grid f32[1,4,4,2])");
   EXPECT_EQ(infer("grid_sample", {x, f32_type({2, 4, 2})}),
             "grid_sample: grid has rank 3, expects 4 (grid f32[2,4,2])");
+  EXPECT_EQ(infer("grid_sample", {f32_type({2, 3}), g}),
+            "grid_sample: x has rank 2, expects 3 to 5 (x f32[2,3])");
+  EXPECT_EQ(infer("grid_sample", {f32_type({1, 1, 2, 2, 2}), f32_type({1, 1, 1, 1, 2})}),
+            "grid_sample: grid must be [n, d, h, w, 3] with x's n (x f32[1,1,2,2,2], grid "
+            "f32[1,1,1,1,2])");
   EXPECT_EQ(infer("grid_sample", {x, g}, {{"mode", "cubic"}}),
             "grid_sample: mode is \"cubic\", expected one of bilinear, nearest, bicubic");
   EXPECT_EQ(infer("grid_sample", {x, g}, {{"padding_mode", "edge"}}),
@@ -95,6 +124,16 @@ TEST(RoiAlign, AveragesBinsOfBoxes) {
                        {"half_pixel", false}}),
               f32({2, 2, 2, 1}, {-0.1484375, -0.5, -0.0078125, -1.21875, -0.625, 0, -0.2539062, 0}),
               kSmall);
+}
+
+// The sample of the only bin is at the centre of the four cells, each of which has the weight 1/4.
+TEST(RoiAlign, TakesTheGreatestWeightedCell) {
+  EXPECT_EQ(
+      run_op1("roi_align",
+              {f32({1, 1, 2, 2}, {1, -8, 5, 3}), f32({1, 4}, {0.5, 0.5, 1.5, 1.5}), i64({1}, {0})},
+              {{"mode", "max"}, {"sampling_ratio", 1}})
+          .values[0],
+      1.25);
 }
 
 TEST(RoiAlign, StaysInsideWhateverTheBoxes) {
@@ -127,6 +166,8 @@ TEST(RoiAlignInfer, RejectsWhatDoesNotFit) {
       "roi_align: rois must be [r, 4] and batch_indices [r] (rois f32[7,4], batch_indices i64[6])");
   EXPECT_EQ(infer("roi_align", {x, rois, f32_type({7})}),
             "roi_align: batch_indices is f32[7], expects one of i64");
+  EXPECT_EQ(infer("roi_align", {x, rois, images}, {{"mode", "min"}}),
+            "roi_align: mode is \"min\", expected average or max");
   EXPECT_EQ(infer("roi_align", {x, rois, images}, {{"output_height", 0}}),
             "roi_align: output_height 0, output_width 1 and sampling_ratio 0 must be at least 1, 1 "
             "and 0");

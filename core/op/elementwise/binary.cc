@@ -101,11 +101,19 @@ Expr prelu_expr(Expr x, Expr slope) {
   return has_signs ? select(x < zero(x.dtype()), x * slope, x) : x;
 }
 
+// Returns true when b is a number of bits that a has.
+Expr is_shift(const Expr& b) {
+  Expr bits = like(b, static_cast<double>(8 * dtype_size(b.dtype())));
+  return is_signed_int(b.dtype()) ? zero(b.dtype()) <= b && b < bits : b < bits;
+}
+
 ExprFn2 bit_shift_expr(const Attrs& attrs) {
   BinaryOp op = attrs.s("direction") == "left" ? BinaryOp::kShiftLeft : BinaryOp::kShiftRight;
   return [op](Expr a, Expr b) {
-    Expr most = like(b, static_cast<double>(8 * dtype_size(b.dtype()) - 1));
-    return select(b > most, zero(a.dtype()), te::binary(op, a, min(b, most)));
+    Expr none = zero(a.dtype()), beyond = none;
+    if (op == BinaryOp::kShiftRight && is_signed_int(a.dtype()))
+      beyond = select(a < none, like(a, -1), none);
+    return select(is_shift(b), te::binary(op, a, select(is_shift(b), b, none)), beyond);
   };
 }
 
@@ -118,16 +126,22 @@ auto mod(const Attrs& attrs) {
 auto bit_shift(const Attrs& attrs) {
   return [left = attrs.s("direction") == "left"](auto a, auto b) {
     using T = decltype(a);
-    if (b >= sizeof(T) * 8) return T(0);  // undefined in C
-    return static_cast<T>(left ? uint64_t{a} << b : uint64_t{a} >> b);
+    using Bits = std::make_unsigned_t<T>;
+    if (b < T(0) || static_cast<Bits>(b) >= sizeof(T) * 8) {  // undefined in C
+      return left || a >= T(0) ? T(0) : static_cast<T>(-1);
+    }
+    if (left) return static_cast<T>(static_cast<uint64_t>(static_cast<Bits>(a)) << b);
+    return static_cast<T>(a >> b);
   };
 }
 
 OpDef bit_shift_op() {
   OpDef op =
-      binary_with("bit_shift", "y = a shifted by b bits; 0 where none are left", UnsignedTypes{},
-                  {{"direction", "left", "\"left\" or \"right\"", AttrSpec::kRequired}}, bit_shift,
-                  bit_shift_expr);
+      binary_with("bit_shift",
+                  "y = a shifted by b bits; to the right by copies of the sign. Where a has no b "
+                  "bits, only the copies are left, or 0",
+                  IntTypes{}, {{"direction", "left", "\"left\" or \"right\"", AttrSpec::kRequired}},
+                  bit_shift, bit_shift_expr);
   op.infer = [same = op.infer](Types inputs,
                                const Attrs& attrs) -> Result<std::vector<TensorType>> {
     std::string way = attrs.s("direction");

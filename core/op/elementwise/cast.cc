@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversion of element types.
+// Conversion of element types: cast by value, bit_cast by bits.
 #include "byoc/op/registry.h"
 #include "core/op/kernel/convert.h"
 #include "core/op/kernel/expression.h"
@@ -24,6 +24,42 @@ Result<RefKernel> reference_cast(Types inputs, Types outputs, const Attrs&) {
   return map_kernel(count(inputs[0]), row, nullptr);
 }
 
+// Refuses bools as results: only two of their 256 patterns are bools.
+Result<std::vector<TensorType>> infer_bit_cast(Types inputs, const Attrs& attrs) {
+  DType from = inputs[0]->dtype, to = attrs.dtype("to");
+  if (dtype_size(from) != dtype_size(to))
+    return invalid(cat("bit_cast: x is ", inputs[0], ", an element of ", 8 * dtype_size(from),
+                       " bits is not one of ", to, ", which has ", 8 * dtype_size(to)))
+        .with_slug("op-dtype");
+  if (to == DType::kBool && from != DType::kBool)
+    return invalid(cat("bit_cast: x is ", inputs[0], ", only a bool has the bits of a bool"))
+        .with_slug("op-dtype");
+  return one_result({to, inputs[0]->shape});
+}
+
+// Returns the bits of x in another type. A bool is the number 0 or 1.
+Expr bits_as(DType to, const Expr& x) {
+  return x.dtype() == DType::kBool && to != DType::kBool ? te::bitcast(to, te::cast(DType::kU8, x))
+                                                         : te::bitcast(to, x);
+}
+
+OpDef bit_cast() {
+  OpDef op{.name = "bit_cast", .kind = FusionKind::kElementwise};
+  op.doc = "y = the bits of x as elements of type `to`, which has as many bits";
+  op.inputs = {{"x", "any type"}};
+  op.attrs = {{"to", DType::kF32, "the new element type", AttrSpec::kRequired}};
+  op.infer = infer_bit_cast;
+  op.reference = [](Types inputs, Types, const Attrs&) -> Result<RefKernel> {
+    return copy_kernel(inputs[0]);
+  };
+  op.compute = [](te::Builder& builder, Inputs in, Types out, const Attrs&) {
+    return one(builder.compute("bit_cast", in[0].shape(),
+                               [&](const Exprs& i) { return bits_as(out[0]->dtype, in[0](i)); }));
+  };
+  op.flops = [](Types, Types, const Attrs&) { return 0.0; };
+  return op;
+}
+
 }  // namespace
 
 void add_cast_ops(OpRegistry& ops) {
@@ -44,6 +80,7 @@ void add_cast_ops(OpRegistry& ops) {
     }));
   };
   ops.add(std::move(op));
+  ops.add(bit_cast());
 }
 
 }  // namespace byoc::op

@@ -42,6 +42,17 @@ struct AxisMap {
   }
 };
 
+/// The taps of an antialiased dim: the kernel of the interpolation, widened where x is shrunk.
+struct Antialias {
+  double scale;   // at most 1: of distances between cells
+  int64_t begin;  // the first tap, counted from the cell at or below the position
+  int64_t count;  // taps
+  Antialias(const AxisMap& map, bool cubic)
+      : scale(map.scale > 0 ? std::min(map.scale, 1.0) : 1),
+        begin(static_cast<int64_t>(std::floor((cubic ? -2 : -1) / scale)) + 1),
+        count(2 - 2 * begin) {}
+};
+
 AxisMap make_map(size_t d, TypeId x, TypeId y, const Attrs& attrs);
 /// Returns the input cell that a position is rounded to.
 int64_t nearest_cell(const AxisMap& map, double position, const std::string& rounding);

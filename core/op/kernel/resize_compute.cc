@@ -101,9 +101,43 @@ Exprs weights_of(const AxisMap& map, const Expr& y, const Expr& first, bool cubi
   return weights;
 }
 
+// Returns the interpolation's kernel at a distance from its centre.
+Expr kernel_at(const Expr& distance, bool cubic, double a) {
+  Expr t = te::unary(UnaryOp::kAbs, distance), none = f64(0);
+  if (!cubic) return select(t < f64(1), f64(1) - t, none);
+  Expr near = (f64(a + 2) * t - f64(a + 3)) * t * t + f64(1);
+  Expr far = ((f64(a) * t - f64(5 * a)) * t + f64(8 * a)) * t - f64(4 * a);
+  return select(t <= f64(1), near, select(t < f64(2), far, none));
+}
+
+AxisTapsExpr antialiased_taps(te::Builder& builder, const AxisMap& map, DType dtype,
+                              const Attrs& attrs) {
+  const bool cubic = attrs.s("mode", "nearest") == "cubic";
+  const Antialias filter(map, cubic);
+  auto cell_of = [&](const Exprs& i) {
+    return floor_cell(map, position_of(map, i[0])) + filter.begin + i[1];
+  };
+  AxisTapsExpr taps{filter.count, {}, {}};
+  taps.cells = builder.compute("cells", {map.out, filter.count},
+                               [&](const Exprs& i) { return clamped(cell_of(i), 0, map.in - 1); });
+  Tensor raw = builder.compute("kernel", {map.out, filter.count}, [&](const Exprs& i) {
+    Expr distance = te::cast(DType::kF64, cell_of(i)) - position_of(map, i[0]);
+    Expr weight = kernel_at(f64(filter.scale) * distance, cubic, attrs.f("cubic_coeff_a", -0.75));
+    if (!attrs.b("exclude_outside", false)) return weight;
+    return select(is_within(cell_of(i), map.in), weight, f64(0));
+  });
+  Tensor total = builder.reduce("total", {map.out}, {filter.count}, te::sum_of(DType::kF64),
+                                [&](const Exprs& i, const Exprs& r) { return raw(i[0], r[0]); });
+  taps.weights = builder.compute("weights", {map.out, filter.count}, [&](const Exprs& i) {
+    return te::cast(dtype, raw(i[0], i[1]) / total(i[0]));
+  });
+  return taps;
+}
+
 AxisTapsExpr make_taps(te::Builder& builder, const AxisMap& map, DType dtype, const Attrs& attrs) {
   bool cubic = attrs.s("mode", "nearest") == "cubic";
   if (map.in == map.out && map.scale == 1 && !crops(map)) return {1, {}, {}};
+  if (attrs.b("antialias", false)) return antialiased_taps(builder, map, dtype, attrs);
   AxisTapsExpr taps{cubic ? 4 : 2, {}, {}};
   auto first_of = [&](const Expr& y) {
     Expr cell = floor_cell(map, position_of(map, y));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// softmax, related ops and cumsum: they work along one axis, and the shape stays.
+// softmax, related ops, cumsum and cumprod: they work along one axis, and the shape stays.
 #include "byoc/op/registry.h"
 #include "core/op/kernel/convert.h"
 #include "core/op/kernel/expression.h"
@@ -179,58 +179,75 @@ OpDef softmax_op(std::string name, std::string doc, double flops_per_element, Li
   return op;
 }
 
-// Sums along a line; `exclusive` leaves x[k] out of y[k].
+// A running sum, or a running product.
+struct Cumulative {
+  bool is_product;
+  const char* name() const { return is_product ? "cumprod" : "cumsum"; }
+  template <class T>
+  T joined(T total, T value) const {
+    return is_product ? total * value : total + value;
+  }
+  Expr joined(const Expr& total, const Expr& value) const {
+    return is_product ? total * value : total + value;
+  }
+};
+
+// Joins elements along a line; `exclusive` leaves x[k] out of y[k].
 template <class T>
-RefKernel cumsum_kernel(AxisView view, bool exclusive, bool reverse) {
+RefKernel cumulative_kernel(Cumulative kind, AxisView view, bool exclusive, bool reverse) {
   return line_kernel<T>(view, [=](Line<const T> x, Line<T> y) {
-    Sum<T> total = 0;
+    Sum<T> total = kind.is_product ? 1 : 0;
     for (int64_t j = 0; j < x.extent; ++j) {
       int64_t k = reverse ? x.extent - 1 - j : j;
-      auto value = static_cast<Sum<T>>(Compute<T>(x[k]));
-      y[k] = converted<T>(exclusive ? total : total + value);
-      total += value;
+      auto next = kind.joined(total, static_cast<Sum<T>>(Compute<T>(x[k])));
+      y[k] = converted<T>(exclusive ? total : next);
+      total = next;
     }
   });
 }
 
-// Keeps sums in f64, as the reference kernel does.
-Result<Tensors> compute_cumsum(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
-  BYOC_TRY(size_t axis, normal_axis("cumsum", attrs.i("axis"), out[0]));
+// Keeps totals in f64, as the reference kernel does.
+Result<Tensors> compute_cumulative(Cumulative kind, te::Builder& builder, Inputs in, Types out,
+                                   const Attrs& attrs) {
+  BYOC_TRY(size_t axis, normal_axis(kind.name(), attrs.i("axis"), out[0]));
   bool exclusive = attrs.b("exclusive", false), reverse = attrs.b("reverse", false);
   DType dtype = in[0].dtype();
   Scalar total("total", is_float(dtype) ? DType::kF64 : dtype);
   Ints lines = static_extents(out[0]->shape);
   int64_t extent = std::exchange(lines[axis], 1);
-  return builder.procedure("cumsum", {*out[0]}, {in[0]}, [&](const Tensors& y) {
+  return builder.procedure(kind.name(), {*out[0]}, {in[0]}, [&](const Tensors& y) {
     return total.in(nested_loops(lines, [&](Exprs i) {
       te::Stmt steps = te::loop("j", extent, [&](Expr j) {
         i[axis] = reverse ? extent - 1 - j : j;
-        te::Stmt add = total.set(total.get() + te::cast(total.place.dtype(), widened(in[0](i))));
+        Expr value = te::cast(total.place.dtype(), widened(in[0](i)));
+        te::Stmt join = total.set(kind.joined(total.get(), value));
         te::Stmt store = te::make_store(y[0], i, converted_to(dtype, total.get()));
-        return exclusive ? te::make_block({store, add}) : te::make_block({add, store});
+        return exclusive ? te::make_block({store, join}) : te::make_block({join, store});
       });
-      return te::make_block({total.set(zero(total.place.dtype())), steps});
+      return te::make_block({total.set(literal(total.place.dtype(), kind.is_product)), steps});
     }));
   });
 }
 
-OpDef cumsum() {
-  OpDef op{.name = "cumsum",
-           .doc = "y_k = sum of x_j along `axis` for j <= k; integers wrap around"};
+OpDef cumulative(Cumulative kind, std::string doc) {
+  OpDef op{.name = kind.name(), .doc = std::move(doc)};
   op.inputs = {{"x", "any number, rank >= 1"}};
   op.attrs = {{"axis", 0, "in [-rank, rank)", AttrSpec::kRequired},
               {"exclusive", false, "j < k instead"},
               {"reverse", false, "from the end: j >= k, or j > k"}};
-  op.infer = infer_along_axis("cumsum", dtypes_of(NumericTypes{}));
-  op.reference = [](Types inputs, Types, const Attrs& attrs) -> Result<RefKernel> {
-    BYOC_TRY(size_t axis, normal_axis("cumsum", attrs.i("axis"), inputs[0]));
+  op.infer = infer_along_axis(kind.name(), dtypes_of(NumericTypes{}));
+  op.reference = [kind](Types inputs, Types, const Attrs& attrs) -> Result<RefKernel> {
+    BYOC_TRY(size_t axis, normal_axis(kind.name(), attrs.i("axis"), inputs[0]));
     AxisView view = around_axis(inputs[0], axis);
-    return for_dtype(
-        "cumsum", inputs[0]->dtype, NumericTypes{}, [&]<class T>() -> Result<RefKernel> {
-          return cumsum_kernel<T>(view, attrs.b("exclusive", false), attrs.b("reverse", false));
-        });
+    return for_dtype(kind.name(), inputs[0]->dtype, NumericTypes{},
+                     [&]<class T>() -> Result<RefKernel> {
+                       return cumulative_kernel<T>(kind, view, attrs.b("exclusive", false),
+                                                   attrs.b("reverse", false));
+                     });
   };
-  op.compute = compute_cumsum;
+  op.compute = [kind](te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
+    return compute_cumulative(kind, builder, in, out, attrs);
+  };
   return op;
 }
 
@@ -245,7 +262,8 @@ void add_softmax_ops(OpRegistry& ops) {
       compute_log_softmax));
   ops.add(softmax_op<Hardmax>("hardmax", "y_i = 1 at the first greatest x along `axis`, else 0", 1,
                               compute_hardmax));
-  ops.add(cumsum());
+  ops.add(cumulative({false}, "y_k = sum of x_j along `axis` for j <= k; integers wrap around"));
+  ops.add(cumulative({true}, "y_k = product of x_j along `axis` for j <= k; integers wrap around"));
 }
 
 }  // namespace byoc::op

@@ -142,12 +142,15 @@ Result<int64_t> block_size(std::string_view op, Types in, const Attrs& attrs) {
                      in[0]);
 }
 
+Status check_mode(std::string_view op, Types in, const Attrs& attrs) {
+  std::string mode = attrs.s("mode", "DCR");
+  if (mode == "DCR" || mode == "CRD") return {};
+  return shape_error(cat(op, ": mode is \"", mode, "\", expected DCR or CRD"), in[0]);
+}
+
 Result<std::vector<TensorType>> infer_depth_to_space(Types in, const Attrs& attrs) {
   BYOC_TRY(int64_t block, block_size("depth_to_space", in, attrs));
-  std::string mode = attrs.s("mode", "DCR");
-  if (mode != "DCR" && mode != "CRD") {
-    return shape_error(cat("depth_to_space: mode is \"", mode, "\", expected DCR or CRD"), in[0]);
-  }
+  BYOC_TRY_STATUS(check_mode("depth_to_space", in, attrs));
   const Shape& x = in[0]->shape;
   int64_t h = 0, w = 0;
   if (x[1].extent() % (block * block) != 0) {
@@ -186,6 +189,7 @@ Result<IndexFn> depth_to_space_index(Types, const TensorType& y, const Attrs& at
 
 Result<std::vector<TensorType>> infer_space_to_depth(Types in, const Attrs& attrs) {
   BYOC_TRY(int64_t block, block_size("space_to_depth", in, attrs));
+  BYOC_TRY_STATUS(check_mode("space_to_depth", in, attrs));
   const Shape& x = in[0]->shape;
   if (x[2].extent() % block != 0 || x[3].extent() % block != 0) {
     return shape_error(cat("space_to_depth: extents do not divide into blocks of ", block), in[0]);
@@ -198,21 +202,26 @@ Result<std::vector<TensorType>> infer_space_to_depth(Types in, const Attrs& attr
   return one_result({in[0]->dtype, {x[0], c, x[2].extent() / block, x[3].extent() / block}});
 }
 
-// Computes y[n, (i * block + j) * C + c, h, w] = x[n, c, h * block + i, w * block + j], where C is
-// the number of channels of x.
+// Computes y[n, (i * block + j) * C + c, h, w] (DCR) or y[n, c * block^2 + i * block + j, h, w] (CRD)
+// = x[n, c, h * block + i, w * block + j], where C is the number of channels of x.
 Result<RefKernel> reference_space_to_depth(Types in, Types out, const Attrs& attrs) {
   int64_t block = attrs.i("blocksize");
   std::vector<int64_t> x = static_extents(in[0]->shape), y = static_extents(out[0]->shape),
                        s = row_major_strides(x);
+  if (attrs.s("mode", "DCR") == "CRD")
+    return strided_kernel(in[0]->dtype, {x[0], x[1], block, block, y[2], y[3]},
+                          {s[0], s[1], s[2], s[3], s[2] * block, s[3] * block});
   return strided_kernel(in[0]->dtype, {x[0], block, block, x[1], y[2], y[3]},
                         {s[0], s[2], s[3], s[1], s[2] * block, s[3] * block});
 }
 
 Result<IndexFn> space_to_depth_index(Types in, const TensorType&, const Attrs& attrs) {
   int64_t block = attrs.i("blocksize"), c = std::max<int64_t>(in[0]->shape[1].extent(), 1);
+  bool depth_first = attrs.s("mode", "DCR") == "DCR";
   return IndexFn([=](const Exprs& at) -> Exprs {
-    Expr cell = floor_div(at[1], c);
-    return {at[0], floor_mod(at[1], c), at[2] * block + floor_div(cell, block),
+    Expr cell = depth_first ? floor_div(at[1], c) : floor_mod(at[1], block * block);
+    Expr channel = depth_first ? floor_mod(at[1], c) : floor_div(at[1], block * block);
+    return {at[0], channel, at[2] * block + floor_div(cell, block),
             at[3] * block + floor_mod(cell, block)};
   });
 }
@@ -236,6 +245,8 @@ OpDef moving_op(std::string name, std::string doc, std::vector<AttrSpec> attrs, 
 
 void add_transpose_ops(OpRegistry& ops) {
   AttrSpec blocksize = {"blocksize", int64_t{1}, "cells per side of a block", AttrSpec::kRequired};
+  AttrSpec mode = {"mode", "DCR",
+                   "DCR: the block's cell is the outer part of the channel; CRD: the inner"};
   ops.add(moving_op("transpose", "Dim d of y is dim perm[d] of x.",
                     {{"perm", Ints{}, "a permutation of the dims; empty: reversed"}},
                     infer_transpose, reference_transpose, transpose_index));
@@ -248,13 +259,11 @@ void add_transpose_ops(OpRegistry& ops) {
   ops.add(moving_op(
       "depth_to_space",
       "[n, c, h, w] -> [n, c / b^2, h * b, w * b]: channels become blocks of b x b cells.",
-      {blocksize,
-       {"mode", "DCR", "DCR: the block's cell is the outer part of the channel; CRD: the inner"}},
-      infer_depth_to_space, reference_depth_to_space, depth_to_space_index));
+      {blocksize, mode}, infer_depth_to_space, reference_depth_to_space, depth_to_space_index));
   ops.add(moving_op(
       "space_to_depth",
       "[n, c, h, w] -> [n, c * b^2, h / b, w / b]: blocks of b x b cells become channels.",
-      {blocksize}, infer_space_to_depth, reference_space_to_depth, space_to_depth_index));
+      {blocksize, mode}, infer_space_to_depth, reference_space_to_depth, space_to_depth_index));
 }
 
 }  // namespace byoc::op

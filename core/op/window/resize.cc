@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // resize: nearest, linear and cubic interpolation over any dims, with ONNX's coordinate rules.
-// Source: ONNX opset 13, Resize, and its reference implementation (its output width is the
+// Source: ONNX opsets 13 and 19, Resize, and its reference implementation (its output width is the
 // unrounded extent * scale where scales are given, which matters for align_corners).
 #include <algorithm>
 #include <cmath>
@@ -54,6 +54,8 @@ Status check_attrs(TypeId x, const Attrs& attrs) {
   BYOC_TRY_STATUS(one_of(attrs, "coordinates", kCoordinates, x));
   BYOC_TRY_STATUS(one_of(attrs, "nearest", kNearest, x));
   bool is_nearest = attrs.s("mode", "nearest") == "nearest";
+  if (is_nearest && attrs.b("antialias", false))
+    return invalid(cat("resize: antialias requires the mode linear or cubic (x ", x, ")"));
   if (!is_nearest) BYOC_TRY_STATUS(expect_dtype("resize", "x", x, dtypes_of(FloatTypes{})));
   Ints sizes = attrs.ints("sizes");
   Floats scales = attrs.floats("scales"), roi = attrs.floats("roi");
@@ -136,11 +138,45 @@ std::vector<double> tap_weights(double part, bool cubic, double a) {
   return {far(1 + part), near(part), near(1 - part), far(2 - part)};
 }
 
+// Returns the interpolation's kernel at a distance from its centre.
+double kernel_at(double distance, bool cubic, double a) {
+  double t = std::fabs(distance);
+  if (!cubic) return std::max(1 - t, 0.0);
+  if (t <= 1) return ((a + 2) * t - (a + 3)) * t * t + 1;
+  return t < 2 ? ((a * t - 5 * a) * t + 8 * a) * t - 4 * a : 0;
+}
+
+// Makes the taps of an antialiased dim. Their weights are divided by the sum.
+AxisTaps antialiased_taps(const AxisMap& map, int64_t stride, const Attrs& attrs) {
+  bool cubic = attrs.s("mode", "nearest") == "cubic", exclude = attrs.b("exclude_outside", false);
+  const Antialias filter(map, cubic);
+  AxisTaps taps{.count = static_cast<size_t>(filter.count)};
+  for (int64_t y = 0; y < map.out; ++y) {
+    const double at = map.position(y);
+    taps.outside.push_back(map.is_outside(at));
+    double total = 0;
+    for (int64_t k = 0; k < filter.count; ++k) {
+      int64_t cell = map.floor_cell(at) + filter.begin + k,
+              inside = std::clamp<int64_t>(cell, 0, map.in - 1);
+      double weight = kernel_at(filter.scale * (static_cast<double>(cell) - at), cubic,
+                                attrs.f("cubic_coeff_a", -0.75));
+      if (exclude && cell != inside) weight = 0;
+      total += weight;
+      taps.offsets.push_back(inside * stride);
+      taps.weights.push_back(weight);
+    }
+    for (size_t k = taps.weights.size() - taps.count; k < taps.weights.size(); ++k)
+      taps.weights[k] /= total;
+  }
+  return taps;
+}
+
 AxisTaps make_taps(const AxisMap& map, int64_t stride, const Attrs& attrs) {
+  bool is_kept = map.in == map.out && map.scale == 1 && map.coordinates != "tf_crop_and_resize";
+  if (attrs.b("antialias", false) && !is_kept) return antialiased_taps(map, stride, attrs);
   bool cubic = attrs.s("mode", "nearest") == "cubic", exclude = attrs.b("exclude_outside", false);
   AxisTaps taps{.count = cubic ? size_t{4} : size_t{2}};
-  if (map.in == map.out && map.scale == 1 && map.coordinates != "tf_crop_and_resize")
-    taps.count = 1;
+  if (is_kept) taps.count = 1;
   for (int64_t y = 0; y < map.out; ++y) {
     double at = map.position(y), part = at - std::floor(at);
     taps.outside.push_back(map.is_outside(at));
@@ -249,6 +285,8 @@ void add_resize_ops(OpRegistry& ops) {
                 {"cubic_coeff_a", -0.75, "of the cubic kernel"},
                 {"exclude_outside", false,
                  "taps outside of x have no weight, instead of the edge cell's value"},
+                {"antialias", false,
+                 "linear, cubic: where x is shrunk, its kernel is widened by as much"},
                 {"roi", Floats{}, "tf_crop_and_resize: begins, then ends, as parts of x"},
                 {"extrapolation_value", 0.0, "tf_crop_and_resize: of cells outside of x"}},
            .infer = infer_resize,

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// deform_columns: the samples of a deformable convolution, which is then a product with the weight.
+// Source: ONNX opsets 19 and 22, DeformConv; arXiv:1703.06211 and arXiv:1811.11168.
+#include "byoc/op/registry.h"
+#include "core/op/kernel/kernel.h"
+#include "core/op/kernel/sample.h"
+#include "core/op/kernel/window.h"
+
+namespace byoc::op {
+namespace {
+
+constexpr const char* kOp = "deform_columns";
+
+// x [n, c, spatial...]; columns [n, c * taps, cells...]. Offsets are shared by c / groups channels.
+struct DeformPlan {
+  std::vector<Window> windows;
+  int64_t taps = 1, groups = 1;
+  size_t rank() const { return windows.size(); }
+
+  // Returns the indices of tap number `tap` in the kernel.
+  std::vector<int64_t> tap_at(int64_t tap) const {
+    std::vector<int64_t> at(rank());
+    for (size_t d = rank(); d-- > 0; tap /= windows[d].kernel) at[d] = tap % windows[d].kernel;
+    return at;
+  }
+};
+
+Status misfit(std::string what, Types in) {
+  return invalid(cat(kOp, ": ", what, " (x ", in[0], ", offset ", in[1], ")"))
+      .with_slug("op-shape");
+}
+
+// Checks that `type` is [n, channels, cells...].
+Status check_field(const char* name, TypeId type, Types in, int64_t channels, const Shape& y) {
+  Shape expected = y;
+  expected[1] = channels;
+  if (type->shape == expected) return {};
+  return misfit(cat(name, " is ", type, ", expected the shape ", expected), in);
+}
+
+Result<DeformPlan> read_plan(Types in, const Attrs& attrs) {
+  const size_t rank = attrs.ints("kernel_shape").size();
+  if (rank < 1 || rank > kMostSpatial)
+    return invalid(cat(kOp, ": kernel_shape has ", rank, " entries, expected 1 to 3"));
+  BYOC_TRY_STATUS(expect_rank(kOp, "x", in[0], rank + 2));
+  DeformPlan plan{{}, 1, attrs.i("offset_group", 1)};
+  BYOC_TRY(plan.windows, read_windows(kOp, attrs, attrs.ints("kernel_shape")));
+  for (const Window& window : plan.windows) {
+    if (__builtin_mul_overflow(plan.taps, window.kernel, &plan.taps) || plan.taps >= int64_t{1}
+                                                                                         << 31)
+      return Status(Code::kOutOfRange, cat(kOp, ": the kernel has 2^31 cells or more"));
+  }
+  Dim c = in[0]->shape[1];
+  if (plan.groups < 1 || !c.is_static() || c.extent() % plan.groups != 0)
+    return misfit(cat("the channels do not divide into ", plan.groups, " groups of offsets"), in);
+  return plan;
+}
+
+Result<std::vector<TensorType>> infer_deform(Types in, const Attrs& attrs) {
+  BYOC_TRY_STATUS(expect_dtype(kOp, "x", in[0], dtypes_of(FloatTypes{})));
+  BYOC_TRY_STATUS(expect_same_dtype(kOp, in));
+  BYOC_TRY(DeformPlan plan, read_plan(in, attrs));
+  const int64_t rank = static_cast<int64_t>(plan.rank());
+  TensorType y{in[0]->dtype, {in[0]->shape[0], Dim(0)}};
+  int64_t columns = 0, groups = 0;
+  if (__builtin_mul_overflow(in[0]->shape[1].extent(), plan.taps, &columns) ||
+      __builtin_mul_overflow(plan.groups * rank, plan.taps, &groups))
+    return Status(Code::kOutOfRange, cat(kOp, ": the columns do not fit in 63 bits"));
+  for (size_t d = 0; d < plan.rank(); ++d) {
+    BYOC_TRY(Dim extent, window_extent(kOp, in[0]->shape[2 + d], plan.windows[d]));
+    y.shape.push_back(extent);
+  }
+  BYOC_TRY_STATUS(check_field("offset", in[1], in, groups, y.shape));
+  if (in.size() > 2)
+    BYOC_TRY_STATUS(check_field("mask", in[2], in, plan.groups * plan.taps, y.shape));
+  y.shape[1] = columns;
+  return one_result(std::move(y));
+}
+
+// Extents of one call.
+struct DeformSizes {
+  int64_t n, c, cells = 1, image = 1;
+  std::vector<int64_t> x, y;  // spatial
+
+  DeformSizes(const Shape& in, const Shape& out) : n(in[0].extent()), c(in[1].extent()) {
+    for (size_t d = 2; d < in.size(); ++d) {
+      x.push_back(in[d].extent()), y.push_back(out[d].extent());
+      image *= x.back(), cells *= y.back();
+    }
+  }
+};
+
+// Fills the columns of one channel and tap. `group` counts over images and groups of offsets.
+template <class T>
+void sample_tap(const DeformPlan& plan, const DeformSizes& size, const void* const* in,
+                bool has_mask, const T* x, int64_t group, int64_t tap, T* y) {
+  const auto rank = static_cast<int64_t>(plan.rank());
+  const T* offset = in_as<T>(in, 1) + (group * plan.taps + tap) * rank * size.cells;
+  const T* mask = has_mask ? in_as<T>(in, 2) + (group * plan.taps + tap) * size.cells : nullptr;
+  const std::vector<int64_t> tap_at = plan.tap_at(tap);
+  std::array<Taps, kMostSpatial> taps;
+  for (int64_t cell = 0; cell < size.cells; ++cell) {
+    int64_t rest = cell;
+    for (size_t d = plan.rank(); d-- > 0; rest /= size.y[d]) {
+      const Window& w = plan.windows[d];
+      int64_t corner = rest % size.y[d] * w.stride - w.pad_begin + tap_at[d] * w.dilation;
+      double shift = static_cast<double>(offset[static_cast<int64_t>(d) * size.cells + cell]);
+      taps[d] = linear_taps(static_cast<double>(corner) + shift, size.x[d]);
+    }
+    double value = sampled(x, std::span(size.x), taps);
+    if (mask) value *= static_cast<double>(mask[cell]);
+    y[cell] = static_cast<T>(value);
+  }
+}
+
+Result<RefKernel> reference_deform(Types in, Types out, const Attrs& attrs) {
+  BYOC_TRY(DeformPlan plan, read_plan(in, attrs));
+  if (count(out[0]) == 0) return RefKernel([](const void* const*, void* const*) {});
+  DeformSizes size(in[0]->shape, out[0]->shape);
+  const bool has_mask = in.size() > 2;
+  return for_dtype(kOp, in[0]->dtype, FloatTypes{}, [&]<class T>() -> RefKernel {
+    return [=](const void* const* from, void* const* to) {
+      for (int64_t channel = 0; channel < size.n * size.c; ++channel) {
+        const int64_t image = channel / size.c, c = channel % size.c;
+        const int64_t group = image * plan.groups + c / (size.c / plan.groups);
+        for (int64_t tap = 0; tap < plan.taps; ++tap) {
+          sample_tap(plan, size, from, has_mask, in_as<T>(from, 0) + channel * size.image, group,
+                     tap, out_as<T>(to, 0) + (channel * plan.taps + tap) * size.cells);
+        }
+      }
+    };
+  });
+}
+
+Result<Tensors> compute_deform(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
+  std::vector<TypeId> types;
+  for (const Tensor& tensor : in)
+    types.push_back(TensorType{tensor.dtype(), make_shape(extents(tensor))});
+  BYOC_TRY(DeformPlan plan, read_plan(types, attrs));
+  const int64_t rank = static_cast<int64_t>(plan.rank());
+  const Ints x = extents(in[0]);
+  const int64_t shared = std::max<int64_t>(x[1] / plan.groups, 1) * plan.taps;
+  return one(builder.compute(kOp, te::extents_of(*out[0]), [&](const Exprs& i) {
+    Expr tap = floor_mod(i[1], plan.taps), channel = floor_div(i[1], plan.taps);
+    Expr field = floor_div(i[1], shared) * plan.taps + tap;  // of the offset group
+    Exprs at = i;
+    std::vector<TapsExpr> taps(plan.rank());
+    Expr rest = tap;
+    for (size_t d = plan.rank(); d-- > 0;) {
+      const Window& w = plan.windows[d];
+      Expr corner = i[2 + d] * w.stride - w.pad_begin + floor_mod(rest, w.kernel) * w.dilation;
+      rest = floor_div(rest, w.kernel);
+      at[1] = field * rank + static_cast<int64_t>(d);
+      Expr shift = te::cast(DType::kF64, widened(in[1](at)));
+      taps[d] = linear_taps(te::cast(DType::kF64, corner) + shift, x[2 + d]);
+    }
+    Expr value = sampled(in[0], {i[0], channel}, taps);
+    at[1] = field;
+    if (in.size() > 2) value = value * te::cast(DType::kF64, widened(in[2](at)));
+    return converted_to(in[0].dtype(), value);
+  }));
+}
+
+}  // namespace
+
+void add_deform_ops(OpRegistry& ops) {
+  ops.add({.name = kOp,
+           .doc = "The cells of x under each window of a convolution, each moved by its offset and "
+                  "sampled linearly (0 outside of x), times the mask.",
+           .inputs = {{"x", "float [n, c, spatial...], rank 3 to 5"},
+                      {"offset", "as x: [n, groups * k * dims, cells...], k: cells of the kernel"},
+                      {"mask", "as x: [n, groups * k, cells...]; 1 when left out", true}},
+           .outputs = {{"y", "[n, c * k, cells...]"}},
+           .attrs = {{"kernel_shape", Ints{}, "one per spatial dim", AttrSpec::kRequired},
+                     {"strides", Ints{}, "one per spatial dim; empty: all 1"},
+                     {"pads", Ints{}, "begins, then ends; empty: all 0"},
+                     {"dilations", Ints{}, "one per spatial dim; empty: all 1"},
+                     {"offset_group", int64_t{1}, "groups of channels with offsets of their own"}},
+           .infer = infer_deform,
+           .reference = reference_deform,
+           .compute = compute_deform,
+           .flops = [](Types in, Types out, const Attrs&) {
+             return std::ldexp(2.0, static_cast<int>(in[0]->shape.size()) - 2) * flop_count(out[0]);
+           }});
+}
+
+}  // namespace byoc::op
