@@ -7,6 +7,7 @@
 
 #include "byoc/ir/module.h"
 #include "byoc/op/registry.h"
+#include "core/import/onnx/file/narrow.h"
 
 namespace byoc::onnx_import {
 
@@ -32,6 +33,8 @@ class OnnxNode {
   virtual Ints ints(std::string_view attr) const = 0;  // absent: empty
   virtual Floats floats(std::string_view attr) const = 0;
   virtual Strings strings(std::string_view attr) const = 0;
+  /// Returns ONNX's element type of a tensor attribute; 0 when it is absent.
+  virtual int32_t tensor_dtype(std::string_view attr) const = 0;
   /// Returns a tensor attribute ("value" of Constant). Errors: absent, unsupported dtype, bad data.
   virtual Result<std::pair<TensorType, std::shared_ptr<const Buffer>>> tensor(
       std::string_view attr) const = 0;
@@ -60,6 +63,10 @@ class Graph {
   /// type for the second function.
   virtual std::optional<Ints> const_ints(ValueId value) = 0;
   virtual std::optional<Floats> const_floats(ValueId value) = 0;
+  /// Returns the type of a value whose elements the IR has no dtype for; null for others.
+  virtual const NarrowType* narrow(ValueId value) = 0;
+  /// Declares that `value` holds elements of a narrow type. Returns the value.
+  virtual ValueId set_narrow(ValueId value, const NarrowType* type) = 0;
   virtual const OpRegistry& ops() = 0;
 };
 

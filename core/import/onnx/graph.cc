@@ -160,6 +160,16 @@ const Buffer* GraphBuilder::data(ValueId value) const {
   return found == known_.end() ? nullptr : found->second.get();
 }
 
+const NarrowType* GraphBuilder::narrow(ValueId value) {
+  auto found = narrow_.find(value);
+  return found == narrow_.end() ? nullptr : found->second;
+}
+
+ValueId GraphBuilder::set_narrow(ValueId value, const NarrowType* type) {
+  if (type != nullptr) narrow_[value] = type;
+  return value;
+}
+
 std::optional<Ints> GraphBuilder::const_ints(ValueId value) {
   const Buffer* buffer = data(value);
   if (buffer == nullptr || is_float(type(value).dtype)) return std::nullopt;

@@ -35,6 +35,8 @@ class GraphBuilder final : public Graph {
   const TensorType& type(ValueId value) override;
   std::optional<Ints> const_ints(ValueId value) override;
   std::optional<Floats> const_floats(ValueId value) override;
+  const NarrowType* narrow(ValueId value) override;
+  ValueId set_narrow(ValueId value, const NarrowType* type) override;
   const OpRegistry& ops() override { return ops_; }
 
  private:
@@ -53,6 +55,7 @@ class GraphBuilder final : public Graph {
   Status status_;
   /// Known results of ops with several outputs, which stay calls: a constant has one output.
   std::map<ValueId, std::shared_ptr<const Buffer>> known_;
+  std::map<ValueId, const NarrowType*> narrow_;
 };
 
 }  // namespace byoc::onnx_import

@@ -10,6 +10,7 @@
 #include "core/import/onnx/file/model_file.h"
 #include "core/import/onnx/file/protobuf_text.h"
 #include "core/import/onnx/file/tensor_proto.h"
+#include "core/import/onnx/functions.h"
 #include "core/import/onnx/graph.h"
 #include "core/import/onnx/inputs.h"
 #include "core/import/onnx/node.h"
@@ -39,6 +40,7 @@ class Importer {
 
   Result<IRModule> run() {
     BYOC_TRY_STATUS(read_opsets());
+    BYOC_TRY_STATUS(inline_functions());
     BYOC_TRY_STATUS(check_graph(proto_));
     BYOC_TRY_STATUS(check_support());
     BYOC_TRY_STATUS(add_inputs());
@@ -60,12 +62,25 @@ class Importer {
             .with_slug("onnx-parse");
       }
     }
-    int64_t opset = opset_of("");
-    if (opset > kNewestOpset) {
-      return unsupported(cat("the model uses opset ", opset, ", this byoc supports opsets up to ",
-                             kNewestOpset))
-          .with_help("export again with an older opset, 17 for example");
-    }
+    return check_opset(opset_of(""));
+  }
+
+  static Status check_opset(int64_t opset) {
+    if (opset <= kNewestOpset) return {};
+    return unsupported(cat("the model uses opset ", opset, ", this byoc supports opsets up to ",
+                           kNewestOpset))
+        .with_help("export again with an older opset, 17 for example");
+  }
+
+  /// Replaces calls of the model's functions by their bodies. Functions of operators that have a
+  /// row stay calls.
+  Status inline_functions() {
+    auto is_known = [&](const onnx::NodeProto& node) {
+      return is_default_domain(node.domain()) &&
+             find_row(node.op_type(), static_cast<int>(opset_of(""))) != nullptr;
+    };
+    BYOC_TRY(node_opsets_, inline_model_functions(model_, is_known));
+    for (const auto& [node, opset] : node_opsets_) BYOC_TRY_STATUS(check_opset(opset));
     return {};
   }
 
@@ -75,22 +90,24 @@ class Importer {
     return found == opsets_.end() ? 0 : found->second;
   }
 
+  int64_t opset_of(const onnx::NodeProto& node) const {
+    auto found = node_opsets_.find(&node);
+    if (found != node_opsets_.end() && is_default_domain(node.domain())) return found->second;
+    return opset_of(node.domain());
+  }
+
   struct Refusal {
     std::string reason, cure;
   };
 
   /// Returns why the node is refused for any operands; an empty reason when it is accepted.
   Refusal refusal(const onnx::NodeProto& node) const {
-    int64_t opset = opset_of(node.domain());
+    int64_t opset = opset_of(node);
     if (std::string attr = subgraph_attribute(node); !attr.empty()) {
       return {cat("it runs a graph of its own (attribute ", in_quotes(attr),
                   "); control flow is not supported"),
               "export the model without control flow: trace it with example inputs, which decides "
               "branches and unrolls loops"};
-    }
-    for (const auto& function : model_.functions()) {
-      if (function.name() == node.op_type() && function.domain() == node.domain())
-        return {"it is a function of the model", "export the model with its functions inlined"};
     }
     if (!is_default_domain(node.domain()))
       return {"operators of this domain are not known", kReplace};
@@ -105,7 +122,7 @@ class Importer {
   std::string describe(const onnx::NodeProto& node) const {
     std::string domain = is_default_domain(node.domain()) ? "ai.onnx" : node.domain();
     return cat("node ", node_label(node), " (", node.op_type(), ", domain ", domain, ", opset ",
-               opset_of(node.domain()), ")");
+               opset_of(node), ")");
   }
 
   /// Finds all unsupported nodes before any work is done. One message lists them; nodes of the same
@@ -152,7 +169,8 @@ class Importer {
     for (size_t k = 0; k < inputs.size(); ++k) {
       const std::string& name = inputs[k]->name();
       if (options_.bind.count(name)) continue;
-      values_[name] = graph_.param(name, types[k]);
+      values_[name] = graph_.set_narrow(graph_.param(name, types[k]),
+                                        narrow_type(inputs[k]->type().tensor_type().elem_type()));
       input_names_.push_back(name);
     }
     return {};
@@ -164,24 +182,29 @@ class Importer {
     auto found = values_.find(name);
     if (found != values_.end()) return found->second;
     TypedBuffer tensor;
+    const NarrowType* narrow = nullptr;
     if (auto bound = options_.bind.find(name); bound != options_.bind.end()) {
       tensor = bound->second;
+      for (const auto& input : proto_.input()) {
+        if (input.name() == name) narrow = narrow_type(input.type().tensor_type().elem_type());
+      }
     } else {
       auto initializer = initializers_.find(name);  // check_graph has found every name that is read
       BYOC_CHECK(initializer != initializers_.end(), "no value ", name);
       onnx::TensorProto& proto = *initializer->second;
+      narrow = narrow_type(proto.data_type());
       BYOC_TRY(tensor, read_tensor(proto, folder_));
       proto.clear_raw_data();  // so that weights are in memory once
     }
     graph_.begin_node({}, name);
     ValueId constant = graph_.constant(tensor.first, std::move(tensor.second));
     BYOC_TRY_STATUS(Status(graph_.status()));
-    values_[name] = constant;
+    values_[name] = graph_.set_narrow(constant, narrow);
     return constant;
   }
 
   Status convert(const onnx::NodeProto& proto) {
-    NodeView node(proto, static_cast<int>(opset_of("")), folder_);
+    NodeView node(proto, static_cast<int>(opset_of(proto)), folder_);
     std::vector<Value> operands;
     for (const std::string& name : proto.input()) {
       if (name.empty()) {
@@ -192,14 +215,40 @@ class Importer {
       operands.push_back(operand);
     }
     graph_.begin_node(operands, node.name());
+    const NarrowType* narrow = narrow_operand(operands);
+    if (narrow && !reads_narrow(proto.op_type()) && !moves_narrow(proto.op_type())) {
+      return unsupported(cat("elements of type ", narrow->name,
+                             " are supported by casts, QuantizeLinear, DequantizeLinear and ops "
+                             "that move elements, not by this operator"))
+          .at(describe(proto));
+    }
     const Row* row = find_row(proto.op_type(), node.opset());
     BYOC_CHECK(row, "check_support accepted ", proto.op_type());
     Status status = convert(node, row->convert);
+    if (status.ok() && narrow && moves_narrow(proto.op_type())) keep_narrow(proto, narrow);
     if (status.ok()) return status;
     if (status.code() == Code::kUnimplemented && status.slug().empty()) {
       status = std::move(status).with_slug("onnx-unsupported");
     }
     return std::move(status).at(describe(proto));
+  }
+
+  /// Returns the narrow type of the first operand that has one.
+  const NarrowType* narrow_operand(const std::vector<Value>& operands) {
+    for (Value operand : operands) {
+      if (!operand) continue;
+      if (const NarrowType* narrow = graph_.narrow(*operand)) return narrow;
+    }
+    return nullptr;
+  }
+
+  /// Gives the results of an op that moves elements the type of what it moved; extents are i64.
+  void keep_narrow(const onnx::NodeProto& proto, const NarrowType* narrow) {
+    for (const std::string& name : proto.output()) {
+      auto found = values_.find(name);
+      if (found != values_.end() && graph_.type(found->second).dtype == narrow->stored)
+        graph_.set_narrow(found->second, narrow);
+    }
   }
 
   Status convert(const NodeView& node, Convert row) {
@@ -218,12 +267,13 @@ class Importer {
 
   /// Checks the declared dtype of an output; an output without a declared type is accepted. Shapes
   /// are not compared: exporters write symbolic and outdated ones, and --bind may change sizes.
-  static Status check_output_dtype(const onnx::ValueInfoProto& output, DType computed) {
+  Status check_output_dtype(const onnx::ValueInfoProto& output, ValueId result) {
     const int32_t declared = output.type().tensor_type().elem_type();
-    if (declared == onnx::TensorProto::UNDEFINED || declared == dtype_to_onnx(computed)) return {};
+    const NarrowType* narrow = graph_.narrow(result);
+    const int32_t computed = narrow ? narrow->onnx : dtype_to_onnx(graph_.type(result).dtype);
+    if (declared == onnx::TensorProto::UNDEFINED || declared == computed) return {};
     return invalid(cat("the graph output ", in_quotes(output.name()), " is declared as ",
-                       onnx_dtype_name(declared), ", its value is ",
-                       onnx_dtype_name(dtype_to_onnx(computed))))
+                       onnx_dtype_name(declared), ", its value is ", onnx_dtype_name(computed)))
         .with_slug("onnx-graph")
         .with_help("export the model again, or correct the type of the output");
   }
@@ -233,7 +283,7 @@ class Importer {
     Strings output_names;
     for (const auto& output : proto_.output()) {
       BYOC_TRY(ValueId result, value(output.name()));
-      BYOC_TRY_STATUS(check_output_dtype(output, graph_.type(result).dtype));
+      BYOC_TRY_STATUS(check_output_dtype(output, result));
       results.push_back(result);
       output_names.push_back(output.name());
     }
@@ -251,6 +301,7 @@ class Importer {
   IRModule module_;
   GraphBuilder graph_;
   std::map<std::string, int64_t> opsets_;  // by domain; "" is the default domain
+  NodeOpsets node_opsets_;                 // of nodes of inlined functions
   std::unordered_map<std::string, onnx::TensorProto*> initializers_;
   std::unordered_map<std::string, ValueId> values_;
   Strings input_names_;

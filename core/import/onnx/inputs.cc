@@ -6,6 +6,7 @@
 #include <set>
 
 #include "byoc/base/check.h"
+#include "core/import/onnx/file/narrow.h"
 #include "core/import/onnx/file/protobuf_text.h"
 #include "core/import/onnx/file/tensor_proto.h"
 
@@ -225,7 +226,7 @@ Result<ModelInput> describe_input(const onnx::ValueInfoProto& info) {
   }
   const auto& type = info.type().tensor_type();
   ModelInput input{.name = info.name(), .has_rank = type.has_shape()};
-  auto dtype = dtype_from_onnx(type.elem_type());
+  auto dtype = stored_dtype(type.elem_type());
   if (!dtype.ok()) return std::move(dtype.status()).at(cat("input ", in_quotes(info.name())));
   input.dtype = *dtype;
   for (const auto& dim : type.shape().dim()) {

@@ -115,6 +115,11 @@ const std::string& NodeView::output(size_t k) const {
   return node_.output(static_cast<int>(k));
 }
 
+int32_t NodeView::tensor_dtype(std::string_view attr) const {
+  const AttributeProto* found = find(attr, AttributeProto::TENSOR);
+  return found ? found->t().data_type() : 0;
+}
+
 Result<TypedBuffer> NodeView::tensor(std::string_view attr) const {
   const AttributeProto* found = find(attr, AttributeProto::TENSOR);
   if (!status_.ok()) return status_;

@@ -26,6 +26,7 @@ class NodeView final : public OnnxNode {
   Ints ints(std::string_view attr) const override;
   Floats floats(std::string_view attr) const override;
   Strings strings(std::string_view attr) const override;
+  int32_t tensor_dtype(std::string_view attr) const override;
   Result<std::pair<TensorType, std::shared_ptr<const Buffer>>> tensor(
       std::string_view attr) const override;
 

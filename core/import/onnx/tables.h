@@ -6,7 +6,7 @@
 namespace byoc::onnx_import {
 
 /// The newest opset of the default domain that the tables support.
-inline constexpr int kNewestOpset = 22;
+inline constexpr int kNewestOpset = 28;
 
 /// Returns the row for an op of the default domain at `opset`; null when there is none.
 const Row* find_row(std::string_view op_type, int opset);

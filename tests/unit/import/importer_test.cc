@@ -184,16 +184,6 @@ TEST(ImportOnnx, SaysHowToExportWhatIsRefused) {
             "ai.onnx");
 }
 
-TEST(ImportOnnx, RefusesFunctionsOfTheModel) {
-  OnnxModel model;
-  model.set_opset("local", 1).input("x", {2}).output("y");
-  auto* function = model.proto.add_functions();
-  function->set_name("Twice");
-  function->set_domain("local");
-  model.node("Twice", {"x"}, {"y"}, "t").set_domain("local");
-  EXPECT_ERROR(model.import(), "onnx-unsupported", "it is a function of the model");
-}
-
 TEST(ImportOnnx, RefusesOpsetsOfTheFuture) {
   EXPECT_ERROR(relu_model(99).import(), "onnx-unsupported",
                "the model uses opset 99, this byoc supports opsets up to");

@@ -51,8 +51,8 @@ TEST(ModelFile, RefusesIrVersionsOfTheFuture) {
   OnnxModel model = relu_model();
   model.proto.set_ir_version(9999);
   EXPECT_ERROR(model.import(), "onnx-unsupported",
-               "the file has ONNX IR version 9999, this byoc supports versions 1 to 13");
-  for (int64_t version : {3, 8, 10, 13}) {  // those of ONNX 1.0, 1.12, 1.17, 1.20
+               "the file has ONNX IR version 9999, this byoc supports versions 1 to 14");
+  for (int64_t version : {3, 8, 10, 13, 14}) {  // those of ONNX 1.0, 1.12, 1.17, 1.20, 1.23
     model.proto.set_ir_version(version);
     EXPECT_TRUE(model.import().ok()) << version;
   }

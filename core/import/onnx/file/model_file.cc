@@ -11,9 +11,9 @@
 namespace byoc::onnx_import {
 namespace {
 
-/// The IR version of ONNX 1.20. Versions 11 to 13 add element types, which are refused where they
+/// The IR version of ONNX 1.23. Versions 11 to 14 add element types, which are refused where they
 /// occur, and hints on devices, which change no result.
-constexpr int64_t kNewestIrVersion = 13;
+constexpr int64_t kNewestIrVersion = 14;
 
 Status parse_error(std::string message) {
   return invalid(std::move(message))

@@ -3,8 +3,11 @@
 
 #include <cstring>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "byoc/base/check.h"
+#include "core/import/onnx/file/narrow.h"
 #include "core/import/onnx/file/protobuf_text.h"
 
 namespace byoc::onnx_import {
@@ -137,26 +140,41 @@ Status read_field(const TensorProto& tensor, DType dtype, std::byte* out) {
   return {};
 }
 
+/// Returns the bytes that the elements have in the file; `size` are those in memory.
+int64_t file_size(const TensorProto& tensor, const TensorSpec& spec, int64_t size) {
+  const NarrowType* narrow = narrow_type(tensor.data_type());
+  return narrow ? packed_size(*narrow, num_elements(spec)) : size;
+}
+
+/// Returns the number of entries of the typed field. It has packed bytes for types of at most four
+/// bits, elements for others.
+int64_t field_entries(const TensorProto& tensor, const TensorSpec& spec) {
+  const NarrowType* narrow = narrow_type(tensor.data_type());
+  return narrow && narrow->bits <= 4 ? packed_size(*narrow, num_elements(spec))
+                                     : num_elements(spec);
+}
+
 Status check_size(const TensorProto& tensor, const TensorSpec& spec, int64_t size,
                   const ExternalFolder& folder) {
   if (tensor.has_segment())
     return unimplemented("tensors in segments are not supported").with_slug("onnx-unsupported");
+  const int64_t bytes = file_size(tensor, spec, size);
   if (tensor.data_location() == TensorProto::EXTERNAL) {
-    return std::move(external_slice(tensor, static_cast<uint64_t>(size), folder)).status();
+    return std::move(external_slice(tensor, static_cast<uint64_t>(bytes), folder)).status();
   }
   if (tensor.has_raw_data()) {
-    if (static_cast<int64_t>(tensor.raw_data().size()) == size) return {};
+    if (static_cast<int64_t>(tensor.raw_data().size()) == bytes) return {};
     return bad_tensor(
-        cat(spec, " needs ", size, " bytes, its raw data has ", tensor.raw_data().size()));
+        cat(spec, " needs ", bytes, " bytes, its raw data has ", tensor.raw_data().size()));
   }
-  int64_t expected = num_elements(spec), given = field_size(tensor, spec.dtype);
+  int64_t expected = field_entries(tensor, spec), given = field_size(tensor, spec.dtype);
   if (expected == given) return {};
   return bad_tensor(cat(spec, " needs ", expected, " elements, the file holds ", given));
 }
 
 Result<TensorSpec> checked_spec(const TensorProto& tensor, const ExternalFolder& folder) {
   TensorSpec spec;
-  BYOC_TRY(spec.dtype, dtype_from_onnx(tensor.data_type()));
+  BYOC_TRY(spec.dtype, stored_dtype(tensor.data_type()));
   spec.dims.assign(tensor.dims().begin(), tensor.dims().end());
   if (spec.dims.size() > kMaxRank) {
     return bad_tensor(cat("rank ", spec.dims.size(), ", at most ", kMaxRank, " is supported"));
@@ -171,6 +189,7 @@ std::string place_of(const TensorProto& tensor) { return cat("tensor ", in_quote
 }  // namespace
 
 std::string onnx_dtype_name(int32_t onnx_dtype) {
+  if (const NarrowType* narrow = narrow_type(onnx_dtype)) return narrow->name;
   if (!onnx::TensorProto_DataType_IsValid(onnx_dtype)) return cat("type ", onnx_dtype);
   return onnx::TensorProto_DataType_Name(static_cast<TensorProto::DataType>(onnx_dtype));
 }
@@ -196,10 +215,44 @@ Result<TensorSpec> tensor_spec(const TensorProto& tensor, const ExternalFolder& 
   return spec;
 }
 
+namespace {
+
+/// Reads elements of a narrow type.
+Status read_narrow(const TensorProto& tensor, const NarrowType& type, const TensorSpec& spec,
+                   const ExternalFolder& folder, std::byte* out) {
+  const int64_t n = num_elements(spec), size = packed_size(type, n);
+  std::vector<std::byte> packed;
+  if (tensor.data_location() == TensorProto::EXTERNAL) {
+    BYOC_TRY(auto slice, external_slice(tensor, static_cast<uint64_t>(size), folder));
+    packed.resize(static_cast<size_t>(size));
+    BYOC_TRY_STATUS(ExternalFolder::read(slice, packed.data()));
+  } else if (tensor.has_raw_data()) {
+    BYOC_CHECK(tensor.raw_data().size() == static_cast<uint64_t>(size), "tensor_spec checks sizes");
+    auto bytes = std::as_bytes(std::span(tensor.raw_data()));
+    packed.assign(bytes.begin(), bytes.end());
+  } else {
+    BYOC_CHECK(field_size(tensor, spec.dtype) == field_entries(tensor, spec),
+               "tensor_spec checks sizes");
+    for (int32_t value : tensor.int32_data()) packed.push_back(static_cast<std::byte>(value));
+    if (type.bits > 4) {  // one element per entry; entries of 6 bits may have more above them
+      for (std::byte& value : packed) *out++ = value & std::byte((1u << type.bits) - 1);
+      return {};
+    }
+  }
+  unpack(type, packed, n, out);
+  return {};
+}
+
+}  // namespace
+
 Status read_elements(const TensorProto& tensor, const TensorSpec& spec,
                      const ExternalFolder& folder, std::byte* out) {
   Status status;
   BYOC_TRY(int64_t size, size_bytes(spec));
+  if (const NarrowType* narrow = narrow_type(tensor.data_type())) {
+    status = read_narrow(tensor, *narrow, spec, folder, out);
+    return status.ok() ? status : std::move(status).at(place_of(tensor));
+  }
   if (tensor.data_location() == TensorProto::EXTERNAL) {
     BYOC_TRY(auto slice, external_slice(tensor, static_cast<uint64_t>(size), folder));
     status = ExternalFolder::read(slice, out);

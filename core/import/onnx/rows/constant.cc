@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constant, and ops that make constants of constants: ConstantOfShape, Range, Shape, Size.
+// Constant, and ops that make constants of constants: ConstantOfShape, Range, Shape, Size. Optionals
+// are tensors, or absent.
 #include <cmath>
 
 #include "core/import/onnx/operands.h"
@@ -23,7 +24,8 @@ std::vector<float> to_floats(const Floats& values) { return {values.begin(), val
 Converted constant(Graph& graph, const OnnxNode& node) {
   if (node.has("value")) {
     BYOC_TRY(auto tensor, node.tensor("value"));
-    return std::vector{graph.constant(tensor.first, std::move(tensor.second))};
+    ValueId value = graph.constant(tensor.first, std::move(tensor.second));
+    return std::vector{graph.set_narrow(value, narrow_type(node.tensor_dtype("value")))};
   }
   if (node.has("value_int")) {
     return std::vector{small_constant(graph, DType::kI64, Ints{node.i("value_int", 0)}, true)};
@@ -114,10 +116,21 @@ Converted size(Graph& graph, const OnnxNode&) {
   return std::vector{small_constant(graph, DType::kI64, Ints{n}, true)};
 }
 
+// A tensor is an optional that has an element; an omitted operand has none.
+Converted has_element(Graph& graph, const OnnxNode& node) {
+  return std::vector{graph.scalar(DType::kBool, node.has_input(0) ? 1 : 0)};
+}
+
+Converted get_element(Graph& graph, const OnnxNode&) { return std::vector{graph.input(0)}; }
+
 constexpr Row kRows[] = {
-    {"Constant", 1, kNewest, constant}, {"ConstantOfShape", 9, kNewest, constant_of_shape},
-    {"Range", 11, kNewest, range},      {"Shape", 1, kNewest, renamed<"shape">},
+    {"Constant", 1, kNewest, constant},
+    {"ConstantOfShape", 9, kNewest, constant_of_shape},
+    {"Range", 11, kNewest, range},
+    {"Shape", 1, kNewest, renamed<"shape">},
     {"Size", 1, kNewest, size},
+    {"OptionalHasElement", 15, kNewest, has_element},
+    {"OptionalGetElement", 15, kNewest, get_element},
 };
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <cfloat>
 #include <cmath>
 
-#include "core/import/onnx/file/dtypes.h"
 #include "core/import/onnx/same_op.h"
 
 namespace byoc::onnx_import {
@@ -101,22 +100,20 @@ Converted clip(Graph& graph, const OnnxNode&) {
   return std::vector{high && !known_high ? graph.call("minimum", {clipped, *high}) : clipped};
 }
 
-Converted cast(Graph& graph, const OnnxNode& node) {
-  BYOC_TRY(DType to, dtype_from_onnx(static_cast<int32_t>(node.i("to", 0))));
-  return std::vector{graph.call("cast", {graph.input(0)}, {{"to", to}})};
-}
-
-Converted cast_like(Graph& graph, const OnnxNode&) {
-  DType to = graph.type(graph.input(1)).dtype;
-  return std::vector{graph.call("cast", {graph.input(0)}, {{"to", to}})};
-}
-
 Converted bit_shift(Graph& graph, const OnnxNode& node) {
   std::string direction = node.s("direction", "");
   if (direction != "LEFT" && direction != "RIGHT")
     return invalid(cat("its direction is \"", direction, "\", expected \"LEFT\" or \"RIGHT\""));
   Attrs attrs{{"direction", direction == "LEFT" ? "left" : "right"}};
   return std::vector{graph.call("bit_shift", {graph.input(0), graph.input(1)}, attrs)};
+}
+
+Converted swiglu(Graph& graph, const OnnxNode& node) {
+  if (graph.type(graph.input(0)).shape != graph.type(graph.input(1)).shape)
+    return invalid(cat("its inputs must have one shape, they are ", graph.type(graph.input(0)),
+                       " and ", graph.type(graph.input(1))));
+  ValueId gate = graph.call("swish", {graph.input(0)}, {{"alpha", node.f("alpha", 1)}});
+  return std::vector{graph.call("multiply", {gate, graph.input(1)})};
 }
 
 constexpr Row kRows[] = {
@@ -136,8 +133,6 @@ constexpr Row kRows[] = {
     {"BitwiseNot", 18, kNewest, renamed<"bitwise_not">},
     {"BitwiseOr", 18, kNewest, renamed<"bitwise_or">},
     {"BitwiseXor", 18, kNewest, renamed<"bitwise_xor">},
-    {"Cast", 6, kNewest, cast},
-    {"CastLike", 15, kNewest, cast_like},
     {"Ceil", 1, kNewest, renamed<"ceil">},
     {"Celu", 12, kNewest, renamed<"celu">},
     {"Clip", 1, 10, clip_by_attributes},
@@ -197,6 +192,7 @@ constexpr Row kRows[] = {
     {"Sub", 1, 6, by_axis<"subtract">},
     {"Sub", 7, kNewest, renamed<"subtract">},
     {"Sum", 1, kNewest, variadic<"add">},
+    {"SwiGLU", 28, kNewest, swiglu},
     {"Swish", 24, kNewest, renamed<"swish">},
     {"Tan", 7, kNewest, renamed<"tan">},
     {"Tanh", 1, kNewest, renamed<"tanh">},

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quantised ops, converted into their steps: integers are shifted by their zero points, multiplied
 // exactly in i32, scaled as floats, rounded and clipped.
+#include "core/import/onnx/file/dtypes.h"
 #include "core/import/onnx/operands.h"
+#include "core/import/onnx/rows/cast.h"
 #include "core/import/onnx/rows/conv.h"
+#include "core/import/onnx/rows/steps.h"
 
 namespace byoc::onnx_import {
 namespace {
 
-ValueId cast(Graph& graph, ValueId x, DType to) {
-  return graph.type(x).dtype == to ? x : graph.call("cast", {x}, {{"to", to}});
-}
+// The part of x that one scale is for: all of it, one entry of an axis, or a block of its entries.
+struct Grains {
+  size_t axis = 0;
+  int64_t block = 0;  // entries; 0: no blocks
+  Shape x;
+};
 
 // Reshapes a list of one value per entry of dim `axis` so that it broadcasts to rank `rank`, and
 // returns other values as they are. A list for a scalar is reshaped to one, an error of reshape.
@@ -20,50 +26,149 @@ ValueId along(Graph& graph, ValueId list, size_t axis, size_t rank) {
   return graph.call("reshape", {list}, {{"shape", shape}});
 }
 
-// Adds x - zero_point in i32; `zero_point` may be absent.
+// Repeats each value along the axis for the entries of its block; the last block may be shorter.
+ValueId repeated(Graph& graph, ValueId list, const Grains& grains) {
+  Ints shape = static_extents(graph.type(list).shape), wide = shape;
+  const auto axis = static_cast<int64_t>(grains.axis);
+  wide.insert(wide.begin() + axis + 1, grains.block);
+  shape[grains.axis] *= grains.block;
+  ValueId all = expanded(graph, unsqueezed(graph, list, {axis + 1}), wide);
+  all = graph.call("reshape", {all}, {{"shape", shape}, {"allow_zero", true}});
+  const int64_t extent = grains.x[grains.axis].extent();
+  return shape[grains.axis] == extent ? all : sliced(graph, all, axis, 0, extent);
+}
+
+ValueId spread(Graph& graph, ValueId list, const Grains& grains) {
+  return grains.block > 0 ? repeated(graph, list, grains)
+                          : along(graph, list, grains.axis, grains.x.size());
+}
+
+// Adds x - zero_point, integers in i32; `zero_point` may be absent.
+ValueId shifted(Graph& graph, ValueId x, Value zero_point, const Grains& grains) {
+  const NarrowType* narrow = graph.narrow(x);
+  ValueId numbers =
+      narrow && narrow->is_float() ? numbers_of(graph, x) : cast_to(graph, x, DType::kI32);
+  if (!zero_point) return numbers;
+  ValueId zero = cast_to(graph, numbers_of(graph, *zero_point), graph.type(numbers).dtype);
+  return graph.call("subtract", {numbers, spread(graph, zero, grains)});
+}
+
 ValueId shifted(Graph& graph, ValueId x, Value zero_point, size_t axis) {
-  ValueId wide = cast(graph, x, DType::kI32);
-  if (!zero_point) return wide;
-  ValueId zero = along(graph, cast(graph, *zero_point, DType::kI32), axis, graph.rank(x));
-  return graph.call("subtract", {wide, zero});
+  return shifted(graph, x, zero_point, Grains{axis, 0, graph.type(x).shape});
 }
 
-// Adds clip(round(x / scale) + zero_point); without a zero point the result is u8.
-Result<ValueId> quantized(Graph& graph, ValueId x, ValueId scale, Value zero_point, size_t axis) {
-  DType to = zero_point ? graph.type(*zero_point).dtype : DType::kU8;
-  if (to != DType::kU8 && to != DType::kI8)
-    return unimplemented(cat("quantising to ", to, " is not supported"));
-  size_t rank = graph.rank(x);
-  ValueId y = graph.call("divide", {cast(graph, x, DType::kF32), along(graph, scale, axis, rank)});
-  y = graph.call("round", {y});
-  if (zero_point)
-    y = graph.call("add", {y, along(graph, cast(graph, *zero_point, DType::kF32), axis, rank)});
-  y = graph.call(
-      "clip", {y},
-      {{"min", to == DType::kU8 ? 0.0 : -128.0}, {"max", to == DType::kU8 ? 255.0 : 127.0}});
-  return graph.call("cast", {y}, {{"to", to}});
+struct Range {
+  double least, most;
+};
+// Returns the numbers of an integer type that values are quantised to.
+Result<Range> range_of(int32_t onnx_dtype) {
+  if (const NarrowType* narrow = narrow_type(onnx_dtype))
+    return Range{static_cast<double>(narrow->least()), static_cast<double>(narrow->most())};
+  BYOC_TRY(DType dtype, dtype_from_onnx(onnx_dtype));
+  switch (dtype) {
+    case DType::kU8:
+      return Range{0, 255};
+    case DType::kI8:
+      return Range{-128, 127};
+    case DType::kU16:
+      return Range{0, 65535};
+    case DType::kI16:
+      return Range{-32768, 32767};
+    default:
+      return unimplemented(cat("quantising to ", dtype, " is not supported"));
+  }
 }
 
-// Returns the axis of per-axis scales. A wrong axis is an error only if there are such scales.
-Result<size_t> scale_axis(Graph& graph, const OnnxNode& node) {
-  bool per_axis = graph.rank(graph.input(1)) == 1 && graph.type(graph.input(1)).shape[0] != Dim(1);
-  if (!per_axis) return size_t{0};
-  return normal_axis(node.i("axis", 1), graph.rank(graph.input(0)));
+// The way of a quantisation: its result type, the dtype that it divides in, and what is too large
+// for floats of 8 bits.
+struct Quantising {
+  int32_t to;
+  DType precision = DType::kF32;
+  bool saturate = true;
+};
+
+// Adds clip(round(x / scale) + zero_point), or the code of x / scale + zero_point.
+Result<ValueId> quantized(Graph& graph, ValueId x, ValueId scale, Value zero_point,
+                          const Grains& grains, const Quantising& how) {
+  ValueId y = graph.call("divide", {cast_to(graph, x, how.precision),
+                                    spread(graph, cast_to(graph, scale, how.precision), grains)});
+  const NarrowType* narrow = narrow_type(how.to);
+  const bool is_code = narrow && narrow->is_float();
+  if (!is_code) y = graph.call("round", {y});
+  y = cast_to(graph, y, DType::kF32);  // which holds every sum of 16-bit integers
+  if (zero_point) {
+    ValueId zero = cast_to(graph, numbers_of(graph, *zero_point), DType::kF32);
+    y = graph.call("add", {y, spread(graph, zero, grains)});
+  }
+  if (is_code) return cast_to_onnx(graph, y, how.to, {how.saturate, "nearest"});
+  BYOC_TRY(Range range, range_of(how.to));
+  y = graph.call("clip", {y}, {{"min", range.least}, {"max", range.most}});
+  return cast_to_onnx(graph, y, how.to, {});
+}
+
+Result<ValueId> quantized(Graph& graph, ValueId x, ValueId scale, ValueId zero_point, size_t axis) {
+  return quantized(graph, x, scale, zero_point, Grains{axis, 0, graph.type(x).shape},
+                   {onnx_dtype_of(graph, zero_point)});
+}
+
+// Checks that blocks of `block` entries cover dim `axis` of x with the scales that are given.
+Status check_blocks(Graph& graph, const Grains& grains, ValueId scale) {
+  const Shape& scales = graph.type(scale).shape;
+  bool fits = grains.block > 0 && scales.size() == grains.x.size() && is_static(scales) &&
+              grains.x[grains.axis].is_static();
+  for (size_t d = 0; fits && d < scales.size(); ++d) {
+    if (d != grains.axis) fits = scales[d] == grains.x[d];
+  }
+  if (fits) {
+    int64_t n = grains.x[grains.axis].extent();
+    fits = scales[grains.axis].extent() == n / grains.block + (n % grains.block != 0);
+  }
+  if (fits) return {};
+  return invalid(cat("blocks of ", grains.block, " along dim ", grains.axis,
+                     " of x, which has shape ", grains.x, ", do not fit the scale ",
+                     graph.type(scale)));
+}
+
+// Reads axis and block_size. A wrong axis is an error only if there are scales along it.
+Result<Grains> read_grains(Graph& graph, const OnnxNode& node) {
+  ValueId scale = graph.input(1);
+  Grains grains{0, node.opset() >= 21 ? node.i("block_size", 0) : 0,
+                graph.type(graph.input(0)).shape};
+  bool per_axis = graph.rank(scale) == 1 && graph.type(scale).shape[0] != Dim(1);
+  if (!per_axis && grains.block == 0) return grains;
+  BYOC_TRY(grains.axis, normal_axis(node.i("axis", 1), grains.x.size()));
+  if (grains.block != 0) BYOC_TRY_STATUS(check_blocks(graph, grains, scale));
+  return grains;
 }
 
 Converted quantize_linear(Graph& graph, const OnnxNode& node) {
-  BYOC_TRY(size_t axis, scale_axis(graph, node));
-  BYOC_TRY(ValueId y,
-           quantized(graph, graph.input(0), graph.input(1), graph.optional_input(2), axis));
+  BYOC_TRY(Grains grains, read_grains(graph, node));
+  ValueId scale = numbers_of(graph, graph.input(1));
+  Value zero_point = graph.optional_input(2);
+  Quantising how{zero_point ? onnx_dtype_of(graph, *zero_point) : dtype_to_onnx(DType::kU8),
+                 graph.type(scale).dtype, node.i("saturate", 1) != 0};
+  auto stated = static_cast<int32_t>(node.i("output_dtype", 0));
+  if (stated != 0 && zero_point && stated != how.to)
+    return invalid(cat("output_dtype is ", onnx_dtype_name(stated), ", y_zero_point is ",
+                       onnx_dtype_name(how.to)));
+  if (stated != 0) how.to = stated;
+  if (!is_float(how.precision)) how.precision = DType::kF32;
+  if (int64_t given = node.i("precision", 0)) {
+    BYOC_TRY(how.precision, dtype_from_onnx(static_cast<int32_t>(given)));
+  }
+  BYOC_TRY(ValueId y, quantized(graph, graph.input(0), scale, zero_point, grains, how));
   return std::vector{y};
 }
 
 Converted dequantize_linear(Graph& graph, const OnnxNode& node) {
-  BYOC_TRY(size_t axis, scale_axis(graph, node));
-  ValueId x = graph.input(0), scale = graph.input(1);
-  ValueId y =
-      cast(graph, shifted(graph, x, graph.optional_input(2), axis), graph.type(scale).dtype);
-  return std::vector{graph.call("multiply", {y, along(graph, scale, axis, graph.rank(x))})};
+  BYOC_TRY(Grains grains, read_grains(graph, node));
+  ValueId scale = numbers_of(graph, graph.input(1));
+  DType to = graph.type(scale).dtype;
+  if (int64_t given = node.i("output_dtype", 0)) {
+    BYOC_TRY(to, dtype_from_onnx(static_cast<int32_t>(given)));
+  }
+  ValueId y = cast_to(graph, shifted(graph, graph.input(0), graph.optional_input(2), grains), to);
+  return std::vector{graph.call("multiply", {y, spread(graph, cast_to(graph, scale, to), grains)})};
 }
 
 // Quantises the range [min(x, 0), max(x, 0)] in 255 steps.
@@ -102,10 +207,11 @@ Converted conv_integer(Graph& graph, const OnnxNode& node) {
   return std::vector{y};
 }
 
-// Scales an exact i32 product to the scale of y (inputs 6 and 7).
+// Scales an exact i32 product to the scale of y (inputs 6 and 7). Scales are f32, or f16.
 Converted rescaled(Graph& graph, ValueId product, ValueId a_scale, ValueId b_scale) {
-  ValueId scale = graph.call("multiply", {a_scale, b_scale});
-  ValueId real = graph.call("multiply", {cast(graph, product, DType::kF32), scale});
+  ValueId scale =
+      multiply(graph, cast_to(graph, a_scale, DType::kF32), cast_to(graph, b_scale, DType::kF32));
+  ValueId real = multiply(graph, cast_to(graph, product, DType::kF32), scale);
   BYOC_TRY(ValueId y, quantized(graph, real, graph.input(6), graph.input(7), 0));
   return std::vector{y};
 }

@@ -50,14 +50,15 @@ Converted over_trailing_axes(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.call("reshape", {result}, {{"shape", target}})};
 }
 
-Converted cumsum(Graph& graph, const OnnxNode& node) {
+template <OpName op>
+Converted cumulative(Graph& graph, const OnnxNode& node) {
   BYOC_TRY(Ints axis, constant_ints(graph, node, 1, "axis"));
   if (axis.size() != 1)
     return invalid(cat("its input \"axis\" has ", axis.size(), " elements, expects 1"));
   Attrs attrs{{"axis", axis[0]},
               {"exclusive", node.i("exclusive", 0) != 0},
               {"reverse", node.i("reverse", 0) != 0}};
-  return std::vector{graph.call("cumsum", {graph.input(0)}, attrs)};
+  return std::vector{graph.call(op.text, {graph.input(0)}, attrs)};
 }
 
 Converted topk(Graph& graph, const OnnxNode& node) {
@@ -79,7 +80,8 @@ Converted topk(Graph& graph, const OnnxNode& node) {
 constexpr Row kRows[] = {
     {"ArgMax", 1, kNewest, renamed<"argmax">},
     {"ArgMin", 1, kNewest, renamed<"argmin">},
-    {"CumSum", 11, kNewest, cumsum},
+    {"CumProd", 26, kNewest, cumulative<"cumprod">},
+    {"CumSum", 11, kNewest, cumulative<"cumsum">},
     {"Hardmax", 1, 12, over_trailing_axes<"hardmax">},
     {"Hardmax", 13, kNewest, renamed<"hardmax">},
     {"LogSoftmax", 1, 12, over_trailing_axes<"log_softmax">},

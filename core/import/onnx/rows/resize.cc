@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resize and the older Upsample, GridSample, RoiAlign.
+#include <algorithm>
+#include <cmath>
+
 #include "core/import/onnx/operands.h"
-#include "core/import/onnx/same_op.h"
 
 namespace byoc::onnx_import {
 namespace {
@@ -44,11 +46,32 @@ Result<Floats> spread_roi(const Floats& roi, const Ints& axes, size_t rank) {
   return all;
 }
 
-Status refuse_newer(const OnnxNode& node) {
-  if (node.i("antialias", 0) != 0) return unimplemented("antialias is not supported");
-  std::string policy = node.s("keep_aspect_ratio_policy", "stretch");
-  if (policy != "stretch")
-    return unimplemented(cat("keep_aspect_ratio_policy \"", policy, "\" is not supported"));
+// Changes sizes so that one scale is that of all axes: the least of those of the sizes
+// (not_larger), or the greatest (not_smaller). Sets scales, which place the cells.
+Status keep_aspect_ratio(const std::string& policy, const Ints& axes, const Ints& extents,
+                         Ints& sizes, Attrs& attrs) {
+  if (policy != "not_larger" && policy != "not_smaller")
+    return invalid(cat("keep_aspect_ratio_policy is \"", policy,
+                       "\", expected stretch, not_larger or not_smaller"));
+  std::vector<size_t> changed;
+  for (size_t d = 0; axes.empty() && d < extents.size(); ++d) changed.push_back(d);
+  for (int64_t given : axes) {
+    BYOC_TRY(size_t axis, normal_axis(given, extents.size()));
+    changed.push_back(axis);
+  }
+  std::optional<double> scale;
+  for (size_t d : changed) {
+    if (extents[d] < 1) return invalid(cat("dim ", d, " of x has no cells"));
+    double own = static_cast<double>(sizes[d]) / static_cast<double>(extents[d]);
+    if (!scale) scale = own;
+    scale = policy == "not_larger" ? std::min(*scale, own) : std::max(*scale, own);
+  }
+  Floats scales(extents.size(), 1);
+  for (size_t d : changed) {
+    scales[d] = *scale;
+    sizes[d] = static_cast<int64_t>(std::floor(*scale * static_cast<double>(extents[d]) + 0.5));
+  }
+  attrs.set("scales", scales);
   return {};
 }
 
@@ -62,10 +85,17 @@ Status set_target(Graph& graph, const OnnxNode& node, ValueId x, const Ints& axe
   }
   BYOC_TRY(Ints sizes, constant_ints(graph, node, 3, "sizes"));
   const Shape& shape = graph.type(x).shape;
-  if (!axes.empty()) {
+  std::string policy = node.s("keep_aspect_ratio_policy", "stretch");
+  const bool stretches = node.opset() < 18 || policy == "stretch";
+  if (!axes.empty() || !stretches) {
     if (!is_static(shape))
       return unimplemented(cat("its axes need the extents of x, which is ", graph.type(x)));
     BYOC_TRY(sizes, spread(sizes, axes, static_extents(shape)));
+  }
+  if (!stretches) {
+    if (sizes.size() != shape.size())
+      return invalid(cat("sizes has ", sizes.size(), " entries, x is ", graph.type(x)));
+    BYOC_TRY_STATUS(keep_aspect_ratio(policy, axes, static_extents(shape), sizes, attrs));
   }
   attrs.set("sizes", sizes);
   return {};
@@ -74,12 +104,12 @@ Status set_target(Graph& graph, const OnnxNode& node, ValueId x, const Ints& axe
 Converted resize(Graph& graph, const OnnxNode& node) {
   ValueId x = graph.input(0);
   Ints axes = node.ints("axes");
-  BYOC_TRY_STATUS(refuse_newer(node));
   Attrs attrs{{"mode", node.s("mode", "nearest")},
               {"coordinates", node.s("coordinate_transformation_mode", "half_pixel")},
               {"nearest", node.s("nearest_mode", "round_prefer_floor")},
               {"cubic_coeff_a", node.f("cubic_coeff_a", -0.75)},
               {"exclude_outside", node.i("exclude_outside", 0) != 0},
+              {"antialias", node.i("antialias", 0) != 0},
               {"extrapolation_value", node.f("extrapolation_value", 0)}};
   BYOC_TRY_STATUS(set_target(graph, node, x, axes, attrs));
   if (node.s("coordinate_transformation_mode", "") == "tf_crop_and_resize") {
@@ -103,13 +133,24 @@ Converted by_scales(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.call("resize", {graph.input(0)}, attrs)};
 }
 
+// Converts GridSample, the modes of which have other names from opset 20 on.
+Converted grid_sample(Graph& graph, const OnnxNode& node) {
+  std::string mode = node.s("mode", node.opset() >= 20 ? "linear" : "bilinear");
+  if (node.opset() >= 20 && mode == "linear") mode = "bilinear";
+  if (node.opset() >= 20 && mode == "cubic") mode = "bicubic";
+  Attrs attrs{{"mode", mode},
+              {"padding_mode", node.s("padding_mode", "zeros")},
+              {"align_corners", node.i("align_corners", 0) != 0}};
+  return std::vector{graph.call("grid_sample", graph.inputs(), attrs)};
+}
+
 Converted roi_align(Graph& graph, const OnnxNode& node) {
-  if (node.s("mode", "avg") != "avg") {
-    return unimplemented(
-        cat("mode \"", node.s("mode", "avg"), "\" is not supported, only \"avg\" is"));
-  }
+  std::string mode = node.s("mode", "avg");
+  if (mode != "avg" && mode != "max")
+    return invalid(cat("its mode is \"", mode, "\", expected avg or max"));
   const char* fallback = node.opset() >= 16 ? "half_pixel" : "output_half_pixel";
-  Attrs attrs{{"output_height", node.i("output_height", 1)},
+  Attrs attrs{{"mode", mode == "avg" ? "average" : "max"},
+              {"output_height", node.i("output_height", 1)},
               {"output_width", node.i("output_width", 1)},
               {"sampling_ratio", node.i("sampling_ratio", 0)},
               {"spatial_scale", node.f("spatial_scale", 1)},
@@ -119,7 +160,7 @@ Converted roi_align(Graph& graph, const OnnxNode& node) {
 
 constexpr Row kRows[] = {
     {"Resize", 10, 10, by_scales},        {"Resize", 11, kNewest, resize},
-    {"Upsample", 7, 9, by_scales},        {"GridSample", 16, kNewest, renamed<"grid_sample">},
+    {"Upsample", 7, 9, by_scales},        {"GridSample", 16, kNewest, grid_sample},
     {"RoiAlign", 10, kNewest, roi_align},
 };
 

@@ -66,16 +66,27 @@ TEST(ResizeRow, SpreadsSizesOfSomeAxes) {
   EXPECT_EQ(ops_of(scales), "%0 = resize(%a) {scales=[1.0,1.0,1.0,2.0]}\n");
 }
 
-TEST(ResizeRow, RefusesWhatIsNew) {
-  OneNode antialias("Resize", 18, {{4}});
-  antialias.constant("", List{}).constant("s", FloatList{2}).with("antialias", 1);
-  EXPECT_THAT(ops_of(antialias), HasSubstr("antialias is not supported"));
-  OneNode aspect("Resize", 18, {{4}});
-  aspect.constant("", List{})
-      .constant("s", FloatList{2})
-      .with("keep_aspect_ratio_policy", "not_larger");
-  EXPECT_THAT(ops_of(aspect),
-              HasSubstr("keep_aspect_ratio_policy \"not_larger\" is not supported"));
+TEST(ResizeRow, PassesAntialiasOn) {
+  OneNode node("Resize", 18, {{4}});
+  node.constant("", List{}).constant("s", FloatList{0.5}).with("antialias", 1);
+  EXPECT_THAT(ops_of(node), HasSubstr("antialias requires the mode linear or cubic"));
+  EXPECT_EQ(ops_of(node.with("mode", "linear")),
+            "%0 = resize(%a) {antialias=true, mode=\"linear\", scales=[0.5]}\n");
+}
+
+TEST(ResizeRow, KeepsTheAspectRatioOfSizes) {
+  auto resized = [](const char* policy) {
+    OneNode node("Resize", 19, {{2, 4}});
+    node.constant("", List{}).constant("", List{}).constant("sizes", List{6, 8});
+    return ops_of(node.with("keep_aspect_ratio_policy", policy));
+  };
+  EXPECT_EQ(resized("not_larger"), "%0 = resize(%a) {scales=[2.0,2.0], sizes=[4,8]}\n");
+  EXPECT_EQ(resized("not_smaller"), "%0 = resize(%a) {scales=[3.0,3.0], sizes=[6,12]}\n");
+  EXPECT_EQ(resized("stretch"), "%0 = resize(%a) {sizes=[6,8]}\n");
+  EXPECT_THAT(resized("fit"), HasSubstr("keep_aspect_ratio_policy is \"fit\", expected"));
+}
+
+TEST(ResizeRow, RefusesScalesThatAreComputed) {
   OneNode computed("Resize", 13, {{4}, {0}, {1}});
   EXPECT_THAT(ops_of(computed), HasSubstr("its input \"scales\" is computed at run time"));
 }
@@ -86,13 +97,15 @@ TEST(UpsampleRow, PlacesCellsAsymmetrically) {
             "scales=[1.0,1.0,2.0,3.0]}\n");
 }
 
-TEST(RoiAlignRow, AveragesAlone) {
+TEST(RoiAlignRow, TakesBothModes) {
   OneNode node("RoiAlign", 16, {{1, 1, 4, 4}, {2, 4}});
   EXPECT_THAT(ops_of(node.constant("i", List{0, 0})), HasSubstr("roi_align("));
   OneNode old("RoiAlign", 10, {{1, 1, 4, 4}, {2, 4}});
   EXPECT_THAT(ops_of(old.constant("i", List{0, 0})), HasSubstr("half_pixel=false"));
-  EXPECT_THAT(ops_of(node.with("mode", "max")),
-              HasSubstr("mode \"max\" is not supported, only \"avg\" is"));
+  EXPECT_THAT(ops_of(node.with("mode", "max")), HasSubstr("mode=\"max\""));
+  OneNode least("RoiAlign", 16, {{1, 1, 4, 4}, {2, 4}});
+  least.constant("i", List{0, 0}).with("mode", "min");
+  EXPECT_THAT(ops_of(least), HasSubstr("its mode is \"min\", expected avg or max"));
 }
 
 OneNode lstm(int outputs = 3) {

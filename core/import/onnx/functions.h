@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Replaces calls of a model's own functions by their bodies.
+#include <onnx/onnx_pb.h>
+
+#include <functional>
+#include <unordered_map>
+
+#include "byoc/base/status.h"
+
+namespace byoc::onnx_import {
+
+/// Returns true for nodes that stay as they are although a function of the model has their name.
+using IsKnownOp = std::function<bool(const onnx::NodeProto&)>;
+/// The opset of the default domain of the nodes that come from functions.
+using NodeOpsets = std::unordered_map<const onnx::NodeProto*, int64_t>;
+
+/// Replaces the graph's nodes that call functions of the model, and the calls in their bodies.
+/// Values of bodies get names that no value of the graph has. O(nodes of the result).
+/// Errors: slug "onnx-graph" for a function that calls itself, calls with too many operands, and
+/// more than 10 million nodes.
+Result<NodeOpsets> inline_model_functions(onnx::ModelProto& model, const IsKnownOp& is_known);
+
+}  // namespace byoc::onnx_import

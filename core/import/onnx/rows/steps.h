@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Short forms of the ops that conversions in several steps are made of.
+#include <limits>
+
+#include "core/import/onnx/convert.h"
+
+namespace byoc::onnx_import {
+
+inline ValueId cast_to(Graph& graph, ValueId x, DType to) {
+  return graph.type(x).dtype == to ? x : graph.call("cast", {x}, {{"to", to}});
+}
+/// Reshapes; 0 copies the dim of x, one -1 is computed.
+inline ValueId reshaped(Graph& graph, ValueId x, const Ints& shape) {
+  return graph.call("reshape", {x}, {{"shape", shape}});
+}
+inline ValueId transposed(Graph& graph, ValueId x, const Ints& perm) {
+  return graph.call("transpose", {x}, {{"perm", perm}});
+}
+inline ValueId unsqueezed(Graph& graph, ValueId x, const Ints& axes) {
+  return graph.call("unsqueeze", {x}, {{"axes", axes}});
+}
+inline ValueId expanded(Graph& graph, ValueId x, const Ints& shape) {
+  return graph.call("expand", {x}, {{"shape", shape}});
+}
+/// Returns x[begin:end:step] along one axis.
+inline ValueId sliced(Graph& graph, ValueId x, int64_t axis, int64_t begin, int64_t end,
+                      int64_t step = 1) {
+  return graph.call(
+      "slice", {x},
+      {{"starts", Ints{begin}}, {"ends", Ints{end}}, {"axes", Ints{axis}}, {"steps", Ints{step}}});
+}
+inline ValueId concatenated(Graph& graph, const std::vector<ValueId>& parts, int64_t axis) {
+  return graph.call("concat", parts, {{"axis", axis}});
+}
+inline ValueId add(Graph& graph, ValueId a, ValueId b) { return graph.call("add", {a, b}); }
+inline ValueId multiply(Graph& graph, ValueId a, ValueId b) {
+  return graph.call("multiply", {a, b});
+}
+/// Returns -infinity of a float type.
+inline ValueId minus_infinity(Graph& graph, DType dtype) {
+  return graph.scalar(dtype, -std::numeric_limits<double>::infinity());
+}
+/// Returns 0, 1, ... n - 1 as i64.
+inline ValueId counted(Graph& graph, int64_t n) {
+  Ints values(static_cast<size_t>(n));
+  for (int64_t k = 0; k < n; ++k) values[static_cast<size_t>(k)] = k;
+  return graph.constant_ints(values);
+}
+
+}  // namespace byoc::onnx_import
