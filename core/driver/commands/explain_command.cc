@@ -252,9 +252,9 @@ cli::Command explain_command(const cli::CommonOptions& common) {
                        "what changed since byoc explain --json=old.json"}};
   add_model_options(command, options->model, "an .onnx or .ir file");
   command.options.push_back({"--op", "NAME", "only the ops of this node", &options->op});
-  command.options.push_back({"--diff", "BEFORE",
-                             "only what is otherwise than before: a file of explain --json, a "
-                             "model, or settings as in byoc bench --vs",
+  command.options.push_back({"--diff", "FILE|CONFIG",
+                             "only what is otherwise than in FILE, which explain --json wrote or "
+                             "which is a model, or with CONFIG, as in byoc bench --vs",
                              &options->diff});
   command.run = [options, &common] { return run(*options, common); };
   return command;

@@ -43,7 +43,7 @@ std::string names(const std::vector<Option>& options, Chosen&& chosen) {
 
 /// Returns the words that complete the value of an option: an argument of bash's compgen.
 std::string bash_values(const Option& option) {
-  if (option.value == "FILE") return "-f";
+  if (option.value.starts_with("FILE")) return "-f";
   if (option.value == "DIR") return "-d";
   if (std::string values = values_of(option); !values.empty()) return cat("-W '", values, "'");
   return option.value.find("DIR") != std::string::npos ? "-d" : "-W ''";
@@ -83,7 +83,7 @@ std::string zsh_text(std::string_view text) {
 std::string zsh_action(const Option& option) {
   if (std::string values = values_of(option); !values.empty()) return cat("(", values, ")");
   if (option.value.find("DIR") != std::string::npos || option.names == "DIR") return "_files -/";
-  bool is_path = option.value == "FILE" || option.names == "FILE" || option.names == "MODEL";
+  bool is_path = option.value.starts_with("FILE") || option.names == "FILE" || option.names == "MODEL";
   return is_path ? "_files" : "";
 }
 

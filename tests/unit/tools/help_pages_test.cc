@@ -55,6 +55,7 @@ TEST_F(HelpPages, CompleteFilesWhereTheyAreDue) {
   fs::create_directory(folder_.file("nest"));
   EXPECT_EQ(offered("byoc compile ne"), "nest\nnet.onnx\n");
   EXPECT_EQ(offered("byoc run net.onnx --output-dir ne"), "nest\n") << "folders alone";
+  EXPECT_EQ(offered("byoc explain --diff net"), "net.onnx\n") << "FILE|CONFIG";
 }
 
 TEST_F(HelpPages, HaveEveryOptionOfEveryCommand) {
