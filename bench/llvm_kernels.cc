@@ -33,27 +33,32 @@ T must(Result<T> result) {
   return *std::move(result);
 }
 
-// Images are in the blocks of NCHW8c, so that the Session has no layout transform.
-constexpr int64_t kBlock = 8;
-size_t in_blocks(int64_t c, int64_t cell, int64_t cells) {
-  return static_cast<size_t>((c / kBlock * cells + cell) * kBlock + c % kBlock);
+// Images are in the blocks that the plugin lists for this machine, so that the Session has no
+// layout transform.
+int64_t block_of(const Shape& s) {
+  const bool has_wide_vectors = __builtin_cpu_supports("avx512f") != 0;
+  return has_wide_vectors && s.c % 16 == 0 && s.o % 16 == 0 ? 16 : 8;
+}
+size_t in_blocks(const Shape& s, int64_t c, int64_t cell, int64_t cells) {
+  const int64_t block = block_of(s);
+  return static_cast<size_t>((c / block * cells + cell) * block + c % block);
 }
 
 // Returns true for an image of few channels, where a network begins: it is plain. All others are in
 // blocks, as inside a network.
-bool is_plain(const Shape& s) { return s.c % kBlock != 0; }
+bool is_plain(const Shape& s) { return s.c % 8 != 0; }
 
 ValueId conv_of(FunctionBuilder& f, const Shape& s, const Data& data, ValueId x) {
   ValueId w = f.constant_f32({s.o, s.c / s.group, s.kernel, s.kernel}, data.weight);
-  const int64_t inner = s.group == 1 && !is_plain(s) ? kBlock : 1;
+  const int64_t block = block_of(s), inner = s.group == 1 && !is_plain(s) ? block : 1;
   w = f.call("layout_transform", {w},
              {{"src_layout", std::string("OIHW")}, {"dst_layout", cat("OIHW", inner, "i")}});
   w = f.call("layout_transform", {w},
-             {{"src_layout", std::string("OIHWJ")}, {"dst_layout", std::string("OIHWJ8o")}});
+             {{"src_layout", std::string("OIHWJ")}, {"dst_layout", cat("OIHWJ", block, "o")}});
   ValueId y = f.call(
       "conv2d_nchwc", {x, w},
       {{"strides", Ints{s.stride, s.stride}}, {"pads", Ints(4, s.pad())}, {"group", s.group}});
-  return f.call("add", {y, f.constant_f32({1, s.o / kBlock, 1, 1, kBlock}, data.bias)});
+  return f.call("add", {y, f.constant_f32({1, s.o / block, 1, 1, block}, data.bias)});
 }
 
 IRModule module_of(const Shape& s, const Data& data) {
@@ -62,7 +67,7 @@ IRModule module_of(const Shape& s, const Data& data) {
   ValueId x, y;
   if (s.is_matmul()) x = f.param("x", {DType::kF32, {s.size, s.c}});
   else if (is_plain(s)) x = f.param("x", {DType::kF32, {1, s.c, s.size, s.size}});
-  else x = f.param("x", {DType::kF32, {1, s.c / kBlock, s.size, s.size, kBlock}});
+  else x = f.param("x", {DType::kF32, {1, s.c / block_of(s), s.size, s.size, block_of(s)}});
   switch (s.kind) {
     case Kind::kConv:
       y = f.call("relu", {conv_of(f, s, data, x)});
@@ -93,12 +98,12 @@ Tensor input_of(const Shape& s, const Data& data) {
     std::memcpy(x.data(), data.x.data(), data.x.size() * sizeof(float));
     return x;
   }
-  Tensor x = must(Tensor::make({DType::kF32, {1, s.c / kBlock, s.size, s.size, kBlock}}));
+  Tensor x = must(Tensor::make({DType::kF32, {1, s.c / block_of(s), s.size, s.size, block_of(s)}}));
   auto* values = reinterpret_cast<float*>(x.data());
   const int64_t cells = s.size * s.size;
   for (int64_t c = 0; c < s.c; ++c) {
     for (int64_t cell = 0; cell < cells; ++cell)
-      values[in_blocks(c, cell, cells)] = data.x[static_cast<size_t>(c * cells + cell)];
+      values[in_blocks(s, c, cell, cells)] = data.x[static_cast<size_t>(c * cells + cell)];
   }
   return x;
 }
@@ -195,8 +200,9 @@ class Onednn {
     const Shape& s = shape_;
     const Dims x{1, s.c, s.size, s.size}, kernel(2, s.kernel), pads(2, s.pad());
     // The layout that convolutions give their results.
-    const onednn::Desc image{
-        x, kF32, dnnl::memory::format_tag::nChw8c};  // the layout of convolutions' results
+    const auto tag =
+        block_of(s) == 16 ? dnnl::memory::format_tag::nChw16c : dnnl::memory::format_tag::nChw8c;
+    const onednn::Desc image{x, kF32, tag};
     auto pd = onednn::describe<onednn::PoolingForward>(
         engine_, dnnl::primitive_attr(), dnnl::prop_kind::forward_inference,
         s.kind == Kind::kMean ? dnnl::algorithm::pooling_avg_exclude_padding
@@ -221,7 +227,7 @@ void compare(const Shape& s, int rounds) {
   onednn.run();
   const auto* y = reinterpret_cast<const float*>(timed->outputs()[0].data());
   const double our_error = error_of(s, data, [&](int64_t o, int64_t i) {
-    return y[s.is_matmul() ? static_cast<size_t>(i * s.o + o) : in_blocks(o, i, s.cells())];
+    return y[s.is_matmul() ? static_cast<size_t>(i * s.o + o) : in_blocks(s, o, i, s.cells())];
   });
   std::vector<float> theirs = onednn.result();
   const double their_error = error_of(s, data, [&](int64_t o, int64_t i) {
@@ -238,7 +244,8 @@ void compare(const Shape& s, int rounds) {
   auto run_ours = [&] { BYOC_CHECK(timed->run().ok(), "a run failed"); };
   std::vector<double> our_share, their_share, ratio, rate, peaks;
   for (int k = 0; k < rounds; ++k) {
-    const double a = time_of(run_ours), b = time_of([&] { onednn.run(); }), peak = driver::fma_rate(false);
+    const double a = time_of(run_ours), b = time_of([&] { onednn.run(); }),
+                 peak = driver::fma_rate(false);
     rate.push_back(s.flops() / a), peaks.push_back(peak), ratio.push_back(b / a);
     our_share.push_back(100 * s.flops() / a / peak);
     their_share.push_back(100 * s.flops() / b / peak);

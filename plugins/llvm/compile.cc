@@ -5,6 +5,8 @@
 #include <atomic>
 #include <map>
 
+#include "plugins/llvm/loaded.h"
+
 namespace byoc::llvm_plugin {
 namespace {
 
@@ -69,6 +71,69 @@ Compiled compile_kernels(std::span<const te::LoopFunction> functions, const Mach
     out.errors[k] = out.errors[from];
   }
   if (options.cache) options.cache->trim();
+  return out;
+}
+
+namespace {
+
+size_t bytes_of(const te::Tensor& tensor) {
+  size_t out = dtype_size(tensor.dtype());
+  for (const te::Expr& extent : tensor.shape()) out *= static_cast<size_t>(*te::as_int(extent));
+  return out;
+}
+
+// Allocates the outputs and fills them by one call.
+Result<Buffers> run_job(const ConstantJob& job, const byoc_native_fn& fn, uint64_t workspace_bytes,
+                        const byoc_host* host) {
+  std::vector<void*> data;
+  for (const void* input : job.inputs) data.push_back(const_cast<void*>(input));
+  std::vector<std::shared_ptr<void>> memory;
+  auto allocate = [&](size_t bytes) {
+    memory.emplace_back(host->alloc(host->ctx, std::max<size_t>(bytes, 1), Buffer::kAlignment),
+                        [host](void* p) { host->free(host->ctx, p); });
+    return memory.back().get();
+  };
+  for (const te::Tensor& output : job.loops->outputs) data.push_back(allocate(bytes_of(output)));
+  void* workspace = allocate(workspace_bytes);
+  if (std::ranges::any_of(memory, [](const auto& one) { return one == nullptr; }))
+    return Status(Code::kResourceExhausted, "no memory for packed constants");
+  byoc_native_failure failure{};
+  failure.h = {sizeof failure, BYOC_TAG_NATIVE_FAILURE, nullptr};
+  byoc_native_call call{
+      {sizeof call, BYOC_TAG_NATIVE_CALL, nullptr}, data.data(), workspace, host, 0, &failure};
+  if (int32_t code = fn.run(&call); code != 0)
+    return Status(Code::kInternal, cat("code for packed constants returned ", code));
+  Buffers out;
+  for (size_t k = 0; k < job.loops->outputs.size(); ++k) {
+    const auto* bytes = static_cast<const std::byte*>(memory[k].get());
+    out.push_back(Buffer::adopt({bytes, bytes_of(job.loops->outputs[k])}, memory[k]));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<Buffers>> run_constants(std::span<const ConstantJob> jobs,
+                                           CompileOptions options, const byoc_host* host) {
+  if (jobs.empty()) return std::vector<Buffers>();
+  BYOC_TRY(const Machine machine, machine_of(host_target()));
+  std::vector<te::LoopFunction> loops;
+  for (const ConstantJob& job : jobs) loops.push_back(*job.loops);
+  options.set_progress = {};
+  const Compiled compiled = compile_kernels(loops, machine, options);
+  std::vector<const Kernel*> kernels;
+  for (size_t k = 0; k < jobs.size(); ++k) {
+    BYOC_TRY_STATUS(Status(compiled.errors[k]));
+    kernels.push_back(compiled.kernels[k].get());
+  }
+  BYOC_TRY(const std::string object, link_native(kernels, machine));
+  BYOC_TRY(const auto loaded, LoadedObject::load(object, host));
+  std::vector<Buffers> out;
+  for (size_t k = 0; k < jobs.size(); ++k) {
+    BYOC_TRY(Buffers made,
+             run_job(jobs[k], loaded->function(k), kernels[k]->workspace_bytes, host));
+    out.push_back(std::move(made));
+  }
   return out;
 }
 

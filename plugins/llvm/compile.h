@@ -3,6 +3,8 @@
 // Compiles many loop functions to kernels, in parallel, equal ones once, and uses the cache.
 #include <functional>
 
+#include "byoc/base/buffer.h"
+#include "byoc/plugin/abi.h"
 #include "plugins/llvm/cache.h"
 
 namespace byoc::llvm_plugin {
@@ -24,5 +26,16 @@ struct Compiled {
 };
 Compiled compile_kernels(std::span<const te::LoopFunction> functions, const Machine& machine,
                          const CompileOptions& options);
+
+/// Loops that make packed constants.
+struct ConstantJob {
+  const te::LoopFunction* loops;
+  std::vector<const void*> inputs;
+};
+using Buffers = std::vector<std::shared_ptr<const Buffer>>;
+/// Compiles the loops for this machine, runs them, and returns the outputs per job. `host` is used by
+/// the code. Errors: those of compile_kernels and of loading.
+Result<std::vector<Buffers>> run_constants(std::span<const ConstantJob> jobs,
+                                           CompileOptions options, const byoc_host* host);
 
 }  // namespace byoc::llvm_plugin

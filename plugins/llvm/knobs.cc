@@ -6,9 +6,9 @@
 
 #include "byoc/te/key.h"
 #include "byoc/translate/translate.h"
+#include "plugins/llvm/sketch/sketch_template.h"
 #include "plugins/llvm/split.h"
 #include "plugins/llvm/topi/code_size.h"
-#include "plugins/llvm/topi/schedule.h"
 #include "plugins/llvm/topi/strategies.h"
 
 namespace byoc::llvm_plugin {
@@ -22,17 +22,23 @@ struct Variant {
   te::Dag dag;
   topi::Template schedules;  // of `dag`
 };
-using Variants = std::vector<std::unique_ptr<Variant>>;  // of one kind, the usual one first
+using Variants = std::vector<std::unique_ptr<Variant>>;  // the usual one first
 
 /// The computes of each call that has several, by the call's key; the usual one first.
 using Computes = std::map<std::string, std::vector<std::string>>;
 
-// Returns a selector that also fills `out`, which outlives it.
-te::StrategySelector recording(Computes& out) {
-  return [&out, usual = te::by_level()](const te::Site& site,
-                                        std::span<const te::Strategy> all) -> Result<size_t> {
+/// The estimated ns of one run by compute, where the strategies have estimates.
+using Costs = std::map<std::string, double>;
+
+// Returns a selector that also fills `out` and `costs`, which outlive it.
+te::StrategySelector recording(Computes& out, Costs& costs) {
+  return [&out, &costs, usual = te::by_level()](
+             const te::Site& site, std::span<const te::Strategy> all) -> Result<size_t> {
     BYOC_TRY(size_t choice, usual(site, all));
     if (all.size() < 2) return choice;
+    for (const te::Strategy& strategy : all) {
+      if (strategy.cost_ns) costs[strategy.name] += strategy.cost_ns(site);
+    }
     std::vector<std::string> names = {all[choice].name};
     for (size_t k = 0; k < all.size(); ++k) {
       if (k != choice) names.push_back(all[k].name);
@@ -50,15 +56,18 @@ Result<te::Dag> translate(const IRModule& module, const te::Target& target,
 
 std::unique_ptr<Variant> variant_of(std::string compute, te::Dag dag, const te::Target& target) {
   auto out = std::make_unique<Variant>(Variant{std::move(compute), std::move(dag), {}});
-  out->schedules = topi::template_of(out->dag, target);
+  out->schedules = sketch::template_of(out->dag, target);
   return out;
 }
 
+// Returns true for the kinds of convolutions that have several computes.
+bool has_computes(const std::string& kind) { return kind.starts_with("conv2d"); }
+
 // Returns the function with the usual computes, and with each other compute that some of its calls
-// have, as long as that is scheduled with the same knobs.
-Result<Variants> variants_of(const IRModule& module, const te::Target& target) {
+// have.
+Result<Variants> variants_of(const IRModule& module, const te::Target& target, Costs& costs) {
   Computes computes;
-  BYOC_TRY(te::Dag dag, translate(module, target, recording(computes)));
+  BYOC_TRY(te::Dag dag, translate(module, target, recording(computes, costs)));
   const std::string usual = computes.empty() ? "direct" : computes.begin()->second[0];
   Variants out;
   out.push_back(variant_of(usual, std::move(dag), target));
@@ -71,12 +80,27 @@ Result<Variants> variants_of(const IRModule& module, const te::Target& target) {
   for (const auto& [name, chosen] : others) {
     BYOC_TRY(te::Dag other, translate(module, target, te::from_history(chosen, te::by_level())));
     auto variant = variant_of(name, std::move(other), target);
-    if (variant->schedules.kind == out[0]->schedules.kind) out.push_back(std::move(variant));
+    const std::string& kind = variant->schedules.kind;
+    if (kind == out[0]->schedules.kind ||
+        (has_computes(kind) && has_computes(out[0]->schedules.kind)))
+      out.push_back(std::move(variant));
   }
   return out;
 }
 
-bool has_computes(const std::string& kind) { return kind == "conv2d" || kind == "conv2d_nchwc"; }
+// Returns the kind of points: that of the templates, or "conv2d_computes" when there are several.
+std::string kind_of(const Variants& variants) {
+  const std::string& first = variants[0]->schedules.kind;
+  const bool is_one = std::ranges::all_of(
+      variants, [&](const auto& variant) { return variant->schedules.kind == first; });
+  return is_one ? first : "conv2d_computes";
+}
+
+// Returns true when the knob has that value.
+bool has_compute(const Variants& variants, const std::string& compute) {
+  return has_computes(variants[0]->schedules.kind) &&
+         std::ranges::any_of(variants, [&](const auto& v) { return v->compute == compute; });
+}
 
 topi::Choices choices_of(const Variants& variants) {
   topi::Choices out;
@@ -91,15 +115,27 @@ topi::Choices choices_of(const Variants& variants) {
   return out;
 }
 
+// Returns the variant of a point, and in `own` the knobs of its template.
+const Variant& variant_at(const Variants& variants, const topi::Point& point, topi::Point& own) {
+  const auto compute = point.find(kCompute);
+  auto chosen = std::ranges::find_if(variants, [&](const auto& variant) {
+    return compute == point.end() || variant->compute == compute->second;
+  });
+  for (const auto& [name, value] : (*chosen)->schedules.first) own[name] = point.at(name);
+  return **chosen;
+}
+
 }  // namespace
 
 Result<std::optional<FunctionSpace>> space_of(const IRModule& module, const te::Target& target) {
   BYOC_TRY(std::optional<Split> split, split_function(module, target));
   if (split) return std::optional<FunctionSpace>();
-  BYOC_TRY(Variants variants, variants_of(module, target));
   FunctionSpace out;
-  out.kind = variants[0]->schedules.kind;
+  BYOC_TRY(Variants variants, variants_of(module, target, out.compute_ns));
+  out.kind = kind_of(variants);
   out.choices = choices_of(variants);
+  std::erase_if(out.compute_ns,
+                [&](const auto& cost) { return !has_compute(variants, cost.first); });
   if (topi::size_of(out.choices) < 2) return std::optional<FunctionSpace>();
   BYOC_TRY(te::Dag direct, te::translate_to_te(module, module.function(module.entry), target,
                                                te::by_level(), te::direct_strategies()));
@@ -109,20 +145,29 @@ Result<std::optional<FunctionSpace>> space_of(const IRModule& module, const te::
   return std::optional(std::move(out));
 }
 
-Result<te::LoopFunction> loops_at(const IRModule& module, const te::Target& target,
-                                  const topi::Point& point) {
+size_t inputs_of(const IRModule& module, const te::Dag& dag) {
+  const auto all = static_cast<int64_t>(dag.inputs.size());
+  return static_cast<size_t>(module.function(module.entry).attrs.i(topi::kInputsAttr, all));
+}
+
+Result<KernelLoops> kernel_at(const IRModule& module, const te::Target& target,
+                              const topi::Point& point) {
   BYOC_TRY(std::optional<Split> split, split_function(module, target));
   if (split)
     return invalid("a point for a function that is compiled as several kernels, which has no knobs")
         .with_slug("bad-point");
-  BYOC_TRY(Variants variants, variants_of(module, target));
+  Costs costs;
+  BYOC_TRY(Variants variants, variants_of(module, target, costs));
   BYOC_TRY_STATUS(topi::check_point(choices_of(variants), point));
-  const auto compute = point.find(kCompute);
-  auto chosen = std::ranges::find_if(variants, [&](const auto& variant) {
-    return compute == point.end() || variant->compute == compute->second;
-  });
-  BYOC_TRY(te::Schedule schedule, (*chosen)->schedules.at(point));
-  return te::lower(schedule);
+  topi::Point own;
+  const te::Dag& dag = variant_at(variants, point, own).dag;
+  return lower_with_constants(dag, inputs_of(module, dag), target, &own);
+}
+
+Result<te::LoopFunction> loops_at(const IRModule& module, const te::Target& target,
+                                  const topi::Point& point) {
+  BYOC_TRY(KernelLoops out, kernel_at(module, target, point));
+  return std::move(out.loops);
 }
 
 }  // namespace byoc::llvm_plugin

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The choices for one function, and its loops at each of them. The knob "compute" of a convolution
-// is the strategy of translation; all others are those of the schedule's template.
+// is the strategy of translation; the others are those of the schedules' templates. Where computes
+// have templates with different knobs, a point has all of them, and a compute uses its own.
 #include "byoc/ir/module.h"
-#include "plugins/llvm/topi/space.h"
+#include "plugins/llvm/constants/kernel_loops.h"
 
 namespace byoc::llvm_plugin {
 
@@ -14,13 +15,19 @@ struct FunctionSpace {
   std::string kind;
   double flops = 0, bytes = 0;
   topi::Choices choices;
+  std::map<std::string, double> compute_ns;  // estimates by value of the knob "compute"
 };
+/// Returns the number of inputs of the Dag of a module's entry before its constants (read_function).
+size_t inputs_of(const IRModule& module, const te::Dag& dag);
 /// Returns nullopt where there is one choice alone: also for functions that are split. Errors: those
 /// of translation.
 Result<std::optional<FunctionSpace>> space_of(const IRModule& module, const te::Target& target);
 
 /// Lowers a function at a point of its space. Errors: kInvalidArgument naming the knob and its
 /// values when the point is outside of the space; those of translation.
+Result<KernelLoops> kernel_at(const IRModule& module, const te::Target& target,
+                              const topi::Point& point);
+/// Returns the loops of kernel_at for a function whose constants are inputs.
 Result<te::LoopFunction> loops_at(const IRModule& module, const te::Target& target,
                                   const topi::Point& point);
 

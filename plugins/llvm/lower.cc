@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/llvm/lower.h"
 
+#include <algorithm>
+
 #include "byoc/ir/intern.h"
 #include "byoc/te/module.h"
 #include "byoc/text/graph_json.h"
 #include "plugins/llvm/analysis/written_loops.h"
 #include "plugins/llvm/knobs.h"
-#include "plugins/llvm/topi/schedule.h"
 #include "plugins/llvm/topi/strategies.h"
 
 namespace byoc::llvm_plugin {
@@ -19,9 +20,13 @@ Result<te::Dag> translate(const IRModule& module, const te::Target& target) {
 
 Result<te::LoopFunction> loops_of(const IRModule& module, const te::Target& target) {
   BYOC_TRY(te::Dag dag, translate(module, target));
-  const topi::Template schedules = topi::template_of(dag, target);
-  BYOC_TRY(te::Schedule schedule, schedules.at(schedules.first));
-  return te::lower(schedule);
+  BYOC_TRY(KernelLoops out, lower_with_constants(dag, dag.inputs.size(), target));
+  return std::move(out.loops);
+}
+
+Result<KernelLoops> kernel_of(const IRModule& module, const te::Target& target) {
+  BYOC_TRY(te::Dag dag, translate(module, target));
+  return lower_with_constants(dag, inputs_of(module, dag), target);
 }
 
 IRModule module_of(Function piece) {
@@ -32,8 +37,14 @@ IRModule module_of(Function piece) {
 
 }  // namespace
 
-Result<IRModule> read_function(std::string_view graph_json) {
-  return read_graph_json(graph_json, all_ops(), nullptr);
+Result<IRModule> read_function(std::string_view graph_json, const RequestFacts& facts) {
+  BYOC_TRY(IRModule out, read_graph_json(graph_json, all_ops(), nullptr));
+  Function& function = out.function(out.entry);
+  const auto parameters = std::ranges::count_if(
+      function.nodes, [](const Node& node) { return std::holds_alternative<Param>(node.kind); });
+  function.attrs.set(topi::kInputsAttr, int64_t{parameters} - facts.constants);
+  if (facts.exact_sums) function.attrs.set(topi::kExactSumsAttr, true);
+  return out;
 }
 
 Result<Lowered> lower_function(const IRModule& module, const te::Target& target, SplitWhen when,
@@ -46,15 +57,15 @@ Result<Lowered> lower_function(const IRModule& module, const te::Target& target,
     out.kernels.push_back(std::move(loops));
     return out;
   }
-  if (!point.empty()) {
-    BYOC_TRY(te::LoopFunction loops, loops_at(module, target, point));
-    out.kernels.push_back(std::move(loops));
-    return out;
+  std::optional<Split> split;
+  if (point.empty()) {
+    BYOC_TRY(split, split_function(module, target, when));
   }
-  BYOC_TRY(std::optional<Split> split, split_function(module, target, when));
   if (!split) {
-    BYOC_TRY(te::LoopFunction loops, loops_of(module, target));
-    out.kernels.push_back(std::move(loops));
+    BYOC_TRY(KernelLoops kernel,
+             point.empty() ? kernel_of(module, target) : kernel_at(module, target, point));
+    out.kernels.push_back(std::move(kernel.loops));
+    out.constants = std::move(kernel.constants);
     return out;
   }
   for (Function& piece : split->pieces) {

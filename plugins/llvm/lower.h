@@ -2,6 +2,7 @@
 #pragma once
 // Lowers a function in the ABI's form to loops: tensor expressions, a schedule, lowering.
 #include "byoc/translate/translate.h"
+#include "plugins/llvm/constants/kernel_loops.h"
 #include "plugins/llvm/split.h"
 #include "plugins/llvm/topi/space.h"
 
@@ -11,10 +12,16 @@ namespace byoc::llvm_plugin {
 struct Lowered {
   std::vector<te::LoopFunction> kernels;
   std::optional<Sequence> sequence;
+  std::optional<ConstantLoops> constants;  // of the only kernel
 };
 
-/// Reads a function. Errors: kBadGraph.
-Result<IRModule> read_function(std::string_view graph_json);
+/// What a request says of a function beside its graph.
+struct RequestFacts {
+  int64_t constants = 0;    // of the graph
+  bool exact_sums = false;  // BYOC_STRICT_FP
+};
+/// Reads a function, whose constants become parameters after the inputs. Errors: kBadGraph.
+Result<IRModule> read_function(std::string_view graph_json, const RequestFacts& facts = {});
 /// Lowers a function. Splits it when it is too large for one kernel, or always. A point of its knob
 /// space chooses its schedule, and it is then one kernel. Errors: kUnimplemented where an op has no
 /// tensor expression or is not static; those of loops_at.

@@ -69,9 +69,11 @@ class Unloadable : public sdk::Kernel {
 
 class NativeModule::Kernel : public sdk::Kernel {
  public:
-  Kernel(const Signature& signature, const byoc_native_fn& fn, const std::vector<sdk::Held>& held)
+  Kernel(const Signature& signature, const byoc_native_fn& fn, const KernelConstants& constants)
       : signature_(signature), fn_(fn) {
-    for (const sdk::Held& one : held) constants_.push_back(one.data<char>());
+    for (const sdk::Held& one : constants.held) constants_.push_back(one.data<char>());
+    for (const auto& one : constants.packed)
+      constants_.push_back(reinterpret_cast<const char*>(one->data()));
   }
   void run(const sdk::Call& call) const override {
     char* workspace = static_cast<char*>(call.workspace());
@@ -105,7 +107,7 @@ class NativeModule::Kernel : public sdk::Kernel {
 };
 
 NativeModule::NativeModule(std::string object, std::string compat, std::vector<Signature> functions,
-                           std::vector<std::vector<sdk::Held>> constants)
+                           std::vector<KernelConstants> constants)
     : object_(std::move(object)),
       compat_(std::move(compat)),
       functions_(std::move(functions)),
@@ -132,13 +134,15 @@ sdk::Module::Entry NativeModule::find(std::string_view symbol) {
   size_t k = static_cast<size_t>(found - functions_.begin());
   if (!kernels_[k]) kernels_[k] = make_kernel(k);
   sdk::KernelInfo info;
-  uint64_t addresses = found->n_in + found->n_out + found->constants.size();
+  uint64_t addresses =
+      found->n_in + found->n_out + constants_[k].held.size() + constants_[k].packed.size();
   info.workspace_bytes = table_offset(*found) + addresses * sizeof(void*);
   info.implementation = "llvm";
   info.n_in = found->n_in;
   info.n_out = found->n_out;
   info.signature = found->types;
-  info.const_use.assign(found->constants.size(), BYOC_CONST_KEPT);
+  info.const_use = found->const_use;
+  info.const_use.resize(found->constants.size(), BYOC_CONST_KEPT);
   return {kernels_[k].get(), std::move(info)};
 }
 
@@ -146,6 +150,10 @@ void NativeModule::save(sdk::Saver& saver) const {
   saver.set_flags(BYOC_MODULE_NATIVE);
   saver.write(object_);
   saver.write(pack(functions_));
+  for (size_t k = 0; k < constants_.size(); ++k) {
+    for (const auto& packed : constants_[k].packed)
+      saver.packed(k, {packed->data(), packed->size()}, Buffer::kAlignment);
+  }
 }
 
 SavedModule read_saved(std::string_view blob) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The result of compile: a native module with kernels that are ready to run here as well.
+#include "byoc/base/buffer.h"
 #include "byoc/plugin/sdk/plugin.h"
 #include "plugins/llvm/loaded.h"
 
@@ -11,15 +12,22 @@ struct Signature {
   std::string symbol;
   uint32_t n_in = 0, n_out = 0;
   uint64_t workspace_bytes = 0;
-  std::vector<std::string> constants;  // keys, 16 bytes each
-  std::string types;                   // of inputs and outputs: byoc_kernel_info::signature
+  std::vector<std::string> constants;   // keys of the function's constants, 16 bytes each
+  std::string types;                    // of inputs and outputs: byoc_kernel_info::signature
+  std::vector<uint8_t> const_use = {};  // byoc_const_use per constant; empty: all are kept
+};
+
+/// The constants that a kernel reads in every run: of the host, then its own.
+struct KernelConstants {
+  std::vector<sdk::Held> held;  // those that are kept
+  std::vector<std::shared_ptr<const Buffer>> packed;
 };
 
 class NativeModule : public sdk::Module {
  public:
   /// constants[k]: those of function k.
   NativeModule(std::string object, std::string compat, std::vector<Signature> functions,
-               std::vector<std::vector<sdk::Held>> constants);
+               std::vector<KernelConstants> constants);
   ~NativeModule() override;
   Entry find(std::string_view symbol) override;
   /// Saves the shared object, then the signatures, in bytes that loaders do not read.
@@ -32,7 +40,7 @@ class NativeModule : public sdk::Module {
 
   std::string object_, compat_;
   std::vector<Signature> functions_;
-  std::vector<std::vector<sdk::Held>> constants_;
+  std::vector<KernelConstants> constants_;
   std::unique_ptr<LoadedObject> loaded_;
   std::vector<std::unique_ptr<sdk::Kernel>> kernels_;
   std::string load_error_;

@@ -110,6 +110,10 @@ CompileOptions options_of(const sdk::CompileRequest& request, const KernelCache&
 // kernels would cost a minute of LLVM's time.
 constexpr size_t kMostSmallKernels = 64;
 
+RequestFacts facts_of(const sdk::Function& function, const byoc_compile& raw) {
+  return {static_cast<int64_t>(function.constants.size()), (raw.flags & BYOC_STRICT_FP) != 0};
+}
+
 // Lowers all functions and frees the interned values of the graphs: loops contain none.
 std::vector<Lowered> lower_all(const sdk::CompileRequest& request, const te::Target& target) {
   InternArena arena;
@@ -117,8 +121,8 @@ std::vector<Lowered> lower_all(const sdk::CompileRequest& request, const te::Tar
   std::vector<IRModule> modules;
   size_t small = 0;
   for (const sdk::Function& function : request.functions) {
-    modules.push_back(
-        value_of(read_function(function.graph_json), static_cast<int64_t>(function.index)));
+    modules.push_back(value_of(read_function(function.graph_json, facts_of(function, request.raw)),
+                               static_cast<int64_t>(function.index)));
     small += is_small_function(modules.back());
   }
   std::vector<Lowered> out;
@@ -145,20 +149,28 @@ Signature signature_of(sdk::Function& function, uint64_t workspace_bytes) {
     const byoc_const& raw = function.constants.raw(c);
     out.constants.emplace_back(reinterpret_cast<const char*>(raw.key), sizeof raw.key);
   }
+  out.const_use = function.constants.use();
   return out;
 }
 
-/// Returns the types of byoc_native_call.data: constants follow the inputs.
-std::string native_signature(const sdk::Graph& graph) {
+/// Returns the types of byoc_native_call.data: constants that are kept follow the inputs, then
+/// packed ones.
+std::string native_signature(const sdk::Graph& graph, const std::optional<ConstantLoops>& loops,
+                             const Buffers& packed) {
   std::vector<sdk::Type> constants;
-  for (const sdk::Constant& constant : graph.constants)
-    constants.push_back(graph.types[constant.type]);
+  for (size_t k = 0; k < graph.constants.size(); ++k) {
+    if (!loops || loops->is_kept[k]) constants.push_back(graph.types[graph.constants[k].type]);
+  }
+  for (const auto& one : packed)
+    constants.push_back({sdk::DType::kU8, {static_cast<int64_t>(one->size())}});
   return graph.signature_with(constants);
 }
 
-/// The kernels of all functions, and those that their sequences call.
+/// The kernels of all functions, those that their sequences call, and the loops that make packed
+/// constants.
 struct Kernels {
   std::vector<std::shared_ptr<const Kernel>> of_function, callees;
+  std::vector<std::optional<ConstantLoops>> constants;  // per function
 };
 
 std::vector<const Kernel*> pointers_to(std::span<const std::shared_ptr<const Kernel>> kernels) {
@@ -200,10 +212,38 @@ Kernels compile_all(const sdk::CompileRequest& request, const te::Target& target
       if (!error->ok()) fail(*error, static_cast<int64_t>(f));
     }
     out.of_function.push_back(lowered[f].sequence ? nullptr : *kernel);
+    out.constants.push_back(std::move(lowered[f].constants));
     if (lowered[f].sequence) sequences.push_back({*lowered[f].sequence, {kernel, kernel + n}});
     kernel += n;
   }
   add_sequences(lowered, sequences, machine, out);
+  return out;
+}
+
+// Makes the packed constants of all functions.
+std::vector<Buffers> packed_constants(sdk::CompileRequest& request, const Kernels& kernels,
+                                      const CompileOptions& options) {
+  std::vector<ConstantJob> jobs;
+  for (sdk::Function& function : request.functions) {
+    const auto& constants = kernels.constants[function.index];
+    if (!constants) continue;
+    ConstantJob& job = jobs.emplace_back(ConstantJob{&constants->loops, {}});
+    for (size_t c : constants->reads) job.inputs.push_back(function.constants.data<void>(c));
+  }
+  std::vector<Buffers> made = value_of(run_constants(jobs, options, sdk::host().table()));
+  std::vector<Buffers> out;
+  size_t next = 0;
+  for (const auto& constants : kernels.constants)
+    out.push_back(constants ? std::move(made[next++]) : Buffers());
+  return out;
+}
+
+KernelConstants constants_of(sdk::Function& function, const std::optional<ConstantLoops>& loops,
+                             Buffers packed) {
+  KernelConstants out{{}, std::move(packed)};
+  for (size_t c = 0; c < function.constants.size(); ++c) {
+    if (!loops || loops->is_kept[c]) out.held.push_back(function.constants.keep(c));
+  }
   return out;
 }
 
@@ -213,16 +253,15 @@ std::unique_ptr<sdk::Module> LlvmPlugin::compile_module(sdk::CompileRequest& req
   KernelCache cache(this_compiler().empty() ? "" : cache_folder_, this_compiler());
   CompileOptions options = options_of(request, cache);
   Kernels kernels = compile_all(request, target, machine, options);
+  std::vector<Buffers> packed = packed_constants(request, kernels, options);
   std::vector<Signature> signatures;
   std::vector<std::string> native_signatures;
-  std::vector<std::vector<sdk::Held>> constants;
+  std::vector<KernelConstants> constants;
   for (sdk::Function& function : request.functions) {
-    const Kernel& kernel = *kernels.of_function[signatures.size()];
-    signatures.push_back(signature_of(function, kernel.workspace_bytes));
-    native_signatures.push_back(native_signature(function.graph));
-    std::vector<sdk::Held>& held = constants.emplace_back();
-    for (size_t c = 0; c < function.constants.size(); ++c)
-      held.push_back(function.constants.keep(c));
+    const size_t f = signatures.size();
+    native_signatures.push_back(native_signature(function.graph, kernels.constants[f], packed[f]));
+    constants.push_back(constants_of(function, kernels.constants[f], std::move(packed[f])));
+    signatures.push_back(signature_of(function, kernels.of_function[f]->workspace_bytes));
   }
   std::string object = value_of(link_native(pointers_to(kernels.of_function), machine,
                                             native_signatures, pointers_to(kernels.callees)));
@@ -250,13 +289,15 @@ sdk::KnobSpace LlvmPlugin::knobs(sdk::CompileRequest& request) {
   InternScope scope(arena);
   const sdk::Function& function = request.functions.at(0);
   if (!function.graph.loops.empty()) return {};  // written as they are to run
-  const IRModule module = value_of(read_function(function.graph_json), 0);
+  const IRModule module =
+      value_of(read_function(function.graph_json, facts_of(function, request.raw)), 0);
   std::optional<FunctionSpace> space = value_of(space_of(module, target_of(request.raw)), 0);
   if (!space) return {};
   sdk::KnobSpace out{space->task, space->kind, space->flops, space->bytes, {}, {}};
   for (topi::Knob& knob : space->choices.knobs)
     out.knobs.push_back({std::move(knob.name), std::move(knob.values)});
   out.guesses = std::move(space->choices.guesses);
+  if (!space->compute_ns.empty()) out.cost_ns["compute"] = std::move(space->compute_ns);
   return out;
 }
 
@@ -276,9 +317,9 @@ std::unique_ptr<sdk::Module> LlvmPlugin::load_module(const byoc_load& load) {
   if ((load.flags & BYOC_NO_NATIVE) != 0)
     throw sdk::Error(BYOC_PERMISSION_DENIED, "the module is native code, which is not allowed");
   SavedModule saved = read_saved({static_cast<const char*>(load.blob.p), load.blob.n});
-  std::vector<std::vector<sdk::Held>> constants;
+  std::vector<KernelConstants> constants;
   for (const Signature& function : saved.functions) {
-    std::vector<sdk::Held>& held = constants.emplace_back();
+    std::vector<sdk::Held>& held = constants.emplace_back().held;
     for (const std::string& key : function.constants) held.push_back(keep(load, key));
   }
   return std::make_unique<NativeModule>(std::move(saved.object),

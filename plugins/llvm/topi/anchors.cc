@@ -142,6 +142,7 @@ std::optional<TilingTemplate> tiling_of(const te::Stage& anchor, const te::Targe
 }  // namespace
 
 std::optional<Template> anchor_template(const te::Dag& dag, const te::Target& target) {
+  if (std::optional<Template> found = winograd_template(dag, target)) return found;
   std::optional<AnchorDag> what = find_anchor_stage(dag);
   if (!what) return std::nullopt;
   std::optional<TilingTemplate> tiling = tiling_of(dag.stages[what->anchor], target);

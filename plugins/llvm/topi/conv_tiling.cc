@@ -6,6 +6,7 @@
 
 #include "plugins/llvm/tiling/access.h"
 #include "plugins/llvm/topi/points.h"
+#include "plugins/llvm/winograd/schedule.h"
 
 namespace byoc::llvm_plugin::topi {
 namespace {
@@ -16,6 +17,8 @@ constexpr int64_t kLongestBody = 256;
 constexpr int64_t kMostTerms = 16;          // of a block, written out by default
 constexpr int64_t kMostTermsOfPoints = 64;  // written out at a point
 constexpr int64_t kLongestOfPoints = 1024;  // multiply-adds at a point
+constexpr size_t kMostWinogradValues = 24;  // of a knob
+constexpr const char *kWinogradTile = "winograd_tile", *kWinogradBatches = "winograd_batches";
 
 /// A convolution as sums, and the columns of its window.
 struct ConvSums : Sums {
@@ -104,7 +107,52 @@ Tiling tiling_at(const ConvSums& conv, const Point& point) {
   return out;
 }
 
+Point point_of(const winograd::Shape& shape, const winograd::Plan& plan) {
+  const int64_t batches = (shape.tiles_down + plan.rows - 1) / plan.rows;
+  return {{kWinogradTile, text_of(plan.tile)}, {kWinogradBatches, cat(batches)}};
+}
+
+winograd::Plan winograd_plan_at(const winograd::Shape& shape, const Point& point) {
+  winograd::Plan out;
+  const int64_t batches = std::min(number_at(point, kWinogradBatches), shape.tiles_down);
+  out.rows = winograd::rows_of_batch(shape, (shape.tiles_down + batches - 1) / batches);
+  out.tile =
+      tile_at({{"tile", point.at(kWinogradTile)}}, out.rows * shape.tiles_across, shape.o_blocks);
+  return out;
+}
+
+Choices winograd_choices(const winograd::Shape& shape, const te::Target& target) {
+  Knob tiles{kWinogradTile, {}}, batches{kWinogradBatches, {}};
+  std::vector<Point> guesses;
+  auto add = [](Knob& knob, const Point& point) {
+    const std::string& value = point.at(knob.name);
+    const bool is_new = std::ranges::find(knob.values, value) == knob.values.end();
+    if (is_new && knob.values.size() < kMostWinogradValues) knob.values.push_back(value);
+  };
+  for (const winograd::Plan& plan : winograd::ranked_plans(shape, target)) {
+    guesses.push_back(point_of(shape, plan));
+    add(tiles, guesses.back());
+    add(batches, guesses.back());
+  }
+  return complete({tiles, batches}, guesses);
+}
+
 }  // namespace
+
+std::optional<Template> winograd_template(const te::Dag& dag, const te::Target& target) {
+  if (winograd::has_filters_alone(dag)) {
+    auto at = [&dag](const Point&) { return winograd::schedule_filters(dag); };
+    return Template{"winograd_filters", {}, [] { return complete({}, {Point()}); }, at};
+  }
+  const std::optional<winograd::Shape> shape = winograd::find_shape(dag);
+  if (!shape) return std::nullopt;
+  auto at = [&dag, shape = *shape, target](const Point& point) {
+    return winograd::schedule_batches(dag, winograd_plan_at(shape, point), target);
+  };
+  return Template{"conv2d_winograd",
+                  point_of(*shape, winograd::ranked_plans(*shape, target).front()),
+                  [shape = *shape, target] { return winograd_choices(shape, target); }, at};
+}
 
 std::optional<TilingTemplate> conv_tiling(const te::Stage& anchor, const te::Target& target) {
   const std::optional<ConvSums> conv = sums_of(anchor, target);

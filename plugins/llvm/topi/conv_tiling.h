@@ -18,4 +18,9 @@ struct TilingTemplate {
 /// terms that are written out. nullopt: it has no constant extents, or is another kind of sum.
 std::optional<TilingTemplate> conv_tiling(const te::Stage& anchor, const te::Target& target);
 
+/// Returns the template of a Dag with one of Winograd's computes, nullopt for others. Knobs:
+///   winograd_tile     "6x2": 6 tiles by 2 blocks of products in registers
+///   winograd_batches  the number of batches of an image
+std::optional<Template> winograd_template(const te::Dag& dag, const te::Target& target);
+
 }  // namespace byoc::llvm_plugin::topi

@@ -81,11 +81,28 @@ Choices complete(std::vector<Knob> knobs, const std::vector<Point>& guesses) {
   return out;
 }
 
-Choices joined(const Choices& a, const Choices& b) {
+namespace {
+
+// Adds the knobs that `a` alone has to `b`, with their values at a's first guess.
+void add_knobs(const Choices& a, Choices& b) {
+  for (const Knob& knob : a.knobs) {
+    if (std::ranges::find(b.knobs, knob.name, &Knob::name) != b.knobs.end()) continue;
+    const std::string& value = a.guesses.at(0).at(knob.name);
+    b.knobs.push_back({knob.name, {value}});
+    for (Point& guess : b.guesses) guess[knob.name] = value;
+  }
+}
+
+}  // namespace
+
+Choices joined(Choices a, Choices b) {
+  add_knobs(a, b);
+  add_knobs(b, a);
   std::vector<Knob> knobs = a.knobs;
-  for (size_t k = 0; k < knobs.size(); ++k) {
-    const std::vector<std::string>& more = b.knobs[k].values;
-    knobs[k].values.insert(knobs[k].values.end(), more.begin(), more.end());
+  for (Knob& knob : knobs) {
+    const std::vector<std::string>& more =
+        std::ranges::find(b.knobs, knob.name, &Knob::name)->values;
+    knob.values.insert(knob.values.end(), more.begin(), more.end());
   }
   const size_t first = std::min(kGuessesOfFirst, a.guesses.size());
   const auto middle = a.guesses.begin() + static_cast<ptrdiff_t>(first);

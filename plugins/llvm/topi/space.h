@@ -51,8 +51,9 @@ int64_t number_at(const Point& point, std::string_view knob);
 /// Completes choices: knobs get the values of the guesses, sorted and each once; of the guesses at
 /// most eight different ones are kept.
 Choices complete(std::vector<Knob> knobs, const std::vector<Point>& guesses);
-/// Returns the choices of both, which have the same knobs; most guesses are those of `a`.
-Choices joined(const Choices& a, const Choices& b);
+/// Returns the choices of both. Knobs that one of them has alone have their values at its first
+/// guess in the guesses of the other. Most guesses are those of `a`.
+Choices joined(Choices a, Choices b);
 /// Returns an error that names the knob when the point is not one of the choices.
 Status check_point(const Choices& choices, const Point& point);
 /// Returns the number of points.

@@ -3,6 +3,9 @@
 #include "plugins/llvm/topi/strategies.h"
 
 #include <algorithm>
+#include <limits>
+
+#include "plugins/llvm/winograd/plan.h"
 
 namespace byoc::llvm_plugin::topi {
 namespace {
@@ -12,6 +15,8 @@ using te::Exprs;
 using te::Tensor;
 
 constexpr int kPreferred = 20;  // above OpDef::compute
+constexpr int kPossible = 5;    // below OpDef::compute
+constexpr double kCyclesPerNs = 4;
 
 int64_t extent(const Tensor& tensor, size_t dim) { return *te::as_int(tensor.shape()[dim]); }
 
@@ -89,6 +94,42 @@ Result<std::vector<Tensor>> compute_plain_pointwise(te::Builder& builder,
                       [&](const Exprs& i) { return sums(i[0], i[1], i[2] * width + i[3]); })};
 }
 
+// Returns true for weights that are constants, or parameters after the inputs of a graph that came
+// with constants (read_function).
+bool has_constant_weight(const te::Site& site) {
+  if (site.is_constant[1]) return true;
+  const Function& function = *site.function;
+  const uint32_t weight = function.args(function.nodes[site.node])[1].node;
+  if (!std::holds_alternative<Param>(function.nodes[weight].kind)) return false;
+  int64_t inputs = function.attrs.i(kInputsAttr, std::numeric_limits<int64_t>::max());
+  for (uint32_t node = 0; node < weight; ++node)
+    inputs -= std::holds_alternative<Param>(function.nodes[node].kind) ? 1 : 0;
+  return inputs <= 0;
+}
+
+// Appends Winograd's computes, each with a level above the direct one's where it costs less. Of
+// several the cheapest has the highest level.
+void add_winograd(const te::Site& site, std::vector<te::Strategy>& out) {
+  const std::optional<winograd::Conv> conv = winograd::conv_of(site);
+  if (!conv) return;
+  const bool is_constant = has_constant_weight(site);
+  double least = winograd::direct_cycles_of(*conv, *site.target);
+  out.front().cost_ns = [ns = least / kCyclesPerNs](const te::Site&) { return ns; };
+  for (const winograd::Tile& tile : winograd::tiles_of(*conv)) {
+    const double cycles = winograd::cycles_of(winograd::shape_of(*conv, tile), *site.target);
+    te::Strategy strategy{.name = winograd::name_of(tile), .level = kPossible};
+    strategy.compute = winograd::compute_of(*conv, tile);
+    strategy.cost_ns = [ns = cycles / kCyclesPerNs](const te::Site&) { return ns; };
+    strategy.has_generic_schedule = false;
+    if (is_constant && cycles < least) {
+      for (te::Strategy& other : out) other.level = std::min(other.level, kPreferred - 1);
+      strategy.level = kPreferred;
+      least = cycles;
+    }
+    out.push_back(std::move(strategy));
+  }
+}
+
 }  // namespace
 
 te::StrategyTable strategies() {
@@ -98,6 +139,7 @@ te::StrategyTable strategies() {
       out.push_back({.name = "pointwise", .level = kPreferred, .compute = compute_pointwise});
     if (has_one_tap(site))
       out.push_back({.name = "pointwise", .level = kPreferred, .compute = compute_plain_pointwise});
+    if (!site.function->attrs.b(kExactSumsAttr, false)) add_winograd(site, out);
     return out;
   };
 }

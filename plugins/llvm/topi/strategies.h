@@ -4,8 +4,15 @@
 
 namespace byoc::llvm_plugin::topi {
 
-/// Returns the strategies of the llvm plugin: the direct computes, and "pointwise" for f32
-/// convolutions, in blocked layouts or plain, that read one pixel each.
+/// The attribute of a function with the number of its inputs: later parameters are constants.
+inline constexpr const char* kInputsAttr = "llvm.inputs";
+/// The attribute of a function without results that round otherwise than direct sums.
+inline constexpr const char* kExactSumsAttr = "llvm.exact_sums";
+
+/// Returns the strategies of the llvm plugin: the direct computes; "pointwise" for f32
+/// convolutions, in blocked layouts or plain, that read one pixel each; "winograd_4x4" and the like
+/// for convolutions with stride 1, which are the usual choice where constant filters make them
+/// faster.
 te::StrategyTable strategies();
 
 }  // namespace byoc::llvm_plugin::topi

@@ -30,14 +30,14 @@ constexpr const char* kV3 = "x86-64-v3";
 constexpr const char* kV4 = "x86-64-v4";
 
 const Case kCases[] = {
-    {"Conv3x3", "conv2d_nchwc", kV3, R"(
+    {"Conv3x3", "conv2d_computes", kV3, R"(
 fn main(%x: f32[1,4,7,11,8], %w: f32[5,4,3,3,8,8], %b: f32[1,5,1,1,8]) {
   %0 = conv2d_nchwc(%x, %w) {pads=[1,1,1,1]}
   %1 = add(%0, %b)
   %2 = relu(%1)
   return %2
 })"},
-    {"Conv3x3WideBlocks", "conv2d_nchwc", kV4, R"(
+    {"Conv3x3WideBlocks", "conv2d_computes", kV4, R"(
 fn main(%x: f32[2,3,6,13,16], %w: f32[4,3,3,3,16,16]) {
   %0 = conv2d_nchwc(%x, %w) {pads=[1,1,1,1]}
   return %0

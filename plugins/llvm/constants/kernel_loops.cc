@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/llvm/constants/kernel_loops.h"
+
+#include "plugins/llvm/constants/hoist.h"
+#include "plugins/llvm/sketch/sketch_template.h"
+
+namespace byoc::llvm_plugin {
+namespace {
+
+Result<te::LoopFunction> lower_at(const te::Dag& dag, const te::Target& target,
+                                  const topi::Point* point) {
+  const topi::Template schedules = sketch::template_of(dag, target);
+  BYOC_TRY(te::Schedule schedule, schedules.at(point ? *point : schedules.first));
+  return te::lower(schedule);
+}
+
+}  // namespace
+
+Result<KernelLoops> lower_with_constants(const te::Dag& dag, size_t inputs,
+                                         const te::Target& target, const topi::Point* point) {
+  KernelLoops out;
+  std::optional<Hoisted> hoisted = hoist_constants(dag, inputs);
+  if (!hoisted) {
+    BYOC_TRY(out.loops, lower_at(dag, target, point));
+    return out;
+  }
+  BYOC_TRY(out.loops, lower_at(hoisted->rest, target, point));
+  BYOC_TRY(te::LoopFunction constants, lower_at(hoisted->constants, target, nullptr));
+  out.constants =
+      ConstantLoops{std::move(constants), std::move(hoisted->reads), std::move(hoisted->is_kept)};
+  return out;
+}
+
+}  // namespace byoc::llvm_plugin

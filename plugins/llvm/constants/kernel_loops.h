@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A Dag as loops: those of its run, and those that make its packed constants at compile.
+#include "byoc/te/stmt.h"
+#include "plugins/llvm/topi/space.h"
+
+namespace byoc::llvm_plugin {
+
+/// Loops that run at compile, on the machine that compiles.
+struct ConstantLoops {
+  te::LoopFunction loops;
+  std::vector<size_t> reads;  // per input of `loops`: the number of the constant
+  std::vector<bool> is_kept;  // per constant: the kernel still reads it
+};
+/// The inputs of `loops` are those of the function, the constants that are kept, and the outputs of
+/// `constants`.
+struct KernelLoops {
+  te::LoopFunction loops;
+  std::optional<ConstantLoops> constants;
+};
+/// Lowers a Dag whose inputs after the first `inputs` are constants, at a point of its template; no
+/// point: at the first. Errors: those of primitives.
+Result<KernelLoops> lower_with_constants(const te::Dag& dag, size_t inputs,
+                                         const te::Target& target,
+                                         const topi::Point* point = nullptr);
+
+}  // namespace byoc::llvm_plugin
