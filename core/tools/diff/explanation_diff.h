@@ -10,7 +10,7 @@
 
 namespace byoc::driver {
 
-/// How one explanation has an op.
+/// An op in one explanation.
 struct OpSide {
   size_t index = 0;  // in the explanation's list "ops"
   std::string plugin, composite;
