@@ -11,6 +11,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
+#include "plugins/llvm/analysis/walk.h"
 #include "plugins/llvm/fingerprint.h"
 #include "plugins/llvm/machine/link.h"
 #include "plugins/llvm/topi/code_size.h"
@@ -30,9 +31,17 @@ struct Optimised {
 // The limit for kernels that take less time than their call.
 constexpr int64_t kBriefOperations = 1 << 13;
 
+bool has_conditions(const te::Stmt& stmt) {
+  bool out = std::holds_alternative<te::If>(stmt->kind);
+  for_each_inner(*stmt, [&](const te::Stmt& inner) { out = out || has_conditions(inner); });
+  return out;
+}
+
 Effort effort_for(const te::LoopFunction& function, const EmitOptions& options) {
   bool is_brief = options.saves_effort && topi::operations_of(function) <= kBriefOperations;
-  return is_brief ? Effort::kSome : Effort::kMost;
+  if (is_brief) return Effort::kSome;
+  const bool has_branches = !function.body.is_empty() && has_conditions(function.body);
+  return has_branches ? Effort::kAll : Effort::kMost;
 }
 
 Result<Optimised> emit_optimised(const te::LoopFunction& function, const std::string& symbol,

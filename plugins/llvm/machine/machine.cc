@@ -18,9 +18,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
-#include "llvm/Transforms/Scalar/EarlyCSE.h"
-#include "llvm/Transforms/Scalar/SROA.h"
-#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "plugins/llvm/machine/passes.h"
 
 namespace byoc::llvm_plugin {
 namespace {
@@ -131,7 +129,8 @@ Result<std::unique_ptr<llvm::TargetMachine>> make_target_machine(const Machine& 
   BYOC_TRY(const llvm::Target* target, find_target(machine.triple));
   llvm::TargetOptions options;
   constexpr llvm::CodeGenOptLevel kLevels[] = {
-      llvm::CodeGenOptLevel::None, llvm::CodeGenOptLevel::Less, llvm::CodeGenOptLevel::Aggressive};
+      llvm::CodeGenOptLevel::None, llvm::CodeGenOptLevel::Less, llvm::CodeGenOptLevel::Aggressive,
+      llvm::CodeGenOptLevel::Aggressive};
   std::unique_ptr<llvm::TargetMachine> out(target->createTargetMachine(
       machine.triple, "", machine.feature_string(), options, llvm::Reloc::PIC_, std::nullopt,
       kLevels[static_cast<int>(effort)]));
@@ -143,21 +142,6 @@ void set_target(llvm::Module& module, const llvm::TargetMachine& target) {
   module.setTargetTriple(target.getTargetTriple().str());
   module.setDataLayout(target.createDataLayout());
 }
-
-namespace {
-
-// Returns the passes for code with hardly any loops: its vectors are written already.
-llvm::ModulePassManager few_passes() {
-  llvm::FunctionPassManager functions;
-  functions.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-  functions.addPass(llvm::EarlyCSEPass());
-  functions.addPass(llvm::SimplifyCFGPass());
-  llvm::ModulePassManager out;
-  out.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(functions)));
-  return out;
-}
-
-}  // namespace
 
 void optimise(llvm::Module& module, llvm::TargetMachine& target, Effort effort) {
   std::string error;
@@ -177,8 +161,8 @@ void optimise(llvm::Module& module, llvm::TargetMachine& target, Effort effort) 
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::ModulePassManager passes =
-      effort == Effort::kMost ? builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
-                              : few_passes();
+      effort == Effort::kAll ? builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
+                             : passes_of(effort);
   passes.run(module, modules);
 }
 

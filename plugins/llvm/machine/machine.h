@@ -32,16 +32,15 @@ Result<Machine> machine_of(const te::Target& target);
 std::string compat_of(const Machine& machine);
 std::string llvm_version();
 
-/// The effort of code generation: tables need little, code that is executed a few
-/// times per call some.
-enum class Effort { kLittle, kSome, kMost };
+/// The effort of code generation: tables need little, code that is executed a few times per call
+/// some, loops whose vectors and tiles are written already most, and loops with branches all.
+enum class Effort { kLittle, kSome, kMost, kAll };
 Result<std::unique_ptr<llvm::TargetMachine>> make_target_machine(const Machine& machine,
                                                                  Effort effort = Effort::kMost);
 /// Sets the module's triple and data layout.
 void set_target(llvm::Module& module, const llvm::TargetMachine& target);
-/// Runs LLVM's passes, without vectorisers for loops that are marked so; below kMost only the
-/// passes that turn memory into values. Verifies the module first: a broken one is a bug of
-/// byoc and stops here.
+/// Runs LLVM's passes, without vectorisers for loops that are marked so. Verifies the module first:
+/// a broken one is a bug of byoc and stops here.
 void optimise(llvm::Module& module, llvm::TargetMachine& target, Effort effort = Effort::kMost);
 enum class CodeKind { kObject, kAssembly };
 Result<std::string> generate(llvm::Module& module, llvm::TargetMachine& target, CodeKind kind);
