@@ -2,7 +2,10 @@
 #include "plugins/llvm/sketch/sketch_template.h"
 
 #include <algorithm>
+#include <deque>
+#include <mutex>
 
+#include "byoc/te/key.h"
 #include "plugins/llvm/sketch/sketcher.h"
 #include "plugins/llvm/topi/schedule.h"
 
@@ -178,6 +181,28 @@ Choices joined_choices(const Choices& made, const Choices& sketches, const Point
   return topi::complete(joined_knobs(made.knobs, sketches.knobs), guesses);
 }
 
+/// The choices of the last Dags: a tuner compiles many points of one, each of which is checked
+/// against them.
+class LastChoices {
+ public:
+  Choices get(const std::string& key, const std::function<Choices()>& make) {
+    std::lock_guard lock(mutex_);
+    auto known = std::ranges::find(entries_, key, &Entry::first);
+    if (known == entries_.end()) {
+      if (entries_.size() == kMost) entries_.pop_front();
+      entries_.emplace_back(key, make());
+      known = std::prev(entries_.end());
+    }
+    return known->second;
+  }
+
+ private:
+  static constexpr size_t kMost = 8;
+  using Entry = std::pair<std::string, Choices>;
+  std::mutex mutex_;
+  std::deque<Entry> entries_;
+};
+
 }  // namespace
 
 Template template_of(const te::Dag& dag, const te::Target& target) {
@@ -187,7 +212,10 @@ Template template_of(const te::Dag& dag, const te::Target& target) {
   out.first = completed(made.first, point_of(SketchRules()));
   out.first[kSketch] = kTemplate;
   out.choices = [&dag, &target, choices = made.choices, first = out.first] {
-    return joined_choices(choices(), Sketches(dag, target).choices(), first);
+    static LastChoices& last = *new LastChoices;
+    return last.get(te::canonical_text(dag) + te::print(target), [&] {
+      return joined_choices(choices(), Sketches(dag, target).choices(), first);
+    });
   };
   out.at = [&dag, &target, at = made.at](const Point& point) -> Result<te::Schedule> {
     const bool is_sketch = point.find(kSketch)->second != kTemplate && has_sketches(dag);

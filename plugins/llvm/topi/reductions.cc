@@ -30,7 +30,7 @@ std::optional<Tile> Planner::find_tile(const te::Compute& own, DType dtype) cons
   auto add = [&](size_t axis, int64_t most) {
     tile.axes.push_back(axis);
     tile.factors.push_back(tile_factor(extent_of(own.axes[axis]), most));
-    left /= tile.factors.back();
+    left = std::max<int64_t>(1, left / tile.factors.back());
   };
   if (tile.lanes <= lanes) {  // a second vector, which shares the scalars
     if (auto axis = find_axis(0)) add(*axis, 2);
