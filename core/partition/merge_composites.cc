@@ -17,12 +17,10 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "byoc/base/check.h"
-#include "byoc/ir/composite.h"
 #include "byoc/pass/partition.h"
 #include "core/region/annotate_function.h"
 #include "core/region/annotations.h"
-#include "core/region/function_key.h"
+#include "core/region/composites.h"
 #include "core/region/judge.h"
 #include "core/region/match.h"
 
@@ -49,40 +47,6 @@ bool wins(const Candidate& a, const Candidate& b) {
   return a.place < b.place;
 }
 
-// The composite functions of a module. Equal bodies (with their locations) share one function.
-class CompositePool {
- public:
-  explicit CompositePool(IRModule& module) : module_(module) {}
-  Symbol add(const std::string& composite, Function body) {
-    auto [at, is_new] = by_key_.try_emplace(function_key(body, Locs::kCompared));
-    if (!is_new) return at->second;
-    std::string base = composite;
-    std::replace(base.begin(), base.end(), '.', '_');
-    last_ = at;
-    at->second = fresh_name(base);
-    module_.functions.emplace(at->second, std::move(body));
-    return at->second;
-  }
-  /// Removes the body that was added last, when its plugin refuses it.
-  void drop_last() {
-    module_.functions.erase(last_->second);
-    by_key_.erase(last_);
-  }
-
- private:
-  Symbol fresh_name(const std::string& base) {
-    Symbol name;
-    do name = cat(base, "_", next_[base]++);
-    while (module_.find(name) != nullptr);
-    return name;
-  }
-  IRModule& module_;
-  using ByKey = std::unordered_map<std::string, Symbol>;
-  ByKey by_key_;
-  ByKey::iterator last_;
-  std::unordered_map<std::string, uint32_t> next_;
-};
-
 class CompositeMerger {
  public:
   CompositeMerger(IRModule& module, CompositePool& pool, const PassContext& context, Judge& judge,
@@ -100,10 +64,8 @@ class CompositeMerger {
   void find_candidates(const std::vector<const Plugin*>& plugins);
   bool competes_alone(const std::vector<const Plugin*>& plugins, uint32_t plugin, int32_t priority);
   bool fits(const Match& match, const Plugin& plugin) const;
-  Function body(const Candidate& candidate, const std::string& composite) const;
   void try_form(const Candidate& candidate, const Plugin& plugin);
   bool accepts(const Candidate& candidate, const Plugin& plugin, Symbol composite);
-  Function rewrite() const;
 
   IRModule& module_;
   CompositePool& pool_;
@@ -114,12 +76,8 @@ class CompositeMerger {
   UseCounts uses_;
   Annotations annotations_;
   std::vector<Candidate> candidates_;
-  struct Formed {
-    Symbol composite;
-    std::vector<ValueId> inputs;
-  };
-  std::unordered_map<uint32_t, Formed> formed_;  // by root
-  std::vector<uint8_t> taken_, won_alone_;       // per node
+  std::unordered_map<uint32_t, FormedComposite> formed_;  // by root
+  std::vector<uint8_t> taken_, won_alone_;                // per node
 };
 
 // Returns whether a match of one op can take an op from a composite that comes later in the order.
@@ -176,54 +134,9 @@ void CompositeMerger::find_candidates(const std::vector<const Plugin*>& plugins)
   std::stable_sort(candidates_.begin(), candidates_.end(), wins);
 }
 
-Function CompositeMerger::body(const Candidate& candidate, const std::string& composite) const {
-  const Match& match = candidate.match;
-  Function out;
-  std::map<ValueId, ValueId> map;
-  std::map<ValueId, Capture> place;
-  for (ValueId input : match.inputs) {
-    uint32_t index = static_cast<uint32_t>(map.size());
-    place[input] = {Capture::kInput, index};
-    map[input] = {out.add_param(cat("i", index), function_.type(input)), 0};
-  }
-  std::vector<ValueId> args;
-  for (uint32_t node : match.nodes) {
-    args.clear();
-    for (ValueId arg : function_.args(function_.nodes[node])) args.push_back(map.at(arg));
-    uint32_t now = out.add_copy(function_.nodes[node], args);
-    for (uint32_t k = 0; k < function_.nodes[node].types.size(); ++k) {
-      map[{node, k}] = {now, k};
-      place[{node, k}] = {Capture::kNode, now - static_cast<uint32_t>(match.inputs.size())};
-    }
-  }
-  for (uint32_t k = 0; k < function_.nodes[match.root].types.size(); ++k)
-    out.results.push_back(map.at({match.root, k}));
-  Captures captures;
-  for (const auto& [name, values] : match.captures) {
-    for (ValueId value : values) captures[name].push_back(place.at(value));
-  }
-  out.attrs.set("composite", composite);
-  set_captures(out, captures);
-  return out;
-}
-
 bool CompositeMerger::accepts(const Candidate& candidate, const Plugin& plugin, Symbol composite) {
-  Function call;  // one node: the call of the composite on its future operands
-  std::vector<ValueId> args;
-  for (ValueId input : candidate.match.inputs) {
-    if (!std::holds_alternative<Constant>(function_.nodes[input.node].kind)) {
-      args.push_back({call.add_param(cat("x", args.size()), function_.type(input)), 0});
-    } else {
-      args.push_back({});
-    }
-  }
-  for (size_t k = 0; k < args.size(); ++k) {
-    ValueId input = candidate.match.inputs[k];
-    if (auto* constant = std::get_if<Constant>(&function_.nodes[input.node].kind)) {
-      args[k] = {call.add_constant(constant->data, function_.type(input)), 0};
-    }
-  }
-  uint32_t node = call.add_invoke(composite, args, function_.nodes[candidate.match.root].types);
+  const Function call = composite_call(function_, candidate.match, composite);
+  const auto node = static_cast<uint32_t>(call.nodes.size() - 1);
   const Verdict& verdict = judge_(plugin, candidate.place, call, node);
   if (verdict.accept == Verdict::kYes) return true;
   bool no = verdict.accept == Verdict::kNo;
@@ -247,34 +160,14 @@ void CompositeMerger::try_form(const Candidate& candidate, const Plugin& plugin)
     return;
   }
   std::string composite = composite_name(plugin, plugin.patterns()[candidate.place]);
-  Function now = body(candidate, composite);
-  now.attrs.set("owner", plugin.id());
-  size_t before = module_.functions.size();
-  Symbol name = pool_.add(composite, std::move(now));
-  bool is_new = module_.functions.size() > before;
+  Symbol name =
+      pool_.add(composite, composite_body(function_, candidate.match, composite, plugin.id()));
   if (!accepts(candidate, plugin, name)) {
-    if (is_new) pool_.drop_last();
+    if (pool_.is_last_new()) pool_.drop_last();
     return;
   }
   for (uint32_t node : candidate.match.nodes) taken_[node] = 1;
   formed_[candidate.match.root] = {name, candidate.match.inputs};
-}
-
-// Puts the call in the place of the root, where all its operands are defined. Inner values have no
-// other reader.
-Function CompositeMerger::rewrite() const {
-  Rewriter rewriter(function_);
-  for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
-    auto formed = formed_.find(node);
-    if (formed != formed_.end()) {
-      std::vector<ValueId> args = rewriter.map(formed->second.inputs);
-      rewriter.replace(node, rewriter.to().add_invoke(formed->second.composite, args,
-                                                      function_.nodes[node].types));
-    } else if (!taken_[node] || won_alone_[node]) {
-      rewriter.copy(node);
-    }
-  }
-  return std::move(rewriter).finish();
 }
 
 Result<Function> CompositeMerger::run(const std::vector<const Plugin*>& plugins) {
@@ -283,7 +176,10 @@ Result<Function> CompositeMerger::run(const std::vector<const Plugin*>& plugins)
   won_alone_.assign(function_.nodes.size(), 0);
   find_candidates(plugins);
   for (const Candidate& candidate : candidates_) try_form(candidate, *plugins[candidate.plugin]);
-  return rewrite();
+  std::vector<uint8_t> is_dropped(function_.nodes.size());
+  for (size_t node = 0; node < is_dropped.size(); ++node)
+    is_dropped[node] = taken_[node] && !won_alone_[node];
+  return with_composites(function_, formed_, is_dropped);
 }
 
 }  // namespace
