@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// LSTM, GRU, RNN with their default activations.
+// LSTM, GRU, RNN with their default activations. Sequences that are shorter than x run over all steps,
+// and their results are masked.
 #include <algorithm>
 
-#include "core/import/onnx/convert.h"
+#include "core/import/onnx/rows/steps.h"
 
 namespace byoc::onnx_import {
 namespace {
@@ -32,20 +33,15 @@ Status refuse_variants(const OnnxNode& node, const Kind& kind) {
   return {};
 }
 
-// Refuses sequence lengths, except constant ones that are all equal to the length of x.
-Status refuse_lengths(Graph& graph, const OnnxNode& node, Dim time) {
+// Returns the lengths of the sequences; empty when all have the length of x.
+Value short_lengths(Graph& graph, const OnnxNode& node, Dim time) {
   if (!node.has_input(4)) return {};
   auto lengths = graph.const_ints(graph.input(4));
   bool all = lengths && time.is_static() &&
              std::all_of(lengths->begin(), lengths->end(),
                          [&](int64_t length) { return length == time.extent(); });
-  return all ? Status()
-             : unimplemented(
-                   "sequence_lens is not supported, all sequences must have the full length");
-}
-
-ValueId transposed(Graph& graph, ValueId value, const Ints& perm) {
-  return graph.call("transpose", {value}, {{"perm", perm}});
+  if (all) return {};
+  return cast_to(graph, graph.input(4), DType::kI64);
 }
 
 // Adds zeros in place of an omitted operand that comes before a given one.
@@ -89,16 +85,79 @@ Result<std::vector<ValueId>> operands_of(Graph& graph, const OnnxNode& node, con
   return operands;
 }
 
+// ---- sequences of different lengths: y is zero after the end, and the last state is that of the end
+
+// Turns every sequence around, in place: x is [time, n, ...].
+ValueId turned(Graph& graph, ValueId x, ValueId lengths) {
+  ValueId at_least_1 = graph.call("maximum", {lengths, graph.constant_ints({1})});
+  return graph.call("reverse_sequence", {x, at_least_1});
+}
+
+struct Sequences {
+  ValueId lengths;
+  int64_t time, batch, hidden;
+};
+
+// Returns y [time, n, hidden] of one direction, masked, and its state at the end of each sequence
+// [1, n, hidden]; that is the state before x for sequences without elements.
+std::pair<ValueId, ValueId> masked(Graph& graph, const Sequences& of, ValueId y, Value first) {
+  const DType dtype = graph.type(y).dtype;
+  ValueId length = reshaped(graph, of.lengths, {1, -1, 1});
+  ValueId steps = graph.call("reshape", {counted(graph, of.time)}, {{"shape", Ints{-1, 1, 1}}});
+  ValueId inside = graph.call("less", {steps, length}), none = graph.scalar(dtype, 0);
+  ValueId last = graph.call("maximum", {graph.call("subtract", {length, graph.constant_ints({1})}),
+                                        graph.constant_ints({0})});
+  last = expanded(graph, last, {1, of.batch, of.hidden});
+  ValueId state = graph.call("gather_elements", {y, last}, {{"axis", 0}});
+  ValueId is_empty = graph.call("equal", {length, graph.constant_ints({0})});
+  state = graph.call("where", {is_empty, first ? *first : none, state});
+  return {graph.call("where", {inside, y, none}), state};
+}
+
+// Runs the directions one by one, those from the end on turned sequences.
+Converted with_lengths(Graph& graph, const OnnxNode& node, const Kind& kind,
+                       const std::vector<ValueId>& operands, Attrs attrs, ValueId lengths) {
+  if (node.has_output(2))
+    return unimplemented(
+        "Y_c with sequence_lens is not supported, the state of the cells at the end of each "
+        "sequence");
+  const TensorType x = graph.type(operands[0]), r = graph.type(operands[2]);
+  if (!is_static(x.shape) || x.shape[0] == Dim(0) || graph.rank(lengths) != 1)
+    return unimplemented(
+        cat("sequence_lens needs a known shape of X that is not empty, it is ", x));
+  Sequences of{lengths, x.shape[0].extent(), x.shape[1].extent(), r.shape[2].extent()};
+  const std::string direction = node.s("direction", "forward");
+  const int64_t directions = direction == "bidirectional" ? 2 : 1;
+  attrs.set("direction", "forward");
+  std::vector<ValueId> all_y, all_states;
+  for (int64_t d = 0; d < directions; ++d) {
+    const bool from_end = direction == "reverse" || d == 1;
+    std::vector<ValueId> own = {from_end ? turned(graph, operands[0], lengths) : operands[0]};
+    for (size_t k = 1; k < operands.size(); ++k)
+      own.push_back(directions == 1 ? operands[k] : sliced(graph, operands[k], 0, d, d + 1));
+    ValueId y = graph.call("squeeze", {graph.call(kind.op, own, attrs)}, {{"axes", Ints{1}}});
+    auto [seen, state] = masked(graph, of, y, own.size() > 4 ? Value(own[4]) : std::nullopt);
+    all_y.push_back(unsqueezed(graph, from_end ? turned(graph, seen, lengths) : seen, {1}));
+    all_states.push_back(state);
+  }
+  if (directions == 1) return std::vector{all_y[0], all_states[0]};
+  return std::vector{concatenated(graph, all_y, 1), concatenated(graph, all_states, 0)};
+}
+
 Converted recurrent(Graph& graph, const OnnxNode& node, const Kind& kind) {
   BYOC_TRY_STATUS(refuse_variants(node, kind));
   bool batch_first = node.i("layout", 0) != 0;
   BYOC_TRY(std::vector<ValueId> operands, operands_of(graph, node, kind, batch_first));
-  BYOC_TRY_STATUS(refuse_lengths(graph, node, graph.type(operands[0]).shape[0]));
   Attrs attrs{{"direction", node.s("direction", "forward")}};
   if (std::string(kind.op) == "gru")
     attrs.set("linear_before_reset", node.i("linear_before_reset", 0) != 0);
-  ValueId y = graph.call(kind.op, operands, attrs);
-  std::vector<ValueId> outputs = {y, {y.node, 1}, {y.node, 2}};
+  std::vector<ValueId> outputs;
+  if (Value lengths = short_lengths(graph, node, graph.type(operands[0]).shape[0])) {
+    BYOC_TRY(outputs, with_lengths(graph, node, kind, operands, attrs, *lengths));
+  } else {
+    ValueId y = graph.call(kind.op, operands, attrs);
+    outputs = {y, {y.node, 1}, {y.node, 2}};
+  }
   outputs.resize(std::min<size_t>(node.num_outputs(), outputs.size()));
   for (size_t k = 0; k < outputs.size() && batch_first; ++k) {
     outputs[k] = transposed(graph, outputs[k], k == 0 ? Ints{2, 0, 1, 3} : Ints{1, 0, 2});
