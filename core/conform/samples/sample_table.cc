@@ -129,7 +129,8 @@ const SampleRow kRows[] = {
     {"resize", "T[1,2,4,5]",
      "sizes=[1,2,8,7] | sizes=[1,2,3,4], mode=\"linear\" | "
      "scales=[1.0,1.0,2.0,1.5], mode=\"cubic\" | sizes=[1,2,8,10], coordinates=\"asymmetric\", "
-     "nearest=\"floor\" | sizes=[1,2,2,3], mode=\"linear\", antialias=true"},
+     "nearest=\"floor\" | sizes=[1,2,2,3], mode=\"linear\", antialias=true | "
+     "sizes=[1,2,3,2], mode=\"cubic\", antialias=true, exclude_outside=true"},
     {"grid_sample", "T[1,2,4,5] T[1,3,3,2]:-1..1",
      " | mode=\"nearest\", align_corners=true | padding_mode=\"border\""},
     {"grid_sample", "T[1,2,3,4,2] T[1,2,1,3,3]:-1..1 | T[1,2,5] T[1,3,1]:-1..1", ""},
@@ -149,7 +150,7 @@ const SampleRow kRows[] = {
     {"linear_attention", "T[2,3,8] T[2,3,4] T[2,3,6] T[2,2,2,3] T[2,3,2]:-1..0 T[2,3,1]:0..1",
      "rule=\"gated_delta\", q_heads=4, kv_heads=2"},
     {"roi_align", "T[2,3,8,8] T[2,4]:0..4 i64[2]:0..1",
-     "output_height=2, output_width=2, sampling_ratio=2"},
+     "output_height=2, output_width=2, sampling_ratio=2 | output_height=2, mode=\"max\""},
     {"rnn",
      "T[3,2,4]:-1..1 T[1,5,4]:-1..1 T[1,5,5]:-1..1 | "
      "T[3,2,4]:-1..1 T[1,5,4]:-1..1 T[1,5,5]:-1..1 T[1,10]:-1..1",
