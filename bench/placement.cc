@@ -90,7 +90,7 @@ void solve_graph(benchmark::State& state, Problem (*make)(uint32_t)) {
   const Problem problem = make(static_cast<uint32_t>(state.range(0)));
   const Solution first = solve(problem);
   if (cost_of(problem, first.state) != first.cost || first.bound > first.cost)
-    return state.SkipWithError("the cost of the solution is not what it says");
+    return state.SkipWithError("the solution has another cost than it reports");
   for (auto _ : state) {
     const Solution found = solve(problem);
     if (found.cost != first.cost) return state.SkipWithError("two runs differ");

@@ -53,6 +53,11 @@ uint32_t compile_flags(const BuildOptions& options) {
   return flags;
 }
 
+/// Takes "auto" out of the list of plugins; returns whether it was there.
+bool take_auto(std::vector<std::string>& compilers) {
+  return std::erase(compilers, "auto") > 0;
+}
+
 /// Joins the first items of a list: messages stay short for models with many inputs.
 class ShortList {
  public:
@@ -81,17 +86,18 @@ Result<PassContext> make_context(const IRModule& module, const BuildOptions& opt
   context.plugins = options.plugins ? options.plugins : PluginSet::load({});
   BuildOptions resolved = options;
   resolved.plugins = context.plugins;
-  for (const std::string& id : options.compilers)
+  const bool by_cost = take_auto(resolved.compilers);
+  for (const std::string& id : resolved.compilers)
     BYOC_TRY_STATUS(context.plugins->get(id).status());
   BYOC_TRY(std::string first, choose_default(resolved));
   if (!first.empty()) context.defaults.push_back(first);
   for (const std::string& id : ids_with_default_flag(*context.plugins)) {
     if (id != first) context.defaults.push_back(id);
   }
-  for (const std::string& id : options.compilers) {
+  for (const std::string& id : resolved.compilers) {
     if (id != first) context.compilers.push_back(id);
   }
-  if (options.compilers.empty() && !has_compiler_attribute(module)) {
+  if (resolved.compilers.empty() && (by_cost || !has_compiler_attribute(module))) {
     for (const auto& plugin : context.plugins->all()) {
       if (!plugin->is_default_codegen()) context.compilers.push_back(plugin->id());
     }
@@ -103,6 +109,7 @@ Result<PassContext> make_context(const IRModule& module, const BuildOptions& opt
   context.cancel = options.cancel;
   context.target_json = options.target_json;
   context.options = options.options;
+  if (by_cost) context.options["placement"] = "cost";
   context.instruments = options.instruments;
   context.report = options.report;
   context.histories = tune::ApplyHistoryBest::active();

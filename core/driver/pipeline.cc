@@ -76,6 +76,9 @@ std::vector<PassInfo> make_table() {
       {"annotate_target", "PLUGIN+...",
        "ops that the plugins take (none named: as attributes state) get annotations around them",
        of_plugins(annotate_target)},
+      {"place_by_cost", "PLUGIN+...",
+       "ops and matches get annotations of the plugins that cost the least together",
+       of_plugins(place_by_cost)},
       {"merge_compiler_regions", "", "open regions of one plugin are joined and numbered",
        plain(merge_compiler_regions)},
       {"partition_graph", "", "each region becomes a function", plain(partition_graph)},
@@ -94,7 +97,9 @@ std::vector<PassInfo> make_table() {
   };
 }
 
-enum class Args { kNone, kCompilers };  // kCompilers: those chosen in the context
+// kCompilers: those chosen in the context. kByPriority: those too, but none when place_by_cost
+// chooses. kByCost: the row is skipped unless place_by_cost chooses.
+enum class Args { kNone, kCompilers, kByPriority, kByCost };
 
 struct Row {
   std::string_view pass;
@@ -113,8 +118,9 @@ constexpr Row kPartition[] = {
     {"fold_batch_norm", 1, Args::kNone, "before matching: patterns see weights and a bias"},
     {"eliminate_dead_code", 0, Args::kNone, "folding leaves the old weights unread"},
     {"merge_equal_nodes", 0, Args::kNone, "folding makes equal constants"},
-    {"merge_composites", 1, Args::kCompilers, "a plugin takes as one what it runs as one"},
-    {"annotate_target", 0, Args::kCompilers, "each op goes to the first plugin that takes it"},
+    {"merge_composites", 1, Args::kByPriority, "a plugin takes as one what it runs as one"},
+    {"place_by_cost", 0, Args::kByCost, "instead of priority, with --compiler auto"},
+    {"annotate_target", 0, Args::kByPriority, "each op goes to the first plugin that takes it"},
     {"merge_compiler_regions", 0, Args::kNone, "few large regions cost fewer calls"},
     {"partition_graph", 0, Args::kNone, "a plugin compiles functions"},
 };
@@ -134,13 +140,15 @@ constexpr Row kCodegen[] = {
 
 std::vector<Pass> pipeline(std::span<const Row> rows, const PassContext& context) {
   std::vector<Pass> out;
+  const bool by_cost = context.option("placement") == "cost";
   for (const Row& row : rows) {
-    if (context.level < row.level) continue;
+    if (context.level < row.level || (row.args == Args::kByCost && !by_cost)) continue;
     const std::vector<PassInfo>& table = all_passes();
     auto at = std::ranges::find(table, row.pass, &PassInfo::name);
     BYOC_CHECK(at != table.end(), "no pass ", row.pass, " in the table");
     BYOC_CHECK(row.args == Args::kNone || !at->args.empty(), row.pass, " takes no plugins");
-    out.push_back({at->name, at->run, row.args == Args::kNone ? PassArgs{} : context.compilers});
+    const bool none = row.args == Args::kNone || (row.args == Args::kByPriority && by_cost);
+    out.push_back({at->name, at->run, none ? PassArgs{} : context.compilers});
   }
   return out;
 }

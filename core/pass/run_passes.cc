@@ -23,6 +23,11 @@ constexpr PassOption kOptions[] = {
     {"fold_mops", "100",
      "millions of element operations that fold_constants may compute, besides one per byte of the "
      "module's constants; other ops on constants are computed at run time"},
+    {"placement", "priority",
+     "\"priority\": an op goes to the first plugin that takes it; \"cost\": place_by_cost chooses"},
+    {"place", "", "rules for place_by_cost, relu!=example,#Conv_3=onednn"},
+    {"plan", "", "a file of byoc place for place_by_cost; none: no plan is used"},
+    {"costs", "", "the folder of calibrations, costs and plans; none: costs are estimated"},
 };
 
 Status check_options(const PassContext& context) {

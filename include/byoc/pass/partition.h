@@ -16,6 +16,11 @@ Result<IRModule> inline_composites(IRModule, const std::vector<std::string>& plu
 /// are annotated.
 Result<IRModule> annotate_target(IRModule, const std::vector<std::string>& plugins,
                                  const PassContext&);
+/// Does both by cost: of all plugins that take an op or a match, those are chosen whose costs are
+/// least together, with the costs of borders (docs/placement.md). Reads the options `place`, `plan`
+/// and `costs`. Functions with the attribute `compiler` are left to annotate_target.
+Result<IRModule> place_by_cost(IRModule, const std::vector<std::string>& plugins,
+                               const PassContext&);
 /// Joins open regions into convex ones with an acyclic quotient
 /// (docs/partitioning.md); drops `open`.
 Result<IRModule> merge_compiler_regions(IRModule, const PassContext&);

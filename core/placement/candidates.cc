@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/placement/candidates.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/region/annotate_function.h"
+#include "core/region/annotations.h"
+#include "core/region/composites.h"
+#include "core/region/match.h"
+
+namespace byoc::placement {
+namespace {
+
+constexpr size_t kAlternatives = 4;  // per pattern and root
+
+class Finder {
+ public:
+  Finder(IRModule& module, Symbol name, const Costs& costs, const PassContext& context)
+      : module_(module),
+        function_(module.function(name)),
+        name_(name),
+        costs_(costs),
+        context_(context),
+        judge_(module, context),
+        uses_(function_) {}
+
+  Result<Candidates> run(const std::vector<std::string>& ids) {
+    BYOC_TRY(annotations_, read_annotations(function_, name_));
+    BYOC_TRY(rules_, Rules::parse(function_.attr(kRulesAttribute)));
+    for (const std::string& id : ids) BYOC_TRY_STATUS(add_plugin(id));
+    out_.first_default = out_.plugins.size();
+    for (const std::string& id : context_.defaults) BYOC_TRY_STATUS(add_plugin(id));
+    out_.of_node.resize(function_.nodes.size());
+    for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
+      if (is_open(node)) add_singles(node);
+    }
+    if (context_.level > 0) add_matches();
+    return std::move(out_);
+  }
+
+ private:
+  Status add_plugin(const std::string& id) {
+    BYOC_TRY(const Plugin* plugin, context_.plugins->get(id));
+    out_.plugins.push_back(plugin);
+    return {};
+  }
+  bool is_open(uint32_t node) const {
+    return is_candidate(module_, function_.nodes[node]) && annotations_.region_of[node] == kOutside;
+  }
+  void refuse(uint32_t node, uint32_t plugin, std::string what, std::string reason) {
+    out_.refusals.push_back({node, plugin, std::move(what), std::move(reason)});
+  }
+
+  // Returns the rule that keeps the plugin from these ops, "" when there is none.
+  std::string forbidden(const Plugin& plugin, std::span<const uint32_t> nodes) const {
+    if (rules_.empty() && costs_.rules.empty()) return "";
+    for (uint32_t node : nodes) {
+      const Node& n = function_.nodes[node];
+      const std::string op = op_label(module_, n);
+      for (const Rules* rules : {&rules_, &costs_.rules}) {
+        const std::string& rule = rules->forbids(plugin.id(), op, n.loc.text(), name_.text());
+        if (!rule.empty()) return cat("the rule ", rule);
+      }
+    }
+    return "";
+  }
+
+  void set_cost(Candidate& candidate, std::span<const uint32_t> nodes) {
+    const Plugin& plugin = *out_.plugins[candidate.plugin];
+    candidate.text = canonical_text(function_, nodes);
+    auto [at, is_new] = known_.try_emplace(cat(candidate.plugin, " ", candidate.text));
+    if (is_new) {
+      const Work work = nodes.size() == 1 ? work_of(module_, function_, nodes[0])
+                                          : work_of(function_, nodes, candidate.root);
+      at->second = costs_.of(plugin, candidate.verdict, work, candidate.text);
+    }
+    candidate.cost = at->second;
+    if (std::string rule = forbidden(plugin, nodes); !rule.empty()) {
+      candidate.cost = {CandidateCost::kForbiddenByRule, std::numeric_limits<double>::infinity(),
+                        std::move(rule)};
+    }
+  }
+
+  void add(Candidate candidate, std::span<const uint32_t> nodes) {
+    set_cost(candidate, nodes);
+    for (uint32_t node : nodes)
+      out_.of_node[node].push_back(static_cast<uint32_t>(out_.all.size()));
+    out_.all.push_back(std::move(candidate));
+  }
+
+  // The first default codegen that takes the op gets it without an annotation. The others
+  // are candidates only where a rule forbids the first.
+  void add_singles(uint32_t node) {
+    bool has_rest = false;
+    for (uint32_t p = 0; p < out_.plugins.size(); ++p) {
+      const Plugin& plugin = *out_.plugins[p];
+      const bool is_default = p >= out_.first_default;
+      const Verdict verdict = judge_.takes(plugin, function_, uses_, node);
+      if (verdict.accept == Verdict::kNo) {
+        refuse(node, p, op_label(module_, function_.nodes[node]), verdict.reason);
+        continue;
+      }
+      const bool is_rest = is_default && !std::exchange(has_rest, has_rest || is_default);
+      add({p, BYOC_NO_PATTERN, node, kNone, is_rest, {}, verdict, {}}, std::span(&node, 1));
+      if (is_default && out_.all.back().cost.source != CandidateCost::kForbiddenByRule) return;
+    }
+  }
+
+  struct Row {
+    uint32_t plugin, pattern;
+    int32_t priority;
+  };
+  struct Found {
+    const Row* row;
+    Match match;
+  };
+
+  void add_matches() {
+    const std::vector<const Plugin*> plugins(
+        out_.plugins.begin(), out_.plugins.begin() + static_cast<ptrdiff_t>(out_.first_default));
+    std::vector<Row> rows;  // as PatternStates numbers them
+    for (uint32_t p = 0; p < plugins.size(); ++p) {
+      for (const PatternTable::Row& row : judge_.table(*plugins[p]).rows)
+        rows.push_back({p, row.index, plugins[p]->patterns()[row.index].priority});
+    }
+    PatternStates& states = judge_.cache().states(plugins, context_);
+    PatternSweep sweep(states, function_, uses_);
+    std::vector<Found> found;
+    for (uint32_t root = 0; root < function_.nodes.size(); ++root) {
+      for (uint32_t k : sweep.patterns_at(root)) {
+        if (states.pattern(k).max_ops() < 2) continue;
+        for (Match& match : sweep.matches(k, root, kAlternatives)) {
+          const bool fits =
+              match.nodes.size() >= 2 && std::all_of(match.nodes.begin(), match.nodes.end(),
+                                                     [&](uint32_t node) { return is_open(node); });
+          if (fits) found.push_back({&rows[k], std::move(match)});
+        }
+      }
+    }
+    judge_.cache().pattern_steps += sweep.steps();
+    std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
+      if (a.row->priority != b.row->priority) return a.row->priority > b.row->priority;
+      return a.match.nodes.size() > b.match.nodes.size();
+    });
+    for (Found& one : found) try_match(*one.row, std::move(one.match));
+  }
+
+  // Equal matches of a plugin differ in their pattern alone; the one of the highest priority counts.
+  bool is_new_match(const Row& row, const Match& match) const {
+    for (uint32_t index : out_.of_node[match.root]) {
+      const Candidate& known = out_.all[index];
+      if (known.plugin == row.plugin && known.match != kNone &&
+          out_.matches[known.match].nodes == match.nodes)
+        return false;
+    }
+    return std::all_of(match.nodes.begin(), match.nodes.end(),
+                       [&](uint32_t node) { return out_.of_node[node].size() < kMostCandidates; });
+  }
+
+  void try_match(const Row& row, Match match) {
+    if (!is_new_match(row, match)) return;
+    const Plugin& plugin = *out_.plugins[row.plugin];
+    const std::string composite = composite_name(plugin, plugin.patterns()[row.pattern]);
+    const Verdict verdict = judge_match(row, match, composite);
+    if (verdict.accept == Verdict::kNo) {
+      refuse(match.root, row.plugin, composite, verdict.reason);
+      return;
+    }
+    const auto index = static_cast<uint32_t>(out_.matches.size());
+    out_.matches.push_back(std::move(match));
+    const Match& kept = out_.matches.back();
+    const std::vector<uint32_t> nodes = kept.nodes;
+    add({row.plugin, row.pattern, kept.root, index, false, {}, verdict, {}}, nodes);
+  }
+
+  // Judges a composite without locations, which is in the module for that time only.
+  Verdict judge_match(const Row& row, const Match& match, const std::string& composite) {
+    const Plugin& plugin = *out_.plugins[row.plugin];
+    Function body = composite_body(function_, match, composite, plugin.id());
+    for (Node& node : body.nodes) node.loc = {};
+    CompositePool pool(module_);
+    const Symbol name = pool.add(composite, std::move(body));
+    const Function call = composite_call(function_, match, name);
+    Judge judge(module_, context_with_cache());
+    const Verdict verdict =
+        judge(plugin, row.pattern, call, static_cast<uint32_t>(call.nodes.size() - 1));
+    pool.drop_last();
+    return verdict;
+  }
+
+  const PassContext& context_with_cache() {
+    if (!shared_.judge_cache) {
+      shared_ = context_;
+      shared_.judge_cache = std::shared_ptr<JudgeCache>(&judge_.cache(), [](JudgeCache*) {});
+    }
+    return shared_;
+  }
+
+  IRModule& module_;
+  const Function& function_;
+  Symbol name_;
+  const Costs& costs_;
+  const PassContext& context_;
+  PassContext shared_;
+  Judge judge_;
+  UseCounts uses_;
+  Annotations annotations_;
+  Rules rules_;
+  Candidates out_;
+  std::unordered_map<std::string, CandidateCost> known_;
+};
+
+}  // namespace
+
+Result<Candidates> find_candidates(IRModule& module, Symbol name,
+                                   const std::vector<std::string>& plugins, const Costs& costs,
+                                   const PassContext& context) {
+  return Finder(module, name, costs, context).run(plugins);
+}
+
+}  // namespace byoc::placement

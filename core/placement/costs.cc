@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/placement/costs.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace byoc::placement {
+namespace {
+
+// A candidate that its plugin calls slow costs this many times the analytic model.
+constexpr double kSlow = 4;
+
+}  // namespace
+
+std::string_view source_name(CandidateCost::Source source) {
+  switch (source) {
+    case CandidateCost::kMeasured:
+      return "measured";
+    case CandidateCost::kPlugin:
+      return "plugin's estimate";
+    case CandidateCost::kAnalytic:
+      return "estimated";
+    case CandidateCost::kForbiddenByError:
+      return "failed";
+    case CandidateCost::kForbiddenByRule:
+      return "forbidden";
+  }
+  return "";
+}
+
+Costs Costs::read(const std::string& folder, uint32_t threads) {
+  Costs out;
+  out.machine_here = machine_name();
+  out.machine.threads = threads;
+  if (folder.empty()) return out;
+  Result<Machine> machine = read_calibration(folder, threads);
+  if (machine.ok()) out.machine = *std::move(machine);
+  else out.remarks.push_back(machine.status().to_string());
+  Result<CostCache> cache = CostCache::read(folder + "/costs.jsonl");
+  if (cache.ok()) out.cache = *std::move(cache);
+  else out.remarks.push_back(cache.status().to_string());
+  return out;
+}
+
+CostKey Costs::key_of(const Plugin& plugin, const std::string& text) const {
+  return {plugin.id(), plugin.version(), machine_here, text, machine.threads};
+}
+
+CandidateCost Costs::of(const Plugin& plugin, const Verdict& verdict, const Work& work,
+                        const std::string& text) const {
+  CandidateCost cost;
+  if (auto measured = cache.size() > 0 ? cache.find(key_of(plugin, text)) : std::nullopt) {
+    if (!measured->error.empty()) {
+      return {CandidateCost::kForbiddenByError, std::numeric_limits<double>::infinity(),
+              measured->error};
+    }
+    cost = {CandidateCost::kMeasured, measured->ns, ""};
+  } else if (verdict.est_ns > 0) {
+    cost = {CandidateCost::kPlugin, static_cast<double>(verdict.est_ns), ""};
+  } else {
+    const double factor = verdict.accept == Verdict::kSlow ? kSlow : 1;
+    cost.ns = machine.predicted_ns(plugin.id(), work) * factor;
+    if (work.op_class != OpClass::kFree) cost.ns += machine.call_ns;
+  }
+  if (auto at = corrections.find({plugin.id(), text}); at != corrections.end())
+    cost.ns = std::max(0.0, cost.ns + at->second);
+  return cost;
+}
+
+}  // namespace byoc::placement

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The cost of a candidate: measured if the cache has it, otherwise the plugin's estimate, otherwise
+// that of the analytic model.
+#include <map>
+
+#include "byoc/host/plugins.h"
+#include "core/placement/cost_cache.h"
+#include "core/placement/machine.h"
+#include "core/placement/rules.h"
+
+namespace byoc::placement {
+
+struct CandidateCost {
+  enum Source { kMeasured, kPlugin, kAnalytic, kForbiddenByError, kForbiddenByRule };
+  Source source = kAnalytic;
+  double ns = 0;     // infinity when forbidden
+  std::string note;  // why it is forbidden
+};
+std::string_view source_name(CandidateCost::Source source);
+
+/// Everything that the choice of plugins depends on besides the module.
+struct Costs {
+  Machine machine;
+  CostCache cache;
+  Rules rules;
+  std::string machine_here;  // machine_name()
+  /// ns to add to a candidate, by plugin and canonical text: what runs of whole programs showed
+  /// beyond the cost alone.
+  std::map<std::pair<std::string, std::string>, double> corrections;
+  /// Remarks about files that could not be used.
+  std::vector<std::string> remarks;
+
+  /// Reads what `folder` has for this machine. Files that cannot be used become remarks.
+  static Costs read(const std::string& folder, uint32_t threads);
+  CostKey key_of(const Plugin& plugin, const std::string& text) const;
+  CandidateCost of(const Plugin& plugin, const Verdict& verdict, const Work& work,
+                   const std::string& text) const;
+};
+
+}  // namespace byoc::placement

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/placement/machine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "byoc/base/file.h"
+
+namespace byoc::placement {
+namespace {
+
+constexpr const char* kFormat = "byoc-calibration-1";
+
+struct Point {
+  double roofline, factor;
+};
+
+// Returns the factor at that roofline, linear in the logarithms; outside of the points the factor of
+// the nearest one. Points are sorted.
+double factor_at(const std::vector<Point>& points, double roofline) {
+  if (points.empty()) return 1;
+  if (roofline <= points.front().roofline) return points.front().factor;
+  if (roofline >= points.back().roofline) return points.back().factor;
+  size_t k = 1;
+  while (points[k].roofline < roofline) ++k;
+  const Point &a = points[k - 1], &b = points[k];
+  if (b.roofline <= a.roofline) return b.factor;
+  const double t = std::log(roofline / a.roofline) / std::log(b.roofline / a.roofline);
+  return std::exp(std::log(a.factor) * (1 - t) + std::log(b.factor) * t);
+}
+
+Status calibration_error(std::string message) {
+  return invalid(std::move(message))
+      .with_slug("calibration")
+      .with_help("byoc calibrate measures it again");
+}
+
+}  // namespace
+
+double Machine::bytes_ns(double bytes) const {
+  return bytes / (bytes > cache_bytes ? memory_gb_per_s : cache_gb_per_s);
+}
+
+double Machine::roofline_ns(const Work& work) const {
+  if (work.op_class == OpClass::kFree) return 0;
+  return std::max(work.flops / gflop_per_s, bytes_ns(work.bytes));
+}
+
+double Machine::predicted_ns(std::string_view plugin, const Work& work) const {
+  const double roofline = roofline_ns(work);
+  if (work.op_class == OpClass::kFree) return 0;
+  std::vector<Point> points, all;
+  for (const Sample& sample : samples) {
+    if (sample.plugin != plugin || sample.ns <= 0) continue;
+    const double least = std::max(roofline_ns(sample.work), 1.0);
+    const Point point{least, std::max(sample.ns - call_ns, 0.1 * least) / least};
+    all.push_back(point);
+    if (sample.work.op_class == work.op_class) points.push_back(point);
+  }
+  if (points.empty() && !all.empty()) {
+    double sum = 0;
+    for (const Point& point : all) sum += std::log(point.factor);
+    return roofline * std::exp(sum / static_cast<double>(all.size()));
+  }
+  std::stable_sort(points.begin(), points.end(),
+                   [](const Point& a, const Point& b) { return a.roofline < b.roofline; });
+  return roofline * factor_at(points, roofline);
+}
+
+std::string machine_name() {
+  std::ifstream info("/proc/cpuinfo");
+  std::string line, model, flags;
+  while (std::getline(info, line) && (model.empty() || flags.empty())) {
+    const size_t colon = line.find(':');
+    if (colon == line.npos || colon + 2 > line.size()) continue;
+    const std::string value = line.substr(colon + 2);
+    if (line.starts_with("model name")) model = value;
+    if (line.starts_with("cpu family") || line.starts_with("model\t")) model += " " + value;
+    if (line.starts_with("flags") || line.starts_with("Features")) flags = " " + value + " ";
+  }
+  std::string isa;
+  for (const char* bit : {"sse4_2", "avx", "avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16",
+                          "amx_tile", "asimd", "sve"}) {
+    if (flags.find(cat(" ", bit, " ")) != flags.npos) isa += cat(isa.empty() ? "" : ",", bit);
+  }
+  std::string caches;
+  for (int k = 0; k < 4; ++k) {
+    std::ifstream size(cat("/sys/devices/system/cpu/cpu0/cache/index", k, "/size"));
+    if (std::getline(size, line)) caches += cat(caches.empty() ? "" : ",", line);
+  }
+  return cat(model.empty() ? "unknown" : model, "; ", isa, "; ", caches);
+}
+
+Json to_json(const Machine& machine) {
+  Json samples = Json::array();
+  for (const Sample& sample : machine.samples) {
+    samples.push_back({{"plugin", sample.plugin},
+                       {"version", sample.version},
+                       {"class", class_name(sample.work.op_class)},
+                       {"flops", sample.work.flops},
+                       {"bytes", sample.work.bytes},
+                       {"ns", sample.ns}});
+  }
+  return {{"format", kFormat},
+          {"machine", machine.name},
+          {"threads", machine.threads},
+          {"gflop_per_s", machine.gflop_per_s},
+          {"cache_bytes", machine.cache_bytes},
+          {"cache_gb_per_s", machine.cache_gb_per_s},
+          {"memory_gb_per_s", machine.memory_gb_per_s},
+          {"reorder_gb_per_s", machine.reorder_gb_per_s},
+          {"call_ns", machine.call_ns},
+          {"samples", samples}};
+}
+
+Result<Machine> machine_from_json(const Json& json) {
+  if (!json.is_object() || json.value("format", "") != kFormat)
+    return calibration_error(cat("not a calibration: its \"format\" is not ", kFormat));
+  Machine out;
+  auto number = [&](const char* name, double& value) {
+    auto at = json.find(name);
+    const bool ok = at != json.end() && at->is_number() && at->get<double>() > 0;
+    if (ok) value = at->get<double>();
+    return ok ? Status() : calibration_error(cat("\"", name, "\" is no positive number"));
+  };
+  double threads = 0;
+  BYOC_TRY_STATUS(number("threads", threads));
+  BYOC_TRY_STATUS(number("gflop_per_s", out.gflop_per_s));
+  BYOC_TRY_STATUS(number("cache_bytes", out.cache_bytes));
+  BYOC_TRY_STATUS(number("cache_gb_per_s", out.cache_gb_per_s));
+  BYOC_TRY_STATUS(number("memory_gb_per_s", out.memory_gb_per_s));
+  BYOC_TRY_STATUS(number("reorder_gb_per_s", out.reorder_gb_per_s));
+  BYOC_TRY_STATUS(number("call_ns", out.call_ns));
+  out.threads = static_cast<uint32_t>(threads);
+  try {
+    out.name = json.at("machine").get<std::string>();
+    for (const Json& row : json.at("samples")) {
+      Sample sample{row.at("plugin"), row.at("version"), {}, row.at("ns")};
+      sample.work.flops = row.at("flops");
+      sample.work.bytes = row.at("bytes");
+      sample.work.op_class = class_of_name(row.at("class").get<std::string>());
+      out.samples.push_back(std::move(sample));
+    }
+  } catch (const Json::exception& e) {
+    return calibration_error(cat("a member is missing or of another kind: ", e.what()));
+  }
+  return out;
+}
+
+std::string cost_folder() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != 0)
+    return cat(cache, "/byoc/placement");
+  const char* home = std::getenv("HOME");
+  return home != nullptr && *home != 0 ? cat(home, "/.cache/byoc/placement") : "";
+}
+
+std::string calibration_path(const std::string& folder, uint32_t threads) {
+  return cat(folder, "/calibration-", threads, ".json");
+}
+
+Result<Machine> read_calibration(const std::string& folder, uint32_t threads) {
+  Machine assumed;
+  assumed.threads = threads;
+  const std::string path = calibration_path(folder, threads);
+  std::error_code error;
+  if (folder.empty() || !std::filesystem::exists(path, error)) return assumed;
+  BYOC_TRY(std::string text, read_file(path));
+  BYOC_TRY(Json json, parse_json(text));
+  Result<Machine> machine = machine_from_json(json);
+  if (!machine.ok()) return std::move(machine.status()).at(path);
+  const std::string here = machine_name();
+  if (machine->name == here) return machine;
+  return calibration_error(cat("made on \"", machine->name, "\", this is \"", here, "\"")).at(path);
+}
+
+Status write_calibration(const Machine& machine, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  return write_file(calibration_path(folder, machine.threads), to_json(machine).dump(1) + "\n");
+}
+
+}  // namespace byoc::placement

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/placement/place.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "byoc/op/op.h"
+#include "core/region/annotate_function.h"
+#include "core/region/composites.h"
+#include "core/region/rewrite_annotations.h"
+
+namespace byoc::placement {
+namespace {
+
+constexpr double kPicoseconds = 1000;  // per ns
+// The share of an op's time that is saved when the default codegen computes it in the loop of the
+// op before: the operand stays in registers.
+constexpr double kFused = 0.9;
+
+double bytes_of(TypeId type) {
+  Result<int64_t> bytes = size_bytes(*type);
+  return bytes.ok() ? static_cast<double>(*bytes) : 0;
+}
+
+class Builder {
+ public:
+  Builder(const IRModule& module, const Function& function, const Costs& costs,
+          FunctionPlacement& out)
+      : module_(module), function_(function), costs_(costs), out_(out), uses_(function) {}
+
+  void run() {
+    out_.problem_of.assign(function_.nodes.size(), kNone);
+    for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
+      if (!candidates_of(node).empty()) add_node(node);
+    }
+    for (uint32_t node : out_.node_of_state) add_edges(node);
+  }
+
+ private:
+  const std::vector<uint32_t>& candidates_of(uint32_t node) const {
+    return out_.candidates.of_node[node];
+  }
+  const Candidate& candidate(uint32_t index) const { return out_.candidates.all[index]; }
+
+  void add_node(uint32_t node) {
+    std::vector<Cost> states;
+    for (uint32_t index : candidates_of(node)) {
+      const Candidate& one = candidate(index);
+      const bool is_free = one.match != kNone && one.root != node && std::isfinite(one.cost.ns);
+      states.push_back(is_free ? 0 : to_cost(one.cost.ns));  // a match is paid at its root
+    }
+    out_.problem_of[node] = out_.problem.add_node(states);
+    out_.node_of_state.push_back(node);
+  }
+
+  // Returns the operands that are placed too, each once, ascending.
+  std::vector<uint32_t> producers(uint32_t node) const {
+    std::vector<uint32_t> out;
+    for (ValueId arg : function_.args(function_.nodes[node])) {
+      if (out_.problem_of[arg.node] != kNone) out.push_back(arg.node);
+    }
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
+  }
+
+  void add_edges(uint32_t node) {
+    const std::vector<uint32_t> from = producers(node);
+    for (uint32_t u : from) {
+      double bytes = 0;
+      bool is_image = false;
+      for (ValueId arg : function_.args(function_.nodes[node])) {
+        if (arg.node != u) continue;
+        bytes += bytes_of(function_.type(arg));
+        is_image |= function_.type(arg)->shape.size() == 4;
+      }
+      const double call = costs_.machine.call_ns / static_cast<double>(from.size());
+      double border = call + costs_.machine.bytes_ns(bytes);
+      // Plugins keep images in layouts of their own inside of a region.
+      if (is_image) border += bytes / costs_.machine.reorder_gb_per_s;
+      add_edge(u, node, border, u == from.back() ? saved_by_fusion(u, node) : 0);
+    }
+  }
+
+  // Returns what is saved when the default codegen runs both in one loop.
+  double saved_by_fusion(uint32_t u, uint32_t v) const {
+    auto* call = std::get_if<Call>(&function_.nodes[v].kind);
+    if (call == nullptr || uses_.of_node(u) != 1) return 0;
+    const FusionKind kind = call->op->kind;
+    const bool fuses = kind == FusionKind::kElementwise || kind == FusionKind::kBroadcast;
+    auto* before = std::get_if<Call>(&function_.nodes[u].kind);
+    if (!fuses || before == nullptr || before->op->kind == FusionKind::kOpaque) return 0;
+    for (uint32_t index : candidates_of(v)) {
+      const Candidate& one = candidate(index);
+      if (one.is_rest && std::isfinite(one.cost.ns)) return kFused * one.cost.ns;
+    }
+    return 0;
+  }
+
+  void add_edge(uint32_t u, uint32_t v, double border, double saved) {
+    const auto &rows = candidates_of(u), &columns = candidates_of(v);
+    entries_.clear();
+    for (uint32_t a : rows) {
+      for (uint32_t b : columns) entries_.push_back(entry(u, v, a, b, border, saved));
+    }
+    std::string key(reinterpret_cast<const char*>(entries_.data()), entries_.size() * sizeof(Cost));
+    auto [at, is_new] = matrices_.try_emplace(std::move(key));
+    if (is_new) at->second = out_.problem.add_matrix(entries_);
+    out_.problem.add_edge(out_.problem_of[u], out_.problem_of[v], at->second);
+  }
+
+  bool covers(const Candidate& one, uint32_t node) const {
+    if (one.match == kNone) return false;
+    const std::vector<uint32_t>& nodes = out_.candidates.matches[one.match].nodes;
+    return std::binary_search(nodes.begin(), nodes.end(), node);
+  }
+
+  Cost entry(uint32_t u, uint32_t v, uint32_t a, uint32_t b, double border, double saved) const {
+    if (a == b) return 0;
+    const Candidate &one = candidate(a), &two = candidate(b);
+    if (covers(one, v) || covers(two, u)) return kForbidden;  // a match is chosen as a whole
+    if (one.is_rest && two.is_rest) return -to_cost(saved);
+    if (one.plugin == two.plugin) return 0;
+    return to_cost(border);
+  }
+
+  const IRModule& module_;
+  const Function& function_;
+  const Costs& costs_;
+  FunctionPlacement& out_;
+  UseCounts uses_;
+  std::vector<Cost> entries_;
+  std::unordered_map<std::string, uint64_t> matrices_;
+};
+
+Status no_plugin(const IRModule& module, const Function& function,
+                 const FunctionPlacement& placement, uint32_t node) {
+  std::string why;
+  for (uint32_t index : placement.candidates.of_node[node]) {
+    const Candidate& one = placement.candidates.all[index];
+    why += cat(why.empty() ? "" : ", ", placement.candidates.plugins[one.plugin]->id(), ": ",
+               one.cost.note);
+  }
+  for (const Refusal& refusal : placement.candidates.refusals) {
+    if (refusal.node == node && refusal.what == op_label(module, function.nodes[node]))
+      why += cat(why.empty() ? "" : ", ", placement.candidates.plugins[refusal.plugin]->id(), ": ",
+                 refusal.reason);
+  }
+  return invalid(cat("no plugin may run ", node_name(function, node), ": ", why))
+      .with_slug("placement-rule")
+      .with_help("remove a rule, or pin the op to a plugin that takes it")
+      .at(cat("@", placement.function));
+}
+
+// Gives the ops of matches that were not chosen as a whole the cheapest plugin alone. The solver
+// leaves such ops only where a heuristic went wrong.
+void repair(FunctionPlacement& out) {
+  for (uint32_t node : out.node_of_state) {
+    const Candidate& one = out.candidates.all[out.chosen[node]];
+    const auto nodes = out.candidates.nodes_of(one);
+    if (std::all_of(nodes.begin(), nodes.end(),
+                    [&](uint32_t k) { return out.chosen[k] == out.chosen[node]; }))
+      continue;
+    uint32_t best = kNone;
+    for (uint32_t index : out.candidates.of_node[node]) {
+      const Candidate& single = out.candidates.all[index];
+      if (single.match == kNone &&
+          (best == kNone || single.cost.ns < out.candidates.all[best].cost.ns))
+        best = index;
+    }
+    if (best != kNone) out.chosen[node] = best;
+  }
+}
+
+}  // namespace
+
+double to_ns(Cost cost) {
+  return cost >= kForbidden ? std::numeric_limits<double>::infinity()
+                            : static_cast<double>(cost) / kPicoseconds;
+}
+
+Cost to_cost(double ns) {
+  if (!std::isfinite(ns)) return kForbidden;
+  return static_cast<Cost>(std::min(ns * kPicoseconds, static_cast<double>(kMostCost)));
+}
+
+Result<FunctionPlacement> place_function(IRModule& module, Symbol name,
+                                         const std::vector<std::string>& plugins,
+                                         const Costs& costs, const PassContext& context) {
+  FunctionPlacement out;
+  out.function = name;
+  BYOC_TRY(out.candidates, find_candidates(module, name, plugins, costs, context));
+  const Function& function = module.function(name);
+  Builder(module, function, costs, out).run();
+  for (uint32_t v = 0; v < out.problem.size(); ++v) {
+    const auto states = out.problem.costs(v);
+    if (std::all_of(states.begin(), states.end(), [](Cost c) { return c >= kForbidden; }))
+      return no_plugin(module, function, out, out.node_of_state[v]);
+  }
+  out.solution = solve(out.problem);
+  out.chosen.assign(function.nodes.size(), kNone);
+  for (uint32_t v = 0; v < out.problem.size(); ++v) {
+    const uint32_t node = out.node_of_state[v];
+    out.chosen[node] = out.candidates.of_node[node][out.solution.state[v]];
+  }
+  if (out.solution.cost >= kForbidden) repair(out);
+  return out;
+}
+
+Result<std::vector<Symbol>> placed_functions(const IRModule& module) {
+  BYOC_TRY(std::vector<Symbol> order, callees_first(module, module.entry));
+  std::erase_if(order, [&](Symbol name) {
+    const Function& function = module.function(name);
+    return function.attrs.has("composite") || function.attrs.has("primitive") ||
+           function.attrs.has("compiler");
+  });
+  return order;
+}
+
+Result<Function> apply_placement(IRModule& module, const FunctionPlacement& placement,
+                                 const PassContext& context) {
+  const Function& function = module.function(placement.function);
+  const Candidates& candidates = placement.candidates;
+  CompositePool pool(module);
+  std::unordered_map<uint32_t, FormedComposite> formed;
+  std::vector<uint8_t> dropped(function.nodes.size(), 0);
+  std::vector<uint32_t> plugin_of;  // per node that is left, in order; kNone: no region
+  for (uint32_t node = 0; node < function.nodes.size(); ++node) {
+    const uint32_t index = placement.chosen[node];
+    if (index == kNone) {
+      plugin_of.push_back(kNone);
+      continue;
+    }
+    const Candidate& one = candidates.all[index];
+    if (one.match != kNone && one.root != node) {
+      dropped[node] = 1;
+      continue;
+    }
+    plugin_of.push_back(one.is_rest ? kNone : one.plugin);
+    if (one.match == kNone) continue;
+    const Plugin& plugin = *candidates.plugins[one.plugin];
+    const std::string composite = composite_name(plugin, plugin.patterns()[one.pattern]);
+    const Match& match = candidates.matches[one.match];
+    formed[node] = {pool.add(composite, composite_body(function, match, composite, plugin.id())),
+                    match.inputs};
+  }
+  Function merged = with_composites(function, formed, dropped);
+  BYOC_TRY(Annotations annotations, read_annotations(merged, placement.function));
+  int64_t next = 0;
+  for (const Region& region : annotations.regions) next = std::max(next, region.number + 1);
+  annotations.region_of.resize(merged.nodes.size(), kOutside);
+  for (uint32_t node = 0; node < merged.nodes.size(); ++node) {
+    if (plugin_of[node] == kNone) continue;
+    annotations.region_of[node] = static_cast<uint32_t>(annotations.regions.size());
+    annotations.regions.push_back(
+        {next++, Symbol(candidates.plugins[plugin_of[node]]->id()), true});
+  }
+  return rewrite_annotations(merged, annotations, *context.ops);
+}
+
+std::vector<Alternative> alternatives(const FunctionPlacement& placement, uint32_t node) {
+  std::vector<Alternative> out;
+  const uint32_t v = placement.problem_of[node];
+  if (v == kNone) return out;
+  const auto& candidates = placement.candidates.of_node[node];
+  for (size_t k = 0; k < candidates.size(); ++k) {
+    Problem forced = placement.problem;
+    for (size_t state = 0; state < candidates.size(); ++state) {
+      if (state != k) forced.cost[forced.first_state[v] + state] = kForbidden;
+    }
+    out.push_back({candidates[k], to_ns(solve(forced).cost)});
+  }
+  return out;
+}
+
+double border_ns(const FunctionPlacement& placement, uint32_t node) {
+  const uint32_t v = placement.problem_of[node];
+  if (v == kNone) return 0;
+  double sum = 0;
+  for (const Problem::Edge& edge : placement.problem.edges) {
+    if (edge.u != v && edge.v != v) continue;
+    const size_t row = placement.solution.state[edge.u], column = placement.solution.state[edge.v];
+    const Cost cost =
+        placement.problem.matrix[edge.matrix + row * placement.problem.states(edge.v) + column];
+    if (cost > 0) sum += to_ns(cost);
+  }
+  return sum;
+}
+
+}  // namespace byoc::placement

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses a plugin for each op by cost (docs/placement.md); merge_composites and annotate_target in
+// one, for functions without the attribute `compiler`.
+//   before: %0 = conv2d(%x, %w)
+//           %1 = relu(%0)
+//   after:  %0 = compiler_begin(%x) {compiler="onednn", open=true, region=0}
+//           %1 = @onednn_conv2d_relu_0(%0, %w)
+//           %2 = compiler_end(%1) {compiler="onednn", open=true, region=0}
+#include <filesystem>
+
+#include "byoc/pass/partition.h"
+#include "core/placement/plan.h"
+#include "core/region/inline_call.h"
+
+namespace byoc {
+namespace placement {
+namespace {
+
+std::string certificate(const FunctionPlacement& placement) {
+  const Solution& solution = placement.solution;
+  std::string out =
+      cat("@", placement.function, ": predicted ", to_ns(solution.cost) / 1e3, " us, ");
+  if (solution.is_optimal()) return out + "optimal under these costs";
+  return cat(out, solution.heuristic_steps, " ops by heuristic, at least ",
+             to_ns(solution.bound) / 1e3, " us");
+}
+
+Result<IRModule> planned_module(const IRModule& module, const std::vector<std::string>& plugins,
+                                const Costs& costs, const Plan& plan, const PassContext& context) {
+  IRModule out = module;
+  if (plan.order) {
+    BYOC_TRY(out, merge_composites(std::move(out), *plan.order, context));
+    return annotate_target(std::move(out), *plan.order, context);
+  }
+  BYOC_TRY(std::vector<Symbol> names, placed_functions(out));
+  for (Symbol name : names) {
+    BYOC_TRY(FunctionPlacement placement,
+             planned_function(out, name, plan, plugins, costs, context));
+    BYOC_TRY(out.function(name), apply_placement(out, placement, context));
+  }
+  drop_uncalled_composites(out);
+  return out;
+}
+
+}  // namespace
+
+Result<IRModule> place_module(IRModule module, const std::vector<std::string>& plugins,
+                              const Costs& costs, const Plan* plan, const PassContext& context,
+                              PlaceNotes& notes) {
+  if (plan != nullptr) {
+    Status status = check_plan(*plan, empty_plan(module, plugins, costs, context));
+    if (status.ok()) {
+      Result<IRModule> planned = planned_module(module, plugins, costs, *plan, context);
+      if (planned.ok()) return planned;
+      status = std::move(planned.status());
+    }
+    if (status.slug() != "plan-outdated") return status;
+    notes.warnings.push_back(cat(status.message(), "; the choice is estimated anew"));
+  }
+  BYOC_TRY(std::vector<Symbol> names, placed_functions(module));
+  for (Symbol name : names) {
+    BYOC_TRY(FunctionPlacement placement, place_function(module, name, plugins, costs, context));
+    notes.certificates.push_back(certificate(placement));
+    BYOC_TRY(module.function(name), apply_placement(module, placement, context));
+  }
+  drop_uncalled_composites(module);
+  return module;
+}
+
+Result<Costs> costs_of(const PassContext& context) {
+  const std::string folder = cost_folder_of(context);
+  Costs costs = Costs::read(folder, context.threads);
+  BYOC_TRY(costs.rules, Rules::parse(context.option("place")));
+  for (const Rule& rule : costs.rules.all())
+    BYOC_TRY_STATUS(context.plugins->get(rule.plugin).status());
+  return costs;
+}
+
+std::string cost_folder_of(const PassContext& context) {
+  const std::string folder = context.option("costs");
+  return folder == "none" ? "" : folder.empty() ? cost_folder() : folder;
+}
+
+Result<std::optional<Plan>> plan_of(const IRModule& module, const std::vector<std::string>& plugins,
+                                    const Costs& costs, const PassContext& context) {
+  std::string path = context.option("plan");
+  if (path == "none") return std::optional<Plan>();
+  if (path.empty()) {
+    const std::string folder = cost_folder_of(context);
+    if (folder.empty()) return std::optional<Plan>();
+    path = plan_path(folder, empty_plan(module, plugins, costs, context));
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) return std::optional<Plan>();
+  }
+  BYOC_TRY(Plan plan, read_plan(path));
+  return std::optional<Plan>(std::move(plan));
+}
+
+}  // namespace placement
+
+Result<IRModule> place_by_cost(IRModule module, const std::vector<std::string>& plugins,
+                               const PassContext& context) {
+  BYOC_TRY(placement::Costs costs, placement::costs_of(context));
+  BYOC_TRY(std::optional<placement::Plan> plan,
+           placement::plan_of(module, plugins, costs, context));
+  placement::PlaceNotes notes{costs.remarks, {}};
+  BYOC_TRY(module, placement::place_module(std::move(module), plugins, costs,
+                                           plan ? &*plan : nullptr, context, notes));
+  for (std::string& text : notes.warnings)
+    context.remark({Report::Remark::kNote, "", "plan", {}, std::move(text)});
+  for (std::string& text : notes.certificates)
+    context.remark({Report::Remark::kNote, "", "placement", {}, std::move(text)});
+  return module;
+}
+
+}  // namespace byoc

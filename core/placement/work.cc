@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/placement/work.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "byoc/op/op.h"
+
+namespace byoc::placement {
+namespace {
+
+constexpr std::string_view kNames[kOpClasses] = {
+    "convolution", "pointwise", "depthwise", "matmul", "pooling", "elementwise",
+    "function",    "reduction", "move",      "free",   "other"};
+constexpr double kManyFlops = 4;  // per element
+
+double bytes_of(TypeId type) {
+  Result<int64_t> bytes = size_bytes(*type);
+  return bytes.ok() ? static_cast<double>(*bytes) : 0;
+}
+double elements_of(TypeId type) {
+  Result<int64_t> elements = num_elements(type->shape);
+  return elements.ok() ? static_cast<double>(*elements) : 0;
+}
+
+OpClass class_of_convolution(const Call& call, std::span<const TypeId> types) {
+  if (call.attrs->has("group") && call.attrs->i("group") > 1) return OpClass::kDepthwise;
+  const Shape& weight = types[1]->shape;
+  for (size_t k = 2; k < weight.size(); ++k) {
+    if (!weight[k].is_static() || weight[k].extent() != 1) return OpClass::kConvolution;
+  }
+  return OpClass::kPointwise;
+}
+
+OpClass class_of(const Call& call, std::span<const TypeId> types, double flops, double elements) {
+  const std::string& name = call.op->name;
+  if (name == "reshape" || name == "flatten" || name == "identity" || name == "squeeze" ||
+      name == "unsqueeze")
+    return OpClass::kFree;
+  if (name.find("conv") != name.npos && types.size() >= 2) return class_of_convolution(call, types);
+  if (name.find("pool") != name.npos) return OpClass::kPooling;
+  switch (call.op->kind) {
+    case FusionKind::kElementwise:
+    case FusionKind::kBroadcast:
+      return flops > kManyFlops * elements ? OpClass::kFunction : OpClass::kElementwise;
+    case FusionKind::kInjective:
+      return OpClass::kMove;
+    case FusionKind::kReduction:
+      return OpClass::kReduction;
+    case FusionKind::kAnchor:
+      return OpClass::kMatmul;
+    case FusionKind::kOpaque:
+      return OpClass::kOther;
+  }
+  return OpClass::kOther;
+}
+
+std::vector<TypeId> types_of(const Function& function, const Node& node) {
+  std::vector<TypeId> types;
+  for (ValueId arg : function.args(node)) types.push_back(function.type(arg));
+  return types;
+}
+
+void add_op(const Function& function, uint32_t node, Work& work, double& most) {
+  const Node& n = function.nodes[node];
+  auto* call = std::get_if<Call>(&n.kind);
+  if (call == nullptr) return;
+  const std::vector<TypeId> types = types_of(function, n);
+  std::vector<TypeId> results;
+  double elements = 0;
+  for (size_t k = 0; k < n.types.size(); ++k) {
+    results.push_back(n.types[k]);
+    elements += elements_of(n.types[k]);
+  }
+  const double count = flops(*call->op, types, results, *call->attrs);
+  work.flops += count;
+  if (count < most) return;
+  most = count;
+  work.op_class = class_of(*call, types, count, elements);
+}
+
+void add_text(const Function& function, uint32_t node, std::string& out,
+              std::unordered_map<uint32_t, std::string>& names) {
+  const Node& n = function.nodes[node];
+  auto name_of = [&](ValueId value) {
+    auto [at, is_new] = names.try_emplace(value.node);
+    if (is_new) {
+      const bool constant = std::holds_alternative<Constant>(function.nodes[value.node].kind);
+      at->second = cat(constant ? "c" : "i", names.size(), ":", function.type(value));
+    }
+    return cat(at->second, "#", value.output);
+  };
+  if (auto* call = std::get_if<Call>(&n.kind)) out += cat(call->op->name, "/", call->op->version);
+  else if (auto* invoke = std::get_if<Invoke>(&n.kind)) out += cat("@", invoke->function);
+  for (ValueId arg : function.args(n)) out += cat(" ", name_of(arg));
+  if (auto* call = std::get_if<Call>(&n.kind)) out += cat(" ", *call->attrs);
+  out += cat(" -> ", n.types, "\n");
+  names[node] = cat("n", names.size());
+}
+
+}  // namespace
+
+std::string_view class_name(OpClass op_class) { return kNames[static_cast<size_t>(op_class)]; }
+
+OpClass class_of_name(std::string_view name) {
+  const auto* at = std::find(std::begin(kNames), std::end(kNames), name);
+  return at == std::end(kNames) ? OpClass::kOther : static_cast<OpClass>(at - std::begin(kNames));
+}
+
+Work work_of(const Function& function, std::span<const uint32_t> nodes, uint32_t root) {
+  Work work;
+  double most = -1;
+  std::vector<ValueId> read;
+  for (uint32_t node : nodes) {
+    add_op(function, node, work, most);
+    for (ValueId arg : function.args(function.nodes[node])) {
+      if (!std::binary_search(nodes.begin(), nodes.end(), arg.node)) read.push_back(arg);
+    }
+  }
+  std::sort(read.begin(), read.end());
+  read.erase(std::unique(read.begin(), read.end()), read.end());
+  for (ValueId value : read) work.bytes += bytes_of(function.type(value));
+  for (size_t k = 0; k < function.nodes[root].types.size(); ++k)
+    work.bytes += bytes_of(function.nodes[root].types[k]);
+  return work;
+}
+
+Work work_of(const IRModule& module, const Function& function, uint32_t node) {
+  auto* invoke = std::get_if<Invoke>(&function.nodes[node].kind);
+  const Function* body = invoke != nullptr ? module.find(invoke->function) : nullptr;
+  if (body == nullptr) return work_of(function, std::span(&node, 1), node);
+  Work work;
+  double most = -1;
+  for (uint32_t k = 0; k < body->nodes.size(); ++k) add_op(*body, k, work, most);
+  for (ValueId arg : function.args(function.nodes[node]))
+    work.bytes += bytes_of(function.type(arg));
+  for (size_t k = 0; k < function.nodes[node].types.size(); ++k)
+    work.bytes += bytes_of(function.nodes[node].types[k]);
+  return work;
+}
+
+std::string canonical_text(const Function& function, std::span<const uint32_t> nodes) {
+  std::string out;
+  std::unordered_map<uint32_t, std::string> names;
+  for (uint32_t node : nodes) add_text(function, node, out, names);
+  return out;
+}
+
+std::string graph_text(const IRModule& module) {
+  std::string out;
+  for (const auto& [name, function] : module.functions) {
+    out += cat("fn ", name, " ", function.attrs, "\n");
+    std::unordered_map<uint32_t, std::string> names;
+    for (uint32_t node = 0; node < function.nodes.size(); ++node) {
+      const Node& n = function.nodes[node];
+      if (std::holds_alternative<Param>(n.kind)) {
+        names[node] = cat("p", node, ":", n.types);
+      } else if (!std::holds_alternative<Constant>(n.kind)) {
+        add_text(function, node, out, names);
+      }
+    }
+    for (ValueId result : function.results)
+      out += cat("return ", names[result.node], "#", result.output, "\n");
+  }
+  return out;
+}
+
+}  // namespace byoc::placement

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules, the analytic model and the cache of costs.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+#include <cmath>
+#include <filesystem>
+
+#include "byoc/base/file.h"
+#include "core/placement/costs.h"
+#include "core/placement/rules.h"
+
+namespace byoc::placement {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Folder {
+ public:
+  Folder() : path_(fs::temp_directory_path() / cat("byoc-costs-", getpid())) {
+    fs::remove_all(path_);
+    fs::create_directories(path_);
+  }
+  ~Folder() { fs::remove_all(path_); }
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+  std::string path() const { return path_.string(); }
+
+ private:
+  fs::path path_;
+};
+
+Rules rules(std::string_view text) {
+  Result<Rules> parsed = Rules::parse(text);
+  EXPECT_TRUE(parsed.ok()) << parsed.status().to_string();
+  return parsed.ok() ? *parsed : Rules();
+}
+
+TEST(Rules, ABanKeepsOnePluginAway) {
+  const Rules r = rules("relu!=a");
+  EXPECT_EQ(r.forbids("a", "relu", "n", "main"), "relu!=a");
+  EXPECT_EQ(r.forbids("b", "relu", "n", "main"), "");
+  EXPECT_EQ(r.forbids("a", "tanh", "n", "main"), "");
+}
+
+TEST(Rules, APinKeepsAllOthersAway) {
+  const Rules r = rules("relu=a");
+  EXPECT_EQ(r.forbids("a", "relu", "n", "main"), "");
+  EXPECT_EQ(r.forbids("b", "relu", "n", "main"), "relu=a");
+}
+
+TEST(Rules, TheMostSpecialPinCountsAndThenTheLast) {
+  const Rules r = rules("*=a,@main=b,relu=c,#Relu_1=d,relu=e");
+  EXPECT_EQ(r.forbids("d", "relu", "Relu_1", "main"), "");
+  EXPECT_EQ(r.forbids("e", "relu", "Relu_2", "main"), "");
+  EXPECT_EQ(r.forbids("c", "relu", "Relu_2", "main"), "relu=e");
+  EXPECT_EQ(r.forbids("b", "tanh", "Tanh_1", "main"), "");
+  EXPECT_EQ(r.forbids("a", "tanh", "Tanh_1", "other"), "");
+}
+
+TEST(Rules, NamesMayBeQuotedAndHaveEqualsSigns) {
+  EXPECT_EQ(rules("#\"a,b\"=x").all()[0].name, "a,b");
+  EXPECT_EQ(rules("#a=b=x").all()[0].name, "a=b");
+  EXPECT_EQ(rules("relu!=a\ntanh=b, ").all().size(), 2u);
+}
+
+TEST(Rules, FaultsNameTheRule) {
+  for (const char* text : {"relu", "=a", "relu=", "#=a", "@!=a"}) {
+    Result<Rules> parsed = Rules::parse(text);
+    ASSERT_FALSE(parsed.ok()) << text;
+    EXPECT_EQ(parsed.status().slug(), "placement-rule");
+    EXPECT_NE(parsed.status().message().find(text), std::string::npos);
+  }
+}
+
+Machine round_machine() {
+  Machine machine;
+  machine.gflop_per_s = 100, machine.cache_bytes = 1000;
+  machine.cache_gb_per_s = 10, machine.memory_gb_per_s = 2;
+  machine.call_ns = 50;
+  return machine;
+}
+
+TEST(Machine, RooflineIsTheLargerOfArithmeticAndMemory) {
+  const Machine m = round_machine();
+  EXPECT_DOUBLE_EQ(m.roofline_ns({10'000, 500, OpClass::kMatmul}), 100);  // 10,000 / 100
+  EXPECT_DOUBLE_EQ(m.roofline_ns({100, 500, OpClass::kMatmul}), 50);      // 500 / 10
+  EXPECT_DOUBLE_EQ(m.roofline_ns({100, 4000, OpClass::kMatmul}), 2000);   // 4000 / 2
+  EXPECT_DOUBLE_EQ(m.roofline_ns({100, 4000, OpClass::kFree}), 0);
+}
+
+TEST(Machine, SamplesGiveTheFactorOfTheirClass) {
+  Machine m = round_machine();
+  // Rooflines 100 and 10,000 ns; factors 4 and 2 without the call.
+  m.samples.push_back({"a", "1", {10'000, 1, OpClass::kMatmul}, 450});
+  m.samples.push_back({"a", "1", {1'000'000, 1, OpClass::kMatmul}, 20'050});
+  EXPECT_NEAR(m.predicted_ns("a", {10'000, 1, OpClass::kMatmul}), 400, 1e-9);
+  EXPECT_NEAR(m.predicted_ns("a", {1'000'000, 1, OpClass::kMatmul}), 20'000, 1e-9);
+  EXPECT_NEAR(m.predicted_ns("a", {1000, 1, OpClass::kMatmul}), 40, 1e-9);  // as the smallest
+  // In the middle of the logarithms the factor is the geometric mean, the square root of 8.
+  EXPECT_NEAR(m.predicted_ns("a", {100'000, 1, OpClass::kMatmul}), 1000 * std::sqrt(8.0), 1e-6);
+  EXPECT_NEAR(m.predicted_ns("b", {10'000, 1, OpClass::kMatmul}), 100, 1e-9);  // no samples
+  // Another class: the mean of all factors.
+  EXPECT_NEAR(m.predicted_ns("a", {10'000, 1, OpClass::kPooling}), 100 * std::sqrt(8.0), 1e-6);
+}
+
+TEST(Machine, IsTheSameAfterJson) {
+  Machine m = round_machine();
+  m.name = "x";
+  m.samples.push_back({"a", "1", {10'000, 1, OpClass::kReduction}, 450});
+  Result<Machine> read = machine_from_json(to_json(m));
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(to_json(*read), to_json(m));
+}
+
+TEST(Machine, FaultsOfAFileNameTheMember) {
+  Json json = to_json(round_machine());
+  json["call_ns"] = "much";
+  EXPECT_NE(machine_from_json(json).status().message().find("call_ns"), std::string::npos);
+  json["format"] = "other";
+  EXPECT_EQ(machine_from_json(json).status().slug(), "calibration");
+  EXPECT_EQ(machine_from_json(Json::array()).status().slug(), "calibration");
+}
+
+TEST(Calibration, OfAnotherMachineIsRefused) {
+  Folder folder;
+  Machine m = round_machine();
+  m.name = "another processor";
+  ASSERT_TRUE(write_calibration(m, folder.path()).ok());
+  Result<Machine> read = read_calibration(folder.path(), 1);
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.status().slug(), "calibration");
+  EXPECT_NE(read.status().message().find("another processor"), std::string::npos);
+  const Costs costs = Costs::read(folder.path(), 1);
+  EXPECT_EQ(costs.machine.name, "assumed");
+  EXPECT_EQ(costs.remarks.size(), 1u);
+}
+
+TEST(Calibration, OfThisMachineIsRead) {
+  Folder folder;
+  Machine m = round_machine();
+  m.name = machine_name();
+  ASSERT_TRUE(write_calibration(m, folder.path()).ok());
+  Result<Machine> read = read_calibration(folder.path(), 1);
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(read->gflop_per_s, 100);
+  EXPECT_EQ(read_calibration(folder.path(), 2)->name, "assumed");  // other threads: another file
+}
+
+const CostKey kKey{"a", "1.0", "cpu", "relu/1 i1:f32[2]#0 -> f32[2]\n", 1};
+
+TEST(CostCache, EveryPartOfTheKeyCounts) {
+  CostCache cache;
+  cache.put(kKey, {12.5, ""});
+  EXPECT_EQ(cache.find(kKey)->ns, 12.5);
+  for (int part = 0; part < 5; ++part) {
+    CostKey other = kKey;
+    if (part == 0) other.plugin = "b";
+    if (part == 1) other.version = "1.1";
+    if (part == 2) other.machine = "cpu2";
+    if (part == 3) other.text = "tanh";
+    if (part == 4) other.threads = 2;
+    EXPECT_FALSE(cache.find(other).has_value()) << part;
+  }
+}
+
+TEST(CostCache, IsTheSameAfterAFileAndLaterLinesReplaceEarlier) {
+  Folder folder;
+  CostCache cache;
+  cache.put(kKey, {12.5, ""});
+  cache.put(kKey, {0, "crashed"});
+  CostKey other = kKey;
+  other.plugin = "b";
+  cache.put(other, {7, ""});
+  ASSERT_TRUE(cache.write(folder.file("costs.jsonl")).ok());
+  Result<CostCache> read = CostCache::read(folder.file("costs.jsonl"));
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(read->size(), 2u);
+  EXPECT_EQ(read->find(kKey)->error, "crashed");
+  EXPECT_EQ(read->find(other)->ns, 7);
+}
+
+TEST(CostCache, ABrokenLineIsNamedAndATornLastLineIsNot) {
+  Folder folder;
+  CostCache cache;
+  cache.put(kKey, {12.5, ""});
+  const std::string path = folder.file("costs.jsonl");
+  ASSERT_TRUE(cache.write(path).ok());
+  std::string text = *read_file(path);
+  ASSERT_TRUE(write_file(path, text + "{\"plugin\": \"a").ok());
+  EXPECT_EQ(CostCache::read(path)->size(), 1u);
+  ASSERT_TRUE(write_file(path, text + "{}\n").ok());
+  Result<CostCache> read = CostCache::read(path);
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.status().slug(), "cost-cache");
+  EXPECT_NE(read.status().message().find("line 2"), std::string::npos);
+}
+
+TEST(CostCache, NoFileIsAnEmptyCache) {
+  EXPECT_EQ(CostCache::read("/nonexistent/costs.jsonl")->size(), 0u);
+}
+
+}  // namespace
+}  // namespace byoc::placement

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// The choice on whole functions, with plugins whose estimates are set by options. The assumed machine
+// has caches of 60 GB/s and calls of 300 ns: a border of f32[256,256] costs 300 ns + 4369 ns.
+#include "core/placement/place.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+#include <algorithm>
+#include <filesystem>
+
+#include "byoc/base/file.h"
+#include "byoc/pass/passes.h"
+#include "core/placement/plan.h"
+#include "support/flow.h"
+
+namespace byoc::placement {
+namespace {
+
+using test::PluginOptions;
+
+constexpr std::string_view kChain = R"(
+fn main(%x: f32[256,256]) {
+  %0 = tanh(%x) loc("T0")
+  %1 = relu(%0) loc("R1")
+  %2 = tanh(%1) loc("T2")
+  return %2
+})";
+
+constexpr const char* kPair =
+    R"([{"name":"tanh_relu","dag":{"op":"relu","args":[{"op":"tanh"}]}}])";
+
+struct Placed {
+  IRModule module;
+  FunctionPlacement placement;
+  PassContext context;
+  // Returns the plugins of the ops, in order.
+  std::vector<std::string> plugins() const {
+    std::vector<std::string> out;
+    for (uint32_t index : placement.chosen) {
+      if (index == kNone) continue;
+      out.push_back(placement.candidates.plugins[placement.candidates.all[index].plugin]->id());
+    }
+    return out;
+  }
+};
+
+Result<Placed> try_place(std::string_view text, const PluginOptions& options,
+                         const std::string& rules = "", const Costs& given = {}) {
+  Placed out;
+  out.module = test::parse(text);
+  out.context = test::context_of(out.module, test::selective_plugins(options), {"auto"});
+  Costs costs = given;
+  BYOC_TRY(costs.rules, Rules::parse(rules));
+  BYOC_TRY(out.placement,
+           place_function(out.module, out.module.entry, out.context.compilers, costs, out.context));
+  return out;
+}
+
+Placed place(std::string_view text, const PluginOptions& options, const std::string& rules = "",
+             const Costs& costs = {}) {
+  Result<Placed> out = try_place(text, options, rules, costs);
+  EXPECT_TRUE(out.ok()) << out.status().to_string();
+  return out.ok() ? *std::move(out) : Placed();
+}
+
+using Ids = std::vector<std::string>;
+
+// By priority a would get relu. Its kernel is 4 us faster, its two borders cost 9 us.
+TEST(Place, ALoneOpGoesBackWhenItsBordersCostMoreThanItSaves) {
+  const PluginOptions options = {{"a", {{"ops", "relu"}, {"est", "relu:6000"}}},
+                                 {"b", {{"ops", "relu,tanh"}, {"est", "relu:10000,tanh:10000"}}}};
+  const Placed placed = place(kChain, options, "*!=json");
+  EXPECT_EQ(placed.plugins(), (Ids{"b", "b", "b"}));
+  EXPECT_TRUE(placed.placement.solution.is_optimal());
+  EXPECT_EQ(placed.placement.solution.cost, to_cost(30'000));
+  const std::vector<Alternative> others = alternatives(placed.placement, 2);
+  ASSERT_EQ(others.size(), 3u);  // a, b and the default codegen
+  const double border = 300 + 262144 / 60.0;
+  EXPECT_NEAR(others[0].total_ns, 26'000 + 2 * border, 0.01);
+  EXPECT_NEAR(others[1].total_ns, 30'000, 0.01);
+}
+
+TEST(Place, ALoneOpStaysWhereItSavesMoreThanItsBorders) {
+  const PluginOptions options = {{"a", {{"ops", "relu"}, {"est", "relu:100"}}},
+                                 {"b", {{"ops", "relu,tanh"}, {"est", "relu:10000,tanh:10000"}}}};
+  const Placed placed = place(kChain, options, "*!=json");
+  EXPECT_EQ(placed.plugins(), (Ids{"b", "a", "b"}));
+  EXPECT_NEAR(border_ns(placed.placement, 2), 2 * (300 + 262144 / 60.0), 0.01);
+}
+
+TEST(Place, AMatchIsChosenAsAWholeWhenItIsCheaper) {
+  PluginOptions options = {{"a",
+                            {{"ops", "relu,tanh"},
+                             {"patterns", kPair},
+                             {"est", "a.tanh_relu:500,relu:4000,tanh:4000"}}}};
+  EXPECT_EQ(place(kChain, options).placement.solution.cost, to_cost(4500));
+  options["a"]["est"] = "a.tanh_relu:90000,relu:100,tanh:100";
+  const Placed apart = place(kChain, options);
+  EXPECT_EQ(apart.placement.solution.cost, to_cost(300));
+  for (uint32_t index : apart.placement.chosen) {
+    if (index != kNone) {
+      EXPECT_EQ(apart.placement.candidates.all[index].match, kNone);
+    }
+  }
+}
+
+TEST(Place, OfEqualCostsTheFirstPluginIsChosenEveryTime) {
+  const PluginOptions options = {{"a", {{"ops", "relu,tanh"}, {"est", "relu:50,tanh:50"}}},
+                                 {"b", {{"ops", "relu,tanh"}, {"est", "relu:50,tanh:50"}}}};
+  for (int round = 0; round < 3; ++round)
+    EXPECT_EQ(place(kChain, options).plugins(), (Ids{"a", "a", "a"}));
+}
+
+TEST(Place, AllPluginsAreAskedAndRefusalsAreKept) {
+  const PluginOptions options = {{"a", {{"ops", "relu"}, {"est", "relu:1"}}},
+                                 {"b", {{"ops", "relu,tanh"}, {"refuse", "relu"}}}};
+  const Placed placed = place(kChain, options);
+  std::vector<std::string> reasons;
+  for (const Refusal& refusal : placed.placement.candidates.refusals) {
+    if (refusal.node == 2) reasons.push_back(refusal.reason);
+  }
+  EXPECT_EQ(reasons, (Ids{"refused by its options"}));
+}
+
+// Borders of f32[2] cost 300 ns.
+constexpr std::string_view kSmall = R"(
+fn main(%x: f32[2]) {
+  %0 = tanh(%x) loc("T0")
+  %1 = relu(%0) loc("R1")
+  %2 = tanh(%1) loc("T2")
+  return %2
+})";
+
+const PluginOptions kTwo = {{"a", {{"ops", "relu,tanh"}, {"est", "relu:50,tanh:50"}}},
+                            {"b", {{"ops", "relu,tanh"}, {"est", "relu:500,tanh:500"}}}};
+
+TEST(PlaceRules, OptionsPinAndBan) {
+  EXPECT_EQ(place(kSmall, kTwo, "relu=b").plugins(), (Ids{"a", "b", "a"}));
+  EXPECT_EQ(place(kSmall, kTwo, "#T2!=a,#T2!=json").plugins(), (Ids{"a", "a", "b"}));
+  EXPECT_EQ(place(kSmall, kTwo, "@main=json").plugins(), (Ids{"json", "json", "json"}));
+  EXPECT_EQ(place(kSmall, kTwo, "*!=a,*!=json").plugins(), (Ids{"b", "b", "b"}));
+}
+
+TEST(PlaceRules, AFunctionHasRulesAsAnAttribute) {
+  std::string text(kSmall);
+  text.replace(text.find(") {"), 3, ") {placement=\"relu=b\"} {");
+  EXPECT_EQ(place(text, kTwo).plugins(), (Ids{"a", "b", "a"}));
+}
+
+TEST(PlaceRules, AnOpWithoutAPluginIsAnErrorWithAllReasons) {
+  Result<Placed> placed = try_place(kChain, {{"a", {{"ops", "tanh"}}}}, "relu=a");
+  ASSERT_FALSE(placed.ok());
+  EXPECT_EQ(placed.status().slug(), "placement-rule");
+  EXPECT_NE(placed.status().message().find("R1"), std::string::npos);
+  EXPECT_NE(placed.status().message().find("no pattern for relu"), std::string::npos);
+  EXPECT_NE(placed.status().message().find("relu=a"), std::string::npos);
+}
+
+TEST(PlaceCosts, MeasuredCostsGoBeforeEstimatesAndErrorsForbid) {
+  Placed first = place(kChain, kTwo);
+  const Plugin& a = *first.context.plugins->find("a");
+  Costs costs;
+  const Candidate& relu = first.placement.candidates.all[first.placement.chosen[2]];
+  costs.cache.put(costs.key_of(a, relu.text), {90'000, ""});
+  const Placed slow = place(kChain, kTwo, "", costs);
+  EXPECT_EQ(slow.plugins(), (Ids{"b", "b", "b"}));
+  costs.cache.put(costs.key_of(a, relu.text), {0, "crashed (Segmentation fault)"});
+  const Placed failed = place(kChain, kTwo, "relu!=b,tanh!=b", costs);
+  EXPECT_EQ(failed.plugins()[1], "json");
+  const Candidate& bad = failed.placement.candidates.all[failed.placement.candidates.of_node[2][0]];
+  EXPECT_EQ(bad.cost.source, CandidateCost::kForbiddenByError);
+  EXPECT_EQ(bad.cost.note, "crashed (Segmentation fault)");
+}
+
+TEST(PlaceByCost, WritesOpenRegionsThatTheOtherPassesPartition) {
+  IRModule module = test::parse(kChain);
+  PluginOptions options = {{"a",
+                            {{"ops", "relu,tanh"},
+                             {"patterns", kPair},
+                             {"est", "a.tanh_relu:500,relu:4000,tanh:4000"}}}};
+  PassContext context = test::context_of(module, test::selective_plugins(options), {"auto"});
+  context.options["costs"] = "none";
+  Result<IRModule> placed = place_by_cost(module, context.compilers, context);
+  ASSERT_TRUE(placed.ok()) << placed.status().to_string();
+  Result<IRModule> again = place_by_cost(*placed, context.compilers, context);
+  ASSERT_TRUE(again.ok());
+  EXPECT_TRUE(equal(*placed, *again)) << print(*placed) << print(*again);
+  IRModule cut = test::run(*placed, "merge_compiler_regions,partition_graph", context);
+  EXPECT_NE(cut.find("a_main_0"), nullptr) << print(cut);
+  EXPECT_TRUE(verify(cut).ok());
+}
+
+BuildOptions auto_build(const PluginOptions& options) {
+  BuildOptions build;
+  build.plugins = test::selective_plugins(options);
+  build.compilers = {"auto"};
+  build.options["costs"] = "none";
+  return build;
+}
+
+TEST(PlaceByCost, CompiledProgramsComputeTheSame) {
+  const IRModule module = test::parse(kChain);
+  BuildOptions build_with = auto_build(kTwo);
+  Result<Executable> by_cost = build(module, build_with);
+  ASSERT_TRUE(by_cost.ok()) << by_cost.status().to_string();
+  ASSERT_EQ(by_cost->modules.size(), 1u);
+  EXPECT_EQ(by_cost->modules[0].plugin, "a");
+  build_with.compilers = {"json"};
+  Result<Executable> reference = build(module, build_with);
+  ASSERT_TRUE(reference.ok());
+  test::expect_close(test::execute(*by_cost, build_with.plugins),
+                     test::execute(*reference, build_with.plugins));
+}
+
+TEST(PlaceByCost, FunctionsWithTheAttributeCompilerKeepTheirPlugin) {
+  const IRModule module = test::parse(R"(
+fn main(%x: f32[8]) { %0 = @mine(%x)  %1 = relu(%0)  return %1 }
+fn mine(%x: f32[8]) {compiler="b"} { %0 = tanh(%x)  return %0 })");
+  const BuildOptions build_with = auto_build(kTwo);
+  Result<IRModule> cut = partition_for(module, build_with);
+  ASSERT_TRUE(cut.ok()) << cut.status().to_string();
+  EXPECT_EQ(cut->function("mine").attr("compiler"), "b");
+}
+
+class Plans : public ::testing::Test {
+ protected:
+  Plans() : path_((std::filesystem::temp_directory_path() / cat("byoc-plan-", getpid())).string()) {
+    module_ = test::parse(kChain);
+    context_ = test::context_of(module_, test::selective_plugins(kTwo), {"auto"}, &report_);
+    context_.options["costs"] = "none";
+    Result<FunctionPlacement> placement =
+        place_function(module_, "main", context_.compilers, pinned(), context_);
+    EXPECT_TRUE(placement.ok());
+    plan_ = empty_plan(module_, context_.compilers, *costs_of(context_), context_);
+    add_choices(module_, *placement, plan_);
+  }
+  ~Plans() override { std::filesystem::remove(path_); }
+  // Costs that make b the plugin of relu: a choice that estimates would not make.
+  static Costs pinned() {
+    Costs costs;
+    costs.rules = *Rules::parse("relu=b");
+    return costs;
+  }
+  std::string relu_runs_by(const Plan& plan) {
+    EXPECT_TRUE(write_plan(plan, path_).ok());
+    context_.options["plan"] = path_;
+    report_.remarks.clear();
+    Result<IRModule> placed = place_by_cost(module_, context_.compilers, context_);
+    EXPECT_TRUE(placed.ok()) << placed.status().to_string();
+    const std::string text = print(*placed);
+    const size_t relu = text.find("= relu(");
+    const size_t end = text.find("compiler=\"", relu);
+    return text.substr(end + 10, 1);
+  }
+  std::string warning() const {
+    for (const Report::Remark& remark : report_.remarks) {
+      if (remark.op == "plan") return remark.reason;
+    }
+    return "";
+  }
+  std::string path_;
+  IRModule module_;
+  Report report_;
+  PassContext context_;
+  Plan plan_;
+};
+
+TEST_F(Plans, AreTheSameAfterAFile) {
+  ASSERT_TRUE(write_plan(plan_, path_).ok());
+  Result<Plan> read = read_plan(path_);
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(to_json(*read), to_json(plan_));
+}
+
+TEST_F(Plans, AreUsedInsteadOfEstimates) {
+  EXPECT_EQ(relu_runs_by(plan_), "b");
+  EXPECT_EQ(warning(), "");
+}
+
+TEST_F(Plans, MayBeAnOrderOfPlugins) {
+  plan_.order = Ids{"b"};
+  EXPECT_EQ(relu_runs_by(plan_), "b");
+}
+
+TEST_F(Plans, OfAnotherVersionOfAPluginAreRefusedAndEstimatedAnew) {
+  plan_.plugins[0].second = "0.9.9";
+  EXPECT_EQ(relu_runs_by(plan_), "a");
+  EXPECT_NE(warning().find("0.9.9"), std::string::npos);
+  EXPECT_NE(warning().find("1.0.0"), std::string::npos);
+}
+
+TEST_F(Plans, OfAnotherProcessorAreRefusedAndEstimatedAnew) {
+  plan_.machine = "a 6502";
+  EXPECT_EQ(relu_runs_by(plan_), "a");
+  EXPECT_NE(warning().find("a 6502"), std::string::npos);
+}
+
+TEST_F(Plans, OfAnotherGraphOrWithNodesThatDoNotExistAreRefused) {
+  Plan other = plan_;
+  other.graph = "0123";
+  EXPECT_EQ(relu_runs_by(other), "a");
+  EXPECT_NE(warning().find("the graph"), std::string::npos);
+  other = plan_;
+  other.functions[0].second[0].nodes = {4'000'000};
+  EXPECT_EQ(relu_runs_by(other), "a");
+  EXPECT_NE(warning().find("no longer takes"), std::string::npos);
+  other = plan_;
+  other.functions[0].second.push_back(other.functions[0].second[0]);
+  EXPECT_EQ(relu_runs_by(other), "a");
+}
+
+TEST_F(Plans, ThatAreNoPlansAreErrorsWithTheFile) {
+  for (const char* text : {"", "{}", "{\"format\":\"byoc-plan-1\"}", "[1]"}) {
+    ASSERT_TRUE(write_file(path_, text).ok());
+    Result<Plan> read = read_plan(path_);
+    ASSERT_FALSE(read.ok()) << text;
+    EXPECT_NE(read.status().to_string().find(path_), std::string::npos);
+  }
+}
+
+TEST(CanonicalText, HasNoNamesAndNoContentsOfConstants) {
+  const IRModule a = test::parse(R"(
+fn main(%x: f32[2]) { %c = const(1.0) : f32[2]  %0 = add(%x, %c) loc("A")  return %0 })");
+  const IRModule b = test::parse(R"(
+fn main(%y: f32[2]) { %c = const(2.0) : f32[2]  %0 = add(%y, %c) loc("B")  return %0 })");
+  const IRModule c = test::parse("fn main(%x: f32[2]) { %0 = add(%x, %x)  return %0 }");
+  auto text = [](const IRModule& m) {
+    const Function& f = m.function(m.entry);
+    const auto last = static_cast<uint32_t>(f.nodes.size() - 1);
+    return canonical_text(f, std::span(&last, 1));
+  };
+  EXPECT_EQ(text(a), text(b));
+  EXPECT_NE(text(a), text(c));
+  EXPECT_EQ(graph_text(a), graph_text(b));
+  EXPECT_NE(graph_text(a), graph_text(c));
+}
+
+}  // namespace
+}  // namespace byoc::placement
