@@ -60,6 +60,9 @@ report m.ir -o m.html --compiler onednn --vs compiler=json {bench}
 tune m.ir --log t.jsonl --trials 2 --compiler llvm
 tune --list t.jsonl
 tune --compact t.jsonl
+explain m.ir --placement
+calibrate
+place m.ir --min-time 0.02
 run none.ir
 check-plugin none.so
 """

@@ -68,6 +68,8 @@ Json fields(const Executable& executable, const std::string& output, double comp
 
 void warn_declined(const Report& report, const cli::CommonOptions& common) {
   for (const Report::Remark& remark : report.remarks) {
+    if (remark.kind == Report::Remark::kNote && remark.op == "plan")
+      cli::print_warning(remark.reason, common);
     if (remark.kind != Report::Remark::kDeclined) continue;
     cli::print_warning(
         cat(remark.plugin, " took ", remark.op, " and declined it in compile: ", remark.reason),

@@ -8,6 +8,7 @@
 #include "byoc/base/nearest.h"
 #include "core/driver/commands/commands.h"
 #include "core/driver/commands/explain_diff.h"
+#include "core/driver/commands/explain_placement.h"
 #include "core/tools/model/model_options.h"
 #include "core/tools/show/explanation_json.h"
 #include "runtime/cli/output.h"
@@ -22,6 +23,7 @@ constexpr size_t kNameWidth = 60, kReasonWidth = 100;
 struct Options {
   ModelOptions model;
   std::string op, diff;
+  bool placement = false;
 };
 
 std::string_view taker_of(const ExplainedOp& op) {
@@ -216,6 +218,8 @@ std::string whole_text(const Explanation& explanation, const Options& options,
 }
 
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
+  if (options.placement)
+    return run_explain_placement(options.model, options.op, options.diff, common);
   BYOC_TRY(IRModule module, load_model(options.model));
   BYOC_TRY(BuildOptions build_with, build_options(options.model));
   ModelFacts facts = facts_of(module);
@@ -256,6 +260,10 @@ cli::Command explain_command(const cli::CommonOptions& common) {
                              "only what is otherwise than in FILE, which explain --json wrote or "
                              "which is a model, or with CONFIG, as in byoc bench --vs",
                              &options->diff});
+  command.options.push_back({"--placement", "",
+                             "the candidates of each op with their costs, as --compiler auto "
+                             "compares them; --diff takes a plan",
+                             &options->placement});
   command.run = [options, &common] { return run(*options, common); };
   return command;
 }

@@ -118,9 +118,16 @@ void add_plugin_options(cli::Command& command, PluginFlags& flags) {
 
 void add_build_options(cli::Command& command, ModelOptions& options) {
   auto& all = command.options;
-  all.push_back({"--compiler", "A,B", "plugins in order of priority", &options.compilers});
+  all.push_back({"--compiler", "A,B", "plugins in order of priority; auto: by cost", &options.compilers});
   all.push_back({"--default", "ID", "the plugin that takes what no other plugin took",
                  &options.default_codegen});
+  all.push_back({"--place", "RULE",
+                 "with --compiler auto: relu=llvm pins, relu!=llvm bans; #NODE, @FUNCTION, * too",
+                 &options.place});
+  all.push_back({"--plan", "FILE",
+                 "with --compiler auto: a plan of byoc place; none: estimates (default: the last "
+                 "plan for the model)",
+                 &options.plan});
   add_plugin_options(command, options.plugins);
   all.push_back(
       {"--threads", "N", "threads of a run, and of compiling; 0: all cores", &options.threads});
@@ -180,6 +187,8 @@ Result<BuildOptions> build_options(const ModelOptions& options) {
   out.cancel = &user_cancellation();
   out.threads = options.threads;
   if (options.target != "native") out.target_json = te::print(*target);
+  if (!options.plan.empty()) out.options["plan"] = options.plan;
+  for (const std::string& rule : options.place) out.options["place"] += rule + "\n";
   BYOC_TRY_STATUS(use_tuning_logs(options, out));
   BYOC_TRY_STATUS(use_compute_rules(options, out));
   return out;

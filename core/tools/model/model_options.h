@@ -15,8 +15,8 @@ struct TuningUse;
 
 struct ModelOptions {
   std::string model;
-  std::vector<std::string> shapes, bind, compilers, compute;
-  std::string default_codegen, target = "native";
+  std::vector<std::string> shapes, bind, compilers, compute, place;
+  std::string default_codegen, target = "native", plan;
   PluginFlags plugins;
   uint32_t threads = 1;
   int level = 2;

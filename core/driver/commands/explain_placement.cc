@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/driver/commands/explain_placement.h"
+
+#include <algorithm>
+
+#include "core/tools/place/placement_text.h"
+#include "core/tools/place/search.h"
+#include "runtime/cli/output.h"
+
+namespace byoc::driver {
+
+Result<int> run_explain_placement(const ModelOptions& options, const std::string& op,
+                                  const std::string& diff, const cli::CommonOptions& common) {
+  BYOC_TRY(IRModule module, load_model(options));
+  BYOC_TRY(BuildOptions build, build_options(options));
+  if (!std::count(build.compilers.begin(), build.compilers.end(), "auto"))
+    build.compilers.insert(build.compilers.begin(), "auto");
+  BYOC_TRY(PassContext context, make_context(module, build));
+  ExplainedPlacement explained;
+  BYOC_TRY(explained.module, before_placement(std::move(module), context));
+  BYOC_TRY(explained.costs, placement::costs_of(context));
+  explained.remarks = explained.costs.remarks;
+  BYOC_TRY(std::vector<Symbol> names, placement::placed_functions(explained.module));
+  for (Symbol name : names) {
+    BYOC_TRY(placement::FunctionPlacement placed,
+             placement::place_function(explained.module, name, context.compilers, explained.costs,
+                                       context));
+    explained.functions.push_back(std::move(placed));
+  }
+  std::string text;
+  if (diff.empty()) {
+    BYOC_TRY(text, placement_text(explained, op));
+  } else {
+    BYOC_TRY(placement::Plan before, placement::read_plan(diff));
+    BYOC_TRY(text, plan_difference(explained, before));
+  }
+  cli::print_text(text, common);
+  BYOC_TRY_STATUS(cli::print_json(common, "explain-placement", placement_json(explained)));
+  return cli::kDone;
+}
+
+}  // namespace byoc::driver

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// byoc place: measures who runs each op fastest, and writes the choice as a plan.
+#include "byoc/base/json.h"
+#include "byoc/text/text.h"
+#include "core/driver/commands/commands.h"
+#include "core/tools/model/model_options.h"
+#include "core/tools/model/progress.h"
+#include "core/tools/place/calibrate.h"
+#include "core/tools/place/search.h"
+#include "runtime/cli/output.h"
+
+namespace byoc::driver {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  std::string output, plan;
+  uint32_t rounds = 5;
+  double min_time_s = 1;
+  bool estimates = false, no_check = false;
+};
+
+std::string summary(const PlaceOutcome& outcome) {
+  std::string out;
+  if (!outcome.results.empty()) {
+    cli::Table table({"choice", ">time of a run", ""});
+    for (size_t k = 0; k < outcome.results.size(); ++k) {
+      const EntrantResult& result = outcome.results[k];
+      table.add({cat(k == outcome.best ? "* " : "  ", outcome.entrants[k].name),
+                 result.error.empty() ? cli::format_time(result.ns) : "-", result.error});
+    }
+    out = table.text();
+  }
+  out += cat(outcome.candidates, " distinct candidates, ", outcome.measured, " measured now");
+  if (outcome.failed > 0) out += cat(", ", outcome.failed, " failed");
+  return out + cat(", ", outcome.rounds, " rounds\n");
+}
+
+Json fields(const PlaceOutcome& outcome, const std::string& plan) {
+  Json entrants = Json::array();
+  for (size_t k = 0; k < outcome.results.size(); ++k) {
+    entrants.push_back({{"name", outcome.entrants[k].name},
+                        {"ns", outcome.results[k].ns},
+                        {"error", outcome.results[k].error},
+                        {"best", k == outcome.best}});
+  }
+  return {{"plan", plan},
+          {"origin", outcome.plan.origin},
+          {"measured_ns", outcome.plan.measured_ns},
+          {"candidates", outcome.candidates},
+          {"measured", outcome.measured},
+          {"failed", outcome.failed},
+          {"rounds", outcome.rounds},
+          {"choices", entrants}};
+}
+
+// Calibrates the machine when that was not done yet.
+Status calibrate_once(const BuildOptions& build, const std::string& folder, Progress& progress) {
+  Result<placement::Machine> known = placement::read_calibration(folder, build.threads);
+  if (known.ok() && known->is_calibrated()) return {};
+  BYOC_TRY(placement::Machine machine,
+           calibrate(build, [&](std::string_view what, uint64_t done, uint64_t total) {
+             progress.show(what, done, total);
+           }));
+  return placement::write_calibration(machine, folder);
+}
+
+Result<int> run(const Options& options, const cli::CommonOptions& common) {
+  BYOC_TRY(IRModule module, load_model(options.model));
+  PlaceRequest request;
+  BYOC_TRY(request.build, build_options(options.model));
+  BYOC_TRY(PassContext context, make_context(module, request.build));
+  request.folder = placement::cost_folder_of(context);
+  if (request.folder.empty())
+    return cli::usage_error("there is no folder for costs: set HOME or XDG_CACHE_HOME");
+  request.measures = !options.estimates;
+  request.rounds = options.rounds;
+  request.contest.min_time_s = options.min_time_s;
+  request.probes.check = !options.no_check;
+  Progress progress(common);
+  request.progress = [&](std::string_view what, uint64_t done, uint64_t total) {
+    progress.show(what, done, total);
+  };
+  if (request.measures) BYOC_TRY_STATUS(calibrate_once(request.build, request.folder, progress));
+  Result<PlaceOutcome> outcome = place_model(std::move(module), request);
+  progress.clear();
+  BYOC_TRY_STATUS(outcome.status());
+  const std::string plan = placement::plan_path(request.folder, outcome->plan);
+  std::string text = summary(*outcome);
+  for (const std::string& remark : outcome->remarks) cli::print_warning(remark, common);
+  text += cat("the plan is \"", outcome->plan.origin, "\"; --compiler auto uses it: ", plan, "\n");
+  if (!options.plan.empty()) {
+    BYOC_TRY_STATUS(placement::write_plan(outcome->plan, options.plan));
+    text += cat("wrote ", options.plan, "\n");
+  }
+  if (!options.output.empty()) {
+    BYOC_TRY_STATUS(write_module(outcome->annotated, options.output));
+    text += cat("wrote ", options.output, "\n");
+  }
+  cli::print_text(text, common);
+  BYOC_TRY_STATUS(cli::print_json(common, "place", fields(*outcome, plan)));
+  return cli::kDone;
+}
+
+}  // namespace
+
+cli::Command place_command(const cli::CommonOptions& common) {
+  auto options = std::make_shared<Options>();
+  cli::Command command;
+  command.name = "place";
+  command.about = "measure which plugin runs each op fastest, and keep the choice as a plan";
+  command.examples = {
+      {"byoc place net.onnx", "afterwards: byoc compile net.onnx --compiler auto -o net.byoc"},
+      {"byoc place net.onnx --compiler onednn,llvm --plan-file net.plan.json",
+       "among these plugins, and a copy of the plan"},
+      {"byoc place net.onnx --place '#Conv_3=onednn' --place 'relu!=example'", "with rules"}};
+  add_model_options(command, options->model, "an .onnx or .ir file");
+  command.options.push_back(
+      {"-o,--output", "FILE", "the annotated module, net.ir", &options->output});
+  command.options.push_back({"--plan-file", "FILE", "also write the plan there", &options->plan});
+  command.options.push_back(
+      {"--rounds", "N", "times of solving and correcting (default 5)", &options->rounds});
+  command.options.push_back({"--min-time", "S",
+                             "seconds of measured runs of each whole program (default 1)",
+                             &options->min_time_s});
+  command.options.push_back(
+      {"--estimates", "", "measure nothing: the plan follows from estimates", &options->estimates});
+  command.options.push_back({"--no-check", "",
+                             "do not compare candidates with the reference plugin",
+                             &options->no_check});
+  command.notes =
+      "Distinct candidates are measured once per machine, plugin version and number of threads; "
+      "the\n"
+      "costs are kept and shared by all models. At the end whole programs take turns: the "
+      "solver's\n"
+      "choices, each plugin alone, and the order of priority. The fastest becomes the plan.";
+  command.run = [options, &common] { return run(*options, common); };
+  return command;
+}
+
+}  // namespace byoc::driver

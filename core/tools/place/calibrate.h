@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Measures a machine for the analytic model of costs.
+#include "core/placement/machine.h"
+#include "core/tools/place/probe.h"
+
+namespace byoc::driver {
+
+/// Measures peaks, bandwidths, a call and a change of layout, then some ops of each class with every
+/// plugin of `build`, in children. Takes some seconds. Ops that a plugin refuses have no sample.
+Result<placement::Machine> calibrate(
+    const BuildOptions& build,
+    const std::function<void(std::string_view what, uint64_t done, uint64_t total)>& progress);
+
+}  // namespace byoc::driver

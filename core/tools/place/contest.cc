@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tools/place/contest.h"
+
+#include <algorithm>
+
+#include "byoc/base/json.h"
+#include "core/process/child.h"
+#include "core/tools/measure/measure.h"
+#include "core/tools/model/bindings.h"
+#include "core/tools/model/compare.h"
+#include "runtime/cli/values.h"
+
+namespace byoc::driver {
+namespace {
+
+constexpr uint64_t kSeed = 0;
+
+class Contest {
+ public:
+  Contest(const IRModule& module, const BuildOptions& build, const std::vector<Entrant>& entrants,
+          const ContestPlan& plan)
+      : module_(module), build_(build), entrants_(entrants), plan_(plan) {
+    results_.resize(entrants.size());
+  }
+
+  Json run() {
+    std::vector<std::unique_ptr<TimedSession>> timed(entrants_.size());
+    std::vector<TimedSession*> running;
+    for (size_t k = 0; k < entrants_.size(); ++k) {
+      process::doing(cat("compiling ", entrants_[k].name));
+      Result<std::unique_ptr<TimedSession>> one = prepare(entrants_[k]);
+      if (!one.ok()) {
+        results_[k].error = one.status().message();
+        continue;
+      }
+      const TimedSession* first = running.empty() ? nullptr : running[0];
+      results_[k].error = first != nullptr ? difference(**one, *first) : "";
+      if (!results_[k].error.empty()) continue;
+      timed[k] = *std::move(one);
+      running.push_back(timed[k].get());
+    }
+    const TimingPlan timing{
+        .warmup_s = plan_.min_time_s / 10, .min_time_s = plan_.min_time_s, .rounds = plan_.rounds};
+    Status measured = measure(running, timing, [](std::string_view, uint64_t, uint64_t) {
+      process::doing("timing whole programs");
+      return true;
+    });
+    for (size_t k = 0; k < entrants_.size(); ++k) {
+      if (timed[k] && !measured.ok()) results_[k].error = measured.message();
+      if (timed[k]) take_times(*timed[k], results_[k]);
+    }
+    return to_json();
+  }
+
+ private:
+  Result<std::unique_ptr<TimedSession>> prepare(const Entrant& entrant) {
+    BuildOptions options = build_;
+    options.compilers = entrant.compilers;
+    options.report = nullptr;
+    options.cancel = nullptr;
+    options.options["plan"] = entrant.plan_path.empty() ? "none" : entrant.plan_path;
+    BYOC_TRY(Executable executable, build(module_, options));
+    BYOC_TRY(auto inputs, cli::make_inputs(executable.program.inputs, {}, kSeed, tensor_readers()));
+    BYOC_TRY(auto session,
+             Session::load(std::move(executable), build_.plugins, {.threads = build_.threads}));
+    std::vector<Tensor> tensors;
+    for (cli::NamedInput& input : inputs) tensors.push_back(std::move(input.tensor));
+    return TimedSession::make(std::move(session), tensors);
+  }
+
+  // Returns "" when all outputs are close to those of the other session.
+  static std::string difference(const TimedSession& one, const TimedSession& right) {
+    for (size_t k = 0; k < right.outputs().size(); ++k) {
+      const ComparedValue value = compare_value(right.session().outputs()[k].name, one.outputs()[k],
+                                                right.outputs()[k], -1);
+      if (!value.difference.is_equal)
+        return cat("output ", value.name, " differs: ", value_text(value));
+    }
+    return "";
+  }
+
+  static void take_times(const TimedSession& timed, EntrantResult& result) {
+    result.ns = spread_of(timed.samples.ns).median;
+    const Program& program = timed.session().program();
+    for (size_t s = 0; s < timed.steps.size(); ++s)
+      result.step_ns[program.steps[s].symbol] += spread_of(timed.steps[s].ns).median;
+  }
+
+  Json to_json() const {
+    Json out = Json::array();
+    for (const EntrantResult& result : results_)
+      out.push_back({{"ns", result.ns}, {"error", result.error}, {"steps", result.step_ns}});
+    return out;
+  }
+
+  const IRModule& module_;
+  const BuildOptions& build_;
+  const std::vector<Entrant>& entrants_;
+  const ContestPlan& plan_;
+  std::vector<EntrantResult> results_;
+};
+
+}  // namespace
+
+Result<std::vector<EntrantResult>> run_contest(const IRModule& module, const BuildOptions& build,
+                                               const std::vector<Entrant>& entrants,
+                                               const ContestPlan& plan) {
+  process::ChildLimits limits;
+  limits.timeout_s = plan.timeout_s;
+  const process::ChildResult child = process::run_in_child(
+      limits, [&] { return Contest(module, build, entrants, plan).run().dump(); });
+  if (!child.finished)
+    return failed(cat("timing whole programs: ", child.defect)).with_slug("place");
+  BYOC_TRY(Json json, parse_json(child.result));
+  std::vector<EntrantResult> out;
+  for (const Json& row : json) out.push_back({row.at("ns"), row.at("error"), row.at("steps")});
+  return out;
+}
+
+}  // namespace byoc::driver

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Times whole programs, in turns, in a child process.
+#include <map>
+
+#include "byoc/compile.h"
+
+namespace byoc::driver {
+
+/// A way to compile the model.
+struct Entrant {
+  std::string name;                    // for people
+  std::vector<std::string> compilers;  // as --compiler; {"auto"} with a plan
+  std::string plan_path;               // a plan file, or ""
+};
+
+struct EntrantResult {
+  double ns = 0;      // median of a run
+  std::string error;  // it does not compile or run, or its outputs differ from the first one's
+  std::map<std::string, double>
+      step_ns;  // median per step, by symbol; symbols of equal steps add up
+};
+
+struct ContestPlan {
+  double min_time_s = 1;  // of each entrant
+  uint32_t rounds = 6;
+  uint32_t timeout_s = 300;
+};
+
+/// Compiles all entrants, compares the outputs of each with those of the first that runs, and times
+/// them in turns. Errors: slug "place", when the child ends before it has a result.
+Result<std::vector<EntrantResult>> run_contest(const IRModule& module, const BuildOptions& build,
+                                               const std::vector<Entrant>& entrants,
+                                               const ContestPlan& plan);
+
+}  // namespace byoc::driver

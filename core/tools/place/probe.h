@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Measures candidates, each as a program of its own step, in child processes.
+#include "byoc/compile.h"
+#include "core/placement/place.h"
+
+namespace byoc::driver {
+
+/// A candidate of one plugin, taken out of its function.
+struct Probe {
+  std::string plugin;  // id
+  IRModule module;     // its composite, if it is one, and the constants
+  Function body;       // parameters, constants and the op
+  placement::Work work;
+};
+
+/// Returns the candidate as a probe. `module` is left as it was.
+Probe make_probe(IRModule& module, Symbol function, const placement::Candidates& candidates,
+                 const placement::Candidate& candidate);
+
+struct ProbeResult {
+  double ns = 0;      // of a run; the 5th percentile, since other work on the machine only adds
+  std::string error;  // "": measured
+};
+
+struct ProbePlan {
+  double min_time_s = 0.02;  // of one candidate
+  bool check = true;         // compare results with the reference plugin's, where that is quick
+  uint32_t timeout_s = 60;   // of a child without progress
+};
+
+/// Measures all probes of one plugin, in children of some probes each. When a child fails, its
+/// probes are measured in two halves, so that the fault of one does not hide the times of others.
+/// `progress` is called with the number of probes that are done.
+std::vector<ProbeResult> measure_probes(const std::vector<Probe>& probes, const BuildOptions& build,
+                                        const ProbePlan& plan,
+                                        const std::function<void(size_t)>& progress);
+
+}  // namespace byoc::driver

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tools/place/search.h"
+
+#include <unistd.h>
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "byoc/pass/passes.h"
+#include "core/tools/place/corrections.h"
+
+namespace byoc::driver {
+namespace {
+
+using namespace placement;
+namespace fs = std::filesystem;
+
+constexpr double kHysteresis = 0.995;  // a later entrant must be that much faster
+
+class Search {
+ public:
+  explicit Search(const PlaceRequest& request) : request_(request), build_(request.build) {
+    build_.options["costs"] = request.folder;
+    build_.options.try_emplace("plan", "none");
+    build_.report = nullptr;
+    std::erase(build_.compilers, "auto");
+    named_ = build_.compilers;
+    build_.compilers.insert(build_.compilers.begin(), "auto");
+  }
+
+  Result<PlaceOutcome> run(IRModule module) {
+    BYOC_TRY(context_, make_context(module, build_));
+    BYOC_TRY_STATUS(check_static_inputs(module));
+    const IRModule given = module;
+    BYOC_TRY(placed_, before_placement(std::move(module), context_));
+    BYOC_TRY(costs_, costs_of(context_));
+    out_.remarks = costs_.remarks;
+    if (request_.measures) BYOC_TRY_STATUS(measure_candidates());
+    TemporaryFolder folder(request_.folder);
+    BYOC_TRY_STATUS(solve_rounds(given, folder.path));
+    if (request_.measures) {
+      BYOC_TRY_STATUS(hold_contest(given, folder.path));
+    } else {
+      out_.plan = plans_[0];
+    }
+    PlaceNotes notes;
+    BYOC_TRY(out_.annotated,
+             place_module(placed_, context_.compilers, costs_, &out_.plan, context_, notes));
+    out_.remarks.insert(out_.remarks.end(), notes.warnings.begin(), notes.warnings.end());
+    BYOC_TRY_STATUS(write_plan(out_.plan, plan_path(request_.folder, out_.plan)));
+    return std::move(out_);
+  }
+
+ private:
+  struct TemporaryFolder {
+    explicit TemporaryFolder(const std::string& folder) : path(cat(folder, "/place-", getpid())) {
+      std::error_code error;
+      fs::create_directories(path, error);
+    }
+    ~TemporaryFolder() {
+      std::error_code error;
+      fs::remove_all(path, error);
+    }
+    std::string path;
+  };
+
+  void show(std::string_view what, uint64_t done, uint64_t total) const {
+    if (request_.progress) request_.progress(what, done, total);
+  }
+
+  // Measures the candidates that the cache does not have, and puts them there.
+  Status measure_candidates() {
+    struct Wanted {
+      const Plugin* plugin;
+      std::string text;
+      bool is_rest;
+    };
+    std::map<std::string, std::vector<Probe>> probes;  // by plugin
+    std::map<std::string, std::vector<Wanted>> wanted;
+    std::set<std::pair<std::string, std::string>> seen;
+    BYOC_TRY(std::vector<Symbol> names, placed_functions(placed_));
+    for (Symbol name : names) {
+      BYOC_TRY(Candidates candidates,
+               find_candidates(placed_, name, context_.compilers, costs_, context_));
+      for (const Candidate& one : candidates.all) {
+        const Plugin* plugin = candidates.plugins[one.plugin];
+        if (!seen.emplace(plugin->id(), one.text).second) continue;
+        ++out_.candidates;
+        const bool known = costs_.cache.find(costs_.key_of(*plugin, one.text)).has_value();
+        if (known || one.cost.source == CandidateCost::kForbiddenByRule) continue;
+        probes[plugin->id()].push_back(make_probe(placed_, name, candidates, one));
+        wanted[plugin->id()].push_back({plugin, one.text, one.is_rest});
+      }
+    }
+    size_t total = 0, done = 0;
+    for (const auto& [id, list] : probes) total += list.size();
+    std::map<std::string, std::string> rest_errors;  // by text
+    std::vector<std::pair<Wanted, ProbeResult>> results;
+    for (const auto& [id, list] : probes) {
+      show(cat("measuring candidates of ", id), done, total);
+      std::vector<ProbeResult> times = measure_probes(list, build_, request_.probes, [&](size_t n) {
+        show(cat("measuring candidates of ", id), done + n, total);
+      });
+      done += list.size();
+      for (size_t k = 0; k < times.size(); ++k) {
+        const Wanted& one = wanted[id][k];
+        if (one.is_rest && !times[k].error.empty()) rest_errors[one.text] = times[k].error;
+        results.emplace_back(one, std::move(times[k]));
+      }
+    }
+    for (auto& [one, result] : results) {
+      const bool is_error = !result.error.empty();
+      // A candidate that nothing runs has random inputs at fault, such as an index out of range.
+      if (is_error && (one.is_rest || rest_errors.contains(one.text))) continue;
+      ++(is_error ? out_.failed : out_.measured);
+      costs_.cache.put(costs_.key_of(*one.plugin, one.text), {result.ns, result.error});
+    }
+    return results.empty() ? Status() : costs_.cache.write(request_.folder + "/costs.jsonl");
+  }
+
+  // Solves, times the program, corrects the costs, until the choice is an earlier one.
+  Status solve_rounds(const IRModule& given, const std::string& folder) {
+    BYOC_TRY(std::vector<Symbol> names, placed_functions(placed_));
+    std::set<std::string> seen;
+    const uint32_t rounds = request_.measures ? std::max(request_.rounds, 1u) : 1;
+    for (uint32_t round = 0; round < rounds; ++round) {
+      Plan plan = empty_plan(placed_, context_.compilers, costs_, context_);
+      std::vector<FunctionPlacement> placements;
+      for (Symbol name : names) {
+        BYOC_TRY(FunctionPlacement placement,
+                 place_function(placed_, name, context_.compilers, costs_, context_));
+        add_choices(placed_, placement, plan);
+        placements.push_back(std::move(placement));
+      }
+      plan.origin = "by cost";
+      if (!seen.insert(to_json(plan).dump()).second) break;
+      plans_.push_back(plan);
+      if (!request_.measures) return {};
+      ++out_.rounds;
+      const Entrant entrant = entrant_of(plan, cat("by cost, round ", round + 1), folder);
+      BYOC_TRY_STATUS(write_plan(plan, entrant.plan_path));
+      show("correcting the costs", round, rounds);
+      ContestPlan quick = request_.contest;
+      quick.rounds = 1, quick.min_time_s = std::min(quick.min_time_s, 0.5);
+      BYOC_TRY(std::vector<EntrantResult> result, run_contest(given, build_, {entrant}, quick));
+      if (!result[0].error.empty()) {
+        out_.remarks.push_back(cat(entrant.name, ": ", result[0].error));
+        break;
+      }
+      BYOC_TRY_STATUS(correct_costs(placed_, placements, result[0].step_ns, context_, costs_));
+    }
+    return {};
+  }
+
+  Entrant entrant_of(const Plan&, std::string name, const std::string& folder) const {
+    std::vector<std::string> compilers = named_;
+    compilers.insert(compilers.begin(), "auto");
+    return {name, compilers, cat(folder, "/", plans_.size(), ".json")};
+  }
+
+  Status hold_contest(const IRModule& given, const std::string& folder) {
+    const std::string& rest = context_.defaults.empty() ? std::string() : context_.defaults[0];
+    std::vector<std::optional<std::vector<std::string>>> orders;  // of those without a plan
+    auto enter = [&](std::string name, std::vector<std::string> order) {
+      Entrant entrant{std::move(name), order, ""};
+      if (!rest.empty()) entrant.compilers.push_back(rest);
+      out_.entrants.push_back(std::move(entrant));
+      orders.push_back(std::move(order));
+    };
+    if (!rest.empty()) enter(cat(rest, " alone"), {});
+    for (const std::string& id : context_.compilers)
+      enter(cat(id, rest.empty() ? "" : cat(", then ", rest)), {id});
+    if (context_.compilers.size() > 1) enter("all by priority", context_.compilers);
+    const size_t first_plan = out_.entrants.size();
+    for (size_t k = 0; k < plans_.size(); ++k) {
+      std::vector<std::string> compilers = named_;
+      compilers.insert(compilers.begin(), "auto");
+      out_.entrants.push_back(
+          {cat("by cost, round ", k + 1), compilers, cat(folder, "/", k + 1, ".json")});
+      orders.push_back(std::nullopt);
+    }
+    show("timing whole programs", 0, 1);
+    BYOC_TRY(out_.results, run_contest(given, build_, out_.entrants, request_.contest));
+    out_.best = SIZE_MAX;
+    for (size_t k = 0; k < out_.results.size(); ++k) {
+      const EntrantResult& result = out_.results[k];
+      if (!result.error.empty()) continue;
+      if (out_.best == SIZE_MAX || result.ns < kHysteresis * out_.results[out_.best].ns)
+        out_.best = k;
+    }
+    if (out_.best == SIZE_MAX)
+      return failed(cat("no choice of plugins runs: ", out_.results[0].error)).with_slug("place");
+    if (out_.best >= first_plan) {
+      out_.plan = plans_[out_.best - first_plan];
+    } else {
+      out_.plan = empty_plan(placed_, context_.compilers, costs_, context_);
+      out_.plan.order = orders[out_.best];
+      out_.plan.origin = out_.entrants[out_.best].name;
+    }
+    out_.plan.measured_ns = out_.results[out_.best].ns;
+    return {};
+  }
+
+  const PlaceRequest& request_;
+  BuildOptions build_;
+  std::vector<std::string> named_;
+  PassContext context_;
+  IRModule placed_;
+  Costs costs_;
+  std::vector<Plan> plans_;
+  PlaceOutcome out_;
+};
+
+}  // namespace
+
+Result<IRModule> before_placement(IRModule module, const PassContext& context) {
+  std::vector<Pass> passes = partition_pipeline(context);
+  auto end = std::ranges::find(passes, "place_by_cost", &Pass::name);
+  passes.erase(end, passes.end());
+  return run_passes(std::move(module), passes, context);
+}
+
+Result<PlaceOutcome> place_model(IRModule module, const PlaceRequest& request) {
+  return Search(request).run(std::move(module));
+}
+
+}  // namespace byoc::driver

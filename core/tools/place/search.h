@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The work of `byoc place`: measures candidates, solves, corrects costs by what whole programs show,
+// and keeps the fastest of the plans and of the choices without a plan.
+#include "core/placement/plan.h"
+#include "core/tools/place/contest.h"
+#include "core/tools/place/probe.h"
+
+namespace byoc::driver {
+
+struct PlaceRequest {
+  BuildOptions build;    // compilers: the plugins to choose from; "auto" or none: all
+  std::string folder;    // of costs; not empty
+  bool measures = true;  // false: estimates alone, without a contest
+  uint32_t rounds = 5;   // of solving and correcting
+  ProbePlan probes;
+  ContestPlan contest;
+  std::function<void(std::string_view what, uint64_t done, uint64_t total)> progress;
+};
+
+struct PlaceOutcome {
+  placement::Plan plan;
+  IRModule annotated;  // with the plan, before merge_compiler_regions
+  size_t candidates = 0, measured = 0, failed = 0, rounds = 0;  // distinct candidates
+  std::vector<Entrant> entrants;
+  std::vector<EntrantResult> results;  // per entrant
+  size_t best = 0;
+  std::vector<std::string> remarks;
+};
+
+/// Errors: those of compiling; slug "place" when no entrant runs.
+Result<PlaceOutcome> place_model(IRModule module, const PlaceRequest& request);
+
+/// Returns the module as place_by_cost receives it.
+Result<IRModule> before_placement(IRModule module, const PassContext& context);
+
+}  // namespace byoc::driver
