@@ -50,6 +50,18 @@ REFUSED = """fn main(%x: f32[64,512]) {
 """
 
 
+def candidate(plugin, ns, source, note="", chosen=False):
+    return {"plugin": plugin, "name": f"{plugin}.matmul", "ns": ns, "source": source, "note": note, "chosen": chosen}
+
+
+# As byoc explain --placement --json writes it.
+COSTS = {"schema": "byoc.explain-placement/1", "byoc": "0", "ok": True, "remarks": [], "functions": [
+    {"function": "main", "predicted_ns": 1e4, "bound_ns": 1e4, "heuristic_steps": 0, "ops": [
+        {"op": "matmul", "name": "/head/MatMul", "candidates": [
+            candidate("json", 8e4, "estimate"), candidate("llvm", None, "measured", "it crashes"),
+            candidate("onednn", 1250, "measured", chosen=True)]}]}]}
+
+
 def make_report(folder, name, text, *words):
     model, page = folder / f"{name}.ir", folder / f"{name}.html"
     model.write_text(text)
@@ -77,6 +89,9 @@ class ReportTest(unittest.TestCase):
         cls.small = make_report(folder, "small", model_text(), "--compiler", "onednn,json")
         cls.both = make_report(folder, "both", model_text(), "--compiler", "onednn,json", "--vs", "compiler=json")
         cls.refused = make_report(folder, "refused", REFUSED, "--compiler", "onednn,json")
+        costs = folder / "costs.json"
+        costs.write_text(json.dumps(COSTS))
+        cls.costs = make_report(folder, "costs", REFUSED, "--compiler", "onednn,json", "--no-run", "--costs", costs)
         cls.large = make_report(folder, "large", chain_text(CHAIN_OPS), "--compiler", "onednn,json", "--no-run")
         cls.open = make_report(folder, "open", "fn main(%x: f32[N,4]) { %0 = sin(%x) return %0 }")
         cls.browser = open_browser(folder)
@@ -220,6 +235,19 @@ class ReportTest(unittest.TestCase):
         self.assertGreater(top(), before + 20)
         self.show(self.small)
         self.assertFalse(self.one(".map").is_displayed())
+
+    def test_details_have_the_candidates_with_costs(self):
+        self.show(self.costs)
+        self.node("/head/MatMul").click()
+        rows = [element.text.split("\n") for element in self.all("#details .candidates tbody tr")]
+        words = [" ".join(row) for row in rows]
+        self.assertEqual(len(words), 3)                     # cheapest first, one that cannot run last
+        for text, expected in zip(words, (("onednn", "1.25 us", "measured", "chosen"), ("json", "80.0 us", "estimate"),
+                                          ("llvm", "cannot run", "measured: it crashes"))):
+            for part in expected:
+                self.assertIn(part, text)
+        self.node("/body/Sin").click()
+        self.assertEqual(self.all("#details .candidates"), [])
 
     def test_keys_move_the_graph(self):
         self.show(self.large)

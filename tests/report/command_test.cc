@@ -57,6 +57,20 @@ TEST(ReportCommand, PrintsThePage) {
   EXPECT_THAT(ran.out, testing::EndsWith("</html>\n"));
 }
 
+TEST(ReportCommand, RefusesCostsOfAnotherForm) {
+  Byoc byoc;
+  std::string line =
+      "report " + byoc.write("m.ir", kTwoOps) + " --no-run -o " + byoc.file("m.html") + " --costs ";
+  for (const char* text : {"{}", "[]", "{\"schema\":\"byoc.explain/1\"}", "{", "",
+                           "{\"schema\":\"byoc.explain-placement/1\",\"functions\":[{}]}"}) {
+    Ran ran = byoc(line + byoc.write("c.json", text));
+    EXPECT_EQ(ran.code, 1) << text;
+    EXPECT_THAT(ran.err, HasSubstr("error[placement]")) << text;
+    EXPECT_THAT(ran.err, HasSubstr("byoc explain MODEL --placement --json=")) << text;
+  }
+  EXPECT_THAT(byoc(line + byoc.file("none.json")).err, HasSubstr("none.json"));
+}
+
 TEST(ReportCommand, RefusesWhatItCannotDo) {
   Byoc byoc;
   std::string report = "report " + byoc.write("m.ir", kTwoOps) + kQuick;

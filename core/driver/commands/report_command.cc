@@ -8,6 +8,7 @@
 #include "core/tools/model/interrupt.h"
 #include "core/tools/model/progress.h"
 #include "core/tools/model/tuning.h"
+#include "core/tools/report/candidates.h"
 #include "core/tools/report/configuration.h"
 #include "core/tools/report/page.h"
 #include "runtime/cli/output.h"
@@ -20,7 +21,7 @@ struct Options {
   TimingPlan timing;
   double tolerance = -1;
   bool no_run = false;
-  std::string output = "report.html";
+  std::string output = "report.html", costs;
   std::vector<std::string> vs;
 };
 
@@ -64,6 +65,10 @@ void warn(const Json& data, const cli::CommonOptions& common) {
 
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY_STATUS(check(options, common));
+  Json costs;
+  if (!options.costs.empty()) {
+    BYOC_TRY(costs, read_candidates(options.costs));
+  }
   Progress progress(common);
   Interrupt interrupt;
   interrupt.set_watched(true);
@@ -75,6 +80,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
                                   });
   progress.clear();
   BYOC_TRY_STATUS(data.status());
+  (*data)["costs"] = std::move(costs);
   std::string page = report_page(*data);
   if (options.output == "-") cli::print_text(page, common);
   else BYOC_TRY_STATUS(write_file(options.output, page));
@@ -93,6 +99,9 @@ void add_report_options(cli::Command& command, Options& options) {
   all.push_back({"--vs", "CONFIG",
                  "another configuration, shown beside the first: settings as in byoc bench --vs",
                  &options.vs});
+  all.push_back({"--costs", "FILE",
+                 "show the costs of candidates that explain --placement --json=FILE wrote",
+                 &options.costs});
   all.push_back({"--input", "NAME=VALUE", "as in byoc run; those not given are random",
                  &options.subject.inputs});
   all.push_back({"--seed", "N", "of the random inputs (default 0)", &options.subject.seed});

@@ -70,6 +70,21 @@ function followReason(configuration, opinion) {
   change({ same: { configuration, ops, opinion } });
 }
 
+// The candidates of an op with their costs, cheapest first; a group of ops shows all of its candidates at each op.
+const candidatesOf = new Map();
+for (const { ops } of data.costs || [])
+  for (const { name, candidates } of ops)
+    candidatesOf.set(name, [...(candidatesOf.get(name) || []), ...candidates]);
+function candidatesTable(op) {
+  const all = candidatesOf.get(op.name) || [], seen = new Set();
+  const rows = all.filter(({ name, ns }) => !seen.has(`${name} ${ns}`) && seen.add(`${name} ${ns}`))
+    .sort((a, b) => (a.ns ?? Infinity) - (b.ns ?? Infinity))
+    .map((one) => [pluginName(one.plugin), one.name, one.ns === null ? "cannot run" : formatTime(one.ns),
+      [one.source, one.note].filter(Boolean).join(": "), one.chosen ? "chosen" : ""]);
+  return rows.length ? make("div", { class: "scroll candidates" },
+    table(["candidate", "", ">cost", "from", ""], rows)) : null;
+}
+
 function opPart(configuration, index) {
   const op = configurations[configuration].explain.ops[index];
   const extra = op.runs.slice(1).map((run) => `${run.op} in ${run.function}`);
@@ -86,8 +101,8 @@ function opPart(configuration, index) {
       make("b", {}, opinion.plugin), ` ${opinion.verdict}: `,
       make("button", { class: "link reason", title: "show all ops with this reason",
         onclick: () => followReason(configuration, opinion) }, opinion.reason),
-      estimateOf(opinion) ? ` (${estimateOf(opinion)})` : "",
-    ])) : null);
+    ])) : null,
+    candidatesTable(op));
 }
 
 function neighbours(configuration, node) {

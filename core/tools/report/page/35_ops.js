@@ -30,11 +30,6 @@ const cut = (text, length) => (text.length > length ? `${text.slice(0, length)}\
 const listed = (names, most) =>
   names.slice(0, most).join(" + ") + (names.length > most ? ` + ${names.length - most} more` : "");
 
-// The estimate of a candidate, where the plugin has one.
-function estimateOf(opinion) {
-  const parts = [[opinion.est_ns, "estimate"], [opinion.measured_ns, "measured"]].filter(([ns]) => ns > 0);
-  return parts.map(([ns, what]) => `${what} ${formatTime(ns)}`).join(", ");
-}
 function othersText(op) {
   const others = op.opinions.filter((opinion) => opinion.plugin !== op.plugin);
   const later = others.filter(({ verdict }) => verdict === "not reached").map(({ plugin }) => plugin);

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The candidates of each op with their costs, for a report.
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "byoc/base/status.h"
+
+namespace byoc::driver {
+
+/// Reads a file that `byoc explain --placement --json=FILE` wrote. Returns its list of functions,
+/// each with "function", "predicted_ns" and "ops"; an op has "op", "name" and "candidates". Errors:
+/// kNotFound; slug "placement" when the file has another form.
+Result<nlohmann::ordered_json> read_candidates(const std::string& path);
+
+}  // namespace byoc::driver
