@@ -39,6 +39,7 @@ Measurer::Measurer(const std::vector<Task>& tasks, const BuildOptions& build,
       build_(build),
       options_(std::move(options)),
       scratch_(std::move(scratch)),
+      artifacts_(ScratchFolder::make_in_memory()),
       states_(tasks.size()),
       pool_(command_of(options_, "builder"), options_.builders,
             command_of(options_, build.threads == 1 ? "runner" : "wide-runner")) {
@@ -50,7 +51,9 @@ void Measurer::set_champion(size_t task, Point point, double best_ns) {
   states_[task].champion = {std::move(point), best_ns, ""};
 }
 
-std::string Measurer::new_artifact() { return scratch_->file(cat("point", artifacts_++, ".byoc")); }
+std::string Measurer::new_artifact() {
+  return (artifacts_ ? artifacts_ : scratch_)->file(cat("point", made_++, ".byoc"));
+}
 
 // ---- the folders of tasks
 

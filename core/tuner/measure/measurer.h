@@ -78,9 +78,10 @@ class Measurer {
   const std::vector<Task>& tasks_;
   const BuildOptions& build_;
   MeasureOptions options_;
-  std::unique_ptr<ScratchFolder> scratch_;
+  std::unique_ptr<ScratchFolder> scratch_;    // of the tasks
+  std::unique_ptr<ScratchFolder> artifacts_;  // of the points; nullptr: also there
   std::vector<State> states_;
-  size_t artifacts_ = 0;
+  size_t made_ = 0;  // artifacts
   WorkerPool pool_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -100,6 +101,22 @@ Result<std::unique_ptr<ScratchFolder>> ScratchFolder::make() {
   std::error_code error;
   const fs::path parent = fs::temp_directory_path(error);
   if (error) return system_error("cannot find", "a folder for temporary files", error.value());
+  return make_in(parent.string());
+}
+
+std::unique_ptr<ScratchFolder> ScratchFolder::make_in_memory() {
+  constexpr uint64_t kLeastBytes = uint64_t{1} << 30;
+  constexpr const char* kMemory = "/dev/shm";
+  struct statvfs info {};
+  const bool has_room = getenv("TMPDIR") == nullptr && statvfs(kMemory, &info) == 0 &&
+                        info.f_bavail * info.f_frsize >= kLeastBytes;
+  if (!has_room) return nullptr;
+  auto out = make_in(kMemory);
+  return out.ok() ? *std::move(out) : nullptr;
+}
+
+Result<std::unique_ptr<ScratchFolder>> ScratchFolder::make_in(const std::string& folder) {
+  const fs::path parent = folder;
   delete_leftovers(parent);
   std::string path = (parent / cat(kFolderPrefix, getpid(), "-XXXXXX")).string();
   if (mkdtemp(path.data()) == nullptr) return system_error("cannot make folder", path, errno);

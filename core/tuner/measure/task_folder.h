@@ -21,12 +21,16 @@ class ScratchFolder {
  public:
   /// Errors: the system's.
   static Result<std::unique_ptr<ScratchFolder>> make();
+  /// Makes one in memory, where writing a file does not wait for a disk. nullptr: memory is short, or
+  /// TMPDIR names another place.
+  static std::unique_ptr<ScratchFolder> make_in_memory();
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
   ~ScratchFolder();
   std::string file(std::string_view name) const { return cat(path_, "/", name); }
 
  private:
+  static Result<std::unique_ptr<ScratchFolder>> make_in(const std::string& folder);
   explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
   std::string path_;
 };
