@@ -59,7 +59,8 @@ COSTS = {"schema": "byoc.explain-placement/1", "byoc": "0", "ok": True, "remarks
     {"function": "main", "predicted_ns": 1e4, "bound_ns": 1e4, "heuristic_steps": 0, "ops": [
         {"op": "matmul", "name": "/head/MatMul", "candidates": [
             candidate("json", 8e4, "estimate"), candidate("llvm", None, "measured", "it crashes"),
-            candidate("onednn", 1250, "measured", chosen=True)]}]}]}
+            candidate("onednn", 1250, "measured", chosen=True)]},
+        {"op": "add", "name": "/head/MatMul", "candidates": [candidate("json", 5, "estimate")]}]}]}  # another op
 
 
 def make_report(folder, name, text, *words):

@@ -21,7 +21,8 @@ function nodeName(configuration, node) {
 }
 
 function tunedText(configuration, region) {
-  const used = configurations[configuration].explain.tuning, one = used && used.functions.find((f) => f.symbol === region);
+  const used = configurations[configuration].explain.tuning;
+  const one = used && used.functions.find((f) => f.symbol === region);
   return one ? `${one.origin}${one.log ? `, ${one.log}` : ""}` : "";
 }
 
@@ -70,19 +71,18 @@ function followReason(configuration, opinion) {
   change({ same: { configuration, ops, opinion } });
 }
 
-// The candidates of an op with their costs, cheapest first; a group of ops shows all of its candidates at each op.
+// The candidates of each op with their costs. A group of ops is a candidate of each of its ops.
 const candidatesOf = new Map();
 for (const { ops } of data.costs || [])
-  for (const { name, candidates } of ops)
-    candidatesOf.set(name, [...(candidatesOf.get(name) || []), ...candidates]);
-function candidatesTable(op) {
-  const all = candidatesOf.get(op.name) || [], seen = new Set();
-  const rows = all.filter(({ name, ns }) => !seen.has(`${name} ${ns}`) && seen.add(`${name} ${ns}`))
-    .sort((a, b) => (a.ns ?? Infinity) - (b.ns ?? Infinity))
-    .map((one) => [pluginName(one.plugin), one.name, one.ns === null ? "cannot run" : formatTime(one.ns),
-      [one.source, one.note].filter(Boolean).join(": "), one.chosen ? "chosen" : ""]);
-  return rows.length ? make("div", { class: "scroll candidates" },
-    table(["candidate", "", ">cost", "from", ""], rows)) : null;
+  for (const { op, name, candidates } of ops)
+    candidatesOf.set(`${op} ${name}`, [...(candidatesOf.get(`${op} ${name}`) || []), ...candidates]);
+function candidatesTable({ op, name }) {
+  const all = [...(candidatesOf.get(`${op} ${name}`) || [])].sort((a, b) => (a.ns ?? Infinity) - (b.ns ?? Infinity));
+  const rows = all.map((one) => [
+    make("span", { class: "chip" }, swatch(one.plugin), one.name),
+    one.ns === null ? "cannot run" : formatTime(one.ns),
+    [one.source, one.note].filter(Boolean).join(": ") + (one.chosen ? ", chosen" : "")]);
+  return rows.length ? make("div", { class: "scroll candidates" }, table(["candidate", ">cost", "from"], rows)) : null;
 }
 
 function opPart(configuration, index) {

@@ -45,8 +45,8 @@ function slowest(configuration, index) {
     const inside = row.nodes.flatMap((node) => configuration.graph.nodes[node].ops).map((op) => ops[op]);
     const main = row.node === undefined ? null : ops[configuration.graph.nodes[row.node].ops[0]];
     return { value: row, cells: [
-      main ? listed(inside.map((op) => op.op), 4) : "outside of all ops", main ? main.name : row.region, pluginName(row.run_by),
-      formatTime(row.median_ns), percent(row.median_ns, configuration.total),
+      main ? listed(inside.map((op) => op.op), 4) : "outside of all ops", main ? main.name : row.region,
+      pluginName(row.run_by), formatTime(row.median_ns), percent(row.median_ns, configuration.total),
       row.gflop_per_s ? fixed(row.gflop_per_s, 2) : "-", main ? othersText(main) : ""] };
   };
   const titles = ["op", "name", "run by", ">time", ">share", ">GFLOP/s", "why not the others"];
@@ -120,7 +120,8 @@ function tuning(configuration) {
     one.best_ns ? formatTime(one.best_ns) : "-", one.log,
     Object.entries(one.point).map((pair) => pair.join("=")).join(" ")]);
   return make("div", {}, make("p", {}, used.summary),
-    used.shipped_log ? make("p", {}, `log: ${used.shipped_log}, which comes with byoc`) : null, used.notes.map((note) => make("p", { class: "bad" }, note)),
+    used.shipped_log ? make("p", {}, `log: ${used.shipped_log}, which comes with byoc`) : null,
+    used.notes.map((note) => make("p", { class: "bad" }, note)),
     rows.length ? make("details", {}, make("summary", {}, `${rows.length} functions`), make("div", { class: "scroll" },
       table(["function", "plugin", "point from", ">logged time", "log", "point"], rows))) : null);
 }

@@ -124,7 +124,8 @@ const parts = [["Graph", graphPart], ["Slowest ops", () => stacked(slowest)],
   ["Coverage", () => columns(coverage)],
   ["Timeline of one run", () => columns(timeline)],
   ["Kernels", () => stacked(kernels)], ["Roofline", () => columns(roofline)], ["Memory", () => columns(memory)],
-  ["Tuning", () => columns(tuning)], ["Ops that passes changed", () => columns(removed)], ["Versions and machine", versions]];
+  ["Tuning", () => columns(tuning)], ["Ops that passes changed", () => columns(removed)],
+  ["Versions and machine", versions]];
 const page = document.getElementById("page");
 page.append(header());
 for (const [title, part] of parts) page.append(make("h2", {}, title), ...[part()].flat());
