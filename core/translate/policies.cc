@@ -46,4 +46,12 @@ Policies joined(std::span<const std::shared_ptr<const Policies>> all) {
   return out;
 }
 
+std::vector<std::shared_ptr<const Policies>> unchecked(
+    std::span<const std::shared_ptr<const Policies>> all) {
+  if (all.empty()) return {};
+  Policies out = joined(all);
+  out.check = nullptr;
+  return {std::make_shared<const Policies>(std::move(out))};
+}
+
 }  // namespace byoc::te

@@ -252,9 +252,7 @@ Result<IRModule> choose_computes(IRModule module, const std::vector<std::string>
 }
 
 Result<IRModule> choose_for_new_functions(IRModule module, const PassContext& context) {
-  te::Policies policies = te::joined(context.policies);
-  policies.check = nullptr;
-  return choose(std::move(module), std::move(policies), context);
+  return choose(std::move(module), te::joined(te::unchecked(context.policies)), context);
 }
 
 }  // namespace byoc

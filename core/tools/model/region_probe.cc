@@ -6,6 +6,8 @@
 
 #include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
+#include "byoc/te/module.h"
+#include "byoc/translate/policies.h"
 #include "core/tools/model/partial_pipeline.h"
 
 namespace byoc::driver {
@@ -45,8 +47,9 @@ Result<ProbedModule> expose_region_outputs(const IRModule& fused) {
 
 IRModule with_all_regions_for(IRModule module, const std::string& plugin) {
   for (auto& [name, function] : module.functions) {
-    if (name != module.entry && function.attrs.has("compiler"))
-      function.attrs.set("compiler", plugin);
+    if (name == module.entry || !function.attrs.has("compiler")) continue;
+    function.attrs.set("compiler", plugin);
+    if (!te::has_loops(function)) function.attrs.erase("compute");  // a choice of the other plugin
   }
   return module;
 }
@@ -70,7 +73,9 @@ IRModule module_calling(const IRModule& from, Symbol name, Function function) {
   return module;
 }
 
-Result<Executable> compile_regions(IRModule fused, const PassContext& context) {
+Result<Executable> compile_regions(IRModule fused, const PassContext& whole) {
+  PassContext context = whole;
+  context.policies = te::unchecked(whole.policies);
   BYOC_TRY(fused, run_passes(std::move(fused), passes_after("fuse_ops", context), context));
   return make_executable(fused);
 }

@@ -34,7 +34,8 @@ Result<ProbedModule> expose_region_outputs(const IRModule& fused);
 IRModule with_all_regions_for(IRModule module, const std::string& plugin);
 /// Returns a module whose entry only calls `function`. It also has the composites of `from`.
 IRModule module_calling(const IRModule& from, Symbol name, Function function);
-/// Compiles a module after the pass fuse_ops.
+/// Compiles a module after the pass fuse_ops or choose_computes. It may be a part of a model: rules
+/// about computes that name something else are no error.
 Result<Executable> compile_regions(IRModule fused, const PassContext& context);
 
 }  // namespace byoc::driver

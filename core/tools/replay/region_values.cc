@@ -18,6 +18,7 @@ BuildOptions all_by(const std::string& plugin, BuildOptions build) {
   build.compilers = {plugin};
   build.default_codegen = "";
   build.strict = false;
+  build.policies = nullptr;
   return build;
 }
 
@@ -57,7 +58,7 @@ Result<size_t> find_region(const std::string& region, const std::vector<std::str
 
 namespace {
 Result<IRModule> fuse(IRModule module, const PassContext& context) {
-  BYOC_TRY(auto passes, passes_until("fuse_ops", context));
+  BYOC_TRY(auto passes, passes_until("choose_computes", context));
   return run_passes(std::move(module), passes, context);
 }
 }  // namespace

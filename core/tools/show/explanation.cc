@@ -5,7 +5,6 @@
 #include <map>
 #include <unordered_map>
 
-#include "byoc/translate/policies.h"
 #include "core/tools/model/partial_pipeline.h"
 #include "core/tools/show/op_trace.h"
 
@@ -170,13 +169,6 @@ class Seconds {
   std::map<std::string, std::vector<bool>> taken_;  // by plugin; by label
 };
 
-// The usual choice, made by choose_computes, which adds a remark for each.
-std::shared_ptr<const te::Policies> usual_computes() {
-  te::Policies usual;
-  usual.selector = te::from_history(te::by_level());
-  return std::make_shared<const te::Policies>(std::move(usual));
-}
-
 }  // namespace
 
 Result<Explanation> explain(IRModule module, BuildOptions options) {
@@ -186,7 +178,6 @@ Result<Explanation> explain(IRModule module, BuildOptions options) {
   options.instruments.push_back(trace.instrument());
   module = with_names(std::move(module));
   BYOC_TRY(PassContext context, make_context(module, options));
-  if (context.policies.empty()) context.policies = {usual_computes()};
   std::vector<Pass> passes = trace.with_labels(whole_pipeline(context));
   Status compiled = run_passes(module, passes, context).status();
   if (!compiled.ok() && !trace.has_placement()) return compiled;

@@ -31,6 +31,7 @@ class SubRegionMaker {
 
   SubRegion make() {
     sub_region_.function.attrs = whole_.attrs;
+    sub_region_.function.attrs.erase("compute");  // chosen again: it may not have this one
     for (uint32_t node : nodes_) find_reads(node);
     for (uint32_t node : nodes_) copy(node);
     uint32_t last = nodes_.back();

@@ -44,6 +44,9 @@ class ApplyPolicies {
 };
 /// Returns one for all, of which the first ones come first. A check belongs to its selector.
 Policies joined(std::span<const std::shared_ptr<const Policies>> all);
+/// Returns the same without the check, for parts of a model, and for many models.
+std::vector<std::shared_ptr<const Policies>> unchecked(
+    std::span<const std::shared_ptr<const Policies>> all);
 
 /// Returns the policies that rules in text describe, as --compute takes them:
 ///   by-level by-cost        the usual choice; the cheapest by its own estimate
