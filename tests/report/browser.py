@@ -250,6 +250,26 @@ class ReportTest(unittest.TestCase):
         self.node("/body/Sin").click()
         self.assertEqual(self.all("#details .candidates"), [])
 
+    def test_tuning_names_the_log_of_each_function(self):
+        if not (ARGUMENTS.build / "lib/byoc/plugins/libbyoc_llvm.so").exists():
+            self.skipTest("no plugin of this build has knobs")
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            model, log = folder / "net.ir", folder / "net.jsonl"
+            model.write_text(REFUSED)
+            subprocess.run([ARGUMENTS.build / "bin/byoc", "tune", model, "--log", log, "--trials", "2", "--compiler",
+                            "llvm"], check=True, capture_output=True)
+            self.show(make_report(folder, "tuned", REFUSED, "--compiler", "llvm", "--tuning-log", log))
+        used = self.data()["configurations"][0]["explain"]["tuning"]
+        self.assertIn(str(log), [function["log"] for function in used["functions"]])
+        heading = next(e for e in self.all("h2") if e.text == "Tuning")
+        shown = heading.find_element(By.XPATH, "following::summary[1]")
+        shown.click()
+        text = heading.find_element(By.XPATH, "following::table[1]").text
+        for function in used["functions"]:
+            for part in (function["symbol"], function["origin"], function["log"]):
+                self.assertIn(part, text)
+
     def test_keys_move_the_graph(self):
         self.show(self.large)
         matrix = lambda: self.one(".graph svg > g").get_attribute("transform")

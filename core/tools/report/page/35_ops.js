@@ -122,6 +122,8 @@ function tuning(configuration) {
   return make("div", {}, make("p", {}, used.summary),
     used.shipped_log ? make("p", {}, `log: ${used.shipped_log}, which comes with byoc`) : null,
     used.notes.map((note) => make("p", { class: "bad" }, note)),
-    rows.length ? make("details", {}, make("summary", {}, `${rows.length} functions`), make("div", { class: "scroll" },
-      table(["function", "plugin", "point from", ">logged time", "log", "point"], rows))) : null);
+    rows.length ? make("details", {},
+      make("summary", {}, `${rows.length} ${rows.length === 1 ? "function" : "functions"}`),
+      make("div", { class: "scroll" },
+        table(["function", "plugin", "point from", ">logged time", "log", "point"], rows))) : null);
 }
