@@ -63,6 +63,35 @@ IRModule joined(Probes probes, const std::string& plugin, std::vector<size_t>& f
   return out;
 }
 
+// Puts the ops of all probes into the entry itself, each with the loc "probe_K".
+IRModule side_by_side(Probes probes, std::vector<size_t>& first_output) {
+  IRModule out;
+  Function entry;
+  std::vector<std::vector<uint32_t>> now(probes.size());
+  for (size_t k = 0; k < probes.size(); ++k) {
+    const Function& body = probes[k].body;
+    for (size_t p = 0; p < body.num_params(); ++p)
+      now[k].push_back(entry.add_param(cat("p", k, "_", p), body.nodes[p].types[0]));
+  }
+  std::vector<ValueId> args;
+  for (size_t k = 0; k < probes.size(); ++k) {
+    const Function& body = probes[k].body;
+    for (const auto& [key, buffer] : probes[k].module.constants) out.constants.emplace(key, buffer);
+    for (size_t n = body.num_params(); n < body.nodes.size(); ++n) {
+      args.clear();
+      for (ValueId arg : body.args(body.nodes[n])) args.push_back({now[k][arg.node], arg.output});
+      now[k].push_back(entry.add_copy(body.nodes[n], args));
+      entry.nodes.back().loc = cat("probe_", k);
+    }
+    first_output.push_back(entry.results.size());
+    for (ValueId result : body.results)
+      entry.results.push_back({now[k][result.node], result.output});
+  }
+  first_output.push_back(entry.results.size());
+  out.functions[out.entry] = std::move(entry);
+  return out;
+}
+
 // Random floats; integers are 0, which is an index of every tensor with elements.
 Result<std::vector<Tensor>> make_inputs(const std::vector<NamedTensor>& types) {
   std::vector<Tensor> out;
@@ -84,8 +113,10 @@ class Batch {
 
   Result<Json> run() {
     std::vector<size_t> first_output;
-    IRModule module = joined(probes_, probes_[0].plugin, first_output);
-    BYOC_TRY(Executable executable, compile(module));
+    const bool is_rest = probes_[0].is_rest;
+    IRModule module = is_rest ? side_by_side(probes_, first_output)
+                              : joined(probes_, probes_[0].plugin, first_output);
+    BYOC_TRY(Executable executable, is_rest ? compile_rest(module) : compile(module));
     for (const Step& step : executable.program.steps) {
       const std::string& plugin = executable.modules[step.module].plugin;
       if (plugin != probes_[0].plugin && probes_.size() > 1) return failed("declined");
@@ -93,7 +124,7 @@ class Batch {
         return unimplemented(cat("compile declined it: ", declined_)).with_slug("declined");
     }
     BYOC_TRY(std::vector<Tensor> inputs, make_inputs(executable.program.inputs));
-    const Program program = executable.program;
+    const std::vector<StepFacts> facts = facts_of(executable);
     BYOC_TRY(auto session,
              Session::load(std::move(executable), build_.plugins, {.threads = build_.threads}));
     BYOC_TRY(auto timed, TimedSession::make(std::move(session), inputs));
@@ -101,19 +132,54 @@ class Batch {
     TimedSession* one[] = {timed.get()};
     BYOC_TRY_STATUS(measure(one, {.warmup_s = 0, .min_time_s = seconds, .rounds = 1},
                             [](std::string_view, uint64_t, uint64_t) { return true; }));
-    Json out = Json::array();
-    std::vector<double> ns(probes_.size(), 0);
-    for (size_t s = 0; s < program.steps.size(); ++s) {
-      const std::string& symbol = program.steps[s].symbol;
-      ns[std::stoul(symbol.substr(symbol.rfind('_') + 1))] = spread_of(timed->steps[s].ns).p5;
+    // Steps without arithmetic beside one that has some change layouts. In a network these are
+    // paid at borders, if at all.
+    std::vector<double> moves(probes_.size(), 0), work(probes_.size(), 0);
+    for (size_t s = 0; s < facts.size(); ++s) {
+      if (facts[s].probe >= probes_.size()) continue;
+      const double ns = spread_of(timed->steps[s].ns).p5;
+      (facts[s].flops > 0 ? work : moves)[facts[s].probe] += ns;
     }
     const std::vector<std::string> faults = check(first_output, inputs, timed->outputs());
+    Json out = Json::array();
     for (size_t k = 0; k < probes_.size(); ++k)
-      out.push_back({{"ns", ns[k]}, {"error", faults.empty() ? "" : faults[k]}});
+      out.push_back({{"ns", work[k] > 0 ? work[k] : moves[k]}, {"error", faults[k]}});
     return out;
   }
 
  private:
+  struct StepFacts {
+    size_t probe = SIZE_MAX;
+    double flops = 0;
+  };
+
+  // Finds the probe of each step by its symbol or by its locs.
+  static std::vector<StepFacts> facts_of(const Executable& executable) {
+    constexpr std::string_view kPrefix = "probe_";
+    std::vector<StepFacts> out;
+    for (const Step& step : executable.program.steps) {
+      const ExternalFunction& function = executable.modules[step.module].functions[step.function];
+      std::vector<std::string> names = step.locs.empty() ? function.locs : step.locs;
+      names.insert(names.begin(), step.symbol);
+      StepFacts facts;
+      facts.flops = function.flops;
+      for (const std::string& name : names) {
+        if (facts.probe == SIZE_MAX && name.starts_with(kPrefix))
+          facts.probe = std::stoul(name.substr(kPrefix.size()));
+      }
+      out.push_back(facts);
+    }
+    return out;
+  }
+
+  Result<Executable> compile_rest(const IRModule& module) const {
+    BuildOptions options = build_;
+    options.compilers = {probes_[0].plugin};
+    options.default_codegen = probes_[0].plugin;
+    options.cancel = nullptr;
+    return build(module, options);
+  }
+
   Result<Executable> compile(const IRModule& module) {
     Report report;
     BuildOptions options = build_;
@@ -199,6 +265,7 @@ Probe make_probe(IRModule& module, Symbol name, const placement::Candidates& can
   const Function& function = module.function(name);
   Probe out;
   out.plugin = candidates.plugins[candidate.plugin]->id();
+  out.is_rest = candidate.is_rest;
   const auto nodes = candidates.nodes_of(candidate);
   out.work = nodes.size() == 1 ? placement::work_of(module, function, nodes[0])
                                : placement::work_of(function, nodes, candidate.root);
@@ -256,11 +323,15 @@ std::vector<ProbeResult> measure_probes(const std::vector<Probe>& probes, const 
                                         const ProbePlan& plan,
                                         const std::function<void(size_t)>& progress) {
   std::vector<ProbeResult> results(probes.size());
-  for (size_t begin = 0; begin < probes.size(); begin += kBatch) {
-    const size_t n = std::min(kBatch, probes.size() - begin);
+  for (size_t begin = 0; begin < probes.size();) {
+    size_t n = 1;  // probes of one batch are compiled in one way
+    while (n < kBatch && begin + n < probes.size() &&
+           probes[begin + n].is_rest == probes[begin].is_rest)
+      ++n;
     measure_range(Probes(probes).subspan(begin, n), std::span(results).subspan(begin, n), build,
                   plan);
-    if (progress) progress(begin + n);
+    begin += n;
+    if (progress) progress(begin);
   }
   return results;
 }

@@ -12,6 +12,7 @@ struct Probe {
   IRModule module;     // its composite, if it is one, and the constants
   Function body;       // parameters, constants and the op
   placement::Work work;
+  bool is_rest = false;  // the default codegen gets the op as it gets ops that no plugin took
 };
 
 /// Returns the candidate as a probe. `module` is left as it was.

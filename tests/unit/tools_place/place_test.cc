@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// `byoc place` on small models, with plugins that fail in known ways.
+#include "core/tools/place/search.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+#include <filesystem>
+
+#include "support/flow.h"
+
+namespace byoc::driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kModel = R"(
+fn main(%x: f32[64,64]) {
+  %0 = tanh(%x) loc("T")
+  %1 = relu(%0) loc("R")
+  return %1
+})";
+
+class PlaceModel : public ::testing::Test {
+ protected:
+  PlaceModel() : folder_(fs::temp_directory_path() / cat("byoc-place-", getpid())) {
+    fs::remove_all(folder_);
+  }
+  ~PlaceModel() override { fs::remove_all(folder_); }
+
+  PlaceOutcome place(const test::PluginOptions& plugins, std::string_view model = kModel) {
+    PlaceRequest request;
+    request.build.plugins = test::selective_plugins(plugins);
+    request.folder = folder_.string();
+    request.rounds = 2;
+    request.probes.min_time_s = 0.001;
+    request.contest.min_time_s = 0.01;
+    request.contest.rounds = 2;
+    Result<PlaceOutcome> outcome = place_model(test::parse(model), request);
+    EXPECT_TRUE(outcome.ok()) << outcome.status().to_string();
+    return outcome.ok() ? *std::move(outcome) : PlaceOutcome();
+  }
+  std::optional<placement::MeasuredCost> cost(const std::string& op,
+                                              const test::PluginOptions& plugins) {
+    const IRModule module = test::parse(kModel);
+    const Function& function = module.function("main");
+    const placement::Costs costs = placement::Costs::read(folder_.string(), 1);
+    const auto set = test::selective_plugins(plugins);
+    for (uint32_t node = 0; node < function.nodes.size(); ++node) {
+      auto* call = std::get_if<Call>(&function.nodes[node].kind);
+      if (call == nullptr || call->op->name != op) continue;
+      return costs.cache.find(
+          costs.key_of(*set->find("a"), placement::canonical_text(function, std::span(&node, 1))));
+    }
+    return std::nullopt;
+  }
+  fs::path folder_;
+};
+
+TEST_F(PlaceModel, MeasuresEachCandidateOnceAndKeepsAPlan) {
+  const test::PluginOptions plugins = {{"a", {{"ops", "relu,tanh"}}}};
+  const PlaceOutcome first = place(plugins);
+  EXPECT_EQ(first.candidates, 4u);  // two ops, a and json
+  EXPECT_EQ(first.measured, 4u);
+  EXPECT_GT(cost("tanh", plugins)->ns, 0);
+  EXPECT_TRUE(fs::exists(placement::plan_path(folder_.string(), first.plan)));
+  const PlaceOutcome second = place(plugins);
+  EXPECT_EQ(second.candidates, 4u);
+  EXPECT_EQ(second.measured, 0u);
+}
+
+TEST_F(PlaceModel, WrongValuesForbidACandidate) {
+  const test::PluginOptions plugins = {{"a", {{"ops", "relu,tanh"}, {"spoil", "tanh"}}}};
+  const PlaceOutcome outcome = place(plugins);
+  EXPECT_EQ(outcome.failed, 1u);
+  ASSERT_TRUE(cost("tanh", plugins).has_value());
+  EXPECT_NE(cost("tanh", plugins)->error.find("differs from json"), std::string::npos);
+  EXPECT_EQ(cost("relu", plugins)->error, "");
+  for (size_t k = 0; k < outcome.entrants.size(); ++k) {
+    if (outcome.entrants[k].name.starts_with("a")) {
+      EXPECT_NE(outcome.results[k].error.find("differs"), std::string::npos);
+    }
+  }
+  EXPECT_TRUE(outcome.results[outcome.best].error.empty());
+}
+
+TEST_F(PlaceModel, ADeclinedCandidateIsForbiddenWithItsReason) {
+  const test::PluginOptions plugins = {{"a", {{"ops", "relu,tanh"}, {"decline", "relu"}}}};
+  EXPECT_EQ(place(plugins).failed, 1u);
+  ASSERT_TRUE(cost("relu", plugins).has_value());
+  EXPECT_NE(cost("relu", plugins)->error.find("declined"), std::string::npos);
+  EXPECT_EQ(cost("tanh", plugins)->error, "");
+}
+
+// An index of 0 is valid; the op is measured and not taken for a fault of the plugin.
+TEST_F(PlaceModel, IndicesAreInRange) {
+  const PlaceOutcome outcome = place({{"a", {{"ops", "gather,relu"}}}}, R"(
+fn main(%x: f32[8,4], %i: i64[3]) {
+  %0 = gather(%x, %i) {axis=0}
+  %1 = relu(%0)
+  return %1
+})");
+  EXPECT_EQ(outcome.failed, 0u);
+  EXPECT_EQ(outcome.measured, 4u);
+}
+
+TEST_F(PlaceModel, ThePlanIsTheFastestEntrantThatIsRight) {
+  const PlaceOutcome outcome = place({{"a", {{"ops", "tanh"}}}, {"b", {{"ops", "relu"}}}});
+  ASSERT_LT(outcome.best, outcome.results.size());
+  for (const EntrantResult& result : outcome.results) {
+    if (result.error.empty()) {
+      EXPECT_LE(0.995 * outcome.results[outcome.best].ns, result.ns);
+    }
+  }
+  EXPECT_EQ(outcome.plan.measured_ns, outcome.results[outcome.best].ns);
+}
+
+}  // namespace
+}  // namespace byoc::driver
