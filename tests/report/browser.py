@@ -223,6 +223,12 @@ class ReportTest(unittest.TestCase):
         self.assertIn("in onednn, json", self.details())    # and how the other configuration runs it
         self.one("#details dd .link:not(.reason)").click()
 
+    def test_fit_leaves_boxes_that_can_be_seen(self):
+        self.show(self.large)
+        self.one("button[aria-label='show all']").click()
+        box = self.all(".n")[0].rect
+        self.assertGreaterEqual(min(box["height"], box["width"]), 4)
+
     def test_a_map_shows_where_the_panel_is(self):
         self.show(self.large)
         place = self.one(".map")

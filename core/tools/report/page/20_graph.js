@@ -4,6 +4,7 @@
 
 const kMostExpanded = 1000;  // nodes; a larger graph is shown with its regions collapsed
 const kNodeLine = 13;
+const kLeastFit = 0.2;  // scale; boxes of ops are a few pixels high
 const kLeastReadable = 0.35;  // scale; texts are left out below it
 
 // The path through points. It is straight between points with equal x, else a curve that is
@@ -250,10 +251,15 @@ class Graph {
     this.view = { scale, x: isWide ? width / 2 - first * scale : (width - this.size[0] * scale) / 2, y: 44 };
     this.apply();
   }
+  // Shows all of the graph. One that would be a thin line is shown as small boxes around the middle of the view; the
+  // map shows all of it.
   fit() {
     const { clientWidth: width, clientHeight: height } = this.svg;
-    const scale = Math.min(1.5, (width - 20) / this.size[0], (height - 60) / this.size[1]);
-    this.view = { scale, x: (width - this.size[0] * scale) / 2, y: 44 };
+    const wide = (width - 20) / this.size[0], whole = Math.min(1.5, wide, (height - 60) / this.size[1]);
+    const scale = Math.max(whole, Math.min(wide, kLeastFit));
+    const middle = (height / 2 - this.view.y) / this.view.scale;
+    const y = scale > whole ? Math.min(44, height / 2 - middle * scale) : 44;
+    this.view = { scale, x: (width - this.size[0] * scale) / 2, y };
     this.apply();
   }
   zoom(factor, at) {
