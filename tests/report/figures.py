@@ -101,9 +101,16 @@ def main():
                 figures["configurations"][0]["kernels"].sort(key=lambda kernel: kernel["kernel"])
             check("bench", shape(part["bench"]), shape(bench), faults)
             regions = part["bench"]["configurations"][0]["regions"]
-            for ours, theirs in zip(regions, bench["configurations"][0]["regions"]):
+            for mine, theirs in zip(regions, bench["configurations"][0]["regions"]):
                 for key in ("region", "run_by", "kernel", "nodes", "flops", "bytes", "flop_per_byte"):
-                    check(f"bench {key}", ours[key], theirs[key], faults)
+                    check(f"bench {key}", mine[key], theirs[key], faults)
+            profile = value(build, "run", *plain, "--profile")
+            step = ("symbol", "run_by", "implementation", "flops", "nodes")
+            ours = [[one[key] for key in ("region", "run_by", "kernel", "flops", "nodes")] for one in regions]
+            check("profile", ours, [[one[key] for key in step] for one in profile["profile"]], faults)
+            span = ("step", "name", "is_reorder", "details")
+            check("spans", [[one[key] for key in span] for one in part["bench"]["configurations"][0]["spans"]],
+                  [[one[key] for key in span] for one in profile["spans"]], faults)
             compiled = folder / "net.byoc"
             artifact = value(build, "compile", *plain, "-o", compiled)
             check("arena", part["memory"]["arena_bytes"], artifact["arena_bytes"], faults)
