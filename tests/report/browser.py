@@ -24,7 +24,7 @@ except ImportError:
     sys.exit("browser.py: python3-selenium is missing; ./check installs it")
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from figures import model_text  # noqa: E402
+from figures import model_text, page_data  # noqa: E402
 
 ARGUMENTS = None
 CHAIN_OPS = 2000
@@ -353,6 +353,26 @@ class ReportTest(unittest.TestCase):
         self.assertIn("does not compile", self.one(".tile").text)
         self.node("sin").click()
         self.assertIn("sin", self.details())
+
+    def test_interrupted_work_has_no_times_of_zero(self):
+        data = page_data(self.small)
+        data["interrupted"] = True
+        for region in data["configurations"][0]["bench"]["configurations"][0]["regions"]:
+            region.update(median_ns=0, p5_ns=0, p95_ns=0, gflop_per_s=None)
+        untimed = dict(data["configurations"][0], bench=None, trace=None, memory=None, steps=None)
+        data["configurations"].append(untimed)
+        page = self.small.with_name("interrupted.html")
+        text = self.small.read_text(encoding="utf-8")
+        begin = text.index('id="data">') + len('id="data">')
+        whole = json.dumps(data).replace("<", "\\u003c")
+        page.write_text(text[:begin] + whole + text[text.index("</script>", begin):], encoding="utf-8")
+        self.show(page)
+        self.assertIn("Interrupted: the page has what was done until then.", self.one("header").text)
+        self.assertIn("not run", self.all(".tile")[1].text)
+        for title in ("Slowest ops", "Kernels", "Roofline"):
+            heading = next(e for e in self.all("h2") if e.text == title)
+            text = heading.find_element(By.XPATH, "following::p[1]").text
+            self.assertEqual(text, "Interrupted before this was timed.")
 
     def test_nothing_is_wider_than_the_window(self):
         for page, width in itertools.product((self.small, self.both, self.large), (1280, 800)):

@@ -124,7 +124,8 @@ Status Configuration::load(const Watch& watch) {
 Result<Json> Configuration::json() const {
   Json json = {{"name", joined(explanation_.plugins)}, {"explain", explained_}, {"graph", graph_}};
   for (const char* part : {"bench", "trace", "memory", "steps", "changes"}) json[part] = Json();
-  if (bench_.all.empty()) return json;
+  bool is_timed = !bench_.all.empty() && !bench_.all[0].timed->samples.ns.empty();
+  if (!is_timed) return json;  // not run, or interrupted before its first turn
   const TimedSession& timed = *bench_.all[0].timed;
   json["bench"] = bench_json(bench_);
   add_tuning_json(request_.model, json["bench"]);

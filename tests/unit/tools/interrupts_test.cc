@@ -61,6 +61,10 @@ TEST(Interrupts, OfReportLeaveAPage) {
   ASSERT_TRUE(data.ok()) << data.status().to_string();
   ASSERT_GE((*data)["configurations"].size(), 1u);
   EXPECT_EQ((*data)["configurations"][0]["explain"]["ops"].size(), 2u);
+  for (const Json& configuration : (*data)["configurations"]) {
+    const Json& bench = configuration["bench"];
+    EXPECT_TRUE(bench.is_null() || bench["configurations"][0]["median_ns"] > 0) << "no time is 0";
+  }
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ function othersText(op) {
 }
 
 function slowest(configuration, index) {
-  if (!configuration.bench) return noTimes(configuration);
+  if (!configuration.total) return noTimes(configuration);
   const all = timedOps(index), { ops } = configuration.explain, box = make("div", { class: "scroll ops" });
   const rowOf = (row) => {
     const inside = row.nodes.flatMap((node) => configuration.graph.nodes[node].ops).map((op) => ops[op]);

@@ -27,7 +27,7 @@ function shares(configuration) {
 function coverage(configuration) {
   const rows = shares(configuration), total = (key) => sum(rows.map((row) => row[key]));
   const by = (name, key) => [make("p", {}, name), stack(rows.map((row) => [row.id, row[key]]))];
-  const bars = [by("ops", "ops"), by("work", "flops"), configuration.bench ? by("time", "ns") : []].flat();
+  const bars = [by("ops", "ops"), by("work", "flops"), configuration.total ? by("time", "ns") : []].flat();
   const kinds = new Map(), ids = rows.map((row) => row.id);
   for (const op of configuration.explain.ops) {
     if (!kinds.has(op.op)) kinds.set(op.op, new Map());
@@ -38,7 +38,7 @@ function coverage(configuration) {
     make("div", { class: "scroll" }, table(["plugin", ">regions", ">ops", ">work", ">time"], rows.map((row) =>
       [pluginName(row.id), String(row.regions), `${row.ops} (${percent(row.ops, total("ops"))})`,
         percent(row.flops, total("flops")),
-        configuration.bench ? `${formatTime(row.ns)} (${percent(row.ns, total("ns"))})` : "-"]))),
+        configuration.total ? `${formatTime(row.ns)} (${percent(row.ns, total("ns"))})` : "-"]))),
     make("details", {}, make("summary", {}, `by kind of op (${perKind.length})`),
       make("div", { class: "scroll" }, table(["op", ...ids.map((id) => `>${id || "no plugin"}`)],
         perKind.map(([op, counts]) => [op, ...ids.map((id) => String(counts.get(id) || ""))])))));
@@ -57,7 +57,8 @@ function chart(width, height, label, content, hits, kind = "fixed") {
 }
 const textAt = (x, y, anchor, text) => `<text x="${x}" y="${y}" text-anchor="${anchor}">${escape(text)}</text>`;
 const noTimes = (configuration) => make("p", { class: "faint" },
-  configuration.explain.uncompiled ? "The model does not compile with these flags." : "Made with --no-run.");
+  configuration.explain.uncompiled ? "The model does not compile with these flags."
+    : data.interrupted ? "Interrupted before this was timed." : "Made with --no-run.");
 
 function timeline(configuration, index) {
   if (!configuration.trace) return noTimes(configuration);
@@ -113,7 +114,7 @@ const decades = (low, high) => {
 };
 
 function roofline(configuration, index) {
-  if (!configuration.bench) return noTimes(configuration);
+  if (!configuration.total) return noTimes(configuration);
   const { gflop_per_s: peak, gb_per_s: speed } = configuration.peaks;
   const { graph } = configuration;
   const inside = configuration.nodeFigures.map((figure, node) => figure &&
@@ -193,7 +194,7 @@ function memory(configuration, index) {
 }
 
 function kernels(configuration, index) {
-  if (!configuration.bench) return noTimes(configuration);
+  if (!configuration.total) return noTimes(configuration);
   const all = [...configuration.figures.values()].sort((a, b) => b.median_ns - a.median_ns);
   const titles = [">step", "region", "run by", ">median", ">share", ">GFLOP/s", ">FLOP/byte", "kernel", "nodes"];
   const rowOf = (f) => ({ value: f.region, cells: [String(f.step), f.region, pluginName(f.run_by),
