@@ -6,7 +6,8 @@ byoc_packages=(g++ cmake ninja-build ccache pkg-config libdnnl-dev llvm-19-dev l
   libboost-dev nlohmann-json3-dev libdlpack-dev libcli11-dev libxxhash-dev libeigen3-dev libgtest-dev libgmock-dev
   libbenchmark-dev libxgboost-dev)
 byoc_test_packages=(chromium chromium-driver python3-selenium libonnx-testdata python3-torch python3-torchvision python3-onnx python3-jsonschema
-  libopenblas0-serial)  # torch's BLAS
+  libopenblas0-serial  # torch's BLAS
+  slurm-wlm munge)
 byoc_docs_packages=(doxygen)
 
 say() { printf '%s\n' "$*" >&2; }

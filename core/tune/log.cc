@@ -273,12 +273,11 @@ Result<size_t> compact_log(const std::string& path, size_t keep) {
     BYOC_TRY_STATUS(lock.status(path));
     if (!is_current(file, path)) continue;
     std::map<std::string, std::vector<Line>> groups;
-    BYOC_TRY_STATUS(read_log(path, [&](Record record) {
-                      const std::string group =
-                          cat(record.key, " ", record.threads, " ", record.target);
-                      groups[group].push_back(
-                          {print(record), record.best_ns(), record.point, record.lost_to});
-                    }).status());
+    BYOC_TRY_STATUS(
+        read_log(path, [&](Record record) {
+          const std::string group = cat(record.key, " ", record.threads, " ", record.target);
+          groups[group].push_back({print(record), record.best_ns(), record.point, record.lost_to});
+        }).status());
     const std::vector<std::string> lines = compacted(std::move(groups), keep);
     std::string text;
     for (const std::string& line : lines) text += line + '\n';

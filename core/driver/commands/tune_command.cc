@@ -27,6 +27,10 @@ struct Options {
   uint32_t jobs = 0;
   double budget_s = 0, build_limit_s = 10, run_limit_s = 1;
   bool quick = false, deep = false;
+  std::vector<std::string> autotvm, slurm_options;
+  std::optional<std::string> slurm;  // the partition; "-": the default one
+  std::string slurm_build = "there";
+  uint64_t slurm_workers = 2;
 };
 
 constexpr size_t kQuickTrials = 32, kTrials = 128, kDeepTrials = 1000;
@@ -48,7 +52,25 @@ Status check_usage(const Options& options) {
     if (!(limit > 0 && limit < kMostSeconds))
       return cli::usage_error("--build-limit and --run-limit expect seconds, more than 0");
   }
+  const bool is_cluster = options.slurm.has_value();
+  if (!is_cluster && (!options.slurm_options.empty() || options.slurm_build != "there"))
+    return cli::usage_error("--slurm-option and --slurm-build need --slurm");
+  if (options.slurm_build != "there" && options.slurm_build != "here")
+    return cli::usage_error(
+        cat("--slurm-build is here or there, not \"", options.slurm_build, "\""));
+  if (options.slurm_workers == 0) return cli::usage_error("--slurm-workers expects 1 or more");
   return {};
+}
+
+/// Returns the use of a cluster, nothing without --slurm.
+std::optional<tune::SlurmOptions> slurm_options(const Options& options) {
+  if (!options.slurm) return std::nullopt;
+  tune::SlurmOptions out;
+  if (*options.slurm != "-") out.partition = *options.slurm;
+  out.workers = options.slurm_workers;
+  out.builds_here = options.slurm_build == "here";
+  out.sbatch_options = options.slurm_options;
+  return out;
 }
 
 /// Returns the tasks of which the kind, a symbol or a node of the model matches --task.
@@ -97,12 +119,11 @@ Result<tune::SittingOptions> sitting_options(const Options& options, const Plugi
   out.trials_per_task = trials_of(options);
   if (options.budget_s > 0) out.budget_s = options.budget_s;
   out.seed = options.seed;
+  out.autotvm = options.autotvm;
+  out.slurm = slurm_options(options);
   tune::MeasureOptions& measure = out.measure;
   measure.program = "/proc/self/exe";
-  for (const std::string& file : options.model.plugins.files)
-    measure.plugin_flags.insert(measure.plugin_flags.end(), {"--plugin", file});
-  for (const std::string& option : options.model.plugins.options)
-    measure.plugin_flags.insert(measure.plugin_flags.end(), {"--plugin-option", option});
+  measure.plugin_flags = flags_of(options.model.plugins);
   BYOC_TRY(measure.reference, reference_plugin(plugins));
   const uint32_t cores = std::max(std::thread::hardware_concurrency(), 2u);
   measure.builders = options.jobs != 0 ? options.jobs : cores - 1;
@@ -140,6 +161,7 @@ Result<int> tune_model(const Options& options, const cli::CommonOptions& common)
     if (const std::string& defect = tuned->tasks[k].defect; !defect.empty())
       cli::print_warning(cat("@", tasks[k].symbols[0], " cannot be measured: ", defect), common);
   }
+  for (const std::string& remark : tuned->remarks) cli::print_warning(remark, common);
   cli::print_text(tune::report_text(tasks, *tuned, sitting), common);
   BYOC_TRY_STATUS(cli::print_json(common, "tune", tune::report_json(tasks, *tuned, sitting)));
   if (tuned->end != tune::SittingEnd::kInterrupted) return cli::kDone;
@@ -188,6 +210,21 @@ void add_sitting_options(cli::Command& command, Options& options) {
       {"--build-limit", "SECONDS", "for compiling a point (default 10)", &options.build_limit_s});
   all.push_back(
       {"--run-limit", "SECONDS", "for one run of a point (default 1)", &options.run_limit_s});
+  all.push_back({"--autotvm", "FILE",
+                 "begin with the points of this log of AutoTVM (version 0.2); may be repeated",
+                 &options.autotvm});
+  all.push_back({"--slurm", "PARTITION",
+                 "measure on machines of a Slurm cluster; the folder of the log must be on a file "
+                 "system that these see",
+                 &options.slurm});
+  all.push_back(
+      {"--slurm-workers", "N", "machines that measure (default 2)", &options.slurm_workers});
+  all.push_back({"--slurm-build", "WHERE",
+                 "compile points there, on these machines (default), or here",
+                 &options.slurm_build});
+  all.push_back({"--slurm-option", "TEXT",
+                 "a further argument of sbatch, --time=60; may be repeated",
+                 &options.slurm_options});
   all.push_back({"--list", "LOG", "print the best point per task of a log", &options.list});
   all.push_back(
       {"--compact", "LOG", "keep the best points of a log, and few others", &options.compact});
@@ -204,6 +241,8 @@ cli::Command tune_command(const cli::CommonOptions& common) {
       {"byoc tune net.onnx --log net.jsonl", "128 points per task; Ctrl-C keeps what is measured"},
       {"byoc tune net.onnx --log net.jsonl --quick --task conv", "32 points for convolutions"},
       {"byoc tune net.onnx --log net.jsonl --budget 600", "ten minutes, continuing from the log"},
+      {"byoc tune net.onnx --log net.jsonl --slurm=fast --slurm-workers 4",
+       "four machines of the partition fast measure"},
       {"byoc tune --list net.jsonl", "the best points so far"},
       {"byoc compile net.onnx --tuning-log net.jsonl -o net.byoc", "use them"}};
   add_model_options(command, options->model, "an .onnx or .ir file");

@@ -158,6 +158,14 @@ void add_model_options(cli::Command& command, ModelOptions& options, const std::
   add_build_options(command, options);
 }
 
+std::vector<std::string> flags_of(const PluginFlags& flags) {
+  std::vector<std::string> out;
+  for (const std::string& file : flags.files) out.insert(out.end(), {"--plugin", file});
+  for (const std::string& option : flags.options)
+    out.insert(out.end(), {"--plugin-option", option});
+  return out;
+}
+
 Result<std::shared_ptr<const PluginSet>> find_plugins(const PluginFlags& flags) {
   user_cancellation();  // from here on Ctrl-C is reported
   PluginSearch search = default_plugin_search();

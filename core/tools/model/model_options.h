@@ -34,6 +34,8 @@ void add_build_options(cli::Command& command, ModelOptions& options);
 /// Adds MODEL and all its flags, which point into `options`.
 void add_model_options(cli::Command& command, ModelOptions& options, const std::string& model_doc);
 
+/// Returns the flags as words of a command line.
+std::vector<std::string> flags_of(const PluginFlags& flags);
 /// Searches for plugins. Errors: slug "plugin-option".
 Result<std::shared_ptr<const PluginSet>> find_plugins(const PluginFlags& flags);
 /// Searches for plugins. Errors: those of find_plugins; slug "plugin-refused" when a --plugin FILE

@@ -46,9 +46,9 @@ Measurer::Measurer(const std::vector<Task>& tasks, const BuildOptions& build,
   for (size_t k = 0; k < tasks.size(); ++k) states_[k].is_cold = is_bound_by_weights(tasks[k]);
 }
 
-void Measurer::set_champion(size_t task, Point point, double best_ns) {
+void Measurer::set_champion(size_t task, Point point, double best_ns, std::string artifact) {
   remove(states_[task].champion.artifact);
-  states_[task].champion = {std::move(point), best_ns, ""};
+  states_[task].champion = {std::move(point), best_ns, std::move(artifact)};
 }
 
 std::string Measurer::new_artifact() {
@@ -95,6 +95,7 @@ Job Measurer::build_job(size_t task, const Point& point, std::string artifact,
 }
 
 void Measurer::build(const Shared& measured, const Each& each) {
+  if (!measured->trial.artifact.empty()) return run(measured, measured->trial.artifact, each);
   const std::string artifact = new_artifact();
   auto done = [this, measured, artifact, &each](Answer answer) {
     measured->build_ns = answer.ns;

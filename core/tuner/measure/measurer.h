@@ -11,6 +11,8 @@ namespace byoc::tune {
 struct Trial {
   size_t task = 0;  ///< index among the tasks
   Point point;      ///< of its space
+  /// The point as an artifact, which is deleted when it was measured; "": it has to be built.
+  std::string artifact = {};
 };
 
 /// The result of one trial.
@@ -42,8 +44,9 @@ class Measurer {
   /// The tasks and `build` must outlive it. Errors: no temporary folder can be made.
   static Result<std::unique_ptr<Measurer>> make(const std::vector<Task>& tasks,
                                                 const BuildOptions& build, MeasureOptions options);
-  /// Sets the best point that is known from earlier measurements.
-  void set_champion(size_t task, Point point, double best_ns);
+  /// Sets the best point that is known from earlier measurements. Its artifact, when there is one,
+  /// is deleted when another point replaces it.
+  void set_champion(size_t task, Point point, double best_ns, std::string artifact = "");
   const Champion& champion(size_t task) const { return states_[task].champion; }
   /// Measures the trials and calls `each` when one is done; the order of their runs is that of
   /// `trials` with one builder. Errors: those of WorkerPool::finish.

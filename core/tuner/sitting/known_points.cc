@@ -4,32 +4,23 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/codegen/tuned_points.h"
-
 namespace byoc::tune {
 
 Result<KnownPoints> KnownPoints::read(const std::string& log, const std::vector<Task>& tasks,
-                                      const BuildOptions& build) {
+                                      const RecordFacts& facts) {
   KnownPoints out;
-  PassContext context;
-  context.threads = build.threads;
-  out.threads_ = threads_of_runs(context);
-  BYOC_TRY(out.target_, record_target(build.target_json));
   std::map<ContentKey, size_t> index;
   std::map<std::string, size_t> kinds;  // a task of the kind
-  std::map<std::string, std::string> versions;
-  for (const Task& task : tasks) {
-    BYOC_TRY(const Plugin* plugin, build.plugins->get(task.plugin));
-    index.emplace(task.key, out.versions_.size());
-    kinds.emplace(cat(task.plugin, " ", task.space.kind), out.versions_.size());
-    versions[task.plugin] = plugin->version();
-    out.versions_.push_back(plugin->version());
+  for (size_t k = 0; k < tasks.size(); ++k) {
+    index.emplace(tasks[k].key, k);
+    kinds.emplace(cat(tasks[k].plugin, " ", tasks[k].space.kind), k);
   }
   out.points_.resize(tasks.size());
+  out.duels_.resize(tasks.size());
   auto add = [&](Record record) {
-    auto version = versions.find(record.plugin);
-    const bool fits = record.target == out.target_ && record.threads == out.threads_ &&
-                      version != versions.end() && version->second == record.plugin_version;
+    auto version = facts.versions.find(record.plugin);
+    const bool fits = record.target == facts.target && record.threads == facts.threads &&
+                      version != facts.versions.end() && version->second == record.plugin_version;
     if (!fits) return;
     auto found = index.find(record.key);
     const bool is_ours = found != index.end() && tasks[found->second].space.task == record.task;
@@ -47,6 +38,7 @@ void KnownPoints::add(size_t task, const Record& record) {
   const double ns = record.is_ok() ? record.best_ns() : std::numeric_limits<double>::infinity();
   auto [at, is_new] = points_[task].try_emplace(record.point, ns);
   at->second = std::min(at->second, ns);
+  if (!record.lost_to.empty()) duels_[task].add(record.point, record.lost_to);
 }
 
 double KnownPoints::ns(size_t task, const Point& point) const {
@@ -60,7 +52,10 @@ std::optional<KnownPoints::Best> KnownPoints::best(size_t task) const {
                                 [](const auto& a, const auto& b) { return a.second < b.second; });
   if (found == points.end() || !(found->second < std::numeric_limits<double>::infinity()))
     return std::nullopt;
-  return Best{found->first, found->second};
+  const Point chosen = duels_[task].choose(found->first, [&](const Point& point) {
+    return ns(task, point) < std::numeric_limits<double>::infinity();
+  });
+  return Best{chosen, ns(task, chosen)};
 }
 
 size_t KnownPoints::errors(size_t task) const {

@@ -3,8 +3,8 @@
 // The records of a log about the tasks of a sitting, and what the sitting adds to it.
 #include <optional>
 
-#include "byoc/tune/record.h"
-#include "byoc/tune/task.h"
+#include "byoc/tune/duels.h"
+#include "core/tuner/batch/record_facts.h"
 
 namespace byoc::tune {
 
@@ -18,15 +18,15 @@ class KnownPoints {
     size_t task = 0;
     Record record;
   };
-  /// Reads the records that fit the target, the threads and the versions of the plugins of `build`.
-  /// Errors: those of read_log; the target or a plugin is unknown.
+  /// Reads the records of the same target, threads and versions of plugins. Errors: as read_log.
   static Result<KnownPoints> read(const std::string& log, const std::vector<Task>& tasks,
-                                  const BuildOptions& build);
+                                  const RecordFacts& facts);
   /// Adds a record of the task. The best time of a point counts.
   void add(size_t task, const Record& record);
   /// Returns the best time of a point; infinity when it failed or was not measured.
   double ns(size_t task, const Point& point) const;
-  /// Returns the point with the best time, the first by name of equal ones.
+  /// Returns the point that a history chooses: the one with the best time, the first by name of
+  /// equal ones, unless it lost a duel.
   std::optional<Best> best(size_t task) const;
   size_t trials(size_t task) const { return points_[task].size(); }  ///< distinct points
   size_t errors(size_t task) const;                                  ///< points without a time
@@ -34,16 +34,11 @@ class KnownPoints {
   /// Returns the records of the log that the search learns from: each with its task, or with a task
   /// of the same kind.
   const std::vector<Seed>& seeds() const { return seeds_; }
-  const std::string& target() const { return target_; }  ///< as Record::target
-  uint32_t threads() const { return threads_; }          ///< as Record::threads
-  const std::string& plugin_version(size_t task) const { return versions_[task]; }
 
  private:
   std::vector<std::map<Point, double>> points_;  // by task
-  std::vector<std::string> versions_;            // by task
+  std::vector<Duels> duels_;                     // by task
   std::vector<Seed> seeds_;
-  std::string target_;
-  uint32_t threads_ = 1;
 };
 
 }  // namespace byoc::tune

@@ -3,9 +3,11 @@
 // The tuning of a model: searches, measures, and appends each measurement to a log.
 #include <functional>
 #include <limits>
+#include <optional>
 
 #include "byoc/tune/task.h"
 #include "core/tuner/measure/measure_options.h"
+#include "core/tuner/slurm/slurm_options.h"
 
 namespace byoc::tune {
 
@@ -13,8 +15,18 @@ struct SittingOptions {
   std::string log;               ///< is read, then appended to
   size_t trials_per_task = 128;  ///< on average; the search gives more to tasks that gain more
   double budget_s = std::numeric_limits<double>::infinity();
-  uint64_t seed = 1;  ///< of the search
+  uint64_t seed = 1;                 ///< of the search
+  std::vector<std::string> autotvm;  ///< logs of AutoTVM, whose points are starting points
   MeasureOptions measure;
+  std::optional<SlurmOptions> slurm;  ///< machines of a cluster measure, and not this one
+};
+
+/// The use of one log of AutoTVM.
+struct AutotvmUse {
+  std::string log, summary;
+  size_t lines = 0, used = 0, starts = 0;
+  /// Lines without use by reason; choices of the used lines, with and without a knob.
+  std::map<std::string, size_t> skipped, choices_used, choices_unfit;
 };
 
 /// The state of one task.
@@ -39,6 +51,9 @@ struct SittingReport {
   size_t repeated = 0;             ///< measured again, because the machine's speed had changed
   double seconds = 0;
   size_t current = 0;  ///< the task of the last measurement
+  std::vector<AutotvmUse> autotvm;
+  std::string state;                 ///< of the machines of a cluster
+  std::vector<std::string> remarks;  ///< what was out of the ordinary
   SittingEnd end = SittingEnd::kDone;
 };
 
@@ -47,7 +62,7 @@ using Watch = std::function<bool(const SittingReport&)>;
 
 /// Tunes the tasks. Records in the log of the same task, target, threads and version of the plugin
 /// count as trials, and their points are not measured again. Each measurement is in the log before
-/// the next one begins. Errors: those of the log and of starting workers.
+/// the next one begins. Errors: those of the logs and of starting workers.
 Result<SittingReport> tune(const std::vector<Task>& tasks, const BuildOptions& build,
                            const SittingOptions& options, const Watch& watch);
 

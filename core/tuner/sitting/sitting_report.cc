@@ -81,7 +81,7 @@ std::string progress_text(const std::vector<Task>& tasks, const SittingReport& r
     const double left = std::max(options.budget_s - report.seconds, 0.0);
     out += cat(", at most ", cli::format_fixed(left, 0), " s left");
   }
-  return out;
+  return report.state.empty() ? out : cat(out, ", ", report.state);
 }
 
 std::string report_text(const std::vector<Task>& tasks, const SittingReport& report,
@@ -94,7 +94,9 @@ std::string report_text(const std::vector<Task>& tasks, const SittingReport& rep
                cat(task.trials), cat(task.errors)});
   }
   const Sums sums = sums_of(tasks, report);
-  std::string text = cat(table.text(), end_text(report));
+  std::string text = table.text();
+  for (const AutotvmUse& use : report.autotvm) text += cat(use.log, ": ", use.summary, "\n");
+  text += end_text(report);
   if (sums.best_ns > 0) {
     text += cat("tasks of one run: ", cli::format_time(sums.untuned_ns), " before, ",
                 cli::format_time(sums.best_ns), " after, ",
@@ -123,10 +125,21 @@ nlohmann::ordered_json report_json(const std::vector<Task>& tasks, const Sitting
                     {"defect", task.defect}});
   }
   const Sums sums = sums_of(tasks, report);
+  Json autotvm = Json::array();
+  for (const AutotvmUse& use : report.autotvm) {
+    autotvm.push_back({{"log", use.log},
+                       {"lines", use.lines},
+                       {"used", use.used},
+                       {"starts", use.starts},
+                       {"skipped", Json(use.skipped)},
+                       {"choices_used", Json(use.choices_used)},
+                       {"choices_unfit", Json(use.choices_unfit)}});
+  }
   return {{"log", options.log},          {"end", kEnds[static_cast<size_t>(report.end)]},
           {"seconds", report.seconds},   {"measured", report.measured},
           {"repeated", report.repeated}, {"untuned_ns", sums.untuned_ns},
-          {"best_ns", sums.best_ns},     {"tasks", list}};
+          {"best_ns", sums.best_ns},     {"autotvm", autotvm},
+          {"remarks", report.remarks},   {"tasks", list}};
 }
 
 }  // namespace byoc::tune

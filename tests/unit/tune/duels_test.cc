@@ -81,17 +81,17 @@ TEST(History, ChoosesTheWinnerOfADuelAndNotTheSmallestTime) {
   std::ranges::sort(records, {}, [](const Record& record) { return print(record); });
   do {
     EXPECT_EQ(chosen(records), point("1"));
-  } while (std::ranges::next_permutation(records, {}, [](const Record& r) { return print(r); })
-               .found);
+  } while (
+      std::ranges::next_permutation(records, {}, [](const Record& r) { return print(r); }).found);
 }
 
 TEST(History, UsesNoWinnerThatHasNoTimeOrIsOutsideOfTheSpace) {
   Record failed = record_of("t", point("1"), 100);
   failed.samples_ns.clear(), failed.error = "crash: signal 11";
   EXPECT_EQ(chosen({failed, lost(record_of("t", point("8"), 99), point("1"))}), point("8"));
-  EXPECT_EQ(chosen({record_of("t", point("3"), 100),
-                    lost(record_of("t", point("8"), 99), point("3"))}),
-            point("8"));
+  EXPECT_EQ(
+      chosen({record_of("t", point("3"), 100), lost(record_of("t", point("8"), 99), point("3"))}),
+      point("8"));
 }
 
 TEST(History, WithoutTransfersHasMissesForOtherTasks) {
