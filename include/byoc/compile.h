@@ -35,8 +35,8 @@ struct BuildOptions {
   bool require_tuned = false;
   tune::HistoryReport* history_report = nullptr;  ///< null: choices are not reported
   /// Computes and schedules of the program's own, and the choice of them
-  /// (byoc/translate/policies.h); null: only those of the thread's ApplyPolicies scopes, which come
-  /// first.
+  /// (byoc/translate/policies.h). Null: only those of the thread's ApplyPolicies scopes, which
+  /// come first.
   std::shared_ptr<const te::Policies> policies;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a program decides for a compilation: the computes that there are, which of them is used, and
-// the schedules. BuildOptions::policies or a scope hands it in; the pass choose_computes applies it.
+// Policies are a program's decisions for a compilation: the computes that there are, which of them
+// is used, and the schedules. BuildOptions::policies or a scope hands them in, and the pass
+// choose_computes applies them.
 #include <memory>
 #include <set>
 
@@ -31,8 +32,8 @@ struct Policies {
 
 /// A scope in which compilations of this thread use these policies. Scopes nest: of tables and
 /// selectors the innermost is used, schedules come from the innermost provider that has one.
-/// BuildOptions::policies comes after all scopes. Destroy in reverse order of creation, on the same
-/// thread.
+/// BuildOptions::policies comes after all scopes. Destroy scopes on the same thread, in reverse
+/// order of creation.
 class ApplyPolicies {
  public:
   explicit ApplyPolicies(Policies policies);
