@@ -80,7 +80,7 @@ class Contest {
   }
 
   static void take_times(const TimedSession& timed, EntrantResult& result) {
-    result.ns = spread_of(timed.samples.ns).median;
+    result.ns = spread_of(timed.samples.ns).p5;
     const Program& program = timed.session().program();
     for (size_t s = 0; s < timed.steps.size(); ++s)
       result.step_ns[program.steps[s].symbol] += spread_of(timed.steps[s].ns).median;

@@ -15,7 +15,7 @@ struct Entrant {
 };
 
 struct EntrantResult {
-  double ns = 0;      // median of a run
+  double ns = 0;      // of a run; the 5th percentile, since other work on the machine only adds
   std::string error;  // it does not compile or run, or its outputs differ from the first one's
   std::map<std::string, double>
       step_ns;  // median per step, by symbol; symbols of equal steps add up
