@@ -40,5 +40,11 @@ install(FILES tests/models/digits/model.onnx tests/models/digits/images.npy test
 # The format of tuning logs, for other programs that read or write them.
 install(FILES core/tune/tuning-record.schema.json DESTINATION share/byoc/schemas COMPONENT commands)
 
+# Logs of tuning for kinds of processors, which commands use without --tuning-log. The commands of the build tree use
+# those of the source tree.
+install(DIRECTORY share/byoc/tuning DESTINATION share/byoc COMPONENT commands FILES_MATCHING PATTERN "*.jsonl")
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/byoc)
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/share/byoc/tuning ${CMAKE_BINARY_DIR}/share/byoc/tuning SYMBOLIC)
+
 # The form of what each command prints with --json.
 install(DIRECTORY share/byoc/schemas DESTINATION share/byoc COMPONENT commands FILES_MATCHING PATTERN "*.json")
