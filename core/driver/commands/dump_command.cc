@@ -4,7 +4,7 @@
 #include "byoc/base/version.h"
 #include "core/driver/commands/commands.h"
 #include "core/tools/model/bindings.h"
-#include "core/tools/model/model_options.h"
+#include "core/tools/model/tuning.h"
 #include "core/tools/replay/dump_region.h"
 #include "core/tools/show/placement.h"
 #include "core/tools/verify/verification.h"
@@ -77,6 +77,7 @@ cli::Command dump_command(const cli::CommonOptions& common) {
       {"byoc dump net.onnx --region onednn_main_0 -o r0", "one region; r0 is its folder"},
       {"byoc dump net.onnx --input x=a.npy -o regions", "the values that this input makes"}};
   add_model_options(command, options->model, "an .onnx or .ir file");
+  add_tuning_options(command, options->model);
   auto& all = command.options;
   all.push_back({"--region", "R", "this one alone, by its symbol or number", &options->region});
   all.push_back({"--input", "NAME=VALUE", "an input, as in byoc run; the others are random",

@@ -4,8 +4,8 @@
 #include "byoc/base/json.h"
 #include "byoc/text/text.h"
 #include "core/driver/commands/commands.h"
-#include "core/tools/model/model_options.h"
 #include "core/tools/model/partial_pipeline.h"
+#include "core/tools/model/tuning.h"
 #include "core/tools/show/generated_code.h"
 #include "core/tools/show/tensor_expressions.h"
 #include "runtime/cli/output.h"
@@ -42,6 +42,17 @@ Result<int> print_te(const IRModule& module, const Options& options,
   return cli::kDone;
 }
 
+/// Returns the lines as comments.
+std::string commented(std::string_view lines, std::string_view mark) {
+  std::string out;
+  while (!lines.empty()) {
+    const size_t end = std::min(lines.find('\n') + 1, lines.size());
+    out += cat(mark, " ", lines.substr(0, end));
+    lines.remove_prefix(end);
+  }
+  return out;
+}
+
 // Headings are comments, so that other tools can read the text.
 Result<int> print_code(IRModule module, const Options& options, const cli::CommonOptions& common) {
   const CodeForm form = options.llvm ? CodeForm::kLlvm : CodeForm::kAssembly;
@@ -50,15 +61,20 @@ Result<int> print_code(IRModule module, const Options& options, const cli::Commo
   nlohmann::ordered_json functions = nlohmann::ordered_json::array();
   for (const GeneratedCode& code : codes) {
     bool is_shown = !code.text.empty();
-    cli::print_text(cat(mark, " function ", code.function, ", by ", code.plugin,
+    const std::string point = code.point.empty() ? "" : cat(", at ", tune::print(code.point));
+    cli::print_text(cat(mark, " function ", code.function, ", by ", code.plugin, point,
                         is_shown ? "\n" : ", which shows no code\n", code.text),
                     common);
     functions.push_back({{"function", code.function}, {"plugin", code.plugin}});
+    if (!code.point.empty()) functions.back()["point"] = code.point;
     if (is_shown) functions.back()["text"] = code.text;
     else functions.back()["text"] = nullptr;
   }
   const char* name = options.llvm ? "llvm" : "asm";
-  BYOC_TRY_STATUS(cli::print_json(common, "print", {{"after", ""}, {name, functions}}));
+  cli::print_text(commented(tuning_text(options.model), mark), common);
+  Json json = {{"after", ""}, {name, functions}};
+  add_tuning_json(options.model, json);
+  BYOC_TRY_STATUS(cli::print_json(common, "print", json));
   return cli::kDone;
 }
 
@@ -87,8 +103,10 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   }
   if (options.te) return print_te(module, options, common);
   std::string text = print(module, {.elide = options.elide, .only_function = options.function});
-  cli::print_text(text, common);
-  BYOC_TRY_STATUS(cli::print_json(common, "print", {{"after", options.after}, {"text", text}}));
+  cli::print_text(cat(text, commented(tuning_text(options.model), "//")), common);
+  Json json = {{"after", options.after}, {"text", text}};
+  add_tuning_json(options.model, json);
+  BYOC_TRY_STATUS(cli::print_json(common, "print", json));
   return cli::kDone;
 }
 
@@ -106,6 +124,7 @@ cli::Command print_command(const cli::CommonOptions& common) {
       {"byoc print net.onnx --compiler llvm --llvm", "the LLVM IR of every compiled function"},
       {"byoc print net.onnx --compiler llvm --asm --fn llvm_main_0", "the assembly of one"}};
   add_model_options(command, options->model, "an .onnx or .ir file");
+  add_tuning_options(command, options->model);
   command.options.push_back(
       {"--after", "PASS", "run the pipeline up to this pass first", &options->after});
   command.options.push_back({"--fn", "NAME", "only this function", &options->function});

@@ -86,6 +86,8 @@ std::string text_of(const ReplayCase& replay, const std::string& folder, const R
   out += cat("run by ", replayed.plugin, " ", replayed.version, ", ", replayed.taken, " of ",
              replayed.ops, replayed.ops == 1 ? " op" : " ops",
              replayed.as_stored ? ", the graph as it is stored\n" : ", partitioned again\n");
+  const bool has_point = replayed.as_stored && !replay.point_json.empty();
+  if (has_point) out += cat("at the point ", replay.point_json, "\n");
   out += verdicts_text(replayed);
   if (!replayed.declined.empty()) out += cat("FAIL declined in compile: ", replayed.declined, "\n");
   else if (replayed.taken == 0) out += cat("FAIL ", replayed.plugin, " takes none of it\n");
@@ -107,6 +109,8 @@ Json json_of(const ReplayCase& replay, const std::string& folder, const Replayed
                {"taken_ops", replayed.taken},
                {"declined", replayed.declined.empty() ? Json() : Json(replayed.declined)},
                {"passed", replayed.passed()}};
+  if (replayed.as_stored && !replay.point_json.empty())
+    json["point"] = Json::parse(replay.point_json);  // read_replay has checked it
   json["verdicts"] = Json::array();
   json["outputs"] = Json::array();
   for (const ReplayVerdict& verdict : replayed.verdicts) {

@@ -3,8 +3,27 @@
 
 #include "byoc/base/check.h"
 #include "byoc/base/version.h"
+#include "byoc/te/module.h"
+#include "core/codegen/compile_input.h"
+#include "core/codegen/tuned_points.h"
 
 namespace byoc::driver {
+namespace {
+
+/// Returns the point that a build of the module compiles a function at; "" for the plugin's own
+/// choice.
+Result<std::string> point_of(const IRModule& module, Symbol name, const Plugin& plugin,
+                             const PassContext& context) {
+  TunedPoints points(context);
+  const Function& function = module.function(name);
+  const std::string compute = te::has_loops(function) ? "" : function.attr(kComputeKnob);
+  if (context.histories.empty() && compute.empty()) return std::string();
+  CompileFunction input = compile_input(module, name);
+  BYOC_TRY_STATUS(points.choose(plugin, input, compute, 1).status());
+  return std::move(input.point_json);
+}
+
+}  // namespace
 
 Result<ReplayCase> replay_case(const IRModule& module, Symbol name, const PassContext& context,
                                const std::string& reference) {
@@ -20,6 +39,7 @@ Result<ReplayCase> replay_case(const IRModule& module, Symbol name, const PassCo
   const auto& options = context.plugins->search().options;
   if (auto found = options.find(plugin->id()); found != options.end())
     out.plugin_options = found->second;
+  BYOC_TRY(out.point_json, point_of(module, name, *plugin, context));
   return out;
 }
 

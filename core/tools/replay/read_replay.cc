@@ -3,6 +3,7 @@
 
 #include "byoc/base/file.h"
 #include "byoc/base/json.h"
+#include "byoc/tune/space.h"
 #include "core/tools/replay/run_replay.h"
 
 namespace byoc::driver {
@@ -99,6 +100,11 @@ class FolderReader {
     for (const Json& node : *nodes) {
       if (!node.is_string()) return members.wrong("nodes", "a list of names");
       out_.nodes.push_back(node.get<std::string>());
+    }
+    if (manifest_.contains("point")) {
+      BYOC_TRY(out_.point_json, members.text("point"));
+      auto point = tune::parse_point(out_.point_json);
+      if (!point.ok()) return members.wrong("point", "a value per knob, as text");
     }
     const Json& tolerance = manifest_.value("tolerance", Json());
     if (tolerance.is_number()) out_.tolerance = tolerance.get<double>();

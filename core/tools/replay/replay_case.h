@@ -20,6 +20,7 @@ struct ReplayCase {
   std::string producer, model, symbol;  // producer: "byoc 0.1.0"; model: the file of the function
   std::string plugin, plugin_version;   // that compiled it
   std::map<std::string, std::string> plugin_options;
+  std::string point_json;  // of its knobs, as tune::print writes it; "": the plugin's own choice
   std::string reference, target_json = "{}";  // reference: the plugin that computed the outputs
   uint32_t threads = 1;
   double tolerance = -1;           // relative to the largest value; -1: by dtype

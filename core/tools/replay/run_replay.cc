@@ -66,7 +66,8 @@ class ReplayCompiler {
                              case_.constants,
                              case_.buffers,
                              static_cast<uint32_t>(case_.inputs.size()),
-                             static_cast<uint32_t>(case_.outputs.size())};
+                             static_cast<uint32_t>(case_.outputs.size()),
+                             case_.point_json};
     CompileResult compiled = plugin_.compile({&function, 1}, case_.target_json, case_.threads, 0);
     if (compiled.status.code() == Code::kDeclined) {
       out_.declined = compiled.status.message();

@@ -69,21 +69,25 @@ Result<Json> write_constants(const ReplayCase& replay, const std::string& folder
   return list;
 }
 
+/// Returns the members of the manifest that are no tensors. "point" is left out without one, so
+/// that such folders are the same as those of earlier versions.
 Json manifest_of(const ReplayCase& replay) {
-  return {{"schema", "byoc.replay-folder/1"},
-          {"producer", replay.producer},
-          {"model", replay.model},
-          {"symbol", replay.symbol},
-          {"nodes", replay.nodes},
-          {"plugin",
-           {{"id", replay.plugin},
-            {"version", replay.plugin_version},
-            {"options", replay.plugin_options}}},
-          {"reference", replay.reference},
-          {"target", replay.target_json},
-          {"threads", replay.threads},
-          {"tolerance", replay.tolerance < 0 ? Json() : Json(replay.tolerance)},
-          {"graph", "graph.json"}};
+  Json out = {{"schema", "byoc.replay-folder/1"},
+              {"producer", replay.producer},
+              {"model", replay.model},
+              {"symbol", replay.symbol},
+              {"nodes", replay.nodes},
+              {"plugin",
+               {{"id", replay.plugin},
+                {"version", replay.plugin_version},
+                {"options", replay.plugin_options}}},
+              {"reference", replay.reference},
+              {"target", replay.target_json},
+              {"threads", replay.threads},
+              {"tolerance", replay.tolerance < 0 ? Json() : Json(replay.tolerance)},
+              {"graph", "graph.json"}};
+  if (!replay.point_json.empty()) out["point"] = replay.point_json;
+  return out;
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <set>
 
 #include "byoc/base/nearest.h"
+#include "byoc/te/module.h"
+#include "core/codegen/tuned_points.h"
 #include "core/tools/model/partial_pipeline.h"
 
 namespace byoc::driver {
@@ -28,17 +30,28 @@ Result<std::vector<Symbol>> regions_of(const IRModule& module, const std::string
       .at(cat("compiled functions: ", all.empty() ? "none" : all));
 }
 
-/// Returns the code as text; empty when the plugin has none of that form or declines the function.
-Result<std::string> code_of(const IRModule& module, Symbol name, const Plugin& plugin,
-                            CodeForm form, const PassContext& context) {
-  auto text =
-      plugin.show(compile_input(module, name),
-                  {context.target_json, context.threads, context.compile_flags, context.cancel},
-                  form == CodeForm::kLlvm ? "llvm" : "asm");
-  if (text.ok()) return text;
-  Code code = text.status().code();
-  if (code == Code::kUnimplemented || code == Code::kDeclined) return std::string();
-  return std::move(text.status()).at(cat("@", name));
+/// Sets the code as text, empty when the plugin has none of that form or declines the function, and
+/// the point of a log that it was made for.
+Status add_code(const IRModule& module, Symbol name, const Plugin& plugin, CodeForm form,
+                const PassContext& context, GeneratedCode& to) {
+  CompileFunction input = compile_input(module, name);
+  const Function& function = module.function(name);
+  const std::string compute = te::has_loops(function) ? "" : function.attr(kComputeKnob);
+  if (TunedPoints points(context); points.is_active() || !compute.empty()) {
+    BYOC_TRY(auto chosen, points.choose(plugin, input, compute, 1));
+    if (chosen) {
+      to.point = chosen->entry.choice.point;
+      points.report(std::move(chosen->entry));
+    }
+  }
+  auto text = plugin.show(
+      input, {context.target_json, context.threads, context.compile_flags, context.cancel},
+      form == CodeForm::kLlvm ? "llvm" : "asm");
+  const Code code = text.status().code();
+  if (code == Code::kUnimplemented || code == Code::kDeclined) return {};
+  if (!text.ok()) return std::move(text.status()).at(cat("@", name));
+  to.text = *std::move(text);
+  return {};
 }
 
 Status check_any(const std::vector<GeneratedCode>& codes) {
@@ -62,7 +75,7 @@ Result<std::vector<GeneratedCode>> generated_code(IRModule module, const std::st
   BYOC_TRY_STATUS(check_static_inputs(module));
   BYOC_TRY(BuildOptions build, build_options(options));
   BYOC_TRY(PassContext context, make_context(module, build));
-  BYOC_TRY(auto passes, passes_until("fuse_ops", context));
+  BYOC_TRY(auto passes, passes_until("choose_computes", context));
   BYOC_TRY(module, run_passes(std::move(module), passes, context));
   BYOC_TRY(std::vector<Symbol> names, regions_of(module, function));
   std::vector<GeneratedCode> codes;
@@ -71,7 +84,7 @@ Result<std::vector<GeneratedCode>> generated_code(IRModule module, const std::st
     code.function = name.str();
     code.plugin = module.function(name).attr("compiler");
     BYOC_TRY(const Plugin* plugin, context.plugins->get(code.plugin));
-    BYOC_TRY(code.text, code_of(module, name, *plugin, form, context));
+    BYOC_TRY_STATUS(add_code(module, name, *plugin, form, context, code));
   }
   BYOC_TRY_STATUS(check_any(codes));
   return codes;

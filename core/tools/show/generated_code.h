@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The code that plugins generate for the functions of a model, for `byoc print --llvm` and `--asm`.
+#include "byoc/tune/space.h"
 #include "core/tools/model/model_options.h"
 
 namespace byoc::driver {
@@ -8,8 +9,10 @@ namespace byoc::driver {
 enum class CodeForm { kLlvm, kAssembly };
 
 /// One function that a plugin compiles. `text` is empty when the plugin shows no code of the form.
+/// `point` has the values of its knobs when a log gave them.
 struct GeneratedCode {
   std::string function, plugin, text;
+  tune::Point point = {};
 };
 
 /// Partitions the model with the flags of `options`, and returns the code that Plugin::show writes
