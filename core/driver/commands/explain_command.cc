@@ -9,7 +9,7 @@
 #include "core/driver/commands/commands.h"
 #include "core/driver/commands/explain_diff.h"
 #include "core/driver/commands/explain_placement.h"
-#include "core/tools/model/model_options.h"
+#include "core/tools/model/tuning.h"
 #include "core/tools/show/explanation_json.h"
 #include "runtime/cli/output.h"
 
@@ -230,13 +230,14 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   Result<std::string> text = options.op.empty() ? whole_text(explanation, options, facts)
                                                 : one_op_text(explanation, options.op);
   BYOC_TRY_STATUS(text.status());
-  cli::print_text(*text, common);
+  cli::print_text(cat(*text, tuning_text(options.model)), common);
   if (!explanation.uncompiled.empty())
     cli::print_warning(
         cat("this model does not compile with these flags: ", explanation.uncompiled), common);
-  if (common.json)
-    BYOC_TRY_STATUS(cli::print_json(
-        common, "explain", explanation_json(explanation, options.model, facts, options.op)));
+  if (!common.json) return cli::kDone;
+  Json json = explanation_json(explanation, options.model, facts, options.op);
+  add_tuning_json(options.model, json);
+  BYOC_TRY_STATUS(cli::print_json(common, "explain", json));
   return cli::kDone;
 }
 
@@ -255,6 +256,7 @@ cli::Command explain_command(const cli::CommonOptions& common) {
                       {"byoc explain --diff old.json net.onnx",
                        "what changed since byoc explain --json=old.json"}};
   add_model_options(command, options->model, "an .onnx or .ir file");
+  add_tuning_options(command, options->model);
   command.options.push_back({"--op", "NAME", "only the ops of this node", &options->op});
   command.options.push_back({"--diff", "FILE|CONFIG",
                              "only what is otherwise than in FILE, which explain --json wrote or "
