@@ -7,7 +7,9 @@
 
 #include <unistd.h>
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <random>
 
 #include "byoc/base/file.h"
 #include "byoc/pass/passes.h"
@@ -316,6 +318,50 @@ TEST_F(Plans, ThatAreNoPlansAreErrorsWithTheFile) {
     Result<Plan> read = read_plan(path_);
     ASSERT_FALSE(read.ok()) << text;
     EXPECT_NE(read.status().to_string().find(path_), std::string::npos);
+  }
+}
+
+// A random function of unary and binary ops, with extents 0, 1 and 3, and one name for all ops.
+std::string random_function(std::mt19937& random) {
+  const uint32_t extent = std::array{0u, 1u, 3u}[random() % 3];
+  const uint32_t ops = 1 + random() % 25;
+  std::string out = cat("fn main(%x: f32[2,", extent, "]) {\n");
+  auto value = [&](uint32_t before) {
+    const uint32_t k = random() % (before + 1);
+    return k == before ? std::string("%x") : cat("%", k);
+  };
+  for (uint32_t k = 0; k < ops; ++k) {
+    const uint32_t kind = random() % 3;
+    out += cat("  %", k, " = ", kind == 0 ? "tanh" : kind == 1 ? "relu" : "add", "(", value(k));
+    out += cat(kind == 2 ? cat(", ", value(k)) : "", ") loc(\"same\")\n");
+  }
+  return cat(out, "  return %", ops - 1, "\n}\n");
+}
+
+TEST(PlaceByCost, RandomFunctionsStayValidAndCostWhatTheSolverReports) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 60; ++round) {
+    PluginOptions options = {{"a", {{"ops", "relu,tanh"}, {"patterns", kPair}}},
+                             {"b", {{"ops", "relu,add"}}}};
+    options["a"]["est"] = cat("a.tanh_relu:", 1 + random() % 900, ",relu:", 1 + random() % 900,
+                              ",tanh:", 1 + random() % 900);
+    options["b"]["est"] = cat("relu:", 1 + random() % 900, ",add:", 1 + random() % 900);
+    const std::string text = random_function(random);
+    Placed placed = place(text, options);
+    const FunctionPlacement& placement = placed.placement;
+    ASSERT_EQ(cost_of(placement.problem, placement.solution.state), placement.solution.cost);
+    for (uint32_t node = 0; node < placement.chosen.size(); ++node) {
+      if (placement.chosen[node] == kNone) continue;
+      const Candidate& one = placement.candidates.all[placement.chosen[node]];
+      for (uint32_t other : placement.candidates.nodes_of(one))
+        ASSERT_EQ(placement.chosen[other], placement.chosen[node]) << text;
+    }
+    Result<Function> applied = apply_placement(placed.module, placement, placed.context);
+    ASSERT_TRUE(applied.ok()) << applied.status().to_string();
+    placed.module.function("main") = *std::move(applied);
+    const IRModule cut =
+        test::run(placed.module, "merge_compiler_regions,partition_graph", placed.context);
+    ASSERT_TRUE(verify(cut).ok()) << text << print(cut);
   }
 }
 
