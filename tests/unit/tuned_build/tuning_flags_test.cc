@@ -25,7 +25,8 @@ class TuningFlags : public testing::Test {
   TuningFlags() {
     model_ = byoc_.write("m.ir", std::string(kModel));
     flags_ = cat(" --plugin ", BYOC_BUILD_DIR, "/tests/support/plugins/libbyoc_a.so",
-                 " --plugin-option a.ops=relu --plugin-option a.loops=1,2,4 --compiler a ");
+                 " --plugin-option a.ops=relu --plugin-option a.loops=1,2,4 --compiler a "
+                 "--default json ");
     small_ = log("small.jsonl", 4, "4");
     wide_ = log("wide.jsonl", 8, "2");
   }
