@@ -72,6 +72,17 @@ TEST(PartitionPipeline, GivesTheChosenPluginsToThePassesThatAskThem) {
                                 "merge_compiler_regions", "partition_graph"));
 }
 
+// The passes by priority are left with the functions that have the attribute `compiler`.
+TEST(PartitionPipeline, GivesThePluginsToPlaceByCostWhenItChooses) {
+  PassContext context;
+  context.compilers = {"a", "b"};
+  context.options["placement"] = "cost";
+  std::vector<std::string> rows = names(partition_pipeline(context));
+  std::vector<std::string> last(rows.end() - 5, rows.end());
+  EXPECT_THAT(last, ElementsAre("merge_composites", "place_by_cost a b", "annotate_target",
+                                "merge_compiler_regions", "partition_graph"));
+}
+
 TEST(PartitionPipeline, FoldsNothingAtLevelZero) {
   PassContext context;
   context.level = 0;
