@@ -5,7 +5,8 @@
 //   after:  %0 = const[2,4] : i64[2]
 // An op stays in each of these cases:
 // - It has no kernel for these types.
-// - Its results are larger than 64 MiB, so that a broadcast value does not enlarge the model.
+// - Its results are larger than 64 MiB and than the constants that it reads, so that a broadcast
+//   value does not enlarge the model.
 // - All results together would exceed the size of the model's constants by more than the option
 //   fold_mib (64 MiB).
 // - It takes more element operations than are left of the module's budget: the option fold_mops
@@ -84,12 +85,15 @@ bool Folder::may_fold(uint32_t k) const {
   const Node& node = rewriter_.from().nodes[k];
   auto* call = std::get_if<Call>(&node.kind);
   if (!call || call->op->is_annotation || keep_[k]) return false;
+  int64_t read = 0;
   if (!reads_types_alone(*call->op)) {
     for (ValueId arg : rewriter_.from().args(node)) {
-      if (known(arg) == nullptr) return false;
+      const Buffer* constant = known(arg);
+      if (constant == nullptr) return false;
+      read += static_cast<int64_t>(constant->size());
     }
   }
-  return has_small_results(node, std::min(kMaxResultBytes, budget_.bytes));
+  return has_small_results(node, std::min(std::max(kMaxResultBytes, read), budget_.bytes));
 }
 
 // Returns the element operations of an op: its flops, and at least one per element of its results.

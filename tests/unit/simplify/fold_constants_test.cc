@@ -36,6 +36,17 @@ TEST(FoldConstants, LeavesLargeResults) {
   EXPECT_EQ(count_calls(*folded, "add"), 1);
 }
 
+TEST(FoldConstants, MovesElementsOfLargeConstants) {
+  // 65 MiB, which a kernel would otherwise transpose in every run.
+  auto folded = after(module_of("fn main() {\n"
+                                "  %a = const(1.0) : f32[4160,4096]\n"
+                                "  %0 = transpose(%a) {perm=[1,0]}\n"
+                                "  return %0 }"),
+                      "fold_constants");
+  ASSERT_TRUE(folded.ok()) << folded.status().to_string();
+  EXPECT_EQ(count_calls(*folded, "transpose"), 0);
+}
+
 // Returns a module of four sums of 24 MiB each. The constants are small.
 std::string four_large_sums() {
   std::string text = "fn main() {\n  %b = const(1.0) : f32[1,4096]\n";
