@@ -143,14 +143,17 @@ Result<Space> narrowed(Space space, const std::string& name, const std::string& 
     return not_found(cat("there is no ", text, ": the function has no such choice"))
         .with_slug("unknown-compute");
   }
-  std::erase_if(space.guesses, [&](const Point& guess) { return guess.at(name) != value; });
-  if (space.guesses.empty()) {
+  if (!has_value(*knob, value)) {
     std::string known;
     for (const std::string& other : knob->values) known += cat(known.empty() ? "" : ", ", other);
     return not_found(cat("there is no ", text, " for the function"))
         .with_slug("unknown-compute")
         .with_help(cat("it has ", known));
   }
+  Point first = space.guesses.at(0);
+  first[name] = value;
+  std::erase_if(space.guesses, [&](const Point& guess) { return guess.at(name) != value; });
+  if (space.guesses.empty()) space.guesses = {std::move(first)};
   for (Knob& other : space.knobs) {
     if (other.name == name) other.values = {value};
   }

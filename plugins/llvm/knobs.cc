@@ -63,8 +63,8 @@ std::unique_ptr<Variant> variant_of(std::string compute, te::Dag dag, const te::
 // Returns true for the kinds of convolutions that have several computes.
 bool has_computes(const std::string& kind) { return kind.starts_with("conv2d"); }
 
-// Returns the function with the usual computes, and with each other compute that some of its calls
-// have.
+// Returns the function with the usual computes, and with each other compute that some of
+// its calls have.
 Result<Variants> variants_of(const IRModule& module, const te::Target& target, Costs& costs) {
   Computes computes;
   BYOC_TRY(te::Dag dag, translate(module, target, recording(computes, costs)));
@@ -102,16 +102,32 @@ bool has_compute(const Variants& variants, const std::string& compute) {
          std::ranges::any_of(variants, [&](const auto& v) { return v->compute == compute; });
 }
 
+// Adds a guess for each point in `firsts` whose compute has none: joined choices have few guesses.
+void add_missing_guesses(topi::Choices& choices, const std::vector<topi::Point>& firsts) {
+  for (const topi::Point& first : firsts) {
+    const std::string& compute = first.at(kCompute);
+    const bool is_there = std::ranges::any_of(
+        choices.guesses, [&](const topi::Point& guess) { return guess.at(kCompute) == compute; });
+    if (is_there) continue;
+    topi::Point guess = choices.guesses.at(0);
+    for (const auto& [name, value] : first) guess[name] = value;
+    choices.guesses.push_back(std::move(guess));
+  }
+}
+
 topi::Choices choices_of(const Variants& variants) {
   topi::Choices out;
+  std::vector<topi::Point> firsts;  // of each compute
   for (const auto& variant : variants) {
     topi::Choices own = variant->schedules.choices();
     if (has_computes(variant->schedules.kind)) {
       own.knobs.push_back({kCompute, {variant->compute}});
       for (topi::Point& guess : own.guesses) guess[kCompute] = variant->compute;
+      firsts.push_back(own.guesses.at(0));
     }
     out = out.knobs.empty() ? std::move(own) : topi::joined(out, own);
   }
+  add_missing_guesses(out, firsts);
   return out;
 }
 

@@ -136,7 +136,9 @@ class Choosing {
     }
     for (Symbol name : names) {
       Status status = choose(name);
-      if (!status.ok()) return std::move(status).at(cat("@", name));
+      const std::string place = cat("@", name);
+      if (!status.ok() && !status.where().starts_with(place)) status = std::move(status).at(place);
+      BYOC_TRY_STATUS(std::move(status));
     }
     if (is_first && policies_.check) BYOC_TRY_STATUS(policies_.check(seen_));
     pass_constants(module_, lifted_);

@@ -93,6 +93,43 @@ TEST_F(NativeComputes, AnotherComputeIsOtherCodeAndTheUsualOneIsTheSame) {
   EXPECT_NE(made({"direct"}), plain);
 }
 
+// A convolution of three taps with constant weights, which has the most computes.
+IRModule three_taps() {
+  std::mt19937 random(22);
+  std::string weights;
+  for (int k = 0; k < 16 * 16 * 9; ++k)
+    weights += cat(k ? "," : "", static_cast<double>(random() % 64) / 32 - 1);
+  return parse(cat("fn main(%x: f32[1,16,9,10]) {\n %w = const([", weights,
+                   "]) : f32[16,16,3,3]\n %0 = conv2d(%x, %w) {pads=[1,1,1,1]} loc(\"c\")\n"
+                   " return %0\n}"));
+}
+
+TEST_F(NativeComputes, EveryComputeOfAFunctionCanBeChosen) {
+  const IRModule module = three_taps();
+  auto tasks = tune::extract_tasks(module, options({}));
+  ASSERT_TRUE(tasks.ok()) << tasks.status().to_string();
+  const tune::Space* space = nullptr;
+  for (const tune::Task& task : *tasks) {
+    if (task.space.kind.starts_with("conv2d")) space = &task.space;
+  }
+  ASSERT_NE(space, nullptr);
+  std::vector<std::string> computes = {"direct"};
+  for (const tune::Knob& knob : space->knobs) {
+    if (knob.name == "compute") computes = knob.values;
+  }
+  for (const std::string& compute : computes) {
+    const BuildOptions chosen = options({cat("c=", compute)});
+    EXPECT_THAT(built_kernels(module, chosen), Contains(HasSubstr(cat("llvm: ", compute))));
+    expect_like_reference(module, chosen);
+  }
+  if (!space->cost_ns.contains("compute")) return;
+  const std::map<std::string, double>& costs = space->cost_ns.at("compute");
+  auto less = [](const auto& a, const auto& b) { return a.second < b.second; };
+  const std::string cheapest = std::ranges::min_element(costs, less)->first;
+  EXPECT_THAT(built_kernels(module, options({"by-cost"})),
+              Contains(HasSubstr(cat("llvm: ", cheapest))));
+}
+
 // Each compute of generated convolutions gives the results of the reference.
 TEST_F(NativeComputes, GeneratedConvolutionsAgreeWithTheReference) {
   std::mt19937 random(21);

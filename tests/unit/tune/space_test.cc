@@ -103,8 +103,12 @@ TEST(Space, NarrowedRefusesWhatItDoesNotHave) {
               testing::AllOf(HasSubstr("there is no unroll \"9\""), HasSubstr("it has 1, 4")));
   EXPECT_THAT(narrowed(space, "compute", "direct").status().to_string(),
               HasSubstr("there is no compute \"direct\": the function has no such choice"));
-  space.guesses = {point("4", "1")};  // none has the value
-  EXPECT_EQ(narrowed(space, "unroll", "4").status().code(), Code::kNotFound);
+}
+
+TEST(Space, NarrowedMakesAGuessWhereNoneHasTheValue) {
+  Space space = space_of("t");
+  space.guesses = {point("8", "1"), point("4", "1")};
+  EXPECT_EQ(narrowed(space, "unroll", "4")->guesses, (std::vector<Point>{point("8", "4")}));
 }
 
 struct Bad {
