@@ -262,6 +262,24 @@ TEST_F(SpecialValues, MakeRowsOfLogSoftmaxNaN) {
                  wanted);
 }
 
+// The reciprocal of a norm below 2.9e-39 is no finite number.
+TEST_F(SpecialValues, OfTinyNormsAreQuotients) {
+  const Values x = {1e-40f, -3e-40f, 0, 0, 0, 0, -2e-39f, 0, 0, 1, kNaN, 2, 1, kInf, 2};
+  const Values wanted = {0.25f, -0.75f, 0, 0, 0, 0, -1, 0, 0, kNaN, kNaN, kNaN, 0, kNaN, 0};
+  for (const char* plugin : {"llvm", "json"}) {
+    if (plugins_->find(plugin) == nullptr) continue;  // built where LLVM is installed
+    SCOPED_TRACE(plugin);
+    Executable executable = built_by(
+        plugins_, parse("fn main(%x: f32[5,3]) { %0 = lp_norm(%x) {axis=1, p=1} return %0 }"),
+        {plugin, "json"}, 2);
+    EXPECT_GT(ops_of(executable, plugin), 0u);
+    Values got = run(executable, {{{5, 3}, x}});
+    for (size_t k : {0, 1}) EXPECT_NEAR(got[k], wanted[k], 1e-5f);  // 3e-40 has 18 bits
+    got[0] = wanted[0], got[1] = wanted[1];
+    expect_same(got, wanted);
+  }
+}
+
 TEST_F(SpecialValues, GoThroughHardSigmoidAndHardSwish) {
   const Values x = {kNaN, kInf, -kInf, 0, 1};
   Values sigmoid = {kNaN, 1, 0, 0.5f, 0.7f}, swish = {kNaN, kInf, kNaN, 0, 2.0f / 3};

@@ -53,7 +53,7 @@ const std::map<std::string, MakeRow, std::less<>> kEltwise = {
     {"mish", plain<algorithm::eltwise_mish>},
     {"negative",
      [](const Node&) {
-       return Eltwise{algorithm::eltwise_linear, -1, 0};
+       return Eltwise{algorithm::eltwise_linear, -1, -0.0f};  // -1 * 0 + 0 would be 0, not -0
      }},
     {"reciprocal",
      [](const Node&) {

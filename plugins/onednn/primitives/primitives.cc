@@ -256,6 +256,14 @@ bool takes_integers(std::string_view op) {
   return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
 }
 
+// Returns true for ops that compare elements, of which oneDNN computes i32 in f32, and drops NaN of
+// f16 and bf16. The loops of loops.h are for f32.
+bool compares_elements(std::string_view op) {
+  constexpr std::string_view kOps[] = {"max_pool", "global_max_pool", "relu", "clip",
+                                       "maximum",  "minimum",         "max",  "min"};
+  return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
+}
+
 bool gives_truths(std::string_view op) {
   return op.starts_with("greater") || op.starts_with("less") || op.ends_with("equal");
 }
@@ -266,6 +274,12 @@ void check_type(const Unit& unit, const Type& type) {
     throw Refusal{"rank " + std::to_string(type.rank()) + " is not wired up, at most 6 is"};
   DataType data = data_type(type.dtype);
   bool is_half = data == DataType::f16 || data == DataType::bf16;
+  if (compares_elements(unit.node->op) && is_half)
+    throw Refusal{std::string(sdk::dtype_name(type.dtype)) + " would lose NaN"};
+  if (compares_elements(unit.node->op) && data == DataType::s32)
+    throw Refusal{"i32 would be rounded to the 24 bits of f32"};
+  if (data == DataType::f16 && takes_integers(unit.node->op))
+    throw Refusal{"f16 would lose the sign of 0"};  // by a reorder, in oneDNN 2.6
   bool has_f32_operands = unit.node->op == "batch_norm" || unit.node->op == "layer_norm";
   if (data == DataType::f32 || (is_half && !has_f32_operands) || takes_integers(unit.node->op))
     return;
