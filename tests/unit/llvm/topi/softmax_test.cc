@@ -34,7 +34,7 @@ size_t count(const std::string& text, const std::string& word) {
 
 TEST(SoftmaxRows, AreReadOnceAndSummedInLanes) {
   for (std::string op : {"softmax", "log_softmax", "layer_norm", "rms_norm"}) {
-    const std::string text = te::print(loops_of(op, 16, 768));
+    const std::string text = te::print(loops_of(op, 2048, 384));  // 3 MB
     EXPECT_EQ(count(text, "\n  for "), 1u) << text;
     // All loops along a row are vectorized.
     EXPECT_GE(count(text, "vectorized i1"), 1u) << text;
@@ -42,6 +42,13 @@ TEST(SoftmaxRows, AreReadOnceAndSummedInLanes) {
     EXPECT_GE(count(text, "vectorized r0.i in 0..32 {"), 1u) << text;
     EXPECT_EQ(count(text, "for r0.i in 0..32 {"), 0u) << text;
   }
+}
+
+// The mean, the variance, the result: the second cache holds the rows in between.
+TEST(NormalisedRows, InTheSecondCacheAreReducedOneStageAfterTheOther) {
+  const std::string text = te::print(loops_of("layer_norm", 16, 768));
+  EXPECT_EQ(count(text, "\n  for "), 3u) << text;
+  EXPECT_EQ(count(text, "f32[1, 1, 64]"), 2u) << "long rows have more sums\n" << text;
 }
 
 using Row = std::vector<double>;
