@@ -134,11 +134,12 @@ const Family kFamilies[] = {
 
 // A function with its Dag and its points.
 struct Case {
-  explicit Case(std::string source, uint32_t threads = 1) : text(std::move(source)) {
+  explicit Case(std::string source, const char* cpu = "native", uint32_t threads = 1)
+      : text(std::move(source)) {
     auto parsed = parse_module(text, all_ops());
     BYOC_CHECK(parsed.ok(), parsed.status().to_string(), "\n", text);
     module = *std::move(parsed);
-    target = llvm_plugin::host_target();
+    target = *te::parse_target(cpu);
     target.threads = threads;
     auto translated = te::translate_to_te(module, module.function(module.entry), target,
                                           te::by_level(), llvm_plugin::topi::strategies());
@@ -220,7 +221,8 @@ TEST_P(Sketches, OfRandomFunctionsGiveTheRightResults) {
   std::set<std::string> done;
   for (int k = 0; k < 12; ++k) {
     const uint32_t threads = k % 3 == 2 ? 2 : 1;
-    Case c(GetParam().text(one_of(GetParam().dtypes, random), random), threads);
+    const char* cpu = k % 2 == 0 ? "native" : "x86-64-v2";
+    Case c(GetParam().text(one_of(GetParam().dtypes, random), random), cpu, threads);
     for (int n = 0; n < 5; ++n) done.insert(try_point(c, c.random_sketch(random)));
     if (HasFailure()) return;
   }
@@ -242,6 +244,44 @@ TEST_P(Sketches, HaveTracesThatReplay) {
     ASSERT_TRUE(a.ok() && b.ok());
     EXPECT_EQ(te::print(*a), te::print(*b));
   }
+}
+
+// y[i, j] = sum over k of a[i, k] b[k, j], in tiles of all levels.
+TEST(SketchLevels, OfAProductAreInTheOrderOfTheRule) {
+  Case c("fn main(%a: f32[64,96], %b: f32[96,256]) {\n%0 = matmul(%a, %b)\nreturn %0\n}",
+         "x86-64-v3");
+  Point point;
+  for (const Knob& knob : c.choices.knobs) point[knob.name] = knob.values[0];
+  point["sketch"] = "tiles", point["sums"] = "8", point["tile_vectors"] = "2";
+  point["middle"] = point["outer"] = "2x2", point["terms"] = "16", point["unroll"] = "0";
+  auto schedule = c.schedules.at(point);
+  ASSERT_TRUE(schedule.ok()) << schedule.status().to_string();
+  const std::string result = c.dag.stages.back().name;
+  EXPECT_THAT(schedule->loops(result + ".cache"),
+              ::testing::ElementsAre("r0.o", "i0.o", "i1.o", "r0.i", "i0.i", "i1.i"));
+  EXPECT_THAT(schedule->loops(result), ::testing::ElementsAre("i0.o", "i1.o", "i0.i.o", "i1.i.o",
+                                                              "i0.i.i", "i1.i.i.o", "i1.i.i.i"));
+}
+
+// A function without elements has the template alone.
+TEST(SketchSpaces, AreEmptyForExtentsOfZero) {
+  for (const char* text : {"fn main(%x: f32[0,7]) {\n%0 = softmax(%x) {axis=-1}\nreturn %0\n}",
+                           "fn main(%a: f32[3,0], %b: f32[0,5]) {\n%0 = matmul(%a, %b)\nreturn "
+                           "%0\n}"}) {
+    Case c(text);
+    EXPECT_THAT(c.knob("sketch").values, ::testing::ElementsAre("template")) << text;
+  }
+}
+
+// Softmax has the maximum and the sum of a row: each by lanes, in tiles of rows, or as it is.
+TEST(SketchSpaces, HaveADerivationPerChoiceOfRules) {
+  Case c("fn main(%x: f32[64,128]) {\n%0 = softmax(%x) {axis=-1}\nreturn %0\n}", "x86-64-v3");
+  const auto& values = c.knob("sketch").values;
+  for (const char* name : {"template", "lanes-lanes", "lanes-loops", "loops-lanes", "loops-loops"})
+    EXPECT_THAT(values, ::testing::Contains(name));
+  Point other = c.schedules.first;  // of a function with one reduction
+  other["sketch"] = "tiles";
+  EXPECT_TRUE(c.schedules.at(other).ok());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Sketches, ::testing::ValuesIn(kFamilies),
