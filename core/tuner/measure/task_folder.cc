@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tuner/measure/task_folder.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -43,8 +45,20 @@ Status add_tensors(driver::ReplayCase& to, uint64_t seed) {
   return {};
 }
 
-/// Returns true for a folder of a tuner that has ended and that did not change for a while: the
-/// tuner may belong to another container with numbers of its own.
+/// Opens a folder and locks it. Returns -1 and sets errno when another process has the lock, or the
+/// file system has none for folders.
+int lock_folder(const std::string& path) {
+  const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0 || flock(folder, LOCK_EX | LOCK_NB) == 0) return folder;
+  const int error = errno;
+  close(folder);
+  errno = error;
+  return -1;
+}
+
+/// Returns true for a folder of a tuner that has ended: its number belongs to no process, and the
+/// lock is free. The number alone may be that of a process in another container. Without locks, the
+/// folder must not have changed for a while.
 bool is_leftover(const fs::directory_entry& entry) {
   constexpr std::chrono::minutes kWhile{10};
   const std::string name = entry.path().filename().string();
@@ -52,6 +66,12 @@ bool is_leftover(const fs::directory_entry& entry) {
   pid_t pid = 0;
   std::from_chars(name.data() + kFolderPrefix.size(), name.data() + name.size(), pid);
   if (pid <= 0 || kill(pid, 0) == 0 || errno != ESRCH) return false;
+  const int lock = lock_folder(entry.path().string());
+  if (lock < 0 && (errno == EWOULDBLOCK || errno == ENOENT)) return false;
+  if (lock >= 0) {
+    close(lock);
+    return true;
+  }
   std::error_code error;
   const auto changed = entry.last_write_time(error);
   return !error && fs::file_time_type::clock::now() - changed > kWhile;
@@ -120,10 +140,12 @@ Result<std::unique_ptr<ScratchFolder>> ScratchFolder::make_in(const std::string&
   delete_leftovers(parent);
   std::string path = (parent / cat(kFolderPrefix, getpid(), "-XXXXXX")).string();
   if (mkdtemp(path.data()) == nullptr) return system_error("cannot make folder", path, errno);
-  return std::unique_ptr<ScratchFolder>(new ScratchFolder(std::move(path)));
+  const int lock = lock_folder(path);
+  return std::unique_ptr<ScratchFolder>(new ScratchFolder(std::move(path), lock));
 }
 
 ScratchFolder::~ScratchFolder() {
+  if (lock_ >= 0) close(lock_);
   std::error_code ignored;
   fs::remove_all(path_, ignored);
 }

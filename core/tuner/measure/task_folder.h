@@ -31,8 +31,9 @@ class ScratchFolder {
 
  private:
   static Result<std::unique_ptr<ScratchFolder>> make_in(const std::string& folder);
-  explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
+  ScratchFolder(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
   std::string path_;
+  int lock_;  // of the folder, which this process holds as long as it lives; -1: there is none
 };
 
 }  // namespace byoc::tune

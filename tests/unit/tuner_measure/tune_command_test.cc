@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <random>
 #include <set>
@@ -128,6 +129,80 @@ TEST(TuneCommand, ListsAndCompactsALog) {
   EXPECT_THAT(byoc("tune --list " + log).out, HasSubstr("\"work\":\"3000\""));
 }
 
+constexpr const char* kConv =
+    "fn main(%x: f32[1,64,56,56], %w: f32[64,64,3,3]) {\n"
+    "  %0 = conv2d(%x, %w) {pads=[1,1,1,1]}\n  return %0\n}\n";
+
+/// Returns a line of AutoTVM's log for a convolution of an image by a 3x3 window, version 0.2 of
+/// the format: input (target, template, arguments, no names), config, result (seconds, error, time
+/// of the trial, time).
+std::string autotvm_line(const std::string& shape, const std::string& cells) {
+  return R"({"input": ["llvm -mcpu=skylake-avx512", "conv2d_NCHWc.x86", [["TENSOR", )" + shape +
+         R"(, "float32"], ["TENSOR", [64, 64, 3, 3], "float32"], [1, 1], [1, 1, 1, 1], [1, 1], )"
+         R"("NCHW", "NCHW", "float32"], {}], "config": {"index": 9, "code_hash": null, "entity": )"
+         R"([["tile_ic", "sp", [-1, 64]], ["tile_oc", "sp", [-1, 16]], ["tile_ow", "sp", [-1, )" +
+         cells +
+         R"(]], ["unroll_kw", "ot", true]]}, "result": [[0.001], 0, 1.7, 1580000000.5], )"
+         R"("version": 0.2, "tvm_version": "0.8.0"})" +
+         "\n";
+}
+
+TEST(TuneCommand, BeginsWithThePointsOfAutotvm) {
+  if (!std::filesystem::exists(BYOC_PLUGIN_DIR "/libbyoc_llvm.so"))
+    GTEST_SKIP() << "the llvm plugin is not built";
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kConv), log = byoc.file("t.jsonl");
+  const std::string autotvm = byoc.write(
+      "a.log", autotvm_line("[1, 64, 56, 56]", "7") + autotvm_line("[1, 64, 9, 9]", "3") + "x\n");
+  const Json json =
+      byoc.json("tune " + model + " --compiler llvm --task conv --run-limit 20 --log " + log +
+                " --trials 10 --autotvm " + autotvm);
+  ASSERT_EQ(json["autotvm"].size(), 1U) << json.dump();
+  const Json& use = json["autotvm"][0];
+  EXPECT_EQ(use["log"], autotvm);
+  EXPECT_EQ(use["lines"], 3);
+  EXPECT_EQ(use["used"], 1);
+  EXPECT_EQ(use["starts"], 1);
+  EXPECT_EQ(use["skipped"], (Json{{"no record of AutoTVM", 1}, {"no task of this shape", 1}}));
+  EXPECT_TRUE(use["choices_used"].contains("tile_ow"));
+  EXPECT_TRUE(use["choices_unfit"].contains("tile_ic"));
+  size_t of_seven = 0;
+  for (const tune::Record& record : records_of(log))
+    of_seven += record.point.at("tile").starts_with("7x");
+  EXPECT_GT(of_seven, 0U) << "the tile of the log was measured within ten trials";
+  const Ran ran = byoc("tune " + model + " --compiler llvm --task conv --log " + log +
+                       " --trials 1 --autotvm " + autotvm);
+  EXPECT_THAT(ran.out, HasSubstr(autotvm + ": 1 of 3 lines used, 1 starting points; skipped: "));
+  EXPECT_THAT(byoc("tune " + model + " --compiler llvm --log " + log + " --autotvm none.log").err,
+              HasSubstr("none.log"));
+}
+
+TEST(TuneCommand, RemovesTheFolderOfATunerThatWasKilled) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kRelu), log = byoc.file("t.jsonl");
+  auto folders = [&](const std::string& of) {
+    size_t out = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(byoc.file("")))
+      out += entry.path().filename().string().starts_with("byoc-tune-" + of);
+    return out;
+  };
+  auto has_folder = [&](const Started& started) {
+    return folders(std::to_string(started.pid()) + "-") > 0;
+  };
+  const std::string tune = "tune " + model + " --log " + log;
+  Started first(byoc, tune + flags("hang", "10,20"));
+  ASSERT_TRUE(becomes_true([&] { return has_folder(first); })) << first.output();
+  Started second(byoc, tune + flags("hang", "10,20"));
+  ASSERT_TRUE(becomes_true([&] { return has_folder(second); })) << second.output();
+  EXPECT_TRUE(has_folder(first)) << "that of a tuner at work stays";
+  EXPECT_EQ(first.end(SIGKILL), 128 + SIGKILL);
+  EXPECT_EQ(second.end(SIGKILL), 128 + SIGKILL);
+  EXPECT_TRUE(has_folder(first) && has_folder(second));
+  Started next(byoc, tune + flags("right", "10"));
+  EXPECT_EQ(next.end(0), 0) << next.output();
+  EXPECT_EQ(folders(""), 0U);
+}
+
 TEST(TuneCommand, RefusesWrongUsage) {
   Byoc byoc;
   const std::string model = byoc.write("m.ir", kRelu);
@@ -145,6 +220,9 @@ TEST(TuneCommand, RefusesWrongUsage) {
   EXPECT_THAT(error(model + log + " --task '['" + flags("right", "1"), 2), HasSubstr("--task"));
   EXPECT_THAT(error(model + log + " --task conv" + flags("right", "1"), 1), HasSubstr("conv"));
   EXPECT_THAT(error(model + log + " --compiler json", 1), HasSubstr("nothing to tune"));
+  EXPECT_THAT(error(model + log + " --slurm-build here", 2), HasSubstr("need --slurm"));
+  EXPECT_THAT(error(model + log + " --slurm --slurm-build there,here", 2), HasSubstr("there,here"));
+  EXPECT_THAT(error(model + log + " --slurm --slurm-workers 0", 2), HasSubstr("--slurm-workers"));
   EXPECT_THAT(error("--list " + byoc.file("none.jsonl"), 1), HasSubstr("none.jsonl"));
 }
 
