@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules reductions by default: those whose operands are read repeatedly keep a tile of sums in
-// registers.
+// Schedules reductions by default: those that read operands repeatedly keep a tile of sums in
+// vector registers.
 #include <algorithm>
 
 #include "plugins/llvm/tiling/access.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random points of sketches: each gives the results of the reference kernels, and its trace can be
-// replayed.
+// Random points of sketches: each gives the results of the reference kernels, and has a trace that
+// can be replayed.
 #include <gmock/gmock.h>
 
 #include <random>
