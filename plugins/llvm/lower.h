@@ -15,7 +15,7 @@ struct Lowered {
   std::optional<ConstantLoops> constants;  // of the only kernel
 };
 
-/// What a request says of a function beside its graph.
+/// Facts about a function that its graph does not have.
 struct RequestFacts {
   int64_t constants = 0;    // of the graph
   bool exact_sums = false;  // BYOC_STRICT_FP

@@ -11,8 +11,7 @@ inline constexpr const char* kExactSumsAttr = "llvm.exact_sums";
 
 /// Returns the strategies of the llvm plugin: the direct computes; "pointwise" for f32
 /// convolutions, in blocked layouts or plain, that read one pixel each; "winograd_4x4" and the like
-/// for convolutions with stride 1, which are the usual choice where constant filters make them
-/// faster.
+/// for convolutions with stride 1, the usual choice where filters are constant and it costs less.
 te::StrategyTable strategies();
 
 }  // namespace byoc::llvm_plugin::topi

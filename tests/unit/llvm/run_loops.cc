@@ -47,19 +47,22 @@ llvm_plugin::Machine this_machine(const std::vector<std::string>& without) {
   return *machine;
 }
 
-std::vector<Data> run_loops(const te::LoopFunction& function, const std::vector<Data>& inputs,
-                            const RunOptions& options) {
+Loaded::Loaded(te::LoopFunction function, const RunOptions& options)
+    : function_(std::move(function)), threads_(options.threads) {
   auto machine = this_machine(options.without);
   llvm_plugin::EmitOptions emit{.threads = options.threads};
-  std::string symbol = llvm_plugin::kernel_symbol(function, machine, emit);
-  auto kernel = llvm_plugin::compile_kernel(function, symbol, machine, emit);
+  std::string symbol = llvm_plugin::kernel_symbol(function_, machine, emit);
+  auto kernel = llvm_plugin::compile_kernel(function_, symbol, machine, emit);
   BYOC_CHECK(kernel.ok(), kernel.status().message());
   const llvm_plugin::Kernel* kernels[] = {&*kernel};
   auto object = llvm_plugin::link_native(kernels, machine);
   BYOC_CHECK(object.ok(), object.status().message());
   auto loaded = llvm_plugin::LoadedObject::load(*object, host_table());
   BYOC_CHECK(loaded.ok(), loaded.status().message());
+  object_ = *std::move(loaded);
+}
 
+std::vector<Data> Loaded::run(const std::vector<Data>& inputs) const {
   std::vector<std::unique_ptr<Guarded>> memory;
   std::vector<void*> data;
   for (const Data& input : inputs) {
@@ -68,22 +71,27 @@ std::vector<Data> run_loops(const te::LoopFunction& function, const std::vector<
     data.push_back(memory.back()->data());
   }
   std::vector<Data> outputs;
-  for (const te::Tensor& tensor : function.outputs) {
+  for (const te::Tensor& tensor : function_.outputs) {
     outputs.push_back(
         {tensor.dtype(), std::vector<std::byte>(elements(tensor) * dtype_size(tensor.dtype()))});
     memory.push_back(std::make_unique<Guarded>(outputs.back().bytes.size()));
     std::memset(memory.back()->data(), 0xcd, outputs.back().bytes.size());
     data.push_back(memory.back()->data());
   }
-  const byoc_native_fn& fn = (*loaded)->function(0);
+  const byoc_native_fn& fn = object_->function(0);
   Guarded workspace((fn.workspace_bytes + 63) / 64 * 64);
   byoc_native_call call{
       {sizeof call, BYOC_TAG_NATIVE_CALL, nullptr}, data.data(), workspace.data(), host_table(), 0};
-  ThreadScope scope(options.threads);
+  ThreadScope scope(threads_);
   EXPECT_EQ(fn.run(&call), 0);
   for (size_t k = 0; k < outputs.size(); ++k)
     std::memcpy(outputs[k].bytes.data(), data[inputs.size() + k], outputs[k].bytes.size());
   return outputs;
+}
+
+std::vector<Data> run_loops(const te::LoopFunction& function, const std::vector<Data>& inputs,
+                            const RunOptions& options) {
+  return Loaded(function, options).run(inputs);
 }
 
 std::vector<float> run_f32(const te::LoopFunction& function, const std::vector<float>& input) {

@@ -36,6 +36,18 @@ struct RunOptions {
   uint32_t threads = 1;
   std::vector<std::string> without = {};  // features of this machine that are disabled
 };
+/// A function, compiled and loaded, for several runs. Errors abort.
+class Loaded {
+ public:
+  explicit Loaded(te::LoopFunction function, const RunOptions& options = {});
+  /// Fills outputs with 0xcd and runs.
+  std::vector<Data> run(const std::vector<Data>& inputs) const;
+
+ private:
+  te::LoopFunction function_;
+  uint32_t threads_;
+  std::unique_ptr<llvm_plugin::LoadedObject> object_;
+};
 /// Compiles, loads and runs `function`. Outputs are filled with 0xcd before. Errors fail the test.
 std::vector<Data> run_loops(const te::LoopFunction& function, const std::vector<Data>& inputs,
                             const RunOptions& options = {});

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Winograd's convolutions against sums by the definition.
+#include "byoc/text/graph_json.h"
+#include "plugins/llvm/lower.h"
 #include "unit/llvm/winograd/layer.h"
 
 namespace byoc {
@@ -86,6 +88,111 @@ TEST(Winograd, HasFewAndManyBatches) {
       expect_sums(layer, "winograd_4x4", batches % 2 == 0 ? 2 : 1, point);
     }
   }
+}
+
+// An output is NaN or infinite where the direct sum is; others become NaN in the same tile alone.
+TEST(Winograd, KeepsNanAndInfinityWithinTiles) {
+  for (float value : {NAN, INFINITY, -INFINITY}) {
+    const Layer layer{.h = 16, .w = 16};
+    test::LayerData data = test::data_of(layer, 3);
+    data.x[5 * 16 + 6] = value;  // channel 0, row 5, column 6: read by rows 4 to 6, columns 5 to 7
+    auto y = test::run_loops(loops_of(layer, "winograd_4x4"), test::inputs_of(layer, data));
+    const std::vector<float> values = y[0].as<float>();
+    const std::vector<double> sums = test::expected(layer, data);
+    for (int64_t at = 0; at < layer.o * 256; ++at) {
+      const int64_t row = at / 16 % 16, column = at % 16, o = at / 256;
+      const float one = values[static_cast<size_t>((row * 16 + column) * 16 + o)];
+      const double sum = sums[static_cast<size_t>(at)];
+      if (!std::isfinite(sum)) {
+        EXPECT_FALSE(std::isfinite(one)) << row << " " << column;
+      }
+      // Row 5 is in the input of the tiles at rows 4 to 7 alone, column 6 in that of columns 4 to 7.
+      const bool is_in_tile = row / 4 == 1 && column / 4 == 1;
+      if (!is_in_tile) {
+        EXPECT_NEAR(one, sum, 1e-4) << row << " " << column;
+      }
+    }
+  }
+}
+
+// Returns the graph of a layer whose weight is a constant.
+std::string graph_of(const Layer& layer, const test::LayerData& data) {
+  IRModule module;
+  FunctionBuilder f(module, all_ops());
+  ValueId x = f.param("x", {DType::kF32, {1, layer.c / 16, layer.h, layer.w, 16}});
+  ValueId w = f.constant_f32({layer.o / 16, layer.c / 16, 3, 3, 16, 16},
+                             test::weight_in_blocks(layer, data.weight));
+  ValueId y = f.call("conv2d_nchwc", {x, w}, {{"pads", layer.pads}});
+  EXPECT_TRUE(f.finish("main", {f.call("relu", {y})}).ok());
+  std::string out;
+  write_graph_json(module, module.function("main"), "f", out);
+  return out;
+}
+
+Result<llvm_plugin::Lowered> lowered(const std::string& graph, bool exact_sums) {
+  auto module = llvm_plugin::read_function(graph, {.constants = 1, .exact_sums = exact_sums});
+  EXPECT_TRUE(module.ok()) << module.status().message();
+  return llvm_plugin::lower_function(*module, *te::parse_target("native"),
+                                     llvm_plugin::SplitWhen::kTooLarge);
+}
+
+const Layer kUsual{.c = 64, .o = 64, .h = 14, .w = 14, .has_relu = true};
+
+TEST(Winograd, TransformsConstantFiltersAtCompile) {
+  const test::LayerData data = test::data_of(kUsual, 4);
+  auto kernel = lowered(graph_of(kUsual, data), false);
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  ASSERT_TRUE(kernel->constants);
+  EXPECT_EQ(kernel->constants->reads, std::vector<size_t>{0});
+  EXPECT_EQ(kernel->constants->is_kept, std::vector<bool>{false});
+  const auto inputs = test::inputs_of(kUsual, data);
+  auto filters = test::run_loops(kernel->constants->loops, {inputs[1]});
+  auto y = test::run_loops(kernel->kernels[0], {inputs[0], filters[0]});
+  EXPECT_LE(test::relative_error(kUsual, y[0].as<float>(), test::expected(kUsual, data)), 2e-5);
+}
+
+TEST(Winograd, IsOffForExactSums) {
+  auto kernel = lowered(graph_of(kUsual, test::data_of(kUsual, 4)), true);
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  EXPECT_FALSE(kernel->constants);
+  EXPECT_EQ(te::print(kernel->kernels[0]).find("winograd"), std::string::npos);
+}
+
+// The bound that README.md states. Shapes and values are random; values have one of three
+// distributions, of which the positive ones cancel least in direct sums.
+TEST(Winograd, HasSmallErrorsOnAThousandLayers) {
+  std::mt19937 random(7);
+  auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  const std::tuple<int64_t, int64_t, const char*> kinds[] = {
+      {3, 3, "winograd_4x4"}, {3, 3, "winograd_4x4"}, {3, 3, "winograd_2x2"},
+      {1, 3, "winograd_1x4"}, {3, 1, "winograd_4x1"}, {1, 7, "winograd_1x2"},
+      {7, 1, "winograd_2x1"}};
+  double worst = 0;
+  for (int k = 0; k < 25; ++k) {
+    const auto [rows, columns, compute] = kinds[k % std::size(kinds)];
+    const Layer layer{.c = 16 * pick(1, k % 5 == 0 ? 32 : 8),
+                      .o = 16,
+                      .h = pick(4, 10),
+                      .w = pick(4, 10),
+                      .rows = rows,
+                      .columns = columns,
+                      .pads = {rows / 2, columns / 2, rows / 2, columns / 2},
+                      .has_bias = true};
+    SCOPED_TRACE(cat(compute, ": ", layer.text()));
+    const test::Loaded kernel(loops_of(layer, compute));
+    for (uint32_t seed = 0; seed < 40; ++seed) {
+      test::LayerData data = test::data_of(layer, seed + 100);
+      for (float& x : data.x) x = seed % 3 == 0 ? std::abs(x) : seed % 3 == 1 ? x : x * x * x;
+      auto y = kernel.run(test::inputs_of(layer, data));
+      const double error =
+          test::relative_error(layer, y[0].as<float>(), test::expected(layer, data));
+      EXPECT_LE(error, 2e-5) << "seed " << seed;
+      worst = std::max(worst, error);
+    }
+  }
+  RecordProperty("largest_relative_error", cat(worst));
 }
 
 }  // namespace
