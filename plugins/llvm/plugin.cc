@@ -166,7 +166,7 @@ std::string native_signature(const sdk::Graph& graph, const std::optional<Consta
   return graph.signature_with(constants);
 }
 
-/// The kernels of all functions, those that their sequences call, and the loops for packed constants.
+/// The kernels of all functions and of their sequences, and the loops that make packed constants.
 struct Kernels {
   std::vector<std::shared_ptr<const Kernel>> of_function, callees;
   std::vector<std::optional<ConstantLoops>> constants;  // per function
