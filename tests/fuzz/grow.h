@@ -15,7 +15,7 @@ namespace byoc::fuzz {
 struct Domain {
   double low = -2, high = 2;
   bool is_whole = false;      // whole numbers, of floats too
-  bool has_specials = false;  // some NaN, infinities, zeros of both signs
+  bool has_specials = false;  // more NaN, infinities, zeros of both signs than the usual range
 };
 
 class Grower {
@@ -32,8 +32,9 @@ class Grower {
     return choices[pick(choices.size())];
   }
   DType main_dtype() const { return main_dtype_; }
-  DType any_dtype();  // the main one most of the time
-  int64_t extent();   // 0 and 1 often
+  DType any_dtype();                                // the main one most of the time
+  int64_t extent();                                 // 0 and 1 often
+  int64_t favourite() const { return favourite_; }  // an extent that many dims have; 0: none
   Shape shape(size_t rank);
   Shape shape() { return shape(pick(7)); }
 
@@ -46,6 +47,8 @@ class Grower {
                     const std::vector<double>& values);
   /// Returns a value that fits, preferably a recent one.
   std::optional<Ref> find(const std::function<bool(const TensorType&)>& fits);
+  /// With true, `any`, `any_float` and `find` mostly return the newest value that fits.
+  void prefer_newest(bool newest) { prefers_newest_ = newest; }
   /// Returns a value of the graph, or a new leaf; often seen through a view.
   Ref any();
   Ref any_float();
@@ -68,6 +71,7 @@ class Grower {
   /// Repeats a call of the graph on the same operands: with the same attributes, with another one,
   /// or with two operands swapped. Passes either keep such calls distinct or merge them.
   std::optional<Ref> twin();
+  std::optional<Ref> twin_of(Ref result);  // of the call that returns it
 
   size_t steps() const { return graph_.steps.size(); }
   /// Makes each value without readers a result, and some other values.
@@ -78,11 +82,13 @@ class Grower {
   Ref add_leaf(TypeId type, Bytes data, bool is_constant);
   Bytes random_data(TypeId type, const Domain& domain);
   Bytes random_bits(TypeId type);
+  void add_specials(std::vector<double>& values, DType dtype, const Domain& domain);
   std::vector<Ref> values() const;
 
   std::mt19937_64 next_;
   DType main_dtype_;
-  bool has_specials_;
+  bool has_specials_, has_long_rows_, prefers_newest_ = false;
+  int64_t favourite_ = 0;  // an extent that many dims have; 0: none
   Case graph_;
   std::vector<Known> leaves_;
   std::vector<std::vector<Known>> steps_;
@@ -106,6 +112,12 @@ const std::vector<Family>& all_families();
 
 /// Returns a random broadcast partner's shape: some dims 1, leading ones left out.
 Shape partner_shape(Grower& g, const Shape& shape);
+/// Returns the shape of an operand that follows an op: a vector along `axis` most of the time, else
+/// a broadcast partner along other dims.
+Shape operand_shape(Grower& g, const Shape& shape, size_t axis);
+/// Adds one to three sums and products with vectors along `axis`, as exporters write a bias, a batch
+/// norm or a scale.
+Ref scaled_and_shifted(Grower& g, Ref y, size_t axis);
 /// Returns a random axis of `rank` dims, negative half of the time.
 int64_t random_axis(Grower& g, size_t rank);
 

@@ -29,13 +29,13 @@ Ref numbers(Grower& g, size_t low, size_t high, bool floats_only) {
 /// Adds bias, activation and residual after a product.
 void follow(Grower& g, Ref y) {
   if (g.rank(y) == 0) return;
-  TypeId row = TensorType{g.type(y)->dtype, {g.shape_of(y).back()}};
-  if (g.chance(0.5)) y = g.then("add", {y, g.weight(row)});
+  const DType dtype = g.type(y)->dtype;
+  if (g.chance(0.6)) y = scaled_and_shifted(g, y, g.rank(y) - 1);
   if (g.chance(0.3)) {
     auto other = g.find([&](const TensorType& t) { return TypeId(t) == g.type(y); });
     if (other) y = g.then("add", {y, *other});
   }
-  if (is_float(row->dtype) && g.chance(0.4))
+  if (is_float(dtype) && g.chance(0.4))
     g.then(g.one_of<std::string>({"relu", "gelu", "tanh", "sigmoid", "swish"}), {y});
 }
 
@@ -47,7 +47,11 @@ bool grow_matmul(Grower& g) {
   if (g.chance(0.3) && s.size() > 2) b.assign(s.begin(), s.end() - 2);
   if (!b.empty() && g.chance(0.3)) b[0] = Dim(1);
   b.push_back(Dim(k));
-  if (g.chance(0.92)) b.push_back(Dim(g.one_of<int64_t>({1, 2, 3, 5, 7, 8, 16, 17, 33})));
+  if (g.chance(0.92)) {
+    int64_t n = g.one_of<int64_t>({1, 2, 3, 5, 7, 8, 16, 17, 33});
+    if (s.size() > 1 && g.chance(0.2)) n = s[s.size() - 2].extent();  // as many as rows
+    b.push_back(Dim(n));
+  }
   Ref w = g.weight(TensorType{g.type(a)->dtype, b}, {-1, 1});
   bool is_transposed = b.size() >= 2 && g.chance(0.2);
   if (is_transposed) {
@@ -67,6 +71,7 @@ bool grow_gemm(Grower& g) {
   Ref a = numbers(g, 2, 2, g.chance(0.9));
   const bool ta = g.chance(0.3), tb = g.chance(0.5);
   int64_t k = g.dim(a, ta ? 0 : 1), n = g.one_of<int64_t>({1, 2, 4, 5, 8, 16, 19});
+  if (g.chance(0.2)) n = g.dim(a, ta ? 1 : 0);
   Ref b = g.weight(TensorType{g.type(a)->dtype, tb ? Shape{Dim(n), Dim(k)} : Shape{Dim(k), Dim(n)}},
                    {-1, 1});
   Attrs attrs{{"trans_a", ta}, {"trans_b", tb}};
@@ -159,6 +164,8 @@ bool grow_along_axis(Grower& g, const std::string& op) {
   return g.call(op, {x}, attrs).has_value();
 }
 
+/// Two elements become -1 and 1, whatever they are: their results do not show the error of the mean,
+/// so norms of two elements are not made.
 bool grow_norm(Grower& g, const std::string& op) {
   Ref x = numbers(g, 1, 5, true);
   if (op == "mean_variance_norm") {
@@ -166,11 +173,14 @@ bool grow_norm(Grower& g, const std::string& op) {
     for (size_t k = 0; k < g.rank(x); ++k) {
       if (g.chance(0.6)) axes.push_back(static_cast<int64_t>(k));
     }
-    return g.call(op, {x}, {{"axes", axes}}).has_value();
+    int64_t count = 1;
+    for (int64_t axis : axes) count *= g.dim(x, static_cast<size_t>(axis));
+    return count != 2 && g.call(op, {x}, {{"axes", axes}}).has_value();
   }
   size_t axis = g.chance(0.7) ? g.rank(x) - 1 : g.pick(g.rank(x));
   Shape scale(g.shape_of(x).begin() + static_cast<std::ptrdiff_t>(axis), g.shape_of(x).end());
   TypeId type = TensorType{g.type(x)->dtype, scale};
+  if (element_count(type) == 2) return false;
   std::vector<Ref> args = {x};
   if (g.chance(0.8)) args.push_back(g.weight(type, {0.5, 2}));
   if (op == "layer_norm" && args.size() == 2 && g.chance(0.8)) args.push_back(g.weight(type));
@@ -236,24 +246,23 @@ std::vector<Family> algebra_families() {
   auto add = [&](const std::string& op, double weight, Growth grow) {
     out.push_back({op, weight, std::move(grow), {op}});
   };
-  add("matmul", 2, grow_matmul);
-  add("gemm", 0.8, grow_gemm);
-  add("matmul_packed", 0.2, grow_matmul_packed);
-  add("einsum", 0.5, grow_einsum);
-  add("det", 0.2, grow_det);
-  add("dft", 0.2, grow_dft);
-  add("linear_attention", 0.2, grow_linear_attention);
+  add("matmul", 2.5, grow_matmul);
+  add("gemm", 1.5, grow_gemm);
+  add("matmul_packed", 1.4, grow_matmul_packed);
+  add("einsum", 1.4, grow_einsum);
+  add("det", 1.4, grow_det);
+  add("dft", 1.4, grow_dft);
+  add("linear_attention", 1.4, grow_linear_attention);
   for (const char* op :
        {"sum", "mean", "max", "min", "prod", "l1", "l2", "log_sum", "log_sum_exp", "sum_square"})
-    add(op, 0.35, [op](Grower& g) { return grow_reduction(g, op); });
+    add(op, 2.1, [op](Grower& g) { return grow_reduction(g, op); });
   for (const char* op : {"softmax", "log_softmax", "hardmax", "lp_norm", "argmax", "argmin", "topk",
                          "cumsum", "cumprod"})
-    add(op, op == std::string("softmax") ? 0.7 : 0.35,
-        [op](Grower& g) { return grow_along_axis(g, op); });
+    add(op, 3.2, [op](Grower& g) { return grow_along_axis(g, op); });
   for (const char* op : {"layer_norm", "rms_norm", "mean_variance_norm"})
-    add(op, 0.5, [op](Grower& g) { return grow_norm(g, op); });
+    add(op, 2.1, [op](Grower& g) { return grow_norm(g, op); });
   for (const char* op : {"rnn", "gru", "lstm"})
-    add(op, 0.3, [op](Grower& g) { return grow_recurrent(g, op); });
+    add(op, 2.1, [op](Grower& g) { return grow_recurrent(g, op); });
   return out;
 }
 

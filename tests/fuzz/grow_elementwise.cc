@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ops on single elements and on pairs that broadcast.
 #include <algorithm>
+#include <set>
 
 #include "grow.h"
 
@@ -48,6 +49,15 @@ Domain domain_of(std::string_view op) {
   return {.has_specials = true};
 }
 
+/// Returns true for ops whose results are often not determined, or mostly NaN.
+bool is_often_refused(std::string_view op) {
+  static const std::set<std::string_view> kOps = {
+      "tan",   "shrink",  "thresholded_relu", "acos",  "acosh",      "asin",      "atanh", "log",
+      "sqrt",  "rsqrt",   "reciprocal",       "floor", "ceil",       "round",     "sign",  "mod",
+      "equal", "greater", "greater_equal",    "less",  "less_equal", "not_equal", "power", "prelu"};
+  return kOps.contains(op);
+}
+
 bool is_for(std::string_view op, DType dtype) {
   if (op.starts_with("logical_")) return dtype == DType::kBool;
   if (op.starts_with("bitwise_")) return is_int(dtype);
@@ -83,6 +93,10 @@ bool grow_unary(Grower& g, const std::string& op) {
   const bool is_narrow = !domain.has_specials;
   if (is_narrow && g.chance(0.7))
     return g.call(op, {g.parameter(TensorType{g.main_dtype(), g.shape()}, domain)}).has_value();
+  // Casts of every pair of dtypes; whole numbers are no functions of near ties.
+  if (op == "cast" && g.chance(0.6))
+    return g.call(op, {g.parameter(TensorType{dtype_for(g, op), g.shape()})}, random_attrs(g, op))
+        .has_value();
   const bool takes_floats = is_for(op, DType::kF32);
   Ref x = takes_floats && g.chance(0.8) ? g.any_float() : operand(g, op);
   Attrs attrs = random_attrs(g, op);
@@ -144,6 +158,18 @@ bool grow_where(Grower& g) {
       .has_value();
 }
 
+/// Grows an op of two calls that differ in an attribute alone, or in their operands: equal conditions
+/// and windows of different extents meet in one loop.
+bool grow_pair(Grower& g) {
+  std::optional<Ref> a = g.find([](const TensorType& t) { return is_float(t.dtype); });
+  if (!a || a->is_leaf) return false;
+  std::optional<Ref> b = g.twin_of(*a);
+  if (!b) return false;
+  if (g.type(*a) != g.type(*b)) return true;
+  g.then(g.one_of<std::string>({"add", "multiply", "maximum", "subtract"}), {*a, *b});
+  return true;
+}
+
 /// Grows a chain that a code generator fuses.
 bool grow_chain(Grower& g) {
   static const std::vector<std::string> kOps = {
@@ -166,26 +192,28 @@ bool grow_chain(Grower& g) {
 
 std::vector<Family> elementwise_families() {
   std::vector<Family> out;
-  Family unary{"unary", 7, {}, {}}, binary{"binary", 6, {}, {}};
   for (const OpDef* op : all_ops().all()) {
     if (op->is_annotation) continue;
+    const std::string name = op->name;
+    const double weight = is_often_refused(name) ? 2.3 : 1.7;
     if (op->kind == FusionKind::kElementwise && op->inputs.size() == 1)
-      unary.ops.push_back(op->name);
+      out.push_back({name, weight, [name](Grower& g) { return grow_unary(g, name); }, {name}});
     if (op->kind == FusionKind::kBroadcast && op->inputs.size() == 2)
-      binary.ops.push_back(op->name);
+      out.push_back({name, weight, [name](Grower& g) { return grow_binary(g, name); }, {name}});
   }
-  unary.grow = [ops = unary.ops](Grower& g) { return grow_unary(g, g.one_of(ops)); };
-  binary.grow = [ops = binary.ops](Grower& g) {
-    // Models consist mostly of arithmetic.
-    static const std::vector<std::string> kUsual = {"add",    "multiply", "subtract", "maximum",
-                                                    "divide", "minimum",  "less"};
-    return grow_binary(g, g.chance(0.5) ? g.one_of(kUsual) : g.one_of(ops));
-  };
-  out.push_back(std::move(unary));
-  out.push_back(std::move(binary));
-  out.push_back({"where", 0.5, grow_where, {"where"}});
-  out.push_back({"chain", 1.5, grow_chain, {}});
-  out.push_back({"twin", 1.5, [](Grower& g) { return g.twin().has_value(); }, {}});
+  // Models consist mostly of arithmetic.
+  out.push_back({"arithmetic",
+                 4,
+                 [](Grower& g) {
+                   static const std::vector<std::string> kUsual = {
+                       "add", "multiply", "subtract", "maximum", "divide", "minimum"};
+                   return grow_binary(g, g.one_of(kUsual));
+                 },
+                 {}});
+  out.push_back({"where", 2, grow_where, {"where"}});
+  out.push_back({"chain", 2, grow_chain, {}});
+  out.push_back({"pair", 4, grow_pair, {}});
+  out.push_back({"twin", 3, [](Grower& g) { return g.twin().has_value(); }, {}});
   return out;
 }
 

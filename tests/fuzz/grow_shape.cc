@@ -81,6 +81,10 @@ bool grow_pad(Grower& g) {
                   ? g.between(0, std::min<int64_t>(std::max<int64_t>(n - 1, 0), 3))
                   : g.between(-1, 3);
   }
+  if (mode != "reflect" && g.chance(0.4)) {  // the same extents as other results have
+    const int64_t cells = g.chance(0.5) ? 0 : g.between(1, 3);
+    for (size_t k = 0; k < g.rank(x); ++k) pads[k + g.rank(x)] = cells - pads[k];
+  }
   Attrs attrs{{"pads", pads}, {"mode", mode}};
   if (mode == "constant" && g.chance(0.5))
     attrs.set("value", static_cast<double>(g.between(-3, 3)));
@@ -341,25 +345,25 @@ std::vector<Family> shape_families() {
     out.push_back({op, weight, std::move(grow), {op}});
   };
   for (const char* op : {"flatten", "squeeze", "unsqueeze", "transpose", "expand", "tile"})
-    add(op, 0.7, [op](Grower& g) { return grow_rearranged(g, op); });
+    add(op, 1.6, [op](Grower& g) { return grow_rearranged(g, op); });
   for (const char* op : {"eye_like", "trilu"})
-    add(op, 0.3, [op](Grower& g) { return grow_matrix(g, op); });
+    add(op, 1.6, [op](Grower& g) { return grow_matrix(g, op); });
   for (const char* op : {"depth_to_space", "space_to_depth"})
-    add(op, 0.3, [op](Grower& g) { return grow_blocks(g, op); });
-  add("concat", 1.2, grow_concat);
-  add("split", 1, grow_split);
-  add("slice", 1.2, grow_slice);
-  add("pad", 1, grow_pad);
-  add("reshape", 1, grow_reshape);
-  add("gather", 0.6, grow_gather);
-  add("gather_elements", 0.4, grow_gather_elements);
-  add("gather_nd", 0.4, grow_gather_nd);
-  add("scatter_nd", 0.4, grow_scatter_nd);
-  add("scatter_elements", 0.4, grow_scatter_elements);
-  add("one_hot", 0.3, grow_one_hot);
-  add("reverse_sequence", 0.3, grow_reverse_sequence);
-  add("shape", 0.2, grow_shape_of);
-  add("layout_transform", 0.2, grow_layout);
+    add(op, 1.6, [op](Grower& g) { return grow_blocks(g, op); });
+  add("concat", 1.5, grow_concat);
+  add("split", 1.6, grow_split);
+  add("slice", 1.5, grow_slice);
+  add("pad", 1.5, grow_pad);
+  add("reshape", 1.6, grow_reshape);
+  add("gather", 1.6, grow_gather);
+  add("gather_elements", 1.6, grow_gather_elements);
+  add("gather_nd", 1.6, grow_gather_nd);
+  add("scatter_nd", 1.6, grow_scatter_nd);
+  add("scatter_elements", 1.6, grow_scatter_elements);
+  add("one_hot", 2.4, grow_one_hot);
+  add("reverse_sequence", 1.6, grow_reverse_sequence);
+  add("shape", 1.6, grow_shape_of);
+  add("layout_transform", 1.6, grow_layout);
   return out;
 }
 

@@ -16,6 +16,9 @@ Ref image(Grower& g, size_t spatial) {
   if (there && g.chance(0.75)) return *there;
   Shape shape = {Dim(g.between(1, 2)), Dim(g.one_of<int64_t>({1, 2, 3, 4, 5, 8, 12, 16}))};
   for (size_t k = 0; k < spatial; ++k) shape.push_back(Dim(g.between(1, spatial > 2 ? 5 : 9)));
+  for (size_t k = 1; k < shape.size() && spatial < 3; ++k) {
+    if (g.favourite() > 0 && g.chance(0.5)) shape[k] = Dim(g.favourite());
+  }
   return g.parameter(TensorType{g.main_dtype(), shape});
 }
 
@@ -52,20 +55,9 @@ Ints random_kernel(Grower& g, Ref x, size_t spatial) {
 
 /// Adds the ops that follow a convolution in models: bias, batch norm, activation, residual.
 void follow(Grower& g, Ref y) {
-  const size_t spatial = g.rank(y) - 2;
   const DType dtype = g.type(y)->dtype;
   TypeId channels = TensorType{dtype, {Dim(g.dim(y, 1))}};
-  if (g.chance(0.5)) {
-    Shape bias(spatial + 1, Dim(1));
-    bias[0] = Dim(g.dim(y, 1));
-    Ref b = g.weight(TensorType{dtype, bias});
-    y = g.chance(0.8) ? g.then("add", {y, b}) : g.call("add", {b, y}).value_or(y);
-  }
-  if (g.chance(0.15)) {
-    Shape factor(spatial + 1, Dim(1));
-    if (g.chance(0.7)) factor[0] = Dim(g.dim(y, 1));
-    y = g.then("multiply", {y, g.constant(TensorType{dtype, factor}, {0.5, 2})});
-  }
+  if (g.chance(0.6)) y = scaled_and_shifted(g, y, 1);
   if (g.chance(0.3)) {
     y = g.then("batch_norm", {y, g.constant(channels, {0.5, 2}), g.constant(channels),
                               g.constant(channels), g.constant(channels, {0.3, 2})});
@@ -91,6 +83,7 @@ bool grow_conv(Grower& g, size_t spatial) {
   else if (c % 2 == 0 && g.chance(0.2)) group = 2;
   int64_t o = group * g.between(1, group > 2 ? 2 : 5);
   if (group == 1 && g.chance(0.3)) o = g.one_of<int64_t>({8, 16, 24, 32});
+  if (group == 1 && g.chance(0.2)) o = g.dim(x, g.rank(x) - 1);
   Ints kernel = random_kernel(g, x, spatial);
   Shape weight = {Dim(o), Dim(c / group)};
   for (int64_t k : kernel) weight.push_back(Dim(k));
@@ -163,6 +156,8 @@ bool grow_channel_norm(Grower& g, const std::string& op) {
   if (op == "batch_norm")
     return g.call(op, {x, scale, bias, g.weight(channels), g.weight(channels, {0.3, 2})})
         .has_value();
+  const int64_t pixels = element_count(g.type(x)) / g.dim(x, 0) / c;
+  if (pixels <= 2) return false;  // as norms of two elements in grow_algebra.cc
   if (op == "instance_norm") return g.call(op, {x, scale, bias}).has_value();
   int64_t groups = c % 2 == 0 && g.chance(0.5) ? 2 : g.chance(0.5) ? c : 1;
   return g.call(op, {x, scale, bias}, {{"num_groups", groups}}).has_value();
@@ -175,7 +170,7 @@ bool grow_resize(Grower& g) {
   Floats scales(g.rank(x), 1.0);
   for (size_t k = 2; k < g.rank(x); ++k) {
     sizes[k] = g.between(1, 10);
-    scales[k] = g.one_of<double>({1, 2, 0.5, 1.5, 3});
+    scales[k] = g.one_of<double>({1, 2, 0.5, 2, 3});
   }
   if (g.chance(0.5)) attrs.set("sizes", sizes);
   else attrs.set("scales", scales);
@@ -290,26 +285,24 @@ bool grow_blocked_conv(Grower& g) {
 std::vector<Family> window_families() {
   std::vector<Family> out;
   for (size_t spatial : {2, 1, 3}) {
-    double weight = spatial == 2 ? 2 : 0.4;
+    double weight = spatial == 2 ? 3 : 2.5;
     std::string conv = cat("conv", spatial, "d"), transpose = conv + "_transpose";
     out.push_back({conv, weight, [=](Grower& g) { return grow_conv(g, spatial); }, {conv}});
-    out.push_back({transpose,
-                   weight / 4,
-                   [=](Grower& g) { return grow_conv_transpose(g, spatial); },
-                   {transpose}});
+    out.push_back(
+        {transpose, 2, [=](Grower& g) { return grow_conv_transpose(g, spatial); }, {transpose}});
   }
   for (const char* op : {"max_pool", "average_pool", "lp_pool"})
-    out.push_back({op, 0.6, [op](Grower& g) { return grow_pool(g, op); }, {op}});
+    out.push_back({op, 1.5, [op](Grower& g) { return grow_pool(g, op); }, {op}});
   for (const char* op : {"global_average_pool", "global_max_pool", "global_lp_pool"})
-    out.push_back({op, 0.3, [op](Grower& g) { return grow_global_pool(g, op); }, {op}});
+    out.push_back({op, 1.4, [op](Grower& g) { return grow_global_pool(g, op); }, {op}});
   for (const char* op : {"batch_norm", "instance_norm", "group_norm", "lrn"})
-    out.push_back({op, 0.5, [op](Grower& g) { return grow_channel_norm(g, op); }, {op}});
-  out.push_back({"resize", 0.7, grow_resize, {"resize"}});
-  out.push_back({"grid_sample", 0.3, grow_grid_sample, {"grid_sample"}});
-  out.push_back({"deform_columns", 0.2, grow_deform, {"deform_columns"}});
-  out.push_back({"col2im", 0.2, grow_col2im, {"col2im"}});
-  out.push_back({"roi_align", 0.2, grow_roi_align, {"roi_align"}});
-  out.push_back({"conv2d_nchwc", 0.2, grow_blocked_conv, {"conv2d_nchwc"}});
+    out.push_back({op, 1.4, [op](Grower& g) { return grow_channel_norm(g, op); }, {op}});
+  out.push_back({"resize", 1.3, grow_resize, {"resize"}});
+  out.push_back({"grid_sample", 1.6, grow_grid_sample, {"grid_sample"}});
+  out.push_back({"deform_columns", 1.4, grow_deform, {"deform_columns"}});
+  out.push_back({"col2im", 1.4, grow_col2im, {"col2im"}});
+  out.push_back({"roi_align", 2.5, grow_roi_align, {"roi_align"}});
+  out.push_back({"conv2d_nchwc", 1.8, grow_blocked_conv, {"conv2d_nchwc"}});
   return out;
 }
 

@@ -158,8 +158,13 @@ def check(root):
 
 def copy_tree(work):
     """Brings the copy to the state of the tree; files that are equal keep their times."""
-    files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    for name in filter(None, files.split("\0")):
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    files = set(filter(None, listed.split("\0")))
+    for path in (work / "tree").rglob("*"):
+        name = str(path.relative_to(work / "tree"))
+        if path.is_file() and not name.startswith("build/") and name not in files:
+            path.unlink()  # sources are gathered by pattern
+    for name in sorted(files):
         source, target = ROOT / name, work / "tree" / name
         if not source.is_file() or (target.is_file() and target.read_bytes() == source.read_bytes()):
             continue

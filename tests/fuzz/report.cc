@@ -23,12 +23,13 @@ Result<std::vector<Tensor>> right_outputs(const Case& graph) {
   return out;
 }
 
-std::string text_of(const Fault& fault, const std::string& folder) {
+std::string text_of(const Fault& fault, const Case& reduced, const std::string& folder) {
+  const char* option = must_keep_nan(reduced) ? " --plugin-option onednn.keep_nan=1" : "";
   return cat(kind_name(fault.outcome.kind), " by ", flags_of(fault.configuration), "\n",
              fault.outcome.what, "\n\nthe graph of the seed:\n  ", command_of(fault),
              "\nthe reduced graph:\n  byoc replay ", folder, " --plugin ",
-             fault.configuration.compilers[0], "\n  byoc verify ", folder, "/model.ir ",
-             flags_of(fault.configuration), "\n");
+             fault.configuration.compilers[0], option, "\n  byoc verify ", folder, "/model.ir ",
+             flags_of(fault.configuration), option, "\n");
 }
 
 }  // namespace
@@ -63,7 +64,7 @@ Status write_fault(const Fault& fault, const Case& reduced, const std::string& f
     replay.outputs.push_back({cat("output", k), std::move(outputs[k])});
   BYOC_TRY_STATUS(driver::write_replay(replay, folder));
   BYOC_TRY_STATUS(write_module(module, folder + "/model.ir"));
-  return write_file(folder + "/fault.txt", text_of(fault, folder));
+  return write_file(folder + "/fault.txt", text_of(fault, reduced, folder));
 }
 
 }  // namespace byoc::fuzz

@@ -2,9 +2,13 @@
 #include "run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <set>
 
+#include "byoc/op/evaluate.h"
 #include "byoc/runtime/session.h"
 #include "core/process/child.h"
 #include "support/paths.h"
@@ -17,38 +21,87 @@ std::string& plugin_folder() {
   return folder;
 }
 
-Result<std::vector<Tensor>> outputs_of(const Session& session) {
-  std::vector<Tensor> out;
-  for (const NamedTensor& named : session.outputs()) {
-    BYOC_TRY(Tensor tensor, Tensor::make(named.type));
+/// An output with bytes before and after it that nothing may write to.
+class Output {
+ public:
+  static Result<Output> make(const TensorSpec& spec) {
+    Output out;
+    out.spec_ = spec;
+    BYOC_TRY(Tensor sized, Tensor::make(spec));
+    out.size_ = sized.size_bytes();
+    const auto bytes = static_cast<int64_t>(out.size_ + 2 * kGuard);
+    BYOC_TRY(out.memory_, Tensor::make({DType::kU8, {bytes}}));
+    std::memset(out.memory_.data(), kGuardByte, static_cast<size_t>(bytes));
     // These bytes are a NaN as a float, and no small number as an integer.
-    if (tensor.size_bytes() > 0) std::memset(tensor.data(), 0xff, tensor.size_bytes());
-    out.push_back(std::move(tensor));
+    std::memset(out.memory_.data() + kGuard, 0xff, out.size_);
+    return out;
   }
-  return out;
-}
+  const TensorSpec& spec() const { return spec_; }
+  const std::byte* data() const { return memory_.data() + kGuard; }
+  uint64_t size_bytes() const { return size_; }
+  DLTensor view() {
+    DLTensor view = memory_.view();
+    view.data = memory_.data() + kGuard;
+    view.dtype = to_dlpack(spec_.dtype);
+    view.ndim = static_cast<int32_t>(spec_.dims.size());
+    view.shape = spec_.dims.data();
+    return view;
+  }
+  bool has_whole_guards() const {
+    auto is_whole = [](const std::byte* from) {
+      return std::all_of(from, from + kGuard,
+                         [](std::byte b) { return b == std::byte{kGuardByte}; });
+    };
+    return is_whole(memory_.data()) && is_whole(data() + size_);
+  }
 
-Result<std::vector<Tensor>> run(const Session& session, Context& context,
+ private:
+  static constexpr size_t kGuard = 256;
+  static constexpr uint8_t kGuardByte = 0xa5;
+  TensorSpec spec_;
+  Tensor memory_;
+  uint64_t size_ = 0;
+};
+
+Result<std::vector<Output>> run(const Session& session, Context& context,
                                 const std::vector<Tensor>& inputs) {
-  BYOC_TRY(std::vector<Tensor> outputs, outputs_of(session));
+  std::vector<Output> outputs;
+  for (const NamedTensor& named : session.outputs()) {
+    BYOC_TRY(Output output, Output::make(named.type));
+    outputs.push_back(std::move(output));
+  }
   std::vector<DLTensor> in, out;
   for (const Tensor& tensor : inputs) in.push_back(tensor.view());
-  for (const Tensor& tensor : outputs) out.push_back(tensor.view());
+  for (Output& output : outputs) out.push_back(output.view());
   BYOC_TRY_STATUS(session.run(context, in, out));
   return outputs;
 }
 
-Outcome compare(const std::vector<Tensor>& got, const std::vector<Known>& wanted) {
+Outcome compare(const std::vector<Output>& got, const std::vector<Known>& wanted) {
   if (got.size() != wanted.size())
     return {Outcome::kWrong, cat(got.size(), " results instead of ", wanted.size())};
   for (size_t k = 0; k < got.size(); ++k) {
     TensorSpec spec{wanted[k].type->dtype, static_extents(wanted[k].type->shape)};
     if (got[k].spec() != spec)
       return {Outcome::kWrong, cat("result ", k, " is ", got[k].spec(), " instead of ", spec)};
+    if (!got[k].has_whole_guards())
+      return {Outcome::kWrong, cat("bytes before or after result ", k, " were written")};
     std::string text = difference(got[k].data(), wanted[k]);
     if (!text.empty()) return {Outcome::kWrong, cat("result ", k, ": ", text)};
   }
   return {};
+}
+
+/// Returns the number of the first input that differs from its leaf.
+std::optional<size_t> changed_input(const Case& graph, const std::vector<Tensor>& inputs) {
+  size_t k = 0;
+  for (const Leaf& leaf : graph.leaves) {
+    if (leaf.is_constant) continue;
+    const size_t size = leaf.data->size();
+    if (size > 0 && std::memcmp(inputs[k].data(), leaf.data->data(), size) != 0) return k;
+    ++k;
+  }
+  return std::nullopt;
 }
 
 /// Returns tensors of zeros, which are valid indices of every gather.
@@ -61,13 +114,16 @@ Result<std::vector<Tensor>> zeros_like(const std::vector<Tensor>& tensors) {
   return out;
 }
 
-Result<Outcome> run_and_compare(const Session& session, std::vector<Tensor> inputs,
+Result<Outcome> run_and_compare(const Session& session, const Case& graph,
                                 const std::vector<Known>& wanted) {
   BYOC_TRY_STATUS(session.check_externs());
+  BYOC_TRY(std::vector<Tensor> inputs, inputs_of(graph));
   BYOC_TRY(auto context, session.make_context());
   BYOC_TRY(auto first, run(session, *context, inputs));
   Outcome outcome = compare(first, wanted);
   if (outcome.failed()) return outcome;
+  if (auto k = changed_input(graph, inputs))
+    return Outcome{Outcome::kWrong, cat("input ", *k, " was written")};
   BYOC_TRY(std::vector<Tensor> zeros, zeros_like(inputs));
   BYOC_TRY_STATUS(run(session, *context, zeros).status());
   BYOC_TRY(auto again, run(session, *context, inputs));
@@ -88,8 +144,35 @@ Result<Outcome> compile_and_run(const Case& graph, const Configuration& configur
   BYOC_TRY(Executable executable, build(to_module(graph), options));
   BYOC_TRY(auto session,
            Session::load(std::move(executable), plugins, {.threads = configuration.threads}));
-  BYOC_TRY(std::vector<Tensor> inputs, inputs_of(graph));
-  return run_and_compare(*session, std::move(inputs), wanted);
+  return run_and_compare(*session, graph, wanted);
+}
+
+bool is_anchor(const OpDef& op) {
+  return op.name.starts_with("conv") || op.name == "matmul" || op.name == "gemm";
+}
+
+bool has_nan(TypeId type, const Buffer& data) {
+  if (!is_float(type->dtype)) return false;
+  std::vector<double> values = elements(type, data);
+  return std::any_of(values.begin(), values.end(), [](double x) { return std::isnan(x); });
+}
+
+/// Returns the outputs of all steps, by the reference kernels.
+std::optional<std::vector<std::vector<Bytes>>> right_values(const Case& graph) {
+  std::vector<std::vector<Bytes>> out;
+  for (const Step& step : graph.steps) {
+    std::vector<TypeId> in;
+    std::vector<const Buffer*> data;
+    for (Ref arg : step.args) {
+      in.push_back(graph.type(arg));
+      data.push_back(arg.is_leaf ? graph.leaves[arg.index].data.get()
+                                 : out[arg.index][arg.output].get());
+    }
+    auto results = byoc::evaluate(*step.op, *step.attrs, in, step.types, data);
+    if (!results.ok()) return std::nullopt;
+    out.push_back(*std::move(results));
+  }
+  return out;
 }
 
 /// Writes "wrong\nresult 0: ...", which is sent through a pipe.
@@ -136,10 +219,38 @@ std::string_view kind_name(Outcome::Kind kind) {
 
 void set_plugin_folder(std::string folder) { plugin_folder() = std::move(folder); }
 
-std::shared_ptr<const PluginSet> load_plugins() {
+bool must_keep_nan(const Case& graph) {
+  static const std::set<std::string_view> kLosing = {"relu", "clip", "maximum", "minimum",
+                                                     "hard_sigmoid"};
+  std::vector<bool> is_after(
+      graph.steps.size());  // an anchor, by ops that a plugin may fuse or move
+  std::vector<size_t> losing;
+  for (size_t k = 0; k < graph.steps.size(); ++k) {
+    const Step& step = graph.steps[k];
+    const bool reads_anchor = std::any_of(step.args.begin(), step.args.end(), [&](Ref arg) {
+      return !arg.is_leaf && is_after[arg.index];
+    });
+    const bool is_light = step.op->kind < FusionKind::kReduction || step.op->name == "batch_norm";
+    is_after[k] = is_anchor(*step.op) || (reads_anchor && is_light);
+    if (reads_anchor && kLosing.contains(step.op->name)) losing.push_back(k);
+  }
+  if (losing.empty()) return false;
+  std::optional<std::vector<std::vector<Bytes>>> values = right_values(graph);
+  if (!values) return false;
+  return std::any_of(losing.begin(), losing.end(), [&](size_t k) {
+    return std::any_of(graph.steps[k].args.begin(), graph.steps[k].args.end(), [&](Ref arg) {
+      const Bytes& data =
+          arg.is_leaf ? graph.leaves[arg.index].data : (*values)[arg.index][arg.output];
+      return has_nan(graph.type(arg), *data);
+    });
+  });
+}
+
+std::shared_ptr<const PluginSet> load_plugins(bool keep_nan) {
   setenv("BYOC_CANARY", "1", 1);  // arenas and workspaces begin as NaN
   PluginSearch search;
   search.folders = {plugin_folder()};
+  if (keep_nan) search.options["onednn"].emplace("keep_nan", "1");
   return PluginSet::load(search);
 }
 
@@ -153,8 +264,9 @@ Outcome check_in_child(const Case& graph, const Configuration& configuration, ui
   Result<std::vector<Known>> wanted = evaluate_case(graph, kOracleSeed);
   if (!wanted.ok()) return {Outcome::kUndetermined, wanted.status().message()};
   process::ChildLimits limits{.timeout_s = timeout_s};
+  auto plugins = [&] { return load_plugins(must_keep_nan(graph)); };
   return from_child(process::run_in_child(
-      limits, [&] { return to_text(check(graph, configuration, *wanted, load_plugins())); }));
+      limits, [&] { return to_text(check(graph, configuration, *wanted, plugins())); }));
 }
 
 }  // namespace byoc::fuzz

@@ -28,12 +28,16 @@ std::string_view kind_name(Outcome::Kind kind);
 
 /// Makes load_plugins search this folder instead of the build's.
 void set_plugin_folder(std::string folder);
-/// Returns the plugins of the build. To be called in a child process: plugins may start threads.
-std::shared_ptr<const PluginSet> load_plugins();
+/// Returns true for graphs in which NaN reaches an op that loses it by plugins/onednn/README.md,
+/// "Post-ops that lose NaN": one of that table, some steps after a convolution or a product.
+bool must_keep_nan(const Case& graph);
+/// Returns the plugins of the build; with `keep_nan` the option of onednn by which the ops of that
+/// table keep NaN is set. To be called in a child process: plugins may start threads.
+std::shared_ptr<const PluginSet> load_plugins(bool keep_nan);
 
 /// Runs the graph three times in one context: on its inputs, on zeros, and on its inputs again. The
 /// first results must be right, and the last ones equal to them bit by bit. Outputs hold other bytes
-/// before each run.
+/// before each run; the bytes around them, and the inputs, must not change.
 Outcome check(const Case& graph, const Configuration& configuration,
               const std::vector<Known>& wanted, const std::shared_ptr<const PluginSet>& plugins);
 /// Does the same in a separate process, so that a crash or a hang is an outcome.

@@ -7,25 +7,37 @@
 namespace byoc::fuzz {
 namespace {
 
-/// Adds an op of a family chosen by weight.
-void grow_any(Grower& g) {
-  double total = 0;
-  for (const Family& family : all_families()) total += family.weight;
+/// Chooses a family by weight.
+const Family& any_family(Grower& g) {
+  static const double total = [] {
+    double sum = 0;
+    for (const Family& family : all_families()) sum += family.weight;
+    return sum;
+  }();
   double at = g.real(0, total);
   for (const Family& family : all_families()) {
-    if ((at -= family.weight) > 0) continue;
-    family.grow(g);
-    return;
+    if ((at -= family.weight) <= 0) return family;
   }
+  return all_families().back();
 }
 
+void grow_any(Grower& g) { any_family(g).grow(g); }
+
+/// Half of these graphs have ops of a few families alone, so that the same ones meet each other in
+/// many ways; some of them are chains, in which each op reads the one before.
 void grow_noise(Grower& g) {
-  const size_t steps = g.chance(0.2) ? 1 + g.pick(3) : 3 + g.pick(14);
-  for (size_t tries = 0; g.steps() < steps && tries < 6 * steps; ++tries) grow_any(g);
+  const size_t steps = g.chance(0.2) ? 1 + g.pick(3) : 9 + g.pick(24);
+  std::vector<const Family*> few;
+  if (g.chance(0.5)) {
+    for (int64_t k = g.between(2, 8); k > 0; --k) few.push_back(&any_family(g));
+  }
+  g.prefer_newest(g.chance(0.3));
+  for (size_t tries = 0; g.steps() < steps && tries < 6 * steps; ++tries)
+    (few.empty() ? any_family(g) : *g.one_of(few)).grow(g);
 }
 
 void noise_now_and_then(Grower& g) {
-  if (g.chance(0.15)) grow_any(g);
+  if (g.chance(0.3)) grow_any(g);
   if (g.chance(0.15)) g.twin();
 }
 
@@ -34,11 +46,17 @@ Ref weights(Grower& g, std::vector<int64_t> dims, Domain domain = {-1, 1}) {
   return g.weight(TensorType{g.main_dtype(), make_shape(dims)}, domain);
 }
 
+/// Returns an operand along the last dim most of the time, else along other dims.
+Ref vector(Grower& g, Ref y) {
+  const size_t axis = g.rank(y) - 1;
+  return g.weight(TensorType{g.main_dtype(), operand_shape(g, g.shape_of(y), axis)}, {-1, 1});
+}
+
 Ref conv_block(Grower& g, Ref x) {
   const int64_t c = g.dim(x, 1);
   const bool depthwise = g.chance(0.2);
   const int64_t o = depthwise       ? c
-                    : g.chance(0.4) ? c
+                    : g.chance(0.4) ? g.dim(x, 1 + g.pick(3))
                                     : g.one_of<int64_t>({3, 4, 8, 16, 16, 24, 32});
   const int64_t k = g.one_of<int64_t>({1, 3, 3, 5}), stride = g.chance(0.25) ? 2 : 1;
   Attrs attrs{{"pads", Ints(4, k / 2)},
@@ -50,7 +68,7 @@ Ref conv_block(Grower& g, Ref x) {
     y = g.then("batch_norm", {y, weights(g, {channels}, {0.5, 2}), weights(g, {channels}),
                               weights(g, {channels}), weights(g, {channels}, {0.3, 2})});
   } else if (g.chance(0.7)) {
-    y = g.then("add", {y, weights(g, {channels, 1, 1})});
+    y = scaled_and_shifted(g, y, 1);
   }
   switch (g.pick(5)) {
     case 0:
@@ -108,7 +126,7 @@ Ref branched(Grower& g, Ref x) {
 }
 
 void grow_cnn(Grower& g) {
-  const int64_t side = g.between(4, 12);
+  const int64_t side = g.favourite() > 3 ? g.favourite() : g.between(4, 12);
   Ref x = g.parameter(TensorType{g.main_dtype(),
                                  {Dim(g.between(1, 2)), Dim(g.one_of<int64_t>({1, 3, 4, 8})),
                                   Dim(side), Dim(g.chance(0.8) ? side : g.between(1, 12))}});
@@ -149,7 +167,7 @@ void grow_cnn(Grower& g) {
 
 Ref projection(Grower& g, Ref x, int64_t to) {
   Ref y = g.then("matmul", {x, weights(g, {g.shape_of(x).back().extent(), to})});
-  return g.chance(0.7) ? g.then("add", {y, weights(g, {g.shape_of(y).back().extent()})}) : y;
+  return g.chance(0.7) ? g.then("add", {y, vector(g, y)}) : y;
 }
 
 Ref norm(Grower& g, Ref x) {
