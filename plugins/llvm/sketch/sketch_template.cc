@@ -7,6 +7,7 @@
 
 #include "byoc/te/key.h"
 #include "plugins/llvm/sketch/sketcher.h"
+#include "plugins/llvm/tiling/access.h"
 #include "plugins/llvm/topi/schedule.h"
 
 namespace byoc::llvm_plugin::sketch {
@@ -26,8 +27,8 @@ constexpr size_t kSketchGuesses = 3;
 
 std::string text_of(const Factors& factors) { return cat(factors.rows, "x", factors.lanes); }
 
-Factors factors_at(const Point& point, const char* knob) {
-  const std::string& text = point.find(knob)->second;
+// Reads "4x2".
+Factors factors_in(const std::string& text) {
   Factors out;
   out.rows = std::stoll(text);
   out.lanes = std::stoll(text.substr(text.find('x') + 1));
@@ -58,8 +59,8 @@ SketchRules rules_at(const Point& point) {
   out.sums = number_at(point, "sums");
   out.tile_vectors = number_at(point, "tile_vectors");
   out.blocks = number_at(point, "blocks");
-  out.middle = factors_at(point, "middle");
-  out.outer = factors_at(point, "outer");
+  out.middle = factors_in(point.find("middle")->second);
+  out.outer = factors_in(point.find("outer")->second);
   out.terms = number_at(point, "terms");
   out.has_fetch = number_at(point, "fetch") != 0;
   out.partials = number_at(point, "partials");
@@ -71,53 +72,109 @@ SketchRules rules_at(const Point& point) {
   return out;
 }
 
+constexpr const char* kFactors[] = {"1x1", "1x2", "1x4", "1x8", "2x1",  "4x1",
+                                    "8x1", "2x2", "4x4", "8x8", "16x1", "1x16"};
+
+/// Facts about the stages of a Dag: they decide which knobs change some of its sketches. Nothing is
+/// scheduled for that, since a compilation with a tuning log reads the space of every function.
+struct Traits {
+  bool has_tiles = false, has_lanes = false, has_sums = false, has_elementwise = false;
+  bool has_several = false;           // stages
+  int64_t rows = 1, lanes = 1;        // most elements of an axis, and of the last one
+  int64_t terms = 1, last_terms = 1;  // most terms of an axis
+  size_t rank = 0;
+};
+
+Traits traits_of(const te::Dag& dag, const std::vector<Reduction>& reductions) {
+  Traits out;
+  for (const Reduction& reduction : reductions) {
+    for (Rule rule : reduction.rules) {
+      out.has_tiles |= rule == Rule::kTiles;
+      out.has_lanes |= rule == Rule::kLanes;
+    }
+  }
+  size_t stages = 0;
+  for (const te::Stage& stage : dag.stages) {
+    auto* own = std::get_if<te::Compute>(&stage.kind);
+    if (own == nullptr) continue;
+    ++stages;
+    (own->reduce.empty() ? out.has_elementwise : out.has_sums) = true;
+    out.rank = std::max(out.rank, own->axes.size());
+    for (const te::Axis& axis : own->axes) out.rows = std::max(out.rows, topi::extent_of(axis));
+    if (!own->axes.empty()) out.lanes = std::max(out.lanes, topi::extent_of(own->axes.back()));
+    for (const te::Axis& axis : own->reduce) out.terms = std::max(out.terms, topi::extent_of(axis));
+    if (!own->reduce.empty())
+      out.last_terms = std::max(out.last_terms, topi::extent_of(own->reduce.back()));
+  }
+  out.has_several = stages > 1;
+  return out;
+}
+
+// Returns the numbers up to `most` when the knob matters, else none.
+Knob numbers(const char* name, bool matters, std::vector<int64_t> values, int64_t most) {
+  std::erase_if(values, [&](int64_t value) { return !matters || value > most; });
+  return knob_of(name, values);
+}
+
+Knob factor_knob(const char* name, const Traits& traits, int64_t lanes) {
+  Knob out{name, {}};
+  for (const char* text : kFactors) {
+    const Factors factors = factors_in(text);
+    const bool fits = factors.rows <= traits.rows && factors.lanes * lanes <= traits.lanes;
+    if (traits.has_tiles && (fits || (factors.rows == 1 && factors.lanes == 1)))
+      out.values.emplace_back(text);
+  }
+  return out;
+}
+
 // Returns the values of all knobs but the first, "sketch".
-std::vector<Knob> all_knobs(const te::Target& target) {
+std::vector<Knob> knobs_for(const Traits& traits, const te::Target& target) {
+  constexpr int64_t kAny = int64_t{1} << 40;
   std::vector<int64_t> sums = {1, 2, 4, 6, 8, 12};
   for (int64_t more : {16, 20, 24}) {
     if (more + 4 <= target.vector_registers) sums.push_back(more);
   }
-  const std::vector<std::string> factors = {"1x1", "1x2", "1x4", "1x8", "2x1",  "4x1",
-                                            "8x1", "2x2", "4x4", "8x8", "16x1", "1x16"};
-  std::vector<Knob> out = {{"inlining", topi::inlining_names()},
-                           knob_of("sums", sums),
-                           knob_of("tile_vectors", {1, 2, 4}),
-                           knob_of("blocks", {1, 2, 4, 8}),
-                           {"middle", factors},
-                           {"outer", factors},
-                           knob_of("terms", {0, 4, 16, 64, 256}),
-                           knob_of("fetch", {0, 1}),
-                           knob_of("partials", {1, 2, 4, 8}),
-                           knob_of("unroll", {0, 16, 64, 256}),
-                           knob_of("vectors", {0, 1, 2, 4, 8}),
-                           knob_of("depth", {0, 1, 2, 3}),
-                           knob_of("joined", {1, 2, 3, 8})};
-  const bool is_parallel = target.threads > 1;
-  out.push_back(knob_of("grain", is_parallel ? std::vector<int64_t>{1 << 13, 1 << 15, 1 << 17}
-                                             : std::vector<int64_t>{}));
-  return out;
+  const int64_t lanes = target.lanes(4);
+  const auto rank = static_cast<int64_t>(traits.rank);
+  Knob inlining{"inlining", {}};
+  if (traits.has_several) inlining.values = topi::inlining_names();
+  return {
+      inlining,
+      numbers("sums", traits.has_tiles, sums, traits.rows * traits.lanes),
+      numbers("tile_vectors", traits.has_tiles, {1, 2, 4}, traits.lanes),
+      numbers("blocks", traits.has_tiles || traits.has_elementwise, {1, 2, 4, 8}, traits.rows),
+      factor_knob("middle", traits, lanes),
+      factor_knob("outer", traits, lanes),
+      numbers("terms", traits.has_tiles, {0, 4, 16, 64, 256}, traits.terms - 1),
+      numbers("fetch", traits.has_tiles && traits.has_several, {0, 1}, 1),
+      numbers("partials", traits.has_lanes, {1, 2, 4, 8}, traits.last_terms),
+      numbers("unroll", traits.has_sums, {0, 16, 64, 256}, kAny),
+      numbers("vectors", traits.has_elementwise, {0, 1, 2, 4, 8}, traits.rows),
+      numbers("depth", traits.has_several, {0, 1, 2, 3}, rank),
+      numbers("joined", traits.has_elementwise && rank > 1, {1, 2, 3, 8}, rank > 3 ? kAny : rank),
+      numbers("grain", target.threads > 1, {1 << 13, 1 << 15, 1 << 17}, kAny)};
 }
 
 /// The sketches of one Dag.
 class Sketches {
  public:
   Sketches(const te::Dag& dag, const te::Target& target) : dag_(dag), target_(target) {
-    if (dag.stages.size() <= kMostStages && has_sketches(dag))
-      derivations_ = derivations_of(main_reductions(dag, target));
+    if (dag.stages.size() > kMostStages || !has_sketches(dag)) return;
+    reductions_ = main_reductions(dag, target);
+    derivations_ = derivations_of(reductions_);
   }
   const std::vector<std::string>& derivations() const { return derivations_; }
   te::Schedule at(const Point& point) const { return sketch_of(dag_, target_, rules_at(point)); }
 
-  /// Returns the knobs with the values that change a schedule, and the best points first.
+  /// Returns the knobs with the values that may change a schedule, and the best points first.
   Choices choices() const {
     Point first = point_of(SketchRules());
-    Choices out{all_knobs(target_), {}};
+    Choices out{knobs_for(traits_of(dag_, reductions_), target_), {}};
     if (derivations_.empty()) {
       for (Knob& knob : out.knobs) knob.values.clear();
       first[kSketch] = kTemplate;
     } else {
       first[kSketch] = derivations_[0];
-      for (Knob& knob : out.knobs) keep_values(first, knob);
     }
     for (size_t k = 0; k < std::min(derivations_.size(), kSketchGuesses); ++k) {
       out.guesses.push_back(first);
@@ -129,30 +186,9 @@ class Sketches {
   }
 
  private:
-  std::string trace_of(const Point& point) const { return te::print(at(point).trace()); }
-
-  // Keeps the values that change the schedule of the first derivation or of the last one, when the
-  // other knobs have their first values.
-  void keep_values(const Point& first, Knob& knob) const {
-    std::vector<std::string> kept;
-    for (const std::string* derivation : {&derivations_.front(), &derivations_.back()}) {
-      Point point = first;
-      point[kSketch] = *derivation;
-      std::vector<std::string> texts = {trace_of(point)};
-      for (const std::string& value : knob.values) {
-        point[knob.name] = value;
-        std::string text = trace_of(point);
-        if (std::ranges::find(texts, text) != texts.end()) continue;
-        texts.push_back(std::move(text));
-        if (std::ranges::find(kept, value) == kept.end()) kept.push_back(value);
-      }
-      if (derivations_.size() == 1) break;
-    }
-    knob.values = std::move(kept);
-  }
-
   const te::Dag& dag_;
   const te::Target& target_;
+  std::vector<Reduction> reductions_;
   std::vector<std::string> derivations_;
 };
 
