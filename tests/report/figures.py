@@ -72,6 +72,11 @@ def differences(name, got, expected):
     return [] if got == expected else [f"{name}: {json.dumps(got)[:300]} instead of {json.dumps(expected)[:300]}"]
 
 
+def candidates_of(functions):
+    return [[function["function"], op["name"], one["plugin"], one["ns"], one["chosen"]]
+            for function in functions for op in function["ops"] for one in op["candidates"]]
+
+
 def check(name, got, expected, faults):
     faults += differences(name, got, expected)[:5]
 
@@ -89,6 +94,8 @@ def main():
         others = [word for compiler in compilers[1:] for word in ("--vs", f"compiler={compiler}")]
         report = value(build, "report", *flags, "-o", page, *others)
         check("the page and --json", page_data(page), report, faults)
+        placed = value(build, "explain", str(model), "--compiler", compilers[0], "--placement")["functions"]
+        check("costs", candidates_of(report["costs"]), candidates_of(placed), faults)
         for part in report["configurations"]:
             check("name", part["name"], ", ".join(part["explain"]["order"]), faults)
         for part, compiler in zip(report["configurations"], compilers):

@@ -3,14 +3,12 @@
 
 #include <algorithm>
 
-#include "core/tools/place/placement_text.h"
 #include "core/tools/place/search.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {
 
-Result<int> run_explain_placement(const ModelOptions& options, const std::string& op,
-                                  const std::string& diff, const cli::CommonOptions& common) {
+Result<ExplainedPlacement> explained_placement(const ModelOptions& options) {
   BYOC_TRY(IRModule module, load_model(options));
   BYOC_TRY(BuildOptions build, build_options(options));
   if (!std::count(build.compilers.begin(), build.compilers.end(), "auto"))
@@ -27,6 +25,12 @@ Result<int> run_explain_placement(const ModelOptions& options, const std::string
                                        context));
     explained.functions.push_back(std::move(placed));
   }
+  return explained;
+}
+
+Result<int> run_explain_placement(const ModelOptions& options, const std::string& op,
+                                  const std::string& diff, const cli::CommonOptions& common) {
+  BYOC_TRY(ExplainedPlacement explained, explained_placement(options));
   std::string text;
   if (diff.empty()) {
     BYOC_TRY(text, placement_text(explained, op));

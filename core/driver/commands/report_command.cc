@@ -5,6 +5,7 @@
 #include "byoc/base/file.h"
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
+#include "core/driver/commands/explain_placement.h"
 #include "core/tools/model/interrupt.h"
 #include "core/tools/model/progress.h"
 #include "core/tools/model/tuning.h"
@@ -63,12 +64,17 @@ void warn(const Json& data, const cli::CommonOptions& common) {
   }
 }
 
+// Returns the candidates in the file of --costs, or with their estimates; null where a model cannot
+// be placed.
+Result<Json> costs_for(const Options& options) {
+  if (!options.costs.empty()) return read_candidates(options.costs);
+  Result<ExplainedPlacement> placed = explained_placement(options.subject.model);
+  return placed.ok() ? candidates_of(placement_json(*placed)) : Json();
+}
+
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY_STATUS(check(options, common));
-  Json costs;
-  if (!options.costs.empty()) {
-    BYOC_TRY(costs, read_candidates(options.costs));
-  }
+  BYOC_TRY(Json costs, costs_for(options));
   Progress progress(common);
   Interrupt interrupt;
   interrupt.set_watched(true);
@@ -99,9 +105,10 @@ void add_report_options(cli::Command& command, Options& options) {
   all.push_back({"--vs", "CONFIG",
                  "another configuration, shown beside the first: settings as in byoc bench --vs",
                  &options.vs});
-  all.push_back({"--costs", "FILE",
-                 "show the costs of candidates that explain --placement --json=FILE wrote",
-                 &options.costs});
+  all.push_back(
+      {"--costs", "FILE",
+       "the costs of candidates that explain --placement --json=FILE wrote; without: estimates",
+       &options.costs});
   all.push_back({"--input", "NAME=VALUE", "as in byoc run; those not given are random",
                  &options.subject.inputs});
   all.push_back({"--seed", "N", "of the random inputs (default 0)", &options.subject.seed});

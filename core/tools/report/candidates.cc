@@ -24,8 +24,15 @@ Json candidate_json(const Json& from) {
           {"chosen", from.at("chosen").get<bool>()}};
 }
 
-/// Copies the members that the page shows. Throws Json::exception for another form.
-Json functions_json(const Json& from) {
+Status another_form(const std::string& path, const std::string& why) {
+  return invalid(cat(path, " has no costs of candidates: ", why))
+      .with_slug("placement")
+      .with_help(cat("byoc explain MODEL --placement --json=", path, " writes them"));
+}
+
+}  // namespace
+
+Json candidates_of(const Json& from) {
   Json functions = Json::array();
   for (const Json& function : from.at("functions")) {
     Json ops = Json::array();
@@ -43,21 +50,13 @@ Json functions_json(const Json& from) {
   return functions;
 }
 
-Status another_form(const std::string& path, const std::string& why) {
-  return invalid(cat(path, " has no costs of candidates: ", why))
-      .with_slug("placement")
-      .with_help(cat("byoc explain MODEL --placement --json=", path, " writes them"));
-}
-
-}  // namespace
-
 Result<Json> read_candidates(const std::string& path) {
   BYOC_TRY(std::string text, read_file(path));
   Result<Json> json = parse_json(text);
   if (!json.ok()) return another_form(path, json.status().message());
   try {
     if (json->at("schema") != kSchema) return another_form(path, cat("no \"", kSchema, "\""));
-    return functions_json(*json);
+    return candidates_of(*json);
   } catch (const Json::exception& error) {
     return another_form(path, error.what());
   }

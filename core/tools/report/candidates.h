@@ -8,9 +8,12 @@
 
 namespace byoc::driver {
 
-/// Reads a file that `byoc explain --placement --json=FILE` wrote. Returns its list of functions,
-/// each with "function", "predicted_ns" and "ops"; an op has "op", "name" and "candidates". Errors:
-/// kNotFound; slug "placement" when the file has another form.
+/// Returns the functions of what `byoc explain --placement --json` prints, each with "function",
+/// "predicted_ns" and "ops"; an op has "op", "name" and "candidates". Throws Json::exception for
+/// another form.
+nlohmann::ordered_json candidates_of(const nlohmann::ordered_json& placement);
+/// Reads a file that `byoc explain --placement --json=FILE` wrote. Errors: kNotFound; slug
+/// "placement" when the file has another form.
 Result<nlohmann::ordered_json> read_candidates(const std::string& path);
 
 }  // namespace byoc::driver
