@@ -201,12 +201,24 @@ TEST_F(ClusterBench, LosesNothingWhenAWorkerIsKilled) {
   EXPECT_THAT(bench->remarks()[0], HasSubstr("it has ended"));
 }
 
-TEST_F(ClusterBench, ReplacesAWorkerThatIsSilent) {
-  options_.lost_after = 3s;
+/// Has so many points that none of the workers is done with them when it is stopped.
+class ClusterBenchOfManyPoints : public ClusterBench {
+ protected:
+  ClusterBenchOfManyPoints() : ClusterBench("right,wrong", numbers()) {}
+  static std::string numbers() {
+    std::string out = "3000";
+    for (int k = 1; k < 80; ++k) out += cat(",", 10 * k);
+    return out;
+  }
+};
+
+TEST_F(ClusterBenchOfManyPoints, ReplacesWorkersThatAreSilent) {
+  options_.lost_after = 1s;
   auto bench = make();
   ASSERT_TRUE(bench.ok());
   const Status measured = measure(*bench, [&](size_t n) {
-    if (n == 3) processes_.end(0, SIGSTOP);
+    if (n != 1) return;
+    for (size_t number : {0, 1}) processes_.end(number, SIGSTOP);
   });
   ASSERT_TRUE(measured.ok()) << measured.to_string();
   expect_nothing_is_lost();
