@@ -10,8 +10,8 @@
 namespace byoc::driver {
 namespace {
 
-/// Returns the point that a build of the module compiles a function at; "" for the plugin's own
-/// choice.
+/// Returns the point at which a build of the module compiles a function; "" for the choice that the
+/// plugin makes by itself.
 Result<std::string> point_of(const IRModule& module, Symbol name, const Plugin& plugin,
                              const PassContext& context) {
   TunedPoints points(context);
