@@ -96,6 +96,7 @@ const Row kRows[] = {
      {"f32[1,2,4,5]", "f32[1,17,3,3]"},
      {"scales=[1.0,1.0,2.0,2.0], coordinates=\"asymmetric\", nearest=\"floor\"",
       "scales=[1.0,1.0,2.0,3.0], mode=\"linear\"",
+      "scales=[1.0,1.0,2.0,3.0], mode=\"linear\", antialias=true",
       "scales=[1.0,1.0,2.0,2.0], mode=\"linear\", coordinates=\"pytorch_half_pixel\""}},
 };
 
@@ -212,6 +213,25 @@ TEST_P(OnednnPrograms, AreTakenWholeAndAgreeWithTheReference) {
 
 INSTANTIATE_TEST_SUITE_P(Rows, OnednnPrograms, testing::ValuesIn(kPrograms),
                          [](const auto& info) { return std::string(info.param.name); });
+
+TEST(OnednnOps, AntialiasOfADimThatShrinksIsRefusedByName) {
+  auto plugins = built_plugins();
+  for (const char* sizes : {"[1,2,2,5]", "[1,2,8,3]"}) {
+    IRModule module = parse(cat("fn main(%x: f32[1,2,4,5]) { %0 = resize(%x) {sizes=", sizes,
+                                ", mode=\"linear\", antialias=true} return %0 }"));
+    Report report;
+    BuildOptions options;
+    options.plugins = plugins;
+    options.compilers = {"onednn", "json"};
+    options.report = &report;
+    Result<Executable> out = build(module, options);
+    ASSERT_TRUE(out.ok()) << out.status().to_string();
+    EXPECT_EQ(ops_of(*out, "json"), 1u);
+    EXPECT_THAT(report.remarks,
+                testing::Contains(testing::Field(&Report::Remark::reason,
+                                                 testing::HasSubstr("antialias widens"))));
+  }
+}
 
 TEST(OnednnOps, HaveARowEach) {
   std::set<std::string> in_rows = kElsewhere;

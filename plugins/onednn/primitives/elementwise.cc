@@ -95,6 +95,8 @@ Built build_eltwise(const Builder& b) {
     built.pieces = cells.count();
     return built;
   }
+  if (b.unit.node->op == "log" && b.out_type().dtype == sdk::DType::kBF16)
+    throw Refusal{"oneDNN's log takes denormals of bf16 for 2^-127"};
   auto pd =
       describe<dnnl::eltwise_forward>(b.engine, user_scratchpad(), kInference, row->how,
                                       b.format(0), result(b.format(0)), row->alpha, row->beta);

@@ -77,8 +77,10 @@ Built build_resize(const Builder& b) {
   for (size_t d = 0; d < in.size(); ++d) {
     double ratio = static_cast<double>(out[d]) / static_cast<double>(in[d]);
     if (d < 2 && in[d] != out[d]) throw Refusal{"oneDNN resizes no batch and no channels"};
-    check_same_cells({in[d], out[d], scales.empty() ? ratio : scales[d], coordinates}, mode,
-                     rounding);
+    const double scale = scales.empty() ? ratio : scales[d];
+    if (scale < 1 && attrs.b("antialias", false))  // else the kernel is as wide as without it
+      throw Refusal{"antialias widens the kernel of a dim that shrinks; oneDNN's has two cells"};
+    check_same_cells({in[d], out[d], scale, coordinates}, mode, rounding);
   }
   auto how = mode == "nearest" ? algorithm::resampling_nearest : algorithm::resampling_linear;
   auto pd = describe<dnnl::resampling_forward>(b.engine, user_scratchpad(), kInference, how,

@@ -44,7 +44,7 @@ std::string_view unknown_attribute(const Node& node) {
   if (op == "gather") return attrs.unknown({"axis"});
   if (op == "resize")
     return attrs.unknown({"sizes", "scales", "mode", "coordinates", "nearest", "cubic_coeff_a",
-                          "exclude_outside", "roi", "extrapolation_value"});
+                          "exclude_outside", "antialias", "roi", "extrapolation_value"});
   if (op == "pad") return attrs.unknown({"pads", "mode", "value"});
   return attrs.unknown({"axes", "keepdims", "noop_with_empty_axes"});  // reductions, squeeze
 }
