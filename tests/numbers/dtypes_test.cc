@@ -78,7 +78,8 @@ TEST(OtherDtypes, NanOfBf16WinsAgainstNumbers) {
                         DType::kBF16, {2, 2}, x, {kNaN, kTwo});
 }
 
-// Of 2^-133, 127 * 2^-133, 2^-126, 1 and NaN; log 2^-133 = -92.2, and bf16 has halves there.
+// The operands are 2^-133, 127 * 2^-133, 2^-126, 1 and NaN. log 2^-133 is -92.2, and bf16 has
+// halves there.
 TEST(OtherDtypes, LogarithmsOfDenormalBf16AreNotThoseOfNormals) {
   expect_bits<uint16_t>("fn main(%x: bf16[5]) { %0 = log(%x) return %0 }", DType::kBF16, {5},
                         {0x0001, 0x007f, 0x0080, kOne, kNaN}, {0xc2b8, 0xc2af, 0xc2af, 0, kNaN});
