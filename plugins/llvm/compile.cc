@@ -83,18 +83,18 @@ size_t bytes_of(const te::Tensor& tensor) {
 }
 
 // Allocates the outputs and fills them by one call.
-Result<Buffers> run_job(const ConstantJob& job, const byoc_native_fn& fn, uint64_t workspace_bytes,
-                        const byoc_host* host) {
+Result<Buffers> run_maker(const ConstantMaker& maker, const byoc_native_fn& fn,
+                          std::span<const void* const> inputs, const byoc_host* host) {
   std::vector<void*> data;
-  for (const void* input : job.inputs) data.push_back(const_cast<void*>(input));
+  for (const void* input : inputs) data.push_back(const_cast<void*>(input));
   std::vector<std::shared_ptr<void>> memory;
   auto allocate = [&](size_t bytes) {
     memory.emplace_back(host->alloc(host->ctx, std::max<size_t>(bytes, 1), Buffer::kAlignment),
                         [host](void* p) { host->free(host->ctx, p); });
     return memory.back().get();
   };
-  for (const te::Tensor& output : job.loops->outputs) data.push_back(allocate(bytes_of(output)));
-  void* workspace = allocate(workspace_bytes);
+  for (uint64_t bytes : maker.output_bytes) data.push_back(allocate(bytes));
+  void* workspace = allocate(maker.workspace_bytes);
   if (std::ranges::any_of(memory, [](const auto& one) { return one == nullptr; }))
     return Status(Code::kResourceExhausted, "no memory for packed constants");
   byoc_native_failure failure{};
@@ -104,34 +104,41 @@ Result<Buffers> run_job(const ConstantJob& job, const byoc_native_fn& fn, uint64
   if (int32_t code = fn.run(&call); code != 0)
     return Status(Code::kInternal, cat("code for packed constants returned ", code));
   Buffers out;
-  for (size_t k = 0; k < job.loops->outputs.size(); ++k) {
+  for (size_t k = 0; k < maker.output_bytes.size(); ++k) {
     const auto* bytes = static_cast<const std::byte*>(memory[k].get());
-    out.push_back(Buffer::adopt({bytes, bytes_of(job.loops->outputs[k])}, memory[k]));
+    out.push_back(Buffer::adopt({bytes, maker.output_bytes[k]}, memory[k]));
   }
   return out;
 }
 
 }  // namespace
 
-Result<std::vector<Buffers>> run_constants(std::span<const ConstantJob> jobs,
-                                           CompileOptions options, const byoc_host* host) {
-  if (jobs.empty()) return std::vector<Buffers>();
-  BYOC_TRY(const Machine machine, machine_of(host_target()));
-  std::vector<te::LoopFunction> loops;
-  for (const ConstantJob& job : jobs) loops.push_back(*job.loops);
+Result<ConstantCode> compile_constants(std::span<const te::LoopFunction> loops,
+                                       const Machine& machine, CompileOptions options) {
+  ConstantCode out;
+  if (loops.empty()) return out;
   options.set_progress = {};
   const Compiled compiled = compile_kernels(loops, machine, options);
   std::vector<const Kernel*> kernels;
-  for (size_t k = 0; k < jobs.size(); ++k) {
+  for (size_t k = 0; k < loops.size(); ++k) {
     BYOC_TRY_STATUS(Status(compiled.errors[k]));
     kernels.push_back(compiled.kernels[k].get());
+    ConstantMaker& maker = out.makers.emplace_back(ConstantMaker{kernels[k]->workspace_bytes, {}});
+    for (const te::Tensor& output : loops[k].outputs)
+      maker.output_bytes.push_back(bytes_of(output));
   }
-  BYOC_TRY(const std::string object, link_native(kernels, machine));
-  BYOC_TRY(const auto loaded, LoadedObject::load(object, host));
+  BYOC_TRY(out.object, link_native(kernels, machine));
+  return out;
+}
+
+Result<std::vector<Buffers>> run_constants(const ConstantCode& code,
+                                           std::span<const std::vector<const void*>> inputs,
+                                           const byoc_host* host) {
   std::vector<Buffers> out;
-  for (size_t k = 0; k < jobs.size(); ++k) {
-    BYOC_TRY(Buffers made,
-             run_job(jobs[k], loaded->function(k), kernels[k]->workspace_bytes, host));
+  if (code.makers.empty()) return out;
+  BYOC_TRY(const auto loaded, LoadedObject::load(code.object, host));
+  for (size_t k = 0; k < code.makers.size(); ++k) {
+    BYOC_TRY(Buffers made, run_maker(code.makers[k], loaded->function(k), inputs[k], host));
     out.push_back(std::move(made));
   }
   return out;

@@ -27,15 +27,24 @@ struct Compiled {
 Compiled compile_kernels(std::span<const te::LoopFunction> functions, const Machine& machine,
                          const CompileOptions& options);
 
-/// Loops that make packed constants.
-struct ConstantJob {
-  const te::LoopFunction* loops;
-  std::vector<const void*> inputs;
+/// A function of code that makes packed constants.
+struct ConstantMaker {
+  uint64_t workspace_bytes = 0;
+  std::vector<uint64_t> output_bytes;  // per packed constant
 };
+/// Code that makes packed constants, for this machine.
+struct ConstantCode {
+  std::string object;  // a native module; empty: no functions
+  std::vector<ConstantMaker> makers;
+};
+/// Compiles loops that make packed constants. Errors: those of compile_kernels.
+Result<ConstantCode> compile_constants(std::span<const te::LoopFunction> loops,
+                                       const Machine& machine, CompileOptions options);
 using Buffers = std::vector<std::shared_ptr<const Buffer>>;
-/// Compiles the loops for this machine, runs them, and returns the outputs per job. `host` is used by
-/// the code. Errors: those of compile_kernels and of loading.
-Result<std::vector<Buffers>> run_constants(std::span<const ConstantJob> jobs,
-                                           CompileOptions options, const byoc_host* host);
+/// Runs the code on inputs per maker, and returns the outputs per maker. `host` is used by the code.
+/// Errors: those of loading.
+Result<std::vector<Buffers>> run_constants(const ConstantCode& code,
+                                           std::span<const std::vector<const void*>> inputs,
+                                           const byoc_host* host);
 
 }  // namespace byoc::llvm_plugin

@@ -9,7 +9,7 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-constexpr std::string_view kTrailer = "byoc-llvm-module/2";
+constexpr std::string_view kTrailer = "byoc-llvm-module/3";
 
 void put_number(std::string& out, uint64_t x) {
   out.append(reinterpret_cast<const char*>(&x), sizeof x);
@@ -24,6 +24,11 @@ class Reader {
     std::memcpy(&x, raw.data(), sizeof x);
     return x;
   }
+  std::vector<uint64_t> numbers() {
+    std::vector<uint64_t> out;
+    for (uint64_t n = number(); n > 0; --n) out.push_back(number());
+    return out;
+  }
   std::string_view text(uint64_t size) {
     if (size > bytes_.size())
       throw sdk::Error(BYOC_DATA_LOSS, "the saved module is cut short or changed");
@@ -36,17 +41,34 @@ class Reader {
   std::string_view bytes_;
 };
 
-std::string pack(const std::vector<Signature>& functions) {
+void put_text(std::string& out, std::string_view text) {
+  put_number(out, text.size());
+  out += text;
+}
+
+void put_numbers(std::string& out, std::span<const uint64_t> numbers) {
+  put_number(out, numbers.size());
+  for (uint64_t x : numbers) put_number(out, x);
+}
+
+std::string pack(const std::vector<Signature>& functions, const Packing& packing) {
   std::string out;
   put_number(out, functions.size());
   for (const Signature& f : functions) {
-    put_number(out, f.symbol.size());
-    out += f.symbol;
+    put_text(out, f.symbol);
     for (uint64_t x : {uint64_t{f.n_in}, uint64_t{f.n_out}, f.workspace_bytes}) put_number(out, x);
     put_number(out, f.constants.size());
     for (const std::string& key : f.constants) out += key;
-    put_number(out, f.types.size());
-    out += f.types;
+    put_text(out, f.types);
+    put_text(out, {reinterpret_cast<const char*>(f.const_use.data()), f.const_use.size()});
+    put_numbers(out, f.packed_from);
+  }
+  put_text(out, packing.compat);
+  put_text(out, packing.code.object);
+  put_number(out, packing.code.makers.size());
+  for (const ConstantMaker& maker : packing.code.makers) {
+    put_number(out, maker.workspace_bytes);
+    put_numbers(out, maker.output_bytes);
   }
   put_number(out, out.size());
   return out.append(kTrailer);
@@ -107,11 +129,12 @@ class NativeModule::Kernel : public sdk::Kernel {
 };
 
 NativeModule::NativeModule(std::string object, std::string compat, std::vector<Signature> functions,
-                           std::vector<KernelConstants> constants)
+                           std::vector<KernelConstants> constants, Packing packing)
     : object_(std::move(object)),
       compat_(std::move(compat)),
       functions_(std::move(functions)),
       constants_(std::move(constants)),
+      packing_(std::move(packing)),
       kernels_(functions_.size()) {}
 
 NativeModule::~NativeModule() = default;
@@ -149,7 +172,7 @@ sdk::Module::Entry NativeModule::find(std::string_view symbol) {
 void NativeModule::save(sdk::Saver& saver) const {
   saver.set_flags(BYOC_MODULE_NATIVE);
   saver.write(object_);
-  saver.write(pack(functions_));
+  saver.write(pack(functions_, packing_));
   for (size_t k = 0; k < constants_.size(); ++k) {
     for (const auto& packed : constants_[k].packed)
       saver.packed(k, {packed->data(), packed->size()}, Buffer::kAlignment);
@@ -165,7 +188,7 @@ SavedModule read_saved(std::string_view blob) {
   blob.remove_suffix(sizeof(uint64_t));
   if (size > blob.size()) throw sdk::Error(BYOC_DATA_LOSS, "the saved module is cut short");
   Reader reader(blob.substr(blob.size() - size));
-  SavedModule out{std::string(blob.substr(0, blob.size() - size)), {}};
+  SavedModule out{std::string(blob.substr(0, blob.size() - size)), {}, {}};
   for (uint64_t n = reader.number(); n > 0; --n) {
     Signature f;
     f.symbol = std::string(reader.text(reader.number()));
@@ -175,7 +198,17 @@ SavedModule read_saved(std::string_view blob) {
     for (uint64_t keys = reader.number(); keys > 0; --keys)
       f.constants.emplace_back(reader.text(sizeof byoc_const::key));
     f.types = std::string(reader.text(reader.number()));
+    const std::string_view use = reader.text(reader.number());
+    f.const_use.assign(use.begin(), use.end());
+    f.packed_from = reader.numbers();
     out.functions.push_back(std::move(f));
+  }
+  out.packing.compat = std::string(reader.text(reader.number()));
+  out.packing.code.object = std::string(reader.text(reader.number()));
+  for (uint64_t n = reader.number(); n > 0; --n) {
+    ConstantMaker& maker = out.packing.code.makers.emplace_back();
+    maker.workspace_bytes = reader.number();
+    maker.output_bytes = reader.numbers();
   }
   return out;
 }

@@ -3,6 +3,7 @@
 // The result of compile: a native module with kernels that are ready to run here as well.
 #include "byoc/base/buffer.h"
 #include "byoc/plugin/sdk/plugin.h"
+#include "plugins/llvm/compile.h"
 #include "plugins/llvm/loaded.h"
 
 namespace byoc::llvm_plugin {
@@ -15,6 +16,19 @@ struct Signature {
   std::vector<std::string> constants;   // keys of the function's constants, 16 bytes each
   std::string types;                    // of inputs and outputs: byoc_kernel_info::signature
   std::vector<uint8_t> const_use = {};  // byoc_const_use per constant; empty: all are kept
+  /// The constants that packed ones are made of, by number; empty: there are no packed constants.
+  std::vector<uint64_t> packed_from = {};
+
+  bool keeps(size_t constant) const {
+    return constant >= const_use.size() || const_use[constant] == BYOC_CONST_KEPT;
+  }
+};
+
+/// The code that makes packed constants again when load gives a module to this plugin: the host
+/// lends it the constants of the function alone. One maker per function with packed constants.
+struct Packing {
+  ConstantCode code;
+  std::string compat;  // of the machine that the code is for
 };
 
 /// The constants that a kernel reads in every run: of the host, then its own.
@@ -27,7 +41,7 @@ class NativeModule : public sdk::Module {
  public:
   /// constants[k]: those of function k.
   NativeModule(std::string object, std::string compat, std::vector<Signature> functions,
-               std::vector<KernelConstants> constants);
+               std::vector<KernelConstants> constants, Packing packing);
   ~NativeModule() override;
   Entry find(std::string_view symbol) override;
   /// Saves the shared object, then the signatures, in bytes that loaders do not read.
@@ -41,6 +55,7 @@ class NativeModule : public sdk::Module {
   std::string object_, compat_;
   std::vector<Signature> functions_;
   std::vector<KernelConstants> constants_;
+  Packing packing_;
   std::unique_ptr<LoadedObject> loaded_;
   std::vector<std::unique_ptr<sdk::Kernel>> kernels_;
   std::string load_error_;
@@ -50,6 +65,7 @@ class NativeModule : public sdk::Module {
 struct SavedModule {
   std::string object;
   std::vector<Signature> functions;
+  Packing packing;
 };
 SavedModule read_saved(std::string_view blob);
 

@@ -50,6 +50,9 @@ class LlvmPlugin : public sdk::Plugin {
   sdk::KnobSpace knobs(sdk::CompileRequest& request) override;
 
  private:
+  void pack_again(const byoc_load& load, const SavedModule& saved,
+                  std::vector<KernelConstants>& constants) const;
+
   std::string cache_folder_;
 };
 
@@ -219,17 +222,28 @@ Kernels compile_all(const sdk::CompileRequest& request, const te::Target& target
   return out;
 }
 
+// Compiles the code that makes the packed constants of all functions.
+Packing packing_of(const Kernels& kernels, const CompileOptions& options) {
+  std::vector<te::LoopFunction> loops;
+  for (const auto& constants : kernels.constants) {
+    if (constants) loops.push_back(constants->loops);
+  }
+  if (loops.empty()) return {};
+  const Machine machine = value_of(machine_of(host_target()));
+  return {value_of(compile_constants(loops, machine, options)), compat_of(machine)};
+}
+
 // Makes the packed constants of all functions.
 std::vector<Buffers> packed_constants(sdk::CompileRequest& request, const Kernels& kernels,
-                                      const CompileOptions& options) {
-  std::vector<ConstantJob> jobs;
+                                      const Packing& packing) {
+  std::vector<std::vector<const void*>> inputs;
   for (sdk::Function& function : request.functions) {
     const auto& constants = kernels.constants[function.index];
     if (!constants) continue;
-    ConstantJob& job = jobs.emplace_back(ConstantJob{&constants->loops, {}});
-    for (size_t c : constants->reads) job.inputs.push_back(function.constants.data<void>(c));
+    auto& read = inputs.emplace_back();
+    for (size_t c : constants->reads) read.push_back(function.constants.data<void>(c));
   }
-  std::vector<Buffers> made = value_of(run_constants(jobs, options, sdk::host().table()));
+  std::vector<Buffers> made = value_of(run_constants(packing.code, inputs, sdk::host().table()));
   std::vector<Buffers> out;
   size_t next = 0;
   for (const auto& constants : kernels.constants)
@@ -252,7 +266,8 @@ std::unique_ptr<sdk::Module> LlvmPlugin::compile_module(sdk::CompileRequest& req
   KernelCache cache(this_compiler().empty() ? "" : cache_folder_, this_compiler());
   CompileOptions options = options_of(request, cache);
   Kernels kernels = compile_all(request, target, machine, options);
-  std::vector<Buffers> packed = packed_constants(request, kernels, options);
+  Packing packing = packing_of(kernels, options);
+  std::vector<Buffers> packed = packed_constants(request, kernels, packing);
   std::vector<Signature> signatures;
   std::vector<std::string> native_signatures;
   std::vector<KernelConstants> constants;
@@ -260,12 +275,16 @@ std::unique_ptr<sdk::Module> LlvmPlugin::compile_module(sdk::CompileRequest& req
     const size_t f = signatures.size();
     native_signatures.push_back(native_signature(function.graph, kernels.constants[f], packed[f]));
     constants.push_back(constants_of(function, kernels.constants[f], std::move(packed[f])));
-    signatures.push_back(signature_of(function, kernels.of_function[f]->workspace_bytes));
+    Signature& signature =
+        signatures.emplace_back(signature_of(function, kernels.of_function[f]->workspace_bytes));
+    if (const auto& loops = kernels.constants[f])
+      signature.packed_from.assign(loops->reads.begin(), loops->reads.end());
   }
   std::string object = value_of(link_native(pointers_to(kernels.of_function), machine,
                                             native_signatures, pointers_to(kernels.callees)));
   return std::make_unique<NativeModule>(std::move(object), compat_of(machine),
-                                        std::move(signatures), std::move(constants));
+                                        std::move(signatures), std::move(constants),
+                                        std::move(packing));
 }
 
 /// Compiles without the cache, so that the text is the same whatever the cache has.
@@ -312,6 +331,34 @@ sdk::Held keep(const byoc_load& load, const std::string& key) {
   throw sdk::Error(BYOC_DATA_LOSS, "a constant of the saved module is not in the artifact");
 }
 
+/// Makes the packed constants of a saved module, as compile did.
+void LlvmPlugin::pack_again(const byoc_load& load, const SavedModule& saved,
+                            std::vector<KernelConstants>& constants) const {
+  if (compat(saved.packing.compat) == 1)
+    throw sdk::Error(BYOC_FAILED_PRECONDITION,
+                     "the code for the module's packed constants is for another processor; compile "
+                     "the model again");
+  std::vector<sdk::Held> held;
+  std::vector<std::vector<const void*>> inputs;
+  for (const Signature& function : saved.functions) {
+    if (function.packed_from.empty()) continue;
+    auto& read = inputs.emplace_back();
+    for (uint64_t c : function.packed_from) {
+      if (c >= function.constants.size())
+        throw sdk::Error(BYOC_DATA_LOSS, "the saved module is cut short or changed");
+      held.push_back(keep(load, function.constants[c]));
+      read.push_back(held.back().data<char>());
+    }
+  }
+  if (inputs.size() != saved.packing.code.makers.size())
+    throw sdk::Error(BYOC_DATA_LOSS, "the saved module is cut short or changed");
+  auto made = value_of(run_constants(saved.packing.code, inputs, sdk::host().table()));
+  size_t next = 0;
+  for (size_t f = 0; f < constants.size(); ++f) {
+    if (!saved.functions[f].packed_from.empty()) constants[f].packed = std::move(made[next++]);
+  }
+}
+
 std::unique_ptr<sdk::Module> LlvmPlugin::load_module(const byoc_load& load) {
   if ((load.flags & BYOC_NO_NATIVE) != 0)
     throw sdk::Error(BYOC_PERMISSION_DENIED, "the module is native code, which is not allowed");
@@ -319,11 +366,14 @@ std::unique_ptr<sdk::Module> LlvmPlugin::load_module(const byoc_load& load) {
   std::vector<KernelConstants> constants;
   for (const Signature& function : saved.functions) {
     std::vector<sdk::Held>& held = constants.emplace_back().held;
-    for (const std::string& key : function.constants) held.push_back(keep(load, key));
+    for (size_t c = 0; c < function.constants.size(); ++c) {
+      if (function.keeps(c)) held.push_back(keep(load, function.constants[c]));
+    }
   }
-  return std::make_unique<NativeModule>(std::move(saved.object),
-                                        std::string(sdk::to_view(load.compat)),
-                                        std::move(saved.functions), std::move(constants));
+  if (!saved.packing.code.makers.empty()) pack_again(load, saved, constants);
+  return std::make_unique<NativeModule>(
+      std::move(saved.object), std::string(sdk::to_view(load.compat)), std::move(saved.functions),
+      std::move(constants), std::move(saved.packing));
 }
 
 /// Checks like the runtime: every feature that the code uses is one that the processor has.

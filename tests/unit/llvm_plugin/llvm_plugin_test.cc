@@ -7,6 +7,7 @@
 
 #include "byoc/runtime/artifact.h"
 #include "byoc/te/target.h"
+#include "byoc/text/builder.h"
 #include "support/flow.h"
 #include "support/paths.h"
 #include "support/temp_folder.h"
@@ -66,6 +67,41 @@ TEST(LlvmPlugin, RunsFromAnArtifactUnlessNativeCodeIsRefused) {
   expect_close(execute(*loaded, nullptr), before);
   auto refused = Session::load(*std::move(loaded), nullptr, {.allow_native = false});
   EXPECT_EQ(refused.status().code(), Code::kPermissionDenied);
+}
+
+// A host may give a saved module back to the plugin, with the constants of the function and without
+// the packed ones, which are four times as large for filters of Winograd's tiles.
+TEST(LlvmPlugin, MakesPackedConstantsAgainWhenItLoadsAModule) {
+  std::vector<float> weight(4 * 4 * 3 * 3 * 16 * 16);
+  for (size_t k = 0; k < weight.size(); ++k) weight[k] = static_cast<float>(k * 37 % 101) / 50 - 1;
+  IRModule module;
+  FunctionBuilder f(module, all_ops());
+  ValueId x = f.param("x", {DType::kF32, {1, 4, 14, 14, 16}});
+  ValueId w = f.constant_f32({4, 4, 3, 3, 16, 16}, weight);
+  ValueId y = f.call("conv2d_nchwc", {x, w}, {{"pads", Ints{1, 1, 1, 1}}});
+  ASSERT_TRUE(f.finish("main", {y}).ok());
+  TempFolder folder;
+  BuildOptions options;
+  options.plugins = plugins(folder.file("cache"));
+  options.compilers = {"llvm"};
+  options.strict = true;
+  Result<Executable> native = build(module, options);
+  ASSERT_TRUE(native.ok()) << native.status().to_string();
+  options.compilers = {"json"};
+  Result<Executable> json = build(module, options);
+  ASSERT_TRUE(json.ok()) << json.status().to_string();
+  const std::vector<Tensor> expected = execute(*json, options.plugins);
+
+  ASSERT_EQ(native->modules.size(), 1u);
+  ASSERT_EQ(native->modules[0].functions.size(), 1u);
+  ASSERT_EQ(native->modules[0].functions[0].packed.size(), 1u);
+  expect_close(execute(*native, nullptr), expected);
+  Executable lent = *std::move(native);
+  lent.modules[0].flags = 0;  // so that the session loads it by the plugin
+  lent.modules[0].functions[0].packed.clear();
+  auto original = Buffer::copy(std::as_bytes(std::span(weight)));
+  lent.constants = {{original->key(), original}};
+  expect_close(execute(lent, options.plugins), expected);
 }
 
 // Both modules define byoc_native_entry_v1. The host must call that of the right module.
