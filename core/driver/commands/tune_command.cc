@@ -152,7 +152,8 @@ Result<int> tune_model(const Options& options, const cli::CommonOptions& common)
   Interrupt interrupt;
   interrupt.set_watched(true);
   auto tuned = tune::tune(tasks, build_with, sitting, [&](const tune::SittingReport& report) {
-    progress.show(tune::progress_text(tasks, report, sitting), report.measured, report.total);
+    const tune::Share share = tune::share_done(report, sitting);
+    progress.show(tune::progress_text(tasks, report), share.done, share.total);
     return !interrupt.requested();
   });
   progress.clear();

@@ -69,19 +69,25 @@ constexpr const char* kEnds[] = {"done", "budget", "interrupted"};
 
 }  // namespace
 
-std::string progress_text(const std::vector<Task>& tasks, const SittingReport& report,
-                          const SittingOptions& options) {
+std::string progress_text(const std::vector<Task>& tasks, const SittingReport& report) {
   if (report.measured == 0) return cat("computing right outputs, ", tasks.size(), " tasks");
   const TaskReport& task = report.tasks[report.current];
   std::string out = cat(tasks[report.current].space.kind, " ", name_of(tasks[report.current]), " ",
                         time_text(task.best_ns), " (", ratio_text(task), ")  ", report.measured,
                         "/", report.total, " trials, ",
                         cli::format_fixed(trials_per_second(report), 1), " per second");
-  if (std::isfinite(options.budget_s)) {
-    const double left = std::max(options.budget_s - report.seconds, 0.0);
-    out += cat(", at most ", cli::format_fixed(left, 0), " s left");
-  }
   return report.state.empty() ? out : cat(out, ", ", report.state);
+}
+
+Share share_done(const SittingReport& report, const SittingOptions& options) {
+  const Share trials{report.measured, std::max<uint64_t>(report.total, 1)};
+  if (!std::isfinite(options.budget_s)) return trials;
+  const auto ms = [](double seconds) { return static_cast<uint64_t>(seconds * 1000); };
+  const Share time{ms(std::min(report.seconds, options.budget_s)), ms(options.budget_s) + 1};
+  const auto part = [](const Share& s) {
+    return static_cast<double>(s.done) / static_cast<double>(s.total);
+  };
+  return part(time) > part(trials) ? time : trials;
 }
 
 std::string report_text(const std::vector<Task>& tasks, const SittingReport& report,

@@ -169,8 +169,19 @@ TEST(SittingReport, HasATableAndTheUseOfTheLog) {
   EXPECT_THAT(text, HasSubstr("4 trials in 0.5 s, 8.0 per second"));
   EXPECT_THAT(text, HasSubstr("--tuning-log t.jsonl"));
   EXPECT_EQ(report_json(knobby.tasks(), report, options)["tasks"][0]["untuned_ns"], 2000);
-  EXPECT_THAT(progress_text(knobby.tasks(), report, options),
-              HasSubstr("4/4 trials, 8.0 per second"));
+  EXPECT_THAT(progress_text(knobby.tasks(), report), HasSubstr("4/4 trials, 8.0 per second"));
+}
+
+TEST(SittingReport, IsDoneWhenItsTrialsOrItsSecondsAre) {
+  SittingReport report;
+  report.measured = 30, report.total = 40, report.seconds = 5;
+  SittingOptions options;
+  EXPECT_EQ(share_done(report, options).done, 30U);
+  EXPECT_EQ(share_done(report, options).total, 40U);
+  options.budget_s = 6;  // five sixths are more than three quarters
+  EXPECT_EQ(share_done(report, options).done, 5000U);
+  options.budget_s = 10;
+  EXPECT_EQ(share_done(report, options).done, 30U);
 }
 
 TEST(SittingReport, HasNoTimesOfTasksWithoutThem) {
