@@ -51,7 +51,10 @@ Result<IRModule> place_module(IRModule module, const std::vector<std::string>& p
     Status status = check_plan(*plan, empty_plan(module, plugins, costs, context));
     if (status.ok()) {
       Result<IRModule> planned = planned_module(module, plugins, costs, *plan, context);
-      if (planned.ok()) return planned;
+      if (planned.ok()) {
+        notes.certificates.push_back(cat("by the plan ", plan->path, ", ", plan->origin));
+        return planned;
+      }
       status = std::move(planned.status());
     }
     if (status.slug() != "plan-outdated") return status;
@@ -93,6 +96,7 @@ Result<std::optional<Plan>> plan_of(const IRModule& module, const std::vector<st
     if (!std::filesystem::exists(path, error)) return std::optional<Plan>();
   }
   BYOC_TRY(Plan plan, read_plan(path));
+  plan.path = path;
   return std::optional<Plan>(std::move(plan));
 }
 

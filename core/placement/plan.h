@@ -24,6 +24,7 @@ struct Plan {
   /// Plugins in order of priority, when priority is the best choice; `functions` is empty then.
   std::optional<std::vector<std::string>> order;
   std::vector<std::pair<std::string, std::vector<PlanChoice>>> functions;  // name, choices
+  std::string path;  // of the file it was read from; not in the file
 };
 
 /// Returns a plan without choices for the module as it is now.

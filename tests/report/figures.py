@@ -96,6 +96,10 @@ def main():
         check("the page and --json", page_data(page), report, faults)
         placed = value(build, "explain", str(model), "--compiler", compilers[0], "--placement")["functions"]
         check("costs", candidates_of(report["costs"]), candidates_of(placed), faults)
+        auto = value(build, "report", str(model), "--compiler", "auto", "--no-run", "-o", folder / "auto.html")
+        choices = auto["configurations"][0]["explain"]["choices"]
+        check("the choice by cost", [text.split(" ")[:2] for text in choices], [["@main:", "predicted"]], faults)
+        check("no choice by cost", report["configurations"][0]["explain"]["choices"], [], faults)
         for part in report["configurations"]:
             check("name", part["name"], ", ".join(part["explain"]["order"]), faults)
         for part, compiler in zip(report["configurations"], compilers):

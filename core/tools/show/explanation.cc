@@ -169,6 +169,15 @@ class Seconds {
   std::map<std::string, std::vector<bool>> taken_;  // by plugin; by label
 };
 
+std::vector<std::string> choices_in(const Report& report) {
+  std::vector<std::string> out;
+  for (const Report::Remark& remark : report.remarks) {
+    const bool is_choice = remark.op == "plan" || remark.op == "placement";
+    if (remark.kind == Report::Remark::kNote && is_choice) out.push_back(remark.reason);
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<Explanation> explain(IRModule module, BuildOptions options) {
@@ -184,6 +193,7 @@ Result<Explanation> explain(IRModule module, BuildOptions options) {
   Explanation out;
   out.placement = trace.placement();
   out.plugins = asked_plugins(context);
+  out.choices = choices_in(report);
   if (!compiled.ok()) out.uncompiled = why_uncompiled(module, compiled);
   out.ops = Rows(trace).take(out.added);
   Opinions opinions(report, trace.labels(), *context.ops);

@@ -33,6 +33,7 @@ struct Explanation {
   std::vector<RemovedOp> removed;
   std::vector<RunOp> added;          // ops that passes add and that come from no op of the model
   std::vector<std::string> plugins;  // in the order of priority, default codegens last
+  std::vector<std::string> choices;  // by cost: the plan, or what is predicted for each function
   std::string uncompiled;            // the reason why code generation failed; else empty
 };
 

@@ -71,6 +71,7 @@ Json explanation_json(const Explanation& explanation, const ModelOptions& option
   Json placed = placement_json(explanation.placement);
   for (const auto& [name, value] : placed.items()) json[name] = value;
   json["order"] = explanation.plugins;
+  json["choices"] = explanation.choices;
   json["uncompiled"] = explanation.uncompiled;
   for (const char* list : {"ops", "removed", "added"}) json[list] = Json::array();
   auto is_wanted = [&, selected = Symbol(only_op)](Symbol name) {

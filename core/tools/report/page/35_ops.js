@@ -112,6 +112,13 @@ function changes(configuration, index) {
     `${ops.length} ${ops.length === 1 ? "op differs" : "ops differ"}, ${same} run as before`), ops.length ? box : null);
 }
 
+// The plan by which plugins were chosen, or the predictions of the choice by cost.
+function placement(configuration) {
+  const { choices, order } = configuration.explain;
+  if (!choices.length) return make("p", { class: "faint" }, `By priority: ${order.join(", ")}.`);
+  return make("div", {}, choices.map((text) => make("p", {}, text)));
+}
+
 // The points that logs of tuning chose.
 function tuning(configuration) {
   const { tuning: used } = configuration.explain;

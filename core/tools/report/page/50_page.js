@@ -124,7 +124,7 @@ const parts = [["Graph", graphPart], ["Slowest ops", () => stacked(slowest)],
   ["Coverage", () => columns(coverage)],
   ["Timeline of one run", () => columns(timeline)],
   ["Kernels", () => stacked(kernels)], ["Roofline", () => columns(roofline)], ["Memory", () => columns(memory)],
-  ["Tuning", () => columns(tuning)], ["Ops that passes changed", () => columns(removed)],
+  ["Placement", () => columns(placement)], ["Tuning", () => columns(tuning)], ["Ops that passes changed", () => columns(removed)],
   ["Versions and machine", versions]];
 const page = document.getElementById("page");
 page.append(header());
