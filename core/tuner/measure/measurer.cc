@@ -2,6 +2,7 @@
 #include "core/tuner/measure/measurer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 
@@ -14,11 +15,6 @@ WorkerCommand command_of(const MeasureOptions& options, const char* role) {
   WorkerCommand out{{options.program, "tune-worker", "--role", role}, options.shows_errors};
   out.argv.insert(out.argv.end(), options.plugin_flags.begin(), options.plugin_flags.end());
   return out;
-}
-
-void remove(const std::string& file) {
-  std::error_code ignored;
-  if (!file.empty()) std::filesystem::remove(file, ignored);
 }
 
 double smallest(const std::vector<double>& ns) { return *std::min_element(ns.begin(), ns.end()); }
@@ -47,12 +43,20 @@ Measurer::Measurer(const std::vector<Task>& tasks, const BuildOptions& build,
 }
 
 void Measurer::set_champion(size_t task, Point point, double best_ns, std::string artifact) {
-  remove(states_[task].champion.artifact);
+  discard(states_[task].champion.artifact);
   states_[task].champion = {std::move(point), best_ns, std::move(artifact)};
 }
 
 std::string Measurer::new_artifact() {
   return (artifacts_ ? artifacts_ : scratch_)->file(cat("point", made_++, ".byoc"));
+}
+
+void Measurer::discard(const std::string& artifact) const {
+  const bool is_own = std::ranges::any_of(std::array{&artifacts_, &scratch_}, [&](const auto* own) {
+    return *own && artifact.starts_with((*own)->file(""));
+  });
+  std::error_code ignored;
+  if (is_own) std::filesystem::remove(artifact, ignored);
 }
 
 // ---- the folders of tasks
@@ -101,7 +105,7 @@ void Measurer::build(const Shared& measured, const Each& each) {
     measured->build_ns = answer.ns;
     measured->error = std::move(answer.error);
     if (measured->error.empty()) return run(measured, artifact, each);
-    remove(artifact);
+    discard(artifact);
     each(*measured);
   };
   pool_.add_build(build_job(measured->trial.task, measured->trial.point, artifact, done));
@@ -142,7 +146,7 @@ void Measurer::challenge(const Shared& measured, const std::string& artifact, co
     if (champion.artifact.empty()) return rebuild_champion(measured, artifact, each);
     return duel(measured, artifact, each);
   }
-  remove(artifact);
+  discard(artifact);
   each(*measured);
 }
 
@@ -161,7 +165,7 @@ void Measurer::rebuild_champion(const Shared& measured, const std::string& artif
       champion.best_ns = ns;
     } else {
       if (is_awaited) champion = {};
-      remove(file);
+      discard(file);
     }
     challenge(measured, artifact, each);
   };
@@ -180,7 +184,7 @@ void Measurer::rebuild_champion(const Shared& measured, const std::string& artif
 
 void Measurer::crown(Measured& measured, const std::string& artifact) {
   Champion& champion = states_[measured.trial.task].champion;
-  remove(champion.artifact);
+  discard(champion.artifact);
   champion = {measured.trial.point, smallest(measured.samples_ns), artifact};
   measured.is_champion = true;
 }
@@ -199,7 +203,7 @@ void Measurer::duel(const Shared& measured, const std::string& artifact, const E
     measured->error = std::move(answer.error);
     if (!measured->error.empty()) {
       measured->samples_ns.clear();
-      remove(artifact);
+      discard(artifact);
       return each(*measured);
     }
     measured->champion = champion.point;
@@ -211,7 +215,7 @@ void Measurer::duel(const Shared& measured, const std::string& artifact, const E
     } else {  // the samples before the duel were luck
       samples = std::move(answer.samples_ns);
       champion.best_ns = std::min(champion.best_ns, smallest(measured->champion_ns));
-      remove(artifact);
+      discard(artifact);
     }
     each(*measured);
   };

@@ -11,7 +11,7 @@ namespace byoc::tune {
 struct Trial {
   size_t task = 0;  ///< index among the tasks
   Point point;      ///< of its space
-  /// The point as an artifact, which is deleted when it was measured; "": it has to be built.
+  /// The point as an artifact, a file of the caller; "": it has to be built.
   std::string artifact = {};
 };
 
@@ -44,8 +44,8 @@ class Measurer {
   /// The tasks and `build` must outlive it. Errors: no temporary folder can be made.
   static Result<std::unique_ptr<Measurer>> make(const std::vector<Task>& tasks,
                                                 const BuildOptions& build, MeasureOptions options);
-  /// Sets the best point that is known from earlier measurements. Its artifact, when there is one,
-  /// is deleted when another point replaces it.
+  /// Sets the best point that is known from earlier measurements, and its artifact, a file of the
+  /// caller, when there is one.
   void set_champion(size_t task, Point point, double best_ns, std::string artifact = "");
   const Champion& champion(size_t task) const { return states_[task].champion; }
   /// Measures the trials and calls `each` when one is done; the order of their runs is that of
@@ -77,6 +77,9 @@ class Measurer {
   Job build_job(size_t task, const Point& point, std::string artifact,
                 std::function<void(Answer)> done);
   std::string new_artifact();
+  /// Deletes a file that new_artifact() named; others belong to the caller, who may give a trial
+  /// again when the machine's speed has changed.
+  void discard(const std::string& artifact) const;
 
   const std::vector<Task>& tasks_;
   const BuildOptions& build_;

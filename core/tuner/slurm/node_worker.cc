@@ -100,6 +100,7 @@ class NodeWorker {
         });
     BYOC_TRY_STATUS(std::move(appended));
     BYOC_TRY_STATUS(std::move(measured));
+    delete_copies();
     const Champion& champion = bench_->champion(batch.task);
     state_.champion = champion.point;
     state_.champion_ns = champion.point.empty() ? 0 : champion.best_ns;
@@ -130,7 +131,19 @@ class NodeWorker {
     std::error_code error;
     fs::copy_file(artifact, copy, error);
     if (error) return system_error("cannot copy", artifact, error.value());
+    all_copies_.push_back(copy);
     return copy;
+  }
+  /// Deletes the copies of all points but the best of each task.
+  void delete_copies() {
+    std::erase_if(all_copies_, [this](const std::string& copy) {
+      for (size_t task = 0; task < tasks_.size(); ++task) {
+        if (bench_->champion(task).artifact == copy) return false;
+      }
+      std::error_code ignored;
+      fs::remove(copy, ignored);
+      return true;
+    });
   }
 
   Status write_state() {
@@ -160,6 +173,7 @@ class NodeWorker {
   std::vector<Task> tasks_;
   std::unique_ptr<LocalBench> bench_;
   std::unique_ptr<ScratchFolder> copies_;
+  std::vector<std::string> all_copies_;
   size_t n_copies_ = 0;
   WorkerState state_;
   Clock::time_point last_beat_, tuner_seen_ = Clock::now();
