@@ -99,7 +99,7 @@ class ClusterBench {
     queue_.clear();
     each_ = &each;
     for (const Trial& trial : trials) add_item({trial});
-    while (std::ranges::any_of(items_, [](const Item& item) { return !item.is_done; })) {
+    while (has_work()) {
       if (!keep_going())
         return Status(Code::kCancelled, "the tuner was stopped").with_slug("interrupted");
       BYOC_TRY_STATUS(beat());
@@ -121,6 +121,15 @@ class ClusterBench {
 
  private:
   // ---- points
+
+  /// Returns true while points are left, or a worker has not stated its best point after its last
+  /// record.
+  bool has_work() const {
+    return std::ranges::any_of(items_, [](const Item& item) { return !item.is_done; }) ||
+           std::ranges::any_of(workers_, [](const Worker& worker) {
+             return !worker.is_gone && !worker.items.empty();
+           });
+  }
 
   void add_item(Item item) {
     const size_t at = items_.size(), task = item.trial.task;
