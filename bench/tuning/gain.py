@@ -58,9 +58,14 @@ def call(command):
 
 
 def shapes(options, file):
-    """Returns the --shape flags whose names the model has."""
-    text = file.read_bytes()
-    return [part for given in options.shape if given.split("=")[0].encode() in text for part in ("--shape", given)]
+    """Returns the --shape flags whose names are those of inputs or open sizes of the model."""
+    text, out = file.read_bytes(), []
+    for given in options.shape:
+        name = given.split("=")[0].encode()
+        # ValueInfoProto.name and TensorShapeProto.Dimension.dim_param of the ONNX format
+        if any(bytes([tag, len(name)]) + name in text for tag in (0x0A, 0x12)):
+            out += ["--shape", given]
+    return out
 
 
 def tune(options, file, log):
