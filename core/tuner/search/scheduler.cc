@@ -44,17 +44,19 @@ double expected_gain(const Progress& task) {
 
 std::optional<size_t> pick_task(std::span<const Progress> tasks) {
   const std::vector<double> weights = usable_weights(tasks);
-  double total = 0, ended = 0, greatest = -1;
-  std::optional<size_t> best;
+  double total = 0, ended = 0, greatest = -1, heaviest = -1;
+  std::optional<size_t> best, first;
   for (size_t k = 0; k < tasks.size(); ++k) {
     total += weights[k];
     if (is_ended(tasks[k])) {
       ended += weights[k];
       continue;
     }
+    if (tasks[k].rounds == 0 && weights[k] > heaviest) heaviest = weights[k], first = k;
     const double saved = weights[k] * tasks[k].remaining * expected_gain(tasks[k]);
     if (saved > greatest) greatest = saved, best = k;
   }
+  if (first) return first;
   if (ended >= kEnoughWeight * total) return std::nullopt;
   return best;
 }

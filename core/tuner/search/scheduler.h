@@ -30,8 +30,8 @@ bool is_ended(const Progress& task);
 /// last gains, and hope that falls with the number of rounds. A task without a round has the
 /// greatest hope.
 double expected_gain(const Progress& task);
-/// Returns the task whose next round is expected to save the most time, the first one of equals.
-/// nullopt: kEnoughWeight of the weight has ended. Weights that are no positive numbers are 0; when
+/// Returns the heaviest task without a round, so that each gets a record even in a short sitting; then
+/// the task whose next round is expected to save the most time, the first one of equals. nullopt: kEnoughWeight of the weight has ended. Weights that are no positive numbers are 0; when
 /// all are, tasks have equal weights.
 std::optional<size_t> pick_task(std::span<const Progress> tasks);
 

@@ -38,6 +38,13 @@ TEST(Scheduler, TriesATaskOnceBeforeAnEqualOneAThirdTime) {
   EXPECT_EQ(pick_task(tasks), 1u);
 }
 
+TEST(Scheduler, TriesEveryTaskOnceFirst) {
+  const Progress light[] = {task(1000, {0.5}), task(0.001), task(0.002)};
+  EXPECT_EQ(pick_task(light), 2u);
+  const Progress last[] = {task(96, {0.5, 0, 0, 0}), task(4)};
+  EXPECT_EQ(pick_task(last), 1u) << "it would get no record";
+}
+
 TEST(Scheduler, EndsATaskAfterThreeRoundsWithoutGain) {
   EXPECT_FALSE(is_ended(task(1)));
   EXPECT_FALSE(is_ended(task(1, {0, 0, 0})));  // the first one has the plugin's guesses
@@ -48,9 +55,9 @@ TEST(Scheduler, EndsATaskAfterThreeRoundsWithoutGain) {
 
 TEST(Scheduler, EndsWhenEnoughOfTheWeightHas) {
   const std::vector<double> over = {0.5, 0, 0, 0};
-  const Progress most[] = {task(96, over), task(4)};
+  const Progress most[] = {task(96, over), task(4, {0.5})};
   EXPECT_EQ(pick_task(most), std::nullopt);
-  const Progress fewer[] = {task(94, over), task(6)};
+  const Progress fewer[] = {task(94, over), task(6, {0.5})};
   EXPECT_EQ(pick_task(fewer), 1u);
   EXPECT_EQ(pick_task({}), std::nullopt);
 }
