@@ -122,8 +122,8 @@ class ClusterBench {
  private:
   // ---- points
 
-  /// Returns true while points are left, or a worker has not stated its best point after its last
-  /// record.
+  /// Returns true while points are left, or the best point of a worker is not known after its last
+  /// record of a batch.
   bool has_work() const {
     return std::ranges::any_of(items_, [](const Item& item) { return !item.is_done; }) ||
            std::ranges::any_of(workers_, [](const Worker& worker) {
