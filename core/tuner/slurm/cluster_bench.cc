@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tuner/slurm/cluster_bench.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -122,8 +120,7 @@ class ClusterBench {
  private:
   // ---- points
 
-  /// Returns true while points are left, or the best point of a worker is not known after its last
-  /// record of a batch.
+  /// Returns true while points are left, or batches whose best point is not known yet.
   bool has_work() const {
     return std::ranges::any_of(items_, [](const Item& item) { return !item.is_done; }) ||
            std::ranges::any_of(workers_, [](const Worker& worker) {
@@ -291,17 +288,8 @@ class ClusterBench {
     for (Worker& worker : workers_) {
       if (worker.is_gone || states_.contains(worker.remote.number())) continue;
       hear(worker);  // its last records
-      if (!worker.is_gone) lose(worker, cat("it has ended", last_words(worker)));
+      if (!worker.is_gone) lose(worker, cat("it has ended", worker.remote.last_words()));
     }
-  }
-
-  /// Returns the last line that a worker printed, as ": TEXT".
-  std::string last_words(const Worker& worker) const {
-    auto text = read_file(folder_.printed(worker.remote.number()));
-    if (!text.ok()) return "";
-    while (text->ends_with('\n')) text->pop_back();
-    const size_t begin = text->rfind('\n') + 1;  // npos + 1 is 0
-    return text->empty() ? "" : cat(": ", text->substr(begin));
   }
 
   Status replace_lost() {
@@ -387,29 +375,6 @@ class ClusterBench {
   const EachOutcome* each_ = nullptr;
 };
 
-/// Deletes folders of tuners with the same log that were killed some time ago.
-void delete_leftovers(const fs::path& log) {
-  constexpr std::chrono::minutes kWhile{10};
-  std::error_code error;
-  const std::string prefix = cat(log.filename().string(), ".slurm-");
-  for (const auto& entry : fs::directory_iterator(log.parent_path(), error)) {
-    if (!entry.path().filename().string().starts_with(prefix)) continue;
-    std::error_code missing, ignored;
-    const auto beat = fs::last_write_time(entry.path() / "tuner", missing);
-    if (!missing && fs::file_time_type::clock::now() - beat > kWhile)
-      fs::remove_all(entry.path(), ignored);
-  }
-}
-
-/// Returns the flags with absolute paths, which other folders need.
-std::vector<std::string> absolute(std::vector<std::string> flags) {
-  std::error_code ignored;
-  for (size_t k = 1; k < flags.size(); ++k) {
-    if (flags[k - 1] == "--plugin") flags[k] = fs::absolute(flags[k], ignored).string();
-  }
-  return flags;
-}
-
 }  // namespace
 
 Result<Bench> cluster_bench(const std::vector<Task>& tasks, const BuildOptions& build,
@@ -430,23 +395,6 @@ Result<Bench> cluster_bench(const std::vector<Task>& tasks, const BuildOptions& 
   out.state = [cluster] { return cluster->state(); };
   out.remarks = [cluster] { return cluster->remarks(); };
   return out;
-}
-
-Result<Bench> slurm_bench(const std::vector<Task>& tasks, const BuildOptions& build,
-                          const MeasureOptions& measure, const SlurmOptions& options,
-                          const std::string& log, RecordFacts facts) {
-  std::error_code error;
-  const fs::path path = fs::absolute(log, error);
-  delete_leftovers(path);
-  std::string folder = cat(path.string(), ".slurm-XXXXXX");
-  if (mkdtemp(folder.data()) == nullptr) return system_error("cannot make folder", folder, errno);
-  const std::string program = fs::read_symlink("/proc/self/exe", error).string();
-  std::string command = cat("exec ", shell_word(program), " tune-worker --role node --folder ",
-                            shell_word(folder), " --number \"$SLURM_ARRAY_TASK_ID\"");
-  for (const std::string& flag : absolute(measure.plugin_flags))
-    command += cat(" ", shell_word(flag));
-  return cluster_bench(tasks, build, measure, options, folder, std::move(facts),
-                       slurm_scheduler(options, folder, command));
 }
 
 }  // namespace byoc::tune

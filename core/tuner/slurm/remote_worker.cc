@@ -47,6 +47,14 @@ Status RemoteWorker::send(const Batch& batch) {
   return write_file(folder_.batch(number_, sent_), print(batch));
 }
 
+std::string RemoteWorker::last_words() const {
+  auto text = read_file(folder_.printed(number_));
+  if (!text.ok()) return "";
+  while (text->ends_with('\n')) text->pop_back();
+  const size_t begin = text->rfind('\n') + 1;  // npos + 1 is 0
+  return text->empty() ? "" : cat(": ", text->substr(begin));
+}
+
 bool RemoteWorker::has_drifted() {
   drifts_ = state_.drift > SteadyBatches::kMostDrift ? drifts_ + 1 : 0;
   return drifts_ >= kMostDrifts;

@@ -35,6 +35,8 @@ class RemoteWorker {
   /// Records that its last batch is done. Returns true when its machine's speed changed during each
   /// of the last kMostDrifts batches.
   bool has_drifted();
+  /// Returns the last line that it printed, as ": TEXT"; "" when it printed none.
+  std::string last_words() const;
 
  private:
   ExchangeFolder folder_;
