@@ -13,6 +13,7 @@
 #include "core/tools/measure/subject.h"
 #include "core/tools/model/interrupt.h"
 #include "core/tools/model/progress.h"
+#include "core/tools/model/runnable.h"
 #include "core/tools/model/tuning.h"
 
 namespace byoc::driver {
@@ -136,6 +137,7 @@ class Bench {
   Status add(const Subject& subject, uint32_t threads, std::string name) {
     progress_.show(cat("compiling for --threads ", threads), 0, 0);
     BYOC_TRY(Compiled compiled, subject.compile(threads));
+    if (name != kControl) warn_unused_plans(compiled.report, common_);  // A printed them
     Benched benched{.threads = threads, .name = std::move(name), .compile_ns = compiled.compile_ns};
     const uint64_t begin_ns = now_ns();
     SessionOptions session_options{.threads = threads, .allow_native = !options_.no_native};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // byoc compile: compiles a model into one file that runs without compiler, ONNX or protobuf.
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -10,6 +11,7 @@
 #include "core/tools/model/progress.h"
 #include "core/tools/model/runnable.h"
 #include "core/tools/model/tuning.h"
+#include "core/tools/place/search.h"
 #include "core/tools/show/placement.h"
 #include "runtime/cli/output.h"
 
@@ -19,6 +21,7 @@ namespace {
 struct Options {
   ModelOptions model;
   std::string output;
+  bool measures = false;
 };
 
 struct Work {
@@ -68,8 +71,6 @@ Json fields(const Executable& executable, const std::string& output, double comp
 
 void warn_declined(const Report& report, const cli::CommonOptions& common) {
   for (const Report::Remark& remark : report.remarks) {
-    if (remark.kind == Report::Remark::kNote && remark.op == "plan")
-      cli::print_warning(remark.reason, common);
     if (remark.kind != Report::Remark::kDeclined) continue;
     cli::print_warning(
         cat(remark.plugin, " took ", remark.op, " and declined it in compile: ", remark.reason),
@@ -92,6 +93,27 @@ Status save(const Executable& executable, const std::string& path) {
       .with_slug("interrupted");
 }
 
+/// Does the work of `byoc place`, whose plan build() uses afterwards.
+Status measure_plan(const IRModule& module, const BuildOptions& build,
+                    const cli::CommonOptions& common) {
+  if (std::ranges::count(build.compilers, "auto") == 0)
+    return cli::usage_error("--measure measures for --compiler auto, which is not given");
+  if (build.options.contains("plan"))
+    return cli::usage_error("--measure makes a plan, and --plan names one: leave out one of them");
+  PlaceRequest request;
+  request.build = build;
+  Progress progress(common);
+  request.progress = [&](std::string_view what, uint64_t done, uint64_t total) {
+    progress.show(what, done, total);
+  };
+  BYOC_TRY_STATUS(prepare_place(module, request));
+  Result<PlaceOutcome> outcome = place_model(module, request);
+  progress.clear();
+  BYOC_TRY_STATUS(outcome.status());
+  for (const std::string& remark : outcome->remarks) cli::print_warning(remark, common);
+  return {};
+}
+
 /// Reports a missing model before a missing --output.
 Status check_output(const Options& options) {
   BYOC_TRY(std::string path, model_path(options.model.model));
@@ -105,6 +127,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY_STATUS(check_output(options));
   BYOC_TRY(IRModule module, load_model(options.model));
   BYOC_TRY(BuildOptions build_with, build_options(options.model));
+  if (options.measures) BYOC_TRY_STATUS(measure_plan(module, build_with, common));
   Report report;
   build_with.report = &report;
   auto begin = std::chrono::steady_clock::now();
@@ -113,6 +136,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   double ns =
       std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
   BYOC_TRY_STATUS(save(executable, options.output));
+  warn_unused_plans(report, common);
   warn_declined(report, common);
   warn_unused_plugins(plugins_of(executable), *build_with.plugins, options.model, common);
   Json json = fields(executable, options.output, ns);
@@ -140,6 +164,9 @@ cli::Command compile_command(const cli::CommonOptions& common) {
   add_model_options(command, options->model, "an .onnx or .ir file");
   add_tuning_options(command, options->model);
   command.options.push_back({"-o,--output", "FILE", "the artifact, model.byoc", &options->output});
+  command.options.push_back({"--measure", "",
+                             "with --compiler auto: measure as byoc place does, then compile",
+                             &options->measures});
   command.run = [options, &common] { return run(*options, common); };
   return command;
 }

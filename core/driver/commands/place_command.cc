@@ -5,7 +5,6 @@
 #include "core/driver/commands/commands.h"
 #include "core/tools/model/model_options.h"
 #include "core/tools/model/progress.h"
-#include "core/tools/place/calibrate.h"
 #include "core/tools/place/search.h"
 #include "runtime/cli/output.h"
 
@@ -54,25 +53,10 @@ Json fields(const PlaceOutcome& outcome, const std::string& plan) {
           {"choices", entrants}};
 }
 
-// Calibrates the machine when that was not done yet.
-Status calibrate_once(const BuildOptions& build, const std::string& folder, Progress& progress) {
-  Result<placement::Machine> known = placement::read_calibration(folder, build.threads);
-  if (known.ok() && known->is_calibrated()) return {};
-  BYOC_TRY(placement::Machine machine,
-           calibrate(build, [&](std::string_view what, uint64_t done, uint64_t total) {
-             progress.show(what, done, total);
-           }));
-  return placement::write_calibration(machine, folder);
-}
-
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(IRModule module, load_model(options.model));
   PlaceRequest request;
   BYOC_TRY(request.build, build_options(options.model));
-  BYOC_TRY(PassContext context, make_context(module, request.build));
-  request.folder = placement::cost_folder_of(context);
-  if (request.folder.empty())
-    return cli::usage_error("there is no folder for costs: set HOME or XDG_CACHE_HOME");
   request.measures = !options.estimates;
   request.rounds = options.rounds;
   request.contest.min_time_s = options.min_time_s;
@@ -81,7 +65,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   request.progress = [&](std::string_view what, uint64_t done, uint64_t total) {
     progress.show(what, done, total);
   };
-  if (request.measures) BYOC_TRY_STATUS(calibrate_once(request.build, request.folder, progress));
+  BYOC_TRY_STATUS(prepare_place(module, request));
   Result<PlaceOutcome> outcome = place_model(std::move(module), request);
   progress.clear();
   BYOC_TRY_STATUS(outcome.status());

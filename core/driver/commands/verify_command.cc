@@ -179,12 +179,15 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   VerifyRequest request = options.request;
   request.program = "/proc/self/exe";
   BYOC_TRY(request.build, build_options(options.model));
+  Report report;
+  request.build.report = &report;
   if (request.against.empty()) {
     BYOC_TRY(request.against, reference_plugin(*request.build.plugins));
   }
   Result<Verification> verified = verify_shown(std::move(module), request, options, common);
   if (!verified.ok()) return with_cure(std::move(verified.status()), options);
   Verification& verification = *verified;
+  warn_unused_plans(report, common);
   warn_unused_plugins(verification.plugins, *request.build.plugins, options.model, common);
   std::string folder = verification.bad ? write_piece(options, *verification.bad, common) : "";
   std::string replay =

@@ -17,7 +17,7 @@ template <class F>
 Result<Compiled> timed_compile(F&& compile) {
   const uint64_t begin_ns = now_ns();
   BYOC_TRY(Executable executable, compile());
-  return Compiled{std::move(executable), ns_since(begin_ns)};
+  return Compiled{std::move(executable), ns_since(begin_ns), {}};
 }
 
 /// Makes one Subject.
@@ -80,7 +80,11 @@ class Maker {
     subject_.compile = [module = std::move(module), build_with](uint32_t threads) {
       BuildOptions here = build_with;
       here.threads = threads;
-      return timed_compile([&] { return build(module, here); });
+      Report report;
+      here.report = &report;
+      Result<Compiled> compiled = timed_compile([&] { return build(module, here); });
+      if (compiled.ok()) compiled->report = std::move(report);
+      return compiled;
     };
     return {};
   }
@@ -123,7 +127,7 @@ class Maker {
       BYOC_TRY(executable, step_work(executable));
     }
     subject_.compile = [executable = std::move(executable)](uint32_t) -> Result<Compiled> {
-      return Compiled{executable, std::nullopt};
+      return Compiled{executable, std::nullopt, {}};
     };
     return {};
   }

@@ -27,6 +27,7 @@ struct SubjectRequest {
 struct Compiled {
   Executable executable;
   std::optional<double> compile_ns;
+  Report report;  // of compiling
 };
 
 struct Subject {

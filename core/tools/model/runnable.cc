@@ -31,10 +31,13 @@ Result<Runnable> make_runnable(const ModelOptions& options, const std::string& p
   BYOC_TRY(IRModule module, load_model(options));
   BYOC_TRY(BuildOptions build_with, build_options(options));
   out.plugins = build_with.plugins;
+  Report report;
+  build_with.report = &report;
   {
     CompileProgress progress(user_cancellation(), common);
     BYOC_TRY(out.executable, build(std::move(module), build_with));
   }
+  warn_unused_plans(report, common);
   warn_unused_plugins(plugins_of(out.executable), *out.plugins, options, common);
   return out;
 }
@@ -55,6 +58,14 @@ void warn_unused_plugins(const std::set<std::string>& used, const PluginSet& plu
       cli::print_warning(
           cat("--plugin ", file, ": ", plugin->id(), " runs nothing of the model; ", cure), common);
     }
+  }
+}
+
+void warn_unused_plans(const Report& report, const cli::CommonOptions& common) {
+  std::set<std::string> printed;
+  for (const Report::Remark& remark : report.remarks) {
+    const bool is_plan = remark.kind == Report::Remark::kNote && remark.op == "plan";
+    if (is_plan && printed.insert(remark.reason).second) cli::print_warning(remark.reason, common);
   }
 }
 

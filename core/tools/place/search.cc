@@ -7,7 +7,9 @@
 #include <set>
 
 #include "byoc/pass/passes.h"
+#include "core/tools/place/calibrate.h"
 #include "core/tools/place/corrections.h"
+#include "runtime/cli/command.h"
 
 namespace byoc::driver {
 namespace {
@@ -218,6 +220,20 @@ Result<IRModule> before_placement(IRModule module, const PassContext& context) {
   auto end = std::ranges::find(passes, "place_by_cost", &Pass::name);
   passes.erase(end, passes.end());
   return run_passes(std::move(module), passes, context);
+}
+
+Status prepare_place(const IRModule& module, PlaceRequest& request) {
+  BYOC_TRY(PassContext context, make_context(module, request.build));
+  request.folder = cost_folder_of(context);
+  if (request.folder.empty())
+    return cli::usage_error("there is no folder for costs: set HOME or XDG_CACHE_HOME");
+  Result<Machine> known = read_calibration(request.folder, request.build.threads);
+  if (!request.measures || (known.ok() && known->is_calibrated())) return {};
+  auto progress = [&](std::string_view what, uint64_t done, uint64_t total) {
+    if (request.progress) request.progress(what, done, total);
+  };
+  BYOC_TRY(Machine machine, calibrate(request.build, progress));
+  return write_calibration(machine, request.folder);
 }
 
 Result<PlaceOutcome> place_model(IRModule module, const PlaceRequest& request) {

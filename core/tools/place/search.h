@@ -10,12 +10,13 @@ namespace byoc::driver {
 
 struct PlaceRequest {
   BuildOptions build;    // compilers: the plugins to choose from; "auto" or none: all
-  std::string folder;    // of costs; not empty
+  std::string folder;    // of costs; prepare_place sets it
   bool measures = true;  // false: estimates alone, without a contest
   uint32_t rounds = 5;   // of solving and correcting
   ProbePlan probes;
   ContestPlan contest;
-  std::function<void(std::string_view what, uint64_t done, uint64_t total)> progress;
+  std::function<void(std::string_view what, uint64_t done, uint64_t total)>
+      progress;  // may be empty
 };
 
 struct PlaceOutcome {
@@ -30,6 +31,10 @@ struct PlaceOutcome {
 
 /// Errors: those of compiling; slug "place" when no entrant runs.
 Result<PlaceOutcome> place_model(IRModule module, const PlaceRequest& request);
+
+/// Completes `request`: the folder is that of the build's options, and with `measures` the machine is
+/// calibrated first unless that was done. Errors: slug "usage" without a folder; those of calibrating.
+Status prepare_place(const IRModule& module, PlaceRequest& request);
 
 /// Returns the module as place_by_cost receives it.
 Result<IRModule> before_placement(IRModule module, const PassContext& context);
