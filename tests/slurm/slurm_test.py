@@ -42,7 +42,8 @@ class Tuner:
         words = [os.path.join(build, "bin/byoc"), "tune", model, "--log", log, "--compiler", "knobby", "--default", "json",
                  "--plugin", os.path.join(build, "tests/unit/tuner_measure/libbyoc_knobby.so"),
                  "--plugin-option", "knobby.how=" + ",".join(HOW), "--plugin-option", "knobby.work=" + ",".join(work),
-                 "--run-limit", "20", "--trials", str(2 * len(self.points)), "--json", *flags]
+                 # Other processes use this machine too, so its speed changes.
+                 "--slurm-drift", "1000", "--run-limit", "20", "--trials", str(2 * len(self.points)), "--json", *flags]
         self.process = subprocess.Popen(words, env=cluster.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         text=True)
 
@@ -103,7 +104,8 @@ def kills_a_worker(build, cluster):
     """A worker's process is killed after some measurements of it are in the log."""
     with Tuner(build, cluster, cluster.path("a.jsonl"), WORK, "--slurm=test") as tuner:
         tuner.wait_for("worker 1 had records", lambda: tuner.of_worker(1))
-        pid = tuner.worker(1)["pid"]
+        pid, host = tuner.worker(1)["pid"], tuner.worker(1)["host"]
+        check(host in cluster.workers, "worker 1 is on", host)
         before = tuner.records()
         os.kill(pid, signal.SIGKILL)
         report, err = tuner.finish()

@@ -31,6 +31,7 @@ struct Options {
   std::optional<std::string> slurm;  // the partition; "-": the default one
   std::string slurm_build = "there";
   uint64_t slurm_workers = 2;
+  double slurm_drift = 3;  // percent
 };
 
 constexpr size_t kQuickTrials = 32, kTrials = 128, kDeepTrials = 1000;
@@ -58,6 +59,7 @@ Status check_usage(const Options& options) {
   if (options.slurm_build != "there" && options.slurm_build != "here")
     return cli::usage_error(
         cat("--slurm-build is here or there, not \"", options.slurm_build, "\""));
+  if (!(options.slurm_drift > 0)) return cli::usage_error("--slurm-drift expects more than 0");
   if (options.slurm_workers == 0) return cli::usage_error("--slurm-workers expects 1 or more");
   return {};
 }
@@ -69,6 +71,7 @@ std::optional<tune::SlurmOptions> slurm_options(const Options& options) {
   if (*options.slurm != "-") out.partition = *options.slurm;
   out.workers = options.slurm_workers;
   out.builds_here = options.slurm_build == "here";
+  out.most_drift = options.slurm_drift / 100;
   out.sbatch_options = options.slurm_options;
   return out;
 }
@@ -223,6 +226,9 @@ void add_sitting_options(cli::Command& command, Options& options) {
   all.push_back({"--slurm-build", "WHERE",
                  "compile points there, on these machines (default), or here",
                  &options.slurm_build});
+  all.push_back({"--slurm-drift", "PERCENT",
+                 "leave a machine out whose speed changes by more than this (default 3)",
+                 &options.slurm_drift});
   all.push_back({"--slurm-option", "TEXT",
                  "a further argument of sbatch, --time=60; may be repeated",
                  &options.slurm_options});

@@ -190,14 +190,8 @@ class ClusterBench {
   /// Leaves a worker out whose times would not compare with those of this tuner.
   void check(Worker& worker) {
     worker.is_checked = true;
-    const WorkerState& state = worker.remote.state();
-    if (state.versions != facts_.versions && !state.versions.empty())
-      return leave_out(worker, "it has plugins of other versions than the tuner's machine");
-    if (!state.target.empty() && state.target != facts_.target) {
-      leave_out(worker,
-                cat("its processor differs from that of the tuner, ", facts_.machine, ", it is ",
-                    state.machine, "; start byoc tune on such a machine, or give the --target"));
-    }
+    const std::string why = worker.remote.difference(facts_);
+    if (!why.empty()) leave_out(worker, why);
   }
 
   void end_batch(Worker& worker) {
@@ -210,10 +204,10 @@ class ClusterBench {
     meet(worker.batch, state);
     take_back(worker);
     const bool is_last = std::ranges::count(workers_, false, &Worker::is_gone) == 1;
-    if (worker.remote.has_drifted() && !is_last) {
-      leave_out(worker, cat("its reference kernel changed by more than 3 % during each of ",
-                            RemoteWorker::kMostDrifts, " batches, so its times mean little"));
-    }
+    if (!worker.remote.has_drifted(options_.most_drift) || is_last) return;
+    leave_out(worker, cat("its reference kernel changed by more than ", options_.most_drift * 100,
+                          " % during each of ", RemoteWorker::kMostDrifts,
+                          " batches, so its times mean little"));
   }
 
   /// Takes over the best point of a worker. When another worker found a new best point meanwhile,
@@ -300,7 +294,12 @@ class ClusterBench {
           .with_slug("slurm")
           .with_help("the log has all measurements so far; the same command continues");
     }
-    return alive < wanted ? submit(wanted - alive) : Status();
+    if (alive >= wanted || is_refused_) return {};
+    Status submitted = submit(wanted - alive);
+    if (submitted.ok() || alive == 0) return submitted;
+    is_refused_ = true;  // the others measure on: no machine may be left beside those left out
+    remark(submitted.message());
+    return {};
   }
 
   Status beat() {
@@ -369,7 +368,8 @@ class ClusterBench {
   std::vector<std::string> excluded_, remarks_;
   std::map<size_t, std::string> states_;
   std::string last_reason_;
-  size_t losses_ = 0;  // of workers since the last record
+  size_t losses_ = 0;        // of workers since the last record
+  bool is_refused_ = false;  // no further machine is to be had
   uint64_t beats_ = 0;
   Clock::time_point beaten_, asked_;
   const EachOutcome* each_ = nullptr;

@@ -64,7 +64,8 @@ struct Batch {
 struct WorkerState {
   uint64_t beat = 0;  ///< is larger in each file
   int64_t pid = 0;
-  std::string host, machine, target;            ///< the latter as in Record
+  std::string host;                             ///< the name that Slurm has for its machine
+  std::string machine, target;                  ///< as in Record
   std::map<std::string, std::string> versions;  ///< of the plugins of the tasks
   size_t done = 0;                              ///< batches, whose records are all in its log
   Point champion;                               ///< of the last batch's task

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
@@ -66,7 +67,8 @@ class NodeWorker {
     }
     BYOC_TRY(RecordFacts facts, RecordFacts::of(tasks_, build_));
     state_.pid = getpid();
-    state_.host = facts.worker.substr(0, facts.worker.rfind(':'));
+    const char* node = std::getenv("SLURMD_NODENAME");  // may differ from the name of the host
+    state_.host = node ? node : facts.worker.substr(0, facts.worker.rfind(':'));
     state_.machine = facts.machine;
     state_.target = facts.target;
     state_.versions = facts.versions;

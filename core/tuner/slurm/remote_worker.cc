@@ -4,7 +4,6 @@
 #include <fstream>
 
 #include "byoc/base/file.h"
-#include "core/tuner/batch/steady_batches.h"
 
 namespace byoc::tune {
 namespace {
@@ -47,6 +46,14 @@ Status RemoteWorker::send(const Batch& batch) {
   return write_file(folder_.batch(number_, sent_), print(batch));
 }
 
+std::string RemoteWorker::difference(const RecordFacts& tuner) const {
+  if (state_.versions != tuner.versions && !state_.versions.empty())
+    return "it has plugins of other versions than the tuner's machine";
+  if (state_.target.empty() || state_.target == tuner.target) return "";
+  return cat("its processor differs from that of the tuner, ", tuner.machine, ", it is ",
+             state_.machine, "; start byoc tune on such a machine, or give the --target");
+}
+
 std::string RemoteWorker::last_words() const {
   auto text = read_file(folder_.printed(number_));
   if (!text.ok()) return "";
@@ -55,8 +62,8 @@ std::string RemoteWorker::last_words() const {
   return text->empty() ? "" : cat(": ", text->substr(begin));
 }
 
-bool RemoteWorker::has_drifted() {
-  drifts_ = state_.drift > SteadyBatches::kMostDrift ? drifts_ + 1 : 0;
+bool RemoteWorker::has_drifted(double most) {
+  drifts_ = state_.drift > most ? drifts_ + 1 : 0;
   return drifts_ >= kMostDrifts;
 }
 

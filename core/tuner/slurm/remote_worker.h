@@ -5,6 +5,7 @@
 #include <deque>
 #include <optional>
 
+#include "core/tuner/batch/record_facts.h"
 #include "core/tuner/slurm/exchange.h"
 
 namespace byoc::tune {
@@ -28,13 +29,15 @@ class RemoteWorker {
   Clock::duration silence() const {
     return has_begun() ? Clock::now() - heard_ : Clock::duration();
   }
+  /// Returns why its times do not compare with those of a tuner of these facts; "" when they do.
+  std::string difference(const RecordFacts& tuner) const;
   /// Writes a batch for it. Errors: those of writing.
   Status send(const Batch& batch);
   /// Returns the number of the batches sent that it has not measured yet: 0 or 1.
   size_t waiting() const { return sent_ - std::min(sent_, state_.done); }
-  /// Records that its last batch is done. Returns true when its machine's speed changed during each
-  /// of the last kMostDrifts batches.
-  bool has_drifted();
+  /// Records that its last batch is done. Returns true when its machine's speed changed by more than
+  /// this part during each of the last kMostDrifts batches.
+  bool has_drifted(double most);
   /// Returns the last line that it printed, as ": TEXT"; "" when it printed none.
   std::string last_words() const;
 

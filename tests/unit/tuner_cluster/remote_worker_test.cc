@@ -73,7 +73,7 @@ TEST_F(RemoteWorkerTest, DriftsAfterThreeBatchesInARow) {
   for (double drift : {0.05, 0.5, 0.01, 0.04, 0.031, 0.2, 0.1, 0.0}) {
     write({.beat = ++beat, .drift = drift});
     read();
-    seen.push_back(worker_.has_drifted());
+    seen.push_back(worker_.has_drifted(0.03));
   }
   EXPECT_THAT(seen, ElementsAre(false, false, false, false, false, true, true, false));
 }

@@ -223,6 +223,7 @@ TEST(TuneCommand, RefusesWrongUsage) {
   EXPECT_THAT(error(model + log + " --slurm-build here", 2), HasSubstr("need --slurm"));
   EXPECT_THAT(error(model + log + " --slurm --slurm-build there,here", 2), HasSubstr("there,here"));
   EXPECT_THAT(error(model + log + " --slurm --slurm-workers 0", 2), HasSubstr("--slurm-workers"));
+  EXPECT_THAT(error(model + log + " --slurm --slurm-drift 0", 2), HasSubstr("--slurm-drift"));
   EXPECT_THAT(error("--list " + byoc.file("none.jsonl"), 1), HasSubstr("none.jsonl"));
 }
 
