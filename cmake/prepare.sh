@@ -87,6 +87,19 @@ byoc_first_error() {
   say "the whole log: $1"
 }
 
+# byoc_failed_tests FOLDER: prints the last lines of each test that failed in the last run of ctest there, at most ten.
+byoc_failed_tests() {
+  awk -v most=10 -v lines=25 '
+    / Testing: / { name = $0; sub(/.* Testing: /, "", name) }
+    /^<end of output>/ { inside = 0 }
+    inside { line[n++ % lines] = $0 }
+    /^Output:/ { getline; inside = 1; n = 0 }              # over the line of dashes
+    /^Test Failed/ && failed++ < most {
+      printf "--- %s\n", name
+      for (k = n > lines ? n - lines : 0; k < n; ++k) print line[k % lines]
+    }' "$1/Testing/Temporary/LastTest.log" >&2
+}
+
 # byoc_build FOLDER [cmake options...] [-- targets...]: configures (again only when something changed)
 # and builds, all or the targets alone. Afterwards other scripts may run what is in FOLDER, but not build there.
 byoc_build() {

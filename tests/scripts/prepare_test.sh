@@ -95,3 +95,17 @@ until_there grep -q "waiting: " printed
 rm other.runs
 wait
 [ "$(<project/build-first/made)" = two ]
+
+echo "the last lines of tests that failed"
+mkdir failures
+printf '%s\n' 'add_test(good sh -c "echo fine")' 'add_test(bad sh -c "seq 101 200; exit 1")' \
+  'add_test(dies sh -c "echo words; kill -SEGV $$")' >failures/CTestTestfile.cmake
+! ctest --test-dir failures >/dev/null 2>&1
+bash -euo pipefail -c '. "$1"; byoc_failed_tests failures' "$0" "$prepare" 2>printed
+expect "--- bad"
+expect "176"
+expect "200"
+expect_not "175"
+expect "--- dies"
+expect "words"
+expect_not "fine"
