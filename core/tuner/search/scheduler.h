@@ -11,7 +11,7 @@ namespace byoc::tune {
 struct Progress {
   double weight = 0;          ///< of all runs of the task, before tuning
   double remaining = 1;       ///< the best time as a share of the time before tuning
-  size_t rounds = 0;          ///< rounds that were begun
+  size_t rounds = 0;          ///< rounds that were begun, here or in an earlier sitting
   std::vector<double> gains;  ///< per measured round, the share of the time that it saved
   bool is_exhausted = false;  ///< no point is left
 };
@@ -30,8 +30,9 @@ bool is_ended(const Progress& task);
 /// last gains, and hope that falls with the number of rounds. A task without a round has the
 /// greatest hope.
 double expected_gain(const Progress& task);
-/// Returns the heaviest task without a round, so that each gets a record even in a short sitting; then
-/// the task whose next round is expected to save the most time, the first one of equals. nullopt: kEnoughWeight of the weight has ended. Weights that are no positive numbers are 0; when
+/// Returns the heaviest task without a round, so that each gets a record even in a short sitting;
+/// then the task whose next round is expected to save the most time, the first one of equals.
+/// nullopt: kEnoughWeight of the weight has ended. Weights that are no positive numbers are 0; when
 /// all are, tasks have equal weights.
 std::optional<size_t> pick_task(std::span<const Progress> tasks);
 

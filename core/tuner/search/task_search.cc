@@ -104,6 +104,7 @@ void TaskSearch::add(const Genes& genes, double ns) {
 }
 
 void TaskSearch::add_known(const Genes& genes, double ns) {
+  known_ += !results_.contains(genes);
   set_result(genes, ns);
   if (progress_.rounds == 0) before_ns_ = best_ns_;
 }

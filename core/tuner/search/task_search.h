@@ -38,6 +38,7 @@ class TaskSearch {
   double best_ns() const { return best_ns_; }  ///< infinity without a time
   const Genes& best() const { return best_; }  ///< empty without a time
   size_t trials() const { return trials_; }    ///< points whose result came by add
+  size_t known() const { return known_; }      ///< points whose result came by add_known
   /// Returns the state for the scheduler, without weight.
   const Progress& progress() const { return progress_; }
 
@@ -60,7 +61,7 @@ class TaskSearch {
   Genes best_, first_;               // the fastest; the plugin's first guess
   double best_ns_, before_ns_;       // before_ns_: the best when the last round ended
   std::deque<size_t> open_;          // results that are missing, per round
-  size_t trials_ = 0;
+  size_t trials_ = 0, known_ = 0;
   Progress progress_;
 };
 

@@ -96,6 +96,7 @@ void TuningSearch::begin_round() {
     for (size_t k = 0; k < tasks_.size(); ++k) {
       progress.push_back(tasks_[k].progress());
       progress.back().weight = weights_[k];
+      progress.back().rounds += (tasks_[k].known() + options_.batch - 1) / options_.batch;
     }
     const auto task = pick_task(progress);
     if (!task) return;

@@ -142,5 +142,17 @@ TEST(Transfer, SavesTrials) {
   EXPECT_GT(with, without);
 }
 
+TEST(TuningSearch, BeginsALightTaskWithoutRecordsBeforeAHeavyOneThatHasThem) {
+  const Synthetic heavy = bowl(3, 5), light = bowl(5, 2);
+  TuningSearch search({heavy.space.get(), light.space.get()}, {100.0, 1.0});
+  for (const char* k : {"1", "2", "4"}) {
+    const Point point = {{"k", k}, {"m", "8"}, {"n", "8"}, {"u", "8"}};
+    search.seed(0, record_of(*heavy.space, point, heavy.time_ns(point)));
+  }
+  std::vector<size_t> order;
+  for (int k = 0; k < 2; ++k) order.push_back(search.next(16)[0].task);
+  EXPECT_THAT(order, testing::ElementsAre(1U, 0U));
+}
+
 }  // namespace
 }  // namespace byoc::tune
