@@ -11,6 +11,7 @@
 #include "core/tools/measure/measure.h"
 #include "core/tools/model/bindings.h"
 #include "core/tools/model/runnable.h"
+#include "core/tools/sizes/open_sizes.h"
 #include "runtime/cli/values.h"
 
 namespace byoc::bench {
@@ -62,7 +63,9 @@ Status obey(driver::TimedSession& timed) {
 
 Result<int> serve(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(std::string path, driver::model_path(options.model.model));
-  BYOC_TRY(driver::Runnable runnable, driver::make_runnable(options.model, path, common));
+  driver::ModelOptions model = options.model;
+  BYOC_TRY_STATUS(driver::set_open_sizes(model, options.inputs).status());
+  BYOC_TRY(driver::Runnable runnable, driver::make_runnable(model, path, common));
   BYOC_TRY(auto session, Session::load(std::move(runnable.executable), runnable.plugins,
                                        {.threads = options.model.threads}));
   BYOC_TRY(auto named,

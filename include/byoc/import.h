@@ -33,6 +33,7 @@ struct ModelInput {
   DType dtype = DType::kF32;  ///< element type
   bool has_rank = true;       ///< false: `dims` is unknown
   std::vector<int64_t> dims;  ///< -1: not a number in the file
+  std::vector<std::string> dim_names;  ///< the file's name per dim; "": a number, or no name
   bool has_default = false;   ///< an initializer: no parameter of "main"
 };
 /// Returns the graph's inputs in order, without reading the rest into a module; for --bind, which

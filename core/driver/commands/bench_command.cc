@@ -169,6 +169,7 @@ class Bench {
       report_.reference = "A";
     report_.input_types = std::move(subject.input_types);
     report_.inputs = std::move(subject.sources);
+    report_.assumed_sizes = std::move(subject.assumed_sizes);
   }
 
   bool passed() const {

@@ -8,6 +8,7 @@
 #include "core/tools/model/interrupt.h"
 #include "core/tools/model/runnable.h"
 #include "core/tools/model/tuning.h"
+#include "core/tools/sizes/open_sizes.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/run.h"
 
@@ -35,7 +36,10 @@ Result<cli::OutputFormat> output_format(const std::string& name) {
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(cli::OutputFormat format, output_format(options.format));
   BYOC_TRY(std::string path, model_path(options.model.model));
-  BYOC_TRY(Runnable runnable, make_runnable(options.model, path, common));
+  ModelOptions model = options.model;
+  BYOC_TRY(AssumedSizes sizes, set_open_sizes(model, options.run.inputs));
+  cli::print_text(assumed_text(sizes), common);
+  BYOC_TRY(Runnable runnable, make_runnable(model, path, common));
   SessionOptions session_options{.threads = options.model.threads,
                                  .allow_native = !options.no_native,
                                  .cancel = &user_cancellation()};
@@ -45,6 +49,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   cli::print_text(tuning_text(options.model), common);
   Json more = Json::object();
   add_tuning_json(options.model, more);
+  add_assumed_json(sizes, more);
   BYOC_TRY_STATUS(
       cli::run_session(*session, path, options.run, common, tensor_readers(), format, &more));
   return cli::kDone;

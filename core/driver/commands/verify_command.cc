@@ -9,6 +9,7 @@
 #include "core/tools/model/progress.h"
 #include "core/tools/model/runnable.h"
 #include "core/tools/model/tuning.h"
+#include "core/tools/sizes/open_sizes.h"
 #include "core/tools/verify/verification.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/run.h"
@@ -140,11 +141,13 @@ Json to_json(const Verification& verification, const std::string& against) {
   return json;
 }
 
-/// Loads the model. Extents that the user leaves open are those of the stored inputs.
-Result<IRModule> load(ModelOptions options, const std::string& against) {
+/// Loads the model. Extents that the user leaves open are those of the stored inputs, or of --input.
+Result<IRModule> load(ModelOptions options, const VerifyRequest& request, AssumedSizes& sizes) {
   BYOC_TRY(std::string path, model_path(options.model));
-  if (options.shapes.empty() && is_data_set(against) && path.ends_with(".onnx")) {
-    BYOC_TRY(options.shapes, stored_shapes(path, against));
+  if (options.shapes.empty() && is_data_set(request.against) && path.ends_with(".onnx")) {
+    BYOC_TRY(options.shapes, stored_shapes(path, request.against));
+  } else if (!is_data_set(request.against)) {
+    BYOC_TRY(sizes, set_open_sizes(options, request.inputs));
   }
   return load_model(options);
 }
@@ -175,7 +178,9 @@ Status with_cure(Status status, const Options& options) {
 }
 
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
-  BYOC_TRY(IRModule module, load(options.model, options.request.against));
+  AssumedSizes sizes;
+  BYOC_TRY(IRModule module, load(options.model, options.request, sizes));
+  cli::print_text(assumed_text(sizes), common);
   VerifyRequest request = options.request;
   request.program = "/proc/self/exe";
   BYOC_TRY(request.build, build_options(options.model));
@@ -197,6 +202,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   Json json = to_json(verification, request.against);
   json["replay_folder"] = folder.empty() ? Json() : Json(folder);
   add_tuning_json(options.model, json);
+  add_assumed_json(sizes, json);
   BYOC_TRY_STATUS(cli::print_json(common, "verify", json));
   return verification.passed() ? cli::kDone : cli::kFailed;
 }

@@ -232,6 +232,7 @@ Result<ModelInput> describe_input(const onnx::ValueInfoProto& info) {
   for (const auto& dim : type.shape().dim()) {
     // Some exporters write -1 for an unknown extent; an extent of zero is a real extent.
     input.dims.push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? dim.dim_value() : -1);
+    input.dim_names.push_back(dim.dim_param());
   }
   return input;
 }

@@ -7,6 +7,7 @@
 #include "core/tools/measure/peaks.h"
 #include "core/tools/measure/versus.h"
 #include "core/tools/model/compare.h"
+#include "core/tools/sizes/open_sizes.h"
 #include "runtime/cli/memory.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/values.h"
@@ -38,6 +39,7 @@ struct BenchReport {
   std::string model, region;  // region empty: all of the model
   std::vector<NamedTensor> input_types;
   std::vector<cli::NamedInput> inputs;
+  AssumedSizes assumed_sizes;
   std::string reference;     // the plugin whose outputs were compared; empty: none
   std::string why_no_check;  // the reason why `reference` is empty
   TimingPlan plan;

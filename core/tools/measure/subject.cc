@@ -56,7 +56,9 @@ class Maker {
 
   // ---- .onnx, .ir and --op
   Status file_work() {
-    BYOC_TRY(IRModule module, load_model(request_.model));
+    ModelOptions model = request_.model;
+    BYOC_TRY(subject_.assumed_sizes, set_open_sizes(model, request_.inputs));
+    BYOC_TRY(IRModule module, load_model(model));
     return model_work(std::move(module));
   }
 

@@ -9,6 +9,7 @@
 
 #include "core/tools/measure/single_op.h"
 #include "core/tools/model/model_options.h"
+#include "core/tools/sizes/open_sizes.h"
 #include "runtime/cli/values.h"
 
 namespace byoc::driver {
@@ -35,6 +36,7 @@ struct Subject {
   std::string reference, why_no_check;  // one of them is empty
   std::vector<NamedTensor> input_types;
   std::vector<cli::NamedInput> sources;  // of the model's inputs
+  AssumedSizes assumed_sizes;            // of a model with open sizes
   std::function<Result<Compiled>(uint32_t threads)> compile;
   std::shared_ptr<const PluginSet> plugins;
   std::vector<Tensor> inputs, right;  // right: empty when there is no reference

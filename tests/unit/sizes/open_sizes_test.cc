@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// run, verify and bench on models with open sizes.
+#include "unit/driver/command.h"
+
+namespace byoc::test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kOpenSizes =
+    "fn main(%x: f32[N,S], %y: f32[N]) { %0 = relu(%x)  %1 = relu(%y)  return %0, %1 }";
+
+TEST(OpenSizes, TakesOpenSizesFromInputs) {
+  Byoc byoc;
+  const std::string run = "run " + byoc.write("m.ir", kOpenSizes);
+  Json json = byoc.json(run + " --input x=f32[2,3]=-1");
+  EXPECT_EQ(json["outputs"][0]["dims"], Json({2, 3}));
+  EXPECT_EQ(json["outputs"][1]["dims"], Json({2}));
+  EXPECT_FALSE(json.contains("assumed_sizes"));
+  json = byoc.json(run + " --input y=1,2,3");  // a list has as many elements as N
+  EXPECT_EQ(json["outputs"][0]["dims"], Json({3, 1}));
+  EXPECT_EQ(json["assumed_sizes"], Json({{"S", 1}}));
+}
+
+TEST(OpenSizes, SaysThatSizesAreAssumed) {
+  Byoc byoc;
+  Ran ran = byoc("run " + byoc.write("m.ir", kOpenSizes));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("open sizes: N=1, S=1, which --shape or an --input sets\n"));
+  ran = byoc("run " + byoc.file("m.ir") + " --shape N=4");
+  EXPECT_THAT(ran.out, HasSubstr("open sizes: S=1,"));
+  EXPECT_THAT(ran.out, HasSubstr("input x f32[4,1]"));
+  std::string bounded = byoc.write("b.ir", "fn main(%x: f32[2<=N<=4]) { %0 = relu(%x) return %0 }");
+  EXPECT_THAT(byoc("run " + bounded).out, HasSubstr("open sizes: N=2,"));
+}
+
+TEST(OpenSizes, RefusesInputsThatContradictEachOther) {
+  Byoc byoc;
+  const std::string run = "run " + byoc.write("m.ir", kOpenSizes);
+  Ran ran = byoc(run + " --input x=f32[2,3] --input y=f32[5]");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("\"N\" cannot be both 2 and 5"));
+  ran = byoc(run + " --input x=f32[2]");
+  EXPECT_THAT(ran.err, HasSubstr("\"x\" is f32[N,S] and cannot be 2"));
+  ran = byoc(run + " --shape N=4,S=1 --input x=f32[2,1]");
+  EXPECT_THAT(ran.err, HasSubstr("[input-shape]"));
+}
+
+TEST(OpenSizes, TakesOpenSizesOfOnnxModels) {
+  Byoc byoc;
+  const std::string model = std::string(BYOC_SOURCE_DIR) + "/tests/models/digits/model.onnx";
+  Ran ran = byoc("run " + model);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("open sizes: N=1,"));
+  ran = byoc("verify " + model + " --compiler json --input image=f32[3,1,8,8]");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("f32[3,10]"));
+  ran = byoc("bench " + model + " --compiler json --rounds 1 --min-time 0 --warmup 0 --no-peaks");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("open sizes: N=1,"));
+}
+
+}  // namespace
+}  // namespace byoc::test
