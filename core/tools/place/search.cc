@@ -17,6 +17,7 @@ namespace {
 using namespace placement;
 namespace fs = std::filesystem;
 
+constexpr const char* kEarlier = "an earlier plan";
 constexpr double kHysteresis = 0.995;  // a later entrant must be that much faster
 
 class Search {
@@ -39,6 +40,7 @@ class Search {
     out_.remarks = costs_.remarks;
     if (request_.measures) BYOC_TRY_STATUS(measure_candidates());
     TemporaryFolder folder(request_.folder);
+    read_earlier_plan();
     BYOC_TRY_STATUS(solve_rounds(given, folder.path));
     if (request_.measures) {
       BYOC_TRY_STATUS(hold_contest(given, folder.path));
@@ -139,7 +141,7 @@ class Search {
       plans_.push_back(plan);
       if (!request_.measures) return {};
       ++out_.rounds;
-      const Entrant entrant = entrant_of(plan, cat("by cost, round ", round + 1), folder);
+      const Entrant entrant = plan_entrant(plans_.size(), folder);
       BYOC_TRY_STATUS(write_plan(plan, entrant.plan_path));
       show("correcting the costs", round, rounds);
       ContestPlan quick = request_.contest;
@@ -154,10 +156,34 @@ class Search {
     return {};
   }
 
-  Entrant entrant_of(const Plan&, std::string name, const std::string& folder) const {
+  // Keeps the plan that an earlier search left, when it is for this graph, machine and plugins.
+  void read_earlier_plan() {
+    const Plan now = empty_plan(placed_, context_.compilers, costs_, context_);
+    Result<Plan> earlier = read_plan(plan_path(request_.folder, now));
+    // An order of plugins is an entrant of every contest.
+    if (!earlier.ok() || earlier->order || !check_plan(*earlier, now).ok()) return;
+    earlier_ = *std::move(earlier);
+  }
+
+  // Adds the earlier plan to the plans unless one of them makes the same choices.
+  Status add_earlier_plan(const std::string& folder) {
+    if (!earlier_) return {};
+    const Json choices = to_json(*earlier_)["functions"];
+    for (const Plan& plan : plans_) {
+      if (to_json(plan)["functions"] == choices) return {};
+    }
+    earlier_->origin = kEarlier;
+    plans_.push_back(*earlier_);
+    return write_plan(*earlier_, plan_entrant(plans_.size(), folder).plan_path);
+  }
+
+  // Returns the entrant of plans_[number - 1].
+  Entrant plan_entrant(size_t number, const std::string& folder) const {
     std::vector<std::string> compilers = named_;
     compilers.insert(compilers.begin(), "auto");
-    return {name, compilers, cat(folder, "/", plans_.size(), ".json")};
+    const bool is_earlier = plans_[number - 1].origin == kEarlier;
+    return {is_earlier ? kEarlier : cat("by cost, round ", number), compilers,
+            cat(folder, "/", number, ".json")};
   }
 
   Status hold_contest(const IRModule& given, const std::string& folder) {
@@ -174,11 +200,9 @@ class Search {
       enter(cat(id, rest.empty() ? "" : cat(", then ", rest)), {id});
     if (context_.compilers.size() > 1) enter("all by priority", context_.compilers);
     const size_t first_plan = out_.entrants.size();
-    for (size_t k = 0; k < plans_.size(); ++k) {
-      std::vector<std::string> compilers = named_;
-      compilers.insert(compilers.begin(), "auto");
-      out_.entrants.push_back(
-          {cat("by cost, round ", k + 1), compilers, cat(folder, "/", k + 1, ".json")});
+    BYOC_TRY_STATUS(add_earlier_plan(folder));
+    for (size_t k = 1; k <= plans_.size(); ++k) {
+      out_.entrants.push_back(plan_entrant(k, folder));
       orders.push_back(std::nullopt);
     }
     show("timing whole programs", 0, 1);
@@ -210,6 +234,7 @@ class Search {
   IRModule placed_;
   Costs costs_;
   std::vector<Plan> plans_;
+  std::optional<Plan> earlier_;
   PlaceOutcome out_;
 };
 
