@@ -51,6 +51,7 @@ TEST_P(Golden, GivesTheExpectedText) {
   auto golden = parse_golden(text.str());
   ASSERT_TRUE(golden.ok()) << golden.status().to_string();
   PassContext context = context_for(golden->plugins);
+  context.options = golden->options;
   auto run = [&](IRModule module, const std::string& text) -> Result<IRModule> {
     BYOC_TRY(std::vector<Pass> passes, parse_passes(text));
     return run_passes(std::move(module), passes, context);

@@ -24,15 +24,20 @@ std::optional<std::string_view> header(std::string_view text, std::string_view n
   return trim(line.substr(0, line.find("why:")));
 }
 
+// Parses the words "ops=relu,add" and "refuse=tanh".
+void parse_options(std::istream& words, std::map<std::string, std::string>& options) {
+  for (std::string word; words >> word;) {
+    size_t equals = std::min(word.find('='), word.size() - 1);
+    options[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+}
+
 // Parses "a ops=relu,add refuse=tanh".
 GoldenPlugin parse_plugin(std::string_view line) {
   std::stringstream words{std::string(line)};
   GoldenPlugin out;
   words >> out.id;
-  for (std::string word; words >> word;) {
-    size_t equals = std::min(word.find('='), word.size() - 1);
-    out.options[word.substr(0, equals)] = word.substr(equals + 1);
-  }
+  parse_options(words, out.options);
   return out;
 }
 
@@ -79,6 +84,11 @@ Result<GoldenCase> parse_golden(std::string_view text) {
   out.passes = *passes;
   for (std::string_view rest = out.input; auto line = header(rest, "// plugin:");) {
     out.plugins.push_back(parse_plugin(*line));
+    rest.remove_prefix(static_cast<size_t>(line->data() - rest.data()));
+  }
+  for (std::string_view rest = out.input; auto line = header(rest, "// option:");) {
+    std::stringstream words{std::string(*line)};
+    parse_options(words, out.options);
     rest.remove_prefix(static_cast<size_t>(line->data() - rest.data()));
   }
   return out;

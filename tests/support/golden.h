@@ -4,6 +4,7 @@
 //   // pass: annotate_target=a,merge_compiler_regions         why: may follow here
 //   // plugin: a ops=relu,add refuse=tanh                     a test plugin and its options; any
 //   //                                                        number of lines, also none
+//   // option: costs=none                                     an option of the passes, likewise
 //   // why: what a reader should see in it
 //   fn main(...) { ... }
 //   // ---- expect                                            or  // ---- error
@@ -23,6 +24,7 @@ struct GoldenPlugin {
 struct GoldenCase {
   std::string passes, input, expected;
   std::vector<GoldenPlugin> plugins;
+  std::map<std::string, std::string> options;  // of the passes
   bool expects_error = false;
 };
 Result<GoldenCase> parse_golden(std::string_view text);
