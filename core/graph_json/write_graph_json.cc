@@ -8,6 +8,7 @@
 #include "byoc/base/check.h"
 #include "byoc/ir/composite.h"
 #include "byoc/ir/visit.h"
+#include "byoc/op/placement_attr.h"
 #include "byoc/text/graph_json.h"
 #include "core/ir/quote.h"
 #include "core/text/printer.h"
@@ -243,7 +244,9 @@ void GraphWriter::write_node(const Function& function, const Node& node) {
     out_ += cat(k ? "," : "", type_index(node.types[k]));
   out_ += ']';
   auto* call = std::get_if<Call>(&node.kind);
-  if (call != nullptr && !call->attrs->empty()) write_attrs(*call->attrs);
+  const bool has_attrs =
+      call != nullptr && call->attrs->size() > (call->attrs->has(kPlacementAttribute) ? 1 : 0);
+  if (has_attrs) write_attrs(*call->attrs);
   if (!node.loc.empty()) {
     out_ += ",\"loc\":";
     print_json_string(out_, node.loc.text());
@@ -277,6 +280,7 @@ void GraphWriter::write_attrs(const Attrs& attrs) {
   out_ += ",\"attrs\":{";
   bool first = true;
   for (const auto& [name, value] : attrs) {
+    if (name.text() == kPlacementAttribute) continue;
     if (!first) out_ += ',';
     first = false;
     print_json_string(out_, name.text());

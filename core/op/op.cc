@@ -3,15 +3,23 @@
 
 #include "byoc/base/check.h"
 #include "byoc/base/nearest.h"
+#include "byoc/op/placement_attr.h"
 
 namespace byoc {
 namespace {
+
+// Returns the attribute that every op but annotations may have.
+const AttrSpec& placement_spec() {
+  static const AttrSpec spec{std::string(kPlacementAttribute), std::string(),
+                             "the plugin that runs it, or !PLUGIN", AttrSpec::kOptional};
+  return spec;
+}
 
 const AttrSpec* find_spec(const OpDef& op, std::string_view name) {
   for (const AttrSpec& spec : op.attrs) {
     if (spec.name == name) return &spec;
   }
-  return nullptr;
+  return name == kPlacementAttribute && !op.is_annotation ? &placement_spec() : nullptr;
 }
 
 Status unknown_attr(const OpDef& op, Symbol name) {
@@ -82,6 +90,10 @@ Result<Attrs> complete_attrs(const OpDef& op, Attrs given) {
                          attr_kind(spec.fallback), ")"))
           .with_slug("missing-attr");
     }
+  }
+  if (const AttrValue* rules = given.find(kPlacementAttribute)) {
+    BYOC_TRY(AttrValue text, coerce(op, placement_spec(), *rules));
+    complete.set(kPlacementAttribute, std::move(text));
   }
   return complete;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "byoc/op/placement_attr.h"
 #include "core/region/annotate_function.h"
 #include "core/region/annotations.h"
 #include "core/region/composites.h"
@@ -27,7 +28,7 @@ class Finder {
 
   Result<Candidates> run(const std::vector<std::string>& ids) {
     BYOC_TRY(annotations_, read_annotations(function_, name_));
-    BYOC_TRY(rules_, Rules::parse(function_.attr(kRulesAttribute)));
+    BYOC_TRY_STATUS(read_rules());
     for (const std::string& id : ids) BYOC_TRY_STATUS(add_plugin(id));
     out_.first_default = out_.plugins.size();
     for (const std::string& id : context_.defaults) BYOC_TRY_STATUS(add_plugin(id));
@@ -45,6 +46,37 @@ class Finder {
     out_.plugins.push_back(plugin);
     return {};
   }
+  // Reads the rules of the function, of its ops and of the user; the last of equal ones count.
+  Status read_rules() {
+    BYOC_TRY(rules_, Rules::parse(function_.attr(kRulesAttribute)));
+    BYOC_TRY_STATUS(check_plugins(rules_).at(cat("@", name_)));
+    rules_.add(costs_.rules);
+    for (const Node& node : function_.nodes) {
+      const std::string* text = own_rules_text(node);
+      if (text == nullptr || own_rules_.contains(*text)) continue;
+      Result<Rules> own = Rules::parse_attribute(*text);
+      Status status = own.ok() ? check_plugins(*own) : std::move(own.status());
+      if (!status.ok()) return std::move(status).at(cat("@", name_, " ", op_label(module_, node)));
+      own->add(rules_);
+      own_rules_.emplace(*text, *std::move(own));
+    }
+    return {};
+  }
+  Status check_plugins(const Rules& rules) const {
+    for (const Rule& rule : rules.all())
+      BYOC_TRY_STATUS(context_.plugins->get(rule.plugin).status());
+    return {};
+  }
+  // Returns the rules that a call has in its attribute, null when it has none.
+  static const std::string* own_rules_text(const Node& node) {
+    auto* call = std::get_if<Call>(&node.kind);
+    const AttrValue* value = call != nullptr ? call->attrs->find(kPlacementAttribute) : nullptr;
+    return value != nullptr ? std::get_if<std::string>(value) : nullptr;
+  }
+  const Rules& rules_of(const Node& node) const {
+    const std::string* text = own_rules_text(node);
+    return text != nullptr ? own_rules_.at(*text) : rules_;
+  }
   bool is_open(uint32_t node) const {
     return is_candidate(module_, function_.nodes[node]) && annotations_.region_of[node] == kOutside;
   }
@@ -54,14 +86,12 @@ class Finder {
 
   // Returns the rule that keeps the plugin from these ops, "" when there is none.
   std::string forbidden(const Plugin& plugin, std::span<const uint32_t> nodes) const {
-    if (rules_.empty() && costs_.rules.empty()) return "";
+    if (rules_.empty() && own_rules_.empty()) return "";
     for (uint32_t node : nodes) {
       const Node& n = function_.nodes[node];
       const std::string op = op_label(module_, n);
-      for (const Rules* rules : {&rules_, &costs_.rules}) {
-        const std::string& rule = rules->forbids(plugin.id(), op, n.loc.text(), name_.text());
-        if (!rule.empty()) return cat("the rule ", rule);
-      }
+      const std::string& rule = rules_of(n).forbids(plugin.id(), op, n.loc.text(), name_.text());
+      if (!rule.empty()) return cat("the rule ", rule);
     }
     return "";
   }
@@ -207,6 +237,7 @@ class Finder {
   UseCounts uses_;
   Annotations annotations_;
   Rules rules_;
+  std::unordered_map<std::string, Rules> own_rules_;  // by the text of the attribute; with rules_
   Candidates out_;
   std::unordered_map<std::string, CandidateCost> known_;
 };

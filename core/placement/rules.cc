@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/placement/rules.h"
 
+#include <algorithm>
+
+#include "byoc/op/placement_attr.h"
+
 namespace byoc::placement {
 namespace {
 
@@ -46,6 +50,8 @@ bool fits(const Rule& rule, std::string_view op, std::string_view node, std::str
       return rule.name == op;
     case Rule::kNode:
       return rule.name == node;
+    case Rule::kAttribute:
+      return true;
   }
   return false;
 }
@@ -65,6 +71,26 @@ Result<Rules> Rules::parse(std::string_view text) {
     quoted = false;
     if (one.empty()) continue;
     BYOC_TRY(Rule rule, parse_rule(one));
+    out.rules_.push_back(std::move(rule));
+  }
+  return out;
+}
+
+Result<Rules> Rules::parse_attribute(std::string_view text) {
+  Rules out;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    std::string_view one = trimmed(text.substr(begin, end - begin));
+    begin = end + 1;
+    Rule rule;
+    rule.what = Rule::kAttribute;
+    rule.text = cat(kPlacementAttribute, "=\"", text, "\"");
+    rule.is_ban = one.starts_with('!');
+    rule.plugin = trimmed(one.substr(rule.is_ban ? 1 : 0));
+    if (rule.plugin.empty())
+      return invalid(cat("the attribute ", rule.text, " names no plugin"))
+          .with_slug("placement-rule")
+          .with_help("llvm pins the op, !llvm,!json bans two plugins");
     out.rules_.push_back(std::move(rule));
   }
   return out;

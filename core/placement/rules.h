@@ -10,9 +10,9 @@
 namespace byoc::placement {
 
 /// `WHAT=PLUGIN` pins, `WHAT!=PLUGIN` bans. WHAT is an op such as `relu`, a node `#Conv_3`, a
-/// function `@main`, or `*`.
+/// function `@main`, or `*`. Rules of a call's own attribute have no WHAT.
 struct Rule {
-  enum What { kAll, kFunction, kOp, kNode };  // from general to special
+  enum What { kAll, kFunction, kOp, kNode, kAttribute };  // from general to special
   What what = kAll;
   std::string name, plugin, text;
   bool is_ban = false;
@@ -25,6 +25,8 @@ class Rules {
   /// Parses rules between commas or line breaks. WHAT may be quoted. Errors: slug "placement-rule",
   /// with the rule.
   static Result<Rules> parse(std::string_view text);
+  /// Parses the attribute of a call: `PLUGIN` pins, `!PLUGIN` bans. Errors: slug "placement-rule".
+  static Result<Rules> parse_attribute(std::string_view text);
   /// Returns "" when `plugin` may run the op, otherwise the text of the rule that forbids it.
   const std::string& forbids(std::string_view plugin, std::string_view op, std::string_view node,
                              std::string_view function) const;

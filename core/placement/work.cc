@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "byoc/op/op.h"
+#include "byoc/op/placement_attr.h"
 
 namespace byoc::placement {
 namespace {
@@ -79,8 +80,19 @@ void add_op(const Function& function, uint32_t node, Work& work, double& most) {
   work.op_class = class_of(*call, types, count, elements);
 }
 
+// Prints attributes without the one that pins the op, which changes no cost.
+void add_attrs(const Attrs& attrs, bool with_placement, std::string& out) {
+  if (with_placement || !attrs.has(kPlacementAttribute)) {
+    out += cat(" ", attrs);
+    return;
+  }
+  Attrs others = attrs;
+  others.erase(kPlacementAttribute);
+  out += cat(" ", others);
+}
+
 void add_text(const Function& function, uint32_t node, std::string& out,
-              std::unordered_map<uint32_t, std::string>& names) {
+              std::unordered_map<uint32_t, std::string>& names, bool with_placement) {
   const Node& n = function.nodes[node];
   auto name_of = [&](ValueId value) {
     auto [at, is_new] = names.try_emplace(value.node);
@@ -93,7 +105,7 @@ void add_text(const Function& function, uint32_t node, std::string& out,
   if (auto* call = std::get_if<Call>(&n.kind)) out += cat(call->op->name, "/", call->op->version);
   else if (auto* invoke = std::get_if<Invoke>(&n.kind)) out += cat("@", invoke->function);
   for (ValueId arg : function.args(n)) out += cat(" ", name_of(arg));
-  if (auto* call = std::get_if<Call>(&n.kind)) out += cat(" ", *call->attrs);
+  if (auto* call = std::get_if<Call>(&n.kind)) add_attrs(*call->attrs, with_placement, out);
   out += cat(" -> ", n.types, "\n");
   names[node] = cat("n", names.size());
 }
@@ -142,7 +154,7 @@ Work work_of(const IRModule& module, const Function& function, uint32_t node) {
 std::string canonical_text(const Function& function, std::span<const uint32_t> nodes) {
   std::string out;
   std::unordered_map<uint32_t, std::string> names;
-  for (uint32_t node : nodes) add_text(function, node, out, names);
+  for (uint32_t node : nodes) add_text(function, node, out, names, false);
   return out;
 }
 
@@ -156,7 +168,7 @@ std::string graph_text(const IRModule& module) {
       if (std::holds_alternative<Param>(n.kind)) {
         names[node] = cat("p", node, ":", n.types);
       } else if (!std::holds_alternative<Constant>(n.kind)) {
-        add_text(function, node, out, names);
+        add_text(function, node, out, names, true);
       }
     }
     for (ValueId result : function.results)

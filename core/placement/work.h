@@ -42,7 +42,7 @@ Work work_of(const Function& function, std::span<const uint32_t> nodes, uint32_t
 /// and the order of operands, without names and without the contents of constants. Stable across
 /// processes and hosts.
 std::string canonical_text(const Function& function, std::span<const uint32_t> nodes);
-/// Returns such a text of all functions that the entry reaches, by which a plan finds its graph.
+/// Returns such a text of all functions that the entry reaches, with the pins of their ops, by which a plan finds its graph.
 std::string graph_text(const IRModule& module);
 
 }  // namespace byoc::placement

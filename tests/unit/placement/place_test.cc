@@ -13,6 +13,7 @@
 
 #include "byoc/base/file.h"
 #include "byoc/pass/passes.h"
+#include "byoc/text/graph_json.h"
 #include "core/placement/plan.h"
 #include "support/flow.h"
 
@@ -148,6 +149,43 @@ TEST(PlaceRules, AFunctionHasRulesAsAnAttribute) {
   std::string text(kSmall);
   text.replace(text.find(") {"), 3, ") {placement=\"relu=b\"} {");
   EXPECT_EQ(place(text, kTwo).plugins(), (Ids{"a", "b", "a"}));
+}
+
+std::string with_own_rules(std::string_view rules) {
+  std::string text(kSmall);
+  text.insert(text.find(" loc(\"R1\")"), cat(" {placement=\"", rules, "\"}"));
+  return text;
+}
+
+TEST(PlaceRules, AnOpHasRulesAsAnAttribute) {
+  EXPECT_EQ(place(with_own_rules("b"), kTwo).plugins(), (Ids{"a", "b", "a"}));
+  EXPECT_EQ(place(with_own_rules("!a, !b"), kTwo).plugins()[1], "json");
+  EXPECT_EQ(place(with_own_rules("b"), kTwo, "#R1=a,tanh!=a").plugins()[1], "b");
+  EXPECT_EQ(place(with_own_rules("b"), kTwo).placement.candidates.all[0].text,
+            place(kSmall, kTwo).placement.candidates.all[0].text);
+}
+
+TEST(PlaceRules, AnAttributeThatNamesNoPluginIsAnError) {
+  for (const char* rules : {"", "!", "a,", "nine"}) {
+    Result<Placed> placed = try_place(with_own_rules(rules), kTwo);
+    ASSERT_FALSE(placed.ok()) << rules;
+    EXPECT_NE(placed.status().to_string().find("relu"), std::string::npos);
+  }
+  EXPECT_EQ(try_place(with_own_rules("nine"), kTwo).status().slug(), "unknown-plugin");
+}
+
+TEST(PlaceRules, APinInCppStaysWithTheHost) {
+  IRModule module = test::parse(with_own_rules("b"));
+  Attrs attrs;
+  attrs.set("placement", std::string("b"));
+  Result<Attrs> complete = complete_attrs(*all_ops().find("relu"), attrs);
+  ASSERT_TRUE(complete.ok()) << complete.status().to_string();
+  EXPECT_TRUE(*complete == *std::get<Call>(module.function("main").nodes[2].kind).attrs);
+  EXPECT_FALSE(complete_attrs(*all_ops().find("relu"), {{"placement", int64_t{1}}}).ok());
+  std::string json;
+  write_graph_json(module, module.function("main"), "main", json);
+  EXPECT_EQ(json.find("placement"), std::string::npos);
+  EXPECT_EQ(json.find("attrs"), std::string::npos);
 }
 
 TEST(PlaceRules, AnOpWithoutAPluginIsAnErrorWithAllReasons) {
