@@ -74,7 +74,7 @@ Shape Grower::shape(size_t rank) {
   int64_t count = 1;
   for (size_t k = 0; k < rank; ++k) {
     int64_t size = extent();
-    if (is_long) size = k + 1 == rank ? between(130, 400) : between(1, 3);
+    if (is_long) size = k + 1 == rank ? between(130, 1100) : between(1, 3);
     else if (count * size > 1500) size = 1;
     count *= std::max<int64_t>(size, 1);
     out.push_back(Dim(size));

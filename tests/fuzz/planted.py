@@ -39,7 +39,7 @@ PLAN, ARENA = "core/codegen/plan_memory.cc", "runtime/base/arena.cc"
 EQUAL, AFFINE, FOLD = "core/simplify/merge_equal_nodes.cc", "core/simplify/channel_affine.cc", "core/simplify/fold_batch_norm.cc"
 BLOCK, BLOCKED = "core/codegen/block_ops.cc", "core/codegen/blocked_function.cc"
 DNNL_PLAN, DNNL = "plugins/onednn/plan.cc", "plugins/onednn/primitives/"
-LLVM_OPS, LLVM_MEMORY = "plugins/llvm/values/ops.cc", "plugins/llvm/values/memory.cc"
+LLVM_OPS, LLVM_PLAN = "plugins/llvm/values/ops.cc", "plugins/llvm/analysis/memory_plan.cc"
 
 FAULTS = [
     # Faults in passes and the memory plan.
@@ -129,13 +129,14 @@ FAULTS = [
     Fault("llvm: unsigned integers become floats as signed ones", "plugins/llvm/values/casts.cc",
           "return is_signed_int(from) ? b_.CreateSIToFP(x, type) : b_.CreateUIToFP(x, type);\n}\n\nllvm::Value* Ops::bitcast",
           "return b_.CreateSIToFP(x, type);\n}\n\nllvm::Value* Ops::bitcast"),
-    Fault("llvm: a value written before a loop and read inside ends with its first turn", "plugins/llvm/analysis/memory_plan.cc",
-          "    range.last = std::max(range.last, now_);\n  }\n  ++now_;", "    range.last = range.last + 0;\n  }\n  ++now_;"),
+    Fault("llvm: the last loop that reads a value is forgotten", LLVM_PLAN,
+          "  range.first = std::min(range.first, from);\n  range.last = std::max(range.last, now_);",
+          "  range.first = std::min(range.first, from);\n  range.last = std::max(range.last, from - 1);",
+          ((LLVM_PLAN, "    range.last = std::max(range.last, now_);\n  }\n  ++now_;", "    range.last = range.last + 0;\n  }\n  ++now_;"),)),
     Fault("llvm: the cells after the body of a split loop are left out", "plugins/llvm/analysis/loop_splitting.cc",
           "  if (longest->last < runs.back().last) out.push_back({longest->last, runs.back().last});\n", ""),
-    Fault("llvm: a store of some lanes writes all", LLVM_MEMORY,
-          "  if (mask_) b_.CreateMaskedStore(value, to, align_of(*at.home), mask_);\n  else b_.CreateAlignedStore",
-          "  b_.CreateAlignedStore"),
+    Fault("llvm: the lanes of a select's second value are loaded where the first one is chosen", "plugins/llvm/values/values.cc",
+          "value_under(x.no, b_.CreateNot(condition))", "value_under(x.no, condition)"),
     Fault("pad: reflect repeats the edge cell", "core/op/shape/pad.cc",
           "Expr from_front = select(at < 0, -at, at);", "Expr from_front = select(at < 0, -at - 1, at);"),
 ]

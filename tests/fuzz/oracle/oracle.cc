@@ -9,6 +9,7 @@
 #include <set>
 
 #include "byoc/op/evaluate.h"
+#include "sums.h"
 
 namespace byoc::fuzz {
 namespace {
@@ -82,6 +83,19 @@ Bytes moved_by(double error, const std::vector<double>& operand, TypeId type, co
   return from_elements(type, values);
 }
 
+/// Moves every element by its error. All sums of the first evaluation move the same way, as those of
+/// equal terms do, the others at random.
+Bytes moved_by_sums(const SumErrors& errors, size_t trial, TypeId type, const Buffer& data,
+                    std::mt19937_64& next) {
+  std::vector<double> values = elements(type, data);
+  const double common = symmetric(next);
+  for (size_t k = 0; k < values.size(); ++k) {
+    const double random = symmetric(next);
+    values[k] += std::copysign(errors[k], trial == 0 ? common : random);
+  }
+  return from_elements(type, values);
+}
+
 using Buffers = std::vector<Bytes>;
 
 Result<Buffers> run(const OpDef& op, const Attrs& attrs, const std::vector<TypeId>& in,
@@ -115,9 +129,8 @@ Status undetermined(const OpDef& op, std::string_view why) {
 
 double largest_finite(const Known& known) {
   double largest = 0;
-  for (double value : elements(known.type, *known.right)) {
+  for (double value : elements(known.type, *known.right))
     if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
-  }
   return largest;
 }
 
@@ -235,8 +248,8 @@ Status check_jumps(const OpDef& op, const Attrs& attrs, const std::vector<const 
 /// Evaluates once with rounding errors.
 Result<Buffers> evaluate_moved(const OpDef& op, const Attrs& attrs,
                                const std::vector<const Known*>& args,
-                               const std::vector<TypeId>& types, size_t trial,
-                               std::mt19937_64& next) {
+                               const std::vector<TypeId>& types, const std::vector<SumErrors>& sums,
+                               size_t trial, std::mt19937_64& next) {
   const bool rounds = !is_exact_op(op);
   std::vector<TypeId> in;
   Buffers operands;
@@ -253,6 +266,7 @@ Result<Buffers> evaluate_moved(const OpDef& op, const Attrs& attrs,
     if (is_near_one(op)) results[k] = moved_by(0x1p-22, {}, types[k], *results[k], next);
     if (op.name == "gelu")  // as exact as its operand: plugins/onednn/README.md
       results[k] = moved_by(0x1p-22, elements(in[0], *operands[0]), types[k], *results[k], next);
+    if (!sums[k].empty()) results[k] = moved_by_sums(sums[k], trial, types[k], *results[k], next);
     results[k] = moved_by_rounding(types[k], *results[k], true, next);
   }
   return results;
@@ -302,8 +316,9 @@ Result<std::vector<Known>> evaluate_step(const OpDef& op, const Attrs& attrs,
   if (!rounds_anything(op, args, types)) return out;
   BYOC_TRY_STATUS(check_range(op, args, out));
   if (!args.empty()) BYOC_TRY_STATUS(check_image(op, attrs, *args[0]));
+  BYOC_TRY(std::vector<SumErrors> sums, errors_of_sums(op, attrs, args, out));
   for (size_t trial = 0; trial < kEvaluations; ++trial) {
-    BYOC_TRY(Buffers moved, evaluate_moved(op, attrs, args, types, trial, next));
+    BYOC_TRY(Buffers moved, evaluate_moved(op, attrs, args, types, sums, trial, next));
     for (size_t k = 0; k < out.size(); ++k) out[k].moved.push_back(std::move(moved[k]));
   }
   for (Known& known : out) {

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The rounding errors of sums, which depend on the order of their terms. Programs add in other
+// orders than the reference kernels, and in f32, so a long sum is less exact than a short one.
+#include "oracle.h"
+
+namespace byoc::fuzz {
+
+/// The errors of one result by element. Empty: the result is no sum.
+using SumErrors = std::vector<double>;
+
+/// Returns the usual relative error of a sum of `terms` numbers of equal sign, in a dtype.
+double error_of_sum(double terms, DType dtype);
+
+/// Returns the error of each result of an op whose results are sums: of `terms` numbers with the
+/// magnitudes |x|, it is error_of_sum(terms) times the sum of |x|. Ops whose sums are short in all
+/// graphs, such as einsum, have no errors here. Errors: those of the reference kernel.
+Result<std::vector<SumErrors>> errors_of_sums(const OpDef& op, const Attrs& attrs,
+                                              const std::vector<const Known*>& args,
+                                              const std::vector<Known>& results);
+
+}  // namespace byoc::fuzz
