@@ -54,4 +54,9 @@ Result<std::vector<std::shared_ptr<const Buffer>>> evaluate(const OpDef& op, con
 
 bool reads_types_alone(const OpDef& op) { return op.name == "shape"; }
 
+bool is_dequantized_weight(const OpDef& op, Types inputs) {
+  return op.name == "dequantize" && dtype_size(inputs[0]->dtype) == 1 &&
+         inputs[0]->shape.size() >= 2;
+}
+
 }  // namespace byoc

@@ -188,6 +188,30 @@ bool grow_chain(Grower& g) {
   return true;
 }
 
+/// Grows a value as integers of few bits and, mostly, back: with one scale, or one per entry of a dim.
+bool grow_quantized(Grower& g) {
+  std::optional<Ref> x = g.find([](const TensorType& t) { return t.dtype == DType::kF32; });
+  if (!x) x = g.parameter(TensorType{DType::kF32, g.shape()});
+  static const std::vector<DType> kTypes = {DType::kU8, DType::kI8, DType::kI16, DType::kU16};
+  const DType to = g.one_of(kTypes);
+  Attrs attrs;
+  Shape entries;
+  if (g.rank(*x) > 0 && g.chance(0.4)) {
+    const int64_t axis = random_axis(g, g.rank(*x));
+    attrs.set("axis", axis);
+    const auto rank = static_cast<int64_t>(g.rank(*x));
+    entries = {g.shape_of(*x)[static_cast<size_t>(axis < 0 ? axis + rank : axis)]};
+  }
+  Ref scale = g.weight(TensorType{DType::kF32, entries}, {0.01, 0.1});
+  Ref zero_point = g.weight(TensorType{to, entries}, {0, 100});
+  std::optional<Ref> y = g.call("quantize", {*x, scale, zero_point}, attrs);
+  if (!y) return false;
+  if (g.chance(0.8))
+    g.then("dequantize",
+           g.chance(0.7) ? std::vector{*y, scale, zero_point} : std::vector{*y, scale}, attrs);
+  return true;
+}
+
 }  // namespace
 
 std::vector<Family> elementwise_families() {
@@ -211,6 +235,7 @@ std::vector<Family> elementwise_families() {
                  },
                  {}});
   out.push_back({"where", 2, grow_where, {"where"}});
+  out.push_back({"quantized", 2, grow_quantized, {"quantize", "dequantize"}});
   out.push_back({"chain", 2, grow_chain, {}});
   out.push_back({"pair", 4, grow_pair, {}});
   out.push_back({"twin", 3, [](Grower& g) { return g.twin().has_value(); }, {}});

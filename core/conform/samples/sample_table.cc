@@ -29,6 +29,16 @@ const SampleRow kRows[] = {
     {"encode_float", "T[2,3]:0.25..4", "format=\"f8e8m0\", rounding=\"up\""},
     {"decode_float", "u8[2,3,5]:0..255 | u8[0,3]:0..255",
      "format=\"f8e4m3fnuz\" | format=\"f8e5m2\" | format=\"f8e8m0\" | format=\"f6e3m2\""},
+    {"quantize",
+     "f32[2,3,5] f32[]:0.01..0.02 u8[] | f32[2,3,5] f32[3]:0.01..0.02 i8[3] | "
+     "f32[7] f32[1]:0.001..0.002 i16[1] | f32[0,3] f32[]:0.5..1 u16[]",
+     ""},
+    {"quantize", "f32[2,3,5] f32[5]:0.01..0.02 u8[5]", "axis=-1"},
+    {"dequantize",
+     "u8[2,3,5] f32[]:0.01..0.02 u8[] | i8[2,3,5] f32[3]:0.01..0.02 i8[3] | i32[7] f32[1] | "
+     "u16[0,3] f32[] u16[] | i16[2,3] f32[]",
+     ""},
+    {"dequantize", "i8[2,3,5] f32[2]:0.01..0.02 | u8[2,3] f32[2] u8[2]", "axis=0"},
     {"is_inf", "T[2,3]", "detect_negative=false | detect_positive=false"},
     {"gelu", "T[2,3,5]", "approximate=\"tanh\""},
     {"leaky_relu elu celu thresholded_relu swish", "T[2,3,5]", "alpha=0.5"},

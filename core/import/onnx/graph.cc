@@ -93,7 +93,7 @@ Result<ValueId> GraphBuilder::add(std::string_view name, const std::vector<Value
   BYOC_TRY(attrs, complete_attrs(*op, std::move(attrs)));
   BYOC_TRY(std::vector<TypeId> results, infer_types(*op, types, attrs));
   std::vector<std::shared_ptr<const Buffer>> values;
-  if (is_foldable(*op, args, results)) {
+  if (is_foldable(*op, args, results) && !is_dequantized_weight(*op, types)) {
     std::vector<const Buffer*> operands;
     for (ValueId arg : args) operands.push_back(data(arg));
     auto folded = evaluate(*op, attrs, types, results, operands);

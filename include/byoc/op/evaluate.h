@@ -18,5 +18,9 @@ Result<std::vector<std::shared_ptr<const Buffer>>> evaluate(const OpDef& op, con
 /// Returns true when the op's results depend on the types of its operands and not on their
 /// elements: `shape`.
 bool reads_types_alone(const OpDef& op);
+/// Returns true for a dequantize of weights, elements of 8 bits in two dims or more. The importer
+/// leaves these as they are, so that plugins get the integers; fold_constants computes those that
+/// no product of integers reads.
+bool is_dequantized_weight(const OpDef& op, Types inputs);
 
 }  // namespace byoc

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantised ops, converted into their steps: integers are shifted by their zero points, multiplied
-// exactly in i32, scaled as floats, rounded and clipped.
+// Quantised ops. Integers of 8 and 16 bits with f32 scales are quantize and dequantize; all else is
+// converted into its steps: integers are shifted by their zero points, multiplied exactly in i32,
+// scaled as floats, rounded and clipped.
+#include <algorithm>
+
 #include "core/import/onnx/file/dtypes.h"
 #include "core/import/onnx/operands.h"
 #include "core/import/onnx/rows/cast.h"
@@ -141,6 +144,56 @@ Result<Grains> read_grains(Graph& graph, const OnnxNode& node) {
   return grains;
 }
 
+// Returns whether scale and zero point are what the op has: f32, and alike.
+bool fits_op(Graph& graph, ValueId scale, Value zero_point, const Grains& grains) {
+  return grains.block == 0 && graph.type(scale).dtype == DType::kF32 &&
+         (!zero_point || (graph.narrow(*zero_point) == nullptr &&
+                          graph.type(*zero_point).shape == graph.type(scale).shape));
+}
+
+bool is_small_integer(DType dtype) {
+  return dtype == DType::kU8 || dtype == DType::kI8 || dtype == DType::kU16 || dtype == DType::kI16;
+}
+
+// Returns the op quantize, where it computes what is meant. Without a zero point ONNX's is 0.
+Value as_quantize(Graph& graph, ValueId scale, Value zero_point, const Grains& grains,
+                  const Quantising& how) {
+  ValueId x = graph.input(0);
+  Result<DType> to = dtype_from_onnx(how.to);
+  if (!fits_op(graph, scale, zero_point, grains) || narrow_type(how.to) != nullptr || !to.ok() ||
+      !is_small_integer(*to) || graph.type(x).dtype != DType::kF32 || how.precision != DType::kF32)
+    return std::nullopt;
+  if (!zero_point) {
+    zero_point = graph.scalar(*to, 0);
+    if (graph.rank(scale) > 0) {
+      if (!is_static(graph.type(scale).shape)) return std::nullopt;
+      zero_point = expanded(graph, *zero_point, static_extents(graph.type(scale).shape));
+    }
+  }
+  if (graph.type(*zero_point).dtype != *to) return std::nullopt;
+  return graph.call("quantize", {x, scale, *zero_point},
+                    {{"axis", static_cast<int64_t>(grains.axis)}});
+}
+
+// Returns whether all elements are known to be 0.
+bool is_zero(Graph& graph, ValueId value) {
+  std::optional<Ints> values = graph.const_ints(value);
+  return values && std::all_of(values->begin(), values->end(), [](int64_t v) { return v == 0; });
+}
+
+// Returns the op dequantize, where it computes what is meant. Zero points of 0 are left out.
+Value as_dequantize(Graph& graph, ValueId scale, Value zero_point, const Grains& grains) {
+  ValueId x = graph.input(0);
+  const DType from = graph.type(x).dtype;
+  if (!fits_op(graph, scale, zero_point, grains) || graph.narrow(x) != nullptr ||
+      !(is_small_integer(from) || from == DType::kI32))
+    return std::nullopt;
+  if (zero_point && graph.type(*zero_point).dtype != from) return std::nullopt;
+  std::vector<ValueId> args{x, scale};
+  if (zero_point && !is_zero(graph, *zero_point)) args.push_back(*zero_point);
+  return graph.call("dequantize", args, {{"axis", static_cast<int64_t>(grains.axis)}});
+}
+
 Converted quantize_linear(Graph& graph, const OnnxNode& node) {
   BYOC_TRY(Grains grains, read_grains(graph, node));
   ValueId scale = numbers_of(graph, graph.input(1));
@@ -156,6 +209,7 @@ Converted quantize_linear(Graph& graph, const OnnxNode& node) {
   if (int64_t given = node.i("precision", 0)) {
     BYOC_TRY(how.precision, dtype_from_onnx(static_cast<int32_t>(given)));
   }
+  if (Value y = as_quantize(graph, scale, zero_point, grains, how)) return std::vector{*y};
   BYOC_TRY(ValueId y, quantized(graph, graph.input(0), scale, zero_point, grains, how));
   return std::vector{y};
 }
@@ -167,6 +221,8 @@ Converted dequantize_linear(Graph& graph, const OnnxNode& node) {
   if (int64_t given = node.i("output_dtype", 0)) {
     BYOC_TRY(to, dtype_from_onnx(static_cast<int32_t>(given)));
   }
+  Value op = as_dequantize(graph, scale, graph.optional_input(2), grains);
+  if (op && to == DType::kF32) return std::vector{*op};
   ValueId y = cast_to(graph, shifted(graph, graph.input(0), graph.optional_input(2), grains), to);
   return std::vector{graph.call("multiply", {y, spread(graph, cast_to(graph, scale, to), grains)})};
 }

@@ -177,15 +177,45 @@ TEST(QuantizeRow, NamesTheChannelsOfAConvolutionThatDoNotFit) {
   EXPECT_THAT(ops_of(model), testing::AllOf(HasSubstr("conv2d: "), HasSubstr("channels")));
 }
 
-TEST(QuantizeRow, SpellsOutTheArithmetic) {
+TEST(QuantizeRow, IsOneOpForSmallIntegers) {
   EXPECT_EQ(ops_of(OneNode("QuantizeLinear", 13, {{2, 3}, {}})),
-            "%0 = divide(%a, %b)\n%1 = round(%0)\n%2 = clip(%1) {max=255.0, min=0.0}\n%3 = "
-            "cast(%2) {to=u8}\n");
+            "%0 = const(0) : u8[]\n%1 = quantize(%a, %b, %0) {axis=0}\n");
+  OnnxModel model;
+  const int i8 = onnx::TensorProto::INT8;
+  model.input("x", {2, 3}, i8).input("scale", {3}).input("zero", {3}, i8).output("y");
+  model.node("DequantizeLinear", {"x", "scale", "zero"}, {"y"}, "d");
+  set(*model.graph().mutable_node(0), "axis", -1);
+  EXPECT_EQ(ops_of(model), "%0 = dequantize(%x, %scale, %zero)\n");
+}
+
+TEST(QuantizeRow, SpellsOutTheArithmeticOfOtherTypes) {
   EXPECT_EQ(ops_of(OneNode("DequantizeLinear", 13, {{2, 3}, {3}}).with("axis", -1)),
             "%0 = cast(%a) {to=i32}\n%1 = cast(%0) {to=f32}\n%2 = reshape(%b) {shape=[-1]}\n%3 = "
             "multiply(%1, %2)\n");
   EXPECT_THAT(ops_of(OneNode("QuantizeLinear", 13, {{2, 3}, {}, {}})),
               HasSubstr("quantising to f32 is not supported"));
+  OnnxModel half;
+  half.input("x", {2}, onnx::TensorProto::FLOAT16).input("scale", {}, onnx::TensorProto::FLOAT16);
+  half.output("y").node("QuantizeLinear", {"x", "scale"}, {"y"}, "q");
+  EXPECT_THAT(ops_of(half), HasSubstr("clip(%2) {max=255.0, min=0.0}"));
+}
+
+// Weights stay integers, whatever their size, so that plugins can multiply integers.
+TEST(QuantizeRow, KeepsTheIntegersOfWeights) {
+  OneNode node("DequantizeLinear", 13, {});
+  for (const char* name : {"x", "zero"}) {
+    auto& tensor = *node.model.graph().add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(onnx::TensorProto::INT8);
+    for (int64_t dim : {2, 1}) {
+      if (name[0] == 'x' || dim == 2) tensor.add_dims(dim);
+    }
+    tensor.set_raw_data(std::string(2, name[0] == 'x' ? '\x05' : '\0'));
+  }
+  node.model.graph().mutable_node(0)->add_input("x");
+  node.constant("scale", std::vector<float>{0.5f, 2});
+  node.model.graph().mutable_node(0)->add_input("zero");
+  EXPECT_THAT(ops_of(node.with("axis", 0)), HasSubstr("dequantize("));
 }
 
 }  // namespace
