@@ -15,6 +15,7 @@ Result<ExplainedPlacement> explained_placement(const ModelOptions& options) {
     build.compilers.insert(build.compilers.begin(), "auto");
   BYOC_TRY(PassContext context, make_context(module, build));
   ExplainedPlacement explained;
+  explained.plugins = context.plugins;
   BYOC_TRY(explained.module, before_placement(std::move(module), context));
   BYOC_TRY(explained.costs, placement::costs_of(context));
   explained.remarks = explained.costs.remarks;

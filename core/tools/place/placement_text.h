@@ -9,7 +9,8 @@ namespace byoc::driver {
 
 /// The choice for all functions of a module, by costs alone or as a plan has it.
 struct ExplainedPlacement {
-  IRModule module;  // before the choice
+  std::shared_ptr<const PluginSet> plugins;  // the candidates point at them
+  IRModule module;                           // before the choice
   std::vector<placement::FunctionPlacement> functions;
   placement::Costs costs;
   std::vector<std::string> remarks;
