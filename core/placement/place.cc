@@ -260,6 +260,21 @@ Result<Function> apply_placement(IRModule& module, const FunctionPlacement& plac
   return rewrite_annotations(merged, annotations, *context.ops);
 }
 
+namespace {
+
+double border_ns(const Problem& problem, const Solution& solution, uint32_t v) {
+  double sum = 0;
+  for (const Problem::Edge& edge : problem.edges) {
+    if (edge.u != v && edge.v != v) continue;
+    const size_t row = solution.state[edge.u], column = solution.state[edge.v];
+    const Cost cost = problem.matrix[edge.matrix + row * problem.states(edge.v) + column];
+    if (cost > 0) sum += to_ns(cost);
+  }
+  return sum;
+}
+
+}  // namespace
+
 std::vector<Alternative> alternatives(const FunctionPlacement& placement, uint32_t node) {
   std::vector<Alternative> out;
   const uint32_t v = placement.problem_of[node];
@@ -270,23 +285,15 @@ std::vector<Alternative> alternatives(const FunctionPlacement& placement, uint32
     for (size_t state = 0; state < candidates.size(); ++state) {
       if (state != k) forced.cost[forced.first_state[v] + state] = kForbidden;
     }
-    out.push_back({candidates[k], to_ns(solve(forced).cost)});
+    const Solution solution = solve(forced);
+    out.push_back({candidates[k], to_ns(solution.cost), border_ns(forced, solution, v)});
   }
   return out;
 }
 
 double border_ns(const FunctionPlacement& placement, uint32_t node) {
   const uint32_t v = placement.problem_of[node];
-  if (v == kNone) return 0;
-  double sum = 0;
-  for (const Problem::Edge& edge : placement.problem.edges) {
-    if (edge.u != v && edge.v != v) continue;
-    const size_t row = placement.solution.state[edge.u], column = placement.solution.state[edge.v];
-    const Cost cost =
-        placement.problem.matrix[edge.matrix + row * placement.problem.states(edge.v) + column];
-    if (cost > 0) sum += to_ns(cost);
-  }
-  return sum;
+  return v == kNone ? 0 : border_ns(placement.problem, placement.solution, v);
 }
 
 }  // namespace byoc::placement

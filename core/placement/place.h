@@ -40,7 +40,8 @@ Cost to_cost(double ns);
 /// The cost of another choice for one op.
 struct Alternative {
   uint32_t candidate = 0;
-  double total_ns = 0;  // of the whole function, with all other ops chosen anew
+  double total_ns = 0;   // of the whole function, with all other ops chosen anew
+  double border_ns = 0;  // of the borders of the op then
 };
 /// Returns, for each candidate of the op, the least cost of the function with that candidate.
 std::vector<Alternative> alternatives(const FunctionPlacement& placement, uint32_t node);

@@ -88,6 +88,30 @@ TEST_F(DroppedIn, TellWhyTheyRefuse) {
   EXPECT_THAT(explained.out, HasSubstr("no broadcasting, has f32[4] for f32[2,4]"));
 }
 
+// By priority the example gets each relu, which ends onednn's regions. By cost the relus go back into
+// the convolutions: each one's two borders cost more than it takes.
+TEST(ByCost, TheReluOfABottleneckGoesBackToItsConvolution) {
+  Byoc byoc("XDG_CACHE_HOME=/nonexistent " BYOC_BUILD_DIR "/bin/byoc");  // no calibration
+  const std::string model =
+      cat(BYOC_TEST_DATA, "/models/blocks/resnet_bottleneck/model.onnx --plugin ", BYOC_EXAMPLE_DIR,
+          "/libbyoc_example.so --default json");
+  const Json by_priority = byoc.json("partition " + model + " --compiler example,onednn");
+  EXPECT_EQ(ops_of(by_priority, "example"), 4u) << by_priority.dump(1);
+  const std::string by_cost = model + " --compiler auto,example,onednn --plan none";
+  const Json placed = byoc.json("partition " + by_cost);
+  EXPECT_EQ(ops_of(placed, "example"), 0u) << placed.dump(1);
+  EXPECT_EQ(ops_of(placed, "onednn"), 12u) << placed.dump(1);
+  EXPECT_EQ(placed["regions"].size(), 1u) << placed.dump(1);
+  const Ran explained = byoc("explain " + by_cost + " --placement --op /relu_1/Relu");
+  ASSERT_EQ(explained.code, 0) << explained.err;
+  EXPECT_THAT(explained.out, HasSubstr("* onednn.conv2d"));
+  const size_t at = explained.out.find("\n  example ");
+  ASSERT_NE(at, std::string::npos) << explained.out;
+  const std::string row = explained.out.substr(at + 1, explained.out.find('\n', at + 1) - at);
+  EXPECT_THAT(row, testing::ContainsRegex(
+                       " [0-9.]*[1-9][0-9]* us +[0-9.]*[1-9][0-9]* us .* [+][0-9.]*[1-9]"));
+}
+
 TEST_F(DroppedIn, KeepWhatPluginsPromise) {
   Byoc byoc(command());
   for (const char* name : {"/libbyoc_example.so", "/libbyoc_example_c.so"}) {

@@ -52,13 +52,14 @@ std::string one_op(const ExplainedPlacement& explained, const FunctionPlacement&
           cost_text(border_ns(placement, node)), "\n");
   const std::vector<Alternative> others = alternatives(placement, node);
   const double least = to_ns(placement.solution.cost);
-  cli::Table table({"candidate", ">cost", "source", ">whole function", "note"});
+  cli::Table table({"candidate", ">cost", ">borders", "source", ">whole function", "note"});
   for (const Alternative& other : others) {
     const Candidate& one = candidates.all[other.candidate];
     const double more = other.total_ns - least;
     table.add(
         {cat(other.candidate == placement.chosen[node] ? "* " : "  ", label_of(candidates, one)),
-         cost_text(one.cost.ns), std::string(source_name(one.cost.source)),
+         cost_text(one.cost.ns), std::isfinite(other.total_ns) ? cost_text(other.border_ns) : "-",
+         std::string(source_name(one.cost.source)),
          std::isfinite(other.total_ns) ? cat("+", cli::format_time(std::max(more, 0.0))) : "-",
          one.cost.note.empty() ? one.verdict.reason : one.cost.note});
   }

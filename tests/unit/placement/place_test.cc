@@ -81,7 +81,9 @@ TEST(Place, ALoneOpGoesBackWhenItsBordersCostMoreThanItSaves) {
   ASSERT_EQ(others.size(), 3u);  // a, b and the default codegen
   const double border = 300 + 262144 / 60.0;
   EXPECT_NEAR(others[0].total_ns, 26'000 + 2 * border, 0.01);
+  EXPECT_NEAR(others[0].border_ns, 2 * border, 0.01);
   EXPECT_NEAR(others[1].total_ns, 30'000, 0.01);
+  EXPECT_EQ(others[1].border_ns, 0);
 }
 
 TEST(Place, ALoneOpStaysWhereItSavesMoreThanItsBorders) {
