@@ -54,9 +54,7 @@ uint32_t compile_flags(const BuildOptions& options) {
 }
 
 /// Takes "auto" out of the list of plugins; returns whether it was there.
-bool take_auto(std::vector<std::string>& compilers) {
-  return std::erase(compilers, "auto") > 0;
-}
+bool take_auto(std::vector<std::string>& compilers) { return std::erase(compilers, "auto") > 0; }
 
 /// Joins the first items of a list: messages stay short for models with many inputs.
 class ShortList {
@@ -99,7 +97,8 @@ Result<PassContext> make_context(const IRModule& module, const BuildOptions& opt
   }
   if (resolved.compilers.empty() && (by_cost || !has_compiler_attribute(module))) {
     for (const auto& plugin : context.plugins->all()) {
-      if (!plugin->is_default_codegen()) context.compilers.push_back(plugin->id());
+      if (!plugin->is_default_codegen() && plugin->priority() >= 0)
+        context.compilers.push_back(plugin->id());
     }
   }
   context.level = options.level;

@@ -119,12 +119,12 @@ Result<Ran> run_with(const IRModule& model, const Digits& digits, BuildOptions o
   return out;
 }
 
-/// Returns the lists of plugins to run with: all plugins that are found, in order of priority, and
-/// the reference alone, which is the last default codegen.
+/// Returns the lists of plugins to run with: all plugins that are used without being named, in order
+/// of priority, and the reference alone, which is the last default codegen.
 std::vector<std::vector<std::string>> choices(const PluginSet& plugins) {
   std::vector<std::string> all, reference;
   for (const auto& plugin : plugins.all()) {
-    if (!plugin->is_default_codegen()) all.push_back(plugin->id());
+    if (!plugin->is_default_codegen() && plugin->priority() >= 0) all.push_back(plugin->id());
   }
   for (const auto& plugin : plugins.all()) {
     if (!plugin->is_default_codegen()) continue;
