@@ -53,10 +53,25 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return out;
 }
 
-/// Returns the configurations that the options leave.
-std::vector<Configuration> choices_of(const Options& options) {
+/// Returns the configurations of one list of plugins: each level, the default twice.
+std::vector<Configuration> configurations_of(const std::string& list) {
   std::vector<Configuration> out;
-  for (Configuration configuration : all_configurations()) {
+  for (int level : {2, 0, 2, 1})
+    out.push_back({split(list, ','), level, 1 + static_cast<uint32_t>(out.size() % 2)});
+  return out;
+}
+
+/// Returns the configurations that the options leave. Lists with plugins that are used only when
+/// they are named are configurations of their own.
+std::vector<Configuration> choices_of(const Options& options) {
+  std::vector<Configuration> all = all_configurations(), out;
+  std::set<std::vector<std::string>> known;
+  for (const Configuration& configuration : all) known.insert(configuration.compilers);
+  for (const std::string& list : options.compilers) {
+    if (!known.insert(split(list, ',')).second) continue;
+    for (Configuration& more : configurations_of(list)) all.push_back(std::move(more));
+  }
+  for (Configuration configuration : all) {
     bool listed = options.compilers.empty();
     for (const std::string& list : options.compilers)
       listed |= split(list, ',') == configuration.compilers;
@@ -253,9 +268,11 @@ Result<int> run(const Options& options) {
   BYOC_TRY_STATUS(style_of(options, options.seed, style).status());
   std::vector<Configuration> choices = choices_of(options);
   if (choices.empty()) {
-    return cli::usage_error(
-        "no configuration has that --compiler and -O; the plugins are json, "
-        "llvm and onednn, in any order, the levels 0 to 2");
+    return cli::usage_error("no configuration has that -O; the levels are 0 to 2");
+  }
+  const auto plugins = load_plugins(false);
+  for (const Configuration& choice : choices) {
+    for (const std::string& id : choice.compilers) BYOC_TRY_STATUS(plugins->get(id).status());
   }
   if (options.show) {
     for (uint64_t seed = options.seed; seed < options.seed + options.count; ++seed)
