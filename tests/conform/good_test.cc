@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plugins that keep all promises pass every check at the core level, and the kit tries everything
 // that it reports as tried.
+#include <filesystem>
+
 #include "core/conform/process/memory.h"
 #include "core/conform/samples/pattern_instances.h"
 #include "core/conform/samples/samples.h"
@@ -49,6 +51,18 @@ TEST(Onednn, PassesEveryCheck) {
     EXPECT_THAT(named(json, "pass"), Contains(check));
   EXPECT_GT(row_of(json, "conv2d")["accepted"], 5);
   EXPECT_EQ(row_of(json, "sin")["accepted"], 0);
+}
+
+// Plugins that are built where their library is there.
+TEST(Openblas, PassesEveryCheck) {
+  const std::string library = std::string(BYOC_PLUGIN_DIR) + "/libbyoc_openblas.so";
+  if (!std::filesystem::exists(library)) GTEST_SKIP() << "OpenBLAS is missing";
+  Json json = checked(library);
+  EXPECT_THAT(named(json, "fail"), IsEmpty()) << json.dump(1);
+  for (const char* check : {"composites", "spans"})
+    EXPECT_THAT(named(json, "pass"), Contains(check));
+  EXPECT_GT(row_of(json, "matmul")["accepted"], 5);
+  EXPECT_EQ(row_of(json, "relu")["accepted"], 0);
 }
 
 TEST(UnbrokenFault, PassesEveryCheck) {
