@@ -90,7 +90,6 @@ class Lines {
 
   void print(const Finished& one) {
     const Check& check = *one.check;
-    ++counts_[static_cast<size_t>(one.answer.outcome)];
     std::string text;
     if (check.group != group_) text = cat(group_title(check.group), "\n");
     group_ = check.group;
@@ -108,24 +107,22 @@ class Lines {
     cli::print_text(text, common_);
   }
 
-  /// Returns "10 passed, 1 failed, 2 skipped".
-  std::string counts_text() const {
-    auto of = [&](Outcome outcome) { return counts_[static_cast<size_t>(outcome)]; };
-    return cat(of(Outcome::kPass), " passed, ", of(Outcome::kFail), " failed, ", of(Outcome::kSkip),
-               " skipped");
-  }
-
  private:
   const cli::CommonOptions& common_;
   bool color_;
   int group_ = 0;
-  size_t counts_[std::size(kWords)] = {};
 };
 
 size_t count(const Outcomes& outcomes, Outcome outcome) {
   return static_cast<size_t>(
       std::count_if(outcomes.checks.begin(), outcomes.checks.end(),
                     [&](const Finished& one) { return one.answer.outcome == outcome; }));
+}
+
+/// Returns "10 passed, 1 failed, 2 skipped".
+std::string counts_text(const Outcomes& outcomes) {
+  return cat(count(outcomes, Outcome::kPass), " passed, ", count(outcomes, Outcome::kFail),
+             " failed, ", count(outcomes, Outcome::kSkip), " skipped");
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -147,7 +144,7 @@ std::string coverage_text(const Outcomes& outcomes, bool verbose) {
   return out;
 }
 
-Json to_json(const Options& options, const Outcomes& outcomes, double wall_ns) {
+Json to_json(const Options& options, const Outcomes& outcomes, double wall_ns, bool interrupted) {
   Json checks = Json::array(), ops = Json::array();
   for (const Finished& one : outcomes.checks) {
     bool is_failure = one.answer.outcome == Outcome::kFail;
@@ -174,7 +171,8 @@ Json to_json(const Options& options, const Outcomes& outcomes, double wall_ns) {
           {"checks", checks},
           {"ops", ops},
           {"not_covered", outcomes.not_covered},
-          {"wall_ns", wall_ns}};
+          {"wall_ns", wall_ns},
+          {"interrupted", interrupted}};
 }
 
 Result<int> list_checks(const cli::CommonOptions& common) {
@@ -191,6 +189,7 @@ Result<int> list_checks(const cli::CommonOptions& common) {
 
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   using Clock = std::chrono::steady_clock;
+  using namespace std::chrono_literals;
   BYOC_TRY(std::vector<int> groups, chosen_groups(options.groups));
   if (options.list) return list_checks(common);
   if (options.file.empty()) return cli::usage_error("no FILE given");
@@ -203,29 +202,32 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
     progress.show(what, done, total);
   };
   Lines lines(common);
+  Outcomes seen;  // until Ctrl-C
   auto start = Clock::now();
+  auto wall_ns = [&] { return static_cast<double>((Clock::now() - start) / 1ns); };
   auto outcomes = conform::run_checks(kit, groups, [&](const Finished& one) {
     progress.clear();
     lines.print(one);
+    seen.checks.push_back(one);
   });
   progress.clear();
   if (!outcomes.ok() && outcomes.status().code() == Code::kCancelled) {
-    Status why = Status(Code::kCancelled, cat("interrupted; until then ", lines.counts_text()))
+    Status why = Status(Code::kCancelled, cat("interrupted; until then ", counts_text(seen)))
                      .with_slug("interrupted");
-    cli::print_error(why, common, "byoc check-plugin");
+    cli::print_error(why, {.color = common.color}, "byoc check-plugin");
+    Json json = to_json(options, seen, wall_ns(), true);
+    BYOC_TRY_STATUS(cli::print_json(common, "check-plugin", json));
     return cli::kInterrupted;
   }
   BYOC_TRY_STATUS(outcomes.status());
-  double wall_ns = static_cast<double>((Clock::now() - start) / std::chrono::nanoseconds(1));
-  size_t failures = count(*outcomes, Outcome::kFail);
+  const double ns = wall_ns();
   cli::print_text(
       cat(coverage_text(*outcomes, common.verbose), outcomes->id, outcomes->id.empty() ? "" : " ",
-          outcomes->version, outcomes->id.empty() ? "" : ": ", count(*outcomes, Outcome::kPass),
-          " passed, ", failures, " failed, ", count(*outcomes, Outcome::kSkip), " skipped (",
-          options.level, ", ", cli::format_time(wall_ns), ")\n"),
+          outcomes->version, outcomes->id.empty() ? "" : ": ", counts_text(*outcomes), " (",
+          options.level, ", ", cli::format_time(ns), ")\n"),
       common);
-  BYOC_TRY_STATUS(cli::print_json(common, "check-plugin", to_json(options, *outcomes, wall_ns)));
-  return failures ? cli::kFailed : cli::kDone;
+  BYOC_TRY_STATUS(cli::print_json(common, "check-plugin", to_json(options, *outcomes, ns, false)));
+  return count(*outcomes, Outcome::kFail) > 0 ? cli::kFailed : cli::kDone;
 }
 
 }  // namespace

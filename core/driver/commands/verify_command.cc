@@ -153,14 +153,16 @@ Result<IRModule> load(ModelOptions options, const VerifyRequest& request, Assume
 }
 
 /// Prints the verdict on the outputs as soon as it is known: narrowing a mismatch takes long, and
-/// Ctrl-C may end it.
+/// Ctrl-C may end it. Then `seen` has the outputs.
 Result<Verification> verify_shown(IRModule module, const VerifyRequest& request,
-                                  const Options& options, const cli::CommonOptions& common) {
+                                  const Options& options, const cli::CommonOptions& common,
+                                  Verification& seen) {
   CompileProgress progress(user_cancellation(), common);
   VerifyRequest shown = request;
   shown.doing = [&progress](std::string_view what) { progress.show(what); };
   shown.outputs_compared = [&](const std::vector<ComparedValue>& outputs) {
     progress.clear();
+    seen.outputs = outputs;
     std::string inputs = is_data_set(request.against)
                              ? ""
                              : cat(", inputs not given are random, seed ", request.seed);
@@ -169,6 +171,18 @@ Result<Verification> verify_shown(IRModule module, const VerifyRequest& request,
                     common);
   };
   return verify_model(std::move(module), shown);
+}
+
+/// Ends after Ctrl-C: prints the outputs as JSON when they were compared.
+Result<int> end_interrupted(Status why, const Verification& seen, const std::string& against,
+                            const cli::CommonOptions& common) {
+  if (seen.outputs.empty()) return why;
+  cli::print_error(why, {.color = common.color}, "byoc verify");
+  Json json = to_json(seen, against);
+  json["replay_folder"] = nullptr;
+  json["interrupted"] = true;
+  BYOC_TRY_STATUS(cli::print_json(common, "verify", json));
+  return cli::kInterrupted;
 }
 
 /// A --shape may contradict the stored inputs, which would set open sizes without it.
@@ -189,7 +203,10 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   if (request.against.empty()) {
     BYOC_TRY(request.against, reference_plugin(*request.build.plugins));
   }
-  Result<Verification> verified = verify_shown(std::move(module), request, options, common);
+  Verification seen;
+  Result<Verification> verified = verify_shown(std::move(module), request, options, common, seen);
+  if (!verified.ok() && verified.status().code() == Code::kCancelled)
+    return end_interrupted(std::move(verified.status()), seen, request.against, common);
   if (!verified.ok()) return with_cure(std::move(verified.status()), options);
   Verification& verification = *verified;
   warn_unused_plans(report, common);
@@ -201,6 +218,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   cli::print_text(cat(borders_text(verification), replay), common);
   Json json = to_json(verification, request.against);
   json["replay_folder"] = folder.empty() ? Json() : Json(folder);
+  json["interrupted"] = false;
   add_tuning_json(options.model, json);
   add_assumed_json(sizes, json);
   BYOC_TRY_STATUS(cli::print_json(common, "verify", json));

@@ -39,6 +39,31 @@ TEST(Interrupts, OfVerifyLeaveTheVerdictOnTheOutputs) {
   EXPECT_THAT(ran.err, HasSubstr("interrupted"));
 }
 
+TEST(Interrupts, OfVerifyLeaveTheVerdictOnTheOutputsAsJson) {
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", kLarge);
+  Ran ran = interrupted("verify " + model + " --compiler onednn,json --against json --json",
+                        [](const Ran& one) { return one.out.find("true") != std::string::npos; });
+  ASSERT_EQ(ran.code, 130) << ran.out << ran.err;
+  auto data = parse_json(ran.out);
+  ASSERT_TRUE(data.ok()) << data.status().to_string() << ran.out;
+  EXPECT_EQ((*data)["interrupted"], true);
+  EXPECT_EQ((*data)["outputs"].size(), 1u);
+  EXPECT_EQ((*data)["outputs"][0]["equal"], true);
+}
+
+TEST(Interrupts, OfCheckPluginLeaveTheChecksUntilThenAsJson) {
+  std::string plugin = std::string(BYOC_BUILD_DIR) + "/lib/byoc/plugins/libbyoc_json.so";
+  Ran ran = interrupted("check-plugin " + plugin + " --json",
+                        [](const Ran& one) { return one.out.find("pass") != std::string::npos; });
+  ASSERT_EQ(ran.code, 130) << ran.out << ran.err;
+  auto data = parse_json(ran.out);
+  ASSERT_TRUE(data.ok()) << data.status().to_string() << ran.out;
+  EXPECT_EQ((*data)["interrupted"], true);
+  EXPECT_GE((*data)["checks"].size(), 1u);
+  EXPECT_EQ((*data)["checks"][0]["outcome"], "pass");
+}
+
 TEST(Interrupts, OfCheckPluginCountTheChecksUntilThen) {
   std::string plugin = std::string(BYOC_BUILD_DIR) + "/lib/byoc/plugins/libbyoc_json.so";
   Ran ran = interrupted("check-plugin " + plugin,
