@@ -22,9 +22,7 @@ void write_to(std::FILE* file, std::string_view text) {
 }
 
 Status write_json(const CommonOptions& common, std::string_view what, bool ok, const Json& fields) {
-  Json json = {{"schema", cat("byoc.", what, "/1")}, {"byoc", version()}, {"ok", ok}};
-  for (const auto& [name, value] : fields.items()) json[name] = value;
-  std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string text = json_text(what, ok, fields);
   if (*common.json != "-") return write_file(*common.json, text);
   write_to(stdout, text);
   return {};
@@ -59,6 +57,12 @@ int decimals_for(double value, int most = 2) {
 }
 
 }  // namespace
+
+std::string json_text(std::string_view what, bool ok, const nlohmann::ordered_json& fields) {
+  Json json = {{"schema", cat("byoc.", what, "/1")}, {"byoc", version()}, {"ok", ok}};
+  for (const auto& [name, value] : fields.items()) json[name] = value;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 Status print_json(const CommonOptions& common, std::string_view what,
                   const nlohmann::ordered_json& fields) {

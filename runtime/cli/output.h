@@ -11,8 +11,9 @@
 
 namespace byoc::cli {
 
-/// Prints {"schema":"byoc.<what>/1","byoc":version,"ok":true, fields...} to the place
-/// that --json names.
+/// Returns {"schema":"byoc.<what>/1","byoc":version,"ok":ok, fields...} and a line break.
+std::string json_text(std::string_view what, bool ok, const nlohmann::ordered_json& fields);
+/// Prints json_text(what, true, fields) to the place that --json names.
 Status print_json(const CommonOptions& common, std::string_view what,
                   const nlohmann::ordered_json& fields);
 /// Prints an error on stderr as Status::to_string writes it, coloured; with --json also as a value

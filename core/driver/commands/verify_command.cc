@@ -153,36 +153,30 @@ Result<IRModule> load(ModelOptions options, const VerifyRequest& request, Assume
 }
 
 /// Prints the verdict on the outputs as soon as it is known: narrowing a mismatch takes long, and
-/// Ctrl-C may end it. Then `seen` has the outputs.
+/// Ctrl-C may end it. Then `last_words` has the value of --json with the outputs alone.
 Result<Verification> verify_shown(IRModule module, const VerifyRequest& request,
                                   const Options& options, const cli::CommonOptions& common,
-                                  Verification& seen) {
+                                  std::optional<LastWords>& last_words) {
   CompileProgress progress(user_cancellation(), common);
   VerifyRequest shown = request;
   shown.doing = [&progress](std::string_view what) { progress.show(what); };
   shown.outputs_compared = [&](const std::vector<ComparedValue>& outputs) {
     progress.clear();
-    seen.outputs = outputs;
     std::string inputs = is_data_set(request.against)
                              ? ""
                              : cat(", inputs not given are random, seed ", request.seed);
     cli::print_text(cat(tuning_text(options.model), "against ", request.against, inputs, "\n",
                         outputs_text(outputs)),
                     common);
+    if (!common.json) return;
+    Verification seen;
+    seen.outputs = outputs;
+    Json json = to_json(seen, request.against);
+    json["replay_folder"] = nullptr;
+    json["interrupted"] = true;
+    last_words.emplace(cli::json_text("verify", true, json), *common.json);
   };
   return verify_model(std::move(module), shown);
-}
-
-/// Ends after Ctrl-C: prints the outputs as JSON when they were compared.
-Result<int> end_interrupted(Status why, const Verification& seen, const std::string& against,
-                            const cli::CommonOptions& common) {
-  if (seen.outputs.empty()) return why;
-  cli::print_error(why, {.color = common.color}, "byoc verify");
-  Json json = to_json(seen, against);
-  json["replay_folder"] = nullptr;
-  json["interrupted"] = true;
-  BYOC_TRY_STATUS(cli::print_json(common, "verify", json));
-  return cli::kInterrupted;
 }
 
 /// A --shape may contradict the stored inputs, which would set open sizes without it.
@@ -203,10 +197,14 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   if (request.against.empty()) {
     BYOC_TRY(request.against, reference_plugin(*request.build.plugins));
   }
-  Verification seen;
-  Result<Verification> verified = verify_shown(std::move(module), request, options, common, seen);
-  if (!verified.ok() && verified.status().code() == Code::kCancelled)
-    return end_interrupted(std::move(verified.status()), seen, request.against, common);
+  std::optional<LastWords> last_words;
+  Result<Verification> verified =
+      verify_shown(std::move(module), request, options, common, last_words);
+  if (!verified.ok() && verified.status().code() == Code::kCancelled && last_words) {
+    cli::print_error(verified.status(), {.color = common.color}, "byoc verify");
+    last_words->write();
+    return cli::kInterrupted;
+  }
   if (!verified.ok()) return with_cure(std::move(verified.status()), options);
   Verification& verification = *verified;
   warn_unused_plans(report, common);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tools/model/interrupt.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,6 +14,7 @@ namespace {
 
 std::atomic<bool> watched{false}, signalled{false};
 std::atomic<Cancellation*> cancellation{nullptr};
+std::atomic<const LastWords*> last_words{nullptr};
 static_assert(std::atomic<bool>::is_always_lock_free &&
                   std::atomic<Cancellation*>::is_always_lock_free,
               "a signal handler may touch it");
@@ -24,6 +26,7 @@ extern "C" void on_signal(int) {
     if (polled != nullptr) polled->cancel();
     return;
   }
+  if (const LastWords* words = last_words.load()) words->write();
   constexpr char kText[] = "\ninterrupted\n";
   [[maybe_unused]] ssize_t written = write(STDERR_FILENO, kText, sizeof kText - 1);
   _exit(cli::kInterrupted);
@@ -55,5 +58,20 @@ Interrupt::Interrupt() {
 Interrupt::~Interrupt() { watched = false; }
 bool Interrupt::requested() const { return signalled; }
 void Interrupt::set_watched(bool on) { watched = on; }
+
+LastWords::LastWords(std::string text, std::string path)
+    : text_(std::move(text)), path_(std::move(path)) {
+  last_words = this;
+}
+LastWords::~LastWords() { last_words = nullptr; }
+void LastWords::write() const {
+  const int file =
+      path_ == "-" ? STDOUT_FILENO : open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  for (size_t at = 0; file >= 0 && at < text_.size();) {
+    const ssize_t n = ::write(file, text_.data() + at, text_.size() - at);
+    if (n <= 0) return;
+    at += static_cast<size_t>(n);
+  }
+}
 
 }  // namespace byoc::driver

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Handles Ctrl-C during long work: the first cancels work that polls, the second ends the process.
+#include <string>
+
 #include "byoc/compile.h"
 
 namespace byoc::driver {
@@ -20,6 +22,21 @@ class Interrupt {
   bool requested() const;
   /// Sets whether the work polls requested(). While it does not, a signal ends the process.
   void set_watched(bool watched);
+};
+
+/// While it exists, a signal that ends the process writes a text before: what is done so far. At
+/// most one may exist.
+class LastWords {
+ public:
+  /// `path` is that of a file, or "-" for the standard output.
+  LastWords(std::string text, std::string path);
+  ~LastWords();
+  LastWords(const LastWords&) = delete;
+  LastWords& operator=(const LastWords&) = delete;
+  void write() const;  ///< Writes the text now; a signal handler may call it.
+
+ private:
+  const std::string text_, path_;
 };
 
 }  // namespace byoc::driver
