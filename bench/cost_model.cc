@@ -14,7 +14,7 @@
 #include "byoc/tune/task.h"
 #include "core/tuner/search/cost_model.h"
 #include "core/tuner/search/samples.h"
-#include "unit/tuner_search/rank_correlation.h"
+#include "tests/support/rank_correlation.h"
 
 namespace byoc::bench {
 namespace {

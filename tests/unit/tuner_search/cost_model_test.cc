@@ -7,7 +7,7 @@
 #include <iostream>
 
 #include "core/tuner/search/samples.h"
-#include "rank_correlation.h"
+#include "support/rank_correlation.h"
 #include "synthetic.h"
 
 namespace byoc::tune {
