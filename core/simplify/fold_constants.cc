@@ -13,6 +13,8 @@
 //   (100 million) and one per byte of the model's constants. Elementwise ops take one per element,
 //   convolutions and products two per multiply-add. Later ops that fit are still computed.
 // - An annotation reads it, because constants are never wrapped.
+// - It dequantizes the weights of a product whose other operand is dequantized, too: patterns match
+//   products of integers. fold_weights computes what no pattern has matched.
 // The constants that it read are left to eliminate_dead_code.
 #include <algorithm>
 #include <charconv>
@@ -44,15 +46,34 @@ std::vector<bool> read_by_annotations(const Function& function) {
   return read;
 }
 
+const Call* dequantize_at(const Function& function, ValueId value) {
+  auto* call = std::get_if<Call>(&function.nodes[value.node].kind);
+  return call != nullptr && call->op->name == "dequantize" ? call : nullptr;
+}
+
+// Adds the weights of products of two dequantized operands.
+void add_weights_of_integers(const Function& function, std::vector<bool>& keep) {
+  for (const Node& node : function.nodes) {
+    auto* call = std::get_if<Call>(&node.kind);
+    if (call == nullptr || call->op->kind != FusionKind::kAnchor) continue;
+    auto args = function.args(node);
+    if (args.size() < 2 || !dequantize_at(function, args[0])) continue;
+    const Call* weights = dequantize_at(function, args[1]);
+    if (weights == nullptr) continue;
+    const std::vector<TypeId> types{function.type(function.args(function.nodes[args[1].node])[0])};
+    if (is_dequantized_weight(*weights->op, types)) keep[args[1].node] = true;
+  }
+}
+
 class Folder {
  public:
-  /// Subtracts what it adds and computes from `budget`.
-  Folder(IRModule& module, const Function& function, Budget& budget)
+  /// Subtracts what it adds and computes from `budget`. Ops in `keep` stay.
+  Folder(IRModule& module, const Function& function, Budget& budget, std::vector<bool> keep)
       : rewriter_(function),
         budget_(budget),
         to_(rewriter_.to()),
         constants_(module, to_),
-        keep_(read_by_annotations(function)) {}
+        keep_(std::move(keep)) {}
   Function run() &&;
 
  private:
@@ -160,14 +181,35 @@ Result<Budget> budget_of(const IRModule& module, const PassContext& context) {
   return Budget{(int64_t{mib} << 20) + constants, mops * 1e6 + static_cast<double>(constants)};
 }
 
+Result<IRModule> fold(IRModule module, const PassContext& context, bool keeps_weights) {
+  BYOC_TRY(Budget budget, budget_of(module, context));
+  for (auto& [name, function] : module.functions) {
+    if (is_settled(function)) continue;
+    std::vector<bool> keep = read_by_annotations(function);
+    if (keeps_weights) add_weights_of_integers(function, keep);
+    function = Folder(module, function, budget, std::move(keep)).run();
+  }
+  return module;
+}
+
+bool has_dequantize(const IRModule& module) {
+  for (const auto& [name, function] : module.functions) {
+    for (uint32_t k = 0; k < function.nodes.size(); ++k) {
+      if (dequantize_at(function, {k, 0}) != nullptr) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<IRModule> fold_constants(IRModule module, const PassContext& context) {
-  BYOC_TRY(Budget budget, budget_of(module, context));
-  for (auto& [name, function] : module.functions) {
-    if (!is_settled(function)) function = Folder(module, function, budget).run();
-  }
-  return module;
+  return fold(std::move(module), context, true);
+}
+
+Result<IRModule> fold_weights(IRModule module, const PassContext& context) {
+  if (!has_dequantize(module)) return module;
+  return fold(std::move(module), context, false);
 }
 
 }  // namespace byoc

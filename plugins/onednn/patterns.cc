@@ -3,6 +3,7 @@
 
 #include "region/chain.h"
 #include "region/decomposed.h"
+#include "region/integers.h"
 
 namespace byoc::onednn {
 namespace {
@@ -43,6 +44,7 @@ std::vector<Pattern> pattern_table() {
                          post_ops(function.pattern(summed(anchor)), "after"), 20);
     }
   }
+  add_integer_patterns(table);
   for (const Decomposed& function : decomposed_functions())
     table.emplace_back(std::string(function.name) + "_pieces", function.pattern(any("x")), 15);
   table.emplace_back("layer_norm_pieces", decomposed_layer_norm(), 20);

@@ -8,6 +8,7 @@
 
 #include "arena.h"
 #include "library/format_text.h"
+#include "region/integers.h"
 
 namespace byoc::onednn {
 namespace {
@@ -77,6 +78,8 @@ class Planner {
     return homes_[static_cast<size_t>(value)];
   }
   void place_inputs();
+  void read_numbers();
+  uint32_t computed(const Argument& argument);
   uint32_t constant_in(const Argument& argument);
   Place place_of(const Argument& argument);
   void add_reorder(Place from, const Desc& from_desc, uint32_t to, const Desc& to_desc);
@@ -123,6 +126,37 @@ void Planner::place_inputs() {
   }
 }
 
+template <class T>
+std::vector<float> as_floats(const void* elements, int64_t count) {
+  const T* from = static_cast<const T*>(elements);
+  return {from, from + count};
+}
+
+// Reads the elements that the graph does not state: those of scales and biases of many channels.
+void Planner::read_numbers() {
+  for (const Unit& unit : region_.units) {
+    for (int value : values_of_numbers(unit)) {
+      if (region_.numbers.contains(value)) continue;
+      const Value& from = region_.at(value);
+      const void* elements = constants_.data(from.index);
+      const int64_t count = from.type.elements();
+      switch (from.type.dtype) {
+        case sdk::DType::kF32:
+          region_.numbers[value] = as_floats<float>(elements, count);
+          break;
+        case sdk::DType::kI8:
+          region_.numbers[value] = as_floats<int8_t>(elements, count);
+          break;
+        case sdk::DType::kU8:
+          region_.numbers[value] = as_floats<uint8_t>(elements, count);
+          break;
+        default:
+          throw Refusal{"scales of " + from.type.text() + " are not wired up"};
+      }
+    }
+  }
+}
+
 void Planner::add_reorder(Place from, const Desc& from_desc, uint32_t to, const Desc& to_desc) {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -138,10 +172,24 @@ void Planner::add_reorder(Place from, const Desc& from_desc, uint32_t to, const 
        current_ < region_.units.size() ? region_.units[current_].graph_node : -1});
 }
 
+// Returns elements that were computed from several constants. The memory is shared by sessions, and
+// so the key has the elements.
+uint32_t Planner::computed(const Argument& argument) {
+  const auto* bytes = reinterpret_cast<const char*>(argument.elements.data());
+  const uint64_t size = argument.elements.size() * sizeof(float);
+  BYOC_ONEDNN_CHECK(argument.want.get_size() == size, "there is an element per place");
+  auto fill = [&](void* memory) { std::memcpy(memory, bytes, size); };
+  plan_.held.push_back(constants_.packed(
+      region_.at(argument.value).index, "onednn/computed/" + std::string(bytes, size), size, fill));
+  plan_.packed_bytes += size;
+  return new_buffer(Buffer::kConstant, static_cast<uint32_t>(plan_.held.size() - 1), argument.want);
+}
+
 // Returns a constant in the required layout: the host's own memory when it has that layout, else
 // memory packed once per process.
 uint32_t Planner::constant_in(const Argument& argument) {
   const Value& value = region_.at(argument.value);
+  if (!argument.elements.empty()) return computed(argument);
   BYOC_ONEDNN_CHECK(argument.have.get_size() == static_cast<uint64_t>(value.type.bytes()),
                     "a view of a constant covers it: " + value.type.text());
   if (argument.have == argument.want) {
@@ -170,6 +218,7 @@ Planner::Place Planner::place_of(const Argument& argument) {
   BYOC_ONEDNN_CHECK(is_constant || home.at.buffer < plan_.buffers.size(),
                     "units are in an order in which values are made before they are read");
   if (!is_constant && !argument.is_reshaped && home.desc == argument.want) return home.at;
+  if (!argument.elements.empty()) return {constant_in(argument), 0};
   auto key = std::pair(argument.value, layout_key(argument.have, argument.want));
   auto known = copies_.find(key);
   if (known != copies_.end()) return known->second;
@@ -319,6 +368,7 @@ void Planner::finish_outputs() {
 
 Plan Planner::make() {
   place_inputs();
+  read_numbers();
   for (current_ = 0; current_ < region_.units.size(); ++current_) add_unit(current_);
   finish_outputs();
   place_arena(plan_);

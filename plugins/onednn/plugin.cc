@@ -53,6 +53,7 @@ std::string how(const Region& region, const Built& built) {
 
 // Returns the differences of post-ops that README.md lists, ", NaN becomes a number in relu".
 std::string losses(const Unit& unit) {
+  if (unit.integers) return "";
   for (const Post& post : unit.posts) {
     const ChainOp* row = find_chain_op(post.node->op);
     if (row != nullptr && row->loses_nan) return ", NaN becomes a number in " + post.node->op;

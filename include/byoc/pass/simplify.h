@@ -13,6 +13,12 @@ Result<IRModule> inline_functions(IRModule, const PassContext&);
 /// Replaces ops whose operands are all constants by constants, by reference kernels. Results of one
 /// op have at most 64 MiB; the options fold_mib and fold_mops limit bytes and work of a module.
 Result<IRModule> fold_constants(IRModule, const PassContext&);
+/// Makes ops that only move elements between a quantize and its dequantize ops on the integers, and
+/// gives each reader of a dequantize its own, so that patterns match.
+Result<IRModule> prepare_quantized(IRModule, const PassContext&);
+/// Does what fold_constants does, also for the weights of products of integers, which that leaves
+/// to patterns.
+Result<IRModule> fold_weights(IRModule, const PassContext&);
 /// Folds batch_norm, multiply and add by per-channel constants into the weights of the convolution,
 /// gemm or matmul before them; one add remains.
 Result<IRModule> fold_batch_norm(IRModule, const PassContext&);

@@ -109,11 +109,44 @@ inline void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm how, float alpha
 #endif
 }
 
+/// Attributes of integers. 3.x scales the operands and the result one by one, which is not wired up.
+constexpr bool kHasOutputScales = DNNL_VERSION_MAJOR < 3;
+inline void set_output_scales([[maybe_unused]] dnnl::primitive_attr& attr,
+                              [[maybe_unused]] int mask,
+                              [[maybe_unused]] const std::vector<float>& scales) {
+#if DNNL_VERSION_MAJOR < 3
+  attr.set_output_scales(mask, scales);
+#endif
+}
+inline void set_scale([[maybe_unused]] dnnl::primitive_attr& attr, [[maybe_unused]] int arg,
+                      [[maybe_unused]] float scale) {
+#if DNNL_VERSION_MAJOR < 3
+  attr.set_scales(arg, 0, {scale});
+#endif
+}
+inline void set_zero_point([[maybe_unused]] dnnl::primitive_attr& attr, [[maybe_unused]] int arg,
+                           [[maybe_unused]] int32_t zero_point) {
+#if DNNL_VERSION_MAJOR < 3
+  attr.set_zero_points(arg, 0, {zero_point});
+#endif
+}
+
 inline std::vector<int64_t> dims_of(const Desc& desc) {
 #if DNNL_VERSION_MAJOR >= 3
   return desc.get_dims();
 #else
   return desc.dims();
+#endif
+}
+
+/// Returns the same layout of elements of another type.
+inline Desc with_type(const Desc& desc, [[maybe_unused]] dnnl::memory::data_type type) {
+#if DNNL_VERSION_MAJOR >= 3
+  return desc;  // integers are not wired up
+#else
+  Desc out = desc;
+  out.data.data_type = static_cast<dnnl_data_type_t>(type);
+  return out;
 #endif
 }
 

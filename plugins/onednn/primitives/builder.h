@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The shared part of the rows: a unit to be built, and the usual ways to describe its arguments.
+#include "integers/integers.h"
 #include "primitives/post_ops.h"
 #include "primitives/primitives.h"
 
@@ -29,6 +30,10 @@ struct Builder {
   Desc format(size_t arg) const {
     return wants_plain ? plain_desc(type(arg)) : formats[static_cast<size_t>(unit.args[arg])];
   }
+  /// Returns the type of the result's elements.
+  DataType out_data() const { return data_type(out_type().dtype); }
+  /// Returns the type of a bias, f32 for integers.
+  DataType bias_data() const { return unit.integers ? DataType::f32 : data(0); }
   bool is_constant(size_t arg) const { return region.at(value(arg)).origin == Value::kConstant; }
   Argument as_it_is(int index, size_t arg, Desc want) const {
     return {index, unit.args[arg], wants_plain, format(arg), std::move(want)};
@@ -73,6 +78,9 @@ Built finish(const PrimitiveDesc& pd, Built built) {
 /// Appends the bias and the operands of the post-ops.
 void add_posts(const Builder& builder, const Posts& posts, const dnnl::primitive_desc_base& pd,
                const Dims& bias_dims, const Desc& bias, Built& built);
+/// Appends the vector that is added to the sums of integers.
+void add_integer_bias(const Builder& builder, const IntegerAttr& integers, const Dims& dims,
+                      Built& built);
 template <class PrimitiveDesc>
 Desc bias_of(const PrimitiveDesc& pd, const Posts& posts) {
   return posts.bias >= 0 ? pd.bias_desc() : Desc();
@@ -89,6 +97,7 @@ Built build_global_max_pool(const Builder& builder);
 Built build_global_average_pool(const Builder& builder);
 Built build_eltwise(const Builder& builder);  // elementwise.cc
 Built build_binary(const Builder& builder);
+Built build_sum_of_integers(const Builder& builder);
 Built build_batch_norm(const Builder& builder);  // normalize.cc
 Built build_layer_norm(const Builder& builder);
 Built build_lrn(const Builder& builder);

@@ -54,7 +54,7 @@ typename Convolution::primitive_desc describe_images(const Builder& b, algorithm
   auto in = [&](const std::string& layout) {
     return describe<Convolution>(
         b.engine, attr, kInference, how, image_desc(layout, b.type(0).dims, b.data(0)), weights,
-        bias, image_desc(layout, b.out_type().dims, b.data(0)), attrs.ints("strides"),
+        bias, image_desc(layout, b.out_type().dims, b.out_data()), attrs.ints("strides"),
         minus_one(attrs.ints("dilations")), halves(attrs.ints("pads"), false),
         halves(attrs.ints("pads"), true));
   };
@@ -100,6 +100,19 @@ std::optional<Loop> find_loop(const Builder& b, const Posts& posts,
                          posts.bias >= 0, posts.sum >= 0, has_relu(b.unit)});
 }
 
+Built conv_of_integers(const Builder& b, const Dims& weight, int64_t channels) {
+  IntegerAttr integers = product_attr(b.region, b.unit, channels, 1);
+  auto pd = describe_images<dnnl::convolution_forward>(b, algorithm::convolution_direct,
+                                                       any_desc(weight, b.data(1)),
+                                                       any_desc({channels}, kF32), integers.attr);
+  Built built;
+  built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc()),
+                  b.reshaped(DNNL_ARG_WEIGHTS, b.unit.args[1], weight, pd.weights_desc())};
+  add_integer_bias(b, integers, {channels}, built);
+  built.out = pd.dst_desc();
+  return finish(pd, std::move(built));
+}
+
 }  // namespace
 
 Built build_conv(const Builder& b) {
@@ -113,6 +126,7 @@ Built build_conv(const Builder& b) {
     weight.insert(weight.begin(), groups);
   }
   int64_t channels = b.out_type().dims[1];
+  if (b.unit.integers) return conv_of_integers(b, weight, channels);
   Posts posts = read_posts(b.region, b.unit, Channel{channels, 1});
   Desc bias = posts.bias >= 0 ? any_desc({channels}, b.data(0)) : Desc();
   auto pd = describe_images<dnnl::convolution_forward>(

@@ -100,7 +100,26 @@ bool has_rows_alone(const Builder& b, const Posts& posts) {
          b.out_type().elements() > 0 && b.format(0) == plain_desc(b.type(0));
 }
 
+// Multiplies integers; the matrix of weights is packed.
+Built product_of_integers(const Builder& b, Argument src, Argument weights, const Dims& out) {
+  IntegerAttr integers =
+      product_attr(b.region, b.unit, out.back(), static_cast<int64_t>(out.size()) - 1);
+  Dims bias_dims(out.size(), 1);
+  bias_dims.back() = out.back();
+  auto pd = describe<dnnl::matmul>(b.engine, integers.attr, src.want, weights.want,
+                                   plain_desc(bias_dims), plain_desc(out, b.out_data()));
+  src.want = pd.src_desc();
+  weights.want = pd.weights_desc();
+  Built built;
+  built.inputs = {std::move(src), std::move(weights)};
+  add_integer_bias(b, integers, bias_dims, built);
+  built.out = pd.dst_desc();
+  return finish(pd, std::move(built));
+}
+
 Built finish_matmul(const Builder& b, Argument src, Argument weights, Dims out, float alpha) {
+  if (b.unit.integers && alpha != 1.0f) throw Refusal{"alpha of a product of integers is not 1"};
+  if (b.unit.integers) return product_of_integers(b, std::move(src), std::move(weights), out);
   Posts posts = read_posts(b.region, b.unit,
                            Channel{out.back(), static_cast<int64_t>(out.size()) - 1}, alpha);
   if (auto built = product_as_convolution(b, src, weights, posts, out)) return *std::move(built);
@@ -160,7 +179,10 @@ Built build_vector_product(const Builder& b) {
 
 Built build_matmul(const Builder& b) {
   size_t rank = b.out_type().rank();
-  if (b.type(0).rank() < 2 || b.type(1).rank() < 2) return build_vector_product(b);
+  if (b.type(0).rank() < 2 || b.type(1).rank() < 2) {
+    if (b.unit.integers) throw Refusal{"products of vectors of integers are not wired up"};
+    return build_vector_product(b);
+  }
   return finish_matmul(b, operand(b, DNNL_ARG_SRC, 0, rank), matrix_of(b, rank), b.out_type().dims,
                        1.0f);
 }

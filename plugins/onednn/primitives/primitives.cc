@@ -205,6 +205,13 @@ void add_posts(const Builder& b, const Posts& posts, const dnnl::primitive_desc_
   built.sum = posts.sum;
 }
 
+void add_integer_bias(const Builder& b, const IntegerAttr& integers, const Dims& dims,
+                      Built& built) {
+  Desc desc = plain_desc(dims);
+  built.inputs.push_back(
+      {DNNL_ARG_BIAS, b.unit.integers->second.scale, true, desc, desc, integers.bias});
+}
+
 namespace {
 
 const std::map<std::string, Built (*)(const Builder&), std::less<>> kRows = {
@@ -287,6 +294,7 @@ void check_type(const Unit& unit, const Type& type) {
 }
 
 void check_types(const Region& region, const Unit& unit) {
+  if (unit.integers) return;  // region/integers.cc has checked them
   for (int arg : unit.args) check_type(unit, region.type(arg));
   for (const Post& post : unit.posts) {
     if (post.other >= 0) check_type(unit, region.type(post.other));
@@ -302,6 +310,7 @@ Built build_with(const Builder& builder) {
   const Unit& unit = builder.unit;
   auto row = kRows.find(unit.node->op);
   try {
+    if (unit.integers && unit.node->op == "add") return build_sum_of_integers(builder);
     if (row != kRows.end()) return row->second(builder);
     if (find_eltwise(*unit.node)) return build_eltwise(builder);
     if (find_binary(*unit.node)) return build_binary(builder);

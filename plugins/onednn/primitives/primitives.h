@@ -20,6 +20,8 @@ struct Argument {
   bool is_reshaped = false;
   Desc have;  // the layout that the unit was given, in those dims
   Desc want;
+  /// The elements in `want`, where they are computed from several constants; else empty.
+  std::vector<float> elements = {};
 };
 
 struct Built {

@@ -6,6 +6,7 @@
 #include "library/check.h"
 #include "region/chain.h"
 #include "region/decomposed.h"
+#include "region/integers.h"
 #include "region/scalars.h"
 #include "region/subviews.h"
 
@@ -46,6 +47,7 @@ std::string_view unknown_attribute(const Node& node) {
     return attrs.unknown({"sizes", "scales", "mode", "coordinates", "nearest", "cubic_coeff_a",
                           "exclude_outside", "antialias", "roi", "extrapolation_value"});
   if (op == "pad") return attrs.unknown({"pads", "mode", "value"});
+  if (op == "quantize" || op == "dequantize") return attrs.unknown({"axis"});
   return attrs.unknown({"axes", "keepdims", "noop_with_empty_axes"});  // reductions, squeeze
 }
 
@@ -170,6 +172,13 @@ Region Reader::read() {
   for (const Node& node : graph_.nodes) {
     const sdk::Body* body = graph_.callee(node);
     for (const Node& inner : body ? body->nodes : std::vector<Node>{node}) check_attributes(inner);
+    if (body && has_integers(*body)) {
+      Unit unit = read_integers(region_, *body, of(node.args), graph_.type(node));
+      node_values_.push_back(static_cast<int>(region_.values.size()));
+      read_known_numbers(graph_, unit, region_);
+      add_unit(std::move(unit), graph_.type(node));
+      continue;
+    }
     if (body) {
       Unit unit = read_composite(node, *body);
       node_values_.push_back(-1);

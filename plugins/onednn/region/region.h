@@ -2,6 +2,8 @@
 #pragma once
 // A region as oneDNN runs it: composites dissolved into one unit each, an op with its post-ops.
 #include <list>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,15 @@ struct Post {
   int other = -1;  // a binary op's value that is not the chain's
 };
 
+/// Numbers as integers: (x - zero_point) * scale. These are values.
+struct Scale {
+  int scale = -1, zero_point = -1;  // -1: floats; 0
+};
+/// The scales of an op on integers (integers.h).
+struct Integers {
+  Scale first, second, result;
+};
+
 struct Unit {
   const Node* node = nullptr;  // the anchor, or an op alone
   std::vector<int> args;       // values
@@ -41,13 +52,15 @@ struct Unit {
   int out = -1;             // value
   std::string name;         // the user's
   int64_t graph_node = -1;  // index
+  std::optional<Integers> integers;
 };
 
 struct Region {
   std::list<Node> made;  // nodes that replace several of the graph's
   std::vector<Value> values;
   std::vector<Unit> units;
-  std::vector<int> outputs;  // values
+  std::vector<int> outputs;                   // values
+  std::map<int, std::vector<float>> numbers;  // elements of the constants of integers, if known
   const Value& at(int value) const {
     BYOC_ONEDNN_CHECK(static_cast<size_t>(value) < values.size(), "the region has such a value");
     return values[static_cast<size_t>(value)];

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of small integers by onednn, against exact sums of integers that are scaled in double
+// and rounded, halves to even: at most one step off, where an f32 is beside a tie.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "programs.h"
+
+namespace byoc::test {
+namespace {
+
+using testing::Contains;
+
+bool has_vnni() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512vnni") || __builtin_cpu_supports("avxvnni");
+#else
+  return false;
+#endif
+}
+
+// A convolution [n, c, h, w] with [o, c / group, k, k]; a product has h = w = k = 1.
+struct Case {
+  std::string name;
+  bool is_signed = false;  // x
+  int64_t c = 3, h = 7, o = 5, k = 3, stride = 1, pad = 0, group = 1;
+  int zero_x = 0, zero_y = 0;
+  std::string function;  // "relu", "clip" or none
+  std::string composite = "onednn.conv2d_integers";
+  int64_t n = 1;
+  int64_t out() const { return (h + 2 * pad - k) / stride + 1; }
+};
+std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
+
+const Case kCases[] = {
+    {.name = "plain"},
+    {.name = "pads_are_the_zero_point", .h = 6, .k = 3, .pad = 1, .zero_x = 131, .zero_y = 7},
+    {.name = "signed_operand",
+     .is_signed = true,
+     .c = 16,
+     .o = 16,
+     .pad = 1,
+     .zero_x = -5,
+     .zero_y = 90},
+    {.name = "relu_above_a_zero_point", .c = 8, .zero_x = 3, .zero_y = 40, .function = "relu"},
+    {.name = "clip", .c = 32, .o = 24, .k = 1, .zero_y = 10, .function = "clip"},
+    {.name = "channels_by_themselves", .c = 32, .o = 32, .pad = 1, .group = 32, .zero_x = 128},
+    {.name = "groups_with_strides", .c = 8, .h = 9, .o = 12, .stride = 2, .group = 4, .zero_x = 12},
+    {.name = "many_channels", .c = 160, .h = 4, .o = 80, .k = 1, .zero_x = 9, .zero_y = 128},
+    {.name = "gemm",
+     .c = 130,
+     .h = 1,
+     .o = 70,
+     .k = 1,
+     .zero_x = 17,
+     .zero_y = 128,
+     .composite = "onednn.gemm_integers",
+     .n = 9},
+};
+
+class OnednnIntegers : public testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    if (!has_vnni()) GTEST_SKIP() << "oneDNN has exact sums of integers with VNNI alone";
+    std::mt19937 random(3);
+    auto fill = [&](std::vector<int>& to, int64_t count, int low, int high) {
+      for (int64_t k = 0; k < count; ++k)
+        to.push_back(low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1)));
+    };
+    const Case& t = GetParam();
+    fill(x_, t.n * t.c * t.h * t.h, t.is_signed ? -128 : 0, t.is_signed ? 127 : 255);
+    fill(w_, t.o * t.c / t.group * t.k * t.k, -128, 127);
+    fill(bias_, t.o, -2000, 2000);
+    for (int64_t o = 0; o < t.o; ++o) scales_.push_back(0.0078125f * static_cast<float>(1 + o % 3));
+    // Makes the largest results reach both ends of the range.
+    y_scale_ = 0.25f * std::sqrt(static_cast<float>(t.c / t.group * t.k * t.k));
+  }
+  std::string text() const;
+  std::vector<int> expected() const;
+  double at(int64_t n, int64_t o, int64_t row, int64_t column) const;
+
+  static constexpr float kScaleX = 0.03125f;
+  std::vector<int> x_, w_, bias_;  // a bias in sixteenths
+  std::vector<float> scales_;
+  float y_scale_ = 1;
+  std::shared_ptr<const PluginSet> plugins_ = built_plugins();
+};
+
+template <class T>
+std::string list(const std::vector<T>& values, double factor = 1) {
+  std::string out;
+  for (T value : values) out += (out.empty() ? "" : ",") + std::to_string(factor * value);
+  return out;
+}
+std::string list(const std::vector<int>& values) {
+  std::string out;
+  for (int value : values) out += (out.empty() ? "" : ",") + std::to_string(value);
+  return out;
+}
+
+std::string OnednnIntegers::text() const {
+  const Case& t = GetParam();
+  const bool is_gemm = t.composite == "onednn.gemm_integers";
+  const std::string xs = is_gemm ? cat("[", t.n, ",", t.c, "]")
+                                 : cat("[", t.n, ",", t.c, ",", t.h, ",", t.h, "]"),
+                    ws = is_gemm ? cat("[", t.o, ",", t.c, "]")
+                                 : cat("[", t.o, ",", t.c / t.group, ",", t.k, ",", t.k, "]"),
+                    type = t.is_signed ? "i8" : "u8";
+  std::string attrs = "{trans_b=true}";
+  if (!is_gemm)
+    attrs = cat("{group=", t.group, ", strides=[", t.stride, ",", t.stride, "], pads=[", t.pad, ",",
+                t.pad, ",", t.pad, ",", t.pad, "]}");
+  std::string function = t.function.empty() ? "identity(%b)" : t.function + "(%b)";
+  if (t.function == "clip") function += " {min=-20.0, max=9.5}";
+  if (t.function.empty()) function = "";
+  return cat("fn main(%x: ", type, xs, ") {\n  %sx = const(", kScaleX, ") : f32[]\n  %zx = const(",
+             t.zero_x, ") : ", type, "[]\n  %w = const([", list(w_), "]) : i8", ws,
+             "\n  %sw = const([", list(scales_), "]) : f32[", t.o, "]\n  %bias = const([",
+             list(bias_, 0.0625), "]) : f32[", t.o, is_gemm ? "" : ",1,1", "]\n  %sy = const(",
+             y_scale_, ") : f32[]\n  %zy = const(", t.zero_y,
+             ") : u8[]\n  %fx = dequantize(%x, %sx, %zx)\n  %fw = dequantize(%w, %sw) {axis=0}\n",
+             "  %p = ", is_gemm ? "gemm" : "conv2d", "(%fx, %fw) ", attrs,
+             "\n  %b = add(%p, %bias)\n", function.empty() ? "" : "  %f = " + function + "\n",
+             "  %y = quantize(", function.empty() ? "%b" : "%f", ", %sy, %zy)\n  return %y }\n");
+}
+
+// Returns one result as a number: the sum of products, scaled, with the bias.
+double OnednnIntegers::at(int64_t n, int64_t o, int64_t row, int64_t column) const {
+  const Case& t = GetParam();
+  const int64_t each = t.c / t.group, first = o / (t.o / t.group) * each;
+  int64_t sum = 0;
+  for (int64_t c = 0; c < each; ++c) {
+    for (int64_t tap = 0; tap < t.k * t.k; ++tap) {
+      const int64_t i = row * t.stride + tap / t.k - t.pad,
+                    j = column * t.stride + tap % t.k - t.pad;
+      if (i < 0 || j < 0 || i >= t.h || j >= t.h) continue;
+      const int x = x_[static_cast<size_t>(((n * t.c + first + c) * t.h + i) * t.h + j)];
+      sum += int64_t{x - t.zero_x} * w_[static_cast<size_t>((o * each + c) * t.k * t.k + tap)];
+    }
+  }
+  const auto channel = static_cast<size_t>(o);
+  return static_cast<double>(sum) * kScaleX * static_cast<double>(scales_[channel]) +
+         bias_[channel] * 0.0625;
+}
+
+std::vector<int> OnednnIntegers::expected() const {
+  const Case& t = GetParam();
+  std::vector<int> out;
+  for (int64_t n = 0; n < t.n; ++n) {
+    for (int64_t o = 0; o < t.o; ++o) {
+      for (int64_t cell = 0; cell < t.out() * t.out(); ++cell) {
+        double value = at(n, o, cell / t.out(), cell % t.out());
+        if (t.function == "relu") value = std::max(value, 0.0);
+        if (t.function == "clip") value = std::min(std::max(value, -20.0), 9.5);
+        const double step = std::nearbyint(value / static_cast<double>(y_scale_)) + t.zero_y;
+        out.push_back(static_cast<int>(std::min(std::max(step, 0.0), 255.0)));
+      }
+    }
+  }
+  return out;
+}
+
+TEST_P(OnednnIntegers, AreExactSumsRoundedOnce) {
+  const Case& t = GetParam();
+  IRModule module = parse(text());
+  EXPECT_THAT(formed_by_onednn(plugins_, module).composites, Contains(t.composite));
+  Executable onednn = built_by(plugins_, module, {"onednn"}, 2);
+  const std::vector<int64_t> dims =
+      t.h == 1 ? std::vector{t.n, t.c} : std::vector{t.n, t.c, t.h, t.h};
+  Result<Tensor> input = Tensor::make({t.is_signed ? DType::kI8 : DType::kU8, dims});
+  ASSERT_TRUE(input.ok());
+  auto* bytes = static_cast<uint8_t*>(static_cast<void*>(input->data()));
+  for (size_t k = 0; k < x_.size(); ++k) bytes[k] = static_cast<uint8_t>(x_[k]);
+  std::vector<Tensor> inputs;
+  inputs.push_back(*std::move(input));
+  std::vector<Tensor> outputs = execute(onednn, plugins_, inputs);
+  const auto* y = static_cast<const uint8_t*>(static_cast<const void*>(outputs[0].data()));
+  const std::vector<int> right = expected();
+  ASSERT_EQ(outputs[0].size_bytes(), right.size());
+  size_t beside = 0, inside = 0;
+  for (size_t k = 0; k < right.size(); ++k) {
+    ASSERT_NEAR(y[k], right[k], 1) << "element " << k;
+    beside += y[k] != right[k];
+    inside += right[k] > 0 && right[k] < 255;
+  }
+  EXPECT_LE(beside, 1 + right.size() / 100) << "of " << right.size();
+  EXPECT_GE(inside, right.size() / 5) << "too few results are between the ends to show anything";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OnednnIntegers, testing::ValuesIn(kCases),
+                         [](const auto& info) { return info.param.name; });
+
+// relu((x - 3) / 16 + (r + 5) / 8) in steps of 1/4 from 20: every pair of 64 values of x and r.
+TEST(OnednnSumsOfIntegers, AreRoundedOnce) {
+  if (!has_vnni()) GTEST_SKIP() << "integers are refused without VNNI";
+  auto plugins = built_plugins();
+  IRModule module = parse(R"(fn main(%x: u8[1,64,8,8], %r: i8[1,64,8,8]) {
+    %sx = const(0.0625) : f32[]
+    %zx = const(3) : u8[]
+    %sr = const(0.125) : f32[]
+    %zr = const(-5) : i8[]
+    %sy = const(0.25) : f32[]
+    %zy = const(20) : u8[]
+    %0 = dequantize(%x, %sx, %zx)
+    %1 = dequantize(%r, %sr, %zr)
+    %2 = add(%0, %1)
+    %3 = relu(%2)
+    %4 = quantize(%3, %sy, %zy)
+    return %4 })");
+  EXPECT_THAT(formed_by_onednn(plugins, module).composites, Contains("onednn.add_integers"));
+  std::vector<Tensor> inputs;
+  for (DType dtype : {DType::kU8, DType::kI8}) {
+    Result<Tensor> input = Tensor::make({dtype, {1, 64, 8, 8}});
+    ASSERT_TRUE(input.ok());
+    inputs.push_back(*std::move(input));
+  }
+  auto* x = static_cast<uint8_t*>(static_cast<void*>(inputs[0].data()));
+  auto* r = static_cast<int8_t*>(static_cast<void*>(inputs[1].data()));
+  for (int k = 0; k < 4096; ++k) {
+    x[k] = static_cast<uint8_t>(k / 64 * 4);
+    r[k] = static_cast<int8_t>(k % 64 * 4 - 128);
+  }
+  std::vector<Tensor> outputs = execute(built_by(plugins, module, {"onednn"}, 2), plugins, inputs);
+  const auto* y = static_cast<const uint8_t*>(static_cast<const void*>(outputs[0].data()));
+  for (int k = 0; k < 4096; ++k) {
+    const double sum = (x[k] - 3) / 16.0 + (r[k] + 5) / 8.0;
+    const double step = std::nearbyint(std::max(sum, 0.0) / 0.25) + 20;
+    ASSERT_NEAR(y[k], std::min(step, 255.0), 1) << "element " << k;
+  }
+}
+
+}  // namespace
+}  // namespace byoc::test
