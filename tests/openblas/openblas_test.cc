@@ -182,7 +182,7 @@ TEST(OpenblasNumbers, KeepNanAndInfinityWhenTheFactorIsZero) {
   EXPECT_TRUE(std::isnan(y[3]));
 }
 
-// The reason for OpenBLAS with locks: Debian's serial flavour gives wrong products here.
+// OpenBLAS needs locks for this: Debian's serial flavour has none (plugins/openblas/README.md).
 TEST(OpenblasThreads, MayRunProductsAtTheSameTime) {
   auto plugins = built_plugins();
   const std::string text =
