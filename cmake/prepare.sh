@@ -2,7 +2,7 @@
 # Sourced by demo and check: installs missing packages (Debian 12, as root or with sudo),
 # configures, builds. Nothing here is interactive; a second run with nothing to do takes seconds.
 
-byoc_packages=(g++ cmake ninja-build ccache pkg-config libdnnl-dev libopenblas-openmp-dev llvm-19-dev liblld-19-dev ocl-icd-opencl-dev libonnx-dev libprotobuf-dev protobuf-compiler
+byoc_packages=(g++ cmake ninja-build ccache pkg-config libdnnl-dev libopenblas-openmp-dev libxnnpack-dev libpthreadpool-dev llvm-19-dev liblld-19-dev ocl-icd-opencl-dev libonnx-dev libprotobuf-dev protobuf-compiler
   libboost-dev nlohmann-json3-dev libdlpack-dev libcli11-dev libxxhash-dev libeigen3-dev libgtest-dev libgmock-dev
   libbenchmark-dev libxgboost-dev)
 byoc_test_packages=(chromium chromium-driver python3-selenium libonnx-testdata python3-torch python3-torchvision python3-onnx python3-jsonschema

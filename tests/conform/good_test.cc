@@ -65,6 +65,17 @@ TEST(Openblas, PassesEveryCheck) {
   EXPECT_EQ(row_of(json, "relu")["accepted"], 0);
 }
 
+TEST(Xnnpack, PassesEveryCheck) {
+  const std::string library = std::string(BYOC_PLUGIN_DIR) + "/libbyoc_xnnpack.so";
+  if (!std::filesystem::exists(library)) GTEST_SKIP() << "XNNPACK is missing";
+  Json json = checked(library);
+  EXPECT_THAT(named(json, "fail"), IsEmpty()) << json.dump(1);
+  for (const char* check : {"composites", "spans", "special", "guards"})
+    EXPECT_THAT(named(json, "pass"), Contains(check));
+  EXPECT_GT(row_of(json, "max_pool")["accepted"], 5);
+  EXPECT_EQ(row_of(json, "sin")["accepted"], 0);
+}
+
 TEST(UnbrokenFault, PassesEveryCheck) {
   Json json = checked(fault_path("unruly_none"));
   EXPECT_THAT(named(json, "fail"), IsEmpty()) << json.dump(1);
