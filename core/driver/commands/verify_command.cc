@@ -10,6 +10,7 @@
 #include "core/tools/model/runnable.h"
 #include "core/tools/model/tuning.h"
 #include "core/tools/sizes/open_sizes.h"
+#include "core/tools/verify/accuracy.h"
 #include "core/tools/verify/verification.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/run.h"
@@ -19,7 +20,7 @@ namespace {
 
 struct Options {
   ModelOptions model;
-  std::string output;
+  std::string output, vs_float;
   VerifyRequest request;
 };
 
@@ -185,7 +186,34 @@ Status with_cure(Status status, const Options& options) {
   return std::move(status).with_help("leave out --shape: open sizes follow the data set");
 }
 
+/// Reports how near the model is to the float model. There is no verdict: the user's numbers differ.
+Result<int> report_accuracy(const Options& options, const cli::CommonOptions& common) {
+  const VerifyRequest& request = options.request;
+  if (!request.against.empty() || request.tolerance >= 0 || !options.output.empty())
+    return cli::usage_error("--vs-float has no verdict: leave out --against, --tolerance and -o");
+  AssumedSizes sizes, float_sizes;
+  ModelOptions float_model = options.model;
+  float_model.model = options.vs_float;
+  BYOC_TRY(IRModule module, load(options.model, request, sizes));
+  BYOC_TRY(IRModule floats, load(float_model, request, float_sizes));
+  cli::print_text(assumed_text(sizes), common);
+  BYOC_TRY(BuildOptions build, build_options(options.model));
+  BYOC_TRY(auto outputs, compare_with_float(std::move(module), std::move(floats), build,
+                                            request.inputs, request.seed));
+  std::string text = cat(tuning_text(options.model), "against ", options.vs_float,
+                         ", inputs not given are random, seed ", request.seed, "\n");
+  Json json = {{"vs_float", options.vs_float}, {"outputs", Json::array()}};
+  for (const OutputAccuracy& output : outputs) {
+    text += accuracy_text(output);
+    json["outputs"].push_back(to_json(output));
+  }
+  cli::print_text(text, common);
+  BYOC_TRY_STATUS(cli::print_json(common, "verify", json));
+  return cli::kDone;
+}
+
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
+  if (!options.vs_float.empty()) return report_accuracy(options, common);
   AssumedSizes sizes;
   BYOC_TRY(IRModule module, load(options.model, options.request, sizes));
   cli::print_text(assumed_text(sizes), common);
@@ -233,13 +261,18 @@ cli::Command verify_command(const cli::CommonOptions& common) {
   command.examples = {
       {"byoc verify net.onnx --compiler onednn", "against the reference plugin, random inputs"},
       {"byoc verify net.onnx --against json", "against a plugin by name"},
-      {"byoc verify net.onnx --against test_data_set_0", "against stored outputs"}};
+      {"byoc verify net.onnx --against test_data_set_0", "against stored outputs"},
+      {"byoc verify net_int8.onnx --vs-float net.onnx --input x=images.npy",
+       "errors of a quantised model, as a report without a verdict"}};
   add_model_options(command, options->model, "an .onnx or .ir file");
   add_tuning_options(command, options->model);
   auto& all = command.options;
   VerifyRequest& request = options->request;
   all.push_back({"--against", "PLUGIN|DIR", "the reference: a plugin, or a test_data_set folder",
                  &request.against});
+  all.push_back({"--vs-float", "FLOATMODEL",
+                 "report how near the outputs are to those of the model it was quantised from",
+                 &options->vs_float});
   all.push_back({"--input", "NAME=VALUE", "an input, as in byoc run; the others are random",
                  &request.inputs});
   all.push_back({"--seed", "N", "of the random inputs", &request.seed});
