@@ -316,6 +316,7 @@ Result<std::vector<Known>> evaluate_step(const OpDef& op, const Attrs& attrs,
   if (!rounds_anything(op, args, types)) return out;
   BYOC_TRY_STATUS(check_range(op, args, out));
   if (!args.empty()) BYOC_TRY_STATUS(check_image(op, attrs, *args[0]));
+  BYOC_TRY_STATUS(check_products(op, attrs, args, out));
   BYOC_TRY(std::vector<SumErrors> sums, errors_of_sums(op, attrs, args, out));
   for (size_t trial = 0; trial < kEvaluations; ++trial) {
     BYOC_TRY(Buffers moved, evaluate_moved(op, attrs, args, types, sums, trial, next));
@@ -372,8 +373,7 @@ std::vector<double> allowed_errors(const Known& known) {
 std::string difference(const std::byte* got, const Known& wanted) {
   const TypeId type = wanted.type;
   std::vector<double> right = elements(type, *wanted.right), allowed = allowed_errors(wanted);
-  Bytes copy = Buffer::copy({got, wanted.right->size()});
-  std::vector<double> have = elements(type, *copy);
+  std::vector<double> have = elements(type, *Buffer::copy({got, wanted.right->size()}));
   size_t wrong = 0, worst = 0;
   double worst_excess = -1;
   for (size_t k = 0; k < right.size(); ++k) {

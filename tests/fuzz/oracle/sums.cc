@@ -184,6 +184,21 @@ Result<Values> scale_of(const Call& call) {
   return magnitudes(call.results[0]);  // sums of squares, of exponentials; products
 }
 
+/// Returns the products of the finite factors' magnitudes, each moved by `change`, in f64.
+template <class Change>
+Result<Values> products_of(const Call& call, Change change) {
+  const Known &x = *call.args[0], &y = call.results[0];
+  Values values = elements(x.type, *x.right);
+  for (double& value : values) {
+    const bool counts = std::isfinite(value) && value != 0;
+    value = counts ? change(std::abs(value)) : 1;
+  }
+  TypeId in = TensorType{DType::kF64, x.type->shape}, out = TensorType{DType::kF64, y.type->shape};
+  const Bytes data = from_elements(in, values);
+  BYOC_TRY(auto results, byoc::evaluate(call.op, call.attrs, {{in}}, {{out}}, {{data.get()}}));
+  return elements(out, *results[0]);
+}
+
 }  // namespace
 
 // Each addition rounds the sum so far by at most half a unit in the last place. The error of n terms
@@ -213,6 +228,24 @@ Result<std::vector<SumErrors>> errors_of_sums(const OpDef& op, const Attrs& attr
     for (double& value : errors) value = std::isfinite(value) ? value * error : 0;
   }
   return out;
+}
+
+Status check_products(const OpDef& op, const Attrs& attrs, const std::vector<const Known*>& args,
+                      const std::vector<Known>& results) {
+  if ((op.name != "prod" && op.name != "cumprod") || !is_float(results[0].type->dtype)) return {};
+  const Call call{op, attrs, args, results};
+  BYOC_TRY(Values small, products_of(call, [](double x) { return std::min(x, 1.0); }));
+  BYOC_TRY(Values large, products_of(call, [](double x) { return std::max(x, 1.0); }));
+  const Values right = elements(results[0].type, *results[0].right);
+  const bool is_double = results[0].type->dtype == DType::kF64;
+  const double least = is_double ? 0x1p-1022 : 0x1p-126, most = is_double ? 0x1p1023 : 0x1p127;
+  for (size_t k = 0; k < right.size(); ++k) {
+    const bool underflows = small[k] < least && right[k] != 0 && !std::isnan(right[k]);
+    const bool overflows = large[k] > most && std::isfinite(right[k]);
+    if (underflows || overflows)
+      return Status(Code::kFailedPrecondition, cat(op.name, ": its range depends on the order"));
+  }
+  return {};
 }
 
 }  // namespace byoc::fuzz

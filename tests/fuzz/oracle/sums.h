@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The rounding errors of sums, which depend on the order of their terms. Programs add in other
-// orders than the reference kernels, and in f32, so a long sum is less exact than a short one.
+// Effects of the order of terms and factors. Programs add and multiply in other orders than the
+// reference kernels, and in f32, so a long sum is less exact than a short one, and a long product may
+// leave the range of f32 on its way.
 #include "oracle.h"
 
 namespace byoc::fuzz {
@@ -18,5 +19,10 @@ double error_of_sum(double terms, DType dtype);
 Result<std::vector<SumErrors>> errors_of_sums(const OpDef& op, const Attrs& attrs,
                                               const std::vector<const Known*>& args,
                                               const std::vector<Known>& results);
+
+/// Checks that no order of the factors of `prod` and `cumprod` underflows or overflows on its way: 0
+/// times an infinity is NaN. Other ops pass. Errors: kFailedPrecondition.
+Status check_products(const OpDef& op, const Attrs& attrs, const std::vector<const Known*>& args,
+                      const std::vector<Known>& results);
 
 }  // namespace byoc::fuzz

@@ -17,8 +17,9 @@ struct Evaluated {
   std::vector<Known> args, results;
 };
 
-Evaluated evaluated(const char* op, const std::vector<std::pair<Floats32, Ints>>& operands,
-                    Attrs given = {}) {
+using Operands = std::vector<std::pair<Floats32, Ints>>;
+
+Result<Evaluated> try_to_evaluate(const char* op, const Operands& operands, Attrs given = {}) {
   Evaluated out;
   std::vector<const Known*> args;
   std::vector<TypeId> in;
@@ -30,8 +31,12 @@ Evaluated evaluated(const char* op, const std::vector<std::pair<Floats32, Ints>>
   for (const Known& arg : out.args) args.push_back(&arg);
   const OpDef& def = *all_ops().find(op);
   Attrs attrs = *complete_attrs(def, std::move(given));
-  out.results = *evaluate_step(def, attrs, args, *infer_types(def, in, attrs), kOracleSeed);
+  BYOC_TRY(out.results, evaluate_step(def, attrs, args, *infer_types(def, in, attrs), kOracleSeed));
   return out;
+}
+
+Evaluated evaluated(const char* op, const Operands& operands, Attrs given = {}) {
+  return *try_to_evaluate(op, operands, std::move(given));
 }
 
 std::string difference_of(const Floats32& got, const Evaluated& wanted) {
@@ -139,6 +144,26 @@ TEST(SumErrors, AreThoseOfTheOwnTerms) {
   EXPECT_EQ(difference_of(got, sums), "");
   got[1] *= 1.0001f;
   EXPECT_NE(difference_of(got, sums), "");
+}
+
+// 0.1^50 is 0 in f32, and 0 times an infinity NaN; an infinity that comes first stays.
+TEST(Products, OfAnInfinityAndManySmallFactorsAreNotDetermined) {
+  Floats32 x(50, 0.1f);
+  x[20] = INFINITY;
+  auto last = try_to_evaluate("prod", {{x, {50}}});
+  ASSERT_FALSE(last.ok());
+  EXPECT_EQ(last.status().message(), "prod: its range depends on the order");
+  EXPECT_FALSE(try_to_evaluate("cumprod", {{x, {50}}}, {{"axis", int64_t{0}}}).ok());
+  EXPECT_TRUE(try_to_evaluate("prod", {{x, {10, 5}}}, {{"axes", Ints{1}}}).ok());
+}
+
+TEST(Products, OfManyLargeAndManySmallFactorsAreNotDetermined) {
+  Floats32 x(100, 10.0f);
+  for (size_t k = 50; k < x.size(); ++k) x[k] = 0.1f;
+  EXPECT_FALSE(try_to_evaluate("prod", {{x, {100}}}).ok());
+  x[0] = 0;
+  EXPECT_FALSE(try_to_evaluate("prod", {{x, {100}}}).ok());
+  EXPECT_TRUE(try_to_evaluate("prod", {{Floats32(30, 0.1f), {30}}}).ok());
 }
 
 TEST(SumErrors, OfShortSumsAreSmall) {
