@@ -90,6 +90,9 @@ std::vector<PassInfo> make_table() {
       {"assign_layouts", "",
        "the other ops exchange tensors in the layouts that the default codegen requests",
        plain(assign_layouts)},
+      {"share_layouts", "",
+       "regions take and return images in the blocks that the ops around them use",
+       plain(share_layouts)},
       {"fuse_ops", "", "the other ops become functions of the default codegens", plain(fuse_ops)},
       {"choose_computes", "RULE+...",
        "functions get the computes and schedules of these rules, such as conv2d=direct",
@@ -135,6 +138,7 @@ constexpr Row kPartition[] = {
 constexpr Row kCodegen[] = {
     {"inline_functions", 0, Args::kNone, "functions annotated inside are plain by now"},
     {"assign_layouts", 2, Args::kNone, "before fusing: blocks go through whole networks"},
+    {"share_layouts", 2, Args::kNone, "transforms of images are next to regions now"},
     {"fold_constants", 2, Args::kNone, "a bias in blocks is a constant"},
     {"fuse_ops", 0, Args::kNone, "a codegen has to take the other ops"},
     {"choose_computes", 0, Args::kNone, "functions and layouts are those that are compiled"},

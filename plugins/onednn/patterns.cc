@@ -59,8 +59,8 @@ std::vector<Pattern> pattern_table() {
            "batch_norm", "layer_norm", "lrn", "softmax", "log_softmax", "mean", "sum", "max", "min",
            "prod", "l1", "l2", "sum_square",
            // memory seen otherwise
-           "concat", "reshape", "flatten", "squeeze", "unsqueeze", "transpose", "slice", "split",
-           "gather", "identity",
+           "concat", "reshape", "flatten", "squeeze", "unsqueeze", "layout_transform", "transpose",
+           "slice", "split", "gather", "identity",
            // by other means
            "resize", "where", "pad"});
   return table;

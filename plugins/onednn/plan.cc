@@ -102,8 +102,9 @@ class Planner {
   std::vector<Standing> homes_;  // per value: where it was made
   std::vector<Desc> formats_;    // per value: of its home
   std::map<std::pair<int, std::string>, Place>
-      copies_;                       // (value, layout) -> buffer of a reordered copy
-  std::vector<size_t> last_reader_;  // per value: the unit
+      copies_;                                  // (value, layout) -> buffer of a reordered copy
+  std::vector<size_t> last_reader_;             // per value: the unit
+  std::map<int, PackedOutput> packed_outputs_;  // by value
 };
 
 void Planner::place_inputs() {
@@ -265,6 +266,12 @@ uint32_t Planner::result_buffer(const Unit& unit, const Built& built) {
     copy_residual(built, to);
     return to;
   }
+  auto packed = packed_outputs_.find(unit.out);
+  if (packed != packed_outputs_.end() && format_text(built.out) == packed->second.format) {
+    uint32_t to = new_buffer(Buffer::kOutput, packed->second.index, built.out);
+    copy_residual(built, to);
+    return to;
+  }
   int dying = built.sum >= 0 ? built.sum : built.in_place;
   if (auto taken = buffer_to_take_over(dying, built.out, index)) return *taken;
   uint32_t to = new_buffer(Buffer::kArena, 0, built.out);
@@ -369,6 +376,7 @@ void Planner::finish_outputs() {
 Plan Planner::make() {
   place_inputs();
   read_numbers();
+  packed_outputs_ = packed_outputs(region_);
   for (current_ = 0; current_ < region_.units.size(); ++current_) add_unit(current_);
   finish_outputs();
   place_arena(plan_);

@@ -63,9 +63,9 @@ void append_body(const Graph& graph, const Body& body, std::string& to) {
 }
 
 bool is_view(std::string_view op) {
-  constexpr std::string_view kOps[] = {"reshape", "flatten",   "squeeze", "unsqueeze",
-                                       "slice",   "transpose", "split",   "gather",
-                                       "concat",  "identity",  "pad",     "where"};
+  constexpr std::string_view kOps[] = {
+      "reshape", "flatten",          "squeeze", "unsqueeze", "slice", "transpose", "split",
+      "gather",  "layout_transform", "concat",  "identity",  "pad",   "where"};
   return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
 }
 

@@ -9,6 +9,9 @@ namespace byoc {
 /// default codegens list, as far as these accept the rewritten ops; inserts layout_transform ops
 /// where two layouts meet. Errors: those of Plugin::layouts.
 Result<IRModule> assign_layouts(IRModule, const PassContext&);
+/// Moves each layout_transform between the ops outside of regions and a region into the region when
+/// its plugin lists these blocks and takes the transform. Errors: those of Plugin::layouts.
+Result<IRModule> share_layouts(IRModule, const PassContext&);
 /// Groups the ops outside of regions into functions of the default codegens.
 Result<IRModule> fuse_ops(IRModule, const PassContext&);
 /// Chooses computes and schedules by the policies of the context (byoc/translate/policies.h), before

@@ -106,6 +106,7 @@ Built build_log_softmax(const Builder& builder);
 Built build_reduction(const Builder& builder);  // reduce.cc
 Built build_concat(const Builder& builder);     // move.cc
 Built build_view(const Builder& builder);
+Built build_layout_transform(const Builder& builder);
 Built build_transpose(const Builder& builder);
 Built build_subview(const Builder& builder);
 Built build_prelu(const Builder& builder);   // elementwise.cc

@@ -115,6 +115,22 @@ Built build_view(const Builder& b) {
   return view_of(b, strided(from, strides, b.data(0)), strided(to, *kept, b.data(0)));
 }
 
+// Builds the change between an image and its blocks of channels as a view: [n, c / 8, h, w, 8] is the
+// memory of an image in the layout nChw8c. Other layouts of the image get a reorder.
+Built build_layout_transform(const Builder& b) {
+  using Tag = dnnl::memory::format_tag;
+  const std::string from = b.attrs().s("src_layout"), to = b.attrs().s("dst_layout");
+  const bool packs = from == "NCHW";
+  const std::string& packed = packs ? to : from;
+  if ((!packs && to != "NCHW") || (packed != "NCHW8c" && packed != "NCHW16c"))
+    throw Refusal{"layout_transform from " + from + " to " + to +
+                  " is not wired up, only between NCHW and NCHW8c or NCHW16c is"};
+  const Dims& image = packs ? b.type(0).dims : b.out_type().dims;
+  const Desc blocked(image, b.data(0), packed == "NCHW8c" ? Tag::nChw8c : Tag::nChw16c);
+  return packs ? view_of(b, blocked, plain_desc(b.out_type()))
+               : view_of(b, plain_desc(b.type(0)), blocked);
+}
+
 Built build_transpose(const Builder& b) {
   Dims perm = b.attrs().ints("perm");
   Dims dims = b.out_type().dims, strides(dims.size()), from = operand_strides(b);

@@ -245,6 +245,7 @@ const std::map<std::string, Built (*)(const Builder&), std::less<>> kRows = {
     {"flatten", build_view},
     {"squeeze", build_view},
     {"unsqueeze", build_view},
+    {"layout_transform", build_layout_transform},
     {"transpose", build_transpose},
     {"subview", build_subview},
     {"prelu", build_prelu},

@@ -39,6 +39,7 @@ std::string_view unknown_attribute(const Node& node) {
   if (op == "softmax" || op == "log_softmax" || op == "concat" || op == "flatten")
     return attrs.unknown({"axis"});
   if (op == "reshape") return attrs.unknown({"shape", "allow_zero"});
+  if (op == "layout_transform") return attrs.unknown({"src_layout", "dst_layout"});
   if (op == "transpose") return attrs.unknown({"perm"});
   if (op == "slice") return attrs.unknown({"starts", "ends", "axes", "steps"});
   if (op == "split") return attrs.unknown({"axis", "split"});
@@ -198,6 +199,19 @@ Region Reader::read() {
 
 Region read_region(const Graph& graph, const ChainRules& rules) {
   return Reader(graph, rules).read();
+}
+
+std::map<int, PackedOutput> packed_outputs(const Region& region) {
+  std::map<int, PackedOutput> out;
+  for (const Unit& unit : region.units) {
+    auto output = std::find(region.outputs.begin(), region.outputs.end(), unit.out);
+    if (output == region.outputs.end() || unit.node->op != "layout_transform") continue;
+    const auto index = static_cast<uint32_t>(output - region.outputs.begin());
+    const Dims& dims = region.type(unit.out).dims;
+    if (dims.size() != 5) continue;
+    out.emplace(unit.args.at(0), PackedOutput{index, "aBcd" + std::to_string(dims[4]) + "b"});
+  }
+  return out;
 }
 
 }  // namespace byoc::onednn

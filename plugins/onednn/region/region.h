@@ -68,6 +68,14 @@ struct Region {
   const Type& type(int value) const { return at(value).type; }
 };
 
+/// An output of a region that is the blocks of channels of an image.
+struct PackedOutput {
+  uint32_t index = 0;
+  std::string format;  // of the image whose memory is the output's: "aBcd8b"
+};
+/// Returns the outputs that are made when these values are made in their memory, by image.
+std::map<int, PackedOutput> packed_outputs(const Region& region);
+
 /// Rules for running a chain of post-ops.
 struct ChainRules {
   bool keeps_nan = false;  // ops that lose NaN as post-ops are units of their own

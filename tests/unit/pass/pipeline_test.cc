@@ -96,8 +96,8 @@ TEST(PartitionPipeline, FoldsNothingAtLevelZero) {
 
 TEST(CodegenPipeline, EndsWithTheMemoryPlan) {
   EXPECT_THAT(names(codegen_pipeline({})),
-              ElementsAre("inline_functions", "assign_layouts", "fold_constants", "fuse_ops",
-                          "choose_computes", "run_codegen", "inline_functions",
+              ElementsAre("inline_functions", "assign_layouts", "share_layouts", "fold_constants",
+                          "fuse_ops", "choose_computes", "run_codegen", "inline_functions",
                           "eliminate_dead_code", "plan_memory"));
 }
 

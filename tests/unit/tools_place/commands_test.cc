@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands that use plans: what they print when a plan is outdated, and compile --measure.
+// The commands that use plans: what they print when a plan is outdated, and compile --measure; images
+// that cross borders in blocks.
 #include <filesystem>
 
 #include "byoc/base/file.h"
@@ -78,6 +79,46 @@ TEST_F(PlaceCommands, CompileRefusesToMeasureForAnOrderOfPlugins) {
   EXPECT_EQ(planned.code, 2);
   EXPECT_THAT(planned.err, HasSubstr("--plan"));
 }
+
+#if defined(__x86_64__)
+// One convolution of the network runs by llvm, between regions of onednn that compute in blocks of
+// eight channels.
+class BorderLayouts : public ::testing::Test {
+ protected:
+  static constexpr const char* kFlags = BYOC_SOURCE_DIR
+      "/tests/models/digits/model.onnx --shape N=1 --target x86-64-v3 "
+      "--compiler auto,onednn,llvm --plan none --place '*=onednn'";
+  static constexpr const char* kPin = " --place '#/down/Conv=llvm'";
+
+  std::vector<std::string> reorders(const std::string& flags) {
+    std::vector<std::string> out;
+    const Json spans = byoc_.json("run " + flags + " --profile")["spans"];
+    for (const Json& span : spans) {
+      if (span["is_reorder"].get<bool>()) out.push_back(span["name"]);
+      if (span["name"] == "/conv/Conv") computes_in_ = span["details"]["dst"];
+    }
+    return out;
+  }
+
+  Byoc byoc_{"ONEDNN_MAX_CPU_ISA=AVX2 " BYOC_BUILD_DIR "/bin/byoc"};
+  std::string computes_in_;
+};
+
+TEST_F(BorderLayouts, AddNoReorder) {
+  const std::vector<std::string> alone = reorders(kFlags);
+  if (computes_in_ != "aBcd8b") GTEST_SKIP() << "oneDNN computes in " << computes_in_;
+  EXPECT_EQ(reorders(cat(kFlags, kPin)), alone);
+}
+
+TEST_F(BorderLayouts, HaveFiveDimsAndTheRightValues) {
+  const Ran printed = byoc_(cat("print --after share_layouts ", kFlags, kPin));
+  ASSERT_EQ(printed.code, 0) << printed.err;
+  EXPECT_THAT(printed.out, testing::ContainsRegex("fn onednn_main_1\\(%i0: f32\\[1,[0-9]+,[0-9]+,"
+                                                  "[0-9]+,8\\]"));
+  const Ran verified = byoc_(cat("verify ", kFlags, kPin));
+  EXPECT_EQ(verified.code, 0) << verified.out << verified.err;
+}
+#endif
 
 }  // namespace
 }  // namespace byoc::test
