@@ -55,6 +55,8 @@ std::string plugins_text(const PluginSet& plugins) {
     out += cat("  ", plugin->id(), " ", plugin->version(), "  ", plugin->path(), "\n");
   for (const RefusedPlugin& refused : plugins.refused())
     out += cat("  refused: ", refused.path, "\n");
+  for (const AbsentPlugin& one : absent_plugins(plugins))
+    out += cat("  not built: ", one.id, ", ", one.reason, "; cure: ", one.help, "\n");
   return out;
 }
 
@@ -138,11 +140,19 @@ Json refused_json(const PluginSet& set) {
   return refused;
 }
 
+Json not_built_json(const PluginSet& set) {
+  Json out = Json::array();
+  for (const AbsentPlugin& one : absent_plugins(set))
+    out.push_back({{"id", one.id}, {"reason", one.reason}, {"help", one.help}});
+  return out;
+}
+
 Json to_json(const Examined& examined) {
   Json json = {{"abi", cat(BYOC_ABI_MAJOR, ".", BYOC_ABI_MINOR)},
                {"machine", machine_json(examined.machine)},
                {"plugins", plugins_json(*examined.plugins)},
-               {"refused", refused_json(*examined.plugins)}};
+               {"refused", refused_json(*examined.plugins)},
+               {"not_built", not_built_json(*examined.plugins)}};
   for (const char* list : {"openmp", "caches", "space", "environment", "findings"})
     json[list] = Json::array();
   for (const OpenMpRuntime& one : examined.openmp)

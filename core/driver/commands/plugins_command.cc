@@ -2,6 +2,7 @@
 // byoc plugins: lists the plugins that were found, with folders and patterns, and those refused.
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
+#include "core/tools/doctor/examination.h"
 #include "core/tools/model/model_options.h"
 #include "runtime/cli/named_plugins.h"
 #include "runtime/cli/output.h"
@@ -70,8 +71,10 @@ std::string order_text(const Order& order) {
              " (plugins with the flag default; --default ID sets the first)\n");
 }
 
-Json fields(const PluginSet& set, const Order& order) {
-  Json plugins = Json::array(), refused = Json::array();
+Json fields(const PluginSet& set, const Order& order, const std::vector<AbsentPlugin>& absent) {
+  Json plugins = Json::array(), refused = Json::array(), not_built = Json::array();
+  for (const AbsentPlugin& one : absent)
+    not_built.push_back({{"id", one.id}, {"reason", one.reason}, {"help", one.help}});
   for (const auto& plugin : set.all()) plugins.push_back(plugin_json(*plugin));
   for (const RefusedPlugin& r : set.refused()) {
     refused.push_back({{"id", r.id},
@@ -82,6 +85,7 @@ Json fields(const PluginSet& set, const Order& order) {
   }
   return {{"plugins", plugins},
           {"refused", refused},
+          {"not_built", not_built},
           {"order", order.compilers},
           {"defaults", order.defaults},
           {"searched", {{"files", set.search().files}, {"folders", set.search().folders}}}};
@@ -107,6 +111,14 @@ std::string refused_text(const PluginSet& set) {
   return out;
 }
 
+std::string absent_text(const std::vector<AbsentPlugin>& absent) {
+  if (absent.empty()) return "";
+  std::string out = cat("not built (", absent.size(), ")\n");
+  for (const AbsentPlugin& one : absent)
+    out += cat("  ", one.id, "\n    ", one.reason, "\n    cure: ", one.help, "\n");
+  return out;
+}
+
 std::string searched_text(const PluginSearch& search) {
   std::string out = cat("searched: --plugin (", search.files.size(), ")");
   for (const std::string& folder : search.folders) out += cat(", ", folder);
@@ -116,10 +128,11 @@ std::string searched_text(const PluginSearch& search) {
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(auto set, find_plugins(options.plugins));
   BYOC_TRY(Order order, order_of(set));
-  cli::print_text(
-      cat(usable_text(*set), order_text(order), refused_text(*set), searched_text(set->search())),
-      common);
-  BYOC_TRY_STATUS(cli::print_json(common, "plugins", fields(*set, order)));
+  const std::vector<AbsentPlugin> absent = absent_plugins(*set);
+  cli::print_text(cat(usable_text(*set), order_text(order), refused_text(*set), absent_text(absent),
+                      searched_text(set->search())),
+                  common);
+  BYOC_TRY_STATUS(cli::print_json(common, "plugins", fields(*set, order, absent)));
   BYOC_TRY_STATUS(set->check_options());
   Status named = cli::check_named_plugins(*set, options.plugins.files);
   if (!named.ok()) cli::print_warning(named.message(), common);

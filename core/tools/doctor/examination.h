@@ -65,6 +65,14 @@ struct SetVariable {
 };
 std::vector<SetVariable> examine_environment(std::vector<Finding>& findings);
 
+/// A plugin that was not built, as a library was missing.
+struct AbsentPlugin {
+  std::string id, reason, help;
+};
+/// Returns the plugins that files ID.absent in the searched folders name, sorted by id. One that is
+/// found in another place is not absent. A file that cannot be read is listed with that reason.
+std::vector<AbsentPlugin> absent_plugins(const PluginSet& plugins);
+
 /// Appends the findings on the plugins: refused ones, and roles that no plugin fills.
 void examine_plugins(const PluginSet& plugins, std::vector<Finding>& findings);
 

@@ -84,6 +84,29 @@ TEST_F(Doctor, NamesABrokenPluginAndItsCure) {
   EXPECT_EQ(json["refused"].size(), 1u);
 }
 
+TEST_F(Doctor, ListsPluginsThatWereNotBuiltWithTheCure) {
+  const std::string folder = file("plugins");
+  fs::create_directory(folder);
+  fs::permissions(folder, fs::perms(0755));
+  put(folder + "/toy.absent",
+      R"({"id":"toy","reason":"Toy was missing","help":"install toy-dev"})");
+  put(folder + "/torn.absent", "{");
+  put(folder + "/json.absent", R"({"id":"json","reason":"is there after all","help":""})");
+  Byoc with_folder(cat("env XDG_CACHE_HOME=", cache(), " BYOC_PLUGIN_PATH=", folder, " ",
+                       BYOC_BUILD_DIR, "/bin/byoc"));
+  for (const char* command : {"doctor --min-free 0", "plugins"}) {
+    Json absent = with_folder.json(command)["not_built"];
+    ASSERT_EQ(absent.size(), 2u) << absent;
+    EXPECT_THAT(absent[0]["reason"].get<std::string>(), HasSubstr("torn.absent cannot be read"));
+    EXPECT_EQ(absent[1],
+              (Json{{"id", "toy"}, {"reason", "Toy was missing"}, {"help", "install toy-dev"}}));
+  }
+  EXPECT_THAT(with_folder("doctor --min-free 0").out,
+              HasSubstr("not built: toy, Toy was missing; cure: install toy-dev\n"));
+  EXPECT_THAT(with_folder("plugins").out,
+              HasSubstr("  toy\n    Toy was missing\n    cure: install toy-dev\n"));
+}
+
 TEST_F(Doctor, NamesASecondOpenMpRuntimeAndWhoBringsIt) {
   std::string line = "doctor --min-free 0 --plugin " + fault_path("unruly_openmp");
   Ran ran = byoc()(line);
