@@ -45,20 +45,28 @@ void compare_floats(const Tensor& got, const Tensor& expected, const Allowed& al
   }
 }
 
+// Compares integers, which may be `steps` apart.
 template <class T>
-void compare_exactly(const Tensor& got, const Tensor& expected, Difference& out) {
+void compare_exactly(const Tensor& got, const Tensor& expected, int64_t steps, Difference& out) {
   auto* a = reinterpret_cast<const T*>(got.data());
   auto* b = reinterpret_cast<const T*>(expected.data());
   int64_t n = num_elements(expected.spec());
   for (int64_t k = 0; k < n; ++k) {
     double error = std::abs(static_cast<double>(a[k]) - static_cast<double>(b[k]));
-    if (a[k] == b[k] || (!out.is_equal && error <= out.max_error)) continue;
-    out = {false, "", error, out.largest, k, static_cast<double>(a[k]), static_cast<double>(b[k])};
+    if (a[k] == b[k] || (out.worst >= 0 && error <= out.max_error)) continue;
+    const bool is_allowed = steps > 0 && error <= static_cast<double>(steps);
+    out = {is_allowed,
+           "",
+           error,
+           out.largest,
+           k,
+           static_cast<double>(a[k]),
+           static_cast<double>(b[k])};
   }
 }
 
 Difference compare(const Tensor& got, const Tensor& expected, double largest,
-                   const Allowed& allowed) {
+                   const Allowed& allowed, int64_t steps = 0) {
   Difference out;
   if (got.spec() != expected.spec()) {
     out.is_equal = false;
@@ -68,7 +76,9 @@ Difference compare(const Tensor& got, const Tensor& expected, double largest,
   out.largest = largest;
   with_element_type(got.spec().dtype, [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_integral_v<T>) compare_exactly<T>(got, expected, out);
+    constexpr bool is_small = sizeof(T) <= 2 && !std::is_same_v<T, bool>;
+    if constexpr (std::is_integral_v<T>)
+      compare_exactly<T>(got, expected, is_small ? steps : 0, out);
     else compare_floats<T>(got, expected, allowed, out);
   });
   return out;
@@ -91,10 +101,11 @@ std::string index_text(int64_t flat, const std::vector<int64_t>& dims) {
 
 }  // namespace
 
-Difference compare_to_largest(const Tensor& got, const Tensor& expected, double tolerance) {
+Difference compare_to_largest(const Tensor& got, const Tensor& expected, double tolerance,
+                              int64_t steps) {
   double scale = value_scale(expected);
-  return compare(got, expected, scale,
-                 [&](double value) { return allowed_error(value, scale, tolerance); });
+  auto allowed = [&](double value) { return allowed_error(value, scale, tolerance); };
+  return compare(got, expected, scale, allowed, steps);
 }
 
 Difference compare_each(const Tensor& got, const Tensor& expected, double relative,
@@ -127,9 +138,9 @@ double tolerance_for(DType dtype, double expected) {
 }  // namespace
 
 ComparedValue compare_value(std::string name, const Tensor& got, const Tensor& expected,
-                            double tolerance) {
+                            double tolerance, int64_t steps) {
   double allowed = tolerance_for(expected.spec().dtype, tolerance);
-  return {std::move(name), got.spec(), allowed, compare_to_largest(got, expected, allowed)};
+  return {std::move(name), got.spec(), allowed, compare_to_largest(got, expected, allowed, steps)};
 }
 
 std::string value_text(const ComparedValue& value) {

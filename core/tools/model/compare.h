@@ -18,8 +18,11 @@ struct Difference {
 /// Compares two tensors. Floats are equal when for each element
 ///   |got - expected| <= tolerance * max(value_scale(expected), |expected|)
 /// where value_scale is the largest |expected| without masks (value_scale.h). NaN equals NaN,
-/// infinities must be equal. Integers and bools must be equal.
-Difference compare_to_largest(const Tensor& got, const Tensor& expected, double tolerance);
+/// infinities must be equal. Integers of 8 and 16 bits may be `steps` apart: quantised values are
+/// rounded, and sums in another order may be at the other side of a tie. Other integers and bools
+/// must be equal.
+Difference compare_to_largest(const Tensor& got, const Tensor& expected, double tolerance,
+                              int64_t steps = 0);
 /// Compares likewise, with |got - expected| <= absolute + relative * |expected| for each element,
 /// as numpy.allclose does.
 Difference compare_each(const Tensor& got, const Tensor& expected, double relative,
@@ -37,7 +40,7 @@ struct ComparedValue {
 /// Calls compare_to_largest with `tolerance`. When that is negative, the tolerance depends on the
 /// dtype: 1e-4, more for floats of 16 bits.
 ComparedValue compare_value(std::string name, const Tensor& got, const Tensor& expected,
-                            double tolerance);
+                            double tolerance, int64_t steps = 0);
 /// Returns "f32[1,10]: max error ..., allowed 0.0001 of max".
 std::string value_text(const ComparedValue& value);
 nlohmann::ordered_json to_json(const ComparedValue& value);

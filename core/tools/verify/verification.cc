@@ -25,10 +25,23 @@ Result<std::vector<Tensor>> copies_of(const std::vector<Tensor>& tensors) {
   return out;
 }
 
+bool has_quantize(const IRModule& module) {
+  for (const auto& [name, function] : module.functions) {
+    for (const Node& node : function.nodes) {
+      auto* call = std::get_if<Call>(&node.kind);
+      if (call != nullptr && call->op->name == "quantize") return true;
+    }
+  }
+  return false;
+}
+
 class Verifier {
  public:
   Verifier(IRModule module, const VerifyRequest& request)
-      : request_(request), build_(request.build), module_(with_names(std::move(module))) {}
+      : request_(request),
+        build_(request.build),
+        module_(with_names(std::move(module))),
+        steps_(has_quantize(module_) ? 1 : 0) {}
 
   Result<Verification> run() {
     if (is_data_set(request_.against)) {
@@ -86,7 +99,7 @@ class Verifier {
   }
 
   ComparedValue compare(std::string name, const Tensor& got, const Tensor& expected) const {
-    return compare_value(std::move(name), got, expected, request_.tolerance);
+    return compare_value(std::move(name), got, expected, request_.tolerance, steps_);
   }
 
   void compare_outputs(const std::vector<NamedTensor>& names, const std::vector<Tensor>& got,
@@ -177,6 +190,7 @@ class Verifier {
   const VerifyRequest& request_;
   BuildOptions build_;
   IRModule module_;
+  const int64_t steps_;  // that small integers may be apart
   std::vector<Tensor> inputs_;
   Verification out_;
 };

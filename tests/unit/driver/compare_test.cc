@@ -33,6 +33,16 @@ TEST(CompareToLargest, MeasuresErrorsAgainstTheLargestValue) {
   EXPECT_FALSE(compare_to_largest(floats({0.011F, 100}), floats({0, 100}), 1e-4).is_equal);
 }
 
+TEST(CompareToLargest, LetsSmallIntegersBeStepsApart) {
+  auto bytes = [](std::vector<uint8_t> values) { return tensor(DType::kU8, values); };
+  EXPECT_TRUE(compare_to_largest(bytes({7, 9}), bytes({8, 9}), 0, 1).is_equal);
+  EXPECT_FALSE(compare_to_largest(bytes({7, 9}), bytes({8, 9}), 0).is_equal);
+  EXPECT_FALSE(compare_to_largest(bytes({7, 8, 9}), bytes({8, 10, 9}), 0, 1).is_equal);
+  EXPECT_FALSE(compare_to_largest(bytes({6, 8, 9}), bytes({8, 9, 9}), 0, 1).is_equal);
+  auto words = [](std::vector<int32_t> values) { return tensor(DType::kI32, values); };
+  EXPECT_FALSE(compare_to_largest(words({7}), words({8}), 0, 1).is_equal);
+}
+
 TEST(CompareToLargest, NamesTheWorstElement) {
   auto difference = compare_to_largest(floats({1, 2, 5}), floats({1, 2.5F, 4}), 1e-4);
   EXPECT_EQ(describe(difference, {DType::kF32, {3}}),
