@@ -4,6 +4,7 @@
 //   0  magic (8 bytes)      8  version (u32)      12  zero (u32)
 //  16  size of the file     24  size of the manifest (u64 each)
 //  32  XXH3-128 of the manifest       48  XXH3-128 of bytes 0 to 47
+// Version 1 has one program, version 2 several sizes of one, whose manifests are sections.
 // Offsets of sections follow from their sizes, so that a file has one layout only; the header's
 // hash, the manifest's, the sections' and the zeros cover every byte. Numbers are little-endian.
 #include "byoc/runtime/artifact.h"
@@ -18,6 +19,7 @@
 #include "byoc/base/file.h"
 #include "runtime/artifact/check_executable.h"
 #include "runtime/artifact/manifest.h"
+#include "runtime/artifact/sizes.h"
 
 namespace byoc {
 namespace {
@@ -25,7 +27,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 using Bytes = std::span<const std::byte>;
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 1, kSizesVersion = 2;  // of one size, and of several
 constexpr uint64_t kAlignment = Buffer::kAlignment;
 constexpr std::byte kZeros[kAlignment] = {};
 
@@ -95,9 +97,10 @@ Result<Header> read_header(Bytes file) {
     return corrupt(cat("it is cut off after ", file.size(), " bytes"));
   std::memcpy(&header, file.data(), sizeof header);
   if (hash_of(header).bytes != header.header_hash) return corrupt("the header's hash does not fit");
-  if (header.version != kVersion || header.zero != 0) {
-    return Status(Code::kStaleArtifact, cat("it is an artifact of version ", header.version,
-                                            ", this byoc reads version ", kVersion))
+  if ((header.version != kVersion && header.version != kSizesVersion) || header.zero != 0) {
+    return Status(Code::kStaleArtifact,
+                  cat("it is an artifact of version ", header.version,
+                      ", this byoc reads versions ", kVersion, " and ", kSizesVersion))
         .with_slug("artifact-version")
         .with_help("compile the model again with this byoc");
   }
@@ -142,13 +145,8 @@ Result<std::shared_ptr<const Buffer>> find(const Pool& pool, const ContentKey& k
   return found->second;
 }
 
-Result<Executable> read_artifact(const std::shared_ptr<const MappedFile>& file) {
-  BYOC_TRY(Header header, read_header(file->bytes()));
-  Parts parts(file->bytes());
-  BYOC_TRY(Bytes text, parts.next("the manifest", header.manifest_size, {header.manifest_hash}));
-  BYOC_TRY(Manifest manifest,
-           read_manifest({reinterpret_cast<const char*>(text.data()), text.size()}));
-  BYOC_TRY(Pool pool, read_sections(parts, manifest.sections, file));
+/// Adds the buffers that a manifest names.
+Result<Executable> with_buffers(Manifest manifest, const Pool& pool) {
   Executable executable = std::move(manifest.executable);
   for (size_t k = 0; k < executable.modules.size(); ++k) {
     BYOC_TRY(executable.modules[k].blob, find(pool, manifest.blobs[k]));
@@ -163,13 +161,47 @@ Result<Executable> read_artifact(const std::shared_ptr<const MappedFile>& file) 
   return executable;
 }
 
-}  // namespace
+std::string_view text_of(Bytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
-Status save_artifact(const Executable& executable, const std::string& path) {
-  BYOC_TRY_STATUS(check_executable(executable));
-  BYOC_TRY(auto sections, sections_of(executable));
-  std::string manifest = write_manifest(executable, sections);
+Result<std::vector<SizedExecutable>> read_sizes(std::string_view text, Parts& parts,
+                                                const std::shared_ptr<const MappedFile>& file) {
+  BYOC_TRY(SizesManifest top, read_sizes_manifest(text));
+  BYOC_TRY(Pool pool, read_sections(parts, top.sections, file));
+  std::vector<SizedExecutable> sizes;
+  for (SizeRecord& record : top.sizes) {
+    auto place = cat("size \"", record.label, "\"");
+    BYOC_TRY(auto section, find(pool, record.manifest));
+    auto manifest = read_manifest(text_of(section->bytes()));
+    if (!manifest.ok()) return std::move(manifest.status()).at(place);
+    auto executable = with_buffers(*std::move(manifest), pool);
+    if (!executable.ok()) return std::move(executable.status()).at(place);
+    sizes.push_back({std::move(record.label), *std::move(executable)});
+  }
+  if (Status status = check_sizes(sizes); !status.ok()) return corrupt(status.message());
+  return sizes;
+}
+
+Result<std::vector<SizedExecutable>> read_artifact(const std::shared_ptr<const MappedFile>& file) {
+  BYOC_TRY(Header header, read_header(file->bytes()));
+  Parts parts(file->bytes());
+  BYOC_TRY(Bytes text, parts.next("the manifest", header.manifest_size, {header.manifest_hash}));
+  if (header.version == kSizesVersion) return read_sizes(text_of(text), parts, file);
+  BYOC_TRY(Manifest manifest, read_manifest(text_of(text)));
+  BYOC_TRY(Pool pool, read_sections(parts, manifest.sections, file));
+  BYOC_TRY(Executable executable, with_buffers(std::move(manifest), pool));
+  std::vector<SizedExecutable> sizes;
+  sizes.push_back({"", std::move(executable)});
+  return sizes;
+}
+
+using Sections = std::vector<std::shared_ptr<const Buffer>>;
+
+Status write_artifact(uint32_t version, const std::string& manifest, const Sections& sections,
+                      const std::string& path) {
   Header header;
+  header.version = version;
   header.manifest_size = manifest.size();
   header.manifest_hash = content_key(std::as_bytes(std::span(manifest))).bytes;
   std::vector<Bytes> pieces = {std::as_bytes(std::span(&header, 1))};
@@ -185,11 +217,50 @@ Status save_artifact(const Executable& executable, const std::string& path) {
   return write_file(path, pieces);
 }
 
-Result<Executable> load_artifact(const std::string& path) {
+}  // namespace
+
+Status save_artifact(const Executable& executable, const std::string& path) {
+  BYOC_TRY_STATUS(check_executable(executable));
+  BYOC_TRY(auto sections, sections_of(executable));
+  return write_artifact(kVersion, write_manifest(executable, sections), sections, path);
+}
+
+Status save_artifact_sizes(std::span<const SizedExecutable> sizes, const std::string& path) {
+  BYOC_TRY_STATUS(check_sizes(sizes));
+  if (sizes.size() == 1 && sizes[0].label.empty()) return save_artifact(sizes[0].executable, path);
+  SizesManifest manifest;
+  Pool pool;
+  for (const SizedExecutable& size : sizes) {
+    BYOC_TRY_STATUS(check_executable(size.executable).at(size.label));
+    BYOC_TRY(Sections own, sections_of(size.executable));
+    const std::string text = write_manifest(size.executable, {});
+    own.push_back(Buffer::copy(std::as_bytes(std::span(text))));
+    manifest.sizes.push_back({size.label, own.back()->key()});
+    for (auto& section : own) pool.emplace(section->key(), std::move(section));
+  }
+  Sections sections;
+  for (auto& [key, section] : pool) {
+    manifest.sections.push_back({key, section->size()});
+    sections.push_back(std::move(section));
+  }
+  return write_artifact(kSizesVersion, write_sizes_manifest(sizes[0].executable.producer, manifest),
+                        sections, path);
+}
+
+Result<std::vector<SizedExecutable>> load_artifact_sizes(const std::string& path) {
   BYOC_TRY(auto file, MappedFile::open(path));
-  auto executable = read_artifact(file);
-  if (!executable.ok()) return std::move(executable.status()).at(path);
-  return executable;
+  auto sizes = read_artifact(file);
+  if (!sizes.ok()) return std::move(sizes.status()).at(path);
+  return sizes;
+}
+
+Result<Executable> load_artifact(const std::string& path) {
+  BYOC_TRY(auto sizes, load_artifact_sizes(path));
+  if (sizes.size() == 1) return std::move(sizes[0].executable);
+  return invalid(cat("the model has ", sizes.size(), " sizes, expected one"))
+      .at(path)
+      .with_slug("artifact-sizes")
+      .with_help(cat("it has ", describe_sizes(sizes)));
 }
 
 }  // namespace byoc

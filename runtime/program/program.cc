@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "byoc/base/json.h"
+#include "runtime/cli/given_shapes.h"
 #include "runtime/cli/named_plugins.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/run.h"
@@ -61,14 +63,21 @@ void warn_unused(const PluginSet& plugins, const Flags& flags) {
 
 Result<int> run(const Flags& flags) {
   BYOC_TRY_STATUS(check_compiled(flags.artifact));
-  BYOC_TRY(Executable executable, load_artifact(flags.artifact));
+  BYOC_TRY(auto sizes, load_artifact_sizes(flags.artifact));
+  auto picked = pick_size(std::move(sizes), flags.run.inputs, npy_reader());
+  if (!picked.ok()) return std::move(picked.status()).at(flags.artifact);
+  print_text(size_text(*picked), flags.common);
+  Executable executable = std::move(picked->executable);
   auto plugins = PluginSet::load(plugin_search(flags, executable));
   BYOC_TRY_STATUS(check_named_plugins(*plugins, flags.plugins));
   warn_unused(*plugins, flags);
   SessionOptions options{.threads = flags.threads, .allow_native = !flags.no_native};
   auto session = Session::load(std::move(executable), std::move(plugins), options);
   if (!session.ok()) return std::move(session.status()).at(flags.artifact);
-  BYOC_TRY_STATUS(run_session(**session, flags.artifact, flags.run, flags.common));
+  Json more = Json::object();
+  add_size_json(*picked, more);
+  BYOC_TRY_STATUS(run_session(**session, flags.artifact, flags.run, flags.common, npy_reader(),
+                              npy_format(), &more));
   return static_cast<int>(kDone);
 }
 

@@ -170,6 +170,7 @@ class Bench {
     report_.input_types = std::move(subject.input_types);
     report_.inputs = std::move(subject.sources);
     report_.assumed_sizes = std::move(subject.assumed_sizes);
+    report_.size = std::move(subject.size);
   }
 
   bool passed() const {

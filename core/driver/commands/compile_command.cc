@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // byoc compile: compiles a model into one file that runs without compiler, ONNX or protobuf.
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 
+#include "byoc/base/clock.h"
 #include "byoc/base/json.h"
+#include "byoc/runtime/sizes.h"
 #include "core/driver/commands/commands.h"
 #include "core/tools/model/interrupt.h"
 #include "core/tools/model/model_options.h"
@@ -13,6 +14,7 @@
 #include "core/tools/model/tuning.h"
 #include "core/tools/place/search.h"
 #include "core/tools/show/placement.h"
+#include "core/tools/sizes/size_lists.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {
@@ -52,21 +54,60 @@ std::string modules_text(const Executable& executable) {
   return table.text();
 }
 
-Json fields(const Executable& executable, const std::string& output, double compile_ns) {
-  uint64_t constants = 0;
-  for (const auto& [key, buffer] : executable.constants) constants += buffer->size();
-  Json modules = Json::array();
-  for (const ExternalModule& module : executable.modules) {
-    modules.push_back({{"plugin", module.plugin},
-                       {"version", module.plugin_version},
-                       {"functions", module.functions.size()}});
+using Sizes = std::vector<SizedExecutable>;
+
+/// Returns the size of all constants, each once.
+uint64_t constant_bytes(const Sizes& sizes) {
+  uint64_t bytes = 0;
+  std::set<ContentKey> counted;
+  for (const SizedExecutable& size : sizes) {
+    for (const auto& [key, buffer] : size.executable.constants)
+      bytes += counted.insert(key).second ? buffer->size() : 0;
   }
-  return {{"output", output},
-          {"compile_ns", compile_ns},
-          {"steps", executable.program.steps.size()},
-          {"arena_bytes", executable.program.arena_bytes},
-          {"constant_bytes", constants},
-          {"modules", modules}};
+  return bytes;
+}
+
+Json sizes_json(const Sizes& sizes) {
+  Json json = Json::array();
+  for (const SizedExecutable& size : sizes) {
+    json.push_back({{"label", size.label},
+                    {"steps", size.executable.program.steps.size()},
+                    {"arena_bytes", size.executable.program.arena_bytes}});
+  }
+  return json;
+}
+
+Json fields(const Sizes& sizes, const std::string& output, double compile_ns) {
+  uint64_t steps = 0, arena_bytes = 0;
+  Json modules = Json::array();
+  for (const auto& [label, executable] : sizes) {
+    steps += executable.program.steps.size();
+    arena_bytes = std::max(arena_bytes, executable.program.arena_bytes);
+    for (const ExternalModule& module : executable.modules) {
+      modules.push_back({{"plugin", module.plugin},
+                         {"version", module.plugin_version},
+                         {"functions", module.functions.size()}});
+    }
+  }
+  Json json = {{"output", output},
+               {"compile_ns", compile_ns},
+               {"steps", steps},
+               {"arena_bytes", arena_bytes},
+               {"constant_bytes", constant_bytes(sizes)},
+               {"modules", modules}};
+  if (sizes.size() > 1) json["sizes"] = sizes_json(sizes);
+  return json;
+}
+
+std::string sizes_text(const Sizes& sizes) {
+  if (sizes.size() == 1) return modules_text(sizes[0].executable);
+  std::string out;
+  for (const auto& [label, executable] : sizes) {
+    out +=
+        cat("size ", label, ": ", executable.program.steps.size(), " steps, ",
+            cli::format_mib(executable.program.arena_bytes), " arena\n", modules_text(executable));
+  }
+  return out;
 }
 
 void warn_declined(const Report& report, const cli::CommonOptions& common) {
@@ -85,9 +126,9 @@ Result<Executable> build_shown(IRModule module, const BuildOptions& options,
 }
 
 /// Writes the artifact. An interruption leaves the complete new file or changes nothing.
-Status save(const Executable& executable, const std::string& path) {
+Status save(const Sizes& sizes, const std::string& path) {
   Cancellation::Scope finishes_first(&user_cancellation());
-  BYOC_TRY_STATUS(save_artifact(executable, path));
+  BYOC_TRY_STATUS(save_artifact_sizes(sizes, path));
   if (!user_cancellation().is_cancelled()) return {};
   return Status(Code::kCancelled, cat("interrupted after ", path, " was written"))
       .with_slug("interrupted");
@@ -123,30 +164,69 @@ Status check_output(const Options& options) {
       .with_help(cat("byoc compile ", options.model.model, " -o ", artifact));
 }
 
+/// Replaces constants that an earlier size has as well by those, so that memory holds them once.
+void share_constants(const Sizes& sizes, Executable& executable) {
+  for (auto& [key, buffer] : executable.constants) {
+    for (const SizedExecutable& size : sizes) {
+      auto found = size.executable.constants.find(key);
+      if (found != size.executable.constants.end()) buffer = found->second;
+    }
+  }
+}
+
+/// The work of all sizes.
+struct Built {
+  Sizes sizes;
+  Report report;
+  double compile_ns = 0;  // without reading and measuring
+};
+
+/// Compiles the model once for each choice of sizes.
+Status build_sizes(const Options& options, const BuildOptions& build_with,
+                   const cli::CommonOptions& common, Built& out) {
+  BYOC_TRY(auto choices, expand_sizes(options.model.shapes));
+  BuildOptions reported = build_with;
+  reported.report = &out.report;
+  reported.compile_only = true;
+  for (SizeChoice& choice : choices) {
+    ModelOptions model = options.model;
+    model.shapes = std::move(choice.shapes);
+    BYOC_TRY(IRModule module, load_model(model));
+    if (options.measures) BYOC_TRY_STATUS(measure_plan(module, build_with, common));
+    const uint64_t begin_ns = now_ns();
+    BYOC_TRY(Executable executable, build_shown(std::move(module), reported, common));
+    out.compile_ns += ns_since(begin_ns);
+    share_constants(out.sizes, executable);
+    out.sizes.push_back({std::move(choice.label), std::move(executable)});
+  }
+  return {};
+}
+
+std::set<std::string> plugins_of_all(const Sizes& sizes) {
+  std::set<std::string> ids;
+  for (const SizedExecutable& size : sizes) ids.merge(plugins_of(size.executable));
+  return ids;
+}
+
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY_STATUS(check_output(options));
-  BYOC_TRY(IRModule module, load_model(options.model));
   BYOC_TRY(BuildOptions build_with, build_options(options.model));
-  if (options.measures) BYOC_TRY_STATUS(measure_plan(module, build_with, common));
-  Report report;
-  build_with.report = &report;
-  auto begin = std::chrono::steady_clock::now();
-  build_with.compile_only = true;
-  BYOC_TRY(Executable executable, build_shown(std::move(module), build_with, common));
-  double ns =
-      std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
-  BYOC_TRY_STATUS(save(executable, options.output));
-  warn_unused_plans(report, common);
-  warn_declined(report, common);
-  warn_unused_plugins(plugins_of(executable), *build_with.plugins, options.model, common);
-  Json json = fields(executable, options.output, ns);
+  Built built;
+  BYOC_TRY_STATUS(build_sizes(options, build_with, common, built));
+  const Sizes& sizes = built.sizes;
+  BYOC_TRY_STATUS(save(sizes, options.output));
+  warn_unused_plans(built.report, common);
+  warn_declined(built.report, common);
+  warn_unused_plugins(plugins_of_all(sizes), *build_with.plugins, options.model, common);
+  Json json = fields(sizes, options.output, built.compile_ns);
   add_tuning_json(options.model, json);
-  cli::print_text(cat(modules_text(executable), tuning_text(options.model), "wrote ",
-                      options.output, ": ", executable.program.steps.size(), " steps, ",
-                      cli::format_mib(json["constant_bytes"].get<uint64_t>()), " constants, ",
-                      cli::format_mib(executable.program.arena_bytes), " arena; compiled in ",
-                      cli::format_time(ns), "\n"),
-                  common);
+  cli::print_text(
+      cat(sizes_text(sizes), tuning_text(options.model), "wrote ", options.output, ": ",
+          sizes.size() > 1 ? cat(sizes.size(), " sizes, ") : "", json["steps"].get<uint64_t>(),
+          " steps, ", cli::format_mib(json["constant_bytes"].get<uint64_t>()), " constants, ",
+          cli::format_mib(json["arena_bytes"].get<uint64_t>()), " arena; compiled in ",
+          cli::format_time(built.compile_ns), "\n"),
+      common);
   BYOC_TRY_STATUS(cli::print_json(common, "compile", json));
   return cli::kDone;
 }
@@ -160,9 +240,15 @@ cli::Command compile_command(const cli::CommonOptions& common) {
   command.about = "compile a model into one file";
   command.examples = {{"byoc compile net.onnx -o net.byoc", "with every usable plugin"},
                       {"byoc compile net.onnx --compiler onednn --shape N=1 -o net.byoc",
-                       "onednn, then the default codegen"}};
+                       "onednn, then the default codegen"},
+                      {"byoc compile net.onnx --shape N=1,4,16 -o net.byoc",
+                       "three sizes in one file, weights once"}};
   add_model_options(command, options->model, "an .onnx or .ir file");
   add_tuning_options(command, options->model);
+  for (cli::Option& option : command.options) {
+    if (option.names == "--shape")
+      option.doc = "extents of an input or a named size: x=1x3x224x224, N=1; several: N=1,4,16";
+  }
   command.options.push_back({"-o,--output", "FILE", "the artifact, model.byoc", &options->output});
   command.options.push_back({"--measure", "",
                              "with --compiler auto: measure as byoc place does, then compile",

@@ -39,7 +39,8 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   ModelOptions model = options.model;
   BYOC_TRY(AssumedSizes sizes, set_open_sizes(model, options.run.inputs));
   cli::print_text(assumed_text(sizes), common);
-  BYOC_TRY(Runnable runnable, make_runnable(model, path, common));
+  BYOC_TRY(Runnable runnable, make_runnable(model, path, options.run.inputs, common));
+  cli::print_text(cli::size_text(runnable.size), common);
   SessionOptions session_options{.threads = options.model.threads,
                                  .allow_native = !options.no_native,
                                  .cancel = &user_cancellation()};
@@ -50,6 +51,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   Json more = Json::object();
   add_tuning_json(options.model, more);
   add_assumed_json(sizes, more);
+  cli::add_size_json(runnable.size, more);
   BYOC_TRY_STATUS(
       cli::run_session(*session, path, options.run, common, tensor_readers(), format, &more));
   return cli::kDone;

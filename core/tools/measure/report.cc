@@ -128,7 +128,7 @@ std::string check_text(const BenchReport& report) {
 }
 
 std::string inputs_text(const BenchReport& report) {
-  std::string out = assumed_text(report.assumed_sizes);
+  std::string out = cat(assumed_text(report.assumed_sizes), cli::size_text(report.size));
   for (size_t k = 0; k < report.inputs.size(); ++k) {
     out += cat("input ", report.input_types[k].name, " ", report.input_types[k].type, ": ",
                report.inputs[k].source, "\n");

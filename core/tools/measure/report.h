@@ -8,6 +8,7 @@
 #include "core/tools/measure/versus.h"
 #include "core/tools/model/compare.h"
 #include "core/tools/sizes/open_sizes.h"
+#include "runtime/cli/given_shapes.h"
 #include "runtime/cli/memory.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/values.h"
@@ -40,6 +41,7 @@ struct BenchReport {
   std::vector<NamedTensor> input_types;
   std::vector<cli::NamedInput> inputs;
   AssumedSizes assumed_sizes;
+  cli::PickedSize size;      // of an artifact with several
   std::string reference;     // the plugin whose outputs were compared; empty: none
   std::string why_no_check;  // the reason why `reference` is empty
   TimingPlan plan;

@@ -183,6 +183,7 @@ Json bench_json(const BenchReport& report) {
                               {"source", report.inputs[k].source}});
   }
   add_assumed_json(report.assumed_sizes, json);
+  cli::add_size_json(report.size, json);
   json["timed"] = "Session::run, inputs resident, outputs preallocated, wall clock";
   json["configurations"] = Json::array();
   for (const Benched& benched : report.all) json["configurations"].push_back(benched_json(benched));

@@ -118,7 +118,9 @@ class Maker {
 
   // ---- .byoc
   Status artifact_work() {
-    BYOC_TRY(Runnable runnable, make_runnable(request_.model, subject_.model, common_));
+    BYOC_TRY(Runnable runnable,
+             make_runnable(request_.model, subject_.model, request_.inputs, common_));
+    subject_.size = std::move(runnable.size);
     subject_.why_no_check = request_.no_check
                                 ? "--no-check"
                                 : "a compiled model holds no graph that a reference could run";

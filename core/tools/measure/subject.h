@@ -10,6 +10,7 @@
 #include "core/tools/measure/single_op.h"
 #include "core/tools/model/model_options.h"
 #include "core/tools/sizes/open_sizes.h"
+#include "runtime/cli/given_shapes.h"
 #include "runtime/cli/values.h"
 
 namespace byoc::driver {
@@ -37,6 +38,7 @@ struct Subject {
   std::vector<NamedTensor> input_types;
   std::vector<cli::NamedInput> sources;  // of the model's inputs
   AssumedSizes assumed_sizes;            // of a model with open sizes
+  cli::PickedSize size;                  // of an artifact with several
   std::function<Result<Compiled>(uint32_t threads)> compile;
   std::shared_ptr<const PluginSet> plugins;
   std::vector<Tensor> inputs, right;  // right: empty when there is no reference

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tools/model/runnable.h"
 
+#include "core/tools/model/bindings.h"
 #include "core/tools/model/interrupt.h"
 #include "core/tools/model/progress.h"
 #include "runtime/cli/named_plugins.h"
@@ -19,12 +20,17 @@ Status check_artifact_flags(const ModelOptions& options) {
 }
 
 Result<Runnable> make_runnable(const ModelOptions& options, const std::string& path,
+                               const std::vector<std::string>& inputs,
                                const cli::CommonOptions& common) {
   Runnable out;
   if (is_artifact(path)) {
     BYOC_TRY_STATUS(check_artifact_flags(options));
     BYOC_TRY(out.plugins, load_plugins(options.plugins));
-    BYOC_TRY(out.executable, load_artifact(path));
+    BYOC_TRY(auto sizes, load_artifact_sizes(path));
+    auto picked = cli::pick_size(std::move(sizes), inputs, tensor_readers());
+    if (!picked.ok()) return std::move(picked.status()).at(path);
+    out.size = *std::move(picked);
+    out.executable = std::move(out.size.executable);
     warn_unused_plugins(plugins_of(out.executable), *out.plugins, options, common);
     return out;
   }

@@ -4,19 +4,23 @@
 #include <set>
 
 #include "core/tools/model/model_options.h"
+#include "runtime/cli/given_shapes.h"
 
 namespace byoc::driver {
 
 struct Runnable {
   Executable executable;
   std::shared_ptr<const PluginSet> plugins;
+  cli::PickedSize size;  // of an artifact; without its executable
 };
 
 /// Checks that no flag for compiling is given, since an artifact is compiled already. Errors of
 /// usage when one is.
 Status check_artifact_flags(const ModelOptions& options);
-/// Compiles or loads the model at `path`, the result of model_path.
+/// Compiles or loads the model at `path`, the result of model_path. The values in `inputs`, as
+/// --input, choose among the sizes of an artifact.
 Result<Runnable> make_runnable(const ModelOptions& options, const std::string& path,
+                               const std::vector<std::string>& inputs,
                                const cli::CommonOptions& common);
 
 /// Returns the ids of the plugins that run steps of `executable`.

@@ -200,11 +200,11 @@ TEST_F(HostileArtifact, CannotCallTheHostByTheNameOfACompiledFunction) {
 }
 
 TEST_F(HostileArtifact, OfANewerVersionSaysSo) {
-  std::string error = error_of(with_manifest(whole_, manifest_, 2));
+  std::string error = error_of(with_manifest(whole_, manifest_, 3));
   EXPECT_THAT(
       error,
-      HasSubstr(
-          "error[artifact-version]: it is an artifact of version 2, this byoc reads version 1"));
+      HasSubstr("error[artifact-version]: it is an artifact of version 3, this byoc reads versions "
+                "1 and 2"));
 }
 
 TEST_F(HostileArtifact, AnyOtherFileIsNamedForWhatItIs) {

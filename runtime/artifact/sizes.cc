@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/artifact/sizes.h"
+
+#include <set>
+
+#include "byoc/base/json.h"
+
+namespace byoc {
+namespace {
+
+constexpr std::string_view kFormat = "byoc.artifact";
+
+Status bad(std::string message) {
+  return data_loss(std::move(message)).with_slug("artifact-corrupt");
+}
+
+std::string describe(const std::vector<NamedTensor>& inputs) {
+  constexpr size_t kShown = 4;
+  std::string out;
+  for (size_t k = 0; k < std::min(inputs.size(), kShown); ++k)
+    out += cat(k ? ", " : "", inputs[k].name, " ", inputs[k].type);
+  return inputs.size() > kShown ? cat(out, " and ", inputs.size() - kShown, " more") : out;
+}
+
+Result<ContentKey> read_key(const Json& json, const char* name) {
+  ContentKey key;
+  auto found = json.find(name);
+  if (found == json.end() || !found->is_string() ||
+      !ContentKey::parse(found->get_ref<const std::string&>(), key))
+    return bad(cat("\"", name, "\" is no key"));
+  return key;
+}
+
+Result<SizeRecord> read_size(const Json& json) {
+  if (!json.is_object()) return bad("a size is an object");
+  auto label = json.find("label");
+  if (label == json.end() || !label->is_string()) return bad("\"label\" is no text");
+  BYOC_TRY(ContentKey key, read_key(json, "manifest"));
+  return SizeRecord{label->get<std::string>(), key};
+}
+
+Result<Section> read_section(const Json& json) {
+  if (!json.is_object()) return bad("a section is an object");
+  BYOC_TRY(ContentKey key, read_key(json, "key"));
+  auto size = json.find("size");
+  if (size == json.end() || !size->is_number_unsigned()) return bad("\"size\" is no number");
+  return Section{key, size->get<uint64_t>()};
+}
+
+template <class T>
+Status read_list(const Json& json, const char* name, Result<T> (*read)(const Json&),
+                 std::vector<T>& out) {
+  auto list = json.find(name);
+  if (list == json.end() || !list->is_array()) return bad(cat("\"", name, "\" is no list"));
+  for (const Json& item : *list) {
+    auto value = read(item);
+    if (!value.ok()) return std::move(value.status()).at(cat(name, ": [", out.size(), "]"));
+    out.push_back(*std::move(value));
+  }
+  return {};
+}
+
+/// Checks that names and dtypes are equal.
+Status check_same_inputs(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b) {
+  bool same = a.size() == b.size();
+  for (size_t k = 0; same && k < a.size(); ++k)
+    same = a[k].name == b[k].name && a[k].type.dtype == b[k].type.dtype;
+  if (same) return {};
+  return invalid(cat("sizes of one model have the same inputs, not ", describe(a), " and ",
+                     describe(b)))
+      .with_slug("executable");
+}
+
+}  // namespace
+
+std::string write_sizes_manifest(const std::string& producer, const SizesManifest& manifest) {
+  Json json = {{"format", kFormat}, {"producer", producer}};
+  json["sizes"] = Json::array();
+  for (const SizeRecord& size : manifest.sizes)
+    json["sizes"].push_back({{"label", size.label}, {"manifest", size.manifest.hex()}});
+  json["sections"] = Json::array();
+  for (const Section& section : manifest.sections)
+    json["sections"].push_back({{"key", section.key.hex()}, {"size", section.size}});
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<SizesManifest> read_sizes_manifest(std::string_view text) {
+  auto json = parse_json(text);
+  if (!json.ok()) return bad(json.status().message());
+  if (!json->is_object() || json->value("format", Json()) != kFormat)
+    return bad("it is no manifest of an artifact");
+  SizesManifest manifest;
+  BYOC_TRY_STATUS(read_list(*json, "sizes", read_size, manifest.sizes));
+  BYOC_TRY_STATUS(read_list(*json, "sections", read_section, manifest.sections));
+  return manifest;
+}
+
+Status check_sizes(std::span<const SizedExecutable> sizes) {
+  if (sizes.empty()) return invalid("an artifact needs a size").with_slug("executable");
+  const std::vector<NamedTensor>& first = sizes[0].executable.program.inputs;
+  std::set<std::string> labels, seen;
+  for (const SizedExecutable& size : sizes) {
+    const std::vector<NamedTensor>& inputs = size.executable.program.inputs;
+    BYOC_TRY_STATUS(check_same_inputs(first, inputs));
+    std::string types;
+    for (const NamedTensor& input : inputs) types += cat(input.type);
+    if (labels.insert(size.label).second && seen.insert(types).second) continue;
+    return invalid(cat("size \"", size.label, "\" is there twice: ", describe(inputs)))
+        .with_slug("executable");
+  }
+  return {};
+}
+
+std::string describe_sizes(std::span<const SizedExecutable> sizes) {
+  constexpr size_t kShown = 8;
+  std::string out;
+  for (const SizedExecutable& size : sizes.first(std::min(sizes.size(), kShown))) {
+    out += cat(out.empty() ? "" : "; ", size.label, size.label.empty() ? "" : ": ",
+               describe(size.executable.program.inputs));
+  }
+  return sizes.size() > kShown ? cat(out, " and ", sizes.size() - kShown, " more") : out;
+}
+
+Status no_such_size(const std::string& given, const std::string& described) {
+  return invalid(cat("the model is not compiled for ", given))
+      .with_slug("input-size")
+      .with_help(cat("it has ", described));
+}
+
+}  // namespace byoc
