@@ -29,15 +29,24 @@ Result<IRModule> import_onnx(const std::string& path, const OpRegistry& ops,
 
 /// An input as the file states it.
 struct ModelInput {
-  std::string name;           ///< as in the file
-  DType dtype = DType::kF32;  ///< element type
-  bool has_rank = true;       ///< false: `dims` is unknown
-  std::vector<int64_t> dims;  ///< -1: not a number in the file
+  std::string name;                    ///< as in the file
+  DType dtype = DType::kF32;           ///< element type
+  bool has_rank = true;                ///< false: `dims` is unknown
+  std::vector<int64_t> dims;           ///< -1: not a number in the file
   std::vector<std::string> dim_names;  ///< the file's name per dim; "": a number, or no name
-  bool has_default = false;   ///< an initializer: no parameter of "main"
+  bool has_default = false;            ///< an initializer: no parameter of "main"
 };
 /// Returns the graph's inputs in order, without reading the rest into a module; for --bind, which
 /// needs their types before the import. Errors: as import_onnx.
 Result<std::vector<ModelInput>> onnx_inputs(const std::string& path);
+
+/// An operator of ONNX's default domain that import_onnx reads.
+struct ImportedOp {
+  std::string op_type;                      ///< "Conv"
+  std::vector<std::pair<int, int>> opsets;  ///< ranges, first and last included
+};
+/// Returns all of them by name. A range that has no end yet ends with newest_onnx_opset().
+std::vector<ImportedOp> imported_ops();
+int newest_onnx_opset();  ///< the newest opset of the default domain that import_onnx reads
 
 }  // namespace byoc

@@ -25,6 +25,7 @@ MODEL = """fn main(%x: f32[8,16]) {
   return %2
 }
 """
+OPEN_MODEL = "fn main(%x: f32[N,4]) { %0 = relu(%x)  return %0 }"
 BENCH = "--warmup 0 --min-time 0.02 --rounds 2"
 # Command lines in order: later ones use the files of earlier ones. {p}: the folder of plugins, {s}: the sources.
 LINES = """
@@ -44,6 +45,10 @@ run m.ir --profile
 run m.byoc
 bench m.ir --compiler onednn --vs compiler=json {bench}
 bench m.byoc --no-peaks {bench}
+ops relu --support
+compile sizes.ir --shape N=1,2 -o sizes.byoc
+run sizes.byoc
+run sizes.ir
 verify m.ir --compiler onednn
 dump m.ir --compiler onednn -o regions
 replay regions
@@ -79,6 +84,8 @@ def make_models(source, folder):
     os.makedirs(folder)
     with open(os.path.join(folder, "m.ir"), "w", encoding="utf-8") as file:
         file.write(MODEL)
+    with open(os.path.join(folder, "sizes.ir"), "w", encoding="utf-8") as file:
+        file.write(OPEN_MODEL)
     data = "/usr/share/libonnx-testdata/data/node/test_relu"
     if os.path.isdir(data):
         shutil.copytree(data, os.path.join(folder, "onnx", "test_relu"))

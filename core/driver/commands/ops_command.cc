@@ -4,6 +4,9 @@
 #include "byoc/base/nearest.h"
 #include "byoc/op/registry.h"
 #include "core/driver/commands/commands.h"
+#include "core/driver/commands/ops_support.h"
+#include "core/tools/model/model_options.h"
+#include "core/tools/model/progress.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {
@@ -11,7 +14,8 @@ namespace {
 
 struct Options {
   std::string op;
-  bool markdown = false;
+  bool markdown = false, support = false;
+  ModelOptions model;  // the flags that choose plugins
 };
 
 std::string signature_text(const OpDef& op) {
@@ -93,8 +97,25 @@ Result<std::vector<const OpDef*>> chosen_ops(const std::string& name) {
   return std::vector{op};
 }
 
+/// Prints which plugins take the ops, and which ONNX operators the importer reads.
+Result<int> run_support(const Options& options, const std::vector<const OpDef*>& ops,
+                        const cli::CommonOptions& common) {
+  BYOC_TRY(BuildOptions build, build_options(options.model));
+  Progress progress(common);
+  Result<Coverage> covered = coverage_of(ops, build.plugins, build.compilers, [&](size_t n) {
+    progress.show("offering samples", n, ops.size());
+  });
+  progress.clear();
+  BYOC_TRY(Coverage coverage, std::move(covered));
+  cli::print_text(support_text(coverage, options.op.empty(), options.markdown), common);
+  BYOC_TRY_STATUS(
+      cli::print_json(common, "ops-support", support_json(coverage, options.op.empty())));
+  return cli::kDone;
+}
+
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(auto ops, chosen_ops(options.op));
+  if (options.support) return run_support(options, ops, common);
   std::string text = options.markdown ? markdown(ops) : "";
   for (const OpDef* op : ops) {
     if (!options.markdown) text += op_text(*op);
@@ -115,11 +136,20 @@ cli::Command ops_command(const cli::CommonOptions& common) {
   cli::Command command;
   command.name = "ops";
   command.about = "the operator reference";
-  command.examples = {{"byoc ops", "every op with its operands and attributes"},
-                      {"byoc ops conv2d", "one op"},
-                      {"byoc ops --markdown > ops.md", "the same as a page"}};
+  command.examples = {
+      {"byoc ops", "every op with its operands and attributes"},
+      {"byoc ops conv2d", "one op"},
+      {"byoc ops --markdown > ops.md", "the same as a page"},
+      {"byoc ops --support", "the ops that each plugin takes, and ONNX's operators"}};
   command.options = {{"OP", "", "only this op", &options->op},
-                     {"--markdown", "", "as Markdown", &options->markdown}};
+                     {"--markdown", "", "as Markdown", &options->markdown},
+                     {"--support", "",
+                      "how many samples of each op each plugin takes; the operators and opsets of "
+                      "ONNX that are read",
+                      &options->support}};
+  command.options.push_back({"--compiler", "A,B", "with --support: these plugins (default: all)",
+                             &options->model.compilers});
+  add_plugin_options(command, options->model.plugins);
   command.run = [options, &common] { return run(*options, common); };
   return command;
 }

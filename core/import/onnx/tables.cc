@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/import/onnx/tables.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "byoc/base/check.h"
+#include "byoc/import.h"
 
 namespace byoc::onnx_import {
 
@@ -30,8 +32,13 @@ Table make_table() {
   return table;
 }
 
-std::span<const Row* const> rows_of(std::string_view op_type) {
+const Table& all_rows() {
   static const Table table = make_table();
+  return table;
+}
+
+std::span<const Row* const> rows_of(std::string_view op_type) {
+  const Table& table = all_rows();
   auto found = table.find(op_type);
   if (found == table.end()) return {};
   return found->second;
@@ -57,3 +64,22 @@ std::string known_opsets(std::string_view op_type) {
 }
 
 }  // namespace byoc::onnx_import
+
+namespace byoc {
+
+int newest_onnx_opset() { return onnx_import::kNewestOpset; }
+
+std::vector<ImportedOp> imported_ops() {
+  std::vector<ImportedOp> out;
+  for (const auto& [op_type, rows] : onnx_import::all_rows()) {
+    ImportedOp& op = out.emplace_back(ImportedOp{std::string(op_type), {}});
+    for (const onnx_import::Row* row : rows)
+      op.opsets.emplace_back(row->min_opset, std::min(row->max_opset, newest_onnx_opset()));
+    std::sort(op.opsets.begin(), op.opsets.end());
+  }
+  std::sort(out.begin(), out.end(),
+            [](const ImportedOp& a, const ImportedOp& b) { return a.op_type < b.op_type; });
+  return out;
+}
+
+}  // namespace byoc
