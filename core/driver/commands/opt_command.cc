@@ -2,6 +2,7 @@
 // byoc opt: runs any passes, alone or in order.
 #include "byoc/base/json.h"
 #include "byoc/base/nearest.h"
+#include "byoc/export.h"
 #include "byoc/text/text.h"
 #include "core/driver/commands/commands.h"
 #include "core/tools/model/model_options.h"
@@ -51,6 +52,7 @@ Status set_attribute(IRModule& module, const std::string& text) {
 
 Status write_result(const IRModule& module, const std::string& output,
                     const cli::CommonOptions& common) {
+  if (output.ends_with(".onnx")) return export_onnx(module, output);
   if (output != "-") return write_module(module, output);
   cli::print_text(print(module), common);
   return {};
@@ -87,6 +89,8 @@ cli::Command opt_command(const cli::CommonOptions& common) {
        "partition step by step"},
       {"byoc opt net.ir --set conv_relu.compiler=onednn --passes annotate_target,run_codegen",
        "offload one function"},
+      {"byoc opt net.onnx --passes fold_constants,fold_batch_norm -o simple.onnx",
+       "an ONNX model for other tools"},
       {"byoc opt --list", "every pass with its arguments"}};
   add_model_options(command, options->model, "an .onnx or .ir file");
   command.options[0].required = false;  // --list needs none
@@ -95,7 +99,8 @@ cli::Command opt_command(const cli::CommonOptions& common) {
   command.options.push_back(
       {"--set", "FN.ATTR=VALUE", "set an attribute of a function first", &options->sets});
   command.options.push_back(
-      {"-o,--output", "FILE", "where the module goes; - is stdout", &options->output});
+      {"-o,--output", "FILE", "where the module goes, .ir or .onnx; - is stdout",
+       &options->output});
   command.options.push_back({"--list", "", "list the passes", &options->list});
   command.run = [options, &common] { return run(*options, common); };
   return command;

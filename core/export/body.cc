@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/export/body.h"
+
+#include "byoc/base/check.h"
+#include "byoc/ir/visit.h"
+#include "core/export/rows.h"
+
+namespace byoc::onnx_export {
+namespace {
+
+class Writer {
+ public:
+  Writer(const Function& function, const std::vector<UsedConstant>& constants, Shared& shared)
+      : function_(function), shared_(shared), names_of_(function.nodes.size()) {
+    for (const UsedConstant& constant : constants) fresh_.take(shared_.constants.name(constant));
+  }
+
+  Body run(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
+    name_inputs(inputs);
+    name_results(outputs);
+    for (uint32_t node = 0; node < function_.nodes.size(); ++node) write(node);
+    write_copies();
+    return std::move(body_);
+  }
+
+ private:
+  std::string fresh(const std::string& wanted, const std::string& fallback) {
+    return fresh_.next(wanted.empty() ? fallback : wanted);
+  }
+
+  void name_inputs(const std::vector<std::string>& inputs) {
+    for (size_t k = 0; k < function_.num_params(); ++k) {
+      const std::string wanted = k < inputs.size() ? inputs[k] : "";
+      body_.inputs.push_back(fresh(wanted, std::get<Param>(function_.nodes[k].kind).name.str()));
+      names_of_[k] = {body_.inputs.back()};
+    }
+  }
+
+  /// Names results before other values, so that they get the names of the model's outputs.
+  void name_results(const std::vector<std::string>& outputs) {
+    for (size_t k = 0; k < function_.results.size(); ++k) {
+      const ValueId value = function_.results[k];
+      body_.outputs.push_back(fresh(k < outputs.size() ? outputs[k] : "", cat("output", k)));
+      const Kind& kind = function_.nodes[value.node].kind;
+      const bool is_made =
+          !std::holds_alternative<Param>(kind) && !std::holds_alternative<Constant>(kind);
+      if (!is_made || !result_names_.emplace(value, body_.outputs.back()).second)
+        copies_.emplace_back(value, body_.outputs.back());
+    }
+  }
+
+  /// Writes results that are parameters, constants, or other results again.
+  void write_copies() {
+    for (const auto& [value, name] : copies_) {
+      onnx::NodeProto& node = *body_.nodes.Add();
+      node.set_op_type("Identity");
+      node.add_input(name_of(value));
+      node.add_output(name);
+    }
+  }
+
+  const std::string& name_of(ValueId value) const { return names_of_[value.node][value.output]; }
+
+  Names names_of(std::span<const ValueId> values) const {
+    Names out;
+    for (ValueId value : values) out.push_back(name_of(value));
+    return out;
+  }
+
+  void write(uint32_t index) {
+    const Node& node = function_.nodes[index];
+    std::visit(
+        overloaded{[](const Param&) {},
+                   [&](const Constant& constant) {
+                     names_of_[index] = {shared_.constants.name({constant.data, node.types[0]})};
+                   },
+                   [&](const byoc::Call&) { write_call(index); },
+                   [&](const Invoke& invoke) { write_invoke(index, invoke); },
+                   [&](const Extern& call) {
+                     name_outputs(index);
+                     shared_.problems.insert(cat("the compiled function @", call.symbol));
+                   }},
+        node.kind);
+  }
+
+  void name_outputs(uint32_t index) {
+    for (uint32_t k = 0; k < function_.nodes[index].types.size(); ++k) {
+      auto result = result_names_.find({index, k});
+      names_of_[index].push_back(result != result_names_.end()
+                                     ? result->second
+                                     : fresh_.next(k ? cat("v", index, "_", k) : cat("v", index)));
+    }
+  }
+
+  void write_call(uint32_t index) {
+    name_outputs(index);
+    const auto& call = std::get<byoc::Call>(function_.nodes[index].kind);
+    const Row* row = find_row(call.op->name);
+    if (row == nullptr) {
+      shared_.problems.insert(call.op->name);
+      return;
+    }
+    Call writer(function_, index, names_of(function_.args(call.args)), names_of_[index], fresh_,
+                shared_.opset, body_.nodes);
+    writer.need(row->opset);
+    Status status = row->write ? row->write(writer) : same(writer, *row);
+    if (status.ok() && !writer.problem().empty()) status = unimplemented(writer.problem());
+    if (!status.ok()) shared_.problems.insert(cat(call.op->name, " ", status.message()));
+    body_.needed_opset = std::max(body_.needed_opset, writer.needed_opset());
+  }
+
+  static Status same(Call& call, const Row& row) {
+    onnx::NodeProto& node = call.add(row.op_type, call.inputs(), call.outputs());
+    for (const auto& [name, value] : call.attrs()) add_attribute(node, name.text(), value);
+    return {};
+  }
+
+  void write_invoke(uint32_t index, const Invoke& invoke) {
+    name_outputs(index);
+    onnx::NodeProto& node = *body_.nodes.Add();
+    node.set_domain(kFunctionDomain);
+    node.set_op_type(invoke.function.str());
+    node.set_name(function_.nodes[index].loc.str());
+    for (const std::string& name : names_of(function_.args(invoke.args))) node.add_input(name);
+    auto used = shared_.used.find(invoke.function);
+    BYOC_CHECK(used != shared_.used.end(), "no constants of @", invoke.function);
+    for (const UsedConstant& constant : used->second)
+      node.add_input(shared_.constants.name(constant));
+    for (const std::string& name : names_of_[index]) node.add_output(name);
+  }
+
+  const Function& function_;
+  Shared& shared_;
+  FreshNames fresh_;
+  std::vector<Names> names_of_;  // of each node's results
+  std::map<ValueId, std::string> result_names_;
+  std::vector<std::pair<ValueId, std::string>> copies_;
+  Body body_;
+};
+
+}  // namespace
+
+const std::string& ConstantNames::name(const UsedConstant& constant) {
+  auto [at, is_new] = names_.try_emplace({constant.data, constant.type.id()});
+  if (is_new) {
+    at->second = cat("constant_", all_.size());
+    all_.push_back(constant);
+  }
+  return at->second;
+}
+
+Body write_body(const Function& function, const std::vector<std::string>& inputs,
+                const std::vector<std::string>& outputs, const std::vector<UsedConstant>& constants,
+                Shared& shared) {
+  return Writer(function, constants, shared).run(inputs, outputs);
+}
+
+}  // namespace byoc::onnx_export

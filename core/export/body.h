@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The nodes of one function of a module, with names for its values.
+#include <map>
+#include <set>
+
+#include "core/export/call.h"
+
+namespace byoc::onnx_export {
+
+/// The domain of functions of the model.
+inline constexpr const char* kFunctionDomain = "byoc";
+
+/// A constant that a function reads, or one that it calls does.
+struct UsedConstant {
+  const Buffer* data;
+  TypeId type;
+};
+
+/// Constants of the whole model, each once, in the order in which functions read them, with the name
+/// that they have everywhere.
+class ConstantNames {
+ public:
+  const std::string& name(const UsedConstant& constant);
+  const std::vector<UsedConstant>& all() const { return all_; }
+
+ private:
+  std::map<std::pair<const Buffer*, uint32_t>, std::string> names_;
+  std::vector<UsedConstant> all_;
+};
+
+/// The constants of a function and of those that it calls, each once, in order: operands that its
+/// calls pass after the others.
+using FunctionConstants = std::map<Symbol, std::vector<UsedConstant>>;
+
+/// The nodes of one function.
+struct Body {
+  Names inputs, outputs;  // without constants
+  Nodes nodes;
+  int needed_opset = 0;
+};
+
+/// The state that all bodies of a model share.
+struct Shared {
+  ConstantNames& constants;
+  const FunctionConstants& used;
+  int opset = 0;                    // of the model that is written
+  std::set<std::string>& problems;  // "conv2d: on i32"
+};
+
+/// Writes the nodes of a function. Parameters and results get `inputs` and `outputs`, or names of
+/// their own where these are empty or taken. What has no ONNX form is added to shared.problems.
+Body write_body(const Function& function, const std::vector<std::string>& inputs,
+                const std::vector<std::string>& outputs, const std::vector<UsedConstant>& constants,
+                Shared& shared);
+
+}  // namespace byoc::onnx_export

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ops that move or look up elements. ONNX has shapes and axes as operands, byoc as attributes.
+#include "core/export/rows.h"
+
+namespace byoc::onnx_export {
+namespace {
+
+Status reshape(Call& call) {
+  onnx::NodeProto& node =
+      call.add("Reshape", {call.input(0), call.ints(call.attrs().ints("shape"))}, call.outputs());
+  if (call.attrs().b("allow_zero", false)) add_attribute(node, "allowzero", int64_t{1});
+  return {};
+}
+
+/// Writes the op with one list of integers as its second operand.
+void with_ints(Call& call, std::string_view op_type, const char* attribute) {
+  Names inputs = {call.input(0)};
+  Ints values = call.attrs().ints(attribute);
+  if (!values.empty()) inputs.push_back(call.ints(values));
+  call.add(op_type, inputs, call.outputs());
+}
+
+Status expand(Call& call) {
+  call.add("Expand", {call.input(0), call.ints(call.attrs().ints("shape"))}, call.outputs());
+  return {};
+}
+
+Status tile(Call& call) {
+  call.add("Tile", {call.input(0), call.ints(call.attrs().ints("repeats"))}, call.outputs());
+  return {};
+}
+
+Status squeeze(Call& call) {
+  with_ints(call, "Squeeze", "axes");
+  return {};
+}
+
+Status unsqueeze(Call& call) {
+  call.add("Unsqueeze", {call.input(0), call.ints(call.attrs().ints("axes"))}, call.outputs());
+  return {};
+}
+
+Status split(Call& call) {
+  onnx::NodeProto& node =
+      call.add("Split", {call.input(0), call.ints(call.attrs().ints("split"))}, call.outputs());
+  add_attribute(node, "axis", call.attrs().i("axis", 0));
+  return {};
+}
+
+Status slice(Call& call) {
+  const Attrs& attrs = call.attrs();
+  Ints starts = attrs.ints("starts"), axes = attrs.ints("axes"), steps = attrs.ints("steps");
+  if (axes.empty()) {
+    for (size_t k = 0; k < starts.size(); ++k) axes.push_back(static_cast<int64_t>(k));
+  }
+  Names inputs = {call.input(0), call.ints(starts), call.ints(attrs.ints("ends")), call.ints(axes)};
+  if (!steps.empty()) inputs.push_back(call.ints(steps));
+  call.add("Slice", inputs, call.outputs());
+  return {};
+}
+
+Status pad(Call& call) {
+  const std::string mode = call.attrs().s("mode", "constant");
+  const double value = call.attrs().f("value", 0);
+  if (mode == "wrap") call.need(19);
+  Names inputs = {call.input(0), call.ints(call.attrs().ints("pads"))};
+  if (mode == "constant" && value != 0)
+    inputs.push_back(call.scalar(call.input_type(0).dtype, value));
+  add_attribute(call.add("Pad", inputs, call.outputs()), "mode", mode);
+  return {};
+}
+
+Status one_hot(Call& call) {
+  const int64_t depth = call.attrs().i("depth");
+  onnx::NodeProto& node =
+      call.add("OneHot", {call.input(0), call.ints({depth}), call.input(1)}, call.outputs());
+  add_attribute(node, "axis", call.attrs().i("axis", -1));
+  return {};
+}
+
+Status trilu(Call& call) {
+  onnx::NodeProto& node =
+      call.add("Trilu", {call.input(0), call.filled({DType::kI64, {}}, call.attrs().i("k", 0))},
+               call.outputs());
+  add_attribute(node, "upper", call.attrs().b("upper", true));
+  return {};
+}
+
+/// Writes ScatterElements and ScatterND; max and min came with opset 18.
+Status scatter(Call& call, const char* op_type) {
+  const std::string reduction = call.attrs().s("reduction", "none");
+  if (reduction == "max" || reduction == "min") call.need(18);
+  call.add(op_type, {"axis", "reduction"});
+  return {};
+}
+
+Status scatter_elements(Call& call) { return scatter(call, "ScatterElements"); }
+Status scatter_nd(Call& call) { return scatter(call, "ScatterND"); }
+
+constexpr Row kRows[] = {
+    {"concat", "Concat"},
+    {"depth_to_space", "DepthToSpace"},
+    {"expand", "Expand", 0, expand},
+    {"flatten", "Flatten"},
+    {"gather", "Gather"},
+    {"gather_elements", "GatherElements"},
+    {"gather_nd", "GatherND"},
+    {"one_hot", "OneHot", 0, one_hot},
+    {"pad", "Pad", 0, pad},
+    {"reshape", "Reshape", 0, reshape},
+    {"reverse_sequence", "ReverseSequence"},
+    {"scatter_elements", "ScatterElements", 0, scatter_elements},
+    {"scatter_nd", "ScatterND", 0, scatter_nd},
+    {"shape", "Shape"},
+    {"slice", "Slice", 0, slice},
+    {"space_to_depth", "SpaceToDepth"},
+    {"split", "Split", 0, split},
+    {"squeeze", "Squeeze", 0, squeeze},
+    {"tile", "Tile", 0, tile},
+    {"transpose", "Transpose"},
+    {"trilu", "Trilu", 0, trilu},
+    {"unsqueeze", "Unsqueeze", 0, unsqueeze},
+};
+
+}  // namespace
+
+std::span<const Row> shape_rows() { return kRows; }
+
+}  // namespace byoc::onnx_export

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products, convolutions, pooling, recurrent nets, quantisation.
+#include "core/export/rows.h"
+
+#include <algorithm>
+
+namespace byoc::onnx_export {
+namespace {
+
+/// Writes convolutions, which ONNX defines for floats.
+Status convolution(Call& call) {
+  if (!is_float(call.input_type(0).dtype))
+    return unimplemented(cat("on ", call.input_type(0).dtype));
+  const bool transposed = call.op().name.ends_with("_transpose");
+  call.add(transposed ? "ConvTranspose" : "Conv",
+           {"strides", "pads", "dilations", "group", "output_padding"});
+  return {};
+}
+
+/// Returns true when no dilation is above 1.
+bool is_dense(const Call& call) {
+  const Ints dilations = call.attrs().ints("dilations");
+  return std::all_of(dilations.begin(), dilations.end(), [](int64_t d) { return d == 1; });
+}
+
+Status max_pool(Call& call) {
+  call.add("MaxPool",
+           {"kernel_shape", "strides", "pads", "dilations", "ceil_mode", "storage_order"});
+  return {};
+}
+
+Status average_pool(Call& call) {
+  onnx::NodeProto& node = call.add(
+      "AveragePool", {"kernel_shape", "strides", "pads", "ceil_mode", "count_include_pad"});
+  if (is_dense(call)) return {};
+  call.need(19);
+  add_attribute(node, "dilations", call.attrs().ints("dilations"));
+  return {};
+}
+
+Status lp_pool(Call& call) {
+  onnx::NodeProto& node = call.add("LpPool", {"kernel_shape", "strides", "pads", "p"});
+  if (is_dense(call) && !call.attrs().b("ceil_mode", false)) return {};
+  call.need(18);
+  add_attribute(node, "dilations", call.attrs().ints("dilations"));
+  add_attribute(node, "ceil_mode", call.attrs().b("ceil_mode", false));
+  return {};
+}
+
+Status gemm(Call& call) {
+  onnx::NodeProto& node = call.add("Gemm", {"alpha"});
+  add_attribute(node, "transA", call.attrs().b("trans_a", false));
+  add_attribute(node, "transB", call.attrs().b("trans_b", false));
+  return {};
+}
+
+/// Writes LSTM, GRU and RNN. ONNX has the lengths of sequences as operand 4.
+Status recurrent(Call& call) {
+  Names inputs = call.inputs();
+  if (inputs.size() > 4) inputs.insert(inputs.begin() + 4, "");
+  onnx::NodeProto& node = call.add(find_row(call.op().name)->op_type, inputs, call.outputs());
+  add_attribute(node, "hidden_size", call.input_type(2).shape[2].extent());
+  add_attribute(node, "direction", call.attrs().s("direction", "forward"));
+  if (call.op().name == "gru")
+    add_attribute(node, "linear_before_reset", call.attrs().b("linear_before_reset", false));
+  return {};
+}
+
+/// Writes QuantizeLinear and DequantizeLinear. Integers of 16 bits came with opset 21.
+Status quantisation(Call& call) {
+  for (const TensorType* type : {&call.input_type(0), &call.output_type(0)}) {
+    if (type->dtype == DType::kI16 || type->dtype == DType::kU16) call.need(21);
+  }
+  call.add(find_row(call.op().name)->op_type, {"axis"});
+  return {};
+}
+
+Status resize(Call& call) {
+  const Attrs& attrs = call.attrs();
+  const Ints sizes = attrs.ints("sizes");
+  const Floats scales = attrs.floats("scales");
+  if (!sizes.empty() && !scales.empty()) return unimplemented("with sizes and scales");
+  if (!attrs.floats("roi").empty()) return unimplemented("with a region of interest");
+  if (attrs.b("antialias", false)) call.need(18);
+  if (attrs.s("coordinates") == "half_pixel_symmetric") call.need(19);
+  Names inputs = {call.input(0), "", ""};
+  if (sizes.empty()) inputs[2] = call.floats(scales);
+  else inputs.push_back(call.ints(sizes));
+  onnx::NodeProto& node = call.add("Resize", inputs, call.outputs());
+  add_attribute(node, "mode", attrs.s("mode", "nearest"));
+  add_attribute(node, "coordinate_transformation_mode", attrs.s("coordinates", "half_pixel"));
+  add_attribute(node, "nearest_mode", attrs.s("nearest", "round_prefer_floor"));
+  add_attribute(node, "cubic_coeff_a", attrs.f("cubic_coeff_a", -0.75));
+  add_attribute(node, "exclude_outside", attrs.b("exclude_outside", false));
+  add_attribute(node, "extrapolation_value", attrs.f("extrapolation_value", 0));
+  if (attrs.b("antialias", false)) add_attribute(node, "antialias", true);
+  return {};
+}
+
+constexpr Row kRows[] = {
+    {"average_pool", "AveragePool", 0, average_pool},
+    {"conv1d", "Conv", 0, convolution},
+    {"conv1d_transpose", "ConvTranspose", 0, convolution},
+    {"conv2d", "Conv", 0, convolution},
+    {"conv2d_transpose", "ConvTranspose", 0, convolution},
+    {"conv3d", "Conv", 0, convolution},
+    {"conv3d_transpose", "ConvTranspose", 0, convolution},
+    {"dequantize", "DequantizeLinear", 0, quantisation},
+    {"det", "Det"},
+    {"einsum", "Einsum"},
+    {"gemm", "Gemm", 0, gemm},
+    {"global_average_pool", "GlobalAveragePool"},
+    {"global_lp_pool", "GlobalLpPool"},
+    {"global_max_pool", "GlobalMaxPool"},
+    {"gru", "GRU", 0, recurrent},
+    {"lp_pool", "LpPool", 0, lp_pool},
+    {"lstm", "LSTM", 0, recurrent},
+    {"matmul", "MatMul"},
+    {"max_pool", "MaxPool", 0, max_pool},
+    {"quantize", "QuantizeLinear", 0, quantisation},
+    {"resize", "Resize", 0, resize},
+    {"rnn", "RNN", 0, recurrent},
+    {"rms_norm", "RMSNormalization", 23},
+};
+
+}  // namespace
+
+std::span<const Row> window_rows() { return kRows; }
+
+}  // namespace byoc::onnx_export
