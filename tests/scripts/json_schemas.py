@@ -50,6 +50,7 @@ compile sizes.ir --shape N=1,2 -o sizes.byoc
 run sizes.byoc
 run sizes.ir
 verify m.ir --compiler onednn
+verify m.ir --vs-float m.ir --compiler json
 dump m.ir --compiler onednn -o regions
 replay regions
 bench regions/onednn_main_0 --no-peaks {bench}

@@ -208,7 +208,7 @@ Result<int> report_accuracy(const Options& options, const cli::CommonOptions& co
     json["outputs"].push_back(to_json(output));
   }
   cli::print_text(text, common);
-  BYOC_TRY_STATUS(cli::print_json(common, "verify", json));
+  BYOC_TRY_STATUS(cli::print_json(common, "verify-vs-float", json));
   return cli::kDone;
 }
 
