@@ -10,11 +10,11 @@
 
 #include "bench/support/models.h"
 #include "byoc/base/check.h"
+#include "byoc/base/rank_correlation.h"
 #include "byoc/tune/record.h"
 #include "byoc/tune/task.h"
 #include "core/tuner/search/cost_model.h"
 #include "core/tuner/search/samples.h"
-#include "tests/support/rank_correlation.h"
 
 namespace byoc::bench {
 namespace {
@@ -123,8 +123,8 @@ Agreement agreement(const std::vector<Measured>& all, size_t held_out) {
   const tune::TrainingSet set = samples.training_set();
   const auto predictor = must(tune::best_model(1).train(set.rows, set.scores));
   const std::vector<float> scores = must(predictor(rows));
-  return {tune::rank_correlation(speeds, std::vector<double>(scores.begin(), scores.end())),
-          tune::rank_correlation(speeds, guesses)};
+  return {rank_correlation(speeds, std::vector<double>(scores.begin(), scores.end())),
+          rank_correlation(speeds, guesses)};
 }
 
 int run(const char* model, const char* log) {

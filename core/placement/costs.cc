@@ -46,6 +46,16 @@ CostKey Costs::key_of(const Plugin& plugin, const std::string& text) const {
   return {plugin.id(), plugin.version(), machine_here, text, machine.threads};
 }
 
+CandidateCost Costs::estimate(const Plugin& plugin, const Verdict& verdict,
+                              const Work& work) const {
+  CandidateCost cost;
+  if (verdict.est_ns > 0) return {CandidateCost::kPlugin, static_cast<double>(verdict.est_ns), ""};
+  const double factor = verdict.accept == Verdict::kSlow ? kSlow : 1;
+  cost.ns = machine.predicted_ns(plugin.id(), work) * factor;
+  if (work.op_class != OpClass::kFree) cost.ns += machine.call_ns;
+  return cost;
+}
+
 CandidateCost Costs::of(const Plugin& plugin, const Verdict& verdict, const Work& work,
                         const std::string& text) const {
   CandidateCost cost;
@@ -55,12 +65,8 @@ CandidateCost Costs::of(const Plugin& plugin, const Verdict& verdict, const Work
               measured->error};
     }
     cost = {CandidateCost::kMeasured, measured->ns, ""};
-  } else if (verdict.est_ns > 0) {
-    cost = {CandidateCost::kPlugin, static_cast<double>(verdict.est_ns), ""};
   } else {
-    const double factor = verdict.accept == Verdict::kSlow ? kSlow : 1;
-    cost.ns = machine.predicted_ns(plugin.id(), work) * factor;
-    if (work.op_class != OpClass::kFree) cost.ns += machine.call_ns;
+    cost = estimate(plugin, verdict, work);
   }
   if (auto at = corrections.find({plugin.id(), text}); at != corrections.end())
     cost.ns = std::max(0.0, cost.ns + at->second);

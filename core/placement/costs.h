@@ -34,6 +34,8 @@ struct Costs {
   /// Reads what `folder` has for this machine. Files that cannot be used become remarks.
   static Costs read(const std::string& folder, uint32_t threads);
   CostKey key_of(const Plugin& plugin, const std::string& text) const;
+  /// Returns the plugin's estimate, or that of the analytic model.
+  CandidateCost estimate(const Plugin& plugin, const Verdict& verdict, const Work& work) const;
   CandidateCost of(const Plugin& plugin, const Verdict& verdict, const Work& work,
                    const std::string& text) const;
 };

@@ -32,7 +32,11 @@ std::string summary(const PlaceOutcome& outcome) {
   }
   out += cat(outcome.candidates, " distinct candidates, ", outcome.measured, " measured now");
   if (outcome.failed > 0) out += cat(", ", outcome.failed, " failed");
-  return out + cat(", ", outcome.rounds, " rounds\n");
+  out += cat(", ", outcome.rounds, " rounds\n");
+  for (const auto& [id, agreement] : outcome.agreement)
+    out += cat("estimates of ", id, ": rank correlation ", cli::format_fixed(agreement.rank, 2),
+               " with the times of ", agreement.candidates, " candidates\n");
+  return out;
 }
 
 Json fields(const PlaceOutcome& outcome, const std::string& plan) {
@@ -43,6 +47,11 @@ Json fields(const PlaceOutcome& outcome, const std::string& plan) {
                         {"error", outcome.results[k].error},
                         {"best", k == outcome.best}});
   }
+  Json agreement = Json::array();
+  for (const auto& [id, row] : outcome.agreement) {
+    agreement.push_back(
+        {{"plugin", id}, {"candidates", row.candidates}, {"rank_correlation", row.rank}});
+  }
   return {{"plan", plan},
           {"origin", outcome.plan.origin},
           {"measured_ns", outcome.plan.measured_ns},
@@ -50,6 +59,7 @@ Json fields(const PlaceOutcome& outcome, const std::string& plan) {
           {"measured", outcome.measured},
           {"failed", outcome.failed},
           {"rounds", outcome.rounds},
+          {"agreement", agreement},
           {"choices", entrants}};
 }
 

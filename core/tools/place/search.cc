@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "byoc/base/rank_correlation.h"
 #include "byoc/pass/passes.h"
 #include "core/tools/place/calibrate.h"
 #include "core/tools/place/corrections.h"
@@ -72,6 +73,30 @@ class Search {
     if (request_.progress) request_.progress(what, done, total);
   }
 
+  // Returns the cost that the candidate has without any measurement of it.
+  double estimate_of(Symbol name, const Candidates& candidates, const Candidate& one) const {
+    const Function& function = placed_.function(name);
+    const auto nodes = candidates.nodes_of(one);
+    const Work work = nodes.size() == 1 ? work_of(placed_, function, nodes[0])
+                                        : work_of(function, nodes, one.root);
+    return costs_.estimate(*candidates.plugins[one.plugin], one.verdict, work).ns;
+  }
+
+  void find_agreement() {
+    for (const auto& [id, rows] : estimates_) {
+      const Plugin* plugin = context_.plugins->find(id);
+      std::vector<double> estimated, measured;
+      for (const auto& [text, ns] : rows) {
+        const auto cost = costs_.cache.find(costs_.key_of(*plugin, text));
+        if (!cost || !cost->error.empty()) continue;
+        estimated.push_back(ns);
+        measured.push_back(cost->ns);
+      }
+      if (estimated.size() < 2) continue;
+      out_.agreement[id] = {estimated.size(), rank_correlation(estimated, measured)};
+    }
+  }
+
   // Measures the candidates that the cache does not have, and puts them there.
   Status measure_candidates() {
     struct Wanted {
@@ -90,6 +115,7 @@ class Search {
         const Plugin* plugin = candidates.plugins[one.plugin];
         if (!seen.emplace(plugin->id(), one.text).second) continue;
         ++out_.candidates;
+        estimates_[plugin->id()].emplace_back(one.text, estimate_of(name, candidates, one));
         const bool known = costs_.cache.find(costs_.key_of(*plugin, one.text)).has_value();
         if (known || one.cost.source == CandidateCost::kForbiddenByRule) continue;
         probes[plugin->id()].push_back(make_probe(placed_, name, candidates, one));
@@ -119,6 +145,7 @@ class Search {
       ++(is_error ? out_.failed : out_.measured);
       costs_.cache.put(costs_.key_of(*one.plugin, one.text), {result.ns, result.error});
     }
+    find_agreement();
     return results.empty() ? Status() : costs_.cache.write(request_.folder + "/costs.jsonl");
   }
 
@@ -233,6 +260,8 @@ class Search {
   PassContext context_;
   IRModule placed_;
   Costs costs_;
+  std::map<std::string, std::vector<std::pair<std::string, double>>>
+      estimates_;  // by plugin: text, ns
   std::vector<Plan> plans_;
   std::optional<Plan> earlier_;
   PlaceOutcome out_;

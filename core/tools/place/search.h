@@ -19,6 +19,12 @@ struct PlaceRequest {
       progress;  // may be empty
 };
 
+/// The agreement of a plugin's estimates with what was measured.
+struct RankAgreement {
+  size_t candidates = 0;  // distinct, with both
+  double rank = 0;        // Spearman's correlation
+};
+
 struct PlaceOutcome {
   placement::Plan plan;
   IRModule annotated;  // with the plan, before merge_compiler_regions
@@ -26,6 +32,7 @@ struct PlaceOutcome {
   std::vector<Entrant> entrants;
   std::vector<EntrantResult> results;  // per entrant
   size_t best = 0;
+  std::map<std::string, RankAgreement> agreement;  // by plugin; of two candidates or more
   std::vector<std::string> remarks;
 };
 

@@ -64,7 +64,11 @@ TEST_F(PlaceModel, MeasuresEachCandidateOnceAndKeepsAPlan) {
   EXPECT_EQ(first.measured, 4u);
   EXPECT_GT(cost("tanh", plugins)->ns, 0);
   EXPECT_TRUE(fs::exists(placement::plan_path(folder_.string(), first.plan)));
+  ASSERT_TRUE(first.agreement.contains("a") && first.agreement.contains("json"));
+  EXPECT_EQ(first.agreement.at("a").candidates, 2u);
+  EXPECT_LE(std::abs(first.agreement.at("a").rank), 1);
   const PlaceOutcome second = place(plugins);
+  EXPECT_EQ(second.agreement.at("a").candidates, 2u) << "of kept costs too";
   EXPECT_EQ(second.candidates, 4u);
   EXPECT_EQ(second.measured, 0u);
 }

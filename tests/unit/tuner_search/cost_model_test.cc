@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <iostream>
 
+#include "byoc/base/rank_correlation.h"
 #include "core/tuner/search/samples.h"
-#include "support/rank_correlation.h"
 #include "synthetic.h"
 
 namespace byoc::tune {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+// The agreement of two measures of the same things about their order.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <span>
 #include <vector>
 
-namespace byoc::tune {
+namespace byoc {
 
 /// Returns the ranks of values, from 1; equal ones have the mean of their ranks.
 inline std::vector<double> ranks_of(std::span<const double> values) {
@@ -35,4 +36,4 @@ inline double rank_correlation(std::span<const double> a, std::span<const double
   return xx == 0 || yy == 0 ? 0 : xy / std::sqrt(xx * yy);
 }
 
-}  // namespace byoc::tune
+}  // namespace byoc
