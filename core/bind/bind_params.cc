@@ -12,6 +12,7 @@
 // A parameter with named sizes gets its extents from the tensor, and so does every other use of
 // these names.
 #include "byoc/base/check.h"
+#include "byoc/ir/visit.h"
 #include "byoc/pass/bind.h"
 #include "core/bind/entry.h"
 
@@ -44,8 +45,8 @@ Status check_tensor(const std::string& name, TypeId expected, const BoundTensor&
 Status check_no_caller(const IRModule& module) {
   for (const auto& [name, function] : module.functions) {
     for (const Node& node : function.nodes) {
-      auto* invoke = std::get_if<Invoke>(&node.kind);
-      if (invoke == nullptr || invoke->function != module.entry) continue;
+      const std::array<Symbol, 2> names = callees(node);
+      if (std::ranges::find(names, module.entry) == names.end()) continue;
       return failed(cat("@", name, " calls @", module.entry, ", whose parameters are to be bound"))
           .with_slug("entry-called");
     }

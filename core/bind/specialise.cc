@@ -4,6 +4,7 @@
 #include <set>
 
 #include "byoc/base/check.h"
+#include "byoc/ir/control.h"
 #include "core/simplify/infer.h"
 
 namespace byoc::simplify {
@@ -32,7 +33,9 @@ class Specialiser {
   /// Retypes nodes of the top frame until a call needs a function that is not made yet.
   Status advance();
   Status retype(Frame& frame, Node& node);
-  Status check_call(const Frame& frame, const Invoke& invoke) const;
+  Status check_call(const std::vector<TypeId>& params, Symbol name) const;
+  std::vector<TypeId> params_of(const Frame& frame, const Node& node) const;
+  Status finish_call(Frame& frame, Node& node);
 
   IRModule& module_;  // unchanged until all functions are made
   const TypeMap& map_;
@@ -55,17 +58,46 @@ void Specialiser::push(Symbol from, const std::vector<TypeId>& params) {
   stack_.push_back(std::move(frame));
 }
 
-Status Specialiser::check_call(const Frame& frame, const Invoke& invoke) const {
-  const Function& callee = module_.function(invoke.function);
-  auto args = frame.function.args(invoke.args);
-  bool fits = args.size() == callee.num_params();
-  for (size_t k = 0; fits && k < args.size(); ++k) {
-    const TensorType &given = *frame.function.type(args[k]), &expected = *callee.nodes[k].types[0];
+Status Specialiser::check_call(const std::vector<TypeId>& params, Symbol name) const {
+  const Function& callee = module_.function(name);
+  bool fits = params.size() == callee.num_params();
+  for (size_t k = 0; fits && k < params.size(); ++k) {
+    const TensorType &given = *params[k], &expected = *callee.nodes[k].types[0];
     fits = given.dtype == expected.dtype && given.shape.size() == expected.shape.size();
   }
   if (fits) return {};
-  return invalid(cat("the arguments do not fit @", invoke.function))
-      .with_slug("signature-mismatch");
+  return invalid(cat("the arguments do not fit @", name)).with_slug("signature-mismatch");
+}
+
+// Returns the types that the functions of a call or of control flow receive.
+std::vector<TypeId> Specialiser::params_of(const Frame& frame, const Node& node) const {
+  if (std::holds_alternative<Control>(node.kind)) return body_params(frame.function, node);
+  std::vector<TypeId> params;
+  for (ValueId arg : frame.function.args(node)) params.push_back(frame.function.type(arg));
+  return params;
+}
+
+// Gives the node its functions, all of which are made, and its types.
+Status Specialiser::finish_call(Frame& frame, Node& node) {
+  const std::vector<TypeId> params = params_of(frame, node);
+  auto made_name = [&](Symbol name) { return name.empty() ? name : names_.at(key(name, params)); };
+  if (auto* invoke = std::get_if<Invoke>(&node.kind)) {
+    invoke->function = made_name(invoke->function);
+    node.types = made_.at(invoke->function).result_types();
+    return {};
+  }
+  Control& control = std::get<Control>(node.kind);
+  control.body = made_name(control.body);
+  control.otherwise = made_name(control.otherwise);
+  std::vector<TypeId> types;
+  for (size_t k = 0; k < node.types.size(); ++k) types.push_back(map_(node.types[k]));
+  node.types = types;  // a loop keeps the first dims of its stacked results
+  std::vector<FunctionSignature> bodies;
+  for (Symbol name : callees(node)) {
+    if (!name.empty()) bodies.push_back(signature(made_.at(name)));
+  }
+  BYOC_TRY(node.types, control_types(frame.function, node, bodies));
+  return {};
 }
 
 Status Specialiser::retype(Frame& frame, Node& node) {
@@ -84,22 +116,18 @@ Status Specialiser::advance() {
   Frame& frame = stack_.back();
   for (; frame.next < frame.function.nodes.size(); ++frame.next) {
     Node& node = frame.function.nodes[frame.next];
-    auto* invoke = std::get_if<Invoke>(&node.kind);
-    Status status = invoke ? check_call(frame, *invoke) : retype(frame, node);
-    if (!status.ok()) return place(std::move(status), frame.name, frame.function, frame.next);
-    if (invoke == nullptr) continue;
-    std::vector<TypeId> params;
-    for (ValueId arg : frame.function.args(invoke->args))
-      params.push_back(frame.function.type(arg));
-    auto known = names_.find(key(invoke->function, params));
-    if (known == names_.end()) {
-      push(invoke->function, params);  // `frame` is gone: the stack has moved
+    const std::array<Symbol, 2> names = callees(node);
+    Status status = names[0].empty() ? retype(frame, node) : Status();
+    for (Symbol name : names) {
+      if (name.empty() || !status.ok()) continue;
+      const std::vector<TypeId> params = params_of(frame, node);
+      status = check_call(params, name);
+      if (!status.ok() || names_.contains(key(name, params))) continue;
+      push(name, params);  // `frame` is gone: the stack has moved
       return {};
     }
-    auto made = made_.find(known->second);  // callees_first has refused recursion
-    BYOC_CHECK(made != made_.end(), "@", known->second, " is not finished");
-    node.types = made->second.result_types();
-    invoke->function = known->second;
+    if (status.ok() && !names[0].empty()) status = finish_call(frame, node);
+    if (!status.ok()) return place(std::move(status), frame.name, frame.function, frame.next);
   }
   made_[frame.name] = std::move(frame.function);
   stack_.pop_back();

@@ -272,6 +272,9 @@ void GraphWriter::write_what(const Node& node) {
                    out_ += "\"extern\":";
                    print_json_string(out_, external.symbol.text());
                  },
+                 [&](const Control& control) {
+                   BYOC_CHECK(false, "a plugin receives no control flow, here of @", control.body);
+                 },
              },
              node.kind);
 }

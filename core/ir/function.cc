@@ -11,6 +11,7 @@ std::span<const ValueId> Function::args(const Node& node) const {
                         [&](const Call& call) { return args(call.args); },
                         [&](const Invoke& invoke) { return args(invoke.args); },
                         [&](const Extern& external) { return args(external.args); },
+                        [&](const Control& control) { return args(control.args); },
                     },
                     node.kind);
 }
@@ -79,6 +80,12 @@ uint32_t Function::add_extern(Symbol symbol, std::span<const ValueId> args, Type
   return push(*this, {Extern{symbol, slice}, types, loc});
 }
 
+uint32_t Function::add_control(Control control, std::span<const ValueId> args, TypeIds types,
+                               Symbol loc) {
+  control.args = append(args);
+  return push(*this, {control, types, loc});
+}
+
 uint32_t Function::add_copy(const Node& node, std::span<const ValueId> args) {
   Node copy = node;  // `node` may live in this very list
   return std::visit(
@@ -92,6 +99,7 @@ uint32_t Function::add_copy(const Node& node, std::span<const ValueId> args) {
           },
           [&](const Invoke& call) { return add_invoke(call.function, args, copy.types, copy.loc); },
           [&](const Extern& call) { return add_extern(call.symbol, args, copy.types, copy.loc); },
+          [&](const Control& control) { return add_control(control, args, copy.types, copy.loc); },
       },
       copy.kind);
 }

@@ -69,9 +69,15 @@ uint32_t UseCounts::of_node(uint32_t node) const {
   return sum;
 }
 
+std::array<Symbol, 2> callees(const Node& node) {
+  if (auto* invoke = std::get_if<Invoke>(&node.kind)) return {invoke->function, Symbol()};
+  if (auto* control = std::get_if<Control>(&node.kind)) return {control->body, control->otherwise};
+  return {};
+}
+
 namespace {
 
-// Walks Invokes depth-first with a stack on the heap, because call chains may be long.
+// Walks calls and bodies depth-first with a stack on the heap, because call chains may be long.
 class CallOrder {
  public:
   explicit CallOrder(const IRModule& module) : module_(module) {}
@@ -82,8 +88,10 @@ class CallOrder {
   struct Frame {
     Symbol name;
     const Function* function = nullptr;
-    size_t next = 0;
+    size_t next = 0;    // node
+    size_t callee = 0;  // of that node
   };
+  static Symbol next_callee(Frame& frame);
   const Function* find(Symbol name);
   Status push(Symbol name, Symbol caller);
   std::string chain(Symbol last) const;
@@ -135,17 +143,26 @@ Status CallOrder::push(Symbol name, Symbol caller) {
   return {};
 }
 
+// Returns the next function that the frame's function names; empty after the last.
+Symbol CallOrder::next_callee(Frame& frame) {
+  const std::vector<Node>& nodes = frame.function->nodes;
+  for (; frame.next < nodes.size(); ++frame.next, frame.callee = 0) {
+    const std::array<Symbol, 2> names = callees(nodes[frame.next]);
+    while (frame.callee < names.size()) {
+      if (Symbol name = names[frame.callee++]; !name.empty()) return name;
+    }
+  }
+  return {};
+}
+
 Status CallOrder::visit(Symbol root) {
   auto known = done_.find(root);
   if (known != done_.end()) return {};
   BYOC_TRY_STATUS(push(root, {}));
   while (!stack_.empty()) {
     Frame& frame = stack_.back();
-    const std::vector<Node>& nodes = frame.function->nodes;
-    size_t& next = frame.next;
-    while (next < nodes.size() && !std::holds_alternative<Invoke>(nodes[next].kind)) ++next;
-    if (next < nodes.size()) {
-      BYOC_TRY_STATUS(push(std::get<Invoke>(nodes[next++].kind).function, frame.name));
+    if (Symbol callee = next_callee(frame); !callee.empty()) {
+      BYOC_TRY_STATUS(push(callee, frame.name));
       continue;
     }
     done_[frame.name] = true;

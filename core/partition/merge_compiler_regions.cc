@@ -74,11 +74,12 @@ uint32_t RegionMerger::color_of(Symbol compiler) {
 }
 
 // Returns true for items that are never joined: a region written by hand or merged before, a call
-// of a compiled function, and an extern.
+// of a compiled function, an extern, and control flow.
 bool RegionMerger::is_alone(uint32_t item) const {
   if (quotient_.region[item] != kOutside) return true;
   const Node& node = function_.nodes[quotient_.member[quotient_.first_member[item]]];
-  if (std::holds_alternative<Extern>(node.kind)) return true;
+  if (std::holds_alternative<Extern>(node.kind) || std::holds_alternative<Control>(node.kind))
+    return true;
   auto* invoke = std::get_if<Invoke>(&node.kind);
   const Function* callee = invoke ? module_.find(invoke->function) : nullptr;
   return callee != nullptr && callee->attrs.has("compiler");

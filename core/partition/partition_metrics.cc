@@ -7,7 +7,8 @@ namespace byoc {
 namespace {
 
 bool is_compiled(const IRModule& module, const Node& node) {
-  if (std::holds_alternative<Extern>(node.kind)) return true;
+  if (std::holds_alternative<Extern>(node.kind) || std::holds_alternative<Control>(node.kind))
+    return true;
   auto* invoke = std::get_if<Invoke>(&node.kind);
   const Function* callee = invoke ? module.find(invoke->function) : nullptr;
   return callee != nullptr && callee->attrs.has("compiler");

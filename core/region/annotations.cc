@@ -26,6 +26,9 @@ std::string node_name(const Function& function, uint32_t node) {
                      [](const Call& c) { return c.op->name; },
                      [](const Invoke& c) { return cat("call of @", c.function); },
                      [](const Extern& c) { return cat("call_dps_packed @", c.symbol); },
+                     [](const Control& c) {
+                       return cat(c.action == Control::kIf ? "if @" : "loop @", c.body);
+                     },
                  },
                  n.kind);
   return n.loc.empty() ? cat("node ", node, " ", kind) : cat(kind, " \"", n.loc, "\"");

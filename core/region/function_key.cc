@@ -41,6 +41,10 @@ void Key::add_kind(const Kind& kind) {
                    add(callees_ ? callees_->at(invoke.function) : invoke.function.id());
                  },
                  [&](const Extern& external) { add(uint64_t{external.symbol.id()}); },
+                 [&](const Control& control) {
+                   add(uint64_t{control.action} << 32 | control.carried);
+                   add(uint64_t{control.body.id()} << 32 | control.otherwise.id());
+                 },
              },
              kind);
 }

@@ -7,6 +7,7 @@
 // built by hand may have.
 #include <optional>
 
+#include "byoc/ir/control.h"
 #include "byoc/pass/simplify.h"
 #include "byoc/text/text.h"
 #include "core/simplify/infer.h"
@@ -24,6 +25,7 @@ std::optional<Operands> operands_of(const Node& node) {
                         [](const Call& call) { return Slice(call.args); },
                         [](const Invoke& invoke) { return Slice(invoke.args); },
                         [](const Extern& external) { return Slice(external.args); },
+                        [](const Control& control) { return Slice(control.args); },
                     },
                     node.kind);
 }
@@ -75,6 +77,7 @@ Result<TypeIds> infer_node(const IRModule& module, const Function& function, uin
   BYOC_TRY_STATUS(check_operands(function, node));
   if (auto* call = std::get_if<Call>(&n.kind)) return infer_call(function, n, *call);
   if (std::holds_alternative<Invoke>(n.kind)) return infer_invoke(module, function, node);
+  if (std::holds_alternative<Control>(n.kind)) return control_types(module, function, n);
   return n.types;
 }
 

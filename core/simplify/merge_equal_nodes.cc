@@ -114,6 +114,7 @@ bool Merger::may_merge(const Node& node) const {
           [](const Call& call) { return !call.op->is_annotation; },
           [&](const Invoke& invoke) { return !reaches_extern_.contains(invoke.function); },
           [](const Extern&) { return false; },
+          [](const Control&) { return false; },
       },
       node.kind);
 }
@@ -173,8 +174,9 @@ Function Merger::run() && {
 bool makes_extern_call(const Function& function, const std::set<Symbol>& reaches_extern) {
   for (const Node& node : function.nodes) {
     if (std::holds_alternative<Extern>(node.kind)) return true;
-    auto* invoke = std::get_if<Invoke>(&node.kind);
-    if (invoke && reaches_extern.contains(invoke->function)) return true;
+    for (Symbol callee : callees(node)) {
+      if (reaches_extern.contains(callee)) return true;
+    }
   }
   return false;
 }

@@ -19,6 +19,14 @@ bool same_bytes(const Buffer* a, const Buffer* b) {
   return a->size() == 0 || std::memcmp(a->data(), b->data(), a->size()) == 0;
 }
 
+std::string difference_of(const Control& x, const Control& y) {
+  if (x.action != y.action) return "if and loop";
+  if (x.carried != y.carried) return cat("carried ", x.carried, " and ", y.carried);
+  if (x.body != y.body) return cat("@", x.body, " and @", y.body);
+  if (x.otherwise != y.otherwise) return cat("@", x.otherwise, " and @", y.otherwise);
+  return "";
+}
+
 // Compares two nodes whose kinds are that of `a`.
 std::string difference_of_kind(const Node& a, const Node& b) {
   return std::visit(
@@ -46,6 +54,7 @@ std::string difference_of_kind(const Node& a, const Node& b) {
             Symbol symbol = std::get<Extern>(b.kind).symbol;
             return x.symbol == symbol ? "" : cat("extern @", x.symbol, " and @", symbol);
           },
+          [&](const Control& x) { return difference_of(x, std::get<Control>(b.kind)); },
       },
       a.kind);
 }

@@ -31,7 +31,7 @@ class FunctionPrinter {
   void print_kind(const Node& node);
   void print_constant(const Constant& constant, TypeIds types);
   void print_call(const Call& call);
-  void print_args(Operands args);
+  void print_control(const Control& control, TypeIds types);
   void print_list(std::span<const ValueId> values, std::string_view before);
   void print_types(TypeIds types, std::string_view before = " : ");
   void print_loc(Symbol loc);
@@ -127,8 +127,25 @@ void FunctionPrinter::print_kind(const Node& node) {
                    out_ += ')';
                    print_types(node.types);
                  },
+                 [&](const Control& control) { print_control(control, node.types); },
              },
              node.kind);
+}
+
+void FunctionPrinter::print_control(const Control& control, TypeIds types) {
+  const bool is_if = control.action == Control::kIf;
+  std::span<const ValueId> args = function_.args(control.args);
+  const size_t conditions = std::min<size_t>(control.conditions(), args.size());
+  out_ += is_if ? "if(" : "loop(";
+  print_list(args.first(conditions), "");
+  for (Symbol body : {control.body, control.otherwise}) {
+    if (body.empty()) continue;
+    out_ += ", @";
+    print_name(out_, body.text());
+  }
+  print_list(args.subspan(conditions), ", ");
+  out_ += is_if ? ")" : cat(") {carried=", control.carried, "}");
+  print_types(types);
 }
 
 void FunctionPrinter::print_constant(const Constant& constant, TypeIds types) {
@@ -263,6 +280,9 @@ std::string describe(const Function& function, uint32_t index) {
           [](const Call& call) { return call.op ? call.op->name : std::string("no op"); },
           [](const Invoke& invoke) { return cat("@", invoke.function); },
           [](const Extern& external) { return cat("call_dps_packed @", external.symbol); },
+          [](const Control& control) {
+            return cat(control.action == Control::kIf ? "if @" : "loop @", control.body);
+          },
       },
       node.kind);
   out += cat(" (", what);

@@ -4,6 +4,7 @@
 
 #include "byoc/base/check.h"
 #include "byoc/ir/composite.h"
+#include "byoc/ir/control.h"
 #include "byoc/ir/visit.h"
 #include "byoc/te/module.h"
 #include "byoc/text/text.h"
@@ -39,6 +40,7 @@ class FunctionVerifier {
   Status check(const Call& call, uint32_t index);
   Status check(const Invoke& invoke, uint32_t index);
   Status check(const Extern& external, uint32_t index);
+  Status check(const Control& control, uint32_t index);
   Status check_dims(TypeIds types);
   Status check_attr_kinds() const;
   Status check_attr_constants(const Attrs& attrs);
@@ -162,6 +164,23 @@ Status FunctionVerifier::check(const Extern& external, uint32_t index) {
   if (n_in == known->second->n_in && n_out == known->second->n_out) return {};
   return wrong(cat("it has ", n_in, " operands and ", n_out, " outputs, @", external.symbol,
                    " takes ", known->second->n_in, " and gives ", known->second->n_out));
+}
+
+Status FunctionVerifier::check(const Control&, uint32_t index) {
+  const Node& node = function_.nodes[index];
+  std::vector<FunctionSignature> bodies;
+  for (Symbol name : callees(node)) {
+    if (name.empty()) continue;
+    for (const char* attr : {"compiler", "composite", "primitive"}) {
+      if (!module_.function(name).attrs.has(attr)) continue;
+      return wrong(cat("@", name, " has the attribute ", attr, ", which a body must not have"))
+          .with_help("call the function inside the body");
+    }
+    bodies.push_back(signatures_.at(name));
+  }
+  BYOC_TRY(TypeIds types, control_types(function_, node, bodies));
+  if (types == node.types) return check_dims(types);
+  return wrong(cat("its type is ", words(node.types), ", its bodies give ", words(types)));
 }
 
 Status FunctionVerifier::check_dims(TypeIds types) {

@@ -103,6 +103,11 @@ class Translator {
                                        external.symbol, ", which has no tensor expression"))
                   .with_slug("no-compute");
             },
+            [&](const Control& control) -> Status {
+              return unimplemented(cat(place_of(function, index), " runs @", control.body,
+                                       " under a condition, which has no tensor expression"))
+                  .with_slug("no-compute");
+            },
         },
         node.kind);
   }

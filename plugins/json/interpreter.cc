@@ -96,6 +96,9 @@ Status Compiler::walk_node(const Function& function, const Node& node,
           [&](const Extern& external) -> Status {
             return unimplemented(cat("a call of the external function ", external.symbol));
           },
+          [&](const Control& control) -> Status {
+            return unimplemented(cat("control flow around @", control.body));
+          },
       },
       node.kind);
 }

@@ -5,6 +5,8 @@
 #include <bit>
 #include <unordered_set>
 
+#include "runtime/artifact/check_code.h"
+
 namespace byoc {
 namespace {
 
@@ -54,18 +56,16 @@ class Checker {
       BYOC_TRY_STATUS(check_module(executable_.modules[k]).at(cat("module ", k)));
     }
     find_symbols();
-    for (size_t k = 0; k < program_.steps.size(); ++k) {
-      const Step& step = program_.steps[k];
-      BYOC_TRY_STATUS(check_step(step).at(cat("step ", k, " (", step.symbol, ")")));
-      if (step.module == Step::kHostExtern && compiled_.contains(step.symbol)) {
-        return bad(cat("step ", k, " calls the host's function \"", step.symbol,
-                       "\", which is also the name of a compiled one"));
-      }
+    if (!program_.code.empty()) BYOC_TRY_STATUS(byoc::check_code(program_));
+    for (size_t k = 0; k < program_.code.size(); ++k) {
+      BYOC_TRY_STATUS(check_instruction(program_.code[k]).at(cat("instruction ", k)));
     }
+    for (size_t k = 0; program_.code.empty() && k < program_.steps.size(); ++k)
+      BYOC_TRY_STATUS(check_call(k));
     for (size_t k = 0; k < program_.copies.size(); ++k) {
       BYOC_TRY_STATUS(check_copy(program_.copies[k]).at(cat("copy ", k)));
     }
-    for (size_t k = 0; k < written_.size(); ++k) {
+    for (size_t k = 0; k < program_.outputs.size(); ++k) {
       if (!written_[k]) return bad(cat("nothing writes output \"", program_.outputs[k].name, "\""));
     }
     return {};
@@ -129,6 +129,52 @@ class Checker {
     for (const ExternalModule& module : executable_.modules) {
       for (const ExternalFunction& function : module.functions) compiled_.insert(function.symbol);
     }
+  }
+
+  Status check_call(size_t index) {
+    const Step& step = program_.steps[index];
+    BYOC_TRY_STATUS(check_step(step).at(cat("step ", index, " (", step.symbol, ")")));
+    if (step.module != Step::kHostExtern || !compiled_.contains(step.symbol)) return {};
+    return bad(cat("step ", index, " calls the host's function \"", step.symbol,
+                   "\", which is also the name of a compiled one"));
+  }
+
+  Status check_instruction(const Instruction& instruction) {
+    for (size_t k = 0; k < instruction.args.size(); ++k) {
+      BYOC_TRY_STATUS(check_operand(instruction, k).at(cat("operand ", k)));
+    }
+    switch (instruction.kind) {
+      case Instruction::kCall:
+        return check_call(instruction.index);
+      case Instruction::kIf:
+      case Instruction::kLoop:
+        blocks_.push_back(instruction.kind);
+        written_.begin_block();
+        return {};
+      case Instruction::kElse:
+        written_.begin_else();
+        return {};
+      case Instruction::kEnd:
+        if (blocks_.back() == Instruction::kIf) written_.end_if();
+        else written_.end_loop();
+        blocks_.pop_back();
+        return {};
+      case Instruction::kCopy:
+      case Instruction::kAppend:
+        return {};
+    }
+    return {};
+  }
+
+  Status check_operand(const Instruction& instruction, size_t index) {
+    const Place& place = instruction.args[index];
+    BYOC_TRY_STATUS(check_place(place, instruction.types[index]));
+    const bool appends = instruction.kind == Instruction::kAppend && index == 1;
+    if (!appends && !writes_operand(instruction.kind, index)) return check_read(place);
+    if (place.kind == Place::kOutput && appends) written_.mark_after_loop(place.index);
+    if (place.kind == Place::kOutput && !appends) written_.mark(place.index);
+    if (place.kind == Place::kOutput || place.kind == Place::kArena) return {};
+    return bad("an input or constant would be written");
   }
 
   Status check_step(const Step& step) {
@@ -204,10 +250,11 @@ class Checker {
                    program_.arena_bytes, " bytes"));
   }
 
+  // Loops write an output again and again.
   Status mark_written(uint32_t output) {
-    if (written_[output])
+    if (written_[output] && program_.code.empty())
       return bad(cat("output \"", program_.outputs[output].name, "\" is written twice"));
-    written_[output] = true;
+    written_.mark(output);
     return {};
   }
 
@@ -255,7 +302,8 @@ class Checker {
   const Executable& executable_;
   const Program& program_;
   std::unordered_set<std::string_view> compiled_;  // symbols of compiled functions
-  std::vector<bool> written_;
+  WrittenOutputs written_;
+  std::vector<Instruction::Kind> blocks_;
 };
 
 }  // namespace

@@ -46,6 +46,13 @@ void fields(Io& io, Step& s) {
   io("locs", s.locs);
 }
 template <class Io>
+void fields(Io& io, Instruction& i) {
+  io("kind", i.kind);
+  io("index", i.index);
+  io("args", i.args);
+  io("types", i.types);
+}
+template <class Io>
 void fields(Io& io, Copy& c) {
   io("from", c.from);
   io("output", c.output);
@@ -56,6 +63,7 @@ void fields(Io& io, Program& p) {
   io("outputs", p.outputs);
   io("constants", p.constants);
   io("steps", p.steps);
+  io("code", p.code);
   io("copies", p.copies);
   io("arena_bytes", p.arena_bytes);
   io("peak_live_bytes", p.peak_live_bytes);
@@ -119,7 +127,10 @@ class Writer {
   static void write(std::string& out, const ContentKey& key) { out += cat('"', key, '"'); }
   static void write(std::string& out, const TensorSpec& spec) { out += cat('"', spec, '"'); }
   static void write(std::string& out, Place::Kind kind) {
-    out += std::to_string(static_cast<uint32_t>(kind));
+    write(out, static_cast<uint32_t>(kind));
+  }
+  static void write(std::string& out, Instruction::Kind kind) {
+    write(out, static_cast<uint32_t>(kind));
   }
   template <class T>
   requires std::is_integral_v<T>
@@ -190,10 +201,17 @@ class Reader {
     return {};
   }
   static Status read(const Json& json, Place::Kind& out) {
+    return read_kind(json, Place::kArena, "a kind of place", out);
+  }
+  static Status read(const Json& json, Instruction::Kind& out) {
+    return read_kind(json, Instruction::kEnd, "a kind of instruction", out);
+  }
+  template <class T>
+  static Status read_kind(const Json& json, T last, const char* wanted, T& out) {
     uint32_t kind = 0;
     BYOC_TRY_STATUS(read(json, kind));
-    if (kind > Place::kArena) return wrong(json, "a kind of place");
-    out = static_cast<Place::Kind>(kind);
+    if (kind > last) return wrong(json, wanted);
+    out = static_cast<T>(kind);
     return {};
   }
   template <class T>
@@ -237,7 +255,7 @@ class Reader {
   Status status_;
 };
 
-// Turns steps and functions, of which there may be a million, into structs as soon as the parser
+// Turns steps, instructions and functions, of which there may be a million, into structs as soon as the parser
 // has read them and drops them from its tree; the rest of the text is small.
 class ListReader {
  public:
@@ -248,6 +266,10 @@ class ListReader {
     if (event != Json::parse_event_t::object_end) return true;
     if (depth == 3 && key_[1] == "program" && key_[2] == "steps") {
       keep(value, steps, "program: steps");
+      return false;
+    }
+    if (depth == 3 && key_[1] == "program" && key_[2] == "code") {
+      keep(value, code, "program: code");
       return false;
     }
     if (depth == 4 && key_[1] == "modules" && key_[3] == "functions") {
@@ -262,6 +284,7 @@ class ListReader {
   }
 
   std::vector<Step> steps;
+  std::vector<Instruction> code;
   std::vector<ModuleRecord> modules;
   std::vector<ExternalFunction> functions;  // the functions of the present module
   Status status;                            // the first error
@@ -352,6 +375,7 @@ Result<Manifest> read_manifest(std::string_view text) {
   reader("sections", manifest.sections);
   BYOC_TRY_STATUS(reader.take());
   manifest.executable.program.steps = std::move(lists.steps);
+  manifest.executable.program.code = std::move(lists.code);
   for (ModuleRecord& record : lists.modules) {
     manifest.executable.modules.push_back(std::move(record.module));
     manifest.blobs.push_back(record.blob);

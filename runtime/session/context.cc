@@ -7,6 +7,7 @@
 
 #include "byoc/base/env.h"
 #include "byoc/base/memory.h"
+#include "runtime/session/run_code.h"
 #include "runtime/session/session_state.h"
 
 namespace byoc {
@@ -41,6 +42,7 @@ class ContextBuilder {
     BYOC_TRY_STATUS(allocate_memory());
     make_tensors();
     for (size_t k = 0; k < program_.steps.size(); ++k) bind_step(k);
+    bind_code();
     for (const NamedTensor& output : program_.outputs) {
       context_->output_bytes.push_back(static_cast<uint64_t>(*size_bytes(output.type)));
     }
@@ -112,6 +114,21 @@ class ContextBuilder {
                   .workspace = context_->workspace.get(),
                   .workspace_bytes = session_.workspace_bytes};
     if (session_.kernels[index].kind == StepKernel::kNative) bind_native(step, bound);
+  }
+
+  void bind_code() {
+    context_->code.resize(program_.code.size());  // pointers into it are taken
+    for (size_t k = 0; k < program_.code.size(); ++k) {
+      const Instruction& from = program_.code[k];
+      BoundInstruction& bound = context_->code[k];
+      bound.kind = from.kind;
+      bound.step = from.index;
+      for (size_t a = 0; a < from.args.size(); ++a) set(bound.args[a], from.args[a]);
+      if (from.kind == Instruction::kCopy || from.kind == Instruction::kAppend)
+        bound.bytes = static_cast<uint64_t>(*size_bytes(from.types[0]));
+      if (from.kind == Instruction::kAppend) bound.extent = from.types[1].dims[0];
+    }
+    find_targets(context_->code);
   }
 
   void add_tensor(const Place& place, const TensorSpec& type) {

@@ -10,6 +10,7 @@
 #include "runtime/host/threads.h"
 #include "runtime/session/bind.h"
 #include "runtime/session/load_modules.h"
+#include "runtime/session/run_code.h"
 #include "runtime/session/session_state.h"
 
 namespace byoc {
@@ -96,23 +97,32 @@ Status step_failed(Status status, const Executable& executable, size_t index) {
 
 Status interrupted() { return Status(Code::kCancelled, "interrupted").with_slug("interrupted"); }
 
-Status run_steps(const SessionState& session, ContextState& context) {
+Status run_step(const SessionState& session, ContextState& context, size_t k) {
   const Cancellation* cancel = session.options.cancel;
-  for (size_t k = 0; k < context.steps.size(); ++k) {
-    if (cancel && cancel->is_cancelled()) [[unlikely]]
-      return interrupted();
-    uint64_t begin = context.profiling ? now_ns() : 0;
-    Status status = call(session, k, context.steps[k]);
-    if (!status.ok()) [[unlikely]] {
-      if (cancel && cancel->is_cancelled()) status = interrupted();
-      return step_failed(std::move(status), session.executable, k);
-    }
-    if (!context.profiling) continue;
-    uint64_t time = now_ns() - begin;
-    StepProfile& profile = context.profile[k];
-    profile = {profile.runs + 1, profile.total_ns + time, std::min(profile.min_ns, time), begin,
-               time};
+  if (cancel && cancel->is_cancelled()) [[unlikely]]
+    return interrupted();
+  uint64_t begin = context.profiling ? now_ns() : 0;
+  Status status = call(session, k, context.steps[k]);
+  if (!status.ok()) [[unlikely]] {
+    if (cancel && cancel->is_cancelled()) status = interrupted();
+    return step_failed(std::move(status), session.executable, k);
   }
+  if (!context.profiling) return {};
+  uint64_t time = now_ns() - begin;
+  StepProfile& profile = context.profile[k];
+  profile = {profile.runs + 1, profile.total_ns + time, std::min(profile.min_ns, time), begin,
+             time};
+  return {};
+}
+
+Status run_steps(const SessionState& session, ContextState& context) {
+  if (!context.code.empty()) {
+    const Cancellation* cancel = session.options.cancel;
+    return run_code(
+        context.code, [&](size_t k) { return run_step(session, context, k); },
+        [&] { return cancel && cancel->is_cancelled() ? interrupted() : Status(); });
+  }
+  for (size_t k = 0; k < context.steps.size(); ++k) BYOC_TRY_STATUS(run_step(session, context, k));
   return {};
 }
 

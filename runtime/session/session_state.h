@@ -65,6 +65,16 @@ struct ByteRange {
   uintptr_t begin, end;
 };
 
+/// An instruction, ready to run.
+struct BoundInstruction {
+  Instruction::Kind kind = Instruction::kCall;
+  uint32_t step = 0;    // kCall
+  uint32_t target = 0;  // kIf: its kElse; kElse and kLoop: its kEnd; kEnd: its kElse or kLoop
+  void* args[3] = {};   // those of the instruction
+  uint64_t bytes = 0;   // kCopy, kAppend: to copy
+  int64_t extent = -1;  // kAppend, kLoop: rows of the tensors that the loop appends to
+};
+
 struct ContextState {
   const SessionState* session = nullptr;
   Memory arena, workspace, staging;
@@ -77,6 +87,7 @@ struct ContextState {
   std::vector<const DLTensor*> pointers;  // to each of them
   std::vector<void*> native_data;         // those of all native steps
   std::vector<BoundStep> steps;
+  std::vector<BoundInstruction> code;
   std::vector<Patch> patches;
   std::vector<StepProfile> profile;
   bool profiling = false;

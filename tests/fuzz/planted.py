@@ -35,7 +35,8 @@ class Fault:
         return ((self.file, self.old, self.new), *self.more)
 
 
-PLAN, ARENA = "core/codegen/plan_memory.cc", "runtime/base/arena.cc"
+PROGRAM = "core/codegen/program/"
+PLAN, ARENA = PROGRAM + "plan_memory.cc", "runtime/base/arena.cc"
 EQUAL, AFFINE, FOLD = "core/simplify/merge_equal_nodes.cc", "core/simplify/channel_affine.cc", "core/simplify/fold_batch_norm.cc"
 BLOCK, BLOCKED = "core/codegen/block_ops.cc", "core/codegen/blocked_function.cc"
 DNNL_PLAN, DNNL = "plugins/onednn/plan.cc", "plugins/onednn/primitives/"
@@ -43,10 +44,10 @@ LLVM_OPS, LLVM_PLAN = "plugins/llvm/values/ops.cc", "plugins/llvm/analysis/memor
 
 FAULTS = [
     # Faults in passes and the memory plan.
-    Fault("plan_memory: sizes are rounded down to the alignment", PLAN,
+    Fault("plan_memory: sizes are rounded down to the alignment", PROGRAM + "control_scratch.cc",
           "(static_cast<uint64_t>(bytes) + kAlign - 1) / kAlign * kAlign", "static_cast<uint64_t>(bytes) / kAlign * kAlign"),
-    Fault("executable: a value that is two results is written once", "core/codegen/executable.cc",
-          "if (from != Place{Place::kOutput, k, 0})", "if (from.kind != Place::kOutput)"),
+    Fault("executable: a value that is two results is written once", PROGRAM + "write_steps.cc",
+          "if (from != frame.results[k])", "if (from.kind != Place::kOutput)"),
     Fault("plan_memory: the last step that reads a value is forgotten", PLAN,
           "last_read_[blocks_.first[arg.node] + arg.output] = node;", "last_read_[blocks_.first[arg.node] + arg.output] = node - 1;"),
     Fault("arena: values of one step overlap", ARENA,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evaluate.h"
 
+#include <cstring>
 #include <random>
 
 #include "byoc/ir/visit.h"
@@ -24,6 +25,38 @@ Result<Buffers> run_call(const Function& function, const Node& node, const Call&
   return byoc::evaluate(*call.op, *call.attrs, in, out, data);
 }
 
+template <class T>
+T element(const Buffer& buffer) {
+  T out;
+  std::memcpy(&out, buffer.data(), sizeof out);
+  return out;
+}
+
+Result<Buffers> run_control(const IRModule& module, const Control& control, const Node& node,
+                            const Buffers& operands) {
+  if (control.action == Control::kIf) {
+    Buffers args(operands.begin() + 1, operands.end());
+    Symbol taken = element<bool>(*operands[0]) ? control.body : control.otherwise;
+    return run(module, module.function(taken), args);
+  }
+  Buffers args(operands.begin() + 1, operands.end());  // args[0] is the iteration
+  std::vector<std::vector<std::byte>> rows(node.types.size() - control.carried);
+  bool goes_on = element<bool>(*operands[1]);
+  for (int64_t k = 0; goes_on && k < element<int64_t>(*operands[0]); ++k) {
+    args[0] = Buffer::copy(std::as_bytes(std::span(&k, 1)));
+    BYOC_TRY(Buffers results, run(module, module.function(control.body), args));
+    goes_on = element<bool>(*results[0]);
+    for (size_t c = 0; c < control.carried; ++c) args[1 + c] = results[1 + c];
+    for (size_t s = 0; s < rows.size(); ++s) {
+      std::span<const std::byte> row = results[1 + control.carried + s]->bytes();
+      rows[s].insert(rows[s].end(), row.begin(), row.end());
+    }
+  }
+  Buffers out(args.begin() + 1, args.begin() + 1 + control.carried);
+  for (const std::vector<std::byte>& all : rows) out.push_back(Buffer::copy(all));
+  return out;
+}
+
 Result<Buffers> run_node(const IRModule& module, const Function& function, const Node& node,
                          const Buffers& operands) {
   if (auto* constant = std::get_if<Constant>(&node.kind)) {
@@ -33,6 +66,8 @@ Result<Buffers> run_node(const IRModule& module, const Function& function, const
   if (auto* invoke = std::get_if<Invoke>(&node.kind)) {
     return run(module, module.function(invoke->function), operands);
   }
+  if (auto* control = std::get_if<Control>(&node.kind))
+    return run_control(module, *control, node, operands);
   return unimplemented("an extern cannot be evaluated");
 }
 

@@ -202,6 +202,44 @@ class Inliner {
     if (!from.name().empty()) node.set_name(cat(frame.prefix, from.name()));
     for (std::string& name : *node.mutable_input()) name = renamed(frame, name);
     for (std::string& name : *node.mutable_output()) name = renamed(frame, name);
+    copy_attributes(frame, from, node);
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) adapt(frame, *attribute.mutable_g());
+      for (auto& graph : *attribute.mutable_graphs()) adapt(frame, graph);
+    }
+    return node;
+  }
+
+  /// Renames what the graph of a node of the body reads from outside, and replaces references to
+  /// attributes of the call. Names that the graph defines stay: they hide others.
+  void adapt(Frame& frame, onnx::GraphProto& graph) {
+    std::vector<std::pair<onnx::GraphProto*, std::unordered_set<std::string>>> graphs;
+    graphs.emplace_back(&graph, std::unordered_set<std::string>());
+    for (size_t k = 0; k < graphs.size(); ++k) {
+      onnx::GraphProto& inner = *graphs[k].first;
+      std::unordered_set<std::string> own = graphs[k].second;
+      for (const auto& input : inner.input()) own.insert(input.name());
+      for (const auto& tensor : inner.initializer()) own.insert(tensor.name());
+      for (const auto& node : inner.node()) own.insert(node.output().begin(), node.output().end());
+      auto rename = [&](std::string& name) {
+        if (!own.count(name)) name = renamed(frame, name);
+      };
+      for (auto& output : *inner.mutable_output()) rename(*output.mutable_name());
+      for (auto& node : *inner.mutable_node()) {
+        for (std::string& name : *node.mutable_input()) rename(name);
+        const onnx::NodeProto from = node;
+        copy_attributes(frame, from, node);
+        for (auto& attribute : *node.mutable_attribute()) {
+          if (attribute.has_g()) graphs.emplace_back(attribute.mutable_g(), own);
+          for (auto& more : *attribute.mutable_graphs()) graphs.emplace_back(&more, own);
+        }
+      }
+    }
+  }
+
+  /// Replaces the attributes of `node` by those of `from`, with the values that the call gives.
+  static void copy_attributes(const Frame& frame, const onnx::NodeProto& from,
+                              onnx::NodeProto& node) {
     node.clear_attribute();
     for (const auto& attribute : from.attribute()) {
       if (attribute.ref_attr_name().empty()) {
@@ -215,7 +253,6 @@ class Inliner {
         added->set_name(attribute.name());
       }
     }
-    return node;
   }
 
   onnx::ModelProto& model_;

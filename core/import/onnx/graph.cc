@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "byoc/base/check.h"
+#include "byoc/ir/control.h"
 #include "byoc/ir/visit.h"
 #include "byoc/op/evaluate.h"
 #include "core/import/onnx/file/protobuf_text.h"
@@ -158,6 +159,35 @@ const Buffer* GraphBuilder::data(ValueId value) const {
     return constant->data;
   auto found = known_.find(value);
   return found == known_.end() ? nullptr : found->second.get();
+}
+
+const Buffer* GraphBuilder::constant_data(ValueId value) {
+  auto known = known_.find(value);
+  return known == known_.end() ? data(value) : module_.add_constant(known->second);
+}
+
+ValueId GraphBuilder::constant(const TensorType& type, const Buffer& data,
+                               const std::string& name) {
+  return {function_.add_constant(&data, type, name), 0};
+}
+
+std::vector<ValueId> GraphBuilder::control(const Control& control, const std::vector<ValueId>& args,
+                                           const std::vector<TypeId>& types) {
+  if (!status_.ok()) return {};
+  for (ValueId arg : args) {
+    if (!is_valid(arg)) fail(invalid("an operand is not a value of the graph"));
+  }
+  if (!status_.ok()) return {};
+  uint32_t node = function_.add_control(control, args, types, loc_);
+  auto known = control_types(module_, function_, function_.nodes[node]);
+  if (!known.ok()) {
+    fail(std::move(known.status()));
+    return {};
+  }
+  function_.nodes[node].types = *known;
+  std::vector<ValueId> results;
+  for (uint32_t k = 0; k < known->size(); ++k) results.push_back({node, k});
+  return results;
 }
 
 const NarrowType* GraphBuilder::narrow(ValueId value) {

@@ -25,6 +25,15 @@ class GraphBuilder final : public Graph {
   /// Returns true when `value` is an output of a node of the function.
   bool is_valid(ValueId value) const;
 
+  /// Returns the bytes of a known constant, in the module's pool; otherwise null.
+  const Buffer* constant_data(ValueId value);
+  /// Adds a constant whose bytes are in the module's pool.
+  ValueId constant(const TensorType& type, const Buffer& data, const std::string& name);
+  /// Adds control flow, without folding. The operands and types are as Control describes them;
+  /// `types` may be empty for `if`. An error is recorded as with `call`.
+  std::vector<ValueId> control(const Control& control, const std::vector<ValueId>& args,
+                               const std::vector<TypeId>& types);
+
   ValueId input(size_t k) override;
   Value optional_input(size_t k) override;
   std::vector<ValueId> inputs() override;

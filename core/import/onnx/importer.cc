@@ -5,6 +5,7 @@
 
 #include "byoc/base/check.h"
 #include "byoc/import.h"
+#include "core/import/onnx/control.h"
 #include "core/import/onnx/file/dtypes.h"
 #include "core/import/onnx/file/graph_check.h"
 #include "core/import/onnx/file/model_file.h"
@@ -36,16 +37,20 @@ class Importer {
         proto_(*model.mutable_graph()),
         folder_(path),
         options_(options),
-        graph_(module_, ops) {}
+        ops_(ops),
+        scopes_(folder_, options) {}
 
   Result<IRModule> run() {
     BYOC_TRY_STATUS(read_opsets());
     BYOC_TRY_STATUS(inline_functions());
     BYOC_TRY_STATUS(check_graph(proto_));
     BYOC_TRY_STATUS(check_support());
+    GraphBuilder main_graph(module_, ops_);
+    scopes_.enter(main_graph, proto_);
     BYOC_TRY_STATUS(add_inputs());
-    for (const auto& node : proto_.node()) BYOC_TRY_STATUS(convert(node));
-    BYOC_TRY(Function main, finish());
+    BYOC_TRY_STATUS(convert_nodes(proto_));
+    BYOC_TRY(std::vector<ValueId> results, results_of_main());
+    Function main = finish(std::move(main_graph), results);
     module_.functions.emplace("main", std::move(main));
     return std::move(module_);
   }
@@ -103,9 +108,10 @@ class Importer {
   /// Returns why the node is refused for any operands; an empty reason when it is accepted.
   Refusal refusal(const onnx::NodeProto& node) const {
     int64_t opset = opset_of(node);
+    if (is_control(node) && opset > 0) return {};
     if (std::string attr = subgraph_attribute(node); !attr.empty()) {
       return {cat("it runs a graph of its own (attribute ", in_quotes(attr),
-                  "); control flow is not supported"),
+                  "); of such operators If, Loop and Scan are supported"),
               "export the model without control flow: trace it with example inputs, which decides "
               "branches and unrolls loops"};
     }
@@ -125,6 +131,20 @@ class Importer {
                opset_of(node), ")");
   }
 
+  /// Returns the nodes of the graph, then those of the graphs inside it.
+  std::vector<const onnx::NodeProto*> all_nodes() const {
+    std::vector<const onnx::NodeProto*> nodes;
+    std::vector<const onnx::GraphProto*> graphs = {&proto_};
+    for (size_t k = 0; k < graphs.size(); ++k) {
+      const onnx::GraphProto& graph = *graphs[k];
+      for (const auto& node : graph.node()) {
+        nodes.push_back(&node);
+        for (const onnx::GraphProto* inner : subgraphs(node)) graphs.push_back(inner);
+      }
+    }
+    return nodes;
+  }
+
   /// Finds all unsupported nodes before any work is done. One message lists them; nodes of the same
   /// op share a line.
   Status check_support() const {
@@ -138,11 +158,12 @@ class Importer {
     };
     std::vector<Group> groups;
     std::map<std::pair<std::string, std::string>, size_t> known;  // (domain, op) -> group
-    for (const auto& node : proto_.node()) {
-      Refusal now = refusal(node);
+    for (const onnx::NodeProto* node : all_nodes()) {
+      Refusal now = refusal(*node);
       if (now.reason.empty()) continue;
-      auto [found, fresh] = known.emplace(std::pair(node.domain(), node.op_type()), groups.size());
-      if (fresh) groups.push_back({&node, std::move(now)});
+      auto [found, fresh] =
+          known.emplace(std::pair(node->domain(), node->op_type()), groups.size());
+      if (fresh) groups.push_back({node, std::move(now)});
       else ++groups[found->second].more;
     }
     std::string text, cures;
@@ -157,11 +178,10 @@ class Importer {
   }
 
   Status add_inputs() {
-    for (auto& tensor : *proto_.mutable_initializer()) initializers_[tensor.name()] = &tensor;
     std::vector<const onnx::ValueInfoProto*> inputs;
     for (const auto& input : proto_.input()) {
       // An initializer of the same name is the input's default value: a constant, unless bound.
-      bool is_default = initializers_.count(input.name()) && !options_.bind.count(input.name());
+      bool is_default = scopes_.is_initializer(input.name()) && !options_.bind.count(input.name());
       if (!is_default) inputs.push_back(&input);
     }
     BYOC_TRY(auto types, input_types(inputs, options_));
@@ -169,41 +189,22 @@ class Importer {
     for (size_t k = 0; k < inputs.size(); ++k) {
       const std::string& name = inputs[k]->name();
       if (options_.bind.count(name)) continue;
-      values_[name] = graph_.set_narrow(graph_.param(name, types[k]),
-                                        narrow_type(inputs[k]->type().tensor_type().elem_type()));
+      scopes_.set(name,
+                  graph().set_narrow(graph().param(name, types[k]),
+                                     narrow_type(inputs[k]->type().tensor_type().elem_type())));
       input_names_.push_back(name);
     }
     return {};
   }
 
-  /// Returns a value by its ONNX name. Makes constants of initializers and bound inputs at their
-  /// first use.
-  Result<ValueId> value(const std::string& name) {
-    auto found = values_.find(name);
-    if (found != values_.end()) return found->second;
-    TypedBuffer tensor;
-    const NarrowType* narrow = nullptr;
-    if (auto bound = options_.bind.find(name); bound != options_.bind.end()) {
-      tensor = bound->second;
-      for (const auto& input : proto_.input()) {
-        if (input.name() == name) narrow = narrow_type(input.type().tensor_type().elem_type());
-      }
-    } else {
-      auto initializer = initializers_.find(name);  // check_graph has found every name that is read
-      BYOC_CHECK(initializer != initializers_.end(), "no value ", name);
-      onnx::TensorProto& proto = *initializer->second;
-      narrow = narrow_type(proto.data_type());
-      BYOC_TRY(tensor, read_tensor(proto, folder_));
-      proto.clear_raw_data();  // so that weights are in memory once
-    }
-    graph_.begin_node({}, name);
-    ValueId constant = graph_.constant(tensor.first, std::move(tensor.second));
-    BYOC_TRY_STATUS(Status(graph_.status()));
-    values_[name] = graph_.set_narrow(constant, narrow);
-    return constant;
+  GraphBuilder& graph() { return scopes_.builder(); }
+
+  Status convert_nodes(onnx::GraphProto& graph) {
+    for (auto& node : *graph.mutable_node()) BYOC_TRY_STATUS(convert(node));
+    return {};
   }
 
-  Status convert(const onnx::NodeProto& proto) {
+  Status convert(onnx::NodeProto& proto) {
     NodeView node(proto, static_cast<int>(opset_of(proto)), folder_);
     std::vector<Value> operands;
     for (const std::string& name : proto.input()) {
@@ -211,10 +212,10 @@ class Importer {
         operands.push_back(std::nullopt);
         continue;
       }
-      BYOC_TRY(ValueId operand, value(name));
+      BYOC_TRY(ValueId operand, scopes_.value(name));
       operands.push_back(operand);
     }
-    graph_.begin_node(operands, node.name());
+    graph().begin_node(operands, node.name());
     const NarrowType* narrow = narrow_operand(operands);
     if (narrow && !reads_narrow(proto.op_type()) && !moves_narrow(proto.op_type())) {
       return unsupported(cat("elements of type ", narrow->name,
@@ -222,9 +223,7 @@ class Importer {
                              "that move elements, not by this operator"))
           .at(describe(proto));
     }
-    const Row* row = find_row(proto.op_type(), node.opset());
-    BYOC_CHECK(row, "check_support accepted ", proto.op_type());
-    Status status = convert(node, row->convert);
+    Status status = set_outputs(node, outputs_of(proto, node));
     if (status.ok() && narrow && moves_narrow(proto.op_type())) keep_narrow(proto, narrow);
     if (status.ok()) return status;
     if (status.code() == Code::kUnimplemented && status.slug().empty()) {
@@ -237,7 +236,7 @@ class Importer {
   const NarrowType* narrow_operand(const std::vector<Value>& operands) {
     for (Value operand : operands) {
       if (!operand) continue;
-      if (const NarrowType* narrow = graph_.narrow(*operand)) return narrow;
+      if (const NarrowType* narrow = graph().narrow(*operand)) return narrow;
     }
     return nullptr;
   }
@@ -245,22 +244,34 @@ class Importer {
   /// Gives the results of an op that moves elements the type of what it moved; extents are i64.
   void keep_narrow(const onnx::NodeProto& proto, const NarrowType* narrow) {
     for (const std::string& name : proto.output()) {
-      auto found = values_.find(name);
-      if (found != values_.end() && graph_.type(found->second).dtype == narrow->stored)
-        graph_.set_narrow(found->second, narrow);
+      if (name.empty() || !scopes_.has(name)) continue;
+      Result<ValueId> found = scopes_.value(name);
+      if (found.ok() && graph().type(*found).dtype == narrow->stored)
+        graph().set_narrow(*found, narrow);
     }
   }
 
-  Status convert(const NodeView& node, Convert row) {
-    Converted outputs = row(graph_, node);
+  Converted outputs_of(onnx::NodeProto& proto, const NodeView& node) {
+    if (is_control(proto)) {
+      ControlContext context{module_, ops_, scopes_,
+                             [this](onnx::GraphProto& inner) { return convert_nodes(inner); }};
+      return convert_control(context, proto, node);
+    }
+    const Row* row = find_row(proto.op_type(), node.opset());
+    BYOC_CHECK(row, "check_support accepted ", proto.op_type());
+    Converted outputs = row->convert(graph(), node);
     BYOC_TRY_STATUS(Status(node.status()));  // errors of the node come before their consequences
-    BYOC_TRY_STATUS(Status(graph_.status()));
+    BYOC_TRY_STATUS(Status(graph().status()));
+    return outputs;
+  }
+
+  Status set_outputs(const NodeView& node, Converted outputs) {
     BYOC_TRY_STATUS(std::move(outputs.status()));
     for (size_t k = 0; k < node.num_outputs(); ++k) {
       if (!node.has_output(k)) continue;
-      if (k >= outputs->size() || !graph_.is_valid((*outputs)[k]))
+      if (k >= outputs->size() || !graph().is_valid((*outputs)[k]))
         return unsupported(cat("output ", k, " (", in_quotes(node.output(k)), ") is not provided"));
-      values_[node.output(k)] = (*outputs)[k];
+      scopes_.set(node.output(k), (*outputs)[k]);
     }
     return {};
   }
@@ -269,8 +280,8 @@ class Importer {
   /// are not compared: exporters write symbolic and outdated ones, and --bind may change sizes.
   Status check_output_dtype(const onnx::ValueInfoProto& output, ValueId result) {
     const int32_t declared = output.type().tensor_type().elem_type();
-    const NarrowType* narrow = graph_.narrow(result);
-    const int32_t computed = narrow ? narrow->onnx : dtype_to_onnx(graph_.type(result).dtype);
+    const NarrowType* narrow = graph().narrow(result);
+    const int32_t computed = narrow ? narrow->onnx : dtype_to_onnx(graph().type(result).dtype);
     if (declared == onnx::TensorProto::UNDEFINED || declared == computed) return {};
     return invalid(cat("the graph output ", in_quotes(output.name()), " is declared as ",
                        onnx_dtype_name(declared), ", its value is ", onnx_dtype_name(computed)))
@@ -278,16 +289,20 @@ class Importer {
         .with_help("export the model again, or correct the type of the output");
   }
 
-  Result<Function> finish() {
+  Result<std::vector<ValueId>> results_of_main() {
     std::vector<ValueId> results;
-    Strings output_names;
     for (const auto& output : proto_.output()) {
-      BYOC_TRY(ValueId result, value(output.name()));
+      BYOC_TRY(ValueId result, scopes_.value(output.name()));
       BYOC_TRY_STATUS(check_output_dtype(output, result));
       results.push_back(result);
-      output_names.push_back(output.name());
     }
-    Function main = std::move(graph_).finish(results);
+    return results;
+  }
+
+  Function finish(GraphBuilder&& builder, const std::vector<ValueId>& results) {
+    Function main = std::move(builder).finish(results);
+    Strings output_names;
+    for (const auto& output : proto_.output()) output_names.push_back(output.name());
     main.attrs.set("input_names", input_names_);
     main.attrs.set("output_names", output_names);
     if (opset_of("") > 0) main.attrs.set("opset", opset_of(""));
@@ -299,11 +314,10 @@ class Importer {
   ExternalFolder folder_;
   const ImportOptions& options_;
   IRModule module_;
-  GraphBuilder graph_;
+  const OpRegistry& ops_;
+  Scopes scopes_;
   std::map<std::string, int64_t> opsets_;  // by domain; "" is the default domain
   NodeOpsets node_opsets_;                 // of nodes of inlined functions
-  std::unordered_map<std::string, onnx::TensorProto*> initializers_;
-  std::unordered_map<std::string, ValueId> values_;
   Strings input_names_;
 };
 

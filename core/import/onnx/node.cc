@@ -138,4 +138,21 @@ std::string subgraph_attribute(const onnx::NodeProto& node) {
   return "";
 }
 
+std::vector<const onnx::GraphProto*> subgraphs(const onnx::NodeProto& node) {
+  std::vector<const onnx::GraphProto*> out;
+  for (const AttributeProto& attr : node.attribute()) {
+    if (attr.has_g()) out.push_back(&attr.g());
+    for (const auto& graph : attr.graphs()) out.push_back(&graph);
+  }
+  return out;
+}
+
+Result<onnx::GraphProto*> subgraph(onnx::NodeProto& node, std::string_view attr) {
+  for (AttributeProto& candidate : *node.mutable_attribute()) {
+    if (candidate.name() == attr && candidate.has_g()) return candidate.mutable_g();
+  }
+  return invalid(cat("attribute ", in_quotes(attr), " is missing, or is no graph"))
+      .with_slug("onnx-parse");
+}
+
 }  // namespace byoc::onnx_import

@@ -50,5 +50,9 @@ class NodeView final : public OnnxNode {
 
 /// Returns the name of the first attribute that holds a graph, as those of "If" do, or "".
 std::string subgraph_attribute(const onnx::NodeProto& node);
+/// Returns the graphs that the node's attributes hold.
+std::vector<const onnx::GraphProto*> subgraphs(const onnx::NodeProto& node);
+/// Returns the graph of an attribute. Errors: slug "onnx-parse" when it is missing.
+Result<onnx::GraphProto*> subgraph(onnx::NodeProto& node, std::string_view attr);
 
 }  // namespace byoc::onnx_import

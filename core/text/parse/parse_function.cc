@@ -35,6 +35,8 @@ class BodyParser {
   Result<uint32_t> parse_call(const Token& name);
   Result<uint32_t> parse_invoke();
   Result<uint32_t> parse_extern();
+  Result<uint32_t> parse_control(Control::Action action);
+  Result<std::vector<TypeId>> parse_result_types();
   Status define(const Token& token, uint32_t node);
   Result<ValueId> parse_value();
   Status parse_values_until_close(std::vector<ValueId>& values);
@@ -78,6 +80,8 @@ Result<uint32_t> BodyParser::parse_right_side() {
   Token name = in_.take();
   if (name.is("const")) return parse_constant_node();
   if (name.is("call_dps_packed")) return parse_extern();
+  if (name.is("if")) return parse_control(Control::kIf);
+  if (name.is("loop")) return parse_control(Control::kLoop);
   return parse_call(name);
 }
 
@@ -132,14 +136,47 @@ Result<uint32_t> BodyParser::parse_extern() {
   std::vector<ValueId> args;
   if (in_.take_if(",")) BYOC_TRY_STATUS(parse_values_until_close(args));
   else BYOC_TRY_STATUS(in_.expect(")"));
-  std::vector<TypeId> types;
-  if (in_.take_if(":")) {
-    do {
-      BYOC_TRY(TensorType type, parse_type(in_, dims_));
-      types.push_back(type);
-    } while (in_.take_if(","));
-  }
+  BYOC_TRY(std::vector<TypeId> types, parse_result_types());
   return function_.add_extern(in_.name(token), args, types);
+}
+
+// Parses ": f32[2], i64[]", or nothing.
+Result<std::vector<TypeId>> BodyParser::parse_result_types() {
+  std::vector<TypeId> types;
+  if (!in_.take_if(":")) return types;
+  do {
+    BYOC_TRY(TensorType type, parse_type(in_, dims_));
+    types.push_back(type);
+  } while (in_.take_if(","));
+  return types;
+}
+
+// Parses (%c, @then, @else, %x) : types, or (%n, %c, @body, %v, %x) {carried=1} : types.
+Result<uint32_t> BodyParser::parse_control(Control::Action action) {
+  Control control{action, 0, {}, {}, {}};
+  std::vector<ValueId> args;
+  BYOC_TRY_STATUS(in_.expect("("));
+  for (uint32_t k = 0; k < control.conditions(); ++k) {
+    BYOC_TRY(ValueId condition, parse_value());
+    args.push_back(condition);
+    BYOC_TRY_STATUS(in_.expect(","));
+  }
+  for (Symbol* body : {&control.body, &control.otherwise}) {
+    if (body == &control.otherwise && action == Control::kLoop) break;
+    if (body == &control.otherwise) BYOC_TRY_STATUS(in_.expect(","));
+    if (in_.token().kind != Token::kSymbol) return in_.expected("the '@name' of a body");
+    *body = in_.name(in_.take());
+  }
+  if (in_.take_if(",")) BYOC_TRY_STATUS(parse_values_until_close(args));
+  else BYOC_TRY_STATUS(in_.expect(")"));
+  if (action == Control::kLoop) {
+    for (std::string_view word : {"{", "carried", "="}) BYOC_TRY_STATUS(in_.expect(word));
+    BYOC_TRY(int64_t carried, parse_integer(in_, 0, UINT32_MAX));
+    control.carried = static_cast<uint32_t>(carried);
+    BYOC_TRY_STATUS(in_.expect("}"));
+  }
+  BYOC_TRY(std::vector<TypeId> types, parse_result_types());
+  return function_.add_control(control, args, types);
 }
 
 Status BodyParser::parse_values_until_close(std::vector<ValueId>& values) {

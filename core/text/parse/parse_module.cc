@@ -34,7 +34,7 @@ class ModuleParser {
   Lexer in_;
   IRModule module_;
   ParseContext context_;
-  IRModule calls_;  // the calls between functions: Invokes alone
+  IRModule calls_;  // the calls between functions and bodies: Invokes alone
   std::vector<Callee> callees_;
   std::map<Symbol, FunctionText> texts_;
   bool has_braces_ = false, has_entry_ = false;
@@ -112,12 +112,14 @@ Status ModuleParser::scan_loops() {
 
 Status ModuleParser::skip_body(Symbol caller) {
   Function& calls = calls_.functions[caller];
-  bool after_equals = false;
+  bool after_equals = false, in_control = false;
   for (int depth = 1; depth > 0;) {
     Token token = in_.token();
     if (token.kind == Token::kEnd || token.kind == Token::kBad) return in_.expected("'}'");
     depth += token.is("{") ? 1 : token.is("}") ? -1 : 0;
-    if (after_equals && token.kind == Token::kSymbol) {
+    if (after_equals && (token.is("if") || token.is("loop"))) in_control = true;
+    if (token.is(")")) in_control = false;
+    if ((after_equals || in_control) && token.kind == Token::kSymbol) {
       Symbol callee = in_.name(token);
       calls.add_invoke(callee, {}, {});
       callees_.push_back({callee, token});

@@ -19,6 +19,9 @@ Key key(const Step& step, size_t k) {
 }  // namespace
 
 Result<std::vector<std::vector<Source>>> sources_of_steps(const Program& program) {
+  if (!program.code.empty())
+    return unimplemented("the program has control flow, so that its steps cannot be run one by one")
+        .with_slug("control-flow");
   std::vector<std::vector<Source>> out;
   std::map<Key, uint32_t> now;  // the result that was last written to a place
   uint32_t results = 0;

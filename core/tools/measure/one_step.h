@@ -12,7 +12,7 @@ struct Source {
   uint32_t index = 0;
 };
 /// Returns the sources per step and input. Errors: slug "executable", when a step reads memory that
-/// no earlier step has written.
+/// no earlier step has written; slug "control-flow" for programs whose steps are not run in order.
 Result<std::vector<std::vector<Source>>> sources_of_steps(const Program& program);
 
 /// Returns the program with all results of its steps as outputs, in their order, and no arena.

@@ -28,10 +28,15 @@ Result<std::vector<size_t>> last_steps(const Program& program) {
 }  // namespace
 
 Result<Json> memory_json(const Program& program) {
-  BYOC_TRY(std::vector<size_t> last, last_steps(program));
+  // A loop reads and writes values many times: they have no first and last step.
+  const bool has_lifetimes = program.code.empty();
+  std::vector<size_t> last;
+  if (has_lifetimes) {
+    BYOC_TRY(last, last_steps(program));
+  }
   Json values = Json::array();
   size_t result = 0;
-  for (size_t s = 0; s < program.steps.size(); ++s) {
+  for (size_t s = 0; has_lifetimes && s < program.steps.size(); ++s) {
     const Step& step = program.steps[s];
     for (size_t k = step.n_in; k < step.args.size(); ++k, ++result) {
       if (step.args[k].kind != Place::kArena) continue;

@@ -79,6 +79,8 @@ class DrawingMaker {
       return;
     }
     if (auto* compiled = std::get_if<Extern>(&n.kind)) return ops.push_back(compiled->symbol.str());
+    if (auto* control = std::get_if<Control>(&n.kind))
+      return ops.push_back(control->action == Control::kIf ? "if" : "loop");
     const Function* callee = module_.find(std::get<Invoke>(n.kind).function);
     BYOC_CHECK(callee, "no function @", std::get<Invoke>(n.kind).function);
     for (const Node& inner : callee->nodes) {

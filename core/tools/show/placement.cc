@@ -84,6 +84,12 @@ class Walk {
                        bool once = job.region != SIZE_MAX || seen_.insert(invoke.function).second;
                        if (once)
                          inner.push_back({invoke.function, job.plugin, job.composite, job.region});
+                     },
+                     [&](const Control&) {
+                       for (Symbol body : callees(node)) {
+                         if (!body.empty() && seen_.insert(body).second)
+                           inner.push_back({body, job.plugin, job.composite, job.region});
+                       }
                      }},
           node.kind);
     }

@@ -48,8 +48,25 @@ struct Extern {
   Symbol symbol;  ///< the name of an ExternalFunction or of a function of the host program
   Operands args;  ///< the inputs
 };
+/// Runs functions of the module under conditions. Functions that it names are bodies: plain
+/// functions, which read nothing but their parameters.
+/// kIf: `if(%c, @body, @otherwise, x...)` with %c bool[] returns body(x...) or otherwise(x...).
+/// kLoop: `loop(%n, %c, @body, v..., x...) {carried=K}` with %n i64[], %c bool[] and K values v
+/// repeats `c, v..., s... = body(i, v..., x...)` while i < n and c, for i = 0, 1, ... as i64[].
+/// It returns the last v..., and of each s all values, stacked along a new first dim.
+struct Control {
+  /// A choice between the functions, or the repetition of one.
+  enum Action : uint32_t { kIf, kLoop };
+  Action action;         ///< if or loop
+  uint32_t carried = 0;  ///< kLoop: how many values are passed from one iteration to the next
+  Symbol body;           ///< what a loop repeats, or runs when the condition is true
+  Symbol otherwise;      ///< kIf: what runs when the condition is false
+  Operands args;         ///< the conditions first
+  /// The number of operands before those of the bodies.
+  uint32_t conditions() const { return action == kIf ? 1 : 2; }
+};
 /// The kinds of nodes, which are closed.
-using Kind = std::variant<Param, Constant, Call, Invoke, Extern>;
+using Kind = std::variant<Param, Constant, Call, Invoke, Extern, Control>;
 
 /// A node: operands are earlier nodes.
 struct Node {
@@ -89,6 +106,9 @@ struct Function {
                       Symbol loc = {});
   /// The types are those of the external function's outputs.
   uint32_t add_extern(Symbol symbol, std::span<const ValueId> args, TypeIds types, Symbol loc = {});
+  /// Sets the operands of `control`. The types are the results, as Control describes them.
+  uint32_t add_control(Control control, std::span<const ValueId> args, TypeIds types,
+                       Symbol loc = {});
   /// Appends a copy of `node` of another function (or this one) with these args.
   uint32_t add_copy(const Node& node, std::span<const ValueId> args);
 

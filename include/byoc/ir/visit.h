@@ -2,6 +2,8 @@
 #pragma once
 // Walks and rebuilds functions: one lambda per node kind, and a copy with a map from old values
 // to new.
+#include <array>
+
 #include "byoc/ir/module.h"
 
 namespace byoc {
@@ -55,7 +57,10 @@ class UseCounts {
   std::vector<uint32_t> first_, counts_;
 };
 
-/// Returns the names of the functions that `root` reaches by Invoke, callees before callers.
+/// Returns the functions that the node names: the callee, or the bodies. The second one is empty
+/// when there are fewer.
+std::array<Symbol, 2> callees(const Node& node);
+/// Returns the names of the functions that `root` reaches by Invoke and Control, callees before callers.
 /// Iterative. Errors: kInvalidArgument for a missing function or recursion, naming the chain.
 Result<std::vector<Symbol>> callees_first(const IRModule& module, Symbol root);
 /// Returns all functions of the module, callees before callers.

@@ -36,6 +36,26 @@ struct Step {
   std::vector<std::string> locs;  ///< the user's names, when `symbol` is not its function's
 };
 
+/// An instruction of a program with control flow. `args` and `types` are what it reads and writes.
+/// kIf, kElse, kLoop and kEnd nest as blocks do: each kIf and kLoop has its kEnd.
+struct Instruction {
+  /// The kinds of instructions.
+  enum Kind : uint32_t {
+    kCall,  ///< runs step `index`
+    kCopy,  ///< copies args[0] to args[1]
+    kIf,    ///< runs the block up to kElse when args[0], a bool, is true
+    kElse,  ///< begins the block that runs when it is false; every kIf has one
+    kLoop,  ///< repeats the block while args[2] < args[0] (both i64) and args[1], a bool, is true;
+            ///< sets args[2] to 0 first, and adds 1 after each iteration
+    kAppend,  ///< copies args[0] to row args[2] of args[1], in a loop with that counter
+    kEnd      ///< ends the block
+  };
+  Kind kind = kCall;              ///< the kind of instruction
+  uint32_t index = 0;             ///< kCall: the step
+  std::vector<Place> args;        ///< the operands, and what is written
+  std::vector<TensorSpec> types;  ///< a type per arg
+};
+
 /// An output that no step writes: passed through, or repeated.
 struct Copy {
   Place from;           ///< the source
@@ -52,7 +72,8 @@ struct ProgramConstant {
 struct Program {
   std::vector<NamedTensor> inputs, outputs;  ///< the values of a run, in order
   std::vector<ProgramConstant> constants;    ///< read by steps and copies directly
-  std::vector<Step> steps;                   ///< in order of execution
+  std::vector<Step> steps;                   ///< in order of execution, unless there is code
+  std::vector<Instruction> code;             ///< empty: the steps are run one after another
   std::vector<Copy> copies;                  ///< after the steps
   uint64_t arena_bytes = 0;                  ///< the size of the memory for tensors between steps
   uint64_t peak_live_bytes = 0;              ///< the least that any plan needs

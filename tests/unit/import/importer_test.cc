@@ -161,23 +161,23 @@ TEST(ImportOnnx, TellsEqualRefusalsOnceAndCountsThem) {
 TEST(ImportOnnx, RefusesNodesWithGraphsOfTheirOwn) {
   OnnxModel model;
   model.input("c", {}, onnx::TensorProto::BOOL).output("y");
-  auto* branch = model.node("If", {"c"}, {"y"}, "choose").add_attribute();
-  branch->set_name("then_branch");
-  branch->set_type(onnx::AttributeProto::GRAPH);
+  auto* body = model.node("SequenceMap", {"c"}, {"y"}, "map").add_attribute();
+  body->set_name("body");
+  body->set_type(onnx::AttributeProto::GRAPH);
   EXPECT_ERROR(model.import(), "onnx-unsupported",
-               "node \"choose\" (If, domain ai.onnx, opset 13): it runs a graph of its own "
-               "(attribute \"then_branch\")");
+               "node \"map\" (SequenceMap, domain ai.onnx, opset 13): it runs a graph of its own "
+               "(attribute \"body\")");
 }
 
 TEST(ImportOnnx, SaysHowToExportWhatIsRefused) {
   OnnxModel model;
   model.input("c", {}, onnx::TensorProto::BOOL).output("y");
-  for (const char* name : {"choose", "choose_again"}) {
-    auto* branch = model.node("If", {"c"}, {name}, name).add_attribute();
-    branch->set_name("then_branch");
-    branch->set_type(onnx::AttributeProto::GRAPH);
+  for (const char* name : {"map", "map_again"}) {
+    auto* body = model.node("SequenceMap", {"c"}, {name}, name).add_attribute();
+    body->set_name("body");
+    body->set_type(onnx::AttributeProto::GRAPH);
   }
-  model.node("Frobnicate", {"choose"}, {"y"}, "frob");
+  model.node("Frobnicate", {"map"}, {"y"}, "frob");
   EXPECT_EQ(model.import().status().help(),
             "export the model without control flow: trace it with example inputs, which decides "
             "branches and unrolls loops; replace the operator before the export by those of "

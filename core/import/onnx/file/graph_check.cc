@@ -129,11 +129,15 @@ Status order_error(const onnx::GraphProto& graph, const Definitions& defined, in
       .with_help("ONNX requires sorted nodes: each one after those whose values it reads");
 }
 
-Status check_reads(const onnx::GraphProto& graph, const Definitions& defined) {
+using IsOuter = std::function<bool(const std::string&)>;
+
+Status check_reads(const onnx::GraphProto& graph, const Definitions& defined,
+                   const IsOuter& is_outer) {
   for (int k = 0; k < graph.node_size(); ++k) {
     for (const std::string& input : graph.node(k).input()) {
       if (input.empty()) continue;  // an optional input left out
       auto found = defined.find(input);
+      if (found == defined.end() && is_outer(input)) continue;
       if (found == defined.end()) {
         return bad_graph(cat("node ", node_label(graph.node(k)), " reads ", in_quotes(input),
                              ", which no node, input or initializer defines"));
@@ -144,11 +148,11 @@ Status check_reads(const onnx::GraphProto& graph, const Definitions& defined) {
   return {};
 }
 
-Status check_outputs(const onnx::GraphProto& graph, const Definitions& defined) {
-  if (graph.output_size() == 0) return bad_graph("the graph has no outputs");
+Status check_outputs(const onnx::GraphProto& graph, const Definitions& defined,
+                     const IsOuter& is_outer) {
   std::unordered_set<std::string_view> seen;
   for (const auto& output : graph.output()) {
-    if (!defined.count(output.name())) {
+    if (!defined.count(output.name()) && !is_outer(output.name())) {
       return bad_graph(cat("the graph output ", in_quotes(output.name()),
                            " is defined by no node, input or initializer"));
     }
@@ -170,11 +174,16 @@ std::string node_label(const onnx::NodeProto& node) {
 }
 
 Status check_graph(const onnx::GraphProto& graph) {
+  BYOC_TRY_STATUS(check_graph(graph, [](const std::string&) { return false; }));
+  return graph.output_size() == 0 ? bad_graph("the graph has no outputs") : Status();
+}
+
+Status check_graph(const onnx::GraphProto& graph, const IsOuter& is_outer) {
   Definitions defined;
   BYOC_TRY_STATUS(add_outside(graph, defined));
   BYOC_TRY_STATUS(add_node_outputs(graph, defined));
-  BYOC_TRY_STATUS(check_reads(graph, defined));
-  return check_outputs(graph, defined);
+  BYOC_TRY_STATUS(check_reads(graph, defined, is_outer));
+  return check_outputs(graph, defined, is_outer);
 }
 
 }  // namespace byoc::onnx_import

@@ -3,6 +3,8 @@
 // Checks an ONNX graph before its nodes are read one after the other.
 #include <onnx/onnx_pb.h>
 
+#include <functional>
+
 #include "byoc/base/status.h"
 
 namespace byoc::onnx_import {
@@ -15,5 +17,9 @@ std::string node_label(const onnx::NodeProto& node);
 /// Errors: slug "onnx-graph", naming values and nodes; a cycle and a wrong order of nodes have
 /// different messages.
 Status check_graph(const onnx::GraphProto& graph);
+/// Checks the graph of a node with control flow, which may read outer values. `is_outer` returns
+/// true for the names that a graph around it defines.
+Status check_graph(const onnx::GraphProto& graph,
+                   const std::function<bool(const std::string&)>& is_outer);
 
 }  // namespace byoc::onnx_import

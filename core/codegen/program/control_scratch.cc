@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/codegen/program/control_scratch.h"
+
+#include <algorithm>
+
+namespace byoc {
+
+namespace {
+constexpr uint64_t kAlign = 64;
+}
+
+Result<uint64_t> arena_bytes(const TensorType& type) {
+  BYOC_TRY(int64_t bytes, size_bytes(type));
+  return (static_cast<uint64_t>(bytes) + kAlign - 1) / kAlign * kAlign;
+}
+
+Result<ControlScratch> control_scratch(const IRModule& module, const Control& control) {
+  auto arena_of = [&](Symbol name) {
+    return static_cast<uint64_t>(module.function(name).attrs.i("arena_bytes"));
+  };
+  ControlScratch out;
+  out.bytes = arena_of(control.body);
+  if (control.action == Control::kIf) {
+    out.bytes = std::max(out.bytes, arena_of(control.otherwise));
+    return out;
+  }
+  auto take = [&](uint64_t bytes) { return std::exchange(out.bytes, out.bytes + bytes); };
+  out.counter = take(kAlign);
+  out.condition = take(kAlign);
+  for (TypeId type : module.function(control.body).result_types()) {
+    BYOC_TRY(uint64_t bytes, arena_bytes(*type));
+    out.results.push_back(take(bytes));
+  }
+  return out;
+}
+
+}  // namespace byoc

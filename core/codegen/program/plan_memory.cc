@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Places the results of externs and of control flow in one arena by their live ranges. The plan is
+// in attributes of the entry function: `arena_offsets`, one number per result in order of the nodes
+// (-1: written directly to a result of the function), `arena_bytes`, `arena_peak_live`. The bodies
+// of control flow have the same attributes. The arena of a body is a part of its caller's, live
+// during that node alone; its offset comes after those of the node's results.
+//   before: fn main(%x) {
+//             %0 = call_dps_packed(@a, %x) : f32[8]
+//             %1 = call_dps_packed(@b, %0) : f32[8]
+//             return %1
+//           }
+//   after:  fn main(%x) {arena_bytes=64, arena_offsets=[0,-1], arena_peak_live=64} {
+//             ...
+//           }
+#include <unordered_map>
+
+#include "byoc/base/arena.h"
+#include "byoc/ir/visit.h"
+#include "byoc/pass/codegen.h"
+#include "core/codegen/program/control_scratch.h"
+#include "core/region/annotations.h"
+
+namespace byoc {
+namespace {
+
+constexpr uint32_t kNoBlock = UINT32_MAX;
+
+// Values that share memory through in-place pairs are one block.
+struct Blocks {
+  std::vector<Lifetime> lifetimes;
+  std::vector<uint32_t> of_value;                  // per extern result; kNoBlock: an output
+  std::vector<uint32_t> first;                     // per node, into of_value
+  std::unordered_map<uint32_t, uint32_t> scratch;  // per node with control flow
+};
+
+Status check_plannable(const Function& function, Symbol name) {
+  for (uint32_t node = 0; node < function.nodes.size(); ++node) {
+    const Kind& kind = function.nodes[node].kind;
+    if (!std::holds_alternative<Call>(kind) && !std::holds_alternative<Invoke>(kind)) continue;
+    return failed(cat(node_name(function, node), " has not been compiled"))
+        .with_slug("not-compiled")
+        .at(cat("@", name))
+        .with_help(
+            "run fuse_ops and run_codegen first; without a default codegen, an op that no "
+            "plugin takes stays as it is");
+  }
+  return {};
+}
+
+using Externals = std::unordered_map<std::string_view, const ExternalFunction*>;
+
+// Returns the compiled functions by their names, aliases too.
+Externals externals_of(const IRModule& module) {
+  Externals out;
+  for (const ExternalModule& compiled : module.external_mods) {
+    for (const ExternalFunction& external : compiled.functions) {
+      out[external.symbol] = &external;
+      for (const ExternalAlias& alias : external.aliases) out[alias.symbol] = &external;
+    }
+  }
+  return out;
+}
+
+bool writes_results(const Node& node) {
+  return std::holds_alternative<Extern>(node.kind) || std::holds_alternative<Control>(node.kind);
+}
+
+class Planner {
+ public:
+  Planner(const IRModule& module, const Externals& externals, const Function& function)
+      : module_(module), externals_(externals), function_(function) {}
+  Result<Blocks> run();
+
+ private:
+  void find_last_reads();
+  uint32_t reusable(uint32_t node, uint32_t output, uint64_t bytes);
+  uint32_t add_block(uint64_t bytes, uint32_t first, uint32_t last);
+  Status add_results(uint32_t node);
+
+  const IRModule& module_;
+  const Externals& externals_;
+  const Function& function_;
+  std::vector<uint32_t> last_read_;  // per value
+  std::vector<uint8_t> is_result_;
+  std::vector<uint8_t> taken_over_;  // per value: an output reuses its memory in place
+  Blocks blocks_;
+};
+
+void Planner::find_last_reads() {
+  size_t values = blocks_.of_value.size();
+  last_read_.assign(values, 0);
+  is_result_.assign(values, 0);
+  taken_over_.assign(values, 0);
+  for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
+    for (uint32_t k = blocks_.first[node]; k < blocks_.first[node + 1]; ++k) last_read_[k] = node;
+    for (ValueId arg : function_.args(function_.nodes[node]))
+      last_read_[blocks_.first[arg.node] + arg.output] = node;
+  }
+  for (ValueId result : function_.results)
+    is_result_[blocks_.first[result.node] + result.output] = 1;
+}
+
+// Returns the block of an input that this output may reuse: the node is the last reader of the
+// input and reads it once.
+uint32_t Planner::reusable(uint32_t node, uint32_t output, uint64_t bytes) {
+  auto* external = std::get_if<Extern>(&function_.nodes[node].kind);
+  auto found = external ? externals_.find(external->symbol.text()) : externals_.end();
+  if (found == externals_.end()) return kNoBlock;
+  std::span<const ValueId> args = function_.args(function_.nodes[node]);
+  for (auto [input, out] : found->second->inplace) {
+    if (out != output || input >= args.size()) continue;
+    uint32_t value = blocks_.first[args[input].node] + args[input].output;
+    uint32_t block = blocks_.of_value[value];
+    bool read_once = std::count(args.begin(), args.end(), args[input]) == 1;
+    if (block == kNoBlock || taken_over_[value] || last_read_[value] != node || !read_once)
+      continue;
+    if (blocks_.lifetimes[block].bytes != bytes) continue;
+    taken_over_[value] = 1;
+    return block;
+  }
+  return kNoBlock;
+}
+
+uint32_t Planner::add_block(uint64_t bytes, uint32_t first, uint32_t last) {
+  blocks_.lifetimes.push_back({bytes, first, last});
+  return static_cast<uint32_t>(blocks_.lifetimes.size() - 1);
+}
+
+Status Planner::add_results(uint32_t node) {
+  for (uint32_t k = 0; k < function_.nodes[node].types.size(); ++k) {
+    uint32_t value = blocks_.first[node] + k;
+    if (is_result_[value]) continue;
+    BYOC_TRY(uint64_t bytes, arena_bytes(*function_.nodes[node].types[k]));
+    uint32_t block = reusable(node, k, bytes);
+    if (block == kNoBlock) block = add_block(bytes, node, last_read_[value]);
+    blocks_.lifetimes[block].last = last_read_[value];
+    blocks_.of_value[value] = block;
+  }
+  return {};
+}
+
+Result<Blocks> Planner::run() {
+  blocks_.first.assign(function_.nodes.size() + 1, 0);
+  for (size_t k = 0; k < function_.nodes.size(); ++k) {
+    blocks_.first[k + 1] =
+        blocks_.first[k] + static_cast<uint32_t>(function_.nodes[k].types.size());
+  }
+  blocks_.of_value.assign(blocks_.first.back(), kNoBlock);
+  find_last_reads();
+  for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
+    if (writes_results(function_.nodes[node])) BYOC_TRY_STATUS(add_results(node));
+    if (auto* control = std::get_if<Control>(&function_.nodes[node].kind)) {
+      BYOC_TRY(ControlScratch scratch, control_scratch(module_, *control));
+      blocks_.scratch[node] = add_block(scratch.bytes, node, node);
+    }
+  }
+  return std::move(blocks_);
+}
+
+Status plan_function(const IRModule& module, const Externals& externals, Function& function) {
+  BYOC_TRY(Blocks blocks, Planner(module, externals, function).run());
+  ArenaPlan plan = plan_arena(blocks.lifetimes);
+  Ints offsets;
+  auto add = [&](uint32_t block) {
+    offsets.push_back(block == kNoBlock ? -1 : static_cast<int64_t>(plan.offsets[block]));
+  };
+  for (uint32_t node = 0; node < function.nodes.size(); ++node) {
+    if (!writes_results(function.nodes[node])) continue;
+    for (uint32_t value = blocks.first[node]; value < blocks.first[node + 1]; ++value)
+      add(blocks.of_value[value]);
+    if (auto at = blocks.scratch.find(node); at != blocks.scratch.end()) add(at->second);
+  }
+  function.attrs.set("arena_offsets", std::move(offsets));
+  function.attrs.set("arena_bytes", static_cast<int64_t>(plan.bytes));
+  function.attrs.set("arena_peak_live", static_cast<int64_t>(plan.peak_live_bytes));
+  return {};
+}
+
+}  // namespace
+
+Result<IRModule> plan_memory(IRModule module, const PassContext&) {
+  if (module.find(module.entry) == nullptr)
+    return invalid(cat("the module has no function @", module.entry)).with_slug("unknown-function");
+  BYOC_TRY(std::vector<Symbol> order, callees_first(module, module.entry));
+  for (size_t k = order.size(); k-- > 0;)
+    BYOC_TRY_STATUS(check_plannable(module.function(order[k]), order[k]));
+  const Externals externals = externals_of(module);
+  for (Symbol name : order)
+    BYOC_TRY_STATUS(plan_function(module, externals, module.function(name)));
+  return module;
+}
+
+}  // namespace byoc

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes functions as one list of instructions: bodies of control flow are written in their places.
+//   before: fn main(%c: bool[], %x: f32[2]) {
+//             %0 = if(%c, @then, @else, %x) : f32[2]
+//             return %0
+//           }
+//   after:  if input 0
+//             call then's steps, which write output 0
+//           else
+//             call else's steps, which write output 0
+//           end
+// A carried value of a loop is in the place of the loop's result. The body writes the next one to
+// scratch memory; it is copied when the whole body has run.
+#include "core/codegen/program/write_steps.h"
+
+#include <unordered_map>
+
+#include "byoc/base/check.h"
+#include "byoc/ir/visit.h"
+#include "core/codegen/program/control_scratch.h"
+#include "core/region/annotations.h"
+
+namespace byoc {
+namespace {
+
+// The kernel of a symbol; the locs of an alias, which its steps have to hold themselves.
+struct Target {
+  uint32_t module, function;
+  const std::vector<std::string>* alias_locs = nullptr;
+};
+
+uint64_t key(ValueId v) { return uint64_t{v.node} << 32 | v.output; }
+
+const TensorSpec kCondition{DType::kBool, {}}, kCounter{DType::kI64, {}};
+
+// A function that is being written.
+struct Frame {
+  const Function* function;
+  uint64_t base = 0;           // of its arena
+  std::vector<Place> results;  // where its results go
+  std::unordered_map<uint64_t, Place> places;
+  std::unordered_map<uint64_t, uint32_t> result_of;  // a value's first place in the results
+  Ints offsets;
+  size_t next_offset = 0;
+  uint32_t node = 0;  // the next one
+
+  Frame(const Function& f, uint64_t begin, std::vector<Place> where)
+      : function(&f), base(begin), results(std::move(where)) {
+    offsets = f.attrs.ints("arena_offsets");
+    for (uint32_t k = 0; k < f.results.size(); ++k) result_of.emplace(key(f.results[k]), k);
+  }
+  Place place(ValueId value) const { return places.at(key(value)); }
+  Place arena(uint64_t offset) const { return {Place::kArena, 0, base + offset}; }
+  const Node& now() const { return function->nodes[node]; }
+};
+
+// The places of a Control node that has begun.
+struct Scope {
+  std::vector<Place> results;
+  uint64_t base = 0;  // of the scratch memory
+  ControlScratch scratch;
+  bool is_otherwise = false;  // the second body of an if is being written
+};
+
+class StepWriter {
+ public:
+  StepWriter(const IRModule& module, Executable& out) : module_(module), out_(out) {}
+  Status run();
+
+ private:
+  void find_targets();
+  Status begin_entry();
+  Status end_entry();
+  Status write_node(Frame& frame);
+  void add_constant(Frame& frame, const Buffer& data, TensorSpec type);
+  Result<Place> add_result(Frame& frame, uint32_t output);
+  Status add_step(Frame& frame);
+  Status begin_control(Frame& frame);
+  Status begin_loop(const Frame& frame, const Scope& scope);
+  void enter_body(const Frame& frame);
+  Status leave_body(Frame& body);
+  Status end_iteration(const Frame& body, const Scope& scope);
+  void copy(Place from, Place to, const TensorSpec& type);
+  void emit(Instruction::Kind kind, std::vector<Place> args = {},
+            std::vector<TensorSpec> types = {});
+
+  const IRModule& module_;
+  Executable& out_;
+  std::unordered_map<std::string, Target> targets_;
+  std::vector<Frame> frames_;  // the entry, then bodies
+  std::vector<Scope> scopes_;  // of the Controls of all frames but the last
+  bool has_control_ = false;
+};
+
+Result<TensorSpec> spec(const Function& function, ValueId value) {
+  const TensorType& type = *function.type(value);
+  if (!is_static(type.shape)) {
+    return invalid(cat(node_name(function, value.node), " has type ", type,
+                       ", which has a size without a number"))
+        .with_slug("symbolic-shape")
+        .with_help("bind the sizes, as in --shape N=1");
+  }
+  return TensorSpec{type.dtype, static_extents(type.shape)};
+}
+
+void StepWriter::emit(Instruction::Kind kind, std::vector<Place> args,
+                      std::vector<TensorSpec> types) {
+  out_.program.code.push_back({kind, 0, std::move(args), std::move(types)});
+}
+
+void StepWriter::copy(Place from, Place to, const TensorSpec& type) {
+  if (from != to) emit(Instruction::kCopy, {from, to}, {type, type});
+}
+
+void StepWriter::find_targets() {
+  for (uint32_t m = 0; m < out_.modules.size(); ++m) {
+    for (uint32_t f = 0; f < out_.modules[m].functions.size(); ++f) {
+      const ExternalFunction& external = module_.external_mods[m].functions[f];
+      targets_[external.symbol] = {m, f};
+      for (const ExternalAlias& alias : external.aliases)
+        targets_[alias.symbol] = {m, f, &alias.locs};
+      out_.modules[m].functions[f].aliases.clear();
+    }
+  }
+}
+
+Status StepWriter::begin_entry() {
+  const Function& entry = module_.function(module_.entry);
+  std::vector<Place> results;
+  Strings names = entry.attrs.strings("output_names");
+  for (uint32_t k = 0; k < entry.results.size(); ++k) {
+    BYOC_TRY(TensorSpec type, spec(entry, entry.results[k]));
+    results.push_back({Place::kOutput, k, 0});
+    out_.program.outputs.push_back(
+        {k < names.size() ? names[k] : cat("output", k), std::move(type)});
+  }
+  Frame& frame = frames_.emplace_back(entry, 0, std::move(results));
+  for (; frame.node < entry.num_params(); ++frame.node) {
+    BYOC_TRY(TensorSpec type, spec(entry, {frame.node, 0}));
+    out_.program.inputs.push_back({std::get<Param>(frame.now().kind).name.str(), std::move(type)});
+    frame.places[key({frame.node, 0})] = {Place::kInput, frame.node, 0};
+  }
+  return {};
+}
+
+Status StepWriter::end_entry() {
+  const Frame& frame = frames_.back();
+  for (uint32_t k = 0; k < frame.results.size(); ++k) {
+    Place from = frame.place(frame.function->results[k]);
+    if (from != frame.results[k]) out_.program.copies.push_back({from, k});
+  }
+  if (!has_control_) out_.program.code.clear();
+  return {};
+}
+
+void StepWriter::add_constant(Frame& frame, const Buffer& data, TensorSpec type) {
+  frame.places[key({frame.node, 0})] = {Place::kConstant,
+                                        static_cast<uint32_t>(out_.program.constants.size()), 0};
+  out_.program.constants.push_back({data.key(), std::move(type)});
+}
+
+// Returns the place of a result of the present node.
+Result<Place> StepWriter::add_result(Frame& frame, uint32_t output) {
+  const ValueId value{frame.node, output};
+  const int64_t offset = frame.offsets[frame.next_offset++];
+  Place here = offset < 0 ? frame.results[frame.result_of.at(key(value))]
+                          : frame.arena(static_cast<uint64_t>(offset));
+  frame.places[key(value)] = here;
+  return here;
+}
+
+Status StepWriter::add_step(Frame& frame) {
+  const Node& n = frame.now();
+  Step step;
+  step.symbol = std::get<Extern>(n.kind).symbol.str();
+  auto target = targets_.find(step.symbol);
+  if (target != targets_.end()) {
+    step.module = target->second.module;
+    step.function = target->second.function;
+    if (target->second.alias_locs != nullptr) step.locs = *target->second.alias_locs;
+  } else if (!n.loc.empty()) step.locs.push_back(n.loc.str());
+  auto add = [&](Place place, ValueId value) -> Status {
+    BYOC_TRY(TensorSpec type, spec(*frame.function, value));
+    step.args.push_back(place);
+    step.types.push_back(std::move(type));
+    return {};
+  };
+  for (ValueId arg : frame.function->args(n)) BYOC_TRY_STATUS(add(frame.place(arg), arg));
+  step.n_in = static_cast<uint32_t>(step.args.size());
+  for (uint32_t k = 0; k < n.types.size(); ++k) {
+    BYOC_TRY(Place here, add_result(frame, k));
+    BYOC_TRY_STATUS(add(here, {frame.node, k}));
+  }
+  emit(Instruction::kCall);
+  out_.program.code.back().index = static_cast<uint32_t>(out_.program.steps.size());
+  out_.program.steps.push_back(std::move(step));
+  return {};
+}
+
+Status StepWriter::write_node(Frame& frame) {
+  const Node& node = frame.now();
+  if (auto* constant = std::get_if<Constant>(&node.kind)) {
+    BYOC_TRY(TensorSpec type, spec(*frame.function, {frame.node, 0}));
+    add_constant(frame, *constant->data, std::move(type));
+  } else if (std::holds_alternative<Extern>(node.kind)) {
+    BYOC_TRY_STATUS(add_step(frame));
+  } else if (std::holds_alternative<Control>(node.kind)) {
+    return begin_control(frame);  // the node has run when its bodies are written
+  }
+  ++frame.node;
+  return {};
+}
+
+Status StepWriter::begin_control(Frame& frame) {
+  has_control_ = true;
+  const Node& node = frame.now();
+  const Control& control = std::get<Control>(node.kind);
+  Scope scope;
+  for (uint32_t k = 0; k < node.types.size(); ++k) {
+    BYOC_TRY(Place here, add_result(frame, k));
+    scope.results.push_back(here);
+  }
+  scope.base = frame.base + static_cast<uint64_t>(frame.offsets[frame.next_offset++]);
+  BYOC_TRY(scope.scratch, control_scratch(module_, control));
+  if (control.action == Control::kIf) {
+    emit(Instruction::kIf, {frame.place(frame.function->args(node)[0])}, {kCondition});
+  } else {
+    BYOC_TRY_STATUS(begin_loop(frame, scope));
+  }
+  scopes_.push_back(std::move(scope));
+  enter_body(frame);
+  return {};
+}
+
+Place scratch_place(const Scope& scope, uint64_t offset) {
+  return {Place::kArena, 0, scope.base + offset};
+}
+
+Status StepWriter::begin_loop(const Frame& frame, const Scope& scope) {
+  const Control& control = std::get<Control>(frame.now().kind);
+  std::span<const ValueId> args = frame.function->args(control.args);
+  const Place condition = scratch_place(scope, scope.scratch.condition);
+  copy(frame.place(args[1]), condition, kCondition);
+  for (uint32_t k = 0; k < control.carried; ++k) {
+    BYOC_TRY(TensorSpec type, spec(*frame.function, {frame.node, k}));
+    copy(frame.place(args[2 + k]), scope.results[k], type);
+  }
+  emit(Instruction::kLoop,
+       {frame.place(args[0]), condition, scratch_place(scope, scope.scratch.counter)},
+       {kCounter, kCondition, kCounter});
+  return {};
+}
+
+// Begins the body, or the second one, of the present node. `frame` is gone when it returns.
+void StepWriter::enter_body(const Frame& frame) {
+  const Scope& scope = scopes_.back();
+  const Control& control = std::get<Control>(frame.now().kind);
+  const bool is_loop = control.action == Control::kLoop;
+  const Function& body = module_.function(scope.is_otherwise ? control.otherwise : control.body);
+  std::vector<Place> results = scope.results, params;
+  if (is_loop) {
+    results.clear();
+    for (uint64_t offset : scope.scratch.results) results.push_back(scratch_place(scope, offset));
+    params.push_back(scratch_place(scope, scope.scratch.counter));
+    for (uint32_t k = 0; k < control.carried; ++k) params.push_back(scope.results[k]);
+  }
+  const size_t passed = control.conditions() + control.carried;
+  for (ValueId arg : frame.function->args(control.args).subspan(passed))
+    params.push_back(frame.place(arg));
+  Frame inner(body, scope.base, std::move(results));
+  BYOC_CHECK(params.size() == body.num_params(), params.size(), " operands of @", control.body);
+  for (; inner.node < params.size(); ++inner.node)
+    inner.places[key({inner.node, 0})] = params[inner.node];
+  frames_.push_back(std::move(inner));
+}
+
+// Ends an iteration: stacks rows, then passes the condition and the values to the next one. Values
+// that the body did not compute go through scratch memory too: others may still read their places.
+Status StepWriter::end_iteration(const Frame& body, const Scope& scope) {
+  const Function& function = *body.function;
+  const size_t carried = std::get<Control>(frames_[frames_.size() - 2].now().kind).carried;
+  const Place counter = scratch_place(scope, scope.scratch.counter);
+  std::vector<TensorSpec> types;
+  for (ValueId result : function.results) {
+    BYOC_TRY(TensorSpec type, spec(function, result));
+    types.push_back(std::move(type));
+  }
+  const Frame& outer = frames_[frames_.size() - 2];
+  for (uint32_t k = static_cast<uint32_t>(carried); k < scope.results.size(); ++k) {
+    BYOC_TRY(TensorSpec stacked, spec(*outer.function, {outer.node, k}));
+    emit(Instruction::kAppend, {body.place(function.results[k + 1]), scope.results[k], counter},
+         {types[k + 1], std::move(stacked), kCounter});
+  }
+  copy(body.place(function.results[0]), scratch_place(scope, scope.scratch.condition), kCondition);
+  auto stays = [&](size_t k) { return body.place(function.results[k + 1]) == scope.results[k]; };
+  for (size_t k = 0; k < carried; ++k) {
+    if (!stays(k)) copy(body.place(function.results[k + 1]), body.results[k + 1], types[k + 1]);
+  }
+  for (size_t k = 0; k < carried; ++k) {
+    if (!stays(k)) copy(body.results[k + 1], scope.results[k], types[k + 1]);
+  }
+  return {};
+}
+
+// Writes the end of the last frame and continues with what follows in the frame before it.
+Status StepWriter::leave_body(Frame& body) {
+  Scope& scope = scopes_.back();
+  const Control& control = std::get<Control>(frames_[frames_.size() - 2].now().kind);
+  if (control.action == Control::kLoop) {
+    BYOC_TRY_STATUS(end_iteration(body, scope));
+  } else {
+    for (size_t k = 0; k < body.results.size(); ++k) {
+      BYOC_TRY(TensorSpec type, spec(*body.function, body.function->results[k]));
+      copy(body.place(body.function->results[k]), body.results[k], type);
+    }
+  }
+  frames_.pop_back();
+  if (control.action == Control::kIf && !scope.is_otherwise) {
+    scope.is_otherwise = true;
+    emit(Instruction::kElse);
+    enter_body(frames_.back());
+    return {};
+  }
+  emit(Instruction::kEnd);
+  scopes_.pop_back();
+  ++frames_.back().node;
+  return {};
+}
+
+Status StepWriter::run() {
+  find_targets();
+  BYOC_TRY_STATUS(begin_entry());
+  while (true) {
+    Frame& frame = frames_.back();
+    if (frame.node < frame.function->nodes.size()) {
+      BYOC_TRY_STATUS(write_node(frame));
+    } else if (frames_.size() > 1) {
+      BYOC_TRY_STATUS(leave_body(frame));
+    } else {
+      return end_entry();
+    }
+  }
+}
+
+}  // namespace
+
+Status write_steps(const IRModule& module, Executable& out) {
+  return StepWriter(module, out).run();
+}
+
+}  // namespace byoc

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/session/run_code.h"
+
+#include <cstring>
+
+#include "byoc/base/check.h"
+
+namespace byoc {
+namespace {
+
+template <class T>
+T load(const void* from) {
+  T out;
+  std::memcpy(&out, from, sizeof out);
+  return out;
+}
+
+bool is_true(const void* condition) { return load<uint8_t>(condition) != 0; }
+
+bool goes_on(const BoundInstruction& loop) {
+  return load<int64_t>(loop.args[2]) < load<int64_t>(loop.args[0]) && is_true(loop.args[1]);
+}
+
+Status wrong_extent(int64_t ran, int64_t extent, const char* what) {
+  return Status(Code::kOutOfRange,
+                cat("a loop ", what, " ", ran, ran == 1 ? " time" : " times",
+                    "; its stacked results have ", extent, extent == 1 ? " row" : " rows"))
+      .with_slug("loop-extent")
+      .with_help("stacked results need a loop whose number of iterations is known");
+}
+
+Status check_extent(const BoundInstruction& loop) {
+  const int64_t ran = load<int64_t>(loop.args[2]);
+  return loop.extent < 0 || ran == loop.extent ? Status() : wrong_extent(ran, loop.extent, "ran");
+}
+
+Status append(const BoundInstruction& row) {
+  const int64_t at = load<int64_t>(row.args[2]);
+  if (at < 0 || at >= row.extent) return wrong_extent(at + 1, row.extent, "ran at least");
+  if (row.bytes == 0) return {};
+  std::memcpy(static_cast<std::byte*>(row.args[1]) + static_cast<uint64_t>(at) * row.bytes,
+              row.args[0], row.bytes);
+  return {};
+}
+
+void set_counter(const BoundInstruction& loop, int64_t value) {
+  std::memcpy(loop.args[2], &value, sizeof value);
+}
+
+}  // namespace
+
+void find_targets(std::span<BoundInstruction> code) {
+  std::vector<uint32_t> open;
+  for (uint32_t k = 0; k < code.size(); ++k) {
+    switch (code[k].kind) {
+      case Instruction::kIf:
+      case Instruction::kLoop:
+        open.push_back(k);
+        break;
+      case Instruction::kElse:
+        code[open.back()].target = k;
+        open.back() = k;
+        break;
+      case Instruction::kAppend:
+        code[open.back()].extent = code[k].extent;
+        break;
+      case Instruction::kEnd:
+        code[k].target = open.back();
+        code[open.back()].target = k;
+        open.pop_back();
+        break;
+      case Instruction::kCall:
+      case Instruction::kCopy:
+        break;
+    }
+  }
+  BYOC_CHECK(open.empty(), open.size(), " blocks without an end");
+}
+
+Status run_code(std::span<const BoundInstruction> code,
+                const std::function<Status(size_t)>& run_step,
+                const std::function<Status()>& check) {
+  for (size_t k = 0; k < code.size(); ++k) {
+    const BoundInstruction& now = code[k];
+    switch (now.kind) {
+      case Instruction::kCall:
+        BYOC_TRY_STATUS(run_step(now.step));
+        break;
+      case Instruction::kCopy:
+        if (now.bytes != 0) std::memcpy(now.args[1], now.args[0], now.bytes);
+        break;
+      case Instruction::kAppend:
+        BYOC_TRY_STATUS(append(now));
+        break;
+      case Instruction::kIf:
+        if (!is_true(now.args[0])) k = now.target;
+        break;
+      case Instruction::kElse:
+        k = now.target;
+        break;
+      case Instruction::kLoop:
+        set_counter(now, 0);
+        if (goes_on(now)) break;
+        BYOC_TRY_STATUS(check_extent(now));
+        k = now.target;
+        break;
+      case Instruction::kEnd: {
+        const BoundInstruction& block = code[now.target];
+        if (block.kind != Instruction::kLoop) break;
+        BYOC_TRY_STATUS(check());
+        set_counter(block, load<int64_t>(block.args[2]) + 1);
+        if (goes_on(block)) k = now.target;
+        else BYOC_TRY_STATUS(check_extent(block));
+        break;
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace byoc

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// If, Loop and Scan as nodes and functions of the module. tests/models/control has their results.
+#include "byoc/text/text.h"
+#include "onnx_models.h"
+
+namespace byoc::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// A graph for an attribute, in parts.
+struct InnerGraph {
+  onnx::GraphProto proto;
+
+  InnerGraph& input(const std::string& name) {
+    proto.add_input()->set_name(name);
+    return *this;
+  }
+  InnerGraph& output(const std::string& name) {
+    proto.add_output()->set_name(name);
+    return *this;
+  }
+  InnerGraph& node(const std::string& op, const std::vector<std::string>& inputs,
+                   const std::vector<std::string>& outputs) {
+    auto* node = proto.add_node();
+    node->set_op_type(op);
+    for (const auto& text : inputs) node->add_input(text);
+    for (const auto& text : outputs) node->add_output(text);
+    return *this;
+  }
+};
+
+void set_graph(onnx::NodeProto& node, const std::string& attr, const InnerGraph& graph) {
+  auto* attribute = node.add_attribute();
+  attribute->set_name(attr);
+  attribute->set_type(onnx::AttributeProto::GRAPH);
+  *attribute->mutable_g() = graph.proto;
+}
+
+void set_ints(onnx::NodeProto& node, const std::string& attr, const std::vector<int64_t>& values) {
+  auto* attribute = node.add_attribute();
+  attribute->set_name(attr);
+  attribute->set_type(onnx::AttributeProto::INTS);
+  for (int64_t value : values) attribute->add_ints(value);
+}
+
+void add_scalar(OnnxModel& model, const std::string& name, int64_t value, int dtype) {
+  auto* tensor = model.graph().add_initializer();
+  tensor->set_name(name);
+  tensor->set_data_type(dtype);
+  if (dtype == onnx::TensorProto::INT64) tensor->add_int64_data(value);
+  else tensor->add_int32_data(static_cast<int32_t>(value));
+}
+
+std::string text_of(const OnnxModel& model) {
+  Result<IRModule> module = model.import();
+  EXPECT_TRUE(module.ok()) << module.status().to_string();
+  return module.ok() ? print(*module) : "";
+}
+
+/// y = c ? x + w : -x
+OnnxModel choice(bool is_known = false) {
+  OnnxModel model;
+  if (is_known) add_scalar(model, "c", 1, onnx::TensorProto::BOOL);
+  else model.input("c", {}, onnx::TensorProto::BOOL);
+  model.input("x", {2}).output("y").initializer("w", {2}, {1, 2});
+  auto& node = model.node("If", {"c"}, {"y"}, "choose");
+  set_graph(node, "then_branch", InnerGraph().node("Add", {"x", "w"}, {"a"}).output("a"));
+  set_graph(node, "else_branch", InnerGraph().node("Neg", {"x"}, {"a"}).output("a"));
+  return model;
+}
+
+TEST(ImportControl, BranchesAreFunctionsOfWhatTheyRead) {
+  std::string text = text_of(choice());
+  EXPECT_THAT(text, HasSubstr("%0 = if(%c, @then_0, @else_1, %x) : f32[2] loc(\"choose\")"));
+  EXPECT_THAT(text, HasSubstr("fn then_0(%x: f32[2] loc(\"x\")) {\n"
+                              "    %0 = const([1.0,2.0]) : f32[2] loc(\"w\")\n"
+                              "    %1 = add(%x, %0) loc(\"a\")\n"));
+}
+
+TEST(ImportControl, AKnownConditionLeavesOneBranch) {
+  std::string text = text_of(choice(true));
+  EXPECT_THAT(text, Not(HasSubstr("if(")));
+  EXPECT_THAT(text, HasSubstr("add(%x, "));
+  EXPECT_THAT(text, Not(HasSubstr("negative")));
+}
+
+TEST(ImportControl, BranchesOfDifferentTypesAreRefused) {
+  OnnxModel model;
+  model.input("c", {}, onnx::TensorProto::BOOL).input("x", {2}).input("z", {3}).output("y");
+  auto& node = model.node("If", {"c"}, {"y"}, "choose");
+  set_graph(node, "then_branch", InnerGraph().node("Neg", {"x"}, {"a"}).output("a"));
+  set_graph(node, "else_branch", InnerGraph().node("Neg", {"z"}, {"a"}).output("a"));
+  EXPECT_ERROR(model.import(), "onnx-unsupported",
+               "result 0 is f32[2] in one branch and f32[3] in the other");
+}
+
+TEST(ImportControl, UnknownOpsInBodiesAreReported) {
+  OnnxModel model = choice();
+  model.graph().mutable_node(0)->mutable_attribute(0)->mutable_g()->mutable_node(0)->set_op_type(
+      "Foo");
+  EXPECT_ERROR(model.import(), "onnx-unsupported", "(Foo, domain ai.onnx, opset 13)");
+}
+
+TEST(ImportControl, NamesThatNothingDefinesAreReported) {
+  OnnxModel model = choice();
+  model.graph().mutable_node(0)->mutable_attribute(0)->mutable_g()->mutable_node(0)->set_input(
+      0, "nothing");
+  EXPECT_ERROR(model.import(), "onnx-graph",
+               "node \"a\" reads \"nothing\", which no node, input or initializer defines");
+}
+
+TEST(ImportControl, AMissingBranchIsAnError) {
+  OnnxModel model = choice();
+  model.graph().mutable_node(0)->mutable_attribute()->RemoveLast();
+  EXPECT_ERROR(model.import(), "onnx-parse", "attribute \"else_branch\" is missing");
+}
+
+/// v, s = Loop(trips, goes_on, x): v + x per iteration, stacked before each.
+OnnxModel loop(int64_t trips) {
+  OnnxModel model;
+  model.input("x", {2}).output("v").output("s");
+  if (trips >= 0) add_scalar(model, "n", trips, onnx::TensorProto::INT64);
+  else model.input("n", {}, onnx::TensorProto::INT64);
+  InnerGraph body;
+  body.input("i").input("c").input("b").node("Add", {"b", "x"}, {"after"});
+  body.node("Identity", {"c"}, {"c_after"}).node("Identity", {"b"}, {"row"});
+  body.output("c_after").output("after").output("row");
+  set_graph(model.node("Loop", {"n", "", "x"}, {"v", "s"}, "repeat"), "body", body);
+  return model;
+}
+
+TEST(ImportControl, ALoopWithAKnownCountHasStackedResults) {
+  EXPECT_THAT(text_of(loop(5)),
+              HasSubstr("= loop(%0, %1, @body_0, %x, %x) {carried=1} : f32[2], f32[5,2]"));
+  EXPECT_THAT(text_of(loop(0)), HasSubstr(": f32[2], f32[0,2]"));
+}
+
+TEST(ImportControl, StackedResultsOfUnknownLengthAreRefused) {
+  EXPECT_ERROR(loop(-1).import(), "onnx-unsupported",
+               "its stacked outputs have as many rows as it has iterations");
+}
+
+TEST(ImportControl, StackedResultsMayHaveADeclaredLength) {
+  OnnxModel model = loop(-1);
+  auto* shape =
+      model.graph().mutable_output(1)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  shape->add_dim()->set_dim_value(4);
+  shape->add_dim()->set_dim_value(2);
+  EXPECT_THAT(text_of(model), HasSubstr("@body_0, %x, %x) {carried=1} : f32[2], f32[4,2]"));
+}
+
+TEST(ImportControl, ACarriedValueKeepsItsType) {
+  OnnxModel model = loop(5);
+  auto* body = model.graph().mutable_node(0)->mutable_attribute(0)->mutable_g();
+  auto* axis = body->mutable_node(0)->add_attribute();
+  body->mutable_node(0)->set_op_type("Concat");
+  axis->set_name("axis");
+  axis->set_type(onnx::AttributeProto::INT);
+  EXPECT_ERROR(model.import(), "onnx-unsupported",
+               "value 0 that it carries is f32[2] before an iteration and f32[4] after it");
+}
+
+OnnxModel scan() {
+  OnnxModel model;
+  model.input("x", {2, 3}).input("sum", {2}).output("last").output("all");
+  InnerGraph body;
+  body.input("before").input("slice").node("Add", {"before", "slice"}, {"after"});
+  body.node("Identity", {"after"}, {"row"}).output("after").output("row");
+  auto& node = model.node("Scan", {"sum", "x"}, {"last", "all"}, "sums");
+  set_graph(node, "body", body);
+  auto* count = node.add_attribute();
+  count->set_name("num_scan_inputs");
+  count->set_type(onnx::AttributeProto::INT);
+  count->set_i(1);
+  set_ints(node, "scan_input_axes", {1});
+  set_ints(node, "scan_output_axes", {-1});
+  return model;
+}
+
+TEST(ImportControl, AScanTakesSlicesInItsBody) {
+  std::string text = text_of(scan());
+  EXPECT_THAT(text, HasSubstr("@body_0, %sum, %x) {carried=1} : f32[2], f32[3,2]"));
+  EXPECT_THAT(text, HasSubstr("gather(%scanned0, %iteration) {axis=1}"));
+  EXPECT_THAT(text, HasSubstr("transpose("));
+}
+
+TEST(ImportControl, ScannedInputsHaveEquallyManySlices) {
+  OnnxModel model = scan();
+  model.input("z", {3});
+  auto* node = model.graph().mutable_node(0);
+  node->add_input("z");
+  node->mutable_attribute(0)->mutable_g()->add_input()->set_name("other");
+  node->mutable_attribute(1)->set_i(2);
+  node->mutable_attribute(2)->add_ints(0);
+  EXPECT_TRUE(model.import().ok());
+  model.graph()
+      .mutable_input(2)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(0)
+      ->set_dim_value(4);
+  EXPECT_ERROR(model.import(), "onnx-graph", "its scanned inputs have 3 and 4 slices");
+}
+
+}  // namespace
+}  // namespace byoc::test
