@@ -79,6 +79,12 @@ class Writer {
                    [&](const Extern& call) {
                      name_outputs(index);
                      shared_.problems.insert(cat("the compiled function @", call.symbol));
+                   },
+                   [&](const Control& control) {
+                     name_outputs(index);
+                     shared_.problems.insert(control.action == Control::kIf
+                                                 ? "the choice `if`"
+                                                 : "the repetition `loop`");
                    }},
         node.kind);
   }
