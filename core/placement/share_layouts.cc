@@ -271,13 +271,19 @@ bool is_plain(const Function& function) {
          !function.attrs.has("compiler");
 }
 
+bool has_transform(const Function& function) {
+  return std::ranges::any_of(function.nodes,
+                             [](const Node& node) { return transform_of(node).has_value(); });
+}
+
 }  // namespace
 
 Result<IRModule> share_layouts(IRModule module, const PassContext& context) {
   std::vector<Symbol> names;
   for (const auto& [name, function] : module.functions) {
-    if (is_plain(function)) names.push_back(name);
+    if (is_plain(function) && has_transform(function)) names.push_back(name);
   }
+  if (names.empty()) return module;
   Sharer sharer(module, context);
   for (Symbol name : names) BYOC_TRY_STATUS(sharer.run(name));
   return module;

@@ -48,6 +48,7 @@ constexpr Bound kBounds[] = {
     {"merge_compiler_regions", 19000},
     {"partition_graph", 15000},
     {"assign_layouts", 1},
+    {"share_layouts", 400},
     {"fuse_ops", 41000},
     {"choose_computes", 1},
     {"run_codegen", 15000},

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <random>
 
 #include "programs.h"
@@ -59,6 +60,33 @@ const Case kCases[] = {
      .zero_y = 128,
      .composite = "onednn.gemm_integers",
      .n = 9},
+    {.name = "matmul",
+     .c = 67,
+     .h = 1,
+     .o = 33,
+     .k = 1,
+     .zero_x = 200,
+     .zero_y = 128,
+     .function = "relu",
+     .composite = "onednn.matmul_integers",
+     .n = 5},
+    {.name = "one_dim_and_cells_alone",
+     .c = 12,
+     .h = 6,
+     .o = 10,
+     .k = 1,
+     .zero_x = 4,
+     .zero_y = 100,
+     .composite = "onednn.conv1d_integers"},
+    {.name = "three_dims_of_one_plane",
+     .c = 6,
+     .h = 6,
+     .o = 9,
+     .stride = 2,
+     .pad = 1,
+     .zero_x = 21,
+     .zero_y = 77,
+     .composite = "onednn.conv3d_integers"},
 };
 
 class OnednnIntegers : public testing::TestWithParam<Case> {
@@ -101,30 +129,63 @@ std::string list(const std::vector<int>& values) {
   return out;
 }
 
+// The program's form of the data of a case. In one dim the cells of an image are in a row, and the
+// kernel has one cell; in three dims there is one plane.
+struct Form {
+  std::vector<int64_t> x, w, bias;
+  std::string op, attrs;
+  bool is_transposed = false;  // the weights are [c, o]
+};
+
+Form form_of(const Case& t) {
+  const int64_t each = t.c / t.group, s = t.stride, p = t.pad;
+  const std::string group = cat("group=", t.group);
+  if (t.composite == "onednn.gemm_integers")
+    return {{t.n, t.c}, {t.o, t.c}, {t.o}, "gemm", "trans_b=true"};
+  if (t.composite == "onednn.matmul_integers")
+    return {{t.n, t.c}, {t.c, t.o}, {t.o}, "matmul", "", true};
+  if (t.composite == "onednn.conv1d_integers")
+    return {{t.n, t.c, t.h * t.h}, {t.o, each, 1}, {t.o, 1}, "conv1d", group};
+  if (t.composite == "onednn.conv3d_integers")
+    return {
+        {t.n, t.c, 1, t.h, t.h},
+        {t.o, each, 1, t.k, t.k},
+        {t.o, 1, 1, 1},
+        "conv3d",
+        cat(group, ", strides=[1,", s, ",", s, "], pads=[0,", p, ",", p, ",0,", p, ",", p, "]")};
+  return {{t.n, t.c, t.h, t.h},
+          {t.o, each, t.k, t.k},
+          {t.o, 1, 1},
+          "conv2d",
+          cat(group, ", strides=[", s, ",", s, "], pads=[", p, ",", p, ",", p, ",", p, "]")};
+}
+
+std::string brackets(const std::vector<int64_t>& dims) {
+  std::string out;
+  for (int64_t dim : dims) out += (out.empty() ? "" : ",") + std::to_string(dim);
+  return cat("[", out, "]");
+}
+
 std::string OnednnIntegers::text() const {
   const Case& t = GetParam();
-  const bool is_gemm = t.composite == "onednn.gemm_integers";
-  const std::string xs = is_gemm ? cat("[", t.n, ",", t.c, "]")
-                                 : cat("[", t.n, ",", t.c, ",", t.h, ",", t.h, "]"),
-                    ws = is_gemm ? cat("[", t.o, ",", t.c, "]")
-                                 : cat("[", t.o, ",", t.c / t.group, ",", t.k, ",", t.k, "]"),
-                    type = t.is_signed ? "i8" : "u8";
-  std::string attrs = "{trans_b=true}";
-  if (!is_gemm)
-    attrs = cat("{group=", t.group, ", strides=[", t.stride, ",", t.stride, "], pads=[", t.pad, ",",
-                t.pad, ",", t.pad, ",", t.pad, "]}");
+  const Form form = form_of(t);
+  const std::string type = t.is_signed ? "i8" : "u8", axis = form.is_transposed ? "1" : "0";
+  std::vector<int> weights = w_;
+  for (int64_t k = 0; form.is_transposed && k < t.o * t.c; ++k)
+    weights[static_cast<size_t>(k % t.c * t.o + k / t.c)] = w_[static_cast<size_t>(k)];
   std::string function = t.function.empty() ? "identity(%b)" : t.function + "(%b)";
   if (t.function == "clip") function += " {min=-20.0, max=9.5}";
   if (t.function.empty()) function = "";
-  return cat("fn main(%x: ", type, xs, ") {\n  %sx = const(", kScaleX, ") : f32[]\n  %zx = const(",
-             t.zero_x, ") : ", type, "[]\n  %w = const([", list(w_), "]) : i8", ws,
-             "\n  %sw = const([", list(scales_), "]) : f32[", t.o, "]\n  %bias = const([",
-             list(bias_, 0.0625), "]) : f32[", t.o, is_gemm ? "" : ",1,1", "]\n  %sy = const(",
-             y_scale_, ") : f32[]\n  %zy = const(", t.zero_y,
-             ") : u8[]\n  %fx = dequantize(%x, %sx, %zx)\n  %fw = dequantize(%w, %sw) {axis=0}\n",
-             "  %p = ", is_gemm ? "gemm" : "conv2d", "(%fx, %fw) ", attrs,
-             "\n  %b = add(%p, %bias)\n", function.empty() ? "" : "  %f = " + function + "\n",
-             "  %y = quantize(", function.empty() ? "%b" : "%f", ", %sy, %zy)\n  return %y }\n");
+  return cat("fn main(%x: ", type, brackets(form.x), ") {\n  %sx = const(", kScaleX,
+             ") : f32[]\n  %zx = const(", t.zero_x, ") : ", type, "[]\n  %w = const([",
+             list(weights), "]) : i8", brackets(form.w), "\n  %sw = const([", list(scales_),
+             "]) : f32[", t.o, "]\n  %bias = const([", list(bias_, 0.0625), "]) : f32",
+             brackets(form.bias), "\n  %sy = const(", y_scale_, ") : f32[]\n  %zy = const(",
+             t.zero_y, ") : u8[]\n  %fx = dequantize(%x, %sx, %zx)\n",
+             "  %fw = dequantize(%w, %sw) {axis=", axis, "}\n  %p = ", form.op, "(%fx, %fw) {",
+             form.attrs, "}\n  %b = add(%p, %bias)\n",
+             function.empty() ? "" : "  %f = " + function + "\n", "  %y = quantize(",
+             function.empty() ? "%b" : "%f", ", %sy, %zy)\n  return %y }\n");
 }
 
 // Returns one result as a number: the sum of products, scaled, with the bias.
@@ -168,9 +229,7 @@ TEST_P(OnednnIntegers, AreExactSumsRoundedOnce) {
   IRModule module = parse(text());
   EXPECT_THAT(formed_by_onednn(plugins_, module).composites, Contains(t.composite));
   Executable onednn = built_by(plugins_, module, {"onednn"}, 2);
-  const std::vector<int64_t> dims =
-      t.h == 1 ? std::vector{t.n, t.c} : std::vector{t.n, t.c, t.h, t.h};
-  Result<Tensor> input = Tensor::make({t.is_signed ? DType::kI8 : DType::kU8, dims});
+  Result<Tensor> input = Tensor::make({t.is_signed ? DType::kI8 : DType::kU8, form_of(t).x});
   ASSERT_TRUE(input.ok());
   auto* bytes = static_cast<uint8_t*>(static_cast<void*>(input->data()));
   for (size_t k = 0; k < x_.size(); ++k) bytes[k] = static_cast<uint8_t>(x_[k]);
@@ -229,6 +288,33 @@ TEST(OnednnSumsOfIntegers, AreRoundedOnce) {
     const double sum = (x[k] - 3) / 16.0 + (r[k] + 5) / 8.0;
     const double step = std::nearbyint(std::max(sum, 0.0) / 0.25) + 20;
     ASSERT_NEAR(y[k], std::min(step, 255.0), 1) << "element " << k;
+  }
+}
+
+TEST(OnednnProductsOfIntegers, OfAScaleThatIsNotPositiveAreRefused) {
+  auto plugins = built_plugins();
+  for (const char* scale : {"-0.5", "0.0", "0.5"}) {
+    IRModule module = parse(cat(R"(fn main(%x: i8[1,3,8,8]) {
+      %sx = const()",
+                                scale, R"() : f32[]
+      %w = const([1,2,3,4,5,6]) : i8[2,3,1,1]
+      %sw = const(0.25) : f32[]
+      %0 = dequantize(%x, %sx)
+      %1 = dequantize(%w, %sw)
+      %2 = conv2d(%0, %1)
+      return %2 })"));
+    const bool is_taken = has_vnni() && scale[0] == '0' && scale[2] == '5';
+    EXPECT_EQ(formed_by_onednn(plugins, module).composites.size(), is_taken ? 1U : 0U) << scale;
+    Result<Tensor> input = Tensor::make({DType::kI8, {1, 3, 8, 8}});
+    ASSERT_TRUE(input.ok());
+    std::memset(input->data(), 3, 192);
+    std::vector<Tensor> inputs;
+    inputs.push_back(*std::move(input));
+    std::vector<Tensor> outputs =
+        execute(built_by(plugins, module, {"onednn", "json"}, 2), plugins, inputs);
+    const auto* y = static_cast<const float*>(static_cast<const void*>(outputs[0].data()));
+    EXPECT_FLOAT_EQ(y[0], std::stof(scale) * 3 * 0.25f * (1 + 2 + 3));
+    EXPECT_FLOAT_EQ(y[64], std::stof(scale) * 3 * 0.25f * (4 + 5 + 6));
   }
 }
 

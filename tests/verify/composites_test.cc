@@ -348,7 +348,10 @@ INSTANTIATE_TEST_SUITE_P(Onednn, LayerNormPieces, testing::ValuesIn(kLayerNorms)
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Composites, OfEveryPatternHaveARow) {
-  std::set<std::string> in_rows = {"layer_norm_pieces"};
+  // Those of integers have rows in tests/numbers/integers_test.cc.
+  std::set<std::string> in_rows = {"layer_norm_pieces", "conv1d_integers", "conv2d_integers",
+                                   "conv3d_integers",   "matmul_integers", "gemm_integers",
+                                   "add_integers"};
   for (auto [anchor, tail] : rows()) in_rows.insert(cat(anchor->op, tail->pattern));
   for (const Alone& row : kAlone) in_rows.insert(row.pattern);
   auto plugins = built_plugins();

@@ -9,6 +9,7 @@
 
 #include "byoc/ir/visit.h"
 #include "byoc/text/text.h"
+#include "core/conform/samples/operand_types.h"
 #include "core/region/pattern_tree.h"
 
 namespace byoc::conform {
@@ -27,7 +28,8 @@ const std::vector<Program>& samples_of(const OpDef& op) {
   return at->second;
 }
 
-/// Makes one instance of a pattern, from the leaves to the root. The depth of the recursion is that
+/// Makes one instance of a pattern, from the leaves to the root, or to a call of operands that have
+/// to fit each other. The depth of the recursion is that
 /// of the pattern.
 class Maker {
  public:
@@ -35,7 +37,7 @@ class Maker {
 
   std::optional<Instance> make(const PatternNode& root) {
     find_shared(root);
-    auto value = node(root, nullptr);
+    auto value = node(root, nullptr, nullptr);
     if (!value || failed_ || calls_.empty()) return std::nullopt;
     return written();
   }
@@ -87,44 +89,46 @@ class Maker {
     return leaf(TensorType{DType::kF32, kShapes[pick(std::size(kShapes))]}, false, {});
   }
 
-  /// Makes a value for `p`, with `dollar` for "$". Returns nothing for a leaf whose type is decided
-  /// by the op that reads it.
-  std::optional<Value> node(const PatternNode& p, const Value* dollar) {
+  /// Makes a value for `p`, with `dollar` for "$", and of the type `wanted` unless that is null.
+  /// Returns nothing for a leaf whose type is decided by the op that reads it.
+  std::optional<Value> node(const PatternNode& p, const Value* dollar, const TypeId* wanted) {
     auto value = std::visit(
-        overloaded{
-            [&](const PatternNode::Any&) -> std::optional<Value> {
-              return shared_.contains(p.as) ? std::optional(shared_leaf()) : std::nullopt;
-            },
-            [&](const PatternNode::Const&) -> std::optional<Value> { return std::nullopt; },
-            [&](const PatternNode::Op& op) { return call(op, dollar); },
-            [&](const PatternNode::Dollar&) -> std::optional<Value> {
-              return dollar ? std::optional(*dollar) : std::nullopt;
-            },
-            [&](const PatternNode::OneOf& one) {
-              return node(one.choices[pick(one.choices.size())], dollar);
-            },
-            [&](const PatternNode::Optional& chain) { return chained(chain.parts, pick(2)); },
-            [&](const PatternNode::Repeat& chain) {
-              auto most = static_cast<uint64_t>(std::min<int64_t>(chain.max, chain.min + 3));
-              auto least = static_cast<uint64_t>(chain.min);
-              return chained(chain.parts, least + pick(most - least + 1));
-            },
-            [&](const PatternNode::Same& same) -> std::optional<Value> {
-              auto found = captured_.find(same.as);
-              failed_ |= found == captured_.end();
-              return found == captured_.end() ? std::nullopt : std::optional(found->second);
-            }},
+        overloaded{[&](const PatternNode::Any&) -> std::optional<Value> {
+                     return shared_.contains(p.as) ? std::optional(shared_leaf()) : std::nullopt;
+                   },
+                   [&](const PatternNode::Const&) -> std::optional<Value> { return std::nullopt; },
+                   [&](const PatternNode::Op& op) { return call(op, dollar, wanted); },
+                   [&](const PatternNode::Dollar&) -> std::optional<Value> {
+                     return dollar ? std::optional(*dollar) : std::nullopt;
+                   },
+                   [&](const PatternNode::OneOf& one) {
+                     return node(one.choices[pick(one.choices.size())], dollar, wanted);
+                   },
+                   [&](const PatternNode::Optional& chain) {
+                     return chained(chain.parts, pick(2), wanted);
+                   },
+                   [&](const PatternNode::Repeat& chain) {
+                     auto most = static_cast<uint64_t>(std::min<int64_t>(chain.max, chain.min + 3));
+                     auto least = static_cast<uint64_t>(chain.min);
+                     return chained(chain.parts, least + pick(most - least + 1), wanted);
+                   },
+                   [&](const PatternNode::Same& same) -> std::optional<Value> {
+                     auto found = captured_.find(same.as);
+                     failed_ |= found == captured_.end();
+                     return found == captured_.end() ? std::nullopt : std::optional(found->second);
+                   }},
         p.kind);
     if (value && !p.as.empty()) captured_[p.as] = *value;
     return value;
   }
 
   /// Applies the pattern parts[0] `times` times to the value of parts[1].
-  std::optional<Value> chained(const std::vector<PatternNode>& parts, uint64_t times) {
-    std::optional<Value> value = node(parts[1], nullptr);
+  std::optional<Value> chained(const std::vector<PatternNode>& parts, uint64_t times,
+                               const TypeId* wanted) {
+    std::optional<Value> value = node(parts[1], nullptr, wanted);
     for (uint64_t k = 0; k < times && value && !failed_; ++k) {
       Value so_far = *value;
-      value = node(parts[0], &so_far);
+      value = node(parts[0], &so_far, nullptr);
     }
     return value;
   }
@@ -133,13 +137,26 @@ class Maker {
     return std::holds_alternative<PatternNode::Const>(p.kind);
   }
 
-  std::optional<Value> call(const PatternNode::Op& spec, const Value* dollar) {
+  /// Returns true for a part that computes its value from leaves of its own.
+  static bool is_computed(const PatternNode& p) {
+    if (auto* one = std::get_if<PatternNode::OneOf>(&p.kind))
+      return std::ranges::all_of(one->choices, is_computed);
+    return std::holds_alternative<PatternNode::Op>(p.kind);
+  }
+
+  std::optional<Value> call(const PatternNode::Op& spec, const Value* dollar,
+                            const TypeId* wanted) {
     const OpDef* op = all_ops().find(spec.op);
     if (op == nullptr) return fail();
+    if (wanted != nullptr && !std::ranges::any_of(spec.args, is_computed))
+      return with_result(*op, spec, *wanted);
+    // Operands that are computed each by itself fit each other when a sample has their types.
+    if (std::ranges::count_if(spec.args, is_computed) > 1 && pick(2) == 0)
+      return from_sample(*op, spec);
     std::vector<std::optional<Value>> args;
     bool any_known = false;
     for (const PatternNode& arg : spec.args) {
-      args.push_back(node(arg, dollar));
+      args.push_back(node(arg, dollar, nullptr));
       any_known |= args.back().has_value();
       if (failed_) return std::nullopt;
     }
@@ -151,7 +168,7 @@ class Maker {
     return std::nullopt;
   }
 
-  /// Makes a call whose operands are all leaves, with the types of one of the op's samples.
+  /// Makes a call with the types of one of the op's samples.
   std::optional<Value> from_sample(const OpDef& op, const PatternNode::Op& spec) {
     std::vector<const Program*> programs;
     for (const Program& program : samples_of(op)) programs.push_back(&program);
@@ -172,8 +189,13 @@ class Maker {
     const Function& main = program.module.function("main");
     std::vector<Value> args;
     for (size_t k = 0; k < main.num_params(); ++k) {
+      const TypeId type = main.nodes[k].types[0];
       bool constant = spec.has_args && is_constant(spec.args[k]);
-      args.push_back(leaf(main.nodes[k].types[0], constant, program.domains[k]));
+      auto computed = spec.has_args && is_computed(spec.args[k])
+                          ? node(spec.args[k], nullptr, &type)
+                          : std::nullopt;
+      if (failed_) return std::nullopt;
+      args.push_back(computed ? *computed : leaf(type, constant, program.domains[k]));
       remember(spec, k, args.back());
     }
     return finish(op, spec, *std::get<Call>(main.nodes.back().kind).attrs, args);
@@ -183,22 +205,52 @@ class Maker {
     if (spec.has_args && !spec.args[k].as.empty()) captured_[spec.args[k].as] = value;
   }
 
-  /// Returns types for the other operands of an op that reads a value of type `known`: the same
-  /// type, and types that broadcast or multiply with it.
-  static std::vector<TypeId> partners(TypeId known) {
-    const Shape& shape = known->shape;
-    DType dtype = known->dtype;
-    std::vector<TypeId> out = {known, TensorType{dtype, {}}, TensorType{dtype, {Dim(1)}}};
-    if (shape.empty()) return out;
-    out.push_back(TensorType{dtype, {shape.back()}});
-    out.push_back(TensorType{dtype, {shape.back(), Dim(4)}});
-    Shape channel(shape.size(), Dim(1));
-    if (shape.size() < 2) return out;
-    channel[1] = shape[1];
-    out.push_back(TensorType{dtype, channel});
-    out.push_back(TensorType{dtype, Shape(channel.begin() + 1, channel.end())});
-    out.push_back(TensorType{dtype, {Dim(4), shape[1], Dim(1), Dim(1)}});
-    return out;
+  /// Makes a call of leaves with a result of that type: the first operand has its shape, the others
+  /// are single numbers.
+  std::optional<Value> with_result(const OpDef& op, const PatternNode::Op& spec, TypeId wanted) {
+    const TypeId one = TensorType{wanted->dtype, {}};
+    auto attrs = complete_attrs(op, {});
+    if (!attrs.ok() || spec.args.empty()) return fail();
+    std::vector<std::vector<TypeId>> choices = {of_all_dtypes(wanted)};
+    choices.resize(spec.args.size(), of_all_dtypes(one));
+    auto types = first_allowed(choices, [&](const std::vector<TypeId>& in) {
+      auto results = infer_types(op, in, constrained(spec, *attrs));
+      return results.ok() && (*results)[0] == wanted;
+    });
+    return types ? of_leaves(op, spec, *attrs, std::vector<std::optional<Value>>(types->size()),
+                             *types)
+                 : fail();
+  }
+
+  /// Returns the first choice of a type per operand that is allowed, from a random start.
+  template <class IsAllowed>
+  std::optional<std::vector<TypeId>> first_allowed(const std::vector<std::vector<TypeId>>& choices,
+                                                   const IsAllowed& is_allowed) {
+    size_t all = 1;
+    for (const auto& types : choices) all *= types.size();
+    const size_t begin = pick(all);
+    for (size_t n = 0; n < all; ++n) {
+      std::vector<TypeId> in;
+      size_t rest = (begin + n) % all;
+      for (const auto& types : choices) {
+        in.push_back(types[rest % types.size()]);
+        rest /= types.size();
+      }
+      if (is_allowed(in)) return in;
+    }
+    return std::nullopt;
+  }
+
+  /// Finishes a call whose operands that do not exist become leaves of these types.
+  std::optional<Value> of_leaves(const OpDef& op, const PatternNode::Op& spec, const Attrs& attrs,
+                                 const std::vector<std::optional<Value>>& args,
+                                 const std::vector<TypeId>& types) {
+    std::vector<Value> all;
+    for (size_t k = 0; k < args.size(); ++k) {
+      all.push_back(args[k] ? *args[k] : leaf(types[k], is_constant(spec.args[k]), {}));
+      remember(spec, k, all.back());
+    }
+    return finish(op, spec, attrs, all);
   }
 
   /// Makes a call of which some operands exist. The others become leaves of the first type that the
@@ -218,14 +270,16 @@ class Maker {
       if (!results.ok() || (!spec.args.empty() && (*results)[0] != (*known)->type &&
                             op.kind == FusionKind::kBroadcast))
         continue;
-      std::vector<Value> all;
-      for (size_t k = 0; k < args.size(); ++k) {
-        all.push_back(args[k] ? *args[k] : leaf(choice, is_constant(spec.args[k]), {}));
-        remember(spec, k, all.back());
-      }
-      return finish(op, spec, *attrs, all);
+      return of_leaves(op, spec, *attrs, args, types);
     }
-    return fail();
+    // Single numbers of other types, such as a scale and a zero point.
+    std::vector<std::vector<TypeId>> numbers;
+    const std::vector<TypeId> number = of_all_dtypes(TensorType{DType::kF32, {}});
+    for (const auto& arg : args) numbers.push_back(arg ? std::vector{arg->type} : number);
+    auto types = first_allowed(numbers, [&](const std::vector<TypeId>& in) {
+      return infer_types(op, in, constrained(spec, *attrs)).ok();
+    });
+    return types ? of_leaves(op, spec, *attrs, args, *types) : fail();
   }
 
   /// Returns `attrs` with the values that the pattern requires.
@@ -309,33 +363,7 @@ class Maker {
   std::set<std::string> shared_;
 };
 
-void collect_ops(const PatternNode& p, std::set<std::string>& out) {
-  std::visit(overloaded{[&](const PatternNode::Op& op) {
-                          out.insert(op.op);
-                          for (const PatternNode& arg : op.args) collect_ops(arg, out);
-                        },
-                        [&](const PatternNode::OneOf& one) {
-                          for (const PatternNode& choice : one.choices) collect_ops(choice, out);
-                        },
-                        [&](const PatternNode::Optional& chain) {
-                          for (const PatternNode& part : chain.parts) collect_ops(part, out);
-                        },
-                        [&](const PatternNode::Repeat& chain) {
-                          for (const PatternNode& part : chain.parts) collect_ops(part, out);
-                        },
-                        [](const PatternNode::Any&) {}, [](const PatternNode::Const&) {},
-                        [](const PatternNode::Dollar&) {}, [](const PatternNode::Same&) {}},
-             p.kind);
-}
-
 }  // namespace
-
-std::vector<std::string> unknown_ops(const Pattern& pattern) {
-  std::set<std::string> ops;
-  collect_ops(pattern.tree().root, ops);
-  std::erase_if(ops, [](const std::string& op) { return all_ops().find(op) != nullptr; });
-  return {ops.begin(), ops.end()};
-}
 
 std::vector<Instance> instances_of(const Pattern& pattern, uint64_t seed, size_t tries,
                                    size_t count) {

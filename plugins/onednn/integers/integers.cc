@@ -82,8 +82,10 @@ IntegerAttr product_attr(const Region& region, const Unit& unit, int64_t channel
   for (size_t c = 0; c < static_cast<size_t>(channels); ++c) {
     const float scale = number(region, unit.integers->first.scale, 0, 1) *
                         number(region, unit.integers->second.scale, c, 1) * steps.per_number;
-    factors.push_back(std::max(scale, kLeastFactor));
     const float shift = number(region, bias, c, 0) * steps.per_number + steps.zero_point;
+    if (!(scale >= kLeastFactor && std::isfinite(scale) && std::isfinite(shift)))
+      throw Refusal{"the scales are too small or too large for f32"};
+    factors.push_back(scale);
     out.bias.push_back(shift / factors.back());
   }
   out.attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);

@@ -2,6 +2,7 @@
 #include "region/integers.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace byoc::onednn {
@@ -176,6 +177,18 @@ std::vector<int> values_of_numbers(const Unit& unit) {
   return out;
 }
 
+namespace {
+
+void check_positive(const Region& region, int scale) {
+  auto known = region.numbers.find(scale);
+  if (scale < 0 || known == region.numbers.end()) return;
+  for (float number : known->second) {
+    if (!(number > 0 && std::isfinite(number))) throw Refusal{"a scale is not positive"};
+  }
+}
+
+}  // namespace
+
 void read_known_numbers(const Graph& graph, const Unit& unit, Region& region) {
   for (int value : values_of_numbers(unit)) {
     const Value& from = region.at(value);
@@ -190,6 +203,9 @@ void read_known_numbers(const Graph& graph, const Unit& unit, Region& region) {
     if (auto* floats = std::get_if<sdk::Floats>(&*known)) append(*floats);
     else if (auto* whole = std::get_if<sdk::Ints>(&*known)) append(*whole);
   }
+  if (!unit.integers) return;
+  for (const Scale& scale : {unit.integers->first, unit.integers->second, unit.integers->result})
+    check_positive(region, scale.scale);
 }
 
 }  // namespace byoc::onednn

@@ -133,7 +133,7 @@ TEST(Shapes, MayBeAListAndAreExplained) {
 TEST(Shapes, ThatAreOpenAreNamedWhereTheyMatter) {
   Byoc byoc;
   std::string model = byoc.write("m.ir", "fn main(%x: f32[N,3]) { %0 = relu(%x)  return %0 }");
-  for (std::string command : {"print --te ", "print --asm ", "run ", "compile -o out.byoc "}) {
+  for (std::string command : {"print --te ", "print --asm ", "compile -o out.byoc "}) {
     EXPECT_THAT(byoc(command + model).err, HasSubstr("help: give them with --shape N=1\n"))
         << command;
   }

@@ -13,7 +13,7 @@ using testing::HasSubstr;
 template <class IsDue>
 Ran interrupted(const std::string& arguments, IsDue is_due) {
   Ran ran;
-  for (double seconds = 0.2; seconds < 100; seconds *= 1.2) {
+  for (double seconds = 0.2; seconds < 100; seconds *= 1.15) {
     Byoc timeout(
         cat("timeout --preserve-status -s INT ", seconds, " ", BYOC_BUILD_DIR, "/bin/byoc"));
     ran = timeout(arguments);
@@ -23,7 +23,7 @@ Ran interrupted(const std::string& arguments, IsDue is_due) {
 }
 
 /// A product that the reference computes for about a second.
-constexpr const char* kLarge = R"(fn main(%x: f32[512,1024], %y: f32[1024,1024]) {
+constexpr const char* kLarge = R"(fn main(%x: f32[1024,2048], %y: f32[2048,1024]) {
   %0 = matmul(%x, %y) loc("product")
   return %0
 })";
