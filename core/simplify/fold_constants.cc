@@ -8,7 +8,7 @@
 // - Its results are larger than 64 MiB and than the constants that it reads, so that a broadcast
 //   value does not enlarge the model.
 // - All results together would exceed the size of the model's constants by more than the option
-//   fold_mib (64 MiB).
+//   fold_mib (64 MiB). A result that one computed op alone reads does not count.
 // - It takes more element operations than are left of the module's budget: the option fold_mops
 //   (100 million) and one per byte of the model's constants. Elementwise ops take one per element,
 //   convolutions and products two per multiply-add. Later ops that fit are still computed.
@@ -73,7 +73,9 @@ class Folder {
         budget_(budget),
         to_(rewriter_.to()),
         constants_(module, to_),
-        keep_(std::move(keep)) {}
+        keep_(std::move(keep)),
+        uses_(function),
+        is_computed_(function.nodes.size()) {}
   Function run() &&;
 
  private:
@@ -84,12 +86,15 @@ class Folder {
   }
   bool may_fold(uint32_t node) const;
   Values compute(uint32_t node);  // empty: not possible, or too slow
+  int64_t bytes_given_back(uint32_t node) const;
 
   Rewriter rewriter_;
   Budget& budget_;
   Function& to_;
   ConstantNodes constants_;
   std::vector<bool> keep_;
+  const UseCounts uses_;
+  std::vector<bool> is_computed_;  // per old node
 };
 
 // Returns whether the results have at most `left` bytes.
@@ -114,7 +119,8 @@ bool Folder::may_fold(uint32_t k) const {
       read += static_cast<int64_t>(constant->size());
     }
   }
-  return has_small_results(node, std::min(std::max(kMaxResultBytes, read), budget_.bytes));
+  return has_small_results(
+      node, std::min(std::max(kMaxResultBytes, read), budget_.bytes + bytes_given_back(k)));
 }
 
 // Returns the element operations of an op: its flops, and at least one per element of its results.
@@ -147,6 +153,17 @@ Folder::Values Folder::compute(uint32_t k) {
   return values.ok() ? *std::move(values) : Values();
 }
 
+// Returns the bytes of computed operands that no other op reads, such as the first of the two
+// transforms of a weight.
+int64_t Folder::bytes_given_back(uint32_t k) const {
+  int64_t bytes = 0;
+  for (ValueId arg : rewriter_.from().args(rewriter_.from().nodes[k])) {
+    if (is_computed_[arg.node] && uses_(arg) == 1)
+      bytes += static_cast<int64_t>(known(arg)->size());
+  }
+  return bytes;
+}
+
 Function Folder::run() && {
   for (uint32_t k = 0; k < rewriter_.from().nodes.size(); ++k) {
     const Node& node = rewriter_.from().nodes[k];
@@ -154,6 +171,7 @@ Function Folder::run() && {
     BYOC_CHECK(values.empty() || values.size() == node.types.size(), values.size(), " values for ",
                node.types.size(), " outputs");
     if (values.empty()) rewriter_.copy(k);
+    else budget_.bytes += bytes_given_back(k), is_computed_[k] = true;
     for (uint32_t output = 0; output < values.size(); ++output) {
       budget_.bytes -= static_cast<int64_t>(values[output]->size());
       rewriter_.set({k, output}, constants_.add(values[output], node.types[output], node.loc));

@@ -76,6 +76,30 @@ TEST(FoldConstants, AddsAsMuchAsTheOptionAllows) {
   EXPECT_NE(refused.status().to_string().find("fold_mib is \"many\""), std::string::npos);
 }
 
+TEST(FoldConstants, DoesNotCountResultsThatOneComputedOpAloneReads) {
+  PassContext context;
+  context.options["fold_mib"] = "0";
+  auto folded = fold_constants(module_of("fn main() {\n"
+                                         "  %a = const([1.0,2.0,3.0,4.0,5.0,6.0]) : f32[2,3]\n"
+                                         "  %0 = transpose(%a) {perm=[1,0]}\n"
+                                         "  %1 = negative(%0)\n"
+                                         "  %2 = transpose(%1) {perm=[1,0]}\n"
+                                         "  %3 = relu(%2)\n"
+                                         "  return %3 }"),
+                               context);
+  ASSERT_TRUE(folded.ok()) << folded.status().to_string();
+  EXPECT_EQ(count_calls(*folded, "relu"), 0) << print(*folded);
+
+  auto kept = fold_constants(module_of("fn main() {\n"
+                                       "  %a = const([1.0,2.0,3.0,4.0,5.0,6.0]) : f32[2,3]\n"
+                                       "  %0 = transpose(%a) {perm=[1,0]}\n"
+                                       "  %1 = relu(%0)\n"
+                                       "  return %0, %1 }"),
+                             context);
+  ASSERT_TRUE(kept.ok()) << kept.status().to_string();
+  EXPECT_EQ(count_calls(*kept, "relu"), 1) << "its operand is a result and stays";
+}
+
 TEST(FoldConstants, LeavesWhatWouldTakeSeconds) {
   IRModule module =
       module_of("fn main() { %a = const(1.0) : f32[1000,1000]  %0 = matmul(%a, %a)  return %0 }");
