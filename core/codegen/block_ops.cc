@@ -87,14 +87,15 @@ ValueId BlockedOp::packed_weight(int64_t inner, int64_t outer) {
 }
 
 // Rewrites a product with a constant matrix so that it reads the matrix in panels of columns. A
-// transposed b of gemm is read in the order in which it is stored.
+// transposed b of gemm is read in the order in which it is stored. A matrix that is too large to be
+// folded stays as it is: plugins pack it at compile, if they do, and not in every run.
 bool BlockedOp::matmul() {
   const bool is_gemm = is("gemm");
   ValueId a = args()[0], b = args()[1];
   TypeId matrix = type(b);
   if (!std::holds_alternative<Constant>(to_.from().nodes[b.node].kind) ||
       matrix->shape.size() != 2 || matrix->dtype != DType::kF32 || type(a)->shape.size() < 2 ||
-      !is_static(type(a)->shape))
+      !is_static(type(a)->shape) || !BlockedFunction::can_fold(matrix))
     return false;
   if (is_gemm && (call_.attrs->b("trans_a", false) || call_.attrs->f("alpha", 1) != 1))
     return false;

@@ -107,11 +107,16 @@ ValueId BlockedFunction::add(std::string_view op, Attrs attrs, std::vector<Value
   return is_refused_ ? kNowhere : append(*inferred, args, loc);
 }
 
+bool BlockedFunction::can_fold(TypeId type) {
+  Result<int64_t> bytes = size_bytes(*type);
+  return bytes.ok() && *bytes <= kMaxFoldedBytes;
+}
+
 // Returns the constant that fold_constants makes of a move; null when the move stays an op.
 const Buffer* BlockedFunction::fold(const Op& op, ValueId arg) {
   const Buffer* known = known_[arg.node];
-  Result<int64_t> bytes = size_bytes(*op.types[0]), elements = num_elements(op.types[0]->shape);
-  if (known == nullptr || !bytes.ok() || *bytes > kMaxFoldedBytes) return nullptr;
+  Result<int64_t> elements = num_elements(op.types[0]->shape);
+  if (known == nullptr || !can_fold(op.types[0])) return nullptr;
   if (*elements > kMaxShownElements) return known;
   const TypeId type = to_.type(arg);
   auto values = evaluate(*op.def, *op.attrs, {&type, 1}, op.types, {&known, 1});

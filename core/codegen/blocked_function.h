@@ -32,6 +32,8 @@ class BlockedFunction {
   /// Adds an op on values of the new function. When an op is refused, it and all later ops are not
   /// added; the value returned then is only valid as an argument of functions of this class.
   ValueId add(std::string_view op, Attrs attrs, std::vector<ValueId> args, Symbol loc);
+  /// Returns true for types of constants that fold_constants makes; larger ones stay ops.
+  static bool can_fold(TypeId type);
   /// Adds a layout_transform or a reshape.
   ValueId move(std::string_view op, Attrs attrs, ValueId arg, Symbol loc);
   /// Return `old`, a value of the old function, in one form: plain, or in blocks of `block`.

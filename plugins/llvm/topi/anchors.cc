@@ -7,6 +7,7 @@
 #include "plugins/llvm/tiling/access.h"
 #include "plugins/llvm/topi/conv_tiling.h"
 #include "plugins/llvm/topi/points.h"
+#include "plugins/llvm/topi/strategies.h"
 
 namespace byoc::llvm_plugin::topi {
 namespace {
@@ -42,7 +43,7 @@ Sums packed_sums(const std::vector<int64_t>& shape, size_t rows, int64_t k, int6
   Sums sums{.units = shape[rows], .is_flat = true, .may_join_blocks = false};
   sums.registers = std::max<int64_t>(block / target.lanes(4), 1);
   sums.lanes = block;
-  sums.o = shape.back() / block;
+  sums.o = (shape.back() + block - 1) / block;
   for (size_t d = 0; d < rows; ++d) sums.n *= shape[d];
   sums.taps = k % kTaps == 0 ? kTaps : 1;
   sums.c = k / sums.taps;
@@ -91,7 +92,7 @@ Choices matrix_choices(const Matrix& matrix, const Point& first, int registers) 
 // Tiles [..., m, n] with rows as cells. The knob "col_panels" is the number of panels of columns,
 // in which rows are inside: 0 means that columns are inside of rows.
 TilingTemplate matrix_tiling(const Matrix& matrix, const std::string& kind,
-                             const te::Target& target) {
+                             const RegisterTile& tile, const te::Target& target) {
   auto at = [matrix](const Point& point) {
     const RegisterTile tile = tile_at(point, matrix.m, matrix.vectors());
     const int64_t width = tile.vectors * matrix.lanes;
@@ -104,10 +105,18 @@ TilingTemplate matrix_tiling(const Matrix& matrix, const std::string& kind,
     out.panel = {{matrix.rank - 1, columns}, {matrix.rank - 2, 0}};
     return out;
   };
-  const RegisterTile tile = best_tile(matrix.m, matrix.vectors(), target.vector_registers);
   const Point first = {{"tile", text_of(tile)}, {"col_panels", "0"}};
   const int registers = target.vector_registers;
   return {kind, first, [=] { return matrix_choices(matrix, first, registers); }, at};
+}
+
+// Tiles a row, a product that reads each element of its matrix once, in whole panels.
+TilingTemplate row_tiling(size_t rank, int64_t n, int64_t block, const te::Target& target) {
+  const Matrix matrix{rank, 1, n, block};
+  constexpr int64_t kVectors = 8;  // sums that wait for their products
+  const int64_t registers = std::max<int64_t>(block / target.lanes(4), 1);
+  const int64_t panels = std::clamp<int64_t>(kVectors / registers, 1, matrix.vectors());
+  return matrix_tiling(matrix, "matmul_packed_row", RegisterTile{1, panels}, target);
 }
 
 std::optional<TilingTemplate> product_tiling(const te::Stage& anchor, const te::Target& target) {
@@ -117,14 +126,16 @@ std::optional<TilingTemplate> product_tiling(const te::Stage& anchor, const te::
   if (n < lanes) return std::nullopt;
   const te::Compute& compute = std::get<te::Compute>(anchor.kind);
   const int64_t k = *te::as_int(compute.reduce[0].extent);
-  const bool is_packed = anchor.op == "matmul_packed";
+  const bool is_packed = anchor.op == "matmul_packed" || anchor.compute == kPackedCompute;
   const size_t rows = row_axis(shape);
   if (is_packed && shape[rows] > 1 && k > 0) {
     const Sums sums = packed_sums(shape, rows, k, block_of(compute, rows), target);
     return packed_tiling(sums, rows, shape.size(), target);
   }
-  return matrix_tiling({shape.size(), m, n, lanes}, is_packed ? "matmul_packed_row" : "matmul",
-                       target);
+  if (is_packed) return row_tiling(shape.size(), n, block_of(compute, rows), target);
+  const Matrix matrix{shape.size(), m, n, lanes};
+  const RegisterTile tile = best_tile(m, matrix.vectors(), target.vector_registers);
+  return matrix_tiling(matrix, "matmul", tile, target);
 }
 
 std::optional<TilingTemplate> tiling_of(const te::Stage& anchor, const te::Target& target) {

@@ -8,10 +8,13 @@ namespace byoc::llvm_plugin::topi {
 inline constexpr const char* kInputsAttr = "llvm.inputs";
 /// The attribute of a function without results that round otherwise than direct sums.
 inline constexpr const char* kExactSumsAttr = "llvm.exact_sums";
+/// The compute of products with a constant matrix that is put into panels of columns at compile.
+inline constexpr const char* kPackedCompute = "packed";
 
 /// Returns the strategies of the llvm plugin: the direct computes; "pointwise" for f32
 /// convolutions, in blocked layouts or plain, that read one pixel each; "winograd_4x4" and the like
-/// for convolutions with stride 1, the usual choice where filters are constant and it costs less.
+/// for convolutions with stride 1, the usual choice where filters are constant and it costs less;
+/// "packed" for products with a constant matrix that is not in panels.
 te::StrategyTable strategies();
 
 }  // namespace byoc::llvm_plugin::topi

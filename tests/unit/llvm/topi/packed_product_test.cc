@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products with a constant matrix whose columns do not divide into panels: the panels are made once,
+// the last one is filled up. Compared with loops in this file.
+#include <random>
+
+#include "byoc/text/builder.h"
+#include "plugins/llvm/constants/kernel_loops.h"
+#include "plugins/llvm/topi/strategies.h"
+#include "unit/llvm/run_loops.h"
+
+namespace byoc {
+namespace {
+
+struct Product {
+  int64_t m, n, k;
+  bool is_transposed = false;
+};
+
+std::vector<float> small_integers(int64_t n, uint32_t seed) {
+  std::minstd_rand random(seed);
+  std::vector<float> out(static_cast<size_t>(n));
+  for (float& x : out) x = static_cast<float>(static_cast<int>(random() % 7) - 3);
+  return out;
+}
+
+// Returns the loops of a b + bias, of which the first `inputs` operands are no constants. The bias is
+// the second operand.
+llvm_plugin::KernelLoops loops_of(const Product& p, int64_t inputs) {
+  IRModule module;
+  FunctionBuilder f(module, all_ops());
+  ValueId a = f.param("a", {DType::kF32, {p.m, p.k}});
+  ValueId bias = f.param("bias", {DType::kF32, {p.n}});
+  const int64_t rows = p.is_transposed ? p.n : p.k, columns = p.is_transposed ? p.k : p.n;
+  ValueId b = f.param("b", {DType::kF32, {rows, columns}});
+  ValueId y =
+      p.is_transposed ? f.call("gemm", {a, b}, {{"trans_b", true}}) : f.call("matmul", {a, b});
+  EXPECT_TRUE(f.finish("main", {f.call("add", {y, bias})}).ok());
+  Function& function = module.function("main");
+  function.attrs.set(llvm_plugin::topi::kInputsAttr, inputs);
+  const te::Target target = llvm_plugin::host_target();
+  auto dag = te::translate_to_te(module, function, target, te::by_level(),
+                                 llvm_plugin::topi::strategies());
+  EXPECT_TRUE(dag.ok()) << dag.status().message();
+  auto out = llvm_plugin::lower_with_constants(*dag, static_cast<size_t>(inputs), target);
+  EXPECT_TRUE(out.ok()) << out.status().message();
+  return *std::move(out);
+}
+
+std::vector<float> expected(const Product& p, const std::vector<float>& a,
+                            const std::vector<float>& b, const std::vector<float>& bias) {
+  std::vector<float> out;
+  for (int64_t at = 0; at < p.m * p.n; ++at) {
+    const int64_t i = at / p.n, j = at % p.n;
+    float sum = bias[static_cast<size_t>(j)];
+    for (int64_t k = 0; k < p.k; ++k)
+      sum += a[static_cast<size_t>(i * p.k + k)] *
+             b[static_cast<size_t>(p.is_transposed ? j * p.k + k : k * p.n + j)];
+    out.push_back(sum);
+  }
+  return out;
+}
+
+TEST(PackedProduct, ComputesTheSumsOfPanelsMadeOnce) {
+  for (const Product& p : {Product{1, 37, 5},
+                           {1, 333, 24},
+                           {5, 67, 19, true},
+                           {13, 50, 8},
+                           {30, 131, 40, true},
+                           {31, 32, 3},
+                           {70, 201, 130},
+                           {1, 1000, 9, true}}) {
+    SCOPED_TRACE(cat(p.m, " x ", p.n, " x ", p.k));
+    const llvm_plugin::KernelLoops kernel = loops_of(p, 2);
+    ASSERT_TRUE(kernel.constants.has_value());
+    EXPECT_EQ(kernel.constants->is_kept, std::vector<bool>{false});
+    auto a = small_integers(p.m * p.k, 1), b = small_integers(p.n * p.k, 2);
+    auto bias = small_integers(p.n, 3);
+    auto panels = test::run_loops(kernel.constants->loops, {test::f32(b)})[0];
+    for (uint32_t threads : {1u, 3u}) {
+      auto y =
+          test::run_loops(kernel.loops, {test::f32(a), test::f32(bias), panels}, {threads, {}});
+      EXPECT_EQ(y[0].as<float>(), expected(p, a, b, bias));
+    }
+  }
+}
+
+TEST(PackedProduct, IsForConstantsOfSeveralVectors) {
+  EXPECT_FALSE(loops_of({5, 67, 19}, 3).constants.has_value());
+  EXPECT_FALSE(loops_of({5, 7, 19}, 2).constants.has_value());
+  EXPECT_FALSE(loops_of({5, 67, 0}, 2).constants.has_value());
+}
+
+}  // namespace
+}  // namespace byoc
