@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of compare.py's own logic: its options, its figures, and its messages without a peer."""
+"""Tests of compare.py's own logic: its options, its figures, its table, and its messages without a peer."""
 
 import json
 import os
@@ -8,20 +8,23 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from xml.etree import ElementTree
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import compare  # noqa: E402
+import report as reporting  # noqa: E402
 
 SCRIPT = Path(compare.__file__)
 
 
 class Folder:
-    """A build folder with a bench_serve, a model, and a Python path on which onnxruntime does not load."""
+    """A build folder with a bench_serve, a model, and a Python path on which no peer loads."""
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name)
-        for file in ("bin/bench_serve", "nets/b/model.onnx", "nets/a/model.onnx", "broken/onnxruntime.py"):
+        for file in ("bin/bench_serve", "nets/b/model.onnx", "nets/a/model.onnx", "broken/onnxruntime.py",
+                     "broken/openvino.py", "broken/torch.py"):
             (self.path / file).parent.mkdir(parents=True, exist_ok=True)
             (self.path / file).write_text("raise ImportError('not here')\n")
 
@@ -37,7 +40,8 @@ class Arguments(unittest.TestCase):
         self.assertIn("compare.py networks/resnet50 networks/vgg16 --compiler onednn", done.stdout)
 
     def test_wrong_use_is_exit_code_2(self):
-        for wrong in ([], ["m.onnx", "--threads", "two"], ["m.onnx", "--rounds", "0"], ["m.onnx", "--round", "3"]):
+        for wrong in ([], ["m.onnx", "--threads", "two"], ["m.onnx", "--rounds", "0"], ["m.onnx", "--round", "3"],
+                      ["m.onnx", "--peer", "excel"]):
             done = Folder().run(*wrong)
             self.assertEqual(done.returncode, 2, wrong)
             self.assertIn("error:", done.stderr)
@@ -69,19 +73,21 @@ class Cores(unittest.TestCase):
             self.assertEqual(int(done.stdout), min(threads, len(compare.CORES)))
 
 
-class WithoutOnnxruntime(unittest.TestCase):
+class WithoutPeers(unittest.TestCase):
     def test_it_is_said_and_nothing_is_wrong(self):
         folder = Folder()
         done = folder.run(str(folder.path / "nets" / "a"), "--no-install")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("skipped: ONNX Runtime is not installed", done.stdout)
+        for name in ("ONNX Runtime", "OpenVINO", "PyTorch"):
+            self.assertIn(f"skipped: {name} is not installed", done.stdout)
 
     def test_json_says_why(self):
         folder = Folder()
-        done = folder.run(str(folder.path / "nets" / "a"), "--no-install", "--json")
+        done = folder.run(str(folder.path / "nets" / "a"), "--no-install", "--peer", "openvino", "--json")
         report = json.loads(done.stdout)
         self.assertEqual(report["results"], [])
-        self.assertIn("not installed", report["skipped"])
+        self.assertEqual(list(report["skipped"]), ["openvino"])
+        self.assertIn("not installed", report["skipped"]["openvino"])
 
 
 class Talker:
@@ -98,11 +104,11 @@ class Talker:
 class Measuring(unittest.TestCase):
     def test_turns_alternate_and_turn_round(self):
         log = []
-        children = [Talker("ort", 5e6, log), Talker("byoc", 10e6, log)]
+        children = [Talker("ort", 5e6, log), Talker("byoc", 10e6, log)]  # a turn of 20 ms is four runs, and two
         options = compare.parse(["m.onnx", "--rounds", "3", "--turn-ms", "20"])
         samples = compare.measure(children, options)
         self.assertEqual(log, ["ort", "byoc"] + ["ort", "byoc", "byoc", "ort", "ort", "byoc"])
-        self.assertEqual([len(turn) for turn in samples[1]], [2, 2, 2])  # 20 ms of 10 ms runs
+        self.assertEqual([[len(turn) for turn in child] for child in samples], [[4, 4, 4], [2, 2, 2]])
 
     def test_ratios_are_those_of_the_medians_of_each_round(self):
         self.assertEqual(compare.ratios([[1, 2, 90], [4, 4, 4]], [[4, 4, 4], [1, 2, 3]]), [0.5, 2.0])
@@ -119,21 +125,98 @@ class Measuring(unittest.TestCase):
             compare.Child("byoc", [sys.executable, "-c", script])
 
 
-class Report(unittest.TestCase):
-    def result(self, error):
-        row = {"compiler": "llvm", "time_ns": compare.spread([2e6]), "to_onnxruntime": compare.spread([0.5]),
-               "fastest_to_onnxruntime": compare.fastest_ratio([[3, 2], [5]], [[8, 9], [4]]),
-               "to_first_compiler": compare.spread([1.0]), "error": error, "agrees": error is not None and error < 1e-4,
-               "why": None if error is not None else "output 0 has shape (1,), not (2,)"}
-        return {"model": "net", "threads": 1, "onnxruntime": {"time_ns": compare.spread([4e6])}, "byoc": [row]}
+def options():
+    return compare.parse(["/somewhere/nets/a", "--threads", "1,2", "--compiler", "llvm", "--compiler", "auto"])
 
-    def test_has_both_times_and_their_ratio(self):
-        line = next(compare.lines_of(self.result(1e-6)))
-        self.assertRegex(line, r"net +1 thr  llvm +2.000 ms   ort +4.000 ms   ratio 0.500 .* fastest 0.500 ")
 
-    def test_says_so_where_outputs_differ(self):
-        self.assertIn("WRONG: max error 2.0e-02", next(compare.lines_of(self.result(2e-2))))
-        self.assertIn("WRONG: output 0 has shape", next(compare.lines_of(self.result(None))))
+def measured(ms, model="net", threads=1, wrong=False):
+    """A measurement of two peers, of 4 and 5 ms, and two compilers of which the second takes 3 ms."""
+    theirs = {"onnxruntime": [[5e6], [5e6]], "openvino": [[4e6], [4e6]]}
+    children = {peer: Answer({"error": 0.0}) for peer in theirs}
+    children["onnxruntime"] = Answer({"error": 2e-2 if wrong else 1e-6})
+    ours = {"llvm": Answer({}), "auto": Answer({})}
+    samples = [*theirs.values(), [[ms * 1e6], [ms * 1e6]], [[3e6], [3e6]]]
+    rows = compare.rows_of(options(), children, ours, samples)
+    return {"model": model, "threads": threads, "skipped": {"pytorch": "PyTorch ended: no such op"}, **rows}
+
+
+class Answer:
+    hello = {"version": "1.2"}
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def ask(self, line):
+        return self.answer
+
+
+def report(*results):
+    return {"date": "2026-01-02", "machine": "a machine", "command": "compare.py nets", "compilers": ["llvm", "auto"],
+            "skipped": {}, "results": list(results)}
+
+
+class Ratios(unittest.TestCase):
+    def test_are_those_to_the_peer_with_the_shortest_time(self):
+        result = measured(2)
+        self.assertEqual(result["better_peer"], "openvino")
+        self.assertEqual(result["byoc"][0]["to_better_peer"]["median"], 0.5)
+        self.assertEqual(result["byoc"][0]["to_peer"]["onnxruntime"]["median"], 0.4)
+        self.assertEqual(result["byoc"][0]["fastest_to_better_peer"], 0.5)
+
+    def test_means_are_geometric(self):
+        means = reporting.mean_ratios([measured(2), measured(8)], ["llvm", "auto"])
+        self.assertAlmostEqual(means[0], 1.0)  # of 0.5 and 2
+        self.assertAlmostEqual(means[1], 0.75)
+
+
+class Lines(unittest.TestCase):
+    def test_have_times_ratios_and_who_was_left_out(self):
+        text = "\n".join(compare.lines_of(measured(2)))
+        self.assertRegex(text, r"net +1 thr  OpenVINO +4.000 ms")
+        self.assertRegex(text, r"net +1 thr  llvm +2.000 ms   ratio 0.500 .* fastest 0.500 ")
+        self.assertRegex(text, r"PyTorch +left out: PyTorch ended: no such op")
+
+    def test_say_so_where_outputs_differ(self):
+        self.assertIn("WRONG: max error 2.0e-02", "\n".join(compare.lines_of(measured(2, wrong=True))))
+
+
+class Table(unittest.TestCase):
+    def test_has_a_row_per_network_and_number_of_threads(self):
+        text = compare.table(report(measured(2), measured(8, threads=2), measured(8, "other")))
+        self.assertIn("| network | threads | ONNX Runtime | OpenVINO | byoc `llvm` | byoc `auto` | error |", text)
+        self.assertIn("| net | 1 | 5.00 | 4.00 | 2.00 (0.50) | 3.00 (0.75) | 1e-06 |", text)
+        self.assertIn("| net | 2 | 5.00 | 4.00 | 8.00 (2.00) | 3.00 (0.75) | 1e-06 |", text)
+        self.assertIn("| geometric mean | 1 |  |  | (1.00) | (0.75) |  |", text)
+        self.assertIn("2026-01-02, a machine", text)
+        self.assertIn("PyTorch ended: no such op", text)
+
+    def test_marks_wrong_outputs(self):
+        self.assertIn("| 2.00 (0.50) wrong |", compare.table(report(measured(2, wrong=True))))
+
+    def test_takes_the_place_of_the_last_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder) / "page.md"
+            page.write_text(f"before\n{reporting.BEGIN}\nold\n{reporting.END}\nafter\n")
+            compare.write_table(page, "new\n")
+            self.assertEqual(page.read_text(), f"before\n{reporting.BEGIN}\nnew\n{reporting.END}\nafter\n")
+            compare.write_table(Path(folder) / "fresh.md", "new\n", Path(folder) / "images" / "p.svg")
+            self.assertIn("(images/p.svg)\n\nnew\n", (Path(folder) / "fresh.md").read_text())
+
+    def test_the_command_has_no_folders_of_this_machine(self):
+        self.assertEqual(reporting.command_of(options()), "bench/peers/compare.py a --compiler llvm --compiler auto "
+                         "--peer onnxruntime --peer openvino --peer pytorch --threads 1,2 --rounds 8 --turn-ms 200")
+
+
+class Picture(unittest.TestCase):
+    def test_is_xml_with_a_dot_per_figure(self):
+        tree = ElementTree.fromstring(compare.picture(report(measured(2), measured(80, threads=2))))
+        dots = tree.findall(".//{http://www.w3.org/2000/svg}circle")
+        self.assertEqual(len(dots), 2 + 4)  # the legend, and two compilers for one and for two threads
+        titles = [dot[0].text for dot in dots[2:]]
+        self.assertEqual(titles, ["llvm 0.50", "auto 0.75", "llvm 20.00", "auto 0.75"])
+        across = [float(dot.get("cx")) for dot in dots[2:]]
+        self.assertLess(across[0], across[1])
+        self.assertIn("20.0", [text.text for text in tree.iter("{http://www.w3.org/2000/svg}text")])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes that stay alive, run a model on command, and take turns."""
+
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+
+
+class Failed(Exception):
+    """An error whose text is printed for the user; exit code 1."""
+
+
+class Child:
+    """A process that replies to every line with a line of JSON."""
+
+    def __init__(self, name, command, environment=None):
+        self.name = name
+        self.errors = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
+                                        text=True, env={**os.environ, **(environment or {})})
+        self.hello = self.read()
+
+    def read(self):
+        line = self.process.stdout.readline()
+        if line:
+            return json.loads(line)
+        self.process.wait()
+        self.errors.seek(0)
+        raise Failed(f"{self.name} ended (exit code {self.process.returncode}): {self.errors.read().strip()}")
+
+    def ask(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return self.read()
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait()
+
+
+CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+
+
+def keep_to_cores(threads):
+    """Binds this process and its later children to the last cores; the first ones handle interrupts."""
+    if CORES:
+        os.sched_setaffinity(0, CORES[-threads:])
+
+
+def runs_per_turn(child, turn_ms):
+    """Returns the number of runs that take the child about a turn."""
+    return max(1, min(1000, round(turn_ms * 1e6 / min(child.ask("run 2")["ns"]))))
+
+
+def measure(children, options):
+    """samples[c][r]: the times of child c in round r. Waits between turns until thread pools are idle."""
+    samples = [[] for _ in children]
+    counts = [runs_per_turn(child, options.turn_ms) for child in children]
+    for k in range(options.rounds):
+        order = range(len(children)) if k % 2 == 0 else reversed(range(len(children)))
+        for c in order:
+            time.sleep(0.05)
+            samples[c].append(children[c].ask(f"run {counts[c]}")["ns"])
+    return samples
+
+
+def spread(values):
+    ordered = sorted(values)
+    quarter = statistics.quantiles(ordered, n=4) if len(ordered) > 1 else [ordered[0]] * 3
+    return {"median": statistics.median(ordered), "q1": quarter[0], "q3": quarter[2], "min": ordered[0],
+            "max": ordered[-1]}
+
+
+def times(samples):
+    """Returns the spread of the rounds' medians."""
+    return spread([statistics.median(turn) for turn in samples])
+
+
+def ratios(ours, theirs):
+    return [statistics.median(a) / statistics.median(b) for a, b in zip(ours, theirs)]
+
+
+def fastest_ratio(ours, theirs):
+    """Returns the ratio of the shortest runs of all rounds, which other work on the machine disturbs least."""
+    return min(map(min, ours)) / min(map(min, theirs))
+
+
+def check(reference, child, tolerance):
+    """Compares the outputs of the last runs of both."""
+    with tempfile.TemporaryDirectory() as folder:
+        child.ask(f"outputs {folder}")
+        answer = reference.ask(f"compare {folder}")
+    error = answer["error"]
+    return {"error": error, "agrees": error is not None and error <= tolerance, "why": answer.get("why")}
