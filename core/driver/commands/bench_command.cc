@@ -154,7 +154,7 @@ class Bench {
       return cli::usage_error("--vs: the models have different outputs");
     for (size_t k = 0; k < subject.right.size(); ++k) {
       benched.outputs.push_back(compare_value(timed.session().outputs()[k].name, timed.outputs()[k],
-                                              subject.right[k], options_.tolerance));
+                                              subject.right[k], options_.tolerance, subject.steps));
     }
     report_.all.push_back(std::move(benched));
     return {};

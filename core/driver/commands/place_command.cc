@@ -6,6 +6,7 @@
 #include "core/tools/model/model_options.h"
 #include "core/tools/model/progress.h"
 #include "core/tools/place/search.h"
+#include "core/tools/sizes/open_sizes.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {
@@ -14,39 +15,83 @@ namespace {
 struct Options {
   ModelOptions model;
   std::string output, plan;
+  std::vector<std::string> inputs;
   uint32_t rounds = 5;
   double min_time_s = 1;
   bool estimates = false, no_check = false;
 };
 
-std::string summary(const PlaceOutcome& outcome) {
-  std::string out;
-  if (!outcome.results.empty()) {
-    cli::Table table({"choice", ">time of a run", ""});
-    for (size_t k = 0; k < outcome.results.size(); ++k) {
-      const EntrantResult& result = outcome.results[k];
-      table.add({cat(k == outcome.best ? "* " : "  ", outcome.entrants[k].name),
-                 result.error.empty() ? cli::format_time(result.ns) : "-", result.error});
-    }
-    out = table.text();
+std::string table_text(const PlaceOutcome& outcome) {
+  if (outcome.results.empty()) return "";
+  cli::Table table({"choice", ">time of a run", ">of the plan's", ""});
+  const double plan_ns = outcome.results[outcome.best].ns;
+  for (size_t k = 0; k < outcome.results.size(); ++k) {
+    const EntrantResult& result = outcome.results[k];
+    const bool runs = result.error.empty();
+    table.add({cat(k == outcome.best ? "* " : "  ", outcome.entrants[k].name),
+               runs ? cli::format_time(result.ns) : "-",
+               runs ? cli::format_fixed(result.ns / plan_ns, 3) : "", result.error});
   }
+  return table.text();
+}
+
+/// Returns the fastest plugin alone and the order of priority, each with its ratio to the plan.
+std::string rivals_text(const PlaceOutcome& outcome) {
+  std::string out;
+  const std::pair<Entrant::Kind, std::string_view> kinds[] = {
+      {Entrant::kSingle, "fastest plugin alone"}, {Entrant::kOrder, "order of priority"}};
+  for (const auto& [kind, label] : kinds) {
+    const size_t k = best_of(outcome, kind);
+    if (k == SIZE_MAX) continue;
+    const double ratio = outcome.results[k].ns / outcome.results[outcome.best].ns;
+    out += cat(label, ": ", outcome.entrants[k].name, ", ", cli::format_fixed(ratio, 3),
+               " times the plan's time\n");
+  }
+  return out;
+}
+
+std::string certificate_text(const Certificate& certificate) {
+  std::string out = cat("solver: ", certificate.ops, " ops, ", certificate.heuristic_steps,
+                        " by heuristic, predicted ", cli::format_time(certificate.predicted_ns));
+  if (certificate.gap() == 0) return out + ", optimal under these costs\n";
+  return out + cat(", at least ", cli::format_time(certificate.bound_ns), ": a gap of ",
+                   cli::format_fixed(100 * certificate.gap(), 1), " %\n");
+}
+
+std::string summary(const PlaceOutcome& outcome) {
+  std::string out = table_text(outcome) + rivals_text(outcome);
+  out += certificate_text(outcome.certificate);
   out += cat(outcome.candidates, " distinct candidates, ", outcome.measured, " measured now");
   if (outcome.failed > 0) out += cat(", ", outcome.failed, " failed");
-  out += cat(", ", outcome.rounds, " rounds\n");
+  out += cat(", ", outcome.rounds, " rounds, ", cli::format_fixed(outcome.seconds, 1), " s\n");
   for (const auto& [id, agreement] : outcome.agreement)
     out += cat("estimates of ", id, ": rank correlation ", cli::format_fixed(agreement.rank, 2),
                " with the times of ", agreement.candidates, " candidates\n");
   return out;
 }
 
-Json fields(const PlaceOutcome& outcome, const std::string& plan) {
-  Json entrants = Json::array();
+Json choices_json(const PlaceOutcome& outcome) {
+  Json out = Json::array();
   for (size_t k = 0; k < outcome.results.size(); ++k) {
-    entrants.push_back({{"name", outcome.entrants[k].name},
-                        {"ns", outcome.results[k].ns},
-                        {"error", outcome.results[k].error},
-                        {"best", k == outcome.best}});
+    out.push_back({{"name", outcome.entrants[k].name},
+                   {"kind", kind_name(outcome.entrants[k].kind)},
+                   {"compilers", outcome.entrants[k].compilers},
+                   {"ns", outcome.results[k].ns},
+                   {"error", outcome.results[k].error},
+                   {"best", k == outcome.best}});
   }
+  return out;
+}
+
+Json certificate_json(const Certificate& certificate) {
+  return {{"ops", certificate.ops},
+          {"heuristic_steps", certificate.heuristic_steps},
+          {"predicted_ns", certificate.predicted_ns},
+          {"bound_ns", certificate.bound_ns},
+          {"gap", certificate.gap()}};
+}
+
+Json fields(const PlaceOutcome& outcome, const std::string& plan) {
   Json agreement = Json::array();
   for (const auto& [id, row] : outcome.agreement) {
     agreement.push_back(
@@ -55,18 +100,23 @@ Json fields(const PlaceOutcome& outcome, const std::string& plan) {
   return {{"plan", plan},
           {"origin", outcome.plan.origin},
           {"measured_ns", outcome.plan.measured_ns},
+          {"seconds", outcome.seconds},
           {"candidates", outcome.candidates},
           {"measured", outcome.measured},
           {"failed", outcome.failed},
           {"rounds", outcome.rounds},
+          {"solver", certificate_json(outcome.certificate)},
           {"agreement", agreement},
-          {"choices", entrants}};
+          {"choices", choices_json(outcome)}};
 }
 
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
-  BYOC_TRY(IRModule module, load_model(options.model));
+  ModelOptions model = options.model;
+  BYOC_TRY(AssumedSizes sizes, set_open_sizes(model, options.inputs));
+  BYOC_TRY(IRModule module, load_model(model));
   PlaceRequest request;
-  BYOC_TRY(request.build, build_options(options.model));
+  BYOC_TRY(request.build, build_options(model));
+  request.contest.inputs = options.inputs;
   request.measures = !options.estimates;
   request.rounds = options.rounds;
   request.contest.min_time_s = options.min_time_s;
@@ -80,7 +130,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   progress.clear();
   BYOC_TRY_STATUS(outcome.status());
   const std::string plan = placement::plan_path(request.folder, outcome->plan);
-  std::string text = summary(*outcome);
+  std::string text = assumed_text(sizes) + summary(*outcome);
   for (const std::string& remark : outcome->remarks) cli::print_warning(remark, common);
   text += cat("the plan is \"", outcome->plan.origin, "\"; --compiler auto uses it: ", plan, "\n");
   if (!options.plan.empty()) {
@@ -92,7 +142,9 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
     text += cat("wrote ", options.output, "\n");
   }
   cli::print_text(text, common);
-  BYOC_TRY_STATUS(cli::print_json(common, "place", fields(*outcome, plan)));
+  Json json = fields(*outcome, plan);
+  add_assumed_json(sizes, json);
+  BYOC_TRY_STATUS(cli::print_json(common, "place", json));
   return cli::kDone;
 }
 
@@ -109,6 +161,10 @@ cli::Command place_command(const cli::CommonOptions& common) {
        "among these plugins, and a copy of the plan"},
       {"byoc place net.onnx --place '#Conv_3=onednn' --place 'relu!=example'", "with rules"}};
   add_model_options(command, options->model, "an .onnx or .ir file");
+  command.options.push_back(
+      {"--input", "NAME=FILE",
+       "a value that whole programs are timed on, repeatable; others are random",
+       &options->inputs});
   command.options.push_back(
       {"-o,--output", "FILE", "the annotated module, net.ir", &options->output});
   command.options.push_back({"--plan-file", "FILE", "also write the plan there", &options->plan});

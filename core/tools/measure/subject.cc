@@ -4,6 +4,7 @@
 #include "byoc/base/clock.h"
 #include "core/tools/measure/one_step.h"
 #include "core/tools/model/bindings.h"
+#include "core/tools/model/compare.h"
 #include "core/tools/model/execute.h"
 #include "core/tools/model/runnable.h"
 #include "core/tools/replay/region_values.h"
@@ -66,6 +67,7 @@ class Maker {
     BYOC_TRY(BuildOptions build_with, build_options(request_.model));
     BYOC_TRY(std::vector<NamedTensor> types, entry_inputs(module));
     subject_.plugins = build_with.plugins;
+    subject_.steps = allowed_steps(module);
     BYOC_TRY_STATUS(make_inputs(types));
     if (request_.no_check) {
       subject_.why_no_check = "--no-check";
@@ -169,6 +171,7 @@ class Maker {
     std::string id = build_with.compilers.empty() ? replay.plugin : build_with.compilers.front();
     BYOC_TRY(const Plugin* plugin, subject_.plugins->get(id));
     subject_.region = replay.symbol;
+    subject_.steps = allowed_steps(replay);
     subject_.reference = request_.no_check ? "" : replay.reference;
     subject_.why_no_check = request_.no_check ? "--no-check" : "";
     for (const ReplayTensor& input : replay.inputs) {

@@ -42,6 +42,7 @@ struct Subject {
   std::function<Result<Compiled>(uint32_t threads)> compile;
   std::shared_ptr<const PluginSet> plugins;
   std::vector<Tensor> inputs, right;  // right: empty when there is no reference
+  int64_t steps = 0;                  // allowed_steps of the model
 };
 
 /// Reads the model, makes its inputs and computes the right outputs. `doing` is called before work

@@ -3,6 +3,7 @@
 // Compares two tensors within a tolerance, and finds the element that differs most.
 #include <nlohmann/json_fwd.hpp>
 
+#include "byoc/ir/module.h"
 #include "byoc/runtime/tensor.h"
 
 namespace byoc::driver {
@@ -30,6 +31,10 @@ Difference compare_each(const Tensor& got, const Tensor& expected, double relati
 /// Returns "max error 0.31 (2.4e-1 of max), worst [0,17] 3.12 instead of 2.81", or the reason why
 /// they cannot be compared.
 std::string describe(const Difference& difference, const TensorSpec& spec);
+
+/// Returns how many steps integers of 8 and 16 bits may be apart: 1 in a module that quantises
+/// values, else 0.
+int64_t allowed_steps(const IRModule& module);
 
 struct ComparedValue {
   std::string name;

@@ -19,7 +19,11 @@ class Contest {
  public:
   Contest(const IRModule& module, const BuildOptions& build, const std::vector<Entrant>& entrants,
           const ContestPlan& plan)
-      : module_(module), build_(build), entrants_(entrants), plan_(plan) {
+      : module_(module),
+        build_(build),
+        entrants_(entrants),
+        plan_(plan),
+        steps_(allowed_steps(module)) {
     results_.resize(entrants.size());
   }
 
@@ -60,7 +64,8 @@ class Contest {
     options.cancel = nullptr;
     options.options["plan"] = entrant.plan_path.empty() ? "none" : entrant.plan_path;
     BYOC_TRY(Executable executable, build(module_, options));
-    BYOC_TRY(auto inputs, cli::make_inputs(executable.program.inputs, {}, kSeed, tensor_readers()));
+    BYOC_TRY(auto inputs,
+             cli::make_inputs(executable.program.inputs, plan_.inputs, kSeed, tensor_readers()));
     BYOC_TRY(auto session,
              Session::load(std::move(executable), build_.plugins, {.threads = build_.threads}));
     std::vector<Tensor> tensors;
@@ -69,10 +74,10 @@ class Contest {
   }
 
   // Returns "" when all outputs are close to those of the other session.
-  static std::string difference(const TimedSession& one, const TimedSession& right) {
+  std::string difference(const TimedSession& one, const TimedSession& right) const {
     for (size_t k = 0; k < right.outputs().size(); ++k) {
       const ComparedValue value = compare_value(right.session().outputs()[k].name, one.outputs()[k],
-                                                right.outputs()[k], -1);
+                                                right.outputs()[k], -1, steps_);
       if (!value.difference.is_equal)
         return cat("output ", value.name, " differs: ", value_text(value));
     }
@@ -97,10 +102,15 @@ class Contest {
   const BuildOptions& build_;
   const std::vector<Entrant>& entrants_;
   const ContestPlan& plan_;
+  const int64_t steps_;  // that small integers may be apart
   std::vector<EntrantResult> results_;
 };
 
 }  // namespace
+
+std::string_view kind_name(Entrant::Kind kind) {
+  return kind == Entrant::kSingle ? "single" : kind == Entrant::kOrder ? "order" : "plan";
+}
 
 Result<std::vector<EntrantResult>> run_contest(const IRModule& module, const BuildOptions& build,
                                                const std::vector<Entrant>& entrants,

@@ -9,10 +9,13 @@ namespace byoc::driver {
 
 /// A way to compile the model.
 struct Entrant {
-  std::string name;                    // for people
-  std::vector<std::string> compilers;  // as --compiler; {"auto"} with a plan
-  std::string plan_path;               // a plan file, or ""
+  enum Kind { kSingle, kOrder, kPlan };  // one plugin and the default codegen; several by priority
+  std::string name;                      // for people
+  std::vector<std::string> compilers;    // as --compiler; {"auto"} with a plan
+  std::string plan_path;                 // a plan file, or ""
+  Kind kind = kPlan;
 };
+std::string_view kind_name(Entrant::Kind kind);
 
 struct EntrantResult {
   double ns = 0;      // of a run; the 5th percentile, since other work on the machine only adds
@@ -25,6 +28,7 @@ struct ContestPlan {
   double min_time_s = 1;  // of each entrant
   uint32_t rounds = 6;
   uint32_t timeout_s = 300;
+  std::vector<std::string> inputs;  // NAME=VALUE, as --input of byoc run; others are random
 };
 
 /// Compiles all entrants, compares the outputs of each with those of the first that runs, and times

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "byoc/base/clock.h"
 #include "byoc/base/rank_correlation.h"
 #include "byoc/pass/passes.h"
 #include "core/tools/place/calibrate.h"
@@ -20,6 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kEarlier = "an earlier plan";
 constexpr double kHysteresis = 0.995;  // a later entrant must be that much faster
+constexpr double kClose = 1.05;        // entrants so near to the fastest are timed once more
 
 class Search {
  public:
@@ -33,6 +35,7 @@ class Search {
   }
 
   Result<PlaceOutcome> run(IRModule module) {
+    const uint64_t begin_ns = now_ns();
     BYOC_TRY(context_, make_context(module, build_));
     BYOC_TRY_STATUS(check_static_inputs(module));
     const IRModule given = module;
@@ -53,6 +56,7 @@ class Search {
              place_module(placed_, context_.compilers, costs_, &out_.plan, context_, notes));
     out_.remarks.insert(out_.remarks.end(), notes.warnings.begin(), notes.warnings.end());
     BYOC_TRY_STATUS(write_plan(out_.plan, plan_path(request_.folder, out_.plan)));
+    out_.seconds = ns_since(begin_ns) / 1e9;
     return std::move(out_);
   }
 
@@ -164,8 +168,10 @@ class Search {
         placements.push_back(std::move(placement));
       }
       plan.origin = "by cost";
+      out_.certificate = certificate_of(placements);
       if (!seen.insert(to_json(plan).dump()).second) break;
       plans_.push_back(plan);
+      certificates_.push_back(out_.certificate);
       if (!request_.measures) return {};
       ++out_.rounds;
       const Entrant entrant = plan_entrant(plans_.size(), folder);
@@ -181,6 +187,17 @@ class Search {
       BYOC_TRY_STATUS(correct_costs(placed_, placements, result[0].step_ns, context_, costs_));
     }
     return {};
+  }
+
+  static Certificate certificate_of(const std::vector<FunctionPlacement>& placements) {
+    Certificate out;
+    for (const FunctionPlacement& placement : placements) {
+      out.ops += placement.problem.size();
+      out.heuristic_steps += placement.solution.heuristic_steps;
+      out.predicted_ns += to_ns(placement.solution.cost);
+      out.bound_ns += to_ns(placement.solution.bound);
+    }
+    return out;
   }
 
   // Keeps the plan that an earlier search left, when it is for this graph, machine and plugins.
@@ -210,30 +227,27 @@ class Search {
     compilers.insert(compilers.begin(), "auto");
     const bool is_earlier = plans_[number - 1].origin == kEarlier;
     return {is_earlier ? kEarlier : cat("by cost, round ", number), compilers,
-            cat(folder, "/", number, ".json")};
+            cat(folder, "/", number, ".json"), Entrant::kPlan};
   }
 
-  Status hold_contest(const IRModule& given, const std::string& folder) {
+  // Enters each plugin alone, the order of priority, and all plans.
+  void enter_all(const std::string& folder) {
     const std::string& rest = context_.defaults.empty() ? std::string() : context_.defaults[0];
-    std::vector<std::optional<std::vector<std::string>>> orders;  // of those without a plan
-    auto enter = [&](std::string name, std::vector<std::string> order) {
-      Entrant entrant{std::move(name), order, ""};
-      if (!rest.empty()) entrant.compilers.push_back(rest);
-      out_.entrants.push_back(std::move(entrant));
-      orders.push_back(std::move(order));
+    auto enter = [&](std::string name, std::vector<std::string> order, Entrant::Kind kind) {
+      orders_.push_back(order);
+      if (!rest.empty()) order.push_back(rest);
+      out_.entrants.push_back({std::move(name), std::move(order), "", kind});
     };
-    if (!rest.empty()) enter(cat(rest, " alone"), {});
+    if (!rest.empty()) enter(cat(rest, " alone"), {}, Entrant::kSingle);
     for (const std::string& id : context_.compilers)
-      enter(cat(id, rest.empty() ? "" : cat(", then ", rest)), {id});
-    if (context_.compilers.size() > 1) enter("all by priority", context_.compilers);
-    const size_t first_plan = out_.entrants.size();
-    BYOC_TRY_STATUS(add_earlier_plan(folder));
-    for (size_t k = 1; k <= plans_.size(); ++k) {
-      out_.entrants.push_back(plan_entrant(k, folder));
-      orders.push_back(std::nullopt);
-    }
-    show("timing whole programs", 0, 1);
-    BYOC_TRY(out_.results, run_contest(given, build_, out_.entrants, request_.contest));
+      enter(cat(id, rest.empty() ? "" : cat(", then ", rest)), {id}, Entrant::kSingle);
+    if (context_.compilers.size() > 1)
+      enter("all by priority", context_.compilers, Entrant::kOrder);
+    for (size_t k = 1; k <= plans_.size(); ++k) out_.entrants.push_back(plan_entrant(k, folder));
+  }
+
+  // Sets out_.best: the first entrant that none of the later ones beats by more than noise.
+  void find_best() {
     out_.best = SIZE_MAX;
     for (size_t k = 0; k < out_.results.size(); ++k) {
       const EntrantResult& result = out_.results[k];
@@ -241,13 +255,43 @@ class Search {
       if (out_.best == SIZE_MAX || result.ns < kHysteresis * out_.results[out_.best].ns)
         out_.best = k;
     }
+  }
+
+  // Times the entrants that are close to the fastest once more, and for longer.
+  Status time_close_ones(const IRModule& given) {
+    std::vector<Entrant> close;
+    std::vector<size_t> index;
+    for (size_t k = 0; k < out_.results.size(); ++k) {
+      const EntrantResult& result = out_.results[k];
+      if (!result.error.empty() || result.ns > kClose * out_.results[out_.best].ns) continue;
+      close.push_back(out_.entrants[k]);
+      index.push_back(k);
+    }
+    if (close.size() < 2) return {};
+    ContestPlan longer = request_.contest;
+    longer.min_time_s *= 2, longer.rounds *= 3;
+    BYOC_TRY(std::vector<EntrantResult> results, run_contest(given, build_, close, longer));
+    for (size_t k = 0; k < close.size(); ++k) out_.results[index[k]] = std::move(results[k]);
+    return {};
+  }
+
+  Status hold_contest(const IRModule& given, const std::string& folder) {
+    BYOC_TRY_STATUS(add_earlier_plan(folder));
+    enter_all(folder);
+    show("timing whole programs", 0, 1);
+    BYOC_TRY(out_.results, run_contest(given, build_, out_.entrants, request_.contest));
+    find_best();
     if (out_.best == SIZE_MAX)
       return failed(cat("no choice of plugins runs: ", out_.results[0].error)).with_slug("place");
-    if (out_.best >= first_plan) {
-      out_.plan = plans_[out_.best - first_plan];
+    BYOC_TRY_STATUS(time_close_ones(given));
+    find_best();
+    if (out_.best >= orders_.size()) {
+      const size_t plan = out_.best - orders_.size();
+      out_.plan = plans_[plan];
+      if (plan < certificates_.size()) out_.certificate = certificates_[plan];
     } else {
       out_.plan = empty_plan(placed_, context_.compilers, costs_, context_);
-      out_.plan.order = orders[out_.best];
+      out_.plan.order = orders_[out_.best];
       out_.plan.origin = out_.entrants[out_.best].name;
     }
     out_.plan.measured_ns = out_.results[out_.best].ns;
@@ -263,6 +307,8 @@ class Search {
   std::map<std::string, std::vector<std::pair<std::string, double>>>
       estimates_;  // by plugin: text, ns
   std::vector<Plan> plans_;
+  std::vector<Certificate> certificates_;         // of the choices by cost among plans_
+  std::vector<std::vector<std::string>> orders_;  // of the entrants without a plan
   std::optional<Plan> earlier_;
   PlaceOutcome out_;
 };
@@ -288,6 +334,15 @@ Status prepare_place(const IRModule& module, PlaceRequest& request) {
   };
   BYOC_TRY(Machine machine, calibrate(request.build, progress));
   return write_calibration(machine, request.folder);
+}
+
+size_t best_of(const PlaceOutcome& outcome, Entrant::Kind kind) {
+  size_t best = SIZE_MAX;
+  for (size_t k = 0; k < outcome.results.size(); ++k) {
+    if (outcome.entrants[k].kind != kind || !outcome.results[k].error.empty()) continue;
+    if (best == SIZE_MAX || outcome.results[k].ns < outcome.results[best].ns) best = k;
+  }
+  return best;
 }
 
 Result<PlaceOutcome> place_model(IRModule module, const PlaceRequest& request) {

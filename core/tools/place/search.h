@@ -2,6 +2,8 @@
 #pragma once
 // The work of `byoc place`: measures candidates, solves, corrects costs by what whole programs show,
 // and keeps the fastest of the plans and of the choices without a plan.
+#include <algorithm>
+
 #include "core/placement/plan.h"
 #include "core/tools/place/contest.h"
 #include "core/tools/place/probe.h"
@@ -25,8 +27,19 @@ struct RankAgreement {
   double rank = 0;        // Spearman's correlation
 };
 
+/// What the solver proved about a choice by cost, summed over the functions of a module.
+struct Certificate {
+  uint64_t ops = 0, heuristic_steps = 0;
+  double predicted_ns = 0, bound_ns = 0;  // no choice costs less than the bound
+  /// Returns how far the choice is from the bound at most: 0 when it is optimal under the costs.
+  double gap() const { return bound_ns > 0 ? std::max(0.0, predicted_ns / bound_ns - 1) : 0; }
+};
+
 struct PlaceOutcome {
   placement::Plan plan;
+  Certificate certificate;  // of the plan; of the last choice by cost when the plan is an order
+  double seconds = 0;       // that placing took
+
   IRModule annotated;  // with the plan, before merge_compiler_regions
   size_t candidates = 0, measured = 0, failed = 0, rounds = 0;  // distinct candidates
   std::vector<Entrant> entrants;
@@ -35,6 +48,9 @@ struct PlaceOutcome {
   std::map<std::string, RankAgreement> agreement;  // by plugin; of two candidates or more
   std::vector<std::string> remarks;
 };
+
+/// Returns the fastest entrant of a kind, SIZE_MAX when none of them runs.
+size_t best_of(const PlaceOutcome& outcome, Entrant::Kind kind);
 
 /// Errors: those of compiling; slug "place" when no entrant runs.
 Result<PlaceOutcome> place_model(IRModule module, const PlaceRequest& request);

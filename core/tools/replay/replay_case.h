@@ -34,6 +34,10 @@ struct ReplayCase {
 /// Fills graph, constants and nodes from a function of a module.
 void set_function(ReplayCase& to, const IRModule& module, Symbol function);
 
+/// Returns how many steps integers of 8 and 16 bits may be apart from the stored outputs: 1 when the
+/// graph quantises values, else 0.
+int64_t allowed_steps(const ReplayCase& replay);
+
 /// Writes the folder, the manifest last, so that an incomplete folder is not a replay folder.
 /// Errors: slug "replay-exists" when the path exists and is no such folder; those of writing.
 Status write_replay(const ReplayCase& replay, const std::string& folder);

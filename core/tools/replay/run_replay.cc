@@ -185,7 +185,8 @@ Result<Replayed> run_replay(const ReplayCase& replay, const Plugin& plugin,
   for (size_t k = 0; k < got.size(); ++k) {
     const ReplayTensor& right = replay.outputs[k];
     out.outputs.push_back(compare_value(right.name, got[k], right.tensor,
-                                        tolerance < 0 ? replay.tolerance : tolerance));
+                                        tolerance < 0 ? replay.tolerance : tolerance,
+                                        allowed_steps(replay)));
   }
   return out;
 }

@@ -109,7 +109,7 @@ Status Configuration::load(const Watch& watch) {
   const std::vector<NamedTensor>& outputs = benched.timed->session().outputs();
   for (size_t k = 0; k < subject.right.size(); ++k) {
     benched.outputs.push_back(compare_value(outputs[k].name, benched.timed->outputs()[k],
-                                            subject.right[k], plan_.tolerance));
+                                            subject.right[k], plan_.tolerance, subject.steps));
   }
   bench_.model = subject.model;
   bench_.reference = subject.reference;

@@ -25,23 +25,13 @@ Result<std::vector<Tensor>> copies_of(const std::vector<Tensor>& tensors) {
   return out;
 }
 
-bool has_quantize(const IRModule& module) {
-  for (const auto& [name, function] : module.functions) {
-    for (const Node& node : function.nodes) {
-      auto* call = std::get_if<Call>(&node.kind);
-      if (call != nullptr && call->op->name == "quantize") return true;
-    }
-  }
-  return false;
-}
-
 class Verifier {
  public:
   Verifier(IRModule module, const VerifyRequest& request)
       : request_(request),
         build_(request.build),
         module_(with_names(std::move(module))),
-        steps_(has_quantize(module_) ? 1 : 0) {}
+        steps_(allowed_steps(module_)) {}
 
   Result<Verification> run() {
     if (is_data_set(request_.against)) {

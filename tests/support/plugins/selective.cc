@@ -7,7 +7,7 @@
 //                             that judge refuses, with the reason "refused by its options"
 //   est=relu:500,a.conv_relu:90  what judge estimates for ops and composites, ns
 //   decline=exp               ops and composites with which compile declines the function
-//   spoil=tanh                ops whose f32 results come out 1 too large
+//   spoil=tanh                ops whose f32 and u8 results come out 1 too large
 //   poison=exp,tanh           once a function with all of these was compiled in this process ...
 //   poisoned=tanh             ... these are spoiled in it and in all that is compiled after it
 //   layouts=conv2d:8,matmul:16  the blocks it lists, in order of preference
@@ -76,12 +76,19 @@ std::vector<WantedLayout> read_layouts(const std::string& text) {
   return out;
 }
 
-void spoil(Buffers& results) {
-  for (auto& buffer : results) {
-    std::vector<float> values(buffer->size() / sizeof(float));
-    std::memcpy(values.data(), buffer->data(), values.size() * sizeof(float));
-    for (float& value : values) value += 1;
-    buffer = byoc::Buffer::copy(std::as_bytes(std::span(values)));
+template <class T>
+std::shared_ptr<const byoc::Buffer> one_larger(const byoc::Buffer& buffer) {
+  std::vector<T> values(buffer.size() / sizeof(T));
+  std::memcpy(values.data(), buffer.data(), values.size() * sizeof(T));
+  for (T& value : values) value = static_cast<T>(value + 1);
+  return byoc::Buffer::copy(std::as_bytes(std::span(values)));
+}
+
+void spoil(Buffers& results, const std::vector<byoc::TypeId>& types) {
+  for (size_t k = 0; k < results.size(); ++k) {
+    auto& buffer = results[k];
+    if (types[k]->dtype == byoc::DType::kU8) buffer = one_larger<uint8_t>(*buffer);
+    else buffer = one_larger<float>(*buffer);
   }
 }
 
@@ -111,7 +118,7 @@ Buffers evaluate(const byoc::IRModule& module, const byoc::Function& f, const Bu
       auto out = byoc::evaluate(*call.op, *call.attrs, types, results, raw);
       if (!out.ok()) throw Error(BYOC_INTERNAL, out.status().to_string());
       values[n] = *std::move(out);
-      if (spoiled.contains(call.op->name)) spoil(values[n]);
+      if (spoiled.contains(call.op->name)) spoil(values[n], results);
     }
   }
   Buffers out;

@@ -88,6 +88,50 @@ TEST_F(PlaceModel, WrongValuesForbidACandidate) {
   EXPECT_TRUE(outcome.results[outcome.best].error.empty());
 }
 
+constexpr std::string_view kQuantized = R"(
+fn main(%x: f32[16,64]) {
+  %s = const(0.25) : f32[]
+  %z = const(128) : u8[]
+  %0 = relu(%x)
+  %1 = quantize(%0, %s, %z)
+  return %1
+})";
+
+// As byoc verify compares: a rounded value may be at the other side of a tie.
+TEST_F(PlaceModel, QuantizedValuesMayBeOneStepApart) {
+  const PlaceOutcome outcome =
+      place({{"a", {{"ops", "relu,quantize"}, {"spoil", "quantize"}}}}, kQuantized);
+  EXPECT_EQ(outcome.failed, 0u);
+  for (const EntrantResult& result : outcome.results) EXPECT_EQ(result.error, "");
+}
+
+// A relu that is 1 too large is four steps at this scale.
+TEST_F(PlaceModel, QuantizedValuesAreNoMoreThanOneStepApart) {
+  const PlaceOutcome outcome =
+      place({{"a", {{"ops", "relu,quantize"}, {"spoil", "relu"}}}}, kQuantized);
+  EXPECT_EQ(outcome.failed, 1u);
+  EXPECT_EQ(outcome.entrants[1].name, "a, then json");
+  EXPECT_NE(outcome.results[1].error.find("differs"), std::string::npos);
+}
+
+TEST_F(PlaceModel, ReportsTheFastestOfEachKindAndTheCertificate) {
+  const PlaceOutcome outcome =
+      place({{"a", {{"ops", "relu,tanh"}}}, {"b", {{"ops", "relu,tanh"}}}});
+  std::vector<Entrant::Kind> kinds;
+  for (const Entrant& entrant : outcome.entrants) kinds.push_back(entrant.kind);
+  ASSERT_GE(kinds.size(), 5u);
+  kinds.resize(5);
+  EXPECT_EQ(kinds, (std::vector{Entrant::kSingle, Entrant::kSingle, Entrant::kSingle,
+                                Entrant::kOrder, Entrant::kPlan}));
+  const size_t single = best_of(outcome, Entrant::kSingle);
+  for (size_t k = 0; k < 3; ++k) EXPECT_LE(outcome.results[single].ns, outcome.results[k].ns);
+  EXPECT_EQ(best_of(outcome, Entrant::kOrder), 3u);
+  EXPECT_EQ(outcome.certificate.ops, 2u);
+  EXPECT_EQ(outcome.certificate.heuristic_steps, 0u);
+  EXPECT_EQ(outcome.certificate.gap(), 0);
+  EXPECT_GT(outcome.seconds, 0);
+}
+
 TEST_F(PlaceModel, ADeclinedCandidateIsForbiddenWithItsReason) {
   const test::PluginOptions plugins = {{"a", {{"ops", "relu,tanh"}, {"decline", "relu"}}}};
   EXPECT_EQ(place(plugins).failed, 1u);
