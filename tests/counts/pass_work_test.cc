@@ -38,6 +38,7 @@ constexpr Bound kBounds[] = {
     {"inline_functions", 5800},
     {"bind_constant_arguments", 120},
     {"fold_constants", 1700},
+    {"merge_pads", 200},
     {"eliminate_dead_code", 1700},
     {"merge_equal_nodes", 3500},
     {"fold_batch_norm", 3000},

@@ -34,8 +34,8 @@ class ThreeWays : public testing::TestWithParam<Model> {
     return *GetParam().path ? import(GetParam().path, {{"N", {1}}}) : parse(kResidual);
   }
   static constexpr std::string_view kClean =
-      "infer_types,inline_functions,bind_constant_arguments,fold_constants,eliminate_dead_code,"
-      "merge_equal_nodes,fold_batch_norm,eliminate_dead_code,merge_equal_nodes";
+      "infer_types,inline_functions,bind_constant_arguments,fold_constants,merge_pads,"
+      "eliminate_dead_code,merge_equal_nodes,fold_batch_norm,eliminate_dead_code,merge_equal_nodes";
 };
 
 TEST_P(ThreeWays, GiveEqualModules) {

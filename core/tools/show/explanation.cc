@@ -92,6 +92,9 @@ RemovedOp removed_op(const OpTrace& trace, uint32_t label) {
   } else if (removal.pass.text() == "fold_batch_norm") {
     out.how = "folded";
     out.reason = "it is part of the weights and the bias of the op before it";
+  } else if (removal.pass.text() == "merge_pads") {
+    out.how = "merged";
+    out.reason = "the ops that read it pad by themselves";
   } else if (removal.pass.text() == "merge_equal_nodes") {
     out.how = "merged";
     out.reason = "another op computes the same value";

@@ -22,6 +22,9 @@ Result<IRModule> fold_weights(IRModule, const PassContext&);
 /// Folds batch_norm, multiply and add by per-channel constants into the weights of the convolution,
 /// gemm or matmul before them; one add remains.
 Result<IRModule> fold_batch_norm(IRModule, const PassContext&);
+/// Moves pads with zeros into the convolutions and average pools that read them, and removes pads
+/// without cells.
+Result<IRModule> merge_pads(IRModule, const PassContext&);
 /// Removes nodes whose values have no reader (parameters and annotations stay), then unreachable
 /// functions, then constants of the pool that nothing names.
 Result<IRModule> eliminate_dead_code(IRModule, const PassContext&);
