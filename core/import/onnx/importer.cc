@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <exception>
 #include <map>
 #include <unordered_map>
@@ -9,6 +10,7 @@
 #include "core/import/onnx/file/dtypes.h"
 #include "core/import/onnx/file/graph_check.h"
 #include "core/import/onnx/file/model_file.h"
+#include "core/import/onnx/file/newest_forms.h"
 #include "core/import/onnx/file/protobuf_text.h"
 #include "core/import/onnx/file/tensor_proto.h"
 #include "core/import/onnx/functions.h"
@@ -24,6 +26,12 @@ bool is_default_domain(const std::string& domain) { return domain.empty() || dom
 
 Status unsupported(std::string message) {
   return unimplemented(std::move(message)).with_slug("onnx-unsupported");
+}
+
+/// Returns the opset whose rows convert nodes of `opset`: operators of later ones are as in the newest
+/// one known, unless they have parts that it lacks.
+int known_opset(int64_t opset) {
+  return static_cast<int>(std::clamp<int64_t>(opset, 0, kNewestOpset));
 }
 
 constexpr const char* kReplace = "replace the operator before the export by those of ai.onnx";
@@ -67,14 +75,7 @@ class Importer {
             .with_slug("onnx-parse");
       }
     }
-    return check_opset(opset_of(""));
-  }
-
-  static Status check_opset(int64_t opset) {
-    if (opset <= kNewestOpset) return {};
-    return unsupported(cat("the model uses opset ", opset, ", this byoc supports opsets up to ",
-                           kNewestOpset))
-        .with_help("export again with an older opset, 17 for example");
+    return {};
   }
 
   /// Replaces calls of the model's functions by their bodies. Functions of operators that have a
@@ -82,10 +83,9 @@ class Importer {
   Status inline_functions() {
     auto is_known = [&](const onnx::NodeProto& node) {
       return is_default_domain(node.domain()) &&
-             find_row(node.op_type(), static_cast<int>(opset_of(""))) != nullptr;
+             find_row(node.op_type(), known_opset(opset_of(""))) != nullptr;
     };
     BYOC_TRY(node_opsets_, inline_model_functions(model_, is_known));
-    for (const auto& [node, opset] : node_opsets_) BYOC_TRY_STATUS(check_opset(opset));
     return {};
   }
 
@@ -108,6 +108,11 @@ class Importer {
   /// Returns why the node is refused for any operands; an empty reason when it is accepted.
   Refusal refusal(const onnx::NodeProto& node) const {
     int64_t opset = opset_of(node);
+    if (is_default_domain(node.domain()) && opset > kNewestOpset) {
+      if (std::string part = newer_part(node); !part.empty())
+        return {cat("opset ", kNewestOpset, ", the newest one known, does not have ", part),
+                cat("export the model with opset ", kNewestOpset, " or an older one")};
+    }
     if (is_control(node) && opset > 0) return {};
     if (std::string attr = subgraph_attribute(node); !attr.empty()) {
       return {cat("it runs a graph of its own (attribute ", in_quotes(attr),
@@ -119,7 +124,7 @@ class Importer {
       return {"operators of this domain are not known", kReplace};
     if (opset < 1)
       return {"the model imports no opset of its domain", "export the model with its opset"};
-    if (find_row(node.op_type(), static_cast<int>(opset))) return {};
+    if (find_row(node.op_type(), known_opset(opset))) return {};
     std::string known = known_opsets(node.op_type());
     if (known.empty()) return {"no such operator is known", kReplace};
     return {cat("it is known in ", known), "export the model with one of the known opsets"};
@@ -205,7 +210,7 @@ class Importer {
   }
 
   Status convert(onnx::NodeProto& proto) {
-    NodeView node(proto, static_cast<int>(opset_of(proto)), folder_);
+    NodeView node(proto, known_opset(opset_of(proto)), folder_);
     std::vector<Value> operands;
     for (const std::string& name : proto.input()) {
       if (name.empty()) {

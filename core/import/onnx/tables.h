@@ -5,7 +5,8 @@
 
 namespace byoc::onnx_import {
 
-/// The newest opset of the default domain that the tables support.
+/// The newest opset of the default domain that the tables support. Nodes of later ones are converted
+/// as its nodes, when file/newest_forms.h finds nothing new in them.
 inline constexpr int kNewestOpset = 28;
 
 /// Returns the row for an op of the default domain at `opset`; null when there is none.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tools/model/runnable.h"
 
+#include "byoc/import.h"
 #include "core/tools/model/bindings.h"
 #include "core/tools/model/interrupt.h"
 #include "core/tools/model/progress.h"
@@ -35,6 +36,7 @@ Result<Runnable> make_runnable(const ModelOptions& options, const std::string& p
     return out;
   }
   BYOC_TRY(IRModule module, load_model(options));
+  warn_newer_opset(module, common);
   BYOC_TRY(BuildOptions build_with, build_options(options));
   out.plugins = build_with.plugins;
   Report report;
@@ -65,6 +67,15 @@ void warn_unused_plugins(const std::set<std::string>& used, const PluginSet& plu
           cat("--plugin ", file, ": ", plugin->id(), " runs nothing of the model; ", cure), common);
     }
   }
+}
+
+void warn_newer_opset(const IRModule& module, const cli::CommonOptions& common) {
+  const Function* entry = module.find(module.entry);
+  const int64_t opset = entry ? entry->attrs.i("opset", 0) : 0;
+  if (opset <= newest_onnx_opset()) return;
+  cli::print_warning(cat("the model is of opset ", opset, ", its operators are taken as those of ",
+                         newest_onnx_opset(), ", the newest one known"),
+                     common);
 }
 
 void warn_unused_plans(const Report& report, const cli::CommonOptions& common) {
