@@ -236,11 +236,12 @@ TEST(ExplainCommand, GroupsEqualRefusals) {
 }
 
 /// Writes an ONNX test case of one op on x, with a data set whose output is `stored`.
-std::string write_case(const Byoc& byoc, const std::string& name, const std::string& op, float x,
-                       float stored) {
+std::string write_case(const Byoc& byoc, const std::string& name, const std::string& op,
+                       const std::vector<float>& x, const std::vector<float>& stored,
+                       int opset = 13) {
   onnx::ModelProto model;
   model.set_ir_version(7);
-  model.add_opset_import()->set_version(13);
+  model.add_opset_import()->set_version(opset);
   auto& graph = *model.mutable_graph();
   auto* node = graph.add_node();
   node->set_op_type(op);
@@ -249,17 +250,17 @@ std::string write_case(const Byoc& byoc, const std::string& name, const std::str
   for (auto* info : {graph.add_input(), graph.add_output()}) {
     auto* type = info->mutable_type()->mutable_tensor_type();
     type->set_elem_type(onnx::TensorProto::FLOAT);
-    type->mutable_shape()->add_dim()->set_dim_value(1);
+    type->mutable_shape()->add_dim()->set_dim_value(static_cast<int64_t>(x.size()));
   }
   graph.mutable_input(0)->set_name("x");
   graph.mutable_output(0)->set_name("y");
   std::string folder = byoc.file(name), data = folder + "/test_data_set_0";
   std::filesystem::create_directories(data);
   put(folder + "/model.onnx", model.SerializeAsString());
-  for (auto [file, tensor_name, value] :
+  for (auto [file, tensor_name, values] :
        {std::tuple("input_0.pb", "x", x), {"output_0.pb", "y", stored}}) {
-    auto tensor = Tensor::make({DType::kF32, {1}});
-    std::memcpy(tensor->data(), &value, sizeof value);
+    auto tensor = Tensor::make({DType::kF32, {static_cast<int64_t>(values.size())}});
+    std::memcpy(tensor->data(), values.data(), values.size() * sizeof(float));
     EXPECT_TRUE(write_pb(*tensor, tensor_name, data + "/" + file).ok());
   }
   return folder;
@@ -267,9 +268,9 @@ std::string write_case(const Byoc& byoc, const std::string& name, const std::str
 
 TEST(TestOnnxCommand, TellsPassedFailedAndUnsupportedApart) {
   Byoc byoc;
-  write_case(byoc, "cases/right", "Transpose", 1, 1);
-  write_case(byoc, "cases/wrong", "Transpose", 1, 0.5F);
-  write_case(byoc, "cases/unknown", "NoSuchOp", 1, 1);
+  write_case(byoc, "cases/right", "Transpose", {1}, {1});
+  write_case(byoc, "cases/wrong", "Transpose", {1}, {0.5F});
+  write_case(byoc, "cases/unknown", "NoSuchOp", {1}, {1});
   Ran ran = byoc("test-onnx " + byoc.file("cases") + " -v");
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.out, testing::EndsWith("1 passed, 1 failed, 1 unsupported\n"));
@@ -279,13 +280,33 @@ TEST(TestOnnxCommand, TellsPassedFailedAndUnsupportedApart) {
   EXPECT_EQ(byoc("test-onnx " + byoc.file("cases/right")).code, 0);
 }
 
+// Zeros of a program that sums in f32 are as far from 0 as the largest value's rounding.
+TEST(TestOnnxCommand, MeasuresZerosByTheRoundingOfTheLargestValue) {
+  Byoc byoc;
+  write_case(byoc, "cases/rounded", "Relu", {50, 0}, {50, 2e-7F});
+  EXPECT_EQ(byoc("test-onnx " + byoc.file("cases")).code, 0);
+  write_case(byoc, "cases/wrong", "Relu", {50, 0}, {50, 4e-6F});
+  EXPECT_EQ(byoc("test-onnx " + byoc.file("cases/wrong")).code, 1);
+}
+
+TEST(CompileCommand, WarnsOfAnOpsetThatIsNewerThanAllKnown) {
+  Byoc byoc;
+  std::string model = write_case(byoc, "later", "Relu", {1}, {1}, 99) + "/model.onnx";
+  const char* warning =
+      "warning: the model is of opset 99, its operators are taken as those of 28, the newest one";
+  EXPECT_THAT(byoc("compile " + model + " -o " + byoc.file("m.byoc")).err, HasSubstr(warning));
+  EXPECT_THAT(byoc("run " + model).err, HasSubstr(warning));
+  model = write_case(byoc, "newest", "Relu", {1}, {1}, 28) + "/model.onnx";
+  EXPECT_EQ(byoc("run " + model).err.find("opset"), std::string::npos);
+}
+
 // One output is its input, so no plugin is called for it. --strict does not count it
 // as run by the plugin.
 TEST(TestOnnxCommand, CountsAsFoldedUnderStrictWhatNoPluginRan) {
   Byoc byoc;
-  write_case(byoc, "cases/computed", "Relu", 1, 1);
-  write_case(byoc, "cases/folded", "Dropout", 1, 1);
-  write_case(byoc, "cases/wrong", "Dropout", 1, 0.5F);
+  write_case(byoc, "cases/computed", "Relu", {1}, {1});
+  write_case(byoc, "cases/folded", "Dropout", {1}, {1});
+  write_case(byoc, "cases/wrong", "Dropout", {1}, {0.5F});
   std::string command = "test-onnx " + byoc.file("cases") + " --compiler json";
   EXPECT_THAT(byoc(command).out, testing::EndsWith("2 passed, 1 failed, 0 unsupported\n"));
   EXPECT_THAT(byoc(command + " --strict").out,
@@ -300,7 +321,7 @@ TEST(TestOnnxCommand, CountsAsFoldedUnderStrictWhatNoPluginRan) {
 
 // Writes a test case that waits: its input is a pipe, which is refused once it has a writer.
 std::string write_waiting_case(const Byoc& byoc, const std::string& name) {
-  std::string folder = write_case(byoc, name, "Transpose", 1, 1);
+  std::string folder = write_case(byoc, name, "Transpose", {1}, {1});
   std::string input = folder + "/test_data_set_0/input_0.pb";
   std::filesystem::rename(input, folder + "/input");
   EXPECT_EQ(mkfifo(input.c_str(), 0600), 0);
@@ -333,8 +354,8 @@ TEST(TestOnnxCommand, RefusesAFolderWithoutCases) {
 
 TEST(VerifyCommand, ComparesWithStoredOutputs) {
   Byoc byoc;
-  std::string right = write_case(byoc, "right", "Transpose", 1, 1);
-  std::string wrong = write_case(byoc, "wrong", "Transpose", 1, 0.5F);
+  std::string right = write_case(byoc, "right", "Transpose", {1}, {1});
+  std::string wrong = write_case(byoc, "wrong", "Transpose", {1}, {0.5F});
   EXPECT_EQ(byoc("verify " + right + "/model.onnx --against " + right + "/test_data_set_0").code,
             0);
   Ran ran = byoc("verify " + wrong + "/model.onnx --against " + wrong + "/test_data_set_0");
@@ -345,7 +366,7 @@ TEST(VerifyCommand, ComparesWithStoredOutputs) {
 
 TEST(VerifyCommand, SaysThatAShapeContradictsTheStoredInputs) {
   Byoc byoc;
-  std::string folder = write_case(byoc, "case", "Transpose", 1, 1);
+  std::string folder = write_case(byoc, "case", "Transpose", {1}, {1});
   onnx::ModelProto model;
   ASSERT_TRUE(model.ParseFromString(get(folder + "/model.onnx")));
   for (auto* info :
