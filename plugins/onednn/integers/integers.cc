@@ -35,31 +35,45 @@ Bounds bounds_of(const Unit& unit) {
   return bounds;
 }
 
-// The result's steps per number, its zero point, and the least and the greatest integer.
+// The result's scale, zero point, and the least and the greatest integer.
 struct Steps {
-  float per_number = 1, zero_point = 0, least = -kInfinity, greatest = kInfinity;
+  float scale = 1, zero_point = 0, least = -kInfinity, greatest = kInfinity;
 };
 
 Steps steps_of(const Region& region, const Unit& unit) {
   const Scale& scale = unit.integers->result;
   if (scale.scale < 0) return {};
   const bool is_signed = region.type(scale.zero_point).dtype == sdk::DType::kI8;
-  return {1 / number(region, scale.scale, 0, 1), number(region, scale.zero_point, 0, 0),
+  return {number(region, scale.scale, 0, 1), number(region, scale.zero_point, 0, 0),
           is_signed ? -128.0f : 0.0f, is_signed ? 127.0f : 255.0f};
 }
 
-// Returns the post-ops for bounds in steps; those that saturation implies are left out.
-dnnl::post_ops clipped(Bounds bounds, const Steps& steps) {
-  dnnl::post_ops ops;
-  bounds.low = bounds.low * steps.per_number + steps.zero_point;
-  bounds.high = bounds.high * steps.per_number + steps.zero_point;
-  if (bounds.low <= steps.least) bounds.low = -kInfinity;
-  if (bounds.high >= steps.greatest) bounds.high = kInfinity;
+// Appends the functions as bounds in steps; those that saturation implies are left out.
+void append_bounds(dnnl::post_ops& ops, Bounds bounds, const Steps& steps) {
+  bounds.low /= steps.scale;
+  bounds.high /= steps.scale;
+  if (bounds.low + steps.zero_point <= steps.least) bounds.low = -kInfinity;
+  if (bounds.high + steps.zero_point >= steps.greatest) bounds.high = kInfinity;
   if (bounds.low == 0 && bounds.high == kInfinity)
     append_eltwise(ops, dnnl::algorithm::eltwise_relu, 0, 0);
   else if (bounds.low > -kInfinity || bounds.high < kInfinity)
     append_eltwise(ops, dnnl::algorithm::eltwise_clip, bounds.low, bounds.high);
-  return ops;
+}
+
+// Appends the zero point of a product, which is added after rounding: a sum with it would round
+// ties to other integers where it is odd, and lose digits.
+void append_zero_point(dnnl::post_ops& ops, const Steps& steps) {
+  if (steps.zero_point == 0) return;
+  append_eltwise(ops, dnnl::algorithm::eltwise_round, 0, 0);
+  append_eltwise(ops, dnnl::algorithm::eltwise_linear, 1, steps.zero_point);
+}
+
+// Returns a bias in steps of the sums. Quantised models have a bias of whole steps, of which f32
+// has lost a part of the last digits: the whole number is added exactly.
+float bias_in_steps(float bias, float step) {
+  constexpr float kDigits = 0x1p-22f;  // three roundings: the scale's, the bias's, the quotient's
+  const float steps = bias / step, whole = std::nearbyint(steps);
+  return std::fabs(steps - whole) <= kDigits * std::fabs(steps) ? whole : steps;
 }
 
 // Refuses kernels whose sums of two products saturate at 16 bits, which is no exact product.
@@ -80,16 +94,20 @@ IntegerAttr product_attr(const Region& region, const Unit& unit, int64_t channel
   IntegerAttr out;
   std::vector<float> factors;
   for (size_t c = 0; c < static_cast<size_t>(channels); ++c) {
-    const float scale = number(region, unit.integers->first.scale, 0, 1) *
-                        number(region, unit.integers->second.scale, c, 1) * steps.per_number;
-    const float shift = number(region, bias, c, 0) * steps.per_number + steps.zero_point;
-    if (!(scale >= kLeastFactor && std::isfinite(scale) && std::isfinite(shift)))
+    const float step = number(region, unit.integers->first.scale, 0, 1) *
+                       number(region, unit.integers->second.scale, c, 1);
+    const float factor = step / steps.scale, shift = number(region, bias, c, 0);
+    out.bias.push_back(bias_in_steps(shift, step));
+    factors.push_back(factor);
+    if (!(step >= kLeastFactor && factor >= kLeastFactor && std::isfinite(factor) &&
+          std::isfinite(out.bias.back())))
       throw Refusal{"the scales are too small or too large for f32"};
-    factors.push_back(scale);
-    out.bias.push_back(shift / factors.back());
   }
+  dnnl::post_ops ops;
+  append_bounds(ops, bounds_of(unit), steps);
+  append_zero_point(ops, steps);
   out.attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  out.attr.set_post_ops(clipped(bounds_of(unit), steps));
+  out.attr.set_post_ops(ops);
   set_output_scales(out.attr, 1 << channel_axis, factors);
   const auto zero_point =
       static_cast<int32_t>(number(region, unit.integers->first.zero_point, 0, 0));
@@ -97,25 +115,23 @@ IntegerAttr product_attr(const Region& region, const Unit& unit, int64_t channel
   return out;
 }
 
-dnnl::primitive_attr sum_attr(const Region& region, const Unit& unit) {
+SumOfIntegers sum_of(const Region& region, const Unit& unit) {
   check_machine();
   const Steps steps = steps_of(region, unit);
-  dnnl::primitive_attr attr;
-  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  float shift = steps.zero_point;
-  for (auto [scale, arg] : {std::pair(unit.integers->first, DNNL_ARG_SRC_0),
-                            std::pair(unit.integers->second, DNNL_ARG_SRC_1)}) {
-    const float factor = number(region, scale.scale, 0, 1) * steps.per_number;
-    set_scale(attr, arg, factor);
-    shift -= number(region, scale.zero_point, 0, 0) * factor;
+  const Scale* operands[] = {&unit.integers->first, &unit.integers->second};
+  SumOfIntegers sum;
+  float zero_points[] = {0, 0, steps.zero_point};
+  for (size_t k = 0; k < 2; ++k) {
+    sum.is_signed[k] = region.type(unit.args[k]).dtype == sdk::DType::kI8;
+    sum.factors[k] = number(region, operands[k]->scale, 0, 1) / steps.scale;
+    zero_points[k] = number(region, operands[k]->zero_point, 0, 0);
+    if (!std::isfinite(sum.factors[k]))
+      throw Refusal{"the scales are too small or too large for f32"};
   }
-  dnnl::post_ops ops;
-  append_eltwise(ops, dnnl::algorithm::eltwise_linear, 1, shift);
-  const Bounds bounds = bounds_of(unit);
-  const float low = bounds.low * steps.per_number + steps.zero_point;
-  if (low > steps.least) append_eltwise(ops, dnnl::algorithm::eltwise_clip, low, kInfinity);
-  attr.set_post_ops(ops);
-  return attr;
+  sum.is_result_signed = region.type(unit.out).dtype == sdk::DType::kI8;
+  sum.least = std::max(steps.least, bounds_of(unit).low / steps.scale + steps.zero_point);
+  sum.greatest = steps.greatest;
+  return shifted(sum, zero_points);
 }
 
 }  // namespace byoc::onednn

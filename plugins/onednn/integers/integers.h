@@ -2,11 +2,12 @@
 #pragma once
 // Scales, zero points, bias and functions of a unit on integers, as attributes of a primitive.
 //
-// A result is round(f(sums * factor + bias) / scale) + zero_point for sums of products in i32. For
-// f relu or clip this is clip(factor' * (sums + bias')), rounded (halves to even) and saturated when
-// it is stored: factors divide by the scale of the result, and the zero point is part of the bias.
-// The result may be one step beside the reference where the exact one is a tie, or an f32 rounding
-// away from it.
+// A result is round(f(sums * step + bias) / scale) + zero_point for sums of products in i32. For
+// f relu or clip this is round(clip(step / scale * (sums + bias / step))) + zero_point, halves to
+// even, saturated when it is stored. ONNX Runtime's kernels compute the same, with the same
+// roundings; the reference, which follows ONNX's text, may be one step beside it where the exact
+// result is an f32 rounding away from a tie.
+#include "exact/sums.h"
 #include "library/dnnl_compat.h"
 #include "region/region.h"
 
@@ -21,7 +22,7 @@ struct IntegerAttr {
 /// elements of constants are not known, scales are 1 and the bias is 0. Throws Refusal.
 IntegerAttr product_attr(const Region& region, const Unit& unit, int64_t channels,
                          int64_t channel_axis);
-/// Returns those of a sum of two operands.
-dnnl::primitive_attr sum_attr(const Region& region, const Unit& unit);
+/// Returns a sum of two operands. Throws Refusal.
+SumOfIntegers sum_of(const Region& region, const Unit& unit);
 
 }  // namespace byoc::onednn

@@ -198,21 +198,20 @@ Built build_binary(const Builder& b) {
   return finish(pd, std::move(built));
 }
 
-// Adds in the layout of the first operand.
+// Adds by a loop, in the layout of the first operand where that is dense: oneDNN's sum is rounded
+// between its steps in another order than ONNX Runtime's, which a deep network amplifies.
 Built build_sum_of_integers(const Builder& b) {
   if (b.type(0).dims != b.type(1).dims) throw Refusal{"a sum of integers is broadcast"};
-  const Desc first = b.format(0);
-  auto other = [&](size_t arg, DataType type) {
-    return first == plain_desc(b.type(0)) ? plain_desc(b.type(arg).dims, type)
-                                          : with_type(first, type);
-  };
-  auto pd = describe<dnnl::binary>(b.engine, sum_attr(b.region, b.unit), algorithm::binary_add,
-                                   first, other(1, b.data(1)), other(0, b.out_data()));
+  const int64_t cells = b.out_type().elements();
+  const bool is_dense = b.format(0).get_size() == static_cast<size_t>(cells);
+  const Desc layout = is_dense ? b.format(0) : plain_desc(b.type(0));
   Built built;
-  built.inputs = {b.as_it_is(DNNL_ARG_SRC_0, 0, pd.src0_desc()),
-                  b.as_it_is(DNNL_ARG_SRC_1, 1, pd.src1_desc())};
-  built.out = pd.dst_desc();
-  return finish(pd, std::move(built));
+  built.inputs = {b.as_it_is(DNNL_ARG_SRC_0, 0, layout),
+                  b.as_it_is(DNNL_ARG_SRC_1, 1, with_type(layout, b.data(1)))};
+  built.out = with_type(layout, b.out_data());
+  built.loop = sum_of_integers_loop(sum_of(b.region, b.unit), {cells});
+  built.implementation = kOwnLoop;
+  return built;
 }
 
 }  // namespace byoc::onednn
