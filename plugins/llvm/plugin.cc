@@ -69,11 +69,12 @@ te::Target target_of(std::string_view text) {
 }
 
 // Returns blocks of channels, which are a vector of f32, or two where vectors are short, and panels
-// of columns, which are two blocks. Extents that these do not divide get smaller ones.
+// of columns, which are two blocks. Extents that these do not divide get smaller ones, but panels
+// have whole vectors: the plugin packs other constant matrices itself, with a last panel of zeros.
 std::vector<sdk::WantedLayout> LlvmPlugin::layouts(std::string_view target_json) const {
   if (target_of(target_json).lanes(sizeof(float)) < 16)
     return {{"conv2d", 8}, {"matmul", 16}, {"matmul", 8}};
-  return {{"conv2d", 16}, {"conv2d", 8}, {"matmul", 32}, {"matmul", 16}, {"matmul", 8}};
+  return {{"conv2d", 16}, {"conv2d", 8}, {"matmul", 32}, {"matmul", 16}};
 }
 
 te::Target target_of(const byoc_compile& request) {

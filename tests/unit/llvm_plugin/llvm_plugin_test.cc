@@ -174,6 +174,19 @@ TEST(LlvmPlugin, ShowsItsCodeInTwoFormsAndNoOther) {
   EXPECT_EQ(other.message(), "llvm: shows no code of the form \"ptx\"");
 }
 
+TEST(LlvmPlugin, HasPanelsOfWholeVectors) {
+  TempFolder folder;
+  auto set = plugins(folder.file("cache"));
+  for (auto [target, lanes] : {std::pair("x86-64-v3", 8), std::pair("x86-64-v4", 16)}) {
+    auto rows = set->find("llvm")->layouts(te::print(*te::parse_target(target)));
+    ASSERT_TRUE(rows.ok()) << rows.status().to_string();
+    for (const WantedLayout& row : *rows) {
+      if (row.op != "matmul") continue;
+      EXPECT_EQ(row.block % lanes, 0) << target;
+    }
+  }
+}
+
 TEST(LlvmPlugin, FusesNoMultiplyAddWhereSumsAreExact) {
   TempFolder folder;
   auto set = plugins(folder.file("cache"));
