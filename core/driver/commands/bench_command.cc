@@ -111,6 +111,7 @@ class Bench {
     other.no_check = true;  // the right outputs are those of A
     BYOC_TRY(Subject b, make(other));
     report_.plan.rounds = 2 * std::max(options_.plan.rounds, 2u);
+    report_.plan.counts_thread_time = threads == 1 && threads_of_b == 1;
     BYOC_TRY_STATUS(add(a, threads, "A"));
     if (a.right.empty() && !options_.subject.no_check) {
       for (const Tensor& output : report_.all[0].timed->outputs()) {

@@ -51,6 +51,9 @@ class TimedSession {
 struct TimingPlan {
   double warmup_s = 0.2, min_time_s = 1;  // seconds for each session
   uint32_t rounds = 5;                    // the number of turns of each session
+  // Samples are the processor time of the calling thread, without that of other processes; for
+  // sessions of one thread. Steps are always timed by the clock.
+  bool counts_thread_time = false;
 };
 
 /// Called with the current phase and its progress; returns false to stop.

@@ -175,8 +175,7 @@ std::string which(const BenchReport& report, const Benched& benched) {
 }
 
 std::string timed_text(const BenchReport& report) {
-  std::string out =
-      "timed: Session::run, inputs resident, outputs preallocated, wall clock. Not timed: reading";
+  std::string out = cat("timed: ", timed_what(report.plan), ". Not timed: reading");
   for (const Benched& benched : report.all) {
     std::string of = which(report, benched);
     if (benched.compile_ns)
@@ -234,6 +233,11 @@ std::string versus_text(const Versus& versus) {
 }
 
 }  // namespace
+
+std::string timed_what(const TimingPlan& plan) {
+  return cat("Session::run, inputs resident, outputs preallocated, ",
+             plan.counts_thread_time ? "processor time of the thread" : "wall clock");
+}
 
 std::optional<double> flops_of(const Session& session) { return work_of(session, 0).flops; }
 

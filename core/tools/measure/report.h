@@ -52,6 +52,8 @@ struct BenchReport {
 
 /// Returns the flops of one run; nothing when the host runs a step, whose flops are not known.
 std::optional<double> flops_of(const Session& session);
+/// Returns the quantity that samples are, for people.
+std::string timed_what(const TimingPlan& plan);
 std::string bench_text(const BenchReport& report, bool all_regions);
 /// Returns the report, with the members "context" and "benchmarks" of Google Benchmark's files, so
 /// that its compare.py reads it: an entry per turn and configuration, and one per region.

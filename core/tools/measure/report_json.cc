@@ -184,7 +184,7 @@ Json bench_json(const BenchReport& report) {
   }
   add_assumed_json(report.assumed_sizes, json);
   cli::add_size_json(report.size, json);
-  json["timed"] = "Session::run, inputs resident, outputs preallocated, wall clock";
+  json["timed"] = timed_what(report.plan);
   json["configurations"] = Json::array();
   for (const Benched& benched : report.all) json["configurations"].push_back(benched_json(benched));
   json["context"] = {{"executable", "byoc bench"},

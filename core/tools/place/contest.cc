@@ -43,8 +43,10 @@ class Contest {
       timed[k] = *std::move(one);
       running.push_back(timed[k].get());
     }
-    const TimingPlan timing{
-        .warmup_s = plan_.min_time_s / 10, .min_time_s = plan_.min_time_s, .rounds = plan_.rounds};
+    const TimingPlan timing{.warmup_s = plan_.min_time_s / 10,
+                            .min_time_s = plan_.min_time_s,
+                            .rounds = plan_.rounds,
+                            .counts_thread_time = build_.threads == 1};
     Status measured = measure(running, timing, [](std::string_view, uint64_t, uint64_t) {
       process::doing("timing whole programs");
       return true;

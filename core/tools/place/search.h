@@ -27,7 +27,7 @@ struct RankAgreement {
   double rank = 0;        // Spearman's correlation
 };
 
-/// What the solver proved about a choice by cost, summed over the functions of a module.
+/// The certificate of a choice by cost, summed over the functions of a module.
 struct Certificate {
   uint64_t ops = 0, heuristic_steps = 0;
   double predicted_ns = 0, bound_ns = 0;  // no choice costs less than the bound
