@@ -19,22 +19,25 @@ Tensor stored(const std::string& name) {
   return tensor.ok() ? *std::move(tensor) : Tensor();
 }
 
-class QuantisedDigits : public testing::TestWithParam<std::vector<std::string>> {};
+using Compilers = std::vector<std::string>;
+class QuantisedDigits : public testing::TestWithParam<std::tuple<std::string, Compilers>> {};
 
 // A sum beside a tie is rounded to the other integer by a sum in another order, and then a logit may
 // be a step off: a twentieth here, and a probability by at most a quarter of that.
 TEST_P(QuantisedDigits, GivesTheOutputsOfOnnxRuntime) {
   auto plugins = built_plugins();
-  for (const std::string& compiler : GetParam()) {
+  const auto& [model, compilers] = GetParam();
+  for (const std::string& compiler : compilers) {
     if (!plugins->find(compiler)) GTEST_SKIP() << compiler << " is not built";
   }
   std::vector<float> images = floats(stored("images.npy"));
   images.resize(kImages * 64);
   std::vector<Tensor> inputs;
   inputs.push_back(tensor_f32({kImages, 1, 8, 8}, images));
-  IRModule module = import("digits/model_int8.onnx", {{"N", {kImages}}});
-  std::vector<Tensor> outputs = execute(built_by(plugins, module, GetParam(), 2), plugins, inputs);
-  const std::vector<float> got = floats(outputs[0]), right = floats(stored("outputs_int8.npy"));
+  IRModule module = import(cat("digits/model_", model, ".onnx"), {{"N", {kImages}}});
+  std::vector<Tensor> outputs = execute(built_by(plugins, module, compilers, 2), plugins, inputs);
+  const std::vector<float> got = floats(outputs[0]),
+                           right = floats(stored(cat("outputs_", model, ".npy")));
   ASSERT_EQ(got.size(), right.size());
   size_t apart = 0;
   for (size_t k = 0; k < right.size(); ++k) {
@@ -52,13 +55,13 @@ TEST_P(QuantisedDigits, GivesTheOutputsOfOnnxRuntime) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Plugins, QuantisedDigits,
-                         testing::Values(std::vector<std::string>{"json"},
-                                         std::vector<std::string>{"llvm"},
-                                         std::vector<std::string>{"onednn", "json"},
-                                         std::vector<std::string>{"onednn", "llvm"}),
+                         testing::Combine(testing::Values("int8", "dynamic"),
+                                          testing::Values(Compilers{"json"}, Compilers{"llvm"},
+                                                          Compilers{"onednn", "json"},
+                                                          Compilers{"onednn", "llvm"})),
                          [](const auto& info) {
-                           std::string name;
-                           for (const std::string& id : info.param) name += id;
+                           std::string name = std::get<0>(info.param);
+                           for (const std::string& id : std::get<1>(info.param)) name += id;
                            return name;
                          });
 

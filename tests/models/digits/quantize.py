@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quantises the digits CNN to 8 bits and writes model_int8.onnx and what ONNX Runtime computes with it.
 
+model_dynamic.onnx finds the scales of activations in each run: ConvInteger and MatMulInteger.
+
     python3 quantize.py              write here (seconds)
     python3 quantize.py --out DIR    write somewhere else
 
@@ -16,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import onnxruntime
-from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_dynamic, quantize_static
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
 HERE = Path(__file__).resolve().parent
@@ -29,6 +31,14 @@ class Images(CalibrationDataReader):
 
     def get_next(self):
         return next(self.batches, None)
+
+
+def run(path, images):
+    onnx.checker.check_model(onnx.load(path))
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    return session.run(None, {"image": images})[0]
 
 
 def main():
@@ -46,15 +56,13 @@ def main():
         quantize_static(folded, path, Images(images[-CALIBRATION_COUNT:]), quant_format=QuantFormat.QDQ,
                         per_channel=True, activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8,
                         op_types_to_quantize=["Conv", "Relu", "Gemm", "Add", "MaxPool", "GlobalAveragePool"])
-    model = onnx.load(path)
-    onnx.checker.check_model(model)
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        dynamic = out / "model_dynamic.onnx"
+        quantize_dynamic(folded, dynamic, per_channel=True, weight_type=QuantType.QInt8,
+                         op_types_to_quantize=["Conv", "Gemm", "MatMul"])
     test, right = images[:-CALIBRATION_COUNT], labels[:-CALIBRATION_COUNT]
-    outputs = session.run(None, {"image": test})[0]
+    outputs = run(path, test)
     np.save(out / "outputs_int8.npy", outputs)
+    np.save(out / "outputs_dynamic.npy", run(dynamic, test))
     correct = int((outputs.argmax(axis=1) == right).sum())
     expected = {"accuracy": round(correct / len(right), 6), "correct": correct, "count": len(right)}
     (out / "expected_int8.json").write_text(json.dumps(expected, indent=2) + "\n")

@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantised ops. Integers of 8 and 16 bits with f32 scales are quantize and dequantize; all else is
-// converted into its steps: integers are shifted by their zero points, multiplied exactly in i32,
+// Numbers as integers and back. Integers of 8 and 16 bits with f32 scales are quantize and
+// dequantize; all else is converted into its steps: integers are shifted by their zero points,
 // scaled as floats, rounded and clipped.
 #include <algorithm>
 
 #include "core/import/onnx/file/dtypes.h"
 #include "core/import/onnx/operands.h"
 #include "core/import/onnx/rows/cast.h"
-#include "core/import/onnx/rows/conv.h"
+#include "core/import/onnx/rows/quantize.h"
 #include "core/import/onnx/rows/steps.h"
 
 namespace byoc::onnx_import {
-namespace {
-
-// The part of x that one scale is for: all of it, one entry of an axis, or a block of its entries.
-struct Grains {
-  size_t axis = 0;
-  int64_t block = 0;  // entries; 0: no blocks
-  Shape x;
-};
-
 // Reshapes a list of one value per entry of dim `axis` so that it broadcasts to rank `rank`, and
 // returns other values as they are. A list for a scalar is reshaped to one, an error of reshape.
 ValueId along(Graph& graph, ValueId list, size_t axis, size_t rank) {
@@ -28,6 +19,8 @@ ValueId along(Graph& graph, ValueId list, size_t axis, size_t rank) {
   if (!shape.empty()) shape[0] = -1;
   return graph.call("reshape", {list}, {{"shape", shape}});
 }
+
+namespace {
 
 // Repeats each value along the axis for the entries of its block; the last block may be shorter.
 ValueId repeated(Graph& graph, ValueId list, const Grains& grains) {
@@ -56,9 +49,13 @@ ValueId shifted(Graph& graph, ValueId x, Value zero_point, const Grains& grains)
   return graph.call("subtract", {numbers, spread(graph, zero, grains)});
 }
 
+}  // namespace
+
 ValueId shifted(Graph& graph, ValueId x, Value zero_point, size_t axis) {
   return shifted(graph, x, zero_point, Grains{axis, 0, graph.type(x).shape});
 }
+
+namespace {
 
 struct Range {
   double least, most;
@@ -82,14 +79,6 @@ Result<Range> range_of(int32_t onnx_dtype) {
   }
 }
 
-// The way of a quantisation: its result type, the dtype that it divides in, and what is too large
-// for floats of 8 bits.
-struct Quantising {
-  int32_t to;
-  DType precision = DType::kF32;
-  bool saturate = true;
-};
-
 // Adds clip(round(x / scale) + zero_point), or the code of x / scale + zero_point.
 Result<ValueId> quantized(Graph& graph, ValueId x, ValueId scale, Value zero_point,
                           const Grains& grains, const Quantising& how) {
@@ -109,10 +98,14 @@ Result<ValueId> quantized(Graph& graph, ValueId x, ValueId scale, Value zero_poi
   return cast_to_onnx(graph, y, how.to, {});
 }
 
+}  // namespace
+
 Result<ValueId> quantized(Graph& graph, ValueId x, ValueId scale, ValueId zero_point, size_t axis) {
   return quantized(graph, x, scale, zero_point, Grains{axis, 0, graph.type(x).shape},
                    {onnx_dtype_of(graph, zero_point)});
 }
+
+namespace {
 
 // Checks that blocks of `block` entries cover dim `axis` of x with the scales that are given.
 Status check_blocks(Graph& graph, const Grains& grains, ValueId scale) {
@@ -151,14 +144,15 @@ bool fits_op(Graph& graph, ValueId scale, Value zero_point, const Grains& grains
                           graph.type(*zero_point).shape == graph.type(scale).shape));
 }
 
+}  // namespace
+
 bool is_small_integer(DType dtype) {
   return dtype == DType::kU8 || dtype == DType::kI8 || dtype == DType::kU16 || dtype == DType::kI16;
 }
 
 // Returns the op quantize, where it computes what is meant. Without a zero point ONNX's is 0.
-Value as_quantize(Graph& graph, ValueId scale, Value zero_point, const Grains& grains,
+Value as_quantize(Graph& graph, ValueId x, ValueId scale, Value zero_point, const Grains& grains,
                   const Quantising& how) {
-  ValueId x = graph.input(0);
   Result<DType> to = dtype_from_onnx(how.to);
   if (!fits_op(graph, scale, zero_point, grains) || narrow_type(how.to) != nullptr || !to.ok() ||
       !is_small_integer(*to) || graph.type(x).dtype != DType::kF32 || how.precision != DType::kF32)
@@ -182,8 +176,8 @@ bool is_zero(Graph& graph, ValueId value) {
 }
 
 // Returns the op dequantize, where it computes what is meant. Zero points of 0 are left out.
-Value as_dequantize(Graph& graph, ValueId scale, Value zero_point, const Grains& grains) {
-  ValueId x = graph.input(0);
+Value as_dequantize(Graph& graph, ValueId x, ValueId scale, Value zero_point,
+                    const Grains& grains) {
   const DType from = graph.type(x).dtype;
   if (!fits_op(graph, scale, zero_point, grains) || graph.narrow(x) != nullptr ||
       !(is_small_integer(from) || from == DType::kI32))
@@ -193,6 +187,8 @@ Value as_dequantize(Graph& graph, ValueId scale, Value zero_point, const Grains&
   if (zero_point && !is_zero(graph, *zero_point)) args.push_back(*zero_point);
   return graph.call("dequantize", args, {{"axis", static_cast<int64_t>(grains.axis)}});
 }
+
+namespace {
 
 Converted quantize_linear(Graph& graph, const OnnxNode& node) {
   BYOC_TRY(Grains grains, read_grains(graph, node));
@@ -209,7 +205,8 @@ Converted quantize_linear(Graph& graph, const OnnxNode& node) {
   if (int64_t given = node.i("precision", 0)) {
     BYOC_TRY(how.precision, dtype_from_onnx(static_cast<int32_t>(given)));
   }
-  if (Value y = as_quantize(graph, scale, zero_point, grains, how)) return std::vector{*y};
+  if (Value y = as_quantize(graph, graph.input(0), scale, zero_point, grains, how))
+    return std::vector{*y};
   BYOC_TRY(ValueId y, quantized(graph, graph.input(0), scale, zero_point, grains, how));
   return std::vector{y};
 }
@@ -221,7 +218,7 @@ Converted dequantize_linear(Graph& graph, const OnnxNode& node) {
   if (int64_t given = node.i("output_dtype", 0)) {
     BYOC_TRY(to, dtype_from_onnx(static_cast<int32_t>(given)));
   }
-  Value op = as_dequantize(graph, scale, graph.optional_input(2), grains);
+  Value op = as_dequantize(graph, graph.input(0), scale, graph.optional_input(2), grains);
   if (op && to == DType::kF32) return std::vector{*op};
   ValueId y = cast_to(graph, shifted(graph, graph.input(0), graph.optional_input(2), grains), to);
   return std::vector{graph.call("multiply", {y, spread(graph, cast_to(graph, scale, to), grains)})};
@@ -243,60 +240,10 @@ Converted dynamic_quantize_linear(Graph& graph, const OnnxNode&) {
   return std::vector{y, scale, zero_point};
 }
 
-// Adds the product of a and b in i32. `a_zero` has one value per row, `b_zero` one per column.
-ValueId integer_product(Graph& graph, ValueId a, Value a_zero, ValueId b, Value b_zero) {
-  size_t rows = graph.rank(a) < 2 ? 0 : graph.rank(a) - 2,
-         columns = graph.rank(b) == 0 ? 0 : graph.rank(b) - 1;
-  return graph.call("matmul",
-                    {shifted(graph, a, a_zero, rows), shifted(graph, b, b_zero, columns)});
-}
-
-Converted matmul_integer(Graph& graph, const OnnxNode&) {
-  return std::vector{integer_product(graph, graph.input(0), graph.optional_input(2), graph.input(1),
-                                     graph.optional_input(3))};
-}
-
-Converted conv_integer(Graph& graph, const OnnxNode& node) {
-  ValueId x = shifted(graph, graph.input(0), graph.optional_input(2), 0);
-  ValueId weight = shifted(graph, graph.input(1), graph.optional_input(3), 0);
-  BYOC_TRY(ValueId y, add_conv(graph, node, x, weight));
-  return std::vector{y};
-}
-
-// Scales an exact i32 product to the scale of y (inputs 6 and 7). Scales are f32, or f16.
-Converted rescaled(Graph& graph, ValueId product, ValueId a_scale, ValueId b_scale) {
-  ValueId scale =
-      multiply(graph, cast_to(graph, a_scale, DType::kF32), cast_to(graph, b_scale, DType::kF32));
-  ValueId real = multiply(graph, cast_to(graph, product, DType::kF32), scale);
-  BYOC_TRY(ValueId y, quantized(graph, real, graph.input(6), graph.input(7), 0));
-  return std::vector{y};
-}
-
-Converted qlinear_matmul(Graph& graph, const OnnxNode&) {
-  ValueId a = graph.input(0), b = graph.input(3);
-  ValueId product = integer_product(graph, a, graph.input(2), b, graph.input(5));
-  size_t rows = graph.rank(a) < 2 ? 0 : graph.rank(a) - 2;
-  return rescaled(graph, product, along(graph, graph.input(1), rows, graph.rank(a)),
-                  graph.input(4));
-}
-
-Converted qlinear_conv(Graph& graph, const OnnxNode& node) {
-  ValueId x = shifted(graph, graph.input(0), graph.input(2), 0);
-  ValueId weight = shifted(graph, graph.input(3), graph.input(5), 0);
-  BYOC_TRY(ValueId product, add_conv(graph, node, x, weight));
-  if (node.has_input(8)) product = add_bias(graph, product, graph.input(8));
-  ValueId weight_scale = along(graph, graph.input(4), 1, graph.rank(product));
-  return rescaled(graph, product, graph.input(1), weight_scale);
-}
-
 constexpr Row kRows[] = {
     {"QuantizeLinear", 10, kNewest, quantize_linear},
     {"DequantizeLinear", 10, kNewest, dequantize_linear},
     {"DynamicQuantizeLinear", 11, kNewest, dynamic_quantize_linear},
-    {"MatMulInteger", 10, kNewest, matmul_integer},
-    {"ConvInteger", 10, kNewest, conv_integer},
-    {"QLinearMatMul", 10, kNewest, qlinear_matmul},
-    {"QLinearConv", 10, kNewest, qlinear_conv},
 };
 
 }  // namespace
