@@ -134,8 +134,8 @@ Value dequantized_operand(Graph& graph, size_t k, size_t axis) {
   return as_dequantize(graph, x, scale, graph.input(k + 2), Grains{is_single ? 0 : axis, 0, shape});
 }
 
-// Quantises a product of floats to the scale and zero point of the result, inputs 6 and 7, each one
-// value.
+// Quantises a product of floats by inputs 6 and 7, the scale and the zero point of the result, each
+// of which is one value.
 Value quantized_result(Graph& graph, ValueId product) {
   ValueId scale = graph.input(6), zero_point = graph.input(7);
   const Shape& scales = graph.type(scale).shape;
