@@ -176,4 +176,9 @@ Result<byoc_plugin> load_plugin_table(const std::string& path, const PluginManif
   return table;
 }
 
+bool uses_openmp(const std::string& path) {
+  Result<SharedLibrary> library = SharedLibrary::open(path);
+  return !library.ok() || library->symbol("omp_get_max_threads") != nullptr;
+}
+
 }  // namespace byoc

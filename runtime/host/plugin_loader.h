@@ -32,4 +32,7 @@ byoc_plugin copy_table(const byoc_plugin& raw);
 /// zeros for fields that the plugin is too old to have.
 Result<byoc_plugin> load_plugin_table(const std::string& path, const PluginManifest& manifest);
 
+/// Returns whether a loaded plugin, or a library that it needs, has OpenMP code.
+bool uses_openmp(const std::string& path);
+
 }  // namespace byoc

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "runtime/host/host.h"
+#include "runtime/threads/team.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define BYOC_TSAN 1
@@ -43,7 +44,8 @@ void happens_before(void*) {}
 void happens_after(void*) {}
 #endif
 
-constinit thread_local uint32_t scope_threads = 0;    // 0: no scope
+constinit thread_local uint32_t scope_threads = 0;  // 0: no scope
+constinit thread_local Workers scope_workers = Workers::kOpenMp;
 constinit thread_local bool scope_has_token = false;  // this scope's or an outer one's
 constinit thread_local int64_t worker = -1;           // -1: in no parallel_for
 std::mutex token;
@@ -71,16 +73,21 @@ void run_blocks(Region& region, uint32_t id) {
   }
 }
 
+void run_worker(void* data, uint32_t id) {
+  Region& region = *static_cast<Region*>(data);
+  const int64_t outer = worker;
+  worker = id;
+  current_plugin_call.store(region.call, std::memory_order_release);
+  run_blocks(region, id);
+  current_plugin_call.store(id == 0 ? region.call : nullptr, std::memory_order_release);
+  worker = outer;
+}
+
 /// Runs one member of the team: libgomp calls it on every thread, the caller's own included.
-void run_worker(void* data) {
+void run_openmp_worker(void* data) {
   Region& region = *static_cast<Region*>(data);
   happens_after(&region.fork);
-  int64_t outer = worker;
-  worker = omp_get_thread_num();
-  current_plugin_call.store(region.call, std::memory_order_release);
-  run_blocks(region, static_cast<uint32_t>(worker));
-  current_plugin_call.store(worker == 0 ? region.call : nullptr, std::memory_order_release);
-  worker = outer;
+  run_worker(data, static_cast<uint32_t>(omp_get_thread_num()));
   happens_before(&region.join);
 }
 
@@ -92,8 +99,10 @@ uint32_t available_cores() {
   return std::clamp<uint32_t>(static_cast<uint32_t>(CPU_COUNT(&cores)), 1, kMaxThreads);
 }
 
-ThreadScope::ThreadScope(uint32_t threads)
-    : outer_threads_(scope_threads), outer_openmp_threads_(omp_get_max_threads()) {
+ThreadScope::ThreadScope(uint32_t threads, Workers workers)
+    : outer_threads_(scope_threads),
+      outer_openmp_threads_(omp_get_max_threads()),
+      outer_workers_(scope_workers) {
   if (threads == 0) threads = available_cores();
   threads = worker >= 0 ? 1 : std::min(threads, kMaxThreads);
   if (threads > 1 && !scope_has_token) {
@@ -101,6 +110,8 @@ ThreadScope::ThreadScope(uint32_t threads)
     scope_has_token = holds_token_ = true;
   }
   scope_threads = threads;
+  scope_workers = workers;
+  if (workers == Workers::kOwn && team::size() < threads) team::start(threads, available_cores());
   if (outer_openmp_threads_ != static_cast<int>(threads))
     omp_set_num_threads(static_cast<int>(threads));
 }
@@ -109,6 +120,7 @@ ThreadScope::~ThreadScope() {
   if (outer_openmp_threads_ != static_cast<int>(scope_threads))
     omp_set_num_threads(outer_openmp_threads_);
   scope_threads = outer_threads_;
+  scope_workers = outer_workers_;
   if (holds_token_) {
     scope_has_token = false;
     token.unlock();
@@ -126,10 +138,14 @@ int32_t parallel_for(uint64_t n, uint64_t grain, byoc_range_fn fn, void* u) {
     run_blocks(region, worker >= 0 ? static_cast<uint32_t>(worker) : 0);
     return region.result.load();
   }
+  if (scope_workers == Workers::kOwn) {
+    team::run(scope_threads, run_worker, &region);
+    return region.result.load();
+  }
   happens_before(&region.fork);
   // The whole team starts in every case, even when some members are idle: libgomp keeps a team for
   // reuse, and allocates when its size changes.
-  GOMP_parallel(run_worker, &region, scope_threads, 0);
+  GOMP_parallel(run_openmp_worker, &region, scope_threads, 0);
   happens_after(&region.join);
   return region.result.load();
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The one thread pool of the process: teams of the distribution's libgomp, which oneDNN shares.
+// Threads of parallel loops: the process's own workers (runtime/threads), or, in sessions with plugins that
+// run OpenMP code such as oneDNN's, the teams of the distribution's libgomp, which both share. Two
+// sets of workers would take each other's cores, since those of libgomp keep theirs for a while.
 #include <cstdint>
 
 #include "byoc/plugin/abi.h"
@@ -13,6 +15,8 @@ inline constexpr uint32_t kMaxThreads = 1024;
 /// at least 1.
 uint32_t available_cores();
 
+enum class Workers : uint8_t { kOwn, kOpenMp };
+
 /// While it lives, parallel work started by this thread runs on `threads` workers, the thread
 /// itself being one; OpenMP code on this thread (oneDNN) sees the same number. With more than one
 /// worker, it holds a token of which the process has one, so that teams do not oversubscribe the
@@ -20,7 +24,7 @@ uint32_t available_cores();
 /// everything is inline and needs no token. 0 threads means all available cores.
 class ThreadScope {
  public:
-  explicit ThreadScope(uint32_t threads);
+  explicit ThreadScope(uint32_t threads, Workers workers = Workers::kOpenMp);
   ThreadScope(const ThreadScope&) = delete;
   ThreadScope& operator=(const ThreadScope&) = delete;
   ~ThreadScope();
@@ -28,6 +32,7 @@ class ThreadScope {
  private:
   uint32_t outer_threads_;
   int outer_openmp_threads_;
+  Workers outer_workers_;
   bool holds_token_ = false;
 };
 

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "runtime/artifact/check_executable.h"
+#include "runtime/host/plugin_loader.h"
 #include "runtime/host/threads.h"
 #include "runtime/session/check_signature.h"
 
@@ -68,6 +69,7 @@ class ModuleLoader {
       add_kernel(step);
     }
     release_constants();
+    ThreadScope started(session_.options.threads, session_.workers);  // a run starts no thread
     return {};
   }
 
@@ -155,6 +157,7 @@ class ModuleLoader {
                                             session_.options.allow_native);
       if (!result.ok()) return load_failed(std::move(result.status())).at(place());
       loaded = *std::move(result);
+      if (uses_openmp(plugin_of(module)->path())) session_.workers = Workers::kOpenMp;
     }
     session_.loaded.push_back(std::move(loaded));
     session_.native.push_back(std::move(native));

@@ -212,7 +212,7 @@ Status Session::run(Context& context, std::span<const DLTensor> inputs,
   BYOC_TRY_STATUS(bind_arguments(state, inputs, outputs));
   for (const Patch& patch : state.patches) *patch.slot = state.values[patch.value];
   {
-    ThreadScope scope(state_->options.threads);
+    ThreadScope scope(state_->options.threads, state_->workers);
     Cancellation::Scope polled(state_->options.cancel);
     BYOC_TRY_STATUS(run_steps(*state_, state));
   }

@@ -9,6 +9,7 @@
 
 #include "byoc/runtime/session.h"
 #include "runtime/host/spans.h"
+#include "runtime/host/threads.h"
 #include "runtime/session/native.h"
 
 namespace byoc {
@@ -38,7 +39,8 @@ struct SessionState {
   std::vector<std::optional<NativeModule>> native;  // per module; empty for the others
   std::vector<StepKernel> kernels;                  // per step
   std::vector<ExternSlot> externs;
-  std::deque<std::mutex> serial;  // deque: they do not move
+  std::deque<std::mutex> serial;    // deque: they do not move
+  Workers workers = Workers::kOwn;  // kOpenMp when a plugin of a step has OpenMP code
   uint64_t workspace_bytes = 0, workspace_align = Buffer::kAlignment;
 };
 

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "byoc/runtime/session.h"
+#include "runtime/host/plugin_loader.h"
 #include "support/paths.h"
 #include "support/temp_folder.h"
 
@@ -169,6 +170,12 @@ TEST_P(ConcurrentRuns, OfSessionsLoadedAtTheSameTimeGiveTheSerialResults) {
 
 INSTANTIATE_TEST_SUITE_P(Models, ConcurrentRuns, ::testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.name; });
+
+TEST(UsesOpenMp, IsWhatThePluginsLibrariesNeed) {
+  EXPECT_TRUE(
+      uses_openmp(cat(BYOC_PLUGIN_DIR, "/libbyoc_onednn.so")));  // libdnnl is made with OpenMP
+  EXPECT_FALSE(uses_openmp(cat(BYOC_PLUGIN_DIR, "/libbyoc_json.so")));
+}
 
 }  // namespace
 }  // namespace byoc::test

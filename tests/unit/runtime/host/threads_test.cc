@@ -3,11 +3,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <numeric>
 #include <thread>
 #include <vector>
+
+#include "runtime/threads/team.h"
 
 namespace byoc {
 namespace {
@@ -23,9 +27,16 @@ int32_t run(uint64_t n, uint64_t grain, F f) {
       &f);
 }
 
-TEST(ParallelFor, VisitsEveryIndexOnce) {
+class ParallelFor : public ::testing::TestWithParam<Workers> {};
+
+INSTANTIATE_TEST_SUITE_P(Of, ParallelFor, ::testing::Values(Workers::kOwn, Workers::kOpenMp),
+                         [](const auto& info) {
+                           return info.param == Workers::kOwn ? "OwnWorkers" : "OpenMpTeams";
+                         });
+
+TEST_P(ParallelFor, VisitsEveryIndexOnce) {
   for (uint32_t threads : {1u, 2u, 4u}) {
-    ThreadScope scope(threads);
+    ThreadScope scope(threads, GetParam());
     for (uint64_t n : {0u, 1u, 7u, 1000u}) {
       for (uint64_t grain : {0u, 1u, 3u, 2000u}) {
         std::vector<int> visits(n);  // not atomic: blocks must not overlap
@@ -41,17 +52,17 @@ TEST(ParallelFor, VisitsEveryIndexOnce) {
   }
 }
 
-TEST(ParallelFor, BlocksAreTheSameForAnyNumberOfWorkers) {
+TEST_P(ParallelFor, BlocksAreTheSameForAnyNumberOfWorkers) {
   for (uint32_t threads : {1u, 3u}) {
-    ThreadScope scope(threads);
+    ThreadScope scope(threads, GetParam());
     std::vector<uint64_t> ends(4);
     run(10, 3, [&](uint64_t lo, uint64_t hi, uint32_t) { return ends[lo / 3] = hi, 0; });
     EXPECT_EQ(ends, (std::vector<uint64_t>{3, 6, 9, 10}));
   }
 }
 
-TEST(ParallelFor, SeesWhatWasWrittenBeforeAndIsSeenAfterwards) {  // for the thread sanitizer
-  ThreadScope scope(4);
+TEST_P(ParallelFor, SeesWhatWasWrittenBeforeAndIsSeenAfterwards) {  // for the thread sanitizer
+  ThreadScope scope(4, GetParam());
   std::vector<int> values(1000, 1), sums(1000);
   for (int round = 0; round < 20; ++round) {
     std::fill(values.begin(), values.end(), round);
@@ -63,8 +74,8 @@ TEST(ParallelFor, SeesWhatWasWrittenBeforeAndIsSeenAfterwards) {  // for the thr
   EXPECT_EQ(std::accumulate(sums.begin(), sums.end(), 0), 190 * 1000);
 }
 
-TEST(ParallelFor, WorkerIdsAreSmallerThanMaxWorkersAndNeverSharedAtATime) {
-  ThreadScope scope(3);
+TEST_P(ParallelFor, WorkerIdsAreSmallerThanMaxWorkersAndNeverSharedAtATime) {
+  ThreadScope scope(3, GetParam());
   ASSERT_EQ(max_workers(), 3u);
   std::vector<std::atomic<int>> inside(3);
   EXPECT_EQ(run(200, 1,
@@ -77,12 +88,12 @@ TEST(ParallelFor, WorkerIdsAreSmallerThanMaxWorkersAndNeverSharedAtATime) {
             0);
 }
 
-TEST(ParallelFor, NestedRunsGoInlineOnTheirWorker) {
-  ThreadScope scope(4);
+TEST_P(ParallelFor, NestedRunsGoInlineOnTheirWorker) {
+  ThreadScope scope(4, GetParam());
   EXPECT_EQ(run(8, 1,
                 [](uint64_t, uint64_t, uint32_t outer) {
                   auto id = std::this_thread::get_id();
-                  ThreadScope inner(4);  // needs no second token
+                  ThreadScope inner(4, GetParam());  // needs no second token
                   return run(8, 1, [&](uint64_t, uint64_t, uint32_t nested) {
                     return nested == outer && std::this_thread::get_id() == id ? 0 : 1;
                   });
@@ -90,9 +101,9 @@ TEST(ParallelFor, NestedRunsGoInlineOnTheirWorker) {
             0);
 }
 
-TEST(ParallelFor, ANonzeroReturnStopsTheRest) {
+TEST_P(ParallelFor, ANonzeroReturnStopsTheRest) {
   for (uint32_t threads : {1u, 2u}) {
-    ThreadScope scope(threads);
+    ThreadScope scope(threads, GetParam());
     std::atomic<int> calls = 0;
     EXPECT_EQ(
         run(100000, 1, [&](uint64_t lo, uint64_t, uint32_t) { return ++calls, lo == 5 ? 42 : 0; }),
@@ -101,7 +112,51 @@ TEST(ParallelFor, ANonzeroReturnStopsTheRest) {
   }
 }
 
-TEST(ParallelFor, RunsInlineOutsideAScope) {
+TEST_P(ParallelFor, ManyLoopsOneAfterAnotherAreComplete) {  // a late worker must not enter the next
+  ThreadScope scope(4, GetParam());
+  uint64_t sum = 0;
+  for (uint64_t round = 0; round < 5000; ++round) {
+    std::atomic<uint64_t> part = 0;
+    ASSERT_EQ(run(6, 1, [&](uint64_t lo, uint64_t, uint32_t) { return part += lo + round, 0; }), 0);
+    sum += part;
+  }
+  EXPECT_EQ(sum, 5000 * 15 + 6 * (4999 * 5000 / 2));
+}
+
+TEST(OwnWorkers, ALoopDoesNotWaitForWorkersThatDoNotCome) {
+  const pid_t child = ::fork();  // has none of this process's workers
+  if (child == 0) {
+    uint32_t calls = 0;
+    team::run(
+        4, [](void* data, uint32_t worker) { *static_cast<uint32_t*>(data) += 1 + worker; },
+        &calls);
+    ::_exit(calls == 1 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(OwnWorkers, AreMadeAgainAfterAFork) {
+  ThreadScope scope(2, Workers::kOwn);
+  run(100, 1, [](uint64_t, uint64_t, uint32_t) { return 0; });
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ThreadScope again(2, Workers::kOwn);
+    std::atomic<bool> came = false;  // the first block waits for the second, on another thread
+    const int32_t result = run(2, 1, [&](uint64_t lo, uint64_t, uint32_t) {
+      if (lo == 1) came = true;
+      while (!came) std::this_thread::yield();
+      return 0;
+    });
+    ::_exit(result);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(ParallelForAlone, RunsInlineOutsideAScope) {
   auto id = std::this_thread::get_id();
   EXPECT_EQ(run(8, 1,
                 [&](uint64_t, uint64_t, uint32_t worker) {

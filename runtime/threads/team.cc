@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/threads/team.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <system_error>
+#include <thread>
+
+#include "byoc/base/clock.h"
+
+namespace byoc::team {
+namespace {
+
+// Workers look for the next loop for some time before they sleep, since waking one up takes longer
+// than most loops. The caller sleeps sooner: then the core is free for a worker that has lost its own.
+constexpr uint64_t kIdleNs = 200'000, kJoinNs = 50'000;
+constexpr uint32_t kOpen = 1u << 31;
+
+struct Team {
+  alignas(64) std::atomic<uint32_t> turn = 0;  // number of the loop; sleeping workers wait for it
+  alignas(64) std::atomic<uint32_t> gate =
+      0;                // kOpen while a loop may be entered, + workers inside
+  Work work = nullptr;  // read by workers inside alone, as are the next two
+  void* data = nullptr;
+  uint32_t threads = 0;
+  std::atomic<uint32_t> started = 0;
+  std::atomic<uint64_t> idle_ns = kIdleNs;
+};
+constinit Team the_team;
+
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+template <class Done>
+bool spin(uint64_t limit_ns, Done done) {
+  const uint64_t end = now_ns() + limit_ns;
+  do {
+    for (int k = 0; k < 32; ++k, pause()) {
+      if (done()) return true;
+    }
+  } while (now_ns() < end);
+  return done();
+}
+
+/// Returns false when the loop is over; else the caller stays until this worker leaves.
+bool enter() {
+  uint32_t gate = the_team.gate.load(std::memory_order_relaxed);
+  while (gate & kOpen) {
+    if (the_team.gate.compare_exchange_weak(gate, gate + 1, std::memory_order_acquire)) return true;
+  }
+  return false;
+}
+
+void leave() {
+  const uint32_t before = the_team.gate.fetch_sub(1, std::memory_order_release);
+  if (before == 1) the_team.gate.notify_one();  // the last of a closed gate
+}
+
+void serve(uint32_t worker) {
+  for (uint32_t seen = 0;;) {
+    auto is_new = [&] { return the_team.turn.load(std::memory_order_acquire) != seen; };
+    if (!spin(the_team.idle_ns.load(std::memory_order_relaxed), is_new)) the_team.turn.wait(seen);
+    seen = the_team.turn.load(std::memory_order_acquire);
+    if (!enter()) continue;
+    if (worker < the_team.threads) the_team.work(the_team.data, worker);
+    leave();
+  }
+}
+
+/// A forked child has this thread alone.
+void forget_workers() {
+  the_team.started = 0;
+  the_team.gate = 0;
+}
+
+}  // namespace
+
+uint32_t size() { return the_team.started.load(std::memory_order_relaxed) + 1; }
+
+void start(uint32_t threads, uint32_t cores) {
+  static const int is_registered = pthread_atfork(nullptr, nullptr, forget_workers);
+  static_cast<void>(is_registered);
+  the_team.idle_ns.store(threads <= cores ? kIdleNs : 0, std::memory_order_relaxed);
+  uint32_t started = the_team.started.load(std::memory_order_relaxed);
+  try {
+    for (; started + 1 < threads; the_team.started = ++started)
+      std::thread(serve, started + 1).detach();
+  } catch (const std::system_error&) {  // the others, and this thread, do the work
+  }
+}
+
+void run(uint32_t threads, Work work, void* data) {
+  the_team.work = work;
+  the_team.data = data;
+  the_team.threads = threads;
+  the_team.gate.store(kOpen, std::memory_order_release);
+  the_team.turn.fetch_add(1, std::memory_order_release);
+  the_team.turn.notify_all();
+  work(data, 0);
+  uint32_t inside = the_team.gate.fetch_and(~kOpen, std::memory_order_acquire) & ~kOpen;
+  if (inside == 0) return;
+  auto none = [&] { return (inside = the_team.gate.load(std::memory_order_acquire)) == 0; };
+  spin(kJoinNs, none);
+  for (; inside != 0; inside = the_team.gate.load(std::memory_order_acquire))
+    the_team.gate.wait(inside, std::memory_order_acquire);
+}
+
+}  // namespace byoc::team

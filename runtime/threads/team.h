@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Workers of our own, for sessions without OpenMP code. Unlike a team of libgomp, whose loops end
+// when every member has come, these help where they come in time: a loop never waits for a worker
+// that has not begun, such as one whose core is busy with another process.
+#include <cstdint>
+
+namespace byoc::team {
+
+using Work = void (*)(void* data, uint32_t worker);
+
+/// Returns the number of workers, and one more, the caller of `run`.
+uint32_t size();
+
+/// Makes workers until `size` is `threads`, or as many as the system allows. They stay. With more
+/// `threads` than `cores` they sleep at once when there is nothing to do. One caller at a time.
+void start(uint32_t threads, uint32_t cores);
+
+/// Calls `work` with worker 0 on this thread, and with 1 to `threads` - 1 on the workers that come
+/// before it returns there. Returns when no call is left. One caller at a time; allocates nothing.
+void run(uint32_t threads, Work work, void* data);
+
+}  // namespace byoc::team
