@@ -34,6 +34,7 @@ class BlockedOp {
   bool conv();
   bool matmul();
   bool elementwise();
+  bool quantized();
   bool pool();
   bool mean();
   bool concat();
@@ -149,6 +150,16 @@ bool BlockedOp::elementwise() {
   return add_packed(call_.op->name, *call_.attrs, std::move(in), block);
 }
 
+// Rewrites quantize and dequantize with one scale: the image may be one of integers.
+bool BlockedOp::quantized() {
+  const int64_t block = block_of(args()[0]);
+  if (block == 0 || type(args()[1])->shape.size() > 1 || !is_one_element(type(args()[1])))
+    return false;
+  std::vector<ValueId> in{to_.packed(args()[0], block)};
+  for (ValueId parameter : args().subspan(1)) in.push_back(to_.plain(parameter));
+  return add_packed(call_.op->name, *call_.attrs, std::move(in), block);
+}
+
 // Rewrites pooling: the dim within blocks becomes one more spatial dim, with windows of one cell.
 bool BlockedOp::pool() {
   const int64_t block = old().types.size() == 1 ? block_of(args()[0]) : 0;
@@ -218,6 +229,7 @@ bool BlockedOp::add() {
   if (is("max_pool") || is("average_pool")) return pool();
   if (is("mean") || is("global_average_pool")) return mean();
   if (is("concat")) return concat();
+  if (is("quantize") || is("dequantize")) return quantized();
   if (is("reshape") || is("flatten") || is("squeeze")) return view();
   return elementwise();
 }
