@@ -65,7 +65,13 @@ void set_value(AttributeProto& to, const AttrValue& value) {
 }  // namespace
 
 void add_attribute(onnx::NodeProto& node, std::string_view name, const AttrValue& value) {
-  if (auto* list = std::get_if<Ints>(&value); list != nullptr && list->empty()) return;
+  auto is_empty_list = [&]<class List>() {
+    auto* list = std::get_if<List>(&value);
+    return list != nullptr && list->empty();
+  };
+  if (is_empty_list.template operator()<Ints>() || is_empty_list.template operator()<Floats>() ||
+      is_empty_list.template operator()<Strings>())
+    return;
   AttributeProto& to = *node.add_attribute();
   to.set_name(std::string(name));
   set_value(to, value);
@@ -109,6 +115,12 @@ onnx::NodeProto& Call::add(std::string_view op_type,
 std::string Call::value(std::string_view op_type, const Names& inputs) {
   std::string name = names_.next(cat(outputs_[0], "_", op_type));
   add(op_type, inputs, {name});
+  return name;
+}
+
+std::string Call::cast(const std::string& input, DType to) {
+  std::string name = value("Cast", {input});
+  add_attribute(*out_.rbegin(), "to", to);
   return name;
 }
 

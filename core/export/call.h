@@ -49,6 +49,7 @@ class Call {
   onnx::NodeProto& add(std::string_view op_type, std::initializer_list<const char*> attributes);
   /// Appends a node with one new result, and returns its name.
   std::string value(std::string_view op_type, const Names& inputs);
+  std::string cast(const std::string& input, DType to);      // a new value
   std::string ints(const Ints& values);                      // i64[n]
   std::string floats(const Floats& values);                  // f32[n]
   std::string scalar(DType dtype, double value);             // rank 0

@@ -54,11 +54,40 @@ Status gemm(Call& call) {
   return {};
 }
 
-/// Writes LSTM, GRU and RNN. ONNX has the lengths of sequences as operand 4.
+/// Writes alpha and beta, which ONNX has for those functions alone that take them.
+void write_parameters(const Call& call, onnx::NodeProto& node) {
+  constexpr std::string_view kBoth[] = {"Affine", "HardSigmoid", "ScaledTanh"};
+  constexpr std::string_view kOne[] = {"Elu", "LeakyRelu", "ThresholdedRelu"};
+  auto is_in = [](const auto& list, const std::string& name) {
+    return std::find(std::begin(list), std::end(list), name) != std::end(list);
+  };
+  const Strings names = call.attrs().strings("activations");
+  const Floats alpha = call.attrs().floats("alpha"), beta = call.attrs().floats("beta");
+  Floats alphas, betas;
+  for (size_t k = 0; k < names.size(); ++k) {
+    const bool has_both = is_in(kBoth, names[k]);
+    if (has_both || is_in(kOne, names[k])) alphas.push_back(alpha.empty() ? 0 : alpha[k]);
+    if (has_both) betas.push_back(beta.empty() ? 0 : beta[k]);
+  }
+  add_attribute(node, "activation_alpha", alphas);
+  add_attribute(node, "activation_beta", betas);
+}
+
+/// Writes LSTM, GRU and RNN. ONNX has the lengths of sequences as operand 4, in i32.
 Status recurrent(Call& call) {
   Names inputs = call.inputs();
-  if (inputs.size() > 4) inputs.insert(inputs.begin() + 4, "");
+  std::string lengths;
+  if (inputs.size() > (call.op().name == "lstm" ? 7 : 5)) {
+    lengths = call.cast(inputs.back(), DType::kI32);
+    inputs.pop_back();
+  }
+  if (inputs.size() > 4) inputs.insert(inputs.begin() + 4, lengths);
   onnx::NodeProto& node = call.add(find_row(call.op().name)->op_type, inputs, call.outputs());
+  add_attribute(node, "activations", call.attrs().strings("activations"));
+  write_parameters(call, node);
+  if (call.attrs().f("clip", 0) != 0) add_attribute(node, "clip", call.attrs().f("clip"));
+  if (call.op().name == "lstm")
+    add_attribute(node, "input_forget", call.attrs().b("input_forget", false));
   add_attribute(node, "hidden_size", call.input_type(2).shape[2].extent());
   add_attribute(node, "direction", call.attrs().s("direction", "forward"));
   if (call.op().name == "gru")

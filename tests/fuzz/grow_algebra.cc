@@ -204,7 +204,11 @@ bool grow_recurrent(Grower& g, const std::string& op) {
   if (args.size() == 4 && g.chance(0.6)) args.push_back(leaf({d, b, h}));
   if (op == "lstm" && args.size() == 5 && g.chance(0.8)) args.push_back(leaf({d, b, h}));
   if (op == "lstm" && args.size() == 6 && g.chance(0.4)) args.push_back(leaf({d, 3 * h}));
+  if (args.size() == (op == "lstm" ? 7 : 5) && g.chance(0.5))
+    args.push_back(g.weight(TensorType{DType::kI64, {Dim(b)}}, {0, static_cast<double>(t)}));
   Attrs attrs{{"direction", direction}};
+  if (g.chance(0.2)) attrs.set("clip", 0.5);
+  if (op == "lstm") attrs.set("input_forget", g.chance(0.2));
   if (op == "gru") attrs.set("linear_before_reset", g.chance(0.5));
   return g.call(op, args, attrs).has_value();
 }

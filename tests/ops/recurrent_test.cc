@@ -122,6 +122,24 @@ TEST(RecurrentInfer, KeepsSymbolicTimeAndBatch) {
             "f32[T,1,N,2] f32[1,N,2]");
 }
 
+TEST(RecurrentInfer, RejectsFunctionsAndLengths) {
+  TensorType x = f32_type({4, 5, 3}), w = f32_type({1, 2, 3}), r = f32_type({1, 2, 2});
+  TensorType b = f32_type({1, 4}), h = f32_type({1, 5, 2});
+  EXPECT_EQ(infer("rnn", {x, w, r}, {{"activations", Strings{"Sine"}}}),
+            "rnn: activation \"Sine\" is none of Sigmoid, Tanh, Relu, Affine, LeakyRelu, "
+            "ThresholdedRelu, ScaledTanh, HardSigmoid, Elu, Softsign, Softplus");
+  EXPECT_EQ(infer("rnn", {x, w, r}, {{"activations", Strings{"Relu", "Relu"}}}),
+            "rnn: has 2 activations, expected 1");
+  EXPECT_EQ(infer("rnn", {x, w, r}, {{"alpha", Floats{1}}}),
+            "rnn: has 0 activations, and 1 values of alpha");
+  EXPECT_EQ(infer("rnn", {x, w, r}, {{"clip", -1.0}}), "rnn: clip is -1, expected at least 0");
+  EXPECT_EQ(infer("rnn", {x, w, r, b, h, type_of(DType::kI32, {5})}),
+            "rnn: lengths is i32[5], expects one of i64");
+  EXPECT_THAT(infer("rnn", {x, w, r, b, h, type_of(DType::kI64, {4})}),
+              ::testing::HasSubstr("rnn: lengths must have shape [5]"));
+  EXPECT_EQ(infer("rnn", {x, w, r, b, h, type_of(DType::kI64, {5})}), "f32[4,1,5,2] f32[1,5,2]");
+}
+
 TEST(RecurrentInfer, RejectsWhatDoesNotFit) {
   TensorType x = f32_type({4, 5, 3}), w = f32_type({1, 8, 3}), r = f32_type({1, 8, 2}),
              b = f32_type({1, 16});

@@ -167,6 +167,14 @@ const SampleRow kRows[] = {
      " | direction=\"reverse\""},
     {"gru", "T[3,2,4]:-1..1 T[1,15,4]:-1..1 T[1,15,5]:-1..1", " | linear_before_reset=true"},
     {"lstm", "T[3,2,4]:-1..1 T[1,20,4]:-1..1 T[1,20,5]:-1..1", " | direction=\"reverse\""},
+    {"lstm",
+     "T[3,2,4]:-1..1 T[2,20,4]:-1..1 T[2,20,5]:-1..1 T[2,40]:-1..1 T[2,2,5]:-1..1 T[2,2,5]:-1..1 "
+     "T[2,15]:-1..1 i64[2]:0..3",
+     "direction=\"bidirectional\", clip=0.5, input_forget=true"},
+    {"gru",
+     "T[3,2,4]:-1..1 T[1,15,4]:-1..1 T[1,15,5]:-1..1 T[1,30]:-1..1 T[1,2,5]:-1..1 i64[2]:0..3",
+     "direction=\"reverse\", activations=[\"HardSigmoid\",\"LeakyRelu\"], alpha=[0.2,0.1], "
+     "beta=[0.5,0]"},
 };
 
 }  // namespace

@@ -31,6 +31,18 @@ inline void set(onnx::NodeProto& node, const std::string& name,
   attr->set_type(onnx::AttributeProto::INTS);
   for (int64_t value : values) attr->add_ints(value);
 }
+inline void set(onnx::NodeProto& node, const std::string& name, const std::vector<float>& values) {
+  auto* attr = node.add_attribute();
+  attr->set_name(name);
+  attr->set_type(onnx::AttributeProto::FLOATS);
+  for (float value : values) attr->add_floats(value);
+}
+inline void set(onnx::NodeProto& node, const std::string& name, const Strings& values) {
+  auto* attr = node.add_attribute();
+  attr->set_name(name);
+  attr->set_type(onnx::AttributeProto::STRINGS);
+  for (const std::string& value : values) attr->add_strings(value);
+}
 inline onnx::TensorProto& ints(OnnxModel& model, const std::string& name,
                                const std::vector<int64_t>& values) {
   auto* tensor = model.graph().add_initializer();

@@ -23,6 +23,8 @@ struct Net {
   bool linear_before_reset = false;
   DType dtype = DType::kF32;
   uint32_t threads = 1;
+  bool has_lengths = false;  // with all operands before
+  Attrs attrs = {};
 };
 void PrintTo(const Net& net, std::ostream* os) {
   *os << net.op << " " << net.time << "x" << net.batch << "x" << net.input << " -> " << net.hidden
@@ -41,6 +43,7 @@ std::vector<TensorType> types_of(const Net& net) {
                                  {net.dtype, {d, net.batch, h}},
                                  {net.dtype, {d, 3 * h}}};
   out.resize(net.operands);
+  if (net.has_lengths) out.push_back({DType::kI64, {net.batch}});
   return out;
 }
 
@@ -52,6 +55,11 @@ int64_t elements_of(const TensorType& type) {
 
 // Returns numbers in [-1, 1) over sqrt(terms), so that gates stay away from saturation.
 test::Data numbers(const TensorType& type, uint32_t seed, int64_t terms) {
+  if (type.dtype == DType::kI64) {  // lengths: also beyond the ends
+    std::vector<int64_t> lengths;
+    for (int64_t k = 0; k < elements_of(type); ++k) lengths.push_back(k * 3 % 7 - 1);
+    return test::Data::of(type.dtype, lengths);
+  }
   const auto n = static_cast<size_t>(elements_of(type));
   const double scale = 1 / std::sqrt(static_cast<double>(std::max<int64_t>(terms, 1)));
   std::vector<float> floats(n);
@@ -74,7 +82,8 @@ std::vector<double> as_doubles(const test::Data& data) {
 class RecurrentCode : public ::testing::TestWithParam<Net> {
  protected:
   RecurrentCode() : op_(*all_ops().find(GetParam().op)) {
-    attrs_ = {{"direction", GetParam().direction}};
+    attrs_ = GetParam().attrs;
+    attrs_.set("direction", GetParam().direction);
     if (GetParam().op == "gru") attrs_.set("linear_before_reset", GetParam().linear_before_reset);
     for (const TensorType& type : types_of(GetParam())) inputs_.push_back(type);
     auto results = op_.infer(inputs_, attrs_);
@@ -158,6 +167,48 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(Rnn, RecurrentCode,
                          ::testing::Values(Net{"rnn", 6, 1, 12, 2}, Net{"rnn", 3, 2, 9, 45},
                                            Net{"rnn", 2, 5, 4, 8, "bidirectional", 5}));
+// Functions other than the defaults, and sequences of several lengths.
+Attrs functions(const Strings& names, const Floats& alpha, const Floats& beta) {
+  return {{"activations", names}, {"alpha", alpha}, {"beta", beta}, {"clip", 0.75}};
+}
+INSTANTIATE_TEST_SUITE_P(
+    Variants, RecurrentCode,
+    ::testing::Values(Net{"lstm", 4, 5, 6, 18, "bidirectional", 7, false, DType::kF32, 1, true,
+                          functions({"HardSigmoid", "Softsign", "Elu", "Sigmoid", "Tanh",
+                                     "ScaledTanh"},
+                                    {0.2, 0, 1, 0, 0, 1.5}, {0.5, 0, 0, 0, 0, 0.5})},
+                      Net{"lstm",
+                          5,
+                          4,
+                          3,
+                          7,
+                          "reverse",
+                          7,
+                          false,
+                          DType::kF64,
+                          1,
+                          true,
+                          {{"input_forget", true}}},
+                      Net{"lstm",
+                          3,
+                          2,
+                          3,
+                          7,
+                          "forward",
+                          4,
+                          false,
+                          DType::kF32,
+                          1,
+                          false,
+                          {{"input_forget", true}, {"clip", 0.1}}},
+                      Net{"gru", 4, 6, 3, 9, "reverse", 5, false, DType::kF32, 1, true,
+                          functions({"Softplus", "Affine"}, {0, 0.5}, {0, 0.25})},
+                      Net{"gru", 4, 6, 3, 33, "bidirectional", 5, true, DType::kF32, 1, true},
+                      Net{"rnn", 4, 6, 3, 9, "bidirectional", 5, false, DType::kF32, 1, true,
+                          functions({"LeakyRelu", "ThresholdedRelu"}, {0.1, 0.2}, {0, 0})},
+                      Net{"rnn", 3, 6, 3, 9, "forward", 5, false, DType::kF32, 1, true,
+                          functions({"Relu"}, {0}, {0})},
+                      Net{"rnn", 0, 2, 3, 9, "forward", 5, false, DType::kF32, 1, true}));
 // Rows of large products, and directions, are divided among threads.
 INSTANTIATE_TEST_SUITE_P(
     Threads, RecurrentCode,

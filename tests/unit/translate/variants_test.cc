@@ -349,6 +349,19 @@ INSTANTIATE_TEST_SUITE_P(
         {"rnn",
          {"T[3,2,4]", "T[2,3,4]", "T[2,3,3]", "T[2,6]", "T[2,2,3]"},
          "direction=\"bidirectional\""},
+        {"lstm",
+         {"T[3,2,4]", "T[2,12,4]", "T[2,12,3]", "T[2,24]", "T[2,2,3]", "T[2,2,3]", "T[2,9]",
+          "i64[2]"},
+         "direction=\"bidirectional\", input_forget=true, clip=0.5, activations=[\"HardSigmoid\","
+         "\"Elu\",\"Softplus\",\"Sigmoid\",\"ScaledTanh\",\"LeakyRelu\"], "
+         "alpha=[0.2,1,0,0,1.5,0.1], beta=[0.5,0,0,0,0.5,0]"},
+        {"gru",
+         {"T[3,2,4]", "T[1,9,4]", "T[1,9,3]", "T[1,18]", "T[1,2,3]", "i64[2]"},
+         "direction=\"reverse\", activations=[\"Softsign\",\"Affine\"], alpha=[0,0.5], "
+         "beta=[0,0.25]"},
+        {"rnn",
+         {"T[3,2,4]", "T[2,3,4]", "T[2,3,3]", "T[2,6]", "T[2,2,3]", "i64[2]"},
+         "direction=\"bidirectional\", activations=[\"Relu\",\"ThresholdedRelu\"], alpha=[0,0.1]"},
         {"rnn", {"T[0,2,4]", "T[1,3,4]", "T[1,3,3]", "T[1,6]", "T[1,2,3]"}, ""},
     }));
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// LSTM, GRU, RNN with their default activations. Sequences that are shorter than x run over all steps,
-// and their results are masked.
+// LSTM, GRU, RNN. Source: ONNX opset 22; opset 7 has them without layout.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "core/import/onnx/rows/steps.h"
 
@@ -10,26 +11,69 @@ namespace {
 
 struct Kind {
   const char* op;
-  std::vector<std::string> activations;  // the defaults of one direction
+  size_t functions;  // of one direction
   int64_t gates;
-  size_t operands;  // of the op: w, r, b and those after them
+  size_t operands;  // of the op before the lengths: w, r, b and those after them
 };
 
-bool equal_ignoring_case(const std::string& a, const std::string& b) {
+// A function of gates, with the values of alpha and beta that it has without attributes. NaN: it
+// requires them.
+struct Activation {
+  const char* name;
+  int parameters;  // 1: alpha; 2: alpha and beta
+  double alpha = 0, beta = 0;
+};
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr Activation kActivations[] = {{"Affine", 2, kNone, kNone},
+                                       {"Elu", 1, 1},
+                                       {"HardSigmoid", 2, 0.2, 0.5},
+                                       {"LeakyRelu", 1, 0.01},
+                                       {"Relu", 0},
+                                       {"ScaledTanh", 2, kNone, kNone},
+                                       {"Sigmoid", 0},
+                                       {"Softplus", 0},
+                                       {"Softsign", 0},
+                                       {"Tanh", 0},
+                                       {"ThresholdedRelu", 1, 1}};
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](char x, char y) { return (x | 0x20) == (y | 0x20); });
 }
 
-Status refuse_variants(const OnnxNode& node, const Kind& kind) {
-  Strings activations = node.strings("activations");
-  for (size_t k = 0; k < activations.size(); ++k) {
-    if (equal_ignoring_case(activations[k], kind.activations[k % kind.activations.size()]))
-      continue;
-    return unimplemented(
-        cat("activation \"", activations[k], "\" is not supported, only the default ones are"));
+Result<Activation> find_activation(const std::string& name) {
+  for (const Activation& activation : kActivations) {
+    if (equal_ignoring_case(activation.name, name)) return activation;
   }
-  if (node.has("clip")) return unimplemented("clip is not supported");
-  if (node.i("input_forget", 0) != 0) return unimplemented("input_forget is not supported");
+  return unimplemented(cat("activation \"", name, "\" is not known"));
+}
+
+// Sets the functions. activation_alpha and activation_beta have values for those that take one, in
+// the order of the functions; those after the end of a list have their defaults.
+Status set_activations(const OnnxNode& node, const Kind& kind, int64_t directions, Attrs& attrs) {
+  const Strings given = node.strings("activations");
+  if (given.empty()) return {};
+  const size_t count = kind.functions * static_cast<size_t>(directions);
+  if (given.size() != count)
+    return invalid(cat("activations has ", given.size(), " names, expected ", count));
+  const Floats alphas = node.floats("activation_alpha"), betas = node.floats("activation_beta");
+  size_t next_alpha = 0, next_beta = 0;
+  Strings names;
+  Floats alpha, beta;
+  for (const std::string& name : given) {
+    BYOC_TRY(Activation function, find_activation(name));
+    if (function.parameters >= 1 && next_alpha < alphas.size())
+      function.alpha = alphas[next_alpha++];
+    if (function.parameters >= 2 && next_beta < betas.size()) function.beta = betas[next_beta++];
+    if (std::isnan(function.alpha) || std::isnan(function.beta))
+      return invalid(cat("activation \"", name, "\" needs activation_alpha and activation_beta"));
+    names.push_back(function.name);
+    alpha.push_back(function.alpha);
+    beta.push_back(function.beta);
+  }
+  attrs.set("activations", names);
+  attrs.set("alpha", alpha);
+  attrs.set("beta", beta);
   return {};
 }
 
@@ -51,8 +95,8 @@ Result<ValueId> zeros(Graph& graph, const Shape& shape, DType dtype) {
   return graph.call("expand", {graph.scalar(dtype, 0)}, {{"shape", static_extents(shape)}});
 }
 
-// Returns x, w, r, b, initial_h, initial_c, p in the op's layout, without omitted ones at the end.
-// Input 4 of ONNX is sequence_lens, which is not an operand of the op.
+// Returns x, w, r, b, initial_h, initial_c, p in the op's layout, and the lengths, without omitted
+// ones at the end. Input 4 of ONNX is sequence_lens.
 Result<std::vector<ValueId>> operands_of(Graph& graph, const OnnxNode& node, const Kind& kind,
                                          bool batch_first) {
   ValueId x = graph.input(0), r = graph.input(2);
@@ -64,9 +108,10 @@ Result<std::vector<ValueId>> operands_of(Graph& graph, const OnnxNode& node, con
       batch = graph.type(x).shape[1];
   if (!hidden.is_static()) return unimplemented("the shape of R must be known");
   if (hidden.extent() > int64_t{1} << 40) return invalid(cat("R is ", graph.type(r)));
-  size_t given = 3;
+  const Value lengths = short_lengths(graph, node, graph.type(x).shape[0]);
+  size_t given = lengths ? kind.operands : 3;
   for (size_t k = 3; k < kind.operands; ++k) {
-    if (node.has_input(k == 3 ? 3 : k + 1)) given = k + 1;
+    if (node.has_input(k == 3 ? 3 : k + 1)) given = std::max(given, k + 1);
   }
   std::vector<ValueId> operands = {x, graph.input(1), r};
   for (size_t k = 3; k < given; ++k) {
@@ -78,86 +123,31 @@ Result<std::vector<ValueId>> operands_of(Graph& graph, const OnnxNode& node, con
       continue;
     }
     Shape shape = is_state ? Shape{directions, batch, hidden}
-                           : Shape{directions, 2 * kind.gates * hidden.extent()};
+                           : Shape{directions, (k == 3 ? 2 * kind.gates : 3) * hidden.extent()};
     BYOC_TRY(ValueId zero, zeros(graph, shape, graph.type(x).dtype));
     operands.push_back(zero);
   }
+  if (lengths) operands.push_back(*lengths);
   return operands;
 }
 
-// ---- sequences of different lengths: y is zero after the end, and the last state is that of the end
-
-// Turns every sequence around, in place: x is [time, n, ...].
-ValueId turned(Graph& graph, ValueId x, ValueId lengths) {
-  ValueId at_least_1 = graph.call("maximum", {lengths, graph.constant_ints({1})});
-  return graph.call("reverse_sequence", {x, at_least_1});
-}
-
-struct Sequences {
-  ValueId lengths;
-  int64_t time, batch, hidden;
-};
-
-// Returns y [time, n, hidden] of one direction, masked, and its state at the end of each sequence
-// [1, n, hidden]; that is the state before x for sequences without elements.
-std::pair<ValueId, ValueId> masked(Graph& graph, const Sequences& of, ValueId y, Value first) {
-  const DType dtype = graph.type(y).dtype;
-  ValueId length = reshaped(graph, of.lengths, {1, -1, 1});
-  ValueId steps = graph.call("reshape", {counted(graph, of.time)}, {{"shape", Ints{-1, 1, 1}}});
-  ValueId inside = graph.call("less", {steps, length}), none = graph.scalar(dtype, 0);
-  ValueId last = graph.call("maximum", {graph.call("subtract", {length, graph.constant_ints({1})}),
-                                        graph.constant_ints({0})});
-  last = expanded(graph, last, {1, of.batch, of.hidden});
-  ValueId state = graph.call("gather_elements", {y, last}, {{"axis", 0}});
-  ValueId is_empty = graph.call("equal", {length, graph.constant_ints({0})});
-  state = graph.call("where", {is_empty, first ? *first : none, state});
-  return {graph.call("where", {inside, y, none}), state};
-}
-
-// Runs the directions one by one, those from the end on turned sequences.
-Converted with_lengths(Graph& graph, const OnnxNode& node, const Kind& kind,
-                       const std::vector<ValueId>& operands, Attrs attrs, ValueId lengths) {
-  if (node.has_output(2))
-    return unimplemented(
-        "Y_c with sequence_lens is not supported, the state of the cells at the end of each "
-        "sequence");
-  const TensorType x = graph.type(operands[0]), r = graph.type(operands[2]);
-  if (!is_static(x.shape) || x.shape[0] == Dim(0) || graph.rank(lengths) != 1)
-    return unimplemented(
-        cat("sequence_lens needs a known shape of X that is not empty, it is ", x));
-  Sequences of{lengths, x.shape[0].extent(), x.shape[1].extent(), r.shape[2].extent()};
-  const std::string direction = node.s("direction", "forward");
-  const int64_t directions = direction == "bidirectional" ? 2 : 1;
-  attrs.set("direction", "forward");
-  std::vector<ValueId> all_y, all_states;
-  for (int64_t d = 0; d < directions; ++d) {
-    const bool from_end = direction == "reverse" || d == 1;
-    std::vector<ValueId> own = {from_end ? turned(graph, operands[0], lengths) : operands[0]};
-    for (size_t k = 1; k < operands.size(); ++k)
-      own.push_back(directions == 1 ? operands[k] : sliced(graph, operands[k], 0, d, d + 1));
-    ValueId y = graph.call("squeeze", {graph.call(kind.op, own, attrs)}, {{"axes", Ints{1}}});
-    auto [seen, state] = masked(graph, of, y, own.size() > 4 ? Value(own[4]) : std::nullopt);
-    all_y.push_back(unsqueezed(graph, from_end ? turned(graph, seen, lengths) : seen, {1}));
-    all_states.push_back(state);
-  }
-  if (directions == 1) return std::vector{all_y[0], all_states[0]};
-  return std::vector{concatenated(graph, all_y, 1), concatenated(graph, all_states, 0)};
+Result<Attrs> attrs_of(const OnnxNode& node, const Kind& kind, int64_t directions) {
+  const std::string op = kind.op;
+  Attrs attrs{{"direction", node.s("direction", "forward")}};
+  if (op == "gru") attrs.set("linear_before_reset", node.i("linear_before_reset", 0) != 0);
+  if (op == "lstm") attrs.set("input_forget", node.i("input_forget", 0) != 0);
+  if (node.has("clip")) attrs.set("clip", node.f("clip", 0));
+  BYOC_TRY_STATUS(set_activations(node, kind, directions, attrs));
+  return attrs;
 }
 
 Converted recurrent(Graph& graph, const OnnxNode& node, const Kind& kind) {
-  BYOC_TRY_STATUS(refuse_variants(node, kind));
-  bool batch_first = node.i("layout", 0) != 0;
+  const bool batch_first = node.i("layout", 0) != 0;
+  const int64_t directions = node.s("direction", "forward") == "bidirectional" ? 2 : 1;
+  BYOC_TRY(Attrs attrs, attrs_of(node, kind, directions));
   BYOC_TRY(std::vector<ValueId> operands, operands_of(graph, node, kind, batch_first));
-  Attrs attrs{{"direction", node.s("direction", "forward")}};
-  if (std::string(kind.op) == "gru")
-    attrs.set("linear_before_reset", node.i("linear_before_reset", 0) != 0);
-  std::vector<ValueId> outputs;
-  if (Value lengths = short_lengths(graph, node, graph.type(operands[0]).shape[0])) {
-    BYOC_TRY(outputs, with_lengths(graph, node, kind, operands, attrs, *lengths));
-  } else {
-    ValueId y = graph.call(kind.op, operands, attrs);
-    outputs = {y, {y.node, 1}, {y.node, 2}};
-  }
+  ValueId y = graph.call(kind.op, operands, attrs);
+  std::vector<ValueId> outputs = {y, {y.node, 1}, {y.node, 2}};
   outputs.resize(std::min<size_t>(node.num_outputs(), outputs.size()));
   for (size_t k = 0; k < outputs.size() && batch_first; ++k) {
     outputs[k] = transposed(graph, outputs[k], k == 0 ? Ints{2, 0, 1, 3} : Ints{1, 0, 2});
@@ -166,13 +156,13 @@ Converted recurrent(Graph& graph, const OnnxNode& node, const Kind& kind) {
 }
 
 Converted lstm(Graph& graph, const OnnxNode& node) {
-  return recurrent(graph, node, {"lstm", {"Sigmoid", "Tanh", "Tanh"}, 4, 7});
+  return recurrent(graph, node, {"lstm", 3, 4, 7});
 }
 Converted gru(Graph& graph, const OnnxNode& node) {
-  return recurrent(graph, node, {"gru", {"Sigmoid", "Tanh"}, 3, 5});
+  return recurrent(graph, node, {"gru", 2, 3, 5});
 }
 Converted rnn(Graph& graph, const OnnxNode& node) {
-  return recurrent(graph, node, {"rnn", {"Tanh"}, 1, 5});
+  return recurrent(graph, node, {"rnn", 1, 1, 5});
 }
 
 constexpr Row kRows[] = {

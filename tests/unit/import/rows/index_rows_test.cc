@@ -137,18 +137,9 @@ TEST(RecurrentRow, TransposesWhenTheBatchComesFirst) {
             "%3 = transpose(%1#1) {perm=[1,0,2]}\n");
 }
 
-TEST(RecurrentRow, RefusesVariants) {
-  EXPECT_THAT(ops_of(lstm().constant("", List{}).constant("lengths", List{5, 4})),
-              HasSubstr("Y_c with sequence_lens is not supported"));
-  EXPECT_THAT(ops_of(lstm().with("clip", 1.0f)), HasSubstr("clip is not supported"));
-  EXPECT_THAT(ops_of(lstm().with("input_forget", 1)), HasSubstr("input_forget is not supported"));
-  OneNode relu = lstm();
-  auto* activations = relu.model.graph().mutable_node(0)->add_attribute();
-  activations->set_name("activations");
-  activations->set_type(onnx::AttributeProto::STRINGS);
-  for (const char* name : {"sigmoid", "Tanh", "Relu"}) activations->add_strings(name);
-  EXPECT_THAT(ops_of(relu),
-              HasSubstr("activation \"Relu\" is not supported, only the default ones are"));
+TEST(RecurrentRow, PassesVariantsOn) {
+  EXPECT_EQ(ops_of(lstm().with("clip", 1.0f).with("input_forget", 1)),
+            "%0 = lstm(%a, %b, %c) {clip=1.0, input_forget=true}\n");
   EXPECT_THAT(ops_of(OneNode("LSTM", 14, {{5, 3}, {1, 16, 3}, {1, 16, 4}})),
               HasSubstr("X and R must have rank 3"));
 }

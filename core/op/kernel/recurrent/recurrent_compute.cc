@@ -3,7 +3,7 @@
 // input and w for all times.
 //   for each step: from_h = h r'       // all units of all gates, in tiles (row_products.h)
 //                  c, h = cells(...)   // vectors of units
-#include "core/op/kernel/recurrent.h"
+#include "core/op/kernel/recurrent/recurrent.h"
 
 #include "core/op/kernel/row_products.h"
 
@@ -12,24 +12,29 @@ namespace {
 
 using te::LoopKind;
 using te::Stmt;
-using te::UnaryOp;
 
 // Multiply-adds that are worth a team of threads.
 constexpr int64_t kParallelTerms = 1 << 17;
-
-Expr sigmoid(const Expr& x) { return like(x, 1) / (like(x, 1) + te::unary(UnaryOp::kExp, -x)); }
-Expr tanh(const Expr& x) { return te::unary(UnaryOp::kTanh, x); }
 
 struct Recurrent {
   Inputs in;
   int64_t gates, directions, time, batch, input, hidden;
   bool starts_at_end, linear_before_reset;
-  DType dtype;    // of all operands
+  DType dtype;                          // of all operands but the lengths
+  size_t lengths;                       // the number of that operand
+  std::vector<GateFunction> functions;  // of the first direction, then of the second
   Tensor from_x;  // [directions, time * batch, gates * hidden], in the computing type
   Tensor from_h;  // [batch, gates * hidden], of one step, in the computing type
   Tensor reset;   // [batch, hidden], of gru
 
   const Tensor* operand(size_t k) const { return k < in.size() ? &in[k] : nullptr; }
+  bool has_lengths() const { return in.size() > lengths; }
+  // Returns function k of the direction.
+  Expr apply(size_t k, const Expr& d, const Expr& x) const {
+    const size_t second = functions.size() / 2 + k;
+    if (directions == 1 || functions[k] == functions[second]) return functions[k](x);
+    return select(d == Expr(0), functions[k](x), functions[second](x));
+  }
   Expr bias(const Expr& d, int64_t part, int64_t gate, const Expr& j) const {
     if (in.size() <= 3) return zero(from_x.dtype());
     return widened(in[3](d, j + (part * gates + gate) * hidden));
@@ -76,9 +81,11 @@ Tensor input_products(te::Builder& builder, const std::string& name, const Recur
   return builder.procedure(name, {type}, {n.in[0], n.in[1]}, body)[0];
 }
 
-Recurrent recurrent(te::Builder& builder, const std::string& name, Inputs in, int64_t gates,
-                    const Attrs& attrs) {
+Result<Recurrent> recurrent(te::Builder& builder, const std::string& name, Inputs in, int64_t gates,
+                            size_t operands, std::span<const GateFunction::Kind> defaults,
+                            const Attrs& attrs) {
   Ints x = extents(in[0]), r = extents(in[2]);
+  BYOC_TRY(auto functions, gate_functions(name, attrs, defaults, r[0]));
   Recurrent n{in,
               gates,
               r[0],
@@ -89,6 +96,8 @@ Recurrent recurrent(te::Builder& builder, const std::string& name, Inputs in, in
               attrs.s("direction") == "reverse",
               attrs.b("linear_before_reset", false),
               in[0].dtype(),
+              operands,
+              std::move(functions),
               {},
               {},
               {}};
@@ -101,15 +110,34 @@ Recurrent recurrent(te::Builder& builder, const std::string& name, Inputs in, in
 // One step of one direction.
 struct StepExpr {
   const Recurrent& n;
-  Expr d, time;
+  Expr d, t;      // the number of the step
   Tensor y, h;    // h [directions, batch, hidden]: the state before this step
   Expr has_h;     // false at a start without initial state, which counts as zeros
   LoopKind rows;  // of the product's loop over rows
   // True at every other step: the rows of r that were read last are in the caches and come first.
   Expr from_last;
 
+  Expr length(const Expr& b) const { return clamped(n.in[n.lengths](b), 0, n.time); }
+  // Returns false after the end of a sequence.
+  Expr runs(const Expr& b) const { return t < length(b); }
+  // Returns `value` while the sequence runs, then `after`.
+  Expr while_it_runs(const Expr& b, const Expr& value, const Expr& after) const {
+    return n.has_lengths() ? select(runs(b), value, after) : value;
+  }
+  // Returns `backwards` where the direction is from the end, else t.
+  Expr turned(const Expr& backwards) const {
+    if (n.directions == 2) return select(d == Expr(1), backwards, t);
+    return n.starts_at_end ? backwards : t;
+  }
+  // Returns the place of the step in x and y; after the end it is a place that gets zeros.
+  Expr time(const Expr& b) const {
+    if (!n.has_lengths()) return turned(Expr(n.time - 1) - t);
+    Expr backwards = select(runs(b), length(b) - Expr(1) - t, t);
+    return clamped(turned(backwards), 0, n.time - 1);
+  }
+  Expr apply(size_t k, const Expr& x) const { return n.apply(k, d, x); }
   Expr from_input(const Expr& b, int64_t gate, const Expr& j) const {
-    return n.from_x(d, time * n.batch + b, j + gate * n.hidden) + n.bias(d, 0, gate, j);
+    return n.from_x(d, time(b) * n.batch + b, j + gate * n.hidden) + n.bias(d, 0, gate, j);
   }
   // Returns the gate's product with the state; valid after `products`.
   Expr from_state(const Expr& b, int64_t gate, const Expr& j) const {
@@ -144,11 +172,12 @@ struct StepExpr {
     return te::make_if(has_h, all, clear);
   }
   Stmt give(const Expr& b, const Expr& j, const Expr& value) const {
-    return te::make_store(y, {time, d, b, j}, converted_to(n.dtype, value));
+    Expr shown = while_it_runs(b, value, zero(value.dtype()));
+    return te::make_store(y, {time(b), d, b, j}, converted_to(n.dtype, shown));
   }
   Stmt keep() const {  // y is the next step's state
     return n.each_unit([&](Expr b, Expr j) {
-      return te::make_store(h, {d, b, j}, y(time, d, b, j));
+      return te::make_store(h, {d, b, j}, while_it_runs(b, y(time(b), d, b, j), h(d, b, j)));
     });
   }
 };
@@ -177,9 +206,7 @@ Result<Tensors> run_steps(te::Builder& builder, const std::string& name, const R
       std::vector<Stmt> stmts = {start_state(n, results[1], 4, d)};
       if (results.size() > 2) stmts.push_back(start_state(n, results[2], 5, d));
       stmts.push_back(te::loop("t", n.time, [&](Expr t) {
-        Expr backwards = Expr(n.time - 1) - t, time = n.starts_at_end ? backwards : t;
-        if (n.directions == 2) time = select(d == Expr(1), backwards, time);
-        StepExpr now{n,          d,           time, results[0],
+        StepExpr now{n,          d,           t,    results[0],
                      results[1], Expr(0) < t, rows, floor_mod(t, 2) == Expr(1)};
         return te::make_block({step(now, results), now.keep()});
       }));
@@ -195,18 +222,21 @@ Result<Tensors> run_steps(te::Builder& builder, const std::string& name, const R
 
 // Computes the gates in ONNX's order: i, o, f, c; peepholes i, o, f.
 Result<Tensors> compute_lstm(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
-  Recurrent n = recurrent(builder, "lstm", in, 4, attrs);
+  BYOC_TRY(Recurrent n, recurrent(builder, "lstm", in, 4, kLstmOperands, kLstmGates, attrs));
+  const bool input_forget = attrs.b("input_forget", false);
   return run_steps(builder, "lstm", n, out, [&](const StepExpr& s, const Tensors& results) {
     const Tensor& state = results[2];
     Stmt cells = n.each_unit([&](Expr b, Expr j) {
       te::Var old_var("old", n.from_x.dtype()), now_var("now", n.from_x.dtype());
       Expr old = old_var, now = now_var;
-      Expr i = sigmoid(s.both(b, 0, j) + n.peephole(s.d, 0, j, old));
-      Expr f = sigmoid(s.both(b, 2, j) + n.peephole(s.d, 2, j, old));
-      Expr o = sigmoid(s.both(b, 1, j) + n.peephole(s.d, 1, j, now));
-      Stmt end = te::make_block({te::make_store(state, {s.d, b, j}, converted_to(n.dtype, now)),
-                                 s.give(b, j, o * tanh(now))});
-      end = te::make_let(now_var, f * old + i * tanh(s.both(b, 3, j)), end);
+      Expr i = s.apply(0, s.both(b, 0, j) + n.peephole(s.d, 0, j, old));
+      Expr f =
+          input_forget ? like(i, 1) - i : s.apply(0, s.both(b, 2, j) + n.peephole(s.d, 2, j, old));
+      Expr o = s.apply(0, s.both(b, 1, j) + n.peephole(s.d, 1, j, now));
+      Expr kept = s.while_it_runs(b, now, old);
+      Stmt end = te::make_block({te::make_store(state, {s.d, b, j}, converted_to(n.dtype, kept)),
+                                 s.give(b, j, o * s.apply(2, now))});
+      end = te::make_let(now_var, f * old + i * s.apply(1, s.both(b, 3, j)), end);
       return te::make_let(old_var, widened(state(s.d, b, j)), end);
     });
     return te::make_block({s.products_of_h(0, 4), cells});
@@ -216,17 +246,18 @@ Result<Tensors> compute_lstm(te::Builder& builder, Inputs in, Types out, const A
 // Computes the gates in ONNX's order: z, r, h. The reset gate scales h before r is applied, or
 // the result of r.
 Result<Tensors> compute_gru(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
-  Recurrent n = recurrent(builder, "gru", in, 3, attrs);
+  BYOC_TRY(Recurrent n, recurrent(builder, "gru", in, 3, kGruOperands, kGruGates, attrs));
   return run_steps(builder, "gru", n, out, [&](const StepExpr& s, const Tensors&) {
     auto reset = [&](Expr b, Expr k) { return widened(n.reset(b, k)); };
     Stmt resets = n.each_unit([&](Expr b, Expr j) {
       return te::make_store(n.reset, {b, j},
-                            converted_to(n.dtype, sigmoid(s.both(b, 1, j)) * s.old(b, j)));
+                            converted_to(n.dtype, s.apply(0, s.both(b, 1, j)) * s.old(b, j)));
     });
     Stmt cells = n.each_unit([&](Expr b, Expr j) {
-      Expr z = sigmoid(s.both(b, 0, j)), recurrent = s.from_state(b, 2, j);
-      if (n.linear_before_reset) recurrent = sigmoid(s.both(b, 1, j)) * recurrent;
-      Expr value = (like(z, 1) - z) * tanh(s.from_input(b, 2, j) + recurrent) + z * s.old(b, j);
+      Expr z = s.apply(0, s.both(b, 0, j)), recurrent = s.from_state(b, 2, j);
+      if (n.linear_before_reset) recurrent = s.apply(0, s.both(b, 1, j)) * recurrent;
+      Expr value =
+          (like(z, 1) - z) * s.apply(1, s.from_input(b, 2, j) + recurrent) + z * s.old(b, j);
       return s.give(b, j, value);
     });
     if (n.linear_before_reset) return te::make_block({s.products_of_h(0, 3), cells});
@@ -235,9 +266,10 @@ Result<Tensors> compute_gru(te::Builder& builder, Inputs in, Types out, const At
 }
 
 Result<Tensors> compute_rnn(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
-  Recurrent n = recurrent(builder, "rnn", in, 1, attrs);
+  BYOC_TRY(Recurrent n, recurrent(builder, "rnn", in, 1, kGruOperands, kRnnGates, attrs));
   return run_steps(builder, "rnn", n, out, [&](const StepExpr& s, const Tensors&) {
-    Stmt cells = n.each_unit([&](Expr b, Expr j) { return s.give(b, j, tanh(s.both(b, 0, j))); });
+    Stmt cells =
+        n.each_unit([&](Expr b, Expr j) { return s.give(b, j, s.apply(0, s.both(b, 0, j))); });
     return te::make_block({s.products_of_h(0, 1), cells});
   });
 }
