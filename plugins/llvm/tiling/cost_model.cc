@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace byoc::llvm_plugin::topi {
 namespace {
@@ -13,18 +14,31 @@ namespace {
 constexpr double kL2PerByte = 0.025;     // cycles that a byte from the second cache adds
 constexpr double kL2InRow = 0.008;       // for one of many that are read in a row, as weights are
 constexpr double kMemoryPerByte = 0.06;  // for one from memory
+constexpr double kRowsPerByte = 0.012;   // for one of rows that are prefetched, once more
 constexpr double kPieceCycles = 40;      // for each separate piece of memory
 constexpr double kTileCycles = 30;       // to begin a tile
 constexpr double kChunkVector = 2.0;     // to add a vector of a chunk's sums to those before
 constexpr double kChunkRowVector = 8.0;  // the same in a row of a matrix
-constexpr double kPassVector = 2.0;      // to read, finish and write one in a pass of its own
+constexpr double kConflictCycles = 0.5;  // for an element of a row whose line was evicted
+constexpr int64_t kPageBytes = 4096;
+constexpr double kPassVector = 2.0;  // to read, finish and write one in a pass of its own
+
+// Returns true when more rows of a tile than a set of the first cache has ways begin in one set, so
+// that their lines evict each other before all of their elements are read. Sets of 4096 bytes in all
+// are usual: caches are indexed by the bits that translation keeps.
+bool has_conflicts(const Sums& sums, int64_t rows, int64_t l1_bytes) {
+  if (sums.row_bytes == 0) return false;
+  const int64_t starts = kPageBytes / std::gcd(sums.row_bytes, kPageBytes);  // distinct ones
+  return (rows + starts - 1) / starts > l1_bytes / kPageBytes;
+}
 
 // The cost of filling a panel of `o` vectors and `units` with tiles of one kind.
 struct Fill {
   double cycles = 0, tiles = 0, sums = 0;  // cycles of one term; sums: vectors
 };
 
-Fill filled(const Sums& sums, const RegisterTile& tile, int64_t o, int64_t units) {
+Fill filled(const Sums& sums, const RegisterTile& tile, int64_t o, int64_t units,
+            int64_t l1_bytes) {
   Fill out;
   const int64_t cells = sums.is_flat ? units : sums.cells;
   const int64_t times = sums.is_flat ? 1 : units;
@@ -36,6 +50,8 @@ Fill filled(const Sums& sums, const RegisterTile& tile, int64_t o, int64_t units
       if (width == 0) continue;
       const auto count = static_cast<double>(v_count * c_count * times);
       out.cycles += count * cycles_per_term(width, vectors * sums.registers);
+      if (has_conflicts(sums, width, l1_bytes))
+        out.cycles += count * kConflictCycles * static_cast<double>(width);
       out.tiles += count;
       out.sums += count * static_cast<double>(width * vectors * sums.registers);
     }
@@ -71,7 +87,7 @@ class Cost {
   }
 
   double panel(const Plan& plan, int64_t o, int64_t units) const {
-    const Fill fill = filled(sums_, plan.tile, o, units);
+    const Fill fill = filled(sums_, plan.tile, o, units, target_.l1_bytes);
     const auto chunks = static_cast<double>(sums_.c / plan.chunk);
     double total = fill.cycles * static_cast<double>(sums_.c * sums_.taps);
     total += fill.tiles * chunks * kTileCycles;
@@ -87,7 +103,8 @@ class Cost {
     const int64_t sums = plan.chunk < sums_.c ? o * units * sum_bytes() : 0;
     const int64_t in_use = input + 2 * weights + sums;
     if (in_use > target_.l2_bytes / 2)
-      total += kMemoryPerByte * chunks * (o_tiles - 1) * static_cast<double>(input);
+      total += (sums_.row_bytes > 0 ? kRowsPerByte : kMemoryPerByte) * chunks * (o_tiles - 1) *
+               static_cast<double>(input);
     else if (input + weights > target_.l1_bytes * 3 / 4)
       total += l2_cycles() * chunks * o_tiles * static_cast<double>(input);
     return total;
@@ -139,12 +156,28 @@ std::vector<int64_t> chunks_of(int64_t blocks) {
   return out;
 }
 
+// Returns the tile of one block of sums with the fewest cycles: rows that fit the registers, without
+// a short tile at the end.
+RegisterTile best_rows(const Sums& sums, const te::Target& target) {
+  const int64_t cells = sums.is_flat ? sums.units : sums.cells;
+  const int64_t registers = (target.vector_registers - 1) / sums.registers - 1;
+  const int64_t most = std::clamp<int64_t>(std::min<int64_t>(registers, 14), 1, cells);
+  RegisterTile best;
+  double least = INFINITY;
+  for (int64_t rows = most; rows > most / 2; --rows) {
+    const Fill fill = filled(sums, {rows, 1}, 1, sums.units, target.l1_bytes);
+    const double cycles =
+        fill.cycles + fill.tiles * kTileCycles / static_cast<double>(sums.c * sums.taps);
+    if (cycles < least) least = cycles, best = {rows, 1};
+  }
+  return best;
+}
+
 std::vector<RegisterTile> tiles_for(const Sums& sums, const te::Target& target) {
   const int64_t cells = sums.is_flat ? sums.units : sums.cells;
   const int registers = target.vector_registers / static_cast<int>(sums.registers);
   if (sums.may_join_blocks) return good_tiles(cells, sums.o, registers);
-  const int64_t most = std::min<int64_t>((target.vector_registers - 1) / sums.registers - 1, 14);
-  return {{std::clamp<int64_t>(most, 1, cells), 1}};
+  return {best_rows(sums, target)};
 }
 
 template <class F>

@@ -17,8 +17,9 @@ struct Sums {
   int64_t block_bytes = 4;  // of a cell's input, for a block of terms
   /// The input of a panel of units, in units: (units - 1) * step + reach, of input_cells cells.
   int64_t step = 1, reach = 1, input_cells = 1;
-  bool is_flat = false;         // a unit is one cell, and tiles span several
-  bool is_strided = false;      // gaps between blocks of c, none within one
+  bool is_flat = false;     // a unit is one cell, and tiles span several
+  int64_t row_bytes = 0;    // from a cell's input to that of the next; 0: adjacent, or not known
+  bool is_strided = false;  // gaps between blocks of c, none within one
   bool may_join_blocks = true;  // a tile may have several blocks of o
   int64_t input_bytes(int64_t panel_units, int64_t blocks) const {
     return ((panel_units - 1) * step + reach) * input_cells * blocks * block_bytes;

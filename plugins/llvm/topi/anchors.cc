@@ -48,6 +48,7 @@ Sums packed_sums(const std::vector<int64_t>& shape, size_t rows, int64_t k, int6
   sums.taps = k % kTaps == 0 ? kTaps : 1;
   sums.c = k / sums.taps;
   sums.block_bytes = sums.taps * 4;
+  sums.row_bytes = k * 4;
   return sums;
 }
 

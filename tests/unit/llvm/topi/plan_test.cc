@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans of products that the cost model selects.
+#include <gtest/gtest.h>
+
+#include "plugins/llvm/tiling/cost_model.h"
+
+namespace byoc::llvm_plugin::topi {
+namespace {
+
+// Rows of k terms by 768 columns in panels of two vectors.
+Sums product(int64_t rows, int64_t k) {
+  Sums out{.o = 24, .units = rows, .c = k / 8, .taps = 8, .lanes = 32, .registers = 2};
+  out.block_bytes = out.taps * 4;
+  out.row_bytes = k * 4;
+  out.is_flat = true;
+  out.may_join_blocks = false;
+  return out;
+}
+
+te::Target server() {
+  te::Target out = *te::parse_target("x86-64-v4");
+  out.l1_bytes = 48 << 10, out.l2_bytes = 1 << 20;
+  return out;
+}
+
+TEST(PlansOfProducts, KeepRowsOfATileInDifferentPlacesOfTheCache) {
+  EXPECT_EQ(best_plan(product(56, 768), server()).tile.cells, 14);
+  // Rows of 16 KiB begin in one set, of 12 lines.
+  EXPECT_LE(best_plan(product(56, 4096), server()).tile.cells, 12);
+}
+
+TEST(PlansOfProducts, SumRowsThatAreReadAgainAtOnce) {
+  for (int64_t k : {768, 3072, 4096}) {
+    const Plan plan = best_plan(product(197, k), server());
+    EXPECT_EQ(plan.chunk, k / 8) << k;
+    EXPECT_EQ(197 % plan.tile.cells == 0 || 197 % plan.tile.cells > 2, true) << plan.tile.cells;
+  }
+}
+
+}  // namespace
+}  // namespace byoc::llvm_plugin::topi
