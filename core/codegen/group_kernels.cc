@@ -13,6 +13,7 @@
 #include "byoc/host/plugins.h"
 #include "byoc/op/op.h"
 #include "byoc/plugin/abi.h"
+#include "core/codegen/joins.h"
 #include "core/region/annotations.h"
 #include "core/region/rewrite_annotations.h"
 
@@ -34,7 +35,8 @@ class Grouper {
       : function_(function),
         annotations_(annotations),
         context_(context),
-        members_(function.nodes.size()) {}
+        members_(function.nodes.size()),
+        is_join_(find_joins(function)) {}
   Annotations run();
 
  private:
@@ -74,6 +76,7 @@ class Grouper {
   const PassContext& context_;
   std::vector<Member> members_;
   std::vector<Kernel> kernels_;
+  const std::vector<bool> is_join_;  // per node: its operands are computed in its result
 };
 
 // Returns the limit of ops in the node's kernel; 0 when the node must not be grouped.
@@ -160,7 +163,7 @@ void Grouper::visit(uint32_t node) {
       member = {};
       member.kernel = static_cast<uint32_t>(kernels_.size());
       kernels_.push_back({annotations_.region_of[node], size(node), 1, limit, is_center(node),
-                          call(node).op->kind == FusionKind::kOpaque});
+                          call(node).op->kind == FusionKind::kOpaque || is_join_[node]});
     }
   }
   update_producers(node);

@@ -25,6 +25,7 @@
 #include "core/codegen/count_work.h"
 #include "core/codegen/declined.h"
 #include "core/codegen/fuse.h"
+#include "core/codegen/joins.h"
 #include "core/codegen/tuned_points.h"
 #include "core/region/assign_loops.h"
 #include "core/region/function_key.h"
@@ -94,6 +95,7 @@ class CodegenRun {
   TunedPoints points_;
   std::unordered_map<Symbol, size_t> calls_;      // of functions, when there are points to choose
   std::set<std::string, std::less<>> externals_;  // external symbols of the input module
+  std::unordered_set<Symbol> joins_;              // is_join: all that have been compiled
   std::unordered_set<Symbol> compiled_;  // by this plugin; their calls are still to be replaced
   std::vector<Symbol> declined_;         // by this plugin
   struct Place {
@@ -213,17 +215,21 @@ Status CodegenRun::choose_computes_again() {
 }
 
 void CodegenRun::remove(Region region) {
+  if (is_join(region->second)) joins_.insert(region->first);
   compiled_.insert(region->first);
   module_.functions.erase(region);
 }
 
 void CodegenRun::replace_calls() {
   for (auto& [name, function] : module_.functions) {
+    Strings joins = function.attrs.strings(kJoinsAttr);
     for (Node& node : function.nodes) {
       auto* invoke = std::get_if<Invoke>(&node.kind);
-      if (invoke != nullptr && compiled_.contains(invoke->function))
-        node.kind = Extern{invoke->function, invoke->args};
+      if (invoke == nullptr || !compiled_.contains(invoke->function)) continue;
+      if (joins_.contains(invoke->function)) joins.push_back(invoke->function.str());
+      node.kind = Extern{invoke->function, invoke->args};
     }
+    if (!joins.empty()) function.attrs.set(kJoinsAttr, std::move(joins));
   }
   compiled_.clear();
   drop_uncalled_composites(module_);

@@ -211,6 +211,7 @@ std::span<const AttrKind> attr_kinds() {
       {"output_names", Strings{"y"}},
       {"opset", int64_t{1}},
       {"arena_offsets", Ints{0}},
+      {"joins", Strings{"@f"}},
       {"loops", std::string()},
       {"arena_bytes", int64_t{0}},
       {"arena_peak_live", int64_t{0}},

@@ -3,7 +3,8 @@
 // in attributes of the entry function: `arena_offsets`, one number per result in order of the nodes
 // (-1: written directly to a result of the function), `arena_bytes`, `arena_peak_live`. The bodies
 // of control flow have the same attributes. The arena of a body is a part of its caller's, live
-// during that node alone; its offset comes after those of the node's results.
+// during that node alone; its offset comes after those of the node's results. The operands of a
+// concat are placed one after another in its result, where that is possible (joined_places.h).
 //   before: fn main(%x) {
 //             %0 = call_dps_packed(@a, %x) : f32[8]
 //             %1 = call_dps_packed(@b, %0) : f32[8]
@@ -18,6 +19,7 @@
 #include "byoc/ir/visit.h"
 #include "byoc/pass/codegen.h"
 #include "core/codegen/program/control_scratch.h"
+#include "core/codegen/program/joined_places.h"
 #include "core/region/annotations.h"
 
 namespace byoc {
@@ -29,6 +31,7 @@ constexpr uint32_t kNoBlock = UINT32_MAX;
 struct Blocks {
   std::vector<Lifetime> lifetimes;
   std::vector<uint32_t> of_value;                  // per extern result; kNoBlock: an output
+  std::vector<uint64_t> within;                    // per extern result: its offset in the block
   std::vector<uint32_t> first;                     // per node, into of_value
   std::unordered_map<uint32_t, uint32_t> scratch;  // per node with control flow
 };
@@ -76,6 +79,7 @@ class Planner {
   uint32_t reusable(uint32_t node, uint32_t output, uint64_t bytes);
   uint32_t add_block(uint64_t bytes, uint32_t first, uint32_t last);
   Status add_results(uint32_t node);
+  void add_joined(uint32_t node, uint32_t value, const JoinedPlace& place);
 
   const IRModule& module_;
   const Externals& externals_;
@@ -83,6 +87,7 @@ class Planner {
   std::vector<uint32_t> last_read_;  // per value
   std::vector<uint8_t> is_result_;
   std::vector<uint8_t> taken_over_;  // per value: an output reuses its memory in place
+  std::vector<JoinedPlace> joined_;  // per value
   Blocks blocks_;
 };
 
@@ -126,10 +131,22 @@ uint32_t Planner::add_block(uint64_t bytes, uint32_t first, uint32_t last) {
   return static_cast<uint32_t>(blocks_.lifetimes.size() - 1);
 }
 
+// Adds a value that is a part of another one, whose block begins to live with its first part.
+void Planner::add_joined(uint32_t node, uint32_t value, const JoinedPlace& place) {
+  uint32_t& block = blocks_.of_value[place.whole];
+  if (block == kNoBlock) block = add_block(place.bytes, node, last_read_[place.whole]);
+  blocks_.of_value[value] = block;
+  blocks_.within[value] = place.offset;
+}
+
 Status Planner::add_results(uint32_t node) {
   for (uint32_t k = 0; k < function_.nodes[node].types.size(); ++k) {
     uint32_t value = blocks_.first[node] + k;
-    if (is_result_[value]) continue;
+    if (is_result_[value] || blocks_.of_value[value] != kNoBlock) continue;  // or made by its parts
+    if (joined_[value].is_part) {
+      add_joined(node, value, joined_[value]);
+      continue;
+    }
     BYOC_TRY(uint64_t bytes, arena_bytes(*function_.nodes[node].types[k]));
     uint32_t block = reusable(node, k, bytes);
     if (block == kNoBlock) block = add_block(bytes, node, last_read_[value]);
@@ -146,7 +163,9 @@ Result<Blocks> Planner::run() {
         blocks_.first[k] + static_cast<uint32_t>(function_.nodes[k].types.size());
   }
   blocks_.of_value.assign(blocks_.first.back(), kNoBlock);
+  blocks_.within.assign(blocks_.first.back(), 0);
   find_last_reads();
+  BYOC_TRY(joined_, joined_places(function_, blocks_.first));
   for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
     if (writes_results(function_.nodes[node])) BYOC_TRY_STATUS(add_results(node));
     if (auto* control = std::get_if<Control>(&function_.nodes[node].kind)) {
@@ -161,14 +180,15 @@ Status plan_function(const IRModule& module, const Externals& externals, Functio
   BYOC_TRY(Blocks blocks, Planner(module, externals, function).run());
   ArenaPlan plan = plan_arena(blocks.lifetimes);
   Ints offsets;
-  auto add = [&](uint32_t block) {
-    offsets.push_back(block == kNoBlock ? -1 : static_cast<int64_t>(plan.offsets[block]));
+  auto add = [&](uint32_t block, uint64_t within) {
+    const bool is_output = block == kNoBlock;
+    offsets.push_back(is_output ? -1 : static_cast<int64_t>(plan.offsets[block] + within));
   };
   for (uint32_t node = 0; node < function.nodes.size(); ++node) {
     if (!writes_results(function.nodes[node])) continue;
     for (uint32_t value = blocks.first[node]; value < blocks.first[node + 1]; ++value)
-      add(blocks.of_value[value]);
-    if (auto at = blocks.scratch.find(node); at != blocks.scratch.end()) add(at->second);
+      add(blocks.of_value[value], blocks.within[value]);
+    if (auto at = blocks.scratch.find(node); at != blocks.scratch.end()) add(at->second, 0);
   }
   function.attrs.set("arena_offsets", std::move(offsets));
   function.attrs.set("arena_bytes", static_cast<int64_t>(plan.bytes));

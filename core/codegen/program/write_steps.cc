@@ -14,9 +14,11 @@
 #include "core/codegen/program/write_steps.h"
 
 #include <unordered_map>
+#include <unordered_set>
 
 #include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
+#include "byoc/pass/codegen.h"
 #include "core/codegen/program/control_scratch.h"
 #include "core/region/annotations.h"
 
@@ -40,6 +42,7 @@ struct Frame {
   std::vector<Place> results;  // where its results go
   std::unordered_map<uint64_t, Place> places;
   std::unordered_map<uint64_t, uint32_t> result_of;  // a value's first place in the results
+  std::unordered_set<std::string> joins;  // symbols of steps that copy operands one after another
   Ints offsets;
   size_t next_offset = 0;
   uint32_t node = 0;  // the next one
@@ -47,6 +50,7 @@ struct Frame {
   Frame(const Function& f, uint64_t begin, std::vector<Place> where)
       : function(&f), base(begin), results(std::move(where)) {
     offsets = f.attrs.ints("arena_offsets");
+    for (std::string& symbol : f.attrs.strings(kJoinsAttr)) joins.insert(std::move(symbol));
     for (uint32_t k = 0; k < f.results.size(); ++k) result_of.emplace(key(f.results[k]), k);
   }
   Place place(ValueId value) const { return places.at(key(value)); }
@@ -75,6 +79,7 @@ class StepWriter {
   void add_constant(Frame& frame, const Buffer& data, TensorSpec type);
   Result<Place> add_result(Frame& frame, uint32_t output);
   Status add_step(Frame& frame);
+  bool is_joined(const Frame& frame, const Step& step) const;
   Status begin_control(Frame& frame);
   Status begin_loop(const Frame& frame, const Scope& scope);
   void enter_body(const Frame& frame);
@@ -169,6 +174,17 @@ Result<Place> StepWriter::add_result(Frame& frame, uint32_t output) {
   return here;
 }
 
+// Returns true for a concat whose operands have been computed in its result.
+bool StepWriter::is_joined(const Frame& frame, const Step& step) const {
+  if (!frame.joins.contains(step.symbol)) return false;
+  uint64_t offset = step.args.back().offset;
+  for (size_t k = 0; k + 1 < step.args.size(); ++k) {
+    if (step.args[k] != Place{Place::kArena, 0, offset}) return false;
+    offset += static_cast<uint64_t>(*size_bytes(step.types[k]));
+  }
+  return step.args.back().kind == Place::kArena;
+}
+
 Status StepWriter::add_step(Frame& frame) {
   const Node& n = frame.now();
   Step step;
@@ -191,6 +207,7 @@ Status StepWriter::add_step(Frame& frame) {
     BYOC_TRY(Place here, add_result(frame, k));
     BYOC_TRY_STATUS(add(here, {frame.node, k}));
   }
+  if (is_joined(frame, step)) return {};
   emit(Instruction::kCall);
   out_.program.code.back().index = static_cast<uint32_t>(out_.program.steps.size());
   out_.program.steps.push_back(std::move(step));

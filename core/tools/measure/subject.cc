@@ -144,18 +144,8 @@ class Maker {
     for (const Step& step : executable.program.steps) names.push_back(step.symbol);
     BYOC_TRY(size_t index, find_region(request_.region, names));
     subject_.region = names[index];
-    BYOC_TRY(auto sources, sources_of_steps(executable.program));
-    BYOC_TRY(Executable probe, with_all_results(executable));
-    BYOC_TRY(auto results, execute(std::move(probe), subject_.plugins, 1, subject_.inputs));
-    std::vector<Tensor> inputs;
-    for (const Source& source : sources[index]) {
-      if (source.kind == Source::kConstant) continue;
-      const Tensor& from =
-          source.kind == Source::kInput ? subject_.inputs[source.index] : results[source.index];
-      BYOC_TRY(Tensor copy, from.copy());
-      inputs.push_back(std::move(copy));
-    }
-    subject_.inputs = std::move(inputs);
+    BYOC_TRY(Executable probe, inputs_of_step(executable, index));
+    BYOC_TRY(subject_.inputs, execute(std::move(probe), subject_.plugins, 1, subject_.inputs));
     return one_step(executable, index);
   }
 

@@ -130,7 +130,7 @@ Result<Json> Configuration::json() const {
   json["bench"] = bench_json(bench_);
   add_tuning_json(request_.model, json["bench"]);
   json["trace"] = cli::trace_json(timed.session(), timed.context());
-  BYOC_TRY(json["memory"], memory_json(timed.session().program()));
+  json["memory"] = memory_json(timed.session().program());
   json["steps"] = steps_json(timed.session().executable());
   return json;
 }

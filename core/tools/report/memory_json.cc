@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tools/report/memory_json.h"
 
+#include <map>
+
 #include "byoc/base/json.h"
-#include "core/tools/measure/one_step.h"
 
 namespace byoc::driver {
 namespace {
@@ -12,28 +13,48 @@ uint64_t bytes_of(const TensorSpec& type) {
   return size.ok() ? static_cast<uint64_t>(*size) : 0;
 }
 
+// Maps the arena to the results in it, by their first bytes.
+class ArenaContents {
+ public:
+  void write(uint64_t begin, uint64_t bytes, size_t result) {
+    results_.erase(results_.lower_bound(begin), results_.lower_bound(begin + bytes));
+    if (bytes != 0) results_[begin] = result;
+  }
+  /// Calls f for each result that begins in these bytes. A value that parts make up has several.
+  template <class F>
+  void for_each(uint64_t begin, uint64_t bytes, F&& f) const {
+    const auto end = results_.lower_bound(begin + bytes);
+    for (auto at = results_.lower_bound(begin); at != end; ++at) f(at->second);
+  }
+
+ private:
+  std::map<uint64_t, size_t> results_;
+};
+
 /// Returns per result of the steps the last step that reads it, or the step that writes it.
-Result<std::vector<size_t>> last_steps(const Program& program) {
-  BYOC_TRY(auto sources, sources_of_steps(program));
+std::vector<size_t> last_steps(const Program& program) {
   std::vector<size_t> last;
+  ArenaContents contents;
   for (size_t s = 0; s < program.steps.size(); ++s) {
     const Step& step = program.steps[s];
-    for (const Source& source : sources[s])
-      if (source.kind == Source::kResult) last[source.index] = s;
-    last.insert(last.end(), step.args.size() - step.n_in, s);
+    for (size_t k = 0; k < step.args.size(); ++k) {
+      const Place& place = step.args[k];
+      const bool is_result = k >= step.n_in;
+      if (is_result) last.push_back(s);
+      if (place.kind != Place::kArena) continue;
+      if (is_result) contents.write(place.offset, bytes_of(step.types[k]), last.size() - 1);
+      else contents.for_each(place.offset, bytes_of(step.types[k]), [&](size_t r) { last[r] = s; });
+    }
   }
   return last;
 }
 
 }  // namespace
 
-Result<Json> memory_json(const Program& program) {
+Json memory_json(const Program& program) {
   // A loop reads and writes values many times: they have no first and last step.
   const bool has_lifetimes = program.code.empty();
-  std::vector<size_t> last;
-  if (has_lifetimes) {
-    BYOC_TRY(last, last_steps(program));
-  }
+  const std::vector<size_t> last = has_lifetimes ? last_steps(program) : std::vector<size_t>();
   Json values = Json::array();
   size_t result = 0;
   for (size_t s = 0; has_lifetimes && s < program.steps.size(); ++s) {

@@ -8,9 +8,8 @@
 namespace byoc::driver {
 
 /// Returns "arena_bytes", "peak_live_bytes" and "values": the place of each value in the arena, and
-/// the steps that write it and read it last. A program with control flow has no "values". Errors:
-/// those of sources_of_steps.
-Result<nlohmann::ordered_json> memory_json(const Program& program);
+/// the steps that write it and read it last. A program with control flow has no "values".
+nlohmann::ordered_json memory_json(const Program& program);
 
 /// Returns one object per step: the types of its arguments and its workspace; of steps of the host
 /// the types alone.

@@ -5,6 +5,10 @@
 
 namespace byoc {
 
+/// The attribute of functions after run_codegen with the symbols of externs that copy their operands
+/// one after another, as a concat does; plan_memory leaves them nothing to copy where it can.
+inline constexpr const char* kJoinsAttr = "joins";
+
 /// Lays f32 images outside of regions out in blocks of channels (NCHW8c), in the blocks that the
 /// default codegens list, as far as these accept the rewritten ops; inserts layout_transform ops
 /// where two layouts meet. Errors: those of Plugin::layouts.

@@ -133,34 +133,37 @@ TEST(BenchCommand, TimesOneRegionByNameOrNumber) {
 }
 
 TEST(OneStep, GetsTheValuesThatTheWholeProgramGivesIt) {
-  // y = x + c, z = y * c: the second step reads the first one's result and a constant.
+  // y = x + c, z = y * c, and z is read again. The last step also reads x.
   TensorSpec type{DType::kF32, {4}};
   Program program;
   program.inputs = {{"x", type}};
-  program.outputs = {{"z", type}};
+  program.outputs = {{"z", type}, {"v", type}};
   program.constants = {{{}, type}};
+  program.arena_bytes = 80;
   Place x{Place::kInput, 0, 0}, c{Place::kConstant, 0, 0}, y{Place::kArena, 0, 64},
-      z{Place::kOutput, 0, 0};
-  program.steps.resize(2);
+      z{Place::kOutput, 0, 0}, v{Place::kOutput, 1, 0};
+  program.steps.resize(3);
   program.steps[0] = {.symbol = "add", .n_in = 2, .args = {x, c, y}, .types = {type, type, type}};
   program.steps[1] = {.symbol = "mul", .n_in = 2, .args = {y, c, z}, .types = {type, type, type}};
-  auto sources = driver::sources_of_steps(program);
-  ASSERT_TRUE(sources.ok());
-  EXPECT_EQ((*sources)[0][0].kind, driver::Source::kInput);
-  EXPECT_EQ((*sources)[1][0].kind, driver::Source::kResult);
-  EXPECT_EQ((*sources)[1][0].index, 0u);
-  EXPECT_EQ((*sources)[1][1].kind, driver::Source::kConstant);
+  program.steps[2] = {.symbol = "sub", .n_in = 2, .args = {z, x, v}, .types = {type, type, type}};
   Executable executable;
   executable.program = program;
-  auto probe = driver::with_all_results(executable);
-  ASSERT_EQ(probe->program.outputs.size(), 2u);
-  EXPECT_EQ(probe->program.steps[1].args[0], (Place{Place::kOutput, 0, 0}));
+  auto second = driver::inputs_of_step(executable, 1);
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(second->program.steps.size(), 1u);
+  ASSERT_EQ(second->program.copies.size(), 1u) << "the constant is none";
+  EXPECT_EQ(second->program.copies[0].from, y);
+  auto third = driver::inputs_of_step(executable, 2);
+  ASSERT_TRUE(third.ok());
+  ASSERT_EQ(third->program.outputs.size(), 2u);
+  EXPECT_EQ(third->program.steps[1].args[2], (Place{Place::kArena, 0, 128}));
+  EXPECT_EQ(third->program.copies[0].from, (Place{Place::kArena, 0, 128}));
+  EXPECT_EQ(third->program.copies[1].from, x);
   Program one = driver::one_step(executable, 1).program;
   EXPECT_EQ(one.inputs.size(), 1u);
   EXPECT_EQ(one.steps[0].args[1], c);
-  program.steps[0].args[2] = {Place::kArena, 0, 0};
-  EXPECT_THAT(driver::sources_of_steps(program).status().to_string(),
-              HasSubstr("error[executable]: no step writes what argument 0 reads\n  mul"));
+  executable.program.code.resize(1);
+  EXPECT_EQ(driver::inputs_of_step(executable, 2).status().slug(), "control-flow");
 }
 
 TEST(BenchCommand, TimesNothingThatIsWrong) {
