@@ -30,12 +30,17 @@ llvm::Value* Ops::bfloat_bits(Value x) {
   return b_.CreateTrunc(b_.CreateLShr(out, 16), like(x, b_.getInt16Ty()));
 }
 
-// Moves the exponent from bias 15 to bias 127 by a multiplication, which makes subnormal halves
+// With F16C, the processor converts. LLVM's passes would compute with halves where an operation on
+// both sides of a conversion allows it, and then compare vectors of halves element by element: the
+// fence keeps the operations in f32.
+// Without, moves the exponent from bias 15 to bias 127 by a multiplication, which makes subnormal halves
 // normal; infinities and NaNs get the greatest exponent back.
 llvm::Value* Ops::float_of_half(Value bits) {
   llvm::Type* f32 = like(bits, b_.getFloatTy());
-  if (machine_.has("f16c"))
-    return b_.CreateFPExt(b_.CreateBitCast(bits, like(bits, b_.getHalfTy())), f32);
+  if (machine_.has("f16c")) {
+    Value wide = b_.CreateFPExt(b_.CreateBitCast(bits, like(bits, b_.getHalfTy())), f32);
+    return b_.CreateArithmeticFence(wide, f32);
+  }
   Value wide = b_.CreateZExt(bits, like(bits, b_.getInt32Ty()));
   Value magnitude = b_.CreateShl(b_.CreateAnd(wide, 0x7fff), 13);
   Value sign = b_.CreateShl(b_.CreateAnd(wide, 0x8000), 16);
@@ -72,6 +77,7 @@ llvm::Value* Ops::half_bits(Value x) {
 }
 
 llvm::Value* Ops::rounded(DType dtype, Value x) {
+  if (is_small(dtype, x)) return x;
   if (dtype == DType::kF16) return float_of_half(half_bits(x));
   return float_of_bfloat(bfloat_bits(x));
 }
@@ -84,8 +90,10 @@ llvm::Value* Ops::from_storage(DType dtype, Value x) {
 }
 
 llvm::Value* Ops::to_storage(DType dtype, Value x) {
-  if (dtype == DType::kF16) return half_bits(x);
-  if (dtype == DType::kBF16) return bfloat_bits(x);
+  if (dtype == DType::kF16 || dtype == DType::kBF16) {
+    if (Value bits = small_bits(dtype, x)) return bits;
+    return dtype == DType::kF16 ? half_bits(x) : bfloat_bits(x);
+  }
   if (dtype == DType::kBool) return b_.CreateZExt(x, like(x, b_.getInt8Ty()));
   return x;
 }

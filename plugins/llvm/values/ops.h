@@ -45,7 +45,11 @@ class Ops {
   Value libm_where(Value is_slow, Value fast, llvm::StringRef name, llvm::ArrayRef<Value> args);
   Value intrinsic(llvm::Intrinsic::ID id, Value x);
   Value rounded(DType dtype, Value x);  // a float to the nearest that the type has
-  Value half_bits(Value x);             // of a float, as i16, rounded to nearest even
+  /// Returns the bits that a float in a register was made of; null where they are not at hand.
+  static Value small_bits(DType dtype, Value x);
+  /// Returns whether a float is known to be a number of the type.
+  static bool is_small(DType dtype, Value x, int depth = 4);
+  Value half_bits(Value x);  // of a float, as i16, rounded to nearest even
   Value float_of_half(Value bits);
   Value bfloat_bits(Value x);
   Value float_of_bfloat(Value bits);

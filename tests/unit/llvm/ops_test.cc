@@ -240,6 +240,70 @@ TEST(HalfFloats, RoundToNearestEvenWithAndWithoutInstructionsForThem) {
   }
 }
 
+// z = max(x + y, 0) * y in a type of 16 bits, each result rounded, in vectors of eight.
+te::LoopFunction chain_of(DType dtype, int64_t n) {
+  te::Tensor x("x", dtype, {n}), y("y", dtype, {n}), z("z", dtype, {n});
+  auto body = te::loop("o", n / 8, [&](te::Expr o) {
+    return te::loop(
+        "i", 8,
+        [&](te::Expr i) {
+          const te::Expr at = o * 8 + i;
+          te::Expr sum = te::binary(te::BinaryOp::kMax, x(at) + y(at), te::constant(dtype, 0));
+          return te::make_store(z, {at}, sum * y(at));
+        },
+        LoopKind::kVectorized);
+  });
+  return {"chain", {x, y}, {z}, body};
+}
+
+// Two of three operations round: a maximum of halves is one. The last result is stored as rounded.
+TEST(HalfFloats, AreConvertedOncePerRounding) {
+  te::Target target;
+  target.cpu = "x86-64-v3";
+  target.features = {"avx", "avx2", "fma", "f16c"};
+  auto machine = llvm_plugin::machine_of(target);
+  ASSERT_TRUE(machine.ok());
+  auto listed = llvm_plugin::list_kernel(chain_of(DType::kF16, 512), *machine, {});
+  ASSERT_TRUE(listed.ok()) << listed.status().message();
+  auto count = [&](const std::string& word) {
+    size_t found = 0;
+    for (size_t at = listed->assembly.find(word); at != std::string::npos;
+         at = listed->assembly.find(word, at + 1))
+      ++found;
+    return found;
+  };
+  const size_t products = count("vmulps");
+  ASSERT_GE(products, 1U) << listed->assembly;
+  EXPECT_EQ(count("vcvtph2ps"), 3 * products) << listed->assembly;
+  EXPECT_EQ(count("vcvtps2ph"), 2 * products) << listed->assembly;
+  EXPECT_EQ(count("ucomiss") + count("vcmp"), 0U) << "compared one by one:\n" << listed->assembly;
+}
+
+TEST(HalfFloats, InAChainAreThoseOfTheInterpreter) {
+  constexpr int64_t n = 65536;
+  std::vector<uint16_t> x(n), y(n);
+  std::minstd_rand random(7);
+  for (uint16_t& bits : x) bits = static_cast<uint16_t>(random() >> 8);
+  for (uint16_t& bits : y) bits = static_cast<uint16_t>(random() >> 8);
+  for (DType dtype : {DType::kF16, DType::kBF16}) {
+    const te::LoopFunction chain = chain_of(dtype, n);
+    std::vector<test::Data> in = {test::Data::of(dtype, x), test::Data::of(dtype, y)};
+    std::vector<uint16_t> right(n);
+    const void* const operands[] = {in[0].bytes.data(), in[1].bytes.data()};
+    void* const results[] = {right.data()};
+    ASSERT_TRUE(te::evaluate(chain, operands, results).ok());
+    auto with = test::run_loops(chain, in)[0].as<uint16_t>();
+    auto without = test::run_loops(chain, in, {.without = {"f16c"}})[0].as<uint16_t>();
+    const uint16_t infinity = dtype == DType::kF16 ? 0x7c00 : 0x7f80;
+    auto is_nan = [&](uint16_t bits) { return (bits & 0x7fff) > infinity; };
+    auto are_equal = [&](uint16_t a, uint16_t b) { return a == b || (is_nan(a) && is_nan(b)); };
+    for (size_t k = 0; k < n; ++k) {
+      ASSERT_TRUE(are_equal(with[k], right[k])) << k << ", " << with[k] << ", " << right[k];
+      ASSERT_TRUE(are_equal(without[k], right[k])) << k << ", " << without[k] << ", " << right[k];
+    }
+  }
+}
+
 TEST(Integers, DivisionsDoNotTrap) {
   te::Tensor a("a", DType::kI32, {8}), b("b", DType::kI32, {8}), y("y", DType::kI32, {8});
   auto body = te::loop("i", 8, [&](te::Expr i) { return te::make_store(y, {i}, a(i) / b(i)); });
