@@ -74,6 +74,19 @@ struct Frame {
   std::vector<onnx::AttributeProto> attributes;  // of the call
   std::vector<onnx::NodeProto> after;            // nodes that follow the body
   int next = 0;                                  // node of the body
+  int inside = -1;                               // the calls that the body is in
+};
+
+/// A call and those that it is in, as a list.
+struct CallList {
+  const Function* function;
+  int outer;  // -1: the end
+};
+
+/// A node of the result that comes from a function: its opset, and the calls it is in.
+struct Origin {
+  int64_t opset = 0;
+  int inside = -1;
 };
 
 class Inliner {
@@ -88,18 +101,18 @@ class Inliner {
                   unknown_text(proto, kFunctionOverload)}] = std::move(function);
     }
     collect_names();
-    for (auto& node : *model_.mutable_graph()->mutable_node()) {
-      const Function* called = callee(node);
-      if (called == nullptr) {
-        out_.Add()->Swap(&node);
-        continue;
-      }
-      BYOC_TRY_STATUS(call(*called, node));
-      BYOC_TRY_STATUS(copy_bodies());
-    }
-    model_.mutable_graph()->mutable_node()->Swap(&out_);
     NodeOpsets opsets;
-    for (const auto& [index, opset] : opsets_) opsets[&model_.graph().node(index)] = opset;
+    std::vector<std::pair<onnx::GraphProto*, Origin>> graphs = {{model_.mutable_graph(), {}}};
+    for (size_t k = 0; k < graphs.size(); ++k) {  // then the graphs inside it
+      onnx::GraphProto& graph = *graphs[k].first;
+      BYOC_TRY_STATUS(inline_calls(graph, graphs[k].second));
+      for (int at = 0; at < graph.node_size(); ++at) {
+        onnx::NodeProto& node = *graph.mutable_node(at);
+        const Origin origin = origins_[static_cast<size_t>(at)];
+        if (origin.opset > 0) opsets[&node] = origin.opset;
+        for (onnx::GraphProto* inner : inner_graphs(node)) graphs.emplace_back(inner, origin);
+      }
+    }
     return opsets;
   }
 
@@ -110,11 +123,44 @@ class Inliner {
     return found == functions_.end() || is_known_(node) ? nullptr : &found->second;
   }
 
+  static std::vector<onnx::GraphProto*> inner_graphs(onnx::NodeProto& node) {
+    std::vector<onnx::GraphProto*> graphs;
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) graphs.push_back(attribute.mutable_g());
+      for (auto& graph : *attribute.mutable_graphs()) graphs.push_back(&graph);
+    }
+    return graphs;
+  }
+
+  /// Collects the names of values in the graph and the graphs inside it.
   void collect_names() {
-    const auto& graph = model_.graph();
-    for (const auto& input : graph.input()) taken_.insert(input.name());
-    for (const auto& tensor : graph.initializer()) taken_.insert(tensor.name());
-    for (const auto& node : graph.node()) taken_.insert(node.output().begin(), node.output().end());
+    std::vector<onnx::GraphProto*> graphs = {model_.mutable_graph()};
+    for (size_t k = 0; k < graphs.size(); ++k) {
+      onnx::GraphProto& graph = *graphs[k];
+      for (const auto& input : graph.input()) taken_.insert(input.name());
+      for (const auto& tensor : graph.initializer()) taken_.insert(tensor.name());
+      for (auto& node : *graph.mutable_node()) {
+        taken_.insert(node.output().begin(), node.output().end());
+        for (onnx::GraphProto* inner : inner_graphs(node)) graphs.push_back(inner);
+      }
+    }
+  }
+
+  /// Replaces the calls among the nodes of one graph, which comes from `origin`.
+  Status inline_calls(onnx::GraphProto& graph, const Origin& origin) {
+    out_.Clear();
+    origins_.clear();
+    for (auto& node : *graph.mutable_node()) {
+      const Function* called = callee(node);
+      if (called == nullptr) {
+        BYOC_TRY_STATUS(add(std::move(node), origin));
+        continue;
+      }
+      BYOC_TRY_STATUS(call(*called, node, origin.inside));
+      BYOC_TRY_STATUS(copy_bodies(origin.opset));
+    }
+    graph.mutable_node()->Swap(&out_);
+    return {};
   }
 
   std::string fresh(const std::string& wanted) {
@@ -123,11 +169,11 @@ class Inliner {
     return name;
   }
 
-  /// Begins the body of a call whose names are those of the graph.
-  Status call(const Function& function, const onnx::NodeProto& node) {
+  /// Begins the body of a call, inside of the calls of a list.
+  Status call(const Function& function, const onnx::NodeProto& node, int inside) {
     const onnx::FunctionProto& proto = *function.proto;
-    for (const Frame& frame : frames_) {
-      if (frame.function == &function)
+    for (int at = inside; at >= 0; at = calls_[static_cast<size_t>(at)].outer) {
+      if (calls_[static_cast<size_t>(at)].function == &function)
         return bad_function(cat("function ", in_quotes(proto.name()), " calls itself"));
     }
     if (node.input_size() > proto.input_size() || node.output_size() > proto.output_size()) {
@@ -146,6 +192,8 @@ class Inliner {
                                   [&](const auto& a) { return a.name() == fallback.name(); });
       if (!is_given) frame.attributes.push_back(fallback);
     }
+    frame.inside = static_cast<int>(calls_.size());
+    calls_.push_back({&function, inside});
     frames_.push_back(std::move(frame));
     return {};
   }
@@ -164,30 +212,34 @@ class Inliner {
     frame.after.push_back(std::move(copy));
   }
 
-  Status copy_bodies() {
+  /// Copies the bodies of all frames. A function without an opset is of that of its caller.
+  Status copy_bodies(int64_t opset) {
     while (!frames_.empty()) {
       Frame& frame = frames_.back();
       const onnx::FunctionProto& proto = *frame.function->proto;
+      const int64_t own = frame.function->opset;
+      const Origin origin{own > 0 ? own : opset, frame.inside};
       if (frame.next == proto.node_size()) {
-        for (auto& node : frame.after) add(std::move(node), frame.function->opset);
+        for (auto& node : frame.after) BYOC_TRY_STATUS(add(std::move(node), origin));
         frames_.pop_back();
         continue;
       }
       onnx::NodeProto node = copied(frame, proto.node(frame.next++));
-      if (static_cast<size_t>(out_.size()) >= kMostNodes)
-        return bad_function("the functions of the model have more than 10 million nodes inlined");
       if (const Function* called = callee(node)) {
-        BYOC_TRY_STATUS(call(*called, node));
+        BYOC_TRY_STATUS(call(*called, node, frame.inside));
       } else {
-        add(std::move(node), frame.function->opset);
+        BYOC_TRY_STATUS(add(std::move(node), origin));
       }
     }
     return {};
   }
 
-  void add(onnx::NodeProto node, int64_t opset) {
-    if (opset > 0) opsets_.emplace_back(out_.size(), opset);
+  Status add(onnx::NodeProto&& node, const Origin& origin) {
+    if (++added_ > kMostNodes && origin.inside >= 0)
+      return bad_function("the functions of the model have more than 10 million nodes inlined");
+    origins_.push_back(origin);
     out_.Add()->Swap(&node);
+    return {};
   }
 
   std::string renamed(Frame& frame, const std::string& name) {
@@ -261,7 +313,9 @@ class Inliner {
   std::unordered_set<std::string> taken_;  // names of values
   std::vector<Frame> frames_;              // the innermost call last
   Nodes out_;
-  std::vector<std::pair<int, int64_t>> opsets_;
+  std::vector<Origin> origins_;  // of the nodes in out_
+  std::vector<CallList> calls_;
+  size_t added_ = 0;
 };
 
 }  // namespace

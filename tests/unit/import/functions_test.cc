@@ -104,6 +104,47 @@ TEST(ModelFunctions, MayReturnAnOperandAndOmitResults) {
   EXPECT_THAT(ops_of(model), HasSubstr("exp(%x)"));
 }
 
+/// Adds an If whose branches call a function on x.
+onnx::NodeProto& choice(onnx::NodeProto& node, const char* name) {
+  for (const char* branch : {"then_branch", "else_branch"}) {
+    auto& attribute = *node.add_attribute();
+    attribute.set_name(branch);
+    attribute.set_type(onnx::AttributeProto::GRAPH);
+    auto& graph = *attribute.mutable_g();
+    graph.set_name(branch);
+    auto& call = *graph.add_node();
+    call.set_op_type(name);
+    call.set_domain("local");
+    call.add_input("x");
+    call.add_output(cat(branch, "_y"));
+    graph.add_output()->set_name(cat(branch, "_y"));
+  }
+  return node;
+}
+
+TEST(ModelFunctions, AreReplacedInTheGraphsOfNodes) {
+  OnnxModel model;
+  model.set_opset("local", 1).input("x", {2}).input("c", {}, onnx::TensorProto::BOOL).output("y");
+  choice(model.node("If", {"c"}, {"y"}), "Twice");
+  auto& twice = function(model, "Twice", {"a"}, {"b"});
+  body(twice, "Relu", {"a"}, {"t"});
+  body(twice, "Add", {"t", "t"}, {"b"});
+  EXPECT_THAT(ops_of(model), HasSubstr("if(%c, @then"));
+  auto module = model.import();
+  ASSERT_TRUE(module.ok()) << module.status().to_string();
+  EXPECT_EQ(module->functions.size(), 3u);
+  for (const auto& [name, made] : module->functions)
+    EXPECT_EQ(made.nodes.size(), 3u) << name.str();  // relu and add; c, x and the choice in main
+}
+
+TEST(ModelFunctions, AreRefusedWhenTheGraphOfANodeCallsThemAgain) {
+  OnnxModel model = calling("Again", {"x"}, {"y"});
+  auto& again = function(model, "Again", {"x"}, {"y"});
+  body(again, "Greater", {"x", "x"}, {"c"});
+  choice(body(again, "If", {"c"}, {"y"}), "Again");
+  EXPECT_ERROR(model.import(), "onnx-graph", "function \"Again\" calls itself");
+}
+
 TEST(ModelFunctions, AreRefusedWhenTheyCallThemselves) {
   OnnxModel model = calling("Loop", {"x"}, {"y"});
   auto& loop = function(model, "Loop", {"x"}, {"y"});
