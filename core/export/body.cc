@@ -4,6 +4,7 @@
 #include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
 #include "core/export/rows.h"
+#include "core/import/onnx/file/dtypes.h"
 
 namespace byoc::onnx_export {
 namespace {
@@ -80,12 +81,7 @@ class Writer {
                      name_outputs(index);
                      shared_.problems.insert(cat("the compiled function @", call.symbol));
                    },
-                   [&](const Control& control) {
-                     name_outputs(index);
-                     shared_.problems.insert(control.action == Control::kIf
-                                                 ? "the choice `if`"
-                                                 : "the repetition `loop`");
-                   }},
+                   [&](const Control& control) { write_control(index, control); }},
         node.kind);
   }
 
@@ -135,6 +131,61 @@ class Writer {
     for (const std::string& name : names_of_[index]) node.add_output(name);
   }
 
+  /// Writes If and Loop. Their graphs have one node, which calls the body as a function of the model
+  /// and reads the values of this function that the body takes.
+  void write_control(uint32_t index, const Control& control) {
+    name_outputs(index);
+    onnx::NodeProto& node = *body_.nodes.Add();
+    const Names args = names_of(function_.args(control.args));
+    node.set_name(function_.nodes[index].loc.str());
+    for (const std::string& name : names_of_[index]) node.add_output(name);
+    if (control.action == Control::kIf) {
+      node.set_op_type("If");
+      node.add_input(args[0]);
+      const Names operands(args.begin() + 1, args.end());
+      call_in_graph(node, "then_branch", control.body, operands, 0);
+      call_in_graph(node, "else_branch", control.otherwise, operands, 0);
+      return;
+    }
+    node.set_op_type("Loop");
+    const size_t own = control.conditions() + control.carried;
+    for (size_t k = 0; k < own; ++k) node.add_input(args[k]);
+    Names operands = {fresh_.next("iteration"), fresh_.next("condition")};
+    for (size_t k = 0; k < control.carried; ++k) operands.push_back(fresh_.next("carried"));
+    operands.insert(operands.end(), args.begin() + static_cast<ptrdiff_t>(own), args.end());
+    call_in_graph(node, "body", control.body, operands, own);
+    for (size_t k = control.carried; k < names_of_[index].size(); ++k)
+      body_.shaped.emplace_back(names_of_[index][k], function_.nodes[index].types[k]);
+  }
+
+  /// Adds the attribute `name`, a graph that calls the function. The first `inputs` of the operands
+  /// are those of the graph; of two and more the second is ONNX's condition, which bodies lack.
+  void call_in_graph(onnx::NodeProto& node, const char* name, Symbol callee, Names operands,
+                     size_t inputs) {
+    onnx::AttributeProto& attribute = *node.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::GRAPH);
+    onnx::GraphProto& graph = *attribute.mutable_g();
+    graph.set_name(callee.str());
+    const Function& body = shared_.module.function(callee);
+    for (size_t k = 0; k < inputs; ++k) {
+      const size_t param = k < 2 ? 0 : k - 1;
+      const TensorType condition{DType::kBool, {}};
+      set_type(*graph.add_input(), operands[k], k == 1 ? condition : *body.nodes[param].types[0]);
+    }
+    if (inputs > 0) operands.erase(operands.begin() + 1);
+    onnx::NodeProto& call = *graph.add_node();
+    call.set_domain(kFunctionDomain);
+    call.set_op_type(callee.str());
+    for (const std::string& operand : operands) call.add_input(operand);
+    for (const UsedConstant& constant : shared_.used.at(callee))
+      call.add_input(shared_.constants.name(constant));
+    for (ValueId result : body.results) {
+      call.add_output(fresh_.next("result"));
+      set_type(*graph.add_output(), *call.output().rbegin(), *body.type(result));
+    }
+  }
+
   const Function& function_;
   Shared& shared_;
   FreshNames fresh_;
@@ -145,6 +196,18 @@ class Writer {
 };
 
 }  // namespace
+
+void set_type(onnx::ValueInfoProto& info, const std::string& name, const TensorType& type) {
+  info.set_name(name);
+  auto& tensor = *info.mutable_type()->mutable_tensor_type();
+  tensor.set_elem_type(onnx_import::dtype_to_onnx(type.dtype));
+  auto& shape = *tensor.mutable_shape();
+  for (Dim dim : type.shape) {
+    auto& to = *shape.add_dim();
+    if (dim.is_static()) to.set_dim_value(dim.extent());
+    else to.set_dim_param(dim.name().str());
+  }
+}
 
 const std::string& ConstantNames::name(const UsedConstant& constant) {
   auto [at, is_new] = names_.try_emplace({constant.data, constant.type.id()});

@@ -37,11 +37,16 @@ using FunctionConstants = std::map<Symbol, std::vector<UsedConstant>>;
 struct Body {
   Names inputs, outputs;  // without constants
   Nodes nodes;
+  std::vector<std::pair<std::string, TypeId>> shaped;  // values whose shapes readers cannot infer
   int needed_opset = 0;
 };
 
+/// Sets the name and the type of a value.
+void set_type(onnx::ValueInfoProto& info, const std::string& name, const TensorType& type);
+
 /// The state that all bodies of a model share.
 struct Shared {
+  const IRModule& module;
   ConstantNames& constants;
   const FunctionConstants& used;
   int opset = 0;                    // of the model that is written

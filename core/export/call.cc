@@ -154,12 +154,15 @@ std::string Call::floats(const Floats& values) {
 std::string Call::scalar(DType dtype, double value) { return filled({dtype, {}}, value); }
 
 std::string Call::filled(const TensorType& type, double value) {
+  return values(type, std::vector<double>(static_cast<size_t>(*num_elements(type.shape)), value));
+}
+
+std::string Call::values(const TensorType& type, const std::vector<double>& elements) {
   const size_t size = dtype_size(type.dtype);
-  const auto count = static_cast<size_t>(*num_elements(type.shape));
-  std::vector<std::byte> bytes(size * count);
-  char text[40];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  for (size_t k = 0; k < count; ++k) {
+  std::vector<std::byte> bytes(size * elements.size());
+  for (size_t k = 0; k < elements.size(); ++k) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%.17g", elements[k]);
     if (!parse_element(text, type.dtype, bytes.data() + k * size))
       problem_ = cat("\"", text, "\" is no value of ", type.dtype);
   }

@@ -54,6 +54,8 @@ class Call {
   std::string floats(const Floats& values);                  // f32[n]
   std::string scalar(DType dtype, double value);             // rank 0
   std::string filled(const TensorType& type, double value);  // notes a problem
+  /// Returns a constant with these elements, in order.
+  std::string values(const TensorType& type, const std::vector<double>& elements);
   /// Returns the reason why a value could not be written, or "".
   const std::string& problem() const { return problem_; }
 

@@ -46,24 +46,14 @@ Result<std::pair<std::vector<Symbol>, FunctionConstants>> functions_of(const IRM
     };
     for (const Node& node : module.function(name).nodes) {
       if (auto* constant = std::get_if<Constant>(&node.kind)) add({constant->data, node.types[0]});
-      auto* invoke = std::get_if<Invoke>(&node.kind);
-      if (invoke == nullptr) continue;
-      for (const UsedConstant& constant : used[invoke->function]) add(constant);
+      for (Symbol callee : callees(node)) {
+        auto found = used.find(callee);  // the empty name of no callee is not found
+        if (found == used.end()) continue;
+        for (const UsedConstant& constant : found->second) add(constant);
+      }
     }
   }
   return std::pair(std::move(order), std::move(used));
-}
-
-void set_type(onnx::ValueInfoProto& info, const std::string& name, const TensorType& type) {
-  info.set_name(name);
-  auto& tensor = *info.mutable_type()->mutable_tensor_type();
-  tensor.set_elem_type(onnx_import::dtype_to_onnx(type.dtype));
-  auto& shape = *tensor.mutable_shape();
-  for (Dim dim : type.shape) {
-    auto& to = *shape.add_dim();
-    if (dim.is_static()) to.set_dim_value(dim.extent());
-    else to.set_dim_param(dim.name().str());
-  }
 }
 
 void add_opsets(auto& proto, int opset, bool has_functions) {
@@ -117,7 +107,7 @@ class ModelWriter {
     model_.set_producer_name("byoc");
     model_.set_producer_version(std::string(version()));
     add_opsets(model_, opset, order.size() > 1);
-    Shared shared{constants_, used, opset, problems};
+    Shared shared{module_, constants_, used, opset, problems};
     int needed = 0;
     for (Symbol name : order) {
       const Function& function = module_.function(name);
@@ -139,6 +129,7 @@ class ModelWriter {
       set_type(*graph.add_input(), body.inputs[k], *function.nodes[k].types[0]);
     for (size_t k = 0; k < body.outputs.size(); ++k)
       set_type(*graph.add_output(), body.outputs[k], *function.type(function.results[k]));
+    for (const auto& [name, type] : body.shaped) set_type(*graph.add_value_info(), name, *type);
     graph.mutable_node()->Swap(&body.nodes);
   }
 

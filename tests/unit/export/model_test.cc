@@ -115,6 +115,65 @@ TEST_F(ExportModel, TakesTheOpsetThatOperatorsNeed) {
   expect_same(module);
 }
 
+/// A loop whose body has a region and a choice, with constants in all of them.
+constexpr const char* kControl = R"(
+fn region(%x: f32[4]) {compiler="p", global_symbol="region", primitive=true} {
+  %half = const(0.5) : f32[]
+  %0 = multiply(%x, %half)
+  return %0 }
+fn more(%x: f32[4], %y: f32[4]) {
+  %0 = add(%x, %y)
+  return %0 }
+fn same(%x: f32[4], %y: f32[4]) {
+  %c = const([1, 2, 3, 4]) : f32[4]
+  %0 = subtract(%x, %c)
+  return %0 }
+fn step(%i: i64[], %v: f32[4], %y: f32[4]) {
+  %limit = const(1.0) : f32[]
+  %true = const(true) : bool[]
+  %0 = @region(%v)
+  %1 = max(%0) {axes=[0], keepdims=false}
+  %2 = greater(%1, %limit)
+  %3 = if(%2, @more, @same, %0, %y) : f32[4]
+  return %true, %3, %1 }
+fn main(%x: f32[4], %y: f32[4]) {
+  %n = const(3) : i64[]
+  %true = const(true) : bool[]
+  %0 = loop(%n, %true, @step, %x, %y) {carried=1} : f32[4], f32[3] loc("Loop_0")
+  return %0#0, %0#1 })";
+
+TEST_F(ExportModel, WritesControlFlow) {
+  IRModule module = parsed(kControl);
+  onnx::ModelProto model = written(module);
+  const onnx::NodeProto& loop = model.graph().node(0);
+  EXPECT_EQ(loop.op_type(), "Loop");
+  EXPECT_EQ(loop.name(), "Loop_0");
+  const onnx::GraphProto& body = loop.attribute(0).g();
+  EXPECT_EQ(body.input_size(), 3);   // the iteration, the condition, v
+  EXPECT_EQ(body.output_size(), 3);  // the condition, v, a row
+  EXPECT_EQ(body.node(0).op_type(), "step");
+  EXPECT_EQ(model.graph().value_info(0).name(), model.graph().output(1).name());
+  expect_same(module);
+}
+
+// How often the loop runs is known when it runs; its last values are in the type of the output.
+TEST_F(ExportModel, WritesLoopsThatEndByACondition) {
+  IRModule module = parsed(R"(
+fn step(%i: i64[], %v: f32[2]) {
+  %limit = const(100.0) : f32[]
+  %two = const(2.0) : f32[]
+  %0 = multiply(%v, %two)
+  %1 = max(%0) {axes=[0], keepdims=false}
+  %2 = less(%1, %limit)
+  return %2, %0 }
+fn main(%n: i64[], %x: f32[2]) {
+  %true = const(true) : bool[]
+  %0 = loop(%n, %true, @step, %x) {carried=1} : f32[2]
+  return %0 })");
+  written(module);
+  expect_same(module);
+}
+
 TEST_F(ExportModel, ListsWhatOnnxDoesNotHave) {
   Status status = export_onnx(parsed(R"(fn main(%x: f32[4,4]) {
     %0 = compiler_begin(%x) {compiler="p", region=0}
