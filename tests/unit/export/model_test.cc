@@ -156,7 +156,7 @@ TEST_F(ExportModel, WritesControlFlow) {
   expect_same(module);
 }
 
-// How often the loop runs is known when it runs; its last values are in the type of the output.
+// The number of iterations is that of the run.
 TEST_F(ExportModel, WritesLoopsThatEndByACondition) {
   IRModule module = parsed(R"(
 fn step(%i: i64[], %v: f32[2]) {
