@@ -3,6 +3,7 @@
 
 #include "plugins/llvm/constants/hoist.h"
 #include "plugins/llvm/sketch/sketch_template.h"
+#include "plugins/llvm/tiling/prefetch.h"
 
 namespace byoc::llvm_plugin {
 namespace {
@@ -11,7 +12,8 @@ Result<te::LoopFunction> lower_at(const te::Dag& dag, const te::Target& target,
                                   const topi::Point* point) {
   const topi::Template schedules = sketch::template_of(dag, target);
   BYOC_TRY(te::Schedule schedule, schedules.at(point ? *point : schedules.first));
-  return te::lower(schedule);
+  BYOC_TRY(te::LoopFunction loops, te::lower(schedule));
+  return topi::with_prefetches(std::move(loops));
 }
 
 }  // namespace

@@ -60,6 +60,7 @@ class Body {
   Status emit_alloc(const te::Alloc& alloc);
   Status emit_intrinsic(const te::Intrinsic& call);
   Status emit_fma_tile(const te::Intrinsic& call);
+  Status emit_prefetch(const te::Place& place);
   Status emit_index_error(const te::Intrinsic& error);
 
   bool can_vectorize(const te::Stmt& stmt);

@@ -3,6 +3,7 @@
 
 #include "byoc/base/check.h"
 #include "byoc/te/key.h"
+#include "plugins/llvm/analysis/intrinsics.h"
 #include "plugins/llvm/emit/body.h"
 
 namespace byoc::llvm_plugin {
@@ -123,8 +124,20 @@ Status Body::emit_intrinsic(const te::Intrinsic& call) {
     BYOC_TRY_STATUS(check_fma_tile(call));
     return emit_fma_tile(call);
   }
+  if (call.name == kPrefetch && !call.declaration) return emit_prefetch(call.places[0]);
   if (!te::index_error_op(call).empty()) return emit_index_error(call);
   return unimplemented(cat("no micro-kernel is called ", call.name));
+}
+
+// Emits a load into the second cache.
+Status Body::emit_prefetch(const te::Place& place) {
+  values_.begin_statement();
+  constexpr uint64_t kRead = 0, kSecondCache = 2, kData = 1;
+  Value from = values_.address_of(place);
+  builder_.CreateIntrinsic(
+      llvm::Intrinsic::prefetch, {from->getType()},
+      {from, builder_.getInt32(kRead), builder_.getInt32(kSecondCache), builder_.getInt32(kData)});
+  return {};
 }
 
 // Emits fma_tile. The sums are values of the loop, so that they stay in registers whatever

@@ -9,7 +9,9 @@ namespace {
 
 constexpr int64_t kFunctionWork = 20;  // of an exp, against 1 of an addition
 
-bool names_var(const te::Expr& x, const te::Var& var) {
+}  // namespace
+
+bool has_var(const te::Expr& x, const te::Var& var) {
   bool out = false;
   Seen seen;
   walk_expr(x, seen, [&](const te::Expr& inner) {
@@ -19,12 +21,12 @@ bool names_var(const te::Expr& x, const te::Var& var) {
   return out;
 }
 
-std::optional<int64_t> coefficient(const te::Expr& x, const te::Var& var) {
+std::optional<int64_t> coefficient_of(const te::Expr& x, const te::Var& var) {
   if (auto* ref = std::get_if<te::VarRef>(&x->kind)) return ref->var == var ? 1 : 0;
-  if (!names_var(x, var)) return 0;
+  if (!has_var(x, var)) return 0;
   auto* binary = std::get_if<te::Binary>(&x->kind);
   if (binary == nullptr) return std::nullopt;
-  auto a = coefficient(binary->a, var), b = coefficient(binary->b, var);
+  auto a = coefficient_of(binary->a, var), b = coefficient_of(binary->b, var);
   if (!a || !b) return std::nullopt;
   if (binary->op == te::BinaryOp::kAdd) return *a + *b;
   if (binary->op == te::BinaryOp::kSubtract) return *a - *b;
@@ -33,8 +35,6 @@ std::optional<int64_t> coefficient(const te::Expr& x, const te::Var& var) {
   if (auto factor = te::as_int(binary->a)) return *b * *factor;
   return std::nullopt;
 }
-
-}  // namespace
 
 std::vector<const te::Load*> loads_of(const te::Compute& compute) {
   std::vector<const te::Load*> out;
@@ -48,9 +48,7 @@ std::vector<const te::Load*> loads_of(const te::Compute& compute) {
   return out;
 }
 
-// Returns the stride of all indices as one, in elements; divisions that split pixels
-// cancel out in it.
-std::optional<int64_t> stride_of(const te::Load& load, const te::Var& var) {
+std::optional<te::Expr> offset_of(const te::Load& load) {
   te::Expr offset = 0;
   int64_t step = 1;
   for (size_t k = load.indices.size(); k-- > 0;) {
@@ -59,7 +57,14 @@ std::optional<int64_t> stride_of(const te::Load& load, const te::Var& var) {
     offset = offset + load.indices[k] * step;
     step *= *extent;
   }
-  return coefficient(te::simplify(offset), var);
+  return offset;
+}
+
+// Returns the stride of all indices as one, in elements; divisions that split pixels
+// cancel out in it.
+std::optional<int64_t> stride_of(const te::Load& load, const te::Var& var) {
+  std::optional<te::Expr> offset = offset_of(load);
+  return offset ? coefficient_of(te::simplify(*offset), var) : std::nullopt;
 }
 
 bool is_elementwise(const te::Load& load, const std::vector<te::Axis>& axes) {

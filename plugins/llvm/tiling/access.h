@@ -10,6 +10,11 @@ namespace byoc::llvm_plugin::topi {
 
 /// Returns the distinct loads in the values of a stage.
 std::vector<const te::Load*> loads_of(const te::Compute& compute);
+/// Returns the place of a load in elements; nullopt: the tensor's shape is not known.
+std::optional<te::Expr> offset_of(const te::Load& load);
+bool has_var(const te::Expr& x, const te::Var& var);
+/// Returns the number by which `x` grows when `var` goes up by one; nullopt: not constant.
+std::optional<int64_t> coefficient_of(const te::Expr& x, const te::Var& var);
 /// Returns the number of elements by which the place of `load` moves when `var` goes up by one;
 /// nullopt: not constant.
 std::optional<int64_t> stride_of(const te::Load& load, const te::Var& var);

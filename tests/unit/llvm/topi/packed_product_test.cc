@@ -84,6 +84,27 @@ TEST(PackedProduct, ComputesTheSumsOfPanelsMadeOnce) {
   }
 }
 
+// Returns the number of statements that load parts of the next panel.
+size_t prefetches_of(const te::LoopFunction& loops) {
+  const std::string text = te::print(loops);
+  size_t out = 0;
+  for (size_t at = text.find("prefetch("); at != std::string::npos;
+       at = text.find("prefetch(", at + 1))
+    ++out;
+  return out;
+}
+
+TEST(PackedProduct, FetchesTheNextPanelWhileTilesReadThisOne) {
+  const llvm_plugin::KernelLoops kernel = loops_of({70, 200, 130}, 2);
+  EXPECT_GE(prefetches_of(kernel.loops), 1u) << te::print(kernel.loops);
+  EXPECT_EQ(prefetches_of(kernel.constants->loops), 0u);
+  // One tile reads each panel once.
+  EXPECT_EQ(prefetches_of(loops_of({1, 200, 130}, 2).loops), 0u);
+  EXPECT_EQ(prefetches_of(loops_of({5, 200, 130}, 2).loops), 0u);
+  // Too few terms to be worth it.
+  EXPECT_EQ(prefetches_of(loops_of({70, 200, 8}, 2).loops), 0u);
+}
+
 TEST(PackedProduct, IsForConstantsOfSeveralVectors) {
   EXPECT_FALSE(loops_of({5, 67, 19}, 3).constants.has_value());
   EXPECT_FALSE(loops_of({5, 7, 19}, 2).constants.has_value());
