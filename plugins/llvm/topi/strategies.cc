@@ -96,10 +96,10 @@ Result<std::vector<Tensor>> compute_plain_pointwise(te::Builder& builder,
 
 // Returns true for weights that are constants, or parameters after the inputs of a graph that came
 // with constants (read_function).
-bool has_constant_weight(const te::Site& site) {
-  if (site.is_constant[1]) return true;
+bool has_constant_weight(const te::Site& site, size_t operand = 1) {
+  if (site.is_constant[operand]) return true;
   const Function& function = *site.function;
-  const uint32_t weight = function.args(function.nodes[site.node])[1].node;
+  const uint32_t weight = function.args(function.nodes[site.node])[operand].node;
   if (!std::holds_alternative<Param>(function.nodes[weight].kind)) return false;
   int64_t inputs = function.attrs.i(kInputsAttr, std::numeric_limits<int64_t>::max());
   for (uint32_t node = 0; node < weight; ++node)
@@ -152,6 +152,27 @@ te::Strategy packed_product(int64_t block) {
   return out;
 }
 
+bool has_recurrent_matrices(const te::Site& site) {
+  const std::string& op = site.op->name;
+  if (op != "lstm" && op != "gru" && op != "rnn") return false;
+  if (site.inputs[0]->dtype != DType::kF32 || !is_static(site.inputs[2]->shape)) return false;
+  return static_extents(site.inputs[2]->shape)[2] >= site.target->lanes(sizeof(float)) &&
+         has_constant_weight(site, 1) && has_constant_weight(site, 2);
+}
+
+// Computes recurrent nets with their matrices in panels, which are made at compile.
+te::Strategy recurrent_panels(const te::Site& site) {
+  te::Strategy out{.name = "panels", .level = kPreferred};
+  out.compute = [direct = site.op->compute, lanes = site.target->lanes(sizeof(float))](
+                    te::Builder& builder, std::span<const Tensor> in, Types types,
+                    const Attrs& attrs) -> Result<std::vector<Tensor>> {
+    Attrs more = attrs;
+    more.set("panel_lanes", lanes);
+    return direct(builder, in, types, more);
+  };
+  return out;
+}
+
 // Appends Winograd's computes, each with a level above the direct one's where it costs less. Of
 // several the cheapest has the highest level.
 void add_winograd(const te::Site& site, std::vector<te::Strategy>& out) {
@@ -185,6 +206,7 @@ te::StrategyTable strategies() {
     if (has_one_tap(site))
       out.push_back({.name = "pointwise", .level = kPreferred, .compute = compute_plain_pointwise});
     if (has_plain_matrix(site)) out.push_back(packed_product(panel_columns(*site.target)));
+    if (has_recurrent_matrices(site)) out.push_back(recurrent_panels(site));
     if (!site.function->attrs.b(kExactSumsAttr, false)) add_winograd(site, out);
     return out;
   };

@@ -112,20 +112,36 @@ class RecurrentCode : public ::testing::TestWithParam<Net> {
     return out;
   }
 
-  te::LoopFunction loops() const {
+  // `panel_lanes`: of the vectors for which the matrices are put into panels, 0: they are not.
+  te::LoopFunction loops(int64_t panel_lanes = 0) const {
     te::Builder builder;
+    Attrs attrs = attrs_;
+    if (panel_lanes > 0) attrs.set("panel_lanes", panel_lanes);
     std::vector<te::Tensor> in;
     for (size_t k = 0; k < inputs_.size(); ++k)
       in.push_back(builder.placeholder(cat("x", k), *inputs_[k]));
     builder.begin_op(GetParam().op, "direct", 0);
-    auto out = op_.compute(builder, in, outputs_, attrs_);
+    auto out = op_.compute(builder, in, outputs_, attrs);
     EXPECT_TRUE(out.ok()) << out.status().to_string();
     auto loops = te::lower(te::Schedule(builder.finish("main", in, *out)));
     EXPECT_TRUE(loops.ok()) << loops.status().to_string();
     return *std::move(loops);
   }
-  std::vector<test::Data> compiled() const {
-    return test::run_loops(loops(), data_, {.threads = GetParam().threads});
+  std::vector<test::Data> compiled(int64_t panel_lanes = 0) const {
+    return test::run_loops(loops(panel_lanes), data_, {.threads = GetParam().threads});
+  }
+  void compare(int64_t panel_lanes, double tolerance) const {
+    const auto expected = reference(), got = compiled(panel_lanes);
+    ASSERT_EQ(got.size(), expected.size());
+    for (size_t k = 0; k < got.size(); ++k) {
+      const auto a = as_doubles(got[k]), b = as_doubles(expected[k]);
+      ASSERT_EQ(a.size(), b.size());
+      for (size_t e = 0; e < a.size(); ++e) {
+        ASSERT_EQ(std::isnan(a[e]), std::isnan(b[e])) << "output " << k << ", element " << e;
+        if (std::isnan(b[e])) continue;
+        ASSERT_NEAR(a[e], b[e], tolerance) << "output " << k << ", element " << e;
+      }
+    }
   }
 
   const OpDef& op_;
@@ -134,17 +150,13 @@ class RecurrentCode : public ::testing::TestWithParam<Net> {
   std::vector<test::Data> data_;
 };
 
-TEST_P(RecurrentCode, AgreesWithTheReference) {
-  const auto expected = reference(), got = compiled();
-  // Sums of up to 70 terms below 1 in f32, and functions with errors of 2 units.
-  const double tolerance = GetParam().dtype == DType::kF64 ? 1e-13 : 4e-6;
-  ASSERT_EQ(got.size(), expected.size());
-  for (size_t k = 0; k < got.size(); ++k) {
-    const auto a = as_doubles(got[k]), b = as_doubles(expected[k]);
-    ASSERT_EQ(a.size(), b.size());
-    for (size_t e = 0; e < a.size(); ++e)
-      ASSERT_NEAR(a[e], b[e], tolerance) << "output " << k << ", element " << e;
-  }
+// Sums of up to 70 terms below 1 in f32, and functions with errors of 2 units.
+double tolerance_of(const Net& net) { return net.dtype == DType::kF64 ? 1e-13 : 4e-6; }
+
+TEST_P(RecurrentCode, AgreesWithTheReference) { compare(0, tolerance_of(GetParam())); }
+
+TEST_P(RecurrentCode, AgreesWithItInPanels) {
+  for (int64_t lanes : {4, 8, 16}) compare(lanes, tolerance_of(GetParam()));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -226,16 +238,11 @@ TEST_P(RecurrentSpecials, AreWhereTheReferenceHasThem) {
       std::vector<float> values = data_[operand].as<float>();
       values[values.size() / 2] = special;
       data_[operand] = test::Data::of(DType::kF32, values);
-      const auto expected = reference(), got = compiled();
-      data_[operand] = before;
-      for (size_t k = 0; k < got.size(); ++k) {
-        const auto a = as_doubles(got[k]), b = as_doubles(expected[k]);
-        for (size_t e = 0; e < a.size(); ++e) {
-          ASSERT_EQ(std::isnan(a[e]), std::isnan(b[e])) << "operand " << operand << ", " << e;
-          if (std::isnan(b[e])) continue;
-          ASSERT_NEAR(a[e], b[e], 4e-6) << "operand " << operand;
-        }
+      for (int64_t lanes : {0, 16}) {
+        SCOPED_TRACE(cat("operand ", operand, ", ", special, ", lanes ", lanes));
+        compare(lanes, 4e-6);
       }
+      data_[operand] = before;
     }
   }
 }
@@ -245,23 +252,38 @@ INSTANTIATE_TEST_SUITE_P(Nets, RecurrentSpecials,
                                            Net{"gru", 3, 2, 4, 5, "forward", 4, true},
                                            Net{"lstm", 3, 2, 4, 5}, Net{"rnn", 3, 2, 4, 5}));
 
-using RecurrentAssembly = RecurrentCode;
+class RecurrentAssembly : public RecurrentCode {
+ protected:
+  // Expects loops with `sums` multiply-adds of these registers, and no memory of the stack in them.
+  void expect_tiles(const std::string& assembly, size_t sums, const char* registers,
+                    size_t instructions, size_t at_least) const {
+    size_t tiles = 0;
+    for (const auto& loop : test::innermost_loops(assembly)) {
+      if (test::count(loop, cat("vfmadd.*", registers)) != sums) continue;
+      ++tiles;
+      EXPECT_EQ(test::count(loop, "%rsp|%rbp"), 0u) << test::joined(loop);
+      EXPECT_LE(loop.size(), instructions) << test::joined(loop);
+    }
+    EXPECT_GE(tiles, at_least) << assembly;
+  }
+  std::string assembly(int64_t panel_lanes) const {
+    auto target = te::parse_target("x86-64-v4");  // with 16 registers LLVM spills in some copies
+    auto machine = llvm_plugin::machine_of(*target);
+    EXPECT_TRUE(machine.ok());
+    auto listed = llvm_plugin::list_kernel(loops(panel_lanes), *machine, {});
+    EXPECT_TRUE(listed.ok()) << listed.status().message();
+    return listed->assembly;
+  }
+};
 
 TEST_P(RecurrentAssembly, KeepsATileOfSumsInRegisters) {
-  auto target = te::parse_target("x86-64-v4");  // with 16 registers LLVM spills in some copies
-  ASSERT_TRUE(target.ok());
-  auto machine = llvm_plugin::machine_of(*target);
-  ASSERT_TRUE(machine.ok());
-  auto listed = llvm_plugin::list_kernel(loops(), *machine, {});
-  ASSERT_TRUE(listed.ok()) << listed.status().message();
-  size_t tiles = 0;
-  for (const auto& loop : test::innermost_loops(listed->assembly)) {
-    if (test::count(loop, "vfmadd.*ymm") != 12) continue;
-    ++tiles;
-    EXPECT_EQ(test::count(loop, "%rsp|%rbp"), 0u) << test::joined(loop);
-    EXPECT_LE(loop.size(), 30u) << test::joined(loop);
-  }
-  EXPECT_GE(tiles, 2u) << "of the input and of the state\n" << listed->assembly;
+  expect_tiles(assembly(0), 12, "ymm", 30, 2);  // of the input and of the state
+}
+
+TEST_P(RecurrentAssembly, KeepsATileOfAPanelInRegisters) {
+  const std::string listed = assembly(16);
+  expect_tiles(listed, 24, "zmm", 50, 1);  // 6 columns of the input by 4 vectors
+  expect_tiles(listed, 21, "zmm", 50, 1);  // 3 columns of the state by 7 vectors
 }
 INSTANTIATE_TEST_SUITE_P(Tiles, RecurrentAssembly,
                          ::testing::Values(Net{"lstm", 8, 3, 64, 64, "forward", 4},

@@ -3,8 +3,11 @@
 // input and w for all times.
 //   for each step: from_h = h r'       // all units of all gates, in tiles (row_products.h)
 //                  c, h = cells(...)   // vectors of units
+// With the attribute `panel_lanes`, which a strategy adds, both matrices are put into panels first
+// (panel_products.h): stages of their own, which are constants when the matrices are.
 #include "core/op/kernel/recurrent/recurrent.h"
 
+#include "core/op/kernel/panel_products.h"
 #include "core/op/kernel/row_products.h"
 
 namespace byoc::op {
@@ -16,6 +19,12 @@ using te::Stmt;
 // Multiply-adds that are worth a team of threads.
 constexpr int64_t kParallelTerms = 1 << 17;
 
+// The rows [first, last) * hidden of r in panels [directions, panel, hidden, height].
+struct GatePanels {
+  int64_t first, last;
+  Tensor panels;
+};
+
 struct Recurrent {
   Inputs in;
   int64_t gates, directions, time, batch, input, hidden;
@@ -23,9 +32,11 @@ struct Recurrent {
   DType dtype;                          // of all operands but the lengths
   size_t lengths;                       // the number of that operand
   std::vector<GateFunction> functions;  // of the first direction, then of the second
-  Tensor from_x;  // [directions, time * batch, gates * hidden], in the computing type
-  Tensor from_h;  // [batch, gates * hidden], of one step, in the computing type
-  Tensor reset;   // [batch, hidden], of gru
+  Tensor from_x;            // [directions, time * batch, gates * hidden], in the computing type
+  Tensor from_h;            // [batch, gates * hidden], of one step, in the computing type
+  Tensor reset;             // [batch, hidden], of gru
+  int64_t panel_lanes = 0;  // 0: no panels
+  std::vector<GatePanels> r_panels = {};
 
   const Tensor* operand(size_t k) const { return k < in.size() ? &in[k] : nullptr; }
   bool has_lengths() const { return in.size() > lengths; }
@@ -60,25 +71,66 @@ struct Recurrent {
   }
 };
 
+// Puts rows of matrices [directions, rows, terms] into panels, from row `begin` on.
+Tensor make_panels(te::Builder& builder, const std::string& name, const Tensor& matrix,
+                   int64_t begin, const PanelProducts& p) {
+  const Exprs shape = {matrix.shape()[0], p.panel_count(), p.terms, p.height()};
+  return builder.compute(name, shape, [&](const Exprs& i) {
+    Expr row = i[1] * p.height() + i[3], value = matrix(i[0], row + begin, i[2]);
+    return p.rows % p.height() == 0 ? value : select(row < Expr(p.rows), value, zero(p.dtype));
+  });
+}
+
+PanelProducts input_shape(const Recurrent& n) {
+  return {computing_dtype(n.dtype), n.gates * n.hidden, n.time * n.batch, n.input, n.panel_lanes};
+}
+
+// Returns the product of the input and row `row` of w, given to `give`, for one direction.
+template <class Products>
+Stmt products_of_x(Products products, const Recurrent& n, const Expr& d, const Tensor& out) {
+  products.x = [&n](Expr column, Expr k) {
+    return widened(n.in[0](floor_div(column, n.batch), floor_mod(column, n.batch), k));
+  };
+  products.give = [d, out](Expr row, Expr column, Expr sum) {
+    return te::make_store(out, {d, column, row}, sum);
+  };
+  products.kind = LoopKind::kParallel;
+  return products.stmt();
+}
+
 // Returns x [time, batch, input] times w [gates * hidden, input] for each direction.
 Tensor input_products(te::Builder& builder, const std::string& name, const Recurrent& n) {
   const int64_t rows = n.gates * n.hidden, columns = n.time * n.batch;
   const TensorType type{computing_dtype(n.dtype), {n.directions, columns, rows}};
-  auto body = [&](const Tensors& out) {
-    return te::loop("d", n.directions, [&](Expr d) {
-      RowProducts products{type.dtype, rows, columns, n.input, {}, {}, {}};
-      products.a = [&](Expr row, Expr k) { return widened(n.in[1](d, row, k)); };
-      products.x = [&](Expr column, Expr k) {
-        return widened(n.in[0](floor_div(column, n.batch), floor_mod(column, n.batch), k));
-      };
-      products.give = [&](Expr row, Expr column, Expr sum) {
-        return te::make_store(out[0], {d, column, row}, sum);
-      };
-      products.kind = LoopKind::kParallel;
-      return products.stmt();
-    });
+  const bool has_panels = n.panel_lanes > 0;
+  Tensor w = n.in[1];
+  if (has_panels) w = make_panels(builder, name + "_panels", n.in[1], 0, input_shape(n));
+  auto one = [&](const Expr& d, const Tensor& out) {
+    if (has_panels) {
+      PanelProducts products = input_shape(n);
+      products.panels = [&](Expr p, Expr k, Expr r) { return w(d, p, k, r); };
+      return products_of_x(products, n, d, out);
+    }
+    RowProducts products{type.dtype, rows, columns, n.input, {}, {}, {}};
+    products.a = [&](Expr row, Expr k) { return widened(w(d, row, k)); };
+    return products_of_x(products, n, d, out);
   };
-  return builder.procedure(name, {type}, {n.in[0], n.in[1]}, body)[0];
+  auto body = [&](const Tensors& out) {
+    return te::loop("d", n.directions, [&](Expr d) { return one(d, out[0]); });
+  };
+  return builder.procedure(name, {type}, {n.in[0], w}, body)[0];
+}
+
+PanelProducts gate_shape(const Recurrent& n, int64_t first, int64_t last) {
+  return {n.from_h.dtype(), (last - first) * n.hidden, n.batch, n.hidden, n.panel_lanes};
+}
+
+// Puts the gates [first, last) of r into panels, where there are panels.
+void add_gate_panels(te::Builder& builder, Recurrent& n, int64_t first, int64_t last) {
+  if (n.panel_lanes == 0) return;
+  const PanelProducts shape = gate_shape(n, first, last);
+  n.r_panels.push_back(
+      {first, last, make_panels(builder, "r_panels", n.in[2], first * n.hidden, shape)});
 }
 
 Result<Recurrent> recurrent(te::Builder& builder, const std::string& name, Inputs in, int64_t gates,
@@ -101,6 +153,8 @@ Result<Recurrent> recurrent(te::Builder& builder, const std::string& name, Input
               {},
               {},
               {}};
+  const bool has_numbers = n.time > 0 && n.batch > 0 && n.input > 0 && n.hidden > 0;
+  n.panel_lanes = has_numbers ? attrs.i("panel_lanes", 0) : 0;
   n.from_x = input_products(builder, name + "_input", n);
   n.from_h = Tensor("from_h", n.from_x.dtype(), {n.batch, gates * n.hidden});
   n.reset = Tensor("reset", n.dtype, {n.batch, n.hidden});
@@ -150,13 +204,24 @@ struct StepExpr {
   // Sets from_h of the gates [first, last) to the product of r and state(b, k).
   Stmt products(int64_t first, int64_t last, const std::function<Expr(Expr, Expr)>& state) const {
     const int64_t begin = first * n.hidden, rows_in_all = (last - first) * n.hidden;
-    RowProducts out{n.from_h.dtype(), rows_in_all, n.batch, n.hidden, {}, state, {}, rows};
-    out.from_last = from_last;
-    out.a = [&](Expr row, Expr k) { return widened(n.in[2](d, row + begin, k)); };
-    out.give = [&](Expr row, Expr b, Expr sum) {
-      return te::make_store(n.from_h, {b, row + begin}, sum);
+    auto with_places = [&](auto out) {
+      out.x = state;
+      out.kind = rows;
+      out.from_last = from_last;
+      out.give = [&](Expr row, Expr b, Expr sum) {
+        return te::make_store(n.from_h, {b, row + begin}, sum);
+      };
+      return out.stmt();
     };
-    return out.stmt();
+    for (const GatePanels& gates : n.r_panels) {
+      if (gates.first != first || gates.last != last) continue;
+      PanelProducts out = gate_shape(n, first, last);
+      out.panels = [&](Expr p, Expr k, Expr r) { return gates.panels(d, p, k, r); };
+      return with_places(out);
+    }
+    RowProducts out{n.from_h.dtype(), rows_in_all, n.batch, n.hidden, {}, {}, {}};
+    out.a = [&](Expr row, Expr k) { return widened(n.in[2](d, row + begin, k)); };
+    return with_places(out);
   }
   // Does the same with the state h. Without an initial one the first products are zeros, also where
   // r has infinities.
@@ -197,7 +262,8 @@ Result<Tensors> run_steps(te::Builder& builder, const std::string& name, const R
   std::vector<TensorType> types;
   for (TypeId type : out) types.push_back(*type);
   Tensors inputs = {n.from_x};
-  inputs.insert(inputs.end(), n.in.begin() + 2, n.in.end());
+  for (const GatePanels& gates : n.r_panels) inputs.push_back(gates.panels);
+  inputs.insert(inputs.end(), n.in.begin() + (n.r_panels.empty() ? 2 : 3), n.in.end());
   const bool is_large =
       n.gates * n.hidden * n.hidden >= kParallelTerms / std::max<int64_t>(n.batch, 1);
   const LoopKind rows = n.directions == 1 && is_large ? LoopKind::kParallel : LoopKind::kSerial;
@@ -224,6 +290,7 @@ Result<Tensors> run_steps(te::Builder& builder, const std::string& name, const R
 Result<Tensors> compute_lstm(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   BYOC_TRY(Recurrent n, recurrent(builder, "lstm", in, 4, kLstmOperands, kLstmGates, attrs));
   const bool input_forget = attrs.b("input_forget", false);
+  add_gate_panels(builder, n, 0, 4);
   return run_steps(builder, "lstm", n, out, [&](const StepExpr& s, const Tensors& results) {
     const Tensor& state = results[2];
     Stmt cells = n.each_unit([&](Expr b, Expr j) {
@@ -247,6 +314,8 @@ Result<Tensors> compute_lstm(te::Builder& builder, Inputs in, Types out, const A
 // the result of r.
 Result<Tensors> compute_gru(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   BYOC_TRY(Recurrent n, recurrent(builder, "gru", in, 3, kGruOperands, kGruGates, attrs));
+  add_gate_panels(builder, n, 0, n.linear_before_reset ? 3 : 2);
+  if (!n.linear_before_reset) add_gate_panels(builder, n, 2, 3);
   return run_steps(builder, "gru", n, out, [&](const StepExpr& s, const Tensors&) {
     auto reset = [&](Expr b, Expr k) { return widened(n.reset(b, k)); };
     Stmt resets = n.each_unit([&](Expr b, Expr j) {
@@ -267,6 +336,7 @@ Result<Tensors> compute_gru(te::Builder& builder, Inputs in, Types out, const At
 
 Result<Tensors> compute_rnn(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   BYOC_TRY(Recurrent n, recurrent(builder, "rnn", in, 1, kGruOperands, kRnnGates, attrs));
+  add_gate_panels(builder, n, 0, 1);
   return run_steps(builder, "rnn", n, out, [&](const StepExpr& s, const Tensors&) {
     Stmt cells =
         n.each_unit([&](Expr b, Expr j) { return s.give(b, j, s.apply(0, s.both(b, 0, j))); });
