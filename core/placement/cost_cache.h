@@ -11,6 +11,9 @@
 
 namespace byoc::placement {
 
+/// The file in a folder of costs; the number is that of what costs mean.
+inline constexpr std::string_view kCostFile = "costs-2.jsonl";
+
 /// A measured cost, or the reason why a candidate has none.
 struct MeasuredCost {
   double ns = 0;

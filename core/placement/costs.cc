@@ -36,7 +36,7 @@ Costs Costs::read(const std::string& folder, uint32_t threads) {
   Result<Machine> machine = read_calibration(folder, threads);
   if (machine.ok()) out.machine = *std::move(machine);
   else out.remarks.push_back(machine.status().to_string());
-  Result<CostCache> cache = CostCache::read(folder + "/costs.jsonl");
+  Result<CostCache> cache = CostCache::read(cat(folder, "/", kCostFile));
   if (cache.ok()) out.cache = *std::move(cache);
   else out.remarks.push_back(cache.status().to_string());
   return out;
@@ -44,6 +44,11 @@ Costs Costs::read(const std::string& folder, uint32_t threads) {
 
 CostKey Costs::key_of(const Plugin& plugin, const std::string& text) const {
   return {plugin.id(), plugin.version(), machine_here, text, machine.threads};
+}
+
+double Costs::factor_of(const std::string& plugin) const {
+  const auto at = factors.find(plugin);
+  return at == factors.end() ? 1 : at->second;
 }
 
 CandidateCost Costs::estimate(const Plugin& plugin, const Verdict& verdict,
@@ -70,6 +75,7 @@ CandidateCost Costs::of(const Plugin& plugin, const Verdict& verdict, const Work
   }
   if (auto at = corrections.find({plugin.id(), text}); at != corrections.end())
     cost.ns = std::max(0.0, cost.ns + at->second);
+  else cost.ns *= factor_of(plugin.id());
   return cost;
 }
 

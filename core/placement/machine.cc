@@ -12,7 +12,7 @@
 namespace byoc::placement {
 namespace {
 
-constexpr const char* kFormat = "byoc-calibration-1";
+constexpr const char* kFormat = "byoc-calibration-2";
 
 struct Point {
   double roofline, factor;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "byoc/op/op.h"
+#include "core/placement/cuts.h"
 #include "core/region/annotate_function.h"
 #include "core/region/composites.h"
 #include "core/region/rewrite_annotations.h"
@@ -18,11 +19,6 @@ constexpr double kPicoseconds = 1000;  // per ns
 // The share of an op's time that is saved when the default codegen computes it in the loop of the
 // op before: the operand stays in registers.
 constexpr double kFused = 0.9;
-
-double bytes_of(TypeId type) {
-  Result<int64_t> bytes = size_bytes(*type);
-  return bytes.ok() ? static_cast<double>(*bytes) : 0;
-}
 
 class Builder {
  public:
@@ -69,17 +65,8 @@ class Builder {
   void add_edges(uint32_t node) {
     const std::vector<uint32_t> from = producers(node);
     for (uint32_t u : from) {
-      double bytes = 0;
-      bool is_image = false;
-      for (ValueId arg : function_.args(function_.nodes[node])) {
-        if (arg.node != u) continue;
-        bytes += bytes_of(function_.type(arg));
-        is_image |= function_.type(arg)->shape.size() == 4;
-      }
       const double call = costs_.machine.call_ns / static_cast<double>(from.size());
-      double border = call + costs_.machine.bytes_ns(bytes);
-      // Plugins keep images in layouts of their own inside of a region.
-      if (is_image) border += bytes / costs_.machine.reorder_gb_per_s;
+      const double border = costs_.border_factor * call + move_ns(function_, costs_, u, node, 1);
       add_edge(u, node, border, u == from.back() ? saved_by_fusion(u, node) : 0);
     }
   }
@@ -174,6 +161,20 @@ void repair(FunctionPlacement& out) {
   }
 }
 
+// Takes ops that another plugin may run alone from the default codegens.
+void avoid_rest(Candidates& candidates) {
+  auto is_rest = [&](uint32_t index) {
+    return candidates.all[index].plugin >= candidates.first_default;
+  };
+  for (std::vector<uint32_t>& list : candidates.of_node) {
+    const bool has_other = std::ranges::any_of(list, [&](uint32_t index) {
+      const Candidate& one = candidates.all[index];
+      return !is_rest(index) && one.match == kNone && std::isfinite(one.cost.ns);
+    });
+    if (has_other) std::erase_if(list, is_rest);
+  }
+}
+
 }  // namespace
 
 double to_ns(Cost cost) {
@@ -192,6 +193,7 @@ Result<FunctionPlacement> place_function(IRModule& module, Symbol name,
   FunctionPlacement out;
   out.function = name;
   BYOC_TRY(out.candidates, find_candidates(module, name, plugins, costs, context));
+  if (costs.avoids_rest) avoid_rest(out.candidates);
   const Function& function = module.function(name);
   Builder(module, function, costs, out).run();
   for (uint32_t v = 0; v < out.problem.size(); ++v) {
@@ -199,7 +201,7 @@ Result<FunctionPlacement> place_function(IRModule& module, Symbol name,
     if (std::all_of(states.begin(), states.end(), [](Cost c) { return c >= kForbidden; }))
       return no_plugin(module, function, out, out.node_of_state[v]);
   }
-  out.solution = solve(out.problem);
+  solve_with_cuts(function, costs, out);
   out.chosen.assign(function.nodes.size(), kNone);
   for (uint32_t v = 0; v < out.problem.size(); ++v) {
     const uint32_t node = out.node_of_state[v];

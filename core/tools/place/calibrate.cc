@@ -82,6 +82,18 @@ void measure_memory(Machine& machine) {
                              });
 }
 
+// Returns the bytes of the parameters and results of a probe.
+double activation_bytes(const Function& body) {
+  double out = 0;
+  auto add = [&](TypeId type) {
+    const Result<int64_t> bytes = size_bytes(*type);
+    out += bytes.ok() ? static_cast<double>(*bytes) : 0;
+  };
+  for (size_t p = 0; p < body.num_params(); ++p) add(body.nodes[p].types[0]);
+  for (ValueId result : body.results) add(body.type(result));
+  return out;
+}
+
 }  // namespace
 
 Result<Machine> calibrate(
@@ -117,7 +129,7 @@ Result<Machine> calibrate(
   }
   size_t total = 0, done = 0;
   for (const auto& [id, list] : probes) total += list.size();
-  double call = 0;
+  double call = 0, reordered_bytes = 0, reorder_ns = 0;
   for (const auto& [id, list] : probes) {
     progress(cat("measuring ops of ", id), done, total);
     const std::vector<ProbeResult> results =
@@ -127,10 +139,15 @@ Result<Machine> calibrate(
     for (size_t k = 0; k < list.size(); ++k) {
       if (!results[k].error.empty()) continue;
       machine.samples.push_back({id, versions[id], list[k].work, results[k].ns});
+      if (results[k].reorder_ns > 0) {
+        reordered_bytes += activation_bytes(list[k].body);
+        reorder_ns += results[k].reorder_ns;
+      }
       const double over = results[k].ns - machine.roofline_ns(list[k].work);
       if (over > 0 && (call == 0 || over < call)) call = over;
     }
   }
+  if (reorder_ns > 0) machine.reorder_gb_per_s = reordered_bytes / reorder_ns;
   // The least that any op took beyond its roofline; a call cannot cost more.
   if (call > 0) machine.call_ns = std::clamp(call, 100.0, 2000.0);
   return machine;

@@ -90,7 +90,7 @@ class Contest {
     result.ns = spread_of(timed.samples.ns).p5;
     const Program& program = timed.session().program();
     for (size_t s = 0; s < timed.steps.size(); ++s)
-      result.step_ns[program.steps[s].symbol] += spread_of(timed.steps[s].ns).median;
+      result.step_ns[program.steps[s].symbol] += spread_of(timed.steps[s].ns).p5;
   }
 
   Json to_json() const {

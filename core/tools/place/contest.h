@@ -21,7 +21,7 @@ struct EntrantResult {
   double ns = 0;      // of a run; the 5th percentile, since other work on the machine only adds
   std::string error;  // it does not compile or run, or its outputs differ from the first one's
   std::map<std::string, double>
-      step_ns;  // median per step, by symbol; symbols of equal steps add up
+      step_ns;  // likewise, per step, by symbol; symbols of equal steps add up
 };
 
 struct ContestPlan {

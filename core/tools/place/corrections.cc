@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tools/place/corrections.h"
 
+#include <algorithm>
 #include <set>
 
 #include "byoc/pass/partition.h"
@@ -15,6 +16,10 @@ using placement::Candidate;
 using placement::FunctionPlacement;
 using placement::kNone;
 using Key = std::pair<std::string, std::string>;  // plugin, text
+
+constexpr double kLeast = 0.25, kMost = 4;   // of a factor
+constexpr double kLeastBorders = 0.01;       // of a program whose borders are corrected
+constexpr double kLeastPredictedNs = 10000;  // of a plugin's part in a program that gives a factor
 
 struct Sums {
   double predicted = 0, measured = 0;
@@ -64,10 +69,18 @@ class Corrector {
         sums_[key].measured += ns * measured / rest_ns_;
       }
     }
+    std::map<std::string, Sums> plugins;
     for (const auto& [key, sums] : sums_) {
-      if (sums.predicted > 0)
-        costs_.corrections[key] += (sums.measured - sums.predicted) / uses_[key];
+      if (sums.predicted <= 0) continue;
+      plugins[key.first].predicted += sums.predicted;
+      plugins[key.first].measured += sums.measured;
+      // A correction replaces the factor, which was part of the prediction.
+      const double factor = costs_.factor_of(key.first);
+      auto [at, is_new] = costs_.corrections.try_emplace(key, 0.0);
+      if (is_new) at->second = sums.predicted / uses_[key] * (1 - 1 / factor);
+      at->second += (sums.measured - sums.predicted) / uses_[key];
     }
+    for (const auto& [plugin, sums] : plugins) set_factor(plugin, sums);
   }
 
  private:
@@ -81,6 +94,11 @@ class Corrector {
       if (one.root == node) out.push_back(index);
     }
     return out;
+  }
+  // Sets the factor of a plugin once, by its first program: later ones have corrected candidates.
+  void set_factor(const std::string& plugin, const Sums& sums) {
+    if (sums.predicted < kLeastPredictedNs || sums.measured <= 0) return;
+    costs_.factors.try_emplace(plugin, std::clamp(sums.measured / sums.predicted, kLeast, kMost));
   }
   static Key key_of(const FunctionPlacement& placement, const Candidate& one) {
     return {placement.candidates.plugins[one.plugin]->id(), one.text};
@@ -118,6 +136,26 @@ class Corrector {
 };
 
 }  // namespace
+
+bool correct_borders(const std::vector<FunctionPlacement>& placements,
+                     const std::map<std::string, double>& step_ns, placement::Costs& costs) {
+  double measured = 0, nodes = 0, borders = 0;
+  for (const auto& [symbol, ns] : step_ns) measured += ns;
+  for (const FunctionPlacement& placement : placements) {
+    const placement::Problem& problem = placement.problem;
+    const std::vector<uint8_t>& state = placement.solution.state;
+    for (uint32_t v = 0; v < problem.size(); ++v)
+      nodes += placement::to_ns(problem.costs(v)[state[v]]);
+    for (const placement::Problem::Edge& edge : problem.edges) {
+      const size_t at = edge.matrix + state[edge.u] * problem.states(edge.v) + state[edge.v];
+      const double ns = placement::to_ns(problem.matrix[at]);
+      (ns > 0 ? borders : nodes) += ns;
+    }
+  }
+  if (!(borders > kLeastBorders * measured)) return false;
+  costs.border_factor *= std::clamp((measured - nodes) / borders, kLeast, kMost);
+  return true;
+}
 
 Status correct_costs(const IRModule& placed, const std::vector<FunctionPlacement>& placements,
                      const std::map<std::string, double>& step_ns, const PassContext& context,

@@ -51,7 +51,8 @@ std::string one_op(const ExplainedPlacement& explained, const FunctionPlacement&
           "\" in @", placement.function, ": ", label_of(candidates, chosen), ", borders ",
           cost_text(border_ns(placement, node)), "\n");
   const std::vector<Alternative> others = alternatives(placement, node);
-  const double least = to_ns(placement.solution.cost);
+  const double least =  // without cuts, as alternatives() has them
+      to_ns(cost_of(placement.problem, placement.solution.state));
   cli::Table table({"candidate", ">cost", ">borders", "source", ">whole function", "note"});
   for (const Alternative& other : others) {
     const Candidate& one = candidates.all[other.candidate];

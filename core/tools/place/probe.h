@@ -20,8 +20,9 @@ Probe make_probe(IRModule& module, Symbol function, const placement::Candidates&
                  const placement::Candidate& candidate);
 
 struct ProbeResult {
-  double ns = 0;      // of a run; the 5th percentile, since other work on the machine only adds
-  std::string error;  // "": measured
+  double ns = 0;          // of a run; the 5th percentile, since other work on the machine only adds
+  double reorder_ns = 0;  // of changes of layout, which are not in `ns`: borders pay for them
+  std::string error;      // "": measured
 };
 
 struct ProbePlan {

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <set>
 
@@ -21,7 +22,9 @@ namespace fs = std::filesystem;
 
 constexpr const char* kEarlier = "an earlier plan";
 constexpr double kHysteresis = 0.995;  // a later entrant must be that much faster
-constexpr double kClose = 1.05;        // entrants so near to the fastest are timed once more
+constexpr uint32_t kBorderRounds = 2;
+constexpr double kHopeless = 1.25;  // times the fastest: not timed again
+constexpr double kClose = 1.05;     // entrants so near to the fastest are timed once more
 
 class Search {
  public:
@@ -150,41 +153,85 @@ class Search {
       costs_.cache.put(costs_.key_of(*one.plugin, one.text), {result.ns, result.error});
     }
     find_agreement();
-    return results.empty() ? Status() : costs_.cache.write(request_.folder + "/costs.jsonl");
+    return results.empty() ? Status() : costs_.cache.write(cat(request_.folder, "/", kCostFile));
+  }
+
+  // Chooses among `plugins` and the default codegen by the costs as they are now. Returns false
+  // when the choice is that of an earlier plan, else puts it into plans_ and placements_.
+  Result<bool> solve_with(const std::vector<std::string>& plugins, std::string name) {
+    BYOC_TRY(std::vector<Symbol> functions, placed_functions(placed_));
+    Plan plan = empty_plan(placed_, context_.compilers, costs_, context_);
+    plan.origin = std::move(name);
+    placements_.clear();
+    for (Symbol function : functions) {
+      BYOC_TRY(FunctionPlacement placement,
+               place_function(placed_, function, plugins, costs_, context_));
+      add_choices(placed_, placement, plan);
+      placements_.push_back(std::move(placement));
+    }
+    out_.certificate = certificate_of(placements_);
+    if (!seen_.insert(to_json(plan)["functions"].dump()).second) return false;
+    plans_.push_back(std::move(plan));
+    certificates_.push_back(out_.certificate);
+    return true;
+  }
+
+  // Times the program of the last plan, and corrects the costs of its candidates. Returns false
+  // when it does not run.
+  Result<bool> correct(const IRModule& given, const std::string& folder) {
+    const Entrant entrant = plan_entrant(plans_.size(), folder);
+    BYOC_TRY_STATUS(write_plan(plans_.back(), entrant.plan_path));
+    ContestPlan quick = request_.contest;
+    quick.rounds = 1, quick.min_time_s = std::min(quick.min_time_s, 0.5);
+    BYOC_TRY(std::vector<EntrantResult> result, run_contest(given, build_, {entrant}, quick));
+    quick_ns_.push_back(result[0].ns);
+    if (result[0].error.empty()) {
+      BYOC_TRY_STATUS(correct_one(result[0].step_ns));
+    } else {
+      out_.remarks.push_back(cat(entrant.name, ": ", result[0].error));
+    }
+    return result[0].error.empty();
+  }
+
+  // Corrects the costs of borders in the first rounds, later those of candidates.
+  Status correct_one(const std::map<std::string, double>& step_ns) {
+    if (out_.rounds > 0 && out_.rounds <= kBorderRounds &&
+        correct_borders(placements_, step_ns, costs_))
+      return {};
+    return correct_costs(placed_, placements_, step_ns, context_, costs_);
+  }
+
+  // Corrects the costs of each plugin by a program in which it runs all that it takes and the
+  // default codegen the rest, so that all plugins' costs are those in whole programs.
+  Status correct_each_plugin(const IRModule& given, const std::string& folder) {
+    std::vector<std::vector<std::string>> lists;
+    if (!context_.defaults.empty()) lists.emplace_back();
+    for (const std::string& id : context_.compilers) lists.push_back({id});
+    for (size_t k = 0; k < lists.size(); ++k) {
+      show("correcting the costs of each plugin", k, lists.size());
+      const std::string name = lists[k].empty() ? context_.defaults[0] : lists[k][0];
+      costs_.avoids_rest = !lists[k].empty();
+      Result<bool> is_new = solve_with(lists[k], cat("by cost, ", name));
+      costs_.avoids_rest = false;
+      if (!is_new.ok() && is_new.status().slug() == "placement-rule") continue;
+      BYOC_TRY_STATUS(is_new.status());
+      if (*is_new) BYOC_TRY_STATUS(correct(given, folder).status());
+    }
+    return {};
   }
 
   // Solves, times the program, corrects the costs, until the choice is an earlier one.
   Status solve_rounds(const IRModule& given, const std::string& folder) {
-    BYOC_TRY(std::vector<Symbol> names, placed_functions(placed_));
-    std::set<std::string> seen;
-    const uint32_t rounds = request_.measures ? std::max(request_.rounds, 1u) : 1;
+    if (!request_.measures) return solve_with(context_.compilers, "by cost").status();
+    BYOC_TRY_STATUS(correct_each_plugin(given, folder));
+    const uint32_t rounds = std::max(request_.rounds, 1u);
     for (uint32_t round = 0; round < rounds; ++round) {
-      Plan plan = empty_plan(placed_, context_.compilers, costs_, context_);
-      std::vector<FunctionPlacement> placements;
-      for (Symbol name : names) {
-        BYOC_TRY(FunctionPlacement placement,
-                 place_function(placed_, name, context_.compilers, costs_, context_));
-        add_choices(placed_, placement, plan);
-        placements.push_back(std::move(placement));
-      }
-      plan.origin = "by cost";
-      out_.certificate = certificate_of(placements);
-      if (!seen.insert(to_json(plan).dump()).second) break;
-      plans_.push_back(plan);
-      certificates_.push_back(out_.certificate);
-      if (!request_.measures) return {};
       ++out_.rounds;
-      const Entrant entrant = plan_entrant(plans_.size(), folder);
-      BYOC_TRY_STATUS(write_plan(plan, entrant.plan_path));
       show("correcting the costs", round, rounds);
-      ContestPlan quick = request_.contest;
-      quick.rounds = 1, quick.min_time_s = std::min(quick.min_time_s, 0.5);
-      BYOC_TRY(std::vector<EntrantResult> result, run_contest(given, build_, {entrant}, quick));
-      if (!result[0].error.empty()) {
-        out_.remarks.push_back(cat(entrant.name, ": ", result[0].error));
-        break;
-      }
-      BYOC_TRY_STATUS(correct_costs(placed_, placements, result[0].step_ns, context_, costs_));
+      BYOC_TRY(bool is_new, solve_with(context_.compilers, cat("by cost, round ", round + 1)));
+      if (!is_new) break;
+      BYOC_TRY(bool runs, correct(given, folder));
+      if (!runs) break;
     }
     return {};
   }
@@ -210,24 +257,36 @@ class Search {
   }
 
   // Adds the earlier plan to the plans unless one of them makes the same choices.
-  Status add_earlier_plan(const std::string& folder) {
-    if (!earlier_) return {};
+  void add_earlier_plan() {
+    if (!earlier_) return;
     const Json choices = to_json(*earlier_)["functions"];
     for (const Plan& plan : plans_) {
-      if (to_json(plan)["functions"] == choices) return {};
+      if (to_json(plan)["functions"] == choices) return;
     }
     earlier_->origin = kEarlier;
     plans_.push_back(*earlier_);
-    return write_plan(*earlier_, plan_entrant(plans_.size(), folder).plan_path);
   }
 
   // Returns the entrant of plans_[number - 1].
   Entrant plan_entrant(size_t number, const std::string& folder) const {
     std::vector<std::string> compilers = named_;
     compilers.insert(compilers.begin(), "auto");
-    const bool is_earlier = plans_[number - 1].origin == kEarlier;
-    return {is_earlier ? kEarlier : cat("by cost, round ", number), compilers,
-            cat(folder, "/", number, ".json"), Entrant::kPlan};
+    return {plans_[number - 1].origin, compilers, cat(folder, "/", number, ".json"),
+            Entrant::kPlan};
+  }
+
+  // Drops plans that lost by much already when they were timed to correct costs.
+  void drop_slow_plans() {
+    double best = INFINITY;
+    for (double ns : quick_ns_) best = ns > 0 ? std::min(best, ns) : best;
+    size_t kept = 0;
+    for (size_t k = 0; k < plans_.size(); ++k) {
+      if (k < quick_ns_.size() && quick_ns_[k] > kHopeless * best) continue;
+      std::swap(plans_[kept], plans_[k]);
+      std::swap(certificates_[kept++], certificates_[k]);
+    }
+    plans_.resize(kept);
+    certificates_.resize(kept);
   }
 
   // Enters each plugin alone, the order of priority, and all plans.
@@ -276,8 +335,11 @@ class Search {
   }
 
   Status hold_contest(const IRModule& given, const std::string& folder) {
-    BYOC_TRY_STATUS(add_earlier_plan(folder));
+    drop_slow_plans();
+    add_earlier_plan();
     enter_all(folder);
+    for (size_t k = 0; k < plans_.size(); ++k)
+      BYOC_TRY_STATUS(write_plan(plans_[k], plan_entrant(k + 1, folder).plan_path));
     show("timing whole programs", 0, 1);
     BYOC_TRY(out_.results, run_contest(given, build_, out_.entrants, request_.contest));
     find_best();
@@ -307,6 +369,9 @@ class Search {
   std::map<std::string, std::vector<std::pair<std::string, double>>>
       estimates_;  // by plugin: text, ns
   std::vector<Plan> plans_;
+  std::vector<FunctionPlacement> placements_;     // of the last choice by cost
+  std::vector<double> quick_ns_;                  // of plans_, from correct(); 0: failed
+  std::set<std::string> seen_;                    // choices by cost
   std::vector<Certificate> certificates_;         // of the choices by cost among plans_
   std::vector<std::vector<std::string>> orders_;  // of the entrants without a plan
   std::optional<Plan> earlier_;
@@ -314,36 +379,6 @@ class Search {
 };
 
 }  // namespace
-
-Result<IRModule> before_placement(IRModule module, const PassContext& context) {
-  std::vector<Pass> passes = partition_pipeline(context);
-  auto end = std::ranges::find(passes, "place_by_cost", &Pass::name);
-  passes.erase(end, passes.end());
-  return run_passes(std::move(module), passes, context);
-}
-
-Status prepare_place(const IRModule& module, PlaceRequest& request) {
-  BYOC_TRY(PassContext context, make_context(module, request.build));
-  request.folder = cost_folder_of(context);
-  if (request.folder.empty())
-    return cli::usage_error("there is no folder for costs: set HOME or XDG_CACHE_HOME");
-  Result<Machine> known = read_calibration(request.folder, request.build.threads);
-  if (!request.measures || (known.ok() && known->is_calibrated())) return {};
-  auto progress = [&](std::string_view what, uint64_t done, uint64_t total) {
-    if (request.progress) request.progress(what, done, total);
-  };
-  BYOC_TRY(Machine machine, calibrate(request.build, progress));
-  return write_calibration(machine, request.folder);
-}
-
-size_t best_of(const PlaceOutcome& outcome, Entrant::Kind kind) {
-  size_t best = SIZE_MAX;
-  for (size_t k = 0; k < outcome.results.size(); ++k) {
-    if (outcome.entrants[k].kind != kind || !outcome.results[k].error.empty()) continue;
-    if (best == SIZE_MAX || outcome.results[k].ns < outcome.results[best].ns) best = k;
-  }
-  return best;
-}
 
 Result<PlaceOutcome> place_model(IRModule module, const PlaceRequest& request) {
   return Search(request).run(std::move(module));

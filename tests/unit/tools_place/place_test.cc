@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <filesystem>
 
+#include "core/tools/place/corrections.h"
 #include "support/flow.h"
 
 namespace byoc::driver {
@@ -130,6 +131,37 @@ TEST_F(PlaceModel, ReportsTheFastestOfEachKindAndTheCertificate) {
   EXPECT_EQ(outcome.certificate.heuristic_steps, 0u);
   EXPECT_EQ(outcome.certificate.gap(), 0);
   EXPECT_GT(outcome.seconds, 0);
+}
+
+// What a program takes beyond its ops is the time of its borders.
+TEST(CorrectBorders, ScalesBordersToTheTimeOfTheWholeProgram) {
+  const test::PluginOptions plugins = {{"a", {{"ops", "tanh"}, {"est", "tanh:100"}}},
+                                       {"b", {{"ops", "relu"}, {"est", "relu:100"}}}};
+  IRModule module = test::parse(kModel);
+  const PassContext context = test::context_of(module, test::selective_plugins(plugins), {"auto"});
+  placement::Costs costs;
+  costs.rules = *placement::Rules::parse("tanh=a,relu=b");
+  Result<placement::FunctionPlacement> placed =
+      placement::place_function(module, module.entry, context.compilers, costs, context);
+  ASSERT_TRUE(placed.ok()) << placed.status().to_string();
+  const double border = placement::to_ns(placed->solution.cost) - 200;
+  ASSERT_GT(border, 100);
+  ASSERT_TRUE(correct_borders({*placed}, {{"a", 200}, {"b", 2 * border}}, costs));
+  EXPECT_NEAR(costs.border_factor, 2, 0.01);
+}
+
+// All ops are in regions of one plugin each, so that nothing can be found out about borders.
+TEST(CorrectBorders, NeedsBorders) {
+  IRModule module = test::parse(kModel);
+  const test::PluginOptions plugins = {{"a", {{"ops", "tanh,relu"}, {"est", "tanh:1,relu:1"}}}};
+  const PassContext context = test::context_of(module, test::selective_plugins(plugins), {"auto"});
+  placement::Costs costs;
+  costs.rules = *placement::Rules::parse("*=a");
+  Result<placement::FunctionPlacement> placed =
+      placement::place_function(module, module.entry, context.compilers, costs, context);
+  ASSERT_TRUE(placed.ok()) << placed.status().to_string();
+  EXPECT_FALSE(correct_borders({*placed}, {{"a", 1000}}, costs));
+  EXPECT_EQ(costs.border_factor, 1);
 }
 
 TEST_F(PlaceModel, ADeclinedCandidateIsForbiddenWithItsReason) {
