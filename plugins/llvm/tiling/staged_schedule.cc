@@ -55,7 +55,7 @@ int64_t points_of(const te::Stage& stage, const te::Compute& compute) {
 bool may_load_lanes(const std::vector<const te::Load*>& loads, const te::Var& axis) {
   return std::all_of(loads.begin(), loads.end(), [&](const te::Load* load) {
     auto stride = stride_of(*load, axis);
-    return stride == 0 || stride == 1;
+    return stride == 0 || stride == 1 || stride == 2;
   });
 }
 

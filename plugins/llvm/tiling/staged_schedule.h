@@ -21,7 +21,7 @@ Inlining inlining_of(std::string_view name);
 
 /// Returns the number of times that the values of a stage are computed in all.
 int64_t points_of(const te::Stage& stage, const te::Compute& compute);
-/// Returns true when every load moves by one element, or not at all, along the axis.
+/// Returns true when every load moves by one element, by two, or not at all, along the axis.
 bool may_load_lanes(const std::vector<const te::Load*>& loads, const te::Var& axis);
 /// Returns true when a load that moves by `step` along `lanes` does not move along `axis`.
 bool is_reused(const std::vector<const te::Load*>& loads, const te::Var& lanes, int64_t step,

@@ -124,6 +124,20 @@ llvm::Value* Values::load_contiguous(const Place& at) {
                              llvm::Constant::getNullValue(type));
 }
 
+// Loads the elements 0, 2, 4, ..., 2 (lanes - 1) of two vectors, which begin with the first element
+// and end with the last one, so that nothing outside of these is read.
+llvm::Value* Values::load_every_second(const Place& at) {
+  llvm::Type* element = storage_type(b_.getContext(), at.home->tensor.dtype());
+  llvm::Type* type = with_lanes(element, lanes_);
+  Value front = address(at, at.offset);
+  Value back = b_.CreateConstGEP1_64(element, front, lanes_ - 1);
+  std::vector<int> from;
+  for (unsigned k = 0; k < lanes_; ++k)
+    from.push_back(static_cast<int>(2 * k < lanes_ ? 2 * k : 2 * k + 1));
+  return b_.CreateShuffleVector(b_.CreateAlignedLoad(type, front, align_of(*at.home)),
+                                b_.CreateAlignedLoad(type, back, align_of(*at.home)), from);
+}
+
 // Loads one scalar per lane.
 llvm::Value* Values::load_lanes(const Place& at) {
   llvm::Type* element = storage_type(b_.getContext(), at.home->tensor.dtype());
@@ -151,6 +165,7 @@ llvm::Value* Values::load(const te::Load& x) {
   Value out = nullptr;
   if (lanes_ == 0 || at.stride == 0) out = load_scalar(at);
   else if (at.stride == 1 && (may_mask || !mask_ || at.is_inside)) out = load_contiguous(at);
+  else if (at.stride == 2 && lanes_ > 2 && (!mask_ || at.is_inside)) out = load_every_second(at);
   else out = load_lanes(at);
   return ops_.from_storage(dtype, out);
 }

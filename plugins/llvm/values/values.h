@@ -93,6 +93,7 @@ class Values {
   Value load_scalar(const Place& at);
   Value load_lanes(const Place& at);
   Value load_contiguous(const Place& at);
+  Value load_every_second(const Place& at);
   void store_scalar(const Place& at, Value value);
   void store_contiguous(const Place& at, Value value);
   void store_lanes(const Place& at, Value value);

@@ -12,6 +12,7 @@ namespace {
 
 using te::LoopKind;
 using te::Tensor;
+using test::Data;
 using test::f32;
 using ::testing::ElementsAre;
 
@@ -67,6 +68,36 @@ TEST(EmitLoops, LoadsWithStridesAndThroughIndices) {
     EXPECT_EQ(c[k], x[7 * k % 30]);
     EXPECT_EQ(d[k], x[5]);
   }
+}
+
+TEST(EmitLoops, LoadsEverySecondElementAndNothingAfterTheLast) {  // a guard page follows it
+  for (int64_t n : {1, 2, 3, 4, 7, 8, 14, 15, 16, 31, 64, 100}) {
+    auto function = map(n, 2 * n - 1, LoopKind::kVectorized,
+                        [](const Tensor& x, te::Expr i) { return x(i * 2); });
+    auto x = counting(static_cast<size_t>(2 * n - 1)), y = test::run_f32(function, x);
+    for (size_t k = 0; k < y.size(); ++k) ASSERT_EQ(y[k], x[2 * k]) << n;
+  }
+}
+
+TEST(EmitLoops, LoadsEverySecondElementOfOtherDtypesAndUnderAMask) {
+  for (DType dtype : {DType::kI8, DType::kF64}) {
+    Tensor x("x", dtype, {25}), y("y", dtype, {13});
+    auto body = te::loop(
+        "i", 13, [&](te::Expr i) { return te::make_store(y, {i}, x(i * 2)); },
+        LoopKind::kVectorized);
+    Data in{dtype, std::vector<std::byte>(25 * dtype_size(dtype))};
+    for (size_t k = 0; k < in.bytes.size(); ++k) in.bytes[k] = static_cast<std::byte>(k);
+    const Data out = test::run_loops({"map", {x}, {y}, body}, {in})[0];
+    for (size_t k = 0; k < out.bytes.size(); ++k) {
+      const size_t element = k / dtype_size(dtype), byte = k % dtype_size(dtype);
+      EXPECT_EQ(out.bytes[k], in.bytes[2 * element * dtype_size(dtype) + byte]) << k;
+    }
+  }
+  auto masked = map(16, 21, LoopKind::kVectorized, [](const Tensor& x, te::Expr i) {
+    return te::select(i < te::Expr(11), x(i * 2), te::constant(DType::kF32, -1));
+  });
+  auto x = counting(21), y = test::run_f32(masked, x);
+  for (size_t k = 0; k < 16; ++k) EXPECT_EQ(y[k], k < 11 ? x[2 * k] : -1) << k;
 }
 
 TEST(EmitSelect, GuardsLoadsOutsideOfTheirTensor) {  // padding: 5 before, 4 after
