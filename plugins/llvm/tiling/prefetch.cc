@@ -41,7 +41,7 @@ bool is_counted(const te::For& loop) {
 }
 
 struct Inside {
-  std::vector<const te::For*> lanes;
+  std::vector<const te::For*> lanes, all;
   std::vector<const te::Load*> loads;
   bool has_loops = false;
 };
@@ -54,6 +54,7 @@ void look(const te::Stmt& stmt, Seen& seen, Inside& out) {
     });
   });
   if (auto* loop = std::get_if<te::For>(&stmt->kind)) {
+    out.all.push_back(loop);
     if (loop->kind == te::LoopKind::kVectorized) out.lanes.push_back(loop);
     else if (loop->kind != te::LoopKind::kUnrolled) out.has_loops = true;
   }
@@ -101,7 +102,8 @@ std::optional<Panel> Prefetcher::panel_of(const te::For& terms) const {
     for (const te::For* lanes : inside.lanes) {
       std::optional<Panel> found =
           is_counted(*lanes) ? panel_of(terms, *lanes, *load) : std::nullopt;
-      if (found) return found;
+      auto is_free = [&](const te::For* inner) { return !has_var(found->next, inner->var); };
+      if (found && std::ranges::all_of(inside.all, is_free)) return found;
     }
   }
   return std::nullopt;
