@@ -76,7 +76,16 @@ class Body {
   Value store_context(const std::vector<Value>& fields);
   Status run_parallel(const Captures& captures, llvm::Function* thunk, Value extent, Value slots,
                       bool with_slots);
-  Value grain_of(Value extent, Value context);
+  // The iterations of a loop with slots, in `count` pieces.
+  struct Pieces {
+    Value extent, count, is_by_worker;
+  };
+  Value workers();
+  Value grain_of(Value extent, Value workers);
+  Pieces pieces_of(Value extent, Value workers);
+  // Emits the body of a thunk: calls `range` for the pieces from its argument 1 to argument 2.
+  void call_pieces(llvm::Function* range, std::vector<Value> arguments, const Pieces& pieces,
+                   uint64_t slot_bytes);
   Value host_field(size_t offset, llvm::Type* type);
   void return_if_failed(Value result);
 

@@ -20,7 +20,8 @@ struct Body::Captures {
   std::vector<llvm::Type*> types;  // of captures, then host, slots
 };
 
-constexpr uint64_t kBlocksPerWorker = 4;  // small blocks: no thread waits long for the slowest
+// Small blocks: no thread waits long for the slowest, which may have lost its core.
+constexpr uint64_t kBlocksPerWorker = 16;
 
 llvm::Function* make_function(Unit& unit, const std::string& name,
                               const std::vector<llvm::Type*>& parameters) {
@@ -92,9 +93,9 @@ llvm::Function* Body::make_range_function(const te::For& loop, const Captures& c
   return range;
 }
 
-// Makes thunk(context, lo, hi, worker) as byoc_range_fn. With slots, lo and hi count slots:
-// slot s runs the iterations [s n / slots, (s + 1) n / slots), so no other thread uses its
-// memory at the same time.
+// Makes thunk(context, lo, hi, worker) as byoc_range_fn. With slots, lo and hi count pieces: piece s
+// runs the iterations [s n / pieces, (s + 1) n / pieces). No other thread uses its slot at the same
+// time: the slot is that of the worker, or of the piece, of which there are as many then as slots.
 llvm::Function* Body::make_thunk(llvm::Function* range, const Captures& captures,
                                  const ParallelPlan& plan) {
   llvm::Type *ptr = builder_.getPtrTy(), *i64 = builder_.getInt64Ty();
@@ -103,36 +104,46 @@ llvm::Function* Body::make_thunk(llvm::Function* range, const Captures& captures
   Body body(unit_, thunk);
   llvm::IRBuilder<>& b = body.builder_;
   std::vector<llvm::Type*> fields = captures.types;
-  fields.push_back(i64);  // extent
+  fields.insert(fields.end(), 3, i64);  // extent, pieces, is_by_worker
   auto* type = llvm::StructType::get(b.getContext(), fields);
   std::vector<Value> loaded;
   for (unsigned k = 0; k < fields.size(); ++k)
     loaded.push_back(b.CreateLoad(fields[k], b.CreateStructGEP(type, thunk->getArg(0), k)));
-  Value extent = loaded.back();
-  loaded.pop_back();
-  Value lo = thunk->getArg(1), hi = thunk->getArg(2);
+  const std::vector<Value> counts(loaded.end() - 3, loaded.end());
+  loaded.resize(loaded.size() - 3);
   if (plan.slot_bytes == 0) {
-    loaded.insert(loaded.end(), {lo, hi});
+    loaded.insert(loaded.end(), {thunk->getArg(1), thunk->getArg(2)});
     b.CreateRet(b.CreateCall(range, loaded));
     return thunk;
   }
-  llvm::BasicBlock *before = b.GetInsertBlock(), *inside = body.block("slot"),
-                   *after = body.block("after");
+  body.call_pieces(range, loaded, {counts[0], counts[1], counts[2]}, plan.slot_bytes);
+  return thunk;
+}
+
+void Body::call_pieces(llvm::Function* range, std::vector<Value> arguments, const Pieces& pieces,
+                       uint64_t slot_bytes) {
+  llvm::IRBuilder<>& b = builder_;
+  Value lo = function_->getArg(1), hi = function_->getArg(2);
+  // A loop inside of another runs on one thread, whose number may be any.
+  Value worker = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin,
+                                         b.CreateZExt(function_->getArg(3), b.getInt64Ty()),
+                                         b.getInt64(unit_.plan.slots - 1));
+  llvm::BasicBlock *before = b.GetInsertBlock(), *inside = block("piece"), *after = block("after");
   b.CreateBr(inside);
   b.SetInsertPoint(inside);
-  llvm::PHINode* s = b.CreatePHI(i64, 2);
+  llvm::PHINode* s = b.CreatePHI(b.getInt64Ty(), 2);
   s->addIncoming(lo, before);
-  Value slots = b.getInt64(unit_.plan.slots), next = b.CreateAdd(s, b.getInt64(1));
-  loaded.back() =
-      b.CreateGEP(b.getInt8Ty(), loaded.back(), b.CreateMul(s, b.getInt64(plan.slot_bytes)));
-  loaded.push_back(b.CreateUDiv(b.CreateMul(s, extent), slots));
-  loaded.push_back(b.CreateUDiv(b.CreateMul(next, extent), slots));
-  body.return_if_failed(b.CreateCall(range, loaded));
+  Value next = b.CreateAdd(s, b.getInt64(1));
+  Value slot = b.CreateSelect(b.CreateICmpNE(pieces.is_by_worker, b.getInt64(0)), worker, s);
+  arguments.back() =
+      b.CreateGEP(b.getInt8Ty(), arguments.back(), b.CreateMul(slot, b.getInt64(slot_bytes)));
+  arguments.push_back(b.CreateUDiv(b.CreateMul(s, pieces.extent), pieces.count));
+  arguments.push_back(b.CreateUDiv(b.CreateMul(next, pieces.extent), pieces.count));
+  return_if_failed(b.CreateCall(range, arguments));
   s->addIncoming(next, b.GetInsertBlock());
   b.CreateCondBr(b.CreateICmpULT(next, hi), inside, after);
   b.SetInsertPoint(after);
-  body.finish();
-  return thunk;
+  finish();
 }
 
 llvm::Value* Body::store_context(const std::vector<Value>& fields) {
@@ -146,26 +157,43 @@ llvm::Value* Body::store_context(const std::vector<Value>& fields) {
   return context;
 }
 
-// Returns a block size so small that no thread waits long for the slowest.
-llvm::Value* Body::grain_of(Value extent, Value context) {
+llvm::Value* Body::workers() {
   Value get_workers = host_field(offsetof(byoc_host, max_workers), builder_.getPtrTy());
   auto* type = llvm::FunctionType::get(builder_.getInt32Ty(), {builder_.getPtrTy()}, false);
-  Value workers =
-      builder_.CreateZExt(builder_.CreateCall(type, get_workers, {context}), builder_.getInt64Ty());
+  Value context = host_field(offsetof(byoc_host, ctx), builder_.getPtrTy());
+  return builder_.CreateZExt(builder_.CreateCall(type, get_workers, {context}),
+                             builder_.getInt64Ty());
+}
+
+// Returns a block size that gives each of `workers` its number of blocks.
+llvm::Value* Body::grain_of(Value extent, Value workers) {
   Value blocks = builder_.CreateMul(workers, builder_.getInt64(kBlocksPerWorker));
   blocks = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, blocks, builder_.getInt64(1));
   return builder_.CreateUDiv(extent, blocks);
+}
+
+// Returns many pieces where each worker has a slot; a session may have more threads than the
+// function was compiled for.
+Body::Pieces Body::pieces_of(Value extent, Value workers) {
+  Value slots = builder_.getInt64(unit_.plan.slots);
+  Value is_by_worker = builder_.CreateICmpULE(workers, slots);
+  Value many = builder_.CreateBinaryIntrinsic(
+      llvm::Intrinsic::umin, extent, builder_.getInt64(unit_.plan.slots * kBlocksPerWorker));
+  return {extent, builder_.CreateSelect(is_by_worker, many, slots),
+          builder_.CreateZExt(is_by_worker, builder_.getInt64Ty())};
 }
 
 Status Body::run_parallel(const Captures& captures, llvm::Function* thunk, Value extent,
                           Value slots, bool with_slots) {
   std::vector<Value> fields;
   for (const Captures::One& one : captures.ones) fields.push_back(one.value);
-  fields.insert(fields.end(), {host_, slots, extent});
+  const Value count = workers();
+  const Pieces pieces = pieces_of(extent, count);
+  fields.insert(fields.end(), {host_, slots, pieces.extent, pieces.count, pieces.is_by_worker});
   llvm::Type *ptr = builder_.getPtrTy(), *i64 = builder_.getInt64Ty();
   Value context = host_field(offsetof(byoc_host, ctx), ptr);
-  Value n = with_slots ? builder_.getInt64(unit_.plan.slots) : extent;
-  Value grain = with_slots ? builder_.getInt64(1) : grain_of(extent, context);
+  Value n = with_slots ? pieces.count : extent;
+  Value grain = with_slots ? builder_.getInt64(1) : grain_of(extent, count);
   auto* type = llvm::FunctionType::get(builder_.getInt32Ty(), {ptr, i64, i64, ptr, ptr}, false);
   Value run = host_field(offsetof(byoc_host, parallel_for), ptr);
   return_if_failed(

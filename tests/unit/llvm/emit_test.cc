@@ -194,8 +194,9 @@ te::LoopFunction row_sums(int64_t m, int64_t k, int64_t n, te::Scope scope, Loop
   return {"rows", {a, b}, {c}, body};
 }
 
+// A session may have more threads, or fewer, than the function was compiled for.
 TEST(EmitAlloc, StackAndWorkspaceAndOneWorkspacePerWorker) {
-  const int64_t m = 37, k = 11, n = 20;
+  const int64_t m = 370, k = 11, n = 20;
   auto a = counting(static_cast<size_t>(m * k)), b = counting(static_cast<size_t>(k * n));
   std::vector<float> expected(static_cast<size_t>(m * n));
   for (int64_t i = 0; i < m; ++i)
@@ -205,10 +206,12 @@ TEST(EmitAlloc, StackAndWorkspaceAndOneWorkspacePerWorker) {
             a[static_cast<size_t>(i * k + r)] * b[static_cast<size_t>(r * n + j)];
   for (te::Scope scope : {te::Scope::kStack, te::Scope::kWorkspace}) {
     for (LoopKind outer : {LoopKind::kSerial, LoopKind::kParallel}) {
-      for (uint32_t threads : {1u, 2u}) {
-        auto c = test::run_loops(row_sums(m, k, n, scope, outer), {f32(a), f32(b)},
-                                 {.threads = threads});
-        EXPECT_EQ(c[0].as<float>(), expected);
+      for (uint32_t threads : {1u, 2u, 3u}) {
+        for (uint32_t compiled_for : {1u, 2u, 4u}) {
+          auto c = test::run_loops(row_sums(m, k, n, scope, outer), {f32(a), f32(b)},
+                                   {.threads = threads, .compiled_for = compiled_for});
+          EXPECT_EQ(c[0].as<float>(), expected) << threads << " threads, for " << compiled_for;
+        }
       }
     }
   }

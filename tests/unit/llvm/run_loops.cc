@@ -50,7 +50,8 @@ llvm_plugin::Machine this_machine(const std::vector<std::string>& without) {
 Loaded::Loaded(te::LoopFunction function, const RunOptions& options)
     : function_(std::move(function)), threads_(options.threads) {
   auto machine = this_machine(options.without);
-  llvm_plugin::EmitOptions emit{.threads = options.threads};
+  const uint32_t compiled_for = options.compiled_for == 0 ? threads_ : options.compiled_for;
+  llvm_plugin::EmitOptions emit{.threads = compiled_for};
   std::string symbol = llvm_plugin::kernel_symbol(function_, machine, emit);
   auto kernel = llvm_plugin::compile_kernel(function_, symbol, machine, emit);
   BYOC_CHECK(kernel.ok(), kernel.status().message());

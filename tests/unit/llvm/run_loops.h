@@ -34,6 +34,7 @@ inline Data f32(const std::vector<float>& values) { return Data::of(DType::kF32,
 
 struct RunOptions {
   uint32_t threads = 1;
+  uint32_t compiled_for = 0;              // threads; 0: as many as run it
   std::vector<std::string> without = {};  // features of this machine that are disabled
 };
 /// A function, compiled and loaded, for several runs. Errors abort.
