@@ -28,8 +28,8 @@ struct Costs {
   /// ns to add to a candidate, by plugin and canonical text: what runs of whole programs showed
   /// beyond the cost alone.
   std::map<std::pair<std::string, std::string>, double> corrections;
-  /// What a plugin's time in whole programs is of the sum of its costs, for candidates without a
-  /// correction of their own; 1 for plugins that are not listed.
+  /// The ratio of a plugin's time in whole programs to the sum of its costs, for candidates without
+  /// a correction of their own; 1 for plugins that are not listed.
   std::map<std::string, double> factors;
   double border_factor = 1;  // of the costs of edges between plugins
   /// True: the default codegens get only those ops that no plugin before them takes.

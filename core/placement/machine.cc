@@ -6,11 +6,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "byoc/base/file.h"
 
 namespace byoc::placement {
 namespace {
+
+constexpr double kUnknown = 2;  // times the slowest plugin, for one without samples
 
 constexpr const char* kFormat = "byoc-calibration-2";
 
@@ -32,6 +35,28 @@ double factor_at(const std::vector<Point>& points, double roofline) {
   return std::exp(std::log(a.factor) * (1 - t) + std::log(b.factor) * t);
 }
 
+// Returns the factor of a plugin, 0 without samples of it.
+double factor_of(const Machine& machine, std::string_view plugin, const Work& work,
+                 double roofline) {
+  std::vector<Point> points, all;
+  for (const Sample& sample : machine.samples) {
+    if (sample.plugin != plugin || sample.ns <= 0) continue;
+    const double least = std::max(machine.roofline_ns(sample.work), 1.0);
+    const Point point{least, std::max(sample.ns - machine.call_ns, 0.1 * least) / least};
+    all.push_back(point);
+    if (sample.work.op_class == work.op_class) points.push_back(point);
+  }
+  if (all.empty()) return 0;
+  if (points.empty()) {
+    double sum = 0;
+    for (const Point& point : all) sum += std::log(point.factor);
+    return std::exp(sum / static_cast<double>(all.size()));
+  }
+  std::stable_sort(points.begin(), points.end(),
+                   [](const Point& a, const Point& b) { return a.roofline < b.roofline; });
+  return factor_at(points, roofline);
+}
+
 Status calibration_error(std::string message) {
   return invalid(std::move(message))
       .with_slug("calibration")
@@ -49,25 +74,24 @@ double Machine::roofline_ns(const Work& work) const {
   return std::max(work.flops / gflop_per_s, bytes_ns(work.bytes));
 }
 
+bool Machine::has_samples(std::string_view plugin, std::string_view version) const {
+  return std::ranges::any_of(samples, [&](const Sample& sample) {
+    return sample.plugin == plugin && sample.version == version;
+  });
+}
+
 double Machine::predicted_ns(std::string_view plugin, const Work& work) const {
-  const double roofline = roofline_ns(work);
   if (work.op_class == OpClass::kFree) return 0;
-  std::vector<Point> points, all;
+  const double roofline = roofline_ns(work);
+  if (const double factor = factor_of(*this, plugin, work, roofline); factor > 0)
+    return roofline * factor;
+  double slowest = 0;
+  std::set<std::string_view> others;
   for (const Sample& sample : samples) {
-    if (sample.plugin != plugin || sample.ns <= 0) continue;
-    const double least = std::max(roofline_ns(sample.work), 1.0);
-    const Point point{least, std::max(sample.ns - call_ns, 0.1 * least) / least};
-    all.push_back(point);
-    if (sample.work.op_class == work.op_class) points.push_back(point);
+    if (others.insert(sample.plugin).second)
+      slowest = std::max(slowest, factor_of(*this, sample.plugin, work, roofline));
   }
-  if (points.empty() && !all.empty()) {
-    double sum = 0;
-    for (const Point& point : all) sum += std::log(point.factor);
-    return roofline * std::exp(sum / static_cast<double>(all.size()));
-  }
-  std::stable_sort(points.begin(), points.end(),
-                   [](const Point& a, const Point& b) { return a.roofline < b.roofline; });
-  return roofline * factor_at(points, roofline);
+  return roofline * (slowest > 0 ? kUnknown * slowest : 1);
 }
 
 std::string machine_name() {

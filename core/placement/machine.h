@@ -10,7 +10,7 @@
 
 namespace byoc::placement {
 
-/// The measured time of one op of a plugin.
+/// The measured time of one op of a plugin; 0 for a plugin that runs none of the ops.
 struct Sample {
   std::string plugin, version;
   Work work;
@@ -34,8 +34,11 @@ struct Machine {
   double bytes_ns(double bytes) const;
   /// Returns the predicted time of a plugin: the roofline times the factor of its samples of the
   /// class, interpolated between the two with the nearest rooflines. Without samples of the class
-  /// those of all its classes count, and without any the factor is 1.
+  /// those of all its classes count. A plugin without any is taken for slower than the slowest of
+  /// the others, as nothing is known about it; without samples at all the factor is 1.
   double predicted_ns(std::string_view plugin, const Work& work) const;
+  /// Returns whether there are samples of that version of the plugin.
+  bool has_samples(std::string_view plugin, std::string_view version) const;
 };
 
 /// Returns the processor's family, model, instruction sets and cache sizes as one line.

@@ -23,6 +23,7 @@ std::string text_of(const placement::Machine& machine) {
           cli::format_time(machine.call_ns), "\n");
   cli::Table table({"plugin", "class", ">flops", ">bytes", ">time", ">of the roofline"});
   for (const placement::Sample& sample : machine.samples) {
+    if (sample.ns <= 0) continue;  // the plugin runs none of the ops
     const double part = 100 * machine.roofline_ns(sample.work) / sample.ns;
     table.add({sample.plugin, std::string(placement::class_name(sample.work.op_class)),
                cat(sample.work.flops), cat(sample.work.bytes), cli::format_time(sample.ns),

@@ -35,7 +35,18 @@ const std::vector<SingleOp>& samples() {
       {"matmul", {"a=1x256", "b=256x256"}, {}, {"b"}},
       {"matmul", {"a=32x128", "b=128x128"}, {}, {"b"}},
       {"matmul", {"a=128x768", "b=768x768"}, {}, {"b"}},
+      {"conv2d", {"x=1x64x56x56", "weight=64x64x3x3"}, {"pads=[1,1,1,1]"}, {"weight"}},
+      {"conv2d", {"x=1x512x7x7", "weight=512x512x3x3"}, {"pads=[1,1,1,1]"}, {"weight"}},
+      {"conv2d", {"x=1x512x7x7", "weight=1024x512x1x1"}, {}, {"weight"}},
+      {"conv2d", {"x=1x480x1x1", "weight=120x480x1x1"}, {}, {"weight"}},
+      {"conv2d",
+       {"x=1x480x14x14", "weight=480x1x5x5"},
+       {"pads=[2,2,2,2]", "group=480"},
+       {"weight"}},
+      {"matmul", {"a=1x2048", "b=2048x2048"}, {}, {"b"}},
+      {"matmul", {"a=12x128x64", "b=12x64x128"}, {}, {}},
       {"max_pool", {"x=1x64x56x56"}, {"kernel_shape=[3,3]", "strides=[2,2]"}, {}},
+      {"global_average_pool", {"x=1x512x7x7"}, {}, {}},
       {"relu", {"x=1x64x14x14"}, {}, {}},
       {"relu", {"x=1x64x112x112"}, {}, {}},
       {"add", {"a=1x64x28x28", "b=1x64x28x28"}, {}, {}},
@@ -109,8 +120,10 @@ Result<Machine> calibrate(
   machine.cache_bytes = cache_size();
   measure_memory(machine);
   BuildOptions all = build;
-  std::erase(all.compilers, "auto");
-  all.compilers.insert(all.compilers.begin(), "auto");
+  all.compilers = {"auto"};
+  for (const auto& plugin : build.plugins->all()) {
+    if (!plugin->is_default_codegen()) all.compilers.push_back(plugin->id());
+  }
   const Costs no_costs;
   std::map<std::string, std::vector<Probe>> probes;
   std::map<std::string, std::string> versions;
@@ -146,6 +159,10 @@ Result<Machine> calibrate(
       const double over = results[k].ns - machine.roofline_ns(list[k].work);
       if (over > 0 && (call == 0 || over < call)) call = over;
     }
+  }
+  for (const auto& plugin : build.plugins->all()) {  // so that it is not tried again
+    if (!machine.has_samples(plugin->id(), plugin->version()))
+      machine.samples.push_back({plugin->id(), plugin->version(), {}, 0});
   }
   if (reorder_ns > 0) machine.reorder_gb_per_s = reordered_bytes / reorder_ns;
   // The least that any op took beyond its roofline; a call cannot cost more.

@@ -18,13 +18,24 @@ Result<IRModule> before_placement(IRModule module, const PassContext& context) {
   return run_passes(std::move(module), passes, context);
 }
 
+namespace {
+
+// Returns whether the machine was calibrated with all plugins as they are now.
+bool has_all_samples(const Machine& machine, const PassContext& context) {
+  return std::ranges::all_of(context.plugins->all(), [&](const auto& plugin) {
+    return machine.has_samples(plugin->id(), plugin->version());
+  });
+}
+
+}  // namespace
+
 Status prepare_place(const IRModule& module, PlaceRequest& request) {
   BYOC_TRY(PassContext context, make_context(module, request.build));
   request.folder = cost_folder_of(context);
   if (request.folder.empty())
     return cli::usage_error("there is no folder for costs: set HOME or XDG_CACHE_HOME");
   Result<Machine> known = read_calibration(request.folder, request.build.threads);
-  if (!request.measures || (known.ok() && known->is_calibrated())) return {};
+  if (!request.measures || (known.ok() && has_all_samples(*known, context))) return {};
   auto progress = [&](std::string_view what, uint64_t done, uint64_t total) {
     if (request.progress) request.progress(what, done, total);
   };

@@ -88,6 +88,17 @@ TEST(Machine, RooflineIsTheLargerOfArithmeticAndMemory) {
   EXPECT_DOUBLE_EQ(m.roofline_ns({100, 4000, OpClass::kFree}), 0);
 }
 
+// A plugin that runs none of the ops has a sample of 0 ns, so that it is not tried again.
+TEST(Machine, ASampleWithoutATimeIsKnownAndPredictsNothing) {
+  Machine m;
+  m.samples = {{"a", "1", {}, 0}};
+  EXPECT_TRUE(m.has_samples("a", "1"));
+  EXPECT_FALSE(m.has_samples("a", "2"));
+  EXPECT_FALSE(m.has_samples("b", "1"));
+  const Work work{10'000, 1, OpClass::kMatmul};
+  EXPECT_EQ(m.predicted_ns("a", work), m.roofline_ns(work));
+}
+
 TEST(Machine, SamplesGiveTheFactorOfTheirClass) {
   Machine m = round_machine();
   // Rooflines 100 and 10,000 ns; factors 4 and 2 without the call.
@@ -98,7 +109,8 @@ TEST(Machine, SamplesGiveTheFactorOfTheirClass) {
   EXPECT_NEAR(m.predicted_ns("a", {1000, 1, OpClass::kMatmul}), 40, 1e-9);  // as the smallest
   // In the middle of the logarithms the factor is the geometric mean, the square root of 8.
   EXPECT_NEAR(m.predicted_ns("a", {100'000, 1, OpClass::kMatmul}), 1000 * std::sqrt(8.0), 1e-6);
-  EXPECT_NEAR(m.predicted_ns("b", {10'000, 1, OpClass::kMatmul}), 100, 1e-9);  // no samples
+  // Without samples: twice the slowest of the others.
+  EXPECT_NEAR(m.predicted_ns("b", {10'000, 1, OpClass::kMatmul}), 800, 1e-9);
   // Another class: the mean of all factors.
   EXPECT_NEAR(m.predicted_ns("a", {10'000, 1, OpClass::kPooling}), 100 * std::sqrt(8.0), 1e-6);
 }

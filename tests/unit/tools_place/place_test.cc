@@ -133,7 +133,7 @@ TEST_F(PlaceModel, ReportsTheFastestOfEachKindAndTheCertificate) {
   EXPECT_GT(outcome.seconds, 0);
 }
 
-// What a program takes beyond its ops is the time of its borders.
+// The time that a program takes beyond its ops is that of its borders.
 TEST(CorrectBorders, ScalesBordersToTheTimeOfTheWholeProgram) {
   const test::PluginOptions plugins = {{"a", {{"ops", "tanh"}, {"est", "tanh:100"}}},
                                        {"b", {{"ops", "relu"}, {"est", "relu:100"}}}};
