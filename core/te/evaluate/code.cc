@@ -108,6 +108,7 @@ StmtCode Compiler::intrinsic(const Intrinsic& v) {
     return {StmtCode::kIndexError, 0, expr(v.args[0]), expr(v.args[1]), expr(v.args[2]), 0, {},
             std::string(op)};
   }
+  if (v.name == "prefetch" && !v.declaration) return {StmtCode::kBlock};  // loads lines, no more
   if (!v.declaration) return {StmtCode::kIntrinsic, 0, 0, 0, 0, 0, {}, v.name};
   const TensorIntrin& intrin = *v.declaration;
   auto outside = std::exchange(exprs_, {});  // the next call has other places

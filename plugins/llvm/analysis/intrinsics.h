@@ -5,7 +5,7 @@
 namespace byoc::llvm_plugin {
 
 /// The name of the intrinsic that loads the line of its place into the second cache. A place
-/// outside of its tensor has no effect.
+/// outside of its tensor has no effect; te::evaluate skips it.
 inline constexpr const char* kPrefetch = "prefetch";
 
 }  // namespace byoc::llvm_plugin

@@ -168,7 +168,7 @@ RegisterTile best_rows(const Sums& sums, const te::Target& target) {
     const Fill fill = filled(sums, {rows, 1}, 1, sums.units, target.l1_bytes);
     const double cycles =
         fill.cycles + fill.tiles * kTileCycles / static_cast<double>(sums.c * sums.taps);
-    if (cycles < least) least = cycles, best = {rows, 1};
+    if (cycles <= least) least = cycles, best = {rows, 1};  // of equal ones the most even
   }
   return best;
 }

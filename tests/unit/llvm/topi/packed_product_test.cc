@@ -98,9 +98,8 @@ TEST(PackedProduct, FetchesTheNextPanelWhileTilesReadThisOne) {
   const llvm_plugin::KernelLoops kernel = loops_of({70, 200, 130}, 2);
   EXPECT_GE(prefetches_of(kernel.loops), 1u) << te::print(kernel.loops);
   EXPECT_EQ(prefetches_of(kernel.constants->loops), 0u);
-  // One tile reads each panel once.
-  EXPECT_EQ(prefetches_of(loops_of({1, 200, 130}, 2).loops), 0u);
-  EXPECT_EQ(prefetches_of(loops_of({5, 200, 130}, 2).loops), 0u);
+  // One tile reads each panel once, and fetches all of the next one.
+  EXPECT_GE(prefetches_of(loops_of({5, 200, 130}, 2).loops), 1u);
   // Too few terms to be worth it.
   EXPECT_EQ(prefetches_of(loops_of({70, 200, 8}, 2).loops), 0u);
 }

@@ -37,5 +37,21 @@ TEST(PlansOfProducts, SumRowsThatAreReadAgainAtOnce) {
   }
 }
 
+TEST(PlansOfProducts, DivideRowsEvenly) {
+  for (auto [rows, tile] : {std::pair(16, 8), {22, 11}, {28, 14}, {32, 11}, {128, 13}})
+    EXPECT_EQ(best_plan(product(rows, 768), server()).tile.cells, tile) << rows;
+}
+
+TEST(PlansOfProducts, HaveAsManyPanelsForEachThread) {
+  te::Target target = server();
+  target.threads = 2;
+  for (int64_t rows : {7, 32, 64, 197}) {
+    const Plan plan = best_plan(product(rows, 768), target);
+    const int64_t panels =
+        (24 + plan.o_panel - 1) / plan.o_panel * ((rows + plan.units - 1) / plan.units);
+    EXPECT_EQ(panels % 2, 0) << rows;
+  }
+}
+
 }  // namespace
 }  // namespace byoc::llvm_plugin::topi
