@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/driver/commands/ops_support.h"
 
+#include <algorithm>
+
 #include "byoc/base/json.h"
 #include "byoc/import.h"
 #include "runtime/cli/output.h"
@@ -41,13 +43,49 @@ Rows plugin_rows(const Coverage& coverage) {
   return rows;
 }
 
-Rows onnx_rows() {
-  Rows rows = {{"operator", "opsets"}};
-  for (const ImportedOp& op : imported_ops()) {
-    std::string ranges;
-    for (auto [first, last] : op.opsets)
+/// An operator of ONNX, and the answer for each plugin.
+struct OnnxSupport {
+  ImportedOp op;
+  std::vector<std::string> becomes, answers;
+};
+
+/// Returns "yes" when the plugin takes all samples of all ops, "no" when it takes none.
+std::string answer(const Coverage& coverage, const std::vector<std::string>& ops, size_t plugin) {
+  bool all = true, any = false;
+  for (const OpCoverage& op : coverage.ops) {
+    if (std::find(ops.begin(), ops.end(), op.op->name) == ops.end()) continue;
+    all = all && op.taken[plugin] == op.samples;
+    any = any || op.taken[plugin] > 0;
+  }
+  return all ? "yes" : any ? "partly" : "no";
+}
+
+/// Derives what plugins do for ONNX's operators from the ops that these become.
+std::vector<OnnxSupport> onnx_support(const Coverage& coverage) {
+  std::vector<OnnxSupport> out;
+  for (ImportedOp& op : imported_ops()) {
+    auto ops = ops_of_operator(op.op_type);
+    OnnxSupport& support = out.emplace_back(OnnxSupport{std::move(op), {}, {}});
+    if (ops.ok()) support.becomes = *ops;
+    for (size_t k = 0; k < coverage.plugins.size(); ++k) {
+      support.answers.push_back(!ops.ok()      ? "refused"
+                                : ops->empty() ? "byoc"
+                                               : answer(coverage, *ops, k));
+    }
+  }
+  return out;
+}
+
+Rows onnx_rows(const Coverage& coverage) {
+  Rows rows = {{"operator", "opsets", "ops"}};
+  rows[0].insert(rows[0].end(), coverage.plugins.begin(), coverage.plugins.end());
+  for (const OnnxSupport& support : onnx_support(coverage)) {
+    std::string ranges, ops;
+    for (auto [first, last] : support.op.opsets)
       ranges += cat(ranges.empty() ? "" : ", ", first, first == last ? "" : cat(" to ", last));
-    rows.push_back({op.op_type, ranges});
+    for (const std::string& op : support.becomes) ops += cat(ops.empty() ? "" : ", ", op);
+    rows.push_back({support.op.op_type, ranges, ops});
+    rows.back().insert(rows.back().end(), support.answers.begin(), support.answers.end());
   }
   return rows;
 }
@@ -60,7 +98,7 @@ std::string support_text(const Coverage& coverage, bool with_onnx, bool markdown
   if (!with_onnx) return out;
   std::string title = cat("Operators of ONNX, opsets 1 to ", newest_onnx_opset());
   return cat(out, "\n", markdown ? "## " : "", title, markdown ? "\n\n" : ":\n",
-             table_text(onnx_rows(), markdown));
+             table_text(onnx_rows(coverage), markdown));
 }
 
 Json support_json(const Coverage& coverage, bool with_onnx) {
@@ -71,10 +109,14 @@ Json support_json(const Coverage& coverage, bool with_onnx) {
     ops.push_back({{"op", op.op->name}, {"samples", op.samples}, {"taken", taken}});
   }
   Json onnx = Json::array();
-  for (const ImportedOp& op : with_onnx ? imported_ops() : std::vector<ImportedOp>()) {
-    Json ranges = Json::array();
-    for (auto [first, last] : op.opsets) ranges.push_back({{"first", first}, {"last", last}});
-    onnx.push_back({{"operator", op.op_type}, {"opsets", ranges}});
+  for (const OnnxSupport& one : with_onnx ? onnx_support(coverage) : std::vector<OnnxSupport>()) {
+    Json ranges = Json::array(), answers = Json::object();
+    for (auto [first, last] : one.op.opsets) ranges.push_back({{"first", first}, {"last", last}});
+    for (size_t k = 0; k < one.answers.size(); ++k) answers[coverage.plugins[k]] = one.answers[k];
+    onnx.push_back({{"operator", one.op.op_type},
+                    {"opsets", ranges},
+                    {"ops", one.becomes},
+                    {"support", answers}});
   }
   return {{"plugins", coverage.plugins}, {"ops", ops}, {"onnx", onnx}};
 }

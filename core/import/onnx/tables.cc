@@ -37,14 +37,14 @@ const Table& all_rows() {
   return table;
 }
 
+}  // namespace
+
 std::span<const Row* const> rows_of(std::string_view op_type) {
   const Table& table = all_rows();
   auto found = table.find(op_type);
   if (found == table.end()) return {};
   return found->second;
 }
-
-}  // namespace
 
 const Row* find_row(std::string_view op_type, int opset) {
   for (const Row* row : rows_of(op_type)) {
@@ -77,6 +77,8 @@ std::vector<ImportedOp> imported_ops() {
       op.opsets.emplace_back(row->min_opset, std::min(row->max_opset, newest_onnx_opset()));
     std::sort(op.opsets.begin(), op.opsets.end());
   }
+  for (const auto& [op_type, opset] : onnx_import::kControlOps)
+    out.push_back({op_type, {{opset, newest_onnx_opset()}}});
   std::sort(out.begin(), out.end(),
             [](const ImportedOp& a, const ImportedOp& b) { return a.op_type < b.op_type; });
   return out;

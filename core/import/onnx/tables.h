@@ -9,8 +9,13 @@ namespace byoc::onnx_import {
 /// as its nodes, when file/newest_forms.h finds nothing new in them.
 inline constexpr int kNewestOpset = 28;
 
+/// Operators without rows, which become nodes of control flow (control.h), and their first opsets.
+inline constexpr std::pair<const char*, int> kControlOps[] = {{"If", 1}, {"Loop", 1}, {"Scan", 9}};
+
 /// Returns the row for an op of the default domain at `opset`; null when there is none.
 const Row* find_row(std::string_view op_type, int opset);
+/// Returns all rows of an op.
+std::span<const Row* const> rows_of(std::string_view op_type);
 /// Returns the opsets of the op's rows, "opset 11 to 12, 13 and up", or "" when it has no row.
 std::string known_opsets(std::string_view op_type);
 
