@@ -22,9 +22,9 @@ sys.path.insert(0, str(HERE))
 from install import PEERS, find_peers  # noqa: E402
 from layers import layers_of  # noqa: E402
 from picture import picture  # noqa: E402
-from report import command_of, lines_of, machine, ratio_text, table, write_table  # noqa: E402, F401
-from turns import (CORES, Child, Failed, check, fastest_ratio, keep_to_cores, measure, ratios,  # noqa: E402, F401
-                   spread, times)
+from report import command_of, lines_of, machine, ratio_text, scaling_lines, table, write_table  # noqa: E402, F401
+from turns import (CORES, Child, Failed, check, fastest_ratio, keep_to_cores, measure,  # noqa: E402, F401
+                   neighbours, ratios, spread, times)
 
 BUILD = HERE.parent.parent / "build"
 COMPILERS = ["llvm", "onednn,llvm", "auto"]
@@ -33,6 +33,7 @@ EXAMPLES = """examples:
   compare.py networks/mobilenet_v2/model.onnx --peer onnxruntime --threads 1,2
   compare.py --models networks --threads 1,2 --markdown README.md --json=peers.json --picture docs/images/peers.svg
   compare.py networks/resnet50 --compiler onednn --layers 15     # the slowest layers of both
+  compare.py networks/resnet50 --threads 1,2 --busy 1            # beside a process that keeps a core busy
 
 Peers are installed from the Python package index, once, into a separate folder (--venv); PyTorch takes 6 GB.
 A peer that cannot be installed, or cannot run a model, is left out and the reason is printed. Without any peer
@@ -52,7 +53,9 @@ def parse(arguments):
                              f"{', '.join(PEERS)})")
     parser.add_argument("--threads", metavar="N,M", default="1", help="thread counts, one after another (default 1)")
     parser.add_argument("--rounds", metavar="N", type=int, default=8, help="turns of each (default 8)")
-    parser.add_argument("--turn-ms", metavar="T", type=float, default=200, help="length of a turn (default 200)")
+    parser.add_argument("--turn-ms", metavar="T", type=float, default=150, help="length of a turn (default 150)")
+    parser.add_argument("--busy", metavar="N", type=int, default=0,
+                        help="N other processes keep a core busy each; all share as many cores as the most threads")
     parser.add_argument("--tolerance", metavar="X", type=float, default=1e-4,
                         help="largest error as a part of the largest value (default 1e-4)")
     parser.add_argument("--layers", metavar="N", type=int, default=0,
@@ -72,8 +75,8 @@ def parse(arguments):
         options.threads = [int(n) for n in options.threads.split(",")]
     except ValueError:
         parser.error(f"--threads expects numbers, as in 1,2, got \"{options.threads}\"")
-    if min(options.threads) < 1 or options.rounds < 1:
-        parser.error("--threads and --rounds must be 1 or more")
+    if min(options.threads) < 1 or options.rounds < 1 or options.busy < 0:
+        parser.error("--threads and --rounds must be 1 or more, and --busy 0 or more")
     if not options.model and not options.models:
         parser.error("no models: give files, folders, or --models DIR")
     return options
@@ -138,7 +141,7 @@ def rows_of(options, peers, ours, samples):
 
 def compare(pythons, options, name, file, threads):
     """Returns the measurement of one model, without rows when no peer runs it."""
-    keep_to_cores(threads)
+    keep_to_cores(max(options.threads) if options.busy else threads)
     ours = {}
     with tempfile.TemporaryDirectory() as folder:
         peers, skipped = start_peers(pythons, file, threads)
@@ -148,7 +151,10 @@ def compare(pythons, options, name, file, threads):
                 inputs = next(iter(peers.values())).ask(f"inputs {folder}")["inputs"]
                 for compiler in options.compiler:
                     ours[compiler] = start_byoc(options, compiler, file, threads, inputs)
-                result.update(rows_of(options, peers, ours, measure([*peers.values(), *ours.values()], options)))
+                children = [*peers.values(), *ours.values()]
+                with neighbours(options.busy):
+                    samples = measure(children, options)
+                result.update(rows_of(options, peers, ours, samples))
         finally:
             for child in [*peers.values(), *ours.values()]:
                 child.close()
@@ -191,6 +197,8 @@ def main(arguments):
                 report["results"].append(compare(pythons, options, name, file, threads))
                 for line in lines_of(report["results"][-1]):
                     say(line, results=True)
+            for line in scaling_lines(report["results"][-len(options.threads):]):
+                say(line, results=True)
     except Failed as failure:
         print(f"error: {failure}", file=sys.stderr)
         return 1

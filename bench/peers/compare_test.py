@@ -41,7 +41,7 @@ class Arguments(unittest.TestCase):
 
     def test_wrong_use_is_exit_code_2(self):
         for wrong in ([], ["m.onnx", "--threads", "two"], ["m.onnx", "--rounds", "0"], ["m.onnx", "--round", "3"],
-                      ["m.onnx", "--peer", "excel"]):
+                      ["m.onnx", "--peer", "excel"], ["m.onnx", "--busy", "-1"]):
             done = Folder().run(*wrong)
             self.assertEqual(done.returncode, 2, wrong)
             self.assertIn("error:", done.stderr)
@@ -71,6 +71,13 @@ class Cores(unittest.TestCase):
             compare.keep_to_cores(threads)
             done = subprocess.run(show, text=True, capture_output=True)
             self.assertEqual(int(done.stdout), min(threads, len(compare.CORES)))
+
+
+class Neighbours(unittest.TestCase):
+    def test_run_as_long_as_the_measurement(self):
+        with compare.neighbours(2) as busy:
+            self.assertEqual([process.poll() for process in busy], [None, None])
+        self.assertEqual([process.poll() for process in busy], [-9, -9])
 
 
 class WithoutPeers(unittest.TestCase):
@@ -176,6 +183,11 @@ class Lines(unittest.TestCase):
         self.assertRegex(text, r"net +1 thr  llvm +2.000 ms   ratio 0.500 .* fastest 0.500 ")
         self.assertRegex(text, r"PyTorch +left out: PyTorch ended: no such op")
 
+    def test_show_the_times_with_more_threads(self):
+        lines = list(compare.scaling_lines([measured(1, threads=2), measured(2)]))
+        self.assertRegex(lines[2], r"net +llvm +of 1 thread's time: 2 threads 0.500")
+        self.assertEqual(list(compare.scaling_lines([measured(2)])), [])
+
     def test_say_so_where_outputs_differ(self):
         self.assertIn("WRONG: max error 2.0e-02", "\n".join(compare.lines_of(measured(2, wrong=True))))
 
@@ -204,7 +216,7 @@ class Table(unittest.TestCase):
 
     def test_the_command_has_no_folders_of_this_machine(self):
         self.assertEqual(reporting.command_of(options()), "bench/peers/compare.py a --compiler llvm --compiler auto "
-                         "--peer onnxruntime --peer openvino --peer pytorch --threads 1,2 --rounds 8 --turn-ms 200")
+                         "--peer onnxruntime --peer openvino --peer pytorch --threads 1,2 --rounds 8 --turn-ms 150")
 
 
 class Picture(unittest.TestCase):

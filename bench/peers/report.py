@@ -29,7 +29,7 @@ def command_of(options):
     given = [(flag, Path(value).name if value.startswith("/") else value) for flag, value in given]
     given += [("--compiler", compiler) for compiler in options.compiler] + [("--peer", peer) for peer in options.peer]
     given += [("--threads", ",".join(map(str, options.threads))), ("--rounds", str(options.rounds)),
-              ("--turn-ms", f"{options.turn_ms:g}")]
+              ("--turn-ms", f"{options.turn_ms:g}")] + ([("--busy", str(options.busy))] if options.busy else [])
     return " ".join(["bench/peers/compare.py", *(part for pair in given for part in pair if part)])
 
 
@@ -58,6 +58,19 @@ def lines_of(result):
         yield f"  slowest of {name}:"
         for row in rows:
             yield f"    {row['us']:10.1f} us  {row['op']:<28} {row['name']}"
+
+
+def scaling_lines(results):
+    """Yields a line per peer and compiler of one model: the times with more threads over that with the fewest."""
+    first, *others = sorted(results, key=lambda result: result["threads"])
+    times = [{row.get("peer") or row["compiler"]: row["time_ns"]["median"] for row in result["peers"] + result["byoc"]}
+             for result in (first, *others)]
+    for name in times[0]:
+        parts = [f"{result['threads']} threads {now[name] / times[0][name]:.3f}"
+                 for result, now in zip(others, times[1:]) if name in now]
+        if parts:
+            shown = PEERS[name].name if name in PEERS else name
+            yield f"{first['model']:<16} {shown:<14} of {first['threads']} thread's time: {', '.join(parts)}"
 
 
 def versions(report):

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes that stay alive, run a model on command, and take turns."""
 
+import contextlib
 import json
 import os
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -49,6 +51,18 @@ def keep_to_cores(threads):
     """Binds this process and its later children to the last cores; the first ones handle interrupts."""
     if CORES:
         os.sched_setaffinity(0, CORES[-threads:])
+
+
+@contextlib.contextmanager
+def neighbours(count):
+    """Runs `count` processes that keep a core busy, on the cores of this process, until it is left."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield busy
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
 
 
 def runs_per_turn(child, turn_ms):
