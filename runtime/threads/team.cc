@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <system_error>
 #include <thread>
@@ -15,6 +16,9 @@ namespace {
 // Workers look for the next loop for some time before they sleep, since waking one up takes longer
 // than most loops. The caller sleeps sooner: then the core is free for a worker that has lost its own.
 constexpr uint64_t kIdleNs = 200'000, kJoinNs = 50'000;
+// A worker that lost its core inside of a loop delays it by a time slice of another process. After
+// that, the caller runs loops alone for some multiple of the delay.
+constexpr uint64_t kLateNs = 300'000, kAloneTimes = 8;
 constexpr uint32_t kOpen = 1u << 31;
 
 struct Team {
@@ -24,6 +28,7 @@ struct Team {
   Work work = nullptr;  // read by workers inside alone, as are the next two
   void* data = nullptr;
   uint32_t threads = 0;
+  uint64_t alone_until_ns = 0;  // the caller's
   std::atomic<uint32_t> started = 0;
   std::atomic<uint64_t> idle_ns = kIdleNs;
 };
@@ -77,6 +82,7 @@ void serve(uint32_t worker) {
 void forget_workers() {
   the_team.started = 0;
   the_team.gate = 0;
+  the_team.alone_until_ns = 0;
 }
 
 }  // namespace
@@ -95,7 +101,21 @@ void start(uint32_t threads, uint32_t cores) {
   }
 }
 
+namespace {
+
+/// Waits for the workers inside.
+void join(uint32_t inside) {
+  auto none = [&] { return (inside = the_team.gate.load(std::memory_order_acquire)) == 0; };
+  spin(kJoinNs, none);
+  for (; inside != 0; inside = the_team.gate.load(std::memory_order_acquire))
+    the_team.gate.wait(inside, std::memory_order_acquire);
+}
+
+}  // namespace
+
 void run(uint32_t threads, Work work, void* data) {
+  const uint64_t begin_ns = now_ns();
+  if (begin_ns < the_team.alone_until_ns) return work(data, 0);
   the_team.work = work;
   the_team.data = data;
   the_team.threads = threads;
@@ -103,12 +123,13 @@ void run(uint32_t threads, Work work, void* data) {
   the_team.turn.fetch_add(1, std::memory_order_release);
   the_team.turn.notify_all();
   work(data, 0);
-  uint32_t inside = the_team.gate.fetch_and(~kOpen, std::memory_order_acquire) & ~kOpen;
+  const uint32_t inside = the_team.gate.fetch_and(~kOpen, std::memory_order_acquire) & ~kOpen;
   if (inside == 0) return;
-  auto none = [&] { return (inside = the_team.gate.load(std::memory_order_acquire)) == 0; };
-  spin(kJoinNs, none);
-  for (; inside != 0; inside = the_team.gate.load(std::memory_order_acquire))
-    the_team.gate.wait(inside, std::memory_order_acquire);
+  const uint64_t own_end_ns = now_ns();
+  join(inside);
+  const uint64_t end_ns = now_ns(), waited_ns = end_ns - own_end_ns;
+  if (waited_ns > std::max(kLateNs, own_end_ns - begin_ns))
+    the_team.alone_until_ns = end_ns + kAloneTimes * waited_ns;
 }
 
 }  // namespace byoc::team

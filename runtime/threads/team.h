@@ -17,7 +17,9 @@ uint32_t size();
 void start(uint32_t threads, uint32_t cores);
 
 /// Calls `work` with worker 0 on this thread, and with 1 to `threads` - 1 on the workers that come
-/// before it returns there. Returns when no call is left. One caller at a time; allocates nothing.
+/// before it returns there. Returns when no call is left. After a worker was much later than this
+/// thread, which happens when it loses its core, none are called for a while. One caller at a time;
+/// allocates nothing.
 void run(uint32_t threads, Work work, void* data);
 
 }  // namespace byoc::team

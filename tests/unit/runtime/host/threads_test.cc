@@ -137,19 +137,48 @@ TEST(OwnWorkers, ALoopDoesNotWaitForWorkersThatDoNotCome) {
   EXPECT_EQ(status, 0);
 }
 
+/// Counts the calls on workers, whose work takes `sleep_ms`; the caller stays for `stay_ms` or until
+/// there is one.
+struct Calls {
+  int sleep_ms, stay_ms;
+  std::atomic<int> of_workers = 0;
+
+  int count(uint32_t threads) {
+    team::run(
+        threads,
+        [](void* data, uint32_t worker) {
+          auto& calls = *static_cast<Calls*>(data);
+          const auto sleep = [](int ms) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+          };
+          if (worker > 0) {
+            ++calls.of_workers;
+            return sleep(calls.sleep_ms);
+          }
+          for (int k = 0; k < calls.stay_ms && calls.of_workers == 0; ++k) sleep(1);
+        },
+        this);
+    return of_workers;
+  }
+};
+
+TEST(OwnWorkers, AreLeftAloneForAWhileAfterOneWasLate) {
+  ThreadScope scope(2, Workers::kOwn);
+  while (Calls{.sleep_ms = 200, .stay_ms = 100}.count(2) ==
+         0) {  // on a busy machine it may not come
+  }
+  EXPECT_EQ((Calls{.sleep_ms = 0, .stay_ms = 20}.count(2)), 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2000));
+  EXPECT_EQ((Calls{.sleep_ms = 0, .stay_ms = 60'000}.count(2)), 1);
+}
+
 TEST(OwnWorkers, AreMadeAgainAfterAFork) {
   ThreadScope scope(2, Workers::kOwn);
   run(100, 1, [](uint64_t, uint64_t, uint32_t) { return 0; });
   const pid_t child = ::fork();
   if (child == 0) {
     ThreadScope again(2, Workers::kOwn);
-    std::atomic<bool> came = false;  // the first block waits for the second, on another thread
-    const int32_t result = run(2, 1, [&](uint64_t lo, uint64_t, uint32_t) {
-      if (lo == 1) came = true;
-      while (!came) std::this_thread::yield();
-      return 0;
-    });
-    ::_exit(result);
+    ::_exit(Calls{.sleep_ms = 0, .stay_ms = 60'000}.count(2) == 1 ? 0 : 1);
   }
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
