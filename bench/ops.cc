@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures single ops, each by every plugin that runs it: op/<op>/<operands>/<plugin>. Weights are
-// constants. Outputs are compared with json's before anything is timed.
+// Measures single ops, each by every plugin that runs it: op/<op>/<operands>/<plugin>. Operands are
+// f32 where no type is named. Weights are constants. Outputs are compared with json's before anything is timed.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -26,6 +26,8 @@ const std::vector<SingleOp>& cases() {
        {"pads=[1,1,1,1]", "group=144"},
        {"weight"}},
       {"matmul", {"a=128x768", "b=768x3072"}, {}, {"b"}},
+      {"matmul", {"a=f16[128,768]", "b=f16[768,3072]"}, {}, {"b"}},
+      {"matmul", {"a=bf16[128,768]", "b=bf16[768,3072]"}, {}, {"b"}},
       {"matmul", {"a=12x128x64", "b=12x64x128"}, {}, {}},
       {"max_pool",
        {"x=1x64x112x112"},
@@ -33,6 +35,8 @@ const std::vector<SingleOp>& cases() {
        {}},
       {"softmax", {"x=12x128x128"}, {}, {}},
       {"add", {"a=1x256x56x56", "b=1x256x56x56"}, {}, {}},
+      {"add", {"a=f16[1,256,56,56]", "b=f16[1,256,56,56]"}, {}, {}},
+      {"add", {"a=bf16[1,256,56,56]", "b=bf16[1,256,56,56]"}, {}, {}},
       {"sigmoid", {"x=1x256x56x56"}, {}, {}},
       {"transpose", {"x=1x128x12x64"}, {"perm=[0,2,1,3]"}, {}},
   };
