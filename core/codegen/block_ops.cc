@@ -6,9 +6,12 @@
 namespace byoc {
 namespace {
 
-// Returns true for f32 [n, c, h, w] of known extents.
+bool is_half(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
+bool is_blocked_dtype(DType dtype) { return dtype == DType::kF32 || is_half(dtype); }
+
+// Returns true for floats [n, c, h, w] of known extents, f64 excepted.
 bool is_image(TypeId type) {
-  return type->dtype == DType::kF32 && type->shape.size() == 4 && is_static(type->shape);
+  return is_blocked_dtype(type->dtype) && type->shape.size() == 4 && is_static(type->shape);
 }
 
 bool divides(int64_t block, int64_t extent) { return extent > 0 && extent % block == 0; }
@@ -40,6 +43,8 @@ class BlockedOp {
   bool concat();
   bool view();
   ValueId packed_weight(int64_t inner, int64_t outer);
+  ValueId widened(ValueId now, TypeId type);
+  ValueId product(std::string_view op, Attrs attrs, std::vector<ValueId> in);
   bool can_be_operand(TypeId type) const;
   ValueId operand(ValueId arg, int64_t block);
 
@@ -71,9 +76,23 @@ bool BlockedOp::conv() {
   const int64_t outer = first_of(wanted_.image, is_grouped ? o / group : o);
   const int64_t inner = first_of(wanted_.image, is_grouped ? weight->shape[1].extent() : c);
   if (outer == 0 || (is_grouped && inner == 0)) return false;
-  ValueId in = inner != 0 ? to_.packed(args()[0], inner) : to_.plain(args()[0]);
+  ValueId in = widened(inner != 0 ? to_.packed(args()[0], inner) : to_.plain(args()[0]), x);
   ValueId blocks = packed_weight(inner != 0 && !is_depthwise ? inner : 1, outer);
-  return add_packed("conv2d_nchwc", *call_.attrs, {in, blocks}, outer);
+  to_.set_packed(node_, product("conv2d_nchwc", *call_.attrs, {in, blocks}), outer);
+  return true;
+}
+
+// Returns halves as f32, other values as they are. Sums of halves are sums in f32 that are rounded
+// once, and an operand is converted faster once than in each term.
+ValueId BlockedOp::widened(ValueId now, TypeId type) {
+  return is_half(type->dtype) ? to_.move("cast", {{"to", DType::kF32}}, now, old().loc) : now;
+}
+
+// Adds a product, which is rounded to the result's type where its operands are widened.
+ValueId BlockedOp::product(std::string_view op, Attrs attrs, std::vector<ValueId> in) {
+  ValueId out = to_.add(op, std::move(attrs), std::move(in), old().loc);
+  const DType dtype = result()->dtype;
+  return is_half(dtype) ? to_.add("cast", {{"to", dtype}}, {out}, old().loc) : out;
 }
 
 // Reorders weights [o, i, h, w] -> [o / outer, i / inner, h, w, inner, outer], where o and i are
@@ -82,7 +101,7 @@ ValueId BlockedOp::packed_weight(int64_t inner, int64_t outer) {
   Symbol loc = to_.from().nodes[args()[1].node].loc;
   ValueId now = to_.move("layout_transform",
                          {{"src_layout", "OIHW"}, {"dst_layout", cat("OIHW", inner, "i")}},
-                         to_.plain(args()[1]), loc);
+                         widened(to_.plain(args()[1]), type(args()[1])), loc);
   return to_.move("layout_transform",
                   {{"src_layout", "OIHWJ"}, {"dst_layout", cat("OIHWJ", outer, "o")}}, now, loc);
 }
@@ -95,8 +114,9 @@ bool BlockedOp::matmul() {
   ValueId a = args()[0], b = args()[1];
   TypeId matrix = type(b);
   if (!std::holds_alternative<Constant>(to_.from().nodes[b.node].kind) ||
-      matrix->shape.size() != 2 || matrix->dtype != DType::kF32 || type(a)->shape.size() < 2 ||
-      !is_static(type(a)->shape) || !BlockedFunction::can_fold(matrix))
+      matrix->shape.size() != 2 || !is_blocked_dtype(matrix->dtype) || type(a)->shape.size() < 2 ||
+      !is_static(type(a)->shape) ||
+      !BlockedFunction::can_fold(TensorType{DType::kF32, matrix->shape}))
     return false;
   if (is_gemm && (call_.attrs->b("trans_a", false) || call_.attrs->f("alpha", 1) != 1))
     return false;
@@ -104,11 +124,17 @@ bool BlockedOp::matmul() {
   const int64_t n = matrix->shape[is_transposed ? 0 : 1].extent();
   const int64_t block = first_of(wanted_.matrix, n);
   if (block == 0) return false;
+  constexpr int64_t kFewRows = 8;  // the time of fewer is that of reading the matrix
+  const Result<int64_t> cells = num_elements(type(a)->shape);
+  const bool is_wide = !cells.ok() || *cells >= kFewRows * type(a)->shape.back().extent();
+  ValueId from = is_wide ? widened(to_.plain(b), matrix) : to_.plain(b);
   ValueId panels = to_.move("layout_transform",
                             {{"src_layout", std::string(is_transposed ? "NK" : "KN")},
                              {"dst_layout", cat("NK", block, "n")}},
-                            to_.plain(b), to_.from().nodes[b.node].loc);
-  to_.set_plain(node_, to_.add("matmul_packed", {}, {to_.plain(a), panels}, old().loc));
+                            from, to_.from().nodes[b.node].loc);
+  to_.set_plain(node_, is_wide
+                           ? product("matmul_packed", {}, {widened(to_.plain(a), type(a)), panels})
+                           : to_.add("matmul_packed", {}, {to_.plain(a), panels}, old().loc));
   return true;
 }
 
@@ -116,7 +142,7 @@ bool BlockedOp::matmul() {
 bool BlockedOp::can_be_operand(TypeId operand) const {
   if (operand == result()) return true;
   const size_t rank = operand->shape.size();
-  if (operand->dtype != DType::kF32 || !is_static(operand->shape) || rank > 4) return false;
+  if (operand->dtype != result()->dtype || !is_static(operand->shape) || rank > 4) return false;
   return is_one_element(operand) ||
          (rank >= 3 && operand->shape[rank - 3].extent() == result()->shape[1].extent());
 }

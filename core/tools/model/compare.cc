@@ -126,16 +126,11 @@ std::string describe(const Difference& difference, const TensorSpec& spec) {
              " instead of ", short_number(difference.expected));
 }
 
-namespace {
-/// Returns the tolerance for a dtype. Floats of 16 bits are rounded at every step, with relative
-/// errors up to 2^-11 (f16) and 2^-8 (bf16).
-double tolerance_for(DType dtype, double expected) {
-  if (expected >= 0) return expected;
+double default_tolerance(DType dtype) {
   if (dtype == DType::kF16) return 5e-3;
   if (dtype == DType::kBF16) return 4e-2;
   return 1e-4;
 }
-}  // namespace
 
 int64_t allowed_steps(const IRModule& module) {
   for (const auto& [name, function] : module.functions) {
@@ -149,7 +144,7 @@ int64_t allowed_steps(const IRModule& module) {
 
 ComparedValue compare_value(std::string name, const Tensor& got, const Tensor& expected,
                             double tolerance, int64_t steps) {
-  double allowed = tolerance_for(expected.spec().dtype, tolerance);
+  const double allowed = tolerance >= 0 ? tolerance : default_tolerance(expected.spec().dtype);
   return {std::move(name), got.spec(), allowed, compare_to_largest(got, expected, allowed, steps)};
 }
 

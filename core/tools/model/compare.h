@@ -32,6 +32,9 @@ Difference compare_each(const Tensor& got, const Tensor& expected, double relati
 /// they cannot be compared.
 std::string describe(const Difference& difference, const TensorSpec& spec);
 
+/// Returns the tolerance of values of a dtype. Floats of 16 bits are rounded at every step, with
+/// relative errors up to 2^-11 (f16) and 2^-8 (bf16).
+double default_tolerance(DType dtype);
 /// Returns how many steps integers of 8 and 16 bits may be apart: 1 in a module that quantises
 /// values, else 0.
 int64_t allowed_steps(const IRModule& module);
@@ -42,8 +45,7 @@ struct ComparedValue {
   double allowed = 0;  // of the largest value
   Difference difference;
 };
-/// Calls compare_to_largest with `tolerance`. When that is negative, the tolerance depends on the
-/// dtype: 1e-4, more for floats of 16 bits.
+/// Calls compare_to_largest with `tolerance`; when that is negative, with default_tolerance.
 ComparedValue compare_value(std::string name, const Tensor& got, const Tensor& expected,
                             double tolerance, int64_t steps = 0);
 /// Returns "f32[1,10]: max error ..., allowed 0.0001 of max".

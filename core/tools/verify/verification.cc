@@ -25,13 +25,30 @@ Result<std::vector<Tensor>> copies_of(const std::vector<Tensor>& tensors) {
   return out;
 }
 
+// Returns the tolerance of values between regions, -1 for that of their dtypes. In a model that
+// rounds to 16 bits, f32 ones are made of such values: products read them as f32.
+double border_tolerance(const IRModule& module, double tolerance) {
+  if (tolerance >= 0) return tolerance;
+  for (const auto& [name, function] : module.functions) {
+    for (const Node& node : function.nodes) {
+      for (size_t k = 0; k < node.types.size(); ++k) {
+        const DType dtype = node.types[k]->dtype;
+        if (dtype == DType::kF16 || dtype == DType::kBF16)
+          tolerance = std::max(tolerance, default_tolerance(dtype));
+      }
+    }
+  }
+  return tolerance;
+}
+
 class Verifier {
  public:
   Verifier(IRModule module, const VerifyRequest& request)
       : request_(request),
         build_(request.build),
         module_(with_names(std::move(module))),
-        steps_(allowed_steps(module_)) {}
+        steps_(allowed_steps(module_)),
+        border_tolerance_(border_tolerance(module_, request.tolerance)) {}
 
   Result<Verification> run() {
     if (is_data_set(request_.against)) {
@@ -127,7 +144,8 @@ class Verifier {
       size_t value = region.first_output + k;
       BYOC_CHECK(value < got.size() && value < expected.size(), "output ", value, " of ",
                  got.size());
-      ComparedValue compared = compare(cat("output ", k), got[value], expected[value]);
+      ComparedValue compared =
+          compare_value(cat("output ", k), got[value], expected[value], border_tolerance_, steps_);
       if (compared.difference.is_equal) continue;
       out_.bad = BadRegion{.function = region.function.str(),
                            .plugin = region.plugin,
@@ -138,14 +156,15 @@ class Verifier {
 
   Status reduce(const RegionValues& values, const RegionCall& region) {
     doing(cat("finding the smallest part of ", region.function, " that is wrong"));
-    RegionTest test{values.ours(),
-                    values.reference(),
-                    out_.reference,
-                    build_.plugins,
-                    build_.threads,
-                    [&](const Tensor& got, const Tensor& right) {
-                      return compare("", got, right).difference.is_equal;
-                    }};
+    RegionTest test{
+        values.ours(),
+        values.reference(),
+        out_.reference,
+        build_.plugins,
+        build_.threads,
+        [&](const Tensor& got, const Tensor& right) {
+          return compare_value("", got, right, border_tolerance_, steps_).difference.is_equal;
+        }};
     if (!request_.program.empty()) {
       test.is_wrong_anew = [&](const ReducedRegion& reduced) -> Result<bool> {
         BYOC_TRY(ReplayCase replay, replay_of(values, reduced));
@@ -169,7 +188,7 @@ class Verifier {
   Result<ReplayCase> replay_of(const RegionValues& values, const ReducedRegion& reduced) const {
     BYOC_TRY(ReplayCase out,
              replay_case(reduced.module, reduced.region, values.ours(), out_.reference));
-    out.tolerance = request_.tolerance;
+    out.tolerance = border_tolerance_;
     BYOC_TRY(auto inputs, copies_of(reduced.inputs));
     BYOC_TRY(auto outputs, copies_of(reduced.outputs));
     set_tensors(out, reduced.module.function(reduced.region), std::move(inputs),
@@ -180,7 +199,8 @@ class Verifier {
   const VerifyRequest& request_;
   BuildOptions build_;
   IRModule module_;
-  const int64_t steps_;  // that small integers may be apart
+  const int64_t steps_;            // that small integers may be apart
+  const double border_tolerance_;  // of values between regions
   std::vector<Tensor> inputs_;
   Verification out_;
 };
