@@ -21,6 +21,7 @@ const std::vector<SingleOp>& cases() {
   static const std::vector<SingleOp> all = {
       {"conv2d", {"x=1x64x56x56", "weight=64x64x3x3"}, {"pads=[1,1,1,1]"}, {"weight"}},
       {"conv2d", {"x=1x256x14x14", "weight=1024x256x1x1"}, {}, {"weight"}},
+      {"conv2d", {"x=f16[1,64,56,56]", "weight=f16[64,64,3,3]"}, {"pads=[1,1,1,1]"}, {"weight"}},
       {"conv2d",
        {"x=1x144x56x56", "weight=144x1x3x3"},
        {"pads=[1,1,1,1]", "group=144"},
