@@ -30,6 +30,7 @@ class NodeView final : public OnnxNode {
   Result<std::pair<TensorType, std::shared_ptr<const Buffer>>> tensor(
       std::string_view attr) const override;
 
+  const ExternalFolder& folder() const { return folder_; }  // of the model
   const std::string& input(size_t k) const;
   const std::string& output(size_t k) const;
   /// Returns an error for the first attribute that was read as a wrong kind; ok when there is none.

@@ -10,7 +10,7 @@ namespace byoc::onnx_import {
 inline constexpr int kNewestOpset = 28;
 
 /// Operators without rows, which become nodes of control flow (control.h), and their first opsets.
-inline constexpr std::pair<const char*, int> kControlOps[] = {{"If", 1}, {"Loop", 1}, {"Scan", 9}};
+inline constexpr std::pair<const char*, int> kControlOps[] = {{"If", 1}, {"Loop", 1}, {"Scan", 8}};
 
 /// Returns the row for an op of the default domain at `opset`; null when there is none.
 const Row* find_row(std::string_view op_type, int opset);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // If, Loop and Scan as nodes and functions of the module. tests/models/control has their results.
 #include "byoc/text/text.h"
-#include "onnx_models.h"
+#include "rows.h"
+#include "support/evaluate.h"
 
 namespace byoc::test {
 namespace {
@@ -184,6 +185,42 @@ TEST(ImportControl, AScanTakesSlicesInItsBody) {
   EXPECT_THAT(text, HasSubstr("@body_0, %sum, %x) {carried=1} : f32[2], f32[3,2]"));
   EXPECT_THAT(text, HasSubstr("gather(%scanned0, %iteration) {axis=1}"));
   EXPECT_THAT(text, HasSubstr("transpose("));
+}
+
+OnnxModel batched_scan() {
+  OnnxModel model(8);
+  model.input("sum", {2, 2}).input("x", {2, 3, 2}).output("last").output("all");
+  InnerGraph body;
+  body.input("before").input("slice").node("Add", {"before", "slice"}, {"after"});
+  body.node("Identity", {"after"}, {"row"}).output("after").output("row");
+  auto& node = model.node("Scan", {"", "sum", "x"}, {"last", "all"}, "sums");
+  set_graph(node, "body", body);
+  set(node, "num_scan_inputs", 1);
+  set(node, "directions", std::vector<int64_t>{1});
+  return model;
+}
+
+// The sums are from the last slice on, for each of two images.
+TEST(ImportControl, AScanOfOpset8RunsForEachImageOfABatch) {
+  auto module = batched_scan().import();
+  ASSERT_TRUE(module.ok()) << module.status().to_string();
+  auto results = byoc::testing::evaluate(
+      *module, {byoc::testing::f32({2, 2}, {0, 0, 100, 200}),
+                byoc::testing::f32({2, 3, 2}, {1, 2, 3, 4, 5, 6, 10, 20, 30, 40, 50, 60})});
+  ASSERT_TRUE(results.ok()) << results.status().to_string();
+  EXPECT_EQ((*results)[0].values, (std::vector<double>{9, 12, 190, 320}));
+  EXPECT_EQ((*results)[1].values,
+            (std::vector<double>{5, 6, 8, 10, 9, 12, 150, 260, 180, 300, 190, 320}));
+}
+
+TEST(ImportControl, AScanOfOpset8IsRefusedWithLengths) {
+  OnnxModel model = batched_scan();
+  model.input("lengths", {2}, onnx::TensorProto::INT64);
+  model.graph().mutable_node(0)->set_input(0, "lengths");
+  EXPECT_ERROR(model.import(), "onnx-unsupported", "sequence_lens of opset 8 is not supported");
+  model = batched_scan();
+  model.graph().mutable_node(0)->clear_input();
+  EXPECT_ERROR(model.import(), "onnx-graph", "has 2 inputs and 2 outputs, expected 0 and 2");
 }
 
 TEST(ImportControl, ScannedInputsHaveEquallyManySlices) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scan:  v..., s... = loop(slices, true, @body, v..., scanned..., values that the body reads...)
 // The body takes its slices of the scanned values by the number of the iteration.
+// In opset 8 all operands have a batch first, and Scan is one of opset 9 over the batch:
+//   before: v, s = Scan(lengths, v, x) {body}            v [n, ...], x [n, steps, ...]
+//   after:  v, s = Scan(v, x) { v, s = Scan(v, x) {body} }
 #include <limits>
 
 #include "core/import/onnx/control/kinds.h"
@@ -15,8 +18,7 @@ class ScanConverter : public RepetitionConverter {
   using RepetitionConverter::RepetitionConverter;
 
   Result<std::vector<ValueId>> convert_scan() {
-    if (node_.opset() < 9)
-      return unimplemented("its form of opset 8, with batches, is not supported");
+    if (node_.opset() < 9 && !node_.has(kAxes)) return convert_batched();
     Repeated loop;
     BYOC_TRY(loop.graph, subgraph(proto_, "body"));
     const auto scanned = static_cast<size_t>(std::max<int64_t>(node_.i("num_scan_inputs", 0), 0));
@@ -28,7 +30,7 @@ class ScanConverter : public RepetitionConverter {
     BYOC_TRY_STATUS(read_carried(loop, 0, carried));
     BYOC_TRY_STATUS(count_stacked(loop, 0));
     ScanAttrs attrs;
-    BYOC_TRY(attrs.input_axes, list_attr("scan_input_axes", scanned));
+    BYOC_TRY(attrs.input_axes, list_attr(kAxes, scanned));
     BYOC_TRY(attrs.input_directions, list_attr("scan_input_directions", scanned));
     BYOC_TRY(attrs.output_axes, list_attr("scan_output_axes", loop.stacked));
     BYOC_TRY(attrs.output_directions, list_attr("scan_output_directions", loop.stacked));
@@ -43,6 +45,59 @@ class ScanConverter : public RepetitionConverter {
   }
 
  private:
+  static constexpr const char* kAxes = "scan_input_axes";  // came with opset 9
+
+  static onnx::AttributeProto& add_attribute(onnx::NodeProto& node, const char* name,
+                                             onnx::AttributeProto::AttributeType type) {
+    onnx::AttributeProto& attribute = *node.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(type);
+    return attribute;
+  }
+
+  /// Adds the attributes of opset 9 that scan `count` operands along axis 0.
+  static void set_scanned(onnx::NodeProto& node, int count) {
+    add_attribute(node, "num_scan_inputs", onnx::AttributeProto::INT).set_i(count);
+    auto& axes = add_attribute(node, kAxes, onnx::AttributeProto::INTS);
+    for (int k = 0; k < count; ++k) axes.add_ints(0);
+  }
+
+  /// Converts the form of opset 8.
+  Result<std::vector<ValueId>> convert_batched() {
+    if (node_.has_input(0)) return unimplemented("sequence_lens of opset 8 is not supported");
+    BYOC_TRY(onnx::GraphProto * body, subgraph(proto_, "body"));
+    const int operands = std::max(proto_.input_size() - 1, 0);
+    if (operands == 0 || body->input_size() != operands ||
+        body->output_size() != proto_.output_size())
+      return bad_graph(cat("its graph ", in_quotes(body->name()), " has ", body->input_size(),
+                           " inputs and ", body->output_size(), " outputs, expected ", operands,
+                           " and ", proto_.output_size()));
+    onnx::NodeProto whole, one;
+    one.set_op_type("Scan");
+    set_scanned(one,
+                static_cast<int>(std::clamp<int64_t>(node_.i("num_scan_inputs", 0), 0, operands)));
+    auto& directions = add_attribute(one, "scan_input_directions", onnx::AttributeProto::INTS);
+    for (int64_t direction : node_.ints("directions")) directions.add_ints(direction);
+    auto& graph = *add_attribute(whole, "body", onnx::AttributeProto::GRAPH).mutable_g();
+    for (const auto& input : body->input()) {
+      graph.add_input()->set_name(cat(input.name(), "/batch"));
+      one.add_input(cat(input.name(), "/batch"));
+    }
+    for (int k = 0; k < body->output_size(); ++k) {
+      graph.add_output()->set_name(cat("result", k, "/batch"));
+      one.add_output(cat("result", k, "/batch"));
+    }
+    add_attribute(one, "body", onnx::AttributeProto::GRAPH).mutable_g()->Swap(body);
+    graph.add_node()->Swap(&one);
+    set_scanned(whole, operands);
+    whole.set_op_type("Scan");
+    whole.set_name(proto_.name());
+    whole.mutable_input()->Assign(proto_.input().begin() + 1, proto_.input().end());
+    *whole.mutable_output() = proto_.output();
+    proto_.Swap(&whole);
+    return convert_control(context_, proto_, NodeView(proto_, node_.opset(), node_.folder()));
+  }
+
   /// The attributes about scanned inputs and stacked outputs, completed.
   struct ScanAttrs {
     Ints input_axes, output_axes, input_directions, output_directions;
