@@ -13,35 +13,24 @@ namespace {
 
 constexpr int64_t kLineBytes = 64;
 constexpr int64_t kLeastTerms = 16;
-constexpr int64_t kMostTiles = 64;  // more of them hide the memory without prefetches
+constexpr int64_t kLeastBytes = 1024;  // of a panel: smaller ones the hardware has in time
+constexpr int64_t kMostTiles = 64;     // more of them hide the memory without prefetches
 
 struct Panel {
   te::Tensor tensor;
   te::Exprs next;  // elements, one in each line to prefetch
 };
 
-class Prefetcher {
- public:
-  explicit Prefetcher(const std::vector<te::Tensor>& inputs) : inputs_(inputs) {}
-  te::Stmt rewrite(const te::Stmt& stmt);
-
- private:
-  te::Stmt rewrite_for(const te::For& loop);
-  std::optional<Panel> panel_of(const te::For& terms) const;
-  std::optional<Panel> panel_of(const te::For& terms, const te::For& lanes, const te::Load& load,
-                                bool is_alone) const;
-
-  const std::vector<te::Tensor>& inputs_;
-  std::vector<const te::For*> around_;  // loops of several iterations, outer first
-  te::Ranges ranges_;
-};
-
 bool is_counted(const te::For& loop) {
   return te::as_int(loop.begin) == 0 && te::as_int(loop.extent).value_or(0) > 0;
 }
 
+bool is_counted_in_order(const te::For& loop, int64_t most) {
+  return loop.kind == te::LoopKind::kSerial && is_counted(loop) && *te::as_int(loop.extent) <= most;
+}
+
 struct Inside {
-  std::vector<const te::For*> lanes;
+  std::vector<const te::For*> loops, lanes;
   std::vector<te::Var> vars;
   std::vector<const te::Load*> loads;
   bool has_loops = false;
@@ -57,17 +46,117 @@ void look(const te::Stmt& stmt, Seen& seen, Inside& out) {
   if (auto* let = std::get_if<te::Let>(&stmt->kind)) out.vars.push_back(let->var);
   if (auto* loop = std::get_if<te::For>(&stmt->kind)) {
     out.vars.push_back(loop->var);
+    out.loops.push_back(loop);
     if (loop->kind == te::LoopKind::kVectorized) out.lanes.push_back(loop);
     else if (loop->kind != te::LoopKind::kUnrolled) out.has_loops = true;
   }
   for_each_inner(*stmt, [&](const te::Stmt& inner) { look(inner, seen, out); });
 }
 
-// Returns what iteration k of tile i prefetches: when all tiles are done, they have covered the next
-// panel. nullopt: the load reads no panel. Requires `is_alone`: one tile, which reads each panel once.
-std::optional<Panel> Prefetcher::panel_of(const te::For& terms, const te::For& lanes,
-                                          const te::Load& load, bool is_alone) const {
-  const te::For& panels = *around_[around_.size() - (is_alone ? 1 : 2)];
+class Prefetcher {
+ public:
+  explicit Prefetcher(const std::vector<te::Tensor>& inputs) : inputs_(inputs) {}
+  te::Stmt rewrite(const te::Stmt& stmt);
+
+ private:
+  te::Stmt rewrite_for(const te::For& loop);
+  std::optional<Panel> panel_of(const te::For& terms) const;
+  std::optional<Panel> panel_of(const te::For& terms, const Inside& inside,
+                                const te::Load& load) const;
+  std::optional<Panel> panel_of_tile(const te::For& terms, const te::For& lanes,
+                                     const te::Load& load) const;
+
+  const std::vector<te::Tensor>& inputs_;
+  std::vector<const te::For*> around_;  // loops of several iterations, outer first
+  te::Ranges ranges_;
+};
+
+// The elements that a load reads while the loops around it run, as long as they are contiguous.
+class Extent {
+ public:
+  Extent(te::Expr at, const Inside& inside) : at_(std::move(at)), begin_(at_) {
+    for (const te::For* loop : inside.loops) add(*loop);
+  }
+  /// Adds a loop whose first iterations have been counted. Returns false when it leaves a gap.
+  bool grow(const te::For& loop) {
+    const std::optional<int64_t> by = coefficient_of(at_, loop.var);
+    if (!by || *by != length_) return false;
+    begin_ = begin_ - te::Expr(loop.var) * *by;
+    length_ *= *te::as_int(loop.extent);
+    grow_inside();
+    return true;
+  }
+  bool is_whole() const { return is_known_ && inside_.empty(); }
+  int64_t length() const { return length_; }
+  const te::Expr& begin() const { return begin_; }
+
+ private:
+  void add(const te::For& loop) {
+    const std::optional<int64_t> by = coefficient_of(at_, loop.var);
+    is_known_ = is_known_ && by && is_counted(loop);
+    if (!is_known_ || *by == 0) return;
+    begin_ = begin_ - te::Expr(loop.var) * *by;
+    inside_.emplace_back(*by, *te::as_int(loop.extent));
+    grow_inside();
+  }
+  void grow_inside() {
+    auto is_next = [&](const auto& loop) { return loop.first == length_; };
+    for (auto at = std::ranges::find_if(inside_, is_next); at != inside_.end();
+         at = std::ranges::find_if(inside_, is_next)) {
+      length_ *= at->second;
+      inside_.erase(at);
+    }
+  }
+
+  const te::Expr at_;
+  te::Expr begin_;
+  int64_t length_ = 1;
+  bool is_known_ = true;
+  std::vector<std::pair<int64_t, int64_t>> inside_;  // steps and extents that are not counted yet
+};
+
+// Returns what an iteration of `terms` prefetches of the next panel: when all tiles are done, they
+// have covered it. nullopt: the load reads no panel. The loops over terms may be several.
+std::optional<Panel> Prefetcher::panel_of(const te::For& terms, const Inside& inside,
+                                          const te::Load& load) const {
+  const std::optional<te::Expr> offset = offset_of(load);
+  if (!offset) return std::nullopt;
+  te::Ranges ranges = ranges_;
+  for (const te::For* loop : inside.loops) {
+    if (is_counted(*loop)) ranges[loop->var.id()] = {0, *te::as_int(loop->extent) - 1};
+  }
+  ranges[terms.var.id()] = {0, *te::as_int(terms.extent) - 1};
+  const te::Expr at = te::simplify(*offset, ranges);
+  Extent panel(at, inside);
+  te::Expr term = terms.var;
+  int64_t count = *te::as_int(terms.extent);
+  if (!panel.grow(terms)) return std::nullopt;
+  size_t depth = around_.size();
+  while (depth > 2 && is_counted_in_order(*around_[depth - 1], INT64_MAX) &&
+         panel.grow(*around_[depth - 1])) {
+    const te::For& outer = *around_[--depth];
+    term = te::Expr(outer.var) * count + term;
+    count *= *te::as_int(outer.extent);
+  }
+  const te::For &panels = *around_[depth - 2], &tiles = *around_[depth - 1];
+  const int64_t bytes = static_cast<int64_t>(dtype_size(load.tensor.dtype()));
+  if (count < kLeastTerms || !panel.is_whole() || !is_counted_in_order(tiles, kMostTiles) ||
+      coefficient_of(at, tiles.var) != 0 || coefficient_of(at, panels.var) != panel.length() ||
+      panel.length() * bytes < kLeastBytes)
+    return std::nullopt;
+  const int64_t step = (panel.length() - 1) / (*te::as_int(tiles.extent) * count) + 1;
+  const te::Expr part = (te::Expr(tiles.var) * count + term) * step;
+  Panel out{load.tensor, {}};
+  for (int64_t line = 0; line < step * bytes; line += kLineBytes)
+    out.next.push_back(te::simplify(panel.begin() + panel.length() + part + line / bytes, ranges));
+  return out;
+}
+
+// Returns all of the next panel that a term of it begins at, for one tile, which reads each panel
+// once. nullopt: the load reads no panel.
+std::optional<Panel> Prefetcher::panel_of_tile(const te::For& terms, const te::For& lanes,
+                                               const te::Load& load) const {
+  const te::For& panels = *around_.back();
   const int64_t k = *te::as_int(terms.extent), width = *te::as_int(lanes.extent);
   const auto bytes = static_cast<int64_t>(dtype_size(load.tensor.dtype()));
   const std::optional<te::Expr> offset = offset_of(load);
@@ -79,44 +168,35 @@ std::optional<Panel> Prefetcher::panel_of(const te::For& terms, const te::For& l
   if (coefficient_of(at, lanes.var) != 1 || coefficient_of(at, terms.var) != width ||
       coefficient_of(at, panels.var) != k * width)
     return std::nullopt;
-  const te::Expr begin = at - te::Expr(lanes.var) - te::Expr(terms.var) * width + k * width;
-  te::Expr part = te::Expr(terms.var) * width;
-  int64_t step = width;
-  if (!is_alone) {
-    const te::For& tiles = *around_.back();
-    if (coefficient_of(at, tiles.var) != 0) return std::nullopt;
-    step = (width - 1) / *te::as_int(tiles.extent) + 1;
-    part = (te::Expr(tiles.var) * k + te::Expr(terms.var)) * step;
-  }
   Panel out{load.tensor, {}};
-  for (int64_t line = 0; line < step * bytes; line += kLineBytes)
-    out.next.push_back(te::simplify(begin + part + line / bytes, ranges));
+  for (int64_t line = 0; line < width * bytes; line += kLineBytes)
+    out.next.push_back(te::simplify(at - te::Expr(lanes.var) + k * width + line / bytes, ranges));
   return out;
 }
 
-bool is_counted_in_order(const te::For& loop, int64_t most) {
-  return loop.kind == te::LoopKind::kSerial && is_counted(loop) && *te::as_int(loop.extent) <= most;
-}
-
 std::optional<Panel> Prefetcher::panel_of(const te::For& terms) const {
-  if (!is_counted_in_order(terms, INT64_MAX) || *te::as_int(terms.extent) < kLeastTerms ||
-      terms.body.is_empty())
+  if (!is_counted_in_order(terms, INT64_MAX) || terms.body.is_empty() || around_.empty())
     return std::nullopt;
   Seen seen;
   Inside inside;
   look(terms.body, seen, inside);
   if (inside.has_loops) return std::nullopt;
-  for (bool is_alone : {false, true}) {
-    if (around_.size() < (is_alone ? 1 : 2)) continue;
-    if (!is_alone && !is_counted_in_order(*around_.back(), kMostTiles)) continue;
-    for (const te::Load* load : inside.loads) {
-      if (std::ranges::find(inputs_, load->tensor) == inputs_.end()) continue;
-      for (const te::For* lanes : inside.lanes) {
-        if (!is_counted(*lanes)) continue;
-        auto found = panel_of(terms, *lanes, *load, is_alone);
-        auto is_inside = [&](const te::Var& var) { return has_var(found->next[0], var); };
-        if (found && std::ranges::none_of(inside.vars, is_inside)) return found;
-      }
+  std::erase_if(inside.loads, [&](const te::Load* load) {
+    return std::ranges::find(inputs_, load->tensor) == inputs_.end();
+  });
+  auto is_inside = [&](const te::Expr& x) {
+    return std::ranges::any_of(inside.vars, [&](const te::Var& var) { return has_var(x, var); });
+  };
+  for (const te::Load* load : inside.loads) {
+    std::optional<Panel> found = around_.size() > 1 ? panel_of(terms, inside, *load) : std::nullopt;
+    if (found && !is_inside(found->next[0])) return found;
+  }
+  if (*te::as_int(terms.extent) < kLeastTerms) return std::nullopt;
+  for (const te::Load* load : inside.loads) {
+    for (const te::For* lanes : inside.lanes) {
+      std::optional<Panel> found =
+          is_counted(*lanes) ? panel_of_tile(terms, *lanes, *load) : std::nullopt;
+      if (found && !is_inside(found->next[0])) return found;
     }
   }
   return std::nullopt;

@@ -8,7 +8,8 @@
 
 namespace byoc::llvm_plugin::topi {
 
-/// Adds prefetches to the loops over k that read a panel of an input: the loop around them, over
+/// Adds prefetches to the loops over k, which may be several, that read a panel of an input, which may
+/// be several blocks of weights, one after another: the loop around them, over
 /// tiles, reads it again, and the loop around that one moves to the next panel; or there is no loop
 /// over tiles.
 te::LoopFunction with_prefetches(te::LoopFunction function);

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prefetches that loops over tiles of a convolution get.
+#include "plugins/llvm/tiling/prefetch.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "byoc/te/simplify.h"
+#include "plugins/llvm/analysis/intrinsics.h"
+#include "plugins/llvm/analysis/walk.h"
+#include "plugins/llvm/tiling/access.h"
+
+namespace byoc::llvm_plugin::topi {
+namespace {
+
+using te::Expr;
+using te::LoopKind;
+
+// Returns loops over panels of `streams` blocks of weights w[block, 2, 16, 16], which four tiles
+// read: all blocks of a panel for each term, two loops over terms. A tile is one sum.
+te::LoopFunction tiles(int64_t panels, int64_t streams, int64_t gap) {
+  te::Tensor w("w", DType::kF32, {panels * (streams + gap), 2, 16, 16}), y("y", DType::kF32, {16});
+  auto term = [&](Expr p, Expr r0, Expr r1) {
+    return te::loop(
+        "i", streams,
+        [&](Expr i) {
+          return te::loop(
+              "l", 16,
+              [&](Expr l) {
+                return te::make_store(y, {l}, y(l) + w(p * (streams + gap) + i, r0, r1, l));
+              },
+              LoopKind::kVectorized);
+        },
+        LoopKind::kUnrolled);
+  };
+  te::Stmt body = te::loop("p", panels, [&](Expr p) {
+    return te::loop("t", 4, [&](Expr) {
+      return te::loop("r0", 2, [&](Expr r0) {
+        return te::loop("r1", 16, [&](Expr r1) { return term(p, r0, r1); });
+      });
+    });
+  });
+  return {"tiles", {w}, {y}, body};
+}
+
+struct Found {
+  std::vector<const te::For*> loops;  // around the prefetches, outer first
+  std::vector<Expr> elements;
+};
+
+void find(const te::Stmt& stmt, std::vector<const te::For*>& around, Found& out) {
+  if (auto* call = std::get_if<te::Intrinsic>(&stmt->kind); call && call->name == kPrefetch) {
+    out.loops = around;
+    out.elements.push_back(call->places[0].indices.back());
+  }
+  auto* loop = std::get_if<te::For>(&stmt->kind);
+  if (loop != nullptr) around.push_back(loop);
+  for_each_inner(*stmt, [&](const te::Stmt& inner) { find(inner, around, out); });
+  if (loop != nullptr) around.pop_back();
+}
+
+// Returns the lines of 16 elements that the tiles of the first panel prefetch.
+std::set<int64_t> lines_of(const te::LoopFunction& function) {
+  Found found;
+  std::vector<const te::For*> around;
+  find(function.body, around, found);
+  std::set<int64_t> out;
+  for (Expr element : found.elements) {
+    std::vector<int64_t> values = {0};
+    for (size_t k = 0; k < found.loops.size(); ++k) {
+      const te::For& loop = *found.loops[k];
+      const int64_t by = *coefficient_of(element, loop.var);
+      element = te::simplify(element - Expr(loop.var) * by);
+      std::vector<int64_t> next;
+      for (int64_t value : values) {
+        for (int64_t i = 0; i < (k == 0 ? 1 : *te::as_int(loop.extent)); ++i)
+          next.push_back(value + i * by);
+      }
+      values = next;
+    }
+    for (int64_t value : values) out.insert((value + *te::as_int(element)) / 16);
+  }
+  return out;
+}
+
+TEST(Prefetch, CoversTheNextPanelOfSeveralBlocksAndLoopsOverTerms) {
+  for (int64_t streams : {1, 2, 3, 5}) {
+    const std::set<int64_t> lines = lines_of(with_prefetches(tiles(4, streams, 0)));
+    const int64_t panel = streams * 2 * 16;  // lines of a panel, after which the next one begins
+    for (int64_t line = panel; line < 2 * panel; ++line)
+      EXPECT_TRUE(lines.contains(line)) << line << " of " << streams;
+    EXPECT_EQ(*lines.begin(), panel);
+    EXPECT_LE(*lines.rbegin(), 2 * panel + 32) << "little more than the panel";
+  }
+}
+
+TEST(Prefetch, IsLeftOutWherePanelsDoNotFollowEachOther) {
+  EXPECT_TRUE(lines_of(with_prefetches(tiles(4, 3, 1))).empty());
+}
+
+}  // namespace
+}  // namespace byoc::llvm_plugin::topi
