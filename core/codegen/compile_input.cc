@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/codegen/compile_input.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "byoc/compile.h"
@@ -12,6 +13,11 @@ namespace byoc {
 namespace {
 
 TensorSpec spec_of(const TensorType& type) { return {type.dtype, static_extents(type.shape)}; }
+
+bool gives_counted(const Function& function) {
+  return std::any_of(function.results.begin(), function.results.end(),
+                     [&](ValueId result) { return has_counted(function.type(result)->shape); });
+}
 
 }  // namespace
 
@@ -26,6 +32,7 @@ CompileFunction input_of(const IRModule& module, const Function& function, Symbo
   }
   out.n_in = static_cast<uint32_t>(function.num_params());
   out.n_out = static_cast<uint32_t>(function.results.size());
+  out.gives_counted = gives_counted(function);
   return out;
 }
 

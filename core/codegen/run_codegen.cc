@@ -38,7 +38,7 @@ namespace {
 Status check_static(const Function& function, Symbol name) {
   for (const Node& node : function.nodes) {
     for (size_t k = 0; k < node.types.size(); ++k) {
-      if (is_static(node.types[k]->shape)) continue;
+      if (is_static(at_bounds(node.types[k]->shape))) continue;
       return invalid(cat("@", name, " has a value of type ", node.types[k],
                          "; code generation needs numbers"))
           .with_slug("symbolic-shape")

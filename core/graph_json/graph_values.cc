@@ -25,7 +25,10 @@ Dim read_dim(const Json& value) {
   std::string name = value.at("symbol").get<std::string>();
   int64_t min = value.contains("min") ? read_extent(value["min"]) : 0;
   int64_t max = value.contains("max") ? read_extent(value["max"]) : Dim::kUnbounded;
-  if (name.empty() || min > max) throw BadGraph(cat("dim ", value.dump()));
+  const bool counted = value.value("counted", false);
+  if (name.empty() || min > max || (counted && (min > 0 || max == Dim::kUnbounded)))
+    throw BadGraph(cat("dim ", value.dump()));
+  if (counted) return Dim::counted(name, max);
   return Dim::symbol(name, min, max);
 }
 

@@ -62,6 +62,7 @@ void print_json_dim(std::string& out, Dim dim) {
   print_json_string(out, dim.name().text());
   if (dim.min() > 0) out += cat(",\"min\":", dim.min());
   if (dim.max() != Dim::kUnbounded) out += cat(",\"max\":", dim.max());
+  if (dim.is_counted()) out += ",\"counted\":true";
   out += '}';
 }
 

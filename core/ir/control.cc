@@ -66,6 +66,9 @@ Result<TypeIds> loop_types(const Control& control, TypeIds have, const FunctionS
                       ", which is not what the next iteration receives"));
   std::vector<TypeId> types(results.begin() + 1, results.end());
   for (size_t k = carried; k < types.size(); ++k) {
+    if (has_counted(types[k]->shape))
+      return misfit(cat("stacked result ", k, " has rows of type ", types[k],
+                        ", whose sizes differ from one iteration to the next"));
     if (have[k]->shape.empty()) return misfit(cat("stacked result ", k, " has no first dim"));
     TensorType stacked = *types[k];
     stacked.shape.insert(stacked.shape.begin(), have[k]->shape[0]);

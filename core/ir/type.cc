@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "byoc/ir/type.h"
 
+#include <algorithm>
+
 #include "byoc/base/check.h"
 #include "core/ir/interner.h"
 #include "core/ir/quote.h"
@@ -15,9 +17,8 @@ size_t mix(size_t hash, size_t value) {
 struct NamedSize {
   Symbol name;
   int64_t min = 0, max = 0;
-  bool operator==(const NamedSize& o) const {
-    return name == o.name && min == o.min && max == o.max;
-  }
+  bool is_counted = false;
+  bool operator==(const NamedSize&) const = default;
 };
 struct HashNamedSize {
   size_t operator()(const NamedSize& s) const {
@@ -77,8 +78,14 @@ auto& type_lists() {
 // Adds the current owner by interning the names again.
 void own_named_sizes(const Shape& shape) {
   for (Dim dim : shape) {
-    if (!dim.is_static()) Dim::symbol(dim.name(), dim.min(), dim.max());
+    if (dim.is_counted()) Dim::counted(dim.name(), dim.max());
+    else if (!dim.is_static()) Dim::symbol(dim.name(), dim.min(), dim.max());
   }
+}
+
+int64_t intern_size(const NamedSize& size) {
+  return ~static_cast<int64_t>(named_sizes().intern(
+      size, [&] { return size; }, [&] { own(size.name); }));
 }
 
 }  // namespace
@@ -110,11 +117,20 @@ Dim::Dim(int64_t extent) : value_(extent) { BYOC_CHECK(extent >= 0, "a dim canno
 
 Dim Dim::symbol(Symbol name, int64_t min, int64_t max) {
   BYOC_CHECK(!name.empty() && min >= 0 && min <= max, "bad bounds of dim ", name);
-  NamedSize size{name, min, max};
   Dim dim;
-  dim.value_ = ~static_cast<int64_t>(named_sizes().intern(
-      size, [&] { return size; }, [&] { own(name); }));
+  dim.value_ = intern_size({name, min, max, false});
   return dim;
+}
+
+Dim Dim::counted(Symbol name, int64_t max) {
+  BYOC_CHECK(!name.empty() && max >= 0 && max != kUnbounded, "bad bound of counted dim ", name);
+  Dim dim;
+  dim.value_ = intern_size({name, 0, max, true});
+  return dim;
+}
+
+bool Dim::is_counted() const {
+  return !is_static() && named_sizes()[static_cast<uint32_t>(~value_)].is_counted;
 }
 
 int64_t Dim::extent() const {
@@ -140,6 +156,7 @@ void print_to(std::string& out, Dim dim) {
     out += std::to_string(dim.extent());
     return;
   }
+  if (dim.is_counted()) out += '?';
   if (dim.min() > 0) out += cat(dim.min(), "<=");
   print_name(out, dim.name().text());
   if (dim.max() != Dim::kUnbounded) out += cat("<=", dim.max());
@@ -152,6 +169,18 @@ void print_to(std::string& out, const Shape& shape) {
     print_to(out, shape[k]);
   }
   out += ']';
+}
+
+bool has_counted(const Shape& shape) {
+  return std::any_of(shape.begin(), shape.end(), [](Dim dim) { return dim.is_counted(); });
+}
+
+Shape at_bounds(const Shape& shape) {
+  Shape out = shape;
+  for (Dim& dim : out) {
+    if (dim.is_counted()) dim = Dim(dim.max());
+  }
+  return out;
 }
 
 bool is_static(const Shape& shape) {

@@ -103,4 +103,24 @@ Function with_composites(const Function& function,
   return std::move(rewriter).finish();
 }
 
+namespace {
+bool has_counted_values(const Function& function, const Node& node) {
+  for (ValueId arg : function.args(node))
+    if (has_counted(function.type(arg)->shape)) return true;
+  for (size_t k = 0; k < node.types.size(); ++k)
+    if (has_counted(node.types[k]->shape)) return true;
+  return false;
+}
+}  // namespace
+
+bool has_counted_values(const IRModule& module, const Function& function, uint32_t node) {
+  const Node& n = function.nodes[node];
+  if (has_counted_values(function, n)) return true;
+  auto* invoke = std::get_if<Invoke>(&n.kind);
+  const Function* body = invoke ? module.find(invoke->function) : nullptr;
+  if (body == nullptr) return false;
+  return std::any_of(body->nodes.begin(), body->nodes.end(),
+                     [&](const Node& inner) { return has_counted_values(*body, inner); });
+}
+
 }  // namespace byoc

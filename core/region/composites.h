@@ -47,4 +47,8 @@ Function with_composites(const Function& function,
                          const std::unordered_map<uint32_t, FormedComposite>& by_root,
                          const std::vector<uint8_t>& is_dropped);
 
+/// Returns whether the node, or an op of the composite that it calls, reads or gives a value with
+/// counted dims.
+bool has_counted_values(const IRModule& module, const Function& function, uint32_t node);
+
 }  // namespace byoc

@@ -8,6 +8,7 @@
 #include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
 #include "byoc/text/graph_json.h"
+#include "core/region/composites.h"
 #include "core/region/function_key.h"
 #include "core/region/match.h"
 
@@ -15,7 +16,6 @@ namespace byoc {
 namespace {
 
 constexpr int64_t kInlineElements = 64;
-
 // Sets `out[k]` to the index of the first operand that is the same value as operand k. Linear for
 // many operands; allocates nothing for few.
 void first_places(std::span<const ValueId> args, std::vector<uint32_t>& out) {
@@ -270,6 +270,8 @@ void Judge::make_key(const Plugin& plugin, uint32_t pattern, const Function& fun
 
 const Verdict& Judge::operator()(const Plugin& plugin, uint32_t pattern, const Function& function,
                                  uint32_t node) {
+  if (!plugin.takes_counted() && has_counted_values(module_, function, node))
+    return no("it takes no values whose sizes are counted at run time");
   has_called_plugin_ = true;
   if (context_.report) ++context_.report->judge_calls;
   make_key(plugin, pattern, function, node);

@@ -13,7 +13,8 @@ namespace byoc::json_plugin {
 // arena, and homes.
 class Compiler {
  public:
-  Compiler(const IRModule& graph, uint32_t n_inputs) : graph_(graph), n_inputs_(n_inputs) {}
+  Compiler(const IRModule& graph, uint32_t n_inputs, std::shared_ptr<InternArena> arena)
+      : graph_(graph), n_inputs_(n_inputs), intern_arena_(std::move(arena)) {}
   Result<Interpreter> compile();
   int64_t node() const { return node_; }
 
@@ -21,18 +22,21 @@ class Compiler {
   using Home = Interpreter::Home;
   struct Value {
     Home home;
+    TypeId type;
     uint64_t bytes = 0;
     uint32_t first = 0, last = 0;  // steps
   };
   struct Op {
     RefKernel kernel;
     ValueCheck check;
+    std::optional<CountedStep> counted;
     std::vector<uint32_t> in, out;
     int64_t node;
   };
   Result<uint32_t> add_value(Home home, TypeId type) {
-    BYOC_TRY(int64_t bytes, size_bytes(*type));
-    values_.push_back({home, static_cast<uint64_t>(bytes)});
+    BYOC_TRY(int64_t bytes, size_bytes(TensorType{type->dtype, at_bounds(type->shape)}));
+    is_counted_ = is_counted_ || has_counted(type->shape);
+    values_.push_back({home, type, static_cast<uint64_t>(bytes)});
     return static_cast<uint32_t>(values_.size() - 1);
   }
   Status walk(const Function& function, const std::vector<uint32_t>& params, int depth,
@@ -48,6 +52,8 @@ class Compiler {
   uint32_t n_inputs_;
   std::vector<Value> values_;
   std::vector<Op> ops_;
+  std::shared_ptr<InternArena> intern_arena_;
+  bool is_counted_ = false;
   uint64_t arena_bytes_ = 0;
   int64_t node_ = -1;  // the current node of the graph itself
 };
@@ -61,11 +67,16 @@ Status Compiler::add_op(const Function& function, const Node& node,
   for (ValueId arg : function.args(node)) in.push_back(function.type(arg));
   for (size_t k = 0; k < node.types.size(); ++k) out.push_back(node.types[k]);
   if (!call.op->reference) return unimplemented(cat(call.op->name, " has no reference kernel"));
-  Result<RefKernel> kernel = call.op->reference(in, out, *call.attrs);
-  if (!kernel.ok()) return std::move(kernel).status();
+  RefKernel kernel;
   ValueCheck check;
-  if (call.op->check) {
-    BYOC_TRY(check, call.op->check(in, *call.attrs));
+  std::optional<CountedStep> counted;
+  if (CountedStep::is_needed(*call.op, in, out)) {
+    BYOC_TRY(counted, CountedStep::make(*call.op, in, out, *call.attrs, args));
+  } else {
+    BYOC_TRY(kernel, call.op->reference(in, out, *call.attrs));
+    if (call.op->check) {
+      BYOC_TRY(check, call.op->check(in, *call.attrs));
+    }
   }
   for (TypeId type : out) {
     BYOC_TRY(uint32_t value, add_value({}, type));
@@ -73,7 +84,11 @@ Status Compiler::add_op(const Function& function, const Node& node,
     outs.push_back(value);
   }
   for (uint32_t value : args) values_[value].last = static_cast<uint32_t>(ops_.size());
-  ops_.push_back({*std::move(kernel), std::move(check), args, outs, node_});
+  if (counted) {
+    is_counted_ = true;
+    counted->set_results(outs);
+  }
+  ops_.push_back({std::move(kernel), std::move(check), std::move(counted), args, outs, node_});
   return {};
 }
 
@@ -148,13 +163,17 @@ Interpreter Compiler::write(const std::vector<uint32_t>& results) const {
     for (uint32_t value : op.in) out.table_.push_back(values_[value].home);
     uint32_t first_out = static_cast<uint32_t>(out.table_.size());
     for (uint32_t value : op.out) out.table_.push_back(values_[value].home);
-    out.steps_.push_back({op.kernel, op.check, in, first_out, op.node});
+    out.steps_.push_back({op.kernel, op.check, op.counted, in, first_out, op.node});
   }
   for (uint32_t k = 0; k < results.size(); ++k) {
     const Value& value = values_[results[k]];
     if (value.home.kind != Home::kOutput || value.home.index != k)
-      out.copies_.push_back({value.home, k, value.bytes});
+      out.copies_.push_back({value.home, k, value.bytes, results[k]});
   }
+  if (!is_counted_) return out;
+  for (const Value& value : values_) out.types_.push_back(*value.type);
+  out.results_ = results;
+  out.arena_ = intern_arena_;
   return out;
 }
 
@@ -171,8 +190,9 @@ Result<Interpreter> Compiler::compile() {
   return write(results);
 }
 
-Result<Interpreter> Interpreter::make(const IRModule& graph, uint32_t n_inputs, int64_t& node) {
-  Compiler compiler(graph, n_inputs);
+Result<Interpreter> Interpreter::make(const IRModule& graph, uint32_t n_inputs,
+                                      std::shared_ptr<InternArena> arena, int64_t& node) {
+  Compiler compiler(graph, n_inputs, std::move(arena));
   Result<Interpreter> out = compiler.compile();
   node = compiler.node();
   return out;
@@ -188,32 +208,72 @@ std::vector<bool> Interpreter::constants_used(size_t n) const {
   return used;
 }
 
+void* Interpreter::address(const Home& home, const void* const* inputs,
+                           const void* const* constants, void* const* outputs,
+                           void* workspace) const {
+  switch (home.kind) {
+    case Home::kInput:
+      return const_cast<void*>(inputs[home.index]);
+    case Home::kConstant:
+      return const_cast<void*>(constants[home.index]);
+    case Home::kOutput:
+      return outputs[home.index];
+    case Home::kArena:
+      break;
+  }
+  return static_cast<char*>(workspace) + home.offset;
+}
+
+void Interpreter::fill_table(const void* const* inputs, const void* const* constants,
+                             void* const* outputs, void* workspace) const {
+  void** table = reinterpret_cast<void**>(static_cast<char*>(workspace) + table_offset_);
+  for (size_t k = 0; k < table_.size(); ++k)
+    table[k] = address(table_[k], inputs, constants, outputs, workspace);
+}
+
 Status Interpreter::run(const void* const* inputs, const void* const* constants,
                         void* const* outputs, void* workspace, int64_t& node) const {
-  char* arena = static_cast<char*>(workspace);
-  auto address = [&](const Home& home) -> void* {
-    switch (home.kind) {
-      case Home::kInput:
-        return const_cast<void*>(inputs[home.index]);
-      case Home::kConstant:
-        return const_cast<void*>(constants[home.index]);
-      case Home::kOutput:
-        return outputs[home.index];
-      case Home::kArena:
-        break;
-    }
-    return arena + home.offset;
-  };
-  void** table = reinterpret_cast<void**>(arena + table_offset_);
-  for (size_t k = 0; k < table_.size(); ++k) table[k] = address(table_[k]);
+  fill_table(inputs, constants, outputs, workspace);
+  void** table = reinterpret_cast<void**>(static_cast<char*>(workspace) + table_offset_);
   for (const Step& step : steps_) {
     node = step.node;
     if (step.check) BYOC_TRY_STATUS(step.check(table + step.in));
     step.kernel(table + step.in, table + step.out);
   }
   for (const OutputCopy& copy : copies_) {
-    if (copy.bytes > 0) std::memcpy(outputs[copy.output], address(copy.from), copy.bytes);
+    if (copy.bytes > 0)
+      std::memcpy(outputs[copy.output], address(copy.from, inputs, constants, outputs, workspace),
+                  copy.bytes);
   }
+  return {};
+}
+
+Status Interpreter::run_counted(const void* const* inputs, const void* const* constants,
+                                void* const* outputs, void* workspace, const std::vector<Shape>& in,
+                                std::vector<Shape>& out, int64_t& node) const {
+  InternArena arena;
+  InternScope scope(arena);
+  fill_table(inputs, constants, outputs, workspace);
+  void** table = reinterpret_cast<void**>(static_cast<char*>(workspace) + table_offset_);
+  std::vector<TensorType> types = types_;
+  for (size_t k = 0; k < in.size(); ++k) types[k].shape = in[k];
+  for (const Step& step : steps_) {
+    node = step.node;
+    if (step.counted) {
+      BYOC_TRY_STATUS(step.counted->run(table + step.in, table + step.out, types));
+      continue;
+    }
+    if (step.check) BYOC_TRY_STATUS(step.check(table + step.in));
+    step.kernel(table + step.in, table + step.out);
+  }
+  for (const OutputCopy& copy : copies_) {
+    BYOC_TRY(int64_t bytes, size_bytes(types[copy.value]));
+    if (bytes > 0)
+      std::memcpy(outputs[copy.output], address(copy.from, inputs, constants, outputs, workspace),
+                  static_cast<size_t>(bytes));
+  }
+  out.clear();
+  for (uint32_t value : results_) out.push_back(types[value].shape);
   return {};
 }
 

@@ -2,17 +2,24 @@
 #pragma once
 // A graph as a flat list of reference kernels on numbered places; everything is decided before the
 // first run.
+#include <memory>
+#include <optional>
+
+#include "byoc/ir/intern.h"
 #include "byoc/ir/module.h"
 #include "byoc/op/op.h"
+#include "plugins/json/counted_step.h"
 
 namespace byoc::json_plugin {
 
 class Interpreter {
  public:
   /// Makes an interpreter. `graph`: read without constants, so that constant k is parameter
-  /// n_inputs + k of its entry. Composites are walked through. Errors: kUnimplemented where an op
-  /// has no reference kernel for its types; `node` is then that node of the graph.
-  static Result<Interpreter> make(const IRModule& graph, uint32_t n_inputs, int64_t& node);
+  /// n_inputs + k of its entry; its interned values are those of `arena`. Composites are walked
+  /// through. Errors: kUnimplemented where an op has no reference kernel for its types; `node` is
+  /// then that node of the graph.
+  static Result<Interpreter> make(const IRModule& graph, uint32_t n_inputs,
+                                  std::shared_ptr<InternArena> arena, int64_t& node);
 
   uint64_t workspace_bytes() const { return table_offset_ + table_.size() * sizeof(void*); }
   std::vector<bool> constants_used(size_t n) const;  // one flag per constant of the graph
@@ -21,6 +28,16 @@ class Interpreter {
   /// those of OpDef::check; `node` is then the node of the graph, also where it calls a composite.
   Status run(const void* const* inputs, const void* const* constants, void* const* outputs,
              void* workspace, int64_t& node) const;
+
+  /// Returns true when some value has counted dims: the graph is run by run_counted.
+  bool is_counted() const { return !types_.empty(); }
+  /// Runs the graph. `inputs[k]` has the dims `in[k]`; the dims of the results go to `out`. Ops with
+  /// counted values are prepared in every run, for the types that they have there, which allocates.
+  /// Errors: those of run; those of inferring types and preparing kernels; kOutOfRange, slug
+  /// "counted-dims", when a value is larger than its type at compile.
+  Status run_counted(const void* const* inputs, const void* const* constants, void* const* outputs,
+                     void* workspace, const std::vector<Shape>& in, std::vector<Shape>& out,
+                     int64_t& node) const;
 
  private:
   friend class Compiler;
@@ -32,19 +49,29 @@ class Interpreter {
   };
   struct Step {
     RefKernel kernel;
-    ValueCheck check;          // empty: none
-    uint32_t in = 0, out = 0;  // the first of its arguments in the table
-    int64_t node = -1;         // the graph's node
+    ValueCheck check;                    // empty: none
+    std::optional<CountedStep> counted;  // prepared in every run; no kernel then
+    uint32_t in = 0, out = 0;            // the first of its arguments in the table
+    int64_t node = -1;                   // the graph's node
   };
   struct OutputCopy {  // a result that no step writes to its place
     Home from;
     uint32_t output = 0;
     uint64_t bytes = 0;
+    uint32_t value = 0;
   };
+  void* address(const Home& home, const void* const* inputs, const void* const* constants,
+                void* const* outputs, void* workspace) const;
+  void fill_table(const void* const* inputs, const void* const* constants, void* const* outputs,
+                  void* workspace) const;
   std::vector<Home> table_;  // arguments of all steps, one after another
   std::vector<Step> steps_;
   std::vector<OutputCopy> copies_;
   uint64_t table_offset_ = 0;  // the pointers come after the arena
+  // When some value has counted dims, else empty:
+  std::vector<TensorType> types_;       // per value; inputs come first
+  std::vector<uint32_t> results_;       // the values of the results
+  std::shared_ptr<InternArena> arena_;  // owns what types_ and counted steps name
 };
 
 }  // namespace byoc::json_plugin

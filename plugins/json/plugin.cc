@@ -14,12 +14,13 @@ namespace {
 
 // Reads a graph; throws the reason, with the node, when some op cannot be interpreted.
 Interpreter read(const sdk::Graph& graph) {
-  InternArena arena;  // an Interpreter contains no interned values
-  InternScope scope(arena);
+  auto arena = std::make_shared<InternArena>();
+  InternScope scope(*arena);
   Result<IRModule> module = read_graph_json(graph.json, all_ops(), nullptr);
   if (!module.ok()) throw sdk::Error(BYOC_BAD_GRAPH, module.status().message());
   int64_t node = -1;
-  auto interpreter = Interpreter::make(*module, static_cast<uint32_t>(graph.inputs.size()), node);
+  auto interpreter =
+      Interpreter::make(*module, static_cast<uint32_t>(graph.inputs.size()), arena, node);
   if (!interpreter.ok()) throw sdk::Declined(interpreter.status().message(), node);
   return *std::move(interpreter);
 }
@@ -66,6 +67,8 @@ class JsonKernel : public sdk::Kernel {
       : interpreter_(std::move(interpreter)),
         n_in_(graph.inputs.size()),
         n_out_(graph.outputs.size()) {
+    for (size_t k = 0; k < n_out_; ++k)
+      gives_counted_ = gives_counted_ || graph.output_type(k).is_counted();
     std::vector<bool> used = interpreter_.constants_used(constants.size());
     for (size_t k = 0; k < constants.size(); ++k) {
       held_.push_back(used[k] ? constants.keep(k) : sdk::Held());
@@ -76,6 +79,8 @@ class JsonKernel : public sdk::Kernel {
     sdk::KernelInfo out;
     out.workspace_bytes = interpreter_.workspace_bytes() + (n_in_ + n_out_) * sizeof(void*);
     out.implementation = "reference";
+    if (interpreter_.is_counted()) out.flags |= BYOC_KERNEL_MAY_ALLOC;
+    if (gives_counted_) out.flags |= BYOC_KERNEL_OUT_SHAPES;
     return out;
   }
   /// Runs the kernel. The addresses of the arguments come after the interpreter's own part
@@ -87,14 +92,31 @@ class JsonKernel : public sdk::Kernel {
     for (size_t k = 0; k < n_in_; ++k) in[k] = const_cast<char*>(call.in_data<char>(k));
     for (size_t k = 0; k < n_out_; ++k) out[k] = call.out_data<char>(k);
     int64_t node = -1;
-    Status status = interpreter_.run(in, constants_.data(), out, workspace, node);
+    Status status = interpreter_.is_counted()
+                        ? run_counted(call, in, out, node)
+                        : interpreter_.run(in, constants_.data(), out, workspace, node);
     if (!status.ok())
       throw sdk::Error(static_cast<uint32_t>(status.code()), status.message(), node);
   }
 
  private:
+  // Passes the dims of the inputs on, and those of the outputs back.
+  Status run_counted(const sdk::Call& call, void** in, void** out, int64_t& node) const {
+    std::vector<Shape> in_dims, out_dims;
+    for (size_t k = 0; k < n_in_; ++k)
+      in_dims.push_back(make_shape({call.in(k).shape, static_cast<size_t>(call.in(k).ndim)}));
+    BYOC_TRY_STATUS(interpreter_.run_counted(in, constants_.data(), out, call.workspace(), in_dims,
+                                             out_dims, node));
+    for (size_t k = 0; k < n_out_; ++k) {
+      int64_t* dims = call.out_shape(k);
+      for (Dim dim : dims != nullptr ? out_dims[k] : Shape()) *dims++ = dim.extent();
+    }
+    return {};
+  }
+
   Interpreter interpreter_;
   size_t n_in_, n_out_;
+  bool gives_counted_ = false;
   std::vector<sdk::Held> held_;
   std::vector<const void*> constants_;
 };
@@ -119,4 +141,4 @@ class JsonPlugin : public sdk::Plugin {
 }  // namespace byoc::json_plugin
 
 BYOC_PLUGIN(byoc::json_plugin::JsonPlugin, "json", "0.1.0",
-            .flags = BYOC_PLUGIN_DEFAULT | BYOC_PLUGIN_LOOPS, .priority = 10)
+            .flags = BYOC_PLUGIN_DEFAULT | BYOC_PLUGIN_LOOPS | BYOC_PLUGIN_COUNTED, .priority = 10)

@@ -82,10 +82,12 @@ class CodeChecker {
     TensorSpec row = append.types[1];
     if (row.dims.empty()) return bad("rows are appended to a tensor without dims");
     const TensorSpec*& stacked = blocks_.back().stacked;
-    if (stacked != nullptr && stacked->dims[0] != row.dims[0])
+    if (row.counted > 1) return bad(cat("rows with counted dims are appended to ", row));
+    if (stacked != nullptr && (stacked->dims[0] != row.dims[0] || stacked->counted != row.counted))
       return bad(cat("tensors of one loop have ", stacked->dims[0], " and ", row.dims[0], " rows"));
     stacked = &append.types[1];
     row.dims.erase(row.dims.begin());
+    row.counted = 0;
     BYOC_TRY_STATUS(expect(append, 0, row));
     return expect(append, 2, kInteger);
   }

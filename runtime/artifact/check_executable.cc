@@ -80,6 +80,10 @@ class Checker {
         }
       }
     }
+    for (const NamedTensor& input : program_.inputs) {
+      if (input.type.counted != 0)
+        return bad(cat("input \"", input.name, "\" is ", input.type, ", a run counts no inputs"));
+    }
     for (size_t k = 0; k < program_.constants.size(); ++k) {
       const ProgramConstant& constant = program_.constants[k];
       BYOC_TRY_STATUS(check_constant(constant.key, constant.type).at(cat("constant ", k)));
@@ -88,6 +92,7 @@ class Checker {
   }
 
   Status check_constant(const ContentKey& key, const TensorSpec& type) {
+    if (type.counted != 0) return bad(cat("a constant of type ", type));
     BYOC_TRY(int64_t size, size_bytes(type));
     auto found = executable_.constants.find(key);
     if (found == executable_.constants.end() || found->second == nullptr)
@@ -286,6 +291,7 @@ class Checker {
   static bool is_declared(const ExternalFunction* function, const Step& step, size_t in,
                           size_t out) {
     if (function == nullptr || in >= step.n_in) return false;
+    if (step.types[in].counted != 0 || step.types[out].counted != 0) return false;
     std::pair pair(static_cast<uint32_t>(in), static_cast<uint32_t>(out - step.n_in));
     const auto& pairs = function->inplace;
     return std::find(pairs.begin(), pairs.end(), pair) != pairs.end();

@@ -93,6 +93,12 @@ Result<Tensor> Tensor::copy() const {
   return tensor;
 }
 
+void Tensor::shrink(std::span<const int64_t> dims) {
+  spec_.dims.assign(dims.begin(), dims.end());
+  spec_.counted = 0;
+  size_bytes_ = static_cast<uint64_t>(num_elements(spec_)) * dtype_size(spec_.dtype);
+}
+
 DLTensor Tensor::view() const {
   return {.data = data_.get(),
           .device = {kDLCPU, 0},

@@ -22,9 +22,13 @@ std::optional<DType> parse_dtype(std::string_view name) {
 
 void print_to(std::string& out, const TensorSpec& spec) {
   out += cat(spec.dtype, "[");
-  for (size_t k = 0; k < spec.dims.size(); ++k) out += cat(k ? "," : "", spec.dims[k]);
+  for (size_t k = 0; k < spec.dims.size(); ++k)
+    out += cat(k ? "," : "", spec.is_counted(k) ? "<=" : "", spec.dims[k]);
   out += ']';
 }
+
+// The bits of TensorSpec::counted.
+constexpr size_t kMostCountedDims = 32;
 
 Result<TensorSpec> parse_tensor_spec(std::string_view text) {
   auto wrong = [&] {
@@ -38,6 +42,11 @@ Result<TensorSpec> parse_tensor_spec(std::string_view text) {
   std::string_view dims = text.substr(bracket + 1, text.size() - bracket - 2);
   while (!dims.empty()) {
     int64_t dim = 0;
+    if (dims.starts_with("<=")) {
+      if (spec.dims.size() >= kMostCountedDims) return wrong();
+      spec.counted |= uint32_t{1} << spec.dims.size();
+      dims.remove_prefix(2);
+    }
     auto [end, error] = std::from_chars(dims.data(), dims.data() + dims.size(), dim);
     if (error != std::errc() || dim < 0) return wrong();
     spec.dims.push_back(dim);

@@ -59,7 +59,7 @@ Result<std::vector<std::string>> write_outputs(const std::string& folder,
     BYOC_TRY_STATUS(format.write(outputs[k], tensors[k], cat(folder, "/", files[k])));
     list.push_back({{"name", outputs[k].name},
                     {"dtype", dtype_name(outputs[k].type.dtype)},
-                    {"dims", outputs[k].type.dims},
+                    {"dims", tensors[k].spec().dims},
                     {"file", files[k]}});
   }
   Json json = {{"schema", "byoc.outputs/1"}, {"outputs", std::move(list)}};

@@ -56,8 +56,14 @@ Result<Ran> run_once(const Session& session, std::vector<NamedInput> inputs,
   BYOC_TRY_STATUS(session.run(*context, in, out));
   ran.time_ns =
       std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
+  std::vector<std::vector<int64_t>> dims;  // of this run; later ones count the same
+  for (size_t k = 0; k < ran.outputs.size(); ++k) {
+    const std::span<const int64_t> now = session.output_dims(*context, k);
+    dims.emplace_back(now.begin(), now.end());
+  }
   if (!flags.trace.empty()) BYOC_TRY_STATUS(write_trace(flags.trace, session, *context));
   if (flags.profile) BYOC_TRY_STATUS(add_profile(session, *context, in, out, ran));
+  for (size_t k = 0; k < ran.outputs.size(); ++k) ran.outputs[k].shrink(dims[k]);
   return ran;
 }
 
@@ -105,7 +111,7 @@ std::string output_table(const Session& session, const Ran& ran) {
   for (size_t k = 0; k < ran.outputs.size(); ++k) {
     Summary s = summarize(ran.outputs[k]);
     std::string note = s.non_finite ? cat(s.non_finite, " not finite ") : "";
-    table.add({session.outputs()[k].name, cat(session.outputs()[k].type), short_number(s.min),
+    table.add({session.outputs()[k].name, cat(ran.outputs[k].spec()), short_number(s.min),
                short_number(s.max), short_number(s.mean),
                note + (ran.files.empty() ? "" : ran.files[k])});
   }
@@ -154,7 +160,7 @@ Json to_json(const Session& session, const std::string& model, const Ran& ran) {
     Summary s = summarize(ran.outputs[k]);
     json["outputs"].push_back({{"name", output.name},
                                {"dtype", dtype_name(output.type.dtype)},
-                               {"dims", output.type.dims},
+                               {"dims", ran.outputs[k].spec().dims},
                                {"min", finite(s.min)},
                                {"max", finite(s.max)},
                                {"mean", finite(s.mean)},

@@ -25,8 +25,9 @@ Status check_needs(const byoc_kernel_info& info, const KernelShape& shape) {
   if (info.workspace_bytes > kMaxWorkspace) {
     return invalid(cat("requires a workspace of ", info.workspace_bytes, " bytes"));
   }
-  if (info.flags & BYOC_KERNEL_OUT_SHAPES) {
-    return invalid("gives output shapes at run time, which this byoc does not offer");
+  if (const bool counts = info.flags & BYOC_KERNEL_OUT_SHAPES; counts != shape.gives_counted) {
+    return invalid(counts ? "has the flag OUT_SHAPES, the dims of its graph's outputs are numbers"
+                          : "has no flag OUT_SHAPES, its graph has outputs with counted dims");
   }
   if (info.device.device_type != kDLCPU && info.device.device_type != 0) {
     return invalid(

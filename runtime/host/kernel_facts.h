@@ -13,6 +13,7 @@ struct KernelShape {
   std::string_view symbol;
   uint32_t n_in = 0, n_out = 0;
   size_t n_consts = 0;
+  bool gives_counted = false;  // some output has a counted dim
 };
 
 /// Returns "main_0" or "main_0 and 3 more": the functions of a call, each with a member `symbol`.

@@ -105,7 +105,8 @@ Result<LoadedModule> Plugin::load_module(
   BYOC_TRY_STATUS(unless_cancelled(cancel, id_, std::move(status)));
   if (!handle) return plugin_defect(id_, "load gave no module");
   for (const ExternalFunction& function : module.functions) {
-    KernelShape shape{function.symbol, function.n_in, function.n_out, function.constants.size()};
+    KernelShape shape{function.symbol, function.n_in, function.n_out, function.constants.size(),
+                      (function.flags & BYOC_KERNEL_OUT_SHAPES) != 0};
     BYOC_TRY(LoadedModule::Kernel kernel, read_kernel(table_, id_, handle, shape));
     BYOC_TRY_STATUS(check_pairs_kept(id_, function, kernel));
     loaded.kernels_.push_back(std::move(kernel));

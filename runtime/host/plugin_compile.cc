@@ -184,7 +184,8 @@ Status Plugin::compile_into(std::span<const CompileFunction> functions,
   result.module.options_json = options_json_;
   result.module.flags = uint64_t{options.flags & kFlagsForLoad} << 32;
   for (const CompileFunction& function : functions) {
-    KernelShape shape{function.symbol, function.n_in, function.n_out, function.constants.size()};
+    KernelShape shape{function.symbol, function.n_in, function.n_out, function.constants.size(),
+                      function.gives_counted};
     BYOC_TRY(LoadedModule::Kernel kernel, read_kernel(table_, id_, guard.module, shape));
     result.module.functions.push_back(describe(function, std::move(kernel)));
   }

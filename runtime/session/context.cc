@@ -39,6 +39,7 @@ class ContextBuilder {
 
   Result<std::unique_ptr<ContextState>> build() {
     context_->session = &session_;
+    context_->counted = std::make_unique<CountedPlaces>(program_);
     BYOC_TRY_STATUS(allocate_memory());
     make_tensors();
     for (size_t k = 0; k < program_.steps.size(); ++k) bind_step(k);
@@ -107,13 +108,30 @@ class ContextBuilder {
     BoundStep& bound = context_->steps[index];
     size_t first = context_->tensors.size();
     for (size_t k = 0; k < step.args.size(); ++k) add_tensor(step.args[k], step.types[k]);
+    for (size_t k = 0; k < step.args.size(); ++k)
+      if (step.types[k].counted != 0) bind_counted(step, k, bound);
     bound.tensors = context_->tensors.data() + first;
     bound.call = {.h = {sizeof(byoc_call), BYOC_TAG_CALL, nullptr},
                   .args = context_->pointers.data() + first,
                   .n_args = static_cast<uint32_t>(step.args.size()),
                   .workspace = context_->workspace.get(),
                   .workspace_bytes = session_.workspace_bytes};
+    if (!bound.out_shapes.empty()) bound.call.out_shapes = bound.out_shapes.data();
     if (session_.kernels[index].kind == StepKernel::kNative) bind_native(step, bound);
+  }
+
+  /// Points the view of an input, or the place for the dims of an output, at this run's dims.
+  void bind_counted(const Step& step, size_t k, BoundStep& bound) {
+    const bool is_input = k < step.n_in;
+    const size_t number = is_input ? k : k - step.n_in;
+    const CountedArgument argument{&step.types[k], context_->counted->dims(step.args[k]), number};
+    (is_input ? bound.counted_in : bound.counted_out).push_back(argument);
+    if (is_input) {
+      context_->tensors[context_->tensors.size() - step.args.size() + k].shape = argument.dims;
+    } else {
+      bound.out_shapes.resize(step.args.size() - step.n_in);
+      bound.out_shapes[number] = argument.dims;
+    }
   }
 
   void bind_code() {
@@ -127,6 +145,13 @@ class ContextBuilder {
       if (from.kind == Instruction::kCopy || from.kind == Instruction::kAppend)
         bound.bytes = static_cast<uint64_t>(*size_bytes(from.types[0]));
       if (from.kind == Instruction::kAppend) bound.extent = from.types[1].dims[0];
+      if (from.args.size() > 1 && from.types[1].counted != 0) {
+        bound.counts_rows = from.kind == Instruction::kAppend;
+        bound.rank = from.types[1].dims.size();
+        bound.dims_from = context_->counted->dims(from.args[0]);
+        bound.dims_to = context_->counted->dims(from.args[1]);
+        bound.bounds = from.types[1].dims.data();
+      }
     }
     find_targets(context_->code);
   }

@@ -66,6 +66,7 @@ class ModuleLoader {
     for (const Step& step : executable_.program.steps) {
       if (step.module != Step::kHostExtern)
         BYOC_TRY_STATUS(check_types(step).at(cat("step ", step.symbol)));
+      BYOC_TRY_STATUS(check_counts(step));
       add_kernel(step);
     }
     release_constants();
@@ -187,6 +188,13 @@ class ModuleLoader {
                    "\" does not give the types of its arguments, so that they cannot be checked"))
         .with_slug("native-refused")
         .with_help(kTrustHelp);
+  }
+
+  Status check_counts(const Step& step) const {
+    if (step.module == Step::kHostExtern) return check_counted(step, 0, false);
+    const ExternalModule& module = executable_.modules[step.module];
+    const bool takes_counted = !is_native(module) && plugin_of(module)->takes_counted();
+    return check_counted(step, module.functions[step.function].flags, takes_counted);
   }
 
   static CallTypes plugin_types(const Step& step) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/session/run_code.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "byoc/base/check.h"
@@ -31,16 +32,37 @@ Status wrong_extent(int64_t ran, int64_t extent, const char* what) {
 
 Status check_extent(const BoundInstruction& loop) {
   const int64_t ran = load<int64_t>(loop.args[2]);
-  return loop.extent < 0 || ran == loop.extent ? Status() : wrong_extent(ran, loop.extent, "ran");
+  return loop.extent < 0 || loop.counts_rows || ran == loop.extent
+             ? Status()
+             : wrong_extent(ran, loop.extent, "ran");
 }
 
 Status append(const BoundInstruction& row) {
   const int64_t at = load<int64_t>(row.args[2]);
   if (at < 0 || at >= row.extent) return wrong_extent(at + 1, row.extent, "ran at least");
+  if (row.counts_rows) row.dims_to[0] = at + 1;
   if (row.bytes == 0) return {};
   std::memcpy(static_cast<std::byte*>(row.args[1]) + static_cast<uint64_t>(at) * row.bytes,
               row.args[0], row.bytes);
   return {};
+}
+
+// Empties the tensors with counted rows that the loop at `k` appends to.
+void clear_rows(std::span<const BoundInstruction> code, size_t k) {
+  if (!code[k].counts_rows) return;
+  for (size_t at = k + 1; at < code[k].target; ++at) {
+    const BoundInstruction& row = code[at];
+    if (!row.counts_rows || row.kind != Instruction::kAppend || row.args[2] != code[k].args[2])
+      continue;
+    std::copy_n(row.bounds, row.rank, row.dims_to);
+    row.dims_to[0] = 0;
+  }
+}
+
+void copy(const BoundInstruction& now) {
+  if (now.dims_from != nullptr && now.dims_to != nullptr)
+    std::copy_n(now.dims_from, now.rank, now.dims_to);
+  if (now.bytes != 0) std::memcpy(now.args[1], now.args[0], now.bytes);
 }
 
 void set_counter(const BoundInstruction& loop, int64_t value) {
@@ -63,6 +85,7 @@ void find_targets(std::span<BoundInstruction> code) {
         break;
       case Instruction::kAppend:
         code[open.back()].extent = code[k].extent;
+        code[open.back()].counts_rows = code[k].counts_rows;
         break;
       case Instruction::kEnd:
         code[k].target = open.back();
@@ -87,7 +110,7 @@ Status run_code(std::span<const BoundInstruction> code,
         BYOC_TRY_STATUS(run_step(now.step));
         break;
       case Instruction::kCopy:
-        if (now.bytes != 0) std::memcpy(now.args[1], now.args[0], now.bytes);
+        copy(now);
         break;
       case Instruction::kAppend:
         BYOC_TRY_STATUS(append(now));
@@ -100,6 +123,7 @@ Status run_code(std::span<const BoundInstruction> code,
         break;
       case Instruction::kLoop:
         set_counter(now, 0);
+        clear_rows(code, k);
         if (goes_on(now)) break;
         BYOC_TRY_STATUS(check_extent(now));
         k = now.target;

@@ -97,12 +97,26 @@ Status step_failed(Status status, const Executable& executable, size_t index) {
 
 Status interrupted() { return Status(Code::kCancelled, "interrupted").with_slug("interrupted"); }
 
+Status call_counted(const SessionState& session, size_t index, const BoundStep& bound) {
+  for (const CountedArgument& input : bound.counted_in) BYOC_TRY_STATUS(check_dims("input", input));
+  for (const CountedArgument& output : bound.counted_out) clear_dims(output);
+  BYOC_TRY_STATUS(call(session, index, bound));
+  for (const CountedArgument& output : bound.counted_out)
+    BYOC_TRY_STATUS(check_dims("output", output));
+  return {};
+}
+
+bool is_counted(const BoundStep& step) {
+  return !step.counted_in.empty() || !step.counted_out.empty();
+}
+
 Status run_step(const SessionState& session, ContextState& context, size_t k) {
   const Cancellation* cancel = session.options.cancel;
   if (cancel && cancel->is_cancelled()) [[unlikely]]
     return interrupted();
   uint64_t begin = context.profiling ? now_ns() : 0;
-  Status status = call(session, k, context.steps[k]);
+  const BoundStep& step = context.steps[k];
+  Status status = is_counted(step) ? call_counted(session, k, step) : call(session, k, step);
   if (!status.ok()) [[unlikely]] {
     if (cancel && cancel->is_cancelled()) status = interrupted();
     return step_failed(std::move(status), session.executable, k);
@@ -126,6 +140,11 @@ Status run_steps(const SessionState& session, ContextState& context) {
   return {};
 }
 
+void copy_dims(const Program& program, const ContextState& context, const Copy& copy) {
+  std::copy_n(context.counted->dims(copy.from), program.outputs[copy.output].type.dims.size(),
+              context.counted->dims({Place::kOutput, copy.output, 0}));
+}
+
 void run_copies(const SessionState& session, const ContextState& context) {
   const Program& program = session.executable.program;
   for (const Copy& copy : program.copies) {
@@ -144,6 +163,7 @@ void run_copies(const SessionState& session, const ContextState& context) {
         from = context.arena.get() + copy.from.offset;
         break;
     }
+    if (program.outputs[copy.output].type.counted != 0) copy_dims(program, context, copy);
     uint64_t size = context.output_bytes[copy.output];
     if (size != 0) std::memcpy(context.values[program.inputs.size() + copy.output], from, size);
   }
@@ -219,6 +239,12 @@ Status Session::run(Context& context, std::span<const DLTensor> inputs,
   run_copies(*state_, state);
   return_outputs(state, outputs);
   return {};
+}
+
+std::span<const int64_t> Session::output_dims(const Context& context, size_t k) const {
+  const std::vector<int64_t>& dims = outputs()[k].type.dims;
+  const int64_t* now = context.state_->counted->dims({Place::kOutput, static_cast<uint32_t>(k), 0});
+  return {now != nullptr ? now : dims.data(), dims.size()};
 }
 
 void Session::set_profiling(Context& context, bool on) const {

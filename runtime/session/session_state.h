@@ -10,6 +10,7 @@
 #include "byoc/runtime/session.h"
 #include "runtime/host/spans.h"
 #include "runtime/host/threads.h"
+#include "runtime/session/counted.h"
 #include "runtime/session/native.h"
 
 namespace byoc {
@@ -55,6 +56,8 @@ struct BoundStep {
   byoc_native_call native{};
   byoc_native_failure failure{};
   DLTensor* tensors = nullptr;  // inputs, then outputs
+  std::vector<CountedArgument> counted_in, counted_out;
+  std::vector<int64_t*> out_shapes;  // per output, when one has counted dims
 };
 
 /// A pointer that every run sets to the data of an input or output.
@@ -70,16 +73,22 @@ struct ByteRange {
 /// An instruction, ready to run.
 struct BoundInstruction {
   Instruction::Kind kind = Instruction::kCall;
-  uint32_t step = 0;    // kCall
-  uint32_t target = 0;  // kIf: its kElse; kElse and kLoop: its kEnd; kEnd: its kElse or kLoop
-  void* args[3] = {};   // those of the instruction
-  uint64_t bytes = 0;   // kCopy, kAppend: to copy
-  int64_t extent = -1;  // kAppend, kLoop: rows of the tensors that the loop appends to
+  uint32_t step = 0;         // kCall
+  uint32_t target = 0;       // kIf: its kElse; kElse and kLoop: its kEnd; kEnd: its kElse or kLoop
+  void* args[3] = {};        // those of the instruction
+  uint64_t bytes = 0;        // kCopy, kAppend: to copy
+  int64_t extent = -1;       // kAppend, kLoop: rows of the tensors that the loop appends to
+  bool counts_rows = false;  // kAppend, kLoop: `extent` is a bound of these rows
+  int64_t* dims_from = nullptr;     // kCopy of a value with counted dims
+  int64_t* dims_to = nullptr;       // kCopy, kAppend: those of the target
+  size_t rank = 0;                  // of the target
+  const int64_t* bounds = nullptr;  // kAppend: the dims of the target's type
 };
 
 struct ContextState {
   const SessionState* session = nullptr;
   Memory arena, workspace, staging;
+  std::unique_ptr<CountedPlaces> counted;
   std::vector<uint64_t> staging_offsets;  // per input, then per output
   std::vector<uint64_t> output_bytes;     // per output
   std::vector<const void*> constants;     // per constant of the program

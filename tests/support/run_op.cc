@@ -56,9 +56,15 @@ Result<std::vector<Values>> run_op(std::string_view name, const std::vector<Valu
   BYOC_TRY(Attrs attrs, complete_attrs(*op, std::move(given)));
   std::vector<TypeId> in_types = types_of(inputs);
   BYOC_TRY(std::vector<TypeId> out_types, infer_types(*op, in_types, attrs));
-  BYOC_TRY(RefKernel kernel, op->reference(in_types, out_types, attrs));
   std::vector<std::vector<std::byte>> memory;
   for (const Values& input : inputs) memory.push_back(to_bytes(input));
+  if (op->sizes) {
+    std::vector<const void*> elements;
+    for (const auto& bytes : memory) elements.push_back(bytes.data());
+    BYOC_TRY(std::vector<TensorType> counted, op->sizes(in_types, elements.data(), attrs));
+    out_types.assign(counted.begin(), counted.end());
+  }
+  BYOC_TRY(RefKernel kernel, op->reference(in_types, out_types, attrs));
   for (TypeId type : out_types)
     memory.emplace_back(static_cast<size_t>(*size_bytes(*type)), std::byte{0xa5});
   std::vector<void*> pointers;

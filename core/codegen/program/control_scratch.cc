@@ -10,8 +10,10 @@ constexpr uint64_t kAlign = 64;
 }
 
 Result<uint64_t> arena_bytes(const TensorType& type) {
-  BYOC_TRY(int64_t bytes, size_bytes(type));
-  return (static_cast<uint64_t>(bytes) + kAlign - 1) / kAlign * kAlign;
+  BYOC_TRY(int64_t bytes, size_bytes(TensorType{type.dtype, at_bounds(type.shape)}));
+  // Values with counted dims have places of their own, as dims are kept per place.
+  const uint64_t least = has_counted(type.shape) ? 1 : 0;
+  return (std::max(static_cast<uint64_t>(bytes), least) + kAlign - 1) / kAlign * kAlign;
 }
 
 Result<ControlScratch> control_scratch(const IRModule& module, const Control& control) {

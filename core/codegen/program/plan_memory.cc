@@ -116,6 +116,7 @@ uint32_t Planner::reusable(uint32_t node, uint32_t output, uint64_t bytes) {
     if (out != output || input >= args.size()) continue;
     uint32_t value = blocks_.first[args[input].node] + args[input].output;
     uint32_t block = blocks_.of_value[value];
+    if (has_counted(function_.type(args[input])->shape)) continue;  // its dims have one place too
     bool read_once = std::count(args.begin(), args.end(), args[input]) == 1;
     if (block == kNoBlock || taken_over_[value] || last_read_[value] != node || !read_once)
       continue;

@@ -99,13 +99,19 @@ class StepWriter {
 
 Result<TensorSpec> spec(const Function& function, ValueId value) {
   const TensorType& type = *function.type(value);
-  if (!is_static(type.shape)) {
+  TensorSpec out{type.dtype, {}};
+  for (size_t d = 0; d < type.shape.size(); ++d) {
+    if (type.shape[d].is_counted()) out.counted |= uint32_t{1} << d;
+  }
+  const Shape bounds = at_bounds(type.shape);
+  if (!is_static(bounds)) {
     return invalid(cat(node_name(function, value.node), " has type ", type,
                        ", which has a size without a number"))
         .with_slug("symbolic-shape")
         .with_help("bind the sizes, as in --shape N=1");
   }
-  return TensorSpec{type.dtype, static_extents(type.shape)};
+  out.dims = static_extents(bounds);
+  return out;
 }
 
 void StepWriter::emit(Instruction::Kind kind, std::vector<Place> args,

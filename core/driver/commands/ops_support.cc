@@ -5,6 +5,7 @@
 
 #include "byoc/base/json.h"
 #include "byoc/import.h"
+#include "byoc/op/registry.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {
@@ -67,9 +68,15 @@ std::vector<OnnxSupport> onnx_support(const Coverage& coverage) {
     auto ops = ops_of_operator(op.op_type);
     OnnxSupport& support = out.emplace_back(OnnxSupport{std::move(op), {}, {}});
     if (ops.ok()) support.becomes = *ops;
+    const bool counts =
+        std::any_of(support.becomes.begin(), support.becomes.end(), [](const std::string& name) {
+          const OpDef* def = all_ops().find(name);
+          return def != nullptr && def->sizes;
+        });
     for (size_t k = 0; k < coverage.plugins.size(); ++k) {
       support.answers.push_back(!ops.ok()      ? "refused"
                                 : ops->empty() ? "byoc"
+                                : counts       ? "counted"
                                                : answer(coverage, *ops, k));
     }
   }

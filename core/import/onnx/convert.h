@@ -68,6 +68,17 @@ class Graph {
   /// Declares that `value` holds elements of a narrow type. Returns the value.
   virtual ValueId set_narrow(ValueId value, const NarrowType* type) = 0;
   virtual const OpRegistry& ops() = 0;
+  /// Returns the elements of a sequence, nullptr for a tensor. Valid until the next one is made.
+  virtual const std::vector<ValueId>* sequence(ValueId value) = 0;
+  /// Makes a sequence, which rows of sequences alone read.
+  virtual ValueId make_sequence(std::vector<ValueId> elements) = 0;
+  /// Returns a name for a counted dim of the next op, which no other op of the function has.
+  virtual std::string new_size(std::string_view op) = 0;
+  /// Returns numbers that the elements of an integer value of rank 0 or 1 do not exceed in any run,
+  /// as they follow from the bounds of sizes; nullopt when there are none.
+  virtual std::optional<Ints> upper_bounds(ValueId value) = 0;
+  /// Returns the dim that an integer value of one element is in every run: it was read by Shape.
+  virtual std::optional<Dim> dim_of(ValueId value) = 0;
 };
 
 /// The outputs in ONNX's order, as many as the node names, or the reason why this node is refused:

@@ -93,6 +93,9 @@ Result<ValueId> GraphBuilder::add(std::string_view name, const std::vector<Value
   }
   BYOC_TRY(attrs, complete_attrs(*op, std::move(attrs)));
   BYOC_TRY(std::vector<TypeId> results, infer_types(*op, types, attrs));
+  if (op->sizes) {
+    BYOC_TRY(results, counted_results(*op, args, types, attrs, std::move(results)));
+  }
   std::vector<std::shared_ptr<const Buffer>> values;
   if (is_foldable(*op, args, results) && !is_dequantized_weight(*op, types)) {
     std::vector<const Buffer*> operands;
@@ -106,6 +109,20 @@ Result<ValueId> GraphBuilder::add(std::string_view name, const std::vector<Value
   uint32_t node = function_.add_call(op, intern(std::move(attrs)), args, results, loc_);
   for (uint32_t k = 0; k < values.size(); ++k) known_[{node, k}] = values[k];
   return ValueId{node, 0};
+}
+
+Result<std::vector<TypeId>> GraphBuilder::counted_results(const OpDef& op,
+                                                          const std::vector<ValueId>& args,
+                                                          Types types, const Attrs& attrs,
+                                                          std::vector<TypeId> bounds) const {
+  std::vector<const void*> elements;
+  for (ValueId arg : args) {
+    const Buffer* buffer = data(arg);
+    if (buffer == nullptr || !is_small(function_.type(arg))) return bounds;
+    elements.push_back(buffer->data());
+  }
+  BYOC_TRY(std::vector<TensorType> counted, op.sizes(types, elements.data(), attrs));
+  return std::vector<TypeId>(counted.begin(), counted.end());
 }
 
 bool GraphBuilder::is_foldable(const OpDef& op, const std::vector<ValueId>& args,
@@ -197,6 +214,13 @@ const NarrowType* GraphBuilder::narrow(ValueId value) {
 
 ValueId GraphBuilder::set_narrow(ValueId value, const NarrowType* type) {
   if (type != nullptr) narrow_[value] = type;
+  return value;
+}
+
+ValueId GraphBuilder::make_sequence(std::vector<ValueId> elements) {
+  if (!status_.ok()) return kNowhere;
+  const ValueId value = constant_ints({});
+  sequences_[value] = std::move(elements);
   return value;
 }
 

@@ -47,14 +47,29 @@ class GraphBuilder final : public Graph {
   const NarrowType* narrow(ValueId value) override;
   ValueId set_narrow(ValueId value, const NarrowType* type) override;
   const OpRegistry& ops() override { return ops_; }
+  const std::vector<ValueId>* sequence(ValueId value) override {
+    auto found = sequences_.find(value);
+    return found == sequences_.end() ? nullptr : &found->second;
+  }
+  ValueId make_sequence(std::vector<ValueId> elements) override;
+  std::string new_size(std::string_view op) override;
+  std::optional<Ints> upper_bounds(ValueId value) override;
+  std::optional<Dim> dim_of(ValueId value) override;
 
  private:
   ValueId fail(Status status);
   /// Returns the bytes of a known constant, otherwise null.
   const Buffer* data(ValueId value) const;
   Result<ValueId> add(std::string_view op, const std::vector<ValueId>& args, Attrs attrs);
+  /// Returns the types of the results of an op that counts: those of its run when all operands are
+  /// small constants, else `bounds`.
+  Result<std::vector<TypeId>> counted_results(const OpDef& op, const std::vector<ValueId>& args,
+                                              Types types, const Attrs& attrs,
+                                              std::vector<TypeId> bounds) const;
   bool is_foldable(const OpDef& op, const std::vector<ValueId>& args,
                    std::span<const TypeId> results) const;
+
+  std::optional<Ints> bounds_of(ValueId value, int depth);
 
   IRModule& module_;
   const OpRegistry& ops_;
@@ -65,6 +80,7 @@ class GraphBuilder final : public Graph {
   /// Known results of ops with several outputs, which stay calls: a constant has one output.
   std::map<ValueId, std::shared_ptr<const Buffer>> known_;
   std::map<ValueId, const NarrowType*> narrow_;
+  std::map<ValueId, std::vector<ValueId>> sequences_;  // by a constant that no op reads
 };
 
 }  // namespace byoc::onnx_import

@@ -34,6 +34,11 @@ int known_opset(int64_t opset) {
   return static_cast<int>(std::clamp<int64_t>(opset, 0, kNewestOpset));
 }
 
+bool reads_sequences(std::string_view op_type) {
+  return op_type.starts_with("Sequence") || op_type == "ConcatFromSequence" ||
+         op_type == "Identity";
+}
+
 constexpr const char* kReplace = "replace the operator before the export by those of ai.onnx";
 
 /// Imports one model. An object is used once.
@@ -221,6 +226,11 @@ class Importer {
       operands.push_back(operand);
     }
     graph().begin_node(operands, node.name());
+    const bool has_sequence = std::any_of(operands.begin(), operands.end(), [&](const Value& v) {
+      return v && graph().sequence(*v) != nullptr;
+    });
+    if (has_sequence && !reads_sequences(proto.op_type()))
+      return unsupported("sequences are read by operators of sequences alone").at(describe(proto));
     const NarrowType* narrow = narrow_operand(operands);
     if (narrow && !reads_narrow(proto.op_type()) && !moves_narrow(proto.op_type())) {
       return unsupported(cat("elements of type ", narrow->name,
@@ -284,6 +294,8 @@ class Importer {
   /// Checks the declared dtype of an output; an output without a declared type is accepted. Shapes
   /// are not compared: exporters write symbolic and outdated ones, and --bind may change sizes.
   Status check_output_dtype(const onnx::ValueInfoProto& output, ValueId result) {
+    if (graph().sequence(result) != nullptr)
+      return unsupported(cat("the graph output ", in_quotes(output.name()), " is a sequence"));
     const int32_t declared = output.type().tensor_type().elem_type();
     const NarrowType* narrow = graph().narrow(result);
     const int32_t computed = narrow ? narrow->onnx : dtype_to_onnx(graph().type(result).dtype);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The positions of extremes: argmax, argmin, and the k best with topk.
 #include "byoc/op/registry.h"
+#include "core/op/kernel/counted.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/kernel.h"
 
@@ -288,12 +289,65 @@ OpDef topk() {
   return op;
 }
 
+// ---- topk whose k is computed
+
+Result<std::vector<TensorType>> topk_types(TypeId x, const Attrs& attrs, Dim k) {
+  BYOC_TRY(size_t axis, normal_axis("topk_counted", attrs.i("axis"), x));
+  Shape shape = x->shape;
+  shape[axis] = k;
+  return std::vector<TensorType>{{x->dtype, shape}, {DType::kI64, shape}};
+}
+
+Result<std::vector<TensorType>> infer_topk_counted(Types in, const Attrs& attrs) {
+  BYOC_TRY_STATUS(expect_dtype("topk_counted", "x", in[0], dtypes_of(NumericTypes{})));
+  BYOC_TRY_STATUS(expect_dtype("topk_counted", "k", in[1], {DType::kI64}));
+  if (!in[1]->shape.empty() && in[1]->shape != Shape{1})
+    return invalid(cat("topk_counted: k must have one element (k ", in[1], ")"))
+        .with_slug("op-shape");
+  BYOC_TRY(size_t axis, normal_axis("topk_counted", attrs.i("axis"), in[0]));
+  BYOC_TRY(int64_t most, most_of("topk_counted", in[0]->shape[axis], in[0]));
+  BYOC_TRY(Dim k, counted_dim("topk_counted", attrs, most));
+  return topk_types(in[0], attrs, k);
+}
+
+Result<std::vector<TensorType>> sizes_topk(Types in, const void* const* data, const Attrs& attrs) {
+  BYOC_TRY(size_t axis, normal_axis("topk_counted", attrs.i("axis"), in[0]));
+  const int64_t k = *in_as<int64_t>(data, 1), extent = in[0]->shape[axis].extent();
+  if (k >= 0 && k <= extent) return topk_types(in[0], attrs, Dim(k));
+  return Status(Code::kOutOfRange,
+                cat("topk_counted: k is ", k, ", axis ", axis, " has ", extent, " elements"));
+}
+
+OpDef topk_counted() {
+  OpDef op{.name = "topk_counted",
+           .doc = "topk with k as an operand. Each run has its own number of results."};
+  op.inputs = {{"x", "any number, rank >= 1"}, {"k", "i64, from 0 to the extent of the axis"}};
+  op.outputs = {{"values", "dtype of x"}, {"indices", "i64"}};
+  op.attrs = {{"axis", -1, "in [-rank, rank)"},
+              {"largest", true, "the greatest are the best, else the least"},
+              {"sorted", true, "false: any order is valid (it is sorted anyway)"},
+              size_attr()};
+  op.infer = infer_topk_counted;
+  op.reference = [](Types inputs, Types outputs, const Attrs& attrs) -> Result<RefKernel> {
+    BYOC_TRY(size_t axis, normal_axis("topk_counted", attrs.i("axis"), inputs[0]));
+    const AxisView view = around_axis(inputs[0], axis);
+    const int64_t k = outputs[0]->shape[axis].extent();
+    return for_dtype("topk_counted", inputs[0]->dtype, NumericTypes{},
+                     [&]<class T>() -> Result<RefKernel> {
+                       return topk_kernel<T>(view, k, attrs.b("largest", true));
+                     });
+  };
+  op.sizes = sizes_topk;
+  return op;
+}
+
 }  // namespace
 
 void add_arg_ops(OpRegistry& ops) {
   ops.add(arg_op<true>("argmax", "y = index of the greatest x along `axis`; NaN is the greatest"));
   ops.add(arg_op<false>("argmin", "y = index of the least x along `axis`; NaN is the greatest"));
   ops.add(topk());
+  ops.add(topk_counted());
 }
 
 }  // namespace byoc::op

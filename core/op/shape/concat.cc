@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "byoc/op/registry.h"
+#include "core/op/kernel/counted.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/move.h"
 
@@ -20,6 +21,10 @@ Status add_extent(Dim& total, Dim part, Types in) {
   if (part == Dim(0)) return {};
   if (total == Dim(0)) {
     total = part;
+    return {};
+  }
+  if (can_count({total, part})) {
+    BYOC_TRY(total, counted_sum(total, part));
     return {};
   }
   if (!total.is_static() || !part.is_static()) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "byoc/op/registry.h"
+#include "core/op/kernel/counted.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/move.h"
 
@@ -52,6 +53,10 @@ Result<Dim> remaining_dim(Elements whole, Elements rest, const Ints& target, Typ
     return Dim(whole.known / rest.known);
   if (rest.named.empty() && whole.named.size() == 1 && whole.known == rest.known)
     return whole.named[0];
+  const bool counts = rest.named.empty() && rest.known != 0 && has_counted(whole.named);
+  if (counts &&
+      std::all_of(whole.named.begin(), whole.named.end(), [](Dim dim) { return dim.is_counted(); }))
+    return counted_product(whole.named, whole.known, rest.known);
   std::string what = cat("reshape: no extent fits -1 in ", shown(target));
   if (is_number) return shape_error(what, x);
   return invalid(cat(what, " before the sizes are known (x ", x, ")")).with_slug("symbolic-shape");
@@ -100,6 +105,9 @@ Result<Dim> product(std::span<const Dim> dims, TypeId x) {
   BYOC_TRY(Elements elements, elements_of("flatten", dims, x));
   if (elements.named.empty()) return Dim(elements.known);
   if (elements.named.size() == 1 && elements.known == 1) return elements.named[0];
+  if (std::all_of(elements.named.begin(), elements.named.end(),
+                  [](Dim dim) { return dim.is_counted(); }))
+    return counted_product(elements.named, elements.known, 1);
   return invalid(cat("flatten: the product of the dims must be known (x ", x, ")"))
       .with_slug("symbolic-shape");
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "byoc/op/registry.h"
+#include "core/op/kernel/counted.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/kernel.h"
 #include "core/op/kernel/move.h"
@@ -63,12 +64,27 @@ bool takes_all(Dim dim, int64_t start, int64_t end, int64_t step) {
   return start == 0 && step == 1 && end >= dim.max();
 }
 
+// Returns the dim of a slice of a counted one, with the least bound that holds for all its extents.
+Dim counted_range(Dim dim, int64_t start, int64_t end, int64_t step) {
+  int64_t most = (dim.max() - 1) / std::max<int64_t>(std::abs(step), 1) + 1;
+  const bool same_side = (start < 0) == (end < 0) && end != INT64_MAX && start != INT64_MAX;
+  if (dim.max() == 0) most = 0;
+  else if (same_side && step > 0)
+    most = std::min(most, start < end ? (end - start - 1) / step + 1 : 0);
+  if (most == 0) return Dim(0);
+  return Dim::counted(cat(dim.name(), "[", start, ":", end, ":", step, "]"), most);
+}
+
 Result<std::vector<TensorType>> infer_slice(Types in, const Attrs& attrs) {
   BYOC_TRY(SliceDims s, read_slice(in[0], attrs));
   TensorType y = *in[0];
   for (size_t k = 0; k < s.axes.size(); ++k) {
     Dim& dim = y.shape[s.axes[k]];
     if (takes_all(dim, s.starts[k], s.ends[k], s.steps[k])) continue;
+    if (dim.is_counted()) {
+      dim = counted_range(dim, s.starts[k], s.ends[k], s.steps[k]);
+      continue;
+    }
     if (!dim.is_static()) {
       return invalid(cat("slice: dim ", s.axes[k], " must be known (x ", in[0], ")"))
           .with_slug("symbolic-shape");

@@ -125,7 +125,7 @@ void Lexer::advance() {
     token_.kind = Token::kName;
     while (at_ < text_.size() && is_word(text_[at_])) ++at_;
   } else {
-    bool is_punct = std::string_view("(){}[]<>,:=#").find(c) != std::string_view::npos;
+    bool is_punct = std::string_view("(){}[]<>,:=#?").find(c) != std::string_view::npos;
     token_.kind = is_punct ? Token::kPunct : Token::kBad;
     at_ += text_.substr(at_).starts_with("<=") ? 2 : 1;
   }

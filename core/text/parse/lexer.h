@@ -16,7 +16,7 @@ struct Token {
     kString,  // "..."
     kValue,   // %x, %"input.1", %3
     kSymbol,  // @f, @"my net"
-    kPunct,   // ( ) { } [ ] < > , : = # and <=
+    kPunct,   // ( ) { } [ ] < > , : = # ? and <=
     kBad      // a character with which no token starts
   };
   Kind kind = kEnd;

@@ -19,8 +19,12 @@ bool is_integer_text(std::string_view text) {
   return text.find_first_not_of("+-0123456789") == std::string_view::npos;
 }
 
-// Parses N, N<=64, 2<=N, 2<=N<=64; the caller has read `min` when there is one.
-Result<Dim> parse_named_dim(Lexer& in, NamedDims& dims, int64_t min) {
+enum class Counted { kNo, kYes };
+
+// Parses N, N<=64, 2<=N, 2<=N<=64; the caller has read `min` when there is one, and the question
+// mark of a counted dim.
+Result<Dim> parse_named_dim(Lexer& in, NamedDims& dims, int64_t min,
+                            Counted counted = Counted::kNo) {
   Token token = in.token();
   if (token.kind != Token::kName && token.kind != Token::kString) return in.expected("a dim");
   in.advance();
@@ -30,7 +34,9 @@ Result<Dim> parse_named_dim(Lexer& in, NamedDims& dims, int64_t min) {
   }
   std::string name = in.name(token);
   if (name.empty()) return in.error(token, "a dim needs a name");
-  Dim dim = Dim::symbol(name, min, max);
+  if (counted == Counted::kYes && max == Dim::kUnbounded)
+    return in.error(token, cat("the counted dim ", name, " needs an upper bound"));
+  Dim dim = counted == Counted::kYes ? Dim::counted(name, max) : Dim::symbol(name, min, max);
   auto [known, is_new] = dims.try_emplace(name, dim);
   if (!is_new && !(known->second == dim)) {
     return in.error(token, cat("dim ", dim, " was ", known->second, " before in this function"));
@@ -39,6 +45,7 @@ Result<Dim> parse_named_dim(Lexer& in, NamedDims& dims, int64_t min) {
 }
 
 Result<Dim> parse_dim(Lexer& in, NamedDims& dims) {
+  if (in.take_if("?")) return parse_named_dim(in, dims, 0, Counted::kYes);
   if (in.token().kind != Token::kNumber) return parse_named_dim(in, dims, 0);
   BYOC_TRY(int64_t number, parse_integer(in, 0, INT64_MAX));
   if (in.take_if("<=")) return parse_named_dim(in, dims, number);

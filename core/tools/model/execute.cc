@@ -34,6 +34,7 @@ Result<std::vector<Tensor>> execute(const Session& session, Context& context,
   for (const Tensor& tensor : inputs) in.push_back(tensor.view());
   for (const Tensor& tensor : outputs) out.push_back(tensor.view());
   BYOC_TRY_STATUS(session.run(context, in, out));
+  for (size_t k = 0; k < outputs.size(); ++k) outputs[k].shrink(session.output_dims(context, k));
   return outputs;
 }
 

@@ -13,17 +13,20 @@
 
 namespace byoc {
 
-/// The type of a tensor at run time: extents are numbers.
+/// The type of a tensor at run time: extents are numbers, or bounds of what each run counts.
 struct TensorSpec {
   DType dtype = DType::kF32;  ///< element type
-  std::vector<int64_t> dims;  ///< the extents
+  std::vector<int64_t> dims;  ///< the extents; the bounds of counted ones
+  uint32_t counted = 0;       ///< bit d: each run counts dim d, which is at most dims[d]
+  bool is_counted(size_t d) const { return (counted >> d & 1) != 0; }  ///< bit d of `counted`
   friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
 };
-void print_to(std::string& out, const TensorSpec& spec);  ///< "f32[1,3,32,32]"
+void print_to(std::string& out, const TensorSpec& spec);  ///< "f32[1,3,32,32]", "f32[<=100,4]"
 /// Reads the text that print_to writes. Errors: kInvalidArgument, slug "type-syntax", with the text
 /// that was found.
 Result<TensorSpec> parse_tensor_spec(std::string_view text);
-/// Returns the bytes of a compact tensor. Errors: kOutOfRange when it does not fit in 63 bits.
+/// Returns the bytes of a compact tensor, with the bounds of counted dims. Errors: kOutOfRange when
+/// it does not fit in 63 bits.
 Result<int64_t> size_bytes(const TensorSpec& spec);
 int64_t num_elements(const TensorSpec& spec);  ///< dims checked before
 

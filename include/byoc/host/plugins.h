@@ -42,6 +42,7 @@ struct CompileFunction {
   std::vector<std::shared_ptr<const Buffer>> buffers;  ///< the bytes of `constants`
   uint32_t n_in = 0, n_out = 0;                        ///< the numbers of inputs and outputs
   std::string point_json;                              ///< byoc_function.point; "": none
+  bool gives_counted = false;                          ///< some output has a counted dim
 };
 
 /// Options of compiling functions.
@@ -116,6 +117,7 @@ class Plugin {
   uint32_t flags() const;                                  ///< byoc_plugin_flags
   bool is_default_codegen() const;                         ///< has BYOC_PLUGIN_DEFAULT
   bool takes_loops() const;                                ///< has BYOC_PLUGIN_LOOPS
+  bool takes_counted() const;                              ///< has BYOC_PLUGIN_COUNTED
   bool is_horizontal() const;                              ///< has BYOC_PLUGIN_HORIZONTAL
   uint64_t max_ops() const;                                ///< 0 in the table reads as 4096
   uint64_t max_bytes() const;                              ///< 0: no limit

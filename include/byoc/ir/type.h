@@ -39,7 +39,8 @@ class Symbol {
 /// Appends the text.
 inline void print_to(std::string& out, Symbol symbol) { out.append(symbol.text()); }
 
-/// One extent: a number >= 0, or a named size with bounds. 8 bytes; equal when name and bounds are.
+/// One extent: a number >= 0, a named size with bounds, or a counted size: a named one with an upper
+/// bound that each run of a program finds out anew. 8 bytes; equal when name, bounds and kind are.
 class Dim {
  public:
   /// A number.
@@ -47,8 +48,11 @@ class Dim {
   /// Makes a named size with bounds. Equal names have equal bounds within a module.
   static Dim symbol(Symbol name, int64_t min = 0, int64_t max = kUnbounded);
   static constexpr int64_t kUnbounded = INT64_MAX;  ///< the upper bound of a size without one
+  /// Makes a size from 0 to `max` that each run counts. Equal names mean equal sizes.
+  static Dim counted(Symbol name, int64_t max);
 
   bool is_static() const { return value_ >= 0; }  ///< true for a number
+  bool is_counted() const;                        ///< true for what counted() made
   int64_t extent() const;                         ///< only when is_static()
   Symbol name() const;                            ///< only when not
   int64_t min() const;                            ///< the extent itself when static
@@ -58,11 +62,14 @@ class Dim {
  private:
   int64_t value_;  // >= 0, or ~index of the named size
 };
-void print_to(std::string& out, Dim dim);  ///< "3", "N", "N<=64", "2<=N<=64"
+void print_to(std::string& out, Dim dim);  ///< "3", "N", "N<=64", "2<=N<=64", counted "?n<=64"
 
 using Shape = std::vector<Dim>;                       ///< The dims of a tensor.
 void print_to(std::string& out, const Shape& shape);  ///< "[1,3,N]"
 bool is_static(const Shape& shape);                   ///< true when all dims are numbers
+bool has_counted(const Shape& shape);                 ///< true when a dim is counted
+/// Returns the shape with numbers for counted dims: their upper bounds.
+Shape at_bounds(const Shape& shape);
 /// Returns the product of the extents. Errors: kInvalidArgument when a dim is symbolic, kOutOfRange
 /// when the product, or its size at 8 bytes an element, does not fit in 63 bits.
 Result<int64_t> num_elements(const Shape& shape);

@@ -62,6 +62,10 @@ using ValueCheckFn = std::function<Result<ValueCheck>(Types inputs, const Attrs&
 /// Prepares a kernel: all attribute and shape work happens here. Types are static. Errors:
 /// kUnimplemented with the dtype in the message when this combination has no kernel.
 using ReferenceFn = std::function<Result<RefKernel>(Types inputs, Types outputs, const Attrs&)>;
+/// Returns the types of the results of one run, whose operands have the static types `inputs` and
+/// the elements `in`. Errors: kOutOfRange or kInvalidArgument naming the op and the element.
+using SizesFn = std::function<Result<std::vector<TensorType>>(Types inputs, const void* const* in,
+                                                              const Attrs&)>;
 /// Returns the floating-point (or integer) operations of one call; a multiply-add counts 2.
 using FlopsFn = std::function<double(Types inputs, Types outputs, const Attrs&)>;
 
@@ -80,9 +84,11 @@ struct OpDef {
   std::vector<AttrSpec> attrs;                    ///< attributes are stored with defaults filled in
   InferFn infer;                                  ///< required
   ReferenceFn reference;                          ///< required but for annotations
-  ComputeFn compute;    ///< absent: no tensor expression, the op is not for the default codegen
-  FlopsFn flops;        ///< absent: one per output element
-  ValueCheckFn check;   ///< absent: an operand may have any elements
+  ComputeFn compute;   ///< absent: no tensor expression, the op is not for the default codegen
+  FlopsFn flops;       ///< absent: one per output element
+  ValueCheckFn check;  ///< absent: an operand may have any elements
+  /// Present: dims of the results depend on elements. `infer` gives them as counted, `sizes` counts.
+  SizesFn sizes;
   int64_t version = 1;  ///< crosses the ABI in the graph JSON; changes with the meaning of the op
   bool is_annotation = false;  ///< compiler_begin / compiler_end
 };

@@ -35,14 +35,15 @@ extern "C" {
 #define BYOC_ABI_MAJOR 1
 /// Grows with each addition. 1: the slots `layouts` and `show`. 2: byoc_native_call.failure,
 /// `signature` of kernels and native functions, the flag BYOC_NO_NATIVE. 3: the slot `knobs`,
-/// byoc_function.point, the flag BYOC_PLUGIN_LOOPS.
-#define BYOC_ABI_MINOR 3
+/// byoc_function.point, the flag BYOC_PLUGIN_LOOPS. 4: the flags BYOC_PLUGIN_COUNTED and
+/// BYOC_KERNEL_OUT_SHAPES, byoc_call.out_shapes.
+#define BYOC_ABI_MINOR 4
 /// The name of a plugin's one exported symbol, a byoc_plugin_entry_fn.
 #define BYOC_ENTRY_SYMBOL "byoc_plugin_entry_v1"
 /// The name of the one exported symbol of a native module, a byoc_native_entry_fn.
 #define BYOC_NATIVE_ENTRY_SYMBOL "byoc_native_entry_v1"
 
-/// A link of the list of extensions of a struct. Owned by the writer of the struct. Minor 3 defines
+/// A link of the list of extensions of a struct. Owned by the writer of the struct. Minor 4 defines
 /// no extension.
 typedef struct byoc_ext {
   uint32_t size;                ///< the size of the extension that this begins, in bytes
@@ -308,7 +309,8 @@ enum byoc_kernel_flags {
   BYOC_KERNEL_SERIAL = 1,       ///< one run of the kernel at a time; the Session takes a lock
   BYOC_KERNEL_MAY_ALLOC = 2,    ///< run may allocate; kept in the artifact, for reports
   BYOC_KERNEL_OWN_THREADS = 4,  ///< reserved
-  BYOC_KERNEL_OUT_SHAPES = 8    ///< reserved, and refused
+  /// Since minor 4. The graph has outputs with counted dims, and run writes byoc_call.out_shapes.
+  BYOC_KERNEL_OUT_SHAPES = 8
 };
 /// A kernel's use of a constant. The host frees its copy of constants that no kernel keeps.
 enum byoc_const_use {
@@ -350,14 +352,18 @@ typedef struct byoc_call {
   /// Inputs, then outputs. run writes every element of the outputs and nothing else. Outputs share
   /// no memory with other arguments, but for the in-place pairs; inputs may share.
   const DLTensor* const* args;
-  uint32_t n_args;             ///< n_in + n_out of info
-  uint32_t flags;              ///< byoc_call_flags
-  void* workspace;             ///< scratch memory as info requested it, contents undefined
-  uint64_t workspace_bytes;    ///< bytes of `workspace`, at least those of info
-  void* stream;                ///< reserved
-  const byoc_cancel* cancel;   ///< NULL, or for `cancelled` in long runs
-  uint64_t call_id;            ///< the argument of byoc_host.span
-  int64_t* const* out_shapes;  ///< reserved, with BYOC_KERNEL_OUT_SHAPES
+  uint32_t n_args;            ///< n_in + n_out of info
+  uint32_t flags;             ///< byoc_call_flags
+  void* workspace;            ///< scratch memory as info requested it, contents undefined
+  uint64_t workspace_bytes;   ///< bytes of `workspace`, at least those of info
+  void* stream;               ///< reserved
+  const byoc_cancel* cancel;  ///< NULL, or for `cancelled` in long runs
+  uint64_t call_id;           ///< the argument of byoc_host.span
+  /// Since minor 4, for kernels with BYOC_KERNEL_OUT_SHAPES, else NULL: per output a place for its
+  /// dims, or NULL for an output whose dims are numbers. The view of an output has the bounds of
+  /// its counted dims, and memory for them. run writes the dims of this run, at most the bounds,
+  /// and the elements in row-major order of these dims, from the begin of the memory.
+  int64_t* const* out_shapes;
 } byoc_call;
 
 /// A place to write bytes or text to. Owned by the host and valid until the call returns.
@@ -406,7 +412,10 @@ enum byoc_plugin_flags {
   BYOC_PLUGIN_ONE_ANCHOR = 4,
   /// Since minor 3. The plugin compiles functions that are written as loops: a graph that requires
   /// "loops", whose member "loops" is the text (docs/te.md). `judge` is not called for them.
-  BYOC_PLUGIN_LOOPS = 8
+  BYOC_PLUGIN_LOOPS = 8,
+  /// Since minor 4. The plugin takes values with counted dims, which each run finds out anew. The
+  /// views of such inputs differ from run to run. Other plugins get no op that reads or gives one.
+  BYOC_PLUGIN_COUNTED = 16
 };
 
 /// The table of a plugin: numbers and slots. In static storage of the plugin; the host copies it.

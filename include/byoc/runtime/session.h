@@ -87,12 +87,18 @@ class Session {
   /// Runs with inputs and outputs in the program's order; outputs are written in full. Inputs with
   /// strides, inputs and outputs not aligned to 64 bytes, and inputs that overlap outputs go
   /// through compact memory that the Context holds. Outputs are compact and overlap nothing.
+  /// An output with counted dims has the shape of their bounds; its elements, of the shape that
+  /// output_dims returns, come first.
   /// Re-entrant with one Context per caller; allocates nothing, takes no lock (except for the one
   /// token per run of a Session with several threads, and kernels that are SERIAL), looks nothing
   /// up. Errors: slug "input-count", "input-dtype", "input-shape", "input-data", the same with
   /// "output-", and "output-overlap"; the error of a failing kernel has its own words and its
   /// symbol (slug "run-failed").
   Status run(Context& context, std::span<const DLTensor> inputs, std::span<DLTensor> outputs) const;
+
+  /// Returns the dims of output `k` of the last run that succeeded: those of outputs(), with numbers
+  /// for counted ones. Valid until the next run. Not during a run.
+  std::span<const int64_t> output_dims(const Context& context, size_t k) const;
 
   /// Profiles steps, added up over the runs of this Context while profiling was on.
   /// Not during a run.

@@ -3,6 +3,8 @@
 // Owned tensors for inputs and outputs, and their DLPack views.
 #include <dlpack/dlpack.h>
 
+#include <span>
+
 #include "byoc/base/external.h"
 
 namespace byoc {
@@ -23,6 +25,8 @@ class Tensor {
   std::byte* data() { return data_.get(); }              ///< the elements, aligned to 64 bytes
   const std::byte* data() const { return data_.get(); }  ///< the elements, aligned to 64 bytes
   uint64_t size_bytes() const { return size_bytes_; }    ///< the size of the elements
+  /// Keeps the first elements, as a tensor of the shape `dims`, which has no more of them.
+  void shrink(std::span<const int64_t> dims);
   /// Valid until this tensor is moved or destroyed. Compact: strides is null.
   DLTensor view() const;
 

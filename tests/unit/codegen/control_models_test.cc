@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the models of tests/models/control and compares them with what ONNX Runtime computed.
+// Runs the models of tests/models/control and tests/models/counted, and compares them with what ONNX
+// Runtime computed.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 
@@ -39,12 +41,12 @@ TEST_P(ControlModel, AgreesWithOnnxRuntime) {
   for (const char* codegen : {"json", "llvm"}) {
     if (built_plugins()->find(codegen) == nullptr) continue;
     BuildOptions options{.plugins = built_plugins(), .compilers = {codegen}};
-    Result<Executable> program = build(import(cat("control/", GetParam(), "/model.onnx")), options);
+    Result<Executable> program = build(import(cat(GetParam(), "/model.onnx")), options);
     ASSERT_TRUE(program.ok()) << program.status().to_string();
     int sets = 0;
     for (;; ++sets) {
       const std::string folder =
-          cat(BYOC_TEST_DATA, "/models/control/", GetParam(), "/test_data_set_", sets);
+          cat(BYOC_TEST_DATA, "/models/", GetParam(), "/test_data_set_", sets);
       if (!std::filesystem::exists(folder)) break;
       SCOPED_TRACE(cat(codegen, " ", folder));
       expect_same(execute(*program, built_plugins(), stored(folder, "input")),
@@ -55,8 +57,14 @@ TEST_P(ControlModel, AgreesWithOnnxRuntime) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, ControlModel,
-                         testing::Values("if_in_loop", "scans", "nested", "beam_search"),
-                         [](const auto& info) { return std::string(info.param); });
+                         testing::Values("control/if_in_loop", "control/scans", "control/nested",
+                                         "control/beam_search", "counted/detector",
+                                         "counted/beam_search", "counted/selection"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '/', '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace byoc::test

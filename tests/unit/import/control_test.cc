@@ -143,6 +143,14 @@ TEST(ImportControl, StackedResultsOfUnknownLengthAreRefused) {
                "its stacked outputs have as many rows as it has iterations");
 }
 
+TEST(ImportControl, StackedResultsOfALoopThatMayEndEarlyAreCounted) {
+  OnnxModel model = loop(5);
+  model.input("go", {}, onnx::TensorProto::BOOL);
+  model.graph().mutable_node(0)->set_input(1, "go");
+  EXPECT_THAT(text_of(model), HasSubstr("f32[2], f32[?"));
+  EXPECT_THAT(text_of(model), HasSubstr("<=5,2]"));
+}
+
 TEST(ImportControl, StackedResultsMayHaveADeclaredLength) {
   OnnxModel model = loop(-1);
   auto* shape =

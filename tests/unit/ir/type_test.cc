@@ -49,6 +49,26 @@ TEST(Dim, IsEqualWhenNameAndBoundsAre) {
   EXPECT_EQ(sizeof(Dim), 8u);
 }
 
+TEST(Dim, IsCountedOnceItHasABoundAndIsMadeSo) {
+  const Dim n = Dim::counted("n", 12);
+  EXPECT_EQ(cat(n), "?n<=12");
+  EXPECT_TRUE(n.is_counted());
+  EXPECT_FALSE(n.is_static());
+  EXPECT_EQ(n.min(), 0);
+  EXPECT_EQ(n.max(), 12);
+  EXPECT_NE(n, Dim::symbol("n", 0, 12));
+  EXPECT_EQ(n, Dim::counted("n", 12));
+  EXPECT_FALSE(Dim::symbol("n", 0, 12).is_counted());
+  EXPECT_FALSE(Dim(12).is_counted());
+}
+
+TEST(Shape, HasNumbersForCountedDimsAtTheirBounds) {
+  const Shape shape = {Dim(2), Dim::counted("n", 12), Dim::symbol("N")};
+  EXPECT_TRUE(has_counted(shape));
+  EXPECT_EQ(at_bounds(shape), (Shape{2, 12, Dim::symbol("N")}));
+  EXPECT_FALSE(has_counted({Dim(2), Dim::symbol("N", 0, 3)}));
+}
+
 TEST(Dim, KnowsItsBounds) {
   EXPECT_EQ(Dim(7).min(), 7);
   EXPECT_EQ(Dim(7).max(), 7);

@@ -66,6 +66,8 @@ class Converter {
       for (const std::string& name : outer_names(*graph)) {
         if (!seen.insert(name).second) continue;
         BYOC_TRY(ValueId value, scopes_.value(name));
+        if (outer().sequence(value) != nullptr)
+          return unimplemented(cat("its graph reads the sequence ", in_quotes(name)));
         if (outer().constant_data(value) != nullptr) continue;
         if (outer().narrow(value))
           return unimplemented(
@@ -99,6 +101,8 @@ class Converter {
     std::vector<ValueId> out;
     for (const auto& output : graph.output()) {
       BYOC_TRY(ValueId value, scopes_.value(output.name()));
+      if (scopes_.builder().sequence(value) != nullptr)
+        return unimplemented(cat("its graph returns the sequence ", in_quotes(output.name())));
       if (scopes_.builder().narrow(value))
         return unimplemented(cat("its graph returns ", in_quotes(output.name()), " of type ",
                                  scopes_.builder().narrow(value)->name));

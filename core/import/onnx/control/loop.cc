@@ -8,6 +8,9 @@
 namespace byoc::onnx_import {
 namespace {
 
+// More rows than memory is planned for.
+constexpr int64_t kMostRows = int64_t{1} << 28;
+
 class LoopConverter : public RepetitionConverter {
  public:
   using RepetitionConverter::RepetitionConverter;
@@ -63,12 +66,16 @@ class LoopConverter : public RepetitionConverter {
     else if (trips && begins && body.always_goes_on && node_.has_input(0))
       loop.rows = trips->front();
     else if (std::optional<int64_t> declared = declared_rows(loop)) loop.rows = *declared;
+    else if (trips && node_.has_input(0) && trips->front() <= kMostRows)
+      loop.rows = Dim::counted(outer().new_size("loop"), trips->front());
     else
       return unimplemented(
                  "its stacked outputs have as many rows as it has iterations, which is known at "
                  "run time "
                  "only")
-          .with_help("declare the shapes of its outputs, or bind the number of iterations: --bind");
+          .with_help(
+              "declare the shapes of its outputs, or bind the most iterations, at most 2^28: "
+              "--bind");
     return {};
   }
 

@@ -90,6 +90,36 @@ Converted make_range(Graph& graph, DType dtype, const std::vector<T>& operands) 
   return std::vector{dtype == wide ? range : graph.call("cast", {range}, {{"to", dtype}})};
 }
 
+// Returns the most values that a range of integers has, whose limit is computed from sizes.
+std::optional<int64_t> most_of_range(Graph& graph) {
+  auto start = graph.const_ints(graph.input(0)), delta = graph.const_ints(graph.input(2));
+  auto limit = graph.upper_bounds(graph.input(1));
+  auto is_one = [](const std::optional<Ints>& values) { return values && values->size() == 1; };
+  if (!is_one(start) || !is_one(delta) || !is_one(limit) || delta->front() <= 0) return {};
+  auto length = range_length(start->front(), limit->front(), delta->front());
+  return length.ok() ? std::optional(*length) : std::nullopt;
+}
+
+// Returns the name of the size: 0, 1, ... before a counted dim are as many.
+std::string size_of_range(Graph& graph) {
+  const std::optional<Dim> dim = graph.dim_of(graph.input(1));
+  const bool counts_up = graph.const_ints(graph.input(0))->front() == 0 &&
+                         graph.const_ints(graph.input(2))->front() == 1;
+  return dim && dim->is_counted() && counts_up ? dim->name().str() : graph.new_size("range");
+}
+
+// Converts a range with computed operands.
+Converted range_counted(Graph& graph) {
+  std::optional<int64_t> most = most_of_range(graph);
+  if (!most) {
+    return unimplemented(
+        "its operands are computed at run time, and the length of its result has no upper bound "
+        "that follows from sizes");
+  }
+  Attrs attrs{{"most", *most}, {"size", size_of_range(graph)}};
+  return std::vector{graph.call("range", {graph.input(0), graph.input(1), graph.input(2)}, attrs)};
+}
+
 Converted range(Graph& graph, const OnnxNode&) {
   DType dtype = graph.type(graph.input(0)).dtype;
   Floats floats;
@@ -100,8 +130,7 @@ Converted range(Graph& graph, const OnnxNode&) {
     } else if (auto whole = graph.const_ints(graph.input(k)); whole && whole->size() == 1) {
       ints.push_back(whole->front());
     } else {
-      return unimplemented(
-          "its operands are computed at run time, so the shape of its result is not known");
+      return range_counted(graph);
     }
   }
   if (floats.size() == 3) return make_range(graph, dtype, floats);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The families of Gather and Scatter, and OneHot. Ops with a result whose shape depends on values
-// are refused here.
+// The families of Gather and Scatter, and OneHot; ops whose results are as large as their operands'
+// elements demand.
+#include <algorithm>
+
 #include "core/import/onnx/operands.h"
 #include "core/import/onnx/same_op.h"
 
@@ -49,10 +51,36 @@ Converted one_hot(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.call("one_hot", {indices, graph.input(2)}, attrs)};
 }
 
-Converted shape_depends_on_values(Graph&, const OnnxNode&) {
-  return unimplemented(
-      "the shape of its result depends on the values of its input, and every shape must be known "
-      "before a model runs");
+Converted nonzero(Graph& graph, const OnnxNode&) {
+  return std::vector{
+      graph.call("nonzero", {graph.input(0)}, {{"size", graph.new_size("nonzero")}})};
+}
+
+Converted compress(Graph& graph, const OnnxNode& node) {
+  Attrs attrs{{"size", graph.new_size("compress")}};
+  if (node.has("axis")) attrs.set("axis", node.i("axis", 0));
+  return std::vector{graph.call("compress", {graph.input(0), graph.input(1)}, attrs)};
+}
+
+Converted unique(Graph& graph, const OnnxNode& node) {
+  Attrs attrs{{"sorted", node.i("sorted", 1) != 0}, {"size", graph.new_size("unique")}};
+  if (node.has("axis")) attrs.set("axis", node.i("axis", 0));
+  ValueId y = graph.call("unique", {graph.input(0)}, attrs);
+  return std::vector{y, ValueId{y.node, 1}, ValueId{y.node, 2}, ValueId{y.node, 3}};
+}
+
+Converted non_max_suppression(Graph& graph, const OnnxNode& node) {
+  Attrs attrs{{"center_point_box", node.i("center_point_box", 0) != 0},
+              {"size", graph.new_size("non_max_suppression")}};
+  auto or_zero = [&](size_t k, DType dtype) {
+    return node.has_input(k) ? graph.input(k) : graph.scalar(dtype, 0);
+  };
+  std::vector<ValueId> args = {graph.input(0), graph.input(1), or_zero(2, DType::kI64),
+                               or_zero(3, DType::kF32)};
+  if (node.has_input(4)) args.push_back(graph.input(4));
+  if (auto most = graph.const_ints(args[2]); most && most->size() == 1)
+    attrs.set("most_per_class", std::max<int64_t>(most->front(), 0));
+  return std::vector{graph.call("non_max_suppression", args, attrs)};
 }
 
 constexpr Row kRows[] = {
@@ -63,10 +91,10 @@ constexpr Row kRows[] = {
     {"ScatterElements", 11, kNewest, along_axis<"scatter_elements">},
     {"ScatterND", 11, kNewest, renamed<"scatter_nd">},
     {"OneHot", 9, kNewest, one_hot},
-    {"NonZero", 9, kNewest, shape_depends_on_values},
-    {"Unique", 11, kNewest, shape_depends_on_values},
-    {"Compress", 9, kNewest, shape_depends_on_values},
-    {"NonMaxSuppression", 10, kNewest, shape_depends_on_values},
+    {"NonZero", 9, kNewest, nonzero},
+    {"Unique", 11, kNewest, unique},
+    {"Compress", 9, kNewest, compress},
+    {"NonMaxSuppression", 10, kNewest, non_max_suppression},
 };
 
 }  // namespace

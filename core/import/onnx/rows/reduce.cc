@@ -61,8 +61,20 @@ Converted cumulative(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.call(op.text, {graph.input(0)}, attrs)};
 }
 
+// Converts TopK whose K is computed.
+Converted topk_counted(Graph& graph, const OnnxNode& node) {
+  Attrs attrs{{"axis", node.i("axis", -1)},
+              {"largest", node.i("largest", 1) != 0},
+              {"sorted", node.i("sorted", 1) != 0},
+              {"size", graph.new_size("topk")}};
+  ValueId values = graph.call("topk_counted", {graph.input(0), graph.input(1)}, attrs);
+  return std::vector{values, ValueId{values.node, 1}};
+}
+
 Converted topk(Graph& graph, const OnnxNode& node) {
   int64_t k = node.i("k", 0);
+  if (node.opset() >= 10 && node.has_input(1) && !graph.const_ints(graph.input(1)))
+    return topk_counted(graph, node);
   if (node.opset() >= 10) {
     BYOC_TRY(Ints given, constant_ints(graph, node, 1, "K"));
     if (given.size() != 1)

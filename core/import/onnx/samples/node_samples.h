@@ -8,7 +8,7 @@
 namespace byoc::onnx_import {
 
 /// A node. Operands are divided by spaces: "f32[2,3]" is a parameter, "i64=1,2" a constant list,
-/// "i64:5" a constant number, "-" an omitted operand. The node has the attributes that any opset of
+/// "i64:5" a constant number, "-" an omitted operand, "sequence" one of tensors. The node has the attributes that any opset of
 /// the operator reads.
 struct NodeSample {
   const char* op_type;

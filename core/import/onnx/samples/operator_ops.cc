@@ -77,6 +77,10 @@ std::vector<Value> add_operands(GraphBuilder& graph, const std::vector<std::stri
   for (bool is_param : {true, false}) {
     for (size_t k = 0; k < texts.size(); ++k) {
       const std::string& text = texts[k];
+      if (text == "sequence") {  // of one constant
+        if (!is_param) operands[k] = graph.make_sequence({graph.constant_ints({1, 2})});
+        continue;
+      }
       const size_t end = text.find_first_of("[=:");
       if (text == "-" || is_param != (text[end] == '[')) continue;
       auto dtype = parse_dtype(text.substr(0, end));

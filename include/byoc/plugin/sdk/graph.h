@@ -57,9 +57,10 @@ inline DLDataType to_dlpack(DType d) {
 
 /// A dim that is not a number yet; its place in `dims` is kSymbolic.
 struct SymbolicDim {
-  size_t axis;       ///< its place in Type::dims
-  std::string name;  ///< such as "N"
-  int64_t min, max;  ///< its bounds
+  size_t axis;           ///< its place in Type::dims
+  std::string name;      ///< such as "N"
+  int64_t min, max;      ///< its bounds
+  bool counted = false;  ///< each run finds it out anew; plugins with BYOC_PLUGIN_COUNTED get some
 };
 /// The type of a value.
 struct Type {
@@ -77,13 +78,22 @@ struct Type {
   }
   /// The size of a static type.
   int64_t bytes() const { return elements() * static_cast<int64_t>(dtype_size(dtype)); }
-  /// "f32[1,3,N]"
+  /// Returns true when each run finds out some dim anew.
+  bool is_counted() const {
+    return std::any_of(symbols.begin(), symbols.end(), [](const auto& s) { return s.counted; });
+  }
+  /// "f32[1,3,N]"; a counted dim is its bound, as in "f32[<=100,4]"
   std::string text() const {
     std::string out = std::string(dtype_name(dtype)) + "[";
     for (size_t k = 0, s = 0; k < dims.size(); ++k) {
-      out += (k ? "," : "") + (dims[k] == kSymbolic ? symbols[s++].name : std::to_string(dims[k]));
+      out += (k ? "," : "") +
+             (dims[k] == kSymbolic ? dim_text(symbols[s++]) : std::to_string(dims[k]));
     }
     return out + "]";
+  }
+  /// "N"; "<=100" for a counted one
+  static std::string dim_text(const SymbolicDim& dim) {
+    return dim.counted ? "<=" + std::to_string(dim.max) : dim.name;
   }
 };
 
@@ -230,8 +240,8 @@ struct Body {
 
 /// A function as it crosses the ABI: its body, types, constants and composites.
 struct Graph : Body {
-  std::string_view json;            ///< the JSON of this graph: the host's, borrowed for the call
-  std::string symbol;               ///< the name of the function
+  std::string_view json;  ///< the JSON of this graph: the host's, borrowed for the call
+  std::string symbol;     ///< the name of the function
   /// The loops that the function is, as text without its name; else empty. Plugins with the flag
   /// BYOC_PLUGIN_LOOPS alone get some. The only node is a call that gives the results their types.
   std::string loops;

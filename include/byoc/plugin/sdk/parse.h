@@ -97,7 +97,8 @@ inline Type parse_type(const Json& value) {
   for (const Json& dim : list(value, "shape")) {
     if (dim.is_object()) {
       type.symbols.push_back({type.dims.size(), text(dim, "symbol"), dim.value("min", int64_t{0}),
-                              dim.value("max", std::numeric_limits<int64_t>::max())});
+                              dim.value("max", std::numeric_limits<int64_t>::max()),
+                              dim.value("counted", false)});
       type.dims.push_back(Type::kSymbolic);
     } else {
       type.dims.push_back(integer(dim, "a dim"));

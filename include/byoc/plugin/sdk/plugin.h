@@ -194,6 +194,9 @@ class Call {
   T* out_data(size_t k) const {
     return static_cast<T*>(data(out(k), "output", k));
   }
+  /// Returns the place for the dims of output `k`; nullptr when they are numbers. Kernels with
+  /// BYOC_KERNEL_OUT_SHAPES write there the dims of this run.
+  int64_t* out_shape(size_t k) const { return raw_.out_shapes ? raw_.out_shapes[k] : nullptr; }
   void* workspace() const { return raw_.workspace; }  ///< as info requested
   /// True once the user has interrupted the run.
   bool cancelled() const { return Cancel(raw_.cancel).is_requested(); }

@@ -38,11 +38,29 @@ TEST(OneHotRow, CastsIndicesThatAreNoIndices) {
               HasSubstr("its input \"depth\" has 2 elements, expected 1"));
 }
 
-TEST(IndexRow, RefusesShapesThatDependOnValues) {
-  for (const char* op : {"NonZero", "Unique", "Compress"}) {
-    EXPECT_THAT(ops_of(OneNode(op, 13, {{2, 3}})),
-                HasSubstr("the shape of its result depends on the values of its input"));
-  }
+TEST(CountedRows, NameTheirSizes) {
+  EXPECT_EQ(ops_of(OneNode("NonZero", 13, {{2, 3}})), "%0 = nonzero(%a) {size=\"nonzero_1\"}\n");
+  EXPECT_EQ(ops_of(OneNode("Unique", 13, {{2, 3}}).with("sorted", 0)),
+            "%0 = unique(%a) {size=\"unique_1\", sorted=false}\n");
+  OneNode compress("Compress", 13, {{2, 3}});
+  compress.model.input("c", {2}, onnx::TensorProto::BOOL);
+  compress.model.graph().mutable_node(0)->add_input("c");
+  EXPECT_EQ(ops_of(compress.with("axis", 0)),
+            "%0 = compress(%a, %c) {axis=0, size=\"compress_2\"}\n");
+}
+
+TEST(CountedRows, AreConstantsForConstants) {
+  OneNode node("NonZero", 13, {});
+  EXPECT_THAT(ops_of(node.constant("x", List{0, 5, 0, 7})), HasSubstr("const([1,3]) : i64[1,2]"));
+}
+
+TEST(NonMaxSuppressionRow, HasTheBoundOfAConstant) {
+  OneNode node("NonMaxSuppression", 11, {{1, 6, 4}, {1, 2, 6}});
+  node.constant("most", List{3}).constant("iou", FloatList{0.5f});
+  EXPECT_THAT(ops_of(node), HasSubstr("= non_max_suppression(%a, %b, "));
+  EXPECT_THAT(ops_of(node), HasSubstr("most_per_class=3"));
+  EXPECT_THAT(ops_of(OneNode("NonMaxSuppression", 11, {{1, 6, 4}, {1, 2, 6}})),
+              HasSubstr("most_per_class=0"));
 }
 
 TEST(ResizeRow, TakesScalesOrSizes) {

@@ -37,7 +37,8 @@ TEST(BatchNormRow, RefusesTrainingAndStatisticsPerPixelOfOldOpsets) {
   set(node_of(per_pixel), "spatial", 0);
   EXPECT_THAT(ops_of(per_pixel),
               HasSubstr("spatial=0, statistics per pixel instead of per channel"));
-  EXPECT_THAT(ops_of(batch_norm(9, {"y", "mean"})), HasSubstr("outputs of training are not supported"));
+  EXPECT_THAT(ops_of(batch_norm(9, {"y", "mean"})),
+              HasSubstr("outputs of training are not supported"));
 }
 
 TEST(LayerNormRow, AsksForStatisticsOnlyWhenTheyAreNamed) {

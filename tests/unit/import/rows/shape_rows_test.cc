@@ -165,8 +165,111 @@ TEST(RangeRow, CountsInTheTypeOfItsOperands) {
   EXPECT_THAT(range(0.0f, 5.0f, 0.0f), HasSubstr("has no length"));
   EXPECT_THAT(range(int64_t{0}, INT64_MAX, int64_t{1}),
               HasSubstr("its length 9223372036854775807 is beyond 2^28"));
-  EXPECT_THAT(ops_of(OneNode("Range", 11, {{1}, {1}, {1}})),
-              HasSubstr("its operands are computed at run time"));
+  EXPECT_THAT(
+      ops_of(OneNode("Range", 11, {{1}, {1}, {1}})),
+      HasSubstr("its operands are computed at run time, and the length of its result has no "
+                "upper bound"));
+}
+
+// y = Range(1, Shape(NonZero(x))[1] + 2, 3) of x [4, 5]
+TEST(RangeRow, IsBoundedByComputedSizes) {
+  OnnxModel model;
+  model.input("x", {4, 5}).output("y");
+  ints(model, "second", {1}).clear_dims();
+  ints(model, "two", {2}).clear_dims();
+  ints(model, "one", {1}).clear_dims();
+  ints(model, "three", {3}).clear_dims();
+  model.node("NonZero", {"x"}, {"places"});
+  model.node("Shape", {"places"}, {"dims"});
+  model.node("Gather", {"dims", "second"}, {"n"});
+  model.node("Add", {"n", "two"}, {"limit"});
+  model.node("Range", {"one", "limit", "three"}, {"y"});
+  EXPECT_THAT(ops_of(model), HasSubstr("{most=7, size=\"range_"));
+}
+
+// ---- sequences are lists, and leave no ops
+
+void set_position(OnnxModel& model, const std::string& name, int64_t value) {
+  ints(model, name, {value}).clear_dims();
+}
+
+/// s = [a, b]; t = s with `c` at `position`; y = the op of t.
+OnnxModel inserted(int64_t position) {
+  OnnxModel model;
+  for (const char* name : {"a", "b", "c"}) model.input(name, {2, 3});
+  model.output("y");
+  set_position(model, "p", position);
+  model.node("SequenceConstruct", {"a", "b"}, {"s"});
+  model.node("SequenceInsert", {"s", "c", "p"}, {"t"});
+  return model;
+}
+
+TEST(SequenceRows, KeepTheOrderOfInsertions) {
+  OnnxModel model = inserted(-2);
+  set(model.node("ConcatFromSequence", {"t"}, {"y"}), "axis", 1);
+  EXPECT_EQ(ops_of(model), "%0 = concat(%c, %a, %b) {axis=1}\n");
+  OnnxModel end = inserted(2);
+  auto& node = end.node("ConcatFromSequence", {"t"}, {"y"});
+  set(node, "axis", 0);
+  set(node, "new_axis", 1);
+  EXPECT_THAT(ops_of(end), HasSubstr("= concat(%0, %1, %2) {axis=0}\n"));
+}
+
+TEST(SequenceRows, GiveElementsAndTheirNumber) {
+  OnnxModel at = inserted(0);
+  at.node("SequenceErase", {"t", "p"}, {"u"});
+  at.node("SequenceAt", {"u", "p"}, {"e"});
+  at.node("Relu", {"e"}, {"y"});
+  EXPECT_EQ(ops_of(at), "%0 = relu(%a)\n");
+  OnnxModel length = inserted(1);
+  length.node("SequenceLength", {"t"}, {"y"});
+  EXPECT_THAT(ops_of(length), HasSubstr("const(3) : i64[]"));
+  OnnxModel empty;
+  empty.output("y");
+  empty.node("SequenceEmpty", {}, {"s"});
+  empty.node("SequenceLength", {"s"}, {"y"});
+  EXPECT_THAT(ops_of(empty), HasSubstr("const(0) : i64[]"));
+}
+
+TEST(SequenceRows, RefuseAPositionOutside) {
+  OnnxModel model = inserted(3);
+  model.node("SequenceLength", {"t"}, {"y"});
+  EXPECT_THAT(ops_of(model), HasSubstr("position 3 is outside of a sequence of 2 elements"));
+}
+
+OnnxModel split(const std::string& sizes) {
+  OnnxModel model;
+  model.input("a", {5, 2}).output("y");
+  set_position(model, "two", 2);
+  set_position(model, "last", -1);
+  ints(model, "parts", {1, 4});
+  model.node("SplitToSequence", {"a", sizes}, {"s"});
+  model.node("SequenceAt", {"s", "last"}, {"e"});
+  model.node("Relu", {"e"}, {"y"});
+  return model;
+}
+
+TEST(SequenceRows, SplitIntoEqualPartsGivenOnesOrSlices) {
+  EXPECT_THAT(ops_of(split("two")), HasSubstr("split(%a) {split=[2,2,1]}"));
+  EXPECT_THAT(ops_of(split("parts")), HasSubstr("split(%a) {split=[1,4]}"));
+  OnnxModel slices = split("");
+  set(*slices.graph().mutable_node(0), "keepdims", 0);
+  EXPECT_THAT(ops_of(slices), HasSubstr("split=[1,1,1,1,1]"));
+  EXPECT_THAT(ops_of(slices), HasSubstr("squeeze("));
+}
+
+TEST(SequenceRows, AreReadByNoOtherOps) {
+  OnnxModel model = inserted(0);
+  model.node("Relu", {"t"}, {"y"});
+  EXPECT_ERROR(model.import(), "onnx-unsupported",
+               "sequences are read by operators of sequences alone");
+  OnnxModel tensor = relu_model();
+  tensor.node("SequenceLength", {"y"}, {"n"});
+  tensor.output("n");
+  EXPECT_THAT(ops_of(tensor), HasSubstr("expected a sequence"));
+  OnnxModel result = inserted(0);
+  result.node("Identity", {"t"}, {"y"});
+  EXPECT_ERROR(result.import(), "onnx-unsupported", "the graph output \"y\" is a sequence");
 }
 
 }  // namespace

@@ -222,7 +222,7 @@ const Defect kDefects[] = {
     {"const-use", "faulty: kernel \"f\" reports use 7 of constant 0, expected 0 to 2"},
     {"const-count", "faulty: kernel \"f\" reports the use of 5 constants, its graph has 1"},
     {"out-shapes",
-     "faulty: kernel \"f\" gives output shapes at run time, which this byoc does not offer"},
+     "faulty: kernel \"f\" has the flag OUT_SHAPES, the dims of its graph's outputs are numbers"},
     {"device", "faulty: kernel \"f\" requires device type 2, only the CPU is supported"},
 };
 INSTANTIATE_TEST_SUITE_P(PluginCompile, CompileRefuses, testing::ValuesIn(kDefects),

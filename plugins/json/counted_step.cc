@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/json/counted_step.h"
+
+#include <algorithm>
+
+namespace byoc::json_plugin {
+namespace {
+
+TensorType at_bounds_of(TypeId type) { return {type->dtype, at_bounds(type->shape)}; }
+
+// Checks that `now` has the rank and dtype of `bound`, and no larger dims.
+bool fits(const TensorType& now, const TensorType& bound) {
+  return now.dtype == bound.dtype && is_static(now.shape) &&
+         std::equal(now.shape.begin(), now.shape.end(), bound.shape.begin(), bound.shape.end(),
+                    [](Dim a, Dim b) { return a.extent() <= b.max(); });
+}
+
+}  // namespace
+
+bool CountedStep::is_needed(const OpDef& op, Types in, Types out) {
+  auto counted = [](TypeId type) { return has_counted(type->shape); };
+  return op.sizes || std::any_of(in.begin(), in.end(), counted) ||
+         std::any_of(out.begin(), out.end(), counted);
+}
+
+Result<CountedStep> CountedStep::make(const OpDef& op, Types in, Types out, const Attrs& attrs,
+                                      std::vector<uint32_t> args) {
+  CountedStep step;
+  step.op_ = &op;
+  step.attrs_ = attrs;
+  step.args_ = std::move(args);
+  std::vector<TypeId> largest_in, largest_out;
+  for (TypeId type : in) largest_in.push_back(at_bounds_of(type));
+  for (TypeId type : out) {
+    step.bounds_.push_back(at_bounds_of(type));
+    largest_out.push_back(step.bounds_.back());
+  }
+  BYOC_TRY_STATUS(op.reference(largest_in, largest_out, attrs).status());
+  return step;
+}
+
+Result<std::vector<TypeId>> CountedStep::results_of(Types in, const void* const* data) const {
+  if (!op_->sizes) return infer_types(*op_, in, attrs_);
+  BYOC_TRY(std::vector<TensorType> types, op_->sizes(in, data, attrs_));
+  return std::vector<TypeId>(types.begin(), types.end());
+}
+
+Status CountedStep::run(const void* const* in, void* const* out,
+                        std::vector<TensorType>& types) const {
+  std::vector<TypeId> operands;
+  for (uint32_t value : args_) operands.push_back(types[value]);
+  if (op_->check) {
+    BYOC_TRY(ValueCheck check, op_->check(operands, attrs_));
+    BYOC_TRY_STATUS(check(in));
+  }
+  BYOC_TRY(std::vector<TypeId> results, results_of(operands, in));
+  for (size_t k = 0; k < results.size(); ++k) {
+    if (!fits(*results[k], bounds_[k]))
+      return Status(Code::kOutOfRange, cat(op_->name, ": result ", k, " is ", results[k],
+                                           ", there is memory for ", bounds_[k]))
+          .with_slug("counted-dims");
+    types[results_[k]] = *results[k];
+  }
+  BYOC_TRY(RefKernel kernel, op_->reference(operands, results, attrs_));
+  kernel(in, out);
+  return {};
+}
+
+}  // namespace byoc::json_plugin
