@@ -81,6 +81,7 @@ class UsedConstants {
       for (const ExternalConstant& constant : function.constants) keys_.insert(constant.key);
       for (const auto& [key, alignment] : function.packed) keys_.insert(key);
     }
+    for (const auto& [name, key] : external.packed) keys_.insert(key);
   }
 
   std::set<ContentKey> keys_;

@@ -67,6 +67,7 @@ class Collector {
       for (const ExternalConstant& constant : function.constants) take(constant.key);
       for (const auto& [key, align] : function.packed) take(key);
     }
+    for (const auto& [name, key] : external.packed) take(key);
   }
 
   const IRModule& module_;

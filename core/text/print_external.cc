@@ -91,6 +91,11 @@ void print_module(std::string& out, const ExternalModule& module) {
   record.text("compat", module.compat);
   record.text("options", module.options_json);
   record.number("flags", module.flags);
+  record.list("packed", module.packed, [&](const auto& packed) {
+    RecordPrinter inner(out);
+    inner.text("name", packed.first.hex());
+    inner.text("key", packed.second.hex());
+  });
   record.list("functions", module.functions,
               [&](const ExternalFunction& function) { print_function(out, function); });
 }

@@ -17,6 +17,7 @@ class OnednnPlugin : public sdk::Plugin {
  public:
   void open(const sdk::Options& options) override {
     keeps_nan_ = options.get_bool("keep_nan", false);
+    stores_packed_ = options.get_bool("store_packed", true);
   }
   std::vector<sdk::Pattern> patterns() const override { return pattern_table(); }
   sdk::Verdict judge(const Graph& candidate) const override;
@@ -33,6 +34,9 @@ class OnednnPlugin : public sdk::Plugin {
   std::string made_with() const override {
     return "oneDNN " + dnnl_version_text() + " " + isa_text();
   }
+  /// The name of a packed constant has oneDNN's version and both layouts, so that another oneDNN or
+  /// processor packs again where it requires another layout.
+  bool stores_packed() const override { return stores_packed_; }
 
  private:
   ChainRules rules_of(const sdk::Function& function) const {
@@ -42,7 +46,7 @@ class OnednnPlugin : public sdk::Plugin {
   sdk::Verdict slow(const Region& region, const Unit& unit, const Built& built,
                     const std::vector<Desc>& formats) const;
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
-  bool keeps_nan_ = false;
+  bool keeps_nan_ = false, stores_packed_ = true;
 };
 
 /// Returns oneDNN's name of the primitive, and the source of its weights.

@@ -15,8 +15,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <set>
 
 #include "byoc/base/file.h"
+#include "byoc/plugin/abi.h"
 #include "runtime/artifact/check_executable.h"
 #include "runtime/artifact/manifest.h"
 #include "runtime/artifact/sizes.h"
@@ -58,17 +60,14 @@ class Parts {
   explicit Parts(Bytes file) : file_(file) {}
   bool at_end() const { return offset_ == file_.size(); }
 
-  /// Returns the next `size` bytes, which begin at a multiple of 64 after zeros, and
-  /// checks their hash.
-  Result<Bytes> next(const std::string& name, uint64_t size, const ContentKey& key) {
+  /// Returns the next `size` bytes, which begin at a multiple of 64 after zeros.
+  Result<Bytes> next(const std::string& name, uint64_t size) {
     BYOC_TRY_STATUS(skip_zeros());
     if (size > file_.size() - offset_) {
       return corrupt(cat(name, " at ", offset_, " has ", size, " bytes, the file only ",
                          file_.size() - offset_, " more"));
     }
     Bytes part = file_.subspan(offset_, size);
-    if (content_key(part) != key)
-      return corrupt(cat(name, " at ", offset_, ", ", size, " bytes: the hash does not fit"));
     offset_ += size;
     return part;
   }
@@ -108,8 +107,6 @@ Result<Header> read_header(Bytes file) {
   return corrupt(cat("it has ", file.size(), " bytes of ", header.file_size));
 }
 
-using Pool = std::map<ContentKey, std::shared_ptr<const Buffer>>;
-
 /// A section of the mapped file, as the owner of a buffer. The destructor releases the section's
 /// pages when the last holder of the buffer is gone. A page shared with a neighbouring section is
 /// read again from the file when that section is next read.
@@ -125,24 +122,79 @@ struct MappedSection {
   }
 };
 
-/// Returns views of the sections; they keep the mapping alive.
+struct PlacedSection {
+  size_t index;     // in the manifest's list
+  uint64_t offset;  // in the file
+  std::shared_ptr<const Buffer> buffer;
+};
+using Pool = std::map<ContentKey, PlacedSection>;
+
+/// Returns views of the sections, whose hashes are still to be checked; they keep the mapping alive.
 Result<Pool> read_sections(Parts& parts, const std::vector<Section>& sections,
                            const std::shared_ptr<const MappedFile>& file) {
   Pool pool;
   for (size_t k = 0; k < sections.size(); ++k) {
     const Section& section = sections[k];
-    BYOC_TRY(Bytes bytes, parts.next(cat("section ", k), section.size, section.key));
+    BYOC_TRY(Bytes bytes, parts.next(cat("section ", k), section.size));
+    const auto offset = static_cast<uint64_t>(bytes.data() - file->bytes().data());
     auto owner = std::make_shared<const MappedSection>(file, bytes);
-    pool.emplace(section.key, Buffer::adopt_keyed(bytes, std::move(owner), section.key));
+    auto buffer = Buffer::adopt_unverified(bytes, std::move(owner), section.key);
+    if (!pool.emplace(section.key, PlacedSection{k, offset, std::move(buffer)}).second)
+      return corrupt(cat("section ", k, " has the key of an earlier one"));
   }
   if (!parts.at_end()) return corrupt("bytes follow the last section");
   return pool;
 }
 
+Status check_hash(const PlacedSection& section) {
+  if (section.buffer->verify()) return {};
+  return corrupt(cat("section ", section.index, " at ", section.offset, ", ",
+                     section.buffer->size(), " bytes: the hash does not fit"));
+}
+
+/// Checks all hashes but those of `later`, which are checked when their bytes are first read.
+Status check_hashes(const Pool& pool, const std::set<ContentKey>& later) {
+  std::vector<const PlacedSection*> order(pool.size());  // as in the file
+  for (const auto& [key, section] : pool) {
+    if (!later.contains(key)) order[section.index] = &section;
+  }
+  for (const PlacedSection* section : order) {
+    if (section != nullptr) BYOC_TRY_STATUS(check_hash(*section));
+  }
+  return {};
+}
+
+/// Returns whether a Session reads the constant only where a `fill` of packed_get needs it, or never:
+/// native code reads those that it keeps.
+bool is_read_later(const ExternalModule& module, const ExternalConstant& constant) {
+  if ((module.flags & BYOC_MODULE_NATIVE) != 0) return constant.use != BYOC_CONST_KEPT;
+  return (module.flags & BYOC_MODULE_PACKED) != 0 && constant.use == BYOC_CONST_PACKED;
+}
+
+/// Returns the constants for which this is so in all modules.
+std::set<ContentKey> read_later(std::span<const Manifest> manifests) {
+  std::set<ContentKey> later, read;
+  for (const Manifest& manifest : manifests) {
+    const Executable& executable = manifest.executable;
+    for (const ProgramConstant& constant : executable.program.constants) read.insert(constant.key);
+    for (const ExternalModule& module : executable.modules) {
+      for (const auto& packed : module.packed) read.insert(packed.second);
+      for (const ExternalFunction& function : module.functions) {
+        for (const auto& packed : function.packed) read.insert(packed.first);
+        for (const ExternalConstant& constant : function.constants)
+          (is_read_later(module, constant) ? later : read).insert(constant.key);
+      }
+    }
+    for (const ContentKey& blob : manifest.blobs) read.insert(blob);
+  }
+  std::erase_if(later, [&](const ContentKey& key) { return read.contains(key); });
+  return later;
+}
+
 Result<std::shared_ptr<const Buffer>> find(const Pool& pool, const ContentKey& key) {
   auto found = pool.find(key);
   if (found == pool.end()) return corrupt(cat("no section has the key ", key));
-  return found->second;
+  return found->second.buffer;
 }
 
 /// Adds the buffers that a manifest names.
@@ -169,15 +221,21 @@ Result<std::vector<SizedExecutable>> read_sizes(std::string_view text, Parts& pa
                                                 const std::shared_ptr<const MappedFile>& file) {
   BYOC_TRY(SizesManifest top, read_sizes_manifest(text));
   BYOC_TRY(Pool pool, read_sections(parts, top.sections, file));
-  std::vector<SizedExecutable> sizes;
-  for (SizeRecord& record : top.sizes) {
-    auto place = cat("size \"", record.label, "\"");
+  auto place = [](const SizeRecord& record) { return cat("size \"", record.label, "\""); };
+  std::vector<Manifest> manifests;
+  for (const SizeRecord& record : top.sizes) {
     BYOC_TRY(auto section, find(pool, record.manifest));
+    BYOC_TRY_STATUS(check_hash(pool.at(record.manifest)));
     auto manifest = read_manifest(text_of(section->bytes()));
-    if (!manifest.ok()) return std::move(manifest.status()).at(place);
-    auto executable = with_buffers(*std::move(manifest), pool);
-    if (!executable.ok()) return std::move(executable.status()).at(place);
-    sizes.push_back({std::move(record.label), *std::move(executable)});
+    if (!manifest.ok()) return std::move(manifest.status()).at(place(record));
+    manifests.push_back(*std::move(manifest));
+  }
+  BYOC_TRY_STATUS(check_hashes(pool, read_later(manifests)));
+  std::vector<SizedExecutable> sizes;
+  for (size_t k = 0; k < manifests.size(); ++k) {
+    auto executable = with_buffers(std::move(manifests[k]), pool);
+    if (!executable.ok()) return std::move(executable.status()).at(place(top.sizes[k]));
+    sizes.push_back({std::move(top.sizes[k].label), *std::move(executable)});
   }
   if (Status status = check_sizes(sizes); !status.ok()) return corrupt(status.message());
   return sizes;
@@ -186,10 +244,15 @@ Result<std::vector<SizedExecutable>> read_sizes(std::string_view text, Parts& pa
 Result<std::vector<SizedExecutable>> read_artifact(const std::shared_ptr<const MappedFile>& file) {
   BYOC_TRY(Header header, read_header(file->bytes()));
   Parts parts(file->bytes());
-  BYOC_TRY(Bytes text, parts.next("the manifest", header.manifest_size, {header.manifest_hash}));
+  BYOC_TRY(Bytes text, parts.next("the manifest", header.manifest_size));
+  if (content_key(text).bytes != header.manifest_hash) {
+    return corrupt(
+        cat("the manifest at ", sizeof header, ", ", text.size(), " bytes: the hash does not fit"));
+  }
   if (header.version == kSizesVersion) return read_sizes(text_of(text), parts, file);
   BYOC_TRY(Manifest manifest, read_manifest(text_of(text)));
   BYOC_TRY(Pool pool, read_sections(parts, manifest.sections, file));
+  BYOC_TRY_STATUS(check_hashes(pool, read_later({&manifest, 1})));
   BYOC_TRY(Executable executable, with_buffers(std::move(manifest), pool));
   std::vector<SizedExecutable> sizes;
   sizes.push_back({"", std::move(executable)});
@@ -229,7 +292,7 @@ Status save_artifact_sizes(std::span<const SizedExecutable> sizes, const std::st
   BYOC_TRY_STATUS(check_sizes(sizes));
   if (sizes.size() == 1 && sizes[0].label.empty()) return save_artifact(sizes[0].executable, path);
   SizesManifest manifest;
-  Pool pool;
+  std::map<ContentKey, std::shared_ptr<const Buffer>> pool;
   for (const SizedExecutable& size : sizes) {
     BYOC_TRY_STATUS(check_executable(size.executable).at(size.label));
     BYOC_TRY(Sections own, sections_of(size.executable));

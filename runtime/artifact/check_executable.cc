@@ -104,6 +104,9 @@ class Checker {
   Status check_module(const ExternalModule& module) {
     if (module.blob == nullptr)
       return bad(cat("no bytes of the module of plugin \"", module.plugin, "\""));
+    for (const auto& [name, key] : module.packed) {
+      if (!executable_.constants.contains(key)) return bad(cat("no bytes for packed key ", key));
+    }
     for (const ExternalFunction& function : module.functions) {
       BYOC_TRY_STATUS(check_function(function).at(function.symbol));
     }

@@ -99,6 +99,7 @@ void fields(Io& io, ModuleRecord& r) {
   io("options_json", r.module.options_json);
   io("flags", r.module.flags);
   io("blob", r.blob);
+  io("packed", r.module.packed);
   io("functions", r.module.functions);
 }
 template <class Io>
@@ -126,9 +127,7 @@ class Writer {
   static void write(std::string& out, double value) { write(out, Json(value)); }
   static void write(std::string& out, const ContentKey& key) { out += cat('"', key, '"'); }
   static void write(std::string& out, const TensorSpec& spec) { out += cat('"', spec, '"'); }
-  static void write(std::string& out, Place::Kind kind) {
-    write(out, static_cast<uint32_t>(kind));
-  }
+  static void write(std::string& out, Place::Kind kind) { write(out, static_cast<uint32_t>(kind)); }
   static void write(std::string& out, Instruction::Kind kind) {
     write(out, static_cast<uint32_t>(kind));
   }
@@ -318,6 +317,7 @@ std::vector<ContentKey> constant_keys(const Executable& executable) {
       for (const ExternalConstant& constant : function.constants) keys.push_back(constant.key);
       for (const auto& packed : function.packed) keys.push_back(packed.first);
     }
+    for (const auto& packed : module.packed) keys.push_back(packed.second);
   }
   return keys;
 }

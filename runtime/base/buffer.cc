@@ -75,4 +75,17 @@ std::shared_ptr<const Buffer> Buffer::adopt_keyed(std::span<const std::byte> byt
   return buffer;
 }
 
+std::shared_ptr<const Buffer> Buffer::adopt_unverified(std::span<const std::byte> bytes,
+                                                       std::shared_ptr<const void> owner,
+                                                       const ContentKey& key) {
+  auto buffer = adopt_keyed(bytes, std::move(owner), key);
+  buffer->check_ = kUnknown;
+  return buffer;
+}
+
+bool Buffer::verify() const {
+  if (check_ == kUnknown) check_ = content_key(bytes_) == key_ ? kRight : kWrong;
+  return check_ == kRight;
+}
+
 }  // namespace byoc

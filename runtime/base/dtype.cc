@@ -88,7 +88,7 @@ bool operator==(const ExternalModule& a, const ExternalModule& b) {
   };
   return a.plugin == b.plugin && a.plugin_version == b.plugin_version && a.compat == b.compat &&
          a.options_json == b.options_json && a.flags == b.flags && a.functions == b.functions &&
-         same_blob();
+         a.packed == b.packed && same_blob();
 }
 
 }  // namespace byoc

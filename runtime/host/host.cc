@@ -111,6 +111,10 @@ void span(byoc_host_ctx*, uint64_t call_id, int64_t node, byoc_str name, uint64_
 /// Keeps a constant: copies its view, because the table that lent it is destroyed.
 byoc_status* const_keep(byoc_const_ref* ref, byoc_held* out) noexcept {
   try {
+    if (!ref->buffer->verify()) {
+      const std::string message = cat("the constant ", ref->buffer->key(), " is damaged");
+      return host_table()->status_new(nullptr, BYOC_DATA_LOSS, -1, -1, nullptr, 0, to_str(message));
+    }
     auto kept = std::make_unique<byoc_const_ref>(*ref);
     kept->view.shape = kept->dims.data();
     auto release = [](void* ctx) {

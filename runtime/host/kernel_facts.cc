@@ -62,9 +62,9 @@ Status read_const_use(const byoc_kernel_info& info, const KernelShape& shape, Ke
         cat("reports the use of ", info.n_consts, " constants, its graph has ", shape.n_consts));
   }
   for (size_t k = 0; k < shape.n_consts; ++k) {
-    if (info.const_use[k] > BYOC_CONST_KEPT) {
+    if (info.const_use[k] > BYOC_CONST_PACKED) {
       return invalid(
-          cat("reports use ", info.const_use[k], " of constant ", k, ", expected 0 to 2"));
+          cat("reports use ", info.const_use[k], " of constant ", k, ", expected 0 to 3"));
     }
     kernel.const_use[k] = info.const_use[k];
   }

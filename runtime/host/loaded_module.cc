@@ -6,14 +6,16 @@
 
 #include "runtime/host/host.h"
 #include "runtime/host/kernel_facts.h"
+#include "runtime/host/packed.h"
 
 namespace byoc {
 namespace {
 
-/// Lends one constant per distinct key, in order of first use.
-Status lend_constants(const ExternalModule& module,
-                      const std::vector<std::shared_ptr<const Buffer>>& buffers,
-                      ConstantTable& table) {
+using Buffers = std::vector<std::shared_ptr<const Buffer>>;
+
+/// Lends one constant per distinct key, in order of first use. Returns their number.
+Result<size_t> lend_constants(const ExternalModule& module, const Buffers& buffers,
+                              ConstantTable& table) {
   std::map<ContentKey, size_t> seen;
   for (const ExternalFunction& function : module.functions) {
     for (const ExternalConstant& constant : function.constants) {
@@ -22,7 +24,22 @@ Status lend_constants(const ExternalModule& module,
       BYOC_TRY_STATUS(table.add(constant, index < buffers.size() ? buffers[index] : nullptr));
     }
   }
-  return {};
+  return seen.size();
+}
+
+/// Lends the packed constants, which follow the others in `buffers`. Their packed_get calls no fill;
+/// where another one does, it reads constants that are checked now.
+void lend_packed(const ExternalModule& module, const Buffers& buffers, size_t constants,
+                 PackedScope& scope) {
+  for (size_t k = 0; k < module.packed.size() && constants + k < buffers.size(); ++k)
+    scope.stored.emplace(module.packed[k].first, buffers[constants + k]);
+  scope.before_fill = [&buffers, constants]() -> Status {
+    for (size_t k = 0; k < std::min(constants, buffers.size()); ++k) {
+      if (buffers[k]->verify()) continue;
+      return data_loss(cat("the constant ", buffers[k]->key(), " is damaged"));
+    }
+    return {};
+  };
 }
 
 /// Compares the in-place pairs with those that the kernel gave at compile, for which
@@ -83,7 +100,7 @@ Result<LoadedModule> Plugin::load_module(
     const ExternalModule& module, const std::vector<std::shared_ptr<const Buffer>>& constants,
     uint32_t threads, const Cancellation* cancel, bool allow_native) const {
   ConstantTable table;
-  BYOC_TRY_STATUS(lend_constants(module, constants, table));
+  BYOC_TRY(const size_t lent, lend_constants(module, constants, table));
   auto raw = with_header<byoc_load>(BYOC_TAG_LOAD);
   if (module.blob) raw.blob = {module.blob->data(), module.blob->size()};
   raw.compat = to_str(module.compat);
@@ -96,6 +113,8 @@ Result<LoadedModule> Plugin::load_module(
   raw.cancel = cancel ? cancel->raw() : nullptr;
   std::lock_guard lock(mutex_);
   Cancellation::Scope scope(cancel);
+  PackedScope packed;
+  lend_packed(module, constants, lent, packed);
   byoc_module* handle = nullptr;
   const std::string symbols = symbols_of(module.functions);
   Status status =

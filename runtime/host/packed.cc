@@ -19,21 +19,31 @@ struct byoc_host_ctx {
 };
 
 namespace byoc {
-namespace {
 
 struct Packed {
   std::mutex mutex;  // held while filling
   bool filled = false;
-  std::string key;
+  std::string key;  // the plugin's id, and the hash of its key
   uint64_t align = 0;
   int64_t bytes = 0;
-  void* memory = nullptr;
+  void* memory = nullptr;                // of its own
+  std::shared_ptr<const Buffer> stored;  // or of an artifact
   DLTensor view{};
   ~Packed() {
-    if (memory) host_counts().packed_bytes -= bytes;
+    if (memory || stored) host_counts().packed_bytes -= bytes;
     host_table()->free(nullptr, memory);
   }
 };
+
+struct PackedAccess {
+  static void add(PackedScope& scope, const ContentKey& name, std::shared_ptr<Packed> packed) {
+    scope.made_.emplace(name, std::move(packed));
+  }
+};
+
+namespace {
+
+thread_local PackedScope* current_scope = nullptr;
 
 struct Registry {
   std::mutex mutex;
@@ -86,9 +96,37 @@ void* allocate(uint64_t bytes, uint64_t align) {
   return memory;
 }
 
-byoc_status* fill_once(Packed& packed, byoc_fill_fn fill, void* u) {
+void finish(Packed& packed, void* memory) {
+  packed.view = {memory, {kDLCPU, 0}, 1, {kDLUInt, 8, 1}, &packed.bytes, nullptr, 0};
+  packed.filled = true;
+}
+
+/// Takes the memory from the artifact that is being loaded. Returns false when it has none of this
+/// name, size and alignment.
+bool take_stored(Packed& packed, const ContentKey& name) {
+  if (!current_scope) return false;
+  auto found = current_scope->stored.find(name);
+  if (found == current_scope->stored.end() || packed.align > Buffer::kAlignment ||
+      found->second->size() != static_cast<uint64_t>(packed.bytes))
+    return false;
+  packed.stored = found->second;
+  host_counts().packed_bytes += packed.bytes;
+  finish(packed, const_cast<std::byte*>(packed.stored->data()));
+  return true;
+}
+
+/// Allows `fill` to read the constants of the module that is being loaded.
+byoc_status* allow_fill() {
+  if (!current_scope || !current_scope->before_fill) return nullptr;
+  const Status status = current_scope->before_fill();
+  if (status.ok()) return nullptr;
+  return refuse(static_cast<uint32_t>(status.code()), status.message());
+}
+
+byoc_status* fill_once(Packed& packed, const ContentKey& name, byoc_fill_fn fill, void* u) {
   std::lock_guard lock(packed.mutex);
-  if (packed.filled) return nullptr;
+  if (packed.filled || (!packed.memory && take_stored(packed, name))) return nullptr;
+  if (byoc_status* status = allow_fill()) return status;
   if (!packed.memory) {
     packed.memory = allocate(static_cast<uint64_t>(packed.bytes), packed.align);
     if (!packed.memory)
@@ -97,12 +135,25 @@ byoc_status* fill_once(Packed& packed, byoc_fill_fn fill, void* u) {
   }
   if (byoc_status* status = fill(u, packed.memory, static_cast<uint64_t>(packed.bytes)))
     return status;
-  packed.view = {packed.memory, {kDLCPU, 0}, 1, {kDLUInt, 8, 1}, &packed.bytes, nullptr, 0};
-  packed.filled = true;
+  finish(packed, packed.memory);
   return nullptr;
 }
 
 }  // namespace
+
+PackedScope::PackedScope() : outer_(std::exchange(current_scope, this)) {}
+PackedScope::~PackedScope() { current_scope = outer_; }
+
+PackedByName PackedScope::made() const {
+  PackedByName out;
+  for (const auto& [name, packed] : made_) {
+    const auto* bytes = static_cast<const std::byte*>(packed->view.data);
+    out.emplace(name, packed->stored
+                          ? packed->stored
+                          : Buffer::adopt({bytes, static_cast<size_t>(packed->bytes)}, packed));
+  }
+  return out;
+}
 
 const byoc_host* host_table_of(std::string_view plugin) {
   struct Own {
@@ -127,16 +178,19 @@ byoc_status* packed_get(byoc_host_ctx* ctx, byoc_bytes key, uint64_t n, uint64_t
     if (n > INT64_MAX || key.n == 0)
       return refuse(BYOC_INVALID_ARGUMENT,
                     "packed_get: the key is empty, or the size is 2^63 bytes or more");
-    // No id contains '\0': different pairs of plugin and key give different names.
-    std::string name = ctx ? ctx->plugin : "";
-    name.append(1, '\0').append(static_cast<const char*>(key.p), key.n);
-    auto packed = find_or_make(std::move(name), n, align);
+    // No id contains '\0': different pairs of plugin and key give different entries.
+    const ContentKey name = content_key({static_cast<const std::byte*>(key.p), key.n});
+    std::string entry = ctx ? ctx->plugin : "";
+    entry.append(1, '\0').append(reinterpret_cast<const char*>(name.bytes.data()),
+                                 name.bytes.size());
+    auto packed = find_or_make(std::move(entry), n, align);
     if (packed->bytes != static_cast<int64_t>(n) || packed->align < align) {
       return refuse(BYOC_FAILED_PRECONDITION,
                     cat("packed_get: ", n, " bytes at ", align, " requested with a key that has ",
                         packed->bytes, " at ", packed->align));
     }
-    if (byoc_status* status = fill_once(*packed, fill, u)) return status;
+    if (byoc_status* status = fill_once(*packed, name, fill, u)) return status;
+    if (current_scope) PackedAccess::add(*current_scope, name, packed);
     auto* hold = new std::shared_ptr<Packed>(std::move(packed));
     *out = {&(*hold)->view, hold,
             [](void* ctx) { delete static_cast<std::shared_ptr<Packed>*>(ctx); }};

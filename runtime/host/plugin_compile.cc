@@ -6,6 +6,7 @@
 #include "byoc/base/check.h"
 #include "runtime/host/host.h"
 #include "runtime/host/kernel_facts.h"
+#include "runtime/host/packed.h"
 #include "runtime/host/threads.h"
 
 namespace byoc {
@@ -145,6 +146,15 @@ Status save_module(const byoc_plugin& table, const std::string& id, byoc_module*
   return {};
 }
 
+/// Adds what packed_get returned in compile to a module that keeps it.
+void keep_packed(const PackedScope& scope, CompileResult& result) {
+  if ((result.module.flags & BYOC_MODULE_PACKED) == 0) return;
+  for (auto& [name, bytes] : scope.made()) {
+    result.module.packed.emplace_back(name, bytes->key());
+    result.packed.push_back(bytes);
+  }
+}
+
 }  // namespace
 
 CompileResult Plugin::compile(std::span<const CompileFunction> functions,
@@ -167,6 +177,7 @@ Status Plugin::compile_into(std::span<const CompileFunction> functions,
   std::lock_guard lock(mutex_);
   ModuleGuard guard{table_};
   Cancellation::Scope scope(options.cancel);
+  PackedScope packed;
   const std::string symbols = symbols_of(functions);
   Status status = call_plugin(
       id_, {"compile", symbols}, [&] { return table_.compile(instance_, &raw, &guard.module); },
@@ -189,7 +200,9 @@ Status Plugin::compile_into(std::span<const CompileFunction> functions,
     BYOC_TRY(LoadedModule::Kernel kernel, read_kernel(table_, id_, guard.module, shape));
     result.module.functions.push_back(describe(function, std::move(kernel)));
   }
-  return save_module(table_, id_, guard.module, result);
+  BYOC_TRY_STATUS(save_module(table_, id_, guard.module, result));
+  keep_packed(packed, result);
+  return {};
 }
 
 namespace {

@@ -39,7 +39,8 @@ std::string symbols_of(const ExternalModule& module) {
   return n > kShown ? out + cat(" and ", n - kShown, " more") : out;
 }
 
-/// Returns one buffer per distinct key of the module's functions, in order of first use.
+/// Returns one buffer per distinct key of the module's functions, in order of first use, then those
+/// that packed_get will return.
 std::vector<std::shared_ptr<const Buffer>> constants_of(const Executable& executable,
                                                         const ExternalModule& module) {
   std::vector<std::shared_ptr<const Buffer>> buffers;
@@ -50,6 +51,8 @@ std::vector<std::shared_ptr<const Buffer>> constants_of(const Executable& execut
         buffers.push_back(executable.constants.at(constant.key));
     }
   }
+  for (const auto& packed : module.packed)
+    buffers.push_back(executable.constants.at(packed.second));
   return buffers;
 }
 
@@ -124,12 +127,14 @@ class ModuleLoader {
   }
 
   Status check_compat(const ExternalModule& module, const Plugin& plugin) {
-    enum : uint32_t { kUnknown, kNo, kRecompilingIsBetter };
+    enum : uint32_t { kUnknown, kNo, kRecompilingIsBetter, kBest };
     auto versions = [&] {
       return cat("plugin \"", module.plugin, "\" ", module.plugin_version, " compiled ",
                  symbols_of(module), ", ", plugin.version(), " is installed");
     };
     BYOC_TRY(uint32_t level, plugin.compat(module.compat));
+    // Another version or machine may read constants that were only packed at compile.
+    if (level < kBest) BYOC_TRY_STATUS(check_constants(module));
     if (level == kNo) {
       return Status(Code::kStaleArtifact, cat(versions(), ", and cannot run it on this machine"))
           .with_slug("stale-artifact")
@@ -142,6 +147,20 @@ class ModuleLoader {
       session_.warnings.push_back(versions() + ", and has no check of whether it can run it");
     }
     return {};
+  }
+
+  Status check_constants(const ExternalModule& module) const {
+    for (const auto& buffer : constants_of(executable_, module)) {
+      if (!buffer->verify())
+        return damaged(data_loss(cat("the constant ", buffer->key(), " is damaged")));
+    }
+    return {};
+  }
+
+  static Status damaged(Status status) {
+    return std::move(status)
+        .with_slug("artifact-corrupt")
+        .with_help("copy the file again, or compile the model again");
   }
 
   Status load_module(const ExternalModule& module) {
@@ -166,6 +185,7 @@ class ModuleLoader {
   }
 
   Status load_failed(Status status) const {
+    if (status.code() == Code::kDataLoss) return damaged(std::move(status));
     if (session_.options.allow_native || status.code() != Code::kPermissionDenied) return status;
     return std::move(status).with_slug("native-refused").with_help(kTrustHelp);
   }

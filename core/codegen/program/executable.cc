@@ -18,6 +18,7 @@ void collect_constants(const IRModule& module, Executable& out) {
       for (const ExternalConstant& constant : external.constants) add(constant.key);
       for (const auto& [packed, align] : external.packed) add(packed);
     }
+    for (const auto& [name, packed] : compiled.packed) add(packed);
   }
 }
 

@@ -82,6 +82,16 @@ Status parse_packed(Lexer& in, ParseContext& context, ExternalFunction& function
       in, {{"key", stored_key(in, context, packed.first)}, {"align", number(in, packed.second)}});
 }
 
+Status parse_named(Lexer& in, ParseContext& context, ExternalModule& module) {
+  auto& [name, key] = module.packed.emplace_back();
+  auto parse_name = [&]() -> Status {
+    const Token start = in.token();
+    BYOC_TRY(std::string hex, parse_string(in));
+    return ContentKey::parse(hex, name) ? Status() : in.error(start, "expected 32 hex digits");
+  };
+  return parse_record(in, {{"name", parse_name}, {"key", stored_key(in, context, key)}});
+}
+
 Status parse_inplace(Lexer& in, ExternalFunction& function) {
   auto& pair = function.inplace.emplace_back();
   return parse_record(in, {{"input", number(in, pair.first)}, {"output", number(in, pair.second)}});
@@ -133,6 +143,7 @@ Status parse_module_record(Lexer& in, ParseContext& context) {
     return {};
   };
   auto symbol = [&] { return text(in, symbols.emplace_back())(); };
+  auto packed = [&] { return parse_named(in, context, module); };
   auto function = [&] { return parse_function(in, context, module.functions.emplace_back()); };
   BYOC_TRY_STATUS(parse_record(in, {{"plugin", text(in, module.plugin)},
                                     {"symbols", [&] { return parse_items(in, symbol); }},
@@ -141,6 +152,7 @@ Status parse_module_record(Lexer& in, ParseContext& context) {
                                     {"compat", text(in, module.compat)},
                                     {"options", text(in, module.options_json)},
                                     {"flags", number(in, module.flags)},
+                                    {"packed", [&] { return parse_items(in, packed); }},
                                     {"functions", [&] { return parse_items(in, function); }}}));
   if (symbols.size() != module.functions.size()) {
     return in.error(start, cat(symbols.size(), " symbols and ", module.functions.size(),

@@ -3,6 +3,7 @@
 // Immutable bytes with a content key, used for weights of any origin. Buffers are shared, never
 // copied; two buffers are equal exactly when their bytes are.
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -46,6 +47,14 @@ class Buffer {
   static std::shared_ptr<const Buffer> adopt_keyed(std::span<const std::byte> bytes,
                                                    std::shared_ptr<const void> owner,
                                                    const ContentKey& key);
+  /// Does the same as adopt_keyed for bytes that verify() compares with their key when they are
+  /// first read.
+  static std::shared_ptr<const Buffer> adopt_unverified(std::span<const std::byte> bytes,
+                                                        std::shared_ptr<const void> owner,
+                                                        const ContentKey& key);
+  /// Returns whether the contents have the key. Computes it in the first call for a buffer of
+  /// adopt_unverified, and in no other. Cost: O(bytes), then O(1).
+  bool verify() const;
 
   /// The contents; they live as long as the Buffer.
   std::span<const std::byte> bytes() const { return bytes_; }
@@ -59,6 +68,8 @@ class Buffer {
   std::span<const std::byte> bytes_;
   std::shared_ptr<const void> owner_;
   ContentKey key_;
+  enum Check : uint8_t { kRight, kWrong, kUnknown };
+  mutable std::atomic<Check> check_{kRight};
 };
 
 }  // namespace byoc

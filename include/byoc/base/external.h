@@ -73,6 +73,9 @@ struct ExternalModule {
   uint64_t flags = 0;
   std::vector<ExternalFunction> functions;  ///< in the order of the request
   std::shared_ptr<const Buffer> blob;       ///< the bytes that the plugin's save wrote
+  /// With BYOC_MODULE_PACKED: what packed_get returned in compile, as (hash of its key, contents),
+  /// each once, ordered by the first.
+  std::vector<std::pair<ContentKey, ContentKey>> packed;
 };
 /// Compares contents; blobs are compared by bytes.
 bool operator==(const ExternalModule& a, const ExternalModule& b);

@@ -36,7 +36,7 @@ extern "C" {
 /// Grows with each addition. 1: the slots `layouts` and `show`. 2: byoc_native_call.failure,
 /// `signature` of kernels and native functions, the flag BYOC_NO_NATIVE. 3: the slot `knobs`,
 /// byoc_function.point, the flag BYOC_PLUGIN_LOOPS. 4: the flags BYOC_PLUGIN_COUNTED and
-/// BYOC_KERNEL_OUT_SHAPES, byoc_call.out_shapes.
+/// BYOC_KERNEL_OUT_SHAPES, byoc_call.out_shapes; BYOC_MODULE_PACKED, BYOC_CONST_PACKED.
 #define BYOC_ABI_MINOR 4
 /// The name of a plugin's one exported symbol, a byoc_plugin_entry_fn.
 #define BYOC_ENTRY_SYMBOL "byoc_plugin_entry_v1"
@@ -316,7 +316,8 @@ enum byoc_kernel_flags {
 enum byoc_const_use {
   BYOC_CONST_UNUSED = 0,  ///< the kernel does not read it
   BYOC_CONST_COPIED = 1,  ///< it was read at compile or load and is not needed any more
-  BYOC_CONST_KEPT = 2     ///< it is read in every run
+  BYOC_CONST_KEPT = 2,    ///< it is read in every run
+  BYOC_CONST_PACKED = 3   ///< since minor 4: it is read by `fill` of packed_get alone
 };
 /// The facts about a kernel. The host passes it zeroed but for `h`; info fills it. Pointers are
 /// owned by the plugin and live with the kernel.
@@ -376,7 +377,11 @@ typedef struct byoc_sink {
 
 /// The bits of byoc_save.flags.
 enum byoc_module_flags {
-  BYOC_MODULE_NATIVE = 1  ///< the blob is a native module, see byoc_native_table
+  BYOC_MODULE_NATIVE = 1,  ///< the blob is a native module, see byoc_native_table
+  /// Since minor 4: the artifact keeps what packed_get returned on the thread of compile, and
+  /// packed_get on the thread of load returns it again, without `fill`. The keys then name all that
+  /// the bytes depend on, with the version of a library that made them.
+  BYOC_MODULE_PACKED = 2
 };
 /// The request of save, and its results. Owned by the host and valid until the call returns.
 typedef struct byoc_save {

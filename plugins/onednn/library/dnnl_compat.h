@@ -175,7 +175,7 @@ inline std::optional<std::vector<int64_t>> plain_strides_of(const Desc& desc) {
   return layout.strides;
 }
 
-/// Returns a text that is equal for equal layouts, in this process.
+/// Returns a text that is equal for equal layouts, in all processes with this version of oneDNN.
 inline std::string layout_text(const Desc& desc) {
 #if DNNL_VERSION_MAJOR >= 3
   std::string text = std::to_string(static_cast<int>(desc.get_data_type())) + "/" +
@@ -189,7 +189,24 @@ inline std::string layout_text(const Desc& desc) {
   }
   return text;
 #else
-  return {reinterpret_cast<const char*>(&desc.data), sizeof desc.data};
+  const dnnl_memory_desc_t& d = desc.data;
+  std::string text =
+      std::to_string(d.data_type) + "/" + std::to_string(d.format_kind) + "/" +
+      std::to_string(d.offset0) + "/" + std::to_string(desc.get_size()) + "/" +
+      std::to_string(d.extra.flags) + "/" + std::to_string(d.extra.compensation_mask) + "/" +
+      std::to_string(d.extra.scale_adjust) + "/" + std::to_string(d.extra.asymm_compensation_mask);
+  auto add = [&](const dnnl_dim_t* numbers, int n) {
+    text += ';';
+    for (int k = 0; k < n; ++k) text += std::to_string(numbers[k]) + ",";
+  };
+  add(d.dims, d.ndims), add(d.padded_dims, d.ndims), add(d.padded_offsets, d.ndims);
+  if (d.format_kind != dnnl_blocked) {  // a layout of one kernel, which only oneDNN can read
+    const auto* bytes = reinterpret_cast<const char*>(&d.format_desc);
+    return text.append(bytes, sizeof d.format_desc);
+  }
+  const dnnl_blocking_desc_t& b = d.format_desc.blocking;
+  add(b.strides, d.ndims), add(b.inner_blks, b.inner_nblks), add(b.inner_idxs, b.inner_nblks);
+  return text;
 #endif
 }
 

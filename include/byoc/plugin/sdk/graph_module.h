@@ -24,7 +24,8 @@ inline std::string_view format_of(std::string_view compat) {
 class GraphModule : public Module {
  public:
   explicit GraphModule(const Plugin& plugin)
-      : compat_(graph_module_compat(plugin, kGraphModuleFormat)) {}
+      : compat_(graph_module_compat(plugin, kGraphModuleFormat)),
+        flags_(plugin.stores_packed() ? BYOC_MODULE_PACKED : 0) {}
   /// Compiles `function`; an error is given its index.
   void add(Plugin& plugin, Function& function) {
     One one{function.graph.symbol, std::string(function.graph_json), {}, nullptr, {}};
@@ -63,6 +64,7 @@ class GraphModule : public Module {
   /// Writes per function its symbol, its JSON and, in a module with points, its point, each after
   /// its size: 8 bytes, little endian.
   void save(Saver& saver) const override {
+    saver.set_flags(flags_);
     for (const One& one : functions_) {
       write_text(saver, one.symbol);
       write_text(saver, one.graph_json);
@@ -108,6 +110,7 @@ class GraphModule : public Module {
     return text;
   }
   std::string compat_;
+  uint64_t flags_;
   bool has_points_ = false;
   std::vector<One> functions_;
   std::map<std::string, size_t, std::less<>> index_;  // by symbol

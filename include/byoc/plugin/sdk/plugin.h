@@ -86,7 +86,7 @@ class Constants {
   /// Returns the elements, to be read or copied now: valid until compile returns.
   template <class T = void>
   const T* data(size_t k) {
-    use_[k] = std::max<uint8_t>(use_[k], BYOC_CONST_COPIED);
+    mark(k, is_filling_ ? BYOC_CONST_PACKED : BYOC_CONST_COPIED);
     const DLTensor& view = *raw_[k]->view;
     return reinterpret_cast<const T*>(static_cast<const char*>(view.data) + view.byte_offset);
   }
@@ -94,22 +94,37 @@ class Constants {
   Held keep(size_t k) {
     byoc_held held{};
     detail::check(detail::host_table()->const_keep(raw_[k]->ref, &held));
-    use_[k] = BYOC_CONST_KEPT;
+    mark(k, BYOC_CONST_KEPT);
     return Held(held);
   }
   /// Returns the constant in another layout, made once per process:
   /// fill(void* memory) writes `bytes`.
   template <class Fill>
   Held packed(size_t k, std::string_view layout, uint64_t bytes, Fill&& fill, uint64_t align = 64) {
-    use_[k] = std::max<uint8_t>(use_[k], BYOC_CONST_COPIED);
+    mark(k, BYOC_CONST_PACKED);
     std::string key(layout);
     key.append(reinterpret_cast<const char*>(raw_[k]->key), sizeof raw_[k]->key);
-    return host().packed(key, bytes, align, std::forward<Fill>(fill));
+    return host().packed(key, bytes, align, [&](void* memory) {
+      struct Scope {
+        bool& is_filling;
+        ~Scope() { is_filling = false; }
+      } scope{is_filling_};
+      is_filling_ = true;
+      fill(memory);
+    });
   }
   const byoc_const& raw(size_t k) const { return *raw_[k]; }  ///< as the host passed it
   const std::vector<uint8_t>& use() const { return use_; }    ///< byoc_const_use so far
 
  private:
+  // Uses, each with the next one that includes it: unused, packed, copied, kept.
+  void mark(size_t k, uint8_t use) {
+    auto rank = [](uint8_t u) { return u == BYOC_CONST_PACKED ? 1 : u == 0 ? 0 : u + 1; };
+    constexpr uint32_t kMinorOfPacked = 4;
+    if (use == BYOC_CONST_PACKED && detail::host_table()->abi_minor < kMinorOfPacked)
+      use = BYOC_CONST_COPIED;
+    if (rank(use) > rank(use_[k])) use_[k] = use;
+  }
   static uint64_t bytes_of(const DLTensor& view) {
     uint64_t n = view.dtype.bits / 8;
     for (int32_t k = 0; k < view.ndim; ++k) n *= static_cast<uint64_t>(view.shape[k]);
@@ -117,6 +132,7 @@ class Constants {
   }
   std::vector<const byoc_const*> raw_;
   std::vector<uint8_t> use_;
+  bool is_filling_ = false;  // inside a fill of packed()
 };
 
 /// A value per knob, by name.
@@ -315,6 +331,10 @@ class Plugin {
   /// Returns what kernels depend on in addition to their graph: a library's version, the CPU. An
   /// artifact that was saved under another text is loaded too, with the advice to compile again.
   virtual std::string made_with() const { return {}; }
+
+  /// Returns whether the artifact keeps what Constants::packed returned in compile, so that load
+  /// maps it and fills nothing. Names of layouts then include the version of the library.
+  virtual bool stores_packed() const { return false; }
 
   /// For plugins whose artifact holds more than graphs, all three; none returns nothing then.
   virtual std::unique_ptr<Module> compile_module(CompileRequest&) { return nullptr; }

@@ -7,6 +7,7 @@
 
 #include <csignal>
 
+#include "byoc/plugin/abi.h"
 #include "support/temp_folder.h"
 #include "unit/runtime/executables.h"
 
@@ -56,6 +57,61 @@ TEST(Artifact, IsTheSameBytesEachTime) {
   ASSERT_TRUE(save_artifact(*loaded, folder.file("c.byoc")).ok());
   EXPECT_EQ(get(folder.file("a.byoc")), get(folder.file("b.byoc")));
   EXPECT_EQ(get(folder.file("a.byoc")), get(folder.file("c.byoc")));
+}
+
+/// Returns an executable with a constant that its plugin packs, and the packed one.
+Executable with_packed(uint8_t use) {
+  Executable executable = test::with_modules();
+  ExternalModule& module = executable.modules[0];
+  auto plain = test::floats({7, 8, 9}), packed = test::floats({9, 8, 7});
+  for (const auto& buffer : {plain, packed}) executable.constants.emplace(buffer->key(), buffer);
+  module.flags |= BYOC_MODULE_PACKED;
+  module.packed = {{content_key(std::as_bytes(std::span("a layout"))), packed->key()}};
+  module.functions[0].constants.push_back({"w", plain->key(), {DType::kF32, {3}}, use});
+  return executable;
+}
+
+/// Changes the file at the first place where these bytes are.
+void damage(const std::string& path, std::span<const std::byte> bytes) {
+  std::string text = get(path);
+  const auto at = text.find({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  ASSERT_NE(at, text.npos);
+  text[at] = static_cast<char>(text[at] ^ 1);
+  put(path, text);
+}
+
+TEST(Artifact, ChecksConstantsThatOnlyFillReadsWhenItReadsThem) {
+  TempFolder folder;
+  const std::string path = folder.file("m.byoc");
+  auto plain = test::floats({7, 8, 9}), packed = test::floats({9, 8, 7});
+  for (uint8_t use : {BYOC_CONST_PACKED, BYOC_CONST_COPIED}) {
+    ASSERT_TRUE(save_artifact(with_packed(use), path).ok());
+    damage(path, plain->bytes());
+    auto loaded = load_artifact(path);
+    ASSERT_EQ(loaded.ok(), use == BYOC_CONST_PACKED);
+    if (loaded.ok()) {
+      EXPECT_FALSE(loaded->constants.at(plain->key())->verify());
+      EXPECT_TRUE(loaded->constants.at(packed->key())->verify());
+    } else {
+      EXPECT_EQ(loaded.status().slug(), "artifact-corrupt");
+    }
+  }
+  ASSERT_TRUE(save_artifact(with_packed(BYOC_CONST_PACKED), path).ok());
+  damage(path, packed->bytes());
+  EXPECT_EQ(load_artifact(path).status().slug(), "artifact-corrupt");
+}
+
+TEST(Artifact, ChecksNoConstantsThatNativeCodeDoesNotKeep) {
+  TempFolder folder;
+  const std::string path = folder.file("m.byoc");
+  auto plain = test::floats({7, 8, 9});
+  for (uint8_t use : {BYOC_CONST_COPIED, BYOC_CONST_KEPT}) {
+    Executable executable = with_packed(use);
+    executable.modules[0].flags = BYOC_MODULE_NATIVE;
+    ASSERT_TRUE(save_artifact(executable, path).ok());
+    damage(path, plain->bytes());
+    EXPECT_EQ(load_artifact(path).ok(), use == BYOC_CONST_COPIED);
+  }
 }
 
 TEST(Artifact, HoldsEqualContentOnce) {

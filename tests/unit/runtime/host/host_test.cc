@@ -243,6 +243,73 @@ TEST(PackedGet, KeepsKeysOfPluginsApart) {
   for (byoc_held& one : held) one.release(one.ctx);
 }
 
+ContentKey name_of(std::string_view key) { return content_key(std::as_bytes(std::span(key))); }
+
+TEST(PackedScope, KeepsWhatWasPackedForTheNextLoad) {
+  Fill fill;
+  PackedByName made;
+  {
+    PackedScope compile;
+    byoc_held held{};
+    ASSERT_EQ(packed_get("8c:w", 100, fill, held), nullptr);
+    made = compile.made();
+    held.release(held.ctx);
+  }
+  ASSERT_EQ(made.size(), 1u);
+  auto copy = Buffer::copy(made.at(name_of("8c:w"))->bytes());  // as another process maps it
+  made.clear();
+  PackedScope load;
+  load.stored.emplace(name_of("8c:w"), copy);
+  load.before_fill = [] { return failed("nothing is to be filled"); };
+  byoc_held held{};
+  ASSERT_EQ(packed_get("8c:w", 100, fill, held), nullptr);
+  EXPECT_EQ(fill.calls, 1);
+  EXPECT_EQ(held.view->data, copy->data());
+  EXPECT_EQ(static_cast<const char*>(held.view->data)[99], 42);
+  held.release(held.ctx);
+  EXPECT_EQ(copy.use_count(), 2);
+}
+
+TEST(PackedScope, FillsWhereTheStoredOneHasAnotherNameOrSize) {
+  Fill fill;
+  PackedScope load;
+  load.stored.emplace(name_of("8c:w"), Buffer::copy(std::as_bytes(std::span("short"))));
+  for (const char* key : {"8c:w", "16c:w"}) {
+    byoc_held held{};
+    ASSERT_EQ(packed_get(key, 100, fill, held), nullptr);
+    EXPECT_EQ(static_cast<const char*>(held.view->data)[99], 42);
+    held.release(held.ctx);
+  }
+  EXPECT_EQ(fill.calls, 2);
+}
+
+TEST(PackedScope, FillsNothingFromDamagedConstants) {
+  Fill fill;
+  PackedScope load;
+  load.before_fill = [] { return data_loss("the constant is damaged"); };
+  byoc_held held{};
+  Status status = take_status(packed_get("8c:w", 100, fill, held), "npu");
+  EXPECT_EQ(status.code(), Code::kDataLoss);
+  EXPECT_EQ(status.message(), "npu: the constant is damaged");
+  EXPECT_EQ(fill.calls, 0);
+}
+
+TEST(PackedScope, EndsWithItsBlock) {
+  Fill fill;
+  PackedScope outer;
+  {
+    PackedScope inner;
+    byoc_held held{};
+    ASSERT_EQ(packed_get("inner", 8, fill, held), nullptr);
+    held.release(held.ctx);
+  }
+  byoc_held held{};
+  ASSERT_EQ(packed_get("outer", 8, fill, held), nullptr);
+  held.release(held.ctx);
+  EXPECT_EQ(outer.made().size(), 1u);
+  EXPECT_TRUE(outer.made().contains(name_of("outer")));
+}
+
 TEST(LogLevel, IsWarningUnlessBYOC_LOGSaysOtherwise) {
   EXPECT_EQ(log_level("", "onednn"), 1u);
   EXPECT_EQ(log_level("debug", "onednn"), 3u);
