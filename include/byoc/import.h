@@ -40,6 +40,10 @@ struct ModelInput {
 /// needs their types before the import. Errors: as import_onnx.
 Result<std::vector<ModelInput>> onnx_inputs(const std::string& path);
 
+/// Returns the operators of the model's graph, as in "Conv", each once, in order of their names.
+/// Those of graphs within nodes and of functions are left out. Errors as onnx_inputs.
+Result<std::vector<std::string>> onnx_operators(const std::string& path);
+
 /// An operator of ONNX's default domain that import_onnx reads.
 struct ImportedOp {
   std::string op_type;                      ///< "Conv"

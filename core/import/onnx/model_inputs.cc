@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <exception>
+#include <set>
 #include <unordered_set>
 
 #include "byoc/import.h"
@@ -22,17 +23,34 @@ Result<std::vector<ModelInput>> read_inputs(const std::string& path) {
   return inputs;
 }
 
-}  // namespace
+Result<std::vector<std::string>> read_operators(const std::string& path) {
+  BYOC_TRY(auto model, onnx_import::read_model_file(path));
+  std::set<std::string> operators;
+  for (const auto& node : model->graph().node()) operators.insert(node.op_type());
+  return std::vector<std::string>(operators.begin(), operators.end());
+}
 
-Result<std::vector<ModelInput>> onnx_inputs(const std::string& path) {
+// Returns the result of `read` for the file; errors name the file.
+template <typename T>
+Result<T> read_from(const std::string& path, Result<T> (*read)(const std::string&)) {
   try {
-    auto inputs = read_inputs(path);
-    if (!inputs.ok()) return std::move(inputs.status()).at(path);
-    return inputs;
+    auto value = read(path);
+    if (!value.ok()) return std::move(value.status()).at(path);
+    return value;
   } catch (const std::exception& e) {  // allocation fails in a library
     return Status(Code::kResourceExhausted, cat("reading ", path, " failed: ", e.what()))
         .with_slug("model-file");
   }
+}
+
+}  // namespace
+
+Result<std::vector<ModelInput>> onnx_inputs(const std::string& path) {
+  return read_from(path, read_inputs);
+}
+
+Result<std::vector<std::string>> onnx_operators(const std::string& path) {
+  return read_from(path, read_operators);
 }
 
 }  // namespace byoc

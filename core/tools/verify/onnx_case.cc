@@ -10,13 +10,11 @@
 #include "core/tools/model/compare.h"
 #include "core/tools/model/data_set.h"
 #include "core/tools/model/execute.h"
-#include "core/tools/model/value_scale.h"
+#include "core/tools/verify/case_tolerance.h"
 
 namespace byoc::driver {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr double kRelative = 1e-3, kAbsolute = 1e-7;  // as in onnx/backend/test/runner
 
 /// The inputs that become constants, from none to all that may be shapes, axes or sizes.
 enum class Binding { kNone, kSmallIntegers, kSmall };
@@ -106,29 +104,14 @@ Result<Compiled> compile(const std::string& model, const std::vector<PbTensor>& 
   return last;
 }
 
-/// Returns the relative tolerance. For bfloat16 it is that of the runner of ONNX 1.23, two steps of
-/// 2^-7, and two steps for f16 likewise: 1e-3 is less than two, and stored results, whose sums and
-/// exponentials were rounded to f16 one by one, are that far from the exact ones.
-double relative_tolerance(DType dtype) {
-  if (dtype == DType::kBF16) return 0x1p-6;
-  return dtype == DType::kF16 ? 0x1p-9 : kRelative;
-}
-
-/// Returns the absolute tolerance. A sum of f32 terms that cancel is 0 within the rounding of the
-/// largest one, so that of an inverse DFT with results up to 50 the stored zeros are up to 2e-7.
-double absolute_tolerance(const Tensor& expected) {
-  if (expected.spec().dtype != DType::kF32) return kAbsolute;
-  return std::max(kAbsolute, 0x1p-24 * value_scale(expected));
-}
-
-Status compare_outputs(const std::vector<Tensor>& got, const std::vector<Tensor>& expected,
-                       const std::vector<NamedTensor>& names) {
+Status compare_outputs(const std::vector<std::string>& operators, const std::vector<Tensor>& got,
+                       const std::vector<Tensor>& expected, const std::vector<NamedTensor>& names) {
   BYOC_CHECK(got.size() == expected.size() && got.size() == names.size(), got.size(), " outputs, ",
              expected.size(), " are stored");
   for (size_t k = 0; k < got.size(); ++k) {
+    const CaseTolerance tolerance = case_tolerance(operators, expected[k]);
     Difference difference =
-        compare_each(got[k], expected[k], relative_tolerance(got[k].spec().dtype),
-                     absolute_tolerance(expected[k]));
+        compare_each(got[k], expected[k], tolerance.relative, tolerance.absolute);
     if (difference.is_equal) continue;
     return failed(cat("output \"", names[k].name, "\" ", got[k].spec(), ": ",
                       describe(difference, got[k].spec())))
@@ -173,7 +156,8 @@ Status run_data_set(const std::string& model, const std::string& folder,
   BYOC_TRY(auto expected, match_outputs(std::move(stored), outputs));
   auto got = execute(std::move(compiled.executable), options.plugins, options.threads, in);
   if (!got.ok()) return std::move(got.status()).at("while running");
-  return compare_outputs(*got, expected, outputs);
+  BYOC_TRY(auto operators, onnx_operators(model));
+  return compare_outputs(operators, *got, expected, outputs);
 }
 
 }  // namespace
