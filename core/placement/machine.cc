@@ -182,7 +182,7 @@ std::string cost_folder() {
 }
 
 std::string calibration_path(const std::string& folder, uint32_t threads) {
-  return cat(folder, "/calibration-", threads, ".json");
+  return cat(folder, "/calibration-2-", threads, ".json");
 }
 
 Result<Machine> read_calibration(const std::string& folder, uint32_t threads) {

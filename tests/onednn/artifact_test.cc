@@ -132,17 +132,17 @@ TEST(OnednnArtifact, RunsOnAnOlderProcessorThanItWasCompiledFor) {
   }
 }
 
-TEST(OnednnPackedWeights, AreSharedBySessionsAndFreedWithTheLast) {
-  Executable executable = built(digits());
+TEST(OnednnPackedWeights, AreSharedWithSessionsAndFreedWithTheLast) {
   const int64_t before = host_counts().packed;
+  std::optional<Executable> executable = built(digits());
+  const int64_t made = host_counts().packed - before;
+  EXPECT_GT(made, 0) << "nothing is packed, so the test has no effect";
   auto plugins = built_plugins();
-  auto first = *Session::load(executable, plugins);
-  const int64_t one = host_counts().packed - before;
-  EXPECT_GT(one, 0) << "nothing is packed, so the test has no effect";
-  auto second = *Session::load(executable, plugins);
-  EXPECT_EQ(host_counts().packed - before, one) << "the second session made copies of its own";
+  auto first = *Session::load(*executable, plugins), second = *Session::load(*executable, plugins);
+  EXPECT_EQ(host_counts().packed - before, made) << "a session made copies of its own";
+  executable.reset();
   first.reset();
-  EXPECT_EQ(host_counts().packed - before, one) << "the second session still reads them";
+  EXPECT_EQ(host_counts().packed - before, made) << "the second session still reads them";
   second.reset();
   EXPECT_EQ(host_counts().packed, before);
 }

@@ -141,7 +141,7 @@ TEST(TheLlvmPlugin, ListsBlocksOfAVectorOrTwo) {
                 ElementsAre("conv2d:8", "matmul:16", "matmul:8"))
         << cpu;
   }
-  const auto wide = ElementsAre("conv2d:16", "conv2d:8", "matmul:32", "matmul:16", "matmul:8");
+  const auto wide = ElementsAre("conv2d:16", "conv2d:8", "matmul:32", "matmul:16");
   EXPECT_THAT(rows_of(*llvm, R"({"cpu":"x86-64-v4"})"), wide);
   EXPECT_FALSE(llvm->layouts(R"({"cpu":"no such cpu"})").ok());
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions whose post-ops in onednn need care, against their definitions in double: sigmoid keeps
-// NaN, elu is right near 0, mish is as exact as 1 is.
+// NaN, elu is right near 0, mish keeps its digits below 0.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

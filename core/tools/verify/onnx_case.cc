@@ -29,8 +29,8 @@ bool is_bound(const Tensor& tensor, Binding binding) {
 }
 
 bool is_unsupported(const Status& status) {
-  constexpr std::string_view kSlugs[] = {"onnx-unsupported", "no-codegen", "symbolic-shape",
-                                         "case-data"};
+  constexpr std::string_view kSlugs[] = {"onnx-unsupported", "no-codegen", "strict",
+                                         "symbolic-shape", "case-data"};
   return std::count(std::begin(kSlugs), std::end(kSlugs), status.slug()) > 0;
 }
 

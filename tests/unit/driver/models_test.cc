@@ -33,7 +33,9 @@ TEST_P(StoredModel, AgreesWithTorch) {
 
 INSTANTIATE_TEST_SUITE_P(Models, StoredModel, testing::ValuesIn(stored_models()),
                          [](const auto& info) {
-                           return std::filesystem::path(info.param).filename().string();
+                           const std::filesystem::path path = info.param;
+                           return path.parent_path().filename().string() + "_" +
+                                  path.filename().string();
                          });
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "byoc/base/json.h"
+#include "byoc/host/plugins.h"
 #include "byoc/text/builder.h"
 #include "support/flow.h"
 #include "support/paths.h"
@@ -55,9 +56,13 @@ struct Footprint {
 };
 
 /// Measures `byoc-run` on the artifact that `compiler` makes of the module.
-Footprint footprint(IRModule module, const std::string& compiler) {
+Footprint footprint(IRModule module, const std::string& compiler,
+                    const std::map<std::string, std::string>& options = {}) {
   TempFolder folder;
-  auto executable = build(std::move(module), {.plugins = built_plugins(), .compilers = {compiler}});
+  PluginSearch search{.folders = {BYOC_PLUGIN_DIR}};
+  search.options[compiler] = options;
+  auto executable =
+      build(std::move(module), {.plugins = PluginSet::load(search), .compilers = {compiler}});
   EXPECT_TRUE(executable.ok()) << executable.status().to_string();
   EXPECT_TRUE(save_artifact(*executable, folder.file("m.byoc")).ok());
   Traced traced = run_traced({std::string(BYOC_BUILD_DIR) + "/bin/byoc-run", folder.file("m.byoc"),
@@ -71,10 +76,20 @@ Footprint footprint(IRModule module, const std::string& compiler) {
           bytes("constant_bytes"), bytes("file_bytes"),  traced.peak_anonymous_bytes};
 }
 
-TEST(Memory, PackedWeightsAreHeldOnceAndTheOriginalsLetGo) {
+TEST(Memory, PackedWeightsAreMappedAndTheOriginalsNotRead) {
   Footprint f = footprint(convolutions(), "onednn");
   EXPECT_GE(f.packed, 72 * kMiB);
   EXPECT_LE(f.packed, 80 * kMiB);  // a layout may round channels up; no second copy
+  EXPECT_LE(f.peak_anonymous, 8 * kMiB + f.arena + f.workspace) << "packed weights were copied";
+  EXPECT_LE(f.constants, kMiB);
+  EXPECT_GE(f.file, f.packed) << "the measurement misses packed weights";
+  EXPECT_LT(f.file, f.packed + 72 * kMiB) << "originals are resident";  // besides: code of plugins
+}
+
+TEST(Memory, WeightsPackedByALoadAreHeldOnceAndTheOriginalsLetGo) {
+  Footprint f = footprint(convolutions(), "onednn", {{"store_packed", "0"}});
+  EXPECT_GE(f.packed, 72 * kMiB);
+  EXPECT_LE(f.packed, 80 * kMiB);
   EXPECT_GE(f.peak_anonymous, f.packed) << "the measurement misses packed weights";
   EXPECT_LE(f.peak_anonymous, 1.15 * static_cast<double>(f.packed + f.arena + f.workspace));
   EXPECT_LE(f.constants, kMiB);

@@ -242,7 +242,7 @@ TEST_F(HostileArtifact, ItsPlacesAndSizesAreChecked) {
               HasSubstr("workspace of"));
   std::string section = cat("\"size\":", test::with_modules().modules[0].blob->size());
   EXPECT_THAT(error_with(section, "\"size\":18446744073709551615"), HasSubstr("the file only"));
-  EXPECT_THAT(error_with(section, "\"size\":0"), HasSubstr("the hash does not fit"));
+  EXPECT_THAT(error_with(section, "\"size\":0"), HasSubstr("bytes follow the last section"));
 }
 
 TEST_F(HostileArtifact, CannotCallTheHostByTheNameOfACompiledFunction) {

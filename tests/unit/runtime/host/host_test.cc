@@ -258,16 +258,18 @@ TEST(PackedScope, KeepsWhatWasPackedForTheNextLoad) {
   ASSERT_EQ(made.size(), 1u);
   auto copy = Buffer::copy(made.at(name_of("8c:w"))->bytes());  // as another process maps it
   made.clear();
-  PackedScope load;
-  load.stored.emplace(name_of("8c:w"), copy);
-  load.before_fill = [] { return failed("nothing is to be filled"); };
-  byoc_held held{};
-  ASSERT_EQ(packed_get("8c:w", 100, fill, held), nullptr);
-  EXPECT_EQ(fill.calls, 1);
-  EXPECT_EQ(held.view->data, copy->data());
-  EXPECT_EQ(static_cast<const char*>(held.view->data)[99], 42);
-  held.release(held.ctx);
-  EXPECT_EQ(copy.use_count(), 2);
+  {
+    PackedScope load;
+    load.stored.emplace(name_of("8c:w"), copy);
+    load.before_fill = [] { return failed("nothing is to be filled"); };
+    byoc_held held{};
+    ASSERT_EQ(packed_get("8c:w", 100, fill, held), nullptr);
+    EXPECT_EQ(fill.calls, 1);
+    EXPECT_EQ(held.view->data, copy->data());
+    EXPECT_EQ(static_cast<const char*>(held.view->data)[99], 42);
+    held.release(held.ctx);
+  }
+  EXPECT_EQ(copy.use_count(), 1);
 }
 
 TEST(PackedScope, FillsWhereTheStoredOneHasAnotherNameOrSize) {
