@@ -10,7 +10,8 @@
 //           %3 = layout_transform(%2) {src_layout="NCHW8c", dst_layout="NCHW"}
 // Weights are transformed into the blocks that kernels read; constant weights are folded later.
 // Convolutions and products of f16 and bf16 become those of f32, whose results are rounded once:
-// cast(conv2d_nchwc(cast(%x), %w)). A product of few rows keeps its matrix, whose bytes are its time.
+// cast(conv2d_nchwc(cast(%x), %w)). A product of few rows keeps its matrix, as reading it takes all
+// the time.
 // Types are plain: a tensor [n, c, h, w] in blocks is [n, c / 8, h, w, 8].
 //
 // Each plugin lists its block sizes (Plugin::layouts). An op belongs to the first default codegen

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The costs of convexity: ops of one plugin that another plugin's ops keep apart are two regions,
-// although the edge between them costs nothing in the problem.
+// The costs of convexity: where a path between two ops of one plugin passes through another plugin,
+// the two ops are in two regions, although the edge between them costs nothing in the problem.
 #include "core/placement/place.h"
 
 namespace byoc::placement {
 
 /// Returns the time to move the values that `reader` reads of `producer` from one region to another,
-/// ns. Images change their layout so many times.
+/// ns. Images change their layout `reorders` times.
 double move_ns(const Function& function, const Costs& costs, uint32_t producer, uint32_t reader,
                double reorders);
 

@@ -4,8 +4,8 @@
 //   before: %0 = pad(%x) {pads=[0,0,1,1,0,0,1,1]}
 //           %1 = conv2d(%0, %w)
 //   after:  %0 = conv2d(%x, %w) {pads=[1,1,1,1]}
-// A pad that another op reads is kept for that op, and so are pads of pads. An average_pool then counts the padding as zeros,
-// so one that has padding of its own, which it does not count, stays as it is.
+// A pad that another op reads is kept for that op, and so are pads of pads. An average_pool then
+// counts the padding as zeros; one with padding of its own, which it does not count, stays as it is.
 #include <algorithm>
 
 #include "byoc/pass/simplify.h"

@@ -52,8 +52,8 @@ struct ImportedOp {
 /// Returns all of them by name. A range that has no end yet ends with newest_onnx_opset().
 std::vector<ImportedOp> imported_ops();
 /// Returns the ops that the importer makes of samples of such an operator, by name; none when it
-/// computes the results itself, as those of Constant, or makes control flow. Errors: an operator without rows; the reason
-/// why it is refused.
+/// computes the results itself, as those of Constant, or makes control flow. Errors: an operator
+/// without rows; the reason why it is refused.
 Result<std::vector<std::string>> ops_of_operator(const std::string& op_type);
 int newest_onnx_opset();  ///< the newest opset of the default domain that import_onnx reads
 

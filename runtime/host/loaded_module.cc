@@ -33,10 +33,11 @@ void lend_packed(const ExternalModule& module, const Buffers& buffers, size_t co
                  PackedScope& scope) {
   for (size_t k = 0; k < module.packed.size() && constants + k < buffers.size(); ++k)
     scope.stored.emplace(module.packed[k].first, buffers[constants + k]);
-  scope.before_fill = [&buffers, constants]() -> Status {
-    for (size_t k = 0; k < std::min(constants, buffers.size()); ++k) {
-      if (buffers[k]->verify()) continue;
-      return data_loss(cat("the constant ", buffers[k]->key(), " is damaged"));
+  const size_t end = std::min(constants, buffers.size());
+  scope.before_fill = [&buffers, end, next = size_t{0}]() mutable -> Status {
+    for (; next < end; ++next) {  // each constant once, in the first of all fills
+      if (buffers[next]->verify()) continue;
+      return data_loss(cat("the constant ", buffers[next]->key(), " is damaged"));
     }
     return {};
   };

@@ -28,8 +28,8 @@ Status unsupported(std::string message) {
   return unimplemented(std::move(message)).with_slug("onnx-unsupported");
 }
 
-/// Returns the opset whose rows convert nodes of `opset`: operators of later ones are as in the newest
-/// one known, unless they have parts that it lacks.
+/// Returns the opset whose rows convert nodes of `opset`: operators of later ones are as in the
+/// newest one known, unless they have parts that it lacks.
 int known_opset(int64_t opset) {
   return static_cast<int>(std::clamp<int64_t>(opset, 0, kNewestOpset));
 }

@@ -35,8 +35,8 @@ std::string describe(const Difference& difference, const TensorSpec& spec);
 /// Returns the tolerance of values of a dtype. Floats of 16 bits are rounded at every step, with
 /// relative errors up to 2^-11 (f16) and 2^-8 (bf16).
 double default_tolerance(DType dtype);
-/// Returns how many steps integers of 8 and 16 bits may be apart: 1 in a module that quantises
-/// values, else 0.
+/// Returns the largest difference allowed between two integers of 8 or 16 bits: 1 in a module that
+/// quantises values, else 0.
 int64_t allowed_steps(const IRModule& module);
 
 struct ComparedValue {

@@ -104,7 +104,7 @@ class Contest {
   const BuildOptions& build_;
   const std::vector<Entrant>& entrants_;
   const ContestPlan& plan_;
-  const int64_t steps_;  // that small integers may be apart
+  const int64_t steps_;  // the allowed difference of integers of 8 and 16 bits
   std::vector<EntrantResult> results_;
 };
 

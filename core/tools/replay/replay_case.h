@@ -34,8 +34,8 @@ struct ReplayCase {
 /// Fills graph, constants and nodes from a function of a module.
 void set_function(ReplayCase& to, const IRModule& module, Symbol function);
 
-/// Returns how many steps integers of 8 and 16 bits may be apart from the stored outputs: 1 when the
-/// graph quantises values, else 0.
+/// Returns the largest difference allowed between an integer of 8 or 16 bits and the stored one: 1
+/// when the graph quantises values, else 0.
 int64_t allowed_steps(const ReplayCase& replay);
 
 /// Writes the folder, the manifest last, so that an incomplete folder is not a replay folder.

@@ -199,7 +199,7 @@ class Verifier {
   const VerifyRequest& request_;
   BuildOptions build_;
   IRModule module_;
-  const int64_t steps_;            // that small integers may be apart
+  const int64_t steps_;            // the allowed difference of integers of 8 and 16 bits
   const double border_tolerance_;  // of values between regions
   std::vector<Tensor> inputs_;
   Verification out_;

@@ -90,18 +90,24 @@ def nested():
     return main, [[random.standard_normal((2, 4)).astype(np.float32)]]
 
 
+def beam_step():
+    """Returns the nodes that extend all beams by all words and choose the best of these: "word", "from", "best"."""
+    return [node("Gather", "table last", "embedded"), node("MatMul", "embedded w1", "h1"),
+            node("MatMul", "state w2", "h2"), node("Add", "h1 h2", "h"), node("Tanh", "h", "thought"),
+            node("MatMul", "thought w3", "logits"), node("LogSoftmax", "logits", "chances", axis=-1),
+            node("Unsqueeze", "scores one", "column"), node("Add", "chances column", "totals"),
+            node("Reshape", "totals flat", "all"), node("TopK", "all k", "best where"),
+            node("Div", "where width", "from"), node("Mul", "from width", "begin"),
+            node("Sub", "where begin", "word"), node("Gather", "thought from", "state_after")]
+
+
 def beam_search():
     """The best of the sequences of six words by a network of one layer: three beams, scores, back-pointers as words."""
     beams, words, size, length = 3, 7, 8, 6
     random = np.random.default_rng(3)
     shape = lambda name, dims: constant(name, dims, np.int64)
     body = graph(
-        [node("Gather", "table last", "embedded"), node("MatMul", "embedded w1", "h1"), node("MatMul", "state w2", "h2"),
-         node("Add", "h1 h2", "h"), node("Tanh", "h", "thought"), node("MatMul", "thought w3", "logits"),
-         node("LogSoftmax", "logits", "chances", axis=-1), node("Unsqueeze", "scores one", "column"),
-         node("Add", "chances column", "totals"), node("Reshape", "totals flat", "all"), node("TopK", "all k", "best where"),
-         node("Div", "where width", "from"), node("Mul", "from width", "begin"), node("Sub", "where begin", "word"),
-         node("Gather", "thought from", "state_after"), node("Gather", "history from", "history_of"),
+        [*beam_step(), node("Gather", "history from", "history_of"),
          node("Unsqueeze", "word one", "word_column"), node("Equal", "positions i", "is_now"),
          node("Where", "is_now word_column history_of", "history_after"), node("Equal", "word stop", "stops"),
          node("Cast", "stops", "stopped", to=I64), node("ReduceMin", "stopped", "all_stopped", keepdims=0),

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "control"))
-from make_control import BOOL, F32, I64, constant, graph, info, node, write  # noqa: E402
+from make_control import BOOL, F32, I64, beam_step, constant, graph, info, node, write  # noqa: E402
 
 
 def shape(name, dims):
@@ -62,12 +62,7 @@ def beam_search():
     beams, words, size, longest = 3, 7, 8, 12
     random = np.random.default_rng(5)
     body = graph(
-        [node("Gather", "table last", "embedded"), node("MatMul", "embedded w1", "h1"), node("MatMul", "state w2", "h2"),
-         node("Add", "h1 h2", "h"), node("Tanh", "h", "thought"), node("MatMul", "thought w3", "logits"),
-         node("LogSoftmax", "logits", "chances", axis=-1), node("Unsqueeze", "scores one", "column"),
-         node("Add", "chances column", "totals"), node("Reshape", "totals flat", "all"), node("TopK", "all k", "best where"),
-         node("Div", "where width", "from"), node("Mul", "from width", "begin"), node("Sub", "where begin", "word"),
-         node("Gather", "thought from", "state_after"), node("Equal", "word stop", "stops"),
+        [*beam_step(), node("Equal", "word stop", "stops"),
          node("Cast", "stops", "stopped", to=I64), node("ReduceMax", "stopped", "any_stopped", keepdims=0),
          node("Equal", "any_stopped zero", "goes_on"), node("Identity", "word", "word_row"),
          node("Identity", "from", "from_row"), node("Identity", "best", "score_row")],

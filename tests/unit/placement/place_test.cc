@@ -15,59 +15,15 @@
 #include "byoc/pass/passes.h"
 #include "byoc/text/graph_json.h"
 #include "core/placement/plan.h"
-#include "support/flow.h"
+#include "placed.h"
 
 namespace byoc::placement {
 namespace {
 
 using test::PluginOptions;
 
-constexpr std::string_view kChain = R"(
-fn main(%x: f32[256,256]) {
-  %0 = tanh(%x) loc("T0")
-  %1 = relu(%0) loc("R1")
-  %2 = tanh(%1) loc("T2")
-  return %2
-})";
-
 constexpr const char* kPair =
     R"([{"name":"tanh_relu","dag":{"op":"relu","args":[{"op":"tanh"}]}}])";
-
-struct Placed {
-  IRModule module;
-  FunctionPlacement placement;
-  PassContext context;
-  // Returns the plugins of the ops, in order.
-  std::vector<std::string> plugins() const {
-    std::vector<std::string> out;
-    for (uint32_t index : placement.chosen) {
-      if (index == kNone) continue;
-      out.push_back(placement.candidates.plugins[placement.candidates.all[index].plugin]->id());
-    }
-    return out;
-  }
-};
-
-Result<Placed> try_place(std::string_view text, const PluginOptions& options,
-                         const std::string& rules = "", const Costs& given = {}) {
-  Placed out;
-  out.module = test::parse(text);
-  out.context = test::context_of(out.module, test::selective_plugins(options), {"auto"});
-  Costs costs = given;
-  BYOC_TRY(costs.rules, Rules::parse(rules));
-  BYOC_TRY(out.placement,
-           place_function(out.module, out.module.entry, out.context.compilers, costs, out.context));
-  return out;
-}
-
-Placed place(std::string_view text, const PluginOptions& options, const std::string& rules = "",
-             const Costs& costs = {}) {
-  Result<Placed> out = try_place(text, options, rules, costs);
-  EXPECT_TRUE(out.ok()) << out.status().to_string();
-  return out.ok() ? *std::move(out) : Placed();
-}
-
-using Ids = std::vector<std::string>;
 
 // By priority a would get relu. Its kernel is 4 us faster, its two borders cost 9 us.
 TEST(Place, ALoneOpGoesBackWhenItsBordersCostMoreThanItSaves) {
@@ -405,54 +361,6 @@ TEST(PlaceByCost, RandomFunctionsStayValidAndCostWhatTheSolverReports) {
         test::run(placed.module, "merge_compiler_regions,partition_graph", placed.context);
     ASSERT_TRUE(verify(cut).ok()) << text << print(cut);
   }
-}
-
-// b's relu is small, but keeps tanh and multiply apart: 256 KiB would cross from a to a.
-constexpr std::string_view kGate = R"(
-fn main(%x: f32[256,256]) {
-  %0 = tanh(%x)
-  %1 = max(%0) {axes=[1], keepdims=true}
-  %2 = relu(%1)
-  %3 = multiply(%0, %2)
-  return %3
-})";
-PluginOptions gate_plugins(int relu_ns) {
-  const std::string others = "tanh:5000,max:5000,multiply:5000,relu:";
-  return {{"a", {{"ops", "tanh,max,relu,multiply"}, {"est", cat(others, relu_ns)}}},
-          {"b", {{"ops", "relu"}, {"est", "relu:1000"}}}};
-}
-
-TEST(Place, AnOpThatCutsARegionPaysForWhatCrossesTheCut) {
-  const Placed placed = place(kGate, gate_plugins(3000), "*!=json");
-  EXPECT_EQ(placed.plugins(), (Ids{"a", "a", "a", "a"})) << "alone b saves 1.5 us";
-  EXPECT_EQ(placed.placement.solution.cost, to_cost(18'000));
-}
-
-TEST(Place, TheCostOfACutIsInTheCostAndNotInTheBound) {
-  const Placed placed = place(kGate, gate_plugins(9000), "*!=json");
-  EXPECT_EQ(placed.plugins(), (Ids{"a", "a", "b", "a"}));
-  const Solution& solution = placed.placement.solution;
-  const Cost problem = cost_of(placed.placement.problem, solution.state);
-  EXPECT_EQ(solution.bound, problem);
-  EXPECT_NEAR(to_ns(solution.cost - problem), 300 + 4369, 1);
-  EXPECT_FALSE(solution.is_optimal());
-}
-
-TEST(Place, ABorderFactorMakesBordersDearer) {
-  const PluginOptions options = {{"a", {{"ops", "relu"}, {"est", "relu:500"}}},
-                                 {"b", {{"ops", "relu,tanh"}, {"est", "relu:10000,tanh:10000"}}}};
-  Costs costs;
-  EXPECT_EQ(place(kChain, options, "*!=json", costs).plugins(), (Ids{"b", "a", "b"}));
-  costs.border_factor = 2;
-  EXPECT_EQ(place(kChain, options, "*!=json", costs).plugins(), (Ids{"b", "b", "b"}));
-}
-
-TEST(Place, DefaultCodegensAreAvoidedWhereAnotherPluginTakesTheOp) {
-  const PluginOptions options = {{"a", {{"ops", "tanh"}, {"est", "tanh:900000"}}}};
-  Costs costs;
-  EXPECT_EQ(place(kChain, options, "", costs).plugins(), (Ids{"json", "json", "json"}));
-  costs.avoids_rest = true;
-  EXPECT_EQ(place(kChain, options, "", costs).plugins(), (Ids{"a", "json", "a"}));
 }
 
 TEST(CanonicalText, HasNoNamesAndNoContentsOfConstants) {

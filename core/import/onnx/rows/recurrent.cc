@@ -45,7 +45,10 @@ Result<Activation> find_activation(const std::string& name) {
   for (const Activation& activation : kActivations) {
     if (equal_ignoring_case(activation.name, name)) return activation;
   }
-  return unimplemented(cat("activation \"", name, "\" is not known"));
+  std::string known;
+  for (const Activation& activation : kActivations)
+    known += cat(known.empty() ? "" : ", ", activation.name);
+  return invalid(cat("activation \"", name, "\" is none of ONNX's: ", known));
 }
 
 // Sets the functions. activation_alpha and activation_beta have values for those that take one, in

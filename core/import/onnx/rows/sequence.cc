@@ -70,7 +70,7 @@ Converted length(Graph& graph, const OnnxNode&) {
 
 Converted concat(Graph& graph, const OnnxNode& node) {
   BYOC_TRY(Elements elements, elements_of(graph, 0));
-  if (elements.empty()) return unimplemented("the sequence has no elements");
+  if (elements.empty()) return invalid("the sequence has no elements");
   const int64_t axis = node.i("axis", 0);
   if (node.i("new_axis", 0) != 0) {
     for (ValueId& element : elements)

@@ -8,8 +8,8 @@
 namespace byoc::onnx_import {
 
 /// A node. Operands are divided by spaces: "f32[2,3]" is a parameter, "i64=1,2" a constant list,
-/// "i64:5" a constant number, "-" an omitted operand, "sequence" one of tensors. The node has the attributes that any opset of
-/// the operator reads.
+/// "i64:5" a constant number, "-" an omitted operand, "sequence" one of tensors. The node has the
+/// attributes that any opset of the operator reads.
 struct NodeSample {
   const char* op_type;
   const char* operands;

@@ -183,7 +183,7 @@ TEST(SequenceLengths, FollowOmittedOperands) {
 TEST(Activations, AreRefusedWithTheirNames) {
   FoldedNode node = make_net({"RNN", 1});
   EXPECT_THAT(ops_of(node.with("activations", Strings{"Sine"}).model),
-              HasSubstr("activation \"Sine\" is not known"));
+              HasSubstr("activation \"Sine\" is none of ONNX's: Relu, Tanh"));
   node = make_net({"RNN", 1});
   EXPECT_THAT(ops_of(node.with("activations", Strings{"Affine"}).model),
               HasSubstr("activation \"Affine\" needs activation_alpha and activation_beta"));
