@@ -87,14 +87,38 @@ TEST(ImportControl, AKnownConditionLeavesOneBranch) {
   EXPECT_THAT(text, Not(HasSubstr("negative")));
 }
 
-TEST(ImportControl, BranchesOfDifferentTypesAreRefused) {
+/// y = c ? -x : -z
+OnnxModel choice_of(const std::vector<DimSpec>& x, const std::vector<DimSpec>& z,
+                    int dtype = onnx::TensorProto::FLOAT) {
   OnnxModel model;
-  model.input("c", {}, onnx::TensorProto::BOOL).input("x", {2}).input("z", {3}).output("y");
+  model.input("c", {}, onnx::TensorProto::BOOL).input("x", x).input("z", z, dtype).output("y");
   auto& node = model.node("If", {"c"}, {"y"}, "choose");
   set_graph(node, "then_branch", InnerGraph().node("Neg", {"x"}, {"a"}).output("a"));
   set_graph(node, "else_branch", InnerGraph().node("Neg", {"z"}, {"a"}).output("a"));
-  EXPECT_ERROR(model.import(), "onnx-unsupported",
-               "result 0 is f32[2] in one branch and f32[3] in the other");
+  return model;
+}
+
+TEST(ImportControl, BranchesOfDifferentExtentsGiveCountedDims) {
+  std::string text = text_of(choice_of({2, 4}, {3, 4}));
+  EXPECT_THAT(text, HasSubstr(": f32[?if_3_0_0<=3,4] loc(\"choose\")"));
+  EXPECT_THAT(text, HasSubstr("as_counted(%0) {dims=[\"if_3_0_0\",\"\"], most=[3,4]}"));
+}
+
+TEST(ImportControl, BranchesOfDifferentDtypesOrRanksAreRefused) {
+  EXPECT_ERROR(choice_of({2}, {2, 1}).import(), "onnx-unsupported",
+               "result 0 is f32[2] in one branch and f32[2,1] in the other");
+  EXPECT_ERROR(choice_of({2}, {2}, onnx::TensorProto::DOUBLE).import(), "onnx-unsupported",
+               "result 0 is f32[2] in one branch and f64[2] in the other");
+}
+
+// Both branches count: the dims have the same name in their bodies, and another one outside.
+TEST(ImportControl, CountedDimsOfBranchesGetNamesOfTheirOwn) {
+  OnnxModel model;
+  model.input("c", {}, onnx::TensorProto::BOOL).input("x", {4}).output("y");
+  auto& node = model.node("If", {"c"}, {"y"}, "choose");
+  set_graph(node, "then_branch", InnerGraph().node("NonZero", {"x"}, {"a"}).output("a"));
+  set_graph(node, "else_branch", InnerGraph().node("NonZero", {"x"}, {"a"}).output("a"));
+  EXPECT_THAT(text_of(model), HasSubstr(": i64[1,?if_2_0_1<=4] loc(\"choose\")"));
 }
 
 TEST(ImportControl, UnknownOpsInBodiesAreReported) {

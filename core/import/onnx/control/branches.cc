@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // If:    y = if(condition, @then, @else, values that the branches read...)
+// Results that have other extents in one branch than in the other get counted dims.
 #include "core/import/onnx/control/converter.h"
+#include "core/import/onnx/control/counted_results.h"
 #include "core/import/onnx/control/kinds.h"
 
 namespace byoc::onnx_import {
@@ -21,7 +23,7 @@ class IfConverter : public Converter {
     BYOC_TRY(auto values, captured({then, otherwise}));
     BYOC_TRY(Body first, branch(*then, values));
     BYOC_TRY(Body second, branch(*otherwise, values));
-    BYOC_TRY_STATUS(check_branches(first, second));
+    BYOC_TRY_STATUS(make_equal(first, second, values));
     Control control{Control::kIf, 0, {}, {}, {}};
     control.body = add_function("then", std::move(first.function));
     control.otherwise = add_function("else", std::move(second.function));
@@ -49,16 +51,26 @@ class IfConverter : public Converter {
     });
   }
 
-  Status check_branches(const Body& first, const Body& second) {
+  // Gives the results of both branches the same types.
+  Status make_equal(Body& first, Body& second, const NamedValues& values) {
     if (first.results.size() != second.results.size())
       return bad_graph(cat("its branches return ", first.results.size(), " and ",
                            second.results.size(), " values"));
+    std::vector<TypeId> captured;
+    for (const auto& [name, value] : values) captured.push_back(outer().type(value));
+    const std::string size = outer().new_size("if");
     for (size_t k = 0; k < first.results.size(); ++k) {
-      if (first.results[k] == second.results[k]) continue;
-      return unimplemented(cat("result ", k, " is ", first.results[k], " in one branch and ",
-                               second.results[k],
-                               " in the other; branches with results of different types are not "
-                               "supported"));
+      const std::optional<TensorType> type =
+          common_type(*first.results[k], *second.results[k], captured, cat(size, "_", k));
+      if (!type)
+        return unimplemented(cat("result ", k, " is ", first.results[k], " in one branch and ",
+                                 second.results[k],
+                                 " in the other; branches with results of different dtypes or "
+                                 "ranks are not supported"));
+      for (Body* branch : {&first, &second}) {
+        BYOC_TRY_STATUS(convert_result(branch->function, k, *type, context_.ops));
+        branch->results[k] = *type;
+      }
     }
     return {};
   }
