@@ -18,7 +18,8 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE / "isa")]
+import isa  # noqa: E402
 from install import PEERS, find_peers  # noqa: E402
 from layers import layers_of  # noqa: E402
 from picture import picture  # noqa: E402
@@ -34,6 +35,7 @@ EXAMPLES = """examples:
   compare.py --models networks --threads 1,2 --markdown README.md --json=peers.json --picture docs/images/peers.svg
   compare.py networks/resnet50 --compiler onednn --layers 15     # the slowest layers of both
   compare.py networks/resnet50 --threads 1,2 --busy 1            # beside a process that keeps a core busy
+  compare.py networks/resnet50 --isa avx2                        # all as on a processor with AVX2 and no AVX-512
 
 Peers are installed from the Python package index, once, into a separate folder (--venv); PyTorch takes 6 GB.
 A peer that cannot be installed, or cannot run a model, is left out and the reason is printed. Without any peer
@@ -56,6 +58,7 @@ def parse(arguments):
     parser.add_argument("--turn-ms", metavar="T", type=float, default=150, help="length of a turn (default 150)")
     parser.add_argument("--busy", metavar="N", type=int, default=0,
                         help="N other processes keep a core busy each; all share as many cores as the most threads")
+    isa.add_option(parser)
     parser.add_argument("--tolerance", metavar="X", type=float, default=1e-4,
                         help="largest error as a part of the largest value (default 1e-4)")
     parser.add_argument("--layers", metavar="N", type=int, default=0,
@@ -98,25 +101,27 @@ def find_models(options):
     return found
 
 
-def start_peers(pythons, file, threads):
+def start_peers(pythons, options, file, threads):
     """Starts the peers. Returns {id: process} of those that run the model, and {id: reason} of the others."""
     children, skipped = {}, {}
     for peer, python in pythons.items():
         setup = {"peer": peer, "model": str(file), "threads": threads}
         try:
-            children[peer] = Child(PEERS[peer].name, [python, str(HERE / "peer_child.py"), json.dumps(setup)])
-        except Failed as failure:
+            seen = isa.environment_of_peer(options.isa, python, peer, options.build)
+            children[peer] = Child(PEERS[peer].name, [python, str(HERE / "peer_child.py"), json.dumps(setup)], seen)
+        except (Failed, isa.CannotMask) as failure:
             skipped[peer] = str(failure).splitlines()[-1]
     return children, skipped
 
 
 def start_byoc(options, compiler, file, threads, inputs):
-    command = [str(options.build / "bin" / "bench_serve"), str(file), "--compiler", compiler, "--threads", str(threads)]
+    command = [str(options.build / "bin" / "bench_serve"), str(file), "--compiler", compiler, "--threads", str(threads),
+               "--target", isa.ISAS[options.isa].target]
     for given in inputs:
         command += ["--input", f"{given['name']}={given['file']}"]
         if given["dims"]:
             command += ["--shape", f"{given['name']}={'x'.join(map(str, given['dims']))}"]
-    return Child(f"byoc --compiler {compiler}", command)
+    return Child(f"byoc --compiler {compiler}", command, isa.environment_of_onednn(options.isa))
 
 
 def rows_of(options, peers, ours, samples):
@@ -144,7 +149,7 @@ def compare(pythons, options, name, file, threads):
     keep_to_cores(max(options.threads) if options.busy else threads)
     ours = {}
     with tempfile.TemporaryDirectory() as folder:
-        peers, skipped = start_peers(pythons, file, threads)
+        peers, skipped = start_peers(pythons, options, file, threads)
         result = {"model": name, "threads": threads, "peers": [], "byoc": [], "skipped": skipped}
         try:
             if peers:
@@ -184,7 +189,7 @@ def main(arguments):
         if not (options.build / "bin" / "bench_serve").exists():
             raise Failed(f"no bench_serve in {options.build}/bin: build byoc first, or give --build")
         pythons, skipped = find_peers(options, say)
-        report = {"schema": "byoc.peers/2", "date": datetime.date.today().isoformat(), "machine": machine(),
+        report = {"schema": "byoc.peers/2", "date": datetime.date.today().isoformat(), "machine": machine(options.isa), "isa": options.isa,
                   "command": command_of(options), "compilers": options.compiler,
                   "skipped": skipped, "rounds": options.rounds, "results": []}
         for why in skipped.values():

@@ -41,7 +41,7 @@ class Arguments(unittest.TestCase):
 
     def test_wrong_use_is_exit_code_2(self):
         for wrong in ([], ["m.onnx", "--threads", "two"], ["m.onnx", "--rounds", "0"], ["m.onnx", "--round", "3"],
-                      ["m.onnx", "--peer", "excel"], ["m.onnx", "--busy", "-1"]):
+                      ["m.onnx", "--peer", "excel"], ["m.onnx", "--isa", "sse2"], ["m.onnx", "--busy", "-1"]):
             done = Folder().run(*wrong)
             self.assertEqual(done.returncode, 2, wrong)
             self.assertIn("error:", done.stderr)
@@ -217,6 +217,12 @@ class Table(unittest.TestCase):
     def test_the_command_has_no_folders_of_this_machine(self):
         self.assertEqual(reporting.command_of(options()), "bench/peers/compare.py a --compiler llvm --compiler auto "
                          "--peer onnxruntime --peer openvino --peer pytorch --threads 1,2 --rounds 8 --turn-ms 150")
+
+
+    def test_names_the_instructions_that_all_were_limited_to(self):
+        self.assertIn(" --isa avx2 ", reporting.command_of(compare.parse(["net.onnx", "--isa", "avx2"])))
+        self.assertTrue(reporting.machine("avx2").endswith(", limited to avx2"))
+        self.assertNotIn("limited", reporting.machine("native"))
 
 
 class Picture(unittest.TestCase):

@@ -12,15 +12,15 @@ from install import PEERS
 BEGIN, END = "<!-- table of bench/peers/compare.py -->", "<!-- end of the table -->"
 
 
-def machine():
-    """Returns the processor's name and the number of cores that this process may use."""
+def machine(isa="native"):
+    """Returns the processor's name, the number of cores that this process may use, and what --isa limits it to."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     names, family = [platform.processor() or platform.machine()], None
     if Path("/proc/cpuinfo").exists():
         text = Path("/proc/cpuinfo").read_text()
         names = re.findall(r"^model name\s*: (.*)$", text, re.M) or names
         family = re.search(r"^cpu family\s*: (\d+)$", text, re.M)
-    return f"{names[0]}{f', family {family[1]}' if family else ''}, {cores} cores"
+    return f"{names[0]}{f', family {family[1]}' if family else ''}, {cores} cores{'' if isa == 'native' else f', limited to {isa}'}"
 
 
 def command_of(options):
@@ -28,6 +28,7 @@ def command_of(options):
     given = [(None, name) for name in options.model] + [("--models", folder) for folder in options.models]
     given = [(flag, Path(value).name if value.startswith("/") else value) for flag, value in given]
     given += [("--compiler", compiler) for compiler in options.compiler] + [("--peer", peer) for peer in options.peer]
+    given += [("--isa", options.isa)] if options.isa != "native" else []
     given += [("--threads", ",".join(map(str, options.threads))), ("--rounds", str(options.rounds)),
               ("--turn-ms", f"{options.turn_ms:g}")] + ([("--busy", str(options.busy))] if options.busy else [])
     return " ".join(["bench/peers/compare.py", *(part for pair in given for part in pair if part)])

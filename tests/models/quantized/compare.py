@@ -4,6 +4,8 @@
 
     python3 compare.py resnet50_int8.onnx --float networks/resnet50/model.onnx
 
+With --isa, byoc's code and the times of both are as on a processor with fewer instructions; ONNX Runtime's
+integers stay those of this processor, since with AVX2 alone its products of u8 and i8 saturate.
 Steps are units of the output's last scale. Fails when fewer than 99.9 % of the outputs are within
 two steps, or an integer of a layer that was given ONNX Runtime's own operands is more than one off.
 """
@@ -15,7 +17,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,13 @@ import onnx
 import onnxruntime
 from onnx import helper, numpy_helper, shape_inference
 
-BUILD = Path(__file__).resolve().parents[3] / "build" / "bin"
+ROOT = Path(__file__).resolve().parents[3]
+PEERS = ROOT / "bench" / "peers"
+sys.path[:0] = [str(PEERS), str(PEERS / "isa")]
+import isa  # noqa: E402
+from turns import Child, runs_per_turn  # noqa: E402
+
+BUILD = ROOT / "build"
 
 
 def session(model):
@@ -39,14 +46,15 @@ class Byoc:
 
     def __init__(self, args, model, folder):
         self.args, self.folder = args, folder
+        self.environment = {**os.environ, **isa.environment_of_onednn(args.isa)}
         self.artifact = folder / "model.byoc"
         onnx.save(model, folder / "model.onnx")
         self.call("byoc", "compile", folder / "model.onnx", "--compiler", args.compiler,
-                  "--target", args.target, "-o", self.artifact, "-q")
+                  "--target", isa.ISAS[args.isa].target, "-o", self.artifact, "-q")
 
     def call(self, program, *words):
-        done = subprocess.run([str(self.args.bin / program), *map(str, words)], capture_output=True,
-                              text=True, check=False)
+        done = subprocess.run([str(self.args.build / "bin" / program), *map(str, words)],
+                              capture_output=True, text=True, check=False, env=self.environment)
         if done.returncode:
             sys.exit(f"{program}: {done.stderr.strip()}")
         return done.stdout
@@ -70,14 +78,16 @@ class Byoc:
         return report["configurations"][0]["median_ns"] / 1e6
 
 
-def ort_time_ms(run, feeds):
-    times = []
-    begin = time.perf_counter()
-    while time.perf_counter() - begin < 0.7:
-        start = time.perf_counter()
-        run.run(None, feeds)
-        times.append((time.perf_counter() - start) * 1e3)
-    return statistics.median(times)
+def start_ort(args):
+    """Starts ONNX Runtime in a process where it sees the features of --isa alone."""
+    setup = {"peer": "onnxruntime", "model": str(args.model), "threads": 1}
+    seen = isa.environment_of_peer(args.isa, sys.executable, "onnxruntime", args.build)
+    return Child("ONNX Runtime", [sys.executable, str(PEERS / "peer_child.py"), json.dumps(setup)], seen)
+
+
+def ort_time_ms(ort):
+    count = runs_per_turn(ort, turn_ms=700)
+    return statistics.median(ort.ask(f"run {count}")["ns"]) / 1e6
 
 
 class Quantized:
@@ -157,9 +167,10 @@ def compare_outputs(args, network, byoc):
 def compare_times(args, network, byoc, folder):
     (folder / "float").mkdir()
     floats = Byoc(args, onnx.load(args.float), folder / "float")
-    feeds, rows, ort = network.image(0), [], session(network.model)
+    feeds, rows, ort = network.image(0), [], start_ort(args)
     for _ in range(5):  # in turns, as the speed of a machine drifts
-        rows.append((ort_time_ms(ort, feeds), byoc.time_ms(feeds), floats.time_ms(feeds)))
+        rows.append((ort_time_ms(ort), byoc.time_ms(feeds), floats.time_ms(feeds)))
+    ort.close()
     ort_ms, byoc_ms, float_ms = (statistics.median(column) for column in zip(*rows))
     ratio = lambda a, b: " ".join(f"{row[a] / row[b]:.2f}" for row in rows)
     print(f"times:   ONNX Runtime {ort_ms:.2f} ms, byoc {byoc_ms:.2f} ms, byoc on floats {float_ms:.2f} ms")
@@ -172,9 +183,9 @@ def main():
     parser.add_argument("model", type=Path, help="the network in 8 bits, in QDQ form")
     parser.add_argument("--float", type=Path, help="the float network: times are compared too")
     parser.add_argument("--compiler", default="onednn,llvm")
-    parser.add_argument("--target", default="native")
     parser.add_argument("--images", type=int, default=5)
-    parser.add_argument("--bin", type=Path, default=BUILD, help="folder of byoc and byoc-run")
+    parser.add_argument("--build", type=Path, default=BUILD, help="build folder of byoc")
+    isa.add_option(parser)
     args = parser.parse_args()
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     network = Quantized(onnx.load(args.model))
