@@ -12,6 +12,8 @@
 // Convolutions and products of f16 and bf16 become those of f32, whose results are rounded once:
 // cast(conv2d_nchwc(cast(%x), %w)). A product of few rows keeps its matrix, as reading it takes all
 // the time.
+// Convolutions whose channels the first block size does not divide may get more of them before
+// (fill_channels.h).
 // Types are plain: a tensor [n, c, h, w] in blocks is [n, c / 8, h, w, 8].
 //
 // Each plugin lists its block sizes (Plugin::layouts). An op belongs to the first default codegen
@@ -22,6 +24,7 @@
 #include "byoc/ir/visit.h"
 #include "byoc/pass/codegen.h"
 #include "core/codegen/block_ops.h"
+#include "core/codegen/fill_channels.h"
 
 namespace byoc {
 namespace {
@@ -81,6 +84,12 @@ Function in_blocks(const Function& function, std::span<const WantedBlocks> plugi
   return std::move(to).finish();
 }
 
+// Returns the first block size that a default codegen prefers, or 0.
+int64_t first_block(std::span<const WantedBlocks> plugins) {
+  auto at = std::ranges::find_if(plugins, [](const WantedBlocks& w) { return !w.image.empty(); });
+  return at == plugins.end() ? 0 : at->image.front();
+}
+
 bool is_plain(const Function& function) {
   return !function.attrs.has("composite") && !function.attrs.has("primitive") &&
          !function.attrs.has("compiler");
@@ -92,8 +101,13 @@ Result<IRModule> assign_layouts(IRModule module, const PassContext& context) {
   BYOC_TRY(std::vector<WantedBlocks> plugins, wanted_blocks(context));
   if (plugins.empty()) return module;
   Judge judge(module, context);
+  const int64_t block = first_block(plugins);
   for (auto& [name, function] : module.functions) {
-    if (is_plain(function)) function = in_blocks(function, plugins, *context.ops, judge);
+    if (!is_plain(function)) continue;
+    if (block != 0) {
+      BYOC_TRY(function, fill_channels(module, function, block, *context.ops));
+    }
+    function = in_blocks(function, plugins, *context.ops, judge);
   }
   return module;
 }
