@@ -9,15 +9,13 @@
 // hash, the manifest's, the sections' and the zeros cover every byte. Numbers are little-endian.
 #include "byoc/runtime/artifact.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <set>
 
 #include "byoc/base/file.h"
+#include "byoc/base/memory.h"
 #include "byoc/plugin/abi.h"
 #include "runtime/artifact/check_executable.h"
 #include "runtime/artifact/manifest.h"
@@ -113,13 +111,7 @@ Result<Header> read_header(Bytes file) {
 struct MappedSection {
   std::shared_ptr<const MappedFile> file;
   Bytes bytes;
-  ~MappedSection() {
-    const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-    auto begin = reinterpret_cast<uintptr_t>(bytes.data());
-    auto end = begin + bytes.size();
-    begin -= begin % page;
-    ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
-  }
+  ~MappedSection() { release_pages(bytes); }
 };
 
 struct PlacedSection {

@@ -2,6 +2,7 @@
 #include "byoc/base/memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -29,6 +30,13 @@ void* aligned_memory(size_t size, size_t alignment) noexcept {
   void* memory = std::aligned_alloc(alignment, rounded != 0 ? rounded : alignment);
   if (memory != nullptr && rounded >= kHugePage) ask_for_huge_pages(memory, rounded);
   return memory;
+}
+
+void release_pages(std::span<const std::byte> bytes) noexcept {
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(bytes.data()) / page * page;
+  const auto end = reinterpret_cast<uintptr_t>(bytes.data()) + bytes.size();
+  if (!bytes.empty()) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 }  // namespace byoc

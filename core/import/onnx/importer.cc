@@ -44,11 +44,11 @@ constexpr const char* kReplace = "replace the operator before the export by thos
 /// Imports one model. An object is used once.
 class Importer {
  public:
-  Importer(onnx::ModelProto& model, const std::string& path, const OpRegistry& ops,
+  Importer(const ModelFile& file, const std::string& path, const OpRegistry& ops,
            const ImportOptions& options)
-      : model_(model),
-        proto_(*model.mutable_graph()),
-        folder_(path),
+      : model_(*file.model),
+        proto_(*model_.mutable_graph()),
+        folder_(path, file.file),
         options_(options),
         ops_(ops),
         scopes_(folder_, options) {}
@@ -341,8 +341,8 @@ class Importer {
 Result<IRModule> import_checked(const std::string& path, const OpRegistry& ops,
                                 const ImportOptions& options) {
   try {
-    BYOC_TRY(auto model, read_model_file(path));
-    return Importer(*model, path, ops, options).run();
+    BYOC_TRY(ModelFile file, read_model_file(path));
+    return Importer(file, path, ops, options).run();
   } catch (const std::exception& e) {  // allocation fails in a library
     return Status(Code::kResourceExhausted, cat("reading the model failed: ", e.what()))
         .with_slug("model-file");

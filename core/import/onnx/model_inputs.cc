@@ -11,11 +11,11 @@ namespace byoc {
 namespace {
 
 Result<std::vector<ModelInput>> read_inputs(const std::string& path) {
-  BYOC_TRY(auto model, onnx_import::read_model_file(path));
+  BYOC_TRY(const auto file, onnx_import::read_model_file(path));
   std::unordered_set<std::string> initializers;
-  for (const auto& tensor : model->graph().initializer()) initializers.insert(tensor.name());
+  for (const auto& tensor : file.model->graph().initializer()) initializers.insert(tensor.name());
   std::vector<ModelInput> inputs;
-  for (const auto& info : model->graph().input()) {
+  for (const auto& info : file.model->graph().input()) {
     BYOC_TRY(ModelInput input, onnx_import::describe_input(info));
     input.has_default = initializers.count(info.name()) > 0;
     inputs.push_back(std::move(input));
@@ -24,9 +24,9 @@ Result<std::vector<ModelInput>> read_inputs(const std::string& path) {
 }
 
 Result<std::vector<std::string>> read_operators(const std::string& path) {
-  BYOC_TRY(auto model, onnx_import::read_model_file(path));
+  BYOC_TRY(const auto file, onnx_import::read_model_file(path));
   std::set<std::string> operators;
-  for (const auto& node : model->graph().node()) operators.insert(node.op_type());
+  for (const auto& node : file.model->graph().node()) operators.insert(node.op_type());
   return std::vector<std::string>(operators.begin(), operators.end());
 }
 

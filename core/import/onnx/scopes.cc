@@ -67,7 +67,7 @@ Result<ValueId> Scopes::value_in(Scope& scope, const std::string& name) {
     onnx::TensorProto& proto = *scope.initializers.at(name);
     narrow = narrow_type(proto.data_type());
     BYOC_TRY(tensor, read_tensor(proto, folder_));
-    proto.clear_raw_data();  // so that weights are in memory once
+    std::string().swap(*proto.mutable_raw_data());  // so that weights are in memory once
   }
   scope.builder->begin_node({}, name);
   ValueId constant = scope.builder->constant(tensor.first, std::move(tensor.second));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
+#include <span>
 
 namespace byoc {
 
@@ -9,5 +10,9 @@ namespace byoc {
 /// them on request (madvise(2), MADV_HUGEPAGE): images and weights then need a page table entry for
 /// each 2 MiB, not for each 4 KiB. Thread-safe.
 void* aligned_memory(size_t size, size_t alignment) noexcept;
+
+/// Gives the pages of a mapped file back to the system, those that hold a part of `bytes` alone; the
+/// next read brings them back. `bytes` is a part of a mapping without writers. Thread-safe.
+void release_pages(std::span<const std::byte> bytes) noexcept;
 
 }  // namespace byoc

@@ -10,6 +10,8 @@
 #include <cstring>
 
 #include "byoc/base/check.h"
+#include "byoc/base/memory.h"
+#include "core/import/onnx/file/large_data.h"
 #include "core/import/onnx/file/protobuf_text.h"
 
 namespace byoc::onnx_import {
@@ -25,18 +27,42 @@ bool is_inside(const fs::path& folder, const fs::path& path) {
          folder.end();
 }
 
+/// Copies the bytes of a mapped file a piece at a time, so that few of its pages are in memory.
+void copy_and_release(std::span<const std::byte> from, std::byte* out) {
+  constexpr size_t kPiece = size_t{4} << 20;
+  while (!from.empty()) {
+    const auto piece = from.first(std::min(from.size(), kPiece));
+    std::memcpy(out, piece.data(), piece.size());
+    release_pages(piece);
+    out += piece.size();
+    from = from.subspan(piece.size());
+  }
+}
+
 }  // namespace
 
-ExternalFolder::ExternalFolder(const std::string& model_path) {
+ExternalFolder::ExternalFolder(const std::string& model_path,
+                               std::shared_ptr<const MappedFile> model)
+    : model_(std::move(model)) {
   std::error_code error;
   fs::path parent = fs::absolute(model_path, error).parent_path();
   if (!error) folder_ = fs::canonical(parent, error);
   if (error) folder_.clear();
 }
 
+Result<ExternalFolder::Slice> ExternalFolder::find_in_model(uint64_t offset, uint64_t size) const {
+  const auto bytes = model_->bytes();
+  if (offset > bytes.size() || size > bytes.size() - offset) {
+    return refused(cat("expected ", size, " bytes at offset ", offset, " of the model, it has ",
+                       bytes.size()));
+  }
+  return Slice{{}, offset, size, bytes.subspan(offset, size)};
+}
+
 Result<ExternalFolder::Slice> ExternalFolder::find(const std::string& location, uint64_t offset,
                                                    uint64_t size) const {
   std::string name = cat("external data ", in_quotes(location));
+  if (model_ && location == kModelFile) return find_in_model(offset, size);
   fs::path relative = location;
   if (location.empty() || location.find('\0') != std::string::npos) {
     return refused(cat(name, ": no file name"));
@@ -64,6 +90,10 @@ Result<ExternalFolder::Slice> ExternalFolder::find(const std::string& location, 
 }
 
 Status ExternalFolder::read(const Slice& slice, std::byte* out) {
+  if (slice.path.empty()) {
+    copy_and_release(slice.mapped, out);
+    return {};
+  }
   BYOC_CHECK(slice.path.is_absolute(), slice.path.string(), " was not found by find()");
   // O_NOFOLLOW refuses a link that replaced the file after find() checked its path.
   int fd = open(slice.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);

@@ -6,7 +6,7 @@
 
 #include <climits>
 
-#include "byoc/base/file.h"
+#include "core/import/onnx/file/large_data.h"
 
 namespace byoc::onnx_import {
 namespace {
@@ -37,10 +37,12 @@ Status check_model(const onnx::ModelProto& model) {
   return {};
 }
 
-}  // namespace
+using Parse = bool (*)(std::span<const std::byte>, google::protobuf::MessageLite&);
 
-Status parse_file(const std::string& path, std::string_view what,
-                  google::protobuf::MessageLite& message) {
+Result<std::shared_ptr<const MappedFile>> parse_mapped(const std::string& path,
+                                                       std::string_view what,
+                                                       google::protobuf::MessageLite& message,
+                                                       Parse parse) {
   std::string slug = cat(what, "-file");
   auto file = MappedFile::open(path);
   if (!file.ok()) return invalid(file.status().message()).with_slug(slug);
@@ -53,18 +55,33 @@ Status parse_file(const std::string& path, std::string_view what,
         .with_help("export again with the weights as external data");
   }
   google::protobuf::LogSilencer silence;  // our own message follows
-  google::protobuf::io::CodedInputStream coded(reinterpret_cast<const uint8_t*>(bytes.data()),
-                                               static_cast<int>(bytes.size()));
-  coded.SetTotalBytesLimit(INT_MAX);
-  if (message.ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage()) return {};
+  if (parse(bytes, message)) return file;
   return parse_error(cat("the file does not parse as an ONNX ", what));
 }
 
-Result<std::unique_ptr<onnx::ModelProto>> read_model_file(const std::string& path) {
-  auto model = std::make_unique<onnx::ModelProto>();
-  BYOC_TRY_STATUS(parse_file(path, "model", *model));
-  BYOC_TRY_STATUS(check_model(*model));
-  return model;
+bool parse_all(std::span<const std::byte> bytes, google::protobuf::MessageLite& message) {
+  google::protobuf::io::CodedInputStream coded(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                               static_cast<int>(bytes.size()));
+  coded.SetTotalBytesLimit(INT_MAX);
+  return message.ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage();
+}
+
+bool parse_model(std::span<const std::byte> bytes, google::protobuf::MessageLite& message) {
+  return parse_without_large_data(bytes, static_cast<onnx::ModelProto&>(message));
+}
+
+}  // namespace
+
+Status parse_file(const std::string& path, std::string_view what,
+                  google::protobuf::MessageLite& message) {
+  return std::move(parse_mapped(path, what, message, parse_all)).status();
+}
+
+Result<ModelFile> read_model_file(const std::string& path) {
+  ModelFile out{std::make_unique<onnx::ModelProto>(), nullptr};
+  BYOC_TRY(out.file, parse_mapped(path, "model", *out.model, parse_model));
+  BYOC_TRY_STATUS(check_model(*out.model));
+  return out;
 }
 
 }  // namespace byoc::onnx_import

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "byoc/base/status.h"
+#include "byoc/base/file.h"
 
 namespace byoc::onnx_import {
 
@@ -14,9 +14,15 @@ namespace byoc::onnx_import {
 Status parse_file(const std::string& path, std::string_view what,
                   google::protobuf::MessageLite& message);
 
+/// A model whose large weights are still in the file.
+struct ModelFile {
+  std::unique_ptr<onnx::ModelProto> model;
+  std::shared_ptr<const MappedFile> file;  ///< read by an ExternalFolder, for kModelFile
+};
+
 /// Reads and parses `path`. protobuf accepts an empty file, and many files of other formats, as a
 /// valid message with nothing in it, so required fields are checked here. Errors: slug "model-file"
 /// (cannot be read, empty, over 2 GiB), "onnx-parse" (truncated, not ONNX).
-Result<std::unique_ptr<onnx::ModelProto>> read_model_file(const std::string& path);
+Result<ModelFile> read_model_file(const std::string& path);
 
 }  // namespace byoc::onnx_import

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "byoc/base/check.h"
+#include "core/import/onnx/file/large_data.h"
 #include "core/import/onnx/file/narrow.h"
 #include "core/import/onnx/file/protobuf_text.h"
 
@@ -66,6 +67,8 @@ Result<ExternalFolder::Slice> external_slice(const TensorProto& tensor, uint64_t
                                              const ExternalFolder& folder) {
   BYOC_TRY(ExternalEntry entry, external_entry(tensor));
   if (entry.length && *entry.length != size) {
+    if (entry.location == kModelFile)
+      return bad_tensor(cat("the tensor needs ", size, " bytes, its raw data has ", *entry.length));
     return invalid(cat("external data: length is ", *entry.length, ", the tensor needs ", size,
                        " bytes"))
         .with_slug("external-data");
@@ -165,7 +168,7 @@ Status check_size(const TensorProto& tensor, const TensorSpec& spec, int64_t siz
   if (tensor.has_raw_data()) {
     if (static_cast<int64_t>(tensor.raw_data().size()) == bytes) return {};
     return bad_tensor(
-        cat(spec, " needs ", bytes, " bytes, its raw data has ", tensor.raw_data().size()));
+        cat("the tensor needs ", bytes, " bytes, its raw data has ", tensor.raw_data().size()));
   }
   int64_t expected = field_entries(tensor, spec), given = field_size(tensor, spec.dtype);
   if (expected == given) return {};
