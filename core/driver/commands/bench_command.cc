@@ -19,10 +19,13 @@
 namespace byoc::driver {
 namespace {
 
+constexpr int kNotGiven = -1, kRounds = 5, kBlocks = 20;
+
 struct Options {
   SubjectRequest subject;
   std::string threads = "1", versus;
   TimingPlan plan;
+  int rounds = kNotGiven;
   double tolerance = -1;
   bool no_native = false, no_peaks = false;
 };
@@ -42,10 +45,17 @@ Result<std::vector<uint32_t>> parse_threads(const std::string& text) {
   return out;
 }
 
-Status check_plan(const TimingPlan& plan) {
+/// Returns the plan with the number of turns: two of each block with --vs.
+Result<TimingPlan> plan_of(const Options& options) {
+  TimingPlan plan = options.plan;
   if (!(plan.warmup_s >= 0) || !(plan.min_time_s >= 0))
     return cli::usage_error("--warmup and --min-time expect seconds, 0 or more");
-  return plan.rounds > 0 ? Status() : cli::usage_error("--rounds expects 1 or more");
+  const bool is_given = options.rounds != kNotGiven;
+  if (is_given && options.rounds < 1) return cli::usage_error("--rounds expects 1 or more");
+  if (options.versus.empty())
+    plan.rounds = static_cast<uint32_t>(is_given ? options.rounds : kRounds);
+  else plan.rounds = 2 * static_cast<uint32_t>(is_given ? std::max(options.rounds, 2) : kBlocks);
+  return plan;
 }
 
 uint64_t peak_rss_bytes() {
@@ -76,10 +86,9 @@ class Bench {
       : options_(options), common_(common), progress_(common) {}
 
   Result<int> run() {
-    BYOC_TRY_STATUS(check_plan(options_.plan));
+    BYOC_TRY(report_.plan, plan_of(options_));
     BYOC_TRY(std::vector<uint32_t> threads, parse_threads(options_.threads));
     BYOC_TRY_STATUS(check_request(options_, threads.size()));
-    report_.plan = options_.plan;
     SubjectRequest request = options_.subject;
     if (!request.op.op.empty()) request.op.shapes = std::exchange(request.model.shapes, {});
     request.op.seed = request.seed;
@@ -110,7 +119,7 @@ class Bench {
     BYOC_TRY(SubjectRequest other, other_request(request, options_.versus, threads_of_b));
     other.no_check = true;  // the right outputs are those of A
     BYOC_TRY(Subject b, make(other));
-    report_.plan.rounds = 2 * std::max(options_.plan.rounds, 2u);
+    report_.plan.renews = true;
     report_.plan.counts_thread_time = threads == 1 && threads_of_b == 1;
     BYOC_TRY_STATUS(add(a, threads, "A"));
     if (a.right.empty() && !options_.subject.no_check) {
@@ -283,8 +292,8 @@ void add_bench_options(cli::Command& command, Options& options) {
   all.push_back({"--min-time", "S", "seconds of measured runs of each configuration (default 1)",
                  &options.plan.min_time_s});
   all.push_back({"--rounds", "N",
-                 "turns of each configuration; with --vs blocks of two (default 5)",
-                 &options.plan.rounds});
+                 "turns of each configuration (default 5); with --vs blocks of two (default 20)",
+                 &options.rounds});
   all.push_back({"--no-check", "", "do not compare the outputs with the reference's first",
                  &subject.no_check});
   all.push_back(

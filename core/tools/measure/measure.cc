@@ -50,18 +50,34 @@ Result<std::unique_ptr<TimedSession>> TimedSession::make(std::unique_ptr<Session
                                                          std::span<const Tensor> inputs) {
   std::unique_ptr<TimedSession> out(new TimedSession);
   out->session_ = std::move(session);
-  BYOC_TRY(out->context_, out->session_->make_context());
   for (const Tensor& input : inputs) {
     BYOC_TRY(Tensor copy, input.copy());
     out->inputs_.push_back(std::move(copy));
   }
-  BYOC_TRY(out->outputs_, make_tensors(out->session_->outputs()));
-  for (const Tensor& tensor : out->inputs_) out->in_.push_back(tensor.view());
-  for (const Tensor& tensor : out->outputs_) out->out_.push_back(tensor.view());
+  BYOC_TRY_STATUS(out->renew());
   const uint64_t begin_ns = now_ns();
   BYOC_TRY_STATUS(out->run());
   out->first_run_ns_ = ns_since(begin_ns);
   return out;
+}
+
+Status TimedSession::renew() {
+  BYOC_TRY(std::unique_ptr<Context> context, session_->make_context());
+  std::vector<Tensor> inputs;
+  for (const Tensor& input : inputs_) {
+    BYOC_TRY(Tensor copy, input.copy());
+    inputs.push_back(std::move(copy));
+  }
+  BYOC_TRY(std::vector<Tensor> outputs, make_tensors(session_->outputs()));
+  // Frees the old memory after the new was made, so that the new is elsewhere.
+  context_ = std::move(context);
+  inputs_ = std::move(inputs);
+  outputs_ = std::move(outputs);
+  in_.clear();
+  out_.clear();
+  for (const Tensor& tensor : inputs_) in_.push_back(tensor.view());
+  for (const Tensor& tensor : outputs_) out_.push_back(tensor.view());
+  return {};
 }
 
 /// Runs the phases of measuring one session.
@@ -87,6 +103,7 @@ class Stopwatch {
   /// Takes at least one sample. A run before the samples is not counted, since another session has
   /// used the caches before it.
   Status take_turn() {
+    if (plan_.renews && timed_.samples.turns.size() % 2 == 0) BYOC_TRY_STATUS(timed_.renew());
     BYOC_TRY_STATUS(run("measuring"));
     const double turn_ns = plan_.min_time_s * 1e9 / std::max(plan_.rounds, 1u);
     const uint64_t turn_begin_ns = now_ns();

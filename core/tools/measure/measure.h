@@ -29,6 +29,9 @@ class TimedSession {
   /// Makes a context and tensors, and runs once; `first_run_ns` is the time of that run.
   static Result<std::unique_ptr<TimedSession>> make(std::unique_ptr<Session> session,
                                                     std::span<const Tensor> inputs);
+  /// Makes the context and the tensors again, in other memory: which pages they are in can change the
+  /// time of a run by some percent. Outputs are undefined until the next run.
+  Status renew();
   Status run() { return session_->run(*context_, in_, out_); }
   const Session& session() const { return *session_; }
   const std::vector<Tensor>& outputs() const { return outputs_; }
@@ -54,6 +57,8 @@ struct TimingPlan {
   // Samples are the processor time of the calling thread, without that of other processes; for
   // sessions of one thread. Steps are always timed by the clock.
   bool counts_thread_time = false;
+  bool renews =
+      false;  // before every second turn, so that the luck of one place in memory is averaged
 };
 
 /// Called with the current phase and its progress; returns false to stop.

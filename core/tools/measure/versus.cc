@@ -8,6 +8,8 @@
 namespace byoc::driver {
 namespace {
 
+constexpr double kTrimmed = 0.2;  // of the values, at each end
+
 /// Returns the 0.975 quantile of Student's t for n degrees of freedom, 1 or more. Source: tables of
 /// the distribution; between and above the rows the next smaller n, which errs to the wide side.
 double student(size_t n) {
@@ -21,16 +23,21 @@ double student(size_t n) {
 }  // namespace
 
 Ratio ratio_of(const std::vector<double>& a, const std::vector<double>& b) {
-  size_t n = std::min(a.size(), b.size());
+  const size_t n = std::min(a.size(), b.size());
+  std::vector<double> logs(n);
+  for (size_t k = 0; k < n; ++k) logs[k] = std::log(b[k] / a[k]);
+  std::sort(logs.begin(), logs.end());
+  const auto trimmed = static_cast<size_t>(kTrimmed * static_cast<double>(n));
+  const size_t kept = n - 2 * trimmed;
   double mean = 0, squares = 0;
-  for (size_t k = 0; k < n; ++k) mean += std::log(b[k] / a[k]) / static_cast<double>(n);
+  for (size_t k = trimmed; k < trimmed + kept; ++k) mean += logs[k] / static_cast<double>(kept);
   if (n < 2) return {std::exp(mean), 0, std::numeric_limits<double>::infinity()};
-  for (size_t k = 0; k < n; ++k) {
-    double off = std::log(b[k] / a[k]) - mean;
-    squares += off * off;
-  }
-  double error = std::sqrt(squares / static_cast<double>(n - 1) / static_cast<double>(n));
-  double half = student(n - 1) * error;
+  double middle = 0;  // of the values with those that were trimmed moved to the nearest one kept
+  for (double& value : logs) value = std::clamp(value, logs[trimmed], logs[trimmed + kept - 1]);
+  for (double value : logs) middle += value / static_cast<double>(n);
+  for (double value : logs) squares += (value - middle) * (value - middle);
+  const double error = std::sqrt(squares / static_cast<double>(kept * (kept - 1)));
+  const double half = student(kept - 1) * error;
   return {std::exp(mean), std::exp(mean - half), std::exp(mean + half)};
 }
 

@@ -13,8 +13,9 @@ struct Ratio {
   bool holds(double value) const { return low <= value && value <= high; }
 };
 
-/// Returns the geometric mean of b[k] / a[k], with Student's interval of the logarithms. Needs two
-/// or more pairs; with fewer the interval is that of nothing known, 0 to infinity.
+/// Returns the geometric mean of b[k] / a[k] without the lowest and the highest fifth, and its
+/// interval (Tukey and McLaughlin 1963): a few blocks that other work disturbed change neither.
+/// Needs two or more pairs; with fewer the interval is that of nothing known, 0 to infinity.
 Ratio ratio_of(const std::vector<double>& a, const std::vector<double>& b);
 
 /// Returns a time per block of two turns, of which one was measured in each order (ABBA): the mean

@@ -28,6 +28,19 @@ TEST(Ratio, HasStudentsInterval) {
   EXPECT_FALSE(ratio.holds(1));
 }
 
+// A burst of other work in two blocks of ten. In Python:
+//   x = sorted(log(v) for v in (1.0, 1.01, 0.99, 1.02, 0.98, 1.0, 1.01, 0.99, 4, 0.2))
+//   w = [x[2]] * 2 + x[2:8] + [x[7]] * 2   # two of ten are trimmed at each end
+//   half = 2.570582 * sqrt(sum((v - mean(w)) ** 2 for v in w) / (6 * 5))  # 5 degrees of freedom
+//   exp(mean(x[2:8]) - half), exp(mean(x[2:8])), exp(mean(x[2:8]) + half)
+TEST(Ratio, LeavesOutDisturbedBlocks) {
+  Ratio ratio =
+      ratio_of(std::vector<double>(10, 1), {1.0, 1.01, 0.99, 1.02, 0.98, 1.0, 1.01, 0.99, 4, 0.2});
+  EXPECT_NEAR(ratio.ratio, 0.999967, 1e-6);
+  EXPECT_NEAR(ratio.low, 0.986780, 1e-5);
+  EXPECT_NEAR(ratio.high, 1.013330, 1e-5);
+}
+
 TEST(Ratio, OfEqualTimesIsOneWithoutWidth) {
   Ratio ratio = ratio_of({3, 5, 7}, {3, 5, 7});
   EXPECT_DOUBLE_EQ(ratio.ratio, 1);
