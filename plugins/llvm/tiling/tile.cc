@@ -16,8 +16,7 @@ const te::Compute* compute_of(const te::Stage& stage) {
 }
 
 // Returns the axis of `sums` that `y` has as two, the rank of both when they have one shape.
-std::optional<size_t> fused_axis_of(const te::Tensor& sums, const te::Tensor& y) {
-  const te::Exprs &a = sums.shape(), &b = y.shape();
+std::optional<size_t> fused_axis_of(const te::Exprs& a, const te::Exprs& b) {
   const size_t more = b.size() - a.size();
   if (b.size() < a.size() || more > 1) return std::nullopt;
   size_t axis = 0;
@@ -32,6 +31,17 @@ std::optional<size_t> fused_axis_of(const te::Tensor& sums, const te::Tensor& y)
     if (fits) return at;
   }
   return std::nullopt;
+}
+
+// Returns the number of blocks of `y` [n, o, .., b] that a block of `sums` [n, o / count, .., b * count]
+// has; 1 for other shapes.
+int64_t joined_blocks_of(const te::Tensor& sums, const te::Tensor& y) {
+  if (sums.rank() < 3 || y.rank() < sums.rank()) return 1;
+  auto blocks = te::as_int(sums.shape()[1]), lanes = te::as_int(sums.shape().back());
+  auto o = te::as_int(y.shape()[1]), b = te::as_int(y.shape().back());
+  if (!blocks || !lanes || !o || !b || *b < 1 || *lanes % *b != 0) return 1;
+  const int64_t count = *lanes / *b;
+  return count > 1 && *blocks == (*o + count - 1) / count ? count : 1;
 }
 
 // Returns true when the procedure reads inputs of the Dag alone. Such a procedure, for example a
@@ -87,6 +97,7 @@ const Tiling::Part* Tiler::in_panel(size_t axis) const {
 
 // Returns the loop of the result over the anchor's `axis`.
 std::string Tiler::result_loop(size_t axis) const {
+  if (axis == 1 && what_.joined > 1) return "i1.o";
   if (axis < what_.fused_axis) return name("i", axis);
   if (axis > what_.fused_axis) return name("i", axis + 1);
   return cat("i", axis, ".i", axis + 1);
@@ -109,8 +120,10 @@ Status Tiler::inline_others() {
   return {};
 }
 
+// Gives the result the axes of the anchor. Blocks that the anchor has as one are a loop of their own.
 Status Tiler::fuse_result() {
   const size_t axis = what_.fused_axis;
+  if (what_.joined > 1) BYOC_TRY_STATUS(schedule_.split(result_, "i1", what_.joined));
   return axis == rank() ? Status() : schedule_.fuse(result_, name("i", axis), name("i", axis + 1));
 }
 
@@ -149,10 +162,14 @@ Result<std::string> Tiler::parallelise(const std::vector<std::string>& outer, si
 // the tiles' loops.
 Status Tiler::tile_loops(const std::string& stage, const std::vector<std::string>& first,
                          const std::vector<size_t>& axes, const std::vector<std::string>& loops) {
+  const bool is_joined = stage == result_ && what_.joined > 1;
   std::vector<std::string> order = first, inner;
   for (size_t k = 0; k < axes.size(); ++k) {
     const Tiling::Part* part = tiled(axes[k]);
-    if (part != nullptr) BYOC_TRY_STATUS(schedule_.split(stage, loops[k], part->factor));
+    const bool is_lane = part == &tiling_.vectorized && is_joined;
+    if (part != nullptr)
+      BYOC_TRY_STATUS(
+          schedule_.split(stage, loops[k], is_lane ? part->factor / what_.joined : part->factor));
     order.push_back(loops[k] + (part != nullptr ? ".o" : ""));
   }
   const std::string around = order.back();
@@ -161,6 +178,7 @@ Status Tiler::tile_loops(const std::string& stage, const std::vector<std::string
     inner.push_back(loops[at] + ".i");
   };
   for (const Tiling::Part& part : tiling_.unrolled) add_inner(part.axis);
+  if (is_joined) inner.push_back("i1.i");
   add_inner(tiling_.vectorized.axis);
   order.insert(order.end(), inner.begin(), inner.end());
   BYOC_TRY_STATUS(schedule_.reorder(stage, order));
@@ -198,6 +216,7 @@ Status Tiler::order_in_chunks() {
   std::map<size_t, std::string> stored;
   for (size_t k = 0; k < inner.size(); ++k) stored[tiling_.panel[k].axis] = inner[k];
   for (const auto& [axis, loop] : stored) order.push_back(loop);
+  if (what_.joined > 1) order.insert(order.end() - 1, "i1.i");
   BYOC_TRY_STATUS(schedule_.reorder(result_, order));
   BYOC_TRY_STATUS(schedule_.vectorize(result_, order.back()));
   BYOC_TRY(std::string around, parallelise(outer, outer.size()));
@@ -288,7 +307,12 @@ std::optional<AnchorDag> find_anchor_stage(const Dag& dag) {
   }
   if (out.anchor == dag.stages.size() || dag.stages[out.anchor].outputs.size() != 1)
     return std::nullopt;
-  std::optional<size_t> fused = fused_axis_of(dag.stages[out.anchor].outputs[0], dag.outputs[0]);
+  const te::Tensor& y = dag.outputs[0];
+  te::Exprs sums = dag.stages[out.anchor].outputs[0].shape();
+  if (dag.stages[out.anchor].compute == kJoinedCompute)
+    out.joined = joined_blocks_of(dag.stages[out.anchor].outputs[0], y);
+  if (out.joined > 1) sums[1] = y.shape()[1], sums.back() = y.shape().back();
+  std::optional<size_t> fused = fused_axis_of(sums, y.shape());
   if (!fused) return std::nullopt;
   out.fused_axis = *fused;
   return out;

@@ -6,6 +6,9 @@
 
 namespace byoc::llvm_plugin::topi {
 
+/// The compute of convolutions whose blocks of sums have the lanes of several blocks of channels.
+inline constexpr const char* kJoinedCompute = "pointwise_joined";
+
 struct Tiling {
   struct Part {
     size_t axis;     // of the anchor's result
@@ -30,6 +33,8 @@ struct AnchorDag {
   size_t result;  // the stage of the only result: the anchor, or elementwise after it
   /// The anchor's axis that the result has as two, which follow each other; its rank: none.
   size_t fused_axis;
+  /// The blocks of the result, along axis 1, whose lanes a block of the anchor has in its last axis.
+  int64_t joined = 1;
 };
 /// Returns nullopt for several results, procedures, another reduction, or a result
 /// of another shape.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "plugins/llvm/tiling/access.h"
+#include "plugins/llvm/tiling/tile.h"
 #include "plugins/llvm/topi/points.h"
 #include "plugins/llvm/winograd/schedule.h"
 
@@ -36,7 +37,7 @@ std::optional<ConvSums> sums_of(const te::Stage& anchor, const te::Target& targe
     y.push_back(te::as_int(extent).value_or(0));
   for (const te::Axis& axis : compute.reduce) terms.push_back(extent_of(axis));
   if (terms.size() < 2 || y.size() < 4) return std::nullopt;
-  const bool is_pointwise = anchor.compute == "pointwise";
+  const bool is_pointwise = anchor.compute == "pointwise" || anchor.compute == kJoinedCompute;
   if (y.size() != (is_pointwise ? 4 : 5) || terms.size() != (is_pointwise ? 2 : 4))
     return std::nullopt;
   ConvSums out;

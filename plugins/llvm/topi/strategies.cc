@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "plugins/llvm/tiling/tile.h"
 #include "plugins/llvm/winograd/plan.h"
 
 namespace byoc::llvm_plugin::topi {
@@ -31,13 +32,29 @@ bool is_pointwise(const te::Site& site) {
          std::all_of(pads.begin(), pads.end(), [](int64_t pad) { return pad == 0; });
 }
 
+// Returns the weight of [o / b, c / i, 1, 1, i, b] as [o / (b * count), c / i, i, b * count]: blocks of
+// o joined to whole vectors, the last one filled up with zeros.
+Tensor joined_blocks(te::Builder& builder, const Tensor& weight, int64_t count) {
+  const int64_t blocks = extent(weight, 0), block = extent(weight, 5);
+  return builder.compute(
+      "conv2d_nchwc.panels",
+      {(blocks + count - 1) / count, extent(weight, 1), extent(weight, 4), block * count},
+      [&](const Exprs& i) {
+        const Expr at = i[0] * count + floor_div(i[3], block);
+        Expr value = weight(at, i[1], 0, 0, i[2], floor_mod(i[3], block));
+        return blocks % count == 0 ? value
+                                   : te::select(at < blocks, value, te::constant(DType::kF32, 0));
+      });
+}
+
 // Computes sums[n, o, p, b] over pixels p = h * width + w, so that tiles need not
 // end where rows do:
 //   y[n, o, h, w, b] = sums[n, o, h * width + w, b]
 // With strides, the pixels that are read are a stage of their own, which schedules
-// store contiguously.
+// store contiguously. Sums may have the lanes of several blocks of y, `count` of them:
+//   y[n, o, h, w, b] = sums[n, o / count, h * width + w, o % count * lanes + b]
 Result<std::vector<Tensor>> compute_pointwise(te::Builder& builder, std::span<const Tensor> in,
-                                              Types out, const Attrs& attrs) {
+                                              Types out, const Attrs& attrs, int64_t count) {
   const Tensor x = in[0], weight = in[1];
   const Ints y = static_extents(out[0]->shape);
   Ints strides = attrs.ints("strides");
@@ -46,22 +63,27 @@ Result<std::vector<Tensor>> compute_pointwise(te::Builder& builder, std::span<co
   auto pixel = [&](const Expr& n, const Expr& c, const Expr& p, const Expr& lane) {
     return x(n, c, floor_div(p, width) * strides[0], floor_mod(p, width) * strides[1], lane);
   };
-  Tensor cells;
+  Tensor cells, panels;
+  if (count > 1) panels = joined_blocks(builder, weight, count);
   if (strides != Ints{1, 1}) {
     const Exprs shape = {y[0], extent(x, 1), pixels, extent(x, 4)};
     cells = builder.compute("conv2d_nchwc.cells", shape,
                             [&](const Exprs& i) { return pixel(i[0], i[1], i[2], i[3]); });
   }
-  Tensor sums =
-      builder.reduce("conv2d_nchwc.sums", {y[0], y[1], pixels, y[4]}, {extent(x, 1), extent(x, 4)},
-                     te::sum_of(DType::kF32), [&](const Exprs& i, const Exprs& r) {
-                       Expr value = cells.is_empty() ? pixel(i[0], r[0], i[2], r[1])
-                                                     : cells(i[0], r[0], i[2], r[1]);
-                       return value * weight(i[1], r[0], 0, 0, r[1], i[3]);
-                     });
+  Tensor sums = builder.reduce(
+      "conv2d_nchwc.sums", {y[0], (y[1] + count - 1) / count, pixels, y[4] * count},
+      {extent(x, 1), extent(x, 4)}, te::sum_of(DType::kF32), [&](const Exprs& i, const Exprs& r) {
+        Expr value =
+            cells.is_empty() ? pixel(i[0], r[0], i[2], r[1]) : cells(i[0], r[0], i[2], r[1]);
+        return value * (panels.is_empty() ? weight(i[1], r[0], 0, 0, r[1], i[3])
+                                          : panels(i[1], r[0], r[1], i[3]));
+      });
   return std::vector<Tensor>{
-      builder.compute("conv2d_nchwc", {y[0], y[1], y[2], y[3], y[4]},
-                      [&](const Exprs& i) { return sums(i[0], i[1], i[2] * width + i[3], i[4]); })};
+      builder.compute("conv2d_nchwc", {y[0], y[1], y[2], y[3], y[4]}, [&](const Exprs& i) {
+        const Expr p = i[2] * width + i[3];
+        if (count == 1) return sums(i[0], i[1], p, i[4]);
+        return sums(i[0], floor_div(i[1], count), p, floor_mod(i[1], count) * y[4] + i[4]);
+      })};
 }
 
 bool has_one_tap(const te::Site& site) {
@@ -173,6 +195,23 @@ te::Strategy recurrent_panels(const te::Site& site) {
   return out;
 }
 
+// Appends "pointwise", and where blocks of constant weights are half vectors, a compute that joins
+// two of them.
+void add_pointwise(const te::Site& site, std::vector<te::Strategy>& out) {
+  auto joining = [](int64_t count) -> ComputeFn {
+    return
+        [count](te::Builder& builder, std::span<const Tensor> in, Types types, const Attrs& attrs) {
+          return compute_pointwise(builder, in, types, attrs, count);
+        };
+  };
+  const Ints taps = static_extents(site.inputs[1]->shape);
+  const bool may_join =
+      taps[0] > 1 && 2 * taps[5] == site.target->lanes(sizeof(float)) && has_constant_weight(site);
+  out.push_back(
+      {.name = "pointwise", .level = may_join ? kPossible : kPreferred, .compute = joining(1)});
+  if (may_join) out.push_back({.name = kJoinedCompute, .level = kPreferred, .compute = joining(2)});
+}
+
 // Appends Winograd's computes, each with a level above the direct one's where it costs less. Of
 // several the cheapest has the highest level.
 void add_winograd(const te::Site& site, std::vector<te::Strategy>& out) {
@@ -201,8 +240,7 @@ void add_winograd(const te::Site& site, std::vector<te::Strategy>& out) {
 te::StrategyTable strategies() {
   return [direct = te::direct_strategies()](const te::Site& site) {
     std::vector<te::Strategy> out = direct(site);
-    if (is_pointwise(site))
-      out.push_back({.name = "pointwise", .level = kPreferred, .compute = compute_pointwise});
+    if (is_pointwise(site)) add_pointwise(site, out);
     if (has_one_tap(site))
       out.push_back({.name = "pointwise", .level = kPreferred, .compute = compute_plain_pointwise});
     if (has_plain_matrix(site)) out.push_back(packed_product(panel_columns(*site.target)));
