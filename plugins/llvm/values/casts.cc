@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Casts between types, and between memory and registers.
+#include <llvm/IR/IntrinsicInst.h>
+
 #include "byoc/base/check.h"
 #include "plugins/llvm/values/ops.h"
 
@@ -112,9 +114,15 @@ llvm::Value* Ops::narrowed(Value x) {
   return b_.CreateBitCast(out, near->getType());
 }
 
-// Converts integers of fewer than 32 bits through i32, as C does on this machine.
+// Converts integers of fewer than 32 bits through i32, as C does on this machine. A float that was
+// rounded, halves to even, is converted without that step: the instruction rounds in the same way.
 llvm::Value* Ops::float_to_int(DType to, Value x) {
   llvm::Type* type = like(x, value_type(b_.getContext(), to));
+  auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(x);
+  if (to == DType::kI32 && x->getType()->getScalarType()->isFloatTy() && call != nullptr &&
+      call->getIntrinsicID() == llvm::Intrinsic::roundeven)
+    return b_.CreateIntrinsic(llvm::Intrinsic::lrint, {type, x->getType()},
+                              {call->getArgOperand(0)});
   if (to == DType::kBool) return b_.CreateFCmpUNE(x, llvm::ConstantFP::get(x->getType(), 0));
   if (to == DType::kU64) return b_.CreateFPToUI(x, type);
   if (to == DType::kI64 || to == DType::kI32) return b_.CreateFPToSI(x, type);

@@ -189,6 +189,41 @@ TEST(Shifts, OfEveryIntegerType) {
   }
 }
 
+// y = i32(round(x)), in vectors of eight.
+te::LoopFunction rounding_of(int64_t n) {
+  te::Tensor x("x", DType::kF32, {n}), y("y", DType::kI32, {n});
+  auto body = te::loop(
+      "i", n,
+      [&](te::Expr i) {
+        return te::make_store(y, {i}, te::cast(DType::kI32, te::unary(UnaryOp::kRound, x(i))));
+      },
+      LoopKind::kVectorized);
+  return {"rounding", {x}, {y}, body};
+}
+
+TEST(Ops, RoundFloatsToIntegersHalvesToEven) {
+  const std::vector<float> x = {
+      0.5f,       1.5f,       2.5f, -0.5f, -1.5f,  -2.5f,  0.49999997f, -0.0f,        3.2f, -3.7f,
+      8388607.5f, 8388606.5f, 1e9f, -1e9f, 255.5f, 254.5f, -128.5f,     2147483520.f, 7.f};
+  const std::vector<int32_t> y = {0,   2,   2,    0,          -2,      -2,         0,
+                                  0,   3,   -4,   8388608,    8388606, 1000000000, -1000000000,
+                                  256, 254, -128, 2147483520, 7};
+  const auto n = static_cast<int64_t>(x.size());
+  EXPECT_EQ(test::run_loops(rounding_of(n), {test::f32(x)})[0].as<int32_t>(), y);
+}
+
+TEST(Ops, RoundFloatsToIntegersInOneInstruction) {
+  te::Target target = llvm_plugin::host_target();
+  target.cpu = "x86-64-v3";
+  target.features = {"avx", "avx2", "fma"};
+  auto machine = llvm_plugin::machine_of(target);
+  ASSERT_TRUE(machine.ok()) << machine.status().message();
+  auto listed = llvm_plugin::list_kernel(rounding_of(8), *machine, {});
+  ASSERT_TRUE(listed.ok()) << listed.status().message();
+  EXPECT_NE(listed->assembly.find("vcvtps2dq"), std::string::npos) << listed->assembly;
+  EXPECT_EQ(listed->assembly.find("vround"), std::string::npos) << listed->assembly;
+}
+
 TEST(HalfFloats, OfEveryPatternWithAndWithoutInstructionsForThem) {
   std::vector<uint16_t> patterns(65536);
   for (size_t k = 0; k < patterns.size(); ++k) patterns[k] = static_cast<uint16_t>(k);
