@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Upper bounds of computed sizes: the elements of Shape, and what is computed of them.
+// The elements of computed sizes: those of Shape and of the ops that compute with them, as far as
+// they are known while reading.
 #include <algorithm>
 
 #include "byoc/base/check.h"
@@ -8,47 +9,84 @@
 namespace byoc::onnx_import {
 namespace {
 
-constexpr int kMaxDepth = 12;  // ops between a shape and the value; each has at most two operands
+constexpr int kMaxDepth = 12;  // ops between a shape and the value
 constexpr size_t kMaxElements = 64;
 
-using Bounds = std::optional<Ints>;
+using Entries = std::vector<SizeEntry>;
 
 // Returns true for ops that give the elements of their first operand in their order.
 bool keeps_elements(std::string_view op) {
   return op == "squeeze" || op == "unsqueeze" || op == "reshape" || op == "cast" || op == "flatten";
 }
 
-Bounds of_shape(const Shape& shape) {
-  Ints out;
+SizeEntry number(int64_t value) { return {value, std::nullopt, value}; }
+
+Entries of_shape(const Shape& shape) {
+  Entries out;
   for (Dim dim : shape) {
-    if (dim.max() == Dim::kUnbounded) return std::nullopt;
-    out.push_back(dim.max());
+    if (dim.is_static()) out.push_back(number(dim.extent()));
+    else if (dim.max() == Dim::kUnbounded) out.push_back({std::nullopt, dim, std::nullopt});
+    else out.push_back({std::nullopt, dim, dim.max()});
   }
   return out;
+}
+
+Entries of_numbers(const Ints& values) {
+  Entries out;
+  for (int64_t value : values) out.push_back(number(value));
+  return out;
+}
+
+// Returns the entries start, start + step, ... of a slice along axis 0.
+std::optional<Entries> sliced(const Entries& from, const Attrs& attrs) {
+  const Ints starts = attrs.ints("starts"), ends = attrs.ints("ends"), steps = attrs.ints("steps");
+  if (starts.size() != 1 || ends.size() != 1 || (!steps.empty() && steps != Ints{1}))
+    return std::nullopt;
+  const auto n = static_cast<int64_t>(from.size());
+  auto placed = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + n : at, 0, n); };
+  const int64_t begin = placed(starts[0]), end = std::max(begin, placed(ends[0]));
+  return Entries(from.begin() + begin, from.begin() + end);
 }
 
 // Returns the chosen entries.
-Bounds gathered(const Bounds& from, const std::optional<Ints>& indices) {
-  if (!from || !indices) return std::nullopt;
-  const auto n = static_cast<int64_t>(from->size());
-  Ints out;
+std::optional<Entries> gathered(const Entries& from, const std::optional<Ints>& indices) {
+  if (!indices) return std::nullopt;
+  const auto n = static_cast<int64_t>(from.size());
+  Entries out;
   for (int64_t index : *indices) {
     if (index < -n || index >= n) return std::nullopt;
-    out.push_back((*from)[static_cast<size_t>(index < 0 ? index + n : index)]);
+    out.push_back(from[static_cast<size_t>(index < 0 ? index + n : index)]);
   }
   return out;
 }
 
+// Returns the bound of op(a, b). That of a difference and of a product holds for sizes alone.
+std::optional<int64_t> bound_of(std::string_view op, const SizeEntry& a, const SizeEntry& b) {
+  int64_t out = 0;
+  bool wraps = false;
+  if (op == "minimum") {
+    if (!a.most || !b.most) return a.most ? a.most : b.most;
+    return std::min(*a.most, *b.most);
+  }
+  if (!a.most || !b.most) return std::nullopt;
+  if (op == "maximum") return std::max(*a.most, *b.most);
+  if (op == "add") wraps = __builtin_add_overflow(*a.most, *b.most, &out);
+  else if (op == "subtract" && b.number) wraps = __builtin_sub_overflow(*a.most, *b.number, &out);
+  else if (op == "multiply" && a.is_size() && b.is_size())
+    wraps = __builtin_mul_overflow(*a.most, *b.most, &out);
+  else return std::nullopt;
+  return wraps ? std::nullopt : std::optional(out);
+}
+
 // Combines entries, of which a single one is repeated.
-template <class F>
-Bounds combined(const Bounds& a, const Bounds& b, F f) {
-  if (!a || !b || a->empty() || b->empty()) return std::nullopt;
-  if (a->size() != b->size() && a->size() != 1 && b->size() != 1) return std::nullopt;
-  Ints out;
-  for (size_t k = 0; k < std::max(a->size(), b->size()); ++k) {
-    int64_t value = 0;
-    if (!f((*a)[a->size() == 1 ? 0 : k], (*b)[b->size() == 1 ? 0 : k], value)) return std::nullopt;
-    out.push_back(value);
+std::optional<Entries> combined(std::string_view op, const Entries& a, const Entries& b) {
+  if (a.empty() || b.empty() || (a.size() != b.size() && a.size() != 1 && b.size() != 1))
+    return std::nullopt;
+  Entries out;
+  for (size_t k = 0; k < std::max(a.size(), b.size()); ++k) {
+    const SizeEntry &x = a[a.size() == 1 ? 0 : k], &y = b[b.size() == 1 ? 0 : k];
+    if (op == "minimum" && x.dim && x.most && y.number && *x.most <= *y.number) out.push_back(x);
+    else out.push_back({std::nullopt, std::nullopt, bound_of(op, x, y)});
   }
   return out;
 }
@@ -65,70 +103,75 @@ std::string GraphBuilder::new_size(std::string_view op) {
   return name;
 }
 
-std::optional<Ints> GraphBuilder::upper_bounds(ValueId value) { return bounds_of(value, 0); }
+std::optional<Ints> GraphBuilder::upper_bounds(ValueId value) {
+  Ints out;
+  for (const SizeEntry& entry : size_entries(value)) {
+    if (!entry.most) return std::nullopt;
+    out.push_back(*entry.most);
+  }
+  return out.empty() ? std::nullopt : std::optional(out);
+}
 
 std::optional<Dim> GraphBuilder::dim_of(ValueId value) {
-  std::optional<int64_t> entry;
-  while (is_valid(value)) {
-    const auto* call = std::get_if<Call>(&function_.nodes[value.node].kind);
-    if (call == nullptr) return std::nullopt;
-    const ValueId from = function_.args(call->args)[0];
-    if (call->op->name == "shape") {
-      const Shape& shape = type(from).shape;
-      const auto rank = static_cast<int64_t>(shape.size());
-      const int64_t at = entry.value_or(0);
-      if ((!entry && rank != 1) || at < -rank || at >= rank) return std::nullopt;
-      return shape[static_cast<size_t>(at < 0 ? at + rank : at)];
-    }
-    if (call->op->name == "gather" && !entry && rank(from) == 1) {
-      auto indices = const_ints(function_.args(call->args)[1]);
-      if (!indices || indices->size() != 1) return std::nullopt;
-      entry = indices->front();
-    } else if (!keeps_elements(call->op->name) || is_float(type(from).dtype)) {
-      return std::nullopt;
-    }
-    value = from;
-  }
-  return std::nullopt;
+  const Entries entries = size_entries(value);
+  if (entries.size() != 1) return std::nullopt;
+  if (entries[0].number && *entries[0].number >= 0) return Dim(*entries[0].number);
+  return entries[0].dim;
+}
+
+std::vector<SizeEntry> GraphBuilder::size_entries(ValueId value) {
+  int budget = 1000;  // values that are looked at
+  if (auto known = entries_of(value, 0, budget)) return *std::move(known);
+  if (!is_valid(value)) return {};
+  const Shape& shape = type(value).shape;
+  if (shape.empty()) return Entries(1);
+  if (shape.size() != 1 || !shape[0].is_static()) return {};
+  return Entries(static_cast<size_t>(std::min<int64_t>(shape[0].extent(), kMaxElements)));
 }
 
 // Calls itself for operands, up to kMaxDepth deep.
-std::optional<Ints> GraphBuilder::bounds_of(ValueId value, int depth) {
-  if (auto known = const_ints(value)) {
-    if (known->size() <= kMaxElements) return known;
-    return std::nullopt;
+std::optional<Entries> GraphBuilder::entries_of(ValueId value, int depth, int& budget) {
+  if (--budget < 0 || !is_valid(value) || is_float(type(value).dtype)) return std::nullopt;
+  if (data(value) != nullptr) {
+    if (Result<int64_t> n = num_elements(type(value).shape);
+        !n.ok() || *n > static_cast<int64_t>(kMaxElements))
+      return std::nullopt;
+    return of_numbers(*const_ints(value));
   }
-  if (!is_valid(value) || depth == kMaxDepth) return std::nullopt;
   const auto* call = std::get_if<Call>(&function_.nodes[value.node].kind);
-  if (call == nullptr || is_float(type(value).dtype)) return std::nullopt;
+  if (call == nullptr || depth == kMaxDepth || rank(value) > 1) return std::nullopt;
   const std::string& op = call->op->name;
   const std::vector<ValueId> args(function_.args(call->args).begin(),
                                   function_.args(call->args).end());
-  auto operand = [&](size_t k) { return bounds_of(args[k], depth + 1); };
   if (op == "shape") return of_shape(type(args[0]).shape);
-  if (op == "gather" && rank(args[0]) == 1) return gathered(operand(0), const_ints(args[1]));
-  if (keeps_elements(op)) return is_float(type(args[0]).dtype) ? std::nullopt : operand(0);
-  if (args.size() != 2) return std::nullopt;
-  if (op == "minimum") {
-    Bounds a = operand(0), b = operand(1);
-    if (!a || !b) return a ? a : b;
-    return combined(a, b, [](int64_t x, int64_t y, int64_t& z) {
-      z = std::min(x, y);
-      return true;
-    });
+  if (op == "concat") return joined_entries(args, depth, budget);
+  if (op == "minimum" || op == "maximum" || op == "add" || op == "subtract" || op == "multiply") {
+    // Entries without bounds are those of values that are not known.
+    auto a = entries_of(args[0], depth + 1, budget), b = entries_of(args[1], depth + 1, budget);
+    if (!a && !b) return std::nullopt;
+    return combined(op, a.value_or(Entries(1)), b.value_or(Entries(1)));
   }
-  if (op == "add" || op == "maximum") {
-    return combined(operand(0), operand(1), [&](int64_t x, int64_t y, int64_t& z) {
-      if (op == "add") return !__builtin_add_overflow(x, y, &z);
-      z = std::max(x, y);
-      return true;
-    });
+  const bool is_moved = op == "gather" || op == "slice";
+  if ((!is_moved && !keeps_elements(op)) || (is_moved && rank(args[0]) != 1)) return std::nullopt;
+  auto from = entries_of(args[0], depth + 1, budget);
+  if (!from || keeps_elements(op)) return from;
+  return op == "slice" ? sliced(*from, *call->attrs) : gathered(*from, const_ints(args[1]));
+}
+
+// Returns the entries of the parts of a concat; those of parts that are not known have no bounds.
+std::optional<Entries> GraphBuilder::joined_entries(const std::vector<ValueId>& parts, int depth,
+                                                    int& budget) {
+  Entries out;
+  for (ValueId part : parts) {
+    const Shape& shape = type(part).shape;
+    if (shape.size() != 1 || !shape[0].is_static()) return std::nullopt;
+    const int64_t n = shape[0].extent();
+    if (n > static_cast<int64_t>(kMaxElements - out.size())) return std::nullopt;
+    auto entries = entries_of(part, depth + 1, budget);
+    if (!entries) entries = Entries(static_cast<size_t>(n));
+    out.insert(out.end(), entries->begin(), entries->end());
   }
-  const std::optional<Ints> constant = const_ints(args[1]);
-  if (op != "subtract" || !constant) return std::nullopt;
-  return combined(operand(0), constant, [](int64_t x, int64_t y, int64_t& z) {
-    return !__builtin_sub_overflow(x, y, &z);
-  });
+  return out;
 }
 
 }  // namespace byoc::onnx_import

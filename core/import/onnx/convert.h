@@ -40,6 +40,15 @@ class OnnxNode {
       std::string_view attr) const = 0;
 };
 
+/// The known facts about one element of a computed size, such as an entry of a shape.
+struct SizeEntry {
+  std::optional<int64_t> number;  // the element itself
+  std::optional<Dim> dim;         // the dim that it is in every run: it was read by Shape
+  std::optional<int64_t> most;    // a number that it does not exceed in any run
+  /// Returns true when it is at least 0 in every run.
+  bool is_size() const { return dim || (number && *number >= 0); }
+};
+
 /// The function being built. Every op is inferred when it is added. When all its operands are known
 /// constants of at most 4096 elements (shape arithmetic), it is folded too, so `const_ints` returns
 /// the results of chains of Shape, Gather, Concat, ...
@@ -74,10 +83,12 @@ class Graph {
   virtual ValueId make_sequence(std::vector<ValueId> elements) = 0;
   /// Returns a name for a counted dim of the next op, which no other op of the function has.
   virtual std::string new_size(std::string_view op) = 0;
-  /// Returns numbers that the elements of an integer value of rank 0 or 1 do not exceed in any run,
-  /// as they follow from the bounds of sizes; nullopt when there are none.
+  /// Returns what is known of the elements of an integer value of rank 0 or 1: one entry each, up to
+  /// 64; empty when their number is not known.
+  virtual std::vector<SizeEntry> size_entries(ValueId value) = 0;
+  /// Returns the bounds of these entries; nullopt when one has none.
   virtual std::optional<Ints> upper_bounds(ValueId value) = 0;
-  /// Returns the dim that an integer value of one element is in every run: it was read by Shape.
+  /// Returns the dim that an integer value of one element is in every run.
   virtual std::optional<Dim> dim_of(ValueId value) = 0;
 };
 

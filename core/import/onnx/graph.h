@@ -53,6 +53,7 @@ class GraphBuilder final : public Graph {
   }
   ValueId make_sequence(std::vector<ValueId> elements) override;
   std::string new_size(std::string_view op) override;
+  std::vector<SizeEntry> size_entries(ValueId value) override;
   std::optional<Ints> upper_bounds(ValueId value) override;
   std::optional<Dim> dim_of(ValueId value) override;
 
@@ -69,7 +70,9 @@ class GraphBuilder final : public Graph {
   bool is_foldable(const OpDef& op, const std::vector<ValueId>& args,
                    std::span<const TypeId> results) const;
 
-  std::optional<Ints> bounds_of(ValueId value, int depth);
+  std::optional<std::vector<SizeEntry>> entries_of(ValueId value, int depth, int& budget);
+  std::optional<std::vector<SizeEntry>> joined_entries(const std::vector<ValueId>& parts, int depth,
+                                                       int& budget);
 
   IRModule& module_;
   const OpRegistry& ops_;

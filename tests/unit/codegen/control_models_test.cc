@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the models of tests/models/control and tests/models/counted, and compares them with what ONNX
+// Runs the models of tests/models/control, counted and exported, and compares them with what ONNX
 // Runtime computed.
 #include <gmock/gmock.h>
 
@@ -59,7 +59,9 @@ TEST_P(ControlModel, AgreesWithOnnxRuntime) {
 INSTANTIATE_TEST_SUITE_P(Models, ControlModel,
                          testing::Values("control/if_in_loop", "control/scans", "control/nested",
                                          "control/beam_search", "counted/detector",
-                                         "counted/beam_search", "counted/selection"),
+                                         "counted/beam_search", "counted/selection",
+                                         "exported/cropped", "exported/greedy", "exported/padded",
+                                         "exported/truncated", "exported/checked"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '/', '_');

@@ -184,15 +184,64 @@ TEST(ImportControl, StackedResultsMayHaveADeclaredLength) {
   EXPECT_THAT(text_of(model), HasSubstr("@body_0, %x, %x) {carried=1} : f32[2], f32[4,2]"));
 }
 
-TEST(ImportControl, ACarriedValueKeepsItsType) {
-  OnnxModel model = loop(5);
-  auto* body = model.graph().mutable_node(0)->mutable_attribute(0)->mutable_g();
-  auto* axis = body->mutable_node(0)->add_attribute();
-  body->mutable_node(0)->set_op_type("Concat");
+/// v = Loop(trips, goes_on, x): v and `operands` joined by `op` per iteration.
+OnnxModel growing(int64_t trips, const std::string& op, const std::vector<std::string>& operands) {
+  OnnxModel model;
+  model.input("x", {2}).output("v");
+  if (trips >= 0) add_scalar(model, "n", trips, onnx::TensorProto::INT64);
+  else model.input("n", {}, onnx::TensorProto::INT64);
+  InnerGraph body;
+  body.input("i").input("c").input("b").node(op, operands, {"after"});
+  body.node("Identity", {"c"}, {"c_after"}).output("c_after").output("after");
+  auto* axis = body.proto.mutable_node(0)->add_attribute();
   axis->set_name("axis");
   axis->set_type(onnx::AttributeProto::INT);
+  set_graph(model.node("Loop", {"n", "", "x"}, {"v"}, "repeat"), "body", body);
+  return model;
+}
+
+TEST(ImportControl, ACarriedValueMayGrowByANumberInEachIteration) {
+  std::string text = text_of(growing(5, "Concat", {"b", "x"}));
+  EXPECT_THAT(text, HasSubstr("as_counted(%x) {dims=[\"loop_3_0_0\"], most=[12]}"));
+  EXPECT_THAT(text, HasSubstr("{carried=1} : f32[?loop_3_0_0<=12] loc(\"repeat\")"));
+  EXPECT_THAT(text, HasSubstr("as_counted(%1) {dims=[\"loop_3_0_0\"], most=[12]}"));
+  EXPECT_THAT(text, Not(HasSubstr("fn body_1")));  // of the bodies that were made, one stays
+}
+
+TEST(ImportControl, GrowthWithoutABoundIsRefused) {
+  EXPECT_ERROR(growing(-1, "Concat", {"b", "x"}).import(), "onnx-unsupported",
+               "it grows, and the number of iterations has no upper bound");
+  EXPECT_ERROR(growing(5, "Concat", {"b", "b"}).import(), "onnx-unsupported",
+               "it grows by more than a number in each iteration");
+  EXPECT_ERROR(growing(1 << 28, "Concat", {"b", "x"}).import(), "onnx-unsupported",
+               "it may grow beyond 2^28");
+}
+
+TEST(ImportControl, ACarriedValueKeepsDtypeAndRank) {
+  OnnxModel model = growing(5, "Unsqueeze", {"b", "zero"});
+  ints(model, "zero", {0});
+  model.graph()
+      .mutable_node(0)
+      ->mutable_attribute(0)
+      ->mutable_g()
+      ->mutable_node(0)
+      ->clear_attribute();
   EXPECT_ERROR(model.import(), "onnx-unsupported",
-               "value 0 that it carries is f32[2] before an iteration and f32[4] after it");
+               "value 0 that it carries is f32[2] before an iteration and f32[1,2] after it");
+}
+
+TEST(ImportControl, RowsOfStackedResultsDoNotGrow) {
+  OnnxModel model = growing(5, "Concat", {"b", "x"});
+  auto* body = model.graph().mutable_node(0)->mutable_attribute(0)->mutable_g();
+  onnx::NodeProto& copy = *body->add_node();
+  copy.set_op_type("Identity");
+  copy.add_input("after");
+  copy.add_output("row");
+  body->add_output()->set_name("row");
+  model.graph().mutable_node(0)->add_output("rows");
+  model.output("rows");
+  EXPECT_ERROR(model.import(), "onnx-unsupported",
+               "stacked output 0 has rows of type f32[?\"loop_3_0_0+2\"<=14]");
 }
 
 OnnxModel scan() {

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loop:  v..., s... = loop(trips, condition, @body, v..., values that the body reads...)
+// Carried values whose extents change have counted dims:
+//   before: y = Loop(trips, condition, x) { x = Concat(x, row) }            x [3], at most 5 trips
+//   after:  y = loop(trips, condition, @body, as_counted(x))               y [?n<=8]
+//           fn body(%i, %x: [?n<=8]) { return true, as_counted(concat(%x, row)) }
 #include <limits>
+#include <set>
 
+#include "core/import/onnx/control/carried_types.h"
+#include "core/import/onnx/control/counted_results.h"
 #include "core/import/onnx/control/kinds.h"
 #include "core/import/onnx/control/repetition.h"
 
@@ -10,6 +17,8 @@ namespace {
 
 // More rows than memory is planned for.
 constexpr int64_t kMostRows = int64_t{1} << 28;
+// A body of growing values is made about three times, and so are the loops in it.
+constexpr size_t kMostGrowing = 6;
 
 class LoopConverter : public RepetitionConverter {
  public:
@@ -26,10 +35,7 @@ class LoopConverter : public RepetitionConverter {
     BYOC_TRY_STATUS(read_carried(loop, 2, carried));
     BYOC_TRY_STATUS(count_stacked(loop, 1));
     BYOC_TRY(loop.captured, captured({loop.graph}));
-    BYOC_TRY(std::vector<BodyParam> params, params_of(loop, 2));
-    BYOC_TRY(Body body, with_body(*loop.graph, params, [&](GraphBuilder& builder) {
-               return fill_loop(builder, *loop.graph);
-             }));
+    BYOC_TRY(Body body, growing_body(loop));
     if (body.results[0] != TypeId(TensorType{DType::kBool, {}}))
       return bad_graph(cat("the condition of its graph is ", body.results[0], ", expected bool[]"));
     if (loop.stacked > 0) BYOC_TRY_STATUS(find_rows(loop, body));
@@ -37,6 +43,70 @@ class LoopConverter : public RepetitionConverter {
   }
 
  private:
+  Result<Body> body_of(const Repeated& loop) {
+    BYOC_TRY(std::vector<BodyParam> params, params_of(loop, 2));
+    return with_body(*loop.graph, params,
+                     [&](GraphBuilder& builder) { return fill_loop(builder, *loop.graph); });
+  }
+
+  /// Makes the body. Carried values whose extents change get counted dims, for which it is made
+  /// again; `loop` has their types and values then.
+  Result<Body> growing_body(Repeated& loop) {
+    const auto is_scalar = [](TypeId type) { return type->shape.empty(); };
+    if (std::all_of(loop.types.begin(), loop.types.end(), is_scalar)) return body_of(loop);
+    const onnx::GraphProto before = *loop.graph;
+    const std::set<Symbol> functions = names_of_functions();
+    CarriedTypes types(loop.types, outer().new_size("loop"), most_trips(loop));
+    onnx::GraphProto again;
+    while (true) {
+      BYOC_TRY(Body body, body_of(loop));
+      BYOC_TRY(const bool is_fixed, types.fit(body.results, types_of(loop.captured)));
+      if (is_fixed) return converted(loop, types, std::move(body));
+      if (scopes_.depth() > kMostGrowing)
+        return unimplemented(
+            cat("values that change their extents in a loop inside ", scopes_.depth(), " graphs"));
+      std::erase_if(context_.module.functions,
+                    [&](const auto& entry) { return !functions.contains(entry.first); });
+      again = before;
+      loop.graph = &again;
+      loop.types = types.types();
+    }
+  }
+
+  /// Makes the values before the loop, and those that an iteration returns, of the types that all
+  /// iterations have.
+  Result<Body> converted(Repeated& loop, const CarriedTypes& types, Body body) {
+    for (size_t k = 0; k < loop.carried.size(); ++k) {
+      const TypeId type = types.types()[k];
+      BYOC_TRY_STATUS(convert_result(body.function, k + 1, type, context_.ops));
+      body.results[k + 1] = type;
+      if (outer().type(loop.carried[k]) == *type) continue;
+      outer().begin_node({}, node_.name());
+      loop.carried[k] =
+          outer().call("as_counted", {loop.carried[k]}, as_counted_attrs(type->shape));
+      BYOC_TRY_STATUS(Status(outer().status()));
+    }
+    return body;
+  }
+
+  std::set<Symbol> names_of_functions() const {
+    std::set<Symbol> out;
+    for (const auto& [name, function] : context_.module.functions) out.insert(name);
+    return out;
+  }
+
+  std::vector<TypeId> types_of(const NamedValues& values) {
+    std::vector<TypeId> out;
+    for (const auto& [name, value] : values) out.push_back(outer().type(value));
+    return out;
+  }
+
+  std::optional<int64_t> most_trips(const Repeated& loop) {
+    std::optional<Ints> most = outer().upper_bounds(loop.trips);
+    if (!most || !node_.has_input(0) || most->front() > kMostRows) return std::nullopt;
+    return std::max<int64_t>(most->front(), 0);
+  }
+
   ValueId unlimited() {
     outer().begin_node({}, node_.name());
     const int64_t most = std::numeric_limits<int64_t>::max();
@@ -66,8 +136,8 @@ class LoopConverter : public RepetitionConverter {
     else if (trips && begins && body.always_goes_on && node_.has_input(0))
       loop.rows = trips->front();
     else if (std::optional<int64_t> declared = declared_rows(loop)) loop.rows = *declared;
-    else if (trips && node_.has_input(0) && trips->front() <= kMostRows)
-      loop.rows = Dim::counted(outer().new_size("loop"), trips->front());
+    else if (std::optional<int64_t> most = most_trips(loop))
+      loop.rows = rows_dim(loop, body, *most);
     else
       return unimplemented(
                  "its stacked outputs have as many rows as it has iterations, which is known at "
@@ -77,6 +147,14 @@ class LoopConverter : public RepetitionConverter {
               "declare the shapes of its outputs, or bind the most iterations, at most 2^28: "
               "--bind");
     return {};
+  }
+
+  /// Returns the counted dim of the rows: that of the trips when the condition stays true.
+  Dim rows_dim(const Repeated& loop, const Body& body, int64_t most) {
+    auto begins = outer().const_ints(loop.condition);
+    std::optional<Dim> trips = outer().dim_of(loop.trips);
+    if (begins && body.always_goes_on && trips && trips->is_counted()) return *trips;
+    return most == 0 ? Dim(0) : Dim::counted(outer().new_size("loop"), most);
   }
 
   std::optional<int64_t> declared_rows(const Repeated& loop) {

@@ -20,6 +20,7 @@ class RepetitionConverter : public Converter {
     onnx::GraphProto* graph;
     ValueId trips, condition;
     std::vector<ValueId> carried;
+    std::vector<TypeId> types;  // of the carried values in every iteration
     NamedValues captured;
     std::vector<ValueId> scanned;  // of Scan, passed whole
     size_t stacked = 0;            // results
@@ -30,8 +31,7 @@ class RepetitionConverter : public Converter {
     std::vector<BodyParam> params = {{std::string(kIteration), kCounter, true}};
     auto& graph = *loop.graph;
     for (size_t k = 0; k < loop.carried.size(); ++k)
-      params.push_back(
-          {graph.input(static_cast<int>(first_input + k)).name(), outer().type(loop.carried[k])});
+      params.push_back({graph.input(static_cast<int>(first_input + k)).name(), *loop.types[k]});
     for (size_t k = 0; k < loop.scanned.size(); ++k)
       params.push_back({cat("scanned", k), outer().type(loop.scanned[k]), true});
     for (const auto& [name, value] : loop.captured) params.push_back({name, outer().type(value)});
@@ -51,7 +51,7 @@ class RepetitionConverter : public Converter {
 
   Status check_carried(const Repeated& loop, const Body& body) {
     for (size_t k = 0; k < loop.carried.size(); ++k) {
-      TypeId before = outer().type(loop.carried[k]), after = body.results[k + 1];
+      TypeId before = loop.types[k], after = body.results[k + 1];
       if (before == after) continue;
       return unimplemented(cat("value ", k, " that it carries is ", before,
                                " before an iteration and ", after,
@@ -66,6 +66,9 @@ class RepetitionConverter : public Converter {
     std::vector<TypeId> types(body.results.begin() + 1, body.results.end());
     for (size_t k = loop.carried.size(); k < types.size(); ++k) {
       TensorType stacked = *types[k];
+      if (has_counted(stacked.shape))
+        return unimplemented(cat("stacked output ", k - loop.carried.size(), " has rows of type ",
+                                 stacked, ", whose sizes are counted by each iteration"));
       stacked.shape.insert(stacked.shape.begin(), loop.rows);
       types[k] = stacked;
     }
@@ -83,6 +86,7 @@ class RepetitionConverter : public Converter {
       if (outer().narrow(value))
         return unimplemented(cat("it carries elements of type ", outer().narrow(value)->name));
       loop.carried.push_back(value);
+      loop.types.push_back(outer().type(value));
     }
     return {};
   }

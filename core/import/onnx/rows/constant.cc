@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constant, and ops that make constants of constants: ConstantOfShape, Range, Shape, Size. Optionals
-// are tensors, or absent.
+// Constant, Range and Shape. Optionals are tensors, or absent.
 #include <cmath>
 
 #include "core/import/onnx/operands.h"
@@ -42,19 +41,6 @@ Converted constant(Graph& graph, const OnnxNode& node) {
         small_constant(graph, DType::kF32, to_floats(node.floats("value_floats")), false)};
   }
   return unimplemented("the constant is a string, a sparse tensor, or nothing");
-}
-
-// Repeats one value (0 of f32 unless given).
-Converted constant_of_shape(Graph& graph, const OnnxNode& node) {
-  BYOC_TRY(Ints shape, constant_ints(graph, node, 0, "input"));
-  ValueId value = graph.scalar(DType::kF32, 0);
-  if (node.has("value")) {
-    BYOC_TRY(auto tensor, node.tensor("value"));
-    if (tensor.first.shape != Shape{1})
-      return invalid(cat("its value is ", tensor.first, ", expected one element"));
-    value = graph.constant({tensor.first.dtype, {}}, std::move(tensor.second));
-  }
-  return std::vector{graph.call("expand", {value}, {{"shape", shape}})};
 }
 
 // Returns the number of values start, start + delta, ... before the limit.
@@ -138,13 +124,6 @@ Converted range(Graph& graph, const OnnxNode&) {
   return invalid("its operands are integers and floats");
 }
 
-Converted size(Graph& graph, const OnnxNode&) {
-  const Shape& shape = graph.type(graph.input(0)).shape;
-  if (!is_static(shape)) return unimplemented(cat("the size of ", shape, " is not known"));
-  BYOC_TRY(int64_t n, num_elements(shape));
-  return std::vector{small_constant(graph, DType::kI64, Ints{n}, true)};
-}
-
 // A tensor is an optional that has an element; an omitted operand has none.
 Converted has_element(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.scalar(DType::kBool, node.has_input(0) ? 1 : 0)};
@@ -154,10 +133,8 @@ Converted get_element(Graph& graph, const OnnxNode&) { return std::vector{graph.
 
 constexpr Row kRows[] = {
     {"Constant", 1, kNewest, constant},
-    {"ConstantOfShape", 9, kNewest, constant_of_shape},
     {"Range", 11, kNewest, range},
     {"Shape", 1, kNewest, renamed<"shape">},
-    {"Size", 1, kNewest, size},
     {"OptionalHasElement", 15, kNewest, has_element},
     {"OptionalGetElement", 15, kNewest, get_element},
 };

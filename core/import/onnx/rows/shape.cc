@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that reshape and move elements: Reshape, Transpose, Concat, Split, Slice, Pad, ...
+// Ops that reshape and move elements: Flatten, Transpose, Concat, Split, Pad, ...
 #include <algorithm>
 
 #include "core/import/onnx/file/dtypes.h"
@@ -8,12 +8,6 @@
 
 namespace byoc::onnx_import {
 namespace {
-
-Converted reshape(Graph& graph, const OnnxNode& node) {
-  BYOC_TRY(Ints shape, ints_attr_or_input(graph, node, "shape", 4, 1));
-  Attrs attrs{{"shape", shape}, {"allow_zero", node.i("allowzero", 0) != 0}};
-  return std::vector{graph.call("reshape", {graph.input(0)}, attrs)};
-}
 
 Converted flatten(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.call("flatten", {graph.input(0)}, {{"axis", node.i("axis", 1)}})};
@@ -75,20 +69,7 @@ Converted split(Graph& graph, const OnnxNode& node) {
   return outputs;
 }
 
-// ---- slice, pad
-
-Converted slice(Graph& graph, const OnnxNode& node) {
-  bool by_attr = node.opset() <= 9;
-  auto list = [&](const char* name, size_t k) {
-    return ints_attr_or_input(graph, node, name, 9, k);
-  };
-  BYOC_TRY(Ints starts, list("starts", 1));
-  BYOC_TRY(Ints ends, list("ends", 2));
-  BYOC_TRY(Ints axes, list("axes", 3));
-  BYOC_TRY(Ints steps, by_attr ? Ints{} : list("steps", 4));
-  Attrs attrs{{"starts", starts}, {"ends", ends}, {"axes", axes}, {"steps", steps}};
-  return std::vector{graph.call("slice", {graph.input(0)}, attrs)};
-}
+// ---- pad
 
 // Returns pads of the named axes as pads of all axes.
 Result<Ints> spread_pads(const Ints& pads, const Ints& axes, size_t rank) {
@@ -135,17 +116,7 @@ Converted pad(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.call("pad", {x}, attrs)};
 }
 
-// ---- repeats and blocks
-
-Converted expand(Graph& graph, const OnnxNode& node) {
-  BYOC_TRY(Ints shape, constant_ints(graph, node, 1, "shape"));
-  return std::vector{graph.call("expand", {graph.input(0)}, {{"shape", shape}})};
-}
-
-Converted tile(Graph& graph, const OnnxNode& node) {
-  BYOC_TRY(Ints repeats, constant_ints(graph, node, 1, "repeats"));
-  return std::vector{graph.call("tile", {graph.input(0)}, {{"repeats", repeats}})};
-}
+// ---- triangles
 
 Converted trilu(Graph& graph, const OnnxNode& node) {
   Ints k = {0};
@@ -167,17 +138,13 @@ Converted eye_like(Graph& graph, const OnnxNode& node) {
 }
 
 constexpr Row kRows[] = {
-    {"Reshape", 1, kNewest, reshape},
     {"Flatten", 1, kNewest, flatten},
     {"Squeeze", 1, kNewest, squeeze},
     {"Unsqueeze", 1, kNewest, unsqueeze},
     {"Transpose", 1, kNewest, transpose},
     {"Concat", 1, kNewest, concat},
     {"Split", 2, kNewest, split},
-    {"Slice", 1, kNewest, slice},
     {"Pad", 1, kNewest, pad},
-    {"Expand", 8, kNewest, expand},
-    {"Tile", 6, kNewest, tile},
     {"DepthToSpace", 1, kNewest, renamed<"depth_to_space">},
     {"SpaceToDepth", 1, kNewest, renamed<"space_to_depth">},
     {"Trilu", 14, kNewest, trilu},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of core/import/onnx/rows/shape.cc, dense.cc and constant.cc.
+// Rows of core/import/onnx/rows/shape.cc, extents.cc, dense.cc and constant.cc.
 #include "unit/import/rows.h"
 
 namespace byoc::test {
@@ -28,7 +28,7 @@ TEST(ShapeRow, RefusesTargetShapesThatAreComputed) {
   node.model.graph().mutable_node(0)->add_input("shape");
   EXPECT_THAT(
       ops_of(node),
-      HasSubstr("its input \"shape\" is computed at run time; only constants are supported"));
+      HasSubstr("its input \"shape\" is computed at run time; only constants, and elements with "));
   EXPECT_THAT(ops_of(OneNode("Expand", 13, {{2, 3}})), HasSubstr("its input \"shape\" is missing"));
 }
 
@@ -140,7 +140,7 @@ TEST(ConstantRow, FoldsShapesAndSizes) {
               HasSubstr("const([3,4]) : i64[2]"));
   EXPECT_THAT(ops_of(OneNode("Size", 13, {{2, 3, 4}})), HasSubstr("const(24) : i64[]"));
   EXPECT_EQ(ops_of(OneNode("Shape", 13, {{2, "N"}})), "%0 = shape(%a)\n");
-  EXPECT_THAT(ops_of(OneNode("Size", 13, {{2, "N"}})), HasSubstr("the size of [2,N] is not known"));
+  EXPECT_THAT(ops_of(OneNode("Size", 13, {{2, "N"}})), HasSubstr("prod(%0)"));
 }
 
 TEST(ConstantRow, FillsAShape) {
@@ -270,6 +270,61 @@ TEST(SequenceRows, AreReadByNoOtherOps) {
   OnnxModel result = inserted(0);
   result.node("Identity", {"t"}, {"y"});
   EXPECT_ERROR(result.import(), "onnx-unsupported", "the graph output \"y\" is a sequence");
+}
+
+// ---- extents computed of a counted size; tests/models/exported has results
+
+/// y = op(a, ...), where "n" [1] is the number of elements of x [4] that are not 0.
+OnnxModel with_count(const std::string& op, const std::vector<std::string>& operands) {
+  OnnxModel model;
+  model.input("x", {4}).input("a", {1, 9}).output("y");
+  model.input("any", {1}, onnx::TensorProto::INT64);
+  ints(model, "zero", {0});
+  ints(model, "one", {1});
+  ints(model, "two", {2});
+  ints(model, "hundred", {100});
+  model.node("NonZero", {"x"}, {"p"}, "p");
+  model.node("Shape", {"p"}, {"dims"}, "dims");
+  model.node("Slice", {"dims", "one", "two"}, {"n"}, "n");
+  model.node("Min", {"n", "hundred"}, {"same"}, "same");
+  model.node("Min", {"any", "two"}, {"few"}, "few");
+  auto& concat = model.node("Concat", {"one", "n"}, {"row"}, "row");
+  set(concat, "axis", 0);
+  model.node(op, operands, {"y"}, "result");
+  return model;
+}
+
+std::string type_of_result(const std::string& op, const std::vector<std::string>& operands) {
+  Result<IRModule> module = with_count(op, operands).import();
+  if (!module.ok()) return module.status().to_string();
+  const Function& main = module->function("main");
+  return cat(main.type(main.results[0]));
+}
+
+TEST(ExtentsRows, EqualSizesHaveOneName) {
+  const std::string n = type_of_result("ConstantOfShape", {"n"});
+  EXPECT_THAT(n, HasSubstr("f32[?nonzero_"));
+  EXPECT_THAT(n, HasSubstr("<=4]"));
+  EXPECT_EQ(type_of_result("ConstantOfShape", {"same"}), n);
+  const std::string row = "f32[1," + n.substr(4);
+  EXPECT_EQ(type_of_result("ConstantOfShape", {"row"}), row);
+  EXPECT_EQ(type_of_result("Slice", {"a", "zero", "n", "one"}), row);
+}
+
+TEST(ExtentsRows, ResultsHaveTheBoundsOfTheirOperands) {
+  EXPECT_THAT(type_of_result("Expand", {"a", "row"}), HasSubstr("f32[1,9]"));
+  EXPECT_THAT(type_of_result("ConstantOfShape", {"few"}), HasSubstr("<=2]"));
+  EXPECT_THAT(type_of_result("Tile", {"a", "row"}), HasSubstr("*9\"<=36]"));
+  EXPECT_THAT(type_of_result("Slice", {"a", "any", "hundred", "one"}), HasSubstr("<=9]"));
+  EXPECT_THAT(type_of_result("Slice", {"a", "zero", "few", "one"}), HasSubstr("<=9]"));
+  EXPECT_EQ(type_of_result("Reshape", {"p", "n"}).substr(0, 13), "i64[?nonzero_");
+}
+
+TEST(ExtentsRows, SizesWithoutABoundAreRefused) {
+  const char* refused = "is computed at run time; only constants, and elements with an upper bound";
+  EXPECT_THAT(type_of_result("ConstantOfShape", {"any"}), HasSubstr(refused));
+  EXPECT_THAT(type_of_result("Tile", {"x", "any"}), HasSubstr(refused));
+  EXPECT_THAT(type_of_result("Expand", {"x", "any"}), HasSubstr("f32[4]"));
 }
 
 }  // namespace

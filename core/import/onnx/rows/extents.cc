@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ops whose operands hold the extents of their results: Reshape, Expand, ConstantOfShape, Tile,
+// Slice; Size. Constant operands become attributes. For computed ones the result has counted dims,
+// within the bounds that are known of the operands.
+#include <algorithm>
+
+#include "core/import/onnx/operands.h"
+#include "core/import/onnx/same_op.h"
+
+namespace byoc::onnx_import {
+namespace {
+
+// Returns the refusal of a computed operand.
+Status no_bound(std::string_view what) {
+  return unimplemented(cat("its input \"", what,
+                           "\" is computed at run time; only constants, and elements with an upper "
+                           "bound that follows from sizes, are supported"))
+      .with_help(
+          "if it is an input of the model or depends on a symbolic dim, give its value with --bind "
+          "or --shape");
+}
+
+bool is_constant(Graph& graph, const OnnxNode& node, size_t k) {
+  return !node.has_input(k) || graph.const_ints(graph.input(k)).has_value();
+}
+
+// Returns the attributes dims and most of ops with counted results.
+Attrs dims_attrs(const Shape& shape) {
+  Strings names;
+  Ints most;
+  for (Dim dim : shape) {
+    names.push_back(dim.is_static() ? std::string() : dim.name().str());
+    most.push_back(dim.max());
+  }
+  return {{"dims", std::move(names)}, {"most", std::move(most)}};
+}
+
+ValueId as_i64(Graph& graph, ValueId value) {
+  if (graph.type(value).dtype == DType::kI64) return value;
+  return graph.call("cast", {value}, {{"to", DType::kI64}});
+}
+
+// ---- reshape
+
+// Returns the target of a reshape as attributes have it: 0 for a dim of x in its place, -1 for the
+// only other one that is no number.
+Result<Ints> computed_target(Graph& graph, ValueId x, ValueId shape) {
+  const std::vector<SizeEntry> entries = graph.size_entries(shape);
+  if (entries.empty()) return no_bound("shape");
+  const Shape& from = graph.type(x).shape;
+  Ints target;
+  for (size_t k = 0; k < entries.size(); ++k) {
+    if (entries[k].number) target.push_back(*entries[k].number);
+    else if (entries[k].dim && k < from.size() && *entries[k].dim == from[k]) target.push_back(0);
+    else target.push_back(-1);
+  }
+  if (std::count(target.begin(), target.end(), -1) > 1) return no_bound("shape");
+  return target;
+}
+
+Converted reshape(Graph& graph, const OnnxNode& node) {
+  const ValueId x = graph.input(0);
+  bool allows_zero = node.i("allowzero", 0) != 0;
+  Ints shape;
+  if (node.opset() <= 4 || is_constant(graph, node, 1)) {
+    BYOC_TRY(shape, ints_attr_or_input(graph, node, "shape", 4, 1));
+  } else {
+    BYOC_TRY(shape, computed_target(graph, x, graph.input(1)));
+    if (allows_zero && std::count(shape.begin(), shape.end(), 0) > 0) return no_bound("shape");
+  }
+  return std::vector{graph.call("reshape", {x}, {{"shape", shape}, {"allow_zero", allows_zero}})};
+}
+
+// ---- expand, ConstantOfShape, tile
+
+// Returns the dim that `dim` broadcasts to together with one that an operand holds.
+std::optional<Dim> broadcast_dim(Dim dim, const SizeEntry& entry, const std::string& fresh) {
+  if (entry.number == 1) return dim;
+  if (!(dim == Dim(1))) return dim;  // the other one is equal, or 1
+  if (entry.number && *entry.number >= 0) return Dim(*entry.number);
+  if (entry.dim && entry.dim->is_counted()) return *entry.dim;
+  if (!entry.most || entry.dim || entry.number) return std::nullopt;
+  return *entry.most <= 0 ? Dim(0) : Dim::counted(fresh, *entry.most);
+}
+
+Converted expand_to(Graph& graph, ValueId x, ValueId target, const char* what) {
+  const std::vector<SizeEntry> entries = graph.size_entries(target);
+  const std::string size = graph.new_size("expand");
+  Shape shape = graph.type(x).shape;
+  if (entries.empty()) return no_bound(what);
+  while (shape.size() < entries.size()) shape.insert(shape.begin(), Dim(1));
+  for (size_t k = 0; k < entries.size(); ++k) {
+    const size_t d = shape.size() - entries.size() + k;
+    const std::optional<Dim> dim = broadcast_dim(shape[d], entries[k], cat(size, "_", d));
+    if (!dim) return no_bound(what);
+    shape[d] = *dim;
+  }
+  if (graph.type(x).shape == shape) return std::vector{x};
+  return std::vector{graph.call("expand_counted", {x, as_i64(graph, target)}, dims_attrs(shape))};
+}
+
+Converted expand(Graph& graph, const OnnxNode& node) {
+  if (!is_constant(graph, node, 1))
+    return expand_to(graph, graph.input(0), graph.input(1), "shape");
+  BYOC_TRY(Ints shape, constant_ints(graph, node, 1, "shape"));
+  return std::vector{graph.call("expand", {graph.input(0)}, {{"shape", shape}})};
+}
+
+// Repeats one value (0 of f32 unless given).
+Converted constant_of_shape(Graph& graph, const OnnxNode& node) {
+  ValueId value = graph.scalar(DType::kF32, 0);
+  if (node.has("value")) {
+    BYOC_TRY(auto tensor, node.tensor("value"));
+    if (tensor.first.shape != Shape{1})
+      return invalid(cat("its value is ", tensor.first, ", expected one element"));
+    value = graph.constant({tensor.first.dtype, {}}, std::move(tensor.second));
+  }
+  if (!is_constant(graph, node, 0)) return expand_to(graph, value, graph.input(0), "input");
+  BYOC_TRY(Ints shape, constant_ints(graph, node, 0, "input"));
+  return std::vector{graph.call("expand", {value}, {{"shape", shape}})};
+}
+
+// Repeats x along one axis: [a, b, c] as [a, 1, b, c], broadcast, and merged again.
+Converted repeated(Graph& graph, ValueId x, int64_t axis, ValueId repeats) {
+  const auto rank = static_cast<int64_t>(graph.rank(x));
+  const auto at = static_cast<size_t>(axis);
+  Ints merged(at, 0);
+  merged.push_back(-1);
+  for (size_t d = at + 1; d < graph.rank(x); ++d) {
+    const Dim dim = graph.type(x).shape[d];
+    if (!dim.is_static()) return no_bound("repeats");
+    merged.push_back(dim.extent());
+  }
+  const ValueId apart = graph.call("unsqueeze", {x}, {{"axes", Ints{axis}}});
+  const ValueId one =
+      graph.call("gather", {as_i64(graph, repeats), graph.constant_ints({axis})}, {{"axis", 0}});
+  const ValueId target = graph.call(
+      "concat",
+      {graph.constant_ints(Ints(at, 1)), one, graph.constant_ints(Ints(size_t(rank) - at, 1))},
+      {{"axis", 0}});
+  BYOC_TRY(std::vector<ValueId> wide, expand_to(graph, apart, target, "repeats"));
+  return std::vector{graph.call("reshape", {wide[0]}, {{"shape", merged}})};
+}
+
+Converted tile(Graph& graph, const OnnxNode& node) {
+  ValueId x = graph.input(0);
+  if (is_constant(graph, node, 1)) {
+    BYOC_TRY(Ints repeats, constant_ints(graph, node, 1, "repeats"));
+    return std::vector{graph.call("tile", {x}, {{"repeats", repeats}})};
+  }
+  const std::vector<SizeEntry> entries = graph.size_entries(graph.input(1));
+  if (entries.size() != graph.rank(x))
+    return invalid(cat("repeats has ", entries.size(), " entries, expected ", graph.rank(x)));
+  for (size_t k = entries.size(); k-- > 0;) {
+    if (entries[k].number == 1) continue;
+    BYOC_TRY(std::vector<ValueId> wide,
+             repeated(graph, x, static_cast<int64_t>(k), graph.input(1)));
+    x = wide[0];
+  }
+  return std::vector{x};
+}
+
+// ---- slice
+
+// The operands of a slice.
+struct Cut {
+  Ints axes, steps;
+  std::vector<SizeEntry> starts, ends;
+};
+
+// Returns the dim of a slice with computed limits.
+std::optional<Dim> slice_dim(Dim dim, const Cut& cut, size_t k, const std::string& fresh) {
+  const SizeEntry &start = cut.starts[k], &end = cut.ends[k];
+  if (dim.max() == Dim::kUnbounded || !(dim.is_static() || dim.is_counted())) return std::nullopt;
+  const bool begins = start.number == 0 && cut.steps[k] == 1;
+  if (begins && end.dim && end.dim->is_counted() &&
+      (*end.dim == dim || (dim.is_static() && end.dim->max() <= dim.extent())))
+    return *end.dim;
+  int64_t most = dim.max();
+  if (cut.steps[k] > 0 && start.number && *start.number >= 0 && end.most && *end.most >= 0 &&
+      end.is_size())
+    most = std::min(most, std::max<int64_t>(*end.most - *start.number, 0));
+  const int64_t stride = std::max<int64_t>(cut.steps[k], -cut.steps[k]);
+  most = most == 0 ? 0 : (most - 1) / stride + 1;
+  return most == 0 ? Dim(0) : Dim::counted(fresh, most);
+}
+
+Converted slice_counted(Graph& graph, const OnnxNode& node) {
+  const ValueId x = graph.input(0);
+  Cut cut{{}, {}, graph.size_entries(graph.input(1)), graph.size_entries(graph.input(2))};
+  BYOC_TRY(cut.axes, ints_attr_or_input(graph, node, "axes", 9, 3));
+  BYOC_TRY(cut.steps, ints_attr_or_input(graph, node, "steps", 9, 4));
+  const size_t n = cut.starts.size();
+  if (cut.axes.empty())
+    for (size_t k = 0; k < n; ++k) cut.axes.push_back(static_cast<int64_t>(k));
+  if (cut.steps.empty()) cut.steps.assign(n, 1);
+  if (cut.ends.size() != n || cut.axes.size() != n || cut.steps.size() != n)
+    return invalid(cat("it has ", n, " starts, ", cut.ends.size(), " ends, ", cut.axes.size(),
+                       " axes and ", cut.steps.size(), " steps, expected equally many"));
+  const std::string size = graph.new_size("slice");
+  Shape dims;
+  for (size_t k = 0; k < n; ++k) {
+    BYOC_TRY(size_t axis, normal_axis(cut.axes[k], graph.rank(x)));
+    if (cut.steps[k] == 0) return invalid("a step is 0");
+    const std::optional<Dim> dim = slice_dim(graph.type(x).shape[axis], cut, k, cat(size, "_", k));
+    if (!dim) return no_bound("ends");
+    dims.push_back(*dim);
+  }
+  Attrs attrs = dims_attrs(dims);
+  attrs.set("axes", cut.axes);
+  attrs.set("steps", cut.steps);
+  return std::vector{graph.call(
+      "slice_counted", {x, as_i64(graph, graph.input(1)), as_i64(graph, graph.input(2))}, attrs)};
+}
+
+Converted slice(Graph& graph, const OnnxNode& node) {
+  bool by_attr = node.opset() <= 9;
+  if (!by_attr && node.has_input(1) && node.has_input(2) &&
+      !(is_constant(graph, node, 1) && is_constant(graph, node, 2)))
+    return slice_counted(graph, node);
+  auto list = [&](const char* name, size_t k) {
+    return ints_attr_or_input(graph, node, name, 9, k);
+  };
+  BYOC_TRY(Ints starts, list("starts", 1));
+  BYOC_TRY(Ints ends, list("ends", 2));
+  BYOC_TRY(Ints axes, list("axes", 3));
+  BYOC_TRY(Ints steps, by_attr ? Ints{} : list("steps", 4));
+  Attrs attrs{{"starts", starts}, {"ends", ends}, {"axes", axes}, {"steps", steps}};
+  return std::vector{graph.call("slice", {graph.input(0)}, attrs)};
+}
+
+// ---- size
+
+Converted size(Graph& graph, const OnnxNode&) {
+  const ValueId x = graph.input(0);
+  const ValueId dims = graph.call("shape", {x});
+  return std::vector{graph.call("prod", {dims}, {{"axes", Ints{0}}, {"keepdims", false}})};
+}
+
+constexpr Row kRows[] = {
+    {"ConstantOfShape", 9, kNewest, constant_of_shape},
+    {"Expand", 8, kNewest, expand},
+    {"Reshape", 1, kNewest, reshape},
+    {"Size", 1, kNewest, size},
+    {"Slice", 1, kNewest, slice},
+    {"Tile", 6, kNewest, tile},
+};
+
+}  // namespace
+
+std::span<const Row> extents_rows() { return kRows; }
+
+}  // namespace byoc::onnx_import
