@@ -13,13 +13,21 @@ constexpr int64_t kMostColumns = 5;  // of a window: they are written out
 constexpr int64_t kCells = 6;        // separate results, each with a chain of dependent steps
 constexpr int64_t kCellsOfManyRegisters = 8;
 
-// Returns true for y[n, blocks, h, w, lanes] over [rows, columns, 1] of a window, f32.
+// Returns true for f32, of which there are lanes in a vector, and for integers of 8 bits: a part of
+// a vector of these is loaded and stored as fast.
+bool has_lanes(const te::Stage& stage) {
+  const DType dtype = stage.outputs[0].dtype();
+  if (dtype == DType::kF32) return stage.op == "max_pool" || stage.op == "average_pool";
+  return stage.op == "max_pool" && (dtype == DType::kU8 || dtype == DType::kI8);
+}
+
+// Returns true for y[n, blocks, h, w, lanes] over [rows, columns, 1] of a window.
 bool is_pool(const te::Stage& stage) {
-  if (stage.op != "max_pool" && stage.op != "average_pool") return false;
+  if (!has_lanes(stage)) return false;
   const te::Compute& compute = std::get<te::Compute>(stage.kind);
   auto is_known = [](const te::Axis& axis) { return extent_of(axis) >= 1; };
-  return stage.outputs[0].dtype() == DType::kF32 && compute.axes.size() == 5 &&
-         compute.reduce.size() == 3 && std::ranges::all_of(compute.axes, is_known) &&
+  return compute.axes.size() == 5 && compute.reduce.size() == 3 &&
+         std::ranges::all_of(compute.axes, is_known) &&
          std::ranges::all_of(compute.reduce, is_known) && extent_of(compute.reduce[2]) == 1 &&
          extent_of(compute.reduce[1]) <= kMostColumns;
 }

@@ -18,10 +18,10 @@ struct Shape {
   int64_t ow() const { return (w + 2 * pad - kernel) / stride + 1; }
 };
 
-te::LoopFunction pool(const std::string& op, const Shape& s) {
+te::LoopFunction pool(const std::string& op, const Shape& s, DType dtype = DType::kF32) {
   IRModule module;
   FunctionBuilder f(module, all_ops());
-  ValueId x = f.param("x", {DType::kF32, {1, s.blocks, s.h, s.w, 8}});
+  ValueId x = f.param("x", {dtype, {1, s.blocks, s.h, s.w, 8}});
   ValueId y = f.call(op, {x},
                      {{"kernel_shape", Ints{s.kernel, s.kernel, 1}},
                       {"strides", Ints{s.stride, s.stride, 1}},
@@ -59,13 +59,15 @@ std::vector<float> expected(const std::string& op, const Shape& s, const std::ve
   return out;
 }
 
+constexpr Shape kShapes[] = {{2, 12, 14, 3, 2, 1},
+                             {1, 7, 7, 3, 1, 1},
+                             {9, 6, 29, 2, 2, 0},
+                             {1, 1, 1, 3, 1, 1},
+                             {3, 9, 20, 5, 3, 2}};
+
 void expect_pooled(const std::string& op, bool with_nan) {
   std::minstd_rand random(5);
-  for (const Shape& s : {Shape{2, 12, 14, 3, 2, 1},
-                         {1, 7, 7, 3, 1, 1},
-                         {9, 6, 29, 2, 2, 0},
-                         {1, 1, 1, 3, 1, 1},
-                         {3, 9, 20, 5, 3, 2}}) {
+  for (const Shape& s : kShapes) {
     SCOPED_TRACE(cat(op, " ", s.kernel, " / ", s.stride, " of ", s.h, "x", s.w));
     std::vector<float> x(static_cast<size_t>(s.blocks * s.h * s.w * 8));
     for (float& value : x) value = static_cast<float>(static_cast<int>(random() % 64) - 70);
@@ -80,6 +82,25 @@ void expect_pooled(const std::string& op, bool with_nan) {
       }
     }
   }
+}
+
+template <class T>
+void expect_greatest(DType dtype) {
+  std::minstd_rand random(7);
+  for (const Shape& s : kShapes) {
+    std::vector<T> x(static_cast<size_t>(s.blocks * s.h * s.w * 8)), want;
+    for (T& value : x) value = static_cast<T>(random() >> 8);
+    for (float value : expected("max_pool", s, {x.begin(), x.end()}))
+      want.push_back(static_cast<T>(value));
+    const std::vector<test::Data> got =
+        test::run_loops(pool("max_pool", s, dtype), {test::Data::of(dtype, x)});
+    EXPECT_EQ(got[0].template as<T>(), want) << s.kernel << " / " << s.stride;
+  }
+}
+
+TEST(PoolInRows, FindsTheGreatestIntegersOfEightBits) {
+  expect_greatest<uint8_t>(DType::kU8);
+  expect_greatest<int8_t>(DType::kI8);
 }
 
 TEST(PoolInRows, FindsTheGreatest) { expect_pooled("max_pool", false); }
