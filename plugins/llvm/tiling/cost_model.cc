@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Estimates the cost of sums, in cycles, and finds the cheapest of some hundred ways to split them.
-// The constants were fitted to Zen 3 (bench_llvm_kernels); sources of the cache figures: AMD and
-// Intel optimisation manuals. Only the order of the candidates matters.
+// The constants were fitted to Zen 3 (bench_llvm_kernels), those of tiles and chunks to whole networks
+// on Zen 5, where a tile begins with rows and weights in the second cache; sources of the cache
+// figures: AMD and Intel optimisation manuals. Only the order of the candidates matters.
 #include "plugins/llvm/tiling/cost_model.h"
 
 #include <algorithm>
@@ -16,8 +17,8 @@ constexpr double kL2InRow = 0.008;       // for one of many that are read in a r
 constexpr double kMemoryPerByte = 0.06;  // for one from memory
 constexpr double kRowsPerByte = 0.012;   // for one of rows that are prefetched, once more
 constexpr double kPieceCycles = 40;      // for each separate piece of memory
-constexpr double kTileCycles = 30;       // to begin a tile
-constexpr double kChunkVector = 2.0;     // to add a vector of a chunk's sums to those before
+constexpr double kTileCycles = 400;      // to begin a tile
+constexpr double kChunkVector = 10.0;    // to add a vector of a chunk's sums to those before
 constexpr double kChunkRowVector = 8.0;  // the same in a row of a matrix
 constexpr double kConflictCycles = 0.5;  // for an element of a row whose line was evicted
 constexpr int64_t kPageBytes = 4096;
