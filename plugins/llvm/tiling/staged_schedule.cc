@@ -247,14 +247,16 @@ void StagedSchedule::sum_in_lanes(const std::string& name, int64_t partials, int
   const int64_t width = partials * lanes;
   const bool is_long = partials > 1 && extent_of(along) >= 2 * width;
   std::vector<std::string> made = {split_into_lanes(name, loop, is_long ? width : lanes)};
-  if (is_long && !made[0].empty()) {
-    std::string several = split_into_lanes(name, loop + ".i", lanes);
-    if (!several.empty()) (void)schedule_.unroll(several, loop + ".i.o").ok();
-    made.insert(made.begin(), several);
+  // the vectors of several, then the lanes as a tree: one half and the other, until two are left
+  std::string inner = loop + ".i";
+  for (int64_t part = is_long ? lanes : lanes / 2; part > 1 && !made.back().empty(); part /= 2) {
+    made.push_back(split_into_lanes(name, inner, part));
+    if (!made.back().empty()) (void)schedule_.unroll(made.back(), inner + ".o").ok();
+    inner += ".i";
   }
-  for (const std::string& partial : made) {
-    if (spatial > 0 && !partial.empty())
-      (void)schedule_.compute_at(partial, name, schedule_.loops(name)[spatial - 1]).ok();
+  for (size_t k = made.size(); k-- > 0;) {  // readers first
+    if (spatial > 0 && !made[k].empty())
+      (void)schedule_.compute_at(made[k], name, schedule_.loops(name)[spatial - 1]).ok();
   }
 }
 

@@ -169,6 +169,15 @@ llvm::Value* Ops::min_or_max(bool is_min, Value a, Value b) {
   return b_.CreateSelect(is_min ? b_.CreateFCmpOLT(a, b) : b_.CreateFCmpOGT(a, b), a, b);
 }
 
+llvm::Value* Ops::nan_or(bool is_max, Value a, Value b) {
+  llvm::IRBuilder<>::FastMathFlagGuard guard(b_);
+  llvm::FastMathFlags flags;
+  flags.setNoSignedZeros(true);
+  b_.setFastMathFlags(flags);
+  return b_.CreateBinaryIntrinsic(is_max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, a,
+                                  b);
+}
+
 llvm::Value* Ops::float_binary(BinaryOp op, Value a, Value b) {
   llvm::IRBuilder<>::FastMathFlagGuard guard(b_);
   llvm::FastMathFlags flags;

@@ -26,6 +26,8 @@ class Ops {
   Value to_storage(DType dtype, Value x);
   /// Compares with b first, so that a NaN in either gives b, as minps and maxps do.
   Value min_or_max(bool is_min, Value a, Value b);
+  /// Returns the greater or the lesser float, or a NaN where one of them is; of two zeros either.
+  Value nan_or(bool is_max, Value a, Value b);
   Value splat(Value x, unsigned lanes);
   llvm::IRBuilder<>& builder() { return b_; }
 

@@ -251,8 +251,27 @@ llvm::Value* Values::value_under(const te::Expr& x, Value condition) {
   return out;
 }
 
+// Returns the greater or the lesser of two floats, or the NaN among them, for
+// select(is_nan(a), a, max(a, b)). One intrinsic needs a compare less than the two selects, and does
+// not wait for `b` to find out that `a` is a NaN. nullptr: the select is another one.
+llvm::Value* Values::make_extremum(const te::Select& x) {
+  auto* is_nan = std::get_if<te::Unary>(&x.condition->kind);
+  auto* no = std::get_if<te::Binary>(&x.no->kind);
+  if (is_nan == nullptr || is_nan->op != te::UnaryOp::kIsNan || no == nullptr) return nullptr;
+  const bool is_max = no->op == BinaryOp::kMax;
+  const DType dtype = x.no.dtype();
+  if ((!is_max && no->op != BinaryOp::kMin) || (dtype != DType::kF32 && dtype != DType::kF64) ||
+      !te::structural_equal(is_nan->x, no->a) || !te::structural_equal(x.yes, no->a))
+    return nullptr;
+  if (needs_guard(no->a) || needs_guard(no->b)) return nullptr;
+  Value a = value(no->a), b = value(no->b);
+  const unsigned lanes = std::max(lanes_of(a), lanes_of(b));
+  return ops_.nan_or(is_max, ops_.splat(a, lanes), ops_.splat(b, lanes));
+}
+
 llvm::Value* Values::make_select(const te::Select& x) {
   if (std::optional<bool> known = ranges_.decide(x.condition)) return value(*known ? x.yes : x.no);
+  if (Value extremum = make_extremum(x)) return extremum;
   Value condition = value(x.condition);
   if (lanes_of(condition) != 0) {
     Value yes = value_under(x.yes, condition);

@@ -71,6 +71,7 @@ class Values {
   Value make(const te::Expr& x);
   Value make_binary(const te::Binary& x);
   Value make_cast(DType to, const te::Expr& x);
+  Value make_extremum(const te::Select& x);
   Value make_select(const te::Select& x);
   Value load_or_constant(const te::Select& x, Value condition);
   Value select_by_branch(Value condition, const te::Expr& yes, const te::Expr& no);

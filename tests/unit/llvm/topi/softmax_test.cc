@@ -44,6 +44,12 @@ TEST(SoftmaxRows, AreReadOnceAndSummedInLanes) {
   }
 }
 
+// A maximum in one lane after the other would wait for each of them.
+TEST(SoftmaxRows, ReduceTheirLanesAsATree) {
+  const std::string text = te::print(loops_of("softmax", 2048, 384));
+  EXPECT_EQ(count(text, "f32[1, 1, 2]"), 2u) << "of the maximum and of the sum\n" << text;
+}
+
 // The mean, the variance, the result: the second cache holds the rows in between.
 TEST(NormalisedRows, InTheSecondCacheAreReducedOneStageAfterTheOther) {
   const std::string text = te::print(loops_of("layer_norm", 16, 768));
@@ -113,6 +119,13 @@ TEST(SoftmaxRows, OfSoftmaxKeepInfinitiesNansAndLargeNumbers) {
     for (size_t k = 0; k < size; ++k) row(8)[k] = -88 - static_cast<float>(k);
     expect_rows("softmax", softmax, x, n, 3e-7);
   }
+}
+
+TEST(SoftmaxRows, KeepANanOfAnyLane) {
+  constexpr int64_t kLength = 131;
+  std::vector<float> x = normal(kLength * kLength, 0, 3, 6);
+  for (size_t k = 0; k < kLength; ++k) x[k * kLength + k] = kNan;
+  expect_rows("softmax", softmax, x, kLength, 3e-7);
 }
 
 TEST(SoftmaxRows, OfLayerNormKeepTheirDigits) {
