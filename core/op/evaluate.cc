@@ -11,6 +11,7 @@ namespace {
 using Memory = std::shared_ptr<std::byte>;
 
 Result<Memory> allocate(size_t size) {
+  if (Memory spilled = spilled_memory(size)) return spilled;
   constexpr size_t kAlignment = Buffer::kAlignment;
   auto* memory = static_cast<std::byte*>(aligned_memory(size, kAlignment));
   if (memory == nullptr) {

@@ -82,31 +82,48 @@ size_t bytes_of(const te::Tensor& tensor) {
   return out;
 }
 
-// Allocates the outputs and fills them by one call.
-Result<Buffers> run_maker(const ConstantMaker& maker, const byoc_native_fn& fn,
-                          std::span<const void* const> inputs, const byoc_host* host) {
+uint64_t aligned(uint64_t bytes) {
+  return (bytes + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
+}
+
+// Writes the outputs, one after another from `memory`, by one call.
+void run_maker(const ConstantMaker& maker, const byoc_native_fn& fn, const ConstantInputs& inputs,
+               void* memory) {
+  const sdk::Host host = sdk::host();
   std::vector<void*> data;
-  for (const void* input : inputs) data.push_back(const_cast<void*>(input));
-  std::vector<std::shared_ptr<void>> memory;
-  auto allocate = [&](size_t bytes) {
-    memory.emplace_back(host->alloc(host->ctx, std::max<size_t>(bytes, 1), Buffer::kAlignment),
-                        [host](void* p) { host->free(host->ctx, p); });
-    return memory.back().get();
-  };
-  for (uint64_t bytes : maker.output_bytes) data.push_back(allocate(bytes));
-  void* workspace = allocate(maker.workspace_bytes);
-  if (std::ranges::any_of(memory, [](const auto& one) { return one == nullptr; }))
-    return Status(Code::kResourceExhausted, "no memory for packed constants");
+  for (const void* input : inputs.data) data.push_back(const_cast<void*>(input));
+  auto* next = static_cast<std::byte*>(memory);
+  for (uint64_t bytes : maker.output_bytes) {
+    data.push_back(next);
+    next += aligned(bytes);
+  }
+  const auto workspace = host.alloc(std::max<uint64_t>(maker.workspace_bytes, 1));
   byoc_native_failure failure{};
   failure.h = {sizeof failure, BYOC_TAG_NATIVE_FAILURE, nullptr};
-  byoc_native_call call{
-      {sizeof call, BYOC_TAG_NATIVE_CALL, nullptr}, data.data(), workspace, host, 0, &failure};
+  byoc_native_call call{{sizeof call, BYOC_TAG_NATIVE_CALL, nullptr},
+                        data.data(),
+                        workspace.get(),
+                        host.table(),
+                        0,
+                        &failure};
   if (int32_t code = fn.run(&call); code != 0)
-    return Status(Code::kInternal, cat("code for packed constants returned ", code));
-  Buffers out;
-  for (size_t k = 0; k < maker.output_bytes.size(); ++k) {
-    const auto* bytes = static_cast<const std::byte*>(memory[k].get());
-    out.push_back(Buffer::adopt({bytes, maker.output_bytes[k]}, memory[k]));
+    throw sdk::Error(BYOC_INTERNAL, cat("code for packed constants returned ", code));
+}
+
+// Returns the outputs as parts of one blob of the host, which later writes it to the artifact from
+// where it is.
+PackedConstants outputs_of(const ConstantMaker& maker, const byoc_native_fn& fn,
+                           const ConstantInputs& inputs, const std::string& key) {
+  uint64_t total = 0;
+  for (uint64_t bytes : maker.output_bytes) total += aligned(bytes);
+  auto held = std::make_shared<const sdk::Held>(
+      sdk::host().packed(key, std::max<uint64_t>(total, 1), Buffer::kAlignment,
+                         [&](void* memory) { run_maker(maker, fn, inputs, memory); }));
+  PackedConstants out;
+  const auto* next = held->data<std::byte>();
+  for (uint64_t bytes : maker.output_bytes) {
+    out.push_back({{next, bytes}, held});
+    next += aligned(bytes);
   }
   return out;
 }
@@ -131,15 +148,15 @@ Result<ConstantCode> compile_constants(std::span<const te::LoopFunction> loops,
   return out;
 }
 
-Result<std::vector<Buffers>> run_constants(const ConstantCode& code,
-                                           std::span<const std::vector<const void*>> inputs,
-                                           const byoc_host* host) {
-  std::vector<Buffers> out;
+Result<std::vector<PackedConstants>> run_constants(const ConstantCode& code,
+                                                   std::span<const ConstantInputs> inputs) {
+  std::vector<PackedConstants> out;
   if (code.makers.empty()) return out;
-  BYOC_TRY(const auto loaded, LoadedObject::load(code.object, host));
+  BYOC_TRY(const auto loaded, LoadedObject::load(code.object, sdk::host().table()));
+  const ContentKey object = content_key(std::as_bytes(std::span(code.object)));
   for (size_t k = 0; k < code.makers.size(); ++k) {
-    BYOC_TRY(Buffers made, run_maker(code.makers[k], loaded->function(k), inputs[k], host));
-    out.push_back(std::move(made));
+    const std::string key = cat("made by ", object, " ", k, " of ") + inputs[k].keys;
+    out.push_back(outputs_of(code.makers[k], loaded->function(k), inputs[k], key));
   }
   return out;
 }

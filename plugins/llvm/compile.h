@@ -3,8 +3,7 @@
 // Compiles many loop functions to kernels, in parallel, equal ones once, and uses the cache.
 #include <functional>
 
-#include "byoc/base/buffer.h"
-#include "byoc/plugin/abi.h"
+#include "byoc/plugin/sdk/host.h"
 #include "plugins/llvm/cache.h"
 
 namespace byoc::llvm_plugin {
@@ -40,11 +39,21 @@ struct ConstantCode {
 /// Compiles loops that make packed constants. Errors: those of compile_kernels.
 Result<ConstantCode> compile_constants(std::span<const te::LoopFunction> loops,
                                        const Machine& machine, CompileOptions options);
-using Buffers = std::vector<std::shared_ptr<const Buffer>>;
-/// Runs the code on inputs per maker, and returns the outputs per maker. `host` is used by the code.
-/// Errors: those of loading.
-Result<std::vector<Buffers>> run_constants(const ConstantCode& code,
-                                           std::span<const std::vector<const void*>> inputs,
-                                           const byoc_host* host);
+/// A packed constant, in memory that the host shares between equal ones.
+struct PackedConstant {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const sdk::Held> held;
+};
+using PackedConstants = std::vector<PackedConstant>;
+
+/// The constants that a maker reads: their elements, and their keys one after another.
+struct ConstantInputs {
+  std::vector<const void*> data;
+  std::string keys;
+};
+/// Runs the code on inputs per maker, and returns the outputs per maker. Throws sdk::Error when memory
+/// is short or the code fails. Errors: those of loading.
+Result<std::vector<PackedConstants>> run_constants(const ConstantCode& code,
+                                                   std::span<const ConstantInputs> inputs);
 
 }  // namespace byoc::llvm_plugin

@@ -95,7 +95,7 @@ class NativeModule::Kernel : public sdk::Kernel {
       : signature_(signature), fn_(fn) {
     for (const sdk::Held& one : constants.held) constants_.push_back(one.data<char>());
     for (const auto& one : constants.packed)
-      constants_.push_back(reinterpret_cast<const char*>(one->data()));
+      constants_.push_back(reinterpret_cast<const char*>(one.bytes.data()));
   }
   void run(const sdk::Call& call) const override {
     char* workspace = static_cast<char*>(call.workspace());
@@ -175,7 +175,7 @@ void NativeModule::save(sdk::Saver& saver) const {
   saver.write(pack(functions_, packing_));
   for (size_t k = 0; k < constants_.size(); ++k) {
     for (const auto& packed : constants_[k].packed)
-      saver.packed(k, {packed->data(), packed->size()}, Buffer::kAlignment);
+      saver.packed(k, {packed.bytes.data(), packed.bytes.size()}, Buffer::kAlignment);
   }
 }
 

@@ -34,7 +34,7 @@ struct Packing {
 /// The constants that a kernel reads in every run: of the host, then its own.
 struct KernelConstants {
   std::vector<sdk::Held> held;  // those that are kept
-  std::vector<std::shared_ptr<const Buffer>> packed;
+  PackedConstants packed;
 };
 
 class NativeModule : public sdk::Module {

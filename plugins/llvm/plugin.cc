@@ -142,6 +142,10 @@ std::vector<Lowered> lower_all(const sdk::CompileRequest& request, const te::Tar
   return out;
 }
 
+std::string key_of(const byoc_const& constant) {
+  return {reinterpret_cast<const char*>(constant.key), sizeof constant.key};
+}
+
 Signature signature_of(sdk::Function& function, uint64_t workspace_bytes) {
   Signature out{function.graph.symbol,
                 static_cast<uint32_t>(function.graph.inputs.size()),
@@ -149,10 +153,8 @@ Signature signature_of(sdk::Function& function, uint64_t workspace_bytes) {
                 workspace_bytes,
                 {},
                 function.graph.signature()};
-  for (size_t c = 0; c < function.constants.size(); ++c) {
-    const byoc_const& raw = function.constants.raw(c);
-    out.constants.emplace_back(reinterpret_cast<const char*>(raw.key), sizeof raw.key);
-  }
+  for (size_t c = 0; c < function.constants.size(); ++c)
+    out.constants.push_back(key_of(function.constants.raw(c)));
   out.const_use = function.constants.use();
   return out;
 }
@@ -160,13 +162,13 @@ Signature signature_of(sdk::Function& function, uint64_t workspace_bytes) {
 /// Returns the types of byoc_native_call.data: constants that are kept follow the inputs, then
 /// packed ones.
 std::string native_signature(const sdk::Graph& graph, const std::optional<ConstantLoops>& loops,
-                             const Buffers& packed) {
+                             const PackedConstants& packed) {
   std::vector<sdk::Type> constants;
   for (size_t k = 0; k < graph.constants.size(); ++k) {
     if (!loops || loops->is_kept[k]) constants.push_back(graph.types[graph.constants[k].type]);
   }
   for (const auto& one : packed)
-    constants.push_back({sdk::DType::kU8, {static_cast<int64_t>(one->size())}});
+    constants.push_back({sdk::DType::kU8, {static_cast<int64_t>(one.bytes.size())}});
   return graph.signature_with(constants);
 }
 
@@ -235,25 +237,28 @@ Packing packing_of(const Kernels& kernels, const CompileOptions& options) {
 }
 
 // Makes the packed constants of all functions.
-std::vector<Buffers> packed_constants(sdk::CompileRequest& request, const Kernels& kernels,
-                                      const Packing& packing) {
-  std::vector<std::vector<const void*>> inputs;
+std::vector<PackedConstants> packed_constants(sdk::CompileRequest& request, const Kernels& kernels,
+                                              const Packing& packing) {
+  std::vector<ConstantInputs> inputs;
   for (sdk::Function& function : request.functions) {
     const auto& constants = kernels.constants[function.index];
     if (!constants) continue;
     auto& read = inputs.emplace_back();
-    for (size_t c : constants->reads) read.push_back(function.constants.data<void>(c));
+    for (size_t c : constants->reads) {
+      read.data.push_back(function.constants.data<void>(c));
+      read.keys += key_of(function.constants.raw(c));
+    }
   }
-  std::vector<Buffers> made = value_of(run_constants(packing.code, inputs, sdk::host().table()));
-  std::vector<Buffers> out;
+  std::vector<PackedConstants> made = value_of(run_constants(packing.code, inputs));
+  std::vector<PackedConstants> out;
   size_t next = 0;
   for (const auto& constants : kernels.constants)
-    out.push_back(constants ? std::move(made[next++]) : Buffers());
+    out.push_back(constants ? std::move(made[next++]) : PackedConstants());
   return out;
 }
 
 KernelConstants constants_of(sdk::Function& function, const std::optional<ConstantLoops>& loops,
-                             Buffers packed) {
+                             PackedConstants packed) {
   KernelConstants out{{}, std::move(packed)};
   for (size_t c = 0; c < function.constants.size(); ++c) {
     if (!loops || loops->is_kept[c]) out.held.push_back(function.constants.keep(c));
@@ -268,7 +273,7 @@ std::unique_ptr<sdk::Module> LlvmPlugin::compile_module(sdk::CompileRequest& req
   CompileOptions options = options_of(request, cache);
   Kernels kernels = compile_all(request, target, machine, options);
   Packing packing = packing_of(kernels, options);
-  std::vector<Buffers> packed = packed_constants(request, kernels, packing);
+  std::vector<PackedConstants> packed = packed_constants(request, kernels, packing);
   std::vector<Signature> signatures;
   std::vector<std::string> native_signatures;
   std::vector<KernelConstants> constants;
@@ -340,7 +345,7 @@ void LlvmPlugin::pack_again(const byoc_load& load, const SavedModule& saved,
                      "the code for the module's packed constants is for another processor; compile "
                      "the model again");
   std::vector<sdk::Held> held;
-  std::vector<std::vector<const void*>> inputs;
+  std::vector<ConstantInputs> inputs;
   for (const Signature& function : saved.functions) {
     if (function.packed_from.empty()) continue;
     auto& read = inputs.emplace_back();
@@ -348,12 +353,13 @@ void LlvmPlugin::pack_again(const byoc_load& load, const SavedModule& saved,
       if (c >= function.constants.size())
         throw sdk::Error(BYOC_DATA_LOSS, "the saved module is cut short or changed");
       held.push_back(keep(load, function.constants[c]));
-      read.push_back(held.back().data<char>());
+      read.data.push_back(held.back().data<char>());
+      read.keys += function.constants[c];
     }
   }
   if (inputs.size() != saved.packing.code.makers.size())
     throw sdk::Error(BYOC_DATA_LOSS, "the saved module is cut short or changed");
-  auto made = value_of(run_constants(saved.packing.code, inputs, sdk::host().table()));
+  auto made = value_of(run_constants(saved.packing.code, inputs));
   size_t next = 0;
   for (size_t f = 0; f < constants.size(); ++f) {
     if (!saved.functions[f].packed_from.empty()) constants[f].packed = std::move(made[next++]);

@@ -9,6 +9,7 @@
 #include "arena.h"
 #include "library/format_text.h"
 #include "region/integers.h"
+#include "repack.h"
 
 namespace byoc::onednn {
 namespace {
@@ -198,13 +199,7 @@ uint32_t Planner::constant_in(const Argument& argument) {
   } else {
     uint64_t bytes = argument.want.get_size();
     auto fill = [&](void* memory) {
-      if (bytes != argument.have.get_size()) std::memset(memory, 0, bytes);  // padding
-      const void* plain = constants_.data(value.index);
-      dnnl::memory from(argument.have, engine_, const_cast<void*>(plain)),
-          to(argument.want, engine_, memory);
-      dnnl::stream stream(engine_);
-      dnnl::reorder(from, to).execute(stream, from, to);
-      stream.wait();
+      repack(engine_, argument.have, constants_.data(value.index), argument.want, memory);
     };
     plan_.held.push_back(
         constants_.packed(value.index, layout_key(argument.have, argument.want), bytes, fill));

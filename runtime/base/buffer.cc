@@ -48,6 +48,7 @@ ContentKey content_key(std::span<const std::byte> bytes) {
 }
 
 std::shared_ptr<std::byte> Buffer::allocate(size_t size) {
+  if (auto spilled = spilled_memory(size)) return spilled;
   void* memory = aligned_memory(size, kAlignment);
   if (memory == nullptr) throw std::bad_alloc();
   return {static_cast<std::byte*>(memory), [](std::byte* p) { std::free(p); }};
@@ -62,7 +63,9 @@ std::shared_ptr<const Buffer> Buffer::copy(std::span<const std::byte> bytes) {
 std::shared_ptr<const Buffer> Buffer::adopt(std::span<const std::byte> bytes,
                                             std::shared_ptr<const void> owner) {
   if (reinterpret_cast<uintptr_t>(bytes.data()) % kAlignment != 0) return copy(bytes);
-  return adopt_keyed(bytes, std::move(owner), content_key(bytes));
+  const ContentKey key = content_key(bytes);
+  release_spilled(bytes);
+  return adopt_keyed(bytes, std::move(owner), key);
 }
 
 std::shared_ptr<const Buffer> Buffer::adopt_keyed(std::span<const std::byte> bytes,

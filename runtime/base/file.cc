@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "byoc/base/memory.h"
+
 namespace byoc {
 namespace {
 
@@ -65,9 +67,16 @@ Code code_of(int error) {
   }
 }
 
+/// Writes large pieces in parts, so that spilled ones are in memory a part at a time.
 bool write_pieces(int fd, std::span<const std::span<const std::byte>> pieces) {
+  constexpr size_t kPart = size_t{32} << 20;
   for (std::span<const std::byte> piece : pieces) {
-    if (!write_all(fd, piece)) return false;
+    while (!piece.empty()) {
+      const auto part = piece.first(std::min(piece.size(), kPart));
+      if (!write_all(fd, part)) return false;
+      release_spilled(part);
+      piece = piece.subspan(part.size());
+    }
   }
   return true;
 }

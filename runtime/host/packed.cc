@@ -10,6 +10,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "byoc/base/memory.h"
 #include "byoc/base/status.h"
 #include "byoc/host/plugins.h"
 #include "runtime/host/host.h"
@@ -26,17 +27,17 @@ struct Packed {
   std::string key;  // the plugin's id, and the hash of its key
   uint64_t align = 0;
   int64_t bytes = 0;
-  void* memory = nullptr;                // of its own
+  std::shared_ptr<void> memory;          // of its own
   std::shared_ptr<const Buffer> stored;  // or of an artifact
   DLTensor view{};
   ~Packed() {
     if (memory || stored) host_counts().packed_bytes -= bytes;
-    host_table()->free(nullptr, memory);
   }
 };
 
 struct PackedAccess {
   static void add(PackedScope& scope, const ContentKey& name, std::shared_ptr<Packed> packed) {
+    scope.by_address_.emplace(static_cast<const std::byte*>(packed->view.data), packed);
     scope.made_.emplace(name, std::move(packed));
   }
 };
@@ -44,6 +45,21 @@ struct PackedAccess {
 namespace {
 
 thread_local PackedScope* current_scope = nullptr;
+constinit thread_local bool is_filling_spilled = false;
+
+/// Makes fills_spilled() true when the memory has several times the size that parallel loops release.
+class FillScope {
+ public:
+  explicit FillScope(int64_t bytes)
+      : outer_(std::exchange(is_filling_spilled, bytes >= kReleasing)) {}
+  ~FillScope() { is_filling_spilled = outer_; }
+  FillScope(const FillScope&) = delete;
+  FillScope& operator=(const FillScope&) = delete;
+
+ private:
+  static constexpr int64_t kReleasing = int64_t{64} << 20;
+  bool outer_;
+};
 
 struct Registry {
   std::mutex mutex;
@@ -84,16 +100,21 @@ byoc_status* refuse(uint32_t code, const std::string& message) {
                                   {message.data(), message.size()});
 }
 
-constexpr uint64_t kLargePage = uint64_t{2} << 20;
+constexpr uint64_t kPage = 4096, kLargePage = uint64_t{2} << 20;
 
 // Weights are many megabytes that every run reads: pages of 2 MiB, where the system has them, need
 // a tenth of the page faults and of the translations. Huge pages are requested only for whole pages
 // of weights.
-void* allocate(uint64_t bytes, uint64_t align) {
-  if (bytes < kLargePage) return host_table()->alloc(nullptr, bytes, align);
-  void* memory = host_table()->alloc(nullptr, bytes, std::max(align, kLargePage));
-  if (memory) ::madvise(memory, bytes / kLargePage * kLargePage, MADV_HUGEPAGE);
-  return memory;
+std::shared_ptr<void> allocate(uint64_t bytes, uint64_t align) {
+  if (align <= kPage) {
+    if (auto spilled = spilled_memory(bytes)) return spilled;
+  }
+  const bool is_large = bytes >= kLargePage;
+  void* memory =
+      host_table()->alloc(nullptr, bytes, is_large ? std::max(align, kLargePage) : align);
+  if (!memory) return nullptr;
+  if (is_large) ::madvise(memory, bytes / kLargePage * kLargePage, MADV_HUGEPAGE);
+  return {memory, [](void* p) { host_table()->free(nullptr, p); }};
 }
 
 void finish(Packed& packed, void* memory) {
@@ -133,9 +154,10 @@ byoc_status* fill_once(Packed& packed, const ContentKey& name, byoc_fill_fn fill
       return refuse(BYOC_RESOURCE_EXHAUSTED, cat("no memory for ", packed.bytes, " packed bytes"));
     host_counts().packed_bytes += packed.bytes;
   }
-  if (byoc_status* status = fill(u, packed.memory, static_cast<uint64_t>(packed.bytes)))
+  FillScope scope(packed.bytes);
+  if (byoc_status* status = fill(u, packed.memory.get(), static_cast<uint64_t>(packed.bytes)))
     return status;
-  finish(packed, packed.memory);
+  finish(packed, packed.memory.get());
   return nullptr;
 }
 
@@ -155,6 +177,16 @@ PackedByName PackedScope::made() const {
   return out;
 }
 
+std::shared_ptr<const Buffer> PackedScope::view(std::span<const std::byte> bytes) const {
+  auto after = by_address_.upper_bound(bytes.data());
+  if (after == by_address_.begin()) return nullptr;
+  const auto& [begin, packed] = *std::prev(after);
+  const auto size = static_cast<size_t>(packed->bytes),
+             offset = static_cast<size_t>(bytes.data() - begin);
+  if (offset > size || bytes.size() > size - offset) return nullptr;
+  return Buffer::adopt(bytes, packed);
+}
+
 const byoc_host* host_table_of(std::string_view plugin) {
   struct Own {
     byoc_host_ctx ctx;
@@ -171,6 +203,8 @@ const byoc_host* host_table_of(std::string_view plugin) {
   own.table.ctx = &own.ctx;
   return &own.table;
 }
+
+bool fills_spilled() noexcept { return is_filling_spilled; }
 
 byoc_status* packed_get(byoc_host_ctx* ctx, byoc_bytes key, uint64_t n, uint64_t align,
                         byoc_fill_fn fill, void* u, byoc_held* out) noexcept {

@@ -32,9 +32,12 @@ class PackedScope {
   std::function<Status()> before_fill;  ///< may be empty; its error is that of packed_get
   /// Returns what packed_get has returned in this scope. The memory is shared with its holders.
   PackedByName made() const;
+  /// Returns a view of bytes that lie in memory of made(), without a copy; null for other bytes.
+  std::shared_ptr<const Buffer> view(std::span<const std::byte> bytes) const;
 
  private:
   friend struct PackedAccess;
+  std::map<const std::byte*, std::shared_ptr<struct Packed>> by_address_;
   std::map<ContentKey, std::shared_ptr<struct Packed>> made_;
   PackedScope* outer_;
 };
@@ -43,5 +46,9 @@ class PackedScope {
 /// fill leaves no entry, so that the next caller tries again. fill must not request the same key.
 byoc_status* packed_get(byoc_host_ctx*, byoc_bytes key, uint64_t n, uint64_t align,
                         byoc_fill_fn fill, void* u, byoc_held* out) noexcept;
+
+/// Returns whether this thread fills a large packed constant in memory that may be spilled: parallel
+/// loops then release it now and then.
+bool fills_spilled() noexcept;
 
 }  // namespace byoc

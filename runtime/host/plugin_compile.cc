@@ -96,6 +96,7 @@ byoc_status* refuse(uint32_t code, std::string_view why) {
 struct SaveTarget {
   std::vector<std::byte> blob;
   CompileResult* result;
+  const PackedScope* made;  // by the plugin in this compile
 
   static byoc_status* write(void* u, const void* bytes, uint64_t n) noexcept {
     try {
@@ -109,7 +110,8 @@ struct SaveTarget {
   }
   static byoc_status* packed(void* u, uint64_t function, byoc_bytes data, uint64_t align) noexcept {
     try {
-      CompileResult& result = *static_cast<SaveTarget*>(u)->result;
+      const SaveTarget& self = *static_cast<SaveTarget*>(u);
+      CompileResult& result = *self.result;
       size_t functions = result.module.functions.size();
       if (function >= functions) {
         return refuse(BYOC_OUT_OF_RANGE, cat("packed: function ", function, " of ", functions));
@@ -118,7 +120,9 @@ struct SaveTarget {
         return refuse(BYOC_INVALID_ARGUMENT,
                       cat("packed: alignment ", align, " is no power of two up to 64"));
       }
-      auto buffer = Buffer::copy({static_cast<const std::byte*>(data.p), data.n});
+      const std::span bytes(static_cast<const std::byte*>(data.p), data.n);
+      auto buffer = self.made->view(bytes);
+      if (!buffer) buffer = Buffer::copy(bytes);
       result.module.functions[function].packed.emplace_back(buffer->key(), align);
       result.packed.push_back(std::move(buffer));
       return nullptr;
@@ -129,8 +133,8 @@ struct SaveTarget {
 };
 
 Status save_module(const byoc_plugin& table, const std::string& id, byoc_module* module,
-                   CompileResult& result) {
-  SaveTarget target{{}, &result};
+                   const PackedScope& made, CompileResult& result) {
+  SaveTarget target{{}, &result, &made};
   auto sink = with_header<byoc_sink>(BYOC_TAG_SINK);
   sink.u = &target;
   sink.write = SaveTarget::write;
@@ -200,7 +204,7 @@ Status Plugin::compile_into(std::span<const CompileFunction> functions,
     BYOC_TRY(LoadedModule::Kernel kernel, read_kernel(table_, id_, guard.module, shape));
     result.module.functions.push_back(describe(function, std::move(kernel)));
   }
-  BYOC_TRY_STATUS(save_module(table_, id_, guard.module, result));
+  BYOC_TRY_STATUS(save_module(table_, id_, guard.module, packed, result));
   keep_packed(packed, result);
   return {};
 }

@@ -7,7 +7,9 @@
 #include <atomic>
 #include <mutex>
 
+#include "byoc/base/memory.h"
 #include "runtime/host/host.h"
+#include "runtime/host/packed.h"
 #include "runtime/threads/team.h"
 
 #if defined(__SANITIZE_THREAD__)
@@ -57,8 +59,15 @@ struct Region {
   std::atomic<uint64_t> next{0};
   std::atomic<int32_t> result{0};
   const PluginCall* call = current_plugin_call.load(std::memory_order_relaxed);
+  const bool releases = fills_spilled();
   char fork = 0, join = 0;  // addresses for the sanitizer
 };
+
+// Releases spilled memory 16 times in a loop. Only loops of `fill` do, whose memory is large.
+void release_after(const Region& region, uint64_t block) {
+  const uint64_t every = std::max<uint64_t>(region.blocks / 16, 1);
+  if (block % every == every - 1) release_spilled();
+}
 
 void run_blocks(Region& region, uint32_t id) {
   while (region.result.load(std::memory_order_relaxed) == 0) {
@@ -70,6 +79,7 @@ void run_blocks(Region& region, uint32_t id) {
       int32_t none = 0;
       region.result.compare_exchange_strong(none, result);
     }
+    if (region.releases) release_after(region, block);
   }
 }
 

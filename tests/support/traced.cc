@@ -80,6 +80,7 @@ class Tracer {
     std::string status = get("/proc/" + std::to_string(child_) + "/status");
     traced_.peak_anonymous_bytes =
         std::max(traced_.peak_anonymous_bytes, field(status, "RssAnon:"));
+    traced_.peak_resident_bytes = std::max(traced_.peak_resident_bytes, field(status, "VmHWM:"));
   }
 
   void resume(pid_t thread, int signal) {

@@ -12,6 +12,7 @@ struct Traced {
   int code = -1;                      // the exit code; -1 when it was killed
   uint64_t threads_started = 0;       // in addition to the first one
   uint64_t peak_anonymous_bytes = 0;  // resident and not backed by a file
+  uint64_t peak_resident_bytes = 0;   // pages of files included
   std::string out;                    // stdout and stderr
 };
 

@@ -2,9 +2,11 @@
 // byoc compile: compiles a model into one file that runs without compiler, ONNX or protobuf.
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "byoc/base/clock.h"
 #include "byoc/base/json.h"
+#include "byoc/base/memory.h"
 #include "byoc/runtime/sizes.h"
 #include "core/driver/commands/commands.h"
 #include "core/tools/model/interrupt.h"
@@ -203,6 +205,14 @@ Status build_sizes(const Options& options, const BuildOptions& build_with,
   return {};
 }
 
+/// Lets large constants be in files beside the output, unless that is a device or a pipe.
+std::optional<SpillScope> spill_beside(const std::string& output) {
+  std::error_code ignored;
+  const std::filesystem::path path = output;
+  if (exists(path, ignored) && !is_regular_file(path, ignored)) return std::nullopt;
+  return std::optional<SpillScope>(std::in_place, path.parent_path().string());
+}
+
 std::set<std::string> plugins_of_all(const Sizes& sizes) {
   std::set<std::string> ids;
   for (const SizedExecutable& size : sizes) ids.merge(plugins_of(size.executable));
@@ -212,6 +222,7 @@ std::set<std::string> plugins_of_all(const Sizes& sizes) {
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY_STATUS(check_output(options));
   BYOC_TRY(BuildOptions build_with, build_options(options.model));
+  const std::optional<SpillScope> spill = spill_beside(options.output);
   Built built;
   BYOC_TRY_STATUS(build_sizes(options, build_with, common, built));
   const Sizes& sizes = built.sizes;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/llvm/constants/kernel_loops.h"
 
+#include <algorithm>
+
 #include "plugins/llvm/constants/hoist.h"
 #include "plugins/llvm/sketch/sketch_template.h"
 #include "plugins/llvm/tiling/prefetch.h"
@@ -27,7 +29,9 @@ Result<KernelLoops> lower_with_constants(const te::Dag& dag, size_t inputs,
     return out;
   }
   BYOC_TRY(out.loops, lower_at(hoisted->rest, target, point));
-  BYOC_TRY(te::LoopFunction constants, lower_at(hoisted->constants, target, nullptr));
+  te::Target in_blocks = target;  // parallel loops: the host may release memory between blocks
+  in_blocks.threads = std::max(target.threads, 2u);
+  BYOC_TRY(te::LoopFunction constants, lower_at(hoisted->constants, in_blocks, nullptr));
   out.constants =
       ConstantLoops{std::move(constants), std::move(hoisted->reads), std::move(hoisted->is_kept)};
   return out;

@@ -5,7 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "byoc/base/json.h"
+#include "byoc/export.h"
 #include "byoc/host/plugins.h"
 #include "byoc/text/builder.h"
 #include "support/flow.h"
@@ -16,10 +19,11 @@
 namespace byoc::test {
 namespace {
 
+using Dims = std::vector<int64_t>;
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 /// Adds a constant of random values. Every seed gives different values, so no two are merged.
-ValueId weight(FunctionBuilder& f, const std::vector<int64_t>& dims, uint64_t seed) {
+ValueId weight(FunctionBuilder& f, const Dims& dims, uint64_t seed) {
   Tensor tensor = *Tensor::make({DType::kF32, dims});
   fill_random(tensor, seed);
   return f.constant({DType::kF32, Shape(dims.begin(), dims.end())},
@@ -102,6 +106,35 @@ TEST(Memory, WeightsReadAsTheyAreStayInTheMappedFile) {
   EXPECT_EQ(f.constants, 80 * kMiB);
   EXPECT_GE(f.file, 80 * kMiB) << "constants in use were released";
   EXPECT_LE(f.peak_anonymous, 8 * kMiB) << "copied weights or unused plugins";
+}
+
+/// Returns the peak of resident memory of `byoc compile` on a model with 192 MiB of weights.
+uint64_t peak_of_compile(const std::string& compiler) {
+  TempFolder folder;
+  IRModule module;
+  FunctionBuilder f(module, all_ops());
+  ValueId value = f.param("x", {DType::kF32, {1, 2048}});
+  for (uint64_t k = 0; k < 3; ++k)
+    value = f.call("matmul", {value, weight(f, k % 2 ? Dims{8200, 2048} : Dims{2048, 8200}, k)});
+  EXPECT_TRUE(f.finish("main", {value}).ok());
+  EXPECT_TRUE(export_onnx(module, folder.file("m.onnx")).ok());
+  Traced traced =
+      run_traced({std::string(BYOC_BUILD_DIR) + "/bin/byoc", "compile", folder.file("m.onnx"),
+                  "--compiler", compiler, "-o", folder.file("m.byoc")});
+  EXPECT_EQ(traced.code, 0) << traced.out;
+  ::testing::Test::RecordProperty(compiler + "_mib", cat(traced.peak_resident_bytes / kMiB));
+  EXPECT_EQ(folder.count(), 2u) << "files are left";
+  auto artifact = load_artifact(folder.file("m.byoc"));
+  EXPECT_TRUE(artifact.ok()) << artifact.status().to_string();
+  return traced.peak_resident_bytes;
+}
+
+// Weights and their packed forms have 384 MiB together, which would be in memory beside 80 to 150 MiB of
+// the plugins' own.
+TEST(Memory, CompilingHoldsAPartOfTheWeightsAtOnce) {
+  EXPECT_LE(peak_of_compile("onednn"), 288 * kMiB);
+  if (!std::ifstream(cat(BYOC_PLUGIN_DIR, "/libbyoc_llvm.so")).good()) return;  // left out
+  EXPECT_LE(peak_of_compile("llvm"), 288 * kMiB);
 }
 
 }  // namespace
