@@ -17,7 +17,7 @@ struct Options {
   std::string output, plan;
   std::vector<std::string> inputs;
   uint32_t rounds = 5;
-  double min_time_s = 1;
+  double min_time_s = 1, improve_s = 30;
   bool estimates = false, no_check = false;
 };
 
@@ -63,7 +63,8 @@ std::string summary(const PlaceOutcome& outcome) {
   out += certificate_text(outcome.certificate);
   out += cat(outcome.candidates, " distinct candidates, ", outcome.measured, " measured now");
   if (outcome.failed > 0) out += cat(", ", outcome.failed, " failed");
-  out += cat(", ", outcome.rounds, " rounds, ", cli::format_fixed(outcome.seconds, 1), " s\n");
+  out += cat(", ", outcome.rounds, " rounds, ", outcome.moves_kept, " of ", outcome.moves_tried,
+             " moves kept, ", cli::format_fixed(outcome.seconds, 1), " s\n");
   for (const auto& [id, agreement] : outcome.agreement)
     out += cat("estimates of ", id, ": rank correlation ", cli::format_fixed(agreement.rank, 2),
                " with the times of ", agreement.candidates, " candidates\n");
@@ -105,6 +106,8 @@ Json fields(const PlaceOutcome& outcome, const std::string& plan) {
           {"measured", outcome.measured},
           {"failed", outcome.failed},
           {"rounds", outcome.rounds},
+          {"moves_tried", outcome.moves_tried},
+          {"moves_kept", outcome.moves_kept},
           {"solver", certificate_json(outcome.certificate)},
           {"agreement", agreement},
           {"choices", choices_json(outcome)}};
@@ -119,6 +122,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   request.contest.inputs = options.inputs;
   request.measures = !options.estimates;
   request.rounds = options.rounds;
+  request.improve_s = options.improve_s;
   request.contest.min_time_s = options.min_time_s;
   request.probes.check = !options.no_check;
   Progress progress(common);
@@ -170,6 +174,9 @@ cli::Command place_command(const cli::CommonOptions& common) {
   command.options.push_back({"--plan-file", "FILE", "also write the plan there", &options->plan});
   command.options.push_back(
       {"--rounds", "N", "times of solving and correcting (default 5)", &options->rounds});
+  command.options.push_back({"--improve", "S",
+                             "seconds of moving ops from the fastest plan (default 30)",
+                             &options->improve_s});
   command.options.push_back({"--min-time", "S",
                              "seconds of measured runs of each whole program (default 1)",
                              &options->min_time_s});

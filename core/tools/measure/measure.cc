@@ -178,7 +178,7 @@ Status measure(std::span<TimedSession* const> sessions, const TimingPlan& plan,
     BYOC_TRY_STATUS(each([](Stopwatch& s) { return s.take_turn(); }));
     std::reverse(order.begin(), order.end());
   }
-  return each([](Stopwatch& s) { return s.profile_steps(); });
+  return plan.times_steps ? each([](Stopwatch& s) { return s.profile_steps(); }) : Status();
 }
 
 }  // namespace byoc::driver

@@ -57,8 +57,9 @@ struct TimingPlan {
   // Samples are the processor time of the calling thread, without that of other processes; for
   // sessions of one thread. Steps are always timed by the clock.
   bool counts_thread_time = false;
-  bool renews =
-      false;  // before every second turn, so that the luck of one place in memory is averaged
+  // Makes memory anew before every second turn: the luck of one place in memory is averaged.
+  bool renews = false;
+  bool times_steps = true;  // in runs of their own, after the turns
 };
 
 /// Called with the current phase and its progress; returns false to stop.

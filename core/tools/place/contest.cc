@@ -5,7 +5,7 @@
 
 #include "byoc/base/json.h"
 #include "core/process/child.h"
-#include "core/tools/measure/measure.h"
+#include "core/tools/measure/versus.h"
 #include "core/tools/model/bindings.h"
 #include "core/tools/model/compare.h"
 #include "runtime/cli/values.h"
@@ -46,7 +46,8 @@ class Contest {
     const TimingPlan timing{.warmup_s = plan_.min_time_s / 10,
                             .min_time_s = plan_.min_time_s,
                             .rounds = plan_.rounds,
-                            .counts_thread_time = build_.threads == 1};
+                            .counts_thread_time = build_.threads == 1,
+                            .times_steps = plan_.times_steps};
     Status measured = measure(running, timing, [](std::string_view, uint64_t, uint64_t) {
       process::doing("timing whole programs");
       return true;
@@ -88,6 +89,7 @@ class Contest {
 
   static void take_times(const TimedSession& timed, EntrantResult& result) {
     result.ns = spread_of(timed.samples.ns).p5;
+    result.block_ns = block_times(timed.samples);
     const Program& program = timed.session().program();
     for (size_t s = 0; s < timed.steps.size(); ++s)
       result.step_ns[program.steps[s].symbol] += spread_of(timed.steps[s].ns).p5;
@@ -95,8 +97,12 @@ class Contest {
 
   Json to_json() const {
     Json out = Json::array();
-    for (const EntrantResult& result : results_)
-      out.push_back({{"ns", result.ns}, {"error", result.error}, {"steps", result.step_ns}});
+    for (const EntrantResult& result : results_) {
+      out.push_back({{"ns", result.ns},
+                     {"error", result.error},
+                     {"steps", result.step_ns},
+                     {"blocks", result.block_ns}});
+    }
     return out;
   }
 
@@ -125,7 +131,8 @@ Result<std::vector<EntrantResult>> run_contest(const IRModule& module, const Bui
     return failed(cat("timing whole programs: ", child.defect)).with_slug("place");
   BYOC_TRY(Json json, parse_json(child.result));
   std::vector<EntrantResult> out;
-  for (const Json& row : json) out.push_back({row.at("ns"), row.at("error"), row.at("steps")});
+  for (const Json& row : json)
+    out.push_back({row.at("ns"), row.at("error"), row.at("steps"), row.at("blocks")});
   return out;
 }
 

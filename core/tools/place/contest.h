@@ -21,13 +21,15 @@ struct EntrantResult {
   double ns = 0;      // of a run; the 5th percentile, since other work on the machine only adds
   std::string error;  // it does not compile or run, or its outputs differ from the first one's
   std::map<std::string, double>
-      step_ns;  // likewise, per step, by symbol; symbols of equal steps add up
+      step_ns;                   // likewise, per step, by symbol; symbols of equal steps add up
+  std::vector<double> block_ns;  // of two turns each (core/tools/measure/versus.h)
 };
 
 struct ContestPlan {
   double min_time_s = 1;  // of each entrant
   uint32_t rounds = 6;
   uint32_t timeout_s = 300;
+  bool times_steps = true;
   std::vector<std::string> inputs;  // NAME=VALUE, as --input of byoc run; others are random
 };
 

@@ -8,10 +8,11 @@
 #include <set>
 
 #include "byoc/base/clock.h"
-#include "byoc/base/rank_correlation.h"
 #include "byoc/pass/passes.h"
 #include "core/tools/place/calibrate.h"
 #include "core/tools/place/corrections.h"
+#include "core/tools/place/improve.h"
+#include "core/tools/place/measure_candidates.h"
 #include "runtime/cli/command.h"
 
 namespace byoc::driver {
@@ -45,7 +46,8 @@ class Search {
     BYOC_TRY(placed_, before_placement(std::move(module), context_));
     BYOC_TRY(costs_, costs_of(context_));
     out_.remarks = costs_.remarks;
-    if (request_.measures) BYOC_TRY_STATUS(measure_candidates());
+    if (request_.measures)
+      BYOC_TRY_STATUS(measure_candidates(placed_, build_, request_, context_, costs_, out_));
     TemporaryFolder folder(request_.folder);
     read_earlier_plan();
     BYOC_TRY_STATUS(solve_rounds(given, folder.path));
@@ -78,82 +80,6 @@ class Search {
 
   void show(std::string_view what, uint64_t done, uint64_t total) const {
     if (request_.progress) request_.progress(what, done, total);
-  }
-
-  // Returns the cost that the candidate has without any measurement of it.
-  double estimate_of(Symbol name, const Candidates& candidates, const Candidate& one) const {
-    const Function& function = placed_.function(name);
-    const auto nodes = candidates.nodes_of(one);
-    const Work work = nodes.size() == 1 ? work_of(placed_, function, nodes[0])
-                                        : work_of(function, nodes, one.root);
-    return costs_.estimate(*candidates.plugins[one.plugin], one.verdict, work).ns;
-  }
-
-  void find_agreement() {
-    for (const auto& [id, rows] : estimates_) {
-      const Plugin* plugin = context_.plugins->find(id);
-      std::vector<double> estimated, measured;
-      for (const auto& [text, ns] : rows) {
-        const auto cost = costs_.cache.find(costs_.key_of(*plugin, text));
-        if (!cost || !cost->error.empty()) continue;
-        estimated.push_back(ns);
-        measured.push_back(cost->ns);
-      }
-      if (estimated.size() < 2) continue;
-      out_.agreement[id] = {estimated.size(), rank_correlation(estimated, measured)};
-    }
-  }
-
-  // Measures the candidates that the cache does not have, and puts them there.
-  Status measure_candidates() {
-    struct Wanted {
-      const Plugin* plugin;
-      std::string text;
-      bool is_rest;
-    };
-    std::map<std::string, std::vector<Probe>> probes;  // by plugin
-    std::map<std::string, std::vector<Wanted>> wanted;
-    std::set<std::pair<std::string, std::string>> seen;
-    BYOC_TRY(std::vector<Symbol> names, placed_functions(placed_));
-    for (Symbol name : names) {
-      BYOC_TRY(Candidates candidates,
-               find_candidates(placed_, name, context_.compilers, costs_, context_));
-      for (const Candidate& one : candidates.all) {
-        const Plugin* plugin = candidates.plugins[one.plugin];
-        if (!seen.emplace(plugin->id(), one.text).second) continue;
-        ++out_.candidates;
-        estimates_[plugin->id()].emplace_back(one.text, estimate_of(name, candidates, one));
-        const bool known = costs_.cache.find(costs_.key_of(*plugin, one.text)).has_value();
-        if (known || one.cost.source == CandidateCost::kForbiddenByRule) continue;
-        probes[plugin->id()].push_back(make_probe(placed_, name, candidates, one));
-        wanted[plugin->id()].push_back({plugin, one.text, one.is_rest});
-      }
-    }
-    size_t total = 0, done = 0;
-    for (const auto& [id, list] : probes) total += list.size();
-    std::map<std::string, std::string> rest_errors;  // by text
-    std::vector<std::pair<Wanted, ProbeResult>> results;
-    for (const auto& [id, list] : probes) {
-      show(cat("measuring candidates of ", id), done, total);
-      std::vector<ProbeResult> times = measure_probes(list, build_, request_.probes, [&](size_t n) {
-        show(cat("measuring candidates of ", id), done + n, total);
-      });
-      done += list.size();
-      for (size_t k = 0; k < times.size(); ++k) {
-        const Wanted& one = wanted[id][k];
-        if (one.is_rest && !times[k].error.empty()) rest_errors[one.text] = times[k].error;
-        results.emplace_back(one, std::move(times[k]));
-      }
-    }
-    for (auto& [one, result] : results) {
-      const bool is_error = !result.error.empty();
-      // A candidate that nothing runs has random inputs at fault, such as an index out of range.
-      if (is_error && (one.is_rest || rest_errors.contains(one.text))) continue;
-      ++(is_error ? out_.failed : out_.measured);
-      costs_.cache.put(costs_.key_of(*one.plugin, one.text), {result.ns, result.error});
-    }
-    find_agreement();
-    return results.empty() ? Status() : costs_.cache.write(cat(request_.folder, "/", kCostFile));
   }
 
   // Chooses among `plugins` and the default codegen by the costs as they are now. Returns false
@@ -334,6 +260,34 @@ class Search {
     return {};
   }
 
+  // Returns the choice of an entrant, as choices or as an order of priority.
+  Plan plan_of(size_t entrant) const {
+    if (entrant >= orders_.size()) return plans_[entrant - orders_.size()];
+    Plan plan = empty_plan(placed_, context_.compilers, costs_, context_);
+    plan.order = orders_[entrant];
+    plan.origin = out_.entrants[entrant].name;
+    return plan;
+  }
+
+  // Enters what becomes of the fastest entrant when ops of a kind move to other plugins.
+  Status improve_best(const IRModule& given, const std::string& folder) {
+    if (!(request_.improve_s > 0)) return {};
+    BYOC_TRY(Improvement better,
+             improve_plan(plan_of(out_.best),
+                          {given, placed_, build_, costs_, context_, folder, request_.contest,
+                           request_.improve_s, [this](uint64_t done, uint64_t total) {
+                             show("moving ops between plugins", done, total);
+                           }}));
+    out_.moves_tried = better.tried, out_.moves_kept = better.kept;
+    if (better.kept == 0) return {};
+    better.plan.origin = cat(better.plan.origin, ", moved");
+    plans_.push_back(std::move(better.plan));
+    out_.entrants.push_back(plan_entrant(plans_.size(), folder));
+    BYOC_TRY_STATUS(write_plan(plans_.back(), out_.entrants.back().plan_path));
+    out_.results.push_back({out_.results[out_.best].ns * better.ratio});
+    return {};
+  }
+
   Status hold_contest(const IRModule& given, const std::string& folder) {
     drop_slow_plans();
     add_earlier_plan();
@@ -345,17 +299,13 @@ class Search {
     find_best();
     if (out_.best == SIZE_MAX)
       return failed(cat("no choice of plugins runs: ", out_.results[0].error)).with_slug("place");
+    BYOC_TRY_STATUS(improve_best(given, folder));
     BYOC_TRY_STATUS(time_close_ones(given));
     find_best();
-    if (out_.best >= orders_.size()) {
-      const size_t plan = out_.best - orders_.size();
-      out_.plan = plans_[plan];
-      if (plan < certificates_.size()) out_.certificate = certificates_[plan];
-    } else {
-      out_.plan = empty_plan(placed_, context_.compilers, costs_, context_);
-      out_.plan.order = orders_[out_.best];
-      out_.plan.origin = out_.entrants[out_.best].name;
-    }
+    out_.plan = plan_of(out_.best);
+    if (const size_t plan = out_.best - orders_.size();
+        out_.best >= orders_.size() && plan < certificates_.size())
+      out_.certificate = certificates_[plan];
     out_.plan.measured_ns = out_.results[out_.best].ns;
     return {};
   }
@@ -366,8 +316,6 @@ class Search {
   PassContext context_;
   IRModule placed_;
   Costs costs_;
-  std::map<std::string, std::vector<std::pair<std::string, double>>>
-      estimates_;  // by plugin: text, ns
   std::vector<Plan> plans_;
   std::vector<FunctionPlacement> placements_;     // of the last choice by cost
   std::vector<double> quick_ns_;                  // of plans_, from correct(); 0: failed

@@ -11,10 +11,11 @@
 namespace byoc::driver {
 
 struct PlaceRequest {
-  BuildOptions build;    // compilers: the plugins to choose from; "auto" or none: all
-  std::string folder;    // of costs; prepare_place sets it
-  bool measures = true;  // false: estimates alone, without a contest
-  uint32_t rounds = 5;   // of solving and correcting
+  BuildOptions build;     // compilers: the plugins to choose from; "auto" or none: all
+  std::string folder;     // of costs; prepare_place sets it
+  bool measures = true;   // false: estimates alone, without a contest
+  uint32_t rounds = 5;    // of solving and correcting
+  double improve_s = 30;  // for moves from the fastest plan; 0: none
   ProbePlan probes;
   ContestPlan contest;
   std::function<void(std::string_view what, uint64_t done, uint64_t total)>
@@ -42,6 +43,7 @@ struct PlaceOutcome {
 
   IRModule annotated;  // with the plan, before merge_compiler_regions
   size_t candidates = 0, measured = 0, failed = 0, rounds = 0;  // distinct candidates
+  size_t moves_tried = 0, moves_kept = 0;                       // from the fastest plan
   std::vector<Entrant> entrants;
   std::vector<EntrantResult> results;  // per entrant
   size_t best = 0;

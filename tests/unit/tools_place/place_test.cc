@@ -34,6 +34,7 @@ class PlaceModel : public ::testing::Test {
     request.build.plugins = test::selective_plugins(plugins);
     request.folder = folder_.string();
     request.rounds = 2;
+    request.improve_s = 0.1;
     request.probes.min_time_s = 0.001;
     request.contest.min_time_s = 0.01;
     request.contest.rounds = 2;
