@@ -63,6 +63,7 @@ class Grouper {
     return call(node).op->kind == FusionKind::kAnchor ||
            call(node).op->kind == FusionKind::kReduction;
   }
+  bool narrows_center(uint32_t node) const;
   bool may_join(uint32_t node, const Kernel& kernel) const;
   void join(uint32_t node, uint32_t kernel);
   void visit(uint32_t node);
@@ -125,6 +126,23 @@ bool Grouper::lets_in(uint32_t center, ValueId value) const {
          elements(function_.type(function_.args(function_.nodes[center])[0]));
 }
 
+// Returns whether an op makes fewer bytes of a center's results, with at most a few ops between: such as
+// integers of 8 bits of sums in i32.
+bool Grouper::narrows_center(uint32_t node) const {
+  constexpr int kMostBetween = 8;
+  auto bytes = [&](uint32_t of) { return dtype_size(function_.nodes[of].types[0]->dtype); };
+  uint32_t at = node;
+  for (int k = 0; k < kMostBetween; ++k) {
+    const FusionKind kind = call(at).op->kind;
+    if (is_center(at)) return bytes(at) > bytes(node);
+    if (kind != FusionKind::kElementwise && kind != FusionKind::kBroadcast) return false;
+    const ValueId from = through_annotations(function_, function_.args(function_.nodes[at])[0]);
+    if (max_ops(from.node) == 0 || size(from.node) != size(node)) return false;
+    at = from.node;
+  }
+  return false;
+}
+
 bool Grouper::may_join(uint32_t node, const Kernel& kernel) const {
   const Member& member = members_[node];
   if (kernel.is_closed || kernel.ops >= kernel.max_ops || function_.nodes[node].types.size() != 1 ||
@@ -138,6 +156,8 @@ bool Grouper::may_join(uint32_t node, const Kernel& kernel) const {
   switch (call(node).op->kind) {
     case FusionKind::kElementwise:
     case FusionKind::kBroadcast:
+      // A kernel whose center is another one would read the wide results of this one from memory.
+      if (kernel.has_center && narrows_center(node)) return false;
       return !member.is_copied && (member.reads == 1 || member.is_aligned);
     case FusionKind::kInjective:
       return !member.is_before;
