@@ -265,9 +265,15 @@ TEST(CountedDims, AreSlicedWithTheBoundThatHoldsForAll) {
   EXPECT_EQ(slice(0, INT64_MAX, 1), "f32[?n<=12,4]");
 }
 
-TEST(CountedDims, AreNotComparedWithOthers) {
-  TensorType a{DType::kF32, {Dim::counted("n", 12)}}, b{DType::kF32, {Dim::counted("m", 12)}};
-  EXPECT_THAT(infer("add", {a, b}), HasSubstr("before their sizes are known"));
+TEST(CountedDims, BroadcastTogetherAsEachRunFindsThem) {
+  TensorType a{DType::kF32, {Dim::counted("n", 12)}}, b{DType::kF32, {Dim::counted("m", 7)}};
+  EXPECT_EQ(infer("add", {a, b}), "f32[?\"m~n\"<=12]");
+  EXPECT_EQ(infer("add", {b, a}), "f32[?\"m~n\"<=12]");
+  EXPECT_EQ(infer("add", {a, type_of(DType::kF32, {5})}), "f32[5]");
+  EXPECT_EQ(infer("add", {a, type_of(DType::kF32, {1})}), "f32[?n<=12]");
+  EXPECT_EQ(infer("add", {a, type_of(DType::kF32, {0})}), "f32[0]");
+  TensorType open{DType::kF32, {Dim::symbol("N")}};
+  EXPECT_THAT(infer("add", {a, open}), HasSubstr("before their sizes are known"));
 }
 
 }  // namespace

@@ -19,14 +19,16 @@ bool keeps_elements(std::string_view op) {
   return op == "squeeze" || op == "unsqueeze" || op == "reshape" || op == "cast" || op == "flatten";
 }
 
-SizeEntry number(int64_t value) { return {value, std::nullopt, value}; }
+SizeEntry number(int64_t value) {
+  return {.number = value, .most = value, .is_natural = value >= 0};
+}
 
 Entries of_shape(const Shape& shape) {
   Entries out;
   for (Dim dim : shape) {
     if (dim.is_static()) out.push_back(number(dim.extent()));
-    else if (dim.max() == Dim::kUnbounded) out.push_back({std::nullopt, dim, std::nullopt});
-    else out.push_back({std::nullopt, dim, dim.max()});
+    else out.push_back({.dim = dim, .is_natural = true});
+    if (!dim.is_static() && dim.max() != Dim::kUnbounded) out.back().most = dim.max();
   }
   return out;
 }
@@ -72,10 +74,25 @@ std::optional<int64_t> bound_of(std::string_view op, const SizeEntry& a, const S
   if (op == "maximum") return std::max(*a.most, *b.most);
   if (op == "add") wraps = __builtin_add_overflow(*a.most, *b.most, &out);
   else if (op == "subtract" && b.number) wraps = __builtin_sub_overflow(*a.most, *b.number, &out);
-  else if (op == "multiply" && a.is_size() && b.is_size())
+  else if (op == "multiply" && a.is_natural && b.is_natural)
     wraps = __builtin_mul_overflow(*a.most, *b.most, &out);
   else return std::nullopt;
   return wraps ? std::nullopt : std::optional(out);
+}
+
+// Returns the facts about op(a, b).
+SizeEntry combined(std::string_view op, const SizeEntry& a, const SizeEntry& b) {
+  if (op == "minimum" && a.dim && a.most && b.number && *a.most <= *b.number) return a;
+  SizeEntry out{.most = bound_of(op, a, b)};
+  const bool adds = op == "add", subtracts = op == "subtract";
+  out.is_natural = a.is_natural && b.is_natural && !subtracts;
+  const SizeEntry& from = adds && a.number ? b : a;
+  const std::optional<int64_t> more = adds && a.number ? a.number : b.number;
+  if ((!adds && !subtracts) || !from.base || !more) return out;
+  const bool wraps = subtracts ? __builtin_sub_overflow(from.offset, *more, &out.offset)
+                               : __builtin_add_overflow(from.offset, *more, &out.offset);
+  if (!wraps) out.base = from.base;
+  return out;
 }
 
 // Combines entries, of which a single one is repeated.
@@ -84,9 +101,7 @@ std::optional<Entries> combined(std::string_view op, const Entries& a, const Ent
     return std::nullopt;
   Entries out;
   for (size_t k = 0; k < std::max(a.size(), b.size()); ++k) {
-    const SizeEntry &x = a[a.size() == 1 ? 0 : k], &y = b[b.size() == 1 ? 0 : k];
-    if (op == "minimum" && x.dim && x.most && y.number && *x.most <= *y.number) out.push_back(x);
-    else out.push_back({std::nullopt, std::nullopt, bound_of(op, x, y)});
+    out.push_back(combined(op, a[a.size() == 1 ? 0 : k], b[b.size() == 1 ? 0 : k]));
   }
   return out;
 }
@@ -124,7 +139,6 @@ std::vector<SizeEntry> GraphBuilder::size_entries(ValueId value) {
   if (auto known = entries_of(value, 0, budget)) return *std::move(known);
   if (!is_valid(value)) return {};
   const Shape& shape = type(value).shape;
-  if (shape.empty()) return Entries(1);
   if (shape.size() != 1 || !shape[0].is_static()) return {};
   return Entries(static_cast<size_t>(std::min<int64_t>(shape[0].extent(), kMaxElements)));
 }
@@ -139,7 +153,27 @@ std::optional<Entries> GraphBuilder::entries_of(ValueId value, int depth, int& b
     return of_numbers(*const_ints(value));
   }
   const auto* call = std::get_if<Call>(&function_.nodes[value.node].kind);
-  if (call == nullptr || depth == kMaxDepth || rank(value) > 1) return std::nullopt;
+  if (rank(value) > 1) return std::nullopt;
+  if (call != nullptr && depth < kMaxDepth) {
+    if (auto computed = computed_entries(*call, depth, budget)) return computed;
+  }
+  return unknown_entry(value);
+}
+
+// Returns the entry of a value of one element.
+std::optional<Entries> GraphBuilder::unknown_entry(ValueId value) {
+  const Shape& shape = type(value).shape;
+  if (!shape.empty() && shape != Shape{1}) return std::nullopt;
+  SizeEntry entry{.base = value};
+  if (value == counter_) {
+    entry.is_natural = true;
+    if (trips_) entry.most = *trips_ - 1;
+  }
+  return Entries{entry};
+}
+
+std::optional<Entries> GraphBuilder::computed_entries(const Call& node, int depth, int& budget) {
+  const Call* call = &node;
   const std::string& op = call->op->name;
   const std::vector<ValueId> args(function_.args(call->args).begin(),
                                   function_.args(call->args).end());

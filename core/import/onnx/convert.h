@@ -45,8 +45,9 @@ struct SizeEntry {
   std::optional<int64_t> number;  // the element itself
   std::optional<Dim> dim;         // the dim that it is in every run: it was read by Shape
   std::optional<int64_t> most;    // a number that it does not exceed in any run
-  /// Returns true when it is at least 0 in every run.
-  bool is_size() const { return dim || (number && *number >= 0); }
+  std::optional<ValueId> base;    // a value of one element; the element is that plus the offset
+  int64_t offset = 0;
+  bool is_natural = false;  // it is at least 0 in every run
 };
 
 /// The function being built. Every op is inferred when it is added. When all its operands are known

@@ -15,6 +15,11 @@ class GraphBuilder final : public Graph {
 
   GraphBuilder(IRModule& module, const OpRegistry& ops) : module_(module), ops_(ops) {}
   ValueId param(const std::string& name, const TensorType& type);
+  /// Declares that a parameter counts the iterations of a loop, of which a run has at most `trips`.
+  void set_counter(ValueId param, std::optional<int64_t> trips) {
+    counter_ = param;
+    trips_ = trips;
+  }
   /// Begins a node, to which the next calls belong. `operands`: nullopt for an omitted one.
   void begin_node(std::span<const Value> operands, const std::string& name);
   /// Returns the first error since begin_node; ok when there was none.
@@ -71,6 +76,8 @@ class GraphBuilder final : public Graph {
                    std::span<const TypeId> results) const;
 
   std::optional<std::vector<SizeEntry>> entries_of(ValueId value, int depth, int& budget);
+  std::optional<std::vector<SizeEntry>> computed_entries(const Call& call, int depth, int& budget);
+  std::optional<std::vector<SizeEntry>> unknown_entry(ValueId value);
   std::optional<std::vector<SizeEntry>> joined_entries(const std::vector<ValueId>& parts, int depth,
                                                        int& budget);
 
@@ -80,6 +87,8 @@ class GraphBuilder final : public Graph {
   std::vector<Value> operands_;
   Symbol loc_;
   Status status_;
+  std::optional<ValueId> counter_;  // of a body
+  std::optional<int64_t> trips_;
   /// Known results of ops with several outputs, which stay calls: a constant has one output.
   std::map<ValueId, std::shared_ptr<const Buffer>> known_;
   std::map<ValueId, const NarrowType*> narrow_;

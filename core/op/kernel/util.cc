@@ -48,6 +48,19 @@ Status no_broadcast(std::string_view op, Types inputs, Dim a, Dim b) {
   return invalid(cat(op, ": dims ", a, " and ", b, " do not broadcast", why, " (", types, ")"))
       .with_slug("op-shape");
 }
+
+// Returns the dim that two different ones broadcast to, if one is counted and the other is not named:
+// a run finds that they are equal, or that one is 1. The name has both in order of their text.
+std::optional<Dim> counted_broadcast(Dim a, Dim b) {
+  if (!a.is_counted() && !b.is_counted()) return std::nullopt;
+  if (a.is_static() || b.is_static()) {
+    const Dim counted = a.is_static() ? b : a;
+    return counted.is_counted() ? std::optional(a.is_static() ? a : b) : std::nullopt;
+  }
+  if (!a.is_counted() || !b.is_counted()) return std::nullopt;
+  if (b.name() < a.name()) std::swap(a, b);
+  return Dim::counted(cat(a.name(), "~", b.name()), std::max(a.max(), b.max()));
+}
 }  // namespace
 
 Result<Shape> broadcast_shapes(std::string_view op, Types inputs) {
@@ -60,8 +73,13 @@ Result<Shape> broadcast_shapes(std::string_view op, Types inputs) {
     for (size_t d = 0; d < given.size(); ++d) {
       Dim& dim = shape[d + shift];
       if (dim == given[d] || given[d] == Dim(1)) continue;
-      if (dim != Dim(1)) return no_broadcast(op, inputs, dim, given[d]);
-      dim = given[d];
+      if (dim == Dim(1)) {
+        dim = given[d];
+        continue;
+      }
+      const std::optional<Dim> both = counted_broadcast(dim, given[d]);
+      if (!both) return no_broadcast(op, inputs, dim, given[d]);
+      dim = *both;
     }
   }
   return shape;

@@ -45,8 +45,9 @@ class LoopConverter : public RepetitionConverter {
  private:
   Result<Body> body_of(const Repeated& loop) {
     BYOC_TRY(std::vector<BodyParam> params, params_of(loop, 2));
+    const std::optional<int64_t> trips = most_trips(loop);
     return with_body(*loop.graph, params,
-                     [&](GraphBuilder& builder) { return fill_loop(builder, *loop.graph); });
+                     [&](GraphBuilder& builder) { return fill_loop(builder, *loop.graph, trips); });
   }
 
   /// Makes the body. Carried values whose extents change get counted dims, for which it is made
@@ -113,8 +114,10 @@ class LoopConverter : public RepetitionConverter {
     return integer(outer(), most);
   }
 
-  Result<std::vector<ValueId>> fill_loop(GraphBuilder& builder, onnx::GraphProto& graph) {
+  Result<std::vector<ValueId>> fill_loop(GraphBuilder& builder, onnx::GraphProto& graph,
+                                         std::optional<int64_t> trips) {
     scopes_.set(graph.input(0).name(), {0, 0});
+    builder.set_counter({0, 0}, trips);
     BYOC_TRY(ValueId is_true, constant_of_type(builder, DType::kBool, 1));  // while it runs
     scopes_.set(graph.input(1).name(), is_true);
     BYOC_TRY_STATUS(context_.convert_nodes(graph));

@@ -177,12 +177,27 @@ std::optional<Dim> slice_dim(Dim dim, const Cut& cut, size_t k, const std::strin
       (*end.dim == dim || (dim.is_static() && end.dim->max() <= dim.extent())))
     return *end.dim;
   int64_t most = dim.max();
-  if (cut.steps[k] > 0 && start.number && *start.number >= 0 && end.most && *end.most >= 0 &&
-      end.is_size())
+  if (cut.steps[k] == 1 && start.base && start.base == end.base && end.offset > start.offset) {
+    const int64_t cells = end.offset - start.offset;
+    if (start.is_natural && dim.is_static() && end.most && *end.most <= dim.extent())
+      return Dim(cells);
+    if (start.is_natural) most = std::min(most, cells);
+  }
+  if (cut.steps[k] > 0 && start.number && *start.number >= 0 && end.most && end.is_natural)
     most = std::min(most, std::max<int64_t>(*end.most - *start.number, 0));
   const int64_t stride = std::max<int64_t>(cut.steps[k], -cut.steps[k]);
   most = most == 0 ? 0 : (most - 1) / stride + 1;
   return most == 0 ? Dim(0) : Dim::counted(fresh, most);
+}
+
+// Takes the entries start, start + 1, ... of x, all of which it has.
+Converted gathered_slice(Graph& graph, ValueId x, int64_t axis, int64_t cells) {
+  Ints steps;
+  for (int64_t k = 0; k < cells; ++k) steps.push_back(k);
+  const ValueId start = as_i64(graph, graph.input(1));
+  const ValueId indices =
+      cells == 1 ? start : graph.call("add", {start, graph.constant_ints(steps)});
+  return std::vector{graph.call("gather", {x, indices}, {{"axis", axis}})};
 }
 
 Converted slice_counted(Graph& graph, const OnnxNode& node) {
@@ -206,6 +221,8 @@ Converted slice_counted(Graph& graph, const OnnxNode& node) {
     if (!dim) return no_bound("ends");
     dims.push_back(*dim);
   }
+  if (n == 1 && dims[0].is_static() && cut.steps[0] == 1)
+    return gathered_slice(graph, x, cut.axes[0], dims[0].extent());
   Attrs attrs = dims_attrs(dims);
   attrs.set("axes", cut.axes);
   attrs.set("steps", cut.steps);
