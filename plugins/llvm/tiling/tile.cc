@@ -5,11 +5,15 @@
 #include <map>
 #include <numeric>
 
+#include "plugins/llvm/tiling/access.h"
+
 namespace byoc::llvm_plugin::topi {
 namespace {
 
 using te::Dag;
 using te::Schedule;
+
+constexpr int64_t kFunction = 20;  // operations of exp and the like
 
 const te::Compute* compute_of(const te::Stage& stage) {
   return std::get_if<te::Compute>(&stage.kind);
@@ -71,6 +75,7 @@ class Tiler {
   Status order_in_chunks();
   Status order_tile();
   Status finish_producers();
+  bool ends_with_function() const;
   size_t rank() const { return dag_.stages[what_.anchor].outputs[0].rank(); }
   const Tiling::Part* tiled(size_t axis) const;
   const Tiling::Part* in_panel(size_t axis) const;
@@ -158,6 +163,15 @@ Result<std::string> Tiler::parallelise(const std::vector<std::string>& outer, si
   return fused;
 }
 
+// Returns true when a stage after the sums computes exp or the like.
+bool Tiler::ends_with_function() const {
+  for (size_t s = what_.anchor + 1; s <= what_.result; ++s) {
+    const te::Compute* compute = compute_of(dag_.stages[s]);
+    if (compute != nullptr && work_of(*compute) >= kFunction) return true;
+  }
+  return false;
+}
+
 // Orders the loops: `first`, the loops of `axes` around tiles, in which `tile` is computed, and
 // the tiles' loops.
 Status Tiler::tile_loops(const std::string& stage, const std::vector<std::string>& first,
@@ -183,7 +197,10 @@ Status Tiler::tile_loops(const std::string& stage, const std::vector<std::string
   order.insert(order.end(), inner.begin(), inner.end());
   BYOC_TRY_STATUS(schedule_.reorder(stage, order));
   BYOC_TRY_STATUS(schedule_.compute_at(tile_, stage, around));
-  for (size_t k = 0; k + 1 < inner.size(); ++k) BYOC_TRY_STATUS(schedule_.unroll(stage, inner[k]));
+  // Written out, the functions of a tile need more registers than there are: they stay a loop.
+  const bool is_loop = stage == result_ && ends_with_function();
+  for (size_t k = 0; k + 1 < inner.size() && !is_loop; ++k)
+    BYOC_TRY_STATUS(schedule_.unroll(stage, inner[k]));
   return schedule_.vectorize(stage, inner.back());
 }
 

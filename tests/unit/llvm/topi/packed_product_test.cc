@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products with a constant matrix whose columns do not divide into panels: the panels are made once,
 // the last one is filled up. Compared with loops in this file.
+#include <cmath>
 #include <random>
 
 #include "byoc/text/builder.h"
@@ -23,9 +24,10 @@ std::vector<float> small_integers(int64_t n, uint32_t seed) {
   return out;
 }
 
-// Returns the loops of a b + bias, of which the first `inputs` operands are no constants. The bias is
-// the second operand.
-llvm_plugin::KernelLoops loops_of(const Product& p, int64_t inputs) {
+// Returns the loops of a b + bias, or of a function of them, of which the first `inputs` operands are no
+// constants. The bias is the second operand.
+llvm_plugin::KernelLoops loops_of(const Product& p, int64_t inputs,
+                                  const std::string& last = "add") {
   IRModule module;
   FunctionBuilder f(module, all_ops());
   ValueId a = f.param("a", {DType::kF32, {p.m, p.k}});
@@ -34,7 +36,8 @@ llvm_plugin::KernelLoops loops_of(const Product& p, int64_t inputs) {
   ValueId b = f.param("b", {DType::kF32, {rows, columns}});
   ValueId y =
       p.is_transposed ? f.call("gemm", {a, b}, {{"trans_b", true}}) : f.call("matmul", {a, b});
-  EXPECT_TRUE(f.finish("main", {f.call("add", {y, bias})}).ok());
+  y = f.call("add", {y, bias});
+  EXPECT_TRUE(f.finish("main", {last == "add" ? y : f.call(last, {y})}).ok());
   Function& function = module.function("main");
   function.attrs.set(llvm_plugin::topi::kInputsAttr, inputs);
   const te::Target target = llvm_plugin::host_target();
@@ -102,6 +105,29 @@ TEST(PackedProduct, FetchesTheNextPanelWhileTilesReadThisOne) {
   EXPECT_GE(prefetches_of(loops_of({5, 200, 130}, 2).loops), 1u);
   // Too few terms to be worth it.
   EXPECT_EQ(prefetches_of(loops_of({70, 200, 8}, 2).loops), 0u);
+}
+
+// Written out for a tile of sums, functions spill.
+TEST(PackedProduct, HasALoopOverTheRowsOfATileThatEndsWithAFunction) {
+  const std::string plain = te::print(loops_of({70, 200, 130}, 2).loops);
+  EXPECT_NE(plain.find("unrolled i0.i"), std::string::npos) << plain;
+  const std::string erf = te::print(loops_of({70, 200, 130}, 2, "erf").loops);
+  EXPECT_EQ(erf.find("unrolled i0.i"), std::string::npos) << erf;
+}
+
+TEST(PackedProduct, AppliesAFunctionToEachSum) {
+  for (const Product& p : {Product{70, 201, 130}, {13, 50, 8}, {2, 32, 1}, {1, 37, 5}}) {
+    SCOPED_TRACE(cat(p.m, " x ", p.n, " x ", p.k));
+    const llvm_plugin::KernelLoops kernel = loops_of(p, 2, "erf");
+    auto a = small_integers(p.m * p.k, 1), b = small_integers(p.n * p.k, 2);
+    std::vector<float> bias(static_cast<size_t>(p.n));
+    for (size_t k = 0; k < bias.size(); ++k) bias[k] = 0.25f * static_cast<float>(k % 7) - 0.75f;
+    auto panels = test::run_loops(kernel.constants->loops, {test::f32(b)})[0];
+    auto y = test::run_loops(kernel.loops, {test::f32(a), test::f32(bias), panels})[0].as<float>();
+    const std::vector<float> sums = expected(p, a, b, bias);  // exact
+    for (size_t k = 0; k < sums.size(); ++k)
+      ASSERT_NEAR(y[k], std::erf(static_cast<double>(sums[k])), 2.5e-7) << sums[k];  // 2 ulp of 1
+  }
 }
 
 TEST(PackedProduct, IsForConstantsOfSeveralVectors) {
