@@ -3,12 +3,33 @@
 
 #include <algorithm>
 
+#include "byoc/te/simplify.h"
 #include "plugins/llvm/tiling/access.h"
 
 namespace byoc::llvm_plugin::topi {
 namespace {
 
 constexpr int64_t kLeastVectors = 2;  // of a row whose sum is worth partial sums
+constexpr int64_t kLeastColumns = 4;  // elements of a line that a transpose reads
+constexpr size_t kMostMet = 64;       // inlined stages; others may be read in several ways
+
+/// How far each of some expressions moves with each axis of a stage.
+using Moves = std::vector<Ints>;
+
+// Returns how far `of` move, expressions of `axes`, which move by `by` themselves.
+std::optional<Moves> moves_of(const te::Exprs& of, const std::vector<te::Axis>& axes,
+                              const Moves& by) {
+  Moves out(of.size(), Ints(by.empty() ? 0 : by[0].size(), 0));
+  for (size_t x = 0; x < of.size(); ++x) {
+    for (size_t k = 0; k < axes.size(); ++k) {
+      if (extent_of(axes[k]) == 1) continue;
+      const std::optional<int64_t> step = coefficient_of(of[x], axes[k].var);
+      if (!step) return std::nullopt;
+      for (size_t d = 0; d < out[x].size(); ++d) out[x][d] += *step * by[k][d];
+    }
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -51,11 +72,67 @@ size_t Planner::flat_from(const te::Compute& own) const {
   return flat;
 }
 
+// Returns the strides of all reads through inlined stages, per axis of `own`; nothing where one of
+// them is not known.
+std::vector<Ints> Planner::strides_of(const te::Compute& own) const {
+  struct Met {
+    const te::Compute* compute;
+    Moves axes;
+  };
+  const te::Dag& dag = schedule_.dag();
+  Moves same(own.axes.size(), Ints(own.axes.size(), 0));
+  for (size_t d = 0; d < own.axes.size(); ++d) same[d][d] = 1;
+  std::vector<Met> met = {{&own, std::move(same)}};
+  std::vector<Ints> out;
+  for (size_t k = 0; k < met.size() && met.size() < kMostMet; ++k) {
+    const Met from = met[k];
+    for (const te::Load* load : loads_of(*from.compute)) {
+      const te::Stage& stage = dag.stages[te::stage_of(dag, load->tensor)];
+      const bool is_passed = is_inlined(stage.name);
+      const std::optional<te::Expr> offset = offset_of(*load);
+      if (!offset || (!is_passed && !std::holds_alternative<te::Placeholder>(stage.kind)))
+        return {};
+      const te::Exprs of = is_passed ? load->indices : te::Exprs{te::simplify(*offset)};
+      std::optional<Moves> moves = moves_of(of, from.compute->axes, from.axes);
+      if (!moves) return {};
+      if (is_passed) met.push_back({compute(stage.name), *std::move(moves)});
+      else out.push_back(std::move((*moves)[0]));
+    }
+  }
+  return out;
+}
+
+// Transposes in tiles: of a column that is read, the lines of one vector stay in the first cache until
+// the next columns have been read from them.
+//   [k, j]: y[k, j] = x[j, k]   is computed as   [j.o, k, j.i]
+bool Planner::plan_transposed(const std::string& name) {
+  const te::Compute& own = *compute(name);
+  const size_t last = own.axes.size() - 1;
+  const int64_t lanes = lanes_of(name);
+  if (last == 0 || lanes < 2 || extent_of(own.axes[last]) < 2 * lanes) return false;
+  size_t along = last;  // the axis that reads go along in memory
+  for (const Ints& strides : strides_of(own)) {
+    for (size_t d = 0; d < last && std::abs(strides[last]) >= lanes; ++d) {
+      if (strides[d] == 1 && extent_of(own.axes[d]) >= kLeastColumns) along = d;
+    }
+  }
+  std::vector<std::string> order = schedule_.loops(name);
+  if (along == last || order.size() != last + 1) return false;
+  const std::string inner = order[last];
+  if (!schedule_.split(name, inner, lanes).ok()) return false;
+  order[last] = inner + ".i";
+  order.insert(order.begin() + static_cast<int64_t>(along), inner + ".o");
+  if (!schedule_.reorder(name, order).ok()) return false;
+  (void)schedule_.vectorize(name, order.back()).ok();
+  parallelize(name, order, rules_.grain);
+  return true;
+}
+
 // Joins short rows where that is possible. Rows that stay may contain the stages before them.
 void Planner::plan_elementwise(const std::string& name) {
   const te::Compute& own = *compute(name);
   std::vector<std::string> loops = schedule_.loops(name);
-  if (loops.empty()) return;
+  if (loops.empty() || plan_transposed(name)) return;
   const size_t flat = flat_from(own);
   const int64_t lanes = lanes_of(name);
   const bool has_odd_rows = extent_of(own.axes.back()) % std::max<int64_t>(lanes, 1) != 0;

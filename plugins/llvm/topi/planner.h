@@ -40,6 +40,9 @@ class Planner : StagedSchedule {
   std::vector<std::string> tile_loops(const std::string& stage, const Tile& tile);
   void plan_stage(const std::string& stage);
   void plan_elementwise(const std::string& stage);
+  /// Returns false where no read goes along another axis than the last.
+  bool plan_transposed(const std::string& stage);
+  std::vector<Ints> strides_of(const te::Compute& own) const;
   void vectorize_inner(const std::string& stage, bool has_rows);
   /// A load, in terms of these axes.
   struct Read {
