@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -22,7 +24,12 @@ const Names kV1 = {"cmov", "cx8", "fxsr", "mmx", "sse", "sse2"};
 const Names kV2 = {"cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"};
 const Names kV3 = {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"};
 const Names kV4 = {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"};
-constexpr std::string_view kKnown = "native, x86-64-v2, x86-64-v3, x86-64-v4 and aarch64";
+// Features that no level has: sums of products of integers of 8 bits. A level may be followed by
+// them, as in "x86-64-v3+avxvnni".
+constexpr std::string_view kIntegerFeatures[] = {"avx512vnni", "avxvnni"};
+constexpr std::string_view kKnown =
+    "native, x86-64-v2, x86-64-v3, x86-64-v4, aarch64, and x86-64-v3+avxvnni and "
+    "x86-64-v4+avx512vnni";
 
 // Returns the features of the level and of those below it, sorted.
 Names up_to_level(int level) {
@@ -59,6 +66,20 @@ bool has_bit(unsigned leaf, unsigned bit) {
   return __get_cpuid(leaf, &a, &b, &c, &d) != 0 && (c >> bit & 1) != 0;
 }
 
+// Returns whether leaf 7 of cpuid has a bit in register a or c of the subleaf.
+bool has_extended_bit(unsigned subleaf, bool in_a, unsigned bit) {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, subleaf, &a, &b, &c, &d) != 0 && ((in_a ? a : c) >> bit & 1) != 0;
+}
+
+// Adds those of kIntegerFeatures that this machine has.
+void add_integer_features(Target& target) {
+  if (target.has("avx512f") && has_extended_bit(0, false, 11))
+    target.features.emplace_back("avx512vnni");
+  if (target.has("avx2") && has_extended_bit(1, true, 4)) target.features.emplace_back("avxvnni");
+  std::sort(target.features.begin(), target.features.end());
+}
+
 // Returns the level of this machine. The builtin also checks that the operating system saves
 // the wide registers.
 int host_level() {
@@ -79,6 +100,7 @@ int host_level() {
 Target native() {
 #if defined(__x86_64__)
   Target target = x86_level(host_level());
+  add_integer_features(target);
 #elif defined(__aarch64__)
   Target target = aarch64();
 #else
@@ -89,14 +111,32 @@ Target native() {
   return target;
 }
 
+// Returns "x86-64-v3+avxvnni" and the like: the target before the last plus sign, with the feature
+// after it. nullopt: there is no such feature, or the target lacks its vectors.
+std::optional<Target> with_feature(std::string_view name);
+
 Result<Target> named(std::string_view name) {
   if (name == "native") return native();
   if (name == "x86-64-v2") return x86_level(2);
   if (name == "x86-64-v3") return x86_level(3);
   if (name == "x86-64-v4") return x86_level(4);
   if (name == "aarch64") return aarch64();
+  if (std::optional<Target> more = with_feature(name)) return *std::move(more);
   return invalid(cat("no target is called \"", name, "\"; known are ", kKnown))
       .with_slug("unknown-target");
+}
+
+std::optional<Target> with_feature(std::string_view name) {
+  const size_t plus = name.rfind('+');
+  if (plus == std::string_view::npos) return std::nullopt;
+  const std::string_view feature = name.substr(plus + 1);
+  if (std::ranges::find(kIntegerFeatures, feature) == std::end(kIntegerFeatures))
+    return std::nullopt;
+  Result<Target> base = named(name.substr(0, plus));
+  if (!base.ok() || !base->has(feature == "avxvnni" ? "avx2" : "avx512f")) return std::nullopt;
+  if (!base->has(feature)) base->features.emplace_back(feature);
+  std::sort(base->features.begin(), base->features.end());
+  return *std::move(base);
 }
 
 template <class T>

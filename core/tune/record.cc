@@ -131,6 +131,9 @@ double Record::best_ns() const {
 
 Result<std::string> record_target(const std::string& target_json) {
   BYOC_TRY(te::Target target, te::parse_target(target_json));
+  // Records of floats serve with and without instructions for integers of 8 bits.
+  std::erase_if(target.features,
+                [](const std::string& feature) { return feature.ends_with("vnni"); });
   Json json = Json::parse(te::print(target));
   json.erase("threads");
   return dump(json);

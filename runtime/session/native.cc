@@ -2,6 +2,9 @@
 #include "runtime/session/native.h"
 
 #include <elf.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include <bit>
 #include <cstring>
@@ -30,18 +33,27 @@ struct CpuFeature {
   bool present;
 };
 
+#if defined(__x86_64__)
+// Reads the bit of cpuid, as older compilers have no name for the feature.
+bool has_avxvnni() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __builtin_cpu_supports("avx2") != 0 && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 &&
+         (a >> 4 & 1) != 0;
+}
+#endif
+
 std::span<const CpuFeature> cpu_features() {
 #if defined(__x86_64__)
 #define BYOC_FEATURE(name) \
   { name, __builtin_cpu_supports(name) != 0 }
   static const CpuFeature features[] = {
-      BYOC_FEATURE("sse2"),      BYOC_FEATURE("sse3"),     BYOC_FEATURE("ssse3"),
-      BYOC_FEATURE("sse4.1"),    BYOC_FEATURE("sse4.2"),   BYOC_FEATURE("popcnt"),
-      BYOC_FEATURE("avx"),       BYOC_FEATURE("avx2"),     BYOC_FEATURE("fma"),
-      BYOC_FEATURE("f16c"),      BYOC_FEATURE("lzcnt"),    BYOC_FEATURE("bmi"),
-      BYOC_FEATURE("bmi2"),      BYOC_FEATURE("avx512f"),  BYOC_FEATURE("avx512bw"),
-      BYOC_FEATURE("avx512cd"),  BYOC_FEATURE("avx512dq"), BYOC_FEATURE("avx512vl"),
-      BYOC_FEATURE("avx512vnni")};
+      BYOC_FEATURE("sse2"),       BYOC_FEATURE("sse3"),      BYOC_FEATURE("ssse3"),
+      BYOC_FEATURE("sse4.1"),     BYOC_FEATURE("sse4.2"),    BYOC_FEATURE("popcnt"),
+      BYOC_FEATURE("avx"),        BYOC_FEATURE("avx2"),      BYOC_FEATURE("fma"),
+      BYOC_FEATURE("f16c"),       BYOC_FEATURE("lzcnt"),     BYOC_FEATURE("bmi"),
+      BYOC_FEATURE("bmi2"),       BYOC_FEATURE("avx512f"),   BYOC_FEATURE("avx512bw"),
+      BYOC_FEATURE("avx512cd"),   BYOC_FEATURE("avx512dq"),  BYOC_FEATURE("avx512vl"),
+      BYOC_FEATURE("avx512vnni"), {"avxvnni", has_avxvnni()}};
 #undef BYOC_FEATURE
   return features;
 #else

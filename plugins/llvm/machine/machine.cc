@@ -25,9 +25,9 @@ namespace {
 
 // The features that runtime/session/native.cc can check.
 constexpr std::string_view kCheckedFeatures[] = {
-    "sse2",     "sse3",     "ssse3",    "sse4.1",   "sse4.2",    "popcnt", "avx",
-    "avx2",     "fma",      "f16c",     "bmi",      "bmi2",      "lzcnt",  "avx512f",
-    "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512vnni"};
+    "sse2",     "sse3",     "ssse3",    "sse4.1",   "sse4.2",     "popcnt", "avx",
+    "avx2",     "fma",      "f16c",     "bmi",      "bmi2",       "lzcnt",  "avx512f",
+    "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512vnni", "avxvnni"};
 
 bool is_checked(std::string_view feature) {
   return std::find(std::begin(kCheckedFeatures), std::end(kCheckedFeatures), feature) !=

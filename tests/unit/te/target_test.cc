@@ -30,6 +30,17 @@ TEST(Target, LevelsHaveTheFeaturesThatTheAbiNames) {
   EXPECT_EQ(v3.cpu, "x86-64-v3");
 }
 
+TEST(Target, AddsInstructionsForIntegersToALevel) {
+  Target short_vectors = parsed("x86-64-v3+avxvnni"), v3 = parsed("x86-64-v3");
+  EXPECT_TRUE(short_vectors.has("avxvnni") && short_vectors.has("avx2"));
+  std::erase(short_vectors.features, "avxvnni");
+  EXPECT_EQ(print(short_vectors), print(v3));
+  EXPECT_TRUE(parsed("x86-64-v4+avxvnni+avx512vnni").has("avx512vnni"));
+  for (const char* name :
+       {"x86-64-v2+avxvnni", "x86-64-v3+avx512vnni", "x86-64-v3+avx", "+avxvnni", "x86-64-v3+"})
+    EXPECT_EQ(parse_target(name).status().slug(), "unknown-target") << name;
+}
+
 TEST(Target, KnowsAarch64) {
   Target target = parsed("aarch64");
   EXPECT_EQ(target.arch, "aarch64");
