@@ -279,7 +279,8 @@ OpDef conv_transpose(size_t spatial) {
 
 }  // namespace
 
-Tensor padded(te::Builder& builder, const Tensor& x, const std::vector<Window>& windows) {
+Tensor padded(te::Builder& builder, const Tensor& x, const std::vector<Window>& windows,
+              double fill) {
   auto has_pads = [](const Window& w) { return w.pad_begin > 0 || w.pad_end > 0; };
   if (std::none_of(windows.begin(), windows.end(), has_pads)) return x;
   Ints from = extents(x);
@@ -294,7 +295,7 @@ Tensor padded(te::Builder& builder, const Tensor& x, const std::vector<Window>& 
       if (w.pad_begin > 0) inside.push_back(Expr(0) <= cell[2 + d]);
       if (w.pad_end > 0) inside.push_back(cell[2 + d] < from[2 + d]);
     }
-    return select(all_of(inside), x(cell), zero(x.dtype()));
+    return select(all_of(inside), x(cell), literal(x.dtype(), fill));
   });
 }
 
