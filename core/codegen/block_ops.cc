@@ -9,9 +9,14 @@ namespace {
 bool is_half(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
 bool is_blocked_dtype(DType dtype) { return dtype == DType::kF32 || is_half(dtype); }
 
-// Returns true for floats [n, c, h, w] of known extents, f64 excepted.
+bool is_integer_dtype(DType dtype) {
+  return dtype == DType::kU8 || dtype == DType::kI8 || dtype == DType::kI32;
+}
+
+// Returns true for floats or integers [n, c, h, w] of known extents, f64 excepted.
 bool is_image(TypeId type) {
-  return is_blocked_dtype(type->dtype) && type->shape.size() == 4 && is_static(type->shape);
+  return (is_blocked_dtype(type->dtype) || is_integer_dtype(type->dtype)) &&
+         type->shape.size() == 4 && is_static(type->shape);
 }
 
 bool divides(int64_t block, int64_t extent) { return extent > 0 && extent % block == 0; }
@@ -35,6 +40,7 @@ class BlockedOp {
 
  private:
   bool conv();
+  bool integer_conv();
   bool matmul();
   bool elementwise();
   bool quantized();
@@ -70,6 +76,7 @@ class BlockedOp {
 bool BlockedOp::conv() {
   TypeId x = type(args()[0]), weight = type(args()[1]);
   if (!is_image(result()) || !is_image(x) || !is_static(weight->shape)) return false;
+  if (!is_blocked_dtype(x->dtype)) return false;
   const int64_t group = call_.attrs->i("group", 1), c = x->shape[1].extent();
   const int64_t o = result()->shape[1].extent();
   const bool is_depthwise = group == c && group == o, is_grouped = group > 1 && !is_depthwise;
@@ -80,6 +87,29 @@ bool BlockedOp::conv() {
   ValueId blocks = packed_weight(inner != 0 && !is_depthwise ? inner : 1, outer);
   to_.set_packed(node_, product("conv2d_nchwc", *call_.attrs, {in, blocks}), outer);
   return true;
+}
+
+// Rewrites a convolution of integers. An image whose channels no block divides gets blocks of four, of
+// which the weights read as many channels as there are.
+bool BlockedOp::integer_conv() {
+  constexpr int64_t kQuad = 4;
+  TypeId x = type(args()[0]);
+  const int64_t outer = first_of(wanted_.image, result()->shape[1].extent());
+  if (outer == 0 || call_.attrs->i("group", 1) != 1 || !is_image(x)) return false;
+  const int64_t c = x->shape[1].extent(), inner = first_of(wanted_.image, c);
+  ValueId in;
+  if (inner != 0) {
+    in = to_.packed(args()[0], inner);
+  } else {
+    const int64_t more = (kQuad - c % kQuad) % kQuad;
+    in = to_.plain(args()[0]);
+    if (more != 0) in = to_.move("pad", {{"pads", Ints{0, 0, 0, 0, 0, more, 0, 0}}}, in, old().loc);
+    in = to_.move("layout_transform", {{"src_layout", "NCHW"}, {"dst_layout", "NCHW4c"}}, in,
+                  old().loc);
+  }
+  Attrs attrs = *call_.attrs;
+  attrs.set("block", outer);
+  return add_packed("conv2d_nchwc_integers", std::move(attrs), {in, to_.plain(args()[1])}, outer);
 }
 
 // Returns halves as f32, other values as they are. Sums of halves are sums in f32 that are rounded
@@ -140,9 +170,10 @@ bool BlockedOp::matmul() {
 
 // Returns true for operands of the result's shape, with one value per channel, or with one value.
 bool BlockedOp::can_be_operand(TypeId operand) const {
-  if (operand == result()) return true;
+  if (is_image(operand) && operand->shape == result()->shape) return true;
   const size_t rank = operand->shape.size();
-  if (operand->dtype != result()->dtype || !is_static(operand->shape) || rank > 4) return false;
+  if (!is_static(operand->shape) || rank > 4) return false;
+  if (!is_blocked_dtype(operand->dtype) && !is_integer_dtype(operand->dtype)) return false;
   return is_one_element(operand) ||
          (rank >= 3 && operand->shape[rank - 3].extent() == result()->shape[1].extent());
 }
@@ -168,7 +199,8 @@ bool BlockedOp::elementwise() {
   int64_t block = 0;
   for (ValueId arg : args()) {
     if (!can_be_operand(type(arg))) return false;
-    if (block == 0 && type(arg) == result()) block = block_of(arg);
+    const bool is_whole = is_image(type(arg)) && type(arg)->shape == result()->shape;
+    if (block == 0 && is_whole) block = block_of(arg);
   }
   if (block == 0) return false;
   std::vector<ValueId> in;
@@ -251,6 +283,7 @@ bool BlockedOp::view() {
 
 bool BlockedOp::add() {
   if (is("conv2d")) return conv();
+  if (is("conv2d_integers")) return integer_conv();
   if (is("matmul") || is("gemm")) return matmul();
   if (is("max_pool") || is("average_pool")) return pool();
   if (is("mean") || is("global_average_pool")) return mean();

@@ -65,6 +65,10 @@ std::vector<PassInfo> make_table() {
       {"prepare_quantized", "",
        "integers between dequantize and quantize stay integers, each reader gets its dequantize",
        plain(prepare_quantized)},
+      {"use_integers", "",
+       "products between dequantize and quantize become ops on integers that the default codegen "
+       "lists",
+       plain(use_integers)},
       {"fold_weights", "", "as fold_constants, also weights that no product of integers reads",
        plain(fold_weights)},
       {"merge_pads", "", "pads with zeros move into the convolutions and pools that read them",
@@ -132,6 +136,7 @@ constexpr Row kPartition[] = {
     {"prepare_quantized", 1, Args::kNone, "patterns match values with one reader"},
     {"merge_composites", 1, Args::kByPriority, "a plugin takes as one what it runs as one"},
     {"place_by_cost", 0, Args::kByCost, "instead of priority, with --compiler auto"},
+    {"use_integers", 2, Args::kNone, "the default codegen gets those that no plugin has taken"},
     {"fold_weights", 1, Args::kNone, "no pattern has matched these as integers"},
     {"annotate_target", 0, Args::kByPriority, "each op goes to the first plugin that takes it"},
     {"merge_compiler_regions", 0, Args::kNone, "few large regions cost fewer calls"},

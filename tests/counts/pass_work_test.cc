@@ -44,6 +44,7 @@ constexpr Bound kBounds[] = {
     {"fold_batch_norm", 3000},
     {"prepare_quantized", 400},
     {"merge_composites", 20000},
+    {"use_integers", 1},
     {"fold_weights", 400},
     {"annotate_target", 12000},
     {"merge_compiler_regions", 19000},

@@ -13,6 +13,9 @@ inline constexpr const char* kJoinsAttr = "joins";
 /// default codegens list, as far as these accept the rewritten ops; inserts layout_transform ops
 /// where two layouts meet. Errors: those of Plugin::layouts.
 Result<IRModule> assign_layouts(IRModule, const PassContext&);
+/// Rewrites products and sums of dequantized operands outside of regions as ops on integers, as far
+/// as the first default codegen lists these ops. Errors: those of Plugin::layouts.
+Result<IRModule> use_integers(IRModule, const PassContext&);
 /// Moves each layout_transform between the ops outside of regions and a region into the region when
 /// its plugin lists these blocks and takes the transform. Errors: those of Plugin::layouts.
 Result<IRModule> share_layouts(IRModule, const PassContext&);

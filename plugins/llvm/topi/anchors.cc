@@ -144,6 +144,8 @@ std::optional<TilingTemplate> tiling_of(const te::Stage& anchor, const te::Targe
   for (const te::Expr& extent : y.shape()) {
     if (te::as_int(extent).value_or(0) < 1) return std::nullopt;
   }
+  if (anchor.op == "conv2d_nchwc_integers" && anchor.compute != "direct")
+    return conv_tiling(anchor, target);
   if (y.dtype() != DType::kF32) return std::nullopt;
   if (anchor.op == "conv2d_nchwc") return conv_tiling(anchor, target);
   if (anchor.op == "matmul" || anchor.op == "gemm" || anchor.op == "matmul_packed")

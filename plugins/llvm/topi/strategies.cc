@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "plugins/llvm/integers/compute.h"
 #include "plugins/llvm/tiling/tile.h"
 #include "plugins/llvm/winograd/plan.h"
 
@@ -243,6 +244,7 @@ te::StrategyTable strategies() {
     if (is_pointwise(site)) add_pointwise(site, out);
     if (has_one_tap(site))
       out.push_back({.name = "pointwise", .level = kPreferred, .compute = compute_plain_pointwise});
+    if (site.inputs.size() > 1) integers::add_strategies(site, has_constant_weight(site), out);
     if (has_plain_matrix(site)) out.push_back(packed_product(panel_columns(*site.target)));
     if (has_recurrent_matrices(site)) out.push_back(recurrent_panels(site));
     if (!site.function->attrs.b(kExactSumsAttr, false)) add_winograd(site, out);

@@ -29,6 +29,9 @@ class Ops {
   /// Returns the greater or the lesser float, or a NaN where one of them is; of two zeros either.
   Value nan_or(bool is_max, Value a, Value b);
   Value splat(Value x, unsigned lanes);
+  /// Adds to each lane of i32 the four products of its bytes: those of x unsigned, those of w
+  /// signed. The sum is exact.
+  Value add_dot(Value sum, Value x, Value w);
   llvm::IRBuilder<>& builder() { return b_; }
 
  private:

@@ -177,6 +177,9 @@ llvm::Value* Values::make(const te::Expr& x) {
             if (lanes_ != 0 && x.dtype() == DType::kI64 && !varies(x) &&
                 (varies(v.a) || varies(v.b)))
               return first_of(x);  // lanes that stay within one multiple
+            if (v.op == BinaryOp::kAdd) {
+              if (Value sum = dot(x)) return sum;
+            }
             return make_binary(v);
           },
           [&](const te::Select& v) { return make_select(v); },

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes products and sums of dequantized operands ops on integers, for default codegens that list
+// these ops.
+//   before: %1 = dequantize(%0, %xs, %xz)      with %w: i8 and %b: f32 constants
+//           %2 = dequantize(%w, %ws)
+//           %3 = conv2d(%1, %2)
+//           %4 = add(%3, %b)
+//           %5 = quantize(%4, %ys, %yz)
+//   after:  %1 = conv2d_integers(%0, %w) {pad_value=xz}
+//           %2 = add(%1, %start)                the bias in steps of the sums, zero points
+//           %3 = requantize(%2, %factors) {max=255, min=0, to=u8, zero_point=yz}
+// Plugins whose patterns match such ops come before: a match is a composite by now.
+#include <algorithm>
+
+#include "byoc/host/plugins.h"
+#include "byoc/pass/codegen.h"
+#include "core/codegen/integers/products.h"
+
+namespace byoc {
+namespace {
+
+// Returns the ops that the first default codegen lists.
+Result<integers::Wanted> wanted_integers(const PassContext& context) {
+  integers::Wanted out;
+  if (context.defaults.empty() || !context.plugins) return out;
+  const Plugin* plugin = context.plugins->find(context.defaults[0]);
+  if (plugin == nullptr) return out;  // fuse_ops reports it
+  BYOC_TRY(std::vector<WantedLayout> rows, plugin->layouts(context.target_json));
+  for (const WantedLayout& row : rows) {
+    out.convolutions |= row.op == "conv2d_integers";
+    out.products |= row.op == "matmul_integers";
+  }
+  return out;
+}
+
+bool is_plain(const Function& function) {
+  return !function.attrs.has("composite") && !function.attrs.has("primitive") &&
+         !function.attrs.has("compiler");
+}
+
+bool has_dequantize(const Function& function) {
+  return std::ranges::any_of(function.nodes, [](const Node& node) {
+    auto* call = std::get_if<Call>(&node.kind);
+    return call != nullptr && call->op->name == "dequantize";
+  });
+}
+
+}  // namespace
+
+Result<IRModule> use_integers(IRModule module, const PassContext& context) {
+  BYOC_TRY(const integers::Wanted wanted, wanted_integers(context));
+  if (!wanted.convolutions && !wanted.products) return module;
+  for (auto& [name, function] : module.functions) {
+    if (!is_plain(function) || !has_dequantize(function)) continue;
+    BYOC_TRY(function, integers::with_integer_products(module, function, *context.ops, wanted));
+  }
+  return module;
+}
+
+}  // namespace byoc

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums of four products of bytes, as one instruction where the processor has it.
+#include <algorithm>
+#include <array>
+
+#include "byoc/te/simplify.h"
+#include "llvm/IR/IntrinsicsX86.h"
+#include "plugins/llvm/values/values.h"
+
+namespace byoc::llvm_plugin {
+namespace {
+
+constexpr size_t kQuad = 4;
+
+// Appends the terms of a sum, and its products of a u8 and an i8. Sums have few terms.
+struct Terms {
+  struct Product {
+    const te::Load* unsigned_byte;
+    const te::Load* signed_byte;
+  };
+  std::vector<Product> products;
+  std::vector<te::Expr> others;
+
+  void add(const te::Expr& x, size_t depth = 0) {
+    constexpr size_t kDeepest = 8;
+    auto* binary = std::get_if<te::Binary>(&x->kind);
+    if (binary != nullptr && binary->op == te::BinaryOp::kAdd && depth < kDeepest) {
+      add(binary->a, depth + 1);
+      return add(binary->b, depth + 1);
+    }
+    if (binary != nullptr && binary->op == te::BinaryOp::kMultiply) {
+      const te::Load *a = byte_of(binary->a), *b = byte_of(binary->b);
+      if (a && b && a->tensor.dtype() == DType::kI8) std::swap(a, b);
+      if (a && b && a->tensor.dtype() == DType::kU8 && b->tensor.dtype() == DType::kI8) {
+        products.push_back({a, b});
+        return;
+      }
+    }
+    others.push_back(x);
+  }
+  static const te::Load* byte_of(const te::Expr& x) {
+    auto* cast = std::get_if<te::Cast>(&x->kind);
+    if (cast == nullptr) return nullptr;
+    auto* load = std::get_if<std::shared_ptr<const te::Load>>(&cast->x->kind);
+    return load != nullptr && !(*load)->indices.empty() ? load->get() : nullptr;
+  }
+};
+
+// Returns the distance of a load from another one along the last dim, if they differ in it alone.
+std::optional<int64_t> distance(const te::Load& from, const te::Load& to) {
+  if (from.tensor != to.tensor) return std::nullopt;
+  const size_t last = from.indices.size() - 1;
+  for (size_t k = 0; k < last; ++k) {
+    if (!te::structural_equal(from.indices[k], to.indices[k])) return std::nullopt;
+  }
+  return te::as_int(te::simplify(to.indices[last] - from.indices[last]));
+}
+
+// Returns the products in the order of their places, 0 to 3 from the first one; none where these
+// are no neighbours.
+const Terms::Product* first_of_quad(const std::vector<Terms::Product>& products) {
+  std::array<bool, kQuad> is_met{};
+  if (products.size() != kQuad) return nullptr;
+  auto place = [&](const Terms::Product& to) -> std::optional<int64_t> {
+    auto a = distance(*products[0].unsigned_byte, *to.unsigned_byte);
+    auto b = distance(*products[0].signed_byte, *to.signed_byte);
+    return a == b ? a : std::nullopt;
+  };
+  const Terms::Product* first = nullptr;
+  int64_t least = INT64_MAX;
+  for (const Terms::Product& product : products) {
+    auto at = place(product);
+    if (!at) return nullptr;
+    if (*at < least) least = *at, first = &product;
+  }
+  for (const Terms::Product& product : products) {
+    const int64_t at = *place(product) - least;
+    if (at >= static_cast<int64_t>(kQuad) || is_met[static_cast<size_t>(at)]) return nullptr;
+    is_met[static_cast<size_t>(at)] = true;
+  }
+  return first;
+}
+
+constexpr llvm::Intrinsic::ID kNone = llvm::Intrinsic::not_intrinsic;
+
+// Returns the instruction for vectors of so many bits that adds four products of bytes.
+llvm::Intrinsic::ID dot_of(const Machine& machine, unsigned bits) {
+  const bool has_long = machine.has("avx512vnni");
+  const bool has_short = machine.has("avxvnni") || (has_long && machine.has("avx512vl"));
+  if (bits == 512 && has_long) return llvm::Intrinsic::x86_avx512_vpdpbusd_512;
+  if (bits == 256 && has_short) return llvm::Intrinsic::x86_avx512_vpdpbusd_256;
+  if (bits == 128 && has_short) return llvm::Intrinsic::x86_avx512_vpdpbusd_128;
+  return kNone;
+}
+
+// Returns the one that adds two products of i16.
+llvm::Intrinsic::ID pairs_of(const Machine& machine, unsigned bits) {
+  if (bits == 512 && machine.has("avx512bw")) return llvm::Intrinsic::x86_avx512_pmaddw_d_512;
+  if (bits == 256 && machine.has("avx2")) return llvm::Intrinsic::x86_avx2_pmadd_wd;
+  if (bits == 128 && machine.has("sse2")) return llvm::Intrinsic::x86_sse2_pmadd_wd;
+  return kNone;
+}
+
+}  // namespace
+
+// Adds the products of bytes in the lanes of x, which are unsigned, and w, as i32. Sums of two
+// products fit in 17 bits, so pairs of i16 give them exactly.
+llvm::Value* Ops::add_dot(Value sum, Value x, Value w) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(sum->getType());
+  const unsigned lanes = type->getNumElements(), bits = lanes * 32;
+  if (const auto id = dot_of(machine_, bits); id != kNone)
+    return b_.CreateIntrinsic(id, {}, {sum, x, w});
+  auto splat32 = [&](uint32_t value) {
+    return llvm::ConstantVector::getSplat(type->getElementCount(), b_.getInt32(value));
+  };
+  if (const auto id = pairs_of(machine_, bits); id != kNone) {
+    auto* half = llvm::FixedVectorType::get(b_.getInt16Ty(), 2 * lanes);
+    auto halves = [&](Value value) { return b_.CreateBitCast(value, half); };
+    Value even = halves(b_.CreateAnd(x, splat32(0x00ff00ff)));
+    Value odd = b_.CreateLShr(halves(x), 8), weights = halves(w);
+    Value even_weights = b_.CreateAShr(b_.CreateShl(weights, 8), 8);
+    Value odd_weights = b_.CreateAShr(weights, 8);
+    sum = b_.CreateAdd(sum, b_.CreateIntrinsic(id, {}, {even, even_weights}));
+    return b_.CreateAdd(sum, b_.CreateIntrinsic(id, {}, {odd, odd_weights}));
+  }
+  for (uint32_t byte = 0; byte < kQuad; ++byte) {
+    Value a = b_.CreateAnd(b_.CreateLShr(x, splat32(8 * byte)), splat32(255));
+    Value b = b_.CreateAShr(b_.CreateShl(w, splat32(24 - 8 * byte)), splat32(24));
+    sum = b_.CreateAdd(sum, b_.CreateMul(a, b));
+  }
+  return sum;
+}
+
+// Emits a + x[k] * w[k] + ... + x[k + 3] * w[k + 3] for bytes x that all lanes share and bytes w of
+// which each lane has four adjacent ones. Returns null for all else.
+llvm::Value* Values::dot(const te::Expr& x) {
+  if (lanes_ == 0 || mask_ != nullptr || x.dtype() != DType::kI32) return nullptr;
+  Terms terms;
+  terms.add(x);
+  const Terms::Product* first = first_of_quad(terms.products);
+  if (first == nullptr) return nullptr;
+  const Place at_x = place(first->unsigned_byte->tensor, first->unsigned_byte->indices);
+  const Place at_w = place(first->signed_byte->tensor, first->signed_byte->indices);
+  if (at_x.stride != 0 || at_w.stride != static_cast<int64_t>(kQuad)) return nullptr;
+  const unsigned native = static_cast<unsigned>(machine_.vector_bits) / 32;
+  const unsigned piece = std::min(lanes_, native);
+  if (piece < kQuad || lanes_ % piece != 0) return nullptr;
+  auto* type = llvm::FixedVectorType::get(b_.getInt32Ty(), piece);
+  Value bytes = b_.CreateAlignedLoad(b_.getInt32Ty(), address(at_x, at_x.offset), llvm::Align(1));
+  Value cell = b_.CreateVectorSplat(piece, bytes), weights = address(at_w, at_w.offset);
+  Value sum = splat(b_.getInt32(0)), out = nullptr;
+  for (const te::Expr& other : terms.others) sum = b_.CreateAdd(splat(value(other)), sum);
+  for (unsigned lane = 0; lane < lanes_; lane += piece) {
+    std::vector<int> own(piece);
+    for (unsigned k = 0; k < piece; ++k) own[k] = static_cast<int>(lane + k);
+    Value part = piece == lanes_ ? sum : b_.CreateShuffleVector(sum, own);
+    Value w = b_.CreateAlignedLoad(type, b_.CreateConstGEP1_64(b_.getInt32Ty(), weights, lane),
+                                   llvm::Align(1));
+    part = ops_.add_dot(part, cell, w);
+    out = out == nullptr ? part : joined_lanes(out, part);
+  }
+  return out;
+}
+
+// Returns the lanes of `a`, then those of `b`, of which there may be fewer.
+llvm::Value* Values::joined_lanes(Value a, Value b) {
+  const unsigned n = lanes_of(a), m = lanes_of(b);
+  std::vector<int> widen(n), all(n + m);
+  for (unsigned k = 0; k < n; ++k) widen[k] = k < m ? static_cast<int>(k) : -1;
+  for (unsigned k = 0; k < n + m; ++k) all[k] = static_cast<int>(k);
+  if (m < n) b = b_.CreateShuffleVector(b, widen);
+  return b_.CreateShuffleVector(a, b, all);
+}
+
+}  // namespace byoc::llvm_plugin
