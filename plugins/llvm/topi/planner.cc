@@ -10,13 +10,14 @@ namespace byoc::llvm_plugin::topi {
 namespace {
 
 constexpr int64_t kLeastVectors = 2;  // of a row whose sum is worth partial sums
+constexpr int64_t kLeastRows = 32;    // the lines of fewer stay in the first cache anyway
 constexpr int64_t kLeastColumns = 4;  // elements of a line that a transpose reads
 constexpr size_t kMostMet = 64;       // inlined stages; others may be read in several ways
 
-/// How far each of some expressions moves with each axis of a stage.
+/// The steps of some expressions, each with every axis of a stage.
 using Moves = std::vector<Ints>;
 
-// Returns how far `of` move, expressions of `axes`, which move by `by` themselves.
+// Returns the steps of `of`, expressions of `axes`, whose own steps are `by`.
 std::optional<Moves> moves_of(const te::Exprs& of, const std::vector<te::Axis>& axes,
                               const Moves& by) {
   Moves out(of.size(), Ints(by.empty() ? 0 : by[0].size(), 0));
@@ -109,7 +110,8 @@ bool Planner::plan_transposed(const std::string& name) {
   const te::Compute& own = *compute(name);
   const size_t last = own.axes.size() - 1;
   const int64_t lanes = lanes_of(name);
-  if (last == 0 || lanes < 2 || extent_of(own.axes[last]) < 2 * lanes) return false;
+  if (last == 0 || lanes < 2 || extent_of(own.axes[last]) < std::max(2 * lanes, kLeastRows))
+    return false;
   size_t along = last;  // the axis that reads go along in memory
   for (const Ints& strides : strides_of(own)) {
     for (size_t d = 0; d < last && std::abs(strides[last]) >= lanes; ++d) {
