@@ -20,6 +20,10 @@ constexpr double kPicoseconds = 1000;  // per ns
 // op before: the operand stays in registers.
 constexpr double kFused = 0.9;
 
+// Times the cost of a border when the analytic model has the cost of one side: what a plugin gains
+// there is less certain than that the border costs something.
+constexpr double kDoubt = 3;
+
 class Builder {
  public:
   Builder(const IRModule& module, const Function& function, const Costs& costs,
@@ -104,13 +108,16 @@ class Builder {
     return std::binary_search(nodes.begin(), nodes.end(), node);
   }
 
+  static bool is_known(const Candidate& one) { return one.cost.source != CandidateCost::kAnalytic; }
+
   Cost entry(uint32_t u, uint32_t v, uint32_t a, uint32_t b, double border, double saved) const {
     if (a == b) return 0;
     const Candidate &one = candidate(a), &two = candidate(b);
     if (covers(one, v) || covers(two, u)) return kForbidden;  // a match is chosen as a whole
     if (one.is_rest && two.is_rest) return -to_cost(saved);
     if (one.plugin == two.plugin) return 0;
-    return to_cost(border);
+    const bool is_sure = is_known(one) && is_known(two);
+    return to_cost(is_sure ? border : kDoubt * border);
   }
 
   const IRModule& module_;
