@@ -116,6 +116,46 @@ Result<std::vector<Tensor>> compute_pointwise(te::Builder& builder, std::span<co
                       [&](const Exprs& i) { return sums(i[0], i[1], i[2] * width + i[3], i[4]); })};
 }
 
+// Computes y[.., m, n] over q of the sum over t < 4 of a[.., m, 4 * q + t] * panels[n / block, q,
+// n % block, t]. Rows that no quads fill end with zeros.
+te::Strategy packed_product(int64_t block) {
+  te::Strategy out{.name = "packed", .level = kPreferred};
+  out.compute = [block](te::Builder& builder, std::span<const Tensor> in, Types types,
+                        const Attrs&) -> Result<std::vector<Tensor>> {
+    const Tensor b = in[1];
+    const int64_t k = extent(b, 0), n = extent(b, 1), quads = (k + kQuad - 1) / kQuad;
+    const Exprs shape = {(n + block - 1) / block, quads, block, kQuad};
+    const Tensor panels = builder.compute("panels", shape, [&](const Exprs& i) {
+      const Expr column = i[0] * block + i[2], row = i[1] * kQuad + i[3];
+      return te::select(row < Expr(k) && column < Expr(n), b(row, column),
+                        te::int_constant(DType::kI8, 0));
+    });
+    Tensor a = in[0];
+    if (k % kQuad != 0) {
+      Exprs whole = a.shape();
+      whole.back() = quads * kQuad;
+      a = builder.compute("rows", whole, [&](const Exprs& i) {
+        return te::select(i.back() < Expr(k), in[0](i), te::int_constant(DType::kU8, 0));
+      });
+    }
+    return std::vector<Tensor>{builder.reduce(
+        "product", te::extents_of(*types[0]), {quads}, te::sum_of(DType::kI32),
+        [&](const Exprs& i, const Exprs& r) {
+          Exprs at = i;
+          at.back() = r[0] * kQuad;
+          return dot(a, at, panels,
+                     {floor_div(i.back(), block), r[0], floor_mod(i.back(), block), Expr(0)});
+        })};
+  };
+  return out;
+}
+
+// Returns true for products of static shapes with a panel of columns or more.
+bool has_panels(const te::Site& site, int64_t block) {
+  const Shape &a = site.inputs[0]->shape, &b = site.inputs[1]->shape;
+  return is_static(a) && is_static(b) && b[1].extent() >= block && b[0].extent() > 0;
+}
+
 bool is_pointwise(const te::Site& site) {
   const Ints weight = static_extents(site.inputs[1]->shape);
   const Ints pads = site.attrs->ints("pads");
@@ -140,6 +180,9 @@ void add_strategies(const te::Site& site, bool has_constant_weight,
       out.push_back({.name = "pointwise", .level = kPreferred, .compute = compute_pointwise});
     else out.push_back({.name = "dots", .level = kPreferred, .compute = compute_conv});
   }
+  const int64_t block = std::max<int64_t>(2 * site.target->lanes(sizeof(int32_t)), 8);
+  if (site.op->name == "matmul_integers" && has_panels(site, block))
+    out.push_back(packed_product(block));
 }
 
 }  // namespace byoc::llvm_plugin::integers

@@ -6,7 +6,8 @@
 namespace byoc::llvm_plugin::integers {
 
 /// Appends the computes of conv2d_nchwc_integers and matmul_integers with constant weights:
-/// "pointwise" for convolutions with one tap and without padding, else "dots".
+/// "pointwise" for convolutions with one tap and without padding, "dots" for the others, "packed" for
+/// products with as many columns as a panel.
 void add_strategies(const te::Site& site, bool has_constant_weight, std::vector<te::Strategy>& out);
 
 }  // namespace byoc::llvm_plugin::integers

@@ -32,7 +32,10 @@ size_t row_axis(const std::vector<int64_t>& shape) {
 int64_t block_of(const te::Compute& compute, size_t rows) {
   const te::Var& row = compute.axes[rows].var;
   for (const te::Load* load : loads_of(compute)) {
-    if (stride_of(*load, row) == 0) return te::as_int(load->tensor.shape().back()).value_or(1);
+    const te::Exprs& shape = load->tensor.shape();
+    const size_t quad = load->tensor.dtype() == DType::kI8 ? 1 : 0;  // the last dim: four rows
+    if (stride_of(*load, row) == 0 && shape.size() > quad)
+      return te::as_int(shape[shape.size() - 1 - quad]).value_or(1);
   }
   return 1;
 }
@@ -146,6 +149,8 @@ std::optional<TilingTemplate> tiling_of(const te::Stage& anchor, const te::Targe
   }
   if (anchor.op == "conv2d_nchwc_integers" && anchor.compute != "direct")
     return conv_tiling(anchor, target);
+  if (anchor.op == "matmul_integers" && anchor.compute == kPackedCompute)
+    return product_tiling(anchor, target);
   if (y.dtype() != DType::kF32) return std::nullopt;
   if (anchor.op == "conv2d_nchwc") return conv_tiling(anchor, target);
   if (anchor.op == "matmul" || anchor.op == "gemm" || anchor.op == "matmul_packed")
