@@ -50,6 +50,12 @@ struct SizeEntry {
   bool is_natural = false;  // it is at least 0 in every run
 };
 
+/// A sequence: the list of its elements, or a tensor whose rows they are.
+struct Sequence {
+  std::vector<ValueId> elements;
+  Value rows;  // instead of a list
+};
+
 /// The function being built. Every op is inferred when it is added. When all its operands are known
 /// constants of at most 4096 elements (shape arithmetic), it is folded too, so `const_ints` returns
 /// the results of chains of Shape, Gather, Concat, ...
@@ -79,9 +85,9 @@ class Graph {
   virtual ValueId set_narrow(ValueId value, const NarrowType* type) = 0;
   virtual const OpRegistry& ops() = 0;
   /// Returns the elements of a sequence, nullptr for a tensor. Valid until the next one is made.
-  virtual const std::vector<ValueId>* sequence(ValueId value) = 0;
+  virtual const Sequence* sequence(ValueId value) = 0;
   /// Makes a sequence, which rows of sequences alone read.
-  virtual ValueId make_sequence(std::vector<ValueId> elements) = 0;
+  virtual ValueId make_sequence(Sequence sequence) = 0;
   /// Returns a name for a counted dim of the next op, which no other op of the function has.
   virtual std::string new_size(std::string_view op) = 0;
   /// Returns what is known of the elements of an integer value of rank 0 or 1: one entry each, up to

@@ -218,10 +218,10 @@ ValueId GraphBuilder::set_narrow(ValueId value, const NarrowType* type) {
   return value;
 }
 
-ValueId GraphBuilder::make_sequence(std::vector<ValueId> elements) {
+ValueId GraphBuilder::make_sequence(Sequence sequence) {
   if (!status_.ok()) return kNowhere;
   const ValueId value = constant_ints({});
-  sequences_[value] = std::move(elements);
+  sequences_[value] = std::move(sequence);
   return value;
 }
 

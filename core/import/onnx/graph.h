@@ -52,11 +52,11 @@ class GraphBuilder final : public Graph {
   const NarrowType* narrow(ValueId value) override;
   ValueId set_narrow(ValueId value, const NarrowType* type) override;
   const OpRegistry& ops() override { return ops_; }
-  const std::vector<ValueId>* sequence(ValueId value) override {
+  const Sequence* sequence(ValueId value) override {
     auto found = sequences_.find(value);
     return found == sequences_.end() ? nullptr : &found->second;
   }
-  ValueId make_sequence(std::vector<ValueId> elements) override;
+  ValueId make_sequence(Sequence sequence) override;
   std::string new_size(std::string_view op) override;
   std::vector<SizeEntry> size_entries(ValueId value) override;
   std::optional<Ints> upper_bounds(ValueId value) override;
@@ -92,7 +92,7 @@ class GraphBuilder final : public Graph {
   /// Known results of ops with several outputs, which stay calls: a constant has one output.
   std::map<ValueId, std::shared_ptr<const Buffer>> known_;
   std::map<ValueId, const NarrowType*> narrow_;
-  std::map<ValueId, std::vector<ValueId>> sequences_;  // by a constant that no op reads
+  std::map<ValueId, Sequence> sequences_;  // by a constant that no op reads
 };
 
 }  // namespace byoc::onnx_import

@@ -36,7 +36,7 @@ int known_opset(int64_t opset) {
 
 bool reads_sequences(std::string_view op_type) {
   return op_type.starts_with("Sequence") || op_type == "ConcatFromSequence" ||
-         op_type == "Identity";
+         op_type == "Identity" || op_type == "Loop";
 }
 
 constexpr const char* kReplace = "replace the operator before the export by those of ai.onnx";

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from onnx import helper
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "control"))
 from make_control import BOOL, F32, I64, constant, graph, info, node, write  # noqa: E402
@@ -21,6 +22,10 @@ def i64(name, value):
 
 def loop_infos(*carried):
     return [info("i", I64, []), info("c", BOOL, []), *carried]
+
+
+def sequence(name):
+    return helper.make_tensor_sequence_value_info(name, F32, None)
 
 
 def cropped():
@@ -55,6 +60,42 @@ def greedy():
                   i64("stop", [[1]]), i64("eight", 8), constant("yes", True, bool)])
     return main, [[np.array([words], np.int64), np.int64(longest)] for words, longest in
                   (([1, 2, 3], 8), ([4, 5, 6], 8), ([7, 7, 8], 0), ([0, 0, 0], 3))]
+
+
+def listed():
+    """A loop that appends to a list, whose elements are then stacked, joined, counted and picked."""
+    body = graph([node("Add", "h x", "sum"), node("Tanh", "sum", "h_after"), node("SequenceInsert", "parts h_after", "parts_after"),
+                  node("Identity", "c", "c_after")],
+                 "body", loop_infos(info("h", F32, [2, 3]), sequence("parts")),
+                 [info("c_after", BOOL, []), info("h_after", F32, [2, 3]), sequence("parts_after")])
+    main = graph([node("SequenceEmpty", "", "none", dtype=F32), node("Loop", "trips yes h0 none", "last parts_of", body=body),
+                  node("ConcatFromSequence", "parts_of", "stacked", axis=0, new_axis=1),
+                  node("ConcatFromSequence", "parts_of", "joined", axis=1), node("SequenceLength", "parts_of", "length"),
+                  node("SequenceAt", "parts_of minus_one", "newest")],
+                 "listed", [info("h0", F32, [2, 3]), info("x", F32, [2, 3])],
+                 [info("last", F32, [2, 3]), info("stacked", F32, [5, 2, 3]), info("joined", F32, [2, 15]),
+                  info("length", I64, []), info("newest", F32, [2, 3])],
+                 [i64("trips", 5), constant("yes", True, bool), i64("minus_one", -1)])
+    random = np.random.default_rng(10)
+    return main, [[random.standard_normal((2, 3)).astype(np.float32) for _ in range(2)]]
+
+
+def listed_early():
+    """As `listed`, with an end that depends on elements: the list has as many elements as each run counts."""
+    body = graph([node("Mul", "h x", "h_after"), node("SequenceInsert", "parts h_after", "parts_after"),
+                  node("ReduceMax", "h_after", "largest", keepdims=0), node("Less", "largest limit", "goes_on")],
+                 "body", loop_infos(info("h", F32, [2, 3]), sequence("parts")),
+                 [info("goes_on", BOOL, []), info("h_after", F32, [2, 3]), sequence("parts_after")])
+    main = graph([node("SequenceEmpty", "", "none", dtype=F32), node("Loop", "trips yes h0 none", "last parts_of", body=body),
+                  node("ConcatFromSequence", "parts_of", "stacked", axis=0, new_axis=1),
+                  node("ConcatFromSequence", "parts_of", "joined", axis=1), node("SequenceLength", "parts_of", "length"),
+                  node("SequenceAt", "parts_of which", "picked")],
+                 "listed_early", [info("h0", F32, [2, 3]), info("x", F32, [2, 3]), info("which", I64, [])],
+                 [info("last", F32, [2, 3]), info("stacked", F32, ["n", 2, 3]), info("joined", F32, [2, "m"]),
+                  info("length", I64, []), info("picked", F32, [2, 3])],
+                 [i64("trips", 6), constant("yes", True, bool), constant("limit", 20)])
+    h = np.array([[1, 2, 3], [0.5, -1, 0]], np.float32)
+    return main, [[h, np.full((2, 3), factor, np.float32), np.int64(which)] for factor, which in ((2, 1), (1.1, -2), (9, 0))]
 
 
 def padded():
@@ -124,7 +165,7 @@ def checked():
     return main, [[np.random.default_rng(13).standard_normal((4, 1, 3)).astype(np.float32)]]
 
 
-MODELS = (cropped, greedy, padded, truncated, checked)
+MODELS = (cropped, greedy, listed, listed_early, padded, truncated, checked)
 
 
 def main():

@@ -61,7 +61,8 @@ INSTANTIATE_TEST_SUITE_P(Models, ControlModel,
                                          "control/beam_search", "counted/detector",
                                          "counted/beam_search", "counted/selection",
                                          "exported/cropped", "exported/greedy", "exported/padded",
-                                         "exported/truncated", "exported/checked"),
+                                         "exported/truncated", "exported/checked",
+                                         "exported/listed", "exported/listed_early"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '/', '_');

@@ -244,6 +244,49 @@ TEST(ImportControl, RowsOfStackedResultsDoNotGrow) {
                "stacked output 0 has rows of type f32[?\"loop_3_0_0+2\"<=14]");
 }
 
+/// list = Loop(n, c, [z]): `body` appends x to the list or does something else; y stacks the list.
+OnnxModel appending(const std::vector<std::string>& body_node, bool has_first = true) {
+  OnnxModel model;
+  model.input("x", {2}).input("z", {2}).input("p", {}, onnx::TensorProto::INT64).output("y");
+  add_scalar(model, "n", 3, onnx::TensorProto::INT64);
+  if (has_first) model.node("SequenceConstruct", {"z"}, {"first"}, "first");
+  else model.node("SequenceEmpty", {}, {"first"}, "first");
+  InnerGraph body;
+  body.input("i").input("c").input("list");
+  body.node("SequenceInsert", body_node, {"longer"}).node("Identity", {"longer"}, {"after"});
+  body.node("Identity", {"c"}, {"c_after"}).output("c_after").output("after");
+  set_graph(model.node("Loop", {"n", "", "first"}, {"list"}, "repeat"), "body", body);
+  auto& concat = model.node("ConcatFromSequence", {"list"}, {"y"}, "joined");
+  auto* axis = concat.add_attribute();
+  axis->set_name("axis");
+  axis->set_type(onnx::AttributeProto::INT);
+  return model;
+}
+
+TEST(ImportControl, ASequenceThatALoopAppendsToIsItsStackedResult) {
+  std::string text = text_of(appending({"list", "x"}, false));
+  EXPECT_THAT(text, HasSubstr("{carried=0} : f32[3,2] loc(\"repeat\")"));
+  EXPECT_THAT(text, HasSubstr("reshape(%2) {shape=[-1]}"));
+}
+
+TEST(ImportControl, ElementsBeforeTheLoopComeFirst) {
+  std::string text = text_of(appending({"list", "x"}));
+  EXPECT_THAT(text, HasSubstr("unsqueeze(%z) {axes=[0]}"));
+  EXPECT_THAT(text, HasSubstr("{axis=0} loc(\"repeat\")"));
+}
+
+TEST(ImportControl, ALoopThatDoesMoreWithItsSequenceIsRefused) {
+  const char* refused = "it carries the sequence \"list\"; only one SequenceInsert at its end";
+  EXPECT_ERROR(appending({"list", "x", "p"}).import(), "onnx-unsupported", refused);
+  OnnxModel reads = appending({"list", "x"});
+  auto* body = reads.graph().mutable_node(1)->mutable_attribute(0)->mutable_g();
+  onnx::NodeProto& length = *body->add_node();
+  length.set_op_type("SequenceLength");
+  length.add_input("list");
+  length.add_output("length");
+  EXPECT_ERROR(reads.import(), "onnx-unsupported", refused);
+}
+
 OnnxModel scan() {
   OnnxModel model;
   model.input("x", {2, 3}).input("sum", {2}).output("last").output("all");

@@ -10,6 +10,7 @@
 #include "core/import/onnx/control/carried_types.h"
 #include "core/import/onnx/control/counted_results.h"
 #include "core/import/onnx/control/kinds.h"
+#include "core/import/onnx/control/lists.h"
 #include "core/import/onnx/control/repetition.h"
 
 namespace byoc::onnx_import {
@@ -29,6 +30,8 @@ class LoopConverter : public RepetitionConverter {
     BYOC_TRY(loop.graph, subgraph(proto_, "body"));
     const size_t carried = node_.num_inputs() > 2 ? node_.num_inputs() - 2 : 0;
     BYOC_TRY_STATUS(check_inner(*loop.graph, static_cast<int>(carried) + 2));
+    BYOC_TRY(const std::vector<size_t> lists, carried_lists(carried));
+    if (!lists.empty()) return convert_lists(*loop.graph, carried, lists);
     BYOC_TRY(loop.trips, scalar_operand(0, DType::kI64, 0));
     if (!node_.has_input(0)) loop.trips = unlimited();
     BYOC_TRY(loop.condition, scalar_operand(1, DType::kBool, 1));
@@ -43,6 +46,62 @@ class LoopConverter : public RepetitionConverter {
   }
 
  private:
+  /// Returns which carried values are sequences.
+  Result<std::vector<size_t>> carried_lists(size_t carried) {
+    std::vector<size_t> out;
+    for (size_t k = 0; k < carried; ++k) {
+      BYOC_TRY(ValueId value, operand(k + 2));
+      if (outer().sequence(value) != nullptr) out.push_back(k);
+    }
+    return out;
+  }
+
+  /// Converts the loop with stacked outputs instead of sequences, and makes sequences of these.
+  Result<std::vector<ValueId>> convert_lists(onnx::GraphProto& body, size_t carried,
+                                             const std::vector<size_t>& lists) {
+    if (body.output_size() < static_cast<int>(carried) + 1)
+      return bad_graph(
+          cat("its graph has ", body.output_size(), " outputs, expected at least ", carried + 1));
+    std::vector<Sequence> before;
+    for (size_t k : lists) {
+      BYOC_TRY(ValueId value, operand(k + 2));
+      before.push_back(*outer().sequence(value));
+    }
+    const auto outputs = proto_.output();
+    BYOC_TRY_STATUS(stack_lists(proto_, body, carried, lists));
+    Result<std::vector<ValueId>> stacked = convert_loop_of(proto_);
+    *proto_.mutable_output() = outputs;
+    BYOC_TRY(std::vector<ValueId> results, std::move(stacked));
+    std::vector<ValueId> rows(results.end() - static_cast<std::ptrdiff_t>(lists.size()),
+                              results.end());
+    results.resize(results.size() - lists.size());
+    for (size_t n = 0; n < lists.size(); ++n) {
+      BYOC_TRY(ValueId list, appended(before[n], rows[n]));
+      results.insert(results.begin() + static_cast<std::ptrdiff_t>(lists[n]), list);
+    }
+    return results;
+  }
+
+  Result<std::vector<ValueId>> convert_loop_of(onnx::NodeProto& proto) {
+    return convert_control(context_, proto, NodeView(proto, node_.opset(), node_.folder()));
+  }
+
+  /// Makes a sequence of the elements before the loop and of those that it has stacked.
+  Result<ValueId> appended(const Sequence& before, ValueId rows) {
+    outer().begin_node({}, node_.name());
+    std::vector<ValueId> parts;
+    if (before.rows) parts.push_back(*before.rows);
+    for (ValueId element : before.elements)
+      parts.push_back(outer().call("unsqueeze", {element}, {{"axes", Ints{0}}}));
+    if (!parts.empty()) {
+      parts.push_back(rows);
+      rows = outer().call("concat", parts, {{"axis", 0}});
+    }
+    const ValueId list = outer().make_sequence({{}, rows});
+    BYOC_TRY_STATUS(Status(outer().status()));
+    return list;
+  }
+
   Result<Body> body_of(const Repeated& loop) {
     BYOC_TRY(std::vector<BodyParam> params, params_of(loop, 2));
     const std::optional<int64_t> trips = most_trips(loop);

@@ -78,7 +78,7 @@ std::vector<Value> add_operands(GraphBuilder& graph, const std::vector<std::stri
     for (size_t k = 0; k < texts.size(); ++k) {
       const std::string& text = texts[k];
       if (text == "sequence") {  // of one constant
-        if (!is_param) operands[k] = graph.make_sequence({graph.constant_ints({1, 2})});
+        if (!is_param) operands[k] = graph.make_sequence({{graph.constant_ints({1, 2})}, {}});
         continue;
       }
       const size_t end = text.find_first_of("[=:");

@@ -183,7 +183,8 @@ TEST(SequenceLengths, FollowOmittedOperands) {
 TEST(Activations, AreRefusedWithTheirNames) {
   FoldedNode node = make_net({"RNN", 1});
   EXPECT_THAT(ops_of(node.with("activations", Strings{"Sine"}).model),
-              HasSubstr("activation \"Sine\" is none of ONNX's: Relu, Tanh"));
+              HasSubstr("activation \"Sine\" is none of ONNX's: Affine, Elu, HardSigmoid, "
+                        "LeakyRelu, Relu, "));
   node = make_net({"RNN", 1});
   EXPECT_THAT(ops_of(node.with("activations", Strings{"Affine"}).model),
               HasSubstr("activation \"Affine\" needs activation_alpha and activation_beta"));
