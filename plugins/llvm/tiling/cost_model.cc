@@ -12,15 +12,17 @@
 namespace byoc::llvm_plugin::topi {
 namespace {
 
-constexpr double kL2PerByte = 0.025;     // cycles that a byte from the second cache adds
-constexpr double kL2InRow = 0.008;       // for one of many that are read in a row, as weights are
-constexpr double kMemoryPerByte = 0.06;  // for one from memory
-constexpr double kRowsPerByte = 0.012;   // for one of rows that are prefetched, once more
-constexpr double kPieceCycles = 40;      // for each separate piece of memory
-constexpr double kTileCycles = 400;      // to begin a tile
-constexpr double kChunkVector = 10.0;    // to add a vector of a chunk's sums to those before
-constexpr double kChunkRowVector = 8.0;  // the same in a row of a matrix
-constexpr double kConflictCycles = 0.5;  // for an element of a row whose line was evicted
+constexpr double kL2PerByte = 0.025;      // cycles that a byte from the second cache adds
+constexpr double kL2InRow = 0.008;        // for one of many that are read in a row, as weights are
+constexpr double kMemoryPerByte = 0.06;   // for one from memory
+constexpr double kRowsPerByte = 0.012;    // for one of rows that are prefetched, once more
+constexpr double kAwaitedWeights = 3.5;   // times that for weights that tiles wait for
+constexpr double kFetchedWeights = 0.17;  // and for those that they prefetch while they compute
+constexpr double kPieceCycles = 40;       // for each separate piece of memory
+constexpr double kTileCycles = 400;       // to begin a tile
+constexpr double kChunkVector = 10.0;     // to add a vector of a chunk's sums to those before
+constexpr double kChunkRowVector = 8.0;   // the same in a row of a matrix
+constexpr double kConflictCycles = 0.5;   // for an element of a row whose line was evicted
 constexpr int64_t kPageBytes = 4096;
 constexpr double kPassVector = 2.0;  // to read, finish and write one in a pass of its own
 
@@ -124,10 +126,22 @@ class Cost {
     const bool keeps_input = input + sums_.weight_bytes(plan.o_panel, plan.chunk) + sums <= l2;
     const int64_t weight_times = keeps_weights ? 1 : u_parts,
                   input_times = keeps_input ? 1 : o_parts;
-    const double read = static_cast<double>(weights * weight_times + input * input_times);
     const double pieces =
         sums_.is_strided ? static_cast<double>(sums_.c * u_parts * input_times) : 0;
+    const double read = static_cast<double>(weights * weight_times) * wait_for_weights(plan) +
+                        static_cast<double>(input * input_times);
     return kMemoryPerByte * read + kPieceCycles * pieces;
+  }
+  // Returns the cycles that a byte of weights takes as a multiple of those of other memory. Tiles of
+  // pixels prefetch the next blocks of weights (tiling/prefetch.h) while all pixels of an image need
+  // these. In other orders, tiles of the first pixels read all weights and wait for them, which
+  // takes little where these are few.
+  double wait_for_weights(const Plan& plan) const {
+    const bool are_few = sums_.weight_bytes(sums_.o, sums_.c) <= target_.l2_bytes / 4;
+    if (are_few || !sums_.is_strided || !sums_.is_flat) return 1;
+    const bool reads_once = plan.chunk == sums_.c && plan.units == sums_.units;
+    const bool prefetches = plan.units > plan.tile.cells && plan.o_panel > plan.tile.vectors;
+    return reads_once && prefetches ? kFetchedWeights : kAwaitedWeights;
   }
   double l2_cycles() const { return sums_.is_strided ? kL2PerByte : kL2InRow; }
   // Sums of neighbouring rows of a matrix are far apart.

@@ -53,5 +53,29 @@ TEST(PlansOfProducts, HaveAsManyPanelsForEachThread) {
   }
 }
 
+// A convolution of one tap, of `pixels` in blocks of `lanes` channels.
+Sums pointwise(int64_t pixels, int64_t c, int64_t o, int64_t lanes) {
+  Sums out{.o = o / lanes, .units = pixels, .c = c / lanes, .taps = lanes, .lanes = lanes};
+  out.block_bytes = lanes * 4;
+  out.is_flat = out.is_strided = true;
+  return out;
+}
+
+// Weights that no tile prefetches take longer to arrive than all multiply-adds do.
+TEST(PlansOfPointwiseConvs, ReadWeightsOnceWhileTilesPrefetchTheNextOnes) {
+  te::Target narrow = *te::parse_target("x86-64-v3");
+  for (auto [pixels, c, o] :
+       {std::array<int64_t, 3>{49, 160, 960}, {49, 960, 160}, {49, 320, 1280}, {49, 512, 2048}}) {
+    for (const te::Target& target : {server(), narrow}) {
+      SCOPED_TRACE(cat(target.vector_registers, " registers, ", c, " to ", o));
+      const Plan plan = best_plan(pointwise(pixels, c, o, target.lanes(4)), target);
+      EXPECT_EQ(plan.chunk * target.lanes(4), c);
+      EXPECT_EQ(plan.units, pixels);
+      EXPECT_LT(plan.tile.cells, pixels);
+      EXPECT_GT(plan.o_panel, plan.tile.vectors);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace byoc::llvm_plugin::topi
