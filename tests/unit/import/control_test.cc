@@ -159,7 +159,14 @@ OnnxModel loop(int64_t trips) {
 TEST(ImportControl, ALoopWithAKnownCountHasStackedResults) {
   EXPECT_THAT(text_of(loop(5)),
               HasSubstr("= loop(%0, %1, @body_0, %x, %x) {carried=1} : f32[2], f32[5,2]"));
-  EXPECT_THAT(text_of(loop(0)), HasSubstr(": f32[2], f32[0,2]"));
+}
+
+TEST(ImportControl, ALoopThatNeverRunsIsItsValuesBefore) {
+  std::string text = text_of(loop(0));
+  EXPECT_THAT(text, Not(HasSubstr("loop(")));
+  EXPECT_THAT(text, Not(HasSubstr("fn body")));
+  EXPECT_THAT(text, HasSubstr(": f32[0,2] loc(\"repeat\")"));
+  EXPECT_THAT(text, HasSubstr("return %x, "));
 }
 
 TEST(ImportControl, StackedResultsOfUnknownLengthAreRefused) {

@@ -38,14 +38,48 @@ class LoopConverter : public RepetitionConverter {
     BYOC_TRY_STATUS(read_carried(loop, 2, carried));
     BYOC_TRY_STATUS(count_stacked(loop, 1));
     BYOC_TRY(loop.captured, captured({loop.graph}));
+    const std::vector<ValueId> before = loop.carried;
+    const std::set<Symbol> functions = names_of_functions();
     BYOC_TRY(Body body, growing_body(loop));
     if (body.results[0] != TypeId(TensorType{DType::kBool, {}}))
       return bad_graph(cat("the condition of its graph is ", body.results[0], ", expected bool[]"));
+    if (never_runs(loop)) {
+      keep_functions(functions);
+      return results_without_runs(before, body);
+    }
     if (loop.stacked > 0) BYOC_TRY_STATUS(find_rows(loop, body));
     return add_loop(loop, std::move(body));
   }
 
  private:
+  /// Returns true when constants show that no iteration runs.
+  bool never_runs(const Repeated& loop) {
+    std::optional<Ints> trips = outer().const_ints(loop.trips);
+    std::optional<Ints> begins = outer().const_ints(loop.condition);
+    return (begins && begins->front() == 0) || (trips && trips->front() <= 0);
+  }
+
+  /// Returns the values before the loop, and stacked results without rows.
+  Result<std::vector<ValueId>> results_without_runs(std::vector<ValueId> before, const Body& body) {
+    outer().begin_node({}, node_.name());
+    std::vector<ValueId> results = std::move(before);
+    for (size_t k = results.size() + 1; k < body.results.size(); ++k) {
+      TensorType rows = *body.results[k];
+      rows.shape.insert(rows.shape.begin(), Dim(0));
+      if (!is_static(rows.shape))
+        return unimplemented(cat("it never runs, and a stacked output is ", rows));
+      results.push_back(outer().constant(rows, Buffer::copy({})));
+    }
+    BYOC_TRY_STATUS(Status(outer().status()));
+    return results;
+  }
+
+  /// Removes the functions that were added since.
+  void keep_functions(const std::set<Symbol>& functions) {
+    std::erase_if(context_.module.functions,
+                  [&](const auto& entry) { return !functions.contains(entry.first); });
+  }
+
   /// Returns which carried values are sequences.
   Result<std::vector<size_t>> carried_lists(size_t carried) {
     std::vector<size_t> out;
@@ -125,8 +159,7 @@ class LoopConverter : public RepetitionConverter {
       if (scopes_.depth() > kMostGrowing)
         return unimplemented(
             cat("values that change their extents in a loop inside ", scopes_.depth(), " graphs"));
-      std::erase_if(context_.module.functions,
-                    [&](const auto& entry) { return !functions.contains(entry.first); });
+      keep_functions(functions);
       again = before;
       loop.graph = &again;
       loop.types = types.types();
@@ -193,10 +226,7 @@ class LoopConverter : public RepetitionConverter {
   Status find_rows(Repeated& loop, const Body& body) {
     std::optional<Ints> trips = outer().const_ints(loop.trips);
     std::optional<Ints> begins = outer().const_ints(loop.condition);
-    if (begins && begins->front() == 0) loop.rows = 0;
-    else if (trips && trips->front() <= 0) loop.rows = 0;
-    else if (trips && begins && body.always_goes_on && node_.has_input(0))
-      loop.rows = trips->front();
+    if (trips && begins && body.always_goes_on && node_.has_input(0)) loop.rows = trips->front();
     else if (std::optional<int64_t> declared = declared_rows(loop)) loop.rows = *declared;
     else if (std::optional<int64_t> most = most_trips(loop))
       loop.rows = rows_dim(loop, body, *most);
