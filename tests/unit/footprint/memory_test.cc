@@ -4,12 +4,16 @@
 #ifdef BYOC_MEASURES_MEMORY
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
+#include <sstream>
 
 #include "byoc/base/json.h"
 #include "byoc/export.h"
 #include "byoc/host/plugins.h"
+#include "byoc/runtime/session.h"
 #include "byoc/text/builder.h"
 #include "support/flow.h"
 #include "support/paths.h"
@@ -108,6 +112,92 @@ TEST(Memory, WeightsReadAsTheyAreStayInTheMappedFile) {
   EXPECT_LE(f.peak_anonymous, 8 * kMiB) << "copied weights or unused plugins";
 }
 
+bool has_llvm() { return std::ifstream(cat(BYOC_PLUGIN_DIR, "/libbyoc_llvm.so")).good(); }
+
+/// The resident bytes of a file's mappings in this process.
+struct MappedBytes {
+  uint64_t shared_clean = 0, private_clean = 0, dirty = 0;
+};
+
+MappedBytes mapped_bytes(const std::string& path) {
+  MappedBytes out;
+  std::ifstream smaps("/proc/self/smaps");
+  bool is_ours = false;
+  for (std::string line; std::getline(smaps, line);) {
+    std::istringstream words(line);
+    std::string name;
+    uint64_t kib = 0;
+    words >> name;
+    if (!name.ends_with(':')) is_ours = line.ends_with(path);  // the first line of a mapping
+    if (!is_ours || !(words >> kib)) continue;
+    if (name == "Shared_Clean:") out.shared_clean += kib << 10;
+    if (name == "Private_Clean:") out.private_clean += kib << 10;
+    if (name == "Shared_Dirty:" || name == "Private_Dirty:") out.dirty += kib << 10;
+  }
+  return out;
+}
+
+/// Loads the artifact and runs it once. The session is held as long as the result.
+std::unique_ptr<const Session> run_once(const std::string& path,
+                                        const std::shared_ptr<const PluginSet>& plugins) {
+  auto executable = load_artifact(path);
+  if (!executable.ok()) return nullptr;
+  const TensorSpec input = executable->program.inputs[0].type;
+  const TensorSpec output = executable->program.outputs[0].type;
+  auto session = Session::load(*std::move(executable), plugins);
+  if (!session.ok()) return nullptr;
+  auto context = (*session)->make_context();
+  Tensor in = *Tensor::make(input), out = *Tensor::make(output);
+  fill_random(in, 1);
+  DLTensor x = in.view(), y = out.view();
+  const bool is_right = context.ok() && (*session)->run(**context, {&x, 1}, {&y, 1}).ok();
+  return is_right ? *std::move(session) : nullptr;
+}
+
+/// Compiles the module to a file. Nothing else stays of it: sessions would share packed weights.
+void compile_to(IRModule module, const std::string& compiler,
+                const std::shared_ptr<const PluginSet>& plugins, const std::string& path) {
+  auto executable = build(std::move(module), {.plugins = plugins, .compilers = {compiler}});
+  ASSERT_TRUE(executable.ok()) << executable.status().to_string();
+  ASSERT_TRUE(save_artifact(*executable, path).ok());
+}
+
+/// Runs the artifact in a child, and while that holds its session in this process: both read the
+/// weights from the same pages.
+void expect_shared_pages(IRModule module, const std::string& compiler, uint64_t weights) {
+  TempFolder folder;
+  const std::string path = folder.file("m.byoc");
+  auto plugins = PluginSet::load({.folders = {BYOC_PLUGIN_DIR}});
+  ASSERT_NO_FATAL_FAILURE(compile_to(std::move(module), compiler, plugins, path));
+  int ready[2], finish[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  ASSERT_EQ(::pipe(finish), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(finish[1]);
+    auto session = run_once(path, plugins);
+    char byte = session ? 'y' : 'n';
+    if (::write(ready[1], &byte, 1) == 1) (void)!::read(finish[0], &byte, 1);
+    ::_exit(0);
+  }
+  char state = 0;
+  EXPECT_EQ(::read(ready[0], &state, 1), 1);
+  EXPECT_EQ(state, 'y');
+  auto session = run_once(path, plugins);
+  EXPECT_NE(session, nullptr);
+  const MappedBytes mapped = mapped_bytes(path);
+  EXPECT_GE(mapped.shared_clean, weights) << compiler;
+  EXPECT_LE(mapped.private_clean, kMiB) << compiler;
+  EXPECT_EQ(mapped.dirty, 0u) << compiler;
+  for (int fd : {finish[1], finish[0], ready[0], ready[1]}) ::close(fd);
+  ::waitpid(child, nullptr, 0);
+}
+
+TEST(Memory, TwoProcessesShareThePagesOfWeights) {
+  expect_shared_pages(convolutions(), "onednn", 72 * kMiB);
+  if (has_llvm()) expect_shared_pages(convolutions(), "llvm", 72 * kMiB);
+}
+
 /// Returns the peak of resident memory of `byoc compile` on a model with 192 MiB of weights.
 uint64_t peak_of_compile(const std::string& compiler) {
   TempFolder folder;
@@ -133,7 +223,7 @@ uint64_t peak_of_compile(const std::string& compiler) {
 // the plugins' own.
 TEST(Memory, CompilingHoldsAPartOfTheWeightsAtOnce) {
   EXPECT_LE(peak_of_compile("onednn"), 288 * kMiB);
-  if (!std::ifstream(cat(BYOC_PLUGIN_DIR, "/libbyoc_llvm.so")).good()) return;  // left out
+  if (!has_llvm()) return;
   EXPECT_LE(peak_of_compile("llvm"), 288 * kMiB);
 }
 
