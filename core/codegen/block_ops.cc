@@ -89,14 +89,17 @@ bool BlockedOp::conv() {
   return true;
 }
 
-// Rewrites a convolution of integers. An image whose channels no block divides gets blocks of four, of
-// which the weights read as many channels as there are.
+// Rewrites a convolution of integers, of all channels or of every channel with itself. An image
+// whose channels no block divides gets blocks of four, of which the weights read no more channels
+// than there are.
 bool BlockedOp::integer_conv() {
   constexpr int64_t kQuad = 4;
   TypeId x = type(args()[0]);
   const int64_t outer = first_of(wanted_.image, result()->shape[1].extent());
-  if (outer == 0 || call_.attrs->i("group", 1) != 1 || !is_image(x)) return false;
+  if (outer == 0 || !is_image(x)) return false;
   const int64_t c = x->shape[1].extent(), inner = first_of(wanted_.image, c);
+  const int64_t group = call_.attrs->i("group", 1);
+  if (group != 1 && (group != c || inner != outer)) return false;
   ValueId in;
   if (inner != 0) {
     in = to_.packed(args()[0], inner);

@@ -14,7 +14,7 @@
 namespace byoc::test {
 namespace {
 
-// A convolution [n, c, h, h] with [o, c, k, k]; h = 0: a product [n, c] by [c, o].
+// A convolution [n, c, h, h] with [o, c / group, k, k]; h = 0: a product [n, c] by [c, o].
 struct Case {
   std::string name;
   int64_t n = 1, c = 8, h = 6, o = 16, k = 1, stride = 1, pad = 0;
@@ -24,8 +24,10 @@ struct Case {
   bool is_extreme = false;  // 255 times -128
   int zero_w = 0;           // of weights that are u8 with it
   bool on_all = false;      // on all targets
+  int64_t group = 1;
   bool is_conv() const { return h > 0; }
   int64_t out() const { return is_conv() ? (h + 2 * pad - k) / stride + 1 : 1; }
+  int64_t terms() const { return c / group * k * k; }
   int64_t cells() const { return is_conv() ? h * h : 1; }
 };
 std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
@@ -93,6 +95,35 @@ const Case kCases[] = {
      .zero_x = 0,
      .is_extreme = true,
      .on_all = true},
+    {.name = "channels_by_themselves",
+     .c = 32,
+     .h = 11,
+     .o = 32,
+     .k = 3,
+     .pad = 1,
+     .zero_x = 128,
+     .zero_y = 12,
+     .on_all = true,
+     .group = 32},
+    {.name = "channels_by_themselves_with_strides",
+     .n = 2,
+     .c = 48,
+     .h = 12,
+     .o = 48,
+     .k = 5,
+     .stride = 2,
+     .pad = 2,
+     .zero_x = 3,
+     .function = "relu",
+     .group = 48},
+    {.name = "odd_channels_by_themselves",
+     .c = 13,
+     .h = 6,
+     .o = 13,
+     .k = 3,
+     .zero_x = 9,
+     .group = 13},
+    {.name = "two_channels_of_each", .c = 8, .h = 6, .o = 16, .k = 3, .pad = 1, .group = 8},
     {.name = "weights_with_a_zero_point",
      .c = 16,
      .h = 5,
@@ -141,10 +172,10 @@ class Product {
          : t.is_extreme ? 255
                         : 0,
          t.is_signed ? 127 : 255);
-    fill(w_, t.o * t.c * t.k * t.k, -128, t.is_extreme ? -128 : 127);
+    fill(w_, t.o * t.terms(), -128, t.is_extreme ? -128 : 127);
     fill(bias_, t.o, -3000, 3000);
     for (int64_t o = 0; o < t.o; ++o) scales_.push_back(0.0071f * static_cast<float>(1 + o % 3));
-    const float terms = static_cast<float>(t.c * t.k * t.k);
+    const float terms = static_cast<float>(t.terms());
     y_scale_ = t.is_extreme ? terms * 2 : std::sqrt(terms) * 0.25f;
   }
   std::string text() const;
@@ -176,11 +207,11 @@ std::string Product::text() const {
   const std::string type = t_.is_signed ? "i8" : "u8", h = cat(t_.h), k = cat(t_.k);
   const std::string x = t_.is_conv() ? cat("[", t_.n, ",", t_.c, ",", h, ",", h, "]")
                                      : cat("[", t_.n, ",", t_.c, "]");
-  const std::string w = t_.is_conv() ? cat("[", t_.o, ",", t_.c, ",", k, ",", k, "]")
+  const std::string w = t_.is_conv() ? cat("[", t_.o, ",", t_.c / t_.group, ",", k, ",", k, "]")
                                      : cat("[", t_.o, ",", t_.c, "]");
   const std::string pads = cat("[", t_.pad, ",", t_.pad, ",", t_.pad, ",", t_.pad, "]");
   const std::string op = t_.is_conv() ? cat("conv2d(%fx, %fw) {pads=", pads, ", strides=[",
-                                            t_.stride, ",", t_.stride, "]}")
+                                            t_.stride, ",", t_.stride, "], group=", t_.group, "}")
                                       : std::string("gemm(%fx, %fw) {trans_b=true}");
   auto whole = [](int value) { return std::to_string(value); };
   std::vector<int> stored = w_;
@@ -218,14 +249,17 @@ Tensor Product::input() const {
 
 int64_t Product::sum(int64_t n, int64_t o, int64_t row, int64_t column) const {
   int64_t out = 0;
-  for (int64_t c = 0; c < t_.c; ++c) {
+  const int64_t first = o / (t_.o / t_.group) * (t_.c / t_.group);
+  for (int64_t k = 0; k < t_.c / t_.group; ++k) {
+    const int64_t c = first + k;
     for (int64_t tap = 0; tap < t_.k * t_.k; ++tap) {
       const int64_t i = row * t_.stride + tap / t_.k - t_.pad,
                     j = column * t_.stride + tap % t_.k - t_.pad;
       const int64_t h = std::max<int64_t>(t_.h, 1);
       if (i < 0 || j < 0 || i >= h || j >= h) continue;
       const int x = x_[static_cast<size_t>(((n * t_.c + c) * h + i) * h + j)];
-      out += int64_t{x - t_.zero_x} * w_[static_cast<size_t>((o * t_.c + c) * t_.k * t_.k + tap)];
+      out +=
+          int64_t{x - t_.zero_x} * w_[static_cast<size_t>(o * t_.terms() + k * t_.k * t_.k + tap)];
     }
   }
   return out;

@@ -89,7 +89,8 @@ bool Reader::read_shapes() {
   out_.rank = result->shape.size();
   out_.channel_axis = out_.is_conv ? 1 : out_.rank - 1;
   if (out_.is_conv) {
-    if (anchor.attrs->i("group", 1) != 1) return false;
+    const Dim group(anchor.attrs->i("group", 1));  // one, or one per channel
+    if (group != Dim(1) && (group != w->shape[0] || group != x->shape[1])) return false;
   } else if (w->shape.size() != 2 || x->shape.size() < 2 || anchor.attrs->b("trans_a", false) ||
              anchor.attrs->f("alpha", 1) != 1) {
     return false;

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "plugins/llvm/integers/depthwise.h"
+
 namespace byoc::llvm_plugin::integers {
 namespace {
 
@@ -175,6 +177,8 @@ bool has_quads(const te::Site& site) {
 void add_strategies(const te::Site& site, bool has_constant_weight,
                     std::vector<te::Strategy>& out) {
   if (!has_constant_weight) return;
+  if (std::optional<ComputeFn> sums = depthwise_compute_of(site))
+    out.push_back({.name = "f32_sums", .level = kPreferred, .compute = *std::move(sums)});
   if (site.op->name == "conv2d_nchwc_integers" && has_quads(site)) {
     if (is_pointwise(site))
       out.push_back({.name = "pointwise", .level = kPreferred, .compute = compute_pointwise});

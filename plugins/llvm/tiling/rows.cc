@@ -91,7 +91,8 @@ Result<te::Schedule> RowTiler::run() {
 }  // namespace
 
 std::optional<ConvExtents> conv_extents(const te::Stage& stage) {
-  if (stage.op != "conv2d_nchwc" || stage.outputs[0].dtype() != DType::kF32) return std::nullopt;
+  const bool is_conv = stage.op == "conv2d_nchwc" || stage.op == "conv2d_nchwc_integers";
+  if (!is_conv || stage.outputs[0].dtype() != DType::kF32) return std::nullopt;
   const te::Compute& compute = std::get<te::Compute>(stage.kind);
   std::vector<int64_t> e;
   for (const te::Axis& axis : compute.axes) e.push_back(extent_of(axis));

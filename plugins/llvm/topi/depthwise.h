@@ -5,7 +5,7 @@
 
 namespace byoc::llvm_plugin::topi {
 
-/// Returns nullopt for other Dags.
+/// Returns nullopt for other Dags. Those of integers have sums in f32, too.
 std::optional<Template> depthwise_template(const te::Dag& dag, const te::Target& target);
 
 }  // namespace byoc::llvm_plugin::topi
