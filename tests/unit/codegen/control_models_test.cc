@@ -62,7 +62,8 @@ INSTANTIATE_TEST_SUITE_P(Models, ControlModel,
                                          "counted/beam_search", "counted/selection",
                                          "exported/cropped", "exported/greedy", "exported/padded",
                                          "exported/truncated", "exported/checked",
-                                         "exported/listed", "exported/listed_early"),
+                                         "exported/listed", "exported/listed_early",
+                                         "exported/scripted"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '/', '_');

@@ -58,7 +58,7 @@ class Converter {
   }
 
   /// Returns the values from outside that the graphs read and that are no constants. Bodies have
-  /// them as parameters of the same names.
+  /// them as parameters of the same names; of a sequence, the tensor of its rows.
   Result<NamedValues> captured(std::vector<const onnx::GraphProto*> graphs) {
     NamedValues out;
     std::unordered_set<std::string> seen;
@@ -66,8 +66,13 @@ class Converter {
       for (const std::string& name : outer_names(*graph)) {
         if (!seen.insert(name).second) continue;
         BYOC_TRY(ValueId value, scopes_.value(name));
-        if (outer().sequence(value) != nullptr)
-          return unimplemented(cat("its graph reads the sequence ", in_quotes(name)));
+        if (const Sequence* sequence = outer().sequence(value)) {
+          if (!sequence->rows)
+            return unimplemented(cat("its graph reads the sequence ", in_quotes(name)));
+          sequences_.insert(name);
+          out.emplace_back(name, *sequence->rows);
+          continue;
+        }
         if (outer().constant_data(value) != nullptr) continue;
         if (outer().narrow(value))
           return unimplemented(
@@ -142,6 +147,10 @@ class Converter {
       ValueId value = builder.param(param.name, param.type);
       if (!param.is_own) scopes_.set(param.name, value);
     }
+    for (uint32_t k = 0; k < params.size(); ++k) {
+      if (!params[k].is_own && sequences_.contains(params[k].name))
+        scopes_.set(params[k].name, builder.make_sequence({{}, ValueId{k, 0}}));
+    }
     Result<std::vector<ValueId>> results = fill(builder);
     scopes_.leave();
     if (!results.ok()) return std::move(results.status());
@@ -152,6 +161,7 @@ class Converter {
   Scopes& scopes_;
   onnx::NodeProto& proto_;
   const NodeView& node_;
+  std::unordered_set<std::string> sequences_;  // that graphs read: their rows are parameters
 };
 
 }  // namespace byoc::onnx_import
