@@ -15,7 +15,7 @@ namespace {
 using namespace placement;
 
 constexpr size_t kAtOnce = 6;         // moves of a contest
-constexpr double kLeastHope = 0.003;  // of the predicted time, for a move that is tried
+constexpr double kLeastStake = 0.01;  // of the predicted time, for a move that is tried
 constexpr double kLeastGain = 0.997;  // a smaller one is not worth keeping
 constexpr double kTurnTime_s = 0.3;   // of each program of a contest
 constexpr uint32_t kRounds = 16;
@@ -135,7 +135,8 @@ class Improver {
       return a.move.hope_ns() > b.move.hope_ns();
     });
     for (Step& step : all) {
-      if (out.size() == kAtOnce || step.move.hope_ns() < kLeastHope * predicted_ns_) break;
+      if (out.size() == kAtOnce) break;
+      if (step.move.stake_ns < kLeastStake * predicted_ns_) continue;
       if (tried_.insert(choices_of(moved(states_, step))).second) out.push_back(std::move(step));
     }
     return out;
