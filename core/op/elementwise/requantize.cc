@@ -71,10 +71,23 @@ Result<RefKernel> reference_requantize(Types in, Types out, const Attrs& attrs) 
   return requantize_kernel<int8_t>(walk, steps);
 }
 
+// Clamps integers, which processors do as they make vectors of fewer bits. The upper bound of the
+// float keeps its conversion in range. A conversion from below the range gives the least i32, as does
+// NaN, to which only zero points of at least 0 may be added.
+Expr clamped_integer(const Expr& scaled, const Steps& steps) {
+  auto integer = [](int64_t value) { return te::int_constant(DType::kI32, value); };
+  const Expr high = te::constant(DType::kF32, steps.high());
+  const Expr below = te::select(high < scaled, high, scaled);
+  const Expr whole = te::cast(DType::kI32, te::unary(te::UnaryOp::kRound, below));
+  return te::min(te::max(whole + integer(steps.zero_point), integer(steps.min)),
+                 integer(steps.max));
+}
+
 Result<Tensors> compute_requantize(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   BYOC_TRY(Steps steps, read_steps(attrs));
   return one(builder.compute("requantize", in[0].shape(), [&](const Exprs& i) {
     Expr scaled = te::cast(DType::kF32, in[0](i)) * in[1](broadcast_index(in[1], i));
+    if (steps.zero_point >= 0) return te::cast(out[0]->dtype, clamped_integer(scaled, steps));
     Expr within = te::min(te::max(scaled, te::constant(DType::kF32, steps.low())),
                           te::constant(DType::kF32, steps.high()));
     Expr whole = te::cast(DType::kI32, te::unary(te::UnaryOp::kRound, within));
