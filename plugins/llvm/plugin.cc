@@ -72,10 +72,12 @@ te::Target target_of(std::string_view text) {
 // of columns, which are two blocks. Extents that these do not divide get smaller ones, but panels
 // have whole vectors: the plugin packs other constant matrices itself, with a last panel of zeros.
 std::vector<sdk::WantedLayout> LlvmPlugin::layouts(std::string_view target_json) const {
-  const sdk::WantedLayout integers[] = {{"conv2d_integers", 1}, {"matmul_integers", 1}};
-  if (target_of(target_json).lanes(sizeof(float)) < 16)
-    return {{"conv2d", 8}, {"matmul", 16}, {"matmul", 8}, integers[0], integers[1]};
-  return {{"conv2d", 16}, {"conv2d", 8}, {"matmul", 32}, {"matmul", 16}, integers[0], integers[1]};
+  const bool is_wide = target_of(target_json).lanes(sizeof(float)) >= 16;
+  std::vector<sdk::WantedLayout> rows = {{"conv2d", 8}, {"matmul", 16}, {"matmul", 8}};
+  if (is_wide) rows = {{"conv2d", 16}, {"conv2d", 8}, {"matmul", 32}, {"matmul", 16}};
+  for (const char* op : {"conv2d_integers", "matmul_integers", "add_integers"})
+    rows.push_back({op, 1});
+  return rows;
 }
 
 te::Target target_of(const byoc_compile& request) {

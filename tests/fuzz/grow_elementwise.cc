@@ -217,7 +217,7 @@ bool grow_quantized(Grower& g) {
 std::vector<Family> elementwise_families() {
   std::vector<Family> out;
   for (const OpDef* op : all_ops().all()) {
-    if (op->is_annotation) continue;
+    if (op->is_annotation || op->name == "requantize") continue;  // grow_integers.cc
     const std::string name = op->name;
     const double weight = is_often_refused(name) ? 2.3 : 1.7;
     if (op->kind == FusionKind::kElementwise && op->inputs.size() == 1)

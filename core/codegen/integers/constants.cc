@@ -23,6 +23,15 @@ std::vector<float> floats_of(const Buffer& data) {
 
 }  // namespace
 
+std::string dequantized(std::string_view name, std::string_view kind) {
+  const std::string x = cat("{\"", kind, "\": true, \"as\": \"", name, "\"}");
+  const std::string scale = cat("{\"const\": true, \"as\": \"", name, "_scale\"}");
+  const std::string zero = cat("{\"const\": true, \"as\": \"", name, "_zero\"}");
+  return cat("{\"one_of\": [{\"op\": \"dequantize\", \"args\": [", x, ", ", scale, "], \"as\": \"",
+             name, "_floats\"}, {\"op\": \"dequantize\", \"args\": [", x, ", ", scale, ", ", zero,
+             "], \"as\": \"", name, "_floats\"}]}");
+}
+
 std::optional<ValueId> captured(const Match& match, std::string_view name) {
   auto found = match.captures.find(std::string(name));
   if (found == match.captures.end() || found->second.empty()) return std::nullopt;

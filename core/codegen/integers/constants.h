@@ -11,6 +11,9 @@
 
 namespace byoc::integers {
 
+/// Returns the pattern of a dequantize, with or without zero point. `kind` of its operand: "any", "const".
+std::string dequantized(std::string_view name, std::string_view kind);
+
 /// Returns the value that a match captured under this name; nullopt: none.
 std::optional<ValueId> captured(const Match& match, std::string_view name);
 

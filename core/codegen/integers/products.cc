@@ -28,15 +28,6 @@ constexpr std::string_view kPattern = R"(
                    {"op": "matmul", "args": [X, W], "as": "anchor"},
                    {"op": "gemm", "args": [X, W], "as": "anchor"}]}}}})";
 
-std::string dequantized(std::string_view name, std::string_view kind) {
-  const std::string x = cat("{\"", kind, "\": true, \"as\": \"", name, "\"}");
-  const std::string scale = cat("{\"const\": true, \"as\": \"", name, "_scale\"}");
-  const std::string zero = cat("{\"const\": true, \"as\": \"", name, "_zero\"}");
-  return cat("{\"one_of\": [{\"op\": \"dequantize\", \"args\": [", x, ", ", scale, "], \"as\": \"",
-             name, "_floats\"}, {\"op\": \"dequantize\", \"args\": [", x, ", ", scale, ", ", zero,
-             "], \"as\": \"", name, "_floats\"}]}");
-}
-
 std::string pattern_text() {
   std::string out;
   for (char c : kPattern) {

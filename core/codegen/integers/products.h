@@ -10,6 +10,7 @@ namespace byoc::integers {
 struct Wanted {
   bool convolutions = false;  // conv2d_integers
   bool products = false;      // matmul_integers
+  bool sums = false;          // add_integers
 };
 
 /// Rewrites the products of a function of the module, which gets the new constants. Errors: those

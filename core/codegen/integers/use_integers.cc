@@ -15,6 +15,7 @@
 #include "byoc/host/plugins.h"
 #include "byoc/pass/codegen.h"
 #include "core/codegen/integers/products.h"
+#include "core/codegen/integers/sums.h"
 
 namespace byoc {
 namespace {
@@ -29,6 +30,7 @@ Result<integers::Wanted> wanted_integers(const PassContext& context) {
   for (const WantedLayout& row : rows) {
     out.convolutions |= row.op == "conv2d_integers";
     out.products |= row.op == "matmul_integers";
+    out.sums |= row.op == "add_integers";
   }
   return out;
 }
@@ -49,10 +51,13 @@ bool has_dequantize(const Function& function) {
 
 Result<IRModule> use_integers(IRModule module, const PassContext& context) {
   BYOC_TRY(const integers::Wanted wanted, wanted_integers(context));
-  if (!wanted.convolutions && !wanted.products) return module;
+  if (!wanted.convolutions && !wanted.products && !wanted.sums) return module;
   for (auto& [name, function] : module.functions) {
     if (!is_plain(function) || !has_dequantize(function)) continue;
     BYOC_TRY(function, integers::with_integer_products(module, function, *context.ops, wanted));
+    if (wanted.sums) {
+      BYOC_TRY(function, integers::with_integer_sums(module, function, *context.ops));
+    }
   }
   return module;
 }

@@ -39,6 +39,9 @@ const SampleRow kRows[] = {
      "u16[0,3] f32[] u16[] | i16[2,3] f32[]",
      ""},
     {"dequantize", "i8[2,3,5] f32[2]:0.01..0.02 | u8[2,3] f32[2] u8[2]", "axis=0"},
+    {"add_integers", "u8[2,3,5]:0..255 i8[2,3,5]:-100..100 | i8[7] i8[7] | u8[0,3] u8[0,3]",
+     "to=u8, a_factor=0.5, b_factor=1.25, shift=3.0, min=0, max=255 | "
+     "to=i8, a_factor=1.0, b_factor=0.25, min=-100, max=127"},
     {"is_inf", "T[2,3]", "detect_negative=false | detect_positive=false"},
     {"gelu", "T[2,3,5]", "approximate=\"tanh\""},
     {"leaky_relu elu celu thresholded_relu swish", "T[2,3,5]", "alpha=0.5"},
