@@ -40,7 +40,20 @@ double tolerance(DType dtype) {
   }
 }
 
-double flushed_below(DType dtype) { return dtype == DType::kBF16 ? 0x1p-126 : 0; }
+double negligible(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return 0x1p-149;
+    case DType::kF64:
+      return 0x1p-1074;
+    case DType::kF16:
+      return 0x1p-24;
+    case DType::kBF16:
+      return 0x1p-126 - 0x1p-133;
+    default:
+      return 0;
+  }
+}
 
 Comparison compare(const TensorType& type, const std::byte* got, const std::byte* expected,
                    std::byte filled, bool exact_specials) {
@@ -67,7 +80,7 @@ Comparison compare(const TensorType& type, const std::byte* got, const std::byte
     bool same = is_float(type.dtype) &&
                 (a == b || (std::isnan(a) && std::isnan(b)) ||
                  (std::isfinite(b) && std::abs(a - b) <= tolerance(type.dtype) * largest) ||
-                 std::abs(a - b) < flushed_below(type.dtype) ||
+                 std::abs(a - b) <= negligible(type.dtype) ||
                  (!exact_specials && !std::isfinite(a) && !std::isfinite(b)));
     if (same || all_bytes(g, size, filled)) continue;
     out.difference = cat("gives ", a, " instead of ", b, " at ", place(type.shape, k), " of ", type,
