@@ -9,7 +9,7 @@
 namespace byoc::test {
 namespace {
 
-/// Returns what is said about `got` where `expected` is right.
+/// Returns the fault that is found in `got`; empty: none.
 template <class T>
 std::string difference(DType dtype, T got, T expected) {
   const TensorType type{dtype, {}};
