@@ -37,12 +37,17 @@ Result<Kernel> guarded(const std::function<Result<Kernel>()>& job) {
 
 Compiled compile_kernels(std::span<const te::LoopFunction> functions, const Machine& machine,
                          const CompileOptions& options) {
-  std::vector<std::string> symbols;
-  std::map<std::string, size_t> first;  // the first function with each symbol
-  for (const te::LoopFunction& function : functions) {
-    symbols.push_back(kernel_symbol(function, machine, options.emit));
-    first.emplace(symbols.back(), symbols.size() - 1);
+  std::vector<std::string> symbols(functions.size());
+  auto name_one = [&](size_t k) {
+    symbols[k] = kernel_symbol(functions[k], machine, options.emit);
+  };
+  if (options.for_each) {
+    options.for_each(functions.size(), name_one);
+  } else {
+    for (size_t k = 0; k < functions.size(); ++k) name_one(k);
   }
+  std::map<std::string, size_t> first;  // the first function with each symbol
+  for (size_t k = 0; k < functions.size(); ++k) first.emplace(symbols[k], k);
   std::vector<size_t> distinct;
   for (const auto& [symbol, k] : first) distinct.push_back(k);
   std::sort(distinct.begin(), distinct.end());

@@ -5,11 +5,9 @@
 
 #include "byoc/plugin/sdk/host.h"
 #include "plugins/llvm/cache.h"
+#include "plugins/llvm/for_each.h"
 
 namespace byoc::llvm_plugin {
-
-/// Calls work(k) for every k below n, from any threads.
-using ForEach = std::function<void(size_t n, const std::function<void(size_t)>& work)>;
 
 struct CompileOptions {
   EmitOptions emit;

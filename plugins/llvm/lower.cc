@@ -13,6 +13,11 @@
 namespace byoc::llvm_plugin {
 namespace {
 
+// The largest number of different kernels of a few small ops each that are compiled one by one, at
+// about 10 ms each. With more of them all become sequences of ops, which share code: thousands of
+// kernels would cost a minute of LLVM's time.
+constexpr int64_t kMostSmallKernels = 64;
+
 Result<te::Dag> translate(const IRModule& module, const te::Target& target) {
   return te::translate_to_te(module, module.function(module.entry), target, te::by_level(),
                              topi::strategies());
@@ -73,6 +78,33 @@ Result<Lowered> lower_function(const IRModule& module, const te::Target& target,
     out.kernels.push_back(std::move(loops));
   }
   out.sequence = std::move(split->sequence);
+  return out;
+}
+
+LoweredFunctions lower_functions(std::span<const FunctionToLower> functions,
+                                 const te::Target& target, const ForEach& for_each) {
+  const size_t n = functions.size();
+  std::vector<InternArena> arenas(n);  // one thread at a time may use an arena
+  std::vector<IRModule> modules(n);
+  LoweredFunctions out{std::vector<Lowered>(n), std::vector<Status>(n)};
+  auto set = [](auto& to, Status& error, auto result) {
+    if (result.ok()) to = *std::move(result);
+    else error = std::move(result.status());
+  };
+  for_each(n, [&](size_t f) {
+    InternScope scope(arenas[f]);
+    set(modules[f], out.errors[f], read_function(functions[f].graph_json, functions[f].facts));
+  });
+  const bool all_read = std::ranges::all_of(out.errors, [](const Status& s) { return s.ok(); });
+  if (!all_read) return out;
+  const bool has_many = std::ranges::count_if(modules, is_small_function) > kMostSmallKernels;
+  for_each(n, [&](size_t f) {
+    InternScope scope(arenas[f]);
+    const bool shares = has_many && is_small_function(modules[f]);
+    set(out.functions[f], out.errors[f],
+        lower_function(modules[f], target, shares ? SplitWhen::kAlways : SplitWhen::kTooLarge,
+                       functions[f].point));
+  });
   return out;
 }
 

@@ -3,6 +3,7 @@
 // Lowers a function in the ABI's form to loops: tensor expressions, a schedule, lowering.
 #include "byoc/translate/translate.h"
 #include "plugins/llvm/constants/kernel_loops.h"
+#include "plugins/llvm/for_each.h"
 #include "plugins/llvm/split.h"
 #include "plugins/llvm/topi/space.h"
 
@@ -27,6 +28,20 @@ Result<IRModule> read_function(std::string_view graph_json, const RequestFacts& 
 /// tensor expression or is not static; those of loops_at.
 Result<Lowered> lower_function(const IRModule& module, const te::Target& target, SplitWhen when,
                                const topi::Point& point = {});
+/// One of the functions of a request.
+struct FunctionToLower {
+  std::string_view graph_json;
+  RequestFacts facts;
+  topi::Point point = {};
+};
+struct LoweredFunctions {
+  std::vector<Lowered> functions;
+  std::vector<Status> errors;  // per function
+};
+/// Lowers functions on the threads of `for_each`. Small ones share pieces when there are many of
+/// them. Frees the interned values of the graphs: loops contain none. Throws what for_each throws.
+LoweredFunctions lower_functions(std::span<const FunctionToLower> functions,
+                                 const te::Target& target, const ForEach& for_each);
 /// Lowers the whole function as one kernel, whatever its size. Errors: those of both.
 Result<te::LoopFunction> loops_of_graph(std::string_view graph_json, const te::Target& target);
 /// Returns an error when translation fails, which is checked without a schedule.

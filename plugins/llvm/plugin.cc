@@ -112,37 +112,25 @@ CompileOptions options_of(const sdk::CompileRequest& request, const KernelCache&
   return options;
 }
 
-// The largest number of different kernels of a few small ops each that are compiled one by one, at
-// about 10 ms each. With more of them all become sequences of ops, which share code: thousands of
-// kernels would cost a minute of LLVM's time.
-constexpr size_t kMostSmallKernels = 64;
-
 RequestFacts facts_of(const sdk::Function& function, const byoc_compile& raw) {
   return {static_cast<int64_t>(function.constants.size()), (raw.flags & BYOC_STRICT_FP) != 0};
 }
 
-// Lowers all functions and frees the interned values of the graphs: loops contain none.
 std::vector<Lowered> lower_all(const sdk::CompileRequest& request, const te::Target& target) {
-  InternArena arena;
-  InternScope scope(arena);
-  std::vector<IRModule> modules;
-  size_t small = 0;
-  for (const sdk::Function& function : request.functions) {
-    modules.push_back(value_of(read_function(function.graph_json, facts_of(function, request.raw)),
-                               static_cast<int64_t>(function.index)));
-    small += is_small_function(modules.back());
+  std::vector<FunctionToLower> functions;
+  for (const sdk::Function& function : request.functions)
+    functions.push_back({function.graph_json, facts_of(function, request.raw), function.point});
+  LoweredFunctions out =
+      lower_functions(functions, target, [&](size_t n, const std::function<void(size_t)>& work) {
+        for_each(n, [&](size_t k) {
+          request.functions[k].cancel.check();
+          work(k);
+        });
+      });
+  for (size_t k = 0; k < functions.size(); ++k) {
+    if (!out.errors[k].ok()) fail(out.errors[k], static_cast<int64_t>(request.functions[k].index));
   }
-  std::vector<Lowered> out;
-  for (const sdk::Function& function : request.functions) {
-    function.cancel.check();
-    const IRModule& module = modules[out.size()];
-    bool shares = small > kMostSmallKernels && is_small_function(module);
-    out.push_back(
-        value_of(lower_function(module, target, shares ? SplitWhen::kAlways : SplitWhen::kTooLarge,
-                                function.point),
-                 static_cast<int64_t>(function.index)));
-  }
-  return out;
+  return std::move(out.functions);
 }
 
 std::string key_of(const byoc_const& constant) {

@@ -68,6 +68,20 @@ Result<const llvm::Target*> find_target(const std::string& triple) {
   return target;
 }
 
+// Reads what the processor has, which takes LLVM about as long as judging an op.
+te::Target find_host_target() {
+  te::Target target;
+  auto present = llvm::sys::getHostCPUFeatures();
+  for (std::string_view feature : kCheckedFeatures) {
+    if (present.lookup(llvm::StringRef(feature))) target.features.emplace_back(feature);
+  }
+#if defined(__aarch64__)
+  target.arch = "aarch64";
+#endif
+  target.cpu = llvm::sys::getHostCPUName().str();
+  return target;
+}
+
 int vector_bits_of(const Machine& machine) {
   if (machine.has("avx512f")) return 512;
   return machine.has("avx") ? 256 : 128;
@@ -86,16 +100,8 @@ std::string Machine::feature_string() const {
 }
 
 te::Target host_target() {
-  te::Target target;
-  auto present = llvm::sys::getHostCPUFeatures();
-  for (std::string_view feature : kCheckedFeatures) {
-    if (present.lookup(llvm::StringRef(feature))) target.features.emplace_back(feature);
-  }
-#if defined(__aarch64__)
-  target.arch = "aarch64";
-#endif
-  target.cpu = llvm::sys::getHostCPUName().str();
-  return target;
+  static const te::Target host = find_host_target();
+  return host;
 }
 
 Result<Machine> machine_of(const te::Target& target) {
