@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/llvm/tiling/access.h"
 
+#include <algorithm>
+
 #include "byoc/te/simplify.h"
 #include "plugins/llvm/analysis/walk.h"
 
@@ -75,6 +77,13 @@ bool is_elementwise(const te::Load& load, const std::vector<te::Axis>& axes) {
     if (!is_one && (!ref || !(ref->var == axes[k].var))) return false;
   }
   return true;
+}
+
+bool has_pairs(const te::Compute& compute) {
+  return !compute.reduce.empty() &&
+         std::ranges::any_of(loads_of(compute), [](const te::Load* load) {
+           return load->tensor.dtype() == DType::kI16;
+         });
 }
 
 int64_t extent_of(const te::Axis& axis) { return te::as_int(axis.extent).value_or(-1); }

@@ -33,9 +33,10 @@ int64_t block_of(const te::Compute& compute, size_t rows) {
   const te::Var& row = compute.axes[rows].var;
   for (const te::Load* load : loads_of(compute)) {
     const te::Exprs& shape = load->tensor.shape();
-    const size_t quad = load->tensor.dtype() == DType::kI8 ? 1 : 0;  // the last dim: four rows
-    if (stride_of(*load, row) == 0 && shape.size() > quad)
-      return te::as_int(shape[shape.size() - 1 - quad]).value_or(1);
+    // the last dim of integers: the rows of a lane
+    const size_t lane = load->tensor.dtype() == DType::kF32 ? 0 : 1;
+    if (stride_of(*load, row) == 0 && shape.size() > lane)
+      return te::as_int(shape[shape.size() - 1 - lane]).value_or(1);
   }
   return 1;
 }
@@ -142,15 +143,22 @@ std::optional<TilingTemplate> product_tiling(const te::Stage& anchor, const te::
   return matrix_tiling(matrix, "matmul", tile, target);
 }
 
+// Returns the target with the registers that tiles may have: where products are pairs of i16, one of
+// them holds a product until it is added.
+te::Target target_of_tiles(const te::Stage& anchor, te::Target target) {
+  if (has_pairs(std::get<te::Compute>(anchor.kind))) --target.vector_registers;
+  return target;
+}
+
 std::optional<TilingTemplate> tiling_of(const te::Stage& anchor, const te::Target& target) {
   const te::Tensor& y = anchor.outputs[0];
   for (const te::Expr& extent : y.shape()) {
     if (te::as_int(extent).value_or(0) < 1) return std::nullopt;
   }
   if (anchor.op == "conv2d_nchwc_integers" && anchor.compute != "direct")
-    return conv_tiling(anchor, target);
+    return conv_tiling(anchor, target_of_tiles(anchor, target));
   if (anchor.op == "matmul_integers" && anchor.compute == kPackedCompute)
-    return product_tiling(anchor, target);
+    return product_tiling(anchor, target_of_tiles(anchor, target));
   if (y.dtype() != DType::kF32) return std::nullopt;
   if (anchor.op == "conv2d_nchwc") return conv_tiling(anchor, target);
   if (anchor.op == "matmul" || anchor.op == "gemm" || anchor.op == "matmul_packed")

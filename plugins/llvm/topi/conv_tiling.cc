@@ -16,6 +16,7 @@ namespace {
 // sums are spilled.
 constexpr int64_t kLongestBody = 256;
 constexpr int64_t kMostTerms = 16;          // of a block, written out by default
+constexpr int64_t kMostPairs = 2;           // of them: with more, LLVM spills sums
 constexpr int64_t kMostTermsOfPoints = 64;  // written out at a point
 constexpr int64_t kLongestOfPoints = 1024;  // multiply-adds at a point
 constexpr size_t kMostWinogradValues = 24;  // of a knob
@@ -24,6 +25,7 @@ constexpr const char *kWinogradTile = "winograd_tile", *kWinogradBatches = "wino
 /// A convolution as sums, and the columns of its window.
 struct ConvSums : Sums {
   int64_t columns = 1;
+  bool has_pairs = false;  // of i16
   int64_t terms() const { return block_bytes / 4; }
   int64_t body(const RegisterTile& tile) const {
     return terms() * tile.cells * tile.vectors * registers;
@@ -46,6 +48,7 @@ std::optional<ConvSums> sums_of(const te::Stage& anchor, const te::Target& targe
   out.taps = terms.back() * (is_pointwise ? 1 : terms[1] * terms[2]);
   out.registers = std::max<int64_t>(out.lanes / target.lanes(4), 1);
   out.block_bytes = terms.back() * 4;
+  out.has_pairs = has_pairs(compute);
   if (is_pointwise) return out;
   out.reach = terms[1], out.columns = terms[2];
   for (const te::Load* load : loads_of(compute)) {  // the image: the one that moves with rows
@@ -73,7 +76,8 @@ int64_t unroll_at(const ConvSums& conv, const RegisterTile& tile, int64_t unroll
 
 Point point_of(const ConvSums& conv, const Plan& plan) {
   Point out = topi::point_of(static_cast<const Sums&>(conv), plan);
-  const bool is_short = conv.terms() <= kMostTerms && conv.body(plan.tile) <= kLongestBody;
+  const int64_t most = conv.has_pairs ? kMostPairs : kMostTerms;
+  const bool is_short = conv.terms() <= most && conv.body(plan.tile) <= kLongestBody;
   out["unroll"] = cat(is_short ? 1 : 0);
   return out;
 }

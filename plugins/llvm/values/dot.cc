@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of four products of bytes, as one instruction where the processor has it.
+// Sums of four products of bytes, or two of i16, as one instruction where the processor has it.
 #include <algorithm>
 #include <array>
 
@@ -10,13 +10,12 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-constexpr size_t kQuad = 4;
+constexpr size_t kQuad = 4, kPair = 2;  // products of a lane
 
-// Appends the terms of a sum, and its products of a u8 and an i8. Sums have few terms.
+// Appends the terms of a sum, and its products of a u8 and an i8, or of two i16. Sums have few terms.
 struct Terms {
   struct Product {
-    const te::Load* unsigned_byte;
-    const te::Load* signed_byte;
+    const te::Load *a, *b;  // of bytes: the unsigned one, then the signed one
   };
   std::vector<Product> products;
   std::vector<te::Expr> others;
@@ -29,16 +28,19 @@ struct Terms {
       return add(binary->b, depth + 1);
     }
     if (binary != nullptr && binary->op == te::BinaryOp::kMultiply) {
-      const te::Load *a = byte_of(binary->a), *b = byte_of(binary->b);
+      const te::Load *a = operand_of(binary->a), *b = operand_of(binary->b);
       if (a && b && a->tensor.dtype() == DType::kI8) std::swap(a, b);
-      if (a && b && a->tensor.dtype() == DType::kU8 && b->tensor.dtype() == DType::kI8) {
+      if (a && b && may_multiply(a->tensor.dtype(), b->tensor.dtype())) {
         products.push_back({a, b});
         return;
       }
     }
     others.push_back(x);
   }
-  static const te::Load* byte_of(const te::Expr& x) {
+  static bool may_multiply(DType a, DType b) {
+    return (a == DType::kU8 && b == DType::kI8) || (a == DType::kI16 && b == DType::kI16);
+  }
+  static const te::Load* operand_of(const te::Expr& x) {
     auto* cast = std::get_if<te::Cast>(&x->kind);
     if (cast == nullptr) return nullptr;
     auto* load = std::get_if<std::shared_ptr<const te::Load>>(&cast->x->kind);
@@ -56,14 +58,19 @@ std::optional<int64_t> distance(const te::Load& from, const te::Load& to) {
   return te::as_int(te::simplify(to.indices[last] - from.indices[last]));
 }
 
-// Returns the products in the order of their places, 0 to 3 from the first one; none where these
-// are no neighbours.
-const Terms::Product* first_of_quad(const std::vector<Terms::Product>& products) {
+// Returns the number of products that are one sum: of bytes four, of i16 two.
+size_t count_of(const Terms::Product& product) {
+  return product.a->tensor.dtype() == DType::kI16 ? kPair : kQuad;
+}
+
+// Returns the product at the least place, if the others follow it; null where they are no
+// neighbours.
+const Terms::Product* first_product(const std::vector<Terms::Product>& products) {
   std::array<bool, kQuad> is_met{};
-  if (products.size() != kQuad) return nullptr;
+  if (products.empty() || products.size() != count_of(products[0])) return nullptr;
   auto place = [&](const Terms::Product& to) -> std::optional<int64_t> {
-    auto a = distance(*products[0].unsigned_byte, *to.unsigned_byte);
-    auto b = distance(*products[0].signed_byte, *to.signed_byte);
+    auto a = distance(*products[0].a, *to.a);
+    auto b = distance(*products[0].b, *to.b);
     return a == b ? a : std::nullopt;
   };
   const Terms::Product* first = nullptr;
@@ -75,7 +82,8 @@ const Terms::Product* first_of_quad(const std::vector<Terms::Product>& products)
   }
   for (const Terms::Product& product : products) {
     const int64_t at = *place(product) - least;
-    if (at >= static_cast<int64_t>(kQuad) || is_met[static_cast<size_t>(at)]) return nullptr;
+    if (at >= static_cast<int64_t>(products.size()) || is_met[static_cast<size_t>(at)])
+      return nullptr;
     is_met[static_cast<size_t>(at)] = true;
   }
   return first;
@@ -131,17 +139,37 @@ llvm::Value* Ops::add_dot(Value sum, Value x, Value w) {
   return sum;
 }
 
+// Adds the products of the i16 in the lanes of x and w, as i32: modulo 2^32, as other sums of i32.
+// The fence, which has no instruction, keeps the order of the sums: LLVM would add products to each
+// other first, which need more registers than there are.
+llvm::Value* Ops::add_pairs(Value sum, Value x, Value w) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(sum->getType());
+  const unsigned lanes = type->getNumElements();
+  if (const auto id = pairs_of(machine_, lanes * 32); id != kNone) {
+    auto* half = llvm::FixedVectorType::get(b_.getInt16Ty(), 2 * lanes);
+    Value a = b_.CreateBitCast(x, half), b = b_.CreateBitCast(w, half);
+    sum = b_.CreateAdd(sum, b_.CreateIntrinsic(id, {}, {a, b}));
+    auto* floats = llvm::FixedVectorType::get(b_.getFloatTy(), lanes);
+    return b_.CreateBitCast(b_.CreateArithmeticFence(b_.CreateBitCast(sum, floats), floats), type);
+  }
+  Value low =
+      b_.CreateMul(b_.CreateAShr(b_.CreateShl(x, 16), 16), b_.CreateAShr(b_.CreateShl(w, 16), 16));
+  Value high = b_.CreateMul(b_.CreateAShr(x, 16), b_.CreateAShr(w, 16));
+  return b_.CreateAdd(b_.CreateAdd(sum, low), high);
+}
+
 // Emits a + x[k] * w[k] + ... + x[k + 3] * w[k + 3] for bytes x that all lanes share and bytes w of
-// which each lane has four adjacent ones. Returns null for all else.
+// which each lane has four adjacent ones, or the same of two i16. Returns null for all else.
 llvm::Value* Values::dot(const te::Expr& x) {
   if (lanes_ == 0 || mask_ != nullptr || x.dtype() != DType::kI32) return nullptr;
   Terms terms;
   terms.add(x);
-  const Terms::Product* first = first_of_quad(terms.products);
+  const Terms::Product* first = first_product(terms.products);
   if (first == nullptr) return nullptr;
-  const Place at_x = place(first->unsigned_byte->tensor, first->unsigned_byte->indices);
-  const Place at_w = place(first->signed_byte->tensor, first->signed_byte->indices);
-  if (at_x.stride != 0 || at_w.stride != static_cast<int64_t>(kQuad)) return nullptr;
+  const Place at_x = place(first->a->tensor, first->a->indices);
+  const Place at_w = place(first->b->tensor, first->b->indices);
+  const size_t count = count_of(*first);
+  if (at_x.stride != 0 || at_w.stride != static_cast<int64_t>(count)) return nullptr;
   const unsigned native = static_cast<unsigned>(machine_.vector_bits) / 32;
   const unsigned piece = std::min(lanes_, native);
   if (piece < kQuad || lanes_ % piece != 0) return nullptr;
@@ -156,7 +184,7 @@ llvm::Value* Values::dot(const te::Expr& x) {
     Value part = piece == lanes_ ? sum : b_.CreateShuffleVector(sum, own);
     Value w = b_.CreateAlignedLoad(type, b_.CreateConstGEP1_64(b_.getInt32Ty(), weights, lane),
                                    llvm::Align(1));
-    part = ops_.add_dot(part, cell, w);
+    part = count == kPair ? ops_.add_pairs(part, cell, w) : ops_.add_dot(part, cell, w);
     out = out == nullptr ? part : joined_lanes(out, part);
   }
   return out;

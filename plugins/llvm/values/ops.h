@@ -32,6 +32,8 @@ class Ops {
   /// Adds to each lane of i32 the four products of its bytes: those of x unsigned, those of w
   /// signed. The sum is exact.
   Value add_dot(Value sum, Value x, Value w);
+  /// Adds to each lane of i32 the two products of its i16, all signed.
+  Value add_pairs(Value sum, Value x, Value w);
   llvm::IRBuilder<>& builder() { return b_; }
 
  private:

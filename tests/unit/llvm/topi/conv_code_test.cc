@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine code of the convolutions of ResNet-50 with the default schedules.
+// The machine code of convolutions, those of ResNet-50 and of integers, with the default schedules.
 #include <set>
 
+#include "byoc/text/builder.h"
 #include "plugins/llvm/native.h"
 #include "plugins/llvm/topi/anchors.h"
+#include "plugins/llvm/topi/strategies.h"
 #include "unit/llvm/assembly.h"
 #include "unit/llvm/conv.h"
 
@@ -58,6 +60,50 @@ TEST(ConvCode, TouchesNoStackInItsInnermostLoops) {
       EXPECT_EQ(test::count(loop, stack), 0u) << test::joined(loop);
     }
     EXPECT_GE(most_sums, 10u) << te::print((*schedule)->trace());
+  }
+}
+
+// Returns the loops of a convolution of bytes with constant weights.
+te::LoopFunction loops_of_integers(const test::Conv& conv, const te::Target& target) {
+  namespace topi = llvm_plugin::topi;
+  IRModule module;
+  FunctionBuilder f(module, all_ops());
+  ValueId x = f.param("x", {DType::kU8, {1, conv.c / 8, conv.h, conv.h, 8}});
+  ValueId w = f.param("w", {DType::kI8, {conv.o, conv.c, conv.kernel, conv.kernel}});
+  const int64_t pad = conv.pad, stride = conv.stride;
+  ValueId y =
+      f.call("conv2d_nchwc_integers", {x, w},
+             {{"strides", Ints{stride, stride}}, {"pads", Ints{pad, pad, pad, pad}}, {"block", 8}});
+  EXPECT_TRUE(f.finish("main", {y}).ok());
+  module.function("main").attrs.set(topi::kInputsAttr, int64_t{1});  // w: a constant
+  auto dag = te::translate_to_te(module, module.function("main"), target, te::by_level(),
+                                 topi::strategies());
+  EXPECT_TRUE(dag.ok()) << dag.status().message();
+  auto schedule = topi::first_schedules(topi::anchor_template, target)(*dag);
+  EXPECT_TRUE(schedule && schedule->ok());
+  auto loops = te::lower(**schedule);
+  EXPECT_TRUE(loops.ok()) << loops.status().message();
+  return *std::move(loops);
+}
+
+TEST(ConvCode, UnpacksNoIntegersInItsInnermostLoops) {
+  const te::Target target = avx2_target();
+  auto machine = llvm_plugin::machine_of(target);
+  ASSERT_TRUE(machine.ok());
+  for (const test::Conv& conv :
+       {test::Conv{96, 576, 14, 14, 1, 1, 0}, test::Conv{256, 64, 28, 28, 1, 1, 0},
+        test::Conv{256, 512, 28, 28, 1, 2, 0}, test::Conv{64, 64, 28, 28, 3, 1, 1}}) {
+    auto listed = llvm_plugin::list_kernel(loops_of_integers(conv, target), *machine, {});
+    ASSERT_TRUE(listed.ok()) << listed.status().message();
+    size_t tiles = 0;
+    for (const auto& loop : test::innermost_loops(listed->assembly)) {
+      const size_t products = test::count(loop, "vpmaddwd.*ymm");
+      if (products == 0) continue;
+      tiles += products >= 10;
+      EXPECT_EQ(test::count(loop, "vpaddd.*ymm"), products) << test::joined(loop);
+      EXPECT_EQ(test::count(loop, "vps[rl]|vpand|vpunpck|vpmov|rsp"), 0u) << test::joined(loop);
+    }
+    EXPECT_GE(tiles, 1u) << listed->assembly;
   }
 }
 
