@@ -25,11 +25,12 @@ Result<std::vector<Tensor>> right_outputs(const Case& graph) {
 
 std::string text_of(const Fault& fault, const Case& reduced, const std::string& folder) {
   const char* option = must_keep_nan(reduced) ? " --plugin-option onednn.keep_nan=1" : "";
+  const char* sums = must_sum_directly(reduced) ? " --exact-sums" : "";
   return cat(kind_name(fault.outcome.kind), " by ", flags_of(fault.configuration), "\n",
              fault.outcome.what, "\n\nthe graph of the seed:\n  ", command_of(fault),
              "\nthe reduced graph:\n  byoc replay ", folder, " --plugin ",
              fault.configuration.compilers[0], option, "\n  byoc verify ", folder, "/model.ir ",
-             flags_of(fault.configuration), option, "\n");
+             flags_of(fault.configuration), option, sums, "\n");
 }
 
 }  // namespace

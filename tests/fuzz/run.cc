@@ -141,6 +141,7 @@ Result<Outcome> compile_and_run(const Case& graph, const Configuration& configur
   BuildOptions options{.plugins = plugins, .compilers = configuration.compilers};
   options.level = configuration.level;
   options.threads = configuration.threads;
+  options.exact_sums = must_sum_directly(graph);
   BYOC_TRY(Executable executable, build(to_module(graph), options));
   BYOC_TRY(auto session,
            Session::load(std::move(executable), plugins, {.threads = configuration.threads}));
@@ -151,10 +152,11 @@ bool is_anchor(const OpDef& op) {
   return op.name.starts_with("conv") || op.name == "matmul" || op.name == "gemm";
 }
 
-bool has_nan(TypeId type, const Buffer& data) {
+template <class Predicate>
+bool has(TypeId type, const Buffer& data, Predicate is_special) {
   if (!is_float(type->dtype)) return false;
   std::vector<double> values = elements(type, data);
-  return std::any_of(values.begin(), values.end(), [](double x) { return std::isnan(x); });
+  return std::any_of(values.begin(), values.end(), is_special);
 }
 
 /// Returns the outputs of all steps, by the reference kernels.
@@ -241,9 +243,18 @@ bool must_keep_nan(const Case& graph) {
     return std::any_of(graph.steps[k].args.begin(), graph.steps[k].args.end(), [&](Ref arg) {
       const Bytes& data =
           arg.is_leaf ? graph.leaves[arg.index].data : (*values)[arg.index][arg.output];
-      return has_nan(graph.type(arg), *data);
+      return has(graph.type(arg), *data, [](double x) { return std::isnan(x); });
     });
   });
+}
+
+bool must_sum_directly(const Case& graph) {
+  const bool has_conv = std::any_of(graph.steps.begin(), graph.steps.end(), [](const Step& step) {
+    return step.op->name.starts_with("conv");
+  });
+  return has_conv && std::any_of(graph.leaves.begin(), graph.leaves.end(), [](const Leaf& leaf) {
+           return has(leaf.type, *leaf.data, [](double x) { return !std::isfinite(x); });
+         });
 }
 
 std::shared_ptr<const PluginSet> load_plugins(bool keep_nan) {
