@@ -8,7 +8,7 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-constexpr int64_t kMostIterations = 1 << 10;  // of a loop that is split; each is analysed
+constexpr int64_t kMostIterations = 1 << 12;  // of a loop that is split; each is analysed
 constexpr int64_t kMostStores = 1 << 12;      // of all copies together, with loops unrolled
 
 // Collects the comparisons of indices inside a loop, and decides them for ranges of its variables.

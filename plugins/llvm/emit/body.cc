@@ -120,12 +120,28 @@ Status Body::emit_split(const te::For& loop, Value begin, const std::vector<Loop
   return status;
 }
 
+// Emits the iterations from first to before last. As in serial loops, those whose conditions are
+// constant have code of their own, such as all full panels of a matrix.
 Status Body::emit_range(const te::For& loop, Value first, Value last) {
   is_parallel_ = true;
   values_.begin_statement();
   Value begin = values_.value(loop.begin);
-  return emit_counted(loop, builder_.CreateAdd(begin, first), builder_.CreateAdd(begin, last),
-                      false, range_of(loop));
+  const std::vector<LoopRange> ranges = split_loop(loop, values_.ranges(), copies_);
+  if (ranges.size() == 1)
+    return emit_counted(loop, builder_.CreateAdd(begin, first), builder_.CreateAdd(begin, last),
+                        false, range_of(loop));
+  const int64_t low = *te::as_int(loop.begin);
+  copies_ = static_cast<int64_t>(ranges.size());
+  for (const LoopRange& part : ranges) {
+    Value from = builder_.CreateBinaryIntrinsic(
+        llvm::Intrinsic::smax, first, builder_.getInt64(static_cast<uint64_t>(part.first)));
+    Value to = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, last,
+                                              builder_.getInt64(static_cast<uint64_t>(part.last)));
+    BYOC_TRY_STATUS(emit_counted(loop, builder_.CreateAdd(begin, from),
+                                 builder_.CreateAdd(begin, to), false,
+                                 {low + part.first, low + part.last - 1}));
+  }
+  return {};
 }
 
 Status Body::emit_counted(const te::For& loop, Value begin, Value end, bool is_never_empty,
