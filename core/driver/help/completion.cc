@@ -83,7 +83,8 @@ std::string zsh_text(std::string_view text) {
 std::string zsh_action(const Option& option) {
   if (std::string values = values_of(option); !values.empty()) return cat("(", values, ")");
   if (option.value.find("DIR") != std::string::npos || option.names == "DIR") return "_files -/";
-  bool is_path = option.value.starts_with("FILE") || option.names == "FILE" || option.names == "MODEL";
+  bool is_path =
+      option.value.starts_with("FILE") || option.names == "FILE" || option.names == "MODEL";
   return is_path ? "_files" : "";
 }
 
@@ -120,7 +121,8 @@ std::string zsh_case(const Command& command, const std::vector<Option>& common) 
 
 std::string values_of(const Option& option) {
   if (option.value == "WHEN") return "auto always never";
-  if (option.value == "CPU") return "native x86-64-v2 x86-64-v3 x86-64-v3+avxvnni x86-64-v4 x86-64-v4+avx512vnni aarch64";
+  if (option.value == "CPU")
+    return "native x86-64-v2 x86-64-v3 x86-64-v3+avxvnni x86-64-v4 x86-64-v4+avx512vnni aarch64";
   if (option.value == "FORMAT") return "npy pb";
   return option.value == "LEVEL" ? option.names == "-O" ? "0 1 2" : "core full" : "";
 }
