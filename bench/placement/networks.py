@@ -21,7 +21,7 @@ EXAMPLES = """examples:
   networks.py networks/* --threads 1,2 --json placed.json --markdown placed.md
   networks.py networks/* --estimates"""
 COLUMNS = ["network", "threads", "plan", "ms", "single", "single / plan", "order", "order / plan", "control", "RN", "gap",
-           "s"]
+           "bound", "s"]
 
 
 class Failed(Exception):
@@ -94,6 +94,11 @@ def estimated_row(options, file, threads, folder):
     return row
 
 
+def most_gain(row):
+    """Returns the most that a choice could gain over the best plugin alone; None when it is not known."""
+    return row.get("place", {}).get("free_borders", {}).get("most_gain")
+
+
 def cells(row):
     out = [row["network"], str(row["threads"]), row["origin"], f"{row['single']['auto_ns'] / 1e6:.3f}"]
     for kind in ("single", "order"):
@@ -106,6 +111,7 @@ def cells(row):
     solver = row.get("place", {}).get("solver", {})
     out.append(str(solver.get("heuristic_steps", "-")))
     out.append(f"{100 * solver['gap']:.1f} %" if solver else "-")
+    out.append(f"{most_gain(row):.3f}" if most_gain(row) else "-")
     return out + [f"{row['seconds']:.0f}"]
 
 
@@ -120,6 +126,9 @@ def table(rows):
     for kind in ("single", "order"):
         if mean(rows, kind):
             text += f"\ngeometric mean, {kind} / plan: {mean(rows, kind):.3f}\n"
+    gains = [gain for gain in map(most_gain, rows) if gain]
+    if gains:
+        text += f"\ngeometric mean, bound: {math.exp(sum(map(math.log, gains)) / len(gains)):.3f}\n"
     return text
 
 

@@ -22,6 +22,7 @@ elif words[0] == "place":
     choice = lambda kind, names, ns: {"name": "+".join(names), "kind": kind, "compilers": names, "ns": ns, "error": ""}
     failed = {"name": "c", "kind": "single", "compilers": ["c"], "ns": 0, "error": "differs"}
     print(json.dumps({"ok": True, "origin": "by cost", "solver": {"heuristic_steps": 3, "gap": 0.021},
+                      "free_borders": {"most_gain": 1.234},
                       "choices": [failed, choice("single", ["llvm"], 9), choice("single", ["onednn", "llvm"], 8),
                                   choice("order", ["onednn", "b", "llvm"], 10)]}))
 elif words[0] == "bench":
@@ -57,6 +58,7 @@ class Networks(unittest.TestCase):
         cells = networks.cells(row)
         self.assertEqual(len(cells), len(networks.COLUMNS))
         self.assertIn("2.1 %", cells)
+        self.assertEqual(cells[networks.COLUMNS.index("bound")], "1.234")
         self.assertAlmostEqual(networks.mean(value["rows"], "single"), 1.1)
 
     def test_estimates_keep_the_fastest_plugin(self):

@@ -58,9 +58,16 @@ std::string certificate_text(const Certificate& certificate) {
                    cli::format_fixed(100 * certificate.gap(), 1), " %\n");
 }
 
+std::string free_borders_text(const placement::FreeBorders& borders) {
+  if (borders.most_gain() == 0) return "";
+  return cat("with free borders at most ", cli::format_fixed(borders.most_gain(), 3),
+             " times as fast as ", borders.alone, " alone: ", cli::format_time(borders.free_ns),
+             " instead of ", cli::format_time(borders.alone_ns), " under these costs\n");
+}
+
 std::string summary(const PlaceOutcome& outcome) {
   std::string out = table_text(outcome) + rivals_text(outcome);
-  out += certificate_text(outcome.certificate);
+  out += certificate_text(outcome.certificate) + free_borders_text(outcome.free_borders);
   out += cat(outcome.candidates, " distinct candidates, ", outcome.measured, " measured now");
   if (outcome.failed > 0) out += cat(", ", outcome.failed, " failed");
   out += cat(", ", outcome.rounds, " rounds, ", outcome.moves_kept, " of ", outcome.moves_tried,
@@ -92,6 +99,13 @@ Json certificate_json(const Certificate& certificate) {
           {"gap", certificate.gap()}};
 }
 
+Json free_borders_json(const placement::FreeBorders& borders) {
+  return {{"ns", borders.free_ns},
+          {"alone", borders.alone},
+          {"alone_ns", borders.alone_ns},
+          {"most_gain", borders.most_gain()}};
+}
+
 Json fields(const PlaceOutcome& outcome, const std::string& plan) {
   Json agreement = Json::array();
   for (const auto& [id, row] : outcome.agreement) {
@@ -109,6 +123,7 @@ Json fields(const PlaceOutcome& outcome, const std::string& plan) {
           {"moves_tried", outcome.moves_tried},
           {"moves_kept", outcome.moves_kept},
           {"solver", certificate_json(outcome.certificate)},
+          {"free_borders", free_borders_json(outcome.free_borders)},
           {"agreement", agreement},
           {"choices", choices_json(outcome)}};
 }

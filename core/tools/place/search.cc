@@ -61,6 +61,7 @@ class Search {
              place_module(placed_, context_.compilers, costs_, &out_.plan, context_, notes));
     out_.remarks.insert(out_.remarks.end(), notes.warnings.begin(), notes.warnings.end());
     BYOC_TRY_STATUS(write_plan(out_.plan, plan_path(request_.folder, out_.plan)));
+    BYOC_TRY_STATUS(bound_gain());
     out_.seconds = ns_since(begin_ns) / 1e9;
     return std::move(out_);
   }
@@ -171,6 +172,19 @@ class Search {
       out.bound_ns += to_ns(placement.solution.bound);
     }
     return out;
+  }
+
+  // Sets out_.free_borders.
+  Status bound_gain() {
+    BYOC_TRY(std::vector<Symbol> functions, placed_functions(placed_));
+    std::vector<FunctionPlacement> placements;
+    for (Symbol function : functions) {
+      BYOC_TRY(FunctionPlacement placement,
+               place_function(placed_, function, context_.compilers, costs_, context_));
+      placements.push_back(std::move(placement));
+    }
+    out_.free_borders = free_borders(placements);
+    return {};
   }
 
   // Keeps the plan that an earlier search left, when it is for this graph, machine and plugins.

@@ -4,6 +4,7 @@
 // and keeps the fastest of the plans and of the choices without a plan.
 #include <algorithm>
 
+#include "core/placement/free_borders.h"
 #include "core/placement/plan.h"
 #include "core/tools/place/contest.h"
 #include "core/tools/place/probe.h"
@@ -39,7 +40,8 @@ struct Certificate {
 struct PlaceOutcome {
   placement::Plan plan;
   Certificate certificate;  // of the plan; of the last choice by cost when the plan is an order
-  double seconds = 0;       // that placing took
+  placement::FreeBorders free_borders;  // under the costs as they are at the end
+  double seconds = 0;                   // that placing took
 
   IRModule annotated;  // with the plan, before merge_compiler_regions
   size_t candidates = 0, measured = 0, failed = 0, rounds = 0;  // distinct candidates

@@ -131,6 +131,8 @@ TEST_F(PlaceModel, ReportsTheFastestOfEachKindAndTheCertificate) {
   EXPECT_EQ(outcome.certificate.ops, 2u);
   EXPECT_EQ(outcome.certificate.heuristic_steps, 0u);
   EXPECT_EQ(outcome.certificate.gap(), 0);
+  EXPECT_GE(outcome.free_borders.most_gain(), 1);
+  EXPECT_GT(outcome.free_borders.free_ns, 0);
   EXPECT_GT(outcome.seconds, 0);
 }
 
