@@ -83,6 +83,7 @@ class Planner {
   uint32_t computed(const Argument& argument);
   uint32_t constant_in(const Argument& argument);
   Place place_of(const Argument& argument);
+  uint32_t copy_buffer(const Argument& argument);
   void add_reorder(Place from, const Desc& from_desc, uint32_t to, const Desc& to_desc);
   void add_view(const Unit& unit, const Built& built);
   void stand(const Unit& unit, Place at, const Desc& made);
@@ -226,9 +227,18 @@ Planner::Place Planner::place_of(const Argument& argument) {
     from = place_of(flat);
   }
   if (argument.have == argument.want) return from;
-  uint32_t to = new_buffer(Buffer::kArena, 0, argument.want);
+  uint32_t to = copy_buffer(argument);
   add_reorder(from, argument.have, to, argument.want);
   return copies_[key] = {to, 0};
+}
+
+// Returns memory for the value in the required layout: the output's that is to have it so.
+uint32_t Planner::copy_buffer(const Argument& argument) {
+  auto packed = packed_outputs_.find(argument.value);
+  const bool is_output = packed != packed_outputs_.end() && !argument.is_reshaped &&
+                         format_text(argument.want) == packed->second.format;
+  if (!is_output) return new_buffer(Buffer::kArena, 0, argument.want);
+  return new_buffer(Buffer::kOutput, packed->second.index, argument.want);
 }
 
 // Returns the buffer of the value, or of a copy of it in the required layout, when no later unit

@@ -44,6 +44,20 @@ Desc image_desc(const std::string& layout, const Dims& dims, DataType type) {
   return any_desc(dims, type);
 }
 
+// Returns whether the operand has the blocks of this CPU's kernels, and the convolution is one that
+// loses nothing in them (README.md, "Kernels of each op"), although oneDNN prefers channels last: of
+// 1x1, or of one channel a group.
+bool stays_in_blocks(const Builder& b) {
+  const Dims &image = b.type(0).dims, &kernel = b.type(1).dims, &out = b.out_type().dims;
+  if (b.unit.node->op != "conv2d" || b.choices.convolution != "loop" ||
+      b.data(0) != DataType::f32 || out[1] % 16 != 0 || !isa_text().starts_with("avx512") ||
+      b.format(0) != Desc(image, kF32, Tag::nChw16c))
+    return false;
+  const int64_t groups = b.attrs().i("group", 1);
+  if (groups == 1) return kernel[2] == 1 && kernel[3] == 1;
+  return groups == image[1] && groups == out[1];
+}
+
 // Describes a convolution in the layout that was chosen, or in oneDNN's where it has only a
 // reference kernel for the chosen one.
 template <class Convolution>
@@ -58,9 +72,10 @@ typename Convolution::primitive_desc describe_images(const Builder& b, algorithm
         minus_one(attrs.ints("dilations")), halves(attrs.ints("pads"), false),
         halves(attrs.ints("pads"), true));
   };
-  if (b.choices.convolution == "any" || b.choices.convolution == "loop") return in("any");
+  const std::string layout = stays_in_blocks(b) ? "blocked" : b.choices.convolution;
+  if (layout == "any" || layout == "loop") return in("any");
   try {
-    auto pd = in(b.choices.convolution);
+    auto pd = in(layout);
     if (!is_reference(pd.impl_info_str())) return pd;
   } catch (const dnnl::error&) {
   }
