@@ -61,7 +61,6 @@ class Search {
              place_module(placed_, context_.compilers, costs_, &out_.plan, context_, notes));
     out_.remarks.insert(out_.remarks.end(), notes.warnings.begin(), notes.warnings.end());
     BYOC_TRY_STATUS(write_plan(out_.plan, plan_path(request_.folder, out_.plan)));
-    BYOC_TRY_STATUS(bound_gain());
     out_.seconds = ns_since(begin_ns) / 1e9;
     return std::move(out_);
   }
@@ -149,8 +148,9 @@ class Search {
 
   // Solves, times the program, corrects the costs, until the choice is an earlier one.
   Status solve_rounds(const IRModule& given, const std::string& folder) {
+    if (request_.measures) BYOC_TRY_STATUS(correct_each_plugin(given, folder));
+    BYOC_TRY_STATUS(bound_gain());
     if (!request_.measures) return solve_with(context_.compilers, "by cost").status();
-    BYOC_TRY_STATUS(correct_each_plugin(given, folder));
     const uint32_t rounds = std::max(request_.rounds, 1u);
     for (uint32_t round = 0; round < rounds; ++round) {
       ++out_.rounds;
@@ -174,7 +174,7 @@ class Search {
     return out;
   }
 
-  // Sets out_.free_borders.
+  // Sets out_.free_borders, before programs of several plugins put borders into the costs of ops.
   Status bound_gain() {
     BYOC_TRY(std::vector<Symbol> functions, placed_functions(placed_));
     std::vector<FunctionPlacement> placements;

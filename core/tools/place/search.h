@@ -40,7 +40,7 @@ struct Certificate {
 struct PlaceOutcome {
   placement::Plan plan;
   Certificate certificate;  // of the plan; of the last choice by cost when the plan is an order
-  placement::FreeBorders free_borders;  // under the costs as they are at the end
+  placement::FreeBorders free_borders;  // under the costs of each plugin's own program
   double seconds = 0;                   // that placing took
 
   IRModule annotated;  // with the plan, before merge_compiler_regions
