@@ -1,138 +1,169 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/llvm/cache.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <bit>
 
-#include <algorithm>
-#include <atomic>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <vector>
-
-#include "byoc/base/buffer.h"
+#include "plugins/llvm/store/bytes.h"
 
 namespace byoc::llvm_plugin {
 namespace {
 
-constexpr std::string_view kMagic = "byoc-kernel/1\n";
-
-/// Returns magic, hash of the rest, symbol, '\n', 8 bytes of workspace_bytes, object.
-std::string pack(const Kernel& kernel) {
-  std::string rest = kernel.symbol + "\n";
-  rest.append(reinterpret_cast<const char*>(&kernel.workspace_bytes), sizeof(uint64_t));
-  rest += kernel.object;
-  return cat(kMagic, content_key(std::as_bytes(std::span(rest))).hex(), rest);
-}
-
-std::optional<Kernel> unpack(std::string_view bytes, const std::string& symbol) {
-  constexpr size_t kHash = 32;
-  size_t head = kMagic.size() + kHash, data = head + symbol.size() + 1;
-  if (bytes.size() < data + sizeof(uint64_t) || !bytes.starts_with(kMagic)) return std::nullopt;
-  std::string_view rest = bytes.substr(head);
-  if (!rest.starts_with(symbol + "\n")) return std::nullopt;
-  if (content_key(std::as_bytes(std::span(rest))).hex() != bytes.substr(kMagic.size(), kHash))
-    return std::nullopt;
-  Kernel out{symbol, std::string(bytes.substr(data + sizeof(uint64_t))), 0};
-  std::memcpy(&out.workspace_bytes, bytes.data() + data, sizeof(uint64_t));
-  return out;
-}
-
-bool is_ours_alone(const struct stat& info) {
-  return info.st_uid == ::geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
-std::optional<std::string> read_ours(const std::string& path) {
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) return std::nullopt;
-  struct stat info;
-  std::optional<std::string> out;
-  if (::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && is_ours_alone(info)) {
-    out.emplace(static_cast<size_t>(info.st_size), '\0');
-    if (::read(fd, out->data(), out->size()) != info.st_size) out.reset();
-    ::futimens(fd, nullptr);  // marks the file as used now
+void put_sequence(std::string& out, const Sequence& sequence) {
+  put_number(out, sequence.arena_bytes);
+  put_number(out, sequence.calls.size());
+  for (const Sequence::Call& call : sequence.calls) {
+    put_number(out, call.piece);
+    put_number(out, call.args.size());
+    for (int32_t arg : call.args) put_number(out, static_cast<uint32_t>(arg));
   }
-  ::close(fd);
+}
+
+Sequence sequence_of(Reader& reader) {
+  Sequence out;
+  out.arena_bytes = reader.number();
+  for (uint64_t n = reader.number(); n > 0; --n) {
+    Sequence::Call& call = out.calls.emplace_back();
+    call.piece = static_cast<uint32_t>(reader.number());
+    for (uint64_t args = reader.number(); args > 0; --args)
+      call.args.push_back(static_cast<int32_t>(reader.number()));
+  }
   return out;
 }
 
-/// Writes to a name of its own, then renames, so that no process reads half a file. Not synced: a
-/// file that a crash cut short has the wrong hash.
-void write_ours(const std::string& path, std::string_view bytes) {
-  static std::atomic<uint64_t> counter{0};
-  std::string temporary = cat(path, ".", ::getpid(), ".", counter++);
-  int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return;
-  bool written = ::write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
-  written = ::close(fd) == 0 && written;
-  if (!written || ::rename(temporary.c_str(), path.c_str()) != 0) ::unlink(temporary.c_str());
+void put_point(std::string& out, const sdk::Point& point) {
+  put_number(out, point.size());
+  for (const auto& [name, value] : point) {
+    put_text(out, name);
+    put_text(out, value);
+  }
+}
+
+sdk::Point point_of(Reader& reader) {
+  sdk::Point out;
+  for (uint64_t n = reader.number(); n > 0; --n) {
+    std::string name(reader.text());
+    out[std::move(name)] = reader.text();
+  }
+  return out;
+}
+
+std::string bytes_of(const sdk::KnobSpace& space) {
+  std::string out;
+  put_text(out, space.task);
+  put_text(out, space.kind);
+  for (double x : {space.flops, space.bytes}) put_number(out, std::bit_cast<uint64_t>(x));
+  put_number(out, space.knobs.size());
+  for (const sdk::Knob& knob : space.knobs) {
+    put_text(out, knob.name);
+    put_number(out, knob.values.size());
+    for (const std::string& value : knob.values) put_text(out, value);
+  }
+  put_number(out, space.guesses.size());
+  for (const sdk::Point& guess : space.guesses) put_point(out, guess);
+  put_number(out, space.cost_ns.size());
+  for (const auto& [knob, costs] : space.cost_ns) {
+    put_text(out, knob);
+    put_number(out, costs.size());
+    for (const auto& [value, ns] : costs) {
+      put_text(out, value);
+      put_number(out, std::bit_cast<uint64_t>(ns));
+    }
+  }
+  return out;
+}
+
+std::map<std::string, double> costs_of(Reader& reader) {
+  std::map<std::string, double> out;
+  for (uint64_t n = reader.number(); n > 0; --n) {
+    std::string value(reader.text());
+    out[std::move(value)] = std::bit_cast<double>(reader.number());
+  }
+  return out;
+}
+
+sdk::KnobSpace space_of(Reader reader) {
+  sdk::KnobSpace out;
+  out.task = reader.text();
+  out.kind = reader.text();
+  out.flops = std::bit_cast<double>(reader.number());
+  out.bytes = std::bit_cast<double>(reader.number());
+  for (uint64_t n = reader.number(); n > 0; --n) {
+    sdk::Knob& knob = out.knobs.emplace_back();
+    knob.name = reader.text();
+    for (uint64_t values = reader.number(); values > 0; --values)
+      knob.values.emplace_back(reader.text());
+  }
+  for (uint64_t n = reader.number(); n > 0; --n) out.guesses.push_back(point_of(reader));
+  for (uint64_t n = reader.number(); n > 0; --n) {
+    std::string knob(reader.text());
+    out.cost_ns[std::move(knob)] = costs_of(reader);
+  }
+  return out;
 }
 
 }  // namespace
 
-std::string KernelCache::default_folder() {
-  const char* cache = ::secure_getenv("XDG_CACHE_HOME");
-  if (cache && cache[0] == '/') return cat(cache, "/byoc/llvm");
-  const char* home = ::secure_getenv("HOME");
-  return home && home[0] == '/' ? cat(home, "/.cache/byoc/llvm") : "";
-}
-
-std::string KernelCache::path_of(const std::string& symbol) const {
-  return cat(folder_, "/", symbol, "-", compiler_);
-}
-
-KernelCache::KernelCache(std::string folder, std::string compiler, uint64_t max_bytes)
-    : folder_(std::move(folder)), compiler_(std::move(compiler)), max_bytes_(max_bytes) {
-  if (folder_.empty()) return;
-  std::error_code error;
-  std::filesystem::path path(folder_);
-  if (!std::filesystem::exists(path, error)) {
-    std::filesystem::create_directories(path.parent_path(), error);
-    ::mkdir(folder_.c_str(), 0700);
-  }
-  struct stat info;
-  bool fits = ::lstat(folder_.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && is_ours_alone(info);
-  if (!fits) folder_.clear();
-}
-
 std::optional<Kernel> KernelCache::find(const std::string& symbol) const {
-  if (!is_usable()) return std::nullopt;
-  auto bytes = read_ours(path_of(symbol));
-  return bytes ? unpack(*bytes, symbol) : std::nullopt;
+  const auto bytes = files_.find(symbol);
+  if (!bytes || bytes->size() < sizeof(uint64_t)) return std::nullopt;
+  const uint64_t workspace_bytes = Reader(*bytes).number();
+  return Kernel{symbol, bytes->substr(sizeof(uint64_t)), workspace_bytes};
 }
 
 void KernelCache::put(const Kernel& kernel) const {
-  if (!is_usable()) return;
-  write_ours(path_of(kernel.symbol), pack(kernel));
-  has_new_ = true;
+  std::string bytes;
+  put_number(bytes, kernel.workspace_bytes);
+  files_.put(kernel.symbol, bytes + kernel.object);
 }
 
-void KernelCache::trim() const {
-  if (!is_usable() || !has_new_.exchange(false)) return;
-  struct File {
-    std::filesystem::file_time_type used;
-    std::filesystem::path path;
-    uint64_t bytes;
-  };
-  std::vector<File> files;
-  uint64_t total = 0;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
-    std::error_code gone;  // another process may trim at the same time
-    if (!entry.is_regular_file(gone)) continue;
-    files.push_back({entry.last_write_time(gone), entry.path(), entry.file_size(gone)});
-    if (gone) files.pop_back();
-    else total += files.back().bytes;
+std::shared_ptr<const Kernel> KernelCache::shared(std::string_view symbol) const {
+  auto kernel = find(std::string(symbol));
+  return kernel ? std::make_shared<const Kernel>(*std::move(kernel)) : nullptr;
+}
+
+void KernelCache::put_function(const std::string& name, const CompiledFunction& function) const {
+  std::string out;
+  put_number(out, function.kernels.size());
+  for (const auto& kernel : function.kernels) put_text(out, kernel->symbol);
+  put_number(out, function.sequence.has_value());
+  if (function.sequence) put_sequence(out, *function.sequence);
+  put_number(out, function.constants.has_value());
+  if (const auto& constants = function.constants) {
+    put_text(out, constants->kernel->symbol);
+    put_numbers(out, constants->output_bytes);
+    put_numbers(out, constants->reads);
+    put_numbers(out, std::vector<uint64_t>(constants->is_kept.begin(), constants->is_kept.end()));
   }
-  if (total <= max_bytes_) return;
-  std::sort(files.begin(), files.end(),
-            [](const File& a, const File& b) { return a.used < b.used; });
-  for (const File& file : files) {
-    if (total <= max_bytes_ / 4 * 3) return;  // leaves room, so that not every compile trims
-    if (std::filesystem::remove(file.path, error)) total -= file.bytes;
+  files_.put(name, out);
+}
+
+std::optional<CompiledFunction> KernelCache::find_function(const std::string& name) const {
+  const auto bytes = files_.find(name);
+  if (!bytes) return std::nullopt;
+  Reader reader(*bytes);
+  CompiledFunction out;
+  for (uint64_t n = reader.number(); n > 0; --n) {
+    if (!out.kernels.emplace_back(shared(reader.text()))) return std::nullopt;
   }
+  if (reader.number() != 0) out.sequence = sequence_of(reader);
+  if (reader.number() == 0) return out;
+  ConstantKernel& constants = out.constants.emplace();
+  constants.kernel = shared(reader.text());
+  if (!constants.kernel) return std::nullopt;
+  constants.output_bytes = reader.numbers();
+  constants.reads = reader.numbers();
+  const std::vector<uint64_t> is_kept = reader.numbers();
+  constants.is_kept.assign(is_kept.begin(), is_kept.end());
+  return out;
+}
+
+std::optional<sdk::KnobSpace> KernelCache::find_space(const std::string& name) const {
+  const auto bytes = files_.find(name);
+  return bytes ? std::optional(space_of(Reader(*bytes))) : std::nullopt;
+}
+
+void KernelCache::put_space(const std::string& name, const sdk::KnobSpace& space) const {
+  files_.put(name, bytes_of(space));
 }
 
 }  // namespace byoc::llvm_plugin

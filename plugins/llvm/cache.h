@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Keeps kernels on disk, so that a kernel is compiled only once. A file is named by the
-// kernel's symbol, which is made of everything its code depends on, and by its compiler, and
-// holds a hash of itself.
-#include <atomic>
-#include <cstdint>
-#include <optional>
-#include <string>
-
-#include "plugins/llvm/native.h"
+// Keeps kernels on disk, named by everything that their code depends on. Functions and knob spaces
+// are kept as well, named by the graph before it is lowered: a function that was compiled before
+// needs neither a schedule nor loops.
+#include "byoc/plugin/sdk/plugin.h"
+#include "plugins/llvm/compiled.h"
+#include "plugins/llvm/store/file_store.h"
 
 namespace byoc::llvm_plugin {
 
@@ -16,25 +13,23 @@ namespace byoc::llvm_plugin {
 /// as a missing file.
 class KernelCache {
  public:
-  static constexpr uint64_t kMaxBytes = uint64_t{512} << 20;
-  /// Returns $XDG_CACHE_HOME/byoc/llvm, or that under ~/.cache; "" when neither is known.
-  static std::string default_folder();
-  /// Makes the folder (mode 0700) when it does not exist. A folder that other users own or may
-  /// write to is not used: nothing is found or put then. `compiler` is a text that differs when the
-  /// same function would get other code.
-  KernelCache(std::string folder, std::string compiler, uint64_t max_bytes = kMaxBytes);
-  bool is_usable() const { return !folder_.empty(); }
+  /// Errors: those of FileStore, which are none.
+  KernelCache(std::string folder, std::string compiler, uint64_t max_bytes = FileStore::kMaxBytes)
+      : files_(std::move(folder), std::move(compiler), max_bytes) {}
+  bool is_usable() const { return files_.is_usable(); }
   std::optional<Kernel> find(const std::string& symbol) const;
   void put(const Kernel& kernel) const;
-  /// Deletes the least recently used files until the rest fits. Does nothing when no kernel was put
-  /// since the last call: it reads the size of every file of the folder.
-  void trim() const;
+  /// Returns nullopt also when one of its kernels is missing.
+  std::optional<CompiledFunction> find_function(const std::string& name) const;
+  /// Keeps the function without its kernels, which are put by themselves.
+  void put_function(const std::string& name, const CompiledFunction& function) const;
+  std::optional<sdk::KnobSpace> find_space(const std::string& name) const;
+  void put_space(const std::string& name, const sdk::KnobSpace& space) const;
+  void trim() const { files_.trim(); }
 
  private:
-  std::string path_of(const std::string& symbol) const;
-  std::string folder_, compiler_;  // folder "": none
-  uint64_t max_bytes_;
-  mutable std::atomic<bool> has_new_ = false;  // a kernel was put
+  std::shared_ptr<const Kernel> shared(std::string_view symbol) const;
+  FileStore files_;
 };
 
 }  // namespace byoc::llvm_plugin

@@ -10,13 +10,13 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-Result<Kernel> find_or_compile(const te::LoopFunction& function, const std::string& symbol,
-                               const Machine& machine, const CompileOptions& options) {
+Result<Kernel> find_or_compile(const KernelJob& job, const std::string& symbol,
+                               const CompileOptions& options) {
   if (options.is_cancelled && options.is_cancelled()) return Status(Code::kCancelled, "cancelled");
   if (options.cache) {
     if (auto known = options.cache->find(symbol)) return *std::move(known);
   }
-  Result<Kernel> kernel = compile_kernel(function, symbol, machine, options.emit);
+  Result<Kernel> kernel = compile_kernel(*job.loops, symbol, *job.machine, job.emit);
   if (kernel.ok() && options.cache) options.cache->put(*kernel);
   return kernel;
 }
@@ -35,30 +35,28 @@ Result<Kernel> guarded(const std::function<Result<Kernel>()>& job) {
 
 }  // namespace
 
-Compiled compile_kernels(std::span<const te::LoopFunction> functions, const Machine& machine,
-                         const CompileOptions& options) {
-  std::vector<std::string> symbols(functions.size());
+Compiled compile_kernels(std::span<const KernelJob> jobs, const CompileOptions& options) {
+  std::vector<std::string> symbols(jobs.size());
   auto name_one = [&](size_t k) {
-    symbols[k] = kernel_symbol(functions[k], machine, options.emit);
+    symbols[k] = kernel_symbol(*jobs[k].loops, *jobs[k].machine, jobs[k].emit);
   };
   if (options.for_each) {
-    options.for_each(functions.size(), name_one);
+    options.for_each(jobs.size(), name_one);
   } else {
-    for (size_t k = 0; k < functions.size(); ++k) name_one(k);
+    for (size_t k = 0; k < jobs.size(); ++k) name_one(k);
   }
-  std::map<std::string, size_t> first;  // the first function with each symbol
-  for (size_t k = 0; k < functions.size(); ++k) first.emplace(symbols[k], k);
+  std::map<std::string, size_t> first;  // the first job with each symbol
+  for (size_t k = 0; k < jobs.size(); ++k) first.emplace(symbols[k], k);
   std::vector<size_t> distinct;
   for (const auto& [symbol, k] : first) distinct.push_back(k);
   std::sort(distinct.begin(), distinct.end());
 
-  Compiled out{std::vector<std::shared_ptr<const Kernel>>(functions.size()),
-               std::vector<Status>(functions.size())};
+  Compiled out{std::vector<std::shared_ptr<const Kernel>>(jobs.size()),
+               std::vector<Status>(jobs.size())};
   std::atomic<uint32_t> done{0};
   auto compile_one = [&](size_t job) {
     size_t k = distinct[job];
-    auto kernel =
-        guarded([&] { return find_or_compile(functions[k], symbols[k], machine, options); });
+    auto kernel = guarded([&] { return find_or_compile(jobs[k], symbols[k], options); });
     if (kernel.ok()) out.kernels[k] = std::make_shared<const Kernel>(*std::move(kernel));
     else out.errors[k] = std::move(kernel.status());
     if (options.set_progress)
@@ -69,7 +67,7 @@ Compiled compile_kernels(std::span<const te::LoopFunction> functions, const Mach
   } else {
     for (size_t job = 0; job < distinct.size(); ++job) compile_one(job);
   }
-  for (size_t k = 0; k < functions.size(); ++k) {
+  for (size_t k = 0; k < jobs.size(); ++k) {
     size_t from = first.at(symbols[k]);
     if (from == k) continue;
     out.kernels[k] = out.kernels[from];
@@ -80,12 +78,6 @@ Compiled compile_kernels(std::span<const te::LoopFunction> functions, const Mach
 }
 
 namespace {
-
-size_t bytes_of(const te::Tensor& tensor) {
-  size_t out = dtype_size(tensor.dtype());
-  for (const te::Expr& extent : tensor.shape()) out *= static_cast<size_t>(*te::as_int(extent));
-  return out;
-}
 
 uint64_t aligned(uint64_t bytes) {
   return (bytes + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
@@ -135,21 +127,16 @@ PackedConstants outputs_of(const ConstantMaker& maker, const byoc_native_fn& fn,
 
 }  // namespace
 
-Result<ConstantCode> compile_constants(std::span<const te::LoopFunction> loops,
-                                       const Machine& machine, CompileOptions options) {
+Result<ConstantCode> link_constants(std::span<const ConstantKernel* const> kernels,
+                                    const Machine& machine) {
   ConstantCode out;
-  if (loops.empty()) return out;
-  options.set_progress = {};
-  const Compiled compiled = compile_kernels(loops, machine, options);
-  std::vector<const Kernel*> kernels;
-  for (size_t k = 0; k < loops.size(); ++k) {
-    BYOC_TRY_STATUS(Status(compiled.errors[k]));
-    kernels.push_back(compiled.kernels[k].get());
-    ConstantMaker& maker = out.makers.emplace_back(ConstantMaker{kernels[k]->workspace_bytes, {}});
-    for (const te::Tensor& output : loops[k].outputs)
-      maker.output_bytes.push_back(bytes_of(output));
+  if (kernels.empty()) return out;
+  std::vector<const Kernel*> functions;
+  for (const ConstantKernel* constants : kernels) {
+    functions.push_back(constants->kernel.get());
+    out.makers.push_back({constants->kernel->workspace_bytes, constants->output_bytes});
   }
-  BYOC_TRY(out.object, link_native(kernels, machine));
+  BYOC_TRY(out.object, link_native(functions, machine));
   return out;
 }
 

@@ -10,19 +10,23 @@
 namespace byoc::llvm_plugin {
 
 struct CompileOptions {
-  EmitOptions emit;
   ForEach for_each;                            // empty: one after another on this thread
   const KernelCache* cache = nullptr;          // null: none
   std::function<bool()> is_cancelled;          // called between kernels
   std::function<void(uint32_t)> set_progress;  // permille; from any of the threads
 };
-/// The kernel of each function; equal functions have the same one.
+/// Loops to compile, for a machine.
+struct KernelJob {
+  const te::LoopFunction* loops;
+  const Machine* machine;
+  EmitOptions emit;
+};
+/// The kernel of each job; equal ones are the same.
 struct Compiled {
   std::vector<std::shared_ptr<const Kernel>> kernels;
-  std::vector<Status> errors;  // per function
+  std::vector<Status> errors;  // per job
 };
-Compiled compile_kernels(std::span<const te::LoopFunction> functions, const Machine& machine,
-                         const CompileOptions& options);
+Compiled compile_kernels(std::span<const KernelJob> jobs, const CompileOptions& options);
 
 /// A function of code that makes packed constants.
 struct ConstantMaker {
@@ -34,9 +38,9 @@ struct ConstantCode {
   std::string object;  // a native module; empty: no functions
   std::vector<ConstantMaker> makers;
 };
-/// Compiles loops that make packed constants. Errors: those of compile_kernels.
-Result<ConstantCode> compile_constants(std::span<const te::LoopFunction> loops,
-                                       const Machine& machine, CompileOptions options);
+/// Links kernels that make packed constants. Errors: those of link_native.
+Result<ConstantCode> link_constants(std::span<const ConstantKernel* const> kernels,
+                                    const Machine& machine);
 /// A packed constant, in memory that the host shares between equal ones.
 struct PackedConstant {
   std::span<const std::byte> bytes;

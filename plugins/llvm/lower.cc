@@ -81,31 +81,30 @@ Result<Lowered> lower_function(const IRModule& module, const te::Target& target,
   return out;
 }
 
-LoweredFunctions lower_functions(std::span<const FunctionToLower> functions,
-                                 const te::Target& target, const ForEach& for_each) {
-  const size_t n = functions.size();
-  std::vector<InternArena> arenas(n);  // one thread at a time may use an arena
-  std::vector<IRModule> modules(n);
-  LoweredFunctions out{std::vector<Lowered>(n), std::vector<Status>(n)};
-  auto set = [](auto& to, Status& error, auto result) {
-    if (result.ok()) to = *std::move(result);
-    else error = std::move(result.status());
+std::vector<FunctionModule> read_functions(std::span<const FunctionToLower> functions,
+                                           const ForEach& for_each) {
+  std::vector<FunctionModule> out(functions.size());
+  for_each(out.size(), [&](size_t f) {
+    InternScope scope(out[f].arena);  // one thread at a time may use an arena
+    auto module = read_function(functions[f].graph_json, functions[f].facts);
+    if (module.ok()) out[f].module = *std::move(module);
+    else out[f].error = std::move(module.status());
+  });
+  auto is_small = [](const FunctionModule& f) {
+    return f.error.ok() && is_small_function(f.module);
   };
-  for_each(n, [&](size_t f) {
-    InternScope scope(arenas[f]);
-    set(modules[f], out.errors[f], read_function(functions[f].graph_json, functions[f].facts));
-  });
-  const bool all_read = std::ranges::all_of(out.errors, [](const Status& s) { return s.ok(); });
-  if (!all_read) return out;
-  const bool has_many = std::ranges::count_if(modules, is_small_function) > kMostSmallKernels;
-  for_each(n, [&](size_t f) {
-    InternScope scope(arenas[f]);
-    const bool shares = has_many && is_small_function(modules[f]);
-    set(out.functions[f], out.errors[f],
-        lower_function(modules[f], target, shares ? SplitWhen::kAlways : SplitWhen::kTooLarge,
-                       functions[f].point));
-  });
+  if (std::ranges::count_if(out, is_small) <= kMostSmallKernels) return out;
+  for (FunctionModule& function : out) {
+    if (is_small(function)) function.when = SplitWhen::kAlways;
+  }
   return out;
+}
+
+Result<Lowered> lower_function(FunctionModule& function, const te::Target& target,
+                               const topi::Point& point) {
+  BYOC_TRY_STATUS(Status(function.error));
+  InternScope scope(function.arena);
+  return lower_function(function.module, target, function.when, point);
 }
 
 // Frees the interned values of the graph: tensor expressions contain none.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Lowers a function in the ABI's form to loops: tensor expressions, a schedule, lowering.
+#include "byoc/ir/intern.h"
 #include "byoc/translate/translate.h"
 #include "plugins/llvm/constants/kernel_loops.h"
 #include "plugins/llvm/for_each.h"
@@ -34,14 +35,20 @@ struct FunctionToLower {
   RequestFacts facts;
   topi::Point point = {};
 };
-struct LoweredFunctions {
-  std::vector<Lowered> functions;
-  std::vector<Status> errors;  // per function
+/// A function of a request, read, with its interned values: loops contain none of them.
+struct FunctionModule {
+  InternArena arena;
+  IRModule module;
+  SplitWhen when = SplitWhen::kTooLarge;
+  Status error;
 };
-/// Lowers functions on the threads of `for_each`. Small ones share pieces when there are many of
-/// them. Frees the interned values of the graphs: loops contain none. Throws what for_each throws.
-LoweredFunctions lower_functions(std::span<const FunctionToLower> functions,
-                                 const te::Target& target, const ForEach& for_each);
+/// Reads functions on the threads of `for_each`. Small ones are split, so that they share pieces, when
+/// there are many of them. Throws what for_each throws.
+std::vector<FunctionModule> read_functions(std::span<const FunctionToLower> functions,
+                                           const ForEach& for_each);
+/// Lowers a function that was read. Errors: those of lower_function.
+Result<Lowered> lower_function(FunctionModule& function, const te::Target& target,
+                               const topi::Point& point = {});
 /// Lowers the whole function as one kernel, whatever its size. Errors: those of both.
 Result<te::LoopFunction> loops_of_graph(std::string_view graph_json, const te::Target& target);
 /// Returns an error when translation fails, which is checked without a schedule.

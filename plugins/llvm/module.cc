@@ -5,51 +5,12 @@
 #include <cstring>
 
 #include "byoc/base/index_error.h"
+#include "plugins/llvm/store/bytes.h"
 
 namespace byoc::llvm_plugin {
 namespace {
 
 constexpr std::string_view kTrailer = "byoc-llvm-module/3";
-
-void put_number(std::string& out, uint64_t x) {
-  out.append(reinterpret_cast<const char*>(&x), sizeof x);
-}
-
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
-  uint64_t number() {
-    uint64_t x = 0;
-    std::string_view raw = text(sizeof x);
-    std::memcpy(&x, raw.data(), sizeof x);
-    return x;
-  }
-  std::vector<uint64_t> numbers() {
-    std::vector<uint64_t> out;
-    for (uint64_t n = number(); n > 0; --n) out.push_back(number());
-    return out;
-  }
-  std::string_view text(uint64_t size) {
-    if (size > bytes_.size())
-      throw sdk::Error(BYOC_DATA_LOSS, "the saved module is cut short or changed");
-    std::string_view out = bytes_.substr(0, size);
-    bytes_.remove_prefix(size);
-    return out;
-  }
-
- private:
-  std::string_view bytes_;
-};
-
-void put_text(std::string& out, std::string_view text) {
-  put_number(out, text.size());
-  out += text;
-}
-
-void put_numbers(std::string& out, std::span<const uint64_t> numbers) {
-  put_number(out, numbers.size());
-  for (uint64_t x : numbers) put_number(out, x);
-}
 
 std::string pack(const std::vector<Signature>& functions, const Packing& packing) {
   std::string out;
@@ -191,20 +152,20 @@ SavedModule read_saved(std::string_view blob) {
   SavedModule out{std::string(blob.substr(0, blob.size() - size)), {}, {}};
   for (uint64_t n = reader.number(); n > 0; --n) {
     Signature f;
-    f.symbol = std::string(reader.text(reader.number()));
+    f.symbol = std::string(reader.text());
     f.n_in = static_cast<uint32_t>(reader.number());
     f.n_out = static_cast<uint32_t>(reader.number());
     f.workspace_bytes = reader.number();
     for (uint64_t keys = reader.number(); keys > 0; --keys)
-      f.constants.emplace_back(reader.text(sizeof byoc_const::key));
-    f.types = std::string(reader.text(reader.number()));
-    const std::string_view use = reader.text(reader.number());
+      f.constants.emplace_back(reader.raw(sizeof byoc_const::key));
+    f.types = std::string(reader.text());
+    const std::string_view use = reader.text();
     f.const_use.assign(use.begin(), use.end());
     f.packed_from = reader.numbers();
     out.functions.push_back(std::move(f));
   }
-  out.packing.compat = std::string(reader.text(reader.number()));
-  out.packing.code.object = std::string(reader.text(reader.number()));
+  out.packing.compat = std::string(reader.text());
+  out.packing.code.object = std::string(reader.text());
   for (uint64_t n = reader.number(); n > 0; --n) {
     ConstantMaker& maker = out.packing.code.makers.emplace_back();
     maker.workspace_bytes = reader.number();

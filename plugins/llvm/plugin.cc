@@ -8,12 +8,11 @@
 #include "byoc/base/buffer.h"
 #include "byoc/ir/intern.h"
 #include "byoc/plugin/sdk.h"
-#include "plugins/llvm/build_id.h"
-#include "plugins/llvm/compile.h"
+#include "plugins/llvm/functions.h"
 #include "plugins/llvm/knobs.h"
-#include "plugins/llvm/lower.h"
 #include "plugins/llvm/module.h"
 #include "plugins/llvm/sequence.h"
+#include "plugins/llvm/store/build_id.h"
 
 namespace byoc::llvm_plugin {
 namespace {
@@ -34,7 +33,7 @@ T value_of(Result<T> result, int64_t function = -1) {
 class LlvmPlugin : public sdk::Plugin {
  public:
   void open(const sdk::Options& options) override {
-    std::string folder = options.get("cache_dir", KernelCache::default_folder());
+    std::string folder = options.get("cache_dir", FileStore::default_folder());
     cache_folder_ = options.get_bool("cache", true) ? folder : "";
   }
   std::vector<sdk::Pattern> patterns() const override { return {}; }  // judge gets every op
@@ -50,19 +49,12 @@ class LlvmPlugin : public sdk::Plugin {
   sdk::KnobSpace knobs(sdk::CompileRequest& request) override;
 
  private:
+  KernelCache open_cache() const;
   void pack_again(const byoc_load& load, const SavedModule& saved,
                   std::vector<KernelConstants>& constants) const;
 
   std::string cache_folder_;
 };
-
-/// Returns the build id of the plugin, because another build may make other code. The image
-/// that runs counts, and not its file, which may be a newer build already. "": unknown, and
-/// nothing can be cached.
-const std::string& this_compiler() {
-  static const std::string id = build_id_at(reinterpret_cast<const void*>(&this_compiler));
-  return id;
-}
 
 te::Target target_of(std::string_view text) {
   return text.empty() ? host_target() : value_of(te::parse_target(text));
@@ -102,7 +94,6 @@ void for_each(size_t n, const std::function<void(size_t)>& work) {
 
 CompileOptions options_of(const sdk::CompileRequest& request, const KernelCache& cache) {
   CompileOptions options;
-  options.emit = emit_options_of(request.raw);
   options.for_each = for_each;
   options.cache = &cache;
   options.is_cancelled = [cancel = request.cancel()] { return cancel.is_requested(); };
@@ -116,21 +107,21 @@ RequestFacts facts_of(const sdk::Function& function, const byoc_compile& raw) {
   return {static_cast<int64_t>(function.constants.size()), (raw.flags & BYOC_STRICT_FP) != 0};
 }
 
-std::vector<Lowered> lower_all(const sdk::CompileRequest& request, const te::Target& target) {
-  std::vector<FunctionToLower> functions;
+std::vector<FunctionToLower> functions_of(const sdk::CompileRequest& request) {
+  std::vector<FunctionToLower> out;
   for (const sdk::Function& function : request.functions)
-    functions.push_back({function.graph_json, facts_of(function, request.raw), function.point});
-  LoweredFunctions out =
-      lower_functions(functions, target, [&](size_t n, const std::function<void(size_t)>& work) {
-        for_each(n, [&](size_t k) {
-          request.functions[k].cancel.check();
-          work(k);
-        });
-      });
-  for (size_t k = 0; k < functions.size(); ++k) {
-    if (!out.errors[k].ok()) fail(out.errors[k], static_cast<int64_t>(request.functions[k].index));
-  }
-  return std::move(out.functions);
+    out.push_back({function.graph_json, facts_of(function, request.raw), function.point});
+  return out;
+}
+
+/// Runs work on the functions of a request, until it is cancelled.
+ForEach each_of(const sdk::CompileRequest& request) {
+  return [&request](size_t n, const std::function<void(size_t)>& work) {
+    for_each(n, [&](size_t k) {
+      request.functions[k].cancel.check();
+      work(k);
+    });
+  };
 }
 
 std::string key_of(const byoc_const& constant) {
@@ -152,7 +143,7 @@ Signature signature_of(sdk::Function& function, uint64_t workspace_bytes) {
 
 /// Returns the types of byoc_native_call.data: constants that are kept follow the inputs, then
 /// packed ones.
-std::string native_signature(const sdk::Graph& graph, const std::optional<ConstantLoops>& loops,
+std::string native_signature(const sdk::Graph& graph, const std::optional<ConstantKernel>& loops,
                              const PackedConstants& packed) {
   std::vector<sdk::Type> constants;
   for (size_t k = 0; k < graph.constants.size(); ++k) {
@@ -163,10 +154,10 @@ std::string native_signature(const sdk::Graph& graph, const std::optional<Consta
   return graph.signature_with(constants);
 }
 
-/// The kernels of all functions and of their sequences, and the loops that make packed constants.
+/// The kernels of all functions and of their sequences, and those that make packed constants.
 struct Kernels {
   std::vector<std::shared_ptr<const Kernel>> of_function, callees;
-  std::vector<std::optional<ConstantLoops>> constants;  // per function
+  std::vector<std::optional<ConstantKernel>> constants;  // per function
 };
 
 std::vector<const Kernel*> pointers_to(std::span<const std::shared_ptr<const Kernel>> kernels) {
@@ -175,13 +166,17 @@ std::vector<const Kernel*> pointers_to(std::span<const std::shared_ptr<const Ker
   return out;
 }
 
-void add_sequences(std::vector<Lowered>& lowered, std::span<const LinkedSequence> sequences,
-                   const Machine& machine, Kernels& out) {
+void add_sequences(std::span<const CompiledFunction> functions, const Machine& machine,
+                   Kernels& out) {
+  std::vector<LinkedSequence> sequences;
+  for (const CompiledFunction& function : functions) {
+    if (function.sequence) sequences.push_back({*function.sequence, function.kernels});
+  }
   if (sequences.empty()) return;
   CompiledSequences compiled = value_of(compile_sequences(sequences, machine));
   size_t next = 0;
-  for (size_t f = 0; f < lowered.size(); ++f) {
-    if (!lowered[f].sequence) continue;
+  for (size_t f = 0; f < functions.size(); ++f) {
+    if (!functions[f].sequence) continue;
     const auto& pieces = sequences[next].pieces;
     out.callees.insert(out.callees.end(), pieces.begin(), pieces.end());
     out.of_function[f] = std::make_shared<const Kernel>(std::move(compiled.functions[next++]));
@@ -190,41 +185,31 @@ void add_sequences(std::vector<Lowered>& lowered, std::span<const LinkedSequence
 }
 
 Kernels compile_all(const sdk::CompileRequest& request, const te::Target& target,
-                    const Machine& machine, CompileOptions options) {
-  std::vector<Lowered> lowered = lower_all(request, target);
-  std::vector<te::LoopFunction> all;
-  for (Lowered& function : lowered)
-    std::move(function.kernels.begin(), function.kernels.end(), std::back_inserter(all));
-  options.emit.saves_effort = std::any_of(lowered.begin(), lowered.end(),
-                                          [](const Lowered& f) { return f.sequence.has_value(); });
-  Compiled compiled = compile_kernels(all, machine, options);
-  Kernels out;
-  std::vector<LinkedSequence> sequences;
-  auto kernel = compiled.kernels.begin();
-  auto error = compiled.errors.begin();
-  for (size_t f = 0; f < lowered.size(); ++f) {
-    const auto n = static_cast<ptrdiff_t>(lowered[f].kernels.size());
-    for (ptrdiff_t k = 0; k < n; ++k, ++error) {
-      if (!error->ok()) fail(*error, static_cast<int64_t>(f));
-    }
-    out.of_function.push_back(lowered[f].sequence ? nullptr : *kernel);
-    out.constants.push_back(std::move(lowered[f].constants));
-    if (lowered[f].sequence) sequences.push_back({*lowered[f].sequence, {kernel, kernel + n}});
-    kernel += n;
+                    const Machine& machine, const CompileOptions& options) {
+  const bool contract = (request.raw.flags & BYOC_STRICT_FP) == 0;
+  CompiledFunctions compiled =
+      compile_functions(functions_of(request), target, contract, options, each_of(request));
+  for (size_t f = 0; f < compiled.errors.size(); ++f) {
+    if (!compiled.errors[f].ok()) fail(compiled.errors[f], static_cast<int64_t>(f));
   }
-  add_sequences(lowered, sequences, machine, out);
+  Kernels out;
+  for (CompiledFunction& function : compiled.functions) {
+    out.of_function.push_back(function.sequence ? nullptr : function.kernels.at(0));
+    out.constants.push_back(std::move(function.constants));
+  }
+  add_sequences(compiled.functions, machine, out);
   return out;
 }
 
-// Compiles the code that makes the packed constants of all functions.
-Packing packing_of(const Kernels& kernels, const CompileOptions& options) {
-  std::vector<te::LoopFunction> loops;
+// Links the code that makes the packed constants of all functions.
+Packing packing_of(const Kernels& kernels) {
+  std::vector<const ConstantKernel*> makers;
   for (const auto& constants : kernels.constants) {
-    if (constants) loops.push_back(constants->loops);
+    if (constants) makers.push_back(&*constants);
   }
-  if (loops.empty()) return {};
+  if (makers.empty()) return {};
   const Machine machine = value_of(machine_of(host_target()));
-  return {value_of(compile_constants(loops, machine, options)), compat_of(machine)};
+  return {value_of(link_constants(makers, machine)), compat_of(machine)};
 }
 
 // Makes the packed constants of all functions.
@@ -235,7 +220,7 @@ std::vector<PackedConstants> packed_constants(sdk::CompileRequest& request, cons
     const auto& constants = kernels.constants[function.index];
     if (!constants) continue;
     auto& read = inputs.emplace_back();
-    for (size_t c : constants->reads) {
+    for (uint64_t c : constants->reads) {
       read.data.push_back(function.constants.data<void>(c));
       read.keys += key_of(function.constants.raw(c));
     }
@@ -248,7 +233,7 @@ std::vector<PackedConstants> packed_constants(sdk::CompileRequest& request, cons
   return out;
 }
 
-KernelConstants constants_of(sdk::Function& function, const std::optional<ConstantLoops>& loops,
+KernelConstants constants_of(sdk::Function& function, const std::optional<ConstantKernel>& loops,
                              PackedConstants packed) {
   KernelConstants out{{}, std::move(packed)};
   for (size_t c = 0; c < function.constants.size(); ++c) {
@@ -257,13 +242,20 @@ KernelConstants constants_of(sdk::Function& function, const std::optional<Consta
   return out;
 }
 
+// The cache is of this build of the plugin, because another one may make other code. The image that
+// runs counts, and not its file, which may be a newer build already.
+KernelCache LlvmPlugin::open_cache() const {
+  static const int in_this_image = 0;
+  static const std::string build = build_id_at(&in_this_image);
+  return {build.empty() ? "" : cache_folder_, build};  // unknown: nothing can be cached
+}
+
 std::unique_ptr<sdk::Module> LlvmPlugin::compile_module(sdk::CompileRequest& request) {
   te::Target target = target_of(request.raw);
   Machine machine = value_of(machine_of(target));
-  KernelCache cache(this_compiler().empty() ? "" : cache_folder_, this_compiler());
-  CompileOptions options = options_of(request, cache);
-  Kernels kernels = compile_all(request, target, machine, options);
-  Packing packing = packing_of(kernels, options);
+  const KernelCache cache = open_cache();
+  Kernels kernels = compile_all(request, target, machine, options_of(request, cache));
+  Packing packing = packing_of(kernels);
   std::vector<PackedConstants> packed = packed_constants(request, kernels, packing);
   std::vector<Signature> signatures;
   std::vector<std::string> native_signatures;
@@ -290,7 +282,11 @@ std::string LlvmPlugin::show(sdk::CompileRequest& request, std::string_view form
   te::Target target = target_of(request.raw);
   Machine machine = value_of(machine_of(target));
   std::string out;
-  for (const Lowered& function : lower_all(request, target)) {
+  const std::vector<FunctionToLower> functions = functions_of(request);
+  std::vector<FunctionModule> modules = read_functions(functions, each_of(request));
+  for (size_t f = 0; f < functions.size(); ++f) {
+    const Lowered function = value_of(lower_function(modules[f], target, functions[f].point),
+                                      static_cast<int64_t>(request.functions[f].index));
     for (const te::LoopFunction& kernel : function.kernels) {
       Listings code = value_of(list_kernel(kernel, machine, emit_options_of(request.raw)));
       out += form == "llvm" ? code.llvm : code.assembly;
@@ -299,20 +295,27 @@ std::string LlvmPlugin::show(sdk::CompileRequest& request, std::string_view form
   return out;
 }
 
-sdk::KnobSpace LlvmPlugin::knobs(sdk::CompileRequest& request) {
-  InternArena arena;
-  InternScope scope(arena);
-  const sdk::Function& function = request.functions.at(0);
-  if (!function.graph.loops.empty()) return {};  // written as they are to run
-  const IRModule module =
-      value_of(read_function(function.graph_json, facts_of(function, request.raw)), 0);
-  std::optional<FunctionSpace> space = value_of(space_of(module, target_of(request.raw)), 0);
-  if (!space) return {};
-  sdk::KnobSpace out{space->task, space->kind, space->flops, space->bytes, {}, {}};
-  for (topi::Knob& knob : space->choices.knobs)
+sdk::KnobSpace published(FunctionSpace space) {
+  sdk::KnobSpace out{space.task, space.kind, space.flops, space.bytes, {}, {}};
+  for (topi::Knob& knob : space.choices.knobs)
     out.knobs.push_back({std::move(knob.name), std::move(knob.values)});
-  out.guesses = std::move(space->choices.guesses);
-  if (!space->compute_ns.empty()) out.cost_ns["compute"] = std::move(space->compute_ns);
+  out.guesses = std::move(space.choices.guesses);
+  if (!space.compute_ns.empty()) out.cost_ns["compute"] = std::move(space.compute_ns);
+  return out;
+}
+
+sdk::KnobSpace LlvmPlugin::knobs(sdk::CompileRequest& request) {
+  if (!request.functions.at(0).graph.loops.empty()) return {};  // written as they are to run
+  std::vector<FunctionModule> modules = read_functions(functions_of(request), for_each);
+  if (!modules[0].error.ok()) fail(modules[0].error, 0);
+  const te::Target target = target_of(request.raw);
+  const KernelCache cache = open_cache();
+  const std::string name = cache.is_usable() ? name_in_cache('s', modules[0], target, "knobs") : "";
+  if (auto known = cache.find_space(name)) return *std::move(known);
+  InternScope scope(modules[0].arena);
+  std::optional<FunctionSpace> space = value_of(space_of(modules[0].module, target), 0);
+  sdk::KnobSpace out = space ? published(*std::move(space)) : sdk::KnobSpace();
+  cache.put_space(name, out);
   return out;
 }
 

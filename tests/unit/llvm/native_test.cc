@@ -8,9 +8,9 @@
 
 #include <thread>
 
-#include "plugins/llvm/build_id.h"
 #include "plugins/llvm/compile.h"
 #include "plugins/llvm/machine/link.h"
+#include "plugins/llvm/store/build_id.h"
 #include "run_loops.h"
 #include "support/temp_folder.h"
 
@@ -191,11 +191,14 @@ TEST(CompileKernels, CompilesEqualFunctionsOnceAndFindsThemInTheCache) {
   std::vector<uint32_t> progress;
   CompileOptions options{.cache = &cache};
   options.set_progress = [&](uint32_t permille) { progress.push_back(permille); };
-  Compiled first = compile_kernels(functions, test::this_machine(), options);
+  const Machine machine = test::this_machine();
+  const KernelJob jobs[] = {
+      {&functions[0], &machine, {}}, {&functions[1], &machine, {}}, {&functions[2], &machine, {}}};
+  Compiled first = compile_kernels(jobs, options);
   ASSERT_TRUE(first.kernels[0] && first.kernels[1]);
   EXPECT_EQ(first.kernels[0], first.kernels[2]);
   EXPECT_THAT(progress, ::testing::ElementsAre(500, 1000));
-  Compiled second = compile_kernels(functions, test::this_machine(), options);
+  Compiled second = compile_kernels(jobs, options);
   EXPECT_EQ(second.kernels[1]->object, first.kernels[1]->object);
 }
 
@@ -207,7 +210,9 @@ TEST(CompileKernels, StopsWhenCancelledAndSaysSoPerFunction) {
     for (size_t k = 0; k < n; ++k) threads.emplace_back([&work, k] { work(k); });
   };
   options.is_cancelled = [] { return true; };
-  Compiled out = compile_kernels(functions, test::this_machine(), options);
+  const Machine machine = test::this_machine();
+  const KernelJob jobs[] = {{&functions[0], &machine, {}}, {&functions[1], &machine, {}}};
+  Compiled out = compile_kernels(jobs, options);
   EXPECT_EQ(out.errors[0].code(), Code::kCancelled);
   EXPECT_EQ(out.errors[1].code(), Code::kCancelled);
 }

@@ -202,6 +202,14 @@ TEST(LlvmPlugin, FusesNoMultiplyAddWhereSumsAreExact) {
   EXPECT_THAT(*exact, HasSubstr("vmulps"));
 }
 
+/// Returns the number of kernels among the files of the cache.
+int kernels_in(const std::string& cache) {
+  int out = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(cache))
+    out += entry.path().filename().string().starts_with('k');
+  return out;
+}
+
 TEST(LlvmPlugin, CachesKernelsOfExactSumsApart) {
   TempFolder folder;
   auto set = plugins(folder.file("cache"));
@@ -211,8 +219,7 @@ TEST(LlvmPlugin, CachesKernelsOfExactSumsApart) {
   CompileResult exact = set->find("llvm")->compile({&function, 1}, {.flags = BYOC_STRICT_FP});
   ASSERT_TRUE(fused.status.ok() && exact.status.ok()) << exact.status.to_string();
   EXPECT_NE(fused.module.blob->key(), exact.module.blob->key());
-  namespace fs = std::filesystem;
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder.file("cache")), {}), 2);
+  EXPECT_EQ(kernels_in(folder.file("cache")), 2);
 }
 
 // A rebuild replaces the file of the plugin that is loaded. The new build must not use the cache
@@ -249,7 +256,7 @@ TEST(LlvmPlugin, CachesUnderTheBuildThatRunsWhateverItsFileIsNow) {
   auto other = plugins(cache);  // the same build, from another file
   set = other;
   compile("fn main(%x: f32[5]) { %0 = relu(%x) return %0 }");
-  EXPECT_EQ(std::distance(fs::directory_iterator(cache), {}), 2) << "expected no new kernel";
+  EXPECT_EQ(kernels_in(cache), 2) << "expected no new kernel";
 }
 
 /// Returns the number of threads of this process.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/llvm/build_id.h"
+#include "plugins/llvm/store/build_id.h"
 
 #include <link.h>
 

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/llvm/functions.h"
+
+#include "byoc/base/check.h"
+#include "byoc/ir/intern.h"
+#include "byoc/text/text.h"
+
+namespace byoc::llvm_plugin {
+namespace {
+
+std::string text_of(const topi::Point& point) {
+  std::string out;
+  for (const auto& [name, value] : point) out += cat(name, "=", value, "\n");
+  return out;
+}
+
+uint64_t bytes_of(const te::Tensor& tensor) {
+  uint64_t out = dtype_size(tensor.dtype());
+  for (const te::Expr& extent : tensor.shape()) out *= static_cast<uint64_t>(*te::as_int(extent));
+  return out;
+}
+
+/// One call of compile_functions.
+class Request {
+ public:
+  Request(std::span<const FunctionToLower> functions, const te::Target& target,
+          const CompileOptions& options, bool contract)
+      : functions_(functions),
+        target_(target),
+        options_(options),
+        contract_(contract),
+        machine_(machine_of(target)),
+        host_(machine_of(host_target())),
+        lowered_(functions.size()),
+        names_(functions.size()),
+        out_{std::vector<CompiledFunction>(functions.size()),
+             std::vector<Status>(functions.size())} {}
+  CompiledFunctions run(const ForEach& read_each);
+
+ private:
+  void find_or_lower(size_t f, FunctionModule& function);
+  void add_jobs(size_t f);
+  void take(size_t f);
+  Status status_of(size_t job, size_t f);
+
+  std::span<const FunctionToLower> functions_;
+  const te::Target& target_;
+  const CompileOptions& options_;
+  const bool contract_;
+  const Result<Machine> machine_, host_;
+  std::vector<std::optional<Lowered>> lowered_;  // nullopt: the cache had it
+  std::vector<std::string> names_;               // in the cache
+  std::vector<KernelJob> jobs_;                  // of the lowered ones, in their order
+  Compiled compiled_;
+  size_t next_ = 0;  // of the jobs
+  CompiledFunctions out_;
+};
+
+void Request::find_or_lower(size_t f, FunctionModule& function) {
+  if (options_.cache && options_.cache->is_usable()) {
+    const std::string use = cat(function.when == SplitWhen::kAlways, contract_, "\n",
+                                text_of(functions_[f].point), te::print(host_target()));
+    names_[f] = name_in_cache('f', function, target_, use);
+    if (auto known = options_.cache->find_function(names_[f])) {
+      out_.functions[f] = *std::move(known);
+      return;
+    }
+  }
+  Result<Lowered> lowered = lower_function(function, target_, functions_[f].point);
+  if (lowered.ok()) lowered_[f] = *std::move(lowered);
+  else out_.errors[f] = std::move(lowered.status());
+}
+
+void Request::add_jobs(size_t f) {
+  const Lowered& lowered = *lowered_[f];
+  const EmitOptions emit{contract_, std::max(target_.threads, 1U), lowered.sequence.has_value()};
+  for (const te::LoopFunction& loops : lowered.kernels) jobs_.push_back({&loops, &*machine_, emit});
+  if (const auto& constants = lowered.constants)
+    jobs_.push_back({&constants->loops, &*host_, emit});
+}
+
+// Moves the kernels of a lowered function to its result.
+void Request::take(size_t f) {
+  Lowered& lowered = *lowered_[f];
+  CompiledFunction& out = out_.functions[f];
+  auto take_next = [&] {
+    if (!compiled_.errors[next_].ok()) out_.errors[f] = compiled_.errors[next_];
+    return compiled_.kernels[next_++];
+  };
+  for (size_t k = 0; k < lowered.kernels.size(); ++k) out.kernels.push_back(take_next());
+  out.sequence = std::move(lowered.sequence);
+  if (auto& constants = lowered.constants) {
+    out.constants = ConstantKernel{take_next(), {}, {}, std::move(constants->is_kept)};
+    out.constants->reads.assign(constants->reads.begin(), constants->reads.end());
+    for (const te::Tensor& output : constants->loops.outputs)
+      out.constants->output_bytes.push_back(bytes_of(output));
+  }
+  const bool is_kept = out_.errors[f].ok() && !names_[f].empty();
+  if (is_kept) options_.cache->put_function(names_[f], out);
+}
+
+CompiledFunctions Request::run(const ForEach& read_each) {
+  for (const auto* machine : {&machine_, &host_}) {
+    if (machine->ok()) continue;
+    out_.errors.assign(functions_.size(), machine->status());
+    return std::move(out_);
+  }
+  std::vector<FunctionModule> modules = read_functions(functions_, read_each);
+  for (size_t f = 0; f < modules.size(); ++f) out_.errors[f] = modules[f].error;
+  auto has_error = [&] {
+    return std::ranges::any_of(out_.errors, [](const Status& s) { return !s.ok(); });
+  };
+  if (has_error()) return std::move(out_);
+  read_each(modules.size(), [&](size_t f) { find_or_lower(f, modules[f]); });
+  if (has_error()) return std::move(out_);
+  for (size_t f = 0; f < modules.size(); ++f) {
+    if (lowered_[f]) add_jobs(f), ++out_.lowered;
+  }
+  compiled_ = compile_kernels(jobs_, options_);
+  for (size_t f = 0; f < modules.size(); ++f) {
+    if (lowered_[f]) take(f);
+  }
+  BYOC_CHECK(next_ == jobs_.size(), "each kernel belongs to a function");
+  if (options_.cache) options_.cache->trim();
+  return std::move(out_);
+}
+
+// Removes what differs between equal computations: the names of nodes and parameters.
+Function without_names(Function function) {
+  for (size_t n = 0; n < function.nodes.size(); ++n) {
+    Node& node = function.nodes[n];
+    node.loc = {};
+    if (auto* param = std::get_if<Param>(&node.kind)) param->name = cat("p", n);
+  }
+  return function;
+}
+
+}  // namespace
+
+std::string name_in_cache(char prefix, FunctionModule& function, const te::Target& target,
+                          std::string_view use) {
+  InternScope scope(function.arena);
+  std::string text = cat(te::print(target), "\n", use, "\n");
+  for (const auto& [name, body] : function.module.functions)
+    text += print(without_names(body), name == function.module.entry ? Symbol("f") : name);
+  return name_in_store(prefix, text);
+}
+
+CompiledFunctions compile_functions(std::span<const FunctionToLower> functions,
+                                    const te::Target& target, bool contract,
+                                    const CompileOptions& options, const ForEach& read_each) {
+  return Request(functions, target, options, contract).run(read_each);
+}
+
+}  // namespace byoc::llvm_plugin

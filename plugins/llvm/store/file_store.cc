@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/llvm/store/file_store.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "byoc/base/buffer.h"
+
+namespace byoc::llvm_plugin {
+namespace {
+
+constexpr std::string_view kMagic = "byoc-kept/1\n";
+
+/// Returns magic, hash of the rest, name, '\n', bytes.
+std::string pack(const std::string& name, std::string_view bytes) {
+  const std::string rest = cat(name, "\n", bytes);
+  return cat(kMagic, content_key(std::as_bytes(std::span(rest))).hex(), rest);
+}
+
+std::optional<std::string> unpack(std::string_view bytes, const std::string& name) {
+  constexpr size_t kHash = 32;
+  const size_t head = kMagic.size() + kHash;
+  if (bytes.size() < head || !bytes.starts_with(kMagic)) return std::nullopt;
+  const std::string_view hash = bytes.substr(kMagic.size(), kHash), rest = bytes.substr(head);
+  if (!rest.starts_with(name + "\n")) return std::nullopt;
+  if (content_key(std::as_bytes(std::span(rest))).hex() != hash) return std::nullopt;
+  return std::string(rest.substr(name.size() + 1));
+}
+
+bool is_ours_alone(const struct stat& info) {
+  return info.st_uid == ::geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+std::optional<std::string> read_ours(const std::string& path) {
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return std::nullopt;
+  struct stat info;
+  std::optional<std::string> out;
+  if (::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && is_ours_alone(info)) {
+    out.emplace(static_cast<size_t>(info.st_size), '\0');
+    if (::read(fd, out->data(), out->size()) != info.st_size) out.reset();
+    ::futimens(fd, nullptr);  // marks the file as used now
+  }
+  ::close(fd);
+  return out;
+}
+
+/// Writes to a name of its own, then renames, so that no process reads half a file. Not synced: a
+/// file that a crash cut short has the wrong hash.
+void write_ours(const std::string& path, std::string_view bytes) {
+  static std::atomic<uint64_t> counter{0};
+  std::string temporary = cat(path, ".", ::getpid(), ".", counter++);
+  int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return;
+  bool written = ::write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+  written = ::close(fd) == 0 && written;
+  if (!written || ::rename(temporary.c_str(), path.c_str()) != 0) ::unlink(temporary.c_str());
+}
+
+}  // namespace
+
+std::string FileStore::default_folder() {
+  const char* cache = ::secure_getenv("XDG_CACHE_HOME");
+  if (cache && cache[0] == '/') return cat(cache, "/byoc/llvm");
+  const char* home = ::secure_getenv("HOME");
+  return home && home[0] == '/' ? cat(home, "/.cache/byoc/llvm") : "";
+}
+
+std::string FileStore::path_of(const std::string& name) const {
+  return cat(folder_, "/", name, "-", compiler_);
+}
+
+FileStore::FileStore(std::string folder, std::string compiler, uint64_t max_bytes)
+    : folder_(std::move(folder)), compiler_(std::move(compiler)), max_bytes_(max_bytes) {
+  if (folder_.empty()) return;
+  std::error_code error;
+  std::filesystem::path path(folder_);
+  if (!std::filesystem::exists(path, error)) {
+    std::filesystem::create_directories(path.parent_path(), error);
+    ::mkdir(folder_.c_str(), 0700);
+  }
+  struct stat info;
+  bool fits = ::lstat(folder_.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && is_ours_alone(info);
+  if (!fits) folder_.clear();
+}
+
+std::optional<std::string> FileStore::find(const std::string& name) const {
+  if (!is_usable()) return std::nullopt;
+  auto bytes = read_ours(path_of(name));
+  return bytes ? unpack(*bytes, name) : std::nullopt;
+}
+
+void FileStore::put(const std::string& name, std::string_view bytes) const {
+  if (!is_usable()) return;
+  write_ours(path_of(name), pack(name, bytes));
+  has_new_ = true;
+}
+
+void FileStore::trim() const {
+  if (!is_usable() || !has_new_.exchange(false)) return;
+  struct File {
+    std::filesystem::file_time_type used;
+    std::filesystem::path path;
+    uint64_t bytes;
+  };
+  std::vector<File> files;
+  uint64_t total = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
+    std::error_code gone;  // another process may trim at the same time
+    if (!entry.is_regular_file(gone)) continue;
+    files.push_back({entry.last_write_time(gone), entry.path(), entry.file_size(gone)});
+    if (gone) files.pop_back();
+    else total += files.back().bytes;
+  }
+  if (total <= max_bytes_) return;
+  std::sort(files.begin(), files.end(),
+            [](const File& a, const File& b) { return a.used < b.used; });
+  for (const File& file : files) {
+    if (total <= max_bytes_ / 4 * 3) return;  // leaves room, so that not every compile trims
+    if (std::filesystem::remove(file.path, error)) total -= file.bytes;
+  }
+}
+
+std::string name_in_store(char prefix, std::string_view text) {
+  return prefix + content_key(std::as_bytes(std::span(text))).hex();
+}
+
+}  // namespace byoc::llvm_plugin
