@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules in text about the computes of calls, such as "conv2d=direct".
 #include <algorithm>
+#include <optional>
 
 #include "byoc/base/nearest.h"
 #include "byoc/translate/policies.h"
@@ -8,12 +9,13 @@
 namespace byoc::te {
 namespace {
 
-constexpr std::string_view kByLevel = "by-level", kByCost = "by-cost", kGeneric = "only-generic";
+constexpr std::string_view kByLevel = "by-level", kByCost = "by-cost", kGeneric = "only-generic",
+                           kNotDirect = "not-direct", kDirect = "direct";
 
 struct Rules {
   std::map<std::string, std::string> of_node, of_op;  // -> compute
   std::string everywhere;                             // a compute; "": none
-  bool by_cost = false, only_generic = false;
+  bool by_cost = false, only_generic = false, not_direct = false;
 };
 
 Status bad_rule(std::string message) { return invalid(std::move(message)).with_slug("usage"); }
@@ -23,6 +25,30 @@ bool is_form_of(std::string_view op, std::string_view name) {
   if (!op.starts_with(name)) return false;
   op.remove_prefix(name.size());
   return op.empty() || op == "_nchwc" || op == "_packed";
+}
+
+// Returns true when `compute` is `name` or one of its kinds: winograd_4x4 is a winograd.
+bool is_kind_of(std::string_view compute, std::string_view name) {
+  if (!compute.starts_with(name)) return false;
+  compute.remove_prefix(name.size());
+  return compute.empty() || compute.starts_with("_");
+}
+
+// Returns the compute of that name, else the cheapest of its kinds.
+Result<std::optional<size_t>> find_compute(const Site& site, std::span<const Strategy> strategies,
+                                           const std::string& name) {
+  auto at = std::ranges::find(strategies, name, &Strategy::name);
+  if (at != strategies.end()) return std::optional(static_cast<size_t>(at - strategies.begin()));
+  auto is_kind = [&](const Strategy& s) { return is_kind_of(s.name, name); };
+  if (std::ranges::none_of(strategies, is_kind)) return std::optional<size_t>();
+  auto allows = [&](const Site&, const Strategy& s) { return is_kind(s); };
+  BYOC_TRY(size_t choice, only(allows, by_cost())(site, strategies));
+  return std::optional(choice);
+}
+
+bool has_compute(const SeenCalls& seen, const std::string& name) {
+  return std::ranges::any_of(seen.computes,
+                             [&](const std::string& compute) { return is_kind_of(compute, name); });
 }
 
 std::string list_of(const std::set<std::string>& names) {
@@ -46,9 +72,10 @@ Status add_pair(const std::string& rule, size_t equals, const OpRegistry& ops, R
 }
 
 Status add_word(const std::string& word, std::string& base, Rules& rules) {
-  if (word == kGeneric) {
-    rules.only_generic = true;
-    return {};
+  if (word == kGeneric || word == kNotDirect) {
+    (word == kGeneric ? rules.only_generic : rules.not_direct) = true;
+    if (!rules.only_generic || !rules.not_direct) return {};
+    return bad_rule(cat("the rules ", kGeneric, " and ", kNotDirect, " exclude each other"));
   }
   if (word == kByLevel || word == kByCost) {
     if (!base.empty() && base != word)
@@ -57,11 +84,13 @@ Status add_word(const std::string& word, std::string& base, Rules& rules) {
     rules.by_cost = word == kByCost;
     return {};
   }
-  if (word.empty() || word.starts_with("by-") || word.starts_with("only-")) {
+  if (word.empty() || word.starts_with("by-") || word.starts_with("only-") ||
+      word.starts_with("not-")) {
     const std::vector<std::string> known = {std::string(kByLevel), std::string(kByCost),
-                                            std::string(kGeneric)};
+                                            std::string(kGeneric), std::string(kNotDirect)};
     return bad_rule(cat("\"", word, "\" is no rule for computes", did_you_mean(word, known)))
-        .with_help("by-level, by-cost, only-generic, COMPUTE, OP=COMPUTE or NODE=COMPUTE");
+        .with_help(
+            "by-level, by-cost, only-generic, not-direct, COMPUTE, OP=COMPUTE or NODE=COMPUTE");
   }
   if (!rules.everywhere.empty() && rules.everywhere != word)
     return bad_rule(cat("two computes for all calls: ", rules.everywhere, " and ", word));
@@ -80,8 +109,8 @@ Result<size_t> choose(const Rules& rules, const StrategySelector& otherwise, con
                       std::span<const Strategy> strategies) {
   const std::string node = site.function->nodes[site.node].loc.str();
   if (auto rule = rules.of_node.find(node); rule != rules.of_node.end()) {
-    auto at = std::ranges::find(strategies, rule->second, &Strategy::name);
-    if (at != strategies.end()) return static_cast<size_t>(at - strategies.begin());
+    BYOC_TRY(std::optional<size_t> at, find_compute(site, strategies, rule->second));
+    if (at) return *at;
     std::set<std::string> known;
     for (const Strategy& strategy : strategies) known.insert(strategy.name);
     return failed(cat(site.op->name, " \"", node, "\" has no compute \"", rule->second, "\""))
@@ -92,8 +121,8 @@ Result<size_t> choose(const Rules& rules, const StrategySelector& otherwise, con
   const std::string* names[] = {compute, &rules.everywhere};
   for (const std::string* name : names) {
     if (name == nullptr) continue;
-    auto at = std::ranges::find(strategies, *name, &Strategy::name);
-    if (at != strategies.end()) return static_cast<size_t>(at - strategies.begin());
+    BYOC_TRY(std::optional<size_t> at, find_compute(site, strategies, *name));
+    if (at) return *at;
   }
   return otherwise(site, strategies);
 }
@@ -113,11 +142,22 @@ Status check(const Rules& rules, const SeenCalls& seen) {
   for (const auto& [name, compute] : rules.of_op) {
     auto is_one = [&](const std::string& op) { return is_form_of(op, name); };
     if (std::ranges::none_of(seen.ops, is_one)) return unknown("op", name, seen.ops);
-    if (!seen.computes.contains(compute)) return unknown("compute", compute, seen.computes);
+    if (!has_compute(seen, compute)) return unknown("compute", compute, seen.computes);
   }
-  if (!rules.everywhere.empty() && !seen.computes.contains(rules.everywhere))
+  if (!rules.everywhere.empty() && !has_compute(seen, rules.everywhere))
     return unknown("compute", rules.everywhere, seen.computes);
   return {};
+}
+
+// Chooses another compute than the definition where a call has one.
+StrategySelector not_direct(StrategySelector inner) {
+  auto is_other = [](const Site&, const Strategy& s) { return s.name != kDirect; };
+  return [is_other, inner, chosen = only(is_other, inner)](const Site& site,
+                                                           std::span<const Strategy> strategies) {
+    const bool has_other =
+        std::ranges::any_of(strategies, [](const Strategy& s) { return s.name != kDirect; });
+    return has_other ? chosen(site, strategies) : inner(site, strategies);
+  };
 }
 
 }  // namespace
@@ -132,6 +172,7 @@ Result<Policies> parse_rules(std::span<const std::string> texts, const OpRegistr
   }
   StrategySelector usual = from_history(rules.by_cost ? by_cost() : by_level());
   if (rules.only_generic) usual = only_generic(std::move(usual));
+  if (rules.not_direct) usual = not_direct(std::move(usual));
   Policies out;
   out.selector = [rules, usual](const Site& site, std::span<const Strategy> strategies) {
     return choose(rules, usual, site, strategies);

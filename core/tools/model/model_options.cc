@@ -118,7 +118,8 @@ void add_plugin_options(cli::Command& command, PluginFlags& flags) {
 
 void add_build_options(cli::Command& command, ModelOptions& options) {
   auto& all = command.options;
-  all.push_back({"--compiler", "A,B", "plugins in order of priority; auto: by cost", &options.compilers});
+  all.push_back(
+      {"--compiler", "A,B", "plugins in order of priority; auto: by cost", &options.compilers});
   all.push_back({"--default", "ID", "the plugin that takes what no other plugin took",
                  &options.default_codegen});
   all.push_back({"--place", "RULE",
@@ -141,7 +142,7 @@ void add_build_options(cli::Command& command, ModelOptions& options) {
                  &options.exact_sums});
   all.push_back({"--compute", "RULE",
                  "the way to compute ops: direct, conv2d=direct, Conv_3=direct, by-cost, by-level, "
-                 "only-generic; may be repeated",
+                 "only-generic, not-direct; may be repeated",
                  &options.compute});
   all.push_back({"-O", "LEVEL",
                  "0 no fusion, 1 folding and fusion, 2 (default) layouts and in-place as well",

@@ -49,6 +49,37 @@ TEST(ComputeRules, NameAComputeForAllForAnOpOrForANode) {
               ElementsAre("fast", "direct", "slow"));
 }
 
+// The plugin's own choice for relu is direct, and it has no other compute for tanh.
+TEST(ComputeRules, ExcludeTheDefinitionWhereACallHasAnotherCompute) {
+  EXPECT_THAT(kernels({"not-direct"}), ElementsAre("fast", "fast"));
+  EXPECT_THAT(kernels({"not-direct", "by-cost"}), ElementsAre("fast", "fast"));
+  EXPECT_THAT(kernels({"not-direct", "tanh=direct"}), ElementsAre("fast", "direct"));
+  const auto plugins = selective_plugins({{"a", {{"ops", "relu"}, {"computes", "direct"}}}});
+  BuildOptions options = options_for(plugins, {"a"});
+  options.policies = handed_in(*te::parse_rules(std::vector<std::string>{"not-direct"}, all_ops()));
+  EXPECT_THAT(built_kernels(parse("fn main(%x: f32[3]) {\n %0 = relu(%x)\n return %0\n}"), options),
+              ElementsAre(HasSubstr("a a_main_0")));
+}
+
+TEST(ComputeRules, NameComputesByTheirKind) {
+  const auto plugins =
+      selective_plugins({{"a",
+                          {{"ops", "relu"},
+                           {"computes", "direct,tiled_2x2,tiled_4x4,tiles"},
+                           {"costs", "direct:1,tiled_2x2:3,tiled_4x4:2,tiles:9"}}}});
+  auto built = [&](const std::vector<std::string>& rules) {
+    BuildOptions options = options_for(plugins, {"a"});
+    options.policies = handed_in(*te::parse_rules(rules, all_ops()));
+    return built_kernels(parse("fn main(%x: f32[3]) {\n %0 = relu(%x) loc(\"r\")\n return %0\n}"),
+                         options)[0];
+  };
+  for (const char* rule : {"tiled", "relu=tiled", "r=tiled"})
+    EXPECT_THAT(built({rule}), HasSubstr("compute tiled_4x4")) << rule;
+  EXPECT_THAT(built({"tiled_2x2"}), HasSubstr("compute tiled_2x2"));
+  EXPECT_THAT(built({"tiles"}), HasSubstr("compute tiles"));
+  EXPECT_THAT(built({"tile"}), HasSubstr("the compute \"tile\""));
+}
+
 TEST(ComputeRules, NameBlockedFormsByTheirOp) {
   const auto plugins = selective_plugins(
       {{"a", {{"ops", "conv2d_nchwc,conv2d_transpose"}, {"computes", "direct,fast"}}}});
@@ -87,6 +118,8 @@ TEST(ComputeRules, RefuseWhatNoCallHas) {
 TEST(ComputeRules, RefuseWordsThatContradictEachOtherOrAreUnknown) {
   EXPECT_THAT(error({"by-level", "by-cost"}), HasSubstr("by-level and by-cost exclude each other"));
   EXPECT_THAT(error({"by-cots"}), HasSubstr("did you mean \"by-cost\"?"));
+  EXPECT_THAT(error({"not-direct", "only-generic"}), HasSubstr("exclude each other"));
+  EXPECT_THAT(error({"not-dirct"}), HasSubstr("did you mean \"not-direct\"?"));
   EXPECT_THAT(error({"fast", "slow"}), HasSubstr("two computes for all calls: fast and slow"));
   EXPECT_THAT(error({"relu=fast", "relu=slow"}),
               HasSubstr("two computes for \"relu\": fast and slow"));
