@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// exp, log, erf and tanh of f32 without branches, equal for scalars and vectors. The polynomials
+// log, erf and tanh of f32 without branches, equal for scalars and vectors. The polynomials
 // are minimax fits made for byoc (weighted for relative error of the result), rounded to floats.
 #include <cmath>
 
@@ -12,27 +12,6 @@ namespace {
 using Value = llvm::Value*;
 
 constexpr double kLn2High = 0x1.63p-1, kLn2Low = -2.12194440054690583e-4;  // 9 bits, and the rest
-
-// Computes e^x = 2^n e^r with |r| <= ln(2)/2; 2^n is multiplied in two steps, so that results may be subnormal or
-// infinite. A NaN passes through, because the clamp keeps it.
-Value exp_of(Floats& f, Value x) {
-  auto& b = f.b;
-  x = f.clamp(x, -104, 89);
-  const auto [n, power] = f.rounded_product(x, f.number(1.44269504088896341));
-  Value r = f.mul_add(n, f.number(-kLn2High), x);
-  r = f.mul_add(n, f.number(-kLn2Low), r);
-  constexpr double kTerms[] = {0.5,
-                               0.1666666567325592,
-                               0.041666291654109955,
-                               0.008333498612046242,
-                               0.0013944943202659488,
-                               0.000197900619241409};
-  Value tail = f.mul_add(f.mul(r, r), f.polynomial(r, kTerms), r);
-  Value half = b.CreateAShr(power, 1);
-  Value scale = f.power_of_two(half);
-  Value rest = f.power_of_two(b.CreateSub(power, half));
-  return f.mul(f.mul_add(tail, scale, scale), rest);
-}
 
 // Computes log x = e ln 2 + g - g^2/2 + g^3 P(g) for x = 2^e (1 + g), 1 + g in
 // [sqrt(1/2), sqrt(2)).
@@ -63,31 +42,26 @@ Value log_of(Floats& f, Value x) {
 
 }  // namespace
 
-llvm::Value* emit_exp(llvm::IRBuilder<>& b, llvm::Value* x) {
-  Floats f(b, x);
-  return exp_of(f, x);
-}
-
 llvm::Value* emit_log(llvm::IRBuilder<>& b, llvm::Value* x) {
   Floats f(b, x);
   return log_of(f, x);
 }
 
 // Uses an odd polynomial near 0; else 1 - 2 / (e^(2|x|) + 1), which is 1 from 9.1 on.
-llvm::Value* emit_tanh(llvm::IRBuilder<>& b, llvm::Value* x) {
+llvm::Value* emit_tanh(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value* x) {
   Floats f(b, x);
   Value a = f.abs(x), square = f.mul(x, x);
   constexpr double kTerms[] = {-0.333333283662796,   0.1333315223455429,    -0.05393994227051735,
                                0.021663403138518333, -0.008085626177489758, 0.0020595809910446405};
   Value near = f.mul_add(f.mul(square, x), f.polynomial(square, kTerms), x);
-  Value e = exp_of(f, b.CreateFAdd(a, a));
+  Value e = emit_exp(b, machine, b.CreateFAdd(a, a));
   Value ratio = b.CreateFDiv(f.number(2), b.CreateFAdd(e, f.number(1)));
   Value far = b.CreateFSub(f.number(1), ratio);
   return f.with_sign_of(f.select(b.CreateFCmpOLT(a, f.number(0.625)), near, far), x);
 }
 
 // Uses an odd polynomial near 0; else 1 - e^-L(|x|), L a polynomial, which is 1 from 4 on.
-llvm::Value* emit_erf(llvm::IRBuilder<>& b, llvm::Value* x) {
+llvm::Value* emit_erf(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value* x) {
   Floats f(b, x);
   Value a = f.abs(x), square = f.mul(x, x);
   constexpr double kNear[] = {-0.37612634897232056, 0.11283719539642334,    -0.026860574260354042,
@@ -99,7 +73,7 @@ llvm::Value* emit_erf(llvm::IRBuilder<>& b, llvm::Value* x) {
                              -0.0004323021275922656,  2.0909476006636396e-05};
   Value four = f.number(4);
   Value clamped = f.select(b.CreateFCmpOGT(a, four), four, a);
-  Value tail = exp_of(f, b.CreateFNeg(f.polynomial(clamped, kFar)));
+  Value tail = emit_exp(b, machine, b.CreateFNeg(f.polynomial(clamped, kFar)));
   Value far = b.CreateFSub(f.number(1), tail);
   return f.with_sign_of(f.select(b.CreateFCmpOLT(a, f.number(0.9)), near, far), x);
 }

@@ -119,14 +119,14 @@ llvm::Value* Ops::float_unary(UnaryOp op, DType dtype, Value x) {
       return b_.CreateFCmpOEQ(intrinsic(llvm::Intrinsic::fabs, x),
                               llvm::ConstantFP::getInfinity(x->getType()));
     case UnaryOp::kExp:
-      return is_f32 ? emit_exp(b_, x) : emit_exp_f64(b_, x);
+      return is_f32 ? emit_exp(b_, machine_, x) : emit_exp_f64(b_, x);
     case UnaryOp::kLog:
       return is_f32 ? emit_log(b_, x) : emit_log_f64(b_, x);
     case UnaryOp::kErf:
-      if (is_f32) return emit_erf(b_, x);
+      if (is_f32) return emit_erf(b_, machine_, x);
       break;
     case UnaryOp::kTanh:
-      return is_f32 ? emit_tanh(b_, x) : emit_tanh_f64(b_, x);
+      return is_f32 ? emit_tanh(b_, machine_, x) : emit_tanh_f64(b_, x);
     default:
       break;
   }

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// exp of f32 without branches, equal for scalars and vectors. With AVX-512, which looks up eight floats
+// in a register and multiplies by a power of two in one instruction, half as many instructions do.
+#include <numeric>
+
+#include "llvm/Analysis/VectorUtils.h"
+#include "llvm/IR/IntrinsicsX86.h"
+#include "plugins/llvm/values/floats.h"
+#include "plugins/llvm/values/ops.h"
+
+namespace byoc::llvm_plugin {
+namespace {
+
+using Value = llvm::Value*;
+
+constexpr double kLog2E = 1.44269504088896341;
+constexpr double kLn2High = 0x1.63p-1, kLn2Low = -2.12194440054690583e-4;  // 9 bits, and the rest
+constexpr double kLeast = -104, kMost = 89;  // results beyond are 0 and infinite
+constexpr unsigned kTable = 8, kLanes = 16;
+
+// Returns (e^r - 1) for r = x - n ln(2), with `terms` of (e^r - 1 - r) / r^2.
+template <size_t size>
+Value exp_minus_one(Floats& f, Value x, Value n, const double (&terms)[size]) {
+  Value r = f.mul_add(n, f.number(-kLn2High), x);
+  r = f.mul_add(n, f.number(-kLn2Low), r);
+  return f.mul_add(f.mul(r, r), f.polynomial(r, terms), r);
+}
+
+// Computes e^x = 2^n e^r with |r| <= ln(2)/2. The polynomial is a minimax fit made for byoc, rounded
+// to floats. 2^n is multiplied in two steps, so that results may be subnormal or infinite.
+Value exp_in_two_steps(Floats& f, Value x) {
+  auto& b = f.b;
+  const auto [n, power] = f.rounded_product(x, f.number(kLog2E));
+  Value tail = exp_minus_one(f, x, n,
+                             {0.5, 0.1666666567325592, 0.041666291654109955, 0.008333498612046242,
+                              0.0013944943202659488, 0.000197900619241409});
+  Value half = b.CreateAShr(power, 1);
+  Value scale = f.power_of_two(half);
+  Value rest = f.power_of_two(b.CreateSub(power, half));
+  return f.mul(f.mul_add(tail, scale, scale), rest);
+}
+
+// Returns 2^(k / 8) for the three low bits k of each lane.
+Value root_of_two(Floats& f, Value index, bool is_long) {
+  constexpr double kRoots[kTable] = {1,
+                                     1.0905077326652577,
+                                     1.189207115002721,
+                                     1.2968395546510096,
+                                     1.4142135623730951,
+                                     1.5422108254079407,
+                                     1.681792830507429,
+                                     1.8340080864093424};
+  llvm::SmallVector<llvm::Constant*, kLanes> roots;
+  for (unsigned k = 0; k < (is_long ? kLanes : kTable); ++k)
+    roots.push_back(llvm::ConstantFP::get(f.b.getFloatTy(), kRoots[k % kTable]));
+  const auto id =
+      is_long ? llvm::Intrinsic::x86_avx512_permvar_sf_512 : llvm::Intrinsic::x86_avx2_permps;
+  return f.b.CreateIntrinsic(id, {}, {llvm::ConstantVector::get(roots), index});
+}
+
+// Computes e^x = 2^floor(n) 2^(n - floor(n)) e^r with n a multiple of 1/8 and |r| <= ln(2)/16, for 8
+// or 16 lanes. The terms are those of Taylor: the next one is below 1.3e-9.
+Value exp_by_table(Floats& f, Value x) {
+  auto& b = f.b;
+  const bool is_long = llvm::cast<llvm::FixedVectorType>(x->getType())->getNumElements() == kLanes;
+  Value magic = f.number(0x1.8p20);  // pushes all bits below 1/8 out
+  Value pushed = f.mul_add(x, f.number(kLog2E), magic), n = f.subtract(pushed, magic);
+  Value tail = exp_minus_one(f, x, n, {0.5, 1.0 / 6, 1.0 / 24});
+  Value root = root_of_two(f, f.bits(pushed), is_long);
+  Value product = f.mul_add(tail, root, root);
+  constexpr uint32_t kUsualRounding = 4;
+  if (!is_long)
+    return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_256, {},
+                             {product, n, product, b.getInt8(0xff)});
+  return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                           {product, n, product, b.getInt16(0xffff), b.getInt32(kUsualRounding)});
+}
+
+// Returns `count` lanes from `first` on; those that x does not have are poison.
+Value lanes_of(llvm::IRBuilder<>& b, Value x, unsigned lanes, unsigned first, unsigned count) {
+  llvm::SmallVector<int, kLanes> mask(count);
+  for (unsigned k = 0; k < count; ++k)
+    mask[k] = first + k < lanes ? static_cast<int>(first + k) : -1;
+  return b.CreateShuffleVector(x, mask);
+}
+
+// Computes vectors of 8 or 16 lanes, whatever the form of x.
+Value exp_in_registers(llvm::IRBuilder<>& b, Value x) {
+  auto* type = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+  if (type == nullptr) {
+    auto* wide = llvm::FixedVectorType::get(x->getType(), kTable);
+    Value out =
+        exp_in_registers(b, b.CreateInsertElement(llvm::PoisonValue::get(wide), x, uint64_t{0}));
+    return b.CreateExtractElement(out, uint64_t{0});
+  }
+  const unsigned lanes = type->getNumElements(), size = lanes <= kTable ? kTable : kLanes;
+  llvm::SmallVector<Value> parts;
+  for (unsigned k = 0; k < lanes; k += size) {
+    Value part = lanes == size ? x : lanes_of(b, x, lanes, k, size);
+    Floats f(b, part);
+    parts.push_back(exp_by_table(f, part));
+  }
+  Value whole = llvm::concatenateVectors(b, parts);
+  return lanes % size == 0 ? whole : lanes_of(b, whole, lanes, 0, lanes);
+}
+
+}  // namespace
+
+// A NaN passes through, because the clamp keeps it.
+llvm::Value* emit_exp(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value* x) {
+  Floats f(b, x);
+  x = f.clamp(x, kLeast, kMost);
+  const bool has_table = machine.has("avx512f") && machine.has("avx512vl");
+  return has_table ? exp_in_registers(b, x) : exp_in_two_steps(f, x);
+}
+
+}  // namespace byoc::llvm_plugin
