@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 
 #include <charconv>
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include "byoc/base/clock.h"
@@ -20,12 +22,14 @@ namespace byoc::driver {
 namespace {
 
 constexpr int kNotGiven = -1, kRounds = 5, kBlocks = 20;
+constexpr double kMinTime = 1, kMinTimeVersus = 5, kMostStepsVersus = 1;  // seconds
 
 struct Options {
   SubjectRequest subject;
   std::string threads = "1", versus;
   TimingPlan plan;
   int rounds = kNotGiven;
+  double min_time_s = std::numeric_limits<double>::quiet_NaN();  // not given
   double tolerance = -1;
   bool no_native = false, no_peaks = false;
 };
@@ -45,15 +49,17 @@ Result<std::vector<uint32_t>> parse_threads(const std::string& text) {
   return out;
 }
 
-/// Returns the plan with the number of turns: two of each block with --vs.
+/// Returns the plan with the seconds and the number of turns: two of each block with --vs.
 Result<TimingPlan> plan_of(const Options& options) {
   TimingPlan plan = options.plan;
+  const bool has_time = !std::isnan(options.min_time_s), is_versus = !options.versus.empty();
+  plan.min_time_s = has_time ? options.min_time_s : is_versus ? kMinTimeVersus : kMinTime;
+  if (is_versus) plan.most_steps_s = kMostStepsVersus;
   if (!(plan.warmup_s >= 0) || !(plan.min_time_s >= 0))
     return cli::usage_error("--warmup and --min-time expect seconds, 0 or more");
   const bool is_given = options.rounds != kNotGiven;
   if (is_given && options.rounds < 1) return cli::usage_error("--rounds expects 1 or more");
-  if (options.versus.empty())
-    plan.rounds = static_cast<uint32_t>(is_given ? options.rounds : kRounds);
+  if (!is_versus) plan.rounds = static_cast<uint32_t>(is_given ? options.rounds : kRounds);
   else plan.rounds = 2 * static_cast<uint32_t>(is_given ? std::max(options.rounds, 2) : kBlocks);
   return plan;
 }
@@ -224,10 +230,10 @@ class Bench {
   }
 
   void add_versus() {
-    std::vector<double> a = block_times(report_.all[0].timed->samples);
-    std::vector<double> b = block_times(report_.all[1].timed->samples);
-    std::vector<double> again = block_times(report_.all[2].timed->samples);
-    report_.versus = Versus{options_.versus, a.size(), ratio_of(a, b), ratio_of(a, again)};
+    auto samples = [&](size_t k) -> const Samples& { return report_.all[k].timed->samples; };
+    report_.versus =
+        Versus{options_.versus, samples(0).turns.size() / 2,
+               ratio_of_fastest(samples(0), samples(1)), ratio_of_fastest(samples(0), samples(2))};
   }
 
   /// Measures the peaks once per number of threads.
@@ -289,8 +295,9 @@ void add_bench_options(cli::Command& command, Options& options) {
   all.push_back({"--seed", "N", "of the random inputs (default 0)", &subject.seed});
   all.push_back(
       {"--warmup", "S", "seconds of runs before measuring (default 0.2)", &options.plan.warmup_s});
-  all.push_back({"--min-time", "S", "seconds of measured runs of each configuration (default 1)",
-                 &options.plan.min_time_s});
+  all.push_back({"--min-time", "S",
+                 "seconds of measured runs of each configuration (default 1, with --vs 5)",
+                 &options.min_time_s});
   all.push_back({"--rounds", "N",
                  "turns of each configuration (default 5); with --vs blocks of two (default 20)",
                  &options.rounds});

@@ -132,7 +132,8 @@ class Stopwatch {
     uint64_t most =
         static_cast<uint64_t>(std::clamp(kMostProfiledTimes / static_cast<double>(steps + 1), 1.0,
                                          static_cast<double>(kMostProfiledRuns)));
-    auto has_time = [&] { return ns_since(begin_ns) < plan_.min_time_s * 1e9; };
+    const double most_ns = std::min(plan_.min_time_s, plan_.most_steps_s) * 1e9;
+    auto has_time = [&] { return ns_since(begin_ns) < most_ns; };
     for (uint64_t runs = 0; runs < most && (runs == 0 || has_time()); ++runs) {
       BYOC_TRY_STATUS(run("timing steps"));
       for (size_t k = 0; k < steps; ++k) {

@@ -3,6 +3,7 @@
 // Times sessions. Each is warmed up, then all are measured in turns, so that a slow minute of the
 // machine affects all of them. Every second round has the opposite order: two rounds are A B B A.
 #include <functional>
+#include <limits>
 #include <span>
 
 #include "byoc/runtime/session.h"
@@ -60,6 +61,7 @@ struct TimingPlan {
   // Makes memory anew before every second turn: the luck of one place in memory is averaged.
   bool renews = false;
   bool times_steps = true;  // in runs of their own, after the turns
+  double most_steps_s = std::numeric_limits<double>::infinity();  // of those, for each session
 };
 
 /// Called with the current phase and its progress; returns false to stop.

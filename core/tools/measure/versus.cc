@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace byoc::driver {
 namespace {
 
 constexpr double kTrimmed = 0.2;  // of the values, at each end
+constexpr size_t kFastest = 8;    // one of so many samples counts
 
 /// Returns the 0.975 quantile of Student's t for n degrees of freedom, 1 or more. Source: tables of
 /// the distribution; between and above the rows the next smaller n, which errs to the wide side.
@@ -20,7 +22,57 @@ double student(size_t n) {
   return kRows[std::min(n, std::size(kRows)) - 1];
 }
 
+constexpr size_t kNoBlock = SIZE_MAX;
+
+/// Samples by their time, each with the block of two turns that it is from.
+class SortedSamples {
+ public:
+  explicit SortedSamples(const Samples& samples) {
+    size_t turn = 0;
+    for (size_t k = 0; k < samples.ns.size(); ++k) {
+      while (turn + 1 < samples.turns.size() && samples.turns[turn + 1] <= k) ++turn;
+      sorted_.emplace_back(samples.ns[k], turn / 2);
+    }
+    std::sort(sorted_.begin(), sorted_.end());
+  }
+
+  /// Returns the mean of the fastest eighth of the samples outside of block `left_out`.
+  double fastest_ns(size_t left_out) const {
+    auto counts = [&](const auto& sample) { return sample.second != left_out; };
+    const auto all = static_cast<size_t>(std::count_if(sorted_.begin(), sorted_.end(), counts));
+    const size_t wanted = (all + kFastest - 1) / kFastest;
+    double sum = 0;
+    for (size_t k = 0, taken = 0; taken < wanted; ++k) {
+      if (!counts(sorted_[k])) continue;
+      sum += sorted_[k].first;
+      ++taken;
+    }
+    return sum / static_cast<double>(wanted);
+  }
+
+ private:
+  std::vector<std::pair<double, size_t>> sorted_;
+};
+
 }  // namespace
+
+Ratio ratio_of_fastest(const Samples& a, const Samples& b) {
+  const SortedSamples of_a(a), of_b(b);
+  auto log_ratio = [&](size_t left_out) {
+    return std::log(of_b.fastest_ns(left_out) / of_a.fastest_ns(left_out));
+  };
+  const size_t n = std::min(a.turns.size(), b.turns.size()) / 2;
+  const double all = log_ratio(kNoBlock);
+  if (n < 2) return {std::exp(all), 0, std::numeric_limits<double>::infinity()};
+  std::vector<double> without(n);
+  for (size_t k = 0; k < n; ++k) without[k] = log_ratio(k);
+  const auto count = static_cast<double>(n);
+  const double mean = std::accumulate(without.begin(), without.end(), 0.0) / count;
+  double squares = 0;
+  for (double value : without) squares += (value - mean) * (value - mean);
+  const double half = student(n - 1) * std::sqrt(squares * (count - 1) / count);
+  return {std::exp(all), std::exp(all - half), std::exp(all + half)};
+}
 
 Ratio ratio_of(const std::vector<double>& a, const std::vector<double>& b) {
   const size_t n = std::min(a.size(), b.size());

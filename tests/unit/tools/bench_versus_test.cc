@@ -55,6 +55,45 @@ TEST(Ratio, OfOnePairIsNotKnown) {
   EXPECT_TRUE(std::isinf(ratio.high));
 }
 
+// Six turns of one or two samples, which are three blocks; the fastest eighth of nine samples are two.
+// In Python, with the 0.975 quantile of Student's t for 2 degrees of freedom, 4.302653:
+//   a = [[10, 12, 11], [13, 10.5, 12], [11, 10.2, 14]]; b = [[21, 20, 30], [22.4, 50, 22], [24, 23, 20.6]]
+//   low = lambda x: sum(sorted(x)[:-(-len(x) // 8)]) / -(-len(x) // 8)
+//   r = lambda k: log(low(b without block k) / low(a without block k)); w = [r(0), r(1), r(2)]
+//   half = 4.302653 * sqrt(sum((v - mean(w)) ** 2 for v in w) * 2 / 3); exp(r(none) +- half)
+TEST(FastestRatio, HasTheIntervalOfTheJackknife) {
+  const std::vector<size_t> turns = {0, 1, 3, 4, 6, 8};
+  const driver::Samples a{{10, 12, 11, 13, 10.5, 12, 11, 10.2, 14}, 1, turns};
+  const driver::Samples b{{21, 20, 30, 22.4, 50, 22, 24, 23, 20.6}, 1, turns};
+  const Ratio ratio = driver::ratio_of_fastest(a, b);
+  EXPECT_NEAR(ratio.ratio, 2.009901, 1e-6);
+  EXPECT_NEAR(ratio.low, 1.954434, 1e-5);
+  EXPECT_NEAR(ratio.high, 2.066942, 1e-5);
+}
+
+// Other work in three of four blocks adds more to b than to a: the medians would have a ratio of 3.
+TEST(FastestRatio, IsThatOfTheQuietBlock) {
+  driver::Samples a, b;
+  for (size_t turn = 0; turn < 8; ++turn) {
+    a.turns.push_back(a.ns.size());
+    b.turns.push_back(b.ns.size());
+    for (int k = 0; k < 4; ++k) {
+      a.ns.push_back(turn < 2 ? 10 : 15);
+      b.ns.push_back(turn < 2 ? 20 : 45);
+    }
+  }
+  EXPECT_DOUBLE_EQ(driver::ratio_of_fastest(a, b).ratio, 2);
+  EXPECT_DOUBLE_EQ(driver::ratio_of_fastest(a, a).ratio, 1);
+}
+
+TEST(FastestRatio, OfOneBlockIsNotKnown) {
+  const driver::Samples a{{1, 1}, 1, {0, 1}}, b{{3, 3}, 1, {0, 1}};
+  const Ratio ratio = driver::ratio_of_fastest(a, b);
+  EXPECT_DOUBLE_EQ(ratio.ratio, 3);
+  EXPECT_EQ(ratio.low, 0);
+  EXPECT_TRUE(std::isinf(ratio.high));
+}
+
 TEST(BlockTimes, AddTheTwoTurnsOfABlock) {
   driver::Samples samples;
   samples.ns = {10, 30, 20, 40, 50, 90, 1, 3};  // turns: 10 30 20 | 40 | 50 90 | 1 3
