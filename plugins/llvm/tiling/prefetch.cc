@@ -12,7 +12,7 @@ namespace byoc::llvm_plugin::topi {
 namespace {
 
 constexpr int64_t kLineBytes = 64;
-constexpr int64_t kLeastTerms = 16;
+constexpr int64_t kLeastTerms = 16;    // iterations that divide a panel
 constexpr int64_t kLeastBytes = 1024;  // of a panel: smaller ones the hardware has in time
 constexpr int64_t kMostTiles = 64;     // more of them hide the memory without prefetches
 
@@ -21,12 +21,24 @@ struct Panel {
   te::Exprs next;  // elements, one in each line to prefetch
 };
 
+int64_t bytes_of(const te::Tensor& tensor) {
+  return static_cast<int64_t>(dtype_size(tensor.dtype()));
+}
+
 bool is_counted(const te::For& loop) {
   return te::as_int(loop.begin) == 0 && te::as_int(loop.extent).value_or(0) > 0;
 }
 
 bool is_counted_in_order(const te::For& loop, int64_t most) {
   return loop.kind == te::LoopKind::kSerial && is_counted(loop) && *te::as_int(loop.extent) <= most;
+}
+
+// Returns the loop over a block of terms that is written out inside of a loop over blocks.
+const te::For* written_terms(const te::For& blocks) {
+  auto* inner = std::get_if<te::For>(&blocks.body->kind);
+  const bool is_written =
+      inner != nullptr && inner->kind == te::LoopKind::kUnrolled && is_counted(*inner);
+  return is_written ? inner : nullptr;
 }
 
 struct Inside {
@@ -139,7 +151,7 @@ std::optional<Panel> Prefetcher::panel_of(const te::For& terms, const Inside& in
     count *= *te::as_int(outer.extent);
   }
   const te::For &panels = *around_[depth - 2], &tiles = *around_[depth - 1];
-  const int64_t bytes = static_cast<int64_t>(dtype_size(load.tensor.dtype()));
+  const int64_t bytes = bytes_of(load.tensor);
   if (count < kLeastTerms || !panel.is_whole() || !is_counted_in_order(tiles, kMostTiles) ||
       coefficient_of(at, tiles.var) != 0 || coefficient_of(at, panels.var) != panel.length() ||
       panel.length() * bytes < kLeastBytes)
@@ -158,7 +170,7 @@ std::optional<Panel> Prefetcher::panel_of_tile(const te::For& terms, const te::F
                                                const te::Load& load) const {
   const te::For& panels = *around_.back();
   const int64_t k = *te::as_int(terms.extent), width = *te::as_int(lanes.extent);
-  const auto bytes = static_cast<int64_t>(dtype_size(load.tensor.dtype()));
+  const int64_t bytes = bytes_of(load.tensor);
   const std::optional<te::Expr> offset = offset_of(load);
   if (!offset || width * bytes < kLineBytes) return std::nullopt;
   te::Ranges ranges = ranges_;
@@ -202,18 +214,37 @@ std::optional<Panel> Prefetcher::panel_of(const te::For& terms) const {
   return std::nullopt;
 }
 
-te::Stmt Prefetcher::rewrite_for(const te::For& loop) {
-  if (std::optional<Panel> panel = panel_of(loop)) {
-    std::vector<te::Stmt> body;
-    for (const te::Expr& next : panel->next) {
-      te::Exprs indices(panel->tensor.rank(), te::Expr(0));
-      indices.back() = next;
-      body.push_back(te::make_intrinsic(kPrefetch, {{panel->tensor, std::move(indices)}}, {}));
-    }
-    body.push_back(loop.body);
-    return te::make_for(loop.var, loop.begin, loop.extent, loop.kind,
-                        te::make_block(std::move(body)));
+te::Stmt prefetch_of(const te::Tensor& tensor, const te::Expr& element) {
+  te::Exprs indices(tensor.rank(), te::Expr(0));
+  indices.back() = element;
+  return te::make_intrinsic(kPrefetch, {{tensor, std::move(indices)}}, {});
+}
+
+// Returns the body of a loop over terms with its prefetches. Many lines at once occupy the buffers
+// that loads from the second cache need: where a block of terms is written out, each term gets its
+// part, rounded up.
+te::Stmt with_lines(const te::For& terms, const Panel& panel) {
+  const te::For* written = written_terms(terms);
+  const auto lines = static_cast<int64_t>(panel.next.size());
+  std::vector<te::Stmt> out;
+  if (written == nullptr || lines < *te::as_int(written->extent)) {
+    for (const te::Expr& next : panel.next) out.push_back(prefetch_of(panel.tensor, next));
+    out.push_back(terms.body);
+    return te::make_block(std::move(out));
   }
+  const int64_t part = (lines - 1) / *te::as_int(written->extent) + 1;
+  const int64_t line = kLineBytes / bytes_of(panel.tensor);
+  for (int64_t k = 0; k < part; ++k)
+    out.push_back(prefetch_of(panel.tensor,
+                              panel.next[0] + te::Expr(written->var) * (part * line) + k * line));
+  out.push_back(written->body);
+  return te::make_for(written->var, written->begin, written->extent, written->kind,
+                      te::make_block(std::move(out)));
+}
+
+te::Stmt Prefetcher::rewrite_for(const te::For& loop) {
+  if (std::optional<Panel> panel = panel_of(loop))
+    return te::make_for(loop.var, loop.begin, loop.extent, loop.kind, with_lines(loop, *panel));
   const bool is_around = te::as_int(loop.extent) != 1;
   if (is_around) around_.push_back(&loop);
   if (is_counted(loop)) ranges_[loop.var.id()] = {0, *te::as_int(loop.extent) - 1};

@@ -17,10 +17,12 @@ namespace {
 using te::Expr;
 using te::LoopKind;
 
-// Returns loops over panels of `streams` blocks of weights w[block, 2, 16, 16], which four tiles
+// Returns loops over panels of `streams` blocks of weights w[block, count, 16, 16], which four tiles
 // read: all blocks of a panel for each term, two loops over terms. A tile is one sum.
-te::LoopFunction tiles(int64_t panels, int64_t streams, int64_t gap) {
-  te::Tensor w("w", DType::kF32, {panels * (streams + gap), 2, 16, 16}), y("y", DType::kF32, {16});
+te::LoopFunction tiles(int64_t panels, int64_t streams, int64_t gap, int64_t count = 2,
+                       LoopKind terms = LoopKind::kSerial) {
+  te::Tensor w("w", DType::kF32, {panels * (streams + gap), count, 16, 16}),
+      y("y", DType::kF32, {16});
   auto term = [&](Expr p, Expr r0, Expr r1) {
     return te::loop(
         "i", streams,
@@ -36,8 +38,9 @@ te::LoopFunction tiles(int64_t panels, int64_t streams, int64_t gap) {
   };
   te::Stmt body = te::loop("p", panels, [&](Expr p) {
     return te::loop("t", 4, [&](Expr) {
-      return te::loop("r0", 2, [&](Expr r0) {
-        return te::loop("r1", 16, [&](Expr r1) { return term(p, r0, r1); });
+      return te::loop("r0", count, [&](Expr r0) {
+        return te::loop(
+            "r1", 16, [&](Expr r1) { return term(p, r0, r1); }, terms);
       });
     });
   });
@@ -92,6 +95,25 @@ TEST(Prefetch, CoversTheNextPanelOfSeveralBlocksAndLoopsOverTerms) {
       EXPECT_TRUE(lines.contains(line)) << line << " of " << streams;
     EXPECT_EQ(*lines.begin(), panel);
     EXPECT_LE(*lines.rbegin(), 2 * panel + 32) << "little more than the panel";
+  }
+}
+
+// 16 terms in a row would otherwise begin with all lines that they prefetch.
+TEST(Prefetch, IsSpreadOverTermsThatAreWrittenOut) {
+  for (int64_t streams : {4, 5, 7, 8}) {
+    const te::LoopFunction function =
+        with_prefetches(tiles(4, streams, 0, 16, LoopKind::kUnrolled));
+    const std::set<int64_t> lines = lines_of(function);
+    const int64_t panel = streams * 16 * 16;
+    for (int64_t line = panel; line < 2 * panel; ++line)
+      EXPECT_TRUE(lines.contains(line)) << line << " of " << streams;
+    EXPECT_EQ(*lines.begin(), panel);
+    EXPECT_LE(*lines.rbegin(), 2 * panel + 32) << "little more than the panel";
+    Found found;
+    std::vector<const te::For*> around;
+    find(function.body, around, found);
+    EXPECT_EQ(found.elements.size(), streams > 4 ? 2u : 1u) << "lines of a term";
+    EXPECT_EQ(found.loops.back()->kind, LoopKind::kUnrolled);
   }
 }
 
