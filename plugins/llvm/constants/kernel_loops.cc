@@ -6,6 +6,7 @@
 #include "plugins/llvm/constants/hoist.h"
 #include "plugins/llvm/sketch/sketch_template.h"
 #include "plugins/llvm/tiling/prefetch.h"
+#include "plugins/llvm/tiling/row_prefetch.h"
 
 namespace byoc::llvm_plugin {
 namespace {
@@ -15,6 +16,7 @@ Result<te::LoopFunction> lower_at(const te::Dag& dag, const te::Target& target,
   const topi::Template schedules = sketch::template_of(dag, target);
   BYOC_TRY(te::Schedule schedule, schedules.at(point ? *point : schedules.first));
   BYOC_TRY(te::LoopFunction loops, te::lower(schedule));
+  if (schedules.kind == "stem") return topi::with_row_prefetches(std::move(loops));
   return topi::with_prefetches(std::move(loops));
 }
 

@@ -2,7 +2,7 @@
 // Prefetches that loops over tiles of a convolution get.
 #include "plugins/llvm/tiling/prefetch.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <set>
 
@@ -10,6 +10,7 @@
 #include "plugins/llvm/analysis/intrinsics.h"
 #include "plugins/llvm/analysis/walk.h"
 #include "plugins/llvm/tiling/access.h"
+#include "plugins/llvm/tiling/row_prefetch.h"
 
 namespace byoc::llvm_plugin::topi {
 namespace {
@@ -119,6 +120,58 @@ TEST(Prefetch, IsSpreadOverTermsThatAreWrittenOut) {
 
 TEST(Prefetch, IsLeftOutWherePanelsDoNotFollowEachOther) {
   EXPECT_TRUE(lines_of(with_prefetches(tiles(4, 3, 1))).empty());
+}
+
+// Returns sums over a window of `kernel` rows and columns of x[1, 3, 64, 64], in tiles of 8 cells.
+te::LoopFunction rows(int64_t stride, int64_t kernel) {
+  te::Tensor x("x", DType::kF32, {1, 3, 64, 64}), y("y", DType::kF32, {16, 32});
+  auto sum = [&](const te::Exprs& at) {  // h, w, c, kh, kw, i
+    return te::make_store(
+        y, {at[0], at[1] * 8 + at[5]},
+        x(0, at[2], at[0] * stride + at[3] - 1, (at[1] * 8 + at[5]) * stride + at[4] - 1));
+  };
+  const std::vector<int64_t> extents = {16, 4, 3, kernel, kernel, 8};
+  std::function<te::Stmt(te::Exprs)> nest = [&](te::Exprs at) {
+    if (at.size() == extents.size()) return sum(at);
+    return te::loop(cat("i", at.size()), extents[at.size()], [&](Expr var) {
+      te::Exprs inner = at;
+      inner.push_back(var);
+      return nest(inner);
+    });
+  };
+  return {"rows", {x}, {y}, nest({})};
+}
+
+// Collects the places that are prefetched in the first tile of the first row.
+void places(const te::Stmt& stmt, std::vector<te::Var> around,
+            std::vector<std::vector<int64_t>>& out) {
+  if (auto* call = std::get_if<te::Intrinsic>(&stmt->kind)) {
+    std::vector<int64_t> place;
+    for (Expr index : call->places[0].indices) {
+      for (const te::Var& var : around) index = index - Expr(var) * *coefficient_of(index, var);
+      place.push_back(te::as_int(te::simplify(index)).value());
+    }
+    out.push_back(place);
+  }
+  if (auto* loop = std::get_if<te::For>(&stmt->kind)) around.push_back(loop->var);
+  for_each_inner(*stmt, [&](const te::Stmt& inner) { places(inner, around, out); });
+}
+
+TEST(RowPrefetch, LoadsWhatTheWindowReachesTwoRowsLater) {
+  std::vector<std::vector<int64_t>> found, expected;
+  places(with_row_prefetches(rows(2, 3)).body, {}, found);
+  for (int64_t c : {0, 1, 2}) {  // rows 3..5 of the image are those of the result's row 2
+    for (int64_t row : {4, 5}) expected.push_back({0, c, row, -1});
+  }
+  EXPECT_EQ(found, expected);
+}
+
+TEST(RowPrefetch, LoadsRowsOnceWhereWindowsOverlap) {
+  std::vector<std::vector<int64_t>> found;
+  places(with_row_prefetches(rows(1, 7)).body, {}, found);
+  EXPECT_THAT(found, ::testing::ElementsAre(std::vector<int64_t>{0, 0, 7, -1},
+                                            std::vector<int64_t>{0, 1, 7, -1},
+                                            std::vector<int64_t>{0, 2, 7, -1}));
 }
 
 }  // namespace
