@@ -122,7 +122,7 @@ Ref scaled_and_shifted(Grower& g, Ref y, size_t axis);
 /// Returns a random axis of `rank` dims, negative half of the time.
 int64_t random_axis(Grower& g, size_t rank);
 
-enum class Style { kCnn, kTransformer, kNoise };
+enum class Style { kCnn, kTransformer, kNoise, kImages };
 /// Returns the graph of a seed.
 Case random_case(uint64_t seed, Style style);
 

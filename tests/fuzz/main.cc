@@ -7,7 +7,9 @@
 #include <set>
 #include <sstream>
 
+#include "byoc/te/target.h"
 #include "byoc/text/text.h"
+#include "byoc/translate/policies.h"
 #include "core/process/child.h"
 #include "grow.h"
 #include "reduce.h"
@@ -19,12 +21,13 @@ namespace byoc::fuzz {
 namespace {
 
 constexpr uint64_t kBatch = 10;  // graphs per process: a crash costs the others nothing
-const std::vector<std::string> kStyles = {"cnn", "transformer", "noise"};
+const std::vector<std::string> kStyles = {"cnn", "transformer", "noise", "images"};
 
 struct Options {
   uint64_t seed = 1, count = 100;
   std::string style, output = "fuzz-faults", plugins;
-  std::vector<std::string> compilers;
+  std::vector<std::string> compilers, computes;
+  std::string target = "native";
   int level = -1;
   uint32_t threads = 0, configurations = 2, jobs = 1, timeout_s = 60, most_tries = 200,
            most_faults = 20;
@@ -38,7 +41,7 @@ Result<Style> style_of(const Options& options, uint64_t seed, std::string& name)
   for (size_t k = 0; k < kStyles.size(); ++k) {
     if (kStyles[k] == name) return static_cast<Style>(k);
   }
-  return cli::usage_error(cat("--style is cnn, transformer or noise, got \"", name, "\""));
+  return cli::usage_error(cat("--style is cnn, transformer, noise or images, got \"", name, "\""));
 }
 
 Case case_of(const Options& options, uint64_t seed) {
@@ -77,6 +80,8 @@ std::vector<Configuration> choices_of(const Options& options) {
       listed |= split(list, ',') == configuration.compilers;
     if (!listed || (options.level >= 0 && options.level != configuration.level)) continue;
     if (options.threads > 0) configuration.threads = options.threads;
+    configuration.computes = options.computes;
+    configuration.target = options.target;
     out.push_back(configuration);
   }
   return out;
@@ -106,7 +111,7 @@ std::string run_batch(const Options& options, const std::vector<Configuration>& 
     process::progress_to(seed << 8, seed - begin, end - begin);
     process::doing(cat("the graph of seed ", seed));
     Case graph = case_of(options, seed);
-    auto wanted = evaluate_case(graph, kOracleSeed);
+    auto wanted = evaluate_case(graph, kOracleSeed, sums_of(choices[0]));
     if (!wanted.ok()) {
       process::send_line("undetermined");
       continue;
@@ -117,6 +122,8 @@ std::string run_batch(const Options& options, const std::vector<Configuration>& 
       process::doing(cat("seed ", seed, ", ", flags_of(choices[k])));
       Outcome outcome = check(graph, choices[k], *wanted, used);
       process::send_line("check");
+      for (const std::string& name : outcome.implementations)
+        process::send_line(cat("kernel\t", one_line(name)));
       if (outcome.failed()) {
         process::send_line(cat("fault\t", seed, "\t", k, "\t", static_cast<int>(outcome.kind), "\t",
                                one_line(outcome.what)));
@@ -130,6 +137,7 @@ std::string run_batch(const Options& options, const std::vector<Configuration>& 
 struct Tally {
   uint64_t graphs = 0, checks = 0, undetermined = 0;
   std::vector<Fault> faults;
+  std::map<std::string, uint64_t> kernels;  // by implementation
 };
 
 void add_lines(const Options& options, const std::vector<Configuration>& choices,
@@ -139,6 +147,7 @@ void add_lines(const Options& options, const std::vector<Configuration>& choices
     if (line == "graph") ++tally.graphs;
     else if (line == "check") ++tally.checks;
     else if (line == "undetermined") ++tally.undetermined;
+    else if (words.size() > 1 && words[0] == "kernel") ++tally.kernels[words[1]];
     if (words.empty() || words[0] != "fault") continue;
     Fault fault{.seed = std::stoull(words[1]), .configuration = choices[std::stoull(words[2])]};
     (void)style_of(options, fault.seed, fault.style);
@@ -244,6 +253,23 @@ void report(const Options& options, const std::vector<Fault>& faults) {
   }
 }
 
+/// Prints how often kernels of each implementation ran. Returns false when a compute that the options
+/// name had none.
+bool print_kernels(const Options& options, const std::map<std::string, uint64_t>& kernels) {
+  for (const auto& [name, count] : kernels)
+    std::printf("%8llu kernels: %s\n", static_cast<unsigned long long>(count), name.c_str());
+  for (const std::string& rule : options.computes) {
+    if (rule.find('=') != rule.npos || rule.starts_with("by-") || rule.starts_with("only-") ||
+        rule.starts_with("not-"))
+      continue;
+    const bool is_used = std::ranges::any_of(
+        kernels, [&](const auto& kernel) { return kernel.first.find(rule) != rule.npos; });
+    if (!is_used) std::printf("no kernel has the compute %s\n", rule.c_str());
+    if (!is_used) return false;
+  }
+  return true;
+}
+
 /// Prints the ops that no graph of the seeds has.
 int print_coverage(const Options& options) {
   std::map<std::string, uint64_t> counts;
@@ -270,6 +296,10 @@ Result<int> run(const Options& options) {
   if (choices.empty()) {
     return cli::usage_error("no configuration has that -O; the levels are 0 to 2");
   }
+  if (auto target = te::parse_target(options.target); !target.ok())
+    return cli::usage_error(cat("--target: ", target.status().message()));
+  if (auto rules = te::parse_rules(options.computes, all_ops()); !rules.ok())
+    return cli::usage_error(cat("--compute: ", rules.status().message()));
   const auto plugins = load_plugins(false);
   for (const Configuration& choice : choices) {
     for (const std::string& id : choice.compilers) BYOC_TRY_STATUS(plugins->get(id).status());
@@ -291,8 +321,9 @@ Result<int> run(const Options& options) {
       process::interrupted() ? "interrupted after " : "",
       static_cast<unsigned long long>(tally.graphs), static_cast<unsigned long long>(tally.checks),
       choices.size(), static_cast<unsigned long long>(tally.undetermined), tally.faults.size());
+  const bool has_computes = options.computes.empty() || print_kernels(options, tally.kernels);
   if (process::interrupted()) return cli::kInterrupted;
-  return tally.faults.empty() ? cli::kDone : cli::kFailed;
+  return tally.faults.empty() && has_computes ? cli::kDone : cli::kFailed;
 }
 
 }  // namespace
@@ -313,10 +344,16 @@ int main(int argc, char** argv) {
   root.options = {
       {"--seed", "N", "the first graph (1)", &options.seed},
       {"--count", "K", "how many graphs (100)", &options.count},
-      {"--style", "STYLE", "cnn, transformer or noise; else all in turn", &options.style},
+      {"--style", "STYLE",
+       "cnn, transformer or noise; else these in turn; or images, of convolutions alone",
+       &options.style},
       {"--compiler", "LIST", "plugins in order, as onednn,llvm; may be given several times",
        &options.compilers},
       {"-O,--level", "LEVEL", "0, 1 or 2; else all in turn", &options.level},
+      {"--compute", "RULE",
+       "the way to compute ops, as for byoc: not-direct, winograd, direct; may be repeated",
+       &options.computes},
+      {"--target", "CPU", "the machine to compile for, as for byoc", &options.target},
       {"--threads", "N", "of a run; else 1 and 2 in turn", &options.threads},
       {"--configurations", "K", "configurations that each graph meets (2)",
        &options.configurations},

@@ -10,6 +10,8 @@
 
 #include "byoc/op/evaluate.h"
 #include "byoc/runtime/session.h"
+#include "byoc/te/target.h"
+#include "byoc/translate/policies.h"
 #include "core/process/child.h"
 #include "support/paths.h"
 
@@ -135,6 +137,18 @@ Result<Outcome> run_and_compare(const Session& session, const Case& graph,
   return outcome;
 }
 
+Status use_machine_and_rules(const Configuration& configuration, BuildOptions& options) {
+  if (configuration.target != "native") {
+    BYOC_TRY(te::Target target, te::parse_target(configuration.target));
+    options.target_json = te::print(target);
+  }
+  if (configuration.computes.empty()) return {};
+  BYOC_TRY(te::Policies rules, te::parse_rules(configuration.computes, all_ops()));
+  rules.check = nullptr;  // some of the graphs have no such ops
+  options.policies = std::make_shared<const te::Policies>(std::move(rules));
+  return {};
+}
+
 Result<Outcome> compile_and_run(const Case& graph, const Configuration& configuration,
                                 const std::vector<Known>& wanted,
                                 const std::shared_ptr<const PluginSet>& plugins) {
@@ -142,10 +156,18 @@ Result<Outcome> compile_and_run(const Case& graph, const Configuration& configur
   options.level = configuration.level;
   options.threads = configuration.threads;
   options.exact_sums = must_sum_directly(graph);
+  BYOC_TRY_STATUS(use_machine_and_rules(configuration, options));
   BYOC_TRY(Executable executable, build(to_module(graph), options));
+  std::vector<std::string> implementations;
+  for (const ExternalModule& module : executable.modules) {
+    for (const ExternalFunction& function : module.functions)
+      implementations.push_back(function.implementation);
+  }
   BYOC_TRY(auto session,
            Session::load(std::move(executable), plugins, {.threads = configuration.threads}));
-  return run_and_compare(*session, graph, wanted);
+  BYOC_TRY(Outcome outcome, run_and_compare(*session, graph, wanted));
+  outcome.implementations = std::move(implementations);
+  return outcome;
 }
 
 bool is_anchor(const OpDef& op) {
@@ -194,7 +216,17 @@ Outcome from_child(const process::ChildResult& child) {
 std::string flags_of(const Configuration& configuration) {
   std::string list;
   for (const std::string& id : configuration.compilers) list += (list.empty() ? "" : ",") + id;
-  return cat("--compiler ", list, " -O", configuration.level, " --threads ", configuration.threads);
+  std::string out =
+      cat("--compiler ", list, " -O", configuration.level, " --threads ", configuration.threads);
+  for (const std::string& rule : configuration.computes) out += cat(" --compute ", rule);
+  if (configuration.target != "native") out += cat(" --target ", configuration.target);
+  return out;
+}
+
+Sums sums_of(const Configuration& configuration) {
+  const bool is_direct = std::ranges::all_of(
+      configuration.computes, [](const std::string& rule) { return rule == "direct"; });
+  return is_direct ? Sums::kDirect : Sums::kInTiles;
 }
 
 std::vector<Configuration> all_configurations() {
@@ -272,7 +304,7 @@ Outcome check(const Case& graph, const Configuration& configuration,
 }
 
 Outcome check_in_child(const Case& graph, const Configuration& configuration, uint32_t timeout_s) {
-  Result<std::vector<Known>> wanted = evaluate_case(graph, kOracleSeed);
+  Result<std::vector<Known>> wanted = evaluate_case(graph, kOracleSeed, sums_of(configuration));
   if (!wanted.ok()) return {Outcome::kUndetermined, wanted.status().message()};
   process::ChildLimits limits{.timeout_s = timeout_s};
   auto plugins = [&] { return load_plugins(must_keep_nan(graph)); };

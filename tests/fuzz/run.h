@@ -12,6 +12,8 @@ struct Configuration {
       compilers;  // in order of priority; what they refuse goes to the defaults
   int level = 2;
   uint32_t threads = 1;
+  std::vector<std::string> computes;  // rules of --compute
+  std::string target = "native";
 };
 /// Returns "--compiler onednn,llvm -O2 --threads 1", options of byoc's commands.
 std::string flags_of(const Configuration& configuration);
@@ -22,9 +24,13 @@ struct Outcome {
   enum Kind { kRight, kWrong, kError, kCrash, kHang, kUndetermined };
   Kind kind = kRight;
   std::string what;
+  std::vector<std::string> implementations;  // of the kernels: "llvm: winograd_4x4"
   bool failed() const { return kind != kRight && kind != kUndetermined; }
 };
 std::string_view kind_name(Outcome::Kind kind);
+
+/// Returns how a configuration may add up: rules for computes may force Winograd's tiles.
+Sums sums_of(const Configuration& configuration);
 
 /// Makes load_plugins search this folder instead of the build's.
 void set_plugin_folder(std::string folder);

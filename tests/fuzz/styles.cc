@@ -52,17 +52,8 @@ Ref vector(Grower& g, Ref y) {
   return g.weight(TensorType{g.main_dtype(), operand_shape(g, g.shape_of(y), axis)}, {-1, 1});
 }
 
-Ref conv_block(Grower& g, Ref x) {
-  const int64_t c = g.dim(x, 1);
-  const bool depthwise = g.chance(0.2);
-  const int64_t o = depthwise       ? c
-                    : g.chance(0.4) ? g.dim(x, 1 + g.pick(3))
-                                    : g.one_of<int64_t>({3, 4, 8, 16, 16, 24, 32});
-  const int64_t k = g.one_of<int64_t>({1, 3, 3, 5}), stride = g.chance(0.25) ? 2 : 1;
-  Attrs attrs{{"pads", Ints(4, k / 2)},
-              {"strides", Ints{stride, stride}},
-              {"group", depthwise ? c : int64_t{1}}};
-  Ref y = g.then("conv2d", {x, weights(g, {o, depthwise ? 1 : c, k, k})}, attrs);
+/// Adds what usually follows a convolution: a norm or factors, and an activation.
+Ref after_conv(Grower& g, Ref y) {
   const int64_t channels = g.dim(y, 1);
   if (g.chance(0.4)) {
     y = g.then("batch_norm", {y, weights(g, {channels}, {0.5, 2}), weights(g, {channels}),
@@ -82,6 +73,19 @@ Ref conv_block(Grower& g, Ref x) {
     default:
       return g.then("relu", {y});
   }
+}
+
+Ref conv_block(Grower& g, Ref x) {
+  const int64_t c = g.dim(x, 1);
+  const bool depthwise = g.chance(0.2);
+  const int64_t o = depthwise       ? c
+                    : g.chance(0.4) ? g.dim(x, 1 + g.pick(3))
+                                    : g.one_of<int64_t>({3, 4, 8, 16, 16, 24, 32});
+  const int64_t k = g.one_of<int64_t>({1, 3, 3, 5}), stride = g.chance(0.25) ? 2 : 1;
+  Attrs attrs{{"pads", Ints(4, k / 2)},
+              {"strides", Ints{stride, stride}},
+              {"group", depthwise ? c : int64_t{1}}};
+  return after_conv(g, g.then("conv2d", {x, weights(g, {o, depthwise ? 1 : c, k, k})}, attrs));
 }
 
 Ref squeeze_excite(Grower& g, Ref x) {
@@ -162,6 +166,33 @@ void grow_cnn(Grower& g) {
     x = g.then("gemm", {x, weights(g, {5, g.dim(x, 1)})}, {{"trans_b", true}});
     x = g.then("add", {x, weights(g, {5})});
     if (g.chance(0.5)) x = g.then("softmax", {x});
+  }
+}
+
+/// Returns a convolution of an image in blocks of channels, with a window that some compute of its
+/// own is for, any pads, and results that tiles do not divide.
+Ref conv_in_blocks(Grower& g, Ref x) {
+  static const std::vector<Ints> kWindows = {{3, 3}, {3, 3}, {3, 3}, {1, 3}, {3, 1},
+                                             {1, 7}, {7, 1}, {1, 1}, {1, 1}, {5, 5}};
+  const Ints& window = kWindows[g.pick(kWindows.size())];
+  Ints pads;
+  for (size_t k = 0; k < 4; ++k)
+    pads.push_back(g.chance(0.7) ? window[k % 2] / 2 : g.between(0, window[k % 2] - 1));
+  const int64_t o = g.one_of<int64_t>({8, 16, 16, 24, 32, 40, 48}), stride = g.chance(0.1) ? 2 : 1;
+  return g.then("conv2d", {x, weights(g, {o, g.dim(x, 1), window[0], window[1]})},
+                {{"pads", pads}, {"strides", Ints{stride, stride}}});
+}
+
+void grow_images(Grower& g) {
+  Ref x = g.parameter(TensorType{g.main_dtype(),
+                                 {Dim(g.between(1, 2)), Dim(g.one_of<int64_t>({8, 16, 32, 48})),
+                                  Dim(g.between(1, 14)), Dim(g.between(1, 17))}},
+                      {-1.5, 1.5});  // without NaN and infinities, which exclude tiles
+  for (int64_t k = g.between(1, 3); k > 0; --k) {
+    if (g.rank(x) != 4) return;
+    Ref y = after_conv(g, conv_in_blocks(g, x));
+    if (g.type(x) == g.type(y)) y = g.then("add", {x, y});
+    x = g.chance(0.2) ? pooled(g, y) : y;
   }
 }
 
@@ -266,6 +297,7 @@ Case grown(uint64_t seed, Style style) {
   Grower g(seed * 0xd1342543de82ef95 + static_cast<uint64_t>(style), dtype);
   if (style == Style::kCnn) grow_cnn(g);
   else if (style == Style::kTransformer) grow_transformer(g);
+  else if (style == Style::kImages) grow_images(g);
   else grow_noise(g);
   return g.finish();
 }

@@ -65,7 +65,7 @@ Bytes moved_by_rounding(TypeId type, const Buffer& data, bool is_computed, std::
   std::vector<double> values = elements(type, data);
   const double unit = precision_of(type->dtype).unit;
   for (double& value : values) {
-    double r = symmetric(next);
+    const double r = symmetric(next);
     if (value != 0) value *= 1 + unit * r;
     else if (is_computed) value = std::copysign(0.0, r);
   }
@@ -302,7 +302,8 @@ Known exact(TypeId type, Bytes data) { return {type, std::move(data), {}}; }
 
 Result<std::vector<Known>> evaluate_step(const OpDef& op, const Attrs& attrs,
                                          const std::vector<const Known*>& args,
-                                         const std::vector<TypeId>& types, uint64_t seed) {
+                                         const std::vector<TypeId>& types, uint64_t seed,
+                                         Sums sums) {
   std::mt19937_64 next(seed);
   std::vector<TypeId> in;
   Buffers operands;
@@ -317,9 +318,10 @@ Result<std::vector<Known>> evaluate_step(const OpDef& op, const Attrs& attrs,
   BYOC_TRY_STATUS(check_range(op, args, out));
   if (!args.empty()) BYOC_TRY_STATUS(check_image(op, attrs, *args[0]));
   BYOC_TRY_STATUS(check_products(op, attrs, args, out));
-  BYOC_TRY(std::vector<SumErrors> sums, errors_of_sums(op, attrs, args, out));
+  BYOC_TRY(std::vector<SumErrors> errors, errors_of_sums(op, attrs, args, out));
+  if (sums == Sums::kInTiles) BYOC_TRY_STATUS(add_errors_of_tiles(op, attrs, args, out, errors[0]));
   for (size_t trial = 0; trial < kEvaluations; ++trial) {
-    BYOC_TRY(Buffers moved, evaluate_moved(op, attrs, args, types, sums, trial, next));
+    BYOC_TRY(Buffers moved, evaluate_moved(op, attrs, args, types, errors, trial, next));
     for (size_t k = 0; k < out.size(); ++k) out[k].moved.push_back(std::move(moved[k]));
   }
   for (Known& known : out) {
@@ -330,8 +332,8 @@ Result<std::vector<Known>> evaluate_step(const OpDef& op, const Attrs& attrs,
   return out;
 }
 
-Result<std::vector<Known>> evaluate_case(const Case& graph, uint64_t seed) {
-  std::vector<Known> leaves;
+Result<std::vector<Known>> evaluate_case(const Case& graph, uint64_t seed, Sums sums) {
+  std::vector<Known> leaves, out;
   std::vector<std::vector<Known>> steps;
   for (const Leaf& leaf : graph.leaves) leaves.push_back(exact(leaf.type, leaf.data));
   auto known = [&](Ref ref) -> const Known& {
@@ -342,10 +344,9 @@ Result<std::vector<Known>> evaluate_case(const Case& graph, uint64_t seed) {
     std::vector<const Known*> args;
     for (Ref arg : step.args) args.push_back(&known(arg));
     BYOC_TRY(std::vector<Known> results,
-             evaluate_step(*step.op, *step.attrs, args, step.types, seed + k));
+             evaluate_step(*step.op, *step.attrs, args, step.types, seed + k, sums));
     steps.push_back(std::move(results));
   }
-  std::vector<Known> out;
   for (Ref result : graph.results) out.push_back(known(result));
   return out;
 }
@@ -387,8 +388,7 @@ std::string difference(const std::byte* got, const Known& wanted) {
     ++wrong;
     double excess = std::isfinite(error) ? error / (bound + 1e-300) : INFINITY;
     if (excess <= worst_excess) continue;
-    worst_excess = excess;
-    worst = k;
+    worst_excess = excess, worst = k;
   }
   if (wrong == 0) return "";
   return cat(wrong, " of ", right.size(), " elements differ; ", type, " ",

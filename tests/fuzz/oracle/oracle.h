@@ -24,15 +24,21 @@ struct Known {
 
 Known exact(TypeId type, Bytes data);
 
+/// The sums that a program may compute instead of those of the reference kernels: kInTiles has
+/// Winograd's convolutions as well, however small they are.
+enum class Sums { kDirect, kInTiles };
+
 /// Returns the results of one op. Errors: those of the reference kernel; kFailedPrecondition when
 /// the results are not determined, or too large to stay so.
 Result<std::vector<Known>> evaluate_step(const OpDef& op, const Attrs& attrs,
                                          const std::vector<const Known*>& args,
-                                         const std::vector<TypeId>& types, uint64_t seed);
+                                         const std::vector<TypeId>& types, uint64_t seed,
+                                         Sums sums = Sums::kDirect);
 /// The seed of the rounding errors of a whole graph.
 inline constexpr uint64_t kOracleSeed = 1;
 /// Returns the results of a graph. Errors: as evaluate_step.
-Result<std::vector<Known>> evaluate_case(const Case& graph, uint64_t seed);
+Result<std::vector<Known>> evaluate_case(const Case& graph, uint64_t seed,
+                                         Sums sums = Sums::kDirect);
 
 /// Returns the allowed error of each element. Empty: all of them must be equal.
 std::vector<double> allowed_errors(const Known& known);

@@ -230,6 +230,25 @@ Result<std::vector<SumErrors>> errors_of_sums(const OpDef& op, const Attrs& attr
   return out;
 }
 
+// The bound of plugins/llvm/winograd/README.md, "Errors", divided by the errors that oracle.cc allows
+// per error seen. The transforms of a tile add and subtract values of the whole tile, so that a
+// small result next to large ones has an error of their size.
+Status add_errors_of_tiles(const OpDef& op, const Attrs& attrs,
+                           const std::vector<const Known*>& args, const std::vector<Known>& results,
+                           SumErrors& errors) {
+  constexpr double kError = 2e-5 / 8;
+  const Call call{op, attrs, args, results};
+  if ((op.name != "conv2d" && op.name != "conv2d_nchwc") || errors.empty()) return {};
+  const Ints strides = attrs.ints("strides");
+  const bool is_dense = std::ranges::all_of(strides, [](int64_t stride) { return stride == 1; });
+  if (results[0].type->dtype != DType::kF32 || attrs.i("group", 1) != 1 || !is_dense) return {};
+  BYOC_TRY(Values sizes, scale_of(call));
+  double largest = 0;
+  for (double size : sizes) largest = std::isfinite(size) ? std::max(largest, size) : largest;
+  for (double& error : errors) error += kError * largest;
+  return {};
+}
+
 Status check_products(const OpDef& op, const Attrs& attrs, const std::vector<const Known*>& args,
                       const std::vector<Known>& results) {
   if ((op.name != "prod" && op.name != "cumprod") || !is_float(results[0].type->dtype)) return {};

@@ -35,6 +35,20 @@ Result<Evaluated> try_to_evaluate(const char* op, const Operands& operands, Attr
   return out;
 }
 
+/// Returns the allowed error of the first result of a convolution, times the largest magnitude.
+double share_of_largest(const Ints& strides, Sums sums) {
+  const Floats32 x(2 * 8 * 8, 0.5f), w(3 * 2 * 3 * 3, 0.25f);
+  TypeId image = TensorType{DType::kF32, make_shape(Ints{1, 2, 8, 8})};
+  TypeId filters = TensorType{DType::kF32, make_shape(Ints{3, 2, 3, 3})};
+  const Known a = exact(image, from_elements(image, {x.begin(), x.end()}));
+  const Known b = exact(filters, from_elements(filters, {w.begin(), w.end()}));
+  const OpDef& def = *all_ops().find("conv2d");
+  Attrs attrs = *complete_attrs(def, {{"strides", strides}});
+  auto results = *evaluate_step(def, attrs, {&a, &b}, *infer_types(def, {{image, filters}}, attrs),
+                                kOracleSeed, sums);
+  return allowed_errors(results[0])[0] / (18 * 0.125);
+}
+
 Evaluated evaluated(const char* op, const Operands& operands, Attrs given = {}) {
   return *try_to_evaluate(op, operands, std::move(given));
 }
@@ -62,6 +76,14 @@ float in_sequence(const Floats32& terms) {
 Floats32 without_last(Floats32 terms) {
   terms.pop_back();
   return terms;
+}
+
+// The bound is that of plugins/llvm/winograd/README.md.
+TEST(SumErrors, AllowTheErrorsOfTilesWhereConvolutionsMayHaveThem) {
+  EXPECT_GT(share_of_largest({1, 1}, Sums::kInTiles), 2e-5);
+  EXPECT_LT(share_of_largest({1, 1}, Sums::kInTiles), 3e-5);
+  EXPECT_LT(share_of_largest({1, 1}, Sums::kDirect), 1e-5);
+  EXPECT_LT(share_of_largest({2, 2}, Sums::kInTiles), 1e-5);
 }
 
 TEST(SumErrors, AllowAMeanOfManyPixelsInSequence) {
