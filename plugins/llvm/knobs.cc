@@ -60,8 +60,12 @@ std::unique_ptr<Variant> variant_of(std::string compute, te::Dag dag, const te::
   return out;
 }
 
-// Returns true for the kinds of convolutions that have several computes.
-bool has_computes(const std::string& kind) { return kind.starts_with("conv2d"); }
+bool is_conv(const std::string& kind) { return kind.starts_with("conv2d"); }
+
+// Returns true for the kinds of convolutions and products that may have several computes.
+bool has_computes(const std::string& kind) {
+  return is_conv(kind) || kind == "matmul_packed" || kind == "matmul_strassen";
+}
 
 // Returns the function with the usual computes, and with each other compute that some of
 // its calls have.
@@ -88,17 +92,26 @@ Result<Variants> variants_of(const IRModule& module, const te::Target& target, C
   return out;
 }
 
-// Returns the kind of points: that of the templates, or "conv2d_computes" when there are several.
+// Returns the kind of points: that of the templates, or "conv2d_computes" or "matmul_computes" when
+// there are several.
 std::string kind_of(const Variants& variants) {
   const std::string& first = variants[0]->schedules.kind;
   const bool is_one = std::ranges::all_of(
       variants, [&](const auto& variant) { return variant->schedules.kind == first; });
-  return is_one ? first : "conv2d_computes";
+  if (is_one) return first;
+  return is_conv(first) ? "conv2d_computes" : "matmul_computes";
+}
+
+// Returns true when points name the compute: those of convolutions do, those of products where there
+// are several.
+bool names_compute(const Variants& variants) {
+  const std::string& kind = variants[0]->schedules.kind;
+  return is_conv(kind) || (has_computes(kind) && variants.size() > 1);
 }
 
 // Returns true when the knob has that value.
 bool has_compute(const Variants& variants, const std::string& compute) {
-  return has_computes(variants[0]->schedules.kind) &&
+  return names_compute(variants) &&
          std::ranges::any_of(variants, [&](const auto& v) { return v->compute == compute; });
 }
 
@@ -120,7 +133,7 @@ topi::Choices choices_of(const Variants& variants) {
   std::vector<topi::Point> firsts;  // of each compute
   for (const auto& variant : variants) {
     topi::Choices own = variant->schedules.choices();
-    if (has_computes(variant->schedules.kind)) {
+    if (names_compute(variants)) {
       own.knobs.push_back({kCompute, {variant->compute}});
       for (topi::Point& guess : own.guesses) guess[kCompute] = variant->compute;
       firsts.push_back(own.guesses.at(0));

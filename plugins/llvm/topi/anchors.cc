@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "plugins/llvm/strassen/schedule.h"
 #include "plugins/llvm/tiling/access.h"
 #include "plugins/llvm/topi/conv_tiling.h"
 #include "plugins/llvm/topi/points.h"
@@ -166,10 +167,32 @@ std::optional<TilingTemplate> tiling_of(const te::Stage& anchor, const te::Targe
   return std::nullopt;
 }
 
+// Tiles the products of quarters of matrices. The knob "tile" is rows by the one block of columns.
+std::optional<Template> strassen_template(const te::Dag& dag, const te::Target& target) {
+  if (strassen::has_panels_alone(dag)) {
+    auto at = [&dag](const Point&) { return strassen::schedule_panels(dag); };
+    return Template{"strassen_panels", {}, [] { return complete({}, {Point()}); }, at};
+  }
+  const std::optional<strassen::Product> product = strassen::find_product(dag);
+  if (!product) return std::nullopt;
+  const Sums sums =
+      packed_sums({product->rows(), product->n / 2}, 0, product->terms(), product->block, target);
+  const Point first = {{"tile", text_of(best_plan(sums, target).tile)}};
+  auto at = [&dag, target, rows = product->rows()](const Point& point) {
+    return strassen::schedule_products(dag, tile_at(point, rows, 1).cells, target);
+  };
+  auto choices = [sums, target, first] {
+    const Choices plans = plan_choices(sums, target);
+    return complete({*std::ranges::find(plans.knobs, "tile", &Knob::name)}, {first});
+  };
+  return Template{"matmul_strassen", first, choices, at};
+}
+
 }  // namespace
 
 std::optional<Template> anchor_template(const te::Dag& dag, const te::Target& target) {
   if (std::optional<Template> found = winograd_template(dag, target)) return found;
+  if (std::optional<Template> found = strassen_template(dag, target)) return found;
   std::optional<AnchorDag> what = find_anchor_stage(dag);
   if (!what) return std::nullopt;
   std::optional<TilingTemplate> tiling = tiling_of(dag.stages[what->anchor], target);

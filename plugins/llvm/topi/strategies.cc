@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "plugins/llvm/integers/compute.h"
+#include "plugins/llvm/strassen/plan.h"
 #include "plugins/llvm/tiling/tile.h"
 #include "plugins/llvm/winograd/plan.h"
 
@@ -236,6 +237,24 @@ void add_winograd(const te::Site& site, std::vector<te::Strategy>& out) {
   }
 }
 
+// Appends Strassen's products where they cost less than direct sums. Of constant matrices they are
+// the usual choice; of others the sums would be made in every run.
+void add_strassen(const te::Site& site, std::vector<te::Strategy>& out) {
+  std::optional<strassen::Product> product = strassen::product_of(site);
+  if (!product || !strassen::fits_caches(*product, *site.target)) return;
+  product->panel = strassen::panel_of(*product, *site.target);
+  const double cycles = strassen::cycles_of(*product, *site.target);
+  const double direct = strassen::direct_cycles_of(*product, *site.target);
+  if (cycles >= direct) return;
+  te::Strategy strategy{.name = strassen::kCompute, .level = kPossible};
+  if (has_constant_weight(site)) strategy.level = kPreferred;
+  strategy.compute = strassen::compute_of(*product);
+  strategy.cost_ns = [ns = cycles / kCyclesPerNs](const te::Site&) { return ns; };
+  strategy.has_generic_schedule = false;
+  out.front().cost_ns = [ns = direct / kCyclesPerNs](const te::Site&) { return ns; };
+  out.push_back(std::move(strategy));
+}
+
 }  // namespace
 
 te::StrategyTable strategies() {
@@ -248,6 +267,7 @@ te::StrategyTable strategies() {
     if (has_plain_matrix(site)) out.push_back(packed_product(panel_columns(*site.target)));
     if (has_recurrent_matrices(site)) out.push_back(recurrent_panels(site));
     if (!site.function->attrs.b(kExactSumsAttr, false)) add_winograd(site, out);
+    if (!site.function->attrs.b(kExactSumsAttr, false)) add_strassen(site, out);
     return out;
   };
 }

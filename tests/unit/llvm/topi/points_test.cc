@@ -118,6 +118,12 @@ fn main(%a: f32[13,19], %b: f32[7,19,8]) {
   %0 = matmul_packed(%a, %b)
   return %0
 })"},
+    {"MatmulPackedManyRows", "matmul_computes", kV4, R"(
+fn main(%a: f32[96,256], %b: f32[8,256,32], %c: f32[256]) {
+  %0 = matmul_packed(%a, %b)
+  %1 = add(%0, %c)
+  return %1
+})"},
     {"MatmulPackedRow", "matmul_packed_row", kV3, R"(
 fn main(%a: f32[1,37], %b: f32[6,37,16]) {
   %0 = matmul_packed(%a, %b)
