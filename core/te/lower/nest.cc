@@ -145,7 +145,8 @@ Stmt Nest::loops(size_t position, Frame frame) {
     Stmt first = loops(position, std::move(init));
     return make_block({std::move(first), loops(position, std::move(frame))});
   }
-  for (size_t k = 0; k < state_.relations.size(); ++k) {
+  const bool is_shared = state_.iters[iter].kind == LoopKind::kParallel;  // its last part, too
+  for (size_t k = 0; k < state_.relations.size() && !is_shared; ++k) {
     if (state_.relations[k].outer != iter || !parts_[k] || !is_open(frame, k)) continue;
     const int64_t count =
         *as_int(frame.extents[state_.relations[k].whole]) / state_.relations[k].factor;

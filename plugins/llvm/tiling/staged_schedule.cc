@@ -9,8 +9,9 @@
 namespace byoc::llvm_plugin::topi {
 namespace {
 
-constexpr int64_t kCheap = 4;        // operations per element of a stage that may be repeated
-constexpr size_t kMostRepeated = 4;  // such stages: each may double the code
+constexpr int64_t kCheap = 4;           // operations per element of a stage that may be repeated
+constexpr size_t kMostRepeated = 4;     // such stages: each may double the code
+constexpr int64_t kPartsPerThread = 4;  // so that few threads wait for the last part
 
 constexpr const char* kInlining[] = {"moves", "usual", "repeated"};
 
@@ -206,6 +207,47 @@ std::optional<SumStages> StagedSchedule::with_last_step(const std::string& name)
   return SumStages{name + ".cache", name};
 }
 
+// Returns the extents of the stage's axes and of the loops that were made of them. The outer loop of a
+// split with a remainder has none: its last iteration is shorter.
+std::unordered_map<std::string, int64_t> StagedSchedule::loop_extents(
+    const std::string& name) const {
+  std::unordered_map<std::string, int64_t> out;
+  for (const te::Axis& axis : compute(name)->axes) out[axis.var.name()] = extent_of(axis);
+  for (const te::Step& step : schedule_.trace().steps) {
+    if (step.stage != name || step.names.empty() || !out.contains(step.names[0])) continue;
+    const std::string& first = step.names[0];
+    if (step.primitive == "split") {
+      const int64_t whole = out[first], factor = step.numbers[0];
+      if (whole % factor == 0) out[first + ".o"] = whole / factor;
+      out[first + ".i"] = factor;
+    } else if (step.primitive == "fuse" && out.contains(step.names[1])) {
+      out[first + "." + step.names[1]] = out[first] * out[step.names[1]];
+    }
+  }
+  return out;
+}
+
+// Returns the first of these loops, fused with those inside of it until there are parts for all
+// threads. A loop of one iteration that cannot be fused is left out.
+std::string StagedSchedule::shared_loop(const std::string& name,
+                                        const std::vector<std::string>& outer) {
+  std::unordered_map<std::string, int64_t> extents = loop_extents(name);
+  std::string loop = outer[0];
+  for (size_t k = 1; k < outer.size() && extents.contains(loop); ++k) {
+    const int64_t parts = extents[loop];
+    if (parts >= kPartsPerThread * target_.threads) break;
+    if (extents.contains(outer[k]) && schedule_.fuse(name, loop, outer[k]).ok()) {
+      loop += "." + outer[k];
+      extents[loop] = parts * extents[outer[k]];
+    } else if (parts == 1) {
+      loop = outer[k];
+    } else {
+      break;
+    }
+  }
+  return loop;
+}
+
 void StagedSchedule::parallelize(const std::string& name, const std::vector<std::string>& outer,
                                  int64_t grain) {
   const te::Stage& own = stage(name);
@@ -214,7 +256,7 @@ void StagedSchedule::parallelize(const std::string& name, const std::vector<std:
   for (const te::Stage& other : schedule_.dag().stages) {  // what is computed inside
     if (auto* c = std::get_if<te::Compute>(&other.kind)) work += points_of(other, *c);
   }
-  if (work >= grain) (void)schedule_.parallel(name, outer[0]).ok();
+  if (work >= grain) (void)schedule_.parallel(name, shared_loop(name, outer)).ok();
 }
 
 // Keeps the reduction over `loop` in vectors of `width` lanes and returns the stage of the partial

@@ -2,6 +2,8 @@
 #pragma once
 // A schedule in the making: look-ups of its stages by name, and steps that several kinds of
 // schedules share. A primitive that is refused is left out: the schedule stays right without it.
+#include <unordered_map>
+
 #include "byoc/te/schedule.h"
 #include "byoc/te/target.h"
 
@@ -60,7 +62,8 @@ class StagedSchedule {
   /// Keeps partial sums, one per lane, over the adjacent elements of the last axis of a reduction:
   /// in `partials` independent vectors, then in one. Requires `least` vectors along the axis.
   void sum_in_lanes(const std::string& name, int64_t partials, int64_t least);
-  /// Divides the outermost of these loops among threads where there is work of that many operations.
+  /// Divides the outermost of these loops among threads where there is work of that many operations,
+  /// together with the next ones where it has few iterations.
   void parallelize(const std::string& name, const std::vector<std::string>& outer, int64_t grain);
 
   te::Schedule schedule_;
@@ -70,6 +73,8 @@ class StagedSchedule {
  private:
   bool is_worth_inlining(const te::Stage& stage, Inlining inlining);
   bool is_worth_repeating(const te::Stage& stage);
+  std::unordered_map<std::string, int64_t> loop_extents(const std::string& stage) const;
+  std::string shared_loop(const std::string& stage, const std::vector<std::string>& outer);
   std::string split_into_lanes(const std::string& stage, const std::string& loop, int64_t width);
   size_t repeated_ = 0;  // stages that are inlined although they are then computed several times
 };

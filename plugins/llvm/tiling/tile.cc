@@ -80,6 +80,7 @@ class Tiler {
   const Tiling::Part* tiled(size_t axis) const;
   const Tiling::Part* in_panel(size_t axis) const;
   std::string result_loop(size_t axis) const;
+  int64_t tiles_along(size_t axis) const;
   std::vector<size_t> panel_axes() const;
 
   const Dag& dag_;
@@ -106,6 +107,12 @@ std::string Tiler::result_loop(size_t axis) const {
   if (axis < what_.fused_axis) return name("i", axis);
   if (axis > what_.fused_axis) return name("i", axis + 1);
   return cat("i", axis, ".i", axis + 1);
+}
+
+int64_t Tiler::tiles_along(size_t axis) const {
+  const int64_t extent = te::as_int(dag_.stages[what_.anchor].outputs[0].shape()[axis]).value_or(1);
+  const Tiling::Part* part = tiled(axis);
+  return part == nullptr ? extent : (extent + part->factor - 1) / part->factor;
 }
 
 std::vector<size_t> Tiler::panel_axes() const {
@@ -217,7 +224,11 @@ Status Tiler::order_at_once() {
   std::iota(axes.begin(), axes.end(), 0);
   BYOC_TRY_STATUS(tile_loops(result_, {}, axes, outer));
   for (size_t axis : axes) outer[axis] += tiled(axis) != nullptr ? ".o" : "";
-  return outer.size() > 1 ? parallelise(outer, outer.size() - 1).status() : Status();
+  axes.pop_back();
+  const bool has_one_row =
+      std::ranges::all_of(axes, [&](size_t axis) { return tiles_along(axis) == 1; });
+  if (has_one_row) return schedule_.parallel(result_, outer.back());
+  return parallelise(outer, outer.size() - 1).status();
 }
 
 // Orders the result: panels of sums, made chunk by chunk, then a pass over the panel

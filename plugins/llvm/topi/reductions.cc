@@ -96,9 +96,9 @@ bool Planner::plan_tiles(const std::string& name) {
 
 void Planner::plan_reduction(const std::string& name) {
   std::vector<std::string> loops = schedule_.loops(name);
-  size_t spatial = compute(name)->axes.size();
+  const auto spatial = static_cast<ptrdiff_t>(compute(name)->axes.size());
   if (is_result(stage(name)) && spatial > 0)
-    parallelize(name, {loops.begin(), loops.begin() + 1}, rules_.grain);
+    parallelize(name, {loops.begin(), loops.begin() + spatial}, rules_.grain);
 }
 
 }  // namespace byoc::llvm_plugin::topi
