@@ -14,6 +14,7 @@ namespace byoc::driver {
 namespace {
 
 constexpr uint64_t kSeed = 0;
+constexpr double kHysteresis = 0.995;  // an entrant must be that much faster
 
 class Contest {
  public:
@@ -118,6 +119,13 @@ class Contest {
 
 std::string_view kind_name(Entrant::Kind kind) {
   return kind == Entrant::kSingle ? "single" : kind == Entrant::kOrder ? "order" : "plan";
+}
+
+bool is_faster(const EntrantResult& one, const EntrantResult& than) {
+  if (!(one.ns < kHysteresis * than.ns)) return false;
+  const size_t blocks = one.block_ns.size();
+  return blocks < 2 || blocks != than.block_ns.size() ||
+         ratio_of(than.block_ns, one.block_ns).high < 1;
 }
 
 Result<std::vector<EntrantResult>> run_contest(const IRModule& module, const BuildOptions& build,

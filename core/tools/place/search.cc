@@ -23,7 +23,6 @@ using namespace placement;
 namespace fs = std::filesystem;
 
 constexpr const char* kEarlier = "an earlier plan";
-constexpr double kHysteresis = 0.995;  // a later entrant must be that much faster
 constexpr uint32_t kBorderRounds = 2;
 constexpr double kHopeless = 1.25;  // times the fastest: not timed again
 constexpr double kClose = 1.05;     // entrants so near to the fastest are timed once more
@@ -252,14 +251,15 @@ class Search {
     for (size_t k = 1; k <= plans_.size(); ++k) out_.entrants.push_back(plan_entrant(k, folder));
   }
 
-  // Sets out_.best: the first entrant that none of the later ones beats by more than noise.
+  // Sets out_.best: the first entrant that no other one beats by more than noise.
   void find_best() {
     out_.best = SIZE_MAX;
     for (size_t k = 0; k < out_.results.size(); ++k) {
       const EntrantResult& result = out_.results[k];
       if (!result.error.empty()) continue;
-      if (out_.best == SIZE_MAX || result.ns < kHysteresis * out_.results[out_.best].ns)
-        out_.best = k;
+      if (out_.best != SIZE_MAX && !is_faster(result, out_.results[out_.best])) continue;
+      out_.best = k;
+      k = SIZE_MAX;  // from the begin: the noise beside another entrant may be less
     }
   }
 
@@ -303,6 +303,7 @@ class Search {
     BYOC_TRY(std::vector<EntrantResult> results,
              run_contest(given, build_, {best, entrant}, request_.contest));
     if (results[0].ns > 0) results[1].ns *= out_.results[out_.best].ns / results[0].ns;
+    results[1].block_ns.clear();  // they do not compare with those of the first contest
     out_.entrants.push_back(entrant);
     out_.results.push_back(std::move(results[1]));
     find_best();

@@ -57,6 +57,25 @@ TEST_F(PlaceCommands, WarnOfAnOutdatedPlan) {
   }
 }
 
+// Where a plugin alone is the fastest, its plan has no cost: the artifact is that of the plugin.
+TEST_F(PlaceCommands, APlanOfOnePluginGivesItsArtifact) {
+  const std::string out = byoc_.file("plan.byoc"), right = byoc_.file("right.byoc");
+  for (const std::vector<std::string>& order : {std::vector<std::string>(), {"onednn"}}) {
+    ASSERT_EQ(byoc_("place " + model_ + " --estimates --plan-file " + plan_).code, 0);
+    Result<Json> plan = parse_json(get(plan_));
+    ASSERT_TRUE(plan.ok());
+    plan->erase("functions");
+    (*plan)["order"] = order;
+    put(plan_, plan->dump());
+    const Ran ran = byoc_("compile " + model_ + " --compiler auto --plan " + plan_ + " -o " + out);
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.err, "");
+    const std::string compilers = order.empty() ? "llvm" : "onednn,llvm";
+    ASSERT_EQ(byoc_("compile " + model_ + " --compiler " + compilers + " -o " + right).code, 0);
+    EXPECT_TRUE(get(out) == get(right)) << compilers;
+  }
+}
+
 TEST_F(PlaceCommands, CompileMeasuresWithTheFlagAlone) {
   const std::string compile = "compile " + model_ + " -o " + byoc_.file("m.byoc");
   EXPECT_EQ(byoc_(compile + " --compiler auto").code, 0);

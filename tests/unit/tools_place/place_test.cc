@@ -205,12 +205,25 @@ fn main(%x: f32[8,4], %i: i64[3]) {
   EXPECT_EQ(outcome.measured, 4u);
 }
 
+TEST(IsFaster, NeedsHalfAPercent) {
+  EXPECT_TRUE(is_faster({.ns = 990}, {.ns = 1000}));
+  EXPECT_FALSE(is_faster({.ns = 996}, {.ns = 1000}));
+}
+
+// The least time is 5 % less; in turns, one is the faster as often as the other.
+TEST(IsFaster, NeedsTurnsThatAgree) {
+  const std::vector<double> apart = {950, 952, 949, 951}, mixed = {900, 1080, 930, 1060},
+                            slower = {1000, 1003, 999, 1001};
+  EXPECT_TRUE(is_faster({950, "", {}, apart}, {1000, "", {}, slower}));
+  EXPECT_FALSE(is_faster({950, "", {}, mixed}, {1000, "", {}, slower}));
+}
+
 TEST_F(PlaceModel, ThePlanIsTheFastestEntrantThatIsRight) {
   const PlaceOutcome outcome = place({{"a", {{"ops", "tanh"}}}, {"b", {{"ops", "relu"}}}});
   ASSERT_LT(outcome.best, outcome.results.size());
   for (const EntrantResult& result : outcome.results) {
     if (result.error.empty()) {
-      EXPECT_LE(0.995 * outcome.results[outcome.best].ns, result.ns);
+      EXPECT_FALSE(is_faster(result, outcome.results[outcome.best]));
     }
   }
   EXPECT_EQ(outcome.plan.measured_ns, outcome.results[outcome.best].ns);
