@@ -33,7 +33,9 @@ Status correct_by_programs(IRModule& placed, const std::vector<AloneProgram>& pr
   costs.factors.clear();
   for (const AloneProgram& program : programs) {
     BYOC_TRY(std::vector<FunctionPlacement> placements, priced(placed, program, context, costs));
+    const auto before = costs.corrections;
     BYOC_TRY_STATUS(correct_costs(placed, placements, program.step_ns, context, costs));
+    for (const auto& [key, ns] : before) costs.corrections[key] = ns;
   }
   return {};
 }

@@ -156,6 +156,7 @@ class Search {
       return bound_gain();
     }
     BYOC_TRY_STATUS(correct_each_plugin(given, folder));
+    BYOC_TRY_STATUS(correct_by_programs(placed_, alone_, context_, costs_));
     const uint32_t rounds = std::max(request_.rounds, 1u);
     for (uint32_t round = 0; round < rounds; ++round) {
       ++out_.rounds;

@@ -59,6 +59,20 @@ TEST_F(Alone, CostsAreThoseOfTheProgramOfEachPlugin) {
   EXPECT_NEAR(cost("b"), 2000, 1);
 }
 
+// The relu of json is fast between two regions, which makes it no faster in json's own program.
+TEST_F(Alone, ACandidateHasTheCostOfTheFirstProgramWithIt) {
+  costs_.rules = *placement::Rules::parse("relu!=a");
+  AloneProgram rest{
+      {}, placement::empty_plan(module_, {}, costs_, context_), {{"json_main_0", 9e6}}};
+  placement::add_choices(module_, place({}), rest.plan);
+  costs_.avoids_rest = true;
+  AloneProgram a = program("a", 4300);
+  costs_.avoids_rest = false;
+  a.step_ns["json_main_0"] = 10;
+  ASSERT_TRUE(correct_by_programs(module_, {rest, a}, context_, costs_).ok());
+  EXPECT_NEAR(placement::to_ns(place({}).solution.cost), 9e6, 10);
+}
+
 TEST_F(Alone, EarlierCorrectionsDoNotCount) {
   const std::vector<AloneProgram> programs = {program("a", 2 * 4300)};
   ASSERT_TRUE(correct_by_programs(module_, programs, context_, costs_).ok());
