@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// exp of f32 without branches, equal for scalars and vectors. With AVX-512, which looks up eight floats
-// in a register and multiplies by a power of two in one instruction, half as many instructions do.
+// exp of f32 without branches, equal for scalars and vectors. With AVX-512, which looks up eight
+// floats in a register and multiplies by a power of two in one instruction, half as many
+// instructions do.
 #include <numeric>
 
 #include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/IntrinsicsX86.h"
+#include "llvm/IR/PatternMatch.h"
 #include "plugins/llvm/values/floats.h"
 #include "plugins/llvm/values/ops.h"
 
@@ -18,20 +20,28 @@ constexpr double kLn2High = 0x1.63p-1, kLn2Low = -2.12194440054690583e-4;  // 9 
 constexpr double kLeast = -104, kMost = 89;  // results beyond are 0 and infinite
 constexpr unsigned kTable = 8, kLanes = 16;
 
-// Returns (e^r - 1) for r = x - n ln(2), with `terms` of (e^r - 1 - r) / r^2.
+// The exponent x, or -x. Products absorb the sign, where LLVM would move it into the clamp. Negated
+// factors take registers beside the others, of which AVX-512 has enough.
+struct Exponent {
+  Value x;
+  bool is_negated;
+  double sign() const { return is_negated ? -1 : 1; }
+};
+
+// Returns (e^r - 1) for r = exponent - n ln(2), with `terms` of (e^r - 1 - r) / r^2.
 template <size_t size>
-Value exp_minus_one(Floats& f, Value x, Value n, const double (&terms)[size]) {
-  Value r = f.mul_add(n, f.number(-kLn2High), x);
+Value exp_minus_one(Floats& f, Exponent of, Value n, const double (&terms)[size]) {
+  Value r = f.mul_add(n, f.number(-kLn2High), of.is_negated ? f.b.CreateFNeg(of.x) : of.x);
   r = f.mul_add(n, f.number(-kLn2Low), r);
   return f.mul_add(f.mul(r, r), f.polynomial(r, terms), r);
 }
 
-// Computes e^x = 2^n e^r with |r| <= ln(2)/2. The polynomial is a minimax fit made for byoc, rounded
-// to floats. 2^n is multiplied in two steps, so that results may be subnormal or infinite.
+// Computes e^x = 2^n e^r with |r| <= ln(2)/2. The polynomial is a minimax fit made for byoc,
+// rounded to floats. 2^n is multiplied in two steps, so that results may be subnormal or infinite.
 Value exp_in_two_steps(Floats& f, Value x) {
   auto& b = f.b;
   const auto [n, power] = f.rounded_product(x, f.number(kLog2E));
-  Value tail = exp_minus_one(f, x, n,
+  Value tail = exp_minus_one(f, {x, false}, n,
                              {0.5, 0.1666666567325592, 0.041666291654109955, 0.008333498612046242,
                               0.0013944943202659488, 0.000197900619241409});
   Value half = b.CreateAShr(power, 1);
@@ -58,14 +68,16 @@ Value root_of_two(Floats& f, Value index, bool is_long) {
   return f.b.CreateIntrinsic(id, {}, {llvm::ConstantVector::get(roots), index});
 }
 
-// Computes e^x = 2^floor(n) 2^(n - floor(n)) e^r with n a multiple of 1/8 and |r| <= ln(2)/16, for 8
-// or 16 lanes. The terms are those of Taylor: the next one is below 1.3e-9.
-Value exp_by_table(Floats& f, Value x) {
+// Computes e^x = 2^floor(n) 2^(n - floor(n)) e^r with n a multiple of 1/8 and |r| <= ln(2)/16, for
+// 8 or 16 lanes. The terms are those of Taylor: the next one is below 1.3e-9.
+Value exp_by_table(Floats& f, Exponent of) {
   auto& b = f.b;
-  const bool is_long = llvm::cast<llvm::FixedVectorType>(x->getType())->getNumElements() == kLanes;
+  const bool is_long =
+      llvm::cast<llvm::FixedVectorType>(of.x->getType())->getNumElements() == kLanes;
   Value magic = f.number(0x1.8p20);  // pushes all bits below 1/8 out
-  Value pushed = f.mul_add(x, f.number(kLog2E), magic), n = f.subtract(pushed, magic);
-  Value tail = exp_minus_one(f, x, n, {0.5, 1.0 / 6, 1.0 / 24});
+  Value pushed = f.mul_add(of.x, f.number(of.sign() * kLog2E), magic),
+        n = f.subtract(pushed, magic);
+  Value tail = exp_minus_one(f, of, n, {0.5, 1.0 / 6, 1.0 / 24});
   Value root = root_of_two(f, f.bits(pushed), is_long);
   Value product = f.mul_add(tail, root, root);
   constexpr uint32_t kUsualRounding = 4;
@@ -85,12 +97,13 @@ Value lanes_of(llvm::IRBuilder<>& b, Value x, unsigned lanes, unsigned first, un
 }
 
 // Computes vectors of 8 or 16 lanes, whatever the form of x.
-Value exp_in_registers(llvm::IRBuilder<>& b, Value x) {
+Value exp_in_registers(llvm::IRBuilder<>& b, Exponent of) {
+  Value x = of.x;
   auto* type = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
   if (type == nullptr) {
     auto* wide = llvm::FixedVectorType::get(x->getType(), kTable);
-    Value out =
-        exp_in_registers(b, b.CreateInsertElement(llvm::PoisonValue::get(wide), x, uint64_t{0}));
+    Value only = b.CreateInsertElement(llvm::PoisonValue::get(wide), x, uint64_t{0});
+    Value out = exp_in_registers(b, {only, of.is_negated});
     return b.CreateExtractElement(out, uint64_t{0});
   }
   const unsigned lanes = type->getNumElements(), size = lanes <= kTable ? kTable : kLanes;
@@ -98,7 +111,7 @@ Value exp_in_registers(llvm::IRBuilder<>& b, Value x) {
   for (unsigned k = 0; k < lanes; k += size) {
     Value part = lanes == size ? x : lanes_of(b, x, lanes, k, size);
     Floats f(b, part);
-    parts.push_back(exp_by_table(f, part));
+    parts.push_back(exp_by_table(f, {part, of.is_negated}));
   }
   Value whole = llvm::concatenateVectors(b, parts);
   return lanes % size == 0 ? whole : lanes_of(b, whole, lanes, 0, lanes);
@@ -109,9 +122,13 @@ Value exp_in_registers(llvm::IRBuilder<>& b, Value x) {
 // A NaN passes through, because the clamp keeps it.
 llvm::Value* emit_exp(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value* x) {
   Floats f(b, x);
-  x = f.clamp(x, kLeast, kMost);
   const bool has_table = machine.has("avx512f") && machine.has("avx512vl");
-  return has_table ? exp_in_registers(b, x) : exp_in_two_steps(f, x);
+  if (!has_table) return exp_in_two_steps(f, f.clamp(x, kLeast, kMost));
+  Exponent of{x, false};
+  of.is_negated =
+      llvm::PatternMatch::match(x, llvm::PatternMatch::m_FNeg(llvm::PatternMatch::m_Value(of.x)));
+  of.x = of.is_negated ? f.clamp(of.x, -kMost, -kLeast) : f.clamp(x, kLeast, kMost);
+  return exp_in_registers(b, of);
 }
 
 }  // namespace byoc::llvm_plugin

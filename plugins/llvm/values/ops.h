@@ -35,6 +35,7 @@ class Ops {
   /// Adds to each lane of i32 the two products of its i16, all signed.
   Value add_pairs(Value sum, Value x, Value w);
   llvm::IRBuilder<>& builder() { return b_; }
+  bool may_contract() const { return contract_; }
 
  private:
   Value float_unary(te::UnaryOp op, DType dtype, Value x);

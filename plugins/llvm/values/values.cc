@@ -13,6 +13,32 @@ namespace byoc::llvm_plugin {
 
 using te::BinaryOp;
 
+namespace {
+
+bool is_one(const te::Expr& x) {
+  auto* number = std::get_if<te::FloatImm>(&x->kind);
+  return number != nullptr && number->value == 1;
+}
+
+const te::Unary* unary_of(const te::Expr& x, te::UnaryOp op) {
+  auto* unary = std::get_if<te::Unary>(&x->kind);
+  return unary != nullptr && unary->op == op ? unary : nullptr;
+}
+
+// Returns 1 + e^-x if `factor` is 1 / (1 + e^-x); null for others.
+const te::Expr* divisor_of_sigmoid(const te::Expr& factor, const te::Expr& x) {
+  auto* quotient = std::get_if<te::Binary>(&factor->kind);
+  if (quotient == nullptr || quotient->op != BinaryOp::kDivide || !is_one(quotient->a))
+    return nullptr;
+  auto* sum = std::get_if<te::Binary>(&quotient->b->kind);
+  if (sum == nullptr || sum->op != BinaryOp::kAdd || !is_one(sum->a)) return nullptr;
+  const te::Unary* power = unary_of(sum->b, te::UnaryOp::kExp);
+  const te::Unary* negated = power ? unary_of(power->x, te::UnaryOp::kNegate) : nullptr;
+  return negated && te::structural_equal(negated->x, x) ? &quotient->b : nullptr;
+}
+
+}  // namespace
+
 void Values::bind_value(const te::Var& var, const te::Expr& value) {
   auto stride = value.dtype() == DType::kI64 ? stride_of(value) : std::nullopt;
   if (stride) vars_[var.id()] = {first_of(value), *stride, true};
@@ -209,9 +235,22 @@ llvm::Value* Values::make_binary(const te::Binary& x) {
                     ranges_.of(x.b).is_within(-(1 << 29), 1 << 29);
     if (a && b && is_small) return compare_indices(x, *a - *b);
   }
+  if (Value ratio = silu(x)) return ratio;
   Value a = value(x.a), b = value(x.b);
   if (is_natural_division(x)) return division(x, a, b);
   return ops_.binary(x.op, dtype, a, b);
+}
+
+// Computes x (1 / (1 + e^-x)) as x / (1 + e^-x), with one rounding less; null: x is something else.
+llvm::Value* Values::silu(const te::Binary& x) {
+  const DType dtype = x.a.dtype();
+  const bool may_divide = ops_.may_contract() && (dtype == DType::kF32 || dtype == DType::kF64);
+  if (x.op != BinaryOp::kMultiply || !may_divide) return nullptr;
+  const te::Expr* divisor = divisor_of_sigmoid(x.b, x.a);
+  const te::Expr& numerator = divisor ? x.a : x.b;
+  if (!divisor) divisor = divisor_of_sigmoid(x.a, x.b);
+  if (!divisor) return nullptr;
+  return ops_.binary(BinaryOp::kDivide, dtype, value(numerator), value(*divisor));
 }
 
 // Compares base + lane * stride OP 0 as lane * stride OP -base, in 32 bits and with a

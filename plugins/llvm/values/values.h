@@ -70,6 +70,7 @@ class Values {
   };
   Value make(const te::Expr& x);
   Value make_binary(const te::Binary& x);
+  Value silu(const te::Binary& x);
   Value dot(const te::Expr& x);
   Value joined_lanes(Value a, Value b);
   Value make_cast(DType to, const te::Expr& x);

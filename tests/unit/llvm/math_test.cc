@@ -131,6 +131,47 @@ INSTANTIATE_TEST_SUITE_P(OfF32, MathFunction,
                                                     0.51}),
                          [](const auto& info) { return info.param.name; });
 
+// Returns 1 / (1 + e^-x) and x (1 / (1 + e^-x)) of all x.
+te::LoopFunction sigmoids(int64_t n, te::LoopKind kind) {
+  te::Tensor x("x", DType::kF32, {n}), y("y", DType::kF32, {n}), z("z", DType::kF32, {n});
+  auto one = te::constant(DType::kF32, 1);
+  auto body = te::loop(
+      "i", n,
+      [&](te::Expr i) {
+        auto sigmoid = one / (one + te::unary(te::UnaryOp::kExp, -x(i)));
+        return te::make_block(
+            {te::make_store(y, {i}, sigmoid), te::make_store(z, {i}, x(i) * sigmoid)});
+      },
+      kind);
+  return {"sigmoids", {x}, {y, z}, body};
+}
+
+// The exponential has an error of one unit, which may be two of a result with a larger fraction;
+// the sum and the quotient add half a unit each.
+TEST(Sigmoids, AreAsExactAsTheirExponentials) {
+  constexpr double kMost = 3;
+  std::vector<float> x = {0.0f, -0.0f, kNan, kInf, -kInf, 88,    89,
+                          104,  1e30f, -88,  -89,  -104,  -1e30f};
+  for (float at = -80; at < 80; at += 0.0173f) x.push_back(at);
+  x.resize(x.size() / 16 * 16);
+  const auto n = static_cast<int64_t>(x.size());
+  auto vectors = test::run_loops(sigmoids(n, te::LoopKind::kVectorized), {test::f32(x)});
+  auto scalars = test::run_loops(sigmoids(n, te::LoopKind::kSerial), {test::f32(x)});
+  const auto y = vectors[0].as<float>(), z = vectors[1].as<float>();
+  const auto y1 = scalars[0].as<float>(), z1 = scalars[1].as<float>();
+  for (size_t k = 0; k < x.size(); ++k) {
+    const double divisor = 1 + std::exp(-double{x[k]});
+    EXPECT_TRUE(z[k] == z1[k] || std::isnan(z[k])) << x[k];
+    EXPECT_TRUE(y[k] == y1[k] || std::isnan(y[k])) << x[k];
+    if (x[k] < -87) continue;  // e^-x is infinite in f32, or 1 / e^-x subnormal
+    EXPECT_LE(ulp_error(y[k], 1 / divisor), kMost) << x[k];
+    EXPECT_LE(ulp_error(z[k], x[k] / divisor), kMost) << x[k];
+  }
+  EXPECT_TRUE(std::isnan(z[2]) && std::isnan(y[2]) && std::isnan(z[4]));
+  EXPECT_EQ(z[3], kInf);
+  EXPECT_EQ(z[12], 0);
+}
+
 struct WideFunction {
   const char* name;
   te::UnaryOp op;
