@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "byoc/base/clock.h"
+#include "runtime/threads/cores.h"
 
 namespace byoc::team {
 namespace {
@@ -29,6 +30,7 @@ struct Team {
   void* data = nullptr;
   uint32_t threads = 0;
   uint64_t alone_until_ns = 0;  // the caller's
+  std::atomic<int> core = -1;   // that the caller began its last loop on
   std::atomic<uint32_t> started = 0;
   std::atomic<uint64_t> idle_ns = kIdleNs;
 };
@@ -71,6 +73,7 @@ void serve(uint32_t worker) {
   for (uint32_t seen = 0;;) {
     auto is_new = [&] { return the_team.turn.load(std::memory_order_acquire) != seen; };
     if (!spin(the_team.idle_ns.load(std::memory_order_relaxed), is_new)) the_team.turn.wait(seen);
+    leave_core(the_team.core.load(std::memory_order_relaxed));
     seen = the_team.turn.load(std::memory_order_acquire);
     if (!enter()) continue;
     if (worker < the_team.threads) the_team.work(the_team.data, worker);
@@ -119,6 +122,7 @@ void run(uint32_t threads, Work work, void* data) {
   the_team.work = work;
   the_team.data = data;
   the_team.threads = threads;
+  the_team.core.store(current_core(), std::memory_order_relaxed);
   the_team.gate.store(kOpen, std::memory_order_release);
   the_team.turn.fetch_add(1, std::memory_order_release);
   the_team.turn.notify_all();
