@@ -11,6 +11,7 @@
 #include "byoc/base/clock.h"
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
+#include "core/tools/measure/reload.h"
 #include "core/tools/measure/report.h"
 #include "core/tools/measure/subject.h"
 #include "core/tools/model/interrupt.h"
@@ -22,6 +23,7 @@ namespace byoc::driver {
 namespace {
 
 constexpr int kNotGiven = -1, kRounds = 5, kBlocks = 20;
+constexpr uint32_t kLoadsVersus = 5;
 constexpr double kMinTime = 1, kMinTimeVersus = 5, kMostStepsVersus = 1;  // seconds
 
 struct Options {
@@ -54,7 +56,7 @@ Result<TimingPlan> plan_of(const Options& options) {
   TimingPlan plan = options.plan;
   const bool has_time = !std::isnan(options.min_time_s), is_versus = !options.versus.empty();
   plan.min_time_s = has_time ? options.min_time_s : is_versus ? kMinTimeVersus : kMinTime;
-  if (is_versus) plan.most_steps_s = kMostStepsVersus;
+  if (is_versus) plan.most_steps_s = kMostStepsVersus, plan.loads = kLoadsVersus;
   if (!(plan.warmup_s >= 0) || !(plan.min_time_s >= 0))
     return cli::usage_error("--warmup and --min-time expect seconds, 0 or more");
   const bool is_given = options.rounds != kNotGiven;
@@ -157,13 +159,20 @@ class Bench {
     Benched benched{.threads = threads, .name = std::move(name), .compile_ns = compiled.compile_ns};
     const uint64_t begin_ns = now_ns();
     SessionOptions session_options{.threads = threads, .allow_native = !options_.no_native};
-    BYOC_TRY(auto session,
-             Session::load(std::move(compiled.executable), subject.plugins, session_options));
+    // The memory of an executable that is loaded again lasts as long as the report.
+    const bool is_versus = !options_.versus.empty();
+    Executable executable = is_versus ? compiled.executable : std::move(compiled.executable);
+    BYOC_TRY(auto session, Session::load(std::move(executable), subject.plugins, session_options));
+    Reload reload;
+    if (is_versus)
+      reload =
+          reload_of(std::move(compiled.executable), *session, subject.plugins, session_options);
     benched.load_ns = ns_since(begin_ns);
     for (const std::string& warning : session->warnings()) cli::print_warning(warning, common_);
     BYOC_TRY_STATUS(session->check_externs());
     benched.threads = session->threads();
     BYOC_TRY(benched.timed, TimedSession::make(std::move(session), subject.inputs));
+    benched.timed->reload = std::move(reload);
     const TimedSession& timed = *benched.timed;
     benched.memory = cli::memory_use(timed.session());
     if (!subject.right.empty() && subject.right.size() != timed.outputs().size())

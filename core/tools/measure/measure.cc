@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tools/measure/measure.h"
 
+#include <malloc.h>
 #include <time.h>
 
 #include <algorithm>
@@ -80,6 +81,17 @@ Status TimedSession::renew() {
   return {};
 }
 
+void TimedSession::unload() {
+  context_.reset();
+  session_.reset();
+}
+
+Status TimedSession::load_again() {
+  BYOC_CHECK(reload != nullptr, "a session that is loaded again has a function for it");
+  BYOC_TRY(session_, reload());
+  return renew();
+}
+
 /// Runs the phases of measuring one session.
 class Stopwatch {
  public:
@@ -120,6 +132,14 @@ class Stopwatch {
       counted_ns += spent;
     } while (counted_ns < turn_ns && ns_since(turn_begin_ns) < kLongestTurn * turn_ns);
     return {};
+  }
+
+  void unload() { timed_.unload(); }
+
+  /// Loads the session again. Its first run, which may prepare more, is not measured.
+  Status load_again() {
+    BYOC_TRY_STATUS(timed_.load_again());
+    return run("loading again");
   }
 
   Status profile_steps() {
@@ -175,7 +195,14 @@ Status measure(std::span<TimedSession* const> sessions, const TimingPlan& plan,
     return {};
   };
   BYOC_TRY_STATUS(each([](Stopwatch& s) { return s.warm_up(); }));
+  // Each load has whole blocks of two rounds.
+  const uint32_t per_load = std::max((plan.rounds / std::max(plan.loads, 1u) + 1) / 2 * 2, 2u);
   for (uint32_t round = 0; round < plan.rounds; ++round) {
+    if (plan.loads > 1 && round > 0 && round % per_load == 0) {
+      for (Stopwatch* stopwatch : order) stopwatch->unload();
+      ::malloc_trim(0);  // so that freed pages are not simply used again
+      for (Stopwatch* stopwatch : order) BYOC_TRY_STATUS(stopwatch->load_again());
+    }
     BYOC_TRY_STATUS(each([](Stopwatch& s) { return s.take_turn(); }));
     std::reverse(order.begin(), order.end());
   }

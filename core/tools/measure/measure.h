@@ -24,6 +24,9 @@ struct Spread {
 /// does; all 0 when there are no samples.
 Spread spread_of(std::vector<double> ns);
 
+/// Loads a session once more, in other memory.
+using Reload = std::function<Result<std::unique_ptr<Session>>()>;
+
 /// A session with its inputs, its outputs and the times of its runs.
 class TimedSession {
  public:
@@ -33,12 +36,17 @@ class TimedSession {
   /// Makes the context and the tensors again, in other memory: which pages they are in can change the
   /// time of a run by some percent. Outputs are undefined until the next run.
   Status renew();
+  /// Frees the session. The next call is load_again().
+  void unload();
+  /// Loads the session by `reload`, and makes the context and the tensors again.
+  Status load_again();
   Status run() { return session_->run(*context_, in_, out_); }
   const Session& session() const { return *session_; }
   const std::vector<Tensor>& outputs() const { return outputs_; }
   double first_run_ns() const { return first_run_ns_; }
   const Context& context() const { return *context_; }
 
+  Reload reload;               // may be empty when the plan has one load
   Samples samples;             // of whole runs
   std::vector<Samples> steps;  // of each step of the program, from runs of their own
 
@@ -60,6 +68,8 @@ struct TimingPlan {
   bool counts_thread_time = false;
   // Makes memory anew before every second turn: the luck of one place in memory is averaged.
   bool renews = false;
+  // Times that all sessions are loaded, each for as many rounds: so is the luck of the constants'.
+  uint32_t loads = 1;
   bool times_steps = true;  // in runs of their own, after the turns
   double most_steps_s = std::numeric_limits<double>::infinity();  // of those, for each session
 };

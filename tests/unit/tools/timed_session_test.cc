@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions under the clock: other memory for a turn changes no result.
-#include "core/tools/measure/measure.h"
+// Sessions under the clock: other memory for a turn, or for a load, changes no result.
+#include "core/tools/measure/reload.h"
 #include "support/flow.h"
 
 namespace byoc::test {
@@ -24,6 +24,41 @@ TEST(TimedSession, ComputesTheSameInRenewedMemory) {
   EXPECT_NE((*timed)->outputs()[0].view().data, before);
   ASSERT_TRUE((*timed)->run().ok());
   EXPECT_EQ(floats((*timed)->outputs()[0]), (std::vector<float>{0, 2, 0}));
+}
+
+// Five loads of the plan are the first one and four more; each has its own copy of the weights.
+TEST(TimedSession, ComputesTheSameAfterEachLoad) {
+  auto plugins = built_plugins();
+  BuildOptions options;
+  options.plugins = plugins;
+  options.compilers = {"json"};
+  auto executable = build(parse("fn main(%x: f32[3]) {\n  %w = const([1.0, 2.0, 3.0]) : f32[3]\n"
+                                "  %0 = add(%x, %w)\n  return %0\n}"),
+                          options);
+  ASSERT_TRUE(executable.ok()) << executable.status().to_string();
+  auto session = Session::load(*executable, plugins, {});
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  const driver::Reload reload = driver::reload_of(*executable, **session, plugins, {});
+  std::vector<Tensor> inputs;
+  inputs.push_back(tensor_f32({3}, {-1, 2, -3}));
+  auto timed = driver::TimedSession::make(*std::move(session), inputs);
+  ASSERT_TRUE(timed.ok()) << timed.status().to_string();
+  int loads = 0;
+  (*timed)->reload = [&] {
+    ++loads;
+    return reload();
+  };
+  driver::TimedSession* all[] = {timed->get()};
+  const driver::TimingPlan plan{
+      .warmup_s = 0, .min_time_s = 0, .rounds = 10, .loads = 5, .times_steps = false};
+  ASSERT_TRUE(
+      driver::measure(all, plan, [](std::string_view, uint64_t, uint64_t) { return true; }).ok());
+  EXPECT_EQ(loads, 4);
+  EXPECT_EQ((*timed)->samples.turns.size(), 10u);
+  EXPECT_EQ(floats((*timed)->outputs()[0]), (std::vector<float>{0, 4, 0}));
+  const auto& held = (*timed)->session().executable().constants;
+  ASSERT_EQ(held.size(), 1u);
+  EXPECT_NE(held.begin()->second->data(), executable->constants.begin()->second->data());
 }
 
 }  // namespace
