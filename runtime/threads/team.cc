@@ -18,8 +18,9 @@ namespace {
 // than most loops. The caller sleeps sooner: then the core is free for a worker that has lost its own.
 constexpr uint64_t kIdleNs = 200'000, kJoinNs = 50'000;
 // A worker that lost its core inside of a loop delays it by a time slice of another process. After
-// that, the caller runs loops alone for some multiple of the delay.
-constexpr uint64_t kLateNs = 300'000, kAloneTimes = 8;
+// that, the caller runs loops alone for some multiple of the delay. When a worker is late soon again,
+// a process keeps its core busy: the time alone grows fourfold, up to a second.
+constexpr uint64_t kLateNs = 300'000, kAloneTimes = 8, kLongestAloneNs = 1'000'000'000;
 constexpr uint32_t kOpen = 1u << 31;
 
 struct Team {
@@ -29,8 +30,8 @@ struct Team {
   Work work = nullptr;  // read by workers inside alone, as are the next two
   void* data = nullptr;
   uint32_t threads = 0;
-  uint64_t alone_until_ns = 0;  // the caller's
-  std::atomic<int> core = -1;   // that the caller began its last loop on
+  uint64_t alone_until_ns = 0, alone_ns = 0;  // the caller's: the last time alone
+  std::atomic<int> core = -1;                 // that the caller began its last loop on
   std::atomic<uint32_t> started = 0;
   std::atomic<uint64_t> idle_ns = kIdleNs;
 };
@@ -85,10 +86,14 @@ void serve(uint32_t worker) {
 void forget_workers() {
   the_team.started = 0;
   the_team.gate = 0;
-  the_team.alone_until_ns = 0;
+  the_team.alone_until_ns = the_team.alone_ns = 0;
 }
 
 }  // namespace
+
+uint64_t time_alone_ns(uint64_t late_ns, uint64_t last_ns) {
+  return std::max(kAloneTimes * late_ns, std::min(4 * last_ns, kLongestAloneNs));
+}
 
 uint32_t size() { return the_team.started.load(std::memory_order_relaxed) + 1; }
 
@@ -105,6 +110,13 @@ void start(uint32_t threads, uint32_t cores) {
 }
 
 namespace {
+
+/// Begins a time without workers, after one was late by `late_ns`.
+void run_alone(uint64_t end_ns, uint64_t late_ns) {
+  const bool is_again = end_ns - the_team.alone_until_ns < the_team.alone_ns + late_ns;
+  the_team.alone_ns = time_alone_ns(late_ns, is_again ? the_team.alone_ns : 0);
+  the_team.alone_until_ns = end_ns + the_team.alone_ns;
+}
 
 /// Waits for the workers inside.
 void join(uint32_t inside) {
@@ -132,8 +144,7 @@ void run(uint32_t threads, Work work, void* data) {
   const uint64_t own_end_ns = now_ns();
   join(inside);
   const uint64_t end_ns = now_ns(), waited_ns = end_ns - own_end_ns;
-  if (waited_ns > std::max(kLateNs, own_end_ns - begin_ns))
-    the_team.alone_until_ns = end_ns + kAloneTimes * waited_ns;
+  if (waited_ns > std::max(kLateNs, own_end_ns - begin_ns)) run_alone(end_ns, waited_ns);
 }
 
 }  // namespace byoc::team

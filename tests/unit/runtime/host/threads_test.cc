@@ -172,6 +172,15 @@ TEST(OwnWorkers, AreLeftAloneForAWhileAfterOneWasLate) {
   EXPECT_EQ((Calls{.sleep_ms = 0, .stay_ms = 60'000}.count(2)), 1);
 }
 
+TEST(OwnWorkers, AreLeftAloneForLongerWhenTheyAreLateAgain) {
+  constexpr uint64_t kMs = 1'000'000;
+  EXPECT_EQ(team::time_alone_ns(3 * kMs, 0), 24 * kMs);
+  EXPECT_EQ(team::time_alone_ns(3 * kMs, 24 * kMs), 96 * kMs);
+  EXPECT_EQ(team::time_alone_ns(3 * kMs, 384 * kMs), 1000 * kMs);
+  EXPECT_EQ(team::time_alone_ns(3 * kMs, 1000 * kMs), 1000 * kMs);
+  EXPECT_EQ(team::time_alone_ns(200 * kMs, 24 * kMs), 1600 * kMs);
+}
+
 TEST(OwnWorkers, AreMadeAgainAfterAFork) {
   ThreadScope scope(2, Workers::kOwn);
   run(100, 1, [](uint64_t, uint64_t, uint32_t) { return 0; });
