@@ -20,6 +20,7 @@ struct Product {
   int64_t k = 64, n = 128, block = 32, panel = 1;
   bool has_bias = false, has_residual = false;
   std::string last = {};  // an op of one operand at the end
+  Ints reshaped = {};     // the shape of the result, when it is another
   int64_t m() const {
     int64_t out = 1;
     for (int64_t extent : leading) out *= extent;
@@ -93,6 +94,7 @@ inline IRModule module_of(const Product& p) {
   if (p.has_bias) y = f.call("add", {y, bias});
   if (p.has_residual) y = f.call("add", {residual, y});
   if (!p.last.empty()) y = f.call(p.last, {y});
+  if (!p.reshaped.empty()) y = f.call("reshape", {y}, {{"shape", p.reshaped}});
   EXPECT_TRUE(f.finish("main", {y}).ok());
   module.function("main").attrs.set(llvm_plugin::topi::kInputsAttr, inputs);
   return module;

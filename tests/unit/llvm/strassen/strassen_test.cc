@@ -50,6 +50,11 @@ TEST(Strassen, EndsWithAFunctionOfTheSums) {
   EXPECT_LE(test::relative_error(test::StrassenKernel(p).run(p, data), sums), 2 * kBound);
 }
 
+// Stages after a result of another shape have loops of their own.
+TEST(Strassen, KeepsResultsThatAreReshaped) {
+  expect_sums({.leading = {1, 30}, .has_bias = true, .reshaped = {6, 5, 8, 16}}, 2);
+}
+
 // The matrix is a parameter, whose panels are made in the run.
 TEST(Strassen, ComputesAllTiles) {
   const Product p{.leading = {37}};
