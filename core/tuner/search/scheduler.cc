@@ -44,10 +44,10 @@ double expected_gain(const Progress& task) {
 
 std::optional<size_t> pick_task(std::span<const Progress> tasks) {
   const std::vector<double> weights = usable_weights(tasks);
-  double total = 0, ended = 0, greatest = -1, heaviest = -1;
+  const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  double ended = 0, greatest = -1, heaviest = kLeastShare * total;
   std::optional<size_t> best, first;
   for (size_t k = 0; k < tasks.size(); ++k) {
-    total += weights[k];
     if (is_ended(tasks[k])) {
       ended += weights[k];
       continue;

@@ -23,6 +23,9 @@ inline constexpr size_t kPatience = 3;
 /// The share of the weight whose tasks have ended that ends the search.
 inline constexpr double kEnoughWeight = 0.95;
 
+/// The share of the weight from which a task gets a round before any other gets a second one.
+inline constexpr double kLeastShare = 0.01;
+
 /// Returns true when no point is left, or when the last kPatience rounds, of which the first round
 /// of the task is none, gained less than kLeastGain each.
 bool is_ended(const Progress& task);
@@ -30,8 +33,8 @@ bool is_ended(const Progress& task);
 /// last gains, and hope that falls with the number of rounds. A task without a round has the
 /// greatest hope.
 double expected_gain(const Progress& task);
-/// Returns the heaviest task without a round, so that each gets a record even in a short sitting;
-/// then the task whose next round is expected to save the most time, the first one of equals.
+/// Returns the heaviest task without a round whose share is more than kLeastShare, so that each of
+/// these gets a record even in a short sitting; then the task whose next round is expected to save the most time, the first one of equals.
 /// nullopt: kEnoughWeight of the weight has ended. Weights that are no positive numbers are 0; when
 /// all are, tasks have equal weights.
 std::optional<size_t> pick_task(std::span<const Progress> tasks);

@@ -38,11 +38,18 @@ TEST(Scheduler, TriesATaskOnceBeforeAnEqualOneAThirdTime) {
   EXPECT_EQ(pick_task(tasks), 1u);
 }
 
-TEST(Scheduler, TriesEveryTaskOnceFirst) {
-  const Progress light[] = {task(1000, {0.5}), task(0.001), task(0.002)};
-  EXPECT_EQ(pick_task(light), 2u);
+TEST(Scheduler, TriesEveryTaskOfSomeShareOnceFirst) {
+  const Progress heavy[] = {task(90, {0.5}), task(3), task(7)};
+  EXPECT_EQ(pick_task(heavy), 2u);
   const Progress last[] = {task(96, {0.5, 0, 0, 0}), task(4)};
   EXPECT_EQ(pick_task(last), 1u) << "it would get no record";
+}
+
+TEST(Scheduler, LeavesLightTasksUntilHeavyOnesGainLess) {
+  const Progress gains[] = {task(1000, {0.5}), task(0.1), task(2)};
+  EXPECT_EQ(pick_task(gains), 0u);
+  const Progress gained[] = {task(94, {0, 0, 0, 0}), task(5.1, {0, 0, 0}), task(0.9)};
+  EXPECT_EQ(pick_task(gained), 2u);
 }
 
 TEST(Scheduler, EndsATaskAfterThreeRoundsWithoutGain) {

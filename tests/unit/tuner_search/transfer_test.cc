@@ -144,7 +144,7 @@ TEST(Transfer, SavesTrials) {
 
 TEST(TuningSearch, BeginsALightTaskWithoutRecordsBeforeAHeavyOneThatHasThem) {
   const Synthetic heavy = bowl(3, 5), light = bowl(5, 2);
-  TuningSearch search({heavy.space.get(), light.space.get()}, {100.0, 1.0});
+  TuningSearch search({heavy.space.get(), light.space.get()}, {90.0, 10.0});
   for (const char* k : {"1", "2", "4"}) {
     const Point point = {{"k", k}, {"m", "8"}, {"n", "8"}, {"u", "8"}};
     search.seed(0, record_of(*heavy.space, point, heavy.time_ns(point)));
