@@ -3,12 +3,19 @@
 
 #include <cmath>
 #include <filesystem>
+#include <mutex>
 
 #include "byoc/base/file.h"
 #include "byoc/base/json.h"
 
 namespace byoc::placement {
 namespace {
+
+std::string hash_of_file(const std::string& path) {
+  constexpr size_t kDigits = 16;
+  Result<std::shared_ptr<const MappedFile>> file = MappedFile::open(path);
+  return file.ok() ? "+" + content_key((*file)->bytes()).hex().substr(0, kDigits) : "";
+}
 
 std::string identity(const CostKey& key) {
   return cat(key.plugin, "\n", key.version, "\n", key.machine, "\n", key.threads, "\n", key.text);
@@ -34,6 +41,15 @@ Result<std::pair<CostKey, MeasuredCost>> parse_line(std::string_view line) {
 }
 
 }  // namespace
+
+std::string version_and_build(const Plugin& plugin) {
+  static std::mutex mutex;
+  static std::map<std::string, std::string> hashes;  // by path
+  std::lock_guard lock(mutex);
+  auto [at, is_new] = hashes.try_emplace(plugin.path());
+  if (is_new) at->second = hash_of_file(plugin.path());
+  return plugin.version() + at->second;
+}
 
 Result<CostCache> CostCache::read(const std::string& path) {
   CostCache out;

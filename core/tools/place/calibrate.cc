@@ -136,7 +136,7 @@ Result<Machine> calibrate(
              find_candidates(module, module.entry, context.compilers, no_costs, context));
     for (const Candidate& one : candidates.all) {
       const Plugin& plugin = *candidates.plugins[one.plugin];
-      versions[plugin.id()] = plugin.version();
+      versions[plugin.id()] = version_and_build(plugin);
       probes[plugin.id()].push_back(make_probe(module, module.entry, candidates, one));
     }
   }
@@ -161,8 +161,8 @@ Result<Machine> calibrate(
     }
   }
   for (const auto& plugin : build.plugins->all()) {  // so that it is not tried again
-    if (!machine.has_samples(plugin->id(), plugin->version()))
-      machine.samples.push_back({plugin->id(), plugin->version(), {}, 0});
+    if (!machine.has_samples(plugin->id(), version_and_build(*plugin)))
+      machine.samples.push_back({plugin->id(), version_and_build(*plugin), {}, 0});
   }
   if (reorder_ns > 0) machine.reorder_gb_per_s = reordered_bytes / reorder_ns;
   // The least that any op took beyond its roofline; a call cannot cost more.

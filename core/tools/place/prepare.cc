@@ -23,7 +23,7 @@ namespace {
 // Returns whether the machine was calibrated with all plugins as they are now.
 bool has_all_samples(const Machine& machine, const PassContext& context) {
   return std::ranges::all_of(context.plugins->all(), [&](const auto& plugin) {
-    return machine.has_samples(plugin->id(), plugin->version());
+    return machine.has_samples(plugin->id(), version_and_build(*plugin));
   });
 }
 

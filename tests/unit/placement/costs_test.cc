@@ -9,6 +9,7 @@
 #include "byoc/base/file.h"
 #include "core/placement/costs.h"
 #include "core/placement/rules.h"
+#include "support/paths.h"
 
 namespace byoc::placement {
 namespace {
@@ -173,6 +174,27 @@ TEST(CostCache, EveryPartOfTheKeyCounts) {
     if (part == 4) other.threads = 2;
     EXPECT_FALSE(cache.find(other).has_value()) << part;
   }
+}
+
+// Kernels change while the version of a plugin stays.
+TEST(CostCache, CostsAreOfOneFileOfAPlugin) {
+  Folder folder;
+  auto plugin_of = [&](const std::string& name, const std::string& more) {
+    Result<std::string> bytes = read_file(cat(BYOC_PLUGIN_DIR, "/libbyoc_json.so"));
+    EXPECT_TRUE(bytes.ok() && write_file(folder.file(name), *bytes + more).ok());
+    PluginSearch search;
+    search.files = {folder.file(name)};
+    return PluginSet::load(search);
+  };
+  const auto old = plugin_of("old.so", ""), same = plugin_of("same.so", ""),
+             changed = plugin_of("changed.so", "another build");
+  ASSERT_TRUE(old->find("json") && same->find("json") && changed->find("json"));
+  const Plugin &a = *old->find("json"), &b = *changed->find("json");
+  Costs costs;
+  costs.cache.put(costs.key_of(a, "relu"), {12.5, ""});
+  EXPECT_TRUE(costs.cache.find(costs.key_of(*same->find("json"), "relu")).has_value());
+  EXPECT_FALSE(costs.cache.find(costs.key_of(b, "relu")).has_value());
+  EXPECT_EQ(version_and_build(a).find(a.version() + "+"), 0u) << version_and_build(a);
 }
 
 TEST(CostCache, IsTheSameAfterAFileAndLaterLinesReplaceEarlier) {
