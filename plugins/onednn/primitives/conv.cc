@@ -45,8 +45,8 @@ Desc image_desc(const std::string& layout, const Dims& dims, DataType type) {
 }
 
 // Returns whether the operand has the blocks of this CPU's kernels, and the convolution is one that
-// loses nothing in them (README.md, "Kernels of each op"), although oneDNN prefers channels last: of
-// 1x1, or of one channel a group.
+// loses little in them, although oneDNN prefers channels last: of 1x1, or of one channel a group
+// (plugins/onednn/README.md, "Kernels of each op").
 bool stays_in_blocks(const Builder& b) {
   const Dims &image = b.type(0).dims, &kernel = b.type(1).dims, &out = b.out_type().dims;
   if (b.unit.node->op != "conv2d" || b.choices.convolution != "loop" ||
