@@ -133,7 +133,8 @@ void add_build_options(cli::Command& command, ModelOptions& options) {
   all.push_back(
       {"--threads", "N", "threads of a run, and of compiling; 0: all cores", &options.threads});
   all.push_back({"--target", "CPU",
-                 "the machine to compile for: native, x86-64-v2, -v3, -v4, aarch64",
+                 "the machine to compile for: native, x86-64-v2, -v3, -v4, aarch64; -v3+avxvnni, "
+                 "-v4+avx512vnni",
                  &options.target});
   all.push_back(
       {"--strict", "", "an op that its first taker does not run is an error", &options.strict});
