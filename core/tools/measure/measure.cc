@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "byoc/base/clock.h"
 #include "core/tools/model/execute.h"
@@ -121,6 +122,7 @@ class Stopwatch {
     const uint64_t turn_begin_ns = now_ns();
     double counted_ns = 0;
     timed_.samples.turns.push_back(timed_.samples.ns.size());
+    if (std::exchange(is_loaded_, false)) timed_.samples.loads.push_back(timed_.samples.ns.size());
     do {
       const uint64_t begin_ns = now_ns();
       const double thread_begin_ns = plan_.counts_thread_time ? thread_now_ns() : 0;
@@ -139,6 +141,7 @@ class Stopwatch {
   /// Loads the session again. Its first run, which may prepare more, is not measured.
   Status load_again() {
     BYOC_TRY_STATUS(timed_.load_again());
+    is_loaded_ = true;
     return run("loading again");
   }
 
@@ -178,6 +181,7 @@ class Stopwatch {
   const TimingPlan& plan_;
   const Watch& watch_;
   uint64_t done_ = 0, total_ = 0;
+  bool is_loaded_ = true;  // since the last turn
 };
 
 Status measure(std::span<TimedSession* const> sessions, const TimingPlan& plan,

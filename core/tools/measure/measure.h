@@ -15,6 +15,7 @@ struct Samples {
   std::vector<double> ns;
   uint64_t runs_per_sample = 1;
   std::vector<size_t> turns = {};  // the first sample of each turn
+  std::vector<size_t> loads = {};  // the first sample of each load of the session
 };
 
 struct Spread {

@@ -22,56 +22,30 @@ double student(size_t n) {
   return kRows[std::min(n, std::size(kRows)) - 1];
 }
 
-constexpr size_t kNoBlock = SIZE_MAX;
-
-/// Samples by their time, each with the block of two turns that it is from.
-class SortedSamples {
- public:
-  explicit SortedSamples(const Samples& samples) {
-    size_t turn = 0;
-    for (size_t k = 0; k < samples.ns.size(); ++k) {
-      while (turn + 1 < samples.turns.size() && samples.turns[turn + 1] <= k) ++turn;
-      sorted_.emplace_back(samples.ns[k], turn / 2);
-    }
-    std::sort(sorted_.begin(), sorted_.end());
-  }
-
-  /// Returns the mean of the fastest eighth of the samples outside of block `left_out`.
-  double fastest_ns(size_t left_out) const {
-    auto counts = [&](const auto& sample) { return sample.second != left_out; };
-    const auto all = static_cast<size_t>(std::count_if(sorted_.begin(), sorted_.end(), counts));
-    const size_t wanted = (all + kFastest - 1) / kFastest;
-    double sum = 0;
-    for (size_t k = 0, taken = 0; taken < wanted; ++k) {
-      if (!counts(sorted_[k])) continue;
-      sum += sorted_[k].first;
-      ++taken;
-    }
-    return sum / static_cast<double>(wanted);
-  }
-
- private:
-  std::vector<std::pair<double, size_t>> sorted_;
-};
+/// Returns the mean of the fastest eighth of the samples of load k.
+double fastest_ns(const Samples& samples, size_t k) {
+  auto at = [&](size_t n) { return samples.ns.begin() + static_cast<std::ptrdiff_t>(n); };
+  const size_t end = k + 1 < samples.loads.size() ? samples.loads[k + 1] : samples.ns.size();
+  std::vector<double> sorted(at(samples.loads[k]), at(end));
+  std::sort(sorted.begin(), sorted.end());
+  const size_t n = (sorted.size() + kFastest - 1) / kFastest;
+  return std::accumulate(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n), 0.0) /
+         static_cast<double>(n);
+}
 
 }  // namespace
 
 Ratio ratio_of_fastest(const Samples& a, const Samples& b) {
-  const SortedSamples of_a(a), of_b(b);
-  auto log_ratio = [&](size_t left_out) {
-    return std::log(of_b.fastest_ns(left_out) / of_a.fastest_ns(left_out));
-  };
-  const size_t n = std::min(a.turns.size(), b.turns.size()) / 2;
-  const double all = log_ratio(kNoBlock);
-  if (n < 2) return {std::exp(all), 0, std::numeric_limits<double>::infinity()};
-  std::vector<double> without(n);
-  for (size_t k = 0; k < n; ++k) without[k] = log_ratio(k);
+  const size_t n = std::min(a.loads.size(), b.loads.size());
+  std::vector<double> logs(n);
+  for (size_t k = 0; k < n; ++k) logs[k] = std::log(fastest_ns(b, k) / fastest_ns(a, k));
   const auto count = static_cast<double>(n);
-  const double mean = std::accumulate(without.begin(), without.end(), 0.0) / count;
+  const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / count;
+  if (n < 2) return {std::exp(mean), 0, std::numeric_limits<double>::infinity()};
   double squares = 0;
-  for (double value : without) squares += (value - mean) * (value - mean);
-  const double half = student(n - 1) * std::sqrt(squares * (count - 1) / count);
-  return {std::exp(all), std::exp(all - half), std::exp(all + half)};
+  for (double value : logs) squares += (value - mean) * (value - mean);
+  const double half = student(n - 1) * std::sqrt(squares / (count * (count - 1)));
+  return {std::exp(mean), std::exp(mean - half), std::exp(mean + half)};
 }
 
 Ratio ratio_of(const std::vector<double>& a, const std::vector<double>& b) {

@@ -55,39 +55,33 @@ TEST(Ratio, OfOnePairIsNotKnown) {
   EXPECT_TRUE(std::isinf(ratio.high));
 }
 
-// Six turns of one or two samples, which are three blocks; the fastest eighth of nine samples are two.
-// In Python, with the 0.975 quantile of Student's t for 2 degrees of freedom, 4.302653:
-//   a = [[10, 12, 11], [13, 10.5, 12], [11, 10.2, 14]]; b = [[21, 20, 30], [22.4, 50, 22], [24, 23, 20.6]]
-//   low = lambda x: sum(sorted(x)[:-(-len(x) // 8)]) / -(-len(x) // 8)
-//   r = lambda k: log(low(b without block k) / low(a without block k)); w = [r(0), r(1), r(2)]
-//   half = 4.302653 * sqrt(sum((v - mean(w)) ** 2 for v in w) * 2 / 3); exp(r(none) +- half)
-TEST(FastestRatio, HasTheIntervalOfTheJackknife) {
-  const std::vector<size_t> turns = {0, 1, 3, 4, 6, 8};
-  const driver::Samples a{{10, 12, 11, 13, 10.5, 12, 11, 10.2, 14}, 1, turns};
-  const driver::Samples b{{21, 20, 30, 22.4, 50, 22, 24, 23, 20.6}, 1, turns};
+// Three loads of three samples, so that the fastest of each counts. In Python, with the 0.975 quantile
+// of Student's t for 2 degrees of freedom, 4.303:
+//   x = [log(20 / 10), log(22 / 10.5), log(20.6 / 10.2)]
+//   half = 4.303 * stdev(x) / sqrt(3); exp(mean(x) - half), exp(mean(x)), exp(mean(x) + half)
+TEST(FastestRatio, HasStudentsIntervalOverLoads) {
+  const driver::Samples a{{10, 12, 11, 13, 10.5, 12, 11, 10.2, 14}, 1, {}, {0, 3, 6}};
+  const driver::Samples b{{21, 20, 30, 22, 50, 22.4, 24, 23, 20.6}, 1, {}, {0, 3, 6}};
   const Ratio ratio = driver::ratio_of_fastest(a, b);
-  EXPECT_NEAR(ratio.ratio, 2.009901, 1e-6);
-  EXPECT_NEAR(ratio.low, 1.954434, 1e-5);
-  EXPECT_NEAR(ratio.high, 2.066942, 1e-5);
+  EXPECT_NEAR(ratio.ratio, 2.037872, 1e-6);
+  EXPECT_NEAR(ratio.low, 1.917382, 1e-6);
+  EXPECT_NEAR(ratio.high, 2.165933, 1e-6);
 }
 
-// Other work in three of four blocks adds more to b than to a: the medians would have a ratio of 3.
-TEST(FastestRatio, IsThatOfTheQuietBlock) {
+// Other work in seven of eight samples adds more to b than to a: medians would have a ratio of 3.
+TEST(FastestRatio, IsThatOfTheQuietRuns) {
   driver::Samples a, b;
-  for (size_t turn = 0; turn < 8; ++turn) {
-    a.turns.push_back(a.ns.size());
-    b.turns.push_back(b.ns.size());
-    for (int k = 0; k < 4; ++k) {
-      a.ns.push_back(turn < 2 ? 10 : 15);
-      b.ns.push_back(turn < 2 ? 20 : 45);
-    }
+  for (size_t k = 0; k < 32; ++k) {
+    if (k % 16 == 0) a.loads.push_back(k), b.loads.push_back(k);
+    a.ns.push_back(k % 8 == 5 ? 10 : 15);
+    b.ns.push_back(k % 8 == 5 ? 20 : 45);
   }
   EXPECT_DOUBLE_EQ(driver::ratio_of_fastest(a, b).ratio, 2);
   EXPECT_DOUBLE_EQ(driver::ratio_of_fastest(a, a).ratio, 1);
 }
 
-TEST(FastestRatio, OfOneBlockIsNotKnown) {
-  const driver::Samples a{{1, 1}, 1, {0, 1}}, b{{3, 3}, 1, {0, 1}};
+TEST(FastestRatio, OfOneLoadIsNotKnown) {
+  const driver::Samples a{{1, 1}, 1, {}, {0}}, b{{3, 3}, 1, {}, {0}};
   const Ratio ratio = driver::ratio_of_fastest(a, b);
   EXPECT_DOUBLE_EQ(ratio.ratio, 3);
   EXPECT_EQ(ratio.low, 0);
