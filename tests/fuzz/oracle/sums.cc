@@ -230,8 +230,8 @@ Result<std::vector<SumErrors>> errors_of_sums(const OpDef& op, const Attrs& attr
   return out;
 }
 
-// The bound of plugins/llvm/winograd/README.md, "Errors", divided by the errors that oracle.cc allows
-// per error seen. The transforms of a tile add and subtract values of the whole tile, so that a
+// The bound of plugins/llvm/winograd/README.md, divided by the errors that oracle.cc allows per error
+// seen. The transforms of a tile add and subtract values of the whole tile, so that a
 // small result next to large ones has an error of their size.
 Status add_errors_of_tiles(const OpDef& op, const Attrs& attrs,
                            const std::vector<const Known*>& args, const std::vector<Known>& results,
