@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The constants were fitted to products of 32 to 197 rows on Zen 5; only the order of costs matters.
+// The constants were fitted to products of 32 to 197 rows on Zen 5, and only the
+// order of costs matters.
 #include "plugins/llvm/strassen/plan.h"
 
 namespace byoc::llvm_plugin::strassen {

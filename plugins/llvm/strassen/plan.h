@@ -6,8 +6,8 @@
 
 namespace byoc::llvm_plugin::strassen {
 
-/// Returns the blocks of a panel: several where the second cache holds the products of their columns
-/// and each thread still gets several panels.
+/// Returns the blocks of a panel: several where the second cache holds the products of their
+/// columns and each thread still gets several panels.
 int64_t panel_of(const Product& product, const te::Target& target);
 /// Returns true when the second cache holds the products of a block of columns, and the third the
 /// sums of the rows. Larger matrices are read from memory once per panel.

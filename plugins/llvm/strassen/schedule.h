@@ -8,8 +8,8 @@
 
 namespace byoc::llvm_plugin::strassen {
 
-/// Returns the extents of a Dag with this compute and no other reduction; m is that of the quarters,
-/// two times their rows.
+/// Returns the extents of a Dag with this compute and no other reduction; m is that of the
+/// quarters, two times their rows.
 std::optional<Product> find_product(const te::Dag& dag);
 /// Schedules such a Dag with tiles of `tile_rows`. Errors: those of the primitives.
 Result<te::Schedule> schedule_products(const te::Dag& dag, int64_t tile_rows,

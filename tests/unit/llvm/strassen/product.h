@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Products of rows with a constant matrix in panels, by Strassen's scheme, and the same sums in f64 by
-// plain loops.
+// Products of rows with a constant matrix in panels, by Strassen's scheme, and the same sums in f64
+// by plain loops.
 #include <gtest/gtest.h>
 
 #include <cmath>
