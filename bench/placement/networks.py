@@ -35,6 +35,8 @@ def parse(arguments):
     parser.add_argument("--compiler", default="onednn,llvm,xnnpack,openblas", help="the plugins, by priority")
     parser.add_argument("--threads", default="1", metavar="N,M", help="numbers of threads (default 1)")
     parser.add_argument("--estimates", action="store_true", help="place by estimates alone")
+    parser.add_argument("--improve", type=float, default=30, metavar="S",
+                        help="seconds of moving ops in `byoc place` (default 30)")
     parser.add_argument("--min-time", type=float, default=2, metavar="S", help="of each side of --vs (default 2)")
     parser.add_argument("--rounds", type=int, default=8, help="blocks of --vs (default 8)")
     parser.add_argument("--byoc", default="build/bin/byoc", help="the program (default build/bin/byoc)")
@@ -73,7 +75,8 @@ def fastest(choices, kind):
 
 def measured_row(options, file, threads):
     begin = time.monotonic()
-    placed = call(options, "place", file, "--compiler", options.compiler, "--threads", threads)
+    placed = call(options, "place", file, "--compiler", options.compiler, "--threads", threads,
+                  "--improve", options.improve)
     row = {"seconds": time.monotonic() - begin, "place": placed, "origin": placed["origin"]}
     for kind in ("single", "order"):
         rival = fastest(placed["choices"], kind)

@@ -14,7 +14,8 @@ struct AloneProgram {
 
 /// Replaces all corrections and factors of `costs` by those that these programs show, one after
 /// another. A candidate has the cost of the first program that has it: ops of the default codegen
-/// cost less or more between those of another plugin. The factor of borders stays. `placed` is the module before the choice and is left as it was. Errors: those of choosing.
+/// cost less or more between those of another plugin. The factor of borders stays. `placed` is the
+/// module before the choice and is left as it was. Errors: those of choosing.
 Status correct_by_programs(IRModule& placed, const std::vector<AloneProgram>& programs,
                            const PassContext& context, placement::Costs& costs);
 

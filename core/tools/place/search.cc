@@ -282,6 +282,12 @@ class Search {
     return {};
   }
 
+  static bool has_steps_of(const EntrantResult& result, const AloneProgram& program) {
+    return result.error.empty() && result.step_ns.size() == program.step_ns.size() &&
+           std::equal(program.step_ns.begin(), program.step_ns.end(), result.step_ns.begin(),
+                      [](const auto& a, const auto& b) { return a.first == b.first; });
+  }
+
   // Solves once more, by the times of each plugin alone in the contest: there programs took turns,
   // so that they compare better than those that rounds timed one after another.
   Status solve_after_contest(const IRModule& given, const std::string& folder) {
@@ -292,6 +298,9 @@ class Search {
         if (result.error.empty() && to_json(plans_[k])["functions"] == choices)
           program.step_ns = result.step_ns;
       }
+      // The default codegen alone is always an entrant, even where its plan was left out.
+      if (program.plugins.empty() && has_steps_of(out_.results[0], program))
+        program.step_ns = out_.results[0].step_ns;
     }
     BYOC_TRY_STATUS(correct_by_programs(placed_, alone_, context_, costs_));
     BYOC_TRY_STATUS(bound_gain());
