@@ -18,6 +18,11 @@ namespace byoc::llvm_plugin {
 namespace {
 
 constexpr std::string_view kMagic = "byoc-kept/1\n";
+constexpr uint64_t kBlock = 4096;  // a file takes this much of the disk at least
+// A byte for each block that processes put since one last trimmed the folder.
+constexpr const char* kGrowth = "/growth";
+
+uint64_t blocks_of(uint64_t bytes) { return (bytes + kBlock - 1) / kBlock; }
 
 /// Returns magic, hash of the rest, name, '\n', bytes.
 std::string pack(const std::string& name, std::string_view bytes) {
@@ -100,12 +105,27 @@ std::optional<std::string> FileStore::find(const std::string& name) const {
 
 void FileStore::put(const std::string& name, std::string_view bytes) const {
   if (!is_usable()) return;
-  write_ours(path_of(name), pack(name, bytes));
-  has_new_ = true;
+  const std::string packed = pack(name, bytes);
+  write_ours(path_of(name), packed);
+  const std::string growth(blocks_of(packed.size()), '.');
+  const int fd = ::open(cat(folder_, kGrowth).c_str(),
+                        O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return;
+  has_new_ = ::write(fd, growth.data(), growth.size()) > 0;
+  ::close(fd);
+}
+
+bool FileStore::has_grown() const {
+  struct stat info;
+  const std::string path = cat(folder_, kGrowth);
+  if (::lstat(path.c_str(), &info) != 0) return true;
+  if (static_cast<uint64_t>(info.st_size) * kBlock <= max_bytes_ / 16) return false;
+  ::unlink(path.c_str());
+  return true;
 }
 
 void FileStore::trim() const {
-  if (!is_usable() || !has_new_.exchange(false)) return;
+  if (!is_usable() || !has_new_.exchange(false) || !has_grown()) return;
   struct File {
     std::filesystem::file_time_type used;
     std::filesystem::path path;

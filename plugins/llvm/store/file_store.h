@@ -24,12 +24,13 @@ class FileStore {
   bool is_usable() const { return !folder_.empty(); }
   std::optional<std::string> find(const std::string& name) const;
   void put(const std::string& name, std::string_view bytes) const;
-  /// Deletes the least recently used files until the rest fits. Does nothing when no file was put
-  /// since the last call: it reads the size of every file of the folder.
+  /// Deletes the least recently used files until the rest fits. Does nothing until a sixteenth of
+  /// the room was put since a process last did so: it reads the size of every file of the folder.
   void trim() const;
 
  private:
   std::string path_of(const std::string& name) const;
+  bool has_grown() const;
   std::string folder_, compiler_;  // folder "": none
   uint64_t max_bytes_;
   mutable std::atomic<bool> has_new_ = false;  // a file was put

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
+#include <filesystem>
+#include <fstream>
 
 #include <thread>
 
@@ -182,6 +184,22 @@ TEST(KernelCache, ReadsTheSizesOfFilesOnlyAfterAKernelWasPut) {
   small.put({"k2", "x", 0});
   small.trim();
   EXPECT_FALSE(small.find("k1"));
+}
+
+TEST(KernelCache, ReadsTheSizesOfFilesOnlyAfterASixteenthOfTheRoomWasPut) {
+  test::TempFolder folder;
+  KernelCache cache(folder.file("kernels"), "one", 1 << 20);
+  const std::string large = folder.file("kernels/large");
+  std::ofstream(large) << std::string(2 << 20, 'x');
+  struct timespec long_ago[] = {{1000, 0}, {1000, 0}};
+  ::utimensat(AT_FDCWD, large.c_str(), long_ago, 0);
+  for (int k = 0; k < 16; ++k) cache.put({cat("k", k), "x", 0});  // of 4 KiB on disk each
+  cache.trim();
+  EXPECT_TRUE(std::filesystem::exists(large));
+  cache.put({"one more", "x", 0});
+  cache.trim();
+  EXPECT_FALSE(std::filesystem::exists(large));
+  EXPECT_TRUE(cache.find("k0"));
 }
 
 TEST(CompileKernels, CompilesEqualFunctionsOnceAndFindsThemInTheCache) {
