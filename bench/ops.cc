@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures single ops, each by every plugin that runs it: op/<op>/<operands>/<plugin>. Operands are
-// f32 where no type is named. Weights are constants. Outputs are compared with json's before anything
-// is timed.
+// f32 where no type is named. Weights are constants. Outputs are compared with json's before
+// anything is timed.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

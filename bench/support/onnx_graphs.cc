@@ -86,7 +86,7 @@ double add_ladder(Maker& maker, uint32_t ops, double x) {
   return left * right;
 }
 
-// A value of the random graph. `error` bounds its distance from the value in f32, in units of 2^-24.
+// A value of the random graph. `error` bounds its distance from that in f32, in units of 2^-24.
 struct Known {
   std::string name;
   double value = 0, error = 0;

@@ -8,8 +8,8 @@
 //           %1 = relu(%0)
 //           %2 = global_average_pool(%1)
 //           %3 = slice(%2) {axes=[1], ends=[1000], starts=[0]}
-// The mean is where little is left to cut off. Values of added channels may be NaN; no other channel
-// reads them.
+// The mean is where little is left to cut off. Values of added channels may be NaN; no other
+// channel reads them.
 #include "core/codegen/fill_channels.h"
 
 #include <algorithm>

@@ -126,8 +126,8 @@ bool Grouper::lets_in(uint32_t center, ValueId value) const {
          elements(function_.type(function_.args(function_.nodes[center])[0]));
 }
 
-// Returns whether an op makes fewer bytes of a center's results, with at most a few ops between: such as
-// integers of 8 bits of sums in i32.
+// Returns whether an op makes fewer bytes of a center's results, with at most a few ops between:
+// such as integers of 8 bits of sums in i32.
 bool Grouper::narrows_center(uint32_t node) const {
   constexpr int kMostBetween = 8;
   auto bytes = [&](uint32_t of) { return dtype_size(function_.nodes[of].types[0]->dtype); };

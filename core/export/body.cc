@@ -131,8 +131,8 @@ class Writer {
     for (const std::string& name : names_of_[index]) node.add_output(name);
   }
 
-  /// Writes If and Loop. Their graphs have one node, which calls the body as a function of the model
-  /// and reads the values of this function that the body takes.
+  /// Writes If and Loop. Their graphs have one node, which calls the body as a function of the
+  /// model and reads the values of this function that the body takes.
   void write_control(uint32_t index, const Control& control) {
     name_outputs(index);
     onnx::NodeProto& node = *body_.nodes.Add();

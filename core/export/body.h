@@ -17,8 +17,8 @@ struct UsedConstant {
   TypeId type;
 };
 
-/// Constants of the whole model, each once, in the order in which functions read them, with the name
-/// that they have everywhere.
+/// Constants of the whole model, each once, in the order in which functions read them, with the
+/// name that they have everywhere.
 class ConstantNames {
  public:
   const std::string& name(const UsedConstant& constant);

@@ -16,8 +16,8 @@ Status col2im(Call& call) {
   return {};
 }
 
-/// Writes DeformConv with a group per channel, whose weights take each cell of a window to a channel
-/// of its own.
+/// Writes DeformConv with a group per channel, whose weights take each cell of a window to a
+/// channel of its own.
 Status deform_columns(Call& call) {
   const Shape& x = call.input_type(0).shape;
   const Ints kernel = call.attrs().ints("kernel_shape");

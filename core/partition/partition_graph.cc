@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves every region, in the order of their numbers, into a function of its own, and gives functions
-// with loops their plugin.
+// Moves every region, in the order of their numbers, into a function of its own, and gives
+// functions with loops their plugin.
 //   before: fn main(%x) {
 //             %0 = compiler_begin(%x) {compiler="onednn", region=0}
 //             %1 = relu(%0)

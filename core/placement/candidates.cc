@@ -176,7 +176,7 @@ class Finder {
     for (Found& one : found) try_match(*one.row, std::move(one.match));
   }
 
-  // Equal matches of a plugin differ in their pattern alone; the one of the highest priority counts.
+  // Equal matches of a plugin differ in their pattern alone; that of the highest priority counts.
   bool is_new_match(const Row& row, const Match& match) const {
     for (uint32_t index : out_.of_node[match.root]) {
       const Candidate& known = out_.all[index];

@@ -21,9 +21,9 @@ struct MeasuredCost {
   std::string error;  // "": measured; otherwise the candidate must not be chosen
 };
 
-/// Returns the plugin's version and a hash of its file, as in "0.1.0+9f86d081884c7d65": kernels change
-/// while the version stays, and what was measured before is then not used. The version alone when the
-/// file cannot be read. A file is read once per process. Thread-safe.
+/// Returns the plugin's version and a hash of its file, as in "0.1.0+9f86d081884c7d65": kernels
+/// change while the version stays, and what was measured before is then not used. The version alone
+/// when the file cannot be read. A file is read once per process. Thread-safe.
 std::string version_and_build(const Plugin& plugin);
 
 /// The identity of a candidate: everything that its time depends on.

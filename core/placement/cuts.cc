@@ -101,8 +101,8 @@ class Cuts {
                      [](const Edge& a, const Edge& b) { return a.to < b.to; });
   }
 
-  // The level of an op grows along every edge between two plugins. Ops of a plugin with equal levels
-  // can be one region.
+  // The level of an op grows along every edge between two plugins. Ops of a plugin with equal
+  // levels can be one region.
   void find_levels() {
     for (const Edge& edge : edges_)
       level_[edge.to] = std::max(

@@ -21,8 +21,8 @@ struct Point {
   double roofline, factor;
 };
 
-// Returns the factor at that roofline, linear in the logarithms; outside of the points the factor of
-// the nearest one. Points are sorted.
+// Returns the factor at that roofline, linear in the logarithms; outside of the points the factor
+// of the nearest one. Points are sorted.
 double factor_at(const std::vector<Point>& points, double roofline) {
   if (points.empty()) return 1;
   if (roofline <= points.front().roofline) return points.front().factor;

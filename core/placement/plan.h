@@ -32,8 +32,8 @@ Plan empty_plan(const IRModule& module, const std::vector<std::string>& plugins,
                 const PassContext& context);
 void add_choices(const IRModule& module, const FunctionPlacement& placement, Plan& plan);
 
-/// Checks that `plan` was made for this module, machine, plugins and options. Errors: kNotFound, slug
-/// "plan-outdated", with what differs and both values.
+/// Checks that `plan` was made for this module, machine, plugins and options. Errors: kNotFound,
+/// slug "plan-outdated", with what differs and both values.
 Status check_plan(const Plan& plan, const Plan& now);
 /// Returns the choice of `plan` for a function. Errors: slug "plan-outdated" when a plugin does not
 /// take what the plan gives it.

@@ -38,11 +38,11 @@ Work work_of(const IRModule& module, const Function& function, uint32_t node);
 /// `root` is the op whose results leave.
 Work work_of(const Function& function, std::span<const uint32_t> nodes, uint32_t root);
 
-/// Returns a text that is equal for candidates that cost the same: ops, attributes, types, constness
-/// and the order of operands, without names and without the contents of constants. Stable across
-/// processes and hosts.
+/// Returns a text that is equal for candidates that cost the same: ops, attributes, types,
+/// constness and the order of operands, without names and without the contents of constants. Stable
+/// across processes and hosts.
 std::string canonical_text(const Function& function, std::span<const uint32_t> nodes);
-/// Returns such a text of all functions that the entry reaches, with the pins of their ops, by which a plan finds its graph.
+/// Returns such a text of all functions that the entry reaches, with pins: plans find graphs by it.
 std::string graph_text(const IRModule& module);
 
 }  // namespace byoc::placement

@@ -5,7 +5,7 @@
 //           %1 = conv2d(%0, %w)
 //   after:  %0 = conv2d(%x, %w) {pads=[1,1,1,1]}
 // A pad that another op reads is kept for that op, and so are pads of pads. An average_pool then
-// counts the padding as zeros; one with padding of its own, which it does not count, stays as it is.
+// counts the padding as zeros; one with padding of its own, not counted, stays as it is.
 #include <algorithm>
 
 #include "byoc/pass/simplify.h"

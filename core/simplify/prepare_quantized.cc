@@ -37,8 +37,8 @@ const Buffer* data_of(const Function& function, ValueId value) {
   return constant ? constant->data : nullptr;
 }
 
-// Returns whether a scale is one known number for which x * scale / scale rounds to x: positive, and
-// far from the ends of the range of f32.
+// Returns whether a scale is one known number for which x * scale / scale rounds to x: positive,
+// and far from the ends of the range of f32.
 bool is_plain_scale(const Function& function, ValueId scale) {
   const Buffer* data = data_of(function, scale);
   if (data == nullptr || data->size() != sizeof(float)) return false;

@@ -31,8 +31,8 @@ class Interpreter {
 
   /// Returns true when some value has counted dims: the graph is run by run_counted.
   bool is_counted() const { return !types_.empty(); }
-  /// Runs the graph. `inputs[k]` has the dims `in[k]`; the dims of the results go to `out`. Ops with
-  /// counted values are prepared in every run, for the types that they have there, which allocates.
+  /// Runs the graph. `inputs[k]` has the dims `in[k]`; the dims of the results go to `out`. Ops
+  /// with counted values are prepared in every run, which allocates.
   /// Errors: those of run; those of inferring types and preparing kernels; kOutOfRange, slug
   /// "counted-dims", when a value is larger than its type at compile.
   Status run_counted(const void* const* inputs, const void* const* constants, void* const* outputs,

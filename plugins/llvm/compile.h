@@ -53,8 +53,8 @@ struct ConstantInputs {
   std::vector<const void*> data;
   std::string keys;
 };
-/// Runs the code on inputs per maker, and returns the outputs per maker. Throws sdk::Error when memory
-/// is short or the code fails. Errors: those of loading.
+/// Runs the code on inputs per maker, and returns the outputs per maker. Throws sdk::Error when
+/// memory is short or the code fails. Errors: those of loading.
 Result<std::vector<PackedConstants>> run_constants(const ConstantCode& code,
                                                    std::span<const ConstantInputs> inputs);
 

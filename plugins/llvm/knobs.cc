@@ -102,8 +102,8 @@ std::string kind_of(const Variants& variants) {
   return is_conv(first) ? "conv2d_computes" : "matmul_computes";
 }
 
-// Returns true when points name the compute: those of convolutions do, those of products where there
-// are several.
+// Returns true when points name the compute: those of convolutions do, those of products where
+// there are several.
 bool names_compute(const Variants& variants) {
   const std::string& kind = variants[0]->schedules.kind;
   return is_conv(kind) || (has_computes(kind) && variants.size() > 1);

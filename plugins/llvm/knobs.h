@@ -17,10 +17,10 @@ struct FunctionSpace {
   topi::Choices choices;
   std::map<std::string, double> compute_ns;  // estimates by value of the knob "compute"
 };
-/// Returns the number of inputs of the Dag of a module's entry before its constants (read_function).
+/// Returns how many inputs the Dag of a module's entry has before its constants (read_function).
 size_t inputs_of(const IRModule& module, const te::Dag& dag);
-/// Returns nullopt where there is one choice alone: also for functions that are split. Errors: those
-/// of translation.
+/// Returns nullopt where there is one choice alone: also for functions that are split. Errors:
+/// those of translation.
 Result<std::optional<FunctionSpace>> space_of(const IRModule& module, const te::Target& target);
 
 /// Lowers a function at a point of its space. Errors: kInvalidArgument naming the knob and its

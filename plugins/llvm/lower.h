@@ -42,8 +42,8 @@ struct FunctionModule {
   SplitWhen when = SplitWhen::kTooLarge;
   Status error;
 };
-/// Reads functions on the threads of `for_each`. Small ones are split, so that they share pieces, when
-/// there are many of them. Throws what for_each throws.
+/// Reads functions on the threads of `for_each`. Small ones are split, so that they share pieces,
+/// when there are many of them. Throws what for_each throws.
 std::vector<FunctionModule> read_functions(std::span<const FunctionToLower> functions,
                                            const ForEach& for_each);
 /// Lowers a function that was read. Errors: those of lower_function.

@@ -31,8 +31,8 @@ struct Optimised {
 // The limit for kernels that take less time than their call.
 constexpr int64_t kBriefOperations = 1 << 13;
 
-// Returns true for loops with branches, or with selects such as those of padding, around which loops
-// are split (analysis/loop_splitting.h).
+// Returns true for loops with branches, or with selects such as those of padding, around which
+// loops are split (analysis/loop_splitting.h).
 bool has_conditions(const te::Stmt& stmt) {
   bool out = std::holds_alternative<te::If>(stmt->kind);
   Seen seen;

@@ -23,8 +23,8 @@ class OnednnPlugin : public sdk::Plugin {
   sdk::Verdict judge(const Graph& candidate) const override;
   std::unique_ptr<sdk::Kernel> compile(sdk::Function& function) override;
   sdk::KnobSpace knobs(sdk::CompileRequest& request) override;
-  /// Returns the blocks of channels in which images enter and leave regions: those of this processor's
-  /// kernels first.
+  /// Returns the blocks of channels in which images enter and leave regions: those of this
+  /// processor's kernels first.
   std::vector<sdk::WantedLayout> layouts(std::string_view) const override {
     if (isa_text().starts_with("avx512")) return {{"image", 16}, {"image", 8}};
     return {{"image", 8}};

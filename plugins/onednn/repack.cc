@@ -23,7 +23,7 @@ void reorder(const dnnl::engine& engine, const Desc& have, const void* plain, co
   stream.wait();
 }
 
-/// Returns rows [begin, begin + rows) of the layout. Throws dnnl::error when it cannot be cut there.
+/// Returns rows [begin, begin + rows) of the layout. Throws dnnl::error if it cannot be cut there.
 Desc rows_of(const Desc& desc, int64_t begin, int64_t rows) {
   Dims dims = dims_of(desc), offsets(dims.size(), 0);
   dims[0] = rows;

@@ -17,8 +17,8 @@ using Operator = std::unique_ptr<xnn_operator, DeleteOperator>;
 /// Initialises XNNPACK once per process. Throws sdk::Error when it does not run on this CPU.
 void initialise();
 
-/// Makes the operator of a unit that has results of `elements` elements, and packs its weights, which
-/// are read here alone. Throws sdk::Declined when XNNPACK refuses it.
+/// Makes the operator of a unit that has results of `elements` elements, and packs its weights,
+/// which are read here alone. Throws sdk::Declined when XNNPACK refuses it.
 Operator make_operator(const Unit& unit, const float* weight, const float* bias, uint64_t elements);
 
 /// Runs an operator on the calling thread. Throws sdk::Error.

@@ -32,8 +32,9 @@ struct Plan {
   uint64_t packed_bytes = 0;  // about: the weights in XNNPACK's operators
 };
 
-/// Makes the plan of a function. An image gets its channels last before the first operator that needs
-/// it so, and keeps them until an operator or the caller needs the plain layout. Throws sdk::Declined.
+/// Makes the plan of a function. An image gets its channels last before the first operator that
+/// needs it so, and keeps them until one or the caller needs the plain layout. Throws
+/// sdk::Declined.
 Plan make_plan(sdk::Function& function);
 
 }  // namespace byoc::xnnpack

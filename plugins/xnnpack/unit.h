@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The description of one XNNPACK operator: an op, with a bias and bounds of the result where XNNPACK
-// has them. Nothing here includes XNNPACK.
+// The description of one XNNPACK operator: an op, with a bias and bounds of the result where
+// XNNPACK has them. Nothing here includes XNNPACK.
 #include <limits>
 
 #include "byoc/plugin/sdk/plugin.h"
@@ -52,10 +52,10 @@ struct Unit {
   bool is_image() const { return kind <= kGlobalAverage && kind != kProduct; }
 };
 
-/// Reads an op or a composite. Throws sdk::Declined with the reason for what XNNPACK cannot compute.
+/// Reads an op or composite. Throws sdk::Declined with the reason for what XNNPACK cannot compute.
 Unit read_unit(const sdk::Graph& graph, const sdk::Node& node);
 
-/// Reads the window of a convolution or pool, `op`, of an operand to a result. Throws sdk::Declined.
+/// Reads the window of a convolution or pool `op` of an operand to a result. Throws sdk::Declined.
 Window read_convolution(const sdk::Node& op, const sdk::Type& x, const sdk::Type& weight,
                         const sdk::Type& y);
 Window read_pool(const sdk::Node& op, const sdk::Type& x, const sdk::Type& y);

@@ -121,7 +121,7 @@ struct PlacedSection {
 };
 using Pool = std::map<ContentKey, PlacedSection>;
 
-/// Returns views of the sections, whose hashes are still to be checked; they keep the mapping alive.
+/// Returns views of the sections, with hashes still to be checked; they keep the mapping alive.
 Result<Pool> read_sections(Parts& parts, const std::vector<Section>& sections,
                            const std::shared_ptr<const MappedFile>& file) {
   Pool pool;
@@ -156,8 +156,8 @@ Status check_hashes(const Pool& pool, const std::set<ContentKey>& later) {
   return {};
 }
 
-/// Returns whether a Session reads the constant only where a `fill` of packed_get needs it, or never:
-/// native code reads those that it keeps.
+/// Returns whether a Session reads the constant only where a `fill` of packed_get needs it, or
+/// never: native code reads those that it keeps.
 bool is_read_later(const ExternalModule& module, const ExternalConstant& constant) {
   if ((module.flags & BYOC_MODULE_NATIVE) != 0) return constant.use != BYOC_CONST_KEPT;
   return (module.flags & BYOC_MODULE_PACKED) != 0 && constant.use == BYOC_CONST_PACKED;

@@ -254,8 +254,8 @@ class Reader {
   Status status_;
 };
 
-// Turns steps, instructions and functions, of which there may be a million, into structs as soon as the parser
-// has read them and drops them from its tree; the rest of the text is small.
+// Turns steps, instructions and functions, of which there may be a million, into structs as soon as
+// the parser has read them and drops them from its tree; the rest of the text is small.
 class ListReader {
  public:
   /// Has the signature of nlohmann's parser_callback_t: false drops the value.

@@ -27,8 +27,8 @@ Result<size_t> lend_constants(const ExternalModule& module, const Buffers& buffe
   return seen.size();
 }
 
-/// Lends the packed constants, which follow the others in `buffers`. Their packed_get calls no fill;
-/// where another one does, it reads constants that are checked now.
+/// Lends the packed constants, which follow the others in `buffers`. Their packed_get calls no
+/// fill; where another one does, it reads constants that are checked now.
 void lend_packed(const ExternalModule& module, const Buffers& buffers, size_t constants,
                  PackedScope& scope) {
   for (size_t k = 0; k < module.packed.size() && constants + k < buffers.size(); ++k)

@@ -47,7 +47,7 @@ namespace {
 thread_local PackedScope* current_scope = nullptr;
 constinit thread_local bool is_filling_spilled = false;
 
-/// Makes fills_spilled() true when the memory has several times the size that parallel loops release.
+/// Makes fills_spilled() true when memory has several times the size that parallel loops release.
 class FillScope {
  public:
   explicit FillScope(int64_t bytes)

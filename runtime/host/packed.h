@@ -47,8 +47,8 @@ class PackedScope {
 byoc_status* packed_get(byoc_host_ctx*, byoc_bytes key, uint64_t n, uint64_t align,
                         byoc_fill_fn fill, void* u, byoc_held* out) noexcept;
 
-/// Returns whether this thread fills a large packed constant in memory that may be spilled: parallel
-/// loops then release it now and then.
+/// Returns whether this thread fills a large packed constant in memory that may be spilled:
+/// parallel loops then release it now and then.
 bool fills_spilled() noexcept;
 
 }  // namespace byoc

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Threads of parallel loops: the process's own workers (runtime/threads), or, in sessions with plugins that
-// run OpenMP code such as oneDNN's, the teams of the distribution's libgomp, which both share. Two
-// sets of workers would take each other's cores, since those of libgomp keep theirs for a while.
+// Threads of parallel loops: the process's own workers (runtime/threads), or, in sessions with
+// plugins that run OpenMP code such as oneDNN's, the teams of the distribution's libgomp, which
+// both share. Two sets would take each other's cores: libgomp's workers keep theirs for a while.
 #include <cstdint>
 
 #include "byoc/plugin/abi.h"

@@ -13,8 +13,8 @@
 
 namespace {
 
-/// Returns the number of processes that run now beside this one, from "0.20 0.18 0.12 3/80 11206" in
-/// /proc/loadavg, where it is one of 3.
+/// Returns the number of processes that run now beside this one, from "0.20 0.18 0.12 3/80 11206"
+/// in /proc/loadavg, where it is one of 3.
 long running_others() {
   char text[128] = {};
   const int fd = ::open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
@@ -29,7 +29,7 @@ long running_others() {
 
 /// Lets threads of OpenMP sleep when they wait, instead of spin, where others need the cores: a
 /// thread that spins keeps the one it waits for from its core. A choice of the user stays. libgomp
-/// reads the variable when it is loaded, so the program begins again. Returns when there is no need.
+/// reads the variable when it is loaded, so the program begins again. Returns without need.
 void sleep_beside_others(char** argv) {
   bool has_threads = false;
   for (char** arg = argv; *arg != nullptr; ++arg)

@@ -7,10 +7,10 @@ namespace byoc {
 /// Returns the number of the core that this thread is on, or -1 where the system does not have it.
 int current_core();
 
-/// Moves this thread to another of its cores when it is on `core`; does nothing when it has no other.
-/// Kernels start and wake threads where their caller is. Some leave them there for long, such as those
-/// of virtual machines that keep cores idle: a worker then takes the time of the thread it is to help.
-/// Does not change the cores that the thread may use.
+/// Moves this thread to another of its cores when it is on `core`; does nothing when it has no
+/// other. Kernels start and wake threads where their caller is. Some leave them there for long,
+/// such as those of virtual machines that keep cores idle: a worker then takes the time of the
+/// thread it is to help. Does not change the cores that the thread may use.
 void leave_core(int core);
 
 }  // namespace byoc

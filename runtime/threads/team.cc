@@ -15,11 +15,11 @@ namespace byoc::team {
 namespace {
 
 // Workers look for the next loop for some time before they sleep, since waking one up takes longer
-// than most loops. The caller sleeps sooner: then the core is free for a worker that has lost its own.
+// than most loops. The caller sleeps sooner: its core is then free for a worker that lost its own.
 constexpr uint64_t kIdleNs = 200'000, kJoinNs = 50'000;
 // A worker that lost its core inside of a loop delays it by a time slice of another process. After
-// that, the caller runs loops alone for some multiple of the delay. When a worker is late soon again,
-// a process keeps its core busy: the time alone grows fourfold, up to a second.
+// that, the caller runs loops alone for some multiple of the delay. When a worker is late soon
+// again, a process keeps its core busy: the time alone grows fourfold, up to a second.
 constexpr uint64_t kLateNs = 300'000, kAloneTimes = 8, kLongestAloneNs = 1'000'000'000;
 constexpr uint32_t kOpen = 1u << 31;
 

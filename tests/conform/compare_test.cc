@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results are compared relative to the largest one; at the smallest numbers one step is no difference.
+// Results are compared relative to the largest; at the smallest numbers one step is no difference.
 #include "core/conform/checks/compare.h"
 
 #include <gtest/gtest.h>

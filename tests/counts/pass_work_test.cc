@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work of every pass is linear in the modules that it reads and writes: counted in basic blocks,
-// not in seconds, for chains, ladders and random graphs of 1e3 and 1e4 ops.
+// The work of every pass is linear in the modules that it reads and writes: counted in basic
+// blocks, not in seconds, for chains, ladders and random graphs of 1e3 and 1e4 ops.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,9 +16,9 @@ namespace {
 
 // Their ratio is a power of two, so that arrays that double are equally full.
 constexpr uint32_t kSmall = 1250, kLarge = 10000;
-// The most that the work may grow for modules that grow once. Sorts and searches by name, which grow
-// by 1.3 between these sizes, have to be a small part of a pass. A random graph is not the same at
-// both sizes.
+// The most that the work may grow for modules that grow once. Sorts and searches by name, which
+// grow by 1.3 between these sizes, have to be a small part of a pass. A random graph is not the
+// same at both sizes.
 double most_growth(Shape shape) { return shape == Shape::kRandom ? 1.1 : 1.05; }
 
 // clang has other blocks than g++, and sanitizers add some.

@@ -88,8 +88,8 @@ TEST_F(DroppedIn, TellWhyTheyRefuse) {
   EXPECT_THAT(explained.out, HasSubstr("no broadcasting, has f32[4] for f32[2,4]"));
 }
 
-// By priority the example gets each relu, which ends onednn's regions. By cost the relus go back into
-// the convolutions: each one's two borders cost more than it takes.
+// By priority the example gets each relu, which ends onednn's regions. By cost the relus go back
+// into the convolutions: each one's two borders cost more than it takes.
 TEST(ByCost, TheReluOfABottleneckGoesBackToItsConvolution) {
   Byoc byoc("XDG_CACHE_HOME=/nonexistent " BYOC_BUILD_DIR "/bin/byoc");  // no calibration
   const std::string model =

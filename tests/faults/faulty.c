@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Broken plugins, one per way to be broken. Faults before `open` are chosen when this is
  * compiled (-DFAULT=...), later ones by the option "fault". Without a fault it is a working
- * plugin for f32 relu, which adds the first element of its first constant, if any, to the result. */
+ * plugin for f32 relu, which adds the first element of its first constant, if any, to results. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -116,8 +116,8 @@ Shape partner_shape(Grower& g, const Shape& shape);
 /// Returns the shape of an operand that follows an op: a vector along `axis` most of the time, else
 /// a broadcast partner along other dims.
 Shape operand_shape(Grower& g, const Shape& shape, size_t axis);
-/// Adds one to three sums and products with vectors along `axis`, as exporters write a bias, a batch
-/// norm or a scale.
+/// Adds one to three sums and products with vectors along `axis`, as exporters write a bias, a
+/// batch norm or a scale.
 Ref scaled_and_shifted(Grower& g, Ref y, size_t axis);
 /// Returns a random axis of `rank` dims, negative half of the time.
 int64_t random_axis(Grower& g, size_t rank);

@@ -164,8 +164,8 @@ bool grow_along_axis(Grower& g, const std::string& op) {
   return g.call(op, {x}, attrs).has_value();
 }
 
-/// Two elements become -1 and 1, whatever they are: their results do not show the error of the mean,
-/// so norms of two elements are not made.
+/// Two elements become -1 and 1, whatever they are: their results do not show the error of the
+/// mean, so norms of two elements are not made.
 bool grow_norm(Grower& g, const std::string& op) {
   Ref x = numbers(g, 1, 5, true);
   if (op == "mean_variance_norm") {

@@ -158,8 +158,8 @@ bool grow_where(Grower& g) {
       .has_value();
 }
 
-/// Grows an op of two calls that differ in an attribute alone, or in their operands: equal conditions
-/// and windows of different extents meet in one loop.
+/// Grows an op of two calls that differ in an attribute alone, or in their operands: equal
+/// conditions and windows of different extents meet in one loop.
 bool grow_pair(Grower& g) {
   std::optional<Ref> a = g.find([](const TensorType& t) { return is_float(t.dtype); });
   if (!a || a->is_leaf) return false;
@@ -188,7 +188,7 @@ bool grow_chain(Grower& g) {
   return true;
 }
 
-/// Grows a value as integers of few bits and, mostly, back: with one scale, or one per entry of a dim.
+/// Grows a value as integers of few bits and, mostly, back: with one scale, or one per entry.
 bool grow_quantized(Grower& g) {
   std::optional<Ref> x = g.find([](const TensorType& t) { return t.dtype == DType::kF32; });
   if (!x) x = g.parameter(TensorType{DType::kF32, g.shape()});

@@ -24,8 +24,8 @@ std::optional<Ref> bytes_of(Grower& g, DType dtype, size_t low, size_t high) {
   });
 }
 
-/// Adds the start of the sums and their results of 8 bits, mostly with both. `channel` has the shape of
-/// a value per channel.
+/// Adds the start of the sums and their results of 8 bits, mostly with both. `channel` has the
+/// shape of a value per channel.
 void follow(Grower& g, Ref sums, const Shape& channel) {
   if (g.chance(0.7))
     sums = g.then("add", {sums, g.weight(TensorType{DType::kI32, channel}, {-5000, 5000})});
@@ -89,7 +89,7 @@ bool grow_conv_integers(Grower& g) {
   return y.has_value();
 }
 
-/// Grows the blocked form, of which the last block of the image may have channels that no weight reads.
+/// Grows the blocked form; the last block of the image may have channels that no weight reads.
 bool grow_blocked_conv_integers(Grower& g) {
   const int64_t b = g.one_of<int64_t>({4, 8, 16}), blocks = g.between(1, 3),
                 o = b * g.between(1, 2), h = g.between(1, 8), w = g.between(1, 8);

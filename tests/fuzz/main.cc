@@ -35,7 +35,7 @@ struct Options {
 };
 
 Result<Style> style_of(const Options& options, uint64_t seed, std::string& name) {
-  // Seven of ten graphs are noise, the style that has all ops; the graphs of transformers are large.
+  // Seven of ten graphs are noise, the style with all ops; the graphs of transformers are large.
   const uint64_t turn = seed % 10;
   name = !options.style.empty() ? options.style : kStyles[turn < 2 ? 0 : turn < 3 ? 1 : 2];
   for (size_t k = 0; k < kStyles.size(); ++k) {
@@ -253,8 +253,8 @@ void report(const Options& options, const std::vector<Fault>& faults) {
   }
 }
 
-/// Prints how often kernels of each implementation ran. Returns false when a compute that the options
-/// name had none.
+/// Prints how often kernels of each implementation ran. Returns false when a compute that the
+/// options name had none.
 bool print_kernels(const Options& options, const std::map<std::string, uint64_t>& kernels) {
   for (const auto& [name, count] : kernels)
     std::printf("%8llu kernels: %s\n", static_cast<unsigned long long>(count), name.c_str());

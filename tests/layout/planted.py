@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Plants one fault at a time in a copy of the sources, and expects rooms.py to name it."""
+"""Plants one fault at a time in a copy of the sources, and expects rooms.py or lines.py to name it."""
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
+import lines
 import rooms
 
 
@@ -55,9 +56,17 @@ def unused_arrow(root):
     return ["core/bind -> core/simplify is an arrow that no include uses"]
 
 
+def long_comment(root):
+    """Plants a comment after a line of a raw string that is as long, and that is no fault."""
+    file = root / "core/bind/bind_params.cc"
+    file.write_text(file.read_text() + f'\nconst char* kRaw = R"({"x" * 100})";\n// {"y" * 98}\n')
+    return [f"core/bind/bind_params.cc:{len(file.read_text().splitlines())}: 101 columns"]
+
+
 def main(root):
-    failed = rooms.check(root)
-    for plant in (backward_include, private_include, cycle, thirteenth_source, folder_without_a_room, unused_arrow):
+    failed = rooms.check(root) + lines.check(root)
+    for plant in (backward_include, private_include, cycle, thirteenth_source, folder_without_a_room, unused_arrow,
+                  long_comment):
         with tempfile.TemporaryDirectory() as scratch:
             copy = Path(scratch)
             for top in rooms.TOPS + ("docs", "tests"):
@@ -65,7 +74,7 @@ def main(root):
                     name for name in names if not (Path(folder) / name).is_dir()
                     and not name.endswith((".cc", ".c", ".h", "rooms.md"))])
             wanted = plant(copy)
-            found = "\n".join(rooms.check(copy))
+            found = "\n".join(rooms.check(copy) + lines.check(copy))
             missing = [text for text in wanted if text not in found]
             print(plant.__name__, "is found" if not missing else f"is not found: {missing} in {found!r}")
             failed += missing

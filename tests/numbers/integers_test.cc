@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products and sums of small integers by onednn, against exact sums of integers that are scaled in
-// double and rounded: a result is a nearest integer, but for the rounding of the f32 that is rounded.
+// double and rounded: a result is a nearest integer, but for the f32 that is rounded.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -22,8 +22,8 @@ Tensor stored(const std::string& name) {
 using Compilers = std::vector<std::string>;
 class QuantisedDigits : public testing::TestWithParam<std::tuple<std::string, Compilers>> {};
 
-// A sum beside a tie is rounded to the other integer by a sum in another order, and then a logit may
-// be a step off: a twentieth here, and a probability by at most a quarter of that.
+// A sum beside a tie is rounded to the other integer by a sum in another order, and then a logit
+// may be a step off: a twentieth here, and a probability by at most a quarter of that.
 TEST_P(QuantisedDigits, GivesTheOutputsOfOnnxRuntime) {
   auto plugins = built_plugins();
   const auto& [model, compilers] = GetParam();

@@ -142,8 +142,8 @@ TEST(Resize, CountsTapsOfTheDimsThatChange) {
   EXPECT_EQ(flops(op, in, out, {{"mode", "nearest"}}), 0);
 }
 
-// torch divides by the weights inside of the image, as exclude_outside does, and its cubic kernel has
-// a = -0.5. Expected values: torch 1.13 (nn.functional.interpolate with antialias) in f64.
+// torch divides by the weights inside of the image, as exclude_outside does, and its cubic kernel
+// has a = -0.5. Expected values: torch 1.13 (nn.functional.interpolate with antialias) in f64.
 TEST(Resize, WidensItsKernelWhereItShrinks) {
   Attrs attrs{{"sizes", Ints{1, 1, 3, 4}},
               {"mode", "linear"},

@@ -36,7 +36,7 @@ struct Rect {
   double left, right, top, bottom;
 };
 
-// Returns descriptions of overlapping rectangles; a sweep over the tops, as pairs would be too many.
+// Returns descriptions of overlapping rectangles by a sweep over the tops: pairs are too many.
 std::string overlaps(std::vector<Rect> rects) {
   std::sort(rects.begin(), rects.end(), [](auto& a, auto& b) { return a.top < b.top; });
   std::vector<Rect> open;
@@ -304,7 +304,7 @@ TEST(GroupedLayout, HasEachValueThatEntersABoxOnce) {
   ASSERT_EQ(layout.links.size(), 3u);  // 0, 1 and 2 each enter one box
   EXPECT_EQ(layout.boxes[2].in.size(), 2u);
   EXPECT_EQ(layout.boxes[1].out.size(), 2u);
-  // Inside: ports of 0 to 1 and 2, 1 to 2, two values to the lower edge; 1 to 3 and 4, 2 to 4, 3 to 4.
+  // Inside: ports of 0 to 1, 2; 1 to 2; two values to the lower edge; 1 to 3, 4; 2 to 4; 3 to 4.
   EXPECT_EQ(layout.lines.size(), 5u + 4u);
 }
 

@@ -28,8 +28,8 @@ inline TensorType type_of(DType dtype, const std::vector<int64_t>& dims) {
 std::vector<std::byte> to_bytes(const Values& values);
 Values from_bytes(const TensorType& type, const std::byte* bytes);
 
-/// Completes the attributes, infers or counts, prepares and runs. Every input and output has separate memory
-/// of exactly its size, so that the address sanitizer reports an access outside.
+/// Completes the attributes, infers or counts, prepares and runs. Every input and output has
+/// separate memory of exactly its size, so that the address sanitizer reports an access outside.
 Result<std::vector<Values>> run_op(std::string_view op, const std::vector<Values>& inputs,
                                    Attrs attrs = {});
 /// Returns the only (or first) output; a failure is reported to the test.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An index outside of its tensor is an error of the run, by every plugin and in every configuration.
-// ONNX (Gather, GatherElements, GatherND, ScatterElements, ScatterND): indices are in [-s, s - 1]
-// along an axis of size s; RoiAlign: batch_indices are numbers of images.
+// An index outside of its tensor is an error of the run, by every plugin and in every
+// configuration. ONNX (Gather, GatherElements, GatherND, ScatterElements, ScatterND): indices are
+// in [-s, s - 1] along an axis of size s; RoiAlign: batch_indices are numbers of images.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 

@@ -11,7 +11,7 @@
 
 namespace byoc::integers {
 
-/// Returns the pattern of a dequantize, with or without zero point. `kind` of its operand: "any", "const".
+/// Returns a dequantize's pattern, with and without zero point. `kind` of operand: "any", "const".
 std::string dequantized(std::string_view name, std::string_view kind);
 
 /// Returns the value that a match captured under this name; nullopt: none.

@@ -6,8 +6,8 @@
 
 namespace byoc::integers {
 
-/// Rewrites quantize(add(dequantize, dequantize)) of operands of one shape, also with relu between, as
-/// add_integers. Errors: those of the matcher.
+/// Rewrites quantize(add(dequantize, dequantize)) of operands of one shape, also with relu between,
+/// as add_integers. Errors: those of the matcher.
 Result<Function> with_integer_sums(IRModule& module, const Function& function,
                                    const OpRegistry& ops);
 

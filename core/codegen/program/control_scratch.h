@@ -17,8 +17,8 @@ struct ControlScratch {
 /// Errors: those of size_bytes.
 Result<ControlScratch> control_scratch(const IRModule& module, const Control& control);
 
-/// Returns the size of a tensor in whole units of alignment, with the bounds of counted dims. Errors:
-/// those of size_bytes.
+/// Returns the size of a tensor in whole units of alignment, with the bounds of counted dims.
+/// Errors: those of size_bytes.
 Result<uint64_t> arena_bytes(const TensorType& type);
 
 }  // namespace byoc

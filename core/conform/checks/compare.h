@@ -12,11 +12,12 @@ namespace byoc::conform {
 /// allow for sums of some hundred terms in another order, and for functions with errors of a few
 /// units in the last place. Integers and bool are exact: 0.
 double tolerance(DType dtype);
-/// Returns the largest difference that counts as none, however small the reference is. For bf16 that
-/// is nearly the smallest normal number: the x86 instruction that rounds to bf16, VCVTNEPS2BF16,
-/// reads denormals as zero and writes zero for them (Intel 64 and IA-32 Architectures Software
-/// Developer's Manual, volume 2). For other floats it is their smallest number, a step of rounding
-/// there: its square in the same dtype is 0, so that the root of a sum of squares is 0, too.
+/// Returns the largest difference that counts as none, however small the reference is. For bf16
+/// that is nearly the smallest normal number: the x86 instruction that rounds to bf16,
+/// VCVTNEPS2BF16, reads denormals as zero and writes zero for them (Intel 64 and IA-32
+/// Architectures Software Developer's Manual, volume 2). For other floats it is their smallest
+/// number, a step of rounding there: its square in the same dtype is 0, so that the root of a sum
+/// of squares is 0, too.
 double negligible(DType dtype);
 
 struct Comparison {

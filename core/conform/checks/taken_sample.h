@@ -25,7 +25,7 @@ struct TakenSample {
 Result<std::optional<IRModule>> as_composite(const LoadedPlugin& tested, const PluginPattern& row,
                                              const Instance& instance, Report* report = nullptr);
 
-/// Makes at most `count` instances of every pattern with two or more ops, and calls `use` with each.
+/// Makes at most `count` instances of every pattern with two or more ops, and calls `use` for each.
 void for_instances(const LoadedPlugin& tested, uint64_t seed, size_t count,
                    const std::function<void(uint32_t pattern, const Instance&)>& use);
 

@@ -119,8 +119,8 @@ Result<Ran> run_with(const IRModule& model, const Digits& digits, BuildOptions o
   return out;
 }
 
-/// Returns the lists of plugins to run with: all plugins that are used without being named, in order
-/// of priority, and the reference alone, which is the last default codegen.
+/// Returns the lists of plugins to run with: all plugins that are used without being named, in
+/// order of priority, and the reference alone, which is the last default codegen.
 std::vector<std::vector<std::string>> choices(const PluginSet& plugins) {
   std::vector<std::string> all, reference;
   for (const auto& plugin : plugins.all()) {

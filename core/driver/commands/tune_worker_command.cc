@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// byoc tune-worker: a process of `byoc tune`. It is no command for people, so help does not list it.
+// byoc tune-worker: a process of `byoc tune`. It is no command for people: help does not list it.
 #include "core/driver/commands/commands.h"
 #include "core/tools/model/model_options.h"
 #include "core/tuner/measure/worker.h"

@@ -142,7 +142,7 @@ Json to_json(const Verification& verification, const std::string& against) {
   return json;
 }
 
-/// Loads the model. Extents that the user leaves open are those of the stored inputs, or of --input.
+/// Loads the model. Extents that the user leaves open are those of stored inputs, or of --input.
 Result<IRModule> load(ModelOptions options, const VerifyRequest& request, AssumedSizes& sizes) {
   BYOC_TRY(std::string path, model_path(options.model));
   if (options.shapes.empty() && is_data_set(request.against) && path.ends_with(".onnx")) {
@@ -186,7 +186,7 @@ Status with_cure(Status status, const Options& options) {
   return std::move(status).with_help("leave out --shape: open sizes follow the data set");
 }
 
-/// Reports how near the model is to the float model. There is no verdict: the user's numbers differ.
+/// Reports how near the model is to the float model, without a verdict: users' numbers differ.
 Result<int> report_accuracy(const Options& options, const cli::CommonOptions& common) {
   const VerifyRequest& request = options.request;
   if (!request.against.empty() || request.tolerance >= 0 || !options.output.empty())

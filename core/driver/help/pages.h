@@ -18,9 +18,9 @@ std::string zsh_completion(const cli::Command& root);
 struct ManualPage {
   std::string file, text;  // "byoc-run.1"; the page for man(1)
 };
-/// Returns a page for the program, one for each of its commands, and one for each of `programs`. The
-/// command `byoc run` and the program `byoc-run` would have pages of one name, which man(1) shows
-/// for both: they share a page.
+/// Returns a page for the program, one for each of its commands, and one for each of `programs`.
+/// The command `byoc run` and the program `byoc-run` would have pages of one name, which man(1)
+/// shows for both: they share a page.
 std::vector<ManualPage> manual_pages(const cli::Command& root,
                                      std::span<const cli::Command> programs);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// byoc_pages DIR: writes the completions and the manual of `byoc` into DIR, as they are installed in
-// share/. The build runs it.
+// byoc_pages DIR: writes the completions and the manual of `byoc` into DIR, as they are installed
+// in share/. The build runs it.
 #include <cstdio>
 #include <filesystem>
 

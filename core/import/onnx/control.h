@@ -20,8 +20,8 @@ struct ControlContext {
   std::function<Status(onnx::GraphProto&)> convert_nodes;
 };
 
-/// Adds a node to the innermost builder, and the functions of its graphs to the module. An If with a
-/// known condition becomes the nodes of the graph that is taken. Returns the outputs.
+/// Adds a node to the innermost builder, and the functions of its graphs to the module. An If with
+/// a known condition becomes the nodes of the graph that is taken. Returns the outputs.
 /// Errors: slug "onnx-graph" for graphs that do not fit the node; kUnimplemented for values whose
 /// types change from one iteration to the next, or that are known only at run time.
 Result<std::vector<ValueId>> convert_control(ControlContext& context, onnx::NodeProto& proto,

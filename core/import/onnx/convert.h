@@ -90,8 +90,8 @@ class Graph {
   virtual ValueId make_sequence(Sequence sequence) = 0;
   /// Returns a name for a counted dim of the next op, which no other op of the function has.
   virtual std::string new_size(std::string_view op) = 0;
-  /// Returns what is known of the elements of an integer value of rank 0 or 1: one entry each, up to
-  /// 64; empty when their number is not known.
+  /// Returns what is known of the elements of an integer value of rank 0 or 1: one entry each, up
+  /// to 64; empty when their number is not known.
   virtual std::vector<SizeEntry> size_entries(ValueId value) = 0;
   /// Returns the bounds of these entries; nullopt when one has none.
   virtual std::optional<Ints> upper_bounds(ValueId value) = 0;

@@ -15,8 +15,8 @@ using IsKnownOp = std::function<bool(const onnx::NodeProto&)>;
 /// The opset of the default domain of the nodes that come from functions.
 using NodeOpsets = std::unordered_map<const onnx::NodeProto*, int64_t>;
 
-/// Replaces the nodes that call functions of the model, in the graph, in the graphs of nodes such as
-/// If, and in the bodies of functions.
+/// Replaces the nodes that call functions of the model, in the graph, in the graphs of nodes such
+/// as If, and in the bodies of functions.
 /// Values of bodies get names that no value of the graph has. O(nodes of the result).
 /// Errors: slug "onnx-graph" for a function that calls itself, calls with too many operands, and
 /// more than 10 million nodes.

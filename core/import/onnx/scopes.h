@@ -13,9 +13,9 @@
 
 namespace byoc::onnx_import {
 
-/// A stack of graphs, the innermost last. A name means the value of the innermost graph that has it.
-/// Graphs may share a builder; a graph with another builder than the one around it is a body, which
-/// reads outer values through parameters of the same name, and constants through copies.
+/// A stack of graphs, the innermost last. A name means the value of the innermost graph that has
+/// it. Graphs may share a builder; a graph with another builder than the one around it is a body,
+/// which reads outer values through parameters of the same name, and constants through copies.
 class Scopes {
  public:
   /// Borrows all of them. `options` gives values to inputs of the main graph.
@@ -37,8 +37,8 @@ class Scopes {
   /// Returns the first dim that the innermost graph declares for a value; nullopt when it declares
   /// no number. The first call costs O(declared values).
   std::optional<int64_t> declared_rows(const std::string& name);
-  /// Returns a value of the innermost builder by its name. Makes constants of initializers and bound
-  /// inputs at their first use, so that the builder's present node may change.
+  /// Returns a value of the innermost builder by its name. Makes constants of initializers and
+  /// bound inputs at their first use, so that the builder's present node may change.
   Result<ValueId> value(const std::string& name);
 
  private:

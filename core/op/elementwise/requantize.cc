@@ -72,8 +72,8 @@ Result<RefKernel> reference_requantize(Types in, Types out, const Attrs& attrs) 
 }
 
 // Clamps integers, which processors do as they make vectors of fewer bits. The upper bound of the
-// float keeps its conversion in range. A conversion from below the range gives the least i32, as does
-// NaN, to which only zero points of at least 0 may be added.
+// float keeps its conversion in range. A conversion from below the range gives the least i32, as
+// does NaN, to which only zero points of at least 0 may be added.
 Expr clamped_integer(const Expr& scaled, const Steps& steps) {
   auto integer = [](int64_t value) { return te::int_constant(DType::kI32, value); };
   const Expr high = te::constant(DType::kF32, steps.high());

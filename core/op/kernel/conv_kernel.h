@@ -39,8 +39,8 @@ using ConvTypes = decltype(FloatTypes{} + TypeList<int32_t>{});
 /// Returns a kernel with in = {x, weight} of one of these types.
 Result<RefKernel> conv_kernel(std::string_view op, DType dtype, const ConvPlan& plan);
 
-/// Returns x [n, c, spatial..., ...] with cells of `fill` around its planes, as a stage of its own; x
-/// itself where the windows have no pads.
+/// Returns x [n, c, spatial..., ...] with cells of `fill` around its planes, as a stage of its own;
+/// x itself where the windows have no pads.
 Tensor padded(te::Builder& builder, const Tensor& x, const std::vector<Window>& windows,
               double fill = 0);
 

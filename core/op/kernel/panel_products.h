@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Products of the rows of two matrices, of which the first is in panels: the rows of a panel are the
-// lanes of vectors, so that sums are stored as they are and no lanes are added up.
+// Products of the rows of two matrices, of which the first is in panels: the rows of a panel are
+// the lanes of vectors, so that sums are stored as they are and no lanes are added up.
 #include <algorithm>
 
 #include "core/op/kernel/expression.h"

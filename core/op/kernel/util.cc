@@ -49,8 +49,8 @@ Status no_broadcast(std::string_view op, Types inputs, Dim a, Dim b) {
       .with_slug("op-shape");
 }
 
-// Returns the dim that two different ones broadcast to, if one is counted and the other is not named:
-// a run finds that they are equal, or that one is 1. The name has both in order of their text.
+// Returns the dim that two different ones broadcast to, if one is counted and the other is not
+// named: a run finds that they are equal, or that one is 1. Its name has both in order.
 std::optional<Dim> counted_broadcast(Dim a, Dim b) {
   if (!a.is_counted() && !b.is_counted()) return std::nullopt;
   if (a.is_static() || b.is_static()) {

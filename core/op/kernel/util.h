@@ -32,8 +32,8 @@ Status expect_same_dtype(std::string_view op, Types inputs);
 /// Returns an error such as "conv2d: x has rank 3, expects 4 (x f32[1,3,8])".
 Status expect_rank(std::string_view op, std::string_view input, TypeId type, size_t rank);
 
-/// Returns the shape that all inputs broadcast to by numpy's rules. A symbolic dim matches itself and
-/// 1. A counted one matches numbers and other counted ones too; each run checks them.
+/// Returns the shape that all inputs broadcast to by numpy's rules. A symbolic dim matches itself
+/// and 1. A counted one matches numbers and other counted ones too; each run checks them.
 Result<Shape> broadcast_shapes(std::string_view op, Types inputs);
 
 /// Returns `axis` as a number from 0; `type` gives the rank: "softmax: axis 3 is outside [-2,

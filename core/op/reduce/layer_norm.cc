@@ -334,7 +334,7 @@ Result<Tensors> compute_lp_norm(te::Builder& builder, Inputs in, Types out, cons
         Expr value = widened(x(taken.element(i, r)));
         return by_magnitude ? te::unary(te::UnaryOp::kAbs, value) : value * value;
       });
-  // A quotient, as 1 / norm of a denormal norm is infinite. Where the norm is 0, x / 1 is 0 or tiny.
+  // A quotient: 1 / norm of a denormal norm is infinite. Where the norm is 0, x / 1 is 0 or tiny.
   Tensor norm = builder.compute("norm", taken.shape, [&](const Exprs& i) {
     Expr root = by_magnitude ? total(i) : te::unary(te::UnaryOp::kSqrt, total(i));
     return select(root == like(root, 0), like(root, 1), root);

@@ -202,8 +202,8 @@ Result<std::vector<TensorType>> infer_space_to_depth(Types in, const Attrs& attr
   return one_result({in[0]->dtype, {x[0], c, x[2].extent() / block, x[3].extent() / block}});
 }
 
-// Computes y[n, (i * block + j) * C + c, h, w] (DCR) or y[n, c * block^2 + i * block + j, h, w] (CRD)
-// = x[n, c, h * block + i, w * block + j], where C is the number of channels of x.
+// Computes y[n, (i * block + j) * C + c, h, w] (DCR) or y[n, c * block^2 + i * block + j, h, w]
+// (CRD) = x[n, c, h * block + i, w * block + j], where C is the number of channels of x.
 Result<RefKernel> reference_space_to_depth(Types in, Types out, const Attrs& attrs) {
   int64_t block = attrs.i("blocksize");
   std::vector<int64_t> x = static_extents(in[0]->shape), y = static_extents(out[0]->shape),

@@ -14,8 +14,8 @@ struct Searched {
 };
 
 /// Searches all choices of states but those that a lower bound rules out. Stops after `most_visits`
-/// choices of single states with the best solution so far. Deterministic: of equal solutions the one
-/// found first.
+/// choices of single states with the best solution so far. Deterministic: of equal solutions the
+/// one found first.
 Searched search_core(const Problem& problem, uint64_t most_visits);
 
 }  // namespace byoc::placement

@@ -70,8 +70,8 @@ void Reducer::remove_edge(uint32_t e) {
   edges_[e].is_left = false;
 }
 
-// Returns the slot of that pair of nodes: the one that has an edge between them, left or removed, or
-// a new one.
+// Returns the slot of that pair of nodes: the one that has an edge between them, left or removed,
+// or a new one.
 uint32_t* Reducer::slot(uint32_t u, uint32_t v) {
   const uint64_t pair = uint64_t{std::min(u, v)} << 32 | std::max(u, v);
   const size_t mask = index_.size() - 1;

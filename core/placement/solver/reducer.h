@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Eliminates nodes of a problem one after the other, and chooses their states in the opposite order.
+// Eliminates nodes of a problem one by one, and chooses their states in the opposite order.
 #include "core/placement/solver/problem.h"
 
 namespace byoc::placement {

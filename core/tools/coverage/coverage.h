@@ -23,9 +23,10 @@ struct Coverage {
   std::vector<OpCoverage> ops;
 };
 
-/// Partitions every sample of `ops` for each of the plugins `ids`, or for all when there are none. A plugin takes a sample when a function with
-/// the op is its own, with all operands as inputs or with all but the first as constants. Code
-/// is not generated. `progress` is called after each op. Ops without samples, such as annotations, are left out.
+/// Partitions every sample of `ops` for each of the plugins `ids`, or for all when there are none.
+/// A plugin takes a sample when a function with the op is its own, with all operands as inputs or
+/// with all but the first as constants. Code is not generated. `progress` is called after each op.
+/// Ops without samples are left out.
 Result<Coverage> coverage_of(const std::vector<const OpDef*>& ops,
                              std::shared_ptr<const PluginSet> plugins, std::vector<std::string> ids,
                              const std::function<void(size_t done)>& progress);

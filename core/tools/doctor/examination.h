@@ -55,8 +55,8 @@ struct Volume {
   std::string folder;
   uint64_t free_bytes = 0;
 };
-/// Returns one entry per file system of the cache, the temporary folder and the current folder. Less
-/// than `min_free_bytes` is a warning, less than 1 MiB a problem.
+/// Returns one entry per file system of the cache, the temporary folder and the current folder.
+/// Less than `min_free_bytes` is a warning, less than 1 MiB a problem.
 std::vector<Volume> examine_space(uint64_t min_free_bytes, std::vector<Finding>& findings);
 
 /// A variable of the environment that byoc reads and that is set.

@@ -18,8 +18,8 @@ namespace {
 constexpr size_t kProbeBytes = 4096;
 constexpr uint64_t kFullBytes = uint64_t{1} << 20;  // with less, no artifact can be written
 
-/// Returns the reason why no file can be written in a folder that exists; "" when one can. On a full
-/// file system files can be made, and stay empty.
+/// Returns the reason why no file can be written in a folder that exists; "" when one can. On a
+/// full file system files can be made, and stay empty.
 std::string why_not_writable(const std::string& folder) {
   std::string name = folder + "/.byoc-doctor-XXXXXX";
   int fd = ::mkstemp(name.data());

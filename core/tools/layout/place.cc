@@ -35,8 +35,8 @@ class Placer {
   }
   double weight(uint32_t cell) const { return cell < layers_.nodes ? 1 : kBendWeight; }
 
-  // Returns the x of the only neighbour that is a node, or for a bend the mean of the bends, so that
-  // chains and long edges are straight. Without such neighbours: the mean of all, or its own x.
+  // Returns the x of the only neighbour that is a node, or for a bend the mean of the bends, so
+  // that chains and long edges are straight. Without any: the mean of all, or its own x.
   double mean(uint32_t cell, const std::vector<std::vector<uint32_t>>& neighbours) const {
     double same = 0, all = 0;
     size_t n_same = 0;

@@ -34,8 +34,8 @@ class TimedSession {
   /// Makes a context and tensors, and runs once; `first_run_ns` is the time of that run.
   static Result<std::unique_ptr<TimedSession>> make(std::unique_ptr<Session> session,
                                                     std::span<const Tensor> inputs);
-  /// Makes the context and the tensors again, in other memory: which pages they are in can change the
-  /// time of a run by some percent. Outputs are undefined until the next run.
+  /// Makes the context and the tensors again, in other memory: which pages they are in can change
+  /// the time of a run by some percent. Outputs are undefined until the next run.
   Status renew();
   /// Frees the session. The next call is load_again().
   void unload();

@@ -16,8 +16,8 @@ struct SingleOp {
   uint64_t seed = 0;                 // of the weights
 };
 /// Returns a module whose entry calls the op once, on parameters with its operands' names, and
-/// returns its first result. A variadic operand is given several times. Errors: slugs "unknown-op", "usage", and those of the
-/// op's inference.
+/// returns its first result. A variadic operand is given several times. Errors: slugs "unknown-op",
+/// "usage", and those of the op's inference.
 Result<IRModule> single_op_module(const SingleOp& op);
 
 }  // namespace byoc::driver

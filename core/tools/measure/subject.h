@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The work that `byoc bench` measures, for each kind of MODEL: a model, one of its regions, a single
-// op, a compiled model, or a stored region.
+// The work that `byoc bench` measures, for each kind of MODEL: a model, one of its regions, a
+// single op, a compiled model, or a stored region.
 #include <functional>
 #include <optional>
 #include <string>

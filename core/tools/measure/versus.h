@@ -18,10 +18,10 @@ struct Ratio {
 /// Needs two or more pairs; with fewer the interval is that of nothing known, 0 to infinity.
 Ratio ratio_of(const std::vector<double>& a, const std::vector<double>& b);
 
-/// Returns the geometric mean of b's time over a's, per load of the sessions; both are the mean of the
-/// fastest eighth of the samples of that load: other work only ever adds time, and not the same share
-/// to both. The interval is Student's, so it has the luck of the memory that each load got. Needs two
-/// or more loads; with one the interval is 0 to infinity.
+/// Returns the geometric mean of b's time over a's, per load of the sessions; both are the mean of
+/// the fastest eighth of the samples of that load: other work only ever adds time, and not the same
+/// share to both. The interval is Student's, so it has the luck of the memory that each load got.
+/// Needs two or more loads; with one the interval is 0 to infinity.
 Ratio ratio_of_fastest(const Samples& a, const Samples& b);
 
 /// Returns a time per block of two turns, of which one was measured in each order (ABBA): the mean

@@ -18,8 +18,8 @@ struct Progressed {
   double seconds = 0;            // since the work began
   double phase_seconds = 0;      // since `done` was last 0 or fell, for the estimate
 };
-/// Returns "[#####...............]  25 %  compiling  10 s, about 30 s left", cut to `width` columns;
-/// without a total no bar, no share and no estimate.
+/// Returns "[#####...............]  25 %  compiling  10 s, about 30 s left", cut to `width`
+/// columns; without a total no bar, no share and no estimate.
 std::string bar_line(const Progressed& progressed, size_t width);
 /// Returns the same without the bar, for logs.
 std::string plain_line(const Progressed& progressed);

@@ -25,8 +25,8 @@ Result<Runnable> make_runnable(const ModelOptions& options, const std::string& p
 
 /// Returns the ids of the plugins that run steps of `executable`.
 std::set<std::string> plugins_of(const Executable& executable);
-/// Prints a warning for each --plugin FILE whose plugin is not among the `used`: the user would take
-/// the results for those of that plugin.
+/// Prints a warning for each --plugin FILE whose plugin is not among the `used`: the user would
+/// take the results for those of that plugin.
 void warn_unused_plugins(const std::set<std::string>& used, const PluginSet& plugins,
                          const ModelOptions& options, const cli::CommonOptions& common);
 

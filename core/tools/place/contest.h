@@ -25,9 +25,9 @@ struct EntrantResult {
   std::vector<double> block_ns;  // of two turns each (core/tools/measure/versus.h)
 };
 
-/// Returns whether an entrant is faster than one of the same contest by half a percent at least, and
-/// beyond what the spread of their turns explains. With less than two blocks of turns the half percent
-/// alone counts.
+/// Returns whether an entrant is faster than one of the same contest by half a percent at least,
+/// and beyond what the spread of their turns explains. With less than two blocks of turns the half
+/// percent alone counts.
 bool is_faster(const EntrantResult& one, const EntrantResult& than);
 
 struct ContestPlan {

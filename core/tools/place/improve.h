@@ -25,10 +25,11 @@ struct Improvement {
   double ratio = 1;            // of the times, after to before
 };
 
-/// Tries moves (core/tools/place/moves.h) from `plan`, the most hopeful first, in contests of several
-/// with the best plan so far. Those that are faster beyond noise, and once more in a second contest,
-/// are kept, together if that is faster still. Ends when no move is left or the seconds are over. An
-/// order of priority is first written as choices. Errors: those of building `plan`; slug "place".
+/// Tries moves (core/tools/place/moves.h) from `plan`, the most hopeful first, in contests of
+/// several with the best plan so far. Those that are faster beyond noise, and once more in a second
+/// contest, are kept, together if that is faster still. Ends when no move is left or the seconds
+/// are over. An order of priority is first written as choices. Errors: those of building `plan`;
+/// slug "place".
 Result<Improvement> improve_plan(placement::Plan plan, const ImproveRequest& request);
 
 }  // namespace byoc::driver

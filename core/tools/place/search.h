@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The work of `byoc place`: measures candidates, solves, corrects costs by what whole programs show,
-// and keeps the fastest of the plans and of the choices without a plan.
+// The work of `byoc place`: measures candidates, solves, corrects costs by what whole programs
+// show, and keeps the fastest of the plans and of the choices without a plan.
 #include <algorithm>
 
 #include "core/placement/free_borders.h"
@@ -59,8 +59,8 @@ size_t best_of(const PlaceOutcome& outcome, Entrant::Kind kind);
 /// Errors: those of compiling; slug "place" when no entrant runs.
 Result<PlaceOutcome> place_model(IRModule module, const PlaceRequest& request);
 
-/// Completes `request`: the folder is that of the build's options, and with `measures` the machine is
-/// calibrated first unless that was done. Errors: slug "usage" without a folder; those of calibrating.
+/// Completes `request`: the folder is that of the build's options; with `measures`, the machine is
+/// calibrated first unless that was done. Errors: slug "usage" (no folder); those of calibrating.
 Status prepare_place(const IRModule& module, PlaceRequest& request);
 
 /// Returns the module as place_by_cost receives it.

@@ -9,8 +9,8 @@
 namespace byoc::driver {
 
 /// Returns "nodes", "regions", "edges" (pairs of nodes) and "layout". A node has "ops", the indices
-/// of its ops in `explanation`, and "added_for", those of the ops for which a pass added its op. Cost: O(n log n) for n =
-/// nodes + edges.
+/// of its ops in `explanation`, and "added_for", those of the ops for which a pass added its op.
+/// Cost: O(n log n) for n = nodes + edges.
 nlohmann::ordered_json graph_json(const Drawing& drawing, const Explanation& explanation);
 
 }  // namespace byoc::driver

@@ -13,8 +13,8 @@ struct CaseTolerance {
   double relative, absolute;
 };
 
-/// Returns the tolerance for an output of a case whose model has these operators: that of the runner
-/// of ONNX 1.23, onnx/backend/test/runner, but for the rows of a table that gives reasons.
+/// Returns the tolerance for an output of a case whose model has these operators: that of the
+/// runner of ONNX 1.23, onnx/backend/test/runner, but for the rows of a table that gives reasons.
 CaseTolerance case_tolerance(const std::vector<std::string>& operators, const Tensor& expected);
 
 }  // namespace byoc::driver

@@ -15,14 +15,14 @@ Result<driver::ReplayCase> case_of(const Task& task, const BuildOptions& build,
 /// once or twice, as in a product of a vector and a matrix.
 bool is_bound_by_weights(const Task& task);
 
-/// A temporary folder, deleted with this object. Folders of tuners that were killed are deleted when
-/// one is made.
+/// A temporary folder, deleted with this object. Folders of tuners that were killed are deleted
+/// when one is made.
 class ScratchFolder {
  public:
   /// Errors: the system's.
   static Result<std::unique_ptr<ScratchFolder>> make();
-  /// Makes one in memory, where writing a file does not wait for a disk. nullptr: memory is short, or
-  /// TMPDIR names another place.
+  /// Makes one in memory, where writing a file does not wait for a disk. nullptr: memory is short,
+  /// or TMPDIR names another place.
   static std::unique_ptr<ScratchFolder> make_in_memory();
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;

@@ -26,8 +26,8 @@ class WorkerPool {
   void add_run(Job job) { runs_.push_back(std::move(job)); }
   /// Adds a job that the runner does before all others.
   void add_next_run(Job job) { runs_.push_front(std::move(job)); }
-  /// Works until all jobs are done. Errors: a worker cannot be started; kCancelled when `keep_going`
-  /// returns false. Jobs that are not done are then dropped and their workers ended.
+  /// Works until all jobs are done. Errors: a worker cannot be started; kCancelled when
+  /// `keep_going` returns false. Jobs that are not done are then dropped and their workers ended.
   Status finish(const KeepGoing& keep_going);
   /// Returns the process of the runner, -1 without one. For tests.
   pid_t runner() const { return workers_.back().process.pid(); }

@@ -34,9 +34,9 @@ bool is_ended(const Progress& task);
 /// greatest hope.
 double expected_gain(const Progress& task);
 /// Returns the heaviest task without a round whose share is more than kLeastShare, so that each of
-/// these gets a record even in a short sitting; then the task whose next round is expected to save the most time, the first one of equals.
-/// nullopt: kEnoughWeight of the weight has ended. Weights that are no positive numbers are 0; when
-/// all are, tasks have equal weights.
+/// these gets a record even in a short sitting; then the task whose next round is expected to save
+/// the most time, the first one of equals. nullopt: kEnoughWeight of the weight has ended. Weights
+/// that are no positive numbers are 0; when all are, tasks have equal weights.
 std::optional<size_t> pick_task(std::span<const Progress> tasks);
 
 }  // namespace byoc::tune

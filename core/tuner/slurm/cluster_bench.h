@@ -9,9 +9,9 @@
 namespace byoc::tune {
 
 /// Returns a bench whose workers come from the scheduler. Batches of workers that end, or are
-/// silent, go to others, and new workers are submitted for them. `folder` exists and is empty; it is
-/// deleted with the bench. `tasks` and `build` must outlive it. Errors: those of writing the folder
-/// and of submitting workers. Errors of measuring: slug "slurm" when workers end again and again.
+/// silent, go to others, and new workers are submitted for them. `folder` exists and is empty; it
+/// is deleted with the bench. `tasks` and `build` must outlive it. Errors: those of writing the
+/// folder and of submitting workers. Errors of measuring: slug "slurm" when workers keep ending.
 Result<Bench> cluster_bench(const std::vector<Task>& tasks, const BuildOptions& build,
                             const MeasureOptions& measure, const SlurmOptions& options,
                             const std::string& folder, RecordFacts facts, Scheduler scheduler);

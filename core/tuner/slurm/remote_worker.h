@@ -35,8 +35,8 @@ class RemoteWorker {
   Status send(const Batch& batch);
   /// Returns the number of the batches sent that it has not measured yet: 0 or 1.
   size_t waiting() const { return sent_ - std::min(sent_, state_.done); }
-  /// Records that its last batch is done. Returns true when its machine's speed changed by more than
-  /// this part during each of the last kMostDrifts batches.
+  /// Records that its last batch is done. Returns true when its machine's speed changed by more
+  /// than this part during each of the last kMostDrifts batches.
   bool has_drifted(double most);
   /// Returns the last line that it printed, as ": TEXT"; "" when it printed none.
   std::string last_words() const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Memory of tensors: aligned, and for constants of large models in files, which the system may write
-// to disk.
+// Memory of tensors: aligned, and for constants of large models in files, which the system may
+// write to disk.
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -15,12 +15,12 @@ namespace byoc {
 /// each 2 MiB, not for each 4 KiB. Thread-safe.
 void* aligned_memory(size_t size, size_t alignment) noexcept;
 
-/// Gives the pages of a mapped file back to the system, those that hold a part of `bytes` alone; the
-/// next read brings them back. `bytes` is a part of a mapping without writers. Thread-safe.
+/// Gives the pages of a mapped file back to the system, those that hold a part of `bytes` alone;
+/// the next read brings them back. `bytes` is a part of a mapping without writers. Thread-safe.
 void release_pages(std::span<const std::byte> bytes) noexcept;
 
-/// While one exists, large constants of the process are in unlinked files of `folder`, once those in
-/// memory have 64 MiB together. Memory that has come from there stays valid afterwards. One at a time.
+/// While one exists, large constants of the process are in unlinked files of `folder`, once those
+/// in memory have 64 MiB together. Memory from there stays valid afterwards. One at a time.
 class SpillScope {
  public:
   explicit SpillScope(std::string folder);  ///< "" is the current folder
@@ -29,14 +29,14 @@ class SpillScope {
   SpillScope& operator=(const SpillScope&) = delete;
 };
 
-/// Returns memory of `size` bytes in a file, aligned to 4096 bytes, when a SpillScope exists and the
-/// size is at least 1 MiB; else, or when the folder has no space, null. Thread-safe.
+/// Returns memory of `size` bytes in a file, aligned to 4096 bytes, when a SpillScope exists and
+/// the size is at least 1 MiB; else, or when the folder has no space, null. Thread-safe.
 std::shared_ptr<std::byte> spilled_memory(size_t size) noexcept;
 
 /// Releases the pages of all spilled memory: contents stay in the system's cache and on disk until
 /// they are next read. May be called at any time. Cost: O(pages that are resident). Thread-safe.
 void release_spilled() noexcept;
-/// Does so for a part of one piece of memory; nothing when that is not spilled. Cost: O(pages of it).
+/// Does so for a part of one piece of memory, unless that is not spilled. Cost: O(pages of it).
 void release_spilled(std::span<const std::byte> bytes) noexcept;
 
 }  // namespace byoc

@@ -137,8 +137,8 @@ class Plugin {
     return compile(functions, CompileOptions{target_json, threads, flags});
   }
   /// Loads a module. `constants` has one buffer per distinct key of the module's functions, in
-  /// order of first use, then one per entry of `module.packed`; `allow_native` permits the plugin to run machine code of the blob. Errors:
-  /// the plugin's; kCancelled, slug "interrupted".
+  /// order of first use, then one per entry of `module.packed`; `allow_native` permits the plugin
+  /// to run machine code of the blob. Errors: the plugin's; kCancelled, slug "interrupted".
   Result<LoadedModule> load(const ExternalModule& module,
                             const std::vector<std::shared_ptr<const Buffer>>& constants,
                             uint32_t threads, const Cancellation* cancel = nullptr,

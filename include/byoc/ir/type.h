@@ -39,8 +39,8 @@ class Symbol {
 /// Appends the text.
 inline void print_to(std::string& out, Symbol symbol) { out.append(symbol.text()); }
 
-/// One extent: a number >= 0, a named size with bounds, or a counted size: a named one with an upper
-/// bound that each run of a program finds out anew. 8 bytes; equal when name, bounds and kind are.
+/// One extent: a number >= 0, a named size with bounds, or a counted size: a named one with an
+/// upper bound that each run of a program finds. 8 bytes; equal when name, bounds and kind are.
 class Dim {
  public:
   /// A number.

@@ -60,8 +60,8 @@ class UseCounts {
 /// Returns the functions that the node names: the callee, or the bodies. The second one is empty
 /// when there are fewer.
 std::array<Symbol, 2> callees(const Node& node);
-/// Returns the names of the functions that `root` reaches by Invoke and Control, callees before callers.
-/// Iterative. Errors: kInvalidArgument for a missing function or recursion, naming the chain.
+/// Returns the names of the functions that `root` reaches by Invoke and Control, callees before
+/// callers. Iterative. Errors: kInvalidArgument: no such function; recursion (the chain).
 Result<std::vector<Symbol>> callees_first(const IRModule& module, Symbol root);
 /// Returns all functions of the module, callees before callers.
 Result<std::vector<Symbol>> callees_first(const IRModule& module);

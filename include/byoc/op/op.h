@@ -87,7 +87,7 @@ struct OpDef {
   ComputeFn compute;   ///< absent: no tensor expression, the op is not for the default codegen
   FlopsFn flops;       ///< absent: one per output element
   ValueCheckFn check;  ///< absent: an operand may have any elements
-  /// Present: dims of the results depend on elements. `infer` gives them as counted, `sizes` counts.
+  /// Present: dims of results depend on elements. `infer` gives them as counted, `sizes` counts.
   SizesFn sizes;
   int64_t version = 1;  ///< crosses the ABI in the graph JSON; changes with the meaning of the op
   bool is_annotation = false;  ///< compiler_begin / compiler_end

@@ -5,8 +5,8 @@
 
 namespace byoc {
 
-/// The attribute of functions after run_codegen with the symbols of externs that copy their operands
-/// one after another, as a concat does; plan_memory leaves them nothing to copy where it can.
+/// The attribute of functions after run_codegen with the symbols of externs that copy their
+/// operands one after another, as a concat does; plan_memory avoids these copies where it can.
 inline constexpr const char* kJoinsAttr = "joins";
 
 /// Lays f32 images outside of regions out in blocks of channels (NCHW8c), in the blocks that the
@@ -21,10 +21,10 @@ Result<IRModule> use_integers(IRModule, const PassContext&);
 Result<IRModule> share_layouts(IRModule, const PassContext&);
 /// Groups the ops outside of regions into functions of the default codegens.
 Result<IRModule> fuse_ops(IRModule, const PassContext&);
-/// Chooses computes and schedules by the policies of the context (byoc/translate/policies.h), before
-/// which `rules` count, as te::parse_rules reads them. Functions get the attribute `compute`, or
-/// become loops. Without policies nothing changes. Errors: those of the policies, with the
-/// function; slug "provider-loops" for the schedule of another computation.
+/// Chooses computes and schedules by the policies of the context (byoc/translate/policies.h),
+/// before which `rules` count, as te::parse_rules reads them. Functions get the attribute
+/// `compute`, or become loops. Without policies nothing changes. Errors: those of the policies,
+/// with the function; slug "provider-loops" for the schedule of another computation.
 Result<IRModule> choose_computes(IRModule, const std::vector<std::string>& rules,
                                  const PassContext&);
 /// Compiles the functions with `compiler` of one of `plugins` (all when empty); their calls

@@ -100,8 +100,8 @@ struct Executable {
 Status save_artifact(const Executable& executable, const std::string& path);
 /// Maps the file; weights stay in it. Checks magic, version, sizes, and every section's hash before
 /// anything is used; hashes of constants that a module's `load` reads only to pack them
-/// (BYOC_CONST_PACKED) when it does. Errors: kDataLoss (slug "artifact-corrupt"), kStaleArtifact (slug
-/// "artifact-version"), naming section and offset.
+/// (BYOC_CONST_PACKED) when it does. Errors: kDataLoss (slug "artifact-corrupt"), kStaleArtifact
+/// (slug "artifact-version"), naming section and offset.
 Result<Executable> load_artifact(const std::string& path);
 
 }  // namespace byoc

@@ -96,8 +96,8 @@ class Session {
   /// symbol (slug "run-failed").
   Status run(Context& context, std::span<const DLTensor> inputs, std::span<DLTensor> outputs) const;
 
-  /// Returns the dims of output `k` of the last run that succeeded: those of outputs(), with numbers
-  /// for counted ones. Valid until the next run. Not during a run.
+  /// Returns the dims of output `k` of the last run that succeeded: those of outputs(), with
+  /// numbers for counted ones. Valid until the next run. Not during a run.
   std::span<const int64_t> output_dims(const Context& context, size_t k) const;
 
   /// Profiles steps, added up over the runs of this Context while profiling was on.

@@ -21,8 +21,8 @@ struct Target {
   /// Elements of `bytes` bytes in a vector register.
   int64_t lanes(size_t bytes) const { return vector_bits / 8 / static_cast<int64_t>(bytes); }
 };
-/// Parses "native", "x86-64-v2" to "x86-64-v4" with or without "+avxvnni" or "+avx512vnni", "aarch64",
-/// or {"cpu":..., ...} as ABI calls give it. Errors: kInvalidArgument naming the known ones.
+/// Parses "native", "x86-64-v2" to "x86-64-v4" with or without "+avxvnni" or "+avx512vnni",
+/// "aarch64", or {"cpu":..., ...} as in ABI calls. Errors: kInvalidArgument naming the known ones.
 Result<Target> parse_target(std::string_view text);
 /// Returns {"cpu":"x86-64-v3","features":[...],...}, which parse_target turns back into `target`.
 std::string print(const Target& target);

@@ -53,8 +53,8 @@ std::vector<std::shared_ptr<const Policies>> unchecked(
 ///   by-level by-cost        the usual choice; the cheapest by its own estimate
 ///   only-generic            only computes that run well in plain loops
 ///   not-direct              another compute than the op's definition wherever a call has one
-///   winograd                this compute wherever a call has it, or else the cheapest of its kinds,
-///                           such as winograd_4x4
+///   winograd                this compute wherever a call has it, or else the cheapest of its
+///                           kinds, such as winograd_4x4
 ///   conv2d=direct           for calls of one op, blocked forms of it included
 ///   Conv_3=direct           for one node of the model, which must have it
 /// Rules for a node come before those for an op, and these before a name alone. Where no rule

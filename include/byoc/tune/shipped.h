@@ -7,8 +7,8 @@
 namespace byoc::tune {
 
 /// Returns the kind of this machine's processor, such as "amd-family26",
-/// "intel-family6-model143" or "arm-41-d40"; "" when it cannot be read. Processors of AMD's families
-/// have one micro-architecture; those of other makers need the model as well.
+/// "intel-family6-model143" or "arm-41-d40"; "" when it cannot be read. Processors of AMD's
+/// families have one micro-architecture; those of other makers need the model as well.
 std::string processor_kind();
 
 /// Returns the file KIND.jsonl of the first folder that has it. The folders are those of

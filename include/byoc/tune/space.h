@@ -40,8 +40,8 @@ struct Space {
 
 /// Returns the product of the numbers of values.
 double size_of(const Space& space);
-/// Returns the part of the space where the knob has that value. When no guess has it, the only guess
-/// is the first one with this value. Errors: kNotFound, slug "unknown-compute", naming the values.
+/// Returns the part of the space where the knob has that value. When no guess has it, the only
+/// guess is the first with this value. Errors: kNotFound, slug "unknown-compute", and the values.
 Result<Space> narrowed(Space space, const std::string& knob, const std::string& value);
 /// Returns true when the point has exactly the space's knobs, each with one of its values.
 bool contains(const Space& space, const Point& point);

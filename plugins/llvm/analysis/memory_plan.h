@@ -21,7 +21,7 @@ struct Home {
 };
 
 /// The workspace of a parallel loop: MemoryPlan::slots blocks of `slot_bytes` from `offset` on. The
-/// iterations are split into ranges, and each range uses the block of its worker, or one of its own.
+/// iterations are split into ranges, and each uses the block of its worker, or one of its own.
 struct ParallelPlan {
   uint64_t offset = 0, slot_bytes = 0;
 };

@@ -93,9 +93,9 @@ llvm::Function* Body::make_range_function(const te::For& loop, const Captures& c
   return range;
 }
 
-// Makes thunk(context, lo, hi, worker) as byoc_range_fn. With slots, lo and hi count pieces: piece s
-// runs the iterations [s n / pieces, (s + 1) n / pieces). No other thread uses its slot at the same
-// time: the slot is that of the worker, or of the piece, of which there are as many then as slots.
+// Makes thunk(context, lo, hi, worker) as byoc_range_fn. With slots, lo and hi count pieces: piece
+// s runs the iterations [s n / pieces, (s + 1) n / pieces). No other thread uses its slot at the
+// same time: the slot is that of the worker, or of the piece, of which there are then as many.
 llvm::Function* Body::make_thunk(llvm::Function* range, const Captures& captures,
                                  const ParallelPlan& plan) {
   llvm::Type *ptr = builder_.getPtrTy(), *i64 = builder_.getInt64Ty();

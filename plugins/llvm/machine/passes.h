@@ -6,8 +6,8 @@
 
 namespace byoc::llvm_plugin {
 
-/// Returns the passes of an effort below kAll. For loops without branches, those of kMost give code as
-/// fast as LLVM's own order for -O2, in a third of its time: that simplifies instructions eight
+/// Returns the passes of an effort below kAll. For loops without branches, those of kMost give code
+/// as fast as LLVM's own order for -O2, in a third of its time: that simplifies instructions eight
 /// times, mostly after passes that change nothing in such loops.
 llvm::ModulePassManager passes_of(Effort effort);
 

@@ -21,8 +21,8 @@ std::optional<int64_t> stride_of(const te::Load& load, const te::Var& var);
 /// Returns true when every index is the axis of the same number: element i reads element i.
 bool is_elementwise(const te::Load& load, const std::vector<te::Axis>& axes);
 
-/// Returns true when a lane adds products of two i16, as products of integers of 8 bits are computed
-/// without an instruction for bytes.
+/// Returns true when a lane adds products of two i16, as products of integers of 8 bits are
+/// computed without an instruction for bytes.
 bool has_pairs(const te::Compute& compute);
 
 int64_t extent_of(const te::Axis& axis);  // -1: no number

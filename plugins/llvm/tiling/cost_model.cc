@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Estimates the cost of sums, in cycles, and finds the cheapest of some hundred ways to split them.
-// The constants were fitted to Zen 3 (bench_llvm_kernels), those of tiles and chunks to whole networks
-// on Zen 5, where a tile begins with rows and weights in the second cache; sources of the cache
-// figures: AMD and Intel optimisation manuals. Only the order of the candidates matters.
+// The constants were fitted to Zen 3 (bench_llvm_kernels), those of tiles and chunks to whole
+// networks on Zen 5, where a tile begins with rows and weights in the second cache; sources of the
+// cache figures: AMD and Intel optimisation manuals. Only the order of the candidates matters.
 #include "plugins/llvm/tiling/cost_model.h"
 
 #include <algorithm>
@@ -27,8 +27,8 @@ constexpr int64_t kPageBytes = 4096;
 constexpr double kPassVector = 2.0;  // to read, finish and write one in a pass of its own
 
 // Returns true when more rows of a tile than a set of the first cache has ways begin in one set, so
-// that their lines evict each other before all of their elements are read. Sets of 4096 bytes in all
-// are usual: caches are indexed by the bits that translation keeps.
+// that their lines evict each other before all of their elements are read. Sets of 4096 bytes in
+// all are usual: caches are indexed by the bits that translation keeps.
 bool has_conflicts(const Sums& sums, int64_t rows, int64_t l1_bytes) {
   if (sums.row_bytes == 0) return false;
   const int64_t starts = kPageBytes / std::gcd(sums.row_bytes, kPageBytes);  // distinct ones
@@ -132,10 +132,10 @@ class Cost {
                         static_cast<double>(input * input_times);
     return kMemoryPerByte * read + kPieceCycles * pieces;
   }
-  // Returns the cycles that a byte of weights takes as a multiple of those of other memory. Tiles of
-  // pixels prefetch the next blocks of weights (tiling/prefetch.h) while all pixels of an image need
-  // these. In other orders, tiles of the first pixels read all weights and wait for them, which
-  // takes little where these are few.
+  // Returns the cycles that a byte of weights takes as a multiple of those of other memory. Tiles
+  // of pixels prefetch the next blocks of weights (tiling/prefetch.h) while all pixels of an image
+  // need these. In other orders, tiles of the first pixels read all weights and wait for them,
+  // which takes little where these are few.
   double wait_for_weights(const Plan& plan) const {
     const bool are_few = sums_.weight_bytes(sums_.o, sums_.c) <= target_.l2_bytes / 4;
     if (are_few || !sums_.is_strided || !sums_.is_flat) return 1;
@@ -171,8 +171,8 @@ std::vector<int64_t> chunks_of(int64_t blocks) {
   return out;
 }
 
-// Returns the tile of one block of sums with the fewest cycles: rows that fit the registers, without
-// a short tile at the end.
+// Returns the tile of one block of sums with the fewest cycles: rows that fit the registers,
+// without a short tile at the end.
 RegisterTile best_rows(const Sums& sums, const te::Target& target) {
   const int64_t cells = sums.is_flat ? sums.units : sums.cells;
   const int64_t registers = (target.vector_registers - 1) / sums.registers - 1;

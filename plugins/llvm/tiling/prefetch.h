@@ -9,10 +9,10 @@
 namespace byoc::llvm_plugin::topi {
 
 /// Adds prefetches to the innermost loops over k that read a panel of an input. The loop around
-/// them, over tiles, reads the panel again, and the next loop out moves to the next panel; where one
-/// tile is a whole panel, there is no loop over tiles. k may be several loops, as the channels and
-/// taps of a convolution, and a panel several blocks of weights, one after another. Where a block of
-/// terms is written out, its prefetches are spread over the terms.
+/// them, over tiles, reads the panel again, and the next loop out moves to the next panel; where
+/// one tile is a whole panel, there is no loop over tiles. k may be several loops, as the channels
+/// and taps of a convolution, and a panel several blocks of weights, one after another. Where a
+/// block of terms is written out, its prefetches are spread over the terms.
 te::LoopFunction with_prefetches(te::LoopFunction function);
 
 }  // namespace byoc::llvm_plugin::topi

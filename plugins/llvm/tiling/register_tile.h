@@ -20,9 +20,9 @@ double cycles_per_term(int64_t cells, int64_t vectors);
 /// a tile. The registers hold the sums, the vectors of one term and a cell.
 RegisterTile best_tile(int64_t cells, int64_t vectors, int registers);
 
-/// Returns the tiles of at most `slack` times the cycles of the best, best first. Tiles at both ends
-/// may be smaller. The registers hold the sums, the shorter side's operands of a term, and one of
-/// the longer side's.
+/// Returns the tiles of at most `slack` times the cycles of the best, best first. Tiles at both
+/// ends may be smaller. The registers hold the sums, the shorter side's operands of a term, and one
+/// of the longer side's.
 std::vector<RegisterTile> good_tiles(int64_t cells, int64_t vectors, int registers,
                                      double slack = 1.1);
 

@@ -9,8 +9,8 @@
 
 namespace byoc::llvm_plugin::topi {
 
-/// Adds prefetches to loops over tiles of a row that read an input [n, c, h, w] in a loop over rows.
-/// Loops in which a tile would prefetch more than 64 lines stay as they are.
+/// Adds prefetches to loops over tiles of a row that read an input [n, c, h, w] in a loop over
+/// rows. Loops in which a tile would prefetch more than 64 lines stay as they are.
 te::LoopFunction with_row_prefetches(te::LoopFunction function);
 
 }  // namespace byoc::llvm_plugin::topi

@@ -12,7 +12,7 @@ namespace byoc::llvm_plugin::topi {
 struct ConvExtents {
   int64_t n, blocks, h, w, lanes, c, kh, kw, inner;
 };
-/// Returns nullopt when the stage is no such convolution with sums of f32, or extents are not known.
+/// Returns nullopt when the stage is no such convolution with f32 sums, or extents are not known.
 std::optional<ConvExtents> conv_extents(const te::Stage& stage);
 
 /// The taps of one row of the window: in a loop, or written out around the cells of a tile, or for

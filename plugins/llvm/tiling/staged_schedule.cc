@@ -207,8 +207,8 @@ std::optional<SumStages> StagedSchedule::with_last_step(const std::string& name)
   return SumStages{name + ".cache", name};
 }
 
-// Returns the extents of the stage's axes and of the loops that were made of them. The outer loop of a
-// split with a remainder has none: its last iteration is shorter.
+// Returns the extents of the stage's axes and of the loops that were made of them. The outer loop
+// of a split with a remainder has none: its last iteration is shorter.
 std::unordered_map<std::string, int64_t> StagedSchedule::loop_extents(
     const std::string& name) const {
   std::unordered_map<std::string, int64_t> out;

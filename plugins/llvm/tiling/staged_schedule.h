@@ -62,8 +62,8 @@ class StagedSchedule {
   /// Keeps partial sums, one per lane, over the adjacent elements of the last axis of a reduction:
   /// in `partials` independent vectors, then in one. Requires `least` vectors along the axis.
   void sum_in_lanes(const std::string& name, int64_t partials, int64_t least);
-  /// Divides the outermost of these loops among threads where there is work of that many operations,
-  /// together with the next ones where it has few iterations.
+  /// Divides the outermost of these loops among threads where there is work of that many
+  /// operations, together with the next ones where it has few iterations.
   void parallelize(const std::string& name, const std::vector<std::string>& outer, int64_t grain);
 
   te::Schedule schedule_;

@@ -37,8 +37,8 @@ std::optional<size_t> fused_axis_of(const te::Exprs& a, const te::Exprs& b) {
   return std::nullopt;
 }
 
-// Returns the number of blocks of `y` [n, o, .., b] that a block of `sums` [n, o / count, .., b * count]
-// has; 1 for other shapes.
+// Returns the number of blocks of `y` [n, o, .., b] that a block of `sums` [n, o / count, .., b *
+// count] has; 1 for other shapes.
 int64_t joined_blocks_of(const te::Tensor& sums, const te::Tensor& y) {
   if (sums.rank() < 3 || y.rank() < sums.rank()) return 1;
   auto blocks = te::as_int(sums.shape()[1]), lanes = te::as_int(sums.shape().back());
@@ -132,7 +132,7 @@ Status Tiler::inline_others() {
   return {};
 }
 
-// Gives the result the axes of the anchor. Blocks that the anchor has as one are a loop of their own.
+// Gives the result the axes of the anchor. Blocks that the anchor has as one get their own loop.
 Status Tiler::fuse_result() {
   const size_t axis = what_.fused_axis;
   if (what_.joined > 1) BYOC_TRY_STATUS(schedule_.split(result_, "i1", what_.joined));

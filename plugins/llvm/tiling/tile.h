@@ -33,7 +33,7 @@ struct AnchorDag {
   size_t result;  // the stage of the only result: the anchor, or elementwise after it
   /// The anchor's axis that the result has as two, which follow each other; its rank: none.
   size_t fused_axis;
-  /// The blocks of the result, along axis 1, whose lanes a block of the anchor has in its last axis.
+  /// The blocks of the result, along axis 1, whose lanes a block of the anchor has in its last one.
   int64_t joined = 1;
 };
 /// Returns nullopt for several results, procedures, another reduction, or a result

@@ -19,8 +19,8 @@ std::vector<int64_t> shape_of(const te::Stage& stage) {
   return out;
 }
 
-// Returns the axis of the rows of [..., m, n], all of which are multiplied by one matrix: the last one
-// before the columns with several. Exporters write tokens as [tokens, 1, n].
+// Returns the axis of the rows of [..., m, n], all of which are multiplied by one matrix: the last
+// one before the columns with several. Exporters write tokens as [tokens, 1, n].
 size_t row_axis(const std::vector<int64_t>& shape) {
   for (size_t d = shape.size() - 1; d-- > 0;) {
     if (shape[d] > 1) return d;
@@ -144,8 +144,8 @@ std::optional<TilingTemplate> product_tiling(const te::Stage& anchor, const te::
   return matrix_tiling(matrix, "matmul", tile, target);
 }
 
-// Returns the target with the registers that tiles may have: where products are pairs of i16, one of
-// them holds a product until it is added.
+// Returns the target with the registers that tiles may have: where products are pairs of i16, one
+// of them holds a product until it is added.
 te::Target target_of_tiles(const te::Stage& anchor, te::Target target) {
   if (has_pairs(std::get<te::Compute>(anchor.kind))) --target.vector_registers;
   return target;

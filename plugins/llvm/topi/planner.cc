@@ -103,8 +103,8 @@ std::vector<Ints> Planner::strides_of(const te::Compute& own) const {
   return out;
 }
 
-// Transposes in tiles: of a column that is read, the lines of one vector stay in the first cache until
-// the next columns have been read from them.
+// Transposes in tiles: of a column that is read, the lines of one vector stay in the first cache
+// until the next columns have been read from them.
 //   [k, j]: y[k, j] = x[j, k]   is computed as   [j.o, k, j.i]
 bool Planner::plan_transposed(const std::string& name) {
   const te::Compute& own = *compute(name);

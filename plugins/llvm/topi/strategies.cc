@@ -34,8 +34,8 @@ bool is_pointwise(const te::Site& site) {
          std::all_of(pads.begin(), pads.end(), [](int64_t pad) { return pad == 0; });
 }
 
-// Returns the weight of [o / b, c / i, 1, 1, i, b] as [o / (b * count), c / i, i, b * count]: blocks of
-// o joined to whole vectors, the last one filled up with zeros.
+// Returns the weight of [o / b, c / i, 1, 1, i, b] as [o / (b * count), c / i, i, b * count]:
+// blocks of o joined to whole vectors, the last one filled up with zeros.
 Tensor joined_blocks(te::Builder& builder, const Tensor& weight, int64_t count) {
   const int64_t blocks = extent(weight, 0), block = extent(weight, 5);
   return builder.compute(

@@ -35,8 +35,8 @@ llvm::Value* Ops::bfloat_bits(Value x) {
 // With F16C, the processor converts. LLVM's passes would compute with halves where an operation on
 // both sides of a conversion allows it, and then compare vectors of halves element by element: the
 // fence keeps the operations in f32.
-// Without, moves the exponent from bias 15 to bias 127 by a multiplication, which makes subnormal halves
-// normal; infinities and NaNs get the greatest exponent back.
+// Without, moves the exponent from bias 15 to bias 127 by a multiplication, which makes subnormal
+// halves normal; infinities and NaNs get the greatest exponent back.
 llvm::Value* Ops::float_of_half(Value bits) {
   llvm::Type* f32 = like(bits, b_.getFloatTy());
   if (machine_.has("f16c")) {

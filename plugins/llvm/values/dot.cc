@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kQuad = 4, kPair = 2;  // products of a lane
 
-// Appends the terms of a sum, and its products of a u8 and an i8, or of two i16. Sums have few terms.
+// Appends the terms of a sum, and its products of u8 and i8, or of two i16. Sums have few terms.
 struct Terms {
   struct Product {
     const te::Load *a, *b;  // of bytes: the unsigned one, then the signed one

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // exp, log and tanh of f64, and functions of f32 that are computed in f64: there is room for
 // rounding errors, so that short forms suffice. All are without branches, equal for scalars and
-// vectors. Coefficients are those of Taylor series, except for atan and asin, which are minimax fits
-// made for byoc.
+// vectors. Coefficients are those of Taylor series, except for atan and asin, which are minimax
+// fits made for byoc.
 #include "plugins/llvm/values/math64.h"
 #include "byoc/base/check.h"
 #include "plugins/llvm/values/floats.h"

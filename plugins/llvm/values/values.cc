@@ -294,8 +294,8 @@ llvm::Value* Values::value_under(const te::Expr& x, Value condition) {
 }
 
 // Returns the greater or the lesser of two floats, or the NaN among them, for
-// select(is_nan(a), a, max(a, b)). One intrinsic needs a compare less than the two selects, and does
-// not wait for `b` to find out that `a` is a NaN. nullptr: the select is another one.
+// select(is_nan(a), a, max(a, b)). One intrinsic needs a compare less than the two selects, and
+// does not wait for `b` to find out that `a` is a NaN. nullptr: the select is another one.
 llvm::Value* Values::make_extremum(const te::Select& x) {
   auto* is_nan = std::get_if<te::Unary>(&x.condition->kind);
   auto* no = std::get_if<te::Binary>(&x.no->kind);

@@ -91,8 +91,8 @@ Shape shape_of(const Conv& conv, const Tile& tile) {
   return out;
 }
 
-// The code of a shorter last batch would have all stages a second time. An image of any other height
-// is one batch.
+// The code of a shorter last batch would have all stages a second time. An image of any other
+// height is one batch.
 int64_t rows_of_batch(const Shape& shape, int64_t rows) {
   if (rows >= shape.tiles_down) return shape.tiles_down;
   for (int64_t k = rows; k > 0; --k) {

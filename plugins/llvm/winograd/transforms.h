@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The matrices of Winograd's short convolutions F(m, r): m outputs y of a filter g with r taps, from
-// the m + r - 1 inputs d that they read, with m + r - 1 products:
+// The matrices of Winograd's short convolutions F(m, r): m outputs y of a filter g with r taps,
+// from the m + r - 1 inputs d that they read, with m + r - 1 products:
 //   y = output ((filter g) * (input d)), where * multiplies element by element.
 // Source: Toom and Cook's construction, as in Blahut, Fast Algorithms for Signal Processing, 5.2.
 #include <cstdint>

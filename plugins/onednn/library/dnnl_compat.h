@@ -109,7 +109,7 @@ inline void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm how, float alpha
 #endif
 }
 
-/// Attributes of integers. 3.x scales the operands and the result one by one, which is not wired up.
+/// Attributes of integers. 3.x scales operands and the result one by one, which is not wired up.
 constexpr bool kHasOutputScales = DNNL_VERSION_MAJOR < 3;
 inline void set_output_scales([[maybe_unused]] dnnl::primitive_attr& attr,
                               [[maybe_unused]] int mask,

@@ -93,8 +93,8 @@ Argument matrix_of(const Builder& b, size_t rank) {
   return weights;
 }
 
-// Returns whether [..., m, k] x [k, n] may be computed as one product of all rows. oneDNN computes a
-// product per index of the leading dims, and exporters write tokens as [tokens, 1, k].
+// Returns whether [..., m, k] x [k, n] may be computed as one product of all rows. oneDNN computes
+// a product per index of the leading dims, and exporters write tokens as [tokens, 1, k].
 bool has_rows_alone(const Builder& b, const Posts& posts) {
   return b.out_type().rank() > 2 && b.type(1).rank() == 2 && posts.inputs.empty() &&
          b.out_type().elements() > 0 && b.format(0) == plain_desc(b.type(0));

@@ -115,8 +115,8 @@ Built build_view(const Builder& b) {
   return view_of(b, strided(from, strides, b.data(0)), strided(to, *kept, b.data(0)));
 }
 
-// Builds the change between an image and its blocks of channels as a view: [n, c / 8, h, w, 8] is the
-// memory of an image in the layout nChw8c. Other layouts of the image get a reorder.
+// Builds the change between an image and its blocks of channels as a view: [n, c / 8, h, w, 8] is
+// the memory of an image in the layout nChw8c. Other layouts of the image get a reorder.
 Built build_layout_transform(const Builder& b) {
   using Tag = dnnl::memory::format_tag;
   const std::string from = b.attrs().s("src_layout"), to = b.attrs().s("dst_layout");

@@ -149,8 +149,8 @@ bool has_channels_last(const Builder& b) {
   return dims.size() == 4 && dims[1] > 0 && b.format(0) == channels_last(dims);
 }
 
-// Max pooling by byoc's own loop, in blocks of channels or with channels last. It takes two thirds of
-// the time of oneDNN 2.6's on AVX2 (the largest pool of SqueezeNet, one thread), and keeps NaN.
+// Max pooling by byoc's own loop, in blocks of channels or with channels last. It takes two thirds
+// of the time of oneDNN 2.6's on AVX2 (the largest pool of SqueezeNet, one thread), and keeps NaN.
 std::optional<Built> max_pool_of_cells(const Builder& b, const Window& w) {
   const Dims &in = b.type(0).dims, &out = b.out_type().dims;
   Built built;

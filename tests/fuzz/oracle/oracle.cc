@@ -83,8 +83,8 @@ Bytes moved_by(double error, const std::vector<double>& operand, TypeId type, co
   return from_elements(type, values);
 }
 
-/// Moves every element by its error. All sums of the first evaluation move the same way, as those of
-/// equal terms do, the others at random.
+/// Moves every element by its error. All sums of the first evaluation move the same way, as those
+/// of equal terms do, the others at random.
 Bytes moved_by_sums(const SumErrors& errors, size_t trial, TypeId type, const Buffer& data,
                     std::mt19937_64& next) {
   std::vector<double> values = elements(type, data);

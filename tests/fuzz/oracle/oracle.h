@@ -5,7 +5,8 @@
 // Right values are those of the reference kernels. The error comes from the graph itself: it is
 // evaluated several times with operands and results of every op that rounds moved at random by some
 // units in the last place, and sums by as much as another order may move them (sums.h). Where the
-// evaluations differ, rounding matters, and by as much as they differ. Values without rounding (integers, moved elements, a maximum) must be equal.
+// evaluations differ, rounding matters, and by as much as they differ. Others (integers, moved
+// elements, maxima) must be equal.
 //
 // A graph is refused where such a small movement changes much: a comparison of nearly equal values,
 // the floor of a value near an integer, a quotient by a cancelled difference. Its results are not

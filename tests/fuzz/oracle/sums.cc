@@ -201,11 +201,11 @@ Result<Values> products_of(const Call& call, Change change) {
 
 }  // namespace
 
-// Each addition rounds the sum so far by at most half a unit in the last place. The error of n terms
-// is at most n such halves (Higham, Accuracy and Stability of Numerical Algorithms, section 4.2),
-// and grows with the root of n where roundings are independent (Higham and Mary, 2019). Equal terms
-// round alike while the exponent of the sum is the same: up to a quarter of the bound in sums of 100
-// to 6,000 of them, which is eight times the second term (kSafety in oracle.cc).
+// Each addition rounds the sum so far by at most half a unit in the last place. The error of n
+// terms is at most n such halves (Higham, Accuracy and Stability of Numerical Algorithms, section
+// 4.2), and grows with the root of n where roundings are independent (Higham and Mary, 2019). Equal
+// terms round alike while the exponent of the sum is the same: up to a quarter of the bound in sums
+// of 100 to 6,000 of them, which is eight times the second term (kSafety in oracle.cc).
 double error_of_sum(double terms, DType dtype) {
   const double unit = dtype == DType::kF64 ? 0x1p-53 : 0x1p-24;  // 16 bits are added in f32
   return terms < 2 ? 0 : (std::sqrt(terms) + terms / 32) * unit;
@@ -230,8 +230,8 @@ Result<std::vector<SumErrors>> errors_of_sums(const OpDef& op, const Attrs& attr
   return out;
 }
 
-// The bound of plugins/llvm/winograd/README.md, divided by the errors that oracle.cc allows per error
-// seen. The transforms of a tile add and subtract values of the whole tile, so that a
+// The bound of plugins/llvm/winograd/README.md, divided by the errors that oracle.cc allows per
+// error seen. The transforms of a tile add and subtract values of the whole tile, so that a
 // small result next to large ones has an error of their size.
 Status add_errors_of_tiles(const OpDef& op, const Attrs& attrs,
                            const std::vector<const Known*>& args, const std::vector<Known>& results,

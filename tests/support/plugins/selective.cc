@@ -11,9 +11,9 @@
 //   poison=exp,tanh           once a function with all of these was compiled in this process ...
 //   poisoned=tanh             ... these are spoiled in it and in all that is compiled after it
 //   layouts=conv2d:8,matmul:16  the blocks it lists, in order of preference
-//   count=1                   implementations are called "function 1", "function 2", ...: the number
-//                             of functions that compile was called with so far; declines have it too
-//   loops=1,2,4               every function has a knob "loop" with these values, first guess first;
+//   count=1                   names implementations "function 1", "function 2", ...: the number
+//                             of functions that compile got so far; declines have it too
+//   loops=1,2,4               functions have a knob "loop" with these values, first guess first;
 //                             implementations are called "loop 2", and results are the same
 //   computes=direct,fast      the same with a knob "compute"; costs=direct:20,fast:10 are its costs
 //   bad_loop=4                compile refuses this value of the knob as an invalid argument

@@ -214,8 +214,8 @@ class BusyNeighbours {
   std::vector<pid_t> children_;
 };
 
-// libgomp prints what it has read. Threads that spin beside busy processes made a run of ResNet-50 by
-// onednn on two threads 33 times as long.
+// libgomp prints what it has read. Threads that spin beside busy processes made a run of ResNet-50
+// by onednn on two threads 33 times as long.
 TEST_F(ByocRun, ThreadsSleepWhileTheyWaitBesideBusyProcesses) {
   BusyNeighbours neighbours;
   ::setenv("OMP_DISPLAY_ENV", "verbose", 1);

@@ -189,8 +189,8 @@ TEST(BenchCommand, RefusesWhatItCannotMean) {
   EXPECT_THAT(byoc("bench " + model + " --input y=zeros").err, HasSubstr("error[unknown-input]"));
 }
 
-// A signal that comes before the first round ends the command without a report: on a busy machine it
-// has to come later.
+// A signal that comes before the first round ends the command without a report: on a busy machine
+// it has to come later.
 Ran interrupted_bench(const std::string& flags) {
   Ran ran;
   for (int seconds = 2; ran.out.empty() && seconds <= 64; seconds *= 2) {

@@ -219,8 +219,8 @@ uint64_t peak_of_compile(const std::string& compiler) {
   return traced.peak_resident_bytes;
 }
 
-// Weights and their packed forms have 384 MiB together, which would be in memory beside 80 to 150 MiB of
-// the plugins' own.
+// Weights and their packed forms have 384 MiB together, which would be in memory beside 80 to 150
+// MiB of the plugins' own.
 TEST(Memory, CompilingHoldsAPartOfTheWeightsAtOnce) {
   EXPECT_LE(peak_of_compile("onednn"), 288 * kMiB);
   if (!has_llvm()) return;

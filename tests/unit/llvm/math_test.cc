@@ -111,7 +111,7 @@ TEST_P(MathFunction, GivesEqualResultsInScalarsAndVectors) {
   }
 }
 
-// Functions that are computed in f64 have half a unit, except for angles above 1e6, which are libm's.
+// Functions computed in f64 have half a unit, except for angles above 1e6, which are libm's.
 INSTANTIATE_TEST_SUITE_P(OfF32, MathFunction,
                          ::testing::Values(Function{"exp", te::UnaryOp::kExp, std::exp, 1.0},
                                            Function{"log", te::UnaryOp::kLog, std::log, 1.0},

@@ -148,7 +148,7 @@ TEST(LoopCodegen, PassesLoopsOnThatWouldBeTooMuchCode) {
   EXPECT_THAT(report.remarks[0].reason, HasSubstr("loops of more than 65536 statements"));
 }
 
-// The name is that of a micro-kernel of llvm, which multiplies; the interpreter runs the declaration.
+// The name is that of llvm's micro-kernel, which multiplies; the interpreter runs the declaration.
 TEST(LoopCodegen, ComputesWhatAKernelIsDeclaredTo) {
   const std::string text = R"te(
     loops f(x: f32[2,8]) -> (y: f32[2,8]) {

@@ -33,7 +33,7 @@ Result<te::Dag> dag_of(const IRModule& module) {
   return te::translate_to_te(module, module.function("main"), target, te::by_level());
 }
 
-/// Tiles the rows of the last stage and computes all stages before it inside of the loop over tiles.
+/// Tiles the rows of the last stage and computes all stages before it inside the loop over tiles.
 Result<te::Schedule> cascade(te::Dag dag, int64_t rows) {
   std::vector<std::string> stages;
   for (const te::Stage& stage : dag.stages) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choice on whole functions, with plugins whose estimates are set by options. The assumed machine
-// has caches of 60 GB/s and calls of 300 ns: a border of f32[256,256] costs 300 ns + 4369 ns.
+// The choice on whole functions, with plugins whose estimates are set by options. The assumed
+// machine has caches of 60 GB/s and calls of 300 ns: a border of f32[256,256] costs 300 + 4369 ns.
 #include "core/placement/place.h"
 
 #include <gtest/gtest.h>

@@ -133,8 +133,8 @@ TEST(Solve, LongChainEqualsDynamicProgramming) {
   EXPECT_EQ(found.heuristic_steps, 0u);
 }
 
-// Two hubs with common neighbours: eliminating one neighbour after the other always adds to the same
-// edge, which must be found although both hubs have many.
+// Two hubs with common neighbours: eliminating one neighbour after the other always adds to the
+// same edge, which must be found although both hubs have many.
 TEST(Solve, ManyPathsBetweenTwoHubsAddUp) {
   constexpr uint32_t kPaths = 20'000;
   Problem problem;

@@ -78,8 +78,8 @@ size_t count(const std::string& text, const std::string& word) {
   return n;
 }
 
-// 14 = 2 x 6 + 2 rows and 20 = 16 + 4 columns, so there are four kernels. The rows are shared by threads,
-// also the last ones.
+// 14 = 2 x 6 + 2 rows and 20 = 16 + 4 columns, so there are four kernels. The rows are shared by
+// threads, also the last ones.
 TEST(MicroKernel, PartsWhatIsLeftOverInsteadOfGuardingIt) {
   Schedule s(matmul_bias_relu(14, 3, 20));
   ASSERT_NO_FATAL_FAILURE(schedule_tile(s));

@@ -173,7 +173,8 @@ TEST(ParseErrors, SayWhereAndWhatWasFound) {
             "ir-syntax 1:19 expected '}', found the end of the text");
   EXPECT_EQ(refusal("module { fn main() { return }"),
             "ir-syntax 1:30 expected 'fn', 'loops' or '}', found the end of the text");
-  EXPECT_EQ(refusal("fn main() { return } x"), "ir-syntax 1:22 expected 'fn' or 'loops', found \"x\"");
+  EXPECT_EQ(refusal("fn main() { return } x"),
+            "ir-syntax 1:22 expected 'fn' or 'loops', found \"x\"");
   EXPECT_EQ(refusal("fn main() { return $ }"),
             "ir-syntax 1:20 expected '}', found \"$\", which is no token");
   EXPECT_EQ(

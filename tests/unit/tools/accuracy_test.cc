@@ -25,8 +25,8 @@ Tensor tensor(std::vector<int64_t> dims, const std::vector<float>& values) {
 }
 
 TEST(Accuracy, HasErrorsAnglesAndTops) {
-  // Errors 0, 1, 2, 0: sums of squares 5 and 1 + 4 + 16 + 9 = 30; the product is 1 + 2 * 3 + 4 * 2 +
-  // 9 = 24, the first has length^2 1 + 9 + 4 + 9 = 23.
+  // Errors 0, 1, 2, 0: sums of squares 5 and 1 + 4 + 16 + 9 = 30; the product is 1 + 2 * 3 + 4 * 2
+  // + 9 = 24, the first has length^2 1 + 9 + 4 + 9 = 23.
   OutputAccuracy a =
       driver::accuracy_of("y", tensor({2, 2}, {1, 3, 2, 3}), tensor({2, 2}, {1, 2, 4, 3}));
   EXPECT_EQ(a.max_error, 2);

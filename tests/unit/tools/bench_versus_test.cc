@@ -55,8 +55,8 @@ TEST(Ratio, OfOnePairIsNotKnown) {
   EXPECT_TRUE(std::isinf(ratio.high));
 }
 
-// Three loads of three samples, so that the fastest of each counts. In Python, with the 0.975 quantile
-// of Student's t for 2 degrees of freedom, 4.303:
+// Three loads of three samples, so that the fastest of each counts. In Python, with the 0.975
+// quantile of Student's t for 2 degrees of freedom, 4.303:
 //   x = [log(20 / 10), log(22 / 10.5), log(20.6 / 10.2)]
 //   half = 4.303 * stdev(x) / sqrt(3); exp(mean(x) - half), exp(mean(x)), exp(mean(x) + half)
 TEST(FastestRatio, HasStudentsIntervalOverLoads) {

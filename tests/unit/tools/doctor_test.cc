@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
 
-/// Runs the command with a cache folder of its own, so that the state of the machine does not matter.
+/// Runs the command with its own cache folder, so that the state of the machine does not matter.
 class Doctor : public testing::Test {
  protected:
   Doctor() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands that use plans: what they print when a plan is outdated, and compile --measure; images
-// that cross borders in blocks.
+// The commands that use plans: what they print when a plan is outdated, and compile --measure;
+// images that cross borders in blocks.
 #include <filesystem>
 
 #include "byoc/base/file.h"

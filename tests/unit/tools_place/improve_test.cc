@@ -89,7 +89,7 @@ TEST_F(Moves, TakeEqualOpsAndTheirNeighbours) {
   EXPECT_NE(std::find(all.begin(), all.end(), wanted), all.end());
 }
 
-// json's loops take many times as long as oneDNN's: the product moves, although no cost was measured.
+// json's loops take many times as long as oneDNN's: the product moves, though no cost was measured.
 TEST(ImprovePlan, MovesAProductToTheFasterPlugin) {
   IRModule module = test::parse(R"(
 fn main(%x: f32[128,128], %w: f32[128,128]) {

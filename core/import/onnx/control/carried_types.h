@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The types of values that a loop carries, when their extents change from one iteration to the next.
+// The types of values that a loop carries, whose extents change from one iteration to the next.
 #include <optional>
 
 #include "core/import/onnx/graph.h"

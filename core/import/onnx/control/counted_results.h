@@ -12,8 +12,8 @@ namespace byoc::onnx_import {
 /// is no counted one, or computed of those that these types have.
 bool is_known_outside(Dim dim, std::span<const TypeId> captured);
 
-/// Returns the type that values of `a` and `b` can both have: a dim in which they differ, or that has
-/// no meaning outside, becomes a counted one, `name` with its number. nullopt: dtypes, ranks or
+/// Returns the type that values of `a` and `b` can both have: a dim in which they differ, or that
+/// has no meaning outside, becomes a counted one, `name` with its number. nullopt: dtypes, ranks or
 /// sizes without a bound differ.
 std::optional<TensorType> common_type(const TensorType& a, const TensorType& b,
                                       std::span<const TypeId> captured, const std::string& name);

@@ -26,8 +26,8 @@ size_t count_readers(const onnx::GraphProto& body, const std::string& name) {
   return readers;
 }
 
-// Returns the node that appends one element to the sequence `list` and gives `result`, or copies that
-// a node Identity passes on; null when there is none.
+// Returns the node that appends one element to the sequence `list` and gives `result`, or copies
+// that a node Identity passes on; null when there is none.
 onnx::NodeProto* appending_node(onnx::GraphProto& body, const std::string& list,
                                 std::string result) {
   for (int k = body.node_size(); k-- > 0;) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // protobuf merges a message that is parsed in pieces: repeated fields grow, later values replace
-// earlier ones. So the bytes before, between and after large tensors are parsed as they are, and each
-// large tensor as its fields without the raw data.
+// earlier ones. So the bytes before, between and after large tensors are parsed as they are, and
+// each large tensor as its fields without the raw data.
 #include "core/import/onnx/file/large_data.h"
 
 #include <google/protobuf/io/coded_stream.h>
@@ -69,8 +69,8 @@ bool merge(Bytes piece, MessageLite& message) {
   return message.MergePartialFromCodedStream(&coded) && coded.ConsumedEntireMessage();
 }
 
-/// Parses a message in pieces: `take(field)` returns whether it has dealt with the field itself. All
-/// other bytes are merged.
+/// Parses a message in pieces: `take(field)` returns whether it has dealt with the field itself.
+/// All other bytes are merged.
 template <class Take>
 bool merge_but(Bytes bytes, MessageLite& message, Take&& take) {
   Fields fields(bytes);

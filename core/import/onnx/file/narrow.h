@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// ONNX's element types of at most 8 bits that byoc's IR lacks: they are kept as one byte per element,
-// a number for integers and a code for floats (op encode_float). The importer remembers the type
-// of such values, and what reads them.
+// ONNX's element types of at most 8 bits that byoc's IR lacks: they are kept as one byte per
+// element, a number for integers and a code for floats (op encode_float). The importer remembers
+// the type of such values, and what reads them.
 #include <span>
 #include <string>
 

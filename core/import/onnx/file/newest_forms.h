@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The operators of ONNX's newest opset that the importer follows. Nodes of later opsets are compared
-// with them.
+// The operators of ONNX's newest opset that the importer follows. Nodes of later opsets are
+// compared with them.
 #include <onnx/onnx_pb.h>
 
 namespace byoc::onnx_import {

@@ -163,7 +163,7 @@ Result<Value> total_bias(Graph& graph, const OnnxNode& node, const Heads& heads,
 
 // ---- scores and their softmax
 
-// Multiplies each head of a by the head of b that serves it: a [n, h, rows, m], b [n, g, m, columns].
+// Multiplies each head of a by its head of b: a [n, h, rows, m], b [n, g, m, columns].
 ValueId grouped_product(Graph& graph, const Heads& heads, ValueId a, ValueId b) {
   if (heads.h == heads.g) return graph.call("matmul", {a, b});
   Ints shape = static_extents(Shape(graph.type(a).shape.begin() + 1, graph.type(a).shape.end()));

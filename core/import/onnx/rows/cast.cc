@@ -8,8 +8,8 @@
 namespace byoc::onnx_import {
 namespace {
 
-// Keeps the low bits of numbers, as a number with or without a sign. The result of floats outside of
-// the range is not defined.
+// Keeps the low bits of numbers, as a number with or without a sign. The result of floats outside
+// of the range is not defined.
 ValueId low_bits(Graph& graph, ValueId x, const NarrowType& to) {
   const int64_t half = int64_t{1} << (to.bits - 1);
   auto number = [&](int64_t value) {

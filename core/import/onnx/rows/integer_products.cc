@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of quantised operands. QLinearConv and QLinearMatMul are products between dequantize and
-// quantize, which plugins compute with integers. MatMulInteger is such a product, too, where f32 has
-// all its sums. All else is multiplied exactly in i32.
+// quantize, which plugins compute with integers. MatMulInteger is such a product, too, where f32
+// has all its sums. All else is multiplied exactly in i32.
 #include <algorithm>
 #include <cmath>
 

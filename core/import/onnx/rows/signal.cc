@@ -165,7 +165,7 @@ Result<int64_t> frame_length(Graph& graph, const OnnxNode& node, Dim signal) {
   return invalid(cat("frame_length is ", length, ", expected a known length of at least 1"));
 }
 
-// Takes frames out of the signal [n, length, 1 or 2], weighs them by the window, and transforms each.
+// Takes frames of the signal [n, length, 1 or 2], weighs them by the window, and transforms each.
 Converted stft(Graph& graph, const OnnxNode& node) {
   ValueId signal = graph.input(0);
   const TensorType type = graph.type(signal);

@@ -22,8 +22,8 @@ Result<GateFunction::Kind> kind_of(const std::string& op, const std::string& nam
   return invalid(cat(op, ": activation \"", name, "\" is none of ", known));
 }
 
-// Function h of lstm, of the new cells. ONNX limits the inputs of activations, and ONNX Runtime those
-// of gates: cells keep their size.
+// Function h of lstm, of the new cells. ONNX limits the inputs of activations, and ONNX Runtime
+// those of gates: cells keep their size.
 constexpr size_t kCellOutput = 2;
 
 double limited(double x, double clip) { return clip == 0 ? x : std::clamp(x, -clip, clip); }

@@ -31,8 +31,8 @@ struct GateFunction {
 
 /// Appends the attributes that `gate_functions` reads to those of an op.
 void add_gate_attrs(std::vector<AttrSpec>& attrs);
-/// Reads `activations`, `alpha`, `beta` and `clip`: the functions of the first direction, then those
-/// of the second. Without `activations` they are the defaults, which are those of one direction.
+/// Reads `activations`, `alpha`, `beta` and `clip`: the functions of the first direction, then
+/// those of the second. Without `activations` they are the defaults of one direction.
 /// Errors: unknown names, lists of another length, a negative clip.
 Result<std::vector<GateFunction>> gate_functions(const std::string& op, const Attrs& attrs,
                                                  std::span<const GateFunction::Kind> defaults,

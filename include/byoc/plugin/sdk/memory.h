@@ -19,11 +19,11 @@ class StepMemory {
   Piece output(uint32_t k) { return add({kOutput, k, {}, 0, 0}); }
   /// A piece that holds a constant.
   Piece constant(Held held) { return add({kConstant, 0, std::move(held), 0, 0}); }
-  /// A piece of the workspace, aligned to 64 bytes, for the time from the first step that touches it
-  /// to the last.
+  /// A piece of the workspace, aligned to 64 bytes, for the time from the first step that touches
+  /// it to the last.
   Piece scratch(uint64_t bytes) { return add({kScratch, 0, {}, bytes, 0}); }
 
-  /// Declares that a step reads or writes a piece. Steps are numbered in the order in which they run.
+  /// Declares that a step reads or writes a piece. Steps are numbered in the order of running.
   void touch(Piece piece, uint32_t step) {
     pieces_[piece].first = std::min(pieces_[piece].first, step);
     pieces_[piece].last = std::max(pieces_[piece].last, step);

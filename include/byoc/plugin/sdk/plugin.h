@@ -151,7 +151,7 @@ struct KnobSpace {
   std::vector<Knob> knobs = {};  ///< none: no choice
   /// Some points, best first. The first one is what compile does without a point.
   std::vector<Point> guesses = {};
-  /// Estimates of ns per run, by knob and value: {"compute", {{"direct", 1e5}}}. Any may be missing.
+  /// Estimates of ns per run, by knob and value: {"compute", {{"direct", 1e5}}}; may lack any.
   std::map<std::string, std::map<std::string, double>> cost_ns = {};
 
   /// Throws BYOC_INVALID_ARGUMENT, which names the knob, for a point outside of the space. An empty

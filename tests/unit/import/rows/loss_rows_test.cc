@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of core/import/onnx/rows/loss.cc. Expected values: torch 1.13 (nll_loss, cross_entropy), f64.
+// Rows of core/import/onnx/rows/loss.cc. Expected: torch 1.13 (nll_loss, cross_entropy), f64.
 #include "unit/import/folded.h"
 
 namespace byoc::test {

@@ -95,7 +95,7 @@ TEST(WindowRows, AgreeWithTorch) {
   expect_values(window("BlackmanWindow", 5, 0), {0, 0.34, 1, 0.34, 0});
 }
 
-// 8 bins of 1000 Hz; ONNX's formula puts the points at the bins 0, 1, 2 and 4 (log10 of 1 + f / 700).
+// 8 bins of 1000 Hz; ONNX's formula puts points at the bins 0, 1, 2 and 4 (log10 of 1 + f / 700).
 TEST(MelWeightMatrixRow, MakesTriangles) {
   FoldedNode node("MelWeightMatrix", 17);
   node.ints({}, {2}).ints({}, {8}).ints({}, {8000}).floats({}, {0}).floats({}, {4000});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LSTM, GRU and RNN of core/import/onnx/rows/recurrent.cc. Expected values: torch 1.13 (nn.RNN and
-// nn.LSTM on packed sequences of the lengths 3 and 1) in f64, and where a test has "by ONNX Runtime"
-// onnxruntime 1.32.
+// nn.LSTM on packed sequences of the lengths 3 and 1) in f64, and where a test has "by ONNX
+// Runtime" onnxruntime 1.32.
 #include "support/evaluate.h"
 #include "unit/import/folded.h"
 

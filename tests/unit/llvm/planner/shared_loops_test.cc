@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops that threads share have parts for all of them: a batch of one image, or of one row, is no part.
-// Results are compared with loops in this file.
+// Loops that threads share have parts for all of them: a batch of one image, or of one row, is no
+// part. Results are compared with loops in this file.
 #include <array>
 #include <random>
 #include <regex>

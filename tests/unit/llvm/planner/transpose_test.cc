@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transposes with the default schedule: tiles whose lines stay in the first cache. Results are compared
-// with the definition, element by element.
+// Transposes with the default schedule: tiles whose lines stay in the first cache. Results are
+// compared with the definition, element by element.
 #include <numeric>
 
 #include "byoc/text/builder.h"

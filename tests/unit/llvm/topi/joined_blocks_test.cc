@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// 1x1 convolutions with channels in blocks of half a vector: sums have the lanes of two blocks, and the
-// weights are joined at compile. The interpreter runs the loops, because their machine code requires
-// AVX-512. Results are compared with plain loops in this file.
+// 1x1 convolutions with channels in blocks of half a vector: sums have the lanes of two blocks, and
+// the weights are joined at compile. The interpreter runs the loops, because their machine code
+// requires AVX-512. Results are compared with plain loops in this file.
 #include <gtest/gtest.h>
 
 #include <random>

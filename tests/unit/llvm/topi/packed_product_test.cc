@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with a constant matrix whose columns do not divide into panels: the panels are made once,
-// the last one is filled up. Compared with loops in this file.
+// Products with a constant matrix whose columns do not divide into panels: the panels are made
+// once, the last one is filled up. Compared with loops in this file.
 #include <cmath>
 #include <random>
 
@@ -24,8 +24,8 @@ std::vector<float> small_integers(int64_t n, uint32_t seed) {
   return out;
 }
 
-// Returns the loops of a b + bias, or of a function of them, of which the first `inputs` operands are no
-// constants. The bias is the second operand.
+// Returns the loops of a b + bias, or of a function of them, of which the first `inputs` operands
+// are no constants. The bias is the second operand.
 llvm_plugin::KernelLoops loops_of(const Product& p, int64_t inputs,
                                   const std::string& last = "add") {
   IRModule module;

@@ -18,8 +18,8 @@ namespace {
 using te::Expr;
 using te::LoopKind;
 
-// Returns loops over panels of `streams` blocks of weights w[block, count, 16, 16], which four tiles
-// read: all blocks of a panel for each term, two loops over terms. A tile is one sum.
+// Returns loops over panels of `streams` blocks of weights w[block, count, 16, 16], which four
+// tiles read: all blocks of a panel for each term, two loops over terms. A tile is one sum.
 te::LoopFunction tiles(int64_t panels, int64_t streams, int64_t gap, int64_t count = 2,
                        LoopKind terms = LoopKind::kSerial) {
   te::Tensor w("w", DType::kF32, {panels * (streams + gap), count, 16, 16}),

@@ -106,7 +106,7 @@ TEST(Winograd, KeepsNanAndInfinityWithinTiles) {
       if (!std::isfinite(sum)) {
         EXPECT_FALSE(std::isfinite(one)) << row << " " << column;
       }
-      // Row 5 is in the input of the tiles at rows 4 to 7 alone, column 6 in that of columns 4 to 7.
+      // Row 5 is in the input of the tiles at rows 4 to 7 alone, column 6 in that of 4 to 7.
       const bool is_in_tile = row / 4 == 1 && column / 4 == 1;
       if (!is_in_tile) {
         EXPECT_NEAR(one, sum, 1e-4) << row << " " << column;

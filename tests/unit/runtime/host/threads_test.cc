@@ -137,8 +137,8 @@ TEST(OwnWorkers, ALoopDoesNotWaitForWorkersThatDoNotCome) {
   EXPECT_EQ(status, 0);
 }
 
-/// Counts the calls on workers, whose work takes `sleep_ms`; the caller stays for `stay_ms` or until
-/// there is one.
+/// Counts the calls on workers, whose work takes `sleep_ms`; the caller stays for `stay_ms` or
+/// until there is one.
 struct Calls {
   int sleep_ms, stay_ms;
   std::atomic<int> of_workers = 0;
