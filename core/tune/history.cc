@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The index of records: an exact hit is one look-up. The other origins walk over the groups of one
-// task, or over the best records of each task of one kind.
+// task, or over the records of all tasks of one kind.
 #include "byoc/tune/history.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "byoc/te/target.h"
@@ -96,8 +97,20 @@ class Targets {
 
 uint32_t distance(uint32_t a, uint32_t b) { return a < b ? b - a : a - b; }
 
-double log_ratio(double a, double b) {
-  return a > 0 && b > 0 ? std::abs(std::log(a / b)) : a == b ? 0 : 1e3;
+// Returns true when neither amount is more than half as large again as the other. Points of tasks
+// that differ by a factor of two were up to 1.4 times slower than the first guess.
+bool is_near(double a, double b) { return a <= 1.5 * b && b <= 1.5 * a; }
+
+bool is_near(const Space& space, const Group& group) {
+  return is_near(space.flops, group.flops) && is_near(space.bytes, group.bytes);
+}
+
+// Returns true when both points have the same value of the knob, or both have none.
+bool has_same_compute(const Point& a, const Point& b) {
+  constexpr const char* kCompute = "compute";  // the knob's name in the plugin ABI
+  auto of_a = a.find(kCompute), of_b = b.find(kCompute);
+  if (of_a == a.end() || of_b == b.end()) return of_a == a.end() && of_b == b.end();
+  return of_a->second == of_b->second;
 }
 
 // Returns the factor between the times of two tasks of one kind.
@@ -109,6 +122,48 @@ double work_ratio(const Space& space, const Group& group) {
 Choice chosen(Origin origin, const Entry& entry, double factor = 1) {
   return {origin, entry.point, entry.best_ns * factor, entry.log};
 }
+
+// Compares points with the first guess of a space in the tasks near to it that have times of both.
+class Evidence {
+ public:
+  explicit Evidence(const Space& space) : space_(space), guess_(space.guesses[0]) {}
+  // Cost: O(r log r) for the r records of the group.
+  void add(const Group& group) {
+    const Entry* guess = entry_of(group, guess_);
+    if (guess == nullptr || !is_near(space_, group)) return;
+    std::set<std::string_view> seen;  // entries are sorted: the first one of a point is its best
+    for (const Entry& entry : group.entries) {
+      if (!seen.insert(entry.point_text).second || entry.point == guess_) continue;
+      const bool has_lost = !group.duels.winners_of(entry.point).empty();
+      const double ratio = has_lost ? 1 : entry.best_ns / guess->best_ns;
+      const Finding found{ratio, &entry, work_ratio(space_, group)};
+      auto [at, is_new] = worst_.try_emplace(entry.point_text, found);
+      if (!is_new && at->second.ratio < ratio) at->second = found;
+    }
+  }
+  // Returns the point that was faster than the first guess wherever both were measured, by the
+  // largest factor.
+  Choice best() const {
+    constexpr double kClearly = 0.95;  // smaller gains are often lost with another shape
+    const Finding* best = nullptr;
+    for (const auto& [text, found] : worst_) {
+      if (found.ratio > kClearly || (best != nullptr && best->ratio <= found.ratio)) continue;
+      if (!has_same_compute(found.entry->point, guess_)) continue;
+      if (contains(space_, found.entry->point)) best = &found;
+    }
+    return best == nullptr ? Choice() : chosen(Origin::kTransfer, *best->entry, best->factor);
+  }
+
+ private:
+  struct Finding {
+    double ratio;  // of the time to that of the first guess
+    const Entry* entry;
+    double factor;  // from the time of that task to the time of this one
+  };
+  const Space& space_;
+  const Point& guess_;
+  std::map<std::string_view, Finding> worst_;  // by the text of the point
+};
 
 }  // namespace
 
@@ -136,7 +191,7 @@ struct History::Index {
 
   Choice exact(const Query& query, const ContentKey& key) const;
   Choice compatible(const Query& query, const ContentKey& key, Targets& targets) const;
-  Choice transfer(const Query& query, Targets& targets) const;
+  Choice transfer(const Query& query) const;
 };
 
 Choice History::Index::exact(const Query& query, const ContentKey& key) const {
@@ -166,27 +221,18 @@ Choice History::Index::compatible(const Query& query, const ContentKey& key,
   return best == nullptr ? Choice() : chosen(Origin::kCompatible, *best);
 }
 
-// Prefers this target and number of threads, then the task whose work is nearest.
-Choice History::Index::transfer(const Query& query, Targets& targets) const {
+// Computes with estimated costs, such as Winograd's, have plans that depend on the extents: points
+// of other tasks are none for them.
+Choice History::Index::transfer(const Query& query) const {
   auto at = by_kind.find(kind_key(query.plugin, query.space.kind));
-  if (at == by_kind.end()) return {};
-  const Entry* best = nullptr;
-  double factor = 1;
-  std::tuple<bool, double, uint32_t> best_rank;
+  if (at == by_kind.end() || query.space.guesses.empty() || !query.space.cost_ns.empty()) return {};
+  Evidence evidence(query.space);
   for (size_t k : at->second) {
     const Group& group = groups[k];
-    if (group.task == query.space.task || !targets.fits(group.target)) continue;
-    const Entry* entry = first_in(group, query.space);
-    if (entry == nullptr) continue;
-    const std::tuple rank(
-        group.target != query.target,
-        log_ratio(group.flops, query.space.flops) + log_ratio(group.bytes, query.space.bytes),
-        distance(group.threads, query.threads));
-    if (best != nullptr && (best_rank < rank || (best_rank == rank && !is_before(*entry, *best))))
-      continue;
-    best = entry, best_rank = rank, factor = work_ratio(query.space, group);
+    if (group.task == query.space.task || group.target != query.target) continue;
+    if (group.threads == query.threads) evidence.add(group);
   }
-  return best == nullptr ? Choice() : chosen(Origin::kTransfer, *best, factor);
+  return evidence.best();
 }
 
 namespace {
@@ -273,7 +319,7 @@ Choice History::find(const Query& query) const {
   Targets targets(query.target);
   choice = index_->compatible(query, key, targets);
   if (choice.origin != Origin::kMiss || !index_->options.has_transfers) return choice;
-  return index_->transfer(query, targets);
+  return index_->transfer(query);
 }
 
 size_t History::size() const { return index_->size; }

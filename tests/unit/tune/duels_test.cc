@@ -96,7 +96,8 @@ TEST(History, UsesNoWinnerThatHasNoTimeOrIsOutsideOfTheSpace) {
 
 TEST(History, WithoutTransfersHasMissesForOtherTasks) {
   byoc::test::TempFolder folder;
-  byoc::test::put(folder.file("t.jsonl"), print(record_of("t", point("8"), 10)) + "\n");
+  byoc::test::put(folder.file("t.jsonl"), cat(print(record_of("t", point("8"), 10)), "\n",
+                                              print(record_of("t", point("4"), 20)), "\n"));
   const std::string paths[] = {folder.file("t.jsonl")}, llvm = "llvm";
   auto with = History::load(paths);
   auto without = History::load(paths, nullptr, {.has_transfers = false});

@@ -117,13 +117,31 @@ TEST_F(TunedBuild, WithoutAHistoryCallsNothingAndChangesNoByte) {
 TEST_F(TunedBuild, LeavesAMissToThePlugin) {
   auto only_8 = history("", "4");
   options_.history = only_8;
-  EXPECT_EQ(loops_of(built(model_, options_)), loops("4", "4")) << "a transfer from 8 to 4";
+  EXPECT_EQ(loops_of(built(model_, options_)), loops("1", "4")) << "no transfer from 8 to 4";
   EXPECT_EQ(report_.summary().substr(0, 5), "1 hit");
-  EXPECT_THAT(report_.summary(), HasSubstr("1 transfer"));
+  EXPECT_THAT(report_.summary(), HasSubstr("1 miss"));
   use(tuned_plugins());
   options_.history = History::of({});
   EXPECT_EQ(loops_of(built(model_, options_)), loops("1", "1"));
   EXPECT_THAT(report_.summary(), HasSubstr("2 misses"));
+}
+
+TEST_F(TunedBuild, TransfersAPointThatBeatTheFirstGuessOfASimilarTask) {
+  model_ = parse(R"(fn main(%x: f32[6], %y: f32[8]) {
+    %0 = relu(%x)
+    %1 = tanh(%0)
+    %2 = relu(%y)
+    %3 = tanh(%2)
+    return %1, %3
+  })");
+  const auto tasks = tasks_of(model_, options_);
+  const tune::Task& wide = task_with_flops(tasks, 8);
+  options_.threads = 1;
+  options_.history = History::of({record_for(wide, "1", 100), record_for(wide, "4", 50)});
+  const std::map<int64_t, std::string> expected = {{6, "loop 4"}, {8, "loop 4"}};
+  EXPECT_EQ(loops_of(built(model_, options_)), expected);
+  EXPECT_THAT(report_.summary(), HasSubstr("1 hit"));
+  EXPECT_THAT(report_.summary(), HasSubstr("1 transfer"));
 }
 
 TEST_F(TunedBuild, UsesRecordsOfOtherNumbersOfThreads) {
