@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/tools/model/partial_pipeline.h"
+#include "core/tools/place/borders.h"
 #include "core/tools/place/search.h"
 #include "runtime/cli/output.h"
 
@@ -29,6 +31,35 @@ Result<ExplainedPlacement> explained_placement(const ModelOptions& options) {
   return explained;
 }
 
+namespace {
+
+// Returns the borders of the choice by cost, as regions and the default codegen's functions have
+// them when they are compiled.
+Result<std::vector<Border>> borders(const ModelOptions& options) {
+  BYOC_TRY(IRModule module, load_model(options));
+  BYOC_TRY(BuildOptions build, build_options(options));
+  if (!std::count(build.compilers.begin(), build.compilers.end(), "auto"))
+    build.compilers.insert(build.compilers.begin(), "auto");
+  build.options["plan"] = "none";
+  BYOC_TRY(PassContext context, make_context(module, build));
+  BYOC_TRY(std::vector<Pass> passes, passes_until("fuse_ops", context));
+  BYOC_TRY(module, run_passes(std::move(module), passes, context));
+  return borders_of(module);
+}
+
+// Appends the borders to a report. Functions with open sizes are not fused, and have none yet.
+void add_borders(const ModelOptions& options, std::string& text, Json& json) {
+  Result<std::vector<Border>> found = borders(options);
+  if (!found.ok()) {
+    text += cat("borders: not shown: ", found.status().message(), "\n");
+    return;
+  }
+  text += borders_text(*found);
+  json["borders"] = borders_json(*found);
+}
+
+}  // namespace
+
 Result<int> run_explain_placement(const ModelOptions& options, const std::string& op,
                                   const std::string& diff, const cli::CommonOptions& common) {
   BYOC_TRY(ExplainedPlacement explained, explained_placement(options));
@@ -39,8 +70,10 @@ Result<int> run_explain_placement(const ModelOptions& options, const std::string
     BYOC_TRY(placement::Plan before, placement::read_plan(diff));
     BYOC_TRY(text, plan_difference(explained, before));
   }
+  Json json = placement_json(explained);
+  if (diff.empty() && op.empty()) add_borders(options, text, json);
   cli::print_text(text, common);
-  BYOC_TRY_STATUS(cli::print_json(common, "explain-placement", placement_json(explained)));
+  BYOC_TRY_STATUS(cli::print_json(common, "explain-placement", json));
   return cli::kDone;
 }
 

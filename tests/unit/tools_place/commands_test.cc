@@ -129,6 +129,25 @@ TEST_F(BorderLayouts, AddNoReorder) {
   EXPECT_EQ(reorders(cat(kFlags, kPin)), alone);
 }
 
+TEST_F(BorderLayouts, ArePrinted) {
+  const Ran ran = byoc_(cat("explain --placement ", kFlags, kPin));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, testing::ContainsRegex("\nonednn -> llvm +f32\\[1,[0-9,]+,8\\] +NCHW8c "
+                                              "+onednn +1 "));
+  EXPECT_THAT(ran.out, testing::ContainsRegex("\nllvm -> onednn +f32\\[1,[0-9,]+,8\\] +NCHW8c "
+                                              "+onednn +1 "));
+  const Json borders = byoc_.json(cat("explain --placement ", kFlags, kPin))["borders"];
+  ASSERT_EQ(borders.size(), 2u) << borders.dump(1);
+  for (const Json& border : borders) {
+    EXPECT_EQ(border["layout"], "NCHW8c");
+    EXPECT_EQ(border["transform_in"], "onednn");
+    EXPECT_EQ(border["tensors"], 1);
+    EXPECT_GT(border["bytes"], 0);
+  }
+  EXPECT_THAT(byoc_(cat("explain --placement ", kFlags)).out,
+              HasSubstr("borders: none between plugins\n"));
+}
+
 TEST_F(BorderLayouts, HaveFiveDimsAndTheRightValues) {
   const Ran printed = byoc_(cat("print --after share_layouts ", kFlags, kPin));
   ASSERT_EQ(printed.code, 0) << printed.err;
