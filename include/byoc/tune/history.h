@@ -15,8 +15,8 @@ enum class Origin : uint8_t {
   kExact,  ///< the same task, target and threads
   /// The same task with other threads, or on another target whose features this machine has.
   kCompatible,
-  /// Tasks of the same kind, with at most half as much work again or less, were faster at this point
-  /// than at the plugin's first guess for this task.
+  /// Tasks of the same kind, with at most half as much work again or less, were faster at this
+  /// point than at the plugin's first guess for this task.
   kTransfer,
   kMiss  ///< no record: the plugin's own choice
 };
@@ -40,8 +40,8 @@ struct Query {
 
 /// The use of a history.
 struct HistoryOptions {
-  /// Records of a task serve similar tasks of the same kind too, see Origin::kTransfer. Without, only
-  /// tasks that were measured get a point.
+  /// Records of a task serve similar tasks of the same kind too, see Origin::kTransfer. Without,
+  /// only tasks that were measured get a point.
   bool has_transfers = true;
 };
 
