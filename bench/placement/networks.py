@@ -11,6 +11,7 @@ import argparse
 import json
 import math
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,7 @@ EXAMPLES = """examples:
   networks.py networks/* --threads 1,2 --json placed.json --markdown placed.md
   networks.py networks/* --estimates"""
 COLUMNS = ["network", "threads", "plan", "ms", "single", "single / plan", "order", "order / plan", "control", "RN", "gap",
-           "bound", "s"]
+           "bound", "ranks", "s"]
 
 
 class Failed(Exception):
@@ -102,6 +103,11 @@ def most_gain(row):
     return row.get("place", {}).get("free_borders", {}).get("most_gain")
 
 
+def ranks(row):
+    """Returns the rank correlation of each plugin's estimates with the measured times of its candidates."""
+    return {one["plugin"]: one["rank_correlation"] for one in row.get("place", {}).get("agreement", [])}
+
+
 def cells(row):
     out = [row["network"], str(row["threads"]), row["origin"], f"{row['single']['auto_ns'] / 1e6:.3f}"]
     for kind in ("single", "order"):
@@ -115,6 +121,7 @@ def cells(row):
     out.append(str(solver.get("heuristic_steps", "-")))
     out.append(f"{100 * solver['gap']:.1f} %" if solver else "-")
     out.append(f"{most_gain(row):.3f}" if most_gain(row) else "-")
+    out.append(", ".join(f"{plugin} {rank:.2f}" for plugin, rank in sorted(ranks(row).items())) or "-")
     return out + [f"{row['seconds']:.0f}"]
 
 
@@ -129,6 +136,10 @@ def table(rows):
     for kind in ("single", "order"):
         if mean(rows, kind):
             text += f"\ngeometric mean, {kind} / plan: {mean(rows, kind):.3f}\n"
+    for plugin in sorted({plugin for row in rows for plugin in ranks(row)}):
+        of_plugin = [ranks(row)[plugin] for row in rows if plugin in ranks(row)]
+        text += (f"\nrank correlation of the estimates of {plugin}: median {statistics.median(of_plugin):.2f}, "
+                 f"least {min(of_plugin):.2f}\n")
     gains = [gain for gain in map(most_gain, rows) if gain]
     if gains:
         text += f"\ngeometric mean, bound: {math.exp(sum(map(math.log, gains)) / len(gains)):.3f}\n"

@@ -23,6 +23,9 @@ elif words[0] == "place":
     failed = {"name": "c", "kind": "single", "compilers": ["c"], "ns": 0, "error": "differs"}
     print(json.dumps({"ok": True, "origin": "by cost", "solver": {"heuristic_steps": 3, "gap": 0.021},
                       "free_borders": {"most_gain": 1.234},
+                      "agreement": [{"plugin": "onednn", "candidates": 9, "rank_correlation": 0.5},
+                                    {"plugin": "llvm", "candidates": 12,
+                                     "rank_correlation": 0.9 if words[1] == "a.onnx" else 0.7}],
                       "choices": [failed, choice("single", ["llvm"], 9), choice("single", ["onednn", "llvm"], 8),
                                   choice("order", ["onednn", "b", "llvm"], 10)]}))
 elif words[0] == "bench":
@@ -59,7 +62,10 @@ class Networks(unittest.TestCase):
         self.assertEqual(len(cells), len(networks.COLUMNS))
         self.assertIn("2.1 %", cells)
         self.assertEqual(cells[networks.COLUMNS.index("bound")], "1.234")
+        self.assertEqual(cells[networks.COLUMNS.index("ranks")], "llvm 0.90, onednn 0.50")
         self.assertAlmostEqual(networks.mean(value["rows"], "single"), 1.1)
+        self.assertIn("rank correlation of the estimates of llvm: median 0.80, least 0.70\n",
+                      networks.table(value["rows"]))
 
     def test_estimates_keep_the_fastest_plugin(self):
         code, value = self.run_script("a.onnx", "--estimates", "--compiler", "onednn,llvm")
