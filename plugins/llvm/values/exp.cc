@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// exp of f32 without branches, equal for scalars and vectors. With AVX-512, which looks up eight
-// floats in a register and multiplies by a power of two in one instruction, half as many
+// exp of f32 without branches, equal for scalars and vectors. With AVX-512, which looks up sixteen
+// floats in registers and multiplies by a power of two in one instruction, half as many
 // instructions do.
 #include <numeric>
 
@@ -18,7 +18,7 @@ using Value = llvm::Value*;
 constexpr double kLog2E = 1.44269504088896341;
 constexpr double kLn2High = 0x1.63p-1, kLn2Low = -2.12194440054690583e-4;  // 9 bits, and the rest
 constexpr double kLeast = -104, kMost = 89;  // results beyond are 0 and infinite
-constexpr unsigned kTable = 8, kLanes = 16;
+constexpr unsigned kTable = 16, kLanes = 16, kHalf = 8;
 
 // The exponent x, or -x. Products absorb the sign, where LLVM would move it into the clamp. Negated
 // factors take registers beside the others, of which AVX-512 has enough.
@@ -50,34 +50,50 @@ Value exp_in_two_steps(Floats& f, Value x) {
   return f.mul(f.mul_add(tail, scale, scale), rest);
 }
 
-// Returns 2^(k / 8) for the three low bits k of each lane.
-Value root_of_two(Floats& f, Value index, bool is_long) {
+// Returns 2^(k / 16) of `count` integers k from `first` on.
+llvm::Constant* roots_of_two(llvm::IRBuilder<>& b, unsigned first, unsigned count) {
   constexpr double kRoots[kTable] = {1,
+                                     1.0442737824274138,
                                      1.0905077326652577,
+                                     1.1387886347566916,
                                      1.189207115002721,
+                                     1.241857812073484,
                                      1.2968395546510096,
+                                     1.3542555469368927,
                                      1.4142135623730951,
+                                     1.4768261459394993,
                                      1.5422108254079407,
+                                     1.6104903319492543,
                                      1.681792830507429,
-                                     1.8340080864093424};
-  llvm::SmallVector<llvm::Constant*, kLanes> roots;
-  for (unsigned k = 0; k < (is_long ? kLanes : kTable); ++k)
-    roots.push_back(llvm::ConstantFP::get(f.b.getFloatTy(), kRoots[k % kTable]));
-  const auto id =
-      is_long ? llvm::Intrinsic::x86_avx512_permvar_sf_512 : llvm::Intrinsic::x86_avx2_permps;
-  return f.b.CreateIntrinsic(id, {}, {llvm::ConstantVector::get(roots), index});
+                                     1.7562521603732995,
+                                     1.8340080864093424,
+                                     1.9152065613971474};
+  llvm::SmallVector<llvm::Constant*, kTable> roots;
+  for (unsigned k = first; k < first + count; ++k)
+    roots.push_back(llvm::ConstantFP::get(b.getFloatTy(), kRoots[k]));
+  return llvm::ConstantVector::get(roots);
 }
 
-// Computes e^x = 2^floor(n) 2^(n - floor(n)) e^r with n a multiple of 1/8 and |r| <= ln(2)/16, for
-// 8 or 16 lanes. The terms are those of Taylor: the next one is below 1.3e-9.
+// Returns 2^(k / 16) for the four low bits k of each lane. Half a vector has its table in two.
+Value root_of_two(Floats& f, Value index, bool is_long) {
+  if (is_long)
+    return f.b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_sf_512, {},
+                               {roots_of_two(f.b, 0, kTable), index});
+  return f.b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_ps_256, {},
+                             {roots_of_two(f.b, 0, kHalf), index, roots_of_two(f.b, kHalf, kHalf)});
+}
+
+// Computes e^x = 2^floor(n) 2^(n - floor(n)) e^r with n a multiple of 1/16 and |r| <= ln(2)/32, for
+// 8 or 16 lanes. The terms are those of Taylor, of which the first takes up most of the next one
+// that is left out: the rest is below 1.6e-9.
 Value exp_by_table(Floats& f, Exponent of) {
   auto& b = f.b;
   const bool is_long =
       llvm::cast<llvm::FixedVectorType>(of.x->getType())->getNumElements() == kLanes;
-  Value magic = f.number(0x1.8p20);  // pushes all bits below 1/8 out
+  Value magic = f.number(0x1.8p19);  // pushes all bits below 1/16 out
   Value pushed = f.mul_add(of.x, f.number(of.sign() * kLog2E), magic),
         n = f.subtract(pushed, magic);
-  Value tail = exp_minus_one(f, of, n, {0.5, 1.0 / 6, 1.0 / 24});
+  Value tail = exp_minus_one(f, of, n, {0.5000162, 1.0 / 6});
   Value root = root_of_two(f, f.bits(pushed), is_long);
   Value product = f.mul_add(tail, root, root);
   constexpr uint32_t kUsualRounding = 4;
@@ -101,12 +117,12 @@ Value exp_in_registers(llvm::IRBuilder<>& b, Exponent of) {
   Value x = of.x;
   auto* type = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
   if (type == nullptr) {
-    auto* wide = llvm::FixedVectorType::get(x->getType(), kTable);
+    auto* wide = llvm::FixedVectorType::get(x->getType(), kHalf);
     Value only = b.CreateInsertElement(llvm::PoisonValue::get(wide), x, uint64_t{0});
     Value out = exp_in_registers(b, {only, of.is_negated});
     return b.CreateExtractElement(out, uint64_t{0});
   }
-  const unsigned lanes = type->getNumElements(), size = lanes <= kTable ? kTable : kLanes;
+  const unsigned lanes = type->getNumElements(), size = lanes <= kHalf ? kHalf : kLanes;
   llvm::SmallVector<Value> parts;
   for (unsigned k = 0; k < lanes; k += size) {
     Value part = lanes == size ? x : lanes_of(b, x, lanes, k, size);
