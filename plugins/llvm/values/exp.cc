@@ -133,18 +133,46 @@ Value exp_in_registers(llvm::IRBuilder<>& b, Exponent of) {
   return lanes % size == 0 ? whole : lanes_of(b, whole, lanes, 0, lanes);
 }
 
+// Returns x within [-kFar, kFar], in one instruction, which gives kFar for a NaN.
+Value near_zero(llvm::IRBuilder<>& b, Value x) {
+  constexpr double kFar = 110;           // e^-kFar is 0 and e^kFar infinite
+  constexpr uint32_t kLesserSize = 0x2;  // with the sign of x
+  Value far = llvm::ConstantFP::get(x->getType(), kFar), mode = b.getInt32(kLesserSize);
+  if (llvm::cast<llvm::FixedVectorType>(x->getType())->getNumElements() == kHalf)
+    return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_range_ps_256, {},
+                             {x, far, mode, x, b.getInt8(0xff)});
+  constexpr uint32_t kNoException = 4;
+  return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_range_ps_512, {},
+                           {x, far, mode, x, b.getInt16(0xffff), b.getInt32(kNoException)});
+}
+
+bool has_tables(const Machine& machine) {
+  return machine.has("avx512f") && machine.has("avx512vl");
+}
+
 }  // namespace
 
 // A NaN passes through, because the clamp keeps it.
 llvm::Value* emit_exp(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value* x) {
   Floats f(b, x);
-  const bool has_table = machine.has("avx512f") && machine.has("avx512vl");
-  if (!has_table) return exp_in_two_steps(f, f.clamp(x, kLeast, kMost));
+  if (!has_tables(machine)) return exp_in_two_steps(f, f.clamp(x, kLeast, kMost));
   Exponent of{x, false};
   of.is_negated =
       llvm::PatternMatch::match(x, llvm::PatternMatch::m_FNeg(llvm::PatternMatch::m_Value(of.x)));
   of.x = of.is_negated ? f.clamp(of.x, -kMost, -kLeast) : f.clamp(x, kLeast, kMost);
   return exp_in_registers(b, of);
+}
+
+// A NaN passes through, because it is the dividend.
+llvm::Value* emit_silu(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value* x) {
+  Floats f(b, x);
+  auto* type = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+  const bool is_whole =
+      type != nullptr && (type->getNumElements() == kHalf || type->getNumElements() == kLanes);
+  Value power = is_whole && has_tables(machine) && machine.has("avx512dq")
+                    ? exp_by_table(f, {near_zero(b, x), true})
+                    : emit_exp(b, machine, b.CreateFNeg(x));
+  return f.divide(x, f.add(f.number(1), power));
 }
 
 }  // namespace byoc::llvm_plugin

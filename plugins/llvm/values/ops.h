@@ -73,6 +73,7 @@ class Ops {
 /// Emit byoc's own functions of f32, scalar or vector; `b` makes no fast-math assumptions. Errors
 /// against the true value, in units in the last place, as math_test measures them over all of f32:
 llvm::Value* emit_exp(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value* x);   // 1.0
+llvm::Value* emit_silu(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value* x);  // 3.0
 llvm::Value* emit_log(llvm::IRBuilder<>& b, llvm::Value* x);                           // 1.0
 llvm::Value* emit_erf(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value* x);   // 2.0
 llvm::Value* emit_tanh(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value* x);  // 2.0

@@ -250,6 +250,7 @@ llvm::Value* Values::silu(const te::Binary& x) {
   const te::Expr& numerator = divisor ? x.a : x.b;
   if (!divisor) divisor = divisor_of_sigmoid(x.a, x.b);
   if (!divisor) return nullptr;
+  if (dtype == DType::kF32) return emit_silu(b_, machine_, value(numerator));
   return ops_.binary(BinaryOp::kDivide, dtype, value(numerator), value(*divisor));
 }
 
