@@ -13,6 +13,7 @@
 #include "core/tools/model/runnable.h"
 #include "core/tools/sizes/open_sizes.h"
 #include "runtime/cli/values.h"
+#include "runtime/threads/wait_policy.h"
 
 namespace byoc::bench {
 namespace {
@@ -82,6 +83,7 @@ Result<int> serve(const Options& options, const cli::CommonOptions& common) {
 }  // namespace byoc::bench
 
 int main(int argc, char** argv) {
+  byoc::sleep_beside_others(argv);
   byoc::bench::Options options;
   byoc::cli::CommonOptions common;
   byoc::cli::Command root{.name = "bench_serve", .about = "run a model once per command on stdin"};

@@ -6,8 +6,10 @@
 
 #include "byoc/compile.h"
 #include "core/driver/commands/commands.h"
+#include "runtime/threads/wait_policy.h"
 
 int main(int argc, char** argv) {
+  byoc::sleep_beside_others(argv);
   // BYOC_CHECK has printed the failed check; the exit code means a bug in byoc.
   std::signal(SIGABRT, [](int) { _exit(byoc::cli::kBug); });
   byoc::cli::CommonOptions common;

@@ -2,14 +2,12 @@
 // The command `byoc-run` as a child process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <csignal>
-
 #include "byoc/base/json.h"
 #include "byoc/runtime/tensor.h"
+#include "support/busy_neighbours.h"
 #include "support/faults.h"
 #include "support/temp_folder.h"
 #include "unit/runtime/executables.h"
@@ -189,35 +187,10 @@ TEST_F(ByocRun, IsLinkedToNeitherCompilerNorImporter) {
     EXPECT_THAT(libraries, Not(HasSubstr(name)));
 }
 
-/// Processes that use all cores while it exists.
-class BusyNeighbours {
- public:
-  BusyNeighbours() {
-    for (long k = 0; k < 2 * ::sysconf(_SC_NPROCESSORS_ONLN); ++k) {
-      const pid_t child = ::fork();
-      if (child == 0) {
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        for (volatile bool go = true; go;) {
-        }
-      }
-      children_.push_back(child);
-    }
-  }
-  ~BusyNeighbours() {
-    for (pid_t child : children_) {
-      ::kill(child, SIGKILL);
-      ::waitpid(child, nullptr, 0);
-    }
-  }
-
- private:
-  std::vector<pid_t> children_;
-};
-
-// libgomp prints what it has read. Threads that spin beside busy processes made a run of ResNet-50
-// by onednn on two threads 33 times as long.
+// libgomp prints what it has read. Threads that spin beside busy processes made a run of ResNet-50 by
+// onednn on two threads 33 times as long.
 TEST_F(ByocRun, ThreadsSleepWhileTheyWaitBesideBusyProcesses) {
-  BusyNeighbours neighbours;
+  test::BusyNeighbours neighbours;
   ::setenv("OMP_DISPLAY_ENV", "verbose", 1);
   EXPECT_EQ(run("--version"), 0);
   EXPECT_THAT(err_, Not(HasSubstr("GOMP_SPINCOUNT = '0'"))) << "there is one thread";

@@ -7,12 +7,14 @@
 #include "command.h"
 #include "core/import/onnx/file/tensor_file.h"
 #include "core/tools/verify/reduce_region.h"
+#include "support/busy_neighbours.h"
 #include "support/paths.h"
 
 namespace byoc::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 /// A plugin that computes with the reference kernels. Options select the ops that it takes.
 const std::string kPluginA =
@@ -32,6 +34,23 @@ TEST(RunCommand, ComputesWhatTheModelSays) {
   ASSERT_TRUE(tensor.ok()) << tensor.status().to_string();
   auto* values = reinterpret_cast<const float*>(tensor->data());
   EXPECT_THAT(std::vector<float>(values, values + 3), testing::ElementsAre(0, 2, 0));
+}
+
+// As byoc-run does: libgomp prints what it has read.
+TEST(RunCommand, ThreadsOfOpenMpSleepWhileTheyWaitBesideBusyProcesses) {
+  BusyNeighbours neighbours;
+  Byoc byoc;
+  std::string model = byoc.write("m.ir", "fn main(%x: f32[3]) { %0 = relu(%x)  return %0 }");
+  ::setenv("OMP_DISPLAY_ENV", "verbose", 1);
+  EXPECT_THAT(byoc("run " + model).err, Not(HasSubstr("GOMP_SPINCOUNT = '0'")));
+  Ran ran = byoc("run " + model + " --threads 2");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("GOMP_SPINCOUNT = '0'"));
+  ::setenv("OMP_WAIT_POLICY", "passive", 1);
+  ran = byoc("run " + model + " --threads=2");
+  EXPECT_THAT(ran.err, HasSubstr("OMP_WAIT_POLICY = 'PASSIVE'")) << "the user's choice is lost";
+  ::unsetenv("OMP_WAIT_POLICY");
+  ::unsetenv("OMP_DISPLAY_ENV");
 }
 
 TEST(RunCommand, WritesProtobufTensors) {
