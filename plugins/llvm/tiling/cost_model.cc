@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <queue>
 
 namespace byoc::llvm_plugin::topi {
 namespace {
@@ -24,7 +25,11 @@ constexpr double kChunkVector = 10.0;     // to add a vector of a chunk's sums t
 constexpr double kChunkRowVector = 8.0;   // the same in a row of a matrix
 constexpr double kConflictCycles = 0.5;   // for an element of a row whose line was evicted
 constexpr int64_t kPageBytes = 4096;
-constexpr double kPassVector = 2.0;  // to read, finish and write one in a pass of its own
+constexpr double kPanelCycles = 300;     // for a thread to take a panel
+constexpr int64_t kFollowedPanels = 16;  // of a thread, whose order is followed
+constexpr double kLeastShared = 20'000;  // cycles of sums that all threads share
+constexpr double kLeastGain = 0.97;      // by which other panels are cheaper
+constexpr double kPassVector = 2.0;      // to read, finish and write one in a pass of its own
 
 // Returns true when more rows of a tile than a set of the first cache has ways begin in one set, so
 // that their lines evict each other before all of their elements are read. Sets of 4096 bytes in
@@ -67,26 +72,80 @@ class Cost {
   Cost(const Sums& sums, const te::Target& target) : sums_(sums), target_(target) {}
   double operator()(const Plan& plan) const {
     const int64_t o_parts = parts(sums_.o, plan.o_panel), u_parts = parts(sums_.units, plan.units);
-    double total = 0;
-    for (auto [o, o_count] : sizes(sums_.o, plan.o_panel)) {
-      for (auto [units, u_count] : sizes(sums_.units, plan.units))
-        total += static_cast<double>(o_count * u_count) * panel(plan, o, units);
-    }
-    total += memory_cycles(plan, o_parts, u_parts);
+    const Panels panels = panels_of(plan);
+    double total = panels.total() + memory_cycles(plan, o_parts, u_parts);
     total *= static_cast<double>(sums_.n);
-    const int64_t panels = sums_.n * o_parts * u_parts, threads = target_.threads;
-    if (threads > 1)  // the last round keeps some of them idle
-      total *= static_cast<double>(parts(panels, threads) * threads) / static_cast<double>(panels);
-    return total;
+    return target_.threads > 1 ? total * idle_share(panels) : total;
+  }
+  /// Returns the cycles of all panels, without those of reading from memory.
+  double panel_cycles(const Plan& plan) const {
+    return panels_of(plan).total() * static_cast<double>(sums_.n);
   }
 
  private:
   using Sizes = std::vector<std::pair<int64_t, int64_t>>;  // size, count
+  /// The panels of an image, row by row: a row has one size of o.
+  struct Panels {
+    Sizes o, units;
+    std::vector<double> cycles;  // of a panel, for each size of o by each of units
+    int64_t count() const {
+      int64_t rows = 0, columns = 0;
+      for (const auto& one : o) rows += one.second;
+      for (const auto& one : units) columns += one.second;
+      return rows * columns;
+    }
+    double total() const {
+      double out = 0;
+      for (size_t r = 0; r < o.size(); ++r) {
+        for (size_t u = 0; u < units.size(); ++u)
+          out += static_cast<double>(o[r].second * units[u].second) * cycles[r * units.size() + u];
+      }
+      return out;
+    }
+    std::vector<double> in_order() const {
+      std::vector<double> out;
+      for (size_t r = 0; r < o.size(); ++r) {
+        for (int64_t k = 0; k < o[r].second; ++k) {
+          for (size_t u = 0; u < units.size(); ++u)
+            out.insert(out.end(), static_cast<size_t>(units[u].second),
+                       cycles[r * units.size() + u]);
+        }
+      }
+      return out;
+    }
+  };
   static int64_t parts(int64_t whole, int64_t part) { return (whole + part - 1) / part; }
   static Sizes sizes(int64_t whole, int64_t part) {
     Sizes out = {{part, whole / part}};
     if (whole % part != 0) out.emplace_back(whole % part, 1);
     return out;
+  }
+  Panels panels_of(const Plan& plan) const {
+    Panels out{sizes(sums_.o, plan.o_panel), sizes(sums_.units, plan.units), {}};
+    for (const auto& o : out.o) {
+      for (const auto& units : out.units) out.cycles.push_back(panel(plan, o.first, units.first));
+    }
+    return out;
+  }
+
+  // Returns the time of the slowest thread as a multiple of an equal share of the work. Each thread
+  // takes the next panel when it has finished one; many panels count as equal ones.
+  double idle_share(const Panels& panels) const {
+    const int64_t threads = target_.threads, count = panels.count() * sums_.n;
+    if (count > kFollowedPanels * threads)
+      return static_cast<double>(parts(count, threads) * threads) / static_cast<double>(count);
+    std::priority_queue<double, std::vector<double>, std::greater<>> ends;
+    for (int64_t t = 0; t < threads; ++t) ends.push(0);
+    double last = 0;
+    for (int64_t n = 0; n < sums_.n; ++n) {
+      for (double cycles : panels.in_order()) {
+        const double end = ends.top() + cycles + kPanelCycles;
+        ends.pop();
+        ends.push(end);
+        last = std::max(last, end);
+      }
+    }
+    return last * static_cast<double>(threads) / (panels.total() * static_cast<double>(sums_.n));
   }
 
   double panel(const Plan& plan, int64_t o, int64_t units) const {
@@ -124,8 +183,9 @@ class Cost {
     const int64_t sums = plan.chunk < sums_.c ? plan.o_panel * plan.units * sum_bytes() : 0;
     const bool keeps_weights = kept_weights + sums_.input_bytes(plan.units, sums_.c) + sums <= l2;
     const bool keeps_input = input + sums_.weight_bytes(plan.o_panel, plan.chunk) + sums <= l2;
-    const int64_t weight_times = keeps_weights ? 1 : u_parts,
-                  input_times = keeps_input ? 1 : o_parts;
+    const int64_t threads = target_.threads;  // each reads what it needs
+    const int64_t weight_times = keeps_weights ? std::min(threads, u_parts) : u_parts,
+                  input_times = keeps_input ? std::min(threads, o_parts) : o_parts;
     const double pieces =
         sums_.is_strided ? static_cast<double>(sums_.c * u_parts * input_times) : 0;
     const double read = static_cast<double>(weights * weight_times) * wait_for_weights(plan) +
@@ -139,7 +199,8 @@ class Cost {
   double wait_for_weights(const Plan& plan) const {
     const bool are_few = sums_.weight_bytes(sums_.o, sums_.c) <= target_.l2_bytes / 4;
     if (are_few || !sums_.is_strided || !sums_.is_flat) return 1;
-    const bool reads_once = plan.chunk == sums_.c && plan.units == sums_.units;
+    const bool reads_once =  // each thread for its pixels
+        plan.chunk == sums_.c && parts(sums_.units, plan.units) <= target_.threads;
     const bool prefetches = plan.units > plan.tile.cells && plan.o_panel > plan.tile.vectors;
     return reads_once && prefetches ? kFetchedWeights : kAwaitedWeights;
   }
@@ -196,17 +257,22 @@ std::vector<RegisterTile> tiles_for(const Sums& sums, const te::Target& target) 
 }
 
 template <class F>
+void for_each_panels(const Sums& sums, const RegisterTile& tile, F&& f) {
+  for (int64_t o_panel : fractions(sums.o, tile.vectors)) {
+    for (int64_t units : fractions(sums.units, sums.is_flat ? tile.cells : 1)) f(o_panel, units);
+  }
+}
+
+template <class F>
 void for_each_plan(const Sums& sums, const te::Target& target, F&& f) {
   const Cost cost(sums, target);
   for (const RegisterTile& tile : tiles_for(sums, target)) {
-    for (int64_t o_panel : fractions(sums.o, tile.vectors)) {
-      for (int64_t units : fractions(sums.units, sums.is_flat ? tile.cells : 1)) {
-        for (int64_t chunk : chunks_of(sums.c)) {
-          const Plan plan{tile, chunk, o_panel, units};
-          f(plan, cost(plan));
-        }
+    for_each_panels(sums, tile, [&](int64_t o_panel, int64_t units) {
+      for (int64_t chunk : chunks_of(sums.c)) {
+        const Plan plan{tile, chunk, o_panel, units};
+        f(plan, cost(plan));
       }
-    }
+    });
   }
 }
 
@@ -218,6 +284,38 @@ Plan best_plan(const Sums& sums, const te::Target& target) {
   for_each_plan(sums, target, [&](const Plan& plan, double cost) {
     if (cost < least) least = cost, best = plan;
   });
+  return best;
+}
+
+namespace {
+
+// Returns the tile, and smaller ones of which each thread gets as many along one side.
+std::vector<RegisterTile> shared_tiles(const Sums& sums, const RegisterTile& tile,
+                                       int64_t threads) {
+  auto even = [&](int64_t whole, int64_t part) {
+    const int64_t tiles = (whole + part - 1) / part;
+    const int64_t shared = (tiles + threads - 1) / threads * threads;
+    return std::clamp<int64_t>((whole + shared - 1) / shared, 1, part);
+  };
+  return {tile,
+          {tile.cells, even(sums.o, tile.vectors)},
+          {even(sums.is_flat ? sums.units : sums.cells, tile.cells), tile.vectors}};
+}
+
+}  // namespace
+
+Plan shared_plan(const Sums& sums, const Plan& plan, const te::Target& target) {
+  const Cost cost(sums, target);
+  if (target.threads <= 1 || cost.panel_cycles(plan) < kLeastShared) return plan;
+  Plan best = plan;
+  double least = cost(plan) * kLeastGain;
+  for (const RegisterTile& tile : shared_tiles(sums, plan.tile, target.threads)) {
+    for_each_panels(sums, tile, [&](int64_t o_panel, int64_t units) {
+      const Plan other{tile, plan.chunk, o_panel, units};
+      const double cycles = cost(other);
+      if (cycles < least) least = cycles, best = other;
+    });
+  }
   return best;
 }
 

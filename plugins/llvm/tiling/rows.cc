@@ -9,6 +9,7 @@ namespace byoc::llvm_plugin::topi {
 namespace {
 
 constexpr int64_t kParallelism = 8;  // parts that threads share, at least
+constexpr int64_t kEvenTenths = 11;  // of an equal share: the most that a thread computes
 
 class RowTiler {
  public:
@@ -108,6 +109,14 @@ Result<te::Schedule> tile_rows(const te::Dag& dag, const AnchorDag& what, const 
 int64_t usual_row_parts(int64_t others, int64_t h) {
   for (int64_t rows = h; rows > 1; --rows) {
     if (h % rows == 0 && others * (h / rows) >= kParallelism) return h / rows;
+  }
+  return h;
+}
+
+int64_t shared_row_parts(int64_t others, int64_t h, int64_t parts, int64_t threads) {
+  for (int64_t count = std::max<int64_t>(parts, 1); count < h; ++count) {
+    const int64_t all = others * count, slowest = (all + threads - 1) / threads;
+    if (h % count == 0 && slowest * threads * 10 <= all * kEvenTenths) return count;
   }
   return h;
 }

@@ -28,6 +28,9 @@ struct RowTiling {
 };
 /// Returns the number of parts of h rows, the same for each of `others`: few parts have few edges.
 int64_t usual_row_parts(int64_t others, int64_t h);
+/// Returns the least number of parts of h rows, `parts` or more, that `threads` divide evenly among
+/// themselves when there are `others` of each; h when there is none.
+int64_t shared_row_parts(int64_t others, int64_t h, int64_t parts, int64_t threads);
 /// Tiles the rows. Errors: those of the primitives.
 Result<te::Schedule> tile_rows(const te::Dag& dag, const AnchorDag& what, const RowTiling& tiling);
 

@@ -59,8 +59,8 @@ Sums packed_sums(const std::vector<int64_t>& shape, size_t rows, int64_t k, int6
 
 // Tiles [..., m, n] by matrices with blocks of columns.
 TilingTemplate packed_tiling(const Sums& sums, size_t rows, size_t rank, const te::Target& target) {
-  auto at = [sums, rows, rank](const Point& point) {
-    const Plan plan = plan_at(sums, point);
+  auto at = [sums, rows, rank, target](const Point& point) {
+    const Plan plan = shared_plan(sums, plan_at(sums, point), target);
     Tiling out;
     out.unrolled = {{rows, plan.tile.cells}};
     out.vectorized = {rank - 1, sums.lanes};

@@ -93,8 +93,8 @@ Choices choices_of(const ConvSums& conv, const te::Target& target) {
   return complete(std::move(plans.knobs), plans.guesses);
 }
 
-Tiling tiling_at(const ConvSums& conv, const Point& point) {
-  const Plan plan = plan_at(conv, point);
+Tiling tiling_at(const ConvSums& conv, const Point& point, const te::Target& target) {
+  const Plan plan = shared_plan(conv, plan_at(conv, point), target);
   const size_t row = 2, column = conv.is_flat ? 2 : 3, lane = column + 1;
   Tiling out;
   // The shorter side is inside: its operands stay in registers while the longer one goes by.
@@ -162,9 +162,10 @@ std::optional<Template> winograd_template(const te::Dag& dag, const te::Target& 
 std::optional<TilingTemplate> conv_tiling(const te::Stage& anchor, const te::Target& target) {
   const std::optional<ConvSums> conv = sums_of(anchor, target);
   if (!conv) return std::nullopt;
-  return TilingTemplate{"conv2d_nchwc", point_of(*conv, best_plan(*conv, target)),
-                        [conv = *conv, target] { return choices_of(conv, target); },
-                        [conv = *conv](const Point& point) { return tiling_at(conv, point); }};
+  return TilingTemplate{
+      "conv2d_nchwc", point_of(*conv, best_plan(*conv, target)),
+      [conv = *conv, target] { return choices_of(conv, target); },
+      [conv = *conv, target](const Point& point) { return tiling_at(conv, point, target); }};
 }
 
 }  // namespace byoc::llvm_plugin::topi

@@ -93,12 +93,14 @@ Point point_of(const RowTiling& tiling) {
   return out;
 }
 
-RowTiling rows_at(RowTiling tiling, const RowShape& shape, const Point& point) {
+RowTiling rows_at(RowTiling tiling, const RowShape& shape, const Point& point, int64_t threads) {
   const RegisterTile tile = tile_at(point, shape.w, shape.blocks);
   tiling.cells = tile.cells, tiling.vectors = tile.vectors;
   while (shape.blocks % tiling.vectors != 0) --tiling.vectors;
   tiling.row_parts = std::min(number_at(point, "row_parts"), shape.h);
   while (shape.h % tiling.row_parts != 0) --tiling.row_parts;
+  const int64_t others = shape.n * (shape.blocks / tiling.vectors);
+  if (threads > 1) tiling.row_parts = shared_row_parts(others, shape.h, tiling.row_parts, threads);
   for (const auto& [taps, name] : kTaps) {
     if (point.at("taps") == name) tiling.taps = taps;
   }
@@ -198,8 +200,8 @@ Template row_template(std::string kind, const te::Dag& dag, const AnchorDag& wha
   first.row_parts = usual_row_parts(shape.n * (shape.blocks / first.vectors), shape.h);
   Template out{std::move(kind), point_of(first), {}, {}};
   out.choices = [=] { return row_choices(shape, first, target); };
-  out.at = [&dag, what, shape, first](const Point& point) {
-    return tile_rows(dag, what, rows_at(first, shape, point));
+  out.at = [&dag, what, shape, first, threads = int64_t{target.threads}](const Point& point) {
+    return tile_rows(dag, what, rows_at(first, shape, point, threads));
   };
   return out;
 }
