@@ -156,10 +156,8 @@ Status check_hashes(const Pool& pool, const std::set<ContentKey>& later) {
   return {};
 }
 
-/// Returns whether a Session reads the constant only where a `fill` of packed_get needs it, or
-/// never: native code reads those that it keeps.
+/// Returns whether a Session reads the constant only where a `fill` of packed_get needs it.
 bool is_read_later(const ExternalModule& module, const ExternalConstant& constant) {
-  if ((module.flags & BYOC_MODULE_NATIVE) != 0) return constant.use != BYOC_CONST_KEPT;
   return (module.flags & BYOC_MODULE_PACKED) != 0 && constant.use == BYOC_CONST_PACKED;
 }
 

@@ -5,6 +5,7 @@
 #include <bit>
 #include <unordered_set>
 
+#include "byoc/runtime/stored_constants.h"
 #include "runtime/artifact/check_code.h"
 
 namespace byoc {
@@ -108,13 +109,14 @@ class Checker {
       if (!executable_.constants.contains(key)) return bad(cat("no bytes for packed key ", key));
     }
     for (const ExternalFunction& function : module.functions) {
-      BYOC_TRY_STATUS(check_function(function).at(function.symbol));
+      BYOC_TRY_STATUS(check_function(module, function).at(function.symbol));
     }
     return {};
   }
 
-  Status check_function(const ExternalFunction& function) {
+  Status check_function(const ExternalModule& module, const ExternalFunction& function) {
     for (const ExternalConstant& constant : function.constants) {
+      if (!is_stored(module, constant)) continue;
       BYOC_TRY_STATUS(check_constant(constant.key, constant.type).at(constant.name));
     }
     for (const auto& [key, align] : function.packed) {

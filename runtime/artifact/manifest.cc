@@ -2,6 +2,8 @@
 #include "runtime/artifact/manifest.h"
 
 #include "byoc/base/json.h"
+#include "byoc/plugin/abi.h"
+#include "byoc/runtime/stored_constants.h"
 
 namespace byoc {
 namespace {
@@ -309,12 +311,17 @@ std::map<ContentKey, std::shared_ptr<const Buffer>> blobs_of(const Executable& e
 
 }  // namespace
 
+bool is_stored(const ExternalModule& module, const ExternalConstant& constant) {
+  return (module.flags & BYOC_MODULE_NATIVE) == 0 || constant.use == BYOC_CONST_KEPT;
+}
+
 std::vector<ContentKey> constant_keys(const Executable& executable) {
   std::vector<ContentKey> keys;
   for (const ProgramConstant& constant : executable.program.constants) keys.push_back(constant.key);
   for (const ExternalModule& module : executable.modules) {
     for (const ExternalFunction& function : module.functions) {
-      for (const ExternalConstant& constant : function.constants) keys.push_back(constant.key);
+      for (const ExternalConstant& constant : function.constants)
+        if (is_stored(module, constant)) keys.push_back(constant.key);
       for (const auto& packed : function.packed) keys.push_back(packed.first);
     }
     for (const auto& packed : module.packed) keys.push_back(packed.second);

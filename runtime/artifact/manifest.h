@@ -14,11 +14,11 @@ struct Section {
   uint64_t size = 0;
 };
 
-/// Returns the keys of all constants, packed ones too, that program and modules
-/// name, with repetitions.
+/// Returns the keys of all constants, packed ones too, that the executable has the bytes of, with
+/// repetitions.
 std::vector<ContentKey> constant_keys(const Executable& executable);
 
-/// Returns the bytes that the executable names (constants, packed constants, blobs), each once,
+/// Returns the bytes that the executable has (constants, packed constants, blobs), each once,
 /// ordered by key. Errors: kInvalidArgument, slug "executable", for bytes that are missing.
 Result<std::vector<std::shared_ptr<const Buffer>>> sections_of(const Executable& executable);
 

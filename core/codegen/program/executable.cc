@@ -3,19 +3,21 @@
 #include "byoc/base/version.h"
 #include "byoc/compile.h"
 #include "byoc/ir/visit.h"
+#include "byoc/runtime/stored_constants.h"
 #include "core/codegen/program/write_steps.h"
 
 namespace byoc {
 namespace {
 
-// Collects the constants that the modules keep and those that the program reads. A constant that a
-// plugin only copied at compile is passed to it again at load.
+// Collects the constants that the program and the modules read. A constant that a plugin only copied
+// at compile is passed to it again at load; native code is loaded without its plugin.
 void collect_constants(const IRModule& module, Executable& out) {
   auto add = [&](const ContentKey& key) { out.constants[key] = module.constants.at(key); };
   for (const ProgramConstant& constant : out.program.constants) add(constant.key);
   for (const ExternalModule& compiled : out.modules) {
     for (const ExternalFunction& external : compiled.functions) {
-      for (const ExternalConstant& constant : external.constants) add(constant.key);
+      for (const ExternalConstant& constant : external.constants)
+        if (is_stored(compiled, constant)) add(constant.key);
       for (const auto& [packed, align] : external.packed) add(packed);
     }
     for (const auto& [name, packed] : compiled.packed) add(packed);

@@ -3,6 +3,7 @@
 
 #include "byoc/compile.h"
 #include "byoc/pass/codegen.h"
+#include "byoc/plugin/abi.h"
 #include "byoc/text/text.h"
 
 namespace byoc {
@@ -123,6 +124,25 @@ fn main(%x: f32[2], %y: f32[2]) {
   EXPECT_EQ(program.copies[1].from, (Place{Place::kOutput, 0, 0}));
   EXPECT_EQ(program.copies[2].from, (Place{Place::kConstant, 0, 0}));
   EXPECT_EQ(made->constants.size(), 1u);
+}
+
+TEST(MakeExecutable, HasTheConstantsOfNativeCodeThatItKeeps) {
+  IRModule module = planned(kChain);
+  ExternalFunction function = external("a", {});
+  for (uint8_t use : {BYOC_CONST_UNUSED, BYOC_CONST_COPIED, BYOC_CONST_KEPT}) {
+    const auto bytes = Buffer::copy(std::as_bytes(std::span(&use, 1)));
+    module.add_constant(bytes);
+    function.constants.push_back({"c", bytes->key(), {DType::kU8, {1}}, use});
+  }
+  for (bool is_native : {false, true}) {
+    module.external_mods = {{.plugin = "a",
+                             .flags = is_native ? uint64_t{BYOC_MODULE_NATIVE} : 0,
+                             .functions = {function}}};
+    Result<Executable> made = make_executable(module);
+    ASSERT_TRUE(made.ok()) << made.status().to_string();
+    EXPECT_EQ(made->constants.size(), is_native ? 1u : 3u);
+    EXPECT_TRUE(made->constants.contains(function.constants[2].key));
+  }
 }
 
 TEST(MakeExecutable, NeedsNumbersAndAPlan) {

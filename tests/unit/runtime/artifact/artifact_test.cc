@@ -101,17 +101,39 @@ TEST(Artifact, ChecksConstantsThatOnlyFillReadsWhenItReadsThem) {
   EXPECT_EQ(load_artifact(path).status().slug(), "artifact-corrupt");
 }
 
-TEST(Artifact, ChecksNoConstantsThatNativeCodeDoesNotKeep) {
+TEST(Artifact, HasNoConstantsThatNativeCodeDoesNotKeep) {
   TempFolder folder;
   const std::string path = folder.file("m.byoc");
-  auto plain = test::floats({7, 8, 9});
-  for (uint8_t use : {BYOC_CONST_COPIED, BYOC_CONST_KEPT}) {
+  auto plain = test::floats({7, 8, 9}), packed = test::floats({9, 8, 7});
+  for (uint8_t use : {BYOC_CONST_UNUSED, BYOC_CONST_COPIED, BYOC_CONST_KEPT}) {
     Executable executable = with_packed(use);
     executable.modules[0].flags = BYOC_MODULE_NATIVE;
     ASSERT_TRUE(save_artifact(executable, path).ok());
-    damage(path, plain->bytes());
-    EXPECT_EQ(load_artifact(path).ok(), use == BYOC_CONST_COPIED);
+    auto loaded = load_artifact(path);
+    ASSERT_TRUE(loaded.ok()) << loaded.status().to_string();
+    EXPECT_EQ(loaded->constants.contains(plain->key()), use == BYOC_CONST_KEPT);
+    EXPECT_TRUE(loaded->constants.contains(packed->key()));
   }
+}
+
+TEST(Artifact, KeepsForOneModuleWhatNativeCodeDoesNot) {
+  TempFolder folder;
+  const std::string path = folder.file("m.byoc");
+  Executable executable = with_packed(BYOC_CONST_COPIED);
+  executable.modules.push_back(executable.modules[0]);
+  executable.modules[1].flags = BYOC_MODULE_NATIVE;
+  ASSERT_TRUE(save_artifact(executable, path).ok());
+  auto loaded = load_artifact(path);
+  ASSERT_TRUE(loaded.ok()) << loaded.status().to_string();
+  EXPECT_TRUE(loaded->constants.contains(test::floats({7, 8, 9})->key()));
+}
+
+TEST(Artifact, RefusesNativeCodeWithoutAConstantThatItKeeps) {
+  Executable executable = with_packed(BYOC_CONST_KEPT);
+  executable.modules[0].flags = BYOC_MODULE_NATIVE;
+  executable.constants.erase(test::floats({7, 8, 9})->key());
+  TempFolder folder;
+  EXPECT_EQ(save_artifact(executable, folder.file("m.byoc")).slug(), "executable");
 }
 
 TEST(Artifact, HoldsEqualContentOnce) {
