@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Panels of convolutions that two and four threads share: the work of the slowest thread, as counts.
+// Panels of convolutions that two threads share: the work of the slowest thread, as counts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@ struct Layer {
   int64_t pixels, c, o;
 };
 
-// Pointwise convolutions of DenseNet-121, EfficientNet-B0, GoogLeNet, Inception v3, MobileNet v2 and
-// v3, ResNet-18 and 50, ShuffleNet v2 and SqueezeNet, and the products of ViT-B/16 that have their form.
+// Pointwise convolutions of DenseNet-121, EfficientNet-B0, GoogLeNet, Inception v3, MobileNet v2
+// and v3, ResNet-18 and 50, ShuffleNet v2 and SqueezeNet, and a product of ViT-B/16 in their form.
 constexpr Layer kLayers[] = {
     {3136, 64, 128},  {3136, 224, 128}, {784, 128, 128},  {784, 480, 128},  {784, 512, 256},
     {196, 256, 128},  {196, 640, 128},  {196, 992, 128},  {196, 1024, 512}, {49, 512, 128},
@@ -49,8 +49,8 @@ te::Target target_of(const char* cpu, uint32_t threads) {
   return out;
 }
 
-// Returns the sums of the slowest thread as a multiple of an equal share, when each thread takes the
-// next panel as soon as it is ready.
+// Returns the sums of the slowest thread as a multiple of an equal share, when each thread takes
+// the next panel as soon as it is ready.
 double slowest_of(const Sums& sums, const Plan& plan, uint32_t threads) {
   std::multiset<int64_t> ends;
   for (uint32_t t = 0; t < threads; ++t) ends.insert(0);
