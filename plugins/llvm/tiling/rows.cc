@@ -48,7 +48,7 @@ int64_t RowTiler::rows_of_part() const {
 }
 
 Status RowTiler::order_result() {
-  BYOC_TRY_STATUS(schedule_.split(result_, "i1", tiling_.vectors));
+  BYOC_TRY_STATUS(schedule_.split(result_, "i1", tiling_.vectors * what_.joined));
   BYOC_TRY_STATUS(schedule_.split(result_, "i2", rows_of_part()));
   BYOC_TRY_STATUS(schedule_.split(result_, "i3", tiling_.cells));
   BYOC_TRY_STATUS(

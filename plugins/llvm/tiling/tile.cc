@@ -337,7 +337,8 @@ std::optional<AnchorDag> find_anchor_stage(const Dag& dag) {
     return std::nullopt;
   const te::Tensor& y = dag.outputs[0];
   te::Exprs sums = dag.stages[out.anchor].outputs[0].shape();
-  if (dag.stages[out.anchor].compute == kJoinedCompute)
+  const std::string& compute = dag.stages[out.anchor].compute;
+  if (compute == kJoinedCompute || compute == kJoinedWindows)
     out.joined = joined_blocks_of(dag.stages[out.anchor].outputs[0], y);
   if (out.joined > 1) sums[1] = y.shape()[1], sums.back() = y.shape().back();
   std::optional<size_t> fused = fused_axis_of(sums, y.shape());

@@ -6,8 +6,9 @@
 
 namespace byoc::llvm_plugin::topi {
 
-/// The compute of convolutions whose blocks of sums have the lanes of several blocks of channels.
-inline constexpr const char* kJoinedCompute = "pointwise_joined";
+/// The computes of convolutions whose blocks of sums have the lanes of several blocks of channels:
+/// of those that read one pixel, and of others.
+inline constexpr const char *kJoinedCompute = "pointwise_joined", *kJoinedWindows = "joined";
 
 struct Tiling {
   struct Part {

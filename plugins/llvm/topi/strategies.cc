@@ -34,19 +34,21 @@ bool is_pointwise(const te::Site& site) {
          std::all_of(pads.begin(), pads.end(), [](int64_t pad) { return pad == 0; });
 }
 
-// Returns the weight of [o / b, c / i, 1, 1, i, b] as [o / (b * count), c / i, i, b * count]:
-// blocks of o joined to whole vectors, the last one filled up with zeros.
+// Returns the weight of [o / b, .., b] as [o / (b * count), .., b * count]: blocks of o joined to
+// whole vectors, the last one filled up with zeros.
 Tensor joined_blocks(te::Builder& builder, const Tensor& weight, int64_t count) {
   const int64_t blocks = extent(weight, 0), block = extent(weight, 5);
-  return builder.compute(
-      "conv2d_nchwc.panels",
-      {(blocks + count - 1) / count, extent(weight, 1), extent(weight, 4), block * count},
-      [&](const Exprs& i) {
-        const Expr at = i[0] * count + floor_div(i[3], block);
-        Expr value = weight(at, i[1], 0, 0, i[2], floor_mod(i[3], block));
-        return blocks % count == 0 ? value
-                                   : te::select(at < blocks, value, te::constant(DType::kF32, 0));
-      });
+  Exprs shape = weight.shape();
+  shape.front() = (blocks + count - 1) / count, shape.back() = block * count;
+  return builder.compute("conv2d_nchwc.panels", shape, [&](const Exprs& i) {
+    Exprs at = i;
+    at.front() = i.front() * count + floor_div(i.back(), block);
+    at.back() = floor_mod(i.back(), block);
+    Expr value = weight(at);
+    return blocks % count == 0
+               ? value
+               : te::select(at.front() < blocks, value, te::constant(DType::kF32, 0));
+  });
 }
 
 // Computes sums[n, o, p, b] over pixels p = h * width + w, so that tiles need not
@@ -78,7 +80,7 @@ Result<std::vector<Tensor>> compute_pointwise(te::Builder& builder, std::span<co
         Expr value =
             cells.is_empty() ? pixel(i[0], r[0], i[2], r[1]) : cells(i[0], r[0], i[2], r[1]);
         return value * (panels.is_empty() ? weight(i[1], r[0], 0, 0, r[1], i[3])
-                                          : panels(i[1], r[0], r[1], i[3]));
+                                          : panels(i[1], r[0], 0, 0, r[1], i[3]));
       });
   return std::vector<Tensor>{
       builder.compute("conv2d_nchwc", {y[0], y[1], y[2], y[3], y[4]}, [&](const Exprs& i) {
@@ -197,6 +199,16 @@ te::Strategy recurrent_panels(const te::Site& site) {
   return out;
 }
 
+// Returns true for convolutions of f32 whose constant weights have blocks of half a vector.
+bool has_half_blocks(const te::Site& site) {
+  if (site.op->name != "conv2d_nchwc" || site.inputs[0]->dtype != DType::kF32) return false;
+  const Shape& weight = site.inputs[1]->shape;
+  if (!is_static(weight) || !is_static(site.inputs[0]->shape)) return false;
+  const Ints extents = static_extents(weight);
+  return extents[0] > 1 && 2 * extents[5] == site.target->lanes(sizeof(float)) &&
+         has_constant_weight(site);
+}
+
 // Appends "pointwise", and where blocks of constant weights are half vectors, a compute that joins
 // two of them.
 void add_pointwise(const te::Site& site, std::vector<te::Strategy>& out) {
@@ -206,12 +218,33 @@ void add_pointwise(const te::Site& site, std::vector<te::Strategy>& out) {
           return compute_pointwise(builder, in, types, attrs, count);
         };
   };
-  const Ints taps = static_extents(site.inputs[1]->shape);
-  const bool may_join =
-      taps[0] > 1 && 2 * taps[5] == site.target->lanes(sizeof(float)) && has_constant_weight(site);
+  const bool may_join = has_half_blocks(site);
   out.push_back(
       {.name = "pointwise", .level = may_join ? kPossible : kPreferred, .compute = joining(1)});
   if (may_join) out.push_back({.name = kJoinedCompute, .level = kPreferred, .compute = joining(2)});
+}
+
+// Appends a compute whose sums have the lanes of two blocks, half vectors of constant weights:
+//   y[n, o, h, w, b] = sums[n, o / 2, h, w, o % 2 * lanes + b]
+void add_joined(const te::Site& site, std::vector<te::Strategy>& out) {
+  te::Strategy joined{.name = kJoinedWindows, .level = kPreferred};
+  joined.compute = [direct = site.op->compute](te::Builder& builder, std::span<const Tensor> in,
+                                               Types types,
+                                               const Attrs& attrs) -> Result<std::vector<Tensor>> {
+    const int64_t count = 2;
+    const Ints y = static_extents(types[0]->shape);
+    const TensorType wide{DType::kF32,
+                          {y[0], (y[1] + count - 1) / count, y[2], y[3], y[4] * count}};
+    const Tensor from[] = {in[0], joined_blocks(builder, in[1], count)};
+    const TypeId result[] = {wide};
+    BYOC_TRY(std::vector<Tensor> sums, direct(builder, from, result, attrs));
+    return std::vector<Tensor>{
+        builder.compute("conv2d_nchwc", te::extents_of(*types[0]), [&](const Exprs& i) {
+          return sums[0](i[0], floor_div(i[1], count), i[2], i[3],
+                         floor_mod(i[1], count) * y[4] + i[4]);
+        })};
+  };
+  out.push_back(std::move(joined));
 }
 
 // Appends Winograd's computes, each with a level above the direct one's where it costs less. Of
@@ -261,6 +294,7 @@ te::StrategyTable strategies() {
   return [direct = te::direct_strategies()](const te::Site& site) {
     std::vector<te::Strategy> out = direct(site);
     if (is_pointwise(site)) add_pointwise(site, out);
+    else if (has_half_blocks(site) && site.attrs->i("group", 1) == 1) add_joined(site, out);
     if (has_one_tap(site))
       out.push_back({.name = "pointwise", .level = kPreferred, .compute = compute_plain_pointwise});
     if (site.inputs.size() > 1) integers::add_strategies(site, has_constant_weight(site), out);
