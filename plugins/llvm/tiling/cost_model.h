@@ -39,7 +39,7 @@ struct Plan {
 /// Returns the plan of least cost; of equal ones the first.
 Plan best_plan(const Sums& sums, const te::Target& target);
 /// Returns the plan with other panels where these let the target's threads finish sooner, and with
-/// a smaller tile where equal shares need one. Plans for one thread and short sums stay as they are.
+/// a smaller tile where equal shares need one. Plans for one thread and short sums stay the same.
 Plan shared_plan(const Sums& sums, const Plan& plan, const te::Target& target);
 /// Returns all plans that best_plan compares, by rising cost.
 std::vector<Plan> ranked_plans(const Sums& sums, const te::Target& target);
