@@ -8,6 +8,7 @@ round to round, so that a slow minute of the machine affects all. The ratio of a
 medians in it, byoc's and that of the better peer, which is the one with the shortest time; the report
 shows the median of these ratios and their spread, and the ratio of the shortest runs. All run on the same
 cores, as many as there are threads: one core of a shared machine may be slower than the next for minutes.
+With several threads, rounds in which the machine does not give each of these a core are repeated.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "isa")]
 import isa  # noqa: E402
+from control import start_control  # noqa: E402
 from install import PEERS, find_peers  # noqa: E402
 from layers import layers_of  # noqa: E402
 from picture import picture  # noqa: E402
@@ -58,6 +60,9 @@ def parse(arguments):
     parser.add_argument("--turn-ms", metavar="T", type=float, default=150, help="length of a turn (default 150)")
     parser.add_argument("--busy", metavar="N", type=int, default=0,
                         help="N other processes keep a core busy each; all share as many cores as the most threads")
+    parser.add_argument("--all-rounds", action="store_true",
+                        help="with several threads, keep rounds in which the machine does not give these a core each "
+                             "(they are left out, and repeated up to three times as many rounds in all)")
     isa.add_option(parser)
     parser.add_argument("--tolerance", metavar="X", type=float, default=1e-4,
                         help="largest error as a part of the largest value (default 1e-4)")
@@ -147,7 +152,7 @@ def rows_of(options, peers, ours, samples):
 def compare(pythons, options, name, file, threads):
     """Returns the measurement of one model, without rows when no peer runs it."""
     keep_to_cores(max(options.threads) if options.busy else threads)
-    ours = {}
+    ours, control = {}, None
     with tempfile.TemporaryDirectory() as folder:
         peers, skipped = start_peers(pythons, options, file, threads)
         result = {"model": name, "threads": threads, "peers": [], "byoc": [], "skipped": skipped}
@@ -157,11 +162,14 @@ def compare(pythons, options, name, file, threads):
                 for compiler in options.compiler:
                     ours[compiler] = start_byoc(options, compiler, file, threads, inputs)
                 children = [*peers.values(), *ours.values()]
+                control = start_control(options, threads)
                 with neighbours(options.busy):
-                    samples = measure(children, options)
+                    samples = measure(children, options, control)
                 result.update(rows_of(options, peers, ours, samples))
+                if control:
+                    result["control"] = control.record()
         finally:
-            for child in [*peers.values(), *ours.values()]:
+            for child in [*peers.values(), *ours.values(), *([control.child] if control else [])]:
                 child.close()
         if options.layers and "onnxruntime" in peers:
             result["layers"] = layers_of(pythons["onnxruntime"], options, file, threads, folder)
@@ -186,8 +194,9 @@ def main(arguments):
 
     try:
         models = find_models(options)
-        if not (options.build / "bin" / "bench_serve").exists():
-            raise Failed(f"no bench_serve in {options.build}/bin: build byoc first, or give --build")
+        for program in ("bench_serve", "bench_cores"):
+            if not (options.build / "bin" / program).exists():
+                raise Failed(f"no {program} in {options.build}/bin: build byoc first, or give --build")
         pythons, skipped = find_peers(options, say)
         report = {"schema": "byoc.peers/2", "date": datetime.date.today().isoformat(), "machine": machine(options.isa), "isa": options.isa,
                   "command": command_of(options), "compilers": options.compiler,

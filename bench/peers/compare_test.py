@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import compare  # noqa: E402
 import report as reporting  # noqa: E402
+from control import Control, start_control  # noqa: E402
 
 SCRIPT = Path(compare.__file__)
 
@@ -23,7 +24,7 @@ class Folder:
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name)
-        for file in ("bin/bench_serve", "nets/b/model.onnx", "nets/a/model.onnx", "broken/onnxruntime.py",
+        for file in ("bin/bench_serve", "bin/bench_cores", "nets/b/model.onnx", "nets/a/model.onnx", "broken/onnxruntime.py",
                      "broken/openvino.py", "broken/torch.py"):
             (self.path / file).parent.mkdir(parents=True, exist_ok=True)
             (self.path / file).write_text("raise ImportError('not here')\n")
@@ -108,6 +109,17 @@ class Talker:
         return {"ns": [self.ns] * int(line.split()[1])}
 
 
+class Readings:
+    """Replies with one rate after another of two threads over one's; the limit is 1.8."""
+
+    def __init__(self, speedups, rate=100.0):
+        self.replies = [{"one_gflop_per_s": rate, "all_gflop_per_s": rate * s, "speedup": s, "limit": 1.8}
+                        for s in reversed(speedups)]
+
+    def ask(self, _):
+        return self.replies.pop()
+
+
 class Measuring(unittest.TestCase):
     def test_turns_alternate_and_turn_round(self):
         log = []
@@ -116,6 +128,47 @@ class Measuring(unittest.TestCase):
         samples = compare.measure(children, options)
         self.assertEqual(log, ["ort", "byoc"] + ["ort", "byoc", "byoc", "ort", "ort", "byoc"])
         self.assertEqual([[len(turn) for turn in child] for child in samples], [[4, 4, 4], [2, 2, 2]])
+
+    def test_rounds_without_a_core_each_are_repeated_in_the_same_order(self):
+        log = []
+        children = [Talker("ort", 10e6, log), Talker("byoc", 10e6, log)]
+        options = compare.parse(["m.onnx", "--rounds", "2", "--turn-ms", "10"])
+        control = Control(Readings([1.9, 1.9, 1.2, 1.3, 1.9, 1.9]))  # round 2 ends badly, 3 is bad, 4 begins badly
+        samples = compare.measure(children, options, control)
+        self.assertEqual(log[2:], ["ort", "byoc"] + 4 * ["byoc", "ort"])
+        self.assertEqual([len(turns) for turns in samples], [2, 2])
+        record = control.record()
+        self.assertEqual((record["rounds"], record["short_rounds"], record["left_out"]), (5, 3, 3))
+        self.assertEqual((record["limit"], record["speedup"]["min"]), (1.8, 1.2))
+        self.assertEqual(record["left_out_ns"][0], [[10e6], [10e6]])
+
+    def test_no_more_than_three_times_as_many_rounds_are_run(self):
+        control = Control(Readings([1.9, 1.9] + [1.0] * 9))
+        options = compare.parse(["m.onnx", "--rounds", "3"])
+        samples = compare.measure([Talker("ort", 75e6, [])], options, control)
+        self.assertEqual(len(samples[0]), 1)
+        self.assertEqual((control.record()["rounds"], control.record()["left_out"]), (9, 8))
+
+    def test_where_no_round_had_the_cores_all_count(self):
+        control = Control(Readings([1.0] * 4))
+        samples = compare.measure([Talker("ort", 75e6, [])], compare.parse(["m.onnx", "--rounds", "1"]), control)
+        self.assertEqual(len(samples[0]), 3)
+        self.assertEqual((control.record()["short_rounds"], control.record()["left_out"]), (3, 0))
+
+    def test_all_rounds_can_be_kept(self):
+        control = Control(Readings([1.9, 1.0, 1.9]), keeps_all=True)
+        samples = compare.measure([Talker("ort", 75e6, [])], compare.parse(["m.onnx", "--rounds", "2"]), control)
+        self.assertEqual(len(samples[0]), 2)
+        self.assertEqual((control.record()["short_rounds"], control.record()["left_out"]), (2, 0))
+
+    def test_a_processor_without_multiply_adds_has_no_limit(self):
+        control = Control(Readings([0.0, 0.0], rate=0))
+        compare.measure([Talker("ort", 75e6, [])], compare.parse(["m.onnx", "--rounds", "1"]), control)
+        self.assertEqual(control.record()["short_rounds"], 0)
+
+    def test_there_is_a_control_for_several_threads_that_have_the_cores_alone(self):
+        for arguments, threads in ((["m.onnx"], 1), (["m.onnx", "--busy", "1"], 2)):
+            self.assertIsNone(start_control(compare.parse(arguments), threads))
 
     def test_ratios_are_those_of_the_medians_of_each_round(self):
         self.assertEqual(compare.ratios([[1, 2, 90], [4, 4, 4]], [[4, 4, 4], [1, 2, 3]]), [0.5, 2.0])
@@ -201,6 +254,18 @@ class Table(unittest.TestCase):
         self.assertIn("| geometric mean | 1 |  |  | (1.00) | (0.75) |  |", text)
         self.assertIn("2026-01-02, a machine", text)
         self.assertIn("PyTorch ended: no such op", text)
+
+    def test_counts_rounds_that_were_left_out_and_marks_rows_that_have_no_others(self):
+        some, none = measured(2, threads=2), measured(8, "other", threads=2)
+        some["control"] = {"rounds": 10, "short_rounds": 2, "left_out": 2, "limit": 1.8}
+        none["control"] = {"rounds": 24, "short_rounds": 24, "left_out": 0, "limit": 1.8}
+        text = compare.table(report(some, none, measured(2)))
+        self.assertIn("In 26 of 34 rounds with 2 threads these had less than 1.8 times one thread's multiply-adds; "
+                      "2 were left out.", text)
+        self.assertIn("Rows with * have such rounds alone.", text)
+        self.assertIn("| net | 2 | 5.00", text)
+        self.assertIn("| other | 2 * | 5.00", text)
+        self.assertNotIn("left out.", compare.table(report(measured(2))))
 
     def test_marks_wrong_outputs(self):
         self.assertIn("| 2.00 (0.50) wrong |", compare.table(report(measured(2, wrong=True))))

@@ -7,6 +7,7 @@ import platform
 import re
 from pathlib import Path
 
+from control import control_line, control_notes, has_no_full_round
 from install import PEERS
 
 BEGIN, END = "<!-- table of bench/peers/compare.py -->", "<!-- end of the table -->"
@@ -31,6 +32,7 @@ def command_of(options):
     given += [("--isa", options.isa)] if options.isa != "native" else []
     given += [("--threads", ",".join(map(str, options.threads))), ("--rounds", str(options.rounds)),
               ("--turn-ms", f"{options.turn_ms:g}")] + ([("--busy", str(options.busy))] if options.busy else [])
+    given += [("--all-rounds", "")] if options.all_rounds else []
     return " ".join(["bench/peers/compare.py", *(part for pair in given for part in pair if part)])
 
 
@@ -54,6 +56,8 @@ def lines_of(result):
         yield (f"{begin}{row['compiler']:<14} {row['time_ns']['median'] / 1e6:9.3f} ms   "
                f"ratio {ratio_text(row['to_better_peer'])}   fastest {row['fastest_to_better_peer']:.3f}   "
                f"{verdict(row)}")
+    if "control" in result:
+        yield f"{begin}{'the cores':<14} {control_line(result['control'])}"
     for name, rows in ({"ONNX Runtime": result["layers"]["onnxruntime"], **result["layers"]["byoc"]}.items()
                        if "layers" in result else ()):
         yield f"  slowest of {name}:"
@@ -102,7 +106,8 @@ def table_row(result, peers, compilers):
     ours = {row["compiler"]: shown(row, True) for row in result["byoc"]}
     errors = [row["error"] for row in result["byoc"] if row["error"] is not None]
     error = f"{max(errors):.0e}" if errors else ""
-    cells = [result["model"], str(result["threads"]), *(theirs.get(peer, "-") for peer in peers),
+    threads = f"{result['threads']}{' *' if has_no_full_round(result) else ''}"
+    cells = [result["model"], threads, *(theirs.get(peer, "-") for peer in peers),
              *(ours.get(compiler, "-") for compiler in compilers), error]
     return "| " + " | ".join(cells) + " |"
 
@@ -124,6 +129,8 @@ def table(report):
             means = [f"({mean:.2f})" for mean in mean_ratios(measured, compilers)]
             cells = ["geometric mean", str(threads), *[""] * len(peers), *means, ""]
             lines.append("| " + " | ".join(cells) + " |")
+    notes = control_notes(report["results"])
+    lines += ["", *notes] if notes else []
     reasons = dict(report["skipped"])
     for result in report["results"]:
         reasons.update(result["skipped"])

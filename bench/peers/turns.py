@@ -11,6 +11,9 @@ import tempfile
 import time
 
 
+MOST_TIMES = 3  # so many times the rounds that are given, when some do not count
+
+
 class Failed(Exception):
     """An error whose text is printed for the user; exit code 1."""
 
@@ -70,16 +73,40 @@ def runs_per_turn(child, turn_ms):
     return max(1, min(1000, round(turn_ms * 1e6 / min(child.ask("run 2")["ns"]))))
 
 
-def measure(children, options):
-    """samples[c][r]: the times of child c in round r. Waits between turns until thread pools are idle."""
-    samples = [[] for _ in children]
+def pause():
+    """Waits until thread pools are idle."""
+    time.sleep(0.05)
+
+
+def one_round(children, counts, is_reversed):
+    """Returns the times of each child in a turn."""
+    turns = [None] * len(children)
+    for c in reversed(range(len(children))) if is_reversed else range(len(children)):
+        pause()
+        turns[c] = children[c].ask(f"run {counts[c]}")["ns"]
+    pause()
+    return turns
+
+
+def measure(children, options, control=None):
+    """samples[c][r]: the times of child c in round r.
+
+    With a control (control.py), rounds that it does not accept are repeated, up to MOST_TIMES as many rounds in all. When
+    it accepts none, all count.
+    """
     counts = [runs_per_turn(child, options.turn_ms) for child in children]
-    for k in range(options.rounds):
-        order = range(len(children)) if k % 2 == 0 else reversed(range(len(children)))
-        for c in order:
-            time.sleep(0.05)
-            samples[c].append(children[c].ask(f"run {counts[c]}")["ns"])
-    return samples
+    kept, left_out = [], []
+    if control:
+        pause()
+        control.read()
+    while len(kept) < options.rounds and len(kept) + len(left_out) < MOST_TIMES * options.rounds:
+        turns = one_round(children, counts, len(kept) % 2 == 1)
+        (kept if control is None or control.accepts() else left_out).append(turns)
+    if not kept:
+        kept, left_out = left_out, []
+    if control:
+        control.left_out = left_out
+    return [list(turns) for turns in zip(*kept)]
 
 
 def spread(values):

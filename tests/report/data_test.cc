@@ -86,6 +86,24 @@ TEST(Peaks, TwoThreadsAreNotSlowerThanAThirdOfOne) {
   EXPECT_GT(two.gflop_per_s, one.gflop_per_s / 3);
 }
 
+TEST(CoreRates, AreThoseOfOneThreadAndOfAll) {
+  CoreRates two = measure_cores(2);
+  EXPECT_EQ(two.threads, 2u);
+  EXPECT_GT(two.speedup(), 0.2);
+  EXPECT_LT(two.speedup(), 3);
+  EXPECT_NEAR(two.one_gflop_per_s, measure_peaks(1).gflop_per_s, two.one_gflop_per_s * 0.8);
+  EXPECT_EQ(measure_cores(0).threads, 1u);
+}
+
+TEST(CoreRates, ShowWhetherThreadsHaveACoreEach) {
+  CoreRates rates{.threads = 4, .cores = 2, .one_gflop_per_s = 100, .all_gflop_per_s = 181};
+  EXPECT_TRUE(rates.has_cores()) << "the threads share two cores";
+  EXPECT_DOUBLE_EQ(rates.limit(), 1.8);
+  rates.all_gflop_per_s = 179;
+  EXPECT_FALSE(rates.has_cores());
+  EXPECT_TRUE(CoreRates{}.has_cores()) << "nothing was measured";
+}
+
 TEST(ReportPage, NoTextOfAModelEndsTheElement) {
   Json data = {{"model", "</script><b>&.onnx"}, {"configurations", {{"x", "</script><!--\xff"}}}};
   std::string page = report_page(data);

@@ -226,6 +226,7 @@ class Bench {
     interrupt_.set_watched(true);
     std::vector<TimedSession*> sessions;
     for (const Benched& benched : report_.all) sessions.push_back(benched.timed.get());
+    add_cores();
     Status measured =
         measure(sessions, report_.plan, [&](std::string_view what, uint64_t done, uint64_t total) {
           progress_.show(what, done, total);
@@ -233,6 +234,7 @@ class Bench {
         });
     report_.peak_rss_bytes = peak_rss_bytes();
     if (!measured.ok()) return measured;
+    add_cores();
     if (!options_.versus.empty()) add_versus();
     if (!options_.no_peaks) add_peaks();
     return {};
@@ -240,9 +242,16 @@ class Bench {
 
   void add_versus() {
     auto samples = [&](size_t k) -> const Samples& { return report_.all[k].timed->samples; };
-    report_.versus =
-        Versus{options_.versus, samples(0).turns.size() / 2,
-               ratio_of_fastest(samples(0), samples(1)), ratio_of_fastest(samples(0), samples(2))};
+    report_.versus = Versus{options_.versus, samples(0).turns.size() / 2,
+                            ratio_of_fastest(samples(0), samples(1)),
+                            ratio_of_fastest(samples(0), samples(2)), std::move(cores_)};
+  }
+
+  /// Measures with --vs whether several threads have a core each.
+  void add_cores() {
+    uint32_t threads = 1;
+    for (const Benched& benched : report_.all) threads = std::max(threads, benched.threads);
+    if (!options_.versus.empty() && threads > 1) cores_.push_back(measure_cores(threads));
   }
 
   /// Measures the peaks once per number of threads.
@@ -275,6 +284,7 @@ class Bench {
   Progress progress_;
   Interrupt interrupt_;
   BenchReport report_;
+  std::vector<CoreRates> cores_;  // before and after
 };
 
 void add_bench_options(cli::Command& command, Options& options) {

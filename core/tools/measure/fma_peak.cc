@@ -55,13 +55,14 @@ bool has_avx512() { return __builtin_cpu_supports("avx512f"); }
 
 const char* fma_loop() { return CHAINS("y"); }
 
+double fma_flops(bool wide) { return static_cast<double>(kTurns) * kChains * 2 * (wide ? 16 : 8); }
+
 double fma_rate(bool wide) {
   if (wide ? !has_avx512() : !__builtin_cpu_supports("fma")) return 0;
-  const double flops = static_cast<double>(kTurns) * kChains * 2 * (wide ? 16 : 8);
   auto begin = std::chrono::steady_clock::now();
   wide ? run_512(kTurns) : run_256(kTurns);
   std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - begin;
-  return flops / time.count();
+  return fma_flops(wide) / time.count();
 }
 
 double fma_peak(bool wide) {

@@ -10,6 +10,8 @@ namespace byoc::driver {
 double fma_peak(bool wide);
 /// Returns the rate of one such run, of some milliseconds: the core's present speed.
 double fma_rate(bool wide);
+/// Returns the operations of one such run.
+double fma_flops(bool wide);
 /// Returns the instructions of the loop.
 const char* fma_loop();
 bool has_avx512();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tools/measure/peaks.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <barrier>
 #include <thread>
@@ -8,6 +10,7 @@
 
 #include "byoc/base/clock.h"
 #include "core/tools/measure/fma_peak.h"
+#include "core/tools/measure/measure.h"
 
 namespace byoc::driver {
 namespace {
@@ -53,6 +56,46 @@ double shortest_ns(uint32_t threads, Work&& work) {
   return best;
 }
 
+/// Returns the processors that this thread may use; empty when they are not known.
+std::vector<size_t> processors() {
+  cpu_set_t set;
+  std::vector<size_t> out;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return out;
+  for (size_t k = 0; k < CPU_SETSIZE; ++k) {
+    if (CPU_ISSET(k, &set)) out.push_back(k);
+  }
+  return out;
+}
+
+void stay_on(size_t processor) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(processor, &set);
+  static_cast<void>(::sched_setaffinity(0, sizeof set, &set));  // else it runs where it is put
+}
+
+/// Runs `work` once on as many new threads, each bound to another processor, since the scheduler
+/// puts threads that wake each other on one for some milliseconds. Returns nanoseconds from the
+/// common start to the end of the last thread.
+template <class Work>
+double bound_ns(uint32_t threads, const std::vector<size_t>& on, Work&& work) {
+  uint64_t begin = 0;
+  double ns = 0;
+  std::barrier start(threads, [&]() noexcept { begin = now_ns(); });
+  std::barrier finish(threads, [&]() noexcept { ns = ns_since(begin); });
+  std::vector<std::thread> all;
+  for (uint32_t thread = 0; thread < threads; ++thread) {
+    all.emplace_back([&, thread] {
+      if (!on.empty()) stay_on(on[thread % on.size()]);
+      start.arrive_and_wait();
+      work();
+      finish.arrive_and_wait();
+    });
+  }
+  for (std::thread& thread : all) thread.join();
+  return ns;
+}
+
 }  // namespace
 
 Peaks measure_peaks(uint32_t threads) {
@@ -72,6 +115,23 @@ Peaks measure_peaks(uint32_t threads) {
   // Dividing by a sum that is never 0 keeps the reads.
   peaks.gb_per_s = sums[0] == 0 ? 0 : bytes / ns;
   return peaks;
+}
+
+CoreRates measure_cores(uint32_t threads) {
+  const std::vector<size_t> on = processors();
+  CoreRates rates{.threads = std::max(1u, threads)};
+  rates.cores = std::min(rates.threads, std::max(1u, static_cast<uint32_t>(on.size())));
+  const bool wide = has_avx512();
+  if (fma_rate(wide) == 0) return rates;
+  std::vector<double> one, all;
+  for (int run = 0; run < kRuns; ++run) {
+    auto work = [&] { fma_rate(wide); };
+    one.push_back(fma_flops(wide) / bound_ns(1, on, work));
+    all.push_back(fma_flops(wide) * rates.threads / bound_ns(rates.threads, on, work));
+  }
+  rates.one_gflop_per_s = spread_of(std::move(one)).median;
+  rates.all_gflop_per_s = spread_of(std::move(all)).median;
+  return rates;
 }
 
 }  // namespace byoc::driver

@@ -16,4 +16,19 @@ struct Peaks {
 /// runs. Cost: about 0.3 s, and 256 MiB of memory until it returns.
 Peaks measure_peaks(uint32_t threads);
 
+/// The f32 multiply-adds in registers of one thread, and of several at the same time. Two virtual
+/// processors may be one core of the host: their threads then have the rate of one.
+struct CoreRates {
+  uint32_t threads = 1, cores = 1;                  // cores: those that the threads can use
+  double one_gflop_per_s = 0, all_gflop_per_s = 0;  // 0 where the CPU has no such instructions
+  /// Returns all threads' rate over one's, at best the number of cores; 0 where rates are 0.
+  double speedup() const { return one_gflop_per_s > 0 ? all_gflop_per_s / one_gflop_per_s : 0; }
+  /// Returns the least that it is on a machine that leaves the cores to the threads.
+  double limit() const { return 0.9 * cores; }
+  bool has_cores() const { return one_gflop_per_s == 0 || speedup() >= limit(); }
+};
+
+/// Measures both in turns: medians of five runs of some milliseconds each. Cost: about 50 ms.
+CoreRates measure_cores(uint32_t threads);
+
 }  // namespace byoc::driver

@@ -219,6 +219,20 @@ std::string interval_text(const Ratio& ratio) {
              cli::format_fixed(ratio.high, 4));
 }
 
+/// Returns the multiply-adds of all threads over one's, before and after the measurement.
+std::string cores_text(const std::vector<CoreRates>& all) {
+  if (all.empty() || all[0].speedup() == 0) return "";
+  std::string out = cat("multiply-adds of ", all[0].threads, " threads over one's: ");
+  for (size_t k = 0; k < all.size(); ++k)
+    out += cat(k == 0 ? "before " : ", after ", cli::format_fixed(all[k].speedup(), 2));
+  out += "\n";
+  if (!std::all_of(all.begin(), all.end(), [](const CoreRates& r) { return r.has_cores(); }))
+    out += cat("less than ", cli::format_fixed(all[0].limit(), 1),
+               ": the threads had no core each, and times of several threads mean little; measure "
+               "again later\n");
+  return out;
+}
+
 std::string versus_text(const Versus& versus) {
   std::string out =
       cat("B (", versus.configuration, ") takes ", cli::format_fixed(versus.ratio.ratio, 4),
@@ -229,7 +243,7 @@ std::string versus_text(const Versus& versus) {
     out +=
         "the control's interval is without 1: the machine is not quiet enough for such an "
         "interval\n";
-  return out;
+  return out + cores_text(versus.cores);
 }
 
 }  // namespace

@@ -34,6 +34,8 @@ struct Versus {
   std::string configuration;  // of B, as the user gave it
   size_t blocks = 0;
   Ratio ratio, control;  // B against A, and A against itself
+  /// Before and after, with the threads of the configuration that has more; none with one thread.
+  std::vector<CoreRates> cores;
 };
 
 struct BenchReport {

@@ -92,12 +92,25 @@ Json ratio_json(const Ratio& ratio) {
   return {{"ratio", ratio.ratio}, {"low", ratio.low}, {"high", finite(ratio.high)}};
 }
 
+Json cores_json(const std::vector<CoreRates>& all) {
+  Json json = Json::array();
+  for (const CoreRates& rates : all) {
+    json.push_back({{"threads", rates.threads},
+                    {"one_gflop_per_s", rates.one_gflop_per_s},
+                    {"all_gflop_per_s", rates.all_gflop_per_s},
+                    {"speedup", rates.speedup()},
+                    {"limit", rates.limit()}});
+  }
+  return json;
+}
+
 Json versus_json(const std::optional<Versus>& versus) {
   if (!versus) return nullptr;
   return {{"configuration", versus->configuration},
           {"blocks", versus->blocks},
           {"b_against_a", ratio_json(versus->ratio)},
-          {"control", ratio_json(versus->control)}};
+          {"control", ratio_json(versus->control)},
+          {"cores", cores_json(versus->cores)}};
 }
 
 // ---- Google Benchmark's form; source: its user guide, "Output Formats".

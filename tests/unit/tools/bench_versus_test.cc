@@ -144,6 +144,23 @@ TEST(BenchVersus, HasTheRatioTheRightWayRound) {
   EXPECT_LT(control, 2);
 }
 
+// One thread has a core, so there is nothing to measure.
+TEST(BenchVersus, ShowsWhetherThreadsHadACoreEach) {
+  Byoc byoc;
+  std::string line = "bench " + byoc.write("m.ir", kProduct) +
+                     " --compiler onednn --vs compiler=json --no-peaks" + kShort;
+  EXPECT_EQ(byoc.json(line)["versus"]["cores"].size(), 0u);
+  line += " --threads 2";
+  EXPECT_THAT(byoc(line).out, HasSubstr("multiply-adds of 2 threads over one's: before "));
+  Json cores = byoc.json(line)["versus"]["cores"];
+  ASSERT_EQ(cores.size(), 2u) << "before and after";
+  for (const Json& rates : cores) {
+    EXPECT_EQ(rates["threads"], 2);
+    EXPECT_NEAR(rates["speedup"].get<double>() * rates["one_gflop_per_s"].get<double>(),
+                rates["all_gflop_per_s"].get<double>(), 1e-6);
+  }
+}
+
 TEST(BenchVersus, ComparesArtifactsWithEachOther) {
   Byoc byoc;
   std::string model = byoc.write("m.ir", kProduct);
