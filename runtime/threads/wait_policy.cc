@@ -11,8 +11,8 @@
 namespace byoc {
 namespace {
 
-/// Returns the number of processes that run now beside this one, from "0.20 0.18 0.12 3/80 11206" in
-/// /proc/loadavg, where it is one of 3.
+/// Returns the number of processes that run now beside this one, from "0.20 0.18 0.12 3/80 11206"
+/// in /proc/loadavg, where it is one of 3.
 long running_others() {
   char text[128] = {};
   const int fd = ::open("/proc/loadavg", O_RDONLY | O_CLOEXEC);

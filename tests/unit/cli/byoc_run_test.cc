@@ -187,8 +187,8 @@ TEST_F(ByocRun, IsLinkedToNeitherCompilerNorImporter) {
     EXPECT_THAT(libraries, Not(HasSubstr(name)));
 }
 
-// libgomp prints what it has read. Threads that spin beside busy processes made a run of ResNet-50 by
-// onednn on two threads 33 times as long.
+// libgomp prints what it has read. Threads that spin beside busy processes made a run of ResNet-50
+// by onednn on two threads 33 times as long.
 TEST_F(ByocRun, ThreadsSleepWhileTheyWaitBesideBusyProcesses) {
   test::BusyNeighbours neighbours;
   ::setenv("OMP_DISPLAY_ENV", "verbose", 1);
