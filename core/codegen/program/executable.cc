@@ -9,8 +9,8 @@
 namespace byoc {
 namespace {
 
-// Collects the constants that the program and the modules read. A constant that a plugin only copied
-// at compile is passed to it again at load; native code is loaded without its plugin.
+// Collects the constants that the program and the modules read. A constant that a plugin only
+// copied at compile is passed to it again at load; native code is loaded without its plugin.
 void collect_constants(const IRModule& module, Executable& out) {
   auto add = [&](const ContentKey& key) { out.constants[key] = module.constants.at(key); };
   for (const ProgramConstant& constant : out.program.constants) add(constant.key);
