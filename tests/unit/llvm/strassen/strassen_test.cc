@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strassen's products against sums by the definition.
+#include "byoc/te/simplify.h"
+#include "plugins/llvm/analysis/intrinsics.h"
+#include "plugins/llvm/analysis/walk.h"
+#include "plugins/llvm/tiling/access.h"
 #include "plugins/llvm/topi/anchors.h"
 #include "unit/llvm/strassen/product.h"
 
@@ -91,6 +95,41 @@ TEST(Strassen, KeepsNanAndInfinityInPairsOfRows) {
       if (row != 3 && row != 11) {
         EXPECT_NEAR(y[one], sums[one], 1e-4) << at;
       }
+    }
+  }
+}
+
+// Appends the elements of `tensor` that the first iterations of all loops prefetch.
+void find_prefetches(const te::Stmt& stmt, const te::Tensor& tensor,
+                     std::vector<const te::For*>& around, std::vector<int64_t>& out) {
+  using namespace llvm_plugin;
+  auto* call = std::get_if<te::Intrinsic>(&stmt->kind);
+  if (call != nullptr && call->name == kPrefetch && call->places[0].tensor == tensor) {
+    te::Expr element = call->places[0].indices.back();
+    for (const te::For* loop : around)
+      element = element - te::Expr(loop->var) * topi::coefficient_of(element, loop->var).value();
+    out.push_back(te::as_int(te::simplify(element)).value());
+  }
+  auto* loop = std::get_if<te::For>(&stmt->kind);
+  if (loop != nullptr) around.push_back(loop);
+  for_each_inner(*stmt,
+                 [&](const te::Stmt& inner) { find_prefetches(inner, tensor, around, out); });
+  if (loop != nullptr) around.pop_back();
+}
+
+// A product has 7 / 4 of the weights to read: what the next tiles need comes from memory while
+// these compute.
+TEST(Strassen, PrefetchesTheWeightsThatFollow) {
+  for (int64_t panel : {1, 2}) {
+    for (int64_t m : {2, 64, 65, 197}) {
+      const Product p{.leading = {m}, .n = 256, .panel = panel};
+      const test::StrassenKernel kernel(p);
+      std::vector<const te::For*> around;
+      std::vector<int64_t> found;
+      const te::LoopFunction& loops = kernel.loops.loops;
+      find_prefetches(loops.body, loops.inputs.back(), around, found);
+      ASSERT_FALSE(found.empty()) << m << " rows, panels of " << panel;
+      EXPECT_EQ(found[0], p.k / 2 * p.block) << m << " rows, panels of " << panel;
     }
   }
 }
