@@ -15,6 +15,7 @@ namespace {
 
 constexpr uint64_t kSeed = 0;
 constexpr double kHysteresis = 0.995;  // an entrant must be that much faster
+constexpr double kClearGain = 0.99;    // likewise, one of several plugins than a plugin alone
 
 class Contest {
  public:
@@ -115,6 +116,15 @@ class Contest {
   std::vector<EntrantResult> results_;
 };
 
+// Returns whether one takes less than `share` of the least time of the other, and by the whole
+// interval of their turns less than `limit` of it.
+bool is_within(double share, double limit, const EntrantResult& one, const EntrantResult& than) {
+  if (!(one.ns < share * than.ns)) return false;
+  const size_t blocks = one.block_ns.size();
+  return blocks < 2 || blocks != than.block_ns.size() ||
+         ratio_of(than.block_ns, one.block_ns).high < limit;
+}
+
 }  // namespace
 
 std::string_view kind_name(Entrant::Kind kind) {
@@ -122,10 +132,24 @@ std::string_view kind_name(Entrant::Kind kind) {
 }
 
 bool is_faster(const EntrantResult& one, const EntrantResult& than) {
-  if (!(one.ns < kHysteresis * than.ns)) return false;
-  const size_t blocks = one.block_ns.size();
-  return blocks < 2 || blocks != than.block_ns.size() ||
-         ratio_of(than.block_ns, one.block_ns).high < 1;
+  return is_within(kHysteresis, 1, one, than);
+}
+
+size_t winner_of(const std::vector<Entrant>& entrants, const std::vector<EntrantResult>& results) {
+  auto fastest = [&](bool is_single) {
+    size_t best = SIZE_MAX;
+    for (size_t k = 0; k < results.size(); ++k) {
+      if ((entrants[k].kind == Entrant::kSingle) != is_single || !results[k].error.empty())
+        continue;
+      if (best != SIZE_MAX && !is_faster(results[k], results[best])) continue;
+      best = k;
+      k = SIZE_MAX;  // from the begin: the noise beside another entrant may be less
+    }
+    return best;
+  };
+  const size_t single = fastest(true), other = fastest(false);
+  if (single == SIZE_MAX || other == SIZE_MAX) return std::min(single, other);
+  return is_within(kClearGain, kClearGain, results[other], results[single]) ? other : single;
 }
 
 Result<std::vector<EntrantResult>> run_contest(const IRModule& module, const BuildOptions& build,

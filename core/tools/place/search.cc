@@ -252,18 +252,6 @@ class Search {
     for (size_t k = 1; k <= plans_.size(); ++k) out_.entrants.push_back(plan_entrant(k, folder));
   }
 
-  // Sets out_.best: the first entrant that no other one beats by more than noise.
-  void find_best() {
-    out_.best = SIZE_MAX;
-    for (size_t k = 0; k < out_.results.size(); ++k) {
-      const EntrantResult& result = out_.results[k];
-      if (!result.error.empty()) continue;
-      if (out_.best != SIZE_MAX && !is_faster(result, out_.results[out_.best])) continue;
-      out_.best = k;
-      k = SIZE_MAX;  // from the begin: the noise beside another entrant may be less
-    }
-  }
-
   // Times the entrants that are close to the fastest once more, and for longer.
   Status time_close_ones(const IRModule& given) {
     std::vector<Entrant> close;
@@ -316,7 +304,7 @@ class Search {
     results[1].block_ns.clear();  // they do not compare with those of the first contest
     out_.entrants.push_back(entrant);
     out_.results.push_back(std::move(results[1]));
-    find_best();
+    out_.best = winner_of(out_.entrants, out_.results);
     return {};
   }
 
@@ -356,13 +344,13 @@ class Search {
       BYOC_TRY_STATUS(write_plan(plans_[k], plan_entrant(k + 1, folder).plan_path));
     show("timing whole programs", 0, 1);
     BYOC_TRY(out_.results, run_contest(given, build_, out_.entrants, request_.contest));
-    find_best();
+    out_.best = winner_of(out_.entrants, out_.results);
     if (out_.best == SIZE_MAX)
       return failed(cat("no choice of plugins runs: ", out_.results[0].error)).with_slug("place");
     BYOC_TRY_STATUS(solve_after_contest(given, folder));
     BYOC_TRY_STATUS(improve_best(given, folder));
     BYOC_TRY_STATUS(time_close_ones(given));
-    find_best();
+    out_.best = winner_of(out_.entrants, out_.results);
     out_.plan = plan_of(out_.best);
     if (const size_t plan = out_.best - orders_.size();
         out_.best >= orders_.size() && plan < certificates_.size() && certificates_[plan])

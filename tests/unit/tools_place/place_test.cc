@@ -218,14 +218,49 @@ TEST(IsFaster, NeedsTurnsThatAgree) {
   EXPECT_FALSE(is_faster({950, "", {}, mixed}, {1000, "", {}, slower}));
 }
 
+EntrantResult entrant_result(double ns, double share) {
+  return {ns, "", {}, {1000 * share, 1003 * share, 999 * share, 1001 * share}};
+}
+
+// The plan's turns agree that it is faster, by less than one percent.
+TEST(WinnerOf, KeepsAPluginAloneUnlessThePlanGainsClearly) {
+  const std::vector<Entrant> entrants = {{"a alone", {}, "", Entrant::kSingle},
+                                         {"b alone", {}, "", Entrant::kSingle},
+                                         {"all", {}, "", Entrant::kOrder},
+                                         {"plan", {}, "", Entrant::kPlan}};
+  const EntrantResult a = entrant_result(1000, 1), b = entrant_result(1100, 1.1);
+  const EntrantResult small = entrant_result(992, 0.992), clear = entrant_result(970, 0.97);
+  EXPECT_TRUE(is_faster(small, a));
+  EXPECT_EQ(winner_of(entrants, {a, b, b, small}), 0u);
+  EXPECT_EQ(winner_of(entrants, {a, b, small, b}), 0u);
+  EXPECT_EQ(winner_of(entrants, {b, a, b, small}), 1u);
+  EXPECT_EQ(winner_of(entrants, {a, b, b, clear}), 3u);
+  EXPECT_EQ(winner_of(entrants, {a, b, clear, small}), 2u);
+}
+
+// The least time is 2 % less, and so are the medians but for the turns' spread.
+TEST(WinnerOf, NeedsTheWholeIntervalBeyondTheGain) {
+  const std::vector<Entrant> entrants = {{"a alone", {}, "", Entrant::kSingle},
+                                         {"plan", {}, "", Entrant::kPlan}};
+  const EntrantResult a{1000, "", {}, {1000, 1000, 1000, 1000}};
+  const EntrantResult plan{980, "", {}, {983, 996, 977, 990}};
+  EXPECT_EQ(winner_of(entrants, {a, plan}), 0u);
+}
+
+TEST(WinnerOf, LeavesOutWhatFails) {
+  const std::vector<Entrant> entrants = {{"a alone", {}, "", Entrant::kSingle},
+                                         {"plan", {}, "", Entrant::kPlan}};
+  const EntrantResult fails{.error = "declined"}, runs = entrant_result(1000, 1);
+  EXPECT_EQ(winner_of(entrants, {fails, runs}), 1u);
+  EXPECT_EQ(winner_of(entrants, {runs, fails}), 0u);
+  EXPECT_EQ(winner_of(entrants, {fails, fails}), SIZE_MAX);
+}
+
 TEST_F(PlaceModel, ThePlanIsTheFastestEntrantThatIsRight) {
   const PlaceOutcome outcome = place({{"a", {{"ops", "tanh"}}}, {"b", {{"ops", "relu"}}}});
   ASSERT_LT(outcome.best, outcome.results.size());
-  for (const EntrantResult& result : outcome.results) {
-    if (result.error.empty()) {
-      EXPECT_FALSE(is_faster(result, outcome.results[outcome.best]));
-    }
-  }
+  EXPECT_EQ(outcome.results[outcome.best].error, "");
+  EXPECT_EQ(outcome.best, winner_of(outcome.entrants, outcome.results));
   EXPECT_EQ(outcome.plan.measured_ns, outcome.results[outcome.best].ns);
 }
 
