@@ -21,8 +21,8 @@ from pathlib import Path
 EXAMPLES = """examples:
   networks.py networks/* --threads 1,2 --json placed.json --markdown placed.md
   networks.py networks/* --estimates"""
-COLUMNS = ["network", "threads", "plan", "ms", "single", "single / plan", "order", "order / plan", "control", "RN", "gap",
-           "bound", "ranks", "s"]
+COLUMNS = ["network", "threads", "plan", "ms", "single", "single / plan", "order", "order / plan", "control", "cores", "RN",
+           "gap", "bound", "ranks", "s"]
 
 
 class Failed(Exception):
@@ -66,7 +66,7 @@ def versus(options, file, threads, rival, environment=None):
                  f"compiler={','.join(rival)}", "--no-check", "--no-peaks", "--min-time", options.min_time, "--rounds",
                  options.rounds, environment=environment)
     return {"ratio": value["versus"]["b_against_a"], "control": value["versus"]["control"],
-            "auto_ns": value["configurations"][0]["median_ns"]}
+            "cores": value["versus"]["cores"], "auto_ns": value["configurations"][0]["median_ns"]}
 
 
 def fastest(choices, kind):
@@ -108,6 +108,12 @@ def ranks(row):
     return {one["plugin"]: one["rank_correlation"] for one in row.get("place", {}).get("agreement", [])}
 
 
+def cores(row):
+    """Returns the least multiply-adds of all threads over one's beside the times; None with one thread."""
+    readings = [reading for kind in ("single", "order") for reading in row.get(kind, {}).get("cores", ())]
+    return min((reading["speedup"] for reading in readings), default=None)
+
+
 def cells(row):
     out = [row["network"], str(row["threads"]), row["origin"], f"{row['single']['auto_ns'] / 1e6:.3f}"]
     for kind in ("single", "order"):
@@ -117,6 +123,7 @@ def cells(row):
         ratio = row[kind]["ratio"]
         out += [row[kind]["name"], f"{ratio['ratio']:.3f} [{ratio['low']:.3f}, {ratio['high']:.3f}]"]
     out.append(f"{row['single']['control']['ratio']:.3f}")
+    out.append(f"{cores(row):.2f}" if cores(row) else "-")
     solver = row.get("place", {}).get("solver", {})
     out.append(str(solver.get("heuristic_steps", "-")))
     out.append(f"{100 * solver['gap']:.1f} %" if solver else "-")

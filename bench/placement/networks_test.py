@@ -33,7 +33,9 @@ elif words[0] == "bench":
     ratio = 1 + rival.count(",") / 10 + ("b" in rival.split("=")[1])
     print(json.dumps({"ok": True, "configurations": [{"median_ns": 2e6}],
                       "versus": {"b_against_a": {"ratio": ratio, "low": ratio, "high": ratio},
-                                 "control": {"ratio": 1.0, "low": 0.99, "high": 1.01}}}))
+                                 "control": {"ratio": 1.0, "low": 0.99, "high": 1.01},
+                                 "cores": [] if words[words.index("--threads") + 1] == "1" else
+                                          [{"speedup": 1.98}, {"speedup": 1.72 + len(rival)}]}}))
 else:
     print(json.dumps({"ok": True}))
 """
@@ -58,6 +60,8 @@ class Networks(unittest.TestCase):
         self.assertEqual(row["single"]["name"], "onednn+llvm")
         self.assertAlmostEqual(row["single"]["ratio"]["ratio"], 1.1)
         self.assertAlmostEqual(row["order"]["ratio"]["ratio"], 2.2)
+        self.assertIsNone(networks.cores(row))
+        self.assertAlmostEqual(networks.cores(value["rows"][2]), 1.98)
         cells = networks.cells(row)
         self.assertEqual(len(cells), len(networks.COLUMNS))
         self.assertIn("2.1 %", cells)
