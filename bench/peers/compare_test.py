@@ -260,8 +260,7 @@ class Table(unittest.TestCase):
         some["control"] = {"rounds": 10, "short_rounds": 2, "left_out": 2, "limit": 1.8}
         none["control"] = {"rounds": 24, "short_rounds": 24, "left_out": 0, "limit": 1.8}
         text = compare.table(report(some, none, measured(2)))
-        self.assertIn("In 26 of 34 rounds with 2 threads these had less than 1.8 times one thread's multiply-adds; "
-                      "2 were left out.", text)
+        self.assertIn("In 26 of 34 rounds, 2 threads had less than 1.8 times one's multiply-adds; 2 were left out.", text)
         self.assertIn("Rows with * have such rounds alone.", text)
         self.assertIn("| net | 2 | 5.00", text)
         self.assertIn("| other | 2 * | 5.00", text)

@@ -64,8 +64,8 @@ def control_notes(results):
     for threads in sorted({result["threads"] for result in results if "control" in result}):
         controls = [result["control"] for result in results if result["threads"] == threads and "control" in result]
         counts = {key: sum(control[key] for control in controls) for key in ("rounds", "short_rounds", "left_out")}
-        notes.append(f"In {counts['short_rounds']} of {counts['rounds']} rounds with {threads} threads these had less than "
-                     f"{controls[0]['limit']:.1f} times one thread's multiply-adds; {counts['left_out']} were left out.")
+        notes.append(f"In {counts['short_rounds']} of {counts['rounds']} rounds, {threads} threads had less than "
+                     f"{controls[0]['limit']:.1f} times one's multiply-adds; {counts['left_out']} were left out.")
     if any(map(has_no_full_round, results)):
         notes.append("Rows with * have such rounds alone.")
     return notes

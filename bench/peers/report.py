@@ -5,6 +5,7 @@ import math
 import os
 import platform
 import re
+import textwrap
 from pathlib import Path
 
 from control import control_line, control_notes, has_no_full_round
@@ -116,9 +117,10 @@ def table(report):
     """Returns the table as Markdown: times in milliseconds, byoc's with their ratio to the better peer."""
     peers, compilers = versions(report), report["compilers"]
     heads = ["network", "threads", *(PEERS[peer].name for peer in peers), *(f"byoc `{c}`" for c in compilers), "error"]
-    lines = [f"Medians in milliseconds, on {report['date']}, {report['machine']}; in brackets the ratio to the better "
-             "peer. The error is the largest of byoc's outputs, as a part of the largest value. "
-             + ", ".join(f"{PEERS[peer].name} {version}" for peer, version in peers.items()) + ".", "",
+    text = (f"Medians in milliseconds, on {report['date']}, {report['machine']}; in brackets the ratio to the better peer. "
+            "The error is the largest of byoc's outputs, as a part of the largest value. "
+            + ", ".join(f"{PEERS[peer].name} {version}" for peer, version in peers.items()) + ".")
+    lines = [textwrap.fill(text, 120, break_on_hyphens=False), "",
              "| " + " | ".join(heads) + " |", "|---|" + "--:|" * (len(heads) - 1)]
     by_threads = sorted({result["threads"] for result in report["results"]})
     for threads in by_threads:
