@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures on command whether as many threads have a core each, for peers/compare.py: for each line
-// on stdin a line of JSON on stdout, with the rate of multiply-adds of one thread and of all.
+// on stdin a line of JSON on stdout, with the rate of multiply-adds of one thread and of all,
+// and the time of a round trip between two processors.
 #include <iostream>
 
 #include "byoc/base/json.h"
@@ -20,7 +21,8 @@ Result<int> serve(uint32_t threads) {
     answer({{"one_gflop_per_s", rates.one_gflop_per_s},
             {"all_gflop_per_s", rates.all_gflop_per_s},
             {"speedup", rates.speedup()},
-            {"limit", rates.limit()}});
+            {"limit", rates.limit()},
+            {"round_trip_ns", rates.round_trip_ns}});
   }
   return cli::kDone;
 }

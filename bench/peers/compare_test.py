@@ -113,8 +113,8 @@ class Readings:
     """Replies with one rate after another of two threads over one's; the limit is 1.8."""
 
     def __init__(self, speedups, rate=100.0):
-        self.replies = [{"one_gflop_per_s": rate, "all_gflop_per_s": rate * s, "speedup": s, "limit": 1.8}
-                        for s in reversed(speedups)]
+        self.replies = [{"one_gflop_per_s": rate, "all_gflop_per_s": rate * s, "speedup": s, "limit": 1.8,
+                         "round_trip_ns": 100 * s} for s in reversed(speedups)]
 
     def ask(self, _):
         return self.replies.pop()
@@ -140,6 +140,7 @@ class Measuring(unittest.TestCase):
         record = control.record()
         self.assertEqual((record["rounds"], record["short_rounds"], record["left_out"]), (5, 3, 3))
         self.assertEqual((record["limit"], record["speedup"]["min"]), (1.8, 1.2))
+        self.assertEqual((record["round_trip_ns"]["median"], record["round_trip_ns"]["max"]), (190, 190))
         self.assertEqual(record["left_out_ns"][0], [[10e6], [10e6]])
 
     def test_no_more_than_three_times_as_many_rounds_are_run(self):
@@ -257,10 +258,13 @@ class Table(unittest.TestCase):
 
     def test_counts_rounds_that_were_left_out_and_marks_rows_that_have_no_others(self):
         some, none = measured(2, threads=2), measured(8, "other", threads=2)
-        some["control"] = {"rounds": 10, "short_rounds": 2, "left_out": 2, "limit": 1.8}
-        none["control"] = {"rounds": 24, "short_rounds": 24, "left_out": 0, "limit": 1.8}
+        some["control"] = {"rounds": 10, "short_rounds": 2, "left_out": 2, "limit": 1.8,
+                           "round_trip_ns": {"median": 50, "min": 40, "max": 60}}
+        none["control"] = {"rounds": 24, "short_rounds": 24, "left_out": 0, "limit": 1.8,
+                           "round_trip_ns": {"median": 410, "min": 55, "max": 420}}
         text = compare.table(report(some, none, measured(2)))
         self.assertIn("In 26 of 34 rounds, 2 threads had less than 1.8 times one's multiply-adds; 2 were left out.", text)
+        self.assertIn("With 2 threads, a value took 230 ns from one processor to another and back, 40 to 420.", text)
         self.assertIn("Rows with * have such rounds alone.", text)
         self.assertIn("| net | 2 | 5.00", text)
         self.assertIn("| other | 2 * | 5.00", text)

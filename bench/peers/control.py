@@ -2,7 +2,9 @@
 """The control of measurements with several threads: whether the machine gives these a core each.
 
 The host of a virtual machine may let two of its processors share one core for minutes, in which two threads
-compute as much as one. `bench_cores` measures the multiply-adds of one thread and of all at the same time.
+compute as much as one. `bench_cores` measures the multiply-adds of one thread and of all at the same time. It also
+measures how long a value takes from one processor to another and back: some 50 ns where they have a cache in common,
+several times that where the host put them on cores that have not, and then loops of some microseconds take longer.
 """
 
 from turns import Child, spread
@@ -28,6 +30,7 @@ class Control:
         pairs = list(zip(self.readings, self.readings[1:]))
         short = sum(not (is_enough(a) and is_enough(b)) for a, b in pairs)
         return {"readings": self.readings, "speedup": spread([reading["speedup"] for reading in self.readings]),
+                "round_trip_ns": spread([reading["round_trip_ns"] for reading in self.readings]),
                 "limit": self.readings[0]["limit"], "rounds": len(pairs), "short_rounds": short,
                 "left_out": len(self.left_out), "left_out_ns": self.left_out}
 
@@ -46,16 +49,25 @@ def start_control(options, threads):
 
 
 def control_line(control):
-    s = control["speedup"]
+    s, trip = control["speedup"], control["round_trip_ns"]
     return (f"{s['median']:.2f} times one thread's multiply-adds, {s['min']:.2f} to {s['max']:.2f}; "
             f"{control['short_rounds']} of {control['rounds']} rounds below {control['limit']:.1f}, "
-            f"{control['left_out']} left out")
+            f"{control['left_out']} left out; round trip between two processors {trip['median']:.0f} ns, "
+            f"{trip['min']:.0f} to {trip['max']:.0f}")
 
 
 def has_no_full_round(result):
     """Returns whether no round of a measurement had the cores, so that its figures are those of all rounds."""
     control = result.get("control")
     return bool(control) and control["short_rounds"] == control["rounds"]
+
+
+def trip_note(controls, threads):
+    """Returns a sentence about the time of a value from one processor to another and back, over all rounds."""
+    trips = [control["round_trip_ns"] for control in controls]
+    median = spread([trip["median"] for trip in trips])["median"]
+    return (f"With {threads} threads, a value took {median:.0f} ns from one processor to another and back, "
+            f"{min(trip['min'] for trip in trips):.0f} to {max(trip['max'] for trip in trips):.0f}.")
 
 
 def control_notes(results):
@@ -66,6 +78,7 @@ def control_notes(results):
         counts = {key: sum(control[key] for control in controls) for key in ("rounds", "short_rounds", "left_out")}
         notes.append(f"In {counts['short_rounds']} of {counts['rounds']} rounds, {threads} threads had less than "
                      f"{controls[0]['limit']:.1f} times one's multiply-adds; {counts['left_out']} were left out.")
+        notes.append(trip_note(controls, threads))
     if any(map(has_no_full_round, results)):
         notes.append("Rows with * have such rounds alone.")
     return notes

@@ -92,7 +92,16 @@ TEST(CoreRates, AreThoseOfOneThreadAndOfAll) {
   EXPECT_GT(two.speedup(), 0.2);
   EXPECT_LT(two.speedup(), 3);
   EXPECT_NEAR(two.one_gflop_per_s, measure_peaks(1).gflop_per_s, two.one_gflop_per_s * 0.8);
-  EXPECT_EQ(measure_cores(0).threads, 1u);
+  CoreRates one = measure_cores(0);
+  EXPECT_EQ(one.threads, 1u);
+  EXPECT_EQ(one.round_trip_ns, 0) << "there is no other processor";
+}
+
+TEST(CoreRates, HaveTheTimeOfAValueBetweenTwoProcessors) {
+  CoreRates two = measure_cores(2);
+  if (two.cores < 2) GTEST_SKIP() << "one processor";
+  EXPECT_GT(two.round_trip_ns, 5) << "no value reaches another core and returns so soon";
+  EXPECT_LT(two.round_trip_ns, 1e7);
 }
 
 TEST(CoreRates, ShowWhetherThreadsHaveACoreEach) {

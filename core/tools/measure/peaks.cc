@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
 #include <thread>
 #include <vector>
@@ -16,6 +17,7 @@ namespace byoc::driver {
 namespace {
 
 constexpr int kRuns = 5;
+constexpr uint32_t kTrips = 2000;
 constexpr size_t kReadBytes = size_t{256} << 20;  // of all threads; larger than caches
 
 using Lanes = uint64_t __attribute__((vector_size(32)));
@@ -74,9 +76,9 @@ void stay_on(size_t processor) {
   static_cast<void>(::sched_setaffinity(0, sizeof set, &set));  // else it runs where it is put
 }
 
-/// Runs `work` once on as many new threads, each bound to another processor, since the scheduler
-/// puts threads that wake each other on one for some milliseconds. Returns nanoseconds from the
-/// common start to the end of the last thread.
+/// Calls `work(thread)` once on as many new threads, each bound to another processor, since the
+/// scheduler puts threads that wake each other on one for some milliseconds. Returns nanoseconds
+/// from the common start to the end of the last thread.
 template <class Work>
 double bound_ns(uint32_t threads, const std::vector<size_t>& on, Work&& work) {
   uint64_t begin = 0;
@@ -88,12 +90,25 @@ double bound_ns(uint32_t threads, const std::vector<size_t>& on, Work&& work) {
     all.emplace_back([&, thread] {
       if (!on.empty()) stay_on(on[thread % on.size()]);
       start.arrive_and_wait();
-      work();
+      work(thread);
       finish.arrive_and_wait();
     });
   }
   for (std::thread& thread : all) thread.join();
   return ns;
+}
+
+/// Returns the time that a value takes from the first processor to the second and back.
+double round_trip_ns(const std::vector<size_t>& on) {
+  alignas(64) std::atomic<uint32_t> turn = 0;
+  const double ns = bound_ns(2, on, [&](uint32_t thread) {
+    for (uint32_t k = thread; k < 2 * kTrips; k += 2) {
+      while (turn.load(std::memory_order_acquire) != k) {
+      }
+      turn.store(k + 1, std::memory_order_release);
+    }
+  });
+  return ns / kTrips;
 }
 
 }  // namespace
@@ -121,11 +136,16 @@ CoreRates measure_cores(uint32_t threads) {
   const std::vector<size_t> on = processors();
   CoreRates rates{.threads = std::max(1u, threads)};
   rates.cores = std::min(rates.threads, std::max(1u, static_cast<uint32_t>(on.size())));
+  if (rates.cores > 1) {
+    std::vector<double> trips;
+    for (int run = 0; run < kRuns; ++run) trips.push_back(round_trip_ns(on));
+    rates.round_trip_ns = spread_of(std::move(trips)).median;
+  }
   const bool wide = has_avx512();
   if (fma_rate(wide) == 0) return rates;
   std::vector<double> one, all;
   for (int run = 0; run < kRuns; ++run) {
-    auto work = [&] { fma_rate(wide); };
+    auto work = [&](uint32_t) { fma_rate(wide); };
     one.push_back(fma_flops(wide) / bound_ns(1, on, work));
     all.push_back(fma_flops(wide) * rates.threads / bound_ns(rates.threads, on, work));
   }

@@ -26,9 +26,13 @@ struct CoreRates {
   /// Returns the least that it is on a machine that leaves the cores to the threads.
   double limit() const { return 0.9 * cores; }
   bool has_cores() const { return one_gflop_per_s == 0 || speedup() >= limit(); }
+  /// Time of a value from one processor to another and back; 0 where it is not measured.
+  /// Short loops take longer where processors are cores without a common cache.
+  double round_trip_ns = 0;
 };
 
-/// Measures both in turns: medians of five runs of some milliseconds each. Cost: about 50 ms.
+/// Measures rates in turns, and round trips of several threads: medians of five runs of some
+/// milliseconds each. Cost: about 60 ms.
 CoreRates measure_cores(uint32_t threads);
 
 }  // namespace byoc::driver

@@ -219,13 +219,19 @@ std::string interval_text(const Ratio& ratio) {
              cli::format_fixed(ratio.high, 4));
 }
 
-/// Returns the multiply-adds of all threads over one's, before and after the measurement.
+/// Returns the multiply-adds of all threads over one's, and the time of a round trip between two
+/// processors, before and after the measurement.
 std::string cores_text(const std::vector<CoreRates>& all) {
   if (all.empty() || all[0].speedup() == 0) return "";
   std::string out = cat("multiply-adds of ", all[0].threads, " threads over one's: ");
-  for (size_t k = 0; k < all.size(); ++k)
-    out += cat(k == 0 ? "before " : ", after ", cli::format_fixed(all[k].speedup(), 2));
+  std::string trips = "round trip between two processors: ";
+  for (size_t k = 0; k < all.size(); ++k) {
+    const char* when = k == 0 ? "before " : ", after ";
+    out += cat(when, cli::format_fixed(all[k].speedup(), 2));
+    trips += cat(when, cli::format_fixed(all[k].round_trip_ns, 0), " ns");
+  }
   out += "\n";
+  if (all[0].round_trip_ns > 0) out += trips + "\n";
   if (!std::all_of(all.begin(), all.end(), [](const CoreRates& r) { return r.has_cores(); }))
     out += cat("less than ", cli::format_fixed(all[0].limit(), 1),
                ": the threads had no core each, and times of several threads mean little; measure "

@@ -99,7 +99,8 @@ Json cores_json(const std::vector<CoreRates>& all) {
                     {"one_gflop_per_s", rates.one_gflop_per_s},
                     {"all_gflop_per_s", rates.all_gflop_per_s},
                     {"speedup", rates.speedup()},
-                    {"limit", rates.limit()}});
+                    {"limit", rates.limit()},
+                    {"round_trip_ns", rates.round_trip_ns}});
   }
   return json;
 }

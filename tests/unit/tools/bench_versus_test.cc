@@ -158,6 +158,7 @@ TEST(BenchVersus, ShowsWhetherThreadsHadACoreEach) {
     EXPECT_EQ(rates["threads"], 2);
     EXPECT_NEAR(rates["speedup"].get<double>() * rates["one_gflop_per_s"].get<double>(),
                 rates["all_gflop_per_s"].get<double>(), 1e-6);
+    EXPECT_TRUE(rates.contains("round_trip_ns"));
   }
 }
 
