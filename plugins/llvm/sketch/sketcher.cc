@@ -266,7 +266,8 @@ void Sketcher::plan_elementwise(const std::string& name) {
   }
   (void)schedule_.vectorize(name, inner).ok();
   const std::vector<std::string> outer = schedule_.loops(name);
-  if (!is_hosted(name) && outer.size() > 1) parallelize(name, {outer.front()}, rules_.grain);
+  if (!is_hosted(name) && outer.size() > 1)
+    parallelize(name, {outer.begin(), outer.end() - 1}, rules_.grain);
 }
 
 void Sketcher::plan_reduction(const std::string& name) {
@@ -275,7 +276,9 @@ void Sketcher::plan_reduction(const std::string& name) {
   const std::vector<std::string> loops = schedule_.loops(name);
   if (own.reduce.size() == 1 && extent_of(own.reduce[0]) <= rules_.unroll)
     (void)schedule_.unroll(name, loops.back()).ok();
-  if (!is_hosted(name) && !own.axes.empty()) parallelize(name, {loops.front()}, rules_.grain);
+  const auto shared = static_cast<ptrdiff_t>(std::max<size_t>(own.axes.size(), 2) - 1);
+  if (!is_hosted(name) && !own.axes.empty())  // the last axis stays a loop of its own
+    parallelize(name, {loops.begin(), loops.begin() + shared}, rules_.grain);
 }
 
 void Sketcher::plan_loops(const std::string& name) {

@@ -263,6 +263,41 @@ TEST(SketchLevels, OfAProductAreInTheOrderOfTheRule) {
                                                               "i0.i.i", "i1.i.i.o", "i1.i.i.i"));
 }
 
+// Returns the largest extent of a loop that threads share; 0 where there is none.
+int64_t shared_extent(const Case& c, const Point& point) {
+  const std::string loops = try_point(c, point), word = "parallel ";
+  int64_t most = 0;
+  for (size_t at = loops.find(word); at != std::string::npos; at = loops.find(word, at + 1)) {
+    const std::string line = loops.substr(at, loops.find('\n', at) - at);
+    most = std::max<int64_t>(most, std::stoll(line.substr(line.find("..") + 2)));
+  }
+  return most;
+}
+
+// The first loop, over one image, has nothing to share.
+TEST(SketchThreads, ShareLoopsInsideOfALoopOfOneIteration) {
+  for (const char* body :
+       {"%0 = max(%x) {axes=[3], keepdims=false}", "%0 = transpose(%x) {perm=[0,1,3,2]}"}) {
+    Case c(cat("fn main(%x: f32[1,16,64,64]) {\n", body, "\nreturn %0\n}"), "native", 2);
+    Point point = c.schedules.first;
+    point["sketch"] = c.knob("sketch").values.back();
+    for (const std::string& sketch : c.knob("sketch").values) {
+      if (sketch == "loops") point["sketch"] = sketch;
+    }
+    EXPECT_GE(shared_extent(c, point), 8) << print(point);
+  }
+}
+
+// Columns in one panel are fastest on one thread, and several share them all the same.
+TEST(SketchThreads, ShareARowWhosePointHasOnePanel) {
+  Case c("fn main(%a: f32[1,256], %b: f32[256,2048]) {\n%0 = matmul(%a, %b)\nreturn %0\n}",
+         "native", 2);
+  Point point = c.schedules.first;
+  ASSERT_TRUE(point.contains("col_panels")) << print(point);
+  point["col_panels"] = "1";
+  EXPECT_GE(shared_extent(c, point), 8) << print(point);
+}
+
 // A function without elements has the template alone.
 TEST(SketchSpaces, AreEmptyForExtentsOfZero) {
   for (const char* text : {"fn main(%x: f32[0,7]) {\n%0 = softmax(%x) {axis=-1}\nreturn %0\n}",
