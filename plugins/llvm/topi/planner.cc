@@ -12,6 +12,7 @@ namespace {
 constexpr int64_t kLeastVectors = 2;  // of a row whose sum is worth partial sums
 constexpr int64_t kLeastRows = 32;    // the lines of fewer stay in the first cache anyway
 constexpr int64_t kLeastColumns = 4;  // elements of a line that a transpose reads
+constexpr int64_t kLeastOfBlock = 4;  // a block is at least this part of the usual one
 constexpr size_t kMostMet = 64;       // inlined stages; others may be read in several ways
 
 /// The steps of some expressions, each with every axis of a stage.
@@ -30,6 +31,16 @@ std::optional<Moves> moves_of(const te::Exprs& of, const std::vector<te::Axis>& 
     }
   }
   return out;
+}
+
+// Returns the largest block of vectors of at most `most` elements that divides `extent`, else
+// `most`: the last block then has conditions, which take longer than several whole blocks.
+int64_t even_block(int64_t extent, int64_t most, int64_t lanes) {
+  for (int64_t parts = (extent + most - 1) / most; extent / parts >= most / kLeastOfBlock;) {
+    if (extent % parts == 0 && extent / parts % lanes == 0) return extent / parts;
+    ++parts;
+  }
+  return most;
 }
 
 }  // namespace
@@ -141,9 +152,11 @@ void Planner::plan_elementwise(const std::string& name) {
   while ((flat == 0 || has_odd_rows) && loops.size() > flat + 1 &&
          schedule_.fuse(name, loops[flat], loops[flat + 1]).ok())
     loops = schedule_.loops(name);
-  bool is_wide = loops.size() == 1 && elements_of(stage(name).outputs[0]) >= 2 * rules_.block;
-  if (is_wide && target_.threads > 1 && schedule_.split(name, loops[0], rules_.block).ok())
-    loops = schedule_.loops(name);
+  const int64_t elements = elements_of(stage(name).outputs[0]);
+  if (loops.size() == 1 && target_.threads > 1 && elements >= 2 * rules_.block) {
+    const int64_t block = even_block(elements, rules_.block, std::max<int64_t>(lanes, 1));
+    if (schedule_.split(name, loops[0], block).ok()) loops = schedule_.loops(name);
+  }
   vectorize_inner(name, rules_.has_rows && host_rows(name));
   if (loops.size() > 1) parallelize(name, {loops.begin(), loops.end() - 1}, rules_.grain);
 }

@@ -79,6 +79,21 @@ TEST(SharedLoops, OfOneImageAreItsChannels) {
   }
 }
 
+// 116 x 14 x 14 elements are 7 blocks of 3,248: a last block of fewer would have conditions.
+TEST(SharedLoops, OfAnElementwiseStageHaveWholeBlocks) {
+  const te::LoopFunction loops = loops_of({1, 116, 14, 14}, {1, 116, 14, 14}, "add");
+  EXPECT_EQ(shared_extents(loops), std::vector<int64_t>{7}) << te::print(loops);
+  EXPECT_EQ(te::print(loops).find("if "), std::string::npos) << te::print(loops);
+  // No block of vectors divides a product of odd numbers; there is one of fewer elements.
+  const te::LoopFunction odd = loops_of({1, 115, 99}, {1, 115, 99}, "add");
+  EXPECT_EQ(shared_extents(odd), std::vector<int64_t>{3}) << te::print(odd);
+  const auto x = small_integers(115 * 99, 1), y = small_integers(115 * 99, 2);
+  std::vector<float> expected = x;
+  for (size_t k = 0; k < x.size(); ++k) expected[k] += y[k];
+  EXPECT_EQ(test::run_loops(odd, {test::f32(x), test::f32(y)}, {kThreads, kThreads})[0].as<float>(),
+            expected);
+}
+
 TEST(SharedLoops, OfOneRowAreItsColumns) {
   for (const auto& [n, k] : {std::pair<int64_t, int64_t>{1024, 64}, {1000, 96}, {515, 128}}) {
     const te::LoopFunction loops = loops_of({1, k}, {k, n}, "matmul");
