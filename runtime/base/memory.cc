@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -12,8 +13,6 @@
 
 namespace byoc {
 namespace {
-
-constexpr uintptr_t kHugePage = uintptr_t{2} << 20;
 
 // Advises huge pages for the pages that lie wholly inside. The kernel may ignore the advice.
 // The advice outlives the memory where free() keeps that, so use it for memory that lives as
@@ -115,11 +114,14 @@ void release_spilled(std::span<const std::byte> bytes) noexcept {
   if (bytes.data() + bytes.size() <= memory + size) release_pages(bytes);
 }
 
+// posix_memalign has no rule for sizes, aligned_alloc requires multiples of the alignment.
 void* aligned_memory(size_t size, size_t alignment) noexcept {
   if (size > SIZE_MAX - alignment) return nullptr;
   const size_t rounded = (size + alignment - 1) / alignment * alignment;
-  void* memory = std::aligned_alloc(alignment, rounded != 0 ? rounded : alignment);
-  if (memory != nullptr && rounded >= kHugePage) ask_for_huge_pages(memory, rounded);
+  if (rounded < kHugePage) return std::aligned_alloc(alignment, rounded != 0 ? rounded : alignment);
+  void* memory = nullptr;
+  if (::posix_memalign(&memory, std::max(alignment, kHugePage), rounded) != 0) return nullptr;
+  ask_for_huge_pages(memory, rounded);
   return memory;
 }
 

@@ -17,8 +17,11 @@ constexpr uint64_t kAlignment = Buffer::kAlignment;
 
 uint64_t round_up(uint64_t n, uint64_t align) { return (n + align - 1) / align * align; }
 
+// Small pages lie in physical memory by chance, which makes equal layers take other times in other
+// processes. Memory that fills half a huge page or more is therefore made of whole ones.
 Result<Memory> allocate(uint64_t size, uint64_t align, const char* what) {
   if (size == 0) return Memory();
+  if (size >= kHugePage / 2) align = std::max<uint64_t>(align, kHugePage);
   Memory memory(static_cast<std::byte*>(aligned_memory(size, align)));
   if (memory != nullptr) return memory;
   return Status(Code::kResourceExhausted, cat("no memory for ", what, " of ", size, " bytes"))

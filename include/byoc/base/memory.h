@@ -9,10 +9,13 @@
 
 namespace byoc {
 
+/// The bytes of a huge page of x86-64, and of aarch64 with pages of 4 KiB.
+inline constexpr size_t kHugePage = size_t{2} << 20;
+
 /// Allocates at least `size` bytes on a multiple of `alignment`, a power of two; std::free frees
-/// them. Returns null when allocation fails. Large pieces get huge pages where the kernel gives
-/// them on request (madvise(2), MADV_HUGEPAGE): images and weights then need a page table entry for
-/// each 2 MiB, not for each 4 KiB. Thread-safe.
+/// them. Returns null when allocation fails. Pieces of 2 MiB and more begin at a multiple of 2 MiB,
+/// and get huge pages where the kernel gives them on request (madvise(2), MADV_HUGEPAGE): images
+/// and weights then need a page table entry for each 2 MiB, not for each 4 KiB. Thread-safe.
 void* aligned_memory(size_t size, size_t alignment) noexcept;
 
 /// Gives the pages of a mapped file back to the system, those that hold a part of `bytes` alone;

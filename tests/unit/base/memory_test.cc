@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
 #include <vector>
 
 #include "byoc/base/buffer.h"
@@ -16,6 +19,38 @@ constexpr size_t kMiB = size_t{1} << 20;
 
 /// Lets the first 64 MiB, which stay in memory, be requested.
 void request_those_kept() { EXPECT_EQ(spilled_memory(64 * kMiB), nullptr); }
+
+using Freed = std::unique_ptr<void, decltype(&std::free)>;
+
+bool begins_at(const Freed& memory, size_t alignment) {
+  return reinterpret_cast<uintptr_t>(memory.get()) % alignment == 0;
+}
+
+// A piece that begins elsewhere has up to 2 MiB of small pages at each end.
+TEST(AlignedMemory, LargePiecesBeginWhereHugePagesDo) {
+  for (size_t size : {2 * kMiB, 2 * kMiB + 1, 3 * kMiB - 64, 7 * kMiB, 40 * kMiB}) {
+    const Freed first(aligned_memory(size, 64), std::free);
+    const Freed second(aligned_memory(size, 64), std::free);  // the first is in the way
+    ASSERT_TRUE(first != nullptr && second != nullptr) << size;
+    EXPECT_TRUE(begins_at(first, 2 * kMiB) && begins_at(second, 2 * kMiB)) << size;
+    std::fill_n(static_cast<std::byte*>(first.get()), size, std::byte{1});
+  }
+}
+
+TEST(AlignedMemory, BeginsAtAMultipleOfTheAlignment) {
+  for (size_t alignment : {size_t{64}, size_t{4096}, 4 * kMiB}) {
+    for (size_t size : {size_t{0}, size_t{1}, size_t{100}, 2 * kMiB - 1, 5 * kMiB}) {
+      const Freed memory(aligned_memory(size, alignment), std::free);
+      ASSERT_NE(memory, nullptr) << size << " at " << alignment;
+      EXPECT_TRUE(begins_at(memory, alignment)) << size << " at " << alignment;
+    }
+  }
+}
+
+TEST(AlignedMemory, IsNoneForSizesThatCannotBeRounded) {
+  for (size_t size : {SIZE_MAX, SIZE_MAX - 63})
+    EXPECT_EQ(aligned_memory(size, 64), nullptr) << size;
+}
 
 TEST(SpilledMemory, IsNoneWithoutAScope) { EXPECT_EQ(spilled_memory(256 * kMiB), nullptr); }
 
