@@ -53,7 +53,7 @@ void run_512(uint64_t turns) { asm volatile("vzeroall\n" CHAINS("z") : "+r"(turn
 
 bool has_avx512() { return __builtin_cpu_supports("avx512f"); }
 
-const char* fma_loop() { return CHAINS("y"); }
+const char* fma_loop(bool wide) { return wide ? CHAINS("z") : CHAINS("y"); }
 
 double fma_flops(bool wide) { return static_cast<double>(kTurns) * kChains * 2 * (wide ? 16 : 8); }
 

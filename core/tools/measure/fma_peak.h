@@ -12,8 +12,8 @@ double fma_peak(bool wide);
 double fma_rate(bool wide);
 /// Returns the operations of one such run.
 double fma_flops(bool wide);
-/// Returns the instructions of the loop.
-const char* fma_loop();
+/// Returns the instructions of the loop of `fma_rate(wide)`.
+const char* fma_loop(bool wide);
 bool has_avx512();
 
 }  // namespace byoc::driver
