@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // exp of f32 without branches, equal for scalars and vectors. With AVX-512, which looks up sixteen
 // floats in registers and multiplies by a power of two in one instruction, half as many
-// instructions do.
+// instructions do. Without it, results beside which a 1 is added take as few.
 #include <numeric>
 
 #include "llvm/Analysis/VectorUtils.h"
@@ -28,11 +28,16 @@ struct Exponent {
   double sign() const { return is_negated ? -1 : 1; }
 };
 
+// Returns r = exponent - n ln(2).
+Value rest_of(Floats& f, Exponent of, Value n) {
+  Value r = f.mul_add(n, f.number(-kLn2High), of.is_negated ? f.b.CreateFNeg(of.x) : of.x);
+  return f.mul_add(n, f.number(-kLn2Low), r);
+}
+
 // Returns (e^r - 1) for r = exponent - n ln(2), with `terms` of (e^r - 1 - r) / r^2.
 template <size_t size>
 Value exp_minus_one(Floats& f, Exponent of, Value n, const double (&terms)[size]) {
-  Value r = f.mul_add(n, f.number(-kLn2High), of.is_negated ? f.b.CreateFNeg(of.x) : of.x);
-  r = f.mul_add(n, f.number(-kLn2Low), r);
+  Value r = rest_of(f, of, n);
   return f.mul_add(f.mul(r, r), f.polynomial(r, terms), r);
 }
 
@@ -48,6 +53,16 @@ Value exp_in_two_steps(Floats& f, Value x) {
   Value scale = f.power_of_two(half);
   Value rest = f.power_of_two(b.CreateSub(power, half));
   return f.mul(f.mul_add(tail, scale, scale), rest);
+}
+
+// Computes e^x = 2^(n - 1) 2 e^r with |r| <= ln(2)/2, for x from -87 to 89; 0 below -86.99. The
+// greatest factor is 2^127, so that a product that is too great becomes infinite by itself. The
+// polynomial is a minimax fit made for byoc, rounded to floats and doubled.
+Value exp_in_one_step(Floats& f, Exponent of) {
+  const auto [n, power] = f.rounded_product(of.x, f.number(of.sign() * kLog2E));
+  Value twice = f.polynomial(rest_of(f, of, n), {2, 2, 1, 0.3333306908607483, 0.08333448320627213,
+                                                 0.016734862700104713, 0.002772680949419737});
+  return f.mul(twice, f.power_of_two(f.b.CreateSub(power, f.integer(1))));
 }
 
 // Returns 2^(k / 16) of `count` integers k from `first` on.
@@ -146,6 +161,15 @@ Value near_zero(llvm::IRBuilder<>& b, Value x) {
                            {x, far, mode, x, b.getInt16(0xffff), b.getInt32(kNoException)});
 }
 
+// Returns the exponent x within [least, kMost]; a NaN stays.
+Exponent clamped(Floats& f, Value x, double least) {
+  Exponent of{x, false};
+  of.is_negated =
+      llvm::PatternMatch::match(x, llvm::PatternMatch::m_FNeg(llvm::PatternMatch::m_Value(of.x)));
+  of.x = of.is_negated ? f.clamp(of.x, -kMost, -least) : f.clamp(x, least, kMost);
+  return of;
+}
+
 bool has_tables(const Machine& machine) {
   return machine.has("avx512f") && machine.has("avx512vl");
 }
@@ -156,11 +180,14 @@ bool has_tables(const Machine& machine) {
 llvm::Value* emit_exp(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value* x) {
   Floats f(b, x);
   if (!has_tables(machine)) return exp_in_two_steps(f, f.clamp(x, kLeast, kMost));
-  Exponent of{x, false};
-  of.is_negated =
-      llvm::PatternMatch::match(x, llvm::PatternMatch::m_FNeg(llvm::PatternMatch::m_Value(of.x)));
-  of.x = of.is_negated ? f.clamp(of.x, -kMost, -kLeast) : f.clamp(x, kLeast, kMost);
-  return exp_in_registers(b, of);
+  return exp_in_registers(b, clamped(f, x, kLeast));
+}
+
+llvm::Value* emit_exp_beside_one(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value* x) {
+  if (has_tables(machine)) return emit_exp(b, machine, x);
+  constexpr double kVanishes = -87;
+  Floats f(b, x);
+  return exp_in_one_step(f, clamped(f, x, kVanishes));
 }
 
 // A NaN passes through, because it is the dividend.
@@ -171,7 +198,7 @@ llvm::Value* emit_silu(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value
       type != nullptr && (type->getNumElements() == kHalf || type->getNumElements() == kLanes);
   Value power = is_whole && has_tables(machine) && machine.has("avx512dq")
                     ? exp_by_table(f, {near_zero(b, x), true})
-                    : emit_exp(b, machine, b.CreateFNeg(x));
+                    : emit_exp_beside_one(b, machine, b.CreateFNeg(x));
   return f.divide(x, f.add(f.number(1), power));
 }
 

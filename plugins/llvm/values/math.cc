@@ -54,7 +54,7 @@ llvm::Value* emit_tanh(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value
   constexpr double kTerms[] = {-0.333333283662796,   0.1333315223455429,    -0.05393994227051735,
                                0.021663403138518333, -0.008085626177489758, 0.0020595809910446405};
   Value near = f.mul_add(f.mul(square, x), f.polynomial(square, kTerms), x);
-  Value e = emit_exp(b, machine, b.CreateFAdd(a, a));
+  Value e = emit_exp_beside_one(b, machine, b.CreateFAdd(a, a));
   Value ratio = b.CreateFDiv(f.number(2), b.CreateFAdd(e, f.number(1)));
   Value far = b.CreateFSub(f.number(1), ratio);
   return f.with_sign_of(f.select(b.CreateFCmpOLT(a, f.number(0.625)), near, far), x);
@@ -73,7 +73,7 @@ llvm::Value* emit_erf(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value*
                              -0.0004323021275922656,  2.0909476006636396e-05};
   Value four = f.number(4);
   Value clamped = f.select(b.CreateFCmpOGT(a, four), four, a);
-  Value tail = emit_exp(b, machine, b.CreateFNeg(f.polynomial(clamped, kFar)));
+  Value tail = emit_exp_beside_one(b, machine, b.CreateFNeg(f.polynomial(clamped, kFar)));
   Value far = b.CreateFSub(f.number(1), tail);
   return f.with_sign_of(f.select(b.CreateFCmpOLT(a, f.number(0.9)), near, far), x);
 }

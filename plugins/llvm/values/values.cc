@@ -236,6 +236,7 @@ llvm::Value* Values::make_binary(const te::Binary& x) {
     if (a && b && is_small) return compare_indices(x, *a - *b);
   }
   if (Value ratio = silu(x)) return ratio;
+  if (Value sum = one_and_exp(x)) return sum;
   Value a = value(x.a), b = value(x.b);
   if (is_natural_division(x)) return division(x, a, b);
   return ops_.binary(x.op, dtype, a, b);
@@ -252,6 +253,15 @@ llvm::Value* Values::silu(const te::Binary& x) {
   if (!divisor) return nullptr;
   if (dtype == DType::kF32) return emit_silu(b_, machine_, value(numerator));
   return ops_.binary(BinaryOp::kDivide, dtype, value(numerator), value(*divisor));
+}
+
+// Computes 1 + e^x of f32, the divisor of a sigmoid; null: x is something else.
+llvm::Value* Values::one_and_exp(const te::Binary& x) {
+  const te::Unary* power = unary_of(x.b, te::UnaryOp::kExp);
+  if (x.op != BinaryOp::kAdd || !is_one(x.a) || !power || x.a.dtype() != DType::kF32)
+    return nullptr;
+  return ops_.binary(x.op, DType::kF32, value(x.a),
+                     emit_exp_beside_one(b_, machine_, value(power->x)));
 }
 
 // Compares base + lane * stride OP 0 as lane * stride OP -base, in 32 bits and with a
