@@ -10,6 +10,7 @@
 //   spoil=tanh                ops whose f32 and u8 results come out 1 too large
 //   poison=exp,tanh           once a function with all of these was compiled in this process ...
 //   poisoned=tanh             ... these are spoiled in it and in all that is compiled after it
+//   slow=relu                 ops and composites with which a function computes for 0.2 ms longer
 //   layouts=conv2d:8,matmul:16  the blocks it lists, in order of preference
 //   count=1                   names implementations "function 1", "function 2", ...: the number
 //                             of functions that compile got so far; declines have it too
@@ -20,6 +21,7 @@
 //   knobs=fail | knobs=bad    knobs returns an error | a space whose guess is outside of it
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -126,10 +128,21 @@ Buffers evaluate(const byoc::IRModule& module, const byoc::Function& f, const Bu
   return out;
 }
 
+// Keeps the processor busy: tools that compare one-thread programs measure processor time.
+void compute_for(std::chrono::nanoseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
 class ReferenceKernel : public Kernel {
  public:
-  ReferenceKernel(byoc::IRModule module, std::set<std::string> spoiled, std::string name)
-      : module_(std::move(module)), spoiled_(std::move(spoiled)), name_(std::move(name)) {}
+  ReferenceKernel(byoc::IRModule module, std::set<std::string> spoiled, std::string name,
+                  bool is_slow)
+      : module_(std::move(module)),
+        spoiled_(std::move(spoiled)),
+        name_(std::move(name)),
+        is_slow_(is_slow) {}
   KernelInfo info() const override {
     KernelInfo info{.flags = BYOC_KERNEL_MAY_ALLOC};
     info.implementation = name_;
@@ -143,6 +156,7 @@ class ReferenceKernel : public Kernel {
       inputs.push_back(byoc::Buffer::copy({call.in_data<std::byte>(k), bytes}));
     }
     Buffers outputs = evaluate(module_, f, inputs, spoiled_);
+    if (is_slow_) compute_for(std::chrono::microseconds(200));
     for (uint32_t k = 0; k < outputs.size(); ++k) {
       if (outputs[k]->size() > 0)
         std::memcpy(call.out_data<char>(k), outputs[k]->data(), outputs[k]->size());
@@ -153,6 +167,7 @@ class ReferenceKernel : public Kernel {
   byoc::IRModule module_;
   std::set<std::string> spoiled_;
   std::string name_;
+  bool is_slow_;
 };
 
 class Selective : public Plugin {
@@ -162,6 +177,7 @@ class Selective : public Plugin {
     refuse_ = split(options.get("refuse"));
     decline_ = split(options.get("decline"));
     spoil_ = split(options.get("spoil"));
+    slow_ = split(options.get("slow"));
     poison_ = split(options.get("poison"));
     poisoned_ = split(options.get("poisoned"));
     layouts_ = read_layouts(options.get("layouts"));
@@ -222,7 +238,8 @@ class Selective : public Plugin {
     };
     auto module = byoc::read_graph_json(function.graph_json, byoc::all_ops(), bytes_of);
     if (!module.ok()) throw Error(BYOC_BAD_GRAPH, module.status().to_string());
-    return std::make_unique<ReferenceKernel>(*std::move(module), spoiled_in(function.graph), name);
+    return std::make_unique<ReferenceKernel>(*std::move(module), spoiled_in(function.graph), name,
+                                             names_one_of(function.graph, slow_));
   }
 
  private:
@@ -254,7 +271,7 @@ class Selective : public Plugin {
       return names.contains(node.op + "/" + std::to_string(graph.type(node.args[0]).rank()));
     });
   }
-  std::set<std::string> ops_, refuse_, decline_, spoil_, poison_, poisoned_;
+  std::set<std::string> ops_, refuse_, decline_, spoil_, slow_, poison_, poisoned_;
   std::vector<Pattern> patterns_;
   std::vector<WantedLayout> layouts_;
   std::vector<std::string> loops_;
