@@ -61,69 +61,27 @@ Expr row_at(const Exprs& shape, const Exprs& place) {
   return out;
 }
 
-class Stages {
- public:
-  Stages(te::Builder& builder, const Product& product) : builder_(builder), p_(product) {}
-  Tensor panels(const Tensor& matrix);
-  Tensor rows(const Tensor& x);
-  Tensor products(const Tensor& rows, const Tensor& panels);
-  Tensor result(const Tensor& products, const Exprs& shape);
-
- private:
-  te::Builder& builder_;
-  const Product& p_;
-};
-
-Tensor Stages::panels(const Tensor& matrix) {
-  const Exprs shape = {p_.blocks() / p_.panel, kProducts, p_.panel, p_.terms(), p_.block};
-  return builder_.compute(std::string(kPanels), shape, [&](const Exprs& i) {
+Tensor panels_of(te::Builder& builder, const Product& p, const Operands& operands) {
+  const Exprs shape = {p.blocks() / p.panel, kProducts, p.panel, p.terms(), p.block};
+  return builder.compute(std::string(kPanels), shape, [&](const Exprs& i) {
     auto at = [&](int64_t down, int64_t across) {
-      const Expr block = i[0] * p_.panel + i[2] + across * p_.blocks();
-      return te::cast(DType::kF64, matrix(block, i[3] + down * p_.terms(), i[4]));
+      const Expr block = i[0] * p.panel + i[2] + across * p.blocks();
+      return te::cast(DType::kF64, operands.matrix(block, i[3] + down * p.terms(), i[4]));
     };
-    const Exprs operands = right_operands({at(0, 0), at(0, 1), at(1, 0), at(1, 1)});
-    return te::cast(DType::kF32, element(operands, i[1]));
+    const Exprs all = right_operands({at(0, 0), at(0, 1), at(1, 0), at(1, 1)});
+    return te::cast(DType::kF32, element(all, i[1]));
   });
 }
 
-Tensor Stages::rows(const Tensor& x) {
-  const Exprs shape = {kProducts, p_.rows(), p_.terms()};
-  return builder_.compute(std::string(kRows), shape, [&](const Exprs& i) {
+Tensor rows_of(te::Builder& builder, const Product& p, const Operands& operands) {
+  const int64_t block = p.adjacent();
+  const Exprs shape = {p.bands, kProducts, p.terms() / block, p.rows(), block};
+  return builder.compute(std::string(kRows), shape, [&](const Exprs& i) {
     auto at = [&](int64_t down, int64_t across) {
-      const Expr row = i[1] + down * p_.rows();
-      Exprs place = place_of_row(x.shape(), row);
-      place.push_back(i[2] + across * p_.terms());
-      return down == 0 || p_.m % 2 == 0
-                 ? x(place)
-                 : te::select(row < p_.m, x(place), te::constant(DType::kF32, 0));
+      const Expr term = i[2] * block + i[4] + across * p.terms();
+      return operands.rows(i[0], i[3] + down * p.rows(), term);
     };
-    return element(left_operands({at(0, 0), at(0, 1), at(1, 0), at(1, 1)}), i[0]);
-  });
-}
-
-Tensor Stages::products(const Tensor& rows, const Tensor& panels) {
-  const Exprs shape = {kProducts, p_.blocks(), p_.rows(), p_.block};
-  return builder_.reduce(std::string(kProductsName), shape, {p_.terms()}, te::sum_of(DType::kF32),
-                         [&](const Exprs& i, const Exprs& r) {
-                           return rows(i[0], i[2], r[0]) * panels(floor_div(i[1], p_.panel), i[0],
-                                                                  floor_mod(i[1], p_.panel), r[0],
-                                                                  i[3]);
-                         });
-}
-
-Tensor Stages::result(const Tensor& products, const Exprs& shape) {
-  const Exprs in_quarters = {2, p_.rows(), 2, p_.blocks(), p_.block};
-  Tensor quarters = builder_.compute(std::string(kQuarters), in_quarters, [&](const Exprs& i) {
-    Exprs terms;
-    for (int64_t p = 0; p < kProducts; ++p) terms.push_back(products(p, i[3], i[1], i[4]));
-    const Quarters q = result_of(terms);
-    return element({element({q.a, q.b}, i[2]), element({q.c, q.d}, i[2])}, i[0]);
-  });
-  return builder_.compute("matmul_packed", shape, [&](const Exprs& i) {
-    const Expr row = row_at(shape, i), block = floor_div(i.back(), p_.block);
-    return quarters(floor_div(row, p_.rows()), floor_mod(row, p_.rows()),
-                    floor_div(block, p_.blocks()), floor_mod(block, p_.blocks()),
-                    floor_mod(i.back(), p_.block));
+    return element(left_operands({at(0, 0), at(0, 1), at(1, 0), at(1, 1)}), i[1]);
   });
 }
 
@@ -141,13 +99,52 @@ std::optional<Product> product_of(const te::Site& site) {
   return fits ? std::optional(out) : std::nullopt;
 }
 
+Tensor quarters_of(te::Builder& builder, const Product& p, const Operands& operands) {
+  const Tensor panels = panels_of(builder, p, operands), rows = rows_of(builder, p, operands);
+  const Exprs terms = {p.terms() / p.adjacent(), p.adjacent()};
+  const Tensor products = builder.reduce(
+      std::string(kProductsName), {p.bands, kProducts, p.blocks(), p.rows(), p.block}, terms,
+      te::sum_of(DType::kF32), [&](const Exprs& i, const Exprs& r) {
+        return rows(i[0], i[1], r[0], i[3], r[1]) * panels(floor_div(i[2], p.panel), i[1],
+                                                           floor_mod(i[2], p.panel),
+                                                           r[0] * p.adjacent() + r[1], i[4]);
+      });
+  const Exprs shape = {p.bands, 2, p.rows(), 2, p.blocks(), p.block};
+  return builder.compute(std::string(kQuarters), shape, [&](const Exprs& i) {
+    Exprs terms;
+    for (int64_t k = 0; k < kProducts; ++k) terms.push_back(products(i[0], k, i[4], i[2], i[5]));
+    const Quarters q = result_of(terms);
+    return element({element({q.a, q.b}, i[3]), element({q.c, q.d}, i[3])}, i[1]);
+  });
+}
+
+Expr element_of(const Tensor& quarters, const Product& p, const Expr& band, const Expr& row,
+                const Expr& block, const Expr& column) {
+  return quarters(band, floor_div(row, p.rows()), floor_mod(row, p.rows()),
+                  floor_div(block, p.blocks()), floor_mod(block, p.blocks()), column);
+}
+
 ComputeFn compute_of(const Product& product) {
   return [product](te::Builder& builder, std::span<const Tensor> in, Types types,
                    const Attrs&) -> Result<std::vector<Tensor>> {
-    Stages stages(builder, product);
-    const Tensor panels = stages.panels(in[1]), rows = stages.rows(in[0]);
-    return std::vector<Tensor>{
-        stages.result(stages.products(rows, panels), te::extents_of(*types[0]))};
+    const Tensor a = in[0], b = in[1];
+    const Product& p = product;
+    Operands operands;
+    operands.rows = [&](const Expr&, const Expr& row, const Expr& term) {
+      Exprs place = place_of_row(a.shape(), row);
+      place.push_back(term);
+      return p.m % 2 == 0 ? a(place)
+                          : te::select(row < p.m, a(place), te::constant(DType::kF32, 0));
+    };
+    operands.matrix = [&](const Expr& block, const Expr& term, const Expr& column) {
+      return b(block, term, column);
+    };
+    const Tensor quarters = quarters_of(builder, p, operands);
+    const Exprs shape = te::extents_of(*types[0]);
+    return std::vector<Tensor>{builder.compute("matmul_packed", shape, [&](const Exprs& i) {
+      return element_of(quarters, p, 0, row_at(shape, i), floor_div(i.back(), p.block),
+                        floor_mod(i.back(), p.block));
+    })};
   };
 }
 

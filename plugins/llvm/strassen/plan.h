@@ -3,6 +3,7 @@
 // Splits Strassen's products into panels, and estimates their time.
 #include "byoc/te/target.h"
 #include "plugins/llvm/strassen/compute.h"
+#include "plugins/llvm/strassen/pointwise.h"
 
 namespace byoc::llvm_plugin::strassen {
 
@@ -17,5 +18,12 @@ bool fits_caches(const Product& product, const te::Target& target);
 double cycles_of(const Product& product, const te::Target& target);
 /// Returns those of the product by direct sums.
 double direct_cycles_of(const Product& product, const te::Target& target);
+
+/// Returns the product of a convolution in the bands and panels that take the fewest cycles; nullopt:
+/// the second cache holds those of no band.
+std::optional<Product> plan_of(const Pointwise& conv, const te::Target& target);
+/// Returns the estimated cycles of such a product, and those of the convolution by direct sums.
+double image_cycles_of(const Product& plan, const te::Target& target);
+double direct_cycles_of(const Pointwise& conv, const te::Target& target);
 
 }  // namespace byoc::llvm_plugin::strassen

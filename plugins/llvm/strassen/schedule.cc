@@ -10,6 +10,8 @@ namespace {
 
 using te::Schedule;
 
+constexpr int64_t kLongestBody = 256;  // multiply-adds that are written out
+
 using Loops = std::vector<std::string>;
 
 const te::Compute* compute_of(const te::Stage& stage) {
@@ -53,7 +55,7 @@ std::optional<Stages> stages_of(const te::Dag& dag) {
   if (own.size() == 5) out.panels = own[0];
   const auto last = own.end();
   out.rows = last[-4], out.products = last[-3], out.quarters = last[-2], out.result = last[-1];
-  if (compute_of(dag.stages[out.products])->reduce.size() != 1) return std::nullopt;
+  if (compute_of(dag.stages[out.products])->reduce.size() != 2) return std::nullopt;
   const size_t end = te::stage_of(dag, dag.outputs[0]);
   out.host = has_shape_of(dag.stages[end], dag.stages[out.result]) ? end : out.result;
   return out;
@@ -61,9 +63,10 @@ std::optional<Stages> stages_of(const te::Dag& dag) {
 
 Product shape_of(const te::Dag& dag, const Stages& stages) {
   const te::Stage &rows = dag.stages[stages.rows], &quarters = dag.stages[stages.quarters];
-  const int64_t block = extent_at(quarters, 4);
-  Product out{2 * extent_at(rows, 1), 2 * extent_at(rows, 2), 2 * extent_at(quarters, 3) * block,
-              block};
+  const int64_t block = extent_at(quarters, 5);
+  const int64_t terms = extent_at(rows, 2) * extent_at(rows, 4);
+  Product out{2 * extent_at(rows, 3), 2 * terms, 2 * extent_at(quarters, 4) * block, block};
+  out.bands = extent_at(rows, 0), out.term_block = extent_at(rows, 4);
   for (const te::Load* load : topi::loads_of(*compute_of(dag.stages[stages.products]))) {
     const te::Tensor& from = load->tensor;
     if (from.rank() == 5) out.panel = te::as_int(from.shape()[2]).value_or(1);
@@ -86,6 +89,7 @@ class Scheduler {
   const std::string& name(size_t stage) const { return dag_.stages[stage].name; }
   Status inline_others();
   Status order_host();
+  Status order_image();
   Status order_quarters();
   Status order_products();
   Status order_rows();
@@ -96,8 +100,13 @@ class Scheduler {
   const Product shape_;
   const int64_t tile_rows_, lanes_;
   Schedule schedule_;
-  std::string panel_, row_;  // the host's loops
+  /// Loops of the host: bands, which have all stages in them, empty where there is one; panels;
+  /// blocks of columns.
+  std::string bands_, panel_, row_;
 };
+
+// Returns true for the result of a convolution, [image, block, row, column, channel of the block].
+bool is_image(const te::Stage& stage) { return stage.op == "conv2d_nchwc"; }
 
 Status Scheduler::inline_others() {
   for (size_t s = stages_.quarters + 1; s < stages_.host; ++s) {
@@ -146,12 +155,34 @@ Status Scheduler::order_host() {
   return schedule_.parallel(host, panel_);
 }
 
+// Orders the host of a convolution: bands of pixels; in a band panels; in a panel blocks of
+// columns, and for each the pixels of both halves, and the blocks of channels that a block has.
+Status Scheduler::order_image() {
+  const te::Stage& stage = dag_.stages[stages_.host];
+  const std::string& host = stage.name;
+  const int64_t joined = shape_.block / extent_at(stage, 4);
+  BYOC_TRY_STATUS(schedule_.fuse(host, "i2", "i3"));
+  BYOC_TRY_STATUS(schedule_.split(host, "i2.i3", shape_.m));
+  BYOC_TRY_STATUS(schedule_.split(host, "i2.i3.i", shape_.rows()));
+  BYOC_TRY_STATUS(schedule_.split(host, "i1", shape_.blocks() * joined));
+  BYOC_TRY_STATUS(schedule_.split(host, "i1.i", joined));
+  BYOC_TRY_STATUS(schedule_.split(host, "i1.i.o", shape_.panel));
+  panel_ = "i1.i.o.o", row_ = "i1.i.o.i";
+  BYOC_TRY_STATUS(schedule_.reorder(
+      host, {"i0", "i2.i3.o", panel_, row_, "i2.i3.i.o", "i2.i3.i.i", "i1.o", "i1.i.i", "i4"}));
+  BYOC_TRY_STATUS(schedule_.vectorize(host, "i4"));
+  if (shape_.bands == 1) return schedule_.parallel(host, panel_);
+  BYOC_TRY_STATUS(schedule_.fuse(host, "i0", "i2.i3.o"));
+  bands_ = "i0.i2.i3.o";
+  return schedule_.parallel(host, bands_);
+}
+
 // Orders the sums of products: row by row, its four quarters written out.
 Status Scheduler::order_quarters() {
   const std::string& stage = name(stages_.quarters);
-  BYOC_TRY_STATUS(schedule_.reorder(stage, {"i3", "i1", "i0", "i2", "i4"}));
-  for (const char* loop : {"i0", "i2"}) BYOC_TRY_STATUS(schedule_.unroll(stage, loop));
-  BYOC_TRY_STATUS(schedule_.vectorize(stage, "i4"));
+  BYOC_TRY_STATUS(schedule_.reorder(stage, {"i0", "i4", "i2", "i1", "i3", "i5"}));
+  for (const char* loop : {"i1", "i3"}) BYOC_TRY_STATUS(schedule_.unroll(stage, loop));
+  BYOC_TRY_STATUS(schedule_.vectorize(stage, "i5"));
   return schedule_.compute_at(stage, name(stages_.host), row_);
 }
 
@@ -159,25 +190,39 @@ Status Scheduler::order_quarters() {
 Status Scheduler::order_products() {
   const std::string &stage = name(stages_.products), sums = stage + ".cache";
   BYOC_TRY_STATUS(schedule_.cache_write(stage));
-  BYOC_TRY_STATUS(schedule_.split(stage, "i2", tile_rows_));
-  BYOC_TRY_STATUS(schedule_.reorder(stage, {"i0", "i1", "i2.o", "i2.i", "i3"}));
-  BYOC_TRY_STATUS(schedule_.compute_at(sums, stage, "i2.o"));
-  BYOC_TRY_STATUS(schedule_.unroll(stage, "i2.i"));
-  BYOC_TRY_STATUS(schedule_.vectorize(stage, "i3"));
-  BYOC_TRY_STATUS(schedule_.reorder(sums, {"i0", "i1", "r0", "i2", "i3"}));
-  BYOC_TRY_STATUS(schedule_.unroll(sums, "i2"));
-  BYOC_TRY_STATUS(schedule_.vectorize(sums, "i3"));
+  BYOC_TRY_STATUS(schedule_.split(stage, "i3", tile_rows_));
+  BYOC_TRY_STATUS(schedule_.reorder(stage, {"i0", "i1", "i2", "i3.o", "i3.i", "i4"}));
+  BYOC_TRY_STATUS(schedule_.compute_at(sums, stage, "i3.o"));
+  BYOC_TRY_STATUS(schedule_.unroll(stage, "i3.i"));
+  BYOC_TRY_STATUS(schedule_.vectorize(stage, "i4"));
+  BYOC_TRY_STATUS(schedule_.reorder(sums, {"i0", "i1", "i2", "r0", "r1", "i3", "i4"}));
+  const int64_t registers = std::max<int64_t>(shape_.block / lanes_, 1);
+  const bool is_short = shape_.adjacent() * tile_rows_ * registers <= kLongestBody;
+  if (is_short && shape_.adjacent() < shape_.terms()) BYOC_TRY_STATUS(schedule_.unroll(sums, "r1"));
+  BYOC_TRY_STATUS(schedule_.unroll(sums, "i3"));
+  BYOC_TRY_STATUS(schedule_.vectorize(sums, "i4"));
   return schedule_.compute_at(stage, name(stages_.host), panel_);
 }
 
-// Orders the sums of rows: vectors, of which all seven are written out.
+// Orders the sums of rows: vectors, of which all seven are written out. Blocks of terms have the
+// rows one after another, as the source has them.
 Status Scheduler::order_rows() {
   const std::string& stage = name(stages_.rows);
-  BYOC_TRY_STATUS(schedule_.split(stage, "i2", lanes_));
-  BYOC_TRY_STATUS(schedule_.reorder(stage, {"i1", "i2.o", "i0", "i2.i"}));
-  BYOC_TRY_STATUS(schedule_.unroll(stage, "i0"));
-  BYOC_TRY_STATUS(schedule_.vectorize(stage, "i2.i"));
-  return schedule_.parallel(stage, "i1");
+  const bool is_blocked = shape_.adjacent() < shape_.terms();
+  const std::string outer = is_blocked ? "i2" : "i3";
+  Loops order = is_blocked ? Loops{"i2", "i3"} : Loops{"i3", "i2"};
+  order.insert(bands_.empty() ? order.end() : order.begin(), "i0");
+  std::string lanes = "i4";
+  if (shape_.adjacent() > lanes_) {
+    BYOC_TRY_STATUS(schedule_.split(stage, lanes, lanes_));
+    order.push_back("i4.o"), lanes = "i4.i";
+  }
+  order.insert(order.end(), {"i1", lanes});
+  BYOC_TRY_STATUS(schedule_.reorder(stage, order));
+  BYOC_TRY_STATUS(schedule_.unroll(stage, "i1"));
+  BYOC_TRY_STATUS(schedule_.vectorize(stage, lanes));
+  if (bands_.empty()) return schedule_.parallel(stage, outer);
+  return schedule_.compute_at(stage, name(stages_.host), bands_);
 }
 
 // Schedules a stage before or after the others: vectors of its last axis.
@@ -202,7 +247,7 @@ Status order_panels(Schedule& schedule, const std::string& stage) {
 Result<Schedule> Scheduler::run() {
   BYOC_TRY_STATUS(schedule_.for_compute(name(stages_.products), kCompute));
   BYOC_TRY_STATUS(inline_others());
-  BYOC_TRY_STATUS(order_host());
+  BYOC_TRY_STATUS(is_image(dag_.stages[stages_.result]) ? order_image() : order_host());
   BYOC_TRY_STATUS(order_quarters());
   BYOC_TRY_STATUS(order_products());
   BYOC_TRY_STATUS(order_rows());

@@ -288,6 +288,28 @@ void add_strassen(const te::Site& site, std::vector<te::Strategy>& out) {
   out.push_back(std::move(strategy));
 }
 
+// Appends Strassen's products for a convolution of one pixel with constant weights, the usual choice
+// where they cost less than direct sums.
+void add_strassen_of_image(const te::Site& site, std::vector<te::Strategy>& out) {
+  const std::optional<strassen::Pointwise> conv = strassen::pointwise_of(site);
+  if (!conv || !has_constant_weight(site)) return;
+  const std::optional<strassen::Product> plan = strassen::plan_of(*conv, *site.target);
+  if (!plan) return;
+  const double cycles = strassen::image_cycles_of(*plan, *site.target);
+  const double direct = strassen::direct_cycles_of(*conv, *site.target);
+  const bool is_usual = cycles < direct;
+  for (te::Strategy& other : out) {
+    if (is_usual) other.level = std::min(other.level, kPreferred - 1);
+    if (other.name == "pointwise" || other.name == kJoinedCompute)
+      other.cost_ns = [ns = direct / kCyclesPerNs](const te::Site&) { return ns; };
+  }
+  te::Strategy strategy{.name = strassen::kCompute, .level = is_usual ? kPreferred : kPossible};
+  strategy.compute = strassen::compute_of(*conv, *plan);
+  strategy.cost_ns = [ns = cycles / kCyclesPerNs](const te::Site&) { return ns; };
+  strategy.has_generic_schedule = false;
+  out.push_back(std::move(strategy));
+}
+
 }  // namespace
 
 te::StrategyTable strategies() {
@@ -302,6 +324,7 @@ te::StrategyTable strategies() {
     if (has_recurrent_matrices(site)) out.push_back(recurrent_panels(site));
     if (!site.function->attrs.b(kExactSumsAttr, false)) add_winograd(site, out);
     if (!site.function->attrs.b(kExactSumsAttr, false)) add_strassen(site, out);
+    if (!site.function->attrs.b(kExactSumsAttr, false)) add_strassen_of_image(site, out);
     return out;
   };
 }

@@ -16,7 +16,8 @@ inline constexpr const char* kPackedCompute = "packed";
 /// those with blocks of half a vector and constant weights, "joined" for other convolutions with
 /// such blocks; "winograd_4x4" and the like for convolutions with stride 1, the usual choice where
 /// filters are constant and it costs less;
-/// "strassen" for products of many rows with a constant matrix in panels, where it costs less;
+/// "strassen" for products of many rows with a constant matrix in panels, and for convolutions that
+/// read one pixel each with constant weights, the usual choice where it costs less;
 /// "packed" for products with a constant matrix that is not in panels; "panels" for recurrent nets
 /// of f32 with constant matrices.
 te::StrategyTable strategies();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Convolutions with stride 1 in blocks of channels, by any compute of the llvm plugin, and the same
+// Convolutions in blocks of channels, by any compute of the llvm plugin, and the same
 // sums in f64 by plain loops.
 #include <gtest/gtest.h>
 
@@ -19,11 +19,13 @@ struct Layer {
   Ints pads = {1, 1, 1, 1};  // top, left, bottom, right
   int64_t block = 16;
   bool has_bias = false, has_residual = false, has_relu = false;
-  int64_t oh() const { return h + pads[0] + pads[2] - rows + 1; }
-  int64_t ow() const { return w + pads[1] + pads[3] - columns + 1; }
+  int64_t stride = 1;
+  int64_t oh() const { return (h + pads[0] + pads[2] - rows) / stride + 1; }
+  int64_t ow() const { return (w + pads[1] + pads[3] - columns) / stride + 1; }
   std::string text() const {
     return cat(n, " images, ", c, " to ", o, " channels, ", h, "x", w, ", window ", rows, "x",
-               columns, ", pads ", pads[0], pads[1], pads[2], pads[3], ", block ", block);
+               columns, ", pads ", pads[0], pads[1], pads[2], pads[3], ", stride ", stride,
+               ", block ", block);
   }
 };
 
@@ -84,7 +86,7 @@ inline std::vector<double> expected(const Layer& s, const LayerData& data) {
     for (int64_t term = 0; term < s.c * s.rows * s.columns; ++term) {
       const int64_t column = term % s.columns, row = term / s.columns % s.rows;
       const int64_t c = term / s.columns / s.rows;
-      const int64_t h = y + row - s.pads[0], w = x + column - s.pads[1];
+      const int64_t h = y * s.stride + row - s.pads[0], w = x * s.stride + column - s.pads[1];
       if (h < 0 || h >= s.h || w < 0 || w >= s.w) continue;
       sum += double{data.x[static_cast<size_t>(((n * s.c + c) * s.h + h) * s.w + w)]} *
              double{data.weight[static_cast<size_t>(((o * s.c + c) * s.rows + row) * s.columns +
@@ -117,7 +119,8 @@ inline IRModule module_of(const Layer& s) {
   if (s.has_bias) bias = f.param("bias", {DType::kF32, {1, s.o / s.block, 1, 1, s.block}});
   if (s.has_residual)
     residual = f.param("residual", {DType::kF32, {s.n, s.o / s.block, s.oh(), s.ow(), s.block}});
-  ValueId y = f.call("conv2d_nchwc", {x, w}, {{"pads", s.pads}});
+  ValueId y =
+      f.call("conv2d_nchwc", {x, w}, {{"pads", s.pads}, {"strides", Ints{s.stride, s.stride}}});
   if (s.has_bias) y = f.call("add", {y, bias});
   if (s.has_residual) y = f.call("add", {y, residual});
   if (s.has_relu) y = f.call("relu", {y});
