@@ -124,28 +124,37 @@ Expr element_of(const Tensor& quarters, const Product& p, const Expr& band, cons
                   floor_div(block, p.blocks()), floor_mod(block, p.blocks()), column);
 }
 
+namespace {
+
+// Returns the product of the rows of x, all its axes but the last, with a matrix, in this shape.
+Tensor product_of_rows(te::Builder& builder, const Product& p, const Tensor& x,
+                       const MatrixElement& matrix, const std::string& name, const Exprs& shape) {
+  auto row_of_x = [&](const Expr&, const Expr& row, const Expr& term) {
+    Exprs place = place_of_row(x.shape(), row);
+    place.push_back(term);
+    return p.m % 2 == 0 ? x(place) : te::select(row < p.m, x(place), te::constant(DType::kF32, 0));
+  };
+  const Tensor quarters = quarters_of(builder, p, {row_of_x, matrix});
+  return builder.compute(name, shape, [&](const Exprs& i) {
+    return element_of(quarters, p, 0, row_at(shape, i), floor_div(i.back(), p.block),
+                      floor_mod(i.back(), p.block));
+  });
+}
+
+}  // namespace
+
 ComputeFn compute_of(const Product& product) {
   return [product](te::Builder& builder, std::span<const Tensor> in, Types types,
                    const Attrs&) -> Result<std::vector<Tensor>> {
-    const Tensor a = in[0], b = in[1];
-    const Product& p = product;
-    Operands operands;
-    operands.rows = [&](const Expr&, const Expr& row, const Expr& term) {
-      Exprs place = place_of_row(a.shape(), row);
-      place.push_back(term);
-      return p.m % 2 == 0 ? a(place)
-                          : te::select(row < p.m, a(place), te::constant(DType::kF32, 0));
-    };
-    operands.matrix = [&](const Expr& block, const Expr& term, const Expr& column) {
-      return b(block, term, column);
-    };
-    const Tensor quarters = quarters_of(builder, p, operands);
-    const Exprs shape = te::extents_of(*types[0]);
-    return std::vector<Tensor>{builder.compute("matmul_packed", shape, [&](const Exprs& i) {
-      return element_of(quarters, p, 0, row_at(shape, i), floor_div(i.back(), p.block),
-                        floor_mod(i.back(), p.block));
-    })};
+    auto matrix = [&](const Expr& j, const Expr& k, const Expr& b) { return in[1](j, k, b); };
+    return std::vector<Tensor>{product_of_rows(builder, product, in[0], matrix, "matmul_packed",
+                                               te::extents_of(*types[0]))};
   };
+}
+
+Tensor add_product(te::Builder& builder, const Product& product, const Tensor& x,
+                   const MatrixElement& matrix) {
+  return product_of_rows(builder, product, x, matrix, std::string(kResult), {product.m, product.n});
 }
 
 }  // namespace byoc::llvm_plugin::strassen

@@ -28,13 +28,15 @@ struct Product {
   int64_t blocks() const { return n / block / 2; }  ///< of a quarter's columns
 };
 
+/// The element of term k and column b of block j of a matrix.
+using MatrixElement =
+    std::function<te::Expr(const te::Expr& j, const te::Expr& k, const te::Expr& b)>;
+
 /// The elements of both operands.
 struct Operands {
   /// A row of a band and a term. The quarters of an odd number of rows have one more, which is 0.
   std::function<te::Expr(const te::Expr& band, const te::Expr& row, const te::Expr& term)> rows;
-  /// A block of columns, a term, and a column of the block.
-  std::function<te::Expr(const te::Expr& block, const te::Expr& term, const te::Expr& column)>
-      matrix;
+  MatrixElement matrix;
 };
 
 /// Adds these stages; g counts the bands, p the products, j the blocks of columns:
@@ -55,9 +57,15 @@ std::optional<Product> product_of(const te::Site& site);
 /// their places.
 ComputeFn compute_of(const Product& product);
 
+/// Adds these stages to an op that computes more, and returns the last one, [m, n]. The rows of `x`
+/// are all its axes but the last.
+te::Tensor add_product(te::Builder& builder, const Product& product, const te::Tensor& x,
+                       const MatrixElement& matrix);
+
 /// The names of the stages above; the Builder may append a number.
 inline constexpr std::string_view kPanels = "strassen.panels", kRows = "strassen.rows",
                                   kProductsName = "strassen.products",
-                                  kQuarters = "strassen.quarters";
+                                  kQuarters = "strassen.quarters",
+                                  kResult = "strassen.result";  // of `add_product`
 
 }  // namespace byoc::llvm_plugin::strassen

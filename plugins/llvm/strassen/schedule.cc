@@ -18,8 +18,13 @@ const te::Compute* compute_of(const te::Stage& stage) {
   return std::get_if<te::Compute>(&stage.kind);
 }
 
+// Returns true for the stages of a convolution, whose result is [image, block, row, column, channel
+// of the block].
+bool is_image(const te::Stage& stage) { return stage.op == "conv2d_nchwc"; }
+
 bool is_own(const te::Stage& stage) {
-  return compute_of(stage) != nullptr && stage.compute == kCompute;
+  return compute_of(stage) != nullptr && stage.compute == kCompute &&
+         (stage.op == "matmul_packed" || is_image(stage) || stage.name.starts_with("strassen."));
 }
 
 int64_t extent_at(const te::Stage& stage, size_t dim) {
@@ -40,24 +45,27 @@ struct Stages {
   size_t first() const { return panels.value_or(rows); }
 };
 
-// The result of the Dag is the host when it has the shape of the product; otherwise the product is
-// stored, and what follows has loops of its own.
+// The result of the Dag is the host when it has the shape of the product; otherwise, as before the
+// steps of a recurrent net, the product is stored, and what follows has loops of its own.
 std::optional<Stages> stages_of(const te::Dag& dag) {
   std::vector<size_t> own;
+  std::optional<size_t> procedure;  // the first one
   for (size_t s = 0; s < dag.stages.size(); ++s) {
     const te::Compute* compute = compute_of(dag.stages[s]);
-    if (std::holds_alternative<te::Procedure>(dag.stages[s].kind)) return std::nullopt;
+    if (!procedure && std::holds_alternative<te::Procedure>(dag.stages[s].kind)) procedure = s;
     if (is_own(dag.stages[s])) own.push_back(s);
     else if (compute != nullptr && !compute->reduce.empty()) return std::nullopt;
   }
-  if (own.size() < 4 || own.size() > 5 || dag.outputs.size() != 1) return std::nullopt;
+  if (own.size() < 4 || own.size() > 5) return std::nullopt;
+  if (procedure ? *procedure < own.back() : dag.outputs.size() != 1) return std::nullopt;
   Stages out;
   if (own.size() == 5) out.panels = own[0];
   const auto last = own.end();
   out.rows = last[-4], out.products = last[-3], out.quarters = last[-2], out.result = last[-1];
   if (compute_of(dag.stages[out.products])->reduce.size() != 2) return std::nullopt;
   const size_t end = te::stage_of(dag, dag.outputs[0]);
-  out.host = has_shape_of(dag.stages[end], dag.stages[out.result]) ? end : out.result;
+  const bool is_host = !procedure && has_shape_of(dag.stages[end], dag.stages[out.result]);
+  out.host = is_host ? end : out.result;
   return out;
 }
 
@@ -104,9 +112,6 @@ class Scheduler {
   /// blocks of columns.
   std::string bands_, panel_, row_;
 };
-
-// Returns true for the result of a convolution, [image, block, row, column, channel of the block].
-bool is_image(const te::Stage& stage) { return stage.op == "conv2d_nchwc"; }
 
 Status Scheduler::inline_others() {
   for (size_t s = stages_.quarters + 1; s < stages_.host; ++s) {

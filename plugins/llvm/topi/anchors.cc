@@ -188,7 +188,9 @@ std::optional<Template> strassen_template(const te::Dag& dag, const te::Target& 
     const Choices plans = plan_choices(sums, target);
     return complete({*std::ranges::find(plans.knobs, "tile", &Knob::name)}, {first});
   };
-  const bool is_image = dag.stages[te::stage_of(dag, dag.outputs[0])].outputs[0].rank() == 5;
+  const bool is_image = std::ranges::any_of(dag.stages, [](const te::Stage& stage) {
+    return stage.op == "conv2d_nchwc" && stage.compute == strassen::kCompute;
+  });
   return Template{is_image ? "conv2d_strassen" : "matmul_strassen", first, choices, at};
 }
 

@@ -7,6 +7,7 @@
 
 #include "plugins/llvm/integers/compute.h"
 #include "plugins/llvm/strassen/plan.h"
+#include "plugins/llvm/strassen/recurrent.h"
 #include "plugins/llvm/tiling/tile.h"
 #include "plugins/llvm/winograd/plan.h"
 
@@ -20,6 +21,9 @@ using te::Tensor;
 constexpr int kPreferred = 20;  // above OpDef::compute
 constexpr int kPossible = 5;    // below OpDef::compute
 constexpr double kCyclesPerNs = 4;
+// The largest part of the direct time for which a recurrent net has Strassen's products: the
+// estimates are not exact, and 80 terms gain nothing at 0.99 (Zen 3).
+constexpr double kLeastGain = 0.95;
 
 int64_t extent(const Tensor& tensor, size_t dim) { return *te::as_int(tensor.shape()[dim]); }
 
@@ -310,6 +314,20 @@ void add_strassen_of_image(const te::Site& site, std::vector<te::Strategy>& out)
   out.push_back(std::move(strategy));
 }
 
+// Appends panels for recurrent nets, and Strassen's products of their input where they cost less.
+void add_recurrent(const te::Site& site, bool has_exact_sums, std::vector<te::Strategy>& out) {
+  out.push_back(recurrent_panels(site));
+  auto product = strassen::input_product_of(site, panel_columns(*site.target));
+  if (has_exact_sums || !product || !strassen::fits_caches(*product, *site.target)) return;
+  product->panel = strassen::panel_of(*product, *site.target);
+  const double direct = strassen::direct_cycles_of(*product, *site.target);
+  if (strassen::cycles_of(*product, *site.target) >= kLeastGain * direct) return;
+  te::Strategy strategy{.name = strassen::kCompute, .level = kPreferred + 1};
+  strategy.compute = strassen::recurrent_compute_of(site, *product);
+  strategy.has_generic_schedule = false;
+  out.push_back(std::move(strategy));
+}
+
 }  // namespace
 
 te::StrategyTable strategies() {
@@ -321,10 +339,11 @@ te::StrategyTable strategies() {
       out.push_back({.name = "pointwise", .level = kPreferred, .compute = compute_plain_pointwise});
     if (site.inputs.size() > 1) integers::add_strategies(site, has_constant_weight(site), out);
     if (has_plain_matrix(site)) out.push_back(packed_product(panel_columns(*site.target)));
-    if (has_recurrent_matrices(site)) out.push_back(recurrent_panels(site));
-    if (!site.function->attrs.b(kExactSumsAttr, false)) add_winograd(site, out);
-    if (!site.function->attrs.b(kExactSumsAttr, false)) add_strassen(site, out);
-    if (!site.function->attrs.b(kExactSumsAttr, false)) add_strassen_of_image(site, out);
+    const bool has_exact_sums = site.function->attrs.b(kExactSumsAttr, false);
+    if (has_recurrent_matrices(site)) add_recurrent(site, has_exact_sums, out);
+    if (!has_exact_sums) add_winograd(site, out);
+    if (!has_exact_sums) add_strassen(site, out);
+    if (!has_exact_sums) add_strassen_of_image(site, out);
     return out;
   };
 }

@@ -19,7 +19,7 @@ inline constexpr const char* kPackedCompute = "packed";
 /// "strassen" for products of many rows with a constant matrix in panels, and for convolutions that
 /// read one pixel each with constant weights, the usual choice where it costs less;
 /// "packed" for products with a constant matrix that is not in panels; "panels" for recurrent nets
-/// of f32 with constant matrices.
+/// of f32 with constant matrices, and "strassen" for those with a large input.
 te::StrategyTable strategies();
 
 }  // namespace byoc::llvm_plugin::topi

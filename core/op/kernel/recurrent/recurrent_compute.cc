@@ -4,7 +4,9 @@
 //   for each step: from_h = h r'       // all units of all gates, in tiles (row_products.h)
 //                  c, h = cells(...)   // vectors of units
 // With the attribute `panel_lanes`, which a strategy adds, both matrices are put into panels first
-// (panel_products.h): stages of their own, which are constants when the matrices are.
+// (panel_products.h): stages of their own, which are constants when the matrices are. With
+// `has_input_products` the product of the input is an operand, in the place of w:
+// [time * batch, directions * gates * hidden], of f32.
 #include "core/op/kernel/recurrent/recurrent.h"
 
 #include "core/op/kernel/panel_products.h"
@@ -32,7 +34,9 @@ struct Recurrent {
   DType dtype;                          // of all operands but the lengths
   size_t lengths;                       // the number of that operand
   std::vector<GateFunction> functions;  // of the first direction, then of the second
-  Tensor from_x;            // [directions, time * batch, gates * hidden], in the computing type
+  // [directions, time * batch, gates * hidden], or [time * batch, directions * gates * hidden] when
+  // it is an operand; in the computing type.
+  Tensor from_x;
   Tensor from_h;            // [batch, gates * hidden], of one step, in the computing type
   Tensor reset;             // [batch, hidden], of gru
   int64_t panel_lanes = 0;  // 0: no panels
@@ -40,6 +44,9 @@ struct Recurrent {
 
   const Tensor* operand(size_t k) const { return k < in.size() ? &in[k] : nullptr; }
   bool has_lengths() const { return in.size() > lengths; }
+  Expr product_of_x(const Expr& d, const Expr& column, const Expr& row) const {
+    return from_x.rank() == 2 ? from_x(column, d * (gates * hidden) + row) : from_x(d, column, row);
+  }
   // Returns function k of the direction.
   Expr apply(size_t k, const Expr& d, const Expr& x) const {
     const size_t second = functions.size() / 2 + k;
@@ -155,7 +162,8 @@ Result<Recurrent> recurrent(te::Builder& builder, const std::string& name, Input
               {}};
   const bool has_numbers = n.time > 0 && n.batch > 0 && n.input > 0 && n.hidden > 0;
   n.panel_lanes = has_numbers ? attrs.i("panel_lanes", 0) : 0;
-  n.from_x = input_products(builder, name + "_input", n);
+  n.from_x =
+      attrs.b("has_input_products", false) ? in[1] : input_products(builder, name + "_input", n);
   n.from_h = Tensor("from_h", n.from_x.dtype(), {n.batch, gates * n.hidden});
   n.reset = Tensor("reset", n.dtype, {n.batch, n.hidden});
   return n;
@@ -191,7 +199,7 @@ struct StepExpr {
   }
   Expr apply(size_t k, const Expr& x) const { return n.apply(k, d, x); }
   Expr from_input(const Expr& b, int64_t gate, const Expr& j) const {
-    return n.from_x(d, time(b) * n.batch + b, j + gate * n.hidden) + n.bias(d, 0, gate, j);
+    return n.product_of_x(d, time(b) * n.batch + b, j + gate * n.hidden) + n.bias(d, 0, gate, j);
   }
   // Returns the gate's product with the state; valid after `products`.
   Expr from_state(const Expr& b, int64_t gate, const Expr& j) const {
