@@ -53,8 +53,8 @@ te::Expr element_of(const te::Tensor& quarters, const Product& product, const te
 /// Returns the extents of a call of matmul_packed on f32 whose terms and blocks of columns are even
 /// in number, and that has two rows at least.
 std::optional<Product> product_of(const te::Site& site);
-/// Returns the compute of that call: the stages above, then matmul_packed[.., m, n], the quarters in
-/// their places.
+/// Returns the compute of that call: the stages above, then matmul_packed[.., m, n], the quarters
+/// in their places.
 ComputeFn compute_of(const Product& product);
 
 /// Adds these stages to an op that computes more, and returns the last one, [m, n]. The rows of `x`

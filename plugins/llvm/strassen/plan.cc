@@ -17,7 +17,7 @@ constexpr double kMemoryPerByte = 0.04;  // for a byte of panels, three quarters
 constexpr int64_t kPanelsOfThread = 6;
 constexpr int64_t kSharedCache = 12 << 20;  // bytes that rows may use of the third cache
 
-// Of convolutions, fitted to Zen 3:
+// For convolutions, fitted to Zen 3:
 constexpr double kDirectShare = 0.985;    // of the peak that direct sums reach, with a margin
 constexpr double kTileCycles = 15;        // to begin a tile
 constexpr double kRowsOfImage = 1.7;      // to make a vector of the rows' sums

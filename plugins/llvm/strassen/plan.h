@@ -19,8 +19,8 @@ double cycles_of(const Product& product, const te::Target& target);
 /// Returns those of the product by direct sums.
 double direct_cycles_of(const Product& product, const te::Target& target);
 
-/// Returns the product of a convolution in the bands and panels that take the fewest cycles; nullopt:
-/// the second cache holds those of no band.
+/// Returns the product of a convolution in the bands and panels that take the fewest cycles;
+/// nullopt: the second cache holds those of no band.
 std::optional<Product> plan_of(const Pointwise& conv, const te::Target& target);
 /// Returns the estimated cycles of such a product, and those of the convolution by direct sums.
 double image_cycles_of(const Product& plan, const te::Target& target);

@@ -23,7 +23,7 @@ std::optional<Pointwise> pointwise_of(const te::Site& site);
 /// Returns the product of a convolution whose images are in bands of `band` pixels, an even number;
 /// the last band is filled up with zeros.
 Product product_of(const Pointwise& conv, int64_t band);
-/// Returns the compute: the stages of `quarters_of`, then conv2d_nchwc, the quarters in their places.
+/// Returns the compute: the stages of `quarters_of`, then conv2d_nchwc with the quarters in place.
 ComputeFn compute_of(const Pointwise& conv, const Product& product);
 
 }  // namespace byoc::llvm_plugin::strassen

@@ -292,8 +292,8 @@ void add_strassen(const te::Site& site, std::vector<te::Strategy>& out) {
   out.push_back(std::move(strategy));
 }
 
-// Appends Strassen's products for a convolution of one pixel with constant weights, the usual choice
-// where they cost less than direct sums.
+// Appends Strassen's products for a convolution of one pixel with constant weights, the usual
+// choice where they cost less than direct sums.
 void add_strassen_of_image(const te::Site& site, std::vector<te::Strategy>& out) {
   const std::optional<strassen::Pointwise> conv = strassen::pointwise_of(site);
   if (!conv || !has_constant_weight(site)) return;

@@ -18,8 +18,7 @@ Layer pointwise(Layer layer) {
   return layer;
 }
 
-// Returns the strategies with Strassen's alone for convolutions of one pixel, in bands of that many
-// pixels.
+// Returns the strategies with Strassen's alone for convolutions of one pixel, and that band.
 te::StrategyTable in_bands(int64_t band, int64_t panel) {
   return [=, direct = te::direct_strategies()](const te::Site& site) {
     const std::optional<Pointwise> conv = llvm_plugin::strassen::pointwise_of(site);
