@@ -26,7 +26,7 @@ struct Known {
 Known exact(TypeId type, Bytes data);
 
 /// The sums that a program may compute instead of those of the reference kernels: kInTiles has
-/// Winograd's convolutions as well, however small they are.
+/// Winograd's and Strassen's convolutions as well, however small they are.
 enum class Sums { kDirect, kInTiles };
 
 /// Returns the results of one op. Errors: those of the reference kernel; kFailedPrecondition when

@@ -20,8 +20,9 @@ Result<std::vector<SumErrors>> errors_of_sums(const OpDef& op, const Attrs& attr
                                               const std::vector<const Known*>& args,
                                               const std::vector<Known>& results);
 
-/// Adds the error of Winograd's tiles to those of a convolution in f32 with stride 1: at most 2e-5
-/// of the largest sum of magnitudes, for each result. Errors: those of the reference kernel.
+/// Adds the error of Winograd's tiles and Strassen's products to those of a convolution in f32 with
+/// stride 1 or one tap: at most 2e-5 of the largest sum of magnitudes, for each result. Errors:
+/// those of the reference kernel.
 Status add_errors_of_tiles(const OpDef& op, const Attrs& attrs,
                            const std::vector<const Known*>& args, const std::vector<Known>& results,
                            SumErrors& errors);
