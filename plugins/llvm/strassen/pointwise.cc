@@ -10,7 +10,7 @@ using te::Expr;
 using te::Exprs;
 using te::Tensor;
 
-constexpr int64_t kJoined[] = {2, 3, 1};  // registers of a tile's columns, the fastest first
+constexpr int64_t kJoined[] = {2, 3, 1};  // blocks of y in a block of columns, the fastest first
 
 bool has_one_pixel(const te::Site& site, const Ints& x, const Ints& weight) {
   const Ints pads = site.attrs->ints("pads");
@@ -34,10 +34,10 @@ std::optional<Pointwise> pointwise_of(const te::Site& site) {
   if (!strides.empty()) out.row_step = strides[0], out.column_step = strides[1];
   if (out.in_blocks < 2 || out.in_blocks % 2 != 0 || out.images * out.pixels() < 2)
     return std::nullopt;
-  const int64_t registers = std::max<int64_t>(site.target->lanes(sizeof(float)), 1);
+  const int64_t lanes = site.target->lanes(sizeof(float));
   for (int64_t joined : kJoined) {
-    const bool fits = out.blocks > 0 && out.blocks % (2 * joined) == 0 &&
-                      (joined > 1 || out.block >= 2 * registers);
+    const bool fits =
+        out.blocks > 0 && out.blocks % (2 * joined) == 0 && (joined > 1 || out.block >= 2 * lanes);
     if (!fits) continue;
     out.joined = joined;
     return out;
