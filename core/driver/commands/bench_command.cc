@@ -25,6 +25,11 @@ namespace {
 constexpr int kNotGiven = -1, kRounds = 5, kBlocks = 20;
 constexpr uint32_t kLoadsVersus = 5;
 constexpr double kMinTime = 1, kMinTimeVersus = 5, kMostStepsVersus = 1;  // seconds
+// With --vs there are more loads until the interval of the ratio is as narrow as this, but at most
+// so many times as many, and none after so many seconds.
+constexpr double kInterval = 0.01;  // from the ratio to either end, relative to it
+constexpr uint32_t kMostTimes = 4;
+constexpr double kLastLoad = 90;
 
 struct Options {
   SubjectRequest subject;
@@ -63,6 +68,7 @@ Result<TimingPlan> plan_of(const Options& options) {
   if (is_given && options.rounds < 1) return cli::usage_error("--rounds expects 1 or more");
   if (!is_versus) plan.rounds = static_cast<uint32_t>(is_given ? options.rounds : kRounds);
   else plan.rounds = 2 * static_cast<uint32_t>(is_given ? std::max(options.rounds, 2) : kBlocks);
+  if (is_versus && !is_given && !has_time) plan.most_rounds = kMostTimes * plan.rounds;
   return plan;
 }
 
@@ -95,6 +101,13 @@ class Bench {
 
   Result<int> run() {
     BYOC_TRY(report_.plan, plan_of(options_));
+    if (report_.plan.most_rounds > 0) {
+      report_.plan.is_enough = [this, begin_ns = now_ns()] {
+        if (ns_since(begin_ns) > kLastLoad * 1e9) return true;
+        const Ratio ratio = ratio_of_fastest(samples(0), samples(1));
+        return ratio.high <= ratio.low * (1 + kInterval) * (1 + kInterval);
+      };
+    }
     BYOC_TRY(std::vector<uint32_t> threads, parse_threads(options_.threads));
     BYOC_TRY_STATUS(check_request(options_, threads.size()));
     SubjectRequest request = options_.subject;
@@ -240,8 +253,9 @@ class Bench {
     return {};
   }
 
+  const Samples& samples(size_t k) const { return report_.all[k].timed->samples; }
+
   void add_versus() {
-    auto samples = [&](size_t k) -> const Samples& { return report_.all[k].timed->samples; };
     report_.versus = Versus{options_.versus, samples(0).turns.size() / 2,
                             ratio_of_fastest(samples(0), samples(1)),
                             ratio_of_fastest(samples(0), samples(2)), std::move(cores_)};
@@ -315,10 +329,12 @@ void add_bench_options(cli::Command& command, Options& options) {
   all.push_back(
       {"--warmup", "S", "seconds of runs before measuring (default 0.2)", &options.plan.warmup_s});
   all.push_back({"--min-time", "S",
-                 "seconds of measured runs of each configuration (default 1, with --vs 5)",
+                 "seconds of measured runs of each configuration (default 1, with --vs 5 to 20: "
+                 "until the interval is within 1 %)",
                  &options.min_time_s});
   all.push_back({"--rounds", "N",
-                 "turns of each configuration (default 5); with --vs blocks of two (default 20)",
+                 "turns of each configuration (default 5); with --vs blocks of two (default 20 to "
+                 "80)",
                  &options.rounds});
   all.push_back({"--no-check", "", "do not compare the outputs with the reference's first",
                  &subject.no_check});

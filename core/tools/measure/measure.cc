@@ -201,7 +201,15 @@ Status measure(std::span<TimedSession* const> sessions, const TimingPlan& plan,
   BYOC_TRY_STATUS(each([](Stopwatch& s) { return s.warm_up(); }));
   // Each load has whole blocks of two rounds.
   const uint32_t per_load = std::max((plan.rounds / std::max(plan.loads, 1u) + 1) / 2 * 2, 2u);
-  for (uint32_t round = 0; round < plan.rounds; ++round) {
+  auto goes_on = [&](uint32_t round) {
+    if (round < plan.rounds || !plan.is_enough || round >= plan.most_rounds)
+      return round < plan.rounds;
+    if (round % per_load != 0) return true;
+    if (plan.is_enough()) return false;
+    total += sessions.size() * uint64_t{per_load};
+    return true;
+  };
+  for (uint32_t round = 0; goes_on(round); ++round) {
     if (plan.loads > 1 && round > 0 && round % per_load == 0) {
       for (Stopwatch* stopwatch : order) stopwatch->unload();
       ::malloc_trim(0);  // so that freed pages are not simply used again

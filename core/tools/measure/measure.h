@@ -71,6 +71,10 @@ struct TimingPlan {
   bool renews = false;
   // Times that all sessions are loaded, each for as many rounds: so is the luck of the constants'.
   uint32_t loads = 1;
+  // Called after these rounds, and again after each further load: while it returns false, there are
+  // more, up to `most_rounds`. Absent: there are no more.
+  std::function<bool()> is_enough = nullptr;
+  uint32_t most_rounds = 0;
   bool times_steps = true;  // in runs of their own, after the turns
   double most_steps_s = std::numeric_limits<double>::infinity();  // of those, for each session
 };

@@ -61,5 +61,40 @@ TEST(TimedSession, ComputesTheSameAfterEachLoad) {
   EXPECT_NE(held.begin()->second->data(), executable->constants.begin()->second->data());
 }
 
+// Two rounds are a load; the question comes after the four that are planned, and after each load.
+TEST(TimedSession, IsMeasuredUntilItIsEnough) {
+  auto plugins = built_plugins();
+  BuildOptions options;
+  options.plugins = plugins;
+  options.compilers = {"json"};
+  auto executable = build(parse("fn main(%x: f32[3]) { %0 = relu(%x) return %0 }"), options);
+  ASSERT_TRUE(executable.ok()) << executable.status().to_string();
+  std::vector<Tensor> inputs;
+  inputs.push_back(tensor_f32({3}, {-1, 2, -3}));
+  for (int enough_at : {1, 3, 100}) {
+    auto session = Session::load(*executable, plugins, {});
+    ASSERT_TRUE(session.ok()) << session.status().to_string();
+    const driver::Reload reload = driver::reload_of(*executable, **session, plugins, {});
+    auto timed = driver::TimedSession::make(*std::move(session), inputs);
+    ASSERT_TRUE(timed.ok()) << timed.status().to_string();
+    (*timed)->reload = reload;
+    int asked = 0;
+    driver::TimingPlan plan{
+        .warmup_s = 0, .min_time_s = 0, .rounds = 4, .loads = 2, .times_steps = false};
+    plan.is_enough = [&] { return ++asked == enough_at; };
+    plan.most_rounds = 10;
+    driver::TimedSession* all[] = {timed->get()};
+    uint64_t last = 0, expected = 0;
+    ASSERT_TRUE(driver::measure(all, plan, [&](std::string_view, uint64_t done, uint64_t total) {
+                  last = done, expected = total;
+                  return true;
+                }).ok());
+    const size_t rounds = enough_at == 100 ? 10 : 2 + 2 * static_cast<size_t>(enough_at);
+    EXPECT_EQ((*timed)->samples.turns.size(), rounds);
+    EXPECT_EQ((*timed)->samples.loads.size(), rounds / 2);
+    EXPECT_LT(last, expected);
+  }
+}
+
 }  // namespace
 }  // namespace byoc::test
