@@ -26,7 +26,7 @@ constexpr int kNotGiven = -1, kRounds = 5, kBlocks = 20;
 constexpr uint32_t kLoadsVersus = 5;
 constexpr double kMinTime = 1, kMinTimeVersus = 5, kMostStepsVersus = 1;  // seconds
 // With --vs there are more loads until the interval of the ratio is as narrow as this, but at most
-// so many times as many, and none after so many seconds.
+// so many times as many, and none after so many seconds of measuring.
 constexpr double kInterval = 0.01;  // from the ratio to either end, relative to it
 constexpr uint32_t kMostTimes = 4;
 constexpr double kLastLoad = 90;
@@ -101,13 +101,6 @@ class Bench {
 
   Result<int> run() {
     BYOC_TRY(report_.plan, plan_of(options_));
-    if (report_.plan.most_rounds > 0) {
-      report_.plan.is_enough = [this, begin_ns = now_ns()] {
-        if (ns_since(begin_ns) > kLastLoad * 1e9) return true;
-        const Ratio ratio = ratio_of_fastest(samples(0), samples(1));
-        return ratio.high <= ratio.low * (1 + kInterval) * (1 + kInterval);
-      };
-    }
     BYOC_TRY(std::vector<uint32_t> threads, parse_threads(options_.threads));
     BYOC_TRY_STATUS(check_request(options_, threads.size()));
     SubjectRequest request = options_.subject;
@@ -240,6 +233,11 @@ class Bench {
     std::vector<TimedSession*> sessions;
     for (const Benched& benched : report_.all) sessions.push_back(benched.timed.get());
     add_cores();
+    report_.plan.is_enough = [this, begin_ns = now_ns()] {
+      if (ns_since(begin_ns) > kLastLoad * 1e9) return true;
+      const Ratio ratio = ratio_of_fastest(samples(0), samples(1));
+      return ratio.high <= ratio.low * (1 + kInterval) * (1 + kInterval);
+    };
     Status measured =
         measure(sessions, report_.plan, [&](std::string_view what, uint64_t done, uint64_t total) {
           progress_.show(what, done, total);

@@ -202,8 +202,8 @@ Status measure(std::span<TimedSession* const> sessions, const TimingPlan& plan,
   // Each load has whole blocks of two rounds.
   const uint32_t per_load = std::max((plan.rounds / std::max(plan.loads, 1u) + 1) / 2 * 2, 2u);
   auto goes_on = [&](uint32_t round) {
-    if (round < plan.rounds || !plan.is_enough || round >= plan.most_rounds)
-      return round < plan.rounds;
+    if (round < plan.rounds) return true;
+    if (round >= plan.most_rounds) return false;
     if (round % per_load != 0) return true;
     if (plan.is_enough()) return false;
     total += sessions.size() * uint64_t{per_load};

@@ -72,7 +72,7 @@ struct TimingPlan {
   // Times that all sessions are loaded, each for as many rounds: so is the luck of the constants'.
   uint32_t loads = 1;
   // Called after these rounds, and again after each further load: while it returns false, there are
-  // more, up to `most_rounds`. Absent: there are no more.
+  // more, up to `most_rounds`. Not called, and may be absent, where that is not more than `rounds`.
   std::function<bool()> is_enough = nullptr;
   uint32_t most_rounds = 0;
   bool times_steps = true;  // in runs of their own, after the turns
