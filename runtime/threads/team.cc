@@ -19,8 +19,11 @@ namespace {
 constexpr uint64_t kIdleNs = 200'000, kJoinNs = 50'000;
 // A worker that lost its core inside of a loop delays it by a time slice of another process. After
 // that, the caller runs loops alone for some multiple of the delay. When a worker is late soon
-// again, a process keeps its core busy: the time alone grows fourfold, up to a second.
-constexpr uint64_t kLateNs = 300'000, kAloneTimes = 8, kLongestAloneNs = 1'000'000'000;
+// again, a process keeps its core busy: the time alone grows fourfold, up to a second. When it was
+// in time for longer, it has saved more than the delay: every system has tasks that take a core
+// for some milliseconds a second.
+constexpr uint64_t kLateNs = 300'000, kAloneTimes = 2, kSoonTimes = 8;
+constexpr uint64_t kLongestAloneNs = 1'000'000'000;
 constexpr uint32_t kOpen = 1u << 31;
 
 struct Team {
@@ -91,7 +94,8 @@ void forget_workers() {
 
 }  // namespace
 
-uint64_t time_alone_ns(uint64_t late_ns, uint64_t last_ns) {
+uint64_t time_alone_ns(uint64_t late_ns, uint64_t since_ns, uint64_t last_ns) {
+  if (since_ns >= kSoonTimes * late_ns) last_ns = 0;
   return std::max(kAloneTimes * late_ns, std::min(4 * last_ns, kLongestAloneNs));
 }
 
@@ -113,8 +117,8 @@ namespace {
 
 /// Begins a time without workers, after one was late by `late_ns`.
 void run_alone(uint64_t end_ns, uint64_t late_ns) {
-  const bool is_again = end_ns - the_team.alone_until_ns < the_team.alone_ns + late_ns;
-  the_team.alone_ns = time_alone_ns(late_ns, is_again ? the_team.alone_ns : 0);
+  const uint64_t since_ns = end_ns - the_team.alone_until_ns;
+  the_team.alone_ns = time_alone_ns(late_ns, since_ns, the_team.alone_ns);
   the_team.alone_until_ns = end_ns + the_team.alone_ns;
 }
 

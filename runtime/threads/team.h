@@ -16,9 +16,10 @@ uint32_t size();
 /// `threads` than `cores` they sleep at once when there is nothing to do. One caller at a time.
 void start(uint32_t threads, uint32_t cores);
 
-/// Returns the time for which loops run without workers after one was late: a multiple of the
-/// delay, or soon after the last time alone (else 0) four times that, up to a second.
-uint64_t time_alone_ns(uint64_t late_ns, uint64_t last_ns);
+/// Returns the time for which loops run without workers after one was late: twice the delay, or,
+/// when it was late soon (`since_ns`) after the end of such a time (`last_ns`, 0 for none), four
+/// times that one, up to a second.
+uint64_t time_alone_ns(uint64_t late_ns, uint64_t since_ns, uint64_t last_ns);
 
 /// Calls `work` with worker 0 on this thread, and with 1 to `threads` - 1 on the workers that come
 /// before it returns there. Returns when no call is left. After a worker was much later than this

@@ -174,11 +174,18 @@ TEST(OwnWorkers, AreLeftAloneForAWhileAfterOneWasLate) {
 
 TEST(OwnWorkers, AreLeftAloneForLongerWhenTheyAreLateAgain) {
   constexpr uint64_t kMs = 1'000'000;
-  EXPECT_EQ(team::time_alone_ns(3 * kMs, 0), 24 * kMs);
-  EXPECT_EQ(team::time_alone_ns(3 * kMs, 24 * kMs), 96 * kMs);
-  EXPECT_EQ(team::time_alone_ns(3 * kMs, 384 * kMs), 1000 * kMs);
-  EXPECT_EQ(team::time_alone_ns(3 * kMs, 1000 * kMs), 1000 * kMs);
-  EXPECT_EQ(team::time_alone_ns(200 * kMs, 24 * kMs), 1600 * kMs);
+  EXPECT_EQ(team::time_alone_ns(3 * kMs, 0, 0), 6 * kMs);
+  EXPECT_EQ(team::time_alone_ns(3 * kMs, 6 * kMs, 6 * kMs), 24 * kMs);
+  EXPECT_EQ(team::time_alone_ns(3 * kMs, 6 * kMs, 384 * kMs), 1000 * kMs);
+  EXPECT_EQ(team::time_alone_ns(3 * kMs, 6 * kMs, 1000 * kMs), 1000 * kMs);
+  EXPECT_EQ(team::time_alone_ns(900 * kMs, 6 * kMs, 24 * kMs), 1800 * kMs);
+}
+
+TEST(OwnWorkers, AreLeftAloneBrieflyWhenTheyWereInTimeForLong) {
+  constexpr uint64_t kMs = 1'000'000;
+  EXPECT_EQ(team::time_alone_ns(3 * kMs, 23 * kMs, 96 * kMs), 384 * kMs);
+  EXPECT_EQ(team::time_alone_ns(3 * kMs, 24 * kMs, 96 * kMs), 6 * kMs);
+  EXPECT_EQ(team::time_alone_ns(3 * kMs, 500 * kMs, 1000 * kMs), 6 * kMs);
 }
 
 TEST(OwnWorkers, AreMadeAgainAfterAFork) {
