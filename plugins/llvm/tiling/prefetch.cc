@@ -2,11 +2,12 @@
 #include "plugins/llvm/tiling/prefetch.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "byoc/te/simplify.h"
 #include "plugins/llvm/analysis/intrinsics.h"
-#include "plugins/llvm/analysis/walk.h"
 #include "plugins/llvm/tiling/access.h"
+#include "plugins/llvm/tiling/panel.h"
 
 namespace byoc::llvm_plugin::topi {
 namespace {
@@ -18,19 +19,12 @@ constexpr int64_t kMostTiles = 64;     // more of them hide the memory without p
 
 struct Panel {
   te::Tensor tensor;
-  te::Exprs next;  // elements, one in each line to prefetch
+  te::Exprs next;    // elements, one in each line to prefetch
+  int64_t step = 0;  // elements of the next panel in all
 };
 
 int64_t bytes_of(const te::Tensor& tensor) {
   return static_cast<int64_t>(dtype_size(tensor.dtype()));
-}
-
-bool is_counted(const te::For& loop) {
-  return te::as_int(loop.begin) == 0 && te::as_int(loop.extent).value_or(0) > 0;
-}
-
-bool is_counted_in_order(const te::For& loop, int64_t most) {
-  return loop.kind == te::LoopKind::kSerial && is_counted(loop) && *te::as_int(loop.extent) <= most;
 }
 
 // Returns the loop over a block of terms that is written out inside of a loop over blocks.
@@ -41,29 +35,11 @@ const te::For* written_terms(const te::For& blocks) {
   return is_written ? inner : nullptr;
 }
 
-struct Inside {
-  std::vector<const te::For*> loops, lanes;
-  std::vector<te::Var> vars;
-  std::vector<const te::Load*> loads;
-  bool has_loops = false;
+/// A loop, and the statement after it; nullptr: none.
+struct Around {
+  const te::For* loop;
+  const te::Stmt* next;
 };
-
-void look(const te::Stmt& stmt, Seen& seen, Inside& out) {
-  for_each_expr(*stmt, [&](const te::Expr& x) {
-    walk_expr(x, seen, [&](const te::Expr& inner) {
-      if (auto* load = std::get_if<std::shared_ptr<const te::Load>>(&inner->kind))
-        out.loads.push_back(load->get());
-    });
-  });
-  if (auto* let = std::get_if<te::Let>(&stmt->kind)) out.vars.push_back(let->var);
-  if (auto* loop = std::get_if<te::For>(&stmt->kind)) {
-    out.vars.push_back(loop->var);
-    out.loops.push_back(loop);
-    if (loop->kind == te::LoopKind::kVectorized) out.lanes.push_back(loop);
-    else if (loop->kind != te::LoopKind::kUnrolled) out.has_loops = true;
-  }
-  for_each_inner(*stmt, [&](const te::Stmt& inner) { look(inner, seen, out); });
-}
 
 class Prefetcher {
  public:
@@ -71,104 +47,102 @@ class Prefetcher {
   te::Stmt rewrite(const te::Stmt& stmt);
 
  private:
-  te::Stmt rewrite_for(const te::For& loop);
-  std::optional<Panel> panel_of(const te::For& terms) const;
-  std::optional<Panel> panel_of(const te::For& terms, const Inside& inside,
-                                const te::Load& load) const;
+  te::Stmt rewrite_for(const te::For& loop, const te::Stmt* next);
+  te::Stmt rewrite_block(const te::Block& block);
+  std::optional<Panel> panel_of(const te::For& terms);
+  std::optional<Panel> panel_of(const te::For& terms, const Inside& inside, const te::Load& load);
   std::optional<Panel> panel_of_tile(const te::For& terms, const te::For& lanes,
                                      const te::Load& load) const;
 
   const std::vector<te::Tensor>& inputs_;
-  std::vector<const te::For*> around_;  // loops of several iterations, outer first
+  std::vector<Around> around_;  // loops of several iterations, outer first
   te::Ranges ranges_;
+  std::unordered_map<const te::For*, Panel> of_rests_;
 };
 
-// The elements that a load reads while the loops around it run, as long as they are contiguous.
-class Extent {
- public:
-  Extent(te::Expr at, const Inside& inside) : at_(std::move(at)), begin_(at_) {
-    for (const te::For* loop : inside.loops) add(*loop);
-  }
-  /// Adds a loop whose first iterations have been counted. Returns false when it leaves a gap.
-  bool grow(const te::For& loop) {
-    const std::optional<int64_t> by = coefficient_of(at_, loop.var);
-    if (!by || *by != length_) return false;
-    begin_ = begin_ - te::Expr(loop.var) * *by;
-    length_ *= *te::as_int(loop.extent);
-    grow_inside();
-    return true;
-  }
-  bool is_whole() const { return is_known_ && inside_.empty(); }
-  int64_t length() const { return length_; }
-  const te::Expr& begin() const { return begin_; }
+// Returns elements [from, from + step * terms) of the next panel, `step` of them for each term.
+Panel lines_of(const te::Tensor& tensor, const Reads& reads, const te::Expr& term, int64_t from,
+               int64_t step, const te::Ranges& ranges) {
+  Panel out{tensor, {}, step};
+  const int64_t bytes = bytes_of(tensor);
+  const te::Expr begin = reads.panel.begin() + (reads.panel.length() + from) + term * step;
+  for (int64_t line = 0; line < step * bytes; line += kLineBytes)
+    out.next.push_back(te::simplify(begin + line / bytes, ranges));
+  return out;
+}
 
- private:
-  void add(const te::For& loop) {
-    const std::optional<int64_t> by = coefficient_of(at_, loop.var);
-    is_known_ = is_known_ && by && is_counted(loop);
-    if (!is_known_ || *by == 0) return;
-    begin_ = begin_ - te::Expr(loop.var) * *by;
-    inside_.emplace_back(*by, *te::as_int(loop.extent));
-    grow_inside();
-  }
-  void grow_inside() {
-    auto is_next = [&](const auto& loop) { return loop.first == length_; };
-    for (auto at = std::ranges::find_if(inside_, is_next); at != inside_.end();
-         at = std::ranges::find_if(inside_, is_next)) {
-      length_ *= at->second;
-      inside_.erase(at);
+int64_t part_of(int64_t whole, int64_t parts) { return (whole - 1) / parts + 1; }
+
+/// The tile that is left over after a loop over tiles.
+struct Rest {
+  const te::For* terms;
+  Reads reads;
+  te::Ranges ranges;
+  int64_t written;
+};
+
+// Returns the tile after a loop over tiles which reads the same panel in as many terms.
+std::optional<Rest> rest_of(const te::Stmt& next, const te::Tensor& tensor, const Reads& tiles,
+                            const te::For& panels, const te::Ranges& ranges) {
+  for (const Terms& terms : terms_in(next)) {
+    const Inside inside = inside_of(terms.loop->body);
+    te::Ranges all = with_loops(ranges, inside, *terms.loop);
+    for (const te::For* block : terms.blocks)
+      all[block->var.id()] = {0, *te::as_int(block->extent) - 1};
+    for (const te::Load* load : inside.loads) {
+      if (load->tensor != tensor) continue;
+      std::optional<Reads> reads = reads_of(*load, *terms.loop, inside, terms.blocks, all);
+      if (reads && reads->blocks == terms.blocks.size() && reads->panel.is_whole() &&
+          reads->panel.length() == tiles.panel.length() && reads->count == tiles.count &&
+          coefficient_of(reads->at, panels.var) == tiles.panel.length())
+        return Rest{terms.loop, *std::move(reads), std::move(all), inside.written};
     }
   }
-
-  const te::Expr at_;
-  te::Expr begin_;
-  int64_t length_ = 1;
-  bool is_known_ = true;
-  std::vector<std::pair<int64_t, int64_t>> inside_;  // steps and extents that are not counted yet
-};
+  return std::nullopt;
+}
 
 // Returns what an iteration of `terms` prefetches of the next panel: when all tiles are done, they
-// have covered it. nullopt: the load reads no panel. The loops over terms may be several.
+// have covered it, each a part by its multiply-adds. nullopt: the load reads no panel. The loops
+// over terms may be several.
 std::optional<Panel> Prefetcher::panel_of(const te::For& terms, const Inside& inside,
-                                          const te::Load& load) const {
-  const std::optional<te::Expr> offset = offset_of(load);
-  if (!offset) return std::nullopt;
-  te::Ranges ranges = ranges_;
-  for (const te::For* loop : inside.loops) {
-    if (is_counted(*loop)) ranges[loop->var.id()] = {0, *te::as_int(loop->extent) - 1};
-  }
-  ranges[terms.var.id()] = {0, *te::as_int(terms.extent) - 1};
-  const te::Expr at = te::simplify(*offset, ranges);
-  Extent panel(at, inside);
-  te::Expr term = terms.var;
-  int64_t count = *te::as_int(terms.extent);
-  if (!panel.grow(terms)) return std::nullopt;
-  size_t depth = around_.size();
-  while (depth > 2 && is_counted_in_order(*around_[depth - 1], INT64_MAX) &&
-         panel.grow(*around_[depth - 1])) {
-    const te::For& outer = *around_[--depth];
-    term = te::Expr(outer.var) * count + term;
-    count *= *te::as_int(outer.extent);
-  }
-  const te::For &panels = *around_[depth - 2], &tiles = *around_[depth - 1];
-  const int64_t bytes = bytes_of(load.tensor);
-  if (count < kLeastTerms || !panel.is_whole() || !is_counted_in_order(tiles, kMostTiles) ||
-      coefficient_of(at, tiles.var) != 0 || coefficient_of(at, panels.var) != panel.length() ||
-      panel.length() * bytes < kLeastBytes)
+                                          const te::Load& load) {
+  std::vector<const te::For*> blocks;
+  for (size_t k = 2; k < around_.size(); ++k) blocks.push_back(around_[k].loop);
+  const te::Ranges ranges = with_loops(ranges_, inside, terms);
+  std::optional<Reads> reads = reads_of(load, terms, inside, blocks, ranges);
+  if (!reads) return std::nullopt;
+  const size_t depth = around_.size() - reads->blocks;
+  const te::For &panels = *around_[depth - 2].loop, &tiles = *around_[depth - 1].loop;
+  const int64_t length = reads->panel.length();
+  if (reads->count < kLeastTerms || !reads->panel.is_whole() || !is_counted_in_order(tiles) ||
+      *te::as_int(tiles.extent) > kMostTiles || coefficient_of(reads->at, tiles.var) != 0 ||
+      coefficient_of(reads->at, panels.var) != length ||
+      length * bytes_of(load.tensor) < kLeastBytes)
     return std::nullopt;
-  const int64_t step = (panel.length() - 1) / (*te::as_int(tiles.extent) * count) + 1;
-  const te::Expr part = (te::Expr(tiles.var) * count + term) * step;
-  Panel out{load.tensor, {}};
-  for (int64_t line = 0; line < step * bytes; line += kLineBytes)
-    out.next.push_back(te::simplify(panel.begin() + panel.length() + part + line / bytes, ranges));
-  return out;
+  std::optional<Rest> rest;
+  if (const te::Stmt* next = around_[depth - 1].next)
+    rest = rest_of(*next, load.tensor, *reads, panels, ranges_);
+  const int64_t count = *te::as_int(tiles.extent) * reads->count;
+  int64_t covered = length;
+  if (rest) {
+    const int64_t written = inside.written * *te::as_int(tiles.extent);
+    covered = length * written / (written + rest->written);
+  }
+  const int64_t step = part_of(covered, count);
+  if (rest && step * count < length) {
+    const int64_t left = part_of(length - step * count, reads->count);
+    of_rests_.emplace(rest->terms, lines_of(load.tensor, rest->reads, rest->reads.term,
+                                            step * count, left, rest->ranges));
+  }
+  return lines_of(load.tensor, *reads, te::Expr(tiles.var) * reads->count + reads->term, 0, step,
+                  ranges);
 }
 
 // Returns all of the next panel that a term of it begins at, for one tile, which reads each panel
 // once. nullopt: the load reads no panel.
 std::optional<Panel> Prefetcher::panel_of_tile(const te::For& terms, const te::For& lanes,
                                                const te::Load& load) const {
-  const te::For& panels = *around_.back();
+  const te::For& panels = *around_.back().loop;
   const int64_t k = *te::as_int(terms.extent), width = *te::as_int(lanes.extent);
   const int64_t bytes = bytes_of(load.tensor);
   const std::optional<te::Expr> offset = offset_of(load);
@@ -180,24 +154,22 @@ std::optional<Panel> Prefetcher::panel_of_tile(const te::For& terms, const te::F
   if (coefficient_of(at, lanes.var) != 1 || coefficient_of(at, terms.var) != width ||
       coefficient_of(at, panels.var) != k * width)
     return std::nullopt;
-  Panel out{load.tensor, {}};
+  Panel out{load.tensor, {}, width};
   for (int64_t line = 0; line < width * bytes; line += kLineBytes)
     out.next.push_back(te::simplify(at - te::Expr(lanes.var) + k * width + line / bytes, ranges));
   return out;
 }
 
-std::optional<Panel> Prefetcher::panel_of(const te::For& terms) const {
-  if (!is_counted_in_order(terms, INT64_MAX) || terms.body.is_empty() || around_.empty())
-    return std::nullopt;
-  Seen seen;
-  Inside inside;
-  look(terms.body, seen, inside);
+std::optional<Panel> Prefetcher::panel_of(const te::For& terms) {
+  if (!is_counted_in_order(terms) || terms.body.is_empty() || around_.empty()) return std::nullopt;
+  Inside inside = inside_of(terms.body);
   if (inside.has_loops) return std::nullopt;
   std::erase_if(inside.loads, [&](const te::Load* load) {
     return std::ranges::find(inputs_, load->tensor) == inputs_.end();
   });
   auto is_inside = [&](const te::Expr& x) {
-    return std::ranges::any_of(inside.vars, [&](const te::Var& var) { return has_var(x, var); });
+    auto has = [&](const te::For* loop) { return has_var(x, loop->var); };
+    return std::ranges::any_of(inside.loops, has) || has_any(x, inside.lets);
   };
   for (const te::Load* load : inside.loads) {
     std::optional<Panel> found = around_.size() > 1 ? panel_of(terms, inside, *load) : std::nullopt;
@@ -221,8 +193,8 @@ te::Stmt prefetch_of(const te::Tensor& tensor, const te::Expr& element) {
 }
 
 // Returns the body of a loop over terms with its prefetches. Many lines at once occupy the buffers
-// that loads from the second cache need: where a block of terms is written out, each term gets its
-// part, rounded up.
+// that loads from the second cache need, and prefetches for which there is no buffer are dropped:
+// where a block of terms is written out, each term gets its part, lines that two terms touch twice.
 te::Stmt with_lines(const te::For& terms, const Panel& panel) {
   const te::For* written = written_terms(terms);
   const auto lines = static_cast<int64_t>(panel.next.size());
@@ -232,42 +204,53 @@ te::Stmt with_lines(const te::For& terms, const Panel& panel) {
     out.push_back(terms.body);
     return te::make_block(std::move(out));
   }
-  const int64_t part = (lines - 1) / *te::as_int(written->extent) + 1;
+  const int64_t extent = *te::as_int(written->extent);
   const int64_t line = kLineBytes / bytes_of(panel.tensor);
-  for (int64_t k = 0; k < part; ++k)
-    out.push_back(prefetch_of(panel.tensor,
-                              panel.next[0] + te::Expr(written->var) * (part * line) + k * line));
+  const te::Expr begin =
+      panel.next[0] + te::floor_div(te::Expr(written->var) * panel.step, te::Expr(extent));
+  for (int64_t at = 0; at < part_of(panel.step, extent); at += line)
+    out.push_back(prefetch_of(panel.tensor, begin + at));
   out.push_back(written->body);
   return te::make_for(written->var, written->begin, written->extent, written->kind,
                       te::make_block(std::move(out)));
 }
 
-te::Stmt Prefetcher::rewrite_for(const te::For& loop) {
-  if (std::optional<Panel> panel = panel_of(loop))
-    return te::make_for(loop.var, loop.begin, loop.extent, loop.kind, with_lines(loop, *panel));
+te::Stmt Prefetcher::rewrite_for(const te::For& loop, const te::Stmt* next) {
+  auto with = [&](te::Stmt body) {
+    return te::make_for(loop.var, loop.begin, loop.extent, loop.kind, std::move(body));
+  };
+  if (auto planned = of_rests_.find(&loop); planned != of_rests_.end())
+    return with(with_lines(loop, planned->second));
+  if (std::optional<Panel> panel = panel_of(loop)) return with(with_lines(loop, *panel));
   const bool is_around = te::as_int(loop.extent) != 1;
-  if (is_around) around_.push_back(&loop);
+  if (is_around) around_.push_back({&loop, next});
   if (is_counted(loop)) ranges_[loop.var.id()] = {0, *te::as_int(loop.extent) - 1};
   te::Stmt body = rewrite(loop.body);
   if (is_around) around_.pop_back();
   ranges_.erase(loop.var.id());
-  return te::make_for(loop.var, loop.begin, loop.extent, loop.kind, std::move(body));
+  return with(std::move(body));
+}
+
+te::Stmt Prefetcher::rewrite_block(const te::Block& block) {
+  std::vector<te::Stmt> out;
+  for (size_t s = 0; s < block.stmts.size(); ++s) {
+    const te::Stmt* next = s + 1 < block.stmts.size() ? &block.stmts[s + 1] : nullptr;
+    auto* loop = std::get_if<te::For>(&block.stmts[s]->kind);
+    out.push_back(loop != nullptr ? rewrite_for(*loop, next) : rewrite(block.stmts[s]));
+  }
+  return te::make_block(std::move(out));
 }
 
 te::Stmt Prefetcher::rewrite(const te::Stmt& stmt) {
   if (stmt.is_empty()) return stmt;
   return std::visit(
       overloaded{
-          [&](const te::For& v) { return rewrite_for(v); },
+          [&](const te::For& v) { return rewrite_for(v, nullptr); },
           [&](const te::Store&) { return stmt; },
           [&](const te::If& v) { return te::make_if(v.condition, rewrite(v.yes), rewrite(v.no)); },
           [&](const te::Let& v) { return te::make_let(v.var, v.value, rewrite(v.body)); },
           [&](const te::Alloc& v) { return te::make_alloc(v.tensor, v.scope, rewrite(v.body)); },
-          [&](const te::Block& v) {
-            std::vector<te::Stmt> stmts;
-            for (const te::Stmt& inner : v.stmts) stmts.push_back(rewrite(inner));
-            return te::make_block(std::move(stmts));
-          },
+          [&](const te::Block& v) { return rewrite_block(v); },
           [&](const te::Intrinsic&) { return stmt; },
       },
       stmt->kind);

@@ -5,8 +5,8 @@
 
 #include "byoc/te/simplify.h"
 #include "plugins/llvm/analysis/intrinsics.h"
-#include "plugins/llvm/analysis/walk.h"
 #include "plugins/llvm/tiling/access.h"
+#include "plugins/llvm/tiling/panel.h"
 
 namespace byoc::llvm_plugin::topi {
 namespace {
@@ -15,24 +15,6 @@ constexpr int64_t kLineBytes = 64;
 constexpr int64_t kRowsAhead = 2;  // of results: memory answers while one row is computed
 constexpr int64_t kMostLines = 64;
 constexpr size_t kRank = 4, kChannel = 1, kRow = 2, kColumn = 3;
-
-struct Inside {
-  std::vector<const te::For*> loops;
-  std::vector<te::Var> lets;
-  std::vector<const te::Load*> loads;
-};
-
-void look(const te::Stmt& stmt, Seen& seen, Inside& out) {
-  for_each_expr(*stmt, [&](const te::Expr& x) {
-    walk_expr(x, seen, [&](const te::Expr& inner) {
-      if (auto* load = std::get_if<std::shared_ptr<const te::Load>>(&inner->kind))
-        out.loads.push_back(load->get());
-    });
-  });
-  if (auto* let = std::get_if<te::Let>(&stmt->kind)) out.lets.push_back(let->var);
-  if (auto* loop = std::get_if<te::For>(&stmt->kind)) out.loops.push_back(loop);
-  for_each_inner(*stmt, [&](const te::Stmt& inner) { look(inner, seen, out); });
-}
 
 // An index, as what loops around a tile make of it, and the number of places that the tile reads.
 struct Span {
@@ -50,9 +32,7 @@ std::optional<Span> span_of(const te::Expr& index, const Inside& inside) {
     out.begin = out.begin - te::Expr(loop->var) * *by;
     out.count += *by * (*extent - 1);
   }
-  const bool has_let =
-      std::ranges::any_of(inside.lets, [&](const te::Var& let) { return has_var(index, let); });
-  if (has_let) return std::nullopt;
+  if (has_any(index, inside.lets)) return std::nullopt;
   return out;
 }
 
@@ -102,9 +82,7 @@ std::vector<te::Stmt> RowPrefetcher::prefetches(const te::For& rows, const te::F
 
 std::vector<te::Stmt> RowPrefetcher::prefetches(const te::For& rows, const te::For& tiles) const {
   if (rows.kind != te::LoopKind::kSerial || tiles.kind != te::LoopKind::kSerial) return {};
-  Seen seen;
-  Inside inside;
-  look(tiles.body, seen, inside);
+  const Inside inside = inside_of(tiles.body);
   for (const te::Load* load : inside.loads) {
     if (load->tensor.rank() != kRank || !std::ranges::count(inputs_, load->tensor)) continue;
     std::vector<te::Stmt> out = prefetches(rows, tiles, inside, *load);
