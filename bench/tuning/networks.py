@@ -88,12 +88,12 @@ def task_of(record):
 
 
 def find_task(records, hit):
-    """Returns the task of the record that a function of a model was given, or None."""
-    for _, record in records:
-        if (record and record["kind"] == hit["kind"] and record["point"] == hit["point"] and record["samples_ns"]
-                and min(record["samples_ns"]) == hit["best_ns"]):
-            return task_of(record)
-    return None
+    """Returns the task of the record that a function of a model was given, or None. Old records may have another kind, and
+    their points may lack knobs that are new."""
+    same_time = [record for _, record in records
+                 if record and record["samples_ns"] and min(record["samples_ns"]) == hit["best_ns"]]
+    same = [record for record in same_time if record["point"] == hit["point"]] or same_time
+    return task_of(same[0]) if same else None
 
 
 def duel(options, file, flags, symbol):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a tile reads of an operand: a panel is the contiguous elements that all its terms read.
+// The panel that a tile reads: the contiguous elements of an operand which all its terms read.
 #include <optional>
 #include <span>
 
@@ -8,7 +8,7 @@
 
 namespace byoc::llvm_plugin::topi {
 
-/// What is inside of a statement.
+/// Loops, loads and lets inside of a statement.
 struct Inside {
   std::vector<const te::For*> loops;  // of any kind
   std::vector<const te::For*> lanes;  // vectorized ones
