@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <thread>
 
 namespace byoc {
 namespace {
@@ -25,6 +27,19 @@ long running_others() {
   return std::strtol(slash, nullptr, 10) - 1;
 }
 
+// The parent of this process, or what reads its output, may still be starting: a busy machine is one
+// that is busy each time.
+constexpr int kTimes = 10;
+constexpr auto kPause = std::chrono::milliseconds(10);
+
+bool is_busy() {
+  for (int k = 0; k < kTimes; ++k) {
+    if (k > 0) std::this_thread::sleep_for(kPause);
+    if (2 * running_others() < ::sysconf(_SC_NPROCESSORS_ONLN)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 void sleep_beside_others(char** argv) {
@@ -32,7 +47,7 @@ void sleep_beside_others(char** argv) {
   for (char** arg = argv; *arg != nullptr; ++arg)
     has_threads |= std::string_view(*arg).starts_with("--threads");
   if (!has_threads || std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY")) return;
-  if (2 * running_others() < ::sysconf(_SC_NPROCESSORS_ONLN)) return;
+  if (!is_busy()) return;
   if (::setenv("GOMP_SPINCOUNT", "0", 1) == 0) ::execv("/proc/self/exe", argv);
 }
 

@@ -94,6 +94,7 @@ std::optional<Rest> rest_of(const te::Stmt& next, const te::Tensor& tensor, cons
       std::optional<Reads> reads = reads_of(*load, *terms.loop, inside, terms.blocks, all);
       if (reads && reads->blocks == terms.blocks.size() && reads->panel.is_whole() &&
           reads->panel.length() == tiles.panel.length() && reads->count == tiles.count &&
+          !has_any(reads->panel.begin(), inside.lets) &&
           coefficient_of(reads->at, panels.var) == tiles.panel.length())
         return Rest{terms.loop, *std::move(reads), std::move(all), inside.written};
     }
