@@ -11,6 +11,7 @@
 #include "core/tools/measure/measure.h"
 #include "core/tools/model/bindings.h"
 #include "core/tools/model/runnable.h"
+#include "core/tools/model/tuning.h"
 #include "core/tools/sizes/open_sizes.h"
 #include "runtime/cli/values.h"
 #include "runtime/threads/wait_policy.h"
@@ -89,6 +90,7 @@ int main(int argc, char** argv) {
   byoc::cli::Command root{.name = "bench_serve", .about = "run a model once per command on stdin"};
   root.examples = {{"echo run 5 | bench_serve net.onnx --compiler onednn", "five times"}};
   byoc::driver::add_model_options(root, options.model, "an .onnx, .ir or .byoc file");
+  byoc::driver::add_tuning_options(root, options.model);
   root.options.push_back({"--input", "NAME=VALUE", "as in byoc run", &options.inputs});
   byoc::cli::add_common_options(root, common);
   root.run = [&] { return byoc::bench::serve(options, common); };

@@ -5,6 +5,7 @@
 #include "core/driver/commands/commands.h"
 #include "core/tools/model/model_options.h"
 #include "core/tools/model/progress.h"
+#include "core/tools/model/tuning.h"
 #include "core/tools/place/search.h"
 #include "core/tools/sizes/open_sizes.h"
 #include "runtime/cli/output.h"
@@ -180,6 +181,7 @@ cli::Command place_command(const cli::CommonOptions& common) {
        "among these plugins, and a copy of the plan"},
       {"byoc place net.onnx --place '#Conv_3=onednn' --place 'relu!=example'", "with rules"}};
   add_model_options(command, options->model, "an .onnx or .ir file");
+  add_tuning_options(command, options->model);
   command.options.push_back(
       {"--input", "NAME=FILE",
        "a value that whole programs are timed on, repeatable; others are random",

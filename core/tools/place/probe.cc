@@ -194,19 +194,27 @@ class Batch {
     return out;
   }
 
+  // Costs are kept for all programs, those that are compiled without a log of tuning, too.
+  BuildOptions options_of_probes() const {
+    BuildOptions out = build_;
+    out.history = nullptr;
+    out.history_report = nullptr;
+    out.require_tuned = false;
+    out.cancel = nullptr;
+    return out;
+  }
+
   Result<Executable> compile_rest(const IRModule& module) const {
-    BuildOptions options = build_;
+    BuildOptions options = options_of_probes();
     options.compilers = {probes_[0].plugin};
     options.default_codegen = probes_[0].plugin;
-    options.cancel = nullptr;
     return build(module, options);
   }
 
   Result<Executable> compile(const IRModule& module) {
     Report report;
-    BuildOptions options = build_;
+    BuildOptions options = options_of_probes();
     options.report = &report;
-    options.cancel = nullptr;
     BYOC_TRY(PassContext context, make_context(module, options));
     Result<Executable> out = compile_regions(module, context);
     for (const Report::Remark& remark : report.remarks) {

@@ -57,6 +57,20 @@ TEST_F(PlaceCommands, WarnOfAnOutdatedPlan) {
   }
 }
 
+// Programs run with a log later, so they are timed with it; costs of single ops are for all programs.
+TEST_F(PlaceCommands, TimesWholeProgramsWithTheLogOfTuningAndOpsWithout) {
+  const std::string log = byoc_.file("log.jsonl");
+  put(log, "");
+  const std::string place =
+      "place " + model_ + " --compiler llvm --improve 0 --min-time 0.01 --tuning-log " + log;
+  const Ran without = byoc_(place);
+  ASSERT_EQ(without.code, 0) << without.err;
+  const Ran with = byoc_(place + " --require-tuned");
+  EXPECT_EQ(with.code, 1);
+  EXPECT_THAT(with.err, HasSubstr("no choice of plugins runs: "));
+  EXPECT_THAT(with.err, HasSubstr("has no tuned point: no log has a record for it"));
+}
+
 // Where a plugin alone is the fastest, its plan has no cost: the artifact is that of the plugin.
 TEST_F(PlaceCommands, APlanOfOnePluginGivesItsArtifact) {
   const std::string out = byoc_.file("plan.byoc"), right = byoc_.file("right.byoc");
