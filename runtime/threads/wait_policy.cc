@@ -27,8 +27,8 @@ long running_others() {
   return std::strtol(slash, nullptr, 10) - 1;
 }
 
-// The parent of this process, or what reads its output, may still be starting: a busy machine is one
-// that is busy each time.
+// The parent of this process, or what reads its output, may still be starting: a busy machine is
+// one that is busy each time.
 constexpr int kTimes = 10;
 constexpr auto kPause = std::chrono::milliseconds(10);
 

@@ -79,7 +79,7 @@ RULES = (
     Rule(r"ctest --test-dir build ", "ctest inside of ctest writes to the same log", check_tests),
     Rule(r"build/bin/bench_\w+(?! --write)\b", "it measures for minutes", check_help),
     Rule(r"bench/peers/compare\.py", "it installs other runtimes, and needs networks of 2.5 GB", check_help),
-    Rule(r"bench/tuning/gain\.py", "it tunes for ten minutes, and needs networks of 2.5 GB", check_help),
+    Rule(r"bench/tuning/(gain|networks|pick)\.py", "it tunes for ten minutes, and needs networks of 2.5 GB", check_help),
     Rule(r"tests/fuzz/planted\.py --work", "it rebuilds the plugins forty times", check_help),
     Rule(r"python3 tests/models/networks/export\.py", "it makes networks of 2.5 GB", check_help),
     Rule(r"for n in networks/\*/", "it needs networks of 2.5 GB; tests/networks has small variants", check_nothing),

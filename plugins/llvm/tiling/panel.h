@@ -57,7 +57,7 @@ class Extent {
   std::vector<std::pair<int64_t, int64_t>> inside_;  // steps and extents that are not counted yet
 };
 
-/// A load in a tile: its elements, their offset, and the number of the term in all loops over terms.
+/// A load in a tile: its elements, their offset, the number of the term in all loops over terms.
 struct Reads {
   Extent panel;
   te::Expr at, term;

@@ -57,7 +57,7 @@ TEST_F(PlaceCommands, WarnOfAnOutdatedPlan) {
   }
 }
 
-// Programs run with a log later, so they are timed with it; costs of single ops are for all programs.
+// Programs run with a log later, so they are timed with it; costs of ops are for all programs.
 TEST_F(PlaceCommands, TimesWholeProgramsWithTheLogOfTuningAndOpsWithout) {
   const std::string log = byoc_.file("log.jsonl");
   put(log, "");

@@ -26,8 +26,8 @@ struct Panels {
   int64_t cells = 1, rest = 0;  // of a tile, and of the one after the loop over tiles
 };
 
-// Returns loops over panels of blocks of weights w[block, blocks, 16, 16], which four tiles read, and
-// a smaller one after them: all blocks of a panel for each term, two loops over terms.
+// Returns loops over panels of blocks of weights w[block, blocks, 16, 16], which four tiles read,
+// and a smaller one after them: all blocks of a panel for each term, two loops over terms.
 te::LoopFunction tiles(const Panels& of) {
   te::Tensor w("w", DType::kF32, {of.count * (of.streams + of.gap), of.blocks, 16, 16}),
       y("y", DType::kF32, {16, 16});
