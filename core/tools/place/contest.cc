@@ -15,9 +15,7 @@ namespace {
 
 constexpr uint64_t kSeed = 0;
 constexpr double kHysteresis = 0.995;  // an entrant must be that much faster
-// Likewise, one of several plugins than a plugin alone. With several threads, the host moves them
-// between cores with a common cache and without, and in each state another plan gains some percent.
-constexpr double kClearGain = 0.99, kClearGainOfThreads = 0.96;
+constexpr double kClearGain = 0.99;    // likewise, one of several plugins than a plugin alone
 
 class Contest {
  public:
@@ -138,8 +136,7 @@ bool is_faster(const EntrantResult& one, const EntrantResult& than) {
   return is_within(kHysteresis, 1, one, than);
 }
 
-size_t winner_of(const std::vector<Entrant>& entrants, const std::vector<EntrantResult>& results,
-                 uint32_t threads) {
+size_t winner_of(const std::vector<Entrant>& entrants, const std::vector<EntrantResult>& results) {
   auto fastest = [&](bool is_single) {
     size_t best = SIZE_MAX;
     for (size_t k = 0; k < results.size(); ++k) {
@@ -153,8 +150,7 @@ size_t winner_of(const std::vector<Entrant>& entrants, const std::vector<Entrant
   };
   const size_t single = fastest(true), other = fastest(false);
   if (single == SIZE_MAX || other == SIZE_MAX) return std::min(single, other);
-  const double gain = threads == 1 ? kClearGain : kClearGainOfThreads;
-  return is_within(gain, gain, results[other], results[single]) ? other : single;
+  return is_within(kClearGain, kClearGain, results[other], results[single]) ? other : single;
 }
 
 Result<std::vector<EntrantResult>> run_contest(const IRModule& module, const BuildOptions& build,

@@ -31,11 +31,9 @@ struct EntrantResult {
 bool is_faster(const EntrantResult& one, const EntrantResult& than);
 
 /// Returns the entrant to keep, SIZE_MAX when none runs: the fastest plugin alone, unless an order
-/// or a plan is faster by one percent at least, four with several threads, beyond what the spread
-/// of their turns explains. The fastest of many plans is partly the luckiest one, so half a percent
-/// is no proof of a gain.
-size_t winner_of(const std::vector<Entrant>& entrants, const std::vector<EntrantResult>& results,
-                 uint32_t threads = 1);
+/// or a plan is faster by one percent at least, beyond what the spread of their turns explains. The
+/// fastest of many plans is partly the luckiest one, so half a percent is no proof of a gain.
+size_t winner_of(const std::vector<Entrant>& entrants, const std::vector<EntrantResult>& results);
 
 struct ContestPlan {
   double min_time_s = 1;  // of each entrant

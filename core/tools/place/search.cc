@@ -304,7 +304,7 @@ class Search {
     results[1].block_ns.clear();  // they do not compare with those of the first contest
     out_.entrants.push_back(entrant);
     out_.results.push_back(std::move(results[1]));
-    out_.best = winner_of(out_.entrants, out_.results, build_.threads);
+    out_.best = winner_of(out_.entrants, out_.results);
     return {};
   }
 
@@ -344,13 +344,13 @@ class Search {
       BYOC_TRY_STATUS(write_plan(plans_[k], plan_entrant(k + 1, folder).plan_path));
     show("timing whole programs", 0, 1);
     BYOC_TRY(out_.results, run_contest(given, build_, out_.entrants, request_.contest));
-    out_.best = winner_of(out_.entrants, out_.results, build_.threads);
+    out_.best = winner_of(out_.entrants, out_.results);
     if (out_.best == SIZE_MAX)
       return failed(cat("no choice of plugins runs: ", out_.results[0].error)).with_slug("place");
     BYOC_TRY_STATUS(solve_after_contest(given, folder));
     BYOC_TRY_STATUS(improve_best(given, folder));
     BYOC_TRY_STATUS(time_close_ones(given));
-    out_.best = winner_of(out_.entrants, out_.results, build_.threads);
+    out_.best = winner_of(out_.entrants, out_.results);
     out_.plan = plan_of(out_.best);
     if (const size_t plan = out_.best - orders_.size();
         out_.best >= orders_.size() && plan < certificates_.size() && certificates_[plan])

@@ -253,15 +253,6 @@ TEST(WinnerOf, NeedsTheWholeIntervalBeyondTheGain) {
   EXPECT_EQ(winner_of(entrants, {a, plan}), 0u);
 }
 
-// One state of the machine gives a plan three percent that the other takes back.
-TEST(WinnerOf, NeedsMoreOfAGainOfSeveralThreads) {
-  const std::vector<Entrant> entrants = {{"a alone", {}, "", Entrant::kSingle},
-                                         {"plan", {}, "", Entrant::kPlan}};
-  const EntrantResult a = entrant_result(1000, 1);
-  EXPECT_EQ(winner_of(entrants, {a, entrant_result(970, 0.97)}, 2), 0u);
-  EXPECT_EQ(winner_of(entrants, {a, entrant_result(940, 0.94)}, 2), 1u);
-}
-
 TEST(WinnerOf, LeavesOutWhatFails) {
   const std::vector<Entrant> entrants = {{"a alone", {}, "", Entrant::kSingle},
                                          {"plan", {}, "", Entrant::kPlan}};
