@@ -13,7 +13,7 @@ namespace byoc::llvm_plugin::topi {
 namespace {
 
 constexpr int64_t kLineBytes = 64;
-constexpr int64_t kLeastTerms = 16;    // iterations that divide a panel
+constexpr int64_t kLeastTerms = 16;    // that divide a panel
 constexpr int64_t kLeastBytes = 1024;  // of a panel: smaller ones the hardware has in time
 constexpr int64_t kMostTiles = 64;     // more of them hide the memory without prefetches
 
@@ -33,6 +33,12 @@ const te::For* written_terms(const te::For& blocks) {
   const bool is_written =
       inner != nullptr && inner->kind == te::LoopKind::kUnrolled && is_counted(*inner);
   return is_written ? inner : nullptr;
+}
+
+// Returns the terms of an iteration of a loop over blocks of them.
+int64_t terms_of(const te::For& blocks) {
+  const te::For* written = written_terms(blocks);
+  return written == nullptr ? 1 : *te::as_int(written->extent);
 }
 
 /// A loop, and the statement after it; nullptr: none.
@@ -115,7 +121,7 @@ std::optional<Panel> Prefetcher::panel_of(const te::For& terms, const Inside& in
   const size_t depth = around_.size() - reads->blocks;
   const te::For &panels = *around_[depth - 2].loop, &tiles = *around_[depth - 1].loop;
   const int64_t length = reads->panel.length();
-  if (reads->count < kLeastTerms || !reads->panel.is_whole() || !is_counted_in_order(tiles) ||
+  if (reads->count * terms_of(terms) < kLeastTerms || !reads->panel.is_whole() || !is_counted_in_order(tiles) ||
       *te::as_int(tiles.extent) > kMostTiles || coefficient_of(reads->at, tiles.var) != 0 ||
       coefficient_of(reads->at, panels.var) != length ||
       length * bytes_of(load.tensor) < kLeastBytes)

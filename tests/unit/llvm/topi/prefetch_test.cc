@@ -122,16 +122,19 @@ TEST(Prefetch, CoversTheNextPanelOfSeveralBlocksAndLoopsOverTerms) {
   }
 }
 
-// 16 terms in a row would otherwise begin with all lines that they prefetch.
+// 16 terms in a row would otherwise begin with all lines that they prefetch. A loop over few blocks
+// of terms has many terms.
 TEST(Prefetch, IsSpreadOverTermsThatAreWrittenOut) {
-  for (int64_t streams : {4, 5, 7, 8}) {
-    SCOPED_TRACE(streams);
-    const te::LoopFunction function =
-        with_prefetches(tiles({.streams = streams, .blocks = 16, .terms = LoopKind::kUnrolled}));
-    const std::vector<Prefetched> found = prefetched_in(function);
-    expect_next_panel(lines_of(found), streams * 16 * 16);
-    EXPECT_EQ(found.size(), streams > 4 ? 2u : 1u) << "lines of a term";
-    for (const Prefetched& one : found) EXPECT_EQ(one.loops.back()->kind, LoopKind::kUnrolled);
+  for (int64_t blocks : {2, 16}) {
+    for (int64_t streams : {4, 5, 7, 8}) {
+      SCOPED_TRACE(cat(blocks, " blocks, ", streams));
+      const te::LoopFunction function = with_prefetches(
+          tiles({.streams = streams, .blocks = blocks, .terms = LoopKind::kUnrolled}));
+      const std::vector<Prefetched> found = prefetched_in(function);
+      expect_next_panel(lines_of(found), streams * blocks * 16);
+      EXPECT_EQ(found.size(), streams > 4 ? 2u : 1u) << "lines of a term";
+      for (const Prefetched& one : found) EXPECT_EQ(one.loops.back()->kind, LoopKind::kUnrolled);
+    }
   }
 }
 
