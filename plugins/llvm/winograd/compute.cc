@@ -68,38 +68,59 @@ Exprs rows_times(const Matrix& matrix, const Exprs& terms) {
   return out;
 }
 
+/// Terms of sums, and the column of a matrix for each.
+struct Columns {
+  std::vector<std::vector<double>> factors;
+  Exprs terms;
+  void append(std::vector<double> column, Expr term) {
+    factors.push_back(std::move(column));
+    terms.push_back(std::move(term));
+  }
+};
+
+// Returns the columns of a matrix, equal ones as one for the sum of their terms.
+Columns different_columns(const Matrix& matrix, const Exprs& terms) {
+  Columns out;
+  for (size_t k = 0; k < terms.size(); ++k) {
+    std::vector<double> column;
+    for (const auto& row : matrix) column.push_back(row[k]);
+    const auto same = std::ranges::find(out.factors, column);
+    if (same == out.factors.end()) out.append(std::move(column), terms[k]);
+    else {
+      Expr& sum = out.terms[static_cast<size_t>(same - out.factors.begin())];
+      sum = sum + terms[k];
+    }
+  }
+  return out;
+}
+
 // Returns matrix times terms. Two columns for the points p and -p have the same factors but for the
 // sign: the sum and the difference of their terms are computed once.
 Exprs columns_times(const Matrix& matrix, const Exprs& terms) {
-  auto column = [&](size_t k) {
-    std::vector<double> out;
-    for (const auto& row : matrix) out.push_back(row[k]);
-    return out;
-  };
-  Exprs joined;
-  std::vector<std::vector<double>> factors;
-  for (size_t k = 0; k < terms.size(); ++k) {
-    const std::vector<double> a = column(k);
-    const std::vector<double> b = k + 1 < terms.size() ? column(k + 1) : a;
-    bool is_pair = k + 1 < terms.size();
+  const Columns all = different_columns(matrix, terms);
+  Columns joined;
+  for (size_t k = 0; k < all.terms.size(); ++k) {
+    const std::vector<double>& a = all.factors[k];
+    const bool has_next = k + 1 < all.terms.size();
+    const std::vector<double>& b = all.factors[has_next ? k + 1 : k];
+    bool is_pair = has_next;
     for (size_t i = 0; i < a.size(); ++i)
       is_pair = is_pair && (i % 2 == 0 ? a[i] == b[i] : a[i] == -b[i]);
     if (!is_pair) {
-      joined.push_back(terms[k]);
-      factors.push_back(a);
+      joined.append(a, all.terms[k]);
       continue;
     }
     std::vector<double> even = a, odd = a;
     for (size_t i = 0; i < a.size(); ++i) (i % 2 == 0 ? odd : even)[i] = 0;
-    joined.insert(joined.end(), {terms[k] + terms[k + 1], terms[k] - terms[k + 1]});
-    factors.insert(factors.end(), {even, odd});
+    joined.append(std::move(even), all.terms[k] + all.terms[k + 1]);
+    joined.append(std::move(odd), all.terms[k] - all.terms[k + 1]);
     ++k;
   }
   Exprs out;
   for (size_t i = 0; i < matrix.size(); ++i) {
     std::vector<double> row;
-    for (const auto& one : factors) row.push_back(one[i]);
-    out.push_back(sum_of(row, joined));
+    for (const auto& column : joined.factors) row.push_back(column[i]);
+    out.push_back(sum_of(row, joined.terms));
   }
   return out;
 }
@@ -109,8 +130,8 @@ class Stages {
   Stages(te::Builder& builder, const Conv& conv, const Tile& tile)
       : builder_(builder),
         conv_(conv),
-        down_(transforms_of(tile.rows, conv.rows)),
-        across_(transforms_of(tile.columns, conv.columns)),
+        down_(transforms_of(tile.rows, conv.rows, conv.stride)),
+        across_(transforms_of(tile.columns, conv.columns, conv.stride)),
         tiles_down_(count_of(conv.oh, tile.rows)),
         tiles_across_(count_of(conv.ow, tile.columns)) {}
 
@@ -152,21 +173,21 @@ Tensor Stages::filters(const Tensor& weight) {
 }
 
 Tensor Stages::inputs(const Tensor& x) {
-  const int64_t reach = across_.products();
+  const int64_t reach = across_.reach();
   const Exprs shape = {conv_.n,          conv_.c_blocks, tiles_down_,  tiles_across_,
                        down_.products(), reach,          conv_.c_block};
   auto cell = [&](const Exprs& i, int64_t row) {
-    const Expr h = i[2] * down_.m + (row - conv_.pad_top);
-    const Expr w = i[3] * across_.m + i[5] - conv_.pad_left;
+    const Expr h = i[2] * (down_.m * conv_.stride) + (row - conv_.pad_top);
+    const Expr w = i[3] * (across_.m * conv_.stride) + i[5] - conv_.pad_left;
     const Expr is_inside = Expr(0) <= h && h < conv_.h && Expr(0) <= w && w < conv_.w;
     return te::select(is_inside, x(i[0], i[1], h, w, i[6]), te::constant(DType::kF32, 0));
   };
   Tensor columns = compute(kColumns, shape, [&](const Exprs& i) {
-    const Exprs cells = each(down_.products(), [&](int64_t row) { return cell(i, row); });
+    const Exprs cells = each(down_.reach(), [&](int64_t row) { return cell(i, row); });
     return element(rows_times(down_.input, cells), i[4]);
   });
-  const Exprs both = {down_.products(), reach,         conv_.n,      conv_.c_blocks,
-                      tiles_down_,      tiles_across_, conv_.c_block};
+  const Exprs both = {down_.products(), across_.products(), conv_.n,      conv_.c_blocks,
+                      tiles_down_,      tiles_across_,      conv_.c_block};
   return compute(kInputs, both, [&](const Exprs& i) {
     const Exprs cells = each(
         reach, [&](int64_t column) { return columns(i[2], i[3], i[4], i[5], i[0], column, i[6]); });
@@ -215,9 +236,10 @@ bool all_are(const Ints& values, int64_t value) {
   return std::ranges::all_of(values, [&](int64_t x) { return x == value; });
 }
 
-bool has_tiles(int64_t rows, int64_t columns) {
-  return (rows == 3 && columns == 3) || (rows == 1 && (columns == 3 || columns == 7)) ||
-         (columns == 1 && (rows == 3 || rows == 7));
+bool has_tiles(int64_t rows, int64_t columns, int64_t stride) {
+  if (rows == columns) return (rows == 3 || rows == 5) && stride <= 2;
+  const int64_t shorter = std::min(rows, columns), longer = std::max(rows, columns);
+  return shorter == 1 && (longer == 3 || longer == 7) && stride == 1;
 }
 
 }  // namespace
@@ -233,18 +255,26 @@ std::optional<Conv> conv_of(const te::Site& site) {
   const Ints weight = static_extents(site.inputs[1]->shape);
   Ints pads = site.attrs->ints("pads");
   if (pads.empty()) pads = {0, 0, 0, 0};
-  const bool fits = site.attrs->i("group", 1) == 1 && all_are(site.attrs->ints("strides"), 1) &&
+  const Ints strides = site.attrs->ints("strides");
+  const int64_t stride = strides.empty() ? 1 : strides[0];
+  const bool fits = site.attrs->i("group", 1) == 1 && all_are(strides, stride) &&
                     all_are(site.attrs->ints("dilations"), 1) && weight[4] == x[4] &&
-                    has_tiles(weight[2], weight[3]);
+                    has_tiles(weight[2], weight[3], stride);
   if (!fits) return std::nullopt;
-  return Conv{x[0], x[1], x[4],      x[2],      x[3],    y[1],   y[4],
-              y[2], y[3], weight[2], weight[3], pads[0], pads[1]};
+  return Conv{x[0], x[1], x[4],      x[2],      x[3],    y[1],    y[4],
+              y[2], y[3], weight[2], weight[3], pads[0], pads[1], stride};
 }
 
 std::vector<Tile> tiles_of(const Conv& conv) {
-  if (conv.rows == 3 && conv.columns == 3) return {{4, 4}, {2, 2}};
-  if (conv.rows == 1) return {{1, conv.columns == 3 ? 4 : 2}};
-  return {{conv.rows == 3 ? 4 : 2, 1}};
+  if (conv.rows == conv.columns) {
+    if (conv.stride == 2) return {{4, 4}, {3, 3}, {2, 2}};
+    if (conv.rows == 5) return {{2, 2}};
+    return {{4, 4}, {2, 2}};
+  }
+  std::vector<Tile> out;
+  for (int64_t m : conv.rows * conv.columns == 3 ? Ints{4} : Ints{4, 2})
+    out.push_back(conv.rows == 1 ? Tile{1, m} : Tile{m, 1});
+  return out;
 }
 
 std::string name_of(const Tile& tile) { return cat("winograd_", tile.rows, "x", tile.columns); }

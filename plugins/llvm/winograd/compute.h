@@ -2,22 +2,24 @@
 #pragma once
 // Winograd's convolutions as tensor expressions of conv2d_nchwc: tiles of m_h x m_w results, of
 // which each has (m_h + r_h - 1) (m_w + r_w - 1) products per pair of channels in place of
-// m_h m_w r_h r_w.
+// m_h m_w r_h r_w. With a stride of 2 these are (2 m_h + r_h - 2) (2 m_w + r_w - 2).
 #include <optional>
 
 #include "byoc/translate/translate.h"
 
 namespace byoc::llvm_plugin::winograd {
 
-/// The extents of a convolution with stride 1 whose images are in blocks of channels.
+/// The extents of a convolution whose images are in blocks of channels.
 struct Conv {
   int64_t n, c_blocks, c_block, h, w;  // of x
   int64_t o_blocks, o_block, oh, ow;   // of y
   int64_t rows, columns;               // of the window
   int64_t pad_top, pad_left;
+  int64_t stride = 1;
 };
-/// Returns the extents of a call that Winograd's computes are for: f32, stride and dilation 1, one
-/// group, a window of 3 x 3, 1 x 3, 3 x 1, 1 x 7 or 7 x 1, results that are not empty.
+/// Returns the extents of a call that Winograd's computes are for: f32, dilation 1, one group, a
+/// window of 3 x 3 or 5 x 5 with a stride of 1 or 2, or of 1 x 3, 3 x 1, 1 x 7 or 7 x 1 with 1,
+/// results that are not empty.
 std::optional<Conv> conv_of(const te::Site& site);
 
 /// A tile of results.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "plugins/llvm/winograd/transforms.h"
+
 namespace byoc::llvm_plugin::winograd {
 namespace {
 
@@ -85,7 +87,8 @@ Shape shape_of(const Conv& conv, const Tile& tile) {
   Shape out;
   out.n = conv.n, out.c = conv.c_blocks * conv.c_block;
   out.o_blocks = conv.o_blocks, out.o_block = conv.o_block;
-  out.products = (tile.rows + conv.rows - 1) * (tile.columns + conv.columns - 1);
+  out.products = transforms_of(tile.rows, conv.rows, conv.stride).products() *
+                 transforms_of(tile.columns, conv.columns, conv.stride).products();
   out.tile_rows = tile.rows, out.tile_columns = tile.columns, out.result_rows = conv.oh;
   out.tiles_down = count_of(conv.oh, tile.rows), out.tiles_across = count_of(conv.ow, tile.columns);
   return out;

@@ -8,14 +8,21 @@ namespace {
 
 using Polynomial = std::vector<double>;  // coefficients, of 1 first
 
-// The points were chosen by the largest error of random layers: 0.75 and 1.5 have a quarter of that
-// of the usual 1 and 2.
+// Returns the points but for infinity. They were chosen by the largest error of random layers: 0.75
+// and 1.5 have a quarter of that of the usual 1 and 2.
 std::vector<double> points_of(int64_t products) {
-  if (products == 4) return {0, 1, -1};
-  if (products == 6) return {0, 0.75, -0.75, 1.5, -1.5};
-  if (products == 8) return {0, 0.5, -0.5, 1, -1, 2, -2};
-  BYOC_CHECK(products == 1, "there are no points for ", products, " products");
-  return {};
+  switch (products) {
+    case 1: return {};
+    case 2: return {0};
+    case 3: return {1, -1};
+    case 4: return {0, 1, -1};
+    case 5: return {0.5, -0.5, 1.25, -1.25};
+    case 6: return {0, 0.75, -0.75, 1.5, -1.5};
+    case 7: return {0.25, -0.25, 0.875, -0.875, 1.75, -1.75};
+    case 8: return {0, 0.5, -0.5, 1, -1, 2, -2};
+    case 10: return {0, 0.5, -0.5, 0.875, -0.875, 1.25, -1.25, 2, -2};
+    default: BYOC_CHECK(false, "there are no points for ", products, " products"); return {};
+  }
 }
 
 // Returns the product of (x - p) over all points except number `without`.
@@ -55,29 +62,64 @@ Matrix transposed(const Matrix& x) {
   return out;
 }
 
+/// Appends the products of one point to the matrices.
+class Appender {
+ public:
+  Appender(Transforms& out, std::vector<double> points) : out_(out), points_(std::move(points)) {}
+
+  size_t points() const { return points_.size(); }
+  bool is_pair(size_t k) const { return k + 1 < points() && points_[k] == -points_[k + 1]; }
+  /// Appends the product of phase `q` at point k; points(): infinity.
+  void append(int64_t q, size_t k) {
+    const int64_t taps = taps_of(q);
+    std::vector<double> filter = k < points() ? powers_of(points_[k], taps) : at_infinity(taps);
+    for (double& x : filter) x /= scale_of(k);
+    out_.filter.push_back(spread(filter, q, out_.r));
+    out_.input.push_back(spread(product_of(points_, k), q, out_.reach()));
+    evaluation_.push_back(k < points() ? powers_of(points_[k], out_.m) : at_infinity(out_.m));
+  }
+  int64_t taps_of(int64_t q) const { return (out_.r - q + out_.stride - 1) / out_.stride; }
+  void finish() { out_.output = transposed(evaluation_); }
+
+ private:
+  double scale_of(size_t k) const {
+    double out = 1;
+    for (size_t j = 0; j < points() && k < points(); ++j) {
+      if (j != k) out *= points_[k] - points_[j];
+    }
+    return out;
+  }
+  // Returns `count` values, 0 but for those of phase q.
+  std::vector<double> spread(const std::vector<double>& values, int64_t q, int64_t count) const {
+    std::vector<double> out(static_cast<size_t>(count), 0);
+    for (size_t i = 0; i < values.size(); ++i)
+      out[i * static_cast<size_t>(out_.stride) + static_cast<size_t>(q)] = values[i];
+    return out;
+  }
+
+  Transforms& out_;
+  const std::vector<double> points_;
+  Matrix evaluation_;  // of a polynomial of m coefficients, per product
+};
+
 }  // namespace
 
-Transforms transforms_of(int64_t m, int64_t r) {
-  Transforms out{m, r, {}, {}, {}};
-  const std::vector<double> points = points_of(out.products());
-  Matrix evaluation;  // of a polynomial of m coefficients, per point
-  for (size_t k = 0; k < points.size(); ++k) {
-    double scale = 1;
-    for (size_t j = 0; j < points.size(); ++j) {
-      if (j != k) scale *= points[k] - points[j];
+Transforms transforms_of(int64_t m, int64_t r, int64_t stride) {
+  BYOC_CHECK(stride <= r, "a stride of ", stride, " passes over inputs of ", r, " taps");
+  Transforms out{m, r, stride, {}, {}, {}};
+  const int64_t most_taps = (r + stride - 1) / stride;
+  Appender appender(out, points_of(m + most_taps - 1));
+  for (size_t k = 0; k <= appender.points(); ++k) {
+    const bool is_pair = appender.is_pair(k);
+    for (int64_t q = 0; q < stride; ++q) {
+      // Phases with a tap less have a product less.
+      if (k == appender.points() && appender.taps_of(q) < most_taps) continue;
+      appender.append(q, k);
+      if (is_pair) appender.append(q, k + 1);
     }
-    std::vector<double> filter = powers_of(points[k], r);
-    for (double& x : filter) x /= scale;
-    evaluation.push_back(powers_of(points[k], m));
-    out.filter.push_back(std::move(filter));
-    Polynomial input = product_of(points, k);
-    input.resize(static_cast<size_t>(out.products()), 0);
-    out.input.push_back(std::move(input));
+    if (is_pair) ++k;
   }
-  evaluation.push_back(at_infinity(m));
-  out.filter.push_back(at_infinity(r));
-  out.input.push_back(product_of(points, points.size()));
-  out.output = transposed(evaluation);
+  appender.finish();
   return out;
 }
 

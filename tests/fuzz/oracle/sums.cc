@@ -233,7 +233,7 @@ Result<std::vector<SumErrors>> errors_of_sums(const OpDef& op, const Attrs& attr
 // The bound of plugins/llvm/winograd/README.md, which is above that of plugins/llvm/strassen,
 // divided by the errors that oracle.cc allows per error seen. Transforms and sums of quarters add
 // and subtract values of several pixels, so that a small result next to large ones has an error of
-// their size. Winograd's convolutions have stride 1; Strassen's have one tap and any stride.
+// their size. Winograd's convolutions have strides of 1 or 2, Strassen's one tap and any stride.
 Status add_errors_of_tiles(const OpDef& op, const Attrs& attrs,
                            const std::vector<const Known*>& args, const std::vector<Known>& results,
                            SumErrors& errors) {
@@ -241,11 +241,11 @@ Status add_errors_of_tiles(const OpDef& op, const Attrs& attrs,
   const Call call{op, attrs, args, results};
   if ((op.name != "conv2d" && op.name != "conv2d_nchwc") || errors.empty()) return {};
   const Ints strides = attrs.ints("strides");
-  const bool is_dense = std::ranges::all_of(strides, [](int64_t stride) { return stride == 1; });
+  const bool has_tiles = std::ranges::all_of(strides, [](int64_t stride) { return stride <= 2; });
   const Shape& weight = args[1]->type->shape;
   const bool has_one_tap = weight.size() >= 4 && weight[2] == Dim(1) && weight[3] == Dim(1);
   if (results[0].type->dtype != DType::kF32 || attrs.i("group", 1) != 1) return {};
-  if (!is_dense && !has_one_tap) return {};
+  if (!has_tiles && !has_one_tap) return {};
   BYOC_TRY(Values sizes, scale_of(call));
   double largest = 0;
   for (double size : sizes) largest = std::isfinite(size) ? std::max(largest, size) : largest;

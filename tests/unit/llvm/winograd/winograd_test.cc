@@ -70,11 +70,33 @@ TEST(Winograd, FinishesResultsWithBiasResidualAndActivation) {
 TEST(Winograd, HasFormsForWindowsOfOneRowOrColumn) {
   for (auto [rows, columns, compute] :
        {std::tuple(1, 3, "winograd_1x4"), std::tuple(3, 1, "winograd_4x1"),
-        std::tuple(1, 7, "winograd_1x2"), std::tuple(7, 1, "winograd_2x1")}) {
+        std::tuple(1, 7, "winograd_1x2"), std::tuple(7, 1, "winograd_2x1"),
+        std::tuple(1, 7, "winograd_1x4"), std::tuple(7, 1, "winograd_4x1")}) {
     for (int64_t pad : {0, 1, 3}) {
       const Ints pads = {rows == 1 ? 0 : pad, columns == 1 ? 0 : pad, rows == 1 ? 0 : pad,
                          columns == 1 ? 0 : pad};
       expect_sums({.h = 11, .w = 10, .rows = rows, .columns = columns, .pads = pads}, compute);
+    }
+  }
+}
+
+TEST(Winograd, HasFormsForStridesAndWindowsOfFive) {
+  for (auto [window, stride, compute] :
+       {std::tuple(3, 2, "winograd_2x2"), std::tuple(3, 2, "winograd_3x3"),
+        std::tuple(3, 2, "winograd_4x4"), std::tuple(5, 2, "winograd_2x2"),
+        std::tuple(5, 2, "winograd_3x3"), std::tuple(5, 2, "winograd_4x4"),
+        std::tuple(5, 1, "winograd_2x2")}) {
+    for (const auto& [pads, h, w] :
+         {std::tuple(Ints{0, 0, 0, 0}, 5, 5), std::tuple(Ints{1, 1, 1, 1}, 6, 19),
+          std::tuple(Ints{0, 2, 3, 1}, 16, 7), std::tuple(Ints{2, 2, 2, 2}, 3, 4)}) {
+      expect_sums({.h = h,
+                   .w = w,
+                   .rows = window,
+                   .columns = window,
+                   .pads = pads,
+                   .has_bias = true,
+                   .stride = stride},
+                  compute);
     }
   }
 }
@@ -165,13 +187,15 @@ TEST(Winograd, HasSmallErrorsOnAThousandLayers) {
   auto pick = [&](int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(random);
   };
-  const std::tuple<int64_t, int64_t, const char*> kinds[] = {
-      {3, 3, "winograd_4x4"}, {3, 3, "winograd_4x4"}, {3, 3, "winograd_2x2"},
-      {1, 3, "winograd_1x4"}, {3, 1, "winograd_4x1"}, {1, 7, "winograd_1x2"},
-      {7, 1, "winograd_2x1"}};
+  const std::tuple<int64_t, int64_t, int64_t, const char*> kinds[] = {
+      {3, 3, 1, "winograd_4x4"}, {3, 3, 1, "winograd_2x2"}, {1, 3, 1, "winograd_1x4"},
+      {3, 1, 1, "winograd_4x1"}, {1, 7, 1, "winograd_1x2"}, {7, 1, 1, "winograd_2x1"},
+      {1, 7, 1, "winograd_1x4"}, {7, 1, 1, "winograd_4x1"}, {5, 5, 1, "winograd_2x2"},
+      {3, 3, 2, "winograd_4x4"}, {3, 3, 2, "winograd_3x3"}, {3, 3, 2, "winograd_2x2"},
+      {5, 5, 2, "winograd_4x4"}};
   double worst = 0;
-  for (int k = 0; k < 25; ++k) {
-    const auto [rows, columns, compute] = kinds[k % std::size(kinds)];
+  for (int k = 0; k < 26; ++k) {
+    const auto [rows, columns, stride, compute] = kinds[k % std::size(kinds)];
     const Layer layer{.c = 16 * pick(1, k % 5 == 0 ? 32 : 8),
                       .o = 16,
                       .h = pick(4, 10),
@@ -179,7 +203,8 @@ TEST(Winograd, HasSmallErrorsOnAThousandLayers) {
                       .rows = rows,
                       .columns = columns,
                       .pads = {rows / 2, columns / 2, rows / 2, columns / 2},
-                      .has_bias = true};
+                      .has_bias = true,
+                      .stride = stride};
     SCOPED_TRACE(cat(compute, ": ", layer.text()));
     const test::Loaded kernel(loops_of(layer, compute));
     for (uint32_t seed = 0; seed < 40; ++seed) {
