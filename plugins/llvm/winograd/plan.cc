@@ -87,8 +87,13 @@ Shape shape_of(const Conv& conv, const Tile& tile) {
   Shape out;
   out.n = conv.n, out.c = conv.c_blocks * conv.c_block;
   out.o_blocks = conv.o_blocks, out.o_block = conv.o_block;
-  out.products = transforms_of(tile.rows, conv.rows, conv.stride).products() *
-                 transforms_of(tile.columns, conv.columns, conv.stride).products();
+  const Transforms down = transforms_of(tile.rows, conv.rows, conv.stride);
+  const Transforms across = transforms_of(tile.columns, conv.columns, conv.stride);
+  out.products = down.products() * across.products();
+  if (conv.is_plain) {  // of all phases of a point
+    out.c *= conv.stride * conv.stride;
+    out.products = down.points() * across.points();
+  }
   out.tile_rows = tile.rows, out.tile_columns = tile.columns, out.result_rows = conv.oh;
   out.tiles_down = count_of(conv.oh, tile.rows), out.tiles_across = count_of(conv.ow, tile.columns);
   return out;

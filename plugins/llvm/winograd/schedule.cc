@@ -11,6 +11,7 @@ namespace {
 using te::Schedule;
 
 constexpr int64_t kLongestBody = 512;  // multiply-adds that are written out
+constexpr int64_t kLanes = 16;         // of vectors of tiles
 
 using Loops = std::vector<std::string>;
 
@@ -22,13 +23,16 @@ const te::Compute* compute_of(const te::Stage& stage) {
 struct Stages {
   size_t first = 0;     // of Winograd's, in the Dag
   std::string filters;  // empty: an input
+  size_t columns_at = 0;
+  std::string padded, phases;  // of a plain image, empty for others
   std::string columns, inputs, products, rows, tiles;
   std::string conv;  // the convolution's own result
   size_t conv_at = 0;
   std::string host;  // the stage whose loops have the others in them
   size_t host_at = 0;
-  int64_t c_block = 1;
+  int64_t terms = 1;  // of the inner loops over terms: a block, or the phases of a channel
   Shape shape;
+  bool is_plain() const { return !phases.empty(); }
 };
 
 int64_t extent_at(const te::Stage& stage, size_t dim) {
@@ -41,7 +45,7 @@ Shape shape_of(const te::Stage& products, const te::Stage& tiles, const te::Stag
   out.products = extent_at(products, 0) * extent_at(products, 1);
   out.n = extent_at(products, 2);
   out.o_blocks = extent_at(products, 3), out.o_block = extent_at(products, 5);
-  out.c = topi::extent_of(sum.reduce[0]) * topi::extent_of(sum.reduce[1]);
+  for (const te::Axis& axis : sum.reduce) out.c *= topi::extent_of(axis);
   out.tiles_down = extent_at(tiles, 2), out.tile_rows = extent_at(tiles, 3);
   out.result_rows = extent_at(conv, 2);
   out.tiles_across = extent_at(tiles, 4), out.tile_columns = extent_at(tiles, 5);
@@ -66,29 +70,39 @@ std::optional<Stages> stages_of(const te::Dag& dag) {
     if (std::holds_alternative<te::Procedure>(stage.kind)) return std::nullopt;
     if (compute != nullptr && !compute->reduce.empty() && !is_own) return std::nullopt;
     if (compute == nullptr || !is_own) continue;
-    std::string* const names[] = {&out.filters, &out.columns, &out.inputs, &out.products,
-                                  &out.rows,    &out.tiles,   &out.conv};
-    if (next == std::size(names)) return std::nullopt;  // two convolutions
+    // Filters may be transformed before, and blocked images have no phases.
+    const std::tuple<std::string*, std::string_view> names[] = {
+        {&out.filters, kFilters}, {&out.padded, kPadded}, {&out.phases, kPhases},
+        {&out.columns, ""},       {&out.inputs, ""},      {&out.products, ""},
+        {&out.rows, ""},          {&out.tiles, ""},       {&out.conv, ""}};
     if (next == 0) out.first = s;
-    if (next == 0 && !stage.name.starts_with(kFilters)) next = 1;  // they were transformed before
-    if (names[next] == &out.products) products = &stage;
-    if (names[next] == &out.tiles) tiles = &stage;
-    if (names[next] == &out.conv) out.conv_at = s;
-    *names[next++] = stage.name;
+    while (next < std::size(names) && !stage.name.starts_with(std::get<1>(names[next]))) ++next;
+    if (next == std::size(names)) return std::nullopt;  // two convolutions
+    std::string* const name = std::get<0>(names[next++]);
+    if (name == &out.columns) out.columns_at = s;
+    if (name == &out.products) products = &stage;
+    if (name == &out.tiles) tiles = &stage;
+    if (name == &out.conv) out.conv_at = s;
+    *name = stage.name;
   }
   if (out.conv.empty() || dag.outputs.size() != 1) return std::nullopt;
   const size_t result = te::stage_of(dag, dag.outputs[0]);
   out.host_at = has_shape_of(dag.stages[result], dag.stages[out.conv_at]) ? result : out.conv_at;
   out.host = dag.stages[out.host_at].name;
   out.shape = shape_of(*products, *tiles, dag.stages[out.conv_at]);
-  out.c_block = topi::extent_of(compute_of(*products)->reduce[1]);
+  out.terms = out.shape.c / topi::extent_of(compute_of(*products)->reduce[0]);
   return out;
 }
 
-Status order_filters(Schedule& schedule, const std::string& stage) {
-  BYOC_TRY_STATUS(schedule.reorder(stage, {"i2", "i3", "i4", "i0", "i1", "i5"}));
-  for (const char* loop : {"i0", "i1"}) BYOC_TRY_STATUS(schedule.unroll(stage, loop));
-  BYOC_TRY_STATUS(schedule.vectorize(stage, "i5"));
+Status order_filters(Schedule& schedule, const te::Stage& filters) {
+  const std::string& stage = filters.name;
+  const bool is_plain = filters.outputs[0].rank() == 7;  // with two phases in place of a block
+  Loops loops = {"i2", "i3", "i4", "i0", "i1", "i5"}, written = {"i0", "i1"};
+  if (is_plain)
+    loops = {"i2", "i3", "i0", "i1", "i4", "i5", "i6"}, written = {"i0", "i1", "i4", "i5"};
+  BYOC_TRY_STATUS(schedule.reorder(stage, loops));
+  for (const std::string& loop : written) BYOC_TRY_STATUS(schedule.unroll(stage, loop));
+  BYOC_TRY_STATUS(schedule.vectorize(stage, loops.back()));
   BYOC_TRY_STATUS(schedule.fuse(stage, "i2", "i3"));
   return schedule.parallel(stage, "i2.i3");
 }
@@ -104,9 +118,12 @@ class Scheduler {
   Status order_host();
   Status order_products();
   Status order_inputs();
+  Status order_plain_inputs();
+  Status order_phases();
   Status order_results();
   Status unroll(const std::string& stage, const Loops& loops);
   Result<std::string> fused(const std::string& stage, const Loops& loops);
+  Result<std::string> vectors_of(const std::string& stage, const std::string& loop, int64_t extent);
   /// Puts a stage where a batch is computed, or over all threads when there is one batch alone.
   Status place(const std::string& stage, const Loops& outer);
   Status vectorize_alone(size_t stage);
@@ -131,6 +148,14 @@ Result<std::string> Scheduler::fused(const std::string& stage, const Loops& loop
     out += "." + loops[k];
   }
   return out;
+}
+
+// Returns the loop to vectorize, of all iterations or split from the others.
+Result<std::string> Scheduler::vectors_of(const std::string& stage, const std::string& loop,
+                                          int64_t extent) {
+  if (extent <= kLanes) return loop;
+  BYOC_TRY_STATUS(schedule_.split(stage, loop, kLanes));
+  return loop + ".i";
 }
 
 Status Scheduler::place(const std::string& stage, const Loops& outer) {
@@ -185,9 +210,14 @@ Status Scheduler::order_products() {
   BYOC_TRY_STATUS(schedule_.compute_at(sums, stage, "i4.o"));
   BYOC_TRY_STATUS(unroll(stage, inner));
   BYOC_TRY_STATUS(schedule_.vectorize(stage, "i5"));
-  BYOC_TRY_STATUS(schedule_.reorder(sums, {"i0", "i1", "i2", "r0", "r1", tile[0], tile[1], "i5"}));
-  if (stages_.c_block * plan_.tile.cells * plan_.tile.vectors <= kLongestBody)
-    BYOC_TRY_STATUS(schedule_.unroll(sums, "r1"));
+  Loops terms = {"r0", "r1"}, written = {"r1"};
+  if (stages_.is_plain()) terms.push_back("r2"), written.push_back("r2");
+  Loops all = {"i0", "i1", "i2"};
+  for (const Loops& loops : {terms, tile, Loops{"i5"}})
+    all.insert(all.end(), loops.begin(), loops.end());
+  BYOC_TRY_STATUS(schedule_.reorder(sums, all));
+  if (stages_.terms * plan_.tile.cells * plan_.tile.vectors <= kLongestBody)
+    BYOC_TRY_STATUS(unroll(sums, written));
   BYOC_TRY_STATUS(unroll(sums, tile));
   BYOC_TRY_STATUS(schedule_.vectorize(sums, "i5"));
   return place(stage, {"i0", "i1", "i3.o"});
@@ -204,6 +234,37 @@ Status Scheduler::order_inputs() {
   BYOC_TRY_STATUS(unroll(columns, {"i5", "i4"}));
   BYOC_TRY_STATUS(schedule_.vectorize(columns, "i6"));
   return place(stage, {"i2", "i3"});
+}
+
+// Orders that of a plain image: vectors of tiles, which the phases have next to each other.
+Status Scheduler::order_plain_inputs() {
+  const std::string &stage = stages_.inputs, &columns = stages_.columns;
+  BYOC_TRY(const std::string tiles, vectors_of(stage, "i7", stages_.shape.tiles_across));
+  BYOC_TRY_STATUS(schedule_.reorder(stage, {"i2", "i3", "i4", "i0", "i5", "i1", "i6"}));
+  if (tiles != "i7") BYOC_TRY_STATUS(schedule_.reorder(stage, {"i5", "i7.o", "i1", "i6", tiles}));
+  BYOC_TRY_STATUS(schedule_.compute_at(columns, stage, "i4"));
+  BYOC_TRY_STATUS(unroll(stage, {"i1", "i6"}));
+  BYOC_TRY_STATUS(schedule_.vectorize(stage, tiles));
+  const int64_t all = extent_at(dag_.stages[stages_.columns_at], 6);
+  BYOC_TRY(const std::string lanes, vectors_of(columns, "i6", all));
+  BYOC_TRY_STATUS(schedule_.reorder(columns, {"i5", "i3", "i4"}));
+  if (lanes != "i6") BYOC_TRY_STATUS(schedule_.reorder(columns, {"i5", "i6.o", "i3", "i4", lanes}));
+  BYOC_TRY_STATUS(unroll(columns, {"i3", "i4"}));
+  BYOC_TRY_STATUS(schedule_.vectorize(columns, lanes));
+  return place(stage, {"i2", "i3"});
+}
+
+// Orders the phases of a plain image: row by row, for all batches. One element after another is
+// read and stored, which is faster than to gather them.
+Status Scheduler::order_phases() {
+  const std::string &stage = stages_.phases, &padded = stages_.padded;
+  BYOC_TRY_STATUS(schedule_.reorder(stage, {"i4", "i3"}));
+  BYOC_TRY_STATUS(schedule_.unroll(stage, "i3"));
+  BYOC_TRY(const std::string rows, fused(stage, {"i0", "i1", "i2"}));
+  BYOC_TRY_STATUS(schedule_.compute_at(padded, stage, rows));
+  BYOC_TRY_STATUS(schedule_.split(padded, "i3", kLanes));
+  BYOC_TRY_STATUS(schedule_.vectorize(padded, "i3.i"));
+  return schedule_.parallel(stage, rows);
 }
 
 // Orders the transform of the products: a block of channels of a batch, tile by tile.
@@ -245,8 +306,14 @@ Result<Schedule> Scheduler::run() {
   BYOC_TRY_STATUS(order_host());
   BYOC_TRY_STATUS(order_results());
   BYOC_TRY_STATUS(order_products());
-  BYOC_TRY_STATUS(order_inputs());
-  if (!stages_.filters.empty()) BYOC_TRY_STATUS(order_filters(schedule_, stages_.filters));
+  if (stages_.is_plain()) {
+    BYOC_TRY_STATUS(order_plain_inputs());
+    BYOC_TRY_STATUS(order_phases());
+  } else {
+    BYOC_TRY_STATUS(order_inputs());
+  }
+  if (!stages_.filters.empty())
+    BYOC_TRY_STATUS(order_filters(schedule_, dag_.stages[stages_.first]));
   for (size_t s = 0; s < stages_.first; ++s) BYOC_TRY_STATUS(vectorize_alone(s));
   for (size_t s = stages_.host_at + 1; s < dag_.stages.size(); ++s)
     BYOC_TRY_STATUS(vectorize_alone(s));
@@ -278,7 +345,7 @@ bool has_filters_alone(const te::Dag& dag) {
 
 Result<Schedule> schedule_filters(const te::Dag& dag) {
   Schedule out(dag);
-  BYOC_TRY_STATUS(order_filters(out, dag.stages[te::stage_of(dag, dag.outputs[0])].name));
+  BYOC_TRY_STATUS(order_filters(out, dag.stages[te::stage_of(dag, dag.outputs[0])]));
   return out;
 }
 

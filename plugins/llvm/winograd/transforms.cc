@@ -12,16 +12,27 @@ using Polynomial = std::vector<double>;  // coefficients, of 1 first
 // and 1.5 have a quarter of that of the usual 1 and 2.
 std::vector<double> points_of(int64_t products) {
   switch (products) {
-    case 1: return {};
-    case 2: return {0};
-    case 3: return {1, -1};
-    case 4: return {0, 1, -1};
-    case 5: return {0.5, -0.5, 1.25, -1.25};
-    case 6: return {0, 0.75, -0.75, 1.5, -1.5};
-    case 7: return {0.25, -0.25, 0.875, -0.875, 1.75, -1.75};
-    case 8: return {0, 0.5, -0.5, 1, -1, 2, -2};
-    case 10: return {0, 0.5, -0.5, 0.875, -0.875, 1.25, -1.25, 2, -2};
-    default: BYOC_CHECK(false, "there are no points for ", products, " products"); return {};
+    case 1:
+      return {};
+    case 2:
+      return {0};
+    case 3:
+      return {1, -1};
+    case 4:
+      return {0, 1, -1};
+    case 5:
+      return {0.5, -0.5, 1.25, -1.25};
+    case 6:
+      return {0, 0.75, -0.75, 1.5, -1.5};
+    case 7:
+      return {0.25, -0.25, 0.875, -0.875, 1.75, -1.75};
+    case 8:
+      return {0, 0.5, -0.5, 1, -1, 2, -2};
+    case 10:
+      return {0, 0.5, -0.5, 0.875, -0.875, 1.25, -1.25, 2, -2};
+    default:
+      BYOC_CHECK(false, "there are no points for ", products, " products");
+      return {};
   }
 }
 

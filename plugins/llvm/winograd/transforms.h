@@ -19,6 +19,8 @@ struct Transforms {
   Matrix output;  // m x products()
   Matrix filter;  // products() x r
   Matrix input;   // products() x reach()
+  /// Returns the points at which all phases are evaluated, infinity among them.
+  int64_t points() const { return m + (r + stride - 1) / stride - 1; }
   int64_t products() const { return static_cast<int64_t>(filter.size()); }
   int64_t reach() const { return stride * (m - 1) + r; }
 };

@@ -20,12 +20,14 @@ struct Layer {
   int64_t block = 16;
   bool has_bias = false, has_residual = false, has_relu = false;
   int64_t stride = 1;
+  bool is_plain = false;  // the image is not in blocks of channels
+  int64_t c_block() const { return is_plain ? 1 : block; }
   int64_t oh() const { return (h + pads[0] + pads[2] - rows) / stride + 1; }
   int64_t ow() const { return (w + pads[1] + pads[3] - columns) / stride + 1; }
   std::string text() const {
     return cat(n, " images, ", c, " to ", o, " channels, ", h, "x", w, ", window ", rows, "x",
                columns, ", pads ", pads[0], pads[1], pads[2], pads[3], ", stride ", stride,
-               ", block ", block);
+               is_plain ? ", plain, block " : ", block ", block);
   }
 };
 
@@ -63,12 +65,11 @@ inline std::vector<float> in_blocks(const std::vector<float>& x, int64_t n, int6
 // Returns OIHW as [o / block, c / block, rows, columns, block of c, block of o].
 inline std::vector<float> weight_in_blocks(const Layer& s, const std::vector<float>& weight) {
   std::vector<float> out(weight.size());
-  const int64_t taps = s.rows * s.columns;
+  const int64_t taps = s.rows * s.columns, of_c = s.c_block();
   for (int64_t i = 0; i < s.o * s.c * taps; ++i) {
     const int64_t tap = i % taps, c = i / taps % s.c, o = i / taps / s.c;
     const int64_t to =
-        (((o / s.block * (s.c / s.block) + c / s.block) * taps + tap) * s.block + c % s.block) *
-            s.block +
+        (((o / s.block * (s.c / of_c) + c / of_c) * taps + tap) * of_c + c % of_c) * s.block +
         o % s.block;
     out[static_cast<size_t>(to)] = weight[static_cast<size_t>(i)];
   }
@@ -112,9 +113,11 @@ inline te::StrategySelector by_name(const std::string& name) {
 inline IRModule module_of(const Layer& s) {
   IRModule module;
   FunctionBuilder f(module, all_ops());
-  ValueId x = f.param("x", {DType::kF32, {s.n, s.c / s.block, s.h, s.w, s.block}});
-  ValueId w = f.param(
-      "w", {DType::kF32, {s.o / s.block, s.c / s.block, s.rows, s.columns, s.block, s.block}});
+  const int64_t of_c = s.c_block();
+  ValueId x = f.param("x", s.is_plain ? TensorType{DType::kF32, {s.n, s.c, s.h, s.w}}
+                                      : TensorType{DType::kF32, {s.n, s.c / of_c, s.h, s.w, of_c}});
+  ValueId w =
+      f.param("w", {DType::kF32, {s.o / s.block, s.c / of_c, s.rows, s.columns, of_c, s.block}});
   ValueId bias, residual;
   if (s.has_bias) bias = f.param("bias", {DType::kF32, {1, s.o / s.block, 1, 1, s.block}});
   if (s.has_residual)
@@ -136,7 +139,7 @@ inline Result<te::Dag> translated(const Layer& s, const std::string& compute,
 }
 
 inline std::vector<Data> inputs_of(const Layer& s, const LayerData& data) {
-  std::vector<Data> out = {f32(in_blocks(data.x, s.n, s.c, s.h * s.w, s.block)),
+  std::vector<Data> out = {f32(in_blocks(data.x, s.n, s.c, s.h * s.w, s.c_block())),
                            f32(weight_in_blocks(s, data.weight))};
   if (s.has_bias) out.push_back(f32(data.bias));
   if (s.has_residual)

@@ -101,6 +101,33 @@ TEST(Winograd, HasFormsForStridesAndWindowsOfFive) {
   }
 }
 
+// The first of a network: three channels, one or four, not in blocks.
+TEST(Winograd, ComputesPlainImages) {
+  for (auto [window, c, n] : {std::tuple(7, 3, 1), std::tuple(7, 1, 2), std::tuple(5, 4, 1)}) {
+    for (const auto& [pads, h, w] :
+         {std::tuple(Ints{0, 0, 0, 0}, 7, 8), std::tuple(Ints{3, 3, 3, 3}, 9, 150),
+          std::tuple(Ints{0, 2, 3, 1}, 32, 17), std::tuple(Ints{3, 3, 3, 3}, 1, 1),
+          std::tuple(Ints{3, 2, 2, 3}, 64, 64)}) {
+      for (int64_t block : {8, 16}) {
+        expect_sums({.n = n,
+                     .c = c,
+                     .o = 48,
+                     .h = h,
+                     .w = w,
+                     .rows = window,
+                     .columns = window,
+                     .pads = pads,
+                     .block = block,
+                     .has_bias = true,
+                     .has_relu = true,
+                     .stride = 2,
+                     .is_plain = true},
+                    "winograd_4x4", block == 8 ? 3 : 1);
+      }
+    }
+  }
+}
+
 TEST(Winograd, HasFewAndManyBatches) {
   const Layer layer{.n = 2, .c = 16, .o = 32, .h = 24, .w = 18, .has_relu = true};
   for (int64_t batches : {1, 3, 4, 6}) {
@@ -192,11 +219,12 @@ TEST(Winograd, HasSmallErrorsOnAThousandLayers) {
       {3, 1, 1, "winograd_4x1"}, {1, 7, 1, "winograd_1x2"}, {7, 1, 1, "winograd_2x1"},
       {1, 7, 1, "winograd_1x4"}, {7, 1, 1, "winograd_4x1"}, {5, 5, 1, "winograd_2x2"},
       {3, 3, 2, "winograd_4x4"}, {3, 3, 2, "winograd_3x3"}, {3, 3, 2, "winograd_2x2"},
-      {5, 5, 2, "winograd_4x4"}};
+      {5, 5, 2, "winograd_4x4"}, {7, 7, 2, "winograd_4x4"}};
   double worst = 0;
-  for (int k = 0; k < 26; ++k) {
+  for (int k = 0; k < 28; ++k) {
     const auto [rows, columns, stride, compute] = kinds[k % std::size(kinds)];
-    const Layer layer{.c = 16 * pick(1, k % 5 == 0 ? 32 : 8),
+    const bool is_plain = rows == 7 && columns == 7;
+    const Layer layer{.c = is_plain ? pick(1, 4) : 16 * pick(1, k % 5 == 0 ? 32 : 8),
                       .o = 16,
                       .h = pick(4, 10),
                       .w = pick(4, 10),
@@ -204,7 +232,8 @@ TEST(Winograd, HasSmallErrorsOnAThousandLayers) {
                       .columns = columns,
                       .pads = {rows / 2, columns / 2, rows / 2, columns / 2},
                       .has_bias = true,
-                      .stride = stride};
+                      .stride = stride,
+                      .is_plain = is_plain};
     SCOPED_TRACE(cat(compute, ": ", layer.text()));
     const test::Loaded kernel(loops_of(layer, compute));
     for (uint32_t seed = 0; seed < 40; ++seed) {
