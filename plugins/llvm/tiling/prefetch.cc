@@ -41,10 +41,18 @@ int64_t terms_of(const te::For& blocks) {
   return written == nullptr ? 1 : *te::as_int(written->extent);
 }
 
-/// A loop, and the statement after it; nullptr: none.
+// Returns true for a loop of several iterations, alone or in loops of one.
+bool is_loop(const te::Stmt& stmt) {
+  if (stmt.is_empty()) return false;
+  auto* loop = std::get_if<te::For>(&stmt->kind);
+  return loop != nullptr && (te::as_int(loop->extent) != 1 || is_loop(loop->body));
+}
+
+/// A loop, the statement after it, nullptr for none, and whether another loop is all of its body.
 struct Around {
   const te::For* loop;
   const te::Stmt* next;
+  bool is_nest;
 };
 
 class Prefetcher {
@@ -61,7 +69,11 @@ class Prefetcher {
                                      const te::Load& load) const;
 
   const std::vector<te::Tensor>& inputs_;
+  std::vector<const te::For*> blocks_around() const;
+
   std::vector<Around> around_;  // loops of several iterations, outer first
+  const te::Stmt* after_ =
+      nullptr;  // the statement after the loop of one iteration in the last one
   te::Ranges ranges_;
   std::unordered_map<const te::For*, Panel> of_rests_;
 };
@@ -108,41 +120,58 @@ std::optional<Rest> rest_of(const te::Stmt& next, const te::Tensor& tensor, cons
   return std::nullopt;
 }
 
+// Returns the loops that have nothing but the loop over terms in them, outer first.
+std::vector<const te::For*> Prefetcher::blocks_around() const {
+  size_t first = around_.size();
+  while (first > 0 && around_[first - 1].is_nest) --first;
+  std::vector<const te::For*> out;
+  for (size_t k = first; k < around_.size(); ++k) out.push_back(around_[k].loop);
+  return out;
+}
+
 // Returns what an iteration of `terms` prefetches of the next panel: when all tiles are done, they
 // have covered it, each a part by its multiply-adds. nullopt: the load reads no panel. The loops
 // over terms may be several.
 std::optional<Panel> Prefetcher::panel_of(const te::For& terms, const Inside& inside,
                                           const te::Load& load) {
-  std::vector<const te::For*> blocks;
-  for (size_t k = 2; k < around_.size(); ++k) blocks.push_back(around_[k].loop);
   const te::Ranges ranges = with_loops(ranges_, inside, terms);
-  std::optional<Reads> reads = reads_of(load, terms, inside, blocks, ranges);
-  if (!reads) return std::nullopt;
-  const size_t depth = around_.size() - reads->blocks;
-  const te::For &panels = *around_[depth - 2].loop, &tiles = *around_[depth - 1].loop;
+  std::optional<Reads> reads = reads_of(load, terms, inside, blocks_around(), ranges);
+  if (!reads || reads->blocks >= around_.size()) return std::nullopt;
+  const Around& last = around_[around_.size() - reads->blocks - 1];
   const int64_t length = reads->panel.length();
-  if (reads->count * terms_of(terms) < kLeastTerms || !reads->panel.is_whole() || !is_counted_in_order(tiles) ||
-      *te::as_int(tiles.extent) > kMostTiles || coefficient_of(reads->at, tiles.var) != 0 ||
-      coefficient_of(reads->at, panels.var) != length ||
+  if (reads->count * terms_of(terms) < kLeastTerms || !reads->panel.is_whole() ||
       length * bytes_of(load.tensor) < kLeastBytes)
     return std::nullopt;
+  // Where one tile reads the whole panel, there is no loop over tiles.
+  const bool is_alone = coefficient_of(reads->at, last.loop->var) == length;
+  if (!is_alone && (reads->blocks + 2 > around_.size() || !is_counted_in_order(*last.loop) ||
+                    *te::as_int(last.loop->extent) > kMostTiles ||
+                    coefficient_of(reads->at, last.loop->var) != 0))
+    return std::nullopt;
+  const te::For& panels = is_alone ? *last.loop : *(&last - 1)->loop;
+  if (coefficient_of(reads->at, panels.var) != length) return std::nullopt;
+  const int64_t tiles = is_alone ? 1 : *te::as_int(last.loop->extent);
+  const te::Expr tile = is_alone ? te::Expr(0) : te::Expr(last.loop->var);
   std::optional<Rest> rest;
-  if (const te::Stmt* next = around_[depth - 1].next)
+  if (const te::Stmt* next = is_alone ? after_ : last.next)
     rest = rest_of(*next, load.tensor, *reads, panels, ranges_);
-  const int64_t count = *te::as_int(tiles.extent) * reads->count;
+  const int64_t count = tiles * reads->count;
   int64_t covered = length;
   if (rest) {
-    const int64_t written = inside.written * *te::as_int(tiles.extent);
+    const int64_t written = inside.written * tiles;
     covered = length * written / (written + rest->written);
   }
-  const int64_t step = part_of(covered, count);
+  int64_t step = part_of(covered, count);
+  // Each term that is written out prefetches whole lines, so that a few elements more would cost a
+  // line of each; the tile after the others has them instead.
+  const int64_t unit = terms_of(terms) * kLineBytes / bytes_of(load.tensor);
+  if (rest && step > unit && step % unit < unit / 4) step -= step % unit;
   if (rest && step * count < length) {
     const int64_t left = part_of(length - step * count, reads->count);
     of_rests_.emplace(rest->terms, lines_of(load.tensor, rest->reads, rest->reads.term,
                                             step * count, left, rest->ranges));
   }
-  return lines_of(load.tensor, *reads, te::Expr(tiles.var) * reads->count + reads->term, 0, step,
-                  ranges);
+  return lines_of(load.tensor, *reads, tile * reads->count + reads->term, 0, step, ranges);
 }
 
 // Returns all of the next panel that a term of it begins at, for one tile, which reads each panel
@@ -179,7 +208,7 @@ std::optional<Panel> Prefetcher::panel_of(const te::For& terms) {
     return std::ranges::any_of(inside.loops, has) || has_any(x, inside.lets);
   };
   for (const te::Load* load : inside.loads) {
-    std::optional<Panel> found = around_.size() > 1 ? panel_of(terms, inside, *load) : std::nullopt;
+    std::optional<Panel> found = panel_of(terms, inside, *load);
     if (found && !is_inside(found->next[0])) return found;
   }
   if (*te::as_int(terms.extent) < kLeastTerms) return std::nullopt;
@@ -230,10 +259,14 @@ te::Stmt Prefetcher::rewrite_for(const te::For& loop, const te::Stmt* next) {
     return with(with_lines(loop, planned->second));
   if (std::optional<Panel> panel = panel_of(loop)) return with(with_lines(loop, *panel));
   const bool is_around = te::as_int(loop.extent) != 1;
-  if (is_around) around_.push_back({&loop, next});
+  const bool is_nest = is_loop(loop.body);
+  const te::Stmt* const after = after_;
+  if (is_around) around_.push_back({&loop, next, is_nest}), after_ = nullptr;
+  else if (next != nullptr) after_ = next;
   if (is_counted(loop)) ranges_[loop.var.id()] = {0, *te::as_int(loop.extent) - 1};
   te::Stmt body = rewrite(loop.body);
   if (is_around) around_.pop_back();
+  after_ = after;
   ranges_.erase(loop.var.id());
   return with(std::move(body));
 }

@@ -129,8 +129,8 @@ std::vector<Tile> tiles_of(const Conv& conv) {
   if (conv.is_plain) return {{4, 4}};
   if (conv.rows == conv.columns) {
     if (conv.stride == 2) return {{4, 4}, {3, 3}, {2, 2}};
-    if (conv.rows == 5) return {{2, 2}};
-    return {{4, 4}, {2, 2}};
+    if (conv.rows == 5) return {{4, 4}, {2, 2}};
+    return {{4, 4}, {3, 3}, {2, 2}};
   }
   std::vector<Tile> out;
   for (int64_t m : conv.rows* conv.columns == 3 ? Ints{4} : Ints{4, 2})

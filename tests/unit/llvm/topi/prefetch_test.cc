@@ -24,10 +24,12 @@ struct Panels {
   int64_t blocks = 2;              // of 16 terms
   LoopKind terms = LoopKind::kSerial;
   int64_t cells = 1, rest = 0;  // of a tile, and of the one after the loop over tiles
+  int64_t tiles = 4;
 };
 
 // Returns loops over panels of blocks of weights w[block, blocks, 16, 16], which four tiles read,
-// and a smaller one after them: all blocks of a panel for each term, two loops over terms.
+// and a smaller one after them: all blocks of a panel for each term, two loops over terms. Before
+// them a tile has a loop that makes its sums 0.
 te::LoopFunction tiles(const Panels& of) {
   te::Tensor w("w", DType::kF32, {of.count * (of.streams + of.gap), of.blocks, 16, 16}),
       y("y", DType::kF32, {16, 16});
@@ -42,7 +44,13 @@ te::LoopFunction tiles(const Panels& of) {
         LoopKind::kVectorized);
   };
   auto tile = [&](Expr p, int64_t cells) {
-    return te::loop("r0", of.blocks, [&](Expr r0) {
+    const te::Stmt zeros = te::loop(
+        "z", 16,
+        [&](Expr l) {
+          return te::make_store(y, {0, l}, te::constant(DType::kF32, 0));
+        },
+        LoopKind::kVectorized);
+    const te::Stmt sums = te::loop("r0", of.blocks, [&](Expr r0) {
       auto term = [&](Expr r1) {
         auto cell = [&](Expr c) {
           auto stream = [&](Expr i) { return sum({p, r0, r1, c, i}); };
@@ -52,9 +60,12 @@ te::LoopFunction tiles(const Panels& of) {
       };
       return te::loop("r1", 16, term, of.terms);
     });
+    te::Tensor sum("sum", DType::kF32, {16});
+    return te::make_alloc(sum, te::Scope::kStack, te::make_block({zeros, sums}));
   };
   te::Stmt body = te::loop("p", of.count, [&](Expr p) {
-    std::vector<te::Stmt> stmts = {te::loop("t", 4, [&](Expr) { return tile(p, of.cells); })};
+    std::vector<te::Stmt> stmts = {
+        te::loop("t", of.tiles, [&](Expr) { return tile(p, of.cells); })};
     if (of.rest > 0) stmts.push_back(tile(p, of.rest));
     return te::make_block(std::move(stmts));
   });
@@ -157,6 +168,24 @@ TEST(Prefetch, IsSharedWithTheTileAfterTheOthers) {
       const int64_t rounding = terms == LoopKind::kSerial ? 4 * 256 / 16 : 4;  // an element a term
       EXPECT_GE(lines, panel * 4 / (4 * 6 + 4) - rounding);
       EXPECT_LE(lines, panel * 4 / (4 * 6 + 4) + 4);
+    }
+  }
+}
+
+// A loop over one tile is none; 25 cells are 13 and 12.
+TEST(Prefetch, CoversThePanelsOfOneTileAndTheTileAfterIt) {
+  for (auto [cells, rest] : {std::pair(8, 0), std::pair(13, 12)}) {
+    for (int64_t blocks : {2, 16}) {
+      SCOPED_TRACE(cat(cells, " ", rest, " ", blocks));
+      const te::LoopFunction function = with_prefetches(tiles({.streams = 2,
+                                                               .blocks = blocks,
+                                                               .terms = LoopKind::kUnrolled,
+                                                               .cells = cells,
+                                                               .rest = rest,
+                                                               .tiles = 1}));
+      const std::vector<Prefetched> all = prefetched_in(function);
+      expect_next_panel(lines_of(all), 2 * blocks * 16);
+      EXPECT_LE(all.size(), rest == 0 ? 2u : 3u) << "lines of a term";
     }
   }
 }

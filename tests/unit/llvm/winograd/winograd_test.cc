@@ -85,7 +85,8 @@ TEST(Winograd, HasFormsForStridesAndWindowsOfFive) {
        {std::tuple(3, 2, "winograd_2x2"), std::tuple(3, 2, "winograd_3x3"),
         std::tuple(3, 2, "winograd_4x4"), std::tuple(5, 2, "winograd_2x2"),
         std::tuple(5, 2, "winograd_3x3"), std::tuple(5, 2, "winograd_4x4"),
-        std::tuple(5, 1, "winograd_2x2")}) {
+        std::tuple(5, 1, "winograd_2x2"), std::tuple(5, 1, "winograd_4x4"),
+        std::tuple(3, 1, "winograd_3x3")}) {
     for (const auto& [pads, h, w] :
          {std::tuple(Ints{0, 0, 0, 0}, 5, 5), std::tuple(Ints{1, 1, 1, 1}, 6, 19),
           std::tuple(Ints{0, 2, 3, 1}, 16, 7), std::tuple(Ints{2, 2, 2, 2}, 3, 4)}) {
@@ -216,12 +217,13 @@ TEST(Winograd, HasSmallErrorsOnAThousandLayers) {
   };
   const std::tuple<int64_t, int64_t, int64_t, const char*> kinds[] = {
       {3, 3, 1, "winograd_4x4"}, {3, 3, 1, "winograd_2x2"}, {1, 3, 1, "winograd_1x4"},
-      {3, 1, 1, "winograd_4x1"}, {1, 7, 1, "winograd_1x2"}, {7, 1, 1, "winograd_2x1"},
-      {1, 7, 1, "winograd_1x4"}, {7, 1, 1, "winograd_4x1"}, {5, 5, 1, "winograd_2x2"},
-      {3, 3, 2, "winograd_4x4"}, {3, 3, 2, "winograd_3x3"}, {3, 3, 2, "winograd_2x2"},
-      {5, 5, 2, "winograd_4x4"}, {7, 7, 2, "winograd_4x4"}};
+      {3, 3, 1, "winograd_3x3"}, {5, 5, 1, "winograd_4x4"}, {3, 1, 1, "winograd_4x1"},
+      {1, 7, 1, "winograd_1x2"}, {7, 1, 1, "winograd_2x1"}, {1, 7, 1, "winograd_1x4"},
+      {7, 1, 1, "winograd_4x1"}, {5, 5, 1, "winograd_2x2"}, {3, 3, 2, "winograd_4x4"},
+      {3, 3, 2, "winograd_3x3"}, {3, 3, 2, "winograd_2x2"}, {5, 5, 2, "winograd_4x4"},
+      {7, 7, 2, "winograd_4x4"}};
   double worst = 0;
-  for (int k = 0; k < 28; ++k) {
+  for (int k = 0; k < 32; ++k) {
     const auto [rows, columns, stride, compute] = kinds[k % std::size(kinds)];
     const bool is_plain = rows == 7 && columns == 7;
     const Layer layer{.c = is_plain ? pick(1, 4) : 16 * pick(1, k % 5 == 0 ? 32 : 8),
