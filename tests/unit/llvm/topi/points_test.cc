@@ -42,7 +42,7 @@ fn main(%x: f32[2,3,6,13,16], %w: f32[4,3,3,3,16,16]) {
   %0 = conv2d_nchwc(%x, %w) {pads=[1,1,1,1]}
   return %0
 })"},
-    {"Conv3x3Strides", "conv2d_nchwc", kV3, R"(
+    {"Conv3x3Strides", "conv2d_computes", kV3, R"(
 fn main(%x: f32[1,3,9,10,8], %w: f32[2,3,3,3,8,8]) {
   %0 = conv2d_nchwc(%x, %w) {strides=[2,2], pads=[1,1,1,1]}
   return %0
