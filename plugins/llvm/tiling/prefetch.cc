@@ -64,7 +64,8 @@ class Prefetcher {
   te::Stmt rewrite_for(const te::For& loop, const te::Stmt* next);
   te::Stmt rewrite_block(const te::Block& block);
   std::optional<Panel> panel_of(const te::For& terms);
-  std::optional<Panel> panel_of(const te::For& terms, const Inside& inside, const te::Load& load);
+  std::optional<Panel> panel_of(const te::For& terms, const Inside& inside, const te::Load& load,
+                                bool is_alone);
   std::optional<Panel> panel_of_tile(const te::For& terms, const te::For& lanes,
                                      const te::Load& load) const;
 
@@ -131,9 +132,9 @@ std::vector<const te::For*> Prefetcher::blocks_around() const {
 
 // Returns what an iteration of `terms` prefetches of the next panel: when all tiles are done, they
 // have covered it, each a part by its multiply-adds. nullopt: the load reads no panel. The loops
-// over terms may be several.
+// over terms may be several. `is_alone`: there is no loop over tiles, for one tile reads the panel.
 std::optional<Panel> Prefetcher::panel_of(const te::For& terms, const Inside& inside,
-                                          const te::Load& load) {
+                                          const te::Load& load, bool is_alone) {
   const te::Ranges ranges = with_loops(ranges_, inside, terms);
   std::optional<Reads> reads = reads_of(load, terms, inside, blocks_around(), ranges);
   if (!reads || reads->blocks >= around_.size()) return std::nullopt;
@@ -142,8 +143,6 @@ std::optional<Panel> Prefetcher::panel_of(const te::For& terms, const Inside& in
   if (reads->count * terms_of(terms) < kLeastTerms || !reads->panel.is_whole() ||
       length * bytes_of(load.tensor) < kLeastBytes)
     return std::nullopt;
-  // Where one tile reads the whole panel, there is no loop over tiles.
-  const bool is_alone = coefficient_of(reads->at, last.loop->var) == length;
   if (!is_alone && (reads->blocks + 2 > around_.size() || !is_counted_in_order(*last.loop) ||
                     *te::as_int(last.loop->extent) > kMostTiles ||
                     coefficient_of(reads->at, last.loop->var) != 0))
@@ -207,9 +206,12 @@ std::optional<Panel> Prefetcher::panel_of(const te::For& terms) {
     auto has = [&](const te::For* loop) { return has_var(x, loop->var); };
     return std::ranges::any_of(inside.loops, has) || has_any(x, inside.lets);
   };
-  for (const te::Load* load : inside.loads) {
-    std::optional<Panel> found = panel_of(terms, inside, *load);
-    if (found && !is_inside(found->next[0])) return found;
+  // The other operand of several tiles moves with them, as a panel of one tile does.
+  for (bool is_alone : {false, true}) {
+    for (const te::Load* load : inside.loads) {
+      std::optional<Panel> found = panel_of(terms, inside, *load, is_alone);
+      if (found && !is_inside(found->next[0])) return found;
+    }
   }
   if (*te::as_int(terms.extent) < kLeastTerms) return std::nullopt;
   for (const te::Load* load : inside.loads) {
