@@ -74,12 +74,13 @@ te::LoopFunction tiles(const Panels& of) {
 
 struct Prefetched {
   std::vector<const te::For*> loops;  // around it, outer first
+  te::Tensor tensor;
   Expr element;
 };
 
 void find(const te::Stmt& stmt, std::vector<const te::For*>& around, std::vector<Prefetched>& out) {
   if (auto* call = std::get_if<te::Intrinsic>(&stmt->kind); call && call->name == kPrefetch)
-    out.push_back({around, call->places[0].indices.back()});
+    out.push_back({around, call->places[0].tensor, call->places[0].indices.back()});
   auto* loop = std::get_if<te::For>(&stmt->kind);
   if (loop != nullptr) around.push_back(loop);
   for_each_inner(*stmt, [&](const te::Stmt& inner) { find(inner, around, out); });
@@ -196,8 +197,38 @@ TEST(Prefetch, OfAnotherPanelIsNotSharedWithTheNextTile) {
   auto term = [&](Expr r) { return te::make_store(y, {0, 0}, y(0, 0) + other(r)); };
   function.inputs.push_back(other);
   function.body = te::make_block({function.body, te::loop("r", 256, term)});
-  const std::vector<Prefetched> found = prefetched_in(with_prefetches(function));
-  expect_next_panel(lines_of(found), 2 * 16 * 16);
+  function = with_prefetches(function);
+  expect_next_panel(lines_of(prefetched_in(function)), 2 * 16 * 16);
+}
+
+// Two tiles of rows a[2, 4, 128] read each panel of weights w[8, 128, 16]: the rows move with the
+// loop over tiles as panels of a single tile do, but are read again for each panel.
+TEST(Prefetch, IsOfThePanelThatTilesOfRowsShare) {
+  te::Tensor a("a", DType::kF32, {2, 4, 128}), w("w", DType::kF32, {8, 128, 16}),
+      y("y", DType::kF32, {8, 8, 16});
+  auto sum = [&](Expr p, Expr t, Expr r, Expr c) {
+    return te::loop(
+        "l", 16,
+        [&](Expr l) {
+          const te::Exprs to = {p, t * 4 + c, l};
+          return te::make_store(y, to, y(p, t * 4 + c, l) + a(t, c, r) * w(p, r, l));
+        },
+        LoopKind::kVectorized);
+  };
+  const te::Stmt body = te::loop("p", 8, [&](Expr p) {
+    return te::loop("t", 2, [&](Expr t) {
+      const te::Stmt zero = te::make_store(y, {p, t * 4, 0}, te::constant(DType::kF32, 0));
+      const te::Stmt sums = te::loop("r", 128, [&](Expr r) {
+        auto cell = [&](Expr c) { return sum(p, t, r, c); };
+        return te::loop("c", 4, cell, LoopKind::kUnrolled);
+      });
+      return te::make_block({zero, sums});
+    });
+  });
+  const te::LoopFunction function = with_prefetches({"rows", {a, w}, {y}, body});
+  const std::vector<Prefetched> found = prefetched_in(function);
+  for (const Prefetched& one : found) EXPECT_EQ(one.tensor, w);
+  expect_next_panel(lines_of(found), 128);
 }
 
 TEST(Prefetch, IsLeftOutWherePanelsDoNotFollowEachOther) {
