@@ -72,9 +72,8 @@ class Prefetcher {
   const std::vector<te::Tensor>& inputs_;
   std::vector<const te::For*> blocks_around() const;
 
-  std::vector<Around> around_;  // loops of several iterations, outer first
-  const te::Stmt* after_ =
-      nullptr;  // the statement after the loop of one iteration in the last one
+  std::vector<Around> around_;       // loops of several iterations, outer first
+  const te::Stmt* after_ = nullptr;  // the statement after this one in the last of them
   te::Ranges ranges_;
   std::unordered_map<const te::For*, Panel> of_rests_;
 };
@@ -206,9 +205,16 @@ std::optional<Panel> Prefetcher::panel_of(const te::For& terms) {
     auto has = [&](const te::For* loop) { return has_var(x, loop->var); };
     return std::ranges::any_of(inside.loops, has) || has_any(x, inside.lets);
   };
-  // The other operand of several tiles moves with them, as a panel of one tile does.
+  // Rows, whose elements all lanes share, move with several tiles as a panel does with one.
+  auto has_lanes = [&](const te::Load* load) {
+    return std::ranges::any_of(inside.lanes, [&](const te::For* lanes) {
+      return std::ranges::any_of(load->indices,
+                                 [&](const te::Expr& x) { return has_var(x, lanes->var); });
+    });
+  };
   for (bool is_alone : {false, true}) {
     for (const te::Load* load : inside.loads) {
+      if (is_alone && !has_lanes(load)) continue;
       std::optional<Panel> found = panel_of(terms, inside, *load, is_alone);
       if (found && !is_inside(found->next[0])) return found;
     }
@@ -264,7 +270,6 @@ te::Stmt Prefetcher::rewrite_for(const te::For& loop, const te::Stmt* next) {
   const bool is_nest = is_loop(loop.body);
   const te::Stmt* const after = after_;
   if (is_around) around_.push_back({&loop, next, is_nest}), after_ = nullptr;
-  else if (next != nullptr) after_ = next;
   if (is_counted(loop)) ranges_[loop.var.id()] = {0, *te::as_int(loop.extent) - 1};
   te::Stmt body = rewrite(loop.body);
   if (is_around) around_.pop_back();
@@ -275,11 +280,14 @@ te::Stmt Prefetcher::rewrite_for(const te::For& loop, const te::Stmt* next) {
 
 te::Stmt Prefetcher::rewrite_block(const te::Block& block) {
   std::vector<te::Stmt> out;
+  const te::Stmt* const after = after_;
   for (size_t s = 0; s < block.stmts.size(); ++s) {
     const te::Stmt* next = s + 1 < block.stmts.size() ? &block.stmts[s + 1] : nullptr;
+    after_ = next == nullptr ? after : next;
     auto* loop = std::get_if<te::For>(&block.stmts[s]->kind);
     out.push_back(loop != nullptr ? rewrite_for(*loop, next) : rewrite(block.stmts[s]));
   }
+  after_ = after;
   return te::make_block(std::move(out));
 }
 

@@ -65,7 +65,8 @@ te::LoopFunction tiles(const Panels& of) {
   };
   te::Stmt body = te::loop("p", of.count, [&](Expr p) {
     std::vector<te::Stmt> stmts = {
-        te::loop("t", of.tiles, [&](Expr) { return tile(p, of.cells); })};
+        of.tiles == 1 ? tile(p, of.cells)
+                      : te::loop("t", of.tiles, [&](Expr) { return tile(p, of.cells); })};
     if (of.rest > 0) stmts.push_back(tile(p, of.rest));
     return te::make_block(std::move(stmts));
   });
@@ -173,7 +174,7 @@ TEST(Prefetch, IsSharedWithTheTileAfterTheOthers) {
   }
 }
 
-// A loop over one tile is none; 25 cells are 13 and 12.
+// Lowering makes no loop over one tile; 25 cells are 13 and 12.
 TEST(Prefetch, CoversThePanelsOfOneTileAndTheTileAfterIt) {
   for (auto [cells, rest] : {std::pair(8, 0), std::pair(13, 12)}) {
     for (int64_t blocks : {2, 16}) {
@@ -201,11 +202,10 @@ TEST(Prefetch, OfAnotherPanelIsNotSharedWithTheNextTile) {
   expect_next_panel(lines_of(prefetched_in(function)), 2 * 16 * 16);
 }
 
-// Two tiles of rows a[2, 4, 128] read each panel of weights w[8, 128, 16]: the rows move with the
-// loop over tiles as panels of a single tile do, but are read again for each panel.
-TEST(Prefetch, IsOfThePanelThatTilesOfRowsShare) {
-  te::Tensor a("a", DType::kF32, {2, 4, 128}), w("w", DType::kF32, {8, 128, 16}),
-      y("y", DType::kF32, {8, 8, 16});
+// Returns tiles of rows a[tiles, 4, 128], each of which reads every panel of weights w[8, 128, 16].
+te::LoopFunction tiles_of_rows(int64_t tiles) {
+  te::Tensor a("a", DType::kF32, {tiles, 4, 128}), w("w", DType::kF32, {8, 128, 16}),
+      y("y", DType::kF32, {8, tiles * 4, 16});
   auto sum = [&](Expr p, Expr t, Expr r, Expr c) {
     return te::loop(
         "l", 16,
@@ -215,8 +215,8 @@ TEST(Prefetch, IsOfThePanelThatTilesOfRowsShare) {
         },
         LoopKind::kVectorized);
   };
-  const te::Stmt body = te::loop("p", 8, [&](Expr p) {
-    return te::loop("t", 2, [&](Expr t) {
+  te::Stmt body = te::loop("p", 8, [&](Expr p) {
+    return te::loop("t", tiles, [&](Expr t) {
       const te::Stmt zero = te::make_store(y, {p, t * 4, 0}, te::constant(DType::kF32, 0));
       const te::Stmt sums = te::loop("r", 128, [&](Expr r) {
         auto cell = [&](Expr c) { return sum(p, t, r, c); };
@@ -225,10 +225,20 @@ TEST(Prefetch, IsOfThePanelThatTilesOfRowsShare) {
       return te::make_block({zero, sums});
     });
   });
-  const te::LoopFunction function = with_prefetches({"rows", {a, w}, {y}, body});
+  return {"rows", {a, w}, {y}, body};
+}
+
+// The rows move with the loop over tiles as panels of a single tile do, but they are read again for
+// each panel.
+TEST(Prefetch, IsOfThePanelThatTilesOfRowsShare) {
+  const te::LoopFunction function = with_prefetches(tiles_of_rows(2));
   const std::vector<Prefetched> found = prefetched_in(function);
-  for (const Prefetched& one : found) EXPECT_EQ(one.tensor, w);
+  for (const Prefetched& one : found) EXPECT_EQ(one.tensor, function.inputs[1]);
   expect_next_panel(lines_of(found), 128);
+}
+
+TEST(Prefetch, IsLeftOutWhereManyTilesShareAPanel) {
+  EXPECT_TRUE(prefetched_in(with_prefetches(tiles_of_rows(65))).empty());
 }
 
 TEST(Prefetch, IsLeftOutWherePanelsDoNotFollowEachOther) {
