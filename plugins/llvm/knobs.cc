@@ -60,7 +60,8 @@ std::unique_ptr<Variant> variant_of(std::string compute, te::Dag dag, const te::
   return out;
 }
 
-bool is_conv(const std::string& kind) { return kind.starts_with("conv2d"); }
+// The kind "stem" is that of the direct sums of a network's first convolution.
+bool is_conv(const std::string& kind) { return kind.starts_with("conv2d") || kind == "stem"; }
 
 // Returns true for the kinds of convolutions and products that may have several computes.
 bool has_computes(const std::string& kind) {
@@ -106,7 +107,7 @@ std::string kind_of(const Variants& variants) {
 // there are several.
 bool names_compute(const Variants& variants) {
   const std::string& kind = variants[0]->schedules.kind;
-  return is_conv(kind) || (has_computes(kind) && variants.size() > 1);
+  return kind.starts_with("conv2d") || (has_computes(kind) && variants.size() > 1);
 }
 
 // Returns true when the knob has that value.

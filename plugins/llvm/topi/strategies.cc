@@ -259,7 +259,8 @@ void add_winograd(const te::Site& site, std::vector<te::Strategy>& out) {
   const bool is_constant = has_constant_weight(site);
   double least = winograd::direct_cycles_of(*conv, *site.target);
   out.front().cost_ns = [ns = least / kCyclesPerNs](const te::Site&) { return ns; };
-  if (has_half_blocks(site)) least /= 2;  // of the compute that joins two of them
+  if (has_half_blocks(site))  // the compute that joins two of them
+    least *= static_cast<double>((conv->o_blocks + 1) / 2) / static_cast<double>(conv->o_blocks);
   for (const winograd::Tile& tile : winograd::tiles_of(*conv)) {
     const double cycles = winograd::cycles_of(winograd::shape_of(*conv, tile), *site.target);
     te::Strategy strategy{.name = winograd::name_of(tile), .level = kPossible};

@@ -99,14 +99,17 @@ Shape shape_of(const Conv& conv, const Tile& tile) {
   return out;
 }
 
-// The code of a shorter last batch would have all stages a second time. An image of any other
-// height is one batch.
+// Returns whether batches of so many rows of tiles have no shorter last one, whose code would have
+// all stages a second time.
+bool are_batches_even(const Shape& shape, int64_t rows) {
+  return rows == shape.tiles_down || shape.result_rows % (rows * shape.tile_rows) == 0;
+}
+
+// An image of a height that no smaller batches divide is one batch.
 int64_t rows_of_batch(const Shape& shape, int64_t rows) {
   if (rows >= shape.tiles_down) return shape.tiles_down;
-  for (int64_t k = rows; k > 0; --k) {
-    if (shape.result_rows % (k * shape.tile_rows) == 0) return k;
-  }
-  return shape.tiles_down;
+  while (rows > 0 && !are_batches_even(shape, rows)) --rows;
+  return rows > 0 ? rows : shape.tiles_down;
 }
 
 std::vector<Plan> ranked_plans(const Shape& shape, const te::Target& target) {
@@ -114,7 +117,7 @@ std::vector<Plan> ranked_plans(const Shape& shape, const te::Target& target) {
       target.vector_registers / std::max<int64_t>(shape.o_block / target.lanes(4), 1);
   std::vector<std::pair<double, Plan>> all;
   for (int64_t rows = 1; rows <= shape.tiles_down; ++rows) {
-    if (rows_of_batch(shape, rows) != rows) continue;
+    if (!are_batches_even(shape, rows)) continue;
     for (const topi::RegisterTile& tile : topi::good_tiles(
              rows * shape.tiles_across, shape.o_blocks, static_cast<int>(registers), kTileSlack)) {
       if (shape.o_blocks % tile.vectors != 0) continue;

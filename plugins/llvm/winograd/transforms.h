@@ -26,9 +26,9 @@ struct Transforms {
 };
 
 /// Returns F(m, r) for a stride of at most r and at most 10 products of every stride-th tap, 9 not
-/// among them. The points are 0, infinity, and pairs p, -p that are near 1, so that errors stay
-/// small, and are short in binary, so that the matrices of inputs and outputs are exact. m = r = 1
-/// has matrices of one 1.
+/// among them. The points are infinity, 0 for an even number of products, and pairs p, -p that are
+/// near 1, so that errors stay small, and short in binary, so that the matrices of inputs and
+/// outputs are exact. m = r = 1 has matrices of one 1.
 Transforms transforms_of(int64_t m, int64_t r, int64_t stride = 1);
 
 }  // namespace byoc::llvm_plugin::winograd

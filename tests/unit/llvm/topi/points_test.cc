@@ -80,7 +80,7 @@ fn main(%x: f32[1,3,15,14], %w: f32[6,3,3,3,1,8], %b: f32[1,6,1,1,8]) {
   %1 = add(%0, %b)
   return %1
 })"},
-    {"Stem7x7", "stem", kV4, R"(
+    {"Stem7x7", "conv2d_computes", kV4, R"(
 fn main(%x: f32[1,3,17,19], %w: f32[4,3,7,7,1,16]) {
   %0 = conv2d_nchwc(%x, %w) {strides=[2,2], pads=[3,3,3,3]}
   return %0
