@@ -4,11 +4,11 @@
 // instructions do. Without it, results beside which a 1 is added take as few.
 #include <numeric>
 
-#include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/PatternMatch.h"
 #include "plugins/llvm/values/floats.h"
 #include "plugins/llvm/values/ops.h"
+#include "plugins/llvm/values/tables.h"
 
 namespace byoc::llvm_plugin {
 namespace {
@@ -18,7 +18,7 @@ using Value = llvm::Value*;
 constexpr double kLog2E = 1.44269504088896341;
 constexpr double kLn2High = 0x1.63p-1, kLn2Low = -2.12194440054690583e-4;  // 9 bits, and the rest
 constexpr double kLeast = -104, kMost = 89;  // results beyond are 0 and infinite
-constexpr unsigned kTable = 16, kLanes = 16, kHalf = 8;
+constexpr unsigned kLanes = 16, kHalf = 8;
 
 // The exponent x, or -x. Products absorb the sign, where LLVM would move it into the clamp. Negated
 // factors take registers beside the others, of which AVX-512 has enough.
@@ -65,38 +65,23 @@ Value exp_in_one_step(Floats& f, Exponent of) {
   return f.mul(twice, f.power_of_two(f.b.CreateSub(power, f.integer(1))));
 }
 
-// Returns 2^(k / 16) of `count` integers k from `first` on.
-llvm::Constant* roots_of_two(llvm::IRBuilder<>& b, unsigned first, unsigned count) {
-  constexpr double kRoots[kTable] = {1,
-                                     1.0442737824274138,
-                                     1.0905077326652577,
-                                     1.1387886347566916,
-                                     1.189207115002721,
-                                     1.241857812073484,
-                                     1.2968395546510096,
-                                     1.3542555469368927,
-                                     1.4142135623730951,
-                                     1.4768261459394993,
-                                     1.5422108254079407,
-                                     1.6104903319492543,
-                                     1.681792830507429,
-                                     1.7562521603732995,
-                                     1.8340080864093424,
-                                     1.9152065613971474};
-  llvm::SmallVector<llvm::Constant*, kTable> roots;
-  for (unsigned k = first; k < first + count; ++k)
-    roots.push_back(llvm::ConstantFP::get(b.getFloatTy(), kRoots[k]));
-  return llvm::ConstantVector::get(roots);
-}
-
-// Returns 2^(k / 16) for the four low bits k of each lane. Half a vector has its table in two.
-Value root_of_two(Floats& f, Value index, bool is_long) {
-  if (is_long)
-    return f.b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_sf_512, {},
-                               {roots_of_two(f.b, 0, kTable), index});
-  return f.b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_ps_256, {},
-                             {roots_of_two(f.b, 0, kHalf), index, roots_of_two(f.b, kHalf, kHalf)});
-}
+// 2^(k / 16) of k.
+constexpr double kRoots[kTable] = {1,
+                                   1.0442737824274138,
+                                   1.0905077326652577,
+                                   1.1387886347566916,
+                                   1.189207115002721,
+                                   1.241857812073484,
+                                   1.2968395546510096,
+                                   1.3542555469368927,
+                                   1.4142135623730951,
+                                   1.4768261459394993,
+                                   1.5422108254079407,
+                                   1.6104903319492543,
+                                   1.681792830507429,
+                                   1.7562521603732995,
+                                   1.8340080864093424,
+                                   1.9152065613971474};
 
 // Computes e^x = 2^floor(n) 2^(n - floor(n)) e^r with n a multiple of 1/16 and |r| <= ln(2)/32, for
 // 8 or 16 lanes. The terms are those of Taylor, of which the first takes up most of the next one
@@ -109,7 +94,7 @@ Value exp_by_table(Floats& f, Exponent of) {
   Value pushed = f.mul_add(of.x, f.number(of.sign() * kLog2E), magic),
         n = f.subtract(pushed, magic);
   Value tail = exp_minus_one(f, of, n, {0.5000162, 1.0 / 6});
-  Value root = root_of_two(f, f.bits(pushed), is_long);
+  Value root = look_up(b, kRoots, f.bits(pushed));
   Value product = f.mul_add(tail, root, root);
   constexpr uint32_t kUsualRounding = 4;
   if (!is_long)
@@ -117,35 +102,6 @@ Value exp_by_table(Floats& f, Exponent of) {
                              {product, n, product, b.getInt8(0xff)});
   return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
                            {product, n, product, b.getInt16(0xffff), b.getInt32(kUsualRounding)});
-}
-
-// Returns `count` lanes from `first` on; those that x does not have are poison.
-Value lanes_of(llvm::IRBuilder<>& b, Value x, unsigned lanes, unsigned first, unsigned count) {
-  llvm::SmallVector<int, kLanes> mask(count);
-  for (unsigned k = 0; k < count; ++k)
-    mask[k] = first + k < lanes ? static_cast<int>(first + k) : -1;
-  return b.CreateShuffleVector(x, mask);
-}
-
-// Computes vectors of 8 or 16 lanes, whatever the form of x.
-Value exp_in_registers(llvm::IRBuilder<>& b, Exponent of) {
-  Value x = of.x;
-  auto* type = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
-  if (type == nullptr) {
-    auto* wide = llvm::FixedVectorType::get(x->getType(), kHalf);
-    Value only = b.CreateInsertElement(llvm::PoisonValue::get(wide), x, uint64_t{0});
-    Value out = exp_in_registers(b, {only, of.is_negated});
-    return b.CreateExtractElement(out, uint64_t{0});
-  }
-  const unsigned lanes = type->getNumElements(), size = lanes <= kHalf ? kHalf : kLanes;
-  llvm::SmallVector<Value> parts;
-  for (unsigned k = 0; k < lanes; k += size) {
-    Value part = lanes == size ? x : lanes_of(b, x, lanes, k, size);
-    Floats f(b, part);
-    parts.push_back(exp_by_table(f, {part, of.is_negated}));
-  }
-  Value whole = llvm::concatenateVectors(b, parts);
-  return lanes % size == 0 ? whole : lanes_of(b, whole, lanes, 0, lanes);
 }
 
 // Returns x within [-kFar, kFar], in one instruction, which gives kFar for a NaN.
@@ -170,17 +126,17 @@ Exponent clamped(Floats& f, Value x, double least) {
   return of;
 }
 
-bool has_tables(const Machine& machine) {
-  return machine.has("avx512f") && machine.has("avx512vl");
-}
-
 }  // namespace
 
 // A NaN passes through, because the clamp keeps it.
 llvm::Value* emit_exp(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value* x) {
   Floats f(b, x);
   if (!has_tables(machine)) return exp_in_two_steps(f, f.clamp(x, kLeast, kMost));
-  return exp_in_registers(b, clamped(f, x, kLeast));
+  const Exponent of = clamped(f, x, kLeast);
+  return in_lanes_of_tables(b, of.x, [&](Value part) {
+    Floats lanes(b, part);
+    return exp_by_table(lanes, {part, of.is_negated});
+  });
 }
 
 llvm::Value* emit_exp_beside_one(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value* x) {

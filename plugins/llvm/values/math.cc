@@ -5,6 +5,7 @@
 
 #include "plugins/llvm/values/floats.h"
 #include "plugins/llvm/values/ops.h"
+#include "plugins/llvm/values/tables.h"
 
 namespace byoc::llvm_plugin {
 namespace {
@@ -40,6 +41,50 @@ Value log_of(Floats& f, Value x) {
   return f.select(b.CreateFCmpULT(x, f.number(0)), f.number(NAN), out);  // NaN as well
 }
 
+// erf(a) / a - 1/2 in 16 intervals of a, whose middles are k / kErfSteps: the factors of powers of
+// the distance to the middle, in intervals. In the first one a is not negative.
+constexpr double kErfSteps = 3.905;
+constexpr double kErf[][kTable] = {
+    {0.628379166, 0.604191363, 0.53701967, 0.440748483, 0.332307577, 0.226192519, 0.131447747,
+     0.0515856519, -0.0137126278, -0.0665955618, -0.109614357, -0.145024091, -0.174587846,
+     -0.199616134, -0.221071541, -0.239666685},
+    {3.28472964e-08, -0.0474348813, -0.0844950974, -0.105127752, -0.109286956, -0.10143777,
+     -0.0874986425, -0.0723141506, -0.0586644597, -0.0475375764, -0.0388784483, -0.0322338119,
+     -0.0271102302, -0.0231051166, -0.0199232511, -0.017355524},
+    {-0.0246658716, -0.021865299, -0.0146763409, -0.00596788758, 0.00140779244, 0.0059256698,
+     0.00760195637, 0.0073542567, 0.00622012513, 0.00491700321, 0.00378280692, 0.00290387985,
+     0.00225324975, 0.00177611283, 0.00142289198, 0.00115704397},
+    {4.6745626e-07, 0.00179478677, 0.00282800919, 0.00281123514, 0.0020201751, 0.000996794435,
+     0.000176417976, -0.00028146556, -0.000434620946, -0.000416231458, -0.000335871184,
+     -0.000252054568, -0.000184852513, -0.000136001821, -0.000101521116, -7.71205596e-05},
+    {0.000487367302, 0.000377594464, 0.000127040636, -0.000119428929, -0.000247917254,
+     -0.00024224339, -0.000160761192, -7.16258874e-05, -1.17056852e-05, 1.54120262e-05,
+     2.20184174e-05, 1.90912797e-05, 1.4630461e-05, 1.04456885e-05, 7.22341019e-06, 5.01700606e-06},
+    {-8.21156209e-06, -4.01596153e-05, -5.4908287e-05, -3.97568037e-05, -1.10405999e-05,
+     1.13378974e-05, 1.89687125e-05, 1.54554073e-05, 8.43509315e-06, 2.91694346e-06, 7.60225549e-10,
+     -8.82106519e-07, -9.72096586e-07, -7.48894422e-07, -5.00636474e-07, -3.23113113e-07},
+};
+
+// Rounds once, in scalars as in vectors.
+Value fused(llvm::IRBuilder<>& b, Value x, Value y, Value z) {
+  return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z});
+}
+
+// Computes x (1/2 + P_k(r)) with |r| <= 1/2, for 8 or 16 lanes: a quotient of 1/2 and a smaller rest
+// is rounded once. It is 1 from 3.94 on, in the last interval. A NaN passes through the minimum.
+Value erf_by_table(Floats& f, Value x) {
+  auto& b = f.b;
+  Value most = f.number(3.94), size = f.abs(x);
+  Value a = f.select(b.CreateFCmpOGT(size, most), most, size);
+  Value steps = f.number(kErfSteps), magic = f.number(0x1.8p23);
+  Value pushed = fused(b, a, steps, magic);
+  Value r = fused(b, a, steps, b.CreateFNeg(f.subtract(pushed, magic)));
+  Value rest = look_up(b, kErf[5], f.bits(pushed));
+  for (size_t k = 5; k-- > 0;) rest = fused(b, rest, r, look_up(b, kErf[k], f.bits(pushed)));
+  Value clamped = f.with_sign_of(a, x);
+  return fused(b, rest, clamped, f.mul(clamped, f.number(0.5)));
+}
+
 }  // namespace
 
 llvm::Value* emit_log(llvm::IRBuilder<>& b, llvm::Value* x) {
@@ -60,8 +105,15 @@ llvm::Value* emit_tanh(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value
   return f.with_sign_of(f.select(b.CreateFCmpOLT(a, f.number(0.625)), near, far), x);
 }
 
-// Uses an odd polynomial near 0; else 1 - e^-L(|x|), L a polynomial, which is 1 from 4 on.
+// Without tables uses an odd polynomial near 0; else 1 - e^-L(|x|), L a polynomial, which is 1 from
+// 4 on.
 llvm::Value* emit_erf(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value* x) {
+  if (has_tables(machine)) {
+    return in_lanes_of_tables(b, x, [&](Value part) {
+      Floats lanes(b, part);
+      return erf_by_table(lanes, part);
+    });
+  }
   Floats f(b, x);
   Value a = f.abs(x), square = f.mul(x, x);
   constexpr double kNear[] = {-0.37612634897232056, 0.11283719539642334,    -0.026860574260354042,

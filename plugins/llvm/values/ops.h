@@ -75,7 +75,8 @@ class Ops {
 llvm::Value* emit_exp(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value* x);   // 1.0
 llvm::Value* emit_silu(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value* x);  // 3.0
 llvm::Value* emit_log(llvm::IRBuilder<>& b, llvm::Value* x);                           // 1.0
-llvm::Value* emit_erf(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value* x);   // 2.0
+llvm::Value* emit_erf(llvm::IRBuilder<>& b, const Machine& machine,
+                      llvm::Value* x);  // 2.0, 1.3 by tables
 llvm::Value* emit_tanh(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value* x);  // 2.0
 /// Emits e^x for sums with numbers of the size of 1, in half as many instructions where there is no
 /// AVX-512: 1.0 ulp from -86 on, 0 below -87.
