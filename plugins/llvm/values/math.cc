@@ -70,8 +70,8 @@ Value fused(llvm::IRBuilder<>& b, Value x, Value y, Value z) {
   return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z});
 }
 
-// Computes x (1/2 + P_k(r)) with |r| <= 1/2, for 8 or 16 lanes: a quotient of 1/2 and a smaller rest
-// is rounded once. It is 1 from 3.94 on, in the last interval. A NaN passes through the minimum.
+// Computes x (1/2 + P_k(r)) with |r| <= 1/2, for 8 or 16 lanes: the rest beside 1/2 is small, and
+// so is its rounding. It is 1 from 3.94 on, in the last interval. A NaN passes through the minimum.
 Value erf_by_table(Floats& f, Value x) {
   auto& b = f.b;
   Value most = f.number(3.94), size = f.abs(x);
