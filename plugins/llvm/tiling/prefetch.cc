@@ -41,13 +41,6 @@ int64_t terms_of(const te::For& blocks) {
   return written == nullptr ? 1 : *te::as_int(written->extent);
 }
 
-// Returns true for a loop of several iterations, alone or in loops of one.
-bool is_loop(const te::Stmt& stmt) {
-  if (stmt.is_empty()) return false;
-  auto* loop = std::get_if<te::For>(&stmt->kind);
-  return loop != nullptr && (te::as_int(loop->extent) != 1 || is_loop(loop->body));
-}
-
 /// A loop, the statement after it, nullptr for none, and whether another loop is all of its body.
 struct Around {
   const te::For* loop;
@@ -68,10 +61,9 @@ class Prefetcher {
                                 bool is_alone);
   std::optional<Panel> panel_of_tile(const te::For& terms, const te::For& lanes,
                                      const te::Load& load) const;
-
-  const std::vector<te::Tensor>& inputs_;
   std::vector<const te::For*> blocks_around() const;
 
+  const std::vector<te::Tensor>& inputs_;
   std::vector<Around> around_;       // loops of several iterations, outer first
   const te::Stmt* after_ = nullptr;  // the statement after this one in the last of them
   te::Ranges ranges_;
@@ -267,7 +259,7 @@ te::Stmt Prefetcher::rewrite_for(const te::For& loop, const te::Stmt* next) {
     return with(with_lines(loop, planned->second));
   if (std::optional<Panel> panel = panel_of(loop)) return with(with_lines(loop, *panel));
   const bool is_around = te::as_int(loop.extent) != 1;
-  const bool is_nest = is_loop(loop.body);
+  const bool is_nest = !loop.body.is_empty() && std::holds_alternative<te::For>(loop.body->kind);
   const te::Stmt* const after = after_;
   if (is_around) around_.push_back({&loop, next, is_nest}), after_ = nullptr;
   if (is_counted(loop)) ranges_[loop.var.id()] = {0, *te::as_int(loop.extent) - 1};

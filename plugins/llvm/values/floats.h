@@ -34,6 +34,10 @@ class Floats {
     b.setFastMathFlags(flags);
     return b.CreateFAdd(b.CreateFMul(x, y), z);
   }
+  /// Returns x y + z, rounded once: in scalars as in vectors, also where the product is used twice.
+  Value fused(Value x, Value y, Value z) {
+    return b.CreateIntrinsic(llvm::Intrinsic::fma, {type_}, {x, y, z});
+  }
   /// Returns c[0] + x c[1] + x^2 c[2] + ...
   template <size_t n>
   Value polynomial(Value x, const double (&c)[n]) {

@@ -65,11 +65,6 @@ constexpr double kErf[][kTable] = {
      -8.82106519e-07, -9.72096586e-07, -7.48894422e-07, -5.00636474e-07, -3.23113113e-07},
 };
 
-// Rounds once, in scalars as in vectors.
-Value fused(llvm::IRBuilder<>& b, Value x, Value y, Value z) {
-  return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z});
-}
-
 // Computes x (1/2 + P_k(r)) with |r| <= 1/2, for 8 or 16 lanes: the rest beside 1/2 is small, and
 // so is its rounding. It is 1 from 3.94 on, in the last interval. A NaN passes through the minimum.
 Value erf_by_table(Floats& f, Value x) {
@@ -77,12 +72,12 @@ Value erf_by_table(Floats& f, Value x) {
   Value most = f.number(3.94), size = f.abs(x);
   Value a = f.select(b.CreateFCmpOGT(size, most), most, size);
   Value steps = f.number(kErfSteps), magic = f.number(0x1.8p23);
-  Value pushed = fused(b, a, steps, magic);
-  Value r = fused(b, a, steps, b.CreateFNeg(f.subtract(pushed, magic)));
+  Value pushed = f.fused(a, steps, magic);
+  Value r = f.fused(a, steps, b.CreateFNeg(f.subtract(pushed, magic)));
   Value rest = look_up(b, kErf[5], f.bits(pushed));
-  for (size_t k = 5; k-- > 0;) rest = fused(b, rest, r, look_up(b, kErf[k], f.bits(pushed)));
+  for (size_t k = 5; k-- > 0;) rest = f.fused(rest, r, look_up(b, kErf[k], f.bits(pushed)));
   Value clamped = f.with_sign_of(a, x);
-  return fused(b, rest, clamped, f.mul(clamped, f.number(0.5)));
+  return f.fused(rest, clamped, f.mul(clamped, f.number(0.5)));
 }
 
 }  // namespace
