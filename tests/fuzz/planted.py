@@ -40,6 +40,7 @@ PLAN, ARENA = PROGRAM + "plan_memory.cc", "runtime/base/arena.cc"
 EQUAL, AFFINE, FOLD = "core/simplify/merge_equal_nodes.cc", "core/simplify/channel_affine.cc", "core/simplify/fold_batch_norm.cc"
 BLOCK, BLOCKED = "core/codegen/block_ops.cc", "core/codegen/blocked_function.cc"
 DNNL_PLAN, DNNL = "plugins/onednn/plan.cc", "plugins/onednn/primitives/"
+GROUP = "core/codegen/kernels/group_kernels.cc"
 LLVM_OPS, LLVM_PLAN = "plugins/llvm/values/ops.cc", "plugins/llvm/analysis/memory_plan.cc"
 
 FAULTS = [
@@ -85,7 +86,7 @@ FAULTS = [
           ((BLOCK, "  Ints pads = attrs.ints(\"pads\");", "  attrs.set(\"strides\", Ints{});\n  Ints pads = attrs.ints(\"pads\");"),)),
     Fault("assign_layouts: a concat along another axis is made along channels", BLOCK,
           "if (call_.attrs->i(\"axis\") != 1 && call_.attrs->i(\"axis\") != -3) return false;", ""),
-    Fault("group_kernels: a value that is read twice is let into one reader's kernel", "core/codegen/group_kernels.cc",
+    Fault("group_kernels: a value that is read twice is let into one reader's kernel", GROUP,
           "    if (producer.readers != kernel || kernel == kMixed) {", "    if (kernel == kMixed) {"),
     # Faults in onednn.
     Fault("onednn: the residual is not copied before a sum", DNNL_PLAN, "  if (built.sum < 0) return;", "  return;"),

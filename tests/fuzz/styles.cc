@@ -237,14 +237,23 @@ Ref attention(Grower& g, Ref x) {
   } else {
     q = projection(g, x, d), k = projection(g, x, d), v = projection(g, x, d);
   }
-  q = heads_of(g, q, heads), k = heads_of(g, k, heads), v = heads_of(g, v, heads);
-  if (g.rank(k) != 4) return x;
+  if (g.chance(0.2)) {  // all heads share keys and values
+    k = heads_of(g, projection(g, x, d / heads), 1),
+    v = heads_of(g, projection(g, x, d / heads), 1);
+  } else {
+    k = heads_of(g, k, heads), v = heads_of(g, v, heads);
+  }
+  q = heads_of(g, q, heads);
+  if (g.rank(q) != 4 || g.rank(k) != 4 || g.rank(v) != 4) return x;
   Ref kt = g.then("transpose", {k}, {{"perm", Ints{0, 1, 3, 2}}});
   Ref scores = g.then("matmul", {q, kt});
   Ref scale = g.constant(TensorType{g.main_dtype(), {}}, {0.4, 0.6});
   scores = g.then(g.chance(0.5) ? "multiply" : "divide", {scores, scale});
+  if (g.chance(0.2)) scores = g.then("tanh", {scores});
   scores = g.then("softmax", {masked(g, scores, t)});
+  if (g.chance(0.15)) scores = g.then("multiply", {scores, scale});
   Ref y = g.then("matmul", {scores, v});
+  if (g.chance(0.1)) return g.then("add", {x, g.then("reduce_sum", {scores})});
   y = g.then("transpose", {y}, {{"perm", Ints{0, 2, 1, 3}}});
   y = g.then("reshape", {y}, {{"shape", Ints{b, t, d}}});
   return projection(g, y, d);
@@ -271,8 +280,10 @@ Ref embedded(Grower& g, int64_t b, int64_t t, int64_t d) {
   return g.then("add", {g.then("gather", {weights(g, {10, d}), rows}), weights(g, {t, d})});
 }
 
+// With 16 tokens and more, attention may be one kernel.
 void grow_transformer(Grower& g) {
-  const int64_t b = g.between(1, 2), t = g.between(1, 7), d = g.one_of<int64_t>({4, 6, 8, 16});
+  const int64_t b = g.between(1, 2), t = g.chance(0.5) ? g.between(15, 37) : g.between(1, 7);
+  const int64_t d = g.one_of<int64_t>({4, 6, 8, 16});
   Ref x = embedded(g, b, t, d);
   for (int64_t k = g.between(1, 2); k > 0; --k) {
     for (bool attends : {true, false}) {

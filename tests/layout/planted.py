@@ -21,8 +21,8 @@ def backward_include(root):
 
 
 def private_include(root):
-    plant_include(root, "core/codegen/fuse_ops.cc", "core/partition/convex/regions.h")
-    return ["core/codegen may not include core/partition/convex/regions.h"]
+    plant_include(root, "core/codegen/kernels/fuse_ops.cc", "core/partition/convex/regions.h")
+    return ["core/codegen/kernels may not include core/partition/convex/regions.h"]
 
 
 def cycle(root):

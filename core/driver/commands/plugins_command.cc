@@ -22,7 +22,8 @@ constexpr FlagName kFlags[] = {{BYOC_PLUGIN_DEFAULT, "default"},
                                {BYOC_PLUGIN_HORIZONTAL, "horizontal"},
                                {BYOC_PLUGIN_ONE_ANCHOR, "one_anchor"},
                                {BYOC_PLUGIN_LOOPS, "loops"},
-                               {BYOC_PLUGIN_COUNTED, "counted"}};
+                               {BYOC_PLUGIN_COUNTED, "counted"},
+                               {BYOC_PLUGIN_ATTENTION, "attention"}};
 
 std::string flags_text(const Plugin& plugin) {
   std::string out;

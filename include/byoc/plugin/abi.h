@@ -36,14 +36,15 @@ extern "C" {
 /// Grows with each addition. 1: the slots `layouts` and `show`. 2: byoc_native_call.failure,
 /// `signature` of kernels and native functions, the flag BYOC_NO_NATIVE. 3: the slot `knobs`,
 /// byoc_function.point, the flag BYOC_PLUGIN_LOOPS. 4: the flags BYOC_PLUGIN_COUNTED and
-/// BYOC_KERNEL_OUT_SHAPES, byoc_call.out_shapes; BYOC_MODULE_PACKED, BYOC_CONST_PACKED.
-#define BYOC_ABI_MINOR 4
+/// BYOC_KERNEL_OUT_SHAPES, byoc_call.out_shapes; BYOC_MODULE_PACKED, BYOC_CONST_PACKED. 5: the flag
+/// BYOC_PLUGIN_ATTENTION.
+#define BYOC_ABI_MINOR 5
 /// The name of a plugin's one exported symbol, a byoc_plugin_entry_fn.
 #define BYOC_ENTRY_SYMBOL "byoc_plugin_entry_v1"
 /// The name of the one exported symbol of a native module, a byoc_native_entry_fn.
 #define BYOC_NATIVE_ENTRY_SYMBOL "byoc_native_entry_v1"
 
-/// A link of the list of extensions of a struct. Owned by the writer of the struct. Minor 4 defines
+/// A link of the list of extensions of a struct. Owned by the writer of the struct. Minor 5 defines
 /// no extension.
 typedef struct byoc_ext {
   uint32_t size;                ///< the size of the extension that this begins, in bytes
@@ -420,7 +421,10 @@ enum byoc_plugin_flags {
   BYOC_PLUGIN_LOOPS = 8,
   /// Since minor 4. The plugin takes values with counted dims, which each run finds out anew. The
   /// views of such inputs differ from run to run. Other plugins get no op that reads or gives one.
-  BYOC_PLUGIN_COUNTED = 16
+  BYOC_PLUGIN_COUNTED = 16,
+  /// Since minor 5, with BYOC_PLUGIN_ONE_ANCHOR. Functions may also be attention: a product, ops on
+  /// its elements, a softmax of its rows, and the product of the result with another matrix.
+  BYOC_PLUGIN_ATTENTION = 32
 };
 
 /// The table of a plugin: numbers and slots. In static storage of the plugin; the host copies it.

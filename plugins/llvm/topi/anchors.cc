@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "plugins/llvm/attention/schedule.h"
 #include "plugins/llvm/strassen/schedule.h"
 #include "plugins/llvm/tiling/access.h"
 #include "plugins/llvm/topi/conv_tiling.h"
@@ -12,6 +13,8 @@
 
 namespace byoc::llvm_plugin::topi {
 namespace {
+
+constexpr size_t kMostTiles = 32;  // of a knob
 
 std::vector<int64_t> shape_of(const te::Stage& stage) {
   std::vector<int64_t> out;
@@ -83,7 +86,7 @@ Choices matrix_choices(const Matrix& matrix, const Point& first, int registers) 
   Knob tiles{"tile", {}};
   std::vector<Point> guesses = {first};
   for (const RegisterTile& tile : good_tiles(matrix.m, matrix.vectors(), registers, 1.6)) {
-    if (tiles.values.size() == 32) break;
+    if (tiles.values.size() == kMostTiles) break;
     tiles.values.push_back(text_of(tile));
     for (const char* panels : {"0", "1"})
       guesses.push_back({{"tile", tiles.values.back()}, {"col_panels", panels}});
@@ -194,9 +197,45 @@ std::optional<Template> strassen_template(const te::Dag& dag, const te::Target& 
   return Template{is_image ? "conv2d_strassen" : "matmul_strassen", first, choices, at};
 }
 
+// Computes attention in blocks of queries. The knob "rows" is the number of queries of a block,
+// "tile" the tile of the scores, "values_tile" that of the product with the values.
+std::optional<Template> attention_template(const te::Dag& dag, const te::Target& target) {
+  const std::optional<attention::Shape> shape = attention::find_shape(dag);
+  if (!shape) return std::nullopt;
+  const attention::Plan plan = attention::best_plan(*shape, target);
+  const Point first = {{"rows", cat(plan.rows)},
+                       {"tile", text_of(plan.scores)},
+                       {"values_tile", text_of(plan.results)}};
+  auto at = [&dag, shape = *shape, target](const Point& point) {
+    const int64_t lanes = target.lanes(sizeof(float));
+    attention::Plan plan{.rows = std::min(number_at(point, "rows"), shape.rows)};
+    auto tile = [&](const char* knob, int64_t columns) {
+      return tile_at({{"tile", point.at(knob)}}, plan.rows, (columns + lanes - 1) / lanes);
+    };
+    plan.scores = tile("tile", shape.keys), plan.results = tile("values_tile", shape.columns);
+    return attention::schedule_blocks(dag, plan, target);
+  };
+  auto choices = [shape = *shape, first, target] {
+    const int64_t lanes = target.lanes(sizeof(float));
+    auto tiles = [&](const char* name, int64_t columns) {
+      Knob out{name, {}};
+      const int64_t vectors = (columns + lanes - 1) / lanes;
+      for (const RegisterTile& tile : good_tiles(shape.rows, vectors, target.vector_registers)) {
+        if (out.values.size() < kMostTiles) out.values.push_back(text_of(tile));
+      }
+      return out;
+    };
+    const Knob rows = knob_of("rows", {6, 8, 10, 12, 16, 20, 24, 32, 40, 48});
+    return complete({rows, tiles("tile", shape.keys), tiles("values_tile", shape.columns)},
+                    {first});
+  };
+  return Template{"attention", first, choices, at};
+}
+
 }  // namespace
 
 std::optional<Template> anchor_template(const te::Dag& dag, const te::Target& target) {
+  if (std::optional<Template> found = attention_template(dag, target)) return found;
   if (std::optional<Template> found = winograd_template(dag, target)) return found;
   if (std::optional<Template> found = strassen_template(dag, target)) return found;
   std::optional<AnchorDag> what = find_anchor_stage(dag);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "plugins/llvm/attention/compute.h"
 #include "plugins/llvm/integers/compute.h"
 #include "plugins/llvm/strassen/plan.h"
 #include "plugins/llvm/strassen/recurrent.h"
@@ -330,6 +331,16 @@ void add_recurrent(const te::Site& site, bool has_exact_sums, std::vector<te::St
   out.push_back(std::move(strategy));
 }
 
+// Appends the compute of attention for its products, whose schedule has both of them.
+void add_attention(const te::Site& site, std::vector<te::Strategy>& out) {
+  const attention::Role role = attention::role_of(site);
+  if (role == attention::Role::kNone) return;
+  te::Strategy strategy{.name = attention::kCompute, .level = kPreferred};
+  strategy.compute = attention::compute_of(role, site.target->lanes(sizeof(float)));
+  strategy.has_generic_schedule = false;
+  out.push_back(std::move(strategy));
+}
+
 }  // namespace
 
 te::StrategyTable strategies() {
@@ -341,6 +352,7 @@ te::StrategyTable strategies() {
       out.push_back({.name = "pointwise", .level = kPreferred, .compute = compute_plain_pointwise});
     if (site.inputs.size() > 1) integers::add_strategies(site, has_constant_weight(site), out);
     if (has_plain_matrix(site)) out.push_back(packed_product(panel_columns(*site.target)));
+    add_attention(site, out);
     const bool has_exact_sums = site.function->attrs.b(kExactSumsAttr, false);
     if (has_recurrent_matrices(site)) add_recurrent(site, has_exact_sums, out);
     if (!has_exact_sums) add_winograd(site, out);

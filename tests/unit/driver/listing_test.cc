@@ -46,6 +46,7 @@ TEST(PluginsCommand, PrintsEveryFlagAndTheOrderInWhichOpsAreOffered) {
   EXPECT_THAT(json["defaults"].dump(), HasSubstr("\"kernels\""));
   for (const Json& one : json["plugins"])
     EXPECT_EQ(one["one_anchor"], one["id"] == "kernels" || one["id"] == "llvm");
+  for (const Json& one : json["plugins"]) EXPECT_EQ(one["attention"], one["id"] == "llvm");
   for (const Json& one : json["plugins"])
     EXPECT_EQ(one["loops"], one["id"] == "json" || one["id"] == "llvm");
 }

@@ -18,7 +18,7 @@ namespace byoc {
 /// - Without an anchor or reduction: elementwise, broadcast and injective ops of any size. An op
 ///   with more elements must not read a computed value, which it would compute more than once.
 /// - An opaque op is a kernel of its own. So is a concat whose operands can be computed in its
-///   result (core/codegen/joins.h), unless the op that reads it can compute it.
+///   result (core/codegen/kernels/joins.h), unless the op that reads it can compute it.
 Result<Function> group_kernels(Function function, Symbol name, const PassContext& context);
 
 }  // namespace byoc

@@ -8,19 +8,21 @@
 //           %1 = add(%0, %b)         region 0 of llvm
 //           %2 = relu(%1)            region 0 of llvm
 //           %3 = max_pool(%2)        region 1 of llvm
-#include "core/codegen/group_kernels.h"
+#include "core/codegen/kernels/group_kernels.h"
 
 #include "byoc/host/plugins.h"
 #include "byoc/op/op.h"
 #include "byoc/plugin/abi.h"
-#include "core/codegen/joins.h"
+#include "core/codegen/kernels/attention.h"
+#include "core/codegen/kernels/joins.h"
 #include "core/region/annotations.h"
 #include "core/region/rewrite_annotations.h"
 
 namespace byoc {
 namespace {
 
-constexpr uint32_t kUnread = UINT32_MAX, kMixed = UINT32_MAX - 1;
+constexpr uint64_t kMostAfter = 32;  // ops that follow attention in its kernel
+constexpr uint32_t kUnread = UINT32_MAX, kMixed = UINT32_MAX - 1, kNone = UINT32_MAX;
 
 int64_t elements(TypeId type) {
   Result<int64_t> n = num_elements(type->shape);
@@ -36,7 +38,10 @@ class Grouper {
         annotations_(annotations),
         context_(context),
         members_(function.nodes.size()),
-        is_join_(find_joins(function)) {}
+        is_join_(find_joins(function)),
+        attention_of_(function.nodes.size(), kNone) {
+    for (const Attention& attention : find_attentions(function)) mark(attention);
+  }
   Annotations run();
 
  private:
@@ -44,8 +49,9 @@ class Grouper {
     uint32_t region;  // of its last op
     int64_t size;     // elements of its last op
     uint64_t ops = 1, max_ops;
-    bool has_center = false;  // an anchor or a reduction
-    bool is_closed = false;   // no more ops may join
+    bool has_center = false;     // an anchor or a reduction
+    bool is_closed = false;      // no more ops may join
+    uint32_t attention = kNone;  // the node of its product with the values
   };
   struct Member {
     uint32_t kernel = kUnread;   // its own
@@ -55,6 +61,7 @@ class Grouper {
     bool is_after = false;       // some reader comes after the center, or a center may still join
     bool is_aligned = true;      // every reader has the kernel's size, up to its last op
     bool is_copied = false;      // some reader may read an element more than once
+    bool is_packed = false;      // a product of attention makes panels of it
   };
   const Call& call(uint32_t node) const { return std::get<Call>(function_.nodes[node].kind); }
   int64_t size(uint32_t node) const { return elements(function_.nodes[node].types[0]); }
@@ -64,6 +71,8 @@ class Grouper {
            call(node).op->kind == FusionKind::kReduction;
   }
   bool narrows_center(uint32_t node) const;
+  void mark(const Attention& attention);
+  bool scales_moved(uint32_t node) const;
   bool may_join(uint32_t node, const Kernel& kernel) const;
   void join(uint32_t node, uint32_t kernel);
   void visit(uint32_t node);
@@ -71,13 +80,16 @@ class Grouper {
   bool swells(uint32_t reader) const;
   bool reads_again(uint32_t reader, ValueId value, bool swells) const;
   bool lets_in(uint32_t center, ValueId value) const;
+  bool packs_operands(uint32_t node) const;
+  Symbol compiler_of(uint32_t node) const;
 
   const Function& function_;
   const Annotations& annotations_;
   const PassContext& context_;
   std::vector<Member> members_;
   std::vector<Kernel> kernels_;
-  const std::vector<bool> is_join_;  // per node: its operands are computed in its result
+  const std::vector<bool> is_join_;     // per node: its operands are computed in its result
+  std::vector<uint32_t> attention_of_;  // per node: its product with the values
 };
 
 // Returns the limit of ops in the node's kernel; 0 when the node must not be grouped.
@@ -126,6 +138,19 @@ bool Grouper::lets_in(uint32_t center, ValueId value) const {
          elements(function_.type(function_.args(function_.nodes[center])[0]));
 }
 
+// Returns true for a product of attention, which copies its operands before it reads them
+// repeatedly.
+bool Grouper::packs_operands(uint32_t node) const {
+  const uint32_t kernel = members_[node].kernel;
+  return kernel < kernels_.size() && kernels_[kernel].attention != kNone &&
+         attention_of_[node] == kernels_[kernel].attention && call(node).op->name == "matmul";
+}
+
+Symbol Grouper::compiler_of(uint32_t node) const {
+  const uint32_t region = annotations_.region_of[node];
+  return region == kOutside ? Symbol() : annotations_.regions[region].compiler;
+}
+
 // Returns whether an op makes fewer bytes of a center's results, with at most a few ops between:
 // such as integers of 8 bits of sums in i32.
 bool Grouper::narrows_center(uint32_t node) const {
@@ -143,12 +168,45 @@ bool Grouper::narrows_center(uint32_t node) const {
   return false;
 }
 
+// Marks the ops of attention when their plugin takes it as one kernel.
+void Grouper::mark(const Attention& attention) {
+  const Symbol compiler = compiler_of(attention.values);
+  const Plugin* plugin = context_.plugins->find(compiler.str());
+  if (plugin == nullptr || !(plugin->flags() & BYOC_PLUGIN_ATTENTION)) return;
+  std::vector<uint32_t> nodes = attention.between;
+  nodes.insert(nodes.end(), {attention.scores, attention.values});
+  const bool fits = std::ranges::all_of(nodes, [&](uint32_t node) {
+    return attention_of_[node] == kNone && compiler_of(node) == compiler &&
+           max_ops(node) > nodes.size() + kMostAfter;
+  });
+  if (!fits) return;
+  for (uint32_t node : nodes) attention_of_[node] = attention.values;
+}
+
+// Returns true for a factor and the like of an operand that was moved before, or comes from another
+// kernel. What follows a product or other arithmetic is better computed there.
+bool Grouper::scales_moved(uint32_t node) const {
+  const Node& own = function_.nodes[node];
+  std::optional<ValueId> moved;
+  for (ValueId arg : function_.args(own)) {
+    if (elements(function_.type(arg)) == 1) continue;
+    if (moved) return false;
+    moved = through_annotations(function_, arg);
+  }
+  if (!moved) return false;
+  const Call* from = std::get_if<Call>(&function_.nodes[moved->node].kind);
+  return from == nullptr || from->op->kind == FusionKind::kInjective;
+}
+
 bool Grouper::may_join(uint32_t node, const Kernel& kernel) const {
   const Member& member = members_[node];
   if (kernel.is_closed || kernel.ops >= kernel.max_ops || function_.nodes[node].types.size() != 1 ||
       annotations_.regions[annotations_.region_of[node]].compiler !=
           annotations_.regions[kernel.region].compiler)
     return false;
+  if (attention_of_[node] != kNone && attention_of_[node] != node)
+    return kernel.attention == attention_of_[node];
+  if (attention_of_[node] == node && kernel.ops > kMostAfter) return false;
   if (is_center(node))
     return !kernel.has_center && member.is_aligned && !member.is_before &&
            size(node) == kernel.size;
@@ -158,9 +216,11 @@ bool Grouper::may_join(uint32_t node, const Kernel& kernel) const {
     case FusionKind::kBroadcast:
       // A kernel whose center is another one would read the wide results of this one from memory.
       if (kernel.has_center && narrows_center(node)) return false;
+      if (member.is_packed) return !member.is_copied && scales_moved(node);
       return !member.is_copied && (member.reads == 1 || member.is_aligned);
     case FusionKind::kInjective:
-      return !member.is_before;
+      return !member.is_before ||
+             (member.is_packed && !member.is_copied && call(node).args.count == 1);
     default:
       return false;
   }
@@ -170,6 +230,7 @@ void Grouper::join(uint32_t node, uint32_t kernel) {
   members_[node].kernel = kernel;
   ++kernels_[kernel].ops;
   if (is_center(node)) kernels_[kernel].has_center = true;
+  if (attention_of_[node] == node) kernels_[kernel].attention = node;
 }
 
 void Grouper::visit(uint32_t node) {
@@ -183,7 +244,8 @@ void Grouper::visit(uint32_t node) {
       member = {};
       member.kernel = static_cast<uint32_t>(kernels_.size());
       kernels_.push_back({annotations_.region_of[node], size(node), 1, limit, is_center(node),
-                          call(node).op->kind == FusionKind::kOpaque || is_join_[node]});
+                          call(node).op->kind == FusionKind::kOpaque || is_join_[node],
+                          attention_of_[node] == node ? node : kNone});
     }
   }
   update_producers(node);
@@ -209,8 +271,11 @@ void Grouper::update_producers(uint32_t node) {
     (before ? producer.is_before : producer.is_after) = true;
     producer.is_aligned &= !before && reader.is_aligned && size(node) == kernels_[kernel].size &&
                            call(node).op->kind != FusionKind::kInjective;
-    producer.is_copied |= reader.is_copied || reads_again(node, value, is_swelling) ||
-                          (center && !lets_in(node, value));
+    const bool packs = packs_operands(node);
+    producer.is_packed |= packs || (reader.is_packed && attention_of_[node] == kNone);
+    producer.is_copied |=
+        reader.is_copied ||
+        (!packs && (reads_again(node, value, is_swelling) || (center && !lets_in(node, value))));
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/codegen/joins.h"
+#include "core/codegen/kernels/joins.h"
 
 #include <algorithm>
 

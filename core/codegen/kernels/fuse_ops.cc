@@ -19,8 +19,8 @@
 
 #include "byoc/pass/codegen.h"
 #include "byoc/pass/partition.h"
-#include "core/codegen/fuse.h"
-#include "core/codegen/group_kernels.h"
+#include "core/codegen/kernels/fuse.h"
+#include "core/codegen/kernels/group_kernels.h"
 #include "core/region/annotate_function.h"
 #include "core/region/annotations.h"
 #include "core/region/inline_call.h"

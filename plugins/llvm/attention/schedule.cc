@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/llvm/attention/schedule.h"
+
+#include <algorithm>
+
+#include "plugins/llvm/attention/compute.h"
+#include "plugins/llvm/tiling/access.h"
+#include "plugins/llvm/tiling/staged_schedule.h"
+
+namespace byoc::llvm_plugin::attention {
+namespace {
+
+using te::Schedule;
+using Loops = std::vector<std::string>;
+
+constexpr int64_t kFunction = 20;       // operations of exp and the like
+constexpr int64_t kCheap = 8;           // operations that are done again where they are read
+constexpr int64_t kPartsPerThread = 4;  // so that few threads wait for the last part
+constexpr int64_t kPartials = 4;        // vectors of partial sums
+constexpr int64_t kLeastVectors = 2;    // of a row whose sum is worth partial sums
+
+const te::Compute* compute_of(const te::Stage& stage) {
+  return std::get_if<te::Compute>(&stage.kind);
+}
+
+int64_t extent_at(const te::Stage& stage, size_t dim) {
+  return te::as_int(stage.outputs[0].shape()[dim]).value_or(0);
+}
+
+/// The stages of a Dag with attention's compute, as places in it. Panels and queries that are
+/// constants are inputs, and have no stage.
+struct Stages {
+  std::optional<size_t> queries, keys, values;
+  size_t scores = 0, results = 0;
+  size_t host = 0;              // the product with the values, whose loops have the others in them
+  std::vector<size_t> between;  // from the scores to the weights of the values
+};
+
+// Returns true when the stage reads one of these.
+bool reads_any(const te::Dag& dag, const te::Compute& compute, const std::vector<bool>& of) {
+  return std::ranges::any_of(topi::loads_of(compute), [&](const te::Load* load) {
+    return of[te::stage_of(dag, load->tensor)];
+  });
+}
+
+// Returns the stages that are computed from the scores, up to the results.
+std::vector<size_t> stages_between(const te::Dag& dag, size_t scores, size_t results) {
+  std::vector<bool> follows(dag.stages.size(), false);
+  follows[scores] = true;
+  std::vector<size_t> out;
+  for (size_t s = scores + 1; s < results; ++s) {
+    const te::Compute* compute = compute_of(dag.stages[s]);
+    if (compute == nullptr || !reads_any(dag, *compute, follows)) continue;
+    follows[s] = true;
+    out.push_back(s);
+  }
+  return out;
+}
+
+std::optional<Stages> stages_of(const te::Dag& dag) {
+  Stages out;
+  std::vector<size_t> products;
+  bool has_scores = false, has_results = false;
+  for (size_t s = 0; s < dag.stages.size(); ++s) {
+    const te::Stage& stage = dag.stages[s];
+    if (std::holds_alternative<te::Procedure>(stage.kind)) return std::nullopt;
+    if (compute_of(stage) == nullptr || stage.compute != kCompute) continue;
+    if (stage.name.starts_with(kQueries)) out.queries = s;
+    else if (stage.name.starts_with(kKeys)) out.keys = s;
+    else if (stage.name.starts_with(kValues)) out.values = s;
+    else if (stage.name.starts_with(kScores) && !has_scores) out.scores = s, has_scores = true;
+    else if (stage.name.starts_with(kResults) && !has_results) out.results = s, has_results = true;
+    else if (stage.op == "matmul") products.push_back(s);
+    else return std::nullopt;
+  }
+  if (!has_scores || !has_results || products.size() != 2 || dag.outputs.size() != 1)
+    return std::nullopt;
+  out.host = products[1];
+  if (out.scores > products[0] || products[0] > out.results || out.results > out.host)
+    return std::nullopt;
+  out.between = stages_between(dag, out.scores, out.results);
+  return out;
+}
+
+Shape shape_of(const te::Dag& dag, const Stages& stages) {
+  const te::Stage &scores = dag.stages[stages.scores], &host = dag.stages[stages.host];
+  const size_t rank = host.outputs[0].rank();
+  Shape out;
+  for (size_t d = 0; d + 2 < rank; ++d) out.heads *= extent_at(host, d);
+  out.rows = extent_at(host, rank - 2), out.columns = extent_at(host, rank - 1);
+  out.terms = topi::extent_of(compute_of(scores)->reduce[0]);
+  out.keys = topi::extent_of(compute_of(dag.stages[stages.results])->reduce[0]);
+  return out;
+}
+
+class Scheduler : topi::StagedSchedule {
+ public:
+  Scheduler(const te::Dag& dag, const Stages& stages, const Plan& plan, const te::Target& target)
+      : StagedSchedule(dag, target),
+        dag_(dag),
+        stages_(stages),
+        shape_(shape_of(dag, stages)),
+        plan_(plan),
+        rank_(dag.stages[stages.host].outputs[0].rank()),
+        host_(dag.stages[stages.host].name) {}
+  Result<Schedule> run();
+
+ private:
+  const std::string& name(size_t stage) const { return dag_.stages[stage].name; }
+  std::string rows() const { return cat("i", rank_ - 2); }
+  std::string columns() const { return cat("i", rank_ - 1); }
+  int64_t lanes() const { return target_.lanes(sizeof(float)); }
+  bool is_between(size_t stage) const;
+  bool is_stored(size_t stage) const;
+  Status inline_others();
+  Status order_host();
+  Status order_results();
+  Status order_scores();
+  Status order_sums(const std::string& sums);
+  Status order_between(size_t stage);
+  Status order_queries();
+  Status order_panels(size_t stage, bool has_rows_of_columns);
+  Status vectorize_alone(size_t stage);
+  Result<std::string> fused(const std::string& stage, const Loops& loops);
+
+  const te::Dag& dag_;
+  const Stages& stages_;
+  const Shape shape_;
+  const Plan& plan_;
+  const size_t rank_;
+  const std::string& host_;
+  /// The host's loops over heads, empty where panels are made before all of them, and over blocks.
+  std::string heads_, block_;
+};
+
+Result<std::string> Scheduler::fused(const std::string& stage, const Loops& loops) {
+  std::string out = loops[0];
+  for (size_t k = 1; k < loops.size(); ++k) {
+    BYOC_TRY_STATUS(schedule_.fuse(stage, out, loops[k]));
+    out += "." + loops[k];
+  }
+  return out;
+}
+
+bool Scheduler::is_between(size_t s) const {
+  return std::ranges::find(stages_.between, s) != stages_.between.end();
+}
+
+// Returns true for a stage between the products that keeps its values for a block of rows: sums,
+// numbers of a row, and elements that take long to compute or that the second product reads.
+bool Scheduler::is_stored(size_t s) const {
+  const te::Compute& own = *compute_of(dag_.stages[s]);
+  const int64_t work = topi::work_of(own);
+  return !own.reduce.empty() || topi::extent_of(own.axes.back()) == 1 || work >= kFunction ||
+         work > kCheap || s == stages_.between.back();
+}
+
+Status Scheduler::inline_others() {
+  for (size_t s = 0; s < stages_.host; ++s) {
+    const te::Stage& stage = dag_.stages[s];
+    if (compute_of(stage) == nullptr) continue;
+    const bool is_own = s == stages_.queries || s == stages_.keys || s == stages_.values ||
+                        s == stages_.scores || s == stages_.results;
+    if (is_own || (is_between(s) && is_stored(s))) continue;
+    BYOC_TRY_STATUS(schedule_.compute_inline(stage.name));
+  }
+  return {};
+}
+
+// Orders the host: heads, blocks of rows; in a block vectors of columns, in tiles of rows.
+Status Scheduler::order_host() {
+  const std::string block = rows() + ".o", row = rows() + ".i";
+  BYOC_TRY_STATUS(schedule_.split(host_, rows(), plan_.rows));
+  BYOC_TRY_STATUS(schedule_.split(host_, row, plan_.results.cells));
+  BYOC_TRY_STATUS(schedule_.split(host_, columns(), plan_.results.vectors * lanes()));
+  Loops heads, order;
+  for (size_t d = 0; d + 2 < rank_; ++d) heads.push_back(cat("i", d));
+  order = heads;
+  const Loops inner = {row + ".i", columns() + ".i"};
+  order.insert(order.end(), {block, columns() + ".o", row + ".o", inner[0], inner[1]});
+  BYOC_TRY_STATUS(schedule_.reorder(host_, order));
+  BYOC_TRY_STATUS(schedule_.unroll(host_, inner[0]));
+  BYOC_TRY_STATUS(schedule_.vectorize(host_, inner[1]));
+  block_ = block;
+  const bool has_heads_for_all =
+      target_.threads <= 1 || shape_.heads >= kPartsPerThread * target_.threads;
+  if (has_heads_for_all && !heads.empty()) {
+    BYOC_TRY(heads_, fused(host_, heads));
+    return schedule_.parallel(host_, heads_);
+  }
+  heads.push_back(block);
+  BYOC_TRY(block_, fused(host_, heads));
+  return schedule_.parallel(host_, block_);
+}
+
+// Orders sums of a tile: terms outside, rows written out, vectors of columns.
+Status Scheduler::order_sums(const std::string& sums) {
+  BYOC_TRY_STATUS(schedule_.reorder(sums, {"r0", rows(), columns()}));
+  BYOC_TRY_STATUS(schedule_.unroll(sums, rows()));
+  return schedule_.vectorize(sums, columns());
+}
+
+Status Scheduler::order_results() {
+  const std::string& sums = name(stages_.results);
+  BYOC_TRY_STATUS(schedule_.compute_at(sums, host_, rows() + ".i.o"));
+  return order_sums(sums);
+}
+
+// Orders the scores of a block: panels of keys, in tiles of rows.
+Status Scheduler::order_scores() {
+  const std::string &stage = name(stages_.scores), sums = stage + ".cache";
+  BYOC_TRY_STATUS(schedule_.cache_write(stage));
+  BYOC_TRY_STATUS(schedule_.split(stage, rows(), plan_.scores.cells));
+  BYOC_TRY_STATUS(schedule_.split(stage, columns(), plan_.scores.vectors * lanes()));
+  const Loops inner = {rows() + ".i", columns() + ".i"};
+  BYOC_TRY_STATUS(schedule_.reorder(stage, {columns() + ".o", rows() + ".o", inner[0], inner[1]}));
+  BYOC_TRY_STATUS(schedule_.compute_at(sums, stage, rows() + ".o"));
+  BYOC_TRY_STATUS(schedule_.unroll(stage, inner[0]));
+  BYOC_TRY_STATUS(schedule_.vectorize(stage, inner[1]));
+  BYOC_TRY_STATUS(order_sums(sums));
+  return schedule_.compute_at(stage, host_, block_);
+}
+
+Status Scheduler::order_between(size_t s) {
+  const te::Compute& own = *compute_of(dag_.stages[s]);
+  if (own.reduce.empty() && topi::extent_of(own.axes.back()) > 1)
+    BYOC_TRY_STATUS(schedule_.vectorize(name(s), columns()));
+  return schedule_.compute_at(name(s), host_, block_);
+}
+
+Status Scheduler::order_queries() {
+  const std::string& stage = name(*stages_.queries);
+  const std::string last = cat("i", dag_.stages[*stages_.queries].outputs[0].rank() - 1);
+  BYOC_TRY_STATUS(schedule_.vectorize(stage, last));
+  return schedule_.compute_at(stage, host_, block_);
+}
+
+// Orders panels: of a head, or of all before the heads. Rows of values are read along memory.
+Status Scheduler::order_panels(size_t s, bool has_rows_of_columns) {
+  const size_t rank = dag_.stages[s].outputs[0].rank();
+  const std::string panel = cat("i", rank - 3), row = cat("i", rank - 2);
+  if (has_rows_of_columns) BYOC_TRY_STATUS(schedule_.reorder(name(s), {row, panel}));
+  BYOC_TRY_STATUS(schedule_.vectorize(name(s), cat("i", rank - 1)));
+  if (!heads_.empty()) return schedule_.compute_at(name(s), host_, heads_);
+  Loops outer;
+  for (size_t d = 0; d + 3 < rank; ++d) outer.push_back(cat("i", d));
+  outer.push_back(has_rows_of_columns ? row : panel);
+  BYOC_TRY(const std::string loop, fused(name(s), outer));
+  return schedule_.parallel(name(s), loop);
+}
+
+// Schedules a stage after the others, such as one that moves the heads: vectors of its last axis.
+Status Scheduler::vectorize_alone(size_t s) {
+  const te::Compute* own = compute_of(dag_.stages[s]);
+  if (own == nullptr || own->axes.empty()) return {};
+  const std::string last = cat("i", own->axes.size() - 1);
+  if (own->axes.size() > 1) BYOC_TRY_STATUS(schedule_.parallel(name(s), "i0"));
+  const int64_t extent = topi::extent_of(own->axes.back());
+  if (extent <= lanes()) return schedule_.vectorize(name(s), last);
+  BYOC_TRY_STATUS(schedule_.split(name(s), last, lanes()));
+  return schedule_.vectorize(name(s), last + ".i");
+}
+
+Result<Schedule> Scheduler::run() {
+  BYOC_TRY_STATUS(schedule_.for_compute(name(stages_.scores), kCompute));
+  BYOC_TRY_STATUS(inline_others());
+  for (size_t s : stages_.between) {  // before rows are computed where they are read
+    if (!compute_of(dag_.stages[s])->reduce.empty())
+      sum_in_lanes(name(s), kPartials, kLeastVectors);
+  }
+  BYOC_TRY_STATUS(order_host());
+  BYOC_TRY_STATUS(order_results());
+  for (size_t k = stages_.between.size(); k-- > 0;) {  // readers first
+    if (is_stored(stages_.between[k])) BYOC_TRY_STATUS(order_between(stages_.between[k]));
+  }
+  BYOC_TRY_STATUS(order_scores());
+  if (stages_.queries) BYOC_TRY_STATUS(order_queries());
+  if (stages_.keys) BYOC_TRY_STATUS(order_panels(*stages_.keys, false));
+  if (stages_.values) BYOC_TRY_STATUS(order_panels(*stages_.values, true));
+  for (size_t s = stages_.host + 1; s < dag_.stages.size(); ++s)
+    BYOC_TRY_STATUS(vectorize_alone(s));
+  return std::move(schedule_);
+}
+
+}  // namespace
+
+std::optional<Shape> find_shape(const te::Dag& dag) {
+  const std::optional<Stages> stages = stages_of(dag);
+  return stages ? std::optional(shape_of(dag, *stages)) : std::nullopt;
+}
+
+namespace {
+
+double sums_per_load(const topi::RegisterTile& tile) {
+  return static_cast<double>(tile.cells * tile.vectors) /
+         static_cast<double>(tile.cells + tile.vectors);
+}
+
+}  // namespace
+
+Plan best_plan(const Shape& shape, const te::Target& target) {
+  const int64_t lanes = target.lanes(sizeof(float));
+  constexpr int64_t kRows = 12;
+  Plan out;
+  out.rows = std::min<int64_t>(kRows, shape.rows);
+  auto tile_of = [&](int64_t columns) {
+    const int64_t vectors = (columns + lanes - 1) / lanes;
+    const std::vector<topi::RegisterTile> tiles =
+        topi::good_tiles(out.rows, vectors, target.vector_registers, 1);
+    return *std::ranges::max_element(tiles, {}, sums_per_load);
+  };
+  out.scores = tile_of(shape.keys), out.results = tile_of(shape.columns);
+  return out;
+}
+
+Result<Schedule> schedule_blocks(const te::Dag& dag, const Plan& plan, const te::Target& target) {
+  const std::optional<Stages> stages = stages_of(dag);
+  if (!stages) return invalid("the function has no attention");
+  return Scheduler(dag, *stages, plan, target).run();
+}
+
+}  // namespace byoc::llvm_plugin::attention
