@@ -10,6 +10,8 @@
 //           %3 = max_pool(%2)        region 1 of llvm
 #include "core/codegen/kernels/group_kernels.h"
 
+#include <unordered_map>
+
 #include "byoc/host/plugins.h"
 #include "byoc/op/op.h"
 #include "byoc/plugin/abi.h"
@@ -21,7 +23,6 @@
 namespace byoc {
 namespace {
 
-constexpr uint64_t kMostAfter = 32;  // ops that follow attention in its kernel
 constexpr uint32_t kUnread = UINT32_MAX, kMixed = UINT32_MAX - 1, kNone = UINT32_MAX;
 
 int64_t elements(TypeId type) {
@@ -52,6 +53,7 @@ class Grouper {
     bool has_center = false;     // an anchor or a reduction
     bool is_closed = false;      // no more ops may join
     uint32_t attention = kNone;  // the node of its product with the values
+    uint64_t waiting = 0;        // ops of attention that have not joined yet
   };
   struct Member {
     uint32_t kernel = kUnread;   // its own
@@ -81,6 +83,7 @@ class Grouper {
   bool reads_again(uint32_t reader, ValueId value, bool swells) const;
   bool lets_in(uint32_t center, ValueId value) const;
   bool packs_operands(uint32_t node) const;
+  uint64_t waiting_at(uint32_t node, const Kernel& kernel) const;
   Symbol compiler_of(uint32_t node) const;
 
   const Function& function_;
@@ -90,6 +93,7 @@ class Grouper {
   std::vector<Kernel> kernels_;
   const std::vector<bool> is_join_;     // per node: its operands are computed in its result
   std::vector<uint32_t> attention_of_;  // per node: its product with the values
+  std::unordered_map<uint32_t, uint64_t> waiting_;  // per such product: the other ops
 };
 
 // Returns the limit of ops in the node's kernel; 0 when the node must not be grouped.
@@ -146,6 +150,11 @@ bool Grouper::packs_operands(uint32_t node) const {
          attention_of_[node] == kernels_[kernel].attention && call(node).op->name == "matmul";
 }
 
+// Returns the number of ops of attention that a kernel still needs room for once the node is in it.
+uint64_t Grouper::waiting_at(uint32_t node, const Kernel& kernel) const {
+  return attention_of_[node] == node ? waiting_.at(node) : kernel.waiting;
+}
+
 Symbol Grouper::compiler_of(uint32_t node) const {
   const uint32_t region = annotations_.region_of[node];
   return region == kOutside ? Symbol() : annotations_.regions[region].compiler;
@@ -177,10 +186,11 @@ void Grouper::mark(const Attention& attention) {
   nodes.insert(nodes.end(), {attention.scores, attention.values});
   const bool fits = std::ranges::all_of(nodes, [&](uint32_t node) {
     return attention_of_[node] == kNone && compiler_of(node) == compiler &&
-           max_ops(node) > nodes.size() + kMostAfter;
+           max_ops(node) >= nodes.size();
   });
   if (!fits) return;
   for (uint32_t node : nodes) attention_of_[node] = attention.values;
+  waiting_[attention.values] = nodes.size() - 1;
 }
 
 // Returns true for a factor and the like of an operand that was moved before, or comes from another
@@ -206,7 +216,7 @@ bool Grouper::may_join(uint32_t node, const Kernel& kernel) const {
     return false;
   if (attention_of_[node] != kNone && attention_of_[node] != node)
     return kernel.attention == attention_of_[node];
-  if (attention_of_[node] == node && kernel.ops > kMostAfter) return false;
+  if (kernel.ops + waiting_at(node, kernel) >= kernel.max_ops) return false;
   if (is_center(node))
     return !kernel.has_center && member.is_aligned && !member.is_before &&
            size(node) == kernel.size;
@@ -219,6 +229,7 @@ bool Grouper::may_join(uint32_t node, const Kernel& kernel) const {
       if (member.is_packed) return !member.is_copied && scales_moved(node);
       return !member.is_copied && (member.reads == 1 || member.is_aligned);
     case FusionKind::kInjective:
+      if (kernel.attention != kNone && call(node).op->name == "resize") return false;  // has sums
       return !member.is_before ||
              (member.is_packed && !member.is_copied && call(node).args.count == 1);
     default:
@@ -231,6 +242,8 @@ void Grouper::join(uint32_t node, uint32_t kernel) {
   ++kernels_[kernel].ops;
   if (is_center(node)) kernels_[kernel].has_center = true;
   if (attention_of_[node] == node) kernels_[kernel].attention = node;
+  if (attention_of_[node] == node) kernels_[kernel].waiting = waiting_.at(node);
+  else if (attention_of_[node] != kNone) --kernels_[kernel].waiting;
 }
 
 void Grouper::visit(uint32_t node) {
@@ -245,7 +258,8 @@ void Grouper::visit(uint32_t node) {
       member.kernel = static_cast<uint32_t>(kernels_.size());
       kernels_.push_back({annotations_.region_of[node], size(node), 1, limit, is_center(node),
                           call(node).op->kind == FusionKind::kOpaque || is_join_[node],
-                          attention_of_[node] == node ? node : kNone});
+                          attention_of_[node] == node ? node : kNone,
+                          attention_of_[node] == node ? waiting_.at(node) : 0});
     }
   }
   update_producers(node);

@@ -9,12 +9,14 @@ namespace byoc {
 /// them (below). So only one op of a kernel has results that leave it, the kernel is convex, and it
 /// computes nothing twice. Other regions stay open. Cost: linear.
 ///
-/// A kernel has at most one anchor or reduction and at most the plugin's `max_ops` ops:
+/// A kernel has at most one anchor or reduction, or with the flag ATTENTION both products and the
+/// softmax of one attention (attention.h), and at most the plugin's `max_ops` ops:
 /// - After an anchor or reduction: elementwise, broadcast and injective ops on as many elements as
 ///   it has.
 /// - Before a reduction whose windows do not overlap: elementwise and broadcast ops on as many
 ///   elements as it reads.
-/// - Before an anchor: no ops, because an anchor reads an element more than once.
+/// - Before an anchor: no ops, because an anchor reads an element more than once. Before the
+///   products of attention, which copy their operands: moves, and then ops with a scalar.
 /// - Without an anchor or reduction: elementwise, broadcast and injective ops of any size. An op
 ///   with more elements must not read a computed value, which it would compute more than once.
 /// - An opaque op is a kernel of its own. So is a concat whose operands can be computed in its

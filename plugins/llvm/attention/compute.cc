@@ -10,7 +10,7 @@ using te::Expr;
 using te::Exprs;
 using te::Tensor;
 
-constexpr size_t kMostMet = 32;  // nodes that are looked at
+constexpr size_t kMostMet = 64;  // ops from the scores to the product with the values
 
 const Call* call_of(const Function& function, uint32_t node) {
   return std::get_if<Call>(&function.nodes[node].kind);
@@ -37,34 +37,31 @@ std::vector<uint32_t> readers_of(const Function& function, uint32_t node) {
   return out;
 }
 
-// Returns true when all that reads a product is a softmax, and all that reads this is a product,
-// in both cases through elementwise ops.
-bool leads_to_values(const Function& function, uint32_t product) {
+// Returns the product with the values that the scores lead to: all that reads them is a softmax,
+// and all that reads this is the product, both through elementwise ops.
+std::optional<uint32_t> values_of(const Function& function, uint32_t scores) {
   bool has_softmax = false;
-  uint32_t node = product;
+  uint32_t node = scores;
   for (size_t k = 0; k < kMostMet; ++k) {
     const std::vector<uint32_t> readers = readers_of(function, node);
-    if (readers.size() != 1) return false;
-    const Call* call = call_of(function, readers[0]);
-    if (call == nullptr) return false;
-    if (call->op->name == "matmul")
-      return has_softmax && function.args(function.nodes[readers[0]])[0].node == node;
+    const Call* call = readers.size() == 1 ? call_of(function, readers[0]) : nullptr;
+    if (call == nullptr) return std::nullopt;
+    if (call->op->name == "matmul") {
+      const bool is_first = function.args(function.nodes[readers[0]])[0].node == node;
+      return has_softmax && is_first ? std::optional(readers[0]) : std::nullopt;
+    }
     if (call->op->name == "softmax") has_softmax = true;
-    else if (!passes_on(*call)) return false;
+    else if (!passes_on(*call)) return std::nullopt;
     node = readers[0];
   }
-  return false;
+  return std::nullopt;
 }
 
-// Returns true when the first operand of a product comes from the scores of attention.
-bool has_weights(const Function& function, uint32_t product) {
-  std::vector<uint32_t> met = {function.args(function.nodes[product])[0].node};
-  for (size_t k = 0; k < met.size() && k < kMostMet; ++k) {
-    const Call* call = call_of(function, met[k]);
-    if (call == nullptr) continue;
-    if (call->op->name == "matmul" && leads_to_values(function, met[k])) return true;
-    if (call->op->name != "softmax" && !passes_on(*call)) continue;
-    for (ValueId arg : function.args(function.nodes[met[k]])) met.push_back(arg.node);
+bool is_values(const Function& function, uint32_t product) {
+  for (uint32_t node = 0; node < product; ++node) {
+    const Call* call = call_of(function, node);
+    if (call != nullptr && call->op->name == "matmul" && values_of(function, node) == product)
+      return true;
   }
   return false;
 }
@@ -106,8 +103,8 @@ Tensor queries_of(te::Builder& builder, const Tensor& x) {
 
 Role role_of(const te::Site& site) {
   if (!is_product(site)) return Role::kNone;
-  if (leads_to_values(*site.function, site.node)) return Role::kScores;
-  return has_weights(*site.function, site.node) ? Role::kValues : Role::kNone;
+  if (values_of(*site.function, site.node)) return Role::kScores;
+  return is_values(*site.function, site.node) ? Role::kValues : Role::kNone;
 }
 
 ComputeFn compute_of(Role role, int64_t lanes) {

@@ -32,9 +32,31 @@ int64_t extent_at(const te::Stage& stage, size_t dim) {
 struct Stages {
   std::optional<size_t> queries, keys, values;
   size_t scores = 0, results = 0;
-  size_t host = 0;              // the product with the values, whose loops have the others in them
+  size_t product = 0;           // of the values, whose loops have the others in them ..
+  size_t host = 0;              // .. or the result of the Dag, when it has that shape
   std::vector<size_t> between;  // from the scores to the weights of the values
 };
+
+bool is_input(const te::Dag& dag, const te::Tensor& tensor) {
+  return std::ranges::find(dag.inputs, tensor) != dag.inputs.end();
+}
+
+// Returns true for checks of indices and the like, which have loops of their own.
+bool reads_inputs_alone(const te::Dag& dag, const te::Procedure& procedure) {
+  return std::ranges::all_of(procedure.inputs,
+                             [&](const te::Tensor& tensor) { return is_input(dag, tensor); });
+}
+
+bool has_rows_of(const te::Stage& a, const te::Stage& b) {
+  const te::Exprs &x = a.outputs[0].shape(), &y = b.outputs[0].shape();
+  return x.size() == y.size() &&
+         std::equal(x.begin(), x.end() - 1, y.begin(), y.end() - 1, te::structural_equal);
+}
+
+bool has_shape_of(const te::Stage& a, const te::Stage& b) {
+  return has_rows_of(a, b) &&
+         te::structural_equal(a.outputs[0].shape().back(), b.outputs[0].shape().back());
+}
 
 // Returns true when the stage reads one of these.
 bool reads_any(const te::Dag& dag, const te::Compute& compute, const std::vector<bool>& of) {
@@ -57,13 +79,35 @@ std::vector<size_t> stages_between(const te::Dag& dag, size_t scores, size_t res
   return out;
 }
 
+// Returns true when sums between the products are those of rows, no other stage has sums, and the
+// rows of the scores are those of the result.
+bool is_attention(const te::Dag& dag, const Stages& stages) {
+  const te::Stage& product = dag.stages[stages.product];
+  if (stages.between.empty() || !has_rows_of(dag.stages[stages.scores], product)) return false;
+  for (const te::Expr& extent : product.outputs[0].shape()) {
+    if (te::as_int(extent).value_or(0) < 1) return false;
+  }
+  for (size_t s = 0; s < dag.stages.size(); ++s) {
+    const te::Stage& stage = dag.stages[s];
+    const te::Compute* compute = compute_of(stage);
+    const bool is_between = std::ranges::find(stages.between, s) != stages.between.end();
+    if (is_between && !has_rows_of(stage, product)) return false;
+    if (compute == nullptr || compute->reduce.empty() || s == stages.scores || s == stages.results)
+      continue;
+    const bool is_of_rows = is_between && topi::extent_of(compute->axes.back()) == 1;
+    if (!is_of_rows || compute->reduce.size() != 1) return false;
+  }
+  return true;
+}
+
 std::optional<Stages> stages_of(const te::Dag& dag) {
   Stages out;
   std::vector<size_t> products;
   bool has_scores = false, has_results = false;
   for (size_t s = 0; s < dag.stages.size(); ++s) {
     const te::Stage& stage = dag.stages[s];
-    if (std::holds_alternative<te::Procedure>(stage.kind)) return std::nullopt;
+    auto* procedure = std::get_if<te::Procedure>(&stage.kind);
+    if (procedure != nullptr && !reads_inputs_alone(dag, *procedure)) return std::nullopt;
     if (compute_of(stage) == nullptr || stage.compute != kCompute) continue;
     if (stage.name.starts_with(kQueries)) out.queries = s;
     else if (stage.name.starts_with(kKeys)) out.keys = s;
@@ -75,19 +119,21 @@ std::optional<Stages> stages_of(const te::Dag& dag) {
   }
   if (!has_scores || !has_results || products.size() != 2 || dag.outputs.size() != 1)
     return std::nullopt;
-  out.host = products[1];
-  if (out.scores > products[0] || products[0] > out.results || out.results > out.host)
+  out.product = products[1];
+  if (out.scores > products[0] || products[0] > out.results || out.results > out.product)
     return std::nullopt;
   out.between = stages_between(dag, out.scores, out.results);
-  return out;
+  const size_t result = te::stage_of(dag, dag.outputs[0]);
+  out.host = has_shape_of(dag.stages[result], dag.stages[out.product]) ? result : out.product;
+  return is_attention(dag, out) ? std::optional(std::move(out)) : std::nullopt;
 }
 
 Shape shape_of(const te::Dag& dag, const Stages& stages) {
-  const te::Stage &scores = dag.stages[stages.scores], &host = dag.stages[stages.host];
-  const size_t rank = host.outputs[0].rank();
+  const te::Stage &scores = dag.stages[stages.scores], &product = dag.stages[stages.product];
+  const size_t rank = product.outputs[0].rank();
   Shape out;
-  for (size_t d = 0; d + 2 < rank; ++d) out.heads *= extent_at(host, d);
-  out.rows = extent_at(host, rank - 2), out.columns = extent_at(host, rank - 1);
+  for (size_t d = 0; d + 2 < rank; ++d) out.heads *= extent_at(product, d);
+  out.rows = extent_at(product, rank - 2), out.columns = extent_at(product, rank - 1);
   out.terms = topi::extent_of(compute_of(scores)->reduce[0]);
   out.keys = topi::extent_of(compute_of(dag.stages[stages.results])->reduce[0]);
   return out;
@@ -101,7 +147,7 @@ class Scheduler : topi::StagedSchedule {
         stages_(stages),
         shape_(shape_of(dag, stages)),
         plan_(plan),
-        rank_(dag.stages[stages.host].outputs[0].rank()),
+        rank_(dag.stages[stages.product].outputs[0].rank()),
         host_(dag.stages[stages.host].name) {}
   Result<Schedule> run();
 
@@ -110,8 +156,7 @@ class Scheduler : topi::StagedSchedule {
   std::string rows() const { return cat("i", rank_ - 2); }
   std::string columns() const { return cat("i", rank_ - 1); }
   int64_t lanes() const { return target_.lanes(sizeof(float)); }
-  bool is_between(size_t stage) const;
-  bool is_stored(size_t stage) const;
+  void find_stored();
   Status inline_others();
   Status order_host();
   Status order_results();
@@ -120,7 +165,7 @@ class Scheduler : topi::StagedSchedule {
   Status order_between(size_t stage);
   Status order_queries();
   Status order_panels(size_t stage, bool has_rows_of_columns);
-  Status vectorize_alone(size_t stage);
+  Status order_moved(size_t stage);
   Result<std::string> fused(const std::string& stage, const Loops& loops);
 
   const te::Dag& dag_;
@@ -131,6 +176,7 @@ class Scheduler : topi::StagedSchedule {
   const std::string& host_;
   /// The host's loops over heads, empty where panels are made before all of them, and over blocks.
   std::string heads_, block_;
+  std::vector<bool> is_stored_;  // per stage of the Dag: it is not inlined
 };
 
 Result<std::string> Scheduler::fused(const std::string& stage, const Loops& loops) {
@@ -142,27 +188,34 @@ Result<std::string> Scheduler::fused(const std::string& stage, const Loops& loop
   return out;
 }
 
-bool Scheduler::is_between(size_t s) const {
-  return std::ranges::find(stages_.between, s) != stages_.between.end();
-}
-
-// Returns true for a stage between the products that keeps its values for a block of rows: sums,
-// numbers of a row, and elements that take long to compute or that the second product reads.
-bool Scheduler::is_stored(size_t s) const {
-  const te::Compute& own = *compute_of(dag_.stages[s]);
-  const int64_t work = topi::work_of(own);
-  return !own.reduce.empty() || topi::extent_of(own.axes.back()) == 1 || work >= kFunction ||
-         work > kCheap || s == stages_.between.back();
+// Finds the stages that keep their values. Those between the products are sums, numbers of a row,
+// elements that take long to compute, with all that is inlined there, and what the second product
+// reads of them.
+void Scheduler::find_stored() {
+  is_stored_.assign(dag_.stages.size(), false);
+  std::vector<int64_t> work(dag_.stages.size(), 0);  // of an element, unless it is stored
+  for (size_t s = 0; s < dag_.stages.size(); ++s) {
+    const te::Compute* own = compute_of(dag_.stages[s]);
+    if (own == nullptr) continue;
+    work[s] = topi::work_of(*own);
+    for (const te::Load* load : topi::loads_of(*own)) {
+      const size_t from = te::stage_of(dag_, load->tensor);
+      work[s] += is_stored_[from] ? 0 : std::min(work[from], kCheap + 1);
+    }
+    const bool is_between = std::ranges::find(stages_.between, s) != stages_.between.end();
+    const bool is_kept = !own->reduce.empty() || topi::extent_of(own->axes.back()) == 1 ||
+                         work[s] > kCheap || s == stages_.between.back();
+    const bool is_own = s == stages_.queries || s == stages_.keys || s == stages_.values;
+    is_stored_[s] = is_own || s == stages_.scores || s == stages_.results || s == stages_.host ||
+                    (is_between && is_kept);
+  }
 }
 
 Status Scheduler::inline_others() {
-  for (size_t s = 0; s < stages_.host; ++s) {
-    const te::Stage& stage = dag_.stages[s];
-    if (compute_of(stage) == nullptr) continue;
-    const bool is_own = s == stages_.queries || s == stages_.keys || s == stages_.values ||
-                        s == stages_.scores || s == stages_.results;
-    if (is_own || (is_between(s) && is_stored(s))) continue;
-    BYOC_TRY_STATUS(schedule_.compute_inline(stage.name));
+  const size_t result = te::stage_of(dag_, dag_.outputs[0]);
+  for (size_t s = 0; s < dag_.stages.size(); ++s) {
+    if (compute_of(dag_.stages[s]) == nullptr || is_stored_[s] || s == result) continue;
+    BYOC_TRY_STATUS(schedule_.compute_inline(name(s)));
   }
   return {};
 }
@@ -235,13 +288,16 @@ Status Scheduler::order_queries() {
   return schedule_.compute_at(stage, host_, block_);
 }
 
-// Orders panels: of a head, or of all before the heads. Rows of values are read along memory.
+// Orders panels: of a head, or of all before the heads, as those that heads share. Rows of values
+// are read along memory.
 Status Scheduler::order_panels(size_t s, bool has_rows_of_columns) {
   const size_t rank = dag_.stages[s].outputs[0].rank();
   const std::string panel = cat("i", rank - 3), row = cat("i", rank - 2);
   if (has_rows_of_columns) BYOC_TRY_STATUS(schedule_.reorder(name(s), {row, panel}));
   BYOC_TRY_STATUS(schedule_.vectorize(name(s), cat("i", rank - 1)));
-  if (!heads_.empty()) return schedule_.compute_at(name(s), host_, heads_);
+  int64_t heads = 1;
+  for (size_t d = 0; d + 3 < rank; ++d) heads *= extent_at(dag_.stages[s], d);
+  if (!heads_.empty() && heads == shape_.heads) return schedule_.compute_at(name(s), host_, heads_);
   Loops outer;
   for (size_t d = 0; d + 3 < rank; ++d) outer.push_back(cat("i", d));
   outer.push_back(has_rows_of_columns ? row : panel);
@@ -249,12 +305,17 @@ Status Scheduler::order_panels(size_t s, bool has_rows_of_columns) {
   return schedule_.parallel(name(s), loop);
 }
 
-// Schedules a stage after the others, such as one that moves the heads: vectors of its last axis.
-Status Scheduler::vectorize_alone(size_t s) {
+// Schedules a result of another shape, such as one that moves the heads: vectors of its last axis.
+Status Scheduler::order_moved(size_t s) {
   const te::Compute* own = compute_of(dag_.stages[s]);
   if (own == nullptr || own->axes.empty()) return {};
   const std::string last = cat("i", own->axes.size() - 1);
-  if (own->axes.size() > 1) BYOC_TRY_STATUS(schedule_.parallel(name(s), "i0"));
+  Loops outer;
+  for (size_t d = 0; d + 1 < own->axes.size(); ++d) outer.push_back(cat("i", d));
+  if (!outer.empty()) {
+    BYOC_TRY(const std::string rows, fused(name(s), outer));
+    BYOC_TRY_STATUS(schedule_.parallel(name(s), rows));
+  }
   const int64_t extent = topi::extent_of(own->axes.back());
   if (extent <= lanes()) return schedule_.vectorize(name(s), last);
   BYOC_TRY_STATUS(schedule_.split(name(s), last, lanes()));
@@ -263,6 +324,7 @@ Status Scheduler::vectorize_alone(size_t s) {
 
 Result<Schedule> Scheduler::run() {
   BYOC_TRY_STATUS(schedule_.for_compute(name(stages_.scores), kCompute));
+  find_stored();
   BYOC_TRY_STATUS(inline_others());
   for (size_t s : stages_.between) {  // before rows are computed where they are read
     if (!compute_of(dag_.stages[s])->reduce.empty())
@@ -271,14 +333,14 @@ Result<Schedule> Scheduler::run() {
   BYOC_TRY_STATUS(order_host());
   BYOC_TRY_STATUS(order_results());
   for (size_t k = stages_.between.size(); k-- > 0;) {  // readers first
-    if (is_stored(stages_.between[k])) BYOC_TRY_STATUS(order_between(stages_.between[k]));
+    if (is_stored_[stages_.between[k]]) BYOC_TRY_STATUS(order_between(stages_.between[k]));
   }
   BYOC_TRY_STATUS(order_scores());
   if (stages_.queries) BYOC_TRY_STATUS(order_queries());
   if (stages_.keys) BYOC_TRY_STATUS(order_panels(*stages_.keys, false));
   if (stages_.values) BYOC_TRY_STATUS(order_panels(*stages_.values, true));
-  for (size_t s = stages_.host + 1; s < dag_.stages.size(); ++s)
-    BYOC_TRY_STATUS(vectorize_alone(s));
+  const size_t result = te::stage_of(dag_, dag_.outputs[0]);
+  if (result != stages_.host) BYOC_TRY_STATUS(order_moved(result));
   return std::move(schedule_);
 }
 

@@ -9,6 +9,7 @@
 #include "plugins/llvm/tiling/access.h"
 #include "plugins/llvm/topi/conv_tiling.h"
 #include "plugins/llvm/topi/points.h"
+#include "plugins/llvm/topi/schedule.h"
 #include "plugins/llvm/topi/strategies.h"
 
 namespace byoc::llvm_plugin::topi {
@@ -198,7 +199,8 @@ std::optional<Template> strassen_template(const te::Dag& dag, const te::Target& 
 }
 
 // Computes attention in blocks of queries. The knob "rows" is the number of queries of a block,
-// "tile" the tile of the scores, "values_tile" that of the product with the values.
+// "tile" the tile of the scores, "values_tile" that of the product with the values. Dags that this
+// schedule refuses have the default one.
 std::optional<Template> attention_template(const te::Dag& dag, const te::Target& target) {
   const std::optional<attention::Shape> shape = attention::find_shape(dag);
   if (!shape) return std::nullopt;
@@ -213,7 +215,10 @@ std::optional<Template> attention_template(const te::Dag& dag, const te::Target&
       return tile_at({{"tile", point.at(knob)}}, plan.rows, (columns + lanes - 1) / lanes);
     };
     plan.scores = tile("tile", shape.keys), plan.results = tile("values_tile", shape.columns);
-    return attention::schedule_blocks(dag, plan, target);
+    Result<te::Schedule> out = attention::schedule_blocks(dag, plan, target);
+    if (out.ok()) return out;
+    const Template plain = default_template(dag, target);
+    return plain.at(plain.first);
   };
   auto choices = [shape = *shape, first, target] {
     const int64_t lanes = target.lanes(sizeof(float));

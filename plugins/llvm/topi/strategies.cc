@@ -335,7 +335,7 @@ void add_recurrent(const te::Site& site, bool has_exact_sums, std::vector<te::St
 void add_attention(const te::Site& site, std::vector<te::Strategy>& out) {
   const attention::Role role = attention::role_of(site);
   if (role == attention::Role::kNone) return;
-  te::Strategy strategy{.name = attention::kCompute, .level = kPreferred};
+  te::Strategy strategy{.name = attention::kCompute, .level = kPreferred + 1};
   strategy.compute = attention::compute_of(role, site.target->lanes(sizeof(float)));
   strategy.has_generic_schedule = false;
   out.push_back(std::move(strategy));

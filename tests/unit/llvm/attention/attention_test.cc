@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention as one kernel against its definition.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cmath>
 #include <random>
@@ -26,6 +26,8 @@ struct Layer {
   bool has_mask = false;     // added, [m, n]
   std::string between = {};  // an op of one operand on the scores
   bool moves_heads = false;  // the result is [batch, m, heads, e]
+  std::string of_mask = {};  // an op of one operand on the mask
+  std::string last = {};     // an op of one operand on the result, after adding the queries
   int64_t rows(int64_t of) const { return batch * heads * of; }
 };
 
@@ -59,14 +61,20 @@ IRModule module_of(const Layer& layer) {
   if (layer.has_mask) mask = param("mask", {layer.m, layer.n});
   ValueId scores = f.call("matmul", {q, k});
   if (!layer.between.empty()) scores = f.call(layer.between, {scores});
+  if (!layer.of_mask.empty()) mask = f.call(layer.of_mask, {mask});
   if (layer.has_mask) scores = f.call("add", {mask, scores});
   ValueId y = f.call("matmul", {f.call("softmax", {scores}), v});
+  if (!layer.last.empty()) y = f.call(layer.last, {f.call("add", {q, y})});
   if (layer.moves_heads) y = f.call("transpose", {y}, {{"perm", Ints{0, 2, 1, 3}}});
   EXPECT_TRUE(f.finish("main", {y}).ok());
   return module;
 }
 
-// Returns the result of the definition, with tanh and negative as ops between.
+double applied(const std::string& op, double x) {
+  return op == "tanh" ? std::tanh(x) : op == "negative" ? -x : x;
+}
+
+// Returns the result of the definition.
 std::vector<double> definition(const Layer& layer, const LayerData& data) {
   std::vector<double> out(static_cast<size_t>(layer.rows(layer.m * layer.e)), 0);
   for (int64_t head = 0; head < layer.batch * layer.heads; ++head) {
@@ -80,9 +88,9 @@ std::vector<double> definition(const Layer& layer, const LayerData& data) {
         for (int64_t c = 0; c < layer.d; ++c)
           score += double{data.q[static_cast<size_t>((head * layer.m + i) * layer.d + c)]} *
                    double{data.k[static_cast<size_t>((own * layer.d + c) * layer.n + j)]};
-        if (layer.between == "tanh") score = std::tanh(score);
-        if (layer.between == "negative") score = -score;
-        if (layer.has_mask) score += double{data.mask[static_cast<size_t>(i * layer.n + j)]};
+        score = applied(layer.between, score);
+        if (layer.has_mask)
+          score += applied(layer.of_mask, double{data.mask[static_cast<size_t>(i * layer.n + j)]});
         weights.push_back(score);
         top = std::max(top, score);
       }
@@ -95,6 +103,8 @@ std::vector<double> definition(const Layer& layer, const LayerData& data) {
         for (int64_t j = 0; j < layer.n; ++j)
           y += weights[static_cast<size_t>(j)] / total *
                double{data.v[static_cast<size_t>((own * layer.n + j) * layer.e + c)]};
+        const auto query = static_cast<size_t>((head * layer.m + i) * layer.d + c);
+        if (!layer.last.empty()) y = applied(layer.last, y + double{data.q[query]});
       }
     }
   }
@@ -170,6 +180,68 @@ TEST(Attention, DividesHeadsOrBlocksAmongThreads) {
   for (int64_t heads : {1, 2, 9}) {
     for (uint32_t threads : {1u, 2u, 3u})
       expect_definition({.heads = heads, .shared = heads, .m = 50, .n = 33, .e = 24}, threads);
+  }
+}
+
+TEST(Attention, ComputesAMaskOnce) {
+  const Layer layer{.has_mask = true, .of_mask = "tanh"};
+  expect_definition(layer);
+  const te::Dag dag = dag_of(layer, llvm_plugin::host_target());
+  const auto schedules = llvm_plugin::topi::anchor_template(dag, llvm_plugin::host_target());
+  const std::string trace = te::print(schedules->at(schedules->first)->trace());
+  EXPECT_THAT(trace, testing::HasSubstr("compute_inline(tanh)"));
+  EXPECT_THAT(trace, testing::HasSubstr("compute_at(add,"));
+}
+
+TEST(Attention, EndsWithOpsOnTheResult) {
+  for (const char* last : {"tanh", "negative"}) {
+    for (uint32_t threads : {1u, 2u}) {
+      expect_definition({.m = 29, .last = last}, threads);
+      expect_definition({.m = 29, .d = 12, .e = 12, .moves_heads = true, .last = last}, threads);
+    }
+  }
+}
+
+// Panels of constants are made at compile.
+TEST(Attention, PacksConstantKeysAndValuesAtCompile) {
+  const Layer layer{.heads = 1, .shared = 1, .m = 33, .n = 37, .e = 21};
+  const LayerData data = data_of(layer);
+  const te::Target target = llvm_plugin::host_target();
+  const te::Dag dag = dag_of(layer, target);
+  auto kernel = llvm_plugin::lower_with_constants(dag, 1, target);
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  ASSERT_TRUE(kernel->constants);
+  std::vector<test::Data> inputs = {test::f32(data.q)};
+  for (test::Data& panels :
+       test::run_loops(kernel->constants->loops, {test::f32(data.k), test::f32(data.v)}))
+    inputs.push_back(std::move(panels));
+  const auto y = test::run_loops(kernel->loops, inputs);
+  EXPECT_LE(relative_error(y[0].as<float>(), definition(layer, data)), kBound);
+}
+
+// Functions with more sums than attention have the default schedule.
+TEST(Attention, LeavesOtherFunctionsToTheDefaultSchedule) {
+  const char* const more[] = {"softmax", "matmul"};
+  for (const char* op : more) {
+    SCOPED_TRACE(op);
+    IRModule module;
+    FunctionBuilder f(module, all_ops());
+    const ValueId x = f.param("x", {DType::kF32, {20, 8}});
+    const ValueId w = f.param("w", {DType::kF32, {8, 8}});
+    const ValueId k = f.param("k", {DType::kF32, {8, 24}});
+    const ValueId v = f.param("v", {DType::kF32, {24, 8}});
+    const bool is_before = std::string_view(op) == "matmul";
+    const ValueId q = is_before ? f.call("matmul", {x, w}) : x;
+    ValueId y = f.call("matmul", {f.call("softmax", {f.call("matmul", {q, k})}), v});
+    if (!is_before) y = f.call("softmax", {y});
+    ASSERT_TRUE(f.finish("main", {y}).ok());
+    const te::Target target = llvm_plugin::host_target();
+    auto dag = te::translate_to_te(module, module.function("main"), target, te::by_level(),
+                                   llvm_plugin::topi::strategies());
+    ASSERT_TRUE(dag.ok()) << dag.status().message();
+    EXPECT_FALSE(llvm_plugin::attention::find_shape(*dag));
+    auto kernel = llvm_plugin::lower_with_constants(*dag, dag->inputs.size(), target);
+    EXPECT_TRUE(kernel.ok()) << kernel.status().message();
   }
 }
 
