@@ -423,7 +423,8 @@ enum byoc_plugin_flags {
   /// views of such inputs differ from run to run. Other plugins get no op that reads or gives one.
   BYOC_PLUGIN_COUNTED = 16,
   /// Since minor 5, with BYOC_PLUGIN_ONE_ANCHOR. Functions may also be attention: a product, ops on
-  /// its elements, a softmax of its rows, and the product of the result with another matrix.
+  /// its elements, a softmax of its rows, and the product of the result with another matrix; with
+  /// moves and factors of the operands before, and the ops that fuse with a product after.
   BYOC_PLUGIN_ATTENTION = 32
 };
 
