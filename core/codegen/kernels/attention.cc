@@ -18,7 +18,7 @@ class Finder {
   std::vector<Attention> run() const;
 
  private:
-  /// The way from a node back to one of the ops of that name.
+  /// The nodes from a value back to the end of the way.
   using Way = std::vector<uint32_t>;
 
   const Call* call(uint32_t node) const { return std::get_if<Call>(&function_.nodes[node].kind); }

@@ -13,7 +13,6 @@ namespace {
 using te::Schedule;
 using Loops = std::vector<std::string>;
 
-constexpr int64_t kFunction = 20;       // operations of exp and the like
 constexpr int64_t kCheap = 8;           // operations that are done again where they are read
 constexpr int64_t kPartsPerThread = 4;  // so that few threads wait for the last part
 constexpr int64_t kPartials = 4;        // vectors of partial sums
@@ -36,16 +35,6 @@ struct Stages {
   size_t host = 0;              // .. or the result of the Dag, when it has that shape
   std::vector<size_t> between;  // from the scores to the weights of the values
 };
-
-bool is_input(const te::Dag& dag, const te::Tensor& tensor) {
-  return std::ranges::find(dag.inputs, tensor) != dag.inputs.end();
-}
-
-// Returns true for checks of indices and the like, which have loops of their own.
-bool reads_inputs_alone(const te::Dag& dag, const te::Procedure& procedure) {
-  return std::ranges::all_of(procedure.inputs,
-                             [&](const te::Tensor& tensor) { return is_input(dag, tensor); });
-}
 
 bool has_rows_of(const te::Stage& a, const te::Stage& b) {
   const te::Exprs &x = a.outputs[0].shape(), &y = b.outputs[0].shape();
@@ -107,7 +96,7 @@ std::optional<Stages> stages_of(const te::Dag& dag) {
   for (size_t s = 0; s < dag.stages.size(); ++s) {
     const te::Stage& stage = dag.stages[s];
     auto* procedure = std::get_if<te::Procedure>(&stage.kind);
-    if (procedure != nullptr && !reads_inputs_alone(dag, *procedure)) return std::nullopt;
+    if (procedure != nullptr && !topi::reads_inputs_alone(dag, *procedure)) return std::nullopt;
     if (compute_of(stage) == nullptr || stage.compute != kCompute) continue;
     if (stage.name.starts_with(kQueries)) out.queries = s;
     else if (stage.name.starts_with(kKeys)) out.keys = s;
@@ -166,7 +155,6 @@ class Scheduler : topi::StagedSchedule {
   Status order_queries();
   Status order_panels(size_t stage, bool has_rows_of_columns);
   Status order_moved(size_t stage);
-  Result<std::string> fused(const std::string& stage, const Loops& loops);
 
   const te::Dag& dag_;
   const Stages& stages_;
@@ -178,15 +166,6 @@ class Scheduler : topi::StagedSchedule {
   std::string heads_, block_;
   std::vector<bool> is_stored_;  // per stage of the Dag: it is not inlined
 };
-
-Result<std::string> Scheduler::fused(const std::string& stage, const Loops& loops) {
-  std::string out = loops[0];
-  for (size_t k = 1; k < loops.size(); ++k) {
-    BYOC_TRY_STATUS(schedule_.fuse(stage, out, loops[k]));
-    out += "." + loops[k];
-  }
-  return out;
-}
 
 // Finds the stages that keep their values. Those between the products are sums, numbers of a row,
 // elements that take long to compute, with all that is inlined there, and what the second product
@@ -238,11 +217,11 @@ Status Scheduler::order_host() {
   const bool has_heads_for_all =
       target_.threads <= 1 || shape_.heads >= kPartsPerThread * target_.threads;
   if (has_heads_for_all && !heads.empty()) {
-    BYOC_TRY(heads_, fused(host_, heads));
+    BYOC_TRY(heads_, topi::fuse_all(schedule_, host_, heads));
     return schedule_.parallel(host_, heads_);
   }
   heads.push_back(block);
-  BYOC_TRY(block_, fused(host_, heads));
+  BYOC_TRY(block_, topi::fuse_all(schedule_, host_, heads));
   return schedule_.parallel(host_, block_);
 }
 
@@ -301,7 +280,7 @@ Status Scheduler::order_panels(size_t s, bool has_rows_of_columns) {
   Loops outer;
   for (size_t d = 0; d + 3 < rank; ++d) outer.push_back(cat("i", d));
   outer.push_back(has_rows_of_columns ? row : panel);
-  BYOC_TRY(const std::string loop, fused(name(s), outer));
+  BYOC_TRY(const std::string loop, topi::fuse_all(schedule_, name(s), outer));
   return schedule_.parallel(name(s), loop);
 }
 
@@ -313,7 +292,7 @@ Status Scheduler::order_moved(size_t s) {
   Loops outer;
   for (size_t d = 0; d + 1 < own->axes.size(); ++d) outer.push_back(cat("i", d));
   if (!outer.empty()) {
-    BYOC_TRY(const std::string rows, fused(name(s), outer));
+    BYOC_TRY(const std::string rows, topi::fuse_all(schedule_, name(s), outer));
     BYOC_TRY_STATUS(schedule_.parallel(name(s), rows));
   }
   const int64_t extent = topi::extent_of(own->axes.back());

@@ -86,6 +86,12 @@ bool has_pairs(const te::Compute& compute) {
          });
 }
 
+bool reads_inputs_alone(const te::Dag& dag, const te::Procedure& procedure) {
+  return std::ranges::all_of(procedure.inputs, [&](const te::Tensor& tensor) {
+    return std::ranges::find(dag.inputs, tensor) != dag.inputs.end();
+  });
+}
+
 int64_t extent_of(const te::Axis& axis) { return te::as_int(axis.extent).value_or(-1); }
 
 int64_t elements_of(const te::Tensor& tensor) {

@@ -25,6 +25,10 @@ bool is_elementwise(const te::Load& load, const std::vector<te::Axis>& axes);
 /// computed without an instruction for bytes.
 bool has_pairs(const te::Compute& compute);
 
+/// Returns true when the procedure reads inputs of the Dag alone. Such a procedure, for example a
+/// check of indices, stays a nest of its own whatever is tiled.
+bool reads_inputs_alone(const te::Dag& dag, const te::Procedure& procedure);
+
 int64_t extent_of(const te::Axis& axis);  // -1: no number
 int64_t elements_of(const te::Tensor& tensor);
 /// Returns the operations per element: nodes of the values that compute; those of libm's

@@ -79,6 +79,16 @@ int64_t tile_factor(int64_t extent, int64_t most) {
   return best;
 }
 
+Result<std::string> fuse_all(te::Schedule& schedule, const std::string& stage,
+                             const std::vector<std::string>& loops) {
+  std::string out = loops[0];
+  for (size_t k = 1; k < loops.size(); ++k) {
+    BYOC_TRY_STATUS(schedule.fuse(stage, out, loops[k]));
+    out += "." + loops[k];
+  }
+  return out;
+}
+
 const te::Stage& StagedSchedule::stage(const std::string& name) const {
   const te::Dag& dag = schedule_.dag();
   return *std::find_if(dag.stages.begin(), dag.stages.end(),

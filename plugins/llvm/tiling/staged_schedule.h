@@ -31,6 +31,11 @@ bool is_reused(const std::vector<const te::Load*>& loads, const te::Var& lanes, 
 /// Returns a factor of at most `most` and not far below, so that the remainder is small.
 int64_t tile_factor(int64_t extent, int64_t most);
 
+/// Fuses loops that follow each other, outermost first, and returns the name of the loop that they
+/// become. Errors: those of the primitive.
+Result<std::string> fuse_all(te::Schedule& schedule, const std::string& stage,
+                             const std::vector<std::string>& loops);
+
 /// A reduction, and the stage that stores its results: the one that reads them, or a copy.
 struct SumStages {
   std::string sums, last;

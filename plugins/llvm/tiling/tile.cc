@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "plugins/llvm/tiling/access.h"
+#include "plugins/llvm/tiling/staged_schedule.h"
 
 namespace byoc::llvm_plugin::topi {
 namespace {
@@ -46,14 +47,6 @@ int64_t joined_blocks_of(const te::Tensor& sums, const te::Tensor& y) {
   if (!blocks || !lanes || !o || !b || *b < 1 || *lanes % *b != 0) return 1;
   const int64_t count = *lanes / *b;
   return count > 1 && *blocks == (*o + count - 1) / count ? count : 1;
-}
-
-// Returns true when the procedure reads inputs of the Dag alone. Such a procedure, for example a
-// check of indices, stays a nest of its own whatever is tiled.
-bool reads_inputs_alone(const Dag& dag, const te::Procedure& procedure) {
-  return std::ranges::all_of(procedure.inputs, [&](const te::Tensor& tensor) {
-    return std::ranges::find(dag.inputs, tensor) != dag.inputs.end();
-  });
 }
 
 std::string name(const char* prefix, size_t axis) { return cat(prefix, axis); }
@@ -161,11 +154,9 @@ Result<std::vector<std::string>> Tiler::panels(std::vector<std::string>& inner) 
 // Fuses the first `count` of these loops, runs the result over the thread pool, and
 // returns its name.
 Result<std::string> Tiler::parallelise(const std::vector<std::string>& outer, size_t count) {
-  std::string fused = outer[0];
-  for (size_t k = 1; k < count; ++k) {
-    BYOC_TRY_STATUS(schedule_.fuse(result_, fused, outer[k]));
-    fused += "." + outer[k];
-  }
+  BYOC_TRY(
+      std::string fused,
+      fuse_all(schedule_, result_, {outer.begin(), outer.begin() + static_cast<ptrdiff_t>(count)}));
   BYOC_TRY_STATUS(schedule_.parallel(result_, fused));
   return fused;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "plugins/llvm/tiling/access.h"
+#include "plugins/llvm/tiling/staged_schedule.h"
 
 namespace byoc::llvm_plugin::winograd {
 namespace {
@@ -122,7 +123,6 @@ class Scheduler {
   Status order_phases();
   Status order_results();
   Status unroll(const std::string& stage, const Loops& loops);
-  Result<std::string> fused(const std::string& stage, const Loops& loops);
   Result<std::string> vectors_of(const std::string& stage, const std::string& loop, int64_t extent);
   /// Puts a stage where a batch is computed, or over all threads when there is one batch alone.
   Status place(const std::string& stage, const Loops& outer);
@@ -141,15 +141,6 @@ Status Scheduler::unroll(const std::string& stage, const Loops& loops) {
   return {};
 }
 
-Result<std::string> Scheduler::fused(const std::string& stage, const Loops& loops) {
-  std::string out = loops[0];
-  for (size_t k = 1; k < loops.size(); ++k) {
-    BYOC_TRY_STATUS(schedule_.fuse(stage, out, loops[k]));
-    out += "." + loops[k];
-  }
-  return out;
-}
-
 // Returns the loop to vectorize, of all iterations or split from the others.
 Result<std::string> Scheduler::vectors_of(const std::string& stage, const std::string& loop,
                                           int64_t extent) {
@@ -160,7 +151,7 @@ Result<std::string> Scheduler::vectors_of(const std::string& stage, const std::s
 
 Status Scheduler::place(const std::string& stage, const Loops& outer) {
   if (!batch_.empty()) return schedule_.compute_at(stage, stages_.host, batch_);
-  BYOC_TRY(std::string loop, fused(stage, outer));
+  BYOC_TRY(std::string loop, topi::fuse_all(schedule_, stage, outer));
   return schedule_.parallel(stage, loop);
 }
 
@@ -187,7 +178,7 @@ Status Scheduler::order_host() {
   }
   BYOC_TRY_STATUS(schedule_.vectorize(host, "i4"));
   if (is_split || is_per_image) {
-    BYOC_TRY(batch_, fused(host, is_split ? Loops{"i0", "i2.o"} : Loops{"i0"}));
+    BYOC_TRY(batch_, topi::fuse_all(schedule_, host, is_split ? Loops{"i0", "i2.o"} : Loops{"i0"}));
     return schedule_.parallel(host, batch_);
   }
   return {};
@@ -260,7 +251,7 @@ Status Scheduler::order_phases() {
   const std::string &stage = stages_.phases, &padded = stages_.padded;
   BYOC_TRY_STATUS(schedule_.reorder(stage, {"i4", "i3"}));
   BYOC_TRY_STATUS(schedule_.unroll(stage, "i3"));
-  BYOC_TRY(const std::string rows, fused(stage, {"i0", "i1", "i2"}));
+  BYOC_TRY(const std::string rows, topi::fuse_all(schedule_, stage, {"i0", "i1", "i2"}));
   BYOC_TRY_STATUS(schedule_.compute_at(padded, stage, rows));
   BYOC_TRY_STATUS(schedule_.split(padded, "i3", kLanes));
   BYOC_TRY_STATUS(schedule_.vectorize(padded, "i3.i"));
@@ -278,7 +269,7 @@ Status Scheduler::order_results() {
   BYOC_TRY_STATUS(unroll(rows, {"i5", "i4"}));
   BYOC_TRY_STATUS(schedule_.vectorize(rows, "i6"));
   if (!batch_.empty()) return schedule_.compute_at(tiles, stages_.host, "i1");
-  BYOC_TRY(std::string loop, fused(stages_.host, {"i0", "i1"}));
+  BYOC_TRY(std::string loop, topi::fuse_all(schedule_, stages_.host, {"i0", "i1"}));
   BYOC_TRY_STATUS(schedule_.parallel(stages_.host, loop));
   return schedule_.compute_at(tiles, stages_.host, loop);
 }
@@ -292,7 +283,7 @@ Status Scheduler::vectorize_alone(size_t s) {
   if (extent < 1) return {};
   const std::string& stage = dag_.stages[s].name;
   if (compute->axes.size() > 2) {
-    BYOC_TRY(std::string loop, fused(stage, {"i0", "i1"}));
+    BYOC_TRY(std::string loop, topi::fuse_all(schedule_, stage, {"i0", "i1"}));
     BYOC_TRY_STATUS(schedule_.parallel(stage, loop));
   }
   if (extent <= 16) return schedule_.vectorize(stage, last);
