@@ -23,8 +23,12 @@ struct Plan {
 /// Returns the extents of a Dag with attention's compute; nullopt for others.
 std::optional<Shape> find_shape(const te::Dag& dag);
 
-/// Returns a plan with the fewest cycles, by the model of register tiles; of equal ones with the
-/// fewest loads.
+/// Returns the tiles of a product of a block of rows that take at most a tenth more than the fewest
+/// cycles, best first, by the model of register tiles; of equal ones those with fewer loads first.
+/// The registers hold the sums, the vectors of a term and an element of a row.
+std::vector<topi::RegisterTile> tiles_of(int64_t rows, int64_t columns, const te::Target& target);
+
+/// Returns the plan of the best tiles.
 Plan best_plan(const Shape& shape, const te::Target& target);
 
 /// Schedules such a Dag. Errors: those of the primitives.

@@ -221,11 +221,9 @@ std::optional<Template> attention_template(const te::Dag& dag, const te::Target&
     return plain.at(plain.first);
   };
   auto choices = [shape = *shape, first, target] {
-    const int64_t lanes = target.lanes(sizeof(float));
     auto tiles = [&](const char* name, int64_t columns) {
       Knob out{name, {}};
-      const int64_t vectors = (columns + lanes - 1) / lanes;
-      for (const RegisterTile& tile : good_tiles(shape.rows, vectors, target.vector_registers)) {
+      for (const RegisterTile& tile : attention::tiles_of(shape.rows, columns, target)) {
         if (out.values.size() < kMostTiles) out.values.push_back(text_of(tile));
       }
       return out;

@@ -115,7 +115,7 @@ def gpt2():
 
 
 def vit_b_16():
-    g = Graph(x=(1, 50, 192))
+    g = Graph(x=(1, 197, 192))
     y = g.op("add", attention(g, norm(g, "x"), 3), "x")
     return g, g.op("add", g.dense(gelu(g, g.dense(norm(g, y), 768)), 192), y)
 

@@ -317,6 +317,24 @@ TEST(Attention, ComputesAllTiles) {
   }
 }
 
+// Sums that do not fit the registers, and those of longer loops over lanes, are in memory.
+TEST(Attention, PlansTilesWhoseSumsStayInRegisters) {
+  for (const auto& [bits, registers] :
+       {std::pair(128, 32), std::pair(256, 16), std::pair(512, 32)}) {
+    te::Target target = llvm_plugin::host_target();
+    target.vector_bits = bits, target.vector_registers = registers;
+    for (int64_t rows : {1, 7, 12, 197}) {
+      for (int64_t columns = 1; columns < 400; ++columns) {
+        for (const auto& tile : llvm_plugin::attention::tiles_of(rows, columns, target)) {
+          ASSERT_LE(tile.cells * tile.vectors + tile.vectors + 1, registers) << columns;
+          ASSERT_LE(tile.vectors, 8) << columns;
+          ASSERT_LE(tile.cells, rows) << columns;
+        }
+      }
+    }
+  }
+}
+
 // Scores are kept for a block of rows, and never for all of them.
 TEST(Attention, StoresNoMatrixOfScores) {
   const Layer layer{.heads = 1, .shared = 1, .m = 512, .n = 512};
