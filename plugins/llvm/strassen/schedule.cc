@@ -11,6 +11,7 @@ namespace {
 using te::Schedule;
 
 constexpr int64_t kLongestBody = 256;  // multiply-adds that are written out
+constexpr int64_t kCheap = 8;          // operations on a result that leave registers for others
 
 using Loops = std::vector<std::string>;
 
@@ -97,6 +98,7 @@ class Scheduler {
   const std::string& name(size_t stage) const { return dag_.stages[stage].name; }
   Status inline_others();
   Status order_host();
+  Status write_out(const Loops& loops);
   Status order_image();
   Status order_quarters();
   Status order_products();
@@ -108,8 +110,8 @@ class Scheduler {
   const Product shape_;
   const int64_t tile_rows_, lanes_;
   Schedule schedule_;
-  /// Loops of the host: bands, which have all stages in them, empty where there is one; panels;
-  /// blocks of columns.
+  /// Loops of the host: bands, which have all stages in them, empty where there is one; panels; the
+  /// innermost loop that has the quarters of a row in it.
   std::string bands_, panel_, row_;
 };
 
@@ -132,7 +134,21 @@ std::optional<size_t> row_axis(const te::Stage& host) {
   return out;
 }
 
-// Orders the host: panels; in a panel blocks of columns, rows, and for each the quarters.
+// Unrolls loops of the host over quarters, so that these are in registers until they are stored.
+// Where much is computed of a result, as GELU, there are no registers for several: a loop over
+// those in memory is faster.
+Status Scheduler::write_out(const Loops& loops) {
+  int64_t work = 0;
+  for (size_t s = stages_.result; s <= stages_.host; ++s) {
+    const te::Compute* compute = compute_of(dag_.stages[s]);
+    if (compute != nullptr) work += topi::work_of(*compute);
+  }
+  if (work > kCheap) return {};
+  for (const std::string& loop : loops) BYOC_TRY_STATUS(schedule_.unroll(name(stages_.host), loop));
+  return {};
+}
+
+// Orders the host: panels; in a panel rows, blocks of columns, and for each the quarters.
 Status Scheduler::order_host() {
   const te::Stage& stage = dag_.stages[stages_.host];
   const std::string& host = stage.name;
@@ -156,12 +172,14 @@ Status Scheduler::order_host() {
   order.insert(order.end(), last.begin(), last.end());
   order.insert(order.end(), {columns + ".o", half + ".i"});
   BYOC_TRY_STATUS(schedule_.reorder(host, order));
+  BYOC_TRY_STATUS(write_out({columns + ".o"}));
+  if (rows) BYOC_TRY_STATUS(write_out({cat("i", *rows, ".o")}));
   BYOC_TRY_STATUS(schedule_.vectorize(host, half + ".i"));
   return schedule_.parallel(host, panel_);
 }
 
-// Orders the host of a convolution: bands of pixels; in a band panels; in a panel blocks of
-// columns, and for each the pixels of both halves, and the blocks of channels that a block has.
+// Orders the host of a convolution: bands of pixels; in a band panels; in a panel blocks of columns
+// and pixels, and for each the quarters, in the blocks of channels that a block has.
 Status Scheduler::order_image() {
   const te::Stage& stage = dag_.stages[stages_.host];
   const std::string& host = stage.name;
@@ -172,9 +190,10 @@ Status Scheduler::order_image() {
   BYOC_TRY_STATUS(schedule_.split(host, "i1", shape_.blocks() * joined));
   BYOC_TRY_STATUS(schedule_.split(host, "i1.i", joined));
   BYOC_TRY_STATUS(schedule_.split(host, "i1.i.o", shape_.panel));
-  panel_ = "i1.i.o.o", row_ = "i1.i.o.i";
+  panel_ = "i1.i.o.o", row_ = "i2.i3.i.i";
   BYOC_TRY_STATUS(schedule_.reorder(
-      host, {"i0", "i2.i3.o", panel_, row_, "i2.i3.i.o", "i2.i3.i.i", "i1.o", "i1.i.i", "i4"}));
+      host, {"i0", "i2.i3.o", panel_, "i1.i.o.i", row_, "i2.i3.i.o", "i1.o", "i1.i.i", "i4"}));
+  BYOC_TRY_STATUS(write_out({"i2.i3.i.o", "i1.o", "i1.i.i"}));
   BYOC_TRY_STATUS(schedule_.vectorize(host, "i4"));
   if (shape_.bands == 1) return schedule_.parallel(host, panel_);
   BYOC_TRY_STATUS(schedule_.fuse(host, "i0", "i2.i3.o"));
