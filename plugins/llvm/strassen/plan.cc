@@ -37,7 +37,7 @@ double vectors(int64_t elements, const te::Target& target) {
 int64_t panel_of(const Product& product, const te::Target& target) {
   const int64_t threads = target.threads;
   for (int64_t panel : {4, 3, 2}) {
-    const bool is_kept = panel * product_bytes(product) <= target.l2_bytes / 4;
+    const bool is_kept = panel * product_bytes(product) <= target.l2_bytes / 2;
     const int64_t panels = product.blocks() / panel;
     const bool is_shared = threads == 1 || panels >= kPanelsOfThread * threads;
     if (is_kept && is_shared && product.blocks() % panel == 0) return panel;
