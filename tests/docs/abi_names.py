@@ -87,9 +87,13 @@ def name_faults(root, page, names, structs):
     for name, value in re.findall(r"^\| `(BYOC_\w+)` \| (\d+) \|", page, re.M):
         if names.get(name) != int(value):
             yield f"{PAGE}: has the value {value} for {name}, and {HEADER} {names.get(name)}"
-    for word, value in re.findall(r"\b(major|minor) (\d+)", page.split("\n\n")[1]):
+    yield from version_faults(PAGE, page.split("\n\n")[1], names)
+
+
+def version_faults(place, text, names):
+    for word, value in re.findall(r"\b(major|minor) (\d+)", text):
         if names[f"BYOC_ABI_{word.upper()}"] != int(value):
-            yield f"{PAGE}: is about {word} {value}, and {HEADER} has {names[f'BYOC_ABI_{word.upper()}']}"
+            yield f"{place}: is about {word} {value}, and {HEADER} has {names[f'BYOC_ABI_{word.upper()}']}"
 
 
 def field_faults(page, structs):
@@ -117,7 +121,9 @@ def comment_faults(header):
 def check(root):
     names, structs = declared(tree.read(root, HEADER))
     page = tree.read(root, PAGE)
-    return [*name_faults(root, page, names, structs), *field_faults(page, structs),
+    row = re.search(r"^\| plugin ABI \|[^|]*\|", tree.read(root, "README.md"), re.M)
+    return [*name_faults(root, page, names, structs), *version_faults("README.md", row[0] if row else "", names),
+            *field_faults(page, structs),
             *comment_faults(tree.read(root, HEADER))]
 
 

@@ -14,7 +14,7 @@ import pages
 import prose
 
 SPDX = "SPDX-License-Identifier: Apache-2.0"
-COPIED = (abi_names.HEADER, abi_names.PAGE, prose.STYLE, *set(abi_names.ELSEWHERE.values()))
+COPIED = ("README.md", abi_names.HEADER, abi_names.PAGE, prose.STYLE, *set(abi_names.ELSEWHERE.values()))
 MADE = {
     "docs/page.md": "# A page\n\n## Its `first` part: one\n\n"
                     "See [the part](#its-first-part-one), [the list](../core/README.md).\n",
@@ -85,6 +85,7 @@ FAULTS = [  # script, fault, what it must print
     (abi_names, header("  /// Frees memory", "  // Frees memory"), "has no comment: void (*free)"),
     (abi_names, put(abi_names.PAGE, "| `graph_json` |", "| `graph_text` |"), "the field graph_text of byoc_function"),
     (abi_names, put(abi_names.PAGE, "minor 5", "minor 1"), "is about minor 1"),
+    (abi_names, put("README.md", "| major 1, minor 5 |", "| major 1, minor 1 |"), "README.md: is about minor 1"),
 ]
 
 
