@@ -100,9 +100,10 @@ Choices matrix_choices(const Matrix& matrix, const Point& first, int registers) 
 }
 
 // Tiles [..., m, n] with rows as cells. The knob "col_panels" is the number of panels of columns,
-// in which rows are inside: 0 means that columns are inside of rows. Where threads share a row of
-// tiles, each tile is a panel, whatever the knob: points are tuned on one thread, and the last tile
-// of a panel loop has the columns that are left, where others begin earlier, across blocks.
+// in which rows are inside: 0 means that columns are inside of rows. The last tile of such a loop
+// begins earlier than the others end, across blocks, from which it would gather its columns; that
+// of a loop over panels has the columns that are left. So each tile of one row of tiles is a panel,
+// whatever the knob, where columns are left, and where threads share the row.
 TilingTemplate matrix_tiling(const Matrix& matrix, const std::string& kind,
                              const RegisterTile& tile, const te::Target& target) {
   auto at = [matrix, is_shared = target.threads > 1](const Point& point) {
@@ -112,7 +113,7 @@ TilingTemplate matrix_tiling(const Matrix& matrix, const std::string& kind,
     out.unrolled = {{matrix.rank - 2, tile.cells}};
     out.vectorized = {matrix.rank - 1, width};
     const int64_t panels = number_at(point, "col_panels");
-    const bool is_row = is_shared && tile.cells == matrix.m;
+    const bool is_row = (is_shared || matrix.n % width != 0) && tile.cells == matrix.m;
     if (panels == 0 && !is_row) return out;
     const int64_t columns = is_row ? width : part_of(matrix.n, panels, width);
     out.panel = {{matrix.rank - 1, columns}, {matrix.rank - 2, 0}};

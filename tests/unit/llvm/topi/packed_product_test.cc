@@ -6,7 +6,9 @@
 
 #include "byoc/text/builder.h"
 #include "plugins/llvm/constants/kernel_loops.h"
+#include "plugins/llvm/native.h"
 #include "plugins/llvm/topi/strategies.h"
+#include "unit/llvm/assembly.h"
 #include "unit/llvm/run_loops.h"
 
 namespace byoc {
@@ -26,8 +28,8 @@ std::vector<float> small_integers(int64_t n, uint32_t seed) {
 
 // Returns the loops of a b + bias, or of a function of them, of which the first `inputs` operands
 // are no constants. The bias is the second operand.
-llvm_plugin::KernelLoops loops_of(const Product& p, int64_t inputs,
-                                  const std::string& last = "add") {
+llvm_plugin::KernelLoops loops_of(const Product& p, int64_t inputs, const std::string& last = "add",
+                                  const te::Target& target = llvm_plugin::host_target()) {
   IRModule module;
   FunctionBuilder f(module, all_ops());
   ValueId a = f.param("a", {DType::kF32, {p.m, p.k}});
@@ -40,7 +42,6 @@ llvm_plugin::KernelLoops loops_of(const Product& p, int64_t inputs,
   EXPECT_TRUE(f.finish("main", {last == "add" ? y : f.call(last, {y})}).ok());
   Function& function = module.function("main");
   function.attrs.set(llvm_plugin::topi::kInputsAttr, inputs);
-  const te::Target target = llvm_plugin::host_target();
   auto dag = te::translate_to_te(module, function, target, te::by_level(),
                                  llvm_plugin::topi::strategies());
   EXPECT_TRUE(dag.ok()) << dag.status().message();
@@ -108,6 +109,31 @@ TEST(PackedProduct, FetchesTheNextPanelWhileTilesReadThisOne) {
 }
 
 // Written out for a tile of sums, functions spill.
+// Vectors of columns are in one panel, the last ones of a row too: those across panels would be
+// gathered, element by element.
+TEST(PackedProduct, LoadsVectorsOfTheLastColumns) {
+  te::Target target;
+  target.cpu = "x86-64-v3", target.features = {"avx", "avx2", "bmi", "bmi2", "fma"};
+  auto machine = llvm_plugin::machine_of(target);
+  ASSERT_TRUE(machine.ok());
+  for (int64_t columns : {100, 333, 1000, 1001}) {
+    for (int threads : {1, 2}) {
+      SCOPED_TRACE(cat(columns, " columns, ", threads, " threads"));
+      target.threads = threads;
+      const llvm_plugin::KernelLoops kernel = loops_of({1, columns, 64}, 2, "relu", target);
+      auto listed = llvm_plugin::list_kernel(kernel.loops, *machine, {});
+      ASSERT_TRUE(listed.ok()) << listed.status().message();
+      size_t sums = 0;
+      for (const auto& loop : test::innermost_loops(listed->assembly)) {
+        if (test::count(loop, "vfmadd") == 0) continue;
+        ++sums;
+        EXPECT_EQ(test::count(loop, "vinsert|vgather|vmovss"), 0u) << test::joined(loop);
+      }
+      EXPECT_GT(sums, 0u);
+    }
+  }
+}
+
 TEST(PackedProduct, HasALoopOverTheRowsOfATileThatEndsWithAFunction) {
   const std::string plain = te::print(loops_of({70, 200, 130}, 2).loops);
   EXPECT_NE(plain.find("unrolled i0.i"), std::string::npos) << plain;
