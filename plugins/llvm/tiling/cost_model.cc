@@ -29,6 +29,8 @@ constexpr double kPanelCycles = 300;     // for a thread to take a panel
 constexpr int64_t kFollowedPanels = 16;  // of a thread, whose order is followed
 constexpr double kLeastShared = 20'000;  // cycles of sums that all threads share
 constexpr double kLeastGain = 0.97;      // by which other panels are cheaper
+constexpr int64_t kPartsPerThread = 4;   // of an image
+constexpr double kEven = 1.04;           // equal shares: the most of a thread by the average
 constexpr double kPassVector = 2.0;      // to read, finish and write one in a pass of its own
 
 // Returns true when more rows of a tile than a set of the first cache has ways begin in one set, so
@@ -317,6 +319,31 @@ Plan shared_plan(const Sums& sums, const Plan& plan, const te::Target& target) {
     });
   }
   return best;
+}
+
+namespace {
+
+// Returns true when panels of so many units, dealt out in order, are about as much for each thread.
+bool is_even(const Sums& sums, int64_t units, int64_t threads) {
+  const int64_t panels = (sums.units + units - 1) / units;
+  const int64_t most = (panels + threads - 1) / threads * units;
+  return panels >= threads &&
+         static_cast<double>(most * threads) <= kEven * static_cast<double>(sums.units);
+}
+
+}  // namespace
+
+Plan shared_image_plan(const Sums& sums, const Plan& plan, const te::Target& target) {
+  const int64_t threads = target.threads, step = sums.is_flat ? plan.tile.cells : 1;
+  const bool has_few_weights = sums.weight_bytes(sums.o, sums.c) <= target.l2_bytes / 4;
+  const bool is_long = Cost(sums, target).panel_cycles(plan) >= kLeastShared;
+  if (threads > 1 && sums.n == 1 && has_few_weights && is_long) {
+    for (int64_t parts = kPartsPerThread * threads; parts >= threads; parts -= threads) {
+      const int64_t units = (sums.units + parts * step - 1) / (parts * step) * step;
+      if (is_even(sums, units, threads)) return {plan.tile, plan.chunk, sums.o, units};
+    }
+  }
+  return shared_plan(sums, plan, target);
 }
 
 std::vector<Plan> ranked_plans(const Sums& sums, const te::Target& target) {

@@ -41,6 +41,11 @@ Plan best_plan(const Sums& sums, const te::Target& target);
 /// Returns the plan with other panels where these let the target's threads finish sooner, and with
 /// a smaller tile where equal shares need one. Plans for one thread and short sums stay the same.
 Plan shared_plan(const Sums& sums, const Plan& plan, const te::Target& target);
+/// Returns the plan for a convolution on the target's threads: where the weights are few, all
+/// blocks by equal parts of the image, which the threads get in order. Each then has the same rows
+/// of one image after the other, and finds in its own caches what it reads. Otherwise, and where no
+/// parts are equal, that of shared_plan.
+Plan shared_image_plan(const Sums& sums, const Plan& plan, const te::Target& target);
 /// Returns all plans that best_plan compares, by rising cost.
 std::vector<Plan> ranked_plans(const Sums& sums, const te::Target& target);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "plugins/llvm/tiling/access.h"
+#include "plugins/llvm/tiling/staged_schedule.h"
 
 namespace byoc::llvm_plugin::topi {
 namespace {
@@ -51,11 +52,11 @@ Status RowTiler::order_result() {
   BYOC_TRY_STATUS(schedule_.split(result_, "i1", tiling_.vectors * what_.joined));
   BYOC_TRY_STATUS(schedule_.split(result_, "i2", rows_of_part()));
   BYOC_TRY_STATUS(schedule_.split(result_, "i3", tiling_.cells));
+  std::vector<std::string> outer = {"i1.o", "i2.o"};
+  if (tiling_.has_parts_outside) std::swap(outer[0], outer[1]);
   BYOC_TRY_STATUS(
-      schedule_.reorder(result_, {"i0", "i1.o", "i2.o", "i2.i", "i3.o", "i3.i", "i1.i", "i4"}));
-  BYOC_TRY_STATUS(schedule_.fuse(result_, "i0", "i1.o"));
-  BYOC_TRY_STATUS(schedule_.fuse(result_, "i0.i1.o", "i2.o"));
-  const std::string parts = "i0.i1.o.i2.o";
+      schedule_.reorder(result_, {"i0", outer[0], outer[1], "i2.i", "i3.o", "i3.i", "i1.i", "i4"}));
+  BYOC_TRY(const std::string parts, fuse_all(schedule_, result_, {"i0", outer[0], outer[1]}));
   BYOC_TRY_STATUS(schedule_.parallel(result_, parts));
   BYOC_TRY_STATUS(schedule_.unroll(result_, "i3.i"));
   BYOC_TRY_STATUS(schedule_.unroll(result_, "i1.i"));
@@ -114,6 +115,9 @@ int64_t usual_row_parts(int64_t others, int64_t h) {
 }
 
 int64_t shared_row_parts(int64_t others, int64_t h, int64_t parts, int64_t threads) {
+  for (int64_t count = std::max(parts, threads); 2 * count <= h; ++count) {
+    if (h % count == 0 && count % threads == 0) return count;
+  }
   for (int64_t count = std::max<int64_t>(parts, 1); count < h; ++count) {
     const int64_t all = others * count, slowest = (all + threads - 1) / threads;
     if (h % count == 0 && slowest * threads * 10 <= all * kEvenTenths) return count;

@@ -24,12 +24,14 @@ struct RowTiling {
   Taps taps;
   std::vector<std::string> around = {"r0", "r3", "r1"};  // loops of the reduction except
   std::string columns = "r2";                            // the columns of the window
-  int64_t row_parts = 0;  // that threads share: a divisor of the rows; 0: the usual number
+  int64_t row_parts = 0;           // that threads share: a divisor of the rows; 0: the usual number
+  bool has_parts_outside = false;  // the loop over them is outside of that over blocks of channels
 };
 /// Returns the number of parts of h rows, the same for each of `others`: few parts have few edges.
 int64_t usual_row_parts(int64_t others, int64_t h);
-/// Returns the least number of parts of h rows, `parts` or more, that `threads` divide evenly among
-/// themselves when there are `others` of each; h when there is none.
+/// Returns the least number of parts of h rows, `parts` or more, of which each of `threads` gets as
+/// many, so that it has the same rows of all channels; where parts would be single rows, the least
+/// that they divide evenly among themselves when there are `others` of each; h when there is none.
 int64_t shared_row_parts(int64_t others, int64_t h, int64_t parts, int64_t threads);
 /// Tiles the rows. Errors: those of the primitives.
 Result<te::Schedule> tile_rows(const te::Dag& dag, const AnchorDag& what, const RowTiling& tiling);

@@ -94,7 +94,7 @@ Choices choices_of(const ConvSums& conv, const te::Target& target) {
 }
 
 Tiling tiling_at(const ConvSums& conv, const Point& point, const te::Target& target) {
-  const Plan plan = shared_plan(conv, plan_at(conv, point), target);
+  const Plan plan = shared_image_plan(conv, plan_at(conv, point), target);
   const size_t row = 2, column = conv.is_flat ? 2 : 3, lane = column + 1;
   Tiling out;
   // The shorter side is inside: its operands stay in registers while the longer one goes by.

@@ -100,6 +100,7 @@ RowTiling rows_at(RowTiling tiling, const RowShape& shape, const Point& point, i
   tiling.row_parts = std::min(number_at(point, "row_parts"), shape.h);
   while (shape.h % tiling.row_parts != 0) --tiling.row_parts;
   const int64_t others = shape.n * (shape.blocks / tiling.vectors);
+  tiling.has_parts_outside = threads > 1;
   if (threads > 1) tiling.row_parts = shared_row_parts(others, shape.h, tiling.row_parts, threads);
   for (const auto& [taps, name] : kTaps) {
     if (point.at("taps") == name) tiling.taps = taps;

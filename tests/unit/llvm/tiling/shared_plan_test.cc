@@ -103,8 +103,42 @@ TEST(SharedPlan, LeavesShortSumsToOneThread) {
   EXPECT_EQ(point_of(sums, shared_plan(sums, plan, target)), point_of(sums, plan));
 }
 
+// Threads that get panels in order have the same rows of every image of one height.
+TEST(SharedImagePlan, GivesEachThreadTheSameRowsWhereWeightsAreFew) {
+  for (const char* cpu : {"x86-64-v3", "x86-64-v4"}) {
+    const te::Target target = target_of(cpu, 2);
+    int64_t by_rows = 0;
+    for (const Layer& layer : kLayers) {
+      const Sums sums = pointwise(layer, target.lanes(4));
+      SCOPED_TRACE(cat(cpu, ": ", layer.pixels, " pixels, ", layer.c, " to ", layer.o));
+      const Plan plan = shared_image_plan(sums, best_plan(sums, target), target);
+      EXPECT_LE(slowest_of(sums, plan, 2), 1.1);
+      const bool has_few_weights = sums.weight_bytes(sums.o, sums.c) <= 256 << 10;
+      if (!has_few_weights || layer.pixels < 784) continue;
+      ++by_rows;
+      EXPECT_EQ(plan.o_panel, sums.o);
+      const int64_t panels = (sums.units + plan.units - 1) / plan.units;
+      const int64_t first = (panels + 1) / 2 * plan.units;  // pixels of the first thread
+      EXPECT_NEAR(static_cast<double>(first), static_cast<double>(layer.pixels) / 2,
+                  0.03 * static_cast<double>(layer.pixels));
+    }
+    EXPECT_GE(by_rows, 10);
+  }
+}
+
+TEST(SharedImagePlan, IsThePlanItselfOnOneThreadAndForShortSums) {
+  for (const auto& [layer, threads] :
+       {std::pair(Layer{3136, 24, 144}, 1u), std::pair(Layer{49, 64, 32}, 2u)}) {
+    const Sums sums = pointwise(layer, 16);
+    const Plan plan = {{7, 2}, sums.c, sums.o, sums.units};
+    const Plan shared = shared_image_plan(sums, plan, target_of("x86-64-v4", threads));
+    EXPECT_EQ(point_of(sums, shared), point_of(sums, plan));
+  }
+}
+
 TEST(SharedRowParts, AreTheFewestThatThreadsDivideEvenly) {
-  EXPECT_EQ(shared_row_parts(24, 14, 1, 2), 1);
+  EXPECT_EQ(shared_row_parts(24, 14, 1, 2), 2);  // each has 7 rows of all channels
+  EXPECT_EQ(shared_row_parts(24, 56, 1, 4), 4);
   EXPECT_EQ(shared_row_parts(1, 112, 1, 2), 2);  // a stem of one tile of channels
   EXPECT_EQ(shared_row_parts(9, 14, 1, 2), 2);   // 5 to 4
   EXPECT_EQ(shared_row_parts(25, 7, 1, 2), 1);   // 13 to 12
