@@ -17,8 +17,8 @@ constexpr int64_t kCheap = 8;           // operations that are done again where 
 constexpr int64_t kPartsPerThread = 4;  // so that few threads wait for the last part
 constexpr int64_t kPartials = 4;        // vectors of partial sums
 constexpr int64_t kLeastVectors = 2;    // of a row whose sum is worth partial sums
-constexpr int64_t kMostVectors = 8;     // of a tile: loops over more lanes are not written out
-constexpr double kSlack = 1.1;          // of the cycles of tiles to choose from
+constexpr int64_t kMostVectors = 8;  // of a tile: plugins/llvm/emit writes out no loops over more
+constexpr double kSlack = 1.1;       // of the cycles of tiles to choose from
 
 const te::Compute* compute_of(const te::Stage& stage) {
   return std::get_if<te::Compute>(&stage.kind);
@@ -334,19 +334,6 @@ std::optional<Shape> find_shape(const te::Dag& dag) {
 
 namespace {
 
-// Returns the cycles for one term of all tiles of a block of rows.
-double cycles_of(int64_t rows, int64_t vectors, const topi::RegisterTile& tile) {
-  auto of_columns = [&](int64_t width) {
-    if (width == 0) return 0.0;
-    const int64_t rest = rows % tile.cells;
-    const auto whole = static_cast<double>(rows / tile.cells);
-    return whole * topi::cycles_per_term(tile.cells, width) +
-           (rest > 0 ? topi::cycles_per_term(rest, width) : 0.0);
-  };
-  return static_cast<double>(vectors / tile.vectors) * of_columns(tile.vectors) +
-         of_columns(vectors % tile.vectors);
-}
-
 double sums_per_load(const topi::RegisterTile& tile) {
   return static_cast<double>(tile.cells * tile.vectors) /
          static_cast<double>(tile.cells + tile.vectors);
@@ -359,7 +346,7 @@ std::vector<topi::RegisterTile> tiles_of(int64_t rows, int64_t columns, const te
   std::vector<std::pair<double, topi::RegisterTile>> all;
   for (int64_t v = 1; v <= std::min(vectors, kMostVectors); ++v) {
     for (int64_t c = 1; c <= rows && c * v + v + 1 <= target.vector_registers; ++c)
-      all.emplace_back(cycles_of(rows, vectors, {c, v}), topi::RegisterTile{c, v});
+      all.emplace_back(topi::cycles_of_tiles(rows, vectors, {c, v}), topi::RegisterTile{c, v});
   }
   if (all.empty()) return {topi::RegisterTile()};
   std::ranges::stable_sort(all, [](const auto& a, const auto& b) {

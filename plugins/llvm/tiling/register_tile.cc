@@ -23,6 +23,13 @@ double cycles_per_term(int64_t cells, int64_t vectors) {
                    kLoad * static_cast<double>(cells + vectors)});
 }
 
+double cycles_of_tiles(int64_t cells, int64_t vectors, const RegisterTile& tile) {
+  const double row = cycles_of_row(cells, tile.cells, tile.vectors);
+  const double whole = row * static_cast<double>(vectors / tile.vectors);
+  const int64_t rest = vectors % tile.vectors;
+  return rest == 0 ? whole : whole + cycles_of_row(cells, tile.cells, rest);
+}
+
 RegisterTile best_tile(int64_t cells, int64_t vectors, int registers) {
   RegisterTile best;
   double least = INFINITY;
@@ -39,11 +46,8 @@ RegisterTile best_tile(int64_t cells, int64_t vectors, int registers) {
 std::vector<RegisterTile> good_tiles(int64_t cells, int64_t vectors, int registers, double slack) {
   std::vector<std::pair<double, RegisterTile>> all;
   for (int64_t v = 1; v <= vectors; ++v) {
-    for (int64_t c = 1; c <= cells && c * v + std::min(c, v) + 1 <= registers; ++c) {
-      double total = cycles_of_row(cells, c, v) * static_cast<double>(vectors / v);
-      if (vectors % v != 0) total += cycles_of_row(cells, c, vectors % v);
-      all.emplace_back(total, RegisterTile{c, v});
-    }
+    for (int64_t c = 1; c <= cells && c * v + std::min(c, v) + 1 <= registers; ++c)
+      all.emplace_back(cycles_of_tiles(cells, vectors, {c, v}), RegisterTile{c, v});
   }
   if (all.empty()) return {RegisterTile()};  // blocks that fill the registers
   std::ranges::stable_sort(all, {}, &std::pair<double, RegisterTile>::first);

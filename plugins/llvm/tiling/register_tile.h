@@ -16,6 +16,9 @@ struct RegisterTile {
 /// machines differ little.
 double cycles_per_term(int64_t cells, int64_t vectors);
 
+/// Returns those of all tiles of `cells` by `vectors` vectors. Tiles at both ends may be smaller.
+double cycles_of_tiles(int64_t cells, int64_t vectors, const RegisterTile& tile);
+
 /// Returns the tile with the fewest cycles for rows of `cells` by `vectors` vectors, whole vectors
 /// a tile. The registers hold the sums, the vectors of one term and a cell.
 RegisterTile best_tile(int64_t cells, int64_t vectors, int registers);

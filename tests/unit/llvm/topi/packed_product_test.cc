@@ -108,7 +108,6 @@ TEST(PackedProduct, FetchesTheNextPanelWhileTilesReadThisOne) {
   EXPECT_EQ(prefetches_of(loops_of({70, 200, 8}, 2).loops), 0u);
 }
 
-// Written out for a tile of sums, functions spill.
 // Vectors of columns are in one panel, the last ones of a row too: those across panels would be
 // gathered, element by element.
 TEST(PackedProduct, LoadsVectorsOfTheLastColumns) {
@@ -134,6 +133,7 @@ TEST(PackedProduct, LoadsVectorsOfTheLastColumns) {
   }
 }
 
+// Written out for a tile of sums, functions spill.
 TEST(PackedProduct, HasALoopOverTheRowsOfATileThatEndsWithAFunction) {
   const std::string plain = te::print(loops_of({70, 200, 130}, 2).loops);
   EXPECT_NE(plain.find("unrolled i0.i"), std::string::npos) << plain;
