@@ -84,8 +84,8 @@ FAULTS = [  # script, fault, what it must print
     (abi_names, header("///< the work was given up", "// the work"), "has no comment: BYOC_ABORTED"),
     (abi_names, header("  /// Frees memory", "  // Frees memory"), "has no comment: void (*free)"),
     (abi_names, put(abi_names.PAGE, "| `graph_json` |", "| `graph_text` |"), "the field graph_text of byoc_function"),
-    (abi_names, put(abi_names.PAGE, "minor 5", "minor 1"), "is about minor 1"),
-    (abi_names, put("README.md", "| major 1, minor 5 |", "| major 1, minor 1 |"), "README.md: is about minor 1"),
+    (abi_names, put(abi_names.PAGE, "minor 6", "minor 1"), "is about minor 1"),
+    (abi_names, put("README.md", "| major 1, minor 6 |", "| major 1, minor 1 |"), "README.md: is about minor 1"),
 ]
 
 

@@ -39,6 +39,7 @@ double nan_share(const Known& known) {
 Grower::Grower(uint64_t seed, DType main_dtype) : next_(seed), main_dtype_(main_dtype) {
   has_specials_ = chance(0.4);
   has_long_rows_ = chance(0.06);
+  most_elements_ = has_long_rows_ ? kMostElementsOfLong : kMostElements;
   // Equal extents of different dims: an axis that is mistaken for another one fits.
   if (chance(0.4)) favourite_ = one_of<int64_t>({2, 3, 4, 5, 7, 8, 8, 16});
   // Names that several nodes share, as exporters write them.
@@ -202,8 +203,7 @@ std::optional<Ref> Grower::call(std::string_view name, const std::vector<Ref>& a
   if (!types.ok()) return std::nullopt;
   for (TypeId type : *types) {
     if (type->shape.size() > kMostRank) return std::nullopt;
-    if (element_count(type) > (has_long_rows_ ? kMostElementsOfLong : kMostElements))
-      return std::nullopt;
+    if (element_count(type) > most_elements_) return std::nullopt;
   }
   auto results = evaluate_step(*op, *complete, operands, *types, next_());
   if (!results.ok()) return std::nullopt;

@@ -73,6 +73,9 @@ class Grower {
   std::optional<Ref> twin();
   std::optional<Ref> twin_of(Ref result);  // of the call that returns it
 
+  /// Lets results have as many elements.
+  void set_most_elements(int64_t count) { most_elements_ = count; }
+
   size_t steps() const { return graph_.steps.size(); }
   /// Makes each value without readers a result, and some other values.
   Case finish();
@@ -88,6 +91,7 @@ class Grower {
   std::mt19937_64 next_;
   DType main_dtype_;
   bool has_specials_, has_long_rows_, prefers_newest_ = false;
+  int64_t most_elements_;  // of a result
   int64_t favourite_ = 0;  // an extent that many dims have; 0: none
   Case graph_;
   std::vector<Known> leaves_;
@@ -122,7 +126,7 @@ Ref scaled_and_shifted(Grower& g, Ref y, size_t axis);
 /// Returns a random axis of `rank` dims, negative half of the time.
 int64_t random_axis(Grower& g, size_t rank);
 
-enum class Style { kCnn, kTransformer, kNoise, kImages };
+enum class Style { kCnn, kTransformer, kNoise, kImages, kChains };
 /// Returns the graph of a seed.
 Case random_case(uint64_t seed, Style style);
 

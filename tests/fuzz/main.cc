@@ -21,7 +21,7 @@ namespace byoc::fuzz {
 namespace {
 
 constexpr uint64_t kBatch = 10;  // graphs per process: a crash costs the others nothing
-const std::vector<std::string> kStyles = {"cnn", "transformer", "noise", "images"};
+const std::vector<std::string> kStyles = {"cnn", "transformer", "noise", "images", "chains"};
 
 struct Options {
   uint64_t seed = 1, count = 100;
@@ -41,7 +41,8 @@ Result<Style> style_of(const Options& options, uint64_t seed, std::string& name)
   for (size_t k = 0; k < kStyles.size(); ++k) {
     if (kStyles[k] == name) return static_cast<Style>(k);
   }
-  return cli::usage_error(cat("--style is cnn, transformer, noise or images, got \"", name, "\""));
+  return cli::usage_error(
+      cat("--style is cnn, transformer, noise, images or chains, got \"", name, "\""));
 }
 
 Case case_of(const Options& options, uint64_t seed) {
@@ -345,7 +346,8 @@ int main(int argc, char** argv) {
       {"--seed", "N", "the first graph (1)", &options.seed},
       {"--count", "K", "how many graphs (100)", &options.count},
       {"--style", "STYLE",
-       "cnn, transformer or noise; else these in turn; or images, of convolutions alone",
+       "cnn, transformer or noise; else these in turn; or images, of convolutions alone; or "
+       "chains of convolutions of large images",
        &options.style},
       {"--compiler", "LIST", "plugins in order, as onednn,llvm; may be given several times",
        &options.compilers},

@@ -196,6 +196,42 @@ void grow_images(Grower& g) {
   }
 }
 
+Ref conv_of_pixels(Grower& g, Ref x, int64_t o) {
+  return g.then("conv2d", {x, weights(g, {o, g.dim(x, 1), 1, 1})});
+}
+
+/// Returns a convolution of every channel with itself, with any pads.
+Ref conv_of_channels(Grower& g, Ref x) {
+  const int64_t c = g.dim(x, 1), k = g.one_of<int64_t>({3, 3, 5}), stride = g.between(1, 2);
+  const int64_t dilation = g.chance(0.2) ? g.between(2, 4) : 1;
+  Ints pads;
+  for (size_t side = 0; side < 4; ++side)
+    pads.push_back(g.chance(0.7) ? k / 2 * dilation : g.between(0, k - 1));
+  return g.then("conv2d", {x, weights(g, {c, 1, k, k})},
+                {{"pads", pads},
+                 {"strides", Ints{stride, stride}},
+                 {"dilations", Ints{dilation, dilation}},
+                 {"group", c}});
+}
+
+// Depthwise convolutions of images of about 1 MiB: larger ones are one kernel with the convolutions
+// of one pixel each around them.
+void grow_chains(Grower& g) {
+  g.set_most_elements(int64_t{1} << 20);
+  const int64_t mid = g.one_of<int64_t>({32, 40, 48}), h = g.between(70, 100);
+  const int64_t w = (int64_t{1} << 18) / (mid * h) + g.between(0, 9);
+  const bool expands = g.chance(0.7);
+  const int64_t c = expands ? g.one_of<int64_t>({8, 16, 24}) : mid;
+  Ref x =
+      g.parameter(TensorType{g.main_dtype(), {Dim(g.chance(0.2) ? 2 : 1), Dim(c), Dim(h), Dim(w)}},
+                  {-1.5, 1.5});
+  Ref image = expands ? after_conv(g, conv_of_pixels(g, x, mid)) : x;
+  Ref y = after_conv(g, conv_of_channels(g, image));
+  if (g.chance(0.7)) y = after_conv(g, conv_of_pixels(g, y, g.one_of<int64_t>({8, 16, 24, c})));
+  if (g.type(x) == g.type(y)) y = g.then("add", {x, y});
+  if (g.chance(0.1)) g.then("reduce_max", {image});
+}
+
 Ref projection(Grower& g, Ref x, int64_t to) {
   Ref y = g.then("matmul", {x, weights(g, {g.shape_of(x).back().extent(), to})});
   return g.chance(0.7) ? g.then("add", {y, vector(g, y)}) : y;
@@ -304,11 +340,13 @@ namespace {
 Case grown(uint64_t seed, Style style) {
   Grower choice(seed * 0x9e3779b97f4a7c15 + 17, DType::kF32);
   DType dtype = DType::kF32;
-  if (choice.chance(0.2)) dtype = choice.one_of<DType>({DType::kF64, DType::kF16, DType::kBF16});
+  if (style != Style::kChains && choice.chance(0.2))
+    dtype = choice.one_of<DType>({DType::kF64, DType::kF16, DType::kBF16});
   Grower g(seed * 0xd1342543de82ef95 + static_cast<uint64_t>(style), dtype);
   if (style == Style::kCnn) grow_cnn(g);
   else if (style == Style::kTransformer) grow_transformer(g);
   else if (style == Style::kImages) grow_images(g);
+  else if (style == Style::kChains) grow_chains(g);
   else grow_noise(g);
   return g.finish();
 }

@@ -16,6 +16,7 @@
 #include "byoc/op/op.h"
 #include "byoc/plugin/abi.h"
 #include "core/codegen/kernels/attention.h"
+#include "core/codegen/kernels/chains.h"
 #include "core/codegen/kernels/joins.h"
 #include "core/region/annotations.h"
 #include "core/region/rewrite_annotations.h"
@@ -40,8 +41,13 @@ class Grouper {
         context_(context),
         members_(function.nodes.size()),
         is_join_(find_joins(function)),
-        attention_of_(function.nodes.size(), kNone) {
-    for (const Attention& attention : find_attentions(function)) mark(attention);
+        compound_of_(function.nodes.size(), kNone) {
+    for (Attention& found : find_attentions(function)) {
+      found.between.push_back(found.scores);
+      mark(found.values, std::move(found.between), BYOC_PLUGIN_ATTENTION);
+    }
+    for (Chain& found : find_chains(function))
+      mark(found.last, std::move(found.others), BYOC_PLUGIN_CHAINS);
   }
   Annotations run();
 
@@ -50,10 +56,11 @@ class Grouper {
     uint32_t region;  // of its last op
     int64_t size;     // elements of its last op
     uint64_t ops = 1, max_ops;
-    bool has_center = false;     // an anchor or a reduction
-    bool is_closed = false;      // no more ops may join
-    uint32_t attention = kNone;  // the node of its product with the values
-    uint64_t waiting = 0;        // ops of attention that have not joined yet
+    bool has_center = false;    // an anchor or a reduction
+    bool is_closed = false;     // no more ops may join
+    uint32_t compound = kNone;  // the last node of its compound
+    uint64_t waiting = 0;       // ops of the compound that have not joined yet
+    bool has_resize = false;    // which has sums
   };
   struct Member {
     uint32_t kernel = kUnread;   // its own
@@ -73,7 +80,7 @@ class Grouper {
            call(node).op->kind == FusionKind::kReduction;
   }
   bool narrows_center(uint32_t node) const;
-  void mark(const Attention& attention);
+  void mark(uint32_t last, std::vector<uint32_t> others, uint32_t flag);
   bool scales_moved(uint32_t node) const;
   bool may_join(uint32_t node, const Kernel& kernel) const;
   void join(uint32_t node, uint32_t kernel);
@@ -91,9 +98,9 @@ class Grouper {
   const PassContext& context_;
   std::vector<Member> members_;
   std::vector<Kernel> kernels_;
-  const std::vector<bool> is_join_;     // per node: its operands are computed in its result
-  std::vector<uint32_t> attention_of_;  // per node: its product with the values
-  std::unordered_map<uint32_t, uint64_t> waiting_;  // per such product: the other ops
+  const std::vector<bool> is_join_;    // per node: its operands are computed in its result
+  std::vector<uint32_t> compound_of_;  // per node: the last node of its attention or chain
+  std::unordered_map<uint32_t, uint64_t> waiting_;  // per such node: the other ops
 };
 
 // Returns the limit of ops in the node's kernel; 0 when the node must not be grouped.
@@ -146,13 +153,13 @@ bool Grouper::lets_in(uint32_t center, ValueId value) const {
 // repeatedly.
 bool Grouper::packs_operands(uint32_t node) const {
   const uint32_t kernel = members_[node].kernel;
-  return kernel < kernels_.size() && kernels_[kernel].attention != kNone &&
-         attention_of_[node] == kernels_[kernel].attention && call(node).op->name == "matmul";
+  return kernel < kernels_.size() && kernels_[kernel].compound != kNone &&
+         compound_of_[node] == kernels_[kernel].compound && call(node).op->name == "matmul";
 }
 
-// Returns the number of ops of attention that a kernel still needs room for once the node is in it.
+// Returns the number of ops of a compound that a kernel needs room for once the node is in it.
 uint64_t Grouper::waiting_at(uint32_t node, const Kernel& kernel) const {
-  return attention_of_[node] == node ? waiting_.at(node) : kernel.waiting;
+  return compound_of_[node] == node ? waiting_.at(node) : kernel.waiting;
 }
 
 Symbol Grouper::compiler_of(uint32_t node) const {
@@ -177,20 +184,20 @@ bool Grouper::narrows_center(uint32_t node) const {
   return false;
 }
 
-// Marks the ops of attention when their plugin takes it as one kernel.
-void Grouper::mark(const Attention& attention) {
-  const Symbol compiler = compiler_of(attention.values);
+// Marks the ops of an attention or a chain when their plugin, with that flag, takes them as
+// one kernel.
+void Grouper::mark(uint32_t last, std::vector<uint32_t> others, uint32_t flag) {
+  const Symbol compiler = compiler_of(last);
   const Plugin* plugin = context_.plugins->find(compiler.str());
-  if (plugin == nullptr || !(plugin->flags() & BYOC_PLUGIN_ATTENTION)) return;
-  std::vector<uint32_t> nodes = attention.between;
-  nodes.insert(nodes.end(), {attention.scores, attention.values});
-  const bool fits = std::ranges::all_of(nodes, [&](uint32_t node) {
-    return attention_of_[node] == kNone && compiler_of(node) == compiler &&
-           max_ops(node) >= nodes.size();
-  });
-  if (!fits) return;
-  for (uint32_t node : nodes) attention_of_[node] = attention.values;
-  waiting_[attention.values] = nodes.size() - 1;
+  if (plugin == nullptr || !(plugin->flags() & flag)) return;
+  const size_t size = others.size() + 1;
+  auto fits = [&](uint32_t node) {
+    return compound_of_[node] == kNone && compiler_of(node) == compiler && max_ops(node) >= size;
+  };
+  if (!fits(last) || !std::ranges::all_of(others, fits)) return;
+  for (uint32_t node : others) compound_of_[node] = last;
+  compound_of_[last] = last;
+  waiting_[last] = others.size();
 }
 
 // Returns true for a factor and the like of an operand that was moved before, or comes from another
@@ -214,9 +221,10 @@ bool Grouper::may_join(uint32_t node, const Kernel& kernel) const {
       annotations_.regions[annotations_.region_of[node]].compiler !=
           annotations_.regions[kernel.region].compiler)
     return false;
-  if (attention_of_[node] != kNone && attention_of_[node] != node)
-    return kernel.attention == attention_of_[node];
+  if (compound_of_[node] != kNone && compound_of_[node] != node)
+    return kernel.compound == compound_of_[node];
   if (kernel.ops + waiting_at(node, kernel) >= kernel.max_ops) return false;
+  if (compound_of_[node] == node && kernel.has_resize) return false;
   if (is_center(node))
     return !kernel.has_center && member.is_aligned && !member.is_before &&
            size(node) == kernel.size;
@@ -229,7 +237,7 @@ bool Grouper::may_join(uint32_t node, const Kernel& kernel) const {
       if (member.is_packed) return !member.is_copied && scales_moved(node);
       return !member.is_copied && (member.reads == 1 || member.is_aligned);
     case FusionKind::kInjective:
-      if (kernel.attention != kNone && call(node).op->name == "resize") return false;  // has sums
+      if (kernel.compound != kNone && call(node).op->name == "resize") return false;  // has sums
       return !member.is_before ||
              (member.is_packed && !member.is_copied && call(node).args.count == 1);
     default:
@@ -241,9 +249,10 @@ void Grouper::join(uint32_t node, uint32_t kernel) {
   members_[node].kernel = kernel;
   ++kernels_[kernel].ops;
   if (is_center(node)) kernels_[kernel].has_center = true;
-  if (attention_of_[node] == node) kernels_[kernel].attention = node;
-  if (attention_of_[node] == node) kernels_[kernel].waiting = waiting_.at(node);
-  else if (attention_of_[node] != kNone) --kernels_[kernel].waiting;
+  if (call(node).op->name == "resize") kernels_[kernel].has_resize = true;
+  if (compound_of_[node] == node) kernels_[kernel].compound = node;
+  if (compound_of_[node] == node) kernels_[kernel].waiting = waiting_.at(node);
+  else if (compound_of_[node] != kNone) --kernels_[kernel].waiting;
 }
 
 void Grouper::visit(uint32_t node) {
@@ -258,8 +267,9 @@ void Grouper::visit(uint32_t node) {
       member.kernel = static_cast<uint32_t>(kernels_.size());
       kernels_.push_back({annotations_.region_of[node], size(node), 1, limit, is_center(node),
                           call(node).op->kind == FusionKind::kOpaque || is_join_[node],
-                          attention_of_[node] == node ? node : kNone,
-                          attention_of_[node] == node ? waiting_.at(node) : 0});
+                          compound_of_[node] == node ? node : kNone,
+                          compound_of_[node] == node ? waiting_.at(node) : 0,
+                          call(node).op->name == "resize"});
     }
   }
   update_producers(node);
@@ -286,7 +296,7 @@ void Grouper::update_producers(uint32_t node) {
     producer.is_aligned &= !before && reader.is_aligned && size(node) == kernels_[kernel].size &&
                            call(node).op->kind != FusionKind::kInjective;
     const bool packs = packs_operands(node);
-    producer.is_packed |= packs || (reader.is_packed && attention_of_[node] == kNone);
+    producer.is_packed |= packs || (reader.is_packed && compound_of_[node] == kNone);
     producer.is_copied |=
         reader.is_copied ||
         (!packs && (reads_again(node, value, is_swelling) || (center && !lets_in(node, value))));

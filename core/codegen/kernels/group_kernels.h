@@ -10,7 +10,8 @@ namespace byoc {
 /// computes nothing twice. Other regions stay open. Cost: linear.
 ///
 /// A kernel has at most one anchor or reduction, or with the flag ATTENTION both products and the
-/// softmax of one attention (attention.h), and at most the plugin's `max_ops` ops:
+/// softmax of one attention (attention.h), or with the flag CHAINS the convolutions of one chain
+/// (chains.h), and at most the plugin's `max_ops` ops:
 /// - After an anchor or reduction: elementwise, broadcast and injective ops on as many elements as
 ///   it has.
 /// - Before a reduction whose windows do not overlap: elementwise and broadcast ops on as many

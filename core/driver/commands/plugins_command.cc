@@ -18,12 +18,11 @@ struct FlagName {
   uint32_t flag;
   std::string_view name;
 };
-constexpr FlagName kFlags[] = {{BYOC_PLUGIN_DEFAULT, "default"},
-                               {BYOC_PLUGIN_HORIZONTAL, "horizontal"},
-                               {BYOC_PLUGIN_ONE_ANCHOR, "one_anchor"},
-                               {BYOC_PLUGIN_LOOPS, "loops"},
-                               {BYOC_PLUGIN_COUNTED, "counted"},
-                               {BYOC_PLUGIN_ATTENTION, "attention"}};
+constexpr FlagName kFlags[] = {
+    {BYOC_PLUGIN_DEFAULT, "default"},       {BYOC_PLUGIN_HORIZONTAL, "horizontal"},
+    {BYOC_PLUGIN_ONE_ANCHOR, "one_anchor"}, {BYOC_PLUGIN_LOOPS, "loops"},
+    {BYOC_PLUGIN_COUNTED, "counted"},       {BYOC_PLUGIN_ATTENTION, "attention"},
+    {BYOC_PLUGIN_CHAINS, "chains"}};
 
 std::string flags_text(const Plugin& plugin) {
   std::string out;

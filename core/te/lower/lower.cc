@@ -11,23 +11,12 @@
 namespace byoc::te {
 namespace {
 
-constexpr int64_t kStackBytes = 4096;
-
-bool is_small(const Tensor& tensor) {
-  auto bytes = static_cast<int64_t>(dtype_size(tensor.dtype()));
-  for (const Expr& extent : tensor.shape()) {
-    const std::optional<int64_t> count = as_int(extent);
-    if (!count || *count > kStackBytes) return false;
-    bytes *= *count;
-    if (bytes > kStackBytes) return false;
-  }
-  return true;
-}
-
-// A part of a tensor in memory of its own: index - begin, in `memory`.
+// A part of a tensor in memory of its own: index - begin, in `memory`. Along the dimension of a
+// rolling buffer it is index % extent.
 struct Window {
   Tensor memory;
   std::vector<Range> box;
+  std::optional<Rolling> rolling;
 };
 using Windows = std::unordered_map<const void*, Window>;  // by tensor
 
@@ -66,7 +55,9 @@ class Rebase {
   Exprs moved(const Window& window, const Exprs& indices) {
     Exprs out;
     for (size_t k = 0; k < indices.size(); ++k)
-      out.push_back(simplify_(indices[k] - window.box[k].begin));
+      out.push_back(simplify_(window.rolling && k == window.rolling->dim
+                                  ? floor_mod(indices[k], window.box[k].extent)
+                                  : indices[k] - window.box[k].begin));
     return out;
   }
 
@@ -89,10 +80,12 @@ class Lowering {
   const std::unordered_map<size_t, Tensorized>& tensorized() const { return tensorized_; }
 
  private:
-  Stmt nest(size_t stage, std::vector<Range> box);
+  Hosted nest(size_t stage, std::vector<Range> box, const std::vector<OuterLoop>& loops);
   Stmt whole(size_t stage);
-  Stmt host(size_t stage, uint32_t iter, Stmt body);
-  Stmt allocate(const Windows& windows, const std::vector<size_t>& stages, Stmt body);
+  Hosted host(size_t stage, uint32_t iter, const std::vector<OuterLoop>& loops, Stmt body);
+  std::optional<Rolling> rolling(size_t stage, const std::vector<Range>& box,
+                                 const std::vector<OuterLoop>& loops);
+  Hosted allocate(const Windows& windows, const std::vector<size_t>& stages, Stmt body);
   std::vector<bool> needed() const;
   Stmt put_kernels(const Stmt& s);
   Stmt put_kernel(const Stmt& loop, size_t stage,
@@ -113,19 +106,22 @@ class Lowering {
   std::unordered_map<size_t, Tensorized> tensorized_;
 };
 
-Stmt Lowering::nest(size_t stage, std::vector<Range> box) {
+Hosted Lowering::nest(size_t stage, std::vector<Range> box, const std::vector<OuterLoop>& loops) {
   const Stage& source = state_.dag.stages[stage];
   auto [values, is_new] = values_.try_emplace(stage);
   if (is_new) {
     for (const Expr& value : std::get<Compute>(source.kind).values)
       values->second.push_back(inline_(value));
   }
-  Host host = [&](uint32_t iter, Stmt body) { return this->host(stage, iter, std::move(body)); };
+  Host host = [&](uint32_t iter, const std::vector<OuterLoop>& around, Stmt body) {
+    return this->host(stage, iter, around, std::move(body));
+  };
   Mark mark = [&](uint32_t iter, const Var& var) {
     marked_.emplace(var.id(), Marked{var, stage, state_.stages[stage].iters[iter].intrin});
   };
   const StageState& state = state_.stages[stage];
-  return Nest(source, state, values->second, std::move(box), simplify_, host, mark).emit();
+  return Nest(source, stage, state, values->second, std::move(box), simplify_, host, mark)
+      .emit(loops);
 }
 
 Stmt Lowering::whole(size_t stage) {
@@ -133,14 +129,14 @@ Stmt Lowering::whole(size_t stage) {
   if (const Procedure* procedure = std::get_if<Procedure>(&source.kind)) return procedure->body;
   std::vector<Range> box;
   for (const Expr& extent : source.outputs[0].shape()) box.push_back({0, extent});
-  return nest(stage, std::move(box));
+  return nest(stage, std::move(box), {}).body;
 }
 
 // Adds the stages computed here, the last of them first, as it may read the others. The reads of
-// the body determine how much of each is computed.
-Stmt Lowering::host(size_t stage, uint32_t iter, Stmt body) {
+// the body determine how much of each is computed; of a rolling one, what is new.
+Hosted Lowering::host(size_t stage, uint32_t iter, const std::vector<OuterLoop>& loops, Stmt body) {
   auto hosted = hosted_.find({stage, iter});
-  if (hosted == hosted_.end() || body.is_empty()) return body;
+  if (hosted == hosted_.end() || body.is_empty()) return {std::move(body), {}};
   const std::vector<size_t>& stages = hosted->second;
   RegionFinder finder(simplify_);
   for (size_t s : stages) {
@@ -149,35 +145,57 @@ Stmt Lowering::host(size_t stage, uint32_t iter, Stmt body) {
   finder.scan(body);
   Windows windows;
   std::vector<Stmt> parts = {std::move(body)};
+  std::vector<SharedMemory> shared;
   for (size_t k = stages.size(); k-- > 0;) {
     const std::vector<Tensor>& outputs = state_.dag.stages[stages[k]].outputs;
     std::optional<std::vector<Range>> box = finder.region(stages[k], outputs[0].shape());
     if (!box) continue;
+    const std::optional<Rolling> rolling = this->rolling(stages[k], *box, loops);
+    const std::vector<Range>& memory = rolling ? rolling->memory : *box;
     Exprs shape;
-    for (const Range& range : *box) shape.push_back(range.extent);
+    for (const Range& range : memory) shape.push_back(range.extent);
     for (const Tensor& output : outputs)
-      windows[output.id()] = {Tensor(output.name(), output.dtype(), shape), *box};
-    Stmt producer = nest(stages[k], *box);
-    finder.scan(producer);
-    parts.push_back(std::move(producer));
+      windows.insert_or_assign(
+          output.id(), Window{Tensor(output.name(), output.dtype(), shape), memory, rolling});
+    Hosted producer = nest(stages[k], rolling ? rolling->part : *box, loops);
+    finder.scan(producer.body);
+    parts.push_back(std::move(producer.body));
+    shared.insert(shared.end(), producer.shared.begin(), producer.shared.end());
   }
   std::reverse(parts.begin(), parts.end());
   body = make_block(std::move(parts));
-  if (windows.empty()) return body;
-  return allocate(windows, stages, Rebase(windows, simplify_).stmt(body));
+  if (windows.empty()) return {std::move(body), std::move(shared)};
+  Hosted out = allocate(windows, stages, Rebase(windows, simplify_).stmt(body));
+  out.shared.insert(out.shared.end(), shared.begin(), shared.end());
+  return out;
 }
 
-Stmt Lowering::allocate(const Windows& windows, const std::vector<size_t>& stages, Stmt body) {
+std::optional<Rolling> Lowering::rolling(size_t stage, const std::vector<Range>& box,
+                                         const std::vector<OuterLoop>& loops) {
+  const StageState& state = state_.stages[stage];
+  if (state.rolls_along.empty()) return std::nullopt;
+  const size_t host = state_.numbers.at(state.rolls_along);
+  for (size_t at = 0; at < loops.size(); ++at) {
+    const LoopKind kind = state_.stages[host].iters[state.rolling_iter].kind;
+    if (kind != LoopKind::kParallel && loops[at].stage == host &&
+        loops[at].iter == state.rolling_iter)
+      return rolling_of(box, state_.dag.stages[stage].outputs[0].shape(), loops, at, simplify_);
+  }
+  return std::nullopt;
+}
+
+Hosted Lowering::allocate(const Windows& windows, const std::vector<size_t>& stages, Stmt body) {
+  Hosted out{std::move(body), {}};
   for (size_t k = stages.size(); k-- > 0;) {
     for (const Tensor& output : state_.dag.stages[stages[k]].outputs) {
-      auto window = windows.find(output.id());
-      if (window == windows.end()) continue;
-      const Tensor& memory = window->second.memory;
-      body =
-          make_alloc(memory, is_small(memory) ? Scope::kStack : Scope::kWorkspace, std::move(body));
+      auto found = windows.find(output.id());
+      if (found == windows.end()) continue;
+      const auto& [memory, box, rolling] = found->second;
+      if (rolling) out.shared.push_back({rolling->loop.stage, rolling->loop.iter, memory});
+      else out.body = make_alloc(memory, scope_of(memory), std::move(out.body));
     }
   }
-  return body;
+  return out;
 }
 
 std::vector<bool> Lowering::needed() const {

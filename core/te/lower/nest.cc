@@ -8,6 +8,8 @@
 namespace byoc::te {
 namespace {
 
+constexpr int64_t kStackBytes = 4096;
+
 bool has_condition(const Stmt& s) {
   if (s.is_empty()) return false;
   bool found = std::holds_alternative<If>(s->kind);
@@ -34,9 +36,21 @@ void add_leaves(const StageState& state, uint32_t iter, std::vector<size_t>& pos
 
 }  // namespace
 
-Nest::Nest(const Stage& stage, const StageState& state, Exprs values, std::vector<Range> box,
-           Simplifier& simplify, Host host, Mark mark)
+Scope scope_of(const Tensor& memory) {
+  auto bytes = static_cast<int64_t>(dtype_size(memory.dtype()));
+  for (const Expr& extent : memory.shape()) {
+    const std::optional<int64_t> count = as_int(extent);
+    if (!count || *count > kStackBytes) return Scope::kWorkspace;
+    bytes *= *count;
+    if (bytes > kStackBytes) return Scope::kWorkspace;
+  }
+  return Scope::kStack;
+}
+
+Nest::Nest(const Stage& stage, size_t number, const StageState& state, Exprs values,
+           std::vector<Range> box, Simplifier& simplify, Host host, Mark mark)
     : stage_(stage),
+      number_(number),
       compute_(std::get<Compute>(stage.kind)),
       state_(state),
       values_(std::move(values)),
@@ -55,20 +69,29 @@ bool Nest::stays_outside(const Relation& r) const {
          *std::min_element(inner.begin(), inner.end());
 }
 
-Stmt Nest::emit() {
+Hosted Nest::emit(std::vector<OuterLoop> around) {
   Frame frame;
+  frame.loops = std::move(around);
   frame.values.resize(state_.iters.size());
   frame.extents = root_extents(compute_, state_);
   for (size_t k = 0; k < box_.size(); ++k) frame.extents[k] = box_[k].extent;
   frame.is_settled.resize(state_.relations.size());
   find_extents(frame);
-  return loops(0, std::move(frame));
+  Stmt body = loops(0, std::move(frame));
+  return {std::move(body), std::move(shared_)};
 }
 
 // Returns true for a split whose last iteration is shorter and that is not settled yet.
 bool Nest::is_open(const Frame& frame, size_t relation) const {
   const Relation& r = state_.relations[relation];
   return r.is_split && !frame.is_settled[relation] && !frame.extents[r.whole].is_empty();
+}
+
+// Returns true for an open split whose last iteration gets loops of its own. An extent that is not
+// constant has a condition instead.
+bool Nest::has_parts(const Frame& frame, size_t relation) const {
+  return parts_[relation] && is_open(frame, relation) &&
+         as_int(frame.extents[state_.relations[relation].whole]);
 }
 
 void Nest::split_extent(Frame& frame, size_t relation) const {
@@ -147,7 +170,7 @@ Stmt Nest::loops(size_t position, Frame frame) {
   }
   const bool is_shared = state_.iters[iter].kind == LoopKind::kParallel;  // its last part, too
   for (size_t k = 0; k < state_.relations.size() && !is_shared; ++k) {
-    if (state_.relations[k].outer != iter || !parts_[k] || !is_open(frame, k)) continue;
+    if (state_.relations[k].outer != iter || !has_parts(frame, k)) continue;
     const int64_t count =
         *as_int(frame.extents[state_.relations[k].whole]) / state_.relations[k].factor;
     auto [most, last] = parted(frame, k);
@@ -161,22 +184,45 @@ Stmt Nest::loops(size_t position, Frame frame) {
 Stmt Nest::range(size_t position, Frame frame, const Expr& begin, const Expr& count) {
   const uint32_t iter = state_.leaves[position];
   const std::optional<int64_t> known = as_int(count);
-  const bool hosts = !frame.is_init;
   if (known && *known <= 0) return {};
+  const bool hosts = !frame.is_init;
+  auto host = [&](const std::vector<OuterLoop>& around, Stmt body) {
+    if (!hosts) return body;
+    Hosted hosted = host_(iter, around, std::move(body));
+    shared_.insert(shared_.end(), hosted.shared.begin(), hosted.shared.end());
+    return std::move(hosted.body);
+  };
   if (known == 1) {
     frame.values[iter] = begin;
-    Stmt body = inside(position, std::move(frame));
-    return hosts ? host_(iter, std::move(body)) : body;
+    std::vector<OuterLoop> around = frame.loops;
+    if (frame.is_conditional) around.push_back({number_, iter, Var(""), begin, false});
+    return host(around, inside(position, std::move(frame)));
   }
   Var var(state_.iters[iter].name);
   simplify_.set(var, {0, simplify_.bounds(count).hi - 1});
   frame.values[iter] = var;
-  Stmt body = inside(position, std::move(frame));
-  if (hosts) body = host_(iter, std::move(body));
+  const bool is_steady =
+      known && !frame.is_conditional && state_.iters[iter].kind != LoopKind::kParallel;
+  frame.loops.push_back({number_, iter, var, begin, is_steady});
+  frame.is_conditional = false;
+  const std::vector<OuterLoop> around = frame.loops;
+  Stmt body = host(around, inside(position, std::move(frame)));
   if (hosts && state_.iters[iter].intrin) mark_(iter, var);
   LoopKind kind = state_.iters[iter].kind;
+  const bool is_written_out = kind == LoopKind::kVectorized || kind == LoopKind::kUnrolled;
+  if (is_written_out && !known) kind = LoopKind::kSerial;  // rows that are new
   if (kind == LoopKind::kVectorized && has_condition(body)) kind = LoopKind::kSerial;
-  return make_for(std::move(var), begin, count, kind, std::move(body));
+  return put_shared(iter, make_for(std::move(var), begin, count, kind, std::move(body)));
+}
+
+Stmt Nest::put_shared(uint32_t iter, Stmt loop) {
+  for (size_t k = shared_.size(); k-- > 0;) {
+    if (shared_[k].stage != number_ || shared_[k].iter != iter) continue;
+    const Tensor memory = shared_[k].tensor;
+    loop = make_alloc(memory, scope_of(memory), std::move(loop));
+    shared_.erase(shared_.begin() + static_cast<ptrdiff_t>(k));
+  }
+  return loop;
 }
 
 // Makes the body of the loop at `position`, whose value is known now.
@@ -184,17 +230,19 @@ Stmt Nest::inside(size_t position, Frame frame) {
   find_values(frame);
   for (size_t k = 0; k < state_.relations.size(); ++k) {
     const Expr outer = frame.values[state_.relations[k].outer];
-    if (!parts_[k] || outer.is_empty() || !is_open(frame, k)) continue;
+    if (outer.is_empty() || !has_parts(frame, k)) continue;
     const int64_t count =
         *as_int(frame.extents[state_.relations[k].whole]) / state_.relations[k].factor;
     auto [most, last] = parted(frame, k);
     const Expr is_most = simplify_(outer < count);
     if (std::optional<int64_t> truth = as_int(is_most))
       return inside(position, std::move(*truth ? most : last));
+    most.is_conditional = last.is_conditional = true;
     Stmt yes = inside(position, std::move(most));
     return make_if(is_most, std::move(yes), inside(position, std::move(last)));
   }
   const Expr condition = guards(frame);
+  frame.is_conditional |= !condition.is_empty();
   Stmt body = loops(position + 1, std::move(frame));
   return condition.is_empty() ? body : make_if(condition, std::move(body));
 }
@@ -204,7 +252,7 @@ Expr Nest::guards(Frame& frame) const {
   Expr all;
   for (size_t k = 0; k < state_.relations.size(); ++k) {
     const Relation& r = state_.relations[k];
-    if (parts_[k] || !is_open(frame, k) || frame.values[r.whole].is_empty()) continue;
+    if (has_parts(frame, k) || !is_open(frame, k) || frame.values[r.whole].is_empty()) continue;
     frame.is_settled[k] = true;
     const Expr holds = simplify_(frame.values[r.whole] < frame.extents[r.whole]);
     if (as_int(holds) == 1) continue;

@@ -3,22 +3,38 @@
 // Makes the loops of one stage, for a box of its elements.
 #include <functional>
 
-#include "core/te/lower/region.h"
+#include "core/te/lower/rolling.h"
 #include "core/te/schedule/state.h"
 
 namespace byoc::te {
 
-/// Puts the stages that are computed at a loop before the loop's body: stage, loop, body.
-using Host = std::function<Stmt(uint32_t iter, Stmt body)>;
+/// Memory that the iterations of a loop share.
+struct SharedMemory {
+  size_t stage;   // whose loop it is
+  uint32_t iter;  // .. and which
+  Tensor tensor;
+};
+/// Statements, and the memory that they need of loops around them.
+struct Hosted {
+  Stmt body;
+  std::vector<SharedMemory> shared;
+};
+/// Puts the stages that are computed at a loop, the last of `loops`, before its body. A loop of one
+/// iteration is not among them.
+using Host = std::function<Hosted(uint32_t iter, const std::vector<OuterLoop>& loops, Stmt body)>;
 /// Called with the outermost loops that tensorize names.
 using Mark = std::function<void(uint32_t iter, const Var& var)>;
 
+/// Returns the kind of memory for a tensor inside a loop: the stack for up to 4 KiB.
+Scope scope_of(const Tensor& memory);
+
 class Nest {
  public:
-  /// `values`: those of the stage with inlined stages put in.
-  Nest(const Stage& stage, const StageState& state, Exprs values, std::vector<Range> box,
-       Simplifier& simplify, Host host, Mark mark);
-  Stmt emit();
+  /// `values`: those of the stage with inlined stages put in. `number`: of the stage.
+  Nest(const Stage& stage, size_t number, const StageState& state, Exprs values,
+       std::vector<Range> box, Simplifier& simplify, Host host, Mark mark);
+  /// `loops`: those around the nest, outermost first.
+  Hosted emit(std::vector<OuterLoop> loops);
 
  private:
   /// The values on the way to a place in the loops: for each iter its value and extent, empty while
@@ -26,6 +42,8 @@ class Nest {
   struct Frame {
     Exprs values, extents;
     std::vector<bool> is_settled;
+    std::vector<OuterLoop> loops;
+    bool is_conditional = false;  // there is a condition inside the last loop
     bool is_init = false, is_initialised = false;
   };
   Stmt loops(size_t position, Frame frame);
@@ -39,12 +57,16 @@ class Nest {
   void split_extent(Frame& frame, size_t relation) const;
   void find_values(Frame& frame) const;
   bool is_open(const Frame& frame, size_t relation) const;
+  bool has_parts(const Frame& frame, size_t relation) const;
   void settle(Frame& frame, size_t relation, int64_t inner) const;
   std::pair<Frame, Frame> parted(const Frame& frame, size_t relation) const;
   Expr guards(Frame& frame) const;
   bool stays_outside(const Relation& relation) const;
 
+  Stmt put_shared(uint32_t iter, Stmt loop);
+
   const Stage& stage_;
+  const size_t number_;
   const Compute& compute_;
   const StageState& state_;
   const Exprs values_;
@@ -52,7 +74,8 @@ class Nest {
   Simplifier& simplify_;
   Host host_;
   Mark mark_;
-  std::vector<bool> parts_;  // by relation: the last iteration gets loops of its own
+  std::vector<SharedMemory> shared_;
+  std::vector<bool> parts_;  // by relation: the last iteration may get loops of its own
 };
 
 }  // namespace byoc::te

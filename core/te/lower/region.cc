@@ -119,10 +119,24 @@ std::optional<Reach> RegionFinder::reach_of(const Expr& x) {
                           return inner == inner_.end() ? Reach{x, 0} : inner->second;
                         },
                         [&](const Binary& v) { return reach_of_binary(x, v); },
-                        [&](const Select& v) { return join(reach(v.yes), reach(v.no)); },
+                        [&](const Select& v) -> std::optional<Reach> {
+                          if (!moves_inside(x)) return Reach{x, 0};
+                          return join(reach(v.yes), reach(v.no));
+                        },
                         [&](const auto&) -> std::optional<Reach> { return std::nullopt; },
                     },
                     x->kind);
+}
+
+// Returns true for a value that loops inside may change.
+bool RegionFinder::moves_inside(const Expr& x) {
+  if (const auto* v = std::get_if<VarRef>(&x->kind)) return inner_.contains(v->var.id());
+  bool moves = std::holds_alternative<std::shared_ptr<const Load>>(x->kind);
+  map_operands(x, [&](const Expr& operand) {
+    moves = moves || moves_inside(operand);
+    return operand;
+  });
+  return moves;
 }
 
 std::optional<Reach> RegionFinder::reach_of_binary(const Expr& x, const Binary& v) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Primitives that set where a stage is computed: compute_at, compute_inline.
+// Primitives that set where a stage is computed: compute_at, rolling_buffer,
+// compute_inline.
 #include <algorithm>
 #include <unordered_set>
 
@@ -101,6 +102,23 @@ Status Schedule::compute_at(const std::string& stage, const std::string& consume
   mine.at_iter = iter;
   state_->stages[c].hosts.push_back(stage);
   state_->trace.steps.push_back({"compute_at", stage, {consumer, loop}, {}});
+  return {};
+}
+
+Status Schedule::rolling_buffer(const std::string& stage, const std::string& consumer,
+                                const std::string& loop) {
+  Primitive call{*state_, cat("rolling_buffer(", stage, ", ", consumer, ", ", loop, ")")};
+  BYOC_TRY(size_t s, call.stage(stage));
+  BYOC_TRY(size_t c, call.stage(consumer));
+  BYOC_TRY(uint32_t iter, call.loop(c, loop));
+  StageState& mine = state_->stages[s];
+  if (state_->stages[c].iters[iter].kind != LoopKind::kSerial)
+    return call.refuse(cat(loop, " is not serial"));
+  if (stage == consumer || !is_inside(*state_, stage, consumer, iter))
+    return call.refuse(cat(stage, " is not computed inside ", loop, " of ", consumer));
+  mine.rolls_along = consumer;
+  mine.rolling_iter = iter;
+  state_->trace.steps.push_back({"rolling_buffer", stage, {consumer, loop}, {}});
   return {};
 }
 

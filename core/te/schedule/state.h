@@ -33,6 +33,8 @@ struct StageState {
   Place place = kRoot;
   std::string at_stage;  // kAt
   uint32_t at_iter = 0;
+  std::string rolls_along;  // the stage of a loop whose iterations compute what is new; or empty
+  uint32_t rolling_iter = 0;
   std::vector<std::string> reads, readers;  // stages, each once
   std::vector<std::string> hosts;           // the stages computed at its loops
   bool is_result = false;

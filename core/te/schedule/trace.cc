@@ -148,6 +148,10 @@ const std::vector<Replayed>& primitives() {
        [](Schedule& s, const Step& t) { return s.parallel(t.stage, t.names[0]); }},
       {"compute_at", 2, 0,
        [](Schedule& s, const Step& t) { return s.compute_at(t.stage, t.names[0], t.names[1]); }},
+      {"rolling_buffer", 2, 0,
+       [](Schedule& s, const Step& t) {
+         return s.rolling_buffer(t.stage, t.names[0], t.names[1]);
+       }},
       {"compute_inline", 0, 0,
        [](Schedule& s, const Step& t) { return s.compute_inline(t.stage); }},
       {"cache_read", 1, 0,

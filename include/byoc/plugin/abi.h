@@ -37,14 +37,14 @@ extern "C" {
 /// `signature` of kernels and native functions, the flag BYOC_NO_NATIVE. 3: the slot `knobs`,
 /// byoc_function.point, the flag BYOC_PLUGIN_LOOPS. 4: the flags BYOC_PLUGIN_COUNTED and
 /// BYOC_KERNEL_OUT_SHAPES, byoc_call.out_shapes; BYOC_MODULE_PACKED, BYOC_CONST_PACKED. 5: the flag
-/// BYOC_PLUGIN_ATTENTION.
-#define BYOC_ABI_MINOR 5
+/// BYOC_PLUGIN_ATTENTION. 6: the flag BYOC_PLUGIN_CHAINS.
+#define BYOC_ABI_MINOR 6
 /// The name of a plugin's one exported symbol, a byoc_plugin_entry_fn.
 #define BYOC_ENTRY_SYMBOL "byoc_plugin_entry_v1"
 /// The name of the one exported symbol of a native module, a byoc_native_entry_fn.
 #define BYOC_NATIVE_ENTRY_SYMBOL "byoc_native_entry_v1"
 
-/// A link of the list of extensions of a struct. Owned by the writer of the struct. Minor 5 defines
+/// A link of the list of extensions of a struct. Owned by the writer of the struct. Minor 6 defines
 /// no extension.
 typedef struct byoc_ext {
   uint32_t size;                ///< the size of the extension that this begins, in bytes
@@ -425,7 +425,11 @@ enum byoc_plugin_flags {
   /// Since minor 5, with BYOC_PLUGIN_ONE_ANCHOR. Functions may also be attention: a product, ops on
   /// its elements, a softmax of its rows, and the product of the result with another matrix; with
   /// moves and factors of the operands before, and the ops that fuse with a product after.
-  BYOC_PLUGIN_ATTENTION = 32
+  BYOC_PLUGIN_ATTENTION = 32,
+  /// Since minor 6, with BYOC_PLUGIN_ONE_ANCHOR. Functions may also be chains: a convolution of one
+  /// pixel each, a depthwise one, and another of one pixel each, or a depthwise one with one of the
+  /// others, and ops on elements between them and after; all in blocks of channels.
+  BYOC_PLUGIN_CHAINS = 64
 };
 
 /// The table of a plugin: numbers and slots. In static storage of the plugin; the host copies it.

@@ -70,6 +70,14 @@ class Schedule {
   /// Computes the stage inside `loop` of `consumer`, as much of it as is read there. Every stage
   /// that reads it is the consumer or is computed inside that loop itself. Refused for results.
   Status compute_at(const std::string& stage, const std::string& consumer, const std::string& loop);
+  /// Keeps what iterations of `loop` of `consumer` have in common: inside it the stage is computed
+  /// where compute_at put it, but of each part only what no iteration before has, in a buffer of
+  /// what one iteration reads. Has no effect where the part does not move along one dimension, or
+  /// moves backwards; where loops and conditions inside do not run alike in all iterations, as
+  /// around another such buffer at the same loop; and once the loop is parallel. Refused unless the
+  /// stage is computed inside the loop, which is serial.
+  Status rolling_buffer(const std::string& stage, const std::string& consumer,
+                        const std::string& loop);
   /// Replaces every read of the stage by its value. Refused for reductions, procedures and results.
   Status compute_inline(const std::string& stage);
   /// Makes a copy of `stage`, which `reader` reads instead, as stage `stage`.cache;

@@ -176,7 +176,8 @@ Template default_template(const te::Dag& dag, const te::Target& target) {
 }
 
 Template template_of(const te::Dag& dag, const te::Target& target) {
-  for (auto* maker : {stem_template, depthwise_template, pool_template, anchor_template}) {
+  for (auto* maker :
+       {stem_template, chain_template, depthwise_template, pool_template, anchor_template}) {
     if (std::optional<Template> found = maker(dag, target)) return *std::move(found);
   }
   return default_template(dag, target);

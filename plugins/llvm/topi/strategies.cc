@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "plugins/llvm/attention/compute.h"
+#include "plugins/llvm/chain/site.h"
 #include "plugins/llvm/integers/compute.h"
 #include "plugins/llvm/strassen/plan.h"
 #include "plugins/llvm/strassen/recurrent.h"
@@ -346,6 +347,10 @@ void add_attention(const te::Site& site, std::vector<te::Strategy>& out) {
 te::StrategyTable strategies() {
   return [direct = te::direct_strategies()](const te::Site& site) {
     std::vector<te::Strategy> out = direct(site);
+    if (chain::is_in_chain(site)) {
+      if (has_half_blocks(site) && site.attrs->i("group", 1) == 1) add_joined(site, out);
+      return out;
+    }
     if (is_pointwise(site)) add_pointwise(site, out);
     else if (has_half_blocks(site) && site.attrs->i("group", 1) == 1) add_joined(site, out);
     if (has_one_tap(site))

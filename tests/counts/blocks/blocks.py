@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One block of each of the seventeen networks of tests/models/networks. Channels and images are those of a layer of the
-network; sequences and hidden sizes of transformers are smaller. Each function returns a graph and its result."""
+network; sequences and hidden sizes of transformers are smaller. Of two mobile networks there is a second block, of a
+large image, whose convolutions are one kernel. Each function returns a graph and its result."""
 from graphs import Graph
 
 
@@ -27,6 +28,12 @@ def mobilenet_v2():
     return g, g.op("add", g.conv(y, 24, then=None), "x")
 
 
+def mobilenet_v2_large():
+    g = Graph(x=(1, 24, 56, 56))
+    y = g.conv(g.conv("x", 144, then="clip"), 144, 3, group=144, then="clip")
+    return g, g.op("add", g.conv(y, 24, then=None), "x")
+
+
 def mobilenet_v3():
     g = Graph(x=(1, 40, 14, 14))
     y = g.conv(g.conv("x", 120, then="hard_swish"), 120, 5, group=120, then="hard_swish")
@@ -39,6 +46,12 @@ def efficientnet_b0():
     y = g.conv(g.conv("x", 240, then="swish"), 240, 5, group=240, then="swish")
     y = g.conv(g.excite(y, 10, "swish", "sigmoid"), 40, then=None)
     return g, g.op("add", y, "x")
+
+
+def efficientnet_b0_large():
+    g = Graph(x=(1, 16, 112, 112))
+    y = g.conv(g.conv("x", 96, then="swish"), 96, 3, stride=2, group=96, then="swish")
+    return g, g.conv(g.excite(y, 4, "swish", "sigmoid"), 24, then=None)
 
 
 def shufflenet_v2():
@@ -141,5 +154,6 @@ def mlp_b64():
     return mlp(64)
 
 
-BLOCKS = [resnet18, resnet50, vgg16, mobilenet_v2, mobilenet_v3, efficientnet_b0, shufflenet_v2, squeezenet, googlenet,
-          inception_v3, densenet121, bert_base, gpt2, vit_b_16, lstm, mlp_b1, mlp_b64]
+BLOCKS = [resnet18, resnet50, vgg16, mobilenet_v2, mobilenet_v2_large, mobilenet_v3, efficientnet_b0,
+          efficientnet_b0_large, shufflenet_v2, squeezenet, googlenet, inception_v3, densenet121, bert_base, gpt2,
+          vit_b_16, lstm, mlp_b1, mlp_b64]

@@ -40,7 +40,7 @@ TEST(Abi, ReadsNothingBehindTheEndOfAShorterStruct) {
 }
 
 TEST(Abi, AppendsTheSlotsOfMinor1BehindThoseOfMinor0) {  // 8 bytes per slot, 14 in minor 0
-  EXPECT_EQ(BYOC_ABI_MINOR, 5);
+  EXPECT_EQ(BYOC_ABI_MINOR, 6);
   EXPECT_EQ(offsetof(byoc_plugin, shutdown), 120u + 8 * 13);
   EXPECT_EQ(offsetof(byoc_plugin, layouts), 120u + 8 * 14);
   EXPECT_EQ(offsetof(byoc_plugin, show), 120u + 8 * 15);
