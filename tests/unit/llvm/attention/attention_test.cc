@@ -11,6 +11,7 @@
 #include "plugins/llvm/constants/kernel_loops.h"
 #include "plugins/llvm/topi/anchors.h"
 #include "plugins/llvm/topi/strategies.h"
+#include "unit/llvm/relative_error.h"
 #include "unit/llvm/run_loops.h"
 
 namespace byoc {
@@ -143,22 +144,11 @@ std::vector<float> run(const Layer& layer, const LayerData& data, uint32_t threa
   return test::run_loops(kernel->loops, inputs_of(layer, data), {threads, {}})[0].as<float>();
 }
 
-// Returns the largest error divided by the largest value; NaN counts as infinity.
-double relative_error(const std::vector<float>& y, const std::vector<double>& expected) {
-  double largest = 0, error = 0;
-  for (size_t at = 0; at < expected.size(); ++at) {
-    const double one = std::abs(double{y[at]} - expected[at]);
-    error = std::isnan(one) ? INFINITY : std::max(error, one);
-    largest = std::max(largest, std::abs(expected[at]));
-  }
-  return largest == 0 ? error : error / largest;
-}
-
 void expect_definition(const Layer& layer, uint32_t threads = 1) {
   SCOPED_TRACE(cat(layer.batch, " x ", layer.heads, " heads, ", layer.m, " queries, ", layer.n,
                    " keys of ", layer.d, ", values of ", layer.e, ", ", threads, " threads"));
   const LayerData data = data_of(layer);
-  EXPECT_LE(relative_error(run(layer, data, threads), definition(layer, data)), kBound);
+  EXPECT_LE(test::relative_error(run(layer, data, threads), definition(layer, data)), kBound);
 }
 
 TEST(Attention, ComputesLengthsThatBlocksAndVectorsDoNotDivide) {
@@ -224,7 +214,7 @@ TEST(Attention, PacksConstantKeysAndValuesAtCompile) {
        test::run_loops(kernel->constants->loops, {test::f32(data.k), test::f32(data.v)}))
     inputs.push_back(std::move(panels));
   const auto y = test::run_loops(kernel->loops, inputs);
-  EXPECT_LE(relative_error(y[0].as<float>(), definition(layer, data)), kBound);
+  EXPECT_LE(test::relative_error(y[0].as<float>(), definition(layer, data)), kBound);
 }
 
 // Functions with more sums than attention have the default schedule.
@@ -312,7 +302,7 @@ TEST(Attention, ComputesAllTiles) {
       auto loops = te::lower(*schedule);
       ASSERT_TRUE(loops.ok()) << loops.status().message();
       const auto y = test::run_loops(*loops, inputs_of(layer, data));
-      EXPECT_LE(relative_error(y[0].as<float>(), expected), kBound);
+      EXPECT_LE(test::relative_error(y[0].as<float>(), expected), kBound);
     }
   }
 }

@@ -9,12 +9,14 @@
 #include "plugins/llvm/topi/depthwise.h"
 #include "plugins/llvm/topi/schedule.h"
 #include "unit/llvm/chain/chain.h"
+#include "unit/llvm/relative_error.h"
 #include "unit/llvm/run_loops.h"
 
 namespace byoc {
 namespace {
 
-using test::Chain, test::Operands, test::dag_of, test::definition, test::operands_of;
+using test::Chain, test::Operands, test::dag_of, test::definition, test::operands_of,
+    test::relative_error;
 
 constexpr double kBound = 1e-5;  // of the largest output
 
@@ -29,16 +31,6 @@ std::string trace_of(const te::Dag& dag, const te::Target& target,
   const std::string trace = te::print(schedules->at(point)->trace());
   const auto plain = llvm_plugin::topi::default_template(dag, target);
   return trace == te::print(plain.at(plain.first)->trace()) ? "" : trace;
-}
-
-double relative_error(const std::vector<float>& y, const std::vector<double>& expected) {
-  double largest = 0, error = 0;
-  for (size_t at = 0; at < expected.size(); ++at) {
-    const double one = std::abs(double{y[at]} - expected[at]);
-    error = std::isnan(one) ? INFINITY : std::max(error, one);
-    largest = std::max(largest, std::abs(expected[at]));
-  }
-  return largest == 0 ? error : error / largest;
 }
 
 std::vector<test::Data> inputs_of(const Operands& operands) {

@@ -11,6 +11,7 @@
 #include "plugins/llvm/constants/kernel_loops.h"
 #include "plugins/llvm/strassen/compute.h"
 #include "plugins/llvm/topi/strategies.h"
+#include "unit/llvm/relative_error.h"
 #include "unit/llvm/run_loops.h"
 
 namespace byoc::test {
@@ -142,16 +143,5 @@ struct StrassenKernel {
   }
   llvm_plugin::KernelLoops loops;
 };
-
-// Returns the largest error divided by the largest value; NaN counts as infinity.
-inline double relative_error(const std::vector<float>& y, const std::vector<double>& plain) {
-  double largest = 0, error = 0;
-  for (size_t at = 0; at < plain.size(); ++at) {
-    const double one = std::abs(double{y[at]} - plain[at]);
-    error = std::isnan(one) ? INFINITY : std::max(error, one);
-    largest = std::max(largest, std::abs(plain[at]));
-  }
-  return largest == 0 ? error : error / largest;
-}
 
 }  // namespace byoc::test
