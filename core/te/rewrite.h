@@ -3,6 +3,7 @@
 // Rebuilds expressions and statements. A node that several expressions share is rebuilt once, so
 // the cost is linear in the number of nodes and not in the size of the tree.
 #include <unordered_map>
+#include <unordered_set>
 
 #include "byoc/ir/visit.h"
 #include "byoc/te/stmt.h"
@@ -49,6 +50,22 @@ Expr map_operands(const Expr& x, Map&& map) {
           },
       },
       x->kind);
+}
+
+/// Returns true when `is` is true for a node of `x`; each is looked at once.
+template <class Is>
+bool any_node(const Expr& x, Is&& is) {
+  std::unordered_set<const void*> seen;
+  auto look = [&](auto& self, const Expr& node) -> bool {
+    if (!seen.insert(&*node).second) return false;
+    bool found = is(node);
+    map_operands(node, [&](const Expr& operand) {
+      found = found || self(self, operand);
+      return operand;
+    });
+    return found;
+  };
+  return look(look, x);
 }
 
 /// Returns `s` with each expression replaced by `expr` of it and each inner statement

@@ -10,7 +10,7 @@ namespace byoc {
 namespace {
 
 constexpr int64_t kLeastElements = int64_t{1} << 18;  // of the image
-constexpr int64_t kMostTaps = 7;                      // of a window, along each side
+constexpr int64_t kMostTaps = 7;  // of a window, along each side: docs/plugin-abi.md promises it
 constexpr uint32_t kNone = UINT32_MAX;
 
 /// A convolution in blocks of channels. weight: [o / b, c / group / i, kh, kw, i, b].

@@ -129,14 +129,12 @@ std::optional<Reach> RegionFinder::reach_of(const Expr& x) {
 }
 
 // Returns true for a value that loops inside may change.
-bool RegionFinder::moves_inside(const Expr& x) {
-  if (const auto* v = std::get_if<VarRef>(&x->kind)) return inner_.contains(v->var.id());
-  bool moves = std::holds_alternative<std::shared_ptr<const Load>>(x->kind);
-  map_operands(x, [&](const Expr& operand) {
-    moves = moves || moves_inside(operand);
-    return operand;
+bool RegionFinder::moves_inside(const Expr& x) const {
+  return any_node(x, [&](const Expr& node) {
+    const auto* v = std::get_if<VarRef>(&node->kind);
+    const bool is_load = std::holds_alternative<std::shared_ptr<const Load>>(node->kind);
+    return is_load || (v != nullptr && inner_.contains(v->var.id()));
   });
-  return moves;
 }
 
 std::optional<Reach> RegionFinder::reach_of_binary(const Expr& x, const Binary& v) {

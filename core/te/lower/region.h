@@ -38,7 +38,7 @@ class RegionFinder {
   Range within(const std::optional<Reach>& reach, const Expr& extent);
   std::optional<Reach> reach(const Expr& x);
   std::optional<Reach> reach_of(const Expr& x);
-  bool moves_inside(const Expr& x);
+  bool moves_inside(const Expr& x) const;
   std::optional<Reach> reach_of_binary(const Expr& x, const Binary& v);
   std::optional<Reach> reach_of_division(const Reach& a, int64_t divisor, bool is_modulo);
   std::optional<Reach> by_bounds(const Expr& x);

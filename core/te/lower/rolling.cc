@@ -9,13 +9,10 @@ namespace byoc::te {
 namespace {
 
 bool has_var(const Expr& x, const Var& var) {
-  if (const auto* v = std::get_if<VarRef>(&x->kind)) return v->var.id() == var.id();
-  bool found = false;
-  map_operands(x, [&](const Expr& operand) {
-    found = found || has_var(operand, var);
-    return operand;
+  return any_node(x, [&](const Expr& node) {
+    const auto* v = std::get_if<VarRef>(&node->kind);
+    return v != nullptr && v->var == var;
   });
-  return found;
 }
 
 // Returns true when `x` does not get smaller as `var` goes up.

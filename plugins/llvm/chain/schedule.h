@@ -34,8 +34,9 @@ struct Plan {
 /// Returns the convolutions of a chain; nullopt for other Dags.
 std::optional<Chain> find_chain(const te::Dag& dag);
 
-/// Returns the number of parts of the rows, `least` or more of a divisor, with which the busiest of
-/// so many threads has the fewest multiply-adds: each part computes all of its first window.
+/// Returns the number of parts of the result's rows, a divisor of them and `least` or more, with
+/// which the busiest of the threads has the fewest multiply-adds: each part computes all rows of
+/// the image that its first window reads.
 int64_t row_parts_of(const Chain& chain, int64_t threads, int64_t least = 1);
 
 /// Schedules such a Dag. Errors: those of the primitives.

@@ -8,7 +8,7 @@
 namespace byoc::llvm_plugin::topi {
 namespace {
 
-constexpr int64_t kMostColumns = 7;  // of a window: they are written out
+constexpr int64_t kMostColumns = 7;  // of a window, and of those in chains: they are written out
 constexpr size_t kMostTiles = 16;
 constexpr double kTileSlack = 1.3;  // cycles of a tile against those of the best
 

@@ -190,6 +190,20 @@ TEST(Chain, EndsWithAGatherOfInputs) {
                                  llvm_plugin::topi::strategies());
   ASSERT_TRUE(dag.ok()) << dag.status().message();
   EXPECT_NE(trace_of(*dag, target), "");
+  const Chain chain{.c = 0, .mid = 16, .o = 16, .h = 9, .w = 9, .between = ""};
+  const Operands operands = operands_of(chain);
+  std::vector<float> factors;
+  for (int k = 0; k < 5 * 16; ++k) factors.push_back(static_cast<float>(k) - 30);
+  std::vector<test::Data> inputs = inputs_of(operands);
+  inputs.push_back(test::f32(factors));
+  inputs.push_back(test::Data::of(DType::kI64, std::vector<int64_t>{3}));
+  std::vector<double> expected = definition(chain, operands);
+  for (size_t k = 0; k < expected.size(); ++k)  // [2, 81, 8] times row 3
+    expected[k] *= double{factors[3 * 16 + k / (81 * 8) * 8 + k % 8]};
+  auto kernel = llvm_plugin::lower_with_constants(*dag, dag->inputs.size(), target);
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  const auto result = test::run_loops(kernel->loops, inputs);
+  EXPECT_LE(relative_error(result[0].as<float>(), expected), kBound);
 }
 
 // The parts of rows with the fewest multiply-adds for the busiest thread, as each part computes the
@@ -207,7 +221,7 @@ TEST(Chain, DividesRowsWhereItSavesTime) {
   EXPECT_EQ(parts({.c = 64, .o = 8, .h = 56, .pad = 8, .dilation = 8}, 12), 8);  // of 17 rows
 }
 
-// A row of what is between two convolutions is the most that is kept of it.
+// The rows that are kept: those of one window of the image, and one of the depthwise convolution.
 TEST(Chain, KeepsRowsAlone) {
   const Chain chain{.c = 16, .mid = 32, .o = 16, .h = 40, .w = 24};
   te::Target target = llvm_plugin::host_target();
