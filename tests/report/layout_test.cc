@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 #include <map>
 #include <random>
 
-#include "byoc/base/clock.h"
 #include "byoc/base/status.h"
 #include "core/tools/layout/grouped_layout.h"
 
@@ -241,9 +241,9 @@ GroupedGraph grouped(const Graph& graph, size_t of_group) {
 
 TEST(GroupedLayout, OfTwoThousandNodesTakesLessThanASecond) {
   GroupedGraph graph = grouped(random_graph(2000, 9), 30);
-  const uint64_t begin_ns = now_ns();
+  const std::clock_t begin = std::clock();  // of this process: other work does not count
   make_grouped_layout(graph);
-  EXPECT_LT(ns_since(begin_ns), 1e9);
+  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 1);
 }
 
 Rect rect_of_box(const GroupedLayout& layout, size_t box, Mode mode) {

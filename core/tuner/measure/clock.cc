@@ -28,12 +28,6 @@ struct Step {
 };
 constexpr Step kSteps[] = {{3, 1.25}, {10, 1.08}, {30, 0}};
 
-double thread_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
-
 /// Returns the bytes that replace the contents of this machine's caches, within bounds: the last
 /// cache of a large machine is shared by cores that a run does not use.
 size_t eviction_bytes() {
@@ -57,14 +51,21 @@ double median(std::vector<double> values) {
 
 }  // namespace
 
+double real_wall_ns() { return static_cast<double>(now_ns()); }
+
+double real_thread_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
 KernelClock::KernelClock(std::function<Status()> run, const ClockOptions& options)
     : run_(std::move(run)), options_(options) {}
 
 Result<KernelClock::Times> KernelClock::time_runs(uint64_t count) {
-  const double thread_begin = thread_ns();
-  const uint64_t begin = now_ns();
+  const double thread_begin = options_.thread_ns(), begin = options_.wall_ns();
   for (uint64_t k = 0; k < count; ++k) BYOC_TRY_STATUS(run_());
-  const Times times{ns_since(begin), thread_ns() - thread_begin};
+  const Times times{options_.wall_ns() - begin, options_.thread_ns() - thread_begin};
   if (times.wall > kBeatNs / 2) options_.beat();
   return times;
 }
@@ -90,10 +91,10 @@ Result<double> KernelClock::sample() {
 
 Result<std::vector<double>> sample_until_clear(KernelClock& clock, double best_ns) {
   std::vector<double> out;
-  const uint64_t begin = now_ns();
+  const double begin = clock.wall_ns();
   for (const Step& step : kSteps) {
     while (out.size() < step.samples) {
-      if (out.size() >= kSteps[0].samples && ns_since(begin) > kMostNs) return out;
+      if (out.size() >= kSteps[0].samples && clock.wall_ns() - begin > kMostNs) return out;
       BYOC_TRY(double ns, clock.sample());
       out.push_back(ns);
     }
@@ -105,9 +106,9 @@ Result<std::vector<double>> sample_until_clear(KernelClock& clock, double best_n
 Result<Duel> duel(KernelClock& a, KernelClock& b) {
   Duel out;
   std::vector<double> gains;
-  const uint64_t begin = now_ns();
+  const double begin = a.wall_ns();
   for (size_t round = 0; round < kRounds; ++round) {
-    if (round >= kFewestRounds && ns_since(begin) > kMostNs) break;
+    if (round >= kFewestRounds && a.wall_ns() - begin > kMostNs) break;
     std::array<double, 4> ns{};
     KernelClock* const order[] = {&a, &b, &b, &a};
     for (size_t k = 0; k < ns.size(); ++k) {
@@ -128,12 +129,12 @@ double reference_loop_ns() {
   double best = std::numeric_limits<double>::infinity();
   volatile float sink = 0;
   for (int repetition = 0; repetition < kRepetitions; ++repetition) {
-    const double begin = thread_ns();
+    const double begin = real_thread_ns();
     for (int pass = 0; pass < kPasses; ++pass) {
       for (float& value : values) value = value * 0.999F + 0.25F;
       sink = values[static_cast<size_t>(pass)];
     }
-    best = std::min(best, (thread_ns() - begin) / kPasses);
+    best = std::min(best, (real_thread_ns() - begin) / kPasses);
   }
   (void)sink;
   return best;

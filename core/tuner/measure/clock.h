@@ -9,6 +9,11 @@
 
 namespace byoc::tune {
 
+/// Returns the ns of the steady clock.
+double real_wall_ns();
+/// Returns the ns that this thread has run.
+double real_thread_ns();
+
 /// The way in which samples are taken.
 struct ClockOptions {
   /// The time of this thread counts, which another process cannot lengthen. For kernels of one
@@ -16,6 +21,7 @@ struct ClockOptions {
   bool counts_thread_time = true;
   bool is_cold = false;                ///< caches are emptied before each sample, which is one run
   std::function<void()> beat = [] {};  ///< called between runs, at least every 100 ms of work
+  std::function<double()> wall_ns = real_wall_ns, thread_ns = real_thread_ns;  ///< the clocks
 };
 
 /// One kernel under measurement. A sample has 0.4 to 1 ms of runs, or one run when that is longer.
@@ -27,6 +33,7 @@ class KernelClock {
   /// Takes a sample. Returns ns per run.
   Result<double> sample();
   uint64_t runs_per_sample() const { return runs_; }
+  double wall_ns() const { return options_.wall_ns(); }
 
  private:
   struct Times {

