@@ -135,6 +135,8 @@ Result<std::vector<bool>> taken_alone(IRModule module, BuildOptions options,
   return taken;
 }
 
+bool is_by_cost(const PassContext& context) { return context.option("placement") == "cost"; }
+
 /// Finds the plugins that would run an op if no other plugin came before them.
 class Seconds {
  public:
@@ -161,6 +163,7 @@ class Seconds {
  private:
   std::string reason(const std::string& first, const std::string& second) const {
     const Plugin *a = context_.plugins->find(first), *b = context_.plugins->find(second);
+    if (is_by_cost(context_)) return chosen_by_cost(first);
     std::string text = cat(first, " comes before it in the order");
     if (!options_.compilers.empty() || a == nullptr || b == nullptr) return text;
     return cat(text, ": priority ", a->priority(), " and ", b->priority());
@@ -206,7 +209,7 @@ Result<Explanation> explain(IRModule module, BuildOptions options) {
     uint32_t label = trace.labels().find(op.placed.name);
     op.label = op.placed.name;
     op.placed.name = trace.labels().ops()[label].name;
-    op.opinions = opinions.about(label, op.placed, op.runs[0].op, out.plugins);
+    op.opinions = opinions.about(label, op.placed, op.runs[0].op, out.plugins, is_by_cost(context));
     BYOC_TRY_STATUS(seconds.find(label, op.placed, op.opinions));
     out.placement.ops.push_back(op.placed);
   }

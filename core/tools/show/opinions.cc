@@ -15,6 +15,11 @@ std::string words_of(const Remark& remark) {
 
 }  // namespace
 
+std::string chosen_by_cost(Symbol plugin) {
+  return cat("the choice by cost gave the op to ", plugin,
+             "; byoc explain --placement --op NAME has the costs");
+}
+
 Opinions::Opinions(const Report& report, const OpLabels& labels, const OpRegistry& ops)
     : labels_(labels), ops_(ops), by_label_(labels.ops().size()) {
   for (const Remark& remark : report.remarks) {
@@ -72,7 +77,7 @@ std::string Opinions::why_not(uint32_t label, Symbol plugin, Symbol runs,
 }
 
 std::vector<Opinion> Opinions::about(uint32_t label, const PlacedOp& placed, Symbol runs,
-                                     const std::vector<std::string>& plugins) const {
+                                     const std::vector<std::string>& plugins, bool by_cost) const {
   std::vector<Opinion> out;
   bool is_taken = false;
   for (Symbol plugin : plugins) {
@@ -88,8 +93,9 @@ std::vector<Opinion> Opinions::about(uint32_t label, const PlacedOp& placed, Sym
     std::string reason = why_not(label, plugin, runs, kind);
     if (reason.empty() && !placed.plugin.empty()) {
       kind = Opinion::kNotReached;
-      reason = is_taken ? cat(placed.plugin, ", earlier in the list, took it")
-                        : cat("annotations in the model give the op to ", placed.plugin);
+      reason = by_cost    ? chosen_by_cost(placed.plugin)
+               : is_taken ? cat(placed.plugin, ", earlier in the list, took it")
+                          : cat("annotations in the model give the op to ", placed.plugin);
     }
     if (!reason.empty()) out.push_back({kind, plugin, reason});
   }

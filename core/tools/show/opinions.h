@@ -21,15 +21,19 @@ struct Opinion {
   Symbol plugin, reason;
 };
 
+/// Returns the reason for which plugins other than `plugin` do not run an op.
+std::string chosen_by_cost(Symbol plugin);
+
 /// Holds the remarks by op. The report and the labels must outlive it.
 class Opinions {
  public:
   Opinions(const Report& report, const OpLabels& labels, const OpRegistry& ops);
   /// Returns one opinion per plugin, in the order of `plugins`; none for a plugin that runs the op
   /// without a remark. `runs` is the op that computes it in the end, which passes may have changed.
+  /// `by_cost`: plugins were chosen by cost, not in their order.
   /// Cost: O(remarks about the op * plugins).
   std::vector<Opinion> about(uint32_t label, const PlacedOp& placed, Symbol runs,
-                             const std::vector<std::string>& plugins) const;
+                             const std::vector<std::string>& plugins, bool by_cost) const;
 
  private:
   using Remark = Report::Remark;

@@ -77,5 +77,20 @@ TEST(ExplainOp, ListsOpsOfALikeNameOrKind) {
               HasSubstr("help: byoc explain MODEL --json lists the name of every op\n"));
 }
 
+TEST(ExplainSecond, HasWordsOfCostWherePluginsAreChosenByCost) {
+  Byoc byoc;
+  setenv("XDG_CACHE_HOME", byoc.file("cache").c_str(), 1);
+  const std::string model = byoc.write("m.ir", kTwoOps);
+  Json json = byoc.json(cat("explain ", model, plugin_file("a"), plugin_file("b"),
+                            " --plugin-option a.ops=relu,tanh --plugin-option b.ops=relu,tanh",
+                            " --compiler auto,a,b --place '*=b'"));
+  unsetenv("XDG_CACHE_HOME");
+  EXPECT_EQ(opinion(json, "first", "a"),
+            "accepted, came second: the choice by cost gave the op to b; byoc explain --placement "
+            "--op NAME has the costs");
+  EXPECT_THAT(json.dump(), testing::Not(HasSubstr("earlier in the list")));
+  EXPECT_THAT(json.dump(), testing::Not(HasSubstr("comes before it in the order")));
+}
+
 }  // namespace
 }  // namespace byoc::test
