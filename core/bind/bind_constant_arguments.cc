@@ -19,7 +19,9 @@
 // There is one copy per distinct set of constants. The form with run-time arguments keeps the name.
 // When no call uses that form, a single copy keeps the name; when there are several copies, the
 // name is removed. The callers' constants become dead and are left to eliminate_dead_code.
+// A function with another `global_symbol` gets that as its name before.
 #include "byoc/base/check.h"
+#include "byoc/ir/external_symbols.h"
 #include "byoc/pass/bind.h"
 #include "core/simplify/functions.h"
 
@@ -146,6 +148,7 @@ void Binder::run(const std::vector<Symbol>& callees_first) {
 }  // namespace
 
 Result<IRModule> bind_constant_arguments(IRModule module, const PassContext&) {
+  BYOC_TRY_STATUS(name_by_symbols(module));
   BYOC_TRY(std::vector<Symbol> order, callees_first(module));
   Binder(module).run(order);
   return module;

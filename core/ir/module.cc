@@ -63,6 +63,49 @@ Symbol IRModule::unique_name(std::string_view base) const {
   return name;
 }
 
+namespace {
+
+/// Replaces the names of functions that the nodes call or run.
+void redirect(Function& function, const std::map<Symbol, Symbol>& names) {
+  auto replace = [&](Symbol& name) {
+    if (auto found = names.find(name); found != names.end()) name = found->second;
+  };
+  for (Node& node : function.nodes) {
+    if (auto* invoke = std::get_if<Invoke>(&node.kind)) replace(invoke->function);
+    if (auto* control = std::get_if<Control>(&node.kind))
+      replace(control->body), replace(control->otherwise);
+  }
+}
+
+}  // namespace
+
+Status name_by_symbols(IRModule& module) {
+  std::map<Symbol, Symbol> names;  // by the old one
+  std::set<Symbol> given;
+  const std::set<std::string_view> externals = external_symbols(module);
+  for (const auto& [name, function] : module.functions) {
+    const std::string symbol = function.attr("global_symbol");
+    const bool is_own = symbol.empty() || symbol == name.text() || name == module.entry;
+    if (is_own || !function.attrs.has("compiler")) continue;
+    if (module.find(symbol) != nullptr || externals.contains(symbol) ||
+        !given.insert(symbol).second) {
+      return Status(Code::kAlreadyExists, cat("global_symbol=\"", symbol, "\" of the function @",
+                                              name, " is the name of another function"))
+          .with_slug("global-symbol")
+          .with_help("give each compiled function a symbol of its own");
+    }
+    names[name] = symbol;
+  }
+  if (names.empty()) return {};
+  for (auto& [name, function] : module.functions) redirect(function, names);
+  for (const auto& [from, to] : names) {
+    auto moved = module.functions.extract(from);
+    moved.key() = to;
+    module.functions.insert(std::move(moved));
+  }
+  return {};
+}
+
 std::set<std::string_view> external_symbols(const IRModule& module) {
   std::set<std::string_view> out;
   for (const ExternalModule& compiled : module.external_mods) {

@@ -52,6 +52,17 @@ Result<IRModule> annotate_target(IRModule module, const std::vector<std::string>
         has_only_candidates(module, function)) {
       continue;  // taken whole: partition_graph makes it a region
     }
+    if (has_attribute && annotated.attrs.has("global_symbol")) {
+      context.remark({Report::Remark::kNote,
+                      chosen[0]->id(),
+                      "symbol",
+                      {},
+                      cat("global_symbol=\"", function.attr("global_symbol"),
+                          "\" is not used: ", chosen[0]->id(),
+                          " does not take the function whole, and its parts have names of their "
+                          "own; byoc explain has the reasons")});
+      annotated.attrs.erase("global_symbol");
+    }
     annotated.attrs.erase("compiler");
     function = std::move(annotated);
   }

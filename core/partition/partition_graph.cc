@@ -280,6 +280,7 @@ void insert(std::map<Symbol, Function>& functions,
 }  // namespace
 
 Result<IRModule> partition_graph(IRModule module, const PassContext& context) {
+  BYOC_TRY_STATUS(name_by_symbols(module));
   BYOC_TRY_STATUS(assign_loops(module, context));
   BYOC_TRY(std::vector<Symbol> order, callees_first(module, module.entry));
   const std::set<std::string_view> externals = external_symbols(module);

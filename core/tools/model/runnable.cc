@@ -81,8 +81,10 @@ void warn_newer_opset(const IRModule& module, const cli::CommonOptions& common) 
 void warn_unused_plans(const Report& report, const cli::CommonOptions& common) {
   std::set<std::string> printed;
   for (const Report::Remark& remark : report.remarks) {
-    const bool is_plan = remark.kind == Report::Remark::kNote && remark.op == "plan";
-    if (is_plan && printed.insert(remark.reason).second) cli::print_warning(remark.reason, common);
+    const bool is_unused =
+        remark.kind == Report::Remark::kNote && (remark.op == "plan" || remark.op == "symbol");
+    if (is_unused && printed.insert(remark.reason).second)
+      cli::print_warning(remark.reason, common);
   }
 }
 

@@ -145,5 +145,38 @@ TEST(Shapes, ThatAreOpenAreNamedWhereTheyMatter) {
   EXPECT_EQ(byoc("partition " + model + " --shape N=1").err, "");
 }
 
+TEST(GlobalSymbol, OfTheUserNamesTheStep) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", R"(fn main(%x: f32[2]) {
+  %0 = @conv_relu(%x)
+  return %0
+}
+fn conv_relu(%x: f32[2]) {compiler="json", global_symbol="conv_relu_lib"} {
+  %0 = relu(%x)
+  return %0
+})");
+  Ran ran = byoc("run " + model + " --profile");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr(" conv_relu_lib "));
+}
+
+TEST(GlobalSymbol, ThatIsNotUsedIsAWarning) {
+  Byoc byoc;
+  const std::string a = cat(BYOC_BUILD_DIR, "/tests/support/plugins/libbyoc_a.so");
+  const std::string model = byoc.write("m.ir", R"(fn main(%x: f32[2]) {
+  %0 = @both(%x)
+  return %0
+}
+fn both(%x: f32[2]) {compiler="a", global_symbol="both_lib"} {
+  %0 = relu(%x)
+  %1 = tanh(%0)
+  return %1
+})");
+  Ran ran = byoc("run " + model + " --plugin " + a + " --plugin-option a.ops=relu");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("warning: global_symbol=\"both_lib\" is not used: a does not "
+                                 "take the function whole"));
+}
+
 }  // namespace
 }  // namespace byoc::test
