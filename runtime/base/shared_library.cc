@@ -4,12 +4,15 @@
 #define BOOST_DLL_USE_STD_FS
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <boost/dll/shared_library.hpp>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <vector>
 
@@ -42,21 +45,85 @@ Status refused(const std::string& path, std::string_view words) {
       .with_help("build it again on this machine with byoc_add_plugin()");
 }
 
+constexpr std::string_view kNoPlace = "code-place";
+
+/// Makes an error of the place: the object may be loaded from another one.
+Status no_place(std::string message) {
+  return failed(std::move(message)).with_slug(std::string(kNoPlace));
+}
+
+/// Returns the error of mapping code of the file; 0: it may be mapped. Files of a file system that
+/// is mounted noexec may not, and policies of the machine may forbid it.
+int error_of_mapping(const std::string& path) {
+  constexpr size_t kBytes = 1;
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return errno;
+  void* code = ::mmap(nullptr, kBytes, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+  int error = code == MAP_FAILED ? errno : 0;
+  if (code != MAP_FAILED) ::munmap(code, kBytes);
+  ::close(fd);
+  return error;
+}
+
+/// Opens a file that holds the object.
+Result<SharedLibrary> open_object(const std::string& path, std::string_view place) {
+  Result<SharedLibrary> library = SharedLibrary::open(path);
+  if (library.ok()) return library;
+  int error = error_of_mapping(path);
+  if (error == 0) return library;
+  return no_place(cat(place, ": code may not be executed there: ", std::strerror(error)));
+}
+
 /// Opens `object` from a file in `folder` that no other user may read or write. Its name has a
-/// number, because the loader returns an earlier library for an equal name. A /proc/self/fd number
-/// would be reused in the same way, so the object needs a file.
+/// number, because the loader returns an earlier library for an equal name.
 Result<SharedLibrary> open_in(const std::string& folder, std::span<const std::byte> object,
                               std::string_view label) {
   static std::atomic<uint64_t> counter{0};
   std::string path = cat(folder, "/byoc-", label, "-", ::getpid(), "-", counter++, "-XXXXXX");
   int fd = ::mkostemp(path.data(), O_CLOEXEC);
-  if (fd < 0) return system_error("cannot create", path, errno);
+  if (fd < 0) return no_place(cat(folder, ": ", std::strerror(errno)));
   bool written = write_all(fd, object);
   int error = errno;
   if (::close(fd) != 0 && written) written = false, error = errno;
   Result<SharedLibrary> library =
-      written ? SharedLibrary::open(path) : system_error("cannot write", path, error);
+      written ? open_object(path, folder) : no_place(cat(folder, ": ", std::strerror(error)));
   ::unlink(path.c_str());
+  return library;
+}
+
+/// Returns a name of the file `fd` that no other loaded library has. The loader returns an earlier
+/// library for an equal name, and numbers of files are reused; the inode belongs to the library as
+/// long as it is loaded. "/." is a bit of it that is set, and "/" one that is not.
+std::string own_name(int fd, uint64_t inode) {
+  std::string path = "/proc/self/fd";
+  for (; inode != 0; inode >>= 1) path += inode & 1 ? "/." : "/";
+  return cat(path, "/", fd);
+}
+
+/// Makes a file in memory. Its code may be mapped whatever the file's mode is; machines may refuse
+/// files with a mode that has x, and older kernels have no flag for one without.
+int make_memory_file(const std::string& name) {
+  constexpr unsigned kNoexecSeal = 8;  // MFD_NOEXEC_SEAL of Linux 6.3
+  int fd = ::memfd_create(name.c_str(), MFD_CLOEXEC | kNoexecSeal);
+  return fd < 0 && errno == EINVAL ? ::memfd_create(name.c_str(), MFD_CLOEXEC) : fd;
+}
+
+/// Opens `object` from memory, which requires no folder, only /proc.
+Result<SharedLibrary> open_in_memory(std::span<const std::byte> object, std::string_view label) {
+  constexpr std::string_view kPlace = "memory";
+  int fd = make_memory_file(cat("byoc-", label));
+  if (fd < 0) return no_place(cat(kPlace, ": ", std::strerror(errno)));
+  auto load = [&]() -> Result<SharedLibrary> {
+    struct stat file, named;
+    if (!write_all(fd, object) || ::fstat(fd, &file) != 0)
+      return no_place(cat(kPlace, ": ", std::strerror(errno)));
+    std::string path = own_name(fd, file.st_ino);
+    if (::stat(path.c_str(), &named) != 0 || named.st_ino != file.st_ino)
+      return no_place(cat(kPlace, ": /proc is not mounted"));
+    return open_object(path, kPlace);
+  };
+  Result<SharedLibrary> library = load();
+  ::close(fd);
   return library;
 }
 
@@ -91,14 +158,19 @@ Result<SharedLibrary> SharedLibrary::open(const std::string& path) {
 Result<SharedLibrary> SharedLibrary::open_bytes(std::span<const std::byte> object,
                                                 std::string_view label) {
   const char* chosen = ::secure_getenv("TMPDIR");
-  Status first;
-  for (std::string folder : {chosen ? chosen : "", "/tmp", "/dev/shm"}) {
-    if (folder.empty() || folder[0] != '/') continue;
-    Result<SharedLibrary> library = open_in(folder, object, label);
-    if (library.ok()) return library;
-    if (first.ok()) first = std::move(library.status());
+  std::string reasons;
+  for (std::string folder : {"", chosen ? chosen : "", "/tmp", "/dev/shm"}) {
+    const bool is_memory = reasons.empty();
+    if (!is_memory && (folder.empty() || folder[0] != '/')) continue;
+    Result<SharedLibrary> library =
+        is_memory ? open_in_memory(object, label) : open_in(folder, object, label);
+    if (library.ok() || library.status().slug() != kNoPlace) return library;
+    reasons += cat(is_memory ? "" : "; ", library.status().message());
   }
-  return first;
+  return no_place(cat("there is no place to load code from (", reasons, ")"))
+      .with_help(
+          "mount /proc, or set TMPDIR to a folder whose files may be written and executed (mounted "
+          "without noexec)");
 }
 
 void* SharedLibrary::symbol(const char* name) const {

@@ -17,7 +17,7 @@ class NativeModule {
  public:
   /// Opens the object by SharedLibrary::open_bytes. Errors: kFailedPrecondition, slug
   /// "native-module", when it is no shared object for this machine or its table does not
-  /// follow the ABI.
+  /// follow the ABI; slug "code-place" when code can be loaded from nowhere.
   static Result<NativeModule> load(const ExternalModule& module);
   const byoc_native_fn& function(size_t k) const { return *table_->fns[k]; }
   /// Returns the types of byoc_native_call.data, "" when the module does not give them.

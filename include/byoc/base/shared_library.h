@@ -18,12 +18,12 @@ class SharedLibrary {
   /// Opens the library at `path`, which is absolute. Errors: kFailedPrecondition that names the
   /// missing library or symbol, with the remedy as help.
   static Result<SharedLibrary> open(const std::string& path);
-  /// Opens a shared object that is in memory: writes it to a private temporary file in $TMPDIR,
-  /// /tmp or /dev/shm, opens that file and unlinks it. Folders may be full, read-only or mounted
-  /// noexec, so the first that works is used. Each call opens a library of its own. `label` is a
-  /// part of the file's name; callers that have separate copies of this code in one process need
-  /// different labels. Errors: those of open and of writing the file, from the first folder that
-  /// was tried.
+  /// Opens a shared object that is in memory: from a file in memory, or where that is not possible
+  /// (/proc is not mounted) from a private temporary file in $TMPDIR, /tmp or /dev/shm, which is
+  /// unlinked. Folders may be full, read-only or mounted noexec, so the first place that works is
+  /// used. Each call opens a library of its own. `label` is a part of the file's name; callers that
+  /// have separate copies of this code in one process need different labels. Errors: those of open;
+  /// slug "code-place" with the reason of each place when none works.
   static Result<SharedLibrary> open_bytes(std::span<const std::byte> object,
                                           std::string_view label);
   SharedLibrary(SharedLibrary&&) noexcept;             ///< Moves; the source then has no library.

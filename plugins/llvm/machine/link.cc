@@ -53,7 +53,10 @@ class PrivateFolder {
       folder->path_ = std::move(path);
       return folder;
     }
-    return system_error("cannot create a folder in", "/tmp", errno);
+    return failed(
+        cat("no folder for the linker's files: neither $TMPDIR nor /dev/shm nor /tmp can "
+            "be written and has ",
+            bytes, " bytes free; set TMPDIR to one"));
   }
   ~PrivateFolder() {
     for (const std::string& file : files_) ::unlink(file.c_str());
