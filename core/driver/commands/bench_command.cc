@@ -11,6 +11,7 @@
 #include "byoc/base/clock.h"
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
+#include "core/process/machine_load.h"
 #include "core/tools/measure/reload.h"
 #include "core/tools/measure/report.h"
 #include "core/tools/measure/subject.h"
@@ -238,25 +239,31 @@ class Bench {
       const Ratio ratio = ratio_of_fastest(samples(0), samples(1));
       return ratio.high <= ratio.low * (1 + kInterval) * (1 + kInterval);
     };
+    const process::ProcessorTimes before = process::processor_times();
     Status measured =
         measure(sessions, report_.plan, [&](std::string_view what, uint64_t done, uint64_t total) {
           progress_.show(what, done, total);
           return !interrupt_.requested();
         });
     report_.peak_rss_bytes = peak_rss_bytes();
-    if (!measured.ok()) return measured;
-    add_cores();
+    if (measured.ok()) add_cores();
     if (!options_.versus.empty()) add_versus();
-    if (!options_.no_peaks) add_peaks();
-    return {};
+    if (measured.ok() && !options_.no_peaks) add_peaks();
+    report_.load = process::load_between(before, process::processor_times());
+    return measured;
   }
 
   const Samples& samples(size_t k) const { return report_.all[k].timed->samples; }
 
+  /// Compares the blocks that are whole: after Ctrl-C there are fewer of them, or none.
   void add_versus() {
-    report_.versus = Versus{options_.versus, samples(0).turns.size() / 2,
-                            ratio_of_fastest(samples(0), samples(1)),
-                            ratio_of_fastest(samples(0), samples(2)), std::move(cores_)};
+    size_t turns = SIZE_MAX;
+    for (size_t k = 0; k < report_.all.size(); ++k)
+      turns = std::min(turns, samples(k).turns.size());
+    report_.versus = Versus{options_.versus, turns / 2, {}, {}, std::move(cores_)};
+    if (turns < 2) return;
+    report_.versus->ratio = ratio_so_far(samples(0), samples(1));
+    report_.versus->control = ratio_so_far(samples(0), samples(2));
   }
 
   /// Measures with --vs whether several threads have a core each.
@@ -280,7 +287,7 @@ class Bench {
 
   Result<int> print(Status measured) {
     if (!measured.ok() && measured.slug() != "interrupted") return measured;
-    bool has_samples = !report_.all.back().timed->samples.ns.empty();
+    const bool has_samples = !samples(0).ns.empty();
     if (measured.ok() || has_samples)
       cli::print_text(
           cat(tuning_text(options_.subject.model), bench_text(report_, common_.verbose)), common_);

@@ -56,6 +56,15 @@ std::string summary(const Json& data, const std::string& path) {
 
 void warn(const Json& data, const cli::CommonOptions& common) {
   for (const Json& configuration : data["configurations"]) {
+    const Json& bench = configuration["bench"];  // all were measured in the same minutes
+    if (bench.is_null() || !bench["other_load"]["busy"].get<bool>()) continue;
+    cli::print_warning(
+        "the machine was busy: times, rates and shares are not reliable; measure again on a quiet "
+        "machine",
+        common);
+    break;
+  }
+  for (const Json& configuration : data["configurations"]) {
     std::string why = configuration["explain"]["uncompiled"];
     if (!why.empty())
       cli::print_warning(

@@ -138,12 +138,13 @@ class Stopwatch {
 
   void unload() { timed_.unload(); }
 
-  /// Loads the session again. Its first run, which may prepare more, is not measured.
   Status load_again() {
-    BYOC_TRY_STATUS(timed_.load_again());
     is_loaded_ = true;
-    return run("loading again");
+    return timed_.load_again();
   }
+
+  /// Runs after a load. A first run may prepare more, and is not measured.
+  Status first_run() { return run("loading again"); }
 
   Status profile_steps() {
     const Session& session = *timed_.session_;
@@ -214,6 +215,7 @@ Status measure(std::span<TimedSession* const> sessions, const TimingPlan& plan,
       for (Stopwatch* stopwatch : order) stopwatch->unload();
       ::malloc_trim(0);  // so that freed pages are not simply used again
       for (Stopwatch* stopwatch : order) BYOC_TRY_STATUS(stopwatch->load_again());
+      for (Stopwatch* stopwatch : order) BYOC_TRY_STATUS(stopwatch->first_run());  // may interrupt
     }
     BYOC_TRY_STATUS(each([](Stopwatch& s) { return s.take_turn(); }));
     std::reverse(order.begin(), order.end());

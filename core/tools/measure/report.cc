@@ -41,11 +41,19 @@ std::string nodes_text(const std::vector<std::string>& locs) {
   return locs.size() == 1 ? locs[0] : cat(locs[0], " and ", locs.size() - 1, " more");
 }
 
+constexpr std::string_view kAbove = " % *";  // more than the whole: marks_text() has the reasons
+
+/// Returns a share of a peak, with a mark where it is more than the peak.
+std::string marked_share(double part, double peak) {
+  std::string text = share_text(part, peak);
+  if (peak > 0 && part > peak) text.replace(text.size() - 2, 2, kAbove);
+  return text;
+}
 std::string of_peak(const Work& work, const std::optional<Peaks>& peaks) {
-  return peaks && work.flops ? share_text(work.gflop_per_s(), peaks->gflop_per_s) : "-";
+  return peaks && work.flops ? marked_share(work.gflop_per_s(), peaks->gflop_per_s) : "-";
 }
 std::string of_bandwidth(const Work& work, const std::optional<Peaks>& peaks) {
-  return peaks ? share_text(work.gb_per_s(), peaks->gb_per_s) : "-";
+  return peaks ? marked_share(work.gb_per_s(), peaks->gb_per_s) : "-";
 }
 
 /// Returns a table of the regions, the slowest first: all of them, or the first twenty and the
@@ -214,7 +222,18 @@ std::string machine_text(const BenchReport& report) {
   return out;
 }
 
+/// Explains the shares that are marked in the text.
+std::string marks_text(const std::string& text, const process::OtherLoad& load) {
+  if (text.find(kAbove) == text.npos) return "";
+  return cat("* more than the peak: ",
+             load.is_busy() ? "the machine was busy, also while the peak was measured"
+                            : "fewer operations than counted (Winograd), types smaller than f32, "
+                              "or data in caches",
+             "\n");
+}
+
 std::string interval_text(const Ratio& ratio) {
+  if (ratio.low == 0) return ", interval unknown: too few turns";
   return cat(", 95 % interval ", cli::format_fixed(ratio.low, 4), " to ",
              cli::format_fixed(ratio.high, 4));
 }
@@ -240,6 +259,9 @@ std::string cores_text(const std::vector<CoreRates>& all) {
 }
 
 std::string versus_text(const Versus& versus) {
+  if (versus.blocks == 0)
+    return cat("B (", versus.configuration,
+               ") against A: no ratio, as no block of turns is whole\n");
   std::string out =
       cat("B (", versus.configuration, ") takes ", cli::format_fixed(versus.ratio.ratio, 4),
           " times as long as A", interval_text(versus.ratio), " (", versus.blocks,
@@ -259,17 +281,23 @@ std::string timed_what(const TimingPlan& plan) {
              plan.counts_thread_time ? "processor time of the thread" : "wall clock");
 }
 
+std::string load_text(const process::OtherLoad& load) {
+  if (!load.is_busy()) return "";
+  return cat("the machine is busy: ", load.text(),
+             ". Times, rates and shares are not reliable; measure again on a quiet machine\n");
+}
+
 std::optional<double> flops_of(const Session& session) { return work_of(session, 0).flops; }
 
 std::string bench_text(const BenchReport& report, bool all_regions) {
   std::string out = report.region.empty() ? "" : cat("region ", report.region, "\n");
-  out += inputs_text(report) + check_text(report) + totals_table(report);
+  out += inputs_text(report) + check_text(report) + load_text(report.load) + totals_table(report);
   if (report.versus) out += versus_text(*report.versus);
   out += timed_text(report) + machine_text(report);
   for (const Benched& benched : report.all) {
     if (benched.name != kControl) out += regions_text(benched, all_regions);
   }
-  return out;
+  return out + marks_text(out, report.load);
 }
 
 }  // namespace byoc::driver

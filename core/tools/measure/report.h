@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
+#include "core/process/machine_load.h"
 #include "core/tools/measure/peaks.h"
 #include "core/tools/measure/versus.h"
 #include "core/tools/model/compare.h"
@@ -50,12 +51,15 @@ struct BenchReport {
   std::vector<Benched> all;
   std::optional<Versus> versus;
   uint64_t peak_rss_bytes = 0;  // of the process, until everything was measured
+  process::OtherLoad load;      // of the machine, while it was measured
 };
 
 /// Returns the flops of one run; nothing when the host runs a step, whose flops are not known.
 std::optional<double> flops_of(const Session& session);
 /// Returns the quantity that samples are, for people.
 std::string timed_what(const TimingPlan& plan);
+/// Returns a warning about other work on the machine, "" on a quiet one.
+std::string load_text(const process::OtherLoad& load);
 std::string bench_text(const BenchReport& report, bool all_regions);
 /// Returns the report, with the members "context" and "benchmarks" of Google Benchmark's files, so
 /// that its compare.py reads it: an entry per turn and configuration, and one per region.

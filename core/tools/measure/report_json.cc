@@ -189,6 +189,11 @@ Json bench_json(const BenchReport& report) {
       {"min_time_s", report.plan.min_time_s},
       {"rounds", report.plan.rounds},
       {"peak_rss_bytes", report.peak_rss_bytes},
+      {"other_load",
+       {{"processors", report.load.processors},
+        {"used_by_others", report.load.others},
+        {"waited", report.load.waited},
+        {"busy", report.load.is_busy()}}},
       {"versus", versus_json(report.versus)}};
   json["inputs"] = Json::array();
   for (size_t k = 0; k < report.inputs.size(); ++k) {

@@ -67,6 +67,11 @@ Ratio ratio_of(const std::vector<double>& a, const std::vector<double>& b) {
   return {std::exp(mean), std::exp(mean - half), std::exp(mean + half)};
 }
 
+Ratio ratio_so_far(const Samples& a, const Samples& b) {
+  if (std::min(a.loads.size(), b.loads.size()) > 1) return ratio_of_fastest(a, b);
+  return ratio_of(block_times(a), block_times(b));
+}
+
 std::vector<double> block_times(const Samples& samples) {
   std::vector<double> medians, out;
   for (size_t k = 0; k < samples.turns.size(); ++k) {

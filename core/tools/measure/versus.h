@@ -24,6 +24,10 @@ Ratio ratio_of(const std::vector<double>& a, const std::vector<double>& b);
 /// Needs two or more loads; with one the interval is 0 to infinity.
 Ratio ratio_of_fastest(const Samples& a, const Samples& b);
 
+/// Returns ratio_of_fastest(); of samples of one load, as after an early Ctrl-C, ratio_of() the
+/// blocks that both have.
+Ratio ratio_so_far(const Samples& a, const Samples& b);
+
 /// Returns a time per block of two turns, of which one was measured in each order (ABBA): the mean
 /// of their medians, so that a steady drift of the machine cancels out.
 std::vector<double> block_times(const Samples& samples);

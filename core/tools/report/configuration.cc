@@ -3,6 +3,7 @@
 
 #include "byoc/base/clock.h"
 #include "byoc/base/json.h"
+#include "core/process/machine_load.h"
 #include "core/tools/diff/explanation_diff.h"
 #include "core/tools/measure/report.h"
 #include "core/tools/model/tuning.h"
@@ -47,6 +48,7 @@ class Configuration {
 
   /// Explains the model, and compiles it when it compiles.
   Status prepare(const Watch& watch);
+  void set_load(const process::OtherLoad& load) { bench_.load = load; }
   Benched* benched() { return bench_.all.empty() ? nullptr : &bench_.all[0]; }
   const PluginSet& plugins() const { return *build_.plugins; }
   const Json& explained() const { return explained_; }
@@ -163,7 +165,15 @@ class Work {
       if (Benched* benched = configuration.benched()) timed.push_back(benched->timed.get());
     }
     if (timed.empty()) return {};
-    BYOC_TRY_STATUS(measure(timed, plan_.timing, watch_));
+    const process::ProcessorTimes before = process::processor_times();
+    const Status measured = measure(timed, plan_.timing, watch_);
+    if (measured.ok()) add_peaks();
+    const process::OtherLoad load = process::load_between(before, process::processor_times());
+    for (Configuration& configuration : all_) configuration.set_load(load);
+    return measured;
+  }
+
+  void add_peaks() {
     Peaks peaks;
     for (Configuration& configuration : all_) {
       Benched* benched = configuration.benched();
@@ -172,7 +182,6 @@ class Work {
         peaks = measure_peaks(benched->threads);
       benched->peaks = peaks;
     }
-    return {};
   }
 
   const ReportPlan& plan_;

@@ -5,6 +5,7 @@
 
 #include "core/tools/measure/rows.h"
 #include "core/tools/measure/versus.h"
+#include "support/busy_neighbours.h"
 #include "unit/driver/command.h"
 
 namespace byoc::test {
@@ -283,6 +284,19 @@ TEST(BenchJson, HasTheFormOfGoogleBenchmark) {
   EXPECT_EQ(all[0]["name"], "model/threads:1");
   EXPECT_EQ(all[2]["repetition_index"], 2);
   EXPECT_EQ(all[3]["name"], "model/threads:1/step:0/onednn_main_0");
+}
+
+TEST(BenchLoad, OfABusyMachineIsNamedWithTheTimes) {
+  Byoc byoc;
+  const std::string line = "bench " + byoc.write("m.ir", kTwoOps) + " --compiler json" + kShort;
+  BusyNeighbours neighbours;
+  Ran ran = byoc(line + " --no-peaks");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("the machine is busy: other work used "));
+  EXPECT_THAT(ran.out, HasSubstr("not reliable; measure again on a quiet machine"));
+  Json json = byoc.json(line + " --no-peaks");
+  EXPECT_EQ(json["other_load"]["busy"], true) << json["other_load"].dump();
+  EXPECT_GT(json["other_load"]["used_by_others"].get<double>(), 0);
 }
 
 }  // namespace

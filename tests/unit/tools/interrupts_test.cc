@@ -92,5 +92,32 @@ TEST(Interrupts, OfReportLeaveAPage) {
   }
 }
 
+// Many short turns, so that blocks of turns are whole long before the end.
+TEST(Interrupts, OfBenchLeaveNamesAndTheRatioUntilThen) {
+  Byoc byoc;
+  std::string line = "bench " + byoc.write("m.ir", kTwoOps) +
+                     " --compiler onednn,json --vs compiler=json --no-peaks --warmup 0" +
+                     " --min-time 300 --rounds 10000";
+  Ran ran = interrupted(line, [](const Ran& one) {
+    return one.out.find("times as long as A, 95 % interval") != std::string::npos;
+  });
+  ASSERT_EQ(ran.code, 130) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("\nconfiguration  threads"));
+  EXPECT_THAT(ran.out, ContainsRegex("\nA +1 "));
+  EXPECT_THAT(ran.out, ContainsRegex("\nB +1 "));
+  EXPECT_THAT(ran.out, ContainsRegex("B \\(compiler=json\\) takes [0-9.]+ times as long as A"));
+  EXPECT_THAT(ran.out, HasSubstr("control, A again: "));
+}
+
+TEST(Interrupts, OfBenchLeaveNamesBeforeABlockIsWhole) {
+  Byoc byoc;
+  std::string line = "bench " + byoc.write("m.ir", kTwoOps) +
+                     " --compiler json --vs compiler=json --no-peaks --min-time 3000 --rounds 2";
+  Ran ran = interrupted(line, [](const Ran& one) { return !one.out.empty(); });
+  ASSERT_EQ(ran.code, 130) << ran.err;
+  EXPECT_THAT(ran.out, ContainsRegex("\nA +1 "));
+  EXPECT_THAT(ran.out, HasSubstr("against A: no ratio, as no block of turns is whole"));
+}
+
 }  // namespace
 }  // namespace byoc::test

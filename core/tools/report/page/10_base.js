@@ -37,6 +37,7 @@ function formatFlops(flops) {
   return `${fixed(flops || 0, 0)} FLOP`;
 }
 const percent = (part, whole) => (whole > 0 ? `${fixed((100 * part) / whole, 1)} %` : "-");
+const ofPeak = (share) => `${percent(share, 1)} of peak${share > 1 ? " (more than the peak that was measured)" : ""}`;
 const sum = (values) => values.reduce((a, b) => a + (b || 0), 0);
 
 const swatch = (id) => {

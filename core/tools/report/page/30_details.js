@@ -34,7 +34,7 @@ function figureRows(configuration, name) {
     ["time", `${formatTime(figure.median_ns)} (p5 ${formatTime(figure.p5_ns)}, p95 ${formatTime(figure.p95_ns)})`],
     ["share", percent(figure.median_ns, total)],
     ["rate", figure.gflop_per_s ? `${fixed(figure.gflop_per_s, 2)} GFLOP/s` +
-      (figure.share_of_peak ? `, ${percent(figure.share_of_peak, 1)} of peak` : "") : ""],
+      (figure.share_of_peak ? `, ${ofPeak(figure.share_of_peak)}` : "") : ""],
     ["moves", figure.bytes ? `${formatBytes(figure.bytes)}, ${fixed(figure.gb_per_s, 2)} GB/s` : ""],
     ["intensity", figure.flop_per_byte ? `${fixed(figure.flop_per_byte, 2)} FLOP per byte` : ""],
     ["run by", figure.run_by], ["kernel", figure.kernel], ["step", String(figure.step)],
@@ -48,7 +48,7 @@ function figureRows(configuration, name) {
 function insideRows(configuration, node) {
   const { nodeFigures, total, peaks, graph, spansOf } = configurations[configuration], figure = nodeFigures[node];
   if (!figure) return [];
-  const share = peaks.gflop_per_s ? `, ${percent(figure.gflop_per_s, peaks.gflop_per_s)} of peak` : "";
+  const share = peaks.gflop_per_s ? `, ${ofPeak(figure.gflop_per_s / peaks.gflop_per_s)}` : "";
   const spans = spansOf(graph.nodes[node]);
   return [
     ["time", `${formatTime(figure.median_ns)}, ${percent(figure.median_ns, total)} of the run`],

@@ -158,7 +158,10 @@ function roofline(configuration, index) {
     parts.push(`<circle class="hit" data-hit="${hits.length - 1}" cx="${x(intensity)}" cy="${y(rate)}" r="${radius}" ` +
       `${look}><title>${escape(words)}</title></circle>`);
   }
+  const above = peak > 0 ? points.filter((point) => point.rate > peak).length : 0;
   return make("div", {}, chart(width, height, "roofline of the kernels", parts.join(""), hits),
+    above ? make("p", { class: "bad" }, `${above} above the flat roof: fewer operations than counted (Winograd), ` +
+      "types smaller than f32, or a machine that was busy while the roof was measured.") : null,
     make("p", { class: "faint" }, "One circle per kernel, its area by time; a ring is a region whose kernel reports " +
       "the times inside of it. Bytes are those of arguments and weights, each once. The roofs were measured in the " +
       "same run; kernels whose data stay in caches can be above the sloped one."));

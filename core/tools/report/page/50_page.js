@@ -23,9 +23,17 @@ function tile(configuration) {
     make("p", { class: "faint" }, `p5 ${formatTime(result.p5_ns)}, p95 ${formatTime(result.p95_ns)}, ` +
       `${result.samples_ns.length} samples, ${result.threads} ${result.threads === 1 ? "thread" : "threads"}`),
     make("p", {}, result.gflop_per_s ? `${fixed(result.gflop_per_s, 2)} GFLOP/s` +
-      (result.share_of_peak ? `, ${percent(result.share_of_peak, 1)} of peak` : "") : "rate unknown"),
+      (result.share_of_peak ? `, ${ofPeak(result.share_of_peak)}` : "") : "rate unknown"),
     make("p", { class: bench.reference && !isRight ? "bad" : "faint" }, check));
   return box;
+}
+
+// Warns of other work on the machine while it was measured.
+function busy() {
+  const load = configurations.map(({ bench }) => bench && bench.other_load).find((one) => one && one.busy);
+  return load ? make("p", { class: "bad" }, `The machine was busy: other work used ${fixed(load.used_by_others, 1)} ` +
+    `of ${load.processors} processors, and byoc waited ${percent(load.waited, 1)} of the time. Times, rates and ` +
+    "shares are not reliable; measure again on a quiet machine.") : null;
 }
 
 function header() {
@@ -36,6 +44,7 @@ function header() {
   return make("header", {}, make("h1", {}, data.model),
     make("p", { class: "faint" }, facts.filter(Boolean).join(" \u00b7 ")),
     data.interrupted ? make("p", { class: "bad" }, "Interrupted: the page has what was done until then.") : null,
+    busy(),
     make("div", { class: "tiles" }, configurations.map(tile)));
 }
 
