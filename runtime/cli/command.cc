@@ -176,8 +176,7 @@ class Line {
     auto rest = app_.remaining(true);
     bool is_misspelt = !rest.empty() && rest[0][0] != '-' && !chosen.command->commands.empty();
     if (is_misspelt) return unexpected(rest[0], root_, *chosen.command);
-    std::string text = help_text(root_, *chosen.command, path_, full_help_);
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    print_text(help_text(root_, *chosen.command, path_, full_help_), {});
     return kDone;
   }
 
@@ -206,27 +205,42 @@ void add_common_options(Command& root, CommonOptions& common) {
   root.options.push_back({"-v,--verbose", "", "more about what is done", &common.verbose});
 }
 
+namespace {
+
+/// Prints the error and returns its exit code.
+int report(Status status, const CommonOptions& common, const std::string& path) {
+  bool usage = status.slug() == "usage";
+  if (usage && status.help().empty()) status = std::move(status).with_help(cat(path, " -h"));
+  if (status.slug().empty())
+    status = std::move(status).with_slug(std::string(code_name(status.code())));
+  print_error(status, common, path);
+  if (status.code() == Code::kCancelled) return kInterrupted;
+  return usage ? kUsage : kFailed;
+}
+
+}  // namespace
+
 int run_command_line(const Command& root, const CommonOptions& common, int argc,
                      const char* const* argv) {
+  prepare_streams();
   report_fatal_signals();
   std::string path = root.name;
-  Result<int> result = 0;
+  int code = kDone;
   try {
     Line line(root, common);
-    result = line.run(argc, argv);
-    path = line.path().empty() ? root.name : line.path();
+    Result<int> result = line.run(argc, argv);
+    if (!line.path().empty()) path = line.path();
+    code = result.ok() ? *result
+                       : report(std::move(result.status()), with_json_of(common, argc, argv), path);
   } catch (const std::exception& e) {  // a last resort: each call catches its own
     print_error(Status(Code::kInternal, cat("a defect of byoc: ", e.what())).with_slug("bug"),
                 common, path);
     return kBug;
   }
-  if (result.ok()) return *result;
-  Status status = std::move(result.status());
-  bool usage = status.slug() == "usage";
-  if (usage && status.help().empty()) status = std::move(status).with_help(cat(path, " -h"));
-  print_error(status, with_json_of(common, argc, argv), path);
-  if (status.code() == Code::kCancelled) return kInterrupted;
-  return usage ? kUsage : kFailed;
+  Status printed = check_printed();
+  if (printed.ok()) return code;
+  print_error(printed, {.color = common.color}, path);  // --json=FILE has what the command wrote
+  return code == kDone ? kFailed : code;
 }
 
 }  // namespace byoc::cli

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cli/output.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 
 #include "byoc/base/file.h"
@@ -16,9 +21,15 @@
 namespace byoc::cli {
 namespace {
 
+/// The errno of the first write to stdout that failed; 0: none did.
+std::atomic<int> out_error{0};
+
 void write_to(std::FILE* file, std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), file);
-  std::fflush(file);
+  errno = 0;
+  const bool wrote = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if ((std::fflush(file) == 0 && wrote) || file != stdout) return;
+  int none = 0;
+  out_error.compare_exchange_strong(none, errno != 0 ? errno : EIO);
 }
 
 Status write_json(const CommonOptions& common, std::string_view what, bool ok, const Json& fields) {
@@ -92,6 +103,35 @@ void print_warning(std::string_view text, const CommonOptions& common) {
 
 void print_text(std::string_view text, const CommonOptions& common) {
   if (!common.json || *common.json != "-") write_to(stdout, text);
+}
+
+void prepare_streams() {
+  // A closed stream would give its number to the next file that is opened, and texts would go
+  // there. A folder takes the number instead: reading and writing it fails.
+  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)::open("/", O_RDONLY | O_DIRECTORY);
+  }
+  std::signal(SIGXFSZ, SIG_IGN);  // the write fails with EFBIG, which has a place and a cure
+}
+
+Status check_ending(std::string_view flag, const std::string& path, std::string_view what,
+                    std::string_view endings) {
+  std::error_code error;
+  const auto type = std::filesystem::status(path, error).type();
+  using std::filesystem::file_type;
+  const std::string ending = std::filesystem::path(path).extension().string();
+  const bool is_device = type != file_type::regular && type != file_type::not_found;
+  if (is_device || ending.empty() || endings.find(cat(" ", ending, " ")) != endings.npos) return {};
+  return usage_error(cat(flag, " writes ", what, ", and ", path, " is named as another form"))
+      .with_help(cat("name it with", endings.substr(0, endings.find(' ', 1))));
+}
+
+Status check_printed() {
+  const int error = out_error.load();
+  if (error == 0) return {};
+  return system_error("cannot write the result to", "standard output", error)
+      .with_slug("output")
+      .with_help("free space there, or send the output to another file");
 }
 
 bool use_color(const CommonOptions& common, Stream stream) {

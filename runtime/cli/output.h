@@ -24,6 +24,17 @@ void print_warning(std::string_view text, const CommonOptions& common);
 /// Prints text for people on stdout; prints nothing when stdout holds JSON.
 void print_text(std::string_view text, const CommonOptions& common);
 
+/// Makes stdin, stdout and stderr numbers of no later file when they are closed, and a write past
+/// `ulimit -f` an error instead of a signal. For the start of a command.
+void prepare_streams();
+/// Returns an error, slug "output", when a text or JSON value printed on stdout was not written.
+Status check_printed();
+
+/// Checks that a file for `what` ("SVG") has none or one of the endings (" .html .htm "): other
+/// programs would read it as another form. Devices and "-" may have any name. Errors: slug "usage".
+Status check_ending(std::string_view flag, const std::string& path, std::string_view what,
+                    std::string_view endings);
+
 enum class Stream { kOut, kErr };
 /// Decides by --color, then by NO_COLOR, CLICOLOR_FORCE, then by the stream being a terminal.
 bool use_color(const CommonOptions& common, Stream stream);

@@ -2,6 +2,7 @@
 #include "core/tools/model/interrupt.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -69,9 +70,15 @@ void LastWords::write() const {
       path_ == "-" ? STDOUT_FILENO : open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
   for (size_t at = 0; file >= 0 && at < text_.size();) {
     const ssize_t n = ::write(file, text_.data() + at, text_.size() - at);
-    if (n <= 0) return;
+    if (n <= 0) return remove_file(file);
     at += static_cast<size_t>(n);
   }
+}
+
+void LastWords::remove_file(int file) const {
+  struct stat info {};
+  const bool is_own = path_ != "-" && fstat(file, &info) == 0 && S_ISREG(info.st_mode);
+  if (is_own) unlink(path_.c_str());
 }
 
 }  // namespace byoc::driver

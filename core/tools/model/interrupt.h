@@ -36,6 +36,7 @@ class LastWords {
   void write() const;  ///< Writes the text now; a signal handler may call it.
 
  private:
+  void remove_file(int file) const;  // half-written, as the disk is full
   const std::string text_, path_;
 };
 

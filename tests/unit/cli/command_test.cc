@@ -152,6 +152,12 @@ TEST_F(CommandLine, ShortHelpIsUsageAndFullHelpBeginsWithExamples) {
   EXPECT_THAT(out_, HasSubstr("  check  look at files"));
 }
 
+TEST_F(CommandLine, AnErrorWithoutASlugHasThatOfItsCode) {
+  status_ = not_found("it is away");
+  EXPECT_EQ(run({"build", "m.onnx"}), 1);
+  EXPECT_EQ(err_, "error[not-found]: it is away\n");
+}
+
 TEST_F(CommandLine, KnowsItsVersion) {
   EXPECT_EQ(run({"--version"}), 0);
   EXPECT_THAT(out_, ::testing::MatchesRegex("tool [0-9]+.[0-9]+.[0-9]+\n"));

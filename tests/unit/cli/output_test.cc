@@ -32,6 +32,18 @@ TEST(Table, AlignsColumnsByTheirTitles) {
   EXPECT_EQ(table.text(), "id      ops  note\njson    131\ngrößer    7  x\n");
 }
 
+TEST(Ending, OfAnotherFormIsRefused) {
+  EXPECT_TRUE(check_ending("--svg", "net.svg", "SVG", " .svg ").ok());
+  EXPECT_TRUE(check_ending("--svg", "net", "SVG", " .svg ").ok());
+  EXPECT_TRUE(check_ending("--svg", "-", "SVG", " .svg ").ok());
+  EXPECT_TRUE(check_ending("--svg", "/dev/stdout", "SVG", " .svg ").ok());
+  Status status = check_ending("--svg", "out.d/net.pdf", "a picture as SVG", " .svg .svgz ");
+  EXPECT_EQ(status.message(),
+            "--svg writes a picture as SVG, and out.d/net.pdf is named as another form");
+  EXPECT_EQ(status.slug(), "usage");
+  EXPECT_EQ(status.help(), "name it with .svg");
+}
+
 TEST(Color, IsAskedForOrLeftOut) {
   CommonOptions common;
   common.color = "always";
