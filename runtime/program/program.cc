@@ -27,9 +27,11 @@ std::set<std::string> plugin_ids(const Executable& executable) {
 /// Plugins in the executable's folder come last, so that a folder can be copied as a whole. A
 /// plugin that the artifact does not name is not opened: an opened compiler takes megabytes that no
 /// step uses.
-PluginSearch plugin_search(const Flags& flags, const Executable& executable) {
+Result<PluginSearch> plugin_search(const Flags& flags, const Executable& executable) {
   PluginSearch search = default_plugin_search();
   search.files = flags.plugins;
+  for (const std::string& text : flags.plugin_options)
+    BYOC_TRY_STATUS(add_plugin_option(text, search));
   search.ids = plugin_ids(executable);
   std::error_code error;
   auto self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -68,8 +70,10 @@ Result<int> run(const Flags& flags) {
   if (!picked.ok()) return std::move(picked.status()).at(flags.artifact);
   print_text(size_text(*picked), flags.common);
   Executable executable = std::move(picked->executable);
-  auto plugins = PluginSet::load(plugin_search(flags, executable));
+  BYOC_TRY(PluginSearch search, plugin_search(flags, executable));
+  auto plugins = PluginSet::load(search);
   BYOC_TRY_STATUS(check_named_plugins(*plugins, flags.plugins));
+  BYOC_TRY_STATUS(plugins->check_options());
   warn_unused(*plugins, flags);
   SessionOptions options{.threads = flags.threads, .allow_native = !flags.no_native};
   auto session = Session::load(std::move(executable), std::move(plugins), options);
@@ -92,7 +96,9 @@ Command program_command(ProgramFlags& flags) {
       {"byoc-run model.byoc --plugin ./libmychip.so --profile", "a plugin from elsewhere; times"}};
   root.options = {
       {"MODEL.byoc", "", "what `byoc compile` wrote", &flags.artifact, true},
-      {"--plugin", "FILE", "a plugin, before those that are found", &flags.plugins},
+      {"--plugin", "FILE", "a plugin's library (.so), before those that are found", &flags.plugins},
+      {"--plugin-option", "ID.NAME=VALUE", "an option for a plugin, onednn.verbose=1",
+       &flags.plugin_options},
       {"--threads", "N", "workers of one run (default 1; 0: all cores)", &flags.threads},
       {"--no-native", "", "refuse an artifact that holds native code", &flags.no_native}};
   add_run_options(root, flags.run);

@@ -41,16 +41,6 @@ std::vector<std::string> split_list(const std::vector<std::string>& texts) {
   return out;
 }
 
-Status add_plugin_option(const std::string& text, PluginSearch& search) {
-  size_t dot = text.find('.'), equals = text.find('=');
-  if (dot == 0 || dot == text.npos || equals == text.npos || equals <= dot + 1) {
-    return cli::usage_error(cat("--plugin-option expects PLUGIN.NAME=VALUE, not \"", text, "\""));
-  }
-  search.options[text.substr(0, dot)][text.substr(dot + 1, equals - dot - 1)] =
-      text.substr(equals + 1);
-  return {};
-}
-
 Result<IRModule> load_onnx(const std::string& path, const ModelOptions& options) {
   ImportOptions import;
   BYOC_TRY(import.shapes, parse_shapes(options.shapes));
@@ -172,7 +162,8 @@ Result<std::shared_ptr<const PluginSet>> find_plugins(const PluginFlags& flags) 
   user_cancellation();  // from here on Ctrl-C is reported
   PluginSearch search = default_plugin_search();
   search.files.insert(search.files.begin(), flags.files.begin(), flags.files.end());
-  for (const std::string& text : flags.options) BYOC_TRY_STATUS(add_plugin_option(text, search));
+  for (const std::string& text : flags.options)
+    BYOC_TRY_STATUS(cli::add_plugin_option(text, search));
   return PluginSet::load(search);
 }
 

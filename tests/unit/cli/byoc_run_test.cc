@@ -54,6 +54,15 @@ TEST_F(ByocRun, RunsWithNothingElseInTheFolder) {
   EXPECT_THAT(get(folder_.file("out/outputs.json")), HasSubstr("\"file\": \"y.npy\""));
 }
 
+TEST_F(ByocRun, TakesOptionsForPlugins) {
+  EXPECT_EQ(run("m.byoc --plugin-option faulty"), 2);
+  EXPECT_THAT(err_, HasSubstr("--plugin-option expects PLUGIN.NAME=VALUE, not \"faulty\""));
+  EXPECT_EQ(run("m.byoc --plugin-option other.verbose=1"), 1);
+  EXPECT_THAT(err_, HasSubstr("plugin-option")) << "no plugin of that id";
+  EXPECT_EQ(run("--help"), 0);
+  EXPECT_THAT(out_, HasSubstr("--plugin-option ID.NAME=VALUE"));
+}
+
 TEST_F(ByocRun, SaysWhereInputsCameFromAndWhatCameOut) {
   ASSERT_EQ(run("m.byoc"), 0) << err_;
   EXPECT_THAT(out_, HasSubstr("input x f32[4]: random, seed 0"));
