@@ -28,6 +28,49 @@ Status model_error(std::string message) {
   return invalid(std::move(message)).with_slug("model-file");
 }
 
+constexpr std::string_view kFromPytorch =
+    "in Python, torch.onnx.export(model, inputs, \"net.onnx\") writes one (docs/from-pytorch.md)";
+
+/// Files of other programs, and the way from them to ONNX.
+struct Foreign {
+  std::string_view endings;  // each with a blank before and after
+  std::string_view help;
+};
+constexpr Foreign kForeign[] = {
+    {" .pt .pth .ckpt .bin .pkl ", "a file of PyTorch: "},
+    {" .safetensors ",
+     "weights without a graph: load them into the model that they belong to; then "},
+    {" .pb ",
+     "a graph of TensorFlow: python -m tf2onnx.convert --graphdef net.pb --inputs x:0 --outputs "
+     "y:0 "
+     "--output net.onnx"},
+    {" .tflite ",
+     "a model of TensorFlow Lite: python -m tf2onnx.convert --tflite net.tflite "
+     "--output net.onnx"},
+    {" .h5 .hdf5 .keras ",
+     "a model of Keras: model.export(\"folder\") in Python, then python -m tf2onnx.convert "
+     "--saved-model folder --output net.onnx"},
+    {" .xml ", "OpenVINO's IR cannot be turned back: export the model that it was made of to ONNX"},
+    {" .ort ", "ONNX Runtime's own form: use the .onnx file that it was made of"},
+    {" .engine .trt .plan .mlmodel .mlpackage .gguf ",
+     "compiled for another program: export the model that it was made of to ONNX"},
+    {" .pdmodel ",
+     "a model of Paddle: paddle2onnx --model_dir DIR --model_filename net.pdmodel "
+     "--save_file net.onnx"}};
+
+/// Returns the way from a file of another program to a model that byoc reads.
+std::string foreign_help(const std::string& path) {
+  std::string ending = fs::path(path).extension().string();
+  for (char& c : ending) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  if (ending == ".onnx") return cat("name it with small letters: mv ", path, " net.onnx");
+  for (const Foreign& foreign : kForeign) {
+    if (ending.empty() || foreign.endings.find(cat(" ", ending, " ")) == std::string_view::npos)
+      continue;
+    return cat(foreign.help, foreign.help.ends_with(' ') ? kFromPytorch : "");
+  }
+  return cat("models are ONNX files, texts of byoc (.ir) and artifacts (.byoc); ", kFromPytorch);
+}
+
 /// Splits the arguments of a repeated flag at commas: "A,B" is the same as two flags.
 std::vector<std::string> split_list(const std::vector<std::string>& texts) {
   std::vector<std::string> out;
@@ -209,8 +252,14 @@ Result<std::string> model_path(const std::string& model) {
   }
   if (error) return model_error(cat("cannot read ", model, ": ", error.message()));
   if (found.size() == 1) return found[0];
-  return model_error(cat("the folder ", model, " holds ", found.size(), " models, expected one"))
-      .with_help("name the file");
+  Status status =
+      model_error(cat("the folder ", model, " holds ", found.size(), " models, expected one"));
+  if (!found.empty()) return std::move(status).with_help("name the file");
+  if (fs::exists(fs::path(model) / "saved_model.pb", error))
+    return std::move(status).with_help(
+        "this is a SavedModel of TensorFlow: python -m tf2onnx.convert --saved-model DIR --output "
+        "net.onnx");
+  return std::move(status).with_help(cat("models end in .onnx, .ir or .byoc; ", kFromPytorch));
 }
 
 Result<IRModule> load_model(const ModelOptions& options) {
@@ -223,7 +272,8 @@ Result<IRModule> load_model(const ModelOptions& options) {
     return model_error(cat(path, " is compiled already; this command reads .onnx or .ir"))
         .with_help(cat("byoc run ", path));
   }
-  return model_error(cat("\"", path, "\" ends in none of .onnx, .ir, .byoc"));
+  return model_error(cat("\"", path, "\" ends in none of .onnx, .ir, .byoc"))
+      .with_help(foreign_help(path));
 }
 
 }  // namespace byoc::driver

@@ -145,6 +145,37 @@ TEST(Shapes, ThatAreOpenAreNamedWhereTheyMatter) {
   EXPECT_EQ(byoc("partition " + model + " --shape N=1").err, "");
 }
 
+TEST(Models, OfOtherProgramsAreAnErrorThatHasTheWayToOnnx) {
+  Byoc byoc;
+  const std::pair<const char*, const char*> files[] = {
+      {"net.pt", "a file of PyTorch: in Python, torch.onnx.export("},
+      {"net.PTH", "torch.onnx.export("},
+      {"net.safetensors", "weights without a graph: "},
+      {"net.pb", "python -m tf2onnx.convert --graphdef"},
+      {"net.tflite", "python -m tf2onnx.convert --tflite"},
+      {"net.h5", "a model of Keras: "},
+      {"net.keras", "a model of Keras: "},
+      {"net.xml", "OpenVINO's IR"},
+      {"net.ort", "use the .onnx file"},
+      {"net.ONNX", "name it with small letters: mv "},
+      {"net.dat", "models are ONNX files"},
+      {"net", "models are ONNX files"}};
+  for (const auto& [name, help] : files) {
+    const std::string path = byoc.write(name, "bytes");
+    for (const char* command : {"print ", "explain ", "run ", "bench ", "verify "}) {
+      Ran ran = byoc(command + path);
+      EXPECT_EQ(ran.code, 1) << command << name;
+      EXPECT_THAT(ran.err, HasSubstr("error[model-file]: \"" + path + "\" ends in none of .onnx"))
+          << command;
+      EXPECT_THAT(ran.err, HasSubstr(help)) << command;
+    }
+  }
+  std::filesystem::create_directory(byoc.file("saved"));
+  byoc.write("saved/saved_model.pb", "bytes");
+  Ran ran = byoc("print " + byoc.file("saved"));
+  EXPECT_THAT(ran.err, HasSubstr("python -m tf2onnx.convert --saved-model"));
+}
+
 TEST(GlobalSymbol, OfTheUserNamesTheStep) {
   Byoc byoc;
   const std::string model = byoc.write("m.ir", R"(fn main(%x: f32[2]) {
