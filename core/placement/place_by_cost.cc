@@ -108,6 +108,8 @@ Result<IRModule> place_by_cost(IRModule module, const std::vector<std::string>& 
   BYOC_TRY(std::optional<placement::Plan> plan,
            placement::plan_of(module, plugins, costs, context));
   placement::PlaceNotes notes{costs.remarks, {}};
+  for (std::string& text : placement::unused_rules(module, costs.rules))
+    notes.warnings.push_back(std::move(text));
   BYOC_TRY(module, placement::place_module(std::move(module), plugins, costs,
                                            plan ? &*plan : nullptr, context, notes));
   for (std::string& text : notes.warnings)

@@ -2,8 +2,11 @@
 #include "core/placement/rules.h"
 
 #include <algorithm>
+#include <set>
 
+#include "byoc/base/nearest.h"
 #include "byoc/op/placement_attr.h"
+#include "core/region/judge.h"
 
 namespace byoc::placement {
 namespace {
@@ -92,6 +95,35 @@ Result<Rules> Rules::parse_attribute(std::string_view text) {
           .with_slug("placement-rule")
           .with_help("llvm pins the op, !llvm,!json bans two plugins");
     out.rules_.push_back(std::move(rule));
+  }
+  return out;
+}
+
+std::vector<std::string> unused_rules(const IRModule& module, const Rules& rules) {
+  if (rules.empty()) return {};
+  std::set<std::string> ops, nodes, functions;
+  for (const auto& [name, function] : module.functions) {
+    functions.insert(name.str());
+    for (const Node& node : function.nodes) {
+      if (!std::holds_alternative<Call>(node.kind) && !std::holds_alternative<Invoke>(node.kind))
+        continue;
+      ops.insert(op_label(module, node));
+      nodes.insert(node.loc.str());
+    }
+  }
+  std::vector<std::string> out;
+  for (const Rule& rule : rules.all()) {
+    if (rule.what == Rule::kAll || rule.what == Rule::kAttribute) continue;
+    const bool is_op = rule.what == Rule::kOp, is_node = rule.what == Rule::kNode;
+    const std::set<std::string>& known = is_op ? ops : is_node ? nodes : functions;
+    if (known.contains(rule.name)) continue;
+    out.push_back(cat("the rule ", rule.text, " has no effect: the model has no ",
+                      is_op     ? "op"
+                      : is_node ? "node"
+                                : "function",
+                      " \"", rule.name, "\"",
+                      did_you_mean(rule.name, std::vector(known.begin(), known.end())),
+                      "; byoc explain MODEL --json lists the names"));
   }
   return out;
 }

@@ -40,6 +40,10 @@ class Rules {
   std::vector<Rule> rules_;
 };
 
+/// Returns a text for each rule about an op, a node or a function that the module does not have,
+/// with the nearest name.
+std::vector<std::string> unused_rules(const IRModule& module, const Rules& rules);
+
 /// The attribute of functions that has rules for their ops.
 inline constexpr std::string_view kRulesAttribute = "placement";
 

@@ -109,6 +109,11 @@ Status unexpected(const std::string& word, const Command& root, const Command& c
   return usage_error(cat("no command \"", word, "\"", did_you_mean(word, known)));
 }
 
+Status check_color(const std::string& when) {
+  if (when == "auto" || when == "always" || when == "never") return {};
+  return usage_error(cat("--color is auto, always or never, not \"", when, "\""));
+}
+
 /// Reads --json before the options are stored, because a usage error may come earlier.
 CommonOptions with_json_of(CommonOptions common, int argc, const char* const* argv) {
   for (int k = 1; k < argc && !common.json; ++k) {
@@ -151,6 +156,7 @@ class Line {
     if (short_help_ || full_help_) return print_help(chosen);
     if (version_) return print_version(with_json_of(common_, argc, argv));
     BYOC_TRY_STATUS(store(all_[0]));
+    BYOC_TRY_STATUS(check_color(common_.color));
     if (auto rest = app_.remaining(true); !rest.empty())
       return unexpected(rest[0], root_, *chosen.command);
     if (!chosen.command->run) return usage_error("no command given");
@@ -200,7 +206,8 @@ Status usage_error(std::string message) { return invalid(std::move(message)).wit
 
 void add_common_options(Command& root, CommonOptions& common) {
   root.options.push_back({"--json", "FILE", "one JSON value on stdout, or in FILE", &common.json});
-  root.options.push_back({"--color", "WHEN", "auto, always or never", &common.color});
+  root.options.push_back(
+      {"--color", "WHEN", "colours: auto (on a terminal), always or never", &common.color});
   root.options.push_back({"-q,--quiet", "", "only results and errors", &common.quiet});
   root.options.push_back({"-v,--verbose", "", "more about what is done", &common.verbose});
 }

@@ -160,6 +160,12 @@ Status measure_plan(const IRModule& module, const BuildOptions& build,
 /// Reports a missing model before a missing --output.
 Status check_output(const Options& options) {
   BYOC_TRY(std::string path, model_path(options.model.model));
+  for (std::string_view ending : {".onnx", ".ir"}) {  // the model itself, by mistake
+    if (options.output.ends_with(ending))
+      return cli::usage_error(
+                 cat("-o writes an artifact, and ", options.output, " is named as a model"))
+          .with_help("name it with .byoc");
+  }
   if (!options.output.empty()) return {};
   std::string artifact = std::filesystem::path(path).stem().string() + ".byoc";
   return cli::usage_error("the option --output is needed: the file that is written")

@@ -231,6 +231,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
                                                 : one_op_text(explanation, options.op);
   BYOC_TRY_STATUS(text.status());
   cli::print_text(cat(*text, tuning_text(options.model)), common);
+  for (const std::string& warning : explanation.warnings) cli::print_warning(warning, common);
   if (!explanation.uncompiled.empty())
     cli::print_warning(
         cat("this model does not compile with these flags: ", explanation.uncompiled), common);

@@ -98,6 +98,7 @@ Json to_json(const Placement& placement, const Compared& compared, const Options
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   if (options.svg == "-" && (options.output == "-" || common.json == "-"))
     return cli::usage_error("--svg - must be the only output on stdout; give the other a file");
+  BYOC_TRY_STATUS(cli::check_ending("--svg", options.svg, "a picture as SVG", " .svg "));
   BYOC_TRY(IRModule model, load_model(options.model));
   Status inputs = check_static_inputs(model);
   BYOC_TRY(BuildOptions build_with, build_options(options.model));

@@ -131,6 +131,7 @@ Json fields(const PlaceOutcome& outcome, const std::string& plan) {
 
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   ModelOptions model = options.model;
+  model.places = true;
   BYOC_TRY(AssumedSizes sizes, set_open_sizes(model, options.inputs));
   BYOC_TRY(IRModule module, load_model(model));
   PlaceRequest request;

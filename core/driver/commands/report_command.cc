@@ -32,6 +32,8 @@ Status check(const Options& options, const cli::CommonOptions& common) {
     return cli::usage_error("--warmup and --min-time expect seconds, --rounds 1 or more");
   if (options.output == "-" && common.json == "-")
     return cli::usage_error("-o - must be the only output on stdout; give --json a file");
+  BYOC_TRY_STATUS(
+      cli::check_ending("-o", options.output, "a page for a browser", " .html .htm .xhtml "));
   std::filesystem::path folder = std::filesystem::path(options.output).parent_path();
   std::error_code error;
   if (folder.empty() || std::filesystem::is_directory(folder, error)) return {};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <map>
@@ -68,6 +69,10 @@ Result<SubjectRequest> other_request(const SubjectRequest& request, const std::s
       return word_error(flag, word, "has no valid value");
   }
   if (is_empty) return word_error(flag, text, "names no other configuration");
+  const bool by_cost = std::any_of(
+      out.model.compilers.begin(), out.model.compilers.end(),
+      [](const std::string& list) { return cat(",", list, ",").find(",auto,") != list.npos; });
+  if (!by_cost && !out.model.places) out.model.place.clear(), out.model.plan.clear();
   return out;
 }
 

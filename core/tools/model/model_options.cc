@@ -132,6 +132,18 @@ Status check_level(int level) {
   return cli::usage_error(cat("-O is ", kMinLevel, " to ", kMaxLevel, ", not ", level));
 }
 
+/// Reports rules and plans that would have no effect, as plugins are chosen in order.
+Status check_places(const ModelOptions& options, const std::vector<std::string>& compilers) {
+  const bool is_placed = options.places || std::count(compilers.begin(), compilers.end(), "auto");
+  if (is_placed || (options.place.empty() && options.plan.empty())) return {};
+  std::string list = "auto";
+  for (const std::string& id : compilers) list += cat(",", id);
+  return cli::usage_error(cat(options.place.empty() ? "--plan" : "--place",
+                              " is for the choice by cost, and without auto plugins are chosen in "
+                              "their order"))
+      .with_help(cat("add --compiler ", list));
+}
+
 Status use_compute_rules(const ModelOptions& options, BuildOptions& build) {
   if (options.compute.empty()) return {};
   Result<te::Policies> rules = te::parse_rules(options.compute, all_ops());
@@ -230,6 +242,7 @@ Result<BuildOptions> build_options(const ModelOptions& options) {
   out.exact_sums = options.exact_sums;
   out.cancel = &user_cancellation();
   out.threads = options.threads;
+  BYOC_TRY_STATUS(check_places(options, out.compilers));
   if (options.target != "native") out.target_json = te::print(*target);
   if (!options.plan.empty()) out.options["plan"] = options.plan;
   for (const std::string& rule : options.place) out.options["place"] += rule + "\n";

@@ -21,6 +21,7 @@ struct ModelOptions {
   uint32_t threads = 1;
   int level = 2;
   bool strict = false, exact_sums = false;
+  bool places = false;  // the command chooses by cost, also without --compiler auto
   std::vector<std::string> tuning_logs;  // --tuning-log and --require-tuned, see tuning.h
   bool require_tuned = false;
   std::shared_ptr<TuningUse> tuning;

@@ -46,6 +46,8 @@ class Search {
     BYOC_TRY(placed_, before_placement(std::move(module), context_));
     BYOC_TRY(costs_, costs_of(context_));
     out_.remarks = costs_.remarks;
+    for (std::string& text : unused_rules(placed_, costs_.rules))
+      out_.remarks.push_back(std::move(text));
     if (request_.measures)
       BYOC_TRY_STATUS(measure_candidates(placed_, build_, request_, context_, costs_, out_));
     TemporaryFolder folder(request_.folder);

@@ -184,6 +184,18 @@ std::vector<std::string> choices_in(const Report& report) {
   return out;
 }
 
+/// Returns plans, rules and symbols that could not be used.
+std::vector<std::string> warnings_in(const Report& report) {
+  std::vector<std::string> out;
+  for (const Report::Remark& remark : report.remarks) {
+    const bool is_unused = remark.op == "plan" || remark.op == "symbol";
+    if (remark.kind == Report::Remark::kNote && is_unused &&
+        std::find(out.begin(), out.end(), remark.reason) == out.end())
+      out.push_back(remark.reason);
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<Explanation> explain(IRModule module, BuildOptions options) {
@@ -200,6 +212,7 @@ Result<Explanation> explain(IRModule module, BuildOptions options) {
   out.placement = trace.placement();
   out.plugins = asked_plugins(context);
   out.choices = choices_in(report);
+  out.warnings = warnings_in(report);
   if (!compiled.ok()) out.uncompiled = why_uncompiled(module, compiled);
   out.ops = Rows(trace).take(out.added);
   Opinions opinions(report, trace.labels(), *context.ops);

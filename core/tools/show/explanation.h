@@ -31,10 +31,11 @@ struct Explanation {
   Placement placement;  // of the ops of the model that run; the regions are the compiled functions
   std::vector<ExplainedOp> ops;
   std::vector<RemovedOp> removed;
-  std::vector<RunOp> added;          // ops that passes add and that come from no op of the model
-  std::vector<std::string> plugins;  // in the order of priority, default codegens last
-  std::vector<std::string> choices;  // by cost: the plan, or what is predicted for each function
-  std::string uncompiled;            // the reason why code generation failed; else empty
+  std::vector<RunOp> added;           // ops that passes add and that come from no op of the model
+  std::vector<std::string> plugins;   // in the order of priority, default codegens last
+  std::vector<std::string> choices;   // by cost: the plan, or what is predicted for each function
+  std::vector<std::string> warnings;  // plans, rules and symbols that could not be used
+  std::string uncompiled;             // the reason why code generation failed; else empty
 };
 
 /// Runs the pipeline of build() on `module` with an instrument, and collects the plugins' remarks.

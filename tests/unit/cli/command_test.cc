@@ -152,6 +152,12 @@ TEST_F(CommandLine, ShortHelpIsUsageAndFullHelpBeginsWithExamples) {
   EXPECT_THAT(out_, HasSubstr("  check  look at files"));
 }
 
+TEST_F(CommandLine, RefusesColoursThatDoNotExist) {
+  EXPECT_EQ(run({"build", "m.onnx", "--color", "sometimes"}), 2);
+  EXPECT_THAT(err_, HasSubstr("--color is auto, always or never, not \"sometimes\""));
+  EXPECT_EQ(ran_, "");
+}
+
 TEST_F(CommandLine, AnErrorWithoutASlugHasThatOfItsCode) {
   status_ = not_found("it is away");
   EXPECT_EQ(run({"build", "m.onnx"}), 1);

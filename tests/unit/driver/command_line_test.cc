@@ -176,6 +176,20 @@ TEST(Models, OfOtherProgramsAreAnErrorThatHasTheWayToOnnx) {
   EXPECT_THAT(ran.err, HasSubstr("python -m tf2onnx.convert --saved-model"));
 }
 
+TEST(Outputs, NamedAsAnotherFormAreRefused) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kTwoOps);
+  Ran ran = byoc("partition " + model + " --svg " + byoc.file("net.pdf"));
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--svg writes a picture as SVG, and "));
+  EXPECT_THAT(ran.err, HasSubstr("help: name it with .svg"));
+  EXPECT_EQ(byoc("report --no-run " + model + " -o " + byoc.file("net.pdf")).code, 2);
+  ran = byoc("compile " + model + " -o " + model);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("is named as a model"));
+  EXPECT_EQ(get(model), kTwoOps) << "the model was overwritten";
+}
+
 TEST(GlobalSymbol, OfTheUserNamesTheStep) {
   Byoc byoc;
   const std::string model = byoc.write("m.ir", R"(fn main(%x: f32[2]) {

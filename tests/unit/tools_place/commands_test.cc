@@ -113,6 +113,41 @@ TEST_F(PlaceCommands, CompileRefusesToMeasureForAnOrderOfPlugins) {
   EXPECT_THAT(planned.err, HasSubstr("--plan"));
 }
 
+TEST_F(PlaceCommands, RulesAndPlansWithoutAutoAreAnError) {
+  for (const char* command : {"explain", "run", "verify", "compile -o /dev/null"}) {
+    const Ran ruled = byoc_(cat(command, " ", model_, " --compiler onednn,json --place relu=json"));
+    EXPECT_EQ(ruled.code, 2) << command;
+    EXPECT_THAT(ruled.err, HasSubstr("--place is for the choice by cost")) << command;
+    EXPECT_THAT(ruled.err, HasSubstr("help: add --compiler auto,onednn,json")) << command;
+    const Ran planned = byoc_(cat(command, " ", model_, " --plan ", plan_));
+    EXPECT_EQ(planned.code, 2) << command;
+    EXPECT_THAT(planned.err, HasSubstr("--plan is for the choice by cost")) << command;
+  }
+  EXPECT_EQ(byoc_("explain --placement " + model_ + " --place relu=json").code, 0);
+  EXPECT_EQ(byoc_("place --estimates " + model_ + " --place relu=json").code, 0);
+  const std::string vs = " --min-time 0.01 --warmup 0 --no-peaks --vs compiler=json";
+  const Ran both = byoc_("bench " + model_ + " --compiler auto,json --place relu=json" + vs);
+  EXPECT_EQ(both.code, 0) << both.err;
+}
+
+TEST_F(PlaceCommands, WarnOfRulesAboutNamesThatTheModelDoesNotHave) {
+  const std::string rules =
+      " --compiler auto --place '#frist=json' --place 'softmax!=json'"
+      " --place '@mian=json' --place 'relu=json'";
+  for (const char* command :
+       {"run ", "compile -o /dev/null ", "verify ", "explain ", "place --estimates "}) {
+    const Ran ran = byoc_(command + model_ + rules);
+    EXPECT_EQ(ran.code, 0) << command << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("warning: the rule #frist=json has no effect: the model has no "
+                                   "node \"frist\"; did you mean \"first\"?"))
+        << command;
+    EXPECT_THAT(ran.err, HasSubstr("the model has no op \"softmax\"; byoc explain MODEL --json"))
+        << command;
+    EXPECT_THAT(ran.err, HasSubstr("no function \"mian\"; did you mean \"main\"?")) << command;
+    EXPECT_THAT(ran.err, Not(HasSubstr("rule relu=json"))) << command;
+  }
+}
+
 #if defined(__x86_64__)
 // One convolution of the network runs by llvm, between regions of onednn that compute in blocks of
 // eight channels.
