@@ -69,6 +69,25 @@ uint64_t constant_bytes(const Sizes& sizes) {
   return bytes;
 }
 
+/// Returns the size of the constants that are in the layout of a kernel, each once.
+uint64_t packed_bytes(const Sizes& sizes) {
+  uint64_t bytes = 0;
+  std::set<ContentKey> counted;
+  for (const SizedExecutable& size : sizes) {
+    auto add = [&](const ContentKey& key) {
+      auto found = size.executable.constants.find(key);
+      if (found != size.executable.constants.end() && counted.insert(key).second)
+        bytes += found->second->size();
+    };
+    for (const ExternalModule& module : size.executable.modules) {
+      for (const auto& [name, contents] : module.packed) add(contents);
+      for (const ExternalFunction& function : module.functions)
+        for (const auto& [key, alignment] : function.packed) add(key);
+    }
+  }
+  return bytes;
+}
+
 Json sizes_json(const Sizes& sizes) {
   Json json = Json::array();
   for (const SizedExecutable& size : sizes) {
@@ -96,6 +115,7 @@ Json fields(const Sizes& sizes, const std::string& output, double compile_ns) {
                {"steps", steps},
                {"arena_bytes", arena_bytes},
                {"constant_bytes", constant_bytes(sizes)},
+               {"packed_bytes", packed_bytes(sizes)},
                {"modules", modules}};
   if (sizes.size() > 1) json["sizes"] = sizes_json(sizes);
   return json;
@@ -225,6 +245,20 @@ std::set<std::string> plugins_of_all(const Sizes& sizes) {
   return ids;
 }
 
+/// Returns the line about the file. Packed constants explain a file that is larger than the model.
+std::string wrote_text(const std::string& path, const Sizes& sizes, const Json& json,
+                       double compile_ns) {
+  auto mib = [&](const char* name) { return cli::format_mib(json[name].get<uint64_t>()); };
+  std::string out =
+      cat("wrote ", path, ": ", sizes.size() > 1 ? cat(sizes.size(), " sizes, ") : "",
+          json["steps"].get<uint64_t>(), " steps, ", mib("constant_bytes"), " constants, ",
+          mib("arena_bytes"), " arena; compiled in ", cli::format_time(compile_ns), "\n");
+  if (json["packed_bytes"] == 0) return out;
+  return out + cat("  ", mib("packed_bytes"),
+                   " of the constants are packed: weights in the layout that kernels read, for "
+                   "Winograd's also larger (docs/containers.md, sizes)\n");
+}
+
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY_STATUS(check_output(options));
   BYOC_TRY(BuildOptions build_with, build_options(options.model));
@@ -238,13 +272,9 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   warn_unused_plugins(plugins_of_all(sizes), *build_with.plugins, options.model, common);
   Json json = fields(sizes, options.output, built.compile_ns);
   add_tuning_json(options.model, json);
-  cli::print_text(
-      cat(sizes_text(sizes), tuning_text(options.model), "wrote ", options.output, ": ",
-          sizes.size() > 1 ? cat(sizes.size(), " sizes, ") : "", json["steps"].get<uint64_t>(),
-          " steps, ", cli::format_mib(json["constant_bytes"].get<uint64_t>()), " constants, ",
-          cli::format_mib(json["arena_bytes"].get<uint64_t>()), " arena; compiled in ",
-          cli::format_time(built.compile_ns), "\n"),
-      common);
+  cli::print_text(cat(sizes_text(sizes), tuning_text(options.model),
+                      wrote_text(options.output, sizes, json, built.compile_ns)),
+                  common);
   BYOC_TRY_STATUS(cli::print_json(common, "compile", json));
   return cli::kDone;
 }
