@@ -204,6 +204,10 @@ class Line {
 
 Status usage_error(std::string message) { return invalid(std::move(message)).with_slug("usage"); }
 
+void set_group(Command& command, size_t begin, const std::string& group) {
+  for (size_t k = begin; k < command.options.size(); ++k) command.options[k].group = group;
+}
+
 void add_common_options(Command& root, CommonOptions& common) {
   root.options.push_back({"--json", "FILE", "one JSON value on stdout, or in FILE", &common.json});
   root.options.push_back(

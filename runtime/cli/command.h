@@ -25,6 +25,7 @@ struct Option {
   std::string doc;    // one line, shown in both helps
   Target to;
   bool required = false;
+  std::string group = {};  // a heading that several commands share; "": the command's own options
 };
 
 struct Example {
@@ -52,6 +53,9 @@ struct Command {
 /// Adds --json[=FILE], --color, -q, -v. Options of the root may be given before or
 /// after the command.
 void add_common_options(Command& root, CommonOptions& common);
+
+/// Gives the options from `begin` on a heading.
+void set_group(Command& command, size_t begin, const std::string& group);
 
 /// Parses, prints help (-h short, --help full), runs, prints errors on stderr (with --json also as
 /// the one JSON value on stdout), and returns the exit code. Names are never abbreviated; a

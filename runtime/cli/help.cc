@@ -33,12 +33,38 @@ std::string shown(const Option& option) {
   return is_optional(option) ? cat(out, "[=", option.value, "]") : cat(out, " ", option.value);
 }
 
-std::vector<Row> option_rows(const std::vector<Option>& options, bool positional) {
+std::vector<Row> argument_rows(const std::vector<Option>& options) {
   std::vector<Row> rows;
   for (const Option& option : options) {
-    if (is_positional(option) == positional) rows.emplace_back(shown(option), option.doc);
+    if (is_positional(option)) rows.emplace_back(shown(option), option.doc);
   }
   return rows;
+}
+
+std::vector<Row> option_rows(const std::vector<Option>& options, const std::string& group) {
+  std::vector<Row> rows;
+  for (const Option& option : options) {
+    if (!is_positional(option) && option.group == group)
+      rows.emplace_back(shown(option), option.doc);
+  }
+  return rows;
+}
+
+/// Adds the options that the command shares with others: after its own ones, and only by name in
+/// the short help.
+void add_groups(std::string& out, const std::vector<Option>& options, bool full) {
+  for (const std::string& group : groups_of(options)) {
+    if (group.empty()) continue;
+    const std::vector<Row> rows = option_rows(options, group);
+    if (full) {
+      add_rows(out, cat(group, ":"), rows);
+      continue;
+    }
+    std::string names;
+    for (const Option& option : options)
+      names += option.group == group ? cat(" ", names_of(option).back()) : "";
+    out += cat("\n", group, " (--help explains them):\n ", names, "\n");
+  }
 }
 
 std::string usage(const Command& command, const std::string& path) {
@@ -67,6 +93,14 @@ std::vector<std::string> names_of(const Option& option) {
   return names;
 }
 
+std::vector<std::string> groups_of(const std::vector<Option>& options) {
+  std::vector<std::string> out = {""};
+  for (const Option& option : options) {
+    if (std::find(out.begin(), out.end(), option.group) == out.end()) out.push_back(option.group);
+  }
+  return out;
+}
+
 std::string help_text(const Command& root, const Command& command, const std::string& path,
                       bool full) {
   std::string out = cat(path, ": ", command.about, "\n");
@@ -76,9 +110,10 @@ std::string help_text(const Command& root, const Command& command, const std::st
   if (full) add_rows(out, "examples:", examples);
   out += cat("\n", usage(command, path));
   add_rows(out, "commands:", commands);
-  add_rows(out, "arguments:", option_rows(command.options, true));
-  if (&command != &root) add_rows(out, "options:", option_rows(command.options, false));
-  auto common = option_rows(root.options, false);
+  add_rows(out, "arguments:", argument_rows(command.options));
+  if (&command != &root) add_rows(out, "options:", option_rows(command.options, ""));
+  if (&command != &root) add_groups(out, command.options, full);
+  auto common = option_rows(root.options, "");
   common.emplace_back("-h, --help", "short help, full help");
   if (&command == &root) common.emplace_back("--version", "the version");
   add_rows(out, &command == &root ? "options:" : "options of every command:", common);

@@ -12,7 +12,7 @@ bool is_same_file(const std::string& path, const std::string& file);
 /// "plugin-refused", with the reason and the cure.
 Status check_named_plugins(const PluginSet& plugins, const std::vector<std::string>& files);
 
-/// Adds an argument of --plugin-option, "onednn.verbose=1", to the options of its plugin. Errors:
+/// Adds an argument of --plugin-option, "onednn.keep_nan=1", to the options of its plugin. Errors:
 /// slug "usage".
 Status add_plugin_option(const std::string& text, PluginSearch& search);
 

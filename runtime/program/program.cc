@@ -97,7 +97,7 @@ Command program_command(ProgramFlags& flags) {
   root.options = {
       {"MODEL.byoc", "", "what `byoc compile` wrote", &flags.artifact, true},
       {"--plugin", "FILE", "a plugin's library (.so), before those that are found", &flags.plugins},
-      {"--plugin-option", "ID.NAME=VALUE", "an option for a plugin, onednn.verbose=1",
+      {"--plugin-option", "ID.NAME=VALUE", "an option for a plugin, onednn.keep_nan=1",
        &flags.plugin_options},
       {"--threads", "N", "workers of one run (default 1; 0: all cores)", &flags.threads},
       {"--no-native", "", "refuse an artifact that holds native code", &flags.no_native}};

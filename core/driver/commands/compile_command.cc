@@ -296,6 +296,10 @@ cli::Command compile_command(const cli::CommonOptions& common) {
   for (cli::Option& option : command.options) {
     if (option.names == "--shape")
       option.doc = "extents of an input or a named size: x=1x3x224x224, N=1; several: N=1,4,16";
+    if (option.names == "--threads")
+      option.doc =
+          "threads that code is compiled for; run --threads takes any number, and is as fast as it "
+          "can be with this one (default 1; 0: all cores)";
   }
   command.options.push_back({"-o,--output", "FILE", "the artifact, model.byoc", &options->output});
   command.options.push_back({"--measure", "",

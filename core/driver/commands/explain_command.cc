@@ -249,19 +249,20 @@ cli::Command explain_command(const cli::CommonOptions& common) {
   cli::Command command;
   command.name = "explain";
   command.about = "show which plugin runs each op, and why the others do not";
-  command.examples = {{"byoc explain net.onnx --compiler onednn", "equal reasons are grouped"},
-                      {"byoc explain net.onnx --op Conv_3", "all verdicts about one node"},
-                      {"byoc explain net.onnx --json", "every op with every verdict"},
-                      {"byoc explain net.onnx --diff compiler=llvm",
-                       "the ops that llvm alone ran otherwise, and why"},
-                      {"byoc explain --diff old.json net.onnx",
-                       "what changed since byoc explain --json=old.json"}};
+  command.examples = {
+      {"byoc explain net.onnx --compiler onednn", "equal reasons are grouped"},
+      {"byoc explain net.onnx --op Conv_3", "all verdicts about one node"},
+      {"byoc explain net.onnx --json", "every op with every verdict"},
+      {"byoc explain net.onnx --diff compiler=llvm",
+       "the ops that llvm alone ran otherwise, and why"},
+      {"byoc explain --diff old.json net.onnx", "what changed since byoc explain --json=old.json"}};
   add_model_options(command, options->model, "an .onnx or .ir file");
   add_tuning_options(command, options->model);
   command.options.push_back({"--op", "NAME", "only the ops of this node", &options->op});
   command.options.push_back({"--diff", "FILE|CONFIG",
-                             "only what is otherwise than in FILE, which explain --json wrote or "
-                             "which is a model, or with CONFIG, as in byoc bench --vs",
+                             "only the ops that another build runs otherwise. FILE: an explanation "
+                             "(explain --json=old.json) or another model; CONFIG: other settings "
+                             "of this model, \"compiler=llvm level=1\", as in byoc bench --vs",
                              &options->diff});
   command.options.push_back({"--placement", "",
                              "the candidates of each op with their costs, as --compiler auto "

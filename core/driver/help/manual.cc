@@ -30,6 +30,12 @@ std::string escaped(std::string_view text) {
 std::string bold(std::string_view text) { return cat("\\fB", escaped(text), "\\fR"); }
 std::string italic(std::string_view text) { return cat("\\fI", escaped(text), "\\fR"); }
 
+std::string upper_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
 std::string option_term(const Option& option) {
   std::string out;
   for (const std::string& name : cli::names_of(option))
@@ -40,14 +46,23 @@ std::string option_term(const Option& option) {
 }
 
 std::string options_section(const std::string& title, const std::vector<Option>& options,
-                            bool positional) {
+                            bool positional, const std::string& group = "") {
   std::string out;
   for (const Option& option : options) {
-    if (cli::is_positional(option) != positional) continue;
+    if (cli::is_positional(option) != positional || (!positional && option.group != group))
+      continue;
     out += cat(".TP\n", positional ? italic(option.names) : option_term(option), "\n",
                escaped(option.doc), "\n");
   }
   return out.empty() ? "" : cat(".SH ", title, "\n", out);
+}
+
+/// Returns a section per group of options that the command shares with others.
+std::string group_sections(const std::vector<Option>& options) {
+  std::string out;
+  for (const std::string& group : cli::groups_of(options))
+    if (!group.empty()) out += options_section(escaped(upper_case(group)), options, false, group);
+  return out;
 }
 
 std::string examples_section(const std::vector<cli::Example>& examples) {
@@ -61,12 +76,6 @@ constexpr const char* kExitSection =
     ".SH EXIT STATUS\n.TP\n0\ndone\n.TP\n1\nthe work failed\n.TP\n2\nwrong usage\n.TP\n3\na defect "
     "of "
     "byoc\n.TP\n130\ninterrupted\n";
-
-std::string upper_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return text;
-}
 
 std::string head(const std::string& name, const std::string& about) {
   return cat(".\\\" SPDX-License-Identifier: Apache-2.0\n.TH ", escaped(upper_case(name)),
@@ -107,7 +116,7 @@ std::string command_page(const Command& root, const Command& command, const Comm
   }
   return cat(head(cat(root.name, "-", command.name), command.about), ".SH SYNOPSIS\n", synopsis,
              options_section("ARGUMENTS", command.options, true),
-             options_section("OPTIONS", command.options, false),
+             options_section("OPTIONS", command.options, false), group_sections(command.options),
              options_section("OPTIONS OF EVERY COMMAND", root.options, false),
              notes_section(command), program != nullptr ? shared_sections(*program) : "",
              examples_section(examples), kExitSection, ".SH SEE ALSO\n.BR ", root.name, " (1)\n");

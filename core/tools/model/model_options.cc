@@ -155,14 +155,17 @@ Status use_compute_rules(const ModelOptions& options, BuildOptions& build) {
 }  // namespace
 
 void add_plugin_options(cli::Command& command, PluginFlags& flags) {
-  command.options.push_back(
-      {"--plugin", "FILE", "also use this plugin; first in the search order", &flags.files});
+  command.options.push_back({"--plugin", "FILE",
+                             "the library (.so) of a plugin that is in no plugin folder; its place "
+                             "in the order is still that of its priority, or of --compiler",
+                             &flags.files});
   command.options.push_back({"--plugin-option", "ID.NAME=VALUE",
-                             "an option for a plugin, onednn.verbose=1", &flags.options});
+                             "an option for a plugin, onednn.keep_nan=1", &flags.options});
 }
 
 void add_build_options(cli::Command& command, ModelOptions& options) {
   auto& all = command.options;
+  const size_t begin = all.size();
   all.push_back(
       {"--compiler", "A,B", "plugins in order of priority; auto: by cost", &options.compilers});
   all.push_back({"--default", "ID", "the plugin that takes what no other plugin took",
@@ -175,33 +178,40 @@ void add_build_options(cli::Command& command, ModelOptions& options) {
                  "plan for the model)",
                  &options.plan});
   add_plugin_options(command, options.plugins);
-  all.push_back(
-      {"--threads", "N", "threads of a run, and of compiling; 0: all cores", &options.threads});
+  all.push_back({"--threads", "N",
+                 "threads of a run, which code is compiled for (default 1; 0: all cores)",
+                 &options.threads});
   all.push_back({"--target", "CPU",
                  "the machine to compile for: native, x86-64-v2, -v3, -v4, aarch64; -v3+avxvnni, "
                  "-v4+avx512vnni",
                  &options.target});
-  all.push_back(
-      {"--strict", "", "an op that its first taker does not run is an error", &options.strict});
+  all.push_back({"--strict", "",
+                 "fail when a plugin declines in compile what it accepted before; without it, the "
+                 "next plugin gets these ops",
+                 &options.strict});
   all.push_back({"--exact-sums", "",
                  "no kernel rounds otherwise than the direct sum, as Winograd does",
                  &options.exact_sums});
   all.push_back({"--compute", "RULE",
-                 "the way to compute ops: direct, conv2d=direct, Conv_3=direct, by-cost, by-level, "
-                 "only-generic, not-direct; may be repeated",
+                 "the algorithm of ops that have several: direct or winograd for all, "
+                 "conv2d=direct for an op, Conv_3=direct for a node; by-level (default), by-cost, "
+                 "only-generic, not-direct; repeatable; explain --op NODE prints which it was",
                  &options.compute});
   all.push_back({"-O", "LEVEL",
                  "0 no fusion, 1 folding and fusion, 2 (default) layouts and in-place as well",
                  &options.level});
+  cli::set_group(command, begin, kBuildGroup);
 }
 
 void add_model_options(cli::Command& command, ModelOptions& options, const std::string& model_doc) {
   auto& all = command.options;
   all.push_back({"MODEL", "", model_doc, &options.model, true});
+  const size_t begin = all.size();
   all.push_back({"--shape", "NAME=DIMS", "extents of an input or a named size: x=1x3x224x224, N=1",
                  &options.shapes});
   all.push_back({"--bind", "NAME=VALUE", "an input becomes a constant: axes=[0,1], axes=a.npy",
                  &options.bind});
+  cli::set_group(command, begin, kBuildGroup);
   add_build_options(command, options);
 }
 

@@ -27,6 +27,9 @@ struct ModelOptions {
   std::shared_ptr<TuningUse> tuning;
 };
 
+/// The heading of the options for the model and for compiling it, which most commands have.
+inline constexpr const char* kBuildGroup = "options of the model and of compiling it";
+
 /// Adds --plugin and --plugin-option.
 void add_plugin_options(cli::Command& command, PluginFlags& flags);
 /// Adds the flags for compiling: --compiler, --default, --plugin, --threads, --target, --strict,

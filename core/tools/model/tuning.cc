@@ -51,6 +51,7 @@ bool has_hits(const tune::HistoryReport& report) {
 
 void add_tuning_options(cli::Command& command, ModelOptions& options) {
   options.tuning = std::make_shared<TuningUse>();
+  const size_t begin = command.options.size();
   command.options.push_back({"--tuning-log", "FILE",
                              "use the best points that `byoc tune` logged there; may be repeated; "
                              "none: not even the log that comes with byoc for this processor",
@@ -58,6 +59,7 @@ void add_tuning_options(cli::Command& command, ModelOptions& options) {
   command.options.push_back({"--require-tuned", "",
                              "a function without a record in the logs is an error",
                              &options.require_tuned});
+  cli::set_group(command, begin, kBuildGroup);
 }
 
 Status use_tuning_logs(const ModelOptions& options, BuildOptions& build) {

@@ -152,6 +152,23 @@ TEST_F(CommandLine, ShortHelpIsUsageAndFullHelpBeginsWithExamples) {
   EXPECT_THAT(out_, HasSubstr("  check  look at files"));
 }
 
+// Most options of most commands are for compiling a model; those of the command itself come first.
+TEST_F(CommandLine, OptionsOfTheCommandComeBeforeThoseThatItShares) {
+  Command& build = root_.commands[0];
+  build.options.insert(build.options.begin() + 1, {"--shape", "N", "extents", &output_});
+  build.options[1].group = "options of the model";
+  EXPECT_EQ(run({"build", "--help"}), 0);
+  const size_t own = out_.find("\noptions:\n"), shared = out_.find("\noptions of the model:\n");
+  ASSERT_NE(own, std::string::npos);
+  ASSERT_NE(shared, std::string::npos);
+  EXPECT_LT(own, shared);
+  EXPECT_LT(out_.find("-o, --output FILE"), shared);
+  EXPECT_GT(out_.find("--shape N"), shared);
+  EXPECT_LT(shared, out_.find("\noptions of every command:\n"));
+  EXPECT_EQ(run({"build", "-h"}), 0);
+  EXPECT_THAT(out_, HasSubstr("options of the model (--help explains them):\n  --shape\n"));
+}
+
 TEST_F(CommandLine, RefusesColoursThatDoNotExist) {
   EXPECT_EQ(run({"build", "m.onnx", "--color", "sometimes"}), 2);
   EXPECT_THAT(err_, HasSubstr("--color is auto, always or never, not \"sometimes\""));
