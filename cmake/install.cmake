@@ -48,3 +48,9 @@ file(CREATE_LINK ${PROJECT_SOURCE_DIR}/share/byoc/tuning ${CMAKE_BINARY_DIR}/sha
 
 # The form of what each command prints with --json.
 install(DIRECTORY share/byoc/schemas DESTINATION share/byoc COMPONENT commands FILES_MATCHING PATTERN "*.json")
+
+# The pages for users, in folders as in the tree, so that their links hold.
+install(FILES README.md SECURITY.md CHANGELOG.md LICENSE DESTINATION share/doc/byoc COMPONENT commands)
+install(DIRECTORY docs DESTINATION share/doc/byoc COMPONENT commands
+  FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.ir" PATTERN "doxygen" EXCLUDE)
+install(DIRECTORY tests/tutorials DESTINATION share/doc/byoc/tests COMPONENT commands FILES_MATCHING PATTERN "*.md")

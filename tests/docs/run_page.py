@@ -111,7 +111,9 @@ class Reader:
         self.environment.pop("BYOC_PLUGIN_PATH", None)
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(self.work)
-        os.makedirs(self.home)
+        os.makedirs(os.path.join(self.home, "programs"))  # python3 is the one of the tests, with their packages
+        os.symlink(sys.executable, os.path.join(self.home, "programs", "python3"))
+        self.environment["PATH"] = os.path.join(self.home, "programs") + os.pathsep + os.environ["PATH"]
         if prefix:
             shutil.copytree(prefix, os.path.join(self.home, "byoc"), symlinks=True, copy_function=os.link)
         if build:
