@@ -7,9 +7,18 @@
 
 namespace byoc {
 namespace {
+
+std::string absolute_value(const char* name) {
+  const char* value = ::secure_getenv(name);
+  return value && value[0] == '/' ? value : "";
+}
+
 constexpr EnvVariable kVariables[] = {
     {"BYOC_PLUGIN_PATH", "",
      "folders with plugins, colon-separated; ignored when the process is set-id"},
+    {"BYOC_TRY_PLUGINS", "1",
+     "0: code of plugins is not tried in a child process before it is loaded; set for the workers "
+     "of tune"},
     {"BYOC_TUNING_PATH", "",
      "folders with logs of tuning, KIND.jsonl, that commands use without --tuning-log, "
      "colon-separated; empty: none; unset: <prefix>/share/byoc/tuning"},
@@ -38,5 +47,11 @@ std::string env_value(std::string_view name) {
 }
 
 bool env_is_set(std::string_view name) { return std::getenv(std::string(name).c_str()) != nullptr; }
+
+std::string user_cache_folder() {
+  if (std::string cache = absolute_value("XDG_CACHE_HOME"); !cache.empty()) return cache + "/byoc";
+  std::string home = absolute_value("HOME");
+  return home.empty() ? "" : home + "/.cache/byoc";
+}
 
 }  // namespace byoc

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "byoc/base/file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -11,6 +13,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "byoc/base/memory.h"
 
@@ -214,6 +217,68 @@ Status write_file(const std::string& path, std::span<const std::span<const std::
 Status write_file(const std::string& path, std::string_view text) {
   std::span<const std::byte> bytes = std::as_bytes(std::span(text.data(), text.size()));
   return write_file(path, {&bytes, 1});
+}
+
+namespace {
+
+constexpr int kSlots = 32, kDeepest = 4;
+
+struct Slot {
+  std::atomic<bool> is_taken{false};
+  std::atomic<pid_t> owner{0};  // 0: `path` is not complete; a forked child removes nothing
+  char path[1024];
+};
+constinit Slot slots[kSlots];
+
+void remove_files_of(int folder, int depth) noexcept;
+
+/// Removes an entry of a folder with all that it holds.
+void remove_entry(int parent, const char* name, int depth) noexcept {
+  if (::unlinkat(parent, name, 0) == 0 || depth == 0) return;
+  const int folder = ::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0) return;
+  remove_files_of(folder, depth - 1);
+  ::close(folder);
+  ::unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+/// readdir allocates, which a signal handler must not.
+void remove_files_of(int folder, int depth) noexcept {
+  alignas(dirent64) char buffer[2048];
+  for (;;) {
+    const long n = ::syscall(SYS_getdents64, folder, buffer, sizeof buffer);
+    if (n <= 0) return;
+    for (long at = 0; at < n;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(buffer + at);
+      const std::string_view name = entry->d_name;
+      if (name != "." && name != "..") remove_entry(folder, entry->d_name, depth);
+      at += entry->d_reclen;
+    }
+  }
+}
+
+}  // namespace
+
+TemporaryPath::TemporaryPath(const std::string& path) {
+  if (path.size() >= sizeof slots[0].path) return;
+  for (int k = 0; k < kSlots && slot_ < 0; ++k) {
+    if (!slots[k].is_taken.exchange(true)) slot_ = k;
+  }
+  if (slot_ < 0) return;
+  std::memcpy(slots[slot_].path, path.c_str(), path.size() + 1);
+  slots[slot_].owner = ::getpid();
+}
+
+TemporaryPath::~TemporaryPath() {
+  if (slot_ < 0) return;
+  slots[slot_].owner = 0;
+  slots[slot_].is_taken = false;
+}
+
+void remove_temporaries() noexcept {
+  for (Slot& slot : slots) {
+    if (slot.owner == ::getpid()) remove_entry(AT_FDCWD, slot.path, kDeepest);
+  }
 }
 
 }  // namespace byoc

@@ -115,6 +115,11 @@ Status check_table_identity(const byoc_plugin& table, const PluginManifest& mani
                        manifest.version, "\""))
         .with_help("give both the same version; BYOC_PLUGIN does");
   }
+  if (manifest.priority && table.priority != *manifest.priority) {
+    return invalid(cat("its table has priority ", table.priority, ", its manifest ",
+                       *manifest.priority))
+        .with_help("give both the same priority; BYOC_PLUGIN does");
+  }
   return {};
 }
 
@@ -148,14 +153,26 @@ Status check_plugin_file(const std::string& path) {
 }
 
 Result<PluginManifest> inspect_plugin(const std::string& path, PluginManifest& seen) {
+  FileStamp stamp;
+  return inspect_plugin(path, seen, stamp);
+}
+
+Result<PluginManifest> inspect_plugin(const std::string& path, PluginManifest& seen,
+                                      FileStamp& stamp) {
   BYOC_TRY_STATUS(check_plugin_file(path));
-  BYOC_TRY(auto file, MappedFile::open(path));
-  BYOC_TRY(seen, read_manifest(file->bytes()));
+  BYOC_TRY(ByteSource file, ByteSource::open(path));
+  stamp = file.stamp();
+  Status complete = check_complete(file);
+  Result<PluginManifest> manifest = read_manifest(file);
+  if (manifest.ok()) seen = *manifest;
+  BYOC_TRY_STATUS(complete);
+  BYOC_TRY_STATUS(manifest.status());
   BYOC_TRY_STATUS(check_abi(seen));
   return seen;
 }
 
-Result<byoc_plugin> load_plugin_table(const std::string& path, const PluginManifest& manifest) {
+Result<byoc_plugin_entry_fn> load_plugin_entry(const std::string& path,
+                                               const PluginManifest& manifest) {
   PluginCallScope scope(manifest.id, "static constructors");
   BYOC_TRY(SharedLibrary library, SharedLibrary::open(path));
   auto entry = reinterpret_cast<byoc_plugin_entry_fn>(library.symbol(BYOC_ENTRY_SYMBOL));
@@ -164,6 +181,15 @@ Result<byoc_plugin> load_plugin_table(const std::string& path, const PluginManif
     return invalid(cat("no entry symbol ", BYOC_ENTRY_SYMBOL))
         .with_help("define it extern \"C\" and exported; BYOC_PLUGIN does");
   }
+  return entry;
+}
+
+Result<byoc_plugin> load_plugin_table(const std::string& path, const PluginManifest& manifest) {
+  BYOC_TRY(byoc_plugin_entry_fn entry, load_plugin_entry(path, manifest));
+  return table_of_entry(entry, manifest);
+}
+
+Result<byoc_plugin> table_of_entry(byoc_plugin_entry_fn entry, const PluginManifest& manifest) {
   const byoc_plugin* raw = nullptr;
   BYOC_TRY_STATUS(call_plugin(manifest.id, "the entry",
                               [&] { return entry(host_table_of(manifest.id), &raw); }));

@@ -3,48 +3,37 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
 
 #include "byoc/base/env.h"
-#include "byoc/base/json.h"
 #include "byoc/base/nearest.h"
 #include "byoc/host/plugins.h"
-#include "runtime/host/plugin_loader.h"
+#include "runtime/host/plugin_collector.h"
 
 namespace byoc {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns the .so files of a folder, in order of name.
-Result<std::vector<std::string>> plugin_files(const std::string& folder) {
-  std::error_code error;
-  fs::directory_iterator at(folder, error);
-  if (error) {
-    return not_found(cat("cannot read the folder: ", error.message()))
-        .with_help("create it, or correct BYOC_PLUGIN_PATH");
-  }
-  std::vector<std::string> files;
-  for (const fs::directory_entry& entry : at) {
-    if (entry.path().extension() == ".so") files.push_back(entry.path().string());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-std::string options_json(const PluginSearch& search, const std::string& id) {
-  Json json = Json::object();
-  if (auto found = search.options.find(id); found != search.options.end()) {
-    for (const auto& [name, value] : found->second) json[name] = value;
-  }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::vector<std::string> ids(std::span<const std::unique_ptr<Plugin>> plugins) {
+std::vector<std::string> ids(const PluginSet& set) {
   std::vector<std::string> out;
-  for (const auto& plugin : plugins) out.push_back(plugin->id());
+  for (const auto& plugin : set.all()) out.push_back(plugin->id());
+  for (const UnopenedPlugin& plugin : set.unopened()) out.push_back(plugin.id);
   std::sort(out.begin(), out.end());
   return out;
+}
+
+/// Orders by descending priority, then by id.
+bool comes_before(int64_t priority, std::string_view id, int64_t other_priority,
+                  std::string_view other_id) {
+  return priority != other_priority ? priority > other_priority : id < other_id;
+}
+
+Status cannot_be_used(std::string_view id, const std::string& path, const std::string& reason,
+                      const std::string& help) {
+  return not_found(cat("plugin \"", id, "\" cannot be used: ", reason))
+      .with_slug("unknown-plugin")
+      .at(path)
+      .with_help(help);
 }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -70,87 +59,51 @@ PluginSearch default_plugin_search() {
   return search;
 }
 
-/// Collects usable plugins and refused files, in the order of the search.
-class PluginCollector {
- public:
-  PluginCollector(const PluginSearch& search, std::vector<std::unique_ptr<Plugin>>& plugins,
-                  std::vector<RefusedPlugin>& refused)
-      : search_(search), plugins_(plugins), refused_(refused) {}
-
-  void add_folder(const std::string& folder) {
-    auto files = plugin_files(folder);
-    if (!files.ok()) return refuse(folder, {}, files.status());
-    for (const std::string& file : *files) add_file(file);
-  }
-
-  void add_file(const std::string& path) {
-    std::error_code error;
-    std::string real = fs::canonical(path, error).string();
-    if (error) {
-      return refuse(
-          path, {},
-          not_found(cat("cannot be read: ", error.message())).with_help("check the path"));
-    }
-    if (!seen_.insert(real).second) return;  // the same file under another name
-    PluginManifest manifest;
-    Status inspected = inspect_plugin(real, manifest).status();
-    if (inspected.ok() && search_.ids && !search_.ids->contains(manifest.id)) return;
-    if (!inspected.ok()) return refuse(real, manifest, inspected);
-    auto plugin = make(real, manifest);
-    if (!plugin.ok()) return refuse(real, manifest, plugin.status());
-    plugins_.push_back(*std::move(plugin));
-  }
-
- private:
-  Result<std::unique_ptr<Plugin>> make(const std::string& path, const PluginManifest& manifest) {
-    for (const auto& other : plugins_) {
-      if (other->id() != manifest.id) continue;
-      return Status(Code::kAlreadyExists,
-                    cat("id \"", manifest.id, "\" is taken by ", other->path()))
-          .with_help("remove one of the two files");
-    }
-    BYOC_TRY(byoc_plugin table, load_plugin_table(path, manifest));
-    return Plugin::open(path, table, options_json(search_, manifest.id));
-  }
-  void refuse(const std::string& path, const PluginManifest& manifest, const Status& status) {
-    refused_.push_back({path, manifest.id, manifest.version, status.message(), status.help()});
-  }
-
-  const PluginSearch& search_;
-  std::vector<std::unique_ptr<Plugin>>& plugins_;
-  std::vector<RefusedPlugin>& refused_;
-  std::set<std::string> seen_;
-};
-
 std::shared_ptr<const PluginSet> PluginSet::load(const PluginSearch& search) {
   auto set = std::make_shared<PluginSet>();
   set->search_ = search;
-  PluginCollector collector(search, set->plugins_, set->refused_);
-  for (const std::string& file : search.files) collector.add_file(file);
-  for (const std::string& folder : search.folders) collector.add_folder(folder);
+  CollectedPlugins collected = collect_plugins(search);
+  set->plugins_ = std::move(collected.plugins);
+  set->refused_ = std::move(collected.refused);
+  set->later_ = std::move(collected.later);
   std::stable_sort(set->plugins_.begin(), set->plugins_.end(), [](const auto& a, const auto& b) {
-    return a->priority() != b->priority() ? a->priority() > b->priority() : a->id() < b->id();
+    return comes_before(a->priority(), a->id(), b->priority(), b->id());
+  });
+  std::stable_sort(set->later_.begin(), set->later_.end(), [](const auto& a, const auto& b) {
+    return comes_before(a->facts().priority, a->id(), b->facts().priority, b->id());
   });
   return set;
+}
+
+std::vector<UnopenedPlugin> PluginSet::unopened() const {
+  std::vector<UnopenedPlugin> out;
+  for (const auto& plugin : later_) out.push_back(plugin->facts());
+  return out;
 }
 
 const Plugin* PluginSet::find(std::string_view id) const {
   for (const auto& plugin : plugins_) {
     if (plugin->id() == id) return plugin.get();
   }
+  for (const auto& later : later_) {
+    if (later->id() != id) continue;
+    auto plugin = later->open();
+    return plugin.ok() ? *plugin : nullptr;
+  }
   return nullptr;
 }
 
 Result<const Plugin*> PluginSet::get(std::string_view id) const {
   if (const Plugin* plugin = find(id)) return plugin;
-  for (const RefusedPlugin& refused : refused_) {
-    if (refused.id != id) continue;
-    return not_found(cat("plugin \"", id, "\" cannot be used: ", refused.reason))
-        .with_slug("unknown-plugin")
-        .at(refused.path)
-        .with_help(refused.help);
+  for (const auto& later : later_) {
+    if (later->id() != id) continue;
+    Status status = later->open().status();
+    return cannot_be_used(id, later->path(), status.message(), status.help());
   }
-  std::vector<std::string> known = ids(plugins_);
+  for (const RefusedPlugin& refused : refused_) {
+    if (refused.id == id) return cannot_be_used(id, refused.path, refused.reason, refused.help);
+  }
+  std::vector<std::string> known = ids(*this);
   return not_found(cat("no plugin \"", id, "\"", did_you_mean(id, known)))
       .with_slug("unknown-plugin")
       .at(cat("found: ", joined(known)))

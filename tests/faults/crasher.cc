@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plugin for relu that ends the process: by the option `signal`, in the slot that the option `in`
-// or BYOC_TEST_CRASH names (byoc-run passes no options).
+// or BYOC_TEST_CRASH names (byoc-run passes no options). The signal HANG means a slot that does
+// not return.
 #include <byoc/plugin/sdk.h>
 
 #include <chrono>
@@ -15,6 +16,7 @@ using namespace byoc::sdk;
   volatile int zero = 0;
   volatile int* volatile nowhere = nullptr;
   if (how == "SEGV") *nowhere = 1;
+  while (how == "HANG") std::this_thread::sleep_for(std::chrono::seconds(1));
 #if defined(__x86_64__)
   if (how == "FPE") zero = 1 / zero;
 #endif

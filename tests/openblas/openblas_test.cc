@@ -212,6 +212,9 @@ TEST(OpenblasCommands, UseItWhenItIsNamedAlone) {
   Byoc byoc;
   Json plugins = byoc.json("plugins");
   EXPECT_THAT(plugins["order"], Not(testing::Contains("openblas")));
+  std::vector<std::string> unopened;
+  for (const Json& plugin : plugins["not_opened"]) unopened.push_back(plugin["id"]);
+  EXPECT_THAT(unopened, testing::Contains("openblas")) << "its library was loaded";
   const std::string model = byoc.write(
       "m.ir",
       "fn main(%x: f32[5,7], %y: f32[7,3]) { %0 = matmul(%x, %y) loc(\"dot\")  return %0 }");

@@ -111,9 +111,10 @@ const Result<ElfImage>& CheckContext::elf() {
 
 const Result<PluginManifest>& CheckContext::manifest() {
   if (manifest_) return *manifest_;
-  if (elf().ok()) manifest_ = read_manifest(elf()->file->bytes());
-  else manifest_ = Result<PluginManifest>(elf().status());
-  return *manifest_;
+  if (!elf().ok()) return manifest_.emplace(elf().status());
+  Result<ByteSource> file = ByteSource::open(options_.path);
+  return manifest_.emplace(file.ok() ? read_manifest(*file)
+                                     : Result<PluginManifest>(std::move(file.status())));
 }
 
 process::ChildResult CheckContext::in_child(const std::function<std::string()>& work) const {

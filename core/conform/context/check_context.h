@@ -7,7 +7,7 @@
 #include "core/conform/conform.h"
 #include "core/conform/process/elf.h"
 #include "core/process/child.h"
-#include "runtime/host/plugin_manifest.h"
+#include "runtime/plugin_file/plugin_manifest.h"
 
 namespace byoc::conform {
 

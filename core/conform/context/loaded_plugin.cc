@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "byoc/text/graph_json.h"
+#include "runtime/host/plugin_collector.h"
 #include "runtime/host/plugin_loader.h"
 
 namespace byoc::conform {
@@ -16,6 +17,7 @@ Result<LoadedPlugin> load_plugin(const CheckContext& context) {
   PluginManifest manifest;
   BYOC_TRY_STATUS(inspect_plugin(context.options().path, manifest).status());
   search.options = context.options().options;
+  const WithoutTrials in_a_child;  // a check runs in one already, and reports the crash
   out.set = PluginSet::load(search);
   if (!out.set->refused().empty()) {
     const RefusedPlugin& refused = out.set->refused()[0];

@@ -4,17 +4,16 @@
 #include <elf.h>
 
 #include <algorithm>
-#include <cstring>
-#include <optional>
+#include <span>
 
-#include "runtime/host/plugin_manifest.h"
+#include "runtime/plugin_file/plugin_manifest.h"
 
 namespace byoc::conform {
 namespace {
 
 class Reader {
  public:
-  explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  explicit Reader(const ByteSource& file) : file_(file) {}
 
   Result<ElfImage> read() {
     BYOC_TRY(auto header, at<Elf64_Ehdr>(0));
@@ -37,11 +36,9 @@ class Reader {
  private:
   template <class T>
   Result<T> at(uint64_t offset) const {
-    T value;
-    if (offset > bytes_.size() || bytes_.size() - offset < sizeof value)
-      return invalid("an ELF file that is cut short");
-    std::memcpy(&value, bytes_.data() + offset, sizeof value);
-    return value;
+    auto value = file_.at<T>(offset);
+    if (!value) return invalid("an ELF file that is cut short");
+    return *value;
   }
   /// Returns the offset in the file of the byte that is loaded at `address`; UINT64_MAX: none.
   uint64_t offset_of(uint64_t address) const {
@@ -56,11 +53,17 @@ class Reader {
     return at<T>(offset_of(address));
   }
   Result<std::string> text_at(uint64_t offset) const {
-    auto rest = bytes_.subspan(std::min<uint64_t>(offset, bytes_.size()));
-    auto end = std::find(rest.begin(), rest.end(), std::byte{0});
-    if (end == rest.end()) return invalid("an ELF file that is cut short");
-    return std::string(reinterpret_cast<const char*>(rest.data()),
-                       static_cast<size_t>(end - rest.begin()));
+    constexpr uint64_t kMostAtOnce = 256;
+    std::string text;
+    while (offset < file_.size()) {
+      std::string part(std::min(kMostAtOnce, file_.size() - offset), '\0');
+      if (!file_.read(offset, std::as_writable_bytes(std::span(part)))) break;
+      const size_t end = part.find('\0');
+      text += part.substr(0, end);
+      if (end != std::string::npos) return text;
+      offset += part.size();
+    }
+    return invalid("an ELF file that is cut short");
   }
   /// Returns a name from the dynamic string table.
   Result<std::string> name(uint64_t index) const {
@@ -156,7 +159,7 @@ class Reader {
     }
   }
 
-  std::span<const std::byte> bytes_;
+  const ByteSource& file_;
   std::vector<Elf64_Phdr> segments_;
   std::vector<Elf64_Dyn> dynamic_;
   ElfImage image_;
@@ -165,11 +168,9 @@ class Reader {
 }  // namespace
 
 Result<ElfImage> read_elf(const std::string& path) {
-  BYOC_TRY(auto file, MappedFile::open(path));
-  BYOC_TRY_STATUS(check_shared_object(file->bytes()));
-  BYOC_TRY(ElfImage image, Reader(file->bytes()).read());
-  image.file = std::move(file);
-  return image;
+  BYOC_TRY(ByteSource file, ByteSource::open(path));
+  BYOC_TRY_STATUS(check_shared_object(file));
+  return Reader(file).read();
 }
 
 }  // namespace byoc::conform

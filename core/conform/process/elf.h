@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Properties of a shared object, read from its program headers, which `strip` does not remove.
-#include <span>
 #include <string>
 #include <vector>
 
-#include "byoc/base/file.h"
+#include "byoc/base/status.h"
 
 namespace byoc::conform {
 
@@ -15,7 +14,6 @@ struct ElfSymbol {
 };
 
 struct ElfImage {
-  std::shared_ptr<const MappedFile> file;
   std::vector<std::string> needed, run_paths;
   std::vector<ElfSymbol> symbols;  // dynamic, global or weak
   bool has_text_relocations = false, has_executable_stack = true;

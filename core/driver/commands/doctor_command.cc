@@ -53,6 +53,8 @@ std::string plugins_text(const PluginSet& plugins) {
   std::string out = "plugins:\n";
   for (const auto& plugin : plugins.all())
     out += cat("  ", plugin->id(), " ", plugin->version(), "  ", plugin->path(), "\n");
+  for (const UnopenedPlugin& one : plugins.unopened())
+    out += cat("  ", one.id, " ", one.version, "  ", one.path, "  (opened when it is named)\n");
   for (const RefusedPlugin& refused : plugins.refused())
     out += cat("  refused: ", refused.path, "\n");
   for (const AbsentPlugin& one : absent_plugins(plugins))
@@ -131,6 +133,13 @@ Json plugins_json(const PluginSet& set) {
   return plugins;
 }
 
+Json unopened_json(const PluginSet& set) {
+  Json unopened = Json::array();
+  for (const UnopenedPlugin& one : set.unopened())
+    unopened.push_back({{"id", one.id}, {"version", one.version}, {"library", one.path}});
+  return unopened;
+}
+
 Json refused_json(const PluginSet& set) {
   Json refused = Json::array();
   for (const RefusedPlugin& one : set.refused()) {
@@ -151,6 +160,7 @@ Json to_json(const Examined& examined) {
   Json json = {{"abi", cat(BYOC_ABI_MAJOR, ".", BYOC_ABI_MINOR)},
                {"machine", machine_json(examined.machine)},
                {"plugins", plugins_json(*examined.plugins)},
+               {"not_opened", unopened_json(*examined.plugins)},
                {"refused", refused_json(*examined.plugins)},
                {"not_built", not_built_json(*examined.plugins)}};
   for (const char* list : {"openmp", "caches", "space", "environment", "findings"})

@@ -73,7 +73,8 @@ std::string order_text(const Order& order) {
 }
 
 Json fields(const PluginSet& set, const Order& order, const std::vector<AbsentPlugin>& absent) {
-  Json plugins = Json::array(), refused = Json::array(), not_built = Json::array();
+  Json plugins = Json::array(), refused = Json::array(), not_built = Json::array(),
+       unopened = Json::array();
   for (const AbsentPlugin& one : absent)
     not_built.push_back({{"id", one.id}, {"reason", one.reason}, {"help", one.help}});
   for (const auto& plugin : set.all()) plugins.push_back(plugin_json(*plugin));
@@ -84,7 +85,14 @@ Json fields(const PluginSet& set, const Order& order, const std::vector<AbsentPl
                        {"reason", r.reason},
                        {"help", r.help}});
   }
+  for (const UnopenedPlugin& one : set.unopened()) {
+    unopened.push_back({{"id", one.id},
+                        {"version", one.version},
+                        {"priority", one.priority},
+                        {"library", one.path}});
+  }
   return {{"plugins", plugins},
+          {"not_opened", unopened},
           {"refused", refused},
           {"not_built", not_built},
           {"order", order.compilers},
@@ -99,6 +107,15 @@ std::string usable_text(const PluginSet& set) {
                cat(plugin->patterns().size()), plugin->path()});
   }
   return table.empty() ? "no usable plugin was found\n" : table.text();
+}
+
+std::string unopened_text(const PluginSet& set) {
+  cli::Table table({"id", "version", ">priority", "library"});
+  for (const UnopenedPlugin& one : set.unopened())
+    table.add({one.id, one.version, cat(one.priority), one.path});
+  if (table.empty()) return "";
+  return cat("not opened (a plugin with a priority below 0 is opened when it is named)\n",
+             table.text());
 }
 
 std::string refused_text(const PluginSet& set) {
@@ -130,8 +147,8 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(auto set, find_plugins(options.plugins));
   BYOC_TRY(Order order, order_of(set));
   const std::vector<AbsentPlugin> absent = absent_plugins(*set);
-  cli::print_text(cat(usable_text(*set), order_text(order), refused_text(*set), absent_text(absent),
-                      searched_text(set->search())),
+  cli::print_text(cat(usable_text(*set), unopened_text(*set), order_text(order), refused_text(*set),
+                      absent_text(absent), searched_text(set->search())),
                   common);
   BYOC_TRY_STATUS(cli::print_json(common, "plugins", fields(*set, order, absent)));
   BYOC_TRY_STATUS(set->check_options());
@@ -150,6 +167,11 @@ cli::Command plugins_command(const cli::CommonOptions& common) {
   command.examples = {
       {"byoc plugins", "all plugins of the search path"},
       {"byoc plugins --plugin build/libmychip.so", "one more, before it is installed"}};
+  command.notes =
+      "A plugin with a priority below 0 is not opened unless --plugin or --plugin-option names "
+      "it.\n"
+      "A file whose code crashes, ends the process or does not return within 5 s is refused: each\n"
+      "file is tried once in a process of its own, and the result is kept in the cache folder.";
   add_plugin_options(command, options->plugins);
   command.run = [options, &common] { return run(*options, common); };
   return command;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plugins that were not built: plugins/CMakeLists.txt writes a file ID.absent for each.
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -9,6 +10,14 @@
 
 namespace byoc::driver {
 namespace {
+
+bool is_found(const PluginSet& plugins, const std::string& id) {
+  auto has_id = [&](const auto& plugin) { return plugin->id() == id; };
+  const std::vector<UnopenedPlugin> unopened = plugins.unopened();
+  return std::any_of(plugins.all().begin(), plugins.all().end(), has_id) ||
+         std::any_of(unopened.begin(), unopened.end(),
+                     [&](const UnopenedPlugin& plugin) { return plugin.id == id; });
+}
 
 namespace fs = std::filesystem;
 
@@ -42,7 +51,7 @@ std::vector<AbsentPlugin> absent_plugins(const PluginSet& plugins) {
     std::error_code error;  // a folder that is not there has no files
     for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
       const std::string id = entry.path().stem().string();
-      if (entry.path().extension() != ".absent" || plugins.find(id) != nullptr) continue;
+      if (entry.path().extension() != ".absent" || is_found(plugins, id)) continue;
       found.emplace(id, read_absent(entry.path()));
     }
   }

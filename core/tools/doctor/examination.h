@@ -76,9 +76,6 @@ std::vector<AbsentPlugin> absent_plugins(const PluginSet& plugins);
 /// Appends the findings on the plugins: refused ones, and roles that no plugin fills.
 void examine_plugins(const PluginSet& plugins, std::vector<Finding>& findings);
 
-/// Returns byoc's cache folder: $XDG_CACHE_HOME/byoc, else ~/.cache/byoc; "" when neither variable
-/// has an absolute path.
-std::string cache_root();
 /// Returns the folder itself, or the nearest one above it that exists.
 std::string nearest_folder(const std::string& path);
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <set>
 
+#include "byoc/base/env.h"
 #include "core/tools/doctor/examination.h"
 
 namespace byoc::driver {
@@ -69,18 +70,7 @@ CacheFolder examine_folder(const std::string& path) {
   return out;
 }
 
-std::string absolute_value(const char* name) {
-  const char* value = ::secure_getenv(name);
-  return value && value[0] == '/' ? value : "";
-}
-
 }  // namespace
-
-std::string cache_root() {
-  if (std::string cache = absolute_value("XDG_CACHE_HOME"); !cache.empty()) return cache + "/byoc";
-  std::string home = absolute_value("HOME");
-  return home.empty() ? "" : home + "/.cache/byoc";
-}
 
 std::string nearest_folder(const std::string& path) {
   fs::path at = path;
@@ -91,7 +81,7 @@ std::string nearest_folder(const std::string& path) {
 }
 
 std::vector<CacheFolder> examine_caches(std::vector<Finding>& findings) {
-  std::string root = cache_root();
+  std::string root = user_cache_folder();
   if (root.empty()) {
     findings.push_back({Finding::kWarning, "caches",
                         "there is no cache folder, so that kernels are compiled anew each time",
@@ -122,7 +112,8 @@ std::vector<CacheFolder> examine_caches(std::vector<Finding>& findings) {
 std::vector<Volume> examine_space(uint64_t min_free_bytes, std::vector<Finding>& findings) {
   std::error_code error;
   std::vector<std::string> folders;
-  if (std::string root = cache_root(); !root.empty()) folders.push_back(nearest_folder(root));
+  if (std::string root = user_cache_folder(); !root.empty())
+    folders.push_back(nearest_folder(root));
   folders.push_back(fs::temp_directory_path(error).string());
   folders.push_back(fs::current_path(error).string());
   std::vector<Volume> out;

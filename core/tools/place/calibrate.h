@@ -7,7 +7,8 @@
 namespace byoc::driver {
 
 /// Measures peaks, bandwidths, a call and a change of layout, then some ops of each class with
-/// every plugin of `build`, in children. Takes seconds. Refused ops have no sample.
+/// every plugin of `build`, in children with the time limit `timeout_s` of ProbePlan. Takes
+/// seconds. Ops that are refused, crash or hang have no sample.
 Result<placement::Machine> calibrate(
     const BuildOptions& build,
     const std::function<void(std::string_view what, uint64_t done, uint64_t total)>& progress);

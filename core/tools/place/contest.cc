@@ -153,6 +153,86 @@ size_t winner_of(const std::vector<Entrant>& entrants, const std::vector<Entrant
   return is_within(kClearGain, kClearGain, results[other], results[single]) ? other : single;
 }
 
+namespace {
+
+/// Runs a contest of the entrants that no child has failed with. A child that crashes or hangs
+/// while it compiles fails the entrant that it compiles, and the others begin anew.
+class Contests {
+ public:
+  Contests(const IRModule& module, const BuildOptions& build, const std::vector<Entrant>& entrants,
+           const ContestPlan& plan)
+      : module_(module), build_(build), plan_(plan), out_(entrants.size()) {
+    for (size_t k = 0; k < entrants.size(); ++k) left_.push_back({k, entrants[k]});
+  }
+
+  Result<std::vector<EntrantResult>> run() {
+    while (!left_.empty()) {
+      const process::ChildResult child = run_child(left_, plan_);
+      if (child.finished) {
+        BYOC_TRY_STATUS(take_results(child.result));
+        break;
+      }
+      if (child.end.kind == process::End::kInterrupted)
+        return failed(cat("timing whole programs: ", child.defect)).with_slug("place");
+      if (child.item > 0) drop(child.item - 1, child.defect);
+      else BYOC_TRY_STATUS(drop_those_that_fail_alone(child.defect));
+    }
+    return std::move(out_);
+  }
+
+ private:
+  struct Left {
+    size_t index;
+    Entrant entrant;
+  };
+
+  process::ChildResult run_child(const std::vector<Left>& entrants, const ContestPlan& plan) const {
+    std::vector<Entrant> list;
+    for (const Left& one : entrants) list.push_back(one.entrant);
+    process::ChildLimits limits;
+    limits.timeout_s = plan.timeout_s;
+    return process::run_in_child(limits,
+                                 [&] { return Contest(module_, build_, list, plan).run().dump(); });
+  }
+
+  Status take_results(const std::string& text) {
+    BYOC_TRY(Json json, parse_json(text));
+    for (size_t k = 0; k < left_.size() && k < json.size(); ++k) {
+      const Json& row = json[k];
+      out_[left_[k].index] = {row.at("ns"), row.at("error"), row.at("steps"), row.at("blocks")};
+    }
+    return {};
+  }
+
+  void drop(size_t k, const std::string& error) {
+    out_[left_[k].index].error = error;
+    left_.erase(left_.begin() + static_cast<ptrdiff_t>(k));
+  }
+
+  /// A child ended while programs took turns: finds out which of them end a child of their own.
+  Status drop_those_that_fail_alone(const std::string& defect) {
+    ContestPlan quick = plan_;
+    quick.rounds = 1, quick.min_time_s = 0;
+    bool has_dropped = false;
+    for (size_t k = left_.size(); k-- > 0;) {
+      const process::ChildResult child = run_child({left_[k]}, quick);
+      if (child.finished && left_.size() > 1) continue;
+      drop(k, child.finished ? defect : child.defect);
+      has_dropped = true;
+    }
+    if (has_dropped) return {};
+    return failed(cat("timing whole programs: ", defect)).with_slug("place");
+  }
+
+  const IRModule& module_;
+  const BuildOptions& build_;
+  const ContestPlan& plan_;
+  std::vector<Left> left_;
+  std::vector<EntrantResult> out_;
+};
+
+}  // namespace
+
 Result<std::vector<EntrantResult>> run_contest(const IRModule& module, const BuildOptions& build,
                                                const std::vector<Entrant>& entrants,
                                                const ContestPlan& plan) {

@@ -58,6 +58,7 @@ void confine_worker(Role role) {
   // Kernels of a sitting would fill the user's caches, and would not be compiled when their time to
   // compile is measured.
   setenv("XDG_CACHE_HOME", "/dev/null", 1);
+  setenv("BYOC_TRY_PLUGINS", "0", 1);  // the tuner has tried them
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (int fatal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGINT, SIGTERM})
     signal(fatal, SIG_DFL);

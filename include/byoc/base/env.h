@@ -18,5 +18,8 @@ std::span<const EnvVariable> env_variables();  ///< Returns the table of all var
 std::string env_value(std::string_view name);
 /// Returns true when the variable is set, also to an empty text.
 bool env_is_set(std::string_view name);
+/// Returns byoc's cache folder: $XDG_CACHE_HOME/byoc, else ~/.cache/byoc; "" when neither variable
+/// has an absolute path, or the process is set-user-id or set-group-id.
+std::string user_cache_folder();
 
 }  // namespace byoc

@@ -26,6 +26,9 @@ class SharedLibrary {
   /// slug "code-place" with the reason of each place when none works.
   static Result<SharedLibrary> open_bytes(std::span<const std::byte> object,
                                           std::string_view label);
+  /// Returns whether this process has loaded a library from that path: opening it again then gives
+  /// the loaded one, also when the file is another by now.
+  static bool is_loaded(const std::string& path);
   SharedLibrary(SharedLibrary&&) noexcept;             ///< Moves; the source then has no library.
   SharedLibrary& operator=(SharedLibrary&&) noexcept;  ///< Closes its own library, then moves.
   ~SharedLibrary();

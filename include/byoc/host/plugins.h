@@ -113,14 +113,16 @@ class Plugin {
   const std::string& id() const { return id_; }            ///< as in the manifest
   const std::string& version() const { return version_; }  ///< as in the manifest
   const std::string& path() const { return path_; }        ///< the file
-  int64_t priority() const;                                ///< higher goes first
-  uint32_t flags() const;                                  ///< byoc_plugin_flags
-  bool is_default_codegen() const;                         ///< has BYOC_PLUGIN_DEFAULT
-  bool takes_loops() const;                                ///< has BYOC_PLUGIN_LOOPS
-  bool takes_counted() const;                              ///< has BYOC_PLUGIN_COUNTED
-  bool is_horizontal() const;                              ///< has BYOC_PLUGIN_HORIZONTAL
-  uint64_t max_ops() const;                                ///< 0 in the table reads as 4096
-  uint64_t max_bytes() const;                              ///< 0: no limit
+  /// The options that it was opened with, as JSON; "{}": none.
+  const std::string& options_json() const { return options_json_; }
+  int64_t priority() const;         ///< higher goes first
+  uint32_t flags() const;           ///< byoc_plugin_flags
+  bool is_default_codegen() const;  ///< has BYOC_PLUGIN_DEFAULT
+  bool takes_loops() const;         ///< has BYOC_PLUGIN_LOOPS
+  bool takes_counted() const;       ///< has BYOC_PLUGIN_COUNTED
+  bool is_horizontal() const;       ///< has BYOC_PLUGIN_HORIZONTAL
+  uint64_t max_ops() const;         ///< 0 in the table reads as 4096
+  uint64_t max_bytes() const;       ///< 0: no limit
   /// The declared patterns.
   const std::vector<PluginPattern>& patterns() const { return patterns_; }
   bool has_judge() const;  ///< false: every match is taken
@@ -157,7 +159,7 @@ class Plugin {
   Result<uint32_t> compat(const std::string& compat) const;
 
  private:
-  friend class PluginCollector;
+  friend struct PluginFile;
   Plugin() = default;
   static Result<std::unique_ptr<Plugin>> open(const std::string& path, const byoc_plugin& table,
                                               std::string options_json);
@@ -186,6 +188,12 @@ struct RefusedPlugin {
   std::string reason, help;       ///< the fault, and the next step for the user
 };
 
+/// A plugin that is opened when it is named, and not before: its manifest has a priority below 0.
+struct UnopenedPlugin {
+  std::string path, id, version;  ///< as in the manifest
+  int64_t priority = 0;           ///< below 0
+};
+
 /// The places to search for plugins, and the plugins' options.
 struct PluginSearch {
   std::vector<std::string> files;    ///< --plugin FILE, first in the order
@@ -199,19 +207,26 @@ struct PluginSearch {
 /// relative to the running executable.
 PluginSearch default_plugin_search();
 
-/// Made once, shared by compilations and Sessions; immutable afterwards.
+/// Made once, shared by compilations and Sessions; its methods may be called by several threads.
 class PluginSet {
  public:
   /// Never fails as a whole; see refused(). `check` reports options for an id that no plugin has.
+  /// While the program has one thread, a file whose code has not run well before is first opened in
+  /// a child process, so that one that crashes or hangs is refused (docs/plugin-abi.md).
   static std::shared_ptr<const PluginSet> load(const PluginSearch& search);
-  const Plugin* find(std::string_view id) const;  ///< null when there is none of that id
+  /// Returns the plugin of that id; null when there is none. The first call for one of unopened()
+  /// opens it.
+  const Plugin* find(std::string_view id) const;
   /// Returns the plugin of that id. Errors: kNotFound, slug "unknown-plugin", with the nearest id,
   /// the ids found, and the reason when a plugin of that id was refused.
   Result<const Plugin*> get(std::string_view id) const;
-  /// Returns all usable plugins, by descending priority, then by id.
+  /// Returns all usable plugins but those of unopened(), by descending priority, then by id.
   std::span<const std::unique_ptr<Plugin>> all() const { return plugins_; }
   /// In the order they were found.
   std::span<const RefusedPlugin> refused() const { return refused_; }
+  /// Returns the plugins that only find and get open, also after they have done so. By descending
+  /// priority, then by id.
+  std::vector<UnopenedPlugin> unopened() const;
   const PluginSearch& search() const { return search_; }  ///< as it was passed to load
   Status check_options() const;  ///< Reports options for an id that no plugin has.
 
@@ -219,6 +234,7 @@ class PluginSet {
   std::vector<std::unique_ptr<Plugin>> plugins_;
   std::vector<RefusedPlugin> refused_;
   PluginSearch search_;
+  std::vector<std::shared_ptr<class LaterPlugin>> later_;
 };
 
 /// Ends the use of plugins in this process: calls the `shutdown` of every library that has one and

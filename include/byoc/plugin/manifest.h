@@ -37,14 +37,22 @@
       sizeof(BYOC_MANIFEST_NOTE_NAME), sizeof(text), BYOC_MANIFEST_NOTE_TYPE,       \
       BYOC_MANIFEST_NOTE_NAME, text}
 
+/// The manifest without its last brace, as a string literal.
+#define BYOC_MANIFEST_MEMBERS(id, version)                                            \
+  "{\"schema\":\"" BYOC_MANIFEST_SCHEMA "\",\"id\":\"" id "\",\"version\":\"" version \
+  "\",\"abi\":{\"major\":" BYOC_MANIFEST_TEXT(                                        \
+      BYOC_ABI_MAJOR) ",\"min_host_minor\":0},\"arch\":\"" BYOC_MANIFEST_ARCH "\""
+
 /// BYOC_MANIFEST("id", "1.0.0"): the plugin's manifest as an ELF note, once per plugin, in C or
 /// C++. The host reads it from the file before it loads anything, so that a plugin for another ABI
 /// or processor never runs. id and version are string literals; the id is [a-z][a-z0-9_-]*, at
 /// most 64 characters long.
-#define BYOC_MANIFEST(id, version)                                                               \
-  BYOC_MANIFEST_NOTE("{\"schema\":\"" BYOC_MANIFEST_SCHEMA "\",\"id\":\"" id                     \
-                     "\",\"version\":\"" version "\",\"abi\":{\"major\":" BYOC_MANIFEST_TEXT(    \
-                         BYOC_ABI_MAJOR) ",\"min_host_minor\":0},\"arch\":\"" BYOC_MANIFEST_ARCH \
-                                         "\"}")
+#define BYOC_MANIFEST(id, version) BYOC_MANIFEST_NOTE(BYOC_MANIFEST_MEMBERS(id, version) "}")
+
+/// BYOC_MANIFEST_PRIORITY("id", "1.0.0", -10): the same with the table's priority, an integer
+/// literal. A plugin whose manifest has one below 0 is opened when it is named, and not before.
+#define BYOC_MANIFEST_PRIORITY(id, version, priority) \
+  BYOC_MANIFEST_NOTE(                                 \
+      BYOC_MANIFEST_MEMBERS(id, version) ",\"priority\":" BYOC_MANIFEST_TEXT(priority) "}")
 
 #endif

@@ -90,6 +90,37 @@ TEST_F(PlaceCommands, APlanOfOnePluginGivesItsArtifact) {
   }
 }
 
+// The plugin takes relu and does not return from compile.
+TEST_F(PlaceCommands, APluginThatHangsIsAFailedCandidate) {
+  const std::string crasher = " --plugin " + fault_path("crasher") +
+                              " --plugin-option crasher.in=compile "
+                              "--plugin-option crasher.signal=HANG";
+  const Json placed = byoc_.json("place " + model_ + crasher +
+                                 " --compiler crasher,json --timeout 1 --rounds 1 --improve 0 "
+                                 "--min-time 0.01");
+  EXPECT_EQ(placed["ok"], true) << placed.dump();
+  EXPECT_EQ(placed["failed"], 1);
+  bool has_hung = false;
+  for (const Json& choice : placed["choices"]) {
+    const std::string error = choice["error"];
+    has_hung = has_hung || error.find("hung for 5 s while compiling") != error.npos;
+  }
+  EXPECT_TRUE(has_hung) << placed["choices"].dump();
+  EXPECT_THAT(get(byoc_.file("cache") + "/byoc/placement/costs-2.jsonl"),
+              HasSubstr("hung for 1 s while compiling and running 1 ops by crasher"));
+}
+
+// A crash in one mode of a plugin does not forbid its other modes.
+TEST_F(PlaceCommands, CostsBelongToTheOptionsOfAPlugin) {
+  const std::string place = "place " + model_ + " --plugin " + fault_path("crasher") +
+                            " --compiler crasher,json --improve 0 --rounds 1 --min-time 0.01";
+  const std::string mode = " --plugin-option crasher.in=compile";
+  EXPECT_EQ(byoc_.json(place + mode)["failed"], 1);
+  const Json other = byoc_.json(place);
+  EXPECT_EQ(other["failed"], 0) << other.dump();
+  EXPECT_EQ(byoc_.json(place + mode)["measured"], 0) << "its costs are known";
+}
+
 TEST_F(PlaceCommands, CompileMeasuresWithTheFlagAlone) {
   const std::string compile = "compile " + model_ + " -o " + byoc_.file("m.byoc");
   EXPECT_EQ(byoc_(compile + " --compiler auto").code, 0);

@@ -2,6 +2,7 @@
 #pragma once
 // BYOC_PLUGIN(Class, "id", "1.0.0"[, .flags = BYOC_PLUGIN_DEFAULT, .priority = 10, ...]), once per
 // plugin, defines the table, the note and the one exported symbol; the C side of all in plugin.h.
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -20,6 +21,36 @@ struct PluginTraits {
 };
 
 namespace detail {
+
+/// The note that BYOC_MANIFEST writes, with the priority of the table, which is no literal. An
+/// aggregate: the compiler would put an object with a constructor into writable memory.
+template <size_t N>
+struct ManifestNote {
+  uint32_t name_bytes, text_bytes, type;
+  char name[(sizeof BYOC_MANIFEST_NOTE_NAME + 3) / 4 * 4];
+  char json[(N + sizeof ",\"priority\":-9223372036854775808}" + 3) / 4 * 4];
+};
+
+template <size_t N>
+consteval ManifestNote<N> manifest_note(const char (&members)[N], int64_t priority) {
+  ManifestNote<N> note{sizeof BYOC_MANIFEST_NOTE_NAME,
+                       sizeof note.json,
+                       BYOC_MANIFEST_NOTE_TYPE,
+                       BYOC_MANIFEST_NOTE_NAME,
+                       {}};
+  char* end = note.json;
+  auto append = [&](std::string_view text) { end = std::copy(text.begin(), text.end(), end); };
+  append({members, N - 1});
+  append(priority < 0 ? ",\"priority\":-" : ",\"priority\":");
+  char digits[20] = {};
+  size_t n = sizeof digits;
+  uint64_t rest = static_cast<uint64_t>(priority);
+  for (rest = priority < 0 ? 0 - rest : rest; rest != 0 || n == sizeof digits; rest /= 10)
+    digits[--n] = static_cast<char>('0' + rest % 10);
+  append({digits + n, sizeof digits - n});
+  append("}");
+  return note;
+}
 
 struct KernelHandle {
   const Kernel* kernel;
@@ -327,15 +358,18 @@ struct Glue {
 
 /// BYOC_PLUGIN(Class, "id", "1.0.0", .priority = 1): the manifest, the table and the entry of a
 /// plugin, once per plugin. Class is a Plugin; the last arguments are fields of PluginTraits.
-#define BYOC_PLUGIN(Class, id, version, ...)                                             \
-  BYOC_MANIFEST(id, version);                                                            \
-  extern "C" byoc_status* byoc_plugin_entry_v1(const byoc_host* host,                    \
-                                               const byoc_plugin** out) noexcept {       \
-    static constinit const byoc_plugin kTable = ::byoc::sdk::detail::Glue<Class>::table( \
-        id, version, ::byoc::sdk::PluginTraits{__VA_ARGS__});                            \
-    ::byoc::sdk::detail::host_pointer = host;                                            \
-    return ::byoc::sdk::detail::guarded([&] {                                            \
-      ::byoc::sdk::detail::check_understood(host->h);                                    \
-      *out = &kTable;                                                                    \
-    });                                                                                  \
+#define BYOC_PLUGIN(Class, id, version, ...)                                                   \
+  static constexpr auto byoc_manifest_note                                                     \
+      __attribute__((section(".note.byoc"), used, aligned(4))) =                               \
+          ::byoc::sdk::detail::manifest_note(BYOC_MANIFEST_MEMBERS(id, version),               \
+                                             ::byoc::sdk::PluginTraits{__VA_ARGS__}.priority); \
+  extern "C" byoc_status* byoc_plugin_entry_v1(const byoc_host* host,                          \
+                                               const byoc_plugin** out) noexcept {             \
+    static constinit const byoc_plugin kTable = ::byoc::sdk::detail::Glue<Class>::table(       \
+        id, version, ::byoc::sdk::PluginTraits{__VA_ARGS__});                                  \
+    ::byoc::sdk::detail::host_pointer = host;                                                  \
+    return ::byoc::sdk::detail::guarded([&] {                                                  \
+      ::byoc::sdk::detail::check_understood(host->h);                                          \
+      *out = &kTable;                                                                          \
+    });                                                                                        \
   }

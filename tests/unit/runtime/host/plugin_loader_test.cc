@@ -189,6 +189,19 @@ TEST(Loader, ReadsTheManifestOfAStrippedFile) {
   EXPECT_EQ(manifest->abi_major, 1);
 }
 
+TEST(Loader, RefusesATableWithAnotherPriorityThanTheManifest) {
+  byoc_plugin table{};
+  table.id = {"mask", 4}, table.version = {"1.0.0", 5}, table.priority = 3;
+  PluginManifest manifest{.id = "mask", .version = "1.0.0"};
+  EXPECT_TRUE(check_table_identity(table, manifest).ok()) << "its manifest has none";
+  manifest.priority = 3;
+  EXPECT_TRUE(check_table_identity(table, manifest).ok());
+  manifest.priority = -1;
+  Status status = check_table_identity(table, manifest);
+  EXPECT_EQ(status.message(), "its table has priority 3, its manifest -1");
+  EXPECT_EQ(status.help(), "give both the same priority; BYOC_PLUGIN does");
+}
+
 TEST(PluginId, IsLowerCaseLettersDigitsDashesAndUnderscores) {
   EXPECT_TRUE(is_plugin_id("onednn"));
   EXPECT_TRUE(is_plugin_id("my-chip_2"));

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/host/plugin_manifest.h"
+#include "runtime/plugin_file/plugin_manifest.h"
 
 #include <elf.h>
 
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 #include "byoc/base/json.h"
 #include "byoc/plugin/manifest.h"
@@ -13,7 +14,7 @@
 namespace byoc {
 namespace {
 
-constexpr size_t kMaxManifestBytes = 4096;
+constexpr size_t kMaxManifestBytes = 4096, kMaxNoteBytes = size_t{1} << 20;
 
 #if defined(__x86_64__)
 constexpr uint16_t kMachine = EM_X86_64;
@@ -40,22 +41,13 @@ std::string machine_name(uint16_t machine) {
   }
 }
 
-/// Returns a struct of the file at `offset`; nullopt when the file ends before the struct does.
-template <class T>
-std::optional<T> read_at(std::span<const std::byte> file, uint64_t offset) {
-  if (offset > file.size() || file.size() - offset < sizeof(T)) return std::nullopt;
-  T value;
-  std::memcpy(&value, file.data() + offset, sizeof value);
-  return value;
-}
-
 Status not_a_plugin(std::string what) {
   return invalid(std::move(what))
       .with_help("a plugin is an ELF shared object, made by byoc_add_plugin()");
 }
 
-Result<Elf64_Ehdr> read_header(std::span<const std::byte> file) {
-  auto header = read_at<Elf64_Ehdr>(file, 0);
+Result<Elf64_Ehdr> read_header(const ByteSource& file) {
+  auto header = file.at<Elf64_Ehdr>(0);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
     return not_a_plugin("not an ELF file");
   if (header->e_machine != kMachine || header->e_ident[EI_CLASS] != ELFCLASS64 ||
@@ -70,20 +62,70 @@ Result<Elf64_Ehdr> read_header(std::span<const std::byte> file) {
   return *header;
 }
 
+/// Adds up the parts that the headers of a file promise.
+class Extent {
+ public:
+  explicit Extent(uint64_t size) : size_(size) {}
+  /// Errors: kDataLoss when the file ends before the part does.
+  Status add(uint64_t offset, uint64_t bytes) const {
+    const auto end = static_cast<unsigned __int128>(offset) + bytes;
+    if (end <= size_) return {};
+    const bool is_short = end <= kLargest;
+    return Status(Code::kDataLoss,
+                  is_short ? cat("cut short: its headers describe ", static_cast<uint64_t>(end),
+                                 " bytes or more, it has ", size_)
+                           : std::string("damaged: its headers describe more than 2^48 bytes"))
+        .with_help("copy it again; while a copy is under way, wait until it is complete");
+  }
+
+ private:
+  static constexpr uint64_t kLargest = uint64_t{1} << 48;
+  uint64_t size_;
+};
+
+Status check_segments(const ByteSource& file, const Elf64_Ehdr& header, const Extent& extent) {
+  BYOC_TRY_STATUS(extent.add(header.e_phoff, uint64_t{header.e_phnum} * sizeof(Elf64_Phdr)));
+  for (uint64_t k = 0; k < header.e_phnum; ++k) {
+    auto segment = file.at<Elf64_Phdr>(header.e_phoff + k * sizeof(Elf64_Phdr));
+    if (!segment) return extent.add(file.size(), 1);  // it has become shorter since it was opened
+    BYOC_TRY_STATUS(extent.add(segment->p_offset, segment->p_filesz));
+  }
+  return {};
+}
+
+/// The table of sections is the last part of a file, unless `strip` or another tool removed it.
+Status check_sections(const ByteSource& file, const Elf64_Ehdr& header, const Extent& extent) {
+  if (header.e_shoff == 0 || header.e_shnum == 0) return {};
+  Status damaged = Status(Code::kDataLoss, "damaged: its table of sections is not valid")
+                       .with_help("copy it again");
+  if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shstrndx >= header.e_shnum)
+    return damaged;
+  BYOC_TRY_STATUS(extent.add(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr)));
+  for (uint64_t k = 0; k < header.e_shnum; ++k) {
+    auto section = file.at<Elf64_Shdr>(header.e_shoff + k * sizeof(Elf64_Shdr));
+    if (!section) return extent.add(file.size(), 1);
+    if (k == header.e_shstrndx && section->sh_type != SHT_STRTAB) return damaged;
+    if (section->sh_type == SHT_NOBITS || section->sh_type == SHT_NULL) continue;
+    BYOC_TRY_STATUS(extent.add(section->sh_offset, section->sh_size));
+  }
+  return {};
+}
+
 uint64_t round_up(uint64_t n, uint64_t align) { return (n + align - 1) / align * align; }
 
 /// Returns the text of byoc's note in one PT_NOTE segment.
-std::optional<std::string> find_note(std::span<const std::byte> segment, uint64_t align) {
+std::optional<std::string> find_note(const ByteSource& segment, uint64_t align) {
   align = align == 8 ? 8 : 4;
-  for (uint64_t at = 0; auto note = read_at<Elf64_Nhdr>(segment, at);) {
+  for (uint64_t at = 0; auto note = segment.at<Elf64_Nhdr>(at);) {
     uint64_t name = at + sizeof *note;
     uint64_t text = name + round_up(note->n_namesz, align);
     uint64_t next = text + round_up(note->n_descsz, align);
     if (text > segment.size() || note->n_descsz > segment.size() - text) return std::nullopt;
-    if (note->n_type == BYOC_MANIFEST_NOTE_TYPE &&
-        note->n_namesz == sizeof BYOC_MANIFEST_NOTE_NAME &&
-        std::memcmp(segment.data() + name, BYOC_MANIFEST_NOTE_NAME, note->n_namesz) == 0) {
-      std::string found(reinterpret_cast<const char*>(segment.data() + text), note->n_descsz);
+    std::string owner(sizeof BYOC_MANIFEST_NOTE_NAME, '\0'), found(note->n_descsz, '\0');
+    if (note->n_type == BYOC_MANIFEST_NOTE_TYPE && note->n_namesz == owner.size() &&
+        segment.read(name, std::as_writable_bytes(std::span(owner))) &&
+        std::memcmp(owner.data(), BYOC_MANIFEST_NOTE_NAME, owner.size()) == 0 &&
+        segment.read(text, std::as_writable_bytes(std::span(found)))) {
       return found.substr(0, found.find('\0'));
     }
     at = next;
@@ -91,16 +133,17 @@ std::optional<std::string> find_note(std::span<const std::byte> segment, uint64_
   return std::nullopt;
 }
 
-Result<std::string> manifest_text(std::span<const std::byte> file) {
+Result<std::string> manifest_text(const ByteSource& file) {
   BYOC_TRY(Elf64_Ehdr header, read_header(file));
   for (uint64_t k = 0; k < header.e_phnum; ++k) {
-    auto segment = read_at<Elf64_Phdr>(file, header.e_phoff + k * sizeof(Elf64_Phdr));
+    auto segment = file.at<Elf64_Phdr>(header.e_phoff + k * sizeof(Elf64_Phdr));
     if (!segment) return not_a_plugin("an ELF file that is cut short");
     if (segment->p_type != PT_NOTE) continue;
-    if (segment->p_offset > file.size() || segment->p_filesz > file.size() - segment->p_offset) {
-      return not_a_plugin("an ELF file that is cut short");
-    }
-    auto text = find_note(file.subspan(segment->p_offset, segment->p_filesz), segment->p_align);
+    if (segment->p_filesz > kMaxNoteBytes)
+      return not_a_plugin("an ELF file with notes of more than 1 MiB");
+    std::vector<std::byte> notes(segment->p_filesz);
+    if (!file.read(segment->p_offset, notes)) return not_a_plugin("an ELF file that is cut short");
+    auto text = find_note(ByteSource(notes), segment->p_align);
     if (text) return *std::move(text);
   }
   return invalid("no plugin manifest in it (ELF note \"byoc\")")
@@ -129,9 +172,24 @@ bool is_plugin_id(std::string_view id) {
          std::all_of(id.begin(), id.end(), fits);
 }
 
-Status check_shared_object(std::span<const std::byte> file) { return read_header(file).status(); }
+Status check_shared_object(const ByteSource& file) { return read_header(file).status(); }
+
+Status check_shared_object(std::span<const std::byte> file) {
+  return check_shared_object(ByteSource(file));
+}
+
+Status check_complete(const ByteSource& file) {
+  BYOC_TRY(Elf64_Ehdr header, read_header(file));
+  const Extent extent(file.size());
+  BYOC_TRY_STATUS(check_segments(file, header, extent));
+  return check_sections(file, header, extent);
+}
 
 Result<PluginManifest> read_manifest(std::span<const std::byte> file) {
+  return read_manifest(ByteSource(file));
+}
+
+Result<PluginManifest> read_manifest(const ByteSource& file) {
   BYOC_TRY(std::string text, manifest_text(file));
   Result<Json> json = parse_json(text, kMaxManifestBytes);
   if (!json.ok()) return bad_manifest(json.status().message());
@@ -151,6 +209,10 @@ Result<PluginManifest> read_manifest(std::span<const std::byte> file) {
     if (number == abi->end() || !number->is_number_unsigned())
       return bad_manifest(cat("no \"abi.", name, "\""));
     *field = number->get<int64_t>();
+  }
+  if (auto priority = json->find("priority"); priority != json->end()) {
+    if (!priority->is_number_integer()) return bad_manifest("\"priority\" is no integer");
+    manifest.priority = priority->get<int64_t>();
   }
   return manifest;
 }
