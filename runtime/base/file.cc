@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "byoc/base/memory.h"
+#include "runtime/base/temporary.h"
 
 namespace byoc {
 namespace {
@@ -116,6 +117,7 @@ Status replace_file(const std::string& path, std::span<const std::span<const std
   int fd = -1;
   std::string temporary = make_neighbour(path, fd);
   if (temporary.empty()) return system_error("cannot create", path, errno);
+  const TemporaryPath removed_on_signals(temporary);
   File file(fd);
   bool written = write_pieces(fd, pieces) && ::fsync(fd) == 0 && file.close() == 0 &&
                  ::rename(temporary.c_str(), path.c_str()) == 0;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "byoc/base/file.h"
+#include "runtime/base/temporary.h"
 
 namespace byoc {
 namespace {
@@ -82,6 +83,7 @@ Result<SharedLibrary> open_in(const std::string& folder, std::span<const std::by
   std::string path = cat(folder, "/byoc-", label, "-", ::getpid(), "-", counter++, "-XXXXXX");
   int fd = ::mkostemp(path.data(), O_CLOEXEC);
   if (fd < 0) return no_place(cat(folder, ": ", std::strerror(errno)));
+  const TemporaryPath removed_on_signals(path);
   bool written = write_all(fd, object);
   int error = errno;
   if (::close(fd) != 0 && written) written = false, error = errno;
@@ -171,6 +173,12 @@ Result<SharedLibrary> SharedLibrary::open_bytes(std::span<const std::byte> objec
       .with_help(
           "mount /proc, or set TMPDIR to a folder whose files may be written and executed (mounted "
           "without noexec)");
+}
+
+bool SharedLibrary::is_loaded(const std::string& path) {
+  void* loaded = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  if (loaded != nullptr) ::dlclose(loaded);
+  return loaded != nullptr;
 }
 
 void* SharedLibrary::symbol(const char* name) const {

@@ -39,8 +39,8 @@ Result<int> run(const ModelOptions& options, const cli::CommonOptions& common) {
   if (folder.empty())
     return cli::usage_error("there is no folder for costs: set HOME or XDG_CACHE_HOME");
   Progress progress(common);
-  Result<placement::Machine> machine =
-      calibrate(build, [&](std::string_view what, uint64_t done, uint64_t total) {
+  Result<placement::Machine> machine = calibrate(
+      build, ProbePlan().timeout_s, [&](std::string_view what, uint64_t done, uint64_t total) {
         progress.show(what, done, total);
       });
   progress.clear();

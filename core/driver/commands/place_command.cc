@@ -13,12 +13,16 @@
 namespace byoc::driver {
 namespace {
 
+constexpr uint32_t kProgramTimes = 5;  // --timeout for whole programs
+constexpr uint32_t kMostSeconds = 86400;
+
 struct Options {
   ModelOptions model;
   std::string output, plan;
   std::vector<std::string> inputs;
   uint32_t rounds = 5;
   double min_time_s = 1, improve_s = 30;
+  uint32_t timeout_s = 60;
   bool estimates = false, no_check = false;
 };
 
@@ -142,6 +146,10 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   request.improve_s = options.improve_s;
   request.contest.min_time_s = options.min_time_s;
   request.probes.check = !options.no_check;
+  if (options.timeout_s == 0 || options.timeout_s > kMostSeconds)
+    return cli::usage_error(cat("--timeout is 1 to ", kMostSeconds, ", got ", options.timeout_s));
+  request.probes.timeout_s = options.timeout_s;
+  request.contest.timeout_s = kProgramTimes * options.timeout_s;
   Progress progress(common);
   request.progress = [&](std::string_view what, uint64_t done, uint64_t total) {
     progress.show(what, done, total);
@@ -198,6 +206,11 @@ cli::Command place_command(const cli::CommonOptions& common) {
   command.options.push_back({"--min-time", "S",
                              "seconds of measured runs of each whole program (default 1)",
                              &options->min_time_s});
+  command.options.push_back(
+      {"--timeout", "SECONDS",
+       "of measuring ops without progress; longer fails, for whole programs five times that "
+       "(default 60)",
+       &options->timeout_s});
   command.options.push_back(
       {"--estimates", "", "measure nothing: the plan follows from estimates", &options->estimates});
   command.options.push_back({"--no-check", "",

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <csignal>
 
+#include "runtime/base/temporary.h"
 #include "runtime/cli/command.h"
 
 namespace byoc::driver {
@@ -20,17 +21,26 @@ static_assert(std::atomic<bool>::is_always_lock_free &&
                   std::atomic<Cancellation*>::is_always_lock_free,
               "a signal handler may touch it");
 
-extern "C" void on_signal(int) {
-  Cancellation* polled = cancellation.load();
-  if (polled != nullptr && !polled->is_polled()) polled = nullptr;
-  if ((watched.load() || polled != nullptr) && !signalled.exchange(true)) {
-    if (polled != nullptr) polled->cancel();
-    return;
-  }
+constexpr unsigned kPolledGrace_s = 1;   // for a plugin that polls its cancellation
+constexpr unsigned kWatchedGrace_s = 2;  // for a run that is measured, after which a loop ends
+
+extern "C" void end_now(int) {
   if (const LastWords* words = last_words.load()) words->write();
+  remove_temporaries();
   constexpr char kText[] = "\ninterrupted\n";
   [[maybe_unused]] ssize_t written = write(STDERR_FILENO, kText, sizeof kText - 1);
   _exit(cli::kInterrupted);
+}
+
+/// Ends the program at once, or lets work that notices the signal end by itself. A plugin that does
+/// not return would keep the program, so the time for that is limited.
+extern "C" void on_signal(int number) {
+  Cancellation* polled = cancellation.load();
+  if (polled != nullptr && !polled->is_polled()) polled = nullptr;
+  const bool is_watched = watched.load();
+  if ((!is_watched && polled == nullptr) || signalled.exchange(true)) end_now(number);
+  if (polled != nullptr) polled->cancel();
+  alarm(is_watched ? kWatchedGrace_s : kPolledGrace_s);
 }
 
 void install_handlers() {
@@ -39,6 +49,8 @@ void install_handlers() {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  action.sa_handler = end_now;
+  sigaction(SIGALRM, &action, nullptr);
 }
 
 }  // namespace

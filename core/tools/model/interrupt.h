@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Handles Ctrl-C during long work: the first cancels work that polls, the second ends the process.
+// Handles Ctrl-C during long work: the first cancels work that polls, and ends the process when the
+// work does not end soon; the second ends the process.
 #include <string>
 
 #include "byoc/compile.h"
@@ -9,7 +10,8 @@ namespace byoc::driver {
 
 /// Returns the object that the first SIGINT or SIGTERM cancels while work polls it. The first call
 /// installs the handlers, for the rest of the process. A signal while nothing polls, and every
-/// later one, ends the process at once with exit code 130.
+/// later one, ends the process at once with exit code 130; so does the first one after a second,
+/// for a plugin that does not return. Files of TemporaryPath are removed.
 Cancellation& user_cancellation();
 
 /// For work that polls requested() itself. Installs the same handlers. At most one may exist.
@@ -20,7 +22,8 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
   bool requested() const;
-  /// Sets whether the work polls requested(). While it does not, a signal ends the process.
+  /// Sets whether the work polls requested(), at least every 2 s. While it does not, a signal ends
+  /// the process.
   void set_watched(bool watched);
 };
 

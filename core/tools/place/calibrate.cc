@@ -107,8 +107,18 @@ double activation_bytes(const Function& body) {
 
 }  // namespace
 
+std::vector<const Plugin*> calibrated_plugins(const BuildOptions& build) {
+  std::vector<const Plugin*> out;
+  for (const auto& plugin : build.plugins->all()) out.push_back(plugin.get());
+  for (const std::string& id : build.compilers) {
+    const Plugin* plugin = build.plugins->find(id);
+    if (plugin != nullptr && !std::ranges::count(out, plugin)) out.push_back(plugin);
+  }
+  return out;
+}
+
 Result<Machine> calibrate(
-    const BuildOptions& build,
+    const BuildOptions& build, uint32_t timeout_s,
     const std::function<void(std::string_view what, uint64_t done, uint64_t total)>& progress) {
   Machine machine;
   machine.name = machine_name();
@@ -121,7 +131,7 @@ Result<Machine> calibrate(
   measure_memory(machine);
   BuildOptions all = build;
   all.compilers = {"auto"};
-  for (const auto& plugin : build.plugins->all()) {
+  for (const Plugin* plugin : calibrated_plugins(build)) {
     if (!plugin->is_default_codegen()) all.compilers.push_back(plugin->id());
   }
   const Costs no_costs;
@@ -146,7 +156,7 @@ Result<Machine> calibrate(
   for (const auto& [id, list] : probes) {
     progress(cat("measuring ops of ", id), done, total);
     const std::vector<ProbeResult> results =
-        measure_probes(list, build, {.min_time_s = 0.02, .check = false},
+        measure_probes(list, build, {.min_time_s = 0.02, .check = false, .timeout_s = timeout_s},
                        [&](size_t n) { progress(cat("measuring ops of ", id), done + n, total); });
     done += list.size();
     for (size_t k = 0; k < list.size(); ++k) {
@@ -160,7 +170,7 @@ Result<Machine> calibrate(
       if (over > 0 && (call == 0 || over < call)) call = over;
     }
   }
-  for (const auto& plugin : build.plugins->all()) {  // so that it is not tried again
+  for (const Plugin* plugin : calibrated_plugins(build)) {  // so that it is not tried again
     if (!machine.has_samples(plugin->id(), version_and_build(*plugin)))
       machine.samples.push_back({plugin->id(), version_and_build(*plugin), {}, 0});
   }

@@ -33,6 +33,7 @@ class Contest {
     std::vector<std::unique_ptr<TimedSession>> timed(entrants_.size());
     std::vector<TimedSession*> running;
     for (size_t k = 0; k < entrants_.size(); ++k) {
+      process::progress_to(k + 1, k, entrants_.size());
       process::doing(cat("compiling ", entrants_[k].name));
       Result<std::unique_ptr<TimedSession>> one = prepare(entrants_[k]);
       if (!one.ok()) {
@@ -45,6 +46,7 @@ class Contest {
       timed[k] = *std::move(one);
       running.push_back(timed[k].get());
     }
+    process::progress_to(0, entrants_.size(), entrants_.size());
     const TimingPlan timing{.warmup_s = plan_.min_time_s / 10,
                             .min_time_s = plan_.min_time_s,
                             .rounds = plan_.rounds,
@@ -67,7 +69,10 @@ class Contest {
     options.compilers = entrant.compilers;
     options.report = nullptr;
     options.history_report = nullptr;
-    options.cancel = nullptr;
+    Cancellation alive;  // a plugin that reports progress does not hang
+    alive.set_progress(
+        [&](uint32_t, std::string_view) { process::doing(cat("compiling ", entrant.name)); });
+    options.cancel = &alive;
     options.options["plan"] = entrant.plan_path.empty() ? "none" : entrant.plan_path;
     BYOC_TRY(Executable executable, build(module_, options));
     BYOC_TRY(auto inputs,
@@ -236,17 +241,7 @@ class Contests {
 Result<std::vector<EntrantResult>> run_contest(const IRModule& module, const BuildOptions& build,
                                                const std::vector<Entrant>& entrants,
                                                const ContestPlan& plan) {
-  process::ChildLimits limits;
-  limits.timeout_s = plan.timeout_s;
-  const process::ChildResult child = process::run_in_child(
-      limits, [&] { return Contest(module, build, entrants, plan).run().dump(); });
-  if (!child.finished)
-    return failed(cat("timing whole programs: ", child.defect)).with_slug("place");
-  BYOC_TRY(Json json, parse_json(child.result));
-  std::vector<EntrantResult> out;
-  for (const Json& row : json)
-    out.push_back({row.at("ns"), row.at("error"), row.at("steps"), row.at("blocks")});
-  return out;
+  return Contests(module, build, entrants, plan).run();
 }
 
 }  // namespace byoc::driver

@@ -38,13 +38,14 @@ size_t winner_of(const std::vector<Entrant>& entrants, const std::vector<Entrant
 struct ContestPlan {
   double min_time_s = 1;  // of each entrant
   uint32_t rounds = 6;
-  uint32_t timeout_s = 300;
+  uint32_t timeout_s = 300;  // without progress
   bool times_steps = true;
   std::vector<std::string> inputs;  // NAME=VALUE, as --input of byoc run; others are random
 };
 
 /// Compiles all entrants, compares the outputs of each with those of the first that runs, and times
-/// them in turns. Errors: slug "place", when the child ends before it has a result.
+/// them in turns. One that crashes or hangs has that as its error. Errors: slug "place", when
+/// children end although each entrant runs alone.
 Result<std::vector<EntrantResult>> run_contest(const IRModule& module, const BuildOptions& build,
                                                const std::vector<Entrant>& entrants,
                                                const ContestPlan& plan);

@@ -21,8 +21,8 @@ Result<IRModule> before_placement(IRModule module, const PassContext& context) {
 namespace {
 
 // Returns whether the machine was calibrated with all plugins as they are now.
-bool has_all_samples(const Machine& machine, const PassContext& context) {
-  return std::ranges::all_of(context.plugins->all(), [&](const auto& plugin) {
+bool has_all_samples(const Machine& machine, const BuildOptions& build) {
+  return std::ranges::all_of(calibrated_plugins(build), [&](const Plugin* plugin) {
     return machine.has_samples(plugin->id(), version_and_build(*plugin));
   });
 }
@@ -35,11 +35,11 @@ Status prepare_place(const IRModule& module, PlaceRequest& request) {
   if (request.folder.empty())
     return cli::usage_error("there is no folder for costs: set HOME or XDG_CACHE_HOME");
   Result<Machine> known = read_calibration(request.folder, request.build.threads);
-  if (!request.measures || (known.ok() && has_all_samples(*known, context))) return {};
+  if (!request.measures || (known.ok() && has_all_samples(*known, request.build))) return {};
   auto progress = [&](std::string_view what, uint64_t done, uint64_t total) {
     if (request.progress) request.progress(what, done, total);
   };
-  BYOC_TRY(Machine machine, calibrate(request.build, progress));
+  BYOC_TRY(Machine machine, calibrate(request.build, request.probes.timeout_s, progress));
   return write_calibration(machine, request.folder);
 }
 

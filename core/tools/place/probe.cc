@@ -114,6 +114,10 @@ class Batch {
       : probes_(probes), build_(build), plan_(plan) {}
 
   Result<Json> run() {
+    const std::string what =
+        cat("compiling and running ", probes_.size(), " ops by ", probes_[0].plugin);
+    process::doing(what);
+    alive_.set_progress([what](uint32_t, std::string_view) { process::doing(what); });
     std::vector<size_t> first_output;
     const bool is_rest = probes_[0].is_rest;
     IRModule module = is_rest ? side_by_side(probes_, first_output)
@@ -200,7 +204,7 @@ class Batch {
     out.history = nullptr;
     out.history_report = nullptr;
     out.require_tuned = false;
-    out.cancel = nullptr;
+    out.cancel = &alive_;
     return out;
   }
 
@@ -256,6 +260,7 @@ class Batch {
   Probes probes_;
   const BuildOptions& build_;
   const ProbePlan& plan_;
+  Cancellation alive_;  // a plugin that reports progress does not hang
   std::string declined_;
 };
 
@@ -265,10 +270,21 @@ std::string run_batch(Probes probes, const BuildOptions& build, const ProbePlan&
   return Json{{"failed", result.status().message()}}.dump();
 }
 
+/// Returns the time of a child: by the number of its probes, and at least a sixth of a batch's.
+uint32_t timeout_of(size_t probes, const ProbePlan& plan) {
+  return std::max({1u, (plan.timeout_s + 5) / 6,
+                   static_cast<uint32_t>(uint64_t{plan.timeout_s} * probes / kBatch)});
+}
+
 void measure_range(Probes probes, std::span<ProbeResult> results, const BuildOptions& build,
-                   const ProbePlan& plan) {
+                   const ProbePlan& plan, uint32_t& hung) {
+  if (hung >= kMostHung) {
+    for (ProbeResult& result : results)
+      result.error = cat("not measured: ", probes[0].plugin, " hung on ", hung, " others");
+    return;
+  }
   process::ChildLimits limits;
-  limits.timeout_s = plan.timeout_s;
+  limits.timeout_s = timeout_of(probes.size(), plan);
   const process::ChildResult child =
       process::run_in_child(limits, [&] { return run_batch(probes, build, plan); });
   Result<Json> json =
@@ -282,11 +298,12 @@ void measure_range(Probes probes, std::span<ProbeResult> results, const BuildOpt
     results[0].error = json.ok() && json->is_object() ? json->value("failed", "failed")
                        : child.finished               ? "the child sent no result"
                                                       : child.defect;
+    if (child.end.kind == process::End::kTimedOut) ++hung;
     return;
   }
   const size_t half = probes.size() / 2;
-  measure_range(probes.first(half), results.first(half), build, plan);
-  measure_range(probes.subspan(half), results.subspan(half), build, plan);
+  measure_range(probes.first(half), results.first(half), build, plan, hung);
+  measure_range(probes.subspan(half), results.subspan(half), build, plan, hung);
 }
 
 }  // namespace
@@ -354,13 +371,14 @@ std::vector<ProbeResult> measure_probes(const std::vector<Probe>& probes, const 
                                         const ProbePlan& plan,
                                         const std::function<void(size_t)>& progress) {
   std::vector<ProbeResult> results(probes.size());
+  uint32_t hung = 0;
   for (size_t begin = 0; begin < probes.size();) {
     size_t n = 1;  // probes of one batch are compiled in one way
     while (n < kBatch && begin + n < probes.size() &&
            probes[begin + n].is_rest == probes[begin].is_rest)
       ++n;
     measure_range(Probes(probes).subspan(begin, n), std::span(results).subspan(begin, n), build,
-                  plan);
+                  plan, hung);
     begin += n;
     if (progress) progress(begin);
   }

@@ -28,11 +28,15 @@ struct ProbeResult {
 struct ProbePlan {
   double min_time_s = 0.02;  // of one candidate
   bool check = true;         // compare results with the reference plugin's, where that is quick
-  uint32_t timeout_s = 60;   // of a child without progress
+  uint32_t timeout_s = 60;   // of a child that measures kBatch probes, without progress
 };
+
+/// A plugin that hung on so many probes is not measured any more.
+inline constexpr uint32_t kMostHung = 2;
 
 /// Measures all probes of one plugin, in children of some probes each. When a child fails, its
 /// probes are measured in two halves, so that the fault of one does not hide the times of others.
+/// Less probes have less time. After kMostHung probes that hung, the error of the others is that.
 /// `progress` is called with the number of probes that are done.
 std::vector<ProbeResult> measure_probes(const std::vector<Probe>& probes, const BuildOptions& build,
                                         const ProbePlan& plan,

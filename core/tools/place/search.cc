@@ -14,6 +14,7 @@
 #include "core/tools/place/corrections.h"
 #include "core/tools/place/improve.h"
 #include "core/tools/place/measure_candidates.h"
+#include "runtime/base/temporary.h"
 #include "runtime/cli/command.h"
 
 namespace byoc::driver {
@@ -78,6 +79,7 @@ class Search {
       fs::remove_all(path, error);
     }
     std::string path;
+    TemporaryPath removed_on_signals{path};
   };
 
   void show(std::string_view what, uint64_t done, uint64_t total) const {

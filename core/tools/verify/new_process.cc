@@ -5,6 +5,7 @@
 
 #include "byoc/base/json.h"
 #include "core/process/program.h"
+#include "runtime/base/temporary.h"
 
 namespace byoc::driver {
 namespace fs = std::filesystem;
@@ -23,7 +24,9 @@ class TemporaryFolder {
           .with_slug("temporary-folder");
     return TemporaryFolder(std::move(name));
   }
-  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TemporaryFolder(TemporaryFolder&& other) noexcept
+      : path_(std::exchange(other.path_, {})),
+        removed_on_signals_(std::move(other.removed_on_signals_)) {}
   TemporaryFolder& operator=(TemporaryFolder&&) = delete;
   ~TemporaryFolder() {
     std::error_code ignored;
@@ -32,8 +35,10 @@ class TemporaryFolder {
   std::string file(const char* name) const { return cat(path_, "/", name); }
 
  private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  explicit TemporaryFolder(std::string path)
+      : path_(std::move(path)), removed_on_signals_(std::make_unique<TemporaryPath>(path_)) {}
   std::string path_;
+  std::unique_ptr<TemporaryPath> removed_on_signals_;
 };
 
 std::vector<std::string> command_line(const ReplayCase& replay, const std::string& folder,

@@ -16,6 +16,7 @@
 #include "byoc/base/file.h"
 #include "byoc/base/version.h"
 #include "core/tools/replay/run_replay.h"
+#include "runtime/base/temporary.h"
 #include "runtime/cli/values.h"
 
 namespace byoc::tune {
@@ -143,6 +144,11 @@ Result<std::unique_ptr<ScratchFolder>> ScratchFolder::make_in(const std::string&
   const int lock = lock_folder(path);
   return std::unique_ptr<ScratchFolder>(new ScratchFolder(std::move(path), lock));
 }
+
+ScratchFolder::ScratchFolder(std::string path, int lock)
+    : path_(std::move(path)),
+      removed_on_signals_(std::make_shared<TemporaryPath>(path_)),
+      lock_(lock) {}
 
 ScratchFolder::~ScratchFolder() {
   if (lock_ >= 0) close(lock_);

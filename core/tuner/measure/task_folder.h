@@ -5,6 +5,10 @@
 #include "byoc/tune/task.h"
 #include "core/tools/replay/replay_case.h"
 
+namespace byoc {
+class TemporaryPath;
+}
+
 namespace byoc::tune {
 
 /// Returns the case of a task: random inputs of `seed`, and outputs that are all 0 until a worker
@@ -31,8 +35,9 @@ class ScratchFolder {
 
  private:
   static Result<std::unique_ptr<ScratchFolder>> make_in(const std::string& folder);
-  ScratchFolder(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
+  ScratchFolder(std::string path, int lock);
   std::string path_;
+  std::shared_ptr<TemporaryPath> removed_on_signals_;
   int lock_;  // of the folder, which this process holds as long as it lives; -1: there is none
 };
 

@@ -209,16 +209,38 @@ TEST_F(PluginCrashes, EachFatalSignalIsReportedAndEndsTheProcess) {
 
 TEST_F(PluginCrashes, EachSlotIsNamed) {
   const std::pair<const char*, const char*> slots[] = {
-      {"open", "slot open"},
       {"judge", "slot judge, function relu"},
       {"load", "slot load, function crasher_main_0"},
-      {"run", "slot run, function crasher_main_0"},
-      {"close", "slot close"}};
+      {"run", "slot run, function crasher_main_0"}};
   for (auto [in, where] : slots) {
     Ran ran = byoc("run " + model + crashing(in, "SEGV"));
     EXPECT_THAT(ran.err, HasSubstr(error("SEGV", where))) << in;
     EXPECT_EQ(ran.code, 128 + SIGSEGV) << in;
   }
+}
+
+TEST_F(PluginCrashes, OpenAndCloseAreTriedBeforeTheCommandDependsOnThem) {
+  for (std::string in : {"open", "close"}) {
+    Ran ran = byoc("run " + model + crashing(in, "SEGV"));
+    EXPECT_THAT(ran.err,
+                HasSubstr(cat("error[plugin-refused]: --plugin ", fault_path("crasher"),
+                              " cannot be used: it crashed (Segmentation fault) in slot ", in)));
+    EXPECT_EQ(ran.code, 1);
+  }
+}
+
+TEST_F(PluginCrashes, OneSignalEndsACommandWhosePluginDoesNotReturn) {
+  const std::string hangs =
+      model + crashing("compile", "HANG") + " -o " + byoc.file("m.byoc") + " --quiet";
+  for (std::string signal : {"INT", "TERM"}) {
+    Byoc signalled(
+        cat("timeout --preserve-status -k 30 -s ", signal, " 2 ", BYOC_BUILD_DIR, "/bin/byoc"));
+    Ran ran = signalled("compile " + hangs);
+    EXPECT_EQ(ran.code, 130) << signal << ": " << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("interrupted\n"));
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(byoc.file("")))
+    EXPECT_THAT(entry.path().filename().string(), Not(HasSubstr("m.byoc")));
 }
 
 TEST_F(PluginCrashes, AWorkerThreadIsInItsCallersCall) {

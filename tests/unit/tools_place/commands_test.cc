@@ -5,6 +5,7 @@
 
 #include "byoc/base/file.h"
 #include "byoc/base/json.h"
+#include "support/faults.h"
 #include "unit/driver/command.h"
 
 namespace byoc::test {
