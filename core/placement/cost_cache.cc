@@ -51,6 +51,11 @@ std::string version_and_build(const Plugin& plugin) {
   return plugin.version() + at->second;
 }
 
+std::string version_and_options(const Plugin& plugin) {
+  const std::string version = version_and_build(plugin);
+  return plugin.options_json() == "{}" ? version : cat(version, " ", plugin.options_json());
+}
+
 Result<CostCache> CostCache::read(const std::string& path) {
   CostCache out;
   std::error_code error;

@@ -25,10 +25,12 @@ struct MeasuredCost {
 /// change while the version stays, and what was measured before is then not used. The version alone
 /// when the file cannot be read. A file is read once per process. Thread-safe.
 std::string version_and_build(const Plugin& plugin);
+/// The same with the plugin's options after it, unless there are none.
+std::string version_and_options(const Plugin& plugin);
 
 /// The identity of a candidate: everything that its time depends on.
 struct CostKey {
-  std::string plugin, version, machine, text;  // of version_and_build; canonical_text
+  std::string plugin, version, machine, text;  // of version_and_options; canonical_text
   uint32_t threads = 1;
 };
 

@@ -43,7 +43,7 @@ Costs Costs::read(const std::string& folder, uint32_t threads) {
 }
 
 CostKey Costs::key_of(const Plugin& plugin, const std::string& text) const {
-  return {plugin.id(), version_and_build(plugin), machine_here, text, machine.threads};
+  return {plugin.id(), version_and_options(plugin), machine_here, text, machine.threads};
 }
 
 double Costs::factor_of(const std::string& plugin) const {

@@ -59,7 +59,7 @@ Plan empty_plan(const IRModule& module, const std::vector<std::string>& plugins,
   for (const auto* ids : {&plugins, &context.defaults}) {
     for (const std::string& id : *ids) {
       if (const Plugin* plugin = context.plugins->find(id))
-        plan.plugins.emplace_back(id, version_and_build(*plugin));
+        plan.plugins.emplace_back(id, version_and_options(*plugin));
     }
   }
   return plan;

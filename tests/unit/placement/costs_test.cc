@@ -9,6 +9,7 @@
 #include "byoc/base/file.h"
 #include "core/placement/costs.h"
 #include "core/placement/rules.h"
+#include "support/faults.h"
 #include "support/paths.h"
 
 namespace byoc::placement {
@@ -195,6 +196,20 @@ TEST(CostCache, CostsAreOfOneFileOfAPlugin) {
   EXPECT_TRUE(costs.cache.find(costs.key_of(*same->find("json"), "relu")).has_value());
   EXPECT_FALSE(costs.cache.find(costs.key_of(b, "relu")).has_value());
   EXPECT_EQ(version_and_build(a).find(a.version() + "+"), 0u) << version_and_build(a);
+}
+
+TEST(CostCache, CostsAreOfOneSetOfOptionsOfAPlugin) {
+  auto crasher_with = [&](const std::string& signal) {
+    PluginSearch search;
+    search.files = {test::fault_path("crasher")};
+    if (!signal.empty()) search.options["crasher"]["signal"] = signal;
+    return PluginSet::load(search);
+  };
+  const auto without = crasher_with(""), with = crasher_with("BUS"), again = crasher_with("BUS");
+  Costs costs;
+  costs.cache.put(costs.key_of(*with->find("crasher"), "relu"), {0, "crashed"});
+  EXPECT_TRUE(costs.cache.find(costs.key_of(*again->find("crasher"), "relu")).has_value());
+  EXPECT_FALSE(costs.cache.find(costs.key_of(*without->find("crasher"), "relu")).has_value());
 }
 
 TEST(CostCache, IsTheSameAfterAFileAndLaterLinesReplaceEarlier) {
