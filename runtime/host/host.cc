@@ -25,6 +25,8 @@ struct byoc_status {
 namespace byoc {
 namespace {
 
+constexpr const char* kNoMemory = "no-memory";
+
 constexpr std::string_view kLevels[] = {"error", "warning", "info", "debug", "trace"};
 
 std::string_view view_of(byoc_str text) { return text.p ? std::string_view(text.p, text.n) : ""; }
@@ -167,6 +169,8 @@ Status take_status(byoc_status* status, std::string_view plugin, int64_t* functi
   Status ours(
       known ? static_cast<Code>(status->code) : Code::kUnknown,
       cat(plugin, ": ", status->message.empty() ? "failed without a message" : status->message));
+  ours =
+      std::move(ours).with_slug(ours.code() == Code::kResourceExhausted ? kNoMemory : kPluginError);
   if (!status->file.empty())
     log_line(3, plugin, cat(status->message, " (", status->file, ":", status->line, ")"));
   status_free(status);
@@ -182,6 +186,7 @@ Status escaped_exception(std::string_view plugin, std::string_view slot) noexcep
   } catch (...) {
   }
   return Status(Code::kInternal, cat(plugin, ": threw an exception out of ", slot, ": ", what))
+      .with_slug("plugin-defect")
       .with_help("a defect of the plugin: no exception may cross the ABI");
 }
 

@@ -43,6 +43,8 @@ T with_header(uint32_t tag) {
 /// is success. function and node: the indices that the status names, or -1.
 Status take_status(byoc_status* status, std::string_view plugin, int64_t* function = nullptr,
                    int64_t* node = nullptr);
+/// The slug of statuses that come from plugins, unless memory was short ("no-memory").
+inline constexpr const char* kPluginError = "plugin-error";
 
 /// Returns the error for an exception that a plugin threw across the C boundary, against the
 /// contract; to be called in a catch (...).

@@ -93,7 +93,7 @@ Result<LoadedModule> Plugin::load(const ExternalModule& module,
   try {
     return load_module(module, constants, threads, cancel, allow_native);
   } catch (const std::bad_alloc&) {
-    return Status(Code::kResourceExhausted, cat(id_, ": out of memory"));
+    return Status(Code::kResourceExhausted, cat(id_, ": out of memory")).with_slug("no-memory");
   }
 }
 

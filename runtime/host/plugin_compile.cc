@@ -167,7 +167,8 @@ CompileResult Plugin::compile(std::span<const CompileFunction> functions,
   try {
     result.status = compile_into(functions, options, result);
   } catch (const std::bad_alloc&) {
-    result.status = Status(Code::kResourceExhausted, cat(id_, ": out of memory"));
+    result.status =
+        Status(Code::kResourceExhausted, cat(id_, ": out of memory")).with_slug("no-memory");
   }
   return result;
 }

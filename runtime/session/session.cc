@@ -6,6 +6,7 @@
 
 #include "byoc/base/clock.h"
 #include "byoc/base/index_error.h"
+#include "byoc/base/no_memory.h"
 #include "runtime/host/host.h"
 #include "runtime/host/threads.h"
 #include "runtime/session/bind.h"
@@ -86,7 +87,8 @@ Status call(const SessionState& session, size_t index, const BoundStep& bound) {
 }
 
 Status step_failed(Status status, const Executable& executable, size_t index) {
-  std::string slug = status.slug().empty() ? "run-failed" : status.slug();
+  const bool has_own = !status.slug().empty() && status.slug() != kPluginError;
+  std::string slug = has_own ? status.slug() : "run-failed";
   if (status.code() == Code::kOutOfRange && status.help().empty())
     status = std::move(status).with_help(
         "see which inputs hold indices; random ones may be outside, --input NAME=VALUE sets them");
@@ -180,14 +182,16 @@ Session::~Session() = default;
 Result<std::unique_ptr<Session>> Session::load(Executable executable,
                                                std::shared_ptr<const PluginSet> plugins,
                                                const SessionOptions& options) {
-  auto state = std::make_unique<SessionState>();
-  state->executable = std::move(executable);
-  state->plugins = std::move(plugins);
-  state->options = options;
-  if (options.threads == 0) state->options.threads = available_cores();
-  state->options.threads = std::min(state->options.threads, kMaxThreads);
-  BYOC_TRY_STATUS(load_modules(*state));
-  return std::unique_ptr<Session>(new Session(std::move(state)));
+  return or_no_memory([&]() -> Result<std::unique_ptr<Session>> {
+    auto state = std::make_unique<SessionState>();
+    state->executable = std::move(executable);
+    state->plugins = std::move(plugins);
+    state->options = options;
+    if (options.threads == 0) state->options.threads = available_cores();
+    state->options.threads = std::min(state->options.threads, kMaxThreads);
+    BYOC_TRY_STATUS(load_modules(*state));
+    return std::unique_ptr<Session>(new Session(std::move(state)));
+  });
 }
 
 const Executable& Session::executable() const { return state_->executable; }
