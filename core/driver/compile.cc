@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "byoc/base/no_memory.h"
 #include "byoc/ir/intern.h"
 #include "byoc/translate/policies.h"
 #include "byoc/tune/history.h"
@@ -145,8 +146,10 @@ Status check_static_inputs(const IRModule& module) {
 }
 
 Result<IRModule> partition_for(IRModule module, const BuildOptions& options) {
-  BYOC_TRY(PassContext context, make_context(module, options));
-  return run_passes(std::move(module), partition_pipeline(context), context);
+  return or_no_memory([&]() -> Result<IRModule> {
+    BYOC_TRY(PassContext context, make_context(module, options));
+    return run_passes(std::move(module), partition_pipeline(context), context);
+  });
 }
 
 namespace {
@@ -164,12 +167,14 @@ Result<Executable> build_all(IRModule module, const BuildOptions& options) {
 }  // namespace
 
 Result<Executable> build(IRModule module, const BuildOptions& options) {
-  // An Executable contains no interned values. Remarks do, and instruments may keep modules.
-  if (options.report != nullptr || !options.instruments.empty())
+  return or_no_memory([&] {
+    // An Executable contains no interned values. Remarks do, and instruments may keep modules.
+    if (options.report != nullptr || !options.instruments.empty())
+      return build_all(std::move(module), options);
+    InternArena arena;
+    InternScope scope(arena);
     return build_all(std::move(module), options);
-  InternArena arena;
-  InternScope scope(arena);
-  return build_all(std::move(module), options);
+  });
 }
 
 }  // namespace byoc

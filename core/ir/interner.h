@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The tables of Symbol, Dim, TypeId, TypeIds and Attrs: values with numbers, and with owners.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <shared_mutex>
 #include <span>
 #include <utility>
@@ -100,18 +102,16 @@ class Interner {
     return true;
   }
 
-  /// Removes one owner from each value.
+  /// Removes one owner from each value. Allocates nothing, because arenas are also released after
+  /// an allocation has failed.
   void release(std::span<const uint32_t> numbers) {
-    std::vector<T> freed;  // destroyed after the lock
-    freed.reserve(numbers.size());
-    std::unique_lock lock(mutex_);
-    for (uint32_t number : numbers) {
-      Entry& freeable = entry(number);
-      if (--freeable.owners != 0) continue;
-      index_.erase(freeable.hash, number);
-      freed.push_back(std::move(freeable.value));
-      freeable.value = T();
-      free_.push_back(number);
+    std::array<T, 64> freed;  // destroyed after the lock
+    for (size_t begin = 0; begin < numbers.size(); begin += freed.size()) {
+      const auto some = numbers.subspan(begin, std::min(freed.size(), numbers.size() - begin));
+      std::unique_lock lock(mutex_);
+      for (size_t k = 0; k < some.size(); ++k) release_one(some[k], freed[k]);
+      lock.unlock();
+      freed.fill(T());
     }
   }
 
@@ -130,6 +130,18 @@ class Interner {
   };
 
   Entry& entry(uint32_t number) const { return chunks_[number / kChunkSize][number % kChunkSize]; }
+  void release_one(uint32_t number, T& freed) {
+    Entry& freeable = entry(number);
+    if (--freeable.owners != 0) return;
+    index_.erase(freeable.hash, number);
+    freed = std::exchange(freeable.value, T());
+    free_.push_back(number);  // take_number has made room
+  }
+  static Entry** new_table() {
+    void* memory = std::calloc(kChunks, sizeof(Entry*));
+    if (memory == nullptr) throw std::bad_alloc();
+    return static_cast<Entry**>(memory);
+  }
   uint32_t take_number() {
     if (!free_.empty()) {
       uint32_t number = free_.back();
@@ -138,7 +150,11 @@ class Interner {
     }
     BYOC_CHECK(size_ < kChunks * kChunkSize, "too many interned values");
     Entry*& chunk = chunks_[size_ / kChunkSize];
-    if (chunk == nullptr) chunk = new Entry[kChunkSize];
+    if (chunk == nullptr) {
+      if (free_.capacity() < size_ + kChunkSize)
+        free_.reserve(std::max<size_t>(2 * free_.capacity(), size_ + kChunkSize));
+      chunk = new Entry[kChunkSize];
+    }
     return size_++;
   }
   uint32_t add(uint64_t hash, T value) {
@@ -154,7 +170,7 @@ class Interner {
   mutable std::shared_mutex mutex_;
   FlatIndex index_;
   // Tables are never destroyed. calloc, because it touches no page before a chunk is written there.
-  Entry** const chunks_ = static_cast<Entry**>(std::calloc(kChunks, sizeof(Entry*)));
+  Entry** const chunks_ = new_table();
   uint32_t size_ = 0;
   std::vector<uint32_t> free_;
 };

@@ -16,6 +16,7 @@
 
 #include "byoc/base/file.h"
 #include "byoc/base/memory.h"
+#include "byoc/base/no_memory.h"
 #include "byoc/plugin/abi.h"
 #include "runtime/artifact/check_executable.h"
 #include "runtime/artifact/manifest.h"
@@ -273,12 +274,16 @@ Status write_artifact(uint32_t version, const std::string& manifest, const Secti
 }  // namespace
 
 Status save_artifact(const Executable& executable, const std::string& path) {
-  BYOC_TRY_STATUS(check_executable(executable));
-  BYOC_TRY(auto sections, sections_of(executable));
-  return write_artifact(kVersion, write_manifest(executable, sections), sections, path);
+  return or_no_memory([&]() -> Status {
+    BYOC_TRY_STATUS(check_executable(executable));
+    BYOC_TRY(auto sections, sections_of(executable));
+    return write_artifact(kVersion, write_manifest(executable, sections), sections, path);
+  });
 }
 
-Status save_artifact_sizes(std::span<const SizedExecutable> sizes, const std::string& path) {
+namespace {
+
+Status save_sizes(std::span<const SizedExecutable> sizes, const std::string& path) {
   BYOC_TRY_STATUS(check_sizes(sizes));
   if (sizes.size() == 1 && sizes[0].label.empty()) return save_artifact(sizes[0].executable, path);
   SizesManifest manifest;
@@ -300,11 +305,19 @@ Status save_artifact_sizes(std::span<const SizedExecutable> sizes, const std::st
                         sections, path);
 }
 
+}  // namespace
+
+Status save_artifact_sizes(std::span<const SizedExecutable> sizes, const std::string& path) {
+  return or_no_memory([&] { return save_sizes(sizes, path); });
+}
+
 Result<std::vector<SizedExecutable>> load_artifact_sizes(const std::string& path) {
-  BYOC_TRY(auto file, MappedFile::open(path));
-  auto sizes = read_artifact(file);
-  if (!sizes.ok()) return std::move(sizes.status()).at(path);
-  return sizes;
+  return or_no_memory([&]() -> Result<std::vector<SizedExecutable>> {
+    BYOC_TRY(auto file, MappedFile::open(path));
+    auto sizes = read_artifact(file);
+    if (!sizes.ok()) return std::move(sizes.status()).at(path);
+    return sizes;
+  });
 }
 
 Result<Executable> load_artifact(const std::string& path) {

@@ -10,6 +10,7 @@
 #include "byoc/base/check.h"
 #include "byoc/base/json.h"
 #include "byoc/base/nearest.h"
+#include "byoc/base/no_memory.h"
 #include "byoc/base/version.h"
 #include "runtime/cli/fatal_signals.h"
 #include "runtime/cli/help.h"
@@ -229,12 +230,22 @@ int report(Status status, const CommonOptions& common, const std::string& path) 
   return usage ? kUsage : kFailed;
 }
 
+int report_out_of_memory(const CommonOptions& common, const std::string& path) {
+  try {
+    print_error(no_memory(), common, path);
+  } catch (const std::bad_alloc&) {
+    print_out_of_memory();
+  }
+  return kFailed;
+}
+
 }  // namespace
 
 int run_command_line(const Command& root, const CommonOptions& common, int argc,
                      const char* const* argv) {
   prepare_streams();
   report_fatal_signals();
+  report_failed_allocations();
   std::string path = root.name;
   int code = kDone;
   try {
@@ -243,6 +254,8 @@ int run_command_line(const Command& root, const CommonOptions& common, int argc,
     if (!line.path().empty()) path = line.path();
     code = result.ok() ? *result
                        : report(std::move(result.status()), with_json_of(common, argc, argv), path);
+  } catch (const std::bad_alloc&) {
+    return report_out_of_memory(common, path);
   } catch (const std::exception& e) {  // a last resort: each call catches its own
     print_error(Status(Code::kInternal, cat("a defect of byoc: ", e.what())).with_slug("bug"),
                 common, path);

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cli/fatal_signals.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <iterator>
+#include <new>
 
+#include "runtime/cli/command.h"
 #include "runtime/host/host.h"
 
 namespace byoc::cli {
@@ -91,6 +97,51 @@ void report_fatal_signals() {
         (before.sa_flags & SA_SIGINFO) != 0 && before.sa_sigaction == on_fatal_signal;
     if (!is_ours) signal.before = before;
   }
+}
+
+namespace {
+
+constexpr size_t kReserve = size_t{8} << 20;  // of address space; no page of it is touched
+constinit std::atomic<void*> reserve{nullptr};
+
+void on_failed_allocation() {
+  if (void* memory = reserve.exchange(nullptr)) ::munmap(memory, kReserve);
+  throw std::bad_alloc();
+}
+
+[[noreturn]] void on_terminate() {
+  try {
+    if (std::current_exception()) throw;
+  } catch (const std::bad_alloc&) {
+    print_out_of_memory();
+    ::_exit(kFailed);
+  } catch (...) {
+  }
+  std::abort();
+}
+
+/// Writes to the far end, which makes the kernel extend the stack up to there.
+[[gnu::noinline]] void reserve_stack() {
+  auto* stack = static_cast<volatile char*>(__builtin_alloca(size_t{1} << 20));
+  *stack = 0;
+}
+
+}  // namespace
+
+void print_out_of_memory() {
+  Line line;
+  line << "error[no-memory]: an allocation failed\n  help: raise the limit of memory (ulimit -v), "
+          "end other programs, or use a smaller model\n";
+  line.print();
+}
+
+void report_failed_allocations() {
+  reserve_stack();
+  void* memory = ::mmap(nullptr, kReserve, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory != MAP_FAILED) reserve = memory;
+  std::set_new_handler(on_failed_allocation);
+  std::set_terminate(on_terminate);
 }
 
 }  // namespace byoc::cli

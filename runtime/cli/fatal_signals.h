@@ -10,4 +10,12 @@ namespace byoc::cli {
 /// belong to the whole process.
 void report_fatal_signals();
 
+/// Makes failed allocations errors of the command: those in functions that must not throw print the
+/// error and end the process with exit code 1. Keeps memory that is released when an allocation
+/// fails, so that there is some for the error itself, and a mebibyte of stack, which the kernel
+/// could not extend then. For commands only: handlers belong to the whole process.
+void report_failed_allocations();
+/// Prints the error of a failed allocation on stderr; allocates nothing.
+void print_out_of_memory();
+
 }  // namespace byoc::cli

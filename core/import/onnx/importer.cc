@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "byoc/base/check.h"
+#include "byoc/base/no_memory.h"
 #include "byoc/import.h"
 #include "core/import/onnx/control.h"
 #include "core/import/onnx/file/dtypes.h"
@@ -343,7 +344,9 @@ Result<IRModule> import_checked(const std::string& path, const OpRegistry& ops,
   try {
     BYOC_TRY(ModelFile file, read_model_file(path));
     return Importer(file, path, ops, options).run();
-  } catch (const std::exception& e) {  // allocation fails in a library
+  } catch (const std::bad_alloc&) {
+    return no_memory();
+  } catch (const std::exception& e) {  // of protobuf
     return Status(Code::kResourceExhausted, cat("reading the model failed: ", e.what()))
         .with_slug("model-file");
   }
