@@ -30,9 +30,10 @@ Window read_window(const sdk::Node& op, const sdk::Type& x, const sdk::Type& y,
   return w;
 }
 
-/// Returns the extent that XNNPACK computes: it rounds down.
+/// Returns the extent that XNNPACK computes: it rounds down, and a window must fit.
 int64_t extent_of(int64_t in, int64_t pads, int64_t kernel, int64_t stride, int64_t dilation) {
-  return (in + pads - dilation * (kernel - 1) - 1) / stride + 1;
+  const int64_t room = in + pads - dilation * (kernel - 1) - 1;
+  return room < 0 ? 0 : room / stride + 1;
 }
 
 void check_extents(const sdk::Node& op, const Window& w) {

@@ -3,6 +3,7 @@
 // patterns, unless a comment names another source.
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "pattern.h"
 
@@ -10,6 +11,13 @@ namespace byoc::testing {
 namespace {
 
 Values image() { return pattern({1, 2, 5, 7}, 7, 13, 6); }
+Values counted(const std::vector<int64_t>& dims) {  // 1, 2, ...
+  int64_t n = 1;
+  for (int64_t dim : dims) n *= dim;
+  std::vector<double> values(static_cast<size_t>(n));
+  std::iota(values.begin(), values.end(), 1);
+  return f32(dims, std::move(values));
+}
 Values sixths(const std::vector<int64_t>& dims, std::vector<double> values) {
   for (double& value : values) value /= 6;
   return f32(dims, std::move(values));
@@ -38,6 +46,49 @@ TEST(PoolInfer, RoundsUpWithCeilModeButDropsWindowsThatStartInThePadding) {
   };
   EXPECT_EQ(extents(6, 3, 2, 0), "f32[1,1,3]");
   EXPECT_EQ(extents(7, 2, 3, 1), "f32[1,1,3]");  // a fourth window would start at 8
+}
+
+TEST(PoolInfer, RefusesWindowsThatStartBeyondTheImage) {
+  EXPECT_EQ(infer("max_pool", {f32_type({1, 1, 2})},
+                  {{"kernel_shape", Ints{5}}, {"strides", Ints{3}}, {"ceil_mode", true}}),
+            "max_pool: a window that reaches over 5 does not fit into 2 padded by 0 and 0");
+  EXPECT_EQ(infer("max_pool", {f32_type({1, 1, 1})},
+                  {{"kernel_shape", Ints{2}}, {"strides", Ints{2}}, {"ceil_mode", false}}),
+            "max_pool: a window that reaches over 2 does not fit into 1 padded by 0 and 0");
+}
+
+// Shortcuts of ResNet-D. Source: ONNX Runtime 1.32 on an image of 1, 2, ...; `counted`: with
+// count_include_pad.
+TEST(Pool, RoundsUpToAWindowThatIsLargerThanTheImage) {
+  struct Case {
+    std::vector<int64_t> x;
+    Ints kernel, strides, pads;
+    std::vector<double> average, counted, most, lp;
+  };
+  const double two = std::sqrt(5);  // of 1 and 2
+  const Case cases[] = {
+      {{1, 1, 1, 1}, {2, 2}, {2, 2}, {}, {1}, {1}, {1}, {1}},
+      {{1, 1, 1, 1}, {2, 2}, {2, 2}, {1, 0, 0, 0}, {1}, {0.5}, {1}, {1}},
+      {{1, 2, 1}, {2}, {2}, {}, {1, 2}, {1, 2}, {1, 2}, {1, 2}},
+      {{1, 1, 2}, {4}, {3}, {}, {1.5}, {1.5}, {2}, {two}},
+      {{1, 1, 2}, {4}, {3}, {0, 1}, {1.5}, {1}, {2}, {two}},
+      {{1, 1, 1}, {4}, {3}, {1, 1}, {1}, {1.0 / 3}, {1}, {1}},
+      {{1, 1, 1, 3}, {3, 2}, {3, 2}, {}, {1.5, 3}, {1.5, 3}, {2, 3}, {two, 3}},
+      {{1, 1, 1, 3, 1}, {2, 2, 2}, {2, 2, 2}, {}, {1.5, 3}, {1.5, 3}, {2, 3}, {two, 3}},
+  };
+  for (const Case& one : cases) {
+    const Values x = counted(one.x);
+    std::vector<int64_t> y = one.x;
+    std::fill(y.begin() + 2, y.end(), 1);
+    if (one.average.size() == 2 && y[1] == 1) y[3] = 2;
+    Attrs attrs{{"kernel_shape", one.kernel}, {"strides", one.strides}, {"ceil_mode", true}};
+    attrs.set("pads", one.pads);
+    expect_close(run_op1("max_pool", {x}, attrs), f32(y, one.most));
+    expect_close(run_op1("lp_pool", {x}, attrs), f32(y, one.lp));
+    expect_close(run_op1("average_pool", {x}, attrs), f32(y, one.average));
+    attrs.set("count_include_pad", true);
+    expect_close(run_op1("average_pool", {x}, attrs), f32(y, one.counted));
+  }
 }
 
 TEST(PoolInfer, RejectsWhatDoesNotFit) {

@@ -48,7 +48,8 @@ Result<Dim> window_extent(std::string_view op, Dim in, const Window& w, bool cei
         .with_slug("symbolic-shape");
   }
   int64_t room = in.extent() + w.pad_begin + w.pad_end - w.reach();
-  if (room < 0) {
+  const bool reaches_over_end = ceil_mode && room > -w.stride;  // the one window that there is
+  if (room < 0 && !reaches_over_end) {
     return invalid(cat(op, ": a window that reaches over ", w.reach(), " does not fit into ",
                        in.extent(), " padded by ", w.pad_begin, " and ", w.pad_end));
   }

@@ -22,8 +22,9 @@ Result<std::vector<Window>> read_windows(std::string_view op, const Attrs& attrs
                                          std::span<const int64_t> kernel);
 
 /// Returns floor((in + pad_begin + pad_end - reach) / stride) + 1. With `ceil_mode` the division
-/// rounds up, and a last window that would start in the end padding is dropped. A symbolic extent
-/// passes unchanged through windows that keep every extent, and is refused by others.
+/// rounds up, so that the last window may reach over the end, and one that would start in the end
+/// padding is dropped. A symbolic extent passes unchanged through windows that keep every extent,
+/// and is refused by others.
 Result<Dim> window_extent(std::string_view op, Dim in, const Window& window,
                           bool ceil_mode = false);
 
