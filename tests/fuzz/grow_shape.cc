@@ -298,7 +298,10 @@ bool grow_reverse_sequence(Grower& g) {
   std::vector<double> lengths;
   for (int64_t k = 0; k < n; ++k) lengths.push_back(static_cast<double>(g.between(1, time)));
   Ref values = g.constant_ints(DType::kI64, {n}, lengths);
-  return g.call("reverse_sequence", {x, values}, {{"batch_axis", batch}, {"time_axis", 1 - batch}})
+  auto checked = g.call("check_range", {values}, {{"end", time + 1}, {"of", "test.lengths"}});
+  if (!checked) return false;
+  return g
+      .call("reverse_sequence", {x, *checked}, {{"batch_axis", batch}, {"time_axis", 1 - batch}})
       .has_value();
 }
 

@@ -55,6 +55,56 @@ TEST(ExpandCountedInfer, ChecksOperands) {
               HasSubstr("shape has rank 0"));
 }
 
+TEST(ExpandCounted, RefusesShapesThatDoNotFit) {
+  Attrs to = dims({"", ""}, {2, -1});
+  Values x = f32({2, 3}, {1, 2, 3, 4, 5, 6});
+  expect_close(run_op1("expand_counted", {x, i64({2}, {1, 3})}, to), x);
+  auto got = run_op("expand_counted", {x, i64({2}, {4, 3})}, to);
+  ASSERT_FALSE(got.ok());
+  EXPECT_EQ(got.status().code(), Code::kOutOfRange);
+  EXPECT_EQ(got.status().message(),
+            "expand_counted: dims 2 and 4 do not broadcast (f32[2,3], f32[4,3])");
+}
+
+TEST(ExpandCountedInfer, KeepsNamedDimsOfX) {
+  TensorType x = {DType::kF32, {Dim::symbol("N"), 3}}, shape = type_of(DType::kI64, {3});
+  EXPECT_EQ(infer("expand_counted", {x, shape}, dims({"n", "", ""}, {4, -1, 3})), "f32[?n<=4,N,3]");
+  EXPECT_THAT(infer("expand_counted", {x, shape}, dims({"", "", ""}, {-1, -1, 3})),
+              HasSubstr("most holds -1"));
+}
+
+TEST(ReshapeCounted, TakesTheShapeOfTheRun) {
+  Values x = f32({2, 3}, {1, 2, 3, 4, 5, 6}), flat = f32({6}, x.values);
+  for (double entry : {6.0, -1.0})
+    expect_close(run_op1("reshape_counted", {x, i64({1}, {entry})}, {{"shape", Ints{-1}}}), flat);
+  expect_close(run_op1("reshape_counted", {x, i64({2}, {0, -1})}, {{"shape", Ints{-1, 3}}}), x);
+}
+
+TEST(ReshapeCounted, RefusesShapesThatDoNotFit) {
+  Values x = f32({2, 3}, {1, 2, 3, 4, 5, 6});
+  auto message = [&](const Ints& target, std::vector<double> shape) {
+    const auto n = static_cast<int64_t>(shape.size());
+    auto got = run_op("reshape_counted", {x, i64({n}, std::move(shape))}, {{"shape", target}});
+    if (got.ok()) return std::string("no error");
+    EXPECT_EQ(got.status().code(), Code::kOutOfRange);
+    return got.status().message();
+  };
+  EXPECT_EQ(message({-1}, {5}), "reshape: [5] holds 5 elements, x 6 (x f32[2,3])");
+  EXPECT_EQ(message({-1}, {-2}), "reshape: shape holds -2 (x f32[2,3])");
+  EXPECT_EQ(message({-1, 3}, {3, 2}),
+            "reshape_counted: its result has shape [3,2], possible is [2,3]");
+}
+
+TEST(ReshapeCountedInfer, ChecksOperands) {
+  TensorType x = type_of(DType::kF32, {2, 3});
+  EXPECT_EQ(infer("reshape_counted", {x, type_of(DType::kI64, {1})}, {{"shape", Ints{-1}}}),
+            "f32[6]");
+  EXPECT_THAT(infer("reshape_counted", {x, type_of(DType::kI64, {2})}, {{"shape", Ints{-1}}}),
+              HasSubstr("expects a shape of 1 entries, it is i64[2]"));
+  EXPECT_THAT(infer("reshape_counted", {x, type_of(DType::kI32, {1})}, {{"shape", Ints{-1}}}),
+              HasSubstr("shape is i32[1]"));
+}
+
 Attrs sliced(Ints axes, Ints steps, Strings names, Ints most) {
   Attrs out = dims(std::move(names), std::move(most));
   out.set("axes", std::move(axes));

@@ -193,7 +193,14 @@ TEST(Range, RefusesMoreThanItsBoundAndNoStep) {
   auto longer = run_op("range", {i64({}, {0}), i64({}, {9}), i64({}, {1})}, most);
   ASSERT_FALSE(longer.ok());
   EXPECT_THAT(longer.status().message(), HasSubstr("it has 9 elements, at most 8 are possible"));
-  EXPECT_FALSE(run_op("range", {i64({}, {0}), i64({}, {9}), i64({}, {0})}, most).ok());
+  auto message = [&](const std::vector<Values>& in) {
+    auto got = run_op("range", in, most);
+    return got.ok() ? std::string("no error") : got.status().message();
+  };
+  EXPECT_EQ(message({i64({}, {0}), i64({}, {9}), i64({}, {0})}),
+            "range: from 0 to 9 by 0: delta must not be 0");
+  EXPECT_EQ(message({f32({}, {9}), f32({}, {0}), f32({}, {0})}),
+            "range: from 9 to 0 by 0: delta must not be 0");
   EXPECT_FALSE(run_op("range", {f32({}, {0}), f32({}, {NAN}), f32({}, {1})}, most).ok());
 }
 

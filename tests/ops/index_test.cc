@@ -42,6 +42,21 @@ TEST(Gather, RefusesIndicesOutsideOfAnEmptyTable) {
             "gather: index 3 is outside of [-3, 3), the extent is 3");
 }
 
+TEST(CheckRange, NamesTheOperandOfANumberOutside) {
+  const Attrs attrs{{"end", 5}, {"of", "lstm.lengths"}};
+  expect_close(run_op1("check_range", {i64({3}, {0, 4, 2})}, attrs), i64({3}, {0, 4, 2}));
+  for (double number : {-1.0, 5.0}) {
+    EXPECT_EQ(error_of("check_range", {tensor(DType::kI32, {2}, {0, number})}, attrs),
+              cat("lstm: lengths holds ", number, ", expected 0 to 4"));
+  }
+  EXPECT_EQ(infer("check_range", {type_of(DType::kI64, {2})}, {{"end", -1}, {"of", "a.b"}}),
+            "check_range: end is -1, expected at least 0");
+  EXPECT_EQ(infer("check_range", {f32_type({2})}, attrs),
+            "check_range: x is f32[2], expects one of i32 i64");
+  EXPECT_EQ(infer("check_range", {type_of(DType::kI64, {2})}, {{"end", 1}, {"of", ""}}),
+            "check_range: the attribute \"of\" is empty");
+}
+
 TEST(Gather, RejectsWhatDoesNotFit) {
   EXPECT_EQ(infer("gather", {f32_type({kN, 5}), i64_type({2})}, {{"axis", 1}}), "f32[N,2]");
   EXPECT_EQ(infer("gather", {f32_type({3}), f32_type({2})}),

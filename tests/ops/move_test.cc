@@ -165,9 +165,20 @@ TEST(ReverseSequence, ReversesEachBeginning) {
   Values x = f32({4, 4}, {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15});
   expect_close(run_op1("reverse_sequence", {x, i64({4}, {4, 3, 2, 1})}),
                f32({4, 4}, {3, 6, 9, 12, 2, 5, 8, 13, 1, 4, 10, 14, 0, 7, 11, 15}));
-  expect_close(run_op1("reverse_sequence", {range({2, 3, 2}), i64({2}, {2, 9})},
+  expect_close(run_op1("reverse_sequence", {range({2, 3, 2}), i64({2}, {2, 3})},
                        {{"batch_axis", 0}, {"time_axis", 1}}),
                f32({2, 3, 2}, {2, 3, 0, 1, 4, 5, 10, 11, 8, 9, 6, 7}));
+  expect_close(run_op1("reverse_sequence", {range({3, 1}), i64({1}, {0})}), range({3, 1}));
+}
+
+TEST(ReverseSequence, RefusesLengthsOutside) {
+  for (double length : {-1.0, 4.0}) {
+    auto got = run_op("reverse_sequence", {range({3, 2}), i64({2}, {3, length})});
+    ASSERT_FALSE(got.ok());
+    EXPECT_EQ(got.status().code(), Code::kOutOfRange);
+    EXPECT_EQ(got.status().message(),
+              cat("reverse_sequence: lengths holds ", length, ", expected 0 to 3"));
+  }
 }
 
 TEST(ReverseSequence, RejectsWhatDoesNotFit) {

@@ -114,6 +114,19 @@ TEST(Rnn, RunsBothWays) {
               kSmall);
 }
 
+TEST(Recurrent, RefusesLengthsOutside) {
+  const std::vector<Values> two = {x(), w(1, 1), r(1, 1), b(1, 1), h(1), i64({2}, {3, 0})};
+  EXPECT_TRUE(run_op("rnn", two).ok());
+  for (double length : {-1.0, 4.0}) {
+    std::vector<Values> in = two;
+    in.back() = i64({2}, {2, length});
+    auto got = run_op("rnn", in);
+    ASSERT_FALSE(got.ok());
+    EXPECT_EQ(got.status().code(), Code::kOutOfRange);
+    EXPECT_EQ(got.status().message(), cat("rnn: lengths holds ", length, ", expected 0 to 3"));
+  }
+}
+
 TEST(RecurrentInfer, KeepsSymbolicTimeAndBatch) {
   Dim t = Dim::symbol("T"), n = Dim::symbol("N");
   EXPECT_EQ(infer("lstm", {f32_type({t, n, 3}), f32_type({1, 8, 3}), f32_type({1, 8, 2})}),

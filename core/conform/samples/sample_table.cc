@@ -152,6 +152,7 @@ const SampleRow kRows[] = {
     {"layout_transform", "T[1,8,3,2]", "src_layout=\"NCHW\", dst_layout=\"NCHW4c\""},
     {"layout_transform", "T[1,2,3,2,4]", "src_layout=\"NCHW4c\", dst_layout=\"NCHW\""},
     {"reverse_sequence", "T[4,3,2] i64[3]:1..4", ""},
+    {"check_range", "i64[2,3]:0..4 | i32[3]:0..4 | i64[0]:0..4", "end=5, of=\"gather.indices\""},
 
     // Images and sequences.
     {"resize", "T[1,2,4,5]",

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "byoc/op/registry.h"
+#include "core/op/kernel/index.h"
 #include "core/op/kernel/kernel.h"
 #include "core/op/kernel/recurrent/recurrent.h"
 
@@ -237,7 +238,7 @@ void run_cells(const Plan& plan, const void* const* in, void* const* out, Cell&&
       step.h = operand<T>(in, given, 4, at);
       step.state = out_as<T>(out, last_state) + at;
       if (last_state == 2) or_zeros(operand<T>(in, given, 5, at), n.hidden, step.state);
-      const int64_t steps = lengths ? std::clamp<int64_t>(lengths[b], 0, n.time) : n.time;
+      const int64_t steps = lengths ? lengths[b] : n.time;
       auto y_at = [&](int64_t time) {
         return out_as<T>(out, 0) + ((time * n.directions + d) * n.batch + b) * n.hidden;
       };
@@ -283,6 +284,15 @@ Result<RefKernel> reference_rnn(Types in, Types, const Attrs& attrs) {
   return reference_of(kRnn, in, attrs, [](const auto& step) { rnn_cell(step); });
 }
 
+// Returns a check of the lengths, where there are some.
+ValueCheckFn length_check(const Family& family) {
+  return [operand = family.operands, op = family.op](Types in, const Attrs&) -> Result<ValueCheck> {
+    if (in.size() <= operand) return ValueCheck([](const void* const*) { return Status(); });
+    return index_check(op + ".lengths", in[operand], operand,
+                       {lengths_up_to(in[0]->shape[0].extent())});
+  };
+}
+
 // Counts the matrix products alone.
 double flops_recurrent(Types in, Types, const Attrs&) {
   const Shape& x = in[0]->shape;
@@ -311,7 +321,8 @@ OpDef recurrent_op(const Family& family, std::string doc, ReferenceFn reference,
           .infer = infer_recurrent(family),
           .reference = std::move(reference),
           .compute = std::move(compute),
-          .flops = flops_recurrent};
+          .flops = flops_recurrent,
+          .check = length_check(family)};
 }
 
 }  // namespace
@@ -319,7 +330,7 @@ OpDef recurrent_op(const Family& family, std::string doc, ReferenceFn reference,
 void add_recurrent_ops(OpRegistry& ops) {
   const InputSpec lengths{
       .name = "lengths",
-      .doc = "i64 [batch]: steps of each sequence, y is 0 after them; as x without it",
+      .doc = "i64 [batch]: steps of each sequence, 0 to time, y is 0 after them; as x without it",
       .optional = true};
   auto add = [&](OpDef def) {
     def.inputs.push_back(lengths);

@@ -42,21 +42,30 @@ inline double length_of(int64_t start, int64_t limit, int64_t delta) {
   return static_cast<double>((distance - 1) / step + 1);
 }
 
-using Lengths = std::function<double(const void* const*)>;
+// The values of one run.
+struct Values {
+  double start, limit, delta, count;
+};
+using ReadValues = std::function<Values(const void* const*)>;
 
 Result<std::vector<TensorType>> sizes_range(Types in, const void* const* data, const Attrs& attrs) {
-  BYOC_TRY(Lengths lengths,
-           for_dtype<Lengths>("range", in[0]->dtype, RangeTypes{}, []<class T>() -> Lengths {
-             return [](const void* const* from) {
-               return length_of(*in_as<T>(from, 0), *in_as<T>(from, 1), *in_as<T>(from, 2));
+  BYOC_TRY(ReadValues read,
+           for_dtype<ReadValues>("range", in[0]->dtype, RangeTypes{}, []<class T>() -> ReadValues {
+             return [](const void* const* from) -> Values {
+               const T start = *in_as<T>(from, 0), limit = *in_as<T>(from, 1),
+                       delta = *in_as<T>(from, 2);
+               return {static_cast<double>(start), static_cast<double>(limit),
+                       static_cast<double>(delta), length_of(start, limit, delta)};
              };
            }));
-  const double n = lengths(data);
+  const Values now = read(data);
   const int64_t most = attrs.i("most");
-  if (n <= static_cast<double>(most))
-    return one_result({in[0]->dtype, {Dim(n > 0 ? static_cast<int64_t>(n) : 0)}});
+  const std::string range = cat("range: from ", now.start, " to ", now.limit, " by ", now.delta);
+  if (now.delta == 0) return Status(Code::kOutOfRange, cat(range, ": delta must not be 0"));
+  if (now.count <= static_cast<double>(most))
+    return one_result({in[0]->dtype, {Dim(now.count > 0 ? static_cast<int64_t>(now.count) : 0)}});
   return Status(Code::kOutOfRange,
-                cat("range: it has ", n, " elements, at most ", most, " are possible"));
+                cat(range, " it has ", now.count, " elements, at most ", most, " are possible"));
 }
 
 Result<RefKernel> reference_range(Types in, Types out, const Attrs&) {

@@ -36,6 +36,7 @@ struct IndexRange {
   int64_t low = 0, extent = 0;
 };
 inline IndexRange from_either_end(int64_t extent) { return {-extent, extent}; }
+inline IndexRange lengths_up_to(int64_t extent) { return {0, extent + 1}; }
 
 /// Returns a check of operand `operand`, of the type `indices`. `ranges`: one for all indices, or
 /// one per column of the last dim. O(indices), and without branches while all are inside.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops whose result has the extents that operands hold, up to bounds: expand_counted, slice_counted.
-// as_counted gives values of different extents one type, for the branches of an if.
+// Ops whose result has the extents that operands hold, up to bounds: expand_counted,
+// reshape_counted, slice_counted. as_counted gives values of different extents one type, for the
+// branches of an if.
 #include <algorithm>
 
 #include "byoc/op/registry.h"
 #include "core/op/kernel/counted.h"
 #include "core/op/kernel/kernel.h"
 #include "core/op/kernel/move.h"
+#include "core/op/shape/reshape.h"
 
 namespace byoc::op {
 namespace {
@@ -46,6 +48,13 @@ Status check_extents(std::string_view op, const Shape& now, const Shape& bounds)
       .with_slug("counted-dims");
 }
 
+// Returns an error of inference as an error of the run, whose operands cause it.
+template <class T>
+Result<T> of_run(Result<T> result) {
+  if (result.ok()) return result;
+  return Status(Code::kOutOfRange, result.status().message()).with_slug("counted-dims");
+}
+
 // ---- as_counted
 
 Result<std::vector<TensorType>> infer_as_counted(Types in, const Attrs& attrs) {
@@ -69,10 +78,27 @@ Result<std::vector<TensorType>> sizes_as_counted(Types in, const void* const*, c
 
 // ---- expand_counted
 
+// Returns the dims of the result. -1 is the dim of x, aligned at the last one.
+Result<Shape> expand_dims(TypeId x, const Attrs& attrs) {
+  Ints most = attrs.ints("most");
+  const size_t rank = x->shape.size();
+  std::vector<size_t> of_x;
+  for (size_t k = 0; k < most.size(); ++k) {
+    if (most[k] != -1 || k + rank < most.size()) continue;
+    of_x.push_back(k);
+    most[k] = 1;
+  }
+  Attrs numbers = attrs;
+  numbers.set("most", most);
+  BYOC_TRY(Shape dims, dims_of("expand_counted", numbers));
+  for (size_t k : of_x) dims[k] = x->shape[k + rank - most.size()];
+  return dims;
+}
+
 Result<std::vector<TensorType>> infer_expand_counted(Types in, const Attrs& attrs) {
   BYOC_TRY_STATUS(expect_dtype("expand_counted", "shape", in[1], {DType::kI64}));
   BYOC_TRY_STATUS(expect_rank("expand_counted", "shape", in[1], 1));
-  BYOC_TRY(Shape dims, dims_of("expand_counted", attrs));
+  BYOC_TRY(Shape dims, expand_dims(in[0], attrs));
   if (dims.size() < in[0]->shape.size())
     return shape_error(cat("expand_counted: the result has ", dims.size(), " dims"), in[0]);
   return one_result({in[0]->dtype, std::move(dims)});
@@ -88,8 +114,8 @@ Result<std::vector<TensorType>> sizes_expand_counted(Types in, const void* const
     target.emplace_back(shape[k]);
   }
   TypeId both[] = {in[0], TensorType{in[0]->dtype, target}};
-  BYOC_TRY(Shape now, broadcast_shapes("expand_counted", both));
-  BYOC_TRY(Shape dims, dims_of("expand_counted", attrs));
+  BYOC_TRY(Shape now, of_run(broadcast_shapes("expand_counted", both)));
+  BYOC_TRY(Shape dims, expand_dims(in[0], attrs));
   BYOC_TRY_STATUS(check_extents("expand_counted", now, dims));
   return one_result({in[0]->dtype, std::move(now)});
 }
@@ -98,6 +124,29 @@ Result<std::vector<TensorType>> sizes_expand_counted(Types in, const void* const
 Result<RefKernel> reference_expand_counted(Types in, Types out, const Attrs&) {
   return strided_kernel(in[0]->dtype, static_extents(out[0]->shape),
                         broadcast_strides(in[0]->shape, out[0]->shape));
+}
+
+// ---- reshape_counted
+
+Result<std::vector<TensorType>> infer_reshape_counted(Types in, const Attrs& attrs) {
+  BYOC_TRY_STATUS(expect_dtype("reshape_counted", "shape", in[1], {DType::kI64}));
+  const auto entries = static_cast<int64_t>(attrs.ints("shape").size());
+  if (in[1]->shape != Shape{entries})
+    return invalid(cat("reshape_counted: expects a shape of ", entries, " entries, it is ", in[1]))
+        .with_slug("op-shape");
+  return infer_reshape(in.first(1), attrs);
+}
+
+// Reshapes by the elements. They must give the dims that the attribute gives.
+Result<std::vector<TensorType>> sizes_reshape_counted(Types in, const void* const* data,
+                                                      const Attrs& attrs) {
+  const int64_t* shape = in_as<int64_t>(data, 1);
+  const Attrs given{{"shape", Ints(shape, shape + count(in[1]))},
+                    {"allow_zero", attrs.b("allow_zero", false)}};
+  BYOC_TRY(std::vector<TensorType> types, of_run(infer_reshape(in.first(1), given)));
+  BYOC_TRY(std::vector<TensorType> expected, of_run(infer_reshape(in.first(1), attrs)));
+  BYOC_TRY_STATUS(check_extents("reshape_counted", types[0].shape, expected[0].shape));
+  return types;
 }
 
 // ---- slice_counted
@@ -219,11 +268,23 @@ void add_counted_ops(OpRegistry& ops) {
   ops.add({.name = "expand_counted",
            .doc = "x broadcast together with the shape that an operand holds. Each run counts.",
            .inputs = {{"x", "any type"}, {"shape", "i64 [n]"}},
-           .attrs = dims_attrs("dim of the result"),
+           .attrs = dims_attrs("dim of the result (-1: the dim of x)"),
            .infer = infer_expand_counted,
            .reference = reference_expand_counted,
            .flops = no_flops,
            .sizes = sizes_expand_counted});
+  ops.add({.name = "reshape_counted",
+           .doc = "reshape by a target that an operand holds, too; each run checks that both give "
+                  "the same dims.",
+           .inputs = {{"x", "any type"}, {"shape", "i64 [n]: as the attribute"}},
+           .attrs = {{"shape", Ints{}, "as that of reshape", AttrSpec::kRequired},
+                     {"allow_zero", false, "0 is an extent of 0"}},
+           .infer = infer_reshape_counted,
+           .reference = [](Types in, Types, const Attrs&) -> Result<RefKernel> {
+             return copy_kernel(in[0]);
+           },
+           .flops = no_flops,
+           .sizes = sizes_reshape_counted});
   ops.add({.name = "slice_counted",
            .doc = "Cells start, start + step, ... before end of each axis, as slice has them; "
                   "starts and ends are operands. Each run counts.",

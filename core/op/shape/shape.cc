@@ -8,6 +8,7 @@
 #include "core/op/kernel/counted.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/move.h"
+#include "core/op/shape/reshape.h"
 
 namespace byoc::op {
 namespace {
@@ -72,33 +73,6 @@ Status same_elements(Elements whole, Elements given, const Ints& target, TypeId 
   return invalid(cat("reshape: ", shown(target),
                      " cannot be checked before the sizes are known (x ", x, ")"))
       .with_slug("symbolic-shape");
-}
-
-Result<std::vector<TensorType>> infer_reshape(Types in, const Attrs& attrs) {
-  TypeId x = in[0];
-  Ints target = attrs.ints("shape");
-  bool allow_zero = attrs.b("allow_zero", false);
-  Shape shape;
-  size_t open = target.size();
-  for (size_t d = 0; d < target.size(); ++d) {
-    bool copies = target[d] == 0 && !allow_zero;
-    if (target[d] < -1) return shape_error(cat("reshape: shape holds ", target[d]), x);
-    if (copies && d >= x->shape.size())
-      return shape_error(cat("reshape: shape copies dim ", d, ", which x lacks"), x);
-    if (target[d] == -1 && open != target.size())
-      return shape_error("reshape: shape holds -1 twice", x);
-    if (target[d] == -1) open = d;
-    shape.push_back(copies ? x->shape[d] : Dim(std::max<int64_t>(target[d], 0)));
-  }
-  BYOC_TRY(Elements whole, elements_of("reshape", x->shape, x));
-  if (open != target.size()) shape[open] = 1;
-  BYOC_TRY(Elements given, elements_of("reshape", shape, x));
-  if (open != target.size()) {
-    BYOC_TRY(shape[open], remaining_dim(whole, given, target, x));
-  } else {
-    BYOC_TRY_STATUS(same_elements(whole, given, target, x));
-  }
-  return one_result({x->dtype, shape});
 }
 
 Result<Dim> product(std::span<const Dim> dims, TypeId x) {
@@ -218,6 +192,33 @@ OpDef same_bytes(std::string name, std::string doc, std::vector<AttrSpec> attrs,
 }
 
 }  // namespace
+
+Result<std::vector<TensorType>> infer_reshape(Types in, const Attrs& attrs) {
+  TypeId x = in[0];
+  Ints target = attrs.ints("shape");
+  bool allow_zero = attrs.b("allow_zero", false);
+  Shape shape;
+  size_t open = target.size();
+  for (size_t d = 0; d < target.size(); ++d) {
+    bool copies = target[d] == 0 && !allow_zero;
+    if (target[d] < -1) return shape_error(cat("reshape: shape holds ", target[d]), x);
+    if (copies && d >= x->shape.size())
+      return shape_error(cat("reshape: shape copies dim ", d, ", which x lacks"), x);
+    if (target[d] == -1 && open != target.size())
+      return shape_error("reshape: shape holds -1 twice", x);
+    if (target[d] == -1) open = d;
+    shape.push_back(copies ? x->shape[d] : Dim(std::max<int64_t>(target[d], 0)));
+  }
+  BYOC_TRY(Elements whole, elements_of("reshape", x->shape, x));
+  if (open != target.size()) shape[open] = 1;
+  BYOC_TRY(Elements given, elements_of("reshape", shape, x));
+  if (open != target.size()) {
+    BYOC_TRY(shape[open], remaining_dim(whole, given, target, x));
+  } else {
+    BYOC_TRY_STATUS(same_elements(whole, given, target, x));
+  }
+  return one_result({x->dtype, shape});
+}
 
 void add_shape_ops(OpRegistry& ops) {
   ops.add(same_bytes(

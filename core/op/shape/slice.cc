@@ -5,6 +5,7 @@
 #include "byoc/op/registry.h"
 #include "core/op/kernel/counted.h"
 #include "core/op/kernel/expression.h"
+#include "core/op/kernel/index.h"
 #include "core/op/kernel/kernel.h"
 #include "core/op/kernel/move.h"
 
@@ -146,8 +147,10 @@ Result<std::vector<TensorType>> infer_reverse_sequence(Types in, const Attrs& at
   return one_result(*x);
 }
 
+size_t time_axis(const Attrs& attrs) { return attrs.i("time_axis", 0) == 0 ? 0 : 1; }
+
 Result<RefKernel> reference_reverse_sequence(Types in, Types, const Attrs& attrs) {
-  bool time_first = attrs.i("time_axis", 0) == 0;
+  const bool time_first = time_axis(attrs) == 0;
   AxisView rows = around_axis(in[0], 1);
   int64_t times = time_first ? rows.outer : rows.extent,
           batches = time_first ? rows.extent : rows.outer;
@@ -155,7 +158,7 @@ Result<RefKernel> reference_reverse_sequence(Types in, Types, const Attrs& attrs
   return for_width(in[0]->dtype, [&]<class U>() -> RefKernel {
     return [=, inner = rows.inner](const void* const* from, void* const* to) {
       for (int64_t b = 0; b < batches; ++b) {
-        int64_t length = std::clamp<int64_t>(in_as<int64_t>(from, 1)[b], 0, times);
+        const int64_t length = in_as<int64_t>(from, 1)[b];
         for (int64_t t = 0; t < times; ++t) {
           int64_t source = t < length ? length - 1 - t : t;
           std::copy_n(in_as<U>(from, 0) + (b * batch_step + source * time_step) * inner, inner,
@@ -166,12 +169,18 @@ Result<RefKernel> reference_reverse_sequence(Types in, Types, const Attrs& attrs
   });
 }
 
+Result<ValueCheck> check_reverse_sequence(Types in, const Attrs& attrs) {
+  const int64_t times = in[0]->shape[time_axis(attrs)].extent();
+  return index_check("reverse_sequence.lengths", in[1], 1, {lengths_up_to(times)});
+}
+
 Result<Tensors> compute_reverse_sequence(te::Builder& builder, Inputs in, Types,
                                          const Attrs& attrs) {
-  size_t time = attrs.i("time_axis", 0) == 0 ? 0 : 1;
-  int64_t times = extents(in[0])[time];
+  const size_t time = time_axis(attrs);
+  const Tensor lengths = checked_indices(builder, "reverse_sequence.lengths", in[1],
+                                         {lengths_up_to(extents(in[0])[time])});
   return one(builder.compute("reverse_sequence", in[0].shape(), [&](const Exprs& i) {
-    Expr length = clamped(in[1](i[1 - time]), 0, times);
+    const Expr length = lengths(i[1 - time]);
     Exprs from = i;
     from[time] = select(i[time] < length, length - 1 - i[time], i[time]);
     return in[0](from);
@@ -198,14 +207,15 @@ void add_slice_ops(OpRegistry& ops) {
   ops.add(
       {.name = "reverse_sequence",
        .doc = "The first lengths[b] entries along time_axis in reverse order, for each entry b of "
-              "batch_axis; lengths are clamped to the dim.",
+              "batch_axis. A length outside of 0 to the extent is an error of the run.",
        .kind = FusionKind::kOpaque,
        .inputs = {{"x", "any type, rank >= 2"}, {"lengths", "i64, one per batch entry"}},
        .attrs = {{"batch_axis", int64_t{1}, "0 or 1"}, {"time_axis", int64_t{0}, "the other one"}},
        .infer = infer_reverse_sequence,
        .reference = reference_reverse_sequence,
        .compute = compute_reverse_sequence,
-       .flops = no_flops});
+       .flops = no_flops,
+       .check = check_reverse_sequence});
 }
 
 }  // namespace byoc::op

@@ -137,6 +137,7 @@ Result<Value> total_bias(Graph& graph, const OnnxNode& node, const Heads& heads,
   Value bias, past = graph.optional_input(4);
   Value lengths = node.opset() >= 24 ? graph.optional_input(6) : std::nullopt;
   auto join = [&](ValueId more) { bias = bias ? add(graph, *bias, more) : more; };
+  if (lengths) *lengths = in_range(graph, *lengths, heads.t, 1, "attention.nonpad_kv_seqlen");
   if (lengths && past)
     return invalid("nonpad_kv_seqlen cannot be combined with past_key and past_value");
   if (Value mask = graph.optional_input(3)) {
@@ -246,7 +247,10 @@ Converted attention(Graph& graph, const OnnxNode& node) {
 
 // Returns a cache of angles as [n, s, r / 2], or that of every position in the model's order.
 ValueId angles(Graph& graph, ValueId cache, Value positions) {
-  return positions ? graph.call("gather", {cache, *positions}, {{"axis", 0}}) : cache;
+  if (!positions) return cache;
+  const Dim most = graph.type(cache).shape[0];
+  return graph.call("gather", {cache, in_range(graph, *positions, most, 0, "rotary.position_ids")},
+                    {{"axis", 0}});
 }
 
 // Rotates pairs (a, b) of x's last dim, which has `size` elements; the pairs are halves of the dim,

@@ -24,13 +24,15 @@ bool is_constant(Graph& graph, const OnnxNode& node, size_t k) {
   return !node.has_input(k) || graph.const_ints(graph.input(k)).has_value();
 }
 
-// Returns the attributes dims and most of ops with counted results.
+// Returns the attributes dims and most of ops with counted results. -1 is a named size: the dim of
+// the operand in the same place.
 Attrs dims_attrs(const Shape& shape) {
   Strings names;
   Ints most;
   for (Dim dim : shape) {
-    names.push_back(dim.is_static() ? std::string() : dim.name().str());
-    most.push_back(dim.max());
+    const bool is_named = !dim.is_static() && !dim.is_counted();
+    names.push_back(dim.is_counted() ? dim.name().str() : std::string());
+    most.push_back(is_named ? -1 : dim.max());
   }
   return {{"dims", std::move(names)}, {"most", std::move(most)}};
 }
@@ -42,10 +44,14 @@ ValueId as_i64(Graph& graph, ValueId value) {
 
 // ---- reshape
 
+// Returns true when the entry is `dim` in every run.
+bool is_dim(const SizeEntry& entry, Dim dim) {
+  return (dim.is_static() && entry.number == dim.extent()) || (entry.dim && *entry.dim == dim);
+}
+
 // Returns the target of a reshape as attributes have it: 0 for a dim of x in its place, -1 for the
 // only other one that is no number.
-Result<Ints> computed_target(Graph& graph, ValueId x, ValueId shape) {
-  const std::vector<SizeEntry> entries = graph.size_entries(shape);
+Result<Ints> computed_target(Graph& graph, ValueId x, const std::vector<SizeEntry>& entries) {
   if (entries.empty()) return no_bound("shape");
   const Shape& from = graph.type(x).shape;
   Ints target;
@@ -58,16 +64,29 @@ Result<Ints> computed_target(Graph& graph, ValueId x, ValueId shape) {
   return target;
 }
 
+// Reshapes to a computed target. Where its elements may give another shape, or none, each run
+// checks them.
+Converted reshape_to(Graph& graph, ValueId x, ValueId shape, bool allows_zero) {
+  const std::vector<SizeEntry> entries = graph.size_entries(shape);
+  BYOC_TRY(Ints target, computed_target(graph, x, entries));
+  if (allows_zero && std::count(target.begin(), target.end(), 0) > 0) return no_bound("shape");
+  const Attrs attrs{{"shape", target}, {"allow_zero", allows_zero}};
+  BYOC_TRY(const OpDef* op, graph.ops().get("reshape"));
+  const TypeId type = graph.type(x);
+  BYOC_TRY(std::vector<TensorType> types, op->infer({&type, 1}, attrs));
+  bool is_known = true;
+  for (size_t k = 0; k < entries.size(); ++k)
+    is_known = is_known && (entries[k].number || is_dim(entries[k], types[0].shape[k]));
+  if (is_known) return std::vector{graph.call("reshape", {x}, attrs)};
+  return std::vector{graph.call("reshape_counted", {x, as_i64(graph, shape)}, attrs)};
+}
+
 Converted reshape(Graph& graph, const OnnxNode& node) {
   const ValueId x = graph.input(0);
   bool allows_zero = node.i("allowzero", 0) != 0;
-  Ints shape;
-  if (node.opset() <= 4 || is_constant(graph, node, 1)) {
-    BYOC_TRY(shape, ints_attr_or_input(graph, node, "shape", 4, 1));
-  } else {
-    BYOC_TRY(shape, computed_target(graph, x, graph.input(1)));
-    if (allows_zero && std::count(shape.begin(), shape.end(), 0) > 0) return no_bound("shape");
-  }
+  if (node.opset() > 4 && !is_constant(graph, node, 1))
+    return reshape_to(graph, x, graph.input(1), allows_zero);
+  BYOC_TRY(Ints shape, ints_attr_or_input(graph, node, "shape", 4, 1));
   return std::vector{graph.call("reshape", {x}, {{"shape", shape}, {"allow_zero", allows_zero}})};
 }
 
@@ -89,13 +108,15 @@ Converted expand_to(Graph& graph, ValueId x, ValueId target, const char* what) {
   Shape shape = graph.type(x).shape;
   if (entries.empty()) return no_bound(what);
   while (shape.size() < entries.size()) shape.insert(shape.begin(), Dim(1));
+  bool is_known = true;  // the elements broadcast with x
   for (size_t k = 0; k < entries.size(); ++k) {
     const size_t d = shape.size() - entries.size() + k;
     const std::optional<Dim> dim = broadcast_dim(shape[d], entries[k], cat(size, "_", d));
     if (!dim) return no_bound(what);
+    is_known = is_known && (entries[k].number == 1 || is_dim(entries[k], shape[d]));
     shape[d] = *dim;
   }
-  if (graph.type(x).shape == shape) return std::vector{x};
+  if (graph.type(x).shape == shape && is_known) return std::vector{x};
   return std::vector{graph.call("expand_counted", {x, as_i64(graph, target)}, dims_attrs(shape))};
 }
 

@@ -26,6 +26,7 @@ Result<Losses> losses_of(Graph& graph, const OnnxNode& node, ValueId x) {
     kept = graph.call("not_equal", {classes, ignored});
     classes = graph.call("where", {*kept, classes, graph.scalar(index_type, 0)});
   }
+  classes = in_range(graph, classes, type.shape[1], 0, "loss.target");
   ValueId picked =
       graph.call("gather_elements", {x, unsqueezed(graph, classes, {1})}, {{"axis", 1}});
   Losses losses{graph.call("negative", {graph.call("squeeze", {picked}, {{"axes", Ints{1}}})}), {}};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/import/onnx/operands.h"
+#include "core/import/onnx/rows/steps.h"
 #include "core/import/onnx/same_op.h"
 #include "core/import/onnx/window.h"
 
@@ -72,7 +73,8 @@ Converted max_unpool(Graph& graph, const OnnxNode& node) {
   BYOC_TRY(int64_t cells, num_elements(make_shape(shape)));
   auto flat = [&](ValueId value) { return graph.call("reshape", {value}, {{"shape", Ints{-1}}}); };
   ValueId zeros = graph.call("expand", {graph.scalar(type.dtype, 0)}, {{"shape", Ints{cells}}});
-  ValueId y = graph.call("scatter_elements", {zeros, flat(graph.input(1)), flat(x)});
+  const ValueId places = in_range(graph, flat(graph.input(1)), cells, 0, "max_unpool.indices");
+  ValueId y = graph.call("scatter_elements", {zeros, places, flat(x)});
   y = graph.call("reshape", {y}, {{"shape", shape}, {"allow_zero", true}});
   bool is_plain = std::all_of(missing.begin(), missing.end(),
                               [](int64_t cells_at_end) { return cells_at_end == 0; });

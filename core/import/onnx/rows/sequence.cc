@@ -40,8 +40,9 @@ Result<ValueId> rows_of(Graph& graph, size_t k) {
   BYOC_TRY(Sequence sequence, sequence_of(graph, k));
   if (sequence.rows) return *sequence.rows;
   if (sequence.elements.empty()) return invalid("the sequence has no elements");
+  const TensorType first = graph.type(sequence.elements[0]);
   for (ValueId& element : sequence.elements) {
-    if (!(graph.type(element) == graph.type(sequence.elements[0])))
+    if (!(graph.type(element) == first))
       return unimplemented("position is computed, and the elements have different types");
     element = graph.call("unsqueeze", {element}, {{"axes", Ints{0}}});
   }

@@ -94,7 +94,12 @@ Converted tensor_scatter(Graph& graph, const OnnxNode& node) {
     return graph.call("reshape", {list}, {{"shape", dims}, {"allow_zero", true}});
   };
   ValueId index = at(counted(graph, along[axis]), along);
-  if (Value first = graph.optional_input(2)) index = add(graph, index, at(*first, images));
+  if (Value given = graph.optional_input(2)) {
+    const int64_t more = mode == "circular" ? 0 : 1 - along[axis];  // where all of update fits
+    const ValueId first =
+        in_range(graph, *given, to.shape[axis], more, "tensor_scatter.write_indices");
+    index = add(graph, index, at(first, images));
+  }
   if (mode == "circular")
     index = graph.call("mod", {index, graph.constant_ints({to.shape[axis].extent()})});
   index = expanded(graph, index, static_extents(from.shape));

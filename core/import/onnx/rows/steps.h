@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Short forms of the ops that conversions in several steps are made of.
+#include <algorithm>
 #include <limits>
 
 #include "core/import/onnx/convert.h"
@@ -40,6 +41,13 @@ inline ValueId multiply(Graph& graph, ValueId a, ValueId b) {
 /// Returns -infinity of a float type.
 inline ValueId minus_infinity(Graph& graph, DType dtype) {
   return graph.scalar(dtype, -std::numeric_limits<double>::infinity());
+}
+/// Returns `x`, whose numbers are in [0, size + more). Others are an error of the run that names
+/// `of`, such as "tensor_scatter.write_indices". Without a known size no number is checked.
+inline ValueId in_range(Graph& graph, ValueId x, Dim size, int64_t more, const std::string& of) {
+  if (!size.is_static()) return x;
+  const int64_t end = std::max<int64_t>(size.extent() + more, 0);
+  return graph.call("check_range", {x}, {{"end", end}, {"of", of}});
 }
 /// Returns 0, 1, ... n - 1 as i64.
 inline ValueId counted(Graph& graph, int64_t n) {

@@ -9,6 +9,7 @@
 // [time * batch, directions * gates * hidden], of f32.
 #include "core/op/kernel/recurrent/recurrent.h"
 
+#include "core/op/kernel/index.h"
 #include "core/op/kernel/panel_products.h"
 #include "core/op/kernel/row_products.h"
 
@@ -41,6 +42,7 @@ struct Recurrent {
   Tensor reset;             // [batch, hidden], of gru
   int64_t panel_lanes = 0;  // 0: no panels
   std::vector<GatePanels> r_panels = {};
+  Tensor checked_lengths = {};  // 0 to time each; where there are lengths
 
   const Tensor* operand(size_t k) const { return k < in.size() ? &in[k] : nullptr; }
   bool has_lengths() const { return in.size() > lengths; }
@@ -166,6 +168,9 @@ Result<Recurrent> recurrent(te::Builder& builder, const std::string& name, Input
       attrs.b("has_input_products", false) ? in[1] : input_products(builder, name + "_input", n);
   n.from_h = Tensor("from_h", n.from_x.dtype(), {n.batch, gates * n.hidden});
   n.reset = Tensor("reset", n.dtype, {n.batch, n.hidden});
+  if (n.has_lengths())
+    n.checked_lengths =
+        checked_indices(builder, name + ".lengths", in[operands], {lengths_up_to(n.time)});
   return n;
 }
 
@@ -179,7 +184,7 @@ struct StepExpr {
   // True at every other step: the rows of r that were read last are in the caches and come first.
   Expr from_last;
 
-  Expr length(const Expr& b) const { return clamped(n.in[n.lengths](b), 0, n.time); }
+  Expr length(const Expr& b) const { return n.checked_lengths(b); }
   // Returns false after the end of a sequence.
   Expr runs(const Expr& b) const { return t < length(b); }
   // Returns `value` while the sequence runs, then `after`.
@@ -271,7 +276,10 @@ Result<Tensors> run_steps(te::Builder& builder, const std::string& name, const R
   for (TypeId type : out) types.push_back(*type);
   Tensors inputs = {n.from_x};
   for (const GatePanels& gates : n.r_panels) inputs.push_back(gates.panels);
-  inputs.insert(inputs.end(), n.in.begin() + (n.r_panels.empty() ? 2 : 3), n.in.end());
+  const size_t operands = std::min(n.in.size(), n.lengths);
+  inputs.insert(inputs.end(), n.in.begin() + (n.r_panels.empty() ? 2 : 3),
+                n.in.begin() + static_cast<std::ptrdiff_t>(operands));
+  if (n.has_lengths()) inputs.push_back(n.checked_lengths);
   const bool is_large =
       n.gates * n.hidden * n.hidden >= kParallelTerms / std::max<int64_t>(n.batch, 1);
   const LoopKind rows = n.directions == 1 && is_large ? LoopKind::kParallel : LoopKind::kSerial;
