@@ -13,6 +13,8 @@ Result<IRModule> inline_functions(IRModule, const PassContext&);
 /// Replaces ops whose operands are all constants by constants, by reference kernels. Results of one
 /// op have at most 64 MiB; the options fold_mib and fold_mops limit bytes and work of a module.
 Result<IRModule> fold_constants(IRModule, const PassContext&);
+/// Computes chains of ops on f16 and bf16 in f32, which round at their ends.
+Result<IRModule> widen_floats(IRModule, const PassContext&);
 /// Makes ops that only move elements between a quantize and its dequantize ops on the integers, and
 /// gives each reader of a dequantize its own, so that patterns match.
 Result<IRModule> prepare_quantized(IRModule, const PassContext&);

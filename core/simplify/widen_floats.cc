@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Computes chains of ops on f16 and bf16 in f32, so that a chain rounds once, at its end.
+//   before: %0 = conv2d(%x, %w) : f16[1,8,6,6]     with %x: f16[1,4,8,8], %w = const
+//           %1 = relu(%0)
+//           return %1
+//   after:  %0 = cast(%x) {to=f32}
+//           %1 = conv2d(%0, %w) : f32[1,8,6,6]     with %w as f32
+//           %2 = relu(%1)
+//           %3 = cast(%2) {to=f16}
+//           return %3
+// A chain ends at results of the function, at calls, control flow, and ops that have no f32 form. A
+// cast of the model to f16 rounds. A cast of a value of a chain reads it before it is rounded. Ops
+// that move elements stay in 16 bits where no operand is a value of a chain. Functions with
+// annotations stay as they are.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "byoc/op/evaluate.h"
+#include "byoc/op/registry.h"
+#include "byoc/pass/simplify.h"
+#include "core/simplify/functions.h"
+
+namespace byoc {
+namespace {
+
+using namespace simplify;
+
+bool is_small(TypeId type) { return type->dtype == DType::kF16 || type->dtype == DType::kBF16; }
+TypeId widened(TypeId type) {
+  return is_small(type) ? TypeId(TensorType{DType::kF32, type->shape}) : type;
+}
+
+bool moves_elements(const OpDef& op) {
+  return op.sizes || (op.kind == FusionKind::kInjective && op.name != "resize");
+}
+
+class Widener {
+ public:
+  Widener(IRModule& module, const Function& function, const OpDef& cast)
+      : rewriter_(function), constants_(module, rewriter_.to()), cast_(cast) {}
+  Result<Function> run() &&;
+
+ private:
+  using Key = std::pair<uint32_t, uint32_t>;  // node, output
+  static Key key(ValueId value) { return {value.node, value.output}; }
+  const Function& from() const { return rewriter_.from(); }
+
+  Status rewrite(uint32_t node);
+  Status copy(uint32_t node);
+  Result<bool> rewrite_cast(uint32_t node, const Call& call);
+  Result<bool> widen(uint32_t node, const Call& call);
+  ValueId narrow(ValueId old);
+  Result<ValueId> wide(ValueId old);
+  ValueId add_cast(ValueId now, DType to, Symbol loc);
+  bool is_of_chain(ValueId old) const { return of_chains_.contains(key(old)); }
+  void set_wide(ValueId old, ValueId now);
+
+  Rewriter rewriter_;
+  ConstantNodes constants_;
+  const OpDef& cast_;
+  std::map<Key, ValueId> wide_;   // per old value: it as f32
+  std::set<Key> of_chains_;       // old values that are computed as f32
+  std::set<Key> without_narrow_;  // those of them that no node has read in 16 bits so far
+};
+
+void Widener::set_wide(ValueId old, ValueId now) {
+  wide_[key(old)] = now;
+  of_chains_.insert(key(old));
+  without_narrow_.insert(key(old));
+}
+
+ValueId Widener::add_cast(ValueId now, DType to, Symbol loc) {
+  Function& function = rewriter_.to();
+  const std::vector<TypeId> types{TensorType{to, function.type(now)->shape}};
+  return {function.add_call(&cast_, intern({{"to", to}}), std::vector{now}, types, loc), 0};
+}
+
+// Returns the new value in the old one's dtype.
+ValueId Widener::narrow(ValueId old) {
+  if (without_narrow_.erase(key(old)) > 0)
+    rewriter_.set(
+        old, add_cast(wide_.at(key(old)), from().type(old)->dtype, from().nodes[old.node].loc));
+  return rewriter_.map(old);
+}
+
+// Returns the new value as f32.
+Result<ValueId> Widener::wide(ValueId old) {
+  if (auto known = wide_.find(key(old)); known != wide_.end()) return known->second;
+  const Node& node = from().nodes[old.node];
+  ValueId now;
+  if (auto* constant = std::get_if<Constant>(&node.kind)) {
+    const TypeId in[] = {node.types[0]}, out[] = {widened(node.types[0])};
+    const Buffer* data[] = {constant->data};
+    BYOC_TRY(auto values, evaluate(cast_, {{"to", DType::kF32}}, in, out, data));
+    now = constants_.add(values[0], out[0], node.loc);
+  } else {
+    now = add_cast(rewriter_.map(old), DType::kF32, node.loc);
+  }
+  wide_[key(old)] = now;
+  return now;
+}
+
+Status Widener::copy(uint32_t node) {
+  for (ValueId arg : from().args(from().nodes[node])) narrow(arg);
+  rewriter_.copy(node);
+  return {};
+}
+
+// Makes the op one on f32. Returns false when it has no such form.
+Result<bool> Widener::widen(uint32_t k, const Call& call) {
+  const Node& node = from().nodes[k];
+  std::vector<TypeId> in, out;
+  for (ValueId arg : from().args(node)) in.push_back(widened(from().type(arg)));
+  for (size_t output = 0; output < node.types.size(); ++output)
+    out.push_back(widened(node.types[output]));
+  Result<std::vector<TypeId>> types = infer_types(*call.op, in, *call.attrs);
+  if (!types.ok() || *types != out) return false;
+  std::vector<ValueId> args;
+  for (ValueId arg : from().args(node)) {
+    if (is_small(from().type(arg))) {
+      BYOC_TRY(ValueId now, wide(arg));
+      args.push_back(now);
+    } else {
+      args.push_back(rewriter_.map(arg));
+    }
+  }
+  const uint32_t now = rewriter_.to().add_call(call.op, call.attrs, args, out, node.loc);
+  for (uint32_t output = 0; output < node.types.size(); ++output) {
+    if (is_small(node.types[output])) set_wide({k, output}, {now, output});
+    else rewriter_.set({k, output}, {now, output});
+  }
+  return true;
+}
+
+// Casts a value of a chain without rounding it first.
+Result<bool> Widener::rewrite_cast(uint32_t k, const Call& call) {
+  const Node& node = from().nodes[k];
+  const ValueId x = from().args(node)[0];
+  const DType to = node.types[0]->dtype;
+  if (!is_of_chain(x)) return false;
+  BYOC_TRY(ValueId now, wide(x));
+  if (to == from().type(x)->dtype) {
+    set_wide({k, 0}, now);
+  } else if (to == DType::kF32) {
+    rewriter_.set({k, 0}, now);
+  } else {
+    const std::vector<TypeId> types{node.types[0]};
+    rewriter_.replace(
+        k, rewriter_.to().add_call(call.op, call.attrs, std::vector{now}, types, node.loc));
+  }
+  return true;
+}
+
+Status Widener::rewrite(uint32_t k) {
+  const Node& node = from().nodes[k];
+  auto* call = std::get_if<Call>(&node.kind);
+  if (call == nullptr) return copy(k);
+  if (call->op == &cast_) {
+    BYOC_TRY(bool done, rewrite_cast(k, *call));
+    return done ? Status() : copy(k);
+  }
+  bool has_small_result = false;
+  for (size_t output = 0; output < node.types.size(); ++output)
+    has_small_result = has_small_result || is_small(node.types[output]);
+  const bool wants_chain =
+      (has_small_result && !moves_elements(*call->op)) ||
+      std::ranges::any_of(from().args(node), [&](ValueId arg) { return is_of_chain(arg); });
+  if (!wants_chain) return copy(k);
+  BYOC_TRY(bool done, widen(k, *call));
+  return done ? Status() : copy(k);
+}
+
+Result<Function> Widener::run() && {
+  for (uint32_t k = 0; k < from().nodes.size(); ++k) BYOC_TRY_STATUS(rewrite(k));
+  for (ValueId result : from().results) narrow(result);
+  return std::move(rewriter_).finish();
+}
+
+bool has_small_floats(const Function& function) {
+  return std::ranges::any_of(function.nodes, [](const Node& node) {
+    for (size_t k = 0; k < node.types.size(); ++k)
+      if (is_small(node.types[k])) return true;
+    return false;
+  });
+}
+
+bool has_annotations(const Function& function) {
+  return std::ranges::any_of(function.nodes, [](const Node& node) { return is_annotation(node); });
+}
+
+}  // namespace
+
+Result<IRModule> widen_floats(IRModule module, const PassContext& context) {
+  BYOC_TRY(const OpDef* cast, context.ops->get("cast"));
+  for (auto& [name, function] : module.functions) {
+    if (is_settled(function) || !has_small_floats(function) || has_annotations(function)) continue;
+    BYOC_TRY(Function wide, Widener(module, function, *cast).run());
+    function = std::move(wide);
+  }
+  return module;
+}
+
+}  // namespace byoc
