@@ -98,6 +98,22 @@ Result<Attrs> complete_attrs(const OpDef& op, Attrs given) {
   return complete;
 }
 
+namespace {
+
+// Refuses tensors that no machine has memory for, before a kernel is prepared or compiled for them.
+Status check_size(const OpDef& op, const TensorType& type) {
+  constexpr int64_t kMostBytes = int64_t{1} << 40;
+  if (!is_static(type.shape)) return {};
+  auto bytes = size_bytes(type);
+  if (!bytes.ok()) return std::move(bytes.status()).at(op.name);
+  if (*bytes <= kMostBytes) return {};
+  return Status(Code::kOutOfRange, cat(op.name, ": the result ", type, " has ", *bytes,
+                                       " bytes, a tensor has at most 2^40"))
+      .with_slug("too-large");
+}
+
+}  // namespace
+
 Result<std::vector<TypeId>> infer_types(const OpDef& op, Types inputs, const Attrs& attrs) {
   BYOC_TRY_STATUS(check_input_count(op, inputs.size()));
   BYOC_TRY(std::vector<TensorType> inferred, op.infer(inputs, attrs));
@@ -107,10 +123,7 @@ Result<std::vector<TypeId>> infer_types(const OpDef& op, Types inputs, const Att
     if (type.shape.size() > kMaxRank)
       return invalid(cat(op.name, ": the result has rank ", type.shape.size(), ", at most ",
                          kMaxRank, " is possible"));
-    if (is_static(type.shape)) {
-      auto bytes = size_bytes(type);
-      if (!bytes.ok()) return std::move(bytes.status()).at(op.name);
-    }
+    BYOC_TRY_STATUS(check_size(op, type));
     results.push_back(type);
   }
   return results;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/json/interpreter.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -58,6 +60,25 @@ class Compiler {
   int64_t node_ = -1;  // the current node of the graph itself
 };
 
+// Refuses results that this machine has no memory for, before a kernel makes tables of places: at
+// most one of 8 bytes per cell of each dim.
+Status check_memory(const OpDef& op, Types out) {
+  const double machine =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  for (TypeId type : out) {
+    BYOC_TRY(int64_t bytes, size_bytes(TensorType{type->dtype, at_bounds(type->shape)}));
+    double needed = static_cast<double>(bytes);
+    for (Dim dim : type->shape) needed += 8 * static_cast<double>(dim.max());
+    if (bytes == 0 || needed <= machine) continue;
+    return Status(Code::kResourceExhausted,
+                  cat(op.name, ": the result ", type, " has ", bytes,
+                      " bytes; with tables of its cells it needs ", needed / (1 << 30),
+                      " GiB, this machine has ", machine / (1 << 30)))
+        .with_slug("no-memory");
+  }
+  return {};
+}
+
 constexpr int kMaxNesting = 32;  // composites that call composites
 
 Status Compiler::add_op(const Function& function, const Node& node,
@@ -67,6 +88,7 @@ Status Compiler::add_op(const Function& function, const Node& node,
   for (ValueId arg : function.args(node)) in.push_back(function.type(arg));
   for (size_t k = 0; k < node.types.size(); ++k) out.push_back(node.types[k]);
   if (!call.op->reference) return unimplemented(cat(call.op->name, " has no reference kernel"));
+  BYOC_TRY_STATUS(check_memory(*call.op, out));
   RefKernel kernel;
   ValueCheck check;
   std::optional<CountedStep> counted;

@@ -181,11 +181,12 @@ Outcome run_once(const Executable& executable, std::shared_ptr<const PluginSet> 
 }
 
 Result<Executable> compiled(const Made& made, std::shared_ptr<const PluginSet> plugins,
-                            std::vector<std::string> compilers) {
+                            std::vector<std::string> compilers, bool is_strict) {
   BYOC_TRY(IRModule module, made.model.import());
   BuildOptions options;
   options.plugins = std::move(plugins);
   options.compilers = std::move(compilers);
+  options.strict = is_strict;
   return build(std::move(module), options);
 }
 
@@ -194,13 +195,14 @@ Result<Executable> compiled(const Made& made, std::shared_ptr<const PluginSet> p
 Outcome run_node(const OperandRow& row, const std::vector<double>& elements, bool as_constant,
                  std::shared_ptr<const PluginSet> plugins, std::vector<std::string> compilers) {
   const Made made = make(row, elements, as_constant);
-  BYOC_TRY(Executable executable, compiled(made, plugins, std::move(compilers)));
+  BYOC_TRY(Executable executable, compiled(made, plugins, std::move(compilers), false));
   return run_once(executable, std::move(plugins), made.inputs);
 }
 
 Status compile_node(const OperandRow& row, const std::vector<double>& elements,
                     std::shared_ptr<const PluginSet> plugins, std::vector<std::string> compilers) {
-  return compiled(make(row, elements, true), std::move(plugins), std::move(compilers)).status();
+  return compiled(make(row, elements, true), std::move(plugins), std::move(compilers), true)
+      .status();
 }
 
 }  // namespace byoc::test

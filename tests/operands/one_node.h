@@ -33,7 +33,7 @@ using Outcome = Result<std::vector<double>>;
 Outcome run_node(const OperandRow& row, const std::vector<double>& elements, bool as_constant,
                  std::shared_ptr<const PluginSet> plugins, std::vector<std::string> compilers);
 
-/// Imports and compiles the node with the operand as a constant.
+/// Imports and compiles the node with the operand as a constant, by these plugins and no other.
 Status compile_node(const OperandRow& row, const std::vector<double>& elements,
                     std::shared_ptr<const PluginSet> plugins, std::vector<std::string> compilers);
 
