@@ -112,6 +112,7 @@ std::vector<Family> shape_families();
 std::vector<Family> window_families();
 std::vector<Family> algebra_families();
 std::vector<Family> integer_families();
+std::vector<Family> broadcast_families();
 /// Returns all families.
 const std::vector<Family>& all_families();
 

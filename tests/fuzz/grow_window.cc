@@ -95,21 +95,41 @@ bool grow_conv(Grower& g, size_t spatial) {
   return y.has_value();
 }
 
+/// Returns window attributes of a transposed convolution: any stride, dilation, pad and output
+/// padding with which the result has cells.
+Attrs transposed_window(Grower& g, Ref x, const Ints& kernel) {
+  const size_t n = kernel.size();
+  Ints strides, dilations, pads(2 * n, 0), output_padding;
+  for (size_t k = 0; k < n; ++k) {
+    strides.push_back(g.chance(0.08) ? g.between(4, 8) : g.between(1, 3));
+    dilations.push_back(g.chance(0.25) ? g.between(2, 3) : 1);
+    output_padding.push_back(g.chance(0.4) ? g.between(0, std::max(strides[k], dilations[k]) - 1)
+                                           : 0);
+    const int64_t reach = dilations[k] * (kernel[k] - 1);
+    int64_t spare = (g.dim(x, k + 2) - 1) * strides[k] + reach + output_padding[k];
+    for (size_t side : {k, k + n}) {
+      if (g.chance(0.6)) pads[side] = g.between(0, std::min(reach, spare));
+      spare -= pads[side];
+    }
+  }
+  return {{"strides", strides},
+          {"dilations", dilations},
+          {"pads", pads},
+          {"output_padding", output_padding}};
+}
+
 bool grow_conv_transpose(Grower& g, size_t spatial) {
   Ref x = image(g, spatial);
-  const int64_t c = g.dim(x, 1), group = c % 2 == 0 && g.chance(0.25) ? 2 : 1;
-  Ints kernel = random_kernel(g, x, spatial), output_padding(spatial, 0);
-  Shape weight = {Dim(c), Dim(g.between(1, 4))};
-  for (int64_t k : kernel) weight.push_back(Dim(k));
-  Attrs attrs = window(g, x, kernel, false);
-  Ints pads = attrs.ints("pads"), strides = attrs.ints("strides");
-  for (int64_t& pad : pads) pad = std::min<int64_t>(pad, 1);
+  const int64_t c = g.dim(x, 1);
+  const int64_t group = g.chance(0.2) ? c : c % 2 == 0 && g.chance(0.25) ? 2 : 1;
+  Shape weight = {Dim(c), Dim(g.chance(0.2) ? g.one_of<int64_t>({8, 16}) : g.between(1, 4))};
+  Ints kernel;  // may be longer than the image
   for (size_t k = 0; k < spatial; ++k) {
-    if (strides[k] > 1 && g.chance(0.4)) output_padding[k] = g.between(0, strides[k] - 1);
+    kernel.push_back(g.chance(0.1) && spatial < 3 ? g.between(6, 16) : g.between(1, 5));
+    weight.push_back(Dim(kernel.back()));
   }
-  attrs.set("pads", pads);
+  Attrs attrs = transposed_window(g, x, kernel);
   attrs.set("group", group);
-  attrs.set("output_padding", output_padding);
   auto y = g.call(cat("conv", spatial, "d_transpose"),
                   {x, g.weight(TensorType{g.type(x)->dtype, weight}, {-1, 1})}, attrs);
   if (y) follow(g, *y);
@@ -289,7 +309,7 @@ std::vector<Family> window_families() {
     std::string conv = cat("conv", spatial, "d"), transpose = conv + "_transpose";
     out.push_back({conv, weight, [=](Grower& g) { return grow_conv(g, spatial); }, {conv}});
     out.push_back(
-        {transpose, 2, [=](Grower& g) { return grow_conv_transpose(g, spatial); }, {transpose}});
+        {transpose, 3, [=](Grower& g) { return grow_conv_transpose(g, spatial); }, {transpose}});
   }
   for (const char* op : {"max_pool", "average_pool", "lp_pool"})
     out.push_back({op, 1.5, [op](Grower& g) { return grow_pool(g, op); }, {op}});
