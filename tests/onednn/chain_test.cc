@@ -56,6 +56,14 @@ TEST(OnednnChain, KeepsOpsThatOnednnHasAsOneFunction) {
   EXPECT_THAT(chain.rest, IsEmpty());
 }
 
+TEST(OnednnChain, IsCutBeforeAnOpThatMakesTheResultLarger) {
+  Posts posts{"add", "multiply", "relu"};
+  posts.posts_[1].grows = true;
+  Chain chain = posts.read();
+  EXPECT_THAT(ops_of(chain.fused), ElementsAre("add"));
+  EXPECT_THAT(ops_of(chain.rest), ElementsAre("multiply", "relu"));
+}
+
 TEST(OnednnChain, IsCutBeforeAnOpThatIsWrongNearZero) {
   Posts posts{"add", "relu", "elu", "multiply", "elu", "tanh"};
   Chain chain = posts.read();

@@ -80,8 +80,8 @@ Chain read_chain(const std::vector<Post>& posts, std::list<Node>& made, const Ch
     const ChainOp* row = find_chain_op(post.node->op);
     if (row == nullptr || row->is_binary != (post.other >= 0))
       throw Refusal{post.node->op + " as a post-op is not wired up"};
-    bool is_cut =
-        row->exactness == Exactness::kWrongNearZero || (rules.keeps_nan && row->loses_nan);
+    bool is_cut = post.grows || row->exactness == Exactness::kWrongNearZero ||
+                  (rules.keeps_nan && row->loses_nan);
     if (!chain.rest.empty() || is_cut) {
       if (row->has_primitive) chain.rest.push_back(post);
       else append(chain.rest, row->replace(*post.node, made));

@@ -34,9 +34,10 @@ struct Chain {
   std::vector<Post> fused;  // run by the anchor's primitive
   std::vector<Post> rest;   // each a unit of its own, in this order
 };
-/// Reads a composite's chain by the table. It is cut before the first op that is wrong near 0, or
-/// that the rules forbid; ops before the cut are replaced, ops after it are not, as their own
-/// primitives are exact. Throws Refusal for an op that the table does not have.
+/// Reads a composite's chain by the table. It is cut before the first op that is wrong near 0, that
+/// the rules forbid, or that makes the anchor's result larger; ops before the cut are replaced, ops
+/// after it are not, as their own primitives are exact. Throws Refusal for an op without a row in
+/// the table.
 Chain read_chain(const std::vector<Post>& posts, std::list<Node>& made,
                  const ChainRules& rules = {});
 

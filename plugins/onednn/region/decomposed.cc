@@ -94,6 +94,7 @@ class Reader {
     node.attrs = {};
     return &made_.emplace_back(std::move(node));
   }
+  const Type& function_type() const;
   const Node* make_function();
   void check_hard_swish() const;
   void add_posts(std::string_view name, Unit& unit) const;
@@ -230,11 +231,22 @@ void Reader::add_posts(std::string_view name, Unit& unit) const {
   }
 }
 
+// Returns the type of the function's result, which the first op after it reads.
+const Type& Reader::function_type() const {
+  if (!has("after")) return graph_.type(call_);
+  for (const sdk::Operand& arg : body_.nodes[captured("after").index].args) {
+    if (arg.kind == sdk::Operand::kNode) return graph_.type(body_, arg);
+  }
+  throw Refusal{body_.pattern + " is no chain of ops"};
+}
+
 Unit Reader::function() {
   BYOC_ONEDNN_CHECK(!body_.nodes.empty(), body_.pattern + " has ops");
-  if (type("x").dims != graph_.type(call_).dims && !has("after"))
-    throw Refusal{"its constants make " + graph_.type(call_).text() + " of " + type("x").text()};
+  if (type("x").dims != function_type().dims)
+    throw Refusal{"its constants make " + function_type().text() + " of " + type("x").text()};
   const Node* function = make_function();
+  if (captured("x").kind == sdk::Operand::kNode)  // of its own type, not that of the composite
+    made_.back().types = {body_.nodes[captured("x").index].types.at(0)};
   const Node* anchor = body_.captured("anchor");
   if (anchor == nullptr) return {function, {input("x")}, {}, -1, body_.nodes[0].loc};
   Unit unit{anchor, {}, {}, -1, anchor->loc};

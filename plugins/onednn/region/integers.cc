@@ -50,8 +50,14 @@ namespace {
 
 class IntegerReader {
  public:
-  IntegerReader(const Region& region, const Body& body, const std::vector<int>& inputs, size_t rank)
-      : region_(region), body_(body), inputs_(inputs), rank_(rank) {}
+  IntegerReader(const Graph& graph, const Region& region, const Body& body,
+                const std::vector<int>& inputs, const Type& result)
+      : graph_(graph),
+        region_(region),
+        body_(body),
+        inputs_(inputs),
+        result_(result),
+        rank_(result.rank()) {}
   Unit read();
 
  private:
@@ -76,9 +82,11 @@ class IntegerReader {
   void check_weights(const Node& node, const Floats& weights) const;
   bool is_per_channel(const Dims& dims) const;
 
+  const Graph& graph_;
   const Region& region_;
   const Body& body_;
   const std::vector<int>& inputs_;
+  const Type& result_;
   std::map<size_t, Floats> floats_;  // by the number of the dequantize
   Unit unit_;
   size_t rank_, channel_axis_ = 0;  // of the result
@@ -97,6 +105,8 @@ void IntegerReader::check_weights(const Node& node, const Floats& weights) const
 }
 
 void IntegerReader::add_anchor(const Node& node) {
+  if (graph_.type(node).dims != result_.dims)
+    throw Refusal{"its bias makes " + result_.text() + " of " + graph_.type(node).text()};
   unit_.node = &node;
   unit_.name = node.loc;
   unit_.integers.emplace();
@@ -157,10 +167,10 @@ Unit IntegerReader::read() {
 
 }  // namespace
 
-Unit read_integers(const Region& region, const Body& body, const std::vector<int>& inputs,
-                   const Type& result) {
+Unit read_integers(const Graph& graph, const Region& region, const Body& body,
+                   const std::vector<int>& inputs, const Type& result) {
   if (!result.is_static() || result.rank() == 0) throw Refusal{"dims must be numbers"};
-  return IntegerReader(region, body, inputs, result.rank()).read();
+  return IntegerReader(graph, region, body, inputs, result).read();
 }
 
 std::vector<int> values_of_numbers(const Unit& unit) {

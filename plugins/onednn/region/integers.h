@@ -12,10 +12,10 @@ void add_integer_patterns(std::vector<sdk::Pattern>& table);
 bool has_integers(const sdk::Body& body);
 /// Returns the unit of such a composite, in which `inputs` are the values of the body's inputs and
 /// `result` is the composite's type.
-/// Throws Refusal for scales along another dim than that of the results' channels, and for types
-/// that oneDNN does not multiply.
-Unit read_integers(const Region& region, const sdk::Body& body, const std::vector<int>& inputs,
-                   const Type& result);
+/// Throws Refusal for scales along another dim than that of the results' channels, for a bias that
+/// makes the result larger, and for types that oneDNN does not multiply.
+Unit read_integers(const Graph& graph, const Region& region, const sdk::Body& body,
+                   const std::vector<int>& inputs, const Type& result);
 
 /// Returns the values whose elements a primitive is made of: scales, zero points and the bias.
 std::vector<int> values_of_numbers(const Unit& unit);

@@ -88,7 +88,12 @@ class Reader {
   std::vector<Unit> read_op(const Node& node);  // one per result
   Unit read_composite(const Node& call, const sdk::Body& body);
   void add_unit(Unit unit, const Type& type);
-  void add_chain(Unit unit, const Type& type);
+  void find_growth(Unit& unit) const;
+  /// Returns the type of the value that the unit gives, which is that of its last op.
+  const Type& type_of(const Unit& unit) const {
+    return graph_.type(unit.posts.empty() ? *unit.node : *unit.posts.back().node);
+  }
+  void add_chain(Unit unit);
 
   const Graph& graph_;
   ChainRules rules_;
@@ -149,10 +154,23 @@ void Reader::add_unit(Unit unit, const Type& type) {
   region_.units.push_back(std::move(unit));
 }
 
+// Marks the posts whose operand makes the result larger. The anchor's primitive computes a result
+// of the anchor's own type: [1,1,8] x [8,16] has one row, whatever [1,5,16] is added to it.
+void Reader::find_growth(Unit& unit) const {
+  const Type* before = &graph_.type(*unit.node);
+  for (Post& post : unit.posts) {
+    const Type* after = &graph_.type(*post.node);
+    post.grows = after->dims != before->dims;
+    before = after;
+  }
+}
+
 // Adds the anchor with the posts that it can run, then a unit for each of the others.
-void Reader::add_chain(Unit unit, const Type& type) {
+void Reader::add_chain(Unit unit) {
+  find_growth(unit);
   Chain chain = read_chain(unit.posts, region_.made, rules_);
   unit.posts = std::move(chain.fused);
+  const Type& type = type_of(unit);
   add_unit(std::move(unit), type);
   for (const Post& post : chain.rest) {
     Unit next{post.node, {region_.units.back().out}, {}, -1, post.node->loc};
@@ -161,7 +179,7 @@ void Reader::add_chain(Unit unit, const Type& type) {
       bool is_second = post.node->args[0].kind != sdk::Operand::kNode;
       next.args.insert(is_second ? next.args.begin() : next.args.end(), post.other);
     }
-    add_unit(std::move(next), type);
+    add_unit(std::move(next), graph_.type(*post.node));
   }
   node_values_.back() = region_.units.back().out;
 }
@@ -174,7 +192,7 @@ Region Reader::read() {
     const sdk::Body* body = graph_.callee(node);
     for (const Node& inner : body ? body->nodes : std::vector<Node>{node}) check_attributes(inner);
     if (body && has_integers(*body)) {
-      Unit unit = read_integers(region_, *body, of(node.args), graph_.type(node));
+      Unit unit = read_integers(graph_, region_, *body, of(node.args), graph_.type(node));
       node_values_.push_back(static_cast<int>(region_.values.size()));
       read_known_numbers(graph_, unit, region_);
       add_unit(std::move(unit), graph_.type(node));
@@ -183,7 +201,7 @@ Region Reader::read() {
     if (body) {
       Unit unit = read_composite(node, *body);
       node_values_.push_back(-1);
-      add_chain(std::move(unit), graph_.type(node));
+      add_chain(std::move(unit));
       continue;
     }
     std::vector<Unit> units = read_op(node);

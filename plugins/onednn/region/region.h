@@ -33,7 +33,8 @@ struct Value {
 /// An op that follows another inside its composite, in the graph's order.
 struct Post {
   const Node* node = nullptr;
-  int other = -1;  // a binary op's value that is not the chain's
+  int other = -1;      // a binary op's value that is not the chain's
+  bool grows = false;  // `other` broadcasts the value so far to a larger result
 };
 
 /// Numbers as integers: (x - zero_point) * scale. These are values.
