@@ -149,6 +149,10 @@ Ref Grower::constant_ints(DType dtype, const std::vector<int64_t>& extents,
   return add_leaf(type, from_elements(type, values), chance(0.5));
 }
 
+Ref Grower::constant_of(TypeId type, const std::vector<double>& values) {
+  return add_leaf(type, from_elements(type, values), true);
+}
+
 std::vector<Ref> Grower::values() const {
   std::vector<Ref> out;
   for (uint32_t k = 0; k < graph_.leaves.size(); ++k) {

@@ -45,6 +45,8 @@ class Grower {
   Ref weight(TypeId type, const Domain& domain = {});
   Ref constant_ints(DType dtype, const std::vector<int64_t>& extents,
                     const std::vector<double>& values);
+  /// Adds a constant of these elements.
+  Ref constant_of(TypeId type, const std::vector<double>& values);
   /// Returns a value that fits, preferably a recent one.
   std::optional<Ref> find(const std::function<bool(const TensorType&)>& fits);
   /// With true, `any`, `any_float` and `find` mostly return the newest value that fits.
@@ -113,6 +115,7 @@ std::vector<Family> window_families();
 std::vector<Family> algebra_families();
 std::vector<Family> integer_families();
 std::vector<Family> broadcast_families();
+Family qdq_family();  // one of integer_families
 /// Returns all families.
 const std::vector<Family>& all_families();
 

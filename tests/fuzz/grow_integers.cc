@@ -138,7 +138,8 @@ std::vector<Family> integer_families() {
            1.5,
            grow_blocked_conv_integers,
            {"conv2d_nchwc_integers", "requantize"}},
-          {"add_integers", 1.5, grow_add_integers, {"add_integers"}}};
+          {"add_integers", 1.5, grow_add_integers, {"add_integers"}},
+          qdq_family()};
 }
 
 }  // namespace byoc::fuzz
