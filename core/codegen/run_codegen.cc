@@ -86,7 +86,7 @@ class CodegenRun {
   void attach_alias(ExternalFunction& kernel, Region region);
   void remove(Region region);
   void replace_calls();
-  Status check_name(const std::string& id, Symbol name) const;
+  Status check_region(const std::string& id, Region region) const;
   Status pass_on_declined(const Plugin& plugin);
   Status choose_computes_again();
 
@@ -331,9 +331,15 @@ Result<bool> CodegenRun::try_compile(const Plugin& plugin, Batch& batch) {
   return false;
 }
 
-// Checks that no external function of the module has the name of a compiled one: one would be
-// called in place of the other.
-Status CodegenRun::check_name(const std::string& id, Symbol name) const {
+// Checks that a function has results, and that no external function of the module has its name: one
+// would be called in place of the other.
+Status CodegenRun::check_region(const std::string& id, Region region) const {
+  const auto& [name, function] = *region;
+  if (function.results.empty()) {
+    return invalid(cat("\"", id, "\" has to compile @", name, ", which returns nothing"))
+        .with_slug("no-results")
+        .with_help("remove its calls, as eliminate_dead_code does");
+  }
   if (!externals_.contains(name.text())) return {};
   return invalid(cat("\"", id, "\" has to compile @", name,
                      ", and the module calls an external function of that name"))
@@ -348,7 +354,7 @@ Result<bool> CodegenRun::run(const std::string& id) {
     return not_found(cat("no plugins are loaded, so \"", id, "\" cannot compile"))
         .with_slug("unknown-plugin");
   BYOC_TRY(const Plugin* plugin, context_.plugins->get(id));
-  for (Region region : regions) BYOC_TRY_STATUS(check_name(id, region->first));
+  for (Region region : regions) BYOC_TRY_STATUS(check_region(id, region));
   const std::vector<Region> distinct = distinct_of(regions);
   if (points_.is_active()) calls_ = count_calls(module_);
   for (size_t next = 0; next < distinct.size();) {

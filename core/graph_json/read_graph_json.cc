@@ -345,6 +345,7 @@ void GraphReader::finish() {
     if (!status.ok()) throw BadGraph(cat("loops: ", status.message(), " ", status.where()));
   }
   if (module_.entry.empty()) throw BadGraph("it has no symbol");
+  if (main_.function.results.empty()) throw BadGraph("it has no outputs");
   if (!module_.functions.emplace(module_.entry, std::move(main_.function)).second) {
     throw BadGraph(cat("two functions are called \"", module_.entry, "\""));
   }

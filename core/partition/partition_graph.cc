@@ -16,6 +16,7 @@
 //             %0 = relu(%i0)
 //             return %0
 //           }
+// A region whose values nothing outside reads is dropped: its function would have no results.
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -181,6 +182,7 @@ void Cutter::emit_region(uint32_t item) {
   uint32_t region = quotient_.region[item];
   std::span<const ValueId> outputs(leaving_.data() + leaving_first_[region],
                                    leaving_.data() + leaving_first_[region + 1]);
+  if (outputs.empty()) return;
   Function cut = body(item, outputs);
   args_.clear();
   for (ValueId value : inputs_) args_.push_back(outside(value));

@@ -11,7 +11,6 @@
 // call_dps_packed has no effect except its results, so it is removed when these are not read.
 #include <set>
 
-#include "byoc/base/check.h"
 #include "byoc/pass/simplify.h"
 #include "core/simplify/functions.h"
 
@@ -19,39 +18,6 @@ namespace byoc {
 namespace {
 
 using namespace simplify;
-
-bool stays_unread(const Function& function, const Node& node) {
-  if (std::holds_alternative<Param>(node.kind) || is_annotation(node)) return true;
-  for (ValueId arg : function.args(node)) {
-    if (is_begin(function.nodes[arg.node])) return true;
-  }
-  return false;
-}
-
-std::vector<bool> live_nodes(const Function& function) {
-  std::vector<bool> live(function.nodes.size());
-  for (ValueId result : function.results) {
-    BYOC_CHECK(result.node < live.size(), "result of node ", result.node, " of ", live.size());
-    live[result.node] = true;
-  }
-  for (size_t k = function.nodes.size(); k-- > 0;) {
-    const Node& node = function.nodes[k];
-    if (!live[k]) live[k] = stays_unread(function, node);
-    if (!live[k]) continue;
-    for (ValueId arg : function.args(node)) live[arg.node] = true;
-  }
-  return live;
-}
-
-Function drop_dead_nodes(Function function) {
-  std::vector<bool> live = live_nodes(function);
-  if (std::find(live.begin(), live.end(), false) == live.end()) return function;
-  Rewriter rewriter(function);
-  for (uint32_t k = 0; k < live.size(); ++k) {
-    if (live[k]) rewriter.copy(k);
-  }
-  return std::move(rewriter).finish();
-}
 
 // The keys of all constants that the module still uses.
 class UsedConstants {
@@ -93,7 +59,7 @@ Result<IRModule> eliminate_dead_code(IRModule module, const PassContext&) {
   BYOC_TRY(std::vector<Symbol> reachable, callees_first(module, module.entry));
   keep_functions(module, reachable);
   for (auto& [name, function] : module.functions) {
-    if (!is_settled(function)) function = drop_dead_nodes(std::move(function));
+    if (!is_settled(function)) function = without_dead_nodes(std::move(function));
   }
   // Removes functions that only dead nodes called.
   BYOC_TRY(reachable, callees_first(module, module.entry));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/simplify/functions.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "byoc/base/check.h"
@@ -77,6 +78,43 @@ Function bind_parameters(const Function& function, const BoundParams& bound) {
   Function out = std::move(rewriter).finish();
   forget_input_names(out, bound);
   return out;
+}
+
+namespace {
+
+bool stays_unread(const Function& function, const Node& node) {
+  if (std::holds_alternative<Param>(node.kind) || is_annotation(node)) return true;
+  for (ValueId arg : function.args(node)) {
+    if (is_begin(function.nodes[arg.node])) return true;
+  }
+  return false;
+}
+
+std::vector<bool> live_nodes(const Function& function) {
+  std::vector<bool> live(function.nodes.size());
+  for (ValueId result : function.results) {
+    BYOC_CHECK(result.node < live.size(), "result of node ", result.node, " of ", live.size());
+    live[result.node] = true;
+  }
+  for (size_t k = function.nodes.size(); k-- > 0;) {
+    const Node& node = function.nodes[k];
+    if (!live[k]) live[k] = stays_unread(function, node);
+    if (!live[k]) continue;
+    for (ValueId arg : function.args(node)) live[arg.node] = true;
+  }
+  return live;
+}
+
+}  // namespace
+
+Function without_dead_nodes(Function function) {
+  std::vector<bool> live = live_nodes(function);
+  if (std::find(live.begin(), live.end(), false) == live.end()) return function;
+  Rewriter rewriter(function);
+  for (uint32_t k = 0; k < live.size(); ++k) {
+    if (live[k]) rewriter.copy(k);
+  }
+  return std::move(rewriter).finish();
 }
 
 }  // namespace byoc::simplify

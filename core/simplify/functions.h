@@ -24,6 +24,10 @@ inline bool is_unit(const Function& function) {
 /// Removes every function that is not in `keep`.
 void keep_functions(IRModule& module, const std::vector<Symbol>& keep);
 
+/// Returns the function without nodes that no result depends on. Parameters, annotations and ops
+/// that read a compiler_begin stay. Cost: O(nodes + operands).
+Function without_dead_nodes(Function function);
+
 /// Makes names for copies of functions: `base_1`, `base_2`, ... A name is neither a function of the
 /// module at construction, nor an external symbol, nor one returned before.
 /// Cost: nearly constant per name.

@@ -7,12 +7,14 @@
 //           %2 = max_pool(%1)
 //           %3 = quantize(%2, %s, %z)
 //   after:  %3 = max_pool(%0)
-// Each reader of a dequantize gets one of its own, because patterns match values with one reader:
+// Each operand of an op that is a dequantize gets one of its own, because patterns match values
+// with one reader:
 //   before: %1 = dequantize(%0, %s, %z)        after:  %1 = dequantize(%0, %s, %z)
 //           %2 = conv2d(%1, %w)                        %2 = conv2d(%1, %w)
 //           %3 = add(%2, %1)                           %3 = dequantize(%0, %s, %z)
 //                                                      %4 = add(%2, %3)
-// The first is exact: integers of 16 bits times a scale, divided by it, round to themselves.
+// The first is exact: integers of 16 bits times a scale, divided by it, round to themselves. Nodes
+// that are left without a reader are removed.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -75,10 +77,7 @@ bool moves_elements(const Call& call) {
 class Canceller {
  public:
   explicit Canceller(const Function& function)
-      : rewriter_(function),
-        uses_(function),
-        source_(function.nodes.size()),
-        is_dead_(function.nodes.size()) {}
+      : rewriter_(function), uses_(function), source_(function.nodes.size()) {}
   Function run() &&;
 
  private:
@@ -89,7 +88,6 @@ class Canceller {
   Rewriter rewriter_;
   UseCounts uses_;
   std::vector<std::optional<ValueId>> source_;  // of a quantize to be replaced: the integers
-  std::vector<bool> is_dead_;                   // nodes that only such a quantize read
 };
 
 // Returns whether the op before a quantize gives the same on the integers.
@@ -113,13 +111,11 @@ void Canceller::find(uint32_t k) {
   const Node& before = from.nodes[x.node];
   if (call_of(from, x, "dequantize") == nullptr) {
     if (uses_(x) != 1 || !may_move(before, k)) return;
-    is_dead_[x.node] = true;
     x = from.args(before)[0];
   } else if (!are_inverse(from, from.nodes[k], before)) {
     return;
   }
   source_[k] = from.args(from.nodes[x.node])[0];
-  if (uses_(x) == 1) is_dead_[x.node] = true;
 }
 
 // Replaces quantize(dequantize(q)) by q, and quantize(op(dequantize(q))) by op(q).
@@ -139,27 +135,30 @@ Function Canceller::run() && {
   for (uint32_t k = 0; k < count; ++k) find(k);
   for (uint32_t k = 0; k < count; ++k) {
     if (source_[k]) replace(k);
-    else if (!is_dead_[k]) rewriter_.copy(k);
+    else rewriter_.copy(k);
   }
   return std::move(rewriter_).finish();
 }
 
-// Copies a function; each operand that is a dequantize with several readers becomes one of its own.
+// Copies a function. The first operand that reads a dequantize keeps it; others get copies.
 Function with_own_dequantize(const Function& function) {
   Rewriter rewriter(function);
   UseCounts uses(function);
   std::vector<bool> is_read(function.nodes.size());
+  std::vector<ValueId> args;
   for (uint32_t k = 0; k < function.nodes.size(); ++k) {
     const Node& node = function.nodes[k];
     auto* call = std::get_if<Call>(&node.kind);
+    const bool may_own = call != nullptr && !call->op->is_annotation;
+    args.clear();
     for (ValueId arg : function.args(node)) {
-      if (call == nullptr || call->op->is_annotation || uses(arg) < 2 ||
-          call_of(function, arg, "dequantize") == nullptr)
-        continue;
-      if (is_read[arg.node]) rewriter.copy(arg.node);
-      is_read[arg.node] = true;
+      if (may_own && uses(arg) > 1 && call_of(function, arg, "dequantize") != nullptr) {
+        if (is_read[arg.node]) rewriter.copy(arg.node);
+        is_read[arg.node] = true;
+      }
+      args.push_back(rewriter.map(arg));
     }
-    rewriter.copy(k);
+    rewriter.replace(k, rewriter.to().add_copy(node, args));
   }
   return std::move(rewriter).finish();
 }
@@ -177,7 +176,7 @@ Result<IRModule> prepare_quantized(IRModule module, const PassContext&) {
   for (auto& [name, function] : module.functions) {
     if (is_settled(function) || !has_dequantize(function)) continue;
     Function integers = Canceller(function).run();
-    function = with_own_dequantize(integers);
+    function = without_dead_nodes(with_own_dequantize(without_dead_nodes(std::move(integers))));
   }
   return module;
 }

@@ -289,6 +289,18 @@ fn main(%x: f32[2]) {
                                           "external function of that name"));
 }
 
+TEST(RunCodegen, RefusesAFunctionWithoutResults) {
+  IRModule module = parse(R"(
+fn mine(%x: f32[2]) {compiler="a", global_symbol="mine", primitive=true} { %0 = tanh(%x)  return %0 }
+fn main(%x: f32[2]) { return %x })");
+  module.function("mine").results.clear();
+  PassContext context;
+  context.plugins = selective_plugins({{"a", {{"ops", "tanh"}}}});
+  Status status = run_codegen(module, {"a"}, context).status();
+  EXPECT_EQ(status.slug(), "no-results");
+  EXPECT_EQ(status.message(), "\"a\" has to compile @mine, which returns nothing");
+}
+
 TEST(ADecline, IsAnErrorWhenStrict) {
   auto plugins = selective_plugins({{"a", {{"ops", "tanh"}, {"decline", "tanh"}}}});
   BuildOptions options;

@@ -188,6 +188,7 @@ TEST(ReadGraphJson, SaysWhatIsWrong) {
   EXPECT_NE(refusal("nodes", R"([{"types":[0]}])"), "accepted");
   EXPECT_NE(refusal("nodes", "[[[]]]"), "accepted");
   EXPECT_EQ(refusal("outputs", R"([["n",0,1]])"), "graph JSON: output 1 of node 0 does not exist");
+  EXPECT_EQ(refusal("outputs", "[]"), "graph JSON: it has no outputs");
 }
 
 TEST(ReadGraphJson, WantsInputsAndConstantsBeforeNodes) {
