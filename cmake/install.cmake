@@ -19,7 +19,7 @@ install(FILES ${CMAKE_BINARY_DIR}/byoc-config.cmake ${CMAKE_BINARY_DIR}/byoc-con
 
 # The rooms, each as byoc::<room>: a program links compile (passes, build), import (ONNX files) or
 # runtime (sessions), which link the others they need.
-set(byoc_libraries base artifact plugin_file threads host session runtime ir te op translate text graph_json tune pass simplify bind region placement
+set(byoc_libraries base guard artifact plugin_file threads host session runtime ir te op translate text graph_json tune pass simplify bind region placement
   partition codegen compile import tuner)
 foreach(library IN LISTS byoc_libraries)
   set_target_properties(byoc_${library} PROPERTIES EXPORT_NAME ${library})

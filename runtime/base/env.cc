@@ -30,6 +30,9 @@ constexpr EnvVariable kVariables[] = {
     {"BYOC_CANARY", "0",
      "1: memory between the steps of a run is NaN before the first, so that reading what no step "
      "wrote shows; set by verify, test-onnx and replay"},
+    {"BYOC_GUARD", "0",
+     "1: kernels run on copies of their tensors between pages that cannot be accessed, so that an "
+     "access outside shows; verify, test-onnx and replay do so unless it is 0"},
     {"BYOC_LOG", "", "what plugins and passes may print: error, warning, info, debug or trace"},
 };
 }  // namespace

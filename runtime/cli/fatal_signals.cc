@@ -14,6 +14,7 @@
 #include <new>
 
 #include "runtime/cli/command.h"
+#include "runtime/guard/guarded_memory.h"
 #include "runtime/host/host.h"
 
 namespace byoc::cli {
@@ -53,13 +54,15 @@ class Line {
   size_t size_ = 0;
 };
 
-void print(std::string_view signal, const PluginCall& call, bool is_own) {
+void print(std::string_view signal, const PluginCall& call, bool is_own, const void* address) {
   constexpr size_t kLongest = 200;  // a name is cut, so that the line has room for the rest
   Line line;
   line << "error[plugin-crash]: " << signal << " in plugin \"" << call.plugin.substr(0, kLongest)
        << "\", slot " << call.slot.name;
   if (!call.slot.function.empty()) line << ", function " << call.slot.function.substr(0, kLongest);
   if (!is_own) line << ", on a thread of its own";
+  char access[256];
+  if (describe_access(address, access, sizeof access)) line << ": " << access;
   line << "\n  help: a defect of the plugin; report it to its author\n";
   line.print();
 }
@@ -73,7 +76,7 @@ void on_fatal_signal(int number, siginfo_t* info, void*) {
   const PluginCall* call = own ? own : shared_plugin_call.load(std::memory_order_acquire);
   struct sigaction next = signal.before;
   if (call != nullptr) {
-    print(signal.name, *call, own != nullptr);
+    print(signal.name, *call, own != nullptr, info->si_addr);
     if (number == SIGABRT) next.sa_handler = SIG_DFL;  // the plugin's abort is not byoc's defect
   }
   ::sigaction(number, &next, nullptr);

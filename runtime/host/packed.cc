@@ -13,6 +13,7 @@
 #include "byoc/base/memory.h"
 #include "byoc/base/status.h"
 #include "byoc/host/plugins.h"
+#include "runtime/guard/guarded_memory.h"
 #include "runtime/host/host.h"
 
 struct byoc_host_ctx {
@@ -102,10 +103,19 @@ byoc_status* refuse(uint32_t code, const std::string& message) {
 
 constexpr uint64_t kPage = 4096, kLargePage = uint64_t{2} << 20;
 
+std::shared_ptr<void> guarded(uint64_t bytes, uint64_t align) {
+  auto memory = GuardedMemory::reserve(bytes);
+  if (!memory.ok() || !memory->place("a packed constant", bytes, align, Placement::kAtEnd).ok())
+    return nullptr;
+  auto owner = std::make_shared<GuardedMemory>(*std::move(memory));
+  return {owner, owner->data()};
+}
+
 // Weights are many megabytes that every run reads: pages of 2 MiB, where the system has them, need
 // a tenth of the page faults and of the translations. Huge pages are requested only for whole pages
 // of weights.
 std::shared_ptr<void> allocate(uint64_t bytes, uint64_t align) {
+  if (guards_memory() && align <= kPage) return guarded(bytes, std::max<uint64_t>(align, 1));
   if (align <= kPage) {
     if (auto spilled = spilled_memory(bytes)) return spilled;
   }

@@ -53,6 +53,7 @@ class ContextBuilder {
     for (const ProgramConstant& c : program_.constants)
       context_->constants.push_back(constant(c.key));
     context_->profile.resize(program_.steps.size());
+    if (guards_memory()) context_->guarded = std::make_unique<GuardedSteps>(session_, *context_);
     return std::move(context_);
   }
 

@@ -245,7 +245,7 @@ class ModuleLoader {
       const byoc_native_fn& fn = session_.native[step.module]->function(step.function);
       kernel.kind = StepKernel::kNative;
       kernel.run_native = fn.run;
-      add_workspace(fn.workspace_bytes, std::max<uint64_t>(fn.workspace_align, 1));
+      add_workspace(kernel, fn.workspace_bytes, fn.workspace_align);
     } else {
       const LoadedModule& loaded = session_.loaded[step.module];
       const LoadedModule::Kernel& facts = loaded.kernels()[step.function];
@@ -253,7 +253,7 @@ class ModuleLoader {
       kernel.run = loaded.table()->run;
       kernel.kernel = facts.handle;
       if ((facts.flags & BYOC_KERNEL_SERIAL) != 0) kernel.serial = serial_lock(facts.handle);
-      add_workspace(facts.workspace_bytes, facts.workspace_align);
+      add_workspace(kernel, facts.workspace_bytes, facts.workspace_align);
     }
     session_.kernels.push_back(kernel);
   }
@@ -286,7 +286,9 @@ class ModuleLoader {
   }
 
   /// Raises the workspace to the maximum over the steps.
-  void add_workspace(uint64_t bytes, uint64_t align) {
+  void add_workspace(StepKernel& kernel, uint64_t bytes, uint64_t align) {
+    kernel.workspace_bytes = bytes;
+    kernel.workspace_align = align = std::max<uint64_t>(align, 1);
     session_.workspace_bytes = std::max(session_.workspace_bytes, bytes);
     session_.workspace_align = std::max(session_.workspace_align, align);
   }

@@ -118,7 +118,10 @@ Status run_step(const SessionState& session, ContextState& context, size_t k) {
     return interrupted();
   uint64_t begin = context.profiling ? now_ns() : 0;
   const BoundStep& step = context.steps[k];
-  Status status = is_counted(step) ? call_counted(session, k, step) : call(session, k, step);
+  auto run = [&] {
+    return is_counted(step) ? call_counted(session, k, step) : call(session, k, step);
+  };
+  Status status = context.guarded ? context.guarded->run(k, run) : run();
   if (!status.ok()) [[unlikely]] {
     if (cancel && cancel->is_cancelled()) status = interrupted();
     return step_failed(std::move(status), session.executable, k);
@@ -189,6 +192,7 @@ Result<std::unique_ptr<Session>> Session::load(Executable executable,
     state->options = options;
     if (options.threads == 0) state->options.threads = available_cores();
     state->options.threads = std::min(state->options.threads, kMaxThreads);
+    if (guards_memory()) BYOC_TRY_STATUS(guard_constants(state->executable));
     BYOC_TRY_STATUS(load_modules(*state));
     return std::unique_ptr<Session>(new Session(std::move(state)));
   });

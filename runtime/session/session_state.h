@@ -11,6 +11,7 @@
 #include "runtime/host/spans.h"
 #include "runtime/host/threads.h"
 #include "runtime/session/counted.h"
+#include "runtime/session/guarded.h"
 #include "runtime/session/native.h"
 
 namespace byoc {
@@ -24,6 +25,7 @@ struct StepKernel {
   byoc_kernel* kernel = nullptr;
   int32_t (*run_native)(const byoc_native_call*) = nullptr;
   std::mutex* serial = nullptr;  // the lock of a kernel that is not re-entrant
+  uint64_t workspace_bytes = 0, workspace_align = 1;
 };
 
 struct ExternSlot {
@@ -102,7 +104,8 @@ struct ContextState {
   std::vector<Patch> patches;
   std::vector<StepProfile> profile;
   bool profiling = false;
-  std::unique_ptr<SpanRecorder> spans;  // made when profiling is first switched on
+  std::unique_ptr<SpanRecorder> spans;    // made when profiling is first switched on
+  std::unique_ptr<GuardedSteps> guarded;  // when the context is
 };
 
 Result<std::unique_ptr<ContextState>> make_context_state(const SessionState& session);

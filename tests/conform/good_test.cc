@@ -3,7 +3,6 @@
 // that it reports as tried.
 #include <filesystem>
 
-#include "core/conform/process/memory.h"
 #include "core/conform/samples/pattern_instances.h"
 #include "core/conform/samples/samples.h"
 #include "support/faults.h"
@@ -132,19 +131,6 @@ TEST(PatternInstances, AreMatchedAndDiffer) {
     EXPECT_THAT(instance.label, testing::StartsWith("conv2d "));
     EXPECT_GE(instance.ops, 2u);
   }
-}
-
-TEST(GuardedMemory, TellsWritesIntoItsMargins) {
-  conform::GuardedMemory memory("it", 10, 64, conform::Placement::kAtStart);
-  EXPECT_TRUE(memory.margins_are_whole());
-  memory.data()[10] = std::byte{1};
-  EXPECT_FALSE(memory.margins_are_whole());
-}
-
-TEST(GuardedMemory, EndsTheProcessBehindItsEnd) {
-  conform::GuardedMemory memory("it", 10, 1, conform::Placement::kAtEnd);
-  memory.data()[9] = std::byte{1};
-  EXPECT_DEATH(const_cast<volatile std::byte*>(memory.data())[10] = std::byte{1}, "");
 }
 
 }  // namespace

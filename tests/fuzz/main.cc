@@ -11,6 +11,7 @@
 #include "byoc/text/text.h"
 #include "byoc/translate/policies.h"
 #include "core/process/child.h"
+#include "core/process/faults.h"
 #include "grow.h"
 #include "reduce.h"
 #include "report.h"
@@ -107,6 +108,7 @@ std::string one_line(std::string text) {
 /// configuration, kind and difference.
 std::string run_batch(const Options& options, const std::vector<Configuration>& choices,
                       uint64_t begin, uint64_t end) {
+  process::name_faults();
   auto plugins = load_plugins(false), keeping_nan = load_plugins(true);
   for (uint64_t seed = begin; seed < end; ++seed) {
     process::progress_to(seed << 8, seed - begin, end - begin);
@@ -301,6 +303,7 @@ Result<int> run(const Options& options) {
     return cli::usage_error(cat("--target: ", target.status().message()));
   if (auto rules = te::parse_rules(options.computes, all_ops()); !rules.ok())
     return cli::usage_error(cat("--compute: ", rules.status().message()));
+  if (!options.plugins.empty()) set_plugin_folder(options.plugins);
   const auto plugins = load_plugins(false);
   for (const Configuration& choice : choices) {
     for (const std::string& id : choice.compilers) BYOC_TRY_STATUS(plugins->get(id).status());
@@ -312,7 +315,6 @@ Result<int> run(const Options& options) {
     return cli::kDone;
   }
   if (options.coverage) return print_coverage(options);
-  if (!options.plugins.empty()) set_plugin_folder(options.plugins);
   process::catch_interrupts();
   Tally tally = run_all(options, choices);
   if (!process::interrupted()) report(options, tally.faults);

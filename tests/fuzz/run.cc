@@ -13,6 +13,8 @@
 #include "byoc/te/target.h"
 #include "byoc/translate/policies.h"
 #include "core/process/child.h"
+#include "core/process/faults.h"
+#include "runtime/session/guard_scope.h"
 #include "support/paths.h"
 
 namespace byoc::fuzz {
@@ -120,10 +122,13 @@ Result<Outcome> run_and_compare(const Session& session, const Case& graph,
                                 const std::vector<Known>& wanted) {
   BYOC_TRY_STATUS(session.check_externs());
   BYOC_TRY(std::vector<Tensor> inputs, inputs_of(graph));
-  BYOC_TRY(auto context, session.make_context());
-  BYOC_TRY(auto first, run(session, *context, inputs));
+  BYOC_TRY(auto guarded, session.make_context());
+  BYOC_TRY(auto first, run(session, *guarded, inputs));
   Outcome outcome = compare(first, wanted);
   if (outcome.failed()) return outcome;
+  const GuardScope unguarded(false);
+  BYOC_TRY(auto context, session.make_context());
+  BYOC_TRY_STATUS(run(session, *context, inputs).status());
   if (auto k = changed_input(graph, inputs))
     return Outcome{Outcome::kWrong, cat("input ", *k, " was written")};
   BYOC_TRY(std::vector<Tensor> zeros, zeros_like(inputs));
@@ -152,6 +157,7 @@ Status use_machine_and_rules(const Configuration& configuration, BuildOptions& o
 Result<Outcome> compile_and_run(const Case& graph, const Configuration& configuration,
                                 const std::vector<Known>& wanted,
                                 const std::shared_ptr<const PluginSet>& plugins) {
+  const GuardScope guarded;
   BuildOptions options{.plugins = plugins, .compilers = configuration.compilers};
   options.level = configuration.level;
   options.threads = configuration.threads;
@@ -308,8 +314,10 @@ Outcome check_in_child(const Case& graph, const Configuration& configuration, ui
   if (!wanted.ok()) return {Outcome::kUndetermined, wanted.status().message()};
   process::ChildLimits limits{.timeout_s = timeout_s};
   auto plugins = [&] { return load_plugins(must_keep_nan(graph)); };
-  return from_child(process::run_in_child(
-      limits, [&] { return to_text(check(graph, configuration, *wanted, plugins())); }));
+  return from_child(process::run_in_child(limits, [&] {
+    process::name_faults();
+    return to_text(check(graph, configuration, *wanted, plugins()));
+  }));
 }
 
 }  // namespace byoc::fuzz

@@ -44,9 +44,10 @@ bool must_sum_directly(const Case& graph);
 /// table keep NaN is set. To be called in a child process: plugins may start threads.
 std::shared_ptr<const PluginSet> load_plugins(bool keep_nan);
 
-/// Runs the graph three times in one context: on its inputs, on zeros, and on its inputs again. The
-/// first results must be right, and the last ones equal to them bit by bit. Outputs hold other
-/// bytes before each run; the bytes around them, and the inputs, must not change.
+/// Runs the graph with all tensors between pages that cannot be accessed, then three times in one
+/// context: on its inputs, on zeros, and on its inputs again. The first results must be right, and
+/// the last ones equal to them bit by bit. Outputs hold other bytes before each run; the bytes
+/// around them, and the inputs, must not change.
 Outcome check(const Case& graph, const Configuration& configuration,
               const std::vector<Known>& wanted, const std::shared_ptr<const PluginSet>& plugins);
 /// Does the same in a separate process, so that a crash or a hang is an outcome.

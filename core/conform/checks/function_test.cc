@@ -11,6 +11,7 @@
 #include "core/conform/checks/compare.h"
 #include "core/conform/checks/recorded_spans.h"
 #include "core/conform/process/process_state.h"
+#include "runtime/guard/guarded_memory.h"
 #include "runtime/host/host.h"
 
 namespace byoc::conform {
@@ -26,30 +27,34 @@ struct Arrangement {
   const char* name;
   const char* check;  // that fails on a wrong value; null: FunctionTest::value_check
   Placement placement = Placement::kAtStart;
+  bool by_elements = false;  // aligned to the elements; else to 64 bytes
   bool offset = false, strided_inputs = false, strided_outputs = false, special = false;
   int in_place = -1;  // which declared pair shares memory
   bool spans = false;
 };
-const Arrangement kPlain = {"", nullptr};
+// Tensors that end at a guard page come first; those of the others begin at one.
+const Arrangement kPlain = {"", nullptr, Placement::kAtEnd};
 const Arrangement kOthers[] = {
-    {"tensors aligned to their elements alone", "misaligned", Placement::kAtEnd},
-    {"tensors with a byte_offset", "offset", Placement::kAtStart, true},
-    {"strided inputs", "strided", Placement::kAtStart, false, true},
-    {"strided outputs", "strided", Placement::kAtStart, false, false, true},
-    {"NaN, infinities and denormals", "special", Placement::kAtStart, false, false, false, true},
-    {"spans requested", "spans", Placement::kAtStart, false, false, false, false, -1, true},
+    {.name = "tensors aligned to their elements alone",
+     .check = "misaligned",
+     .placement = Placement::kAtEnd,
+     .by_elements = true},
+    {.name = "tensors with a byte_offset", .check = "offset", .offset = true},
+    {.name = "strided inputs", .check = "strided", .strided_inputs = true},
+    {.name = "strided outputs", .check = "strided", .strided_outputs = true},
+    {.name = "NaN, infinities and denormals", .check = "special", .special = true},
+    {.name = "spans requested", .check = "spans", .spans = true},
 };
 
 /// Holds the memory of one argument and the view that the plugin gets.
 class Argument {
  public:
-  Argument(std::string name, TypeId type, const Arrangement& how, bool strided)
+  Argument(std::string_view name, TypeId type, const Arrangement& how, bool strided)
       : spec_(spec_of(type)),
         element_(dtype_size(spec_.dtype)),
         step_(strided ? 2 : 1),
         offset_(how.offset ? kOffsetBytes : 0),
-        memory_(std::move(name), bytes() * step_ + offset_,
-                how.placement == Placement::kAtEnd ? element_ : 64, how.placement) {
+        memory_(name, bytes() * step_ + offset_, how.by_elements ? element_ : 64, how.placement) {
     std::fill_n(memory_.data(), memory_.size(), kFill);
     int64_t stride = static_cast<int64_t>(step_);
     strides_.resize(spec_.dims.size());
@@ -85,7 +90,7 @@ class Argument {
       bool inside = place >= offset_ && (place - offset_) / element_ % step_ == 0;
       if (!inside && *at != kFill) return false;
     }
-    return memory_.margins_are_whole();
+    return memory_.changed_margin() == nullptr;
   }
 
  private:
@@ -177,7 +182,7 @@ class FunctionTestRun {
   }
 
   static std::shared_ptr<const Buffer> read_only(const Buffer& buffer, const std::string& name) {
-    auto memory = std::make_shared<GuardedMemory>(name, buffer.size(), 64, Placement::kAtStart);
+    auto memory = std::make_shared<GuardedMemory>(name, buffer.size(), 64, Placement::kAtEnd);
     std::copy(buffer.bytes().begin(), buffer.bytes().end(), memory->data());
     memory->make_read_only();
     return Buffer::adopt_keyed({memory->data(), buffer.size()}, memory, buffer.key());
@@ -256,7 +261,7 @@ class FunctionTestRun {
       if (!may_refuse) report_(check, cat(labelled(how), "run fails: ", status.message()));
       return false;
     }
-    if (!workspace.margins_are_whole())
+    if (workspace.changed_margin() != nullptr)
       report_("workspace", cat(labelled(how), "it writes outside of the workspace"));
     return compare_outputs(how, check, args, *expected);
   }

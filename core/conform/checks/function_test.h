@@ -3,7 +3,6 @@
 // Compiles and loads one function by the plugin, and runs it with several arrangements of its
 // tensors in memory.
 #include "core/conform/context/loaded_plugin.h"
-#include "core/conform/process/memory.h"
 
 namespace byoc::conform {
 

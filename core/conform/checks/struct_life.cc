@@ -8,7 +8,8 @@
 #include "byoc/base/shared_library.h"
 #include "byoc/runtime/tensor.h"
 #include "core/conform/checks/taken_sample.h"
-#include "core/conform/process/memory.h"
+#include "core/process/faults.h"
+#include "runtime/guard/guarded_memory.h"
 #include "runtime/host/host.h"
 #include "runtime/host/plugin_loader.h"
 
@@ -279,7 +280,7 @@ class StructLife {
 }  // namespace
 
 std::vector<std::string> check_struct_life(const CheckContext& context, StructForm form) {
-  name_faults();
+  process::name_faults();
   auto tested = load_plugin(context);
   if (!tested.ok()) return {sentence(tested.status())};
   auto sample = first_taken(*tested, context.options().seed);

@@ -9,6 +9,7 @@
 #include "core/conform/context/check_context.h"
 #include "core/conform/process/process_state.h"
 #include "core/process/child.h"
+#include "core/process/faults.h"
 
 namespace byoc::conform {
 namespace {
@@ -173,7 +174,7 @@ const SweepResult& CheckContext::sweep() {
   uint64_t first = 0;
   for (int k = 0; k <= kMaxRestarts && !process::interrupted(); ++k) {
     process::ChildResult child = in_child([&]() -> std::string {
-      name_faults();
+      process::name_faults();
       auto tested = load_plugin(*this);
       if (!tested.ok()) return cat("compiles\t", sentence(tested.status()));
       return SweepChild(*this, *std::move(tested), first).run();

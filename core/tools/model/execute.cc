@@ -4,6 +4,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "byoc/base/env.h"
+#include "runtime/session/guard_scope.h"
+
 namespace byoc::driver {
 
 Result<std::vector<Tensor>> make_tensors(const std::vector<NamedTensor>& types) {
@@ -40,6 +43,7 @@ Result<std::vector<Tensor>> execute(const Session& session, Context& context,
 
 Result<std::vector<Tensor>> execute(Executable executable, std::shared_ptr<const PluginSet> plugins,
                                     uint32_t threads, std::span<const Tensor> inputs) {
+  const GuardScope guarded(!env_is_set("BYOC_GUARD") || env_value("BYOC_GUARD") == "1");
   BYOC_TRY(auto session,
            Session::load(std::move(executable), std::move(plugins), {.threads = threads}));
   BYOC_TRY_STATUS(session->check_externs());
