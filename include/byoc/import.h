@@ -12,6 +12,8 @@ namespace byoc {
 /// Options for reading a file as a module.
 struct ImportOptions {
   /// "x" -> 1x3x224x224, or a named size "N" -> 1. They are used before shapes are inferred.
+  /// "max_iterations" -> the most iterations of loops that the model does not bound, 1024 unless
+  /// given, when they stack or grow results.
   std::map<std::string, std::vector<int64_t>> shapes;
   std::map<std::string, std::pair<TensorType, std::shared_ptr<const Buffer>>>
       bind;  ///< input -> constant
@@ -21,9 +23,9 @@ struct ImportOptions {
 /// initializers become parameters in order; results keep their order. Shape arithmetic on known
 /// shapes is folded while reading. Names of nodes (or of their first output) become locs; names of
 /// inputs and outputs are kept in the function's attributes `input_names` and `output_names`, the
-/// opset in `opset`. External data is read only from inside the model's folder. Errors: slugs
-/// "model-file", "onnx-parse", "onnx-unsupported" (node, op, domain, opset), "onnx-graph" (cycles,
-/// order), "external-data", "input-shape".
+/// opset in `opset`, warnings in `import_warnings`. External data is read only from inside the
+/// model's folder. Errors: slugs "model-file", "onnx-parse", "onnx-unsupported" (node, op, domain,
+/// opset), "onnx-graph" (cycles, malformed nodes), "external-data", "input-shape".
 Result<IRModule> import_onnx(const std::string& path, const OpRegistry& ops,
                              const ImportOptions& options = {});
 

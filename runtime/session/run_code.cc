@@ -22,24 +22,27 @@ bool goes_on(const BoundInstruction& loop) {
   return load<int64_t>(loop.args[2]) < load<int64_t>(loop.args[0]) && is_true(loop.args[1]);
 }
 
-Status wrong_extent(int64_t ran, int64_t extent, const char* what) {
+Status wrong_extent(const BoundInstruction& loop, int64_t ran, const char* what) {
+  const int64_t extent = loop.extent;
   return Status(Code::kOutOfRange,
                 cat("a loop ", what, " ", ran, ran == 1 ? " time" : " times",
-                    "; its stacked results have ", extent, extent == 1 ? " row" : " rows"))
+                    "; its stacked results have ", loop.counts_rows ? "memory for " : "", extent,
+                    extent == 1 ? " row" : " rows"))
       .with_slug("loop-extent")
-      .with_help("stacked results need a loop whose number of iterations is known");
+      .with_help(loop.counts_rows
+                     ? "compile the model with a larger --shape max_iterations=N"
+                     : "stacked results need a loop whose number of iterations is known");
 }
 
 Status check_extent(const BoundInstruction& loop) {
   const int64_t ran = load<int64_t>(loop.args[2]);
-  return loop.extent < 0 || loop.counts_rows || ran == loop.extent
-             ? Status()
-             : wrong_extent(ran, loop.extent, "ran");
+  return loop.extent < 0 || loop.counts_rows || ran == loop.extent ? Status()
+                                                                   : wrong_extent(loop, ran, "ran");
 }
 
 Status append(const BoundInstruction& row) {
   const int64_t at = load<int64_t>(row.args[2]);
-  if (at < 0 || at >= row.extent) return wrong_extent(at + 1, row.extent, "ran at least");
+  if (at < 0 || at >= row.extent) return wrong_extent(row, at + 1, "ran at least");
   if (row.counts_rows) row.dims_to[0] = at + 1;
   if (row.bytes == 0) return {};
   std::memcpy(static_cast<std::byte*>(row.args[1]) + static_cast<uint64_t>(at) * row.bytes,

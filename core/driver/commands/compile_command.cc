@@ -220,7 +220,7 @@ Status build_sizes(const Options& options, const BuildOptions& build_with,
     ModelOptions model = options.model;
     model.shapes = std::move(choice.shapes);
     BYOC_TRY(IRModule module, load_model(model));
-    warn_newer_opset(module, common);
+    warn_of_import(module, common);
     if (options.measures) BYOC_TRY_STATUS(measure_plan(module, build_with, common));
     const uint64_t begin_ns = now_ns();
     BYOC_TRY(Executable executable, build_shown(std::move(module), reported, common));

@@ -4,12 +4,13 @@
 #include <algorithm>
 
 #include "byoc/base/check.h"
+#include "byoc/op/evaluate.h"
 #include "core/import/onnx/graph.h"
 
 namespace byoc::onnx_import {
 namespace {
 
-constexpr int kMaxDepth = 12;  // ops between a shape and the value
+constexpr int kMaxDepth = 24;  // ops between a shape and the value
 constexpr size_t kMaxElements = 64;
 
 using Entries = std::vector<SizeEntry>;
@@ -50,6 +51,32 @@ std::optional<Entries> sliced(const Entries& from, const Attrs& attrs) {
   return Entries(from.begin() + begin, from.begin() + end);
 }
 
+// Returns the entries of a matrix whose entries are `from` row by row, transposed.
+std::optional<Entries> transposed(const Entries& from, const Shape& shape, const Attrs& attrs) {
+  if (shape.size() != 2 || attrs.ints("perm") != Ints{1, 0}) return std::nullopt;
+  const auto columns = static_cast<size_t>(shape[1].extent());
+  Entries out;
+  for (size_t column = 0; column < columns; ++column)
+    for (size_t at = column; at < from.size(); at += columns) out.push_back(from[at]);
+  return out;
+}
+
+// Returns the entries of the rows of a matrix from the last one to the first.
+std::optional<Entries> reversed_rows(const Entries& from, const Shape& shape, const Attrs& attrs) {
+  const Ints ends = attrs.ints("ends");
+  const int64_t rows = shape[0].extent();
+  if (attrs.ints("axes") != Ints{0} || attrs.ints("steps") != Ints{-1} || rows == 0 ||
+      (attrs.ints("starts") != Ints{-1} && attrs.ints("starts") != Ints{rows - 1}) ||
+      ends.size() != 1 || ends[0] >= -rows)
+    return std::nullopt;
+  const auto columns = static_cast<size_t>(shape[1].extent());
+  Entries out;
+  for (size_t row = static_cast<size_t>(rows); row-- > 0;)
+    out.insert(out.end(), from.begin() + static_cast<std::ptrdiff_t>(row * columns),
+               from.begin() + static_cast<std::ptrdiff_t>((row + 1) * columns));
+  return out;
+}
+
 // Returns the chosen entries.
 std::optional<Entries> gathered(const Entries& from, const std::optional<Ints>& indices) {
   if (!indices) return std::nullopt;
@@ -70,6 +97,7 @@ std::optional<int64_t> bound_of(std::string_view op, const SizeEntry& a, const S
     if (!a.most || !b.most) return a.most ? a.most : b.most;
     return std::min(*a.most, *b.most);
   }
+  if (op == "subtract" && b.is_natural && !b.number) return a.most;
   if (!a.most || !b.most) return std::nullopt;
   if (op == "maximum") return std::max(*a.most, *b.most);
   if (op == "add") wraps = __builtin_add_overflow(*a.most, *b.most, &out);
@@ -80,18 +108,50 @@ std::optional<int64_t> bound_of(std::string_view op, const SizeEntry& a, const S
   return wraps ? std::nullopt : std::optional(out);
 }
 
+// Returns true when the element is a number minus a dim that is never larger.
+bool is_rest(const SizeEntry& entry) { return entry.minus && entry.minus->max() <= entry.offset; }
+
+// Sets what the sum or difference with a number is, when the other operand is a base or a rest.
+void add_offset(SizeEntry& out, const SizeEntry& from, int64_t more, bool subtracts) {
+  const bool wraps = subtracts ? __builtin_sub_overflow(from.offset, more, &out.offset)
+                               : __builtin_add_overflow(from.offset, more, &out.offset);
+  if (wraps) return;
+  out.base = from.base;
+  out.minus = from.minus;
+}
+
+// Returns op(a, b) of numbers; nullopt when it does not fit in 63 bits.
+std::optional<int64_t> computed(std::string_view op, int64_t a, int64_t b) {
+  int64_t out = 0;
+  bool wraps = false;
+  if (op == "minimum") return std::min(a, b);
+  if (op == "maximum") return std::max(a, b);
+  if (op == "add") wraps = __builtin_add_overflow(a, b, &out);
+  else if (op == "subtract") wraps = __builtin_sub_overflow(a, b, &out);
+  else wraps = __builtin_mul_overflow(a, b, &out);
+  return wraps ? std::nullopt : std::optional(out);
+}
+
 // Returns the facts about op(a, b).
 SizeEntry combined(std::string_view op, const SizeEntry& a, const SizeEntry& b) {
+  if (a.number && b.number) {
+    const std::optional<int64_t> value = computed(op, *a.number, *b.number);
+    return value ? number(*value) : SizeEntry{};
+  }
   if (op == "minimum" && a.dim && a.most && b.number && *a.most <= *b.number) return a;
+  if (op == "maximum" && is_rest(a) && b.number && *b.number <= 0) return a;
+  if (op == "maximum" && is_rest(b) && a.number && *a.number <= 0) return b;
   SizeEntry out{.most = bound_of(op, a, b)};
   const bool adds = op == "add", subtracts = op == "subtract";
   out.is_natural = a.is_natural && b.is_natural && !subtracts;
+  if (subtracts && a.number && b.dim) {
+    out.minus = b.dim;
+    out.offset = *a.number;
+  }
   const SizeEntry& from = adds && a.number ? b : a;
   const std::optional<int64_t> more = adds && a.number ? a.number : b.number;
-  if ((!adds && !subtracts) || !from.base || !more) return out;
-  const bool wraps = subtracts ? __builtin_sub_overflow(from.offset, *more, &out.offset)
-                               : __builtin_add_overflow(from.offset, *more, &out.offset);
-  if (!wraps) out.base = from.base;
+  if ((adds || subtracts) && (from.base || from.minus) && more)
+    add_offset(out, from, *more, subtracts);
   return out;
 }
 
@@ -134,6 +194,35 @@ std::optional<Dim> GraphBuilder::dim_of(ValueId value) {
   return entries[0].dim;
 }
 
+std::string GraphBuilder::cure(ValueId value) {
+  if (!open_sizes_)
+    return "give the values of the model's inputs that it depends on with --bind, and its open "
+           "sizes with --shape";
+  std::string inputs;
+  bool reads_sizes = false;
+  std::vector<bool> seen(function_.nodes.size());
+  std::vector<ValueId> left = {value};
+  while (!left.empty()) {
+    const ValueId now = left.back();
+    left.pop_back();
+    if (!is_valid(now) || seen[now.node]) continue;
+    seen[now.node] = true;
+    const Node& node = function_.nodes[now.node];
+    if (auto* param = std::get_if<Param>(&node.kind))
+      inputs += cat(" --bind ", param->name, "=...");
+    auto* call = std::get_if<Call>(&node.kind);
+    const bool reads_type = call != nullptr && reads_types_alone(*call->op);
+    reads_sizes = reads_sizes || reads_type;
+    if (!reads_type)
+      for (ValueId arg : function_.args(node)) left.push_back(arg);
+  }
+  const bool has_sizes = reads_sizes && !open_sizes_->empty();
+  if (inputs.empty() && !has_sizes) return "";
+  return cat("it depends on ", inputs.empty() ? "open sizes" : "inputs of the model",
+             inputs.empty() || !has_sizes ? "" : " and open sizes", "; give their values:", inputs,
+             has_sizes ? cat(" ", *open_sizes_) : "");
+}
+
 std::vector<SizeEntry> GraphBuilder::size_entries(ValueId value) {
   int budget = 1000;  // values that are looked at
   if (auto known = entries_of(value, 0, budget)) return *std::move(known);
@@ -153,7 +242,7 @@ std::optional<Entries> GraphBuilder::entries_of(ValueId value, int depth, int& b
     return of_numbers(*const_ints(value));
   }
   const auto* call = std::get_if<Call>(&function_.nodes[value.node].kind);
-  if (rank(value) > 1) return std::nullopt;
+  if (rank(value) > 2) return std::nullopt;
   if (call != nullptr && depth < kMaxDepth) {
     if (auto computed = computed_entries(*call, depth, budget)) return computed;
   }
@@ -179,16 +268,25 @@ std::optional<Entries> GraphBuilder::computed_entries(const Call& node, int dept
                                   function_.args(call->args).end());
   if (op == "shape") return of_shape(type(args[0]).shape);
   if (op == "concat") return joined_entries(args, depth, budget);
+  if (op == "negative" && rank(args[0]) < 2) {
+    auto from = entries_of(args[0], depth + 1, budget);
+    return from ? combined("subtract", Entries{number(0)}, *from) : std::nullopt;
+  }
   if (op == "minimum" || op == "maximum" || op == "add" || op == "subtract" || op == "multiply") {
+    if (rank(args[0]) > 1 || rank(args[1]) > 1) return std::nullopt;
     // Entries without bounds are those of values that are not known.
     auto a = entries_of(args[0], depth + 1, budget), b = entries_of(args[1], depth + 1, budget);
     if (!a && !b) return std::nullopt;
     return combined(op, a.value_or(Entries(1)), b.value_or(Entries(1)));
   }
-  const bool is_moved = op == "gather" || op == "slice";
-  if ((!is_moved && !keeps_elements(op)) || (is_moved && rank(args[0]) != 1)) return std::nullopt;
+  const bool is_moved = op == "gather" || op == "slice" || op == "transpose";
+  if (!is_moved && !keeps_elements(op)) return std::nullopt;
   auto from = entries_of(args[0], depth + 1, budget);
   if (!from || keeps_elements(op)) return from;
+  const Shape& shape = type(args[0]).shape;
+  if (op == "transpose") return transposed(*from, shape, *call->attrs);
+  if (op == "slice" && shape.size() == 2) return reversed_rows(*from, shape, *call->attrs);
+  if (shape.size() != 1) return std::nullopt;
   return op == "slice" ? sliced(*from, *call->attrs) : gathered(*from, const_ints(args[1]));
 }
 

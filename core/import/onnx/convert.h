@@ -46,6 +46,7 @@ struct SizeEntry {
   std::optional<Dim> dim;         // the dim that it is in every run: it was read by Shape
   std::optional<int64_t> most;    // a number that it does not exceed in any run
   std::optional<ValueId> base;    // a value of one element; the element is that plus the offset
+  std::optional<Dim> minus;       // the element is the offset minus this dim
   int64_t offset = 0;
   bool is_natural = false;  // it is at least 0 in every run
 };
@@ -95,6 +96,9 @@ class Graph {
   virtual std::vector<SizeEntry> size_entries(ValueId value) = 0;
   /// Returns the bounds of these entries; nullopt when one has none.
   virtual std::optional<Ints> upper_bounds(ValueId value) = 0;
+  /// Returns what makes the elements of a value known while the model is read, as the help of an
+  /// error: options that bind the inputs and sizes that they depend on; "" for a constant.
+  virtual std::string cure(ValueId value) = 0;
   /// Returns the dim that an integer value of one element is in every run.
   virtual std::optional<Dim> dim_of(ValueId value) = 0;
 };

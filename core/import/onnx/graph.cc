@@ -115,7 +115,7 @@ Result<std::vector<TypeId>> GraphBuilder::counted_results(const OpDef& op,
                                                           const std::vector<ValueId>& args,
                                                           Types types, const Attrs& attrs,
                                                           std::vector<TypeId> bounds) const {
-  if (op.name == "as_counted") return bounds;  // counted is what it makes of constants too
+  if (op.name == "as_counted" || args.empty()) return bounds;  // counted for constants, too
   std::vector<const void*> elements;
   for (ValueId arg : args) {
     const Buffer* buffer = data(arg);

@@ -20,6 +20,9 @@ class GraphBuilder final : public Graph {
     counter_ = param;
     trips_ = trips;
   }
+  /// Declares that the parameters are inputs of the model. `sizes` has the options that bind all
+  /// open sizes, such as "--shape N=1"; it may be empty.
+  void set_inputs(std::string sizes) { open_sizes_ = std::move(sizes); }
   /// Begins a node, to which the next calls belong. `operands`: nullopt for an omitted one.
   void begin_node(std::span<const Value> operands, const std::string& name);
   /// Returns the first error since begin_node; ok when there was none.
@@ -61,6 +64,7 @@ class GraphBuilder final : public Graph {
   std::vector<SizeEntry> size_entries(ValueId value) override;
   std::optional<Ints> upper_bounds(ValueId value) override;
   std::optional<Dim> dim_of(ValueId value) override;
+  std::string cure(ValueId value) override;
 
  private:
   ValueId fail(Status status);
@@ -89,6 +93,7 @@ class GraphBuilder final : public Graph {
   Status status_;
   std::optional<ValueId> counter_;  // of a body
   std::optional<int64_t> trips_;
+  std::optional<std::string> open_sizes_;  // of a model's inputs; nullopt in a body
   /// Known results of ops with several outputs, which stay calls: a constant has one output.
   std::map<ValueId, std::shared_ptr<const Buffer>> known_;
   std::map<ValueId, const NarrowType*> narrow_;

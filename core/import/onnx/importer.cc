@@ -9,38 +9,28 @@
 #include "byoc/import.h"
 #include "core/import/onnx/control.h"
 #include "core/import/onnx/file/dtypes.h"
+#include "core/import/onnx/file/functions.h"
 #include "core/import/onnx/file/graph_check.h"
 #include "core/import/onnx/file/model_file.h"
-#include "core/import/onnx/file/newest_forms.h"
 #include "core/import/onnx/file/protobuf_text.h"
 #include "core/import/onnx/file/tensor_proto.h"
-#include "core/import/onnx/functions.h"
 #include "core/import/onnx/graph.h"
 #include "core/import/onnx/inputs.h"
 #include "core/import/onnx/node.h"
+#include "core/import/onnx/support_check.h"
 #include "core/import/onnx/tables.h"
 
 namespace byoc::onnx_import {
 namespace {
 
-bool is_default_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
-
 Status unsupported(std::string message) {
   return unimplemented(std::move(message)).with_slug("onnx-unsupported");
-}
-
-/// Returns the opset whose rows convert nodes of `opset`: operators of later ones are as in the
-/// newest one known, unless they have parts that it lacks.
-int known_opset(int64_t opset) {
-  return static_cast<int>(std::clamp<int64_t>(opset, 0, kNewestOpset));
 }
 
 bool reads_sequences(std::string_view op_type) {
   return op_type.starts_with("Sequence") || op_type == "ConcatFromSequence" ||
          op_type == "Identity" || op_type == "Loop";
 }
-
-constexpr const char* kReplace = "replace the operator before the export by those of ai.onnx";
 
 /// Imports one model. An object is used once.
 class Importer {
@@ -57,24 +47,28 @@ class Importer {
   Result<IRModule> run() {
     BYOC_TRY_STATUS(read_opsets());
     BYOC_TRY_STATUS(inline_functions());
-    BYOC_TRY_STATUS(check_graph(proto_));
-    BYOC_TRY_STATUS(check_support());
+    BYOC_TRY(std::string warning, check_graph(proto_));
+    add_warning(warnings_, std::move(warning));
+    if (proto_.sparse_initializer_size() > 0)
+      return unsupported("the model has sparse initializers")
+          .with_help("export the model with dense initializers");
+    BYOC_TRY_STATUS(check_support(proto_, opsets_));
     GraphBuilder main_graph(module_, ops_);
     scopes_.enter(main_graph, proto_);
     BYOC_TRY_STATUS(add_inputs());
     BYOC_TRY_STATUS(convert_nodes(proto_));
-    BYOC_TRY(std::vector<ValueId> results, results_of_main());
-    Function main = finish(std::move(main_graph), results);
+    BYOC_TRY_STATUS(add_results());
+    Function main = finish(std::move(main_graph));
     module_.functions.emplace("main", std::move(main));
     return std::move(module_);
   }
 
  private:
   Status read_opsets() {
-    if (model_.opset_import_size() == 0) opsets_[""] = 1;  // before IR version 3
+    if (model_.opset_import_size() == 0) opsets_.by_domain[""] = 1;  // before IR version 3
     for (const auto& import : model_.opset_import()) {
       std::string domain = is_default_domain(import.domain()) ? "" : import.domain();
-      auto [found, fresh] = opsets_.emplace(domain, import.version());
+      auto [found, fresh] = opsets_.by_domain.emplace(domain, import.version());
       if (!fresh && found->second != import.version()) {
         return invalid(cat("the model imports two opsets of domain ", in_quotes(domain), ": ",
                            found->second, " and ", import.version()))
@@ -89,103 +83,9 @@ class Importer {
   Status inline_functions() {
     auto is_known = [&](const onnx::NodeProto& node) {
       return is_default_domain(node.domain()) &&
-             find_row(node.op_type(), known_opset(opset_of(""))) != nullptr;
+             find_row(node.op_type(), known_opset(opsets_.of(""))) != nullptr;
     };
-    BYOC_TRY(node_opsets_, inline_model_functions(model_, is_known));
-    return {};
-  }
-
-  /// Returns 0 when the model does not import the domain.
-  int64_t opset_of(const std::string& domain) const {
-    auto found = opsets_.find(is_default_domain(domain) ? "" : domain);
-    return found == opsets_.end() ? 0 : found->second;
-  }
-
-  int64_t opset_of(const onnx::NodeProto& node) const {
-    auto found = node_opsets_.find(&node);
-    if (found != node_opsets_.end() && is_default_domain(node.domain())) return found->second;
-    return opset_of(node.domain());
-  }
-
-  struct Refusal {
-    std::string reason, cure;
-  };
-
-  /// Returns why the node is refused for any operands; an empty reason when it is accepted.
-  Refusal refusal(const onnx::NodeProto& node) const {
-    int64_t opset = opset_of(node);
-    if (is_default_domain(node.domain()) && opset > kNewestOpset) {
-      if (std::string part = newer_part(node); !part.empty())
-        return {cat("opset ", kNewestOpset, ", the newest one known, does not have ", part),
-                cat("export the model with opset ", kNewestOpset, " or an older one")};
-    }
-    if (is_control(node) && opset > 0) return {};
-    if (std::string attr = subgraph_attribute(node); !attr.empty()) {
-      return {cat("it runs a graph of its own (attribute ", in_quotes(attr),
-                  "); of such operators If, Loop and Scan are supported"),
-              "export the model without control flow: trace it with example inputs, which decides "
-              "branches and unrolls loops"};
-    }
-    if (!is_default_domain(node.domain()))
-      return {"operators of this domain are not known", kReplace};
-    if (opset < 1)
-      return {"the model imports no opset of its domain", "export the model with its opset"};
-    if (find_row(node.op_type(), known_opset(opset))) return {};
-    std::string known = known_opsets(node.op_type());
-    if (known.empty()) return {"no such operator is known", kReplace};
-    return {cat("it is known in ", known), "export the model with one of the known opsets"};
-  }
-
-  std::string describe(const onnx::NodeProto& node) const {
-    std::string domain = is_default_domain(node.domain()) ? "ai.onnx" : node.domain();
-    return cat("node ", node_label(node), " (", node.op_type(), ", domain ", domain, ", opset ",
-               opset_of(node), ")");
-  }
-
-  /// Returns the nodes of the graph, then those of the graphs inside it.
-  std::vector<const onnx::NodeProto*> all_nodes() const {
-    std::vector<const onnx::NodeProto*> nodes;
-    std::vector<const onnx::GraphProto*> graphs = {&proto_};
-    for (size_t k = 0; k < graphs.size(); ++k) {
-      const onnx::GraphProto& graph = *graphs[k];
-      for (const auto& node : graph.node()) {
-        nodes.push_back(&node);
-        for (const onnx::GraphProto* inner : subgraphs(node)) graphs.push_back(inner);
-      }
-    }
-    return nodes;
-  }
-
-  /// Finds all unsupported nodes before any work is done. One message lists them; nodes of the same
-  /// op share a line.
-  Status check_support() const {
-    if (proto_.sparse_initializer_size() > 0)
-      return unsupported("the model has sparse initializers")
-          .with_help("export the model with dense initializers");
-    struct Group {
-      const onnx::NodeProto* first;
-      Refusal refusal;
-      size_t more = 0;
-    };
-    std::vector<Group> groups;
-    std::map<std::pair<std::string, std::string>, size_t> known;  // (domain, op) -> group
-    for (const onnx::NodeProto* node : all_nodes()) {
-      Refusal now = refusal(*node);
-      if (now.reason.empty()) continue;
-      auto [found, fresh] =
-          known.emplace(std::pair(node->domain(), node->op_type()), groups.size());
-      if (fresh) groups.push_back({node, std::move(now)});
-      else ++groups[found->second].more;
-    }
-    std::string text, cures;
-    for (const Group& g : groups) {
-      text += cat(text.empty() ? "" : "\n  ", describe(*g.first));
-      if (g.more) text += cat(" and ", g.more, " more");
-      text += cat(": ", g.refusal.reason);
-      if (cures.find(g.refusal.cure) == cures.npos)
-        cures += cat(cures.empty() ? "" : "; ", g.refusal.cure);
-    }
-    return text.empty() ? Status() : unsupported(text).with_help(cures);
+    return inline_model_functions(model_, is_known);
   }
 
   Status add_inputs() {
@@ -197,6 +97,8 @@ class Importer {
     }
     BYOC_TRY(auto types, input_types(inputs, options_));
     BYOC_CHECK(types.size() == inputs.size(), types.size(), " types, ", inputs.size(), " inputs");
+    open_sizes_ = open_sizes(inputs, types);
+    graph().set_inputs(open_sizes_);
     for (size_t k = 0; k < inputs.size(); ++k) {
       const std::string& name = inputs[k]->name();
       if (options_.bind.count(name)) continue;
@@ -211,12 +113,24 @@ class Importer {
   GraphBuilder& graph() { return scopes_.builder(); }
 
   Status convert_nodes(onnx::GraphProto& graph) {
-    for (auto& node : *graph.mutable_node()) BYOC_TRY_STATUS(convert(node));
-    return {};
+    done_.emplace_back();
+    Status status;
+    for (int k = 0; k < graph.node_size() && status.ok(); ++k) {
+      onnx::NodeProto& node = *graph.mutable_node(k);
+      if (!done_.back().contains(&node)) status = convert(node);
+    }
+    done_.pop_back();
+    return status;
+  }
+
+  /// Converts a node before its turn.
+  Status convert_early(onnx::NodeProto& node) {
+    if (!done_.back().insert(&node).second) return {};
+    return convert(node);
   }
 
   Status convert(onnx::NodeProto& proto) {
-    NodeView node(proto, known_opset(opset_of(proto)), folder_);
+    NodeView node(proto, known_opset(opsets_.of(proto)), folder_);
     std::vector<Value> operands;
     for (const std::string& name : proto.input()) {
       if (name.empty()) {
@@ -231,21 +145,34 @@ class Importer {
       return v && graph().sequence(*v) != nullptr;
     });
     if (has_sequence && !reads_sequences(proto.op_type()))
-      return unsupported("sequences are read by operators of sequences alone").at(describe(proto));
+      return unsupported("sequences are read by operators of sequences alone")
+          .at(describe_node(proto, opsets_));
     const NarrowType* narrow = narrow_operand(operands);
     if (narrow && !reads_narrow(proto.op_type()) && !moves_narrow(proto.op_type())) {
       return unsupported(cat("elements of type ", narrow->name,
                              " are supported by casts, QuantizeLinear, DequantizeLinear and ops "
                              "that move elements, not by this operator"))
-          .at(describe(proto));
+          .at(describe_node(proto, opsets_));
     }
     Status status = set_outputs(node, outputs_of(proto, node));
     if (status.ok() && narrow && moves_narrow(proto.op_type())) keep_narrow(proto, narrow);
     if (status.ok()) return status;
+    if (status.help().empty() && (has_open_size(operands) || is_control(proto)) &&
+        !open_sizes_.empty())
+      status = std::move(status).with_help(cat("bind the open sizes: ", open_sizes_));
     if (status.code() == Code::kUnimplemented && status.slug().empty()) {
       status = std::move(status).with_slug("onnx-unsupported");
     }
-    return std::move(status).at(describe(proto));
+    return std::move(status).at(describe_node(proto, opsets_));
+  }
+
+  bool has_open_size(const std::vector<Value>& operands) {
+    const auto is_open = [](Dim dim) { return !dim.is_static() && !dim.is_counted(); };
+    return std::any_of(operands.begin(), operands.end(), [&](const Value& operand) {
+      if (!operand) return false;
+      const Shape& shape = graph().type(*operand).shape;
+      return std::any_of(shape.begin(), shape.end(), is_open);
+    });
   }
 
   /// Returns the narrow type of the first operand that has one.
@@ -269,8 +196,10 @@ class Importer {
 
   Converted outputs_of(onnx::NodeProto& proto, const NodeView& node) {
     if (is_control(proto)) {
-      ControlContext context{module_, ops_, scopes_,
-                             [this](onnx::GraphProto& inner) { return convert_nodes(inner); }};
+      ControlContext context{module_, ops_, scopes_, functions_, warnings_, done_};
+      context.convert_nodes = [this](onnx::GraphProto& inner) { return convert_nodes(inner); };
+      context.convert_early = [this](onnx::NodeProto& early) { return convert_early(early); };
+      context.check_support = [this](const auto& inner) { return check_support(inner, opsets_); };
       return convert_control(context, proto, node);
     }
     const Row* row = find_row(proto.op_type(), node.opset());
@@ -294,36 +223,60 @@ class Importer {
 
   /// Checks the declared dtype of an output; an output without a declared type is accepted. Shapes
   /// are not compared: exporters write symbolic and outdated ones, and --bind may change sizes.
-  Status check_output_dtype(const onnx::ValueInfoProto& output, ValueId result) {
-    if (graph().sequence(result) != nullptr)
-      return unsupported(cat("the graph output ", in_quotes(output.name()), " is a sequence"));
-    const int32_t declared = output.type().tensor_type().elem_type();
+  Status check_output_dtype(const std::string& name, int32_t declared, ValueId result) {
     const NarrowType* narrow = graph().narrow(result);
     const int32_t computed = narrow ? narrow->onnx : dtype_to_onnx(graph().type(result).dtype);
     if (declared == onnx::TensorProto::UNDEFINED || declared == computed) return {};
-    return invalid(cat("the graph output ", in_quotes(output.name()), " is declared as ",
+    return invalid(cat("the graph output ", in_quotes(name), " is declared as ",
                        onnx_dtype_name(declared), ", its value is ", onnx_dtype_name(computed)))
         .with_slug("onnx-graph")
         .with_help("export the model again, or correct the type of the output");
   }
 
-  Result<std::vector<ValueId>> results_of_main() {
-    std::vector<ValueId> results;
-    for (const auto& output : proto_.output()) {
-      BYOC_TRY(ValueId result, scopes_.value(output.name()));
-      BYOC_TRY_STATUS(check_output_dtype(output, result));
-      results.push_back(result);
-    }
-    return results;
+  Status add_result(const std::string& name, int32_t declared, ValueId result) {
+    BYOC_TRY_STATUS(check_output_dtype(name, declared, result));
+    results_.push_back(result);
+    output_names_.push_back(name);
+    return {};
   }
 
-  Function finish(GraphBuilder&& builder, const std::vector<ValueId>& results) {
-    Function main = std::move(builder).finish(results);
-    Strings output_names;
-    for (const auto& output : proto_.output()) output_names.push_back(output.name());
+  /// Adds the results of a sequence: its elements as NAME.0, NAME.1, ..., or the tensor whose rows
+  /// they are.
+  Status add_sequence(const onnx::ValueInfoProto& output, const Sequence& sequence) {
+    const int32_t declared = output.type().sequence_type().elem_type().tensor_type().elem_type();
+    const std::string begin = cat("the graph output ", in_quotes(output.name()), " is a sequence");
+    if (sequence.rows) {
+      add_warning(warnings_, cat(begin, "; it is one tensor, whose rows are the elements"));
+      return add_result(output.name(), declared, *sequence.rows);
+    }
+    const std::vector<ValueId> elements = sequence.elements;
+    if (elements.empty())
+      return unsupported(cat(begin, " without elements")).with_help("remove this output");
+    add_warning(warnings_, cat(begin, "; its elements are the outputs ", output.name(), ".0 to ",
+                               output.name(), ".", elements.size() - 1));
+    for (size_t k = 0; k < elements.size(); ++k)
+      BYOC_TRY_STATUS(add_result(cat(output.name(), ".", k), declared, elements[k]));
+    return {};
+  }
+
+  Status add_results() {
+    for (const auto& output : proto_.output()) {
+      BYOC_TRY(ValueId result, scopes_.value(output.name()));
+      if (const Sequence* sequence = graph().sequence(result)) {
+        BYOC_TRY_STATUS(add_sequence(output, *sequence));
+        continue;
+      }
+      BYOC_TRY_STATUS(add_result(output.name(), output.type().tensor_type().elem_type(), result));
+    }
+    return {};
+  }
+
+  Function finish(GraphBuilder&& builder) {
+    Function main = std::move(builder).finish(results_);
     main.attrs.set("input_names", input_names_);
-    main.attrs.set("output_names", output_names);
-    if (opset_of("") > 0) main.attrs.set("opset", opset_of(""));
+    main.attrs.set("output_names", output_names_);
+    if (!warnings_.empty()) main.attrs.set("import_warnings", warnings_);
+    if (opsets_.of("") > 0) main.attrs.set("opset", opsets_.of(""));
     return main;
   }
 
@@ -334,9 +287,12 @@ class Importer {
   IRModule module_;
   const OpRegistry& ops_;
   Scopes scopes_;
-  std::map<std::string, int64_t> opsets_;  // by domain; "" is the default domain
-  NodeOpsets node_opsets_;                 // of nodes of inlined functions
-  Strings input_names_;
+  Opsets opsets_;
+  Strings input_names_, output_names_, warnings_;
+  std::vector<ValueId> results_;
+  std::string open_sizes_;         // options that bind them
+  std::vector<Symbol> functions_;  // of control flow
+  DoneNodes done_;
 };
 
 Result<IRModule> import_checked(const std::string& path, const OpRegistry& ops,

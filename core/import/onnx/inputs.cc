@@ -143,6 +143,8 @@ class InputTypes {
         BYOC_TRY_STATUS(set_shape(*input, extents));
       } else if (std::string param = find_param(name); !param.empty() && extents.size() == 1) {
         BYOC_TRY_STATUS(set_param(param, extents[0]));
+      } else if (name == kMaxIterations && extents.size() == 1 && extents[0] >= 0) {
+        continue;  // read by loops
       } else {
         return not_found(cat("--shape names ", in_quotes(name),
                              ", which is neither an input nor a size of the model"))
@@ -240,6 +242,30 @@ Result<ModelInput> describe_input(const onnx::ValueInfoProto& info) {
 Result<std::vector<TensorType>> input_types(const std::vector<const onnx::ValueInfoProto*>& inputs,
                                             const ImportOptions& options) {
   return InputTypes(options).run(inputs);
+}
+
+std::string open_sizes(const std::vector<const onnx::ValueInfoProto*>& inputs,
+                       const std::vector<TensorType>& types) {
+  std::set<std::string> seen;
+  std::string out;
+  const auto add = [&](const std::string& size) {
+    if (seen.insert(size).second) out += cat(out.empty() ? "" : " ", "--shape ", size);
+  };
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    std::string whole = cat(inputs[k]->name(), "=");
+    bool has_unnamed = false;
+    const auto& dims = inputs[k]->type().tensor_type().shape().dim();
+    for (size_t d = 0; d < types[k].shape.size(); ++d) {
+      const Dim dim = types[k].shape[d];
+      whole += cat(d == 0 ? "" : "x", dim.is_static() ? dim.extent() : 1);
+      if (dim.is_static()) continue;
+      const std::string& name = dims[static_cast<int>(d)].dim_param();
+      if (name.empty()) has_unnamed = true;
+      else add(cat(name, "=1"));
+    }
+    if (has_unnamed) add(whole);
+  }
+  return out;
 }
 
 }  // namespace byoc::onnx_import

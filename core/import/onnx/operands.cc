@@ -3,14 +3,17 @@
 
 namespace byoc::onnx_import {
 
+Status computed_operand(Graph& graph, ValueId value, std::string_view what,
+                        std::string_view accepted) {
+  return unimplemented(cat("its input \"", what, "\" is computed at run time; only ", accepted,
+                           " are supported"))
+      .with_help(graph.cure(value));
+}
+
 Result<Ints> constant_ints(Graph& graph, const OnnxNode& node, size_t k, std::string_view what) {
   if (!node.has_input(k)) return invalid(cat("its input \"", what, "\" is missing"));
   if (auto values = graph.const_ints(graph.input(k))) return *std::move(values);
-  return unimplemented(
-             cat("its input \"", what, "\" is computed at run time; only constants are supported"))
-      .with_help(
-          "if it is an input of the model or depends on a symbolic dim, give its value with --bind "
-          "or --shape");
+  return computed_operand(graph, graph.input(k), what);
 }
 
 Result<Ints> ints_attr_or_input(Graph& graph, const OnnxNode& node, std::string_view name,

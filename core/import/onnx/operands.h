@@ -5,6 +5,11 @@
 
 namespace byoc::onnx_import {
 
+/// Returns the refusal of the operand `value`, `what` in ONNX, whose elements are not known.
+/// `accepted` completes "only ... are supported". The help has the cure that works.
+Status computed_operand(Graph& graph, ValueId value, std::string_view what,
+                        std::string_view accepted = "constants");
+
 /// Returns input k as a list of integers. `what` is its name in ONNX ("shape").
 /// Errors: kUnimplemented when it is computed at run time; kInvalidArgument when it is absent.
 Result<Ints> constant_ints(Graph& graph, const OnnxNode& node, size_t k, std::string_view what);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/import/onnx/scopes.h"
 
-#include <unordered_set>
-
 #include "byoc/base/check.h"
 #include "core/import/onnx/file/protobuf_text.h"
 #include "core/import/onnx/file/tensor_proto.h"
@@ -24,20 +22,33 @@ bool Scopes::has(const std::string& name) const {
                      [&](const Scope& scope) { return defines(scope, name); });
 }
 
-std::optional<int64_t> Scopes::declared_rows(const std::string& name) {
+// Returns the shape that the innermost graph declares for a value; nullptr when it declares none.
+const onnx::TensorShapeProto* Scopes::declared_shape(const std::string& name) {
   Scope& scope = scopes_.back();
-  if (!scope.rows) {
-    scope.rows.emplace();
+  if (!scope.declared) {
+    scope.declared.emplace();
     for (const auto* declared : {&scope.graph->output(), &scope.graph->value_info()}) {
       for (const auto& info : *declared) {
-        const auto& shape = info.type().tensor_type().shape();
-        if (shape.dim_size() > 0 && shape.dim(0).has_dim_value() && shape.dim(0).dim_value() >= 0)
-          scope.rows->emplace(info.name(), shape.dim(0).dim_value());
+        if (info.type().tensor_type().has_shape())
+          scope.declared->emplace(info.name(), &info.type().tensor_type().shape());
       }
     }
   }
-  auto found = scope.rows->find(name);
-  return found == scope.rows->end() ? std::nullopt : std::optional(found->second);
+  auto found = scope.declared->find(name);
+  return found == scope.declared->end() ? nullptr : found->second;
+}
+
+std::optional<int64_t> Scopes::declared_rows(const std::string& name) {
+  const onnx::TensorShapeProto* shape = declared_shape(name);
+  if (shape == nullptr || shape->dim_size() == 0 || !shape->dim(0).has_dim_value() ||
+      shape->dim(0).dim_value() < 0)
+    return std::nullopt;
+  return shape->dim(0).dim_value();
+}
+
+std::optional<size_t> Scopes::declared_rank(const std::string& name) {
+  const onnx::TensorShapeProto* shape = declared_shape(name);
+  return shape == nullptr ? std::nullopt : std::optional(static_cast<size_t>(shape->dim_size()));
 }
 
 Result<ValueId> Scopes::value(const std::string& name) {
@@ -82,48 +93,6 @@ Result<ValueId> Scopes::copied(Scope& from, const std::string& name, ValueId val
   BYOC_CHECK(data != nullptr, name, " is no parameter of the body that reads it");
   ValueId copy = to.builder->constant(from.builder->type(value), *data, name);
   return to.values[name] = to.builder->set_narrow(copy, from.builder->narrow(value));
-}
-
-namespace {
-
-class OuterNames {
- public:
-  void visit(const onnx::GraphProto& graph) {
-    auto& own = own_.emplace_back();
-    for (const auto& input : graph.input()) own.insert(input.name());
-    for (const auto& tensor : graph.initializer()) own.insert(tensor.name());
-    for (const auto& node : graph.node()) {
-      for (const std::string& name : node.input()) read(name);
-      for (const auto& attribute : node.attribute()) {  // nests as deep as the message does
-        if (attribute.has_g()) visit(attribute.g());
-        for (const auto& inner : attribute.graphs()) visit(inner);
-      }
-      own_.back().insert(node.output().begin(), node.output().end());
-    }
-    for (const auto& output : graph.output()) read(output.name());
-    own_.pop_back();
-  }
-  std::vector<std::string> take() && { return std::move(names_); }
-
- private:
-  void read(const std::string& name) {
-    for (const auto& own : own_) {
-      if (own.count(name)) return;
-    }
-    if (!name.empty() && seen_.insert(name).second) names_.push_back(name);
-  }
-
-  std::deque<std::unordered_set<std::string>> own_;
-  std::unordered_set<std::string> seen_;
-  std::vector<std::string> names_;
-};
-
-}  // namespace
-
-std::vector<std::string> outer_names(const onnx::GraphProto& graph) {
-  OuterNames names;
-  names.visit(graph);
-  return std::move(names).take();
 }
 
 }  // namespace byoc::onnx_import

@@ -9,6 +9,7 @@
 
 #include "byoc/import.h"
 #include "core/import/onnx/file/external_data.h"
+#include "core/import/onnx/file/outer_names.h"
 #include "core/import/onnx/graph.h"
 
 namespace byoc::onnx_import {
@@ -26,7 +27,9 @@ class Scopes {
   void enter(GraphBuilder& builder, onnx::GraphProto& graph);
   void leave() { scopes_.pop_back(); }
   size_t depth() const { return scopes_.size(); }
+  const ImportOptions& options() const { return options_; }
 
+  onnx::GraphProto& graph() { return *scopes_.back().graph; }
   GraphBuilder& builder() { return *scopes_.back().builder; }
   void set(const std::string& name, ValueId value) { scopes_.back().values[name] = value; }
   /// Returns true when a graph of the stack has that name.
@@ -37,6 +40,9 @@ class Scopes {
   /// Returns the first dim that the innermost graph declares for a value; nullopt when it declares
   /// no number. The first call costs O(declared values).
   std::optional<int64_t> declared_rows(const std::string& name);
+  /// Returns the number of dims that the innermost graph declares for a value; nullopt when it
+  /// declares none. The first call costs O(declared values).
+  std::optional<size_t> declared_rank(const std::string& name);
   /// Returns a value of the innermost builder by its name. Makes constants of initializers and
   /// bound inputs at their first use, so that the builder's present node may change.
   Result<ValueId> value(const std::string& name);
@@ -47,8 +53,10 @@ class Scopes {
     onnx::GraphProto* graph;
     std::unordered_map<std::string, onnx::TensorProto*> initializers;
     std::unordered_map<std::string, ValueId> values;
-    std::optional<std::unordered_map<std::string, int64_t>> rows;  // made when it is first read
+    /// Made when it is first read.
+    std::optional<std::unordered_map<std::string, const onnx::TensorShapeProto*>> declared;
   };
+  const onnx::TensorShapeProto* declared_shape(const std::string& name);
   bool defines(const Scope& scope, const std::string& name) const;
   Result<ValueId> value_in(Scope& scope, const std::string& name);
   Result<ValueId> copied(Scope& from, const std::string& name, ValueId value);
@@ -57,9 +65,5 @@ class Scopes {
   const ImportOptions& options_;
   std::deque<Scope> scopes_;
 };
-
-/// Returns the names that the graph reads from outside, in order of their first use; those that the
-/// graphs inside it read are among them. Cost: O(nodes), times the depth of nesting.
-std::vector<std::string> outer_names(const onnx::GraphProto& graph);
 
 }  // namespace byoc::onnx_import

@@ -6,7 +6,7 @@
 namespace byoc::onnx_import {
 
 /// The newest opset of the default domain that the tables support. Nodes of later ones are
-/// converted as its nodes, when file/newest_forms.h finds nothing new in them.
+/// converted as its nodes, when file/operator_forms.h finds nothing new in them.
 inline constexpr int kNewestOpset = 28;
 
 /// Operators without rows, which become nodes of control flow (control.h), and their first opsets.

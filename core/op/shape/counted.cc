@@ -72,8 +72,12 @@ Result<std::vector<TensorType>> infer_as_counted(Types in, const Attrs& attrs) {
 
 Result<std::vector<TensorType>> sizes_as_counted(Types in, const void* const*, const Attrs& attrs) {
   BYOC_TRY(Shape dims, dims_of("as_counted", attrs));
-  BYOC_TRY_STATUS(check_extents("as_counted", in[0]->shape, dims));
-  return one_result(*in[0]);
+  if (check_extents("as_counted", in[0]->shape, dims).ok()) return one_result(*in[0]);
+  return Status(Code::kFailedPrecondition,
+                cat("a value has shape ", in[0]->shape, " in this run, possible is ", dims,
+                    "; where a loop has made it, compile the model with a larger --shape "
+                    "max_iterations=N"))
+      .with_slug("counted-dims");
 }
 
 // ---- expand_counted

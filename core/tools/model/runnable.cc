@@ -36,7 +36,7 @@ Result<Runnable> make_runnable(const ModelOptions& options, const std::string& p
     return out;
   }
   BYOC_TRY(IRModule module, load_model(options));
-  warn_newer_opset(module, common);
+  warn_of_import(module, common);
   BYOC_TRY(BuildOptions build_with, build_options(options));
   out.plugins = build_with.plugins;
   Report report;
@@ -69,9 +69,12 @@ void warn_unused_plugins(const std::set<std::string>& used, const PluginSet& plu
   }
 }
 
-void warn_newer_opset(const IRModule& module, const cli::CommonOptions& common) {
+void warn_of_import(const IRModule& module, const cli::CommonOptions& common) {
   const Function* entry = module.find(module.entry);
-  const int64_t opset = entry ? entry->attrs.i("opset", 0) : 0;
+  if (entry == nullptr) return;
+  for (const std::string& warning : entry->attrs.strings("import_warnings"))
+    cli::print_warning(warning, common);
+  const int64_t opset = entry->attrs.i("opset", 0);
   if (opset <= newest_onnx_opset()) return;
   cli::print_warning(cat("the model is of opset ", opset, ", its operators are taken as those of ",
                          newest_onnx_opset(), ", the newest one known"),

@@ -30,8 +30,9 @@ std::set<std::string> plugins_of(const Executable& executable);
 void warn_unused_plugins(const std::set<std::string>& used, const PluginSet& plugins,
                          const ModelOptions& options, const cli::CommonOptions& common);
 
-/// Prints a warning when an ONNX model is of an opset that came after this byoc.
-void warn_newer_opset(const IRModule& module, const cli::CommonOptions& common);
+/// Prints the warnings of the import, and one when an ONNX model is of an opset that came after
+/// this byoc.
+void warn_of_import(const IRModule& module, const cli::CommonOptions& common);
 /// Prints a warning for each plan or file of costs that --compiler auto could not use.
 void warn_unused_plans(const Report& report, const cli::CommonOptions& common);
 

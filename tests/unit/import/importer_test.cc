@@ -275,8 +275,8 @@ TEST(ImportOnnx, NamesTheNodeThatLacksAnOperand) {
   OnnxModel model;
   model.input("x", {2}).output("z");
   model.node("Add", {"x"}, {"z"}, "sum");
-  EXPECT_ERROR(model.import(), "op-inputs", "add takes 2 inputs, got 1");
-  EXPECT_ERROR(model.import(), "op-inputs", "node \"sum\" (Add");
+  EXPECT_ERROR(model.import(), "onnx-graph", "it has 1 input, Add needs 2");
+  EXPECT_ERROR(model.import(), "onnx-graph", "node \"sum\" (Add");
 }
 
 TEST(ImportOnnx, RefusesDimsThatOverflow) {

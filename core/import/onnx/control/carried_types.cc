@@ -20,6 +20,17 @@ Status CarriedTypes::refused(size_t k, const TensorType& after, std::string_view
                            " before an iteration and ", after, " after it; ", why));
 }
 
+// Returns the extent after the most iterations that memory is planned for.
+std::optional<int64_t> CarriedTypes::grown(int64_t first, int64_t more) const {
+  for (int64_t trips : {trips_.value_or(assumed_), assumed_}) {
+    int64_t bound = 0;
+    if (!__builtin_mul_overflow(more, trips, &bound) &&
+        !__builtin_add_overflow(bound, first, &bound) && bound <= kMostExtent)
+      return bound;
+  }
+  return std::nullopt;
+}
+
 Result<bool> CarriedTypes::fit(const std::vector<TypeId>& results,
                                std::span<const TypeId> captured) {
   bool all = true;
@@ -47,16 +58,12 @@ Result<bool> CarriedTypes::fit_one(size_t k, const TensorType& after,
     if (is_new) {  // what it adds shows when the dim is counted
       dim = Dim::counted(cat(name_, "_", k, "_", d), std::max(dim.max(), next.max()));
     } else if (more > 0 && known->second < 0) {
-      if (!trips_)
-        return refused(k, after, "it grows, and the number of iterations has no upper bound")
-            .with_help("bind the most iterations, at most 2^28: --bind");
+      const std::optional<int64_t> bound = grown(std::max(first.max(), dim.max() - more), more);
+      if (!bound)
+        return refused(k, after, cat("in ", assumed_, " iterations it may grow beyond 2^28"))
+            .with_help("compile with a smaller --shape max_iterations=N");
       known->second = more;
-      int64_t bound = 0;
-      if (__builtin_mul_overflow(more, *trips_, &bound) ||
-          __builtin_add_overflow(bound, std::max(first.max(), dim.max() - more), &bound) ||
-          bound > kMostExtent)
-        return refused(k, after, "it may grow beyond 2^28");
-      dim = Dim::counted(dim.name(), bound);
+      dim = Dim::counted(dim.name(), *bound);
     } else if (more > std::max<int64_t>(known->second, 0)) {
       return refused(k, after, "it grows by more than a number in each iteration");
     } else {

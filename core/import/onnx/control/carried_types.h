@@ -12,9 +12,15 @@ namespace byoc::onnx_import {
 class CarriedTypes {
  public:
   /// `types` are those before the first iteration, `name` begins the names of counted dims, `trips`
-  /// is the most iterations that a run has.
-  CarriedTypes(std::vector<TypeId> types, std::string name, std::optional<int64_t> trips)
-      : types_(types), before_(std::move(types)), name_(std::move(name)), trips_(trips) {}
+  /// is the most iterations that a run has, `assumed` the most that memory is planned for when
+  /// trips is not known, or too many.
+  CarriedTypes(std::vector<TypeId> types, std::string name, std::optional<int64_t> trips,
+               int64_t assumed)
+      : types_(types),
+        before_(std::move(types)),
+        name_(std::move(name)),
+        trips_(trips),
+        assumed_(assumed) {}
   const std::vector<TypeId>& types() const { return types_; }
   /// Compares the types with those of the results of a body that was made for them; result 0 is the
   /// condition. Returns true when they hold; else types() has others, for which to make it again.
@@ -23,12 +29,13 @@ class CarriedTypes {
 
  private:
   Result<bool> fit_one(size_t k, const TensorType& after, std::span<const TypeId> captured);
-  Result<Dim> grown(Dim first, int64_t growth) const;
+  std::optional<int64_t> grown(int64_t first, int64_t more) const;
   Status refused(size_t k, const TensorType& after, std::string_view why) const;
 
   std::vector<TypeId> types_, before_;
   std::string name_;
   std::optional<int64_t> trips_;
+  int64_t assumed_;
   std::map<std::pair<size_t, size_t>, int64_t> growth_;  // per value and dim, of an iteration
 };
 

@@ -59,9 +59,11 @@ class Converter {
 
   /// Returns the values from outside that the graphs read and that are no constants. Bodies have
   /// them as parameters of the same names; of a sequence, the tensor of its rows.
-  Result<NamedValues> captured(std::vector<const onnx::GraphProto*> graphs) {
+  /// Names of `defined` are no values yet.
+  Result<NamedValues> captured(const std::vector<const onnx::GraphProto*>& graphs,
+                               std::unordered_set<std::string> defined = {}) {
     NamedValues out;
-    std::unordered_set<std::string> seen;
+    std::unordered_set<std::string> seen = std::move(defined);
     for (const onnx::GraphProto* graph : graphs) {
       for (const std::string& name : outer_names(*graph)) {
         if (!seen.insert(name).second) continue;
@@ -116,16 +118,34 @@ class Converter {
     return out;
   }
 
-  Status check_inner(const onnx::GraphProto& graph, int inputs) {
+  Status check_inner(onnx::GraphProto& graph, int inputs) {
     if (graph.input_size() != inputs)
       return bad_graph(cat("its graph ", in_quotes(graph.name()), " has ", graph.input_size(),
                            " inputs, expected ", inputs));
-    return check_graph(graph, [&](const std::string& name) { return scopes_.has(name); });
+    BYOC_TRY(std::string warning,
+             check_graph(graph, [&](const std::string& name) { return scopes_.has(name); }));
+    add_warning(context_.warnings, std::move(warning));
+    return {};
+  }
+
+  /// The numbers of functions and warnings that conversions have added.
+  struct Mark {
+    size_t functions, warnings;
+  };
+  Mark mark() const { return {context_.functions.size(), context_.warnings.size()}; }
+  /// Removes what was added since.
+  void return_to(const Mark& mark) {
+    while (context_.functions.size() > mark.functions) {
+      context_.module.functions.erase(context_.functions.back());
+      context_.functions.pop_back();
+    }
+    context_.warnings.resize(std::min(mark.warnings, context_.warnings.size()));
   }
 
   Symbol add_function(const char* kind, Function function) {
     Symbol name = cat(kind, "_", context_.module.functions.size());
     context_.module.functions.emplace(name, std::move(function));
+    context_.functions.push_back(name);
     return name;
   }
 

@@ -5,19 +5,21 @@
 //   after:  y = loop(trips, condition, @body, as_counted(x))               y [?n<=8]
 //           fn body(%i, %x: [?n<=8]) { return true, as_counted(concat(%x, row)) }
 #include <limits>
-#include <set>
 
 #include "core/import/onnx/control/carried_types.h"
 #include "core/import/onnx/control/counted_results.h"
 #include "core/import/onnx/control/kinds.h"
 #include "core/import/onnx/control/lists.h"
 #include "core/import/onnx/control/repetition.h"
+#include "core/import/onnx/inputs.h"
 
 namespace byoc::onnx_import {
 namespace {
 
 // More rows than memory is planned for.
 constexpr int64_t kMostRows = int64_t{1} << 28;
+// Iterations that memory is planned for when neither the model nor the user has a bound.
+constexpr int64_t kMostAssumed = 1024;
 // A body of growing values is made about three times, and so are the loops in it.
 constexpr size_t kMostGrowing = 6;
 
@@ -39,15 +41,15 @@ class LoopConverter : public RepetitionConverter {
     BYOC_TRY_STATUS(count_stacked(loop, 1));
     BYOC_TRY(loop.captured, captured({loop.graph}));
     const std::vector<ValueId> before = loop.carried;
-    const std::set<Symbol> functions = names_of_functions();
+    const Mark before_body = mark();
     BYOC_TRY(Body body, growing_body(loop));
     if (body.results[0] != TypeId(TensorType{DType::kBool, {}}))
       return bad_graph(cat("the condition of its graph is ", body.results[0], ", expected bool[]"));
     if (never_runs(loop)) {
-      keep_functions(functions);
+      return_to(before_body);
       return results_without_runs(before, body);
     }
-    if (loop.stacked > 0) BYOC_TRY_STATUS(find_rows(loop, body));
+    if (loop.stacked > 0) find_rows(loop, body);
     return add_loop(loop, std::move(body));
   }
 
@@ -72,12 +74,6 @@ class LoopConverter : public RepetitionConverter {
     }
     BYOC_TRY_STATUS(Status(outer().status()));
     return results;
-  }
-
-  /// Removes the functions that were added since.
-  void keep_functions(const std::set<Symbol>& functions) {
-    std::erase_if(context_.module.functions,
-                  [&](const auto& entry) { return !functions.contains(entry.first); });
   }
 
   /// Returns which carried values are sequences.
@@ -149,8 +145,8 @@ class LoopConverter : public RepetitionConverter {
     const auto is_scalar = [](TypeId type) { return type->shape.empty(); };
     if (std::all_of(loop.types.begin(), loop.types.end(), is_scalar)) return body_of(loop);
     const onnx::GraphProto before = *loop.graph;
-    const std::set<Symbol> functions = names_of_functions();
-    CarriedTypes types(loop.types, outer().new_size("loop"), most_trips(loop));
+    const Mark before_body = mark();
+    CarriedTypes types(loop.types, outer().new_size("loop"), most_trips(loop), most_assumed());
     onnx::GraphProto again;
     while (true) {
       BYOC_TRY(Body body, body_of(loop));
@@ -159,7 +155,7 @@ class LoopConverter : public RepetitionConverter {
       if (scopes_.depth() > kMostGrowing)
         return unimplemented(
             cat("values that change their extents in a loop inside ", scopes_.depth(), " graphs"));
-      keep_functions(functions);
+      return_to(before_body);
       again = before;
       loop.graph = &again;
       loop.types = types.types();
@@ -182,12 +178,6 @@ class LoopConverter : public RepetitionConverter {
     return body;
   }
 
-  std::set<Symbol> names_of_functions() const {
-    std::set<Symbol> out;
-    for (const auto& [name, function] : context_.module.functions) out.insert(name);
-    return out;
-  }
-
   std::vector<TypeId> types_of(const NamedValues& values) {
     std::vector<TypeId> out;
     for (const auto& [name, value] : values) out.push_back(outer().type(value));
@@ -198,6 +188,13 @@ class LoopConverter : public RepetitionConverter {
     std::optional<Ints> most = outer().upper_bounds(loop.trips);
     if (!most || !node_.has_input(0) || most->front() > kMostRows) return std::nullopt;
     return std::max<int64_t>(most->front(), 0);
+  }
+
+  /// Returns the iterations that memory is planned for when the model has no bound.
+  int64_t most_assumed() const {
+    auto given = scopes_.options().shapes.find(kMaxIterations);
+    if (given == scopes_.options().shapes.end()) return kMostAssumed;
+    return std::clamp<int64_t>(given->second.front(), 0, kMostRows);
   }
 
   ValueId unlimited() {
@@ -222,23 +219,14 @@ class LoopConverter : public RepetitionConverter {
   }
 
   /// Finds how many iterations there will be: those that follow from constants, or as many rows as
-  /// the graph declares for a stacked output. The latter are checked by every run.
-  Status find_rows(Repeated& loop, const Body& body) {
+  /// the graph declares for a stacked output, or as many as memory is planned for at most. Every
+  /// run checks the latter two.
+  void find_rows(Repeated& loop, const Body& body) {
     std::optional<Ints> trips = outer().const_ints(loop.trips);
     std::optional<Ints> begins = outer().const_ints(loop.condition);
     if (trips && begins && body.always_goes_on && node_.has_input(0)) loop.rows = trips->front();
     else if (std::optional<int64_t> declared = declared_rows(loop)) loop.rows = *declared;
-    else if (std::optional<int64_t> most = most_trips(loop))
-      loop.rows = rows_dim(loop, body, *most);
-    else
-      return unimplemented(
-                 "its stacked outputs have as many rows as it has iterations, which is known at "
-                 "run time "
-                 "only")
-          .with_help(
-              "declare the shapes of its outputs, or bind the most iterations, at most 2^28: "
-              "--bind");
-    return {};
+    else loop.rows = rows_dim(loop, body, most_trips(loop).value_or(most_assumed()));
   }
 
   /// Returns the counted dim of the rows: that of the trips when the condition stays true.

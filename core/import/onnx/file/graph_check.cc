@@ -2,11 +2,13 @@
 #include "core/import/onnx/file/graph_check.h"
 
 #include <algorithm>
+#include <queue>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "byoc/base/check.h"
+#include "core/import/onnx/file/outer_names.h"
 #include "core/import/onnx/file/protobuf_text.h"
 
 namespace byoc::onnx_import {
@@ -57,34 +59,35 @@ std::vector<std::vector<int>> predecessors(const onnx::GraphProto& graph,
                                            const Definitions& defined) {
   std::vector<std::vector<int>> before(static_cast<size_t>(graph.node_size()));
   for (int k = 0; k < graph.node_size(); ++k) {
-    for (const std::string& input : graph.node(k).input()) {
-      auto found = defined.find(input);
+    for_reads(graph.node(k), [&](const std::string& name) {
+      auto found = defined.find(name);
       if (found != defined.end() && found->second != kOutside) before[k].push_back(found->second);
-    }
+    });
   }
   return before;
 }
 
-/// Marks the nodes that are not on a cycle and not after one.
-std::vector<bool> runnable_nodes(const std::vector<std::vector<int>>& before) {
+/// Returns the nodes in an order in which each one follows those it reads, and as near to the given
+/// order as that allows. Nodes on a cycle, and after one, are missing. Cost: O(n log n).
+std::vector<int> sorted_nodes(const std::vector<std::vector<int>>& before) {
   std::vector<std::vector<int>> after(before.size());
   std::vector<size_t> waiting(before.size());
-  std::vector<int> ready;
+  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
   for (size_t k = 0; k < before.size(); ++k) {
     waiting[k] = before[k].size();
     for (int p : before[k]) after[p].push_back(static_cast<int>(k));
-    if (waiting[k] == 0) ready.push_back(static_cast<int>(k));
+    if (waiting[k] == 0) ready.push(static_cast<int>(k));
   }
-  std::vector<bool> runs(before.size());
+  std::vector<int> order;
   while (!ready.empty()) {
-    int node = ready.back();
-    ready.pop_back();
-    runs[node] = true;
+    const int node = ready.top();
+    ready.pop();
+    order.push_back(node);
     for (int next : after[node]) {
-      if (--waiting[next] == 0) ready.push_back(next);
+      if (--waiting[next] == 0) ready.push(next);
     }
   }
-  return runs;
+  return order;
 }
 
 /// Follows operands backwards from a node that cannot run until a node comes up again.
@@ -116,36 +119,52 @@ Status cycle_error(const onnx::GraphProto& graph, const std::vector<int>& cycle)
   return bad_graph(cat("the graph has a cycle: ", text, node_label(graph.node(cycle.front()))));
 }
 
-Status order_error(const onnx::GraphProto& graph, const Definitions& defined, int reader,
-                   const std::string& value, int producer) {
-  auto before = predecessors(graph, defined);
-  auto runs = runnable_nodes(before);
-  if (std::find(runs.begin(), runs.end(), false) != runs.end()) {
+/// Brings the nodes into an order, cycle by cycle of the permutation. Nodes keep their addresses.
+void reorder(onnx::GraphProto& graph, std::vector<int> order) {
+  for (int first = 0; first < graph.node_size(); ++first) {
+    int at = first;
+    while (order[at] != first) {
+      graph.mutable_node()->SwapElements(at, order[at]);
+      at = std::exchange(order[at], at);
+    }
+    order[at] = at;
+  }
+}
+
+/// Sorts the nodes. Errors: a cycle.
+Status sort_nodes(onnx::GraphProto& graph, const Definitions& defined) {
+  const auto before = predecessors(graph, defined);
+  std::vector<int> order = sorted_nodes(before);
+  if (order.size() < before.size()) {
+    std::vector<bool> runs(before.size());
+    for (int node : order) runs[node] = true;
     return cycle_error(graph, find_cycle(before, runs));
   }
-  return bad_graph(cat("the nodes are not in order: ", node_label(graph.node(reader)), " reads ",
-                       in_quotes(value), ", which ", node_label(graph.node(producer)),
-                       " computes later"))
-      .with_help("ONNX requires sorted nodes: each one after those whose values it reads");
+  reorder(graph, std::move(order));
+  return {};
 }
 
 using IsOuter = std::function<bool(const std::string&)>;
 
-Status check_reads(const onnx::GraphProto& graph, const Definitions& defined,
-                   const IsOuter& is_outer) {
+/// Returns what the first node that is in the wrong place reads, as text; "" when there is none.
+Result<std::string> check_reads(const onnx::GraphProto& graph, const Definitions& defined,
+                                const IsOuter& is_outer) {
+  std::string misplaced;
   for (int k = 0; k < graph.node_size(); ++k) {
-    for (const std::string& input : graph.node(k).input()) {
-      if (input.empty()) continue;  // an optional input left out
-      auto found = defined.find(input);
-      if (found == defined.end() && is_outer(input)) continue;
-      if (found == defined.end()) {
-        return bad_graph(cat("node ", node_label(graph.node(k)), " reads ", in_quotes(input),
-                             ", which no node, input or initializer defines"));
-      }
-      if (found->second >= k) return order_error(graph, defined, k, input, found->second);
+    const onnx::NodeProto& node = graph.node(k);
+    for (const std::string& input : node.input()) {
+      if (input.empty() || defined.contains(input) || is_outer(input)) continue;
+      return bad_graph(cat("node ", node_label(node), " reads ", in_quotes(input),
+                           ", which no node, input or initializer defines"));
     }
+    for_reads(node, [&](const std::string& name) {
+      auto found = defined.find(name);
+      if (found == defined.end() || found->second < k || !misplaced.empty()) return;
+      misplaced = cat(node_label(node), " reads ", in_quotes(name), ", which ",
+                      node_label(graph.node(found->second)), " computes later");
+    });
   }
-  return {};
+  return misplaced;
 }
 
 Status check_outputs(const onnx::GraphProto& graph, const Definitions& defined,
@@ -173,17 +192,22 @@ std::string node_label(const onnx::NodeProto& node) {
   return in_quotes(node.op_type());
 }
 
-Status check_graph(const onnx::GraphProto& graph) {
-  BYOC_TRY_STATUS(check_graph(graph, [](const std::string&) { return false; }));
-  return graph.output_size() == 0 ? bad_graph("the graph has no outputs") : Status();
+Result<std::string> check_graph(onnx::GraphProto& graph) {
+  BYOC_TRY(std::string warning, check_graph(graph, [](const std::string&) { return false; }));
+  if (graph.output_size() == 0) return bad_graph("the graph has no outputs");
+  return warning;
 }
 
-Status check_graph(const onnx::GraphProto& graph, const IsOuter& is_outer) {
+Result<std::string> check_graph(onnx::GraphProto& graph, const IsOuter& is_outer) {
   Definitions defined;
   BYOC_TRY_STATUS(add_outside(graph, defined));
   BYOC_TRY_STATUS(add_node_outputs(graph, defined));
-  BYOC_TRY_STATUS(check_reads(graph, defined, is_outer));
-  return check_outputs(graph, defined, is_outer);
+  BYOC_TRY(const std::string misplaced, check_reads(graph, defined, is_outer));
+  BYOC_TRY_STATUS(check_outputs(graph, defined, is_outer));
+  if (misplaced.empty()) return std::string();
+  BYOC_TRY_STATUS(sort_nodes(graph, defined));
+  return cat("the nodes of graph ", in_quotes(graph.name()),
+             " are not in order, as ONNX requires: ", misplaced, "; they are sorted");
 }
 
 }  // namespace byoc::onnx_import

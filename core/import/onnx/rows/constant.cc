@@ -98,9 +98,15 @@ std::string size_of_range(Graph& graph) {
 Converted range_counted(Graph& graph) {
   std::optional<int64_t> most = most_of_range(graph);
   if (!most) {
+    std::string cures;
+    for (size_t k = 0; k < 3; ++k) {
+      const std::string cure = graph.cure(graph.input(k));
+      if (cures.find(cure) == cures.npos) cures += cat(cures.empty() ? "" : "; ", cure);
+    }
     return unimplemented(
-        "its operands are computed at run time, and the length of its result has no upper bound "
-        "that follows from sizes");
+               "its operands are computed at run time, and the length of its result has no upper "
+               "bound that follows from sizes")
+        .with_help(std::move(cures));
   }
   Attrs attrs{{"most", *most}, {"size", size_of_range(graph)}};
   return std::vector{graph.call("range", {graph.input(0), graph.input(1), graph.input(2)}, attrs)};

@@ -5,19 +5,16 @@
 #include <algorithm>
 
 #include "core/import/onnx/operands.h"
+#include "core/import/onnx/rows/extents.h"
 #include "core/import/onnx/same_op.h"
 
 namespace byoc::onnx_import {
 namespace {
 
 // Returns the refusal of a computed operand.
-Status no_bound(std::string_view what) {
-  return unimplemented(cat("its input \"", what,
-                           "\" is computed at run time; only constants, and elements with an upper "
-                           "bound that follows from sizes, are supported"))
-      .with_help(
-          "if it is an input of the model or depends on a symbolic dim, give its value with --bind "
-          "or --shape");
+Status no_bound(Graph& graph, ValueId operand, std::string_view what) {
+  return computed_operand(graph, operand, what,
+                          "constants, and elements with an upper bound that follows from sizes,");
 }
 
 bool is_constant(Graph& graph, const OnnxNode& node, size_t k) {
@@ -51,8 +48,9 @@ bool is_dim(const SizeEntry& entry, Dim dim) {
 
 // Returns the target of a reshape as attributes have it: 0 for a dim of x in its place, -1 for the
 // only other one that is no number.
-Result<Ints> computed_target(Graph& graph, ValueId x, const std::vector<SizeEntry>& entries) {
-  if (entries.empty()) return no_bound("shape");
+Result<Ints> computed_target(Graph& graph, ValueId x, ValueId shape) {
+  const std::vector<SizeEntry> entries = graph.size_entries(shape);
+  if (entries.empty()) return no_bound(graph, shape, "shape");
   const Shape& from = graph.type(x).shape;
   Ints target;
   for (size_t k = 0; k < entries.size(); ++k) {
@@ -60,7 +58,7 @@ Result<Ints> computed_target(Graph& graph, ValueId x, const std::vector<SizeEntr
     else if (entries[k].dim && k < from.size() && *entries[k].dim == from[k]) target.push_back(0);
     else target.push_back(-1);
   }
-  if (std::count(target.begin(), target.end(), -1) > 1) return no_bound("shape");
+  if (std::count(target.begin(), target.end(), -1) > 1) return no_bound(graph, shape, "shape");
   return target;
 }
 
@@ -68,8 +66,9 @@ Result<Ints> computed_target(Graph& graph, ValueId x, const std::vector<SizeEntr
 // checks them.
 Converted reshape_to(Graph& graph, ValueId x, ValueId shape, bool allows_zero) {
   const std::vector<SizeEntry> entries = graph.size_entries(shape);
-  BYOC_TRY(Ints target, computed_target(graph, x, entries));
-  if (allows_zero && std::count(target.begin(), target.end(), 0) > 0) return no_bound("shape");
+  BYOC_TRY(Ints target, computed_target(graph, x, shape));
+  if (allows_zero && std::count(target.begin(), target.end(), 0) > 0)
+    return no_bound(graph, shape, "shape");
   const Attrs attrs{{"shape", target}, {"allow_zero", allows_zero}};
   BYOC_TRY(const OpDef* op, graph.ops().get("reshape"));
   const TypeId type = graph.type(x);
@@ -102,23 +101,27 @@ std::optional<Dim> broadcast_dim(Dim dim, const SizeEntry& entry, const std::str
   return *entry.most <= 0 ? Dim(0) : Dim::counted(fresh, *entry.most);
 }
 
+}  // namespace
+
 Converted expand_to(Graph& graph, ValueId x, ValueId target, const char* what) {
   const std::vector<SizeEntry> entries = graph.size_entries(target);
   const std::string size = graph.new_size("expand");
   Shape shape = graph.type(x).shape;
-  if (entries.empty()) return no_bound(what);
+  if (entries.empty()) return no_bound(graph, target, what);
   while (shape.size() < entries.size()) shape.insert(shape.begin(), Dim(1));
   bool is_known = true;  // the elements broadcast with x
   for (size_t k = 0; k < entries.size(); ++k) {
     const size_t d = shape.size() - entries.size() + k;
     const std::optional<Dim> dim = broadcast_dim(shape[d], entries[k], cat(size, "_", d));
-    if (!dim) return no_bound(what);
+    if (!dim) return no_bound(graph, target, what);
     is_known = is_known && (entries[k].number == 1 || is_dim(entries[k], shape[d]));
     shape[d] = *dim;
   }
   if (graph.type(x).shape == shape && is_known) return std::vector{x};
   return std::vector{graph.call("expand_counted", {x, as_i64(graph, target)}, dims_attrs(shape))};
 }
+
+namespace {
 
 Converted expand(Graph& graph, const OnnxNode& node) {
   if (!is_constant(graph, node, 1))
@@ -149,7 +152,7 @@ Converted repeated(Graph& graph, ValueId x, int64_t axis, ValueId repeats) {
   merged.push_back(-1);
   for (size_t d = at + 1; d < graph.rank(x); ++d) {
     const Dim dim = graph.type(x).shape[d];
-    if (!dim.is_static()) return no_bound("repeats");
+    if (!dim.is_static()) return no_bound(graph, repeats, "repeats");
     merged.push_back(dim.extent());
   }
   const ValueId apart = graph.call("unsqueeze", {x}, {{"axes", Ints{axis}}});
@@ -239,7 +242,7 @@ Converted slice_counted(Graph& graph, const OnnxNode& node) {
     BYOC_TRY(size_t axis, normal_axis(cut.axes[k], graph.rank(x)));
     if (cut.steps[k] == 0) return invalid("a step is 0");
     const std::optional<Dim> dim = slice_dim(graph.type(x).shape[axis], cut, k, cat(size, "_", k));
-    if (!dim) return no_bound("ends");
+    if (!dim) return no_bound(graph, graph.input(2), "ends");
     dims.push_back(*dim);
   }
   if (n == 1 && dims[0].is_static() && cut.steps[0] == 1)

@@ -13,8 +13,7 @@ Result<Floats> float_list(Graph& graph, const OnnxNode& node, size_t k, const ch
   if (!node.has_input(k)) return Floats{};
   if (auto floats = graph.const_floats(graph.input(k))) return *std::move(floats);
   if (graph.type(graph.input(k)).shape == Shape{0}) return Floats{};
-  return unimplemented(
-      cat("its input \"", what, "\" is computed at run time; only constants are supported"));
+  return computed_operand(graph, graph.input(k), what);
 }
 
 // Returns a list for some axes as a list for all axes; the other axes have the values of `rest`.

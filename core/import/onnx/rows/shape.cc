@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that reshape and move elements: Flatten, Transpose, Concat, Split, Pad, ...
+// Ops that reshape and move elements: Flatten, Transpose, Concat, Split, ...
 #include <algorithm>
 
 #include "core/import/onnx/file/dtypes.h"
@@ -69,53 +69,6 @@ Converted split(Graph& graph, const OnnxNode& node) {
   return outputs;
 }
 
-// ---- pad
-
-// Returns pads of the named axes as pads of all axes.
-Result<Ints> spread_pads(const Ints& pads, const Ints& axes, size_t rank) {
-  if (pads.size() != 2 * axes.size()) {
-    return invalid(cat("pads has ", pads.size(), " entries, expected ", 2 * axes.size()));
-  }
-  Ints all(2 * rank, 0);
-  for (size_t k = 0; k < axes.size(); ++k) {
-    BYOC_TRY(size_t axis, normal_axis(axes[k], rank));
-    all[axis] = pads[k];
-    all[rank + axis] = pads[axes.size() + k];
-  }
-  return all;
-}
-
-// Returns the single element of input k as a float; 0 when it is absent.
-Result<double> pad_value(Graph& graph, const OnnxNode& node, size_t k) {
-  if (!node.has_input(k)) return 0.0;
-  auto floats = graph.const_floats(graph.input(k));
-  auto ints = floats ? std::nullopt : graph.const_ints(graph.input(k));
-  if (!floats && !ints)
-    return unimplemented("its input \"constant_value\" is computed at run time");
-  if ((floats ? floats->size() : ints->size()) != 1) {
-    return invalid("its input \"constant_value\" must have one element");
-  }
-  if (floats) return floats->front();
-  constexpr int64_t kExact = int64_t{1} << 53;
-  if (ints->front() <= kExact && ints->front() >= -kExact)
-    return static_cast<double>(ints->front());
-  return unimplemented(cat("its input \"constant_value\" is ", ints->front(), ", beyond 2^53"));
-}
-
-Converted pad(Graph& graph, const OnnxNode& node) {
-  ValueId x = graph.input(0);
-  bool by_attr = node.opset() <= 10;
-  const char* name = node.opset() == 1 ? "paddings" : "pads";
-  BYOC_TRY(Ints pads, ints_attr_or_input(graph, node, name, 10, 1));
-  if (node.opset() >= 18 && node.has_input(3)) {
-    BYOC_TRY(Ints axes, constant_ints(graph, node, 3, "axes"));
-    BYOC_TRY(pads, spread_pads(pads, axes, graph.rank(x)));
-  }
-  BYOC_TRY(double value, by_attr ? Result<double>(node.f("value", 0)) : pad_value(graph, node, 2));
-  Attrs attrs{{"pads", pads}, {"mode", node.s("mode", "constant")}, {"value", value}};
-  return std::vector{graph.call("pad", {x}, attrs)};
-}
-
 // ---- triangles
 
 Converted trilu(Graph& graph, const OnnxNode& node) {
@@ -144,7 +97,6 @@ constexpr Row kRows[] = {
     {"Transpose", 1, kNewest, transpose},
     {"Concat", 1, kNewest, concat},
     {"Split", 2, kNewest, split},
-    {"Pad", 1, kNewest, pad},
     {"DepthToSpace", 1, kNewest, renamed<"depth_to_space">},
     {"SpaceToDepth", 1, kNewest, renamed<"space_to_depth">},
     {"Trilu", 14, kNewest, trilu},

@@ -29,7 +29,7 @@ TEST(ShapeRow, RefusesTargetShapesThatAreComputed) {
   EXPECT_THAT(
       ops_of(node),
       HasSubstr("its input \"shape\" is computed at run time; only constants, and elements with "));
-  EXPECT_THAT(ops_of(OneNode("Expand", 13, {{2, 3}})), HasSubstr("its input \"shape\" is missing"));
+  EXPECT_THAT(ops_of(OneNode("Expand", 13, {{2, 3}})), HasSubstr("it has 1 input, Expand needs 2"));
 }
 
 TEST(ShapeRow, TakesAxesAsAttributesOrInputsByOpset) {
@@ -52,7 +52,7 @@ TEST(ConcatRow, NeedsAnAxis) {
   EXPECT_EQ(ops_of(OneNode("Concat", 13, {{2, 3}, {2, 4}}).with("axis", 1)),
             "%0 = concat(%a, %b) {axis=1}\n");
   EXPECT_THAT(ops_of(OneNode("Concat", 13, {{2, 3}, {2, 4}})),
-              HasSubstr("its attribute \"axis\" is missing"));
+              HasSubstr("attribute \"axis\" is missing, which Concat of opset 13 needs"));
 }
 
 TEST(SplitRow, SplitsEvenlyWithoutSizes) {
@@ -267,9 +267,26 @@ TEST(SequenceRows, AreReadByNoOtherOps) {
   tensor.node("SequenceLength", {"y"}, {"n"});
   tensor.output("n");
   EXPECT_THAT(ops_of(tensor), HasSubstr("expected a sequence"));
+}
+
+TEST(SequenceRows, OfAnOutputAreOneOutputPerElement) {
   OnnxModel result = inserted(0);
   result.node("Identity", {"t"}, {"y"});
-  EXPECT_ERROR(result.import(), "onnx-unsupported", "the graph output \"y\" is a sequence");
+  Result<IRModule> module = result.import();
+  ASSERT_TRUE(module.ok()) << module.status().to_string();
+  const Attrs& attrs = module->function("main").attrs;
+  EXPECT_THAT(attrs.strings("output_names"), ::testing::ElementsAre("y.0", "y.1", "y.2"));
+  EXPECT_EQ(module->function("main").results.size(), 3u);
+  EXPECT_THAT(attrs.strings("import_warnings"),
+              ::testing::ElementsAre("the graph output \"y\" is a sequence; its elements are the "
+                                     "outputs y.0 to y.2"));
+}
+
+TEST(SequenceRows, WithoutElementsAreNoOutputs) {
+  OnnxModel empty;
+  empty.output("y").node("SequenceEmpty", {}, {"y"});
+  EXPECT_ERROR(empty.import(), "onnx-unsupported",
+               "the graph output \"y\" is a sequence without elements");
 }
 
 // ---- extents computed of a counted size; tests/models/exported has results

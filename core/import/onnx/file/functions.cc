@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // before: y = my.domain.Twice(x);  function my.domain.Twice(a) -> (c) { c = Add(a, a) }
 // after:  y = Add(x, x)
-#include "core/import/onnx/functions.h"
+#include "core/import/onnx/file/functions.h"
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "core/import/onnx/file/graph_check.h"
@@ -66,6 +67,13 @@ Result<Function> read_function(const onnx::FunctionProto& proto) {
   return function;
 }
 
+void set_opset(onnx::NodeProto& node, int64_t opset) {
+  auto& attribute = *node.add_attribute();
+  attribute.set_name(kOpsetAttribute);
+  attribute.set_type(onnx::AttributeProto::INT);
+  attribute.set_i(opset);
+}
+
 /// A body that is being copied.
 struct Frame {
   const Function* function;
@@ -94,14 +102,13 @@ class Inliner {
   Inliner(onnx::ModelProto& model, const IsKnownOp& is_known)
       : model_(model), is_known_(is_known) {}
 
-  Result<NodeOpsets> run() {
+  Status run() {
     for (const auto& proto : model_.functions()) {
       BYOC_TRY(Function function, read_function(proto));
       functions_[{domain_key(proto.domain()), proto.name(),
                   unknown_text(proto, kFunctionOverload)}] = std::move(function);
     }
     collect_names();
-    NodeOpsets opsets;
     std::vector<std::pair<onnx::GraphProto*, Origin>> graphs = {{model_.mutable_graph(), {}}};
     for (size_t k = 0; k < graphs.size(); ++k) {  // then the graphs inside it
       onnx::GraphProto& graph = *graphs[k].first;
@@ -109,11 +116,11 @@ class Inliner {
       for (int at = 0; at < graph.node_size(); ++at) {
         onnx::NodeProto& node = *graph.mutable_node(at);
         const Origin origin = origins_[static_cast<size_t>(at)];
-        if (origin.opset > 0) opsets[&node] = origin.opset;
+        if (origin.opset > 0) set_opset(node, origin.opset);
         for (onnx::GraphProto* inner : inner_graphs(node)) graphs.emplace_back(inner, origin);
       }
     }
-    return opsets;
+    return {};
   }
 
  private:
@@ -320,8 +327,8 @@ class Inliner {
 
 }  // namespace
 
-Result<NodeOpsets> inline_model_functions(onnx::ModelProto& model, const IsKnownOp& is_known) {
-  if (model.functions_size() == 0) return NodeOpsets{};
+Status inline_model_functions(onnx::ModelProto& model, const IsKnownOp& is_known) {
+  if (model.functions_size() == 0) return {};
   return Inliner(model, is_known).run();
 }
 

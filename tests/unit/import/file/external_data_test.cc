@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "onnx_models.h"
+#include "unit/import/onnx_models.h"
 
 namespace byoc::test {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "onnx_models.h"
+#include "unit/import/onnx_models.h"
 
 namespace byoc::test {
 namespace {

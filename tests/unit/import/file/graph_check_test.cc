@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "onnx_models.h"
+#include <algorithm>
+
+#include "unit/import/onnx_models.h"
 
 namespace byoc::test {
 namespace {
@@ -35,13 +37,63 @@ TEST(GraphCheck, ShortensALongCycle) {
   EXPECT_ERROR(model.import(), "onnx-graph", "\"n7\" -> ... 12 more -> \"n0\"");
 }
 
-TEST(GraphCheck, TellsNodesInTheWrongOrderFromACycle) {
+std::string ops_in_order(const Result<IRModule>& module) {
+  if (!module.ok()) return module.status().to_string();
+  std::string out;
+  for (const Node& node : module->function("main").nodes) {
+    if (auto* call = std::get_if<Call>(&node.kind)) out += cat(call->op->name, " ");
+  }
+  return out;
+}
+
+TEST(GraphCheck, SortsNodesInTheWrongOrderWithAWarning) {
   OnnxModel model;
-  model.input("x", {2}).output("b");
+  model.input("x", {2}).output("d");
   model.node("Relu", {"a"}, {"b"}, "late");
-  model.node("Relu", {"x"}, {"a"}, "early");
-  EXPECT_ERROR(model.import(), "onnx-graph",
-               "the nodes are not in order: \"late\" reads \"a\", which \"early\" computes later");
+  model.node("Abs", {"x"}, {"a"}, "early");
+  model.node("Add", {"c", "b"}, {"d"}, "last");
+  model.node("Neg", {"b"}, {"c"}, "third");
+  Result<IRModule> module = model.import();
+  EXPECT_EQ(ops_in_order(module), "abs relu negative add ");
+  EXPECT_THAT(module->function("main").attrs.strings("import_warnings"),
+              ::testing::ElementsAre("the nodes of graph \"test\" are not in order, as ONNX "
+                                     "requires: \"late\" reads \"a\", which \"early\" computes "
+                                     "later; they are sorted"));
+}
+
+// Every order of a chain gives the nodes of the chain, and no order that fits is changed.
+TEST(GraphCheck, SortsEveryOrderOfAChain) {
+  const char* ops[] = {"Abs", "Neg", "Relu", "Exp", "Floor"};
+  std::vector<int> order = {0, 1, 2, 3, 4};
+  do {
+    OnnxModel model;
+    model.input("v0", {2}).output("v5");
+    for (int k : order) model.node(ops[k], {cat("v", k)}, {cat("v", k + 1)});
+    Result<IRModule> module = model.import();
+    ASSERT_EQ(ops_in_order(module), "abs negative relu exp floor ");
+    const bool is_sorted = std::is_sorted(order.begin(), order.end());
+    EXPECT_EQ(module->function("main").attrs.has("import_warnings"), !is_sorted);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST(GraphCheck, SortsByWhatBranchesRead) {
+  OnnxModel model;
+  model.input("x", {2}).input("c", {}, onnx::TensorProto::BOOL).output("y");
+  auto& choice = model.node("If", {"c"}, {"y"}, "choose");
+  for (const char* name : {"then_branch", "else_branch"}) {
+    auto* attribute = choice.add_attribute();
+    attribute->set_name(name);
+    attribute->set_type(onnx::AttributeProto::GRAPH);
+    auto& node = *attribute->mutable_g()->add_node();
+    node.set_op_type("Neg");
+    node.add_input("later");
+    node.add_output("z");
+    attribute->mutable_g()->add_output()->set_name("z");
+  }
+  model.node("Relu", {"x"}, {"later"}, "late");
+  Result<IRModule> module = model.import();
+  ASSERT_TRUE(module.ok()) << module.status().to_string();
+  EXPECT_TRUE(module->function("main").attrs.has("import_warnings"));
 }
 
 TEST(GraphCheck, RefusesAValueNobodyDefines) {

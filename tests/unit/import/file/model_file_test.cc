@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "core/import/onnx/file/large_data.h"
-#include "onnx_models.h"
+#include "unit/import/onnx_models.h"
 
 namespace byoc::test {
 namespace {

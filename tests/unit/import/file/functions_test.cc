@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of a model are replaced by their bodies.
-#include "rows.h"
+#include "unit/import/rows.h"
 
 namespace byoc::test {
 namespace {

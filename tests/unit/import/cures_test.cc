@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors of values and sizes that only a run has: their help names the options that work.
+#include "rows.h"
+
+namespace byoc::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string help_of(const OnnxModel& model, const ImportOptions& options = {}) {
+  Result<IRModule> module = model.import(options);
+  return module.ok() ? "accepted" : module.status().help();
+}
+
+/// y = Resize(x, roi, -, sizes), cropped.
+OnnxModel cropped() {
+  OnnxModel model(13);
+  model.input("x", {1, 1, 6, 6}).input("roi", {8}).output("y");
+  ints(model, "sizes", {1, 1, 4, 4});
+  set(model.node("Resize", {"x", "roi", "", "sizes"}, {"y"}, "crop"),
+      "coordinate_transformation_mode", "tf_crop_and_resize");
+  return model;
+}
+
+TEST(Cures, AnInputWhoseValueIsNeededIsBound) {
+  EXPECT_ERROR(cropped().import(), "onnx-unsupported", "its input \"roi\" is computed at run time");
+  EXPECT_EQ(help_of(cropped()),
+            "it depends on inputs of the model; give their values: --bind roi=...");
+  const float roi[8] = {0, 0, 0, 0, 1, 1, 1, 1};
+  ImportOptions options;
+  options.bind["roi"] = {{DType::kF32, {8}}, Buffer::copy(std::as_bytes(std::span(roi)))};
+  EXPECT_EQ(help_of(cropped(), options), "accepted");
+}
+
+TEST(Cures, ARangeNamesTheInputsThatItsLengthDependsOn) {
+  OnnxModel model(13);
+  model.input("n", {}, onnx::TensorProto::INT64).output("y");
+  auto& one = *model.graph().add_initializer();
+  one.set_name("one");
+  one.set_data_type(onnx::TensorProto::INT64);
+  one.add_int64_data(1);
+  model.node("Mul", {"n", "n"}, {"square"});
+  model.node("Range", {"one", "square", "one"}, {"y"}, "counts");
+  EXPECT_ERROR(model.import(), "onnx-unsupported", "has no upper bound that follows from sizes");
+  EXPECT_EQ(help_of(model), "it depends on inputs of the model; give their values: --bind n=...");
+  const int64_t n = 3;
+  ImportOptions options;
+  options.bind["n"] = {{DType::kI64, {}}, Buffer::copy(std::as_bytes(std::span(&n, 1)))};
+  EXPECT_EQ(help_of(model, options), "accepted");
+}
+
+/// Adds the first T of 64 positions to x [B,T,8], as exporters of transformers write it.
+OnnxModel positions() {
+  OnnxModel model(13);
+  model.input("x", {"B", "T", 8}).output("y");
+  model.initializer("table", {1, 64, 8}, std::vector<float>(512, 1));
+  ints(model, "zero", {0});
+  ints(model, "one", {1});
+  model.node("Shape", {"x"}, {"dims"});
+  model.node("Gather", {"dims", "one"}, {"length"});
+  model.node("Slice", {"table", "zero", "length", "one"}, {"first"}, "slice");
+  model.node("Add", {"x", "first"}, {"y"}, "add");
+  return model;
+}
+
+TEST(Cures, OpenSizesAreBound) {
+  EXPECT_THAT(help_of(positions()), HasSubstr("--shape B=1 --shape T=1"));
+  EXPECT_EQ(help_of(positions(), {.shapes = {{"B", {2}}, {"T", {5}}}}), "accepted");
+  EXPECT_EQ(help_of(positions(), {.shapes = {{"T", {5}}}}), "accepted");
+}
+
+TEST(Cures, SizesThatDoNotBroadcastBeforeTheyAreKnownAreBound) {
+  OnnxModel model(13);
+  model.input("x", {"N", 3}).input("y", {"", 3}).output("z");
+  model.node("Add", {"x", "y"}, {"z"}, "sum");
+  EXPECT_ERROR(model.import(), "op-shape", "do not broadcast before their sizes are known");
+  EXPECT_EQ(help_of(model), "bind the open sizes: --shape N=1 --shape y=1x3");
+}
+
+TEST(Cures, ErrorsOfKnownSizesHaveNone) {
+  OnnxModel model(13);
+  model.input("x", {2}).input("y", {3}).output("z");
+  model.node("Add", {"x", "y"}, {"z"}, "sum");
+  EXPECT_EQ(help_of(model), "");
+}
+
+}  // namespace
+}  // namespace byoc::test
