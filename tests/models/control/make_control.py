@@ -130,15 +130,103 @@ def beam_search():
                    random.standard_normal((beams, size)).astype(np.float32)] for word in (1, 4)]
 
 
-MODELS = {"if_in_loop": if_in_loop, "scans": scans, "nested": nested, "beam_search": beam_search}
+def choose(condition, output, then, otherwise, constants=()):
+    """An If with one result, whose branches are lists of nodes; the last output of each list is its result."""
+    def branch(nodes, name):
+        return graph(nodes, name, [], [helper.make_value_info(nodes[-1].output[0], helper.make_tensor_type_proto(F32, None))],
+                     constants)
+    return node("If", condition, output, then_branch=branch(then, output + "_then"),
+                else_branch=branch(otherwise, output + "_else"))
+
+
+def dead_branches():
+    """Branches for another rate, which do not fit the inputs of this one."""
+    misfits = {"add": [node("Add", "x k", "a")], "reshape": [node("Reshape", "x three", "a")],
+               "matmul": [node("MatMul", "x m", "a")], "squeeze": [node("Squeeze", "x one", "a")],
+               "pad": [node("Pad", "x cut", "a")], "concat": [node("Concat", "x k", "a", axis=0)],
+               "conv": [node("Unsqueeze", "x two", "u"), node("Conv", "u w", "a")],
+               "gather": [node("Gather", "x far", "g", axis=1), node("Mul", "x g", "a")],
+               "rank": [node("Unsqueeze", "x two", "a")]}
+    constants = [constant("k", np.ones((1, 3))), constant("m", np.ones((3, 2))), constant("w", np.ones((2, 3, 1))),
+                 constant("three", [3, -1], np.int64), constant("one", [1], np.int64), constant("two", [2], np.int64),
+                 constant("cut", [0, -9, 0, 0], np.int64), constant("far", [11], np.int64)]
+    nodes = [node("Equal", "rate known", "is_known"), node("Not", "is_known", "is_other")]
+    names = []
+    for name, nodes_of_branch in misfits.items():
+        relu = [node("Relu", "x", "r"), node("Neg", "r", "s")]
+        nodes.append(choose("is_known", "first_" + name, relu, nodes_of_branch))
+        names.append("first_" + name)
+        nodes.append(choose("is_other", "second_" + name, nodes_of_branch, relu))
+        names.append("second_" + name)
+    main = graph(nodes, "dead_branches", [info("x", F32, [1, 8]), info("rate", I64, [])], [info(n, F32, [f"{n}_0", f"{n}_1"]) for n in names],
+                 [constant("known", 16000, np.int64)] + constants)
+    random = np.random.default_rng(5)
+    return main, [[random.standard_normal((1, 8)).astype(np.float32), np.int64(16000)] for _ in range(2)]
+
+
+def branch_ranks():
+    """Results of other ranks in one branch than in the other, which later nodes make equal again."""
+    squeezed, kept = [node("Squeeze", "x axis", "a")], [node("Identity", "x", "a")]
+    scalar, vector = [node("ReduceMax", "x", "b", keepdims=0)], [node("Add", "pair pair", "b")]
+    nodes = [node("ReduceSum", "x", "total", keepdims=0), node("Greater", "total zero", "is_large"),
+             node("Less", "total ten", "is_small"),
+             choose("is_large", "y", squeezed, kept), choose("is_large", "v", vector, scalar),
+             node("Exp", "x", "other"),                                       # depends on no branch
+             node("Mul", "y v", "p"), node("Flatten", "other", "flat_other", axis=1),
+             node("Flatten", "p", "flat", axis=1), node("Add", "flat flat_other", "sum"),
+             choose("is_small", "z", [node("Unsqueeze", "sum axis", "c")], [node("Identity", "sum", "c")]),
+             node("ReduceMean", "z", "mean", keepdims=0), node("Mul", "mean sum", "last")]
+    main = graph(nodes, "branch_ranks", [info("x", F32, [1, 3, 1, 2])],
+                 [info("sum", F32, [1, 6]), info("mean", F32, []), info("last", F32, [1, 6])],
+                 [constant("axis", [2], np.int64), constant("zero", 0), constant("ten", 10), constant("pair", [1.5, 2])])
+    random = np.random.default_rng(6)
+    x = random.random((1, 3, 1, 2)).astype(np.float32)
+    return main, [[x], [-x], [x + 9]]
+
+
+def open_loops():
+    """Loops whose number of iterations each run finds out: grown, stacked, both, and none."""
+    halve = graph([node("Gather", "h last", "l", axis=0), node("Mul", "l half", "n"), node("Unsqueeze", "n axis", "n1"),
+                   node("Concat", "h n1", "h2", axis=0), node("Greater", "n limit", "go")],
+                  "halve", [info("i", I64, []), info("c", BOOL, []), info("h", F32, ["L"])],
+                  [info("go", BOOL, []), info("h2", F32, ["M"])],
+                  [constant("last", -1, np.int64), constant("half", 0.5), constant("axis", [0], np.int64),
+                   constant("limit", 0.1)])
+    step = graph([node("Cast", "i", "f", to=F32), node("Add", "b f", "b2"), node("ReduceSum", "b2", "s", keepdims=0),
+                  node("Less", "s limit", "go"), node("Identity", "b2", "o"), node("Mul", "b2 outer", "row")],
+                 "step", [info("i", I64, []), info("c", BOOL, []), info("b", F32, [2])],
+                 [info("go", BOOL, []), info("o", F32, [2]), info("row", F32, [2])], [constant("limit", 20)])
+    table = graph([node("GatherND", "d at", "g"), node("Identity", "c", "go")], "table",
+                  [info("i", I64, []), info("c", BOOL, [])], [info("go", BOOL, []), info("g", F32, [2])],
+                  [constant("d", np.arange(12).reshape(3, 4)), constant("at", [[0, 1], [2, 3]], np.int64)])
+    nodes = [node("Loop", "- yes first", "grown", body=halve), node("Mul", "b two", "outer"),
+             node("Loop", "trips yes b", "b_last rows", body=step), node("Loop", "trips -", "entries", body=table),
+             node("ReduceSum", "rows axis", "sums", keepdims=0), node("ReduceSum", "entries axis", "totals", keepdims=0)]
+    main = graph(nodes, "open_loops", [info("first", F32, [1]), info("trips", I64, []), info("b", F32, [2])],
+                 [info("grown", F32, ["N"]), info("b_last", F32, [2]), info("rows", F32, ["R", 2]),
+                  info("entries", F32, ["T", 2]), info("sums", F32, [2]), info("totals", F32, [2])],
+                 [constant("yes", True, bool), constant("two", 2), constant("axis", [0], np.int64)])
+    return main, [[np.array([first], np.float32), np.int64(trips), np.array([1, -2], np.float32)]
+                  for first, trips in ((3.3, 50), (100, 3), (0.1, 0))]
+
+
+MODELS = {"if_in_loop": if_in_loop, "scans": scans, "nested": nested, "beam_search": beam_search,
+          "dead_branches": dead_branches, "branch_ranks": branch_ranks, "open_loops": open_loops}
+OPEN_BRANCHES = {"dead_branches", "branch_ranks"}  # the results of their branches have no declared shapes
+OPEN_FOR_RUNTIME = {"dead_branches"}  # ONNX Runtime refuses branches that do not fit numbers
 
 
 def write(folder, name, main, data_sets):
     shutil.rmtree(folder / name, ignore_errors=True)
     model = helper.make_model(main, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION,
                               producer_name="make_control")
-    onnx.checker.check_model(model)
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    if name not in OPEN_BRANCHES:
+        onnx.checker.check_model(model)
+    opened = onnx.ModelProto.FromString(model.SerializeToString())
+    for value in opened.graph.input if name in OPEN_FOR_RUNTIME else ():
+        for d, dim in enumerate(value.type.tensor_type.shape.dim):
+            dim.dim_param = f"{value.name}_{d}"
+    session = onnxruntime.InferenceSession(opened.SerializeToString(), providers=["CPUExecutionProvider"])
     for k, inputs in enumerate(data_sets):
         data = folder / name / f"test_data_set_{k}"
         data.mkdir(parents=True)

@@ -111,9 +111,41 @@ def selection():
     return main, [[x, np.float32(limit)] for limit in (1, -9, 9)]
 
 
+def padded():
+    """Lists of boxes padded to twelve rows, as exporters write it; and to twice their number."""
+    nodes = [
+        node("NonMaxSuppression", "boxes scores most iou least", "selected"),
+        node("Shape", "selected", "dims"), node("Gather", "dims zero", "n", axis=0), node("Sub", "twelve n", "rest"),
+        node("Unsqueeze", "rest axis", "rest1"), node("Unsqueeze", "n axis", "n1"),
+        node("Concat", "zeros rest1 axis", "after", axis=0), node("Pad", "selected after minus", "rows"),
+        node("Concat", "rest1 zeros axis", "before", axis=0), node("Max", "before all_zeros", "natural"),
+        node("Cast", "selected", "numbers", to=F32), node("Pad", "numbers natural fill", "late"),
+        # torch's: last dim first, begin and end in turns; then reversed.
+        node("Neg", "n1", "less"), node("Add", "less twelve1", "rest2"),
+        node("Concat", "zeros axis rest2", "turns", axis=0), node("Reshape", "turns pairs", "matrix"),
+        node("Slice", "matrix last first axis step", "turned"), node("Transpose", "turned", "sides", perm=[1, 0]),
+        node("Reshape", "sides flat", "list"), node("Cast", "list", "pads", to=I64), node("Pad", "numbers pads", "torch"),
+        node("Concat", "zeros n1 axis", "twice", axis=0), node("Pad", "selected twice", "double"),
+        node("ReduceSum", "torch axis", "sums", keepdims=0), node("MatMul", "table rows_t", "product")]
+    nodes.insert(-1, node("Cast", "rows", "rows_t", to=F32))
+    main = graph(nodes, "padded", [info("boxes", F32, [1, 6, 4]), info("scores", F32, [1, 2, 6]), info("least", F32, [1]),
+                                   info("fill", F32, [])],
+                 [info("rows", I64, [12, 3]), info("late", F32, [12, 3]), info("torch", F32, [12, 3]),
+                  info("double", I64, ["d", 3]), info("sums", F32, [3]), info("product", F32, [2, 3])],
+                 [shape("most", [6]), constant("iou", [0.6]), shape("zero", 0), shape("twelve", 12), shape("twelve1", [12]),
+                  shape("axis", [0]), shape("zeros", [0, 0]), shape("all_zeros", [0, 0, 0, 0]), shape("minus", -1),
+                  shape("pairs", [-1, 2]), shape("last", [-1]), shape("first", [-9223372036854775807]),
+                  shape("step", [-1]), shape("flat", [-1]), constant("table", np.arange(24).reshape(2, 12))])
+    random = np.random.default_rng(7)
+    boxes = np.sort(random.random((1, 6, 4)).astype(np.float32), axis=2)[:, :, [0, 2, 1, 3]]
+    scores = random.random((1, 2, 6)).astype(np.float32)
+    return main, [[boxes, scores, np.array([least], np.float32), np.float32(2.5)] for least in (0.2, 0.7, 2)]
+
+
 def main():
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent)
-    for name, make in {"detector": detector, "beam_search": beam_search, "selection": selection}.items():
+    for name, make in {"detector": detector, "beam_search": beam_search, "selection": selection,
+                       "padded": padded}.items():
         write(folder, name, *make())
 
 

@@ -56,19 +56,19 @@ TEST_P(ControlModel, AgreesWithOnnxRuntime) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, ControlModel,
-                         testing::Values("control/if_in_loop", "control/scans", "control/nested",
-                                         "control/beam_search", "counted/detector",
-                                         "counted/beam_search", "counted/selection",
-                                         "exported/cropped", "exported/greedy", "exported/padded",
-                                         "exported/truncated", "exported/checked",
-                                         "exported/listed", "exported/listed_early",
-                                         "exported/scripted"),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           std::replace(name.begin(), name.end(), '/', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Models, ControlModel,
+    testing::Values("control/if_in_loop", "control/scans", "control/nested", "control/beam_search",
+                    "counted/detector", "control/dead_branches", "control/branch_ranks",
+                    "control/open_loops", "counted/padded", "counted/beam_search",
+                    "counted/selection", "exported/cropped", "exported/greedy", "exported/padded",
+                    "exported/truncated", "exported/checked", "exported/listed",
+                    "exported/listed_early", "exported/scripted"),
+    [](const auto& info) {
+      std::string name = info.param;
+      std::replace(name.begin(), name.end(), '/', '_');
+      return name;
+    });
 
 }  // namespace
 }  // namespace byoc::test
