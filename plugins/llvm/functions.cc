@@ -20,6 +20,35 @@ uint64_t bytes_of(const te::Tensor& tensor) {
   return out;
 }
 
+// Returns whether a float of the function is an integer in steps. ONNX rounds each of its ops, and
+// a value next to a tie is another integer where a product and a sum are one operation.
+bool is_in_steps(const Function& function, const Node& node, const Call& call) {
+  if (call.op->name == "quantize" || call.op->name == "dequantize") return true;
+  return call.op->name == "cast" && node.types[0]->dtype == DType::kF32 &&
+         function.type(function.args(node)[0])->dtype == DType::kI32;
+}
+
+// Returns whether multiply-adds are part of what an op computes: sums of floats, and add_integers,
+// which is defined by them.
+bool has_own_sums(const Node& node, const Call& call) {
+  if (call.op->name == "add_integers") return true;
+  return call.op->kind >= FusionKind::kReduction && is_float(node.types[0]->dtype);
+}
+
+// Returns whether each op on floats has to be rounded by itself.
+bool rounds_each_op(const IRModule& module) {
+  bool has_steps = false;
+  for (const auto& [name, function] : module.functions) {
+    for (const Node& node : function.nodes) {
+      auto* call = std::get_if<Call>(&node.kind);
+      if (call == nullptr) continue;
+      if (has_own_sums(node, *call)) return false;
+      has_steps |= is_in_steps(function, node, *call);
+    }
+  }
+  return has_steps;
+}
+
 /// One call of compile_functions.
 class Request {
  public:
@@ -29,6 +58,7 @@ class Request {
         target_(target),
         options_(options),
         contract_(contract),
+        contracts_(functions.size()),
         machine_(machine_of(target)),
         host_(machine_of(host_target())),
         lowered_(functions.size()),
@@ -47,6 +77,7 @@ class Request {
   const te::Target& target_;
   const CompileOptions& options_;
   const bool contract_;
+  std::vector<char> contracts_;  // by function: a product and a sum may become one operation
   const Result<Machine> machine_, host_;
   std::vector<std::optional<Lowered>> lowered_;  // nullopt: the cache had it
   std::vector<std::string> names_;               // in the cache
@@ -57,8 +88,9 @@ class Request {
 };
 
 void Request::find_or_lower(size_t f, FunctionModule& function) {
+  contracts_[f] = contract_ && !rounds_each_op(function.module);
   if (options_.cache && options_.cache->is_usable()) {
-    const std::string use = cat(function.when == SplitWhen::kAlways, contract_, "\n",
+    const std::string use = cat(function.when == SplitWhen::kAlways, contracts_[f] != 0, "\n",
                                 text_of(functions_[f].point), te::print(host_target()));
     names_[f] = name_in_cache('f', function, target_, use);
     if (auto known = options_.cache->find_function(names_[f])) {
@@ -73,7 +105,8 @@ void Request::find_or_lower(size_t f, FunctionModule& function) {
 
 void Request::add_jobs(size_t f) {
   const Lowered& lowered = *lowered_[f];
-  const EmitOptions emit{contract_, std::max(target_.threads, 1U), lowered.sequence.has_value()};
+  const EmitOptions emit{contracts_[f] != 0, std::max(target_.threads, 1U),
+                         lowered.sequence.has_value()};
   for (const te::LoopFunction& loops : lowered.kernels) jobs_.push_back({&loops, &*machine_, emit});
   if (const auto& constants = lowered.constants)
     jobs_.push_back({&constants->loops, &*host_, emit});
