@@ -90,7 +90,12 @@ Exprs weights_of(const AxisMap& map, const Expr& y, const Expr& first, bool cubi
     };
     weights = {far(f64(1) + part), near(part), near(f64(1) - part), far(f64(2) - part)};
   }
-  if (!attrs.b("exclude_outside", false)) return weights;
+  if (!attrs.b("exclude_outside", false)) {
+    if (cubic) return weights;
+    const Expr is_edge = first < int64_t{0} || first >= Expr(map.in - 1);  // both read one cell
+    for (Expr& weight : weights) weight = select(is_edge, f64(0.5), weight);
+    return weights;
+  }
   Expr total = f64(0);
   for (size_t k = 0; k < weights.size(); ++k) {
     Expr inside = is_within(first + static_cast<int64_t>(k), map.in);

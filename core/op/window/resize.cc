@@ -184,6 +184,8 @@ AxisTaps make_taps(const AxisMap& map, int64_t stride, const Attrs& attrs) {
                                       ? std::vector<double>{1}
                                       : tap_weights(part, cubic, attrs.f("cubic_coeff_a", -0.75));
     int64_t first = taps.count == 1 ? y : map.floor_cell(at) - (cubic ? 1 : 0);
+    const bool is_edge = taps.count == 2 && (first < 0 || first >= map.in - 1);
+    if (is_edge && !exclude) weights = {0.5, 0.5};  // of one cell
     double total = 0;
     for (size_t k = 0; k < weights.size(); ++k) {
       int64_t cell = first + static_cast<int64_t>(k),
@@ -197,21 +199,26 @@ AxisTaps make_taps(const AxisMap& map, int64_t stride, const Attrs& attrs) {
   return taps;
 }
 
+// f32 for f32, as in ONNX Runtime: values of quantised images are often next to ties of the
+// integers after them, where the roundings of the sum decide.
+template <class T>
+using Sum = std::conditional_t<std::is_same_v<T, float>, float, double>;
+
 // Sums over all combinations of taps of the dims, the last dim innermost.
 template <class T>
-double interpolate(const T* x, const std::vector<AxisTaps>& dims,
+Sum<T> interpolate(const T* x, const std::vector<AxisTaps>& dims,
                    const std::array<size_t, kMaxRank>& y) {
   std::array<size_t, kMaxRank> tap{};
-  double sum = 0;
+  Sum<T> sum = 0;
   for (bool more = true; more;) {
-    double weight = 1;
+    Sum<T> weight = 1;
     int64_t offset = 0;
     for (size_t d = 0; d < dims.size(); ++d) {
       size_t at = y[d] * dims[d].count + tap[d];
-      weight *= dims[d].weights[at];
+      weight *= static_cast<Sum<T>>(dims[d].weights[at]);
       offset += dims[d].offsets[at];
     }
-    sum += weight * static_cast<double>(x[offset]);
+    sum += weight * static_cast<Sum<T>>(x[offset]);
     more = false;
     for (size_t d = dims.size(); d-- > 0 && !more;) {
       more = ++tap[d] < dims[d].count;
