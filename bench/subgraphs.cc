@@ -39,7 +39,7 @@ const driver::RegionValues& values_of(const Model& model) {
 std::string first_mismatch(const driver::TimedSession& timed, const driver::ReplayCase& replay) {
   for (size_t k = 0; k < replay.outputs.size(); ++k) {
     auto compared = driver::compare_value(replay.outputs[k].name, timed.outputs()[k],
-                                          replay.outputs[k].tensor, -1);
+                                          replay.outputs[k].tensor, driver::limit_of(replay, k));
     if (!compared.difference.is_equal) return cat(compared.name, " ", value_text(compared));
   }
   return "";
@@ -61,7 +61,9 @@ void run(benchmark::State& state, const Model& model, const std::string& region,
   const driver::RegionValues& values = values_of(model);
   auto border = values.find(region);
   BYOC_CHECK(border.ok(), border.status().to_string());
-  auto replay = driver::replay_case(values, **border, kReference);
+  auto limits = driver::region_limits(values, -1);
+  BYOC_CHECK(limits.ok(), limits.status().to_string());
+  auto replay = driver::replay_case(values, **border, *limits);
   BYOC_CHECK(replay.ok(), replay.status().to_string());
   auto program = driver::compile_replay(*replay, **bench_plugins()->get(plugin), bench_plugins());
   if (!program.ok()) return state.SkipWithError(program.status().message().c_str());

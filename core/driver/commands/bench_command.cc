@@ -15,6 +15,7 @@
 #include "core/tools/measure/reload.h"
 #include "core/tools/measure/report.h"
 #include "core/tools/measure/subject.h"
+#include "core/tools/model/compare.h"
 #include "core/tools/model/interrupt.h"
 #include "core/tools/model/progress.h"
 #include "core/tools/model/runnable.h"
@@ -144,6 +145,7 @@ class Bench {
       }
     } else {
       b.right = std::move(a.right);
+      b.limits = a.limits;
       a.right.clear();
     }
     BYOC_TRY_STATUS(check_same_inputs(a, b));
@@ -182,12 +184,7 @@ class Bench {
     benched.timed->reload = std::move(reload);
     const TimedSession& timed = *benched.timed;
     benched.memory = cli::memory_use(timed.session());
-    if (!subject.right.empty() && subject.right.size() != timed.outputs().size())
-      return cli::usage_error("--vs: the models have different outputs");
-    for (size_t k = 0; k < subject.right.size(); ++k) {
-      benched.outputs.push_back(compare_value(timed.session().outputs()[k].name, timed.outputs()[k],
-                                              subject.right[k], options_.tolerance, subject.steps));
-    }
+    BYOC_TRY(benched.outputs, compare_outputs(subject, timed, options_.tolerance));
     report_.all.push_back(std::move(benched));
     return {};
   }
@@ -345,9 +342,7 @@ void add_bench_options(cli::Command& command, Options& options) {
                  &subject.no_check});
   all.push_back(
       {"--no-peaks", "", "do not measure the machine's peaks afterwards", &options.no_peaks});
-  all.push_back({"--tolerance", "X",
-                 "allowed error, relative to the largest value without masks; f32: 1e-4",
-                 &options.tolerance});
+  all.push_back({"--tolerance", "X", kToleranceHelp, &options.tolerance});
   all.push_back({"--no-native", "", "refuse native code in an artifact", &options.no_native});
 }
 

@@ -37,6 +37,7 @@ Result<RegionValues> values_of(const Options& options, std::string& reference) {
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   std::string reference;
   BYOC_TRY(RegionValues values, values_of(options, reference));
+  BYOC_TRY(RegionLimits limits, region_limits(values, border_tolerance(values.fused(), -1)));
   std::vector<const RegionCall*> chosen;
   if (!options.region.empty()) {
     BYOC_TRY(const RegionCall* region, values.find(options.region));
@@ -50,7 +51,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   for (const RegionCall* region : chosen) {
     std::string folder =
         options.region.empty() ? cat(options.output, "/", region->function.str()) : options.output;
-    BYOC_TRY(ReplayCase replay, replay_case(values, *region, reference));
+    BYOC_TRY(ReplayCase replay, replay_case(values, *region, limits));
     replay.model = options.model.model;
     BYOC_TRY_STATUS(write_replay(replay, folder));
     table.add({replay.symbol, replay.plugin, cat(replay.nodes.size()), cat(replay.inputs.size()),

@@ -5,6 +5,7 @@
 
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
+#include "core/tools/model/compare.h"
 #include "core/tools/model/model_options.h"
 #include "core/tools/replay/run_replay.h"
 #include "runtime/cli/output.h"
@@ -159,9 +160,7 @@ cli::Command replay_command(const cli::CommonOptions& common) {
                  &options->folder, true});
   all.push_back({"--compiler", "ID", "the plugin that runs it", &options->compiler});
   add_plugin_options(command, options->plugins);
-  all.push_back({"--tolerance", "X",
-                 "allowed error, relative to the largest value without masks; f32: 1e-4",
-                 &options->tolerance});
+  all.push_back({"--tolerance", "X", kToleranceHelp, &options->tolerance});
   command.notes =
       "The plugin that compiled the region gets the stored graph. Another one gets the ops, as\n"
       "with byoc compile --compiler ID; ops that it refuses are listed and go to the default\n"

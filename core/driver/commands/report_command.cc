@@ -6,6 +6,7 @@
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
 #include "core/driver/commands/explain_placement.h"
+#include "core/tools/model/compare.h"
 #include "core/tools/model/interrupt.h"
 #include "core/tools/model/progress.h"
 #include "core/tools/model/tuning.h"
@@ -129,9 +130,7 @@ void add_report_options(cli::Command& command, Options& options) {
                  &options.timing.min_time_s});
   all.push_back(
       {"--rounds", "N", "turns the configurations take (default 5)", &options.timing.rounds});
-  all.push_back({"--tolerance", "X",
-                 "allowed error, relative to the largest value without masks; f32: 1e-4",
-                 &options.tolerance});
+  all.push_back({"--tolerance", "X", kToleranceHelp, &options.tolerance});
   all.push_back({"--no-check", "", "do not compare the outputs with the reference's",
                  &options.subject.no_check});
   all.push_back({"--no-run", "", "graph and reasons alone: nothing is compiled for runs and timed",

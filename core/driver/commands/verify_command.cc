@@ -4,6 +4,7 @@
 
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
+#include "core/tools/model/compare.h"
 #include "core/tools/model/interrupt.h"
 #include "core/tools/model/model_options.h"
 #include "core/tools/model/progress.h"
@@ -27,8 +28,9 @@ struct Options {
 std::string outputs_text(const std::vector<ComparedValue>& outputs) {
   std::string out;
   for (const ComparedValue& value : outputs) {
-    out += cat(value.difference.is_equal ? "ok   " : "FAIL ", "\"", value.name, "\" ",
-               value_text(value), "\n");
+    const bool is_equal = value.difference.is_equal;
+    out += cat(is_equal ? "ok   " : "FAIL ", "\"", value.name, "\" ", value_text(value), "\n");
+    if (is_equal && value.limit.steps > 0) out += cat("     allowed ", limit_text(value), "\n");
   }
   return out;
 }
@@ -62,25 +64,81 @@ std::string smallest_text(const BadRegion& bad) {
   }
   if (bad.smallest.size() > kShown)
     ops += cat("  ... and ", bad.smallest.size() - kShown, " more\n");
-  return cat(bad.confirmation == Confirmation::kRight
-                 ? "no piece is wrong in a new process, nor the whole region: what ran before it "
-                   "in this one matters ("
-                 : "smallest piece that is wrong by itself (",
-             bad.from_ops, " -> ", bad.to_ops, " nodes, ", bad.runs, " runs",
-             confirmation_text(bad), "):\n", ops);
+  const std::string found = cat(" (", bad.from_ops, " -> ", bad.to_ops, " nodes, ", bad.runs,
+                                " runs", confirmation_text(bad), "):\n", ops);
+  if (bad.runs == 0) return cat("no piece of it is wrong by itself", found);
+  if (bad.confirmation == Confirmation::kRight) {
+    return cat(
+        "wrong after the other functions of the model, right in a process that runs nothing "
+        "else: ",
+        bad.plugin,
+        " keeps something between functions, such as a cache of "
+        "kernels",
+        found);
+  }
+  return cat("smallest piece that is wrong by itself", found);
 }
 
-std::string borders_text(const Verification& verification) {
-  if (verification.bad) {
-    const BadRegion& bad = *verification.bad;
-    return cat("FAIL region ", bad.index + 1, " of ", verification.regions, ", ", bad.function,
-               " (", bad.plugin, "), is the first that differs from ", verification.reference,
-               "\n  ", bad.output.name, " ", value_text(bad.output), "\n", smallest_text(bad));
+std::string counted(size_t count, const char* what) {
+  return cat(count, " ", what, count == 1 ? "" : "s");
+}
+
+/// Returns the reason why the outputs differ though no region does.
+std::string no_region_text(const Verification& verification, const std::string& against) {
+  std::string out = "FAIL the outputs differ, and no region does";
+  for (const ComparedValue& value : verification.of_reference) {
+    if (value.difference.is_equal) continue;
+    return cat(out, ": ", verification.reference,
+               ", which computes the same regions, is as far "
+               "from ",
+               against, "\n  \"", value.name, "\" ", value_text(value),
+               "\n  so a pass of byoc changes the model, or ", against, " has other values; ",
+               "-O 0 runs fewer passes\n");
   }
-  std::string agree = cat("all ", verification.regions, " regions agree with ",
-                          verification.reference, ", ", verification.borders, " values compared");
-  return verification.passed() ? cat("ok   ", agree, "\n")
-                               : cat(agree, ": the reference differs as well\n");
+  return cat(out, ": ", verification.reference, " computes right outputs from the same regions\n",
+             verification.on_equal_inputs ? "  so small errors of regions add up, or values are "
+                                          : "  so values are ",
+             "overwritten between regions: -O 0 uses neither layouts nor memory in place\n");
+}
+
+std::string bad_text(const Verification& verification) {
+  const BadRegion& bad = *verification.bad;
+  std::string out = cat("FAIL region ", bad.index + 1, " of ", verification.regions, ", ",
+                        bad.function, " (", bad.plugin, "), ");
+  if (!verification.on_equal_inputs) {
+    out += cat("is the first that differs from ", verification.reference);
+  } else {
+    out += cat(bad.in_piece ? "has a piece that differs from " : "differs from ",
+               verification.reference, " on equal inputs");
+  }
+  return cat(out, "\n  ", bad.output.name, " ", value_text(bad.output), "\n", smallest_text(bad));
+}
+
+/// Returns what values between regions may differ by.
+std::string rounding_text(const Verification& verification) {
+  std::string out;
+  if (verification.rounded_once > 0) {
+    out += cat("     ", counted(verification.rounded_once, "rounded value"),
+               " within 1 step, exact ones within the tolerance of their dtype\n");
+  }
+  if (verification.several > 0) {
+    out += cat("     ", counted(verification.several, "region"),
+               verification.several == 1 ? " rounds" : " round", " several times: results within ",
+               counted(static_cast<size_t>(verification.most_steps), "step"));
+    if (verification.pieces > 0)
+      out += cat(", and ", counted(verification.pieces, "piece"), " between roundings within 1");
+    out += "\n";
+  }
+  return out;
+}
+
+std::string borders_text(const Verification& verification, const std::string& against) {
+  if (verification.bad) return bad_text(verification);
+  const std::string agree =
+      cat("ok   all ", verification.regions, " regions agree with ", verification.reference,
+          verification.on_equal_inputs ? " on equal inputs, " : ", ", verification.borders,
+          " values compared\n", verification.on_equal_inputs ? rounding_text(verification) : "");
+  return verification.passed() ? agree : cat(agree, no_region_text(verification, against));
 }
 
 /// Returns "verify-net-7c1e": the stem of the model's file, and part of a key of the wrong piece.
@@ -125,7 +183,10 @@ Json to_json(const Verification& verification, const std::string& against) {
                {"reference", verification.reference},
                {"passed", verification.passed()},
                {"regions", verification.regions},
-               {"borders", verification.borders}};
+               {"borders", verification.borders},
+               {"equal_inputs", verification.on_equal_inputs},
+               {"pieces", verification.pieces},
+               {"wrong_regions", verification.wrong_regions}};
   json["outputs"] = Json::array();
   for (const ComparedValue& value : verification.outputs) json["outputs"].push_back(to_json(value));
   json["bad_region"] = nullptr;
@@ -135,10 +196,11 @@ Json to_json(const Verification& verification, const std::string& against) {
   for (const PlacedOp& op : bad.smallest)
     smallest.push_back(
         {{"op", op.op.text()}, {"name", op.name.text()}, {"composite", op.composite.text()}});
-  json["bad_region"] = {{"function", bad.function}, {"plugin", bad.plugin},
-                        {"index", bad.index},       {"output", to_json(bad.output)},
-                        {"nodes", bad.from_ops},    {"runs", bad.runs},
-                        {"smallest", smallest},     {"confirmed", confirmed(bad)}};
+  json["bad_region"] = {{"function", bad.function},   {"plugin", bad.plugin},
+                        {"index", bad.index},         {"output", to_json(bad.output)},
+                        {"in_piece", bad.in_piece},   {"nodes", bad.from_ops},
+                        {"runs", bad.runs},           {"smallest", smallest},
+                        {"confirmed", confirmed(bad)}};
   return json;
 }
 
@@ -241,7 +303,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   std::string replay =
       folder.empty() ? ""
                      : cat("wrote ", folder, "/   replay: ", replay_line(options, folder), "\n");
-  cli::print_text(cat(borders_text(verification), replay), common);
+  cli::print_text(cat(borders_text(verification, request.against), replay), common);
   Json json = to_json(verification, request.against);
   json["replay_folder"] = folder.empty() ? Json() : Json(folder);
   json["interrupted"] = false;
@@ -276,9 +338,7 @@ cli::Command verify_command(const cli::CommonOptions& common) {
   all.push_back({"--input", "NAME=VALUE", "an input, as in byoc run; the others are random",
                  &request.inputs});
   all.push_back({"--seed", "N", "of the random inputs", &request.seed});
-  all.push_back({"--tolerance", "X",
-                 "allowed error, relative to the largest value without masks; f32: 1e-4",
-                 &request.tolerance});
+  all.push_back({"--tolerance", "X", kToleranceHelp, &request.tolerance});
   all.push_back({"-o,--output", "DIR",
                  "where the smallest wrong piece goes (default verify-MODEL-HASH)",
                  &options->output});

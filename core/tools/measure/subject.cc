@@ -7,8 +7,9 @@
 #include "core/tools/model/compare.h"
 #include "core/tools/model/execute.h"
 #include "core/tools/model/runnable.h"
-#include "core/tools/replay/region_values.h"
+#include "core/tools/replay/region_limits.h"
 #include "core/tools/replay/run_replay.h"
+#include "core/tools/verify/output_limits.h"
 #include "core/tools/verify/verification.h"
 
 namespace byoc::driver {
@@ -67,7 +68,6 @@ class Maker {
     BYOC_TRY(BuildOptions build_with, build_options(request_.model));
     BYOC_TRY(std::vector<NamedTensor> types, entry_inputs(module));
     subject_.plugins = build_with.plugins;
-    subject_.steps = allowed_steps(module);
     BYOC_TRY_STATUS(make_inputs(types));
     if (request_.no_check) {
       subject_.why_no_check = "--no-check";
@@ -80,6 +80,9 @@ class Maker {
       BYOC_TRY(Executable right, build(module, all_by(subject_.reference, build_with)));
       BYOC_TRY(subject_.right,
                execute(std::move(right), subject_.plugins, build_with.threads, subject_.inputs));
+      BYOC_TRY(subject_.limits,
+               output_limits(module, build_with, {subject_.reference, subject_.inputs},
+                             subject_.right, -1));
     }
     subject_.compile = [module = std::move(module), build_with](uint32_t threads) {
       BuildOptions here = build_with;
@@ -98,6 +101,7 @@ class Maker {
   Status region_work(IRModule module, const BuildOptions& build_with) {
     BYOC_TRY(std::string reference, reference_plugin(*build_with.plugins));
     doing_(cat("running ", reference, " for the region's inputs"));
+    const double tolerance = border_tolerance(module, -1);
     BYOC_TRY(RegionValues values, RegionValues::compute(std::move(module), build_with, reference,
                                                         std::move(subject_.inputs)));
     BYOC_TRY(const RegionCall* region, values.find(request_.region));
@@ -105,6 +109,9 @@ class Maker {
     BYOC_TRY(subject_.inputs, values.inputs_of(*region));
     if (!request_.no_check) {
       BYOC_TRY(subject_.right, values.outputs_of(*region));
+      BYOC_TRY(RegionLimits limits, region_limits(values, tolerance));
+      const auto first = limits.limits.begin() + static_cast<ptrdiff_t>(region->first_output);
+      subject_.limits.assign(first, first + static_cast<ptrdiff_t>(region->num_outputs));
     }
     IRModule alone =
         module_calling(values.fused(), region->function, values.fused().function(region->function));
@@ -161,7 +168,6 @@ class Maker {
     std::string id = build_with.compilers.empty() ? replay.plugin : build_with.compilers.front();
     BYOC_TRY(const Plugin* plugin, subject_.plugins->get(id));
     subject_.region = replay.symbol;
-    subject_.steps = allowed_steps(replay);
     subject_.reference = request_.no_check ? "" : replay.reference;
     subject_.why_no_check = request_.no_check ? "--no-check" : "";
     for (const ReplayTensor& input : replay.inputs) {
@@ -174,6 +180,7 @@ class Maker {
     for (const ReplayTensor& output : replay.outputs) {
       if (request_.no_check) break;
       BYOC_TRY(Tensor copy, output.tensor.copy());
+      subject_.limits.push_back(limit_of(replay, subject_.right.size()));
       subject_.right.push_back(std::move(copy));
     }
     auto stored = std::make_shared<ReplayCase>(std::move(replay));
@@ -196,6 +203,20 @@ class Maker {
 };
 
 }  // namespace
+
+Result<std::vector<ComparedValue>> compare_outputs(const Subject& subject,
+                                                   const TimedSession& timed, double tolerance) {
+  std::vector<ComparedValue> out;
+  if (!subject.right.empty() && subject.right.size() != timed.outputs().size())
+    return cli::usage_error("--vs: the models have different outputs");
+  for (size_t k = 0; k < subject.right.size(); ++k) {
+    Limit limit = k < subject.limits.size() ? subject.limits[k] : Limit();
+    if (tolerance >= 0) limit.tolerance = tolerance;
+    out.push_back(compare_value(timed.session().outputs()[k].name, timed.outputs()[k],
+                                subject.right[k], std::move(limit)));
+  }
+  return out;
+}
 
 Result<Subject> make_subject(const SubjectRequest& request, const cli::CommonOptions& common,
                              const std::function<void(const std::string&)>& doing) {

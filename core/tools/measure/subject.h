@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "core/tools/measure/measure.h"
 #include "core/tools/measure/single_op.h"
+#include "core/tools/model/compare.h"
 #include "core/tools/model/model_options.h"
 #include "core/tools/sizes/open_sizes.h"
 #include "runtime/cli/given_shapes.h"
@@ -42,8 +44,13 @@ struct Subject {
   std::function<Result<Compiled>(uint32_t threads)> compile;
   std::shared_ptr<const PluginSet> plugins;
   std::vector<Tensor> inputs, right;  // right: empty when there is no reference
-  int64_t steps = 0;                  // allowed_steps of the model
+  std::vector<Limit> limits;          // of `right`, as verify allows them
 };
+
+/// Compares the outputs of a session with `right`, one by one; nothing when there is no reference.
+/// A negative tolerance means that of `limits`. Errors: slug "usage", when the numbers differ.
+Result<std::vector<ComparedValue>> compare_outputs(const Subject& subject,
+                                                   const TimedSession& timed, double tolerance);
 
 /// Reads the model, makes its inputs and computes the right outputs. `doing` is called before work
 /// that takes time. Errors: slug "usage", those of reading, compiling and running.

@@ -13,36 +13,69 @@
 namespace byoc::driver {
 
 Result<ProbedModule> expose_region_outputs(const IRModule& fused) {
-  ProbedModule probed{fused, {}};
+  ProbedModule probed{fused, {}, {}};
   Function& entry = probed.module.function(fused.entry);
   std::map<ValueId, size_t> output_of;
-  std::vector<ValueId> outputs;
   for (uint32_t k = 0; k < entry.nodes.size(); ++k) {
-    auto* invoke = std::get_if<Invoke>(&entry.nodes[k].kind);
+    const Node& node = entry.nodes[k];
+    auto* invoke = std::get_if<Invoke>(&node.kind);
     const Function* callee = invoke ? fused.find(invoke->function) : nullptr;
-    if (callee == nullptr || !callee->attrs.has("compiler")) continue;
-    RegionCall region{invoke->function,
-                      callee->attr("compiler"),
-                      {},
-                      outputs.size(),
-                      entry.nodes[k].types.size()};
-    for (ValueId arg : entry.args(entry.nodes[k])) {
-      auto found = output_of.find(arg);
-      region.args.push_back({arg, found == output_of.end() ? SIZE_MAX : found->second});
+    const bool is_region = callee != nullptr && callee->attrs.has("compiler");
+    if (!is_region && !std::holds_alternative<Control>(node.kind)) continue;
+    if (is_region) {
+      RegionCall region{
+          invoke->function, callee->attr("compiler"), {}, probed.values.size(), node.types.size()};
+      for (ValueId arg : entry.args(node)) {
+        auto found = output_of.find(arg);
+        region.args.push_back({arg, found == output_of.end() ? SIZE_MAX : found->second});
+      }
+      BYOC_CHECK(region.num_outputs == callee->results.size(), "@", region.function, " returns ",
+                 callee->results.size(), " values, its call ", region.num_outputs);
+      probed.regions.push_back(std::move(region));
     }
-    BYOC_CHECK(region.num_outputs == callee->results.size(), "@", region.function, " returns ",
-               callee->results.size(), " values, its call ", region.num_outputs);
-    for (uint32_t output = 0; output < region.num_outputs; ++output) {
-      output_of[{k, output}] = outputs.size();
-      outputs.push_back({k, output});
+    for (uint32_t output = 0; output < node.types.size(); ++output) {
+      output_of[{k, output}] = probed.values.size();
+      probed.values.push_back({k, output});
     }
-    probed.regions.push_back(std::move(region));
   }
   Strings names;
-  for (size_t k = 0; k < outputs.size() + entry.results.size(); ++k) names.push_back(cat("v", k));
-  entry.results.insert(entry.results.begin(), outputs.begin(), outputs.end());
+  for (size_t k = 0; k < probed.values.size() + entry.results.size(); ++k)
+    names.push_back(cat("v", k));
+  entry.results.insert(entry.results.begin(), probed.values.begin(), probed.values.end());
   entry.attrs.set("output_names", names);
   return probed;
+}
+
+CutModule cut_at_borders(const ProbedModule& probed) {
+  CutModule out{probed.module, {}};
+  const Function& entry = probed.module.function(probed.module.entry);
+  std::map<ValueId, size_t> number_of;
+  for (size_t k = 0; k < probed.values.size(); ++k) number_of.emplace(probed.values[k], k);
+  Rewriter rewriter(entry);
+  const auto params = static_cast<uint32_t>(entry.num_params());
+  for (uint32_t k = 0; k < params; ++k) rewriter.copy(k);
+  std::map<ValueId, ValueId> param_of;
+  for (const Node& node : entry.nodes) {
+    for (ValueId arg : entry.args(node)) {
+      auto found = number_of.find(arg);
+      if (found == number_of.end() || param_of.contains(arg)) continue;
+      if (!is_static(entry.type(arg)->shape)) continue;
+      param_of[arg] = {rewriter.to().add_param(cat("cut", found->second), entry.type(arg)), 0};
+      out.values.push_back(found->second);
+    }
+  }
+  for (uint32_t k = params; k < entry.nodes.size(); ++k) {
+    std::vector<ValueId> args;
+    for (ValueId arg : entry.args(entry.nodes[k])) {
+      auto cut = param_of.find(arg);
+      args.push_back(cut == param_of.end() ? rewriter.map(arg) : cut->second);
+    }
+    rewriter.replace(k, rewriter.to().add_copy(entry.nodes[k], args));
+  }
+  Function function = std::move(rewriter).finish();
+  function.attrs.erase("input_names");  // there are more
+  out.module.functions[out.module.entry] = std::move(function);
+  return out;
 }
 
 IRModule with_all_regions_for(IRModule module, const std::string& plugin) {

@@ -8,7 +8,7 @@
 namespace byoc::driver {
 
 /// An operand of a region's call. `output` is the result of the probed module that holds the same
-/// value; SIZE_MAX when no region computes it.
+/// value; SIZE_MAX for parameters and constants.
 struct RegionArg {
   ValueId value;
   size_t output = SIZE_MAX;
@@ -23,13 +23,25 @@ struct RegionCall {
 };
 
 struct ProbedModule {
-  IRModule module;                  // the entry returns the results of all regions, then its own
+  IRModule module;                  // the entry returns `values`, then its own results
   std::vector<RegionCall> regions;  // in order of execution
+  std::vector<ValueId> values;      // results of the entry's regions, and of its loops and branches
 };
 
-/// Adds the results of all regions to those of the entry function. The regions themselves do not
-/// change, so plugins compile them as before.
+/// Adds the results of all regions, loops and branches to those of the entry function. The regions
+/// themselves do not change, so plugins compile them as before.
 Result<ProbedModule> expose_region_outputs(const IRModule& fused);
+/// A probed module whose regions read parameters instead of results of other regions.
+struct CutModule {
+  IRModule module;             // its entry has one more parameter per entry of `values`
+  std::vector<size_t> values;  // results of the probed module, by number
+};
+/// Makes values between regions parameters of the entry, so that each region can be given right
+/// inputs:
+///   before: %1 = @a(%x)   %2 = @b(%1)   return %1, %2, %2
+///   after:  %1 = @a(%x)   %2 = @b(%p)   return %1, %2, %2       with a new parameter %p
+/// Values whose extents are counted in each run are read as before.
+CutModule cut_at_borders(const ProbedModule& probed);
 /// Assigns every region of `module` to `plugin`.
 IRModule with_all_regions_for(IRModule module, const std::string& plugin);
 /// Returns a module whose entry only calls `function`. It also has the composites of `from`.

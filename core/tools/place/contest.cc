@@ -7,7 +7,11 @@
 #include "core/process/child.h"
 #include "core/tools/measure/versus.h"
 #include "core/tools/model/bindings.h"
-#include "core/tools/model/compare.h"
+#include "core/tools/model/execute.h"
+#include "core/tools/replay/region_values.h"
+#include "core/tools/rounding/value_steps.h"
+#include "core/tools/verify/output_limits.h"
+#include "core/tools/verify/verification.h"
 #include "runtime/cli/values.h"
 
 namespace byoc::driver {
@@ -21,15 +25,14 @@ class Contest {
  public:
   Contest(const IRModule& module, const BuildOptions& build, const std::vector<Entrant>& entrants,
           const ContestPlan& plan)
-      : module_(module),
-        build_(build),
-        entrants_(entrants),
-        plan_(plan),
-        steps_(allowed_steps(module)) {
+      : module_(module), build_(build), entrants_(entrants), plan_(plan) {
     results_.resize(entrants.size());
   }
 
   Json run() {
+    process::doing("running the reference");
+    Result<std::vector<Limit>> limits = find_limits();
+    if (limits.ok()) limits_ = *std::move(limits);
     std::vector<std::unique_ptr<TimedSession>> timed(entrants_.size());
     std::vector<TimedSession*> running;
     for (size_t k = 0; k < entrants_.size(); ++k) {
@@ -84,11 +87,27 @@ class Contest {
     return TimedSession::make(std::move(session), tensors);
   }
 
+  // Returns the limits of `byoc verify` for a model that rounds. Without a reference, and for other
+  // models, there are none.
+  Result<std::vector<Limit>> find_limits() const {
+    std::vector<Limit> out;
+    if (!rounds(module_)) return out;
+    BYOC_TRY(std::string reference, reference_plugin(*build_.plugins));
+    BYOC_TRY(Executable executable, build(module_, all_by(reference, build_)));
+    BYOC_TRY(auto made,
+             cli::make_inputs(executable.program.inputs, plan_.inputs, kSeed, tensor_readers()));
+    std::vector<Tensor> inputs;
+    for (cli::NamedInput& input : made) inputs.push_back(std::move(input.tensor));
+    BYOC_TRY(auto right, execute(std::move(executable), build_.plugins, build_.threads, inputs));
+    return output_limits(module_, build_, {reference, inputs}, right, -1);
+  }
+
   // Returns "" when all outputs are close to those of the other session.
   std::string difference(const TimedSession& one, const TimedSession& right) const {
     for (size_t k = 0; k < right.outputs().size(); ++k) {
-      const ComparedValue value = compare_value(right.session().outputs()[k].name, one.outputs()[k],
-                                                right.outputs()[k], -1, steps_);
+      const ComparedValue value =
+          compare_value(right.session().outputs()[k].name, one.outputs()[k], right.outputs()[k],
+                        k < limits_.size() ? limits_[k] : Limit());
       if (!value.difference.is_equal)
         return cat("output ", value.name, " differs: ", value_text(value));
     }
@@ -118,7 +137,7 @@ class Contest {
   const BuildOptions& build_;
   const std::vector<Entrant>& entrants_;
   const ContestPlan& plan_;
-  const int64_t steps_;  // the allowed difference of integers of 8 and 16 bits
+  std::vector<Limit> limits_;  // of the outputs
   std::vector<EntrantResult> results_;
 };
 

@@ -10,6 +10,7 @@
 #include "core/tools/model/compare.h"
 #include "core/tools/model/execute.h"
 #include "core/tools/model/region_probe.h"
+#include "core/tools/rounding/limits.h"
 #include "core/tools/verify/verification.h"
 #include "runtime/session/profile.h"
 
@@ -247,14 +248,25 @@ class Batch {
       Result<std::vector<Tensor>> expected =
           execute(*std::move(right), build_.plugins, 1,
                   std::span(inputs).subspan(begin, probes_[k].body.num_params()));
+      const std::vector<Limit> limits = limits_of(alone, probes_[k].body);
       for (size_t r = 0; expected.ok() && r < expected->size(); ++r) {
-        const ComparedValue value = compare_value("result", outputs[first_output[k] + r],
-                                                  (*expected)[r], -1, allowed_steps(alone));
+        const ComparedValue value =
+            compare_value("result", outputs[first_output[k] + r], (*expected)[r], limits[r]);
         if (!value.difference.is_equal)
           faults[k] = cat("differs from ", *reference, ": ", value_text(value));
       }
     }
     return faults;
+  }
+
+  // Returns the limits of a probe's results, whose operands are the same for both plugins.
+  static std::vector<Limit> limits_of(const IRModule& module, const Function& body) {
+    std::vector<Limit> out;
+    for (const ValueSteps& steps : result_steps(module, body)) {
+      const auto of_integers = static_cast<double>(allowed_steps(module));
+      out.push_back(steps.has_size() ? limit_of(steps, {}, -1, "") : Limit{.steps = of_integers});
+    }
+    return out;
   }
 
   Probes probes_;

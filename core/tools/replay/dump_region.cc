@@ -44,8 +44,11 @@ Result<ReplayCase> replay_case(const IRModule& module, Symbol name, const PassCo
 }
 
 Result<ReplayCase> replay_case(const RegionValues& values, const RegionCall& region,
-                               const std::string& reference) {
-  BYOC_TRY(ReplayCase out, replay_case(values.fused(), region.function, values.ours(), reference));
+                               const RegionLimits& limits) {
+  BYOC_TRY(ReplayCase out,
+           replay_case(values.fused(), region.function, values.ours(), values.reference_plugin()));
+  const auto first = limits.limits.begin() + static_cast<ptrdiff_t>(region.first_output);
+  out.limits.assign(first, first + static_cast<ptrdiff_t>(region.num_outputs));
   BYOC_TRY(auto inputs, values.inputs_of(region));
   BYOC_TRY(auto outputs, values.outputs_of(region));
   set_tensors(out, values.fused().function(region.function), std::move(inputs), std::move(outputs));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <filesystem>
 
 #include "byoc/base/file.h"
@@ -67,6 +68,7 @@ class FolderReader {
     BYOC_TRY_STATUS(read_constants(members));
     BYOC_TRY(out_.inputs, read_tensors(members, "inputs"));
     BYOC_TRY(out_.outputs, read_tensors(members, "outputs"));
+    BYOC_TRY_STATUS(read_limits(members));
     BYOC_TRY_STATUS(check_graph().at(path));
     return std::move(out_);
   }
@@ -156,6 +158,30 @@ class FolderReader {
       out.push_back({std::move(entry.name), std::move(entry.tensor)});
     }
     return out;
+  }
+
+  /// Reads the members "limit" of outputs. Outputs without one may be no steps apart.
+  Status read_limits(const Members& members) {
+    BYOC_TRY(const Json* list, members.list("outputs"));
+    const bool has_any =
+        std::ranges::any_of(*list, [](const Json& output) { return output.contains("limit"); });
+    for (const Json& output : *list) {
+      if (!has_any) break;
+      const std::string where = cat(manifest_path_, ": outputs[", out_.limits.size(), "]");
+      Limit& limit = out_.limits.emplace_back();
+      if (!output.contains("limit")) continue;
+      const Json& json = output["limit"];
+      BYOC_TRY(const Json* sizes, Members(json, where).list("sizes"));
+      BYOC_TRY(limit.why, Members(json, where).text("why"));
+      BYOC_TRY(limit.axis, Members(json, where).count("axis"));
+      limit.steps = json.value("steps", Json()).is_number() ? json["steps"].get<double>() : -1;
+      for (const Json& size : *sizes)
+        limit.sizes.push_back(size.is_number() ? size.get<double>() : -1);
+      const bool is_right = limit.steps >= 0 &&
+                            std::ranges::all_of(limit.sizes, [](double size) { return size >= 0; });
+      if (!is_right) return bad("\"limit\" has no steps, or sizes that are no numbers").at(where);
+    }
+    return {};
   }
 
   Status read_constants(const Members& members) {

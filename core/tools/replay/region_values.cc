@@ -11,6 +11,7 @@
 #include "byoc/text/text.h"
 #include "core/tools/model/execute.h"
 #include "core/tools/model/partial_pipeline.h"
+#include "core/tools/rounding/value_steps.h"
 
 namespace byoc::driver {
 
@@ -74,6 +75,8 @@ Result<RegionValues> RegionValues::compute(IRModule module, const BuildOptions& 
                                            const std::string& reference,
                                            std::vector<Tensor> inputs) {
   RegionValues out;
+  out.reference_plugin_ = reference;
+  out.rounds_ = driver::rounds(module);
   BYOC_TRY(out.ours_, make_context(module, build));
   BYOC_TRY(out.fused_, fuse(std::move(module), out.ours_));
   BYOC_TRY(out.probed_, expose_region_outputs(out.fused_));
@@ -108,6 +111,19 @@ Result<std::vector<Tensor>> RegionValues::inputs_of(const RegionCall& region) co
     BYOC_CHECK(is_param ? arg.value.node < inputs_.size() : arg.output < right_.size(), "no value ",
                arg.value.node, "#", arg.value.output);
     BYOC_TRY(Tensor copy, (is_param ? inputs_[arg.value.node] : right_[arg.output]).copy());
+    out.push_back(std::move(copy));
+  }
+  return out;
+}
+
+Result<std::vector<Tensor>> RegionValues::inputs_of(const CutModule& cut) const {
+  std::vector<Tensor> out;
+  for (const Tensor& input : inputs_) {
+    BYOC_TRY(Tensor copy, input.copy());
+    out.push_back(std::move(copy));
+  }
+  for (size_t value : cut.values) {
+    BYOC_TRY(Tensor copy, right_[value].copy());
     out.push_back(std::move(copy));
   }
   return out;

@@ -17,11 +17,17 @@ class RegionValues {
   const ProbedModule& probed() const { return probed_; }
   const PassContext& ours() const { return ours_; }            // compiles the regions
   const PassContext& reference() const { return reference_; }  // compiles them for the reference
-  /// Returns all results of all regions, in the order of the probed module's outputs.
+  const std::string& reference_plugin() const { return reference_plugin_; }
+  /// Returns true when the model quantises values (core/tools/rounding/value_steps.h).
+  bool rounds() const { return rounds_; }
+  /// Returns all results of all regions, in the order of the probed module's outputs, then those of
+  /// the model.
   const std::vector<Tensor>& right() const { return right_; }
   /// Copies the right values of the region's parameters and of its results.
   Result<std::vector<Tensor>> inputs_of(const RegionCall& region) const;
   Result<std::vector<Tensor>> outputs_of(const RegionCall& region) const;
+  /// Copies the inputs of the model and the right values of the parameters that were added.
+  Result<std::vector<Tensor>> inputs_of(const CutModule& cut) const;
   /// Finds a region by its symbol, or by its number in order of execution. Errors: slug
   /// "unknown-region", with the nearest name.
   Result<const RegionCall*> find(const std::string& region) const;
@@ -30,6 +36,8 @@ class RegionValues {
   IRModule fused_;
   ProbedModule probed_;
   PassContext ours_, reference_;
+  std::string reference_plugin_;
+  bool rounds_ = false;
   std::vector<Tensor> inputs_, right_;
 };
 

@@ -33,8 +33,12 @@ void set_function(ReplayCase& to, const IRModule& module, Symbol name) {
   }
 }
 
-int64_t allowed_steps(const ReplayCase& replay) {
-  return replay.graph_json.find(R"("op":"quantize")") == std::string::npos ? 0 : 1;
+Limit limit_of(const ReplayCase& replay, size_t output, double tolerance) {
+  Limit out;
+  if (output < replay.limits.size()) out = replay.limits[output];
+  else if (replay.graph_json.find(R"("op":"quantize")") != std::string::npos) out.steps = 1;
+  out.tolerance = tolerance < 0 ? replay.tolerance : tolerance;
+  return out;
 }
 
 }  // namespace byoc::driver

@@ -8,6 +8,7 @@
 #include "byoc/runtime/artifact.h"
 #include "byoc/runtime/tensor.h"
 #include "byoc/text/graph_json.h"
+#include "core/tools/model/compare.h"
 
 namespace byoc::driver {
 
@@ -27,6 +28,7 @@ struct ReplayCase {
   std::vector<std::string> nodes;  // the names of its nodes in the model
   std::string graph_json;
   std::vector<ReplayTensor> inputs, outputs;
+  std::vector<Limit> limits;                // of the outputs; empty: by dtype
   std::vector<ExternalConstant> constants;  // in the graph's order
   std::vector<std::shared_ptr<const Buffer>> buffers;
 };
@@ -34,9 +36,9 @@ struct ReplayCase {
 /// Fills graph, constants and nodes from a function of a module.
 void set_function(ReplayCase& to, const IRModule& module, Symbol function);
 
-/// Returns the largest difference allowed between an integer of 8 or 16 bits and the stored one: 1
-/// when the graph quantises values, else 0.
-int64_t allowed_steps(const ReplayCase& replay);
+/// Returns the allowed difference of an output: the stored limit, or one step for integers of 8 and
+/// 16 bits of a graph that quantises values. A negative tolerance means the stored one.
+Limit limit_of(const ReplayCase& replay, size_t output, double tolerance = -1);
 
 /// Writes the folder, the manifest last, so that an incomplete folder is not a replay folder.
 /// Errors: slug "replay-exists" when the path exists and is no such folder; those of writing.

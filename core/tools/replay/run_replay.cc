@@ -184,9 +184,8 @@ Result<Replayed> run_replay(const ReplayCase& replay, const Plugin& plugin,
              " are stored");
   for (size_t k = 0; k < got.size(); ++k) {
     const ReplayTensor& right = replay.outputs[k];
-    out.outputs.push_back(compare_value(right.name, got[k], right.tensor,
-                                        tolerance < 0 ? replay.tolerance : tolerance,
-                                        allowed_steps(replay)));
+    out.outputs.push_back(
+        compare_value(right.name, got[k], right.tensor, limit_of(replay, k, tolerance)));
   }
   return out;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <filesystem>
 
 #include "byoc/base/check.h"
@@ -42,6 +43,16 @@ Result<Json> write_tensors(const std::vector<ReplayTensor>& tensors, const std::
     list.push_back({{"name", tensors[k].name}, {"type", cat(spec)}, {"file", file}});
   }
   return list;
+}
+
+/// Adds the steps of rounding that each output may be apart, where there are any.
+void add_limits(const std::vector<Limit>& limits, Json& outputs) {
+  for (size_t k = 0; k < std::min(limits.size(), outputs.size()); ++k) {
+    const Limit& limit = limits[k];
+    if (limit.steps == 0) continue;
+    outputs[k]["limit"] = {
+        {"steps", limit.steps}, {"sizes", limit.sizes}, {"axis", limit.axis}, {"why", limit.why}};
+  }
 }
 
 Result<Json> write_constants(const ReplayCase& replay, const std::string& folder) {
@@ -104,6 +115,7 @@ Status write_replay(const ReplayCase& replay, const std::string& folder) {
   BYOC_TRY(manifest["constants"], write_constants(replay, folder));
   BYOC_TRY(manifest["inputs"], write_tensors(replay.inputs, folder, "inputs"));
   BYOC_TRY(manifest["outputs"], write_tensors(replay.outputs, folder, "outputs"));
+  add_limits(replay.limits, manifest["outputs"]);
   return write_file(folder + "/manifest.json",
                     manifest.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }

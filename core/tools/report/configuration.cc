@@ -108,11 +108,7 @@ Status Configuration::load(const Watch& watch) {
   benched.threads = session->threads();
   BYOC_TRY(benched.timed, TimedSession::make(std::move(session), subject.inputs));
   benched.memory = cli::memory_use(benched.timed->session());
-  const std::vector<NamedTensor>& outputs = benched.timed->session().outputs();
-  for (size_t k = 0; k < subject.right.size(); ++k) {
-    benched.outputs.push_back(compare_value(outputs[k].name, benched.timed->outputs()[k],
-                                            subject.right[k], plan_.tolerance, subject.steps));
-  }
+  BYOC_TRY(benched.outputs, compare_outputs(subject, *benched.timed, plan_.tolerance));
   bench_.model = subject.model;
   bench_.reference = subject.reference;
   bench_.why_no_check = subject.why_no_check;

@@ -9,69 +9,10 @@
 #include "byoc/pass/partition.h"
 #include "core/tools/model/execute.h"
 #include "core/tools/model/region_probe.h"
+#include "core/tools/verify/sub_region.h"
 
 namespace byoc::driver {
 namespace {
-
-bool is_work(const Node& node) {
-  return !std::holds_alternative<Param>(node.kind) && !std::holds_alternative<Constant>(node.kind);
-}
-
-/// A function of some nodes of a region. It returns the results of the last node; the values that
-/// it reads from other nodes are its parameters.
-struct SubRegion {
-  Function function;
-  std::vector<ValueId> reads;  // the region's value for each parameter
-};
-
-class SubRegionMaker {
- public:
-  SubRegionMaker(const Function& whole, std::span<const uint32_t> nodes)
-      : whole_(whole), nodes_(nodes) {}
-
-  SubRegion make() {
-    sub_region_.function.attrs = whole_.attrs;
-    sub_region_.function.attrs.erase("compute");  // chosen again: it may not have this one
-    for (uint32_t node : nodes_) find_reads(node);
-    for (uint32_t node : nodes_) copy(node);
-    uint32_t last = nodes_.back();
-    for (uint32_t k = 0; k < whole_.nodes[last].types.size(); ++k) {
-      sub_region_.function.results.push_back(copy_of_.at({last, k}));
-    }
-    return std::move(sub_region_);
-  }
-
- private:
-  bool is_inside(uint32_t node) const {
-    return std::binary_search(nodes_.begin(), nodes_.end(), node);
-  }
-
-  void find_reads(uint32_t node) {
-    for (ValueId arg : whole_.args(whole_.nodes[node])) {
-      bool known = copy_of_.count(arg) > 0 || is_inside(arg.node);
-      if (known || std::holds_alternative<Constant>(whole_.nodes[arg.node].kind)) continue;
-      copy_of_[arg] = {
-          sub_region_.function.add_param(cat("i", sub_region_.reads.size()), whole_.type(arg)), 0};
-      sub_region_.reads.push_back(arg);
-    }
-  }
-
-  void copy(uint32_t node) {
-    std::vector<ValueId> args;
-    for (ValueId arg : whole_.args(whole_.nodes[node])) {
-      if (!copy_of_.count(arg))
-        copy_of_[arg] = {sub_region_.function.add_copy(whole_.nodes[arg.node], {}), 0};
-      args.push_back(copy_of_.at(arg));
-    }
-    uint32_t added = sub_region_.function.add_copy(whole_.nodes[node], args);
-    for (uint32_t k = 0; k < whole_.nodes[node].types.size(); ++k) copy_of_[{node, k}] = {added, k};
-  }
-
-  const Function& whole_;
-  std::span<const uint32_t> nodes_;
-  std::map<ValueId, ValueId> copy_of_;
-  SubRegion sub_region_;
-};
 
 class RegionReducer {
  public:
@@ -119,7 +60,7 @@ class RegionReducer {
 
   Result<ReducedRegion> reduced(size_t first, size_t last) const {
     ReducedRegion out;
-    SubRegion smallest = sub_region(first, last);
+    SubRegion smallest = part(first, last);
     for (ValueId read : smallest.reads) {
       BYOC_TRY(Tensor copy, right(read).copy());
       out.inputs.push_back(std::move(copy));
@@ -169,23 +110,26 @@ class RegionReducer {
     return execute(std::move(executable), test_.plugins, test_.threads, inputs);
   }
 
-  SubRegion sub_region(size_t first, size_t last) const {
-    return SubRegionMaker(whole_, std::span(work_).subspan(first, last - first + 1)).make();
+  SubRegion part(size_t first, size_t last) const {
+    return sub_region(whole_, std::span(work_).subspan(first, last - first + 1));
   }
 
   bool is_wrong(size_t first, size_t last) {
-    SubRegion part = sub_region(first, last);
+    SubRegion tried = part(first, last);
     std::vector<Tensor> inputs;
-    for (ValueId read : part.reads) {
+    for (ValueId read : tried.reads) {
       auto copy = right(read).copy();
       if (!copy.ok()) return false;
       inputs.push_back(*std::move(copy));
     }
-    auto got = compile_and_run(module_calling(fused_, name_, std::move(part.function)), test_.ours,
-                               inputs);
-    if (!got.ok()) return false;
+    const IRModule module = module_calling(fused_, name_, std::move(tried.function));
+    auto limits = test_.limits(module, name_);
+    auto got = compile_and_run(module, test_.ours, inputs);
+    if (!got.ok() || !limits.ok()) return false;
     for (uint32_t k = 0; k < got->size(); ++k) {
-      if (!test_.agree((*got)[k], right({work_[last], k}))) return true;
+      const ComparedValue value =
+          compare_value("", (*got)[k], right({work_[last], k}), (*limits)[k]);
+      if (!value.difference.is_equal) return true;
     }
     return false;
   }

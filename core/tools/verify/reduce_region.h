@@ -3,6 +3,7 @@
 // Finds the smallest run of nodes of a region that is wrong when it is compiled by itself.
 #include "byoc/compile.h"
 #include "byoc/runtime/tensor.h"
+#include "core/tools/model/compare.h"
 
 namespace byoc::driver {
 
@@ -14,8 +15,8 @@ struct RegionTest {
   std::string reference_plugin;
   std::shared_ptr<const PluginSet> plugins;
   uint32_t threads = 1;
-  /// True when two outputs are equal within the tolerance.
-  std::function<bool(const Tensor& got, const Tensor& expected)> agree;
+  /// Returns the limits of the results of `region`, a part of the one that is reduced.
+  std::function<Result<std::vector<Limit>>(const IRModule& module, Symbol region)> limits;
   /// Returns true when the reduced region is also wrong in a new process, in which nothing was
   /// computed before. Empty: not checked.
   std::function<Result<bool>(const ReducedRegion&)> is_wrong_anew = {};

@@ -6,12 +6,16 @@
 
 #include "byoc/base/check.h"
 #include "byoc/import.h"
+#include "byoc/pass/partition.h"
 #include "core/tools/model/bindings.h"
 #include "core/tools/model/data_set.h"
 #include "core/tools/model/execute.h"
 #include "core/tools/model/region_probe.h"
 #include "core/tools/replay/dump_region.h"
+#include "core/tools/verify/check_pieces.h"
 #include "core/tools/verify/new_process.h"
+#include "core/tools/verify/output_limits.h"
+#include "core/tools/verify/sub_region.h"
 
 namespace byoc::driver {
 namespace {
@@ -25,20 +29,8 @@ Result<std::vector<Tensor>> copies_of(const std::vector<Tensor>& tensors) {
   return out;
 }
 
-// Returns the tolerance of values between regions, -1 for that of their dtypes. In a model that
-// rounds to 16 bits, f32 ones are made of such values: products read them as f32.
-double border_tolerance(const IRModule& module, double tolerance) {
-  if (tolerance >= 0) return tolerance;
-  for (const auto& [name, function] : module.functions) {
-    for (const Node& node : function.nodes) {
-      for (size_t k = 0; k < node.types.size(); ++k) {
-        const DType dtype = node.types[k]->dtype;
-        if (dtype == DType::kF16 || dtype == DType::kBF16)
-          tolerance = std::max(tolerance, default_tolerance(dtype));
-      }
-    }
-  }
-  return tolerance;
+size_t work_in(const Function& function) {
+  return static_cast<size_t>(std::ranges::count_if(function.nodes, is_work));
 }
 
 class Verifier {
@@ -47,7 +39,6 @@ class Verifier {
       : request_(request),
         build_(request.build),
         module_(with_names(std::move(module))),
-        steps_(allowed_steps(module_)),
         border_tolerance_(border_tolerance(module_, request.tolerance)) {}
 
   Result<Verification> run() {
@@ -82,10 +73,9 @@ class Verifier {
     std::vector<NamedTensor> names = executable.program.outputs;
     doing("running the model");
     BYOC_TRY(auto got, execute_here(std::move(executable)));
-    doing(cat("running it by ", id));
-    BYOC_TRY(Executable reference, build(module_, all_by(id, build_)));
-    BYOC_TRY(auto expected, execute_here(std::move(reference)));
-    compare_outputs(names, got, expected);
+    BYOC_TRY(expected_, run_by(id));
+    BYOC_TRY(limits_, limits_by(id, expected_));
+    compare_outputs(names, got);
     return {};
   }
 
@@ -95,26 +85,37 @@ class Verifier {
     BYOC_TRY(Executable executable, build(module_, build_));
     std::vector<NamedTensor> names = executable.program.outputs;
     BYOC_TRY(inputs_, match_inputs(std::move(stored_inputs), executable.program.inputs));
-    BYOC_TRY(auto expected, match_outputs(std::move(stored_outputs), names));
+    BYOC_TRY(expected_, match_outputs(std::move(stored_outputs), names));
     BYOC_TRY(auto got, execute_here(std::move(executable)));
-    compare_outputs(names, got, expected);
+    limits_.assign(names.size(), {.tolerance = request_.tolerance});
+    if (rounds(module_)) {
+      BYOC_TRY(auto right, run_by(out_.reference));
+      BYOC_TRY(limits_, limits_by(out_.reference, right));
+    }
+    compare_outputs(names, got);
     return {};
+  }
+
+  Result<std::vector<Tensor>> run_by(const std::string& id) const {
+    doing(cat("running it by ", id));
+    BYOC_TRY(Executable executable, build(module_, all_by(id, build_)));
+    return execute_here(std::move(executable));
+  }
+
+  Result<std::vector<Limit>> limits_by(const std::string& id, std::span<const Tensor> right) const {
+    doing(cat("running it by ", id, " with rounded values a step off"));
+    return output_limits(module_, build_, {id, inputs_}, right, request_.tolerance);
   }
 
   Result<std::vector<Tensor>> execute_here(Executable executable) const {
     return execute(std::move(executable), build_.plugins, build_.threads, inputs_);
   }
 
-  ComparedValue compare(std::string name, const Tensor& got, const Tensor& expected) const {
-    return compare_value(std::move(name), got, expected, request_.tolerance, steps_);
-  }
-
-  void compare_outputs(const std::vector<NamedTensor>& names, const std::vector<Tensor>& got,
-                       const std::vector<Tensor>& expected) {
-    BYOC_CHECK(names.size() == got.size() && expected.size() == got.size(), got.size(),
-               " outputs, ", expected.size(), " are right");
+  void compare_outputs(const std::vector<NamedTensor>& names, const std::vector<Tensor>& got) {
+    BYOC_CHECK(names.size() == got.size() && expected_.size() == got.size(), got.size(),
+               " outputs, ", expected_.size(), " are right");
     for (size_t k = 0; k < got.size(); ++k)
-      out_.outputs.push_back(compare(names[k].name, got[k], expected[k]));
+      out_.outputs.push_back(compare_value(names[k].name, got[k], expected_[k], limits_[k]));
   }
 
   /// Compares every value between regions with that of the reference. The regions do not change, so
@@ -124,58 +125,139 @@ class Verifier {
     BYOC_TRY(auto inputs, copies_of(inputs_));
     BYOC_TRY(RegionValues values,
              RegionValues::compute(module_, build_, out_.reference, std::move(inputs)));
+    BYOC_TRY(RegionLimits limits, region_limits(values, border_tolerance_));
     const ProbedModule& probed = values.probed();
     doing("running all regions");
-    BYOC_TRY(Executable ours, compile_regions(probed.module, values.ours()));
-    BYOC_TRY(auto got, execute_here(std::move(ours)));
+    out_.on_equal_inputs = values.rounds();
+    BYOC_TRY(auto got, out_.on_equal_inputs ? run_cut(values) : run_whole(values));
+    count(probed, limits);
+    for (size_t r = 0; r < probed.regions.size(); ++r)
+      compare_region(probed.regions[r], r, got, values.right(), limits);
+    compare_reference(values);
+    return find_smallest(values, limits);
+  }
+
+  /// Runs the program with all its values as outputs.
+  Result<std::vector<Tensor>> run_whole(const RegionValues& values) const {
+    BYOC_TRY(Executable ours, compile_regions(values.probed().module, values.ours()));
+    return execute_here(std::move(ours));
+  }
+
+  /// Runs each region on right inputs, so that steps of rounding do not add up.
+  Result<std::vector<Tensor>> run_cut(const RegionValues& values) const {
+    CutModule cut = cut_at_borders(values.probed());
+    BYOC_TRY(Executable ours, compile_regions(std::move(cut.module), values.ours()));
+    BYOC_TRY(auto inputs, values.inputs_of(cut));
+    return execute(std::move(ours), build_.plugins, build_.threads, inputs);
+  }
+
+  void count(const ProbedModule& probed, const RegionLimits& limits) {
     out_.regions = probed.regions.size();
     for (const RegionCall& region : probed.regions) {
       out_.borders += region.num_outputs;
       out_.plugins.insert(region.plugin);
+      if (rounds_several_times(limits, region))
+        several_.push_back(static_cast<size_t>(&region - probed.regions.data()));
+      const auto own = std::span(limits.limits).subspan(region.first_output, region.num_outputs);
+      for (const Limit& limit : own) {
+        out_.rounded_once += limit.steps == 1;
+        out_.most_steps = std::max(out_.most_steps, limit.steps);
+      }
     }
-    for (size_t r = 0; r < probed.regions.size() && !out_.bad; ++r)
-      compare_region(probed.regions[r], r, got, values.right());
-    return out_.bad ? reduce(values, probed.regions[out_.bad->index]) : Status();
+    out_.several = several_.size();
   }
 
   void compare_region(const RegionCall& region, size_t index, const std::vector<Tensor>& got,
-                      const std::vector<Tensor>& expected) {
-    for (size_t k = 0; k < region.num_outputs && !out_.bad; ++k) {
+                      const std::vector<Tensor>& expected, const RegionLimits& limits) {
+    for (size_t k = 0; k < region.num_outputs; ++k) {
       size_t value = region.first_output + k;
       BYOC_CHECK(value < got.size() && value < expected.size(), "output ", value, " of ",
                  got.size());
       ComparedValue compared =
-          compare_value(cat("output ", k), got[value], expected[value], border_tolerance_, steps_);
+          compare_value(cat("output ", k), got[value], expected[value], limits.limits[value]);
       if (compared.difference.is_equal) continue;
-      out_.bad = BadRegion{.function = region.function.str(),
-                           .plugin = region.plugin,
-                           .index = index,
-                           .output = std::move(compared)};
+      ++out_.wrong_regions;
+      if (!out_.bad) set_bad(region, index, std::move(compared));
+      return;
     }
   }
 
-  Status reduce(const RegionValues& values, const RegionCall& region) {
-    doing(cat("finding the smallest part of ", region.function, " that is wrong"));
-    RegionTest test{
-        values.ours(),
-        values.reference(),
-        out_.reference,
-        build_.plugins,
-        build_.threads,
-        [&](const Tensor& got, const Tensor& right) {
-          return compare_value("", got, right, border_tolerance_, steps_).difference.is_equal;
-        }};
+  void set_bad(const RegionCall& region, size_t index, ComparedValue output) {
+    out_.bad = BadRegion{.function = region.function.str(),
+                         .plugin = region.plugin,
+                         .index = index,
+                         .output = std::move(output)};
+  }
+
+  void compare_reference(const RegionValues& values) {
+    const size_t first = values.probed().values.size();
+    for (size_t k = 0; k < expected_.size(); ++k)
+      out_.of_reference.push_back(
+          compare_value(out_.outputs[k].name, values.right()[first + k], expected_[k], limits_[k]));
+  }
+
+  /// Finds the smallest part that is wrong. Regions that round several times are compared in
+  /// pieces first: errors in them may be less than what adds up in the whole.
+  Status find_smallest(const RegionValues& values, const RegionLimits& limits) {
+    const auto& regions = values.probed().regions;
+    if (out_.bad && !rounds_several_times(limits, regions[out_.bad->index])) {
+      BYOC_TRY(auto inputs, values.inputs_of(regions[out_.bad->index]));
+      return reduce(values, values.fused(), std::move(inputs));
+    }
+    doing("running pieces of regions");
+    BYOC_TRY(CheckedPieces checked, check_pieces(values, several_, border_tolerance_));
+    out_.pieces = checked.pieces;
+    if (!checked.first_wrong) return out_.bad ? keep_whole(values, limits) : Status();
+    WrongPiece& wrong = *checked.first_wrong;
+    if (out_.bad && out_.bad->index < wrong.region) return keep_whole(values, limits);
+    if (!out_.bad || out_.bad->index != wrong.region) {
+      set_bad(regions[wrong.region], wrong.region, std::move(wrong.output));
+      out_.bad->in_piece = true;
+    }
+    return reduce(values, wrong.module, std::move(wrong.inputs));
+  }
+
+  /// Reports the region as it is: no piece of it is wrong by itself.
+  Status keep_whole(const RegionValues& values, const RegionLimits& limits) {
+    const RegionCall& region = values.probed().regions[out_.bad->index];
+    BYOC_TRY(out_.bad->replay, replay_case(values, region, limits));
+    const IRModule alone =
+        module_calling(values.fused(), region.function, values.fused().function(region.function));
+    out_.bad->smallest = placement_of(alone).ops;
+    out_.bad->from_ops = out_.bad->to_ops = out_.bad->smallest.size();
+    return {};
+  }
+
+  Result<std::vector<Limit>> limits_of_part(const IRModule& part, Symbol region,
+                                            const PassContext& context) const {
+    if (!out_.on_equal_inputs) {
+      return std::vector<Limit>(part.function(region).results.size(),
+                                {.tolerance = border_tolerance_});
+    }
+    BYOC_TRY(IRModule plain, inline_composites(part, {}, context));
+    return part_limits(plain, region, border_tolerance_);
+  }
+
+  /// Reduces the bad region, whose body in `module` may be a piece of it.
+  Status reduce(const RegionValues& values, const IRModule& module, std::vector<Tensor> inputs) {
+    BadRegion& bad = *out_.bad;
+    doing(cat("finding the smallest part of ", bad.function, " that is wrong"));
+    RegionTest test{values.ours(),
+                    values.reference(),
+                    out_.reference,
+                    build_.plugins,
+                    build_.threads,
+                    [&](const IRModule& part, Symbol region) {
+                      return limits_of_part(part, region, values.reference());
+                    }};
     if (!request_.program.empty()) {
       test.is_wrong_anew = [&](const ReducedRegion& reduced) -> Result<bool> {
         BYOC_TRY(ReplayCase replay, replay_of(values, reduced));
         return fails_in_new_process(replay, {request_.program, build_.plugins->search().files});
       };
     }
-    BYOC_TRY(auto inputs, values.inputs_of(region));
-    BYOC_TRY(ReducedRegion reduced,
-             reduce_region(values.fused(), region.function, std::move(inputs), test));
-    BadRegion& bad = *out_.bad;
-    bad.from_ops = reduced.from_ops;
+    BYOC_TRY(ReducedRegion reduced, reduce_region(module, bad.function, std::move(inputs), test));
+    bad.from_ops = work_in(values.fused().function(bad.function));
     bad.to_ops = reduced.to_ops;
     bad.runs = reduced.runs;
     bad.smallest = placement_of(reduced.module).ops;
@@ -189,6 +271,7 @@ class Verifier {
     BYOC_TRY(ReplayCase out,
              replay_case(reduced.module, reduced.region, values.ours(), out_.reference));
     out.tolerance = border_tolerance_;
+    BYOC_TRY(out.limits, limits_of_part(reduced.module, reduced.region, values.reference()));
     BYOC_TRY(auto inputs, copies_of(reduced.inputs));
     BYOC_TRY(auto outputs, copies_of(reduced.outputs));
     set_tensors(out, reduced.module.function(reduced.region), std::move(inputs),
@@ -199,9 +282,10 @@ class Verifier {
   const VerifyRequest& request_;
   BuildOptions build_;
   IRModule module_;
-  const int64_t steps_;            // the allowed difference of integers of 8 and 16 bits
   const double border_tolerance_;  // of values between regions
-  std::vector<Tensor> inputs_;
+  std::vector<Tensor> inputs_, expected_;
+  std::vector<Limit> limits_;    // of the outputs
+  std::vector<size_t> several_;  // numbers of the regions that round several times
   Verification out_;
 };
 

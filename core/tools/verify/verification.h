@@ -30,6 +30,7 @@ struct BadRegion {
   std::string function, plugin;
   size_t index = 0;  // among the regions, in order of execution
   ComparedValue output;
+  bool in_piece = false;  // `output` is of a piece; the whole region is within its limits
   size_t from_ops = 0, to_ops = 0, runs = 0;
   std::vector<PlacedOp> smallest;  // the ops of the reduced region
   Confirmation confirmation = Confirmation::kNotAsked;
@@ -42,7 +43,18 @@ struct Verification {
   std::set<std::string> plugins;  // those that compiled a region
   std::vector<ComparedValue> outputs;
   size_t regions = 0, borders = 0;  // borders: results of all regions
+  // A model that rounds: each region got the inputs that the reference computed. Else the program
+  // ran as a whole, and its values are compared.
+  bool on_equal_inputs = false;
+  size_t rounded_once = 0;   // results that may be one step apart
+  size_t several = 0;        // regions that round several times
+  double most_steps = 0;     // the largest limit of their results
+  size_t pieces = 0;         // of these regions, compared by themselves
+  size_t wrong_regions = 0;  // regions that are wrong as a whole
   std::optional<BadRegion> bad;
+  /// The outputs that the reference computes from the program's own regions, compared with the
+  /// right ones. They differ when passes or stored outputs are wrong, and no plugin.
+  std::vector<ComparedValue> of_reference;
   bool passed() const;
 };
 

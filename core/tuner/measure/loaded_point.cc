@@ -41,8 +41,8 @@ Status LoadedPoint::check() {
   BYOC_TRY_STATUS(run());
   for (size_t k = 0; k < outputs_.size(); ++k) {
     const driver::ReplayTensor& right = replay_.outputs[k];
-    auto compared = driver::compare_value(right.name, outputs_[k], right.tensor, replay_.tolerance,
-                                          driver::allowed_steps(replay_));
+    auto compared =
+        driver::compare_value(right.name, outputs_[k], right.tensor, driver::limit_of(replay_, k));
     if (!compared.difference.is_equal)
       return data_loss(cat("wrong: ", right.name, " ", driver::value_text(compared)));
   }

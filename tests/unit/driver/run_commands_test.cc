@@ -185,8 +185,8 @@ TEST(VerifyCommand, SaysWhenARegionIsRightInANewProcess) {
                  "a.refuse=tanh --plugin-option a.poison=exp --plugin-option a.poisoned=add -o " +
                  byoc.file("piece"));
   EXPECT_EQ(ran.code, 1) << ran.err;
-  EXPECT_THAT(ran.out,
-              HasSubstr("no piece is wrong in a new process, nor the whole region: what ran"));
+  EXPECT_THAT(ran.out, HasSubstr("wrong after the other functions of the model, right in a process "
+                                 "that runs nothing else: a keeps something between functions"));
 }
 
 TEST(VerifyCommand, FindsAWrongValueBesideAMask) {
@@ -372,6 +372,9 @@ TEST(VerifyCommand, ComparesWithStoredOutputs) {
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.out,
               HasSubstr("FAIL \"y\" f32[1]: max error 0.5 (1 of max), worst [0] 1 instead of 0.5"));
+  EXPECT_THAT(ran.out, HasSubstr("FAIL the outputs differ, and no region does: json, which "
+                                 "computes the same regions, is as far from " +
+                                 wrong + "/test_data_set_0\n"));
 }
 
 TEST(VerifyCommand, SaysThatAShapeContradictsTheStoredInputs) {
