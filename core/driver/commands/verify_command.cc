@@ -170,12 +170,15 @@ std::string shell_word(const std::string& word) {
   return out + "'";
 }
 
-/// Returns the command that replays the piece, with the flags that find the plugin.
-std::string replay_line(const Options& options, const std::string& folder) {
+/// Returns the command that replays the piece, with the flags that find the plugin. Without its
+/// name, replay takes the first file.
+std::string replay_line(const Options& options, const std::string& folder,
+                        const std::string& plugin) {
   std::string line = cat("byoc replay ", shell_word(folder));
   for (const std::string& file : options.model.plugins.files)
     line += cat(" --plugin ", shell_word(file));
-  return line;
+  const bool has_several = options.model.plugins.files.size() > 1;
+  return has_several ? cat(line, " --compiler ", shell_word(plugin)) : line;
 }
 
 Json to_json(const Verification& verification, const std::string& against) {
@@ -301,8 +304,10 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   warn_unused_plugins(verification.plugins, *request.build.plugins, options.model, common);
   std::string folder = verification.bad ? write_piece(options, *verification.bad, common) : "";
   std::string replay =
-      folder.empty() ? ""
-                     : cat("wrote ", folder, "/   replay: ", replay_line(options, folder), "\n");
+      folder.empty()
+          ? ""
+          : cat("wrote ", folder,
+                "/   replay: ", replay_line(options, folder, verification.bad->plugin), "\n");
   cli::print_text(cat(borders_text(verification, request.against), replay), common);
   Json json = to_json(verification, request.against);
   json["replay_folder"] = folder.empty() ? Json() : Json(folder);

@@ -2,6 +2,7 @@
 #include "core/tools/measure/report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -123,16 +124,21 @@ std::string check_text(const BenchReport& report) {
   if (is_reference_alone(report))
     return cat("outputs not compared: ", report.reference,
                " runs all of it and is the reference\n");
-  double worst = 0;
+  double worst = 0, steps = 0, allowed = 0;
   for (const Benched& benched : report.all) {
     for (const ComparedValue& value : benched.outputs) {
       const Difference& d = value.difference;
       if (d.largest > 0) worst = std::max(worst, d.max_error / d.largest);
+      if (d.step > 0) steps = std::max(steps, d.max_error / d.step);
+      allowed = std::max(allowed, value.limit.steps);
     }
   }
   char text[32];
   std::snprintf(text, sizeof text, "%.2g", worst);
-  return cat("outputs agree with ", report.reference, "'s, max error ", text, " of max\n");
+  return cat(
+      "outputs agree with ", report.reference, "'s, max error ", text, " of max",
+      allowed > 0 ? cat(", ", std::round(steps * 10) / 10, " of ", allowed, " allowed steps") : "",
+      "\n");
 }
 
 std::string inputs_text(const BenchReport& report) {
