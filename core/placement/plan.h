@@ -18,7 +18,7 @@ struct Plan {
   std::string machine, rules;
   uint32_t threads = 1;
   int level = 2;
-  std::vector<std::pair<std::string, std::string>> plugins;  // ids and versions with builds and options
+  std::vector<std::pair<std::string, std::string>> plugins;  // with builds and options
   std::string origin;                                        // "by cost", "onednn alone", ...
   double measured_ns = 0;  // of a run of the whole program; 0: not measured
   /// Plugins in order of priority, when priority is the best choice; `functions` is empty then.

@@ -348,7 +348,9 @@ cli::Command verify_command(const cli::CommonOptions& common) {
                  "where the smallest wrong piece goes (default verify-MODEL-HASH)",
                  &options->output});
   command.notes =
-      "The verdict on the outputs comes before that on the regions, so that Ctrl-C leaves it.";
+      "The verdict on the outputs comes before that on the regions, so that Ctrl-C leaves it.\n"
+      "In a quantised model each region gets the inputs that the reference computed, and values\n"
+      "may be steps of rounding apart: limits are printed with reasons (docs/testing.md).";
   command.run = [options, &common] { return run(*options, common); };
   return command;
 }
