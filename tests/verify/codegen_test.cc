@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "byoc/pass/codegen.h"
 #include "support/flow.h"
 
 namespace byoc::test {
