@@ -97,6 +97,14 @@ Status scatter(Call& call, const char* op_type) {
 Status scatter_elements(Call& call) { return scatter(call, "ScatterElements"); }
 Status scatter_nd(Call& call) { return scatter(call, "ScatterND"); }
 
+// ONNX's SpaceToDepth has one order of channels, which is the inverse of DepthToSpace's DCR.
+Status space_to_depth(Call& call) {
+  const std::string mode = call.attrs().s("mode", "DCR");
+  if (mode != "DCR") return unimplemented(cat("with mode ", mode));
+  call.add("SpaceToDepth", {"blocksize"});
+  return {};
+}
+
 constexpr Row kRows[] = {
     {"concat", "Concat"},
     {"depth_to_space", "DepthToSpace"},
@@ -113,7 +121,7 @@ constexpr Row kRows[] = {
     {"scatter_nd", "ScatterND", 0, scatter_nd},
     {"shape", "Shape"},
     {"slice", "Slice", 0, slice},
-    {"space_to_depth", "SpaceToDepth"},
+    {"space_to_depth", "SpaceToDepth", 0, space_to_depth},
     {"split", "Split", 0, split},
     {"squeeze", "Squeeze", 0, squeeze},
     {"tile", "Tile", 0, tile},

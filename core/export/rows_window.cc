@@ -126,6 +126,19 @@ Status resize(Call& call) {
   return {};
 }
 
+// ONNX requires the scale, which is 1 when the op has none.
+Status rms_norm(Call& call) {
+  Names inputs = call.inputs();
+  const TensorType& x = call.input_type(0);
+  const int64_t axis = call.attrs().i("axis", -1);
+  const Shape row(axis < 0 ? x.shape.end() + axis : x.shape.begin() + axis, x.shape.end());
+  if (inputs.size() == 1) inputs.push_back(call.filled({x.dtype, row}, 1));
+  onnx::NodeProto& node = call.add("RMSNormalization", inputs, call.outputs());
+  add_attribute(node, "axis", axis);
+  add_attribute(node, "epsilon", call.attrs().f("epsilon", 1e-5));
+  return {};
+}
+
 constexpr Row kRows[] = {
     {"average_pool", "AveragePool", 0, average_pool},
     {"conv1d", "Conv", 0, convolution},
@@ -149,7 +162,7 @@ constexpr Row kRows[] = {
     {"quantize", "QuantizeLinear", 0, quantisation},
     {"resize", "Resize", 0, resize},
     {"rnn", "RNN", 0, recurrent},
-    {"rms_norm", "RMSNormalization", 23},
+    {"rms_norm", "RMSNormalization", 23, rms_norm},
 };
 
 }  // namespace

@@ -64,7 +64,10 @@ TEST(ExportRoundTrip, GivesEverySampleAgain) {
       SCOPED_TRACE(program.label);
       std::string reason = round_trip(program, folder.file("m.onnx"));
       if (reason.empty()) ++passed;
-      else EXPECT_EQ(reason, cat("no ONNX form of ", op->name, " on i32"));  // convolutions
+      else
+        EXPECT_THAT(reason,
+                    ::testing::AnyOf(cat("no ONNX form of ", op->name, " on i32"),  // convolutions
+                                     "no ONNX form of space_to_depth with mode CRD"));
     }
     EXPECT_GT(passed, 0u) << op->name;
     ops += passed > 0;
