@@ -36,7 +36,8 @@ struct Bound {
 constexpr Bound kBounds[] = {
     {"infer_types", 3000},
     {"inline_functions", 5800},
-    {"bind_constant_arguments", 120},
+    {"bind_constant_arguments", 190},
+    {"widen_floats", 130},
     {"fold_constants", 1700},
     {"merge_pads", 200},
     {"eliminate_dead_code", 1700},

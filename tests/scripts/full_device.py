@@ -143,7 +143,8 @@ def main(build, source, folder):
     for line in lines_of(FILES, build, source):
         if not line.endswith(("/", ".jsonl")):  # a log is read first, and a device that is full has no end
             faults += check_full_file(byoc, line, folder)
-        faults += check_too_large(byoc, line, folder)
+        if not line.startswith("tune"):  # its tasks are files, too: none is measured, with a warning for each
+            faults += check_too_large(byoc, line, folder)
     return faults
 
 
