@@ -26,6 +26,7 @@ IRModule random_module(std::mt19937& random) {
   std::vector<ValueId> values = {{f.add_param("p", kType), 0}, {f.add_param("q", kType), 0}};
   uint32_t n = 2 + random() % 40, sticky = 1 + random() % 5;
   int plugin = 0;
+  std::set<uint32_t> unread;  // nodes
   for (uint32_t k = 0; k < n; ++k) {
     if (random() % sticky == 0) plugin = static_cast<int>(random() % 4);
     auto pick = [&] {
@@ -33,6 +34,7 @@ IRModule random_module(std::mt19937& random) {
       return values[values.size() - 1 - random() % reach];
     };
     std::vector<ValueId> args = {pick(), pick()};
+    for (ValueId arg : args) unread.erase(arg.node);
     const Attrs* attrs =
         plugin == 3 ? nullptr
                     : intern(*complete_attrs(*begin, {{"compiler", std::string(1, "abc"[plugin])},
@@ -44,8 +46,12 @@ IRModule random_module(std::mt19937& random) {
     ValueId out{f.add_call(add, none, args, TypeId(kType), cat("op", k)), 0};
     if (attrs) out = {f.add_call(end, attrs, std::span(&out, 1), TypeId(kType)), 0};
     values.push_back(out);
+    unread.insert(out.node);
   }
   f.results = {values.back(), values[values.size() / 2]};
+  for (uint32_t node : unread) {  // a region that nothing reads is dropped
+    if (node != values.back().node) f.results.push_back({node, 0});
+  }
   IRModule module;
   module.functions["main"] = std::move(f);
   return module;

@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(
          "batch_axis=0, time_axis=1",
          kAll,
          {-2, 2},
-         {-1, 6}},
+         {0, 4}},
         {"scatter_elements",
          {"T[3,5]", "i32[3,7]", "T[3,7]"},
          "axis=1, reduction=\"add\"",

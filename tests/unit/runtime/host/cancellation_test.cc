@@ -25,6 +25,7 @@ const CompileFunction kFunction{"f", kRelu, {}, {}, 1, 1};
 class Witnessed : public testing::Test {
  protected:
   const Plugin& witness(const std::string& wait = "") {
+    ::setenv("BYOC_TRY_PLUGINS", "0", 1);  // a trial is recorded, too
     PluginSearch search;
     search.files = {test::fault_path("witness")};
     search.options["witness"] = {{"record", record()}, {"wait", wait}};
