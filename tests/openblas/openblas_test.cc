@@ -47,7 +47,7 @@ std::ostream& operator<<(std::ostream& out, const Program& program) { return out
 const Program kPrograms[] = {
     {"matmul", "fn main(%x: f32[5,7], %y: f32[7,3]) { %0 = matmul(%x, %y)  return %0 }", 1},
     {"doubles", "fn main(%x: f64[5,7], %y: f64[7,3]) { %0 = matmul(%x, %y)  return %0 }", 1},
-    {"halves", "fn main(%x: f16[5,7], %y: f16[7,3]) { %0 = matmul(%x, %y)  return %0 }", 1},  // as f32
+    {"halves", "fn main(%x: f16[5,7], %y: f16[7,3]) { %0 = matmul(%x, %y)  return %0 }", 1},
     {"integers", "fn main(%x: i32[5,7], %y: i32[7,3]) { %0 = matmul(%x, %y)  return %0 }", 0},
     {"vectors", "fn main(%x: f32[7], %y: f32[7]) { %0 = matmul(%x, %y)  return %0 }", 1},
     {"row", "fn main(%x: f32[7], %y: f32[2,7,3]) { %0 = matmul(%x, %y)  return %0 }", 1},
