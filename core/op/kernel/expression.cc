@@ -151,13 +151,13 @@ Exprs unflattened(const Expr& flat, const Ints& extents) {
 
 Exprs reshaped_index(const Exprs& at, const Ints& to, const Ints& from) {
   Exprs out(from.size(), Expr(0));
+  if (std::count(from.begin(), from.end(), 0) > 0) return out;  // nothing is read
   size_t t = 0, f = 0;
   while (f < from.size() || t < to.size()) {
     // Find the fewest dims of both that hold the same elements.
     size_t t_end = std::min(t + 1, to.size()), f_end = std::min(f + 1, from.size());
     int64_t t_count = t < to.size() ? to[t] : 1, f_count = f < from.size() ? from[f] : 1;
     while (t_count != f_count) {
-      if (t_count == 0 || f_count == 0) return out;  // nothing is read
       if (t_count < f_count) t_count *= to[t_end++];
       else f_count *= from[f_end++];
     }

@@ -134,6 +134,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"slice", {"T[5,7]"}, "starts=[-2,5], ends=[-9,0], axes=[0,1], steps=[-1,-3]", kAll},
         {"reshape", {"T[2,3,4]"}, "shape=[4,6]", kAll},
         {"reshape", {"T[6,4,1]"}, "shape=[3,1,2,2,2]", kAll},
+        {"reshape", {"T[1,2,1,0,2]"}, "shape=[1,2,1,0], allow_zero=true", kAll},
         {"depth_to_space", {"T[2,12,2,3]"}, "blocksize=2", kAll},
         {"depth_to_space", {"T[2,18,2,3]"}, "blocksize=3, mode=\"CRD\"", kAll},
         {"space_to_depth", {"T[2,3,6,9]"}, "blocksize=3", kAll},
