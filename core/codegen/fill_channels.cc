@@ -32,7 +32,7 @@ bool is_constant(const Function& function, ValueId value) {
 
 bool is_mean_of_planes(const Call& call) {
   if (call.op->name == "global_average_pool") return true;
-  if (call.op->name != "mean" || !call.attrs->b("keepdims", true)) return false;
+  if (call.op->facts.family != OpFamily::kMean || !call.attrs->b("keepdims", true)) return false;
   Ints axes = call.attrs->ints("axes");
   for (int64_t& axis : axes) axis += axis < 0 ? int64_t{kRank} : 0;
   std::ranges::sort(axes);

@@ -37,7 +37,7 @@ struct Transform {
 
 std::optional<Transform> transform_of(const Node& node) {
   auto* call = std::get_if<Call>(&node.kind);
-  if (call == nullptr || call->op->name != "layout_transform") return std::nullopt;
+  if (call == nullptr || call->op->facts.family != OpFamily::kLayoutTransform) return std::nullopt;
   const std::string from = call->attrs->s("src_layout"), to = call->attrs->s("dst_layout");
   const bool packs = from == "NCHW";
   const std::string& packed = packs ? to : from;

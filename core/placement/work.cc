@@ -34,12 +34,18 @@ OpClass class_of_convolution(const Call& call, std::span<const TypeId> types) {
 }
 
 OpClass class_of(const Call& call, std::span<const TypeId> types, double flops, double elements) {
-  const std::string& name = call.op->name;
-  if (name == "reshape" || name == "flatten" || name == "identity" || name == "squeeze" ||
-      name == "unsqueeze")
-    return OpClass::kFree;
-  if (name.find("conv") != name.npos && types.size() >= 2) return class_of_convolution(call, types);
-  if (name.find("pool") != name.npos) return OpClass::kPooling;
+  const OpFacts& facts = call.op->facts;
+  if (facts.is_view) return OpClass::kFree;
+  switch (facts.family) {
+    case OpFamily::kConvolution:
+    case OpFamily::kTransposedConvolution:
+      return class_of_convolution(call, types);
+    case OpFamily::kPool:
+    case OpFamily::kMeanPool:
+      return OpClass::kPooling;
+    default:
+      break;
+  }
   switch (call.op->kind) {
     case FusionKind::kElementwise:
     case FusionKind::kBroadcast:

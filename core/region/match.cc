@@ -8,12 +8,13 @@
 #include <array>
 
 #include "byoc/base/check.h"
-#include "byoc/op/op.h"
+#include "byoc/op/registry.h"
 
 namespace byoc {
 
 bool is_commutative(std::string_view op) {
-  return op == "add" || op == "multiply" || op == "maximum" || op == "minimum" || op == "equal";
+  const OpDef* def = all_ops().find(op);
+  return def != nullptr && def->facts.is_commutative;
 }
 
 namespace {

@@ -80,7 +80,24 @@ bool is_per_channel(const Shape& shape, size_t rank, size_t axis) {
   return true;
 }
 
-bool is_batch_norm(const Call& call) { return call.op->name == "batch_norm"; }
+bool is_batch_norm(const Call& call) { return call.op->facts.family == OpFamily::kBatchNorm; }
+
+// Returns true for a sum or product of two operands, and false for differences and quotients.
+bool is_affine_step(const Call& call) {
+  const OpFacts& facts = call.op->facts;
+  return !facts.is_inverse && (facts.family == OpFamily::kSum || facts.family == OpFamily::kScale);
+}
+
+// Returns the dim of the weight of a product that has an entry per channel of the result.
+size_t weight_dim_of_channels(const Call& call, size_t rank) {
+  const OpFacts& facts = call.op->facts;
+  const int dim = facts.weight_channels + (facts.weight_channels < 0 ? static_cast<int>(rank) : 0);
+  BYOC_CHECK(dim >= 0 && static_cast<size_t>(dim) < rank, "dim ", dim, " of a weight of rank ",
+             rank);
+  const bool is_swapped =
+      !facts.weight_transposed.empty() && call.attrs->b(facts.weight_transposed, false);
+  return is_swapped ? rank - 1 - static_cast<size_t>(dim) : static_cast<size_t>(dim);
+}
 
 // Returns which operand is the constant: multiply and add commute.
 size_t constant_operand(const Function& function, const Call& call) {
@@ -94,19 +111,22 @@ std::optional<LinearOp> linear_op(const Function& function, uint32_t node) {
   if (call == nullptr || function.args(call->args).size() != 2) return std::nullopt;
   ValueId value = function.args(call->args)[1];
   TypeId weights = function.type(value);
-  const std::string& name = call->op->name;
+  const OpFacts& facts = call->op->facts;
   const Shape& shape = weights->shape;
   size_t rank = function.nodes[node].types[0]->shape.size();
-  bool is_product = name == "matmul" || name == "gemm";
-  bool is_conv = name == "conv1d" || name == "conv2d" || name == "conv3d";
-  bool is_transposed = name.ends_with("d_transpose") && name.starts_with("conv");
   if (!data_of(function, value) || !is_real(weights) || shape.size() < 2) return std::nullopt;
   if (product(shape, 0, shape.size()) == 0) return std::nullopt;
-  if (is_conv) return along_axis(shape, 0, 1);
-  if (is_transposed) return transposed(shape, call->attrs->i("group", 1));
-  bool is_by_rows = name == "gemm" && call->attrs->b("trans_b", false);
-  if (is_product) return along_axis(shape, is_by_rows ? 0 : shape.size() - 1, rank - 1);
-  return std::nullopt;
+  if (!facts.is_plain) return std::nullopt;
+  switch (facts.family) {
+    case OpFamily::kConvolution:
+      return along_axis(shape, 0, 1);
+    case OpFamily::kTransposedConvolution:
+      return transposed(shape, call->attrs->i("group", 1));
+    case OpFamily::kProduct:
+      return along_axis(shape, weight_dim_of_channels(*call, shape.size()), rank - 1);
+    default:
+      return std::nullopt;
+  }
 }
 
 std::shared_ptr<const Buffer> reals(const std::vector<double>& values, DType dtype) {
@@ -139,10 +159,10 @@ std::optional<ValueId> affine_operand(const Function& function, uint32_t node, c
   const Call* call = call_of(function, node);
   if (call == nullptr) return std::nullopt;
   auto args = function.args(call->args);
-  bool is_sum = call->op->name == "add" || call->op->name == "multiply";
-  if (!is_sum && !is_batch_norm(*call)) return std::nullopt;
-  size_t constant = is_sum ? constant_operand(function, *call) : 1;
-  ValueId operand = args[is_sum ? 1 - constant : 0];
+  const bool is_step = is_affine_step(*call);
+  if (!is_step && !is_batch_norm(*call)) return std::nullopt;
+  size_t constant = is_step ? constant_operand(function, *call) : 1;
+  ValueId operand = args[is_step ? 1 - constant : 0];
   TypeId type = function.nodes[node].types[0];
   if (function.type(operand) != type || !is_real(type)) return std::nullopt;
   if (is_batch_norm(*call) && op.channel_axis != 1) return std::nullopt;
@@ -175,7 +195,7 @@ ChannelAffine then(const ChannelAffine& before, const Function& function, uint32
   }
   auto values = channel_values(function, args[constant_operand(function, call)], channels);
   for (size_t c = 0; c < channels; ++c) {
-    if (call.op->name == "add") {
+    if (call.op->facts.family == OpFamily::kSum) {
       out.shift[c] += values[c];
     } else {
       out.scale[c] *= values[c];

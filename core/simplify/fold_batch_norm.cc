@@ -76,7 +76,7 @@ bool Chains::extend(uint32_t node) {
     Chain& chain = chains_.at(first_of_[arg.node]);
     if (affine_operand(function_, node, chain.op) != arg) continue;
     chain.affine = then(chain.affine, function_, node);
-    bool is_sum = std::get<Call>(function_.nodes[node].kind).op->name == "add";
+    bool is_sum = std::get<Call>(function_.nodes[node].kind).op->facts.family == OpFamily::kSum;
     ++(is_sum ? chain.sums : chain.products);
     chain.last = node;
     first_of_[node] = first_of_[arg.node];

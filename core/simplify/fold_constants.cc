@@ -48,7 +48,7 @@ std::vector<bool> read_by_annotations(const Function& function) {
 
 const Call* dequantize_at(const Function& function, ValueId value) {
   auto* call = std::get_if<Call>(&function.nodes[value.node].kind);
-  return call != nullptr && call->op->name == "dequantize" ? call : nullptr;
+  return call != nullptr && call->op->facts.family == OpFamily::kDequantize ? call : nullptr;
 }
 
 // Adds the weights of products of two dequantized operands.

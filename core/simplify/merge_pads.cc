@@ -18,7 +18,7 @@ using namespace simplify;
 
 const Call* pad_at(const Function& function, ValueId value) {
   auto* call = std::get_if<Call>(&function.nodes[value.node].kind);
-  return call != nullptr && call->op->name == "pad" ? call : nullptr;
+  return call != nullptr && call->op->facts.family == OpFamily::kPad ? call : nullptr;
 }
 
 bool all_zero(const Ints& values) {
@@ -51,9 +51,9 @@ bool are_shorter(const Ints& pads, const Ints& kernel) {
 
 // Returns the attributes of the op when it pads by `more` itself; nullopt where it cannot.
 std::optional<Attrs> padded(const Call& call, const Ints& more) {
-  const bool is_conv =
-      call.op->name == "conv1d" || call.op->name == "conv2d" || call.op->name == "conv3d";
-  const bool is_pool = call.op->name == "average_pool" && !call.attrs->b("ceil_mode", false);
+  const OpFacts& facts = call.op->facts;
+  const bool is_conv = facts.family == OpFamily::kConvolution && facts.is_plain;
+  const bool is_pool = facts.family == OpFamily::kMeanPool && !call.attrs->b("ceil_mode", false);
   if (more.empty() || (!is_conv && !is_pool)) return std::nullopt;
   Attrs attrs = *call.attrs;
   Ints pads = attrs.ints("pads");

@@ -32,7 +32,7 @@ TypeId widened(TypeId type) {
 }
 
 bool moves_elements(const OpDef& op) {
-  return op.sizes || (op.kind == FusionKind::kInjective && op.name != "resize");
+  return op.sizes || (op.kind == FusionKind::kInjective && op.facts.family != OpFamily::kResize);
 }
 
 class Widener {

@@ -143,7 +143,7 @@ bool Reader::read_bias() {
 }
 
 std::optional<Product> Reader::read(const Wanted& wanted) {
-  out_.is_conv = call("anchor").op->name == "conv2d";
+  out_.is_conv = call("anchor").op->facts.family == OpFamily::kConvolution;
   if (out_.is_conv ? !wanted.convolutions : !wanted.products) return std::nullopt;
   std::optional<Scale> x = scale_of(from_, match_, "x"), w = scale_of(from_, match_, "w");
   if (!x || !w || !x->is_single() || x->zero_points.size() != 1) return std::nullopt;

@@ -43,7 +43,7 @@ bool is_plain(const Function& function) {
 bool has_dequantize(const Function& function) {
   return std::ranges::any_of(function.nodes, [](const Node& node) {
     auto* call = std::get_if<Call>(&node.kind);
-    return call != nullptr && call->op->name == "dequantize";
+    return call != nullptr && call->op->facts.family == OpFamily::kDequantize;
   });
 }
 

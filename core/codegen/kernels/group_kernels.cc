@@ -154,7 +154,8 @@ bool Grouper::lets_in(uint32_t center, ValueId value) const {
 bool Grouper::packs_operands(uint32_t node) const {
   const uint32_t kernel = members_[node].kernel;
   return kernel < kernels_.size() && kernels_[kernel].compound != kNone &&
-         compound_of_[node] == kernels_[kernel].compound && call(node).op->name == "matmul";
+         compound_of_[node] == kernels_[kernel].compound &&
+         call(node).op->facts.family == OpFamily::kProduct;
 }
 
 // Returns the number of ops of a compound that a kernel needs room for once the node is in it.
@@ -237,7 +238,8 @@ bool Grouper::may_join(uint32_t node, const Kernel& kernel) const {
       if (member.is_packed) return !member.is_copied && scales_moved(node);
       return !member.is_copied && (member.reads == 1 || member.is_aligned);
     case FusionKind::kInjective:
-      if (kernel.compound != kNone && call(node).op->name == "resize") return false;  // has sums
+      if (kernel.compound != kNone && call(node).op->facts.family == OpFamily::kResize)
+        return false;  // has sums
       return !member.is_before ||
              (member.is_packed && !member.is_copied && call(node).args.count == 1);
     default:
@@ -249,7 +251,7 @@ void Grouper::join(uint32_t node, uint32_t kernel) {
   members_[node].kernel = kernel;
   ++kernels_[kernel].ops;
   if (is_center(node)) kernels_[kernel].has_center = true;
-  if (call(node).op->name == "resize") kernels_[kernel].has_resize = true;
+  if (call(node).op->facts.family == OpFamily::kResize) kernels_[kernel].has_resize = true;
   if (compound_of_[node] == node) kernels_[kernel].compound = node;
   if (compound_of_[node] == node) kernels_[kernel].waiting = waiting_.at(node);
   else if (compound_of_[node] != kNone) --kernels_[kernel].waiting;
@@ -269,7 +271,7 @@ void Grouper::visit(uint32_t node) {
                           call(node).op->kind == FusionKind::kOpaque || is_join_[node],
                           compound_of_[node] == node ? node : kNone,
                           compound_of_[node] == node ? waiting_.at(node) : 0,
-                          call(node).op->name == "resize"});
+                          call(node).op->facts.family == OpFamily::kResize});
     }
   }
   update_producers(node);

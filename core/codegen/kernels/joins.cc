@@ -14,7 +14,8 @@ constexpr int64_t kAlign = 64;  // of places in the arena
 // Returns true for a concat of static types along the first axis whose extent is not 1.
 bool is_outer_concat(const Function& function, const Node& node) {
   auto* call = std::get_if<Call>(&node.kind);
-  if (call == nullptr || call->op->name != "concat" || node.types.size() != 1) return false;
+  if (call == nullptr || call->op->facts.family != OpFamily::kConcat || node.types.size() != 1)
+    return false;
   const Shape& shape = node.types[0]->shape;
   if (!is_static(shape)) return false;
   int64_t axis = call->attrs->i("axis");

@@ -188,7 +188,9 @@ void add_dense_ops(OpRegistry& ops) {
        .infer = infer_matmul,
        .reference = reference_matmul,
        .compute = compute_matmul,
-       .flops = flops_matmul});
+       .flops = flops_matmul,
+       .facts = {
+           .family = OpFamily::kProduct, .weight = 1, .weight_channels = -1, .is_plain = true}});
   ops.add({.name = "gemm",
            .doc = "y = alpha * a' * b', transposed by trans_a, trans_b. No bias: a multiply and an "
                   "add follow.",
@@ -202,7 +204,12 @@ void add_dense_ops(OpRegistry& ops) {
            .infer = infer_gemm,
            .reference = reference_gemm,
            .compute = compute_gemm,
-           .flops = flops_gemm});
+           .flops = flops_gemm,
+           .facts = {.family = OpFamily::kProduct,
+                     .weight = 1,
+                     .weight_channels = -1,
+                     .weight_transposed = "trans_b",
+                     .is_plain = true}});
 }
 
 }  // namespace byoc::op

@@ -62,6 +62,7 @@ OpDef matmul_integers() {
   op.flops = [](Types in, Types out, const Attrs&) {
     return 2 * flop_count(out[0]) * static_cast<double>(in[0]->shape.back().extent());
   };
+  op.facts = {.family = OpFamily::kProduct, .weight = 1, .weight_channels = -1};
   return op;
 }
 

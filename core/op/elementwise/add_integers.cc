@@ -105,6 +105,7 @@ OpDef add_integers() {
   op.reference = reference_sum;
   op.compute = compute_sum;
   op.flops = [](Types in, Types, const Attrs&) { return 5 * flop_count(in[0]); };
+  op.facts = {.family = OpFamily::kQuantize};
   return op;
 }
 

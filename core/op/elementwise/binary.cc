@@ -172,33 +172,42 @@ OpDef prelu_op() {
 
 void add_arithmetic(OpRegistry& ops) {
   constexpr NumericTypes kNumeric;
-  ops.add(binary(
-      "add", "y = a + b; integers wrap around", kNumeric,
-      [](auto a, auto b) { return wrapped(a, b, std::plus<>()); }, applied(BinaryOp::kAdd)));
-  ops.add(binary(
-      "subtract", "y = a - b; integers wrap around", kNumeric,
-      [](auto a, auto b) { return wrapped(a, b, std::minus<>()); }, applied(BinaryOp::kSubtract)));
-  ops.add(binary(
-      "multiply", "y = a b; integers wrap around", kNumeric,
-      [](auto a, auto b) { return wrapped(a, b, std::multiplies<>()); },
-      applied(BinaryOp::kMultiply)));
-  ops.add(binary(
-      "divide", "y = a / b; integers are cut towards 0, and a / 0 = 0", kNumeric,
-      [](auto a, auto b) { return quotient(a, b); }, quotient_expr));
-  ops.add(binary(
-      "minimum", "y = min(a, b); NaN in either gives NaN", kNumeric,
-      [](auto a, auto b) { return least(a, b); }, least_expr));
-  ops.add(binary(
-      "maximum", "y = max(a, b); NaN in either gives NaN", kNumeric,
-      [](auto a, auto b) { return greatest(a, b); }, greatest_expr));
+  ops.add(with_facts(
+      binary(
+          "add", "y = a + b; integers wrap around", kNumeric,
+          [](auto a, auto b) { return wrapped(a, b, std::plus<>()); }, applied(BinaryOp::kAdd)),
+      {.family = OpFamily::kSum, .is_commutative = true}));
+  ops.add(with_facts(binary(
+                         "subtract", "y = a - b; integers wrap around", kNumeric,
+                         [](auto a, auto b) { return wrapped(a, b, std::minus<>()); },
+                         applied(BinaryOp::kSubtract)),
+                     {.family = OpFamily::kSum, .is_inverse = true}));
+  ops.add(with_facts(binary(
+                         "multiply", "y = a b; integers wrap around", kNumeric,
+                         [](auto a, auto b) { return wrapped(a, b, std::multiplies<>()); },
+                         applied(BinaryOp::kMultiply)),
+                     {.family = OpFamily::kScale, .is_commutative = true}));
+  ops.add(with_facts(binary(
+                         "divide", "y = a / b; integers are cut towards 0, and a / 0 = 0", kNumeric,
+                         [](auto a, auto b) { return quotient(a, b); }, quotient_expr),
+                     {.family = OpFamily::kScale, .is_inverse = true}));
+  ops.add(with_facts(binary(
+                         "minimum", "y = min(a, b); NaN in either gives NaN", kNumeric,
+                         [](auto a, auto b) { return least(a, b); }, least_expr),
+                     {.is_commutative = true}));
+  ops.add(with_facts(binary(
+                         "maximum", "y = max(a, b); NaN in either gives NaN", kNumeric,
+                         [](auto a, auto b) { return greatest(a, b); }, greatest_expr),
+                     {.is_commutative = true}));
 }
 
 void add_comparisons(OpRegistry& ops) {
   constexpr NumericTypes kNumeric;
   constexpr AllTypes kAll;
-  ops.add(comparison(
-      "equal", "y = a is equal to b", kAll, [](auto a, auto b) { return a == b; },
-      applied(BinaryOp::kEqual)));
+  ops.add(with_facts(comparison(
+                         "equal", "y = a is equal to b", kAll,
+                         [](auto a, auto b) { return a == b; }, applied(BinaryOp::kEqual)),
+                     {.is_commutative = true}));
   ops.add(comparison(
       "not_equal", "y = a is not equal to b", kAll, [](auto a, auto b) { return a != b; },
       applied(BinaryOp::kNotEqual)));

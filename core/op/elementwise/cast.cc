@@ -79,6 +79,7 @@ void add_cast_ops(OpRegistry& ops) {
       return converted_to(out[0]->dtype, in[0](i));
     }));
   };
+  op.facts = {.family = OpFamily::kCast};
   ops.add(std::move(op));
   ops.add(bit_cast());
 }

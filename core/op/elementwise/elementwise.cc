@@ -67,6 +67,7 @@ OpDef identity() {
     return Result<IndexFn>([](const Exprs& i) { return i; });
   });
   op.flops = [](Types, Types, const Attrs&) { return 0.0; };
+  op.facts = {.is_view = true};
   return op;
 }
 

@@ -141,6 +141,7 @@ OpDef quantize() {
   };
   op.compute = compute_quantize;
   op.flops = [](Types inputs, Types, const Attrs&) { return 3 * flop_count(inputs[0]); };
+  op.facts = {.family = OpFamily::kQuantize};
   return op;
 }
 
@@ -161,6 +162,7 @@ OpDef dequantize() {
   };
   op.compute = compute_dequantize;
   op.flops = [](Types inputs, Types, const Attrs&) { return 2 * flop_count(inputs[0]); };
+  op.facts = {.family = OpFamily::kDequantize};
   return op;
 }
 

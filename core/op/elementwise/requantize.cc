@@ -111,6 +111,7 @@ OpDef requantize() {
   op.reference = reference_requantize;
   op.compute = compute_requantize;
   op.flops = [](Types in, Types, const Attrs&) { return 4 * flop_count(in[0]); };
+  op.facts = {.family = OpFamily::kQuantize};
   return op;
 }
 

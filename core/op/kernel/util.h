@@ -55,6 +55,11 @@ double flop_count(TypeId type);
 inline Result<std::vector<TensorType>> one_result(TensorType type) {
   return std::vector<TensorType>{std::move(type)};
 }
+/// Returns the op with these facts.
+inline OpDef with_facts(OpDef op, OpFacts facts) {
+  op.facts = std::move(facts);
+  return op;
+}
 /// Infers the type of input 0, which must have one of `allowed`.
 InferFn same_as_input(std::string op, DTypes allowed);
 

@@ -66,6 +66,7 @@ OpDef batch_norm() {
   };
   op.compute = compute_batch_norm;
   op.flops = [](Types inputs, Types, const Attrs&) { return 2 * flop_count(inputs[0]); };
+  op.facts = {.family = OpFamily::kBatchNorm};
   return op;
 }
 

@@ -298,9 +298,11 @@ void add_reduce_ops(OpRegistry& ops) {
   constexpr AllTypes kAll;
   using te::UnaryOp;
   ops.add(reduction<SumOf>("sum", "y = sum of x over `axes`; integers wrap around", kNumeric));
-  ops.add(reduction<MeanOf>("mean",
-                            "y = sum of x over `axes` / their number, cut towards 0 for integers",
-                            kNumeric, {.state_dtype = wide_dtype, .finish = mean_expr}));
+  ops.add(with_facts(
+      reduction<MeanOf>("mean",
+                        "y = sum of x over `axes` / their number, cut towards 0 for integers",
+                        kNumeric, {.state_dtype = wide_dtype, .finish = mean_expr}),
+      {.family = OpFamily::kMean}));
   ops.add(reduction<MaxOf>("max", "y = the greatest x over `axes`; NaN wins", kAll,
                            {.combiner = greatest_combiner}));
   ops.add(reduction<MinOf>("min", "y = the least x over `axes`; NaN wins", kAll,

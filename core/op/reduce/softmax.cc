@@ -254,9 +254,11 @@ OpDef cumulative(Cumulative kind, std::string doc) {
 }  // namespace
 
 void add_softmax_ops(OpRegistry& ops) {
-  ops.add(softmax_op<Softmax>("softmax",
-                              "y_i = e^(x_i - m) / sum_j e^(x_j - m) along `axis`, m = max_j x_j",
-                              5, compute_softmax));
+  ops.add(with_facts(
+      softmax_op<Softmax>("softmax",
+                          "y_i = e^(x_i - m) / sum_j e^(x_j - m) along `axis`, m = max_j x_j", 5,
+                          compute_softmax),
+      {.family = OpFamily::kSoftmax}));
   ops.add(softmax_op<LogSoftmax>(
       "log_softmax", "y_i = x_i - m - ln(sum_j e^(x_j - m)) along `axis`, m = max_j x_j", 5,
       compute_log_softmax));

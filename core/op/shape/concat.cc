@@ -180,7 +180,8 @@ void add_concat_ops(OpRegistry& ops) {
            .infer = infer_concat,
            .reference = reference_concat,
            .compute = compute_concat,
-           .flops = no_flops});
+           .flops = no_flops,
+           .facts = {.family = OpFamily::kConcat}});
   ops.add({.name = "split",
            .doc = "One output per entry of `split`: that many entries of x along `axis`.",
            .kind = FusionKind::kInjective,

@@ -131,7 +131,8 @@ void add_pad_ops(OpRegistry& ops) {
            .infer = infer_pad,
            .reference = reference_pad,
            .compute = compute_pad,
-           .flops = no_flops});
+           .flops = no_flops,
+           .facts = {.family = OpFamily::kPad}});
 }
 
 }  // namespace byoc::op

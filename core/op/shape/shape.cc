@@ -188,7 +188,8 @@ OpDef same_bytes(std::string name, std::string doc, std::vector<AttrSpec> attrs,
           .infer = std::move(infer),
           .reference = copy_bytes,
           .compute = move_compute(name, same_elements_index),
-          .flops = no_flops};
+          .flops = no_flops,
+          .facts = {.is_view = true}};
 }
 
 }  // namespace

@@ -247,9 +247,10 @@ void add_transpose_ops(OpRegistry& ops) {
   AttrSpec blocksize = {"blocksize", int64_t{1}, "cells per side of a block", AttrSpec::kRequired};
   AttrSpec mode = {"mode", "DCR",
                    "DCR: the block's cell is the outer part of the channel; CRD: the inner"};
-  ops.add(moving_op("transpose", "Dim d of y is dim perm[d] of x.",
-                    {{"perm", Ints{}, "a permutation of the dims; empty: reversed"}},
-                    infer_transpose, reference_transpose, transpose_index));
+  ops.add(with_facts(moving_op("transpose", "Dim d of y is dim perm[d] of x.",
+                               {{"perm", Ints{}, "a permutation of the dims; empty: reversed"}},
+                               infer_transpose, reference_transpose, transpose_index),
+                     {.family = OpFamily::kTranspose}));
   ops.add(moving_op("expand", "x broadcast together with `shape`, by numpy's rules.",
                     {{"shape", Ints{}, "extents", AttrSpec::kRequired}}, infer_expand,
                     reference_expand, expand_index));

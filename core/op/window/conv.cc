@@ -246,6 +246,7 @@ OpDef conv(size_t spatial) {
       .compute = [=](te::Builder& builder, Inputs in, Types out,
                      const Attrs& a) { return compute_conv(name, builder, in, out, a, spatial); },
       .flops = flops_conv,
+      .facts = {.family = OpFamily::kConvolution, .weight = 1, .is_plain = true},
   };
 }
 
@@ -274,6 +275,10 @@ OpDef conv_transpose(size_t spatial) {
             return compute_conv_transpose(name, builder, in, out, a, spatial);
           },
       .flops = flops_conv_transpose,
+      .facts = {.family = OpFamily::kTransposedConvolution,
+                .weight = 1,
+                .weight_channels = 1,
+                .is_plain = true},
   };
 }
 

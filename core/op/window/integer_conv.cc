@@ -171,6 +171,7 @@ OpDef conv(bool is_blocked) {
     return compute_conv(name, builder, in, out, a, is_blocked);
   };
   op.flops = flops_conv;
+  op.facts = {.family = OpFamily::kConvolution, .weight = 1};
   return op;
 }
 

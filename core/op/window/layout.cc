@@ -144,6 +144,7 @@ OpDef layout_transform() {
       .reference = reference_layout_transform,
       .compute = move_compute("layout_transform", layout_index),
       .flops = no_flops,
+      .facts = {.family = OpFamily::kLayoutTransform},
   };
 }
 
@@ -281,6 +282,7 @@ OpDef conv2d_nchwc() {
             Ints w = static_extents(in[1]->shape);
             return 2 * flop_count(out[0]) * static_cast<double>(w[1] * w[2] * w[3] * w[4]);
           },
+      .facts = {.family = OpFamily::kConvolution, .weight = 1},
   };
 }
 
@@ -364,6 +366,7 @@ OpDef matmul_packed() {
           [](Types in, Types out, const Attrs&) {
             return 2 * flop_count(out[0]) * static_cast<double>(in[0]->shape.back().extent());
           },
+      .facts = {.family = OpFamily::kProduct, .weight = 1},
   };
 }
 

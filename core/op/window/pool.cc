@@ -221,7 +221,8 @@ OpDef window_pool(std::string name, std::string doc, std::string dtypes, Referen
           .infer = infer_pool_of_floats(name),
           .reference = std::move(reference),
           .compute = std::move(compute),
-          .flops = flops_window};
+          .flops = flops_window,
+          .facts = {.family = OpFamily::kPool}};
 }
 
 OpDef global_pool(std::string name, std::string doc, bool may_be_empty, ReferenceFn reference,
@@ -234,7 +235,8 @@ OpDef global_pool(std::string name, std::string doc, bool may_be_empty, Referenc
           .infer = infer_global(name, may_be_empty),
           .reference = std::move(reference),
           .compute = std::move(compute),
-          .flops = flops_global};
+          .flops = flops_global,
+          .facts = {.family = OpFamily::kPool}};
 }
 
 OpDef max_pool() {
@@ -253,6 +255,7 @@ OpDef average_pool() {
   OpDef op = window_pool("average_pool", "The mean of each window, without its padding.", "float",
                          reference_average_pool, compute_average_pool);
   op.attrs.push_back({"count_include_pad", false, "padding counts as zeros"});
+  op.facts = {.family = OpFamily::kMeanPool};
   return op;
 }
 

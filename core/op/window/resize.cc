@@ -299,7 +299,8 @@ void add_resize_ops(OpRegistry& ops) {
            .infer = infer_resize,
            .reference = reference_resize,
            .compute = compute_resize,
-           .flops = flops_resize});
+           .flops = flops_resize,
+           .facts = {.family = OpFamily::kResize}});
 }
 
 }  // namespace byoc::op

@@ -168,7 +168,7 @@ int64_t allowed_steps(const IRModule& module) {
   for (const auto& [name, function] : module.functions) {
     for (const Node& node : function.nodes) {
       auto* call = std::get_if<Call>(&node.kind);
-      if (call != nullptr && call->op->name == "quantize") return 1;
+      if (call != nullptr && call->op->facts.family == OpFamily::kQuantize) return 1;
     }
   }
   return 0;

@@ -18,7 +18,7 @@ struct Ends {
 
 const Call* transform_of(const Node& node) {
   auto* call = std::get_if<Call>(&node.kind);
-  return call != nullptr && call->op->name == "layout_transform" ? call : nullptr;
+  return call != nullptr && call->op->facts.family == OpFamily::kLayoutTransform ? call : nullptr;
 }
 
 Ends ends_of(const Function& region) {

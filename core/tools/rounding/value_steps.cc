@@ -13,6 +13,7 @@ namespace byoc::driver {
 namespace {
 
 constexpr uint32_t kSeveral = 2;
+constexpr std::string_view kRound = "round";  // of floats, which stay floats
 
 bool is_small_integer(DType dtype) { return is_int(dtype) && dtype_size(dtype) <= 2; }
 
@@ -120,12 +121,26 @@ class Tracker {
       return {.roundings = std::min(roundings + 1, kSeveral), .sizes = {1}};
     ValueSteps out{.roundings = roundings};
     if (roundings == 0 || !is_sized) return out;
-    if (call.op->name == "dequantize") set_dequantized(args, *call.attrs, out);
-    else if (call.op->name == "cast") keep(k, args[0], 1, out);
-    else if (call.op->name == "add" || call.op->name == "subtract") set_sum(k, args, out);
-    else if (call.op->name == "multiply" || call.op->name == "divide") set_scaled(k, call, out);
-    else if (auto gain = gain_of(call.op->name)) set_gained(k, call, *gain, out);
+    set_sizes(k, call, out);
     return out;
+  }
+
+  void set_sizes(uint32_t k, const Call& call, ValueSteps& out) const {
+    const auto args = function_.args(call.args);
+    switch (call.op->facts.family) {
+      case OpFamily::kDequantize:
+        return set_dequantized(args, *call.attrs, out);
+      case OpFamily::kCast:
+        return keep(k, args[0], 1, out);
+      case OpFamily::kSum:
+        return set_sum(k, args, out);
+      case OpFamily::kScale:
+        return set_scaled(k, call, out);
+      case OpFamily::kTranspose:
+        return set_transposed(args[0], *call.attrs, out);
+      default:
+        if (auto gain = gain_of(call.op->name)) set_gained(k, call, *gain, out);
+    }
   }
 
   /// The scale must be constant: a computed one may itself be changed by rounding.
@@ -158,7 +173,7 @@ class Tracker {
   /// A factor must be constant, else a step has no size.
   void set_scaled(uint32_t k, const Call& call, ValueSteps& out) const {
     const auto args = function_.args(call.args);
-    const bool divides = call.op->name == "divide";
+    const bool divides = call.op->facts.is_inverse;
     const size_t factor = steps_[args[1].node].is_exact() ? 1 : 0;
     const std::vector<double> values = constant_magnitudes(function_, args[factor]);
     if (values.empty() || (divides && factor == 0)) return;
@@ -170,7 +185,6 @@ class Tracker {
   void set_gained(uint32_t k, const Call& call, double gain, ValueSteps& out) const {
     constexpr std::string_view kMixes[] = {"reshape", "softmax", "log_softmax"};
     const auto args = function_.args(call.args);
-    if (call.op->name == "transpose") return set_transposed(args[0], *call.attrs, out);
     if (args.size() == 1 && std::ranges::count(kMixes, call.op->name) == 0)
       return keep(k, args[0], gain, out);
     double most = 0;
@@ -194,10 +208,13 @@ class Tracker {
   std::vector<ValueSteps> steps_;  // of each node: its results have the same
 };
 
-bool has_any(const Function& function, std::initializer_list<std::string_view> ops) {
+bool is_quantize(const Call& call) { return call.op->facts.family == OpFamily::kQuantize; }
+bool is_round(const Call& call) { return call.op->name == kRound; }
+
+bool has_any(const Function& function, bool (*is_one)(const Call&)) {
   return std::ranges::any_of(function.nodes, [&](const Node& node) {
     auto* call = std::get_if<Call>(&node.kind);
-    return call != nullptr && std::ranges::count(ops, call->op->name) > 0;
+    return call != nullptr && is_one(*call);
   });
 }
 
@@ -205,7 +222,7 @@ bool has_any(const Function& function, std::initializer_list<std::string_view> o
 bool makes_small_integers(const Function& function) {
   return std::ranges::any_of(function.nodes, [&](const Node& node) {
     auto* call = std::get_if<Call>(&node.kind);
-    if (call == nullptr || call->op->name != "cast") return false;
+    if (call == nullptr || call->op->facts.family != OpFamily::kCast) return false;
     return is_small_integer(node.types[0]->dtype) &&
            is_float(function.type(function.args(call->args)[0])->dtype);
   });
@@ -214,17 +231,16 @@ bool makes_small_integers(const Function& function) {
 }  // namespace
 
 bool is_rounding(const Function& function, uint32_t node) {
-  constexpr std::string_view kOps[] = {"quantize", "requantize", "add_integers", "round"};
   auto* call = std::get_if<Call>(&function.nodes[node].kind);
-  return call != nullptr && std::ranges::count(kOps, call->op->name) > 0;
+  return call != nullptr && (is_quantize(*call) || is_round(*call));
 }
 
 bool rounds(const IRModule& module) {
   // Quantisation with computed scales has a round and a cast. A plain model may have either.
   bool has_round = false, has_cast = false;
   for (const auto& [name, function] : module.functions) {
-    if (has_any(function, {"quantize", "requantize", "add_integers"})) return true;
-    has_round = has_round || has_any(function, {"round"});
+    if (has_any(function, is_quantize)) return true;
+    has_round = has_round || has_any(function, is_round);
     has_cast = has_cast || makes_small_integers(function);
   }
   return has_round && has_cast;

@@ -75,6 +75,44 @@ using FlopsFn = std::function<double(Types inputs, Types outputs, const Attrs&)>
 using ComputeFn = std::function<Result<std::vector<te::Tensor>>(
     te::Builder&, std::span<const te::Tensor> inputs, Types outputs, const Attrs&)>;
 
+/// Ops that passes treat alike.
+enum class OpFamily : uint8_t {
+  kOther,
+  kConvolution,  ///< windows of x times a weight, in any layout, of floats or integers
+  kTransposedConvolution,
+  kProduct,   ///< of matrices, in any layout, of floats or integers
+  kPool,      ///< one value per window or plane
+  kMeanPool,  ///< the mean of each window
+  kBatchNorm,
+  kSum,    ///< add, and subtract with `is_inverse`
+  kScale,  ///< multiply, and divide with `is_inverse`
+  kPad,
+  kConcat,
+  kTranspose,
+  kResize,
+  kLayoutTransform,
+  kCast,
+  kQuantize,  ///< rounds to integers of 8 or 16 bits; requantize and add_integers too
+  kDequantize,
+  kSoftmax,
+  kMean  ///< along the dims of `axes`
+};
+
+/// What passes need to know of an op besides its schema, so that none of them compares names.
+struct OpFacts {
+  OpFamily family = OpFamily::kOther;  ///< the ops that passes treat alike
+  /// The operand with the weights of a convolution or product; -1: there is none.
+  int weight = -1;
+  /// The dim of the weight with the channels of the result, per group of a transposed convolution;
+  /// negative: from the end.
+  int weight_channels = 0;
+  std::string weight_transposed = {};  ///< a bool attribute that swaps the weight's dims; "": none
+  bool is_plain = false;               ///< x, weight and y are in the layouts of ONNX, of one dtype
+  bool is_inverse = false;             ///< the second operand is subtracted, or divides
+  bool is_commutative = false;         ///< the two operands may change places
+  bool is_view = false;                ///< y has the bytes of x: nothing is computed
+};
+
 /// The definition of an op: schema, types, reference kernel, tensor expression.
 struct OpDef {
   std::string name, doc;                          ///< "conv2d"; a sentence for the reference of ops
@@ -91,6 +129,7 @@ struct OpDef {
   SizesFn sizes;
   int64_t version = 1;  ///< crosses the ABI in the graph JSON; changes with the meaning of the op
   bool is_annotation = false;  ///< compiler_begin / compiler_end
+  OpFacts facts = {};          ///< for passes
 };
 
 /// Fills defaults, checks names and kinds (an integer is accepted where a float is due).
