@@ -79,7 +79,7 @@ Result<std::unique_ptr<driver::TimedSession>> prepare(const driver::Subject& sub
 
 void run(benchmark::State& state, const SingleOp& op, const std::string& plugin) {
   driver::SubjectRequest request{.op = op};
-  request.model.compilers = {plugin};
+  request.model[option::kCompiler] = {plugin};
   auto subject = driver::make_subject(request, {}, [](const std::string&) {});
   BYOC_CHECK(subject.ok(), name_of(op, plugin), ": ", subject.status().to_string());
   auto timed = prepare(*subject, plugin);

@@ -98,9 +98,9 @@ std::string percent(double share) { return cli::format_fixed(100 * share, 2) + "
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(driver::Subject subject,
            driver::make_subject(options.subject, common, [](const std::string&) {}));
-  BYOC_TRY(driver::Compiled compiled, subject.compile(options.subject.model.threads));
+  BYOC_TRY(driver::Compiled compiled, subject.compile(options.subject.model[option::kThreads]));
   BYOC_TRY(auto session, Session::load(std::move(compiled.executable), subject.plugins,
-                                       {.threads = options.subject.model.threads}));
+                                       {.threads = options.subject.model[option::kThreads]}));
   BYOC_TRY(Runner runner, Runner::make(std::move(session), subject.inputs));
   for (bool is_profiled : {false, true, false, true})
     BYOC_TRY_STATUS(runner.run(is_profiled).status());

@@ -69,7 +69,7 @@ Result<int> serve(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY_STATUS(driver::set_open_sizes(model, options.inputs).status());
   BYOC_TRY(driver::Runnable runnable, driver::make_runnable(model, path, options.inputs, common));
   BYOC_TRY(auto session, Session::load(std::move(runnable.executable), runnable.plugins,
-                                       {.threads = options.model.threads}));
+                                       {.threads = options.model[option::kThreads]}));
   BYOC_TRY(auto named,
            cli::make_inputs(session->inputs(), options.inputs, 0, driver::tensor_readers()));
   std::vector<Tensor> inputs;

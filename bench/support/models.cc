@@ -86,7 +86,7 @@ std::shared_ptr<const PluginSet> bench_plugins() {
 LoadedModel load_bench_model(const Model& model) {
   driver::ModelOptions options;
   options.model = model.path;
-  options.shapes = shapes_of(model);
+  options[option::kShape] = shapes_of(model);
   LoadedModel out;
   out.module = must(driver::load_model(options), model.path);
   auto types = must(driver::entry_inputs(out.module), model.path);

@@ -20,11 +20,8 @@
 #include "byoc/ir/external_symbols.h"
 #include "byoc/pass/codegen.h"
 #include "byoc/te/module.h"
-#include "core/codegen/choose_for_new_functions.h"
 #include "core/codegen/compile_input.h"
 #include "core/codegen/count_work.h"
-#include "core/codegen/declined.h"
-#include "core/codegen/kernels/fuse.h"
 #include "core/codegen/kernels/joins.h"
 #include "core/codegen/tuned_points.h"
 #include "core/region/assign_loops.h"
@@ -59,12 +56,16 @@ class CodegenRun {
  public:
   CodegenRun(IRModule module, const PassContext& context)
       : module_(std::move(module)), context_(context), points_(context) {
+    if (auto* before = std::any_cast<Compiled>(context.memory.get())) known_ = std::move(*before);
     for (std::string_view symbol : external_symbols(module_)) externals_.emplace(symbol);
   }
-  /// Compiles all functions of that plugin; functions that it declines go to the plugins after it.
-  /// Returns whether there was a function to compile.
+  /// Compiles all functions of that plugin; functions that it declines become plain ones with
+  /// kDeclinedAttr. Returns whether there was a function to compile.
   Result<bool> run(const std::string& id);
-  IRModule take() && { return std::move(module_); }
+  IRModule take() && {
+    if (context_.memory) *context_.memory = std::move(known_);
+    return std::move(module_);
+  }
 
  private:
   struct Batch {
@@ -87,8 +88,6 @@ class CodegenRun {
   void remove(Region region);
   void replace_calls();
   Status check_region(const std::string& id, Region region) const;
-  Status pass_on_declined(const Plugin& plugin);
-  Status choose_computes_again();
 
   IRModule module_;
   const PassContext& context_;
@@ -97,12 +96,15 @@ class CodegenRun {
   std::set<std::string, std::less<>> externals_;  // external symbols of the input module
   std::unordered_set<Symbol> joins_;              // is_join: all that have been compiled
   std::unordered_set<Symbol> compiled_;  // by this plugin; their calls are still to be replaced
-  std::vector<Symbol> declined_;         // by this plugin
   struct Place {
     size_t module, function;  // in external_mods
   };
-  std::unordered_map<Symbol, Place> kernels_;         // by compiled function
-  std::unordered_map<std::string, Symbol> first_of_;  // by region_key, which has the plugin in it
+  // What was compiled, also when this pass ran before for the same module.
+  struct Compiled {
+    std::unordered_map<Symbol, Place> kernels;         // by compiled function
+    std::unordered_map<std::string, Symbol> first_of;  // by region_key, which has the plugin in it
+  };
+  Compiled known_;
   std::unordered_map<Symbol, std::vector<Region>> equal_;  // by the first: the others, not compiled
 };
 
@@ -120,11 +122,12 @@ std::vector<Region> CodegenRun::regions_of(const std::string& id) {
 std::vector<Region> CodegenRun::distinct_of(const std::vector<Region>& regions) {
   std::vector<Region> out;
   for (Region region : regions) {
-    auto [at, is_new] = first_of_.try_emplace(region_key(module_, region->second), region->first);
+    auto [at, is_new] =
+        known_.first_of.try_emplace(region_key(module_, region->second), region->first);
     const Symbol first = at->second;
     if (is_new) {
       out.push_back(region);
-    } else if (auto known = kernels_.find(first); known != kernels_.end()) {
+    } else if (auto known = known_.kernels.find(first); known != known_.kernels.end()) {
       auto [module, function] = known->second;
       attach_alias(module_.external_mods[module].functions[function], region);
     } else {
@@ -155,27 +158,9 @@ Status CodegenRun::decline(const Plugin& plugin, Region region, const Status& wh
   Function plain = inline_composites_in(module_, function, {});
   for (Symbol attr : {"compiler", "global_symbol", "primitive", kComputeKnob})
     plain.attrs.erase(attr);
+  plain.attrs.set(kDeclinedAttr, plugin.id());
   function = std::move(plain);
-  declined_.push_back(name);
   return {};
-}
-
-// Offers the ops of declined functions to the listed plugins after this one, then to the default
-// codegens after it. Ops that none of them takes stay in a plain function, which the next
-// inline_functions moves back into its caller.
-Status CodegenRun::pass_on_declined(const Plugin& plugin) {
-  const std::vector<Symbol> names = std::exchange(declined_, {});
-  if (names.empty()) return {};
-  BYOC_TRY(module_, offer_functions(std::move(module_), names, plugins_after(plugin.id(), context_),
-                                    context_));
-  if (context_.defaults.empty()) return choose_computes_again();
-  std::vector<std::string> rest = context_.defaults;
-  auto self = std::find(rest.begin(), rest.end(), plugin.id());
-  if (self != rest.end()) rest.erase(rest.begin(), self + 1);
-  PassContext lenient = context_;  // decline() has applied --strict
-  lenient.strict = false;
-  BYOC_TRY(module_, fuse_ops_with(std::move(module_), rest, lenient));
-  return choose_computes_again();
 }
 
 // "llvm" with the compute "direct" becomes "llvm: direct".
@@ -193,7 +178,7 @@ void CodegenRun::attach(CompileResult result, Batch& batch) {
     if (function.attrs.has(kComputeKnob))
       kernel.implementation = with_compute(kernel.implementation, function.attr(kComputeKnob));
     kernel.locs = texts_of(all_locs(module_, function));
-    kernels_[name] = {module_.external_mods.size(), k};
+    known_.kernels[name] = {module_.external_mods.size(), k};
     if (auto equal = equal_.extract(name); !equal.empty()) {
       for (Region other : equal.mapped()) attach_alias(kernel, other);
     }
@@ -206,12 +191,6 @@ void CodegenRun::attach(CompileResult result, Batch& batch) {
 void CodegenRun::attach_alias(ExternalFunction& kernel, Region region) {
   kernel.aliases.push_back({region->first.str(), texts_of(all_locs(module_, region->second))});
   remove(region);
-}
-
-Status CodegenRun::choose_computes_again() {
-  if (context_.policies.empty()) return {};
-  BYOC_TRY(module_, choose_for_new_functions(std::move(module_), context_));
-  return {};
 }
 
 void CodegenRun::remove(Region region) {
@@ -361,9 +340,9 @@ Result<bool> CodegenRun::run(const std::string& id) {
     BYOC_TRY(Batch batch, next_batch(*plugin, distinct, next));
     BYOC_TRY_STATUS(compile(*plugin, std::move(batch)));
   }
-  std::erase_if(first_of_, [&](const auto& item) { return !kernels_.contains(item.second); });
+  std::erase_if(known_.first_of,
+                [&](const auto& item) { return !known_.kernels.contains(item.second); });
   replace_calls();
-  BYOC_TRY_STATUS(pass_on_declined(*plugin));
   return true;
 }
 

@@ -83,6 +83,54 @@ Result<IRModule> run_pass(IRModule module, const Pass& pass, const PassContext& 
   return result;
 }
 
+bool has_declined(const IRModule& module) {
+  return std::ranges::any_of(module.functions,
+                             [](const auto& item) { return item.second.attrs.has(kDeclinedAttr); });
+}
+
+/// Runs passes and, for functions that plugins declined, passes and that one again.
+class PassRun {
+ public:
+  PassRun(IRModule module, const PassContext& context)
+      : module_(std::move(module)),
+        context_(context),
+        skip_(skipped(context)),
+        instruments_(instruments_of(context)),
+        stop_after_(env_value("BYOC_STOP_AFTER")) {
+    context_.memory = std::make_shared<std::any>();
+  }
+
+  Status run(std::span<const Pass> passes) {
+    for (const Pass& pass : passes) {
+      if (skip_.count(pass.name)) continue;
+      BYOC_TRY_STATUS(run_until_placed(pass));
+      is_stopped_ = is_stopped_ || pass.name == stop_after_;
+      if (is_stopped_) return {};
+    }
+    return {};
+  }
+  IRModule take() && { return std::move(module_); }
+
+ private:
+  /// Ops of a declined function go to plugins after the one that declined, so that this ends.
+  Status run_until_placed(const Pass& pass) {
+    BYOC_TRY(module_, run_pass(std::move(module_), pass, context_, instruments_));
+    while (!pass.on_declined.empty() && has_declined(module_)) {
+      BYOC_TRY_STATUS(run(pass.on_declined));
+      if (is_stopped_ || has_declined(module_)) return {};  // place_declined is skipped
+      BYOC_TRY(module_, run_pass(std::move(module_), pass, context_, instruments_));
+    }
+    return {};
+  }
+
+  IRModule module_;
+  PassContext context_;
+  const std::set<std::string> skip_;
+  const std::vector<Instrument> instruments_;
+  const std::string stop_after_;
+  bool is_stopped_ = false;
+};
+
 }  // namespace
 
 std::span<const PassOption> pass_options() { return kOptions; }
@@ -99,17 +147,11 @@ std::string PassContext::option(std::string_view name) const {
 Result<IRModule> run_passes(IRModule module, std::span<const Pass> passes,
                             const PassContext& context) {
   BYOC_TRY_STATUS(check_options(context));
-  std::set<std::string> skip = skipped(context);
-  std::vector<Instrument> instruments = instruments_of(context);
-  std::string stop_after = env_value("BYOC_STOP_AFTER");
   // Verifies the input, so that the first pass is not named for an error of its input.
   if (context.option("verify") == "1") BYOC_TRY_STATUS(verify(module));
-  for (const Pass& pass : passes) {
-    if (skip.count(pass.name)) continue;
-    BYOC_TRY(module, run_pass(std::move(module), pass, context, instruments));
-    if (pass.name == stop_after) break;
-  }
-  return module;
+  PassRun run(std::move(module), context);
+  BYOC_TRY_STATUS(run.run(passes));
+  return std::move(run).take();
 }
 
 }  // namespace byoc

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Adds an op, a pass and a plugin to a copy of the tree, and uses them.
+"""Adds an op, a pass, a plugin and an option to a copy of the tree, and uses them.
 
 The places that each of them takes are the table PLACES: an op has four (source, test, importer row, conformance
-sample), a pass four (source, declaration, row of the pipeline, golden test), a plugin one (its folder). Nothing else of
-the copy changes, and everything is found by the build.
+sample), a pass four (source, declaration, row of the pipeline, golden test), a plugin one (its folder), an option one (a row of
+the table). Nothing else of the copy changes, and everything is found by the build.
 """
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -76,6 +77,28 @@ fn main(%x: f32[1,8]) {
   %0 = relu(%x)
   return %0 }
 """
+OPTION_ROW = """    {.name = "fold-mib",
+     .value = "MIB",
+     .doc = "by how much folding constants may make the model larger",
+     .fallback = std::string("64"),
+     .part = OptionPart::kBuild,
+     .is_of_functions = true,
+     .set = [](const OptionValue& value, BuildOptions& to) -> Status {
+       to.options["fold_mib"] = std::get<std::string>(value);
+       return {};
+     },
+     .get = [](const BuildOptions& from) -> OptionValue {
+       auto at = from.options.find("fold_mib");
+       return at == from.options.end() ? std::string("64") : at->second;
+     }},
+"""
+SBATCH = """#!/usr/bin/env python3
+import os, shutil, sys
+for word in " ".join(sys.argv).replace("'", " ").replace('"', " ").split():
+    if os.path.exists(os.path.join(word, "sitting.json")):
+        shutil.copy(os.path.join(word, "sitting.json"), "SCRATCH/sitting.json")
+sys.exit("no cluster here")
+"""
 PLUGIN_CMAKE = "byoc_add_plugin(byoc_added SOURCES plugin.cc)\n"
 
 
@@ -115,13 +138,14 @@ PLACES = {
         new_file("core/simplify/remove_identities.cc", PASS_SOURCE),
         line_before("include/byoc/pass/simplify.h", "\n}  // namespace byoc",
                     "/// Readers of an identity read its operand.\nResult<IRModule> remove_identities(IRModule, const PassContext&);\n"),
-        line_before("core/driver/pipeline.cc", '      {"merge_equal_nodes", ""',
+        line_before("core/compile/pipeline.cc", '      {"merge_equal_nodes", ""',
                     '      {"remove_identities", "", "readers of an identity read its operand", plain(remove_identities)},\n'),
         new_file("tests/golden/remove_identities/reader_reads_the_operand.ir", PASS_GOLDEN),
     ],
     "plugin": [plugin_folder("plugins/added", "plugins/example/cpp/plugin.cc")],
+    "option": [line_before("core/compile/option_table.cc", '    {.name = "tuning-log",', OPTION_ROW)],
 }
-EXPECTED = {"op": 4, "pass": 4, "plugin": 1}
+EXPECTED = {"op": 4, "pass": 4, "plugin": 1, "option": 1}
 
 
 def run(*command, **options):
@@ -177,6 +201,33 @@ def use_plugin(build, _):
     run(build / "bin/byoc", "check-plugin", build / "lib/byoc/plugins/libbyoc_added.so")
 
 
+def use_option(build, scratch):
+    """The flag, JSON, a word of --vs, a replay folder and the file for machines of a cluster have the new option."""
+    byoc, digits = build / "bin/byoc", build.parent / "tests/models/digits/model.onnx"
+    model = (digits, "--shape", "N=1", "--fold-mib", "7", "--compiler", "llvm", "--plugin", llvm_plugin())
+    explained = json.loads(run(byoc, "explain", *model, "--json"))
+    assert explained["options"]["fold-mib"] == "7", explained["options"]
+    benched = json.loads(run(byoc, "bench", *model, "--no-check", "--min-time", "0.01", "--vs", "fold-mib=9", "--json"))
+    assert benched["options"]["fold-mib"] == "7" and benched["versus"]["configuration"] == "fold-mib=9"
+    run(byoc, "dump", *model, "--region", "0", "-o", scratch / "region")
+    manifest = json.loads((scratch / "region/manifest.json").read_text())
+    assert manifest["options"] == {"fold-mib": "7"}, manifest
+    run(byoc, "replay", scratch / "region", "--plugin", llvm_plugin())
+    sbatch = scratch / "bin/sbatch"
+    sbatch.parent.mkdir()
+    sbatch.write_text(SBATCH.replace("SCRATCH", str(scratch)))
+    sbatch.chmod(0o755)
+    subprocess.run([byoc, "tune", *map(str, model), "--log", scratch / "log.jsonl", "--slurm", "--trials", "1"],
+                   env=os.environ | {"PATH": f"{sbatch.parent}:{os.environ['PATH']}"}, capture_output=True)
+    sitting = json.loads((scratch / "sitting.json").read_text())
+    assert json.loads(sitting["options"]) == {"fold-mib": "7"}, sitting
+
+
+def llvm_plugin():
+    """The llvm plugin of the build that this test belongs to: a plugin works with every byoc of its ABI."""
+    return os.environ["BYOC_LLVM_PLUGIN"]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("source", type=Path)
@@ -193,7 +244,7 @@ def main():
     scratch.mkdir()
     run("cmake", "-S", options.copy, "-B", build, "-G", options.generator, "-DBYOC_BENCH=OFF")
     run("cmake", "--build", build, "--target", "byoc", "byoc_json", "byoc_added", "ops_test", "golden_test")
-    for use in (use_op, use_pass, use_plugin):
+    for use in (use_op, use_pass, use_plugin, use_option):
         use(build, scratch)
         print(f"{use.__name__}: works", flush=True)
     shutil.rmtree(options.copy)

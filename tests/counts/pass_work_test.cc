@@ -34,29 +34,14 @@ struct Bound {
   double blocks;
 };
 constexpr Bound kBounds[] = {
-    {"infer_types", 3000},
-    {"inline_functions", 5800},
-    {"bind_constant_arguments", 190},
-    {"widen_floats", 130},
-    {"fold_constants", 1700},
-    {"merge_pads", 200},
-    {"eliminate_dead_code", 1700},
-    {"merge_equal_nodes", 3500},
-    {"fold_batch_norm", 3000},
-    {"prepare_quantized", 400},
-    {"merge_composites", 20000},
-    {"use_integers", 1},
-    {"fold_weights", 400},
-    {"annotate_target", 12000},
-    {"merge_compiler_regions", 19000},
-    {"partition_graph", 15000},
-    {"assign_layouts", 1},
-    {"share_layouts", 400},
-    {"fuse_ops", 41000},
-    {"choose_computes", 1},
-    {"run_codegen", 15000},
-    {"plan_memory", 3000},
-    {"make_executable", 3600},
+    {"infer_types", 3000},         {"inline_functions", 5800},  {"bind_constant_arguments", 190},
+    {"widen_floats", 130},         {"fold_constants", 1700},    {"merge_pads", 200},
+    {"eliminate_dead_code", 1700}, {"merge_equal_nodes", 3500}, {"fold_batch_norm", 3000},
+    {"prepare_quantized", 400},    {"merge_composites", 20000}, {"use_integers", 1},
+    {"fold_weights", 400},         {"annotate_target", 12000},  {"merge_compiler_regions", 19000},
+    {"partition_graph", 15000},    {"assign_layouts", 1},       {"share_layouts", 400},
+    {"fuse_ops", 41000},           {"choose_computes", 1},      {"run_codegen", 15000},
+    {"plan_memory", 3000},         {"make_executable", 3600},
 };
 
 const char* name_of(Shape shape) {
@@ -91,8 +76,7 @@ uint64_t count_nodes(const IRModule& module) {
 std::vector<PassWork> work_of_passes(Shape shape, uint32_t ops) {
   IRModule module = make_graph(shape, ops);
   PassContext context = context_of(module, plugins(), {"a", "b"});
-  std::vector<Pass> passes = partition_pipeline(context);
-  for (Pass& pass : codegen_pipeline(context)) passes.push_back(std::move(pass));
+  std::vector<Pass> passes = Pipeline::whole(context);
   std::vector<PassWork> out;
   for (const Pass& pass : passes) {
     const uint64_t nodes = count_nodes(module), before = work_done();

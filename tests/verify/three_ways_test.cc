@@ -90,8 +90,7 @@ TEST_P(ThreeWays, CleanUpPassesBetweenTheStepsChangeNothing) {
 TEST_P(ThreeWays, EveryPassTwiceHasTheEffectOfOnceAndPrintsBackEqual) {
   PassContext context = context_of(model(), built_plugins(), {"onednn", "json"});
   IRModule module = model();
-  std::vector<Pass> passes = partition_pipeline(context);
-  for (Pass& pass : codegen_pipeline(context)) passes.push_back(std::move(pass));
+  std::vector<Pass> passes = Pipeline::whole(context);
   for (const Pass& pass : passes) {
     SCOPED_TRACE(pass.name);
     Result<IRModule> once = run_passes(module, std::span(&pass, 1), context);

@@ -14,7 +14,6 @@
 #include "byoc/translate/policies.h"
 #include "core/codegen/choose/loops_in_place.h"
 #include "core/codegen/choose/plugin_computes.h"
-#include "core/codegen/choose_for_new_functions.h"
 #include "core/codegen/compile_input.h"
 #include "core/codegen/tuned_points.h"
 #include "core/region/function_key.h"
@@ -250,11 +249,9 @@ Result<IRModule> choose_computes(IRModule module, const std::vector<std::string>
     BYOC_TRY(te::Policies parsed, te::parse_rules(rules, *context.ops));
     all.insert(all.begin(), std::make_shared<const te::Policies>(std::move(parsed)));
   }
+  // Calls of compiled functions are gone, and rules about these are no error.
+  if (!module.external_mods.empty()) all = te::unchecked(all);
   return choose(std::move(module), te::joined(all), context);
-}
-
-Result<IRModule> choose_for_new_functions(IRModule module, const PassContext& context) {
-  return choose(std::move(module), te::joined(te::unchecked(context.policies)), context);
 }
 
 }  // namespace byoc

@@ -88,7 +88,7 @@ Status check_request(const Options& options, size_t thread_counts) {
                                    : "no MODEL given, and no --op");
   if (!has_op && !(subject.op.attrs.empty() && subject.op.weights.empty()))
     return cli::usage_error("--attr and --weight are for --op");
-  if (has_op && !(subject.region.empty() && subject.model.bind.empty()))
+  if (has_op && !(subject.region.empty() && subject.model[option::kBind].empty()))
     return cli::usage_error("--op takes no --region and no --bind; see --weight");
   if (options.versus.empty()) return {};
   if (!subject.region.empty())
@@ -106,7 +106,8 @@ class Bench {
     BYOC_TRY(std::vector<uint32_t> threads, parse_threads(options_.threads));
     BYOC_TRY_STATUS(check_request(options_, threads.size()));
     SubjectRequest request = options_.subject;
-    if (!request.op.op.empty()) request.op.shapes = std::exchange(request.model.shapes, {});
+    if (!request.op.op.empty())
+      request.op.shapes = std::exchange(request.model[option::kShape], {});
     request.op.seed = request.seed;
     BYOC_TRY(Subject subject, make(request));
     BYOC_TRY_STATUS(options_.versus.empty() ? add_all(subject, threads)
@@ -191,6 +192,7 @@ class Bench {
 
   void take_facts(Subject& subject) {
     report_.model = subject.model;
+    report_.options_json = given_json(options_.subject.model.values).dump();
     report_.region = subject.region;
     report_.reference = subject.reference;
     report_.why_no_check = subject.why_no_check;

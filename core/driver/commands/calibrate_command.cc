@@ -63,7 +63,7 @@ cli::Command calibrate_command(const cli::CommonOptions& common) {
   command.about = "measure this machine and some ops of each plugin, for --compiler auto";
   command.examples = {{"byoc calibrate", "some seconds; byoc place does it by itself once"},
                       {"byoc calibrate --threads 2", "for programs that run with two threads"}};
-  add_build_options(command, *options);
+  add_options_of(command, *options, {OptionPart::kBuild, OptionPart::kPlugins});
   command.run = [options, &common] { return run(*options, common); };
   return command;
 }

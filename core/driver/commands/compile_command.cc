@@ -212,13 +212,13 @@ struct Built {
 /// Compiles the model once for each choice of sizes.
 Status build_sizes(const Options& options, const BuildOptions& build_with,
                    const cli::CommonOptions& common, Built& out) {
-  BYOC_TRY(auto choices, expand_sizes(options.model.shapes));
+  BYOC_TRY(auto choices, expand_sizes(options.model[option::kShape]));
   BuildOptions reported = build_with;
   reported.report = &out.report;
   reported.compile_only = true;
   for (SizeChoice& choice : choices) {
     ModelOptions model = options.model;
-    model.shapes = std::move(choice.shapes);
+    model[option::kShape] = std::move(choice.shapes);
     BYOC_TRY(IRModule module, load_model(model));
     warn_of_import(module, common);
     if (options.measures) BYOC_TRY_STATUS(measure_plan(module, build_with, common));

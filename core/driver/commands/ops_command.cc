@@ -148,8 +148,8 @@ cli::Command ops_command(const cli::CommonOptions& common) {
                       "ONNX that are read",
                       &options->support}};
   command.options.push_back({"--compiler", "A,B", "with --support: these plugins (default: all)",
-                             &options->model.compilers});
-  add_plugin_options(command, options->model.plugins);
+                             &options->model[option::kCompiler]});
+  add_options_of(command, options->model, {OptionPart::kPlugins});
   command.run = [options, &common] { return run(*options, common); };
   return command;
 }

@@ -4,7 +4,6 @@
 #include "byoc/base/json.h"
 #include "byoc/text/text.h"
 #include "core/driver/commands/commands.h"
-#include "core/tools/model/partial_pipeline.h"
 #include "core/tools/model/tuning.h"
 #include "core/tools/show/generated_code.h"
 #include "core/tools/show/tensor_expressions.h"
@@ -30,7 +29,7 @@ Status with_cure(Status status, const IRModule& module) {
 
 Result<int> print_te(const IRModule& module, const Options& options,
                      const cli::CommonOptions& common) {
-  BYOC_TRY(te::Target target, te::parse_target(options.model.target));
+  BYOC_TRY(te::Target target, te::parse_target(options.model[option::kTarget]));
   nlohmann::ordered_json dags = nlohmann::ordered_json::array();
   for (Symbol function : functions_of_interest(module, options.function)) {
     Result<te::Dag> dag = dag_of(module, function, target);
@@ -94,7 +93,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   if (!options.after.empty()) {
     BYOC_TRY(BuildOptions build, build_options(options.model));
     BYOC_TRY(PassContext context, make_context(module, build));
-    BYOC_TRY(auto passes, passes_until(options.after, context));
+    BYOC_TRY(auto passes, Pipeline::until(options.after, context));
     BYOC_TRY(module, run_passes(std::move(module), passes, context));
   }
   if (!options.function.empty() && module.find(options.function) == nullptr) {

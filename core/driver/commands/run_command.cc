@@ -41,7 +41,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   cli::print_text(assumed_text(sizes), common);
   BYOC_TRY(Runnable runnable, make_runnable(model, path, options.run.inputs, common));
   cli::print_text(cli::size_text(runnable.size), common);
-  SessionOptions session_options{.threads = options.model.threads,
+  SessionOptions session_options{.threads = options.model[option::kThreads],
                                  .allow_native = !options.no_native,
                                  .cancel = &user_cancellation()};
   BYOC_TRY(auto session,

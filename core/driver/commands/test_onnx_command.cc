@@ -116,7 +116,7 @@ cli::Command test_onnx_command(const cli::CommonOptions& common) {
        "\"folded\": the core computed all of it at compile time, no plugin ran"}};
   command.options = {
       {"DIR", "", "case folders, or folders that contain some", &options->folders, true}};
-  add_build_options(command, options->model);
+  add_options_of(command, options->model, {OptionPart::kBuild, OptionPart::kPlugins});
   command.options.push_back({"--jobs", "N", "cases at a time", &options->jobs});
   command.options.push_back(
       {"--timeout", "SECONDS", "for one case; longer is a failure", &options->timeout_s});

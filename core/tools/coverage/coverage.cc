@@ -5,7 +5,6 @@
 
 #include "byoc/compile.h"
 #include "core/conform/samples/samples.h"
-#include "core/tools/model/partial_pipeline.h"
 
 namespace byoc::driver {
 namespace {
@@ -23,7 +22,7 @@ Result<Offer> make_offer(const std::string& id, std::shared_ptr<const PluginSet>
   options.compilers = {id};
   options.level = 0;
   BYOC_TRY(PassContext context, make_context(IRModule(), options));
-  BYOC_TRY(auto passes, passes_until("fuse_ops", context));
+  BYOC_TRY(auto passes, Pipeline::until("fuse_ops", context));
   return Offer{id, std::move(context), std::move(passes)};
 }
 

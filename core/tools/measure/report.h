@@ -44,9 +44,10 @@ struct BenchReport {
   std::vector<NamedTensor> input_types;
   std::vector<cli::NamedInput> inputs;
   AssumedSizes assumed_sizes;
-  cli::PickedSize size;      // of an artifact with several
-  std::string reference;     // the plugin whose outputs were compared; empty: none
-  std::string why_no_check;  // the reason why `reference` is empty
+  cli::PickedSize size;             // of an artifact with several
+  std::string options_json = "{}";  // given_json of the first configuration
+  std::string reference;            // the plugin whose outputs were compared; empty: none
+  std::string why_no_check;         // the reason why `reference` is empty
   TimingPlan plan;
   std::vector<Benched> all;
   std::optional<Versus> versus;

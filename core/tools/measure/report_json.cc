@@ -182,6 +182,7 @@ Json google_benchmarks(const BenchReport& report) {
 Json bench_json(const BenchReport& report) {
   Json json = {
       {"model", report.model},
+      {"options", Json::parse(report.options_json)},
       {"region", report.region.empty() ? Json() : Json(report.region)},
       {"reference", report.reference.empty() ? Json() : Json(report.reference)},
       {"why_not_checked", report.why_no_check.empty() ? Json() : Json(report.why_no_check)},

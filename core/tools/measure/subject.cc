@@ -158,7 +158,8 @@ class Maker {
 
   // ---- a folder of byoc dump
   Status replay_work() {
-    if (!request_.region.empty() || !request_.inputs.empty() || !request_.model.shapes.empty())
+    if (!request_.region.empty() || !request_.inputs.empty() ||
+        !request_.model[option::kShape].empty())
       return cli::usage_error(
           "a stored region has its inputs and shapes: leave out --region, "
           "--input and --shape");

@@ -64,6 +64,8 @@ Cancellation& user_cancellation() {
   return only;
 }
 
+const Cancellation* installed_cancellation() { return cancellation.load(); }
+
 Interrupt::Interrupt() {
   signalled = watched = false;
   install_handlers();

@@ -13,6 +13,9 @@ namespace byoc::driver {
 /// later one, ends the process at once with exit code 130; so does the first one after a second,
 /// for a plugin that does not return. Files of TemporaryPath are removed.
 Cancellation& user_cancellation();
+/// Returns the same object, null before the first call of user_cancellation(): in programs that
+/// have handlers of their own.
+const Cancellation* installed_cancellation();
 
 /// For work that polls requested() itself. Installs the same handlers. At most one may exist.
 class Interrupt {

@@ -6,9 +6,7 @@
 
 #include "byoc/base/nearest.h"
 #include "byoc/import.h"
-#include "byoc/te/target.h"
 #include "byoc/text/text.h"
-#include "byoc/translate/policies.h"
 #include "core/tools/model/bindings.h"
 #include "core/tools/model/interrupt.h"
 #include "core/tools/model/tuning.h"
@@ -71,25 +69,12 @@ std::string foreign_help(const std::string& path) {
   return cat("models are ONNX files, texts of byoc (.ir) and artifacts (.byoc); ", kFromPytorch);
 }
 
-/// Splits the arguments of a repeated flag at commas: "A,B" is the same as two flags.
-std::vector<std::string> split_list(const std::vector<std::string>& texts) {
-  std::vector<std::string> out;
-  for (const std::string& text : texts) {
-    for (size_t begin = 0; begin <= text.size();) {
-      size_t end = std::min(text.find(',', begin), text.size());
-      if (end > begin) out.push_back(text.substr(begin, end - begin));
-      begin = end + 1;
-    }
-  }
-  return out;
-}
-
 Result<IRModule> load_onnx(const std::string& path, const ModelOptions& options) {
   ImportOptions import;
-  BYOC_TRY(import.shapes, parse_shapes(options.shapes));
-  if (!options.bind.empty()) {
+  BYOC_TRY(import.shapes, parse_shapes(options[option::kShape]));
+  if (const auto& bindings = options[option::kBind]; !bindings.empty()) {
     BYOC_TRY(auto inputs, onnx_inputs(path));
-    BYOC_TRY(auto bound, parse_bindings(options.bind, signature_module(inputs)));
+    BYOC_TRY(auto bound, parse_bindings(bindings, signature_module(inputs)));
     for (auto& [name, value] : bound) import.bind[name] = {value.type, value.data};
   }
   return import_onnx(path, all_ops(), import);
@@ -98,8 +83,8 @@ Result<IRModule> load_onnx(const std::string& path, const ModelOptions& options)
 Result<IRModule> load_ir(const std::string& path, const ModelOptions& options) {
   BYOC_TRY(IRModule module, read_module(path, all_ops()));
   PassContext context;
-  BYOC_TRY(auto shapes, parse_shapes(options.shapes));
-  BYOC_TRY(auto bound, parse_bindings(options.bind, module));
+  BYOC_TRY(auto shapes, parse_shapes(options[option::kShape]));
+  BYOC_TRY(auto bound, parse_bindings(options[option::kBind], module));
   if (!bound.empty()) {
     BYOC_TRY(module, bind_params(std::move(module), bound, context));
   }
@@ -127,92 +112,53 @@ Status check_exists(const std::string& path) {
       .with_help(cat("models in ", folder.string(), ": ", models.empty() ? "none" : listed));
 }
 
-Status check_level(int level) {
-  if (level >= kMinLevel && level <= kMaxLevel) return {};
-  return cli::usage_error(cat("-O is ", kMinLevel, " to ", kMaxLevel, ", not ", level));
+Status check_level(const ModelOptions& options) {
+  BuildOptions ignored;
+  const auto rows = option_table();
+  auto level = std::ranges::find(rows, option::kLevel.name, &OptionInfo::name);
+  return level->set(options.values.at(level->name), ignored);
 }
 
 /// Reports rules and plans that would have no effect, as plugins are chosen in order.
 Status check_places(const ModelOptions& options, const std::vector<std::string>& compilers) {
   const bool is_placed = options.places || std::count(compilers.begin(), compilers.end(), "auto");
-  if (is_placed || (options.place.empty() && options.plan.empty())) return {};
+  const bool has_rules = !options[option::kPlace].empty();
+  if (is_placed || (!has_rules && options[option::kPlan].empty())) return {};
   std::string list = "auto";
   for (const std::string& id : compilers) list += cat(",", id);
-  return cli::usage_error(cat(options.place.empty() ? "--plan" : "--place",
+  return cli::usage_error(cat(has_rules ? "--place" : "--plan",
                               " is for the choice by cost, and without auto plugins are chosen in "
                               "their order"))
       .with_help(cat("add --compiler ", list));
 }
 
-Status use_compute_rules(const ModelOptions& options, BuildOptions& build) {
-  if (options.compute.empty()) return {};
-  Result<te::Policies> rules = te::parse_rules(options.compute, all_ops());
-  if (!rules.ok()) return cli::usage_error(cat("--compute: ", rules.status().message()));
-  build.policies = std::make_shared<const te::Policies>(*std::move(rules));
-  return {};
-}
-
 }  // namespace
 
 void add_plugin_options(cli::Command& command, PluginFlags& flags) {
-  command.options.push_back({"--plugin", "FILE",
-                             "the library (.so) of a plugin that is in no plugin folder; its place "
-                             "in the order is still that of its priority, or of --compiler",
-                             &flags.files});
-  command.options.push_back({"--plugin-option", "ID.NAME=VALUE",
-                             "an option for a plugin, onednn.keep_nan=1", &flags.options});
+  for (const OptionInfo& option : option_table()) {
+    if (option.part != OptionPart::kPlugins) continue;
+    auto& to = option.name == option::kPlugin.name ? flags.files : flags.options;
+    command.options.push_back(
+        {flag_of(option), std::string(option.value), std::string(option.doc), &to});
+  }
 }
 
-void add_build_options(cli::Command& command, ModelOptions& options) {
-  auto& all = command.options;
-  const size_t begin = all.size();
-  all.push_back(
-      {"--compiler", "A,B", "plugins in order of priority; auto: by cost", &options.compilers});
-  all.push_back({"--default", "ID", "the plugin that takes what no other plugin took",
-                 &options.default_codegen});
-  all.push_back({"--place", "RULE",
-                 "with --compiler auto: relu=llvm pins, relu!=llvm bans; #NODE, @FUNCTION, * too",
-                 &options.place});
-  all.push_back({"--plan", "FILE",
-                 "with --compiler auto: a plan of byoc place; none: estimates (default: the last "
-                 "plan for the model)",
-                 &options.plan});
-  add_plugin_options(command, options.plugins);
-  all.push_back({"--threads", "N",
-                 "threads of a run, which code is compiled for (default 1; 0: all cores)",
-                 &options.threads});
-  all.push_back({"--target", "CPU",
-                 "the machine to compile for: native, x86-64-v2, -v3, -v4, aarch64; -v3+avxvnni, "
-                 "-v4+avx512vnni",
-                 &options.target});
-  all.push_back({"--strict", "",
-                 "fail when a plugin declines in compile what it accepted before; without it, the "
-                 "next plugin gets these ops",
-                 &options.strict});
-  all.push_back({"--exact-sums", "",
-                 "no kernel rounds otherwise than the direct sum, as Winograd does",
-                 &options.exact_sums});
-  all.push_back({"--compute", "RULE",
-                 "the algorithm of ops that have several: direct or winograd for all, "
-                 "conv2d=direct for an op, Conv_3=direct for a node; by-level (default), by-cost, "
-                 "only-generic, not-direct; repeatable; explain --op NODE prints which it was",
-                 &options.compute});
-  all.push_back({"-O", "LEVEL",
-                 "0 no fusion, 1 folding and fusion, 2 (default) layouts and in-place as well",
-                 &options.level});
+void add_options_of(cli::Command& command, ModelOptions& options,
+                    std::initializer_list<OptionPart> parts) {
+  const size_t begin = command.options.size();
+  for (const OptionInfo& option : option_table()) {
+    if (std::ranges::count(parts, option.part) == 0) continue;
+    const cli::Target target =
+        std::visit([](auto& value) { return cli::Target(&value); }, options.values.at(option.name));
+    command.options.push_back(
+        {flag_of(option), std::string(option.value), std::string(option.doc), target});
+  }
   cli::set_group(command, begin, kBuildGroup);
 }
 
 void add_model_options(cli::Command& command, ModelOptions& options, const std::string& model_doc) {
-  auto& all = command.options;
-  all.push_back({"MODEL", "", model_doc, &options.model, true});
-  const size_t begin = all.size();
-  all.push_back({"--shape", "NAME=DIMS", "extents of an input or a named size: x=1x3x224x224, N=1",
-                 &options.shapes});
-  all.push_back({"--bind", "NAME=VALUE", "an input becomes a constant: axes=[0,1], axes=a.npy",
-                 &options.bind});
-  cli::set_group(command, begin, kBuildGroup);
-  add_build_options(command, options);
+  command.options.push_back({"MODEL", "", model_doc, &options.model, true});
+  add_options_of(command, options, {OptionPart::kModel, OptionPart::kBuild, OptionPart::kPlugins});
 }
 
 std::vector<std::string> flags_of(const PluginFlags& flags) {
@@ -224,7 +170,6 @@ std::vector<std::string> flags_of(const PluginFlags& flags) {
 }
 
 Result<std::shared_ptr<const PluginSet>> find_plugins(const PluginFlags& flags) {
-  user_cancellation();  // from here on Ctrl-C is reported
   PluginSearch search = default_plugin_search();
   search.files.insert(search.files.begin(), flags.files.begin(), flags.files.end());
   for (const std::string& text : flags.options)
@@ -240,24 +185,12 @@ Result<std::shared_ptr<const PluginSet>> load_plugins(const PluginFlags& flags) 
 }
 
 Result<BuildOptions> build_options(const ModelOptions& options) {
-  BYOC_TRY_STATUS(check_level(options.level));
-  auto target = te::parse_target(options.target);
-  if (!target.ok()) return cli::usage_error(cat("--target: ", target.status().message()));
   BuildOptions out;
-  BYOC_TRY(out.plugins, load_plugins(options.plugins));
-  out.compilers = split_list(options.compilers);
-  out.default_codegen = options.default_codegen;
-  out.level = options.level;
-  out.strict = options.strict;
-  out.exact_sums = options.exact_sums;
-  out.cancel = &user_cancellation();
-  out.threads = options.threads;
+  BYOC_TRY_STATUS(apply(options.values, out));
+  BYOC_TRY(out.plugins, load_plugins(options.plugins()));
+  out.cancel = options.cancel != nullptr ? options.cancel : installed_cancellation();
   BYOC_TRY_STATUS(check_places(options, out.compilers));
-  if (options.target != "native") out.target_json = te::print(*target);
-  if (!options.plan.empty()) out.options["plan"] = options.plan;
-  for (const std::string& rule : options.place) out.options["place"] += rule + "\n";
   BYOC_TRY_STATUS(use_tuning_logs(options, out));
-  BYOC_TRY_STATUS(use_compute_rules(options, out));
   return out;
 }
 
@@ -286,8 +219,7 @@ Result<std::string> model_path(const std::string& model) {
 }
 
 Result<IRModule> load_model(const ModelOptions& options) {
-  user_cancellation();  // as in find_plugins: reading a large file takes time
-  BYOC_TRY_STATUS(check_level(options.level));  // also where nothing is built, as in `print`
+  BYOC_TRY_STATUS(check_level(options));  // also where nothing is built, as in `print`
   BYOC_TRY(std::string path, model_path(options.model));
   if (path.ends_with(".onnx")) return load_onnx(path, options);
   if (path.ends_with(".ir")) return load_ir(path, options);

@@ -2,7 +2,7 @@
 #pragma once
 // Declares the flags of every command that takes MODEL, and makes a module and the choice of
 // plugins from them.
-#include "byoc/compile.h"
+#include "byoc/options.h"
 #include "runtime/cli/command.h"
 
 namespace byoc::driver {
@@ -15,16 +15,20 @@ struct TuningUse;
 
 struct ModelOptions {
   std::string model;
-  std::vector<std::string> shapes, bind, compilers, compute, place;
-  std::string default_codegen, target = "native", plan;
-  PluginFlags plugins;
-  uint32_t threads = 1;
-  int level = 2;
-  bool strict = false, exact_sums = false;
-  bool places = false;  // the command chooses by cost, also without --compiler auto
-  std::vector<std::string> tuning_logs;  // --tuning-log and --require-tuned, see tuning.h
-  bool require_tuned = false;
-  std::shared_ptr<TuningUse> tuning;
+  OptionValues values;                // of the flags, by the table of byoc/options.h
+  bool places = false;                // the command chooses by cost, also without --compiler auto
+  const Cancellation* cancel = nullptr;  // null: that of Ctrl-C, where it is installed
+  std::shared_ptr<TuningUse> tuning;  // of commands with --tuning-log, see tuning.h
+
+  template <class T>
+  T& operator[](OptionKey<T> key) {
+    return values[key];
+  }
+  template <class T>
+  const T& operator[](OptionKey<T> key) const {
+    return values[key];
+  }
+  PluginFlags plugins() const { return {values[option::kPlugin], values[option::kPluginOption]}; }
 };
 
 /// The heading of the options for the model and for compiling it, which most commands have.
@@ -32,10 +36,10 @@ inline constexpr const char* kBuildGroup = "options of the model and of compilin
 
 /// Adds --plugin and --plugin-option.
 void add_plugin_options(cli::Command& command, PluginFlags& flags);
-/// Adds the flags for compiling: --compiler, --default, --plugin, --threads, --target, --strict,
-/// --exact-sums, --compute, -O.
-void add_build_options(cli::Command& command, ModelOptions& options);
-/// Adds MODEL and all its flags, which point into `options`.
+/// Adds the flags of these parts, which point into `options`, under the heading kBuildGroup.
+void add_options_of(cli::Command& command, ModelOptions& options,
+                    std::initializer_list<OptionPart> parts);
+/// Adds MODEL and the flags for reading and compiling it, which point into `options`.
 void add_model_options(cli::Command& command, ModelOptions& options, const std::string& model_doc);
 
 /// Returns the flags as words of a command line.
@@ -45,7 +49,8 @@ Result<std::shared_ptr<const PluginSet>> find_plugins(const PluginFlags& flags);
 /// Searches for plugins. Errors: those of find_plugins; slug "plugin-refused" when a --plugin FILE
 /// cannot be used.
 Result<std::shared_ptr<const PluginSet>> load_plugins(const PluginFlags& flags);
-/// Loads the plugins and returns the options. Ctrl-C cancels compiling with them (interrupt.h).
+/// Loads the plugins and returns the options, which options.cancel or else Ctrl-C cancels
+/// (interrupt.h).
 /// Errors: slug "usage" for flags that are not valid; those of use_tuning_logs (tuning.h).
 Result<BuildOptions> build_options(const ModelOptions& options);
 

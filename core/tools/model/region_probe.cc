@@ -8,7 +8,6 @@
 #include "byoc/ir/visit.h"
 #include "byoc/te/module.h"
 #include "byoc/translate/policies.h"
-#include "core/tools/model/partial_pipeline.h"
 
 namespace byoc::driver {
 
@@ -109,7 +108,8 @@ IRModule module_calling(const IRModule& from, Symbol name, Function function) {
 Result<Executable> compile_regions(IRModule fused, const PassContext& whole) {
   PassContext context = whole;
   context.policies = te::unchecked(whole.policies);
-  BYOC_TRY(fused, run_passes(std::move(fused), passes_after("fuse_ops", context), context));
+  BYOC_TRY(auto passes, Pipeline::after("fuse_ops", context));
+  BYOC_TRY(fused, run_passes(std::move(fused), passes, context));
   return make_executable(fused);
 }
 

@@ -11,13 +11,18 @@
 namespace byoc::driver {
 
 Status check_artifact_flags(const ModelOptions& options) {
-  bool compiles = !options.shapes.empty() || !options.bind.empty() || !options.compilers.empty() ||
-                  !options.default_codegen.empty() || options.exact_sums ||
-                  !options.compute.empty() || !options.tuning_logs.empty() || options.require_tuned;
-  if (!compiles) return {};
+  std::vector<std::string> flags;
+  bool is_any_given = false;
+  for (const OptionInfo& row : option_table()) {
+    if (!row.needs_model) continue;
+    flags.push_back(flag_of(row));
+    is_any_given = is_any_given || options.values.is_given(row);
+  }
+  if (!is_any_given) return {};
+  std::string names;
+  for (size_t k = 0; k + 1 < flags.size(); ++k) names += cat(k ? ", " : "", flags[k]);
   return cli::usage_error(
-      "--shape, --bind, --compiler, --default, --tuning-log, --require-tuned, --compute and "
-      "--exact-sums change compiling; the model is compiled already");
+      cat(names, " and ", flags.back(), " change compiling; the model is compiled already"));
 }
 
 Result<Runnable> make_runnable(const ModelOptions& options, const std::string& path,
@@ -26,7 +31,7 @@ Result<Runnable> make_runnable(const ModelOptions& options, const std::string& p
   Runnable out;
   if (is_artifact(path)) {
     BYOC_TRY_STATUS(check_artifact_flags(options));
-    BYOC_TRY(out.plugins, load_plugins(options.plugins));
+    BYOC_TRY(out.plugins, load_plugins(options.plugins()));
     BYOC_TRY(auto sizes, load_artifact_sizes(path));
     auto picked = cli::pick_size(std::move(sizes), inputs, tensor_readers());
     if (!picked.ok()) return std::move(picked.status()).at(path);
@@ -60,7 +65,7 @@ void warn_unused_plugins(const std::set<std::string>& used, const PluginSet& plu
                          const ModelOptions& options, const cli::CommonOptions& common) {
   const char* cure = is_artifact(options.model) ? "it was compiled without this plugin"
                                                 : "byoc explain has the reasons";
-  for (const std::string& file : options.plugins.files) {
+  for (const std::string& file : options[option::kPlugin]) {
     for (const auto& plugin : plugins.all()) {
       if (used.contains(plugin->id()) || !cli::is_same_file(plugin->path(), file)) continue;
       cli::print_warning(

@@ -13,11 +13,11 @@ constexpr std::string_view kNone = "none";  // instead of a file
 
 Status use_given(const ModelOptions& options, BuildOptions& build) {
   TuningUse& use = *options.tuning;
-  const bool is_none = std::ranges::count(options.tuning_logs, kNone) > 0;
-  if (is_none && options.tuning_logs.size() > 1)
-    return cli::usage_error("--tuning-log none excludes other logs");
+  const std::vector<std::string>& logs = options[option::kTuningLog];
+  const bool is_none = std::ranges::count(logs, kNone) > 0;
+  if (is_none && logs.size() > 1) return cli::usage_error("--tuning-log none excludes other logs");
   if (is_none) return {};
-  BYOC_TRY(build.history, tune::History::load(options.tuning_logs, &use.notes));
+  BYOC_TRY(build.history, tune::History::load(logs, &use.notes));
   use.is_active = true;
   return {};
 }
@@ -25,7 +25,7 @@ Status use_given(const ModelOptions& options, BuildOptions& build) {
 /// Uses the log for this machine's processor. Code for another target never depends on the machine
 /// that compiles it.
 void use_shipped(const ModelOptions& options, BuildOptions& build) {
-  if (options.target != "native") return;
+  if (options[option::kTarget] != "native") return;
   const std::optional<std::string> path = tune::shipped_log();
   if (!path) return;
   TuningUse& use = *options.tuning;
@@ -51,15 +51,7 @@ bool has_hits(const tune::HistoryReport& report) {
 
 void add_tuning_options(cli::Command& command, ModelOptions& options) {
   options.tuning = std::make_shared<TuningUse>();
-  const size_t begin = command.options.size();
-  command.options.push_back({"--tuning-log", "FILE",
-                             "use the best points that `byoc tune` logged there; may be repeated; "
-                             "none: not even the log that comes with byoc for this processor",
-                             &options.tuning_logs});
-  command.options.push_back({"--require-tuned", "",
-                             "a function without a record in the logs is an error",
-                             &options.require_tuned});
-  cli::set_group(command, begin, kBuildGroup);
+  add_options_of(command, options, {OptionPart::kTuning});
 }
 
 Status use_tuning_logs(const ModelOptions& options, BuildOptions& build) {
@@ -68,11 +60,12 @@ Status use_tuning_logs(const ModelOptions& options, BuildOptions& build) {
   use.notes.clear();
   use.shipped.clear();
   use.is_active = false;
-  if (options.tuning_logs.empty()) use_shipped(options, build);
+  if (options[option::kTuningLog].empty()) use_shipped(options, build);
   else BYOC_TRY_STATUS(use_given(options, build));
-  if (options.require_tuned && !use.is_active)
+  const bool is_required = options[option::kRequireTuned];
+  if (is_required && !use.is_active)
     return cli::usage_error("--require-tuned needs the log: --tuning-log FILE");
-  build.require_tuned = options.require_tuned;
+  build.require_tuned = is_required;
   if (use.is_active) build.history_report = &use.report;
   return {};
 }

@@ -3,6 +3,7 @@
 
 #include "byoc/base/check.h"
 #include "byoc/base/version.h"
+#include "byoc/options.h"
 #include "byoc/te/module.h"
 #include "core/codegen/compile_input.h"
 #include "core/codegen/tuned_points.h"
@@ -33,6 +34,7 @@ Result<ReplayCase> replay_case(const IRModule& module, Symbol name, const PassCo
   out.reference = reference;
   out.target_json = context.target_json;
   out.threads = context.threads;
+  if (context.made_of) out.options_json = function_options_json(*context.made_of);
   BYOC_TRY(const Plugin* plugin, context.plugins->get(module.function(name).attr("compiler")));
   out.plugin = plugin->id();
   out.plugin_version = plugin->version();

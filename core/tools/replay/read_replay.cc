@@ -4,6 +4,7 @@
 
 #include "byoc/base/file.h"
 #include "byoc/base/json.h"
+#include "byoc/options.h"
 #include "byoc/tune/space.h"
 #include "core/tools/replay/run_replay.h"
 
@@ -107,6 +108,12 @@ class FolderReader {
       BYOC_TRY(out_.point_json, members.text("point"));
       auto point = tune::parse_point(out_.point_json);
       if (!point.ok()) return members.wrong("point", "a value per knob, as text");
+    }
+    if (manifest_.contains("options")) {
+      out_.options_json = manifest_["options"].dump();
+      BuildOptions ignored;
+      Status known = read_function_options(out_.options_json, ignored);
+      if (!known.ok()) return bad(known.message()).at(cat(manifest_path_, ": options"));
     }
     const Json& tolerance = manifest_.value("tolerance", Json());
     if (tolerance.is_number()) out_.tolerance = tolerance.get<double>();

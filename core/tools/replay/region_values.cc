@@ -10,7 +10,6 @@
 #include "byoc/pass/partition.h"
 #include "byoc/text/text.h"
 #include "core/tools/model/execute.h"
-#include "core/tools/model/partial_pipeline.h"
 #include "core/tools/rounding/value_steps.h"
 
 namespace byoc::driver {
@@ -59,7 +58,7 @@ Result<size_t> find_region(const std::string& region, const std::vector<std::str
 
 namespace {
 Result<IRModule> fuse(IRModule module, const PassContext& context) {
-  BYOC_TRY(auto passes, passes_until("choose_computes", context));
+  BYOC_TRY(auto passes, Pipeline::until("choose_computes", context));
   return run_passes(std::move(module), passes, context);
 }
 }  // namespace

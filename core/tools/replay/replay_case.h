@@ -24,8 +24,9 @@ struct ReplayCase {
   std::string point_json;  // of its knobs, as tune::print writes it; "": the plugin's own choice
   std::string reference, target_json = "{}";  // reference: the plugin that computed the outputs
   uint32_t threads = 1;
-  double tolerance = -1;           // relative to the largest value; -1: by dtype
-  std::vector<std::string> nodes;  // the names of its nodes in the model
+  std::string options_json = "{}";  // of the build: function_options_json
+  double tolerance = -1;            // relative to the largest value; -1: by dtype
+  std::vector<std::string> nodes;   // the names of its nodes in the model
   std::string graph_json;
   std::vector<ReplayTensor> inputs, outputs;
   std::vector<Limit> limits;                // of the outputs; empty: by dtype

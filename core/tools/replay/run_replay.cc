@@ -5,12 +5,12 @@
 
 #include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
+#include "byoc/options.h"
 #include "byoc/pass/partition.h"
 #include "byoc/te/module.h"
 #include "core/codegen/count_work.h"
 #include "core/region/judge.h"
 #include "core/tools/model/execute.h"
-#include "core/tools/model/partial_pipeline.h"
 #include "core/tools/model/region_probe.h"
 #include "core/tools/show/placement.h"
 
@@ -68,7 +68,10 @@ class ReplayCompiler {
                              static_cast<uint32_t>(case_.inputs.size()),
                              static_cast<uint32_t>(case_.outputs.size()),
                              case_.point_json};
-    CompileResult compiled = plugin_.compile({&function, 1}, case_.target_json, case_.threads, 0);
+    BuildOptions build;
+    BYOC_TRY_STATUS(read_function_options(case_.options_json, build));
+    CompileResult compiled =
+        plugin_.compile({&function, 1}, case_.target_json, case_.threads, compile_flags(build));
     if (compiled.status.code() == Code::kDeclined) {
       out_.declined = compiled.status.message();
       return {};
@@ -110,10 +113,11 @@ class ReplayCompiler {
     build.threads = case_.threads;
     build.target_json = case_.target_json;
     build.report = &report;
+    BYOC_TRY_STATUS(read_function_options(case_.options_json, build));
     BYOC_TRY(PassContext context, make_context(module, build));
     BYOC_TRY(module, inline_composites(std::move(module), {}, context));
     module.function(module.entry).attrs = {};
-    BYOC_TRY(auto passes, passes_until("fuse_ops", context));
+    BYOC_TRY(auto passes, Pipeline::until("fuse_ops", context));
     BYOC_TRY(module, run_passes(std::move(module), passes, context));
     for (const PlacedOp& op : placement_of(module).ops) {
       ++out_.ops;

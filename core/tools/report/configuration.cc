@@ -98,11 +98,12 @@ Status Configuration::load(const Watch& watch) {
   BYOC_TRY(Subject subject, make_subject(request_, plan_.common, doing));
   doing("compiling");
   if (!is_wanted) return interrupted();
-  BYOC_TRY(Compiled compiled, subject.compile(request_.model.threads));
+  BYOC_TRY(Compiled compiled, subject.compile(request_.model[option::kThreads]));
   Benched benched{.compile_ns = compiled.compile_ns};
   uint64_t begin_ns = now_ns();
-  BYOC_TRY(auto session, Session::load(std::move(compiled.executable), subject.plugins,
-                                       SessionOptions{.threads = request_.model.threads}));
+  BYOC_TRY(auto session,
+           Session::load(std::move(compiled.executable), subject.plugins,
+                         SessionOptions{.threads = request_.model[option::kThreads]}));
   benched.load_ns = ns_since(begin_ns);
   BYOC_TRY_STATUS(session->check_externs());
   benched.threads = session->threads();
@@ -213,9 +214,9 @@ Result<Json> report_json(const SubjectRequest& request, const std::vector<std::s
   Work work(plan, watch);
   work.add(request);
   for (const std::string& text : others) {
-    uint32_t threads = request.model.threads;
+    uint32_t threads = request.model[option::kThreads];
     BYOC_TRY(SubjectRequest other, other_request(request, text, threads));
-    other.model.threads = threads;
+    other.model[option::kThreads] = threads;
     work.add(std::move(other));
   }
   BYOC_TRY_STATUS(work.run());

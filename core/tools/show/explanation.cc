@@ -5,7 +5,6 @@
 #include <map>
 #include <unordered_map>
 
-#include "core/tools/model/partial_pipeline.h"
 #include "core/tools/show/op_trace.h"
 
 namespace byoc::driver {
@@ -205,7 +204,7 @@ Result<Explanation> explain(IRModule module, BuildOptions options) {
   options.instruments.push_back(trace.instrument());
   module = with_names(std::move(module));
   BYOC_TRY(PassContext context, make_context(module, options));
-  std::vector<Pass> passes = trace.with_labels(whole_pipeline(context));
+  std::vector<Pass> passes = trace.with_labels(Pipeline::whole(context));
   Status compiled = run_passes(module, passes, context).status();
   if (!compiled.ok() && !trace.has_placement()) return compiled;
   Explanation out;

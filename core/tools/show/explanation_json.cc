@@ -64,8 +64,9 @@ Json explanation_json(const Explanation& explanation, const ModelOptions& option
                       const ModelFacts& facts, const std::string& only_op) {
   Json json = {{"model", options.model},
                {"opset", facts.opset > 0 ? Json(facts.opset) : Json()},
-               {"target", options.target},
-               {"threads", options.threads},
+               {"target", options[option::kTarget]},
+               {"threads", options[option::kThreads]},
+               {"options", given_json(options.values)},
                {"weight_bytes", facts.weight_bytes},
                {"flops", total_flops(explanation.placement)}};
   Json placed = placement_json(explanation.placement);

@@ -7,7 +7,6 @@
 #include "byoc/base/nearest.h"
 #include "byoc/te/module.h"
 #include "core/codegen/tuned_points.h"
-#include "core/tools/model/partial_pipeline.h"
 
 namespace byoc::driver {
 namespace {
@@ -75,7 +74,7 @@ Result<std::vector<GeneratedCode>> generated_code(IRModule module, const std::st
   BYOC_TRY_STATUS(check_static_inputs(module));
   BYOC_TRY(BuildOptions build, build_options(options));
   BYOC_TRY(PassContext context, make_context(module, build));
-  BYOC_TRY(auto passes, passes_until("choose_computes", context));
+  BYOC_TRY(auto passes, Pipeline::until("choose_computes", context));
   BYOC_TRY(module, run_passes(std::move(module), passes, context));
   BYOC_TRY(std::vector<Symbol> names, regions_of(module, function));
   std::vector<GeneratedCode> codes;

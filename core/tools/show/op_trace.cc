@@ -33,12 +33,13 @@ Instrument OpTrace::instrument() {
 }
 
 void OpTrace::see(const Pass& pass, const IRModule& before, const IRModule& after) {
-  if (!is_labelled_ || is_compiled_) return;
-  if (after.external_mods.size() > before.external_mods.size()) {
-    is_compiled_ = true;
-    follow_declined(after, before.external_mods.size());
+  if (!is_labelled_) return;
+  if (after.external_mods.size() > before.external_mods.size()) {  // once more per decline
+    if (!first_compiled_) first_compiled_ = before.external_mods.size();
+    follow_declined(after, *first_compiled_);
     return;
   }
+  if (first_compiled_) return;
   if (pass.name == "choose_computes") return;  // ops in loops are still computed
   note_removed(pass.name, before, after);
   if (pass.name != "partition_graph" && pass.name != "fuse_ops") return;

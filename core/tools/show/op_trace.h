@@ -2,6 +2,8 @@
 #pragma once
 // Follows the ops of a model through the pipeline: finds the function and plugin that compute each
 // op in the end, and the pass that removed each of the others.
+#include <optional>
+
 #include "byoc/compile.h"
 #include "core/tools/show/op_labels.h"
 #include "core/tools/show/placement.h"
@@ -48,7 +50,8 @@ class OpTrace {
   void follow_declined(const IRModule& compiled, size_t first_module);
 
   OpLabels labels_;
-  bool is_labelled_ = false, is_compiled_ = false, has_placement_ = false;
+  bool is_labelled_ = false, has_placement_ = false;
+  std::optional<size_t> first_compiled_;  // the number of external modules before run_codegen
   Placement placement_;
   std::vector<Removal> removals_;
 };

@@ -75,9 +75,9 @@ class Sizes {
   }
 
   Status take_flags(const ModelOptions& options) {
-    BYOC_TRY(auto bound, parse_bindings(options.bind, signature_.module));
+    BYOC_TRY(auto bound, parse_bindings(options[option::kBind], signature_.module));
     for (const auto& [name, value] : bound) set(name, static_extents(value.type.shape));
-    BYOC_TRY(auto shapes, parse_shapes(options.shapes));
+    BYOC_TRY(auto shapes, parse_shapes(options[option::kShape]));
     for (const auto& [name, extents] : shapes) {
       if (!set(name, extents) && extents.size() == 1) set_size(name, extents[0]);
     }
@@ -189,7 +189,8 @@ Result<AssumedSizes> set_open_sizes(ModelOptions& options, const std::vector<std
   BYOC_TRY_STATUS(sizes.take_flags(options));
   BYOC_TRY_STATUS(sizes.take_values(inputs));
   sizes.assume_rest();
-  options.shapes.insert(options.shapes.end(), sizes.shapes().begin(), sizes.shapes().end());
+  auto& given = options[option::kShape];
+  given.insert(given.end(), sizes.shapes().begin(), sizes.shapes().end());
   return sizes.take_assumed();
 }
 

@@ -14,7 +14,7 @@ struct AssumedSize {
 };
 using AssumedSizes = std::vector<AssumedSize>;
 
-/// Adds to options.shapes the shapes of inputs that have open sizes. Sizes are those of --shape and
+/// Adds to `--shape` the shapes of inputs that have open sizes. Sizes are those of --shape and
 /// --bind, else those of the values in `inputs` (as --input), else 1, or the lower bound when
 /// that is greater. Returns the last kind, by input. Artifacts are left as they are.
 /// Errors: of reading the model's inputs and values.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "byoc/options.h"
 #include "byoc/plugin/abi.h"
 
 namespace byoc::tune {
@@ -92,7 +93,7 @@ Job Measurer::build_job(size_t task, const Point& point, std::string artifact,
                         std::function<void(Answer)> done) {
   Request request{.kind = Request::kBuild, .folder = states_[task].folder};
   request.point = point;
-  request.flags = BYOC_COMPILE_ONLY | (build_.exact_sums ? uint32_t{BYOC_STRICT_FP} : 0);
+  request.flags = BYOC_COMPILE_ONLY | compile_flags(build_);
   request.artifact = std::move(artifact);
   return {
       [request] { return request; }, std::move(done), {options_.build_limit, options_.build_limit}};

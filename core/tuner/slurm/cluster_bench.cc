@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "byoc/base/file.h"
+#include "byoc/options.h"
 #include "byoc/plugin/abi.h"
 #include "core/tuner/slurm/here_builder.h"
 #include "core/tuner/slurm/remote_worker.h"
@@ -56,8 +57,7 @@ class ClusterBench {
         scheduler_(std::move(scheduler)),
         best_(tasks.size()) {
     for (size_t k = 0; k < tasks.size(); ++k) index_.emplace(tasks[k].key, k);
-    const uint32_t flags =
-        BYOC_COMPILE_ONLY | (build.exact_sums ? uint32_t{BYOC_STRICT_FP} : uint32_t{0});
+    const uint32_t flags = BYOC_COMPILE_ONLY | compile_flags(build);
     if (options.builds_here) builder_.emplace(folder_, measure, flags);
   }
   ClusterBench(const ClusterBench&) = delete;
@@ -78,8 +78,8 @@ class ClusterBench {
   }
 
   Status begin() {
-    SittingFile sitting{build_.target_json, build_.threads, build_.exact_sums, tasks_.size(),
-                        measure_};
+    SittingFile sitting{build_.target_json, build_.threads, function_options_json(build_),
+                        tasks_.size(), measure_};
     sitting.measure.builders = 0;
     for (size_t k = 0; k < tasks_.size(); ++k)
       BYOC_TRY_STATUS(write_task(tasks_[k], build_, measure_, folder_.task(k)));

@@ -15,7 +15,7 @@ void for_members(S& sitting,
   auto& measure = sitting.measure;
   visit("target", sitting.target_json);
   visit("threads", sitting.threads);
-  visit("exact_sums", sitting.exact_sums);
+  visit("options", sitting.options);
   visit("tasks", sitting.tasks);
   visit("reference", measure.reference);
   visit("builders", measure.builders);

@@ -41,7 +41,7 @@ class ExchangeFolder {
 struct SittingFile {
   std::string target_json;
   uint32_t threads = 1;
-  bool exact_sums = false;
+  std::string options;  ///< function_options_json (byoc/options.h)
   size_t tasks = 0;
   MeasureOptions measure;  ///< without program and flags; builders 0: by the worker's machine
 };

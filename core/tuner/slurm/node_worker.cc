@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "byoc/base/file.h"
+#include "byoc/options.h"
 #include "core/tuner/batch/local_bench.h"
 
 namespace byoc::tune {
@@ -60,7 +61,7 @@ class NodeWorker {
     BYOC_TRY(SittingFile sitting, parse_sitting(text));
     build_.target_json = sitting.target_json;
     build_.threads = sitting.threads;
-    build_.exact_sums = sitting.exact_sums;
+    BYOC_TRY_STATUS(read_function_options(sitting.options, build_));
     for (size_t k = 0; k < sitting.tasks; ++k) {
       BYOC_TRY(Task task, read_task(folder_.task(k)));
       tasks_.push_back(std::move(task));

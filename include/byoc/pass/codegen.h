@@ -28,8 +28,13 @@ Result<IRModule> fuse_ops(IRModule, const PassContext&);
 Result<IRModule> choose_computes(IRModule, const std::vector<std::string>& rules,
                                  const PassContext&);
 /// Compiles the functions with `compiler` of one of `plugins` (all when empty); their calls
-/// become externs.
+/// become externs. A function that its plugin declines becomes a plain function with the attribute
+/// kDeclinedAttr, its composites become ops; loops go to the next plugin that takes loops.
 Result<IRModule> run_codegen(IRModule, const std::vector<std::string>& plugins, const PassContext&);
+/// Offers the ops of functions with kDeclinedAttr to the plugins after the one that declined, then
+/// to the default codegens after it. Ops that none of them takes stay in a plain function. Errors:
+/// slug "no-codegen" with the ops that no plugin takes.
+Result<IRModule> place_declined(IRModule, const PassContext&);
 /// Gives intermediate tensors offsets in one arena, as attributes of the entry function.
 Result<IRModule> plan_memory(IRModule, const PassContext&);
 

@@ -2,6 +2,7 @@
 #pragma once
 // A pass is a function from module to module. It is deterministic, and a second run changes
 // nothing more.
+#include <any>
 #include <functional>
 #include <map>
 #include <set>
@@ -49,6 +50,7 @@ struct Report {
 };
 
 class JudgeCache;
+struct BuildOptions;
 struct PassContext;
 using PassArgs = std::vector<std::string>;  ///< "annotate_target=onednn+json": two
 /// A pass: a module in, a module out.
@@ -59,6 +61,9 @@ struct Pass {
   std::string name;  ///< as in the table of passes
   PassFn run;        ///< does the work
   PassArgs args;     ///< the parts after "="
+  /// Passes for functions that a plugin declined in this one (kDeclinedAttr): as long as it leaves
+  /// some, these run, and then this one again.
+  std::vector<Pass> on_declined = {};
 };
 
 /// Called around every pass: for dumps, timing, verification, progress.
@@ -93,6 +98,9 @@ struct PassContext {
   std::vector<std::shared_ptr<const te::Policies>> policies;
   /// Verdicts shared by the passes of one compilation; null: each pass calls judge again.
   std::shared_ptr<JudgeCache> judge_cache;
+  std::shared_ptr<const BuildOptions> made_of;  ///< for records; null: not made by make_context
+  /// What a pass that runs again keeps, for one call of run_passes, which sets it.
+  std::shared_ptr<std::any> memory;
 
   /// Adds a remark when there is a report.
   void remark(Report::Remark remark) const {
@@ -109,6 +117,9 @@ struct PassOption {
 };
 std::span<const PassOption> pass_options();  ///< the table of all options
 
+/// The attribute of a function that its plugin declined in compile: the plugin's id.
+inline constexpr std::string_view kDeclinedAttr = "declined_by";
+
 /// Runs the passes in order. The Status of a failing pass is marked with the pass's name. Debug
 /// builds, and the option `verify`, verify the module after every pass; a pass that broke it is
 /// named (kInternal, slug "broken-module"), and the module before it goes to stderr. Honours
@@ -119,8 +130,9 @@ Result<IRModule> run_passes(IRModule module, std::span<const Pass> passes,
 
 /// A row of the table of all passes, as `byoc opt --list` prints it.
 struct PassInfo {
-  std::string name, args, doc;  ///< args: "PLUGIN+...", "" when it takes none
-  PassFn run;                   ///< does the work
+  std::string name, args, doc;                ///< args: "PLUGIN+...", "" when it takes none
+  PassFn run;                                 ///< does the work
+  std::vector<std::string> on_declined = {};  ///< names, as in Pass
 };
 const std::vector<PassInfo>& all_passes();  ///< the table of all passes
 /// Parses "a,b=x+y,c" into passes; commas and pluses inside brackets separate nothing. Errors:
@@ -130,10 +142,19 @@ Result<std::vector<Pass>> parse_passes(std::string_view text);
 /// Checks that the passes named in `disabled`, BYOC_SKIP and BYOC_STOP_AFTER exist. Errors: slug
 /// "unknown-pass".
 Status check_pass_names(const PassContext& context);
-/// Return the passes of docs/ARCHITECTURE.md ("The flow") up to and including partition_graph, and
-/// those from there up to and including plan_memory.
+/// The passes of docs/ARCHITECTURE.md ("The flow") and parts of them, for the level and the choice
+/// of plugins in a context.
+struct Pipeline {
+  /// Returns all passes, from infer_types to plan_memory.
+  static std::vector<Pass> whole(const PassContext& context);
+  /// Returns the passes up to the last one of that name, included. Errors: kNotFound, slug
+  /// "unknown-pass", with the nearest name.
+  static Result<std::vector<Pass>> until(std::string_view name, const PassContext& context);
+  /// Returns the passes after those of `until`.
+  static Result<std::vector<Pass>> after(std::string_view name, const PassContext& context);
+};
+/// Return the passes up to and including partition_graph, and those after it.
 std::vector<Pass> partition_pipeline(const PassContext& context);
-/// Returns the passes of code generation.
 std::vector<Pass> codegen_pipeline(const PassContext& context);
 
 }  // namespace byoc

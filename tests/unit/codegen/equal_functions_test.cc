@@ -28,8 +28,7 @@ IRModule compiled(const IRModule& module, const std::shared_ptr<const PluginSet>
                   std::vector<std::string> compilers, Report* report = nullptr, int level = 2) {
   PassContext context = context_of(module, plugins, std::move(compilers), report);
   context.level = level;
-  std::vector<Pass> passes = partition_pipeline(context);
-  for (Pass& pass : codegen_pipeline(context)) passes.push_back(std::move(pass));
+  std::vector<Pass> passes = Pipeline::whole(context);
   Result<IRModule> out = run_passes(module, passes, context);
   EXPECT_TRUE(out.ok()) << out.status().to_string();
   return out.ok() ? *std::move(out) : IRModule();

@@ -86,7 +86,25 @@ TEST_F(PluginCalls, ExactSumsAreNoFlagOfACompiledModel) {
   recorded("compile " + model + compiling() + "-o " + byoc.file("m.byoc"));
   Ran ran = byoc("run " + byoc.file("m.byoc") + " --exact-sums");
   EXPECT_EQ(ran.code, 2);
-  EXPECT_THAT(ran.err, HasSubstr("--exact-sums change compiling; the model is compiled already"));
+  EXPECT_THAT(ran.err, HasSubstr(" change compiling; the model is compiled already"));
+}
+
+TEST_F(PluginCalls, AReplayedRegionIsCompiledForExactSumsAsItsModelWas) {
+  recorded("dump " + model + compiling() + "--exact-sums --region 0 -o " + byoc.file("region"));
+  EXPECT_THAT(get(byoc.file("region/manifest.json")), HasSubstr("\"exact-sums\": true"));
+  EXPECT_THAT(recorded("replay " + byoc.file("region") + witness()),
+              testing::StartsWith("compile flags=4 threads=1\n"));
+}
+
+TEST_F(PluginCalls, AnUnknownOptionOfAReplayFolderIsAnError) {
+  recorded("dump " + model + compiling() + "--region 0 -o " + byoc.file("region"));
+  std::string manifest = get(byoc.file("region/manifest.json"));
+  EXPECT_THAT(manifest, Not(HasSubstr("\"options\": {\"")));
+  manifest.insert(manifest.find('{') + 1, "\"options\": {\"sums\": 1},");
+  byoc.write("region/manifest.json", manifest);
+  Ran ran = byoc("replay " + byoc.file("region") + witness());
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("there is no option \"sums\" of functions"));
 }
 
 TEST_F(PluginCalls, PrintShowsTheCodeOfAPluginThatHasTheSlot) {

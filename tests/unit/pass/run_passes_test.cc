@@ -70,6 +70,43 @@ TEST(RunPasses, StopsAfterAPass) {
   EXPECT_THAT(run_order({note("a"), note("b"), note("c")}), ElementsAre("a", "b"));
 }
 
+// Returns a pass that leaves a declined function the first `times` that it runs, and the pass that
+// places it.
+Pass declines(int times) {
+  Pass out = note("compile");
+  out.run = [left = times, noted = out.run](IRModule module, const PassContext& context,
+                                            const PassArgs& args) mutable -> Result<IRModule> {
+    if (left-- > 0) module.function("main").attrs.set(kDeclinedAttr, "a");
+    return noted(std::move(module), context, args);
+  };
+  Pass place = note("place");
+  place.run = [noted = place.run](IRModule module, const PassContext& context,
+                                  const PassArgs& args) -> Result<IRModule> {
+    module.function("main").attrs.erase(kDeclinedAttr);
+    return noted(std::move(module), context, args);
+  };
+  out.on_declined = {place, note("choose")};
+  return out;
+}
+
+TEST(RunPasses, RunsAPassAgainAfterPlacingWhatWasDeclinedInIt) {
+  EXPECT_THAT(run_order({note("a"), declines(2), note("b")}),
+              ElementsAre("a", "compile", "place", "choose", "compile", "place", "choose",
+                          "compile", "b"));
+  EXPECT_THAT(run_order({declines(0), note("b")}), ElementsAre("compile", "b"));
+}
+
+TEST(RunPasses, EndsWhenPlacingIsLeftOut) {
+  PassContext context;
+  context.disabled = {"place"};
+  EXPECT_THAT(run_order({declines(9), note("b")}, context), ElementsAre("compile", "choose", "b"));
+}
+
+TEST(RunPasses, StopsAfterAPassOfThoseForDeclinedFunctions) {
+  Env stop("BYOC_STOP_AFTER", "place");
+  EXPECT_THAT(run_order({declines(1), note("b")}), ElementsAre("compile", "place"));
+}
+
 TEST(RunPasses, NamesThePassThatFailed) {
   Pass fails{"fails",
              [](IRModule, const PassContext&, const PassArgs&) -> Result<IRModule> {

@@ -48,13 +48,14 @@ TEST(Exchange, ReadsTheStatesThatItWrites) {
 }
 
 TEST(Exchange, ReadsTheSittingThatItWrites) {
-  SittingFile sitting{"{}", 2, true, 5, {}};
+  SittingFile sitting{"{}", 2, R"({"exact-sums":true})", 5, {}};
   sitting.measure.reference = "json";
   sitting.measure.run_limit = std::chrono::milliseconds(1234);
   auto read = parse_sitting(print(sitting));
   ASSERT_TRUE(read.ok()) << read.status().to_string();
   EXPECT_EQ(print(*read), print(sitting));
   EXPECT_EQ(read->measure.run_limit.count(), 1234);
+  EXPECT_EQ(read->options, R"({"exact-sums":true})");
   EXPECT_EQ(read->tasks, 5U);
 }
 

@@ -105,9 +105,13 @@ std::vector<PassInfo> make_table() {
       {"choose_computes", "RULE+...",
        "functions get the computes and schedules of these rules, such as conv2d=direct",
        of_plugins(choose_computes)},
-      {"run_codegen", "PLUGIN+...",
+      {"run_codegen",
+       "PLUGIN+...",
        "functions of these plugins (none named: all) are compiled, their calls become externs",
-       of_plugins(run_codegen)},
+       of_plugins(run_codegen),
+       {"place_declined", "choose_computes"}},
+      {"place_declined", "", "ops that a plugin declined in run_codegen go to those after it",
+       plain(place_declined)},
       {"plan_memory", "", "every tensor between steps gets its place in one arena",
        plain(plan_memory)},
   };
@@ -124,7 +128,7 @@ struct Row {
   std::string_view reason;
 };
 
-constexpr Row kPartition[] = {
+constexpr Row kRows[] = {
     {"infer_types", 0, Args::kNone, "every later pass reads types"},
     {"inline_functions", 0, Args::kNone, "plugins and patterns see whole bodies"},
     {"bind_constant_arguments", 0, Args::kNone, "a plugin sees its weights as constants"},
@@ -144,9 +148,6 @@ constexpr Row kPartition[] = {
     {"annotate_target", 0, Args::kByPriority, "each op goes to the first plugin that takes it"},
     {"merge_compiler_regions", 0, Args::kNone, "few large regions cost fewer calls"},
     {"partition_graph", 0, Args::kNone, "a plugin compiles functions"},
-};
-
-constexpr Row kCodegen[] = {
     {"inline_functions", 0, Args::kNone, "functions annotated inside are plain by now"},
     {"assign_layouts", 2, Args::kNone, "before fusing: blocks go through whole networks"},
     {"share_layouts", 2, Args::kNone, "transforms of images are next to regions now"},
@@ -155,24 +156,37 @@ constexpr Row kCodegen[] = {
     {"choose_computes", 0, Args::kNone, "functions and layouts are those that are compiled"},
     {"run_codegen", 0, Args::kNone, "all regions and groups are functions by now"},
     {"inline_functions", 0, Args::kNone,
-     "what a plugin declined was fused in a function of its own"},
+     "ops that a plugin declined are in functions of their own"},
     {"eliminate_dead_code", 0, Args::kNone, "constants that only compiled functions read"},
     {"plan_memory", 0, Args::kNone, "only externs are left: every live tensor is known"},
 };
 
-std::vector<Pass> pipeline(std::span<const Row> rows, const PassContext& context) {
-  std::vector<Pass> out;
-  const bool by_cost = context.option("placement") == "cost";
-  for (const Row& row : rows) {
-    if (context.level < row.level || (row.args == Args::kByCost && !by_cost)) continue;
-    const std::vector<PassInfo>& table = all_passes();
-    auto at = std::ranges::find(table, row.pass, &PassInfo::name);
-    BYOC_CHECK(at != table.end(), "no pass ", row.pass, " in the table");
-    BYOC_CHECK(row.args == Args::kNone || !at->args.empty(), row.pass, " takes no plugins");
-    const bool none = row.args == Args::kNone || (row.args == Args::kByPriority && by_cost);
-    out.push_back({at->name, at->run, none ? PassArgs{} : context.compilers});
+constexpr std::string_view kLastOfPartition = "partition_graph";
+
+Pass pass_of(const PassInfo& info, PassArgs args) {
+  Pass out{info.name, info.run, std::move(args)};
+  for (const std::string& name : info.on_declined) {
+    auto at = std::ranges::find(all_passes(), name, &PassInfo::name);
+    BYOC_CHECK(at != all_passes().end(), "no pass ", name, " in the table");
+    out.on_declined.push_back({at->name, at->run, {}});
   }
   return out;
+}
+
+/// Returns the number of passes up to the last one of that name, 0 when there is none.
+std::ptrdiff_t end_of(std::string_view name, const std::vector<Pass>& passes) {
+  return passes.rend() - std::find_if(passes.rbegin(), passes.rend(),
+                                      [&](const Pass& pass) { return pass.name == name; });
+}
+
+/// Returns the number of passes up to the last one of that name.
+Result<std::ptrdiff_t> known_end_of(std::string_view name, const std::vector<Pass>& passes) {
+  if (std::ptrdiff_t end = end_of(name, passes); end > 0) return end;
+  std::vector<std::string> known;
+  for (const Pass& pass : passes) known.push_back(pass.name);
+  return not_found(cat("no pass \"", name, "\" in the pipeline", did_you_mean(name, known)))
+      .with_slug("unknown-pass")
+      .with_help("byoc opt --list");
 }
 
 Result<const PassInfo*> find_pass(std::string_view name) {
@@ -201,7 +215,7 @@ std::vector<std::string> split(std::string_view text, char separator) {
 Result<Pass> parse_pass(const std::string& text) {
   size_t equals = std::min(text.find('='), text.size());
   BYOC_TRY(const PassInfo* info, find_pass(text.substr(0, equals)));
-  Pass pass{info->name, info->run, {}};
+  Pass pass = pass_of(*info, {});
   if (equals < text.size()) pass.args = split(text.substr(equals + 1), '+');
   if (pass.args.empty() || !info->args.empty()) return pass;
   return invalid(cat("the pass ", pass.name, " takes no arguments, \"", text, "\" gives some"))
@@ -233,12 +247,45 @@ Status check_pass_names(const PassContext& context) {
   return {};
 }
 
+std::vector<Pass> Pipeline::whole(const PassContext& context) {
+  std::vector<Pass> out;
+  const bool by_cost = context.option("placement") == "cost";
+  for (const Row& row : kRows) {
+    if (context.level < row.level || (row.args == Args::kByCost && !by_cost)) continue;
+    const std::vector<PassInfo>& table = all_passes();
+    auto at = std::ranges::find(table, row.pass, &PassInfo::name);
+    BYOC_CHECK(at != table.end(), "no pass ", row.pass, " in the table");
+    BYOC_CHECK(row.args == Args::kNone || !at->args.empty(), row.pass, " takes no plugins");
+    const bool none = row.args == Args::kNone || (row.args == Args::kByPriority && by_cost);
+    out.push_back(pass_of(*at, none ? PassArgs{} : context.compilers));
+  }
+  return out;
+}
+
+Result<std::vector<Pass>> Pipeline::until(std::string_view name, const PassContext& context) {
+  std::vector<Pass> passes = whole(context);
+  BYOC_TRY(std::ptrdiff_t end, known_end_of(name, passes));
+  passes.resize(static_cast<size_t>(end));
+  return passes;
+}
+
+Result<std::vector<Pass>> Pipeline::after(std::string_view name, const PassContext& context) {
+  std::vector<Pass> passes = whole(context);
+  BYOC_TRY(std::ptrdiff_t end, known_end_of(name, passes));
+  passes.erase(passes.begin(), passes.begin() + end);
+  return passes;
+}
+
 std::vector<Pass> partition_pipeline(const PassContext& context) {
-  return pipeline(kPartition, context);
+  Result<std::vector<Pass>> out = Pipeline::until(kLastOfPartition, context);
+  BYOC_CHECK(out.ok(), out.status().message());
+  return *std::move(out);
 }
 
 std::vector<Pass> codegen_pipeline(const PassContext& context) {
-  return pipeline(kCodegen, context);
+  Result<std::vector<Pass>> out = Pipeline::after(kLastOfPartition, context);
+  BYOC_CHECK(out.ok(), out.status().message());
+  return *std::move(out);
 }
 
 }  // namespace byoc

@@ -7,6 +7,7 @@
 
 #include "byoc/base/no_memory.h"
 #include "byoc/ir/intern.h"
+#include "byoc/options.h"
 #include "byoc/translate/policies.h"
 #include "byoc/tune/history.h"
 #include "core/region/judge.h"
@@ -45,13 +46,6 @@ Result<std::string> choose_default(const BuildOptions& options) {
   }
   std::vector<std::string> all = ids_with_default_flag(*options.plugins);
   return all.empty() ? std::string() : all.front();
-}
-
-uint32_t compile_flags(const BuildOptions& options) {
-  uint32_t flags = 0;
-  if (options.exact_sums) flags |= BYOC_STRICT_FP;
-  if (options.compile_only) flags |= BYOC_COMPILE_ONLY;
-  return flags;
 }
 
 /// Takes "auto" out of the list of plugins; returns whether it was there.
@@ -119,6 +113,7 @@ Result<PassContext> make_context(const IRModule& module, const BuildOptions& opt
   context.policies = te::ApplyPolicies::active();
   if (options.policies) context.policies.push_back(options.policies);
   context.judge_cache = std::make_shared<JudgeCache>();
+  context.made_of = std::make_shared<const BuildOptions>(options);
   BYOC_TRY_STATUS(check_pass_names(context));  // a misspelt BYOC_SKIP would have no effect
   return context;
 }
@@ -157,10 +152,7 @@ namespace {
 Result<Executable> build_all(IRModule module, const BuildOptions& options) {
   BYOC_TRY(PassContext context, make_context(module, options));
   BYOC_TRY_STATUS(check_static_inputs(module));
-  std::vector<Pass> passes =
-      partition_pipeline(context);  // one list, so that BYOC_STOP_AFTER stops all of it
-  for (Pass& pass : codegen_pipeline(context)) passes.push_back(std::move(pass));
-  BYOC_TRY(module, run_passes(std::move(module), passes, context));
+  BYOC_TRY(module, run_passes(std::move(module), Pipeline::whole(context), context));
   return make_executable(module);
 }
 
