@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake --install build --prefix DIR: commands in bin, plugins in lib/byoc/plugins, the headers, for authors
 # of plugins find_package(byoc COMPONENTS plugin_sdk), and for programs that compile or run models
-# themselves static libraries with find_package(byoc COMPONENTS compile import runtime).
+# themselves static libraries with find_package(byoc COMPONENTS compile import library runtime).
 # `--component plugin_sdk` installs headers and plugin_sdk alone, which needs nothing to be built.
 include(CMakePackageConfigHelpers)
 
@@ -18,9 +18,10 @@ install(FILES ${CMAKE_BINARY_DIR}/byoc-config.cmake ${CMAKE_BINARY_DIR}/byoc-con
   DESTINATION lib/cmake/byoc COMPONENT plugin_sdk)
 
 # The rooms, each as byoc::<room>: a program links compile (passes, build), import (ONNX files) or
-# runtime (sessions), which link the others they need.
+# runtime (sessions), library (what commands do), which link the others they need.
 set(byoc_libraries base guard artifact plugin_file threads host session runtime ir te op translate text graph_json tune pass simplify bind region placement
-  partition codegen compile import tuner)
+  partition codegen compile import process cli conform tools tuner tuner_measure tuner_batch tuner_slurm tuner_search
+  tuner_sitting library)
 foreach(library IN LISTS byoc_libraries)
   set_target_properties(byoc_${library} PROPERTIES EXPORT_NAME ${library})
   install(TARGETS byoc_${library} EXPORT byoc_libraries ARCHIVE DESTINATION lib COMPONENT libraries)

@@ -6,12 +6,14 @@
 
 #include "byoc/compile.h"
 #include "core/driver/commands/commands.h"
+#include "core/tools/model/interrupt.h"
 #include "runtime/threads/wait_policy.h"
 
 int main(int argc, char** argv) {
   byoc::sleep_beside_others(argv);
   // BYOC_CHECK has printed the failed check; the exit code means a bug in byoc.
   std::signal(SIGABRT, [](int) { _exit(byoc::cli::kBug); });
+  byoc::driver::user_cancellation();  // from here on Ctrl-C is reported
   byoc::cli::CommonOptions common;
   byoc::cli::Command root = byoc::driver::byoc_command(common);
   const bool is_worker = argc > 1 && std::string_view(argv[1]) == "tune-worker";

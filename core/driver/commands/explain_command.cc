@@ -9,8 +9,8 @@
 #include "core/driver/commands/commands.h"
 #include "core/driver/commands/explain_diff.h"
 #include "core/driver/commands/explain_placement.h"
+#include "core/library/explained.h"
 #include "core/tools/model/tuning.h"
-#include "core/tools/show/explanation_json.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {
@@ -146,11 +146,11 @@ class Groups {
 std::string header(const Options& options, const Explanation& explanation,
                    const ModelFacts& facts) {
   std::string opset = facts.opset > 0 ? cat("opset ", facts.opset, ", ") : "";
-  uint32_t threads = options.model.threads;
+  uint32_t threads = options.model[option::kThreads];
   return cat(
       options.model.model, "   ", opset, explanation.ops.size(), " ops, ",
       flops_text(total_flops(explanation.placement)), ", ", cli::format_mib(facts.weight_bytes),
-      " weights      target ", options.model.target, ", ",
+      " weights      target ", options.model[option::kTarget], ", ",
       threads == 0 ? "all cores\n" : cat(threads, threads == 1 ? " thread\n" : " threads\n"));
 }
 
@@ -220,14 +220,11 @@ std::string whole_text(const Explanation& explanation, const Options& options,
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   if (options.placement)
     return run_explain_placement(options.model, options.op, options.diff, common);
-  BYOC_TRY(IRModule module, load_model(options.model));
-  BYOC_TRY(BuildOptions build_with, build_options(options.model));
-  ModelFacts facts = facts_of(module);
-  BYOC_TRY(Explanation explanation, explain(std::move(module), std::move(build_with)));
+  BYOC_TRY(const Explained explained, explain_file(options.model));
   if (!options.diff.empty())
-    return run_explain_diff(options.diff, options.model,
-                            explanation_json(explanation, options.model, facts), common);
-  Result<std::string> text = options.op.empty() ? whole_text(explanation, options, facts)
+    return run_explain_diff(options.diff, options.model, json_of(explained, options.model), common);
+  const Explanation& explanation = explained.explanation;
+  Result<std::string> text = options.op.empty() ? whole_text(explanation, options, explained.facts)
                                                 : one_op_text(explanation, options.op);
   BYOC_TRY_STATUS(text.status());
   cli::print_text(cat(*text, tuning_text(options.model)), common);
@@ -236,9 +233,8 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
     cli::print_warning(
         cat("this model does not compile with these flags: ", explanation.uncompiled), common);
   if (!common.json) return cli::kDone;
-  Json json = explanation_json(explanation, options.model, facts, options.op);
-  add_tuning_json(options.model, json);
-  BYOC_TRY_STATUS(cli::print_json(common, "explain", json));
+  BYOC_TRY_STATUS(
+      cli::print_json(common, "explain", json_of(explained, options.model, options.op)));
   return cli::kDone;
 }
 

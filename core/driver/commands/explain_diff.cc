@@ -5,9 +5,9 @@
 
 #include "byoc/base/file.h"
 #include "byoc/base/json.h"
+#include "core/library/explained.h"
 #include "core/tools/diff/explanation_diff.h"
 #include "core/tools/measure/subject.h"
-#include "core/tools/show/explanation_json.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {
@@ -26,14 +26,6 @@ Result<Json> stored_explanation(const std::string& path) {
       .with_help(cat("byoc explain MODEL --json=", path, " writes one"));
 }
 
-Result<Json> explanation_of(const ModelOptions& options) {
-  BYOC_TRY(IRModule module, load_model(options));
-  BYOC_TRY(BuildOptions build_with, build_options(options));
-  ModelFacts facts = facts_of(module);
-  BYOC_TRY(Explanation explanation, explain(std::move(module), std::move(build_with)));
-  return explanation_json(explanation, options, facts);
-}
-
 /// Returns the options of a model's file, or of the same model with other settings.
 Result<ModelOptions> other_options(const std::string& before, const ModelOptions& options) {
   std::error_code error;
@@ -43,17 +35,18 @@ Result<ModelOptions> other_options(const std::string& before, const ModelOptions
     out.model = before;
     return out;
   }
-  uint32_t threads = options.threads;
+  uint32_t threads = options[option::kThreads];
   BYOC_TRY(SubjectRequest other,
            other_request(SubjectRequest{.model = options}, before, threads, "--diff"));
-  other.model.threads = threads;
+  other.model[option::kThreads] = threads;
   return std::move(other.model);
 }
 
 Result<Json> explanation_before(const std::string& before, const ModelOptions& options) {
   if (before.ends_with(".json")) return stored_explanation(before);
   BYOC_TRY(ModelOptions other, other_options(before, options));
-  return explanation_of(other);
+  BYOC_TRY(const Explained explained, explain_file(other));
+  return json_of(explained, other);
 }
 
 }  // namespace

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "core/tools/model/model_options.h"
-#include "core/tools/place/placement_text.h"
 
 namespace byoc::driver {
 
-/// Returns the candidates of each op with their costs, and the choice by cost.
-Result<ExplainedPlacement> explained_placement(const ModelOptions& options);
 /// Prints the candidates of each op with their costs, or of the ops named `op`. With `diff`, a plan
 /// file, prints what the choice by cost has otherwise than that plan.
 Result<int> run_explain_placement(const ModelOptions& options, const std::string& op,

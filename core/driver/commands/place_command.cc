@@ -1,28 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // byoc place: measures who runs each op fastest, and writes the choice as a plan.
 #include "byoc/base/json.h"
-#include "byoc/text/text.h"
 #include "core/driver/commands/commands.h"
+#include "core/library/placed.h"
 #include "core/tools/model/model_options.h"
 #include "core/tools/model/progress.h"
 #include "core/tools/model/tuning.h"
-#include "core/tools/place/search.h"
-#include "core/tools/sizes/open_sizes.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {
 namespace {
 
-constexpr uint32_t kProgramTimes = 5;  // --timeout for whole programs
-constexpr uint32_t kMostSeconds = 86400;
-
 struct Options {
   ModelOptions model;
-  std::string output, plan;
   std::vector<std::string> inputs;
-  uint32_t rounds = 5;
-  double min_time_s = 1, improve_s = 30;
-  uint32_t timeout_s = 60;
+  PlaceOptions with;
   bool estimates = false, no_check = false;
 };
 
@@ -83,97 +75,23 @@ std::string summary(const PlaceOutcome& outcome) {
   return out;
 }
 
-Json choices_json(const PlaceOutcome& outcome) {
-  Json out = Json::array();
-  for (size_t k = 0; k < outcome.results.size(); ++k) {
-    out.push_back({{"name", outcome.entrants[k].name},
-                   {"kind", kind_name(outcome.entrants[k].kind)},
-                   {"compilers", outcome.entrants[k].compilers},
-                   {"ns", outcome.results[k].ns},
-                   {"error", outcome.results[k].error},
-                   {"best", k == outcome.best}});
-  }
-  return out;
-}
-
-Json certificate_json(const Certificate& certificate) {
-  return {{"ops", certificate.ops},
-          {"heuristic_steps", certificate.heuristic_steps},
-          {"predicted_ns", certificate.predicted_ns},
-          {"bound_ns", certificate.bound_ns},
-          {"gap", certificate.gap()}};
-}
-
-Json free_borders_json(const placement::FreeBorders& borders) {
-  return {{"ns", borders.free_ns},
-          {"alone", borders.alone},
-          {"alone_ns", borders.alone_ns},
-          {"most_gain", borders.most_gain()}};
-}
-
-Json fields(const PlaceOutcome& outcome, const std::string& plan) {
-  Json agreement = Json::array();
-  for (const auto& [id, row] : outcome.agreement) {
-    agreement.push_back(
-        {{"plugin", id}, {"candidates", row.candidates}, {"rank_correlation", row.rank}});
-  }
-  return {{"plan", plan},
-          {"origin", outcome.plan.origin},
-          {"measured_ns", outcome.plan.measured_ns},
-          {"seconds", outcome.seconds},
-          {"candidates", outcome.candidates},
-          {"measured", outcome.measured},
-          {"failed", outcome.failed},
-          {"rounds", outcome.rounds},
-          {"moves_tried", outcome.moves_tried},
-          {"moves_kept", outcome.moves_kept},
-          {"solver", certificate_json(outcome.certificate)},
-          {"free_borders", free_borders_json(outcome.free_borders)},
-          {"agreement", agreement},
-          {"choices", choices_json(outcome)}};
-}
-
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
-  ModelOptions model = options.model;
-  model.places = true;
-  BYOC_TRY(AssumedSizes sizes, set_open_sizes(model, options.inputs));
-  BYOC_TRY(IRModule module, load_model(model));
-  PlaceRequest request;
-  BYOC_TRY(request.build, build_options(model));
-  request.contest.inputs = options.inputs;
-  request.measures = !options.estimates;
-  request.rounds = options.rounds;
-  request.improve_s = options.improve_s;
-  request.contest.min_time_s = options.min_time_s;
-  request.probes.check = !options.no_check;
-  if (options.timeout_s == 0 || options.timeout_s > kMostSeconds)
-    return cli::usage_error(cat("--timeout is 1 to ", kMostSeconds, ", got ", options.timeout_s));
-  request.probes.timeout_s = options.timeout_s;
-  request.contest.timeout_s = kProgramTimes * options.timeout_s;
   Progress progress(common);
-  request.progress = [&](std::string_view what, uint64_t done, uint64_t total) {
+  auto show = [&](std::string_view what, uint64_t done, uint64_t total) {
     progress.show(what, done, total);
   };
-  BYOC_TRY_STATUS(prepare_place(module, request));
-  Result<PlaceOutcome> outcome = place_model(std::move(module), request);
+  Result<PlacedModel> placed = place_file(options.model, options.inputs, options.with, show);
   progress.clear();
-  BYOC_TRY_STATUS(outcome.status());
-  const std::string plan = placement::plan_path(request.folder, outcome->plan);
-  std::string text = assumed_text(sizes) + summary(*outcome);
-  for (const std::string& remark : outcome->remarks) cli::print_warning(remark, common);
-  text += cat("the plan is \"", outcome->plan.origin, "\"; --compiler auto uses it: ", plan, "\n");
-  if (!options.plan.empty()) {
-    BYOC_TRY_STATUS(placement::write_plan(outcome->plan, options.plan));
-    text += cat("wrote ", options.plan, "\n");
-  }
-  if (!options.output.empty()) {
-    BYOC_TRY_STATUS(write_module(outcome->annotated, options.output));
-    text += cat("wrote ", options.output, "\n");
-  }
+  BYOC_TRY_STATUS(placed.status());
+  const PlaceOutcome& outcome = placed->outcome;
+  for (const std::string& remark : outcome.remarks) cli::print_warning(remark, common);
+  std::string text = assumed_text(placed->sizes) + summary(outcome);
+  text += cat("the plan is \"", outcome.plan.origin, "\"; --compiler auto uses it: ", placed->plan,
+              "\n");
+  for (const std::string* file : {&options.with.plan_file, &options.with.module_file})
+    text += file->empty() ? "" : cat("wrote ", *file, "\n");
   cli::print_text(text, common);
-  Json json = fields(*outcome, plan);
-  add_assumed_json(sizes, json);
-  BYOC_TRY_STATUS(cli::print_json(common, "place", json));
+  BYOC_TRY_STATUS(cli::print_json(common, "place", json_of(*placed)));
   return cli::kDone;
 }
 
@@ -196,21 +114,22 @@ cli::Command place_command(const cli::CommonOptions& common) {
        "a value that whole programs are timed on, repeatable; others are random",
        &options->inputs});
   command.options.push_back(
-      {"-o,--output", "FILE", "the annotated module, net.ir", &options->output});
-  command.options.push_back({"--plan-file", "FILE", "also write the plan there", &options->plan});
+      {"-o,--output", "FILE", "the annotated module, net.ir", &options->with.module_file});
   command.options.push_back(
-      {"--rounds", "N", "times of solving and correcting (default 5)", &options->rounds});
+      {"--plan-file", "FILE", "also write the plan there", &options->with.plan_file});
+  command.options.push_back(
+      {"--rounds", "N", "times of solving and correcting (default 5)", &options->with.rounds});
   command.options.push_back({"--improve", "S",
                              "seconds of moving ops from the fastest plan (default 30)",
-                             &options->improve_s});
+                             &options->with.improve_s});
   command.options.push_back({"--min-time", "S",
                              "seconds of measured runs of each whole program (default 1)",
-                             &options->min_time_s});
+                             &options->with.min_time_s});
   command.options.push_back(
       {"--timeout", "SECONDS",
        "of measuring ops without progress; longer fails, for whole programs five times that "
        "(default 60)",
-       &options->timeout_s});
+       &options->with.timeout_s});
   command.options.push_back(
       {"--estimates", "", "measure nothing: the plan follows from estimates", &options->estimates});
   command.options.push_back({"--no-check", "",
@@ -222,7 +141,11 @@ cli::Command place_command(const cli::CommonOptions& common) {
       "costs are kept and shared by all models. At the end whole programs take turns: the "
       "solver's\n"
       "choices, each plugin alone, and the order of priority. The fastest becomes the plan.";
-  command.run = [options, &common] { return run(*options, common); };
+  command.run = [options, &common] {
+    options->with.measures = !options->estimates;
+    options->with.checks = !options->no_check;
+    return run(*options, common);
+  };
   return command;
 }
 

@@ -5,7 +5,7 @@
 #include "byoc/base/file.h"
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
-#include "core/driver/commands/explain_placement.h"
+#include "core/library/explained_placement.h"
 #include "core/tools/model/compare.h"
 #include "core/tools/model/interrupt.h"
 #include "core/tools/model/progress.h"

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // byoc tune: measures the choices that plugins have for the functions of a model, and appends the
 // measurements to a log. With --list and --compact it works on a log alone.
-#include <algorithm>
-#include <cmath>
-#include <regex>
-#include <thread>
-
 #include "byoc/base/json.h"
-#include "byoc/tune/history.h"
 #include "core/driver/commands/commands.h"
+#include "core/library/tuned.h"
 #include "core/tools/model/interrupt.h"
 #include "core/tools/model/model_options.h"
 #include "core/tools/model/progress.h"
-#include "core/tools/verify/verification.h"
 #include "core/tuner/sitting/log_report.h"
 #include "core/tuner/sitting/sitting_report.h"
 #include "runtime/cli/output.h"
@@ -22,12 +16,11 @@ namespace {
 
 struct Options {
   ModelOptions model;
-  std::string log, task, list, compact;
-  uint64_t trials = 0, seed = 1;
-  uint32_t jobs = 0;
-  double budget_s = 0, build_limit_s = 10, run_limit_s = 1;
+  TuneOptions with;
+  std::string list, compact;
+  uint64_t trials = 0;
   bool quick = false, deep = false;
-  std::vector<std::string> autotvm, slurm_options;
+  std::vector<std::string> slurm_options;
   std::optional<std::string> slurm;  // the partition; "-": the default one
   std::string slurm_build = "there";
   uint64_t slurm_workers = 2;
@@ -42,17 +35,11 @@ size_t trials_of(const Options& options) {
 }
 
 Status check_usage(const Options& options) {
-  if (options.log.empty())
+  if (options.with.log.empty())
     return cli::usage_error("the option --log is needed: the file that measurements go to")
         .with_help(cat("byoc tune ", options.model.model, " --log tuning.jsonl"));
   if (options.quick + options.deep + (options.trials != 0) > 1)
     return cli::usage_error("--trials, --quick and --deep exclude each other");
-  if (!(options.budget_s >= 0)) return cli::usage_error("--budget expects seconds, 0 or more");
-  constexpr double kMostSeconds = 1e6;
-  for (double limit : {options.build_limit_s, options.run_limit_s}) {
-    if (!(limit > 0 && limit < kMostSeconds))
-      return cli::usage_error("--build-limit and --run-limit expect seconds, more than 0");
-  }
   const bool is_cluster = options.slurm.has_value();
   if (!is_cluster && (!options.slurm_options.empty() || options.slurm_build != "there"))
     return cli::usage_error("--slurm-option and --slurm-build need --slurm");
@@ -76,100 +63,33 @@ std::optional<tune::SlurmOptions> slurm_options(const Options& options) {
   return out;
 }
 
-/// Returns the tasks of which the kind, a symbol or a node of the model matches --task.
-Result<std::vector<tune::Task>> chosen(std::vector<tune::Task> tasks, const std::string& pattern) {
-  if (pattern.empty()) return tasks;
-  std::regex regex;
-  try {
-    regex.assign(pattern);
-  } catch (const std::regex_error& e) {
-    return cli::usage_error(cat("--task \"", pattern, "\" is no regular expression: ", e.what()));
-  }
-  std::vector<tune::Task> out;
-  for (tune::Task& task : tasks) {
-    auto matches = [&](const std::string& text) { return std::regex_search(text, regex); };
-    if (matches(task.space.kind) || std::ranges::any_of(task.symbols, matches) ||
-        std::ranges::any_of(task.locs, matches))
-      out.push_back(std::move(task));
-  }
-  if (!out.empty()) return out;
-  return not_found(cat("none of the ", tasks.size(), " tasks matches --task \"", pattern, "\""))
-      .with_slug("no-task");
-}
-
-Result<std::vector<tune::Task>> tasks_of(const Options& options, const BuildOptions& build_with) {
-  BYOC_TRY(IRModule module, load_model(options.model));
-  BYOC_TRY(auto tasks, tune::extract_tasks(std::move(module), build_with));
-  if (tasks.empty()) {
-    return not_found(
-               "no plugin has choices for a function of this model, so there is nothing to "
-               "tune")
-        .with_slug("no-task")
-        .with_help(cat("byoc explain ", options.model.model,
-                       " shows which plugin runs each op; --compiler chooses others"));
-  }
-  return chosen(std::move(tasks), options.task);
-}
-
-std::chrono::milliseconds milliseconds(double seconds) {
-  return std::chrono::milliseconds(static_cast<int64_t>(std::ceil(seconds * 1e3)));
-}
-
-Result<tune::SittingOptions> sitting_options(const Options& options, const PluginSet& plugins,
-                                             bool is_verbose) {
-  tune::SittingOptions out;
-  out.log = options.log;
-  out.trials_per_task = trials_of(options);
-  if (options.budget_s > 0) out.budget_s = options.budget_s;
-  out.seed = options.seed;
-  out.autotvm = options.autotvm;
-  out.slurm = slurm_options(options);
-  tune::MeasureOptions& measure = out.measure;
-  measure.program = "/proc/self/exe";
-  measure.plugin_flags = flags_of(options.model.plugins);
-  BYOC_TRY(measure.reference, reference_plugin(plugins));
-  const uint32_t cores = std::max(std::thread::hardware_concurrency(), 2u);
-  measure.builders = options.jobs != 0 ? options.jobs : cores - 1;
-  measure.build_limit = milliseconds(options.build_limit_s);
-  measure.run_limit = milliseconds(options.run_limit_s);
-  measure.seed = options.seed;
-  measure.shows_errors = is_verbose;
-  return out;
-}
-
-/// Weighs the tasks by the times in an earlier log, when there is one.
-Status use_earlier_log(const std::string& log, BuildOptions& build_with) {
-  auto history = tune::History::load({&log, 1});
-  if (history.ok()) build_with.history = *std::move(history);
-  else if (history.status().code() != Code::kNotFound) return history.status();
-  return {};
-}
-
-Result<int> tune_model(const Options& options, const cli::CommonOptions& common) {
+Result<int> tune_one(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY_STATUS(check_usage(options));
-  BYOC_TRY(BuildOptions build_with, build_options(options.model));
-  BYOC_TRY_STATUS(use_earlier_log(options.log, build_with));
-  BYOC_TRY(auto tasks, tasks_of(options, build_with));
-  BYOC_TRY(auto sitting, sitting_options(options, *build_with.plugins, common.verbose));
+  TuneOptions with = options.with;
+  with.trials = trials_of(options);
+  with.program = "/proc/self/exe";
   Progress progress(common);
   Interrupt interrupt;
   interrupt.set_watched(true);
-  auto tuned = tune::tune(tasks, build_with, sitting, [&](const tune::SittingReport& report) {
-    const tune::Share share = tune::share_done(report, sitting);
-    progress.show(tune::progress_text(tasks, report), share.done, share.total);
-    return !interrupt.requested();
-  });
+  auto tuned =
+      tune_file(options.model, with, {slurm_options(options), common.verbose},
+                [&](const auto& tasks, const auto& sitting, const auto& report) {
+                  const tune::Share share = tune::share_done(report, sitting);
+                  progress.show(tune::progress_text(tasks, report), share.done, share.total);
+                  return !interrupt.requested();
+                });
   progress.clear();
   if (!tuned.ok()) return std::move(tuned.status());
+  const auto& [tasks, sitting, report] = *tuned;
   for (size_t k = 0; k < tasks.size(); ++k) {
-    if (const std::string& defect = tuned->tasks[k].defect; !defect.empty())
+    if (const std::string& defect = report.tasks[k].defect; !defect.empty())
       cli::print_warning(cat("@", tasks[k].symbols[0], " cannot be measured: ", defect), common);
   }
-  for (const std::string& remark : tuned->remarks) cli::print_warning(remark, common);
-  cli::print_text(tune::report_text(tasks, *tuned, sitting), common);
-  BYOC_TRY_STATUS(cli::print_json(common, "tune", tune::report_json(tasks, *tuned, sitting)));
-  if (tuned->end != tune::SittingEnd::kInterrupted) return cli::kDone;
-  const Status why(Code::kCancelled, cat("interrupted; ", options.log, " has all measurements"));
+  for (const std::string& remark : report.remarks) cli::print_warning(remark, common);
+  cli::print_text(tune::report_text(tasks, report, sitting), common);
+  BYOC_TRY_STATUS(cli::print_json(common, "tune", json_of(*tuned)));
+  if (report.end != tune::SittingEnd::kInterrupted) return cli::kDone;
+  const Status why(Code::kCancelled, cat("interrupted; ", with.log, " has all measurements"));
   cli::print_error(Status(why).with_slug("interrupted"), {.color = common.color}, "byoc tune");
   return cli::kInterrupted;
 }
@@ -194,29 +114,29 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   if (works != 1) return cli::usage_error("expected one of MODEL, --list LOG and --compact LOG");
   if (!options.list.empty()) return list_log(options, common);
   if (!options.compact.empty()) return compact(options, common);
-  return tune_model(options, common);
+  return tune_one(options, common);
 }
 
 void add_sitting_options(cli::Command& command, Options& options) {
   auto& all = command.options;
   all.push_back({"--log", "FILE", "measurements are appended to it; a sitting continues from it",
-                 &options.log});
+                 &options.with.log});
   all.push_back({"--trials", "N", "points per task on average (default 128)", &options.trials});
   all.push_back({"--quick", "", "32 points per task", &options.quick});
   all.push_back({"--deep", "", "1000 points per task", &options.deep});
-  all.push_back({"--budget", "SECONDS", "end after this time", &options.budget_s});
+  all.push_back({"--budget", "SECONDS", "end after this time", &options.with.budget_s});
   all.push_back(
-      {"--task", "REGEX", "only tasks whose kind, function or node matches", &options.task});
-  all.push_back({"--seed", "S", "of the search and of the inputs (default 1)", &options.seed});
+      {"--task", "REGEX", "only tasks whose kind, function or node matches", &options.with.tasks});
+  all.push_back({"--seed", "S", "of the search and of the inputs (default 1)", &options.with.seed});
   all.push_back(
-      {"--jobs", "N", "processes that compile (default: one less than cores)", &options.jobs});
+      {"--jobs", "N", "processes that compile (default: one less than cores)", &options.with.jobs});
+  all.push_back({"--build-limit", "SECONDS", "for compiling a point (default 10)",
+                 &options.with.build_limit_s});
   all.push_back(
-      {"--build-limit", "SECONDS", "for compiling a point (default 10)", &options.build_limit_s});
-  all.push_back(
-      {"--run-limit", "SECONDS", "for one run of a point (default 1)", &options.run_limit_s});
+      {"--run-limit", "SECONDS", "for one run of a point (default 1)", &options.with.run_limit_s});
   all.push_back({"--autotvm", "FILE",
                  "begin with the points of this log of AutoTVM (version 0.2); may be repeated",
-                 &options.autotvm});
+                 &options.with.starts});
   all.push_back({"--slurm", "PARTITION",
                  "measure on machines of a Slurm cluster; the folder of the log must be on a file "
                  "system that these see",

@@ -4,15 +4,14 @@
 
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
+#include "core/library/verified.h"
 #include "core/tools/model/compare.h"
 #include "core/tools/model/interrupt.h"
 #include "core/tools/model/model_options.h"
 #include "core/tools/model/progress.h"
 #include "core/tools/model/runnable.h"
 #include "core/tools/model/tuning.h"
-#include "core/tools/sizes/open_sizes.h"
 #include "core/tools/verify/accuracy.h"
-#include "core/tools/verify/verification.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/run.h"
 
@@ -46,12 +45,6 @@ std::string confirmation_text(const BadRegion& bad) {
       return "";
   }
   return "";
-}
-
-/// Returns true or false; null when no new process ran it.
-Json confirmed(const BadRegion& bad) {
-  if (bad.confirmation == Confirmation::kWrong) return true;
-  return bad.confirmation == Confirmation::kRight ? Json(false) : Json();
 }
 
 std::string smallest_text(const BadRegion& bad) {
@@ -148,18 +141,6 @@ std::string folder_name(const std::string& model, const ReplayCase& replay) {
   return cat("verify-", stem, "-", content_key(bytes).hex().substr(0, 4));
 }
 
-/// Writes the smallest piece. A folder that cannot be written does not change the verdict.
-std::string write_piece(const Options& options, BadRegion& bad, const cli::CommonOptions& common) {
-  bad.replay.model = options.model.model;
-  std::string folder =
-      options.output.empty() ? folder_name(options.model.model, bad.replay) : options.output;
-  if (Status status = write_replay(bad.replay, folder); !status.ok()) {
-    cli::print_warning(cat("the piece was not written: ", status.message()), common);
-    return "";
-  }
-  return folder;
-}
-
 /// Returns the word with quotes when a shell needs them.
 std::string shell_word(const std::string& word) {
   constexpr std::string_view kPlain =
@@ -175,47 +156,10 @@ std::string shell_word(const std::string& word) {
 std::string replay_line(const Options& options, const std::string& folder,
                         const std::string& plugin) {
   std::string line = cat("byoc replay ", shell_word(folder));
-  for (const std::string& file : options.model.plugins.files)
+  for (const std::string& file : options.model[option::kPlugin])
     line += cat(" --plugin ", shell_word(file));
-  const bool has_several = options.model.plugins.files.size() > 1;
+  const bool has_several = options.model[option::kPlugin].size() > 1;
   return has_several ? cat(line, " --compiler ", shell_word(plugin)) : line;
-}
-
-Json to_json(const Verification& verification, const std::string& against) {
-  Json json = {{"against", against},
-               {"reference", verification.reference},
-               {"passed", verification.passed()},
-               {"regions", verification.regions},
-               {"borders", verification.borders},
-               {"equal_inputs", verification.on_equal_inputs},
-               {"pieces", verification.pieces},
-               {"wrong_regions", verification.wrong_regions}};
-  json["outputs"] = Json::array();
-  for (const ComparedValue& value : verification.outputs) json["outputs"].push_back(to_json(value));
-  json["bad_region"] = nullptr;
-  if (!verification.bad) return json;
-  const BadRegion& bad = *verification.bad;
-  Json smallest = Json::array();
-  for (const PlacedOp& op : bad.smallest)
-    smallest.push_back(
-        {{"op", op.op.text()}, {"name", op.name.text()}, {"composite", op.composite.text()}});
-  json["bad_region"] = {{"function", bad.function},   {"plugin", bad.plugin},
-                        {"index", bad.index},         {"output", to_json(bad.output)},
-                        {"in_piece", bad.in_piece},   {"nodes", bad.from_ops},
-                        {"runs", bad.runs},           {"smallest", smallest},
-                        {"confirmed", confirmed(bad)}};
-  return json;
-}
-
-/// Loads the model. Extents that the user leaves open are those of stored inputs, or of --input.
-Result<IRModule> load(ModelOptions options, const VerifyRequest& request, AssumedSizes& sizes) {
-  BYOC_TRY(std::string path, model_path(options.model));
-  if (options.shapes.empty() && is_data_set(request.against) && path.ends_with(".onnx")) {
-    BYOC_TRY(options.shapes, stored_shapes(path, request.against));
-  } else if (!is_data_set(request.against)) {
-    BYOC_TRY(sizes, set_open_sizes(options, request.inputs));
-  }
-  return load_model(options);
 }
 
 /// Prints the verdict on the outputs as soon as it is known: narrowing a mismatch takes long, and
@@ -237,7 +181,7 @@ Result<Verification> verify_shown(IRModule module, const VerifyRequest& request,
     if (!common.json) return;
     Verification seen;
     seen.outputs = outputs;
-    Json json = to_json(seen, request.against);
+    Json json = json_of(seen, request.against);
     json["replay_folder"] = nullptr;
     json["interrupted"] = true;
     last_words.emplace(cli::json_text("verify", true, json), *common.json);
@@ -247,7 +191,7 @@ Result<Verification> verify_shown(IRModule module, const VerifyRequest& request,
 
 /// A --shape may contradict the stored inputs, which would set open sizes without it.
 Status with_cure(Status status, const Options& options) {
-  if (status.slug() != "data-set" || options.model.shapes.empty()) return status;
+  if (status.slug() != "data-set" || options.model[option::kShape].empty()) return status;
   return std::move(status).with_help("leave out --shape: open sizes follow the data set");
 }
 
@@ -259,8 +203,8 @@ Result<int> report_accuracy(const Options& options, const cli::CommonOptions& co
   AssumedSizes sizes, float_sizes;
   ModelOptions float_model = options.model;
   float_model.model = options.vs_float;
-  BYOC_TRY(IRModule module, load(options.model, request, sizes));
-  BYOC_TRY(IRModule floats, load(float_model, request, float_sizes));
+  BYOC_TRY(IRModule module, load_to_verify(options.model, request, sizes));
+  BYOC_TRY(IRModule floats, load_to_verify(float_model, request, float_sizes));
   cli::print_text(assumed_text(sizes), common);
   BYOC_TRY(BuildOptions build, build_options(options.model));
   BYOC_TRY(auto outputs, compare_with_float(std::move(module), std::move(floats), build,
@@ -279,42 +223,39 @@ Result<int> report_accuracy(const Options& options, const cli::CommonOptions& co
 
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   if (!options.vs_float.empty()) return report_accuracy(options, common);
-  AssumedSizes sizes;
-  BYOC_TRY(IRModule module, load(options.model, options.request, sizes));
-  cli::print_text(assumed_text(sizes), common);
   VerifyRequest request = options.request;
   request.program = "/proc/self/exe";
-  BYOC_TRY(request.build, build_options(options.model));
-  Report report;
-  request.build.report = &report;
-  if (request.against.empty()) {
-    BYOC_TRY(request.against, reference_plugin(*request.build.plugins));
-  }
   std::optional<LastWords> last_words;
-  Result<Verification> verified =
-      verify_shown(std::move(module), request, options, common, last_words);
+  VerifyHooks hooks;
+  hooks.sizes_known = [&](const AssumedSizes& sizes) {
+    cli::print_text(assumed_text(sizes), common);
+  };
+  hooks.compare = [&](IRModule module, const VerifyRequest& with) {
+    return verify_shown(std::move(module), with, options, common, last_words);
+  };
+  hooks.folder = [&](const BadRegion& bad) {
+    return options.output.empty() ? folder_name(options.model.model, bad.replay) : options.output;
+  };
+  Result<VerifiedModel> verified = verify_file(options.model, std::move(request), hooks);
   if (!verified.ok() && verified.status().code() == Code::kCancelled && last_words) {
     cli::print_error(verified.status(), {.color = common.color}, "byoc verify");
     last_words->write();
     return cli::kInterrupted;
   }
   if (!verified.ok()) return with_cure(std::move(verified.status()), options);
-  Verification& verification = *verified;
-  warn_unused_plans(report, common);
-  warn_unused_plugins(verification.plugins, *request.build.plugins, options.model, common);
-  std::string folder = verification.bad ? write_piece(options, *verification.bad, common) : "";
+  const Verification& verification = verified->verification;
+  warn_unused_plans(verified->report, common);
+  warn_unused_plugins(verification.plugins, *verified->plugins, options.model, common);
+  if (!verified->why_not_written.empty())
+    cli::print_warning(cat("the piece was not written: ", verified->why_not_written), common);
+  const std::string& folder = verified->folder;
   std::string replay =
       folder.empty()
           ? ""
           : cat("wrote ", folder,
                 "/   replay: ", replay_line(options, folder, verification.bad->plugin), "\n");
-  cli::print_text(cat(borders_text(verification, request.against), replay), common);
-  Json json = to_json(verification, request.against);
-  json["replay_folder"] = folder.empty() ? Json() : Json(folder);
-  json["interrupted"] = false;
-  add_tuning_json(options.model, json);
-  add_assumed_json(sizes, json);
-  BYOC_TRY_STATUS(cli::print_json(common, "verify", json));
+  cli::print_text(cat(borders_text(verification, verified->against), replay), common);
+  BYOC_TRY_STATUS(cli::print_json(common, "verify", json_of(*verified, options.model)));
   return verification.passed() ? cli::kDone : cli::kFailed;
 }
 

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/library/explained.h"
+
+#include "byoc/base/json.h"
+#include "byoc/explain.h"
+#include "core/library/request.h"
+#include "core/tools/model/tuning.h"
+#include "runtime/cli/output.h"
+
+namespace byoc {
+
+namespace driver {
+
+Result<Explained> explain_file(const ModelOptions& options) {
+  BYOC_TRY(IRModule module, load_model(options));
+  BYOC_TRY(BuildOptions build_with, build_options(options));
+  Explained out;
+  out.facts = facts_of(module);
+  BYOC_TRY(out.explanation, explain(std::move(module), std::move(build_with)));
+  return out;
+}
+
+Json json_of(const Explained& explained, const ModelOptions& options, const std::string& only_op) {
+  Json json = explanation_json(explained.explanation, options, explained.facts, only_op);
+  if (options.tuning) add_tuning_json(options, json);
+  return json;
+}
+
+}  // namespace driver
+
+namespace {
+
+OpExplanation op_of(const driver::ExplainedOp& from) {
+  OpExplanation out{from.placed.op.str(),       from.placed.name.str(), from.placed.plugin.str(),
+                    from.placed.function.str(), from.placed.flops,      {}};
+  for (const driver::Opinion& opinion : from.opinions) {
+    out.verdicts.push_back({opinion.plugin.str(), std::string(driver::verdict_text(opinion.kind)),
+                            opinion.reason.str()});
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<ModelExplanation> explain_model(const ModelRequest& request, const std::string& node) {
+  const driver::ModelOptions options = driver::options_of(request);
+  BYOC_TRY(driver::Explained explained, driver::explain_file(options));
+  const driver::Explanation& found = explained.explanation;
+  ModelExplanation out{{}, found.warnings, found.uncompiled, {}};
+  for (const driver::ExplainedOp& op : found.ops) {
+    if (node.empty() || op.placed.name == Symbol(node)) out.ops.push_back(op_of(op));
+  }
+  out.json = cli::json_text("explain", true, driver::json_of(explained, options, node));
+  return out;
+}
+
+}  // namespace byoc
