@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "byoc/options.h"
+#include "byoc/runtime/sizes.h"
 
 namespace byoc {
 
@@ -34,5 +35,10 @@ Result<IRModule> load_model(const ModelRequest& request);
 /// Loads the plugins and returns the options of build(). Errors: slug "usage", "plugin-option",
 /// "plugin-refused".
 Result<BuildOptions> build_options(const ModelRequest& request);
+
+/// Compiles the model, once for each size when --shape lists several ("N=1,4"). The result can be
+/// saved (byoc/runtime/sizes.h) or loaded. Costs a build per size. Errors: those of load_model,
+/// build_options and build().
+Result<std::vector<SizedExecutable>> compile_model(const ModelRequest& request);
 
 }  // namespace byoc

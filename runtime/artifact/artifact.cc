@@ -320,6 +320,13 @@ Result<std::vector<SizedExecutable>> load_artifact_sizes(const std::string& path
   });
 }
 
+Result<std::vector<SizedExecutable>> load_artifact_bytes(std::span<const std::byte> artifact) {
+  return or_no_memory([&]() -> Result<std::vector<SizedExecutable>> {
+    BYOC_TRY(auto file, MappedFile::copy_of(artifact));
+    return read_artifact(file);
+  });
+}
+
 Result<Executable> load_artifact(const std::string& path) {
   BYOC_TRY(auto sizes, load_artifact_sizes(path));
   if (sizes.size() == 1) return std::move(sizes[0].executable);

@@ -168,11 +168,29 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   BYOC_TRY(int fd, open_for_reading(path, info));
   File file(fd);
   if (!S_ISREG(info.st_mode)) return invalid(cat(path, " is not a regular file")).with_slug("file");
+  return map(fd, static_cast<size_t>(info.st_size), path);
+}
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::copy_of(std::span<const std::byte> bytes) {
+  const std::string name = "a file in memory";
+  const int fd = ::memfd_create("byoc", MFD_CLOEXEC);
+  if (fd < 0) return system_error("cannot make", name, errno);
+  File file(fd);
+  for (size_t at = 0; at < bytes.size();) {
+    const ssize_t n = ::write(fd, bytes.data() + at, bytes.size() - at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return system_error("cannot write", name, errno);
+    at += static_cast<size_t>(n);
+  }
+  return map(fd, bytes.size(), name);
+}
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::map(int file, size_t size,
+                                                          const std::string& name) {
   std::shared_ptr<MappedFile> mapped(new MappedFile);
-  if (info.st_size == 0) return std::shared_ptr<const MappedFile>(mapped);
-  auto size = static_cast<size_t>(info.st_size);
-  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-  if (memory == MAP_FAILED) return system_error("cannot map", path, errno);
+  if (size == 0) return std::shared_ptr<const MappedFile>(mapped);
+  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+  if (memory == MAP_FAILED) return system_error("cannot map", name, errno);
   mapped->bytes_ = {static_cast<const std::byte*>(memory), size};
   return std::shared_ptr<const MappedFile>(mapped);
 }

@@ -203,8 +203,6 @@ class Line {
 
 }  // namespace
 
-Status usage_error(std::string message) { return invalid(std::move(message)).with_slug("usage"); }
-
 void set_group(Command& command, size_t begin, const std::string& group) {
   for (size_t k = begin; k < command.options.size(); ++k) command.options[k].group = group;
 }

@@ -12,6 +12,7 @@
 #include "byoc/base/json.h"
 #include "byoc/base/shared_library.h"
 #include "runtime/host/plugin_loader.h"
+#include "runtime/host/registered_plugins.h"
 #include "runtime/plugin_file/trial.h"
 #include "runtime/plugin_file/trial_memory.h"
 
@@ -102,6 +103,7 @@ class Collector {
   explicit Collector(const PluginSearch& search) : search_(search) {}
 
   CollectedPlugins collect() {
+    for (const RegisteredPlugin& plugin : registered_plugins()) add_registered(plugin);
     for (const std::string& file : search_.files) add_file(file, true);
     for (const std::string& folder : search_.folders) add_folder(folder);
     std::vector<PluginFile*> tried;
@@ -121,6 +123,19 @@ class Collector {
     PluginFile file;
     bool is_named = false;
   };
+
+  /// Opens a plugin that is a part of the program. It is not tried: its code runs already.
+  void add_registered(const RegisteredPlugin& registered) {
+    if (search_.ids && !search_.ids->contains(registered.id)) return;
+    PluginFile file{.path = registered.path, .table = registered.table};
+    file.manifest.id = registered.id;
+    file.manifest.version = registered.version;
+    file.options_json = options_json(search_, registered.id);
+    takers_.emplace(registered.id, cat("the program (", registered.path, ")"));
+    auto plugin = file.open();
+    if (plugin.ok()) out_.plugins.push_back(*std::move(plugin));
+    else refuse(file, plugin.status());
+  }
 
   void add_folder(const std::string& folder) {
     auto files = plugin_files(folder);
@@ -157,7 +172,7 @@ class Collector {
     if (!is_first) {
       return Status(Code::kAlreadyExists,
                     cat("id \"", file.manifest.id, "\" is taken by ", first->second))
-          .with_help("remove one of the two files");
+          .with_help("remove one of the two");
     }
     if (is_later(found)) {
       out_.later.push_back(std::make_shared<LaterPlugin>(std::move(file)));
@@ -185,8 +200,9 @@ class Collector {
 }  // namespace
 
 Result<std::unique_ptr<Plugin>> PluginFile::open() const {
-  BYOC_TRY(byoc_plugin table, load_plugin_table(path, manifest));
-  return Plugin::open(path, table, options_json);
+  if (table) return Plugin::open(path, *table, options_json);
+  BYOC_TRY(byoc_plugin loaded, load_plugin_table(path, manifest));
+  return Plugin::open(path, loaded, options_json);
 }
 
 WithoutTrials::WithoutTrials() : outer_(std::exchange(is_without_trials, true)) {}

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
 #include <sys/auxv.h>
 
 #include <algorithm>
@@ -36,6 +37,15 @@ Status cannot_be_used(std::string_view id, const std::string& path, const std::s
       .with_help(help);
 }
 
+/// Returns the path of the library, or program, that has this code: libbyoc.so in a program of
+/// another language, whose own path says nothing about byoc.
+fs::path own_library() {
+  Dl_info info{};
+  std::error_code error;
+  if (::dladdr(reinterpret_cast<void*>(&default_plugin_search), &info) == 0) return {};
+  return fs::canonical(info.dli_fname, error);
+}
+
 std::string joined(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
@@ -56,6 +66,9 @@ PluginSearch default_plugin_search() {
   fs::path self = fs::read_symlink("/proc/self/exe", error);
   fs::path installed = self.parent_path().parent_path() / "lib/byoc/plugins";
   if (!error && fs::is_directory(installed, error)) search.folders.push_back(installed.string());
+  fs::path beside = own_library().parent_path() / "byoc/plugins";
+  if (beside != installed && fs::is_directory(beside, error))
+    search.folders.push_back(beside.string());
   return search;
 }
 

@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <optional>
 
-#include "byoc/base/clock.h"
 #include "byoc/base/json.h"
 #include "byoc/base/memory.h"
 #include "byoc/runtime/sizes.h"
 #include "core/driver/commands/commands.h"
+#include "core/library/compiled.h"
 #include "core/tools/model/interrupt.h"
 #include "core/tools/model/model_options.h"
 #include "core/tools/model/progress.h"
@@ -16,7 +16,6 @@
 #include "core/tools/model/tuning.h"
 #include "core/tools/place/search.h"
 #include "core/tools/show/placement.h"
-#include "core/tools/sizes/size_lists.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {
@@ -192,45 +191,6 @@ Status check_output(const Options& options) {
       .with_help(cat("byoc compile ", options.model.model, " -o ", artifact));
 }
 
-/// Replaces constants that an earlier size has as well by those, so that memory holds them once.
-void share_constants(const Sizes& sizes, Executable& executable) {
-  for (auto& [key, buffer] : executable.constants) {
-    for (const SizedExecutable& size : sizes) {
-      auto found = size.executable.constants.find(key);
-      if (found != size.executable.constants.end()) buffer = found->second;
-    }
-  }
-}
-
-/// The work of all sizes.
-struct Built {
-  Sizes sizes;
-  Report report;
-  double compile_ns = 0;  // without reading and measuring
-};
-
-/// Compiles the model once for each choice of sizes.
-Status build_sizes(const Options& options, const BuildOptions& build_with,
-                   const cli::CommonOptions& common, Built& out) {
-  BYOC_TRY(auto choices, expand_sizes(options.model[option::kShape]));
-  BuildOptions reported = build_with;
-  reported.report = &out.report;
-  reported.compile_only = true;
-  for (SizeChoice& choice : choices) {
-    ModelOptions model = options.model;
-    model[option::kShape] = std::move(choice.shapes);
-    BYOC_TRY(IRModule module, load_model(model));
-    warn_of_import(module, common);
-    if (options.measures) BYOC_TRY_STATUS(measure_plan(module, build_with, common));
-    const uint64_t begin_ns = now_ns();
-    BYOC_TRY(Executable executable, build_shown(std::move(module), reported, common));
-    out.compile_ns += ns_since(begin_ns);
-    share_constants(out.sizes, executable);
-    out.sizes.push_back({std::move(choice.label), std::move(executable)});
-  }
-  return {};
-}
-
 /// Lets large constants be in files beside the output, unless that is a device or a pipe.
 std::optional<SpillScope> spill_beside(const std::string& output) {
   std::error_code ignored;
@@ -261,15 +221,21 @@ std::string wrote_text(const std::string& path, const Sizes& sizes, const Json& 
 
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY_STATUS(check_output(options));
-  BYOC_TRY(BuildOptions build_with, build_options(options.model));
   const std::optional<SpillScope> spill = spill_beside(options.output);
-  Built built;
-  BYOC_TRY_STATUS(build_sizes(options, build_with, common, built));
+  CompileHooks hooks;
+  hooks.imported = [&](const IRModule& module, const BuildOptions& build_with) -> Status {
+    warn_of_import(module, common);
+    return options.measures ? measure_plan(module, build_with, common) : Status();
+  };
+  hooks.build = [&](IRModule module, const BuildOptions& build_with) {
+    return build_shown(std::move(module), build_with, common);
+  };
+  BYOC_TRY(const CompiledModel built, compile_file(options.model, hooks));
   const Sizes& sizes = built.sizes;
   BYOC_TRY_STATUS(save(sizes, options.output));
   warn_unused_plans(built.report, common);
   warn_declined(built.report, common);
-  warn_unused_plugins(plugins_of_all(sizes), *build_with.plugins, options.model, common);
+  warn_unused_plugins(plugins_of_all(sizes), *built.plugins, options.model, common);
   Json json = fields(sizes, options.output, built.compile_ns);
   add_tuning_json(options.model, json);
   cli::print_text(cat(sizes_text(sizes), tuning_text(options.model),

@@ -19,6 +19,8 @@ class MappedFile {
   /// Errors: kNotFound or the code of the system's error, kInvalidArgument for a path that is no
   /// regular file; slug "file".
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
+  /// Copies `bytes` to a file in memory. Errors: the system's, slug "file".
+  static Result<std::shared_ptr<const MappedFile>> copy_of(std::span<const std::byte> bytes);
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();
@@ -27,6 +29,8 @@ class MappedFile {
 
  private:
   MappedFile() = default;
+  static Result<std::shared_ptr<const MappedFile>> map(int file, size_t size,
+                                                       const std::string& name);
   std::span<const std::byte> bytes_;
 };
 

@@ -204,7 +204,7 @@ struct PluginSearch {
   std::optional<std::set<std::string>> ids;
 };
 /// Returns BYOC_PLUGIN_PATH (ignored when the process is set-id), then `PREFIX/lib/byoc/plugins`
-/// relative to the running executable.
+/// relative to the running executable, then `byoc/plugins` beside the library that has this code.
 PluginSearch default_plugin_search();
 
 /// Made once, shared by compilations and Sessions; its methods may be called by several threads.

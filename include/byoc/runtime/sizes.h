@@ -22,6 +22,8 @@ Status save_artifact_sizes(std::span<const SizedExecutable> sizes, const std::st
 /// Reads an artifact of one or more sizes, in the order of save_artifact_sizes. Errors: as
 /// load_artifact.
 Result<std::vector<SizedExecutable>> load_artifact_sizes(const std::string& path);
+/// Reads an artifact from memory, which is copied. Errors: as load_artifact.
+Result<std::vector<SizedExecutable>> load_artifact_bytes(std::span<const std::byte> artifact);
 
 /// Returns "N=1: x f32[1,8]; N=4: x f32[4,8]" for messages, at most eight of them.
 std::string describe_sizes(std::span<const SizedExecutable> sizes);

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+# byoc_c_library(NAME MACROS macros... LINK libraries...): lib<NAME>.so.0, which exports the functions of
+# include/byoc/c/byoc.h that are marked with one of the macros, and nothing else.
+function(byoc_c_library name)
+  cmake_parse_arguments(ARG "" "" "MACROS;LINK" ${ARGN})
+  set(header ${PROJECT_SOURCE_DIR}/include/byoc/c/byoc.h)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+  list(JOIN ARG_MACROS "|" macros)
+  file(STRINGS ${header} lines REGEX "^(${macros}) .*byoc_[a-z_]+\\(")
+  set(functions "")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^.*[ *](byoc_[a-z_]+)\\(.*" "\\1" function "${line}")
+    string(APPEND functions "    ${function};\n")
+  endforeach()
+  set(map ${CMAKE_CURRENT_BINARY_DIR}/${name}.map)
+  file(CONFIGURE OUTPUT ${map} CONTENT "BYOC_C_0 {\n  global:\n${functions}  local: *;\n};\n" @ONLY)
+  set(empty ${CMAKE_CURRENT_BINARY_DIR}/${name}.cc)
+  file(CONFIGURE OUTPUT ${empty} CONTENT "// The functions are in the libraries that this is linked of.\n" @ONLY)
+  add_library(${name}_shared SHARED ${empty})
+  set_target_properties(${name}_shared PROPERTIES OUTPUT_NAME ${name} VERSION 0 SOVERSION 0
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib LINK_DEPENDS ${map})
+  foreach(library IN LISTS ARG_LINK)
+    target_link_libraries(${name}_shared PRIVATE -Wl,--whole-archive,$<TARGET_FILE:${library}>,--no-whole-archive ${library})
+    add_dependencies(${name}_shared ${library})
+  endforeach()
+  target_link_options(${name}_shared PRIVATE -Wl,--version-script=${map} -Wl,-z,defs -Wl,-z,nodelete)
+  install(TARGETS ${name}_shared LIBRARY DESTINATION lib COMPONENT commands)
+endfunction()

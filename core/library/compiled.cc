@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/library/compiled.h"
+
+#include "byoc/base/clock.h"
+#include "core/library/request.h"
+#include "core/tools/sizes/open_sizes.h"
+#include "core/tools/sizes/size_lists.h"
+
+namespace byoc {
+
+namespace driver {
+namespace {
+
+/// Replaces constants that an earlier size has as well by those, so that memory holds them once.
+void share_constants(const std::vector<SizedExecutable>& sizes, Executable& executable) {
+  for (auto& [key, buffer] : executable.constants) {
+    for (const SizedExecutable& size : sizes) {
+      auto found = size.executable.constants.find(key);
+      if (found != size.executable.constants.end()) buffer = found->second;
+    }
+  }
+}
+
+}  // namespace
+
+Result<CompiledModel> compile_file(const ModelOptions& options, const CompileHooks& hooks) {
+  CompiledModel out;
+  BYOC_TRY(BuildOptions build_with, build_options(options));
+  out.plugins = build_with.plugins;
+  BYOC_TRY(auto choices, expand_sizes(options[option::kShape]));
+  BuildOptions reported = build_with;
+  reported.report = &out.report;
+  reported.compile_only = true;
+  for (SizeChoice& choice : choices) {
+    ModelOptions model = options;
+    model[option::kShape] = std::move(choice.shapes);
+    BYOC_TRY(IRModule module, load_model(model));
+    if (hooks.imported) BYOC_TRY_STATUS(hooks.imported(module, build_with));
+    const uint64_t begin_ns = now_ns();
+    BYOC_TRY(Executable executable, hooks.build ? hooks.build(std::move(module), reported)
+                                                : build(std::move(module), reported));
+    out.compile_ns += ns_since(begin_ns);
+    share_constants(out.sizes, executable);
+    out.sizes.push_back({std::move(choice.label), std::move(executable)});
+  }
+  return out;
+}
+
+}  // namespace driver
+
+Result<std::vector<SizedExecutable>> compile_model(const ModelRequest& request) {
+  driver::ModelOptions options = driver::options_of(request);
+  if (!request.inputs.empty())
+    BYOC_TRY_STATUS(driver::set_open_sizes(options, request.inputs).status());
+  BYOC_TRY(driver::CompiledModel compiled, driver::compile_file(options, {}));
+  return std::move(compiled.sizes);
+}
+
+}  // namespace byoc

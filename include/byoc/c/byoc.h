@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BYOC_C_BYOC_H
+#define BYOC_C_BYOC_H
+/// @file
+/// byoc for programs in C, and in every language that can call C. Two shared libraries have it:
+/// libbyoc_runtime.so.0 loads and runs compiled models, libbyoc.so.0 does that and the rest. A
+/// program links one of them, or opens it with dlopen.
+///
+/// Functions that can fail return a byoc_error, NULL for success; the caller frees it. Results are
+/// written to the last argument when there is no error, and to nothing else. Handles are freed by
+/// the function of their name; freeing NULL has no effect. Texts are UTF-8 and end with a null
+/// byte; `const char*` results live as long as the handle that they come from.
+///
+/// No exception leaves a function. A handle may be used by several threads at a time where its
+/// description says so. What this header has in version 0 may change with the minor of byoc;
+/// functions are never removed within a soname.
+#include <dlpack/dlpack.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "byoc/plugin/abi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Marks a function that both libraries have.
+#define BYOC_RUNTIME_API __attribute__((visibility("default")))
+/// Marks a function that only libbyoc.so has.
+#define BYOC_API __attribute__((visibility("default")))
+
+/// The version of this header: grows with each addition.
+#define BYOC_C_API_MINOR 1
+
+/// Returns the version of the library, "0.1.0".
+BYOC_RUNTIME_API const char* byoc_version(void);
+/// Returns BYOC_C_API_MINOR of the library: it has all functions of headers up to that minor.
+BYOC_RUNTIME_API uint32_t byoc_c_api_minor(void);
+
+/* ---- errors ---- */
+
+/// An error. Immutable; any thread may read it.
+typedef struct byoc_error byoc_error;
+/// Makes an error, for functions of the program that byoc calls. `message` is copied.
+BYOC_RUNTIME_API byoc_error* byoc_error_new(enum byoc_code code, const char* message);
+BYOC_RUNTIME_API enum byoc_code byoc_error_code(const byoc_error* error);
+/// Returns a short stable name, "unknown-plugin"; "" when there is none.
+BYOC_RUNTIME_API const char* byoc_error_slug(const byoc_error* error);
+/// Returns the fault, with the value at fault.
+BYOC_RUNTIME_API const char* byoc_error_message(const byoc_error* error);
+/// Returns the file, pass or node; "" when there is none.
+BYOC_RUNTIME_API const char* byoc_error_where(const byoc_error* error);
+/// Returns the next step for the user; "" when there is none.
+BYOC_RUNTIME_API const char* byoc_error_help(const byoc_error* error);
+/// Returns all of it, as the commands print it.
+BYOC_RUNTIME_API const char* byoc_error_text(const byoc_error* error);
+BYOC_RUNTIME_API void byoc_error_free(byoc_error* error);
+/// Frees a text that a function gave the caller.
+BYOC_RUNTIME_API void byoc_text_free(char* text);
+
+/* ---- options, progress, cancelling ---- */
+
+/// Options by name, as the commands have them as flags: "threads", "compiler", "shape". One thread
+/// at a time may set them; any number may use them.
+typedef struct byoc_options byoc_options;
+BYOC_RUNTIME_API byoc_error* byoc_options_new(byoc_options** out);
+/// Sets an option; one that may be given several times gets a further value. A flag such as
+/// "strict" has the value "" or NULL. Names and values are checked by the functions that use them,
+/// which report an option that they do not have.
+BYOC_RUNTIME_API byoc_error* byoc_options_set(byoc_options* options, const char* name,
+                                              const char* value);
+BYOC_RUNTIME_API void byoc_options_free(byoc_options* options);
+
+/// Ends work from another thread or a signal handler.
+typedef struct byoc_canceller byoc_canceller;
+BYOC_RUNTIME_API byoc_error* byoc_canceller_new(byoc_canceller** out);
+/// Cancels, for good, all work that was given this canceller: it ends with BYOC_CANCELLED and the
+/// slug "interrupted". May be called in a signal handler.
+BYOC_RUNTIME_API void byoc_canceller_cancel(byoc_canceller* canceller);
+/// Frees it. No work that was given it, and no session, may be left.
+BYOC_RUNTIME_API void byoc_canceller_free(byoc_canceller* canceller);
+
+/// Called during long work: what is done and how much of it; `total` 0 means that it is not known.
+typedef void (*byoc_progress_fn)(void* user, const char* what, uint64_t done, uint64_t total);
+/// How the caller watches work. Set `size` to sizeof(byoc_watch); the rest may be zero.
+typedef struct byoc_watch {
+  size_t size;
+  byoc_canceller* cancel;
+  byoc_progress_fn progress;  ///< called by the thread that called byoc
+  void* user;                 ///< passed to `progress`
+} byoc_watch;
+
+/* ---- plugins ---- */
+
+/// Adds a plugin that is a part of the program, or written in another language. `table` is filled
+/// as a plugin's entry fills it (byoc/plugin/abi.h), and lives until the process ends. Every search
+/// for plugins that begins later finds it first. Thread-safe. Errors: what is wrong with the table;
+/// BYOC_ALREADY_EXISTS for an id that is registered.
+BYOC_RUNTIME_API byoc_error* byoc_register_plugin(const byoc_plugin* table);
+/// Ends the use of plugins in this process. Call it last, when no handle is left.
+BYOC_RUNTIME_API void byoc_shutdown(void);
+
+/* ---- compiled models ---- */
+
+/// A compiled model, of one size or several. Immutable; any thread may use it.
+typedef struct byoc_program byoc_program;
+/// Reads an artifact. Its weights stay in the file, which is mapped.
+BYOC_RUNTIME_API byoc_error* byoc_program_load(const char* path, byoc_program** out);
+/// Reads an artifact from memory, which is copied.
+BYOC_RUNTIME_API byoc_error* byoc_program_load_memory(const void* data, size_t size,
+                                                      byoc_program** out);
+/// Writes an artifact: completely, or not at all.
+BYOC_RUNTIME_API byoc_error* byoc_program_save(const byoc_program* program, const char* path);
+/// Returns the number of sizes, 1 or more.
+BYOC_RUNTIME_API size_t byoc_program_size_count(const byoc_program* program);
+/// Returns the label of size k, "N=4"; "" in a program of one size, and for k that is too large.
+BYOC_RUNTIME_API const char* byoc_program_size_label(const byoc_program* program, size_t k);
+BYOC_RUNTIME_API void byoc_program_free(byoc_program* program);
+
+/* ---- sessions ---- */
+
+/// A program that is loaded for running. Immutable after byoc_session_set_extern; any number of
+/// threads may run it, each with a context of its own. It needs no handle that it was made from,
+/// but the canceller of its watch.
+typedef struct byoc_session byoc_session;
+/// Loads size k of a program. Options: "threads" (of a run; 0: all cores), "plugin", "plugin-option",
+/// "no-native" (refuse machine code in the artifact). `options` and `watch` may be NULL.
+BYOC_RUNTIME_API byoc_error* byoc_session_new(const byoc_program* program, size_t k,
+                                              const byoc_options* options, const byoc_watch* watch,
+                                              byoc_session** out);
+/// An input or output. `shape` has -1 for the dims of an output that a run counts.
+typedef struct byoc_tensor_info {
+  const char* name;
+  DLDataType dtype;
+  int32_t ndim;
+  const int64_t* shape;  ///< the extents; bounds for dims that a run counts
+} byoc_tensor_info;
+BYOC_RUNTIME_API size_t byoc_session_input_count(const byoc_session* session);
+BYOC_RUNTIME_API size_t byoc_session_output_count(const byoc_session* session);
+/// Errors: BYOC_OUT_OF_RANGE.
+BYOC_RUNTIME_API byoc_error* byoc_session_input(const byoc_session* session, size_t k,
+                                                byoc_tensor_info* out);
+BYOC_RUNTIME_API byoc_error* byoc_session_output(const byoc_session* session, size_t k,
+                                                 byoc_tensor_info* out);
+/// Returns the number of warnings of loading, and warning k ("" for k that is too large).
+BYOC_RUNTIME_API size_t byoc_session_warning_count(const byoc_session* session);
+BYOC_RUNTIME_API const char* byoc_session_warning(const byoc_session* session, size_t k);
+
+/// A function of the program that a model calls. Returns NULL or an error, which byoc frees.
+typedef byoc_error* (*byoc_extern_fn)(void* user, const DLTensor* inputs, size_t n_in,
+                                      DLTensor* outputs, size_t n_out);
+/// Sets the function of an extern, before the first run. Errors: BYOC_NOT_FOUND.
+BYOC_RUNTIME_API byoc_error* byoc_session_set_extern(byoc_session* session, const char* symbol,
+                                                     byoc_extern_fn function, void* user);
+BYOC_RUNTIME_API void byoc_session_free(byoc_session* session);
+
+/* ---- runs ---- */
+
+/// The memory of one caller of a session, which outlives it. Has one run at a time.
+typedef struct byoc_context byoc_context;
+BYOC_RUNTIME_API byoc_error* byoc_context_new(const byoc_session* session, byoc_context** out);
+/// Runs: reads `inputs` and writes `outputs`, on the CPU, in the order of the session. Allocates
+/// nothing. Inputs may have strides; outputs are compact, and of the shape of byoc_session_output.
+/// Errors: slug "input-count", "input-dtype", "input-shape", "input-data", the same with "output-",
+/// "output-overlap", "missing-extern", "run-failed".
+BYOC_RUNTIME_API byoc_error* byoc_run(byoc_context* context, const DLTensor* inputs, size_t n_in,
+                                      DLTensor* outputs, size_t n_out);
+/// Returns the shape of output k of the last run: with numbers for the dims that it counted. Valid
+/// until the next run. Errors: BYOC_OUT_OF_RANGE.
+BYOC_RUNTIME_API byoc_error* byoc_context_output_shape(const byoc_context* context, size_t k,
+                                                       const int64_t** shape, int32_t* ndim);
+BYOC_RUNTIME_API void byoc_context_free(byoc_context* context);
+
+/* ---- compiling, and what the commands do: libbyoc.so ---- */
+
+/// Compiles an .onnx or .ir file. Options are the flags of `byoc compile`: "compiler", "shape",
+/// "bind", "threads", "target", "level", ... Errors: those of the command.
+BYOC_API byoc_error* byoc_compile_model(const char* model, const byoc_options* options,
+                                        const byoc_watch* watch, byoc_program** out);
+/// Returns the names of all options of compiling as JSON: [{"name":"threads","value":"N",...}].
+BYOC_API byoc_error* byoc_option_names(char** json);
+/// Return what the commands of these names print with --json. Options are those of
+/// byoc_compile_model, "input" (repeatable), and
+///   byoc_explain:  "op"
+///   byoc_verify:   "against", "seed", "tolerance", "output" (the folder of a wrong piece)
+///   byoc_place:    "rounds", "improve", "min-time", "timeout", "estimates", "no-check",
+///                  "plan-file", "output"
+///   byoc_tune:     "log" (required), "program" (the command byoc, which has the workers; required),
+///                  "trials", "budget", "task", "seed", "jobs", "build-limit", "run-limit",
+///                  "autotvm"
+/// The caller frees the text. A difference that byoc_verify finds is no error.
+BYOC_API byoc_error* byoc_explain(const char* model, const byoc_options* options,
+                                  const byoc_watch* watch, char** json);
+BYOC_API byoc_error* byoc_verify(const char* model, const byoc_options* options,
+                                 const byoc_watch* watch, char** json);
+BYOC_API byoc_error* byoc_place(const char* model, const byoc_options* options,
+                                const byoc_watch* watch, char** json);
+BYOC_API byoc_error* byoc_tune(const char* model, const byoc_options* options,
+                               const byoc_watch* watch, char** json);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

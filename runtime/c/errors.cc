@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors, options, cancelling and versions of byoc/c/byoc.h.
+#include <cstdlib>
+#include <cstring>
+
+#include "byoc/base/no_memory.h"
+#include "byoc/base/version.h"
+#include "byoc/host/register.h"
+#include "runtime/c/handles.h"
+
+namespace byoc::c {
+
+byoc_error* no_memory_error() noexcept {
+  static byoc_error& only = *new byoc_error{no_memory(), no_memory().to_string()};
+  return &only;
+}
+
+byoc_error* error_of(Status status) noexcept {
+  if (status.ok()) return nullptr;
+  try {
+    std::string text = status.to_string();
+    return new byoc_error{std::move(status), std::move(text)};
+  } catch (...) {
+    return no_memory_error();
+  }
+}
+
+Status null_argument(const char* name) {
+  return invalid(cat("the argument `", name, "` is NULL")).with_slug("null-argument");
+}
+
+const Cancellation* cancellation_of(const byoc_watch* watch) {
+  return watch != nullptr && watch->cancel != nullptr ? &watch->cancel->cancellation : nullptr;
+}
+
+}  // namespace byoc::c
+
+using namespace byoc;
+using namespace byoc::c;
+
+const char* byoc_version(void) { return version().data(); }
+uint32_t byoc_c_api_minor(void) { return BYOC_C_API_MINOR; }
+
+byoc_error* byoc_error_new(enum byoc_code code, const char* message) {
+  return guarded([&]() -> Status {
+    const bool is_known = code != BYOC_OK && code <= BYOC_BAD_GRAPH;
+    return Status(is_known ? static_cast<Code>(code) : Code::kUnknown,
+                  message == nullptr ? "" : message);
+  });
+}
+enum byoc_code byoc_error_code(const byoc_error* error) {
+  return error == nullptr ? BYOC_OK : static_cast<enum byoc_code>(error->status.code());
+}
+const char* byoc_error_slug(const byoc_error* error) {
+  return error == nullptr ? "" : error->status.slug().c_str();
+}
+const char* byoc_error_message(const byoc_error* error) {
+  return error == nullptr ? "" : error->status.message().c_str();
+}
+const char* byoc_error_where(const byoc_error* error) {
+  return error == nullptr ? "" : error->status.where().c_str();
+}
+const char* byoc_error_help(const byoc_error* error) {
+  return error == nullptr ? "" : error->status.help().c_str();
+}
+const char* byoc_error_text(const byoc_error* error) {
+  return error == nullptr ? "" : error->text.c_str();
+}
+void byoc_error_free(byoc_error* error) {
+  if (error != no_memory_error()) delete error;
+}
+void byoc_text_free(char* text) { std::free(text); }
+
+byoc_error* byoc_options_new(byoc_options** out) {
+  return guarded([&]() -> Status {
+    BYOC_C_REQUIRE(out);
+    *out = new byoc_options;
+    return {};
+  });
+}
+byoc_error* byoc_options_set(byoc_options* options, const char* name, const char* value) {
+  return guarded([&]() -> Status {
+    BYOC_C_REQUIRE(options);
+    BYOC_C_REQUIRE(name);
+    options->values.emplace_back(name, value == nullptr ? "" : value);
+    return {};
+  });
+}
+void byoc_options_free(byoc_options* options) { delete options; }
+
+byoc_error* byoc_canceller_new(byoc_canceller** out) {
+  return guarded([&]() -> Status {
+    BYOC_C_REQUIRE(out);
+    *out = new byoc_canceller;
+    return {};
+  });
+}
+void byoc_canceller_cancel(byoc_canceller* canceller) {
+  if (canceller != nullptr) canceller->cancellation.cancel();
+}
+void byoc_canceller_free(byoc_canceller* canceller) { delete canceller; }
+
+byoc_error* byoc_register_plugin(const byoc_plugin* table) {
+  return guarded([&]() -> Status {
+    BYOC_C_REQUIRE(table);
+    return register_plugin(table);
+  });
+}
+void byoc_shutdown(void) {
+  (void)guarded([]() -> Status {
+    shutdown_plugins();
+    return {};
+  });
+}

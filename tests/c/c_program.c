@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program in C99 that uses byoc by dlopen alone.
+ *   c_program compile LIBRARY MODEL PLUGINS ARTIFACT     compiles MODEL, saves it
+ *   c_program run LIBRARY ARTIFACT PLUGINS OUTPUT        loads it from memory, runs it in 8 threads on ones,
+ *                                                        writes the bytes of the first output
+ *   c_program json LIBRARY MODEL PLUGINS COMMAND         prints what byoc_explain, ... give
+ *   c_program errors LIBRARY MODEL PLUGINS               reaches the errors of every function
+ *   c_program cycles LIBRARY ARTIFACT PLUGINS N          loads, runs and frees N times, prints the growth of memory
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "byoc/c/byoc.h"
+
+/* Every function of the header, loaded by name. */
+#define RUNTIME_FUNCTIONS(X)                                                                  \
+  X(byoc_version) X(byoc_c_api_minor) X(byoc_error_new) X(byoc_error_code) X(byoc_error_slug) \
+  X(byoc_error_message) X(byoc_error_where) X(byoc_error_help) X(byoc_error_text)             \
+  X(byoc_error_free) X(byoc_text_free) X(byoc_options_new) X(byoc_options_set)                \
+  X(byoc_options_free) X(byoc_canceller_new) X(byoc_canceller_cancel) X(byoc_canceller_free)  \
+  X(byoc_register_plugin) X(byoc_shutdown) X(byoc_program_load) X(byoc_program_load_memory)   \
+  X(byoc_program_save) X(byoc_program_size_count) X(byoc_program_size_label)                  \
+  X(byoc_program_free) X(byoc_session_new) X(byoc_session_input_count)                        \
+  X(byoc_session_output_count) X(byoc_session_input) X(byoc_session_output)                   \
+  X(byoc_session_warning_count) X(byoc_session_warning) X(byoc_session_set_extern)            \
+  X(byoc_session_free) X(byoc_context_new) X(byoc_run) X(byoc_context_output_shape)           \
+  X(byoc_context_free)
+#define COMPILE_FUNCTIONS(X) \
+  X(byoc_compile_model) X(byoc_option_names) X(byoc_explain) X(byoc_verify) X(byoc_place) X(byoc_tune)
+
+#define DECLARE(name) static __typeof__(&name) p_##name;
+RUNTIME_FUNCTIONS(DECLARE)
+COMPILE_FUNCTIONS(DECLARE)
+
+static void* library;
+static void load(const char* path, int has_compiler) {
+  library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL) {
+    fprintf(stderr, "%s\n", dlerror());
+    exit(1);
+  }
+#define LOAD(name)                                                   \
+  *(void**)(&p_##name) = dlsym(library, #name);                      \
+  if (p_##name == NULL) fprintf(stderr, "no %s\n", #name), exit(1);
+  RUNTIME_FUNCTIONS(LOAD)
+  if (!has_compiler) return;
+  COMPILE_FUNCTIONS(LOAD)
+}
+
+static void check(byoc_error* error) {
+  if (error == NULL) return;
+  fprintf(stderr, "%s", p_byoc_error_text(error));
+  p_byoc_error_free(error);
+  exit(1);
+}
+
+static byoc_options* options_with(const char* plugins, const char* compiler) {
+  byoc_options* options = NULL;
+  check(p_byoc_options_new(&options));
+  setenv("BYOC_PLUGIN_PATH", plugins, 1);
+  if (compiler != NULL) check(p_byoc_options_set(options, "compiler", compiler));
+  return options;
+}
+
+static uint64_t progress_calls;
+static void progress(void* user, const char* what, uint64_t done, uint64_t total) {
+  (void)what, (void)done, (void)total;
+  ++*(uint64_t*)user;
+}
+
+static void compile_file(const char* model, const char* plugins, const char* artifact) {
+  byoc_options* options = options_with(plugins, "onednn,llvm");
+  check(p_byoc_options_set(options, "shape", "N=1,4"));
+  byoc_watch watch = {sizeof watch, NULL, progress, &progress_calls};
+  byoc_program* program = NULL;
+  check(p_byoc_compile_model(model, options, &watch, &program));
+  printf("%zu sizes: %s, %s\n", p_byoc_program_size_count(program),
+         p_byoc_program_size_label(program, 0), p_byoc_program_size_label(program, 1));
+  check(p_byoc_program_save(program, artifact));
+  p_byoc_program_free(program);
+  p_byoc_options_free(options);
+}
+
+typedef struct Job {
+  const byoc_session* session;
+  float* output;
+  size_t bytes;
+} Job;
+
+static size_t elements(const byoc_tensor_info* info) {
+  size_t n = 1;
+  for (int32_t k = 0; k < info->ndim; ++k) n *= (size_t)info->shape[k];
+  return n;
+}
+
+static DLTensor view(const byoc_tensor_info* info, void* data) {
+  DLTensor out = {data, {kDLCPU, 0}, info->ndim, info->dtype, (int64_t*)info->shape, NULL, 0};
+  return out;
+}
+
+static void* run_job(void* raw) {
+  Job* job = raw;
+  byoc_tensor_info in, out;
+  check(p_byoc_session_input(job->session, 0, &in));
+  check(p_byoc_session_output(job->session, 0, &out));
+  float* input = malloc(elements(&in) * sizeof(float));
+  for (size_t k = 0; k < elements(&in); ++k) input[k] = 1;
+  job->bytes = elements(&out) * sizeof(float);
+  job->output = malloc(job->bytes);
+  byoc_context* context = NULL;
+  check(p_byoc_context_new(job->session, &context));
+  for (int k = 0; k < 20; ++k) {
+    DLTensor x = view(&in, input), y = view(&out, job->output);
+    check(p_byoc_run(context, &x, 1, &y, 1));
+  }
+  const int64_t* shape = NULL;
+  int32_t ndim = 0;
+  check(p_byoc_context_output_shape(context, 0, &shape, &ndim));
+  if (ndim != out.ndim || memcmp(shape, out.shape, sizeof(int64_t) * (size_t)ndim) != 0)
+    fprintf(stderr, "another shape\n"), exit(1);
+  p_byoc_context_free(context);
+  free(input);
+  return NULL;
+}
+
+static void* bytes_of(const char* path, size_t* size) {
+  FILE* file = fopen(path, "rb");
+  if (file == NULL) perror(path), exit(1);
+  fseek(file, 0, SEEK_END);
+  *size = (size_t)ftell(file);
+  rewind(file);
+  void* data = malloc(*size);
+  if (fread(data, 1, *size, file) != *size) exit(1);
+  fclose(file);
+  return data;
+}
+
+static void run_file(const char* artifact, const char* plugins, const char* output) {
+  enum { kThreads = 8 };
+  size_t size = 0;
+  void* bytes = bytes_of(artifact, &size);
+  byoc_program* program = NULL;
+  check(p_byoc_program_load_memory(bytes, size, &program));
+  memset(bytes, 0, size); /* it was copied */
+  free(bytes);
+  byoc_options* options = options_with(plugins, NULL);
+  check(p_byoc_options_set(options, "threads", "1"));
+  byoc_session* session = NULL;
+  check(p_byoc_session_new(program, 0, options, NULL, &session));
+  p_byoc_program_free(program); /* the session needs none of them */
+  p_byoc_options_free(options);
+  pthread_t threads[kThreads];
+  Job jobs[kThreads];
+  for (int k = 0; k < kThreads; ++k) {
+    jobs[k].session = session;
+    pthread_create(&threads[k], NULL, run_job, &jobs[k]);
+  }
+  for (int k = 0; k < kThreads; ++k) pthread_join(threads[k], NULL);
+  for (int k = 1; k < kThreads; ++k) {
+    if (memcmp(jobs[k].output, jobs[0].output, jobs[0].bytes) != 0)
+      fprintf(stderr, "threads differ\n"), exit(1);
+  }
+  FILE* file = fopen(output, "wb");
+  fwrite(jobs[0].output, 1, jobs[0].bytes, file);
+  fclose(file);
+  for (int k = 0; k < kThreads; ++k) free(jobs[k].output);
+  p_byoc_session_free(session);
+}
+
+static void print_json(const char* model, const char* plugins, const char* command) {
+  byoc_options* options = options_with(plugins, "onednn,llvm");
+  check(p_byoc_options_set(options, "shape", "N=1"));
+  char* json = NULL;
+  if (strcmp(command, "explain") == 0) {
+    check(p_byoc_explain(model, options, NULL, &json));
+  } else if (strcmp(command, "verify") == 0) {
+    check(p_byoc_options_set(options, "against", "json"));
+    check(p_byoc_options_set(options, "seed", "3"));
+    check(p_byoc_verify(model, options, NULL, &json));
+  } else {
+    check(p_byoc_options_set(options, "estimates", NULL));
+    check(p_byoc_place(model, options, NULL, &json));
+  }
+  fputs(json, stdout);
+  p_byoc_text_free(json);
+  p_byoc_options_free(options);
+}
+
+static int faults;
+/* Prints the error of a call; it is a fault when there is none, or no help where one is due. */
+static void expect(const char* call, byoc_error* error, enum byoc_code code, const char* slug) {
+  if (error == NULL || p_byoc_error_code(error) != code || strcmp(p_byoc_error_slug(error), slug) != 0) {
+    printf("%s: code %d \"%s\", expected %d \"%s\": %s\n", call, (int)p_byoc_error_code(error),
+           p_byoc_error_slug(error), (int)code, slug, p_byoc_error_message(error));
+    ++faults;
+  }
+  p_byoc_error_free(error);
+}
+#define EXPECT(code, slug, call) expect(#call, call, code, slug)
+
+static byoc_error* failing_extern(void* user, const DLTensor* in, size_t n_in, DLTensor* out, size_t n_out) {
+  (void)user, (void)in, (void)n_in, (void)out, (void)n_out;
+  return p_byoc_error_new(BYOC_ABORTED, "it does not want to");
+}
+
+static void reach_errors(const char* model, const char* plugins) {
+  byoc_options* options = options_with(plugins, "json");
+  byoc_program* program = NULL;
+  byoc_session* session = NULL;
+  byoc_context* context = NULL;
+  byoc_tensor_info info;
+  char* json = NULL;
+  const char* null = "null-argument";
+  const enum byoc_code bad = BYOC_INVALID_ARGUMENT;
+  EXPECT(bad, null, p_byoc_options_new(NULL));
+  EXPECT(bad, null, p_byoc_options_set(NULL, "a", "b"));
+  EXPECT(bad, null, p_byoc_options_set(options, NULL, "b"));
+  EXPECT(bad, null, p_byoc_canceller_new(NULL));
+  EXPECT(bad, null, p_byoc_register_plugin(NULL));
+  EXPECT(bad, null, p_byoc_program_load(NULL, &program));
+  EXPECT(bad, null, p_byoc_program_load(model, NULL));
+  EXPECT(BYOC_NOT_FOUND, "file", p_byoc_program_load("/no/such/file", &program));
+  EXPECT(BYOC_DATA_LOSS, "artifact-corrupt", p_byoc_program_load_memory("garbage", 7, &program));
+  EXPECT(bad, null, p_byoc_program_load_memory(NULL, 7, &program));
+  EXPECT(bad, null, p_byoc_program_save(NULL, "/tmp/x"));
+  EXPECT(bad, null, p_byoc_session_new(NULL, 0, NULL, NULL, &session));
+  EXPECT(bad, null, p_byoc_session_input(NULL, 0, &info));
+  EXPECT(bad, null, p_byoc_session_output(NULL, 0, &info));
+  EXPECT(bad, null, p_byoc_session_set_extern(NULL, "f", failing_extern, NULL));
+  EXPECT(bad, null, p_byoc_context_new(NULL, &context));
+  EXPECT(bad, null, p_byoc_run(NULL, NULL, 0, NULL, 0));
+  EXPECT(bad, null, p_byoc_context_output_shape(NULL, 0, NULL, NULL));
+  EXPECT(bad, null, p_byoc_compile_model(NULL, NULL, NULL, &program));
+  EXPECT(bad, null, p_byoc_option_names(NULL));
+  EXPECT(bad, null, p_byoc_explain(model, NULL, NULL, NULL));
+  EXPECT(bad, null, p_byoc_verify(NULL, NULL, NULL, &json));
+  EXPECT(bad, null, p_byoc_place(NULL, NULL, NULL, &json));
+  EXPECT(bad, null, p_byoc_tune(NULL, NULL, NULL, &json));
+  EXPECT(bad, "model-file", p_byoc_compile_model("/no/such.onnx", options, NULL, &program));
+  EXPECT(bad, "symbolic-shape", p_byoc_compile_model(model, options, NULL, &program));
+  EXPECT(bad, "usage", p_byoc_tune(model, options, NULL, &json));
+  check(p_byoc_options_set(options, "shape", "N=1"));
+  check(p_byoc_options_set(options, "thread", "1"));
+  EXPECT(BYOC_NOT_FOUND, "usage", p_byoc_compile_model(model, options, NULL, &program));
+  EXPECT(BYOC_NOT_FOUND, "usage", p_byoc_explain(model, options, NULL, &json));
+  p_byoc_options_free(options);
+
+  options = options_with(plugins, "nobody");
+  check(p_byoc_options_set(options, "shape", "N=1"));
+  EXPECT(BYOC_NOT_FOUND, "unknown-plugin", p_byoc_compile_model(model, options, NULL, &program));
+  EXPECT(BYOC_NOT_FOUND, "unknown-plugin", p_byoc_verify(model, options, NULL, &json));
+  EXPECT(BYOC_NOT_FOUND, "unknown-plugin", p_byoc_place(model, options, NULL, &json));
+  p_byoc_options_free(options);
+
+  options = options_with(plugins, "json");
+  check(p_byoc_options_set(options, "shape", "N=1"));
+  byoc_canceller* canceller = NULL;
+  check(p_byoc_canceller_new(&canceller));
+  p_byoc_canceller_cancel(canceller);
+  byoc_watch cancelled = {sizeof cancelled, canceller, NULL, NULL};
+  EXPECT(BYOC_CANCELLED, "interrupted", p_byoc_compile_model(model, options, &cancelled, &program));
+  check(p_byoc_compile_model(model, options, NULL, &program));
+  EXPECT(BYOC_OUT_OF_RANGE, "", p_byoc_session_new(program, 1, NULL, NULL, &session));
+  EXPECT(BYOC_NOT_FOUND, "usage", p_byoc_session_new(program, 0, options, NULL, &session));
+  EXPECT(BYOC_CANCELLED, "interrupted", p_byoc_session_new(program, 0, NULL, &cancelled, &session));
+  EXPECT(BYOC_NOT_FOUND, "file", p_byoc_program_save(program, "/no/such/folder/x.byoc"));
+  check(p_byoc_session_new(program, 0, NULL, NULL, &session));
+  EXPECT(BYOC_OUT_OF_RANGE, "", p_byoc_session_input(session, 1, &info));
+  EXPECT(BYOC_OUT_OF_RANGE, "", p_byoc_session_output(session, 9, &info));
+  EXPECT(BYOC_NOT_FOUND, "unknown-extern", p_byoc_session_set_extern(session, "f", failing_extern, NULL));
+  check(p_byoc_context_new(session, &context));
+  EXPECT(bad, "input-count", p_byoc_run(context, NULL, 0, NULL, 0));
+  check(p_byoc_session_input(session, 0, &info));
+  DLTensor x = view(&info, NULL);
+  x.dtype.bits = 64;
+  DLTensor y = x;
+  EXPECT(bad, "input-dtype", p_byoc_run(context, &x, 1, &y, 1));
+  const int64_t* shape;
+  int32_t ndim;
+  EXPECT(BYOC_OUT_OF_RANGE, "", p_byoc_context_output_shape(context, 5, &shape, &ndim));
+  p_byoc_context_free(context);
+  p_byoc_session_free(session);
+  p_byoc_program_free(program);
+  p_byoc_canceller_free(canceller);
+  p_byoc_options_free(options);
+  /* Freeing nothing has no effect, and an absent error reads as success. */
+  p_byoc_error_free(NULL), p_byoc_text_free(NULL), p_byoc_options_free(NULL);
+  p_byoc_canceller_free(NULL), p_byoc_program_free(NULL), p_byoc_session_free(NULL);
+  p_byoc_context_free(NULL), p_byoc_canceller_cancel(NULL);
+  if (p_byoc_error_code(NULL) != BYOC_OK || *p_byoc_error_help(NULL) || *p_byoc_error_where(NULL)) ++faults;
+  printf("%d faults\n", faults);
+  if (faults != 0) exit(1);
+}
+
+static long resident_kb(void) {
+  long total = 0, resident = 0;
+  FILE* file = fopen("/proc/self/statm", "r");
+  if (fscanf(file, "%ld %ld", &total, &resident) != 2) exit(1);
+  fclose(file);
+  return resident * sysconf(_SC_PAGESIZE) / 1024;
+}
+
+static void cycle(const char* artifact) {
+  byoc_program* program = NULL;
+  byoc_session* session = NULL;
+  check(p_byoc_program_load(artifact, &program));
+  check(p_byoc_session_new(program, 0, NULL, NULL, &session));
+  Job job = {session, NULL, 0};
+  run_job(&job);
+  free(job.output);
+  p_byoc_session_free(session);
+  p_byoc_program_free(program);
+}
+
+static void cycles(const char* artifact, const char* plugins, int count) {
+  p_byoc_options_free(options_with(plugins, NULL));
+  for (int k = 0; k < count / 10; ++k) cycle(artifact);
+  const long before = resident_kb();
+  for (int k = 0; k < count; ++k) cycle(artifact);
+  printf("%ld KiB more after %d cycles\n", resident_kb() - before, count);
+}
+
+int main(int argc, char** argv) {
+  if (argc < 5) return 2;
+  const char* command = argv[1];
+  const int is_run = strcmp(command, "run") == 0 || strcmp(command, "cycles") == 0;
+  load(argv[2], !is_run);
+  if (p_byoc_c_api_minor() < BYOC_C_API_MINOR || strlen(p_byoc_version()) < 5) return 1;
+  if (strcmp(command, "compile") == 0) compile_file(argv[3], argv[4], argv[5]);
+  else if (strcmp(command, "run") == 0) run_file(argv[3], argv[4], argv[5]);
+  else if (strcmp(command, "json") == 0) print_json(argv[3], argv[4], argv[5]);
+  else if (strcmp(command, "errors") == 0) reach_errors(argv[3], argv[4]);
+  else cycles(argv[3], argv[4], atoi(argv[5]));
+  p_byoc_shutdown();
+  return 0;
+}
