@@ -39,7 +39,7 @@ class HiddenFunctions {
   }
   void show(IRModule& module) const {
     for (Symbol name : names_) {
-      auto at = module.functions.find(name);  // fuse_ops drops composites that nobody calls
+      auto at = module.functions.find(name);  // fuse_ops drops composites without calls
       if (at != module.functions.end()) at->second.attrs.erase(kPrimitive);
     }
   }

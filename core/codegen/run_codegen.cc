@@ -99,7 +99,7 @@ class CodegenRun {
   struct Place {
     size_t module, function;  // in external_mods
   };
-  // What was compiled, also when this pass ran before for the same module.
+  // Compiled functions, also of earlier runs of this pass for the same module.
   struct Compiled {
     std::unordered_map<Symbol, Place> kernels;         // by compiled function
     std::unordered_map<std::string, Symbol> first_of;  // by region_key, which has the plugin in it

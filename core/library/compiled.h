@@ -13,13 +13,14 @@ struct CompiledModel {
   std::shared_ptr<const PluginSet> plugins;
 };
 
-/// What a caller does for each size; all may be empty.
+/// Calls for each size; all may be empty.
 struct CompileHooks {
-  std::function<Status(const IRModule&, const BuildOptions&)> imported;  // before it is compiled
+  std::function<Status(const IRModule&, const BuildOptions&)> imported;    // before it is compiled
   std::function<Result<Executable>(IRModule, const BuildOptions&)> build;  // empty: byoc::build
 };
 
-/// Compiles the model of `options` once for each choice of sizes in --shape, weights in memory once.
+/// Compiles the model of `options` once for each choice of sizes in --shape; weights are in memory
+/// once.
 /// No part of the result is loaded in this process.
 Result<CompiledModel> compile_file(const ModelOptions& options, const CompileHooks& hooks);
 

@@ -15,7 +15,7 @@ struct TunedModel {
   tune::SittingReport report;
 };
 
-/// What a caller of tune_file adds to TuneOptions.
+/// Additions to TuneOptions for tune_file.
 struct TuneExtras {
   std::optional<tune::SlurmOptions> slurm;  // machines of a cluster measure
   bool shows_errors = false;                // prints of plugins go to standard error

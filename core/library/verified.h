@@ -23,7 +23,7 @@ struct VerifiedModel {
 Result<IRModule> load_to_verify(ModelOptions options, const VerifyRequest& request,
                                 AssumedSizes& sizes);
 
-/// What a caller does while a model is verified; all may be empty.
+/// Calls while a model is verified; all may be empty.
 struct VerifyHooks {
   std::function<void(const AssumedSizes&)> sizes_known;  // before anything is computed
   /// Returns the folder for the smallest wrong piece; "": none is written.

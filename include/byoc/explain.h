@@ -5,7 +5,7 @@
 
 namespace byoc {
 
-/// What one plugin said about an op.
+/// The verdict of one plugin on an op.
 struct OpVerdict {
   std::string plugin;
   std::string verdict;  ///< "taken", "refused", "slow", "covered", "not reached", ...
@@ -17,7 +17,7 @@ struct OpExplanation {
   std::string op, name;             ///< "conv2d"; the node's name in the model
   std::string plugin, function;     ///< that runs it, and the compiled function that it is in
   double flops = 0;                 ///< of one run
-  std::vector<OpVerdict> verdicts;  ///< in the order in which plugins are asked
+  std::vector<OpVerdict> verdicts;  ///< in the order of the plugins
 };
 
 struct ModelExplanation {

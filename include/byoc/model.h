@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A model as commands state it: a file, and options by name. byoc/explain.h, verify.h, place.h and
-// tune.h work on it, and the commands of the same names stand on them.
+// tune.h work on it, and the commands of these names call them.
 #include <functional>
 
 #include "byoc/options.h"

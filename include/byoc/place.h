@@ -17,7 +17,7 @@ struct PlaceOptions {
   std::string module_file;  ///< the annotated module goes there, .ir; "": none
 };
 
-/// A whole program that took part: a plan, one plugin alone, or the order of priority.
+/// A whole program that was timed: a plan, one plugin alone, or the order of priority.
 struct PlacedProgram {
   std::string name;
   double ns = 0;      ///< of a run

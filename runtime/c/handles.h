@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the handles of byoc/c/byoc.h are, and how its functions end.
+// The handles of byoc/c/byoc.h, and the way in which its functions end.
 #include <exception>
 #include <memory>
 #include <new>

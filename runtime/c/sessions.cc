@@ -45,7 +45,8 @@ Result<LoadOptions> load_options(const byoc_options* given) {
   return out;
 }
 
-/// Opens the plugins that the modules need, and no others: a compiler takes memory that no run uses.
+/// Returns the plugins that the modules need. No others are opened: a compiler takes memory that no
+/// run uses.
 std::set<std::string> ids_of(const Executable& executable) {
   std::set<std::string> ids;
   for (const ExternalModule& module : executable.modules) {

@@ -64,6 +64,8 @@ int run_command_line(const Command& root, const CommonOptions& common, int argc,
                      const char* const* argv);
 
 /// Returns the error for wrong use that is found after parsing; exit code 2.
-Status usage_error(std::string message);
+inline Status usage_error(std::string message) {
+  return invalid(std::move(message)).with_slug("usage");
+}
 
 }  // namespace byoc::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/host/plugin_loader.h"
 
+#include <dlfcn.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,9 +14,12 @@
 #include "byoc/base/file.h"
 #include "byoc/base/shared_library.h"
 #include "byoc/host/plugins.h"
+#include "byoc/host/register.h"
+#include "byoc/plugin/manifest.h"
 #include "runtime/host/host.h"
 #include "runtime/host/packed.h"
 #include "runtime/host/plugin_shutdown.h"
+#include "runtime/host/registered_plugins.h"
 
 namespace byoc {
 namespace {
@@ -71,6 +75,19 @@ constexpr Slot kRequired[] = {BYOC_SLOT(open),    BYOC_SLOT(close), BYOC_SLOT(pa
                               BYOC_SLOT(kernel),  BYOC_SLOT(info),  BYOC_SLOT(run),
                               BYOC_SLOT(release)};
 #undef BYOC_SLOT
+
+// Never destroyed: threads may still run when the program ends.
+std::mutex& registry_mutex = *new std::mutex;
+std::vector<RegisteredPlugin>& registered = *new std::vector<RegisteredPlugin>;
+
+/// Returns the file of the plugin's code. Functions that were made at run time are in no file.
+std::string file_of(const byoc_plugin& table) {
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<void*>(table.open), &info) != 0 && info.dli_fname != nullptr &&
+      info.dli_fname[0] == '/')
+    return info.dli_fname;
+  return "/proc/self/exe";
+}
 
 }  // namespace
 
@@ -205,6 +222,31 @@ Result<byoc_plugin> table_of_entry(byoc_plugin_entry_fn entry, const PluginManif
 bool uses_openmp(const std::string& path) {
   Result<SharedLibrary> library = SharedLibrary::open(path);
   return !library.ok() || library->symbol("omp_get_max_threads") != nullptr;
+}
+
+std::vector<RegisteredPlugin> registered_plugins() {
+  std::lock_guard lock(registry_mutex);
+  return registered;
+}
+
+Status register_plugin(const byoc_plugin* raw) {
+  BYOC_TRY_STATUS(check_table_header(raw));
+  const byoc_plugin table = copy_table(*raw);
+  const PluginManifest manifest{text_of(table.id), text_of(table.version), BYOC_MANIFEST_ARCH};
+  if (!is_plugin_id(manifest.id)) {
+    return invalid(cat("its table has the id \"", manifest.id, "\""))
+        .with_help("an id has small letters, digits, - and _, and begins with a letter");
+  }
+  BYOC_TRY_STATUS(check_table_abi(table, manifest));
+  BYOC_TRY_STATUS(check_table_slots(table));
+  std::lock_guard lock(registry_mutex);
+  if (std::ranges::count(registered, manifest.id, &RegisteredPlugin::id) > 0) {
+    return Status(Code::kAlreadyExists,
+                  cat("a plugin with the id \"", manifest.id, "\" is registered"))
+        .with_help("register each plugin once");
+  }
+  registered.push_back({table, manifest.id, manifest.version, file_of(table)});
+  return {};
 }
 
 }  // namespace byoc

@@ -38,7 +38,7 @@ Status cannot_be_used(std::string_view id, const std::string& path, const std::s
 }
 
 /// Returns the path of the library, or program, that has this code: libbyoc.so in a program of
-/// another language, whose own path says nothing about byoc.
+/// another language, whose own path leads to no plugins.
 fs::path own_library() {
   Dl_info info{};
   std::error_code error;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program in C99 that uses byoc by dlopen alone.
  *   c_program compile LIBRARY MODEL PLUGINS ARTIFACT     compiles MODEL, saves it
- *   c_program run LIBRARY ARTIFACT PLUGINS OUTPUT        loads it from memory, runs it in 8 threads on ones,
- *                                                        writes the bytes of the first output
+ *   c_program run LIBRARY ARTIFACT PLUGINS OUTPUT        loads it from memory, runs it in 8 threads
+ *                                                        on ones, writes the first output's bytes
  *   c_program json LIBRARY MODEL PLUGINS COMMAND         prints what byoc_explain, ... give
  *   c_program errors LIBRARY MODEL PLUGINS               reaches the errors of every function
- *   c_program cycles LIBRARY ARTIFACT PLUGINS N          loads, runs and frees N times, prints the growth of memory
+ *   c_program cycles LIBRARY ARTIFACT PLUGINS N          loads, runs and frees N times
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -17,20 +17,25 @@
 #include "byoc/c/byoc.h"
 
 /* Every function of the header, loaded by name. */
-#define RUNTIME_FUNCTIONS(X)                                                                  \
-  X(byoc_version) X(byoc_c_api_minor) X(byoc_error_new) X(byoc_error_code) X(byoc_error_slug) \
-  X(byoc_error_message) X(byoc_error_where) X(byoc_error_help) X(byoc_error_text)             \
-  X(byoc_error_free) X(byoc_text_free) X(byoc_options_new) X(byoc_options_set)                \
-  X(byoc_options_free) X(byoc_canceller_new) X(byoc_canceller_cancel) X(byoc_canceller_free)  \
-  X(byoc_register_plugin) X(byoc_shutdown) X(byoc_program_load) X(byoc_program_load_memory)   \
-  X(byoc_program_save) X(byoc_program_size_count) X(byoc_program_size_label)                  \
-  X(byoc_program_free) X(byoc_session_new) X(byoc_session_input_count)                        \
-  X(byoc_session_output_count) X(byoc_session_input) X(byoc_session_output)                   \
-  X(byoc_session_warning_count) X(byoc_session_warning) X(byoc_session_set_extern)            \
-  X(byoc_session_free) X(byoc_context_new) X(byoc_run) X(byoc_context_output_shape)           \
-  X(byoc_context_free)
+#define RUNTIME_FUNCTIONS(X)                                                                       \
+  X(byoc_version)                                                                                  \
+  X(byoc_c_api_minor) X(byoc_error_new) X(byoc_error_code) X(byoc_error_slug)                      \
+      X(byoc_error_message) X(byoc_error_where) X(byoc_error_help) X(byoc_error_text)              \
+          X(byoc_error_free) X(byoc_text_free) X(byoc_options_new) X(byoc_options_set)             \
+              X(byoc_options_free) X(byoc_canceller_new) X(byoc_canceller_cancel)                  \
+                  X(byoc_canceller_free) X(byoc_register_plugin) X(byoc_shutdown)                  \
+                      X(byoc_program_load) X(byoc_program_load_memory) X(byoc_program_save)        \
+                          X(byoc_program_size_count) X(byoc_program_size_label)                    \
+                              X(byoc_program_free) X(byoc_session_new) X(byoc_session_input_count) \
+                                  X(byoc_session_output_count) X(byoc_session_input)               \
+                                      X(byoc_session_output) X(byoc_session_warning_count)         \
+                                          X(byoc_session_warning) X(byoc_session_set_extern)       \
+                                              X(byoc_session_free) X(byoc_context_new) X(byoc_run) \
+                                                  X(byoc_context_output_shape)                     \
+                                                      X(byoc_context_free)
 #define COMPILE_FUNCTIONS(X) \
-  X(byoc_compile_model) X(byoc_option_names) X(byoc_explain) X(byoc_verify) X(byoc_place) X(byoc_tune)
+  X(byoc_compile_model)      \
+  X(byoc_option_names) X(byoc_explain) X(byoc_verify) X(byoc_place) X(byoc_tune)
 
 #define DECLARE(name) static __typeof__(&name) p_##name;
 RUNTIME_FUNCTIONS(DECLARE)
@@ -43,8 +48,8 @@ static void load(const char* path, int has_compiler) {
     fprintf(stderr, "%s\n", dlerror());
     exit(1);
   }
-#define LOAD(name)                                                   \
-  *(void**)(&p_##name) = dlsym(library, #name);                      \
+#define LOAD(name)                              \
+  *(void**)(&p_##name) = dlsym(library, #name); \
   if (p_##name == NULL) fprintf(stderr, "no %s\n", #name), exit(1);
   RUNTIME_FUNCTIONS(LOAD)
   if (!has_compiler) return;
@@ -193,7 +198,8 @@ static void print_json(const char* model, const char* plugins, const char* comma
 static int faults;
 /* Prints the error of a call; it is a fault when there is none, or no help where one is due. */
 static void expect(const char* call, byoc_error* error, enum byoc_code code, const char* slug) {
-  if (error == NULL || p_byoc_error_code(error) != code || strcmp(p_byoc_error_slug(error), slug) != 0) {
+  if (error == NULL || p_byoc_error_code(error) != code ||
+      strcmp(p_byoc_error_slug(error), slug) != 0) {
     printf("%s: code %d \"%s\", expected %d \"%s\": %s\n", call, (int)p_byoc_error_code(error),
            p_byoc_error_slug(error), (int)code, slug, p_byoc_error_message(error));
     ++faults;
@@ -202,9 +208,10 @@ static void expect(const char* call, byoc_error* error, enum byoc_code code, con
 }
 #define EXPECT(code, slug, call) expect(#call, call, code, slug)
 
-static byoc_error* failing_extern(void* user, const DLTensor* in, size_t n_in, DLTensor* out, size_t n_out) {
+static byoc_error* failing_extern(void* user, const DLTensor* in, size_t n_in, DLTensor* out,
+                                  size_t n_out) {
   (void)user, (void)in, (void)n_in, (void)out, (void)n_out;
-  return p_byoc_error_new(BYOC_ABORTED, "it does not want to");
+  return p_byoc_error_new(BYOC_ABORTED, "given up by a test");
 }
 
 static void reach_errors(const char* model, const char* plugins) {
@@ -249,7 +256,7 @@ static void reach_errors(const char* model, const char* plugins) {
   EXPECT(BYOC_NOT_FOUND, "usage", p_byoc_explain(model, options, NULL, &json));
   p_byoc_options_free(options);
 
-  options = options_with(plugins, "nobody");
+  options = options_with(plugins, "missing");
   check(p_byoc_options_set(options, "shape", "N=1"));
   EXPECT(BYOC_NOT_FOUND, "unknown-plugin", p_byoc_compile_model(model, options, NULL, &program));
   EXPECT(BYOC_NOT_FOUND, "unknown-plugin", p_byoc_verify(model, options, NULL, &json));
@@ -271,7 +278,8 @@ static void reach_errors(const char* model, const char* plugins) {
   check(p_byoc_session_new(program, 0, NULL, NULL, &session));
   EXPECT(BYOC_OUT_OF_RANGE, "", p_byoc_session_input(session, 1, &info));
   EXPECT(BYOC_OUT_OF_RANGE, "", p_byoc_session_output(session, 9, &info));
-  EXPECT(BYOC_NOT_FOUND, "unknown-extern", p_byoc_session_set_extern(session, "f", failing_extern, NULL));
+  EXPECT(BYOC_NOT_FOUND, "unknown-extern",
+         p_byoc_session_set_extern(session, "f", failing_extern, NULL));
   check(p_byoc_context_new(session, &context));
   EXPECT(bad, "input-count", p_byoc_run(context, NULL, 0, NULL, 0));
   check(p_byoc_session_input(session, 0, &info));
@@ -291,7 +299,8 @@ static void reach_errors(const char* model, const char* plugins) {
   p_byoc_error_free(NULL), p_byoc_text_free(NULL), p_byoc_options_free(NULL);
   p_byoc_canceller_free(NULL), p_byoc_program_free(NULL), p_byoc_session_free(NULL);
   p_byoc_context_free(NULL), p_byoc_canceller_cancel(NULL);
-  if (p_byoc_error_code(NULL) != BYOC_OK || *p_byoc_error_help(NULL) || *p_byoc_error_where(NULL)) ++faults;
+  if (p_byoc_error_code(NULL) != BYOC_OK || *p_byoc_error_help(NULL) || *p_byoc_error_where(NULL))
+    ++faults;
   printf("%d faults\n", faults);
   if (faults != 0) exit(1);
 }

@@ -12,8 +12,7 @@
 /// byte; `const char*` results live as long as the handle that they come from.
 ///
 /// No exception leaves a function. A handle may be used by several threads at a time where its
-/// description says so. What this header has in version 0 may change with the minor of byoc;
-/// functions are never removed within a soname.
+/// description states it. Within a soname, functions are added and never removed or changed.
 #include <dlpack/dlpack.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -82,7 +81,7 @@ BYOC_RUNTIME_API void byoc_canceller_free(byoc_canceller* canceller);
 
 /// Called during long work: what is done and how much of it; `total` 0 means that it is not known.
 typedef void (*byoc_progress_fn)(void* user, const char* what, uint64_t done, uint64_t total);
-/// How the caller watches work. Set `size` to sizeof(byoc_watch); the rest may be zero.
+/// The caller's view of work. Set `size` to sizeof(byoc_watch); the rest may be zero.
 typedef struct byoc_watch {
   size_t size;
   byoc_canceller* cancel;
@@ -123,12 +122,13 @@ BYOC_RUNTIME_API void byoc_program_free(byoc_program* program);
 /// threads may run it, each with a context of its own. It needs no handle that it was made from,
 /// but the canceller of its watch.
 typedef struct byoc_session byoc_session;
-/// Loads size k of a program. Options: "threads" (of a run; 0: all cores), "plugin", "plugin-option",
-/// "no-native" (refuse machine code in the artifact). `options` and `watch` may be NULL.
+/// Loads size k of a program. Options: "threads" (of a run; 0: all cores), "plugin",
+/// "plugin-option", "no-native" (refuse machine code in the artifact). `options` and `watch` may be
+/// NULL.
 BYOC_RUNTIME_API byoc_error* byoc_session_new(const byoc_program* program, size_t k,
                                               const byoc_options* options, const byoc_watch* watch,
                                               byoc_session** out);
-/// An input or output. `shape` has -1 for the dims of an output that a run counts.
+/// An input or output.
 typedef struct byoc_tensor_info {
   const char* name;
   DLDataType dtype;
@@ -185,7 +185,7 @@ BYOC_API byoc_error* byoc_option_names(char** json);
 ///   byoc_verify:   "against", "seed", "tolerance", "output" (the folder of a wrong piece)
 ///   byoc_place:    "rounds", "improve", "min-time", "timeout", "estimates", "no-check",
 ///                  "plan-file", "output"
-///   byoc_tune:     "log" (required), "program" (the command byoc, which has the workers; required),
+///   byoc_tune:     "log" and "program" (the command byoc, which has the workers), both required,
 ///                  "trials", "budget", "task", "seed", "jobs", "build-limit", "run-limit",
 ///                  "autotvm"
 /// The caller frees the text. A difference that byoc_verify finds is no error.

@@ -98,7 +98,7 @@ enum class OpFamily : uint8_t {
   kMean  ///< along the dims of `axes`
 };
 
-/// What passes need to know of an op besides its schema, so that none of them compares names.
+/// Facts about an op besides its schema, for passes, so that none of them compares names.
 struct OpFacts {
   OpFamily family = OpFamily::kOther;  ///< the ops that passes treat alike
   /// The operand with the weights of a convolution or product; -1: there is none.

@@ -99,7 +99,7 @@ struct PassContext {
   /// Verdicts shared by the passes of one compilation; null: each pass calls judge again.
   std::shared_ptr<JudgeCache> judge_cache;
   std::shared_ptr<const BuildOptions> made_of;  ///< for records; null: not made by make_context
-  /// What a pass that runs again keeps, for one call of run_passes, which sets it.
+  /// Kept by a pass that runs again, for one call of run_passes, which sets it.
   std::shared_ptr<std::any> memory;
 
   /// Adds a remark when there is a report.
