@@ -10,7 +10,9 @@
 //   spoil=tanh                ops whose f32, u8 and i8 results come out 1 too large; integers that
 //                             are the greatest come out too small
 //   spoil_by=3                that much too large instead
-//   spoil_node=Conv_7         ops with this name alone
+//   spoil_node=Conv_7         ops with this name alone; functions that are equal share the kernel and
+//                             the names of the first one
+//   spoil_type=f32[1,8,4,4]   ops with a first result of this type alone, in all equal functions
 //   nudge=conv2d              ops whose f32 results come out larger by a share of 5e-5, an error
 //                             that right sums in another order may have
 //   poison=exp,tanh           once a function with all of these was compiled in this process ...
@@ -87,10 +89,11 @@ std::vector<WantedLayout> read_layouts(const std::string& text) {
 // The ops whose results come out too large.
 struct Spoil {
   std::set<std::string> ops, nudged;
-  std::string node;  // only the op of this name; empty: all
+  std::string node, type;  // only ops of this name, or with this first result; empty: all
   int by = 1;
   bool names(const byoc::Call& call, const byoc::Node& at) const {
-    return ops.contains(call.op->name) && (node.empty() || at.loc.text() == node);
+    return ops.contains(call.op->name) && (node.empty() || at.loc.text() == node) &&
+           (type.empty() || byoc::cat(at.types[0]) == type);
   }
 };
 
@@ -207,7 +210,7 @@ class Selective : public Plugin {
     refuse_ = split(options.get("refuse"));
     decline_ = split(options.get("decline"));
     spoil_ = {split(options.get("spoil")), split(options.get("nudge")), options.get("spoil_node"),
-              std::stoi(options.get("spoil_by", "1"))};
+              options.get("spoil_type"), std::stoi(options.get("spoil_by", "1"))};
     slow_ = split(options.get("slow"));
     poison_ = split(options.get("poison"));
     poisoned_ = split(options.get("poisoned"));
