@@ -42,6 +42,20 @@ void check_extents(const sdk::Node& op, const Window& w) {
     throw Declined("XNNPACK rounds the extents of " + op.op + " down");
 }
 
+/// Returns true when a window along one dim has no cell of the image: it lies in the pads.
+bool has_empty_window(int64_t in, int64_t out, int64_t begin, int64_t kernel, int64_t stride,
+                      int64_t dilation) {
+  for (int64_t cell = 0; cell < out; ++cell) {
+    bool is_empty = true;
+    for (int64_t tap = 0; tap < kernel && is_empty; ++tap) {
+      const int64_t at = cell * stride + tap * dilation - begin;
+      is_empty = at < 0 || at >= in;
+    }
+    if (is_empty) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Window read_convolution(const sdk::Node& op, const sdk::Type& x, const sdk::Type& weight,
@@ -67,6 +81,9 @@ Window read_pool(const sdk::Node& op, const sdk::Type& x, const sdk::Type& y) {
       throw Declined("XNNPACK does not count padding in average_pool");
   }
   check_extents(op, w);
+  if (has_empty_window(w.h, w.out_h, w.top, w.kernel_h, w.stride_h, w.dilation_h) ||
+      has_empty_window(w.w, w.out_w, w.left, w.kernel_w, w.stride_w, w.dilation_w))
+    throw Declined("XNNPACK has no result for windows that lie in the pads");
   return w;
 }
 

@@ -46,6 +46,21 @@ Window read_window(const Builder& b) {
   return w;
 }
 
+/// Returns true when a window has no cell of an image with these dims: it lies in the pads.
+bool has_empty_window(const Window& w, const Dims& in, const Dims& out) {
+  for (size_t k = 0; k < w.kernel.size(); ++k) {
+    for (int64_t cell = 0; cell < out[k + 2]; ++cell) {
+      bool is_empty = true;
+      for (int64_t tap = 0; tap < w.kernel[k] && is_empty; ++tap) {
+        const int64_t at = cell * w.strides[k] + tap * w.dilations[k] - w.begin[k];
+        is_empty = at < 0 || at >= in[k + 2];
+      }
+      if (is_empty) return true;
+    }
+  }
+  return false;
+}
+
 Desc channels_last(const Dims& dims) {
   const int64_t h = std::max<int64_t>(dims[2], 1), w = std::max<int64_t>(dims[3], 1),
                 c = std::max<int64_t>(dims[1], 1);
@@ -249,12 +264,13 @@ int64_t place_in_plane(const Image& image, int64_t cell) {
 }
 
 // oneDNN drops NaN, and takes -infinity for the lowest finite number: all again where the operand
-// has one.
+// has one, and where a window is empty.
 Loop max_pool_again(const Image& in, const Image& out, const Window& w) {
-  return [=](const void* const* operands, void* result) {
+  return [=, always = has_empty_window(w, in.dims, out.dims)](const void* const* operands,
+                                                              void* result) {
     auto* x = static_cast<const float*>(operands[0]);
     auto* y = static_cast<float*>(result);
-    if (!has_special(x, in.cells())) return;
+    if (!always && !has_special(x, in.cells())) return;
     const int64_t cells = out.planes() == 0 ? 0 : out.cells() / out.planes();
     for (int64_t plane = 0; plane < out.planes(); ++plane) {
       const float* from = x + in.plane_at(plane);
@@ -272,14 +288,17 @@ PoolingForward::primitive_desc describe_max_pool(const Builder& b, const Window&
                                   w.end);
 }
 
-// Runs oneDNN's kernel in the layouts of `own`, a loop, and that loop after it alone where the
-// operand has NaN or infinities. Returns `own` where oneDNN has only a reference kernel.
+// Runs oneDNN's kernel in the layouts of `own`, a loop, and that loop after it only where the
+// operand has NaN or infinities, or a window is empty. Returns `own` where oneDNN has only a
+// reference kernel.
 Built primitive_before_loop(const Builder& b, const Window& w, Built own) {
   auto pd = describe_max_pool(b, w, own.inputs[0].want, own.out);
   if (is_reference(pd.impl_info_str())) return own;
-  own.loop = [cells = b.type(0).elements(), loop = std::move(own.loop)](const void* const* operands,
-                                                                        void* result) {
-    if (has_special(static_cast<const float*>(operands[0]), cells)) loop(operands, result);
+  const bool always = has_empty_window(w, b.type(0).dims, b.out_type().dims);
+  own.loop = [always, cells = b.type(0).elements(), loop = std::move(own.loop)](
+                 const void* const* operands, void* result) {
+    if (always || has_special(static_cast<const float*>(operands[0]), cells))
+      loop(operands, result);
   };
   own.inputs[0].index = DNNL_ARG_SRC;
   return finish(pd, std::move(own));
