@@ -106,7 +106,7 @@ int64_t encode(const Encoding& how, double x) {
   if (f.special == Special::kScale) return encode_scale(how, x);
   const bool is_negative = std::signbit(x), has_zeros = f.special != Special::kFnuz;
   const int64_t sign = is_negative ? f.sign() : 0;
-  if (std::isnan(x)) return has_zeros ? f.nan() | sign : f.nan();
+  if (std::isnan(x)) return f.nan();  // its sign is not determined: processors differ
   double size = std::fabs(x);
   int64_t code = f.most() + 1;
   if (!std::isinf(x)) {
@@ -185,12 +185,7 @@ Expr encode_expr(const Encoding& how, const Expr& x) {
   code = select(size >= f64(0x1p60), Expr(f.beyond(how.saturate)),
                 select(code > Expr(f.most()), Expr(f.beyond(how.saturate)), code));
   Expr with_sign = code + select(i64_bits(x) < Expr(0), Expr(f.sign()), Expr(0));
-  if (has_zeros) {
-    Expr nan = Expr(f.nan());
-    if (f.special != Special::kNone)
-      nan = nan + select(i64_bits(x) < Expr(0), Expr(f.sign()), Expr(0));
-    return select(is_nan(x), nan, with_sign);
-  }
+  if (has_zeros) return select(is_nan(x), Expr(f.nan()), with_sign);
   Expr plain = select(code == Expr(0) || code == Expr(f.nan()), code, with_sign);
   return select(is_nan(x), Expr(f.nan()), plain);
 }
