@@ -266,7 +266,12 @@ TEST(CountedDims, AreSlicedWithTheBoundThatHoldsForAll) {
   };
   EXPECT_EQ(slice(0, 5, 1), "f32[?\"n[0:5:1]\"<=5,4]");
   EXPECT_EQ(slice(-5, -1, 1), "f32[?\"n[-5:-1:1]\"<=4,4]");
-  EXPECT_EQ(slice(0, -1, 1), "f32[?\"n[0:-1:1]\"<=12,4]");
+  EXPECT_EQ(slice(0, -1, 1), "f32[?\"n[0:-1:1]\"<=11,4]");
+  EXPECT_EQ(slice(-1, 1000, 1), "f32[?\"n[-1:1000:1]\"<=1,4]");
+  EXPECT_EQ(slice(-3, INT64_MAX, 2), "f32[?\"n[-3:9223372036854775807:2]\"<=2,4]");
+  EXPECT_EQ(slice(-7, 2, 1), "f32[?\"n[-7:2:1]\"<=2,4]");
+  EXPECT_EQ(slice(3, -9, -1), "f32[?\"n[3:-9:-1]\"<=4,4]");
+  EXPECT_EQ(slice(-1, INT64_MIN, -1), "f32[?\"n[-1:-9223372036854775808:-1]\"<=12,4]");
   EXPECT_EQ(slice(0, -1, 5), "f32[?\"n[0:-1:5]\"<=3,4]");
   EXPECT_EQ(slice(3, 3, 1), "f32[0,4]");
   EXPECT_EQ(slice(0, INT64_MAX, 1), "f32[?n<=12,4]");

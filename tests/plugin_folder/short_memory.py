@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""short_memory.py BUILD FOLDER [--step MIB] [--most MIB]: commands under limits of memory.
+"""short_memory.py BUILD FOLDER [--step MIB] [--most MIB] [--whole]: commands under limits of memory.
 
-`byoc plugins` and `byoc compile` by json, by llvm and by onednn run with limits of the address space from 200 MiB, in steps,
-until three in a row succeed. Each must end within 10 s with the answer or with an error: an exit code and a text, never a
-signal. Prints what each limit gave.
+`byoc plugins`, `byoc doctor` and `byoc compile` by each plugin that was built run with limits of the address space from
+200 MiB, in steps, until three in a row succeed, or with --whole up to the most. Each must end within 10 s with the answer or
+with an error: an exit code and a text, never a signal. Prints what each limit gave.
 """
 import argparse
 import os
@@ -56,6 +56,7 @@ def main():
     parser.add_argument("work", type=Path)
     parser.add_argument("--step", type=int, default=20)
     parser.add_argument("--most", type=int, default=2000)
+    parser.add_argument("--whole", action="store_true")
     options = parser.parse_args()
     options.build, options.work = options.build.resolve(), options.work.resolve()
     options.work.mkdir(parents=True, exist_ok=True)
@@ -64,12 +65,13 @@ def main():
     byoc = options.build / "bin/byoc"
     env = dict(os.environ, XDG_CACHE_HOME=str(options.work / "cache"), BYOC_TUNING_PATH="")
     compiling = [byoc, "compile", model, "-o", options.work / "m.byoc", "--compiler"]
-    cases = {"plugins": [byoc, "plugins"], "json": [*compiling, "json"],
-             "llvm": [*compiling, "llvm", "--plugin-option", "llvm.cache=0"], "onednn": [*compiling, "onednn", "--default", "json"]}
+    cases = {"plugins": [byoc, "plugins"], "doctor": [byoc, "doctor"], "json": [*compiling, "json"],
+             "llvm": [*compiling, "llvm", "--plugin-option", "llvm.cache=0"], "onednn": [*compiling, "onednn", "--default", "json"],
+             "openblas": [*compiling, "openblas,json"], "xnnpack": [*compiling, "xnnpack,json"]}
     faults = []
     plugins = options.build / "lib/byoc/plugins"
     for name, command in cases.items():
-        if name != "plugins" and not (plugins / f"libbyoc_{name}.so").exists():
+        if name not in ("plugins", "doctor") and not (plugins / f"libbyoc_{name}.so").exists():
             print(f"{name:8}left out, it was not built")
             continue
         row, before = 0, None
@@ -81,9 +83,9 @@ def main():
                 print(f"{name:8}{mib:5} MiB  {what}", flush=True)
             before = what
             row = row + 1 if what == "works" else 0
-            if row == IN_A_ROW:
+            if row == IN_A_ROW and not options.whole:
                 break
-        else:
+        if row < IN_A_ROW:
             faults.append(f"{name} does not work with {options.most} MiB")
     print("\n".join(faults) or "no command ended by a signal")
     return bool(faults)

@@ -65,13 +65,21 @@ bool takes_all(Dim dim, int64_t start, int64_t end, int64_t step) {
   return start == 0 && step == 1 && end >= dim.max();
 }
 
+// Returns the most cells that a slice has of any extent from 0 to `most`. The count grows with the
+// extent where start and end count from the same side. Else it falls when they pass each other:
+// x[-2:5] has min(n, 2, 5) cells at most.
+int64_t most_cells(int64_t most, int64_t start, int64_t end, int64_t step) {
+  if ((start < 0) == (end < 0) || (step > 0) != (start < 0))
+    return clamp_range(most, start, end, step).count;
+  const int64_t from_start = step > 0 ? (start < -most ? most : -start) : std::min(start, most) + 1;
+  const int64_t from_end = step > 0 ? end : -(end + 1);
+  const int64_t cells = std::min({most, from_start, from_end});
+  return cells <= 0 ? 0 : (cells - 1) / std::abs(step) + 1;
+}
+
 // Returns the dim of a slice of a counted one, with the least bound that holds for all its extents.
 Dim counted_range(Dim dim, int64_t start, int64_t end, int64_t step) {
-  int64_t most = (dim.max() - 1) / std::max<int64_t>(std::abs(step), 1) + 1;
-  const bool same_side = (start < 0) == (end < 0) && end != INT64_MAX && start != INT64_MAX;
-  if (dim.max() == 0) most = 0;
-  else if (same_side && step > 0)
-    most = std::min(most, start < end ? (end - start - 1) / step + 1 : 0);
+  const int64_t most = most_cells(dim.max(), start, end, step);
   if (most == 0) return Dim(0);
   return Dim::counted(cat(dim.name(), "[", start, ":", end, ":", step, "]"), most);
 }
