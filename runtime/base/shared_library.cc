@@ -26,6 +26,13 @@ std::string_view before(std::string_view text, std::string_view mark) {
   return text.substr(0, text.find(mark));
 }
 
+/// glibc adds a reason to the message of a mapping that the machine does not permit, and none when
+/// memory is short.
+bool is_short_of_memory(std::string_view words) {
+  return words.ends_with("failed to map segment from shared object") ||
+         words.find("Cannot allocate memory") != words.npos;
+}
+
 /// Turns glibc's message, "libx.so.3: cannot open shared object file: ..." or "/p/liba.so:
 /// undefined symbol: f", into a reason and a cure.
 Status refused(const std::string& path, std::string_view words) {
@@ -41,6 +48,10 @@ Status refused(const std::string& path, std::string_view words) {
     return failed(cat("unresolved symbol ", before(words.substr(at + kUndefined.size()), ",")))
         .with_help(
             "link the library that defines it; -z defs finds this when the plugin is linked");
+  }
+  if (is_short_of_memory(words)) {
+    return failed(cat("there is too little memory to load it: ", words))
+        .with_help("raise the limit of the address space (ulimit -v), or free memory");
   }
   return failed(cat("cannot be loaded: ", words))
       .with_help("build it again on this machine with byoc_add_plugin()");

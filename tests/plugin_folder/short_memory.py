@@ -26,6 +26,10 @@ def limited(mib):
     return limit
 
 
+def has_findings(out):
+    return "no usable plugin" in out or "problem: " in out  # of byoc plugins, and of byoc doctor
+
+
 def attempt(command, mib, env, work):
     """Returns what came of the command, and what is wrong with that ("": nothing)."""
     begin = time.monotonic()
@@ -43,7 +47,7 @@ def attempt(command, mib, env, work):
         return f"signal, code {code}", f"ended by a signal (code {code}): {first}"
     if code == 3:
         return "bug", f"ended as a bug of byoc: {first}"
-    if code != 0 and "error" not in err and "no usable plugin" not in out and not err.startswith("libgomp: "):
+    if code != 0 and "error" not in err and not has_findings(out) and not err.startswith("libgomp: "):
         return "no text", f"ends with {code} and without an error: {first}"
     if seconds > SECONDS:
         return "slow", f"took {seconds:.1f} s: {first}"

@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <system_error>
 #include <thread>
 
 #include "byoc/base/file.h"
@@ -125,7 +126,12 @@ Status lld(const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) raw.push_back(argument.c_str());
   std::string messages;
   llvm::raw_string_ostream stream(messages);
-  lld::Result result = run_lld(raw, stream);
+  lld::Result result;
+  try {
+    result = run_lld(raw, stream);
+  } catch (const std::system_error& error) {
+    return {Code::kInternal, cat("no thread can be started to link code: ", error.what())};
+  }
   broken = !result.canRunAgain;
   if (result.retCode == 0) return {};
   return {Code::kInternal, cat("lld: ", messages)};

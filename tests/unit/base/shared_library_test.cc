@@ -144,5 +144,15 @@ TEST(OpenBytes, NamesThePlacesThatWereTried) {
   });
 }
 
+TEST(Open, NamesTheCureWhenMemoryIsShort) {
+  in_child([] {
+    const rlimit none{1 << 20, 1 << 20};
+    ::setrlimit(RLIMIT_AS, &none);  // less than this process has
+    Status status = SharedLibrary::open(NATIVE_GOOD).status();
+    EXPECT_THAT(status.message(), HasSubstr("there is too little memory to load it: "));
+    EXPECT_THAT(status.help(), HasSubstr("ulimit -v"));
+  });
+}
+
 }  // namespace
 }  // namespace byoc
